@@ -155,7 +155,7 @@ func excerpt(source string, column int) (string, int) {
 		if source == "" {
 			break
 		}
-		if width >= clipCells {
+		if width >= clipCells || n > 4*clipCells {
 			b.WriteString("…")
 			break
 		}
