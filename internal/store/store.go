@@ -1,0 +1,58 @@
+// Package store keeps objects in buckets and proves that what comes back is what went in.
+//
+// Its law: no byte is trusted without its checksum. An upload carries the SHA-256 and the CRC64NVME of the content,
+// and the place refuses other bytes; a download is checked while it is read. Which files to keep is for others to say.
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+)
+
+// ErrNotFound says that there is no such object or no such bucket.
+var ErrNotFound = errors.New("not found")
+
+// ErrChecksum says that bytes are not those that were put, or that a source changed while it was read.
+var ErrChecksum = errors.New("checksum differs")
+
+// Store is one bucket. All methods may be called from many goroutines, and twice: doing it again changes nothing more.
+// Errors name the deed and the object. Every wait ends: with ctx, or when the other side is silent for too long.
+type Store interface {
+	// MakeBucket makes the bucket unless the caller has it already.
+	MakeBucket(ctx context.Context) error
+	// Put stores a whole object or nothing, in place of one of the same key. The answer means that it will outlive a
+	// crash of the place. It returns ErrChecksum if the content is not that of the given sums, ErrNotFound without a bucket.
+	Put(ctx context.Context, u Upload) (Object, error)
+	// Get opens an object. The reader ends with io.EOF only if size and checksum are right, else with ErrChecksum or
+	// the transport's error: what was read is worth nothing until then. It returns ErrNotFound for an absent key.
+	Get(ctx context.Context, key string) (io.ReadCloser, Object, error)
+	// Head describes an object. It returns ErrNotFound for an absent key.
+	Head(ctx context.Context, key string) (Object, error)
+	// List yields the objects whose keys begin with the prefix, in the order of the keys' bytes, without SHA256 and
+	// Meta. After an error it yields nothing more.
+	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
+	// Delete removes an object. An absent key is no error.
+	Delete(ctx context.Context, key string) error
+}
+
+// Upload is an object to put.
+type Upload struct {
+	Key       string
+	Body      io.ReaderAt       // must hold still until Put returns
+	SizeBytes int64             // as many bytes of Body are stored
+	Sums      Sums              // of these bytes; computed if zero
+	Meta      map[string]string // keys in lower case, all of it printable ASCII; "sha256" is the store's own
+}
+
+// Object describes a stored object.
+type Object struct {
+	Key       string
+	SizeBytes int64
+	Modified  time.Time         // when it was put, by the place's clock, to the second at least
+	Version   string            // differs whenever the content does (S3's ETag)
+	SHA256    string            // of the content, in hex; "" if who put it did not say
+	Meta      map[string]string // as it was put
+}

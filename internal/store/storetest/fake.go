@@ -1,0 +1,161 @@
+// Package storetest has the conformance suite of store.Store, a fake that passes it, and the real server for tests.
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// Fake is a bucket in memory. The zero value is ready, and its bucket exists.
+type Fake struct {
+	Now func() time.Time // the place's clock; nil for the system's
+
+	mu      sync.Mutex // guards objects and puts
+	objects map[string]stored
+	puts    int
+}
+
+type stored struct {
+	about store.Object
+	body  []byte
+	crc   string
+}
+
+var _ store.Store = (*Fake)(nil)
+
+// MakeBucket implements store.Store.
+func (f *Fake) MakeBucket(ctx context.Context) error { return context.Cause(ctx) }
+
+// Put implements store.Store.
+func (f *Fake) Put(ctx context.Context, u store.Upload) (store.Object, error) {
+	if err := context.Cause(ctx); err != nil {
+		return store.Object{}, failed("put", u.Key, err)
+	}
+	body := make([]byte, u.SizeBytes)
+	if _, err := io.ReadFull(io.NewSectionReader(u.Body, 0, u.SizeBytes), body); err != nil {
+		return store.Object{}, failed("put", u.Key, err)
+	}
+	sums, err := store.Sum(bytes.NewReader(body), u.SizeBytes)
+	if err != nil {
+		return store.Object{}, failed("put", u.Key, err)
+	}
+	if u.Sums != (store.Sums{}) && u.Sums != sums {
+		return store.Object{}, failed("put", u.Key, store.ErrChecksum)
+	}
+	return f.keep(u, sums, body), nil
+}
+
+func (f *Fake) keep(u store.Upload, sums store.Sums, body []byte) store.Object {
+	now := time.Now
+	if f.Now != nil {
+		now = f.Now
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.objects == nil {
+		f.objects = map[string]stored{}
+	}
+	f.puts++
+	o := store.Object{Key: u.Key, SizeBytes: u.SizeBytes, Modified: now(), Version: fmt.Sprint(f.puts), SHA256: sums.SHA256, Meta: maps.Clone(u.Meta)}
+	f.objects[u.Key] = stored{o, body, sums.CRC64NVME}
+	return o
+}
+
+// Damage flips one bit of an object at rest, as a bad disk does.
+func (f *Fake) Damage(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.objects[key].body[0] ^= 1
+}
+
+// Puts counts the objects that were stored so far.
+func (f *Fake) Puts() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.puts
+}
+
+// Get implements store.Store.
+func (f *Fake) Get(ctx context.Context, key string) (io.ReadCloser, store.Object, error) {
+	o, err := f.find(ctx, key)
+	if err != nil {
+		return nil, store.Object{}, failed("get", key, err)
+	}
+	body := io.NopCloser(bytes.NewReader(bytes.Clone(o.body)))
+	return store.Verify(body, o.about.SizeBytes, store.Sums{SHA256: o.about.SHA256, CRC64NVME: o.crc}), o.about, nil
+}
+
+// Head implements store.Store.
+func (f *Fake) Head(ctx context.Context, key string) (store.Object, error) {
+	o, err := f.find(ctx, key)
+	if err != nil {
+		return store.Object{}, failed("look at", key, err)
+	}
+	return o.about, nil
+}
+
+func (f *Fake) find(ctx context.Context, key string) (stored, error) {
+	if err := context.Cause(ctx); err != nil {
+		return stored{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o, ok := f.objects[key]
+	if !ok {
+		return stored{}, store.ErrNotFound
+	}
+	o.about.Meta = maps.Clone(o.about.Meta)
+	return o, nil
+}
+
+// List implements store.Store.
+func (f *Fake) List(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
+	return func(yield func(store.Object, error) bool) {
+		if err := context.Cause(ctx); err != nil {
+			yield(store.Object{}, failed("list", prefix+"*", err))
+			return
+		}
+		for _, o := range f.all(prefix) {
+			if !yield(o, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (f *Fake) all(prefix string) []store.Object {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []store.Object
+	for _, key := range slices.Sorted(maps.Keys(f.objects)) {
+		if strings.HasPrefix(key, prefix) {
+			o := f.objects[key].about
+			o.SHA256, o.Meta = "", nil
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// Delete implements store.Store.
+func (f *Fake) Delete(ctx context.Context, key string) error {
+	if err := context.Cause(ctx); err != nil {
+		return failed("delete", key, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.objects, key)
+	return nil
+}
+
+func failed(deed, key string, err error) error { return fmt.Errorf("%s object %s: %w", deed, key, err) }
