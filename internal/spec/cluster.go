@@ -1,0 +1,99 @@
+package spec
+
+// Cluster is a checked AWS ParallelCluster v3 cluster file: the part of the
+// schema that muster acts on, with ParallelCluster's defaults filled in. Keys
+// that muster does not act on are checked for spelling and type, and are not
+// repeated here.
+type Cluster struct {
+	// File is the name under which the file was read.
+	File string
+	// Region is the AWS region, empty if the file does not say.
+	Region string
+	// OS is Image.Os, for example "alinux2023".
+	OS            string
+	HeadNode      HeadNode
+	Scheduling    Scheduling
+	SharedStorage []SharedStorage
+}
+
+// HeadNode is the machine that runs the controllers.
+type HeadNode struct {
+	InstanceType string
+	// ScratchDir is where the instance's own disks are mounted, "/scratch" by
+	// default.
+	ScratchDir string
+}
+
+// Scheduling is the file's Scheduling section with Scheduler: slurm.
+type Scheduling struct {
+	// ScalingStrategy is all-or-nothing, greedy-all-or-nothing or best-effort.
+	ScalingStrategy string
+	Slurm           SlurmSettings
+	Queues          []Queue
+}
+
+// SlurmSettings is Scheduling.SlurmSettings.
+type SlurmSettings struct {
+	// ScaledownIdleMinutes is how long a dynamic node may be idle before it is
+	// taken away; -1 is never. ParallelCluster's default is 10.
+	ScaledownIdleMinutes  int
+	MemoryBasedScheduling bool
+	// Custom are lines for slurm.conf in the file's order.
+	Custom []Setting
+}
+
+// Setting is one key of a Slurm configuration file, spelt as in the cluster file.
+type Setting struct{ Key, Value string }
+
+// Queue is a Slurm partition.
+type Queue struct {
+	Name string
+	// CapacityType is ONDEMAND, SPOT or CAPACITY_BLOCK.
+	CapacityType     string
+	JobExclusive     bool
+	ComputeResources []ComputeResource
+	// ScratchDir is where a node's own disks are mounted, "/scratch" by default.
+	ScratchDir string
+	Custom     []Setting
+}
+
+// ComputeResource is a group of equal nodes of a queue. Nodes 1..MinCount are
+// static, the rest of MaxCount is dynamic.
+type ComputeResource struct {
+	Name string
+	// InstanceTypes has one entry for InstanceType, or those of Instances.
+	InstanceTypes []string
+	MinCount      int
+	MaxCount      int
+	// DisableSMT offers one CPU for each core instead of each thread.
+	DisableSMT bool
+	EFA        bool
+	// SchedulableMemoryMiB overrides what a node offers to Slurm; 0 is 95 % of
+	// the instance type's memory.
+	SchedulableMemoryMiB int
+	Custom               []Setting
+}
+
+// SharedStorage is a file system that every node sees at MountDir.
+type SharedStorage struct {
+	Name string
+	// MountDir is absolute and clean.
+	MountDir string
+	// Type is Ebs, Efs, FsxLustre, FsxOpenZfs, FsxOntap or FileCache.
+	Type string
+	// Repositories are the S3 links of a Lustre file system.
+	Repositories []DataRepository
+}
+
+// DataRepository links a directory of a file system with a prefix of a bucket.
+type DataRepository struct {
+	Name string
+	// Dir is the absolute path that is linked, MountDir included.
+	Dir    string
+	Bucket string
+	// Prefix has no leading slash, and ends in one unless it is empty.
+	Prefix string
+	// AutoExport and AutoImport hold NEW, CHANGED and DELETED as the file has them.
+	AutoExport []string
+	AutoImport []string
+}

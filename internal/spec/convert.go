@@ -1,0 +1,184 @@
+package spec
+
+import (
+	"strings"
+
+	yaml "go.yaml.in/yaml/v4"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+const (
+	// maxDepth is the deepest nesting; the schema needs nine levels.
+	maxDepth = 64
+	// maxShared bounds what aliases and merge keys may add to a file.
+	maxShared = 100_000
+)
+
+// converter turns the parser's tree into ours.
+type converter struct {
+	*document
+	// done are the anchored nodes that are finished, open those that are begun.
+	done map[*yaml.Node]*node
+	open map[*yaml.Node]bool
+	size int
+	// merged counts the keys that merge keys looked at.
+	merged int
+}
+
+// convert gives nil after a problem that was reported.
+func (c *converter) convert(y *yaml.Node, path string, depth int) *node {
+	if y.Kind == yaml.AliasNode {
+		return c.alias(y, path, depth)
+	}
+	if n := c.done[y]; n != nil {
+		return n
+	}
+	if depth > maxDepth {
+		c.fail(y, "yaml/depth", path, "the values are nested too deeply").
+			WithHint("a cluster file needs no more than a dozen levels")
+		return nil
+	}
+	if y.Anchor != "" {
+		c.open[y] = true
+		defer delete(c.open, y)
+	}
+	c.size++
+	n := c.byKind(y, path, depth)
+	if y.Anchor != "" && n != nil {
+		c.done[y] = n
+	}
+	return n
+}
+
+func (c *converter) byKind(y *yaml.Node, path string, depth int) *node {
+	switch y.Kind {
+	case yaml.MappingNode:
+		return c.mapping(y, path, depth)
+	case yaml.SequenceNode:
+		return c.sequence(y, path, depth)
+	default:
+		return c.scalar(y, path)
+	}
+}
+
+func (c *converter) alias(y *yaml.Node, path string, depth int) *node {
+	if c.open[y.Alias] {
+		c.fail(y, "yaml/alias", path, "the alias *%s stands inside of what it stands for", clip(y.Value)).
+			WithHint("write the value out")
+		return nil
+	}
+	return c.convert(y.Alias, path, depth)
+}
+
+func (c *converter) fail(y *yaml.Node, code, path, format string, args ...any) *diag.Diagnostic {
+	return c.errorAt(c.at(y.Line, y.Column), code, path, format, args...)
+}
+
+// scalar keeps the text as it is written; what it means is for the schema.
+func (c *converter) scalar(y *yaml.Node, path string) *node {
+	tag := strings.TrimPrefix(y.ShortTag(), "!!")
+	switch tag {
+	case "str", "int", "float", "bool", "null", "timestamp":
+	case "merge":
+		tag = "str"
+	default:
+		c.fail(y, "yaml/tag", path, "the tag %s is not known", quote(y.ShortTag())).WithHint("remove it")
+		return nil
+	}
+	return &node{kind: scalar, tag: tag, value: y.Value, line: y.Line, column: y.Column}
+}
+
+func (c *converter) sequence(y *yaml.Node, path string, depth int) *node {
+	n := &node{kind: sequence, line: y.Line, column: y.Column, items: make([]*node, 0, len(y.Content))}
+	for i, item := range y.Content {
+		if v := c.convert(item, index(path, i), depth+1); v != nil {
+			n.items = append(n.items, v)
+		} else {
+			// A bad item keeps its number, so that the others keep theirs.
+			n.items = append(n.items, &node{kind: scalar, tag: "bad", line: item.Line, column: item.Column})
+		}
+		if c.full() {
+			break
+		}
+	}
+	return n
+}
+
+// mapping resolves merge keys as PyYAML does for ParallelCluster: a key of the
+// mapping itself wins, and of several merged mappings the first one.
+func (c *converter) mapping(y *yaml.Node, path string, depth int) *node {
+	n := &node{kind: mapping, line: y.Line, column: y.Column}
+	seen := make(map[string]entry, len(y.Content)/2)
+	var merges []*yaml.Node
+	for i := 0; i+1 < len(y.Content) && !c.full(); i += 2 {
+		k, v := y.Content[i], y.Content[i+1]
+		if k.Kind == yaml.ScalarNode && k.ShortTag() == "!!merge" {
+			merges = append(merges, v)
+			continue
+		}
+		e, ok := c.key(k, path)
+		if !ok {
+			continue
+		}
+		if first, twice := seen[e.key]; twice {
+			c.fail(k, "yaml/duplicate", join(path, e.key), "the key %s is here twice", quote(e.key)).
+				WithHint("the first is in line %d; keep one of them", first.line)
+			continue
+		}
+		seen[e.key] = e
+		if e.value = c.convert(v, join(path, e.key), depth+1); e.value == nil {
+			e.value = &node{kind: scalar, tag: "bad", line: v.Line, column: v.Column}
+		}
+		n.entries = append(n.entries, e)
+	}
+	for _, m := range merges {
+		c.merge(n, m, seen, path, depth)
+	}
+	return n
+}
+
+// key reads a mapping's key.
+func (c *converter) key(k *yaml.Node, path string) (entry, bool) {
+	text := k
+	if k.Kind == yaml.AliasNode {
+		text = k.Alias
+	}
+	if text.Kind != yaml.ScalarNode {
+		c.fail(k, "schema/type", path, "a key must be a plain word")
+		return entry{}, false
+	}
+	return entry{key: text.Value, line: k.Line, column: k.Column}, true
+}
+
+// merge adds what stands behind a "<<" key.
+func (c *converter) merge(n *node, y *yaml.Node, seen map[string]entry, path string, depth int) {
+	v := c.convert(y, path, depth+1)
+	if v == nil {
+		return
+	}
+	from := []*node{v}
+	if v.kind == sequence {
+		from = v.items
+	}
+	for _, m := range from {
+		if m.tag == "bad" {
+			continue
+		}
+		if m.kind != mapping {
+			c.fail(y, "yaml/merge", path, "what << merges must be keys and values")
+			return
+		}
+		c.merged += 1 + len(m.entries)
+		if c.merged > maxShared {
+			c.fail(y, "yaml/alias", path, "the file's merge keys stand for too many values").WithHint("write the values out")
+			return
+		}
+		for _, e := range m.entries {
+			if _, have := seen[e.key]; !have {
+				seen[e.key] = e
+				n.entries = append(n.entries, e)
+			}
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package spec
+
+import (
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+// title is a key as messages name it.
+func (f *field) title() string {
+	if f.parent == nil {
+		return "the file"
+	}
+	return f.name
+}
+
+// describe says what a key wants.
+func (f *field) describe() string {
+	switch f.Type {
+	case "int":
+		return "a whole number"
+	case "float":
+		return "a number"
+	case "bool":
+		return "true or false"
+	case "list", "dicts", "strings":
+		return "a list"
+	case "map", "dict":
+		return "keys and values"
+	default:
+		return "a text"
+	}
+}
+
+// describe says what a value is.
+func (n *node) describe() string {
+	switch {
+	case n.kind == mapping:
+		return "keys and values"
+	case n.kind == sequence:
+		return "a list"
+	case n.null():
+		return "nothing"
+	case n.tag == "bool":
+		return "the truth value " + clip(n.value)
+	case n.tag == "int" || n.tag == "float":
+		return "the number " + clip(n.value)
+	case n.tag == "timestamp":
+		return "the date " + clip(n.value)
+	default:
+		return "the text " + quote(n.value)
+	}
+}
+
+// maxListed is how many keys or values a hint lists.
+const maxListed = 12
+
+// keysHint lists what a map takes.
+func (f *field) keysHint() string {
+	if len(f.names) == 0 {
+		return "write \"Key: value\" below it"
+	}
+	return f.title() + " takes " + enumerate(f.names)
+}
+
+// valueHints say more about values than their list.
+var valueHints = map[string]string{
+	"SharedStorage[].FsxLustreSettings.DeploymentType": "; PERSISTENT_2 has 125 to 1000 MB/s per TiB, PERSISTENT_1 50 to 200",
+}
+
+// valuesHint lists what a key can be, or the one that was probably meant.
+func (f *field) valuesHint(got string) string {
+	values := f.constraint.oneOf
+	for _, v := range values {
+		if strings.EqualFold(v, got) {
+			return "write " + v
+		}
+	}
+	if near := diag.Nearest(got, values); near != "" && len(values) > maxListed/2 {
+		return "did you mean " + near + "?"
+	}
+	return "use one of " + strings.Join(values, ", ") + valueHints[f.Path]
+}
+
+// patternHint says what a key looks like.
+func (f *field) patternHint() string {
+	switch pattern := f.constraint.pattern.String(); {
+	case pattern == `^arn:.*:secret`, strings.Contains(pattern, "secretsmanager"):
+		return "give the ARN of a secret: arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME"
+	case strings.HasPrefix(pattern, "^arn:"):
+		return "give an ARN with " + strings.Trim(strings.TrimPrefix(pattern, "^arn:.*:"), "/") + "/ in it: arn:aws:iam::ACCOUNT:" +
+			strings.TrimPrefix(pattern, "^arn:.*:") + "NAME"
+	case f.name == "MountDir":
+		return "give a directory such as /shared, without dots at the start of a name"
+	case f.name == "BucketName":
+		return "give a bucket's name alone: small letters, digits, dots, hyphens"
+	case f.name == "DailyAutomaticBackupStartTime":
+		return "write it as \"HH:MM\""
+	case f.name == "WeeklyMaintenanceStartTime":
+		return "write it as \"D:HH:MM\", D from 1 (Monday) to 7"
+	default:
+		return "it must match " + pattern
+	}
+}
+
+// example shows how a key is written.
+func (f *field) example() string {
+	switch f.Type {
+	case "list", "dicts", "strings":
+		return f.name + ": with a list below it"
+	case "map", "dict":
+		return f.name + ": with its keys below it"
+	default:
+		return f.name + ": and its value"
+	}
+}
+
+func enumerate(names []string) string {
+	if len(names) > maxListed {
+		return strings.Join(names[:maxListed], ", ") + " and others"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,220 @@
+package spec
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v4"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+// kind is what a node is.
+type kind int
+
+const (
+	scalar kind = iota
+	mapping
+	sequence
+)
+
+// node is a value of the file with its place. Aliases and merge keys are
+// resolved; an anchored value may be below several parents.
+type node struct {
+	kind kind
+	// tag is YAML's type of a scalar: str, int, float, bool, null, timestamp.
+	tag, value   string
+	line, column int
+	entries      []entry
+	items        []*node
+}
+
+// entry is a key of a mapping with its value.
+type entry struct {
+	key          string
+	line, column int
+	value        *node
+}
+
+// null reports whether nothing stands where a value should.
+func (n *node) null() bool { return n.kind == scalar && n.tag == "null" }
+
+// entry finds a key; nil is none, also in what is no mapping.
+func (n *node) entry(key string) *entry {
+	for i := range n.entries {
+		if n.entries[i].key == key {
+			return &n.entries[i]
+		}
+	}
+	return nil
+}
+
+// document is a file with its text, so that problems have a place.
+type document struct {
+	lines
+	list *diag.List
+	root *node
+	// size is the number of nodes in root, anchored ones counted once.
+	size int
+	// errors and warnings count those that were reported, or dropped.
+	errors, warnings int
+}
+
+// maxReported is the number of errors, and of warnings, that are shown.
+const maxReported = 200
+
+// errorAt adds an error at a place. Behind maxReported they are only counted.
+func (d *document) errorAt(at diag.Place, code, path, format string, args ...any) *diag.Diagnostic {
+	if d.errors++; d.errors > maxReported {
+		return &diag.Diagnostic{}
+	}
+	return d.list.Errorf(code, path, format, args...).At(at)
+}
+
+// warnAt is errorAt for warnings.
+func (d *document) warnAt(at diag.Place, code, path, format string, args ...any) *diag.Diagnostic {
+	if d.warnings++; d.warnings > maxReported {
+		return &diag.Diagnostic{}
+	}
+	return d.list.Warnf(code, path, format, args...).At(at)
+}
+
+// full reports whether further errors would not be shown.
+func (d *document) full() bool { return d.errors > maxReported }
+
+// finish says that not all problems were shown.
+func (d *document) finish() {
+	if d.full() || d.warnings > maxReported {
+		d.list.Infof("file/more", "", "further problems are not shown").At(diag.Place{File: d.name}).
+			WithHint("mend the first ones and check again")
+	}
+}
+
+// parse reads the one YAML document of a text. It gives nil after a problem
+// that leaves nothing to check.
+func parse(name string, data []byte, list *diag.List) *document {
+	data, ok := checkText(name, data, list)
+	if !ok {
+		return nil
+	}
+	d := &document{lines: lines{name: name, data: data}, list: list}
+	tree, ok := d.load()
+	if !ok {
+		return nil
+	}
+	c := converter{document: d, done: map[*yaml.Node]*node{}, open: map[*yaml.Node]bool{}}
+	d.root = c.convert(tree.Content[0], "", 0)
+	d.size = c.size
+	if d.root == nil {
+		return nil
+	}
+	list.Locate = d.locate
+	return d
+}
+
+// load runs the YAML parser.
+func (d *document) load() (*yaml.Node, bool) {
+	loader, err := yaml.NewLoader(bytes.NewReader(d.data))
+	if err != nil {
+		d.syntax(err)
+		return nil, false
+	}
+	var tree, more yaml.Node
+	switch err := loader.Load(&tree); {
+	case errors.Is(err, io.EOF), err == nil && len(tree.Content) == 0:
+		d.empty()
+		return nil, false
+	case err != nil:
+		d.syntax(err)
+		return nil, false
+	}
+	switch err := loader.Load(&more); {
+	case err == nil:
+		d.errorAt(d.at(more.Line, more.Column), "yaml/documents", "", "a second YAML document begins here").
+			WithHint("keep one document; remove this line or put the rest into a file of its own")
+		return nil, false
+	case !errors.Is(err, io.EOF):
+		d.syntax(err)
+		return nil, false
+	}
+	if top := tree.Content[0]; top.Kind == yaml.ScalarNode && top.ShortTag() == "!!null" {
+		d.empty()
+		return nil, false
+	}
+	return &tree, true
+}
+
+func (d *document) empty() {
+	d.errorAt(diag.Place{File: d.name}, "file/empty", "", "the file is empty")
+}
+
+// syntax reports what the YAML parser did not understand.
+func (d *document) syntax(err error) {
+	e, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
+		d.errorAt(diag.Place{File: d.name}, "yaml/syntax", "", "this is not YAML: %v", err)
+		return
+	}
+	mark := e.Mark
+	if unclosed(e) {
+		mark = e.ContextMark
+	}
+	at := d.at(mark.Line, mark.Column)
+	if mark.Line == 0 {
+		at = diag.Place{File: d.name}
+	}
+	if i := tabIndent(d.source(mark.Line, 1)); i >= 0 {
+		d.errorAt(d.at(mark.Line, i+1), "yaml/tab", "", "a tab cannot indent YAML").WithHint("use spaces")
+		return
+	}
+	message, hint := explain(e)
+	d.errorAt(at, "yaml/syntax", "", "%s", message).WithHint("%s", hint)
+}
+
+// unclosed reports whether the error is that something was opened and not
+// closed; the place to look at is then where it was opened.
+func unclosed(e *yaml.LoadError) bool {
+	return e.ContextMark.Line != 0 && (strings.Contains(e.ContextMsg, "flow") && strings.Contains(e.Message, "did not find expected ','") ||
+		strings.Contains(e.ContextMsg, "quoted scalar") && strings.Contains(e.Message, "end of stream"))
+}
+
+// tabIndent finds a tab among a line's leading blanks; -1 is none.
+func tabIndent(line string) int {
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case ' ':
+		case '\t':
+			return i
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+// explain is the parser's message in the user's words, and what to do.
+func explain(e *yaml.LoadError) (message, hint string) {
+	switch m := e.Message; {
+	case unclosed(e) && strings.Contains(e.ContextMsg, "quoted"):
+		return "this quote is not closed", "add the closing quote"
+	case unclosed(e):
+		return "this bracket is not closed", "add the closing bracket, or a comma between the values"
+	case strings.Contains(m, "mapping values are not allowed"):
+		return "a second ':' on one line is not allowed here", "put the value in quotes, or check the indentation"
+	case strings.Contains(m, "expected key"), strings.Contains(m, "'-' indicator"):
+		return "this line does not fit the lines above", "check its indentation"
+	case strings.Contains(m, "could not find expected ':'"):
+		return "a ':' is missing after this key", "write \"Key: value\""
+	case strings.Contains(m, "max depth"):
+		return "the values are nested too deeply", "a cluster file needs no more than a dozen levels"
+	case strings.Contains(m, "unknown anchor"):
+		return m, "an alias such as *name needs a value that is marked &name before it"
+	default:
+		if e.ContextMsg != "" {
+			m += " (" + e.ContextMsg + ")"
+		}
+		return "this is not YAML: " + m, "check quotes, brackets and indentation around here"
+	}
+}

@@ -1,0 +1,87 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+// join adds a key to a path.
+func join(path, key string) string {
+	key = clip(key)
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// index adds an item's number to a path.
+func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// locate finds the place of a path such as "SharedStorage[0].Name", or of the
+// part of it that the file has.
+func (d *document) locate(path string) diag.Place {
+	n, line, column := d.root, d.root.line, d.root.column
+	for step := range strings.SplitSeq(path, ".") {
+		name, rest, _ := strings.Cut(step, "[")
+		if name != "" {
+			e := n.entry(name)
+			if e == nil {
+				break
+			}
+			n = e.value
+			line, column = spot(e)
+		}
+		if n = descend(n, rest, &line, &column); n == nil {
+			break
+		}
+	}
+	at := d.at(line, column)
+	at.Path = path
+	return at
+}
+
+// descend follows indexes such as "0][2]"; nil is that there is no such item.
+func descend(n *node, indexes string, line, column *int) *node {
+	for part := range strings.SplitSeq(indexes, "[") {
+		if part == "" {
+			continue
+		}
+		i, err := strconv.Atoi(strings.TrimSuffix(part, "]"))
+		if err != nil || i < 0 || i >= len(n.items) {
+			return nil
+		}
+		n = n.items[i]
+		*line, *column = n.line, n.column
+	}
+	return n
+}
+
+// spot is where a problem with an entry is shown: at its value if that is
+// plain, otherwise at its key.
+func spot(e *entry) (line, column int) {
+	if e.value.kind == scalar && !e.value.null() {
+		return e.value.line, e.value.column
+	}
+	return e.line, e.column
+}
+
+// maxQuoted is how much of a user's value a message repeats.
+const maxQuoted = 60
+
+// quote is a user's value for a message.
+func quote(s string) string { return fmt.Sprintf("%q", clip(s)) }
+
+// clip cuts a user's value to a length that can be shown.
+func clip(s string) string {
+	n := 0
+	for i := range s {
+		if n == maxQuoted {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}

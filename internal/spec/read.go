@@ -1,0 +1,135 @@
+package spec
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+// maxBytes is the size of the largest file that is read. ParallelCluster's own
+// limits (50 queues, 50 compute resources) need less than a tenth.
+const maxBytes = 4 << 20
+
+// readFile reads a file that a user named. What is wrong goes to the list.
+func readFile(path string, list *diag.List) ([]byte, bool) {
+	at := diag.Place{File: path}
+	f, err := os.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		list.Errorf("file/missing", "", "there is no such file").At(at).WithHint("%s", missingHint(path))
+		return nil, false
+	case err != nil:
+		list.Errorf("file/read", "", "the file cannot be read: %v", cause(err)).At(at)
+		return nil, false
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		list.Errorf("file/directory", "", "this is a directory, not a file").At(at).
+			WithHint("give the file in it, for example %s", filepath.Join(path, "cluster.yaml"))
+		return nil, false
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err != nil {
+		list.Errorf("file/read", "", "the file cannot be read: %v", cause(err)).At(at)
+		return nil, false
+	}
+	return data, true
+}
+
+// cause is a file error without the path, which the place has already.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// missingHint names the file that was probably meant: one beside it with
+// another ending, or the YAML files there.
+func missingHint(path string) string {
+	dir := filepath.Dir(path)
+	var names []string
+	for _, pattern := range []string{"*.yaml", "*.yml"} {
+		found, _ := filepath.Glob(filepath.Join(globEscape(dir), pattern))
+		for _, f := range found {
+			names = append(names, filepath.Base(f))
+		}
+	}
+	if near := diag.Nearest(filepath.Base(path), names); near != "" {
+		return "did you mean " + filepath.Join(dir, near) + "?"
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return "the directory " + dir + " does not exist, either"
+	}
+	return "check the name and the directory"
+}
+
+var globMeta = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[*?\[\\]`) })
+
+func globEscape(path string) string { return globMeta().ReplaceAllString(path, `\$0`) }
+
+// checkText looks at a file's bytes before they are parsed. It gives them back
+// without a byte order mark, and false if parsing makes no sense.
+func checkText(name string, data []byte, list *diag.List) ([]byte, bool) {
+	at := diag.Place{File: name}
+	if len(data) > maxBytes {
+		list.Errorf("file/size", "", "the file has more than %d MiB", maxBytes>>20).At(at).
+			WithHint("a cluster file has a few kilobytes; is this the right file?")
+		return nil, false
+	}
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		list.Errorf("file/encoding", "", "the file is UTF-16, not UTF-8").At(at).
+			WithHint("convert it: iconv -f UTF-16 -t UTF-8")
+		return nil, false
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	text := lines{name: name, data: data}
+	if i, what := firstBad(data); i >= 0 {
+		list.Errorf("file/encoding", "", "%s", what).At(text.atByte(i)).
+			WithHint("save the file as plain UTF-8 text")
+		return nil, false
+	}
+	if loc := iniSection().FindIndex(data); loc != nil {
+		list.Errorf("file/version", "", "this is a ParallelCluster 2 file").At(text.atByte(loc[1]-1)).
+			WithHint("convert it: pcluster3-config-converter --config-file %s --output-file cluster.yaml", name)
+		return nil, false
+	}
+	return data, true
+}
+
+// iniSection finds a section head of ParallelCluster 2 where the file's first
+// words should be.
+var iniSection = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[ \t]*(?:[#;][^\n]*)?\r?\n)*[ \t]*\[(?:global|aws|aliases|(?:cluster|vpc|queue|compute_resource|ebs|efs|fsx|raid|scaling|dcv|cw_log|dashboard) +[^\]\n]+|(?:vpc|scaling))\][ \t]*\r?(?:\n|$)`)
+})
+
+// firstBad finds the first byte that cannot be in a YAML file; -1 is none.
+func firstBad(data []byte) (int, string) {
+	for i := 0; i < len(data); {
+		b := data[i]
+		if b < utf8.RuneSelf {
+			if b < ' ' && b != '\t' && b != '\n' && b != '\r' || b == 0x7f {
+				return i, "there is a control character in the file"
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i, "the file is not UTF-8 text"
+		}
+		if r >= 0x80 && r < 0xa0 && r != 0x85 {
+			return i, "there is a control character in the file"
+		}
+		i += size
+	}
+	return -1, ""
+}

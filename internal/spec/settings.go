@@ -1,0 +1,136 @@
+package spec
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// level is where custom Slurm settings stand: lines of slurm.conf, or words at
+// the end of a partition's or of nodes' line.
+type level int
+
+const (
+	slurmConf level = iota
+	slurmQueue
+	slurmNodes
+)
+
+// denied are the settings that belong to ParallelCluster, in small letters. It
+// refuses the same ones.
+var denied = map[level][]string{
+	slurmConf: {
+		"epilog", "grestypes", "launchparameters", "prolog", "reconfigflags", "resumefailprogram", "resumeprogram",
+		"resumetimeout", "slurmctldhost", "slurmctldlogfile", "slurmctldparameters", "slurmdlogfile", "slurmuser",
+		"suspendexcnodes", "suspendprogram", "suspendtime", "taskplugin", "treewidth",
+	},
+	slurmQueue: {"nodes", "partitionname", "resumetimeout", "state", "suspendtime", "oversubscribe"},
+	slurmNodes: {"cpus", "features", "gres", "nodeaddr", "nodehostname", "nodename", "state", "weight"},
+}
+
+var settingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_/-]{0,63}$`) })
+
+// checkSettings holds that custom Slurm settings stay on their line.
+func checkSettings(v view, l level) {
+	if l != slurmConf {
+		checkLine(v, l)
+		return
+	}
+	for _, line := range v.items() {
+		checkLine(line, l)
+	}
+}
+
+// checkLine checks the settings of one line. Lines of several settings define
+// nodes and partitions of the user's own, for which nothing is denied.
+func checkLine(v view, l level) {
+	if v.node == nil || v.node.kind != mapping {
+		return
+	}
+	single := l == slurmConf && len(v.node.entries) == 1
+	for i := range v.node.entries {
+		e := &v.node.entries[i]
+		setting := view{doc: v.doc, field: v.field, node: e.value, path: join(v.path, e.key)}
+		checkSetting(setting, e, single)
+		if (single || l != slurmConf) && slices.Contains(denied[l], strings.ToLower(e.key)) {
+			v.doc.errorAt(v.doc.at(e.line, e.column), "slurm/denied", setting.path, "%s cannot be set here", clip(e.key)).
+				WithHint("it follows from the cluster file; remove it")
+		}
+	}
+}
+
+func checkSetting(v view, e *entry, alone bool) {
+	at := v.doc.at(spot(e))
+	if !settingName().MatchString(e.key) {
+		v.doc.errorAt(v.doc.at(e.line, e.column), "slurm/value", v.path, "%s cannot be the name of a Slurm setting", quote(e.key))
+	}
+	value := e.value.value
+	switch {
+	case e.value.tag == "bad":
+	case e.value.kind != scalar || e.value.null():
+		v.doc.errorAt(at, "schema/type", v.path, "%s must be a text, not %s", clip(e.key), e.value.describe())
+	case strings.ContainsFunc(value, breaksLine):
+		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s has a line break or control character", clip(e.key)).
+			WithHint("write it on one line")
+	case strings.Contains(value, "#"):
+		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s has a #, which begins a comment in slurm.conf", clip(e.key)).
+			WithHint("remove the #")
+	case strings.HasSuffix(value, `\`):
+		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s ends in \\, which joins it with the next line of slurm.conf", clip(e.key)).
+			WithHint("remove the \\")
+	case !alone && !oneWord(value):
+		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s has a blank, which begins another setting in slurm.conf", clip(e.key)).
+			WithHint("remove the blank, or put double quotes inside the value")
+	}
+}
+
+// breaksLine reports whether a character could end a line for anybody who
+// reads slurm.conf.
+func breaksLine(r rune) bool {
+	return r < ' ' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029
+}
+
+// oneWord reports whether Slurm reads a value as one word: blanks stand
+// between double quotes only, and all quotes are closed.
+func oneWord(value string) bool {
+	quoted := false
+	for _, r := range value {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case !quoted && (r == ' ' || r == '\t'):
+			return false
+		}
+	}
+	return !quoted
+}
+
+// settings are the settings of a partition or of nodes.
+func settings(v view) []Setting {
+	var out []Setting
+	if v.node != nil {
+		for _, e := range v.node.entries {
+			out = append(out, Setting{Key: e.key, Value: e.value.value})
+		}
+	}
+	return out
+}
+
+// settingLines are lines for slurm.conf. A line of several settings has the
+// first one's key and the others in its value.
+func settingLines(v view) []Setting {
+	var out []Setting
+	for _, line := range v.items() {
+		all := settings(line)
+		if len(all) == 0 {
+			continue
+		}
+		s := all[0]
+		for _, more := range all[1:] {
+			s.Value += " " + more.Key + "=" + more.Value
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,198 @@
+package spec
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// settingsKey is the key that holds the settings of each storage type.
+var settingsKey = map[string]string{
+	"Ebs": "EbsSettings", "Efs": "EfsSettings", "FsxLustre": "FsxLustreSettings",
+	"FsxOpenZfs": "FsxOpenZfsSettings", "FsxOntap": "FsxOntapSettings", "FileCache": "FileCacheSettings",
+}
+
+// reserved are directories that ParallelCluster does not mount over.
+var reserved = []string{
+	"/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/media", "/mnt", "/opt", "/opt/parallelcluster",
+	"/opt/parallelcluster/shared", "/opt/parallelcluster/shared_login_nodes", "/opt/slurm", "/opt/intel", "/proc",
+	"/root", "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var", "/NONE", "/",
+}
+
+func checkStorage(root view) {
+	var names, mounts unique
+	var dirs []view
+	for _, s := range root.key("SharedStorage").items() {
+		checkStorageName(s.key("Name"))
+		names.check(s.key("Name"), "storage/duplicate")
+		mount := s.key("MountDir")
+		if checkMountDir(mount) && mounts.checkAs(mountDir(mount), mount, "storage/duplicate") == nil {
+			dirs = append(dirs, mount)
+		}
+		checkStorageSettings(s)
+		checkRepositories(s)
+	}
+	checkOverlaps(dirs, scratchDirs(root))
+}
+
+var storageName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]+$`) })
+
+// maxStorageName is ParallelCluster's limit in characters.
+const maxStorageName = 30
+
+func checkStorageName(v view) {
+	if !v.present() || v.node.kind != scalar {
+		return
+	}
+	name := v.text()
+	switch n := utf8.RuneCountInString(name); {
+	case name == "default":
+		v.errorf("storage/name", "the name %s is reserved", quote(name)).WithHint("choose another name")
+	case !storageName().MatchString(name) || strings.ContainsFunc(name, breaksLine):
+		v.errorf("storage/name", "%s cannot be a name", quote(name)).WithHint("use letters, digits, blanks and _ . : / = + - @")
+	case n > maxStorageName:
+		v.errorf("storage/name", "the name %s has %d characters", quote(name), n).
+			WithHint("ParallelCluster allows %d", maxStorageName)
+	}
+}
+
+// mountDir is a mount point as an absolute, clean path.
+func mountDir(v view) string { return path.Clean("/" + v.text()) }
+
+// checkMountDir reports whether a mount point can be used.
+func checkMountDir(v view) bool {
+	if !v.present() || v.node.kind != scalar || v.text() == "" {
+		return false
+	}
+	if strings.ContainsFunc(v.text(), breaksLine) {
+		v.errorf("storage/mount", "the mount directory has a line break or control character")
+		return false
+	}
+	if dir := mountDir(v); slices.Contains(reserved, dir) {
+		v.errorf("storage/mount", "%s is the system's own and cannot be mounted over", dir).WithHint("choose another directory, for example /shared")
+		return false
+	}
+	return true
+}
+
+// checkStorageSettings holds that the settings are those of the storage type,
+// and that a file system that exists already is not described again.
+func checkStorageSettings(s view) {
+	kind := s.key("StorageType").text()
+	for _, key := range s.field.names {
+		settings := s.key(key)
+		if strings.HasSuffix(key, "Settings") && settings.present() && settingsKey[kind] != "" && key != settingsKey[kind] {
+			settings.errorf("storage/settings", "%s does not go with StorageType: %s", key, kind).
+				WithHint("use %s, or change StorageType", settingsKey[kind])
+		}
+	}
+	settings := s.key(settingsKey[kind])
+	if settings.field == nil || !settings.present() || settings.field.children["FileSystemId"] == nil || !settings.key("FileSystemId").present() {
+		return
+	}
+	for _, e := range settings.node.entries {
+		if !slices.Contains([]string{"FileSystemId", "EncryptionInTransit", "IamAuthorization", "AccessPointId"}, e.key) && settings.field.children[e.key] != nil {
+			settings.key(e.key).errorf("storage/settings", "%s cannot be set for a file system that exists", e.key).
+				WithHint("remove it, or remove FileSystemId")
+		}
+	}
+}
+
+// scratchDirs are the mount points of the nodes' own disks that the file gives.
+func scratchDirs(root view) []view {
+	dirs := []view{root.key("HeadNode").key("LocalStorage")}
+	for _, q := range root.key("Scheduling").key("SlurmQueues").items() {
+		dirs = append(dirs, q.key("ComputeSettings").key("LocalStorage"))
+	}
+	seen := map[string]bool{}
+	var out []view
+	for _, d := range dirs {
+		v := d.key("EphemeralVolume").key("MountDir")
+		if checkMountDir(v) && !seen[mountDir(v)] {
+			seen[mountDir(v)] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// checkOverlaps reports mount points inside of others. The nodes' own disks
+// may share a mount point with each other. Far more directories than a node
+// can mount are not compared.
+func checkOverlaps(shared, scratch []view) {
+	shared, scratch = shared[:min(len(shared), maxReported)], scratch[:min(len(scratch), maxReported)]
+	for i, v := range shared {
+		for _, other := range shared[:i] {
+			checkOverlap(v, other)
+		}
+	}
+	for _, v := range scratch {
+		for _, other := range shared {
+			if mountDir(v) == mountDir(other) {
+				v.warnf("storage/mount", "%s is the nodes' own disk here and shared storage in line %d", mountDir(v), other.line()).
+					WithHint("choose another directory")
+				continue
+			}
+			checkOverlap(v, other)
+		}
+	}
+}
+
+func checkOverlap(v, other view) {
+	a, b := mountDir(v), mountDir(other)
+	if strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/") {
+		v.errorf("storage/overlap", "%s and %s lie in each other", a, b).
+			WithHint("give storage directories side by side, such as /data and /logs")
+	}
+}
+
+// checkRepositories checks the S3 links of a Lustre file system.
+func checkRepositories(s view) {
+	lustre := s.key("FsxLustreSettings")
+	for _, key := range []string{"ImportPath", "ExportPath"} {
+		checkURI(lustre.key(key))
+	}
+	var names, dirs unique
+	for _, r := range lustre.key("DataRepositoryAssociations").items() {
+		checkURI(r.key("DataRepositoryPath"))
+		names.check(r.key("Name"), "storage/duplicate")
+		dirs.checkAs(path.Clean("/"+r.key("FileSystemPath").text()), r.key("FileSystemPath"), "storage/duplicate")
+	}
+}
+
+func checkURI(v view) {
+	if !v.present() || v.node.kind != scalar {
+		return
+	}
+	if _, _, ok := parseURI(v.text()); !ok {
+		v.errorf("storage/repository", "%s is no S3 location", quote(v.text())).WithHint("write s3://bucket or s3://bucket/prefix/")
+	}
+}
+
+var bucketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`) })
+
+// parseURI splits s3://bucket/prefix. The prefix ends in a slash unless it is
+// empty. Names that a file system could not hold are refused.
+func parseURI(uri string) (bucket, prefix string, ok bool) {
+	rest, ok := strings.CutPrefix(uri, "s3://")
+	if !ok || strings.ContainsFunc(rest, breaksLine) {
+		return "", "", false
+	}
+	bucket, prefix, _ = strings.Cut(rest, "/")
+	prefix = strings.TrimSuffix(prefix, "/")
+	if !bucketName().MatchString(bucket) || strings.Contains(bucket, "..") {
+		return "", "", false
+	}
+	if prefix == "" {
+		return bucket, "", true
+	}
+	for name := range strings.SplitSeq(prefix, "/") {
+		if name == "" || name == "." || name == ".." {
+			return "", "", false
+		}
+	}
+	return bucket, prefix + "/", true
+}

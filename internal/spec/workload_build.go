@@ -1,0 +1,174 @@
+package spec
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+// modelPlaceholder stands for each model's name in a directory's path.
+const modelPlaceholder = "{model}"
+
+// Expanded are the directories with each model's name for "{model}", in the
+// file's order, and within one entry in that of the models.
+func (w *Workload) Expanded() []Directory {
+	var out []Directory
+	for _, d := range w.Directories {
+		if !strings.Contains(d.Path, modelPlaceholder) {
+			out = append(out, d)
+			continue
+		}
+		for _, m := range w.Models {
+			out = append(out, Directory{Path: strings.ReplaceAll(d.Path, modelPlaceholder, m.Name), Mode: d.Mode})
+		}
+	}
+	return out
+}
+
+// buildWorkload makes the model of a file. It is whole only if the checks find
+// no errors.
+func buildWorkload(name string, root view) *Workload {
+	w := &Workload{File: name}
+	for _, m := range root.key("Models").items() {
+		w.Models = append(w.Models, Model{Name: m.key("Name").text(), Nodes: m.key("Nodes").int()})
+	}
+	for _, d := range root.key("Directories").items() {
+		mode, _ := parseMode(d.key("Mode").text())
+		w.Directories = append(w.Directories, Directory{Path: path.Clean(d.key("Path").text()), Mode: mode})
+	}
+	return w
+}
+
+// parseMode reads permission bits, which are octal as for chmod.
+func parseMode(text string) (uint32, bool) {
+	n, err := strconv.ParseUint(text, 8, 32)
+	return uint32(n), err == nil && len(text) >= 3 && len(text) <= 5 && n <= 0o7777
+}
+
+// checkWorkload reports what the schema's table cannot say.
+func checkWorkload(root view, w *Workload, c *Cluster) {
+	var names unique
+	for _, m := range root.key("Models").items() {
+		names.check(m.key("Name"), "workload/duplicate")
+	}
+	if !checkSize(root, w) {
+		return
+	}
+	var paths unique
+	for i, d := range root.key("Directories").items() {
+		checkMode(d.key("Mode"))
+		if dir := d.key("Path"); checkDirectory(dir, c) {
+			checkModels(dir, w)
+			checkTwice(&paths, dir, (&Workload{Models: w.Models, Directories: w.Directories[i : i+1]}).Expanded())
+		}
+	}
+}
+
+// maxDirectories and maxPath bound what {model} may stand for.
+const (
+	maxDirectories = 10_000
+	maxPath        = 4096
+)
+
+// checkSize reports whether the directories can be written out.
+func checkSize(root view, w *Workload) bool {
+	longest := 0
+	for _, m := range w.Models {
+		longest = max(longest, len(m.Name))
+	}
+	total := 0
+	for i, d := range w.Directories {
+		n := strings.Count(d.Path, modelPlaceholder)
+		if n == 0 {
+			total++
+			continue
+		}
+		total += len(w.Models)
+		if len(d.Path)+n*longest > maxPath {
+			root.key("Directories").items()[i].key("Path").errorf("workload/path", "the path is longer than %d characters with a model's name in it", maxPath)
+			return false
+		}
+	}
+	if total > maxDirectories {
+		root.key("Directories").errorf("workload/size", "these are %d directories; there can be %d", total, maxDirectories)
+	}
+	return total <= maxDirectories
+}
+
+func checkMode(v view) {
+	if v.node == nil || v.node.tag == "bad" {
+		return
+	}
+	if _, ok := parseMode(v.text()); !ok || v.node.kind != scalar || v.node.null() {
+		v.errorf("workload/mode", "Mode cannot be %s", v.node.describe()).WithHint("write permission bits as for chmod: Mode: \"0775\"")
+	}
+}
+
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}]*\}|[{}]`) })
+
+// checkDirectory reports whether a path can be a directory of shared storage.
+func checkDirectory(v view, c *Cluster) bool {
+	if !v.present() || v.node.kind != scalar || v.text() == "" {
+		return false
+	}
+	dir := v.text()
+	for _, p := range placeholder().FindAllString(dir, -1) {
+		if p != modelPlaceholder {
+			v.errorf("workload/path", "%s in a path stands for nothing", quote(p)).WithHint("use {model}, which stands for each model's name")
+			return false
+		}
+	}
+	switch {
+	case strings.ContainsFunc(dir, breaksLine):
+		v.errorf("workload/path", "the path has a line break or control character")
+	case !path.IsAbs(dir):
+		v.errorf("workload/path", "the path %s is not absolute", quote(dir)).WithHint("begin it with a mount of the cluster file%s", mountsHint(c))
+	case slices.Contains(strings.Split(dir, "/"), ".."):
+		v.errorf("workload/path", "the path %s has .. in it", quote(dir)).WithHint("write the path that it leads to")
+	case c != nil && !onMount(path.Clean(dir), c):
+		v.errorf("workload/mount", "%s is on no shared storage of the cluster file", quote(dir)).
+			WithHint("use a directory below a mount%s", mountsHint(c))
+	default:
+		return true
+	}
+	return false
+}
+
+// onMount reports whether a directory is a mount or below one.
+func onMount(dir string, c *Cluster) bool {
+	return slices.ContainsFunc(c.SharedStorage, func(s SharedStorage) bool {
+		return dir == s.MountDir || strings.HasPrefix(dir, s.MountDir+"/")
+	})
+}
+
+func mountsHint(c *Cluster) string {
+	if c == nil || len(c.SharedStorage) == 0 {
+		return ""
+	}
+	var mounts []string
+	for _, s := range c.SharedStorage {
+		mounts = append(mounts, s.MountDir)
+	}
+	return ": " + enumerate(mounts)
+}
+
+func checkModels(v view, w *Workload) {
+	if strings.Contains(v.text(), modelPlaceholder) && len(w.Models) == 0 {
+		v.errorf("workload/models", "%s stands for each model, but there are no Models", modelPlaceholder).WithHint("add Models with a Name each")
+	}
+}
+
+// checkTwice reports the first of a row's directories that another row has.
+func checkTwice(paths *unique, v view, dirs []Directory) *diag.Diagnostic {
+	for _, d := range dirs {
+		if problem := paths.checkAs(d.Path, v, "workload/duplicate"); problem != nil {
+			return problem
+		}
+	}
+	return nil
+}
