@@ -1,0 +1,475 @@
+package export_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/muster-hpc/muster/internal/export"
+	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/store/storetest"
+)
+
+// files are what a training job leaves: by path, with content; "-> x" is a link to x.
+type files map[string]string
+
+var job = files{
+	"run/checkpoint-1/model.bin":                "weights 1",
+	"run/checkpoint-1/sub/optim.bin":            "moments 1",
+	"run/checkpoint-2/model.bin":                "weights 2",
+	"run/checkpoint-2/empty":                    "",
+	"run/.tmp-checkpoint-3/model.bin":           "half of the wei",
+	"run/latest":                                "checkpoint-2\n",
+	"run/train.log":                             "Batch 1 Loss: 3\n",
+	"meg/iter_0000010/model.pt":                 "megatron",
+	"meg/latest_checkpointed_iteration.txt":     "10",
+	"link/step-5/x":                             "x",
+	"link/latest":                               "-> step-5",
+	"link/other":                                "-> step-5/x",
+	"results with space/ö.json":                 "{}",
+	"results with space/download.part":          "part",
+	"results with space/upload.tmp/in progress": "part",
+}
+
+// lasting is what of them is to be exported.
+func lasting(all files) files {
+	keep := files{}
+	for p, text := range all {
+		if !strings.Contains(p, ".tmp") && !strings.Contains(p, ".part") {
+			keep["fsx1/"+p] = strings.TrimPrefix(text, "-> ")
+		}
+	}
+	return keep
+}
+
+// write makes files that are an hour old.
+func write(t *testing.T, dir string, all files) {
+	t.Helper()
+	for p, text := range all {
+		full := filepath.Join(dir, p)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if target, ok := strings.CutPrefix(text, "-> "); ok {
+			if err := os.Symlink(target, full); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.WriteFile(full, []byte(text), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(full, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// bucket reads all objects back.
+func bucket(t *testing.T, s store.Store) files {
+	t.Helper()
+	all := files{}
+	for o, err := range s.List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _, err := s.Get(t.Context(), o.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err = errors.Join(err, r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		all[o.Key] = string(text)
+	}
+	return all
+}
+
+func mirror(dir string, s store.Store) *export.Mirror {
+	rule := export.Rule{Dir: dir, Bucket: "b", Prefix: "/fsx1/", New: true, Changed: true, Deleted: true}
+	return &export.Mirror{Rule: rule, Pace: export.DefaultPace, Store: s}
+}
+
+// finish runs rounds, an hour later each, until nothing is pending.
+func finish(t *testing.T, m *export.Mirror) {
+	t.Helper()
+	for n := range 5 {
+		result, err := m.Round(t.Context(), time.Now().Add(time.Duration(n)*time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Pending == 0 {
+			return
+		}
+	}
+	t.Fatal("five rounds did not finish")
+}
+
+func wantMirrored(t *testing.T, dir string, s store.Store, all files) {
+	t.Helper()
+	if diff := cmp.Diff(lasting(all), bucket(t, s)); diff != "" {
+		t.Errorf("the bucket differs (-want +got):\n%s", diff)
+	}
+	report, err := export.Verify(t.Context(), dir, s, "fsx1")
+	if err != nil || !report.OK() || report.Matched != len(lasting(all)) {
+		t.Errorf("verify says %+v, %v", report, err)
+	}
+}
+
+// cut is a store whose process is killed after some puts and deletes. The last one is done or not, without an answer.
+type cut struct {
+	store.Store
+	left atomic.Int32
+	late bool
+	kill context.CancelFunc
+}
+
+var errCut = errors.New("killed")
+
+func (c *cut) allow() bool {
+	if c.left.Add(-1) >= 0 {
+		return true
+	}
+	c.kill()
+	return false
+}
+
+func (c *cut) Put(ctx context.Context, u store.Upload) (store.Object, error) {
+	if c.allow() {
+		return c.Store.Put(ctx, u)
+	}
+	if c.late && c.left.Load() == -1 {
+		_, err := c.Store.Put(context.WithoutCancel(ctx), u)
+		return store.Object{}, errors.Join(errCut, err)
+	}
+	return store.Object{}, errCut
+}
+
+func (c *cut) Delete(ctx context.Context, key string) error {
+	if c.allow() {
+		return c.Store.Delete(ctx, key)
+	}
+	return errCut
+}
+
+// wantLawful checks that no pointer in the bucket names data that is not there.
+func wantLawful(t *testing.T, s store.Store, names map[string][]string) {
+	t.Helper()
+	have := bucket(t, s)
+	for pointer, text := range have {
+		if !strings.HasPrefix(filepath.Base(pointer), "latest") {
+			continue
+		}
+		dir := filepath.Join(filepath.Dir(pointer), strings.TrimSpace(text))
+		if strings.TrimSpace(text) == "10" {
+			dir = "fsx1/meg/iter_0000010"
+		}
+		for _, f := range names[dir] {
+			if _, ok := have[dir+"/"+f]; !ok {
+				t.Errorf("%s is there, %s/%s is not", pointer, dir, f)
+			}
+		}
+	}
+}
+
+var data = map[string][]string{
+	"fsx1/run/checkpoint-1":   {"model.bin", "sub/optim.bin"},
+	"fsx1/run/checkpoint-2":   {"model.bin", "empty"},
+	"fsx1/run/checkpoint-4":   {"model.bin"},
+	"fsx1/meg/iter_0000010":   {"model.pt"},
+	"fsx1/link/step-5":        {"x"},
+	"fsx1/run/checkpoint-new": {"model.bin"},
+}
+
+func TestCutAfterEveryStep(t *testing.T) {
+	steps := len(lasting(job))
+	for n := range 2 * steps {
+		t.Run(fmt.Sprintf("%d_late_%v", n/2, n%2 == 1), func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, job)
+			fake := &storetest.Fake{}
+			ctx, kill := context.WithCancel(t.Context())
+			defer kill()
+			dying := &cut{Store: fake, late: n%2 == 1, kill: kill}
+			dying.left.Store(int32(n / 2))
+			result, err := mirror(dir, dying).Round(ctx, time.Now())
+			if err == nil || result.Pending == 0 {
+				t.Errorf("a killed round left %d pending: %v", result.Pending, err)
+			}
+			wantLawful(t, fake, data)
+			finish(t, mirror(dir, fake))
+			wantMirrored(t, dir, fake, job)
+		})
+	}
+}
+
+func TestDeletesCutAfterEveryStep(t *testing.T) {
+	later := maps.Clone(job)
+	for _, p := range []string{"run/checkpoint-1/model.bin", "run/checkpoint-1/sub/optim.bin", "meg/iter_0000010/model.pt", "meg/latest_checkpointed_iteration.txt"} {
+		delete(later, p)
+	}
+	later["run/checkpoint-4/model.bin"] = "weights 4"
+	later["run/latest"] = "checkpoint-4"
+	for n := range 6 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			dir := t.TempDir()
+			fake := &storetest.Fake{}
+			write(t, dir, job)
+			finish(t, mirror(dir, fake))
+			if err := errors.Join(os.RemoveAll(filepath.Join(dir, "run/checkpoint-1")), os.RemoveAll(filepath.Join(dir, "meg"))); err != nil {
+				t.Fatal(err)
+			}
+			write(t, dir, files{"run/checkpoint-4/model.bin": "weights 4", "run/latest": "checkpoint-4"})
+			ctx, kill := context.WithCancel(t.Context())
+			defer kill()
+			dying := &cut{Store: fake, kill: kill}
+			dying.left.Store(int32(n))
+			m := mirror(dir, dying)
+			for range 2 {
+				m.Round(ctx, time.Now())
+				wantLawful(t, fake, data)
+			}
+			m = mirror(dir, fake)
+			for range 2 {
+				if _, err := m.Round(t.Context(), time.Now()); err != nil {
+					t.Fatal(err)
+				}
+				wantLawful(t, fake, data)
+			}
+			wantMirrored(t, dir, fake, later)
+		})
+	}
+}
+
+func TestSecondRoundDoesNothing(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, job)
+	fake := &storetest.Fake{}
+	m := mirror(dir, fake)
+	finish(t, m)
+	puts := fake.Puts()
+	finish(t, m)
+	finish(t, mirror(dir, fake))
+	if fake.Puts() != puts {
+		t.Errorf("later rounds put %d objects again", fake.Puts()-puts)
+	}
+}
+
+// meddle is a store during whose puts something happens to the directory.
+type meddle struct {
+	store.Store
+	key  string
+	once func()
+}
+
+func (m *meddle) Put(ctx context.Context, u store.Upload) (store.Object, error) {
+	if u.Key == m.key && m.once != nil {
+		m.once()
+		m.once = nil
+	}
+	return m.Store.Put(ctx, u)
+}
+
+func TestFileThatChangesWhileItIsRead(t *testing.T) {
+	dir := t.TempDir()
+	fake := &storetest.Fake{}
+	write(t, dir, files{"checkpoint-new/model.bin": "old weights", "latest": "checkpoint-new"})
+	m := mirror(dir, &meddle{Store: fake, key: "fsx1/checkpoint-new/model.bin", once: func() {
+		write(t, dir, files{"checkpoint-new/model.bin": "new weights"})
+	}})
+	result, err := m.Round(t.Context(), time.Now())
+	if err != nil || !slices.Equal(result.Changed, []string{"checkpoint-new/model.bin"}) || result.Pending != 2 {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	if got := bucket(t, fake); len(got) != 0 {
+		t.Errorf("%v is in the bucket", got)
+	}
+	finish(t, m)
+	wantMirrored(t, dir, fake, files{"checkpoint-new/model.bin": "new weights", "latest": "checkpoint-new"})
+}
+
+func TestLogThatGrowsWhileItIsRead(t *testing.T) {
+	dir := t.TempDir()
+	fake := &storetest.Fake{}
+	write(t, dir, files{"train.log": "one\n"})
+	m := mirror(dir, &meddle{Store: fake, key: "fsx1/train.log", once: func() {
+		write(t, dir, files{"train.log": "one\ntwo\n"})
+	}})
+	start := time.Now()
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+		left  int
+	}{{0, "one\n", 0}, {time.Second, "one\n", 1}, {11 * time.Second, "one\ntwo\n", 0}} {
+		result, err := m.Round(t.Context(), start.Add(c.after))
+		if err != nil || result.Pending != c.left {
+			t.Errorf("after %s: %+v, %v", c.after, result, err)
+		}
+		if got := bucket(t, fake)["fsx1/train.log"]; got != c.want {
+			t.Errorf("after %s the object is %q, want %q", c.after, got, c.want)
+		}
+	}
+}
+
+// broken is a store that refuses one key, or all.
+type broken struct {
+	store.Store
+	key  string
+	puts atomic.Int32
+}
+
+func (b *broken) Put(ctx context.Context, u store.Upload) (store.Object, error) {
+	b.puts.Add(1)
+	if b.key == "" || u.Key == b.key {
+		return store.Object{}, errors.New("refused")
+	}
+	return b.Store.Put(ctx, u)
+}
+
+func TestOneBadFileHoldsUpOnlyItsPointer(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, job)
+	fake := &storetest.Fake{}
+	result, err := mirror(dir, &broken{Store: fake, key: "fsx1/run/checkpoint-2/model.bin"}).Round(t.Context(), time.Now())
+	if err == nil || err.Error() != "export run/checkpoint-2/model.bin: refused" || result.Pending != 2 {
+		t.Errorf("it left %d pending: %v", result.Pending, err)
+	}
+	want := lasting(job)
+	delete(want, "fsx1/run/checkpoint-2/model.bin")
+	delete(want, "fsx1/run/latest")
+	if diff := cmp.Diff(want, bucket(t, fake)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDeadPlaceEndsTheRound(t *testing.T) {
+	dir := t.TempDir()
+	many := files{}
+	for i := range 50 {
+		many[fmt.Sprintf("f%d", i)] = "x"
+	}
+	write(t, dir, many)
+	dead := &broken{Store: &storetest.Fake{}}
+	if _, err := mirror(dir, dead).Round(t.Context(), time.Now()); err == nil {
+		t.Error("it succeeded")
+	}
+	if n := dead.puts.Load(); n > 10 {
+		t.Errorf("it was asked %d times", n)
+	}
+}
+
+func TestRenamedCheckpointGoesAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	tmp := filepath.Join(dir, ".tmp-checkpoint-1")
+	if err := os.Mkdir(tmp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(tmp, "model.bin"), []byte("weights"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	fake := &storetest.Fake{}
+	m := mirror(dir, fake)
+	if result, err := m.Round(t.Context(), time.Now()); err != nil || result.Pending != 0 || fake.Puts() != 0 {
+		t.Fatalf("before the rename: %+v, %v", result, err)
+	}
+	nextTick(t, tmp)
+	if err := os.Rename(tmp, filepath.Join(dir, "checkpoint-1")); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := m.Round(t.Context(), time.Now()); err != nil || result.Pending != 0 || fake.Puts() != 1 {
+		t.Errorf("after the rename: %+v, %v", result, err)
+	}
+}
+
+// nextTick waits until the clock of files shows another time than the directory has.
+func nextTick(t *testing.T, dir string) {
+	t.Helper()
+	was, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	probe := filepath.Join(t.TempDir(), "probe")
+	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); {
+		if err := os.WriteFile(probe, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if is, err := os.Stat(probe); err == nil && is.ModTime().After(was.ModTime()) {
+			return
+		}
+	}
+	t.Fatal("the clock of files stands still")
+}
+
+func TestNothingOutsideIsRead(t *testing.T) {
+	outside := t.TempDir()
+	write(t, outside, files{"secret": "secret", "d/secret": "secret"})
+	dir := t.TempDir()
+	write(t, dir, files{"file": "-> " + outside + "/secret", "dir": "-> " + outside + "/d", "latest_x": "-> ../../secret"})
+	fake := &storetest.Fake{}
+	m := mirror(dir, fake)
+	for range 2 {
+		if _, err := m.Round(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for k, text := range bucket(t, fake) {
+		if strings.Contains(k, "dir/") || text == "secret" {
+			t.Errorf("%s holds %q", k, text)
+		}
+	}
+}
+
+func TestFailedLookDeletesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mount")
+	write(t, dir, job)
+	fake := &storetest.Fake{}
+	m := mirror(dir, fake)
+	finish(t, m)
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := m.Round(t.Context(), time.Now()); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a missing directory got %v", err)
+		}
+	}
+	if got := bucket(t, fake); len(got) != len(lasting(job)) {
+		t.Errorf("%d objects are left", len(got))
+	}
+}
+
+func TestVerifyTellsWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, files{"same": "1", "damaged": "2", "edited": "3", "missing": "4", "x.tmp": "5", "link": "-> same"})
+	fake := &storetest.Fake{}
+	finish(t, mirror(dir, fake))
+	fake.Damage("fsx1/damaged")
+	if err := fake.Delete(t.Context(), "fsx1/missing"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, files{"edited": "6"})
+	if _, err := fake.Put(t.Context(), store.Upload{Key: "fsx1/extra", Body: strings.NewReader(""), SizeBytes: 0}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := export.Verify(t.Context(), dir, fake, "fsx1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := export.Report{Matched: 2, Missing: []string{"missing"}, Different: []string{"damaged", "edited"}, Extra: []string{"extra"}}
+	if diff := cmp.Diff(want, got); diff != "" || got.OK() {
+		t.Error(diff)
+	}
+}

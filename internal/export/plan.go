@@ -1,0 +1,264 @@
+package export
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// justWritten is the age under which a file's time says little: the kernel's clock for files ticks too coarsely to
+// show a second write.
+const justWritten = 100 * time.Millisecond
+
+// State is all that a decision rests on.
+type State struct {
+	Rule    Rule
+	Pace    Pace
+	Time    time.Time
+	Tree    Tree
+	Before  *Tree                   // at the previous look; nil at the first
+	Objects map[string]store.Object // below the prefix, by key
+}
+
+// Plan is what to do in this round, and why other files have to wait.
+type Plan struct {
+	Puts    []Step // in this order
+	Deletes []Step // after all of Puts succeeded, in this order
+	Waits   []Wait // for a later round
+	Blocked []Wait // until somebody changes something
+}
+
+// Step puts or deletes one object.
+type Step struct {
+	Key    string
+	File   File // of a delete only its path counts
+	Reason string
+	Needs  []string // a pointer's: keys of Puts that must have succeeded
+}
+
+// Wait is a file that is not exported now.
+type Wait struct {
+	Path   string
+	Reason string
+}
+
+// Pending is how many files and objects are still to be dealt with. It is zero when the bucket is like the directory.
+func (p Plan) Pending() int { return len(p.Puts) + len(p.Deletes) + len(p.Waits) }
+
+// standing is how a file stands with its object.
+type standing int
+
+const (
+	done     standing = iota // the object is the file, or the rule leaves it as it is
+	planned                  // it is put in this round
+	waiting                  // it will be put later
+	unwanted                 // the rule does not want it
+)
+
+// decision is a plan in the making.
+type decision struct {
+	State
+	plan   Plan
+	before map[string]File
+	stands map[string]standing // of files that are no pointers
+}
+
+// Decide says which files to put, in which order, and which objects to delete. It is pure.
+func Decide(s State) Plan {
+	d := decision{State: s, before: map[string]File{}, stands: map[string]standing{}}
+	if s.Before != nil {
+		for _, f := range s.Before.Files {
+			d.before[f.Path] = f
+		}
+	}
+	var pointers []pointer
+	for _, f := range s.Tree.Files {
+		if temporary(f.Path) {
+			continue
+		}
+		if p, ok := s.Tree.pointer(f); ok {
+			pointers = append(pointers, p)
+			continue
+		}
+		d.file(f)
+	}
+	slices.SortStableFunc(d.plan.Puts, func(a, b Step) int { return a.File.ModTime.Compare(b.File.ModTime) })
+	for _, p := range pointers {
+		d.pointer(p)
+	}
+	d.deletes()
+	return d.plan
+}
+
+// file decides on a file that is no pointer.
+func (d *decision) file(f File) {
+	stand, reason := d.judge(f, growing(f.Path))
+	d.stands[f.Path] = stand
+	switch stand {
+	case planned:
+		d.plan.Puts = append(d.plan.Puts, Step{Key: d.key(f), File: f, Reason: reason})
+	case waiting:
+		d.plan.Waits = append(d.plan.Waits, Wait{f.Path, reason})
+	}
+}
+
+// judge compares a file with its object, and says whether it can be put now. A log may be put while it grows.
+func (d *decision) judge(f File, log bool) (standing, string) {
+	o, have := d.Objects[d.key(f)]
+	switch {
+	case have && exported(f, o):
+		return done, ""
+	case have && !d.Rule.Changed:
+		return done, ""
+	case !have && !d.Rule.New:
+		return unwanted, ""
+	}
+	reason := "new"
+	if have {
+		reason = "changed"
+	}
+	if log {
+		if rest := o.Modified.Add(d.Pace.LogEvery).Sub(d.Time); have && rest > 0 {
+			return waiting, fmt.Sprintf("a log, exported again in %s", rest.Round(time.Second))
+		}
+		return planned, reason
+	}
+	if why, ok := d.complete(f); !ok {
+		return waiting, why
+	}
+	return planned, reason
+}
+
+// complete says whether a file is finished, and why not.
+func (d *decision) complete(f File) (string, bool) {
+	if f.Link != "" || d.renamed(f) {
+		return "", true // it came to be in one step
+	}
+	age := d.Time.Sub(f.ModTime)
+	if age >= 0 && age < justWritten {
+		return "it was just written", false
+	}
+	if before, ok := d.before[f.Path]; (ok && unchanged(before, f)) || age >= d.Pace.Settle {
+		return "", true
+	}
+	return "it is being written", false
+}
+
+// renamed says that a file is in a checkpoint directory that got its name after the file was written, which is how a
+// checkpoint is published whole. A rename changes a directory's change time, but not its modification time.
+func (d *decision) renamed(f File) bool {
+	for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
+		if !checkpointName(path.Base(dir)) {
+			continue
+		}
+		at, ok := d.Tree.Dirs[dir]
+		return ok && at.ChangeTime.After(at.ModTime) && !f.ModTime.After(at.ChangeTime)
+	}
+	return false
+}
+
+func (d *decision) key(f File) string { return key(d.Rule.Prefix, f.Path) }
+
+// pointer decides on a pointer: it follows right behind the last of what it names.
+func (d *decision) pointer(p pointer) {
+	stand, reason := d.judge(p.file, false)
+	if stand == waiting {
+		d.plan.Waits = append(d.plan.Waits, Wait{p.file.Path, reason})
+	}
+	if stand != planned {
+		return
+	}
+	if p.absent {
+		d.hold(p.file, fmt.Sprintf("it names %s, which is not there", p.target))
+		return
+	}
+	var needs []string
+	for f, stand := range d.needed(p) {
+		switch stand {
+		case waiting:
+			d.plan.Waits = append(d.plan.Waits, Wait{p.file.Path, fmt.Sprintf("it waits for %s", f.Path)})
+			return
+		case unwanted:
+			d.plan.Blocked = append(d.plan.Blocked, Wait{p.file.Path, fmt.Sprintf("the rule does not export %s", f.Path)})
+			return
+		case planned:
+			needs = append(needs, d.key(f))
+		}
+	}
+	d.follow(Step{Key: d.key(p.file), File: p.file, Reason: reason, Needs: needs})
+}
+
+// follow puts a step right behind the last of those that it needs.
+func (d *decision) follow(s Step) {
+	need := map[string]bool{}
+	for _, k := range s.Needs {
+		need[k] = true
+	}
+	at := 0
+	for i, put := range d.plan.Puts {
+		if need[put.Key] {
+			at = i + 1
+		}
+	}
+	d.plan.Puts = slices.Insert(d.plan.Puts, at, s)
+}
+
+// hold keeps back a pointer to nothing. What it names may still come, but nobody should wait for it for long.
+func (d *decision) hold(f File, reason string) {
+	if d.Time.Sub(f.ModTime) < d.Pace.Settle {
+		d.plan.Waits = append(d.plan.Waits, Wait{f.Path, reason})
+		return
+	}
+	d.plan.Blocked = append(d.plan.Blocked, Wait{f.Path, reason})
+}
+
+// deletes plans the end of objects whose files were missing in two looks. Pointers go before what they name.
+func (d *decision) deletes() {
+	if !d.Rule.Deleted || d.Before == nil {
+		return
+	}
+	there := map[string]bool{}
+	for _, f := range slices.Concat(d.Tree.Files, d.Before.Files) {
+		there[f.Path] = true
+	}
+	for _, o := range slices.SortedFunc(maps.Values(d.Objects), byPointer) {
+		p := pathOf(d.Rule.Prefix, o.Key)
+		if there[p] || !own(o) {
+			continue
+		}
+		if why := d.keep(p); why != "" {
+			d.plan.Blocked = append(d.plan.Blocked, Wait{p, why})
+			continue
+		}
+		d.plan.Deletes = append(d.plan.Deletes, Step{Key: o.Key, File: File{Path: p}, Reason: "its file is gone"})
+	}
+}
+
+func byPointer(a, b store.Object) int {
+	if x, y := pointerName(a.Key), pointerName(b.Key); x != y {
+		if x {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a.Key, b.Key)
+}
+
+// keep says why an object without a file stays: the exported pointer may still name it, or all files are gone at once,
+// which is how a lost mount looks.
+func (d *decision) keep(p string) string {
+	if len(d.Tree.Files) == 0 {
+		return "the directory is empty"
+	}
+	for _, w := range slices.Concat(d.plan.Waits, d.plan.Blocked) {
+		if pointerName(w.Path) && below(p, path.Dir(w.Path)) {
+			return fmt.Sprintf("the exported %s may name it", w.Path)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,96 @@
+package export
+
+import (
+	"fmt"
+	"iter"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// pointer is a file or a link whose content names what is newest beside it.
+type pointer struct {
+	file   File
+	target string // the directory or file that must be exported first, or the name that was not found
+	absent bool   // there is no such target
+	loose  bool   // it says something else than a name: all beside it must be exported first
+}
+
+func checkpointName(name string) bool { return strings.HasPrefix(name, "checkpoint") }
+
+// pointer reads a file as a pointer, if it is one.
+func (t Tree) pointer(f File) (pointer, bool) {
+	name := f.Link
+	if name == "" {
+		name = strings.TrimSpace(f.Text)
+	}
+	if !pointerName(f.Path) || name == "" || strings.Contains(name, "\n") {
+		return pointer{}, false
+	}
+	if target, ok := t.named(f, name); ok {
+		return pointer{file: f, target: target}, true
+	}
+	_, err := strconv.Atoi(name)
+	number := err == nil
+	if f.Link != "" || (alwaysPointer(f.Path) && !(number && path.Base(f.Path) == "latest")) {
+		return pointer{file: f, target: name, absent: true}, true
+	}
+	return pointer{file: f, target: path.Dir(f.Path), loose: true}, true
+}
+
+// named finds what a pointer names: a path from its directory, a sibling with the last part of the path (a job may see
+// the directory under another root), or Megatron's directory of an iteration.
+func (t Tree) named(f File, name string) (string, bool) {
+	dir := path.Dir(f.Path)
+	candidates := []string{path.Join(dir, path.Base(name))}
+	if !path.IsAbs(name) {
+		candidates = append([]string{path.Join(dir, name)}, candidates...)
+	}
+	if n, err := strconv.Atoi(name); err == nil {
+		candidates = append(candidates, path.Join(dir, fmt.Sprintf("iter_%07d", n)))
+	}
+	for _, c := range candidates {
+		if temporary(c) || c == f.Path || below(f.Path, c) {
+			continue
+		}
+		if _, ok := t.Dirs[c]; ok || t.has(c) {
+			return c, true
+		}
+	}
+	return "", false
+}
+
+func (t Tree) has(p string) bool {
+	_, ok := slices.BinarySearchFunc(t.Files, p, func(f File, p string) int { return strings.Compare(f.Path, p) })
+	return ok
+}
+
+// needed yields the files that must be exported before a pointer, and how they stand.
+func (d *decision) needed(p pointer) iter.Seq2[File, standing] {
+	return func(yield func(File, standing) bool) {
+		for _, f := range d.Tree.Files {
+			if f.Path != p.target && !below(f.Path, p.target) || temporary(f.Path) {
+				continue
+			}
+			if stand, needed := d.need(p, f); needed && !yield(f, stand) {
+				return
+			}
+		}
+	}
+}
+
+// need says whether a pointer needs this file below its target, and how it stands.
+func (d *decision) need(p pointer, f File) (standing, bool) {
+	o, have := d.Objects[d.key(f)]
+	stand, data := d.stands[f.Path]
+	switch {
+	case !data && f.Path == p.target && !(have && exported(f, o)):
+		return waiting, true // it names another pointer, which goes first
+	case !data, p.loose && growing(f.Path):
+		return done, false
+	case have && stand == waiting && growing(f.Path):
+		return done, false // a log is never finished; some of it is there
+	}
+	return stand, true
+}

@@ -1,0 +1,122 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+// pointerBytes is the size up to which a file may be a pointer.
+const pointerBytes = 4096
+
+// File is a regular file or a symbolic link.
+type File struct {
+	Path      string // below the root, with slashes
+	SizeBytes int64
+	ModTime   time.Time
+	Mode      uint32 // type and permissions as in stat(2)
+	UID, GID  uint32
+	Inode     uint64
+	Link      string // what a symbolic link names; it is never followed
+	Text      string // the content of a file that may be a pointer
+}
+
+// Dir is what tells whether a directory was renamed.
+type Dir struct {
+	ModTime    time.Time // when an entry came or went last
+	ChangeTime time.Time // that, or when it was renamed or changed its mode
+}
+
+// Tree is a directory as it was found.
+type Tree struct {
+	Files []File         // in the order of their paths
+	Dirs  map[string]Dir // by path; the root is "."
+}
+
+// Scan looks at all below root. Any error but the disappearance of a file fails the whole look: nothing is decided on
+// half a picture.
+func Scan(root string) (Tree, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return Tree{}, fmt.Errorf("scan %s: %w", root, err)
+	}
+	defer r.Close()
+	tree := Tree{Dirs: map[string]Dir{}}
+	err = fs.WalkDir(r.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = tree.add(r, path, d)
+		}
+		if path != "." && errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return Tree{}, fmt.Errorf("scan %s: %w", root, err)
+	}
+	if err := tree.readPointers(r); err != nil {
+		return Tree{}, fmt.Errorf("scan %s: %w", root, err)
+	}
+	slices.SortFunc(tree.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return tree, nil
+}
+
+func (t *Tree) add(r *os.Root, path string, d fs.DirEntry) error {
+	info, err := d.Info()
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		stat := info.Sys().(*syscall.Stat_t)
+		t.Dirs[path] = Dir{ModTime: info.ModTime(), ChangeTime: time.Unix(stat.Ctim.Unix())}
+		return nil
+	}
+	if !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink {
+		return nil
+	}
+	f := described(path, info)
+	if info.Mode().Type() == fs.ModeSymlink {
+		if f.Link, err = r.Readlink(path); err != nil {
+			return err
+		}
+	}
+	t.Files = append(t.Files, f)
+	return nil
+}
+
+func described(path string, info fs.FileInfo) File {
+	stat := info.Sys().(*syscall.Stat_t)
+	return File{Path: path, SizeBytes: info.Size(), ModTime: info.ModTime(), Mode: stat.Mode, UID: stat.Uid, GID: stat.Gid, Inode: stat.Ino}
+}
+
+// readPointers reads what may be pointers after all directories were read: what a pointer names was there before it,
+// so a name that is not in the tree is a reason to wait.
+func (t *Tree) readPointers(r *os.Root) error {
+	for i, f := range t.Files {
+		if !pointerName(f.Path) || f.Link != "" || f.SizeBytes > pointerBytes {
+			continue
+		}
+		text, err := r.ReadFile(f.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if int64(len(text)) == f.SizeBytes && utf8.Valid(text) {
+			t.Files[i].Text = string(text)
+		}
+	}
+	return nil
+}
+
+// unchanged says that a file is the same, as far as can be told without reading it.
+func unchanged(a, b File) bool {
+	return a.SizeBytes == b.SizeBytes && a.ModTime.Equal(b.ModTime) && a.Inode == b.Inode && a.Link == b.Link
+}

@@ -1,0 +1,124 @@
+package export
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/muster-hpc/muster/internal/store"
+	"golang.org/x/sync/errgroup"
+)
+
+// Report compares a directory with a bucket. Names are paths below the directory.
+type Report struct {
+	Matched   int      // files whose objects were read back and have the same SHA-256
+	Missing   []string // files without an object
+	Different []string // files whose object has other content, or damaged content
+	Extra     []string // objects without a file
+}
+
+// OK says that the bucket holds what the directory holds, and nothing else.
+func (r Report) OK() bool {
+	return len(r.Missing) == 0 && len(r.Different) == 0 && len(r.Extra) == 0
+}
+
+// Verify reads every object below the prefix and every file below root, and compares their SHA-256. Temporary files
+// do not count. What changes meanwhile is different.
+func Verify(ctx context.Context, root string, s store.Store, prefix string) (Report, error) {
+	tree, err := Scan(root)
+	if err != nil {
+		return Report{}, err
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return Report{}, fmt.Errorf("verify %s: %w", root, err)
+	}
+	defer dir.Close()
+	extra := map[string]bool{}
+	for o, err := range s.List(ctx, key(prefix, "")) {
+		if err != nil {
+			return Report{}, err
+		}
+		extra[o.Key] = true
+	}
+	var report Report
+	var mu sync.Mutex // guards Matched and Different
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(putsAtOnce)
+	for _, f := range tree.Files {
+		if temporary(f.Path) {
+			continue
+		}
+		k := key(prefix, f.Path)
+		if !extra[k] {
+			report.Missing = append(report.Missing, f.Path)
+			continue
+		}
+		delete(extra, k)
+		group.Go(func() error {
+			same, err := sameContent(ctx, dir, f, s, k)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				return err
+			case same:
+				report.Matched++
+			default:
+				report.Different = append(report.Different, f.Path)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return Report{}, fmt.Errorf("verify %s: %w", root, err)
+	}
+	for k := range extra {
+		report.Extra = append(report.Extra, pathOf(prefix, k))
+	}
+	slices.Sort(report.Different)
+	slices.Sort(report.Extra)
+	return report, nil
+}
+
+// sameContent reads a file and its object. Damage of either makes them differ; other errors are returned.
+func sameContent(ctx context.Context, dir *os.Root, f File, s store.Store, key string) (bool, error) {
+	mine := sha256.New()
+	if f.Link != "" {
+		io.WriteString(mine, f.Link)
+	} else if err := hashFile(mine, dir, f.Path); err != nil {
+		return false, err
+	}
+	body, _, err := s.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer body.Close()
+	theirs := sha256.New()
+	if _, err := io.Copy(theirs, body); err != nil {
+		if errors.Is(err, store.ErrChecksum) {
+			return false, nil
+		}
+		return false, err
+	}
+	return hex.EncodeToString(mine.Sum(nil)) == hex.EncodeToString(theirs.Sum(nil)), nil
+}
+
+func hashFile(w io.Writer, dir *os.Root, path string) error {
+	in, err := dir.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	_, err = io.Copy(w, in)
+	return err
+}
