@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"os/user"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+func (a *app) controller() *cobra.Command {
+	return &cobra.Command{
+		Use:    "controller DIR",
+		Short:  "Used by clusters: the daemon of their head node",
+		Args:   cobra.ExactArgs(1),
+		Hidden: true,
+		RunE:   func(c *cobra.Command, args []string) error { return a.runController(c.Context(), args[0]) },
+	}
+}
+
+func (a *app) runController(ctx context.Context, dir string) error {
+	l, _, err := local.Open(dir)
+	if err != nil {
+		return err
+	}
+	nodes, err := local.NewFleet(l)
+	if err != nil {
+		return err
+	}
+	defer nodes.Close()
+	events, err := controller.OpenEvents(l.Path("log", "events.jsonl"))
+	if err != nil {
+		return err
+	}
+	defer events.Close()
+	control := controller.New(controller.Config{
+		Fleet: nodes, Slurm: slurm.Client{Runner: l.HeadRunner()}, Events: events,
+		Limits: fleet.Limits{Boot: 60 * time.Second, Retry: time.Minute},
+		Log:    slog.New(slog.NewTextHandler(a.err, nil)),
+	})
+	socket, err := controller.Listen("run/controller.sock")
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return control.Serve(ctx, socket, controllers()) })
+	group.Go(func() error { return control.Run(ctx) })
+	return group.Wait()
+}
+
+// controllers are the users who may ask for nodes: root, or the cluster's own
+// user who is root here, and Slurm's.
+func controllers() []int {
+	users := []int{0}
+	if u, err := user.Lookup("slurm"); err == nil {
+		if uid, err := strconv.Atoi(u.Uid); err == nil {
+			users = append(users, uid)
+		}
+	}
+	return users
+}

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/head"
+)
+
+func (a *app) fleet() *cobra.Command {
+	c := &cobra.Command{
+		Use:    "fleet",
+		Short:  "Used by Slurm: its ResumeProgram and SuspendProgram",
+		Hidden: true,
+	}
+	for _, verb := range []string{"resume", "suspend"} {
+		c.AddCommand(&cobra.Command{
+			Use:   verb + " HOSTLIST",
+			Short: "Hand nodes over to the controller to " + verb,
+			Args:  cobra.ExactArgs(1),
+			RunE:  func(c *cobra.Command, args []string) error { return handOver(c.Context(), verb, args[0]) },
+		})
+	}
+	return c
+}
+
+const handOverWait = 5 * time.Second
+
+// handOver tells the controller what Slurm wants. If that fails, nothing is
+// lost: the controller asks Slurm itself.
+func handOver(ctx context.Context, verb, nodes string) error {
+	ctx, cancel := context.WithTimeout(ctx, handOverWait)
+	defer cancel()
+	body, err := json.Marshal(controller.Request{Nodes: nodes})
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://controller/v1/"+verb, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := cluster.SocketClient(head.RunDir, "controller.sock").Do(req)
+	if err != nil {
+		return fmt.Errorf("hand %s of %s to the controller: %w", verb, nodes, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusAccepted {
+		return fmt.Errorf("hand %s of %s to the controller: %s", verb, nodes, resp.Status)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+// Package cli is muster's command line. Each command parses into plain options
+// and calls one function of a lower floor. The answer goes to stdout, the
+// conversation to stderr.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitProblem     = 1
+	exitUsage       = 2
+	exitLook        = 3
+	exitInterrupted = 130
+)
+
+// app is what the commands share: the streams and the global flags.
+type app struct {
+	in      io.Reader
+	out     io.Writer
+	err     io.Writer
+	cluster string
+	output  string
+	quiet   bool
+	noColor bool
+}
+
+// Main runs the command line and returns the exit code.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	err := a.root().ExecuteContext(ctx)
+	return a.exit(ctx, err)
+}
+
+// exit tells the user about an error, once, and returns the exit code.
+func (a *app) exit(ctx context.Context, err error) int {
+	var code exitCode
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &code):
+		return int(code)
+	case ctx.Err() != nil:
+		fmt.Fprintln(a.err, "muster: stopped")
+		return exitInterrupted
+	case errors.As(err, &usage):
+		fmt.Fprintln(a.err, "muster:", err)
+		return exitUsage
+	}
+	fmt.Fprintln(a.err, "muster:", err)
+	return exitProblem
+}
+
+// exitCode ends the program with a code and without a further word.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+// usageError is a command line that cannot be understood.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "muster",
+		Short: "From a cluster file to a training cluster, and back",
+		Long: `muster takes an AWS ParallelCluster v3 cluster file to a Slurm cluster that
+runs training jobs: here on this machine (a rehearsal on real Slurm), with the
+same partitions, node names, GPU counts, mounts and batch scripts.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if a.output != "text" && a.output != "json" {
+				return usageError{fmt.Errorf("no output format %q: use text or json", a.output)}
+			}
+			return nil
+		},
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
+	})
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.cluster, "cluster", "", "the cluster's name (default: the only one)")
+	flags.StringVarP(&a.output, "output", "o", "text", "how to answer: text or json")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress on stderr")
+	flags.BoolVar(&a.noColor, "no-color", false, "no colours")
+	root.AddCommand(a.up(), a.down(), a.shell(), a.exec(), a.fleet(), a.agent(), a.controller())
+	usage(root)
+	return root
+}
+
+// usage makes wrong arguments of every command a usage error.
+func usage(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return usageError{fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		usage(sub)
+	}
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/muster-hpc/muster/internal/cluster"
+)
+
+// progress shows steps on stderr: a line for each when it is done, and on a
+// terminal what is waited for meanwhile.
+type progress struct {
+	app      *app
+	terminal bool
+}
+
+func (a *app) reporter() cluster.Reporter {
+	return &progress{app: a, terminal: a.isTerminal() && !a.quiet}
+}
+
+func (a *app) isTerminal() bool {
+	f, ok := a.err.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+func (a *app) color() bool {
+	return a.isTerminal() && !a.noColor && os.Getenv("NO_COLOR") == ""
+}
+
+// Begin implements cluster.Reporter.
+func (p *progress) Begin(name string) {
+	if p.terminal {
+		fmt.Fprintf(p.app.err, "\r\033[K       … %s", name)
+	}
+}
+
+// Waiting implements cluster.Reporter.
+func (p *progress) Waiting(name, what string, since time.Duration) {
+	if p.terminal {
+		fmt.Fprintf(p.app.err, "\r\033[K%5.0f s … %s: waiting for %s", since.Seconds(), name, what)
+	}
+}
+
+// Done implements cluster.Reporter.
+func (p *progress) Done(s cluster.Step) {
+	if p.app.quiet {
+		return
+	}
+	if p.terminal {
+		fmt.Fprint(p.app.err, "\r\033[K")
+	}
+	detail := s.Detail
+	if detail != "" {
+		detail = ": " + detail
+	}
+	fmt.Fprintf(p.app.err, "%6.2f s  %s%s\n", s.Seconds, s.Name, detail)
+}
+
+// confirm asks the user on the terminal. Where there is none, it says how to
+// answer beforehand.
+func (a *app) confirm(question string) error {
+	in, ok := a.in.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return usageError{errors.New("this needs a yes: give --yes, or run it on a terminal")}
+	}
+	fmt.Fprintf(a.err, "%s [y/N] ", question)
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		return errors.New("left as it is")
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+type upOptions struct {
+	place    string
+	workload string
+	noTest   bool
+}
+
+func (a *app) up() *cobra.Command {
+	var o upOptions
+	c := &cobra.Command{
+		Use:   "up FILE",
+		Short: "Create a cluster or change it to what its file says",
+		Long: `Up makes the cluster what its file says. It is safe to run again: after a crash
+it goes on, after a change of the file it applies the change, and jobs go on
+running. It ends when the cluster answers and a test job has run.`,
+		Example: "  muster up cluster.yaml\n  muster up cluster.yaml --on local --cluster rehearsal",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			files, err := a.load(args[0], o.workload)
+			if err != nil {
+				return err
+			}
+			ref, err := a.newRef(args[0])
+			if err != nil {
+				return err
+			}
+			return a.runUp(c.Context(), ref, files, o)
+		},
+	}
+	c.Flags().StringVar(&o.place, "on", "local", "where: local")
+	c.Flags().StringVar(&o.workload, "workload", "", "the workload file (default: muster.yaml beside FILE)")
+	c.Flags().BoolVar(&o.noTest, "no-test", false, "do not run the test job")
+	return c
+}
+
+// files are a cluster file and its workload file, read and checked.
+type files struct {
+	cluster        *spec.Cluster
+	workload       *spec.Workload
+	source         []byte
+	workloadSource []byte
+}
+
+// load reads and checks the user's files and shows all their problems.
+func (a *app) load(path, workload string) (files, error) {
+	var f files
+	var problems *diag.List
+	f.cluster, problems = spec.Load(path)
+	if f.cluster == nil {
+		return f, a.showProblems(problems)
+	}
+	asked := workload != ""
+	if !asked {
+		workload = spec.WorkloadPath(path)
+	}
+	var more *diag.List
+	f.workload, more = spec.LoadWorkload(workload, f.cluster)
+	problems.Append(more.All()...)
+	if err := a.showProblems(problems); err != nil {
+		return f, err
+	}
+	var err error
+	if f.source, err = os.ReadFile(path); err != nil {
+		return f, err
+	}
+	f.workloadSource, err = os.ReadFile(workload)
+	if errors.Is(err, fs.ErrNotExist) && !asked {
+		err = nil
+	}
+	return f, err
+}
+
+// showProblems shows problems on stderr. It fails if one of them is an error.
+func (a *app) showProblems(list *diag.List) error {
+	if err := diag.WriteText(a.err, list, a.color()); err != nil {
+		return err
+	}
+	if list.HasErrors() {
+		return exitCode(exitProblem)
+	}
+	return nil
+}
+
+// newRef is the cluster that a file makes.
+func (a *app) newRef(file string) (cluster.Ref, error) {
+	home, err := local.Home()
+	if err != nil {
+		return cluster.Ref{}, err
+	}
+	name := a.cluster
+	if name == "" {
+		name, err = cluster.NameOf(file)
+	} else {
+		err = cluster.CheckName(name)
+	}
+	if err != nil {
+		return cluster.Ref{}, usageError{err}
+	}
+	return cluster.Ref{Home: home, Name: name}, nil
+}
+
+// ref is the cluster that the command is about.
+func (a *app) ref() (cluster.Ref, error) {
+	home, err := local.Home()
+	if err != nil {
+		return cluster.Ref{}, err
+	}
+	if a.cluster != "" {
+		return cluster.Ref{Home: home, Name: a.cluster}, cluster.CheckName(a.cluster)
+	}
+	names, err := local.Names(home)
+	switch {
+	case err != nil:
+		return cluster.Ref{}, err
+	case len(names) == 0:
+		return cluster.Ref{}, errors.New("there is no cluster; `muster up FILE` makes one")
+	case len(names) > 1:
+		return cluster.Ref{}, usageError{fmt.Errorf("there are %d clusters (%v); say which with --cluster", len(names), names)}
+	}
+	return cluster.Ref{Home: home, Name: names[0]}, nil
+}

@@ -1,0 +1,130 @@
+// Package cluster brings a local cluster up, changes it and takes it down, in
+// named steps that may each be repeated: after a crash the same call goes on. It
+// wires the plan to the provider; what a cluster is made of it leaves to them.
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/provider/local"
+)
+
+// Step is one thing that was done.
+type Step struct {
+	Name string `json:"name"`
+	// Detail says what was found or proved.
+	Detail  string  `json:"detail,omitempty"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Reporter is told what goes on. Its methods are called from one goroutine.
+type Reporter interface {
+	// Begin is called before a step, Waiting now and then while it takes time.
+	Begin(name string)
+	Waiting(name, what string, since time.Duration)
+	Done(Step)
+}
+
+// steps runs steps one after the other and reports each.
+type steps struct {
+	report Reporter
+	Done   []Step
+}
+
+// do runs one step. f returns what was found or proved.
+func (s *steps) do(name string, f func() (detail string, err error)) error {
+	s.report.Begin(name)
+	began := time.Now()
+	detail, err := f()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	done := Step{Name: name, Detail: detail, Seconds: time.Since(began).Seconds()}
+	s.Done = append(s.Done, done)
+	s.report.Done(done)
+	return nil
+}
+
+// Ref names a local cluster.
+type Ref struct {
+	Home string
+	Name string
+}
+
+// Layout is the cluster's run directory.
+func (r Ref) Layout() *local.Layout {
+	uid, gid := os.Getuid(), os.Getgid()
+	return &local.Layout{Dir: filepath.Join(r.Home, r.Name), Rootless: uid != 0, UID: uid, GID: gid}
+}
+
+var validName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]{0,39}$`)
+
+// NameOf is a cluster's name if the user gives none: the cluster file's, or its
+// folder's where the file is just called cluster.yaml.
+func NameOf(file string) (string, error) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	name := strings.TrimSuffix(filepath.Base(abs), filepath.Ext(abs))
+	if name == "cluster" || name == "cluster-config" {
+		name = filepath.Base(filepath.Dir(abs))
+	}
+	if err := CheckName(name); err != nil {
+		return "", fmt.Errorf("%w; give one with --cluster", err)
+	}
+	return name, nil
+}
+
+// CheckName refuses what ParallelCluster would refuse as a cluster's name.
+func CheckName(name string) error {
+	if !validName.MatchString(name) {
+		return fmt.Errorf("%q cannot be a cluster's name: it takes letters, digits and hyphens, begins with a letter and has at most 40", name)
+	}
+	return nil
+}
+
+// lock makes the caller the only one that changes the cluster until the
+// returned function is called. It waits for nobody.
+func (r Ref) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(r.Home, 0o755); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(r.Home, r.Name+".lock")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("cluster %s is being changed by another muster; wait for it to end", r.Name)
+	}
+	return func() { f.Close() }, nil
+}
+
+// await calls f until it is true, its time is over or ctx ends.
+func await(ctx context.Context, limit time.Duration, f func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, err := f()
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}

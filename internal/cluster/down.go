@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/provider/local"
+)
+
+// DownOptions say what Down is to take down.
+type DownOptions struct {
+	Ref Ref
+	// DeleteData also deletes what lies on the shared file systems and in the
+	// buckets.
+	DeleteData bool
+	Report     Reporter
+}
+
+// Down ends the cluster and proves that nothing of it is left. It may be
+// repeated, and goes on where an earlier one was cut off.
+func Down(ctx context.Context, o DownOptions) ([]Step, error) {
+	unlock, err := o.Ref.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	l := o.Ref.Layout()
+	s := &steps{report: o.Report}
+	var traces local.Traces
+	if err := s.do("end all processes", func() (detail string, err error) {
+		traces, err = l.Stop(ctx)
+		return fmt.Sprintf("%d processes", traces.Processes), err
+	}); err != nil {
+		return s.Done, err
+	}
+	if err := s.do("remove the run directory", func() (string, error) { return remove(l, o.DeleteData) }); err != nil {
+		return s.Done, err
+	}
+	return s.Done, s.do("prove that nothing is left", func() (string, error) { return prove(ctx, l, traces) })
+}
+
+// kept are the parts of the run directory that hold the user's data.
+var kept = []string{"shared", "s3"}
+
+func remove(l *local.Layout, deleteData bool) (string, error) {
+	// First: without its record a run directory is no cluster.
+	if err := os.Remove(l.Path("cluster.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	entries, err := os.ReadDir(l.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	for _, e := range entries {
+		if !deleteData && holdsData(l, e.Name()) {
+			continue
+		}
+		if err := os.RemoveAll(l.Path(e.Name())); err != nil {
+			return "", err
+		}
+	}
+	if left, err := os.ReadDir(l.Dir); err == nil && len(left) > 0 {
+		return "kept the data in " + l.Dir, nil
+	}
+	if err := os.Remove(l.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return "removed " + l.Dir, nil
+}
+
+// holdsData tells whether a part of the run directory holds any file of the user's.
+func holdsData(l *local.Layout, name string) bool {
+	for _, k := range kept {
+		if name != k {
+			continue
+		}
+		found := false
+		_ = filepath.WalkDir(l.Path(name), func(_ string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				found = true
+				return fs.SkipAll
+			}
+			return nil
+		})
+		return found
+	}
+	return false
+}
+
+// prove looks for everything that a cluster is made of.
+func prove(ctx context.Context, l *local.Layout, t local.Traces) (string, error) {
+	var left []string
+	err := await(ctx, 2*time.Second, func() (bool, error) {
+		var err error
+		left, err = l.Leftovers(t)
+		return len(left) == 0, err
+	})
+	if len(left) > 0 {
+		return "", fmt.Errorf("still there: %s", strings.Join(left, "; "))
+	}
+	return "no process, mount, namespace, socket or network interface", err
+}

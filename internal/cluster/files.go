@@ -1,0 +1,323 @@
+package cluster
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// owners are the users that the daemons run as.
+type owners struct{ control, munge, rest string }
+
+// daemons are Debian's users for a cluster of root's, and the caller for one of
+// an ordinary user.
+func daemons(l *local.Layout, caller string) owners {
+	if l.Rootless {
+		return owners{caller, caller, caller}
+	}
+	return owners{"slurm", "munge", "daemon"}
+}
+
+// directory is a directory of the run directory.
+type directory struct {
+	path  string
+	mode  os.FileMode
+	owner string // empty is the caller
+}
+
+func runDirectories(l *local.Layout, o owners) []directory {
+	return []directory{
+		{"", 0o755, ""}, {"bin", 0o755, ""}, {"etc", 0o755, ""}, {"etc/slurm", 0o755, ""}, {"etc/slurm/gpu", 0o755, ""},
+		{"etc/munge", 0o700, o.munge}, {"etc/aws", 0o755, ""}, {"etc/s3", 0o700, ""},
+		{"log", 0o755, ""}, {"log/nodes", 0o755, ""}, {"mnt", 0o755, ""}, {"nodes", 0o711, ""},
+		{"nodes/head", 0o711, ""}, {"nodes/head/tmp", 0o777 | os.ModeSticky, ""}, {"nodes/head/scratch", 0o777 | os.ModeSticky, ""},
+		{"run", 0o755, ""}, {"run/munge", 0o755, o.munge}, {"run/mysqld", 0o755, o.control}, {"run/rest", 0o755, o.rest},
+		{"s3", 0o700, ""}, {"shared", 0o755, ""}, {"state", 0o755, ""},
+		{"state/slurmctld", 0o700, o.control}, {"state/mysql", 0o700, o.control},
+	}
+}
+
+func makeDirectories(l *local.Layout, o owners) error {
+	for _, d := range runDirectories(l, o) {
+		path := l.Path(d.path)
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return err
+		}
+		if err := give(path, d.owner, d.mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// give sets a file's owner, unless that is the caller, and its mode.
+func give(path, owner string, mode os.FileMode) error {
+	if owner != "" {
+		u, err := user.Lookup(owner)
+		if err != nil {
+			return fmt.Errorf("find user %s, which Debian's packages make: %w", owner, err)
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		if uid != os.Getuid() {
+			if err := os.Chown(path, uid, gid); err != nil {
+				return err
+			}
+		}
+	}
+	return os.Chmod(path, mode)
+}
+
+// file is a file of the run directory that is written anew by each `up`.
+type file struct {
+	path  string
+	text  string
+	mode  os.FileMode
+	owner string
+	// once files are secrets that live as long as the cluster.
+	once bool
+	// inPlace files are mounted into machines one by one, so they must stay the
+	// same file.
+	inPlace bool
+}
+
+func (f file) write(l *local.Layout) (changed bool, err error) {
+	path := l.Path(f.path)
+	old, err := os.ReadFile(path)
+	if err == nil && (f.once || string(old) == f.text) {
+		return false, give(path, f.owner, f.mode)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	if f.inPlace && err == nil {
+		err = os.WriteFile(path, []byte(f.text), f.mode)
+	} else {
+		err = local.WriteFile(path, []byte(f.text), f.mode)
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, give(path, f.owner, f.mode)
+}
+
+// config is everything that a cluster's files are made from.
+type config struct {
+	layout    *local.Layout
+	record    local.Record
+	file      *spec.Cluster
+	addresses map[string]netip.Addr
+	owners    owners
+	params    head.Params
+	slurm     slurm.Config
+}
+
+func newConfig(l *local.Layout, r local.Record, c *spec.Cluster) (config, error) {
+	have, err := l.Addresses()
+	if err != nil {
+		return config{}, err
+	}
+	cfg := config{layout: l, record: r, file: c, owners: daemons(l, r.User)}
+	cfg.addresses = plan.Addresses(plan.NodeNames(c), have, local.FirstNodeAddress)
+	cfg.params = head.Params{
+		Dir: l.Dir, Address: local.HeadAddress, ControlUser: cfg.owners.control, MungeUser: cfg.owners.munge,
+		RESTUser: cfg.owners.rest, UserNamespace: l.Rootless, Become: l.Become,
+	}
+	nodeUser := "root"
+	if l.Rootless {
+		nodeUser = r.User
+	}
+	version, err := slurmVersion()
+	if err != nil {
+		return config{}, err
+	}
+	groups := plan.Groups(c, cfg.addresses)
+	cfg.slurm = slurm.Config{
+		Cluster: strings.ToLower(r.Name), HeadName: r.HeadName, HeadAddress: local.HeadAddress,
+		ControlUser: cfg.owners.control, NodeUser: nodeUser, MemoryBased: c.Scheduling.Slurm.MemoryBasedScheduling,
+		IdleSeconds: idleSeconds(c), ResumeProgram: head.ResumeProgram, SuspendProgram: head.SuspendProgram,
+		StateDir: head.StateDir, SpoolDir: head.SpoolDir, GPUDir: head.GPUDir, Timers: slurm.LocalTimers(),
+		Groups: groups, Partitions: plan.Partitions(c, groups), Custom: customSettings(c),
+		CgroupPlugin: slurm.NoCgroups(version),
+	}
+	return cfg, nil
+}
+
+// slurmVersion asks this machine's slurmd, such as "22.05.8".
+func slurmVersion() (string, error) {
+	out, err := exec.Command("/usr/sbin/slurmd", "-V").Output()
+	if err != nil {
+		return "", fmt.Errorf("ask slurmd for its version: %w; `muster doctor` says what is missing", err)
+	}
+	fields := strings.Fields(string(out))
+	if len(fields) < 2 {
+		return "", fmt.Errorf("ask slurmd for its version: it said %q", out)
+	}
+	return fields[len(fields)-1], nil
+}
+
+func idleSeconds(c *spec.Cluster) int {
+	if m := c.Scheduling.Slurm.ScaledownIdleMinutes; m >= 0 {
+		return 60 * m
+	}
+	return -1
+}
+
+func customSettings(c *spec.Cluster) []slurm.Setting {
+	var all []slurm.Setting
+	for _, s := range c.Scheduling.Slurm.Custom {
+		all = append(all, slurm.Setting(s))
+	}
+	return all
+}
+
+// s3Region is the region of the cluster file, which the S3 server takes as its own.
+func (c config) s3Region() string {
+	if c.file.Region != "" {
+		return c.file.Region
+	}
+	return "us-east-1"
+}
+
+func (c config) files(source, workload []byte) ([]file, error) {
+	key, err := secret(128)
+	if err != nil {
+		return nil, err
+	}
+	id, err := secret(10)
+	if err != nil {
+		return nil, err
+	}
+	password, err := secret(20)
+	if err != nil {
+		return nil, err
+	}
+	endpoint := "http://" + netip.AddrPortFrom(local.HeadAddress, head.S3Port).String()
+	credentials := fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", strings.ToUpper(id), password)
+	profile := fmt.Sprintf("[default]\nregion = %s\nendpoint_url = %s\ns3 =\n  addressing_style = path\n", c.s3Region(), endpoint)
+	return []file{
+		{path: "cluster.yaml", text: string(source), mode: 0o644},
+		{path: "muster.yaml", text: string(workload), mode: 0o644},
+		{path: "etc/hosts", text: local.Hosts(c.record.HeadName, c.addresses), mode: 0o644, inPlace: true},
+		{path: "etc/munge/munge.key", text: key, mode: 0o600, owner: c.owners.munge, once: true},
+		{path: "etc/s3/credentials", text: credentials, mode: 0o600, once: true},
+		{path: "etc/aws/config", text: profile, mode: 0o644},
+		{path: "etc/slurm/slurm.conf", text: c.slurm.Conf(), mode: 0o644},
+		{path: "etc/slurm/gres.conf", text: c.slurm.GresConf(), mode: 0o644},
+		{path: "etc/slurm/cgroup.conf", text: c.slurm.CgroupConf(), mode: 0o644},
+		{path: "etc/slurm/slurmdbd.conf", text: c.slurm.DBDConf(), mode: 0o600, owner: c.owners.control},
+		{path: "bin/resume", text: program("fleet", "resume"), mode: 0o755},
+		{path: "bin/suspend", text: program("fleet", "suspend"), mode: 0o755},
+		{path: "etc/slurm/mariadb.sql", text: c.params.DatabaseSetup(), mode: 0o644},
+	}, nil
+}
+
+// program is a script that is one of muster's commands under a name without
+// arguments, as slurm.conf wants it.
+func program(command ...string) string {
+	return "#!/bin/sh\nexec " + head.Muster + " " + strings.Join(command, " ") + " \"$@\"\n"
+}
+
+// secret is a random text that carries bytes of randomness.
+func secret(bytes int) (string, error) {
+	b := make([]byte, bytes)
+	if _, err := rand.Read(b); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(b), nil
+}
+
+// linkGPUs makes the files that stand for GPUs in gres.conf. Slurm counts
+// them; nothing opens them.
+func (c config) linkGPUs() error {
+	most := 0
+	for _, g := range c.slurm.Groups {
+		most = max(most, g.GPUs)
+	}
+	for i := range most {
+		err := os.Symlink(os.DevNull, c.layout.Path("etc", "slurm", "gpu", "gpu"+strconv.Itoa(i)))
+		if err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// installPrograms gives the cluster its own copy of muster, so that a new build
+// does not change one that runs.
+func installPrograms(l *local.Layout) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	stand := filepath.Join(filepath.Dir(self), "muster-stand")
+	if _, err := os.Stat(stand); err != nil {
+		return fmt.Errorf("find muster-stand, the local S3 server, beside %s: %w; `make` builds both", self, err)
+	}
+	for name, from := range map[string]string{"muster": self, "muster-stand": stand} {
+		if err := install(from, l.Path("bin", name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func install(from, to string) error {
+	beside := to + ".new"
+	_ = os.Remove(beside)
+	if err := os.Link(from, beside); err != nil {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(beside, data, 0o755); err != nil {
+			return err
+		}
+	}
+	return os.Rename(beside, to)
+}
+
+// newRecord is the record of a cluster that is made or changed now.
+func newRecord(l *local.Layout, name, source, workDir string, c *spec.Cluster) (local.Record, error) {
+	u, err := user.Current()
+	if err != nil {
+		return local.Record{}, fmt.Errorf("look up the caller: %w", err)
+	}
+	r := local.Record{
+		Name: name, Created: time.Now(), File: source, UID: l.UID, GID: l.GID, User: u.Username,
+		HeadName: strings.ToLower(name) + "-head", ScratchDirs: scratchDirs(c),
+	}
+	r.Shared, err = sharedMounts(l, u, workDir, c)
+	r.HeadOnly = []local.Mount{
+		{Source: l.Path("run"), Target: head.RunDir},
+		{Source: l.Path("run", "mysqld"), Target: "/run/mysqld"},
+		{Source: l.Path("state", "mysql"), Target: "/var/lib/mysql"},
+		{Source: l.Path("state", "slurmctld"), Target: head.StateDir},
+	}
+	return r, err
+}
+
+func scratchDirs(c *spec.Cluster) []string {
+	dirs := []string{c.HeadNode.ScratchDir}
+	for _, q := range c.Scheduling.Queues {
+		dirs = append(dirs, q.ScratchDir)
+	}
+	slices.Sort(dirs)
+	return slices.DeleteFunc(slices.Compact(dirs), func(d string) bool { return d == "" })
+}

@@ -1,0 +1,79 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// sharedMounts are what every machine of the cluster sees in one place: the
+// cluster's own files, the file systems of the cluster file, /home, and the
+// caller's working directory.
+func sharedMounts(l *local.Layout, u *user.User, workDir string, c *spec.Cluster) ([]local.Mount, error) {
+	mounts := []local.Mount{
+		{Source: l.Path("etc", "slurm"), Target: head.SlurmDir, ReadOnly: true},
+		{Source: l.Path("etc", "hosts"), Target: "/etc/hosts", ReadOnly: true},
+		{Source: l.Path("etc", "aws"), Target: head.AWSDir, ReadOnly: true},
+		{Source: l.Path("etc", "s3", "credentials"), Target: head.AWSDir + "-credentials", ReadOnly: true},
+		{Source: l.Path("run", "munge"), Target: "/run/munge"},
+		{Source: l.Path("bin"), Target: head.BinDir, ReadOnly: true},
+	}
+	storage := slices.Clone(c.SharedStorage)
+	if !slices.ContainsFunc(storage, func(s spec.SharedStorage) bool { return s.MountDir == "/home" }) {
+		// The head node of a ParallelCluster exports /home.
+		storage = append(storage, spec.SharedStorage{Name: "home", MountDir: "/home"})
+	}
+	slices.SortFunc(storage, func(a, b spec.SharedStorage) int { return strings.Compare(a.MountDir, b.MountDir) })
+	for _, s := range storage {
+		m := local.Mount{Source: StorageDir(l, s), Target: s.MountDir}
+		if err := os.MkdirAll(m.Source, 0o755); err != nil {
+			return nil, fmt.Errorf("make %s: %w", s.MountDir, err)
+		}
+		mounts = append(mounts, m)
+	}
+	if err := makeHome(l, u, c); err != nil {
+		return nil, err
+	}
+	if shareable(workDir) {
+		mounts = append(mounts, local.Mount{Source: workDir, Target: workDir})
+	}
+	return mounts, nil
+}
+
+// StorageDir is the directory of the host that stands for a file system.
+func StorageDir(l *local.Layout, s spec.SharedStorage) string {
+	return l.Path("shared", strings.ReplaceAll(strings.Trim(s.MountDir, "/"), "/", "-"))
+}
+
+// makeHome makes the caller's home on the cluster's /home, empty: the real one
+// stays with the host.
+func makeHome(l *local.Layout, u *user.User, c *spec.Cluster) error {
+	rest, under := strings.CutPrefix(u.HomeDir, "/home/")
+	if !under {
+		return nil
+	}
+	return os.MkdirAll(filepath.Join(StorageDir(l, spec.SharedStorage{MountDir: "/home"}), rest), 0o755)
+}
+
+// shareable tells whether a working directory may be shown, writable, on every
+// node: anything but the system's own directories.
+func shareable(dir string) bool {
+	if dir == "/" || dir == "/home" {
+		return false
+	}
+	top := strings.SplitN(strings.TrimPrefix(dir, "/"), "/", 2)
+	switch top[0] {
+	case "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys", "usr", "var":
+		return len(top) == 2 && top[0] == "var" && (strings.HasPrefix(top[1], "tmp/") || strings.HasPrefix(top[1], "lib/"))
+	case "tmp":
+		return len(top) == 2
+	}
+	return true
+}

@@ -1,0 +1,358 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/supervise"
+)
+
+// UpOptions say what Up is to bring up.
+type UpOptions struct {
+	Ref      Ref
+	File     *spec.Cluster
+	Workload *spec.Workload
+	// Source and WorkloadSource are the files' bytes.
+	Source, WorkloadSource []byte
+	// WorkDir is shown on every machine at its own path.
+	WorkDir string
+	// NoTest leaves the test job out.
+	NoTest bool
+	Report Reporter
+}
+
+// Up makes the cluster what its file says, whatever there is of it: nothing, a
+// part after a crash, or one that runs jobs, which go on. It ends when the
+// cluster answers, its directories are as asked and a test job has run.
+func Up(ctx context.Context, o UpOptions) ([]Step, error) {
+	unlock, err := o.Ref.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	l := o.Ref.Layout()
+	s := &steps{report: o.Report}
+	u := &up{UpOptions: o, layout: l, steps: s}
+	return s.Done, u.run(ctx)
+}
+
+type up struct {
+	UpOptions
+	*steps
+	layout  *local.Layout
+	config  config
+	changed bool // slurm.conf or another file that running daemons have read
+}
+
+func (u *up) run(ctx context.Context) error {
+	if err := u.do("write configuration", func() (string, error) { return u.write(ctx) }); err != nil {
+		return err
+	}
+	if err := u.do("start head node", func() (string, error) { return u.start(ctx) }); err != nil {
+		return err
+	}
+	if err := u.do("make directories", u.directories); err != nil {
+		return err
+	}
+	if err := u.do("wait for static nodes", func() (string, error) { return u.static(ctx) }); err != nil {
+		return err
+	}
+	if u.NoTest {
+		return nil
+	}
+	return u.do("run test job", func() (string, error) { return u.test(ctx) })
+}
+
+// write makes the run directory.
+func (u *up) write(ctx context.Context) (string, error) {
+	l := u.layout
+	if old, err := l.Record(); err == nil && old.UID != l.UID {
+		return "", fmt.Errorf("cluster %s belongs to user %s", u.Ref.Name, old.User)
+	}
+	if err := makeDirectories(l, daemons(l, "")); err != nil {
+		return "", err
+	}
+	record, err := newRecord(l, u.Ref.Name, u.File.File, u.WorkDir, u.File)
+	if err != nil {
+		return "", err
+	}
+	u.config, err = newConfig(l, record, u.File)
+	if err != nil {
+		return "", err
+	}
+	if err := u.removable(ctx); err != nil {
+		return "", err
+	}
+	if err := u.writeFiles(); err != nil {
+		return "", err
+	}
+	if err := installPrograms(l); err != nil {
+		return "", err
+	}
+	// Last: a run directory with a record is one that can be started.
+	return l.Dir, l.WriteRecord(record)
+}
+
+func (u *up) writeFiles() error {
+	if err := u.config.linkGPUs(); err != nil {
+		return err
+	}
+	files, err := u.config.files(u.Source, u.WorkloadSource)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		changed, err := f.write(u.layout)
+		if err != nil {
+			return err
+		}
+		u.changed = u.changed || changed
+	}
+	if _, alive := u.layout.Alive(); alive {
+		return nil // a supervisor that runs keeps to the services it began with
+	}
+	return local.WriteJSON(u.layout.Path("etc", "services.json"), head.Services(u.config.params))
+}
+
+// start starts the anchor, or has the daemons of a cluster that runs take up
+// what changed, and waits until all services answer.
+func (u *up) start(ctx context.Context) (string, error) {
+	anchor, alive := u.layout.Alive()
+	if !alive {
+		_ = os.Remove(u.layout.Path("run", "services.json"))
+		var err error
+		anchor, err = u.layout.StartAnchor(u.layout.Path("bin", "muster"))
+		if err != nil {
+			return "", err
+		}
+	} else if u.changed {
+		if err := u.restart(ctx, anchor); err != nil {
+			return "", err
+		}
+	}
+	if err := u.services(ctx); err != nil {
+		return "", err
+	}
+	state := "started"
+	if alive {
+		state = "was running"
+	}
+	return fmt.Sprintf("process %d %s, %s answer", anchor.PID, state, strings.Join(u.serviceNames(), ", ")), nil
+}
+
+// restart has slurmctld and the controller start again with the new files. Jobs
+// do not notice.
+func (u *up) restart(ctx context.Context, a local.AnchorProcess) error {
+	if _, err := u.onHead(ctx, a, "scontrol", "shutdown", "slurmctld"); err != nil {
+		return err
+	}
+	client := ControllerClient(u.layout)
+	resp, err := client.Post("http://controller/v1/restart", "application/json", http.NoBody)
+	if err == nil {
+		resp.Body.Close()
+	}
+	if err := await(ctx, 30*time.Second, func() (bool, error) {
+		_, err := u.onHead(ctx, a, "scontrol", "ping")
+		return err == nil, nil
+	}); err != nil {
+		return err
+	}
+	_, err = u.onHead(ctx, a, "scontrol", "reconfigure")
+	return err
+}
+
+const servicesWait = 60 * time.Second
+
+// services waits until every service answers.
+func (u *up) services(ctx context.Context) error {
+	began := time.Now()
+	var status []supervise.Status
+	err := await(ctx, servicesWait, func() (bool, error) {
+		var err error
+		status, err = supervise.LoadStatus(u.layout.Path("run", "services.json"))
+		if _, alive := u.layout.Alive(); !alive {
+			return false, fmt.Errorf("the head node ended: %s", tail(u.layout.Path("log", "anchor.log")))
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		waiting := unready(status)
+		if len(waiting) > 0 && time.Since(began) > time.Second {
+			u.report.Waiting("start head node", strings.Join(waiting, ", "), time.Since(began))
+		}
+		return err == nil && len(waiting) == 0, err
+	})
+	if err == nil {
+		return nil
+	}
+	if waiting := unready(status); len(waiting) > 0 {
+		return fmt.Errorf("%s did not start: %w: %s", waiting[0], err, tail(u.layout.Path("log", waiting[0]+".log")))
+	}
+	return err
+}
+
+func unready(status []supervise.Status) []string {
+	var names []string
+	for _, s := range status {
+		if s.Phase != supervise.Ready {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+func (u *up) serviceNames() []string {
+	var names []string
+	for _, s := range head.Services(u.config.params) {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// directories makes and verifies the workload's directories on shared storage.
+func (u *up) directories() (string, error) {
+	wanted := u.Workload.Expanded()
+	for _, d := range wanted {
+		path, ok := u.hostPath(d.Path)
+		if !ok {
+			return "", fmt.Errorf("%s is on no shared file system", d.Path)
+		}
+		if err := makeShared(path, os.FileMode(d.Mode)); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%d directories on %d file systems, owner %s", len(wanted), len(u.File.SharedStorage), u.config.record.User), nil
+}
+
+// makeShared makes a directory with a mode and verifies both.
+func makeShared(path string, mode os.FileMode) error {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() || info.Mode().Perm() != mode.Perm() {
+		return fmt.Errorf("%s is %s after it was made with %s", path, info.Mode(), mode)
+	}
+	return nil
+}
+
+// hostPath finds a path of the cluster's shared storage on the host.
+func (u *up) hostPath(path string) (string, bool) {
+	for _, s := range u.File.SharedStorage {
+		if rest, ok := strings.CutPrefix(path, s.MountDir); ok && (rest == "" || rest[0] == '/') {
+			return filepath.Join(StorageDir(u.layout, s), rest), true
+		}
+	}
+	return "", false
+}
+
+// onHead runs a program on the head node and returns what it prints.
+func (u *up) onHead(ctx context.Context, a local.AnchorProcess, args ...string) (string, error) {
+	return OnHead(ctx, u.layout, a, args...)
+}
+
+// OnHead runs a program on the head node of a cluster and returns what it prints.
+func OnHead(ctx context.Context, l *local.Layout, a local.AnchorProcess, args ...string) (string, error) {
+	line := l.HeadCommand(a, "/", args)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Env = HeadEnv()
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return string(out), fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
+	}
+	return string(out), nil
+}
+
+// static waits until the nodes that are always on have registered.
+func (u *up) static(ctx context.Context) (string, error) {
+	count := 0
+	for _, g := range u.config.slurm.Groups {
+		if g.Static {
+			count += len(g.Addresses)
+		}
+	}
+	if count == 0 {
+		return "none in the file", nil
+	}
+	return u.awaitStatic(ctx, count)
+}
+
+func (u *up) awaitStatic(ctx context.Context, count int) (string, error) {
+	anchor, _ := u.layout.Alive()
+	began := time.Now()
+	err := await(ctx, 2*time.Minute, func() (bool, error) {
+		out, err := u.onHead(ctx, anchor, "sinfo", "--noheader", "--Node", "--format=%N %T %E")
+		if err != nil {
+			return false, err
+		}
+		up := 0
+		for line := range strings.Lines(out) {
+			f := strings.Fields(line)
+			if len(f) >= 2 && strings.Contains(f[0], "-st-") && slices.Contains([]string{"idle", "mixed", "allocated", "completing"}, f[1]) {
+				up++
+			}
+		}
+		if time.Since(began) > time.Second {
+			u.report.Waiting("wait for static nodes", fmt.Sprintf("%d of %d registered", up, count), time.Since(began))
+		}
+		return up >= count, nil
+	})
+	return fmt.Sprintf("%d registered", count), err
+}
+
+// test runs a job on two nodes, or on one if there is only one.
+func (u *up) test(ctx context.Context) (string, error) {
+	names := plan.NodeNames(u.File)
+	nodes := min(2, len(names))
+	anchor, _ := u.layout.Alive()
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the test job did not end within 2m"))
+	defer cancel()
+	args := []string{"srun", "--job-name=muster-test", fmt.Sprintf("--nodes=%d", nodes), "--ntasks-per-node=1", "--time=2", "--quiet", "hostname"}
+	out, err := u.onHead(ctx, anchor, args...)
+	if err != nil {
+		return "", err
+	}
+	seen := strings.Fields(out)
+	slices.Sort(seen)
+	seen = slices.Compact(seen)
+	for _, s := range seen {
+		if !slices.Contains(names, s) {
+			return "", fmt.Errorf("the test job ran on %q, which is no node of the file", s)
+		}
+	}
+	if len(seen) != nodes {
+		return "", fmt.Errorf("the test job ran on %d nodes instead of %d: %s", len(seen), nodes, strings.Join(seen, ", "))
+	}
+	return "ran on " + strings.Join(seen, ", "), nil
+}
+
+// tail is the end of a log, for an error.
+func tail(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	return strings.Join(lines[max(0, len(lines)-3):], " | ")
+}

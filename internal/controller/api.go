@@ -1,0 +1,111 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// Request is what Slurm's Resume and Suspend programs send.
+type Request struct {
+	// Nodes is a host list.
+	Nodes string `json:"nodes"`
+}
+
+const requestLimit = 16 << 20
+
+type peerKey struct{}
+
+// Serve answers on the socket until ctx ends. Only users may ask for changes.
+func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/resume", func(w http.ResponseWriter, r *http.Request) {
+		c.handover(w, r, "resume requested", c.Resume)
+	})
+	mux.HandleFunc("POST /v1/suspend", func(w http.ResponseWriter, r *http.Request) {
+		c.handover(w, r, "suspend requested", func([]string) { c.Wake() })
+	})
+	server := &http.Server{
+		Handler:           onlyFor(users, mux),
+		ReadHeaderTimeout: 5 * time.Second,
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, peerKey{}, peer(conn))
+		},
+	}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	if err := server.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func (c *Controller) handover(w http.ResponseWriter, r *http.Request, kind string, take func([]string)) {
+	var req Request
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	nodes, err := slurm.Expand(req.Nodes)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	c.Events.Add(Event{Kind: kind, Nodes: nodes})
+	take(nodes)
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// onlyFor lets only some users of the machine in, as the kernel names them.
+func onlyFor(users []int, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		uid, ok := r.Context().Value(peerKey{}).(int)
+		if !ok || !slices.Contains(users, uid) {
+			http.Error(w, fmt.Sprintf("user %d may not change the fleet", uid), http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// peer is the user at the other end of a socket, -1 if that cannot be told.
+func peer(conn net.Conn) int {
+	u, ok := conn.(*net.UnixConn)
+	if !ok {
+		return -1
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return -1
+	}
+	uid := -1
+	_ = raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			uid = int(cred.Uid)
+		}
+	})
+	return uid
+}
+
+// Listen makes the controller's socket in the current folder's place, whoever
+// left one there. Everybody may connect; Serve sees who it is.
+func Listen(path string) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	return l, os.Chmod(path, 0o666)
+}

@@ -1,0 +1,210 @@
+// Package controller is the head-node daemon. It brings together what Slurm
+// wants, what the provider has and what fleet decides, round after round. It
+// promises that a lost request, a late answer or its own death costs time and
+// nothing else: every round starts from what is.
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// slurmClient is the part of Slurm's client that the controller uses.
+type slurmClient interface {
+	Nodes(ctx context.Context) ([]slurm.Node, error)
+	UpdateNodes(ctx context.Context, names []string, state, reason string) error
+}
+
+// Config is what a controller works with.
+type Config struct {
+	Fleet  provider.Provider
+	Slurm  slurmClient
+	Limits fleet.Limits
+	Events *Events
+	Log    *slog.Logger
+}
+
+// Controller keeps the fleet as Slurm wants it. New makes one.
+type Controller struct {
+	Config
+	wake chan struct{}
+
+	mu      sync.Mutex // guards resumed
+	resumed map[string]time.Time
+}
+
+const (
+	// A quiet round is a second look in case a message was lost.
+	quietEvery = 5 * time.Second
+	// After a change the next look comes soon.
+	busyEvery = 500 * time.Millisecond
+	// When something did not answer, the round is repeated after this.
+	retryAfter = time.Second
+)
+
+// New returns a controller that is ready to run.
+func New(c Config) *Controller {
+	return &Controller{Config: c, wake: make(chan struct{}, 1), resumed: map[string]time.Time{}}
+}
+
+// Resume notes that Slurm wants nodes, and returns at once.
+func (c *Controller) Resume(nodes []string) {
+	now := time.Now()
+	c.mu.Lock()
+	for _, n := range nodes {
+		c.resumed[n] = now
+	}
+	c.mu.Unlock()
+	c.Wake()
+}
+
+// Wake makes the next round begin now.
+func (c *Controller) Wake() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run runs rounds until ctx ends.
+func (c *Controller) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	trouble := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.wake:
+		case node := <-c.Fleet.Ended():
+			c.Events.Add(Event{Kind: "ended", Nodes: []string{node}, Reason: "its init process ended"})
+		case <-timer.C:
+		}
+		acted, err := c.round(ctx)
+		trouble = c.note(trouble, err)
+		timer.Reset(pause(acted, err))
+	}
+}
+
+func pause(acted bool, err error) time.Duration {
+	switch {
+	case err != nil:
+		return retryAfter
+	case acted:
+		return busyEvery
+	}
+	return quietEvery
+}
+
+// note logs a problem once, and its end.
+func (c *Controller) note(before string, err error) string {
+	now := ""
+	if err != nil {
+		now = err.Error()
+	}
+	switch {
+	case now == before:
+	case now != "":
+		c.Log.Warn("round failed", "error", now)
+	default:
+		c.Log.Info("rounds succeed again")
+	}
+	return now
+}
+
+// round looks, decides and acts once.
+func (c *Controller) round(ctx context.Context) (acted bool, err error) {
+	w, err := c.look(ctx)
+	if err != nil {
+		return false, err
+	}
+	actions := fleet.Decide(w)
+	for _, a := range actions {
+		if err := c.act(ctx, a); err != nil {
+			return true, fmt.Errorf("%s %s: %w", a.Deed, slurm.Compress(a.Nodes), err)
+		}
+	}
+	return len(actions) > 0, nil
+}
+
+// look sees the world. Slurm is asked last: an instance that is missing in an
+// older list must not be held against a node that came up since.
+func (c *Controller) look(ctx context.Context) (fleet.World, error) {
+	w := fleet.World{Limits: c.Limits, Resumed: map[string]time.Time{}}
+	c.mu.Lock()
+	for n, t := range c.resumed {
+		w.Resumed[n] = t
+	}
+	c.mu.Unlock()
+	nodes, err := c.Slurm.Nodes(ctx)
+	if err != nil {
+		return w, fmt.Errorf("ask Slurm for its nodes: %w", err)
+	}
+	instances, err := c.Fleet.Observe(ctx)
+	if err != nil {
+		return w, fmt.Errorf("observe instances: %w", err)
+	}
+	w.Now = time.Now()
+	for _, n := range nodes {
+		w.Nodes = append(w.Nodes, fleetNode(n))
+	}
+	for _, i := range instances {
+		w.Instances = append(w.Instances, fleet.Instance{Node: i.Node, Started: i.Started})
+	}
+	return w, nil
+}
+
+func fleetNode(n slurm.Node) fleet.Node {
+	f := fleet.Node{Name: n.Name, Reason: n.Reason, ReasonTime: n.ReasonTime}
+	for _, x := range n.Features {
+		f.Static = f.Static || x == "static"
+	}
+	switch {
+	case n.State.PoweringUp():
+		f.State = fleet.PoweringUp
+	case n.State.PoweredDown():
+		f.State = fleet.PoweredDown
+	case n.State.PoweringDown():
+		f.State = fleet.PoweringDown
+	case n.State.Down():
+		f.State = fleet.Down
+	}
+	return f
+}
+
+func (c *Controller) act(ctx context.Context, a fleet.Action) error {
+	c.Events.Add(Event{Kind: string(a.Deed), Nodes: a.Nodes, Reason: a.Reason})
+	switch a.Deed {
+	case fleet.Terminate:
+		return c.Fleet.Terminate(ctx, a.Nodes)
+	case fleet.SetDown:
+		return c.Slurm.UpdateNodes(ctx, a.Nodes, "DOWN", a.Reason)
+	case fleet.PowerDown:
+		return c.Slurm.UpdateNodes(ctx, a.Nodes, "POWER_DOWN", "")
+	case fleet.PowerUp:
+		return c.Slurm.UpdateNodes(ctx, a.Nodes, "POWER_UP", "")
+	case fleet.Launch:
+		return c.launch(ctx, a.Nodes)
+	}
+	return fmt.Errorf("no such deed: %q", a.Deed)
+}
+
+// launch starts instances. Nodes that got none are set down with the reason, so
+// that Slurm can let their jobs go.
+func (c *Controller) launch(ctx context.Context, nodes []string) error {
+	var errs []error
+	for node, err := range c.Fleet.Launch(ctx, nodes) {
+		reason := fleet.ReasonLaunch + ": " + err.Error()
+		c.Events.Add(Event{Kind: "launch failed", Nodes: []string{node}, Reason: err.Error()})
+		errs = append(errs, c.Slurm.UpdateNodes(ctx, []string{node}, "DOWN", reason))
+	}
+	return errors.Join(errs...)
+}

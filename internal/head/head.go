@@ -1,0 +1,150 @@
+// Package head knows the services of a head node: which programs, as whom, in
+// which order, with which files. It promises that each keeps to the cluster's
+// own files, sockets and network. Keeping them running is supervise's business.
+package head
+
+import (
+	"fmt"
+	"net/netip"
+	"path/filepath"
+
+	"github.com/muster-hpc/muster/internal/supervise"
+)
+
+// Where a machine of the cluster finds things.
+const (
+	SlurmDir = "/etc/slurm"
+	BinDir   = "/opt/muster/bin"
+	Muster   = BinDir + "/muster"
+	// Slurm's ResumeProgram and SuspendProgram.
+	ResumeProgram  = BinDir + "/resume"
+	SuspendProgram = BinDir + "/suspend"
+	RunDir         = "/run/muster"
+	// AWSDir has the configuration that leads AWS programs to the cluster's own S3
+	// server; the credentials lie beside it.
+	AWSDir    = "/etc/muster-aws"
+	StateDir  = "/var/spool/slurmctld"
+	SpoolDir  = "/var/spool/slurmd"
+	GPUDir    = SlurmDir + "/gpu"
+	mungeDir  = "/run/munge"
+	mysqlRun  = "/run/mysqld"
+	mysqlData = "/var/lib/mysql"
+	// RESTSocket is slurmrestd's socket on the head node.
+	RESTSocket = RunDir + "/rest/slurmrestd.sock"
+)
+
+// Params say for which cluster the services are.
+type Params struct {
+	// Dir is the run directory as the supervisor sees it.
+	Dir     string
+	Address netip.Addr
+	// ControlUser runs Slurm's and MariaDB's daemons, MungeUser munged, RESTUser
+	// slurmrestd (which refuses to be either root or Slurm's user).
+	ControlUser, MungeUser, RESTUser string
+	// UserNamespace is set for a cluster of an ordinary user: every daemon then
+	// runs as that user.
+	UserNamespace bool
+	// Become is the start of a command line that goes on as a user.
+	Become func(user string) []string
+}
+
+// S3Port is where the cluster's own S3 server listens on the head node's address.
+const S3Port = 9000
+
+// Services are the head node's services in their order.
+func Services(p Params) []supervise.Service {
+	return []supervise.Service{p.munged(), p.mariadb(), p.slurmdbd(), p.slurmctld(), p.slurmrestd(), p.s3(), p.controller()}
+}
+
+func (p Params) munged() supervise.Service {
+	args := append(p.Become(p.MungeUser), "/usr/sbin/munged", "--foreground", "--num-threads=4",
+		"--key-file=/etc/munge/munge.key", "--socket="+mungeDir+"/munge.socket.2",
+		"--pid-file="+mungeDir+"/munged.pid", "--seed-file="+mungeDir+"/munged.seed")
+	if p.UserNamespace {
+		// The host's /etc is not the caller's; munged would rather not trust it.
+		args = append(args, "--force")
+	}
+	return p.service(supervise.Service{
+		Name: "munged", Args: args, Inside: true,
+		Ready: supervise.Probe{Network: "unix", Address: "run/munge/munge.socket.2"},
+	})
+}
+
+func (p Params) mariadb() supervise.Service {
+	// The folder appears whole, so that a death half-way leaves nothing behind.
+	// MariaDB's root may only be reached by the user who runs it.
+	setup := `cd ` + mysqlData + ` && [ -d data ] || {
+		rm -rf new && mkdir new &&
+		mariadb-install-db --no-defaults --datadir=` + mysqlData + `/new --auth-root-authentication-method=socket \
+			--auth-root-socket-user="$1" --skip-test-db --innodb-log-file-size=8M && mv new data
+	}`
+	return p.service(supervise.Service{
+		Name:   "mariadb",
+		After:  []string{"munged"},
+		Inside: true,
+		Setup:  append(p.Become(p.ControlUser), "/bin/sh", "-c", setup, "setup", p.ControlUser),
+		Args: append(p.Become(p.ControlUser), "/usr/sbin/mariadbd", "--no-defaults", "--datadir="+mysqlData+"/data",
+			"--socket="+mysqlRun+"/mysqld.sock", "--pid-file="+mysqlRun+"/mysqld.pid", "--skip-networking",
+			"--init-file="+SlurmDir+"/mariadb.sql", "--skip-name-resolve", "--performance-schema=OFF",
+			"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=8M", "--innodb-lock-wait-timeout=900",
+			"--innodb-flush-log-at-trx-commit=2"),
+		Ready: supervise.Probe{Network: "unix", Address: "run/mysqld/mysqld.sock"},
+	})
+}
+
+// DatabaseSetup is the SQL that MariaDB runs at each start: the database and its
+// one user, who is known by the socket's peer and has no password.
+func (p Params) DatabaseSetup() string {
+	return fmt.Sprintf(`CREATE DATABASE IF NOT EXISTS slurm_acct_db;
+CREATE USER IF NOT EXISTS '%[1]s'@'localhost' IDENTIFIED VIA unix_socket;
+GRANT ALL ON slurm_acct_db.* TO '%[1]s'@'localhost';
+`, p.ControlUser)
+}
+
+func (p Params) slurmdbd() supervise.Service {
+	return p.service(supervise.Service{
+		Name: "slurmdbd", After: []string{"mariadb"}, Inside: true,
+		Args:  append(p.Become(p.ControlUser), "/usr/sbin/slurmdbd", "-D"),
+		Ready: p.tcp(6819),
+	})
+}
+
+func (p Params) slurmctld() supervise.Service {
+	return p.service(supervise.Service{
+		Name: "slurmctld", After: []string{"slurmdbd"}, Inside: true,
+		Args:  append(p.Become(p.ControlUser), "/usr/sbin/slurmctld", "-D", "-f", SlurmDir+"/slurm.conf"),
+		Ready: p.tcp(6817),
+	})
+}
+
+func (p Params) slurmrestd() supervise.Service {
+	return p.service(supervise.Service{
+		Name: "slurmrestd", After: []string{"slurmctld"}, Inside: true,
+		Args:  append(p.Become(p.RESTUser), "/usr/sbin/slurmrestd", "-a", "rest_auth/local", "unix:"+RESTSocket),
+		Env:   []string{"SLURMRESTD_SECURITY=disable_user_check"},
+		Ready: supervise.Probe{Network: "unix", Address: "run/rest/slurmrestd.sock"},
+	})
+}
+
+func (p Params) s3() supervise.Service {
+	args := []string{filepath.Join(p.Dir, "bin", "muster-stand"), "s3", "--root", filepath.Join(p.Dir, "s3"),
+		"--listen", netip.AddrPortFrom(p.Address, S3Port).String(), "--credentials", filepath.Join(p.Dir, "etc", "s3", "credentials")}
+	return p.service(supervise.Service{Name: "s3", Args: args, Ready: p.tcp(S3Port)})
+}
+
+func (p Params) controller() supervise.Service {
+	return p.service(supervise.Service{
+		Name:  "controller",
+		Args:  []string{filepath.Join(p.Dir, "bin", "muster"), "controller", p.Dir},
+		Ready: supervise.Probe{Network: "unix", Address: "run/controller.sock"},
+	})
+}
+
+func (p Params) service(s supervise.Service) supervise.Service {
+	s.Log = filepath.Join(p.Dir, "log", s.Name+".log")
+	return s
+}
+
+func (p Params) tcp(port uint16) supervise.Probe {
+	return supervise.Probe{Network: "tcp", Address: netip.AddrPortFrom(p.Address, port).String()}
+}

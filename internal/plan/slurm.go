@@ -1,0 +1,178 @@
+// Package plan turns what the user asked for into what has to be made: pure
+// functions from the cluster file and the world to values. After its result is
+// applied there is nothing left to plan. It does no I/O and knows no clock.
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// NodeNames are the names that ParallelCluster would give to the nodes of a
+// cluster file, in the file's order.
+func NodeNames(c *spec.Cluster) []string {
+	var names []string
+	for _, q := range c.Scheduling.Queues {
+		for _, r := range q.ComputeResources {
+			names = append(names, groupNames(prefix(q, r, true), r.MinCount)...)
+			names = append(names, groupNames(prefix(q, r, false), r.MaxCount-r.MinCount)...)
+		}
+	}
+	return names
+}
+
+func groupNames(prefix string, count int) []string {
+	names := make([]string, count)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s%d", prefix, i+1)
+	}
+	return names
+}
+
+func prefix(q spec.Queue, r spec.ComputeResource, static bool) string {
+	kind := "dy"
+	if static {
+		kind = "st"
+	}
+	return q.Name + "-" + kind + "-" + r.Name + "-"
+}
+
+// Groups are the Slurm nodes of a cluster file. Every node's address must be in
+// addresses.
+func Groups(c *spec.Cluster, addresses map[string]netip.Addr) []slurm.NodeGroup {
+	var groups []slurm.NodeGroup
+	for _, q := range c.Scheduling.Queues {
+		for _, r := range q.ComputeResources {
+			groups = append(groups, resourceGroups(q, r, addresses)...)
+		}
+	}
+	return groups
+}
+
+func resourceGroups(q spec.Queue, r spec.ComputeResource, addresses map[string]netip.Addr) []slurm.NodeGroup {
+	var groups []slurm.NodeGroup
+	for _, static := range []bool{true, false} {
+		count := r.MaxCount - r.MinCount
+		if static {
+			count = r.MinCount
+		}
+		if count == 0 {
+			continue
+		}
+		g := offer(r)
+		g.Prefix, g.Static, g.Custom = prefix(q, r, static), static, settings(r.Custom)
+		g.Features = features(r, static)
+		for _, name := range groupNames(g.Prefix, count) {
+			g.Addresses = append(g.Addresses, addresses[name])
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// offer is what a node of the compute resource gives to Slurm: the least of its
+// instance types. As ParallelCluster does it, 5 % of the memory is kept back.
+func offer(r spec.ComputeResource) slurm.NodeGroup {
+	var g slurm.NodeGroup
+	for i, name := range r.InstanceTypes {
+		t, _ := catalog.Lookup(name) // spec has refused unknown types
+		cpus, memory := t.VCPUs, t.MemoryMiB*95/100
+		if r.DisableSMT {
+			cpus /= t.ThreadsPerCore
+		}
+		if i == 0 || cpus < g.CPUs {
+			g.CPUs = cpus
+		}
+		if i == 0 || memory < g.MemoryMiB {
+			g.MemoryMiB = memory
+		}
+		if i == 0 || t.GPU.Count < g.GPUs {
+			g.GPU, g.GPUs = t.GPU.Name, t.GPU.Count
+		}
+	}
+	if r.SchedulableMemoryMiB > 0 {
+		g.MemoryMiB = r.SchedulableMemoryMiB
+	}
+	return g
+}
+
+func features(r spec.ComputeResource, static bool) []string {
+	list := []string{"dynamic"}
+	if static {
+		list[0] = "static"
+	}
+	list = append(append(list, r.InstanceTypes...), r.Name)
+	if r.EFA {
+		list = append(list, "efa")
+	}
+	if offer(r).GPUs > 0 {
+		list = append(list, "gpu")
+	}
+	return slices.Compact(list)
+}
+
+func settings(from []spec.Setting) []slurm.Setting {
+	var to []slurm.Setting
+	for _, s := range from {
+		to = append(to, slurm.Setting(s))
+	}
+	return to
+}
+
+// Partitions are the Slurm partitions of a cluster file.
+func Partitions(c *spec.Cluster, groups []slurm.NodeGroup) []slurm.PartitionConf {
+	var partitions []slurm.PartitionConf
+	for _, q := range c.Scheduling.Queues {
+		p := slurm.PartitionConf{Name: q.Name, Exclusive: q.JobExclusive, Custom: settings(q.Custom)}
+		for _, r := range q.ComputeResources {
+			for _, g := range groups {
+				if g.Prefix == prefix(q, r, true) || g.Prefix == prefix(q, r, false) {
+					p.Nodes = append(p.Nodes, g.List())
+				}
+			}
+		}
+		partitions = append(partitions, p)
+	}
+	return partitions
+}
+
+// Addresses gives each node an address of the network. Nodes that have one keep
+// it, so that a node lives on while others come and go; first is the lowest to
+// give.
+func Addresses(names []string, have map[string]netip.Addr, first netip.Addr) map[string]netip.Addr {
+	addresses := make(map[string]netip.Addr, len(names))
+	taken := make(map[netip.Addr]bool, len(names))
+	for _, name := range names {
+		if a, ok := have[name]; ok {
+			addresses[name], taken[a] = a, true
+		}
+	}
+	next := first
+	for _, name := range names {
+		if _, ok := addresses[name]; ok {
+			continue
+		}
+		for taken[next] {
+			next = next.Next()
+		}
+		addresses[name], taken[next] = next, true
+	}
+	return addresses
+}
+
+// Buckets are the S3 buckets that the cluster file's file systems are linked to.
+func Buckets(c *spec.Cluster) []string {
+	set := map[string]bool{}
+	for _, s := range c.SharedStorage {
+		for _, r := range s.Repositories {
+			set[r.Bucket] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}

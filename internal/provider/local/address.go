@@ -1,0 +1,21 @@
+package local
+
+import (
+	"iter"
+	"net/netip"
+	"slices"
+)
+
+// FirstNodeAddress is the lowest address that a node can have.
+var FirstNodeAddress = HeadAddress.Next()
+
+func sortedAddresses(from iter.Seq[netip.Addr]) []netip.Addr {
+	return slices.SortedFunc(from, netip.Addr.Compare)
+}
+
+// indexOf numbers an address within the network: a name for its port that fits
+// the kernel's 15 characters.
+func indexOf(a netip.Addr) int {
+	b := a.As4()
+	return int(b[2])<<8 | int(b[3])
+}

@@ -1,0 +1,98 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// Alive tells whether the cluster's anchor runs, and gives its process.
+func (l *Layout) Alive() (AnchorProcess, bool) {
+	var a AnchorProcess
+	if err := readJSON(l.anchorFile(), &a); err != nil {
+		return a, false
+	}
+	started, err := startTime(a.PID)
+	return a, err == nil && started == a.Started
+}
+
+// HeadCommand is the command line that runs args on the head node, in dir, as
+// the cluster's user. It is nsenter's, because a program of many threads cannot
+// enter a user namespace itself.
+func (l *Layout) HeadCommand(a AnchorProcess, dir string, args []string) []string {
+	return l.enter(a.PID, "/proc/"+strconv.Itoa(a.PID)+"/fd/"+strconv.Itoa(HeadMount), dir, args)
+}
+
+// NodeCommand is the command line that runs args on a node whose init process
+// has this ID in the host's process namespace.
+func (l *Layout) NodeCommand(pid int, dir string, args []string) []string {
+	return l.enter(pid, "/proc/"+strconv.Itoa(pid)+"/ns/mnt", dir, args)
+}
+
+func (l *Layout) enter(pid int, mounts, dir string, args []string) []string {
+	line := []string{"/usr/bin/nsenter", "--target=" + strconv.Itoa(pid)}
+	if l.Rootless {
+		user := l.userNamespace(pid)
+		line = append(line, "--user="+user, "--preserve-credentials")
+	}
+	line = append(line, "--pid", "--net", "--ipc", "--uts", "--mount="+mounts, "--wdns="+dir, "--")
+	return append(append(line, l.Become("")...), args...)
+}
+
+// userNamespace is the namespace in which the cluster's machines were made. A
+// node's init process has gone one deeper, so it is always the anchor's.
+func (l *Layout) userNamespace(pid int) string {
+	if a, ok := l.Alive(); ok {
+		pid = a.PID
+	}
+	return "/proc/" + strconv.Itoa(pid) + "/ns/user"
+}
+
+// Become is the start of a command line that runs as another user of the
+// machine; empty is the cluster's own user. Without root there is only that one,
+// and the command line leaves the cluster's user namespace for one in which the
+// user has the usual ID.
+func (l *Layout) Become(user string) []string {
+	if l.Rootless {
+		return []string{"/usr/bin/unshare", "--user", "--map-user=" + strconv.Itoa(l.UID), "--map-group=" + strconv.Itoa(l.GID), "--"}
+	}
+	if user == "" {
+		return nil
+	}
+	return []string{"/usr/bin/setpriv", "--reuid=" + user, "--regid=" + user, "--init-groups", "--"}
+}
+
+// HeadRunner runs programs on the head node for a process of the cluster that is
+// beside it, such as the controller.
+type HeadRunner struct {
+	exec   slurm.Exec
+	prefix []string
+}
+
+// HeadRunner returns a runner for a process in the anchor's own namespaces.
+func (l *Layout) HeadRunner() HeadRunner {
+	prefix := []string{"/usr/bin/nsenter", "--mount=/proc/1/fd/" + strconv.Itoa(HeadMount), "--wdns=/", "--"}
+	return HeadRunner{prefix: append(prefix, l.Become("")...)}
+}
+
+// Run runs a program and returns what it printed.
+func (r HeadRunner) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	line := append(append(append([]string{}, r.prefix[1:]...), name), args...)
+	return r.exec.Run(ctx, r.prefix[0], line...)
+}
+
+// NodePID is the process ID of a node's init process, as the caller sees it.
+func NodePID(a AnchorProcess, node string) (int, error) {
+	inits, err := nodeInits(a.PID)
+	if err != nil {
+		return 0, err
+	}
+	for _, i := range inits {
+		if i.name == node {
+			return i.pid, nil
+		}
+	}
+	return 0, fmt.Errorf("node %s is not running", node)
+}

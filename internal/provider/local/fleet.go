@@ -1,0 +1,240 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/muster-hpc/muster/internal/provider"
+)
+
+// Fleet starts and ends the nodes of a local cluster. It must run in the
+// anchor's namespaces. It keeps no record of what runs: the kernel does.
+type Fleet struct {
+	layout *Layout
+	watch  *watcher
+
+	mu   sync.Mutex // guards busy
+	busy map[string]*sync.Mutex
+}
+
+var _ provider.Provider = (*Fleet)(nil)
+
+// launchesAtOnce is how many nodes are booted at the same time.
+const launchesAtOnce = 4
+
+// NewFleet returns the fleet of the cluster of a run directory. Nodes that run
+// already are adopted. Close ends it, and no node.
+func NewFleet(l *Layout) (*Fleet, error) {
+	w, err := newWatcher()
+	if err != nil {
+		return nil, err
+	}
+	f := &Fleet{layout: l, watch: w, busy: map[string]*sync.Mutex{}}
+	inits, err := nodeInits(ownAnchor)
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	for _, i := range inits {
+		if err := w.add(i); err != nil {
+			return nil, errors.Join(err, w.close())
+		}
+	}
+	return f, nil
+}
+
+// Close stops watching.
+func (f *Fleet) Close() error { return f.watch.close() }
+
+// Ended implements provider.Provider.
+func (f *Fleet) Ended() <-chan string { return f.watch.ended }
+
+// Observe implements provider.Provider.
+func (f *Fleet) Observe(context.Context) ([]provider.Instance, error) {
+	inits, err := nodeInits(ownAnchor)
+	if err != nil {
+		return nil, err
+	}
+	instances := make([]provider.Instance, len(inits))
+	for i, n := range inits {
+		instances[i] = provider.Instance{Node: n.name, ID: strconv.Itoa(n.pid), Started: n.began}
+	}
+	return instances, nil
+}
+
+// Launch implements provider.Provider.
+func (f *Fleet) Launch(ctx context.Context, nodes []string) map[string]error {
+	failed := map[string]error{}
+	record, addresses, err := f.load()
+	if err != nil {
+		for _, n := range nodes {
+			failed[n] = err
+		}
+		return failed
+	}
+	var mu sync.Mutex // guards failed
+	var group errgroup.Group
+	group.SetLimit(launchesAtOnce)
+	for _, n := range nodes {
+		group.Go(func() error {
+			if err := f.launch(ctx, n, record, addresses); err != nil {
+				mu.Lock()
+				failed[n] = err
+				mu.Unlock()
+			}
+			return nil
+		})
+	}
+	_ = group.Wait()
+	return failed
+}
+
+func (f *Fleet) load() (Record, map[string]netip.Addr, error) {
+	record, err := f.layout.Record()
+	if err != nil {
+		return record, nil, err
+	}
+	addresses, err := f.layout.Addresses()
+	return record, addresses, err
+}
+
+func (f *Fleet) launch(ctx context.Context, name string, r Record, addresses map[string]netip.Addr) error {
+	defer f.alone(name)()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	address, ok := addresses[name]
+	if !ok {
+		return fmt.Errorf("node %s is not in the cluster file", name)
+	}
+	if i, err := findInit(name); err != nil || i != nil {
+		return err
+	}
+	if err := f.layout.clean(name); err != nil {
+		return fmt.Errorf("clean up after an earlier %s: %w", name, err)
+	}
+	binds, err := f.layout.nodeBinds(name, r)
+	if err != nil {
+		return err
+	}
+	pid, err := f.layout.start(machine{
+		Name: name, Address: address, Index: indexOf(address), Binds: binds,
+		Log: f.layout.Path("log", "nodes", name+".log"),
+	})
+	if err != nil {
+		return fmt.Errorf("boot %s: %w", name, err)
+	}
+	return f.watch.add(nodeInit{name: name, pid: pid})
+}
+
+// Terminate implements provider.Provider.
+func (f *Fleet) Terminate(ctx context.Context, nodes []string) error {
+	inits, err := nodeInits(ownAnchor)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for _, n := range nodes {
+		wanted[n] = true
+	}
+	var group errgroup.Group
+	group.SetLimit(launchesAtOnce)
+	for _, i := range inits {
+		if !wanted[i.name] {
+			continue
+		}
+		group.Go(func() error {
+			defer f.alone(i.name)()
+			f.watch.expect(i.pid)
+			if err := i.kill(ctx); err != nil {
+				return fmt.Errorf("end %s: %w", i.name, err)
+			}
+			return f.layout.clean(i.name)
+		})
+	}
+	return group.Wait()
+}
+
+// alone holds a node's lock until the returned function is called: one boot or
+// end of a node at a time.
+func (f *Fleet) alone(name string) (release func()) {
+	f.mu.Lock()
+	m := f.busy[name]
+	if m == nil {
+		m = &sync.Mutex{}
+		f.busy[name] = m
+	}
+	f.mu.Unlock()
+	m.Lock()
+	return m.Unlock
+}
+
+// nodeBinds are a node's own disk and what it shares with the others.
+func (l *Layout) nodeBinds(name string, r Record) ([]bind, error) {
+	own := map[string]string{"tmp": "/tmp", "var-tmp": "/var/tmp"}
+	for i, d := range r.ScratchDirs {
+		own["scratch"+strconv.Itoa(i)] = d
+	}
+	var binds []bind
+	for dir, target := range own {
+		source := l.Path("nodes", name, dir)
+		if err := makeDir(source, 0o777|os.ModeSticky); err != nil {
+			return nil, err
+		}
+		binds = append(binds, bind{Source: source, Target: target})
+	}
+	return append(binds, r.Shared...), nil
+}
+
+// Addresses reads the nodes' addresses from the cluster's hosts file, which is
+// their one record.
+func (l *Layout) Addresses() (map[string]netip.Addr, error) {
+	data, err := os.ReadFile(l.HostsFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return map[string]netip.Addr{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	addresses := map[string]netip.Addr{}
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(line)
+		if len(fields) != 2 || !strings.HasPrefix(fields[0], "10.") {
+			continue
+		}
+		a, err := netip.ParseAddr(fields[0])
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", l.HostsFile(), err)
+		}
+		addresses[fields[1]] = a
+	}
+	return addresses, nil
+}
+
+// HostsFile is every machine's /etc/hosts.
+func (l *Layout) HostsFile() string { return filepath.Join(l.Dir, "etc", "hosts") }
+
+// Hosts is the text of HostsFile.
+func Hosts(head string, addresses map[string]netip.Addr) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "127.0.0.1 localhost\n%s %s\n", HeadAddress, head)
+	names := map[netip.Addr]string{}
+	for n, a := range addresses {
+		if n != head {
+			names[a] = n
+		}
+	}
+	for _, a := range sortedAddresses(maps.Keys(names)) {
+		fmt.Fprintf(&b, "%s %s\n", a, names[a])
+	}
+	return b.String()
+}

@@ -1,0 +1,55 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Layout is the run directory of one local cluster and who owns it. All that a
+// cluster has on the host lies below Dir.
+//
+//	cluster.json   what was asked for: see Record
+//	anchor.json    the anchor process and its namespaces
+//	lock           held while somebody changes the cluster
+//	bin/           the muster that the cluster runs
+//	etc/           slurm/, munge/, hosts, services.json, credentials
+//	log/           one file for each daemon and node
+//	mnt/           a memory file system: every machine's own root
+//	nodes/         every node's own disk: /tmp and /scratch
+//	run/           sockets
+//	s3/            buckets
+//	shared/        the cluster file's mounts
+//	state/         slurmctld's and MariaDB's files
+type Layout struct {
+	Dir string
+	// Rootless clusters live in a user namespace of an ordinary user, whose IDs
+	// UID and GID are; all jobs run as that user.
+	Rootless bool
+	UID, GID int
+}
+
+// Path is a file or directory of the run directory.
+func (l *Layout) Path(elem ...string) string {
+	return filepath.Join(append([]string{l.Dir}, elem...)...)
+}
+
+func (l *Layout) machineDir(name string) string { return l.Path("mnt", name) }
+
+// Home is the folder that holds the run directories of all clusters of this
+// user: $MUSTER_HOME, or /var/lib/muster for root, or the user's state folder.
+func Home() (string, error) {
+	if h := os.Getenv("MUSTER_HOME"); h != "" {
+		return filepath.Abs(h)
+	}
+	if os.Getuid() == 0 {
+		return "/var/lib/muster", nil
+	}
+	if s := os.Getenv("XDG_STATE_HOME"); s != "" {
+		return filepath.Join(s, "muster"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, ".local", "state", "muster"), nil
+}

@@ -1,0 +1,113 @@
+package local
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+//go:embed node-setup.sh
+var nodeSetup string
+
+//go:embed node-loop.sh
+var nodeLoop string
+
+// nodeMark stands in the command line of every node's init process, before the
+// node's name.
+const nodeMark = "muster-node"
+
+// machine is one node to be started.
+type machine struct {
+	Name    string
+	Address netip.Addr
+	// Index numbers the node within the cluster and names its network port.
+	Index int
+	Binds []bind
+	Log   string
+}
+
+// start boots a node: namespaces, a root and an interface of its own, and an
+// init process that runs slurmd. It returns the init process's ID. Whoever
+// calls start is its parent, but need not live on: the node does not care.
+func (l *Layout) start(m machine) (pid int, err error) {
+	log, err := os.OpenFile(m.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return 0, err
+	}
+	defer null.Close()
+	err = onThread(unix.CLONE_NEWNS|unix.CLONE_NEWUTS|unix.CLONE_NEWIPC|unix.CLONE_NEWNET, func() error {
+		if err := l.boot(m); err != nil {
+			return err
+		}
+		if err := unix.Unshare(unix.CLONE_NEWPID); err != nil {
+			return fmt.Errorf("make process namespace: %w", err)
+		}
+		args := l.initArgs(m.Name)
+		// Not os.StartProcess: it may fork a probe first, which would become the
+		// namespace's init and end it.
+		pid, err = syscall.ForkExec(args[0], args, &syscall.ProcAttr{
+			Dir:   "/",
+			Env:   []string{"PATH=" + systemPath, "LC_ALL=C.UTF-8", "HOME=/root"},
+			Files: []uintptr{null.Fd(), log.Fd(), log.Fd()},
+			Sys:   &syscall.SysProcAttr{Setsid: true},
+		})
+		return err
+	})
+	runtime.KeepAlive(null)
+	return pid, err
+}
+
+// boot makes the machine around the calling thread.
+func (l *Layout) boot(m machine) error {
+	if err := unix.Sethostname([]byte(m.Name)); err != nil {
+		return fmt.Errorf("set host name: %w", err)
+	}
+	fd, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open network namespace: %w", err)
+	}
+	defer unix.Close(fd)
+	if err := offThread(func() error { return plugIn(portPrefix+strconv.Itoa(m.Index), fd) }); err != nil {
+		return err
+	}
+	if err := configurePort(m.Address); err != nil {
+		return err
+	}
+	r := root{Dir: l.machineDir(m.Name), Binds: m.Binds, Host: "/"}
+	return r.enter()
+}
+
+// initArgs is the command line of a node's init process: a shell that is as
+// small as a process can be, because there are as many as nodes. As root it has
+// no right to make devices, load modules, set clocks or touch raw hardware;
+// as an ordinary user it is that user again.
+func (l *Layout) initArgs(name string) []string {
+	sh := []string{"/bin/sh", "-c", nodeSetup, nodeMark, name, nodeLoop}
+	if l.Rootless {
+		return append(sh, "unshare", "--user", "--map-user="+strconv.Itoa(l.UID), "--map-group="+strconv.Itoa(l.GID), "--")
+	}
+	return append(sh, "setpriv", "--bounding-set="+droppedCapabilities, "--")
+}
+
+const (
+	systemPath          = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	droppedCapabilities = "-mknod,-sys_rawio,-sys_module,-sys_time,-sys_boot,-syslog,-mac_admin,-mac_override"
+)
+
+// clean removes what a node that is gone had for itself.
+func (l *Layout) clean(name string) error {
+	return errors.Join(os.RemoveAll(l.machineDir(name)), os.RemoveAll(filepath.Join(l.Dir, "nodes", name)))
+}

@@ -1,0 +1,288 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// root is the file system that a machine of the cluster sees: an overlay of
+// its own over each directory of the host's root, so that nothing it writes
+// reaches the host, and on top the directories that it shares with others.
+type root struct {
+	// Dir holds the overlays' own files. It must be on another file system than
+	// what lies below, because an overlay may not contain its own upper layer.
+	Dir string
+	// Binds are mounted last, in order.
+	Binds []bind
+	// Host is where the host's root is seen, normally "/".
+	Host string
+}
+
+// bind shows Source, a directory or file of the host, at Target. What is
+// missing at Target is made.
+type bind struct {
+	Source   string `json:"source"`
+	Target   string `json:"target"`
+	ReadOnly bool   `json:"read_only,omitempty"`
+}
+
+// Entries of the host's root that are made anew or left empty instead of
+// being overlaid.
+var freshTop = map[string]os.FileMode{
+	"proc": 0o555, "sys": 0o555, "dev": 0o755, "run": 0o755, "tmp": 0o777 | os.ModeSticky,
+	"mnt": 0o755, "media": 0o755, "boot": 0o755, "lost+found": 0o700, "home": 0o755,
+}
+
+// enter makes the root and moves the calling thread into it. The thread must
+// be locked to its goroutine and must have left the process's mount namespace
+// and file-system state (CLONE_FS and CLONE_NEWNS).
+func (r root) enter() error {
+	top := filepath.Join(r.Dir, "root")
+	if err := os.MkdirAll(top, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount(top, top, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("bind new root: %w", err)
+	}
+	entries, err := os.ReadDir(r.Host)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := r.overlay(top, e); err != nil {
+			return fmt.Errorf("overlay /%s: %w", e.Name(), err)
+		}
+	}
+	if err := systemMounts(top); err != nil {
+		return err
+	}
+	for _, b := range r.Binds {
+		if err := b.mount(top); err != nil {
+			return fmt.Errorf("mount %s at %s: %w", b.Source, b.Target, err)
+		}
+	}
+	return pivot(top)
+}
+
+// overlay shows one entry of the host's root in the new one.
+func (r root) overlay(top string, e fs.DirEntry) error {
+	name := e.Name()
+	lower, target := filepath.Join(r.Host, name), filepath.Join(top, name)
+	if e.Type()&fs.ModeSymlink != 0 {
+		to, err := os.Readlink(lower)
+		if err != nil {
+			return err
+		}
+		return os.Symlink(to, target)
+	}
+	if !e.IsDir() {
+		return nil
+	}
+	mode, fresh := freshTop[name]
+	if !fresh {
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		mode = info.Mode()
+	}
+	if err := makeDir(target, mode); err != nil {
+		return err
+	}
+	if fresh {
+		return nil
+	}
+	return r.mountOverlay(name, lower, target, mode)
+}
+
+// mountOverlay lays a writable layer over lower. Inside a user namespace the
+// kernel refuses that for a directory with other file systems below it; such a
+// directory is shown as it is, read-only.
+func (r root) mountOverlay(name, lower, target string, mode os.FileMode) error {
+	upper, work := filepath.Join(r.Dir, "upper", name), filepath.Join(r.Dir, "work", name)
+	if err := makeDir(upper, mode); err != nil {
+		return err
+	}
+	if err := copyOwner(lower, upper); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		return err
+	}
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", escape(lower), escape(upper), escape(work))
+	if !initialUserNamespace() {
+		options += ",userxattr"
+	}
+	err := unix.Mount("overlay", target, "overlay", 0, options)
+	if err == nil || initialUserNamespace() {
+		return err
+	}
+	if err := unix.Mount(lower, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return err
+	}
+	return readOnly(target)
+}
+
+// systemMounts makes /proc, /sys, /dev and /run of the new root. /proc belongs
+// to the process namespace of the thread's next child.
+func systemMounts(top string) error {
+	at := func(p string) string { return filepath.Join(top, p) }
+	if err := unix.Mount("proc", at("proc"), "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	for _, p := range []string{"sys", "sysrq-trigger", "irq", "bus", "fs"} {
+		p = at("proc/" + p)
+		if err := unix.Mount(p, p, "", unix.MS_BIND, ""); err != nil {
+			continue // not in every kernel
+		}
+		if err := readOnly(p); err != nil {
+			return err
+		}
+	}
+	if err := mountSys(at("sys")); err != nil {
+		return fmt.Errorf("mount /sys: %w", err)
+	}
+	if err := unix.Mount("tmpfs", at("run"), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
+		return fmt.Errorf("mount /run: %w", err)
+	}
+	if err := os.Mkdir(at("run/lock"), 0o777|os.ModeSticky); err != nil {
+		return err
+	}
+	return mountDev(at("dev"))
+}
+
+func mountSys(at string) error {
+	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_RDONLY)
+	if unix.Mount("sysfs", at, "sysfs", flags, "") == nil {
+		return nil
+	}
+	if err := unix.Mount("/sys", at, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return err
+	}
+	return readOnly(at)
+}
+
+// mountDev makes a small /dev: the devices that every program expects and no
+// disk of the host.
+func mountDev(dev string) error {
+	if err := unix.Mount("tmpfs", dev, "tmpfs", unix.MS_NOSUID|unix.MS_STRICTATIME, "mode=755,size=1m"); err != nil {
+		return fmt.Errorf("mount /dev: %w", err)
+	}
+	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty", "fuse"} {
+		if _, err := os.Stat("/dev/" + name); err != nil {
+			continue
+		}
+		if err := (bind{Source: "/dev/" + name, Target: "/" + name}).mount(dev); err != nil {
+			return fmt.Errorf("mount /dev/%s: %w", name, err)
+		}
+	}
+	for _, d := range []string{"pts", "shm"} {
+		if err := os.Mkdir(filepath.Join(dev, d), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := unix.Mount("devpts", dev+"/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620"); err != nil {
+		return fmt.Errorf("mount /dev/pts: %w", err)
+	}
+	if err := unix.Mount("tmpfs", dev+"/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777"); err != nil {
+		return fmt.Errorf("mount /dev/shm: %w", err)
+	}
+	links := map[string]string{
+		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0",
+		"stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
+	}
+	for name, to := range links {
+		if err := os.Symlink(to, filepath.Join(dev, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mount shows the bind below top, making what is missing there.
+func (b bind) mount(top string) error {
+	info, err := os.Stat(b.Source)
+	if err != nil {
+		return err
+	}
+	target := filepath.Join(top, b.Target)
+	if info.IsDir() {
+		err = os.MkdirAll(target, 0o755)
+	} else {
+		err = touch(target)
+	}
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount(b.Source, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return err
+	}
+	if b.ReadOnly {
+		return readOnly(target)
+	}
+	return nil
+}
+
+// pivot makes top the root of the calling thread and lets go of the old one.
+func pivot(top string) error {
+	if err := unix.Chdir(top); err != nil {
+		return err
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("pivot root: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("leave old root: %w", err)
+	}
+	return unix.Chdir("/")
+}
+
+// readOnly makes a mount and all below it read-only.
+func readOnly(target string) error {
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	return unix.MountSetattr(unix.AT_FDCWD, target, unix.AT_RECURSIVE, &attr)
+}
+
+// makeDir makes a directory with exactly this mode, whatever the umask.
+func makeDir(path string, mode os.FileMode) error {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode)
+}
+
+func touch(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// copyOwner gives a new upper layer the owner of what it covers. Owners that
+// the user namespace does not know stay.
+func copyOwner(from, to string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(from, &st); err != nil {
+		return err
+	}
+	err := unix.Chown(to, int(st.Uid), int(st.Gid))
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) {
+		return nil
+	}
+	return err
+}
+
+// escape protects the characters that separate overlay options.
+func escape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, ",", `\,`, ":", `\:`).Replace(path)
+}

@@ -1,0 +1,254 @@
+package slurm
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Config is what a cluster's Slurm configuration files say. The zero values of
+// the timers are not useful: see LocalTimers.
+type Config struct {
+	Cluster string
+	// HeadName and HeadAddress are where slurmctld and slurmdbd run.
+	HeadName    string
+	HeadAddress netip.Addr
+	// ControlUser runs slurmctld and slurmdbd; NodeUser runs slurmd.
+	ControlUser, NodeUser string
+	// MemoryBased makes memory a resource that jobs are given.
+	MemoryBased bool
+	// IdleSeconds is how long a dynamic node may be idle; -1 is for ever.
+	IdleSeconds int
+	// ResumeProgram and SuspendProgram are absolute command lines.
+	ResumeProgram, SuspendProgram string
+	StateDir, SpoolDir            string
+	// GPUDir holds a file for each GPU number of a node.
+	GPUDir string
+	Timers Timers
+	Groups []NodeGroup
+	// Partitions are in the cluster file's order; the first is the default.
+	Partitions []PartitionConf
+	// CgroupPlugin is what cgroup.conf names: see NoCgroups.
+	CgroupPlugin string
+	// Custom are further lines in order.
+	Custom []Setting
+}
+
+// Setting is one key and its value.
+type Setting struct{ Key, Value string }
+
+// NodeGroup is a set of equal nodes: the static or the dynamic ones of a compute
+// resource.
+type NodeGroup struct {
+	// Prefix is the nodes' name without the number.
+	Prefix    string
+	Static    bool
+	Addresses []netip.Addr // of node 1, 2, ...
+	CPUs      int
+	MemoryMiB int
+	GPU       string // the type's name, such as h200
+	GPUs      int
+	Features  []string
+	Custom    []Setting
+}
+
+// PartitionConf is a partition and its nodes.
+type PartitionConf struct {
+	Name      string
+	Nodes     []string // host lists
+	Exclusive bool
+	Custom    []Setting
+}
+
+// Names are the names of the group's nodes.
+func (g NodeGroup) Names() []string {
+	names := make([]string, len(g.Addresses))
+	for i := range names {
+		names[i] = fmt.Sprintf("%s%d", g.Prefix, i+1)
+	}
+	return names
+}
+
+// Conf is slurm.conf. Its sources are slurm.conf(5) of 22.05 and what
+// ParallelCluster deploys, from which names, features, weights and memory come.
+func (c Config) Conf() string {
+	var b strings.Builder
+	set := func(key string, value any) { fmt.Fprintf(&b, "%s=%v\n", key, value) }
+	fmt.Fprintln(&b, "# Written by muster. Changes are lost at the next `muster up`.")
+	set("ClusterName", c.Cluster)
+	set("SlurmctldHost", fmt.Sprintf("%s(%s)", c.HeadName, c.HeadAddress))
+	set("SlurmUser", c.ControlUser)
+	set("SlurmdUser", c.NodeUser)
+	set("AuthType", "auth/munge")
+	set("StateSaveLocation", c.StateDir)
+	set("SlurmdSpoolDir", c.SpoolDir)
+	// The daemons run in the foreground and their output is kept.
+	set("SlurmctldSyslogDebug", "quiet")
+	set("SlurmdSyslogDebug", "quiet")
+	c.scheduling(set)
+	c.power(set)
+	c.Timers.write(set)
+	c.accounting(set)
+	for _, s := range c.Custom {
+		set(s.Key, s.Value)
+	}
+	for _, g := range c.Groups {
+		fmt.Fprintln(&b, g.line())
+	}
+	for i, p := range c.Partitions {
+		fmt.Fprintln(&b, p.line(i == 0))
+	}
+	return b.String()
+}
+
+func (c Config) scheduling(set func(string, any)) {
+	set("SelectType", "select/cons_tres")
+	parameters := "CR_CPU"
+	if c.MemoryBased {
+		parameters = "CR_CPU_Memory"
+	}
+	set("SelectTypeParameters", parameters)
+	set("SchedulerType", "sched/backfill")
+	set("GresTypes", "gpu")
+	set("MpiDefault", "none")
+	// Jobs are kept together by the node's own process namespace, and a rehearsal
+	// has fewer CPUs than it offers, so there is nothing to bind to.
+	set("ProctrackType", "proctrack/linuxproc")
+	set("TaskPlugin", "task/none")
+	set("SlurmdParameters", "config_overrides")
+	set("ReturnToService", 1)
+	set("JobRequeue", 1)
+	// slurmctld speaks to every node itself: nodes come and go.
+	set("TreeWidth", 65533)
+	// Nodes get a new configuration a moment after slurmctld.
+	set("DebugFlags", "NO_CONF_HASH")
+}
+
+func (c Config) power(set func(string, any)) {
+	set("PrivateData", "cloud") // sinfo shows nodes that are powered down
+	set("ResumeProgram", c.ResumeProgram)
+	set("SuspendProgram", c.SuspendProgram)
+	set("SuspendTime", c.IdleSeconds)
+	set("ResumeRate", 0)
+	set("SuspendRate", 0)
+	if static := c.static(); len(static) > 0 {
+		set("SuspendExcNodes", strings.Join(static, ","))
+	}
+}
+
+func (c Config) static() []string {
+	var lists []string
+	for _, g := range c.Groups {
+		if g.Static {
+			lists = append(lists, g.List())
+		}
+	}
+	return lists
+}
+
+func (c Config) accounting(set func(string, any)) {
+	set("AccountingStorageType", "accounting_storage/slurmdbd")
+	set("AccountingStorageHost", c.HeadName)
+	set("AccountingStorageTRES", "gres/gpu")
+	set("JobAcctGatherType", "jobacct_gather/linux")
+	set("JobCompType", "jobcomp/none")
+}
+
+// List is the group's host list.
+func (g NodeGroup) List() string {
+	if len(g.Addresses) == 1 {
+		return g.Prefix + "1"
+	}
+	return fmt.Sprintf("%s[1-%d]", g.Prefix, len(g.Addresses))
+}
+
+func (g NodeGroup) line() string {
+	weight := 1000
+	if g.Static {
+		weight = 1
+	}
+	line := fmt.Sprintf("NodeName=%s NodeAddr=%s CPUs=%d RealMemory=%d State=CLOUD Feature=%s Weight=%d",
+		g.List(), addressList(g.Addresses), g.CPUs, g.MemoryMiB, strings.Join(g.Features, ","), weight)
+	if g.GPUs > 0 {
+		line += fmt.Sprintf(" Gres=gpu:%s:%d", g.GPU, g.GPUs)
+	}
+	return line + inline(g.Custom)
+}
+
+func (p PartitionConf) line(first bool) string {
+	line := fmt.Sprintf("PartitionName=%s Nodes=%s MaxTime=INFINITE State=UP", p.Name, strings.Join(p.Nodes, ","))
+	if first {
+		line += " Default=YES"
+	}
+	if p.Exclusive {
+		line += " OverSubscribe=EXCLUSIVE"
+	}
+	return line + inline(p.Custom)
+}
+
+func inline(settings []Setting) string {
+	var b strings.Builder
+	for _, s := range settings {
+		fmt.Fprintf(&b, " %s=%s", s.Key, s.Value)
+	}
+	return b.String()
+}
+
+// addressList writes addresses in order as a host list, runs shortened.
+func addressList(addresses []netip.Addr) string {
+	var parts []string
+	for i := 0; i < len(addresses); {
+		j := i
+		for j+1 < len(addresses) && addresses[j+1] == addresses[j].Next() && addresses[j+1].As4()[3] != 0 {
+			j++
+		}
+		parts = append(parts, run(addresses[i].As4(), addresses[j].As4()[3]))
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+func run(first [4]byte, last byte) string {
+	if first[3] == last {
+		return netip.AddrFrom4(first).String()
+	}
+	return fmt.Sprintf("%d.%d.%d.[%d-%d]", first[0], first[1], first[2], first[3], last)
+}
+
+// GresConf is gres.conf: which file stands for which GPU.
+func (c Config) GresConf() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "# Written by muster.\nAutoDetect=off")
+	for _, g := range c.Groups {
+		if g.GPUs > 0 {
+			fmt.Fprintf(&b, "NodeName=%s Name=gpu Type=%s File=%s/gpu%s\n", g.List(), g.GPU, c.GPUDir, indices(g.GPUs))
+		}
+	}
+	return b.String()
+}
+
+func indices(n int) string {
+	if n == 1 {
+		return "0"
+	}
+	return fmt.Sprintf("[0-%d]", n-1)
+}
+
+// CgroupConf is cgroup.conf.
+func (c Config) CgroupConf() string {
+	return "# Written by muster. Nothing here uses control groups.\nCgroupPlugin=" + c.CgroupPlugin + "\n"
+}
+
+// NoCgroups is the CgroupPlugin with which slurmd of a version (slurmd -V, such
+// as "22.05.8") starts where there are no control groups: "disabled" since 23.11;
+// before, a named plugin is not used until something asks for it, whereas
+// autodetection fails.
+func NoCgroups(version string) string {
+	major, minor, _ := strings.Cut(version, ".")
+	minor, _, _ = strings.Cut(minor, ".")
+	if y, err := strconv.Atoi(major); err == nil && (y > 23 || y == 23 && minor == "11") {
+		return "disabled"
+	}
+	return "cgroup/v1"
+}

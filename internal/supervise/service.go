@@ -1,0 +1,88 @@
+// Package supervise keeps a set of long-running programs alive: it starts them
+// in order, each when those it needs are ready, starts them again when they
+// end, and ends them in reverse. It is made to be the first process of a process
+// namespace, so it also reaps every orphan. It promises that a service that ends
+// is started again, and says in its status file what runs and what does not; what
+// the services are is its caller's business.
+package supervise
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Service is one program to keep running.
+type Service struct {
+	Name string   `json:"name"`
+	Args []string `json:"args"`
+	Env  []string `json:"env,omitempty"`
+	// Inside says that the program belongs into the machine that Config.Spawn
+	// makes, rather than beside the supervisor.
+	Inside bool `json:"inside,omitempty"`
+	// After names the services that must be ready first.
+	After []string `json:"after,omitempty"`
+	// Setup is run to its end before each start; it must be safe to repeat.
+	Setup []string `json:"setup,omitempty"`
+	// Ready tells when others may use the service. Empty is at once.
+	Ready Probe `json:"ready"`
+	// Log takes what the service prints.
+	Log string `json:"log"`
+}
+
+// Probe is how to see that a service answers: a socket that accepts.
+type Probe struct {
+	Network string `json:"network,omitempty"` // unix or tcp
+	Address string `json:"address,omitempty"`
+}
+
+// Phase is where a service is in its life.
+//
+//	waiting -> starting -> ready
+//	   ^___________|_________|   (it ended: back to the start, after a pause)
+type Phase string
+
+// Phases of a service.
+const (
+	Waiting  Phase = "waiting"
+	Starting Phase = "starting"
+	Ready    Phase = "ready"
+)
+
+// Status is what the supervisor knows of one service.
+type Status struct {
+	Name     string    `json:"name"`
+	Phase    Phase     `json:"phase"`
+	PID      int       `json:"pid,omitempty"`
+	Since    time.Time `json:"since"`
+	Restarts int       `json:"restarts"`
+	// Last says how the last run ended.
+	Last string `json:"last,omitempty"`
+}
+
+// Load reads a list of services from a file.
+func Load(path string) ([]Service, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var services []Service
+	if err := json.Unmarshal(data, &services); err != nil {
+		return nil, fmt.Errorf("read services of %s: %w", path, err)
+	}
+	return services, nil
+}
+
+// LoadStatus reads what a supervisor wrote to its status file.
+func LoadStatus(path string) ([]Status, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var status []Status
+	if err := json.Unmarshal(data, &status); err != nil {
+		return nil, fmt.Errorf("read status of %s: %w", path, err)
+	}
+	return status, nil
+}
