@@ -355,6 +355,29 @@ func TestOneBadFileHoldsUpOnlyItsPointer(t *testing.T) {
 	}
 }
 
+func TestDeletesWaitForThePointer(t *testing.T) {
+	dir := t.TempDir()
+	fake := &storetest.Fake{}
+	write(t, dir, job)
+	finish(t, mirror(dir, fake))
+	if err := os.RemoveAll(filepath.Join(dir, "run/checkpoint-2")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, files{"run/checkpoint-4/model.bin": "weights 4", "run/latest": "checkpoint-4"})
+	m := mirror(dir, &broken{Store: fake, key: "fsx1/run/latest"})
+	for range 3 {
+		if _, err := m.Round(t.Context(), time.Now()); err == nil {
+			t.Error("a refused pointer was no error")
+		}
+		wantLawful(t, fake, data)
+	}
+	m.Store = fake
+	finish(t, m)
+	if _, err := fake.Head(t.Context(), "fsx1/run/checkpoint-2/model.bin"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the old checkpoint is still there: %v", err)
+	}
+}
+
 func TestDeadPlaceEndsTheRound(t *testing.T) {
 	dir := t.TempDir()
 	many := files{}

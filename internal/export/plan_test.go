@@ -78,9 +78,10 @@ func TestDecide(t *testing.T) {
 	foreign := store.Object{Key: "fsx/a", SizeBytes: 3, Modified: noon}
 	inCheckpoint := tree(file("checkpoint-1/model.bin", recent))
 	inCheckpoint.Dirs["checkpoint-1"] = Dir{ModTime: recent, ChangeTime: recent.Add(time.Millisecond)}
-	inCheckpoint.Dirs["."] = Dir{}
 	late := tree(file("checkpoint-1/model.bin", recent.Add(time.Second/2)))
 	late.Dirs["checkpoint-1"] = inCheckpoint.Dirs["checkpoint-1"]
+	inPlace := tree(file("checkpoint-1/model.bin", recent))
+	inPlace.Dirs["checkpoint-1"] = Dir{ModTime: recent, ChangeTime: recent}
 	same := tree(file("a", recent))
 	gone := tree(file("b", longAgo))
 	empty := tree()
@@ -107,6 +108,7 @@ func TestDecide(t *testing.T) {
 		{"temporary_names", State{Rule: all, Tree: tree(file(".tmp-1/a", longAgo), file("x.tmp", longAgo), file("y.part", longAgo), file("d.tmp/z", longAgo))}, nil},
 		{"renamed_checkpoint", State{Rule: all, Tree: inCheckpoint}, []string{"put fsx/checkpoint-1/model.bin: new"}},
 		{"written_after_the_rename", State{Rule: all, Tree: late}, []string{"wait checkpoint-1/model.bin: it is being written"}},
+		{"checkpoint_made_under_its_name", State{Rule: all, Tree: inPlace}, []string{"wait checkpoint-1/model.bin: it is being written"}},
 		{"growing_log_at_first_sight", State{Rule: all, Tree: tree(file("a.log", noon))}, []string{"put fsx/a.log: new"}},
 		{"growing_log_again_too_soon", State{Rule: all, Tree: tree(file("a.log", noon)), Objects: objects(log)}, []string{"wait a.log: a log, exported again in 6s"}},
 		{"oldest_first", State{Rule: all, Tree: tree(file("a", longAgo), file("b", longAgo.Add(-time.Hour)))}, []string{"put fsx/b: new", "put fsx/a: new"}},
@@ -119,6 +121,8 @@ func TestDecide(t *testing.T) {
 		{"link_as_pointer", State{Rule: all, Tree: tree(File{Path: "latest", Link: "/mnt/elsewhere/ckpt-1", ModTime: longAgo}, file("ckpt-1/x", recent))},
 			[]string{"wait ckpt-1/x: it is being written", "wait latest: it waits for ckpt-1/x"}},
 		{"pointer_to_nothing", State{Rule: all, Tree: tree(pointerFile("latest", "ckpt-9"))}, []string{"blocked latest: it names ckpt-9, which is not there"}},
+		{"pointer_to_something_unfinished", State{Rule: all, Tree: tree(pointerFile("latest", ".tmp-1"), file(".tmp-1/x", longAgo))}, []string{"blocked latest: it names .tmp-1, which is not there"}},
+		{"fresh_pointer_to_nothing", State{Rule: all, Tree: tree(File{Path: "latest", Link: "ckpt-9", ModTime: recent})}, []string{"wait latest: it names ckpt-9, which is not there"}},
 		{"pointer_to_what_the_rule_leaves_out", State{Rule: Rule{Prefix: "fsx", Changed: true}, Tree: tree(pointerFile("latest", "ckpt-1"), file("ckpt-1/x", longAgo)), Objects: objects(atNoon)},
 			[]string{"blocked latest: the rule does not export ckpt-1/x"}},
 		{"number_without_a_directory", State{Rule: all, Tree: tree(pointerFile("run/latest_step.txt", "7"), file("run/step-7.bin", recent), file("run/a.log", noon))},
