@@ -1,0 +1,289 @@
+// Package slurm speaks Slurm's languages: the configuration files that its
+// daemons read, and what its programs print, from version 22.05 to 25.11.
+//
+// What is read is never trusted to be whole: values may have spaces, line
+// breaks and bytes that are no UTF-8 in them, words of a later version are kept
+// as they are, and a row that cannot be read is reported and hides no other.
+// What to do about a node or a job is decided elsewhere.
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// runner runs a program and returns what it printed. A program that fails is a
+// *ProgramError, so that its cause can be told.
+type runner interface {
+	Run(ctx context.Context, name string, args ...string) (stdout []byte, err error)
+}
+
+var _ runner = Exec{}
+
+// Client talks to a cluster by way of Slurm's own programs. It holds no state
+// and can be used by many goroutines if its Runner can.
+//
+// A method's error wraps ErrUnreachable where the cluster did not answer: then
+// the same call may be made again.
+type Client struct {
+	Runner runner
+	// Location is the time zone of where the programs run; nil is local.
+	Location *time.Location
+}
+
+// Ping asks whether a slurmctld answers.
+func (c Client) Ping(ctx context.Context) error {
+	out, err := c.Runner.Run(ctx, "scontrol", "ping")
+	for line := range strings.Lines(string(out)) {
+		if strings.HasSuffix(strings.TrimSpace(line), " is UP") {
+			return nil
+		}
+	}
+	if err != nil && len(out) == 0 {
+		return err
+	}
+	return fmt.Errorf("scontrol ping: %w", ErrUnreachable)
+}
+
+// Nodes are all nodes. Those that are powered down are among them only if
+// slurm.conf has PrivateData=cloud. It is the whole picture or an error.
+func (c Client) Nodes(ctx context.Context) ([]Node, error) {
+	out, err := c.Runner.Run(ctx, "scontrol", "--oneliner", "--all", "--detail", "show", "node")
+	if err != nil {
+		return nil, err
+	}
+	nodes, problems := ParseNodes(out, c.Location)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("scontrol show node: %w", problems[0])
+	}
+	return nodes, nil
+}
+
+// Partitions are all partitions, hidden ones included. It is the whole picture
+// or an error.
+func (c Client) Partitions(ctx context.Context) ([]Partition, error) {
+	out, err := c.show(ctx, "partition")
+	if err != nil {
+		return nil, err
+	}
+	partitions, problems := ParsePartitions(out)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("scontrol show partition: %w", problems[0])
+	}
+	return partitions, nil
+}
+
+// Jobs are all jobs that slurmctld knows. Rows that cannot be read are
+// problems: one user's odd job hides nobody else's.
+func (c Client) Jobs(ctx context.Context) ([]Job, []Problem, error) {
+	out, err := c.show(ctx, "job")
+	if err != nil {
+		return nil, nil, err
+	}
+	jobs, problems := ParseJobs(out, c.Location)
+	return jobs, problems, nil
+}
+
+// Job is one job, or ErrNoJob. Of an array, it is the part that has the
+// array's own number.
+func (c Client) Job(ctx context.Context, id int) (Job, error) {
+	out, err := c.show(ctx, "job", strconv.Itoa(id))
+	if err != nil {
+		return Job{}, err
+	}
+	jobs, problems := ParseJobs(out, c.Location)
+	if i := slices.IndexFunc(jobs, func(j Job) bool { return j.ID == id }); i >= 0 {
+		return jobs[i], nil
+	}
+	if len(problems) > 0 {
+		return Job{}, fmt.Errorf("scontrol show job %d: %w", id, problems[0])
+	}
+	return Job{}, fmt.Errorf("job %d: %w", id, ErrNoJob)
+}
+
+func (c Client) show(ctx context.Context, what string, more ...string) ([]byte, error) {
+	args := append([]string{"--oneliner", "--all", "show", what}, more...)
+	return c.Runner.Run(ctx, "scontrol", args...)
+}
+
+// Window says which finished jobs History is to return.
+type Window struct {
+	// Since and Until bound the time in which a job existed; zero is open. With
+	// neither, and no Jobs, sacct takes the time since midnight.
+	Since, Until time.Time
+	// Jobs are the jobs' numbers; none is all.
+	Jobs []int
+}
+
+// History are the runs of jobs in the accounting database, oldest first, each
+// requeued run a row of its own.
+func (c Client) History(ctx context.Context, w Window) ([]Run, []Problem, error) {
+	args := []string{"--parsable2", "--delimiter=" + historyDelimiter, "--allusers", "--duplicates", "--allocations",
+		"--format=" + historyFields}
+	loc := orLocal(c.Location)
+	if !w.Since.IsZero() {
+		args = append(args, "--starttime="+w.Since.In(loc).Format(timeLayout))
+	}
+	if !w.Until.IsZero() {
+		args = append(args, "--endtime="+w.Until.In(loc).Format(timeLayout))
+	}
+	if len(w.Jobs) > 0 {
+		ids := make([]string, len(w.Jobs))
+		for i, id := range w.Jobs {
+			ids[i] = strconv.Itoa(id)
+		}
+		args = append(args, "--jobs="+strings.Join(ids, ","))
+	}
+	out, err := c.Runner.Run(ctx, "sacct", args...)
+	if err != nil {
+		return nil, nil, err
+	}
+	runs, problems := ParseHistory(out, historyDelimiter, c.Location)
+	return runs, problems, nil
+}
+
+// maxListLength keeps one scontrol's arguments well below the kernel's limit
+// for one argument (128 KiB).
+const maxListLength = 64 << 10
+
+// UpdateNodes gives nodes a state, in Slurm's word, and a reason, which may be
+// empty. It is one call for all nodes unless their list is very long; if a call
+// fails, the nodes of earlier calls have changed. No names is no call.
+func (c Client) UpdateNodes(ctx context.Context, names []string, state, reason string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	list := Compress(names)
+	if len(list) > maxListLength && len(names) > 1 {
+		names = slices.Sorted(slices.Values(names))
+		half := len(names) / 2
+		if err := c.UpdateNodes(ctx, names[:half], state, reason); err != nil {
+			return err
+		}
+		return c.UpdateNodes(ctx, names[half:], state, reason)
+	}
+	args := []string{"update", "NodeName=" + list, "State=" + state}
+	if reason != "" {
+		args = append(args, "Reason="+oneLine(reason))
+	}
+	_, err := c.Runner.Run(ctx, "scontrol", args...)
+	return err
+}
+
+// oneLine makes a text fit for a reason or comment of Slurm's.
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, `"`, "'")), " ")
+}
+
+// SetDown gives nodes up: their jobs end, or go back into the queue.
+func (c Client) SetDown(ctx context.Context, names []string, reason string) error {
+	return c.UpdateNodes(ctx, names, "DOWN", reason)
+}
+
+// DrainNodes lets no new job start on nodes.
+func (c Client) DrainNodes(ctx context.Context, names []string, reason string) error {
+	return c.UpdateNodes(ctx, names, "DRAIN", reason)
+}
+
+// ResumeNodes takes nodes back into service from DOWN or DRAIN. A node that is
+// neither is an error of Slurm's.
+func (c Client) ResumeNodes(ctx context.Context, names []string) error {
+	return c.UpdateNodes(ctx, names, "RESUME", "")
+}
+
+// PowerUp has ResumeProgram called for nodes.
+func (c Client) PowerUp(ctx context.Context, names []string) error {
+	return c.UpdateNodes(ctx, names, "POWER_UP", "")
+}
+
+// PowerDown has SuspendProgram called for nodes as soon as their jobs are done.
+func (c Client) PowerDown(ctx context.Context, names []string, reason string) error {
+	return c.UpdateNodes(ctx, names, "POWER_DOWN_ASAP", reason)
+}
+
+// PowerDownForce has SuspendProgram called for nodes at once. Their jobs end or
+// go back into the queue, and the nodes lose what made them DOWN or DRAIN.
+func (c Client) PowerDownForce(ctx context.Context, names []string, reason string) error {
+	return c.UpdateNodes(ctx, names, "POWER_DOWN_FORCE", reason)
+}
+
+// Requeue ends a running batch job and puts it back into the queue. A pending
+// job is left as it is.
+func (c Client) Requeue(ctx context.Context, id int) error {
+	_, err := c.Runner.Run(ctx, "scontrol", "requeue", strconv.Itoa(id))
+	if err != nil && strings.Contains(lastStderr(err), "is pending execution") {
+		return nil
+	}
+	return err
+}
+
+// lastStderr is the last line of what the program behind err said.
+func lastStderr(err error) string {
+	if e, ok := errors.AsType[*ProgramError](err); ok {
+		return lastLine(e.Stderr)
+	}
+	return ""
+}
+
+// Cancel ends a job for good. A job that has ended is no error, and scancel
+// does not complain of one that it does not know.
+func (c Client) Cancel(ctx context.Context, id int) error {
+	_, err := c.Runner.Run(ctx, "scancel", strconv.Itoa(id))
+	if errors.Is(err, ErrJobEnded) {
+		return nil
+	}
+	return err
+}
+
+// Hold keeps a pending job from starting.
+func (c Client) Hold(ctx context.Context, id int) error {
+	_, err := c.Runner.Run(ctx, "scontrol", "hold", strconv.Itoa(id))
+	return err
+}
+
+// Release lets a held job start.
+func (c Client) Release(ctx context.Context, id int) error {
+	_, err := c.Runner.Run(ctx, "scontrol", "release", strconv.Itoa(id))
+	return err
+}
+
+// SubmitOptions say what to submit.
+type SubmitOptions struct {
+	// Script is the batch script's path. Args are its arguments.
+	Script string
+	Args   []string
+	// Flags are options for sbatch, in front of the script's own.
+	Flags []string
+	// Dir is the job's working directory, "" for the caller's.
+	Dir string
+	// Env is added to the environment that the job inherits: "NAME=value".
+	Env []string
+}
+
+// Submit hands a batch script to Slurm and returns the job's number. If it
+// fails with ErrUnreachable, the job may have been taken nevertheless.
+func (c Client) Submit(ctx context.Context, o SubmitOptions) (int, error) {
+	command := []string{"sbatch", "--parsable"}
+	if len(o.Env) > 0 {
+		command = slices.Concat([]string{"env"}, o.Env, command)
+	}
+	if o.Dir != "" {
+		command = append(command, "--chdir="+o.Dir)
+	}
+	command = slices.Concat(command, o.Flags, []string{o.Script}, o.Args)
+	out, err := c.Runner.Run(ctx, command[0], command[1:]...)
+	if err != nil {
+		return 0, err
+	}
+	id, _, _ := strings.Cut(lastLine(string(out)), ";")
+	n, err := strconv.Atoi(id)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("sbatch said %q instead of a job's number", shorten(lastLine(string(out))))
+	}
+	return n, nil
+}

@@ -1,0 +1,55 @@
+package slurm
+
+import (
+	"fmt"
+	"time"
+)
+
+// Partition is a partition as scontrol shows it.
+type Partition struct {
+	Name string `json:"name"`
+	// State is UP, DOWN, DRAIN or INACTIVE.
+	State    string `json:"state"`
+	Default  bool   `json:"default"`
+	NodeList string `json:"node_list,omitempty"`
+	Nodes    int    `json:"nodes"`
+	CPUs     int    `json:"cpus"`
+	// MaxTime and DefaultTime are 0 where there is none, MaxNodes likewise.
+	MaxTime       time.Duration `json:"max_time,omitempty"`
+	DefaultTime   time.Duration `json:"default_time,omitempty"`
+	MaxNodes      int           `json:"max_nodes,omitempty"`
+	OverSubscribe string        `json:"over_subscribe,omitempty"`
+	TRES          string        `json:"tres,omitempty"`
+}
+
+var partitionGrammar = grammar{first: "PartitionName"}
+
+// ParsePartitions reads scontrol show partition, one line a partition or many.
+func ParsePartitions(output []byte) ([]Partition, []Problem) {
+	var partitions []Partition
+	var problems []Problem
+	for _, r := range partitionGrammar.records(output, nil) {
+		p := Partition{
+			Name:          r.text("PartitionName"),
+			State:         r.text("State"),
+			Default:       r.values["Default"] == "YES",
+			NodeList:      r.text("Nodes"),
+			Nodes:         r.int("TotalNodes"),
+			CPUs:          r.int("TotalCPUs"),
+			MaxTime:       r.duration("MaxTime"),
+			DefaultTime:   r.duration("DefaultTime"),
+			MaxNodes:      r.int("MaxNodes"),
+			OverSubscribe: r.text("OverSubscribe"),
+			TRES:          r.text("TRES"),
+		}
+		if p.Name == "" || p.State == "" {
+			r.fail(fmt.Errorf("a partition without a name or a state"))
+		}
+		if problem, bad := r.problem(); bad {
+			problems = append(problems, problem)
+			continue
+		}
+		partitions = append(partitions, p)
+	}
+	return partitions, problems
+}
