@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os/user"
 	"strconv"
@@ -44,6 +45,7 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	control := controller.New(controller.Config{
 		Fleet: nodes, Slurm: slurm.Client{Runner: l.HeadRunner()}, Events: events,
 		Limits: fleet.Limits{Boot: 60 * time.Second, Retry: time.Minute},
+		Share:  l.Share,
 		Log:    slog.New(slog.NewTextHandler(a.err, nil)),
 	})
 	socket, err := controller.Listen("run/controller.sock")
@@ -53,7 +55,11 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return control.Serve(ctx, socket, controllers()) })
 	group.Go(func() error { return control.Run(ctx) })
-	return group.Wait()
+	err = group.Wait()
+	if errors.Is(err, controller.ErrStopped) {
+		return nil
+	}
+	return err
 }
 
 // controllers are the users who may ask for nodes: root, or the cluster's own

@@ -43,15 +43,15 @@ func (a *app) exec() *cobra.Command {
 
 // enter becomes a program on the head node.
 func (a *app) enter(args []string) error {
-	l, anchor, err := a.running()
+	l, r, anchor, err := a.running()
 	if err != nil {
 		return err
 	}
-	return become(l.HeadCommand(anchor, workDir(), args))
+	return become(l.HeadCommand(anchor, a.visibleDir(l, r), args))
 }
 
 func (a *app) enterNode(node string, args []string) error {
-	l, anchor, err := a.running()
+	l, r, anchor, err := a.running()
 	if err != nil {
 		return err
 	}
@@ -59,41 +59,31 @@ func (a *app) enterNode(node string, args []string) error {
 	if err != nil {
 		return err
 	}
-	return become(l.NodeCommand(pid, workDir(), args))
+	return become(l.NodeCommand(pid, a.visibleDir(l, r), args))
 }
 
 // running is the cluster that the command is about, if it runs.
-func (a *app) running() (*local.Layout, local.AnchorProcess, error) {
+func (a *app) running() (*local.Layout, local.Record, local.AnchorProcess, error) {
 	ref, err := a.ref()
 	if err != nil {
-		return nil, local.AnchorProcess{}, err
+		return nil, local.Record{}, local.AnchorProcess{}, err
 	}
-	l, _, err := local.Open(ref.Layout().Dir)
+	l, r, err := local.Open(ref.Layout().Dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, local.AnchorProcess{}, fmt.Errorf("there is no cluster %s; `muster up FILE` makes one", ref.Name)
+		return nil, r, local.AnchorProcess{}, fmt.Errorf("there is no cluster %s; `muster up FILE` makes one", ref.Name)
 	}
 	if err != nil {
-		return nil, local.AnchorProcess{}, err
+		return nil, r, local.AnchorProcess{}, err
 	}
 	anchor, alive := l.Alive()
 	if !alive {
-		return nil, anchor, fmt.Errorf("cluster %s does not run; `muster up` starts it again", ref.Name)
+		return nil, r, anchor, fmt.Errorf("cluster %s does not run; `muster up` starts it again", ref.Name)
 	}
-	return l, anchor, nil
-}
-
-// workDir is the caller's working directory: every machine of the cluster that
-// it was brought up from has it too.
-func workDir() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "/"
-	}
-	return dir
+	return l, r, anchor, nil
 }
 
 // become replaces this program by another.
 func become(line []string) error {
-	err := syscall.Exec(line[0], line, cluster.HeadEnv())
+	err := syscall.Exec(line[0], line, append(cluster.HeadEnv(), enteredBy+"=1"))
 	return fmt.Errorf("run %s: %w", line[0], err)
 }

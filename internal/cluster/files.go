@@ -260,37 +260,52 @@ func (c config) linkGPUs() error {
 }
 
 // installPrograms gives the cluster its own copy of muster, so that a new build
-// does not change one that runs.
-func installPrograms(l *local.Layout) error {
+// does not change one that runs, and tells whether that is another than before.
+func installPrograms(l *local.Layout) (changed bool, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return err
+		return false, err
 	}
 	stand := filepath.Join(filepath.Dir(self), "muster-stand")
 	if _, err := os.Stat(stand); err != nil {
-		return fmt.Errorf("find muster-stand, the local S3 server, beside %s: %w; `make` builds both", self, err)
+		return false, fmt.Errorf("find muster-stand, the local S3 server, beside %s: %w; `make` builds both", self, err)
 	}
 	for name, from := range map[string]string{"muster": self, "muster-stand": stand} {
-		if err := install(from, l.Path("bin", name)); err != nil {
-			return err
+		other, err := install(from, l.Path("bin", name))
+		if err != nil {
+			return changed, fmt.Errorf("install %s: %w", name, err)
 		}
+		changed = changed || other
 	}
-	return nil
+	return changed, nil
 }
 
-func install(from, to string) error {
+// install makes a program appear whole, as a link where that is possible.
+func install(from, to string) (changed bool, err error) {
+	source, err := os.Stat(from)
+	if err != nil {
+		return false, err
+	}
+	if have, err := os.Stat(to); err == nil && have.Size() == source.Size() && have.ModTime().Equal(source.ModTime()) {
+		return false, nil
+	}
 	beside := to + ".new"
-	_ = os.Remove(beside)
+	if err := os.Remove(beside); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
 	if err := os.Link(from, beside); err != nil {
 		data, err := os.ReadFile(from)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if err := os.WriteFile(beside, data, 0o755); err != nil {
-			return err
+			return false, err
+		}
+		if err := os.Chtimes(beside, source.ModTime(), source.ModTime()); err != nil {
+			return false, err
 		}
 	}
-	return os.Rename(beside, to)
+	return true, os.Rename(beside, to)
 }
 
 // newRecord is the record of a cluster that is made or changed now.

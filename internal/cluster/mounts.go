@@ -41,7 +41,7 @@ func sharedMounts(l *local.Layout, u *user.User, workDir string, c *spec.Cluster
 	if err := makeHome(l, u, c); err != nil {
 		return nil, err
 	}
-	if shareable(workDir) {
+	if local.Shareable(workDir) {
 		mounts = append(mounts, local.Mount{Source: workDir, Target: workDir})
 	}
 	return mounts, nil
@@ -60,20 +60,4 @@ func makeHome(l *local.Layout, u *user.User, c *spec.Cluster) error {
 		return nil
 	}
 	return os.MkdirAll(filepath.Join(StorageDir(l, spec.SharedStorage{MountDir: "/home"}), rest), 0o755)
-}
-
-// shareable tells whether a working directory may be shown, writable, on every
-// node: anything but the system's own directories.
-func shareable(dir string) bool {
-	if dir == "/" || dir == "/home" {
-		return false
-	}
-	top := strings.SplitN(strings.TrimPrefix(dir, "/"), "/", 2)
-	switch top[0] {
-	case "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys", "usr", "var":
-		return len(top) == 2 && top[0] == "var" && (strings.HasPrefix(top[1], "tmp/") || strings.HasPrefix(top[1], "lib/"))
-	case "tmp":
-		return len(top) == 2
-	}
-	return true
 }

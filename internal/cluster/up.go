@@ -99,9 +99,11 @@ func (u *up) write(ctx context.Context) (string, error) {
 	if err := u.writeFiles(); err != nil {
 		return "", err
 	}
-	if err := installPrograms(l); err != nil {
+	newer, err := installPrograms(l)
+	if err != nil {
 		return "", err
 	}
+	u.changed = u.changed || newer
 	// Last: a run directory with a record is one that can be started.
 	return l.Dir, l.WriteRecord(record)
 }

@@ -22,18 +22,30 @@ type Request struct {
 	Nodes string `json:"nodes"`
 }
 
+// ShareRequest asks for a directory to be shown on every machine.
+type ShareRequest struct {
+	Dir string `json:"dir"`
+}
+
 const requestLimit = 16 << 20
 
 type peerKey struct{}
 
 // Serve answers on the socket until ctx ends. Only users may ask for changes.
 func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/resume", func(w http.ResponseWriter, r *http.Request) {
 		c.handover(w, r, "resume requested", c.Resume)
 	})
 	mux.HandleFunc("POST /v1/suspend", func(w http.ResponseWriter, r *http.Request) {
 		c.handover(w, r, "suspend requested", func([]string) { c.Wake() })
+	})
+	mux.HandleFunc("POST /v1/share", c.share)
+	mux.HandleFunc("POST /v1/restart", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusAccepted)
+		stop() // whoever keeps us running starts us again
 	})
 	server := &http.Server{
 		Handler:           onlyFor(users, mux),
@@ -42,12 +54,29 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 			return context.WithValue(ctx, peerKey{}, peer(conn))
 		},
 	}
-	stop := context.AfterFunc(ctx, func() { server.Close() })
-	defer stop()
+	closing := context.AfterFunc(ctx, func() { server.Close() })
+	defer closing()
 	if err := server.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	return nil
+	return ErrStopped
+}
+
+// ErrStopped says that the controller was told to stop.
+var ErrStopped = errors.New("stopped")
+
+// share shows a directory of the caller's on every machine.
+func (c *Controller) share(w http.ResponseWriter, r *http.Request) {
+	var req ShareRequest
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if err := c.Share(req.Dir); err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 func (c *Controller) handover(w http.ResponseWriter, r *http.Request, kind string, take func([]string)) {

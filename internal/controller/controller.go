@@ -30,6 +30,8 @@ type Config struct {
 	Limits fleet.Limits
 	Events *Events
 	Log    *slog.Logger
+	// Share shows a directory of the user's machine on every machine of the cluster.
+	Share func(dir string) error
 }
 
 // Controller keeps the fleet as Slurm wants it. New makes one.
