@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -103,6 +105,7 @@ func (s *server) client() *s3.Client {
 		BaseEndpoint: aws.String("http://" + s.address),
 		Region:       "us-east-1",
 		UsePathStyle: true,
+		Retryer:      aws.NopRetryer{},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "AKIDTEST", SecretAccessKey: "s3cr3t=/+"}, nil
 		}),
@@ -269,5 +272,48 @@ func sweepCases(root, tmp string) map[string]bool {
 		filepath.Join(tmp, "new.789"):                   true,
 		filepath.Join(tmp, "multipart/sum/old/1"):       false,
 		filepath.Join(tmp, "multipart/sum/new/1"):       true,
+	}
+}
+
+// TestKilledWhileWriting kills the server in the middle of uploads: what was answered is whole, and so is all that is
+// listed.
+func TestKilledWhileWriting(t *testing.T) {
+	root := t.TempDir()
+	s := start(t, root, "--bucket", "data")
+	body := strings.Repeat("0123456789abcdef", 16<<10)
+	var mu sync.Mutex // guards answered
+	var answered []string
+	var wg sync.WaitGroup
+	client := s.client()
+	for w := range 4 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				key := fmt.Sprintf("w%d/o%d", w, i%5)
+				_, err := client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("data"), Key: &key,
+					Body: strings.NewReader(body), Metadata: map[string]string{"sha256": "abc"},
+					ChecksumAlgorithm: types.ChecksumAlgorithmCrc64nvme})
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				answered = append(answered, key)
+				if len(answered) == 30 {
+					s.cmd.Process.Kill()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	again := start(t, root).client()
+	for _, key := range answered {
+		wantObject(t, again, key, body)
+	}
+	list, err := again.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String("data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range list.Contents {
+		wantObject(t, again, *o.Key, body)
 	}
 }

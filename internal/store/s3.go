@@ -52,7 +52,7 @@ func Open(ctx context.Context, c Config) (*S3, error) {
 	if c.Idle == 0 {
 		c.Idle = idleLimit
 	}
-	s := &S3{bucket: c.Bucket, idle: c.Idle, http: &http.Client{Transport: transport()}}
+	s := &S3{bucket: c.Bucket, idle: c.Idle, http: &http.Client{Transport: c.transport()}}
 	s.client = s3.New(s3.Options{
 		Region:                     c.Region,
 		Credentials:                aws.NewCredentialsCache(creds),
@@ -72,9 +72,9 @@ func retryLimits(o *retry.StandardOptions) {
 	o.MaxBackoff = 2 * time.Second
 }
 
-func transport() *http.Transport {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
+// transport takes the way to AWS that the environment names. An endpoint of our own is near, and no proxy knows it.
+func (c Config) transport() *http.Transport {
+	t := &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 10 * time.Second,
 		MaxIdleConnsPerHost: 64,
@@ -83,6 +83,10 @@ func transport() *http.Transport {
 		ReadBufferSize:      64 << 10,
 		DisableCompression:  true,
 	}
+	if c.Endpoint == "" {
+		t.Proxy = http.ProxyFromEnvironment
+	}
+	return t
 }
 
 // MakeBucket implements Store.

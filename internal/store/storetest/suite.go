@@ -88,6 +88,11 @@ func putComesBack(t *testing.T, s store.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for o, err := range s.List(t.Context(), "dir/"+name) {
+			if err != nil || o.Version != made.Version || o.SizeBytes != int64(len(body)) || o.Modified.IsZero() {
+				t.Errorf("list of %s describes it as %+v, %v", name, o, err)
+			}
+		}
 		for deed, o := range map[string]store.Object{"get": o, "head": head, "put": made} {
 			if o.SizeBytes != int64(len(body)) || o.SHA256 != sums.SHA256 || !maps.Equal(o.Meta, meta) || o.Modified.IsZero() || o.Version != made.Version {
 				t.Errorf("%s of %s describes it as %+v", deed, name, o)
