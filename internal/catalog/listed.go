@@ -5,6 +5,9 @@ package catalog
 // Source says where the listed types come from, and of when they are.
 const Source = "karpenter-provider-aws @1d927085: instance-types.md (EC2 DescribeInstanceTypes) and zz_generated pricing (us-east-1 on-demand Linux, generated 2026-07-20)"
 
+// Date is that of the listed types and prices.
+const Date = "2026-07-20"
+
 // net_mbps is the baseline (not burst) value; nvme_gb and gpu_mem_mib as EC2 reports; price null = no on-demand price listed (Capacity Block only or absent).
 var listed = [...]Instance{
 	{Type: "dl2q.24xlarge", VCPUs: 96, ThreadsPerCore: 2, MemoryMiB: 786432, Arch: "amd64", Accelerator: "qualcomm-ai100", AcceleratorCount: 8, EFA: 1, NetworkMbps: 100000},

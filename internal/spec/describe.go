@@ -53,7 +53,7 @@ func (n *node) describe() string {
 }
 
 // maxListed is how many keys or values a hint lists.
-const maxListed = 12
+const maxListed = 20
 
 // keysHint lists what a map takes.
 func (f *field) keysHint() string {
@@ -76,7 +76,7 @@ func (f *field) valuesHint(got string) string {
 			return "write " + v
 		}
 	}
-	if near := diag.Nearest(got, values); near != "" && len(values) > maxListed/2 {
+	if near := diag.Nearest(got, values); near != "" && len(values) > 6 {
 		return "did you mean " + near + "?"
 	}
 	return "use one of " + strings.Join(values, ", ") + valueHints[f.Path]
@@ -92,6 +92,8 @@ func (f *field) patternHint() string {
 			strings.TrimPrefix(pattern, "^arn:.*:") + "NAME"
 	case f.name == "MountDir":
 		return "give a directory such as /shared, without dots at the start of a name"
+	case f.Path == "Models[].Name":
+		return "begin with a letter or digit; use letters, digits, dots, _ and -"
 	case f.name == "BucketName":
 		return "give a bucket's name alone: small letters, digits, dots, hyphens"
 	case f.name == "DailyAutomaticBackupStartTime":

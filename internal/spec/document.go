@@ -169,6 +169,16 @@ func (d *document) syntax(err error) {
 		d.errorAt(d.at(mark.Line, i+1), "yaml/tab", "", "a tab cannot indent YAML").WithHint("use spaces")
 		return
 	}
+	if strings.Contains(e.Message, "max depth") {
+		d.errorAt(at, "yaml/depth", "", "the values are nested too deeply").
+			WithHint("a cluster file needs no more than a dozen levels")
+		return
+	}
+	if strings.Contains(e.Message, "mapping values are not allowed") && !d.second(mark.Line, mark.Column) {
+		d.errorAt(at, "yaml/syntax", "", "a key is not allowed here, in the middle of the text that began above").
+			WithHint("end the line above with ':', or check the indentation")
+		return
+	}
 	message, hint := explain(e)
 	d.errorAt(at, "yaml/syntax", "", "%s", message).WithHint("%s", hint)
 }
@@ -178,6 +188,12 @@ func (d *document) syntax(err error) {
 func unclosed(e *yaml.LoadError) bool {
 	return e.ContextMark.Line != 0 && (strings.Contains(e.ContextMsg, "flow") && strings.Contains(e.Message, "did not find expected ','") ||
 		strings.Contains(e.ContextMsg, "quoted scalar") && strings.Contains(e.Message, "end of stream"))
+}
+
+// second reports whether the ':' at a place is not its line's first one.
+func (d *document) second(line, column int) bool {
+	i := strings.Index(d.source(line, 1), ":")
+	return i >= 0 && i < column-1
 }
 
 // tabIndent finds a tab among a line's leading blanks; -1 is none.
@@ -207,8 +223,6 @@ func explain(e *yaml.LoadError) (message, hint string) {
 		return "this line does not fit the lines above", "check its indentation"
 	case strings.Contains(m, "could not find expected ':'"):
 		return "a ':' is missing after this key", "write \"Key: value\""
-	case strings.Contains(m, "max depth"):
-		return "the values are nested too deeply", "a cluster file needs no more than a dozen levels"
 	case strings.Contains(m, "unknown anchor"):
 		return m, "an alias such as *name needs a value that is marked &name before it"
 	default:

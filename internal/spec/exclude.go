@@ -33,8 +33,11 @@ func (c *checker) exclude(n *node, f *field, path string) {
 			continue
 		}
 		var have []*entry
+		there := false
 		for _, key := range ch.keys {
-			if e := n.entry(key); e != nil && !e.value.empty() {
+			e := n.entry(key)
+			there = there || e != nil
+			if e != nil && !e.value.empty() {
 				have = append(have, e)
 			}
 		}
@@ -43,7 +46,7 @@ func (c *checker) exclude(n *node, f *field, path string) {
 			c.errorAt(c.at(second.line, second.column), "schema/exclusive", join(path, second.key),
 				"%s and %s exclude each other", have[0].key, second.key).WithHint("remove one of them")
 		}
-		if len(have) == 0 && ch.needed {
+		if ch.needed && !there {
 			c.errorAt(c.locate(path), "schema/required", path, "%s needs %s", f.title(), strings.Join(ch.keys, " or ")).
 				WithHint("add one of them")
 		}

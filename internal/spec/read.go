@@ -99,7 +99,7 @@ func checkText(name string, data []byte, list *diag.List) ([]byte, bool) {
 	}
 	if loc := iniSection().FindIndex(data); loc != nil {
 		list.Errorf("file/version", "", "this is a ParallelCluster 2 file").At(text.atByte(loc[1]-1)).
-			WithHint("convert it: pcluster3-config-converter --config-file %s --output-file cluster.yaml", name)
+			WithHint("convert it: pcluster3-config-converter --config-file %s --output-file new.yaml", name)
 		return nil, false
 	}
 	return data, true

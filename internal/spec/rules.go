@@ -59,7 +59,7 @@ func (u *unique) checkAs(value string, v view, code string) *diag.Diagnostic {
 	}
 	if first, twice := (*u)[value]; twice {
 		return v.errorf(code, "the %s %s is here twice", v.field.name, quote(value)).
-			WithHint("the first is in line %d; %s", first.line(), "give one of them another")
+			WithHint("the first is in line %d; change or remove one of them", first.line())
 	}
 	if *u == nil {
 		*u = unique{}
@@ -99,6 +99,7 @@ const maxNodes = 65536
 func checkCounts(r view) {
 	low, high := r.key("MinCount"), r.key("MaxCount")
 	switch {
+	case high.int() < 1 || low.int() < 0: // the schema says so
 	case high.int() > maxNodes:
 		high.errorf("queue/count", "MaxCount is %d; a cluster has at most %d nodes", high.int(), maxNodes)
 	case high.int() >= low.int():
@@ -144,9 +145,12 @@ func checkInstance(v view) {
 	}
 	d := v.errorf("instance/unknown", "the instance type %s is not known", quote(v.text()))
 	family, _, dotted := strings.Cut(v.text(), ".")
-	if near := catalog.Nearest(v.text()); near != "" {
-		d.WithHint("did you mean %s?", near)
-	} else if !dotted {
+	switch near := catalog.Nearest(v.text()); {
+	case near != "":
+		d.WithHint("did you mean %s? Types are known as of %s", near, catalog.Date)
+	case !dotted:
 		d.WithHint("write family.size, for example %s.large", clip(family))
+	default:
+		d.WithHint("types are known as of %s", catalog.Date)
 	}
 }

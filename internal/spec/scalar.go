@@ -65,12 +65,16 @@ func (n *node) float() (float64, bool) {
 }
 
 var (
-	truthy = []string{"t", "true", "on", "y", "yes", "1", "1.0"}
-	falsy  = []string{"f", "false", "off", "n", "no", "0", "0.0"}
+	truthy = []string{"t", "true", "on", "y", "yes", "1"}
+	falsy  = []string{"f", "false", "off", "n", "no", "0"}
 )
 
 // boolean is a scalar's truth. Letters may be small, capital, or capital first.
 func (n *node) boolean() (value, ok bool) {
+	if n.tag == "int" || n.tag == "float" {
+		f, ok := n.float()
+		return f == 1, ok && (f == 0 || f == 1)
+	}
 	lower := strings.ToLower(n.value)
 	if lower == "" || n.value != lower && n.value != strings.ToUpper(n.value) && n.value != strings.ToUpper(lower[:1])+lower[1:] {
 		return false, false

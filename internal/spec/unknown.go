@@ -20,8 +20,6 @@ func (c *checker) unknown(n *node, e *entry, f *field, path string) {
 	near := diag.Nearest(e.key, f.names)
 	var meant *field
 	switch {
-	case strings.HasPrefix(e.key, "AwsBatch"):
-		d.WithHint("AWS Batch is not supported; use Scheduler: slurm")
 	case near != "" && (strings.EqualFold(near, e.key) || len(homes) == 0):
 		d.WithHint("did you mean %s?", near)
 		if n.entry(near) == nil {

@@ -1,0 +1,133 @@
+package spec_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// large is a valid file of about n lines.
+func large(t testing.TB, n int) string {
+	head, tail, _ := strings.Cut(base(t), "    - Name: gpu\n")
+	var b strings.Builder
+	b.WriteString(head)
+	for i := range n / 12 {
+		fmt.Fprintf(&b, `    - Name: queue-%d
+      CapacityType: ONDEMAND
+      Networking:
+        SubnetIds:
+          - subnet-0123456789abcdef0
+      ComputeResources:
+        - Name: nodes
+          InstanceType: p5e.48xlarge
+          MinCount: 0
+          MaxCount: 8
+          Efa:
+            Enabled: true
+`, i)
+	}
+	return b.String() + "    - Name: gpu\n" + tail
+}
+
+// TestParse_is_fast holds that 10,000 lines are no wait. The best of three
+// rounds counts, because tests share the machine.
+func TestParse_is_fast(t *testing.T) {
+	data := []byte(large(t, 10_000))
+	best := time.Hour
+	for range 3 {
+		start := time.Now()
+		c, problems := spec.Parse("cluster.yaml", data)
+		best = min(best, time.Since(start))
+		if c == nil || len(c.Scheduling.Queues) < 800 {
+			t.Fatal(text(t, problems))
+		}
+	}
+	t.Logf("%d lines in %v", strings.Count(string(data), "\n"), best)
+	if best > 200*time.Millisecond {
+		t.Errorf("%v, want at most 200ms", best)
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, n := range []int{0, 10_000} {
+		data := []byte(large(b, n))
+		b.Run(fmt.Sprintf("lines=%d", strings.Count(string(data), "\n")), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				spec.Parse("cluster.yaml", data)
+			}
+		})
+	}
+}
+
+// TestParse_is_never_slow feeds files that are made to take long. Each must
+// come back with errors and soon; the limit is far above what they take.
+func TestParse_is_never_slow(t *testing.T) {
+	bomb := "a0: &a0 [x, x]\n"
+	for i := range 40 {
+		bomb += fmt.Sprintf("a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
+	}
+	merges := "m0: &m0 {" + numbered("k%d: 1, ", 2000) + "}\nm1:\n  <<: [" + strings.Repeat("*m0, ", 100_000) + "]\n"
+	fan := "Tags: &t [" + strings.Repeat("{Key: k, Value: v}, ", 1000) + "]\nScheduling:\n  Scheduler: slurm\n  SlurmQueues: &q\n" +
+		"    - &e {Name: q, Tags: *t, ComputeResources: [{Name: r, InstanceType: c6i.large, Tags: *t}]}\n" +
+		strings.Repeat("    - *e\n", 100_000)
+	for _, row := range []struct{ name, data string }{
+		{"alias_bomb", bomb},
+		{"alias_bomb_in_the_schema", fan},
+		{"merge_bomb", merges},
+		{"unknown_keys", numbered("Instancetype%d: x\n", 100_000)},
+		{"long_unknown_key", strings.Repeat("k", 3_000_000) + ": x\n"},
+		{"duplicate_keys", strings.Repeat("Region: x\n", 200_000)},
+		{"wrong_items", "SharedStorage: [" + strings.Repeat("x,", 1_000_000) + "]"},
+		{"duplicate_queues", "Scheduling:\n  SlurmQueues:\n" + strings.Repeat("  - {Name: q}\n", 100_000)},
+		{"many_mounts", "SharedStorage:\n" + numbered("  - {Name: n%[1]d, MountDir: /m%[1]d/x, StorageType: Efs}\n", 50_000)},
+		{"one_long_line", "Region: [" + strings.Repeat("a ", 2_000_000)},
+		{"nested_maps", strings.Repeat("{a: ", 9_999) + strings.Repeat("}", 9_999)},
+		{"nested_lists", strings.Repeat("- ", 9_999) + "x"},
+		{"question_marks", strings.Repeat("? ", 100_000)},
+		{"blank_lines", strings.Repeat("\n", 4_000_000) + "\t"},
+		{"ini_like", strings.Repeat("#\n \t", 1_000_000) + "[global]"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			start := time.Now()
+			_, problems := spec.Parse("cluster.yaml", []byte(row.data))
+			took := time.Since(start)
+			t.Logf("%d bytes, %d problems in %v", len(row.data), problems.Len(), took)
+			if !problems.HasErrors() {
+				t.Error("accepted")
+			}
+			if problems.Len() > 300 || took > 10*time.Second {
+				t.Errorf("%d problems in %v", problems.Len(), took)
+			}
+			for _, d := range problems.All() {
+				if len(d.Message)+len(d.Hint)+len(d.Path)+len(d.Source) > 16<<10 {
+					t.Fatalf("a diagnostic of %d bytes", len(d.Message)+len(d.Hint)+len(d.Path)+len(d.Source))
+				}
+			}
+		})
+	}
+}
+
+func numbered(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// TestParse_says_that_problems_are_left_out holds that a flood of problems is
+// cut, and still refused.
+func TestParse_says_that_problems_are_left_out(t *testing.T) {
+	_, problems := spec.Parse("cluster.yaml", []byte(numbered("Key%d: 1\n", 1000)))
+	if !problems.HasErrors() || problems.Count(diag.Error) != 200 {
+		t.Errorf("%d errors, want 200", problems.Count(diag.Error))
+	}
+	if !strings.Contains(text(t, problems), "further problems are not shown") {
+		t.Error("nothing says that problems are left out")
+	}
+}
