@@ -38,8 +38,6 @@ const (
 // is on the disk.
 func serveS3(ctx context.Context, o s3Options) error {
 	debug.SetMemoryLimit(memoryBytes)
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	started := time.Now()
 	account, err := readCredentials(o.Credentials)
 	if err != nil {
 		return err
@@ -64,20 +62,21 @@ func serveS3(ctx context.Context, o s3Options) error {
 	if err != nil {
 		return err
 	}
-	bound := make(chan netip.AddrPort, 1)
+	return serve(ctx, o, srv, ready)
+}
+
+// serve binds the address and answers until ctx ends.
+func serve(ctx context.Context, o s3Options, srv *s3api.S3ApiServer, ready <-chan struct{}) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	started := time.Now()
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	life, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	wg.Go(func() {
-		if err := sweep(life, o.Root, started); err != nil && life.Err() == nil {
-			log.Warn("sweep unfinished uploads", "root", o.Root, "cause", err)
-		}
-	})
-	wg.Go(func() { cancel(listen(srv, o.Listen, bound)) })
+	bound := make(chan netip.AddrPort, 1)
+	failed := make(chan error, 1)
+	wg.Go(func() { failed <- listen(srv, o.Listen, bound) })
 	select {
-	case <-life.Done():
-		return context.Cause(life)
+	case err := <-failed:
+		return err
 	case <-ready:
 	}
 	defer stop(srv, log)
@@ -86,11 +85,17 @@ func serveS3(ctx context.Context, o s3Options) error {
 		return err
 	}
 	log.Info("s3 serves", "address", address.String(), "root", o.Root, "buckets", len(o.Buckets))
-	<-life.Done()
-	if ctx.Err() != nil {
+	wg.Go(func() {
+		if err := sweep(ctx, o.Root, started); err != nil && ctx.Err() == nil {
+			log.Warn("sweep unfinished uploads", "root", o.Root, "cause", err)
+		}
+	})
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
 		return nil
 	}
-	return context.Cause(life)
 }
 
 // newServer is the S3 front of the backend. The channel closes when the server accepts requests.
