@@ -13,6 +13,7 @@ import (
 // compute, memory and storage families, put shortly: a size fixes the vCPUs
 // (large 2, xlarge 4, Nxlarge 4N), a family fixes the memory for each vCPU.
 // https://docs.aws.amazon.com/ec2/latest/instancetypes/
+// The tables are made when they are first needed.
 
 // sizes are the sizes that exist; a family has some of them.
 var sizes = []string{
@@ -24,45 +25,53 @@ var sizes = []string{
 
 // memoryPerCPU is GiB for each vCPU: of a family where it differs from its
 // letters, or of the letters that all families of a kind begin with.
-var memoryPerCPU = map[string]float64{
-	"a": 2, "c": 2, "m": 4, "r": 8, "z": 8, "h": 4, "vt": 2,
-	"c3": 1.875, "c4": 1.875, "c5n": 2.625, "m3": 3.75, "r3": 7.625, "r4": 7.625,
-	"x": 16, "x1": 15.25, "x1e": 30.5, "x2iedn": 32, "x2iezn": 32,
-	"i": 8, "i2": 7.625, "i3": 7.625, "im": 4, "is": 6,
-	"d": 8, "d2": 7.625, "d3en": 4, "f1": 15.25, "f2": 32.0 / 3,
-}
+var memoryPerCPU = sync.OnceValue(func() map[string]float64 {
+	return map[string]float64{
+		"a": 2, "c": 2, "m": 4, "r": 8, "z": 8, "h": 4, "vt": 2,
+		"c3": 1.875, "c4": 1.875, "c5n": 2.625, "m3": 3.75, "r3": 7.625, "r4": 7.625,
+		"x": 16, "x1": 15.25, "x1e": 30.5, "x2iedn": 32, "x2iezn": 32,
+		"i": 8, "i2": 7.625, "i3": 7.625, "im": 4, "is": 6,
+		"d": 8, "d2": 7.625, "d3en": 4, "f1": 15.25, "f2": 32.0 / 3,
+	}
+})
 
 // shape is a size that breaks its family's rule.
 type shape struct{ vcpus, memoryMiB int }
 
 const gib = 1024
 
-var exceptions = map[string]shape{
-	"c4.8xlarge": {36, 60 * gib}, "d2.8xlarge": {36, 244 * gib}, "m3.medium": {1, 3840},
-	"c5n.9xlarge": {36, 96 * gib}, "c5n.18xlarge": {72, 192 * gib}, "c5n.metal": {72, 192 * gib},
-	// Cores of HPC types run one thread, and sizes of one type differ in cores only.
-	"hpc6a.48xlarge": {96, 384 * gib}, "hpc6id.32xlarge": {64, 1024 * gib},
-	"hpc7a.12xlarge": {24, 768 * gib}, "hpc7a.24xlarge": {48, 768 * gib},
-	"hpc7a.48xlarge": {96, 768 * gib}, "hpc7a.96xlarge": {192, 768 * gib},
-	"hpc7g.4xlarge": {16, 128 * gib}, "hpc7g.8xlarge": {32, 128 * gib}, "hpc7g.16xlarge": {64, 128 * gib},
-	"hpc8a.96xlarge": {192, 768 * gib},
-}
+var exceptions = sync.OnceValue(func() map[string]shape {
+	return map[string]shape{
+		"c4.8xlarge": {36, 60 * gib}, "d2.8xlarge": {36, 244 * gib}, "m3.medium": {1, 3840},
+		"c5n.9xlarge": {36, 96 * gib}, "c5n.18xlarge": {72, 192 * gib}, "c5n.metal": {72, 192 * gib},
+		// Cores of HPC types run one thread, and sizes of one type differ in cores only.
+		"hpc6a.48xlarge": {96, 384 * gib}, "hpc6id.32xlarge": {64, 1024 * gib},
+		"hpc7a.12xlarge": {24, 768 * gib}, "hpc7a.24xlarge": {48, 768 * gib},
+		"hpc7a.48xlarge": {96, 768 * gib}, "hpc7a.96xlarge": {192, 768 * gib},
+		"hpc7g.4xlarge": {16, 128 * gib}, "hpc7g.8xlarge": {32, 128 * gib}, "hpc7g.16xlarge": {64, 128 * gib},
+		"hpc8a.96xlarge": {192, 768 * gib},
+	}
+})
 
 // burstable are the sizes of t families below large. T2 has one vCPU up to
 // small, the later ones have two.
-var burstable = map[string]shape{
-	"nano": {2, 512}, "micro": {2, 1 * gib}, "small": {2, 2 * gib}, "medium": {2, 4 * gib}, "large": {2, 8 * gib},
-}
+var burstable = sync.OnceValue(func() map[string]shape {
+	return map[string]shape{
+		"nano": {2, 512}, "micro": {2, 1 * gib}, "small": {2, 2 * gib}, "medium": {2, 4 * gib}, "large": {2, 8 * gib},
+	}
+})
 
 // metalCPUs are the vCPUs of sizes called just "metal".
-var metalCPUs = map[string]int{
-	"a1": 16, "i3": 72, "z1d": 48, "m5zn": 48, "x2iezn": 48, "c6g": 64, "c6gd": 64, "m6g": 64, "m6gd": 64, "r6g": 64,
-	"r6gd": 64, "x2gd": 64, "c7g": 64, "c7gd": 64, "c7gn": 64, "m7g": 64, "m7gd": 64, "r7g": 64, "r7gd": 64,
-	"c5": 96, "c5d": 96, "m5": 96, "m5d": 96, "m5n": 96, "m5dn": 96, "r5": 96, "r5b": 96, "r5d": 96, "r5n": 96,
-	"r5dn": 96, "i3en": 96, "c6a": 192, "m6a": 192, "r6a": 192, "c6i": 128, "c6id": 128, "c6in": 128, "m6i": 128,
-	"m6id": 128, "m6in": 128, "m6idn": 128, "r6i": 128, "r6id": 128, "r6in": 128, "r6idn": 128, "i4i": 128,
-	"x2idn": 128, "x2iedn": 128,
-}
+var metalCPUs = sync.OnceValue(func() map[string]int {
+	return map[string]int{
+		"a1": 16, "i3": 72, "z1d": 48, "m5zn": 48, "x2iezn": 48, "c6g": 64, "c6gd": 64, "m6g": 64, "m6gd": 64, "r6g": 64,
+		"r6gd": 64, "x2gd": 64, "c7g": 64, "c7gd": 64, "c7gn": 64, "m7g": 64, "m7gd": 64, "r7g": 64, "r7gd": 64,
+		"c5": 96, "c5d": 96, "m5": 96, "m5d": 96, "m5n": 96, "m5dn": 96, "r5": 96, "r5b": 96, "r5d": 96, "r5n": 96,
+		"r5dn": 96, "i3en": 96, "c6a": 192, "m6a": 192, "r6a": 192, "c6i": 128, "c6id": 128, "c6in": 128, "m6i": 128,
+		"m6id": 128, "m6in": 128, "m6idn": 128, "r6i": 128, "r6id": 128, "r6in": 128, "r6idn": 128, "i4i": 128,
+		"x2idn": 128, "x2iedn": 128,
+	}
+})
 
 // family is a type's name before the dot, such as "c7gn": letters, generation
 // and attributes.
@@ -125,7 +134,7 @@ func (f family) accelerated() bool {
 }
 
 func (f family) shape(size string) (shape, bool) {
-	if s, ok := exceptions[f.name+"."+size]; ok {
+	if s, ok := exceptions()[f.name+"."+size]; ok {
 		return s, true
 	}
 	if f.letters == "t" {
@@ -135,15 +144,15 @@ func (f family) shape(size string) (shape, bool) {
 	if f.terabytes > 0 {
 		return shape{vcpus, f.terabytes * 1024 * gib}, vcpus >= 112
 	}
-	ratio, ok := memoryPerCPU[f.name]
+	ratio, ok := memoryPerCPU()[f.name]
 	if !ok {
-		ratio = memoryPerCPU[f.letters]
+		ratio = memoryPerCPU()[f.letters]
 	}
 	return shape{vcpus, int(math.Round(float64(vcpus) * ratio * gib))}, vcpus > 0 && ratio > 0
 }
 
 func (f family) burstable(size string) (shape, bool) {
-	s, ok := burstable[size]
+	s, ok := burstable()[size]
 	switch {
 	case !ok && (size == "xlarge" || size == "2xlarge"):
 		n := f.vcpus(size)
@@ -164,7 +173,7 @@ func (f family) vcpus(size string) int {
 	case size == "xlarge":
 		return 4
 	case size == "metal":
-		return metalCPUs[f.name]
+		return metalCPUs()[f.name]
 	}
 	n := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(size, "metal-"), "xlarge"), "xl")
 	times, err := strconv.Atoi(n)

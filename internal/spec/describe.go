@@ -63,11 +63,6 @@ func (f *field) keysHint() string {
 	return f.title() + " takes " + enumerate(f.names)
 }
 
-// valueHints say more about values than their list.
-var valueHints = map[string]string{
-	"SharedStorage[].FsxLustreSettings.DeploymentType": "; PERSISTENT_2 has 125 to 1000 MB/s per TiB, PERSISTENT_1 50 to 200",
-}
-
 // valuesHint lists what a key can be, or the one that was probably meant.
 func (f *field) valuesHint(got string) string {
 	values := f.constraint.oneOf
@@ -79,7 +74,11 @@ func (f *field) valuesHint(got string) string {
 	if near := diag.Nearest(got, values); near != "" && len(values) > 6 {
 		return "did you mean " + near + "?"
 	}
-	return "use one of " + strings.Join(values, ", ") + valueHints[f.Path]
+	hint := "use one of " + strings.Join(values, ", ")
+	if f.name == "DeploymentType" {
+		hint += "; PERSISTENT_2 has 125 to 1000 MB/s per TiB, PERSISTENT_1 50 to 200"
+	}
+	return hint
 }
 
 // patternHint says what a key looks like.

@@ -19,7 +19,7 @@ const (
 
 // denied are the settings that belong to ParallelCluster, in small letters. It
 // refuses the same ones.
-var denied = map[level][]string{
+var denied = [...][]string{
 	slurmConf: {
 		"epilog", "grestypes", "launchparameters", "prolog", "reconfigflags", "resumefailprogram", "resumeprogram",
 		"resumetimeout", "slurmctldhost", "slurmctldlogfile", "slurmctldparameters", "slurmdlogfile", "slurmuser",

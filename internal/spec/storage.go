@@ -9,12 +9,6 @@ import (
 	"unicode/utf8"
 )
 
-// settingsKey is the key that holds the settings of each storage type.
-var settingsKey = map[string]string{
-	"Ebs": "EbsSettings", "Efs": "EfsSettings", "FsxLustre": "FsxLustreSettings",
-	"FsxOpenZfs": "FsxOpenZfsSettings", "FsxOntap": "FsxOntapSettings", "FileCache": "FileCacheSettings",
-}
-
 // reserved are directories that ParallelCluster does not mount over.
 var reserved = []string{
 	"/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/media", "/mnt", "/opt", "/opt/parallelcluster",
@@ -82,15 +76,18 @@ func checkMountDir(v view) bool {
 // and that a file system that exists already is not described again.
 func checkStorageSettings(s view) {
 	kind := s.key("StorageType").text()
+	right := kind + "Settings"
+	if s.field.children[right] == nil {
+		return
+	}
 	for _, key := range s.field.names {
-		settings := s.key(key)
-		if strings.HasSuffix(key, "Settings") && settings.present() && settingsKey[kind] != "" && key != settingsKey[kind] {
+		if settings := s.key(key); strings.HasSuffix(key, "Settings") && settings.present() && key != right {
 			settings.errorf("storage/settings", "%s does not go with StorageType: %s", key, kind).
-				WithHint("use %s, or change StorageType", settingsKey[kind])
+				WithHint("use %s, or change StorageType", right)
 		}
 	}
-	settings := s.key(settingsKey[kind])
-	if settings.field == nil || !settings.present() || settings.field.children["FileSystemId"] == nil || !settings.key("FileSystemId").present() {
+	settings := s.key(right)
+	if !settings.present() || settings.field.children["FileSystemId"] == nil || !settings.key("FileSystemId").present() {
 		return
 	}
 	for _, e := range settings.node.entries {
