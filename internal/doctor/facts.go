@@ -1,0 +1,55 @@
+package doctor
+
+import "time"
+
+// Facts are what Look saw. What could not be seen is in Blind.
+type Facts struct {
+	System  string // GOOS
+	Machine string // GOARCH
+	OS      Release
+	// Apt says that apt-get and dpkg are here.
+	Apt  bool
+	Root bool
+	// Programs maps each needed program to its path, "" if it is missing.
+	Programs map[string]string
+	// Files and Modules say which patterns of files, and which Python modules,
+	// were found.
+	Files   map[string]bool
+	Modules map[string]bool
+	Users   map[string]bool
+	// SlurmVersion is slurmctld's, such as "22.05.8".
+	SlurmVersion string
+	// Namespaces and Overlay are trials.
+	Namespaces, Overlay Trial
+	// Limits are the kernel's settings on namespaces, by name.
+	Limits map[string]string
+	Cores  int
+	// Memory that is free for programs, and space free on the disk of StateDir,
+	// in bytes.
+	FreeMemory, FreeDisk int64
+	StateDir             string
+	// Running and Enabled are services of the kind we install that run, or that
+	// start with the machine.
+	Running, Enabled []string
+	// Unfinished says that an installation was cut off.
+	Unfinished bool
+	// Known are the missing packages that the package lists have. ListsAge is
+	// how old these are, 0 if unknown.
+	Known    map[string]bool
+	ListsAge time.Duration
+	// Blind maps what could not be looked at to the reason.
+	Blind map[string]string
+}
+
+// Release is the operating system, from os-release.
+type Release struct {
+	ID, Name string
+	Like     []string
+}
+
+// Trial is whether something worked when it was tried.
+type Trial struct {
+	Worked bool
+	// Said is what the trial said where it did not work.
+	Said string
+}

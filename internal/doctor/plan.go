@@ -1,0 +1,94 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Plan is what to install, and how.
+type Plan struct {
+	// Packages are Debian packages.
+	Packages []string
+	// Update has the package lists fetched first; Known says that the old ones
+	// would do if that fails.
+	Update, Known bool
+	// Repair has an installation that was cut off finished first.
+	Repair bool
+}
+
+// listsLimit is how old package lists may be before they are fetched again.
+const listsLimit = 24 * time.Hour
+
+// NewPlan decides what to install. Without apt it is empty.
+func NewPlan(f Facts, o Options) Plan {
+	if !f.Apt {
+		return Plan{}
+	}
+	p := Plan{Packages: f.missing(o), Repair: f.Unfinished, Known: true}
+	for _, pkg := range p.Packages {
+		p.Known = p.Known && f.Known[pkg]
+	}
+	p.Update = len(p.Packages) > 0 && (!p.Known || f.ListsAge > listsLimit)
+	return p
+}
+
+// Empty says that there is nothing to do.
+func (p Plan) Empty() bool { return len(p.Packages) == 0 && !p.Repair }
+
+// Question asks for leave to carry out the plan.
+func (p Plan) Question() string {
+	if len(p.Packages) == 0 {
+		return "Finish the installation of packages that was cut off?"
+	}
+	return fmt.Sprintf("Install from Debian, starting no service: %s?", strings.Join(p.Packages, " "))
+}
+
+// Command is what to type to carry out the plan: self, with sudo if need be, or
+// without self apt-get.
+func (p Plan) Command(root bool, self string) string {
+	sudo := "sudo "
+	if root {
+		sudo = ""
+	}
+	if self != "" {
+		return sudo + self
+	}
+	var steps []string
+	if p.Repair {
+		steps = append(steps, sudo+"dpkg --configure -a")
+	}
+	if p.Update {
+		steps = append(steps, sudo+"apt-get update")
+	}
+	if len(p.Packages) > 0 {
+		steps = append(steps, sudo+"apt-get install --no-install-recommends "+strings.Join(p.Packages, " "))
+	}
+	return strings.Join(steps, " && ")
+}
+
+// step is one program of an installation.
+type step struct {
+	argv []string
+	// mayFail says that the installation goes on without it.
+	mayFail bool
+}
+
+// steps are the programs that carry out the plan. path is the PATH for
+// packages' scripts.
+func (p Plan) steps(path string) []step {
+	const wait = "DPkg::Lock::Timeout=300"
+	var steps []step
+	if p.Repair {
+		steps = append(steps, step{argv: []string{"dpkg", "--force-confold", "--configure", "-a"}})
+	}
+	if p.Update {
+		steps = append(steps, step{argv: []string{"apt-get", "update", "-o", wait}, mayFail: p.Known})
+	}
+	if len(p.Packages) == 0 {
+		return steps
+	}
+	return append(steps, step{argv: slices.Concat([]string{"apt-get", "install", "--yes", "--no-install-recommends", "--no-remove", "--fix-broken",
+		"-o", wait, "-o", "DPkg::Path=" + path, "-o", "Dpkg::Options::=--force-confold"}, p.Packages)})
+}
