@@ -31,8 +31,10 @@ type Facts struct {
 	// Running and Enabled are services of the kind we install that run, or that
 	// start with the machine.
 	Running, Enabled []string
-	// Unfinished says that an installation was cut off.
+	// Unfinished says that an installation of packages was cut off, Half which
+	// of the packages that we need it left half installed.
 	Unfinished bool
+	Half       []string
 	// Known are the missing packages that the package lists have. ListsAge is
 	// how old these are, 0 if unknown.
 	Known    map[string]bool

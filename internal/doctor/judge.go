@@ -47,10 +47,7 @@ func Judge(f Facts, o Options) []Finding {
 	for _, n := range o.needs() {
 		findings = append(findings, judgeNeed(f, n))
 	}
-	if f.Unfinished {
-		findings = append(findings, Finding{"packages", Fail, "an installation of packages was cut off", "sudo dpkg --configure -a"})
-	}
-	findings = append(findings, judgeVersion(f))
+	findings = append(findings, judgePackages(f), judgeVersion(f))
 	findings = append(findings, judgeUsers(f)...)
 	findings = append(findings, judgeNamespaces(f), judgeOverlay(f))
 	findings = append(findings, judgeRoom(f, "memory", f.FreeMemory, leastMemory, fineMemory, "are free for programs"))
@@ -87,9 +84,24 @@ func judgeDebian(f Facts, o Options) Finding {
 func judgeNeed(f Facts, n need) Finding {
 	name := "package/" + n.pkg
 	if lacks := f.lacks(n); len(lacks) > 0 {
-		return Finding{name, Fail, fmt.Sprintf("%s: %s is missing", n.what, strings.Join(lacks, ", ")), installHint(f, n.pkg)}
+		return Finding{name, Fail, fmt.Sprintf("%s: missing %s", n.what, strings.Join(lacks, ", ")), installHint(f, n.pkg)}
 	}
 	return Finding{name, Pass, n.what, ""}
+}
+
+func judgePackages(f Facts) Finding {
+	const name, hint = "packages", "sudo dpkg --configure -a"
+	switch {
+	case f.Blind[name] != "":
+		return Finding{name, Blind, f.Blind[name], ""}
+	case !f.Apt:
+		return Finding{name, Skip, "there is no apt", ""}
+	case len(f.Half) > 0:
+		return Finding{name, Fail, "an installation was cut off: " + strings.Join(f.Half, ", "), hint}
+	case f.Unfinished:
+		return Finding{name, Warn, "an installation of other packages was cut off", hint}
+	}
+	return Finding{name, Pass, "no installation was cut off", ""}
 }
 
 func installHint(f Facts, pkg string) string {

@@ -65,13 +65,15 @@ func TestJudge(t *testing.T) {
 		"fedora_lacking": {func(f *Facts) { f.Apt, f.OS, f.Programs["munged"] = false, Release{ID: "fedora"}, "" },
 			Finding{"debian", Fail, "fedora is not Debian, and what is missing can only be installed from Debian", "install by your system's own means: munge"}},
 		"no_munge": {func(f *Facts) { f.Programs["munged"], f.Programs["mungekey"] = "", "" },
-			Finding{"package/munge", Fail, "authentication between nodes: munged, mungekey is missing", "apt-get install --no-install-recommends munge"}},
+			Finding{"package/munge", Fail, "authentication between nodes: missing munged, mungekey", "apt-get install --no-install-recommends munge"}},
 		"no_munge_as_user": {func(f *Facts) { f.Programs["munged"], f.Root = "", false },
-			Finding{"package/munge", Fail, "authentication between nodes: munged is missing", "sudo apt-get install --no-install-recommends munge"}},
+			Finding{"package/munge", Fail, "authentication between nodes: missing munged", "sudo apt-get install --no-install-recommends munge"}},
 		"no_plugin": {func(f *Facts) { f.Files[plugins+"accounting_storage_slurmdbd.so"] = false },
-			Finding{"package/slurm-wlm-basic-plugins", Fail, "Slurm's plugins: accounting_storage_slurmdbd.so is missing", "apt-get install --no-install-recommends slurm-wlm-basic-plugins"}},
-		"no_torch":        {func(f *Facts) { f.Modules["torch"] = false }, Finding{"package/python3-torch", Fail, "the demo's training: Python's torch is missing", "apt-get install --no-install-recommends python3-torch"}},
-		"cut_off":         {func(f *Facts) { f.Unfinished = true }, Finding{"packages", Fail, "an installation of packages was cut off", "sudo dpkg --configure -a"}},
+			Finding{"package/slurm-wlm-basic-plugins", Fail, "Slurm's plugins: missing accounting_storage_slurmdbd.so", "apt-get install --no-install-recommends slurm-wlm-basic-plugins"}},
+		"no_torch":        {func(f *Facts) { f.Modules["torch"] = false }, Finding{"package/python3-torch", Fail, "the demo's training: missing Python's torch", "apt-get install --no-install-recommends python3-torch"}},
+		"cut_off":         {func(f *Facts) { f.Unfinished, f.Half = true, []string{"munge", "slurmd"} }, Finding{"packages", Fail, "an installation was cut off: munge, slurmd", "sudo dpkg --configure -a"}},
+		"others_cut_off":  {func(f *Facts) { f.Unfinished = true }, Finding{"packages", Warn, "an installation of other packages was cut off", "sudo dpkg --configure -a"}},
+		"mute_dpkg":       {func(f *Facts) { f.Blind["packages"] = "dpkg: killed" }, Finding{"packages", Blind, "dpkg: killed", ""}},
 		"newest_slurm":    {func(f *Facts) { f.SlurmVersion = "25.11.7" }, Finding{"slurm", Pass, "Slurm 25.11.7", ""}},
 		"newer_slurm":     {func(f *Facts) { f.SlurmVersion = "26.05.0" }, Finding{"slurm", Warn, "Slurm 26.05.0: 22.05 to 25.11 are known to work", ""}},
 		"older_slurm":     {func(f *Facts) { f.SlurmVersion = "21.08.8-2" }, Finding{"slurm", Warn, "Slurm 21.08.8-2: 22.05 to 25.11 are known to work", ""}},
@@ -179,10 +181,10 @@ func TestWriteText(t *testing.T) {
 	if err := newReport(f, NewPlan(f, o), o).WriteText(&b, Brief); err != nil {
 		t.Fatal(err)
 	}
-	want := `fail   package/munge                    authentication between nodes: munged is missing
-fail   namespaces                       nodes cannot have namespaces of their own: sh: no
+	want := `fail   package/munge                    authentication between nodes: missing munged
+fail   namespaces                       nodes cannot have namespaces of their own: sh: missing no
                                         sudo sysctl -w kernel.unprivileged_userns_clone=1
-to install what is missing:
+to install what:
     sudo muster doctor --install
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {

@@ -152,7 +152,7 @@ func freeMemory(meminfo string) (int64, error) {
 // runningDaemons are the daemons that run in this process's own namespaces:
 // those of clusters in namespaces of their own do not count.
 func runningDaemons(proc string) []string {
-	own, _ := os.Readlink(filepath.Join(proc, "self/ns/mnt"))
+	own, depth := namespacesOf(filepath.Join(proc, "self"))
 	var running []string
 	files, _ := filepath.Glob(filepath.Join(proc, "[0-9]*/comm"))
 	for _, file := range files {
@@ -160,14 +160,26 @@ func runningDaemons(proc string) []string {
 		if !slices.Contains(daemons, name) || slices.Contains(running, name) {
 			continue
 		}
-		// Another user's namespace cannot be read: then it counts.
-		if ns, err := os.Readlink(filepath.Join(filepath.Dir(file), "ns/mnt")); err == nil && ns != own {
+		// Another user's mount namespace cannot be read; its depth can.
+		if mounts, deep := namespacesOf(filepath.Dir(file)); deep > depth || mounts != "" && mounts != own {
 			continue
 		}
 		running = append(running, name)
 	}
 	slices.Sort(running)
 	return running
+}
+
+// namespacesOf are a process's mount namespace, "" if it cannot be read, and how
+// many process namespaces the process is in.
+func namespacesOf(process string) (mounts string, depth int) {
+	mounts, _ = os.Readlink(filepath.Join(process, "ns/mnt"))
+	for line := range strings.Lines(readText(filepath.Join(process, "status"))) {
+		if pids, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			depth = len(strings.Fields(pids))
+		}
+	}
+	return mounts, depth
 }
 
 // enabledUnits are the services that start with the machine, by systemd's
@@ -211,7 +223,7 @@ func parseRelease(text string) Release {
 }
 
 // output runs a program that only looks, and returns what it printed. An error
-// ends with the last line that the program complained with.
+// has the first line that the program complained with.
 func output(ctx context.Context, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("no answer within %v", lookLimit))
 	defer cancel()
@@ -226,13 +238,13 @@ func finish(ctx context.Context, cmd *exec.Cmd) (string, error) {
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
 	name := filepath.Base(cmd.Path)
-	switch said := strings.TrimSpace(stderr.String()); {
+	switch said, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n"); {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: %w", name, context.Cause(ctx))
 	case err != nil && said != "":
-		return "", fmt.Errorf("%s: %s", name, said[strings.LastIndexByte(said, '\n')+1:])
+		return stdout.String(), fmt.Errorf("%s: %s", name, said)
 	case err != nil:
-		return "", fmt.Errorf("%s: %w", name, err)
+		return stdout.String(), fmt.Errorf("%s: %w", name, err)
 	}
 	return stdout.String(), nil
 }

@@ -37,6 +37,13 @@ slurmd:
 	}
 }
 
+func TestHalfInstalled(t *testing.T) {
+	got := halfInstalled("munge half-configured\nslurmd installed\nslurmctld unpacked\nslurmdbd config-files\nslurmrestd not-installed\n")
+	if diff := cmp.Diff([]string{"munge", "slurmctld"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestFreeMemory(t *testing.T) {
 	got, err := freeMemory("MemTotal:  100 kB\nMemAvailable:    2048 kB\n")
 	if err != nil || got != 2<<20 {
@@ -66,7 +73,8 @@ func tree(t *testing.T, files map[string]string) string {
 }
 
 func TestRunningDaemons(t *testing.T) {
-	proc := tree(t, map[string]string{"1/comm": "systemd\n", "7/comm": "munged\n", "8/comm": "munged\n", "9/comm": "mariadbd\n", "10/comm": "slurmd\n"})
+	proc := tree(t, map[string]string{"1/comm": "systemd\n", "7/comm": "munged\n", "8/comm": "munged\n", "9/comm": "mariadbd\n", "10/comm": "slurmd\n",
+		"11/comm": "slurmdbd\n", "11/status": "Pid:\t11\nNSpid:\t11\t2\n", "9/status": "NSpid:\t9\n", "self/status": "NSpid:\t5\n"})
 	for pid, ns := range map[string]string{"self": "mnt:[1]", "7": "mnt:[1]", "10": "mnt:[2]"} {
 		if err := os.MkdirAll(filepath.Join(proc, pid, "ns"), 0o755); err != nil {
 			t.Fatal(err)
@@ -135,8 +143,8 @@ func TestLookEnds(t *testing.T) {
 }
 
 func TestOutputSaysWhy(t *testing.T) {
-	_, err := output(t.Context(), "/bin/sh", "-c", "echo first >&2; echo last words >&2; exit 3")
-	if err == nil || err.Error() != "sh: last words" {
+	_, err := output(t.Context(), "/bin/sh", "-c", "echo first words >&2; echo more >&2; exit 3")
+	if err == nil || err.Error() != "sh: first words" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := output(t.Context(), "/bin/sh", "-c", "exit 3"); err == nil || !strings.Contains(err.Error(), "exit status 3") {

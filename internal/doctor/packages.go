@@ -9,11 +9,7 @@ import (
 
 // lookAtPackages asks apt and dpkg what they know of what is missing.
 func (f *Facts) lookAtPackages(ctx context.Context, o Options) {
-	audit, err := output(ctx, findProgram("dpkg"), "--audit")
-	if err != nil {
-		f.Blind["packages"] = err.Error()
-	}
-	f.Unfinished = strings.TrimSpace(audit) != ""
+	f.lookAtStates(ctx, o)
 	missing := f.missing(o)
 	if len(missing) == 0 {
 		return
@@ -24,6 +20,40 @@ func (f *Facts) lookAtPackages(ctx context.Context, o Options) {
 	}
 	f.Known = parsePolicy(policy)
 	f.ListsAge = listsAge(o.Now)
+}
+
+// lookAtStates asks dpkg whether an installation was cut off.
+func (f *Facts) lookAtStates(ctx context.Context, o Options) {
+	audit, err := output(ctx, findProgram("dpkg"), "--audit")
+	if err != nil {
+		f.Blind["packages"] = err.Error()
+	}
+	f.Unfinished = strings.TrimSpace(audit) != "" || matches("/var/lib/dpkg/updates/[0-9]*")
+	if !f.Unfinished {
+		return
+	}
+	args := []string{"--show", "--showformat", "${Package} ${db:Status-Status}\n"}
+	for _, n := range o.needs() {
+		args = append(args, n.pkg)
+	}
+	// It fails where it knows one package not at all, and tells of the others.
+	states, _ := output(ctx, findProgram("dpkg-query"), args...)
+	f.Half = halfInstalled(states)
+}
+
+// halfInstalled reads names and states: those that are between absent and
+// installed.
+func halfInstalled(states string) []string {
+	var half []string
+	for line := range strings.Lines(states) {
+		name, state, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch state {
+		case "installed", "not-installed", "config-files":
+		default:
+			half = append(half, name)
+		}
+	}
+	return half
 }
 
 // parsePolicy reads apt-cache policy: the packages that could be installed.

@@ -26,7 +26,8 @@ func NewPlan(f Facts, o Options) Plan {
 	if !f.Apt {
 		return Plan{}
 	}
-	p := Plan{Packages: f.missing(o), Repair: f.Unfinished, Known: true}
+	p := Plan{Packages: f.missing(o), Known: true}
+	p.Repair = len(f.Half) > 0 || f.Unfinished && len(p.Packages) > 0
 	for _, pkg := range p.Packages {
 		p.Known = p.Known && f.Known[pkg]
 	}
@@ -81,12 +82,13 @@ func (p Plan) steps(path string) []step {
 	const wait = "DPkg::Lock::Timeout=300"
 	var steps []step
 	if p.Repair {
-		steps = append(steps, step{argv: []string{"dpkg", "--force-confold", "--configure", "-a"}})
+		// What lacks others that are not even unpacked is left for apt-get.
+		steps = append(steps, step{argv: []string{"dpkg", "--force-confold", "--configure", "-a"}, mayFail: true})
 	}
 	if p.Update {
 		steps = append(steps, step{argv: []string{"apt-get", "update", "-o", wait}, mayFail: p.Known})
 	}
-	if len(p.Packages) == 0 {
+	if p.Empty() {
 		return steps
 	}
 	return append(steps, step{argv: slices.Concat([]string{"apt-get", "install", "--yes", "--no-install-recommends", "--no-remove", "--fix-broken",

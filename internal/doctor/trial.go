@@ -11,11 +11,13 @@ import (
 // nodeFlags are the namespaces that a node has of its own.
 const nodeFlags = syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC
 
-// overlayTrial mounts an overlay with its upper folder on a tmpfs, over /tmp of
-// a mount namespace that ends with the trial.
+// overlayTrial mounts an overlay of /usr with its upper folder on a tmpfs, over
+// /tmp of a mount namespace that ends with the trial. Whoever is not root on
+// the machine must keep the overlay's own attributes among the user's; the first
+// argument is that option.
 const overlayTrial = `mount -t tmpfs tmpfs /tmp
 mkdir /tmp/upper /tmp/work /tmp/root
-mount -t overlay -o lowerdir=/,upperdir=/tmp/upper,workdir=/tmp/work overlay /tmp/root
+mount -t overlay -o "lowerdir=/usr,upperdir=/tmp/upper,workdir=/tmp/work$1" overlay /tmp/root
 : > /tmp/root/written
 test -e /tmp/upper/written`
 
@@ -33,7 +35,11 @@ const isolate = "set -e\nmount --make-rprivate /\n"
 // try runs a script in namespaces of its own; as an ordinary user, in a user
 // namespace in which it is root.
 func try(ctx context.Context, script string) Trial {
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", isolate+script)
+	option := ""
+	if os.Geteuid() != 0 {
+		option = ",userxattr"
+	}
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", isolate+script, "sh", option)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: nodeFlags}
 	if os.Geteuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
