@@ -182,9 +182,9 @@ func TestWriteText(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `fail   package/munge                    authentication between nodes: missing munged
-fail   namespaces                       nodes cannot have namespaces of their own: sh: missing no
+fail   namespaces                       nodes cannot have namespaces of their own: sh: no
                                         sudo sysctl -w kernel.unprivileged_userns_clone=1
-to install what:
+to install what is missing:
     sudo muster doctor --install
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
