@@ -97,11 +97,18 @@ same partitions, node names, GPU counts, mounts and batch scripts.`,
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
 	})
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.cluster, "cluster", "", "the cluster's name (default: the only one)")
-	flags.StringVarP(&a.output, "output", "o", "text", "how to answer: text or json")
+	flags.StringVar(&a.cluster, "cluster", "", "the cluster's `NAME` (default: the only one)")
+	flags.StringVarP(&a.output, "output", "o", "text", "the answer's `FORMAT`: text or json")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress on stderr")
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours")
 	root.AddCommand(a.up(), a.down(), a.shell(), a.exec(), a.fleet(), a.agent(), a.controller())
+	root.AddCommand(a.status(), a.nodes(), a.node(), a.events(), a.doctor(), a.check(), a.version())
+	root.SetHelpCommand(a.help())
+	root.SetUsageFunc(showUsage)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	a.complete(root)
+	groups(root)
 	usage(root)
 	return root
 }

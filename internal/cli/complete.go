@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/provider/local"
+)
+
+// complete teaches the shell the names that commands take: those of clusters,
+// nodes and files. It never fails: a shell has no use for our errors.
+func (a *app) complete(root *cobra.Command) {
+	root.CompletionOptions.HiddenDefaultCmd = false
+	flags := map[string]cobra.CompletionFunc{
+		"cluster": a.completeCluster,
+		"node":    a.completeNode,
+		"output":  cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp),
+		"on":      cobra.FixedCompletions([]string{"local"}, cobra.ShellCompDirectiveNoFileComp),
+	}
+	walk(root, func(c *cobra.Command) {
+		for name, complete := range flags {
+			if c.LocalFlags().Lookup(name) == nil || c != root && c.InheritedFlags().Lookup(name) != nil {
+				continue
+			}
+			// It fails only for a flag that is not there or has one already.
+			_ = c.RegisterFlagCompletionFunc(name, complete)
+		}
+		if c.ValidArgsFunction == nil {
+			c.ValidArgsFunction = a.completeArgs(c)
+		}
+	})
+}
+
+// completeArgs completes the arguments of a command that does not do it itself.
+func (a *app) completeArgs(c *cobra.Command) cobra.CompletionFunc {
+	switch c.CommandPath() {
+	case "muster up", "muster check":
+		return cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+	case "muster node kill":
+		return a.completeRunningNode
+	}
+	return nil
+}
+
+func (a *app) completeCluster(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	home, err := local.Home()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, _ := local.Names(home)
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) completeNode(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	ref, err := a.ref()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	nodes, _ := ref.Layout().Addresses()
+	return slices.Sorted(maps.Keys(nodes)), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) completeRunningNode(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	_, _, anchor, err := a.running()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	running, _ := local.Running(anchor)
+	for _, r := range running {
+		names = append(names, r.Node)
+	}
+	slices.Sort(names)
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// walk calls f for a command and all below it.
+func walk(c *cobra.Command, f func(*cobra.Command)) {
+	f(c)
+	for _, sub := range c.Commands() {
+		walk(sub, f)
+	}
+}

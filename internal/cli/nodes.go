@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+func (a *app) nodes() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:   "nodes",
+		Short: "List the nodes: state, jobs' share, address, process",
+		Long: `Nodes lists the nodes that are not powered down, as Slurm and this machine see
+them. CPUS, MEM and GPUS are what jobs hold of what there is. PID is the node's
+init process. Nodes that are powered down come in one line, with --all each in
+its own.`,
+		Example: "  muster nodes\n  muster nodes --all\n  muster nodes -o json | jq -r '.nodes[] | select(.gpus_allocated > 0).name'",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			answer, err := a.lookAtNodes(c.Context())
+			if err != nil {
+				return err
+			}
+			if a.output == "json" {
+				return a.writeJSON(answer)
+			}
+			return answer.write(a.out, all, time.Now())
+		},
+	}
+	c.Flags().BoolVarP(&all, "all", "a", false, "list nodes that are powered down one by one, too")
+	return c
+}
+
+// nodesAnswer is what `muster nodes -o json` prints: all nodes in Slurm's order.
+type nodesAnswer struct {
+	Nodes []nodeAnswer `json:"nodes"`
+}
+
+// nodeAnswer is one node. Memory is in MiB.
+type nodeAnswer struct {
+	Name string `json:"name"`
+	// State is one word for what the node does, Slurm the state as Slurm has it.
+	State              string          `json:"state"`
+	Slurm              slurm.NodeState `json:"slurm_state"`
+	Partitions         []string        `json:"partitions"`
+	CPUs               int             `json:"cpus"`
+	CPUsAllocated      int             `json:"cpus_allocated"`
+	MemoryMiB          int             `json:"memory_mib"`
+	AllocatedMemoryMiB int             `json:"allocated_memory_mib"`
+	GPUs               int             `json:"gpus"`
+	GPUsAllocated      int             `json:"gpus_allocated"`
+	Address            string          `json:"address,omitempty"`
+	// PID is the node's init process as the caller sees it, UpSince its start;
+	// both are absent if the node does not run.
+	PID        int       `json:"pid,omitempty"`
+	UpSince    time.Time `json:"up_since,omitzero"`
+	Reason     string    `json:"reason,omitempty"`
+	ReasonUser string    `json:"reason_user,omitempty"`
+	ReasonTime time.Time `json:"reason_time,omitzero"`
+}
+
+// lookAtNodes asks Slurm and the kernel for the nodes.
+func (a *app) lookAtNodes(ctx context.Context) (nodesAnswer, error) {
+	anchor, client, err := a.slurmHere()
+	if err != nil {
+		return nodesAnswer{}, err
+	}
+	ctx, cancel := limited(ctx)
+	defer cancel()
+	nodes, err := client.Nodes(ctx)
+	if err != nil {
+		return nodesAnswer{}, fmt.Errorf("ask Slurm for its nodes: %w", err)
+	}
+	running, err := local.Running(anchor)
+	if err != nil {
+		return nodesAnswer{}, fmt.Errorf("look for the nodes' processes: %w", err)
+	}
+	return joinNodes(nodes, running), nil
+}
+
+func joinNodes(nodes []slurm.Node, running []provider.Instance) nodesAnswer {
+	instances := map[string]provider.Instance{}
+	for _, i := range running {
+		instances[i.Node] = i
+	}
+	answer := nodesAnswer{Nodes: []nodeAnswer{}}
+	for _, n := range nodes {
+		i := instances[n.Name]
+		pid, _ := strconv.Atoi(i.ID)
+		answer.Nodes = append(answer.Nodes, nodeAnswer{
+			Name: n.Name, State: nodeState(n.State), Slurm: n.State, Partitions: n.Partitions,
+			CPUs: n.CPUs, CPUsAllocated: n.CPUsAllocated, MemoryMiB: n.MemoryMiB, AllocatedMemoryMiB: n.AllocatedMemoryMiB,
+			GPUs: slurm.GPUs(n.CfgTRES), GPUsAllocated: slurm.GPUs(n.AllocTRES), Address: n.Address, PID: pid, UpSince: i.Started,
+			Reason: n.Reason, ReasonUser: n.ReasonUser, ReasonTime: n.ReasonTime,
+		})
+	}
+	return answer
+}
+
+// write writes the table for people.
+func (n nodesAnswer) write(w io.Writer, all bool, now time.Time) error {
+	t := table{{"NODE", "STATE", "CPUS", "MEM", "GPUS", "ADDRESS", "PID", "UP SINCE", "REASON"}}
+	var off []string
+	for _, x := range n.Nodes {
+		if x.State == "powered down" && !all {
+			off = append(off, x.Name)
+			continue
+		}
+		t.add(x.row(now)...)
+	}
+	if len(t) > 1 {
+		if err := t.write(w); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(off) > 0:
+		_, err := fmt.Fprintf(w, "%s powered down: %s\n", count(len(off), "node"), slurm.Compress(off))
+		return err
+	case len(n.Nodes) == 0:
+		_, err := fmt.Fprintln(w, "no nodes")
+		return err
+	}
+	return nil
+}
+
+func (n nodeAnswer) row(now time.Time) []string {
+	memory := fmt.Sprintf("%s/%s", byteSize(int64(n.AllocatedMemoryMiB)<<20), byteSize(int64(n.MemoryMiB)<<20))
+	pid := ""
+	if n.PID > 0 {
+		pid = strconv.Itoa(n.PID)
+	}
+	return []string{n.Name, n.State, part(n.CPUsAllocated, n.CPUs), memory, part(n.GPUsAllocated, n.GPUs), n.Address,
+		pid, clock(n.UpSince, now), n.Reason}
+}

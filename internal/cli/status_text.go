@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/supervise"
+)
+
+// write writes the answer for people.
+func (s statusAnswer) write(w io.Writer, now time.Time) error {
+	if len(s.Clusters) == 0 {
+		_, err := fmt.Fprintln(w, "no clusters; `muster up FILE` makes one")
+		return err
+	}
+	for i, c := range s.Clusters {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := c.table(now).write(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s clusterStatus) table(now time.Time) table {
+	var t table
+	t.add(s.Name, s.headline(now))
+	if s.File != "" {
+		t.add("  file", s.File)
+	}
+	t.add("  folder", s.Dir)
+	s.addServices(&t, now)
+	s.addNodes(&t)
+	if s.Jobs != nil {
+		t.add("  jobs", s.Jobs.text())
+	}
+	addList(&t, "  mounts", mountLines(s.Mounts))
+	if s.S3 != nil {
+		t.add("  S3", s.S3.text())
+	}
+	addList(&t, "  look at", s.Look)
+	addList(&t, "  blind", s.Blind)
+	return t
+}
+
+func (s clusterStatus) headline(now time.Time) string {
+	text := s.State
+	if !s.Since.IsZero() {
+		text += " for " + span(now.Sub(s.Since))
+	}
+	if s.User != "" {
+		text += ", made by " + s.User
+	}
+	return text
+}
+
+// addList adds lines below one heading.
+func addList(t *table, heading string, lines []string) {
+	for i, line := range lines {
+		if i > 0 {
+			heading = ""
+		}
+		t.add(heading, line)
+	}
+}
+
+func (s clusterStatus) addServices(t *table, now time.Time) {
+	var ready, lines []string
+	for _, x := range s.Services {
+		if x.Phase == supervise.Ready && x.Restarts == 0 {
+			ready = append(ready, x.Name)
+			continue
+		}
+		line := fmt.Sprintf("%s %s for %s", x.Name, x.Phase, span(now.Sub(x.Since)))
+		if x.Restarts > 0 {
+			line += fmt.Sprintf(", restarted %s%s", times(x.Restarts), lastRun(x))
+		}
+		lines = append(lines, line)
+	}
+	if len(ready) > 0 {
+		lines = append([]string{strings.Join(ready, ", ") + " ready"}, lines...)
+	}
+	addList(t, "  services", lines)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return strconv.Itoa(n) + " times"
+}
+
+func (s clusterStatus) addNodes(t *table) {
+	if s.Nodes == nil {
+		return
+	}
+	var lines []string
+	for _, x := range s.Nodes.States {
+		lines = append(lines, fmt.Sprintf("%d %s: %s", x.Count, x.State, x.Nodes))
+	}
+	if len(s.Nodes.States) > 1 {
+		lines = append([]string{strconv.Itoa(s.Nodes.Total) + " in all"}, lines...)
+	}
+	if len(lines) == 0 {
+		lines = []string{"none"}
+	}
+	addList(t, "  nodes", lines)
+}
+
+func (j jobsStatus) text() string {
+	parts := []string{fmt.Sprintf("%d running", j.Running)}
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{j.Starting, "starting"}, {j.Completing, "completing"}, {j.Suspended, "suspended"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%d pending", j.Pending)), ", ")
+}
+
+func mountLines(mounts []mountStatus) []string {
+	var lines []string
+	for _, m := range mounts {
+		least := ""
+		if m.AtLeast {
+			least = "at least "
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s%s used, %s free", m.Path, least, byteSize(m.UsedBytes), byteSize(m.FreeBytes)))
+	}
+	return lines
+}
+
+func (s s3Status) text() string {
+	if len(s.Buckets) == 0 {
+		return s.Endpoint + ", no buckets"
+	}
+	return fmt.Sprintf("%s, %s: %s", s.Endpoint, count(len(s.Buckets), "bucket"), strings.Join(s.Buckets, ", "))
+}

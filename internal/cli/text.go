@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// writeJSON writes the answer as JSON.
+func (a *app) writeJSON(v any) error {
+	out := json.NewEncoder(a.out)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(v)
+}
+
+// printable makes a text that came from a file, a user or a program one line
+// that does nothing to a terminal.
+func printable(text string) string {
+	for _, r := range text {
+		if !strconv.IsPrint(r) || r == '\uFFFD' {
+			quoted := strconv.Quote(text)
+			return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+		}
+	}
+	return text
+}
+
+// table is rows of cells in columns. The first row is the head.
+type table [][]string
+
+func (t *table) add(cells ...string) { *t = append(*t, cells) }
+
+func (t table) write(w io.Writer) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range t {
+		for len(row) > 0 && row[len(row)-1] == "" {
+			row = row[:len(row)-1]
+		}
+		for i, cell := range row {
+			if i > 0 {
+				fmt.Fprint(out, "\t")
+			}
+			fmt.Fprint(out, printable(cell))
+		}
+		fmt.Fprintln(out)
+	}
+	return out.Flush()
+}
+
+// count is a number with its noun: "1 node", "3 nodes".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + plural(noun)
+}
+
+func plural(noun string) string {
+	switch {
+	case strings.HasSuffix(noun, "y"):
+		return noun[:len(noun)-1] + "ies"
+	case strings.HasSuffix(noun, "s"):
+		return noun + "es"
+	}
+	return noun + "s"
+}
+
+// byteSize is a number of bytes in binary units.
+func byteSize(n int64) string {
+	if n < 1<<10 {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, unit := float64(n)/(1<<10), 0
+	const units = "KMGTPE"
+	for ; value >= 1024 && unit < len(units)-1; unit++ {
+		value /= 1024
+	}
+	if value < 9.95 {
+		return fmt.Sprintf("%.1f %ciB", value, units[unit])
+	}
+	return fmt.Sprintf("%.0f %ciB", value, units[unit])
+}
+
+// span is a time span as people say it, to two figures or so.
+func span(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0 s"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours())/24)
+}
+
+// clock is a time for a table: today's without the date; "" is unknown.
+func clock(t, now time.Time) string {
+	switch {
+	case t.IsZero():
+		return ""
+	case t.Local().Format(time.DateOnly) == now.Local().Format(time.DateOnly):
+		return t.Local().Format(time.TimeOnly)
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+// part is how much of something is in use.
+func part(used, total int) string { return fmt.Sprintf("%d/%d", used, total) }
