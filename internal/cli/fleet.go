@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,8 +30,29 @@ func (a *app) fleet() *cobra.Command {
 			RunE:  func(c *cobra.Command, args []string) error { return handOver(c.Context(), verb, args[0]) },
 		})
 	}
+	c.AddCommand(&cobra.Command{
+		Use:   "await [HOSTLIST]",
+		Short: "Wait until nodes are up (Slurm's PrologSlurmctld; default: the job's)",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			nodes := os.Getenv("SLURM_JOB_NODELIST")
+			if len(args) > 0 {
+				nodes = args[0]
+			}
+			ctx, cancel := context.WithTimeout(c.Context(), awaitWait)
+			defer cancel()
+			// A job is not held back because nobody could tell: slurmctld looks itself.
+			if err := tellController(ctx, "await", nodes); err != nil {
+				fmt.Fprintln(a.err, "muster:", err)
+			}
+			return nil
+		},
+	})
 	return c
 }
+
+// awaitWait is longer than any node may take to come up.
+const awaitWait = 30 * time.Minute
 
 const handOverWait = 5 * time.Second
 
@@ -39,6 +61,10 @@ const handOverWait = 5 * time.Second
 func handOver(ctx context.Context, verb, nodes string) error {
 	ctx, cancel := context.WithTimeout(ctx, handOverWait)
 	defer cancel()
+	return tellController(ctx, verb, nodes)
+}
+
+func tellController(ctx context.Context, verb, nodes string) error {
 	body, err := json.Marshal(controller.Request{Nodes: nodes})
 	if err != nil {
 		return err

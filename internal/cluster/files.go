@@ -151,7 +151,7 @@ func newConfig(l *local.Layout, r local.Record, c *spec.Cluster) (config, error)
 	cfg.slurm = slurm.Config{
 		Cluster: strings.ToLower(r.Name), HeadName: r.HeadName, HeadAddress: local.HeadAddress,
 		ControlUser: cfg.owners.control, NodeUser: nodeUser, MemoryBased: c.Scheduling.Slurm.MemoryBasedScheduling,
-		IdleSeconds: idleSeconds(c), ResumeProgram: head.ResumeProgram, SuspendProgram: head.SuspendProgram,
+		IdleSeconds: idleSeconds(c), ResumeProgram: head.ResumeProgram, SuspendProgram: head.SuspendProgram, JobProlog: head.JobProlog,
 		StateDir: head.StateDir, SpoolDir: head.SpoolDir, GPUDir: head.GPUDir, Timers: slurm.LocalTimers(),
 		Groups: groups, Partitions: plan.Partitions(c, groups), Custom: customSettings(c),
 		CgroupPlugin: slurm.NoCgroups(version),
@@ -224,6 +224,7 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		{path: "etc/slurm/slurmdbd.conf", text: c.slurm.DBDConf(), mode: 0o600, owner: c.owners.control},
 		{path: "bin/resume", text: program("fleet", "resume"), mode: 0o755},
 		{path: "bin/suspend", text: program("fleet", "suspend"), mode: 0o755},
+		{path: "bin/prolog", text: program("fleet", "await"), mode: 0o755},
 		{path: "etc/slurm/mariadb.sql", text: c.params.DatabaseSetup(), mode: 0o644},
 	}, nil
 }

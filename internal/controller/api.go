@@ -42,6 +42,7 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 	mux.HandleFunc("POST /v1/suspend", func(w http.ResponseWriter, r *http.Request) {
 		c.handover(w, r, "suspend requested", func([]string) { c.Wake() })
 	})
+	mux.HandleFunc("POST /v1/await", c.await)
 	mux.HandleFunc("POST /v1/share", c.share)
 	mux.HandleFunc("POST /v1/restart", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
@@ -80,12 +81,7 @@ func (c *Controller) share(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Controller) handover(w http.ResponseWriter, r *http.Request, kind string, take func([]string)) {
-	var req Request
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	nodes, err := slurm.Expand(req.Nodes)
+	nodes, err := readNodes(w, r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -93,6 +89,29 @@ func (c *Controller) handover(w http.ResponseWriter, r *http.Request, kind strin
 	c.Events.Add(Event{Kind: kind, Nodes: nodes})
 	take(nodes)
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// await answers when the nodes of a job are up.
+func (c *Controller) await(w http.ResponseWriter, r *http.Request) {
+	nodes, err := readNodes(w, r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if err := c.Await(r.Context(), nodes); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// readNodes reads the nodes of a Request.
+func readNodes(w http.ResponseWriter, r *http.Request) ([]string, error) {
+	var req Request
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
+		return nil, err
+	}
+	return slurm.Expand(req.Nodes)
 }
 
 // onlyFor lets only some users of the machine in, as the kernel names them.

@@ -39,22 +39,25 @@ type Controller struct {
 	Config
 	wake chan struct{}
 
-	mu      sync.Mutex // guards resumed
+	mu      sync.Mutex // guards resumed and waiters
 	resumed map[string]time.Time
+	waiters map[*waiter]bool
 }
 
 const (
 	// A quiet round is a second look in case a message was lost.
 	quietEvery = 5 * time.Second
-	// After a change the next look comes soon.
-	busyEvery = 500 * time.Millisecond
+	// After a change the next look comes soon, and sooner while a job waits for
+	// its nodes.
+	busyEvery  = 500 * time.Millisecond
+	eagerEvery = 100 * time.Millisecond
 	// When something did not answer, the round is repeated after this.
 	retryAfter = time.Second
 )
 
 // New returns a controller that is ready to run.
 func New(c Config) *Controller {
-	return &Controller{Config: c, wake: make(chan struct{}, 1), resumed: map[string]time.Time{}}
+	return &Controller{Config: c, wake: make(chan struct{}, 1), resumed: map[string]time.Time{}, waiters: map[*waiter]bool{}}
 }
 
 // Resume notes that Slurm wants nodes, and returns at once.
@@ -92,14 +95,16 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 		acted, err := c.round(ctx)
 		trouble = c.note(trouble, err)
-		timer.Reset(pause(acted, err))
+		timer.Reset(c.pause(acted, err))
 	}
 }
 
-func pause(acted bool, err error) time.Duration {
+func (c *Controller) pause(acted bool, err error) time.Duration {
 	switch {
 	case err != nil:
 		return retryAfter
+	case c.awaited():
+		return eagerEvery
 	case acted:
 		return busyEvery
 	}
@@ -128,6 +133,7 @@ func (c *Controller) round(ctx context.Context) (acted bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	c.release(w.Nodes)
 	actions := fleet.Decide(w)
 	for _, a := range actions {
 		if err := c.act(ctx, a); err != nil {
@@ -170,6 +176,8 @@ func fleetNode(n slurm.Node) fleet.Node {
 		f.Static = f.Static || x == "static"
 	}
 	switch {
+	case n.State.Down() && n.Reason != "" && !n.State.PoweredDown() && !n.State.PoweringDown():
+		f.State = fleet.Down
 	case n.State.PoweringUp():
 		f.State = fleet.PoweringUp
 	case n.State.PoweredDown():

@@ -19,7 +19,9 @@ const (
 	// Slurm's ResumeProgram and SuspendProgram.
 	ResumeProgram  = BinDir + "/resume"
 	SuspendProgram = BinDir + "/suspend"
-	RunDir         = "/run/muster"
+	// JobProlog is slurmctld's prolog of a job, PrologSlurmctld.
+	JobProlog = BinDir + "/prolog"
+	RunDir    = "/run/muster"
 	// AWSDir has the configuration that leads AWS programs to the cluster's own S3
 	// server; the credentials lie beside it.
 	AWSDir    = "/etc/muster-aws"

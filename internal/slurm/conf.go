@@ -20,9 +20,10 @@ type Config struct {
 	MemoryBased bool
 	// IdleSeconds is how long a dynamic node may be idle; -1 is for ever.
 	IdleSeconds int
-	// ResumeProgram and SuspendProgram are absolute command lines.
-	ResumeProgram, SuspendProgram string
-	StateDir, SpoolDir            string
+	// ResumeProgram, SuspendProgram and JobProlog (PrologSlurmctld) are absolute
+	// paths of programs.
+	ResumeProgram, SuspendProgram, JobProlog string
+	StateDir, SpoolDir                       string
 	// GPUDir holds a file for each GPU number of a node.
 	GPUDir string
 	Timers Timers
@@ -129,6 +130,7 @@ func (c Config) power(set func(string, any)) {
 	set("PrivateData", "cloud") // sinfo shows nodes that are powered down
 	set("ResumeProgram", c.ResumeProgram)
 	set("SuspendProgram", c.SuspendProgram)
+	set("PrologSlurmctld", c.JobProlog)
 	set("SuspendTime", c.IdleSeconds)
 	set("ResumeRate", 0)
 	set("SuspendRate", 0)

@@ -35,11 +35,12 @@ const launchesAtOnce = 4
 // NewFleet returns the fleet of the cluster of a run directory. Nodes that run
 // already are adopted. Close ends it, and no node.
 func NewFleet(l *Layout) (*Fleet, error) {
-	w, err := newWatcher()
+	f := &Fleet{layout: l, busy: map[string]*sync.Mutex{}}
+	w, err := newWatcher(f.lost)
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{layout: l, watch: w, busy: map[string]*sync.Mutex{}}
+	f.watch = w
 	inits, err := nodeInits(ownAnchor)
 	if err != nil {
 		return nil, errors.Join(err, w.close())
@@ -122,12 +123,15 @@ func (f *Fleet) launch(ctx context.Context, name string, r Record, addresses map
 	if err := f.layout.clean(name); err != nil {
 		return fmt.Errorf("clean up after an earlier %s: %w", name, err)
 	}
+	if err := errors.Join(unplug(portOf(address)), release(address)); err != nil {
+		return err
+	}
 	binds, err := f.layout.nodeBinds(name, r)
 	if err != nil {
 		return err
 	}
 	pid, err := f.layout.start(machine{
-		Name: name, Address: address, Index: indexOf(address), Binds: binds,
+		Name: name, Address: address, Binds: binds,
 		Log: f.layout.Path("log", "nodes", name+".log"),
 	})
 	if err != nil {
@@ -136,9 +140,28 @@ func (f *Fleet) launch(ctx context.Context, name string, r Record, addresses map
 	return f.watch.add(nodeInit{name: name, pid: pid})
 }
 
+// lost cleans up after a node that ended without being asked to.
+func (f *Fleet) lost(name string) {
+	defer f.alone(name)()
+	if i, err := findInit(name); err != nil || i != nil {
+		return // there is a new one already
+	}
+	if addresses, err := f.layout.Addresses(); err == nil {
+		if a, ok := addresses[name]; ok {
+			// Without these, others only notice later.
+			_ = errors.Join(unplug(portOf(a)), refuseFor(a))
+		}
+	}
+	_ = f.layout.clean(name) // tried again before the next launch
+}
+
 // Terminate implements provider.Provider.
 func (f *Fleet) Terminate(ctx context.Context, nodes []string) error {
 	inits, err := nodeInits(ownAnchor)
+	if err != nil {
+		return err
+	}
+	addresses, err := f.layout.Addresses()
 	if err != nil {
 		return err
 	}
@@ -157,6 +180,11 @@ func (f *Fleet) Terminate(ctx context.Context, nodes []string) error {
 			f.watch.expect(i.pid)
 			if err := i.kill(ctx); err != nil {
 				return fmt.Errorf("end %s: %w", i.name, err)
+			}
+			if a, ok := addresses[i.name]; ok {
+				if err := unplug(portOf(a)); err != nil {
+					return err
+				}
 			}
 			return f.layout.clean(i.name)
 		})

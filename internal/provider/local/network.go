@@ -1,11 +1,16 @@
 package local
 
 import (
+	"errors"
 	"fmt"
+	"math/bits"
 	"net"
 	"net/netip"
+	"os"
+	"strconv"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // The cluster's network lies in a network namespace of its own, so every
@@ -57,9 +62,32 @@ func plugIn(port string, namespace int) error {
 	return nil
 }
 
+// unplug takes a node's cable away. The kernel would do so in its own time: a
+// network namespace lives on while a connection of it has not said its last word.
+// No cable is no error.
+func unplug(port string) error {
+	link, err := netlink.LinkByName(port)
+	if errors.As(err, new(netlink.LinkNotFoundError)) {
+		return nil
+	}
+	if err == nil {
+		err = netlink.LinkDel(link)
+	}
+	if err != nil && !errors.Is(err, unix.ENODEV) {
+		return fmt.Errorf("unplug %s: %w", port, err)
+	}
+	return nil
+}
+
+// portOf is the head node's end of the cable to the node with an address.
+func portOf(a netip.Addr) string { return portPrefix + strconv.Itoa(indexOf(a)) }
+
 // configurePort sets up the calling thread's end of what plugIn made.
 func configurePort(address netip.Addr) error {
 	if err := loopbackUp(); err != nil {
+		return err
+	}
+	if err := announceOnUp(); err != nil {
 		return err
 	}
 	link, err := netlink.LinkByName(interfaceName)
@@ -89,4 +117,69 @@ func loopbackUp() error {
 		return fmt.Errorf("set loopback up: %w", err)
 	}
 	return nil
+}
+
+// announceOnUp has the links of the calling thread's network namespace tell
+// their neighbours of their address when they come up: another machine may have
+// answered for it until now.
+func announceOnUp() error {
+	if err := os.WriteFile("/proc/sys/net/ipv4/conf/all/arp_notify", []byte("1"), 0o644); err != nil {
+		return fmt.Errorf("announce addresses: %w", err)
+	}
+	return nil
+}
+
+// refuseFor has the head node refuse connections to the address of a node that
+// ended. Left silent, it would hold up for many seconds every daemon that still
+// has something to tell that node.
+func refuseFor(address netip.Addr) error {
+	bridge, err := netlink.LinkByName(interfaceName)
+	if err != nil {
+		return fmt.Errorf("find bridge: %w", err)
+	}
+	err = netlink.AddrAdd(bridge, hostAddress(address))
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("answer for %s: %w", address, err)
+	}
+	return announce(bridge, address)
+}
+
+// announce tells all neighbours at once that an address is ours, with a
+// gratuitous ARP request (RFC 5227, section 3). The kernel does so only for a
+// link that comes up.
+func announce(link netlink.Link, address netip.Addr) error {
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("announce %s: %w", address, err)
+	}
+	defer unix.Close(fd)
+	ip := address.AsSlice()
+	packet := []byte{0, 1, 8, 0, 6, 4, 0, 1} // Ethernet, IPv4, their lengths, request
+	packet = append(append(packet, link.Attrs().HardwareAddr...), ip...)
+	packet = append(append(packet, make([]byte, 6)...), ip...)
+	to := &unix.SockaddrLinklayer{
+		Protocol: bits.ReverseBytes16(unix.ETH_P_ARP), Ifindex: link.Attrs().Index, Halen: 6,
+		Addr: [8]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+	}
+	if err := unix.Sendto(fd, packet, 0, to); err != nil {
+		return fmt.Errorf("announce %s: %w", address, err)
+	}
+	return nil
+}
+
+// release ends refuseFor. It may be called without one.
+func release(address netip.Addr) error {
+	bridge, err := netlink.LinkByName(interfaceName)
+	if err != nil {
+		return fmt.Errorf("find bridge: %w", err)
+	}
+	err = netlink.AddrDel(bridge, hostAddress(address))
+	if err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
+		return fmt.Errorf("release %s: %w", address, err)
+	}
+	return nil
+}
+
+func hostAddress(a netip.Addr) *netlink.Addr {
+	return &netlink.Addr{IPNet: &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(32, 32)}}
 }

@@ -28,10 +28,8 @@ const nodeMark = "muster-node"
 type machine struct {
 	Name    string
 	Address netip.Addr
-	// Index numbers the node within the cluster and names its network port.
-	Index int
-	Binds []bind
-	Log   string
+	Binds   []bind
+	Log     string
 }
 
 // start boots a node: namespaces, a root and an interface of its own, and an
@@ -80,7 +78,7 @@ func (l *Layout) boot(m machine) error {
 		return fmt.Errorf("open network namespace: %w", err)
 	}
 	defer unix.Close(fd)
-	if err := offThread(func() error { return plugIn(portPrefix+strconv.Itoa(m.Index), fd) }); err != nil {
+	if err := offThread(func() error { return plugIn(portOf(m.Address), fd) }); err != nil {
 		return err
 	}
 	if err := configurePort(m.Address); err != nil {

@@ -11,6 +11,9 @@ import (
 // watcher tells when init processes end, with one thread for all of them.
 type watcher struct {
 	ended chan string
+	// lost is called for a node that ended without being asked to, before others
+	// hear of it.
+	lost  func(name string)
 	epoll int
 	wake  int // an eventfd that ends the loop
 	done  chan struct{}
@@ -25,7 +28,7 @@ type watched struct {
 	expected bool
 }
 
-func newWatcher() (*watcher, error) {
+func newWatcher(lost func(name string)) (*watcher, error) {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func newWatcher() (*watcher, error) {
 	}
 	// The channel has room for every node of a large cluster; more would only
 	// repeat the same hint.
-	w := &watcher{ended: make(chan string, 1024), epoll: epoll, wake: wake, done: make(chan struct{}), nodes: map[int32]watched{}}
+	w := &watcher{lost: lost, ended: make(chan string, 1024), epoll: epoll, wake: wake, done: make(chan struct{}), nodes: map[int32]watched{}}
 	go w.loop()
 	return w, nil
 }
@@ -103,6 +106,7 @@ func (w *watcher) gone(fd int32) {
 	// Reaps it if it is our child; the anchor reaps those of an earlier controller.
 	_, _ = unix.Wait4(n.pid, nil, unix.WNOHANG, nil)
 	if !n.expected {
+		w.lost(n.name)
 		w.report(n.name)
 	}
 }
