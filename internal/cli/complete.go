@@ -2,6 +2,7 @@ package cli
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -59,6 +60,7 @@ func (a *app) completeNode(*cobra.Command, []string, string) ([]string, cobra.Sh
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	nodes, _ := ref.Layout().Addresses()
+	maps.DeleteFunc(nodes, func(_ string, at netip.Addr) bool { return at == local.HeadAddress })
 	return slices.Sorted(maps.Keys(nodes)), cobra.ShellCompDirectiveNoFileComp
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os/exec"
 	"strings"
 	"time"
@@ -54,11 +53,8 @@ func onHost() error {
 	return nil
 }
 
-// noCluster says that a cluster cannot be opened, and which there are.
-func noCluster(ref cluster.Ref, err error) error {
-	if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("open cluster %s: %w", ref.Name, err)
-	}
+// noCluster says that there is no such cluster, and which there are.
+func noCluster(ref cluster.Ref) error {
 	if names, _ := local.Names(ref.Home); len(names) > 0 {
 		return fmt.Errorf("there is no cluster %s; there is %s", ref.Name, strings.Join(names, ", "))
 	}

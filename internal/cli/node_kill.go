@@ -126,7 +126,7 @@ func (k killAnswer) text() string {
 		if !j.Requeue {
 			fate = "ends: it was submitted with --no-requeue"
 		}
-		fmt.Fprintf(&b, "job %s %q on %s %s\n", j.ID, printable(j.Name), j.Nodes, fate)
+		fmt.Fprintf(&b, "job %s (%s) on %s %s\n", j.ID, printable(j.Name), j.Nodes, fate)
 	}
 	switch {
 	case k.Blind != "":

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,8 +72,8 @@ func (a *app) existing() (cluster.Ref, error) {
 	if err != nil {
 		return ref, err
 	}
-	if _, _, err := local.Open(ref.Layout().Dir); err != nil {
-		return ref, noCluster(ref, err)
+	if _, err := ref.Layout().Record(); errors.Is(err, fs.ErrNotExist) {
+		return ref, noCluster(ref)
 	}
 	return ref, nil
 }

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 )
 
 // writeJSON writes the answer as JSON.
@@ -36,20 +36,25 @@ type table [][]string
 func (t *table) add(cells ...string) { *t = append(*t, cells) }
 
 func (t table) write(w io.Writer) error {
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var widths []int
 	for _, row := range t {
-		for len(row) > 0 && row[len(row)-1] == "" {
-			row = row[:len(row)-1]
-		}
 		for i, cell := range row {
-			if i > 0 {
-				fmt.Fprint(out, "\t")
+			if i == len(widths) {
+				widths = append(widths, 0)
 			}
-			fmt.Fprint(out, printable(cell))
+			widths[i] = max(widths[i], utf8.RuneCountInString(printable(cell)))
 		}
-		fmt.Fprintln(out)
 	}
-	return out.Flush()
+	var b strings.Builder
+	for _, row := range t {
+		line := ""
+		for i, cell := range row {
+			line += fmt.Sprintf("%-*s  ", widths[i], printable(cell))
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // count is a number with its noun: "1 node", "3 nodes".

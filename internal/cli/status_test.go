@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/supervise"
+)
+
+var now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
+
+func node(name, state, reason string) slurm.Node {
+	return slurm.Node{Name: name, State: slurm.ParseNodeState(state), Reason: reason}
+}
+
+func TestNodeState(t *testing.T) {
+	for slurmState, want := range map[string]string{
+		"IDLE+CLOUD":                                 "idle",
+		"IDLE+CLOUD+POWERED_DOWN":                    "powered down",
+		"IDLE+CLOUD+POWERING_DOWN":                   "powering down",
+		"IDLE+CLOUD+POWERING_UP":                     "powering up",
+		"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP": "powering up",
+		"ALLOCATED+CLOUD":                            "allocated",
+		"MIXED+CLOUD":                                "mixed",
+		"IDLE+COMPLETING":                            "completing",
+		"MIXED+CLOUD+DRAIN":                          "draining",
+		"IDLE+CLOUD+DRAIN":                           "drained",
+		"IDLE+CLOUD+DRAIN+POWERED_DOWN":              "drained",
+		"DOWN+CLOUD":                                 "down",
+		"DOWN+CLOUD+POWERED_DOWN":                    "down",
+		"DOWN+CLOUD+POWERING_DOWN":                   "powering down",
+		"IDLE+CLOUD+NOT_RESPONDING":                  "not responding",
+		"IDLE+MAINTENANCE+RESERVED":                  "maintenance",
+		"SOMETHING_NEW":                              "unknown",
+	} {
+		got := nodeState(slurm.ParseNodeState(slurmState))
+		if got != want {
+			t.Errorf("%s is %q, want %q", slurmState, got, want)
+		}
+		if !slices.Contains(nodeStates, got) {
+			t.Errorf("%q is not in nodeStates and would not be shown", got)
+		}
+	}
+}
+
+// answers is a Slurm that says what is written down.
+type answers map[string]string
+
+func (a answers) Run(_ context.Context, name string, args ...string) ([]byte, error) {
+	line := strings.Join(append([]string{name}, args...), " ")
+	for end, text := range a {
+		if strings.HasSuffix(line, end) {
+			return []byte(text), nil
+		}
+	}
+	return nil, &slurm.ProgramError{Program: line, Stderr: "Unable to contact slurm controller (connect failure)", Err: errors.New("exit status 1")}
+}
+
+func TestStatusIsBlindForWhatDoesNotAnswer(t *testing.T) {
+	var s clusterStatus
+	s.lookAtSlurm(t.Context(), slurm.Client{Runner: answers{}})
+	want := clusterStatus{Blind: []string{
+		"nodes: scontrol --oneliner --all --detail show node: Unable to contact slurm controller (connect failure)",
+		"jobs: scontrol --oneliner --all show job: Unable to contact slurm controller (connect failure)",
+	}}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestStatusSaysWhatNeedsALook(t *testing.T) {
+	s := clusterStatus{
+		Name: "demo", State: "starting", File: "/w/demo.yaml", Dir: "/run/demo", User: "alice", Since: now.Add(-time.Hour),
+		Services: []supervise.Status{
+			{Name: "munged", Phase: supervise.Ready, Since: now.Add(-time.Hour)},
+			{Name: "slurmctld", Phase: supervise.Ready, Since: now.Add(-time.Minute), Restarts: 1, Last: "ended by signal SIGKILL"},
+			{Name: "s3", Phase: supervise.Waiting, Since: now.Add(-5 * time.Second), Restarts: 3, Last: "ended with exit code 1"},
+		},
+		Jobs:   countJobs([]slurm.Job{{State: "RUNNING"}, {State: "PENDING"}, {State: "PENDING"}, {State: "CONFIGURING"}, {State: "COMPLETED"}}),
+		Mounts: []mountStatus{{Path: "/fsx1", UsedBytes: 3 << 30, AtLeast: true, FreeBytes: 1 << 40}},
+		S3:     &s3Status{Endpoint: "http://10.0.0.1:9000", Buckets: []string{"data", "results"}},
+		Blind:  []string{"x: y"},
+	}
+	s.judgeNodes([]slurm.Node{
+		node("q-dy-n-1", "IDLE+CLOUD", ""), node("q-dy-n-2", "DOWN+CLOUD", "power cut"), node("q-dy-n-3", "DOWN+CLOUD", "power cut"),
+		node("q-dy-n-4", "IDLE+CLOUD+DRAIN", "bad\x1bGPU"), node("q-dy-n-5", "IDLE+CLOUD+POWERED_DOWN", ""),
+	})
+	var b strings.Builder
+	if err := (statusAnswer{Clusters: []clusterStatus{s}}).write(&b, now); err != nil {
+		t.Fatal(err)
+	}
+	want := `demo        starting for 1 h 0 min, made by alice
+  file      /w/demo.yaml
+  folder    /run/demo
+  services  munged ready
+            slurmctld ready for 1 min, restarted once, its last run ended by signal SIGKILL
+            s3 waiting for 5 s, restarted 3 times, its last run ended with exit code 1
+  nodes     5 in all
+            1 idle: q-dy-n-1
+            1 powered down: q-dy-n-5
+            1 drained: q-dy-n-4
+            2 down: q-dy-n-[2-3]
+  jobs      1 running, 1 starting, 2 pending
+  mounts    /fsx1: at least 3.0 GiB used, 1.0 TiB free
+  S3        http://10.0.0.1:9000, 2 buckets: data, results
+  look at   q-dy-n-[2-3]: down: power cut
+            q-dy-n-4: drained: bad\x1bGPU
+  blind     x: y
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestStatusOfServices(t *testing.T) {
+	l := &local.Layout{Dir: t.TempDir()}
+	var s clusterStatus
+	s.lookAtServices(l, now)
+	if s.State != "starting" || len(s.Blind) != 1 {
+		t.Errorf("without a status file: %+v", s)
+	}
+	status := []supervise.Status{{Name: "s3", Phase: supervise.Starting, Since: now.Add(-2 * time.Minute), Last: "ended with exit code 1"}}
+	if err := os.MkdirAll(l.Path("run"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := local.WriteJSON(l.Path("run", "services.json"), status); err != nil {
+		t.Fatal(err)
+	}
+	s = clusterStatus{}
+	s.lookAtServices(l, now)
+	want := []string{"service s3 is starting since 2 min, its last run ended with exit code 1; see " + l.Path("log", "s3.log")}
+	if diff := cmp.Diff(want, s.Look); diff != "" || s.State != "starting" {
+		t.Errorf("state %s (-want +got):\n%s", s.State, diff)
+	}
+	status[0].Phase = supervise.Ready
+	if err := local.WriteJSON(l.Path("run", "services.json"), status); err != nil {
+		t.Fatal(err)
+	}
+	s = clusterStatus{}
+	s.lookAtServices(l, now)
+	if s.State != "up" || len(s.Look) > 0 {
+		t.Errorf("with all ready: %+v", s)
+	}
+}
+
+func TestDiskUseCountsFilesOnDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a", "b", "c"), make([]byte, 1<<20), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, atLeast := diskUse(t.Context(), dir); atLeast || got < 1<<20 || got > 2<<20 {
+		t.Errorf("a MiB takes %d bytes, at least: %t", got, atLeast)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, atLeast := diskUse(ctx, dir); !atLeast {
+		t.Error("a count that was stopped is taken for whole")
+	}
+}
+
+func TestNodesTable(t *testing.T) {
+	busy := node("q-dy-n-1", "MIXED+CLOUD", "")
+	busy.CPUs, busy.CPUsAllocated, busy.MemoryMiB, busy.AllocatedMemoryMiB = 192, 2, 2<<20, 1<<20
+	busy.CfgTRES, busy.AllocTRES, busy.Address = "cpu=192,gres/gpu=8", "cpu=2,gres/gpu=4", "10.99.0.2"
+	answer := joinNodes([]slurm.Node{busy, node("q-dy-n-2", "DOWN+CLOUD", "power cut"), node("q-dy-n-3", "IDLE+CLOUD+POWERED_DOWN", ""), node("q-dy-n-4", "IDLE+CLOUD+POWERED_DOWN", "")},
+		[]provider.Instance{{Node: "q-dy-n-1", ID: "4711", Started: now.Add(-48 * time.Hour)}})
+	for _, row := range []struct {
+		name string
+		all  bool
+		want string
+	}{
+		{"short", false, `NODE      STATE  CPUS   MEM              GPUS  ADDRESS    PID   UP SINCE             REASON
+q-dy-n-1  mixed  2/192  1.0 TiB/2.0 TiB  4/8   10.99.0.2  4711  2025-12-31 12:00:00
+q-dy-n-2  down   0/0    0 B/0 B          0/0                                         power cut
+2 nodes powered down: q-dy-n-[3-4]
+`},
+		{"all", true, `NODE      STATE         CPUS   MEM              GPUS  ADDRESS    PID   UP SINCE             REASON
+q-dy-n-1  mixed         2/192  1.0 TiB/2.0 TiB  4/8   10.99.0.2  4711  2025-12-31 12:00:00
+q-dy-n-2  down          0/0    0 B/0 B          0/0                                         power cut
+q-dy-n-3  powered down  0/0    0 B/0 B          0/0
+q-dy-n-4  powered down  0/0    0 B/0 B          0/0
+`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var b strings.Builder
+			if err := answer.write(&b, row.all, now); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(row.want, b.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
