@@ -14,7 +14,7 @@ import (
 )
 
 // slurmWait is how long Slurm's programs may take to answer a question.
-const slurmWait = 10 * time.Second
+const slurmWait = 5 * time.Second
 
 // fromHost runs Slurm's programs on the head node for a muster on the host.
 type fromHost struct {
@@ -27,7 +27,8 @@ func (h fromHost) Run(ctx context.Context, name string, args ...string) ([]byte,
 	line := h.layout.HeadCommand(h.anchor, "/", append([]string{name}, args...))
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Env = append(cluster.HeadEnv(), "LC_ALL=C", "SLURM_TIME_FORMAT=standard")
-	cmd.WaitDelay = time.Second
+	// The program on the head node outlives nsenter and may hold the pipe.
+	cmd.WaitDelay = 100 * time.Millisecond
 	out, err := cmd.Output()
 	if err == nil {
 		return out, nil
@@ -36,7 +37,18 @@ func (h fromHost) Run(ctx context.Context, name string, args ...string) ([]byte,
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		said = string(exit.Stderr)
 	}
-	return out, slurm.NewProgramError(ctx, strings.Join(append([]string{name}, args...), " "), said, err)
+	return out, slurm.NewProgramError(ctx, asked(name, args), said, err)
+}
+
+// asked is a command line without its options.
+func asked(name string, args []string) string {
+	words := []string{name}
+	for _, arg := range args {
+		if !strings.HasPrefix(arg, "-") {
+			words = append(words, arg)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // limited bounds a question to Slurm.

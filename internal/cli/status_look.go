@@ -173,6 +173,9 @@ func (s *clusterStatus) judgeNodes(nodes []slurm.Node) {
 	for _, why := range sortedKeys(byReason) {
 		s.needs("%s: %s", slurm.Compress(byReason[why]), why)
 	}
+	if len(byReason) > 0 {
+		s.needs("to take nodes back into service: muster exec -- scontrol update NodeName=NAMES State=RESUME")
+	}
 }
 
 func countJobs(jobs []slurm.Job) *jobsStatus {

@@ -116,6 +116,7 @@ func TestStatusSaysWhatNeedsALook(t *testing.T) {
   S3        http://10.0.0.1:9000, 2 buckets: data, results
   look at   q-dy-n-[2-3]: down: power cut
             q-dy-n-4: drained: bad\x1bGPU
+            to take nodes back into service: muster exec -- scontrol update NodeName=NAMES State=RESUME
   blind     x: y
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
