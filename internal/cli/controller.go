@@ -11,10 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 func (a *app) controller() *cobra.Command {
@@ -42,11 +44,17 @@ func (a *app) runController(ctx context.Context, dir string) error {
 		return err
 	}
 	defer events.Close()
+	log := slog.New(slog.NewTextHandler(a.err, nil))
+	exports, err := openExports(ctx, l, log)
+	if err != nil {
+		return err
+	}
 	control := controller.New(controller.Config{
-		Fleet: nodes, Slurm: slurm.Client{Runner: l.HeadRunner()}, Events: events,
+		Exports: exports,
+		Fleet:   nodes, Slurm: slurm.Client{Runner: l.HeadRunner()}, Events: events,
 		Limits: fleet.Limits{Boot: 60 * time.Second, Retry: time.Minute},
 		Share:  l.Share,
-		Log:    slog.New(slog.NewTextHandler(a.err, nil)),
+		Log:    log,
 	})
 	socket, err := controller.Listen("run/controller.sock")
 	if err != nil {
@@ -55,11 +63,25 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return control.Serve(ctx, socket, controllers()) })
 	group.Go(func() error { return control.Run(ctx) })
+	group.Go(func() error { return exports.Run(ctx) })
 	err = group.Wait()
 	if errors.Is(err, controller.ErrStopped) {
 		return nil
 	}
 	return err
+}
+
+// openExports prepares what the cluster file links to buckets.
+func openExports(ctx context.Context, l *local.Layout, log *slog.Logger) (*controller.Exports, error) {
+	c, problems := spec.Load(l.Path("cluster.yaml"))
+	if c == nil {
+		return nil, problems.Err()
+	}
+	all, err := cluster.Associations(ctx, l, c)
+	if err != nil {
+		return nil, err
+	}
+	return controller.NewExports(all, log), nil
 }
 
 // controllers are the users who may ask for nodes: root, or the cluster's own

@@ -33,15 +33,15 @@ type Reporter interface {
 	Done(Step)
 }
 
-// steps runs steps one after the other and reports each.
-type steps struct {
-	report Reporter
+// Steps runs steps one after the other and reports each.
+type Steps struct {
+	Report Reporter
 	Done   []Step
 }
 
-// do runs one step. f returns what was found or proved.
-func (s *steps) do(name string, f func() (detail string, err error)) error {
-	s.report.Begin(name)
+// Do runs one step. f returns what was found or proved.
+func (s *Steps) Do(name string, f func() (detail string, err error)) error {
+	s.Report.Begin(name)
 	began := time.Now()
 	detail, err := f()
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *steps) do(name string, f func() (detail string, err error)) error {
 	}
 	done := Step{Name: name, Detail: detail, Seconds: time.Since(began).Seconds()}
 	s.Done = append(s.Done, done)
-	s.report.Done(done)
+	s.Report.Done(done)
 	return nil
 }
 

@@ -31,18 +31,19 @@ func Down(ctx context.Context, o DownOptions) ([]Step, error) {
 	}
 	defer unlock()
 	l := o.Ref.Layout()
-	s := &steps{report: o.Report}
+	s := &Steps{Report: o.Report}
 	var traces local.Traces
-	if err := s.do("end all processes", func() (detail string, err error) {
+	if err := s.Do("end all processes", func() (detail string, err error) {
 		traces, err = l.Stop(ctx)
 		return fmt.Sprintf("%d processes", traces.Processes), err
 	}); err != nil {
 		return s.Done, err
 	}
-	if err := s.do("remove the run directory", func() (string, error) { return remove(l, o.DeleteData) }); err != nil {
+	if err := s.Do("remove the run directory", func() (string, error) { return remove(l, o.DeleteData) }); err != nil {
 		return s.Done, err
 	}
-	return s.Done, s.do("prove that nothing is left", func() (string, error) { return prove(ctx, l, traces) })
+	err = s.Do("prove that nothing is left", func() (string, error) { return prove(ctx, l, traces) })
+	return s.Done, err
 }
 
 // kept are the parts of the run directory that hold the user's data.

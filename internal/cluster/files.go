@@ -138,6 +138,7 @@ func newConfig(l *local.Layout, r local.Record, c *spec.Cluster) (config, error)
 	cfg.params = head.Params{
 		Dir: l.Dir, Address: local.HeadAddress, ControlUser: cfg.owners.control, MungeUser: cfg.owners.munge,
 		RESTUser: cfg.owners.rest, UserNamespace: l.Rootless, Become: l.Become,
+		Region: s3Region(c),
 	}
 	nodeUser := "root"
 	if l.Rootless {
@@ -187,14 +188,6 @@ func customSettings(c *spec.Cluster) []slurm.Setting {
 	return all
 }
 
-// s3Region is the region of the cluster file, which the S3 server takes as its own.
-func (c config) s3Region() string {
-	if c.file.Region != "" {
-		return c.file.Region
-	}
-	return "us-east-1"
-}
-
 func (c config) files(source, workload []byte) ([]file, error) {
 	key, err := secret(128)
 	if err != nil {
@@ -208,9 +201,8 @@ func (c config) files(source, workload []byte) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	endpoint := "http://" + netip.AddrPortFrom(local.HeadAddress, head.S3Port).String()
 	credentials := fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", strings.ToUpper(id), password)
-	profile := fmt.Sprintf("[default]\nregion = %s\nendpoint_url = %s\ns3 =\n  addressing_style = path\n", c.s3Region(), endpoint)
+	profile := fmt.Sprintf("[default]\nregion = %s\nendpoint_url = %s\ns3 =\n  addressing_style = path\n", s3Region(c.file), S3Endpoint())
 	return []file{
 		{path: "cluster.yaml", text: string(source), mode: 0o644},
 		{path: "muster.yaml", text: string(workload), mode: 0o644},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // ControllerClient speaks to a cluster's controller over its socket.
@@ -47,4 +48,20 @@ func HeadEnv() []string {
 		"AWS_CONFIG_FILE="+head.AWSDir+"/config",
 		fmt.Sprintf("AWS_SHARED_CREDENTIALS_FILE=%s-credentials", head.AWSDir),
 		"AWS_EC2_METADATA_DISABLED=true")
+}
+
+// Runner runs Slurm's programs on the head node of a cluster for a process of
+// the host, in a directory.
+type Runner struct {
+	Layout *local.Layout
+	Anchor local.AnchorProcess
+	Dir    string
+	// Env is added to the programs' environment.
+	Env []string
+}
+
+// Run runs a program and returns what it printed.
+func (r Runner) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	line := r.Layout.HeadCommand(r.Anchor, r.Dir, append([]string{"env"}, append(append(HeadEnv(), r.Env...), append([]string{name}, args...)...)...))
+	return slurm.Exec{}.Run(ctx, line[0], line[1:]...)
 }

@@ -44,36 +44,36 @@ func Up(ctx context.Context, o UpOptions) ([]Step, error) {
 	}
 	defer unlock()
 	l := o.Ref.Layout()
-	s := &steps{report: o.Report}
-	u := &up{UpOptions: o, layout: l, steps: s}
-	return s.Done, u.run(ctx)
+	u := &up{UpOptions: o, layout: l, steps: Steps{Report: o.Report}}
+	err = u.run(ctx)
+	return u.steps.Done, err
 }
 
 type up struct {
 	UpOptions
-	*steps
+	steps   Steps
 	layout  *local.Layout
 	config  config
 	changed bool // slurm.conf or another file that running daemons have read
 }
 
 func (u *up) run(ctx context.Context) error {
-	if err := u.do("write configuration", func() (string, error) { return u.write(ctx) }); err != nil {
+	if err := u.steps.Do("write configuration", func() (string, error) { return u.write(ctx) }); err != nil {
 		return err
 	}
-	if err := u.do("start head node", func() (string, error) { return u.start(ctx) }); err != nil {
+	if err := u.steps.Do("start head node", func() (string, error) { return u.start(ctx) }); err != nil {
 		return err
 	}
-	if err := u.do("make directories", u.directories); err != nil {
+	if err := u.steps.Do("make directories", u.directories); err != nil {
 		return err
 	}
-	if err := u.do("wait for static nodes", func() (string, error) { return u.static(ctx) }); err != nil {
+	if err := u.steps.Do("wait for static nodes", func() (string, error) { return u.static(ctx) }); err != nil {
 		return err
 	}
 	if u.NoTest {
 		return nil
 	}
-	return u.do("run test job", func() (string, error) { return u.test(ctx) })
+	return u.steps.Do("run test job", func() (string, error) { return u.test(ctx) })
 }
 
 // write makes the run directory.
@@ -193,7 +193,7 @@ func (u *up) services(ctx context.Context) error {
 		}
 		waiting := unready(status)
 		if len(waiting) > 0 && time.Since(began) > time.Second {
-			u.report.Waiting("start head node", strings.Join(waiting, ", "), time.Since(began))
+			u.Report.Waiting("start head node", strings.Join(waiting, ", "), time.Since(began))
 		}
 		return err == nil && len(waiting) == 0, err
 	})
@@ -316,7 +316,7 @@ func (u *up) awaitStatic(ctx context.Context, count int) (string, error) {
 			}
 		}
 		if time.Since(began) > time.Second {
-			u.report.Waiting("wait for static nodes", fmt.Sprintf("%d of %d registered", up, count), time.Since(began))
+			u.Report.Waiting("wait for static nodes", fmt.Sprintf("%d of %d registered", up, count), time.Since(began))
 		}
 		return up >= count, nil
 	})

@@ -44,6 +44,17 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 	})
 	mux.HandleFunc("POST /v1/await", c.await)
 	mux.HandleFunc("POST /v1/share", c.share)
+	if c.Exports != nil {
+		mux.HandleFunc("GET /v1/exports", func(w http.ResponseWriter, _ *http.Request) { answer(w, c.Exports.Status(), nil) })
+		mux.HandleFunc("POST /v1/exports/flush", func(w http.ResponseWriter, r *http.Request) {
+			err := c.Exports.Flush(r.Context())
+			answer(w, c.Exports.Status(), err)
+		})
+		mux.HandleFunc("POST /v1/exports/verify", func(w http.ResponseWriter, r *http.Request) {
+			report, err := c.Exports.Verify(r.Context())
+			answer(w, report, err)
+		})
+	}
 	mux.HandleFunc("POST /v1/restart", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		stop() // whoever keeps us running starts us again
@@ -89,6 +100,16 @@ func (c *Controller) handover(w http.ResponseWriter, r *http.Request, kind strin
 	c.Events.Add(Event{Kind: kind, Nodes: nodes})
 	take(nodes)
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// answer writes a value as JSON, or an error as text.
+func answer(w http.ResponseWriter, v any, err error) {
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // the reader has gone: nobody is left to tell
 }
 
 // await answers when the nodes of a job are up.

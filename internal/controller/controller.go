@@ -30,6 +30,8 @@ type Config struct {
 	Limits fleet.Limits
 	Events *Events
 	Log    *slog.Logger
+	// Exports may be nil.
+	Exports *Exports
 	// Share shows a directory of the user's machine on every machine of the cluster.
 	Share func(dir string) error
 }

@@ -43,6 +43,8 @@ type Params struct {
 	// ControlUser runs Slurm's and MariaDB's daemons, MungeUser munged, RESTUser
 	// slurmrestd (which refuses to be either root or Slurm's user).
 	ControlUser, MungeUser, RESTUser string
+	// Region is the one that the S3 server says it is in.
+	Region string
 	// UserNamespace is set for a cluster of an ordinary user: every daemon then
 	// runs as that user.
 	UserNamespace bool
@@ -130,7 +132,7 @@ func (p Params) slurmrestd() supervise.Service {
 
 func (p Params) s3() supervise.Service {
 	args := []string{filepath.Join(p.Dir, "bin", "muster-stand"), "s3", "--root", filepath.Join(p.Dir, "s3"),
-		"--listen", netip.AddrPortFrom(p.Address, S3Port).String(), "--credentials", filepath.Join(p.Dir, "etc", "s3", "credentials")}
+		"--listen", netip.AddrPortFrom(p.Address, S3Port).String(), "--credentials", filepath.Join(p.Dir, "etc", "s3", "credentials"), "--region", p.Region}
 	return p.service(supervise.Service{Name: "s3", Args: args, Ready: p.tcp(S3Port)})
 }
 

@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/export"
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// Associations are the links of a cluster file between directories and buckets,
+// on the cluster's own S3 server. Their directories are made.
+func Associations(ctx context.Context, l *local.Layout, c *spec.Cluster) ([]controller.Association, error) {
+	var all []controller.Association
+	for _, s := range c.SharedStorage {
+		for _, r := range s.Repositories {
+			a, err := association(ctx, l, c, s, r)
+			if err != nil {
+				return nil, fmt.Errorf("link %s with s3://%s/%s: %w", r.Dir, r.Bucket, r.Prefix, err)
+			}
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+func association(ctx context.Context, l *local.Layout, c *spec.Cluster, s spec.SharedStorage, r spec.DataRepository) (controller.Association, error) {
+	dir := filepath.Join(StorageDir(l, s), strings.TrimPrefix(r.Dir, s.MountDir))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return controller.Association{}, err
+	}
+	bucket, err := store.Open(ctx, store.Config{
+		Endpoint: S3Endpoint(), Region: s3Region(c), CredentialsFile: l.Path("etc", "s3", "credentials"), Bucket: r.Bucket,
+	})
+	if err != nil {
+		return controller.Association{}, err
+	}
+	return controller.Association{
+		Path: r.Dir, Store: bucket, Import: len(r.AutoImport) > 0,
+		Rule: export.Rule{
+			Dir: dir, Bucket: r.Bucket, Prefix: r.Prefix, New: slices.Contains(r.AutoExport, "NEW"),
+			Changed: slices.Contains(r.AutoExport, "CHANGED"), Deleted: slices.Contains(r.AutoExport, "DELETED"),
+		},
+	}, nil
+}
+
+// S3Endpoint is where a cluster's machines find its S3 server.
+func S3Endpoint() string {
+	return "http://" + netip.AddrPortFrom(local.HeadAddress, head.S3Port).String()
+}
+
+// s3Region is the region of the cluster file, which the S3 server takes as its own.
+func s3Region(c *spec.Cluster) string {
+	if c.Region != "" {
+		return c.Region
+	}
+	return "us-east-1"
+}
