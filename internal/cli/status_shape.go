@@ -30,6 +30,7 @@ type clusterStatus struct {
 	Jobs     *jobsStatus        `json:"jobs,omitempty"`
 	Mounts   []mountStatus      `json:"mounts,omitempty"`
 	S3       *s3Status          `json:"s3,omitempty"`
+	Exports  []exportStatus     `json:"exports,omitempty"`
 	// Look says what needs a look, Blind what did not answer.
 	Look  []string `json:"look,omitempty"`
 	Blind []string `json:"blind,omitempty"`
@@ -73,4 +74,20 @@ type mountStatus struct {
 type s3Status struct {
 	Endpoint string   `json:"endpoint"`
 	Buckets  []string `json:"buckets"`
+}
+
+// exportStatus is a directory that is tied to a bucket.
+type exportStatus struct {
+	Path   string `json:"path"`
+	Bucket string `json:"bucket"`
+	Prefix string `json:"prefix,omitempty"`
+	// Export and Import say which way files go.
+	Export bool `json:"export"`
+	Import bool `json:"import"`
+	// Pending files wait to be exported. Exported and Imported were copied since
+	// the controller started.
+	Pending  int    `json:"pending"`
+	Exported int    `json:"exported"`
+	Imported int    `json:"imported"`
+	Error    string `json:"error,omitempty"`
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,6 +93,10 @@ func TestStatusSaysWhatNeedsALook(t *testing.T) {
 		Mounts: []mountStatus{{Path: "/fsx1", UsedBytes: 3 << 30, AtLeast: true, FreeBytes: 1 << 40}},
 		S3:     &s3Status{Endpoint: "http://10.0.0.1:9000", Buckets: []string{"data", "results"}},
 		Blind:  []string{"x: y"},
+		Exports: []exportStatus{
+			{Path: "/fsx1/out", Bucket: "b", Prefix: "p/", Export: true, Pending: 2, Exported: 7},
+			{Path: "/fsx1/in", Bucket: "b", Import: true, Imported: 1},
+		},
 	}
 	s.judgeNodes([]slurm.Node{
 		node("q-dy-n-1", "IDLE+CLOUD", ""), node("q-dy-n-2", "DOWN+CLOUD", "power cut"), node("q-dy-n-3", "DOWN+CLOUD", "power cut"),
@@ -114,6 +120,8 @@ func TestStatusSaysWhatNeedsALook(t *testing.T) {
   jobs      1 running, 1 starting, 2 pending
   mounts    /fsx1: at least 3.0 GiB used, 1.0 TiB free
   S3        http://10.0.0.1:9000, 2 buckets: data, results
+  exports   /fsx1/out -> s3://b/p/: 2 waiting, 7 exported
+            /fsx1/in <- s3://b/: 1 imported
   look at   q-dy-n-[2-3]: down: power cut
             q-dy-n-4: drained: bad\x1bGPU
             to take nodes back into service: muster exec -- scontrol update NodeName=NAMES State=RESUME
@@ -154,6 +162,36 @@ func TestStatusOfServices(t *testing.T) {
 		t.Errorf("with all ready: %+v", s)
 	}
 }
+
+func TestAskExports(t *testing.T) {
+	const found = `[{"path":"/fsx1","bucket":"b","export":true,"pending":3,"later":1}]`
+	for _, row := range []struct {
+		name, answer string
+		code, want   int
+		fails        bool
+	}{
+		{"some", found, http.StatusOK, 1, false},
+		{"none", "[]", http.StatusOK, 0, false},
+		{"an_older_controller", "404 page not found", http.StatusNotFound, 0, false},
+		{"junk", "{", http.StatusOK, 0, true},
+		{"not_allowed", "user 1 may not", http.StatusForbidden, 0, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			client := &http.Client{Transport: roundTrip(func(*http.Request) *http.Response {
+				return &http.Response{StatusCode: row.code, Status: http.StatusText(row.code), Body: io.NopCloser(strings.NewReader(row.answer))}
+			})}
+			got, err := askExports(t.Context(), client)
+			if len(got) != row.want || (err != nil) != row.fails {
+				t.Errorf("got %v and %v", got, err)
+			}
+		})
+	}
+}
+
+// roundTrip answers HTTP requests without a network.
+type roundTrip func(*http.Request) *http.Response
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
 func TestDiskUseCountsFilesOnDisk(t *testing.T) {
 	dir := t.TempDir()

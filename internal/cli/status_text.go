@@ -43,6 +43,7 @@ func (s clusterStatus) table(now time.Time) table {
 	if s.S3 != nil {
 		t.add("  S3", s.S3.text())
 	}
+	addList(&t, "  exports", exportLines(s.Exports))
 	addList(&t, "  look at", s.Look)
 	addList(&t, "  blind", s.Blind)
 	return t
@@ -142,4 +143,19 @@ func (s s3Status) text() string {
 		return s.Endpoint + ", no buckets"
 	}
 	return fmt.Sprintf("%s, %s: %s", s.Endpoint, count(len(s.Buckets), "bucket"), strings.Join(s.Buckets, ", "))
+}
+
+func exportLines(exports []exportStatus) []string {
+	var lines []string
+	for _, e := range exports {
+		parts := []string{}
+		if e.Export {
+			parts = append(parts, fmt.Sprintf("%d waiting, %d exported", e.Pending, e.Exported))
+		}
+		if e.Import {
+			parts = append(parts, fmt.Sprintf("%d imported", e.Imported))
+		}
+		lines = append(lines, strings.TrimSuffix(e.title()+": "+strings.Join(parts, ", "), ": "))
+	}
+	return lines
 }

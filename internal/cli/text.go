@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -119,3 +121,6 @@ func clock(t, now time.Time) string {
 
 // part is how much of something is in use.
 func part(used, total int) string { return fmt.Sprintf("%d/%d", used, total) }
+
+// sortedKeys are a map's keys in alphabetical order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

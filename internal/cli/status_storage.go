@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/provider/local"
+)
+
+// buckets are those of the cluster's S3 server, which keeps each as a folder.
+func buckets(l *local.Layout) []string {
+	names := []string{}
+	entries, err := os.ReadDir(l.Path("s3"))
+	if err != nil {
+		return names
+	}
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// lookAtExports asks the controller how far its exports are.
+func (s *clusterStatus) lookAtExports(ctx context.Context, l *local.Layout) {
+	ctx, cancel := limited(ctx)
+	defer cancel()
+	found, err := askExports(ctx, cluster.ControllerClient(l))
+	if err != nil {
+		s.Blind = append(s.Blind, fmt.Sprintf("exports: %v", err))
+		return
+	}
+	s.Exports = found
+	for _, e := range found {
+		if e.Error != "" {
+			s.needs("%s: %s", e.title(), e.Error)
+		}
+	}
+}
+
+func askExports(ctx context.Context, c *http.Client) ([]exportStatus, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://controller/v1/exports", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the controller: %w", err)
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusNotFound:
+		return nil, nil // a controller without exports
+	case http.StatusOK:
+		var found []exportStatus
+		if err := json.NewDecoder(resp.Body).Decode(&found); err != nil {
+			return nil, fmt.Errorf("read the controller's answer: %w", err)
+		}
+		return found, nil
+	}
+	return nil, fmt.Errorf("ask the controller: %s", resp.Status)
+}
+
+// title is which directory is tied to which place.
+func (e exportStatus) title() string {
+	arrow := "--"
+	switch {
+	case e.Export && e.Import:
+		arrow = "<->"
+	case e.Export:
+		arrow = "->"
+	case e.Import:
+		arrow = "<-"
+	}
+	return fmt.Sprintf("%s %s s3://%s/%s", e.Path, arrow, e.Bucket, e.Prefix)
+}
+
+// lookAtMounts measures the file systems of the cluster file.
+func (s *clusterStatus) lookAtMounts(ctx context.Context, l *local.Layout, r local.Record) {
+	for _, m := range r.Shared {
+		if !strings.HasPrefix(m.Source, l.Path("shared")+"/") {
+			continue
+		}
+		mount := mountStatus{Path: m.Target, Dir: m.Source}
+		mount.UsedBytes, mount.AtLeast = diskUse(ctx, m.Source)
+		var fs unix.Statfs_t
+		if err := unix.Statfs(m.Source, &fs); err != nil {
+			s.Blind = append(s.Blind, fmt.Sprintf("%s: %v", m.Target, err))
+			continue
+		}
+		mount.FreeBytes = int64(fs.Bavail) * fs.Bsize
+		s.Mounts = append(s.Mounts, mount)
+	}
+}
+
+// useWait is how long the files of one file system are counted.
+const useWait = time.Second
+
+// diskUse is how many bytes of disk a tree takes. atLeast says that not all of
+// it could be seen in time.
+func diskUse(ctx context.Context, dir string) (bytes int64, atLeast bool) {
+	end := time.Now().Add(useWait)
+	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if ctx.Err() != nil || time.Now().After(end) {
+			atLeast = true
+			return filepath.SkipAll
+		}
+		if err != nil {
+			return nil // it went away meanwhile
+		}
+		if info, err := d.Info(); err == nil {
+			bytes += blocks(info)
+		}
+		return nil
+	})
+	return bytes, atLeast || err != nil
+}
+
+// blocks is what a file takes on disk. Folders count as nothing.
+func blocks(info os.FileInfo) int64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && !info.IsDir() {
+		return stat.Blocks * 512
+	}
+	return 0
+}
