@@ -1,3 +1,9 @@
+// Package local runs clusters on this machine: an anchor process whose
+// namespaces hold a whole cluster, nodes that are process trees with a network
+// and a root of their own inside it, and the end of all that. It promises that
+// nothing which runs on a node changes the host, that a cluster does not depend
+// on whoever made it, and that nothing outlives the anchor. What runs on a head
+// node, and when nodes come and go, others decide.
 package local
 
 import (
