@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,36 +31,67 @@ It ends with exit code 0 if nothing is missing, with 1 if something is, and with
 if something could not be looked at.`,
 		Example: "  muster doctor\n  sudo muster doctor --yes\n  muster doctor --demo -o json | jq '.missing_packages'",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			report, err := a.examine(c.Context(), o)
-			if err != nil && !errors.Is(err, doctor.ErrNotRoot) {
-				return err
-			}
-			return a.showReport(report)
-		},
+		RunE:    func(c *cobra.Command, _ []string) error { return a.runDoctor(c.Context(), o) },
 	}
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "install what is missing without asking")
-	c.Flags().BoolVar(&o.demo, "demo", false, "look for what `muster demo` trains with, too")
+	c.Flags().BoolVar(&o.demo, "demo", false, "look for what the demo trains with, too")
 	return c
 }
 
-func (a *app) examine(ctx context.Context, o doctorOptions) (doctor.Report, error) {
+// runDoctor looks, and mends what is missing if it may.
+func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
+	options, err := a.doctorOptions(o)
+	if err != nil {
+		return err
+	}
+	report, err := doctor.Run(ctx, options)
+	if err != nil {
+		return err
+	}
+	if report.Command != "" && (o.yes || a.canAsk()) {
+		// Whoever is asked has seen what for.
+		if err := a.showChecks(report, doctor.Brief); err != nil {
+			return err
+		}
+		options.Install = true
+		if report, err = doctor.Run(ctx, options); err != nil {
+			return err
+		}
+	}
+	if a.output == "json" {
+		err = a.writeJSON(report)
+	} else {
+		err = a.showChecks(report, doctor.Full)
+	}
+	if err != nil {
+		return err
+	}
+	return a.verdict(report)
+}
+
+// showChecks shows a report to people.
+func (a *app) showChecks(r doctor.Report, form doctor.Form) error {
+	if a.output == "json" {
+		return nil
+	}
+	return r.WriteText(a.out, form)
+}
+
+func (a *app) doctorOptions(o doctorOptions) (doctor.Options, error) {
 	home, err := local.Home()
 	if err != nil {
-		return doctor.Report{}, err
-	}
-	out := a.err
-	if a.quiet {
-		out = io.Discard
+		return doctor.Options{}, err
 	}
 	options := doctor.Options{
-		Groups: []string{doctor.Local}, StateDir: home, Install: o.yes || a.canAsk(), Yes: o.yes, Confirm: a.confirm,
-		Self: mendWith(o), Now: time.Now(), Out: out,
+		Groups: []string{doctor.Local}, StateDir: home, Yes: o.yes, Confirm: a.confirm, Self: mendWith(o), Now: time.Now(), Out: a.err,
+	}
+	if a.quiet {
+		options.Out = io.Discard
 	}
 	if o.demo {
 		options.Groups = append(options.Groups, doctor.Demo)
 	}
-	return doctor.Run(ctx, options)
+	return options, nil
 }
 
 // canAsk tells whether somebody at a terminal could say yes to an installation.
@@ -82,18 +113,12 @@ func mendWith(o doctorOptions) string {
 	return strings.Join(line, " ")
 }
 
-func (a *app) showReport(r doctor.Report) error {
-	if a.output == "json" {
-		if err := a.writeJSON(r); err != nil {
-			return err
-		}
-	} else if err := r.WriteText(a.out, doctor.Full); err != nil {
-		return err
-	}
-	switch worst := r.Worst(); {
+// verdict is the exit code that a report deserves.
+func (a *app) verdict(r doctor.Report) error {
+	switch {
 	case !r.OK():
 		return exitCode(exitProblem)
-	case worst == doctor.Blind:
+	case slices.ContainsFunc(r.Checks, func(f doctor.Finding) bool { return f.Status == doctor.Blind }):
 		return exitCode(exitLook)
 	case a.output == "text":
 		_, err := fmt.Fprintln(a.out, "nothing is missing")

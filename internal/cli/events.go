@@ -143,12 +143,20 @@ func (v *eventsView) show(line []byte) error {
 		_, err := v.out.Write(line)
 		return err
 	}
-	text := ""
-	if !v.headed {
-		v.headed = true
-		text = eventRow("TIME", "EVENT", "NODES", "REASON")
+	if err := v.head(); err != nil {
+		return err
 	}
-	_, err := io.WriteString(v.out, text+eventRow(e.Time.Local().Format(time.DateTime), e.Kind, e.List, e.Reason))
+	_, err := io.WriteString(v.out, eventRow(e.Time.Local().Format(time.DateTime), e.Kind, e.List, e.Reason))
+	return err
+}
+
+// head shows the table's head once.
+func (v *eventsView) head() error {
+	if v.json || v.headed {
+		return nil
+	}
+	v.headed = true
+	_, err := io.WriteString(v.out, eventRow("TIME", "EVENT", "NODES", "REASON"))
 	return err
 }
 
@@ -161,6 +169,9 @@ func eventRow(when, kind, nodes, reason string) string {
 
 // follow shows what is added to the file until ctx ends or the file is gone.
 func (v *eventsView) follow(ctx context.Context, f *os.File, path string) error {
+	if err := v.head(); err != nil {
+		return err
+	}
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	for {

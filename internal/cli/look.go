@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -67,7 +68,11 @@ func onHost() error {
 
 // noCluster says that there is no such cluster, and which there are.
 func noCluster(ref cluster.Ref) error {
-	if names, _ := local.Names(ref.Home); len(names) > 0 {
+	names, _ := local.Names(ref.Home)
+	if near := diag.Nearest(ref.Name, names); near != "" {
+		return fmt.Errorf("there is no cluster %s; did you mean %s?", ref.Name, near)
+	}
+	if len(names) > 0 {
 		return fmt.Errorf("there is no cluster %s; there is %s", ref.Name, strings.Join(names, ", "))
 	}
 	return fmt.Errorf("there is no cluster %s; `muster up FILE` makes one", ref.Name)
