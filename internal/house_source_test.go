@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // calls are the places that name a function of a package.
@@ -40,6 +41,18 @@ func (s source) initialises() bool {
 		f, ok := d.(*ast.FuncDecl)
 		return ok && f.Recv == nil && f.Name.Name == "init"
 	})
+}
+
+// skips tells whether tests of a file may be skipped without a setting that
+// makes the lack a failure.
+func (s source) skips() bool {
+	asks := false
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		text, ok := n.(*ast.BasicLit)
+		asks = asks || ok && strings.HasPrefix(text.Value, `"MUSTER_`)
+		return true
+	})
+	return !asks && len(s.calls("t", "Skip", "Skipf", "SkipNow")) > 0
 }
 
 // functions are the lengths of a file's functions in lines, by place.
