@@ -64,13 +64,12 @@ type field struct {
 
 // constraint is what a value must satisfy.
 type constraint struct {
-	oneOf     []string
-	pattern   *regexp.Regexp
-	id        bool
-	cidr      bool
-	value     *bounds
-	length    *bounds
-	rangeText string
+	oneOf   []string
+	pattern *regexp.Regexp
+	id      bool
+	cidr    bool
+	value   *bounds
+	length  *bounds
 }
 
 // bounds are inclusive; a missing end is none.
