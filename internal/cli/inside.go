@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,6 +36,9 @@ func inside() bool {
 func (a *app) onHead(run func(c *cobra.Command, args []string, s slurm.Client) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		if !inside() {
+			// nsenter waits for the one on the head node, which hears the same Ctrl-C
+			// and has the last word.
+			signal.Ignore(os.Interrupt)
 			return a.enter(append([]string{head.Muster}, os.Args[1:]...))
 		}
 		if os.Getenv(enteredBy) != "" {

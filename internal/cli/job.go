@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+func (a *app) job() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "job",
+		Short: "Submit jobs, list, show, follow and cancel them",
+	}
+	c.AddCommand(a.jobSubmit(), a.jobList(), a.jobShow(), a.jobLogs(), a.jobCancel())
+	return c
+}
+
+func noJob(id int) error {
+	return fmt.Errorf("there is no job %d; `muster job list --all` shows all", id)
+}
+
+// everything is a history's window with all there is.
+func everything(ids ...int) slurm.Window { return slurm.Window{Jobs: ids, Since: time.Unix(0, 0)} }
+
+// jobID reads a job's ID: 12, or 9_3 for a task of an array.
+func jobID(ctx context.Context, s slurm.Client, text string) (int, error) {
+	array, task, isTask := strings.Cut(text, "_")
+	id, err := strconv.ParseUint(array, 10, 31)
+	if err == nil && isTask {
+		_, err = strconv.ParseUint(task, 10, 31)
+	}
+	switch {
+	case err != nil || id == 0:
+		return 0, usageError{fmt.Errorf("%q is no job's ID, such as 12 or 9_3", text)}
+	case isTask:
+		return taskID(ctx, s, int(id), text)
+	}
+	return int(id), nil
+}
+
+// taskID finds the job that is a task of an array.
+func taskID(ctx context.Context, s slurm.Client, array int, label string) (int, error) {
+	jobs, _, err := s.Jobs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	waiting := false
+	for _, j := range jobs {
+		if j.Label() == label {
+			return j.ID, nil
+		}
+		waiting = waiting || j.ArrayJobID == array && j.State == "PENDING"
+	}
+	runs, _, err := s.History(ctx, everything(array))
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range runs {
+		if r.Label == label {
+			return r.ID, nil
+		}
+	}
+	if waiting {
+		return 0, fmt.Errorf("task %s has not started; `muster job show %d` shows the tasks that wait", label, array)
+	}
+	return 0, fmt.Errorf("there is no job %s; `muster job list --all` shows all", label)
+}
+
+// completionWait is how long a user who pressed Tab waits at most.
+const completionWait = 2 * time.Second
+
+// completeJob completes the IDs of jobs that Slurm knows. ended says whether
+// those that have ended are among them.
+func (a *app) completeJob(ended bool, most int) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		if len(args) >= most {
+			return nil, directive
+		}
+		_, s, err := a.slurmHere()
+		if err != nil {
+			return nil, directive
+		}
+		ctx, cancel := context.WithTimeoutCause(c.Context(), completionWait, errors.New("no answer in time"))
+		defer cancel()
+		jobs, _, err := s.Jobs(ctx)
+		if err != nil {
+			return nil, directive
+		}
+		var ids []string
+		for _, j := range jobs {
+			if ended || !j.Ended() {
+				ids = append(ids, fmt.Sprintf("%d\t%s, %s", j.ID, printable(j.Name), j.State))
+			}
+		}
+		return ids, directive
+	}
+}

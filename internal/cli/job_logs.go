@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+func (a *app) jobLogs() *cobra.Command {
+	var follow, errors bool
+	c := &cobra.Command{
+		Use:   "logs ID",
+		Short: "Print what a job writes, or follow it with -f",
+		Long: `Logs prints a job's output file. With -f it waits for the file, goes on as the file
+grows, and ends when the job has ended, whatever way; what happens to the job comes
+to stderr. Ctrl-C stops the following; the job goes on.`,
+		Example:           "  muster job logs 12\n  muster job logs -f 12\n  muster job logs --err 12",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeJob(true, 1),
+		RunE: a.onHead(func(c *cobra.Command, args []string, s slurm.Client) error {
+			id, err := jobID(c.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			if follow {
+				return a.followLogs(c.Context(), s, id, errors)
+			}
+			return a.printLogs(c.Context(), s, id, errors)
+		}),
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job has ended")
+	c.Flags().BoolVar(&errors, "err", false, "the file for errors, where that is another one")
+	return c
+}
+
+func (a *app) followLogs(ctx context.Context, s slurm.Client, id int, errors bool) error {
+	out, errOut := a.out, io.Writer(nil)
+	if errors {
+		out, errOut = nil, a.out
+	}
+	_, err := a.follow(ctx, s, id, out, errOut)
+	return err
+}
+
+// printLogs prints what a job has written so far.
+func (a *app) printLogs(ctx context.Context, s slurm.Client, id int, errOut bool) error {
+	view, err := job.Look(ctx, s, id, job.View{})
+	if errors.Is(err, slurm.ErrNoJob) {
+		return noJob(id)
+	}
+	if err != nil {
+		return err
+	}
+	j := view.Job
+	path := j.StdOut
+	if errOut {
+		path = j.StdErr
+	}
+	switch {
+	case !job.Started(j):
+		return fmt.Errorf("job %d has no output yet: it %s; %s waits for it", id, job.State(view), a.command("job logs -f %d", id))
+	case path == "":
+		return fmt.Errorf("where job %d wrote its output is no longer known; it ran in %s", id, j.WorkDir)
+	}
+	output := job.Output{Path: path, Since: job.WrittenSince(j)}
+	defer output.Close()
+	for more := true; more; {
+		if more, err = output.Copy(a.out); err != nil {
+			return fmt.Errorf("print the output of job %d: %w", id, err)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	if !output.Open() {
+		return fmt.Errorf("job %d has no output: there is no file %s", id, path)
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"math"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/job"
+)
+
+// submitAnswer is what `muster job submit -o json` prints.
+type submitAnswer struct {
+	ID int `json:"id"`
+}
+
+// jobsAnswer is what `muster job list -o json` prints.
+type jobsAnswer struct {
+	Jobs []job.Row `json:"jobs"`
+	// Blind says what could not be read.
+	Blind []string `json:"blind,omitempty"`
+}
+
+// cancelAnswer is what `muster job cancel -o json` prints.
+type cancelAnswer struct {
+	Jobs []cancelledJob `json:"jobs"`
+}
+
+// cancelledJob is a job that was to be cancelled. Error says why it was not.
+type cancelledJob struct {
+	ID        string `json:"id"`
+	Cancelled bool   `json:"cancelled"`
+	// State is Slurm's word for a job that had ended before.
+	State string `json:"state,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// jobAnswer is what `muster job show -o json` and `muster run -o json` print.
+type jobAnswer struct {
+	ID    int    `json:"id"`
+	Label string `json:"label"`
+	Name  string `json:"name"`
+	User  string `json:"user"`
+	// State is Slurm's word. Text says it in words that go on from "the job".
+	State     string `json:"state"`
+	Text      string `json:"text"`
+	Ended     bool   `json:"ended"`
+	Completed bool   `json:"completed"`
+	// ExitCode and Signal are how the job's script ended.
+	ExitCode  int    `json:"exit_code"`
+	Signal    int    `json:"signal,omitempty"`
+	Partition string `json:"partition"`
+	NumNodes  int    `json:"num_nodes"`
+	// Nodes are the nodes of the last run, by name.
+	Nodes            []string  `json:"nodes"`
+	CPUs             int       `json:"cpus,omitempty"`
+	GPUs             int       `json:"gpus"`
+	TimeLimitSeconds int       `json:"time_limit_seconds,omitempty"`
+	Submit           time.Time `json:"submit,omitzero"`
+	Start            time.Time `json:"start,omitzero"`
+	End              time.Time `json:"end,omitzero"`
+	ElapsedSeconds   int       `json:"elapsed_seconds"`
+	Script           string    `json:"script,omitempty"`
+	WorkDir          string    `json:"work_dir,omitempty"`
+	Stdout           string    `json:"stdout,omitempty"`
+	Stderr           string    `json:"stderr,omitempty"`
+	// Progress is the last line of progress in the job's output.
+	Progress *progressShape `json:"progress,omitempty"`
+	// Attempts are the job's runs, the last one last.
+	Attempts []attempt `json:"attempts"`
+	// Blind says what could not be read.
+	Blind []string `json:"blind,omitempty"`
+}
+
+// attempt is one run of a job.
+type attempt struct {
+	Attempt        int       `json:"attempt"`
+	State          string    `json:"state"`
+	Text           string    `json:"text"`
+	ExitCode       int       `json:"exit_code"`
+	Signal         int       `json:"signal,omitempty"`
+	Nodes          []string  `json:"nodes"`
+	Start          time.Time `json:"start,omitzero"`
+	End            time.Time `json:"end,omitzero"`
+	ElapsedSeconds int       `json:"elapsed_seconds"`
+	nodeList       string
+}
+
+// progressShape is how far a training has come. A value that is no finite
+// number is absent.
+type progressShape struct {
+	Batch            int      `json:"batch"`
+	Loss             *float64 `json:"loss,omitempty"`
+	SamplesPerSecond *float64 `json:"samples_per_second,omitempty"`
+	LearningRate     *float64 `json:"learning_rate,omitempty"`
+	text             string
+}
+
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+func (a *app) jobShow() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a job: what it does, its runs, how far it has come",
+		Long: `Show tells what matters about a job: its state in plain words, its nodes, its runs
+and how each ended, the last line of progress in its output, and where that output
+is. ID is a number, or 9_3 for task 3 of array 9.`,
+		Example:           "  muster job show 12\n  muster job show 12 -o json | jq .progress.loss",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeJob(true, 1),
+		RunE: a.onHead(func(c *cobra.Command, args []string, s slurm.Client) error {
+			ctx, cancel := limited(c.Context())
+			defer cancel()
+			id, err := jobID(ctx, s, args[0])
+			if err != nil {
+				return err
+			}
+			view, err := job.Look(ctx, s, id, job.View{})
+			if errors.Is(err, slurm.ErrNoJob) {
+				return noJob(id)
+			}
+			if err != nil {
+				return err
+			}
+			answer := a.jobAnswer(ctx, s, view)
+			if a.output == "json" {
+				return a.writeJSON(answer)
+			}
+			return answer.write(a, time.Now())
+		}),
+	}
+}
+
+// jobAnswer looks at what there is to say about a job beside its view.
+func (a *app) jobAnswer(ctx context.Context, s slurm.Client, v job.View) jobAnswer {
+	j := v.Job
+	nodes, _ := slurm.Expand(j.NodeList)
+	answer := jobAnswer{
+		ID: j.ID, Label: j.Label(), Name: j.Name, User: j.User, State: j.State, Text: job.State(v),
+		Ended: j.Ended(), Completed: j.State == "COMPLETED", ExitCode: j.ExitCode.Code, Signal: j.ExitCode.Signal,
+		Partition: j.Partition, NumNodes: j.NumNodes, Nodes: notNil(nodes), CPUs: j.NumCPUs, GPUs: slurm.GPUs(j.TRES),
+		TimeLimitSeconds: int(job.Limit(j) / time.Second), Submit: j.SubmitTime,
+		Script: j.Command, WorkDir: j.WorkDir, Stdout: j.StdOut, Stderr: j.StdErr,
+	}
+	if job.Started(j) && j.State != "PENDING" {
+		answer.Start = j.StartTime
+		answer.ElapsedSeconds = int(job.Elapsed(j, time.Now()) / time.Second)
+	}
+	if j.Ended() {
+		answer.End = j.EndTime
+	}
+	answer.addAttempts(ctx, s)
+	answer.addProgress(j)
+	return answer
+}
+
+func (j *jobAnswer) addAttempts(ctx context.Context, s slurm.Client) {
+	j.Attempts = []attempt{}
+	history, _, err := s.History(ctx, everything(j.ID))
+	if err != nil {
+		j.Blind = append(j.Blind, fmt.Sprintf("the job's runs: %v", err))
+		return
+	}
+	runs := job.RunsOf(history, j.ID)
+	for i, r := range runs {
+		if i == 0 {
+			j.Submit = r.Submit
+		}
+		if r.Start.IsZero() {
+			continue
+		}
+		nodes, _ := slurm.Expand(r.NodeList)
+		j.Attempts = append(j.Attempts, attempt{
+			Attempt: len(j.Attempts) + 1, State: r.State, Text: job.RunEnding(r).Text, ExitCode: r.ExitCode.Code,
+			Signal: r.ExitCode.Signal, Nodes: notNil(nodes), Start: r.Start, End: r.End,
+			ElapsedSeconds: int(r.Elapsed / time.Second), nodeList: r.NodeList,
+		})
+	}
+}
+
+func (j *jobAnswer) addProgress(of slurm.Job) {
+	if of.StdOut == "" || !job.Started(of) {
+		return
+	}
+	p, found, err := job.ReadProgress(of.StdOut)
+	if err != nil {
+		j.Blind = append(j.Blind, fmt.Sprintf("the job's output: %v", err))
+	}
+	if !found {
+		return
+	}
+	j.Progress = &progressShape{
+		Batch: p.Batch, Loss: finite(p.Loss), SamplesPerSecond: finite(p.Speed), LearningRate: finite(p.LR),
+		text: fmt.Sprintf("batch %d, loss %g, %g samples/s, learning rate %g", p.Batch, p.Loss, p.Speed, p.LR),
+	}
+}
+
+func notNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// write writes the answer for people.
+func (j jobAnswer) write(a *app, now time.Time) error {
+	t := table{{"job", j.Label + "  " + j.Name}}
+	row := func(name, value string) {
+		if value != "" {
+			t.add(name, value)
+		}
+	}
+	row("state", j.stateText())
+	row("asks for", j.resources())
+	row("user", j.User)
+	row("submitted", clock(j.Submit, now))
+	row("progress", j.progressText())
+	row("script", j.Script)
+	row("directory", j.WorkDir)
+	row("output", j.Stdout)
+	if j.Stderr != j.Stdout {
+		row("errors", j.Stderr)
+	}
+	if err := t.write(a.out); err != nil {
+		return err
+	}
+	for _, b := range j.Blind {
+		fmt.Fprintf(a.err, "muster: could not read %s\n", printable(b))
+	}
+	return j.writeAttempts(a, now)
+}
+
+func (j jobAnswer) stateText() string {
+	text := j.Text
+	if !j.Ended && j.ElapsedSeconds > 0 {
+		text += " for " + job.Span(time.Duration(j.ElapsedSeconds)*time.Second)
+	}
+	return text + " (" + j.State + ")"
+}
+
+func (j jobAnswer) resources() string {
+	parts := []string{count(j.NumNodes, "node") + " of " + j.Partition}
+	if j.CPUs > 0 {
+		parts = append(parts, count(j.CPUs, "CPU"))
+	}
+	if j.GPUs > 0 {
+		parts = append(parts, count(j.GPUs, "GPU"))
+	}
+	if j.TimeLimitSeconds > 0 {
+		parts = append(parts, "at most "+job.Span(time.Duration(j.TimeLimitSeconds)*time.Second))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (j jobAnswer) progressText() string {
+	if j.Progress == nil {
+		return ""
+	}
+	return j.Progress.text
+}
+
+func (j jobAnswer) writeAttempts(a *app, now time.Time) error {
+	if len(j.Attempts) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.out)
+	t := table{{"RUN", "START", "END", "TIME", "STATE", "NODES", "HOW IT ENDED"}}
+	for _, r := range j.Attempts {
+		how := r.Text
+		if r.End.IsZero() {
+			how = ""
+		}
+		t.add(strconv.Itoa(r.Attempt), clock(r.Start, now), clock(r.End, now),
+			job.Span(time.Duration(r.ElapsedSeconds)*time.Second), r.State, r.nodeList, how)
+	}
+	return t.write(a.out)
+}

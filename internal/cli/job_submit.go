@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+func (a *app) jobSubmit() *cobra.Command {
+	var options []string
+	c := &cobra.Command{
+		Use:   "submit FILE [ARG...]",
+		Short: "Submit a batch script and print the job's ID",
+		Long: `Submit hands a batch script to sbatch in the current directory and prints the job's
+ID. What it asks for and the cluster does not have is said before.
+
+What stands behind FILE are arguments of the script.`,
+		Example: "  muster job submit train.sbatch\n  muster job submit --sbatch=--dependency=afterok:12 next.sbatch",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: a.onHead(func(c *cobra.Command, args []string, s slurm.Client) error {
+			script, err := scriptArgs(c, args)
+			if err != nil {
+				return err
+			}
+			script.flags = job.Options(options)
+			id, err := a.submitScript(c.Context(), s, script)
+			if err != nil {
+				return err
+			}
+			return a.submitted(id)
+		}),
+	}
+	sbatchFlag(c, &options)
+	return c
+}

@@ -1,0 +1,269 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+func (a *app) run() *cobra.Command {
+	var options []string
+	var noFollow bool
+	c := &cobra.Command{
+		Use:   "run FILE [ARG...]",
+		Short: "Submit a batch script and follow it to its end",
+		Long: `Run submits a batch script from the current directory, as sbatch does, and follows
+it: what the job writes comes to stdout, what happens to it to stderr. What it asks
+for and the cluster does not have is said before anything is submitted.
+
+Run ends when the job has ended, with exit code 0 if it completed and with 1 if it
+did not. A job that loses a node is followed through its next run. Ctrl-C stops the
+following; the job goes on.
+
+What stands behind FILE are arguments of the script.`,
+		Example: "  muster run train.sbatch\n" +
+			"  muster run --sbatch=--nodes=4 train.sbatch\n" +
+			"  muster run --sbatch=--export=ALL,STEPS=100 train.sbatch\n" +
+			"  muster run --no-follow train.sbatch --epochs 3",
+		Args: cobra.MinimumNArgs(1),
+		RunE: a.onHead(func(c *cobra.Command, args []string, s slurm.Client) error {
+			script, err := scriptArgs(c, args)
+			if err != nil {
+				return err
+			}
+			script.flags = job.Options(options)
+			id, err := a.submitScript(c.Context(), s, script)
+			if err != nil {
+				return err
+			}
+			if noFollow {
+				return a.submitted(id)
+			}
+			return a.followRun(c.Context(), s, id)
+		}),
+	}
+	c.Flags().BoolVar(&noFollow, "no-follow", false, "submit it and print the job's ID")
+	sbatchFlag(c, &options)
+	return c
+}
+
+// sbatchFlag gives a command that submits scripts its way to sbatch's options.
+func sbatchFlag(c *cobra.Command, options *[]string) {
+	c.Flags().StringArrayVar(options, "sbatch", nil, "an `OPTION` for sbatch, such as --nodes=4; may be repeated")
+	c.Flags().SetInterspersed(false)
+}
+
+// batchScript is a batch script with its arguments and sbatch's options.
+type batchScript struct {
+	file  string
+	args  []string
+	flags []string
+}
+
+// scriptArgs reads FILE and the script's arguments, among which our own options
+// would be lost.
+func scriptArgs(c *cobra.Command, args []string) (batchScript, error) {
+	s := batchScript{file: args[0], args: args[1:]}
+	if len(s.args) > 0 && s.args[0] == "--" {
+		s.args = s.args[1:]
+		return s, nil
+	}
+	for _, arg := range s.args {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		ours := strings.HasPrefix(arg, "--") && c.Flag(name) != nil ||
+			len(arg) == 2 && arg[0] == '-' && c.Flags().ShorthandLookup(arg[1:]) != nil
+		if ours {
+			return s, usageError{fmt.Errorf("%s stands behind %s, where the script's arguments are; put it before %s, or -- before the arguments",
+				arg, s.file, s.file)}
+		}
+	}
+	return s, nil
+}
+
+// submitScript hands a batch script to Slurm, unless it asks for what is not
+// there, and returns the job's ID.
+func (a *app) submitScript(ctx context.Context, s slurm.Client, b batchScript) (int, error) {
+	data, problems := readScript(b.file)
+	if err := a.showProblems(problems); err != nil {
+		return 0, err
+	}
+	look, cancel := limited(ctx)
+	defer cancel()
+	partitions, err := s.Partitions(look)
+	if err != nil {
+		return 0, err
+	}
+	nodes, err := s.Nodes(look)
+	if err != nil {
+		return 0, err
+	}
+	facts := job.Facts{Partitions: partitions, Nodes: nodes}
+	if err := a.showProblems(job.CheckScript(b.file, data, b.flags, facts)); err != nil {
+		return 0, err
+	}
+	id, err := s.Submit(ctx, slurm.SubmitOptions{Script: scriptPath(b.file), Args: b.args, Flags: b.flags})
+	if refused, ok := errors.AsType[*slurm.ProgramError](err); ok {
+		return 0, fmt.Errorf("sbatch does not take %s: %s", b.file, refusal(refused))
+	}
+	return id, err
+}
+
+// scriptPath keeps a file's name from being taken for an option of sbatch's.
+func scriptPath(file string) string {
+	if strings.HasPrefix(file, "-") {
+		return "./" + file
+	}
+	return file
+}
+
+// refusal is what sbatch has to say, without what every line begins with.
+func refusal(err *slurm.ProgramError) string {
+	var said []string
+	for line := range strings.Lines(err.Stderr) {
+		line = strings.TrimSpace(line)
+		line = strings.TrimPrefix(line, "sbatch: ")
+		line = strings.TrimPrefix(line, "error: ")
+		line = strings.TrimPrefix(line, "Batch job submission failed: ")
+		if line != "" {
+			said = append(said, line)
+		}
+	}
+	if len(said) == 0 {
+		return err.Err.Error()
+	}
+	return strings.Join(said, "; ")
+}
+
+// scriptLimit is more than Slurm takes, in bytes.
+const scriptLimit = 16 << 20
+
+// readScript reads a file that is to be a batch script.
+func readScript(file string) ([]byte, *diag.List) {
+	problems := &diag.List{}
+	problem := func(code, format string, args ...any) *diag.Diagnostic {
+		return problems.Errorf(code, "", format, args...).At(diag.Place{File: file})
+	}
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		problem("script/missing", "there is no such file").WithHint("the head node sees the current directory and what is below it, and the cluster's file systems")
+	case err != nil:
+		problem("script/missing", "%v", errors.Unwrap(err))
+	case info.IsDir():
+		problem("script/missing", "this is a directory, not a batch script")
+	case !info.Mode().IsRegular():
+		problem("script/missing", "this is no ordinary file")
+	case info.Size() > scriptLimit:
+		problem("script/size", "the file has %s, too much for a batch script", byteSize(info.Size()))
+	}
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		problem("script/missing", "it cannot be read: %v", errors.Unwrap(err))
+	}
+	return data, problems
+}
+
+// submitted answers with a job's ID.
+func (a *app) submitted(id int) error {
+	if a.output == "json" {
+		return a.writeJSON(submitAnswer{ID: id})
+	}
+	_, err := fmt.Fprintln(a.out, id)
+	return err
+}
+
+// followRun follows a job that was just submitted, to its end.
+func (a *app) followRun(ctx context.Context, s slurm.Client, id int) error {
+	say := a.sayOf(id)
+	first, err := s.Job(ctx, id)
+	if err != nil {
+		say("is submitted")
+	} else {
+		say(fmt.Sprintf("is submitted: %s, %s of %s", first.Name, count(first.NumNodes, "node"), first.Partition))
+	}
+	if err == nil && first.ArrayJobID != 0 {
+		fmt.Fprintf(a.err, "  job %d is an array; %s shows its tasks, and %s follows one\n",
+			id, a.command("job list"), a.command("job logs -f %d_TASK", id))
+		return a.submitted(id)
+	}
+	out := a.out
+	if a.output == "json" {
+		out = a.err
+	}
+	view, err := a.follow(ctx, s, id, out, a.err)
+	if err != nil {
+		return err
+	}
+	ending := job.EndingOf(view)
+	if !ending.OK {
+		a.explain(id, ending)
+	}
+	if a.output == "json" {
+		if err := a.writeJSON(a.jobAnswer(ctx, s, view)); err != nil {
+			return err
+		}
+	}
+	if !ending.OK {
+		return exitCode(exitProblem)
+	}
+	return nil
+}
+
+// explain says how a job ended that did not complete, if that was not said yet,
+// and what to do.
+func (a *app) explain(id int, e job.Ending) {
+	if a.quiet {
+		fmt.Fprintf(a.err, "muster: job %d %s\n", id, printable(e.Text))
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(a.err, "  hint: %s\n", printable(e.Hint))
+	}
+}
+
+// follow follows a job. Where the user stops that, it says how to go on.
+func (a *app) follow(ctx context.Context, s slurm.Client, id int, out, errOut io.Writer) (job.View, error) {
+	f := job.Follower{Slurm: s, Out: out, Err: errOut, Say: a.sayOf(id)}
+	view, err := f.Follow(ctx, id)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintf(a.err, "\nno longer following job %d, which goes on\n  %s follows it again\n  %s ends it\n",
+			id, a.command("job logs -f %d", id), a.command("job cancel %d", id))
+		return view, exitCode(exitInterrupted)
+	case errors.Is(err, slurm.ErrNoJob):
+		return view, noJob(id)
+	}
+	return view, err
+}
+
+// sayOf tells the user what happens to a job.
+func (a *app) sayOf(id int) func(line string) {
+	return func(line string) {
+		if !a.quiet {
+			fmt.Fprintf(a.err, "[%s] job %d %s\n", time.Now().Format(time.TimeOnly), id, printable(line))
+		}
+	}
+}
+
+// command is a command line of ours for the user to type, about the same
+// cluster.
+func (a *app) command(format string, args ...any) string {
+	line := "muster "
+	if a.cluster != "" {
+		line += "--cluster " + a.cluster + " "
+	}
+	return "`" + line + fmt.Sprintf(format, args...) + "`"
+}

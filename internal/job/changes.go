@@ -1,0 +1,76 @@
+package job
+
+import (
+	"fmt"
+
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// Changes tells a user what has happened to a job between two looks, a line
+// each. The lines go on from "the job". The zero View is before the first look.
+func Changes(before, after View) []string {
+	var lines []string
+	b, a := before.Job, after.Job
+	again := b.ID != 0 && a.Restarts > b.Restarts
+	if again {
+		lines = append(lines, requeued(after))
+	}
+	if a.Ended() && !ran(b) && a.NodeList != "" && b.ID != 0 {
+		lines = append(lines, "ran on "+a.NodeList)
+	}
+	switch {
+	case a.State == "PENDING" && a.Reason == "":
+		// A moment later Slurm has a reason or starts the job.
+	case a.State != b.State, again, a.State == "PENDING" && Why(a) != Why(b):
+		lines = append(lines, State(after))
+	}
+	return lines
+}
+
+// ran says that a user has heard where the job runs.
+func ran(j slurm.Job) bool {
+	switch j.State {
+	case "", "PENDING", "CONFIGURING":
+		return false
+	}
+	return true
+}
+
+func requeued(v View) string {
+	if len(v.Lost) == 0 {
+		return "went back into the queue"
+	}
+	return "went back into the queue because " + whoFailed(v.Lost)
+}
+
+// State says what the job does now. It goes on from "the job".
+func State(v View) string {
+	j := v.Job
+	switch {
+	case j.Ended():
+		return EndingOf(v).Text + took(j)
+	case j.State == "PENDING":
+		return Why(j)
+	case j.State == "CONFIGURING" && v.Starting != "":
+		return "waits for its nodes to power up: " + v.Starting
+	case j.State == "CONFIGURING":
+		return "is about to start on " + j.NodeList
+	case j.State == "RUNNING" && j.Restarts > 0:
+		return fmt.Sprintf("runs on %s, attempt %d", j.NodeList, Attempt(j))
+	case j.State == "RUNNING":
+		return "runs on " + j.NodeList
+	case j.State == "COMPLETING":
+		return "is done; Slurm cleans up"
+	case j.State == "SUSPENDED", j.State == "STOPPED":
+		return "is suspended"
+	}
+	return "is " + j.State
+}
+
+// took is how long the job's last run was.
+func took(j slurm.Job) string {
+	if j.StartTime.IsZero() || j.EndTime.Before(j.StartTime) {
+		return ""
+	}
+	return " after " + Span(j.EndTime.Sub(j.StartTime))
+}

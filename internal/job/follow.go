@@ -1,0 +1,307 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+const (
+	// outputPace is how often the output is looked at.
+	outputPace = 100 * time.Millisecond
+	// The state is looked at often while it changes, less often later.
+	fastPace, slowPace = 200 * time.Millisecond, 2 * time.Second
+	// slurmQuiet is how long Slurm may not answer before the user hears of it,
+	// slurmGone how long before there is no use in going on.
+	slurmQuiet, slurmGone = 5 * time.Second, 10 * time.Minute
+)
+
+// Source is what is asked of Slurm.
+type Source interface {
+	Job(ctx context.Context, id int) (slurm.Job, error)
+	Nodes(ctx context.Context) ([]slurm.Node, error)
+	History(ctx context.Context, w slurm.Window) ([]slurm.Run, []slurm.Problem, error)
+}
+
+var _ Source = slurm.Client{}
+
+// Follower shows a job to its user: what happens to it and what it writes.
+type Follower struct {
+	Slurm Source
+	// Out takes what the job writes to its standard output, Err what it writes to
+	// its standard error if that is another file. A nil one is not read.
+	Out, Err io.Writer
+	// Say takes what happens to the job, a line each, which goes on from "the
+	// job".
+	Say func(line string)
+}
+
+// Follow follows a job until it has ended, through all its runs, and returns
+// the last view. It fails if ctx ends, if the job is not known (slurm.ErrNoJob),
+// if Out or Err cannot be written, or if Slurm does not answer for ten minutes.
+// The job itself is never touched.
+func (f Follower) Follow(ctx context.Context, id int) (View, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	looks := make(chan look)
+	done := make(chan struct{})
+	go func() { defer close(done); watch(ctx, f.Slurm, id, looks) }()
+	defer func() { cancel(); <-done }()
+
+	s := &following{Follower: f}
+	defer s.close()
+	tick := time.NewTicker(outputPace)
+	defer tick.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return s.view, context.Cause(ctx)
+		case <-tick.C:
+			err = s.pump(ctx)
+		case l := <-looks:
+			err = s.take(ctx, l)
+		}
+		if err != nil || s.view.Job.Ended() {
+			return s.view, err
+		}
+	}
+}
+
+// look is what one look at Slurm gave.
+type look struct {
+	view View
+	err  error
+	at   time.Time
+}
+
+// watch looks at a job until it has ended or ctx ends.
+func watch(ctx context.Context, s Source, id int, looks chan<- look) {
+	var last View
+	changed := time.Now()
+	for {
+		v, err := Look(ctx, s, id, last)
+		now := time.Now()
+		select {
+		case looks <- look{v, err, now}:
+		case <-ctx.Done():
+			return
+		}
+		if err == nil {
+			if v.Job.State != last.Job.State || v.Job.Restarts != last.Job.Restarts {
+				changed = now
+			}
+			last = v
+		}
+		select {
+		case <-time.After(pace(now.Sub(changed))):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// pace is the wait until the next look at a job that has not changed for a time.
+func pace(unchanged time.Duration) time.Duration {
+	return min(max(unchanged/20, fastPace), slowPace)
+}
+
+// Look looks at a job, and at its nodes if that explains something. last is what
+// was known before, the zero View if nothing. A job that slurmctld has forgotten
+// is taken from the history; slurm.ErrNoJob is one that never was.
+func Look(ctx context.Context, s Source, id int, last View) (View, error) {
+	j, err := s.Job(ctx, id)
+	if errors.Is(err, slurm.ErrNoJob) {
+		j, err = remembered(ctx, s, id)
+	}
+	if err != nil {
+		return View{}, err
+	}
+	v := View{Job: j, Lost: last.Lost}
+	requeued := last.Job.ID != 0 && j.Restarts > last.Job.Restarts
+	failed := j.State == "NODE_FAIL"
+	if j.State != "CONFIGURING" && !requeued && !failed {
+		return v, nil
+	}
+	nodes, err := s.Nodes(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	switch {
+	case requeued:
+		v.Lost = LostNodes(last.Job.NodeList, nodes, last.Job.StartTime)
+	case failed:
+		v.Lost = LostNodes(j.NodeList, nodes, j.StartTime)
+	default:
+		v.Starting = starting(j.NodeList, nodes)
+	}
+	return v, nil
+}
+
+// remembered is a job that slurmctld has forgotten, as far as the history
+// knows it.
+func remembered(ctx context.Context, s Source, id int) (slurm.Job, error) {
+	runs, _, err := s.History(ctx, slurm.Window{Jobs: []int{id}, Since: time.Unix(0, 0)})
+	if err != nil {
+		return slurm.Job{}, err
+	}
+	runs = RunsOf(runs, id)
+	if len(runs) == 0 {
+		return slurm.Job{}, fmt.Errorf("job %d: %w", id, slurm.ErrNoJob)
+	}
+	return JobOf(runs), nil
+}
+
+// following is the state of Follow.
+type following struct {
+	Follower
+	view    View
+	outputs []*stream
+	// silent is since when Slurm has not answered, zero if it does; told says
+	// that the user knows.
+	silent time.Time
+	told   bool
+}
+
+// stream is one of the job's files and where it goes.
+type stream struct {
+	Output
+	to   io.Writer
+	told bool // the user knows that it cannot be read
+}
+
+// take takes what one look gave.
+func (s *following) take(ctx context.Context, l look) error {
+	if l.err != nil {
+		return s.noAnswer(l)
+	}
+	if s.told {
+		s.Say("is seen again: Slurm answers")
+	}
+	s.silent, s.told = time.Time{}, false
+	before := s.view
+	s.view = l.view
+	// What the job wrote comes before its end, and after its start.
+	if err := s.pump(ctx); err != nil {
+		return err
+	}
+	s.open()
+	if l.view.Job.Ended() {
+		if err := s.last(ctx); err != nil {
+			return err
+		}
+	}
+	for _, line := range Changes(before, l.view) {
+		s.Say(line)
+	}
+	return s.pump(ctx)
+}
+
+func (s *following) noAnswer(l look) error {
+	if errors.Is(l.err, slurm.ErrNoJob) {
+		return l.err
+	}
+	if s.silent.IsZero() {
+		s.silent = l.at
+	}
+	quiet := l.at.Sub(s.silent)
+	if quiet >= slurmGone {
+		return fmt.Errorf("no answer from Slurm for %s: %w", Span(quiet), l.err)
+	}
+	if quiet >= slurmQuiet && !s.told {
+		s.told = true
+		s.Say("goes on, but Slurm does not answer; still asking")
+	}
+	return nil
+}
+
+// open makes the streams of a job that has started.
+func (s *following) open() {
+	j := s.view.Job
+	if len(s.outputs) > 0 || !Started(j) {
+		return
+	}
+	since := WrittenSince(j)
+	add := func(path string, to io.Writer) {
+		if to != nil && path != "" {
+			s.outputs = append(s.outputs, &stream{Output: Output{Path: path, Since: since}, to: to})
+		}
+	}
+	add(j.StdOut, s.Out)
+	if j.StdErr != j.StdOut || s.Out == nil {
+		add(j.StdErr, s.Err)
+	}
+}
+
+// WrittenSince is since when a job's own output was written to; a file that is
+// older is another job's, which had the same name. It is zero where any is the
+// job's.
+func WrittenSince(j slurm.Job) time.Time {
+	if j.Restarts > 0 || j.Ended() {
+		return time.Time{}
+	}
+	return j.StartTime
+}
+
+func (s *following) close() {
+	for _, o := range s.outputs {
+		o.Close()
+	}
+}
+
+// pump writes what is new in the job's files.
+func (s *following) pump(ctx context.Context) error {
+	for _, o := range s.outputs {
+		for more := true; more && ctx.Err() == nil; {
+			var err error
+			if more, err = o.Copy(destination{o.to}); err == nil {
+				continue
+			}
+			if errors.Is(err, errDestination) {
+				return err
+			}
+			more = false
+			if !o.told {
+				o.told = true
+				s.Say(fmt.Sprintf("has output that cannot be read: %v", err))
+			}
+		}
+	}
+	return nil
+}
+
+// last reads the end of the files of a job that has ended.
+func (s *following) last(ctx context.Context) error {
+	for _, o := range s.outputs {
+		o.Since = time.Time{}
+		if err := o.Reopen(); err != nil {
+			return err
+		}
+	}
+	if err := s.pump(ctx); err != nil {
+		return err
+	}
+	for _, o := range s.outputs {
+		if !o.Open() && !o.told {
+			s.Say("left no output: there is no file " + o.Path)
+		}
+	}
+	return nil
+}
+
+// errDestination marks errors of whoever reads what we write.
+var errDestination = errors.New("write the job's output")
+
+// destination tells errors of writing from those of reading.
+type destination struct{ io.Writer }
+
+func (d destination) Write(p []byte) (int, error) {
+	n, err := d.Writer.Write(p)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errDestination, err)
+	}
+	return n, err
+}

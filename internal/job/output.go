@@ -1,0 +1,166 @@
+package job
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// outputStep is the most that one Copy reads, in bytes.
+	outputStep = 1 << 20
+	// markSize is how much of what was read last is compared to notice a file
+	// that was written anew, in bytes.
+	markSize = 256
+	// tailSize is how much of the end of a file is searched for progress.
+	tailSize = 1 << 20
+)
+
+// Output reads a file that a job writes to, as it grows. A file that is not
+// there yet has nothing to read; one that was truncated, written anew or
+// replaced is read from its start. It is for one goroutine at a time.
+type Output struct {
+	Path string
+	// Since leaves a file alone that was last written before this time: it is
+	// another job's.
+	Since time.Time
+
+	file   *os.File
+	offset int64
+	mark   []byte // what was read last, up to offset
+	fresh  bool   // the file is known to be this job's
+}
+
+// Open says whether the file was there.
+func (o *Output) Open() bool { return o.file != nil }
+
+// Copy writes what is new to w and tells whether there may be more at once.
+func (o *Output) Copy(w io.Writer) (more bool, err error) {
+	if err := o.find(); err != nil || o.file == nil {
+		return false, err
+	}
+	info, err := o.file.Stat()
+	if err != nil {
+		return false, err
+	}
+	if !o.fresh && info.ModTime().Before(o.Since) {
+		return false, nil
+	}
+	o.fresh = true
+	if info.Size() < o.offset || info.Size() > o.offset && !o.continues() {
+		o.offset, o.mark = 0, nil
+	}
+	n, err := io.Copy(w, io.TeeReader(io.NewSectionReader(o.file, o.offset, outputStep), (*marker)(o)))
+	o.offset += n
+	return n == outputStep, err
+}
+
+// find opens the file, or the one that has come in its place if all of the old
+// one was read.
+func (o *Output) find() error {
+	now, err := os.Stat(o.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // what is open can still be read
+	}
+	if err != nil {
+		return err
+	}
+	if !now.Mode().IsRegular() {
+		return fmt.Errorf("%s is no ordinary file: %w", o.Path, errNotAFile)
+	}
+	if o.file != nil {
+		have, err := o.file.Stat()
+		if err != nil || os.SameFile(have, now) || have.Size() > o.offset {
+			return err
+		}
+		o.Close()
+	}
+	// Should it become a pipe in this moment, opening it must not wait.
+	o.file, err = os.OpenFile(o.Path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	o.offset, o.mark = 0, nil
+	return err
+}
+
+var errNotAFile = errors.New("there is nothing to read")
+
+// continues says whether what was read last is still there.
+func (o *Output) continues() bool {
+	have := make([]byte, len(o.mark))
+	n, _ := o.file.ReadAt(have, o.offset-int64(len(o.mark)))
+	return bytes.Equal(have[:n], o.mark)
+}
+
+// marker remembers the end of what passes.
+type marker Output
+
+func (m *marker) Write(p []byte) (int, error) {
+	if len(p) >= markSize {
+		m.mark = append(m.mark[:0], p[len(p)-markSize:]...)
+		return len(p), nil
+	}
+	m.mark = append(m.mark, p...)
+	if extra := len(m.mark) - markSize; extra > 0 {
+		m.mark = append(m.mark[:0], m.mark[extra:]...)
+	}
+	return len(p), nil
+}
+
+// Reopen opens the file anew to go on at the same place. Network file systems
+// show what others wrote to those who open a file after it was closed.
+func (o *Output) Reopen() error {
+	if o.file == nil {
+		return nil
+	}
+	file, err := os.OpenFile(o.Path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	have, err1 := o.file.Stat()
+	now, err2 := file.Stat()
+	if err := errors.Join(err1, err2); err != nil || !os.SameFile(have, now) {
+		return errors.Join(err, file.Close())
+	}
+	err = o.file.Close()
+	o.file = file
+	return err
+}
+
+// Close ends the reading.
+func (o *Output) Close() {
+	if o.file != nil {
+		o.file.Close()
+		o.file = nil
+	}
+}
+
+// ReadProgress finds the last line of progress at the end of a file. A file
+// that is not there has none.
+func ReadProgress(path string) (Progress, bool, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return Progress{}, false, nil
+	}
+	if err != nil {
+		return Progress{}, false, err
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return Progress{}, false, err
+	}
+	defer file.Close()
+	tail, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-tailSize), tailSize))
+	if err != nil {
+		return Progress{}, false, err
+	}
+	p, ok := LastProgress(tail)
+	return p, ok, nil
+}

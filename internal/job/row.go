@@ -1,0 +1,97 @@
+package job
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// Row is a job in a list.
+type Row struct {
+	ID int `json:"id"`
+	// Label is the ID as users write it, such as 9_3 of an array's task.
+	Label     string `json:"label"`
+	Name      string `json:"name"`
+	User      string `json:"user"`
+	Partition string `json:"partition"`
+	// State is Slurm's word.
+	State string `json:"state"`
+	// Elapsed is how long the last run took until now or its end, in Go's terms;
+	// JSON has it in seconds.
+	Elapsed        time.Duration `json:"-"`
+	ElapsedSeconds int           `json:"elapsed_seconds"`
+	NumNodes       int           `json:"num_nodes"`
+	NodeList       string        `json:"node_list,omitempty"`
+	// Why says why the job waits or did not complete. It goes on from "the job".
+	Why string `json:"why,omitempty"`
+	// Attempts counts the job's runs so far.
+	Attempts int       `json:"attempts"`
+	Submit   time.Time `json:"submit,omitzero"`
+	Start    time.Time `json:"start,omitzero"`
+	End      time.Time `json:"end,omitzero"`
+}
+
+// Rows are the jobs of the queue, and those of the history that are no longer in
+// it, in the order of their IDs.
+func Rows(queue []slurm.Job, history []slurm.Run, now time.Time) []Row {
+	rows := []Row{}
+	listed := map[int]bool{}
+	add := func(j slurm.Job, label, why string) {
+		listed[j.ID] = true
+		r := Row{
+			ID: j.ID, Label: label, Name: j.Name, User: j.User, Partition: j.Partition, State: j.State, NumNodes: j.NumNodes,
+			NodeList: j.NodeList, Why: why, Attempts: Attempt(j), Submit: j.SubmitTime, Elapsed: Elapsed(j, now),
+		}
+		if j.State == "PENDING" {
+			r.Attempts = j.Restarts
+		} else {
+			r.Start = j.StartTime
+		}
+		if j.Ended() {
+			r.End = j.EndTime
+		}
+		r.ElapsedSeconds = int(r.Elapsed / time.Second)
+		rows = append(rows, r)
+	}
+	for _, j := range queue {
+		add(j, j.Label(), why(j))
+	}
+	for id, runs := range byJob(history) {
+		if listed[id] {
+			continue
+		}
+		last, text := runs[len(runs)-1], ""
+		if e := RunEnding(last); !e.OK {
+			text = e.Text
+		}
+		add(JobOf(runs), last.Label, text)
+	}
+	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
+	return rows
+}
+
+// why says why a job of the queue waits or did not complete.
+func why(j slurm.Job) string {
+	switch {
+	case j.State == "PENDING":
+		return Why(j)
+	case j.Ended() && j.State != "COMPLETED":
+		return EndingOf(View{Job: j}).Text
+	}
+	return ""
+}
+
+// Elapsed is how long the job's last run took until now or its end.
+func Elapsed(j slurm.Job, now time.Time) time.Duration {
+	switch {
+	case j.State == "PENDING", j.State == "CONFIGURING", j.StartTime.IsZero():
+		return 0
+	case j.Ended() && j.EndTime.IsZero():
+		return 0
+	case j.Ended():
+		now = j.EndTime
+	}
+	return max(now.Sub(j.StartTime), 0).Truncate(time.Second)
+}
