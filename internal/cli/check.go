@@ -19,14 +19,17 @@ import (
 func (a *app) check() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE...",
-		Short: "Find problems in cluster files",
+		Short: "Find problems in cluster files and batch scripts",
 		Long: `Check reads cluster files and says all that is wrong with them, each problem with
 its line and what to do about it. The muster.yaml beside a cluster file is checked
 with it. A file of the name muster.yaml is read as that; "-" is a cluster file on
 the standard input.
 
+A file that begins with #! is a batch script. It is checked against the cluster
+file before it: does the cluster have what the script asks for?
+
 It ends with exit code 1 if a file has errors.`,
-		Example: "  muster check cluster.yaml\n  muster check clusters/*.yaml\n  cat cluster.yaml | muster check -\n" +
+		Example: "  muster check cluster.yaml\n  muster check cluster.yaml train.sbatch\n  muster check clusters/*.yaml\n  cat cluster.yaml | muster check -\n" +
 			"  muster check cluster.yaml -o json | jq '.files[].problems'",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.checkFiles(args) },
@@ -42,7 +45,7 @@ type checkAnswer struct {
 // checkedFile is one file and all that is wrong with it.
 type checkedFile struct {
 	File string `json:"file"`
-	// Kind is cluster or workload.
+	// Kind is cluster, workload or script.
 	Kind     string `json:"kind"`
 	OK       bool   `json:"ok"`
 	Errors   int    `json:"errors"`
@@ -89,6 +92,8 @@ func (a *app) writeChecked(c *checker) error {
 type checker struct {
 	files    []checkedFile
 	problems diag.List
+	// cluster is the last cluster file's.
+	cluster *spec.Cluster
 }
 
 const (
@@ -106,6 +111,7 @@ func (c *checker) check(path string, in io.Reader) error {
 			return fmt.Errorf("read the standard input: %w", err)
 		}
 		cluster, list := spec.Parse("stdin", data)
+		c.cluster = cluster
 		c.add("stdin", "cluster", clusterSummary(cluster), list)
 		return nil
 	}
@@ -117,7 +123,12 @@ func (c *checker) check(path string, in io.Reader) error {
 		c.add(path, "workload", workloadSummary(workload), list)
 		return nil
 	}
+	if data := scriptIn(path); data != nil {
+		c.checkScript(path, data)
+		return nil
+	}
 	cluster, list := spec.Load(path)
+	c.cluster = cluster
 	c.add(path, "cluster", clusterSummary(cluster), list)
 	beside := spec.WorkloadPath(path)
 	if _, err := os.Stat(beside); errors.Is(err, fs.ErrNotExist) || c.seen(beside) || !there(path) {

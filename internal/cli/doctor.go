@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,7 +55,7 @@ func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
 			return err
 		}
 		options.Install = true
-		if report, err = doctor.Run(ctx, options); err != nil {
+		if report, err = doctor.Run(ctx, options); err != nil && !errors.Is(err, doctor.ErrNotRoot) {
 			return err
 		}
 	}
