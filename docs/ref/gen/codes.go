@@ -52,10 +52,11 @@ func codesPage(root string) (string, error) {
 	return b.String(), nil
 }
 
-// source is a package's files without tests, and its functions by name.
+// source is a package's files without tests, and the bodies of its functions by
+// name, those that are held in variables included.
 type source struct {
-	files     []*ast.File
-	functions map[string]*ast.FuncDecl
+	files  []*ast.File
+	bodies map[string]*ast.BlockStmt
 }
 
 // sources parses all packages below a folder, in the order of their paths.
@@ -76,7 +77,7 @@ func sources(dir string) ([]*source, error) {
 		}
 		p := byDir[filepath.Dir(path)]
 		if p == nil {
-			p = &source{functions: map[string]*ast.FuncDecl{}}
+			p = &source{bodies: map[string]*ast.BlockStmt{}}
 			byDir[filepath.Dir(path)] = p
 			order = append(order, p)
 		}
@@ -88,11 +89,18 @@ func sources(dir string) ([]*source, error) {
 
 func (s *source) add(file *ast.File) {
 	s.files = append(s.files, file)
-	for _, d := range file.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok {
-			s.functions[f.Name.Name] = f
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			s.bodies[n.Name.Name] = n.Body
+		case *ast.AssignStmt:
+			name, named := n.Lhs[0].(*ast.Ident)
+			if f, ok := n.Rhs[0].(*ast.FuncLit); ok && named {
+				s.bodies[name.Name] = f.Body
+			}
 		}
-	}
+		return true
+	})
 }
 
 var (
@@ -153,12 +161,12 @@ func (s *source) severity(function string, depth int) string {
 			return severity
 		}
 	}
-	f := s.functions[function]
-	if f == nil || f.Body == nil || depth > maxDepth {
+	body := s.bodies[function]
+	if body == nil || depth > maxDepth {
 		return ""
 	}
 	severity := ""
-	handsOn(f, func(call *ast.CallExpr, _ int) {
+	handsOn(body, func(call *ast.CallExpr, _ int) {
 		if severity == "" {
 			severity = s.severity(callee(call), depth+1)
 		}
@@ -174,8 +182,8 @@ func (s *source) messages(call *ast.CallExpr, i, depth int) []string {
 		}
 	}
 	var messages []string
-	if f := s.functions[callee(call)]; f != nil && f.Body != nil && depth <= maxDepth {
-		handsOn(f, func(inner *ast.CallExpr, at int) {
+	if body := s.bodies[callee(call)]; body != nil && depth <= maxDepth {
+		handsOn(body, func(inner *ast.CallExpr, at int) {
 			messages = append(messages, s.messages(inner, at, depth+1)...)
 		})
 	}
@@ -183,8 +191,8 @@ func (s *source) messages(call *ast.CallExpr, i, depth int) []string {
 }
 
 // handsOn visits the calls by which a function hands its parameter "code" on.
-func handsOn(f *ast.FuncDecl, visit func(call *ast.CallExpr, at int)) {
-	ast.Inspect(f.Body, func(n ast.Node) bool {
+func handsOn(body *ast.BlockStmt, visit func(call *ast.CallExpr, at int)) {
+	ast.Inspect(body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			for i, arg := range call.Args {
 				if id, ok := arg.(*ast.Ident); ok && id.Name == "code" {
