@@ -1,0 +1,44 @@
+# `make demo` and `make test` need only Go on Debian 12 or 13. What else they need they install as root;
+# for an ordinary user they say the one command that does.
+
+GO      ?= go
+MODULES := . stand
+BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
+CHECKER := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
+
+.PHONY: build demo test check bench clean doctor shellcheck
+
+build:
+	$(BUILD) -o bin/muster ./cmd/muster
+	cd stand && $(BUILD) -o ../bin/muster-stand .
+
+# From nothing to a trained model, and back.
+demo: build
+	bin/muster demo --yes
+
+test: doctor
+	$(call each,$(GO) vet ./...)
+	$(call each,$(GO) test ./...)
+
+# What machines and tools see without running anything: format, vet, staticcheck, the house's rules, shell.
+check: shellcheck
+	@diff=$$(gofmt -d cmd examples internal stand) && test -z "$$diff" || { printf '%s\n' "$$diff"; exit 1; }
+	$(call each,$(GO) vet ./...)
+	$(call each,$(GO) run $(CHECKER) ./...)
+	$(GO) test -count=1 ./internal
+	shellcheck --external-sources $$(find . -path ./.git -prune -o -path ./bin -prune -o -type f -exec \
+		awk '/^#!.*\/(env )?(ba)?sh$$/ { print FILENAME } { nextfile }' {} +)
+	shellcheck --shell=sh internal/provider/local/*.sh
+
+bench: build
+	bench/run
+
+clean:
+	rm -rf bin
+
+doctor: build
+	bin/muster doctor --demo --yes
+
+shellcheck:
+	@command -v shellcheck >/dev/null || apt-get install --yes --no-install-recommends shellcheck
