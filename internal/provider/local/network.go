@@ -37,24 +37,31 @@ func makeFabric() error {
 	if err := loopbackUp(); err != nil {
 		return err
 	}
-	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: interfaceName, MTU: mtu}}
+	// Left to itself, a bridge takes one of its ports' hardware addresses, and
+	// changes it when that port goes: the head node would be lost for seconds to
+	// every node that still knows the old one.
+	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: interfaceName, MTU: mtu, HardwareAddr: hardwareAddress(HeadAddress)}}
 	if err := netlink.LinkAdd(bridge); err != nil {
 		return fmt.Errorf("add bridge: %w", err)
 	}
 	return configure(bridge, HeadAddress)
 }
 
-// plugIn joins the network namespace behind the descriptor to the bridge.
-func plugIn(port string, namespace int) error {
+// plugIn joins the network namespace behind the descriptor to the bridge, for
+// the node with an address.
+func plugIn(address netip.Addr, namespace int) error {
+	port := portOf(address)
 	bridge, err := netlink.LinkByName(interfaceName)
 	if err != nil {
 		return fmt.Errorf("find bridge: %w", err)
 	}
 	veth := &netlink.Veth{
-		LinkAttrs:     netlink.LinkAttrs{Name: port, MasterIndex: bridge.Attrs().Index, Flags: net.FlagUp, MTU: mtu},
-		PeerName:      interfaceName,
-		PeerMTU:       mtu,
-		PeerNamespace: netlink.NsFd(namespace),
+		LinkAttrs: netlink.LinkAttrs{Name: port, MasterIndex: bridge.Attrs().Index, Flags: net.FlagUp, MTU: mtu},
+		PeerName:  interfaceName,
+		PeerMTU:   mtu,
+
+		PeerHardwareAddr: hardwareAddress(address),
+		PeerNamespace:    netlink.NsFd(namespace),
 	}
 	if err := netlink.LinkAdd(veth); err != nil {
 		return fmt.Errorf("add veth %s: %w", port, err)
@@ -77,6 +84,12 @@ func unplug(port string) error {
 		return fmt.Errorf("unplug %s: %w", port, err)
 	}
 	return nil
+}
+
+// hardwareAddress makes a hardware address of an IP address; the first octet
+// says that it is locally administered.
+func hardwareAddress(a netip.Addr) net.HardwareAddr {
+	return append(net.HardwareAddr{0x02, 0x00}, a.AsSlice()...)
 }
 
 // portOf is the head node's end of the cable to the node with an address.

@@ -78,7 +78,7 @@ func (l *Layout) boot(m machine) error {
 		return fmt.Errorf("open network namespace: %w", err)
 	}
 	defer unix.Close(fd)
-	if err := offThread(func() error { return plugIn(portOf(m.Address), fd) }); err != nil {
+	if err := offThread(func() error { return plugIn(m.Address, fd) }); err != nil {
 		return err
 	}
 	if err := configurePort(m.Address); err != nil {
