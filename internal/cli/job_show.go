@@ -92,6 +92,10 @@ func (j *jobAnswer) addAttempts(ctx context.Context, s slurm.Client) {
 			ElapsedSeconds: int(r.Elapsed / time.Second), nodeList: r.NodeList,
 		})
 	}
+	// The history lags behind while a job runs.
+	if n := len(j.Attempts); n > 0 && !j.Ended && j.Attempts[n-1].End.IsZero() {
+		j.Attempts[n-1].State = j.State
+	}
 }
 
 func (j *jobAnswer) addProgress(of slurm.Job) {

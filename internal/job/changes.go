@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -16,7 +17,7 @@ func Changes(before, after View) []string {
 		lines = append(lines, requeued(after))
 	}
 	if a.Ended() && !ran(b) && a.NodeList != "" && b.ID != 0 {
-		lines = append(lines, "ran on "+a.NodeList)
+		lines = append(lines, "was given "+a.NodeList)
 	}
 	switch {
 	case a.State == "PENDING" && a.Reason == "":
@@ -69,7 +70,7 @@ func State(v View) string {
 
 // took is how long the job's last run was.
 func took(j slurm.Job) string {
-	if j.StartTime.IsZero() || j.EndTime.Before(j.StartTime) {
+	if j.StartTime.IsZero() || j.EndTime.Sub(j.StartTime) < time.Second {
 		return ""
 	}
 	return " after " + Span(j.EndTime.Sub(j.StartTime))

@@ -28,8 +28,8 @@ func CheckScript(name string, data []byte, flags []string, facts Facts) *diag.Li
 	w := wants(slices.Concat(directives(name, data), flagsOf(flags)))
 	names := partitionsOf(w, facts)
 	var first *diag.List
-	for _, name := range names {
-		problems := checkPartition(w, name, facts)
+	for _, partition := range names {
+		problems := checkPartition(name, w, partition, facts)
 		if !problems.HasErrors() {
 			return list // one of several partitions will do
 		}
@@ -56,14 +56,14 @@ func partitionsOf(w want, facts Facts) []string {
 	return nil
 }
 
-func checkPartition(w want, name string, facts Facts) *diag.List {
+func checkPartition(file string, w want, name string, facts Facts) *diag.List {
 	list := &diag.List{}
 	i := slices.IndexFunc(facts.Partitions, func(p slurm.Partition) bool { return p.Name == name })
 	if i < 0 {
 		noPartition(list, w, name, facts)
 		return list
 	}
-	r := room{list: list, want: w, name: name, partition: facts.Partitions[i], nodes: nodesOf(facts, name)}
+	r := room{file: file, list: list, want: w, name: name, partition: facts.Partitions[i], nodes: nodesOf(facts, name)}
 	if len(r.nodes) == 0 {
 		return list // nothing is known of them
 	}
@@ -101,6 +101,7 @@ func noPartition(list *diag.List, w want, name string, facts Facts) {
 
 // room is a partition that a job is to fit in.
 type room struct {
+	file      string
 	list      *diag.List
 	want      want
 	name      string
@@ -124,8 +125,8 @@ func (r room) checkNodes() {
 		r.list.Errorf("script/nodes", "", "%s, but partition %s allows a job %s", asked.written(), r.name, count(r.partition.MaxNodes, "node")).
 			At(asked.place).WithHint("ask for at most %d", r.partition.MaxNodes)
 	case max(r.want.minNodes, 1) > fits:
-		r.list.Errorf("script/nodes", "", "of partition %s's %s, %d have all that the job wants of a node", r.name,
-			count(len(r.nodes), "node"), fits).At(asked.place)
+		r.list.Errorf("script/nodes", "", "of the %s of partition %s, %d have the CPUs, memory and GPUs together that the job wants of each",
+			count(len(r.nodes), "node"), r.name, fits).At(cmp.Or(asked.place, diag.Place{File: r.file}))
 	}
 }
 
@@ -206,6 +207,6 @@ func (r room) checkMemory() {
 	if r.want.memoryMiB <= most {
 		return
 	}
-	r.list.Errorf("script/memory", "", "%s, but a node of partition %s has %d MiB for jobs", asked.written(), r.name, most).
-		At(asked.place).WithHint("--mem=0 takes all of a node's memory")
+	r.list.Errorf("script/memory", "", "%s, but a node of partition %s has %dM for jobs", asked.written(), r.name, most).
+		At(asked.place).WithHint("--mem=0 takes all that a node has")
 }

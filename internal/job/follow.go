@@ -25,6 +25,7 @@ type Source interface {
 	Job(ctx context.Context, id int) (slurm.Job, error)
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	History(ctx context.Context, w slurm.Window) ([]slurm.Run, []slurm.Problem, error)
+	Script(ctx context.Context, id int) ([]byte, error)
 }
 
 var _ Source = slurm.Client{}
@@ -120,6 +121,7 @@ func Look(ctx context.Context, s Source, id int, last View) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
+	j = Resolved(j)
 	v := View{Job: j, Lost: last.Lost}
 	requeued := last.Job.ID != 0 && j.Restarts > last.Job.Restarts
 	failed := j.State == "NODE_FAIL"
@@ -152,7 +154,12 @@ func remembered(ctx context.Context, s Source, id int) (slurm.Job, error) {
 	if len(runs) == 0 {
 		return slurm.Job{}, fmt.Errorf("job %d: %w", id, slurm.ErrNoJob)
 	}
-	return JobOf(runs), nil
+	j := JobOf(runs)
+	script, err := s.Script(ctx, id)
+	if script != nil {
+		j.StdOut, j.StdErr = OutputPaths(script, runs[len(runs)-1])
+	}
+	return j, err
 }
 
 // following is the state of Follow.
@@ -185,8 +192,10 @@ func (s *following) take(ctx context.Context, l look) error {
 	before := s.view
 	s.view = l.view
 	// What the job wrote comes before its end, and after its start.
-	if err := s.pump(ctx); err != nil {
-		return err
+	if starts := ran(l.view.Job) && !ran(before.Job); !starts {
+		if err := s.pump(ctx); err != nil {
+			return err
+		}
 	}
 	s.open()
 	if l.view.Job.Ended() {
@@ -284,8 +293,9 @@ func (s *following) last(ctx context.Context) error {
 	if err := s.pump(ctx); err != nil {
 		return err
 	}
+	launched := s.view.Job.ExitCode.Signal != launchSignal
 	for _, o := range s.outputs {
-		if !o.Open() && !o.told {
+		if launched && !o.Open() && !o.told {
 			s.Say("left no output: there is no file " + o.Path)
 		}
 	}

@@ -42,7 +42,8 @@ func (o *Output) Open() bool { return o.file != nil }
 
 // Copy writes what is new to w and tells whether there may be more at once.
 func (o *Output) Copy(w io.Writer) (more bool, err error) {
-	if err := o.find(); err != nil || o.file == nil {
+	replaced, err := o.find()
+	if err != nil || o.file == nil {
 		return false, err
 	}
 	info, err := o.file.Stat()
@@ -58,36 +59,37 @@ func (o *Output) Copy(w io.Writer) (more bool, err error) {
 	}
 	n, err := io.Copy(w, io.TeeReader(io.NewSectionReader(o.file, o.offset, outputStep), (*marker)(o)))
 	o.offset += n
-	return n == outputStep, err
+	return n == outputStep || replaced, err
 }
 
 // find opens the file, or the one that has come in its place if all of the old
-// one was read.
-func (o *Output) find() error {
+// one was read. It tells whether another one waits.
+func (o *Output) find() (replaced bool, err error) {
 	now, err := os.Stat(o.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // what is open can still be read
+		return false, nil // what is open can still be read
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !now.Mode().IsRegular() {
-		return fmt.Errorf("%s is no ordinary file: %w", o.Path, errNotAFile)
+		return false, fmt.Errorf("%s is no ordinary file", o.Path)
 	}
 	if o.file != nil {
 		have, err := o.file.Stat()
-		if err != nil || os.SameFile(have, now) || have.Size() > o.offset {
-			return err
+		if err != nil || os.SameFile(have, now) {
+			return false, err
+		}
+		if have.Size() > o.offset {
+			return true, nil
 		}
 		o.Close()
 	}
 	// Should it become a pipe in this moment, opening it must not wait.
 	o.file, err = os.OpenFile(o.Path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	o.offset, o.mark = 0, nil
-	return err
+	return false, err
 }
-
-var errNotAFile = errors.New("there is nothing to read")
 
 // continues says whether what was read last is still there.
 func (o *Output) continues() bool {

@@ -23,7 +23,7 @@ type Progress struct {
 const numberText = `([-+]?(?:[0-9][0-9.eE+-]*|nan|inf|NaN|Inf))`
 
 var progressLine = regexp.MustCompile(
-	`\bBatch ([0-9]{1,12})(?: Steps [0-9]+)? Loss: ` + numberText + `, Speed: ` + numberText + ` samples/sec, lr: ` + numberText + `(?:[^0-9.]|$)`)
+	`Batch ([0-9]{1,12})(?: Steps [0-9]+)? Loss: ` + numberText + `, Speed: ` + numberText + ` samples/sec, lr: ` + numberText + `(?:[^0-9.]|$)`)
 
 // ParseProgress reads one line of a training's output.
 func ParseProgress(line []byte) (Progress, bool) {

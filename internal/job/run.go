@@ -21,8 +21,7 @@ func byJob(history []slurm.Run) map[int][]slurm.Run {
 	return jobs
 }
 
-// JobOf is a job as its runs show it, of which there must be one. Where its
-// output is, the history does not say.
+// JobOf is a job as its runs show it, of which there must be one.
 func JobOf(runs []slurm.Run) slurm.Job {
 	last := runs[len(runs)-1]
 	return slurm.Job{

@@ -32,6 +32,7 @@ var longNames = map[string]string{
 	"N": "nodes", "p": "partition", "c": "cpus-per-task", "n": "ntasks",
 	"nodes": "nodes", "partition": "partition", "cpus-per-task": "cpus-per-task", "ntasks": "ntasks",
 	"ntasks-per-node": "ntasks-per-node", "tasks-per-node": "ntasks-per-node",
+	"o": "output", "e": "error", "output": "output", "error": "error",
 	"gres": "gres", "gpus-per-node": "gpus-per-node", "mem": "mem",
 }
 

@@ -1,0 +1,77 @@
+package job_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// facts are a partition of 80 GPU nodes, and one of two kinds of CPU nodes.
+func facts() job.Facts {
+	f := job.Facts{Partitions: []slurm.Partition{{Name: "gpu-queue", Default: true}, {Name: "cpu", MaxNodes: 3}, {Name: "empty"}}}
+	for i := range 80 {
+		f.Nodes = append(f.Nodes, slurm.Node{Name: fmt.Sprint("g-", i), Partitions: []string{"gpu-queue"}, CPUs: 192, MemoryMiB: 1992294, Gres: "gpu:h200:8(S:0-1)"})
+	}
+	for i := range 4 {
+		n := slurm.Node{Name: fmt.Sprint("c-", i), Partitions: []string{"cpu"}, CPUs: 16, MemoryMiB: 64 << 10}
+		if i > 0 {
+			n.CPUs, n.MemoryMiB = 96, 32<<10
+		}
+		f.Nodes = append(f.Nodes, n)
+	}
+	return f
+}
+
+// TestCheckScript holds what users read about their scripts, word for word.
+func TestCheckScript(t *testing.T) {
+	const head = "#!/bin/bash\n"
+	cases := []struct {
+		name, script string
+		flags        []string
+	}{
+		{"good", head + "#SBATCH --nodes=80 --gres=gpu:8\n#SBATCH --cpus-per-task=192 --mem=1900G\n", nil},
+		{"nothing_asked", head + "echo\n", nil},
+		{"not_understood", head + "#SBATCH --nodes=many --gres=gpu:x:y:z --mem=lots --constraint=big\n", nil},
+		{"too_many_nodes", head + "#SBATCH --job-name=a\n#SBATCH --partition=gpu-queue\n#SBATCH --nodes=100\n", nil},
+		{"too_many_nodes_in_a_range", head + "#SBATCH -N 81-90\n", nil},
+		{"too_many_nodes_on_the_command_line", head + "#SBATCH --nodes=2\n", []string{"--nodes=100"}},
+		{"mended_on_the_command_line", head + "#SBATCH --nodes=100\n", []string{"-N", "2"}},
+		{"partition_limit", head + "#SBATCH -p cpu -N 4\n", nil},
+		{"no_such_partition", head + "#SBATCH --partition=gpu-queu\n", nil},
+		{"no_partition_like_it", head + "#SBATCH -p spot\n", nil},
+		{"one_of_two_partitions_will_do", head + "#SBATCH -p cpu,gpu-queue -N 4\n", nil},
+		{"no_partition_will_do", head + "#SBATCH -p cpu,gpu-queue --gres=gpu:9\n", nil},
+		{"partition_without_nodes", head + "#SBATCH -p empty -N 4\n", nil},
+		{"too_many_gpus", head + "#SBATCH --gres=gpu:16\n", nil},
+		{"gpus_per_node", head + "#SBATCH --gpus-per-node=h200:9\n", nil},
+		{"gpu_of_another_type", head + "#SBATCH --gres=gpu:a100:8\n", nil},
+		{"no_gpus_there", head + "#SBATCH -p cpu --gres=gpu:1\n", nil},
+		{"too_many_cpus", head + "#SBATCH -c 200\n", nil},
+		{"too_many_cpus_in_all", head + "#SBATCH --ntasks-per-node=8 --cpus-per-task=32\n", nil},
+		{"too_many_tasks", head + "#SBATCH --ntasks-per-node=200\n", nil},
+		{"too_much_memory", head + "#SBATCH --mem=2T\n", nil},
+		{"no_node_has_both", head + "#SBATCH -p cpu -N 1 --mem=60G -c 96\n", nil},
+		{"too_few_nodes_have_both", head + "#SBATCH -p cpu --mem=60G -c 96\n", nil},
+		{"several_at_once", head + "#SBATCH --nodes=2 --gres=gpu:16 -c 400\n#SBATCH --mem=4T\n", nil},
+		{"no_interpreter", "echo hello\n", nil},
+		{"empty", " \n\n", nil},
+		{"windows", "#!/bin/bash\r\n#SBATCH --nodes=100\r\n", nil},
+		{"binary", "\x7fELF\x00\x01\x02", nil},
+	}
+	var b strings.Builder
+	for _, c := range cases {
+		fmt.Fprintf(&b, "== %s\n", c.name)
+		if err := diag.WriteText(&b, job.CheckScript("train.sbatch", []byte(c.script), c.flags, facts()), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.WriteString("== cluster_file\n")
+	if err := diag.WriteText(&b, job.CheckText("cluster.yaml", []byte("Region: x\nScheduling:\n")), false); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "check.txt", b.String())
+}

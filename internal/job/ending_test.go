@@ -1,0 +1,119 @@
+package job_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+var update = flag.Bool("update", false, "write what the tests compare with")
+
+// golden compares a text with a file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// recorded is what a program of a version of Slurm printed.
+func recorded(t *testing.T, version, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "slurm", "testdata", "slurm-"+version, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestWordsForRecordedJobs holds what users read about jobs of three versions of
+// Slurm: in the queue, and run by run in the history.
+func TestWordsForRecordedJobs(t *testing.T) {
+	var b strings.Builder
+	for _, version := range []string{"22.05.8", "23.11.10", "25.11.7"} {
+		jobs, problems := slurm.ParseJobs(recorded(t, version, "scontrol-show-job.txt"), time.UTC)
+		runs, more := slurm.ParseHistory(recorded(t, version, "sacct-P.txt"), "|", time.UTC)
+		if len(problems)+len(more) > 0 {
+			t.Fatal(problems, more)
+		}
+		fmt.Fprintf(&b, "Slurm %s\n", version)
+		for _, j := range jobs {
+			fmt.Fprintf(&b, "  scontrol %s %s: %s\n", j.Label(), j.Name, job.State(job.View{Job: j}))
+		}
+		for _, r := range runs {
+			fmt.Fprintf(&b, "  sacct %s %s: %s\n", r.Label, r.Name, job.RunEnding(r).Text)
+		}
+	}
+	golden(t, "recorded.txt", b.String())
+}
+
+func TestEndingOf(t *testing.T) {
+	lost := []job.Lost{{Node: "q-2", Reason: "the instance ended"}}
+	cases := map[string]struct {
+		view       job.View
+		ok         bool
+		text, hint string
+	}{
+		"completed": {job.View{Job: slurm.Job{State: "COMPLETED"}}, true, "completed", ""},
+		"exit_code": {job.View{Job: slurm.Job{State: "FAILED", ExitCode: slurm.ExitCode{Code: 13}}}, false, "failed with exit code 13", ""},
+		"exit_code_of_a_signal": {job.View{Job: slurm.Job{State: "FAILED", ExitCode: slurm.ExitCode{Code: 137}}}, false,
+			"failed with exit code 137, which stands for signal 9 (SIGKILL)", ""},
+		"large_exit_code": {job.View{Job: slurm.Job{State: "FAILED", ExitCode: slurm.ExitCode{Code: 255}}}, false, "failed with exit code 255", ""},
+		"signal": {job.View{Job: slurm.Job{State: "FAILED", ExitCode: slurm.ExitCode{Signal: 11}}}, false,
+			"was ended by signal 11 (SIGSEGV)", ""},
+		"no_code": {job.View{Job: slurm.Job{State: "FAILED", Reason: "Job_Launch_Failure"}}, false, "failed (Job Launch Failure)", ""},
+		"output_folder": {job.View{Job: slurm.Job{State: "FAILED", User: "ann", StdOut: "/logs/1.out", WorkDir: "/w", ExitCode: slurm.ExitCode{Signal: 53}}}, false,
+			"could not be started: Slurm could not open its output file or enter its working directory",
+			"do the folder of /logs/1.out and /w exist on every node, and may ann write there?"},
+		"timeout": {job.View{Job: slurm.Job{State: "TIMEOUT", TimeLimit: time.Hour}}, false, "ran into its time limit of 1:00:00",
+			"ask for more time with #SBATCH --time=HH:MM:SS"},
+		"node": {job.View{Job: slurm.Job{State: "NODE_FAIL"}, Lost: lost}, false,
+			"ended because node q-2 failed (the instance ended)", "with #SBATCH --requeue Slurm would start it again"},
+		"nodes": {job.View{Job: slurm.Job{State: "NODE_FAIL", Requeue: true}, Lost: append(lost, job.Lost{Node: "q-3"})}, false,
+			"ended because nodes q-[2-3] failed (the instance ended)", ""},
+		"some_node":          {job.View{Job: slurm.Job{State: "NODE_FAIL", Requeue: true}}, false, "ended because a node failed", ""},
+		"cancelled":          {job.View{Job: slurm.Job{State: "CANCELLED"}}, false, "was cancelled", ""},
+		"memory":             {job.View{Job: slurm.Job{State: "OUT_OF_MEMORY"}}, false, "ran out of memory", "ask for more memory with #SBATCH --mem=SIZE"},
+		"of_a_later_version": {job.View{Job: slurm.Job{State: "ABDUCTED"}}, false, "ended as ABDUCTED", ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := job.EndingOf(c.view)
+			want := job.Ending{State: c.view.Job.State, OK: c.ok, Text: c.text, Hint: c.hint}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSpan(t *testing.T) {
+	cases := map[time.Duration]string{
+		-time.Second: "0:00", 0: "0:00", 7 * time.Second: "0:07", 61 * time.Second: "1:01",
+		time.Hour + 2*time.Minute + 3*time.Second: "1:02:03", 48*time.Hour + 30*time.Minute: "2-00:30:00",
+	}
+	for d, want := range cases {
+		if got := job.Span(d); got != want {
+			t.Errorf("Span(%s) = %q, want %q", d, got, want)
+		}
+	}
+}
