@@ -49,9 +49,10 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	client := slurm.Client{Runner: l.HeadRunner()}
 	control := controller.New(controller.Config{
 		Exports: exports,
-		Fleet:   nodes, Slurm: slurm.Client{Runner: l.HeadRunner()}, Events: events,
+		Fleet:   nodes, Slurm: client, Jobs: client, Events: events,
 		Limits: fleet.Limits{Boot: 60 * time.Second, Retry: time.Minute},
 		Share:  l.Share,
 		Log:    log,

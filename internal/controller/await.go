@@ -49,7 +49,7 @@ func (c *Controller) awaited() bool {
 func (c *Controller) release(nodes []fleet.Node) {
 	rising := map[string]bool{}
 	for _, n := range nodes {
-		if n.State == fleet.PoweringUp || n.State == fleet.PoweredDown || n.State == fleet.PoweringDown {
+		if n.State != fleet.Up && n.State != fleet.Down {
 			rising[n.Name] = true
 		}
 	}

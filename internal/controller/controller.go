@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -23,10 +24,17 @@ type slurmClient interface {
 	UpdateNodes(ctx context.Context, names []string, state, reason string) error
 }
 
+// jobClient is the part of it that is about jobs.
+type jobClient interface {
+	Jobs(ctx context.Context) ([]slurm.Job, []slurm.Problem, error)
+	Requeue(ctx context.Context, id int) error
+}
+
 // Config is what a controller works with.
 type Config struct {
 	Fleet  provider.Provider
 	Slurm  slurmClient
+	Jobs   jobClient
 	Limits fleet.Limits
 	Events *Events
 	Log    *slog.Logger
@@ -41,8 +49,13 @@ type Controller struct {
 	Config
 	wake chan struct{}
 
-	mu      sync.Mutex // guards resumed and waiters
+	losses []fleet.Loss // rounds' own
+
+	mu sync.Mutex // guards what follows
+	// resumed is World.Resumed, rising the nodes that the last look saw powering
+	// up.
 	resumed map[string]time.Time
+	rising  map[string]bool
 	waiters map[*waiter]bool
 }
 
@@ -59,15 +72,18 @@ const (
 
 // New returns a controller that is ready to run.
 func New(c Config) *Controller {
-	return &Controller{Config: c, wake: make(chan struct{}, 1), resumed: map[string]time.Time{}, waiters: map[*waiter]bool{}}
+	return &Controller{Config: c, wake: make(chan struct{}, 1), resumed: map[string]time.Time{}, rising: map[string]bool{}, waiters: map[*waiter]bool{}}
 }
 
-// Resume notes that Slurm wants nodes, and returns at once.
+// Resume notes that Slurm wants nodes, and returns at once. It is no news of a
+// node that was seen to power up already: its instance is on its way.
 func (c *Controller) Resume(nodes []string) {
 	now := time.Now()
 	c.mu.Lock()
 	for _, n := range nodes {
-		c.resumed[n] = now
+		if !c.rising[n] {
+			c.resumed[n] = now
+		}
 	}
 	c.mu.Unlock()
 	c.Wake()
@@ -92,7 +108,7 @@ func (c *Controller) Run(ctx context.Context) error {
 			return nil
 		case <-c.wake:
 		case node := <-c.Fleet.Ended():
-			c.Events.Add(Event{Kind: "ended", Nodes: []string{node}, Reason: "its init process ended"})
+			c.ended(node)
 		case <-timer.C:
 		}
 		acted, err := c.round(ctx)
@@ -107,7 +123,7 @@ func (c *Controller) pause(acted bool, err error) time.Duration {
 		return retryAfter
 	case c.awaited():
 		return eagerEvery
-	case acted:
+	case acted || len(c.losses) > 0:
 		return busyEvery
 	}
 	return quietEvery
@@ -136,60 +152,59 @@ func (c *Controller) round(ctx context.Context) (acted bool, err error) {
 		return false, err
 	}
 	c.release(w.Nodes)
+	c.lose(w)
 	actions := fleet.Decide(w)
 	for _, a := range actions {
 		if err := c.act(ctx, a); err != nil {
 			return true, fmt.Errorf("%s %s: %w", a.Deed, slurm.Compress(a.Nodes), err)
 		}
 	}
-	return len(actions) > 0, nil
+	return len(actions) > 0, c.requeue(ctx)
 }
 
-// look sees the world. Slurm is asked last: an instance that is missing in an
-// older list must not be held against a node that came up since.
+// look sees the world. The provider is asked last: what Slurm says is then the
+// older picture, and a node that it calls up and that has no instance has truly
+// lost it, because instances are started here and nowhere else.
 func (c *Controller) look(ctx context.Context) (fleet.World, error) {
-	w := fleet.World{Limits: c.Limits, Resumed: map[string]time.Time{}}
-	c.mu.Lock()
-	for n, t := range c.resumed {
-		w.Resumed[n] = t
-	}
-	c.mu.Unlock()
+	w := fleet.World{Limits: c.Limits}
 	nodes, err := c.Slurm.Nodes(ctx)
 	if err != nil {
 		return w, fmt.Errorf("ask Slurm for its nodes: %w", err)
 	}
+	if len(nodes) == 0 {
+		return w, errors.New("ask Slurm for its nodes: it names none")
+	}
+	for _, n := range nodes {
+		w.Nodes = append(w.Nodes, nodeOf(n))
+	}
+	w.Resumed = c.seen(w.Nodes)
 	instances, err := c.Fleet.Observe(ctx)
 	if err != nil {
 		return w, fmt.Errorf("observe instances: %w", err)
 	}
 	w.Now = time.Now()
-	for _, n := range nodes {
-		w.Nodes = append(w.Nodes, fleetNode(n))
-	}
 	for _, i := range instances {
 		w.Instances = append(w.Instances, fleet.Instance{Node: i.Node, Started: i.Started})
 	}
 	return w, nil
 }
 
-func fleetNode(n slurm.Node) fleet.Node {
-	f := fleet.Node{Name: n.Name, Reason: n.Reason, ReasonTime: n.ReasonTime}
-	for _, x := range n.Features {
-		f.Static = f.Static || x == "static"
+// seen takes note of what powers up and of what is off, and returns
+// World.Resumed.
+func (c *Controller) seen(nodes []fleet.Node) map[string]time.Time {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.rising)
+	for _, n := range nodes {
+		switch n.State {
+		case fleet.PoweringUp:
+			c.rising[n.Name] = true
+		case fleet.PoweredDown, fleet.PoweringDown:
+			c.resumed[n.Name] = now
+		}
 	}
-	switch {
-	case n.State.Down() && n.Reason != "" && !n.State.PoweredDown() && !n.State.PoweringDown():
-		f.State = fleet.Down
-	case n.State.PoweringUp():
-		f.State = fleet.PoweringUp
-	case n.State.PoweredDown():
-		f.State = fleet.PoweredDown
-	case n.State.PoweringDown():
-		f.State = fleet.PoweringDown
-	case n.State.Down():
-		f.State = fleet.Down
-	}
-	return f
+	return maps.Clone(c.resumed)
 }
 
 func (c *Controller) act(ctx context.Context, a fleet.Action) error {

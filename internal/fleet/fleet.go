@@ -2,7 +2,8 @@
 // down or returned to the pool, and why. It is pure: Decide is given what Slurm
 // and the provider say and the time, and returns actions. Its law: when its
 // actions are done and nothing else changes, the next call returns none; and it
-// never ends an instance whose node is in use.
+// never ends an instance whose node is in use. Requeues decides which jobs run
+// again because their script failed when a node did.
 package fleet
 
 import (
@@ -17,19 +18,27 @@ type Node struct {
 	Name   string
 	Static bool
 	State  State
-	// Reason is why the node is down or drained, ReasonTime since when.
+	// Closed nodes are down or drained: they take no new job until somebody says
+	// so. Reason is why, ReasonTime since when.
+	Closed     bool
 	Reason     string
 	ReasonTime time.Time
 }
 
 // State is the part of Slurm's node state that decides about instances.
+//
+//	PoweredDown -> Asked -> PoweringUp -> Up <-> Down
+//	     ^________ PoweringDown <- Asked <-|______|
 type State int
 
 // States of a node.
 const (
 	// Up nodes have registered and should have an instance.
 	Up State = iota
-	// PoweringUp nodes are wanted by a job and have not registered yet.
+	// Asked nodes are about to be powered up or down: Slurm was asked to and has
+	// not begun. What is done to them now, Slurm would not take note of.
+	Asked
+	// PoweringUp nodes are wanted and have not registered yet.
 	PoweringUp
 	// PoweringDown and PoweredDown nodes should have no instance.
 	PoweringDown
@@ -49,10 +58,15 @@ type World struct {
 	Now       time.Time
 	Nodes     []Node
 	Instances []Instance
-	// Resumed says when Slurm last asked for a node, as far as we heard it.
+	// Resumed says of a node when Slurm asked for it, or was last seen to have it
+	// powered down: an instance from before that is another power-up's.
 	Resumed map[string]time.Time
 	Limits  Limits
 }
+
+// startedGrain is how exactly a provider knows when an instance was started:
+// EC2 counts in seconds.
+const startedGrain = time.Second
 
 // Limits are the waits of the provider in use.
 type Limits struct {
@@ -126,17 +140,37 @@ func (d *decision) node(w World, n Node, i Instance, alive bool) {
 		d.down(w, n, alive)
 	case Up:
 		if !alive {
-			d.add(SetDown, n.Name, ReasonGone)
-			d.add(PowerDown, n.Name, ReasonGone)
+			d.gone(n)
 		}
 	}
+}
+
+// gone gives up a node that lost its instance, so that its jobs can go on
+// elsewhere. One that was drained stays so, for the reason that it has.
+func (d *decision) gone(n Node) {
+	if n.held() {
+		d.add(SetDown, n.Name, n.Reason)
+		return
+	}
+	d.add(SetDown, n.Name, ReasonGone)
+	d.add(PowerDown, n.Name, strings.TrimPrefix(ReasonGone, reasonMark))
+}
+
+// held tells whether a node is out of service by a decision that is not ours.
+func (n Node) held() bool {
+	return n.Closed && n.Reason != "" && !strings.HasPrefix(n.Reason, reasonMark) && !n.curable()
+}
+
+// curable tells whether Slurm gave up the node for what a new instance mends.
+func (n Node) curable() bool {
+	return slices.ContainsFunc(curable, func(c string) bool { return strings.HasPrefix(n.Reason, c) })
 }
 
 func (d *decision) off(n Node, alive bool) {
 	if alive {
 		d.add(Terminate, n.Name, "powered down by Slurm")
 	}
-	if n.Static && n.State == PoweredDown {
+	if n.Static && n.State == PoweredDown && !n.held() {
 		d.add(PowerUp, n.Name, "static nodes are always on")
 	}
 }
@@ -146,7 +180,7 @@ func (d *decision) starting(w World, n Node, i Instance, alive bool) {
 	switch {
 	case !alive:
 		d.add(Launch, n.Name, "resumed by Slurm")
-	case heard && i.Started.Before(asked):
+	case heard && i.Started.Before(asked.Add(-startedGrain)):
 		d.add(Terminate, n.Name, "left over from before its resume")
 		d.add(Launch, n.Name, "resumed by Slurm")
 	case w.Now.Sub(i.Started) > w.Limits.Boot:
@@ -167,7 +201,7 @@ func (d *decision) down(w World, n Node, alive bool) {
 		d.add(PowerDown, n.Name, "trying again after a failed launch")
 	case strings.HasPrefix(n.Reason, reasonMark):
 		d.add(PowerDown, n.Name, strings.TrimPrefix(n.Reason, reasonMark))
-	case slices.ContainsFunc(curable, func(c string) bool { return strings.HasPrefix(n.Reason, c) }):
+	case n.curable():
 		d.add(PowerDown, n.Name, n.Reason)
 	default:
 		return

@@ -1,0 +1,80 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// lossKept is how long after Slurm knew of a loss the jobs that it hit are still
+// looked for: a job that ended is shown as ended when its nodes are done with it.
+const lossKept = 30 * time.Second
+
+// ended takes note of an instance that ended without being asked to.
+func (c *Controller) ended(node string) {
+	c.Events.Add(Event{Kind: "ended", Nodes: []string{node}, Reason: "its init process ended"})
+	c.losses = append(c.losses, fleet.Loss{Node: node, At: time.Now()})
+}
+
+// lose takes note of nodes that lost their instance unheard.
+func (c *Controller) lose(w fleet.World) {
+	for _, n := range w.Nodes {
+		has := slices.ContainsFunc(w.Instances, func(i fleet.Instance) bool { return i.Node == n.Name })
+		noted := slices.ContainsFunc(c.losses, func(l fleet.Loss) bool { return l.Node == n.Name && l.Told.IsZero() })
+		if n.State == fleet.Up && !has && !noted {
+			c.losses = append(c.losses, fleet.Loss{Node: n.Name, At: w.Now})
+		}
+	}
+}
+
+// requeue has those jobs run again whose script failed because of a loss. It is
+// called when Slurm has been told of all losses.
+func (c *Controller) requeue(ctx context.Context) error {
+	if len(c.losses) == 0 {
+		return nil
+	}
+	now := time.Now()
+	for i := range c.losses {
+		if c.losses[i].Told.IsZero() {
+			c.losses[i].Told = now
+		}
+	}
+	defer func() {
+		c.losses = slices.DeleteFunc(c.losses, func(l fleet.Loss) bool { return now.Sub(l.Told) > lossKept })
+	}()
+	jobs, _, err := c.Jobs.Jobs(ctx)
+	if err != nil {
+		return fmt.Errorf("ask Slurm for its jobs: %w", err)
+	}
+	var errs []error
+	for _, r := range fleet.Requeues(c.losses, jobsOf(jobs)) {
+		if err := c.Jobs.Requeue(ctx, r.Job); err != nil {
+			errs = append(errs, fmt.Errorf("requeue job %d: %w", r.Job, err))
+			continue
+		}
+		c.Events.Add(Event{Kind: "requeue", Nodes: r.Nodes, Reason: r.Reason})
+	}
+	return errors.Join(errs...)
+}
+
+// jobsOf are Slurm's jobs in fleet's words. One whose nodes cannot be read is
+// left out.
+func jobsOf(from []slurm.Job) []fleet.Job {
+	var to []fleet.Job
+	for _, j := range from {
+		nodes, err := slurm.Expand(j.NodeList)
+		if err != nil {
+			continue
+		}
+		to = append(to, fleet.Job{
+			ID: j.ID, Nodes: nodes, Failed: j.State == "FAILED", Requeue: j.Batch && j.Requeue,
+			Started: j.StartTime, Ended: j.EndTime,
+		})
+	}
+	return to
+}

@@ -1,0 +1,42 @@
+package controller
+
+import (
+	"slices"
+
+	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// nodeOf is a node of Slurm's in fleet's words.
+func nodeOf(n slurm.Node) fleet.Node {
+	return fleet.Node{
+		Name: n.Name, Static: slices.Contains(n.Features, "static"), State: stateOf(n),
+		Closed: n.State.Down() || n.State.Draining(), Reason: n.Reason, ReasonTime: n.ReasonTime,
+	}
+}
+
+// stateOf reads the flags in the order in which they count. A request is only
+// that: slurmctld does not count a registration as the end of a power-up that it
+// has not begun, and lets jobs end before it powers their nodes down.
+func stateOf(n slurm.Node) fleet.State {
+	s := n.State
+	switch {
+	case s.Has(slurm.FlagPoweringDown):
+		return fleet.PoweringDown
+	case s.PoweredDown() && (s.Has(slurm.FlagPowerUpRequested) || s.Busy()):
+		return fleet.Asked
+	case s.PoweredDown():
+		return fleet.PoweredDown
+	case s.Down() && s.Has(slurm.FlagPowerDownRequested):
+		return fleet.Asked
+	case s.Down() && n.Reason != "":
+		return fleet.Down
+	case s.Has(slurm.FlagPoweringUp):
+		return fleet.PoweringUp
+	case s.Has(slurm.FlagPowerUpRequested), s.Has(slurm.FlagPowerDownRequested) && !s.Busy():
+		return fleet.Asked
+	case s.Down():
+		return fleet.Down
+	}
+	return fleet.Up
+}

@@ -1,0 +1,70 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Loss is the end of an instance that nobody had asked for.
+type Loss struct {
+	Node string
+	// At is when it ended, as far as we noticed.
+	At time.Time
+	// Told is when Slurm knew; zero is not yet.
+	Told time.Time
+}
+
+// Job is a job of which Slurm says that its last run has ended.
+type Job struct {
+	ID    int
+	Nodes []string
+	// Failed says that it ended by its own exit code, and not because Slurm or
+	// somebody ended it.
+	Failed bool
+	// Requeue says that it is a batch job that its user lets run again.
+	Requeue bool
+	// Started and Ended are the last run's, in whole seconds.
+	Started, Ended time.Time
+}
+
+// Requeue is a job that is to run again.
+type Requeue struct {
+	Job    int
+	Nodes  []string // those that it lost
+	Reason string
+}
+
+// slurmGrain is how exactly Slurm tells the time.
+const slurmGrain = time.Second
+
+// Requeues finds the jobs whose script failed in the moment between the end of a
+// node and Slurm being told. Slurm requeues the jobs of a node that it knows to
+// be lost; those it takes for failed by themselves. A job that was requeued
+// starts after the loss, so each loss requeues it once at most.
+func Requeues(losses []Loss, jobs []Job) []Requeue {
+	var all []Requeue
+	for _, j := range jobs {
+		if !j.Failed || !j.Requeue {
+			continue
+		}
+		var lost []string
+		for _, l := range losses {
+			if slices.Contains(j.Nodes, l.Node) && !slices.Contains(lost, l.Node) && l.hit(j) {
+				lost = append(lost, l.Node)
+			}
+		}
+		if len(lost) > 0 {
+			slices.Sort(lost)
+			all = append(all, Requeue{Job: j.ID, Nodes: lost, Reason: fmt.Sprintf("job %d failed because it lost a node", j.ID)})
+		}
+	}
+	return all
+}
+
+// hit tells whether the job ran when the instance ended, and failed before Slurm
+// knew.
+func (l Loss) hit(j Job) bool {
+	ran := !j.Started.After(l.At) && !j.Ended.Before(l.At.Truncate(slurmGrain))
+	return ran && (l.Told.IsZero() || !j.Ended.After(l.Told.Add(slurmGrain)))
+}
