@@ -65,36 +65,31 @@ func (a *app) jobAnswer(ctx context.Context, s slurm.Client, v job.View) jobAnsw
 	if j.Ended() {
 		answer.End = j.EndTime
 	}
-	answer.addAttempts(ctx, s)
+	answer.addAttempts(ctx, s, j, time.Now())
 	answer.addProgress(j)
 	return answer
 }
 
-func (j *jobAnswer) addAttempts(ctx context.Context, s slurm.Client) {
-	j.Attempts = []attempt{}
+func (j *jobAnswer) addAttempts(ctx context.Context, s slurm.Client, of slurm.Job, now time.Time) {
 	history, _, err := s.History(ctx, everything(j.ID))
 	if err != nil {
 		j.Blind = append(j.Blind, fmt.Sprintf("the job's runs: %v", err))
-		return
 	}
-	runs := job.RunsOf(history, j.ID)
-	for i, r := range runs {
-		if i == 0 {
-			j.Submit = r.Submit
-		}
-		if r.Start.IsZero() {
-			continue
-		}
+	if runs := job.RunsOf(history, j.ID); len(runs) > 0 {
+		j.Submit = runs[0].Submit // each run is submitted anew
+	}
+	j.Attempts = []attempt{}
+	for i, r := range job.Attempts(history, of) {
 		nodes, _ := slurm.Expand(r.NodeList)
+		elapsed := now.Sub(r.Start)
+		if !r.End.IsZero() {
+			elapsed = r.End.Sub(r.Start)
+		}
 		j.Attempts = append(j.Attempts, attempt{
-			Attempt: len(j.Attempts) + 1, State: r.State, Text: job.RunEnding(r).Text, ExitCode: r.ExitCode.Code,
+			Attempt: i + 1, State: r.State, Text: job.RunEnding(r).Text, ExitCode: r.ExitCode.Code,
 			Signal: r.ExitCode.Signal, Nodes: notNil(nodes), Start: r.Start, End: r.End,
-			ElapsedSeconds: int(r.Elapsed / time.Second), nodeList: r.NodeList,
+			ElapsedSeconds: int(elapsed / time.Second), nodeList: r.NodeList,
 		})
-	}
-	// The history lags behind while a job runs.
-	if n := len(j.Attempts); n > 0 && !j.Ended && j.Attempts[n-1].End.IsZero() {
-		j.Attempts[n-1].State = j.State
 	}
 }
 

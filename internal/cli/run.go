@@ -62,6 +62,9 @@ What stands behind FILE are arguments of the script.`,
 func sbatchFlag(c *cobra.Command, options *[]string) {
 	c.Flags().StringArrayVar(options, "sbatch", nil, "an `OPTION` for sbatch, such as --nodes=4; may be repeated")
 	c.Flags().SetInterspersed(false)
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; options of sbatch go as in --sbatch=--nodes=4, see `%s --help`", err, c.CommandPath())}
+	})
 }
 
 // batchScript is a batch script with its arguments and sbatch's options.

@@ -266,3 +266,35 @@ func TestRows(t *testing.T) {
 		t.Errorf("no jobs are %v", rows)
 	}
 }
+
+func TestAttempts(t *testing.T) {
+	first := slurm.Run{ID: 7, State: "NODE_FAIL", Start: noon.Add(-time.Hour), End: noon.Add(-time.Minute), Submit: noon.Add(-2 * time.Hour)}
+	second := slurm.Run{ID: 7, State: "RUNNING", Start: noon, Submit: noon.Add(-time.Minute)}
+	done := slurm.Run{ID: 7, State: "COMPLETED", Start: noon, End: noon.Add(time.Hour), Submit: noon.Add(-time.Minute)}
+	waits := slurm.Run{ID: 7, State: "PENDING", Submit: noon.Add(-time.Minute)}
+	run := slurm.Job{ID: 7, State: "RUNNING", StartTime: noon, Restarts: 1}
+	end := slurm.Job{ID: 7, State: "COMPLETED", StartTime: noon, EndTime: noon.Add(time.Hour), Restarts: 1}
+	cases := map[string]struct {
+		history []slurm.Run
+		job     slurm.Job
+		want    []string
+	}{
+		"history_knows_all":       {[]slurm.Run{first, done}, end, []string{"NODE_FAIL", "COMPLETED"}},
+		"history_behind_at_end":   {[]slurm.Run{first, second}, end, []string{"NODE_FAIL", "COMPLETED"}},
+		"history_behind_at_start": {[]slurm.Run{first, waits}, run, []string{"NODE_FAIL", "RUNNING"}},
+		"no_history":              {nil, run, []string{"RUNNING"}},
+		"waits_again":             {[]slurm.Run{first, waits}, slurm.Job{ID: 7, State: "PENDING", StartTime: noon}, []string{"NODE_FAIL"}},
+		"another_job":             {[]slurm.Run{{ID: 8, State: "FAILED", Start: noon}}, run, []string{"RUNNING"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, r := range job.Attempts(c.history, c.job) {
+				got = append(got, r.State)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -30,3 +30,27 @@ func JobOf(runs []slurm.Run) slurm.Job {
 		SubmitTime: runs[0].Submit, StartTime: last.Start, EndTime: last.End, WorkDir: last.WorkDir, TRES: last.TRES,
 	}
 }
+
+// Attempts are a job's runs, oldest first: those of the history, and the last
+// one as slurmctld knows it, which the history learns of a little later. Runs
+// that never started are not among them.
+func Attempts(history []slurm.Run, j slurm.Job) []slurm.Run {
+	runs := slices.DeleteFunc(RunsOf(history, j.ID), func(r slurm.Run) bool { return r.Start.IsZero() })
+	if j.State == "PENDING" || j.StartTime.IsZero() {
+		return runs
+	}
+	if n := len(runs); n > 0 && runs[n-1].Start.Equal(j.StartTime) {
+		if runs[n-1].Ended() {
+			return runs
+		}
+		runs = runs[:n-1]
+	}
+	last := slurm.Run{
+		ID: j.ID, Label: j.Label(), Name: j.Name, User: j.User, Partition: j.Partition, State: j.State, ExitCode: j.ExitCode,
+		Submit: j.SubmitTime, Start: j.StartTime, NumNodes: j.NumNodes, NodeList: j.NodeList, TRES: j.TRES, WorkDir: j.WorkDir,
+	}
+	if j.Ended() {
+		last.End = j.EndTime
+	}
+	return append(runs, last)
+}

@@ -153,6 +153,7 @@ func (c Config) accounting(set func(string, any)) {
 	set("AccountingStorageType", "accounting_storage/slurmdbd")
 	set("AccountingStorageHost", c.HeadName)
 	set("AccountingStorageTRES", "gres/gpu")
+	set("AccountingStoreFlags", "job_script")
 	set("JobAcctGatherType", "jobacct_gather/linux")
 	set("JobCompType", "jobcomp/none")
 }

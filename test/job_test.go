@@ -1,0 +1,334 @@
+// Package test tries the whole product on real Slurm.
+package test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const jobClusterFile = `Region: us-east-1
+Image: {Os: alinux2023}
+HeadNode:
+  InstanceType: c6i.4xlarge
+  Networking: {SubnetId: subnet-12345678}
+Scheduling:
+  Scheduler: slurm
+  SlurmQueues:
+  - Name: gpu
+    Networking: {SubnetIds: [subnet-12345678]}
+    ComputeResources:
+    - {Name: p5e, InstanceType: p5e.48xlarge, MinCount: 0, MaxCount: 3}
+`
+
+// jobCluster is a cluster of its own with a directory to submit jobs from.
+type jobCluster struct {
+	t      *testing.T
+	muster string
+	home   string
+	dir    string
+}
+
+func newJobCluster(t *testing.T) *jobCluster {
+	t.Helper()
+	lacks := ""
+	if os.Getuid() != 0 {
+		lacks = "root"
+	} else if _, err := exec.LookPath("/usr/sbin/slurmctld"); err != nil {
+		lacks = "slurmctld"
+	}
+	if lacks != "" && os.Getenv("MUSTER_CI") != "" {
+		t.Fatalf("this machine lacks %s", lacks)
+	} else if lacks != "" {
+		t.Skipf("this machine lacks %s", lacks)
+	}
+	c := &jobCluster{t: t, muster: filepath.Join(t.TempDir(), "muster"), home: t.TempDir(), dir: t.TempDir()}
+	for name, module := range map[string]string{"muster": "..", "muster-stand": "../stand"} {
+		target := "."
+		if name == "muster" {
+			target = "./cmd/muster"
+		}
+		build := exec.Command("go", "build", "-o", filepath.Join(filepath.Dir(c.muster), name), target)
+		build.Dir, build.Env = module, append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", name, err, out)
+		}
+	}
+	c.file("cluster.yaml", jobClusterFile)
+	t.Cleanup(func() {
+		if r := c.run("down", "--delete-data", "--yes"); r.code != 0 {
+			t.Errorf("down: %s", r.stderr)
+		}
+	})
+	c.must("up", "--no-test", "--cluster", "jobs", "cluster.yaml")
+	return c
+}
+
+func (c *jobCluster) file(name, text string) {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *jobCluster) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(c.muster, args...)
+	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), "MUSTER_HOME="+c.home)
+	return cmd
+}
+
+// result is how a command ended and what it printed.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+func (c *jobCluster) run(args ...string) result {
+	c.t.Helper()
+	var out, errOut bytes.Buffer
+	cmd := c.command(args...)
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		c.t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), out.String(), errOut.String()}
+}
+
+// must runs a command that succeeds, and returns its answer.
+func (c *jobCluster) must(args ...string) string {
+	c.t.Helper()
+	r := c.run(args...)
+	if r.code != 0 {
+		c.t.Fatalf("muster %s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
+	}
+	return r.stdout
+}
+
+// shownJob is what the tests look at in `job show -o json`.
+type shownJob struct {
+	ID       int    `json:"id"`
+	State    string `json:"state"`
+	ExitCode int    `json:"exit_code"`
+	Progress struct {
+		Batch int     `json:"batch"`
+		Loss  float64 `json:"loss"`
+	} `json:"progress"`
+	Nodes    []string `json:"nodes"`
+	Attempts []struct {
+		State string `json:"state"`
+	} `json:"attempts"`
+}
+
+func (c *jobCluster) show(id string) (j shownJob) {
+	c.t.Helper()
+	if err := json.Unmarshal([]byte(c.must("job", "show", "-o", "json", id)), &j); err != nil {
+		c.t.Fatal(err)
+	}
+	return j
+}
+
+// following is a muster that follows a job.
+type following struct {
+	cmd    *exec.Cmd
+	lines  *bufio.Scanner
+	stderr bytes.Buffer
+}
+
+func (c *jobCluster) follow(args ...string) *following {
+	c.t.Helper()
+	f := &following{cmd: c.command(args...)}
+	f.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	f.cmd.Stderr = &f.stderr
+	out, err := f.cmd.StdoutPipe()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := f.cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	f.lines = bufio.NewScanner(out)
+	return f
+}
+
+// until reads until a line comes.
+func (f *following) until(t *testing.T, line string) {
+	t.Helper()
+	for f.lines.Scan() {
+		if f.lines.Text() == line {
+			return
+		}
+	}
+	_ = f.cmd.Wait()
+	t.Fatalf("the output ended without %q; stderr:\n%s", line, &f.stderr)
+}
+
+// end reads the rest and returns it with the exit code.
+func (f *following) end() (rest []string, code int) {
+	for f.lines.Scan() {
+		rest = append(rest, f.lines.Text())
+	}
+	_ = f.cmd.Wait()
+	return rest, f.cmd.ProcessState.ExitCode()
+}
+
+// TestJobs runs jobs of all fates on one cluster.
+func TestJobs(t *testing.T) {
+	c := newJobCluster(t)
+	for name, try := range map[string]func(*testing.T, *jobCluster){
+		"completes":            jobCompletes,
+		"fails":                jobFails,
+		"asks_for_too_much":    jobAsksForTooMuch,
+		"is_cancelled":         jobIsCancelled,
+		"is_no_longer_watched": jobIsNoLongerWatched,
+		"loses_its_node":       jobLosesItsNode,
+	} {
+		t.Run(name, func(t *testing.T) {
+			mine := *c
+			mine.t = t
+			try(t, &mine)
+		})
+	}
+}
+
+func jobCompletes(t *testing.T, c *jobCluster) {
+	c.file("ok.sbatch", `#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --job-name=ok
+srun hostname | wc -l
+echo "Batch 1 Loss: 3.5, Speed: 2.0 samples/sec, lr: 0.001"
+echo "argument $1"
+`)
+	r := c.run("run", "ok.sbatch", "--epochs")
+	want := "2\nBatch 1 Loss: 3.5, Speed: 2.0 samples/sec, lr: 0.001\nargument --epochs\n"
+	if r.code != 0 || r.stdout != want {
+		t.Errorf("exit code %d, got %q, want %q", r.code, r.stdout, want)
+	}
+	for _, word := range []string{"is submitted: ok, 2 nodes of gpu", "completed"} {
+		if !strings.Contains(r.stderr, word) {
+			t.Errorf("stderr lacks %q:\n%s", word, r.stderr)
+		}
+	}
+	id := jobOf(t, r.stderr)
+	if j := c.show(id); j.State != "COMPLETED" || j.Progress.Batch != 1 || j.Progress.Loss != 3.5 || len(j.Attempts) != 1 {
+		t.Errorf("job show: %+v", j)
+	}
+	if got := c.must("job", "logs", id); got != want {
+		t.Errorf("job logs: %q", got)
+	}
+}
+
+// jobOf is the ID of the job that was submitted.
+func jobOf(t *testing.T, stderr string) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(stderr, " job ")
+	id, _, found := strings.Cut(rest, " is submitted")
+	if !found {
+		t.Fatalf("no job in:\n%s", stderr)
+	}
+	return id
+}
+
+func jobFails(t *testing.T, c *jobCluster) {
+	c.file("fail.sbatch", "#!/bin/bash\n#SBATCH --error=fail.err\necho out; echo err >&2; exit 13\n")
+	r := c.run("run", "-o", "json", "fail.sbatch")
+	var j shownJob
+	if err := json.Unmarshal([]byte(r.stdout), &j); err != nil {
+		t.Fatal(err)
+	}
+	if r.code != 1 || j.State != "FAILED" || j.ExitCode != 13 {
+		t.Errorf("exit code %d, %+v", r.code, j)
+	}
+	for _, line := range []string{"out\n", "err\n", "failed with exit code 13"} {
+		if !strings.Contains(r.stderr, line) {
+			t.Errorf("stderr lacks %q:\n%s", line, r.stderr)
+		}
+	}
+	if got := c.must("job", "logs", "--err", fmt.Sprint(j.ID)); got != "err\n" {
+		t.Errorf("job logs --err: %q", got)
+	}
+}
+
+func jobAsksForTooMuch(t *testing.T, c *jobCluster) {
+	c.file("big.sbatch", "#!/bin/bash\n#SBATCH --job-name=big\n#SBATCH --nodes=100\necho\n")
+	r := c.run("run", "big.sbatch")
+	const want = `big.sbatch:3:9: error: --nodes=100, but partition gpu has 3 nodes [script/nodes]
+    #SBATCH --nodes=100
+            ^
+  hint: ask for at most 3, or raise MaxCount in the cluster file and run ` + "`muster up` again\n"
+	if r.code != 1 || r.stdout != "" || r.stderr != want {
+		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if list := c.must("job", "list"); strings.Contains(list, " big ") {
+		t.Errorf("it was submitted:\n%s", list)
+	}
+}
+
+func jobIsCancelled(t *testing.T, c *jobCluster) {
+	c.file("long.sbatch", "#!/bin/bash\necho ready\nsleep infinity\n")
+	id := strings.TrimSpace(c.must("job", "submit", "long.sbatch"))
+	f := c.follow("job", "logs", "-f", id)
+	f.until(t, "ready")
+	c.must("job", "cancel", id)
+	if _, code := f.end(); code != 0 || !strings.Contains(f.stderr.String(), "was cancelled") {
+		t.Errorf("exit code %d\n%s", code, &f.stderr)
+	}
+	if j := c.show(id); j.State != "CANCELLED" {
+		t.Errorf("job show: %+v", j)
+	}
+}
+
+func jobIsNoLongerWatched(t *testing.T, c *jobCluster) {
+	c.file("long.sbatch", "#!/bin/bash\necho ready\nsleep infinity\n")
+	f := c.follow("run", "long.sbatch")
+	f.until(t, "ready")
+	if err := syscall.Kill(-f.cmd.Process.Pid, syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_, code := f.end()
+	id := jobOf(t, f.stderr.String())
+	if code != 130 || !strings.Contains(f.stderr.String(), "`muster job logs -f "+id+"` follows it again") {
+		t.Errorf("exit code %d\n%s", code, &f.stderr)
+	}
+	if j := c.show(id); j.State != "RUNNING" {
+		t.Errorf("job show: %+v", j)
+	}
+	c.must("job", "cancel", id)
+}
+
+func jobLosesItsNode(t *testing.T, c *jobCluster) {
+	c.file("resume.sbatch", `#!/bin/bash
+#SBATCH --nodes=2 --exclusive
+echo "attempt ${SLURM_RESTART_COUNT:-0}"
+[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || { echo "ready"; sleep infinity; }
+`)
+	f := c.follow("run", "resume.sbatch")
+	f.until(t, "ready")
+	var list struct {
+		Jobs []struct {
+			ID int `json:"id"`
+		} `json:"jobs"`
+	}
+	if err := json.Unmarshal([]byte(c.must("job", "list", "-o", "json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	job := list.Jobs[len(list.Jobs)-1]
+	node := c.show(fmt.Sprint(job.ID)).Nodes[1]
+	c.must("node", "kill", node)
+	rest, code := f.end()
+	if code != 0 || len(rest) == 0 || rest[len(rest)-1] != "attempt 1" {
+		t.Errorf("exit code %d, output %q", code, rest)
+	}
+	if want := "went back into the queue because node " + node + " failed"; !strings.Contains(f.stderr.String(), want) {
+		t.Errorf("stderr lacks %q:\n%s", want, &f.stderr)
+	}
+	if j := c.show(fmt.Sprint(job.ID)); j.State != "COMPLETED" || len(j.Attempts) != 2 || j.Attempts[0].State != "NODE_FAIL" {
+		t.Errorf("job show: %+v", j)
+	}
+}
