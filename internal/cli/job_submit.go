@@ -18,7 +18,7 @@ ID. What it asks for and the cluster does not have is said before.
 What stands behind FILE are arguments of the script.`,
 		Example: "  muster job submit train.sbatch\n  muster job submit --sbatch=--dependency=afterok:12 next.sbatch",
 		Args:    cobra.MinimumNArgs(1),
-		RunE: a.onHead(func(c *cobra.Command, args []string, s slurm.Client) error {
+		RunE: a.onHeadWithScript(func(c *cobra.Command, args []string, s slurm.Client) error {
 			script, err := scriptArgs(c, args)
 			if err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -37,7 +39,7 @@ What stands behind FILE are arguments of the script.`,
 			"  muster run --sbatch=--export=ALL,STEPS=100 train.sbatch\n" +
 			"  muster run --no-follow train.sbatch --epochs 3",
 		Args: cobra.MinimumNArgs(1),
-		RunE: a.onHead(func(c *cobra.Command, args []string, s slurm.Client) error {
+		RunE: a.onHeadWithScript(func(c *cobra.Command, args []string, s slurm.Client) error {
 			script, err := scriptArgs(c, args)
 			if err != nil {
 				return err
@@ -56,6 +58,41 @@ What stands behind FILE are arguments of the script.`,
 	c.Flags().BoolVar(&noFollow, "no-follow", false, "submit it and print the job's ID")
 	sbatchFlag(c, &options)
 	return c
+}
+
+// onHeadWithScript is onHead for commands whose first argument is a batch script:
+// the cluster sees its folder as it sees the working directory.
+func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm.Client) error) func(*cobra.Command, []string) error {
+	onHead := a.onHead(run)
+	return func(c *cobra.Command, args []string) error {
+		if !inside() {
+			if err := a.shareFolder(args[0]); err != nil {
+				return err
+			}
+		}
+		return onHead(c, args)
+	}
+}
+
+// shareFolder shows a file's folder on the cluster. Of a file that is not there,
+// the head node will tell.
+func (a *app) shareFolder(file string) error {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	l, r, _, err := a.running()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(path)
+	if r.Visible(dir) || !local.Shareable(dir) {
+		return nil
+	}
+	return share(l, dir)
 }
 
 // sbatchFlag gives a command that submits scripts its way to sbatch's options.

@@ -296,7 +296,7 @@ func (s *following) last(ctx context.Context) error {
 	launched := s.view.Job.ExitCode.Signal != launchSignal
 	for _, o := range s.outputs {
 		if launched && !o.Open() && !o.told {
-			s.Say("left no output: there is no file " + o.Path)
+			s.Say("left no output here: there is no file " + o.Path + " (is its folder a node's own?)")
 		}
 	}
 	return nil

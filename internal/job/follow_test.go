@@ -121,7 +121,7 @@ func TestFollow(t *testing.T) {
 		"no_output": {play{acts: []act{
 			{job: job7("RUNNING", "", "q-1", 0)},
 			{after: time.Second, job: job7("COMPLETED", "", "q-1", 0)},
-		}}, []string{"* runs on q-1", "* left no output: there is no file OUT", "* completed"}},
+		}}, []string{"* runs on q-1", "* left no output here: there is no file OUT (is its folder a node's own?)", "* completed"}},
 		"forgotten_by_slurmctld": {play{
 			acts: []act{{err: slurm.ErrNoJob}},
 			runs: []slurm.Run{{ID: 7, Label: "7", State: "NODE_FAIL"}, {ID: 7, Label: "7", State: "TIMEOUT", Submit: time.Unix(1, 0)}},

@@ -33,8 +33,11 @@ func OutputPaths(script []byte, r slurm.Run) (stdout, stderr string) {
 
 // Resolved is a job whose output files have the names that Slurm gives them:
 // scontrol shows some patterns (%5j, %N) as they are. What cannot be resolved
-// stays.
+// stays. Tasks of an array that have not started have no file yet.
 func Resolved(j slurm.Job) slurm.Job {
+	if j.ArrayJobID != 0 && number(j.ArrayTask) == 0 && j.ArrayTask != "0" {
+		j.StdOut, j.StdErr = "", ""
+	}
 	n := names{id: j.ID, label: j.Label(), name: j.Name, user: j.User, host: j.BatchHost}
 	for _, path := range []*string{&j.StdOut, &j.StdErr} {
 		if full, ok := n.expand(*path); ok {

@@ -112,6 +112,14 @@ func TestResolved(t *testing.T) {
 	}
 }
 
+func TestResolvedOfAnArray(t *testing.T) {
+	for task, want := range map[string]string{"0": "/w/o", "12": "/w/o", "3-7%2": "", "1,3": "", "": ""} {
+		if got := Resolved(slurm.Job{ID: 7, ArrayJobID: 7, ArrayTask: task, StdOut: "/w/o"}).StdOut; got != want {
+			t.Errorf("task %q: got %q, want %q", task, got, want)
+		}
+	}
+}
+
 func FuzzCheckScript(f *testing.F) {
 	f.Add([]byte("#!/bin/bash\n#SBATCH -N 4 --gres=gpu:9 \"x # \\\n#SBATCH --mem=1T -p a,b -c 3 --ntasks-per-node=9\necho"))
 	f.Add([]byte("#!/bin/bash\r\n#SBATCH -N\n"))
