@@ -49,7 +49,10 @@ type Controller struct {
 	Config
 	wake chan struct{}
 
-	losses []fleet.Loss // rounds' own
+	// losses are those that jobs may have failed of, observed is when the
+	// instances were last seen. They are the rounds' own.
+	losses   []fleet.Loss
+	observed time.Time
 
 	mu sync.Mutex // guards what follows
 	// resumed is World.Resumed, rising the nodes that the last look saw powering
@@ -72,7 +75,10 @@ const (
 
 // New returns a controller that is ready to run.
 func New(c Config) *Controller {
-	return &Controller{Config: c, wake: make(chan struct{}, 1), resumed: map[string]time.Time{}, rising: map[string]bool{}, waiters: map[*waiter]bool{}}
+	return &Controller{
+		Config: c, wake: make(chan struct{}, 1), observed: time.Now().Add(-awayAtMost),
+		resumed: map[string]time.Time{}, rising: map[string]bool{}, waiters: map[*waiter]bool{},
+	}
 }
 
 // Resume notes that Slurm wants nodes, and returns at once. It is no news of a
@@ -123,7 +129,7 @@ func (c *Controller) pause(acted bool, err error) time.Duration {
 		return retryAfter
 	case c.awaited():
 		return eagerEvery
-	case acted || len(c.losses) > 0:
+	case acted || c.mourning():
 		return busyEvery
 	}
 	return quietEvery
@@ -147,12 +153,13 @@ func (c *Controller) note(before string, err error) string {
 
 // round looks, decides and acts once.
 func (c *Controller) round(ctx context.Context) (acted bool, err error) {
+	before := c.observed
 	w, err := c.look(ctx)
 	if err != nil {
 		return false, err
 	}
 	c.release(w.Nodes)
-	c.lose(w)
+	c.lose(w, before)
 	actions := fleet.Decide(w)
 	for _, a := range actions {
 		if err := c.act(ctx, a); err != nil {
@@ -178,11 +185,12 @@ func (c *Controller) look(ctx context.Context) (fleet.World, error) {
 		w.Nodes = append(w.Nodes, nodeOf(n))
 	}
 	w.Resumed = c.seen(w.Nodes)
+	now := time.Now()
 	instances, err := c.Fleet.Observe(ctx)
 	if err != nil {
 		return w, fmt.Errorf("observe instances: %w", err)
 	}
-	w.Now = time.Now()
+	c.observed, w.Now = now, time.Now()
 	for _, i := range instances {
 		w.Instances = append(w.Instances, fleet.Instance{Node: i.Node, Started: i.Started})
 	}

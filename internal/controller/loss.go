@@ -11,25 +11,39 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// lossKept is how long after Slurm knew of a loss the jobs that it hit are still
-// looked for: a job that ended is shown as ended when its nodes are done with it.
-const lossKept = 30 * time.Second
+const (
+	// lossKept is how long after Slurm knew of a loss the jobs that it hit are still
+	// looked for. Slurm shows a job as failed when its nodes are done with it, for
+	// which it waits longer than its MessageTimeout.
+	lossKept = 2 * time.Minute
+	// lossFresh is how long it pays to look often.
+	lossFresh = 5 * time.Second
+)
+
+// awayAtMost is how long nobody looked before a controller began: whoever keeps
+// it running starts it again within this time.
+const awayAtMost = 10 * time.Second
 
 // ended takes note of an instance that ended without being asked to.
 func (c *Controller) ended(node string) {
 	c.Events.Add(Event{Kind: "ended", Nodes: []string{node}, Reason: "its init process ended"})
-	c.losses = append(c.losses, fleet.Loss{Node: node, At: time.Now()})
+	c.losses = append(c.losses, fleet.Loss{Node: node, Alive: c.observed, Noticed: time.Now()})
 }
 
-// lose takes note of nodes that lost their instance unheard.
-func (c *Controller) lose(w fleet.World) {
+// lose takes note of nodes that lost their instance unheard since before.
+func (c *Controller) lose(w fleet.World, before time.Time) {
 	for _, n := range w.Nodes {
 		has := slices.ContainsFunc(w.Instances, func(i fleet.Instance) bool { return i.Node == n.Name })
 		noted := slices.ContainsFunc(c.losses, func(l fleet.Loss) bool { return l.Node == n.Name && l.Told.IsZero() })
 		if n.State == fleet.Up && !has && !noted {
-			c.losses = append(c.losses, fleet.Loss{Node: n.Name, At: w.Now})
+			c.losses = append(c.losses, fleet.Loss{Node: n.Name, Alive: before, Noticed: w.Now})
 		}
 	}
+}
+
+// mourning tells whether there was a loss just now.
+func (c *Controller) mourning() bool {
+	return slices.ContainsFunc(c.losses, func(l fleet.Loss) bool { return time.Since(l.Noticed) < lossFresh })
 }
 
 // requeue has those jobs run again whose script failed because of a loss. It is

@@ -9,8 +9,8 @@ import (
 // Loss is the end of an instance that nobody had asked for.
 type Loss struct {
 	Node string
-	// At is when it ended, as far as we noticed.
-	At time.Time
+	// Alive is when it was last seen, Noticed when we knew that it had ended.
+	Alive, Noticed time.Time
 	// Told is when Slurm knew; zero is not yet.
 	Told time.Time
 }
@@ -62,9 +62,9 @@ func Requeues(losses []Loss, jobs []Job) []Requeue {
 	return all
 }
 
-// hit tells whether the job ran when the instance ended, and failed before Slurm
-// knew.
+// hit tells whether the job may have run when the instance ended, and failed
+// before Slurm knew.
 func (l Loss) hit(j Job) bool {
-	ran := !j.Started.After(l.At) && !j.Ended.Before(l.At.Truncate(slurmGrain))
+	ran := !j.Started.After(l.Noticed) && !j.Ended.Before(l.Alive.Truncate(slurmGrain))
 	return ran && (l.Told.IsZero() || !j.Ended.After(l.Told.Add(slurmGrain)))
 }

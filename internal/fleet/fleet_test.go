@@ -1,0 +1,138 @@
+package fleet_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/muster-hpc/muster/internal/fleet"
+)
+
+var (
+	now    = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	limits = fleet.Limits{Boot: time.Minute, Retry: 2 * time.Minute}
+)
+
+func ago(d time.Duration) time.Time { return now.Add(-d) }
+
+// act is the one action on node n-1 that a row expects.
+func act(deed fleet.Deed, reason string) fleet.Action {
+	return fleet.Action{Deed: deed, Nodes: []string{"n-1"}, Reason: reason}
+}
+
+func down(reason string, since time.Duration) fleet.Node {
+	return fleet.Node{State: fleet.Down, Closed: true, Reason: reason, ReasonTime: ago(since)}
+}
+
+func TestDecide(t *testing.T) {
+	const never = time.Duration(-1)
+	lost := []fleet.Action{
+		act(fleet.SetDown, "muster: the instance ended"),
+		act(fleet.PowerDown, "the instance ended"),
+	}
+	for _, row := range []struct {
+		name string
+		node fleet.Node
+		age  time.Duration // of its instance
+		// asked is how long ago Slurm asked for the node.
+		asked time.Duration
+		want  []fleet.Action
+	}{
+		{"up_with_instance", fleet.Node{State: fleet.Up}, time.Hour, 2 * time.Hour, nil},
+		{"up_with_an_instance_older_than_its_resume", fleet.Node{State: fleet.Up}, 2 * time.Hour, time.Hour, nil},
+		{"up_without_instance", fleet.Node{State: fleet.Up}, never, time.Hour, lost},
+		{"up_static_without_instance", fleet.Node{State: fleet.Up, Static: true}, never, never, lost},
+		{"drained_with_instance", fleet.Node{State: fleet.Up, Closed: true, Reason: "bad fan"}, time.Hour, never, nil},
+		{"drained_without_instance_stays_drained", fleet.Node{State: fleet.Up, Closed: true, Reason: "bad fan"}, never, never,
+			[]fleet.Action{act(fleet.SetDown, "bad fan")}},
+		{"reason_of_a_drain_that_is_over", fleet.Node{State: fleet.Up, Reason: "bad fan"}, never, never, lost},
+
+		{"asked_with_instance", fleet.Node{State: fleet.Asked}, time.Hour, never, nil},
+		{"asked_without_instance", fleet.Node{State: fleet.Asked}, never, never, nil},
+		{"asked_static", fleet.Node{State: fleet.Asked, Static: true}, never, never, nil},
+
+		{"resumed", fleet.Node{State: fleet.PoweringUp}, never, time.Second, []fleet.Action{act(fleet.Launch, "resumed by Slurm")}},
+		{"resumed_and_nobody_heard", fleet.Node{State: fleet.PoweringUp}, never, never, []fleet.Action{act(fleet.Launch, "resumed by Slurm")}},
+		{"booting", fleet.Node{State: fleet.PoweringUp}, 5 * time.Second, 6 * time.Second, nil},
+		{"booting_and_nobody_heard", fleet.Node{State: fleet.PoweringUp}, 5 * time.Second, never, nil},
+		{"booting_by_a_clock_of_seconds", fleet.Node{State: fleet.PoweringUp}, 6900 * time.Millisecond, 6 * time.Second, nil},
+		{"left_over_from_before", fleet.Node{State: fleet.PoweringUp}, 10 * time.Second, 6 * time.Second, []fleet.Action{
+			act(fleet.Terminate, "left over from before its resume"),
+			act(fleet.Launch, "resumed by Slurm"),
+		}},
+		{"boot_at_its_limit", fleet.Node{State: fleet.PoweringUp}, time.Minute, time.Minute, nil},
+		{"boot_too_long", fleet.Node{State: fleet.PoweringUp}, time.Minute + 1, time.Minute + 1, []fleet.Action{
+			act(fleet.Terminate, "no answer within 1m0s of its start"),
+			act(fleet.Launch, "no answer within 1m0s of its start"),
+		}},
+
+		{"powering_down_with_instance", fleet.Node{State: fleet.PoweringDown}, time.Hour, never, []fleet.Action{act(fleet.Terminate, "powered down by Slurm")}},
+		{"powering_down_static", fleet.Node{State: fleet.PoweringDown, Static: true}, never, never, nil},
+		{"powered_down", fleet.Node{State: fleet.PoweredDown}, never, never, nil},
+		{"powered_down_with_instance", fleet.Node{State: fleet.PoweredDown}, time.Hour, never, []fleet.Action{act(fleet.Terminate, "powered down by Slurm")}},
+		{"powered_down_static", fleet.Node{State: fleet.PoweredDown, Static: true}, never, never, []fleet.Action{act(fleet.PowerUp, "static nodes are always on")}},
+		{"powered_down_static_with_instance", fleet.Node{State: fleet.PoweredDown, Static: true}, time.Hour, never, []fleet.Action{
+			act(fleet.Terminate, "powered down by Slurm"),
+			act(fleet.PowerUp, "static nodes are always on"),
+		}},
+		{"powered_down_static_set_down_by_somebody", fleet.Node{State: fleet.PoweredDown, Static: true, Closed: true, Reason: "bad fan"}, never, never, nil},
+		{"powered_down_static_with_an_old_reason", fleet.Node{State: fleet.PoweredDown, Static: true, Reason: "bad fan"}, never, never,
+			[]fleet.Action{act(fleet.PowerUp, "static nodes are always on")}},
+
+		{"set_down_by_somebody", down("bad fan", time.Hour), never, never, nil},
+		{"set_down_by_somebody_with_instance", down("bad fan", time.Hour), time.Hour, never, nil},
+		{"down_for_no_reason", down("", time.Hour), never, never, nil},
+		{"down_for_a_lost_instance", down("muster: the instance ended", time.Second), never, never, []fleet.Action{act(fleet.PowerDown, "the instance ended")}},
+		{"launch_failed_just_now", down("muster: launch failed: no capacity", time.Minute), never, never, nil},
+		{"launch_failed_long_ago", down("muster: launch failed: no capacity", 2*time.Minute), never, never,
+			[]fleet.Action{act(fleet.PowerDown, "trying again after a failed launch")}},
+		{"silent", down("Not responding", time.Second), time.Hour, never, []fleet.Action{
+			act(fleet.Terminate, "its node is down: Not responding"),
+			act(fleet.PowerDown, "Not responding"),
+		}},
+		{"silent_and_gone", down("Not responding", time.Second), never, never, []fleet.Action{act(fleet.PowerDown, "Not responding")}},
+		{"never_came_up", down("ResumeTimeout reached", time.Second), time.Minute, never, []fleet.Action{
+			act(fleet.Terminate, "its node is down: ResumeTimeout reached"),
+			act(fleet.PowerDown, "ResumeTimeout reached"),
+		}},
+		{"rebooted_by_itself", down("Node unexpectedly rebooted", time.Second), time.Minute, never, []fleet.Action{
+			act(fleet.Terminate, "its node is down: Node unexpectedly rebooted"),
+			act(fleet.PowerDown, "Node unexpectedly rebooted"),
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			row.node.Name = "n-1"
+			w := fleet.World{Now: now, Limits: limits, Nodes: []fleet.Node{row.node}, Resumed: map[string]time.Time{}}
+			if row.age != never {
+				w.Instances = []fleet.Instance{{Node: "n-1", Started: ago(row.age)}}
+			}
+			if row.asked != never {
+				w.Resumed["n-1"] = ago(row.asked)
+			}
+			if diff := cmp.Diff(row.want, fleet.Decide(w)); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecide_groups_nodes(t *testing.T) {
+	w := fleet.World{Now: now, Limits: limits,
+		Nodes: []fleet.Node{
+			{Name: "c", State: fleet.PoweringUp}, {Name: "a", State: fleet.PoweringUp}, {Name: "b", State: fleet.Up}, {Name: "d", State: fleet.PoweredDown},
+		},
+		Instances: []fleet.Instance{{Node: "y", Started: now}, {Node: "d", Started: now}, {Node: "x", Started: now}},
+	}
+	want := []fleet.Action{
+		{Deed: fleet.Terminate, Nodes: []string{"x", "y"}, Reason: "no longer in the cluster file"},
+		{Deed: fleet.Terminate, Nodes: []string{"d"}, Reason: "powered down by Slurm"},
+		{Deed: fleet.SetDown, Nodes: []string{"b"}, Reason: "muster: the instance ended"},
+		{Deed: fleet.PowerDown, Nodes: []string{"b"}, Reason: "the instance ended"},
+		{Deed: fleet.Launch, Nodes: []string{"a", "c"}, Reason: "resumed by Slurm"},
+	}
+	for range 20 { // maps have no order
+		if diff := cmp.Diff(want, fleet.Decide(w)); diff != "" {
+			t.Fatalf("want -, got +:\n%s", diff)
+		}
+	}
+}
