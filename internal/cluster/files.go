@@ -313,6 +313,7 @@ func newRecord(l *local.Layout, name, source, workDir string, c *spec.Cluster) (
 	}
 	r.Shared, err = sharedMounts(l, u, workDir, c)
 	r.HeadOnly = []local.Mount{
+		{Source: l.Path("etc", "munge"), Target: "/etc/munge", ReadOnly: true},
 		{Source: l.Path("run"), Target: head.RunDir},
 		{Source: l.Path("run", "mysqld"), Target: "/run/mysqld"},
 		{Source: l.Path("state", "mysql"), Target: "/var/lib/mysql"},

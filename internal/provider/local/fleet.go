@@ -149,7 +149,7 @@ func (f *Fleet) lost(name string) {
 	if addresses, err := f.layout.Addresses(); err == nil {
 		if a, ok := addresses[name]; ok {
 			// Without these, others only notice later.
-			_ = errors.Join(unplug(portOf(a)), refuseFor(a))
+			_ = errors.Join(unplug(portOf(a)), markDead(a))
 		}
 	}
 	_ = f.layout.clean(name) // tried again before the next launch

@@ -34,7 +34,7 @@ var (
 // makeFabric makes the bridge that joins the cluster's machines in the calling
 // thread's network namespace. The bridge is the head node's own interface.
 func makeFabric() error {
-	if err := loopbackUp(); err != nil {
+	if err := errors.Join(loopbackUp(), routeDead()); err != nil {
 		return err
 	}
 	// Left to itself, a bridge takes one of its ports' hardware addresses, and
@@ -142,23 +142,73 @@ func announceOnUp() error {
 	return nil
 }
 
-// refuseFor has the head node refuse connections to the address of a node that
-// ended. Left silent, it would hold up for many seconds every daemon that still
-// has something to tell that node.
-func refuseFor(address netip.Addr) error {
+// markDead settles what becomes of connections to the address of a node that
+// ended. Left silent, it would hold up for many seconds each daemon that still
+// has something to tell that node. So the head node takes the address over and
+// refuses: nodes give up at once. But slurmctld takes a refusal for a slurmd that
+// is being restarted, and tries again until the node's successor gets what was
+// meant for the dead, the end of the job that both run; for what runs on the head
+// node itself the address is therefore unreachable, which it takes as final.
+func markDead(address netip.Addr) error {
 	bridge, err := netlink.LinkByName(interfaceName)
 	if err != nil {
 		return fmt.Errorf("find bridge: %w", err)
 	}
-	err = netlink.AddrAdd(bridge, hostAddress(address))
-	if err != nil && !errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("answer for %s: %w", address, err)
+	for _, r := range deadRoutes(address, bridge) {
+		if err := netlink.RouteReplace(r); err != nil {
+			return fmt.Errorf("take over %s: %w", address, err)
+		}
 	}
 	return announce(bridge, address)
 }
 
-// announce tells all neighbours at once that an address is ours, with a
-// gratuitous ARP request (RFC 5227, section 3). The kernel does so only for a
+// release ends markDead. It may be called without one.
+func release(address netip.Addr) error {
+	bridge, err := netlink.LinkByName(interfaceName)
+	if err != nil {
+		return fmt.Errorf("find bridge: %w", err)
+	}
+	for _, r := range deadRoutes(address, bridge) {
+		if err := netlink.RouteDel(r); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("release %s: %w", address, err)
+		}
+	}
+	return nil
+}
+
+// deadTable is a routing table for what the head node itself sends.
+const deadTable = 100
+
+func deadRoutes(a netip.Addr, bridge netlink.Link) []*netlink.Route {
+	to := &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(32, 32)}
+	return []*netlink.Route{
+		{Dst: to, Type: unix.RTN_UNREACHABLE, Table: deadTable},
+		{Dst: to, Type: unix.RTN_LOCAL, Table: unix.RT_TABLE_LOCAL, LinkIndex: bridge.Attrs().Index, Scope: netlink.SCOPE_HOST},
+	}
+}
+
+// routeDead has what the head node sends looked up in deadTable before
+// anything else, even before its own addresses, whose rule moves down for that.
+func routeDead() error {
+	local := netlink.NewRule()
+	local.Family, local.Table, local.Priority = unix.AF_INET, unix.RT_TABLE_LOCAL, 2
+	dead := netlink.NewRule()
+	dead.Family, dead.Table, dead.Priority, dead.IifName = unix.AF_INET, deadTable, 1, "lo"
+	for _, rule := range []*netlink.Rule{local, dead} {
+		if err := netlink.RuleAdd(rule); err != nil {
+			return fmt.Errorf("add routing rule: %w", err)
+		}
+	}
+	first := netlink.NewRule()
+	first.Family, first.Table, first.Priority = unix.AF_INET, unix.RT_TABLE_LOCAL, 0
+	if err := netlink.RuleDel(first); err != nil {
+		return fmt.Errorf("move the rule for own addresses: %w", err)
+	}
+	return nil
+}
+
+// announce has all neighbours send to us what is for an address, with a
+// gratuitous ARP request (RFC 5227, section 3). The kernel sends one only for a
 // link that comes up.
 func announce(link netlink.Link, address netip.Addr) error {
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -178,21 +228,4 @@ func announce(link netlink.Link, address netip.Addr) error {
 		return fmt.Errorf("announce %s: %w", address, err)
 	}
 	return nil
-}
-
-// release ends refuseFor. It may be called without one.
-func release(address netip.Addr) error {
-	bridge, err := netlink.LinkByName(interfaceName)
-	if err != nil {
-		return fmt.Errorf("find bridge: %w", err)
-	}
-	err = netlink.AddrDel(bridge, hostAddress(address))
-	if err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
-		return fmt.Errorf("release %s: %w", address, err)
-	}
-	return nil
-}
-
-func hostAddress(a netip.Addr) *netlink.Addr {
-	return &netlink.Addr{IPNet: &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(32, 32)}}
 }

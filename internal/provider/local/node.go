@@ -84,7 +84,7 @@ func (l *Layout) boot(m machine) error {
 	if err := configurePort(m.Address); err != nil {
 		return err
 	}
-	r := root{Dir: l.machineDir(m.Name), Binds: m.Binds, Host: "/"}
+	r := root{Dir: l.machineDir(m.Name), Binds: m.Binds, Dirs: []string{spoolDir}, Host: "/"}
 	return r.enter()
 }
 
@@ -101,6 +101,8 @@ func (l *Layout) initArgs(name string) []string {
 }
 
 const (
+	// spoolDir is slurmd's SlurmdSpoolDir.
+	spoolDir            = "/var/spool/slurmd"
 	systemPath          = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	droppedCapabilities = "-mknod,-sys_rawio,-sys_module,-sys_time,-sys_boot,-syslog,-mac_admin,-mac_override"
 )

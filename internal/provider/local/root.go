@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,8 @@ type root struct {
 	Dir string
 	// Binds are mounted last, in order.
 	Binds []bind
+	// Dirs are further directories that the machine must have and may write.
+	Dirs []string
 	// Host is where the host's root is seen, normally "/".
 	Host string
 }
@@ -115,6 +118,9 @@ func (r root) mountOverlay(name, lower, target string, mode os.FileMode) error {
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return err
 	}
+	if err := r.prepare(name); err != nil {
+		return err
+	}
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", escape(lower), escape(upper), escape(work))
 	if !initialUserNamespace() {
 		options += ",userxattr"
@@ -127,6 +133,48 @@ func (r root) mountOverlay(name, lower, target string, mode os.FileMode) error {
 		return err
 	}
 	return readOnly(target)
+}
+
+// prepare makes in the upper layer what is to be made anyway below one entry of
+// the root. An ordinary user could not make it later in a directory of the host's
+// root user.
+func (r root) prepare(name string) error {
+	dirs := slices.Clone(r.Dirs)
+	for _, b := range r.Binds {
+		if info, err := os.Stat(b.Source); err == nil && info.IsDir() {
+			dirs = append(dirs, b.Target)
+		}
+	}
+	for _, d := range dirs {
+		if !strings.HasPrefix(d, "/"+name+"/") {
+			continue
+		}
+		at := ""
+		for _, elem := range strings.Split(d[1:], "/") {
+			at = filepath.Join(at, elem)
+			if err := r.raise(at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// raise makes one directory in the upper layer, like the host's if that has one.
+func (r root) raise(at string) error {
+	lower, upper := filepath.Join(r.Host, at), filepath.Join(r.Dir, "upper", at)
+	err := os.Mkdir(upper, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(lower)
+	if err != nil || !info.IsDir() {
+		return nil // the host has none
+	}
+	return errors.Join(os.Chmod(upper, info.Mode()), copyOwner(lower, upper))
 }
 
 // systemMounts makes /proc, /sys, /dev and /run of the new root. /proc belongs
