@@ -2,11 +2,11 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/provider/local"
@@ -34,20 +34,35 @@ func SocketClient(dir, name string) *http.Client {
 }
 
 // HeadEnv is the environment of a program that runs on the head node for the
-// caller: what the caller has, and what leads AWS programs to the cluster's own S3.
+// caller: the caller's own, but for what belongs to this machine or to another
+// cluster, and what leads AWS programs to the cluster's own S3 server. AWS
+// credentials stay behind: a rehearsal must not write to real buckets.
 func HeadEnv() []string {
 	var env []string
-	for _, name := range []string{"HOME", "USER", "LOGNAME", "TERM", "LANG", "COLORTERM", "NO_COLOR"} {
-		if v, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+v)
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); !staysBehind(name) {
+			env = append(env, v)
 		}
 	}
 	return append(env,
 		"PATH="+head.BinDir+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"LC_ALL=C.UTF-8", "SHELL=/bin/bash",
 		"AWS_CONFIG_FILE="+head.AWSDir+"/config",
-		fmt.Sprintf("AWS_SHARED_CREDENTIALS_FILE=%s-credentials", head.AWSDir),
+		"AWS_SHARED_CREDENTIALS_FILE="+head.AWSDir+"-credentials",
 		"AWS_EC2_METADATA_DISABLED=true")
+}
+
+func staysBehind(name string) bool {
+	switch name {
+	case "PATH", "LC_ALL", "SHELL", "PWD", "OLDPWD", "TMPDIR", "MANPATH", "BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV":
+		return true
+	}
+	for _, prefix := range []string{"AWS_", "SLURM_", "SBATCH_", "SALLOC_", "SRUN_", "MUSTER_", "LD_", "XDG_", "DBUS_", "SSH_", "SUDO_", "PYENV_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // Runner runs Slurm's programs on the head node of a cluster for a process of
