@@ -1,6 +1,11 @@
 package cli
 
 import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/cluster"
@@ -19,8 +24,8 @@ func (a *app) down() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if deleteData && !yes {
-				if err := a.confirm("Delete all data of cluster " + ref.Name + "?"); err != nil {
+			if question := downQuestion(c.Context(), ref, deleteData); question != "" && !yes {
+				if err := a.confirm(question); err != nil {
 					return err
 				}
 			}
@@ -31,4 +36,35 @@ func (a *app) down() *cobra.Command {
 	c.Flags().BoolVar(&deleteData, "delete-data", false, "also delete the data on shared file systems and in buckets")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
+}
+
+// downQuestion is what to ask before a cluster is taken down, "" if nothing is
+// lost by it.
+func downQuestion(ctx context.Context, ref cluster.Ref, deleteData bool) string {
+	switch jobs := runningJobs(ctx, ref); {
+	case jobs > 0 && deleteData:
+		return fmt.Sprintf("%d jobs are running or wait. End them and delete all data of cluster %s?", jobs, ref.Name)
+	case jobs > 0:
+		return fmt.Sprintf("%d jobs are running or wait. End them and take cluster %s down?", jobs, ref.Name)
+	case deleteData:
+		return "Delete all data of cluster " + ref.Name + "?"
+	}
+	return ""
+}
+
+// runningJobs counts the jobs that would be lost. A Slurm that does not answer
+// has none to lose.
+func runningJobs(ctx context.Context, ref cluster.Ref) int {
+	l := ref.Layout()
+	anchor, alive := l.Alive()
+	if !alive {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	out, err := cluster.OnHead(ctx, l, anchor, "squeue", "--noheader", "--format=%A")
+	if err != nil {
+		return 0
+	}
+	return len(strings.Fields(out))
 }

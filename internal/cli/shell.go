@@ -19,7 +19,11 @@ func (a *app) shell() *cobra.Command {
 		Example: "  muster shell\n  muster shell --cluster demo",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return a.enter([]string{"/bin/bash", "--norc", "-i"})
+			ref, err := a.ref()
+			if err != nil {
+				return err
+			}
+			return a.enter([]string{"env", "PS1=(" + ref.Name + ") \\w\\$ ", "/bin/bash", "--norc", "-i"})
 		},
 	}
 }

@@ -31,6 +31,9 @@ running. It ends when the cluster answers and a test job has run.`,
 		Example: "  muster up cluster.yaml\n  muster up cluster.yaml --on local --cluster rehearsal",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if o.place != "local" {
+				return usageError{fmt.Errorf("cannot bring a cluster up on %q: this muster knows local", o.place)}
+			}
 			files, err := a.load(args[0], o.workload)
 			if err != nil {
 				return err

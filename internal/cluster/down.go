@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +34,11 @@ func Down(ctx context.Context, o DownOptions) ([]Step, error) {
 	defer unlock()
 	l := o.Ref.Layout()
 	s := &Steps{Report: o.Report}
+	if _, alive := l.Alive(); alive && !o.DeleteData {
+		if err := s.Do("export what is left", func() (string, error) { return flush(ctx, l), nil }); err != nil {
+			return s.Done, err
+		}
+	}
 	var traces local.Traces
 	if err := s.Do("end all processes", func() (detail string, err error) {
 		traces, err = l.Stop(ctx)
@@ -44,6 +51,31 @@ func Down(ctx context.Context, o DownOptions) ([]Step, error) {
 	}
 	err = s.Do("prove that nothing is left", func() (string, error) { return prove(ctx, l, traces) })
 	return s.Done, err
+}
+
+// exportWait is how long the last export may take: a log that grows is exported
+// only every ten seconds, and nobody wants to wait for that.
+const exportWait = 5 * time.Second
+
+// flush exports what still waits. What cannot be exported stays in the run
+// directory, so it stops nothing.
+func flush(ctx context.Context, l *local.Layout) string {
+	ctx, cancel := context.WithTimeout(ctx, exportWait)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://controller/v1/exports/flush", http.NoBody)
+	if err != nil {
+		return err.Error()
+	}
+	resp, err := ControllerClient(l).Do(req)
+	if err != nil {
+		return "not done: " + err.Error()
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
+		return "not done: " + strings.TrimSpace(string(text))
+	}
+	return "nothing waits"
 }
 
 // kept are the parts of the run directory that hold the user's data.

@@ -307,8 +307,16 @@ func newRecord(l *local.Layout, name, source, workDir string, c *spec.Cluster) (
 	if err != nil {
 		return local.Record{}, fmt.Errorf("look up the caller: %w", err)
 	}
+	file, err := filepath.Abs(source)
+	if err != nil {
+		return local.Record{}, err
+	}
+	created := time.Now()
+	if old, err := l.Record(); err == nil {
+		created = old.Created
+	}
 	r := local.Record{
-		Name: name, Created: time.Now(), File: source, UID: l.UID, GID: l.GID, User: u.Username,
+		Name: name, Created: created, File: file, UID: l.UID, GID: l.GID, User: u.Username,
 		HeadName: strings.ToLower(name) + "-head", ScratchDirs: scratchDirs(c),
 	}
 	r.Shared, err = sharedMounts(l, u, workDir, c)

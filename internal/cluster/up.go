@@ -70,6 +70,9 @@ func (u *up) run(ctx context.Context) error {
 	if err := u.steps.Do("wait for static nodes", func() (string, error) { return u.static(ctx) }); err != nil {
 		return err
 	}
+	if err := u.steps.Do("say what is not here", func() (string, error) { return notHere(u.File), nil }); err != nil {
+		return err
+	}
 	if u.NoTest {
 		return nil
 	}
@@ -83,6 +86,9 @@ func (u *up) write(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("cluster %s belongs to user %s", u.Ref.Name, old.User)
 	}
 	if err := makeDirectories(l, daemons(l, "")); err != nil {
+		return "", err
+	}
+	if err := installed(head.Programs); err != nil {
 		return "", err
 	}
 	record, err := newRecord(l, u.Ref.Name, u.File.File, u.WorkDir, u.File)
@@ -228,21 +234,33 @@ func (u *up) serviceNames() []string {
 func (u *up) directories() (string, error) {
 	wanted := u.Workload.Expanded()
 	for _, d := range wanted {
-		path, ok := u.hostPath(d.Path)
+		top, rest, ok := u.hostPath(d.Path)
 		if !ok {
 			return "", fmt.Errorf("%s is on no shared file system", d.Path)
 		}
-		if err := makeShared(path, os.FileMode(d.Mode)); err != nil {
+		if err := makeShared(top, rest, os.FileMode(d.Mode)); err != nil {
 			return "", err
 		}
 	}
 	return fmt.Sprintf("%d directories on %d file systems, owner %s", len(wanted), len(u.File.SharedStorage), u.config.record.User), nil
 }
 
-// makeShared makes a directory with a mode and verifies both.
-func makeShared(path string, mode os.FileMode) error {
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		return err
+// makeShared makes a directory below top with a mode, its parents with the same
+// where they are missing, and verifies it.
+func makeShared(top, rest string, mode os.FileMode) error {
+	path := top
+	for _, elem := range strings.Split(strings.Trim(rest, "/"), "/") {
+		path = filepath.Join(path, elem)
+		err := os.Mkdir(path, 0o755)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			return err
+		}
 	}
 	if err := os.Chmod(path, mode); err != nil {
 		return err
@@ -257,14 +275,15 @@ func makeShared(path string, mode os.FileMode) error {
 	return nil
 }
 
-// hostPath finds a path of the cluster's shared storage on the host.
-func (u *up) hostPath(path string) (string, bool) {
+// hostPath finds a path of the cluster's shared storage on the host: the
+// directory that stands for its file system, and the rest.
+func (u *up) hostPath(path string) (top, rest string, ok bool) {
 	for _, s := range u.File.SharedStorage {
 		if rest, ok := strings.CutPrefix(path, s.MountDir); ok && (rest == "" || rest[0] == '/') {
-			return filepath.Join(StorageDir(u.layout, s), rest), true
+			return StorageDir(u.layout, s), rest, true
 		}
 	}
-	return "", false
+	return "", "", false
 }
 
 // onHead runs a program on the head node and returns what it prints.

@@ -35,6 +35,13 @@ const (
 	RESTSocket = RunDir + "/rest/slurmrestd.sock"
 )
 
+// Programs are what a head node and its nodes run of this machine.
+var Programs = []string{
+	"/usr/sbin/munged", "/usr/sbin/mariadbd", "/usr/bin/mariadb-install-db", "/usr/sbin/slurmdbd", "/usr/sbin/slurmctld",
+	"/usr/sbin/slurmrestd", "/usr/sbin/slurmd", "/usr/bin/scontrol", "/usr/bin/srun", "/usr/bin/sbatch",
+	"/usr/bin/nsenter", "/usr/bin/unshare", "/usr/bin/setpriv",
+}
+
 // Params say for which cluster the services are.
 type Params struct {
 	// Dir is the run directory as the supervisor sees it.

@@ -18,9 +18,12 @@ func buildCluster(name string, root view) *Cluster {
 			Slurm:           buildSlurm(scheduling.key("SlurmSettings")),
 		},
 	}
+	c.CustomActions = head.key("CustomActions").present()
 	for _, q := range scheduling.key("SlurmQueues").items() {
 		c.Scheduling.Queues = append(c.Scheduling.Queues, buildQueue(q))
+		c.CustomActions = c.CustomActions || q.key("CustomActions").present()
 	}
+	c.LoginNodes = len(root.key("LoginNodes").key("Pools").items()) > 0
 	for _, s := range root.key("SharedStorage").items() {
 		c.SharedStorage = append(c.SharedStorage, buildStorage(s))
 	}

@@ -14,6 +14,9 @@ type Cluster struct {
 	HeadNode      HeadNode
 	Scheduling    Scheduling
 	SharedStorage []SharedStorage
+	// CustomActions says that the file has scripts for nodes or the head node,
+	// LoginNodes that it has pools of login nodes.
+	CustomActions, LoginNodes bool
 }
 
 // HeadNode is the machine that runs the controllers.

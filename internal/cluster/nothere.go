@@ -1,0 +1,48 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// installed refuses to begin without a program that the cluster needs.
+func installed(programs []string) error {
+	for _, p := range programs {
+		if _, err := os.Stat(p); err != nil {
+			return fmt.Errorf("%s is not installed; `muster doctor` says what is missing and installs it", p)
+		}
+	}
+	return nil
+}
+
+// notHere names what the cluster file asks for and a rehearsal does not have, so
+// that nobody takes it for tested.
+func notHere(c *spec.Cluster) string {
+	var missing []string
+	gpus, efa := 0, false
+	for _, q := range c.Scheduling.Queues {
+		for _, r := range q.ComputeResources {
+			t, _ := catalog.Lookup(r.InstanceTypes[0])
+			gpus += r.MaxCount * t.GPU.Count
+			efa = efa || r.EFA
+		}
+	}
+	if gpus > 0 {
+		missing = append(missing, fmt.Sprintf("%d GPUs (Slurm counts them)", gpus))
+	}
+	if efa {
+		missing = append(missing, "EFA")
+	}
+	if c.CustomActions {
+		missing = append(missing, "custom actions (not run)")
+	}
+	if c.LoginNodes {
+		missing = append(missing, "login nodes (the head node serves)")
+	}
+	missing = append(missing, "the internet from nodes")
+	return strings.Join(missing, ", ")
+}
