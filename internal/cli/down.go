@@ -29,8 +29,8 @@ func (a *app) down() *cobra.Command {
 					return err
 				}
 			}
-			_, err = cluster.Down(c.Context(), cluster.DownOptions{Ref: ref, DeleteData: deleteData, Report: a.reporter()})
-			return err
+			steps, err := cluster.Down(c.Context(), cluster.DownOptions{Ref: ref, DeleteData: deleteData, Report: a.reporter()})
+			return a.showSteps(ref, steps, err)
 		},
 	}
 	c.Flags().BoolVar(&deleteData, "delete-data", false, "also delete the data on shared file systems and in buckets")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"github.com/muster-hpc/muster/internal/cluster"
@@ -12,9 +13,30 @@ func (a *app) runUp(ctx context.Context, ref cluster.Ref, f files, o upOptions) 
 	if err != nil {
 		return err
 	}
-	_, err = cluster.Up(ctx, cluster.UpOptions{
+	steps, err := cluster.Up(ctx, cluster.UpOptions{
 		Ref: ref, File: f.cluster, Workload: f.workload, Source: f.source, WorkloadSource: f.workloadSource,
 		WorkDir: dir, NoTest: o.noTest, Report: a.reporter(),
 	})
-	return err
+	return a.showSteps(ref, steps, err)
+}
+
+// changeAnswer is what `up` and `down` answer with -o json.
+type changeAnswer struct {
+	Cluster string         `json:"cluster"`
+	Steps   []cluster.Step `json:"steps"`
+	// Error is what ended the command before its last step.
+	Error string `json:"error,omitempty"`
+}
+
+// showSteps answers with what was done, in JSON if that was asked for; the text
+// was shown while it was done.
+func (a *app) showSteps(ref cluster.Ref, steps []cluster.Step, err error) error {
+	if a.output != "json" {
+		return err
+	}
+	answer := changeAnswer{Cluster: ref.Name, Steps: steps}
+	if err != nil {
+		answer.Error = err.Error()
+	}
+	return errors.Join(err, a.writeJSON(answer))
 }
