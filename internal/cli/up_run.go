@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/muster-hpc/muster/internal/cluster"
@@ -17,6 +18,9 @@ func (a *app) runUp(ctx context.Context, ref cluster.Ref, f files, o upOptions) 
 		Ref: ref, File: f.cluster, Workload: f.workload, Source: f.source, WorkloadSource: f.workloadSource,
 		WorkDir: dir, NoTest: o.noTest, Report: a.reporter(),
 	})
+	if err != nil && ctx.Err() != nil {
+		fmt.Fprintf(a.err, "\nmuster: `muster up` goes on from here, `muster down --cluster %s` takes away what there is\n", ref.Name)
+	}
 	return a.showSteps(ref, steps, err)
 }
 

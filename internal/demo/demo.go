@@ -65,7 +65,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	err := d.check(ctx)
 	if err == nil {
 		err = d.tell(ctx)
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			d.explain()
 		}
 		if err != nil || !o.Keep {
