@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
 )
@@ -9,6 +10,7 @@ import (
 // waiter is a job that waits for its nodes.
 type waiter struct {
 	nodes map[string]bool
+	since time.Time
 	ready chan struct{}
 }
 
@@ -17,7 +19,7 @@ type waiter struct {
 // ends, and by itself would look only every 30 seconds whether the nodes are up
 // (PERIODIC_TIMEOUT in slurmctld.h of 22.05).
 func (c *Controller) Await(ctx context.Context, nodes []string) error {
-	w := &waiter{nodes: map[string]bool{}, ready: make(chan struct{})}
+	w := &waiter{nodes: map[string]bool{}, since: time.Now(), ready: make(chan struct{})}
 	for _, n := range nodes {
 		w.nodes[n] = true
 	}
@@ -45,18 +47,20 @@ func (c *Controller) awaited() bool {
 	return len(c.waiters) > 0
 }
 
-// release lets those go on whose nodes are up.
-func (c *Controller) release(nodes []fleet.Node) {
+// release lets those go on whose nodes are not on their way up any more: all are
+// up, or one was given up. looked is when the nodes were asked for.
+func (c *Controller) release(nodes []fleet.Node, looked time.Time) {
 	rising := map[string]bool{}
 	for _, n := range nodes {
-		if n.State != fleet.Up && n.State != fleet.Down {
+		switch n.State {
+		case fleet.Asked, fleet.PoweringUp, fleet.PoweringDown:
 			rising[n.Name] = true
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for w := range c.waiters {
-		if !w.waits(rising) {
+		if w.since.Before(looked) && !w.waits(rising) {
 			delete(c.waiters, w)
 			close(w.ready)
 		}

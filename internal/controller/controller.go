@@ -153,12 +153,12 @@ func (c *Controller) note(before string, err error) string {
 
 // round looks, decides and acts once.
 func (c *Controller) round(ctx context.Context) (acted bool, err error) {
-	before := c.observed
+	before, began := c.observed, time.Now()
 	w, err := c.look(ctx)
 	if err != nil {
 		return false, err
 	}
-	c.release(w.Nodes)
+	c.release(w.Nodes, began)
 	c.lose(w, before)
 	actions := fleet.Decide(w)
 	for _, a := range actions {

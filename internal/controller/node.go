@@ -23,14 +23,14 @@ func stateOf(n slurm.Node) fleet.State {
 	switch {
 	case s.Has(slurm.FlagPoweringDown):
 		return fleet.PoweringDown
+	case s.Down() && s.Has(slurm.FlagPowerDownRequested):
+		return fleet.Asked
+	case s.Down() && n.Reason != "":
+		return fleet.Down // also of a node that is powered down, as after ResumeTimeout
 	case s.PoweredDown() && (s.Has(slurm.FlagPowerUpRequested) || s.Busy()):
 		return fleet.Asked
 	case s.PoweredDown():
 		return fleet.PoweredDown
-	case s.Down() && s.Has(slurm.FlagPowerDownRequested):
-		return fleet.Asked
-	case s.Down() && n.Reason != "":
-		return fleet.Down
 	case s.Has(slurm.FlagPoweringUp):
 		return fleet.PoweringUp
 	case s.Has(slurm.FlagPowerUpRequested), s.Has(slurm.FlagPowerDownRequested) && !s.Busy():

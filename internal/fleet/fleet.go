@@ -72,7 +72,8 @@ const startedGrain = time.Second
 type Limits struct {
 	// Boot is how long an instance may take until its node has registered.
 	Boot time.Duration
-	// Retry is how long a node that could not be launched stays down.
+	// Retry is how long a node that could not be launched stays down. It is less than
+	// Slurm's ResumeTimeout, which runs on and ends the wait.
 	Retry time.Duration
 }
 
