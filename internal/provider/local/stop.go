@@ -23,6 +23,9 @@ type Traces struct {
 	Processes int
 	// namespaces are the kernel's names of those that only the cluster used.
 	namespaces map[string]bool
+	// started are the processes that were in them, each with its start time: the
+	// kernel gives the name of a namespace that is gone to the next new one.
+	started map[int]uint64
 }
 
 // Stop ends the anchor, and so every process of the cluster, and waits for it.
@@ -57,7 +60,7 @@ var namespaceKinds = []string{"user", "pid", "mnt", "net", "uts", "ipc"}
 
 // tracesOf looks at an anchor and all processes below it.
 func tracesOf(anchor int) (Traces, error) {
-	t := Traces{namespaces: map[string]bool{}}
+	t := Traces{namespaces: map[string]bool{}, started: map[int]uint64{}}
 	space, err := os.Readlink("/proc/" + strconv.Itoa(anchor) + "/ns/pid")
 	if err != nil {
 		return t, err
@@ -75,7 +78,22 @@ func tracesOf(anchor int) (Traces, error) {
 	for n := range namespacesOf(os.Getpid()) {
 		delete(t.namespaces, n)
 	}
+	for pid := range processes() {
+		if began, err := startTime(pid); err == nil && t.in(pid) != "" {
+			t.started[pid] = began
+		}
+	}
 	return t, nil
+}
+
+// in names a namespace of the cluster's that a process is in, if there is one.
+func (t Traces) in(pid int) string {
+	for n := range namespacesOf(pid) {
+		if t.namespaces[n] {
+			return n
+		}
+	}
+	return ""
 }
 
 // inside tells whether a process is the anchor's or one of its descendants':
@@ -140,14 +158,12 @@ func namespacesOf(pid int) map[string]bool {
 // interfaces.
 func (l *Layout) Leftovers(t Traces) ([]string, error) {
 	var left []string
-	for pid := range processes() {
-		if dead(pid) {
-			continue // its parent has yet to take note
+	for pid, began := range t.started {
+		if now, err := startTime(pid); err != nil || now != began || dead(pid) {
+			continue // a dead one's parent has yet to take note
 		}
-		for n := range namespacesOf(pid) {
-			if t.namespaces[n] {
-				left = append(left, fmt.Sprintf("process %d in namespace %s", pid, n))
-			}
+		if n := t.in(pid); n != "" {
+			left = append(left, fmt.Sprintf("process %d in namespace %s", pid, n))
 		}
 	}
 	for _, look := range []struct{ file, what string }{{"/proc/self/mountinfo", "mount"}, {"/proc/net/unix", "socket"}} {
