@@ -1,4 +1,3 @@
-// Package test tries the whole product on real Slurm.
 package test
 
 import (
@@ -6,115 +5,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-const jobClusterFile = `Region: us-east-1
-Image: {Os: alinux2023}
-HeadNode:
-  InstanceType: c6i.4xlarge
-  Networking: {SubnetId: subnet-12345678}
-Scheduling:
-  Scheduler: slurm
-  SlurmQueues:
-  - Name: gpu
-    Networking: {SubnetIds: [subnet-12345678]}
-    ComputeResources:
-    - {Name: p5e, InstanceType: p5e.48xlarge, MinCount: 0, MaxCount: 3}
-`
-
-// jobCluster is a cluster of its own with a directory to submit jobs from.
-type jobCluster struct {
-	t      *testing.T
-	muster string
-	home   string
-	dir    string
-}
-
-func newJobCluster(t *testing.T) *jobCluster {
-	t.Helper()
-	lacks := ""
-	if os.Getuid() != 0 {
-		lacks = "root"
-	} else if _, err := exec.LookPath("/usr/sbin/slurmctld"); err != nil {
-		lacks = "slurmctld"
-	}
-	if lacks != "" && os.Getenv("MUSTER_CI") != "" {
-		t.Fatalf("this machine lacks %s", lacks)
-	} else if lacks != "" {
-		t.Skipf("this machine lacks %s", lacks)
-	}
-	c := &jobCluster{t: t, muster: filepath.Join(t.TempDir(), "muster"), home: t.TempDir(), dir: t.TempDir()}
-	for name, module := range map[string]string{"muster": "..", "muster-stand": "../stand"} {
-		target := "."
-		if name == "muster" {
-			target = "./cmd/muster"
-		}
-		build := exec.Command("go", "build", "-o", filepath.Join(filepath.Dir(c.muster), name), target)
-		build.Dir, build.Env = module, append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", name, err, out)
-		}
-	}
-	c.file("cluster.yaml", jobClusterFile)
-	t.Cleanup(func() {
-		if r := c.run("down", "--delete-data", "--yes"); r.code != 0 {
-			t.Errorf("down: %s", r.stderr)
-		}
-	})
-	c.must("up", "--no-test", "--cluster", "jobs", "cluster.yaml")
-	return c
-}
-
-func (c *jobCluster) file(name, text string) {
-	c.t.Helper()
-	if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o644); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-func (c *jobCluster) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(c.muster, args...)
-	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), "MUSTER_HOME="+c.home)
-	return cmd
-}
-
-// result is how a command ended and what it printed.
-type result struct {
-	code           int
-	stdout, stderr string
-}
-
-func (c *jobCluster) run(args ...string) result {
-	c.t.Helper()
-	var out, errOut bytes.Buffer
-	cmd := c.command(args...)
-	cmd.Stdout, cmd.Stderr = &out, &errOut
-	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
-		c.t.Fatal(err)
-	}
-	return result{cmd.ProcessState.ExitCode(), out.String(), errOut.String()}
-}
-
-// must runs a command that succeeds, and returns its answer.
-func (c *jobCluster) must(args ...string) string {
-	c.t.Helper()
-	r := c.run(args...)
-	if r.code != 0 {
-		c.t.Fatalf("muster %s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
-	}
-	return r.stdout
-}
-
 // shownJob is what the tests look at in `job show -o json`.
 type shownJob struct {
 	ID       int    `json:"id"`
 	State    string `json:"state"`
+	Ended    bool   `json:"ended"`
 	ExitCode int    `json:"exit_code"`
 	Progress struct {
 		Batch int     `json:"batch"`
@@ -126,7 +27,7 @@ type shownJob struct {
 	} `json:"attempts"`
 }
 
-func (c *jobCluster) show(id string) (j shownJob) {
+func (c *cluster) show(id string) (j shownJob) {
 	c.t.Helper()
 	if err := json.Unmarshal([]byte(c.must("job", "show", "-o", "json", id)), &j); err != nil {
 		c.t.Fatal(err)
@@ -141,7 +42,7 @@ type following struct {
 	stderr bytes.Buffer
 }
 
-func (c *jobCluster) follow(args ...string) *following {
+func (c *cluster) follow(args ...string) *following {
 	c.t.Helper()
 	f := &following{cmd: c.command(args...)}
 	f.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -180,24 +81,18 @@ func (f *following) end() (rest []string, code int) {
 
 // TestJobs runs jobs of all fates on one cluster.
 func TestJobs(t *testing.T) {
-	c := newJobCluster(t)
-	for name, try := range map[string]func(*testing.T, *jobCluster){
+	t.Parallel()
+	newCluster(t, fileOf(3)).each(map[string]func(*testing.T, *cluster){
 		"completes":            jobCompletes,
 		"fails":                jobFails,
 		"asks_for_too_much":    jobAsksForTooMuch,
 		"is_cancelled":         jobIsCancelled,
 		"is_no_longer_watched": jobIsNoLongerWatched,
 		"loses_its_node":       jobLosesItsNode,
-	} {
-		t.Run(name, func(t *testing.T) {
-			mine := *c
-			mine.t = t
-			try(t, &mine)
-		})
-	}
+	})
 }
 
-func jobCompletes(t *testing.T, c *jobCluster) {
+func jobCompletes(t *testing.T, c *cluster) {
 	c.file("ok.sbatch", `#!/bin/bash
 #SBATCH --nodes=2
 #SBATCH --job-name=ok
@@ -235,7 +130,7 @@ func jobOf(t *testing.T, stderr string) string {
 	return id
 }
 
-func jobFails(t *testing.T, c *jobCluster) {
+func jobFails(t *testing.T, c *cluster) {
 	c.file("fail.sbatch", "#!/bin/bash\n#SBATCH --error=fail.err\necho out; echo err >&2; exit 13\n")
 	r := c.run("run", "-o", "json", "fail.sbatch")
 	var j shownJob
@@ -255,7 +150,7 @@ func jobFails(t *testing.T, c *jobCluster) {
 	}
 }
 
-func jobAsksForTooMuch(t *testing.T, c *jobCluster) {
+func jobAsksForTooMuch(t *testing.T, c *cluster) {
 	c.file("big.sbatch", "#!/bin/bash\n#SBATCH --job-name=big\n#SBATCH --nodes=100\necho\n")
 	r := c.run("run", "big.sbatch")
 	const want = `big.sbatch:3:9: error: --nodes=100, but partition gpu has 3 nodes [script/nodes]
@@ -270,7 +165,7 @@ func jobAsksForTooMuch(t *testing.T, c *jobCluster) {
 	}
 }
 
-func jobIsCancelled(t *testing.T, c *jobCluster) {
+func jobIsCancelled(t *testing.T, c *cluster) {
 	c.file("long.sbatch", "#!/bin/bash\necho ready\nsleep infinity\n")
 	id := strings.TrimSpace(c.must("job", "submit", "long.sbatch"))
 	f := c.follow("job", "logs", "-f", id)
@@ -284,7 +179,7 @@ func jobIsCancelled(t *testing.T, c *jobCluster) {
 	}
 }
 
-func jobIsNoLongerWatched(t *testing.T, c *jobCluster) {
+func jobIsNoLongerWatched(t *testing.T, c *cluster) {
 	c.file("long.sbatch", "#!/bin/bash\necho ready\nsleep infinity\n")
 	f := c.follow("run", "long.sbatch")
 	f.until(t, "ready")
@@ -293,7 +188,7 @@ func jobIsNoLongerWatched(t *testing.T, c *jobCluster) {
 	}
 	_, code := f.end()
 	id := jobOf(t, f.stderr.String())
-	if code != 130 || !strings.Contains(f.stderr.String(), "`muster job logs -f "+id+"` follows it again") {
+	if code != 130 || !strings.Contains(f.stderr.String(), "`muster --cluster whole job logs -f "+id+"` follows it again") {
 		t.Errorf("exit code %d\n%s", code, &f.stderr)
 	}
 	if j := c.show(id); j.State != "RUNNING" {
@@ -302,7 +197,7 @@ func jobIsNoLongerWatched(t *testing.T, c *jobCluster) {
 	c.must("job", "cancel", id)
 }
 
-func jobLosesItsNode(t *testing.T, c *jobCluster) {
+func jobLosesItsNode(t *testing.T, c *cluster) {
 	c.file("resume.sbatch", `#!/bin/bash
 #SBATCH --nodes=2 --exclusive
 echo "attempt ${SLURM_RESTART_COUNT:-0}"

@@ -1,0 +1,156 @@
+package test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestFaults kills what a cluster is made of, one after the other.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	newCluster(t, fileOf(4)).each(map[string]func(*testing.T, *cluster){
+		"controller_is_killed":  controllerIsKilled,
+		"slurmctld_is_killed":   slurmctldIsKilled,
+		"slurmd_is_killed":      slurmdIsKilled,
+		"node_is_killed":        nodeIsKilled,
+		"mariadb_is_killed":     func(t *testing.T, c *cluster) { daemonIsKilled(c, "mariadbd", "mariadb") },
+		"slurmdbd_is_killed":    func(t *testing.T, c *cluster) { daemonIsKilled(c, "slurmdbd", "slurmdbd") },
+		"munged_is_killed":      func(t *testing.T, c *cluster) { daemonIsKilled(c, "munged", "munged") },
+		"resume_request_lost":   resumeRequestLost,
+		"node_killed_unwatched": nodeKilledUnwatched,
+	})
+}
+
+// A job lives, its node is adopted, and the next resume works.
+func controllerIsKilled(t *testing.T, c *cluster) {
+	h := c.hold("adopted")
+	node := c.show(h.id).Nodes[0]
+	before := c.init(node)
+	c.killService("controller")
+	if out := c.head("srun", "--nodes=2", "--exclusive", "hostname"); strings.Count(out, "gpu-dy-p5e-") != 2 || strings.Contains(out, node+"\n") {
+		t.Errorf("the next job ran on %q", out)
+	}
+	if now := c.init(node); now != before {
+		t.Errorf("%s was process %d and is %d", node, before, now)
+	}
+	h.lives()
+}
+
+func slurmctldIsKilled(t *testing.T, c *cluster) {
+	h := c.hold("unled")
+	h.saved()
+	c.killService("slurmctld")
+	if j := c.show(h.id); j.State != "RUNNING" {
+		t.Errorf("after the restart: %+v", j)
+	}
+	c.head("srun", "true")
+	h.lives()
+}
+
+func slurmdIsKilled(t *testing.T, c *cluster) {
+	h := c.hold("undaemoned")
+	node := c.show(h.id).Nodes[0]
+	before, old := c.init(node), c.slurmd(node)
+	c.kill("slurmd of "+node, old)
+	c.await("a new slurmd runs", 10*time.Second, func() bool {
+		now := c.slurmd(node)
+		return now != 0 && now != old
+	})
+	if out := c.head("srun", "--overlap", "--jobid="+h.id, "hostname"); strings.TrimSpace(out) != node {
+		t.Errorf("a new step ran on %q", out)
+	}
+	if now := c.init(node); now != before {
+		t.Errorf("%s was process %d and is %d", node, before, now)
+	}
+	h.lives()
+}
+
+func nodeIsKilled(t *testing.T, c *cluster) {
+	h := c.hold("requeued", "--nodes=2", "--exclusive")
+	h.recorded()
+	node := c.show(h.id).Nodes[1]
+	c.kill(node, c.init(node))
+	h.runs(1)
+	h.letGo()
+	j := h.ends()
+	if j.State != "COMPLETED" || len(j.Attempts) != 2 || j.Attempts[0].State != "NODE_FAIL" {
+		t.Errorf("job show: %+v", j)
+	}
+	if rows := h.sacct(); rows != "NODE_FAIL\nCOMPLETED\n" {
+		t.Errorf("sacct --duplicates: %q", rows)
+	}
+}
+
+// daemonIsKilled kills a daemon, here the process's name and the service's: a job
+// does not notice, and new jobs and accounting work again.
+func daemonIsKilled(c *cluster, program, service string) {
+	c.t.Helper()
+	h := c.hold("without-" + program)
+	old := c.service(program)
+	c.kill(program, old)
+	c.await("a new "+program+" is ready", 20*time.Second, func() bool {
+		now := c.service(program)
+		return now != 0 && now != old && c.ready(service)
+	})
+	c.head("srun", "true")
+	h.lives()
+	c.await("sacct knows the job", 30*time.Second, func() bool { return strings.HasPrefix(h.sacct(), "COMPLETED") })
+}
+
+// A controller that hangs does not hear the request, and its successor has to
+// find out what Slurm wants.
+func resumeRequestLost(t *testing.T, c *cluster) {
+	old := c.service("controller")
+	if err := syscall.Kill(old, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	h := c.submit("unheard", "--nodes=4", "--exclusive")
+	c.await("slurmctld powers nodes up", 20*time.Second, func() bool {
+		return c.show(h.id).State == "CONFIGURING" || c.show(h.id).State == "RUNNING"
+	})
+	c.killService("controller")
+	h.runs(0)
+	h.lives()
+}
+
+// A node dies while nobody watches.
+func nodeKilledUnwatched(t *testing.T, c *cluster) {
+	h := c.hold("unwatched")
+	h.recorded()
+	node := c.show(h.id).Nodes[0]
+	if err := syscall.Kill(c.service("controller"), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	c.kill(node, c.init(node))
+	c.killService("controller")
+	h.runs(1)
+	h.letGo()
+	if j := h.ends(); j.State != "COMPLETED" || len(j.Attempts) != 2 || j.Attempts[0].State != "NODE_FAIL" {
+		t.Errorf("job show: %+v", j)
+	}
+}
+
+// logFile is where a node's output goes.
+func (c *cluster) logFile(node string) string {
+	return filepath.Join(c.path("log", "nodes"), node+".log")
+}
+
+// breakNode makes a node unable to boot: its log file cannot be opened.
+func (c *cluster) breakNode(node string) {
+	c.t.Helper()
+	if err := os.Mkdir(c.logFile(node), 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// mendNode ends breakNode.
+func (c *cluster) mendNode(node string) {
+	c.t.Helper()
+	if err := os.Remove(c.logFile(node)); err != nil {
+		c.t.Fatal(err)
+	}
+}
