@@ -134,7 +134,10 @@ func newConfig(l *local.Layout, r local.Record, c *spec.Cluster) (config, error)
 		return config{}, err
 	}
 	cfg := config{layout: l, record: r, file: c, owners: daemons(l, r.User)}
-	cfg.addresses = plan.Addresses(plan.NodeNames(c), have, local.FirstNodeAddress)
+	cfg.addresses, err = plan.Addresses(plan.NodeNames(c), have, plan.Range{First: local.FirstNodeAddress, Last: local.LastNodeAddress})
+	if err != nil {
+		return config{}, err
+	}
 	cfg.params = head.Params{
 		Dir: l.Dir, Address: local.HeadAddress, ControlUser: cfg.owners.control, MungeUser: cfg.owners.munge,
 		RESTUser: cfg.owners.rest, UserNamespace: l.Rootless, Become: l.Become,

@@ -7,10 +7,11 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// nodeOf is a node of Slurm's in fleet's words.
+// nodeOf is a node of Slurm's in fleet's words. Its first feature says whether it
+// is static; others may have any name.
 func nodeOf(n slurm.Node) fleet.Node {
 	return fleet.Node{
-		Name: n.Name, Static: slices.Contains(n.Features, "static"), State: stateOf(n),
+		Name: n.Name, Static: slices.Index(n.Features, "static") == 0, State: stateOf(n),
 		Closed: n.State.Down() || n.State.Draining(), Reason: n.Reason, ReasonTime: n.ReasonTime,
 	}
 }

@@ -102,19 +102,26 @@ func offer(r spec.ComputeResource) slurm.NodeGroup {
 	return g
 }
 
+// features are what jobs may ask for with --constraint. The first says whether
+// the nodes are static or dynamic.
 func features(r spec.ComputeResource, static bool) []string {
 	list := []string{"dynamic"}
 	if static {
 		list[0] = "static"
 	}
-	list = append(append(list, r.InstanceTypes...), r.Name)
+	more := append(slices.Clone(r.InstanceTypes), r.Name)
 	if r.EFA {
-		list = append(list, "efa")
+		more = append(more, "efa")
 	}
 	if offer(r).GPUs > 0 {
-		list = append(list, "gpu")
+		more = append(more, "gpu")
 	}
-	return slices.Compact(list)
+	for _, f := range more {
+		if !slices.Contains(list, f) {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 func settings(from []spec.Setting) []slurm.Setting {
@@ -142,18 +149,29 @@ func Partitions(c *spec.Cluster, groups []slurm.NodeGroup) []slurm.PartitionConf
 	return partitions
 }
 
-// Addresses gives each node an address of the network. Nodes that have one keep
-// it, so that a node lives on while others come and go; first is the lowest to
-// give.
-func Addresses(names []string, have map[string]netip.Addr, first netip.Addr) map[string]netip.Addr {
+// Range is the addresses that nodes may have, both ends included.
+type Range struct{ First, Last netip.Addr }
+
+func (r Range) has(a netip.Addr) bool { return r.First.Compare(a) <= 0 && a.Compare(r.Last) <= 0 }
+
+// Addresses gives each node an address of the range. Nodes that have one keep
+// it, so that a node lives on while others come and go. It fails if there are
+// more nodes than addresses, or if two nodes have one name: a queue q-dy with a
+// compute resource r makes the same as a queue q with a compute resource dy-r.
+func Addresses(names []string, have map[string]netip.Addr, within Range) (map[string]netip.Addr, error) {
 	addresses := make(map[string]netip.Addr, len(names))
 	taken := make(map[netip.Addr]bool, len(names))
+	seen := make(map[string]bool, len(names))
 	for _, name := range names {
-		if a, ok := have[name]; ok {
+		if seen[name] {
+			return nil, fmt.Errorf("the file gives two nodes the name %s; rename a queue or a compute resource", name)
+		}
+		seen[name] = true
+		if a, ok := have[name]; ok && within.has(a) && !taken[a] {
 			addresses[name], taken[a] = a, true
 		}
 	}
-	next := first
+	next := within.First
 	for _, name := range names {
 		if _, ok := addresses[name]; ok {
 			continue
@@ -161,9 +179,12 @@ func Addresses(names []string, have map[string]netip.Addr, first netip.Addr) map
 		for taken[next] {
 			next = next.Next()
 		}
+		if !within.has(next) {
+			return nil, fmt.Errorf("the file has %d nodes, and the cluster's network has no more than %d addresses for them", len(names), len(addresses))
+		}
 		addresses[name], taken[next] = next, true
 	}
-	return addresses
+	return addresses, nil
 }
 
 // Buckets are the S3 buckets that the cluster file's file systems are linked to.

@@ -1,0 +1,88 @@
+package plan_test
+
+import (
+	"flag"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// room is as large as a local cluster's network.
+var room = plan.Range{First: netip.MustParseAddr("10.99.0.2"), Last: netip.MustParseAddr("10.99.255.254")}
+
+func load(t testing.TB, path string) *spec.Cluster {
+	t.Helper()
+	c, problems := spec.Load(path)
+	if c == nil {
+		t.Fatal(problems.Err())
+	}
+	return c
+}
+
+func addresses(t testing.TB, c *spec.Cluster) map[string]netip.Addr {
+	t.Helper()
+	all, err := plan.Addresses(plan.NodeNames(c), nil, room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// configOf is what a local cluster makes of a file.
+func configOf(t testing.TB, c *spec.Cluster) slurm.Config {
+	t.Helper()
+	groups := plan.Groups(c, addresses(t, c))
+	var custom []slurm.Setting
+	for _, s := range c.Scheduling.Slurm.Custom {
+		custom = append(custom, slurm.Setting(s))
+	}
+	return slurm.Config{
+		Cluster: "train", HeadName: "train-head", HeadAddress: netip.MustParseAddr("10.99.0.1"),
+		ControlUser: "slurm", NodeUser: "root", MemoryBased: c.Scheduling.Slurm.MemoryBasedScheduling,
+		IdleSeconds:   60 * c.Scheduling.Slurm.ScaledownIdleMinutes,
+		ResumeProgram: "/opt/muster/bin/resume", SuspendProgram: "/opt/muster/bin/suspend", JobProlog: "/opt/muster/bin/prolog",
+		StateDir: "/var/spool/slurmctld", SpoolDir: "/var/spool/slurmd", GPUDir: "/etc/slurm/gpu",
+		Timers: slurm.LocalTimers(), Groups: groups, Partitions: plan.Partitions(c, groups), Custom: custom,
+		CgroupPlugin: slurm.NoCgroups("22.05.8"),
+	}
+}
+
+func TestSlurm_files(t *testing.T) {
+	for _, row := range []struct{ name, file string }{
+		{"guide-80", "../../examples/guide-80/cluster.yaml"},
+		{"mixed", "testdata/mixed/cluster.yaml"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := configOf(t, load(t, row.file))
+			for name, got := range map[string]string{
+				"slurm.conf": c.Conf(), "gres.conf": c.GresConf(), "cgroup.conf": c.CgroupConf(), "slurmdbd.conf": c.DBDConf(),
+			} {
+				golden(t, filepath.Join("testdata", row.name, name), got)
+			}
+		})
+	}
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
