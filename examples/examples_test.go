@@ -67,6 +67,7 @@ func TestGuide80(t *testing.T) {
 				Name: "logs", Dir: "/fsx3", Bucket: "training-logs-jakarta", AutoExport: export,
 			}}},
 		},
+		CustomActions: true,
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("cluster (-want +got):\n%s", diff)
