@@ -85,6 +85,9 @@ func (u *up) write(ctx context.Context) (string, error) {
 	if old, err := l.Record(); err == nil && old.UID != l.UID {
 		return "", fmt.Errorf("cluster %s belongs to user %s", u.Ref.Name, old.User)
 	}
+	if err := u.room(); err != nil {
+		return "", err
+	}
 	if err := makeDirectories(l, daemons(l, "")); err != nil {
 		return "", err
 	}

@@ -32,15 +32,23 @@ type AnchorProcess struct {
 }
 
 // StartAnchor starts the cluster's anchor and returns when it has its own
-// namespaces. The anchor does not depend on the caller.
+// namespaces and is on record. The anchor does not depend on the caller, but one
+// that could not be recorded, because the caller died, ends by itself.
 func (l *Layout) StartAnchor(muster string) (AnchorProcess, error) {
 	log, err := os.OpenFile(l.Path("log", "anchor.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return AnchorProcess{}, err
 	}
 	defer log.Close()
+	recorded, record, err := os.Pipe()
+	if err != nil {
+		return AnchorProcess{}, err
+	}
+	defer recorded.Close()
+	defer record.Close()
 	cmd := exec.Command(muster, "agent", "anchor", l.Dir)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
+	cmd.ExtraFiles = []*os.File{recorded} // recordedFD
 	cmd.Env = []string{"PATH=" + systemPath, "LC_ALL=C.UTF-8", "HOME=/"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setsid:     true,
@@ -59,7 +67,25 @@ func (l *Layout) StartAnchor(muster string) (AnchorProcess, error) {
 		return AnchorProcess{}, fmt.Errorf("look at anchor: %w", err)
 	}
 	a := AnchorProcess{PID: cmd.Process.Pid, Started: started}
-	return a, WriteJSON(l.anchorFile(), a)
+	if err := WriteJSON(l.anchorFile(), a); err != nil {
+		return a, err
+	}
+	_, err = record.Write([]byte{1})
+	return a, err
+}
+
+// recordedFD is where the anchor hears that it is on record.
+const recordedFD = 3
+
+// awaitRecord returns when the anchor is on record. It fails if whoever started
+// it died before: nobody would ever find it.
+func awaitRecord() error {
+	recorded := os.NewFile(recordedFD, "recorded")
+	defer recorded.Close()
+	if _, err := recorded.Read(make([]byte, 1)); err != nil {
+		return fmt.Errorf("wait to be recorded: %w", err)
+	}
+	return nil
 }
 
 func (l *Layout) anchorFile() string { return l.Path("anchor.json") }
@@ -68,6 +94,9 @@ func (l *Layout) anchorFile() string { return l.Path("anchor.json") }
 func (l *Layout) RunAnchor(ctx context.Context, r Record) error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("the anchor must be the first process of its own namespace")
+	}
+	if err := awaitRecord(); err != nil {
+		return err
 	}
 	// Sockets are named from here: their own paths may be too long.
 	if err := os.Chdir(l.Dir); err != nil {
