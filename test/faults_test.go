@@ -1,8 +1,6 @@
 package test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -131,26 +129,5 @@ func nodeKilledUnwatched(t *testing.T, c *cluster) {
 	h.letGo()
 	if j := h.ends(); j.State != "COMPLETED" || len(j.Attempts) != 2 || j.Attempts[0].State != "NODE_FAIL" {
 		t.Errorf("job show: %+v", j)
-	}
-}
-
-// logFile is where a node's output goes.
-func (c *cluster) logFile(node string) string {
-	return filepath.Join(c.path("log", "nodes"), node+".log")
-}
-
-// breakNode makes a node unable to boot: its log file cannot be opened.
-func (c *cluster) breakNode(node string) {
-	c.t.Helper()
-	if err := os.Mkdir(c.logFile(node), 0o755); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// mendNode ends breakNode.
-func (c *cluster) mendNode(node string) {
-	c.t.Helper()
-	if err := os.Remove(c.logFile(node)); err != nil {
-		c.t.Fatal(err)
 	}
 }
