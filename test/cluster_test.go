@@ -75,6 +75,16 @@ func lacks() string {
 	return ""
 }
 
+// need skips a test that the machine cannot run. In CI it fails.
+func need(t *testing.T) {
+	t.Helper()
+	if what := lacks(); what != "" && os.Getenv("MUSTER_CI") != "" {
+		t.Fatalf("this machine lacks %s", what)
+	} else if what != "" {
+		t.Skipf("this machine lacks %s", what)
+	}
+}
+
 // cluster is a cluster of a test's own, with a directory to work in.
 type cluster struct {
 	t      *testing.T
@@ -98,11 +108,7 @@ func newCluster(t *testing.T, file string) *cluster {
 // unmade is a cluster that is not up yet.
 func unmade(t *testing.T, file string) *cluster {
 	t.Helper()
-	if what := lacks(); what != "" && os.Getenv("MUSTER_CI") != "" {
-		t.Fatalf("this machine lacks %s", what)
-	} else if what != "" {
-		t.Skipf("this machine lacks %s", what)
-	}
+	need(t)
 	dir, err := programs()
 	if err != nil {
 		t.Fatal(err)
