@@ -95,18 +95,35 @@ func namespaceIDs(proc string) ([]string, error) {
 // nodeOf tells which node a process is the init of, if it is the first process
 // of a process namespace at this depth.
 func nodeOf(pid, depth int) (name string, ok bool) {
-	proc := "/proc/" + strconv.Itoa(pid)
-	line, err := os.ReadFile(proc + "/cmdline")
-	if err != nil {
-		return "", false
-	}
+	line := commandLine(pid, depth)
 	_, rest, ok := bytes.Cut(line, []byte("\x00"+nodeMark+"\x00"))
 	if !ok {
 		return "", false
 	}
 	first, _, _ := bytes.Cut(rest, []byte{0})
-	ids, err := namespaceIDs(proc)
-	return string(first), err == nil && len(ids) == depth && ids[depth-1] == "1"
+	return string(first), firstAt(pid, depth)
+}
+
+// firstAt tells whether a process is the first of a process namespace at a depth.
+func firstAt(pid, depth int) bool {
+	ids, err := namespaceIDs("/proc/" + strconv.Itoa(pid))
+	return err == nil && len(ids) == depth && ids[depth-1] == "1"
+}
+
+// execWait is longer than a program needs to become another.
+const execWait = 100 * time.Millisecond
+
+// commandLine is a process's command line. It is empty while the process turns
+// into another program, as a node's init does when it starts: for that it waits.
+func commandLine(pid, depth int) []byte {
+	file := "/proc/" + strconv.Itoa(pid) + "/cmdline"
+	line, err := os.ReadFile(file)
+	for end := time.Now().Add(execWait); err == nil && len(line) == 0; line, err = os.ReadFile(file) {
+		if !firstAt(pid, depth) || dead(pid) || time.Now().After(end) {
+			return nil
+		}
+	}
+	return line
 }
 
 // beganAt is when a process started. The kernel counts in hundredths of a
