@@ -2,6 +2,7 @@ package house
 
 import (
 	"go/ast"
+	"go/build/constraint"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,6 +54,13 @@ func (s source) skips() bool {
 		return true
 	})
 	return !asks && len(s.calls("t", "Skip", "Skipf", "SkipNow")) > 0
+}
+
+// tagged tells whether a file is only built when somebody asks for it.
+func (s source) tagged() bool {
+	return slices.ContainsFunc(s.file.Comments, func(g *ast.CommentGroup) bool {
+		return slices.ContainsFunc(g.List, func(c *ast.Comment) bool { return constraint.IsGoBuild(c.Text) })
+	})
 }
 
 // functions are the lengths of a file's functions in lines, by place.

@@ -159,6 +159,9 @@ func TestHabits(t *testing.T) {
 				for _, place := range s.calls("time", "Sleep") {
 					t.Errorf("%s: tests wait for something, not for some time", place)
 				}
+				if s.tagged() {
+					t.Errorf("%s has a build constraint: tests always run", s.path)
+				}
 				if s.skips() {
 					t.Errorf("%s skips a test whatever MUSTER_CI and its like say: where CI has what it lacks, that must fail", s.path)
 				}
