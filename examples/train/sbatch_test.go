@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -29,6 +30,9 @@ func batch(t *testing.T, p place, env ...string) (string, error) {
 		"OUTPUT_DIR="+p.path("outputs"), "LOG_DIR="+p.path("logs"),
 		"STEPS=4", "CHECKPOINT_FREQ=2")
 	cmd.Env = append(cmd.Env, env...)
+	// What the script started must not outlive it, nor hold its output open.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
