@@ -110,11 +110,17 @@ func (r Ref) lock() (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// await calls f until it is true, its time is over or ctx ends.
-func await(ctx context.Context, limit time.Duration, f func() (bool, error)) error {
+// How often to look while waiting: at files, and by running a program.
+const (
+	lookEvery = 10 * time.Millisecond
+	askEvery  = 200 * time.Millisecond
+)
+
+// await calls f every so often until it is true, its time is over or ctx ends.
+func await(ctx context.Context, limit, every time.Duration, f func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		ok, err := f()

@@ -129,7 +129,7 @@ func holdsData(l *local.Layout, name string) bool {
 // prove looks for everything that a cluster is made of.
 func prove(ctx context.Context, l *local.Layout, t local.Traces) (string, error) {
 	var left []string
-	err := await(ctx, 2*time.Second, func() (bool, error) {
+	err := await(ctx, 2*time.Second, lookEvery, func() (bool, error) {
 		var err error
 		left, err = l.Leftovers(t)
 		return len(left) == 0, err

@@ -175,7 +175,7 @@ func (u *up) restart(ctx context.Context, a local.AnchorProcess) error {
 	if err == nil {
 		resp.Body.Close()
 	}
-	if err := await(ctx, 30*time.Second, func() (bool, error) {
+	if err := await(ctx, 30*time.Second, askEvery, func() (bool, error) {
 		_, err := u.onHead(ctx, a, "scontrol", "ping")
 		return err == nil, nil
 	}); err != nil {
@@ -191,7 +191,7 @@ const servicesWait = 60 * time.Second
 func (u *up) services(ctx context.Context) error {
 	began := time.Now()
 	var status []supervise.Status
-	err := await(ctx, servicesWait, func() (bool, error) {
+	err := await(ctx, servicesWait, lookEvery, func() (bool, error) {
 		var err error
 		status, err = supervise.LoadStatus(u.layout.Path("run", "services.json"))
 		if _, alive := u.layout.Alive(); !alive {
@@ -325,7 +325,7 @@ func (u *up) static(ctx context.Context) (string, error) {
 func (u *up) awaitStatic(ctx context.Context, count int) (string, error) {
 	anchor, _ := u.layout.Alive()
 	began := time.Now()
-	err := await(ctx, 2*time.Minute, func() (bool, error) {
+	err := await(ctx, 2*time.Minute, askEvery, func() (bool, error) {
 		out, err := u.onHead(ctx, anchor, "sinfo", "--noheader", "--Node", "--format=%N %T %E")
 		if err != nil {
 			return false, err
