@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/supervise"
 )
@@ -109,8 +110,12 @@ func (p Params) DatabaseSetup() string {
 	return fmt.Sprintf(`CREATE DATABASE IF NOT EXISTS slurm_acct_db;
 CREATE USER IF NOT EXISTS '%[1]s'@'localhost' IDENTIFIED VIA unix_socket;
 GRANT ALL ON slurm_acct_db.* TO '%[1]s'@'localhost';
-`, p.ControlUser)
+`, sqlText.Replace(p.ControlUser))
 }
+
+// sqlText makes a text fit for between single quotes: some users of a domain have
+// a backslash in their name.
+var sqlText = strings.NewReplacer(`\`, `\\`, `'`, `''`)
 
 func (p Params) slurmdbd() supervise.Service {
 	return p.service(supervise.Service{
