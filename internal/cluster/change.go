@@ -23,7 +23,7 @@ func (u *up) removable(ctx context.Context) error {
 	gone := func(node string) bool {
 		_, was := have[node]
 		_, is := u.config.addresses[node]
-		return was && !is
+		return was && !is && node != u.config.record.HeadName
 	}
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(have)), gone) {
 		return nil

@@ -1,0 +1,210 @@
+package cluster
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/supervise"
+)
+
+func TestNameOf(t *testing.T) {
+	for _, row := range []struct{ name, file, want string }{
+		{"the_files_own", "/data/train-80.yaml", "train-80"},
+		{"other_ending", "/data/train.yml", "train"},
+		{"the_folders", "/data/train/cluster.yaml", "train"},
+		{"the_folders_again", "/data/train/cluster-config.yaml", "train"},
+		{"no_name", "/data/80-nodes.yaml", ""},
+		{"no_name_of_a_folder", "/cluster.yaml", ""},
+		{"dots", "/data/v1.2.yaml", ""},
+		{"too_long", "/data/a" + strings.Repeat("b", 40) + ".yaml", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got, err := NameOf(row.file)
+			if got != row.want || (err == nil) != (row.want != "") {
+				t.Errorf("got %q, %v, want %q", got, err, row.want)
+			}
+			if err != nil && !strings.HasSuffix(err.Error(), "; give one with --cluster") {
+				t.Errorf("%v says nothing to do", err)
+			}
+		})
+	}
+}
+
+func TestRef_lock_is_of_one(t *testing.T) {
+	r := Ref{Home: filepath.Join(t.TempDir(), "new"), Name: "train"}
+	unlock, err := r.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "cluster train is being changed by another muster; wait for it to end"
+	if _, err := r.lock(); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	other, err := Ref{Home: r.Home, Name: "other"}.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other()
+	unlock()
+	again, err := r.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+}
+
+func TestFile_write(t *testing.T) {
+	l := &local.Layout{Dir: t.TempDir()}
+	for _, row := range []struct {
+		name, before  string // "" is no file
+		file          file
+		want          string
+		changed, same bool // the same file, not another in its place
+	}{
+		{name: "new", file: file{text: "b"}, want: "b", changed: true},
+		{name: "changed", before: "a", file: file{text: "b"}, want: "b", changed: true},
+		{name: "equal", before: "b", file: file{text: "b"}, want: "b", same: true},
+		{name: "secret_stays", before: "a", file: file{text: "b", once: true}, want: "a", same: true},
+		{name: "secret_is_made", file: file{text: "b", once: true}, want: "b", changed: true},
+		{name: "mounted_stays_the_same_file", before: "a", file: file{text: "b", inPlace: true}, want: "b", changed: true, same: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			row.file.path, row.file.mode = row.name, 0o640
+			path := l.Path(row.name)
+			if row.before != "" {
+				if err := os.WriteFile(path, []byte(row.before), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before, _ := os.Stat(path)
+			changed, err := row.file.write(l)
+			if err != nil || changed != row.changed {
+				t.Errorf("changed is %t, %v, want %t", changed, err, row.changed)
+			}
+			after, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, _ := os.ReadFile(path); string(text) != row.want || after.Mode() != 0o640 {
+				t.Errorf("it has %q with mode %s, want %q with 0640", text, after.Mode(), row.want)
+			}
+			if same := before != nil && os.SameFile(before, after); same != row.same {
+				t.Errorf("it is the same file: %t, want %t", same, row.same)
+			}
+		})
+	}
+}
+
+func TestRemove(t *testing.T) {
+	files := []string{"cluster.json", "log/nodes/a.log", "state/mysql/x", "s3/bucket/object", "shared/fsx1/data", "etc/munge/munge.key"}
+	for _, row := range []struct {
+		name       string
+		deleteData bool
+		without    string // files that are not there
+		want       []string
+	}{
+		{"all", true, "none", nil},
+		{"keeps_data", false, "none", []string{"s3/bucket/object", "shared/fsx1/data"}},
+		{"keeps_what_there_is", false, "s3/", []string{"shared/fsx1/data"}},
+		{"no_data_to_keep", false, "s", nil},
+		{"cut_off_after_the_record", false, "cluster.json", []string{"s3/bucket/object", "shared/fsx1/data"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := &local.Layout{Dir: filepath.Join(t.TempDir(), "run")}
+			for _, f := range files {
+				write(t, l.Path(f), strings.HasPrefix(f, row.without))
+			}
+			for range 2 { // it may be repeated
+				if _, err := remove(l, row.deleteData); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(row.want, left(t, l.Dir)); diff != "" {
+					t.Errorf("left: want -, got +:\n%s", diff)
+				}
+			}
+			if _, err := os.Stat(l.Dir); (err == nil) != (row.want != nil) {
+				t.Errorf("the run directory: %v", err)
+			}
+		})
+	}
+}
+
+// write makes a file, or its folder only.
+func write(t *testing.T, path string, folderOnly bool) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if folderOnly {
+		return
+	}
+	if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// left are the files below a folder.
+func left(t *testing.T, dir string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && !d.IsDir() {
+			rel, _ := filepath.Rel(dir, path)
+			found = append(found, rel)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestUp_hostPath(t *testing.T) {
+	u := &up{layout: &local.Layout{Dir: "/run/train"}}
+	u.File = &spec.Cluster{SharedStorage: []spec.SharedStorage{{MountDir: "/fsx1"}, {MountDir: "/data/fsx2"}}}
+	for path, want := range map[string]string{
+		"/fsx1": "/run/train/shared/fsx1", "/fsx1/a/b": "/run/train/shared/fsx1/a/b",
+		"/data/fsx2/a": "/run/train/shared/data-fsx2/a", "/fsx10/a": "", "/data": "", "/": "",
+	} {
+		top, rest, ok := u.hostPath(path)
+		if got := filepath.Join(top, rest); got != want || ok != (want != "") {
+			t.Errorf("%s: got %q, %t, want %q", path, got, ok, want)
+		}
+	}
+}
+
+func TestUnready(t *testing.T) {
+	got := unready([]supervise.Status{
+		{Name: "munged", Phase: supervise.Ready}, {Name: "mariadb", Phase: supervise.Starting}, {Name: "slurmctld", Phase: supervise.Waiting},
+	})
+	if diff := cmp.Diff([]string{"mariadb", "slurmctld"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNotHere(t *testing.T) {
+	large, problems := spec.Load("../../examples/guide-80/cluster.yaml")
+	if large == nil {
+		t.Fatal(problems.Err())
+	}
+	small := &spec.Cluster{Scheduling: spec.Scheduling{Queues: []spec.Queue{{ComputeResources: []spec.ComputeResource{{InstanceTypes: []string{"c6i.large"}, MaxCount: 4}}}}}}
+	for want, c := range map[string]*spec.Cluster{
+		"640 GPUs (Slurm counts them), EFA, custom actions (not run), the internet from nodes": large,
+		"the internet from nodes": small,
+	} {
+		if got := notHere(c); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
