@@ -241,7 +241,7 @@ func (u *up) directories() (string, error) {
 		if !ok {
 			return "", fmt.Errorf("%s is on no shared file system", d.Path)
 		}
-		if err := makeShared(top, rest, os.FileMode(d.Mode)); err != nil {
+		if err := makeShared(top, rest, fileMode(d.Mode)); err != nil {
 			return "", err
 		}
 	}
@@ -272,10 +272,21 @@ func makeShared(top, rest string, mode os.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() || info.Mode().Perm() != mode.Perm() {
+	if got := info.Mode() &^ os.ModeDir; !info.IsDir() || got != mode {
 		return fmt.Errorf("%s is %s after it was made with %s", path, info.Mode(), mode)
 	}
 	return nil
+}
+
+// fileMode is a mode as chmod(1) writes it in Go's bits.
+func fileMode(bits uint32) os.FileMode {
+	mode := os.FileMode(bits).Perm()
+	for bit, special := range map[uint32]os.FileMode{0o4000: os.ModeSetuid, 0o2000: os.ModeSetgid, 0o1000: os.ModeSticky} {
+		if bits&bit != 0 {
+			mode |= special
+		}
+	}
+	return mode
 }
 
 // hostPath finds a path of the cluster's shared storage on the host: the
