@@ -1,0 +1,52 @@
+package test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+)
+
+// What the one binary may weigh. It runs in Slurm's path and on every node.
+const (
+	mostBytes     = 60 << 20
+	mostInitBytes = 2 << 20
+)
+
+// TestBinary_is_small_and_starts_lean holds the size of the binary and what its
+// packages allocate before main begins.
+func TestBinary_is_small_and_starts_lean(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "muster")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "../cmd/muster")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	info, err := os.Stat(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > mostBytes {
+		t.Errorf("the binary has %d bytes, more than %d", info.Size(), mostBytes)
+	}
+	run := exec.Command(binary, "version")
+	run.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	trace, err := run.CombinedOutput()
+	if err != nil {
+		t.Fatalf("version: %v\n%s", err, trace)
+	}
+	sum := 0
+	for _, m := range regexp.MustCompile(`(\d+) bytes, \d+ allocs`).FindAllSubmatch(trace, -1) {
+		n, err := strconv.Atoi(string(m[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	if sum == 0 || sum > mostInitBytes {
+		t.Errorf("packages allocate %d bytes before main, want more than 0 and at most %d", sum, mostInitBytes)
+	}
+	t.Logf("%d bytes, %d allocated before main", info.Size(), sum)
+}
