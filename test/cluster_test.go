@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -52,7 +54,13 @@ var programs = sync.OnceValues(func() (string, error) {
 	return dir, os.Chmod(dir, 0o755) // other users run them, too
 })
 
+// atOnce is how many tests run at the same time: they wait much and compute little.
+const atOnce = 4
+
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	if lacks() == "" {
 		if dir, _ := programs(); dir != "" {
