@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,6 +54,8 @@ type Controller struct {
 	// instances were last seen. They are the rounds' own.
 	losses   []fleet.Loss
 	observed time.Time
+	// failed is the action that ended the last round.
+	failed fleet.Action
 
 	mu sync.Mutex // guards what follows
 	// resumed is World.Resumed, rising the nodes that the last look saw powering
@@ -163,9 +166,11 @@ func (c *Controller) round(ctx context.Context) (acted bool, err error) {
 	actions := fleet.Decide(w)
 	for _, a := range actions {
 		if err := c.act(ctx, a); err != nil {
+			c.failed = a
 			return true, fmt.Errorf("%s %s: %w", a.Deed, slurm.Compress(a.Nodes), err)
 		}
 	}
+	c.failed = fleet.Action{}
 	return len(actions) > 0, c.requeue(ctx)
 }
 
@@ -215,8 +220,11 @@ func (c *Controller) seen(nodes []fleet.Node) map[string]time.Time {
 	return maps.Clone(c.resumed)
 }
 
+// act does an action. One that is tried again is no news.
 func (c *Controller) act(ctx context.Context, a fleet.Action) error {
-	c.Events.Add(Event{Kind: string(a.Deed), Nodes: a.Nodes, Reason: a.Reason})
+	if a.Deed != c.failed.Deed || a.Reason != c.failed.Reason || !slices.Equal(a.Nodes, c.failed.Nodes) {
+		c.Events.Add(Event{Kind: string(a.Deed), Nodes: a.Nodes, Reason: a.Reason})
+	}
 	switch a.Deed {
 	case fleet.Terminate:
 		return c.Fleet.Terminate(ctx, a.Nodes)

@@ -214,6 +214,30 @@ func TestRun_decides_nothing_on_half_a_picture(t *testing.T) {
 	}, "q-dy-r-1")
 }
 
+func TestRun_tells_once_what_it_tries_again(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		j := s.slurm.submit(3, 2*time.Hour)
+		s.runs(t, j)
+		deaf := func(err error) {
+			s.slurm.mu.Lock()
+			s.slurm.deaf = err
+			s.slurm.mu.Unlock()
+		}
+		deaf(errors.New("slurmctld is in standby mode"))
+		for _, n := range []string{"q-dy-r-1", "q-dy-r-2", "q-dy-r-3"} {
+			s.place.Kill(n)
+		}
+		<-time.After(time.Hour)
+		deaf(nil)
+		s.jobIs(t, j, "COMPLETED", 3*time.Hour)
+		for event, want := range map[string]int{"ended q-dy-r-[1-3]": 1, "set down q-dy-r-[1-3]": 1, "launch q-dy-r-[1-3]": 2} {
+			if got := s.count(t, event); got != want {
+				t.Errorf("%q %d times, want %d: %v", event, got, want, s.events(t))
+			}
+		}
+	}, "q-dy-r-1", "q-dy-r-2", "q-dy-r-3")
+}
+
 func TestRun_tries_a_failed_launch_again_later(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
 		s.place.Fail("q-dy-r-1", errors.New("no capacity"))

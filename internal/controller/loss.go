@@ -24,10 +24,22 @@ const (
 // it running starts it again within this time.
 const awayAtMost = 10 * time.Second
 
-// ended takes note of an instance that ended without being asked to.
+// ended takes note of instances that ended without being asked to: a node's, and
+// those of all others of which there is news.
 func (c *Controller) ended(node string) {
-	c.Events.Add(Event{Kind: "ended", Nodes: []string{node}, Reason: "its init process ended"})
-	c.losses = append(c.losses, fleet.Loss{Node: node, Alive: c.observed, Noticed: time.Now()})
+	nodes := []string{node}
+	for more := true; more; {
+		select {
+		case n := <-c.Fleet.Ended():
+			nodes = append(nodes, n)
+		default:
+			more = false
+		}
+	}
+	c.Events.Add(Event{Kind: "ended", Nodes: nodes, Reason: "its init process ended"})
+	for _, n := range nodes {
+		c.losses = append(c.losses, fleet.Loss{Node: n, Alive: c.observed, Noticed: time.Now()})
+	}
 }
 
 // lose takes note of nodes that lost their instance unheard since before.

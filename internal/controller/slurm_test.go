@@ -35,6 +35,7 @@ type slurmctld struct {
 	resume, suspend func(nodes []string)
 
 	silent error
+	deaf   error // to updates
 	nodes  map[string]*slurmNode
 	jobs   []*slurmJob
 }
@@ -314,8 +315,8 @@ func (s *slurmctld) Nodes(ctx context.Context) ([]slurm.Node, error) {
 func (s *slurmctld) UpdateNodes(_ context.Context, names []string, state, reason string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.silent != nil {
-		return s.silent
+	if err := errors.Join(s.silent, s.deaf); err != nil {
+		return err
 	}
 	for _, name := range names {
 		n := s.nodes[name]
