@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // batch runs train.sbatch as Slurm would on two nodes, with both nodes on this machine.
@@ -30,9 +31,11 @@ func batch(t *testing.T, p place, env ...string) (string, error) {
 		"OUTPUT_DIR="+p.path("outputs"), "LOG_DIR="+p.path("logs"),
 		"STEPS=4", "CHECKPOINT_FREQ=2")
 	cmd.Env = append(cmd.Env, env...)
-	// What the script started must not outlive it, nor hold its output open.
+	// What the script started must not outlive it. torchrun's ranks have sessions
+	// of their own and end when they miss the others, but may hold the output open.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
