@@ -62,7 +62,7 @@ func runningJobs(ctx context.Context, ref cluster.Ref) int {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	out, err := cluster.OnHead(ctx, l, anchor, "squeue", "--noheader", "--format=%A")
+	out, err := cluster.OnHead(ctx, l, anchor, "squeue", "--noheader", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED,STOPPED", "--format=%A")
 	if err != nil {
 		return 0
 	}

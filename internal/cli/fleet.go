@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"time"
 
@@ -42,7 +44,7 @@ func (a *app) fleet() *cobra.Command {
 			ctx, cancel := context.WithTimeout(c.Context(), awaitWait)
 			defer cancel()
 			// A job is not held back because nobody could tell: slurmctld looks itself.
-			if err := tellController(ctx, "await", nodes); err != nil {
+			if err := await(ctx, nodes); err != nil {
 				fmt.Fprintln(a.err, "muster:", err)
 			}
 			return nil
@@ -53,6 +55,35 @@ func (a *app) fleet() *cobra.Command {
 
 // awaitWait is longer than any node may take to come up.
 const awaitWait = 30 * time.Minute
+
+// A controller that ended is back within moments; askAgain is the pause between
+// two attempts to reach it, and awayAtMost when to give up.
+const (
+	askAgain   = 200 * time.Millisecond
+	awayAtMost = 30 * time.Second
+)
+
+// await waits for nodes, also through the death of the controller that it asks.
+func await(ctx context.Context, nodes string) error {
+	for reached := time.Now(); ; {
+		asked := time.Now()
+		err := tellController(ctx, "await", nodes)
+		if !errors.As(err, new(*url.Error)) || ctx.Err() != nil {
+			return err
+		}
+		if time.Since(asked) > askAgain {
+			reached = time.Now() // it did answer for a while
+		}
+		if time.Since(reached) > awayAtMost {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(askAgain):
+		}
+	}
+}
 
 const handOverWait = 5 * time.Second
 

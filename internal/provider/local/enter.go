@@ -26,8 +26,12 @@ func (l *Layout) HeadCommand(a AnchorProcess, dir string, args []string) []strin
 }
 
 // NodeCommand is the command line that runs args on a node whose init process
-// has this ID in the host's process namespace.
+// has this ID in the host's process namespace, with no more rights than jobs have
+// there.
 func (l *Layout) NodeCommand(pid int, dir string, args []string) []string {
+	if !l.Rootless {
+		args = append([]string{"/usr/bin/setpriv", "--bounding-set=" + droppedCapabilities, "--"}, args...)
+	}
 	return l.enter(pid, "/proc/"+strconv.Itoa(pid)+"/ns/mnt", dir, args)
 }
 
