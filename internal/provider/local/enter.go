@@ -35,13 +35,17 @@ func (l *Layout) NodeCommand(pid int, dir string, args []string) []string {
 	return l.enter(pid, "/proc/"+strconv.Itoa(pid)+"/ns/mnt", dir, args)
 }
 
+// enter names every namespace by its file: with --target, nsenter of util-linux
+// 2.41 enters them before the user namespace that allows it.
 func (l *Layout) enter(pid int, mounts, dir string, args []string) []string {
-	line := []string{"/usr/bin/nsenter", "--target=" + strconv.Itoa(pid)}
+	spaces := "/proc/" + strconv.Itoa(pid) + "/ns/"
+	line := []string{"/usr/bin/nsenter"}
 	if l.Rootless {
 		user := l.userNamespace(pid)
 		line = append(line, "--user="+user, "--preserve-credentials")
 	}
-	line = append(line, "--pid", "--net", "--ipc", "--uts", "--mount="+mounts, "--wdns="+dir, "--")
+	line = append(line, "--pid="+spaces+"pid", "--net="+spaces+"net", "--ipc="+spaces+"ipc", "--uts="+spaces+"uts",
+		"--mount="+mounts, "--wdns="+dir, "--")
 	return append(append(line, l.Become("")...), args...)
 }
 
