@@ -71,7 +71,7 @@ func machineOfItsOwn(t *testing.T, c *cluster) {
 	for script, want := range map[string]string{
 		"hostname": second,
 		"tr '\\0' ' ' </proc/1/cmdline | grep -o 'muster-node .*' | cut -d' ' -f2": second,
-		"ip -4 -o addr show dev ens5 | awk '{print $4}'":                           address + "/16",
+		"echo $(hostname --all-ip-addresses)":                                      address,
 		"ls /sys/class/net | sort | xargs":                                         "ens5 lo",
 		"getent hosts " + first + " | awk '{print $1}'":                            c.nodes()[first].Address,
 		"getent hosts cpu-dy-c6i-2 | awk '{print $1}'":                             c.nodes()["cpu-dy-c6i-2"].Address,
