@@ -142,6 +142,8 @@ func (c *cluster) end() {
 // showLogs shows how the cluster's daemons ended up, for who looks at a failure.
 func (c *cluster) showLogs() {
 	logs, _ := filepath.Glob(filepath.Join(c.home, c.name, "log", "*"))
+	nodes, _ := filepath.Glob(filepath.Join(c.home, c.name, "log", "nodes", "*"))
+	logs = append(logs, nodes...)
 	for _, log := range logs {
 		data, err := os.ReadFile(log)
 		if err != nil {

@@ -2,7 +2,6 @@ package test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -35,7 +34,10 @@ func (c *cluster) submit(name string, options ...string) *held {
 	c.t.Helper()
 	c.file(name+".sbatch", strings.ReplaceAll(heldScript, "NAME", name))
 	id := c.head(append(append([]string{"sbatch", "--parsable"}, options...), name+".sbatch")...)
-	return &held{c: c, name: name, id: strings.TrimSpace(id)}
+	h := &held{c: c, name: name, id: strings.TrimSpace(id)}
+	// A test that fails must not hold the nodes that the next one needs.
+	c.t.Cleanup(func() { c.head("scancel", h.id) })
+	return h
 }
 
 // runs waits until the job's script has begun after so many restarts.
@@ -74,16 +76,16 @@ func (h *held) recorded() {
 
 // saved waits until slurmctld has written down that the job runs. That takes up
 // to five seconds (SAVE_MAX_WAIT in slurmctld.h of 22.05); if it dies before, it
-// knows of no run.
+// knows of no run. So that there is something to write after the job's start,
+// another job comes and goes.
 func (h *held) saved() {
 	h.c.t.Helper()
-	began, err := os.Stat(filepath.Join(h.c.dir, h.name+".out"))
-	if err != nil {
-		h.c.t.Fatal(err)
-	}
+	since := time.Now()
+	other := strings.TrimSpace(h.c.head("sbatch", "--parsable", "--hold", "--output=/dev/null", "--wrap=true"))
+	h.c.head("scancel", other)
 	h.c.await("slurmctld saves job "+h.name, 20*time.Second, func() bool {
 		state, err := os.Stat(h.c.path("state", "slurmctld", "job_state"))
-		return err == nil && state.ModTime().After(began.ModTime())
+		return err == nil && state.ModTime().After(since)
 	})
 }
 
