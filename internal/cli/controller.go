@@ -53,7 +53,7 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	control := controller.New(controller.Config{
 		Exports: exports,
 		Fleet:   nodes, Slurm: client, Jobs: client, Events: events,
-		Limits: fleet.Limits{Boot: 60 * time.Second, Retry: time.Minute},
+		Limits: fleet.Limits{Boot: 30 * time.Second, Retry: time.Minute},
 		Share:  l.Share,
 		Log:    log,
 	})
