@@ -36,7 +36,7 @@ func (c *cluster) submit(name string, options ...string) *held {
 	id := c.head(append(append([]string{"sbatch", "--parsable"}, options...), name+".sbatch")...)
 	h := &held{c: c, name: name, id: strings.TrimSpace(id)}
 	// A test that fails must not hold the nodes that the next one needs.
-	c.t.Cleanup(func() { c.head("scancel", h.id) })
+	c.t.Cleanup(func() { c.run("exec", "--", "scancel", h.id) })
 	return h
 }
 
