@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 
@@ -79,4 +81,18 @@ type Runner struct {
 func (r Runner) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	line := r.Layout.HeadCommand(r.Anchor, r.Dir, append([]string{"env"}, append(append(HeadEnv(), r.Env...), append([]string{name}, args...)...)...))
 	return slurm.Exec{}.Run(ctx, line[0], line[1:]...)
+}
+
+// OnHead runs a program on the head node of a cluster and returns what it prints.
+func OnHead(ctx context.Context, l *local.Layout, a local.AnchorProcess, args ...string) (string, error) {
+	line := l.HeadCommand(a, "/", args)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Env = HeadEnv()
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return string(out), fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
+	}
+	return string(out), nil
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -167,6 +166,7 @@ func (u *up) start(ctx context.Context) (string, error) {
 // restart has slurmctld and the controller start again with the new files. Jobs
 // do not notice.
 func (u *up) restart(ctx context.Context, a local.AnchorProcess) error {
+	before := u.pidOf("slurmctld")
 	if _, err := u.onHead(ctx, a, "scontrol", "shutdown", "slurmctld"); err != nil {
 		return err
 	}
@@ -176,6 +176,9 @@ func (u *up) restart(ctx context.Context, a local.AnchorProcess) error {
 		resp.Body.Close()
 	}
 	if err := await(ctx, 30*time.Second, askEvery, func() (bool, error) {
+		if pid := u.pidOf("slurmctld"); pid == 0 || pid == before {
+			return false, nil // the one that was told to end may answer still
+		}
 		_, err := u.onHead(ctx, a, "scontrol", "ping")
 		return err == nil, nil
 	}); err != nil {
@@ -183,6 +186,16 @@ func (u *up) restart(ctx context.Context, a local.AnchorProcess) error {
 	}
 	_, err = u.onHead(ctx, a, "scontrol", "reconfigure")
 	return err
+}
+
+// pidOf is a service's process as the anchor sees it, 0 while there is none.
+func (u *up) pidOf(service string) int {
+	status, err := supervise.LoadStatus(u.layout.Path("run", "services.json"))
+	i := slices.IndexFunc(status, func(s supervise.Status) bool { return s.Name == service })
+	if err != nil || i < 0 {
+		return 0
+	}
+	return status[i].PID
 }
 
 const servicesWait = 60 * time.Second
@@ -303,20 +316,6 @@ func (u *up) hostPath(path string) (top, rest string, ok bool) {
 // onHead runs a program on the head node and returns what it prints.
 func (u *up) onHead(ctx context.Context, a local.AnchorProcess, args ...string) (string, error) {
 	return OnHead(ctx, u.layout, a, args...)
-}
-
-// OnHead runs a program on the head node of a cluster and returns what it prints.
-func OnHead(ctx context.Context, l *local.Layout, a local.AnchorProcess, args ...string) (string, error) {
-	line := l.HeadCommand(a, "/", args)
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Env = HeadEnv()
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil {
-		return string(out), fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
-	}
-	return string(out), nil
 }
 
 // static waits until the nodes that are always on have registered.
