@@ -26,7 +26,7 @@ func TestParsePolicy(t *testing.T) {
   Candidate: 0.5.15-2+deb12u1
   Version table:
      0.5.15-2+deb12u1 500
-        500 http://deb.debian.org/debian bookworm/main amd64 Packages
+        500 http://mirror.example/debian bookworm/main amd64 Packages
 slurmd:
   Installed: (none)
   Candidate: (none)
