@@ -71,7 +71,7 @@ func (h *held) lives() {
 // moment later.
 func (h *held) recorded() {
 	h.c.t.Helper()
-	h.c.await("sacct knows job "+h.name, 20*time.Second, func() bool { return h.sacct() == "RUNNING\n" })
+	h.c.await("sacct knows job "+h.name, 40*time.Second, func() bool { return h.sacct() == "RUNNING\n" })
 }
 
 // saved waits until slurmctld has written down that the job runs. That takes up

@@ -2,6 +2,7 @@ package test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +54,7 @@ func TestNodes(t *testing.T) {
 	c.each(map[string]func(*testing.T, *cluster){
 		"is_a_machine_of_its_own":  machineOfItsOwn,
 		"makes_no_devices":         makesNoDevices,
+		"ticks_with_wall_clock":    ticksWithWallClock,
 		"leaves_host_alone":        leavesHostAlone,
 		"shares_file_systems":      sharesFileSystems,
 		"works_in_callers_folder":  worksInCallersFolder,
@@ -82,6 +84,23 @@ func machineOfItsOwn(t *testing.T, c *cluster) {
 		if r := c.node(second, script); strings.TrimSpace(r.stdout) != want {
 			t.Errorf("%s: got %q, want %q\n%s", script, r.stdout, want, r.stderr)
 		}
+	}
+}
+
+// A node's uptime is its own, and its seconds end with those of the wall clock:
+// slurmctld reckons in whole seconds of both.
+func ticksWithWallClock(t *testing.T, c *cluster) {
+	late := 1.0 // of several looks the shortest, because a look takes its time
+	for range 5 {
+		in := c.head("srun", "--nodelist="+second, "sh", "-c", "read -r up _ </proc/uptime; date +%N; echo $up")
+		var wall, up float64
+		if _, err := fmt.Sscan(in, &wall, &up); err != nil || up > 600 {
+			t.Fatalf("%v: %q", err, in)
+		}
+		late = min(late, math.Mod(wall/1e9-up+1000, 1))
+	}
+	if late > 0.2 {
+		t.Errorf("the second of the uptime began %.2f s before the wall clock's", late)
 	}
 }
 

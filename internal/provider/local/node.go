@@ -53,6 +53,9 @@ func (l *Layout) start(m machine) (pid int, err error) {
 		if err := unix.Unshare(unix.CLONE_NEWPID); err != nil {
 			return fmt.Errorf("make process namespace: %w", err)
 		}
+		if err := startClock(); err != nil {
+			return err
+		}
 		args := l.initArgs(m.Name)
 		// Not os.StartProcess: it may fork a probe first, which would become the
 		// namespace's init and end it.
