@@ -1,0 +1,135 @@
+package image
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Meta is what an image file says of itself behind its file system: where it
+// came from and what its configuration asks for. All of it is empty for files
+// that others made.
+type Meta struct {
+	Name string `json:"name,omitempty"`
+	// Source is the reference that it was imported from, in full.
+	Source string `json:"source,omitempty"`
+	// Digest is the manifest's (of an archive of docker save the configuration's),
+	// as sha256:HEX.
+	Digest       string `json:"digest,omitempty"`
+	ConfigDigest string `json:"config_digest,omitempty"`
+	// Arch is as Go has it: amd64.
+	Arch string `json:"arch,omitempty"`
+	// Created is when the image was built, as it says.
+	Created    time.Time         `json:"created,omitzero"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	Env        []string          `json:"env,omitempty"`
+	Entrypoint []string          `json:"entrypoint,omitempty"`
+	Cmd        []string          `json:"cmd,omitempty"`
+	Workdir    string            `json:"workdir,omitempty"`
+	User       string            `json:"user,omitempty"`
+	Volumes    []string          `json:"volumes,omitempty"`
+	Layers     []MetaLayer       `json:"layers,omitempty"`
+	// Owners is "root" if all files were given to root.
+	Owners   string    `json:"owners,omitempty"`
+	Imported time.Time `json:"imported,omitzero"`
+	// Muster is the version that imported it.
+	Muster string `json:"muster,omitempty"`
+	// UncompressedBytes is the size of all files.
+	UncompressedBytes int64 `json:"uncompressed_bytes,omitempty"`
+}
+
+// MetaLayer is a layer of the image.
+type MetaLayer struct {
+	Digest    string `json:"digest"`
+	SizeBytes int64  `json:"size_bytes"`
+	DiffID    string `json:"diff_id"`
+}
+
+// The end of an image file: the file system, zeros up to a multiple of padTo,
+// the metadata as JSON, its length in 8 bytes (little-endian), and magic.
+const (
+	padTo   = 4096
+	magic   = "MUSTERIM"
+	endSize = 8 + len(magic)
+	// maxMeta is more than any configuration that is accepted has.
+	maxMeta = 16 << 20
+)
+
+// errTrailer is wrapped by errors about metadata that cannot be right.
+var errTrailer = errors.New("the metadata at its end is damaged")
+
+// writeTrailer adds padding and metadata behind a file system of used bytes, and
+// cuts off what may come after.
+func writeTrailer(f *os.File, used int64, m Meta) error {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if len(data) > maxMeta {
+		return fmt.Errorf("the metadata has %d bytes; the limit is %d", len(data), maxMeta)
+	}
+	data = binary.LittleEndian.AppendUint64(data, uint64(len(data)))
+	data = append(data, magic...)
+	at := (used + padTo - 1) / padTo * padTo
+	if err := f.Truncate(at); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, at)
+	return err
+}
+
+// readTrailer reads the metadata of an image file of size bytes. There is none
+// if the file does not end as ours do.
+func readTrailer(r io.ReaderAt, size int64) (m Meta, found bool, err error) {
+	if size < int64(endSize) {
+		return Meta{}, false, nil
+	}
+	end := make([]byte, endSize)
+	if _, err := r.ReadAt(end, size-int64(endSize)); err != nil && err != io.EOF {
+		return Meta{}, false, err
+	}
+	if string(end[8:]) != magic {
+		return Meta{}, false, nil
+	}
+	length := binary.LittleEndian.Uint64(end)
+	if length > maxMeta || int64(length) > size-int64(endSize) {
+		return Meta{}, true, fmt.Errorf("%w: it says that it has %d bytes", errTrailer, length)
+	}
+	data := make([]byte, length)
+	if _, err := r.ReadAt(data, size-int64(endSize)-int64(length)); err != nil && err != io.EOF {
+		return Meta{}, true, err
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return Meta{}, true, fmt.Errorf("%w: %w", errTrailer, err)
+	}
+	return m, true, nil
+}
+
+// ReadMeta reads the metadata of an image file. A squashfs that others made has
+// none: then Meta is empty and found false. It says nothing about whether the
+// file is a squashfs.
+func ReadMeta(path string) (m Meta, found bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Meta{}, false, err
+	}
+	defer f.Close()
+	return ReadMetaFrom(f)
+}
+
+// ReadMetaFrom is ReadMeta for a file that is open.
+func ReadMetaFrom(f *os.File) (m Meta, found bool, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return Meta{}, false, err
+	}
+	m, found, err = readTrailer(f, info.Size())
+	if err != nil {
+		err = fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	return m, found, err
+}

@@ -1,0 +1,118 @@
+package source
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// fileSet is the files of a folder or of a tar file.
+type fileSet interface {
+	// open opens a file by its slash-separated path. Its error wraps
+	// fs.ErrNotExist if there is none.
+	open(name string) (io.ReadCloser, int64, error)
+}
+
+// folder is the files of a folder.
+type folder string
+
+func (f folder) open(name string) (io.ReadCloser, int64, error) {
+	file, err := os.Open(filepath.Join(string(f), filepath.FromSlash(name)))
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", file.Name())
+	}
+	if err != nil {
+		file.Close()
+		return nil, 0, err
+	}
+	return file, info.Size(), nil
+}
+
+// tarball is the files of a tar file that can be read at any place.
+type tarball struct {
+	file  *os.File
+	parts map[string]part
+}
+
+// part is where a file's bytes are in a tar file, or which file it is a link to.
+type part struct {
+	at, size int64
+	link     string
+}
+
+const maxParts = 100_000
+
+// newTarball finds the files of a tar file.
+func newTarball(file *os.File) (*tarball, error) {
+	t := &tarball{file: file, parts: map[string]part{}}
+	r := tar.NewReader(file)
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return t, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(t.parts) == maxParts {
+			return nil, fmt.Errorf("it has more than %d files", maxParts)
+		}
+		name := path.Clean(h.Name)
+		switch h.Typeflag {
+		case tar.TypeReg:
+			at, err := file.Seek(0, io.SeekCurrent)
+			if err != nil {
+				return nil, err
+			}
+			t.parts[name] = part{at: at, size: h.Size}
+		case tar.TypeSymlink:
+			t.parts[name] = part{link: path.Join(path.Dir(name), h.Linkname)}
+		case tar.TypeLink:
+			t.parts[name] = part{link: path.Clean(h.Linkname)}
+		}
+	}
+}
+
+func (t *tarball) open(name string) (io.ReadCloser, int64, error) {
+	name = path.Clean(name)
+	for range 8 {
+		p, ok := t.parts[name]
+		switch {
+		case !ok:
+			return nil, 0, fmt.Errorf("the archive has no file %s: %w", name, fs.ErrNotExist)
+		case p.link == "":
+			return io.NopCloser(io.NewSectionReader(t.file, p.at, p.size)), p.size, nil
+		}
+		name = p.link
+	}
+	return nil, 0, fmt.Errorf("the archive's link %s leads nowhere", name)
+}
+
+// wholeFile reads a small file.
+func wholeFile(files fileSet, name string, limit int64) ([]byte, error) {
+	r, _, err := files.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data, err := readLimited(r, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return data, nil
+}
+
+// blobName is a blob's file in the OCI image layout. The digest has been checked.
+func blobName(digest string) string {
+	return "blobs/" + strings.Replace(digest, ":", "/", 1)
+}

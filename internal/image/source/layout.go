@@ -1,0 +1,137 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+func openFolder(ctx context.Context, ref Ref, want Platform) (*Image, error) {
+	dir := ref.Path
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return openArchive(ctx, ref, want)
+	} else if err != nil {
+		return nil, fmt.Errorf("open %s: %w", dir, bare(err))
+	}
+	if _, err := os.Stat(filepath.Join(dir, "index.json")); err != nil {
+		return nil, fmt.Errorf("%s is no OCI layout: it has no index.json", dir)
+	}
+	img, err := layoutImage(ctx, folder(dir), ref.Tag, want)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ref, err)
+	}
+	img.Reference = ref.String()
+	return img, nil
+}
+
+// bare is an error about a file without the file's name.
+func bare(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+// layoutImage finds an image in the OCI image layout.
+func layoutImage(ctx context.Context, files fileSet, tag string, want Platform) (*Image, error) {
+	data, err := wholeFile(files, "index.json", maxManifest)
+	if err != nil {
+		return nil, err
+	}
+	index, err := v1.ParseIndexManifest(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("read index.json: %w", err)
+	}
+	entries, err := tagged(index.Manifests, tag)
+	if err != nil {
+		return nil, err
+	}
+	d, err := imageAmong(ctx, entries, want, func(ctx context.Context, d v1.Descriptor) (document, error) {
+		data, err := smallBlob(ctx, d, maxManifest, layoutBlob(files))
+		if err != nil {
+			return document{}, fmt.Errorf("read its manifest: %w", err)
+		}
+		return newDocument(data, string(d.MediaType))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newImage(ctx, d, want, layoutBlob(files))
+}
+
+// layoutBlob reads blobs of the layout, whose sizes must be right.
+func layoutBlob(files fileSet) blobs {
+	return func(_ context.Context, d v1.Descriptor) (io.ReadCloser, error) {
+		if !digestForm.MatchString(d.Digest.String()) {
+			return nil, fmt.Errorf("the digest %s is not SHA-256", d.Digest)
+		}
+		r, size, err := files.open(blobName(d.Digest.String()))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no blob %s", d.Digest)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if size != d.Size {
+			r.Close()
+			return nil, fmt.Errorf("blob %s should have %d bytes and has %d", d.Digest, d.Size, size)
+		}
+		return r, nil
+	}
+}
+
+// namesOf are the names that a layout knows an entry by.
+func namesOf(d v1.Descriptor) []string {
+	var names []string
+	for _, key := range []string{"org.opencontainers.image.ref.name", "io.containerd.image.name"} {
+		if n := d.Annotations[key]; n != "" {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// tagged are the entries of a layout with a name, or all if there is only one
+// name and none is asked for.
+func tagged(entries []v1.Descriptor, tag string) ([]v1.Descriptor, error) {
+	var found []v1.Descriptor
+	var names []string
+	for _, d := range entries {
+		has := namesOf(d)
+		if len(has) > 0 && !slices.Contains(names, has[0]) {
+			names = append(names, has[0])
+		}
+		if tag == "" || slices.ContainsFunc(has, func(n string) bool { return sameName(n, tag) }) {
+			found = append(found, d)
+		}
+	}
+	switch {
+	case tag == "" && len(names) > 1:
+		return nil, fmt.Errorf("it has several images: %s; say which, as oci:FOLDER:%s", strings.Join(names, ", "), names[0])
+	case len(entries) == 0:
+		return nil, errors.New("it has no image")
+	case len(found) == 0:
+		return nil, fmt.Errorf("it has no image %s; there is %s: %w", tag, strings.Join(names, ", "), ErrNotFound)
+	}
+	return found, nil
+}
+
+// sameName compares what somebody calls an image with what an archive calls it,
+// which may be the longer form: docker.io/library/busybox:latest for busybox.
+func sameName(full, asked string) bool {
+	if full == asked {
+		return true
+	}
+	a, errA := parseRegistry(full)
+	b, errB := parseRegistry(asked)
+	return errA == nil && errB == nil && a == b
+}
