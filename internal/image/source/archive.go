@@ -39,7 +39,7 @@ func archiveImage(ctx context.Context, file *os.File, tag string, want Platform)
 	if err := plainTar(file); err != nil {
 		return nil, err
 	}
-	files, err := newTarball(file)
+	files, err := newTarFiles(file)
 	if err != nil {
 		return nil, fmt.Errorf("read the archive: %w", err)
 	}

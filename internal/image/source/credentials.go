@@ -14,19 +14,19 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// credentials finds who we are to a registry: in the file of docker login and
-// its helpers, in that of podman login, in Enroot's, and for Amazon's registries
-// from AWS. If the reference names a user, only that user's count.
-func credentials(ctx context.Context, ref Ref, repo name.Repository) (authn.Authenticator, error) {
-	for _, find := range []func(context.Context, Ref, name.Repository) (authn.Authenticator, error){
-		fromDocker, fromPodman, fromEnroot,
+// credentials finds who we are to a registry: in the files that were given, in
+// that of docker login and its helpers, in that of podman login, in Enroot's, and
+// for Amazon's registries from AWS. If the reference names a user, only that
+// user's count.
+func credentials(ctx context.Context, ref Ref, repo name.Repository, files []string) (authn.Authenticator, error) {
+	for _, find := range []func() (authn.Authenticator, error){
+		func() (authn.Authenticator, error) { return fromFiles(files, ref, false) },
+		func() (authn.Authenticator, error) { return fromDocker(ctx, ref, repo) },
+		func() (authn.Authenticator, error) { return fromFiles(podmanFiles(), ref, true) },
+		func() (authn.Authenticator, error) { return fromEnroot(ref) },
 	} {
-		auth, err := find(ctx, ref, repo)
-		if err != nil {
-			return nil, err
-		}
-		if auth != nil {
-			return auth, nil
+		if auth, err := find(); auth != nil || err != nil {
+			return auth, err
 		}
 	}
 	if ref.User != "" && ref.User != "AWS" {
@@ -75,16 +75,18 @@ func podmanFiles() []string {
 	return files
 }
 
-func fromPodman(_ context.Context, ref Ref, _ name.Repository) (authn.Authenticator, error) {
-	for _, file := range podmanFiles() {
+// fromFiles looks into files of Docker's or Podman's form. Absent says that they
+// need not be there.
+func fromFiles(files []string, ref Ref, absent bool) (authn.Authenticator, error) {
+	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		if absent && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("look for credentials for %s: %w", ref.Host, err)
 		}
-		config, err := podmanLogin(data, ref)
+		config, err := loginIn(data, ref)
 		if err != nil {
 			return nil, fmt.Errorf("look for credentials for %s in %s: %w", ref.Host, file, err)
 		}
@@ -95,8 +97,8 @@ func fromPodman(_ context.Context, ref Ref, _ name.Repository) (authn.Authentica
 	return nil, nil
 }
 
-// podmanLogin finds the entry for the longest part of the image's path.
-func podmanLogin(data []byte, ref Ref) (*authn.AuthConfig, error) {
+// loginIn finds the entry for the longest part of the image's path.
+func loginIn(data []byte, ref Ref) (*authn.AuthConfig, error) {
 	var file struct {
 		Auths map[string]json.RawMessage `json:"auths"`
 	}

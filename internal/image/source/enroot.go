@@ -1,7 +1,6 @@
 package source
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/name"
 )
 
 // enrootFile is Enroot's file of credentials.
@@ -40,7 +38,7 @@ func enrootHosts(host string) []string {
 	return []string{host}
 }
 
-func fromEnroot(_ context.Context, ref Ref, _ name.Repository) (authn.Authenticator, error) {
+func fromEnroot(ref Ref) (authn.Authenticator, error) {
 	file := enrootFile()
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0 {

@@ -15,9 +15,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// explain makes a registry's error one line with what to do about it. loggedIn
-// says that credentials were found, if it matters.
-func (c *client) explain(err error, loggedIn bool) error {
+// explain makes a registry's error one line with what to do about it.
+func (c *client) explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}

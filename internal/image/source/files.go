@@ -38,8 +38,8 @@ func (f folder) open(name string) (io.ReadCloser, int64, error) {
 	return file, info.Size(), nil
 }
 
-// tarball is the files of a tar file that can be read at any place.
-type tarball struct {
+// tarFiles is the files of a tar file that can be read at any place.
+type tarFiles struct {
 	file  *os.File
 	parts map[string]part
 }
@@ -52,9 +52,9 @@ type part struct {
 
 const maxParts = 100_000
 
-// newTarball finds the files of a tar file.
-func newTarball(file *os.File) (*tarball, error) {
-	t := &tarball{file: file, parts: map[string]part{}}
+// newTarFiles finds the files of a tar file.
+func newTarFiles(file *os.File) (*tarFiles, error) {
+	t := &tarFiles{file: file, parts: map[string]part{}}
 	r := tar.NewReader(file)
 	for {
 		h, err := r.Next()
@@ -83,7 +83,7 @@ func newTarball(file *os.File) (*tarball, error) {
 	}
 }
 
-func (t *tarball) open(name string) (io.ReadCloser, int64, error) {
+func (t *tarFiles) open(name string) (io.ReadCloser, int64, error) {
 	name = path.Clean(name)
 	for range 8 {
 		p, ok := t.parts[name]

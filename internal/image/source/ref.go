@@ -269,7 +269,7 @@ func (r Ref) Name() string {
 		name += "+" + tag
 	}
 	name = strings.NewReplacer("/", "+", ":", "+").Replace(name)
-	name = strings.TrimLeft(notInNames.ReplaceAllString(name, "-"), ".-")
+	name = strings.TrimLeft(notInNames.ReplaceAllString(name, "-"), ".-+")
 	if name == "" {
 		return "image"
 	}

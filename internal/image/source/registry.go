@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
@@ -53,7 +52,7 @@ func dial(ctx context.Context, ref Ref, o Options) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	auth, err := credentials(ctx, ref, repo)
+	auth, err := credentials(ctx, ref, repo, o.AuthFiles)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +62,7 @@ func dial(ctx context.Context, ref Ref, o Options) (*client, error) {
 		c.http = &http.Client{Transport: tr, CheckRedirect: checkRedirect}
 		return err
 	})
-	return c, c.explain(err, auth != authn.Anonymous)
+	return c, c.explain(err)
 }
 
 // baseTransport has limits on everything but the time that a body takes, which
@@ -150,14 +149,14 @@ func (c *client) manifest(ctx context.Context, at string) (document, error) {
 		}
 		return nil
 	})
-	return d, c.explain(err, true)
+	return d, c.explain(err)
 }
 
 // blob reads a blob, as often as it takes.
 func (c *client) blob(ctx context.Context, d v1.Descriptor) (io.ReadCloser, error) {
 	return newDownload(ctx, d.Size, c.o, func(ctx context.Context, offset int64) (io.ReadCloser, error) {
 		body, err := c.blobFrom(ctx, d, offset)
-		return body, c.explain(err, true)
+		return body, c.explain(err)
 	}), nil
 }
 
@@ -209,8 +208,8 @@ func toSkip(resp *http.Response, size, offset int64) (int64, error) {
 
 // get asks the registry for something of the repository.
 func (c *client) get(ctx context.Context, kind, at string, header map[string]string) (*http.Response, error) {
-	url := fmt.Sprintf("%s://%s/v2/%s/%s/%s", c.repo.Scheme(), c.repo.RegistryStr(), c.repo.RepositoryStr(), kind, at)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	at = fmt.Sprintf("%s://%s/v2/%s/%s/%s", c.repo.Scheme(), c.repo.RegistryStr(), c.repo.RepositoryStr(), kind, at)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return nil, err
 	}

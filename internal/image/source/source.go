@@ -26,6 +26,9 @@ type Options struct {
 	// Arch is the platform as Docker, Go or uname write it: arm64, aarch64,
 	// linux/arm/v7. Empty is this machine's.
 	Arch string
+	// AuthFiles are files of credentials in Docker's or Podman's form, which go
+	// before all others.
+	AuthFiles []string
 	// PlainHTTP allows registries without TLS. Registries of this machine and
 	// of private addresses may always do without.
 	PlainHTTP bool

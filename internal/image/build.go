@@ -1,0 +1,121 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// BuildOptions say what to build.
+type BuildOptions struct {
+	// Name is what the builder calls the image.
+	Name string
+	// File is the Dockerfile; "" is the context's.
+	File string
+	// Args are KEY=VALUE for the Dockerfile's ARG lines.
+	Args []string
+	// Context is the directory whose files the Dockerfile copies.
+	Context string
+	// Builder is buildah, podman or docker; "" is the first of them that is here.
+	Builder string
+	// Work is a directory that is there and empty.
+	Work string
+	// Out is where the builder's words go.
+	Out io.Writer
+}
+
+// builders in the order in which they are looked for.
+var builders = []string{"buildah", "podman", "docker"}
+
+// Build builds a Dockerfile with the user's builder and returns the image's URI,
+// of an OCI layout or an archive in the work directory.
+func Build(ctx context.Context, o BuildOptions) (uri string, err error) {
+	if o.Builder, err = findBuilder(o.Builder, exec.LookPath); err != nil {
+		return "", err
+	}
+	id := filepath.Join(o.Work, "id")
+	if err := o.run(ctx, o.buildLine(id, os.Getenv("BUILDAH_ISOLATION") == "" && !systemd())); err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(id)
+	if err != nil {
+		return "", fmt.Errorf("%s named no image: %w", o.Builder, err)
+	}
+	uri, line := o.saveLine(strings.TrimSpace(string(data)))
+	return uri, o.run(ctx, line)
+}
+
+// findBuilder is the builder that was asked for, or the first there is.
+func findBuilder(asked string, look func(string) (string, error)) (string, error) {
+	try := builders
+	if asked != "" {
+		try = []string{asked}
+	}
+	for _, b := range try {
+		if _, err := look(b); err == nil {
+			return b, nil
+		}
+	}
+	if asked != "" {
+		return "", fmt.Errorf("there is no %s here", asked)
+	}
+	return "", errors.New("there is no buildah, podman or docker here to build with; `apt install buildah` brings one that needs no daemon")
+}
+
+// systemd tells whether it runs here. Without it, runtimes that make cgroups for
+// what a Dockerfile runs mostly fail.
+func systemd() bool {
+	_, err := os.Stat("/run/systemd/system")
+	return err == nil
+}
+
+// buildLine is the command that builds and writes the image's ID to a file.
+func (o BuildOptions) buildLine(id string, chroot bool) []string {
+	line := []string{o.Builder, "build", "--iidfile", id, "--tag", o.Name}
+	if o.Builder == "buildah" {
+		line = append(line, "--layers")
+	}
+	if o.Builder != "docker" && chroot {
+		line = append(line, "--isolation", "chroot")
+	}
+	if o.File != "" {
+		line = append(line, "--file", o.File)
+	}
+	for _, a := range o.Args {
+		line = append(line, "--build-arg", a)
+	}
+	return append(line, "--", o.Context)
+}
+
+// saveLine is the command that writes an image to the work directory.
+func (o BuildOptions) saveLine(id string) (uri string, line []string) {
+	if o.Builder == "docker" {
+		file := filepath.Join(o.Work, "image.tar")
+		return "docker-archive:" + file, []string{"docker", "save", "--output", file, id}
+	}
+	place := "oci:" + filepath.Join(o.Work, "oci")
+	return place, []string{o.Builder, "push", "--quiet", id, place + ":latest"}
+}
+
+// run runs a builder's command and shows what it says.
+func (o BuildOptions) run(ctx context.Context, line []string) error {
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	// What the Dockerfile runs may hold the pipes longer than the builder lives.
+	cmd.WaitDelay = 2 * time.Second
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Stdout, cmd.Stderr = o.Out, o.Out
+	err := cmd.Run()
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%s %s: %w", line[0], line[1], err)
+}

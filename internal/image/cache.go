@@ -1,0 +1,199 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/image/layer"
+)
+
+// defaultLimit is the most that a layer cache takes if nobody says otherwise, on
+// a file system where that is at most a quarter.
+const defaultLimit = 64 << 30
+
+// CacheDir is where the layers of a directory's images are kept: in it, each
+// user's own, since a layer in the cache is trusted.
+func CacheDir(dir string) string {
+	uid := os.Getuid()
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil || int(st.Uid) == uid {
+		return filepath.Join(dir, ".layers")
+	}
+	return filepath.Join(dir, fmt.Sprintf(".layers-%d", uid))
+}
+
+// cache is a layer cache that is in use: as long as it is, nobody makes room in it.
+type cache struct {
+	*layer.Cache
+	dir  string
+	lock *os.File
+}
+
+// openCache opens a layer cache. A directory that others may write to is none:
+// they could put anything into our images.
+func openCache(dir string) (*cache, error) {
+	c, err := layer.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return nil, fmt.Errorf("look at the layer cache %s: %w", dir, err)
+	}
+	if int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
+		return nil, fmt.Errorf("the layer cache %s must be yours alone; it belongs to user %d and has mode %04o", dir, st.Uid, st.Mode&0o7777)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, ".in-use"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the layer cache: %w", err)
+	}
+	if err := flock(f, unix.LOCK_SH); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock the layer cache %s: %w", dir, err)
+	}
+	return &cache{Cache: c, dir: dir, lock: f}, nil
+}
+
+// flock takes a lock that is held for moments only, or shared.
+func flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func (c *cache) close() { c.lock.Close() }
+
+// trim makes room: it removes what was not used for the longest time until the
+// cache is within a limit. If others use the cache it leaves that to them; the
+// last of them does it.
+func (c *cache) trim(limit int64) (removed int, freed int64, err error) {
+	if err := flock(c.lock, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		// The try may have cost us the shared lock.
+		return 0, 0, flock(c.lock, unix.LOCK_SH)
+	}
+	segments, err := c.List()
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, s := range tooMuch(segments, limit) {
+		if err := c.Remove(s.Digest); err != nil {
+			return removed, freed, err
+		}
+		removed++
+		freed += s.SizeBytes
+	}
+	return removed, freed, flock(c.lock, unix.LOCK_SH)
+}
+
+// tooMuch are the segments to remove, of those that are in the order of their
+// last use, to keep a limit.
+func tooMuch(segments []layer.Segment, limit int64) []layer.Segment {
+	var sum int64
+	for _, s := range segments {
+		sum += s.SizeBytes
+	}
+	for i, s := range segments {
+		if sum <= limit {
+			return segments[:i]
+		}
+		sum -= s.SizeBytes
+	}
+	return segments
+}
+
+// limitOf is the cache's limit: what was asked for, or a default that suits the
+// file system.
+func limitOf(asked int64, dir string) int64 {
+	if asked > 0 {
+		return asked
+	}
+	limit := int64(defaultLimit)
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err == nil {
+		limit = min(limit, int64(st.Blocks)*st.Bsize/4)
+	}
+	return limit
+}
+
+// PruneOptions say what to clean up.
+type PruneOptions struct {
+	Dir   string
+	Cache string
+	// Limit is what the cache may keep, in bytes; 0 is the default limit, less
+	// nothing at all.
+	Limit int64
+}
+
+// Pruned is what was cleaned up.
+type Pruned struct {
+	Layers     int   `json:"layers"`
+	FreedBytes int64 `json:"freed_bytes"`
+	// Kept is what the cache still has.
+	KeptBytes int64 `json:"kept_bytes"`
+}
+
+// Prune makes room in the layer cache, and removes what killed imports left.
+func Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
+	if err := sweep(ctx, o.Dir); err != nil {
+		return Pruned{}, err
+	}
+	dir := o.Cache
+	if dir == "" {
+		dir = CacheDir(o.Dir)
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return Pruned{}, nil
+	}
+	c, err := openCache(dir)
+	if err != nil {
+		return Pruned{}, err
+	}
+	defer c.close()
+	limit := max(o.Limit, 0)
+	if o.Limit == 0 {
+		limit = limitOf(0, dir)
+	}
+	var p Pruned
+	if p.Layers, p.FreedBytes, err = c.trim(limit); err != nil {
+		return p, err
+	}
+	left, err := c.List()
+	for _, s := range left {
+		p.KeptBytes += s.SizeBytes
+	}
+	return p, err
+}
+
+// sweep removes the unfinished files of imports that were killed: those whose
+// lock nobody holds.
+func sweep(ctx context.Context, dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name, _, ok := strings.Cut(e.Name(), suffix+unfinished)
+		if !ok {
+			continue
+		}
+		unlock, err := lock(ctx, Path(dir, name), nil)
+		if err != nil {
+			continue // somebody works on it, or it is not ours to remove
+		}
+		os.Remove(filepath.Join(dir, e.Name()))
+		unlock()
+	}
+	return nil
+}
