@@ -79,7 +79,7 @@ func flush(ctx context.Context, l *local.Layout) string {
 }
 
 // kept are the parts of the run directory that hold the user's data.
-var kept = []string{"shared", "s3"}
+var kept = []string{"shared", "s3", "registry"}
 
 func remove(l *local.Layout, deleteData bool) (string, error) {
 	// First: without its record a run directory is no cluster.

@@ -19,6 +19,7 @@ import (
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spank"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -44,11 +45,11 @@ type directory struct {
 func runDirectories(l *local.Layout, o owners) []directory {
 	return []directory{
 		{"", 0o755, ""}, {"bin", 0o755, ""}, {"etc", 0o755, ""}, {"etc/slurm", 0o755, ""}, {"etc/slurm/gpu", 0o755, ""},
-		{"etc/munge", 0o700, o.munge}, {"etc/aws", 0o755, ""}, {"etc/s3", 0o700, ""},
+		{"etc/munge", 0o700, o.munge}, {"etc/aws", 0o755, ""}, {"etc/muster", 0o755, ""}, {"etc/s3", 0o700, ""},
 		{"log", 0o755, ""}, {"log/nodes", 0o755, ""}, {"mnt", 0o755, ""}, {"nodes", 0o711, ""},
 		{"nodes/head", 0o711, ""}, {"nodes/head/tmp", 0o777 | os.ModeSticky, ""}, {"nodes/head/scratch", 0o777 | os.ModeSticky, ""},
 		{"run", 0o755, ""}, {"run/munge", 0o755, o.munge}, {"run/mysqld", 0o755, o.control}, {"run/rest", 0o755, o.rest},
-		{"s3", 0o700, ""}, {"shared", 0o755, ""}, {"state", 0o755, ""},
+		{"s3", 0o700, ""}, {"registry", 0o700, ""}, {"shared", 0o755, ""}, {"state", 0o755, ""},
 		{"state/slurmctld", 0o700, o.control}, {"state/mysql", 0o700, o.control},
 	}
 }
@@ -126,6 +127,9 @@ type config struct {
 	owners    owners
 	params    head.Params
 	slurm     slurm.Config
+	version   string // Slurm's
+	// pyxis is the path of Pyxis's plugin, empty where muster's own is used.
+	pyxis string
 }
 
 func newConfig(l *local.Layout, r local.Record, c *spec.Cluster) (config, error) {
@@ -133,7 +137,7 @@ func newConfig(l *local.Layout, r local.Record, c *spec.Cluster) (config, error)
 	if err != nil {
 		return config{}, err
 	}
-	cfg := config{layout: l, record: r, file: c, owners: daemons(l, r.User)}
+	cfg := config{layout: l, record: r, file: c, owners: daemons(l, r.User), pyxis: spank.Pyxis()}
 	cfg.addresses, err = plan.Addresses(plan.NodeNames(c), have, plan.Range{First: local.FirstNodeAddress, Last: local.LastNodeAddress})
 	if err != nil {
 		return config{}, err
@@ -147,7 +151,7 @@ func newConfig(l *local.Layout, r local.Record, c *spec.Cluster) (config, error)
 	if l.Rootless {
 		nodeUser = r.User
 	}
-	version, err := slurmVersion()
+	cfg.version, err = slurmVersion()
 	if err != nil {
 		return config{}, err
 	}
@@ -158,7 +162,7 @@ func newConfig(l *local.Layout, r local.Record, c *spec.Cluster) (config, error)
 		IdleSeconds: idleSeconds(c), ResumeProgram: head.ResumeProgram, SuspendProgram: head.SuspendProgram, JobProlog: head.JobProlog,
 		StateDir: head.StateDir, SpoolDir: head.SpoolDir, GPUDir: head.GPUDir, Timers: slurm.LocalTimers(),
 		Groups: groups, Partitions: plan.Partitions(c, groups), Custom: customSettings(c),
-		CgroupPlugin: slurm.NoCgroups(version),
+		CgroupPlugin: slurm.NoCgroups(cfg.version), PlugStack: head.SlurmDir + "/plugstack.conf",
 	}
 	return cfg, nil
 }
@@ -204,6 +208,10 @@ func (c config) files(source, workload []byte) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
+	registry, err := registryAccount()
+	if err != nil {
+		return nil, err
+	}
 	credentials := fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", strings.ToUpper(id), password)
 	profile := fmt.Sprintf("[default]\nregion = %s\nendpoint_url = %s\ns3 =\n  addressing_style = path\n", s3Region(c.file), S3Endpoint())
 	return []file{
@@ -213,6 +221,9 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		{path: "etc/munge/munge.key", text: key, mode: 0o600, owner: c.owners.munge, once: true},
 		{path: "etc/s3/credentials", text: credentials, mode: 0o600, once: true},
 		{path: "etc/aws/config", text: profile, mode: 0o644},
+		{path: "etc/muster/registry.json", text: registry, mode: 0o600, once: true},
+		{path: "etc/muster/images", text: ImageDir(c.file) + "\n", mode: 0o644},
+		{path: "etc/slurm/plugstack.conf", text: c.stack().Conf(), mode: 0o644},
 		{path: "etc/slurm/slurm.conf", text: c.slurm.Conf(), mode: 0o644},
 		{path: "etc/slurm/gres.conf", text: c.slurm.GresConf(), mode: 0o644},
 		{path: "etc/slurm/cgroup.conf", text: c.slurm.CgroupConf(), mode: 0o644},
@@ -320,7 +331,7 @@ func newRecord(l *local.Layout, name, source, workDir string, c *spec.Cluster) (
 	}
 	r := local.Record{
 		Name: name, Created: created, File: file, UID: l.UID, GID: l.GID, User: u.Username,
-		HeadName: strings.ToLower(name) + "-head", ScratchDirs: scratchDirs(c),
+		HeadName: strings.ToLower(name) + "-head", ScratchDirs: scratchDirs(c), EFA: efaNodes(c),
 	}
 	r.Shared, err = sharedMounts(l, u, workDir, c)
 	r.HeadOnly = []local.Mount{

@@ -28,14 +28,14 @@ func notHere(c *spec.Cluster) string {
 		for _, r := range q.ComputeResources {
 			t, _ := catalog.Lookup(r.InstanceTypes[0])
 			gpus += r.MaxCount * t.GPU.Count
-			efa = efa || r.EFA
+			efa = efa || hasEFA(r)
 		}
 	}
 	if gpus > 0 {
 		missing = append(missing, fmt.Sprintf("%d GPUs (Slurm counts them)", gpus))
 	}
 	if efa {
-		missing = append(missing, "EFA")
+		missing = append(missing, "EFA (/dev/infiniband is empty)")
 	}
 	if c.CustomActions {
 		missing = append(missing, "custom actions (not run)")

@@ -60,6 +60,9 @@ func (u *up) run(ctx context.Context) error {
 	if err := u.steps.Do("write configuration", func() (string, error) { return u.write(ctx) }); err != nil {
 		return err
 	}
+	if err := u.steps.Do("prepare containers", func() (string, error) { return u.containers(ctx) }); err != nil {
+		return err
+	}
 	if err := u.steps.Do("start head node", func() (string, error) { return u.start(ctx) }); err != nil {
 		return err
 	}

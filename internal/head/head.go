@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/spank"
 	"github.com/muster-hpc/muster/internal/supervise"
 )
 
@@ -25,7 +26,15 @@ const (
 	RunDir    = "/run/muster"
 	// AWSDir has the configuration that leads AWS programs to the cluster's own S3
 	// server; the credentials lie beside it.
-	AWSDir    = "/etc/muster-aws"
+	AWSDir = "/etc/muster-aws"
+	// ConfDir has what muster's own commands look for on every machine: the
+	// account of the cluster's registry, as Docker's clients keep it, and, in one
+	// line, the directory of its container images.
+	ConfDir      = "/etc/muster"
+	RegistryFile = ConfDir + "/registry.json"
+	ImagesFile   = ConfDir + "/images"
+	// Spank is muster's plugin of Slurm's programs.
+	Spank     = BinDir + "/" + spank.Name
 	StateDir  = "/var/spool/slurmctld"
 	SpoolDir  = "/var/spool/slurmd"
 	GPUDir    = SlurmDir + "/gpu"
@@ -60,12 +69,16 @@ type Params struct {
 	Become func(user string) []string
 }
 
-// S3Port is where the cluster's own S3 server listens on the head node's address.
-const S3Port = 9000
+// S3Port and RegistryPort are where the cluster's own S3 server and its registry
+// of container images listen on the head node's address.
+const (
+	S3Port       = 9000
+	RegistryPort = 5000
+)
 
 // Services are the head node's services in their order.
 func Services(p Params) []supervise.Service {
-	return []supervise.Service{p.munged(), p.mariadb(), p.slurmdbd(), p.slurmctld(), p.slurmrestd(), p.s3(), p.controller()}
+	return []supervise.Service{p.munged(), p.mariadb(), p.slurmdbd(), p.slurmctld(), p.slurmrestd(), p.s3(), p.registry(), p.controller()}
 }
 
 func (p Params) munged() supervise.Service {
@@ -146,6 +159,12 @@ func (p Params) s3() supervise.Service {
 	args := []string{filepath.Join(p.Dir, "bin", "muster-stand"), "s3", "--root", filepath.Join(p.Dir, "s3"),
 		"--listen", netip.AddrPortFrom(p.Address, S3Port).String(), "--credentials", filepath.Join(p.Dir, "etc", "s3", "credentials"), "--region", p.Region}
 	return p.service(supervise.Service{Name: "s3", Args: args, Ready: p.tcp(S3Port)})
+}
+
+func (p Params) registry() supervise.Service {
+	args := []string{filepath.Join(p.Dir, "bin", "muster-stand"), "registry", "--root", filepath.Join(p.Dir, "registry"),
+		"--listen", netip.AddrPortFrom(p.Address, RegistryPort).String(), "--credentials", filepath.Join(p.Dir, "etc", "muster", "registry.json")}
+	return p.service(supervise.Service{Name: "registry", Args: args, Ready: p.tcp(RegistryPort)})
 }
 
 func (p Params) controller() supervise.Service {

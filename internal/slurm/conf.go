@@ -32,6 +32,8 @@ type Config struct {
 	Partitions []PartitionConf
 	// CgroupPlugin is what cgroup.conf names: see NoCgroups.
 	CgroupPlugin string
+	// PlugStack is the path of plugstack.conf, empty for none.
+	PlugStack string
 	// Custom are further lines in order.
 	Custom []Setting
 }
@@ -87,6 +89,9 @@ func (c Config) Conf() string {
 	// The daemons run in the foreground and their output is kept.
 	set("SlurmctldSyslogDebug", "quiet")
 	set("SlurmdSyslogDebug", "quiet")
+	if c.PlugStack != "" {
+		set("PlugStackConfig", c.PlugStack)
+	}
 	c.scheduling(set)
 	c.power(set)
 	c.Timers.write(set)

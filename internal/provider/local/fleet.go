@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -131,7 +132,7 @@ func (f *Fleet) launch(ctx context.Context, name string, r Record, addresses map
 		return err
 	}
 	pid, err := f.layout.start(machine{
-		Name: name, Address: address, Binds: binds,
+		Name: name, Address: address, Binds: binds, EFA: slices.Contains(r.EFA, name),
 		Log: f.layout.Path("log", "nodes", name+".log"),
 	})
 	if err != nil {

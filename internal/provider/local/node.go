@@ -29,7 +29,9 @@ type machine struct {
 	Name    string
 	Address netip.Addr
 	Binds   []bind
-	Log     string
+	// EFA nodes have the folder of EFA's devices, which is empty here.
+	EFA bool
+	Log string
 }
 
 // start boots a node: namespaces, a root and an interface of its own, and an
@@ -87,7 +89,7 @@ func (l *Layout) boot(m machine) error {
 	if err := configurePort(m.Address); err != nil {
 		return err
 	}
-	r := root{Dir: l.machineDir(m.Name), Binds: m.Binds, Dirs: []string{spoolDir}, Host: "/"}
+	r := root{Dir: l.machineDir(m.Name), Binds: m.Binds, Dirs: []string{spoolDir}, Host: "/", EFA: m.EFA}
 	return r.enter()
 }
 

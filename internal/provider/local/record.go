@@ -28,6 +28,8 @@ type Record struct {
 	HeadOnly []Mount `json:"head_only"`
 	// ScratchDirs are local to each node.
 	ScratchDirs []string `json:"scratch_dirs"`
+	// EFA are the nodes whose instance type has EFA.
+	EFA []string `json:"efa,omitempty"`
 }
 
 // Mount shows a directory or file of the host inside a machine.

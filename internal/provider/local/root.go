@@ -25,6 +25,8 @@ type root struct {
 	Dirs []string
 	// Host is where the host's root is seen, normally "/".
 	Host string
+	// EFA makes /dev/infiniband.
+	EFA bool
 }
 
 // bind shows Source, a directory or file of the host, at Target. What is
@@ -64,6 +66,11 @@ func (r root) enter() error {
 	}
 	if err := systemMounts(top); err != nil {
 		return err
+	}
+	if r.EFA {
+		if err := os.Mkdir(filepath.Join(top, "dev", "infiniband"), 0o755); err != nil {
+			return err
+		}
 	}
 	for _, b := range r.Binds {
 		if err := b.mount(top); err != nil {
@@ -222,13 +229,16 @@ func mountDev(dev string) error {
 	if err := unix.Mount("tmpfs", dev, "tmpfs", unix.MS_NOSUID|unix.MS_STRICTATIME, "mode=755,size=1m"); err != nil {
 		return fmt.Errorf("mount /dev: %w", err)
 	}
-	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty", "fuse"} {
+	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
 		if _, err := os.Stat("/dev/" + name); err != nil {
 			continue
 		}
 		if err := (bind{Source: "/dev/" + name, Target: "/" + name}).mount(dev); err != nil {
 			return fmt.Errorf("mount /dev/%s: %w", name, err)
 		}
+	}
+	if err := makeFuse(dev); err != nil {
+		return fmt.Errorf("make /dev/fuse: %w", err)
 	}
 	for _, d := range []string{"pts", "shm"} {
 		if err := os.Mkdir(filepath.Join(dev, d), 0o755); err != nil {
@@ -251,6 +261,21 @@ func mountDev(dev string) error {
 		}
 	}
 	return nil
+}
+
+// makeFuse makes /dev/fuse, with which jobs mount the images of their containers.
+// Every user may open it, whatever the host allows, except where the device can
+// only be shown as it is.
+func makeFuse(dev string) error {
+	var st unix.Stat_t
+	if err := unix.Stat("/dev/fuse", &st); err != nil {
+		return nil // not in every kernel
+	}
+	at := filepath.Join(dev, "fuse")
+	if err := unix.Mknod(at, unix.S_IFCHR|0o666, int(st.Rdev)); err != nil {
+		return (bind{Source: "/dev/fuse", Target: "/fuse"}).mount(dev)
+	}
+	return os.Chmod(at, 0o666)
 }
 
 // mount shows the bind below top, making what is missing there.

@@ -1,0 +1,124 @@
+package cluster
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/spank"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// RegistryAddress is where a cluster's machines find its own registry of
+// container images.
+func RegistryAddress() string {
+	return netip.AddrPortFrom(local.HeadAddress, head.RegistryPort).String()
+}
+
+// registryAccount is a new account of the cluster's registry, as Docker's clients
+// keep it.
+func registryAccount() (string, error) {
+	password, err := secret(20)
+	if err != nil {
+		return "", err
+	}
+	type entry struct {
+		Auth string `json:"auth"`
+	}
+	text, err := json.Marshal(map[string]map[string]entry{
+		"auths": {RegistryAddress(): {Auth: base64.StdEncoding.EncodeToString([]byte("muster:" + password))}},
+	})
+	return string(text) + "\n", err
+}
+
+// ImageDir is where a cluster keeps its container images: on the first shared
+// file system of its file that is not /home, or else there.
+func ImageDir(c *spec.Cluster) string {
+	return filepath.Join(imageStorage(c).MountDir, "containers", "images")
+}
+
+func imageStorage(c *spec.Cluster) spec.SharedStorage {
+	i := slices.IndexFunc(c.SharedStorage, func(s spec.SharedStorage) bool { return s.MountDir != "/home" })
+	if i < 0 {
+		return spec.SharedStorage{Name: "home", MountDir: "/home"}
+	}
+	return c.SharedStorage[i]
+}
+
+// containers makes what steps in containers need: Slurm's plugin, and the
+// directory of images, where every user may have some.
+func (u *up) containers(ctx context.Context) (string, error) {
+	if err := makeImageDir(StorageDir(u.layout, imageStorage(u.File))); err != nil {
+		return "", err
+	}
+	by := "muster's own plugin"
+	if u.config.pyxis != "" {
+		by = "Pyxis, " + u.config.pyxis
+	} else if err := u.installPlugin(ctx); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("srun --container-image is done by %s; images in %s, registry %s", by, ImageDir(u.File), RegistryAddress()), nil
+}
+
+func (u *up) installPlugin(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	packaged := filepath.Join(filepath.Dir(self), spank.Packaged(u.config.version))
+	return spank.Install(ctx, u.layout.Path("bin", spank.Name), packaged, u.config.version)
+}
+
+// makeImageDir makes the directory of images below a file system. One that is
+// there stays as it is.
+func makeImageDir(storage string) error {
+	dir := filepath.Join(storage, "containers")
+	for path, mode := range map[string]os.FileMode{dir: 0o755, filepath.Join(dir, "images"): 0o777 | os.ModeSticky} {
+		if _, err := os.Stat(path); err == nil {
+			continue
+		}
+		if err := os.MkdirAll(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stack is Slurm's plugin for containers.
+func (c config) stack() spank.Stack {
+	if c.pyxis != "" {
+		return spank.Stack{Plugin: c.pyxis}
+	}
+	return spank.Own(head.Spank, head.Muster)
+}
+
+// hasEFA tells whether the nodes of a compute resource have EFA.
+func hasEFA(r spec.ComputeResource) bool {
+	t, _ := catalog.Lookup(r.InstanceTypes[0])
+	return r.EFA || t.EFA > 0
+}
+
+// efaNodes are the names of the nodes that have EFA.
+func efaNodes(c *spec.Cluster) []string {
+	with := *c
+	with.Scheduling.Queues = slices.Clone(c.Scheduling.Queues)
+	for i, q := range with.Scheduling.Queues {
+		without := func(r spec.ComputeResource) bool { return !hasEFA(r) }
+		with.Scheduling.Queues[i].ComputeResources = slices.DeleteFunc(slices.Clone(q.ComputeResources), without)
+	}
+	return plan.NodeNames(&with)
+}

@@ -1,0 +1,107 @@
+package spank
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+)
+
+// flags are the compiler's: warnings are errors, and the usual hardening.
+var flags = []string{
+	"-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-fPIC", "-shared", "-fvisibility=default",
+	"-fstack-protector-strong", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now,-z,noexecstack",
+}
+
+// Install puts the plugin for a version of Slurm at path, whole or not at all: a
+// copy of packaged if that exists, otherwise it is compiled, unless that was done
+// before. The compiler is cc, with Slurm's headers.
+func Install(ctx context.Context, path, packaged, version string) error {
+	stamp, err := stampOf(packaged, version)
+	if err != nil {
+		return err
+	}
+	if have, err := os.ReadFile(path + ".stamp"); err == nil && string(have) == stamp {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+	}
+	text, err := os.ReadFile(packaged)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = Build(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if err := replace(path, text, 0o755); err != nil {
+		return err
+	}
+	return replace(path+".stamp", []byte(stamp), 0o644)
+}
+
+// stampOf tells apart plugins of other sources or for another Slurm.
+func stampOf(packaged, version string) (string, error) {
+	sum := sha256.New()
+	sum.Write([]byte(version))
+	if text, err := os.ReadFile(packaged); err == nil {
+		sum.Write(text)
+	}
+	for _, name := range sources() {
+		text, err := source.ReadFile("plugin/" + name)
+		if err != nil {
+			return "", err
+		}
+		sum.Write(text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)) + "\n", nil
+}
+
+// sources are the files of the plugin.
+func sources() []string { return []string{"muster.c", "options.c", "options.h"} }
+
+// Build compiles the plugin for the Slurm whose headers are installed.
+func Build(ctx context.Context) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "muster-spank-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	for _, name := range sources() {
+		text, err := source.ReadFile("plugin/" + name)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	args := append(slices.Clone(flags), "-o", Name, "muster.c", "options.c")
+	cmd := exec.CommandContext(ctx, "cc", args...)
+	var said bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
+	if err := cmd.Run(); err != nil {
+		return nil, hint(err, said.String())
+	}
+	return os.ReadFile(filepath.Join(dir, Name))
+}
+
+// replace makes a file appear whole.
+func replace(path string, text []byte, mode os.FileMode) error {
+	beside := path + ".new"
+	if err := os.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.WriteFile(beside, text, mode); err != nil {
+		return err
+	}
+	if err := os.Chmod(beside, mode); err != nil {
+		return err
+	}
+	return os.Rename(beside, path)
+}
