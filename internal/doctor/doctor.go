@@ -102,7 +102,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		return report, err
 	}
 	report = newReport(after, NewPlan(after, o), o)
-	report.Installed = plan.Packages
+	report.Installed = append(report.Installed, plan.Packages...)
 	report.Checks = append(report.Checks, judgeChange(facts, after))
 	return report, nil
 }

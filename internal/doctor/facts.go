@@ -21,6 +21,8 @@ type Facts struct {
 	SlurmVersion string
 	// Namespaces and Overlay are trials.
 	Namespaces, Overlay Trial
+	// Fuse is how /dev/fuse is.
+	Fuse Fuse
 	// Limits are the kernel's settings on namespaces, by name.
 	Limits map[string]string
 	Cores  int
@@ -48,6 +50,10 @@ type Release struct {
 	ID, Name string
 	Like     []string
 }
+
+// Fuse is /dev/fuse: whether there is one, and whether this user and every other
+// may open it. It needs to be open to those who run containers.
+type Fuse struct{ Present, Mine, Everyones bool }
 
 // Trial is whether something worked when it was tried.
 type Trial struct {

@@ -49,7 +49,7 @@ func Judge(f Facts, o Options) []Finding {
 	}
 	findings = append(findings, judgePackages(f), judgeVersion(f))
 	findings = append(findings, judgeUsers(f)...)
-	findings = append(findings, judgeNamespaces(f), judgeOverlay(f))
+	findings = append(findings, judgeNamespaces(f), judgeOverlay(f), judgeFuse(f))
 	findings = append(findings, judgeRoom(f, "memory", f.FreeMemory, leastMemory, fineMemory, "are free for programs"))
 	findings = append(findings, judgeRoom(f, "disk", f.FreeDisk, leastDisk, fineDisk, "are free in "+either(f.StateDir, "/")))
 	return append(findings, judgeCores(f), judgeServices(f))
@@ -205,6 +205,25 @@ func judgeOverlay(f Facts) Finding {
 		return Finding{"overlay", Fail, "nodes cannot have a root of their own: " + f.Overlay.Said, "modprobe overlay"}
 	}
 	return Finding{"overlay", Fail, "nodes cannot have a root of their own: " + f.Overlay.Said, "run it as root"}
+}
+
+// judgeFuse looks at what the images of containers are mounted with. Whoever has
+// no use for it can have clusters nevertheless.
+func judgeFuse(f Facts) Finding {
+	const name = "fuse"
+	sudo := "sudo "
+	if f.Root {
+		sudo = ""
+	}
+	switch {
+	case !f.Fuse.Present:
+		return Finding{name, Warn, "there is no /dev/fuse, with which ordinary users' containers are made", sudo + "modprobe fuse"}
+	case !f.Fuse.Mine:
+		return Finding{name, Warn, "you may not open /dev/fuse, with which containers are made", sudo + "chmod 0666 /dev/fuse"}
+	case !f.Fuse.Everyones:
+		return Finding{name, Warn, "ordinary users may not open /dev/fuse, with which their containers are made", sudo + "chmod 0666 /dev/fuse"}
+	}
+	return Finding{name, Pass, "every user may open /dev/fuse, with which containers are made", ""}
 }
 
 // judgeRoom judges an amount of bytes that is free.

@@ -15,7 +15,7 @@ func healthy() Facts {
 	f := Facts{
 		System: "linux", Machine: "amd64", OS: Release{ID: "debian", Name: "Debian GNU/Linux 12 (bookworm)"}, Apt: true, Root: true,
 		Programs: map[string]string{}, Files: map[string]bool{}, Modules: map[string]bool{}, Users: map[string]bool{"slurm": true, "munge": true},
-		SlurmVersion: "22.05.8", Namespaces: Trial{Worked: true}, Overlay: Trial{Worked: true}, Limits: map[string]string{}, Cores: 2,
+		SlurmVersion: "22.05.8", Namespaces: Trial{Worked: true}, Overlay: Trial{Worked: true}, Fuse: Fuse{true, true, true}, Limits: map[string]string{}, Cores: 2,
 		FreeMemory: 8e9, FreeDisk: 50e9, StateDir: "/var/lib/muster", Known: map[string]bool{}, Blind: map[string]string{}, ListsAge: time.Hour,
 	}
 	for _, n := range allNeeds {
@@ -94,6 +94,10 @@ func TestJudge(t *testing.T) {
 		}, Finding{"namespaces", Fail, "nodes cannot have namespaces of their own: no", "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"}},
 		"no_overlay":       {func(f *Facts) { f.Overlay = Trial{Said: "mount: unknown filesystem type 'overlay'"} }, Finding{"overlay", Fail, "nodes cannot have a root of their own: mount: unknown filesystem type 'overlay'", "modprobe overlay"}},
 		"silenced_overlay": {func(f *Facts) { f.Overlay, f.Namespaces = Trial{}, Trial{} }, Finding{"overlay", Skip, "needs namespaces", ""}},
+		"no_fuse":          {func(f *Facts) { f.Fuse = Fuse{} }, Finding{"fuse", Warn, "there is no /dev/fuse, with which ordinary users' containers are made", "modprobe fuse"}},
+		"closed_fuse":      {func(f *Facts) { f.Fuse.Everyones = false }, Finding{"fuse", Warn, "ordinary users may not open /dev/fuse, with which their containers are made", "chmod 0666 /dev/fuse"}},
+		"not_my_fuse":      {func(f *Facts) { f.Fuse, f.Root = Fuse{Present: true}, false }, Finding{"fuse", Warn, "you may not open /dev/fuse, with which containers are made", "sudo chmod 0666 /dev/fuse"}},
+		"no_headers":       {func(f *Facts) { f.Files["/usr/{include,local/include}/slurm/spank.h"] = false }, Finding{"package/libslurm-dev", Fail, "building Slurm's plugin for containers: missing spank.h", "apt-get install --no-install-recommends libslurm-dev"}},
 		"little_memory":    {func(f *Facts) { f.FreeMemory = 1e9 }, Finding{"memory", Warn, "1.0 GB are free for programs; 2.1 GB are comfortable", ""}},
 		"no_memory":        {func(f *Facts) { f.FreeMemory = 1e8 }, Finding{"memory", Fail, "0.1 GB are free for programs; a cluster needs 0.5 GB", ""}},
 		"unknown_memory":   {func(f *Facts) { f.FreeMemory, f.Blind["memory"] = 0, "who knows" }, Finding{"memory", Blind, "who knows", ""}},
@@ -184,7 +188,7 @@ func TestWriteText(t *testing.T) {
 	want := `fail   package/munge                    authentication between nodes: missing munged
 fail   namespaces                       nodes cannot have namespaces of their own: sh: no
                                         sudo sysctl -w kernel.unprivileged_userns_clone=1
-to install what is missing:
+to mend it:
     sudo muster doctor --install
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {

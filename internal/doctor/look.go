@@ -38,6 +38,7 @@ func Look(ctx context.Context, o Options) (Facts, error) {
 	f.Running, f.Enabled = runningDaemons("/proc"), enabledUnits("/etc")
 	f.Limits = namespaceLimits()
 	f.Namespaces, f.Overlay = tryNamespaces(ctx), tryOverlay(ctx)
+	f.Fuse = lookAtFuse("/dev/fuse")
 	if path := f.Programs["slurmctld"]; path != "" {
 		f.lookForVersion(ctx, path)
 	}
@@ -127,6 +128,14 @@ func (f *Facts) lookForRoom(dir string) {
 		return
 	}
 	f.FreeDisk = int64(disk.Bavail) * disk.Bsize
+}
+
+func lookAtFuse(path string) Fuse {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Fuse{}
+	}
+	return Fuse{Present: true, Mine: unix.Access(path, unix.R_OK|unix.W_OK) == nil, Everyones: info.Mode().Perm()&0o006 == 0o006}
 }
 
 func either(a, b string) string {

@@ -29,6 +29,13 @@ var allNeeds = []need{
 	{pkg: "mariadb-client-core", group: Local, programs: []string{"my_print_defaults"}, what: "setting up the accounting database"},
 	{pkg: "util-linux", group: Local, programs: []string{"setpriv", "nsenter", "unshare"}, what: "entering nodes"},
 	{pkg: "mount", group: Local, programs: []string{"mount"}, what: "file systems of nodes"},
+	{pkg: "gcc", group: Local, programs: []string{"cc"}, what: "building Slurm's plugin for containers"},
+	{pkg: "libc6-dev", group: Local, files: []string{"/usr/include/stdio.h"}, what: "building Slurm's plugin for containers"},
+	{pkg: "libslurm-dev", group: Local, files: []string{"/usr/{include,local/include}/slurm/spank.h"}, what: "building Slurm's plugin for containers"},
+	{pkg: "squashfuse", group: Local, programs: []string{"squashfuse"}, what: "containers' images"},
+	{pkg: "squashfs-tools", group: Local, programs: []string{"mksquashfs", "unsquashfs"}, what: "saving containers"},
+	{pkg: "buildah", group: Demo, programs: []string{"buildah"}, what: "building the demo's image"},
+	{pkg: "mmdebstrap", group: Demo, programs: []string{"mmdebstrap"}, what: "the demo's image"},
 	{pkg: "python3-torch", group: Demo, module: "torch", programs: []string{"torchrun"}, what: "the demo's training"},
 }
 

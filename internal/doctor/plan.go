@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,17 +15,21 @@ type Plan struct {
 	Update, Known bool
 	// Repair has an installation that was cut off finished first.
 	Repair bool
+	// OpenFuse lets every user open /dev/fuse, as Debian's device manager does
+	// where there is one.
+	OpenFuse bool
 }
 
 // listsLimit is how old package lists may be before they are fetched again.
 const listsLimit = 24 * time.Hour
 
-// NewPlan decides what to install. Without apt it is empty.
+// NewPlan decides what to install and to mend. Without apt nothing is installed.
 func NewPlan(f Facts, o Options) Plan {
+	open := f.Fuse.Present && !f.Fuse.Everyones
 	if !f.Apt {
-		return Plan{}
+		return Plan{OpenFuse: open}
 	}
-	p := Plan{Packages: f.missing(o), Known: true}
+	p := Plan{Packages: f.missing(o), Known: true, OpenFuse: open}
 	p.Repair = len(f.Half) > 0 || f.Unfinished && len(p.Packages) > 0
 	for _, pkg := range p.Packages {
 		p.Known = p.Known && f.Known[pkg]
@@ -36,14 +39,24 @@ func NewPlan(f Facts, o Options) Plan {
 }
 
 // Empty says that there is nothing to do.
-func (p Plan) Empty() bool { return len(p.Packages) == 0 && !p.Repair }
+func (p Plan) Empty() bool { return !p.installs() && !p.OpenFuse }
+
+// installs says that apt-get has something to do.
+func (p Plan) installs() bool { return len(p.Packages) > 0 || p.Repair }
 
 // Question asks for leave to carry out the plan.
 func (p Plan) Question() string {
-	if len(p.Packages) == 0 {
-		return "Finish the installation of packages that was cut off?"
+	var deeds []string
+	switch {
+	case len(p.Packages) > 0:
+		deeds = append(deeds, "Install from Debian, starting no service: "+strings.Join(p.Packages, " ")+"?")
+	case p.Repair:
+		deeds = append(deeds, "Finish the installation of packages that was cut off?")
 	}
-	return fmt.Sprintf("Install from Debian, starting no service: %s?", strings.Join(p.Packages, " "))
+	if p.OpenFuse {
+		deeds = append(deeds, "Let every user open /dev/fuse?")
+	}
+	return strings.Join(deeds, " ")
 }
 
 // Command is what to type to carry out the plan: self, with sudo if need be, or
@@ -65,6 +78,9 @@ func (p Plan) Command(root bool, self string) string {
 	}
 	if len(p.Packages) > 0 {
 		steps = append(steps, sudo+"apt-get install --no-install-recommends "+strings.Join(p.Packages, " "))
+	}
+	if p.OpenFuse {
+		steps = append(steps, sudo+"chmod 0666 /dev/fuse")
 	}
 	return strings.Join(steps, " && ")
 }
@@ -88,7 +104,10 @@ func (p Plan) steps(path string) []step {
 	if p.Update {
 		steps = append(steps, step{argv: []string{"apt-get", "update", "-o", wait}, mayFail: p.Known})
 	}
-	if p.Empty() {
+	if p.OpenFuse {
+		steps = append(steps, step{argv: []string{"chmod", "--changes", "0666", "/dev/fuse"}})
+	}
+	if !p.installs() {
 		return steps
 	}
 	return append(steps, step{argv: slices.Concat([]string{"apt-get", "install", "--yes", "--no-install-recommends", "--no-remove", "--fix-broken",

@@ -10,7 +10,10 @@ import (
 )
 
 var localPackages = []string{"slurmctld", "slurmd", "slurmdbd", "slurm-wlm-mysql-plugin", "slurmrestd", "slurm-client",
-	"slurm-wlm-basic-plugins", "munge", "mariadb-server-core", "mariadb-client-core"}
+	"slurm-wlm-basic-plugins", "munge", "mariadb-server-core", "mariadb-client-core",
+	"gcc", "libc6-dev", "libslurm-dev", "squashfuse", "squashfs-tools"}
+
+var demoPackages = []string{"buildah", "mmdebstrap", "python3-torch"}
 
 func TestNewPlan(t *testing.T) {
 	cases := map[string]struct {
@@ -20,8 +23,8 @@ func TestNewPlan(t *testing.T) {
 	}{
 		"nothing_missing": {healthy, nil, Plan{Known: true}},
 		"fresh_debian":    {bare, nil, Plan{Packages: localPackages, Known: true}},
-		"with_the_demo":   {bare, []string{Local, Demo}, Plan{Packages: append(slices.Clone(localPackages), "python3-torch"), Known: true}},
-		"demo_alone":      {bare, []string{Demo}, Plan{Packages: []string{"python3-torch"}, Known: true}},
+		"with_the_demo":   {bare, []string{Local, Demo}, Plan{Packages: append(slices.Clone(localPackages), demoPackages...), Known: true}},
+		"demo_alone":      {bare, []string{Demo}, Plan{Packages: demoPackages, Known: true}},
 		"no_lists": {func() Facts { f := bare(); f.Known = nil; return f }, nil,
 			Plan{Packages: localPackages, Update: true}},
 		"one_unknown": {func() Facts { f := bare(); f.Known["munge"] = false; return f }, nil,
@@ -33,8 +36,10 @@ func TestNewPlan(t *testing.T) {
 			Plan{Known: true, Repair: true}},
 		"others_cut_off": {func() Facts { f := healthy(); f.Unfinished = true; return f }, nil, Plan{Known: true}},
 		"others_in_the_way": {func() Facts { f := bare(); f.Unfinished = true; return f }, []string{Demo},
-			Plan{Packages: []string{"python3-torch"}, Known: true, Repair: true}},
-		"no_apt": {func() Facts { f := bare(); f.Apt = false; return f }, nil, Plan{}},
+			Plan{Packages: demoPackages, Known: true, Repair: true}},
+		"no_apt":                  {func() Facts { f := bare(); f.Apt = false; return f }, nil, Plan{}},
+		"closed_fuse":             {func() Facts { f := healthy(); f.Fuse.Everyones = false; return f }, nil, Plan{Known: true, OpenFuse: true}},
+		"closed_fuse_without_apt": {func() Facts { f := healthy(); f.Apt, f.Fuse.Everyones = false, false; return f }, nil, Plan{OpenFuse: true}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -54,6 +59,7 @@ func TestCommand(t *testing.T) {
 	}{
 		"user":   {Plan{Packages: []string{"munge", "slurmd"}}, false, "", "sudo apt-get install --no-install-recommends munge slurmd"},
 		"root":   {Plan{Packages: []string{"munge"}, Update: true}, true, "", "apt-get update && apt-get install --no-install-recommends munge"},
+		"fuse":   {Plan{Known: true, OpenFuse: true}, false, "", "sudo chmod 0666 /dev/fuse"},
 		"repair": {Plan{Repair: true}, false, "", "sudo dpkg --configure -a"},
 		"self":   {Plan{Packages: []string{"munge"}, Update: true}, false, "/usr/bin/muster doctor --install", "sudo /usr/bin/muster doctor --install"},
 	}

@@ -23,7 +23,7 @@ func (r Report) WriteText(w io.Writer, form Form) error {
 		fmt.Fprintf(&b, "installed: %s\n", strings.Join(r.Installed, " "))
 	}
 	if r.Command != "" {
-		fmt.Fprintf(&b, "to install what is missing:\n    %s\n", r.Command)
+		fmt.Fprintf(&b, "to mend it:\n    %s\n", r.Command)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
