@@ -177,11 +177,12 @@ func (e *entry) setDevice(h *tar.Header) error {
 
 // setXattrs keeps the attributes that mean something elsewhere and that
 // squashfs can hold: not SELinux labels, nor those of the overlay that the
-// image was built on, nor user attributes where Linux has none.
+// image was built on, nor user attributes where Linux has none. In a tar, an
+// empty value means no attribute.
 func (e *entry) setXattrs(records map[string]string) error {
 	for key, value := range records {
 		name, ok := strings.CutPrefix(key, "SCHILY.xattr.")
-		if !ok || !e.takes(name) {
+		if !ok || value == "" || !e.takes(name) {
 			continue
 		}
 		if len(value) > squashfs.XattrValueMax {
