@@ -108,10 +108,10 @@ func (s *stream) unzstd(ctx context.Context, wide chan struct{}, r *bufio.Reader
 // finish reads what follows the tar's end and compares digests and size.
 func (s *stream) finish(d Descriptor) error {
 	if _, err := io.Copy(io.Discard, onlyReader{s.tar}); err != nil {
-		return err
+		return damaged(err)
 	}
 	if _, err := io.Copy(io.Discard, onlyReader{s.first}); err != nil {
-		return err
+		return damaged(err)
 	}
 	if n := s.blob.read.Load(); d.Size > 0 && n != d.Size {
 		return fmt.Errorf("%w: it has %d bytes, not %d", ErrSize, n, d.Size)
