@@ -16,12 +16,19 @@ import (
 // save, to a registry, where it gets the reference's tag. What is there already is
 // not sent again. It returns the digest of the manifest.
 func Push(ctx context.Context, path string, to Ref, o Options) (digest string, err error) {
-	if to.Kind != Registry || to.Tag == "" {
-		return "", fmt.Errorf("%s is no place in a registry", to)
-	}
 	img, err := onlyImage(path)
 	if err != nil {
 		return "", fmt.Errorf("push %s: %w", path, err)
+	}
+	return PushImage(ctx, img, to, o)
+}
+
+// PushImage puts an image into a registry, where it gets the reference's tag when
+// all of it is there. Its layers may be streams, which are read once. It returns
+// the digest of the manifest.
+func PushImage(ctx context.Context, img v1.Image, to Ref, o Options) (digest string, err error) {
+	if to.Kind != Registry || to.Tag == "" {
+		return "", fmt.Errorf("%s is no place in a registry", to)
 	}
 	var options []name.Option
 	if o.PlainHTTP {
