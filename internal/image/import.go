@@ -78,8 +78,18 @@ func Import(ctx context.Context, o ImportOptions) (Imported, error) {
 
 // run finds the image out, and imports it unless it is there.
 func (o ImportOptions) run(ctx context.Context, ref source.Ref) (Imported, error) {
+	img, err := o.look(ctx, ref)
+	if err != nil {
+		return Imported{}, err
+	}
+	defer img.Close()
+	return o.bring(ctx, img)
+}
+
+// look finds the image out.
+func (o ImportOptions) look(ctx context.Context, ref source.Ref) (*source.Image, error) {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return Imported{}, fmt.Errorf("make the directory of images: %w", err)
+		return nil, fmt.Errorf("make the directory of images: %w", err)
 	}
 	if o.Source.Notice == nil {
 		o.Source.Notice = o.Progress.tell
@@ -88,11 +98,11 @@ func (o ImportOptions) run(ctx context.Context, ref source.Ref) (Imported, error
 		o.Source.TempDir = o.Dir
 	}
 	o.Progress.begin(Looking, 0)
-	img, err := source.Open(ctx, ref, o.Source)
-	if err != nil {
-		return Imported{}, err
-	}
-	defer img.Close()
+	return source.Open(ctx, ref, o.Source)
+}
+
+// bring imports an image unless it is there.
+func (o ImportOptions) bring(ctx context.Context, img *source.Image) (Imported, error) {
 	meta, err := metaOf(img)
 	if err != nil {
 		return Imported{}, err

@@ -12,9 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockWait is how often a lock that others hold is tried again. The kernel would
-// wait without us, but not until a context ends.
-const lockWait = 50 * time.Millisecond
+// A lock that others hold is tried again after a wait, which grows, since on a
+// network file system many nodes may wait. The kernel would wait without us, but
+// not until a context ends.
+const (
+	lockWait     = 20 * time.Millisecond
+	lockWaitMost = 500 * time.Millisecond
+)
 
 // errLocked is returned where nobody wants to wait for a lock.
 var errLocked = errors.New("somebody else works on it")
@@ -29,7 +33,8 @@ func lockFile(path string) string {
 // the error is errLocked. The lock's file goes when it is given back.
 func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	name := lockFile(path)
-	for waited := false; ; {
+	wait := lockWait
+	for waited := false; ; wait = min(2*wait, lockWaitMost) {
 		f, err := tryLock(name)
 		switch {
 		case err == nil:
@@ -46,7 +51,7 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 			waited = true
 			waiting()
 		}
-		if err := pause(ctx, lockWait); err != nil {
+		if err := pause(ctx, wait); err != nil {
 			return nil, err
 		}
 	}

@@ -5,17 +5,18 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // suffix is the end of every image file's name.
 const suffix = ".sqsh"
 
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+@=,-]*$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+@=,-]*$`) })
 
 // CheckName refuses names that would make no good file name. The ending .sqsh
 // may be there or not.
 func CheckName(name string) error {
-	if !nameForm.MatchString(name) || len(name) > 200 {
+	if !nameForm().MatchString(name) || len(name) > 200 {
 		return fmt.Errorf("%q is no name for an image: it may have letters, digits and . _ - + @ = , up to 200", name)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -18,12 +17,12 @@ import (
 // ecrPlace is an account's registry at Amazon.
 type ecrPlace struct{ host, region string }
 
-var ecrForm = regexp.MustCompile(`^[0-9]{12}\.dkr[.-]ecr(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|on\.aws|on\.amazonwebservices\.com\.cn)$`)
+var ecrForm = pattern(`^[0-9]{12}\.dkr[.-]ecr(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|on\.aws|on\.amazonwebservices\.com\.cn)$`)
 
 // ecrHost tells whether a registry is one of Amazon's that wants a login, and
 // where it is. public.ecr.aws is none: it answers everybody.
 func ecrHost(host string) (ecrPlace, bool) {
-	m := ecrForm.FindStringSubmatch(host)
+	m := ecrForm().FindStringSubmatch(host)
 	if m == nil {
 		return ecrPlace{host: host}, false
 	}

@@ -94,23 +94,23 @@ func (e engine) saved(ctx context.Context, ref Ref, path string) (*os.File, erro
 	if _, err := exec.LookPath(e.program); err == nil {
 		return e.bySelf(ctx, ref, path)
 	}
-	for _, socket := range e.listening() {
+	if socket := e.listening(); socket != "" {
 		return byService(ctx, socket, ref, path)
 	}
 	return nil, fmt.Errorf("there is no %s here; `apt install %s` brings it", e.program, e.install)
 }
 
-func (e engine) listening() []string {
-	var found []string
+// listening is the socket of the engine's service, if it runs.
+func (e engine) listening() string {
 	if e.sockets == nil {
-		return nil
+		return ""
 	}
 	for _, s := range e.sockets() {
 		if info, err := os.Stat(s); err == nil && info.Mode()&os.ModeSocket != 0 {
-			found = append(found, s)
+			return s
 		}
 	}
-	return found
+	return ""
 }
 
 // bySelf runs the engine's program.

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -109,12 +108,12 @@ func findLogin(all []login, ref Ref) (login, bool) {
 	return login{}, false
 }
 
-var awsForm = regexp.MustCompile(`^\$\( ?aws ecr get-login-password(?: --region[ =]([a-z0-9-]+))? ?\)$`)
+var awsForm = pattern(`^\$\( ?aws ecr get-login-password(?: --region[ =]([a-z0-9-]+))? ?\)$`)
 
 // awsCommand recognises the command that Enroot's guide has for Amazon's
 // registries, and returns its region if it names one. No command is ever run.
 func awsCommand(password string) (region string, err error) {
-	if m := awsForm.FindStringSubmatch(password); m != nil {
+	if m := awsForm().FindStringSubmatch(password); m != nil {
 		return m[1], nil
 	}
 	return "", errors.New("the password is a command, and muster runs none; it knows `$(aws ecr get-login-password --region REGION)`. For others use `docker login` or a credential helper of Docker's")

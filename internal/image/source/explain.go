@@ -21,21 +21,21 @@ func (c *client) explain(err error) error {
 		return err
 	}
 	host := c.repo.RegistryStr()
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return permanent{fmt.Errorf("%s has a certificate that nobody known here signed; SSL_CERT_FILE names further authorities", host)}
+	}
 	if said, ok := errors.AsType[*transport.Error](err); ok {
-		return c.refusal(said, err)
+		return c.refusal(said)
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	var dns *net.DNSError
-	var unknown x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return permanent{fmt.Errorf("there is no host %s", dns.Name)}
 	case noTLS(err):
 		return permanent{fmt.Errorf("%s does not speak TLS; --plain-http allows that", host)}
-	case errors.As(err, &unknown):
-		return permanent{fmt.Errorf("%s has a certificate that nobody known here signed; SSL_CERT_FILE names further authorities", host)}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("nothing answers at %s: %w", host, syscall.ECONNREFUSED)
 	}
@@ -49,7 +49,7 @@ func noTLS(err error) bool {
 }
 
 // refusal says what a registry's answer means.
-func (c *client) refusal(said *transport.Error, err error) error {
+func (c *client) refusal(said *transport.Error) error {
 	host := c.repo.RegistryStr()
 	switch said.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -58,9 +58,9 @@ func (c *client) refusal(said *transport.Error, err error) error {
 	case http.StatusNotFound:
 		return permanent{fmt.Errorf("%w at %s (%s)", ErrNotFound, host, reason(said))}
 	case http.StatusTooManyRequests:
-		return fmt.Errorf("%s has had too many requests from here (%s); log in, or wait: %w", host, reason(said), err)
+		return fmt.Errorf("%s has had too many requests from here (%s); log in, or wait", host, reason(said))
 	}
-	return fmt.Errorf("%s answers %d (%s): %w", host, said.StatusCode, reason(said), said)
+	return fmt.Errorf("%s answers %d (%s)", host, said.StatusCode, reason(said))
 }
 
 // reason is what the registry says, in a few words.

@@ -54,6 +54,9 @@ const maxParts = 100_000
 
 // newTarFiles finds the files of a tar file.
 func newTarFiles(file *os.File) (*tarFiles, error) {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
 	t := &tarFiles{file: file, parts: map[string]part{}}
 	r := tar.NewReader(file)
 	for {

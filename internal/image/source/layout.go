@@ -71,7 +71,7 @@ func layoutImage(ctx context.Context, files fileSet, tag string, want Platform) 
 // layoutBlob reads blobs of the layout, whose sizes must be right.
 func layoutBlob(files fileSet) blobs {
 	return func(_ context.Context, d v1.Descriptor) (io.ReadCloser, error) {
-		if !digestForm.MatchString(d.Digest.String()) {
+		if !digestForm().MatchString(d.Digest.String()) {
 			return nil, fmt.Errorf("the digest %s is not SHA-256", d.Digest)
 		}
 		r, size, err := files.open(blobName(d.Digest.String()))

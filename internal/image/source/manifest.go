@@ -32,7 +32,7 @@ type document struct {
 }
 
 // newDocument finds out what kind of document the bytes are. What they say of
-// themselves goes before what the one who gave them says.
+// themselves goes before what the one who gave them says, which may be anything.
 func newDocument(data []byte, said string) (document, error) {
 	var shape struct {
 		SchemaVersion int             `json:"schemaVersion"`
@@ -44,12 +44,13 @@ func newDocument(data []byte, said string) (document, error) {
 	}
 	said, _, _ = strings.Cut(said, ";")
 	d := document{digest: digestOf(data), mediaType: shape.MediaType, data: data}
+	told := types.MediaType(said)
 	switch {
 	case d.mediaType != "":
-	case said != "" && types.MediaType(said) != types.OCIManifestSchema1:
-		d.mediaType = types.MediaType(said)
 	case shape.Manifests != nil:
 		d.mediaType = types.OCIImageIndex
+	case told.IsImage() || told.IsSchema1():
+		d.mediaType = told
 	default:
 		d.mediaType = types.OCIManifestSchema1
 	}
@@ -168,7 +169,7 @@ func newImage(ctx context.Context, d document, want Platform, get blobs) (*Image
 // checkLayer refuses layers that nobody here can read.
 func checkLayer(l v1.Descriptor) error {
 	switch {
-	case !digestForm.MatchString(l.Digest.String()):
+	case !digestForm().MatchString(l.Digest.String()):
 		return fmt.Errorf("the digest %s of a layer is not SHA-256", l.Digest)
 	case l.Size < 0:
 		return fmt.Errorf("layer %s has a negative size", l.Digest)
@@ -199,7 +200,7 @@ func (i *Image) configure(config []byte, want Platform) ([]string, error) {
 	i.Platform = have.String()
 	var diffs []string
 	for _, d := range c.RootFS.DiffIDs {
-		if !digestForm.MatchString(d.String()) {
+		if !digestForm().MatchString(d.String()) {
 			return nil, fmt.Errorf("the digest %s of a layer's content is not SHA-256", d)
 		}
 		diffs = append(diffs, d.String())

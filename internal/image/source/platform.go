@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // Platform is a kind of machine that an image is for.
@@ -85,7 +86,8 @@ func platformOf(p *v1.Platform) Platform {
 
 // attestation tells descriptors of an index that are about images from images.
 func attestation(d v1.Descriptor) bool {
-	return d.Annotations["vnd.docker.reference.type"] != "" || d.ArtifactType != "" ||
+	return d.Annotations["vnd.docker.reference.type"] != "" ||
+		d.ArtifactType != "" && !types.MediaType(d.ArtifactType).IsConfig() ||
 		d.Platform != nil && d.Platform.OS == "unknown" && d.Platform.Architecture == "unknown"
 }
 

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Kind is where an image is.
@@ -44,13 +45,18 @@ type Ref struct {
 	Path string
 }
 
+// Patterns are compiled when they are first needed: most commands need none.
 var (
-	userForm       = regexp.MustCompile(`^[[:alnum:]_.!~*'()%;:&=+$,@/<>?-]+$`)
-	hostForm       = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$`)
-	repositoryForm = regexp.MustCompile(`^[a-z0-9]+([._/-]+[a-z0-9]+)*$`)
-	tagForm        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-	digestForm     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	userForm       = pattern(`^[[:alnum:]_.!~*'()%;:&=+$,@/<>?-]+$`)
+	hostForm       = pattern(`^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$`)
+	repositoryForm = pattern(`^[a-z0-9]+([._/-]+[a-z0-9]+)*$`)
+	tagForm        = pattern(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	digestForm     = pattern(`^sha256:[0-9a-f]{64}$`)
 )
+
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 // schemes are the words before a URI's first colon.
 var schemes = []struct {
@@ -125,7 +131,7 @@ func parseRegistry(rest string) (Ref, error) {
 	}
 	if i := strings.LastIndex(rest, "@"); i >= 0 {
 		ref.User, rest = rest[:i], rest[i+1:]
-		if !userForm.MatchString(ref.User) {
+		if !userForm().MatchString(ref.User) {
 			return Ref{}, fmt.Errorf("%q is no user", ref.User)
 		}
 		if name, _, found := strings.Cut(ref.User, ":"); found {
@@ -135,7 +141,7 @@ func parseRegistry(rest string) (Ref, error) {
 	rest = ref.cutHost(rest)
 	if i := strings.LastIndex(rest, ":"); i >= 0 {
 		rest, ref.Tag = rest[:i], rest[i+1:]
-		if !tagForm.MatchString(ref.Tag) {
+		if !tagForm().MatchString(ref.Tag) {
 			return Ref{}, fmt.Errorf("%q is no tag", ref.Tag)
 		}
 	}
@@ -150,7 +156,7 @@ func (r *Ref) cutDigest(rest string) (string, error) {
 		return rest, nil
 	}
 	r.Digest = "sha256:" + digest
-	if !digestForm.MatchString(r.Digest) {
+	if !digestForm().MatchString(r.Digest) {
 		return "", fmt.Errorf("%q is no digest: it needs 64 hexadecimal digits", r.Digest)
 	}
 	return head, nil
@@ -164,12 +170,15 @@ func (r *Ref) cutHost(rest string) string {
 		return image
 	}
 	first, image, found := strings.Cut(rest, "/")
-	if found && (strings.ContainsAny(first, ".:") || first == "localhost") {
+	if found && namesHost(first) {
 		r.Host = first
 		return image
 	}
 	return rest
 }
+
+// namesHost tells a registry from the first part of an image's path.
+func namesHost(word string) bool { return strings.ContainsAny(word, ".:") || word == "localhost" }
 
 func (r Ref) checked() (Ref, error) {
 	switch r.Host {
@@ -183,13 +192,13 @@ func (r Ref) checked() (Ref, error) {
 		r.Tag = "latest"
 	}
 	switch {
-	case !hostForm.MatchString(r.Host):
+	case !hostForm().MatchString(r.Host):
 		return Ref{}, fmt.Errorf("%q is no registry", r.Host)
 	case r.Repository == "":
 		return Ref{}, fmt.Errorf("it names no image")
 	case len(r.Repository) > 255:
 		return Ref{}, fmt.Errorf("the image's name is longer than 255 characters")
-	case !repositoryForm.MatchString(r.Repository) || strings.Contains(r.Repository, "//") || path.Clean(r.Repository) != r.Repository:
+	case !repositoryForm().MatchString(r.Repository) || strings.Contains(r.Repository, "//") || path.Clean(r.Repository) != r.Repository:
 		return Ref{}, fmt.Errorf("%q is no name of an image: it may have small letters, digits and . _ - /", r.Repository)
 	}
 	return r, nil
@@ -240,6 +249,9 @@ func (r Ref) String() string {
 		host = "docker.io"
 	}
 	s := "docker://" + host + "/" + r.Repository
+	if !namesHost(host) {
+		s = "docker://" + host + "#" + r.Repository
+	}
 	if r.Digest != "" {
 		return s + "@" + r.Digest
 	}
@@ -247,7 +259,7 @@ func (r Ref) String() string {
 }
 
 // notInNames are the characters that a file's name is kept free of.
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9._+-]+`)
+var notInNames = pattern(`[^A-Za-z0-9._+-]+`)
 
 // Name is what an image is called here if nobody says otherwise: as with Enroot,
 // the image's path and tag with + between them, nvidia+pytorch+25.06-py3.
@@ -269,7 +281,7 @@ func (r Ref) Name() string {
 		name += "+" + tag
 	}
 	name = strings.NewReplacer("/", "+", ":", "+").Replace(name)
-	name = strings.TrimLeft(notInNames.ReplaceAllString(name, "-"), ".-+")
+	name = strings.TrimLeft(notInNames().ReplaceAllString(name, "-"), ".-+")
 	if name == "" {
 		return "image"
 	}
