@@ -60,13 +60,9 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 // tryLock locks the file that has the name. A file that lost its name while it
 // was being locked is none.
 func tryLock(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
-	if errors.Is(err, fs.ErrPermission) {
-		// In a directory of all users it may be another one's, and is as good.
-		f, err = os.Open(name)
-	}
+	f, err := openLock(name)
 	if err != nil {
-		return nil, bare(err)
+		return nil, err
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
@@ -81,6 +77,23 @@ func tryLock(name string) (*os.File, error) {
 		return nil, errLocked
 	}
 	return nil, err
+}
+
+// openLock opens a lock's file, or makes it. In a directory of all users it may
+// be another one's, and is as good.
+func openLock(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if !errors.Is(err, fs.ErrPermission) {
+		return f, bare(err)
+	}
+	theirs, openErr := os.Open(name)
+	switch {
+	case openErr == nil:
+		return theirs, nil
+	case errors.Is(openErr, fs.ErrNotExist) && unix.Access(filepath.Dir(name), unix.W_OK) == nil:
+		return nil, errLocked // it was there, and is given back
+	}
+	return nil, bare(err)
 }
 
 // pause waits, or returns why the context ended before.
