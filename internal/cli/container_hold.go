@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/container"
+)
+
+// The descriptors on which the Slurm plugin talks with hold.
+const (
+	answerFD = 3
+	stepFD   = 4
+)
+
+// holdFlags are what only the Slurm plugin says.
+type holdFlags struct {
+	containerFlags
+	image, job, dir, groups string
+	uid, gid                int
+}
+
+func (a *app) containerHold() *cobra.Command {
+	var flags holdFlags
+	c := &cobra.Command{
+		Use:    "hold",
+		Short:  "Used by Slurm: make a container for the tasks of a step and keep it",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+	}
+	flags.add(c.Flags())
+	c.Flags().StringVar(&flags.image, "image", "", "the image's `FILE` or reference")
+	c.Flags().StringVar(&flags.job, "job", "", "the job whose name it is")
+	c.Flags().StringVar(&flags.dir, "cwd", "", "the directory that relative paths are relative to")
+	c.Flags().IntVar(&flags.uid, "user", -1, "who it is for")
+	c.Flags().IntVar(&flags.gid, "group", -1, "that user's group")
+	c.Flags().StringVar(&flags.groups, "groups", "", "that user's other groups")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		life := container.Life{Answer: os.NewFile(answerFD, "answer"), Step: os.NewFile(stepFD, "step")}
+		o, err := flags.options()
+		if err == nil {
+			o.Image, err = a.imageFile(c.Context(), flags.image, o)
+		}
+		if err != nil {
+			return errors.Join(err, container.Refuse(life, err))
+		}
+		return container.Hold(o, life)
+	}
+	return c
+}
+
+// options adds to the common flags those of hold.
+func (f *holdFlags) options() (container.Options, error) {
+	o, err := f.containerFlags.options()
+	if err != nil {
+		return o, err
+	}
+	o.Name.Job, o.Dir = f.job, f.dir
+	if f.image == "" && o.Name.Name == "" {
+		return o, usageError{errors.New("--image or --name must be given")}
+	}
+	if f.uid < 0 {
+		return o, nil
+	}
+	if f.gid < 0 {
+		return o, usageError{errors.New("--user needs --group")}
+	}
+	o.User = container.User{UID: f.uid, GID: f.gid}
+	for word := range strings.FieldsFuncSeq(f.groups, func(r rune) bool { return r == ',' }) {
+		g, err := strconv.Atoi(word)
+		if err != nil {
+			return o, usageError{err}
+		}
+		o.User.Groups = append(o.User.Groups, g)
+	}
+	return o, nil
+}

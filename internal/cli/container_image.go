@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"github.com/muster-hpc/muster/internal/container"
+	"github.com/muster-hpc/muster/internal/image"
+)
+
+// asPath makes the name of a file here a path.
+func asPath(name string) string {
+	if container.IsPath(name) || strings.Contains(name, "://") {
+		return name
+	}
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+		return "./" + name
+	}
+	return name
+}
+
+// imageFile is the file of an image that is named by its path or by where it is to be
+// had. The latter is brought by a muster of the user's own: what comes from outside
+// is never read by root. Its progress goes to stderr.
+func (a *app) imageFile(ctx context.Context, name string, o container.Options) (string, error) {
+	if name == "" || container.IsPath(name) {
+		return name, nil
+	}
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", "image", "ensure")
+	env := envOf(o.Environ)
+	if id := env["SLURM_JOB_ID"]; id != "" {
+		cmd.Args = append(cmd.Args, "--key", id+"."+env["SLURM_STEP_ID"])
+	}
+	cmd.Args = append(cmd.Args, "--", name)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.Env = &out, a.err, "/", o.Environ
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	if os.Geteuid() == 0 && o.User.UID != 0 {
+		cmd.SysProcAttr.Credential = credentialOf(o.User)
+	}
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("failed to import image: %s: %w", name, err)
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+func credentialOf(u container.User) *syscall.Credential {
+	c := &syscall.Credential{Uid: uint32(u.UID), Gid: uint32(u.GID)}
+	for _, g := range u.Groups {
+		c.Groups = append(c.Groups, uint32(g))
+	}
+	return c
+}
+
+func envOf(list []string) map[string]string {
+	env := map[string]string{}
+	for _, entry := range list {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
+	return env
+}
+
+// describe reads what an image of ours says of itself.
+func describe(f *os.File) (container.Config, bool, error) {
+	m, found, err := image.ReadMetaFrom(f)
+	return container.Config{Env: m.Env, Entrypoint: m.Entrypoint, Cmd: m.Cmd, Workdir: m.Workdir, Volumes: m.Volumes}, found, err
+}

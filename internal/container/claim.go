@@ -1,0 +1,128 @@
+package container
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// claim finds out what there is of the container's name and says whether it is to
+// be joined. Until release nobody else decides about it.
+func (m *maker) claim() (joins bool, err error) {
+	if m.o.Name.Name == "" {
+		return false, nil
+	}
+	if m.entry, err = openEntry(m.o.User, m.o.State, m.o.Name); err != nil {
+		return false, err
+	}
+	var exists bool
+	if m.kept, exists, err = m.entry.read(m.o.User); err != nil {
+		return false, err
+	}
+	member, err := m.kept.member()
+	if err != nil {
+		return false, err
+	}
+	action, err := decideName(m.o.Name, exists, member != 0, m.o.Image != "")
+	m.fresh = !exists
+	switch {
+	case err != nil:
+		return false, err
+	case action == join:
+		m.kept.PID = member
+		return true, nil
+	case action == useAgain:
+		m.verbose("reusing the container's file system")
+		m.o.Image = m.kept.Image
+	}
+	return false, nil
+}
+
+// release records the container that was made and lets others decide.
+func (m *maker) release() error {
+	if m.entry == nil {
+		return nil
+	}
+	image := m.o.Image
+	if !filepath.IsAbs(image) {
+		image = filepath.Join(m.o.Dir, image)
+	}
+	c := m.container()
+	k := kept{Image: image, Created: time.Now(), PID: c.PID, Space: m.space, Namespaces: c.Namespaces,
+		Environ: m.inner.list(), Workdir: m.workdir, RemapRoot: m.o.RemapRoot}
+	if !m.fresh {
+		k.Created = m.kept.Created
+	}
+	m.fresh = false
+	return errors.Join(m.entry.write(m.o.User, k), m.entry.open())
+}
+
+// joinRunning takes over how to be in a container that runs. With a command to run
+// it has a remote enter.
+func (m *maker) joinRunning() error {
+	k := m.kept
+	m.space, m.workdir, m.inner = k.Space, k.Workdir, readEnviron(k.Environ)
+	m.o.RemapRoot = k.RemapRoot
+	if m.o.Workdir != "" {
+		m.workdir = m.o.Workdir
+	}
+	if len(m.o.Mounts) > 0 {
+		m.notice("ignoring --mounts when attaching to a running container")
+	}
+	for _, n := range []struct {
+		asked bool
+		name  string
+	}{{m.o.Unshare.Net, "net"}, {m.o.Unshare.IPC, "ipc"}, {m.o.Unshare.UTS, "uts"}} {
+		if n.asked && !slices.Contains(k.Namespaces, n.name) {
+			return fmt.Errorf("--unshare=%s requested but the container has no such namespace of its own", n.name)
+		}
+	}
+	m.joined = true
+	if m.alone {
+		return nil
+	}
+	var err error
+	if m.r, err = newRemote(false); err != nil {
+		return err
+	}
+	if err := m.become(); err != nil {
+		return err
+	}
+	p := m.r.program()
+	var spaces []ref
+	for _, n := range k.Namespaces {
+		spaces = append(spaces, p.open("/proc/"+strconv.Itoa(k.PID)+"/ns/"+n, unix.O_RDONLY))
+	}
+	for i, n := range k.Namespaces {
+		p.call("join the container's namespace "+n, unix.SYS_SETNS, spaces[i], 0)
+		p.close(spaces[i])
+	}
+	p.call("couldn't chdir to "+m.workdir, unix.SYS_CHDIR, p.text(m.workdir))
+	_, err = m.r.do(p)
+	return err
+}
+
+// discard removes a named container that did not come to be.
+func (m *maker) discard() error {
+	if m.entry == nil {
+		return nil
+	}
+	err := errors.Join(m.entry.users.Close(), ignoreClosed(m.entry.gate.Close()))
+	if m.fresh {
+		err = errors.Join(err, asUser(m.o.User, func() error { return removeTree(m.entry.dir) }))
+	}
+	return err
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}

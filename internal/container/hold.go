@@ -1,0 +1,147 @@
+package container
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+)
+
+// Life is how one who wants a container talks with the one who holds it.
+type Life struct {
+	// Answer gets the answer, and another one when the container was saved.
+	Answer io.WriteCloser
+	// Step ends when the container is to end. A byte on it before asks for saving.
+	Step io.Reader
+}
+
+// Hold makes a container for others to join and keeps it until life's step is over.
+// Then it ends what still runs in it and takes it away. An error that was answered is
+// returned, too.
+func Hold(o Options, life Life) error {
+	var notices []string
+	o.Notice = func(text string) { notices = append(notices, text) }
+	// Whoever ends the step's processes ends us among them; we go last.
+	signal.Ignore(calm...)
+	h, err := hold(o)
+	if err != nil {
+		return errors.Join(err, Refuse(life, err))
+	}
+	err = answerOK(life.Answer, h.container(), SeccompHex(), notices)
+	if o.Save == "" {
+		err = errors.Join(err, life.Answer.Close())
+	}
+	if err != nil {
+		return errors.Join(err, h.finish())
+	}
+	err = h.wait(life)
+	return errors.Join(err, h.finish())
+}
+
+// Refuse answers that there will be no container.
+func Refuse(life Life, err error) error {
+	return errors.Join(answerError(life.Answer, err), life.Answer.Close())
+}
+
+// hold makes the container and gives up root's rights.
+func hold(o Options) (*maker, error) {
+	m, err := start(o, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := becomeUser(o.User); err != nil {
+		return nil, errors.Join(err, m.finish())
+	}
+	return m, nil
+}
+
+// becomeUser gives up root's rights for good.
+func becomeUser(u User) error {
+	if os.Geteuid() != 0 || u.UID == 0 {
+		return nil
+	}
+	err := unix.Setgroups(u.Groups)
+	if err == nil {
+		err = unix.Setresgid(u.GID, u.GID, u.GID)
+	}
+	if err == nil {
+		err = unix.Setresuid(u.UID, u.UID, u.UID)
+	}
+	if err != nil {
+		return fmt.Errorf("become user %d: %w", u.UID, err)
+	}
+	return nil
+}
+
+// container is what tasks need to know.
+func (m *maker) container() Container {
+	if m.joined {
+		c := Container{PID: m.kept.PID, Namespaces: m.kept.Namespaces, Workdir: m.workdir}
+		c.Set, c.Unset = m.environ()
+		return c
+	}
+	c := Container{PID: m.r.pid, Namespaces: []string{"user", "mnt"}, Workdir: m.workdir}
+	if m.o.Unshare.IPC {
+		c.Namespaces = append(c.Namespaces, "ipc")
+	}
+	if m.o.Unshare.UTS {
+		c.Namespaces = append(c.Namespaces, "uts")
+	}
+	if m.o.Unshare.Net {
+		c.Namespaces = append(c.Namespaces, "net")
+	}
+	c.Set, c.Unset = m.environ()
+	return c
+}
+
+// wait returns when the step is over, and saves the container if it is asked to.
+func (m *maker) wait(life Life) error {
+	asked := make(chan bool)
+	go func() {
+		word := make([]byte, 1)
+		for {
+			n, err := life.Step.Read(word)
+			if n == 1 {
+				asked <- true
+			}
+			if err != nil {
+				close(asked)
+				return
+			}
+		}
+	}()
+	var broken <-chan struct{}
+	if m.fuse != nil {
+		broken = m.fuse.ended
+	}
+	for {
+		select {
+		case save := <-asked:
+			if !save {
+				return nil
+			}
+			if err := m.saveAndTell(life.Answer); err != nil {
+				return err
+			}
+		case <-broken:
+			m.complain()
+			return m.fuse.problem()
+		}
+	}
+}
+
+// saveAndTell saves the container once and says what came of it.
+func (m *maker) saveAndTell(answer io.WriteCloser) error {
+	if m.o.Save == "" || m.saved {
+		return nil
+	}
+	m.saved = true
+	path, err := m.save()
+	if err != nil {
+		return errors.Join(err, answerError(answer, err), answer.Close())
+	}
+	return errors.Join(writeFields(answer, []string{"saved", path}), answer.Close())
+}

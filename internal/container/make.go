@@ -1,0 +1,402 @@
+package container
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/squashfs"
+)
+
+// maker makes one container.
+type maker struct {
+	o Options
+	r *remote
+	// root says that this process may do what only the machine's root may.
+	root bool
+	// alone is for a container whose process becomes no command.
+	alone bool
+
+	// entry is the directory of a container with a name; fresh says that it was
+	// not there, kept is what was known of it, joined that it runs and is used.
+	entry  *entryDir
+	fresh  bool
+	kept   kept
+	joined bool
+
+	image  *os.File
+	config Config
+	// described says that the image says itself what it asks for.
+	described bool
+	lower     string // where the image is mounted, or will be
+	mounted   bool   // it is, by this process
+	kernel    bool
+	fuse      *fuseServer
+	base      string
+	sources   []source
+	upper     int // directory with a named container's files, in the remote
+	rootFD    int // the container's root, in the remote
+	// saveRoot is the same without what is mounted in it; nil if it is not to be saved.
+	saveRoot *os.File
+	survey   survey
+	// inner is the environment that the container brings.
+	inner   environment
+	mask    int // the umask that commands get
+	workdir string
+	space   string // the name of its mount namespace
+	reaped  bool   // the remote has been waited for
+	saved   bool
+}
+
+// source is an open source of a mount, in the remote.
+type source struct {
+	fd        int
+	directory bool
+}
+
+// make goes through all steps. When it fails, what it made goes with the remote
+// and the calling thread.
+func (m *maker) make() error {
+	if m.root {
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+			return fmt.Errorf("detach mounts: %w", err)
+		}
+	}
+	joins, err := m.claim()
+	if err != nil {
+		return err
+	}
+	if joins {
+		return errors.Join(m.joinRunning(), m.entry.open())
+	}
+	if m.r, err = newRemote(m.alone); err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		m.become, m.openImage, m.mountImage, m.separate, m.prepare, m.serveImage, m.mountRoot, m.look,
+		m.mountSystem, m.writeFiles, m.mountOthers, m.seal, m.enter, m.runEntrypoint, m.release,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// become makes the remote the user for good.
+func (m *maker) become() error {
+	p := m.r.program()
+	if m.alone {
+		p.call("leave the session", unix.SYS_SETSID)
+		null := p.open(os.DevNull, unix.O_RDWR)
+		for std := range uintptr(3) {
+			p.call("close standard streams", unix.SYS_DUP3, null, std, 0)
+		}
+		p.close(null)
+	}
+	u := m.o.User
+	if os.Geteuid() == 0 && u.UID != 0 {
+		groups := make([]byte, 0, 4*len(u.Groups))
+		for _, g := range u.Groups {
+			groups = append(groups, byte(g), byte(g>>8), byte(g>>16), byte(g>>24))
+		}
+		p.call("take the user's groups", unix.SYS_SETGROUPS, uintptr(len(u.Groups)), p.data(groups))
+		p.call("take the user's group", unix.SYS_SETRESGID, uintptr(u.GID), uintptr(u.GID), uintptr(u.GID))
+		p.call("become the user", unix.SYS_SETRESUID, uintptr(u.UID), uintptr(u.UID), uintptr(u.UID))
+	}
+	// Tasks find the namespaces in /proc, which shows them of such processes only.
+	p.call("be seen by the user", unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 1)
+	if m.o.Dir != "" {
+		p.call("go to "+m.o.Dir, unix.SYS_CHDIR, p.text(m.o.Dir))
+	}
+	mask := p.call("set umask", unix.SYS_UMASK, 0o022)
+	results, err := m.r.do(p)
+	if err != nil {
+		return err
+	}
+	m.mask = at(results, mask).value
+	return nil
+}
+
+// openImage opens the image with the user's rights and reads what it says.
+func (m *maker) openImage() error {
+	p := m.r.program()
+	p.send(m.r, p.open(m.o.Image, unix.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK))
+	if _, err := m.r.do(p); err != nil {
+		return err
+	}
+	sent, err := m.r.receive()
+	if err != nil {
+		return err
+	}
+	// The name is for messages.
+	fd, err := unix.FcntlInt(sent.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	sent.Close()
+	if err != nil {
+		return err
+	}
+	m.image = os.NewFile(uintptr(fd), m.o.Image)
+	if info, err := m.image.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(err, fmt.Errorf("%s is no file", m.o.Image))
+	}
+	if m.o.Describe != nil {
+		if m.config, m.described, err = m.o.Describe(m.image); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mountImage mounts the image where that takes root, if it is to be.
+func (m *maker) mountImage() error {
+	info, err := squashfs.Probe(m.image)
+	if err != nil && !errors.Is(err, squashfs.ErrCompression) {
+		return fmt.Errorf("%s: %w", m.o.Image, err)
+	}
+	m.base = "/tmp"
+	if !m.root {
+		return nil
+	}
+	m.base, m.lower = runDir+"/root", runDir+"/image"
+	for _, d := range []string{m.base, m.lower} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return err
+		}
+	}
+	why := m.distrust(info)
+	if why == "" {
+		err := mountByKernel(m.image, m.lower, m.o.User)
+		if err == nil {
+			m.mounted, m.kernel = true, true
+			return nil
+		}
+		why = err.Error()
+	}
+	m.verbose("squashfuse reads the image, not the kernel: " + why)
+	return m.fuseByRoot()
+}
+
+func (m *maker) distrust(info squashfs.Info) string {
+	from, err := lookAtOrigin(m.image, info)
+	if err != nil {
+		return err.Error()
+	}
+	return from.distrust()
+}
+
+func (m *maker) verbose(text string) {
+	if m.o.Verbose {
+		m.notice(text)
+	}
+}
+
+func (m *maker) notice(text string) {
+	if m.o.Notice != nil {
+		m.o.Notice(text)
+	}
+}
+
+// fuseByRoot mounts for squashfuse where the user may not open /dev/fuse himself,
+// as fusermount would.
+func (m *maker) fuseByRoot() error {
+	p := m.r.program()
+	f := p.allow(p.open("/dev/fuse", unix.O_RDWR))
+	p.close(f)
+	results, err := m.r.do(p)
+	if err != nil || at(results, f).errno == 0 {
+		return err
+	}
+	dev, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+	if err != nil {
+		return noFuse(err)
+	}
+	defer dev.Close()
+	data := fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d,default_permissions", dev.Fd(), m.o.User.UID, m.o.User.GID)
+	if err := unix.Mount("squashfuse", m.lower, "fuse.squashfuse", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY, data); err != nil {
+		return fmt.Errorf("mount image by FUSE: %w", err)
+	}
+	m.mounted = true
+	return offThread(func() error {
+		m.fuse, err = startFuse(m.image, dev, m.o.User.UID, m.o.User.GID, m.o.User)
+		return err
+	})
+}
+
+func noFuse(err error) error {
+	return withHint(fmt.Errorf("read the image: %w", err), "`muster doctor` sees to /dev/fuse; or as root: chmod 666 /dev/fuse")
+}
+
+// inside are the user's numbers in the container.
+func (m *maker) inside() (uid, gid int) {
+	if m.o.RemapRoot {
+		return 0, 0
+	}
+	return m.o.User.UID, m.o.User.GID
+}
+
+// separate takes the remote into the container's namespaces.
+func (m *maker) separate() error {
+	flags := unix.CLONE_NEWUSER | unix.CLONE_NEWNS
+	if m.o.Unshare.IPC {
+		flags |= unix.CLONE_NEWIPC
+	}
+	if m.o.Unshare.UTS {
+		flags |= unix.CLONE_NEWUTS
+	}
+	if m.o.Unshare.Net {
+		flags |= unix.CLONE_NEWNET
+	}
+	p := m.r.program()
+	p.call("make a user namespace", unix.SYS_UNSHARE, uintptr(flags))
+	uid, gid := m.inside()
+	for _, f := range []struct{ name, content string }{
+		{"setgroups", "deny"},
+		{"gid_map", fmt.Sprintf("%d %d 1", gid, m.o.User.GID)},
+		{"uid_map", fmt.Sprintf("%d %d 1", uid, m.o.User.UID)},
+	} {
+		fd := p.open("/proc/self/"+f.name, unix.O_WRONLY)
+		p.write("write /proc/self/"+f.name, fd, []byte(f.content))
+		p.close(fd)
+	}
+	p.call("be seen by the user", unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 1)
+	if m.o.Unshare.Net {
+		p.raiseLoopback()
+	}
+	_, err := m.r.do(p)
+	if err == nil {
+		m.space, err = mountSpace(m.r.pid)
+	}
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC) {
+		return withHint(err, "the machine does not let users make user namespaces: see sysctl user.max_user_namespaces, "+
+			"kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns")
+	}
+	return err
+}
+
+// prepare opens what is outside while it can be seen, and makes room for the
+// container's own files.
+func (m *maker) prepare() error {
+	p := m.r.program()
+	type opened struct {
+		fd   ref
+		stat []byte
+	}
+	var all []opened
+	for _, s := range m.o.Mounts {
+		var o opened
+		if s.bind() {
+			o.fd = p.open(s.Source, unix.O_PATH)
+			o.stat = p.stat(o.fd)
+		}
+		all = append(all, o)
+	}
+	var upper ref
+	if m.entry != nil {
+		upper = p.open(m.entry.dir, unix.O_PATH|unix.O_DIRECTORY)
+	}
+	if m.lower == "" {
+		m.lower = m.base + "/lower"
+	}
+	size := "size=50%"
+	if m.o.UpperSize != "" {
+		size = "size=" + m.o.UpperSize
+	}
+	p.mount("tmpfs", m.base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=700,"+size)
+	for _, d := range []string{"lower", "upper", "work", "root"} {
+		p.mkdir(m.base+"/"+d, 0o755)
+	}
+	results, err := m.r.do(p)
+	if err != nil {
+		return m.sourceError(err)
+	}
+	if m.entry != nil {
+		m.upper = at(results, upper).value
+	}
+	for i, s := range m.o.Mounts {
+		var o source
+		if s.bind() {
+			o.fd, o.directory = at(results, all[i].fd).value, statMode(all[i].stat)&unix.S_IFMT == unix.S_IFDIR
+		}
+		m.sources = append(m.sources, o)
+	}
+	return nil
+}
+
+// sourceError says it in Pyxis's words if a mount's source is missing.
+func (m *maker) sourceError(err error) error {
+	path, ok := strings.CutPrefix(strings.TrimSuffix(err.Error(), ": "+unix.ENOENT.Error()), "open ")
+	if errors.Is(err, unix.ENOENT) && ok {
+		return fmt.Errorf("--mounts: source path does not exist: %s", path)
+	}
+	return err
+}
+
+// serveImage mounts the image by FUSE in the container's namespaces, unless it is
+// mounted.
+func (m *maker) serveImage() error {
+	if m.mounted {
+		return nil
+	}
+	uid, gid := m.inside()
+	p := m.r.program()
+	const dev = 901
+	f := p.open("/dev/fuse", unix.O_RDWR)
+	p.call("keep /dev/fuse", unix.SYS_DUP3, f, dev, unix.O_CLOEXEC)
+	p.close(f)
+	p.mount("squashfuse", m.lower, "fuse.squashfuse", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_RDONLY,
+		fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d,default_permissions", dev, uid, gid))
+	p.send(m.r, dev)
+	if _, err := m.r.do(p); err != nil {
+		return noFuse(err)
+	}
+	file, err := m.r.receive()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return offThread(func() error {
+		m.fuse, err = startFuse(m.image, file, uid, gid, m.o.User)
+		return err
+	})
+}
+
+// mountRoot lays what is written over the image.
+func (m *maker) mountRoot() error {
+	over := m.base
+	if m.upper != 0 {
+		over = fmt.Sprintf("/proc/self/fd/%d", m.upper)
+	}
+	p := m.r.program()
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr,xino=off", m.lower, filepath.Join(over, "upper"), filepath.Join(over, "work"))
+	p.mount("overlay", m.base+"/root", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options)
+	root := p.open(m.base+"/root", unix.O_PATH|unix.O_DIRECTORY)
+	if m.o.Save != "" {
+		p.send(m.r, p.clone("keep the root for saving", root, false))
+	}
+	results, err := m.r.do(p)
+	if err != nil {
+		return m.served(err)
+	}
+	m.rootFD = at(results, root).value
+	if m.o.Save != "" {
+		m.saveRoot, err = m.r.receive()
+	}
+	return err
+}
+
+// served explains an error by squashfuse's own, if that has ended.
+func (m *maker) served(err error) error {
+	if m.fuse == nil {
+		return err
+	}
+	select {
+	case <-m.fuse.ended:
+		return fmt.Errorf("%w (%w)", err, m.fuse.problem())
+	default:
+		return err
+	}
+}

@@ -1,0 +1,274 @@
+package container
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A container with a name outlives the command that made it: what it has written is
+// kept in a directory of the user's on this machine's disk.
+//
+//	STATE/UID/ENTRY/ upper, work    the overlay's
+//	                 container.json  what it is made of, when it is complete
+//	                 gate           locked while one decides and makes
+//	                 users          locked, shared, by each who uses it
+//
+// An entry is called NAME, and JOB:NAME for a name of a job's own.
+
+// entry is a named container's directory.
+type entryDir struct {
+	dir   string
+	gate  *os.File
+	users *os.File
+}
+
+// kept is what is known of a named container.
+type kept struct {
+	Image   string    `json:"image"`
+	Created time.Time `json:"created"`
+	// PID held the namespaces, Space names its mount namespace, and the others say how
+	// to be in them. They are of the last time it ran.
+	PID        int      `json:"pid"`
+	Space      string   `json:"space"`
+	Namespaces []string `json:"namespaces"`
+	Environ    []string `json:"environ"`
+	Workdir    string   `json:"workdir"`
+	RemapRoot  bool     `json:"remap_root,omitempty"`
+}
+
+func (n Name) entry() string {
+	if n.Job == "" {
+		return n.Name
+	}
+	return n.Job + ":" + n.Name
+}
+
+// nameAction is what is to be done about a name.
+type nameAction int
+
+const (
+	makeNew nameAction = iota
+	useAgain
+	join
+)
+
+// decideName says what a name and what there is of it come to.
+func decideName(n Name, exists, running, hasImage bool) (nameAction, error) {
+	switch {
+	case n.Flag == NameCreate && exists:
+		return 0, fmt.Errorf(`"create" flag was passed to --name but the container %s already exists`, n.Name)
+	case n.Flag == NameExec && !running:
+		return 0, fmt.Errorf(`"exec" flag was passed to --name but the container %s is not running`, n.Name)
+	case n.Flag == NameNoExec && running:
+		return 0, withHint(fmt.Errorf("the container %s is running, and what it has written can be used by one at a time", n.Name),
+			"leave out no_exec to join it, or wait for its end")
+	case running:
+		return join, nil
+	case exists:
+		return useAgain, nil
+	case !hasImage:
+		return 0, fmt.Errorf("a container with name %q does not exist, and no image is given", n.Name)
+	}
+	return makeNew, nil
+}
+
+// rootState is where root keeps named containers of all users.
+const rootState = "/var/lib/muster/containers"
+
+// places are directories for a user's named containers, best first.
+func places(u User, state string) []string {
+	id := strconv.Itoa(u.UID)
+	if state != "" {
+		return []string{filepath.Join(state, id)}
+	}
+	own := "muster-" + id + "/containers"
+	return []string{filepath.Join(rootState, id), "/var/tmp/" + own, "/tmp/" + own, "/dev/shm/" + own}
+}
+
+// placeFor is the user's directory for named containers. It is made if it is not
+// there. Only real disks will do: an overlay, such as a local node's root, cannot hold
+// the upper layer of another.
+func placeFor(u User, state string) (string, error) {
+	var errs []error
+	for _, place := range places(u, state) {
+		err := makePlace(place, u)
+		if err == nil {
+			return place, nil
+		}
+		errs = append(errs, err)
+	}
+	return "", withHint(fmt.Errorf("find a place for named containers: %w", errors.Join(errs...)), "name a directory with --state DIR")
+}
+
+func makePlace(place string, u User) error {
+	if strings.HasPrefix(place, rootState) && os.Geteuid() == 0 {
+		if err := os.MkdirAll(rootState, 0o755); err != nil {
+			return err
+		}
+		if err := os.Mkdir(place, 0o700); err == nil {
+			if err := os.Lchown(place, u.UID, u.GID); err != nil {
+				return err
+			}
+		}
+	}
+	return asUser(u, func() error {
+		if err := os.MkdirAll(place, 0o700); err != nil {
+			return err
+		}
+		var on unix.Statfs_t
+		if err := unix.Statfs(place, &on); err != nil {
+			return fmt.Errorf("look at %s: %w", place, err)
+		}
+		if int64(on.Type) == unix.OVERLAYFS_SUPER_MAGIC || !localFS[int64(on.Type)] {
+			return fmt.Errorf("%s is on a file system that cannot be a container's", place)
+		}
+		return own(place, u)
+	})
+}
+
+// own fails unless a directory is the user's and nobody else may write it.
+func own(dir string, u User) error {
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil {
+		return fmt.Errorf("look at %s: %w", dir, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != u.UID || st.Mode&0o022 != 0 {
+		return fmt.Errorf("%s is not the user's own directory", dir)
+	}
+	return nil
+}
+
+// asUser runs f with the user's rights, where this process is root.
+func asUser(u User, f func() error) error {
+	if os.Geteuid() != 0 || u.UID == 0 {
+		return f()
+	}
+	return onThread(0, func() error {
+		var groups uintptr
+		list := make([]uint32, len(u.Groups))
+		for i, g := range u.Groups {
+			list[i] = uint32(g)
+		}
+		if len(list) > 0 {
+			groups = uintptr(unsafe.Pointer(&list[0]))
+		}
+		// The raw calls are for this thread alone, which ends with f.
+		for _, c := range [][4]uintptr{
+			{unix.SYS_SETGROUPS, uintptr(len(list)), groups},
+			{unix.SYS_SETRESGID, ^uintptr(0), uintptr(u.GID), ^uintptr(0)},
+			{unix.SYS_SETRESUID, ^uintptr(0), uintptr(u.UID), ^uintptr(0)},
+		} {
+			if _, _, errno := unix.RawSyscall(c[0], c[1], c[2], c[3]); errno != 0 {
+				return fmt.Errorf("become user %d: %w", u.UID, errno)
+			}
+		}
+		runtime.KeepAlive(list)
+		return f()
+	})
+}
+
+// openEntry opens a named container's directory and shuts its gate.
+func openEntry(u User, state string, n Name) (*entryDir, error) {
+	place, err := placeFor(u, state)
+	if err != nil {
+		return nil, err
+	}
+	e := &entryDir{dir: filepath.Join(place, n.entry())}
+	err = asUser(u, func() error {
+		for _, d := range []string{"", "upper", "work"} {
+			if err := os.Mkdir(filepath.Join(e.dir, d), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		}
+		if err := own(e.dir, u); err != nil {
+			return err
+		}
+		var err1, err2 error
+		e.gate, err1 = os.OpenFile(filepath.Join(e.dir, "gate"), os.O_CREATE|os.O_RDWR, 0o600)
+		e.users, err2 = os.OpenFile(filepath.Join(e.dir, "users"), os.O_CREATE|os.O_RDWR, 0o600)
+		return errors.Join(err1, err2)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open container %s: %w", n.Name, err)
+	}
+	if err := unix.Flock(int(e.gate.Fd()), unix.LOCK_EX); err != nil {
+		return nil, fmt.Errorf("lock container %s: %w", n.Name, err)
+	}
+	return e, unix.Flock(int(e.users.Fd()), unix.LOCK_SH)
+}
+
+// open lets others decide.
+func (e *entryDir) open() error { return e.gate.Close() }
+
+// last tells whether nobody else uses the container. Then it is locked against new
+// users until this process lets go.
+func (e *entryDir) last() bool {
+	return unix.Flock(int(e.users.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+}
+
+func (e *entryDir) read(u User) (k kept, exists bool, err error) {
+	var data []byte
+	err = asUser(u, func() error {
+		data, err = os.ReadFile(filepath.Join(e.dir, "container.json"))
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return k, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &k)
+	}
+	if err != nil {
+		return k, true, fmt.Errorf("read container %s: %w", filepath.Base(e.dir), err)
+	}
+	return k, true, nil
+}
+
+func (e *entryDir) write(u User, k kept) error {
+	data, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	return asUser(u, func() error {
+		part := filepath.Join(e.dir, ".container.json")
+		if err := os.WriteFile(part, data, 0o600); err != nil {
+			return err
+		}
+		return os.Rename(part, filepath.Join(e.dir, "container.json"))
+	})
+}
+
+// member is a process that is in the container: the one that holds it or, when
+// that has ended, another; 0 if it does not run.
+func (k kept) member() (int, error) {
+	if k.Space == "" {
+		return 0, nil
+	}
+	if s, err := mountSpace(k.PID); err == nil && s == k.Space {
+		return k.PID, nil
+	}
+	all, err := residents(k.Space, 0)
+	if err != nil || len(all) == 0 {
+		return 0, err
+	}
+	return all[0], nil
+}
+
+// jobOf splits an entry's name into its job, if it has one, and the name.
+func jobOf(entry string) (job, name string) {
+	if job, name, ok := strings.Cut(entry, ":"); ok {
+		return job, name
+	}
+	return "", entry
+}

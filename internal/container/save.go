@@ -1,0 +1,62 @@
+package container
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// save writes the container's root to a squashfs file, without what is mounted in
+// it. The file appears whole or not at all. It returns the file's path.
+func (m *maker) save() (string, error) {
+	to := m.o.Save
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(m.o.Dir, to)
+	}
+	program, err := hostProgram("mksquashfs")
+	if err != nil {
+		return "", withHint(err, "install the package squashfs-tools")
+	}
+	part := filepath.Join(filepath.Dir(to), fmt.Sprintf(".%s.%d.part", filepath.Base(to), os.Getpid()))
+	defer os.Remove(part)
+	cmd := exec.Command(program, "/proc/self/fd/3/.", part,
+		"-comp", "zstd", "-Xcompression-level", "1", "-all-root", "-noappend", "-no-progress", "-quiet", "-no-recovery", "-exit-on-error")
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	cmd.ExtraFiles = []*os.File{m.saveRoot}
+	// As root of a user namespace of its own it reads all that is the user's.
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setsid: true, Cloneflags: syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: m.o.User.UID, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: m.o.User.GID, Size: 1}},
+	}
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("save the container: %w: %s", err, lastLine(said.String()))
+	}
+	if err := syncFile(part); err != nil {
+		return "", err
+	}
+	if err := os.Rename(part, to); err != nil {
+		return "", fmt.Errorf("save the container: %w", err)
+	}
+	return to, nil
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
