@@ -33,22 +33,32 @@ type BuildOptions struct {
 // builders in the order in which they are looked for.
 var builders = []string{"buildah", "podman", "docker"}
 
-// Build builds a Dockerfile with the user's builder and returns the image's URI,
-// of an OCI layout or an archive in the work directory.
-func Build(ctx context.Context, o BuildOptions) (uri string, err error) {
+// Built is what a builder made.
+type Built struct {
+	// URI is an OCI layout or an archive in the work directory.
+	URI string
+	// Reference is where the builder keeps the image.
+	Reference string
+}
+
+// Build builds a Dockerfile with the user's builder.
+func Build(ctx context.Context, o BuildOptions) (b Built, err error) {
 	if o.Builder, err = findBuilder(o.Builder, exec.LookPath); err != nil {
-		return "", err
+		return b, err
 	}
 	id := filepath.Join(o.Work, "id")
 	if err := o.run(ctx, o.buildLine(id, os.Getenv("BUILDAH_ISOLATION") == "" && !systemd())); err != nil {
-		return "", err
+		return b, err
 	}
 	data, err := os.ReadFile(id)
 	if err != nil {
-		return "", fmt.Errorf("%s named no image: %w", o.Builder, err)
+		return b, fmt.Errorf("%s named no image: %w", o.Builder, err)
 	}
+	scheme := map[string]string{"docker": "dockerd", "podman": "podman", "buildah": "buildah"}[o.Builder]
+	b.Reference = scheme + "://" + o.Name
 	uri, line := o.saveLine(strings.TrimSpace(string(data)))
-	return uri, o.run(ctx, line)
+	b.URI = uri
+	return b, o.run(ctx, line)
 }
 
 // findBuilder is the builder that was asked for, or the first there is.

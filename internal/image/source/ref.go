@@ -262,7 +262,8 @@ func (r Ref) String() string {
 var notInNames = pattern(`[^A-Za-z0-9._+-]+`)
 
 // Name is what an image is called here if nobody says otherwise: as with Enroot,
-// the image's path and tag with + between them, nvidia+pytorch+25.06-py3.
+// the image's path and tag with + between them, nvidia+pytorch+25.06-py3. The tag
+// latest says nothing and is left out.
 func (r Ref) Name() string {
 	name := strings.TrimPrefix(r.Repository, "library/")
 	tag := r.Tag
@@ -277,7 +278,7 @@ func (r Ref) Name() string {
 			tag = strings.Replace(r.Digest, ":", "-", 1)[:len("sha256-")+12]
 		}
 	}
-	if tag != "" {
+	if tag != "" && tag != "latest" {
 		name += "+" + tag
 	}
 	name = strings.NewReplacer("/", "+", ":", "+").Replace(name)

@@ -77,7 +77,7 @@ func TestParseRefuses(t *testing.T) {
 
 func TestRefNames(t *testing.T) {
 	for uri, want := range map[string][2]string{
-		"ubuntu":                          {"ubuntu+latest", "docker://docker.io/library/ubuntu:latest"},
+		"ubuntu":                          {"ubuntu", "docker://docker.io/library/ubuntu:latest"},
 		"me@nvcr.io#nvidia/pytorch:25.06": {"nvidia+pytorch+25.06", "docker://nvcr.io/nvidia/pytorch:25.06"},
 		"ubuntu:1@sha256:" + hex64:        {"ubuntu+sha256-0123456789ab", "docker://docker.io/library/ubuntu@sha256:" + hex64},
 		"/x/train.tar":                    {"train", "docker-archive:/x/train.tar"},

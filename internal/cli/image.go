@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/image"
+)
+
+func (a *app) image() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "image",
+		Short: "Make container images into squashfs files, list and remove them",
+		Long: `Images are squashfs files, NAME.sqsh, in a directory on shared storage: the one
+that --dir or MUSTER_IMAGES names, or else the cluster's.`,
+	}
+	place := &imagePlace{}
+	c.PersistentFlags().StringVar(&place.Dir, "dir", "", "the `DIRECTORY` of images (default: $MUSTER_IMAGES, or the cluster's)")
+	c.PersistentFlags().StringVar(&place.Cache, "cache", "", "the `DIRECTORY` of the layer cache (default: $MUSTER_IMAGE_CACHE, or .layers in that of the images)")
+	c.AddCommand(a.imageImport(place), a.imageList(place), a.imageInspect(place), a.imageRemove(place), a.imagePrune(place), a.imageBuild(place), a.imagePack(), a.imagePush(), a.imageEnsure(place))
+	return c
+}
+
+// imagePlace is where images are.
+type imagePlace struct {
+	Dir, Cache string
+	// OnNodes is Dir as the cluster's machines see it, if that is another path.
+	OnNodes string
+}
+
+// find fills in what the command line leaves open.
+func (p *imagePlace) find(a *app) error {
+	if p.Cache == "" {
+		p.Cache = os.Getenv("MUSTER_IMAGE_CACHE")
+	}
+	if p.Dir == "" {
+		p.Dir = os.Getenv("MUSTER_IMAGES")
+	}
+	if p.Dir != "" {
+		dir, err := filepath.Abs(p.Dir)
+		p.Dir = dir
+		return err
+	}
+	if inside() {
+		dir, err := imagesFile(head.ImagesFile)
+		p.Dir = dir
+		return err
+	}
+	ref, err := a.existing()
+	if err != nil {
+		return fmt.Errorf("%w; or say with --dir where the images are", err)
+	}
+	return p.ofCluster(ref)
+}
+
+// ofCluster takes a cluster's directory of images.
+func (p *imagePlace) ofCluster(ref cluster.Ref) error {
+	l := ref.Layout()
+	record, err := l.Record()
+	if err != nil {
+		return err
+	}
+	if p.OnNodes, err = imagesFile(l.Path("etc", "muster", "images")); err != nil {
+		return err
+	}
+	for _, m := range record.Shared {
+		if rest, ok := strings.CutPrefix(p.OnNodes, m.Target+"/"); ok {
+			p.Dir = filepath.Join(m.Source, rest)
+			return nil
+		}
+	}
+	return fmt.Errorf("the cluster's directory of images, %s, is on no file system that its machines share", p.OnNodes)
+}
+
+// imagesFile reads the file that names the directory of images.
+func imagesFile(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errors.New("this cluster has no directory of images; `muster up FILE` makes it, or say with --dir where they are")
+	}
+	return strings.TrimSpace(string(data)), err
+}
+
+// onNodes is an image's path as the cluster's machines see it.
+func (p *imagePlace) onNodes(i image.Image) string {
+	if p.OnNodes == "" {
+		return i.Path
+	}
+	return filepath.Join(p.OnNodes, filepath.Base(i.Path))
+}
+
+// ofRegistry makes a command one that runs on the head node if it is about an
+// image in the cluster's own registry, which is reached from there only. It
+// returns nil where the command has to run here.
+func (a *app) ofRegistry(uri string, p *imagePlace) error {
+	if inside() || !strings.Contains(uri, cluster.RegistryAddress()) {
+		return nil
+	}
+	if p.Dir != "" && p.OnNodes == "" {
+		return fmt.Errorf("%s is the cluster's own registry; what is imported from it goes to the cluster's directory, so leave out --dir", cluster.RegistryAddress())
+	}
+	return a.enter(append([]string{head.Muster}, os.Args[1:]...))
+}
+
+// registryFiles are files of credentials, with that for the cluster's own
+// registry if this runs on one of its machines and the user may read it.
+func registryFiles(more []string) []string {
+	if !inside() {
+		return more
+	}
+	f, err := os.Open(head.RegistryFile)
+	if err != nil {
+		return more
+	}
+	f.Close()
+	return append(more, head.RegistryFile)
+}
+
+// bytesOf reads a number of bytes: 500M, 64G, 1TiB. Units are powers of 1024.
+func bytesOf(text string) (int64, error) {
+	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
+	shift := 0
+	if i := strings.IndexAny(number, "KMGT"); i >= 0 && i == len(number)-1 {
+		shift = 10 * (1 + strings.IndexByte("KMGT", number[i]))
+		number = number[:i]
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+	if err != nil || n < 0 || n > 1<<62>>shift {
+		return 0, usageError{fmt.Errorf("%q is no number of bytes, such as 500M or 64G", text)}
+	}
+	return n << shift, nil
+}
+
+// existingImages completes the names of images.
+func (a *app) existingImages(place *imagePlace) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		if place.find(a) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		all, _ := image.List(place.Dir)
+		var names []string
+		for _, i := range all {
+			names = append(names, i.Name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

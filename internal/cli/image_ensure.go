@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/image"
+	"github.com/muster-hpc/muster/internal/image/source"
+)
+
+// imageEnsure is what the nodes of a step run, as the step's user, to get the
+// image of a URI.
+func (a *app) imageEnsure(place *imagePlace) *cobra.Command {
+	var o image.EnsureOptions
+	var arch string
+	c := &cobra.Command{
+		Use:    "ensure URI",
+		Short:  "Bring the image of a URI once for all nodes that ask for it",
+		Long:   "Ensure keeps images in a directory of the user's own and prints the file. Nodes\nthat give the same key get the same image: one imports it, the others wait.",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := place.find(a); err != nil {
+				return err
+			}
+			info, _ := debug.ReadBuildInfo()
+			o.URI, o.Dir, o.Version = args[0], image.UserDir(place.Dir, os.Getuid()), versionOf(info).Version
+			o.Source = source.Options{Arch: arch, AuthFiles: registryFiles(nil), PlainHTTP: os.Getenv("ENROOT_ALLOW_HTTP") != ""}
+			o.Progress = &image.Progress{}
+			debug.SetMemoryLimit(importMemory)
+			stop := a.watchImport(o.Progress)
+			path, err := image.Ensure(c.Context(), o)
+			stop()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.out, path)
+			return err
+		},
+	}
+	c.Flags().StringVar(&o.Key, "key", "", "the same `TEXT` for all who must get the same image, such as a step's ID")
+	c.Flags().StringVar(&arch, "arch", "", "the image's `ARCHITECTURE` (default: this machine's)")
+	return c
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/image"
+)
+
+func (a *app) imageInspect(place *imagePlace) *cobra.Command {
+	return &cobra.Command{
+		Use:               "inspect NAME|FILE",
+		Short:             "Show where an image is from, its layers, environment and command",
+		Example:           "  muster image inspect pytorch\n  muster image inspect /fsx/containers/images/pytorch.sqsh -o json",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.existingImages(place),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := place.findFor(a, args[0]); err != nil {
+				return err
+			}
+			i, err := image.Inspect(place.Dir, args[0])
+			if err != nil {
+				return err
+			}
+			if a.output == "json" {
+				return a.writeJSON(i)
+			}
+			return showImage(a.out, i)
+		},
+	}
+}
+
+// findFor finds the directory unless the image is given by its path.
+func (p *imagePlace) findFor(a *app, name string) error {
+	if strings.Contains(name, "/") {
+		return nil
+	}
+	return p.find(a)
+}
+
+// showImage writes what there is to know of an image, one fact a line.
+func showImage(w io.Writer, i image.Image) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(tw, "%s\t%s\n", name, printable(value))
+		}
+	}
+	row("Name", i.Name)
+	row("File", i.Path)
+	row("Size", byteSize(i.SizeBytes))
+	if i.Meta == nil {
+		row("Compression", i.Compression)
+		row("Made by", "another program; it says no more of itself")
+		return tw.Flush()
+	}
+	row("Unpacked", byteSize(i.UncompressedBytes))
+	row("Source", i.Source)
+	row("Digest", i.Digest)
+	row("Platform", "linux/"+i.Arch)
+	row("Created", moment(i.Created))
+	row("Imported", moment(i.Imported)+" by muster "+i.Muster)
+	row("Entrypoint", commandLine(i.Entrypoint))
+	row("Command", commandLine(i.Cmd))
+	row("Directory", i.Workdir)
+	row("User", i.User)
+	for _, v := range i.Volumes {
+		row("Volume", v)
+	}
+	for _, e := range i.Env {
+		row("Environment", e)
+	}
+	for _, k := range slices.Sorted(maps.Keys(i.Labels)) {
+		row("Label", k+"="+i.Labels[k])
+	}
+	for _, l := range i.Layers {
+		row("Layer", l.Digest+" "+byteSize(l.SizeBytes))
+	}
+	return tw.Flush()
+}
+
+// moment is a time with its date and zone, "" if it is not known.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05 MST")
+}
+
+// commandLine is words as somebody would type them.
+func commandLine(words []string) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if w == "" || strings.ContainsAny(w, " \t\n\"'$\\") {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		b.WriteString(w)
+	}
+	return b.String()
+}
