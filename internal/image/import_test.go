@@ -303,7 +303,7 @@ func TestImportNoPermission(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd.Path, cmd.Args = binary, []string{binary}
+		cmd.Path, cmd.Args[0] = binary, binary
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		for d := dir; d != "/" && d != "/tmp"; d = filepath.Dir(d) {
 			os.Chmod(d, 0o555)

@@ -37,15 +37,15 @@ const childTask = "MUSTER_IMAGE_CHILD"
 // task is what a child does: an import, or if there is a key, what a step does.
 type task struct{ URI, Dir, Key string }
 
-func TestMain(m *testing.M) {
+// TestChild is no test but what a child runs.
+func TestChild(t *testing.T) {
 	if text := os.Getenv(childTask); text != "" {
-		os.Exit(child(text))
+		os.Exit(child(t.Context(), text))
 	}
-	os.Exit(m.Run())
 }
 
 // child does a task and prints the path of the image.
-func child(text string) int {
+func child(ctx context.Context, text string) int {
 	var t task
 	if err := json.Unmarshal([]byte(text), &t); err != nil {
 		panic(err)
@@ -54,10 +54,10 @@ func child(text string) int {
 	var err error
 	path := ""
 	if t.Key != "" {
-		path, err = image.Ensure(context.Background(), image.EnsureOptions{URI: t.URI, Dir: t.Dir, Key: t.Key, Source: o.Source})
+		path, err = image.Ensure(ctx, image.EnsureOptions{URI: t.URI, Dir: t.Dir, Key: t.Key, Source: o.Source})
 	} else {
 		var done image.Imported
-		done, err = image.Import(context.Background(), o)
+		done, err = image.Import(ctx, o)
 		path = done.Path
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func command(t *testing.T, what task, out io.Writer) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChild$")
 	cmd.Env = append(os.Environ(), childTask+"="+string(text), "GOMAXPROCS=2")
 	cmd.Stdout, cmd.Stderr = out, out
 	return cmd
