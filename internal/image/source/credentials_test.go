@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -207,4 +208,47 @@ func TestUnknownCertificate(t *testing.T) {
 	if _, err := source.Open(t.Context(), ref, quick); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("got %v, want that the certificate is unknown", err)
 	}
+}
+
+// TestTokensAtOnce has many layers read while tokens end.
+func TestTokensAtOnce(t *testing.T) {
+	p := newPlace(t)
+	p.push(t, linux(t, "amd64", 1000, 16), "v1")
+	var mu sync.Mutex
+	left := map[string]int{} // how many requests each token is good for
+	p.put(func(w http.ResponseWriter, r *http.Request, real http.Handler) {
+		mu.Lock()
+		given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		left[given]--
+		ended := left[given] < 0
+		if r.URL.Path == "/token" {
+			name := fmt.Sprintf("t%d", len(left))
+			left[name] = 25
+			fmt.Fprintf(w, `{"token":%q}`, name)
+		}
+		mu.Unlock()
+		switch {
+		case r.URL.Path == "/token":
+		case ended:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="`+p.URL+`/token",service="x",scope="repository:a/b:pull"`)
+			http.Error(w, "{}", http.StatusUnauthorized)
+		default:
+			real.ServeHTTP(w, r)
+		}
+	})
+	img, err := p.open(t, "a/b:v1", quick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 5 {
+		for _, l := range img.Layers {
+			group.Go(func() {
+				if got, err := sum(t.Context(), l); err != nil || got != l.Digest {
+					t.Errorf("layer %s: got %s, %v", l.Digest, got, err)
+				}
+			})
+		}
+	}
+	group.Wait()
 }
