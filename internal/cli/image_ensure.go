@@ -28,7 +28,7 @@ func (a *app) imageEnsure(place *imagePlace) *cobra.Command {
 			}
 			info, _ := debug.ReadBuildInfo()
 			o.URI, o.Dir, o.Version = args[0], image.UserDir(place.Dir, os.Getuid()), versionOf(info).Version
-			o.Source = source.Options{Arch: arch, AuthFiles: registryFiles(nil), PlainHTTP: os.Getenv("ENROOT_ALLOW_HTTP") != ""}
+			o.Source = source.Options{Arch: arch, AuthFiles: registryFiles(nil), PlainHTTP: enrootAllowsHTTP(os.Getenv("ENROOT_ALLOW_HTTP"))}
 			o.Progress = &image.Progress{}
 			debug.SetMemoryLimit(importMemory)
 			stop := a.watchImport(o.Progress)

@@ -86,7 +86,7 @@ Enroot's .credentials, and for Amazon's registries those of AWS.`,
 				return err
 			}
 			o.URI = args[0]
-			o.Source.Arch, o.Source.PlainHTTP = arch, plainHTTP || os.Getenv("ENROOT_ALLOW_HTTP") != ""
+			o.Source.Arch, o.Source.PlainHTTP = arch, plainHTTP || enrootAllowsHTTP(os.Getenv("ENROOT_ALLOW_HTTP"))
 			o.Source.AuthFiles = registryFiles(authFiles)
 			done, err := a.importImage(c.Context(), o)
 			if err != nil {
@@ -101,6 +101,15 @@ Enroot's .credentials, and for Amazon's registries those of AWS.`,
 	c.Flags().StringArrayVar(&authFiles, "authfile", nil, "a `FILE` of credentials, as docker login or podman login write it")
 	c.Flags().BoolVar(&plainHTTP, "plain-http", false, "allow a registry without TLS that is not on this machine or a private network")
 	return c
+}
+
+// enrootAllowsHTTP reads a switch as Enroot does: what does not say no says yes.
+func enrootAllowsHTTP(value string) bool {
+	switch value {
+	case "", "n", "no", "N", "NO", "f", "false", "FALSE":
+		return false
+	}
+	return true
 }
 
 // importImage imports and shows how far it is.
