@@ -32,8 +32,25 @@ seconds() {
 }
 
 # onHead COMMAND...: runs it on the cluster's head node.
-onHead() { "$MUSTER" exec --cluster bench -- "$@"; }
+onHead() { "$MUSTER" exec --cluster "${CLUSTER:-bench}" -- "$@"; }
 
 # up and down of the guide's file.
-up() { "$MUSTER" up "$ROOT/examples/guide-80/cluster.yaml" --cluster bench "$@"; }
-down() { "$MUSTER" down --cluster bench --delete-data --yes; }
+up() { "$MUSTER" up "$ROOT/examples/guide-80/cluster.yaml" --cluster "${CLUSTER:-bench}" "$@"; }
+down() { "$MUSTER" down --cluster "${CLUSTER:-bench}" --delete-data --yes; }
+
+# needs PROGRAM...: fails with words if one is missing.
+needs() {
+    local program
+    for program in "$@"; do
+        command -v "$program" >/dev/null || { echo "bench: $program is missing" >&2; return 1; }
+    done
+}
+
+# baseline NAME VARIABLE PROGRAM...: whether something can be measured for comparison. Its sources are where VARIABLE says.
+# What is left out is said.
+baseline() {
+    local name=$1 variable=$2
+    shift 2
+    [ -n "${!variable:-}" ] || { echo "left out: $name ($variable does not say where its sources are)"; return 1; }
+    needs "$@" || { echo "left out: $name"; return 1; }
+}
