@@ -1,10 +1,10 @@
-// Package train carries the training program and the batch script that the demo runs.
+// Package train carries the training program and the batch scripts that the demo runs.
 // The program is Python; see README.md for what it promises.
 package train
 
 import "embed"
 
-// Files holds the program, its batch script and their README, all in the root.
+// Files holds the program, its batch scripts and their README, all in the root.
 //
-//go:embed *.py train.sbatch README.md
+//go:embed *.py *.sbatch README.md
 var Files embed.FS

@@ -28,8 +28,7 @@ func (a *app) imagePack() *cobra.Command {
 		Long: `Pack makes an image without a builder: each LAYER is a tar file, "-" for a tar
 stream on stdin, or a directory, whose content comes to the image's root. It goes to
 a registry, the cluster's own if none is named, while it is read.`,
-		Example: "  mmdebstrap --variant=minbase --include=python3-torch bookworm root.tar\n" +
-			"  muster image pack -t train:v1 --workdir /workspace root.tar program\n" +
+		Example: "  muster image pack -t train:v1 --workdir /workspace root.tar program\n" +
 			"  muster image import " + cluster.RegistryAddress() + "/train:v1",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -52,6 +52,7 @@ type demo struct {
 	layout  *local.Layout
 	anchor  local.AnchorProcess
 	slurm   slurm.Client
+	image   string
 	job     int
 	weights string
 }
@@ -115,7 +116,10 @@ func (d *demo) tell(ctx context.Context) error {
 		do   func(context.Context) (string, error)
 	}{
 		{"check the cluster file", d.load},
+		{"install Debian and PyTorch for an image", d.install},
 		{"bring the cluster up", d.up},
+		{"put the image into the registry", d.pushImage},
+		{"import the image", d.importImage},
 		{"submit the training job", d.submit},
 		{"train on two nodes", d.train},
 		{"pull the plug of a node", d.pullPlug},

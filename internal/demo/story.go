@@ -26,6 +26,8 @@ import (
 const (
 	model     = "model1"
 	reference = "model2"
+	// script is the batch script, whose steps run in containers.
+	script = "container.sbatch"
 	// killAfter is the batch after which a node loses its power: there are some
 	// checkpoints by then, and much is still to be done.
 	killAfter = 70
@@ -35,12 +37,12 @@ const (
 
 // submit hands the batch script to Slurm while no node runs that it needs.
 func (d *demo) submit(ctx context.Context) (string, error) {
-	id, err := d.slurm.Submit(ctx, slurm.SubmitOptions{Script: "train.sbatch", Dir: d.Dir})
+	id, err := d.slurm.Submit(ctx, slurm.SubmitOptions{Script: script, Dir: d.Dir})
 	if err != nil {
 		return "", err
 	}
 	d.job = id
-	return fmt.Sprintf("sbatch train.sbatch: job %d, 2 nodes with 8 GPUs each", id), nil
+	return fmt.Sprintf("sbatch %s: job %d, 2 nodes with 8 GPUs each", script, id), nil
 }
 
 // train waits until the job has trained for a while, and saw what a user would
@@ -126,7 +128,7 @@ func (d *demo) jobEnd(ctx context.Context, id int, step string) (string, error) 
 // compare trains a second model with the same seed, without any accident, and
 // compares the weights.
 func (d *demo) compare(ctx context.Context) (string, error) {
-	id, err := d.slurm.Submit(ctx, slurm.SubmitOptions{Script: "train.sbatch", Dir: d.Dir, Env: []string{"MODEL=" + reference},
+	id, err := d.slurm.Submit(ctx, slurm.SubmitOptions{Script: script, Dir: d.Dir, Env: []string{"MODEL=" + reference},
 		Flags: []string{"--job-name=" + reference, "--output=/fsx3/" + reference + "/logs/%j.out", "--error=/fsx3/" + reference + "/logs/%j.out"}})
 	if err != nil {
 		return "", err
