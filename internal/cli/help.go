@@ -13,7 +13,7 @@ import (
 var chapters = []struct{ title, names string }{
 	{"Begin", "demo doctor check plan"},
 	{"Clusters", "up down status nodes node events shell exec ssh"},
-	{"Jobs and data", "run job image data verify top dashboard"},
+	{"Jobs and data", "run job image container data verify top dashboard"},
 }
 
 // groups makes a wrong verb of a command that only has others below it an error:
