@@ -10,6 +10,6 @@ func (a *app) container() *cobra.Command {
 without rights: their commands are the user's own processes with another root. What
 they write goes to memory and away with them, unless they have a name.`,
 	}
-	c.AddCommand(a.containerRun(), a.containerList(), a.containerRemove(), a.containerHold())
+	c.AddCommand(a.containerRun(), a.containerList(), a.containerRemove(), a.containerHold(), a.containerSweep())
 	return c
 }

@@ -44,6 +44,8 @@ type Options struct {
 	State string
 	// Dir is what relative paths are relative to.
 	Dir string
+	// CDI are directories with specifications of devices; empty is the usual ones.
+	CDI []string
 	// User is who the container is for.
 	User User
 	// Environ is the environment outside.

@@ -62,7 +62,7 @@ func (m *maker) finish() error {
 	if m.fuse != nil && alone {
 		errs = append(errs, m.fuse.finish())
 	}
-	return errors.Join(append(errs, m.discard())...)
+	return errors.Join(append(errs, m.dismiss(), m.discard())...)
 }
 
 // finish waits for the end that squashfuse takes when nothing of its image is mounted

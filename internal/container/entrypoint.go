@@ -1,9 +1,9 @@
 package container
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -72,12 +72,16 @@ func (m *maker) startEntrypoint(args []string, env environment) (pid int, status
 	if err != nil {
 		return 0, 0, nil, err
 	}
-	status = unix.WaitStatus(uint32(word[0]) | uint32(word[1])<<8 | uint32(word[2])<<16 | uint32(word[3])<<24)
+	status = waitStatus(word)
 	log, err = m.r.receive()
 	if pid = at(results, child).value; err == nil && pid <= 0 {
 		err = errors.New("start the entrypoint: no process")
 	}
 	return pid, status, log, err
+}
+
+func waitStatus(word []byte) unix.WaitStatus {
+	return unix.WaitStatus(binary.NativeEndian.Uint32(word))
 }
 
 // takeFrom takes over what the entrypoint has left.
@@ -108,8 +112,7 @@ func (m *maker) endEntrypoint(pid int) error {
 }
 
 func (m *maker) showLog(log *os.File) {
-	text, _ := io.ReadAll(io.NewSectionReader(log, 0, maxFile))
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(readLog(log)) {
 		m.notice(strings.TrimRight(line, "\n"))
 	}
 }

@@ -131,12 +131,8 @@ func (m *maker) enter() error {
 	p.call("change the root", unix.SYS_PIVOT_ROOT, p.text("."), p.text("."))
 	p.call("leave the host's root", unix.SYS_UMOUNT2, p.text("."), unix.MNT_DETACH)
 	p.call("go to the root", unix.SYS_CHDIR, p.text("/"))
-	p.close(ref(m.rootFD))
-	for _, s := range m.sources {
-		if s.fd != 0 {
-			p.close(ref(s.fd))
-		}
-	}
+	p.call("close files", unix.SYS_CLOSE_RANGE, 3, uintptr(m.r.fd-1), 0)
+	p.call("close files", unix.SYS_CLOSE_RANGE, uintptr(m.r.fd+1), ^uintptr(0), 0)
 	dir := m.config.Workdir
 	if m.o.Workdir != "" {
 		dir = m.o.Workdir

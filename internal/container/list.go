@@ -86,18 +86,35 @@ func watchers(u User) ([]Listed, error) {
 			all = append(all, Listed{Image: image, PID: pid})
 		}
 	}
-	return all, nil
+	// The container's process is a copy of its watcher until it becomes a command.
+	return slices.DeleteFunc(slices.Clone(all), func(l Listed) bool {
+		parent := parentOf(l.PID)
+		return slices.ContainsFunc(all, func(o Listed) bool { return o.PID == parent })
+	}), nil
+}
+
+// statusField is a line of a process's status; empty if the process has ended.
+func statusField(pid int, name string) []string {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return nil
+	}
+	_, after, _ := strings.Cut(string(status), "\n"+name+":")
+	line, _, _ := strings.Cut(after, "\n")
+	return strings.Fields(line)
+}
+
+func parentOf(pid int) int {
+	if f := statusField(pid, "PPid"); len(f) == 1 {
+		parent, _ := strconv.Atoi(f[0])
+		return parent
+	}
+	return 0
 }
 
 func belongs(pid int, u User) bool {
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		return false
-	}
-	_, after, _ := strings.Cut(string(status), "\nUid:")
-	line, _, _ := strings.Cut(after, "\n")
-	fields := strings.Fields(line)
-	return len(fields) > 0 && fields[0] == strconv.Itoa(u.UID)
+	f := statusField(pid, "Uid")
+	return len(f) > 0 && f[0] == strconv.Itoa(u.UID)
 }
 
 // watched reads a command line: which image it makes a container without a name of.
@@ -124,9 +141,22 @@ func watched(line []byte) (image string, ok bool) {
 		}
 	}
 	if args[0] == "run" {
-		image = args[1]
+		image = firstWord(args[1:])
 	}
 	return image, image != "" && (args[0] == "run" || args[0] == "hold")
+}
+
+// wordFlags are flags of run whose value is the next word.
+var wordFlags = []string{"--mounts", "--workdir", "--env", "--unshare", "--save", "--upper-size", "--state"}
+
+// firstWord is the first argument that is neither a flag nor the value of one.
+func firstWord(args []string) string {
+	for i, a := range args {
+		if !strings.HasPrefix(a, "-") && (i == 0 || !slices.Contains(wordFlags, args[i-1])) {
+			return a
+		}
+	}
+	return ""
 }
 
 // ErrRunning says that a container cannot be removed while it runs.

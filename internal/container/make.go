@@ -16,6 +16,8 @@ import (
 type maker struct {
 	o Options
 	r *remote
+	// guard ends what runs in the container if this process is killed.
+	guard *remote
 	// root says that this process may do what only the machine's root may.
 	root bool
 	// alone is for a container whose process becomes no command.
@@ -44,18 +46,21 @@ type maker struct {
 	saveRoot *os.File
 	survey   survey
 	// inner is the environment that the container brings.
-	inner   environment
-	mask    int // the umask that commands get
-	workdir string
-	space   string // the name of its mount namespace
-	reaped  bool   // the remote has been waited for
-	saved   bool
+	inner environment
+	// deviceEnv are variables that come with devices.
+	deviceEnv []string
+	mask      int // the umask that commands get
+	workdir   string
+	space     string // the name of its mount namespace
+	reaped    bool   // the remote has been waited for
+	saved     bool
 }
 
 // source is an open source of a mount, in the remote.
 type source struct {
 	fd        int
 	directory bool
+	missing   bool // and may be
 }
 
 // make goes through all steps. When it fails, what it made goes with the remote
@@ -78,7 +83,7 @@ func (m *maker) make() error {
 	}
 	for _, step := range []func() error{
 		m.become, m.openImage, m.mountImage, m.separate, m.prepare, m.serveImage, m.mountRoot, m.look,
-		m.mountSystem, m.writeFiles, m.mountOthers, m.seal, m.enter, m.runEntrypoint, m.release,
+		m.mountSystem, m.writeFiles, m.mountDevices, m.mountOthers, m.seal, m.enter, m.runEntrypoint, m.release,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -92,11 +97,7 @@ func (m *maker) become() error {
 	p := m.r.program()
 	if m.alone {
 		p.call("leave the session", unix.SYS_SETSID)
-		null := p.open(os.DevNull, unix.O_RDWR)
-		for std := range uintptr(3) {
-			p.call("close standard streams", unix.SYS_DUP3, null, std, 0)
-		}
-		p.close(null)
+		p.hush()
 	}
 	u := m.o.User
 	if os.Geteuid() == 0 && u.UID != 0 {
@@ -291,6 +292,9 @@ func (m *maker) prepare() error {
 		if s.bind() {
 			o.fd = p.open(s.Source, unix.O_PATH)
 			o.stat = p.stat(o.fd)
+			if plan, err := s.plan(); err == nil && plan.mayFail {
+				p.allow(o.fd)
+			}
 		}
 		all = append(all, o)
 	}
@@ -319,7 +323,9 @@ func (m *maker) prepare() error {
 	for i, s := range m.o.Mounts {
 		var o source
 		if s.bind() {
-			o.fd, o.directory = at(results, all[i].fd).value, statMode(all[i].stat)&unix.S_IFMT == unix.S_IFDIR
+			opened := at(results, all[i].fd)
+			o.fd, o.missing = opened.value, opened.errno != 0
+			o.directory = statMode(all[i].stat)&unix.S_IFMT == unix.S_IFDIR
 		}
 		m.sources = append(m.sources, o)
 	}

@@ -39,8 +39,8 @@ type page struct {
 // header says which calls are to be made and where the remote stopped.
 type header struct {
 	count, at uintptr
-	// will is the index of a call that the remote makes when this process has
-	// ended, and 0 if there is none.
+	// will is the first of the calls that the remote makes, up to count, when this
+	// process has ended; 0 if there are none.
 	will uintptr
 	word [8]byte
 }

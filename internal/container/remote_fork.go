@@ -46,7 +46,6 @@ func serve(sock uintptr, h *header, calls []call) {
 		syscall.RawSyscall(unix.SYS_WRITE, sock, wordAt(h), 1)
 	}
 	if h.will != 0 {
-		h.count = h.will + 1
 		perform(h, calls, h.will)
 	}
 	for {

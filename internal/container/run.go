@@ -3,6 +3,7 @@ package container
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -48,6 +49,9 @@ func (m *maker) run(args []string) (int, error) {
 	if len(args) == 0 {
 		args = m.defaultCommand()
 	}
+	if err := m.newGuard(); err != nil {
+		return 0, err
+	}
 	if err := m.exec(args, applied(readEnviron(m.o.Environ), set, unset)); err != nil {
 		return 0, err
 	}
@@ -66,6 +70,7 @@ func (m *maker) login() environment {
 	if m.o.MountHome {
 		in["HOME"] = m.home()
 	}
+	maps.Copy(in, readEnviron(m.deviceEnv))
 	addPyTorch(in, outer)
 	return in
 }
@@ -166,8 +171,12 @@ func (p *program) confine(root bool) {
 	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
 		p.allow(p.call("drop a capability", unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0))
 	}
-	header := []byte{0x22, 0x05, 0x08, 0x20, 0, 0, 0, 0} // _LINUX_CAPABILITY_VERSION_3, this process
-	p.call("drop capabilities", unix.SYS_CAPSET, p.data(header), p.data(make([]byte, 24)))
+	p.call("drop capabilities", unix.SYS_CAPSET, p.data(capabilityHeader()), p.data(make([]byte, 24)))
+}
+
+// capabilityHeader is for the process's own capabilities, in today's form.
+func capabilityHeader() []byte {
+	return numbers(unix.LINUX_CAPABILITY_VERSION_3)
 }
 
 // openFileLimit is the limit of open files that this process was started with. Go

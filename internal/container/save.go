@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // save writes the container's root to a squashfs file, without what is mounted in
@@ -28,6 +30,10 @@ func (m *maker) save() (string, error) {
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	// One that was root has no say over its own /proc, where the maps are written.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
+		return "", fmt.Errorf("save the container: %w", err)
+	}
 	cmd.ExtraFiles = []*os.File{m.saveRoot}
 	// As root of a user namespace of its own it reads all that is the user's.
 	cmd.SysProcAttr = &syscall.SysProcAttr{

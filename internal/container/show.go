@@ -120,6 +120,12 @@ func (m *maker) mountOthers() error {
 		if err != nil {
 			return err
 		}
+		if m.sources[i].missing {
+			if !plan.silent {
+				m.notice("--mounts: there is no " + o.Source)
+			}
+			continue
+		}
 		if o.Source == "umount" {
 			if err := m.unmount(o.Target, plan); err != nil {
 				return err
@@ -138,8 +144,12 @@ func (m *maker) mountOthers() error {
 				s.create = "dir"
 			}
 		}
-		if err := m.showAll([]shown{s}); err != nil {
-			return err
+		err = m.showAll([]shown{s})
+		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTDIR) {
+			return fmt.Errorf("--mounts: %s: one is a file and the other a directory (%w)", s.what, err)
+		}
+		if err != nil {
+			return fmt.Errorf("--mounts: %w", err)
 		}
 	}
 	return nil

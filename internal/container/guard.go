@@ -1,0 +1,78 @@
+package container
+
+import (
+	"errors"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// A guard ends what runs in a container if this process is killed and cannot do so
+// itself: its last will is to become the program's command for that.
+
+// SweepCommand are the words on the command line of this program that must lead to
+// Sweep, with the further words as arguments.
+var SweepCommand = [2]string{"container", "sweep"}
+
+// Sweep ends every process in a mount namespace; with a file, only if nobody holds
+// that locked.
+func Sweep(space, users string) error {
+	if users != "" {
+		e, err := openUsers(users)
+		if err != nil {
+			return err
+		}
+		defer e.users.Close()
+		if !e.last() {
+			return nil
+		}
+	}
+	return killAll(space, 0)
+}
+
+// newGuard makes the guard of a container that was made.
+func (m *maker) newGuard() error {
+	g, err := newRemote(true)
+	if err != nil {
+		return err
+	}
+	m.guard = g
+	p := g.program()
+	p.call("leave the session", unix.SYS_SETSID)
+	p.hush()
+	if _, err := g.do(p); err != nil {
+		return err
+	}
+	users := ""
+	if m.entry != nil {
+		users = filepath.Join(m.entry.dir, "users")
+	}
+	p = g.program()
+	p.call("nothing", unix.SYS_GETPID) // a will has no number 0
+	p.call("set signal mask", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, p.data(make([]byte, 8)), 0, 8)
+	p.call("sweep", unix.SYS_EXECVE, p.text("/proc/self/exe"),
+		p.texts([]string{"muster", SweepCommand[0], SweepCommand[1], m.space, users}), p.texts([]string{"PATH=/usr/bin:/bin"}))
+	if p.full {
+		return errors.New("make a guard: no room")
+	}
+	g.page.head.will, g.page.head.count = 1, uintptr(len(p.what))
+	return nil
+}
+
+// dismiss ends the guard without its will.
+func (m *maker) dismiss() error {
+	if m.guard == nil {
+		return nil
+	}
+	m.guard.page.head.will = 0
+	return m.guard.end()
+}
+
+// hush takes the standard streams away.
+func (p *program) hush() {
+	null := p.call("open /dev/null", unix.SYS_OPENAT, here, p.text("/dev/null"), unix.O_RDWR|unix.O_CLOEXEC, 0)
+	for std := range uintptr(3) {
+		p.call("close standard streams", unix.SYS_DUP3, null, std, 0)
+	}
+	p.close(null)
+}
