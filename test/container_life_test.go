@@ -1,0 +1,132 @@
+package test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// sleeping is a step in a container that goes on until it is ended.
+type sleeping struct {
+	c     *cluster
+	f     *following
+	marks string
+}
+
+// sleepIn starts a step of sleeping tasks, and waits until they are in their container.
+func (c *cluster) sleepIn(mark string, options ...string) *sleeping {
+	c.t.Helper()
+	line := append([]string{"exec", "--", "srun", "--job-name=" + mark, "--container-image=./x.sqsh", "--container-writable"}, options...)
+	s := &sleeping{c: c, marks: mark, f: c.follow(append(line, "sh", "-c", "echo in; exec sleep 1000")...)}
+	c.t.Cleanup(func() {
+		_ = syscall.Kill(-s.f.cmd.Process.Pid, syscall.SIGKILL)
+		c.run("exec", "--", "scancel", "--name="+mark)
+	})
+	s.f.until(c.t, "in")
+	c.await("the step sleeps", 10*time.Second, func() bool { return len(s.tasks()) > 0 })
+	return s
+}
+
+// gone waits until nothing of the step and its container is left on the nodes.
+func (s *sleeping) gone() {
+	s.c.t.Helper()
+	s.c.await("the tasks have ended", 15*time.Second, func() bool { return len(s.tasks()) == 0 })
+	s.c.noContainerLeft()
+}
+
+// ends cancels what is left of the step, and waits for srun's end, which is no success.
+func (s *sleeping) ends() {
+	s.c.t.Helper()
+	s.c.run("exec", "--", "scancel", "--name="+s.marks)
+	if _, code := s.f.end(); code == 0 {
+		s.c.t.Errorf("the step of %s ended well:\n%s", s.marks, &s.f.stderr)
+	}
+	s.gone()
+}
+
+// tasks are the step's processes.
+func (s *sleeping) tasks() []process {
+	var tasks []process
+	for _, p := range s.c.processes() {
+		if p.name == "sleep" && len(p.args) == 2 && p.args[1] == "1000" {
+			tasks = append(tasks, p)
+		}
+	}
+	return tasks
+}
+
+func containerIsCancelled(_ *testing.T, c *cluster) {
+	s := c.sleepIn("cancelled", "--nodes=2", "--ntasks=4")
+	c.head("scancel", "--name=cancelled")
+	s.gone()
+	s.ends()
+}
+
+// partiesAreKilled ends each process of a container's life at once.
+func partiesAreKilled(t *testing.T, c *cluster) {
+	for party, find := range map[string]func(s *sleeping) []process{
+		"a_task":      func(s *sleeping) []process { return s.tasks() },
+		"slurmstepd":  func(s *sleeping) []process { return s.stepds() },
+		"the_watcher": func(s *sleeping) []process { return c.containerProcesses("hold") },
+		"squashfuse":  func(s *sleeping) []process { return c.containerProcesses("squashfuse", "squashfuse_ll") },
+	} {
+		t.Run(party, func(t *testing.T) {
+			c := c.as(t)
+			s := c.sleepIn("killed-" + strings.ReplaceAll(party, "_", "-"))
+			found := find(s)
+			if len(found) == 0 && party == "squashfuse" {
+				t.Skip("the kernel mounts the image itself")
+			}
+			if len(found) == 0 {
+				t.Fatalf("there is no %s", party)
+			}
+			for _, p := range found {
+				c.kill(party, p.pid)
+			}
+			if party != "the_watcher" { // without it, the tasks may go on
+				s.gone()
+			}
+			if party != "slurmstepd" { // without it, srun waits long for nothing
+				s.ends()
+			}
+			if got := c.srun("cat", "/etc/os-release"); got != "ID=tiny\n" {
+				t.Errorf("the next step: %q", got)
+			}
+		})
+	}
+}
+
+// stepds are the step's slurmstepd.
+func (s *sleeping) stepds() []process {
+	var all []process
+	for _, task := range s.tasks() {
+		for _, p := range s.c.processes() {
+			if p.pid == task.parent && p.name == "slurmstepd" {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// hostStaysWhole: containers of a node that is killed are gone with it, and the
+// machine has no mount and no loop device of theirs.
+func hostStaysWhole(t *testing.T, c *cluster) {
+	s := c.sleepIn("lost", "--nodelist=gpu-dy-p5e-1")
+	c.kill("the node", c.init("gpu-dy-p5e-1"))
+	c.run("exec", "--", "scancel", "--name=lost")
+	c.await("the tasks have ended", 10*time.Second, func() bool { return len(s.tasks()) == 0 })
+	c.noContainerLeft()
+	mounts, err := os.ReadFile("/proc/" + strconv.Itoa(os.Getpid()) + "/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if strings.Contains(line, "x.sqsh") || strings.Contains(line, "fuse.squashfuse") && strings.Contains(line, c.dir) {
+			t.Errorf("left: %s", line)
+		}
+	}
+}
