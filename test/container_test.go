@@ -44,7 +44,8 @@ func TestContainers(t *testing.T) {
 		"other_users":              otherUsersContainer,
 		"batch_in_the_container":   batchInContainer,
 		"salloc":                   sallocContainer,
-		"image_of_a_registry_kind": imageWithConfig,
+		"image_with_configuration": imageWithConfig,
+		"image_of_the_registry":    imageOfTheRegistry,
 		"refuses":                  refusesContainers,
 		"step_is_cancelled":        containerIsCancelled,
 		"parties_are_killed":       partiesAreKilled,
@@ -337,6 +338,38 @@ func imageWithConfig(t *testing.T, c *cluster) {
 	}
 	c.noContainerLeft()
 }
+
+// imageOfTheRegistry: what was pushed to the cluster's own registry is imported for
+// a step, once for all its nodes and those that follow.
+func imageOfTheRegistry(t *testing.T, c *cluster) {
+	tree, err := imageTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, "tree.tar"), tarOf(t, tree), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.must("image", "pack", "--tag", "tiny:v1", "--env", "FROM_IMAGE=pushed", "tree.tar")
+	for range 2 {
+		out := strings.Fields(c.head("srun", "--nodes=2", "--ntasks-per-node=1", "--container-image=10.99.0.1:5000#tiny:v1",
+			"sh", "-c", ". /etc/os-release; echo $ID-$FROM_IMAGE-$(hostname)"))
+		slices.Sort(out)
+		if out = slices.Compact(out); len(out) != 2 || !strings.HasPrefix(out[0], "tiny-pushed-gpu-dy-p5e-") {
+			t.Errorf("got %v", out)
+		}
+	}
+	c.noContainerLeft()
+	c.refused([]string{"error: muster:", "absent"}, "--container-image=10.99.0.1:5000#absent:v1", "true")
+	if got := c.must("image", "import", "10.99.0.1:5000/tiny:v1", "--name", "tiny"); got == "" {
+		t.Error("an import says nothing")
+	}
+	if got := c.head("srun", "--container-image="+imagesOf(c)+"/tiny.sqsh", "cat", "/etc/os-release"); got != "ID=tiny\n" {
+		t.Errorf("the imported: %q", got)
+	}
+}
+
+// imagesOf is the cluster's directory of images.
+func imagesOf(c *cluster) string { return strings.TrimSpace(c.head("cat", "/etc/muster/images")) }
 
 func refusesContainers(t *testing.T, c *cluster) {
 	c.refused([]string{"error: muster:", "absent.sqsh"}, "--container-image=./absent.sqsh", "true")

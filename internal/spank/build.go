@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,7 +16,7 @@ import (
 
 // flags are the compiler's: warnings are errors, and the usual hardening.
 var flags = []string{
-	"-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-fPIC", "-shared", "-fvisibility=default",
+	"-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-fPIC", "-shared",
 	"-fstack-protector-strong", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now,-z,noexecstack",
 }
 
@@ -48,22 +49,34 @@ func Install(ctx context.Context, path, packaged, version string) error {
 // stampOf tells apart plugins of other sources or for another Slurm.
 func stampOf(packaged, version string) (string, error) {
 	sum := sha256.New()
-	sum.Write([]byte(version))
+	fmt.Fprintln(sum, version, flags)
 	if text, err := os.ReadFile(packaged); err == nil {
 		sum.Write(text)
 	}
-	for _, name := range sources() {
-		text, err := source.ReadFile("plugin/" + name)
-		if err != nil {
-			return "", err
-		}
-		sum.Write(text)
-	}
-	return hex.EncodeToString(sum.Sum(nil)) + "\n", nil
+	err := eachSource(func(_ string, text []byte) error {
+		_, err := sum.Write(text)
+		return err
+	})
+	return hex.EncodeToString(sum.Sum(nil)) + "\n", err
 }
 
-// sources are the files of the plugin.
-func sources() []string { return []string{"muster.c", "options.c", "options.h"} }
+// eachSource calls f with the name and the text of each of the plugin's files.
+func eachSource(f func(name string, text []byte) error) error {
+	files, err := source.ReadDir("plugin")
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := source.ReadFile("plugin/" + file.Name())
+		if err == nil {
+			err = f(file.Name(), text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Build compiles the plugin for the Slurm whose headers are installed.
 func Build(ctx context.Context) ([]byte, error) {
@@ -72,16 +85,15 @@ func Build(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	for _, name := range sources() {
-		text, err := source.ReadFile("plugin/" + name)
-		if err != nil {
-			return nil, err
+	args := append(slices.Clone(flags), "-o", Name)
+	if err := eachSource(func(name string, text []byte) error {
+		if filepath.Ext(name) == ".c" {
+			args = append(args, name)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return nil, err
-		}
+		return os.WriteFile(filepath.Join(dir, name), text, 0o644)
+	}); err != nil {
+		return nil, err
 	}
-	args := append(slices.Clone(flags), "-o", Name, "muster.c", "options.c")
 	cmd := exec.CommandContext(ctx, "cc", args...)
 	var said bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said

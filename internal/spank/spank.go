@@ -13,7 +13,9 @@ import (
 	"strings"
 )
 
-//go:embed plugin/muster.c plugin/options.c plugin/options.h
+// source has the plugin's files in plugin/.
+//
+//go:embed plugin/*.c plugin/*.h
 var source embed.FS
 
 // Name is the plugin's file.
