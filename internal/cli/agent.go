@@ -20,5 +20,6 @@ func (a *app) agent() *cobra.Command {
 			return l.RunAnchor(c.Context(), r)
 		},
 	})
+	c.AddCommand(a.agentPlugin())
 	return c
 }

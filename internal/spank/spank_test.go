@@ -86,6 +86,20 @@ func TestInstall_takes_the_packaged(t *testing.T) {
 	}
 }
 
+// TestPackage: what is packaged here is for the Slurm that is here.
+func TestPackage(t *testing.T) {
+	needCompiler(t)
+	dir := t.TempDir()
+	path, err := Package(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "spank_muster-[0-9][0-9].[01][0-9].so"))
+	if err != nil || len(found) != 1 || found[0] != path {
+		t.Errorf("got %q, there is %q, %v", path, found, err)
+	}
+}
+
 func TestStack(t *testing.T) {
 	want := "# Written by muster.\nrequired /opt/muster/bin/spank_muster.so muster=/opt/muster/bin/muster container_scope=job\n"
 	if got := Own("/opt/muster/bin/spank_muster.so", "/opt/muster/bin/muster").Conf(); got != want {
