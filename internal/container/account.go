@@ -40,6 +40,21 @@ func findAccount(u User) (account, error) {
 	return a, nil
 }
 
+// findAccountAhead starts findAccount, which may have to ask a server.
+func findAccountAhead(u User) func() (account, error) {
+	var a account
+	var err error
+	done := make(chan struct{})
+	go func() {
+		a, err = findAccount(u)
+		close(done)
+	}()
+	return func() (account, error) {
+		<-done
+		return a, err
+	}
+}
+
 // lookUp finds the entry with a number; nil if there is none.
 func lookUp(database string, id, fields int) ([]string, error) {
 	data, err := os.ReadFile("/etc/" + database)

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -24,6 +25,9 @@ func (m *maker) claim() (joins bool, err error) {
 	var exists bool
 	if m.kept, exists, err = m.entry.read(m.o.User); err != nil {
 		return false, err
+	}
+	if !exists {
+		m.kept.ID = rand.Text()
 	}
 	member, err := m.kept.member()
 	if err != nil {
@@ -54,7 +58,7 @@ func (m *maker) release() error {
 		image = filepath.Join(m.o.Dir, image)
 	}
 	c := m.container()
-	k := kept{Image: image, Created: time.Now(), PID: c.PID, Space: m.space, Namespaces: c.Namespaces,
+	k := kept{ID: m.kept.ID, Image: image, Created: time.Now(), PID: c.PID, Space: m.space.name, Namespaces: c.Namespaces,
 		Environ: m.inner.list(), Workdir: m.workdir, RemapRoot: m.o.RemapRoot}
 	if !m.fresh {
 		k.Created = m.kept.Created
@@ -67,7 +71,14 @@ func (m *maker) release() error {
 // it has a remote enter.
 func (m *maker) joinRunning() error {
 	k := m.kept
-	m.space, m.workdir, m.inner = k.Space, k.Workdir, readEnviron(k.Environ)
+	var err error
+	if m.space, err = openSpace(k.PID); err != nil {
+		return err
+	}
+	if member, err := k.member(); err != nil || member == 0 || m.space.name != k.Space {
+		return errors.Join(err, errors.New("join the container: it has just ended"))
+	}
+	m.workdir, m.inner = k.Workdir, readEnviron(k.Environ)
 	m.o.RemapRoot = k.RemapRoot
 	if m.o.Workdir != "" {
 		m.workdir = m.o.Workdir
@@ -87,7 +98,6 @@ func (m *maker) joinRunning() error {
 	if m.alone {
 		return nil
 	}
-	var err error
 	if m.r, err = newRemote(false); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,13 +21,10 @@ func numbers(list ...uint64) []byte {
 	return b
 }
 
-// endWait is longer than the kernel needs to end a process that is not stuck.
-const endWait = 5 * time.Second
-
 // complain says that squashfuse has died and ends what cannot live without it.
 func (m *maker) complain() {
 	fmt.Fprintf(os.Stderr, "muster: %v; the container's processes are killed\n", m.fuse.problem())
-	if err := killAll(m.space, m.r.pid); err != nil {
+	if err := m.space.killAll(m.r.pid); err != nil {
 		fmt.Fprintf(os.Stderr, "muster: %v\n", err)
 	}
 	_ = unix.Kill(m.r.pid, unix.SIGKILL)
@@ -49,8 +45,11 @@ func (m *maker) finish() error {
 	if m.r != nil {
 		holder = m.r.pid
 	}
-	if m.space != "" && alone {
-		errs = append(errs, killAll(m.space, holder))
+	if m.space != nil && alone {
+		errs = append(errs, m.space.killAll(holder))
+	}
+	if m.space != nil {
+		errs = append(errs, m.dismiss(), m.space.close())
 	}
 	if m.r != nil {
 		errs = append(errs, m.r.close())
@@ -62,7 +61,7 @@ func (m *maker) finish() error {
 	if m.fuse != nil && alone {
 		errs = append(errs, m.fuse.finish())
 	}
-	return errors.Join(append(errs, m.dismiss(), m.discard())...)
+	return errors.Join(append(errs, m.discard())...)
 }
 
 // finish waits for the end that squashfuse takes when nothing of its image is mounted
@@ -76,65 +75,6 @@ func (s *fuseServer) finish() error {
 	err := s.cmd.Process.Kill()
 	<-s.ended
 	return err
-}
-
-// mountSpace names the mount namespace of a process.
-func mountSpace(pid int) (string, error) {
-	return os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/mnt")
-}
-
-// killAll ends every process in a mount namespace but one, and waits for them.
-func killAll(space string, but int) error {
-	for end := time.Now().Add(endWait); ; {
-		left, err := residents(space, but)
-		if err != nil || len(left) == 0 {
-			return err
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("%d processes of the container do not end", len(left))
-		}
-		for _, pid := range left {
-			kill(pid, space)
-		}
-	}
-}
-
-// residents are the processes in a mount namespace, as far as the caller may see it.
-func residents(space string, but int) ([]int, error) {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return nil, err
-	}
-	defer proc.Close()
-	names, err := proc.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	var all []int
-	for _, n := range names {
-		pid, err := strconv.Atoi(n)
-		if err != nil || pid == but {
-			continue
-		}
-		if s, err := mountSpace(pid); err == nil && s == space {
-			all = append(all, pid)
-		}
-	}
-	return all, nil
-}
-
-// kill ends a process if it is still one of the namespace, and gives it a moment.
-func kill(pid int, space string) {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return // it has ended
-	}
-	defer unix.Close(fd)
-	if s, err := mountSpace(pid); err != nil || s != space {
-		return
-	}
-	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
-	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 100)
 }
 
 // removeTree removes a directory of the user's with all in it, whatever its modes: the

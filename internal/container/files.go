@@ -111,22 +111,14 @@ func (m *maker) mountHome() error {
 	return m.showAll(list)
 }
 
-// seal makes the root read-only unless it is to be writable. What is mounted in it
-// stays as it is.
-func (m *maker) seal() error {
-	if m.o.Writable {
-		return nil
-	}
-	p := m.r.program()
-	p.change("make the root read-only", ref(m.rootFD), ro, 0, false)
-	_, err := m.r.do(p)
-	return err
-}
-
-// enter makes the container's root the remote's, lets go of the host's, and goes to
-// the working directory.
+// enter makes the container's root the remote's, read-only unless it is to be
+// writable, lets go of the host's, and goes to the working directory. What is
+// mounted in the root stays as it is.
 func (m *maker) enter() error {
 	p := m.r.program()
+	if !m.o.Writable {
+		p.change("make the root read-only", ref(m.rootFD), ro, 0, false)
+	}
 	p.call("go to the root", unix.SYS_FCHDIR, ref(m.rootFD))
 	p.call("change the root", unix.SYS_PIVOT_ROOT, p.text("."), p.text("."))
 	p.call("leave the host's root", unix.SYS_UMOUNT2, p.text("."), unix.MNT_DETACH)

@@ -3,6 +3,7 @@ package container
 import (
 	"errors"
 	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,22 +15,6 @@ import (
 // Sweep, with the further words as arguments.
 var SweepCommand = [2]string{"container", "sweep"}
 
-// Sweep ends every process in a mount namespace; with a file, only if nobody holds
-// that locked.
-func Sweep(space, users string) error {
-	if users != "" {
-		e, err := openUsers(users)
-		if err != nil {
-			return err
-		}
-		defer e.users.Close()
-		if !e.last() {
-			return nil
-		}
-	}
-	return killAll(space, 0)
-}
-
 // newGuard makes the guard of a container that was made.
 func (m *maker) newGuard() error {
 	g, err := newRemote(true)
@@ -40,7 +25,10 @@ func (m *maker) newGuard() error {
 	p := g.program()
 	p.call("leave the session", unix.SYS_SETSID)
 	p.hush()
-	if _, err := g.do(p); err != nil {
+	// It stays open in the next program.
+	open := p.call("open the container's mounts", unix.SYS_OPENAT, here, p.text("/proc/"+strconv.Itoa(m.member())+"/ns/mnt"), unix.O_RDONLY, 0)
+	results, err := g.do(p)
+	if err != nil {
 		return err
 	}
 	users := ""
@@ -51,12 +39,20 @@ func (m *maker) newGuard() error {
 	p.call("nothing", unix.SYS_GETPID) // a will has no number 0
 	p.call("set signal mask", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, p.data(make([]byte, 8)), 0, 8)
 	p.call("sweep", unix.SYS_EXECVE, p.text("/proc/self/exe"),
-		p.texts([]string{"muster", SweepCommand[0], SweepCommand[1], m.space, users}), p.texts([]string{"PATH=/usr/bin:/bin"}))
+		p.texts([]string{"muster", SweepCommand[0], SweepCommand[1], strconv.Itoa(at(results, open).value), users}), p.texts([]string{"PATH=/usr/bin:/bin"}))
 	if p.full {
 		return errors.New("make a guard: no room")
 	}
 	g.page.head.will, g.page.head.count = 1, uintptr(len(p.what))
 	return nil
+}
+
+// member is a process in the container.
+func (m *maker) member() int {
+	if m.joined {
+		return m.kept.PID
+	}
+	return m.r.pid
 }
 
 // dismiss ends the guard without its will.

@@ -16,6 +16,7 @@ import (
 type maker struct {
 	o Options
 	r *remote
+	account func() (account, error)
 	// guard ends what runs in the container if this process is killed.
 	guard *remote
 	// root says that this process may do what only the machine's root may.
@@ -51,8 +52,8 @@ type maker struct {
 	deviceEnv []string
 	mask      int // the umask that commands get
 	workdir   string
-	space     string // the name of its mount namespace
-	reaped    bool   // the remote has been waited for
+	space     *space
+	reaped    bool // the remote has been waited for
 	saved     bool
 }
 
@@ -83,7 +84,7 @@ func (m *maker) make() error {
 	}
 	for _, step := range []func() error{
 		m.become, m.openImage, m.mountImage, m.separate, m.prepare, m.serveImage, m.mountRoot, m.look,
-		m.mountSystem, m.writeFiles, m.mountDevices, m.mountOthers, m.seal, m.enter, m.runEntrypoint, m.release,
+		m.mountSystem, m.writeFiles, m.mountDevices, m.mountOthers, m.enter, m.runEntrypoint, m.release,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -269,7 +270,7 @@ func (m *maker) separate() error {
 	}
 	_, err := m.r.do(p)
 	if err == nil {
-		m.space, err = mountSpace(m.r.pid)
+		m.space, err = openSpace(m.r.pid)
 	}
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC) {
 		return withHint(err, "the machine does not let users make user namespaces: see sysctl user.max_user_namespaces, "+
@@ -378,7 +379,7 @@ func (m *maker) mountRoot() error {
 	}
 	p := m.r.program()
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr,xino=off", m.lower, filepath.Join(over, "upper"), filepath.Join(over, "work"))
-	p.mount("overlay", m.base+"/root", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options)
+	p.mount(m.name(), m.base+"/root", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options)
 	root := p.open(m.base+"/root", unix.O_PATH|unix.O_DIRECTORY)
 	if m.o.Save != "" {
 		p.send(m.r, p.clone("keep the root for saving", root, false))
@@ -392,6 +393,15 @@ func (m *maker) mountRoot() error {
 		m.saveRoot, err = m.r.receive()
 	}
 	return err
+}
+
+// name is what the root is mounted from, for those who look at mounts. By it a
+// container with a name is known.
+func (m *maker) name() string {
+	if m.entry == nil {
+		return "muster"
+	}
+	return "muster-" + m.kept.ID
 }
 
 // served explains an error by squashfuse's own, if that has ended.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +36,8 @@ type entryDir struct {
 
 // kept is what is known of a named container.
 type kept struct {
+	// ID is unlike that of any other container, of the same name, too.
+	ID      string    `json:"id"`
 	Image   string    `json:"image"`
 	Created time.Time `json:"created"`
 	// PID held the namespaces, Space names its mount namespace, and the others say how
@@ -258,20 +261,25 @@ func (e *entryDir) write(u User, k kept) error {
 	})
 }
 
-// member is a process that is in the container: the one that holds it or, when
-// that has ended, another; 0 if it does not run.
+// member is a process that is in the container: the one that held it or, when that
+// has ended, another; 0 if it does not run. The namespace's name may be another's by
+// now, so a member is known by its root.
 func (k kept) member() (int, error) {
 	if k.Space == "" {
 		return 0, nil
 	}
-	if s, err := mountSpace(k.PID); err == nil && s == k.Space {
+	is := func(pid int) bool {
+		name, err := mountSpace(pid)
+		return err == nil && name == k.Space && rootName(pid) == "muster-"+k.ID
+	}
+	if is(k.PID) {
 		return k.PID, nil
 	}
 	all, err := residents(k.Space, 0)
-	if err != nil || len(all) == 0 {
-		return 0, err
+	if i := slices.IndexFunc(all, is); err == nil && i >= 0 {
+		return all[i], nil
 	}
-	return all[0], nil
+	return 0, err
 }
 
 // jobOf splits an entry's name into its job, if it has one, and the name.

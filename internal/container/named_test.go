@@ -183,6 +183,33 @@ func TestNamesOfJobs(t *testing.T) {
 	}
 }
 
+// TestNamespacesNumberIsAnothers sees that a container is not taken for running
+// because its namespace's number now belongs to other processes.
+func TestNamespacesNumberIsAnothers(t *testing.T) {
+	fixture(t)
+	state := stateDir(t)
+	o := Options{Image: shared.trusted, State: state, Writable: true, Name: Name{Name: "n", Flag: NameCreate}}
+	shell(t, super, o, "echo one > /f")
+	e := &entryDir{dir: filepath.Join(state, "0", "n")}
+	k, _, err := e.read(super)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.PID, k.Space = os.Getpid(), must(mountSpace(os.Getpid()))
+	if err := e.write(super, k); err != nil {
+		t.Fatal(err)
+	}
+	o.Name.Flag = NameAuto
+	if got := shell(t, super, o, "cat /f"); got != "one\n" {
+		t.Errorf("%q", got)
+	}
+	s := must(openSpace(os.Getpid()))
+	defer s.close()
+	if err := s.killAll(0); err == nil {
+		t.Error("it would end itself and all others")
+	}
+}
+
 // TestNameFailed sees that a container that could not be made has no name.
 func TestNameFailed(t *testing.T) {
 	fixture(t)

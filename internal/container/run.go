@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,8 +36,10 @@ func start(o Options, alone bool) (*maker, error) {
 	if m.root {
 		flags = unix.CLONE_NEWNS
 	}
+	m.account = findAccountAhead(o.User)
 	if err := onThread(flags, m.make); err != nil {
-		return nil, errors.Join(err, m.finish())
+		// What is to be ended is the user's, and so is what says which that is.
+		return nil, errors.Join(err, becomeUser(o.User), m.finish())
 	}
 	return m, nil
 }
@@ -196,9 +197,6 @@ func openFileLimit() (unix.Rlimit, error) {
 	return unix.Rlimit{Cur: soft, Max: hard}, errors.Join(err1, err2)
 }
 
-// settle is how long after its last mount a process may still be ending.
-const settle = 200 * time.Millisecond
-
 // await passes signals on to the command until it ends.
 func (m *maker) await() (int, error) {
 	signals := make(chan os.Signal, 16)
@@ -219,7 +217,6 @@ func (m *maker) await() (int, error) {
 	if m.fuse != nil {
 		broken = m.fuse.ended
 	}
-	var late <-chan time.Time
 	for {
 		select {
 		case s := <-signals:
@@ -228,9 +225,6 @@ func (m *maker) await() (int, error) {
 			}
 		case <-broken:
 			broken = nil
-			// The command's end may be what ended it, and is about to be heard.
-			late = time.After(settle)
-		case <-late:
 			m.complain()
 		case err := <-ended:
 			m.reaped = true

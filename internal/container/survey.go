@@ -17,7 +17,7 @@ const maxFile = 512 << 10
 
 // look reads the image, and who the user is outside.
 func (m *maker) look() error {
-	host, err := findAccount(m.o.User)
+	host, err := m.account()
 	if err != nil {
 		return err
 	}
