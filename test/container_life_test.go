@@ -65,6 +65,22 @@ func containerIsCancelled(_ *testing.T, c *cluster) {
 	s.ends()
 }
 
+// importIsCancelled: nobody waits for an image whose step was cancelled.
+func importIsCancelled(t *testing.T, c *cluster) {
+	// No machine has this address, which the kernel notices after seconds.
+	f := c.follow("exec", "--", "srun", "--job-name=importing", "--container-image=10.99.0.77:5000#absent", "hostname")
+	c.await("the image is looked for", 20*time.Second, func() bool { return len(c.containerProcesses("hold")) > 0 })
+	c.head("scancel", "--name=importing")
+	since := time.Now()
+	if _, code := f.end(); code == 0 {
+		t.Errorf("srun ended well:\n%s", &f.stderr)
+	}
+	if took := time.Since(since); took > 8*time.Second {
+		t.Errorf("it took %s to end", took)
+	}
+	c.noContainerLeft()
+}
+
 // partiesAreKilled ends each process of a container's life at once.
 func partiesAreKilled(t *testing.T, c *cluster) {
 	for party, find := range map[string]func(s *sleeping) []process{

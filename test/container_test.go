@@ -48,6 +48,7 @@ func TestContainers(t *testing.T) {
 		"image_of_the_registry":    imageOfTheRegistry,
 		"refuses":                  refusesContainers,
 		"step_is_cancelled":        containerIsCancelled,
+		"import_is_cancelled":      importIsCancelled,
 		"parties_are_killed":       partiesAreKilled,
 		"host_stays":               hostStaysWhole,
 	})

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +67,8 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 		close(step.life);
 	if (step.failed)
 		return -1;
+	/* Slurm's signals, of which scancel's is one, pass by what is called slurmstepd (kill_tree.c of 22.05). */
+	prctl(PR_SET_NAME, "muster-task");
 	char *text = answer(&size, &first);
 	struct cursor c = { text, text ? text + size : NULL };
 	char *kind = field(&c);
