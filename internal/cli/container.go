@@ -6,9 +6,9 @@ func (a *app) container() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "container",
 		Short: "Run commands in containers, and see to those that are there",
-		Long: `Containers are made of squashfs images, which are mounted and never unpacked, and run
-without rights: their commands are the user's own processes with another root. What
-they write goes to memory and away with them, unless they have a name.`,
+		Long: `Containers are made of squashfs images, which are mounted and never unpacked, and
+run without rights: their commands are the user's own processes with another root.
+What they write goes to memory and away with them, unless they have a name.`,
 	}
 	c.AddCommand(a.containerRun(), a.containerList(), a.containerRemove(), a.containerHold(), a.containerSweep())
 	return c

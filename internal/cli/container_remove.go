@@ -19,8 +19,8 @@ func (a *app) containerRemove() *cobra.Command {
 		Long: `Remove deletes what named containers have written on this machine. It does not ask.
 A container that runs is not removed.
 
-With --job it removes all containers that the job's steps have named; names then narrow
-that down. It is no error if there is none.`,
+With --job it removes all containers that the job's steps have named; names then
+narrow that down. It is no error if there is none.`,
 		Example: "  muster container remove build\n  muster container remove --job 4711",
 	}
 	c.Flags().StringVar(&state, "state", "", "the `DIR` for containers with a name (default: on this machine's disk)")

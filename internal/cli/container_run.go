@@ -15,12 +15,13 @@ func (a *app) containerRun() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [IMAGE] [flags] [-- COMMAND [ARG...]]",
 		Short: "Run a command in a container",
-		Long: `Run makes a container around a squashfs image, runs a command in it and takes it away.
-IMAGE is a file, or a reference such as docker://debian:12, which is imported first.
-Without a command it runs what the image is made for.
+		Long: `Run makes a container around a squashfs image, runs a command in it and takes it
+away. IMAGE is a file, or a reference such as docker://debian:12, which is imported
+first. Without a command it runs what the image is made for.
 
-The command has your user, your processes' view of the machine, its network and shared
-memory; files are the image's, with /tmp of its own. The exit code is the command's.
+The command has your user, your processes' view of the machine, its network and
+shared memory; files are the image's, with /tmp of its own. The exit code is the
+command's.
 The image is mounted by squashfuse, or by the kernel if you are root and nobody else
 can have written it.`,
 		Example: `  muster container run torch.sqsh -- python3 -c 'import torch; print(torch.__version__)'

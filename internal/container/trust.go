@@ -36,10 +36,12 @@ type fileFacts struct {
 // distrust says why the kernel may not mount an image; empty means that it may.
 func (o origin) distrust() string {
 	for _, f := range append(o.dirs, o.file) {
+		// In a directory like /tmp nobody but root can take away what is root's.
+		sticky := f.mode&unix.S_IFMT == unix.S_IFDIR && f.mode&unix.S_ISVTX != 0
 		switch {
 		case f.uid != 0:
 			return fmt.Sprintf("%s does not belong to root", f.path)
-		case f.mode&0o022 != 0:
+		case f.mode&0o022 != 0 && !sticky:
 			return fmt.Sprintf("others than root may write %s", f.path)
 		case !localFS[f.fsType]:
 			return fmt.Sprintf("%s is not on a file system of this machine", f.path)

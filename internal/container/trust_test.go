@@ -30,7 +30,10 @@ func TestDistrust(t *testing.T) {
 		"group_writes":      {func(o *origin) { o.file.mode |= 0o020 }, "others than root may write /i/x.sqsh"},
 		"others_write":      {func(o *origin) { o.file.mode |= 0o002 }, "others than root may write /i/x.sqsh"},
 		"users_directory":   {func(o *origin) { o.dirs[1].uid = 1000 }, "/i does not belong to root"},
-		"sticky_directory":  {func(o *origin) { o.dirs[1].mode |= 0o1777 }, "others than root may write /i"},
+		"open_directory":    {func(o *origin) { o.dirs[1].mode |= 0o777 }, "others than root may write /i"},
+		"sticky_directory":  {func(o *origin) { o.dirs[1].mode |= 0o1777 }, ""},
+		"users_sticky":      {func(o *origin) { o.dirs[1].mode |= 0o1777; o.dirs[1].uid = 1000 }, "/i does not belong to root"},
+		"sticky_file":       {func(o *origin) { o.file.mode |= 0o1002 }, "others than root may write /i/x.sqsh"},
 		"fuse":              {func(o *origin) { o.file.fsType = 0x65735546 }, "/i/x.sqsh is not on a file system of this machine"},
 		"nfs":               {func(o *origin) { o.file.fsType = unix.NFS_SUPER_MAGIC }, "/i/x.sqsh is not on a file system of this machine"},
 		"directory_on_fuse": {func(o *origin) { o.dirs[1].fsType = 0x65735546 }, "/i is not on a file system of this machine"},
@@ -89,9 +92,13 @@ func TestKernelMountsOnlyRootsImages(t *testing.T) {
 			return dir + "/x.sqsh"
 		}, "others than root may write"},
 		{"in_writable_directory", func(t *testing.T, dir string) string {
-			check(t, os.Chmod(dir, 0o1777))
+			check(t, os.Chmod(dir, 0o777))
 			return dir + "/x.sqsh"
 		}, "others than root may write"},
+		{"in_sticky_directory", func(t *testing.T, dir string) string {
+			check(t, os.Chmod(dir, 0o777|os.ModeSticky))
+			return dir + "/x.sqsh"
+		}, ""},
 		{"below_users_directory", func(t *testing.T, dir string) string {
 			check(t, os.MkdirAll(dir+"/user/root", 0o755))
 			check(t, os.Rename(dir+"/x.sqsh", dir+"/user/root/x.sqsh"))

@@ -158,7 +158,7 @@ func (e ensured) do(ctx context.Context) (string, error) {
 }
 
 func (e ensured) bring(ctx context.Context) (name string, err error) {
-	o := ImportOptions{URI: e.URI, Dir: e.Dir, Source: e.Source, Version: e.Version, Progress: e.Progress}
+	o := ImportOptions{URI: e.URI, Dir: e.Dir, RootOwned: true, Source: e.Source, Version: e.Version, Progress: e.Progress}
 	img, err := o.look(ctx, e.ref)
 	if err != nil {
 		return "", err
