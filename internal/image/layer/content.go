@@ -22,7 +22,8 @@ type contents struct {
 
 // stored is a content that is stored once.
 type stored struct {
-	source source
+	layer uint32
+	key   uint32 // where its key is in the layer's index
 	// at and size are where it is in its segment, or in a fragment block there.
 	at, size int64
 	fragment uint32 // noFragment: it has blocks of its own
@@ -50,69 +51,74 @@ func collect(t *tree) *contents {
 		x, y := t.inodes[a].source, t.inodes[b].source
 		return cmp.Or(cmp.Compare(x.layer, y.layer), cmp.Compare(x.at, y.at))
 	})
-	seen := newSeen(len(files))
+	c.list = make([]stored, 0, len(files))
+	seen := newSeen(c, len(files))
 	d := &decoder{}
 	for _, i := range files {
 		var e entry
 		s := t.inodes[i].source
 		d.s, d.at = c.layers[s.layer].entries, int(s.at)
 		d.next(&e)
-		c.add(seen, i, s, &e.content)
+		c.add(seen, i, s.layer, &e.content)
 	}
 	return c
 }
 
 // add notes the content of an inode.
-func (c *contents) add(seen *seen, inodeAt uint32, s source, e *content) {
+func (c *contents) add(seen *seen, inodeAt, layer uint32, e *content) {
 	c.bytes += e.size
 	if e.size == 0 {
 		return
 	}
 	c.files++
-	n, known := seen.find(e, uint32(len(c.list)))
+	n, known := seen.find(e)
 	c.of[inodeAt] = n + 1
 	if known {
 		c.duplicates++
 		return
 	}
+	s := stored{layer: layer, key: e.keyAt, at: int64(e.offset), size: e.size, fragment: e.fragment}
 	if e.small() {
-		c.live[s.layer][e.fragment] += uint32(e.size)
-		c.list = append(c.list, stored{source: s, at: int64(e.offset), size: e.size, fragment: e.fragment})
-		return
+		c.live[layer][e.fragment] += uint32(e.size)
+	} else {
+		s.at, s.size, s.fragment = e.start, 0, noFragment
+		for _, word := range e.words {
+			s.size += int64(squashfs.StoredSize(word))
+		}
 	}
-	var size int64
-	for _, word := range e.words {
-		size += int64(squashfs.StoredSize(word))
-	}
-	c.list = append(c.list, stored{source: s, at: e.start, size: size, fragment: noFragment})
+	c.list = append(c.list, s)
 }
 
-// seen finds contents by size and key. It holds numbers and keys' places only:
-// keys lie in the indexes.
+// keyOf is a content's key.
+func (c *contents) keyOf(s *stored) string {
+	return c.layers[s.layer].entries[s.key : s.key+keySize]
+}
+
+// seen finds contents by their keys. Keys of small and of large files are made
+// in different ways, so it looks at that, too.
 type seen struct {
-	table []uint32 // open addressing from key to 1 + number
-	keys  []string
-	sizes []int64
+	*contents
+	table []uint32 // open addressing from key to 1 + place in contents.list
 }
 
-func newSeen(n int) *seen {
+func newSeen(c *contents, n int) *seen {
 	size := 16
 	for size < 2*n {
 		size *= 2
 	}
-	return &seen{table: make([]uint32, size)}
+	return &seen{contents: c, table: make([]uint32, size)}
 }
 
-// find returns the number of a content, which is number if it is new.
-func (s *seen) find(c *content, number uint32) (uint32, bool) {
+// find returns the place of a content, which is the next one if it is new.
+func (s *seen) find(e *content) (uint32, bool) {
 	mask := uint64(len(s.table) - 1)
-	i := binary.LittleEndian.Uint64([]byte(c.key[:8])) & mask
+	i := binary.LittleEndian.Uint64([]byte(e.key[:8])) & mask
 	for ; s.table[i] != 0; i = (i + 1) & mask {
-		if n := s.table[i] - 1; s.keys[n] == c.key && s.sizes[n] == c.size {
+		n := s.table[i] - 1
+		if have := &s.list[n]; s.keyOf(have) == e.key && (have.fragment == noFragment) != e.small() {
 			return n, true
 		}
 	}
-	s.table[i] = number + 1
-	s.keys, s.sizes = append(s.keys, c.key), append(s.sizes, c.size)
-	return number, false
+	s.table[i] = uint32(len(s.list)) + 1
+	return uint32(len(s.list)), false
 }

@@ -13,10 +13,9 @@ type describer struct {
 	contents *contents
 	options  Options
 	out      *squashfs.Writer
-	refs     []squashfs.Ref // of inodes that have several names, by inode
-	done     []bool         // by inode
-	number   uint32         // of the last inode
-	inodes   uint32         // how many there will be
+	linked   map[uint32]squashfs.Ref // inodes that have several names, once written
+	number   uint32                  // of the last inode
+	inodes   uint32                  // how many there will be
 	result   Result
 	names    []uint32 // scratch of children, used as a stack
 	entries  []squashfs.Entry
@@ -25,10 +24,7 @@ type describer struct {
 
 // describe writes the tables of an image.
 func describe(t *tree, c *contents, o Options, out *squashfs.Writer) (Result, error) {
-	d := &describer{
-		tree: t, contents: c, options: o, out: out,
-		refs: make([]squashfs.Ref, len(t.inodes)), done: make([]bool, len(t.inodes)),
-	}
+	d := &describer{tree: t, contents: c, options: o, out: out, linked: map[uint32]squashfs.Ref{}}
 	for i := range t.inodes {
 		if t.inodes[i].links > 0 {
 			d.inodes++
@@ -76,14 +72,16 @@ func (d *describer) directory(n, parent uint32) (squashfs.Ref, error) {
 func (d *describer) other(n, _ uint32) (squashfs.Ref, error) {
 	d.result.Entries++
 	at := d.tree.names[n].inodeAt
-	if d.done[at] {
-		return d.refs[at], nil
+	if ref, done := d.linked[at]; done {
+		return ref, nil
 	}
 	d.number++
 	i := d.inodeOf(n)
 	i.Number, i.Links = d.number, d.inode(n).links
 	ref, err := d.out.Inode(i)
-	d.refs[at], d.done[at] = ref, true
+	if i.Links > 1 {
+		d.linked[at] = ref
+	}
 	return ref, d.about(n, err)
 }
 

@@ -44,8 +44,9 @@ type entry struct {
 // content says where a file's bytes are in its segment.
 type content struct {
 	size int64
-	// key is the same for equal contents alone. It lies in the index.
-	key string
+	// key is the same for equal contents alone; keyAt is its place in the index.
+	key   string
+	keyAt uint32
 	// start is where the blocks begin; words are their sizes, as squashfs has them.
 	start int64
 	words []uint32

@@ -109,6 +109,7 @@ func (d *decoder) content(c *content) {
 	if c.size == 0 {
 		return
 	}
+	c.keyAt = uint32(d.at)
 	c.key = d.take(keySize)
 	if c.small() {
 		c.fragment, c.offset = uint32(d.uvarint()), uint32(d.uvarint())

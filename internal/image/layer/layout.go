@@ -36,7 +36,7 @@ func arrange(c *contents) *arrangement {
 	a := &arrangement{end: squashfs.DataStart}
 	byLayer := make([][]uint32, len(c.layers))
 	for n := range c.list {
-		l := c.list[n].source.layer
+		l := c.list[n].layer
 		byLayer[l] = append(byLayer[l], uint32(n))
 	}
 	for l := range c.layers {

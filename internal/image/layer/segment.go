@@ -149,7 +149,7 @@ func readFooter(f *os.File, size int64) (footer, error) {
 	index := size - footerSize - foot.Index
 	switch {
 	case foot.Magic != segmentMagic || foot.Version != version,
-		foot.Index < 0 || index < 0 || foot.Entries < 0 || foot.Entries > index,
+		foot.Count < 0 || foot.Count > foot.Entries || foot.Index < 0 || index < 0 || foot.Entries < 0 || foot.Entries > index,
 		foot.Fragments < 0 || foot.Fragments > index/fragmentSize || foot.Entries+foot.Fragments*fragmentSize != index:
 		return foot, errCorrupt
 	}

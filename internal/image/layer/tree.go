@@ -47,9 +47,12 @@ const (
 )
 
 func newTree(layers []*segment) *tree {
+	room := root + 1
+	for _, s := range layers {
+		room += int(s.foot.Count)
+	}
 	t := &tree{layers: layers, seed: maphash.MakeSeed(), table: make([]uint32, 1<<10)}
-	t.names = make([]name, root, 1<<10)
-	t.names = append(t.names, name{})
+	t.names, t.inodes = make([]name, root+1, room), make([]inode, 0, room)
 	t.inodes = append(t.inodes, inode{source: source{madeLayer, 0}, kind: kindDir, links: 1})
 	return t
 }
