@@ -9,7 +9,8 @@
 // is the one that a careful unpacker makes as root: whiteouts, opaque
 // directories, hard links, replaced files, entries below symlinks, which never
 // leave the root. The image holds each content once, and nothing that an
-// upper layer deleted.
+// upper layer deleted. What squashfs cannot hold is left out: POSIX access
+// lists, and times before 1970 or after 2106.
 //
 // What is too strange or too large is refused with an Error. Memory does not
 // grow with the size of files, only with the number of entries, by some 200
@@ -44,8 +45,8 @@ type Opener func(context.Context) (io.ReadCloser, error)
 // BuildOptions say how a layer is built. The zero value is fine.
 type BuildOptions struct {
 	Limits Limits
-	// Progress is told how many compressed bytes have been read so far, some
-	// times for each megabyte, never twice at once.
+	// Progress is told after each read how many compressed bytes have come so
+	// far, never twice at once. It has to be quick.
 	Progress func(read int64)
 }
 

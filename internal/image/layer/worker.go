@@ -31,8 +31,9 @@ type block struct {
 // encoders nor readers are ever idle for long.
 const blocksEach = 8
 
-// maxBlocks keeps the memory of blocks below 128 MiB on any machine.
-const maxBlocks = 448
+// maxBlocks keeps blocks and encoders below 100 MiB on any machine. So many
+// encoders keep up with as many layers as are read at once.
+const maxBlocks = 256
 
 // newWorkers makes encoders and blocks for that many layers at once. Each
 // layer fills at most two blocks, so there are more than that: one in flight

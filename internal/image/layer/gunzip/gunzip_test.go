@@ -3,7 +3,9 @@ package gunzip_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"strings"
@@ -117,6 +119,35 @@ func compare(t *testing.T, z []byte) {
 	}
 	if err != nil && !errors.Is(err, gunzip.ErrFormat) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatalf("got %v", err)
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	z := zipped(t, 6, []byte("content"))
+	body := z[10+2+5+5+8:] // behind the fields that zipped writes
+	plain := append([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}, body...)
+	with := func(flags byte, fields ...byte) []byte {
+		head := append([]byte{0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 255}, fields...)
+		if flags&2 != 0 {
+			head = binary.LittleEndian.AppendUint16(head, uint16(crc32.ChecksumIEEE(head)))
+		}
+		return append(head, body...)
+	}
+	text := func(n int) []byte { return append(bytes.Repeat([]byte("t"), n), 0) }
+	wrong := with(2)
+	wrong[10]++
+	for name, row := range map[string]struct {
+		data []byte
+		good bool
+	}{
+		"plain": {plain, true}, "checksum": {with(2), true}, "wrong_checksum": {wrong, false}, "unknown_flags": {with(0xe1), true},
+		"name": {with(8, text(511)...), true}, "long_name": {with(8, text(512)...), false}, "all": {with(2|4|8|16, append([]byte{1, 0, 'x'}, append(text(3), text(4)...)...)...), true},
+		"method": {[]byte{0x1f, 0x8b, 7, 0, 0, 0, 0, 0, 0, 0}, false}, "twice": {append(bytes.Clone(plain), plain...), true}, "zeros_behind": {append(bytes.Clone(plain), 0, 0), false},
+	} {
+		compare(t, row.data)
+		if _, err := io.ReadAll(gunzip.NewReader(bytes.NewReader(row.data))); (err == nil) != row.good {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
