@@ -11,9 +11,8 @@ import (
 	"io"
 	"sync/atomic"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/muster-hpc/muster/internal/image/layer/gunzip"
 )
 
 // stream is a layer's tar as it is read, in three stages that run at once:
@@ -67,7 +66,11 @@ func (s *stream) decompress(ctx context.Context, wide chan struct{}, r *bufio.Re
 	}
 	switch {
 	case bytes.HasPrefix(head, gzipMagic):
-		return gunzip.NewReader(r), nil
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, fmt.Errorf("%w: gzip: %w", ErrStream, err)
+		}
+		return z, nil
 	case bytes.Equal(head, zstdMagic):
 		return s.unzstd(ctx, wide, r)
 	default:
