@@ -7,7 +7,10 @@ BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 CHECKER := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 
-.PHONY: build demo test check bench clean doctor shellcheck
+# What only tests use. What users need, `muster doctor` installs.
+TOOLS := buildah python3-torch umoci
+
+.PHONY: build demo test check dist bench clean doctor tools shellcheck
 
 build:
 	$(BUILD) -o bin/muster ./cmd/muster
@@ -17,7 +20,7 @@ build:
 demo: build
 	bin/muster demo --yes
 
-test: doctor
+test: doctor tools
 	$(call each,$(GO) vet ./...)
 	$(call each,$(GO) test ./...)
 
@@ -31,6 +34,12 @@ check: shellcheck
 		awk '/^#!.*\/(env )?(ba)?sh$$/ { print FILENAME } { nextfile }' {} +)
 	shellcheck --shell=sh internal/provider/local/*.sh
 
+# What goes onto other machines: the programs, and the plugin for the Slurm of this one.
+dist: build
+	bin/muster agent plugin bin
+	tar --create --gzip --file bin/muster-$$(bin/muster version | awk '{ sub(",", "", $$2); print $$2; exit }')-linux-$$($(GO) env GOARCH).tar.gz \
+		--directory bin muster muster-stand $$(cd bin && ls spank_muster-*.so)
+
 bench: build
 	bench/run
 
@@ -39,6 +48,11 @@ clean:
 
 doctor: build
 	bin/muster doctor --demo --yes
+
+tools:
+	@missing=$$(dpkg-query --show --showformat '$${db:Status-Status} $${Package}\n' $(TOOLS) 2>&1 | \
+		awk '$$1 != "installed" { print $$NF }'); \
+	[ -z "$$missing" ] || { echo "installing what tests use:" $$missing; apt-get install --yes --no-install-recommends $$missing; }
 
 shellcheck:
 	@command -v shellcheck >/dev/null || apt-get install --yes --no-install-recommends shellcheck

@@ -12,11 +12,9 @@ type Facts struct {
 	Root bool
 	// Programs maps each needed program to its path, "" if it is missing.
 	Programs map[string]string
-	// Files and Modules say which patterns of files, and which Python modules,
-	// were found.
-	Files   map[string]bool
-	Modules map[string]bool
-	Users   map[string]bool
+	// Files says which patterns of files were found.
+	Files map[string]bool
+	Users map[string]bool
 	// SlurmVersion is slurmctld's, such as "22.05.8".
 	SlurmVersion string
 	// Namespaces and Overlay are trials.

@@ -14,7 +14,7 @@ import (
 func healthy() Facts {
 	f := Facts{
 		System: "linux", Machine: "amd64", OS: Release{ID: "debian", Name: "Debian GNU/Linux 12 (bookworm)"}, Apt: true, Root: true,
-		Programs: map[string]string{}, Files: map[string]bool{}, Modules: map[string]bool{}, Users: map[string]bool{"slurm": true, "munge": true},
+		Programs: map[string]string{}, Files: map[string]bool{}, Users: map[string]bool{"slurm": true, "munge": true},
 		SlurmVersion: "22.05.8", Namespaces: Trial{Worked: true}, Overlay: Trial{Worked: true}, Fuse: Fuse{true, true, true}, Limits: map[string]string{}, Cores: 2,
 		FreeMemory: 8e9, FreeDisk: 50e9, StateDir: "/var/lib/muster", Known: map[string]bool{}, Blind: map[string]string{}, ListsAge: time.Hour,
 	}
@@ -25,7 +25,6 @@ func healthy() Facts {
 		for _, file := range n.files {
 			f.Files[file] = true
 		}
-		f.Modules[n.module] = true
 	}
 	return f
 }
@@ -33,7 +32,7 @@ func healthy() Facts {
 // bare is a fresh Debian.
 func bare() Facts {
 	f := healthy()
-	f.Programs, f.Files, f.Modules, f.Users, f.SlurmVersion = map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, ""
+	f.Programs, f.Files, f.Users, f.SlurmVersion = map[string]string{}, map[string]bool{}, map[string]bool{}, ""
 	for _, program := range []string{"setpriv", "nsenter", "unshare", "mount"} {
 		f.Programs[program] = "/usr/bin/" + program
 	}
@@ -70,7 +69,7 @@ func TestJudge(t *testing.T) {
 			Finding{"package/munge", Fail, "authentication between nodes: missing munged", "sudo apt-get install --no-install-recommends munge"}},
 		"no_plugin": {func(f *Facts) { f.Files[plugins+"accounting_storage_slurmdbd.so"] = false },
 			Finding{"package/slurm-wlm-basic-plugins", Fail, "Slurm's plugins: missing accounting_storage_slurmdbd.so", "apt-get install --no-install-recommends slurm-wlm-basic-plugins"}},
-		"no_torch":        {func(f *Facts) { f.Modules["torch"] = false }, Finding{"package/python3-torch", Fail, "the demo's training: missing Python's torch", "apt-get install --no-install-recommends python3-torch"}},
+		"no_mmdebstrap":   {func(f *Facts) { f.Programs["mmdebstrap"] = "" }, Finding{"package/mmdebstrap", Fail, "the demo's image: missing mmdebstrap", "apt-get install --no-install-recommends mmdebstrap"}},
 		"cut_off":         {func(f *Facts) { f.Unfinished, f.Half = true, []string{"munge", "slurmd"} }, Finding{"packages", Fail, "an installation was cut off: munge, slurmd", "sudo dpkg --configure -a"}},
 		"others_cut_off":  {func(f *Facts) { f.Unfinished = true }, Finding{"packages", Warn, "an installation of other packages was cut off", "sudo dpkg --configure -a"}},
 		"mute_dpkg":       {func(f *Facts) { f.Blind["packages"] = "dpkg: killed" }, Finding{"packages", Blind, "dpkg: killed", ""}},

@@ -24,12 +24,12 @@ const lookLimit = 20 * time.Second
 func Look(ctx context.Context, o Options) (Facts, error) {
 	f := Facts{
 		System: runtime.GOOS, Machine: runtime.GOARCH, Root: os.Geteuid() == 0, Cores: runtime.NumCPU(),
-		Programs: map[string]string{}, Files: map[string]bool{}, Modules: map[string]bool{}, Users: map[string]bool{},
+		Programs: map[string]string{}, Files: map[string]bool{}, Users: map[string]bool{},
 		Known: map[string]bool{}, Blind: map[string]string{}, StateDir: o.StateDir,
 	}
 	f.OS = parseRelease(readText("/etc/os-release"))
 	f.Apt = findProgram("apt-get") != "" && findProgram("dpkg") != ""
-	f.lookForNeeds(ctx, o)
+	f.lookForNeeds(o)
 	for _, u := range users {
 		_, err := user.Lookup(u.name)
 		f.Users[u.name] = err == nil
@@ -48,16 +48,13 @@ func Look(ctx context.Context, o Options) (Facts, error) {
 	return f, context.Cause(ctx)
 }
 
-func (f *Facts) lookForNeeds(ctx context.Context, o Options) {
+func (f *Facts) lookForNeeds(o Options) {
 	for _, n := range o.needs() {
 		for _, program := range n.programs {
 			f.Programs[program] = findProgram(program)
 		}
 		for _, pattern := range n.files {
 			f.Files[pattern] = matches(pattern)
-		}
-		if n.module != "" {
-			f.Modules[n.module] = hasModule(ctx, n.module)
 		}
 	}
 }
@@ -88,14 +85,6 @@ func matches(pattern string) bool {
 		found, err := filepath.Glob(before + choice + after)
 		return err == nil && len(found) > 0
 	})
-}
-
-// hasModule asks Debian's own Python, which is the one that jobs use. It does
-// not load the module, which takes seconds.
-func hasModule(ctx context.Context, module string) bool {
-	const ask = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
-	_, err := output(ctx, "/usr/bin/python3", "-c", ask, module)
-	return err == nil
 }
 
 func (f *Facts) lookForVersion(ctx context.Context, slurmctld string) {

@@ -7,8 +7,6 @@ type need struct {
 	programs []string
 	// files are patterns, each of which must match a file.
 	files []string
-	// module is a module that Debian's Python must have.
-	module string
 	// what says what the package is for.
 	what string
 }
@@ -34,9 +32,7 @@ var allNeeds = []need{
 	{pkg: "libslurm-dev", group: Local, files: []string{"/usr/{include,local/include}/slurm/spank.h"}, what: "building Slurm's plugin for containers"},
 	{pkg: "squashfuse", group: Local, programs: []string{"squashfuse"}, what: "containers' images"},
 	{pkg: "squashfs-tools", group: Local, programs: []string{"mksquashfs", "unsquashfs"}, what: "saving containers"},
-	{pkg: "buildah", group: Demo, programs: []string{"buildah"}, what: "building the demo's image"},
 	{pkg: "mmdebstrap", group: Demo, programs: []string{"mmdebstrap"}, what: "the demo's image"},
-	{pkg: "python3-torch", group: Demo, module: "torch", programs: []string{"torchrun"}, what: "the demo's training"},
 }
 
 // users are the users that Debian's packages make, with the package.

@@ -111,8 +111,5 @@ func (f Facts) lacks(n need) []string {
 			lacks = append(lacks, pattern[strings.LastIndexByte(pattern, '/')+1:])
 		}
 	}
-	if n.module != "" && !f.Modules[n.module] {
-		lacks = append(lacks, "Python's "+n.module)
-	}
 	return lacks
 }
