@@ -46,6 +46,7 @@ func TestContainers(t *testing.T) {
 		"salloc":                   sallocContainer,
 		"image_with_configuration": imageWithConfig,
 		"image_of_the_registry":    imageOfTheRegistry,
+		"image_is_built":           imageIsBuilt,
 		"refuses":                  refusesContainers,
 		"step_is_cancelled":        containerIsCancelled,
 		"import_is_cancelled":      importIsCancelled,
