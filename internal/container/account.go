@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // account is how a user is known outside.
@@ -55,6 +56,9 @@ func findAccountAhead(u User) func() (account, error) {
 	}
 }
 
+// nameServiceWait is more than a name service takes that answers at all.
+const nameServiceWait = 10 * time.Second
+
 // lookUp finds the entry with a number; nil if there is none.
 func lookUp(database string, id, fields int) ([]string, error) {
 	data, err := os.ReadFile("/etc/" + database)
@@ -68,9 +72,16 @@ func lookUp(database string, id, fields int) ([]string, error) {
 	if err != nil {
 		return nil, nil // only the files then
 	}
-	// It fails for those that nobody knows.
-	out, _ := exec.Command(getent, database, strconv.Itoa(id)).Output()
-	return entry(out, id, fields), nil
+	var out bytes.Buffer
+	cmd := exec.Command(getent, database, strconv.Itoa(id))
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("find user: %w", err)
+	}
+	late := time.AfterFunc(nameServiceWait, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	_ = cmd.Wait() // it fails for those that nobody knows
+	return entry(out.Bytes(), id, fields), nil
 }
 
 func entry(data []byte, id, fields int) []string {

@@ -98,7 +98,7 @@ func (m *maker) joinRunning() error {
 	if m.alone {
 		return nil
 	}
-	if m.r, err = newRemote(false); err != nil {
+	if m.r, err = newRemote(); err != nil {
 		return err
 	}
 	if err := m.become(); err != nil {

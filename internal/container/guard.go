@@ -17,7 +17,7 @@ var SweepCommand = [2]string{"container", "sweep"}
 
 // newGuard makes the guard of a container that was made.
 func (m *maker) newGuard() error {
-	g, err := newRemote(true)
+	g, err := newRemote()
 	if err != nil {
 		return err
 	}

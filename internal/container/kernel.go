@@ -121,7 +121,7 @@ func attachLoop(f *os.File, at string) (*os.File, error) {
 // idSpace makes a user namespace in which root is the user: a mount with it shows
 // what root owns as the user's.
 func idSpace(u User) (*os.File, error) {
-	r, err := newRemote(true)
+	r, err := newRemote()
 	if err != nil {
 		return nil, err
 	}

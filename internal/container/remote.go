@@ -81,9 +81,9 @@ func newPage() (*page, error) {
 }
 
 // newRemote makes a remote in the namespaces of the calling goroutine's thread,
-// which must be locked to it. alone closes all else that it would inherit from this
-// process but the standard streams.
-func newRemote(alone bool) (*remote, error) {
+// which must be locked to it. It has none of this process's files but the standard
+// streams: a pipe that it kept open would never end for others.
+func newRemote() (*remote, error) {
 	p, err := newPage()
 	if err != nil {
 		return nil, err
@@ -101,11 +101,7 @@ func newRemote(alone bool) (*remote, error) {
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &all, &old); err != nil {
 		return nil, err
 	}
-	closeFrom, closeTo := pair[0], pair[0]
-	if alone {
-		closeFrom, closeTo = 3, pair[1]-1
-	}
-	pid, errno := fork(uintptr(pair[1]), uintptr(closeFrom), uintptr(closeTo), p.head, p.calls)
+	pid, errno := fork(uintptr(pair[1]), p.head, p.calls)
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil); err != nil {
 		return nil, err
 	}

@@ -15,16 +15,13 @@ import (
 //go:norace
 //go:noinline
 //go:nosplit
-func fork(sock, closeFrom, closeTo uintptr, h *header, calls []call) (pid uintptr, errno syscall.Errno) {
+func fork(sock uintptr, h *header, calls []call) (pid uintptr, errno syscall.Errno) {
 	pid, _, errno = syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if errno != 0 || pid != 0 {
 		return pid, errno
 	}
-	// Its own end of the socket is the one of a higher number.
-	syscall.RawSyscall(unix.SYS_CLOSE_RANGE, closeFrom, closeTo, 0)
-	if closeFrom != closeTo {
-		syscall.RawSyscall(unix.SYS_CLOSE_RANGE, sock+1, ^uintptr(0), 0)
-	}
+	syscall.RawSyscall(unix.SYS_CLOSE_RANGE, 3, sock-1, 0)
+	syscall.RawSyscall(unix.SYS_CLOSE_RANGE, sock+1, ^uintptr(0), 0)
 	serve(sock, h, calls)
 	return 0, 0
 }
