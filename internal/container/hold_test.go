@@ -2,6 +2,7 @@ package container
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -156,11 +157,12 @@ func TestHoldWhoeverDies(t *testing.T) {
 				row.kill(h, task)
 				if row.remains {
 					_ = h.cmd.Wait()
-					if len(must(residents(h.space, 0))) == 0 {
-						t.Error("the task has ended with the watcher")
+					s, err := openSpace(task.Process.Pid)
+					if err != nil || s.name != h.space {
+						t.Fatalf("the task has ended with the watcher: %v", err)
 					}
-					for _, pid := range must(residents(h.space, 0)) {
-						_ = unix.Kill(pid, unix.SIGKILL)
+					if err := errors.Join(s.killAll(0), s.close()); err != nil {
+						t.Error(err)
 					}
 				}
 				_ = task.Wait()
