@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -65,15 +66,10 @@ func (c *client) refusal(said *transport.Error) error {
 
 // reason is what the registry says, in a few words.
 func reason(said *transport.Error) string {
-	for _, d := range said.Errors {
-		text := string(d.Code)
-		if d.Message != "" {
-			text = d.Message
-		}
-		if len(text) > 200 {
-			text = text[:200]
-		}
-		return text
+	if len(said.Errors) == 0 {
+		return strings.ToLower(http.StatusText(said.StatusCode))
 	}
-	return strings.ToLower(http.StatusText(said.StatusCode))
+	first := said.Errors[0]
+	text := cmp.Or(first.Message, string(first.Code))
+	return text[:min(len(text), 200)]
 }
