@@ -2,6 +2,7 @@ package test
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -83,6 +84,12 @@ func importIsCancelled(t *testing.T, c *cluster) {
 
 // partiesAreKilled ends each process of a container's life at once.
 func partiesAreKilled(t *testing.T, c *cluster) {
+	// Others may write the image, so squashfuse is one of the parties.
+	image := filepath.Join(c.dir, "x.sqsh")
+	if err := os.Chmod(image, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(image, 0o644)
 	for party, find := range map[string]func(s *sleeping) []process{
 		"a_task":      func(s *sleeping) []process { return s.tasks() },
 		"slurmstepd":  func(s *sleeping) []process { return s.stepds() },

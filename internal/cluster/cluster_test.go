@@ -193,6 +193,25 @@ func TestUnready(t *testing.T) {
 	}
 }
 
+func TestUserOf(t *testing.T) {
+	gone := func(node string) bool { return node == "n5" || node == "n6" }
+	for squeue, want := range map[string]nodeUser{
+		"":                      {},
+		"1 RUNNING n[1-4]\n":    {},
+		"1 PENDING \n":          {},
+		"1 RUNNING n[4-6]\n":    {job: "1", node: "n5"},
+		"2 COMPLETING n[1,6]\n": {job: "2", node: "n6", ending: true},
+		"2 COMPLETING n6\n3 CONFIGURING n5\n4 RUNNING n6\n": {job: "3", node: "n5"},
+	} {
+		if got, err := userOf(squeue, gone); err != nil || got != want {
+			t.Errorf("%q: %+v, %v, want %+v", squeue, got, err, want)
+		}
+	}
+	if _, err := userOf("1 RUNNING n[1-\n", gone); err == nil {
+		t.Error("a list of nodes that is none is taken")
+	}
+}
+
 func TestNotHere(t *testing.T) {
 	large, problems := spec.Load("../../examples/guide-80/cluster.yaml")
 	if large == nil {
