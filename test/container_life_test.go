@@ -59,6 +59,24 @@ func (s *sleeping) tasks() []process {
 	return tasks
 }
 
+// imageIsMounted: root's image by the kernel, one that others may write by a program
+// without rights, and both without a copy.
+func imageIsMounted(t *testing.T, c *cluster) {
+	image := filepath.Join(c.dir, "x.sqsh")
+	defer os.Chmod(image, 0o644)
+	for mode, want := range map[os.FileMode][2]int{0o644: {1, 0}, 0o666: {0, 1}} {
+		if err := os.Chmod(image, mode); err != nil {
+			t.Fatal(err)
+		}
+		s := c.sleepIn("mounted")
+		loops, programs := c.imageLoops(), c.containerProcesses("squashfuse")
+		if got := [2]int{len(loops), len(programs)}; got != want {
+			t.Errorf("an image of mode %o has %d loop devices and %d squashfuse", mode, got[0], got[1])
+		}
+		s.ends()
+	}
+}
+
 func containerIsCancelled(_ *testing.T, c *cluster) {
 	s := c.sleepIn("cancelled", "--nodes=2", "--ntasks=4")
 	c.head("scancel", "--name=cancelled")

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // needContainers skips a test where containers cannot be made or tried.
@@ -32,6 +34,7 @@ func TestContainers(t *testing.T) {
 	c.squash("x")
 	c.each(map[string]func(*testing.T, *cluster){
 		"runs_in_the_image":        runsInImage,
+		"image_is_mounted":         imageIsMounted,
 		"mounts":                   mountsInContainer,
 		"is_written_if_asked":      isWrittenIfAsked,
 		"works_where_it_is_told":   worksWhereTold,
@@ -123,12 +126,29 @@ func (c *cluster) noContainerLeft() {
 	})
 }
 
-// imageLoops are loop devices of the machine whose file is this test's.
+// imageLoops are loop devices of the machine with an image of this test's. Their
+// path in /sys is that of another mount namespace, so the file itself is compared.
 func (c *cluster) imageLoops() []string {
-	files, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
-	return slices.DeleteFunc(files, func(file string) bool {
-		text, err := os.ReadFile(file)
-		return err != nil || !strings.Contains(string(text), c.dir)
+	c.t.Helper()
+	images, _ := filepath.Glob(filepath.Join(c.dir, "*.sqsh"))
+	shared, _ := filepath.Glob(c.path("shared", "*", "containers", "images", "*.sqsh"))
+	type id struct{ device, inode uint64 }
+	mine := map[id]bool{}
+	for _, image := range append(images, shared...) {
+		var st unix.Stat_t
+		if err := unix.Stat(image, &st); err == nil {
+			mine[id{st.Dev, st.Ino}] = true
+		}
+	}
+	devices, _ := filepath.Glob("/dev/loop[0-9]*")
+	return slices.DeleteFunc(devices, func(device string) bool {
+		f, err := os.Open(device)
+		if err != nil {
+			return true
+		}
+		defer f.Close()
+		info, err := unix.IoctlLoopGetStatus64(int(f.Fd()))
+		return err != nil || !mine[id{info.Device, info.Inode}]
 	})
 }
 
