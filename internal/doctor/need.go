@@ -33,6 +33,7 @@ var allNeeds = []need{
 	{pkg: "squashfuse", group: Local, programs: []string{"squashfuse"}, what: "containers' images"},
 	{pkg: "squashfs-tools", group: Local, programs: []string{"mksquashfs", "unsquashfs"}, what: "saving containers"},
 	{pkg: "mmdebstrap", group: Demo, programs: []string{"mmdebstrap"}, what: "the demo's image"},
+	{pkg: "uidmap", group: Demo, programs: []string{"newuidmap"}, what: "making the demo's image as an ordinary user"},
 }
 
 // users are the users that Debian's packages make, with the package.

@@ -13,7 +13,7 @@ var localPackages = []string{"slurmctld", "slurmd", "slurmdbd", "slurm-wlm-mysql
 	"slurm-wlm-basic-plugins", "munge", "mariadb-server-core", "mariadb-client-core",
 	"gcc", "libc6-dev", "libslurm-dev", "squashfuse", "squashfs-tools"}
 
-var demoPackages = []string{"mmdebstrap"}
+var demoPackages = []string{"mmdebstrap", "uidmap"}
 
 func TestNewPlan(t *testing.T) {
 	cases := map[string]struct {
