@@ -19,11 +19,12 @@ func (a *app) demo() *cobra.Command {
 		Use:   "demo",
 		Short: "The whole story on this machine: from nothing to a trained model and back",
 		Long: `Demo brings up an 80-node cluster of the shipped cluster file on this machine, on
-real Slurm; trains a small language model on two of its nodes with PyTorch; pulls
-the plug of one of them; shows that the job goes on from its last checkpoint and
-ends with the same bits as an undisturbed run; reads the results back from S3; and
-takes everything down again. It takes about three minutes and needs about 2 GB of
-memory. Nothing of it is left, unless --keep is given.`,
+real Slurm; makes a container image of Debian's packages and imports it; trains a
+small language model in it on two nodes with PyTorch; pulls the plug of one of them;
+shows that the job goes on from its last checkpoint and ends with the same bits as
+an undisturbed run; reads the results back from S3; and takes everything down again.
+It takes about four minutes, 2 GB of memory and 5 GB of disk. Nothing of it is left,
+unless --keep is given.`,
 		Example: "  muster demo\n  muster demo --keep && muster shell",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

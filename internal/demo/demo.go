@@ -116,7 +116,7 @@ func (d *demo) tell(ctx context.Context) error {
 		do   func(context.Context) (string, error)
 	}{
 		{"check the cluster file", d.load},
-		{"install Debian and PyTorch for an image", d.install},
+		{"install PyTorch for an image", d.install},
 		{"bring the cluster up", d.up},
 		{"put the image into the registry", d.pushImage},
 		{"import the image", d.importImage},

@@ -27,7 +27,7 @@ const (
 
 // install makes a file system of Debian's packages, with PyTorch.
 func (d *demo) install(ctx context.Context) (string, error) {
-	const step = "install Debian and PyTorch for an image"
+	const step = "install PyTorch for an image"
 	args := []string{"--variant=minbase", "--include=python3-torch",
 		"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
 		suite, d.rootTar()}
