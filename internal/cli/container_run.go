@@ -22,6 +22,7 @@ first. Without a command it runs what the image is made for.
 The command has your user, your processes' view of the machine, its network and
 shared memory; files are the image's, with /tmp of its own. The exit code is the
 command's.
+
 The image is mounted by squashfuse, or by the kernel if you are root and nobody else
 can have written it.`,
 		Example: `  muster container run torch.sqsh -- python3 -c 'import torch; print(torch.__version__)'

@@ -22,7 +22,7 @@ type importFlags struct {
 }
 
 func (f *importFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.owners, "owners", "root", "whose files are: all root's, or `keep` for whose they are in the layers")
+	c.Flags().StringVar(&f.owners, "owners", "root", "`WHO` has the files: root, or keep for the owners that they have in the layers")
 	c.Flags().StringVar(&f.limit, "cache-limit", "", "how many `BYTES` of layers the cache keeps (default: 64G, or a quarter of the disk)")
 }
 
