@@ -1,6 +1,7 @@
 package test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -121,8 +122,11 @@ func partiesAreKilled(t *testing.T, c *cluster) {
 			if len(found) == 0 {
 				t.Fatalf("there is no %s", party)
 			}
-			for _, p := range found {
-				c.kill(party, p.pid)
+			c.kill(party, found[0].pid)
+			for _, p := range found[1:] { // those that did not go with the first
+				if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+					t.Fatal(err)
+				}
 			}
 			if party != "the_watcher" { // without it, the tasks may go on
 				s.gone()

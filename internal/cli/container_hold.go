@@ -46,11 +46,19 @@ func (a *app) containerHold() *cobra.Command {
 			o.Image, err = a.imageFile(c.Context(), flags.image, o)
 		}
 		if err != nil {
-			return errors.Join(err, container.Refuse(life, err))
+			return heard(false, container.Refuse(life, err))
 		}
-		return container.Hold(o, life)
+		return heard(container.Hold(o, life))
 	}
 	return c
+}
+
+// heard ends the program without a word about what the plugin has told the user.
+func heard(well bool, err error) error {
+	if err == nil && !well {
+		return exitCode(exitProblem)
+	}
+	return err
 }
 
 // options adds to the common flags those of hold.

@@ -56,7 +56,7 @@ func helper(text string) int {
 		c.Options.Describe = func(*os.File) (Config, bool, error) { return *c.Config, true, nil }
 	}
 	if c.Hold {
-		if err := Hold(c.Options, Life{Answer: os.NewFile(3, "answer"), Step: os.NewFile(4, "step")}); err != nil {
+		if well, err := Hold(c.Options, Life{Answer: os.NewFile(3, "answer"), Step: os.NewFile(4, "step")}); !well || err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

@@ -19,26 +19,27 @@ type Life struct {
 }
 
 // Hold makes a container for others to join and keeps it until life's step is over.
-// Then it ends what still runs in it and takes it away. An error that was answered is
-// returned, too.
-func Hold(o Options, life Life) error {
+// Then it ends what still runs in it and takes it away. It tells whether all went well;
+// the error is only what the user has not heard of, in an answer or on stderr.
+func Hold(o Options, life Life) (well bool, err error) {
 	var notices []string
 	o.Notice = func(text string) { notices = append(notices, text) }
 	// Whoever ends the step's processes ends us among them; we go last.
 	signal.Ignore(calm...)
 	h, err := hold(o)
 	if err != nil {
-		return errors.Join(err, Refuse(life, err))
+		return false, Refuse(life, err)
 	}
 	err = answerOK(life.Answer, h.container(), SeccompHex(), notices)
 	if o.Save == "" {
 		err = errors.Join(err, life.Answer.Close())
 	}
 	if err != nil {
-		return errors.Join(err, h.finish())
+		return false, errors.Join(err, h.finish())
 	}
-	err = h.wait(life)
-	return errors.Join(err, h.finish())
+	well, err = h.wait(life)
+	err = errors.Join(err, h.finish())
+	return well && err == nil, err
 }
 
 // Refuse answers that there will be no container.
@@ -97,8 +98,9 @@ func (m *maker) container() Container {
 	return c
 }
 
-// wait returns when the step is over, and saves the container if it is asked to.
-func (m *maker) wait(life Life) error {
+// wait returns when the step is over, and saves the container if it is asked to. What
+// it returns is as Hold's.
+func (m *maker) wait(life Life) (well bool, err error) {
 	asked := make(chan bool)
 	go func() {
 		word := make([]byte, 1)
@@ -121,27 +123,27 @@ func (m *maker) wait(life Life) error {
 		select {
 		case save := <-asked:
 			if !save {
-				return nil
+				return true, nil
 			}
-			if err := m.saveAndTell(life.Answer); err != nil {
-				return err
+			if saved, err := m.saveAndTell(life.Answer); !saved || err != nil {
+				return false, err
 			}
 		case <-broken:
 			m.complain()
-			return m.fuse.problem()
+			return false, nil
 		}
 	}
 }
 
 // saveAndTell saves the container once and says what came of it.
-func (m *maker) saveAndTell(answer io.WriteCloser) error {
+func (m *maker) saveAndTell(answer io.WriteCloser) (saved bool, err error) {
 	if m.o.Save == "" || m.saved {
-		return nil
+		return true, nil
 	}
 	m.saved = true
 	path, err := m.save()
 	if err != nil {
-		return errors.Join(err, answerError(answer, err), answer.Close())
+		return false, errors.Join(answerError(answer, err), answer.Close())
 	}
-	return errors.Join(writeFields(answer, []string{"saved", path}), answer.Close())
+	return true, errors.Join(writeFields(answer, []string{"saved", path}), answer.Close())
 }
