@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/thread"
 )
 
 // A container with a name outlives the command that made it: what it has written is
@@ -157,7 +159,7 @@ func asUser(u User, f func() error) error {
 	if os.Geteuid() != 0 || u.UID == 0 {
 		return f()
 	}
-	return onThread(0, func() error {
+	return thread.Do(0, func() error {
 		var groups uintptr
 		list := make([]uint32, len(u.Groups))
 		for i, g := range u.Groups {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/thread"
 )
 
 // Run makes a container, runs a command in it and takes it away. It returns the
@@ -37,7 +39,7 @@ func start(o Options, alone bool) (*maker, error) {
 		flags = unix.CLONE_NEWNS
 	}
 	m.account = findAccountAhead(o.User)
-	if err := onThread(flags, m.make); err != nil {
+	if err := thread.Do(flags, m.make); err != nil {
 		// What is to be ended is the user's, and so is what says which that is.
 		return nil, errors.Join(err, becomeUser(o.User), m.finish())
 	}

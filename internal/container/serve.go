@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/thread"
 )
 
 // mountImage mounts the image where that takes root, if it is to be.
@@ -79,7 +80,7 @@ func (m *maker) fuseByRoot() error {
 		return fmt.Errorf("mount image by FUSE: %w", err)
 	}
 	m.mounted = true
-	return offThread(func() error {
+	return thread.Off(func() error {
 		m.fuse, err = startFuse(m.image, dev, m.o.User.UID, m.o.User.GID, m.o.User)
 		return err
 	})
@@ -112,7 +113,7 @@ func (m *maker) serveImage() error {
 		return err
 	}
 	defer file.Close()
-	return offThread(func() error {
+	return thread.Off(func() error {
 		m.fuse, err = startFuse(m.image, file, uid, gid, m.o.User)
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/thread"
 )
 
 // The anchor is the first process of a cluster and its first process only: it
@@ -153,7 +154,7 @@ func (l *Layout) makeHead(r Record) (*head, error) {
 	h := &head{spawns: make(chan func())}
 	made := make(chan error, 1)
 	go func() {
-		made <- onThread(unix.CLONE_NEWNS, func() error {
+		made <- thread.Do(unix.CLONE_NEWNS, func() error {
 			root := root{Dir: l.machineDir("head"), Host: "/"}
 			root.Binds = []bind{{Source: l.Path("nodes", "head", "tmp"), Target: "/tmp"}}
 			for _, d := range r.ScratchDirs {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/thread"
 )
 
 //go:embed node-setup.sh
@@ -48,7 +50,7 @@ func (l *Layout) start(m machine) (pid int, err error) {
 		return 0, err
 	}
 	defer null.Close()
-	err = onThread(unix.CLONE_NEWNS|unix.CLONE_NEWUTS|unix.CLONE_NEWIPC|unix.CLONE_NEWNET, func() error {
+	err = thread.Do(unix.CLONE_NEWNS|unix.CLONE_NEWUTS|unix.CLONE_NEWIPC|unix.CLONE_NEWNET, func() error {
 		if err := l.boot(m); err != nil {
 			return err
 		}
@@ -83,7 +85,7 @@ func (l *Layout) boot(m machine) error {
 		return fmt.Errorf("open network namespace: %w", err)
 	}
 	defer unix.Close(fd)
-	if err := offThread(func() error { return plugIn(m.Address, fd) }); err != nil {
+	if err := thread.Off(func() error { return plugIn(m.Address, fd) }); err != nil {
 		return err
 	}
 	if err := configurePort(m.Address); err != nil {

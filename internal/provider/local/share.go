@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/thread"
 )
 
 // Shareable tells whether a directory of the host may be shown, writable, on
@@ -68,7 +70,7 @@ func (l *Layout) Share(dir string) error {
 
 // attach mounts a directory that the caller sees into another mount namespace.
 func attach(dir, machine, namespace string) error {
-	err := onThread(unix.CLONE_NEWNS, func() error {
+	err := thread.Do(unix.CLONE_NEWNS, func() error {
 		ns, err := unix.Open(namespace, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if errors.Is(err, unix.ENOENT) {
 			return nil // the node ended just now

@@ -1,4 +1,6 @@
-package local
+// Package thread runs functions on operating-system threads of their own, which may
+// leave namespaces and change users without the process noticing.
+package thread
 
 import (
 	"fmt"
@@ -8,22 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onThread runs f on an operating-system thread of its own that has left the
+// Do runs f on an operating-system thread of its own that has left the
 // process's file-system state and the namespaces in flags. The thread ends with
 // f, so whatever it made that no process holds goes with it. f and everything
 // it calls must stay on its goroutine.
-func onThread(flags int, f func() error) error {
+func Do(flags int, f func() error) error {
 	done := make(chan error, 1)
-	go threadMain(flags, f, done)
+	go alone(flags, f, done)
 	return <-done
 }
 
-func threadMain(flags int, f func() error, done chan<- error) {
+func alone(flags int, f func() error, done chan<- error) {
 	runtime.LockOSThread() // and never unlock: a thread in strange namespaces is not reused
 	if unix.Gettid() == os.Getpid() {
 		// The main thread stands for the process in /proc. Keep it as it is and
 		// hold it while another thread does the work.
-		done <- onThread(flags, f)
+		done <- Do(flags, f)
 		runtime.UnlockOSThread()
 		return
 	}
@@ -34,8 +36,8 @@ func threadMain(flags int, f func() error, done chan<- error) {
 	done <- f()
 }
 
-// offThread runs f for a caller inside onThread in the process's own namespaces.
-func offThread(f func() error) error {
+// Off runs f for a caller inside Do in the process's own namespaces.
+func Off(f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	return <-done
