@@ -52,7 +52,8 @@ doctor: build
 tools:
 	@missing=$$(dpkg-query --show --showformat '$${db:Status-Status} $${Package}\n' $(TOOLS) 2>&1 | \
 		awk '$$1 != "installed" { print $$NF }'); \
-	[ -z "$$missing" ] || { echo "installing what tests use:" $$missing; apt-get install --yes --no-install-recommends $$missing; }
+	[ -z "$$missing" ] || if [ "$$(id -u)" = 0 ]; then apt-get install --yes --no-install-recommends $$missing; \
+	else echo "tests that use these are skipped; as root: apt-get install --no-install-recommends" $$missing; fi
 
 shellcheck:
 	@command -v shellcheck >/dev/null || apt-get install --yes --no-install-recommends shellcheck
