@@ -75,11 +75,21 @@ type Diagnostic struct {
 	Message string `json:"message"`
 	// Hint is something to type or to change, empty if there is none.
 	Hint string `json:"hint,omitempty"`
+	// Fix mends the problem, nil if that is left to the user.
+	Fix *Fix `json:"fix,omitempty"`
 }
 
 // WithHint adds what to do next.
 func (d *Diagnostic) WithHint(format string, args ...any) *Diagnostic {
 	d.Hint = fmt.Sprintf(format, args...)
+	return d
+}
+
+// WithFix adds a change that mends the problem; nil is none.
+func (d *Diagnostic) WithFix(f *Fix) *Diagnostic {
+	if f != nil {
+		d.Fix = f
+	}
 	return d
 }
 

@@ -6,25 +6,25 @@ import (
 )
 
 // buildCluster makes the model of a file that was checked.
-func buildCluster(name string, root view) *Cluster {
-	head, scheduling := root.key("HeadNode"), root.key("Scheduling")
+func buildCluster(name string, root View) *Cluster {
+	head, scheduling := root.Key("HeadNode"), root.Key("Scheduling")
 	c := &Cluster{
 		File:     name,
-		Region:   root.key("Region").text(),
-		OS:       root.key("Image").key("Os").text(),
-		HeadNode: HeadNode{InstanceType: head.key("InstanceType").text(), ScratchDir: scratchDir(head)},
+		Region:   root.Key("Region").Text(),
+		OS:       root.Key("Image").Key("Os").Text(),
+		HeadNode: HeadNode{InstanceType: head.Key("InstanceType").Text(), ScratchDir: scratchDir(head)},
 		Scheduling: Scheduling{
-			ScalingStrategy: scheduling.key("ScalingStrategy").text(),
-			Slurm:           buildSlurm(scheduling.key("SlurmSettings")),
+			ScalingStrategy: scheduling.Key("ScalingStrategy").Text(),
+			Slurm:           buildSlurm(scheduling.Key("SlurmSettings")),
 		},
 	}
-	c.CustomActions = head.key("CustomActions").present()
-	for _, q := range scheduling.key("SlurmQueues").items() {
+	c.CustomActions = head.Key("CustomActions").Present()
+	for _, q := range scheduling.Key("SlurmQueues").Items() {
 		c.Scheduling.Queues = append(c.Scheduling.Queues, buildQueue(q))
-		c.CustomActions = c.CustomActions || q.key("CustomActions").present()
+		c.CustomActions = c.CustomActions || q.Key("CustomActions").Present()
 	}
-	c.LoginNodes = len(root.key("LoginNodes").key("Pools").items()) > 0
-	for _, s := range root.key("SharedStorage").items() {
+	c.LoginNodes = len(root.Key("LoginNodes").Key("Pools").Items()) > 0
+	for _, s := range root.Key("SharedStorage").Items() {
 		c.SharedStorage = append(c.SharedStorage, buildStorage(s))
 	}
 	return c
@@ -32,76 +32,76 @@ func buildCluster(name string, root view) *Cluster {
 
 // scratchDir is the mount point of the own disks of a head node or of a
 // queue's ComputeSettings.
-func scratchDir(v view) string {
-	return mountDir(v.key("LocalStorage").key("EphemeralVolume").key("MountDir"))
+func scratchDir(v View) string {
+	return mountDir(v.Key("LocalStorage").Key("EphemeralVolume").Key("MountDir"))
 }
 
-func buildSlurm(v view) SlurmSettings {
+func buildSlurm(v View) SlurmSettings {
 	return SlurmSettings{
-		ScaledownIdleMinutes:  v.key("ScaledownIdletime").int(),
-		MemoryBasedScheduling: v.key("EnableMemoryBasedScheduling").bool(),
-		Custom:                settingLines(v.key("CustomSlurmSettings")),
+		ScaledownIdleMinutes:  v.Key("ScaledownIdletime").Int(),
+		MemoryBasedScheduling: v.Key("EnableMemoryBasedScheduling").Bool(),
+		Custom:                settingLines(v.Key("CustomSlurmSettings")),
 	}
 }
 
-func buildQueue(v view) Queue {
+func buildQueue(v View) Queue {
 	q := Queue{
-		Name:         v.key("Name").text(),
-		CapacityType: v.key("CapacityType").text(),
-		JobExclusive: v.key("JobExclusiveAllocation").bool(),
-		ScratchDir:   scratchDir(v.key("ComputeSettings")),
-		Custom:       settings(v.key("CustomSlurmSettings")),
+		Name:         v.Key("Name").Text(),
+		CapacityType: v.Key("CapacityType").Text(),
+		JobExclusive: v.Key("JobExclusiveAllocation").Bool(),
+		ScratchDir:   scratchDir(v.Key("ComputeSettings")),
+		Custom:       settings(v.Key("CustomSlurmSettings")),
 	}
-	for _, r := range v.key("ComputeResources").items() {
+	for _, r := range v.Key("ComputeResources").Items() {
 		q.ComputeResources = append(q.ComputeResources, buildResource(r))
 	}
 	return q
 }
 
-func buildResource(v view) ComputeResource {
+func buildResource(v View) ComputeResource {
 	r := ComputeResource{
-		Name:                 v.key("Name").text(),
-		MinCount:             v.key("MinCount").int(),
-		MaxCount:             v.key("MaxCount").int(),
-		DisableSMT:           v.key("DisableSimultaneousMultithreading").bool(),
-		EFA:                  v.key("Efa").key("Enabled").bool(),
-		SchedulableMemoryMiB: v.key("SchedulableMemory").int(),
-		Custom:               settings(v.key("CustomSlurmSettings")),
+		Name:                 v.Key("Name").Text(),
+		MinCount:             v.Key("MinCount").Int(),
+		MaxCount:             v.Key("MaxCount").Int(),
+		DisableSMT:           v.Key("DisableSimultaneousMultithreading").Bool(),
+		EFA:                  v.Key("Efa").Key("Enabled").Bool(),
+		SchedulableMemoryMiB: v.Key("SchedulableMemory").Int(),
+		Custom:               settings(v.Key("CustomSlurmSettings")),
 	}
-	if single := v.key("InstanceType"); single.present() {
-		r.InstanceTypes = []string{single.text()}
+	if single := v.Key("InstanceType"); single.Present() {
+		r.InstanceTypes = []string{single.Text()}
 	}
-	for _, item := range v.key("Instances").items() {
-		r.InstanceTypes = append(r.InstanceTypes, item.key("InstanceType").text())
+	for _, item := range v.Key("Instances").Items() {
+		r.InstanceTypes = append(r.InstanceTypes, item.Key("InstanceType").Text())
 	}
 	return r
 }
 
-func buildStorage(v view) SharedStorage {
+func buildStorage(v View) SharedStorage {
 	s := SharedStorage{
-		Name:     v.key("Name").text(),
-		MountDir: mountDir(v.key("MountDir")),
-		Type:     v.key("StorageType").text(),
+		Name:     v.Key("Name").Text(),
+		MountDir: mountDir(v.Key("MountDir")),
+		Type:     v.Key("StorageType").Text(),
 	}
-	lustre := v.key("FsxLustreSettings")
-	if old := lustre.key("ImportPath"); old.present() {
-		s.Repositories = append(s.Repositories, buildImport(s, old.text(), lustre.key("AutoImportPolicy").text()))
+	lustre := v.Key("FsxLustreSettings")
+	if old := lustre.Key("ImportPath"); old.Present() {
+		s.Repositories = append(s.Repositories, buildImport(s, old.Text(), lustre.Key("AutoImportPolicy").Text()))
 	}
-	for _, r := range lustre.key("DataRepositoryAssociations").items() {
+	for _, r := range lustre.Key("DataRepositoryAssociations").Items() {
 		s.Repositories = append(s.Repositories, buildRepository(s, r))
 	}
 	return s
 }
 
-func buildRepository(s SharedStorage, v view) DataRepository {
-	bucket, prefix, _ := parseURI(v.key("DataRepositoryPath").text())
+func buildRepository(s SharedStorage, v View) DataRepository {
+	bucket, prefix, _ := parseURI(v.Key("DataRepositoryPath").Text())
 	return DataRepository{
-		Name:       v.key("Name").text(),
-		Dir:        path.Join(s.MountDir, path.Clean("/"+v.key("FileSystemPath").text())),
+		Name:       v.Key("Name").Text(),
+		Dir:        path.Join(s.MountDir, path.Clean("/"+v.Key("FileSystemPath").Text())),
 		Bucket:     bucket,
 		Prefix:     prefix,
-		AutoExport: v.key("AutoExportPolicy").texts(),
-		AutoImport: v.key("AutoImportPolicy").texts(),
+		AutoExport: v.Key("AutoExportPolicy").Texts(),
+		AutoImport: v.Key("AutoImportPolicy").Texts(),
 	}
 }
 

@@ -20,6 +20,8 @@ type checker struct {
 	// wrong place or is misspelt is in moved and not reported again.
 	missing []missing
 	moved   map[*field]bool
+	// misplaced are keys that stand at a wrong place, or are misspelt.
+	misplaced []misplaced
 	// placeholders are values that cannot be AWS ids.
 	placeholders []diag.Diagnostic
 }
@@ -35,6 +37,7 @@ type missing struct {
 func check(d *document, s *schema) {
 	c := &checker{document: d, schema: s, budget: d.size + maxShared, moved: map[*field]bool{}}
 	c.value(d.root, s.root, "", d.at(d.root.line, d.root.column))
+	c.graft()
 	c.reportMissing()
 	c.reportPlaceholders()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v4"
@@ -60,6 +61,8 @@ type document struct {
 	size int
 	// errors and warnings count those that were reported, or dropped.
 	errors, warnings int
+	// bad are the paths of errors.
+	bad []string
 }
 
 // maxReported is the number of errors, and of warnings, that are shown.
@@ -70,6 +73,7 @@ func (d *document) errorAt(at diag.Place, code, path, format string, args ...any
 	if d.errors++; d.errors > maxReported {
 		return &diag.Diagnostic{}
 	}
+	d.bad = append(d.bad, path)
 	return d.list.Errorf(code, path, format, args...).At(at)
 }
 
@@ -79,6 +83,14 @@ func (d *document) warnAt(at diag.Place, code, path, format string, args ...any)
 		return &diag.Diagnostic{}
 	}
 	return d.list.Warnf(code, path, format, args...).At(at)
+}
+
+// sound reports whether no error was reported at a path or below it.
+func (d *document) sound(path string) bool {
+	return !slices.ContainsFunc(d.bad, func(bad string) bool {
+		rest, below := strings.CutPrefix(bad, path)
+		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
 }
 
 // full reports whether further errors would not be shown.

@@ -27,19 +27,11 @@ func Parse(name string, data []byte) (*Cluster, *diag.List) {
 }
 
 func parseCluster(name string, data []byte, list *diag.List) (*Cluster, *diag.List) {
-	d := parse(name, data, list)
-	if d == nil {
-		return nil, list
+	f := newFile(name, data, Options{}, list)
+	if f.doc != nil {
+		f.doc.finish()
 	}
-	defer d.finish()
-	s := clusterSchema()
-	check(d, s)
-	root := d.view(s)
-	checkCluster(root)
-	if d.errors > 0 {
-		return nil, list
-	}
-	return buildCluster(name, root), list
+	return f.Cluster, list
 }
 
 // WorkloadPath is where the workload file of a cluster file is if nothing else

@@ -10,35 +10,35 @@ import (
 )
 
 // checkCluster reports what the schema's table cannot say.
-func checkCluster(root view) {
-	checkScheduler(root.key("Scheduling"))
-	checkInstance(root.key("HeadNode").key("InstanceType"))
-	for _, pool := range root.key("LoginNodes").key("Pools").items() {
-		checkName(pool.key("Name"))
-		checkInstance(pool.key("InstanceType"))
+func checkCluster(root View) {
+	checkScheduler(root.Key("Scheduling"))
+	checkInstance(root.Key("HeadNode").Key("InstanceType"))
+	for _, pool := range root.Key("LoginNodes").Key("Pools").Items() {
+		checkName(pool.Key("Name"))
+		checkInstance(pool.Key("InstanceType"))
 	}
-	checkQueues(root.key("Scheduling").key("SlurmQueues"))
-	checkSettings(root.key("Scheduling").key("SlurmSettings").key("CustomSlurmSettings"), slurmConf)
+	checkQueues(root.Key("Scheduling").Key("SlurmQueues"))
+	checkSettings(root.Key("Scheduling").Key("SlurmSettings").Key("CustomSlurmSettings"), slurmConf)
 	checkStorage(root)
 }
 
-func checkScheduler(scheduling view) {
-	if s := scheduling.key("Scheduler"); s.text() == "awsbatch" {
-		s.errorf("scheduler/unsupported", "AWS Batch is not supported").WithHint("use Scheduler: slurm")
+func checkScheduler(scheduling View) {
+	if s := scheduling.Key("Scheduler"); s.Text() == "awsbatch" {
+		s.Errorf("scheduler/unsupported", "AWS Batch is not supported").WithHint("use Scheduler: slurm")
 	}
 }
 
-func checkQueues(queues view) {
+func checkQueues(queues View) {
 	var names unique
-	for _, q := range queues.items() {
-		checkName(q.key("Name"))
-		names.check(q.key("Name"), "queue/duplicate")
-		checkSettings(q.key("CustomSlurmSettings"), slurmQueue)
+	for _, q := range queues.Items() {
+		checkName(q.Key("Name"))
+		names.check(q.Key("Name"), "queue/duplicate")
+		checkSettings(q.Key("CustomSlurmSettings"), slurmQueue)
 		var resources unique
-		for _, r := range q.key("ComputeResources").items() {
-			checkName(r.key("Name"))
-			resources.check(r.key("Name"), "queue/duplicate")
-			checkSettings(r.key("CustomSlurmSettings"), slurmNodes)
+		for _, r := range q.Key("ComputeResources").Items() {
+			checkName(r.Key("Name"))
+			resources.check(r.Key("Name"), "queue/duplicate")
+			checkSettings(r.Key("CustomSlurmSettings"), slurmNodes)
 			checkCounts(r)
 			checkResourceInstances(r)
 		}
@@ -46,20 +46,20 @@ func checkQueues(queues view) {
 }
 
 // unique finds values that are there twice.
-type unique map[string]view
+type unique map[string]View
 
-func (u *unique) check(v view, code string) *diag.Diagnostic {
-	return u.checkAs(v.text(), v, code)
+func (u *unique) check(v View, code string) *diag.Diagnostic {
+	return u.checkAs(v.Text(), v, code)
 }
 
 // checkAs is check for a value in a form of its own.
-func (u *unique) checkAs(value string, v view, code string) *diag.Diagnostic {
-	if !v.present() || value == "" {
+func (u *unique) checkAs(value string, v View, code string) *diag.Diagnostic {
+	if !v.Present() || value == "" {
 		return nil
 	}
 	if first, twice := (*u)[value]; twice {
-		return v.errorf(code, "the %s %s is here twice", v.field.name, quote(value)).
-			WithHint("the first is in line %d; change or remove one of them", first.line())
+		return v.Errorf(code, "the %s %s is here twice", v.field.name, quote(value)).
+			WithHint("the first is in line %d; change or remove one of them", first.Line())
 	}
 	if *u == nil {
 		*u = unique{}
@@ -75,19 +75,19 @@ var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 
 // checkName holds ParallelCluster's rules for names of queues, compute
 // resources and login pools. They become host names and stand in slurm.conf.
-func checkName(v view) {
-	if !v.present() || v.node.kind != scalar {
+func checkName(v View) {
+	if !v.Present() || v.node.kind != scalar {
 		return
 	}
-	name := v.text()
+	name := v.Text()
 	switch {
 	case name == "default":
-		v.errorf("queue/name", "the name %s is reserved", quote(name)).WithHint("choose another name")
+		v.Errorf("queue/name", "the name %s is reserved", quote(name)).WithHint("choose another name")
 	case !namePattern().MatchString(name):
-		v.errorf("queue/name", "%s cannot be a name", quote(name)).
+		v.Errorf("queue/name", "%s cannot be a name", quote(name)).
 			WithHint("begin with a small letter; use small letters, digits and hyphens")
 	case len(name) > maxName:
-		v.errorf("queue/name", "the name %s has %d characters", quote(name), len(name)).
+		v.Errorf("queue/name", "the name %s has %d characters", quote(name), len(name)).
 			WithHint("ParallelCluster allows %d", maxName)
 	}
 }
@@ -96,56 +96,56 @@ func checkName(v view) {
 // from becoming a million node lines.
 const maxNodes = 65536
 
-func checkCounts(r view) {
-	low, high := r.key("MinCount"), r.key("MaxCount")
+func checkCounts(r View) {
+	low, high := r.Key("MinCount"), r.Key("MaxCount")
 	switch {
-	case high.int() < 1 || low.int() < 0: // the schema says so
-	case high.int() > maxNodes:
-		high.errorf("queue/count", "MaxCount is %d; a cluster has at most %d nodes", high.int(), maxNodes)
-	case high.int() >= low.int():
-	case high.present():
-		high.errorf("queue/count", "MaxCount (%d) is less than MinCount (%d)", high.int(), low.int()).
-			WithHint("raise MaxCount to %d, or lower MinCount", low.int())
+	case high.Int() < 1 || low.Int() < 0: // the schema says so
+	case high.Int() > maxNodes:
+		high.Errorf("queue/count", "MaxCount is %d; a cluster has at most %d nodes", high.Int(), maxNodes)
+	case high.Int() >= low.Int():
+	case high.Present():
+		high.Errorf("queue/count", "MaxCount (%d) is less than MinCount (%d)", high.Int(), low.Int()).
+			WithHint("raise MaxCount to %d, or lower MinCount", low.Int())
 	default:
-		low.errorf("queue/count", "MinCount (%d) is more than MaxCount, which is %d if it is not given", low.int(), high.int()).
-			WithHint("add MaxCount: %d", low.int())
+		low.Errorf("queue/count", "MinCount (%d) is more than MaxCount, which is %d if it is not given", low.Int(), high.Int()).
+			WithHint("add MaxCount: %d", low.Int())
 	}
 }
 
-func checkResourceInstances(r view) {
-	single, many := r.key("InstanceType"), r.key("Instances")
-	if many.present() {
+func checkResourceInstances(r View) {
+	single, many := r.Key("InstanceType"), r.Key("Instances")
+	if many.Present() {
 		var types unique
-		for _, item := range many.items() {
-			checkInstance(item.key("InstanceType"))
-			types.check(item.key("InstanceType"), "instance/duplicate")
+		for _, item := range many.Items() {
+			checkInstance(item.Key("InstanceType"))
+			types.check(item.Key("InstanceType"), "instance/duplicate")
 		}
 		return
 	}
-	if single.present() {
+	if single.Present() {
 		checkInstance(single)
 		return
 	}
-	name := r.key("Name").text()
-	if !r.key("CapacityReservationTarget").key("CapacityReservationId").present() {
-		r.errorf("schema/required", "compute resource %s has no InstanceType", quote(name)).
+	name := r.Key("Name").Text()
+	if !r.Key("CapacityReservationTarget").Key("CapacityReservationId").Present() {
+		r.Errorf("schema/required", "compute resource %s has no InstanceType", quote(name)).
 			WithHint("add InstanceType, for example InstanceType: p5e.48xlarge")
 		return
 	}
-	r.errorf("instance/missing", "compute resource %s leaves its instance type to the capacity reservation, which is not looked up here", quote(name)).
+	r.Errorf("instance/missing", "compute resource %s leaves its instance type to the capacity reservation, which is not looked up here", quote(name)).
 		WithHint("add InstanceType with the type of the reservation")
 }
 
-func checkInstance(v view) {
-	if !v.present() || v.node.kind != scalar {
+func checkInstance(v View) {
+	if !v.Present() || v.node.kind != scalar {
 		return
 	}
-	if _, ok := catalog.Lookup(v.text()); ok {
+	if _, ok := catalog.Lookup(v.Text()); ok {
 		return
 	}
-	d := v.errorf("instance/unknown", "the instance type %s is not known", quote(v.text()))
-	family, _, dotted := strings.Cut(v.text(), ".")
-	switch near := catalog.Nearest(v.text()); {
+	d := v.Errorf("instance/unknown", "the instance type %s is not known", quote(v.Text()))
+	family, _, dotted := strings.Cut(v.Text(), ".")
+	switch near := catalog.Nearest(v.Text()); {
 	case near != "":
 		d.WithHint("did you mean %s? Types are known as of %s", near, catalog.Date)
 	case !dotted:

@@ -32,26 +32,26 @@ var denied = [...][]string{
 var settingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_/-]{0,63}$`) })
 
 // checkSettings holds that custom Slurm settings stay on their line.
-func checkSettings(v view, l level) {
+func checkSettings(v View, l level) {
 	if l != slurmConf {
 		checkLine(v, l)
 		return
 	}
-	for _, line := range v.items() {
+	for _, line := range v.Items() {
 		checkLine(line, l)
 	}
 }
 
 // checkLine checks the settings of one line. Lines of several settings define
 // nodes and partitions of the user's own, for which nothing is denied.
-func checkLine(v view, l level) {
+func checkLine(v View, l level) {
 	if v.node == nil || v.node.kind != mapping {
 		return
 	}
 	single := l == slurmConf && len(v.node.entries) == 1
 	for i := range v.node.entries {
 		e := &v.node.entries[i]
-		setting := view{doc: v.doc, field: v.field, node: e.value, path: join(v.path, e.key)}
+		setting := View{doc: v.doc, field: v.field, node: e.value, path: join(v.path, e.key)}
 		checkSetting(setting, e, single)
 		if (single || l != slurmConf) && slices.Contains(denied[l], strings.ToLower(e.key)) {
 			v.doc.errorAt(v.doc.at(e.line, e.column), "slurm/denied", setting.path, "%s cannot be set here", clip(e.key)).
@@ -60,7 +60,7 @@ func checkLine(v view, l level) {
 	}
 }
 
-func checkSetting(v view, e *entry, alone bool) {
+func checkSetting(v View, e *entry, alone bool) {
 	at := v.doc.at(spot(e))
 	if !settingName().MatchString(e.key) {
 		v.doc.errorAt(v.doc.at(e.line, e.column), "slurm/value", v.path, "%s cannot be the name of a Slurm setting", quote(e.key))
@@ -107,7 +107,7 @@ func oneWord(value string) bool {
 }
 
 // settings are the settings of a partition or of nodes.
-func settings(v view) []Setting {
+func settings(v View) []Setting {
 	var out []Setting
 	if v.node != nil {
 		for _, e := range v.node.entries {
@@ -119,9 +119,9 @@ func settings(v view) []Setting {
 
 // settingLines are lines for slurm.conf. A line of several settings has the
 // first one's key and the others in its value.
-func settingLines(v view) []Setting {
+func settingLines(v View) []Setting {
 	var out []Setting
-	for _, line := range v.items() {
+	for _, line := range v.Items() {
 		all := settings(line)
 		if len(all) == 0 {
 			continue

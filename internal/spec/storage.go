@@ -16,13 +16,13 @@ var reserved = []string{
 	"/root", "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var", "/NONE", "/",
 }
 
-func checkStorage(root view) {
+func checkStorage(root View) {
 	var names, mounts unique
-	var dirs []view
-	for _, s := range root.key("SharedStorage").items() {
-		checkStorageName(s.key("Name"))
-		names.check(s.key("Name"), "storage/duplicate")
-		mount := s.key("MountDir")
+	var dirs []View
+	for _, s := range root.Key("SharedStorage").Items() {
+		checkStorageName(s.Key("Name"))
+		names.check(s.Key("Name"), "storage/duplicate")
+		mount := s.Key("MountDir")
 		if checkMountDir(mount) && mounts.checkAs(mountDir(mount), mount, "storage/duplicate") == nil {
 			dirs = append(dirs, mount)
 		}
@@ -37,36 +37,36 @@ var storageName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // maxStorageName is ParallelCluster's limit in characters.
 const maxStorageName = 30
 
-func checkStorageName(v view) {
-	if !v.present() || v.node.kind != scalar {
+func checkStorageName(v View) {
+	if !v.Present() || v.node.kind != scalar {
 		return
 	}
-	name := v.text()
+	name := v.Text()
 	switch n := utf8.RuneCountInString(name); {
 	case name == "default":
-		v.errorf("storage/name", "the name %s is reserved", quote(name)).WithHint("choose another name")
+		v.Errorf("storage/name", "the name %s is reserved", quote(name)).WithHint("choose another name")
 	case !storageName().MatchString(name) || strings.ContainsFunc(name, breaksLine):
-		v.errorf("storage/name", "%s cannot be a name", quote(name)).WithHint("use letters, digits, blanks and _ . : / = + - @")
+		v.Errorf("storage/name", "%s cannot be a name", quote(name)).WithHint("use letters, digits, blanks and _ . : / = + - @")
 	case n > maxStorageName:
-		v.errorf("storage/name", "the name %s has %d characters", quote(name), n).
+		v.Errorf("storage/name", "the name %s has %d characters", quote(name), n).
 			WithHint("ParallelCluster allows %d", maxStorageName)
 	}
 }
 
 // mountDir is a mount point as an absolute, clean path.
-func mountDir(v view) string { return path.Clean("/" + v.text()) }
+func mountDir(v View) string { return path.Clean("/" + v.Text()) }
 
 // checkMountDir reports whether a mount point can be used.
-func checkMountDir(v view) bool {
-	if !v.present() || v.node.kind != scalar || v.text() == "" {
+func checkMountDir(v View) bool {
+	if !v.Present() || v.node.kind != scalar || v.Text() == "" {
 		return false
 	}
-	if strings.ContainsFunc(v.text(), breaksLine) {
-		v.errorf("storage/mount", "the mount directory has a line break or control character")
+	if strings.ContainsFunc(v.Text(), breaksLine) {
+		v.Errorf("storage/mount", "the mount directory has a line break or control character")
 		return false
 	}
 	if dir := mountDir(v); slices.Contains(reserved, dir) {
-		v.errorf("storage/mount", "%s is the system's own and cannot be mounted over", dir).WithHint("choose another directory, for example /shared")
+		v.Errorf("storage/mount", "%s is the system's own and cannot be mounted over", dir).WithHint("choose another directory, for example /shared")
 		return false
 	}
 	return true
@@ -74,40 +74,40 @@ func checkMountDir(v view) bool {
 
 // checkStorageSettings holds that the settings are those of the storage type,
 // and that a file system that exists already is not described again.
-func checkStorageSettings(s view) {
-	kind := s.key("StorageType").text()
+func checkStorageSettings(s View) {
+	kind := s.Key("StorageType").Text()
 	right := kind + "Settings"
 	if s.field.children[right] == nil {
 		return
 	}
 	for _, key := range s.field.names {
-		if settings := s.key(key); strings.HasSuffix(key, "Settings") && settings.present() && key != right {
-			settings.errorf("storage/settings", "%s does not go with StorageType: %s", key, kind).
+		if settings := s.Key(key); strings.HasSuffix(key, "Settings") && settings.Present() && key != right {
+			settings.Errorf("storage/settings", "%s does not go with StorageType: %s", key, kind).
 				WithHint("use %s, or change StorageType", right)
 		}
 	}
-	settings := s.key(right)
-	if !settings.present() || settings.field.children["FileSystemId"] == nil || !settings.key("FileSystemId").present() {
+	settings := s.Key(right)
+	if !settings.Present() || settings.field.children["FileSystemId"] == nil || !settings.Key("FileSystemId").Present() {
 		return
 	}
 	for _, e := range settings.node.entries {
 		if !slices.Contains([]string{"FileSystemId", "EncryptionInTransit", "IamAuthorization", "AccessPointId"}, e.key) && settings.field.children[e.key] != nil {
-			settings.key(e.key).errorf("storage/settings", "%s cannot be set for a file system that exists", e.key).
+			settings.Key(e.key).Errorf("storage/settings", "%s cannot be set for a file system that exists", e.key).
 				WithHint("remove it, or remove FileSystemId")
 		}
 	}
 }
 
 // scratchDirs are the mount points of the nodes' own disks that the file gives.
-func scratchDirs(root view) []view {
-	dirs := []view{root.key("HeadNode").key("LocalStorage")}
-	for _, q := range root.key("Scheduling").key("SlurmQueues").items() {
-		dirs = append(dirs, q.key("ComputeSettings").key("LocalStorage"))
+func scratchDirs(root View) []View {
+	dirs := []View{root.Key("HeadNode").Key("LocalStorage")}
+	for _, q := range root.Key("Scheduling").Key("SlurmQueues").Items() {
+		dirs = append(dirs, q.Key("ComputeSettings").Key("LocalStorage"))
 	}
 	seen := map[string]bool{}
-	var out []view
+	var out []View
 	for _, d := range dirs {
-		v := d.key("EphemeralVolume").key("MountDir")
+		v := d.Key("EphemeralVolume").Key("MountDir")
 		if checkMountDir(v) && !seen[mountDir(v)] {
 			seen[mountDir(v)] = true
 			out = append(out, v)
@@ -119,7 +119,7 @@ func scratchDirs(root view) []view {
 // checkOverlaps reports mount points inside of others. The nodes' own disks
 // may share a mount point with each other. Far more directories than a node
 // can mount are not compared.
-func checkOverlaps(shared, scratch []view) {
+func checkOverlaps(shared, scratch []View) {
 	shared, scratch = shared[:min(len(shared), maxReported)], scratch[:min(len(scratch), maxReported)]
 	for i, v := range shared {
 		for _, other := range shared[:i] {
@@ -129,7 +129,7 @@ func checkOverlaps(shared, scratch []view) {
 	for _, v := range scratch {
 		for _, other := range shared {
 			if mountDir(v) == mountDir(other) {
-				v.warnf("storage/mount", "%s is the nodes' own disk here and shared storage in line %d", mountDir(v), other.line()).
+				v.Warnf("storage/mount", "%s is the nodes' own disk here and shared storage in line %d", mountDir(v), other.Line()).
 					WithHint("choose another directory")
 				continue
 			}
@@ -138,34 +138,34 @@ func checkOverlaps(shared, scratch []view) {
 	}
 }
 
-func checkOverlap(v, other view) {
+func checkOverlap(v, other View) {
 	a, b := mountDir(v), mountDir(other)
 	if strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/") {
-		v.errorf("storage/overlap", "%s and %s lie in each other", a, b).
+		v.Errorf("storage/overlap", "%s and %s lie in each other", a, b).
 			WithHint("give storage directories side by side, such as /data and /logs")
 	}
 }
 
 // checkRepositories checks the S3 links of a Lustre file system.
-func checkRepositories(s view) {
-	lustre := s.key("FsxLustreSettings")
+func checkRepositories(s View) {
+	lustre := s.Key("FsxLustreSettings")
 	for _, key := range []string{"ImportPath", "ExportPath"} {
-		checkURI(lustre.key(key))
+		checkURI(lustre.Key(key))
 	}
 	var names, dirs unique
-	for _, r := range lustre.key("DataRepositoryAssociations").items() {
-		checkURI(r.key("DataRepositoryPath"))
-		names.check(r.key("Name"), "storage/duplicate")
-		dirs.checkAs(path.Clean("/"+r.key("FileSystemPath").text()), r.key("FileSystemPath"), "storage/duplicate")
+	for _, r := range lustre.Key("DataRepositoryAssociations").Items() {
+		checkURI(r.Key("DataRepositoryPath"))
+		names.check(r.Key("Name"), "storage/duplicate")
+		dirs.checkAs(path.Clean("/"+r.Key("FileSystemPath").Text()), r.Key("FileSystemPath"), "storage/duplicate")
 	}
 }
 
-func checkURI(v view) {
-	if !v.present() || v.node.kind != scalar {
+func checkURI(v View) {
+	if !v.Present() || v.node.kind != scalar {
 		return
 	}
-	if _, _, ok := parseURI(v.text()); !ok {
-		v.errorf("storage/repository", "%s is no S3 location", quote(v.text())).WithHint("write s3://bucket or s3://bucket/prefix/")
+	if _, _, ok := parseURI(v.Text()); !ok {
+		v.Errorf("storage/repository", "%s is no S3 location", quote(v.Text())).WithHint("write s3://bucket or s3://bucket/prefix/")
 	}
 }
 

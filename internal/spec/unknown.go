@@ -6,11 +6,37 @@ import (
 	"github.com/muster-hpc/muster/internal/diag"
 )
 
+// misplaced is a key that was understood although its map does not take it.
+type misplaced struct {
+	path  string
+	entry entry
+	// home is the map that gets it, nil if there is none, and field its row there.
+	home     *node
+	homePath string
+	field    *field
+}
+
+// graft puts what was understood to where it belongs, and checks it there, so
+// that rules see it and one round shows all problems.
+func (c *checker) graft() {
+	for len(c.misplaced) > 0 && !c.full() && c.budget >= 0 {
+		m := c.misplaced[0]
+		c.misplaced = c.misplaced[1:]
+		c.moved[m.field] = true
+		at := c.place(&m.entry)
+		if m.home != nil && m.home.kind == mapping && m.home.entry(m.field.name) == nil {
+			m.entry.key = m.field.name
+			m.home.entries = append(m.home.entries, m.entry)
+			m.path = join(m.homePath, m.field.name)
+		}
+		c.value(m.entry.value, m.field, m.path, at)
+	}
+}
+
 // unknown reports a key that a map does not take, and says where it belongs or
-// what was meant. What stands below the key is checked as if it were right, so
-// that one round shows all problems.
-func (c *checker) unknown(n *node, e *entry, f *field, path string) {
-	path = join(path, e.key)
+// what was meant.
+func (c *checker) unknown(n *node, e *entry, f *field, parent string) {
+	path := join(parent, e.key)
 	at := c.at(e.line, e.column)
 	d := c.errorAt(at, "schema/unknown", path, "%s is not a key of %s", quote(e.key), f.where())
 	if c.full() {
@@ -18,25 +44,41 @@ func (c *checker) unknown(n *node, e *entry, f *field, path string) {
 	}
 	homes := c.homes(e.key, f)
 	near := diag.Nearest(e.key, f.names)
-	var meant *field
 	switch {
 	case near != "" && (strings.EqualFold(near, e.key) || len(homes) == 0):
 		d.WithHint("did you mean %s?", near)
 		if n.entry(near) == nil {
-			meant = f.children[near]
+			c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: n, homePath: parent, field: f.children[near]})
 		}
 	case len(homes) > 0:
 		d.WithHint("%s belongs under %s", homes[0].name, places(homes))
 		if len(homes) == 1 {
-			meant = homes[0]
+			up := homes[0].parent
+			c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: c.one(up), homePath: up.Path, field: homes[0]})
 		}
 	default:
 		d.WithHint("%s", f.keysHint())
 	}
-	if meant != nil {
-		c.moved[meant] = true
-		c.value(e.value, meant, path, c.place(e))
+}
+
+// one is the file's only value of a field; nil if there can be several, or is
+// none.
+func (c *checker) one(f *field) *node {
+	if strings.Contains(f.Path, "[]") {
+		return nil
 	}
+	n := c.root
+	if f.parent == nil {
+		return n
+	}
+	for name := range strings.SplitSeq(f.Path, ".") {
+		e := n.entry(name)
+		if e == nil {
+			return nil
+		}
+		n = e.value
+	}
+	return n
 }
 
 // where is a map as a message names it.

@@ -32,14 +32,14 @@ func (w *Workload) Expanded() []Directory {
 
 // buildWorkload makes the model of a file. It is whole only if the checks find
 // no errors.
-func buildWorkload(name string, root view) *Workload {
+func buildWorkload(name string, root View) *Workload {
 	w := &Workload{File: name}
-	for _, m := range root.key("Models").items() {
-		w.Models = append(w.Models, Model{Name: m.key("Name").text(), Nodes: m.key("Nodes").int()})
+	for _, m := range root.Key("Models").Items() {
+		w.Models = append(w.Models, Model{Name: m.Key("Name").Text(), Nodes: m.Key("Nodes").Int()})
 	}
-	for _, d := range root.key("Directories").items() {
-		mode, _ := parseMode(d.key("Mode").text())
-		w.Directories = append(w.Directories, Directory{Path: path.Clean(d.key("Path").text()), Mode: mode})
+	for _, d := range root.Key("Directories").Items() {
+		mode, _ := parseMode(d.Key("Mode").Text())
+		w.Directories = append(w.Directories, Directory{Path: path.Clean(d.Key("Path").Text()), Mode: mode})
 	}
 	return w
 }
@@ -51,18 +51,18 @@ func parseMode(text string) (uint32, bool) {
 }
 
 // checkWorkload reports what the schema's table cannot say.
-func checkWorkload(root view, w *Workload, c *Cluster) {
+func checkWorkload(root View, w *Workload, c *Cluster) {
 	var names unique
-	for _, m := range root.key("Models").items() {
-		names.check(m.key("Name"), "workload/duplicate")
+	for _, m := range root.Key("Models").Items() {
+		names.check(m.Key("Name"), "workload/duplicate")
 	}
 	if !checkSize(root, w) {
 		return
 	}
 	var paths unique
-	for i, d := range root.key("Directories").items() {
-		checkMode(d.key("Mode"))
-		if dir := d.key("Path"); checkDirectory(dir, c) {
+	for i, d := range root.Key("Directories").Items() {
+		checkMode(d.Key("Mode"))
+		if dir := d.Key("Path"); checkDirectory(dir, c) {
 			checkModels(dir, w)
 			checkTwice(&paths, dir, (&Workload{Models: w.Models, Directories: w.Directories[i : i+1]}).Expanded())
 		}
@@ -76,7 +76,7 @@ const (
 )
 
 // checkSize reports whether the directories can be written out.
-func checkSize(root view, w *Workload) bool {
+func checkSize(root View, w *Workload) bool {
 	longest := 0
 	for _, m := range w.Models {
 		longest = max(longest, len(m.Name))
@@ -90,48 +90,48 @@ func checkSize(root view, w *Workload) bool {
 		}
 		total += len(w.Models)
 		if len(d.Path)+n*longest > maxPath {
-			root.key("Directories").items()[i].key("Path").errorf("workload/path", "the path is longer than %d characters with a model's name in it", maxPath)
+			root.Key("Directories").Items()[i].Key("Path").Errorf("workload/path", "the path is longer than %d characters with a model's name in it", maxPath)
 			return false
 		}
 	}
 	if total > maxDirectories {
-		root.key("Directories").errorf("workload/size", "these are %d directories; there can be %d", total, maxDirectories)
+		root.Key("Directories").Errorf("workload/size", "these are %d directories; there can be %d", total, maxDirectories)
 	}
 	return total <= maxDirectories
 }
 
-func checkMode(v view) {
+func checkMode(v View) {
 	if v.node == nil || v.node.tag == "bad" {
 		return
 	}
-	if _, ok := parseMode(v.text()); !ok || v.node.kind != scalar || v.node.null() {
-		v.errorf("workload/mode", "Mode cannot be %s", v.node.describe()).WithHint("write permission bits as for chmod: Mode: \"0775\"")
+	if _, ok := parseMode(v.Text()); !ok || v.node.kind != scalar || v.node.null() {
+		v.Errorf("workload/mode", "Mode cannot be %s", v.node.describe()).WithHint("write permission bits as for chmod: Mode: \"0775\"")
 	}
 }
 
 var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}]*\}|[{}]`) })
 
 // checkDirectory reports whether a path can be a directory of shared storage.
-func checkDirectory(v view, c *Cluster) bool {
-	if !v.present() || v.node.kind != scalar || v.text() == "" {
+func checkDirectory(v View, c *Cluster) bool {
+	if !v.Present() || v.node.kind != scalar || v.Text() == "" {
 		return false
 	}
-	dir := v.text()
+	dir := v.Text()
 	for _, p := range placeholder().FindAllString(dir, -1) {
 		if p != modelPlaceholder {
-			v.errorf("workload/path", "%s in a path stands for nothing", quote(p)).WithHint("use {model}, which stands for each model's name")
+			v.Errorf("workload/path", "%s in a path stands for nothing", quote(p)).WithHint("use {model}, which stands for each model's name")
 			return false
 		}
 	}
 	switch {
 	case strings.ContainsFunc(dir, breaksLine):
-		v.errorf("workload/path", "the path has a line break or control character")
+		v.Errorf("workload/path", "the path has a line break or control character")
 	case !path.IsAbs(dir):
-		v.errorf("workload/path", "the path %s is not absolute", quote(dir)).WithHint("begin it with a mount of the cluster file%s", mountsHint(c))
+		v.Errorf("workload/path", "the path %s is not absolute", quote(dir)).WithHint("begin it with a mount of the cluster file%s", mountsHint(c))
 	case slices.Contains(strings.Split(dir, "/"), ".."):
-		v.errorf("workload/path", "the path %s has .. in it", quote(dir)).WithHint("write the path that it leads to")
+		v.Errorf("workload/path", "the path %s has .. in it", quote(dir)).WithHint("write the path that it leads to")
 	case c != nil && !onMount(path.Clean(dir), c):
-		v.errorf("workload/mount", "%s is on no shared storage of the cluster file", quote(dir)).
+		v.Errorf("workload/mount", "%s is on no shared storage of the cluster file", quote(dir)).
 			WithHint("use a directory below a mount%s", mountsHint(c))
 	default:
 		return true
@@ -157,14 +157,14 @@ func mountsHint(c *Cluster) string {
 	return ": " + enumerate(mounts)
 }
 
-func checkModels(v view, w *Workload) {
-	if strings.Contains(v.text(), modelPlaceholder) && len(w.Models) == 0 {
-		v.errorf("workload/models", "%s stands for each model, but there are no Models", modelPlaceholder).WithHint("add Models with a Name each")
+func checkModels(v View, w *Workload) {
+	if strings.Contains(v.Text(), modelPlaceholder) && len(w.Models) == 0 {
+		v.Errorf("workload/models", "%s stands for each model, but there are no Models", modelPlaceholder).WithHint("add Models with a Name each")
 	}
 }
 
 // checkTwice reports the first of a row's directories that another row has.
-func checkTwice(paths *unique, v view, dirs []Directory) *diag.Diagnostic {
+func checkTwice(paths *unique, v View, dirs []Directory) *diag.Diagnostic {
 	for _, d := range dirs {
 		if problem := paths.checkAs(d.Path, v, "workload/duplicate"); problem != nil {
 			return problem

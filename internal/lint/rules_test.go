@@ -1,0 +1,278 @@
+package lint_test
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	yaml "go.yaml.in/yaml/v4"
+
+	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/lint"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// fixture is a change of the base file, and whether a code is reported for it.
+//
+//	# storage/ebs-iops
+//	bad  SharedStorage[1].EbsSettings = {VolumeType: io1, Size: 100, Iops: 65000}
+//	at   SharedStorage[1].EbsSettings.Iops
+//	good SharedStorage[1].EbsSettings = {VolumeType: io1, Size: 100, Iops: 5000}
+//	and  Region = eu-west-1
+//
+// "and" changes one thing more, "[+]" adds to a list, "= ~~" removes a key.
+type fixture struct {
+	code    string
+	bad     bool
+	at      string
+	line    int
+	changes []change
+}
+
+type change struct{ path, value string }
+
+func (f fixture) String() string {
+	kind := "good"
+	if f.bad {
+		kind = "bad"
+	}
+	return fmt.Sprintf("%s %s (line %d)", f.code, kind, f.line)
+}
+
+func fixtures(t *testing.T, file string) []fixture {
+	t.Helper()
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var all []fixture
+	code := ""
+	scan := bufio.NewScanner(in)
+	for n := 1; scan.Scan(); n++ {
+		word, rest, _ := strings.Cut(scan.Text(), " ")
+		rest = strings.TrimSpace(rest)
+		switch word {
+		case "":
+		case "#":
+			code = rest
+		case "bad", "good", "and":
+			if word != "and" {
+				all = append(all, fixture{code: code, bad: word == "bad", line: n})
+			}
+			path, value, ok := strings.Cut(rest, " = ")
+			if !ok && rest != "the base" || len(all) == 0 {
+				t.Fatalf("%s:%d: no change", file, n)
+			}
+			if last := &all[len(all)-1]; ok {
+				last.changes = append(last.changes, change{path, value})
+			}
+		case "at":
+			all[len(all)-1].at = rest
+		default:
+			t.Fatalf("%s:%d: %q is not known", file, n, word)
+		}
+	}
+	return all
+}
+
+// document is the base file with a fixture's changes.
+func (f fixture) document(t *testing.T) []byte {
+	t.Helper()
+	data, err := os.ReadFile("testdata/base.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree yaml.Node
+	if err := yaml.Unmarshal(data, &tree); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range f.changes {
+		var value yaml.Node
+		if err := yaml.Unmarshal([]byte(c.value), &value); err != nil {
+			t.Fatalf("%s: %s: %v", f, c.value, err)
+		}
+		if err := set(tree.Content[0], c.path, value.Content[0], c.value == "~~"); err != nil {
+			t.Fatalf("%s: %s: %v", f, c.path, err)
+		}
+	}
+	out, err := yaml.Marshal(&tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+var step = regexp.MustCompile(`([^.\[\]]+)|\[(\d+|\+)\]`)
+
+// set changes the value at a path, and makes the maps on the way.
+func set(n *yaml.Node, path string, value *yaml.Node, remove bool) error {
+	steps := step.FindAllStringSubmatch(path, -1)
+	for i, s := range steps {
+		last := i == len(steps)-1
+		next, err := into(n, s, last && remove)
+		if err != nil {
+			return err
+		}
+		if last && !remove {
+			*next = *value
+		} else if !last && next.Kind == 0 {
+			next.Kind = yaml.MappingNode
+			if steps[i+1][1] == "" {
+				next.Kind = yaml.SequenceNode
+			}
+		}
+		n = next
+	}
+	return nil
+}
+
+func into(n *yaml.Node, s []string, remove bool) (*yaml.Node, error) {
+	if s[1] == "" {
+		if s[2] == "+" {
+			n.Content = append(n.Content, &yaml.Node{})
+		}
+		i := len(n.Content) - 1
+		if s[2] != "+" {
+			i, _ = strconv.Atoi(s[2])
+		}
+		if i < 0 || i >= len(n.Content) {
+			return nil, fmt.Errorf("there is no item %s", s[2])
+		}
+		found := n.Content[i]
+		if remove {
+			n.Content = slices.Delete(n.Content, i, i+1)
+		}
+		return found, nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value != s[1] {
+			continue
+		}
+		found := n.Content[i+1]
+		if remove {
+			n.Content = slices.Delete(n.Content, i, i+2)
+		}
+		return found, nil
+	}
+	if remove {
+		return nil, fmt.Errorf("there is no %s", s[1])
+	}
+	v := &yaml.Node{}
+	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: s[1]}, v)
+	return v, nil
+}
+
+// problems are those that rules report for a document.
+func problems(data []byte) []diag.Diagnostic {
+	f := spec.OpenText("cluster.yaml", data, spec.Options{AWS: true})
+	lint.Cluster(f)
+	return f.Problems.All()
+}
+
+// TestRules holds every rule to its fixtures: what it reports, where, and in
+// which words, and what it does not report.
+func TestRules(t *testing.T) {
+	files, _ := filepath.Glob("testdata/rules/*.txt")
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			var said strings.Builder
+			for _, f := range fixtures(t, file) {
+				found := f.check(t)
+				for _, d := range found {
+					fmt.Fprintf(&said, "%s %s at %s: %s\n", d.Severity, d.Code, d.Path, d.Message)
+					if d.Hint != "" {
+						fmt.Fprintf(&said, "    %s\n", d.Hint)
+					}
+				}
+			}
+			golden(t, strings.TrimSuffix(file, ".txt")+".golden", said.String())
+		})
+	}
+}
+
+func (f fixture) check(t *testing.T) []diag.Diagnostic {
+	t.Helper()
+	data := f.document(t)
+	all := problems(data)
+	var found []diag.Diagnostic
+	for _, d := range all {
+		if d.Code == f.code && (f.at == "" || d.Path == f.at) {
+			found = append(found, d)
+		}
+	}
+	if f.bad != (len(found) > 0) {
+		t.Errorf("%s: found %d; all problems:", f, len(found))
+		for _, d := range all {
+			t.Logf("    %s %s at %s: %s", d.Severity, d.Code, d.Path, d.Message)
+		}
+		t.Logf("the file:\n%s", data)
+	}
+	return found
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+var codeLiteral = regexp.MustCompile(`"([a-z0-9]+/[a-z0-9-]+)"`)
+
+// TestEveryRuleHasFixtures finds the codes in the sources.
+func TestEveryRuleHasFixtures(t *testing.T) {
+	have := map[string]map[bool]bool{}
+	files, _ := filepath.Glob("testdata/rules/*.txt")
+	for _, file := range files {
+		for _, f := range fixtures(t, file) {
+			if have[f.code] == nil {
+				have[f.code] = map[bool]bool{}
+			}
+			have[f.code][f.bad] = true
+		}
+	}
+	sources, _ := filepath.Glob("*.go")
+	for _, file := range sources {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range codeLiteral.FindAllStringSubmatch(string(text), -1) {
+			if !have[m[1]][true] || !have[m[1]][false] {
+				t.Errorf("%s: %s needs a bad and a good fixture in testdata/rules", file, m[1])
+			}
+		}
+	}
+}
+
+// TestTheBaseIsGood keeps fixtures from passing for a reason of the base's.
+func TestTheBaseIsGood(t *testing.T) {
+	for _, d := range problems((fixture{}).document(t)) {
+		if d.Severity == diag.Error || d.Severity == diag.Warning {
+			t.Errorf("%s %s at %s: %s", d.Severity, d.Code, d.Path, d.Message)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package spec
+
+import "github.com/muster-hpc/muster/internal/diag"
+
+// File is a cluster file as it stands, for rules that look at it: what is
+// there and where. The schema's problems are reported already.
+type File struct {
+	// Cluster is the file's model, nil if the schema's check found errors.
+	Cluster *Cluster
+	// Problems are those found so far. It is never nil.
+	Problems *diag.List
+
+	doc *document
+	// data is the file's text.
+	data []byte
+}
+
+// Options say how a cluster file is read.
+type Options struct {
+	// AWS says that the file has to be right for AWS: ids have AWS's form. Other
+	// places take placeholders.
+	AWS bool
+}
+
+// Open reads a cluster file for rules.
+func Open(path string, o Options) *File {
+	list := &diag.List{}
+	data, ok := readFile(path, list)
+	if !ok {
+		return &File{Problems: list}
+	}
+	return newFile(path, data, o, list)
+}
+
+// OpenText is Open for a text that was read elsewhere; name stands for it in
+// diagnostics.
+func OpenText(name string, data []byte, o Options) *File {
+	return newFile(name, data, o, &diag.List{})
+}
+
+func newFile(name string, data []byte, _ Options, list *diag.List) *File {
+	f := &File{Problems: list, data: data}
+	f.doc = parse(name, data, list)
+	if f.doc == nil {
+		return f
+	}
+	s := clusterSchema()
+	check(f.doc, s)
+	root := f.doc.view(s)
+	checkCluster(root)
+	if f.doc.errors == 0 {
+		f.Cluster = buildCluster(name, root)
+	}
+	return f
+}
+
+// Root is the whole file. It is false if the file is not YAML with keys and
+// values, so that there is nothing to look at.
+func (f *File) Root() (View, bool) {
+	if f.doc == nil || f.doc.root.kind != mapping {
+		return View{}, false
+	}
+	return f.doc.view(clusterSchema()), true
+}
+
+// Finish says if there were more problems than are shown. It is called once,
+// when all rules have run.
+func (f *File) Finish() {
+	if f.doc != nil {
+		f.doc.finish()
+	}
+}
