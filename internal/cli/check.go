@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -110,9 +111,7 @@ func (c *checker) check(path string, in io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("read the standard input: %w", err)
 		}
-		cluster, list := spec.Parse("stdin", data)
-		c.cluster = cluster
-		c.add("stdin", "cluster", clusterSummary(cluster), list)
+		c.addCluster("stdin", spec.OpenText("stdin", data, spec.Options{AWS: true}))
 		return nil
 	}
 	if c.seen(path) {
@@ -127,16 +126,22 @@ func (c *checker) check(path string, in io.Reader) error {
 		c.checkScript(path, data)
 		return nil
 	}
-	cluster, list := spec.Load(path)
-	c.cluster = cluster
-	c.add(path, "cluster", clusterSummary(cluster), list)
+	c.addCluster(path, spec.Open(path, spec.Options{AWS: true}))
 	beside := spec.WorkloadPath(path)
 	if _, err := os.Stat(beside); errors.Is(err, fs.ErrNotExist) || c.seen(beside) || !there(path) {
 		return nil
 	}
-	workload, list := spec.LoadWorkload(beside, cluster)
+	workload, list := spec.LoadWorkload(beside, c.cluster)
 	c.add(beside, "workload", workloadSummary(workload), list)
 	return nil
+}
+
+// addCluster adds a cluster file with what the rules say of it.
+func (c *checker) addCluster(name string, f *spec.File) {
+	lint.Cluster(f)
+	f.Finish()
+	c.cluster = f.Cluster
+	c.add(name, "cluster", clusterSummary(f.Cluster), f.Problems)
 }
 
 // there tells whether a path leads to anything.
