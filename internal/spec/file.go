@@ -20,6 +20,9 @@ type Options struct {
 	// AWS says that the file has to be right for AWS: ids have AWS's form. Other
 	// places take placeholders.
 	AWS bool
+	// Level is the schema level by which the file is read, whatever it says
+	// itself. Zero leaves it to the file, or else to the newest one.
+	Level Level
 }
 
 // Open reads a cluster file for rules.
@@ -63,10 +66,11 @@ func (f *File) Root() (View, bool) {
 	return f.doc.view(clusterSchema()), true
 }
 
-// Finish says if there were more problems than are shown. It is called once,
-// when all rules have run.
+// Finish is called once, when all rules have run. It says if there were more
+// problems than are shown, and takes away what the file's comments allow.
 func (f *File) Finish() {
 	if f.doc != nil {
 		f.doc.finish()
+		f.Problems.Allow(f.doc.name, f.data)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// level is where custom Slurm settings stand: lines of slurm.conf, or words at
-// the end of a partition's or of nodes' line.
-type level int
+// settingPlace is where custom Slurm settings stand: lines of slurm.conf, or
+// words at the end of a partition's or of nodes' line.
+type settingPlace int
 
 const (
-	slurmConf level = iota
+	slurmConf settingPlace = iota
 	slurmQueue
 	slurmNodes
 )
@@ -32,28 +32,28 @@ var denied = [...][]string{
 var settingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_/-]{0,63}$`) })
 
 // checkSettings holds that custom Slurm settings stay on their line.
-func checkSettings(v View, l level) {
-	if l != slurmConf {
-		checkLine(v, l)
+func checkSettings(v View, at settingPlace) {
+	if at != slurmConf {
+		checkLine(v, at)
 		return
 	}
 	for _, line := range v.Items() {
-		checkLine(line, l)
+		checkLine(line, at)
 	}
 }
 
 // checkLine checks the settings of one line. Lines of several settings define
 // nodes and partitions of the user's own, for which nothing is denied.
-func checkLine(v View, l level) {
+func checkLine(v View, at settingPlace) {
 	if v.node == nil || v.node.kind != mapping {
 		return
 	}
-	single := l == slurmConf && len(v.node.entries) == 1
+	single := at == slurmConf && len(v.node.entries) == 1
 	for i := range v.node.entries {
 		e := &v.node.entries[i]
 		setting := View{doc: v.doc, field: v.field, node: e.value, path: join(v.path, e.key)}
 		checkSetting(setting, e, single)
-		if (single || l != slurmConf) && slices.Contains(denied[l], strings.ToLower(e.key)) {
+		if (single || at != slurmConf) && slices.Contains(denied[at], strings.ToLower(e.key)) {
 			v.doc.errorAt(v.doc.at(e.line, e.column), "slurm/denied", setting.path, "%s cannot be set here", clip(e.key)).
 				WithHint("it follows from the cluster file; remove it")
 		}
