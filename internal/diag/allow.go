@@ -1,0 +1,76 @@
+package diag
+
+import (
+	"slices"
+	"strings"
+)
+
+// allowMark begins a comment by which a user silences problems:
+//
+//	MinCount: 0   # muster: allow cost/reserved
+//	# muster: allow head/ssh-open, storage/deleted
+//	Ssh:
+//
+// At the end of a line it is for that line, on a line of its own for the next
+// line that is no comment.
+const allowMark = "# muster: allow "
+
+// Allow takes away the problems that comments in a text allow. Errors stay: what
+// does not work does not work by permission. An allowance that takes nothing away
+// is a problem of its own, so that none outlives its reason.
+func (l *List) Allow(file string, text []byte) {
+	for _, a := range allowances(string(text)) {
+		kept := slices.DeleteFunc(slices.Clone(l.items), func(d *Diagnostic) bool {
+			return d.File == file && d.Line == a.line && d.Code == a.code && d.Severity != Error
+		})
+		if len(kept) == len(l.items) {
+			l.Infof("file/allow", "", "%s is allowed here, but nothing is reported for it", a.code).At(a.at(file)).
+				WithHint("remove it from the comment")
+			continue
+		}
+		l.items = kept
+	}
+}
+
+// allowance is a code that a comment allows.
+type allowance struct {
+	code string
+	// line is the one that it is for; the comment is at place.
+	line  int
+	place Place
+}
+
+func (a allowance) at(file string) Place {
+	a.place.File = file
+	return a.place
+}
+
+// allowances finds the comments of a text. Lines count as editors count them.
+func allowances(text string) []allowance {
+	var all, waiting []allowance
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, "\r\n")
+		before, codes, found := strings.Cut(line, allowMark)
+		alone := strings.TrimSpace(before) == ""
+		if found && (alone || strings.HasSuffix(before, " ") || strings.HasSuffix(before, "\t")) {
+			for code := range strings.FieldsFuncSeq(codes, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
+				a := allowance{code: code, line: n, place: Place{Line: n, Column: len([]rune(before)) + 1, Source: line}}
+				if alone {
+					waiting = append(waiting, a)
+				} else {
+					all = append(all, a)
+				}
+			}
+		}
+		if trimmed := strings.TrimSpace(line); trimmed != "" && !strings.HasPrefix(trimmed, "#") {
+			for _, a := range waiting {
+				a.line = n
+				all = append(all, a)
+			}
+			waiting = nil
+		}
+	}
+	return append(all, waiting...)
+}
