@@ -1,6 +1,292 @@
 package lint
 
-import "github.com/muster-hpc/muster/internal/spec"
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/spec"
+)
 
 // practice has the rules about what ParallelCluster accepts and people regret.
-func practice(root spec.View) {}
+// They are warnings at most: the cluster can be made.
+func practice(root spec.View) {
+	scheduling := root.Key("Scheduling")
+	for _, q := range scheduling.Key("SlurmQueues").Items() {
+		ignoredStrategy(q)
+		spotGang(q)
+		healthCheck(q)
+		provisionedRoot(q)
+		earlyScript(q)
+		scriptAccess(q)
+		subnetAddresses(q)
+		for _, r := range q.Key("ComputeResources").Items() {
+			blockOnDemand(q, r)
+			blockSize(q, r)
+			reservedIdle(q, r, scheduling)
+			reservationID(r.Key("CapacityReservationTarget"))
+			unknownSockets(r)
+		}
+		reservationID(q.Key("CapacityReservationTarget"))
+	}
+	partialScaling(scheduling)
+	neverIdle(scheduling)
+	sharedNodes(scheduling)
+	noAccounting(scheduling)
+	openSSH(root.Key("HeadNode"))
+	smallHead(root)
+	for _, s := range root.Key("SharedStorage").Items() {
+		deletedResults(s)
+		scratchResults(s)
+	}
+}
+
+// machine is the instance type of a compute resource with one; false if it has
+// several, or none that is known.
+func machine(r spec.View) (catalog.Instance, bool) {
+	t := r.Key("InstanceType")
+	if !t.Given() {
+		return catalog.Instance{}, false
+	}
+	return catalog.Lookup(t.Text())
+}
+
+// gang reports whether jobs of a compute resource run on many nodes at once: it
+// has EFA, or machines full of GPUs.
+func gang(r spec.View) bool {
+	in, _ := machine(r)
+	return r.At("Efa.Enabled").Bool() || in.GPU.Count >= 8
+}
+
+// gangs are the compute resources of all queues for which gang holds.
+func gangs(scheduling spec.View) []spec.View {
+	var found []spec.View
+	for _, q := range scheduling.Key("SlurmQueues").Items() {
+		for _, r := range q.Key("ComputeResources").Items() {
+			if gang(r) {
+				found = append(found, r)
+			}
+		}
+	}
+	return found
+}
+
+// reservation is the capacity reservation that a compute resource uses: its own
+// or its queue's.
+func reservation(q, r spec.View) spec.View {
+	if own := r.Key("CapacityReservationTarget"); own.Given() {
+		return own
+	}
+	return q.Key("CapacityReservationTarget")
+}
+
+// blockOnly reports whether a type has a listed accelerator and no price on
+// demand: those are sold in Capacity Blocks.
+func blockOnly(in catalog.Instance) bool {
+	return !in.Derived && in.PriceUSDPerHour == 0 && (in.GPU.Count > 0 || in.AcceleratorCount > 0)
+}
+
+// blockOnDemand finds reservations that are probably Capacity Blocks in queues of
+// another capacity type. RunInstances refuses them without the market type
+// capacity-block, and ParallelCluster looks only at the opposite case.
+func blockOnDemand(q, r spec.View) {
+	kind := q.Key("CapacityType")
+	in, ok := machine(r)
+	if !ok || !blockOnly(in) || !kind.Sound() || kind.Text() == "CAPACITY_BLOCK" {
+		return
+	}
+	if target := reservation(q, r); target.Given() {
+		target.Warnf("capacity/block-on-demand", "%s is sold in Capacity Blocks, and the queue has CapacityType: %s", in.Type, kind.Text()).
+			WithHint("if the reservation is a Capacity Block, no node starts: write CapacityType: CAPACITY_BLOCK with MinCount equal to MaxCount")
+		return
+	}
+	r.Key("InstanceType").Warnf("capacity/block-on-demand", "%s has no price on demand as of %s; it is sold in Capacity Blocks", in.Type, catalog.Date).
+		WithHint("write CapacityType: CAPACITY_BLOCK and CapacityReservationTarget with the block's id")
+}
+
+// maxBlock is how many instances a Capacity Block can have.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html
+const maxBlock = 64
+
+// blockSize finds compute resources that no Capacity Block can fill.
+func blockSize(q, r spec.View) {
+	high := r.Key("MaxCount")
+	target := reservation(q, r)
+	if q.Key("CapacityType").Text() != "CAPACITY_BLOCK" || !high.Given() || high.Int() <= maxBlock ||
+		!target.Key("CapacityReservationId").Given() {
+		return
+	}
+	high.Warnf("capacity/block-size", "MaxCount is %d, and one Capacity Block has at most %d instances", high.Int(), maxBlock).
+		WithHint("make a compute resource for each block, each with its CapacityReservationTarget")
+}
+
+// reservedIdle finds reserved capacity whose nodes come and go: it is paid for
+// all the time, and each return costs the minutes that a node needs to start.
+func reservedIdle(q, r, scheduling spec.View) {
+	low, high := r.Key("MinCount"), r.Key("MaxCount")
+	idle := scheduling.At("SlurmSettings.ScaledownIdletime")
+	if !reservation(q, r).Given() || !low.Sound() || !high.Sound() || low.Int() >= high.Int() || idle.Int() < 0 ||
+		q.Key("CapacityType").Text() == "CAPACITY_BLOCK" {
+		return
+	}
+	low.Warnf("capacity/reserved-idle", "%d of %d reserved nodes are taken away when they are idle for %d minutes, and are paid for all the same",
+		high.Int()-low.Int(), high.Int(), idle.Int()).
+		WithHint("MinCount: %d keeps them; a node that comes back needs minutes to start", high.Int())
+}
+
+var reservationPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^cr-[0-9a-f]{17}$`) })
+
+// reservationID finds ids that no reservation has. ParallelCluster does not look
+// at their form; AWS refuses them.
+func reservationID(target spec.View) {
+	id := target.Key("CapacityReservationId")
+	if id.Given() && !reservationPattern().MatchString(id.Text()) {
+		id.Errorf("capacity/reservation-id", "%q is no capacity reservation's id", id.Text()).
+			WithHint("it is cr- and 17 of 0-9 a-f; `aws ec2 describe-capacity-reservations` lists them")
+	}
+}
+
+// ignoredStrategy finds an allocation strategy that nothing reads: it is for
+// compute resources with Instances.
+func ignoredStrategy(q spec.View) {
+	strategy := q.Key("AllocationStrategy")
+	if !strategy.Given() || len(q.Key("ComputeResources").Items()) == 0 {
+		return
+	}
+	for _, r := range q.Key("ComputeResources").Items() {
+		if r.Key("Instances").Present() {
+			return
+		}
+	}
+	strategy.Warnf("capacity/strategy-ignored", "AllocationStrategy has no effect: every compute resource of the queue has one InstanceType").
+		WithHint("remove it, or give Instances").WithFix(strategy.Remove())
+}
+
+// spotGang finds spot capacity for jobs that one lost node ends.
+func spotGang(q spec.View) {
+	kind := q.Key("CapacityType")
+	if !kind.Given() || kind.Text() != "SPOT" {
+		return
+	}
+	for _, r := range q.Key("ComputeResources").Items() {
+		if gang(r) {
+			kind.Infof("capacity/spot-gang", "a job on many nodes ends when AWS takes one spot node back").
+				WithHint("checkpoint often, and give jobs --requeue")
+			return
+		}
+	}
+}
+
+// partialScaling finds a scaling strategy that gives training jobs a part of
+// their nodes.
+func partialScaling(scheduling spec.View) {
+	strategy := scheduling.Key("ScalingStrategy")
+	if !strategy.Given() || strategy.Text() != "best-effort" || len(gangs(scheduling)) == 0 {
+		return
+	}
+	strategy.Warnf("capacity/partial-scaling", "best-effort starts a part of a job's nodes if there is no capacity for all; they are idle and billed").
+		WithHint("write ScalingStrategy: all-or-nothing")
+}
+
+// neverIdle finds dynamic nodes with GPUs that are never taken away.
+func neverIdle(scheduling spec.View) {
+	idle := scheduling.At("SlurmSettings.ScaledownIdletime")
+	if !idle.Given() || idle.Int() != -1 {
+		return
+	}
+	for _, r := range gangs(scheduling) {
+		if in, ok := machine(r); ok && r.Key("MaxCount").Int() > r.Key("MinCount").Int() && in.PriceUSDPerHour > 0 {
+			idle.Warnf("capacity/never-idle", "nodes that were started are never taken away; one %s is $%.2f an hour on demand", in.Type, in.PriceUSDPerHour).
+				WithHint("write a number of minutes, such as ScaledownIdletime: 30")
+			return
+		}
+	}
+}
+
+// healthCheck finds DCGM's diagnosis before every job on machines of many GPUs,
+// where it takes longer than Slurm waits for a job to begin.
+// https://github.com/aws/aws-parallelcluster/issues/6777
+func healthCheck(q spec.View) {
+	for _, r := range q.Key("ComputeResources").Items() {
+		check := r.At("HealthChecks.Gpu.Enabled")
+		if !check.Given() {
+			check = q.At("HealthChecks.Gpu.Enabled")
+		}
+		if in, ok := machine(r); ok && check.Given() && check.Bool() && in.GPU.Count >= 8 {
+			check.Warnf("practice/gpu-health-check", "the GPU check before every job can take longer on %d GPUs than Slurm waits for a job to start", in.GPU.Count).
+				WithHint("write Enabled: false, and check the nodes when no job waits")
+			return
+		}
+	}
+}
+
+// provisionedRoot finds root volumes that are paid for speed on machines with
+// fast disks of their own.
+func provisionedRoot(q spec.View) {
+	volume := q.At("ComputeSettings.LocalStorage.RootVolume")
+	iops, throughput := volume.Key("Iops"), volume.Key("Throughput")
+	fast := iops
+	switch {
+	case iops.Given() && iops.Int() > 3000:
+	case throughput.Given() && throughput.Int() > 125:
+		fast = throughput
+	default:
+		return
+	}
+	for _, r := range q.Key("ComputeResources").Items() {
+		if in, ok := machine(r); ok && in.NVMeGB > 0 {
+			fast.Infof("practice/root-volume", "every node pays for a faster root volume; %s has %d GB of its own disks at %s", in.Type, in.NVMeGB,
+				q.At("ComputeSettings.LocalStorage.EphemeralVolume.MountDir").Text()).WithHint("leave %s out, and use the node's own disks", fast.Name())
+			return
+		}
+	}
+}
+
+// earlyScript says what OnNodeStart scripts do not see.
+func earlyScript(q spec.View) {
+	start := q.At("CustomActions.OnNodeStart")
+	if start.Given() {
+		start.Infof("actions/before-mounts", "OnNodeStart runs before shared storage is mounted").
+			WithHint("a script that needs it belongs into OnNodeConfigured")
+	}
+}
+
+// scriptAccess finds scripts in buckets that the nodes have no permission to read.
+// Nodes that cannot run their script end, and after ten of them the queue stops.
+func scriptAccess(q spec.View) {
+	iam := q.Key("Iam")
+	for _, key := range []string{"S3Access", "AdditionalIamPolicies", "InstanceRole", "InstanceProfile"} {
+		if iam.Key(key).Present() {
+			return
+		}
+	}
+	for _, key := range []string{"OnNodeStart", "OnNodeConfigured"} {
+		action := q.At("CustomActions." + key)
+		for _, a := range append(action.Key("Sequence").Items(), action) {
+			script := a.Key("Script")
+			rest, s3 := strings.CutPrefix(script.Text(), "s3://")
+			if !script.Given() || !s3 {
+				continue
+			}
+			bucket, _, _ := strings.Cut(rest, "/")
+			script.Warnf("actions/no-access", "nothing lets the queue's nodes read %s, and a node whose script fails is ended", script.Text()).
+				WithHint("add Iam: {S3Access: [{BucketName: %s}]} to the queue", bucket)
+			return
+		}
+	}
+}
+
+// openSSH finds a head node whose SSH port takes the whole Internet.
+func openSSH(head spec.View) {
+	ssh := head.Key("Ssh")
+	if head.At("Networking.SecurityGroups").Present() || !ssh.Sound() || ssh.Key("AllowedIps").Given() && ssh.Key("AllowedIps").Text() != "0.0.0.0/0" {
+		return
+	}
+	at := ssh
+	if ssh.Key("AllowedIps").Given() {
+		at = ssh.Key("AllowedIps")
+	}
+	at.Warnf("network/ssh-open", "SSH to the head node is open to every address").
+		WithHint("write Ssh: {AllowedIps: YOUR.ADDRESS/32}")
+}
