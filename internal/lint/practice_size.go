@@ -77,9 +77,13 @@ func unknownSockets(r spec.View) {
 			return
 		}
 	}
+	threads := in.ThreadsPerCore
+	if r.Key("DisableSimultaneousMultithreading").Bool() {
+		threads = 1
+	}
 	r.Key("InstanceType").Infof("practice/sockets", "Slurm is not told the sockets and cores of %s, and takes each of its CPUs for a socket", in.Type).
-		WithHint("write CustomSlurmSettings: {Sockets: 2, CoresPerSocket: %d, ThreadsPerCore: %d} to bind tasks near their GPUs",
-			in.VCPUs/2/in.ThreadsPerCore, in.ThreadsPerCore)
+		WithHint("write CustomSlurmSettings with what lscpu says on a node, for example {Sockets: 2, CoresPerSocket: %d, ThreadsPerCore: %d}",
+			in.VCPUs/2/in.ThreadsPerCore, threads)
 }
 
 // noAccounting says what is not kept without a database.
