@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -77,6 +78,7 @@ func (a *app) load(path, workload string) (files, error) {
 	if err := a.showProblems(problems); err != nil {
 		return f, err
 	}
+	a.tellOfAWS(path)
 	var err error
 	if f.source, err = os.ReadFile(path); err != nil {
 		return f, err
@@ -86,6 +88,20 @@ func (a *app) load(path, workload string) (files, error) {
 		err = nil
 	}
 	return f, err
+}
+
+// tellOfAWS says that a file which is good for this machine is not yet good for
+// AWS.
+func (a *app) tellOfAWS(path string) {
+	f := spec.Open(path, spec.Options{AWS: true})
+	lint.Cluster(f)
+	f.Finish()
+	errs, warnings := f.Problems.Count(diag.Error), f.Problems.Count(diag.Warning)
+	if a.quiet || errs+warnings == 0 {
+		return
+	}
+	fmt.Fprintf(a.err, "for AWS the file has %s and %s: `muster check %s` shows them\n",
+		count(errs, "error"), count(warnings, "warning"), printable(path))
 }
 
 // showProblems shows problems on stderr. It fails if one of them is an error.
