@@ -12,7 +12,8 @@ import (
 // checker holds a document against a schema.
 type checker struct {
 	*document
-	schema *schema
+	schema  *schema
+	options Options
 	// budget is how many more values are looked at. Aliases can make a small
 	// file stand for a huge one.
 	budget int
@@ -33,9 +34,17 @@ type missing struct {
 	at    diag.Place
 }
 
+// owner is the map whose network is missing.
+func (m *missing) owner() string {
+	if up := m.field.parent; up.name == "Networking" {
+		return up.parent.title()
+	}
+	return m.field.parent.title()
+}
+
 // check reports everything in which a document differs from a schema.
-func check(d *document, s *schema) {
-	c := &checker{document: d, schema: s, budget: d.size + maxShared, moved: map[*field]bool{}}
+func check(d *document, s *schema, o Options) {
+	c := &checker{document: d, schema: s, options: o, budget: d.size + maxShared, moved: map[*field]bool{}}
 	c.value(d.root, s.root, "", d.at(d.root.line, d.root.column))
 	c.graft()
 	c.reportMissing()
@@ -44,7 +53,7 @@ func check(d *document, s *schema) {
 
 // value checks a value of any type. A problem with it is shown at at.
 func (c *checker) value(n *node, f *field, path string, at diag.Place) {
-	if c.spend(at, path) || n.tag == "bad" || f.Type == "raw" {
+	if c.spend(at, path) || n.tag == "bad" || f.Type == "raw" || f.Type == "gone" {
 		return
 	}
 	if n.null() {
@@ -85,14 +94,42 @@ func (c *checker) mapping(n *node, f *field, path string, at diag.Place) {
 			c.value(e.value, child, join(path, e.key), c.place(e))
 			continue
 		}
+		if other := f.foreign[e.key]; other != nil {
+			c.foreignKey(e, other, join(path, e.key))
+			continue
+		}
 		c.unknown(n, e, f, path)
 	}
 	c.exclude(n, f, path)
+	if f.Path == "Scheduling" {
+		c.scheduler(n, f, path)
+	}
 	for _, name := range f.names {
-		if child := f.children[name]; child.Required == "Y" && n.entry(name) == nil {
+		if child := f.children[name]; c.requires(child) && n.entry(name) == nil {
 			c.missing = append(c.missing, missing{child, path, at})
 		}
 	}
+}
+
+// requires reports whether the lack of a key is a problem.
+func (c *checker) requires(f *field) bool {
+	return f.Required == "Y" || f.Required == "aws" && c.options.AWS
+}
+
+// foreignKey reports a key that only other levels have. What stands below it is
+// not looked at.
+func (c *checker) foreignKey(e *entry, f *field, path string) {
+	d := c.errorAt(c.at(e.line, e.column), "schema/level", path, "%s of %s %s; this file is read as %s",
+		f.name, f.parent.where(), f.levels.history(c.schema.level), c.schema.level)
+	c.levelHint(d, "remove it", f.levels)
+}
+
+// levelHint says what to do about something that only other levels have.
+func (c *checker) levelHint(d *diag.Diagnostic, do string, s levelRange) {
+	if near := s.near(c.schema.level); near != 0 {
+		do += fmt.Sprintf(", or have the file read as %s: # muster: schema=%s", near, near)
+	}
+	d.WithHint("%s", do)
 }
 
 // place is where a problem with an entry is shown.
@@ -187,11 +224,19 @@ func (c *checker) text(n *node, f *field, path string, at diag.Place) {
 		c.errorAt(at, "schema/value", path, "%s has %d characters; it must have %s",
 			f.title(), utf8.RuneCountInString(n.value), b)
 	}
+	other, foreign := rule.elsewhere[n.value]
 	switch {
+	case f.Path == "Scheduling.Scheduler" && goneSchedulers[strings.ToLower(n.value)] != "": // scheduler says so
+	case foreign:
+		d := c.errorAt(at, "schema/level", path, "%s: %s %s; this file is read as %s",
+			f.title(), clip(n.value), other.history(c.schema.level), c.schema.level)
+		c.levelHint(d, "use one of "+strings.Join(rule.oneOf, ", "), other)
 	case rule.oneOf != nil && !slices.Contains(rule.oneOf, n.value):
 		c.errorAt(at, "schema/value", path, "%s cannot be %s", f.title(), quote(n.value)).WithHint("%s", f.valuesHint(n.value))
 	case rule.id && n.value == "":
 		c.errorAt(at, "schema/value", path, "%s is empty", f.title())
+	case rule.id && !rule.pattern.MatchString(n.value) && c.options.AWS:
+		c.errorAt(at, "aws/id", path, "%s is no AWS id", quote(n.value)).WithHint("%s", f.idHint())
 	case rule.id && !rule.pattern.MatchString(n.value):
 		c.placeholders = append(c.placeholders, diag.Diagnostic{Place: at, Message: n.value})
 	case !rule.id && rule.pattern != nil && !rule.pattern.MatchString(n.value):
@@ -205,6 +250,11 @@ func (c *checker) text(n *node, f *field, path string, at diag.Place) {
 func (c *checker) reportMissing() {
 	for _, m := range c.missing {
 		if c.moved[m.field] || c.budget < 0 {
+			continue
+		}
+		if m.field.Required == "aws" {
+			c.warnAt(m.at, "network/none", join(m.path, m.field.name), "%s names no subnet; ParallelCluster refuses a file without it, muster makes the network",
+				m.owner()).WithHint("give the subnet's id if there is one already")
 			continue
 		}
 		d := c.errorAt(m.at, "schema/required", join(m.path, m.field.name), "%s is missing in %s",

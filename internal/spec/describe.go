@@ -1,7 +1,10 @@
 package spec
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
 )
@@ -93,7 +96,7 @@ func (f *field) patternHint() string {
 		return "give a directory such as /shared, without dots at the start of a name"
 	case f.Path == "Models[].Name":
 		return "begin with a letter or digit; use letters, digits, dots, _ and -"
-	case f.name == "BucketName":
+	case f.name == "BucketName", f.Path == "Buckets":
 		return "give a bucket's name alone: small letters, digits, dots, hyphens"
 	case f.name == "DailyAutomaticBackupStartTime":
 		return "write it as \"HH:MM\""
@@ -102,6 +105,37 @@ func (f *field) patternHint() string {
 	default:
 		return "it must match " + pattern
 	}
+}
+
+var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([a-z]+-)\[0-9a-([fz])\]\{(\d+)(?:(,)(\d*))?\}`) })
+
+// idHint says what an AWS id looks like.
+func (f *field) idHint() string {
+	forms := idForm().FindAllStringSubmatch(f.constraint.pattern.String(), -1)
+	if len(forms) == 0 {
+		return f.patternHint()
+	}
+	first, letters := forms[0], "small letters"
+	if first[2] == "f" {
+		letters = "letters a to f"
+	}
+	length := first[3]
+	switch {
+	case first[4] == "," && first[5] == "":
+		length += " or more"
+	case first[4] == ",":
+		length += " to " + first[5]
+	}
+	for _, form := range forms[1:] {
+		length += " or " + form[3]
+	}
+	return fmt.Sprintf("%s's id is %s and %s digits or %s", idKinds[first[1]], first[1], length, letters)
+}
+
+// idKinds are the things that an id's first letters stand for.
+var idKinds = map[string]string{
+	"subnet-": "a subnet", "sg-": "a security group", "ami-": "an AMI", "fs-": "a file system", "fsap-": "an access point",
+	"fc-": "a file cache", "backup-": "a backup", "fsvol-": "a volume", "snap-": "a snapshot", "vol-": "a volume",
 }
 
 // example shows how a key is written.

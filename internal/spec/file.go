@@ -10,7 +10,8 @@ type File struct {
 	// Problems are those found so far. It is never nil.
 	Problems *diag.List
 
-	doc *document
+	doc    *document
+	schema *schema
 	// data is the file's text.
 	data []byte
 }
@@ -30,7 +31,7 @@ func Open(path string, o Options) *File {
 	list := &diag.List{}
 	data, ok := readFile(path, list)
 	if !ok {
-		return &File{Problems: list}
+		return &File{Problems: list, schema: clusterSchema(o.Level)}
 	}
 	return newFile(path, data, o, list)
 }
@@ -41,15 +42,17 @@ func OpenText(name string, data []byte, o Options) *File {
 	return newFile(name, data, o, &diag.List{})
 }
 
-func newFile(name string, data []byte, _ Options, list *diag.List) *File {
-	f := &File{Problems: list, data: data}
+func newFile(name string, data []byte, o Options, list *diag.List) *File {
+	f := &File{Problems: list, data: data, schema: clusterSchema(o.Level)}
 	f.doc = parse(name, data, list)
 	if f.doc == nil {
 		return f
 	}
-	s := clusterSchema()
-	check(f.doc, s)
-	root := f.doc.view(s)
+	if own := f.doc.ownLevel(); o.Level == 0 && own != 0 {
+		f.schema = clusterSchema(own)
+	}
+	check(f.doc, f.schema, o)
+	root := f.doc.view(f.schema)
 	checkCluster(root)
 	if f.doc.errors == 0 {
 		f.Cluster = buildCluster(name, root)
@@ -63,8 +66,11 @@ func (f *File) Root() (View, bool) {
 	if f.doc == nil || f.doc.root.kind != mapping {
 		return View{}, false
 	}
-	return f.doc.view(clusterSchema()), true
+	return f.doc.view(f.schema), true
 }
+
+// Level is the schema level by which the file was read.
+func (f *File) Level() Level { return f.schema.level }
 
 // Finish is called once, when all rules have run. It says if there were more
 // problems than are shown, and takes away what the file's comments allow.

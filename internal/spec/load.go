@@ -70,7 +70,7 @@ func parseWorkload(name string, data []byte, c *Cluster, list *diag.List) (*Work
 	}
 	defer d.finish()
 	s := workloadSchema()
-	check(d, s)
+	check(d, s, Options{})
 	w := buildWorkload(name, d.view(s))
 	checkWorkload(d.view(s), w, c)
 	if d.errors > 0 {

@@ -97,19 +97,37 @@ func checkText(name string, data []byte, list *diag.List) ([]byte, bool) {
 			WithHint("save the file as plain UTF-8 text")
 		return nil, false
 	}
-	if loc := iniSection().FindIndex(data); loc != nil {
-		list.Errorf("file/version", "", "this is a ParallelCluster 2 file").At(text.atByte(loc[1]-1)).
+	if offset := iniHead(data); offset >= 0 {
+		list.Errorf("file/version", "", "this is a ParallelCluster 2 file").At(text.atByte(offset)).
 			WithHint("convert it: pcluster3-config-converter --config-file %s --output-file new.yaml", name)
 		return nil, false
 	}
 	return data, true
 }
 
-// iniSection finds a section head of ParallelCluster 2 where the file's first
-// words should be.
+// iniSection is a section's head in a ParallelCluster 2 file, on a line of its
+// own. A YAML cluster file can have no such line at its left edge.
 var iniSection = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[ \t]*(?:[#;][^\n]*)?\r?\n)*[ \t]*\[(?:global|aws|aliases|(?:cluster|vpc|queue|compute_resource|ebs|efs|fsx|raid|scaling|dcv|cw_log|dashboard) +[^\]\n]+|(?:vpc|scaling))\][ \t]*\r?(?:\n|$)`)
+	return regexp.MustCompile(`^\[(global|aws|aliases|cluster|vpc|queue|compute_resource|ebs|efs|fsx|raid|scaling|dcv|cw_log|dashboard|cluster_config)([ \t]+[^\]\n]*)?\][ \t]*\r?(?:\n|$)`)
 })
+
+// iniHead finds a section's head of ParallelCluster 2; -1 is none.
+func iniHead(data []byte) int {
+	for at := 0; at < len(data); {
+		if data[at] == '[' && iniSection().Match(data[at:min(len(data), at+maxHead)]) {
+			return at
+		}
+		next := bytes.IndexByte(data[at:], '\n')
+		if next < 0 {
+			return -1
+		}
+		at += next + 1
+	}
+	return -1
+}
+
+// maxHead is more than a section's head has.
+const maxHead = 256
 
 // firstBad finds the first byte that cannot be in a YAML file; -1 is none.
 func firstBad(data []byte) (int, string) {

@@ -11,7 +11,6 @@ import (
 
 // checkCluster reports what the schema's table cannot say.
 func checkCluster(root View) {
-	checkScheduler(root.Key("Scheduling"))
 	checkInstance(root.Key("HeadNode").Key("InstanceType"))
 	for _, pool := range root.Key("LoginNodes").Key("Pools").Items() {
 		checkName(pool.Key("Name"))
@@ -20,12 +19,6 @@ func checkCluster(root View) {
 	checkQueues(root.Key("Scheduling").Key("SlurmQueues"))
 	checkSettings(root.Key("Scheduling").Key("SlurmSettings").Key("CustomSlurmSettings"), slurmConf)
 	checkStorage(root)
-}
-
-func checkScheduler(scheduling View) {
-	if s := scheduling.Key("Scheduler"); s.Text() == "awsbatch" {
-		s.Errorf("scheduler/unsupported", "AWS Batch is not supported").WithHint("use Scheduler: slurm")
-	}
 }
 
 func checkQueues(queues View) {

@@ -2,10 +2,6 @@ package spec
 
 import (
 	_ "embed"
-	"fmt"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -18,17 +14,29 @@ var workloadTable string
 
 // The tables are read when they are first needed, not when the program starts.
 var (
-	clusterSchema  = sync.OnceValue(func() *schema { return mustSchema(clusterTable) })
-	workloadSchema = sync.OnceValue(func() *schema { return mustSchema(workloadTable) })
+	clusterSchemas sync.Map
+	workloadSchema = sync.OnceValue(func() *schema { return mustSchema(workloadTable, Newest) })
 )
+
+// clusterSchema is the cluster file's schema at a level.
+func clusterSchema(l Level) *schema {
+	l = l.orNewest()
+	if s, ok := clusterSchemas.Load(l); ok {
+		return s.(*schema)
+	}
+	s, _ := clusterSchemas.LoadOrStore(l, mustSchema(clusterTable, l))
+	return s.(*schema)
+}
 
 // Key is a row of a schema: a key that a file may have.
 type Key struct {
 	// Path is from the top of the file. A name that ends in [] is a list.
 	Path string
-	// Type is map, list, str, int, float, bool, strings, dict, dicts or raw.
+	// Type is map, list, str, int, float, bool, strings, dict, dicts or raw;
+	// gone is a key that is known and never taken.
 	Type string
-	// Required is "Y", "aws" (only where AWS is asked) or empty.
+	// Required is "Y", "aws" (ParallelCluster requires it, muster makes it) or
+	// empty.
 	Required string
 	// Constraint is in the language of schema.tsv.
 	Constraint string
@@ -36,18 +44,31 @@ type Key struct {
 	Default string
 	// UpdatePolicy is ParallelCluster's name of what a change needs.
 	UpdatePolicy string
-	// Level are the schema levels that have the key, empty for all.
-	Level string
+	// Levels are the schema levels that have the key, empty for all.
+	Levels string
 }
 
-// Keys are the cluster file's keys in the order of their paths.
-func Keys() []Key { return slices.Clone(clusterSchema().keys) }
+// Keys are the cluster file's keys at a level, in the order of their paths,
+// with what holds at that level.
+func Keys(l Level) []Key {
+	var keys []Key
+	s := clusterSchema(l)
+	for _, f := range s.fields {
+		if f.levels.has(s.level) && f.Type != "gone" {
+			k := f.Key
+			k.Constraint = atLevel(k.Constraint, s.level)
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
 
-// schema is a table as a tree.
+// schema is a table as a tree, at one level.
 type schema struct {
-	keys []Key
-	root *field
-	// places are the paths of the maps that take a key.
+	level  Level
+	fields []*field
+	root   *field
+	// places are the rows of a key, by its name in small letters.
 	places map[string][]*field
 }
 
@@ -55,47 +76,28 @@ type schema struct {
 type field struct {
 	Key
 	name       string
+	levels     levelRange
 	parent     *field
 	constraint constraint
 	children   map[string]*field
 	// names are those of the children, in order.
 	names []string
+	// foreign are the children that only other levels have.
+	foreign map[string]*field
 }
 
-// constraint is what a value must satisfy.
-type constraint struct {
-	oneOf   []string
-	pattern *regexp.Regexp
-	id      bool
-	cidr    bool
-	value   *bounds
-	length  *bounds
-}
-
-// bounds are inclusive; a missing end is none.
-type bounds struct{ low, high *int64 }
-
-func (b *bounds) hold(n int64) bool {
-	return (b.low == nil || n >= *b.low) && (b.high == nil || n <= *b.high)
-}
-
-func (b *bounds) String() string {
-	switch {
-	case b.low == nil:
-		return fmt.Sprintf("at most %d", *b.high)
-	case b.high == nil:
-		return fmt.Sprintf("at least %d", *b.low)
-	case *b.low == *b.high:
-		return fmt.Sprintf("%d", *b.low)
-	default:
-		return fmt.Sprintf("from %d to %d", *b.low, *b.high)
+// child is a row below a field, also one of another level.
+func (f *field) child(name string) *field {
+	if c := f.children[name]; c != nil {
+		return c
 	}
+	return f.foreign[name]
 }
 
 // mustSchema reads a table that is part of the program; a mistake in it is a
 // mistake in the code.
-func mustSchema(table string) *schema {
-	s := &schema{root: &field{Key: Key{Type: "map"}}, places: map[string][]*field{}}
+func mustSchema(table string, l Level) *schema {
+	s := &schema{level: l, root: &field{Key: Key{Type: "map"}}, places: map[string][]*field{}}
 	for line := range strings.Lines(table) {
 		line = strings.TrimRight(line, "\n")
 		if line != "" && !strings.HasPrefix(line, "#") {
@@ -109,7 +111,7 @@ func parseKey(line string) Key {
 	c := append(strings.Split(line, "\t"), make([]string, 7)...)
 	return Key{
 		Path: c[0], Type: c[1], Required: c[2], Constraint: c[3],
-		Default: c[4], UpdatePolicy: c[5], Level: c[6],
+		Default: c[4], UpdatePolicy: c[5], Levels: c[6],
 	}
 }
 
@@ -119,62 +121,37 @@ func (s *schema) add(k Key) {
 		parent, name = s.find(k.Path[:i]), k.Path[i+1:]
 	}
 	name = strings.TrimSuffix(name, "[]")
-	f := &field{Key: k, name: name, parent: parent, constraint: parseConstraint(k.Constraint)}
-	if parent.children == nil {
-		parent.children = map[string]*field{}
+	k.Default, k.UpdatePolicy = atLevel(k.Default, s.level), atLevel(k.UpdatePolicy, s.level)
+	f := &field{Key: k, name: name, parent: parent, levels: parseRange(k.Levels), constraint: parseConstraint(k.Constraint, s.level)}
+	s.fields = append(s.fields, f)
+	if !f.levels.has(s.level) {
+		parent.foreign = put(parent.foreign, f)
+		return
 	}
-	parent.children[name] = f
+	parent.children = put(parent.children, f)
+	if k.Type == "gone" {
+		return
+	}
 	parent.names = append(parent.names, name)
-	s.keys = append(s.keys, k)
 	s.places[strings.ToLower(name)] = append(s.places[strings.ToLower(name)], f)
+}
+
+func put(m map[string]*field, f *field) map[string]*field {
+	if m == nil {
+		m = map[string]*field{}
+	}
+	m[f.name] = f
+	return m
 }
 
 // find is the field of a path that exists.
 func (s *schema) find(path string) *field {
 	f := s.root
 	for name := range strings.SplitSeq(path, ".") {
-		f = f.children[strings.TrimSuffix(name, "[]")]
+		f = f.child(strings.TrimSuffix(name, "[]"))
 		if f == nil {
 			panic("schema table: no row for " + path)
 		}
 	}
 	return f
-}
-
-func parseConstraint(text string) constraint {
-	var c constraint
-	for term := range strings.FieldsSeq(text) {
-		word, rest, _ := strings.Cut(term, ":")
-		switch word {
-		case "in":
-			c.oneOf = strings.Split(rest, ",")
-		case "re", "id":
-			c.pattern, c.id = regexp.MustCompile(rest), word == "id"
-		case "range":
-			c.value = parseBounds(rest)
-		case "len":
-			c.length = parseBounds(rest)
-		case "cidr":
-			c.cidr = true
-		default:
-			panic("schema table: constraint " + term)
-		}
-	}
-	return c
-}
-
-func parseBounds(text string) *bounds {
-	low, high, _ := strings.Cut(text, "..")
-	return &bounds{low: parseBound(low), high: parseBound(high)}
-}
-
-func parseBound(text string) *int64 {
-	if text == "" {
-		return nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		panic("schema table: bound " + text)
-	}
-	return &n
 }

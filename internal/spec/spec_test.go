@@ -117,12 +117,14 @@ func TestParse_accepts(t *testing.T) {
 		{"no_subnets", "  Networking:\n    SubnetId: subnet-0123456789abcdef0\n", ""},
 		{"never_scale_down", "ScaledownIdletime: 5", "ScaledownIdletime: -1"},
 		{"old_and_new_systems", "alinux2023", "ubuntu2404"},
-		{"a_system_of_3_11", "alinux2023", "alinux2"},
+		{"a_system_of_3_11", base(t), "# muster: schema=3.11\n" + replace(t, "alinux2023", "alinux2")},
 		{"keys_of_3_15", "MaxCount: 4", "MaxCount: 4\n          LaunchTemplateOverrides: {LaunchTemplateId: lt-1, Version: 3}"},
 		{"development_settings", "Region:", "DevSettings: {EfaInterfaceType: efa-only, AmiSearchFilters: {NamePrefix: x}}\nRegion:"},
 		{"allocation_strategies_of_3_14", "- Name: gpu\n", "- Name: gpu\n      AllocationStrategy: prioritized\n"},
-		{"login_keys_of_3_11", "Region:", "LoginNodes:\n  Pools:\n    - {Name: pool, InstanceType: t3.large, Count: 1, Ssh: {KeyName: key}}\nRegion:"},
+		{"login_keys_of_3_14", "Region:", "# muster: schema=3.14\nLoginNodes:\n  Pools:\n    - {Name: pool, InstanceType: t3.large, Count: 1, Ssh: {KeyName: key}}\nRegion:"},
 		{"texts_that_look_like_numbers_elsewhere", "Region: us-east-1", "Tags:\n  - {Key: 1e3, Value: 0o17}\n  - {Key: 089, Value: 123e45}"},
+		{"a_comment_about_muster", "Region:", "# muster: this file is for tests\nRegion:"},
+		{"days_of_backups", "      StorageCapacity: 1200", "      StorageCapacity: 1200\n      AutomaticBackupRetentionDays: 90"},
 		{"a_sequence_of_actions", "    - Name: cpu\n", "    - Name: cpu\n      CustomActions:\n        OnNodeStart:\n          Sequence:\n            - Script: s3://b/a.sh\n            - {Script: s3://b/b.sh, Args: [x, y]}\n"},
 		{"elastic_ip_as_truth", "    SubnetId:", "    ElasticIp: true\n    SubnetId:"},
 		{"elastic_ip_as_id", "    SubnetId:", "    ElasticIp: eipalloc-1\n    SubnetId:"},
@@ -156,7 +158,22 @@ func TestParse_problems(t *testing.T) {
 		{"unknown_key_of_nowhere", "Region:", "Colour: red\nRegion:"},
 		{"unknown_key_is_checked_below", "SharedStorage:", "SharedStorages:"},
 		{"wrong_place_is_checked_below", "SharedStorage:\n", "Foo: 1\nInstances:\n  - Bar: x\nSharedStorage:\n"},
-		{"aws_batch", "Scheduler: slurm", "Scheduler: awsbatch\n  AwsBatchQueues: []"},
+		{"aws_batch", "Scheduler: slurm", "Scheduler: awsbatch\n  AwsBatchQueues: [{Name: q}]\n  AwsBatchSettings: {}"},
+		{"aws_batch_alone", "  SlurmQueues:\n", "  AwsBatchQueues:\n"},
+		{"aws_batch_of_3_15", base(t), "# muster: schema=3.15\n" + replace(t, "Scheduler: slurm", "Scheduler: awsbatch")},
+		{"aws_batch_beside_slurm", "Scheduler: slurm", "Scheduler: slurm\n  AwsBatchSettings: {}"},
+		{"torque", "Scheduler: slurm", "Scheduler: torque"},
+		{"grid_engine", "Scheduler: slurm", "Scheduler: sge"},
+		{"setting_far_from_the_top", "MaxCount: 4", "MaxCount: 4\n          LaunchTemplateOverrides: {LaunchTemplateId: lt-1}\n# muster: schema=3.13"},
+		{"key_of_an_earlier_level", "Region:", "LoginNodes:\n  Pools:\n    - {Name: pool, InstanceType: t3.large, Count: 1, Ssh: {KeyName: key}}\nRegion:"},
+		{"keys_at_an_early_level", base(t), "# muster: schema=3.13\n" + replace(t, "MaxCount: 4", "MaxCount: 4\n          LaunchTemplateOverrides: {LaunchTemplateId: lt-1}")},
+		{"values_at_an_early_level", base(t), "# muster: schema=3.12\n" + strings.Replace(replace(t, "alinux2023", "ubuntu2404"), "- Name: gpu\n", "- Name: gpu\n      AllocationStrategy: prioritized\n", 1)},
+		{"systems_of_before", "Os: alinux2023", "Os: centos7"},
+		{"system_of_3_13", "Os: alinux2023", "Os: ubuntu2004"},
+		{"limits_at_an_early_level", base(t), "# muster: schema=3.15\n" + replace(t, "      StorageCapacity: 1200", "      StorageCapacity: 1200\n      AutomaticBackupRetentionDays: 36")},
+		{"level_that_is_none", "Region:", "# muster: schema=3.99\nRegion:"},
+		{"setting_that_is_none", "Region:", "  #muster: colour=red schema=3.14\nRegion:"},
+		{"keys_of_parallelcluster_2", "Region:", "base_os: alinux2\nvpc_settings: public\nmaster_instance_type: c5.large\nRegion:"},
 		{"missing_keys", base(t), "Region: r\n"},
 		{"missing_key_in_a_list", "    - Name: cpu\n      ComputeResources:", "    - ComputeResources:"},
 		{"map_for_a_list", "    - Name: gpu\n      ComputeResources:\n        - Name: nodes\n          ", "    - Name: gpu\n      ComputeResources:\n          Name: nodes\n          "},
@@ -254,6 +271,8 @@ func TestParse_problems(t *testing.T) {
 		{"not_utf8", "us-east-1", "us-\xe9ast"},
 		{"control_character", "us-east-1", "us-\x1b[2Jeast"},
 		{"parallelcluster_2", base(t), "# comment\n\n[global]\ncluster_template = default\n\n[cluster default]\nkey_name = k\n"},
+		{"parallelcluster_2_with_lines_before", base(t), "key_name = k\n\n[cluster default]\nvpc_settings = p\n"},
+		{"parallelcluster_2_without_label", base(t), "[cluster]\n"},
 		{"too_large", base(t), strings.Repeat("# long\n", 700_000)},
 		{"too_deep", base(t), "Tags: " + strings.Repeat("[", 80) + strings.Repeat("]", 80)},
 		{"far_too_deep", base(t), strings.Repeat("[", 100_000)},
@@ -323,7 +342,7 @@ func TestLocate(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	keys := spec.Keys()
+	keys := spec.Keys(spec.Newest)
 	if len(keys) < 303 {
 		t.Errorf("%d keys, want at least 303", len(keys))
 	}

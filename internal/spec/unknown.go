@@ -45,6 +45,8 @@ func (c *checker) unknown(n *node, e *entry, f *field, parent string) {
 	homes := c.homes(e.key, f)
 	near := diag.Nearest(e.key, f.names)
 	switch {
+	case oldKeys[e.key] != "":
+		d.WithHint("it is a key of ParallelCluster 2; now it is %s", oldKeys[e.key])
 	case near != "" && (strings.EqualFold(near, e.key) || len(homes) == 0):
 		d.WithHint("did you mean %s?", near)
 		if n.entry(near) == nil {

@@ -22,13 +22,14 @@ type View struct {
 
 func (d *document) view(s *schema) View { return View{doc: d, field: s.root, node: d.root} }
 
-// Key is the value below a key that the schema has.
+// Key is the value below a key that the schema has. A key that only other
+// levels have is absent.
 func (v View) Key(name string) View {
-	child := View{doc: v.doc, field: v.field.children[name], path: join(v.path, name)}
+	child := View{doc: v.doc, field: v.field.child(name), path: join(v.path, name)}
 	if child.field == nil {
 		panic("schema table: no row for " + child.path)
 	}
-	if v.node != nil {
+	if v.node != nil && v.field.children[name] != nil {
 		if e := v.node.entry(name); e != nil {
 			child.node = e.value
 		}
