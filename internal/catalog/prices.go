@@ -1,0 +1,47 @@
+package catalog
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+)
+
+//go:embed prices.tsv
+var prices string
+
+// Region is where the prices of this package hold.
+const Region = "us-east-1"
+
+// Price is what something costs, and who says so.
+type Price struct {
+	USD float64
+	// Date is when the price was read, Source where.
+	Date, Source string
+	// Confirmed is false for a price that was found in one place only that is
+	// not AWS's.
+	Confirmed bool
+}
+
+const priceSource = "AWS's price list, on demand, Linux, " + Region
+
+// OnDemand is what an hour of an instance type costs in Region. It is false for
+// types that are not sold on demand or not known.
+func OnDemand(instanceType string) (Price, bool) {
+	_, rest, ok := strings.Cut(prices, "\n"+instanceType+"\t")
+	if !ok || instanceType == "" {
+		return Price{}, false
+	}
+	amount, _, _ := strings.Cut(rest, "\n")
+	usd, err := strconv.ParseFloat(amount, 64)
+	return Price{USD: usd, Date: Date, Source: priceSource, Confirmed: true}, err == nil && usd > 0
+}
+
+// BlockOnly reports whether an instance type is sold as Capacity Blocks and not
+// on demand: listed, accelerated, and without a price.
+func BlockOnly(instanceType string) bool {
+	if in, ok := Lookup(instanceType); !ok || in.Derived {
+		return false
+	}
+	_, ok := OnDemand(instanceType)
+	return !ok
+}
