@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"path"
 	"strings"
 )
@@ -50,12 +51,19 @@ func buildQueue(v View) Queue {
 		CapacityType: v.Key("CapacityType").Text(),
 		JobExclusive: v.Key("JobExclusiveAllocation").Bool(),
 		ScratchDir:   scratchDir(v.Key("ComputeSettings")),
+		Reservation:  reservation(v),
 		Custom:       settings(v.Key("CustomSlurmSettings")),
 	}
 	for _, r := range v.Key("ComputeResources").Items() {
 		q.ComputeResources = append(q.ComputeResources, buildResource(r))
 	}
 	return q
+}
+
+// reservation is the target of a queue or a compute resource, however it is named.
+func reservation(v View) string {
+	target := v.Key("CapacityReservationTarget")
+	return cmp.Or(target.Key("CapacityReservationId").Text(), target.Key("CapacityReservationResourceGroupArn").Text())
 }
 
 func buildResource(v View) ComputeResource {
@@ -66,6 +74,7 @@ func buildResource(v View) ComputeResource {
 		DisableSMT:           v.Key("DisableSimultaneousMultithreading").Bool(),
 		EFA:                  v.Key("Efa").Key("Enabled").Bool(),
 		SchedulableMemoryMiB: v.Key("SchedulableMemory").Int(),
+		Reservation:          reservation(v),
 		Custom:               settings(v.Key("CustomSlurmSettings")),
 	}
 	if single := v.Key("InstanceType"); single.Present() {
@@ -84,6 +93,10 @@ func buildStorage(v View) SharedStorage {
 		Type:     v.Key("StorageType").Text(),
 	}
 	lustre := v.Key("FsxLustreSettings")
+	if s.Type == "FsxLustre" {
+		s.DeploymentType = lustre.Key("DeploymentType").Text()
+	}
+	s.DeletionPolicy = deletionPolicy(v, s.Type)
 	if old := lustre.Key("ImportPath"); old.Present() {
 		s.Repositories = append(s.Repositories, buildImport(s, old.Text(), lustre.Key("AutoImportPolicy").Text()))
 	}
@@ -91,6 +104,23 @@ func buildStorage(v View) SharedStorage {
 		s.Repositories = append(s.Repositories, buildRepository(s, r))
 	}
 	return s
+}
+
+// deletionPolicy is that of a file system which is made with the cluster.
+func deletionPolicy(s View, kind string) string {
+	settings, id := s, ""
+	switch kind {
+	case "Ebs":
+		settings, id = s.Key("EbsSettings"), "VolumeId"
+	case "Efs", "FsxLustre":
+		settings, id = s.Key(kind+"Settings"), "FileSystemId"
+	default: // the others are made elsewhere
+		return ""
+	}
+	if settings.Key(id).Present() {
+		return ""
+	}
+	return settings.Key("DeletionPolicy").Text()
 }
 
 func buildRepository(s SharedStorage, v View) DataRepository {

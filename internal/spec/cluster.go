@@ -57,7 +57,10 @@ type Queue struct {
 	ComputeResources []ComputeResource
 	// ScratchDir is where a node's own disks are mounted, "/scratch" by default.
 	ScratchDir string
-	Custom     []Setting
+	// Reservation is the capacity reservation, block or resource group that nodes
+	// come from, unless the compute resource has its own.
+	Reservation string
+	Custom      []Setting
 }
 
 // ComputeResource is a group of equal nodes of a queue. Nodes 1..MinCount are
@@ -74,6 +77,7 @@ type ComputeResource struct {
 	// SchedulableMemoryMiB overrides what a node offers to Slurm; 0 is 95 % of
 	// the instance type's memory.
 	SchedulableMemoryMiB int
+	Reservation          string
 	Custom               []Setting
 }
 
@@ -84,6 +88,11 @@ type SharedStorage struct {
 	MountDir string
 	// Type is Ebs, Efs, FsxLustre, FsxOpenZfs, FsxOntap or FileCache.
 	Type string
+	// DeploymentType is a Lustre file system's, such as SCRATCH_2.
+	DeploymentType string
+	// DeletionPolicy says what becomes of a file system that is made with the
+	// cluster: Delete, Retain or Snapshot. It is empty for one that exists already.
+	DeletionPolicy string
 	// Repositories are the S3 links of a Lustre file system.
 	Repositories []DataRepository
 }

@@ -81,10 +81,10 @@ func TestParse_fills_in_defaults(t *testing.T) {
 			},
 		},
 		SharedStorage: []spec.SharedStorage{
-			{Name: "data", MountDir: "/data", Type: "FsxLustre", Repositories: []spec.DataRepository{
+			{Name: "data", MountDir: "/data", Type: "FsxLustre", DeploymentType: "SCRATCH_2", DeletionPolicy: "Delete", Repositories: []spec.DataRepository{
 				{Name: "in", Dir: "/data/in", Bucket: "bucket", Prefix: "prefix/"},
 			}},
-			{Name: "home", MountDir: "/home2", Type: "Efs"},
+			{Name: "home", MountDir: "/home2", Type: "Efs", DeletionPolicy: "Delete"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
