@@ -1,6 +1,117 @@
 package lint
 
-import "github.com/muster-hpc/muster/internal/spec"
+import (
+	"net/netip"
+	"slices"
+	"strings"
 
-// network has the rules about networks, security groups and placement.
-func network(root spec.View) {}
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// network has the rules about networks and security groups. They are
+// ParallelCluster's.
+func network(root spec.View) {
+	all := resources(root)
+	for _, q := range root.At("Scheduling.SlurmQueues").Items() {
+		duplicateSubnets(q)
+		singleTypeSubnets(q, all)
+		publicAddress(q, all, root.At("DevSettings.EfaInterfaceType").Text())
+	}
+	mixedGroups(root)
+	elasticIP(root.At("HeadNode.Networking.ElasticIp"))
+}
+
+// duplicateSubnets finds subnets that a queue names twice (QueueSubnetsValidator).
+func duplicateSubnets(q spec.View) {
+	var all seen
+	for _, id := range q.At("Networking.SubnetIds").Items() {
+		if id.Present() && !all.first(id.Text()) {
+			id.Errorf("network/duplicate-subnet", "queue %s names subnet %s twice", q.Key("Name").Text(), id.Text()).
+				WithHint("remove one of them").WithFix(id.Remove())
+		}
+	}
+}
+
+// singleTypeSubnets finds several subnets for compute resources that are started
+// in one (SingleInstanceTypeSubnetValidator).
+func singleTypeSubnets(q spec.View, all []resource) {
+	ids := q.At("Networking.SubnetIds")
+	if len(ids.Items()) < 2 {
+		return
+	}
+	for _, x := range all {
+		if x.queue.Path() == q.Path() && !x.several {
+			ids.Errorf("network/single-type-subnets", "queue %s has %d subnets, and its compute resource %s has InstanceType, which is for one subnet",
+				q.Key("Name").Text(), len(ids.Items()), x.view.Key("Name").Text()).
+				WithHint("leave one subnet, or write Instances: [{InstanceType: %s}]", x.view.Key("InstanceType").Text())
+			return
+		}
+	}
+}
+
+// publicAddress finds public addresses for machines with several network
+// interfaces, to which AWS gives none (MultiNetworkInterfacesInstancesValidator).
+func publicAddress(q spec.View, all []resource, interfaceType string) {
+	at := q.At("Networking.AssignPublicIp")
+	if !at.Given() || !at.Bool() {
+		return
+	}
+	for _, x := range all {
+		if x.queue.Path() != q.Path() || !x.manyInterfaces(interfaceType) {
+			continue
+		}
+		at.Errorf("network/public-address", "nodes of compute resource %s have several network interfaces, and AWS gives them no public address",
+			x.view.Key("Name").Text()).
+			WithHint("write AssignPublicIp: false and take a private subnet with a NAT gateway").WithFix(at.Replace("false"))
+		return
+	}
+}
+
+// manyInterfaces reports whether nodes have more than one network interface: they
+// have several cards, or EFA in an interface of its own beside the first one.
+func (x resource) manyInterfaces(interfaceType string) bool {
+	if len(x.kinds) == 0 {
+		return false
+	}
+	cards, adapters := x.kinds[0].traits.Cards, x.kinds[0].traits.EFA
+	for _, k := range x.kinds {
+		cards, adapters = min(cards, k.traits.Cards), min(adapters, k.traits.EFA)
+	}
+	return cards > 1 || cards == 1 && adapters == 1 && x.efa() && interfaceType != "efa"
+}
+
+// mixedGroups finds nodes with security groups of the user's own beside nodes
+// with ParallelCluster's, which may not reach each other
+// (MixedSecurityGroupOverwriteValidator).
+func mixedGroups(root spec.View) {
+	var own, managed []spec.View
+	for _, q := range root.At("Scheduling.SlurmQueues").Items() {
+		if groups := q.At("Networking.SecurityGroups"); len(groups.Items()) > 0 {
+			own = append(own, groups)
+		} else {
+			managed = append(managed, q)
+		}
+	}
+	head := root.At("HeadNode.Networking.SecurityGroups")
+	const hint = "let the groups reach each other, or use AdditionalSecurityGroups, which keep ParallelCluster's"
+	switch {
+	case len(head.Items()) > 0 && len(managed) > 0:
+		head.Warnf("network/mixed-security-groups", "the head node has security groups of your own, and queue %s has ParallelCluster's",
+			managed[0].Key("Name").Text()).WithHint(hint)
+	case !head.Present() && len(own) > 0:
+		own[0].Warnf("network/mixed-security-groups", "the queue has security groups of your own, and the head node has ParallelCluster's").WithHint(hint)
+	}
+}
+
+// elasticIP holds the form of an address that the head node is to have. Text that
+// is no address is not found by AWS (ElasticIpValidator).
+func elasticIP(at spec.View) {
+	text := at.Text()
+	if !at.Given() || slices.Contains([]string{"true", "false"}, strings.ToLower(text)) {
+		return
+	}
+	if address, err := netip.ParseAddr(text); err != nil || !address.Is4() {
+		at.Errorf("network/elastic-ip", "%q is no address", text).
+			WithHint("write true, false, or the address itself, such as 203.0.113.10; ids (eipalloc-...) are not found")
+	}
+}

@@ -1,0 +1,140 @@
+package lint
+
+import (
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+)
+
+// instances has the rules about compute resources with several instance types:
+// Slurm sees all nodes of a compute resource as equal.
+func instances(x resource, byMemory bool) {
+	if !x.several || len(x.kinds) < 2 {
+		return
+	}
+	sameCPUs(x)
+	sameAccelerators(x)
+	sameNetwork(x)
+	if byMemory {
+		sameMemory(x)
+	}
+}
+
+// unequal is the first type that differs from the type before it.
+func unequal[T comparable](x resource, value func(kind) T) (before, other kind, found bool) {
+	for i := 1; i < len(x.kinds); i++ {
+		if value(x.kinds[i]) != value(x.kinds[i-1]) {
+			return x.kinds[i-1], x.kinds[i], true
+		}
+	}
+	return kind{}, kind{}, false
+}
+
+// sameCPUs holds that types have equally many CPUs, or cores where each core runs
+// one thread (InstancesCPUValidator).
+func sameCPUs(x resource) {
+	what, count := "vCPUs", func(k kind) int { return k.VCPUs }
+	if x.view.Key("DisableSimultaneousMultithreading").Bool() {
+		what, count = "cores", func(k kind) int { return k.VCPUs / k.ThreadsPerCore }
+	}
+	if a, b, differ := unequal(x, count); differ {
+		b.at.Errorf("instances/cpus", "%s has %d %s, and %s has %d", b.Type, count(b), what, a.Type, count(a)).
+			WithHint("nodes of one compute resource have equally many; make another compute resource")
+	}
+}
+
+// sameAccelerators holds that types have the same GPUs and inference devices in
+// number and maker (InstancesAcceleratorsValidator).
+func sameAccelerators(x resource) {
+	gpus := func(k kind) int { return k.GPU.Count }
+	if a, b, differ := unequal(x, gpus); differ {
+		b.at.Errorf("instances/accelerators", "%s has %d GPUs, and %s has %d", b.Type, gpus(b), a.Type, gpus(a)).
+			WithHint("nodes of one compute resource have equally many; make another compute resource")
+	} else if a, b, differ := unequal(x, gpuMaker); differ {
+		b.at.Errorf("instances/accelerators", "one of %s and %s has GPUs, or a part of one, and the other has none", a.Type, b.Type).
+			WithHint("make another compute resource")
+	}
+	devices := func(k kind) int { return inferenceCount(k.Instance) }
+	if a, b, differ := unequal(x, devices); differ {
+		b.at.Errorf("instances/accelerators", "%s has %d inference accelerators, and %s has %d", b.Type, devices(b), a.Type, devices(a)).
+			WithHint("nodes of one compute resource have equally many; make another compute resource")
+	} else if a, b, differ := unequal(x, func(k kind) string { return inferenceMaker(k.Instance) }); differ {
+		b.at.Errorf("instances/accelerators", "the accelerators of %s and %s are of different makers", a.Type, b.Type).
+			WithHint("make another compute resource")
+	}
+}
+
+// gpuMaker is who makes an instance's GPUs; all that the catalog has are NVIDIA's.
+func gpuMaker(k kind) string {
+	if k.GPU.Name == "" {
+		return ""
+	}
+	return "NVIDIA"
+}
+
+// inferenceMaker is who makes an instance's inference accelerators as EC2 counts
+// them: Trainium is none.
+func inferenceMaker(in catalog.Instance) string {
+	switch {
+	case strings.HasPrefix(in.Accelerator, "inferentia"):
+		return "AWS"
+	case strings.HasPrefix(in.Accelerator, "qualcomm"):
+		return "Qualcomm"
+	default:
+		return ""
+	}
+}
+
+// inferenceCount is the number of AWS's inference accelerators, which Slurm can
+// give to jobs.
+func inferenceCount(in catalog.Instance) int {
+	if inferenceMaker(in) == "AWS" {
+		return in.AcceleratorCount
+	}
+	return 0
+}
+
+// sameNetwork says that nodes get the network of the weakest type
+// (InstancesNetworkingValidator).
+func sameNetwork(x resource) {
+	for _, k := range x.kinds {
+		if !k.known {
+			return
+		}
+	}
+	cards := func(k kind) int { return k.traits.Cards }
+	if a, b, differ := unequal(x, cards); differ {
+		x.list.Warnf("instances/network", "%s has %d network cards and %s has %d: all nodes get the smallest number", a.Type, cards(a), b.Type, cards(b)).
+			WithHint("make another compute resource")
+	}
+	adapters := func(k kind) int { return k.traits.EFA }
+	if a, b, differ := unequal(x, adapters); differ {
+		x.list.Warnf("instances/efa", "%s has %d EFA interfaces and %s has %d: all nodes get the smallest number", a.Type, adapters(a), b.Type, adapters(b)).
+			WithHint("make another compute resource")
+	}
+}
+
+const (
+	// memoryGapMiB and memoryGapPercent are how far types may differ in memory.
+	memoryGapMiB     = 4096
+	memoryGapPercent = 20
+)
+
+// sameMemory finds types whose memory jobs cannot use, as Slurm counts with the
+// smallest (InstancesMemorySchedulingWarningValidator).
+func sameMemory(x resource) {
+	least, most := x.kinds[0], x.kinds[0]
+	for _, k := range x.kinds {
+		if k.MemoryMiB < least.MemoryMiB {
+			least = k
+		}
+		if k.MemoryMiB > most.MemoryMiB {
+			most = k
+		}
+	}
+	gap := most.MemoryMiB - least.MemoryMiB
+	if gap > memoryGapMiB && gap*100 > least.MemoryMiB*memoryGapPercent {
+		x.list.Warnf("instances/memory", "jobs get the %d MiB of %s on every node, also on %s with %d MiB", least.MemoryMiB, least.Type, most.Type, most.MemoryMiB).
+			WithHint("make another compute resource")
+	}
+}

@@ -1,0 +1,98 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// slurm has the rules about Slurm's settings that the check of a file's form does
+// not have. They are ParallelCluster's.
+func slurm(scheduling spec.View) {
+	settings := scheduling.Key("SlurmSettings")
+	for _, line := range settings.Key("CustomSlurmSettings").Items() {
+		accountingSetting(settings, line)
+		nodeName(line)
+	}
+	includeFile(settings.Key("CustomSlurmSettingsIncludeFile"))
+	for _, q := range scheduling.Key("SlurmQueues").Items() {
+		priorities(q)
+	}
+}
+
+// accountingSetting finds settings that follow from Database
+// (CustomSlurmSettingsValidator). Lines of several settings define nodes and
+// partitions, and are not looked at.
+func accountingSetting(settings, line spec.View) {
+	if !settings.Key("Database").Present() || len(line.Entries()) != 1 {
+		return
+	}
+	switch e := line.Entries()[0]; strings.ToLower(e.Key) {
+	case "accountingstoragetype", "accountingstoragehost", "accountingstorageport", "accountingstorageuser", "jobacctgathertype":
+		e.Value.Errorf("slurm/accounting", "%s cannot be set beside Database", e.Key).
+			WithHint("it follows from Database; remove it").WithFix(line.Remove())
+	}
+}
+
+// nodeName finds names of the user's own nodes that ParallelCluster's daemons
+// would take for theirs (CustomSlurmNodeNamesValidator).
+func nodeName(line spec.View) {
+	for _, e := range line.Entries() {
+		name := e.Value.Text()
+		if strings.EqualFold(e.Key, "NodeName") && (strings.Contains(name, "-st-") || strings.Contains(name, "-dy-")) {
+			e.Value.Errorf("slurm/node-name", "%q looks like the name of one of ParallelCluster's nodes", name).
+				WithHint("choose a name without -st- and -dy-")
+		}
+	}
+}
+
+// includeFile holds the form of a file's address (UrlValidator).
+func includeFile(at spec.View) {
+	if !at.Given() {
+		return
+	}
+	scheme, rest, _ := strings.Cut(at.Text(), "://")
+	bucket, key, _ := strings.Cut(rest, "/")
+	switch {
+	case scheme == "https" && rest != "":
+	case scheme == "s3" && bucket != "" && key != "":
+	default:
+		at.Errorf("slurm/include-file", "%q is no address of a file", at.Text()).
+			WithHint("write s3://bucket/path or https://...")
+	}
+}
+
+// priorities finds static nodes that Slurm takes after dynamic ones of the same
+// queue, so that nodes are started while others are idle
+// (SlurmNodePrioritiesWarningValidator). Low numbers are taken first.
+func priorities(q spec.View) {
+	var static, dynamic []spec.View
+	for _, r := range q.Key("ComputeResources").Items() {
+		low, high := r.Key("MinCount"), r.Key("MaxCount")
+		if !low.Sound() || !high.Sound() || !r.Key("StaticNodePriority").Sound() || !r.Key("DynamicNodePriority").Sound() {
+			return
+		}
+		if low.Int() > 0 {
+			static = append(static, r.Key("StaticNodePriority"))
+		}
+		if high.Int() > low.Int() {
+			dynamic = append(dynamic, r.Key("DynamicNodePriority"))
+		}
+	}
+	if len(static) == 0 || len(dynamic) == 0 {
+		return
+	}
+	byNumber := func(a, b spec.View) int { return a.Int() - b.Int() }
+	last, first := slices.MaxFunc(static, byNumber), slices.MinFunc(dynamic, byNumber)
+	if last.Int() < first.Int() {
+		return
+	}
+	at := last
+	if !at.Present() {
+		at = first
+	}
+	at.Warnf("slurm/priority", "queue %s has static nodes of priority %d and dynamic ones of %d: idle nodes wait while others are started",
+		q.Key("Name").Text(), last.Int(), first.Int()).
+		WithHint("low numbers are taken first: give static nodes lower ones than dynamic nodes")
+}
