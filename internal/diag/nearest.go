@@ -1,6 +1,9 @@
 package diag
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // maxNearest bounds the work on a word that is no word.
 const maxNearest = 64
@@ -57,4 +60,58 @@ func abs(n int) int {
 		return -n
 	}
 	return n
+}
+
+// Surely is the candidate that word can only stand for, empty if that is not
+// sure: they differ in case, hyphens and the like, or in one slip of the hand
+// in a word of letters. Another digit is another thing, not a slip.
+func Surely(word string, candidates []string) string {
+	if len(word) > maxNearest {
+		return ""
+	}
+	best, distance, tie := "", 2, false
+	for _, c := range candidates {
+		d := 0
+		if bare(c) != bare(word) {
+			d = max(1, slips(word, c))
+		}
+		if d < distance {
+			best, distance, tie = c, d, false
+		} else if d == distance {
+			tie = true
+		}
+	}
+	if tie {
+		return ""
+	}
+	return best
+}
+
+// slips is the distance of words that have the same digits and are long enough
+// to be recognised.
+func slips(word, c string) int {
+	a, b := strings.ToLower(word), strings.ToLower(c)
+	if digits(a) != digits(b) || min(len(a), len(b)) < 4 || abs(len(a)-len(b)) > 1 {
+		return maxNearest
+	}
+	return editDistance(a, b)
+}
+
+// bare is a word without case and punctuation.
+func bare(word string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, word)
+}
+
+func digits(word string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, word)
 }

@@ -141,7 +141,7 @@ func (c *checker) sequence(n *node, f *field, path string, at diag.Place) {
 		if n.kind == mapping {
 			d.WithHint("begin each entry with \"- \"")
 		} else {
-			d.WithHint("write it as [%s]", clip(n.value))
+			d.WithHint("write it as [%s]", clip(n.value)).WithFix(c.listed(n, f))
 		}
 		return
 	}
@@ -180,7 +180,7 @@ func (c *checker) scalar(n *node, f *field, path string, at diag.Place) {
 		c.integer(n, f, path, at)
 	case "bool":
 		if _, ok := n.boolean(); !ok {
-			c.errorAt(at, "schema/type", path, "%s must be true or false, not %s", f.title(), quote(n.value))
+			c.errorAt(at, "schema/type", path, "%s must be true or false, not %s", f.title(), quote(n.value)).WithFix(c.truth(n))
 		}
 	case "float":
 		v, ok := n.float()
@@ -203,7 +203,8 @@ func (c *checker) integer(n *node, f *field, path string, at diag.Place) {
 		return
 	}
 	if !exact {
-		c.warnAt(at, "schema/type", path, "%s is taken as %d", clip(n.value), v).WithHint("write %d", v)
+		c.warnAt(at, "schema/type", path, "%s is taken as %d", clip(n.value), v).WithHint("write %d", v).
+			WithFix(c.rewrite(n, fmt.Sprint(v), f.Type))
 	}
 	if b := f.constraint.value; b != nil && !b.hold(v) {
 		c.errorAt(at, "schema/value", path, "%s is %d; it must be %s", f.title(), v, b)
@@ -216,7 +217,7 @@ func (c *checker) integer(n *node, f *field, path string, at diag.Place) {
 func (c *checker) text(n *node, f *field, path string, at diag.Place) {
 	if !n.text() {
 		c.errorAt(at, "schema/type", path, "%s must be a text, not %s", f.title(), n.describe()).
-			WithHint("write it in quotes: \"%s\"", clip(n.value))
+			WithHint("write it in quotes: \"%s\"", clip(n.value)).WithFix(c.quoted(n))
 		return
 	}
 	rule := &f.constraint
@@ -232,7 +233,8 @@ func (c *checker) text(n *node, f *field, path string, at diag.Place) {
 			f.title(), clip(n.value), other.history(c.schema.level), c.schema.level)
 		c.levelHint(d, "use one of "+strings.Join(rule.oneOf, ", "), other)
 	case rule.oneOf != nil && !slices.Contains(rule.oneOf, n.value):
-		c.errorAt(at, "schema/value", path, "%s cannot be %s", f.title(), quote(n.value)).WithHint("%s", f.valuesHint(n.value))
+		c.errorAt(at, "schema/value", path, "%s cannot be %s", f.title(), quote(n.value)).WithHint("%s", f.valuesHint(n.value)).
+			WithFix(c.answer(n, f))
 	case rule.id && n.value == "":
 		c.errorAt(at, "schema/value", path, "%s is empty", f.title())
 	case rule.id && !rule.pattern.MatchString(n.value) && c.options.AWS:

@@ -123,7 +123,7 @@ func (c *converter) mapping(y *yaml.Node, path string, depth int) *node {
 		}
 		if first, twice := seen[e.key]; twice {
 			c.fail(k, "yaml/duplicate", join(path, e.key), "the key %s is here twice", quote(e.key)).
-				WithHint("the first is in line %d; keep one of them", first.line)
+				WithHint("the first is in line %d; keep one of them", first.line).WithFix(c.twin(first, k))
 			continue
 		}
 		seen[e.key] = e

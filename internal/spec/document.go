@@ -63,6 +63,11 @@ type document struct {
 	errors, warnings int
 	// bad are the paths of errors.
 	bad []string
+	// original is the file as it is, and places where everything stands in it, for
+	// fixes; laid says that they were looked for.
+	original []byte
+	places   *layout
+	laid     bool
 }
 
 // maxReported is the number of errors, and of warnings, that are shown.
@@ -107,11 +112,11 @@ func (d *document) finish() {
 // parse reads the one YAML document of a text. It gives nil after a problem
 // that leaves nothing to check.
 func parse(name string, data []byte, list *diag.List) *document {
-	data, ok := checkText(name, data, list)
+	text, ok := checkText(name, data, list)
 	if !ok {
 		return nil
 	}
-	d := &document{lines: lines{name: name, data: data}, list: list}
+	d := &document{lines: lines{name: name, data: text}, list: list, original: data}
 	tree, ok := d.load()
 	if !ok {
 		return nil

@@ -48,7 +48,7 @@ func (c *checker) unknown(n *node, e *entry, f *field, parent string) {
 	case oldKeys[e.key] != "":
 		d.WithHint("it is a key of ParallelCluster 2; now it is %s", oldKeys[e.key])
 	case near != "" && (strings.EqualFold(near, e.key) || len(homes) == 0):
-		d.WithHint("did you mean %s?", near)
+		d.WithHint("did you mean %s?", near).WithFix(c.respell(e, near, f.names))
 		if n.entry(near) == nil {
 			c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: n, homePath: parent, field: f.children[near]})
 		}
@@ -56,6 +56,7 @@ func (c *checker) unknown(n *node, e *entry, f *field, parent string) {
 		d.WithHint("%s belongs under %s", homes[0].name, places(homes))
 		if len(homes) == 1 {
 			up := homes[0].parent
+			d.WithFix(c.rehouse(e, f, homes[0], c.one(up)))
 			c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: c.one(up), homePath: up.Path, field: homes[0]})
 		}
 	default:

@@ -1,0 +1,200 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v4"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+// These are the schema's own fixes: nil where a problem has more than one right
+// answer, or its place does not allow a sure change.
+
+// slotOf is where a value stands, and nil if an alias stands for it.
+func (d *document) slotOf(n *node) (*layout, *slot) {
+	l := d.layout()
+	if l == nil {
+		return nil, nil
+	}
+	s := l.values[position{n.line, n.column, yaml.ScalarNode}]
+	if n.kind != scalar || s == nil || s.shared {
+		return nil, nil
+	}
+	return l, s
+}
+
+// rewrite gives a plain value another text.
+func (d *document) rewrite(n *node, value, typ string) *diag.Fix {
+	l, s := d.slotOf(n)
+	if s == nil {
+		return nil
+	}
+	return l.replace(s, value, typ)
+}
+
+// answer is the value that was meant where a key takes only certain ones.
+func (d *document) answer(n *node, f *field) *diag.Fix {
+	l, s := d.slotOf(n)
+	if s == nil {
+		return nil
+	}
+	value := diag.Surely(n.value, f.constraint.oneOf)
+	switch f.name {
+	case "Os":
+		value = systemNames[strings.ToLower(n.value)]
+		if value == "" {
+			value = diag.Surely(n.value, f.constraint.oneOf)
+		}
+	case "DeploymentType":
+		if strings.EqualFold(n.value, "PERSISTENT") {
+			value = persistent[sibling(s, "PerUnitStorageThroughput")]
+		}
+	}
+	for _, v := range f.constraint.oneOf {
+		if v == value {
+			return l.replace(s, value, f.Type)
+		}
+	}
+	return nil
+}
+
+// systemNames are other names that people and tools give to operating systems.
+var systemNames = map[string]string{
+	"al2": "alinux2", "amazonlinux2": "alinux2", "amazon-linux-2": "alinux2", "amzn2": "alinux2",
+	"al2023": "alinux2023", "amazonlinux2023": "alinux2023", "amazon-linux-2023": "alinux2023", "amzn2023": "alinux2023",
+	"ubuntu20": "ubuntu2004", "focal": "ubuntu2004", "ubuntu22": "ubuntu2204", "jammy": "ubuntu2204",
+	"ubuntu24": "ubuntu2404", "noble": "ubuntu2404", "rockylinux8": "rocky8", "rockylinux9": "rocky9",
+}
+
+// persistent is the deployment type that alone has a throughput in MB/s for each
+// TiB (FSx for Lustre's performance tables; 125 and 250 are PERSISTENT_2's only).
+var persistent = map[string]string{
+	"125": "PERSISTENT_2", "250": "PERSISTENT_2", "500": "PERSISTENT_2", "1000": "PERSISTENT_2",
+	"12": "PERSISTENT_1", "40": "PERSISTENT_1", "50": "PERSISTENT_1", "100": "PERSISTENT_1", "200": "PERSISTENT_1",
+}
+
+// sibling is a plain value that stands beside another one.
+func sibling(s *slot, name string) string {
+	for i := 0; i+1 < len(s.in.Content); i += 2 {
+		if s.in.Kind == yaml.MappingNode && s.in.Content[i].Value == name {
+			return s.in.Content[i+1].Value
+		}
+	}
+	return ""
+}
+
+// truth writes a boolean as YAML does, if its letters leave no doubt.
+func (d *document) truth(n *node) *diag.Fix {
+	switch strings.ToLower(strings.TrimSpace(n.value)) {
+	case "true", "yes", "on", "enabled":
+		return d.rewrite(n, "true", "bool")
+	case "false", "no", "off", "disabled":
+		return d.rewrite(n, "false", "bool")
+	default:
+		return nil
+	}
+}
+
+// quoted makes a text of a number, a date or a truth value.
+func (d *document) quoted(n *node) *diag.Fix {
+	return d.around(n, `"`, `"`, "put "+clip(n.value)+" in quotes")
+}
+
+// listed makes a list of its only entry.
+func (d *document) listed(n *node, f *field) *diag.Fix {
+	if f.Type != "strings" || n.value == "" || strings.ContainsAny(n.value, ",[]{}# \t") {
+		return nil
+	}
+	return d.around(n, "[", "]", fmt.Sprintf("make a list of %s", clip(n.value)))
+}
+
+// around puts something around a value.
+func (d *document) around(n *node, before, after, title string) *diag.Fix {
+	l, s := d.slotOf(n)
+	if s == nil {
+		return nil
+	}
+	old, ok := l.token(s.value())
+	if !ok {
+		return nil
+	}
+	return l.fix(title, []diag.Edit{{Start: old.start, End: old.end, Text: before + l.text(old) + after}}, nil)
+}
+
+// respell gives an entry the key that was meant: known is what Nearest found.
+func (d *document) respell(e *entry, known string, keys []string) *diag.Fix {
+	l := d.layout()
+	if l == nil || diag.Surely(e.key, keys) != known {
+		return nil
+	}
+	s := l.keys[position{e.line, e.column, yaml.ScalarNode}]
+	return l.rename(s, known)
+}
+
+// rehouse moves an entry that map f does not take to its home: home is the value
+// of field.parent if the file can have only one, else nil.
+func (d *document) rehouse(e *entry, f, field *field, home *node) *diag.Fix {
+	l := d.layout()
+	if l == nil {
+		return nil
+	}
+	s := l.values[positionOfValue(l, e)]
+	if s == nil {
+		return nil
+	}
+	if home != nil {
+		return l.moving(s, l.mapping(home), field.name, field.parent.title())
+	}
+	return l.moving(s, l.enclosing(s, steps(f, field.parent)), field.name, field.parent.title())
+}
+
+// positionOfValue is the position of an entry's value in the text.
+func positionOfValue(l *layout, e *entry) position {
+	if k := l.keys[position{e.line, e.column, yaml.ScalarNode}]; k != nil {
+		return positionOf(k.value())
+	}
+	return position{}
+}
+
+// steps is how many maps up a field's map is; 0 is that it is not around it.
+func steps(f, up *field) int {
+	n := 0
+	for ; f != nil && f != up; f = f.parent {
+		n++
+	}
+	if f == nil {
+		return 0
+	}
+	return n
+}
+
+// enclosing is the map that is some maps up from the one that an entry stands in.
+func (l *layout) enclosing(s *slot, up int) *yaml.Node {
+	in := s.in
+	for ; up > 0 && in != nil; up-- {
+		for in = l.around[in]; in != nil && in.Kind != yaml.MappingNode; {
+			in = l.around[in]
+		}
+	}
+	if in == s.in {
+		return nil
+	}
+	return in
+}
+
+// twin takes an entry away whose key and value are there before it.
+func (d *document) twin(first entry, again *yaml.Node) *diag.Fix {
+	l := d.layout()
+	if l == nil {
+		return nil
+	}
+	a := l.keys[position{first.line, first.column, yaml.ScalarNode}]
+	b := l.keys[positionOf(again)]
+	none := &change{}
+	if a == nil || b == nil || a.in != b.in || none.digest(a.value()) != none.digest(b.value()) {
+		return nil
+	}
+	return l.removal(l.values[positionOf(b.value())], "remove the second "+clip(first.key))
+}
