@@ -55,6 +55,28 @@ func (n *node) describe() string {
 	}
 }
 
+// shown is a scalar for a message: a text in quotes, and else with its type.
+func (n *node) shown() string {
+	if n.tag == "str" {
+		return quote(n.value)
+	}
+	return n.describe()
+}
+
+// what names a scalar's type.
+func (n *node) what() string {
+	switch n.tag {
+	case "bool":
+		return "a truth value"
+	case "int", "float":
+		return "a number"
+	case "timestamp":
+		return "a date"
+	default:
+		return "a text"
+	}
+}
+
 // maxListed is how many keys or values a hint lists.
 const maxListed = 20
 

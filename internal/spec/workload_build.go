@@ -33,13 +33,19 @@ func (w *Workload) Expanded() []Directory {
 // buildWorkload makes the model of a file. It is whole only if the checks find
 // no errors.
 func buildWorkload(name string, root View) *Workload {
-	w := &Workload{File: name}
+	w := &Workload{File: name, Run: buildRun(root.Key("Run")), Buckets: root.Key("Buckets").Texts()}
 	for _, m := range root.Key("Models").Items() {
-		w.Models = append(w.Models, Model{Name: m.Key("Name").Text(), Nodes: m.Key("Nodes").Int()})
+		w.Models = append(w.Models, buildModel(m))
 	}
 	for _, d := range root.Key("Directories").Items() {
 		mode, _ := parseMode(d.Key("Mode").Text())
 		w.Directories = append(w.Directories, Directory{Path: path.Clean(d.Key("Path").Text()), Mode: mode})
+	}
+	for _, f := range root.Key("FileSystems").Items() {
+		w.FileSystems = append(w.FileSystems, buildFileSystem(f))
+	}
+	if g := root.Key("Grafana"); g.Present() {
+		w.Grafana = Grafana{Enabled: g.Key("Enabled").Bool(), AllowedIps: g.Key("AllowedIps").Text()}
 	}
 	return w
 }
@@ -52,17 +58,22 @@ func parseMode(text string) (uint32, bool) {
 
 // checkWorkload reports what the schema's table cannot say.
 func checkWorkload(root View, w *Workload, c *Cluster) {
-	var names unique
-	for _, m := range root.Key("Models").Items() {
-		names.check(m.Key("Name"), "workload/duplicate")
-	}
+	checkRun(root.Key("Run"))
+	checkTrained(root.Key("Models"), c)
+	checkFileSystems(root.Key("FileSystems"), c)
+	checkBuckets(root.Key("Buckets"))
+	checkGrafana(root.Key("Grafana"))
 	if !checkSize(root, w) {
 		return
+	}
+	mounts := mountsOf(w, c)
+	for _, m := range root.Key("Models").Items() {
+		checkDirectory(m.Key("Checkpoints"), mounts)
 	}
 	var paths unique
 	for i, d := range root.Key("Directories").Items() {
 		checkMode(d.Key("Mode"))
-		if dir := d.Key("Path"); checkDirectory(dir, c) {
+		if dir := d.Key("Path"); checkDirectory(dir, mounts) {
 			checkModels(dir, w)
 			checkTwice(&paths, dir, (&Workload{Models: w.Models, Directories: w.Directories[i : i+1]}).Expanded())
 		}
@@ -112,7 +123,8 @@ func checkMode(v View) {
 var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}]*\}|[{}]`) })
 
 // checkDirectory reports whether a path can be a directory of shared storage.
-func checkDirectory(v View, c *Cluster) bool {
+// With nil for the mounts it can be anywhere.
+func checkDirectory(v View, mounts []string) bool {
 	if !v.Present() || v.node.kind != scalar || v.Text() == "" {
 		return false
 	}
@@ -127,32 +139,41 @@ func checkDirectory(v View, c *Cluster) bool {
 	case strings.ContainsFunc(dir, breaksLine):
 		v.Errorf("workload/path", "the path has a line break or control character")
 	case !path.IsAbs(dir):
-		v.Errorf("workload/path", "the path %s is not absolute", quote(dir)).WithHint("begin it with a mount of the cluster file%s", mountsHint(c))
+		v.Errorf("workload/path", "the path %s is not absolute", quote(dir)).WithHint("begin it with a mount of the cluster file%s", mountsHint(mounts))
 	case slices.Contains(strings.Split(dir, "/"), ".."):
 		v.Errorf("workload/path", "the path %s has .. in it", quote(dir)).WithHint("write the path that it leads to")
-	case c != nil && !onMount(path.Clean(dir), c):
+	case mounts != nil && !onMount(path.Clean(dir), mounts):
 		v.Errorf("workload/mount", "%s is on no shared storage of the cluster file", quote(dir)).
-			WithHint("use a directory below a mount%s", mountsHint(c))
+			WithHint("use a directory below a mount%s", mountsHint(mounts))
 	default:
 		return true
 	}
 	return false
 }
 
-// onMount reports whether a directory is a mount or below one.
-func onMount(dir string, c *Cluster) bool {
-	return slices.ContainsFunc(c.SharedStorage, func(s SharedStorage) bool {
-		return dir == s.MountDir || strings.HasPrefix(dir, s.MountDir+"/")
-	})
-}
-
-func mountsHint(c *Cluster) string {
-	if c == nil || len(c.SharedStorage) == 0 {
-		return ""
+// mountsOf are the mounts of a cluster's file systems, nil without a cluster.
+func mountsOf(w *Workload, c *Cluster) []string {
+	if c == nil {
+		return nil
 	}
-	var mounts []string
+	mounts := []string{}
 	for _, s := range c.SharedStorage {
 		mounts = append(mounts, s.MountDir)
+	}
+	for _, f := range w.FileSystems {
+		mounts = append(mounts, f.MountDir)
+	}
+	return mounts
+}
+
+// onMount reports whether a directory is a mount or below one.
+func onMount(dir string, mounts []string) bool {
+	return slices.ContainsFunc(mounts, func(m string) bool { return dir == m || strings.HasPrefix(dir, m+"/") })
+}
+
+func mountsHint(mounts []string) string {
+	if len(mounts) == 0 {
+		return ""
 	}
 	return ": " + enumerate(mounts)
 }

@@ -32,8 +32,12 @@ func TestParseWorkload(t *testing.T) {
 		t.Fatal(text(t, problems))
 	}
 	want := &spec.Workload{
-		File:   "muster.yaml",
-		Models: []spec.Model{{Name: "a", Nodes: 2}, {Name: "b"}},
+		File: "muster.yaml",
+		Run:  spec.Run{RestartMinutes: 15, ReplacementHours: 24},
+		Models: []spec.Model{
+			{Name: "a", Nodes: 2, Optimizer: "adam", Precision: "bf16", KeepCheckpoints: 3},
+			{Name: "b", Optimizer: "adam", Precision: "bf16", KeepCheckpoints: 3},
+		},
 		Directories: []spec.Directory{
 			{Path: "/data/sets", Mode: 0o775}, {Path: "/logs/{model}/out", Mode: 0o750},
 		},

@@ -1,0 +1,233 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// slot is a node that may be given to a model.
+type slot struct {
+	prefix string
+	number int
+	node   Node
+}
+
+func (s slot) name() string { return s.prefix + strconv.Itoa(s.number) }
+
+// pool is the nodes of a queue that have the same instance types. A model of
+// several nodes gets all of them from one pool, for a job goes at the pace of
+// its slowest node.
+type pool struct {
+	key   string
+	slots []slot
+}
+
+// divide gives every model its nodes: whole nodes in the file's order, then
+// parts of nodes packed on what is left.
+func divide(c *spec.Cluster, models []spec.Model) ([]Trained, []Spare, error) {
+	all := make([]Trained, len(models))
+	for i, m := range models {
+		all[i] = Trained{Name: m.Name, Queue: m.Queue, Nodes: m.Nodes, Parameters: m.Parameters}
+		if m.Queue == "" {
+			all[i].Queue = trainingQueue(c)
+		}
+	}
+	spare := []Spare{}
+	for _, q := range c.Scheduling.Queues {
+		var mine []int
+		for i := range all {
+			if all[i].Queue == q.Name {
+				mine = append(mine, i)
+			}
+		}
+		left, err := divideQueue(q, models, all, mine)
+		if err != nil {
+			return nil, nil, err
+		}
+		spare = append(spare, left)
+	}
+	return all, spare, nil
+}
+
+// trainingQueue is where a model trains that names no queue: the first with GPUs.
+func trainingQueue(c *spec.Cluster) string {
+	for _, q := range c.Scheduling.Queues {
+		for _, r := range q.ComputeResources {
+			if nodeOf(r).GPUs > 0 {
+				return q.Name
+			}
+		}
+	}
+	if len(c.Scheduling.Queues) == 0 {
+		return ""
+	}
+	return c.Scheduling.Queues[0].Name
+}
+
+func divideQueue(q spec.Queue, models []spec.Model, all []Trained, mine []int) (Spare, error) {
+	pools := poolsOf(q)
+	home, err := choosePools(q, pools, models, mine)
+	if err != nil {
+		return Spare{}, err
+	}
+	for _, i := range mine {
+		if n := models[i].Nodes; n > 0 {
+			p := &pools[home[i]]
+			all[i].give(p.slots[:n])
+			p.slots = p.slots[n:]
+		}
+	}
+	return packQueue(q, pools, models, all, mine)
+}
+
+func poolsOf(q spec.Queue) []pool {
+	var pools []pool
+	for _, r := range q.ComputeResources {
+		key := strings.Join(r.InstanceTypes, " ")
+		i := slices.IndexFunc(pools, func(p pool) bool { return p.key == key })
+		if i < 0 {
+			i, pools = len(pools), append(pools, pool{key: key})
+		}
+		node := nodeOf(r)
+		for n := range r.MaxCount {
+			s := slot{prefix: prefix(q, r, true), number: n + 1, node: node}
+			if n >= r.MinCount {
+				s.prefix, s.number = prefix(q, r, false), n+1-r.MinCount
+			}
+			pools[i].slots = append(pools[i].slots, s)
+		}
+	}
+	return pools
+}
+
+// choosePools finds for each model of whole nodes the pool with the least room
+// that is enough, the largest model first.
+func choosePools(q spec.Queue, pools []pool, models []spec.Model, mine []int) (map[int]int, error) {
+	order := slices.DeleteFunc(slices.Clone(mine), func(i int) bool { return models[i].Nodes == 0 })
+	asked := 0
+	for _, i := range order {
+		asked += models[i].Nodes
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(models[b].Nodes, models[a].Nodes) })
+	room, total := make([]int, len(pools)), 0
+	for p := range pools {
+		room[p] = len(pools[p].slots)
+		total += room[p]
+	}
+	home := map[int]int{}
+	for _, i := range order {
+		best := -1
+		for p := range pools {
+			if room[p] >= models[i].Nodes && (best < 0 || room[p] < room[best]) {
+				best = p
+			}
+		}
+		switch {
+		case best >= 0:
+			home[i] = best
+			room[best] -= models[i].Nodes
+		case asked > total:
+			return nil, fmt.Errorf("the models of queue %s ask for %d nodes, %d more than its %d", q.Name, asked, asked-total, total)
+		default:
+			return nil, fmt.Errorf("%s asks for %d nodes of one kind, and queue %s has no more than %d left of any", models[i].Name, models[i].Nodes, q.Name, slices.Max(room))
+		}
+	}
+	return home, nil
+}
+
+// give gives whole nodes to a model.
+func (t *Trained) give(slots []slot) {
+	t.slots, t.NodeList = slices.Clone(slots), hostList(slots)
+	for _, s := range slots {
+		t.GPUs += s.node.GPUs
+	}
+}
+
+// packQueue packs the models that need a part of a node, and says what is left.
+func packQueue(q spec.Queue, pools []pool, models []spec.Model, all []Trained, mine []int) (Spare, error) {
+	var free []slot
+	for _, p := range pools {
+		free = append(free, p.slots...)
+	}
+	var jobs, sizes, nodes []int
+	for _, i := range mine {
+		if models[i].GPUs > 0 {
+			jobs, sizes = append(jobs, i), append(sizes, models[i].GPUs)
+		}
+	}
+	for _, s := range free {
+		nodes = append(nodes, s.node.GPUs)
+	}
+	at, ok := Pack(sizes, nodes)
+	if q.JobExclusive {
+		at, ok = alone(sizes, nodes)
+	}
+	if !ok {
+		return Spare{}, fmt.Errorf("the models on parts of nodes (%s GPUs) do not fit on the %d nodes that queue %s has left", numbers(sizes), len(free), q.Name)
+	}
+	used := make([]int, len(free))
+	for k, i := range jobs {
+		s := free[at[k]]
+		all[i].Part, all[i].Nodes, all[i].GPUs, all[i].FirstGPU = true, 1, sizes[k], used[at[k]]
+		all[i].slots, all[i].NodeList = []slot{s}, s.name()
+		used[at[k]] += sizes[k]
+	}
+	left := Spare{Queue: q.Name}
+	var whole []slot
+	for i, s := range free {
+		if used[i] == 0 {
+			whole = append(whole, s)
+		} else {
+			left.PartGPUs += s.node.GPUs - used[i]
+		}
+	}
+	left.Nodes, left.NodeList = len(whole), hostList(whole)
+	return left, nil
+}
+
+func numbers(list []int) string {
+	words := make([]string, len(list))
+	for i, n := range list {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ", ")
+}
+
+// hostList is nodes as Slurm writes them: gpu-dy-p5e-[1-11,14].
+func hostList(slots []slot) string {
+	var parts []string
+	for len(slots) > 0 {
+		n := 1
+		for n < len(slots) && slots[n].prefix == slots[0].prefix {
+			n++
+		}
+		parts = append(parts, slots[0].prefix+ranges(slots[:n]))
+		slots = slots[n:]
+	}
+	return strings.Join(parts, ",")
+}
+
+func ranges(slots []slot) string {
+	var parts []string
+	for i := 0; i < len(slots); {
+		k := i
+		for k+1 < len(slots) && slots[k+1].number == slots[k].number+1 {
+			k++
+		}
+		part := strconv.Itoa(slots[i].number)
+		if k > i {
+			part += "-" + strconv.Itoa(slots[k].number)
+		}
+		parts = append(parts, part)
+		i = k + 1
+	}
+	if len(slots) == 1 {
+		return parts[0]
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}

@@ -1,0 +1,315 @@
+package plan
+
+import "github.com/muster-hpc/muster/internal/spec"
+
+// Question is what an estimate is made of.
+type Question struct {
+	Cluster *spec.Cluster
+	// File has what Cluster leaves out: volumes, file systems, reservations.
+	File     spec.View
+	Workload *spec.Workload
+	// RunHours is the length of the run, 0 for that of the workload.
+	RunHours float64
+	// Prices are the user's own, in dollars an hour by instance type.
+	Prices map[string]float64
+}
+
+// Estimate says what a cluster is, costs and can do. What is not known has no
+// number in it: it is absent, or said in words. Its JSON only ever gets more
+// fields.
+type Estimate struct {
+	File     string `json:"file"`
+	Workload string `json:"workload,omitempty"`
+	Region   string `json:"region,omitempty"`
+	// RunHours is 0 if nobody has said how long the run is.
+	RunHours    float64      `json:"run_hours,omitempty"`
+	Fleet       Fleet        `json:"fleet"`
+	Price       Pricing      `json:"price"`
+	Models      []Trained    `json:"models"`
+	Spare       []Spare      `json:"spare"`
+	Failures    Failures     `json:"failures"`
+	FileSystems []FileSystem `json:"file_systems"`
+	Blocks      []Block      `json:"capacity_blocks"`
+	Made        []Made       `json:"made"`
+	// Notes are what to know before this is bought.
+	Notes []string `json:"notes"`
+}
+
+// Fleet is the cluster's machines.
+type Fleet struct {
+	Groups []Group `json:"compute_resources"`
+	// Queues and Full are at MaxCount, Least is at MinCount: what is always on.
+	Queues []Total `json:"queues"`
+	Full   Total   `json:"full"`
+	Least  Total   `json:"least"`
+	// Services are the head node and the login nodes.
+	Services []Service `json:"services"`
+}
+
+// Group is a compute resource: equal nodes of a queue.
+type Group struct {
+	Queue         string   `json:"queue"`
+	Name          string   `json:"name"`
+	InstanceTypes []string `json:"instance_types"`
+	CapacityType  string   `json:"capacity_type"`
+	// Reserved says that the nodes come from a capacity reservation.
+	Reserved bool `json:"reserved"`
+	MinCount int  `json:"min_count"`
+	MaxCount int  `json:"max_count"`
+	Node     Node `json:"node"`
+}
+
+// Node is what one node has: the least of its instance types. Known says of
+// general purpose types that their network and disks are not in the catalogue.
+type Node struct {
+	VCPUs        int    `json:"vcpus"`
+	MemoryMiB    int    `json:"memory_mib"`
+	GPU          string `json:"gpu,omitempty"`
+	GPUs         int    `json:"gpus"`
+	GPUMemoryMiB int    `json:"gpu_memory_mib,omitempty"`
+	// EFA says that the file enables it, EFAGbps what it carries.
+	EFA       bool `json:"efa"`
+	EFAGbps   int  `json:"efa_gbps,omitempty"`
+	ScratchGB int  `json:"scratch_gb,omitempty"`
+	Known     bool `json:"network_and_disks_known"`
+
+	// rated says that the rate of failures holds for it: it has GPUs.
+	rated bool
+}
+
+// Total is the sum of some nodes.
+type Total struct {
+	Queue     string     `json:"queue,omitempty"`
+	Nodes     int        `json:"nodes"`
+	GPUs      []GPUTotal `json:"gpus"`
+	VCPUs     int        `json:"vcpus"`
+	MemoryMiB int64      `json:"memory_mib"`
+	EFAGbps   int        `json:"efa_gbps"`
+	ScratchGB int        `json:"scratch_gb"`
+}
+
+// GPUTotal counts GPUs of one kind.
+type GPUTotal struct {
+	GPU       string `json:"gpu"`
+	Count     int    `json:"count"`
+	MemoryMiB int64  `json:"memory_mib"`
+}
+
+// Service is a head node or a pool of login nodes.
+type Service struct {
+	Name         string `json:"name"`
+	InstanceType string `json:"instance_type"`
+	Count        int    `json:"count"`
+	VCPUs        int    `json:"vcpus"`
+	MemoryMiB    int    `json:"memory_mib"`
+}
+
+// Cost is an amount of money. If Missing is not empty, it is at least USD, and
+// the cost of what Missing names is not known.
+type Cost struct {
+	USD     float64  `json:"usd"`
+	Missing []string `json:"missing,omitempty"`
+}
+
+// Spend is the cost of something over time. Run is nil if nobody has said how
+// long the run is.
+type Spend struct {
+	Hour Cost  `json:"hour"`
+	Day  Cost  `json:"day"`
+	Run  *Cost `json:"run,omitempty"`
+}
+
+// Pricing is what the cluster costs, in dollars.
+type Pricing struct {
+	// Region is where the catalogue's prices hold.
+	Region string      `json:"catalogue_region"`
+	Types  []TypePrice `json:"instance_types"`
+	// Nodes are all compute nodes at MaxCount, LeastNodes those at MinCount.
+	Nodes      Spend `json:"nodes"`
+	LeastNodes Spend `json:"least_nodes"`
+	Services   Spend `json:"services"`
+	// Storage is with the volumes of all nodes, LeastStorage with those of the
+	// nodes that are always on.
+	Storage      Spend `json:"storage"`
+	LeastStorage Spend `json:"least_storage"`
+	All          Spend `json:"all"`
+	LeastAll     Spend `json:"least_all"`
+	// Volumes are disks of nodes; file systems have their price with them.
+	Volumes []Volume `json:"volumes"`
+}
+
+// TypePrice is what an hour of an instance type costs. Without a price, Reason
+// says why.
+type TypePrice struct {
+	InstanceType string  `json:"instance_type"`
+	Purchase     string  `json:"purchase"`
+	USDPerHour   float64 `json:"usd_per_hour,omitempty"`
+	Known        bool    `json:"known"`
+	Date         string  `json:"date,omitempty"`
+	Source       string  `json:"source,omitempty"`
+	Reason       string  `json:"reason,omitempty"`
+}
+
+// Volume is disks that are made with machines.
+type Volume struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+	Least int    `json:"least"`
+	What  string `json:"what"`
+	// Month is the price of Count of them.
+	Month  Cost   `json:"month"`
+	Date   string `json:"date,omitempty"`
+	Source string `json:"source,omitempty"`
+}
+
+// Trained is a model and where it trains.
+type Trained struct {
+	Name  string `json:"name"`
+	Queue string `json:"queue,omitempty"`
+	// Nodes are whole nodes; a part of a node has Nodes 1 and FirstGPU to
+	// FirstGPU+GPUs-1 of it. 0 is that the file does not say.
+	Nodes    int    `json:"nodes"`
+	GPUs     int    `json:"gpus"`
+	Part     bool   `json:"part_of_a_node"`
+	FirstGPU int    `json:"first_gpu"`
+	NodeList string `json:"node_list,omitempty"`
+	// Parameters is 0 if not said.
+	Parameters float64     `json:"parameters,omitempty"`
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+	// MTBFHours is the mean time between interruptions, Expected how many there
+	// will be in the run; both are 0 where that is not known.
+	MTBFHours float64 `json:"mtbf_hours,omitempty"`
+	Expected  float64 `json:"expected_interruptions,omitempty"`
+
+	slots []slot
+}
+
+// Checkpoint is what a model writes, and how often it should.
+type Checkpoint struct {
+	Bytes             float64 `json:"bytes"`
+	BytesPerParameter float64 `json:"bytes_per_parameter"`
+	WeightBytes       float64 `json:"weight_bytes,omitempty"`
+	Dir               string  `json:"dir,omitempty"`
+	FileSystem        string  `json:"file_system,omitempty"`
+	// WriteSeconds is without others on the file system; 0 is not known.
+	WriteSeconds float64 `json:"write_seconds,omitempty"`
+	// IntervalSeconds is the best time between checkpoints, by Formula; 0 is not known.
+	IntervalSeconds float64 `json:"interval_seconds,omitempty"`
+	Formula         string  `json:"formula,omitempty"`
+	// LostHours are expected to be lost in the run: work done again, and
+	// restarts. Goodput is the part of the time that moves the model on.
+	LostHours float64 `json:"lost_hours,omitempty"`
+	Goodput   float64 `json:"goodput,omitempty"`
+	Keep      int     `json:"keep"`
+}
+
+// Spare is what is left over of a queue.
+type Spare struct {
+	Queue    string `json:"queue"`
+	Nodes    int    `json:"nodes"`
+	NodeList string `json:"node_list,omitempty"`
+	// PartGPUs are GPUs left on nodes that jobs share.
+	PartGPUs int `json:"gpus_on_shared_nodes"`
+	// Wanted nodes are enough with the probability Confidence for the time that
+	// a replacement takes.
+	Wanted int `json:"wanted"`
+}
+
+// Failures are interruptions to expect of all GPUs together.
+type Failures struct {
+	PerGPUHour float64 `json:"per_gpu_hour"`
+	MeasuredOn string  `json:"measured_on"`
+	Source     string  `json:"source"`
+	// GPUs are those of the models, or all if there are no models.
+	GPUs             int     `json:"gpus"`
+	MTBFHours        float64 `json:"mtbf_hours,omitempty"`
+	Expected         float64 `json:"expected_interruptions,omitempty"`
+	RestartMinutes   float64 `json:"restart_minutes"`
+	ReplacementHours float64 `json:"replacement_hours"`
+	Confidence       float64 `json:"confidence"`
+}
+
+// FileSystem is shared storage and what it is worth for checkpoints.
+type FileSystem struct {
+	Name     string `json:"name"`
+	MountDir string `json:"mount_dir"`
+	Type     string `json:"type"`
+	What     string `json:"what"`
+	// CapacityGiB and ThroughputMBps are 0 where they are not known; Reason says
+	// why one of them or the price is not.
+	CapacityGiB    int     `json:"capacity_gib,omitempty"`
+	ThroughputMBps float64 `json:"throughput_mbps,omitempty"`
+	Month          Cost    `json:"month"`
+	Date           string  `json:"price_date,omitempty"`
+	Source         string  `json:"price_source,omitempty"`
+	Confirmed      bool    `json:"price_confirmed"`
+	Reason         string  `json:"reason,omitempty"`
+	// Use is nil if no model's checkpoints are there.
+	Use *Use `json:"checkpoints,omitempty"`
+
+	fit func(gib int) int
+}
+
+// Use is the checkpoints of all models of a file system.
+type Use struct {
+	Models []string `json:"models"`
+	// OneBytes is one checkpoint of each, KeptBytes all that are kept.
+	OneBytes  float64 `json:"one_of_each_bytes"`
+	KeptBytes float64 `json:"kept_bytes"`
+	// Fits is how many of each fit, -1 if that is not known.
+	Fits int `json:"fits"`
+	// WriteSeconds is how long all models together need; 0 is not known.
+	WriteSeconds float64 `json:"write_seconds,omitempty"`
+	// WantedGiB is a capacity that holds what is kept; 0 if this one does.
+	WantedGiB int `json:"wanted_gib,omitempty"`
+}
+
+// Block is the Capacity Blocks that a queue needs.
+type Block struct {
+	Queue        string `json:"queue"`
+	InstanceType string `json:"instance_type"`
+	// Sizes are the instances of each block.
+	Sizes []int `json:"sizes"`
+	// Days is the length of each block, 0 without a run. Rounds blocks follow
+	// each other.
+	Days   int `json:"days,omitempty"`
+	Rounds int `json:"rounds,omitempty"`
+	// UsableHours is what instances can be used of Days.
+	UsableHours float64 `json:"usable_hours,omitempty"`
+	Upfront     *Cost   `json:"upfront,omitempty"`
+	// Asked says that the file has CapacityType CAPACITY_BLOCK; otherwise the
+	// type is sold in no other way.
+	Asked  bool   `json:"asked"`
+	Source string `json:"source"`
+}
+
+// Made is what muster.yaml adds to the cluster file's resources.
+type Made struct {
+	Kind  string `json:"kind"`
+	Name  string `json:"name"`
+	What  string `json:"what"`
+	Local string `json:"local"`
+}
+
+// New answers a question. It fails if the models do not fit in the cluster.
+func New(q Question) (*Estimate, error) {
+	e := &Estimate{
+		File: q.Cluster.File, Workload: q.Workload.File, Region: q.Cluster.Region, RunHours: q.RunHours,
+		Fleet: fleetOf(q.Cluster, q.File), Made: made(q.Workload), Notes: []string{},
+	}
+	if e.RunHours == 0 {
+		e.RunHours = q.Workload.Run.Hours
+	}
+	var err error
+	if e.Models, e.Spare, err = divide(q.Cluster, q.Workload.Models); err != nil {
+		return nil, err
+	}
+	e.FileSystems = fileSystems(q.File, q.Workload)
+	e.Failures = failures(e, q.Workload.Run)
+	e.checkpoints(q.Workload)
+	e.spares()
+	e.Price = pricing(e, q)
+	e.Blocks = blocks(e)
+	e.note(q)
+	return e, nil
+}

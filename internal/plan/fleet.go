@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// fleetOf counts the machines of a cluster file.
+func fleetOf(c *spec.Cluster, file spec.View) Fleet {
+	var f Fleet
+	for i, q := range c.Scheduling.Queues {
+		queue := Total{Queue: q.Name, GPUs: []GPUTotal{}}
+		for k, r := range q.ComputeResources {
+			g := group(q, r)
+			g.Reserved = reserved(file.At("Scheduling.SlurmQueues").Items()[i], k)
+			f.Groups = append(f.Groups, g)
+			queue.add(g.Node, g.MaxCount)
+			f.Full.add(g.Node, g.MaxCount)
+			f.Least.add(g.Node, g.MinCount)
+		}
+		f.Queues = append(f.Queues, queue)
+	}
+	f.Services = append(f.Services, service("head node", c.HeadNode.InstanceType, 1))
+	for _, p := range file.At("LoginNodes.Pools").Items() {
+		f.Services = append(f.Services, service("login nodes "+p.Key("Name").Text(), p.Key("InstanceType").Text(), p.Key("Count").Int()))
+	}
+	return f
+}
+
+// reserved reports whether a compute resource of a queue has a capacity
+// reservation, its own or the queue's.
+func reserved(queue spec.View, resource int) bool {
+	for _, v := range []spec.View{queue, queue.Key("ComputeResources").Items()[resource]} {
+		if v.Key("CapacityReservationTarget").Present() {
+			return true
+		}
+	}
+	return false
+}
+
+func service(name, instanceType string, count int) Service {
+	t, _ := catalog.Lookup(instanceType) // spec has refused unknown types
+	return Service{Name: name, InstanceType: instanceType, Count: count, VCPUs: t.VCPUs, MemoryMiB: t.MemoryMiB}
+}
+
+func group(q spec.Queue, r spec.ComputeResource) Group {
+	return Group{
+		Queue: q.Name, Name: r.Name, InstanceTypes: r.InstanceTypes, CapacityType: q.CapacityType,
+		MinCount: r.MinCount, MaxCount: r.MaxCount, Node: nodeOf(r),
+	}
+}
+
+// nodeOf is what every node of a compute resource has.
+func nodeOf(r spec.ComputeResource) Node {
+	var n Node
+	for i, name := range r.InstanceTypes {
+		one := nodeOfType(name, r.EFA)
+		if i == 0 {
+			n = one
+			continue
+		}
+		n.VCPUs, n.MemoryMiB = min(n.VCPUs, one.VCPUs), min(n.MemoryMiB, one.MemoryMiB)
+		n.EFAGbps, n.ScratchGB = min(n.EFAGbps, one.EFAGbps), min(n.ScratchGB, one.ScratchGB)
+		n.Known, n.rated = n.Known && one.Known, n.rated && one.rated
+		if one.GPU != n.GPU {
+			n.GPU = ""
+		}
+		n.GPUs, n.GPUMemoryMiB = min(n.GPUs, one.GPUs), min(n.GPUMemoryMiB, one.GPUMemoryMiB)
+	}
+	if n.GPUs == 0 {
+		n.GPU, n.GPUMemoryMiB = "", 0
+	}
+	return n
+}
+
+func nodeOfType(name string, efa bool) Node {
+	t, _ := catalog.Lookup(name)
+	n := Node{
+		VCPUs: t.VCPUs, MemoryMiB: t.MemoryMiB, GPU: t.GPU.Name, GPUs: t.GPU.Count, GPUMemoryMiB: t.GPU.MemoryMiB,
+		EFA: efa, ScratchGB: t.NVMeGB, Known: !t.Derived, rated: t.GPU.Count > 0,
+	}
+	if t.GPU.Name == "" {
+		n.GPU, n.GPUs = t.Accelerator, t.AcceleratorCount
+	}
+	if efa && t.EFA > 0 {
+		n.EFAGbps = t.NetworkMbps / 1000
+	}
+	return n
+}
+
+// add adds a number of equal nodes.
+func (t *Total) add(n Node, count int) {
+	if t.GPUs == nil {
+		t.GPUs = []GPUTotal{}
+	}
+	t.Nodes += count
+	t.VCPUs += count * n.VCPUs
+	t.MemoryMiB += int64(count) * int64(n.MemoryMiB)
+	t.EFAGbps += count * n.EFAGbps
+	t.ScratchGB += count * n.ScratchGB
+	if n.GPUs == 0 || count == 0 {
+		return
+	}
+	i := slices.IndexFunc(t.GPUs, func(g GPUTotal) bool { return g.GPU == n.GPU })
+	if i < 0 {
+		i, t.GPUs = len(t.GPUs), append(t.GPUs, GPUTotal{GPU: n.GPU})
+	}
+	t.GPUs[i].Count += count * n.GPUs
+	t.GPUs[i].MemoryMiB += int64(count) * int64(n.GPUs) * int64(n.GPUMemoryMiB)
+}
+
+// GPUCount is the number of GPUs of all kinds.
+func (t Total) GPUCount() int {
+	n := 0
+	for _, g := range t.GPUs {
+		n += g.Count
+	}
+	return n
+}

@@ -1,0 +1,147 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// made is what muster.yaml adds.
+func made(w *spec.Workload) []Made {
+	all := []Made{}
+	for _, f := range w.FileSystems {
+		all = append(all, Made{
+			Kind: "file system", Name: f.Name, Local: "a directory at " + f.MountDir,
+			What: fmt.Sprintf("FSx for OpenZFS %s, %d GiB, %d MB/s, at %s", f.DeploymentType, f.CapacityGiB, f.ThroughputMBps, f.MountDir),
+		})
+	}
+	for _, b := range w.Buckets {
+		all = append(all, Made{Kind: "bucket", Name: b, What: "S3 bucket, made if it is not there", Local: "a bucket of the local S3 server"})
+	}
+	if w.Grafana.Enabled {
+		all = append(all, Made{Kind: "dashboards", Name: "Grafana", What: "open to " + w.Grafana.AllowedIps, Local: "not made"})
+	}
+	return all
+}
+
+// notef adds a note, once.
+func (e *Estimate) notef(format string, args ...any) {
+	if note := fmt.Sprintf(format, args...); !slices.Contains(e.Notes, note) {
+		e.Notes = append(e.Notes, note)
+	}
+}
+
+// note says what somebody who buys this should know.
+func (e *Estimate) note(q Question) {
+	if e.RunHours == 0 {
+		e.notef("nobody has said how long the run is: put Run: {Days: 14} into muster.yaml, or give --run 14d")
+	}
+	e.notePrices()
+	e.noteReservations()
+	e.noteBlocks()
+	e.noteModels(q)
+	e.noteCheckpoints()
+	for _, s := range e.Spare {
+		if s.Wanted > s.Nodes {
+			e.notef("queue %s has %s left over; %s would be enough with %.0f %% while a node is replaced (%.4g h)",
+				s.Queue, nodes(s.Nodes), nodes(s.Wanted), 100*confidence, e.Failures.ReplacementHours)
+		}
+	}
+}
+
+func nodes(n int) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
+}
+
+func (e *Estimate) notePrices() {
+	if e.Region != "" && e.Region != catalog.Region {
+		e.notef("the catalogue's prices are those of %s; %s has its own", catalog.Region, e.Region)
+	}
+	var asked []string
+	for _, t := range e.Price.Types {
+		if !t.Known {
+			asked = append(asked, fmt.Sprintf("--price %s=DOLLARS", t.InstanceType))
+		}
+	}
+	if len(asked) > 0 {
+		e.notef("give the price of an hour where it is not known: %s", strings.Join(asked, " "))
+	}
+	for _, g := range e.Fleet.Groups {
+		if len(g.InstanceTypes) > 1 {
+			e.notef("nodes of %s are one of %d instance types: what they have is the least of them, what they cost the most", g.Name, len(g.InstanceTypes))
+		}
+	}
+	e.notef("not counted: S3, data transfer, CloudWatch, taxes, and root volumes for which the file gives no Size")
+}
+
+func (e *Estimate) noteReservations() {
+	for _, g := range e.Fleet.Groups {
+		if g.Reserved && g.CapacityType == "ONDEMAND" && g.MinCount < g.MaxCount {
+			e.notef("a reservation is paid from its first hour, used or not: MinCount %d of %s saves nothing while it lasts", g.MinCount, g.Name)
+		}
+	}
+}
+
+func (e *Estimate) noteBlocks() {
+	for _, b := range e.Blocks {
+		total := 0
+		for _, n := range b.Sizes {
+			total += n
+		}
+		if !b.Asked {
+			e.notef("%s is sold as Capacity Blocks; for those the queue %s needs CapacityType: CAPACITY_BLOCK and MinCount equal to MaxCount", b.InstanceType, b.Queue)
+		}
+		if total > catalog.AllBlockInstances {
+			e.notef("%d instances are more than the %d that an account can have in Capacity Blocks: ask AWS", total, catalog.AllBlockInstances)
+		}
+		if len(b.Sizes) > 1 {
+			e.notef("%d blocks are as many reservations: each needs a compute resource of its own in %s", len(b.Sizes), b.Queue)
+		}
+		e.notef("blocks end at %s UTC, and instances are ended from %.0f minutes before: the last checkpoint must be written by then",
+			catalog.BlockEnd, catalog.BlockTail.Minutes())
+	}
+}
+
+// noteModels says what keeps the models from running as planned.
+func (e *Estimate) noteModels(q Question) {
+	parts := false
+	for _, t := range e.Models {
+		parts = parts || t.Part
+		if t.Nodes == 0 {
+			e.notef("%s has neither Nodes nor GPUs in muster.yaml, so it has no place here", t.Name)
+		}
+		if len(t.slots) > 1 && t.slots[0].node.GPUs > 0 && !t.slots[0].node.EFA {
+			if in, _ := catalog.Lookup(e.InstanceType(t)); in.EFA > 0 {
+				e.notef("%s runs on %d nodes of %s without EFA: add Efa: {Enabled: true}", t.Name, t.Nodes, in.Type)
+			}
+		}
+	}
+	if parts && !q.Cluster.Scheduling.Slurm.MemoryBasedScheduling {
+		e.notef("models share nodes, but EnableMemoryBasedScheduling is off: each can take the memory of the others")
+	}
+	if e.Failures.GPUs > 0 {
+		e.notef("failures are reckoned with what Llama 3 had on %s GPUs; other machines have other rates", strings.ToUpper(e.Failures.MeasuredOn))
+	}
+}
+
+func (e *Estimate) noteCheckpoints() {
+	for _, t := range e.Models {
+		switch c := t.Checkpoint; {
+		case c == nil:
+			e.notef("%s has no Parameters in muster.yaml, so nothing is known of its checkpoints", t.Name)
+		case c.FileSystem == "":
+			e.notef("nothing says where %s writes checkpoints: give Checkpoints in muster.yaml", t.Name)
+		}
+	}
+	for _, f := range e.FileSystems {
+		if f.Use != nil && f.Use.WantedGiB > 0 {
+			e.notef("%s does not hold the checkpoints that are kept: %d GiB would, four fifths full", f.MountDir, f.Use.WantedGiB)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// plus is the sum of two costs. What one of them misses, the sum misses.
+func (c Cost) plus(d Cost) Cost {
+	sum := Cost{USD: c.USD + d.USD, Missing: slices.Clone(c.Missing)}
+	for _, m := range d.Missing {
+		if !slices.Contains(sum.Missing, m) {
+			sum.Missing = append(sum.Missing, m)
+		}
+	}
+	return sum
+}
+
+func (c Cost) times(f float64) Cost { return Cost{USD: c.USD * f, Missing: c.Missing} }
+
+// spend is an hourly cost over time.
+func spend(hour Cost, runHours float64) Spend {
+	s := Spend{Hour: hour, Day: hour.times(24)}
+	if runHours > 0 {
+		run := hour.times(runHours)
+		s.Run = &run
+	}
+	return s
+}
+
+// InstanceTypes are all that a cluster file names, in its order.
+func InstanceTypes(c *spec.Cluster, file spec.View) []string {
+	f := fleetOf(c, file)
+	var all []string
+	add := func(name string) {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	for _, g := range f.Groups {
+		for _, name := range g.InstanceTypes {
+			add(name)
+		}
+	}
+	for _, s := range f.Services {
+		add(s.InstanceType)
+	}
+	return all
+}
+
+// pricing adds up what the cluster costs.
+func pricing(e *Estimate, q Question) Pricing {
+	p := Pricing{Region: catalog.Region, Volumes: volumes(q)}
+	var full, least, services Cost
+	for _, g := range e.Fleet.Groups {
+		node, missing := p.node(g, q.Prices)
+		full = full.plus(priceOf(g.MaxCount, node, missing))
+		least = least.plus(priceOf(g.MinCount, node, missing))
+	}
+	for _, s := range e.Fleet.Services {
+		t := typePrice(s.InstanceType, "on demand", q.Prices)
+		p.list(t)
+		services = services.plus(priceOf(s.Count, t, s.InstanceType))
+	}
+	var disks, leastDisks, files Cost
+	for _, v := range p.Volumes {
+		disks = disks.plus(v.Month)
+		if v.Least > 0 {
+			leastDisks = leastDisks.plus(v.Month.times(float64(v.Least) / float64(v.Count)))
+		}
+	}
+	for _, f := range e.FileSystems {
+		files = files.plus(f.Month)
+	}
+	hourly := func(month Cost) Cost { return month.times(1.0 / catalog.HoursPerMonth) }
+	storage, leastStorage := hourly(files.plus(disks)), hourly(files.plus(leastDisks))
+	p.Nodes, p.LeastNodes, p.Services = spend(full, e.RunHours), spend(least, e.RunHours), spend(services, e.RunHours)
+	p.Storage, p.LeastStorage = spend(storage, e.RunHours), spend(leastStorage, e.RunHours)
+	p.All = spend(full.plus(services).plus(storage), e.RunHours)
+	p.LeastAll = spend(least.plus(services).plus(leastStorage), e.RunHours)
+	return p
+}
+
+// priceOf is what a number of machines cost for an hour.
+func priceOf(count int, t TypePrice, name string) Cost {
+	switch {
+	case count == 0:
+		return Cost{}
+	case !t.Known:
+		return Cost{Missing: []string{fmt.Sprintf("%d × %s", count, name)}}
+	}
+	return Cost{USD: float64(count) * t.USDPerHour}
+}
+
+// node is the price of a compute resource's nodes: that of the dearest of its
+// instance types, and not known if one of them is not. It also says whose it is.
+func (p *Pricing) node(g Group, prices map[string]float64) (TypePrice, string) {
+	var most TypePrice
+	for i, name := range g.InstanceTypes {
+		t := typePrice(name, purchase(g), prices)
+		p.list(t)
+		if i == 0 || most.Known && (!t.Known || t.USDPerHour > most.USDPerHour) {
+			most = t
+		}
+	}
+	return most, most.InstanceType
+}
+
+func (p *Pricing) list(t TypePrice) {
+	if !slices.ContainsFunc(p.Types, func(o TypePrice) bool { return o.InstanceType == t.InstanceType && o.Purchase == t.Purchase }) {
+		p.Types = append(p.Types, t)
+	}
+}
+
+// purchase is how a compute resource's nodes are bought.
+func purchase(g Group) string {
+	switch {
+	case g.CapacityType == "SPOT":
+		return "spot"
+	case g.CapacityType == "CAPACITY_BLOCK":
+		return "capacity block"
+	case g.Reserved:
+		return "reserved"
+	}
+	return "on demand"
+}
+
+// typePrice finds the price of an instance type: the user's, or the catalogue's
+// if it is sold on demand and bought so.
+func typePrice(name, purchase string, prices map[string]float64) TypePrice {
+	t := TypePrice{InstanceType: name, Purchase: purchase}
+	if usd, ok := prices[name]; ok {
+		t.USDPerHour, t.Known, t.Source = usd, true, "--price"
+		return t
+	}
+	price, ok := catalog.OnDemand(name)
+	switch {
+	case purchase == "spot":
+		t.Reason = "a spot price is the market's and changes"
+	case purchase == "capacity block":
+		t.Reason = "the price of a Capacity Block is AWS's offer of the day"
+	case !ok && catalog.BlockOnly(name):
+		t.Reason = "it has no price on demand: it is sold as Capacity Blocks"
+	case !ok:
+		t.Reason = "it is not in the catalogue's price list"
+	default:
+		t.USDPerHour, t.Known, t.Date, t.Source = price.USD, true, price.Date, price.Source
+	}
+	return t
+}
+
+// volumes are the root volumes of machines for which the file gives a size.
+func volumes(q Question) []Volume {
+	all := []Volume{}
+	add := func(name string, count, least int, v spec.View) {
+		if !v.Key("Size").Present() || count == 0 {
+			return
+		}
+		d := diskOf(v)
+		one := Volume{Name: name, Count: count, Least: least, What: d.what()}
+		price, usd, ok := d.month()
+		if one.Month = (Cost{USD: float64(count) * usd}); !ok {
+			one.Month = Cost{Missing: []string{name}}
+		}
+		one.Date, one.Source = price.Date, price.Source
+		all = append(all, one)
+	}
+	add("root volume of the head node", 1, 1, q.File.At("HeadNode.LocalStorage.RootVolume"))
+	queues := q.File.At("Scheduling.SlurmQueues").Items()
+	for i, queue := range q.Cluster.Scheduling.Queues {
+		count, least := 0, 0
+		for _, r := range queue.ComputeResources {
+			count, least = count+r.MaxCount, least+r.MinCount
+		}
+		add("root volumes of "+queue.Name, count, least, queues[i].At("ComputeSettings.LocalStorage.RootVolume"))
+	}
+	return all
+}
+
+// blocks are the Capacity Blocks of queues that ask for them, or whose instance
+// types are sold in no other way.
+func blocks(e *Estimate) []Block {
+	all := []Block{}
+	for _, q := range e.Fleet.Queues {
+		counts := map[string]int{}
+		var order []string
+		asked := false
+		for _, g := range e.Fleet.Groups {
+			name := g.InstanceTypes[0]
+			if g.Queue != q.Queue || g.CapacityType != "CAPACITY_BLOCK" && !catalog.BlockOnly(name) {
+				continue
+			}
+			asked = g.CapacityType == "CAPACITY_BLOCK"
+			if counts[name] == 0 {
+				order = append(order, name)
+			}
+			counts[name] += g.MaxCount
+		}
+		for _, name := range order {
+			b := Block{Queue: q.Queue, InstanceType: name, Sizes: catalog.Blocks(counts[name]), Asked: asked, Source: catalog.BlockSource}
+			b.length(e.RunHours)
+			if t := e.Price.of(name); t.Known && b.Days > 0 {
+				b.Upfront = &Cost{USD: t.USDPerHour * float64(counts[name]*b.Days*24*b.Rounds)}
+			}
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// length finds what has to be bought for a run.
+func (b *Block) length(runHours float64) {
+	if runHours == 0 {
+		return
+	}
+	b.Rounds = 1
+	for runHours/24 > float64(b.Rounds*catalog.BlockDays) {
+		b.Rounds++
+	}
+	b.Days = catalog.BlockLength(runHours / 24 / float64(b.Rounds))
+	b.UsableHours = float64(24*b.Days) - catalog.BlockTail.Hours()
+}
+
+// of is the price of an instance type.
+func (p Pricing) of(name string) TypePrice {
+	for _, t := range p.Types {
+		if t.InstanceType == name {
+			return t
+		}
+	}
+	return TypePrice{}
+}

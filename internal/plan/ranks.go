@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+)
+
+// Rank is a process of a training job: one for each GPU, node after node.
+type Rank struct {
+	Rank      int    `json:"rank"`
+	Node      string `json:"node"`
+	LocalRank int    `json:"local_rank"`
+	// GPU is the device of the node.
+	GPU int `json:"gpu"`
+}
+
+// Ranks are a model's ranks in order. There are none if the file does not say
+// how many nodes it has, or if its nodes have no GPUs.
+func (t Trained) Ranks() []Rank {
+	var all []Rank
+	for _, s := range t.slots {
+		count := s.node.GPUs
+		if t.Part {
+			count = t.GPUs
+		}
+		for local := range count {
+			all = append(all, Rank{Rank: len(all), Node: s.name(), LocalRank: local, GPU: t.FirstGPU + local})
+		}
+	}
+	return all
+}
+
+// Path is how two ranks reach each other.
+type Path struct {
+	From Rank `json:"from"`
+	To   Rank `json:"to"`
+	// Over is NVLink, PCIe, EFA, the ordinary network, or empty if that is not known.
+	Over string `json:"over,omitempty"`
+	// GBps is what one GPU can send and receive together over NVLink; NodeGbps is
+	// what the whole node carries, GPUGbps one GPU's share of it, each way. 0 is
+	// not known.
+	GBps     int     `json:"gb_per_second,omitempty"`
+	NodeGbps int     `json:"node_gbps,omitempty"`
+	GPUGbps  float64 `json:"gpu_gbps,omitempty"`
+	What     string  `json:"what"`
+	Source   string  `json:"source,omitempty"`
+}
+
+// Path finds the path between two ranks of a model. It fails if there is no
+// such rank.
+func (t Trained) Path(from, to int, instanceType string) (Path, error) {
+	ranks := t.Ranks()
+	for _, r := range []int{from, to} {
+		if r < 0 || r >= len(ranks) {
+			return Path{}, fmt.Errorf("%s has no rank %d: its ranks are 0 to %d", t.Name, r, len(ranks)-1)
+		}
+	}
+	p := Path{From: ranks[from], To: ranks[to]}
+	in, _ := catalog.Lookup(instanceType)
+	switch {
+	case from == to:
+		p.What = "one and the same GPU"
+	case p.From.Node == p.To.Node:
+		p.inside(in)
+	default:
+		p.between(in, t.slots[0].node)
+	}
+	return p, nil
+}
+
+// inside is the path between two GPUs of one node.
+func (p *Path) inside(in catalog.Instance) {
+	link, ok := in.Links()
+	switch {
+	case !ok:
+		p.What = "inside the node; what joins its accelerators is not in the catalogue"
+	case link.GBps == 0:
+		p.Over, p.Source = link.Kind, link.Source
+		p.What = "inside the node over PCIe, for these GPUs have no NVLink"
+	default:
+		p.Over, p.GBps, p.Source = link.Kind, link.GBps, link.Source
+		p.What = fmt.Sprintf("inside the node over %s: %d GB/s for each GPU, both directions together", link.Kind, link.GBps)
+	}
+}
+
+// between is the path between GPUs of two nodes.
+func (p *Path) between(in catalog.Instance, n Node) {
+	gbps := in.NetworkMbps / 1000
+	switch {
+	case gbps == 0:
+		p.What = "between nodes; the network of " + in.Type + " is not in the catalogue"
+		return
+	case n.EFAGbps > 0:
+		p.Over = "EFA"
+	default:
+		p.Over = "TCP"
+	}
+	p.NodeGbps, p.Source = gbps, catalog.Source
+	p.GPUGbps = float64(gbps) / float64(max(1, n.GPUs))
+	switch {
+	case p.Over == "EFA":
+		p.What = fmt.Sprintf("between nodes over EFA: %d interfaces with %d Gbps for each node, %.4g Gbps for each GPU", in.EFA, gbps, p.GPUGbps)
+	case in.EFA > 0:
+		p.What = fmt.Sprintf("between nodes over TCP, for the file does not enable EFA: far below the node's %d Gbps", gbps)
+	default:
+		p.What = fmt.Sprintf("between nodes over TCP, for %s has no EFA: %d Gbps for each node", in.Type, gbps)
+	}
+}
+
+// InstanceType is that of a model's nodes, empty if it has none.
+func (e *Estimate) InstanceType(t Trained) string {
+	if len(t.slots) == 0 {
+		return ""
+	}
+	for _, g := range e.Fleet.Groups {
+		if g.Queue == t.Queue && (g.prefix("st") == t.slots[0].prefix || g.prefix("dy") == t.slots[0].prefix) {
+			return g.InstanceTypes[0]
+		}
+	}
+	return ""
+}
+
+func (g Group) prefix(kind string) string { return g.Queue + "-" + kind + "-" + g.Name + "-" }
