@@ -1,6 +1,152 @@
 package lint
 
-import "github.com/muster-hpc/muster/internal/spec"
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/spec"
+)
 
 // storage has the rules about file systems and volumes.
-func storage(root spec.View) {}
+func storage(root spec.View) {
+	items := root.Key("SharedStorage").Items()
+	for _, s := range items {
+		switch s.Key("StorageType").Text() {
+		case "Ebs":
+			ebsStorage(s)
+		case "Efs":
+			efsStorage(s)
+		case "FsxLustre":
+			lustreStorage(s)
+		case "FsxOpenZfs", "FsxOntap", "FileCache":
+			existingStorage(s)
+		}
+		deletion(s)
+	}
+	storageIDs(items)
+	storageCounts(items)
+	storageZones(root, items)
+	ebsBottleneck(root, items)
+	scratchMounts(root, items)
+	rootVolumes(root)
+}
+
+// filled reports whether a rule can use a plain value: it is there, sound, and
+// not the empty text, which ParallelCluster reads as absent.
+func filled(v spec.View) bool { return v.Given() && v.Text() != "" }
+
+// settingsOf are the settings that go with an entry's storage type.
+func settingsOf(s spec.View) spec.View { return s.Key(s.Key("StorageType").Text() + "Settings") }
+
+// existingID is the id of a file system or volume that exists already. What
+// it stands for is a new one if the id is not there.
+func existingID(s spec.View) spec.View {
+	settings := settingsOf(s)
+	switch s.Key("StorageType").Text() {
+	case "Efs", "FsxLustre":
+		return settings.Key("FileSystemId")
+	case "FileCache":
+		return settings.Key("FileCacheId")
+	default:
+		return settings.Key("VolumeId")
+	}
+}
+
+// known reports whether an entry's storage type is one that there is.
+func known(s spec.View) bool { return s.Key("StorageType").Given() }
+
+// existingStorage holds that file systems which ParallelCluster cannot make are
+// named by their ids, and its SharedFileCacheNotHomeValidator.
+func existingStorage(s spec.View) {
+	kind, mount := s.Key("StorageType"), s.Key("MountDir")
+	if !kind.Given() {
+		return
+	}
+	id := existingID(s)
+	if !settingsOf(s).Present() {
+		kind.Errorf("storage/existing", "%s has to exist already, and %s is missing", kind.Text(), id.Name()).
+			WithHint("add %s: {%s: ...}", settingsOf(s).Name(), id.Name())
+	}
+	if kind.Text() == "FileCache" && mount.Given() && path.Clean("/"+mount.Text()) == "/home" {
+		mount.Errorf("storage/home-cache", "a file cache cannot be mounted at /home").
+			WithHint("choose another directory, or another file system for /home")
+	}
+}
+
+// deletion says what becomes of the data (ParallelCluster's DeletionPolicyValidator).
+func deletion(s spec.View) {
+	if !known(s) || slices.Contains([]string{"FsxOpenZfs", "FsxOntap", "FileCache"}, s.Key("StorageType").Text()) {
+		return
+	}
+	policy := settingsOf(s).Key("DeletionPolicy")
+	if !policy.Sound() || !policy.Present() && existingID(s).Present() {
+		return
+	}
+	switch name := s.Key("Name").Text(); policy.Text() {
+	case "Delete":
+		policy.Infof("storage/deletion", "the data of %s is deleted with the cluster, and when the file no longer has it", quoted(name)).
+			WithHint("DeletionPolicy: Retain keeps it")
+	case "Retain":
+		policy.Infof("storage/deletion", "%s stays when the cluster is deleted, or when the file no longer has it, and costs on", quoted(name))
+	}
+}
+
+// storageIDs holds that nothing is mounted twice (ParallelCluster's
+// DuplicateNameValidator for storage ids).
+func storageIDs(items []spec.View) {
+	first := map[string]spec.View{}
+	for _, s := range items {
+		if !known(s) {
+			continue
+		}
+		id := existingID(s)
+		if !filled(id) {
+			continue
+		}
+		if before, twice := first[id.Text()]; twice {
+			id.Errorf("storage/id", "%s is here twice", id.Text()).
+				WithHint("the first is in line %d; one file system has one MountDir", before.Line())
+			continue
+		}
+		first[id.Text()] = id
+	}
+}
+
+// storageZones says where data crosses availability zones, and that a new Lustre
+// file system is in one subnet (ParallelCluster's ManagedFsxMultiAzValidator,
+// MultiAzRootVolumeValidator and MultiAzEbsVolumeValidator).
+func storageZones(root spec.View, items []spec.View) {
+	if len(items) == 0 {
+		return
+	}
+	var all []string
+	for _, q := range root.At("Scheduling.SlurmQueues").Items() {
+		subnets := q.At("Networking.SubnetIds")
+		if !subnets.Given() {
+			continue
+		}
+		all = append(all, subnets.Texts()...)
+		if n := distinct(subnets.Texts()); n > 1 {
+			subnets.Infof("storage/zones", "the queue's %d subnets are in different availability zones, and shared storage is slower and costs more across zones", n)
+		}
+	}
+	n := distinct(all)
+	for _, s := range items {
+		if kind := s.Key("StorageType"); kind.Given() && kind.Text() == "FsxLustre" && !existingID(s).Present() && n > 1 {
+			existingID(s).Errorf("storage/lustre-subnets", "a new Lustre file system is in one subnet, and the queues have %d", n).
+				WithHint("give all queues the same subnet, or name a file system that exists with FileSystemId")
+		}
+	}
+}
+
+// distinct is how many different texts there are.
+func distinct(texts []string) int {
+	sorted := slices.Sorted(slices.Values(texts))
+	return len(slices.Compact(sorted))
+}
+
+// overlaps reports whether one of two clean directories is inside of the other.
+func overlaps(a, b string) bool {
+	return strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
+}

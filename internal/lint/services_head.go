@@ -1,0 +1,100 @@
+package lint
+
+import (
+	"math"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// image holds ParallelCluster's OsCustomAmiValidator.
+func image(root spec.View) {
+	system, own := root.At("Image.Os"), root.At("Image.CustomAmi")
+	if !system.Given() || own.Present() {
+		return
+	}
+	switch system.Text() {
+	case "rocky8", "rocky9":
+		own.Errorf("image/none", "there is no image of ParallelCluster for %s", system.Text()).
+			WithHint("build one with `pcluster build-image` and write Image: {CustomAmi: ami-...}, or take another system")
+	}
+}
+
+// headNode has the rules about the head node.
+func headNode(root spec.View) {
+	head := root.Key("HeadNode")
+	desktop(head.Key("Dcv"), head.Key("InstanceType"))
+	headMemory(root)
+	keyPair(head.At("Ssh.KeyName"))
+	intelPlatform(root.At("AdditionalPackages.IntelSoftware.IntelHpcPlatform"))
+	settings, kind := head.Key("SharedStorageEfsSettings"), head.Key("SharedStorageType")
+	if settings.Present() && kind.Sound() && kind.Text() != "Efs" {
+		settings.Errorf("head/efs-settings", "SharedStorageEfsSettings is for SharedStorageType: Efs, and it is %s", kind.Text()).
+			WithHint("write SharedStorageType: Efs, or remove SharedStorageEfsSettings")
+	}
+}
+
+// The memory that a head node needs at least (ParallelCluster's
+// HeadNodeMemorySizeValidator).
+const (
+	nodesPerGiB = 25
+	systemGiB   = 0.6
+	enoughGiB   = 16
+)
+
+func headMemory(root spec.View) {
+	kind := root.At("HeadNode.InstanceType")
+	in, ok := catalog.Lookup(kind.Text())
+	nodes, sound := mostNodes(root)
+	if !kind.Given() || !ok || !sound {
+		return
+	}
+	have := float64(in.MemoryMiB) / 1024
+	need := min(float64(nodes)/nodesPerGiB+systemGiB, enoughGiB)
+	if have < need {
+		kind.Errorf("head/memory", "%s has %.4g GiB of memory, and %d nodes need a head node with %.4g GiB", in.Type, have, nodes, need).
+			WithHint("take a type with %d GiB or more", int(math.Ceil(need)))
+	}
+}
+
+// keyPair holds what ParallelCluster's KeyPairValidator says of a file without one.
+func keyPair(name spec.View) {
+	if name.Sound() && name.Text() == "" {
+		name.Warnf("head/no-key", "without Ssh: {KeyName: ...} nobody can log in to the head node by SSH").
+			WithHint("add the name of a key pair of the region, or use an image that lets users in")
+	}
+}
+
+// desktop holds ParallelCluster's DcvValidator. Since level 3.14 there is DCV for
+// all operating systems.
+func desktop(dcv, kind spec.View) {
+	if !dcv.Key("Enabled").Given() || !dcv.Key("Enabled").Bool() {
+		return
+	}
+	if ips := dcv.Key("AllowedIps"); ips.Sound() && ips.Text() == "0.0.0.0/0" {
+		ips.Warnf("dcv/open", "DCV's port %d is open to every address", dcv.Key("Port").Int()).
+			WithHint("write AllowedIps: YOUR.ADDRESS/32")
+	}
+	if !kind.Given() {
+		return
+	}
+	if strings.Contains(kind.Text(), "micro") || strings.Contains(kind.Text(), "nano") {
+		kind.Warnf("dcv/memory", "%s has too little memory for a desktop by DCV", kind.Text()).
+			WithHint("take a type with 2 GiB or more")
+	}
+	if in, ok := catalog.Lookup(kind.Text()); ok && in.GPU.Name == "" {
+		kind.Warnf("dcv/gpu", "%s has no GPU, and a desktop by DCV is slow without one", in.Type).
+			WithHint("take a type with a GPU, for example g6.xlarge")
+	}
+}
+
+// intelPlatform holds ParallelCluster's IntelHpcOsValidator, and with it
+// IntelHpcArchitectureValidator: the one system that had the platform is no
+// longer supported.
+func intelPlatform(on spec.View) {
+	if on.Given() && on.Bool() {
+		on.Errorf("head/intel-platform", "IntelHpcPlatform is for CentOS 7, which ParallelCluster does not support any more").
+			WithHint("remove AdditionalPackages; Intel's libraries come as modules or from Spack").WithFix(on.Replace("false"))
+	}
+}

@@ -1,0 +1,47 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// regions holds ParallelCluster's RegionValidator and FeatureRegionValidator. A
+// file without Region takes the one of the user's environment.
+func regions(root spec.View) {
+	region := root.Key("Region")
+	if !filled(region) {
+		return
+	}
+	name := region.Text()
+	if !slices.Contains(catalog.Regions(), name) {
+		d := region.Errorf("region/unsupported", "%s is no region that ParallelCluster supports", quoted(name))
+		if near := diag.Nearest(name, catalog.Regions()); near != "" {
+			d.WithHint("did you mean %s?", near)
+		} else {
+			d.WithHint("regions are known as of ParallelCluster %s, for example us-east-1", catalog.RegionsOf)
+		}
+	}
+	for _, s := range root.Key("SharedStorage").Items() {
+		kind := s.Key("StorageType")
+		if kind.Given() && strings.HasPrefix(name, unsupportedIn(kind.Text())) {
+			kind.Errorf("region/feature", "there is no %s in %s", kind.Text(), name).
+				WithHint("use another type of storage, or another region")
+		}
+	}
+}
+
+// unsupportedIn is how the names of regions begin that lack a type of storage.
+func unsupportedIn(kind string) string {
+	switch kind {
+	case "FileCache", "FsxOpenZfs":
+		return "us-iso"
+	case "FsxOntap":
+		return "us-iso-w"
+	default:
+		return "nowhere"
+	}
+}
