@@ -2,14 +2,10 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 
-	"github.com/muster-hpc/muster/internal/job"
-	"github.com/muster-hpc/muster/internal/plan"
-	"github.com/muster-hpc/muster/internal/slurm"
-	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/batch"
 )
 
 // checkedScriptLimit is what Slurm takes of a batch script (max_script_size).
@@ -37,34 +33,14 @@ func scriptIn(path string) []byte {
 // checkScript checks a batch script, and against the cluster of the file before
 // it if there is one.
 func (c *checker) checkScript(path string, data []byte) {
-	if c.cluster == nil {
-		c.add(path, "script", "", job.CheckText(path, data))
-		return
+	var facts *batch.Facts
+	if c.cluster != nil {
+		facts = batch.FactsOf(c.cluster)
 	}
-	list := job.CheckScript(path, data, nil, factsOf(c.cluster))
+	list := batch.Check(path, data, nil, facts)
 	summary := ""
-	if !list.HasErrors() {
+	if facts != nil && !list.HasErrors() {
 		summary = "fits " + c.cluster.File
 	}
 	c.add(path, "script", summary, list)
-}
-
-// factsOf are what Slurm would say of a cluster that is not there yet.
-func factsOf(c *spec.Cluster) job.Facts {
-	var facts job.Facts
-	for i, q := range c.Scheduling.Queues {
-		one := *c
-		one.Scheduling.Queues = []spec.Queue{q}
-		for _, g := range plan.Groups(&one, nil) {
-			n := slurm.Node{Partitions: []string{q.Name}, CPUs: g.CPUs, MemoryMiB: g.MemoryMiB}
-			if g.GPUs > 0 {
-				n.Gres = fmt.Sprintf("gpu:%s:%d", g.GPU, g.GPUs)
-			}
-			for range g.Addresses {
-				facts.Nodes = append(facts.Nodes, n)
-			}
-		}
-		facts.Partitions = append(facts.Partitions, slurm.Partition{Name: q.Name, Default: i == 0})
-	}
-	return facts
 }

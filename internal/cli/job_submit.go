@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -23,7 +23,7 @@ What stands behind FILE are arguments of the script.`,
 			if err != nil {
 				return err
 			}
-			script.flags = job.Options(options)
+			script.flags = batch.Flags(options)
 			id, err := a.submitScript(c.Context(), s, script)
 			if err != nil {
 				return err

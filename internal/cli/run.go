@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/provider/local"
@@ -44,7 +45,7 @@ What stands behind FILE are arguments of the script.`,
 			if err != nil {
 				return err
 			}
-			script.flags = job.Options(options)
+			script.flags = batch.Flags(options)
 			id, err := a.submitScript(c.Context(), s, script)
 			if err != nil {
 				return err
@@ -148,8 +149,8 @@ func (a *app) submitScript(ctx context.Context, s slurm.Client, b batchScript) (
 	if err != nil {
 		return 0, err
 	}
-	facts := job.Facts{Partitions: partitions, Nodes: nodes}
-	if err := a.showProblems(job.CheckScript(b.file, data, b.flags, facts)); err != nil {
+	facts := batch.Running(nil, partitions, nodes)
+	if err := a.showProblems(batch.Check(b.file, data, b.flags, facts)); err != nil {
 		return 0, err
 	}
 	id, err := s.Submit(ctx, slurm.SubmitOptions{Script: scriptPath(b.file), Args: b.args, Flags: b.flags})

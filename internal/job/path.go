@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -16,12 +17,12 @@ func OutputPaths(script []byte, r slurm.Run) (stdout, stderr string) {
 	if strings.Contains(r.Label, "_") {
 		output = "slurm-%A_%a.out"
 	}
-	for _, d := range directives("", script) {
-		switch d.name {
+	for _, o := range batch.Directives(script) {
+		switch o.Name {
 		case "output":
-			output = d.value
+			output = o.Value
 		case "error":
-			errors = d.value
+			errors = o.Value
 		}
 	}
 	stdout = outputPath(output, r)
@@ -129,4 +130,13 @@ func (n names) value(letter byte, width int) (string, bool) {
 func padded(number string, width int) string {
 	const most = 10
 	return strings.Repeat("0", max(0, min(width, most)-len(number))) + number
+}
+
+// number reads a whole number; 0 is none.
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
 }

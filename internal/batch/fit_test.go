@@ -1,33 +1,35 @@
-package job_test
+package batch_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // facts are a partition of 80 GPU nodes, and one of two kinds of CPU nodes.
-func facts() job.Facts {
-	f := job.Facts{Partitions: []slurm.Partition{{Name: "gpu-queue", Default: true}, {Name: "cpu", MaxNodes: 3}, {Name: "empty"}}}
+func facts() *batch.Facts {
+	partitions := []slurm.Partition{{Name: "gpu-queue", Default: true}, {Name: "cpu", MaxNodes: 3}, {Name: "empty"}}
+	var nodes []slurm.Node
 	for i := range 80 {
-		f.Nodes = append(f.Nodes, slurm.Node{Name: fmt.Sprint("g-", i), Partitions: []string{"gpu-queue"}, CPUs: 192, MemoryMiB: 1992294, Gres: "gpu:h200:8(S:0-1)"})
+		nodes = append(nodes, slurm.Node{Name: fmt.Sprint("g-", i), Partitions: []string{"gpu-queue"}, CPUs: 192, MemoryMiB: 1992294, Gres: "gpu:h200:8(S:0-1)"})
 	}
 	for i := range 4 {
 		n := slurm.Node{Name: fmt.Sprint("c-", i), Partitions: []string{"cpu"}, CPUs: 16, MemoryMiB: 64 << 10}
 		if i > 0 {
 			n.CPUs, n.MemoryMiB = 96, 32<<10
 		}
-		f.Nodes = append(f.Nodes, n)
+		nodes = append(nodes, n)
 	}
-	return f
+	return batch.Running(nil, partitions, nodes)
 }
 
-// TestCheckScript holds what users read about their scripts, word for word.
-func TestCheckScript(t *testing.T) {
+// TestFit holds what users read about what the cluster does not have, word for
+// word.
+func TestFit(t *testing.T) {
 	const head = "#!/bin/bash\n"
 	cases := []struct {
 		name, script string
@@ -64,14 +66,19 @@ func TestCheckScript(t *testing.T) {
 	}
 	var b strings.Builder
 	for _, c := range cases {
-		fmt.Fprintf(&b, "== %s\n", c.name)
-		if err := diag.WriteText(&b, job.CheckScript("train.sbatch", []byte(c.script), c.flags, facts()), false); err != nil {
-			t.Fatal(err)
+		fmt.Fprintf(&b, "== %s\n%s", c.name, said(t, errorsOf(batch.Check("train.sbatch", []byte(c.script), c.flags, facts()))))
+	}
+	fmt.Fprintf(&b, "== cluster_file\n%s", said(t, batch.Check("cluster.yaml", []byte("Region: x\nScheduling:\n"), nil, nil)))
+	golden(t, "fit.txt", b.String())
+}
+
+// errorsOf leaves warnings out.
+func errorsOf(list *diag.List) *diag.List {
+	errors := &diag.List{}
+	for _, d := range list.All() {
+		if d.Severity == diag.Error {
+			errors.Append(d)
 		}
 	}
-	b.WriteString("== cluster_file\n")
-	if err := diag.WriteText(&b, job.CheckText("cluster.yaml", []byte("Region: x\nScheduling:\n")), false); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "check.txt", b.String())
+	return errors
 }

@@ -1,0 +1,217 @@
+package batch
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+// spot is a path in the script, as the node sees it.
+type spot struct {
+	context
+	diag.Place
+	// path is clean and absolute. open says that more follows that is not known.
+	path string
+	open bool
+	// assumed says that the path is a default that users may change.
+	assumed bool
+	// name is what it is for: the option that it is the value of, or the variable.
+	name string
+}
+
+// system are the directories that a node has of itself. What is below them is no
+// business of the cluster file's.
+var system = []string{
+	"/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/local", "/media", "/mnt", "/opt", "/proc", "/root", "/run",
+	"/sbin", "/scratch", "/srv", "/sys", "/tmp", "/usr", "/var",
+}
+
+// wordy are programs whose arguments may be anything, remote those that take
+// paths on other machines.
+var (
+	wordy  = []string{"echo", "printf", "logger", "awk", "gawk", "mawk", "sed", "grep", "egrep", "perl", "jq", "curl"}
+	remote = []string{"rsync", "scp", "sftp", "ssh"}
+)
+
+// A path begins a word, or stands behind a sign that parts of words end with.
+var pathPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?:^|[=:,\\s\"'(@])(/[^\\s:,\"'()=;|&<>]*)")
+})
+
+// spots are the paths of the script that are surely on nodes: those of
+// containers are followed through their mounts.
+func (s *script) spots() []spot {
+	var all []spot
+	for _, o := range s.options {
+		all = append(all, s.spotsIn(value{text: o.Value}, o.Name, o.Place, context{})...)
+	}
+	for _, c := range s.commands {
+		name := ""
+		for _, w := range c.own() {
+			option, _, valued := strings.Cut(w.text, "=")
+			if strings.HasPrefix(w.text, "-") {
+				name = optionName(option)
+			}
+			if !slices.Contains(engines, c.name) && !slices.Contains(wordy, c.name) && !(slices.Contains(remote, c.name) && strings.Contains(w.text, ":/")) {
+				all = append(all, s.spotsIn(w.value, name, w.Place, w.context)...)
+			}
+			if valued || !strings.HasPrefix(w.text, "-") {
+				name = ""
+			}
+		}
+	}
+	for _, v := range s.variables {
+		all = append(all, s.spotsIn(v.value, v.name, v.Place, v.context)...)
+		for _, i := range v.items {
+			all = append(all, s.spotsIn(i.value, v.name, i.Place, i.context)...)
+		}
+	}
+	for _, w := range s.words {
+		if w.role == written || w.role == opened || w.role == operand {
+			all = append(all, s.spotsIn(w.value, "", w.Place, w.context)...)
+		}
+	}
+	return all
+}
+
+// optionName is an option's name with - for _, as all spellings have it.
+func optionName(text string) string {
+	return strings.ReplaceAll(strings.TrimLeft(text, "-"), "_", "-")
+}
+
+// spotsIn are the paths in a text. Of the mounts of a container, those on the
+// node are taken, and of other options of containers' none.
+func (s *script) spotsIn(v value, name string, at diag.Place, c context) []spot {
+	text := v.text
+	switch optionName(name) {
+	case "container-mounts":
+		var sources []string
+		for _, m := range mountsIn(strings.TrimPrefix(text, "--container-mounts=")) {
+			sources = append(sources, m[0])
+		}
+		text, c = strings.Join(sources, " "), context{}
+	case "container-workdir", "container-name", "wrap":
+		return nil
+	case "container-image", "container-save", "output", "error", "chdir":
+		c = context{}
+	}
+	var all []spot
+	for _, m := range pathPattern().FindAllStringSubmatch(text, -1) {
+		known, _, open := strings.Cut(m[1], string(hole))
+		on, ok := s.onNode(known, c)
+		if !ok || strings.HasPrefix(known, "//") {
+			continue
+		}
+		all = append(all, spot{context: c, Place: at, path: path.Clean(on), open: open, assumed: v.assumed, name: optionName(name)})
+	}
+	return all
+}
+
+// mountsIn are the sources and targets in a list like /a:/b:ro,/c.
+func mountsIn(list string) [][2]string {
+	var all [][2]string
+	for item := range strings.SplitSeq(list, ",") {
+		parts := strings.Split(item, ":")
+		target := parts[0]
+		if len(parts) > 1 {
+			target = parts[1]
+		}
+		all = append(all, [2]string{parts[0], target})
+	}
+	return all
+}
+
+// onNode is where on the node a path leads to. In a container, only mounts do.
+func (s *script) onNode(file string, c context) (string, bool) {
+	mounts, inside := s.mounts(c)
+	if !inside {
+		return file, true
+	}
+	for _, m := range mounts {
+		if strings.HasPrefix(m[0], "/") && m[1] != "/" && within(m[1], file) {
+			return m[0] + strings.TrimPrefix(path.Clean(file), m[1]), true
+		}
+	}
+	return "", false
+}
+
+// mounts are those of the container that something runs in.
+func (s *script) mounts(c context) (mounts [][2]string, inside bool) {
+	if o := c.contained(); o != nil {
+		list, _ := o.option("container-mounts")
+		return mountsIn(list.Value), true
+	}
+	if s.has("container-image", "container-name") {
+		list, _ := s.option("container-mounts")
+		return mountsIn(list.Value), true
+	}
+	return nil, false
+}
+
+// root is a path's first directory; "" is not known.
+func (p spot) root() string {
+	first, _, more := strings.Cut(strings.TrimPrefix(p.path, "/"), "/")
+	if first == "" || p.open && !more || strings.ContainsAny(first, "*?[]{}\\$`!") {
+		return ""
+	}
+	return "/" + first
+}
+
+// mountNames are how people call shared file systems.
+var mountNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^/(fsx|lustre|efs|nfs|shared|share|gpfs|weka|beegfs|ceph|storage)[-_a-z0-9]*$`)
+})
+
+// mountRules find paths where the cluster has no shared storage.
+func mountRules(s *script) {
+	if s.facts == nil || !s.facts.Filed {
+		return
+	}
+	seen := map[string]bool{}
+	for _, p := range s.spots() {
+		root := p.root()
+		_, shared := s.facts.mount(p.path)
+		if root == "" || shared || slices.Contains(system, root) || s.scratch(p.path) || s.leadsToMount(p.path) || slices.Contains(system, p.path) {
+			continue
+		}
+		key := root + p.Source + string(rune(p.Line))
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		s.noMount(p, root)
+	}
+}
+
+// scratch tells whether a path is on the nodes' own disks.
+func (s *script) scratch(file string) bool {
+	return slices.ContainsFunc(s.facts.Queues, func(q Queue) bool { return q.ScratchDir != "" && within(q.ScratchDir, file) })
+}
+
+// leadsToMount tells whether a mount is below a path, as below /data of /data/a.
+func (s *script) leadsToMount(file string) bool {
+	return slices.ContainsFunc(s.facts.Mounts, func(m Mount) bool { return within(file, m.Dir) || within("/"+strings.Split(file, "/")[1], m.Dir) })
+}
+
+func (s *script) noMount(p spot, root string) {
+	var dirs []string
+	for _, m := range s.facts.Mounts {
+		if m.Kind != "HeadNode" {
+			dirs = append(dirs, m.Dir)
+		}
+	}
+	slices.Sort(dirs)
+	var d *diag.Diagnostic
+	if !p.assumed && (mountNames().MatchString(root) || diag.Nearest(root, dirs) != "") {
+		d = s.errorf("script/mount", p.Place, "the cluster has no shared storage at %s", root)
+	} else {
+		d = s.warnf("script/mount", p.Place, "%s is on no shared storage: every node has its own, if at all", root)
+	}
+	if len(dirs) > 0 {
+		d.WithHint("there is %s", strings.Join(dirs, ", "))
+	}
+}

@@ -1,0 +1,74 @@
+package batch
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+// readable looks at what sbatch would not take for a batch script at all, and
+// tells whether there is anything to look at in it.
+func readable(list *diag.List, name string, data []byte) bool {
+	first, _, _ := bytes.Cut(data, []byte("\n"))
+	top := diag.Place{File: name, Line: 1, Source: text(first)}
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		list.Errorf("script/empty", "", "the file is empty").At(diag.Place{File: name})
+	case !bytes.HasPrefix(data, []byte("#!")) && clusterFile(name, data):
+		list.Errorf("script/interpreter", "", "this is a cluster file, not a batch script").At(diag.Place{File: name}).
+			WithHint("`muster up %s` makes the cluster", name)
+	case !bytes.HasPrefix(data, []byte("#!")):
+		list.Errorf("script/interpreter", "", "this is no batch script: its first line does not name an interpreter").At(top).
+			WithHint("begin the file with #!/bin/bash")
+	case bytes.HasSuffix(first, []byte("\r")):
+		list.Errorf("script/line-ends", "", "the lines end as on Windows, with a carriage return").At(top).
+			WithHint("sed -i 's/\\r$//' %s", name)
+	default:
+		return true
+	}
+	return false
+}
+
+// clusterFile guesses whether a file is a cluster file.
+func clusterFile(name string, data []byte) bool {
+	ext := strings.ToLower(name)
+	return (strings.HasSuffix(ext, ".yaml") || strings.HasSuffix(ext, ".yml")) && bytes.Contains(data, []byte("Scheduling:"))
+}
+
+func syntaxRules(s *script) {
+	s.unreadable()
+	s.continuations()
+}
+
+// unreadable is an error where the text ends in the middle. For the rest the
+// shell may know better than we do.
+func (s *script) unreadable() {
+	switch b := s.broken; {
+	case b == nil:
+	case b.unfinished:
+		s.errorf("script/syntax", b.Place, "the shell cannot read this: %s", b.message)
+	default:
+		s.warnf("script/syntax", b.Place, "the shell may not be able to read this: %s", b.message).
+			WithHint("bash -n %s", s.file.name)
+	}
+}
+
+var lastWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\\[ \t]+(#.*)?$`) })
+
+// continuations finds a backslash that does not stand at the end of its line: it
+// makes a word of the blank behind it, and the command ends there.
+func (s *script) continuations() {
+	for _, a := range s.words {
+		source := []rune(a.Source)
+		if a.role != argument || a.Column == 0 || a.Column > len(source) || !strings.HasPrefix(a.raw, `\`) {
+			continue
+		}
+		if lastWord().MatchString(string(source[a.Column-1:])) {
+			s.errorf("script/continuation", a.Place, "the backslash is not the last character of its line, so the command ends here").
+				WithHint("remove what stands behind it; a comment goes on a line of its own")
+		}
+	}
+}
