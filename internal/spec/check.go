@@ -34,21 +34,43 @@ type missing struct {
 	at    diag.Place
 }
 
-// owner is the map whose network is missing.
-func (m *missing) owner() string {
-	if up := m.field.parent; up.name == "Networking" {
-		return up.parent.title()
+// owner names what has no subnet.
+func (c *checker) owner(m missing) string {
+	owner := strings.TrimSuffix(m.path, ".Networking")
+	name := ""
+	if n := c.nodeAt(owner); n != nil && n.entry("Name") != nil {
+		name = " " + quote(n.entry("Name").value.value)
 	}
-	return m.field.parent.title()
+	switch {
+	case strings.HasPrefix(m.field.Path, "HeadNode."):
+		return "the head node"
+	case strings.HasPrefix(m.field.Path, "LoginNodes."):
+		return "login pool" + name
+	default:
+		return "queue" + name
+	}
 }
 
 // check reports everything in which a document differs from a schema.
 func check(d *document, s *schema, o Options) {
 	c := &checker{document: d, schema: s, options: o, budget: d.size + maxShared, moved: map[*field]bool{}}
+	c.mergeKeys()
+	c.reportTabs()
 	c.value(d.root, s.root, "", d.at(d.root.line, d.root.column))
 	c.graft()
 	c.reportMissing()
 	c.reportPlaceholders()
+}
+
+// mergeKeys reports "<<" keys, which ParallelCluster cannot read: it looks for
+// keys that are there twice by a way that knows no merging.
+func (c *checker) mergeKeys() {
+	for _, at := range c.merges {
+		if c.options.AWS {
+			c.errorAt(at, "yaml/merge", "", "ParallelCluster cannot read merge keys").
+				WithHint("write the keys out, or use an alias for the whole value")
+		}
+	}
 }
 
 // value checks a value of any type. A problem with it is shown at at.
@@ -180,12 +202,12 @@ func (c *checker) scalar(n *node, f *field, path string, at diag.Place) {
 		c.integer(n, f, path, at)
 	case "bool":
 		if _, ok := n.boolean(); !ok {
-			c.errorAt(at, "schema/type", path, "%s must be true or false, not %s", f.title(), quote(n.value)).WithFix(c.truth(n))
+			c.errorAt(at, "schema/type", path, "%s must be true or false, not %s", f.title(), n.shown()).WithFix(c.truth(n))
 		}
 	case "float":
 		v, ok := n.float()
 		if !ok {
-			c.errorAt(at, "schema/type", path, "%s must be a number, not %s", f.title(), quote(n.value))
+			c.errorAt(at, "schema/type", path, "%s must be a number, not %s", f.title(), n.shown())
 			return
 		}
 		if b := f.constraint.value; b != nil && b.low != nil && v < float64(*b.low) {
@@ -198,8 +220,12 @@ func (c *checker) scalar(n *node, f *field, path string, at diag.Place) {
 
 func (c *checker) integer(n *node, f *field, path string, at diag.Place) {
 	v, exact, ok := n.integer()
+	if !ok && n.tag == "int" {
+		c.errorAt(at, "schema/value", path, "%s is %s, which is far too large", f.title(), clip(n.value))
+		return
+	}
 	if !ok {
-		c.errorAt(at, "schema/type", path, "%s must be a whole number, not %s", f.title(), quote(n.value))
+		c.errorAt(at, "schema/type", path, "%s must be a whole number, not %s", f.title(), n.shown())
 		return
 	}
 	if !exact {
@@ -256,7 +282,7 @@ func (c *checker) reportMissing() {
 		}
 		if m.field.Required == "aws" {
 			c.warnAt(m.at, "network/none", join(m.path, m.field.name), "%s names no subnet; ParallelCluster refuses a file without it, muster makes the network",
-				m.owner()).WithHint("give the subnet's id if there is one already")
+				c.owner(m)).WithHint("give the subnet's id if there is one already")
 			continue
 		}
 		d := c.errorAt(m.at, "schema/required", join(m.path, m.field.name), "%s is missing in %s",

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v4"
@@ -52,11 +53,13 @@ func (c *converter) convert(y *yaml.Node, path string, depth int) *node {
 }
 
 func (c *converter) byKind(y *yaml.Node, path string, depth int) *node {
-	switch y.Kind {
-	case yaml.MappingNode:
+	switch {
+	case y.Kind == yaml.MappingNode && !c.tagged(y, "!!map", path):
 		return c.mapping(y, path, depth)
-	case yaml.SequenceNode:
+	case y.Kind == yaml.SequenceNode && !c.tagged(y, "!!seq", path):
 		return c.sequence(y, path, depth)
+	case y.Kind != yaml.ScalarNode:
+		return nil
 	default:
 		return c.scalar(y, path)
 	}
@@ -77,16 +80,45 @@ func (c *converter) fail(y *yaml.Node, code, path, format string, args ...any) *
 
 // scalar keeps the text as it is written; what it means is for the schema.
 func (c *converter) scalar(y *yaml.Node, path string) *node {
-	tag := strings.TrimPrefix(y.ShortTag(), "!!")
-	switch tag {
+	n := &node{kind: scalar, tag: scalarTag(y), value: y.Value, line: y.Line, column: y.Column}
+	switch n.tag {
 	case "str", "int", "float", "bool", "null", "timestamp":
-	case "merge":
-		tag = "str"
+		if y.Style&yaml.TaggedStyle != 0 && !n.fits() {
+			c.fail(y, "yaml/tag", path, "%s does not fit its tag !!%s", quote(y.Value), n.tag).WithHint("remove the tag")
+			return nil
+		}
+		return n
+	case "merge", "value":
+		c.fail(y, "yaml/tag", path, "an unquoted %s cannot be read", y.Value).WithHint("put it in quotes")
 	default:
 		c.fail(y, "yaml/tag", path, "the tag %s is not known", quote(y.ShortTag())).WithHint("remove it")
-		return nil
 	}
-	return &node{kind: scalar, tag: tag, value: y.Value, line: y.Line, column: y.Column}
+	return nil
+}
+
+// fits reports whether a scalar can be what its tag says.
+func (n *node) fits() bool {
+	ok := true
+	switch n.tag {
+	case "int":
+		_, ok = yamlInt(n.value)
+	case "float":
+		_, ok = n.float()
+	case "bool":
+		ok = slices.Contains(boolWords, strings.ToLower(n.value))
+	case "timestamp":
+		ok = timeWord().MatchString(n.value)
+	}
+	return ok
+}
+
+// tagged reports whether a map or a list has a tag that is not its own.
+func (c *converter) tagged(y *yaml.Node, own, path string) bool {
+	if y.Style&yaml.TaggedStyle == 0 || y.ShortTag() == own {
+		return false
+	}
+	c.fail(y, "yaml/tag", path, "the tag %s is not known", quote(y.ShortTag())).WithHint("remove it")
+	return true
 }
 
 func (c *converter) sequence(y *yaml.Node, path string, depth int) *node {
@@ -105,15 +137,16 @@ func (c *converter) sequence(y *yaml.Node, path string, depth int) *node {
 	return n
 }
 
-// mapping resolves merge keys as PyYAML does for ParallelCluster: a key of the
-// mapping itself wins, and of several merged mappings the first one.
+// mapping resolves merge keys as YAML says: a key of the mapping itself wins,
+// and of several merged mappings the first one.
 func (c *converter) mapping(y *yaml.Node, path string, depth int) *node {
 	n := &node{kind: mapping, line: y.Line, column: y.Column}
 	seen := make(map[string]entry, len(y.Content)/2)
 	var merges []*yaml.Node
 	for i := 0; i+1 < len(y.Content) && !c.full(); i += 2 {
 		k, v := y.Content[i], y.Content[i+1]
-		if k.Kind == yaml.ScalarNode && k.ShortTag() == "!!merge" {
+		if k.Kind == yaml.ScalarNode && scalarTag(k) == "merge" {
+			c.merges = append(c.merges, c.at(k.Line, k.Column))
 			merges = append(merges, v)
 			continue
 		}
@@ -138,14 +171,22 @@ func (c *converter) mapping(y *yaml.Node, path string, depth int) *node {
 	return n
 }
 
-// key reads a mapping's key.
+// key reads a mapping's key, which has to be a text.
 func (c *converter) key(k *yaml.Node, path string) (entry, bool) {
 	text := k
 	if k.Kind == yaml.AliasNode {
 		text = k.Alias
 	}
 	if text.Kind != yaml.ScalarNode {
-		c.fail(k, "schema/type", path, "a key must be a plain word")
+		c.fail(k, "yaml/key", path, "a key must be a plain word")
+		return entry{}, false
+	}
+	n := c.scalar(text, path)
+	if n == nil {
+		return entry{}, false
+	}
+	if n.tag != "str" {
+		c.fail(k, "schema/type", path, "a key must be a text, not %s", n.describe()).WithHint("write it in quotes: \"%s\"", clip(n.value))
 		return entry{}, false
 	}
 	return entry{key: text.Value, line: k.Line, column: k.Column}, true

@@ -137,9 +137,9 @@ func (f *field) idHint() string {
 	if len(forms) == 0 {
 		return f.patternHint()
 	}
-	first, letters := forms[0], "small letters"
+	first, letters := forms[0], "small letters or digits"
 	if first[2] == "f" {
-		letters = "letters a to f"
+		letters = "digits or letters a to f"
 	}
 	length := first[3]
 	switch {
@@ -151,7 +151,7 @@ func (f *field) idHint() string {
 	for _, form := range forms[1:] {
 		length += " or " + form[3]
 	}
-	return fmt.Sprintf("%s's id is %s and %s digits or %s", idKinds[first[1]], first[1], length, letters)
+	return fmt.Sprintf("%s's id is %s and %s %s", idKinds[first[1]], first[1], length, letters)
 }
 
 // idKinds are the things that an id's first letters stand for.

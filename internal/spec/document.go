@@ -25,7 +25,8 @@ const (
 // resolved; an anchored value may be below several parents.
 type node struct {
 	kind kind
-	// tag is YAML's type of a scalar: str, int, float, bool, null, timestamp.
+	// tag is YAML's type of a scalar: str, int, float, bool, null, timestamp; bad
+	// for what could not be read.
 	tag, value   string
 	line, column int
 	entries      []entry
@@ -63,6 +64,10 @@ type document struct {
 	errors, warnings int
 	// bad are the paths of errors.
 	bad []string
+	// merges are the places of merge keys.
+	merges []diag.Place
+	// tabs are the places of tabs that PyYAML cannot read.
+	tabs []diag.Place
 	// original is the file as it is, and places where everything stands in it, for
 	// fixes; laid says that they were looked for.
 	original []byte
@@ -123,6 +128,7 @@ func parse(name string, data []byte, list *diag.List) *document {
 	}
 	c := converter{document: d, done: map[*yaml.Node]*node{}, open: map[*yaml.Node]bool{}}
 	d.root = c.convert(tree.Content[0], "", 0)
+	d.findTabs(tree)
 	d.size = c.size
 	if d.root == nil {
 		return nil
@@ -133,7 +139,7 @@ func parse(name string, data []byte, list *diag.List) *document {
 
 // load runs the YAML parser.
 func (d *document) load() (*yaml.Node, bool) {
-	loader, err := yaml.NewLoader(bytes.NewReader(d.data))
+	loader, err := yaml.NewLoader(bytes.NewReader(oldVersion(d.data)))
 	if err != nil {
 		d.syntax(err)
 		return nil, false
@@ -156,7 +162,7 @@ func (d *document) load() (*yaml.Node, bool) {
 		d.syntax(err)
 		return nil, false
 	}
-	if top := tree.Content[0]; top.Kind == yaml.ScalarNode && top.ShortTag() == "!!null" {
+	if top := tree.Content[0]; top.Kind == yaml.ScalarNode && scalarTag(top) == "null" {
 		d.empty()
 		return nil, false
 	}

@@ -43,6 +43,23 @@ func (d *document) locate(path string) diag.Place {
 	return at
 }
 
+// nodeAt is the value at a path; nil if the file has none.
+func (d *document) nodeAt(path string) *node {
+	n := d.root
+	for step := range strings.SplitSeq(path, ".") {
+		name, rest, _ := strings.Cut(step, "[")
+		e := n.entry(name)
+		if e == nil {
+			return nil
+		}
+		var line, column int
+		if n = descend(e.value, rest, &line, &column); n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
 // descend follows indexes such as "0][2]"; nil is that there is no such item.
 func descend(n *node, indexes string, line, column *int) *node {
 	for part := range strings.SplitSeq(indexes, "[") {

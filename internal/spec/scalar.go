@@ -2,6 +2,7 @@ package spec
 
 import (
 	"math"
+	"math/big"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -10,58 +11,118 @@ import (
 	"sync"
 )
 
-// Values are read as ParallelCluster reads them: PyYAML says what a plain word
-// is, and marshmallow what may stand for an integer or a boolean.
-
-// number is PyYAML's idea of an unquoted integer or float. Other YAML parsers
-// see numbers in more words, such as 1e3 or 0o17, which are texts there.
-// Minutes and degrees such as 1:30 are left out: they may be texts here.
-var number = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[-+]?(0b[01_]+|0[0-7_]*|[1-9][0-9_]*|0x[0-9a-fA-F_]+` +
-		`|[0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?|\.(inf|Inf|INF|nan|NaN|NAN))$`)
-})
+// Values are read as ParallelCluster reads them: PyYAML says what a word is
+// (see wordTag), and marshmallow what may stand for an integer or a boolean.
 
 // text reports whether a scalar is a text to ParallelCluster.
-func (n *node) text() bool {
-	switch n.tag {
-	case "str":
-		return true
-	case "int", "float":
-		return !number().MatchString(n.value)
-	default:
-		return false
-	}
-}
+func (n *node) text() bool { return n.tag == "str" }
 
-// integer is a scalar's whole number. Exact is false where marshmallow takes
-// something else for one: true for 1, 2.5 for 2.
+// integer is a scalar's whole number. Exact is false where marshmallow cuts a
+// number: 2 for 2.5.
 func (n *node) integer() (value int64, exact, ok bool) {
 	switch n.tag {
-	case "bool":
-		b, ok := n.boolean()
-		if b {
-			return 1, false, ok
-		}
-		return 0, false, ok
+	case "int":
+		value, ok = yamlInt(n.value)
+		return value, true, ok
 	case "float":
 		f, ok := n.float()
-		if !ok || math.Abs(f) >= 1<<53 {
+		if !ok || math.Abs(f) >= 1<<63 {
 			return 0, false, false
 		}
 		return int64(f), f == math.Trunc(f), true
-	case "int":
-		if v, err := strconv.ParseInt(strings.ReplaceAll(n.value, "_", ""), 0, 64); err == nil {
-			return v, true, true
+	case "str":
+		digits, ok := plainDigits(n.value)
+		if !ok || !allDigits(digits) {
+			return 0, false, false
+		}
+		value, err := strconv.ParseInt(digits, 10, 64)
+		return value, true, err == nil
+	}
+	return 0, false, false
+}
+
+// yamlInt reads an integer of YAML 1.1: 12, 1_000, 0x1f, 0b11, octal 017, and
+// 1:30 to the base of 60.
+func yamlInt(s string) (int64, bool) {
+	s = strings.ReplaceAll(s, "_", "")
+	if strings.Contains(s, ":") {
+		f, ok := sexagesimal(s)
+		return int64(f), ok && math.Abs(f) < 1<<53
+	}
+	base := 10
+	digits := strings.TrimLeft(s, "+-")
+	switch {
+	case strings.HasPrefix(digits, "0x"), strings.HasPrefix(digits, "0b"):
+		base = 0
+	case strings.HasPrefix(digits, "0"):
+		base = 8
+	}
+	v, err := strconv.ParseInt(s, base, 64)
+	return v, err == nil
+}
+
+// sexagesimal reads 1:30 as 90, and 1:30.5 as 90.5.
+func sexagesimal(s string) (float64, bool) {
+	digits := strings.TrimLeft(s, "+-")
+	total := 0.0
+	for part := range strings.SplitSeq(digits, ":") {
+		f, err := strconv.ParseFloat(part, 64)
+		if err != nil {
+			return 0, false
+		}
+		total = total*60 + f
+	}
+	if strings.HasPrefix(s, "-") {
+		total = -total
+	}
+	return total, true
+}
+
+// plainDigits is a quoted number as Python reads it: blanks around it, and
+// single underscores between digits.
+func plainDigits(s string) (string, bool) {
+	s = strings.TrimSpace(s)
+	digit := func(i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
+	for i := range len(s) {
+		if s[i] == '_' && !(digit(i-1) && digit(i+1)) {
+			return "", false
 		}
 	}
-	v, err := strconv.ParseInt(strings.ReplaceAll(strings.TrimSpace(n.value), "_", ""), 10, 64)
-	return v, true, err == nil && (n.tag == "int" || n.tag == "str")
+	return strings.ReplaceAll(s, "_", ""), s != ""
 }
+
+func allDigits(s string) bool {
+	return !strings.ContainsFunc(strings.TrimLeft(s, "+-"), func(r rune) bool { return r < '0' || r > '9' })
+}
+
+var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$`) })
 
 // float is a scalar's number.
 func (n *node) float() (float64, bool) {
-	f, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(n.value), "_", ""), 64)
-	return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) && slices.Contains([]string{"int", "float", "str"}, n.tag)
+	var f float64
+	switch n.tag {
+	case "int":
+		i, ok := yamlInt(n.value)
+		return float64(i), ok
+	case "float":
+		s := strings.ReplaceAll(n.value, "_", "")
+		if strings.Contains(s, ":") {
+			return sexagesimal(s)
+		}
+		f, _ = strconv.ParseFloat(s, 64)
+		if strings.ContainsAny(s, "nN") {
+			return 0, false
+		}
+	case "str":
+		s, ok := plainDigits(n.value)
+		if !ok || !decimal().MatchString(s) {
+			return 0, false
+		}
+		f, _ = strconv.ParseFloat(s, 64)
+	default:
+		return 0, false
+	}
+	return f, !math.IsNaN(f) && !math.IsInf(f, 0)
 }
 
 var (
@@ -71,12 +132,16 @@ var (
 
 // boolean is a scalar's truth. Letters may be small, capital, or capital first.
 func (n *node) boolean() (value, ok bool) {
-	if n.tag == "int" || n.tag == "float" {
+	switch n.tag {
+	case "int", "float":
 		f, ok := n.float()
 		return f == 1, ok && (f == 0 || f == 1)
+	case "str", "bool":
+	default:
+		return false, false
 	}
 	lower := strings.ToLower(n.value)
-	if lower == "" || n.value != lower && n.value != strings.ToUpper(n.value) && n.value != strings.ToUpper(lower[:1])+lower[1:] {
+	if lower == "" || !cased(n.value) {
 		return false, false
 	}
 	if slices.Contains(truthy, lower) {
@@ -85,11 +150,48 @@ func (n *node) boolean() (value, ok bool) {
 	return false, slices.Contains(falsy, lower)
 }
 
+// asPython is a scalar as ParallelCluster writes it into another file, such as
+// slurm.conf: True for yes, 90 for 1:30. It is false for what is no one word.
+func (n *node) asPython() (string, bool) {
+	switch n.tag {
+	case "bool":
+		b, _ := n.boolean()
+		return map[bool]string{true: "True", false: "False"}[b], true
+	case "int":
+		if i, ok := yamlInt(n.value); ok {
+			return strconv.FormatInt(i, 10), true
+		}
+		i, ok := new(big.Int).SetString(strings.ReplaceAll(n.value, "_", ""), 10)
+		return i.String(), ok
+	case "float":
+		return n.pythonFloat()
+	case "timestamp":
+		return n.value, len(n.value) == len("2006-01-02")
+	default:
+		return n.value, n.tag == "str"
+	}
+}
+
+func (n *node) pythonFloat() (string, bool) {
+	f, ok := n.float()
+	if !ok {
+		return "", false
+	}
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e16) {
+		return strconv.FormatFloat(f, 'e', -1, 64), true
+	}
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s, true
+}
+
 // network reports whether a text is a network such as 10.0.0.0/8, or a prefix
 // list's id.
 func network(s string) bool {
-	if strings.HasPrefix(s, "pl-") && len(s) > 3 {
-		return true
+	if rest, ok := strings.CutPrefix(s, "pl-"); ok {
+		return rest != "" && strings.Trim(rest[:1], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
 	}
 	p, err := netip.ParsePrefix(s)
 	return err == nil && p.Addr().Is4()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/muster-hpc/muster/internal/diag"
 )
 
 // settingPlace is where custom Slurm settings stand: lines of slurm.conf, or
@@ -79,9 +81,25 @@ func checkSetting(v View, e *entry, alone bool) {
 	case strings.HasSuffix(value, `\`):
 		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s ends in \\, which joins it with the next line of slurm.conf", clip(e.key)).
 			WithHint("remove the \\")
+	case e.value.tag == "timestamp":
+		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s is a date to YAML", clip(e.key)).WithHint("write it in quotes: \"%s\"", clip(value))
+	case e.value.tag != "str":
+		checkRead(v, e, at)
 	case !alone && !oneWord(value):
 		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s has a blank, which begins another setting in slurm.conf", clip(e.key)).
 			WithHint("remove the blank, or put double quotes inside the value")
+	}
+}
+
+// checkRead warns of a value that YAML takes for something else than what is
+// written, which slurm.conf then gets.
+func checkRead(v View, e *entry, at diag.Place) {
+	switch got, ok := e.value.asPython(); {
+	case !ok:
+		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s is %s to YAML, which cannot be written", clip(e.key), e.value.describe())
+	case got != e.value.value:
+		v.doc.warnAt(at, "slurm/value", v.path, "%s is %s to YAML: slurm.conf gets %s=%s", clip(e.value.value), e.value.what(), clip(e.key), got).
+			WithHint("write it in quotes if it is meant as it stands: \"%s\"", clip(e.value.value))
 	}
 }
 
@@ -111,7 +129,8 @@ func settings(v View) []Setting {
 	var out []Setting
 	if v.node != nil {
 		for _, e := range v.node.entries {
-			out = append(out, Setting{Key: e.key, Value: e.value.value})
+			value, _ := e.value.asPython()
+			out = append(out, Setting{Key: e.key, Value: value})
 		}
 	}
 	return out
