@@ -47,7 +47,7 @@ func (c *checker) unknown(n *node, e *entry, f *field, parent string) {
 	switch {
 	case oldKeys[e.key] != "":
 		d.WithHint("it is a key of ParallelCluster 2; now it is %s", oldKeys[e.key])
-	case near != "" && (strings.EqualFold(near, e.key) || len(homes) == 0):
+	case near != "" && (strings.EqualFold(near, e.key) || near == e.key+"s" || near+"s" == e.key || len(homes) == 0):
 		d.WithHint("did you mean %s?", near).WithFix(c.respell(e, near, f.names))
 		if n.entry(near) == nil {
 			c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: n, homePath: parent, field: f.children[near]})
