@@ -91,7 +91,9 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-func edit(start, end int, text string) diag.Edit { return diag.Edit{Start: start, End: end, Text: text} }
+func edit(start, end int, text string) diag.Edit {
+	return diag.Edit{Start: start, End: end, Text: text}
+}
 
 func TestSurely(t *testing.T) {
 	values := []string{"ONDEMAND", "SPOT", "CAPACITY_BLOCK", "PERSISTENT_1", "PERSISTENT_2", "alinux2", "alinux2023", "Efa", "Efs", "InstanceType", "Instances"}
