@@ -36,7 +36,7 @@ func (c *checker) exclude(n *node, f *field, path string) {
 		there := false
 		for _, key := range ch.keys {
 			e := n.entry(key)
-			there = there || e != nil
+			there = there || e != nil && !e.value.blank()
 			if e != nil && !e.value.empty() {
 				have = append(have, e)
 			}
@@ -52,6 +52,9 @@ func (c *checker) exclude(n *node, f *field, path string) {
 		}
 	}
 }
+
+// blank reports whether a value is a text without a character.
+func (n *node) blank() bool { return n.kind == scalar && n.tag == "str" && n.value == "" }
 
 // empty reports whether a value counts as absent where keys exclude each other.
 func (n *node) empty() bool {

@@ -107,7 +107,7 @@ func checkCounts(r View) {
 
 func checkResourceInstances(r View) {
 	single, many := r.Key("InstanceType"), r.Key("Instances")
-	if many.Present() {
+	if len(many.Items()) > 0 || many.Present() && !many.Sound() {
 		var types unique
 		for _, item := range many.Items() {
 			checkInstance(item.Key("InstanceType"))

@@ -81,12 +81,16 @@ func checkStorageSettings(s View) {
 		return
 	}
 	for _, key := range s.field.names {
-		if settings := s.Key(key); strings.HasSuffix(key, "Settings") && settings.Present() && key != right {
+		if settings := s.Key(key); strings.HasSuffix(key, "Settings") && settings.Present() && !settings.node.empty() && key != right {
 			settings.Errorf("storage/settings", "%s does not go with StorageType: %s", key, kind).
 				WithHint("use %s, or change StorageType", right)
 		}
 	}
 	settings := s.Key(right)
+	if need := settings.field.needed(); need != "" && !settings.Present() {
+		s.Errorf("storage/settings", "StorageType: %s needs %s with %s", kind, right, need).
+			WithHint("ParallelCluster mounts what exists of this type, and makes none")
+	}
 	if !settings.Present() || settings.field.children["FileSystemId"] == nil || !settings.Key("FileSystemId").Present() {
 		return
 	}
@@ -96,6 +100,16 @@ func checkStorageSettings(s View) {
 				WithHint("remove it, or remove FileSystemId")
 		}
 	}
+}
+
+// needed is the first key that a map must have; empty is none.
+func (f *field) needed() string {
+	for _, name := range f.names {
+		if f.children[name].Required == "Y" {
+			return name
+		}
+	}
+	return ""
 }
 
 // scratchDirs are the mount points of the nodes' own disks that the file gives.
