@@ -11,6 +11,7 @@ func capacity(all []resource) {
 		usageClass(x)
 		allocation(x)
 	}
+	oneType(all)
 }
 
 const block = "CAPACITY_BLOCK"
@@ -104,5 +105,24 @@ func allocation(x resource) {
 	case kind == "SPOT" && strategy == "prioritized":
 		at.Errorf("capacity/strategy", "prioritized is a strategy for ONDEMAND capacity, and the queue has SPOT").
 			WithHint("write capacity-optimized-prioritized")
+	}
+}
+
+// oneType finds a reservation that is named for two instance types, of which it
+// can have one (CapacityReservationValidator).
+func oneType(all []resource) {
+	first := map[string]kind{}
+	for _, x := range all {
+		id := x.target().Key("CapacityReservationId")
+		if x.several || !id.Given() || len(x.kinds) == 0 {
+			continue
+		}
+		k := x.kinds[0]
+		if before, there := first[id.Text()]; there && before.Type != k.Type {
+			k.at.Errorf("capacity/two-types", "reservation %s is for one instance type, and is named for %s and %s", id.Text(), before.Type, k.Type).
+				WithHint("the other type is in line %d; name another reservation for one of them", before.at.Line())
+			continue
+		}
+		first[id.Text()] = k
 	}
 }

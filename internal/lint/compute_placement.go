@@ -31,25 +31,27 @@ func (g group) off() bool { return g.view.Key("Enabled").Present() && !g.view.Ke
 
 // placement has the rules about placement groups.
 func placement(queues spec.View, all []resource) {
+	var spread, blocks seen
+	for _, x := range all {
+		if !x.group.on() || !x.group.view.Sound() {
+			continue
+		}
+		if x.capacityType() == block && blocks.first(x.group.view.Path()) {
+			blockGroup(x)
+		}
+		ungrouped(x)
+		severalGrouped(x)
+	}
+	for _, x := range all {
+		if x.spread && x.group.on() && spread.first(x.group.view.Path()) {
+			spreadGroup(x)
+		}
+	}
 	for _, q := range queues.Items() {
 		groupName(q.At("Networking.PlacementGroup"))
 		for _, r := range q.Key("ComputeResources").Items() {
 			groupName(r.At("Networking.PlacementGroup"))
 		}
-	}
-	var spread, block seen
-	for _, x := range all {
-		if !x.group.on() || !x.group.view.Sound() {
-			continue
-		}
-		if x.spread && spread.first(x.group.view.Path()) {
-			spreadGroup(x)
-		}
-		if x.capacityType() == "CAPACITY_BLOCK" && block.first(x.group.view.Path()) {
-			blockGroup(x)
-		}
-		ungrouped(x)
-		severalGrouped(x)
 	}
 }
 

@@ -15,7 +15,6 @@ func slurm(scheduling spec.View) {
 		accountingSetting(settings, line)
 		nodeName(line)
 	}
-	includeFile(settings.Key("CustomSlurmSettingsIncludeFile"))
 	for _, q := range scheduling.Key("SlurmQueues").Items() {
 		priorities(q)
 	}
@@ -47,22 +46,6 @@ func nodeName(line spec.View) {
 	}
 }
 
-// includeFile holds the form of a file's address (UrlValidator).
-func includeFile(at spec.View) {
-	if !at.Given() {
-		return
-	}
-	scheme, rest, _ := strings.Cut(at.Text(), "://")
-	bucket, key, _ := strings.Cut(rest, "/")
-	switch {
-	case scheme == "https" && rest != "":
-	case scheme == "s3" && bucket != "" && key != "":
-	default:
-		at.Errorf("slurm/include-file", "%q is no address of a file", at.Text()).
-			WithHint("write s3://bucket/path or https://...")
-	}
-}
-
 // priorities finds static nodes that Slurm takes after dynamic ones of the same
 // queue, so that nodes are started while others are idle
 // (SlurmNodePrioritiesWarningValidator). Low numbers are taken first.
@@ -70,9 +53,6 @@ func priorities(q spec.View) {
 	var static, dynamic []spec.View
 	for _, r := range q.Key("ComputeResources").Items() {
 		low, high := r.Key("MinCount"), r.Key("MaxCount")
-		if !low.Sound() || !high.Sound() || !r.Key("StaticNodePriority").Sound() || !r.Key("DynamicNodePriority").Sound() {
-			return
-		}
 		if low.Int() > 0 {
 			static = append(static, r.Key("StaticNodePriority"))
 		}
