@@ -19,8 +19,8 @@ import (
 var sizes = []string{
 	"nano", "micro", "small", "medium", "large", "xlarge", "2xlarge", "3xlarge", "4xlarge", "6xlarge", "8xlarge",
 	"9xlarge", "10xlarge", "12xlarge", "16xlarge", "18xlarge", "24xlarge", "32xlarge", "36xlarge", "48xlarge",
-	"56xlarge", "96xlarge", "112xlarge", "224xlarge", "480xlarge", "metal", "metal-16xl", "metal-24xl",
-	"metal-32xl", "metal-48xl", "metal-96xl",
+	"56xlarge", "64xlarge", "96xlarge", "112xlarge", "224xlarge", "480xlarge", "metal", "metal-12xl", "metal-16xl",
+	"metal-24xl", "metal-32xl", "metal-48xl", "metal-96xl",
 }
 
 // memoryPerCPU is GiB for each vCPU: of a family where it differs from its
@@ -29,7 +29,7 @@ var memoryPerCPU = sync.OnceValue(func() map[string]float64 {
 	return map[string]float64{
 		"a": 2, "c": 2, "m": 4, "r": 8, "z": 8, "h": 4, "vt": 2,
 		"c3": 1.875, "c4": 1.875, "c5n": 2.625, "m3": 3.75, "r3": 7.625, "r4": 7.625,
-		"x": 16, "x1": 15.25, "x1e": 30.5, "x2iedn": 32, "x2iezn": 32,
+		"x": 16, "x1": 15.25, "x1e": 30.5, "x2iedn": 32, "x2iezn": 32, "x8aedz": 32,
 		"i": 8, "i2": 7.625, "i3": 7.625, "im": 4, "is": 6,
 		"d": 8, "d2": 7.625, "d3en": 4, "f1": 15.25, "f2": 32.0 / 3,
 	}
@@ -91,7 +91,7 @@ var familyPattern = sync.OnceValue(func() *regexp.Regexp {
 // are not derived: the number of GPUs does not follow from a name.
 func derive(instanceType string) (Instance, bool) {
 	name, size, ok := strings.Cut(instanceType, ".")
-	if !ok || len(instanceType) > 32 || !slices.Contains(sizes, size) {
+	if !ok || len(instanceType) > 32 || !slices.Contains(sizes, size) || !exists(name, size) {
 		return Instance{}, false
 	}
 	f, ok := parseFamily(name)
@@ -166,7 +166,7 @@ func (f family) burstable(size string) (shape, bool) {
 // vcpus of a size by the general rule, 0 if the family has no such size.
 func (f family) vcpus(size string) int {
 	switch {
-	case size == "medium" && f.arch() == "arm64":
+	case size == "medium" && (f.arch() == "arm64" || f.amd() && f.generation >= 7):
 		return 1
 	case size == "large":
 		return 2
@@ -192,11 +192,13 @@ func (f family) arch() string {
 	return "amd64"
 }
 
+// amd reports whether AMD makes the processors.
+func (f family) amd() bool { return strings.Contains(f.attributes, "a") }
+
 // threads per core: Graviton, AMD from the seventh generation, HPC types, T2
 // and machines of one vCPU have one.
 func (f family) threads(s shape) int {
-	amd := strings.Contains(f.attributes, "a")
-	if f.arch() == "arm64" || f.letters == "hpc" || f.name == "t2" || s.vcpus == 1 || amd && f.generation >= 7 {
+	if f.arch() == "arm64" || f.letters == "hpc" || f.name == "t2" || s.vcpus == 1 || f.amd() && f.generation >= 7 {
 		return 1
 	}
 	return 2

@@ -21,7 +21,7 @@ const (
 )
 
 func TestHasDisks(t *testing.T) {
-	sizes := []string{"large", "xlarge", "4xlarge", "16xlarge", "24xlarge", "48xlarge", "96xlarge", "112xlarge", "224xlarge", "32xlarge"}
+	sizes := []string{"large", "xlarge", "4xlarge", "16xlarge", "24xlarge", "48xlarge", "56xlarge", "96xlarge", "112xlarge", "224xlarge", "32xlarge"}
 	for want, families := range map[bool]string{true: withDisks, false: withoutDisks} {
 		for family := range strings.FieldsSeq(families) {
 			found := 0
