@@ -32,7 +32,7 @@ func Check(name string, data []byte, flags []string, facts *Facts) *diag.List {
 	s.job = jobOf(s.options, facts)
 	s.read()
 	rules(s)
-	return s.list
+	return hide(s.list, s.secrets())
 }
 
 // rules are all of them, by subject.
@@ -40,6 +40,10 @@ func rules(s *script) {
 	syntaxRules(s)
 	fitRules(s)
 	mountRules(s)
+	environmentRules(s)
+	resilienceRules(s)
+	containerRules(s)
+	hygieneRules(s)
 }
 
 // script is a batch script as rules see it.

@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -119,8 +118,7 @@ func number(text string) int {
 	if text == "" || len(text) > most || strings.Trim(text, "0123456789") != "" {
 		return 0
 	}
-	n := 0
-	fmt.Sscan(text, &n)
+	n, _ := strconv.Atoi(text)
 	return n
 }
 

@@ -1,0 +1,110 @@
+package batch
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+// interfaceNames are variables that choose the interfaces on which ranks find
+// each other. Data goes over EFA whatever they say.
+var interfaceNames = []string{"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"}
+
+// interfaces reports choices that leave a node without an interface.
+func (s *script) interfaces() {
+	for _, v := range s.environment() {
+		if !slices.Contains(interfaceNames, v.name) || !v.whole() || v.text == "" || s.alone() {
+			continue
+		}
+		names, without := strings.CutPrefix(v.text, "^")
+		all := strings.Split(strings.ReplaceAll(names, "=", ""), ",")
+		if without {
+			s.excluded(v, all)
+			continue
+		}
+		s.chosen(v, all)
+	}
+}
+
+const ifnameHint = "write %s=^docker,lo,veth, or leave it out"
+
+func (s *script) excluded(v *variable, names []string) {
+	for _, n := range names {
+		if n == "eth" || n == "en" || n == "ens" || n == "enp" {
+			s.report(diag.Warning, v, "script/ifname", "%s leaves a node without an interface whose interfaces are called %s*", v.shownAs(), n).
+				WithHint(ifnameHint, v.name)
+		}
+	}
+}
+
+func (s *script) chosen(v *variable, names []string) {
+	switch {
+	case slices.Contains(names, "lo") && len(names) == 1:
+		s.report(lower(diag.Error, !s.job.several() || !v.known()), v, "script/ifname", "%s: over the loopback interface no node reaches another", v.shownAs()).
+			WithHint(ifnameHint, v.name)
+	case slices.ContainsFunc(names, func(n string) bool { return hasAnyPrefix(n, "efa", "rdmap", "ib", "mlx") }):
+		s.report(diag.Warning, v, "script/ifname", "%s: an EFA device is no interface with an address, and EFA needs none", v.shownAs()).
+			WithHint(ifnameHint, v.name)
+	case slices.ContainsFunc(names, func(n string) bool { return hasAnyPrefix(n, "eth", "bond") }) && len(names) == 1:
+		s.report(diag.Warning, v, "script/ifname", "%s: the nodes' interfaces are called ens* or enp*, but on Amazon Linux 2", v.shownAs()).
+			WithHint(ifnameHint, v.name)
+	case len(names) == 1 && exactDevice(names[0]) && v.known():
+		s.report(diag.Info, v, "script/ifname", "%s is one device, and its name differs between instance types", v.shownAs()).
+			WithHint(ifnameHint, v.name)
+	}
+}
+
+// exactDevice tells whether a name ends in a number, as those of devices do.
+func exactDevice(name string) bool {
+	last := name[len(name)-1:]
+	return strings.ContainsAny(last, "0123456789")
+}
+
+func hasAnyPrefix(text string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
+}
+
+// manyNodes are so many that every line that each rank writes is a burden.
+const manyNodes = 16
+
+// loudLogs reports NCCL's log of everything in a large job that does not measure.
+func (s *script) loudLogs() {
+	if s.job.minNodes < manyNodes || s.measures() {
+		return
+	}
+	file := slices.ContainsFunc(s.environment(), func(v *variable) bool { return v.name == "NCCL_DEBUG_FILE" })
+	for _, v := range s.environment() {
+		level := strings.ToUpper(v.text)
+		if v.name != "NCCL_DEBUG" || file || level != "INFO" && level != "TRACE" {
+			continue
+		}
+		s.report(diag.Info, v, "script/nccl-debug", "NCCL_DEBUG=%s writes many lines for each rank of %d nodes into one log", v.text, s.job.minNodes).
+			WithHint("write NCCL_DEBUG=WARN, or add NCCL_DEBUG_FILE=/fsx/logs/nccl.%%h.%%p")
+	}
+}
+
+// absentEFA reports what asks for EFA where there is none.
+func (s *script) absentEFA() {
+	if s.efa() != no {
+		return
+	}
+	for _, v := range s.environment() {
+		if v.name == "FI_PROVIDER" && v.is("efa") {
+			s.report(diag.Error, v, "script/efa", "FI_PROVIDER=efa, and the nodes (%s) have no EFA", s.machine()).
+				WithHint("set Efa/Enabled: true in the cluster file, or remove it")
+		}
+	}
+	for _, w := range s.words {
+		if w.role == argument && mentions(w.text, "/dev/infiniband") && w.whole() {
+			s.warnf("script/efa", w.Place, "/dev/infiniband is not there: the nodes (%s) have no EFA", s.machine()).
+				WithHint("set Efa/Enabled: true in the cluster file, or remove it")
+		}
+	}
+}
+
+// mentions tells whether a text has a path or a path below it.
+func mentions(text, dir string) bool {
+	_, rest, found := strings.Cut(text, dir)
+	return found && (rest == "" || strings.ContainsRune("/:,", rune(rest[0])))
+}

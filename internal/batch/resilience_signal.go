@@ -1,0 +1,137 @@
+package batch
+
+import (
+	"slices"
+	"strings"
+)
+
+// A signal before the time is over lets a job write its last checkpoint. sbatch
+// sends it to the script itself with B:, else to the tasks only. A shell that
+// waits for a command in the foreground runs its trap after that command: the
+// Bash manual, "Signals".
+
+// signalNumbers are Linux's, of signals that jobs use.
+var signalNumbers = map[string]string{"1": "HUP", "2": "INT", "3": "QUIT", "10": "USR1", "12": "USR2", "15": "TERM", "18": "CONT"}
+
+func signalName(text string) string {
+	name := strings.TrimPrefix(strings.ToUpper(text), "SIG")
+	if known, ok := signalNumbers[name]; ok {
+		return known
+	}
+	return name
+}
+
+// warning is what --signal asks for.
+type warning struct {
+	Option
+	signal string
+	// script says that the batch script gets it, and not its tasks.
+	script bool
+}
+
+// warning is the job's --signal, [R][B:]SIGNAL[@SECONDS].
+func (s *script) warning() (warning, bool) {
+	o, ok := s.option("signal")
+	if !ok {
+		return warning{}, false
+	}
+	flags, signal, has := strings.Cut(o.Value, ":")
+	if !has {
+		flags, signal = "", o.Value
+	}
+	signal, _, _ = strings.Cut(signal, "@")
+	return warning{Option: o, signal: signalName(signal), script: strings.ContainsAny(flags, "bB")}, true
+}
+
+// trapped is the trap of the batch script's for a signal.
+func (s *script) trapped(signal string) (*command, bool) {
+	for _, c := range s.named("trap") {
+		args := c.args()
+		if c.task() || len(args) < 2 || args[0].text == "-" || args[0].text == "" {
+			continue
+		}
+		if slices.ContainsFunc(args[1:], func(w word) bool { return signalName(w.text) == signal }) {
+			return c, true
+		}
+	}
+	return nil, false
+}
+
+func (s *script) signals() {
+	w, asked := s.warning()
+	if !asked {
+		s.unasked()
+		return
+	}
+	trap, trapped := s.trapped(w.signal)
+	switch {
+	case w.script && trapped:
+		s.late(trap, w.signal)
+	case w.script && !s.reading() && !s.replaced():
+		s.warnf("script/signal", w.Place, "%s ends the script at once: nothing traps %s", w.written(), w.signal).
+			WithHint("trap 'kill -%s \"$pid\"' %s, with srun … & pid=$!, or leave out B: to send it to the tasks", w.signal, w.signal)
+	case !w.script && trapped && w.signal != "TERM":
+		s.warnf("script/signal", w.Place, "%s goes to the tasks of srun, and the script that traps %s does not get it", w.written(), w.signal).
+			WithHint("--signal=B:%s", w.signal+after(w.Value))
+	}
+}
+
+// after is the time of a --signal, as it is written.
+func after(value string) string {
+	if i := strings.IndexByte(value, '@'); i >= 0 {
+		return value[i:]
+	}
+	return ""
+}
+
+// unasked is a job that asks for no signal.
+func (s *script) unasked() {
+	for _, signal := range []string{"USR1", "USR2"} {
+		if trap, ok := s.trapped(signal); ok {
+			s.warnf("script/signal", trap.Place, "nothing sends %s: the job does not ask for it", signal).
+				WithHint("#SBATCH --signal=B:%s@300", signal)
+			return
+		}
+	}
+	_, limited := s.option("time")
+	if limited && s.job.minNodes >= someNodes && !s.says(deadlines()) && !s.reading() {
+		s.infof("script/signal", s.scale(), "when its time is over the job ends without a last checkpoint").
+			WithHint("#SBATCH --signal=USR1@300, and a program that saves when it gets it")
+	}
+}
+
+// replaced tells whether a program takes the place of the shell, and its signals.
+func (s *script) replaced() bool {
+	return slices.ContainsFunc(s.named("exec"), func(c *command) bool { return !c.task() && len(c.words) > 1 })
+}
+
+// starters are programs that run as long as the job does.
+var starters = []string{"srun", "mpirun", "mpiexec", "torchrun", "deepspeed", "accelerate", "python", "python3"}
+
+// late reports a trap that runs only after what it is to stop.
+func (s *script) late(trap *command, signal string) {
+	var last *command
+	for _, c := range s.named(starters...) {
+		switch {
+		case c.background:
+			return
+		case c.index > trap.index && !c.task() && !c.substituted && !c.under(starters...) && training().MatchString(s.inside(c)):
+			last = c
+		}
+	}
+	if last != nil {
+		s.warnf("script/trap", last.Place, "the trap for %s (line %d) runs only when %s has ended", signal, trap.Line, last.name).
+			WithHint("run it in the background and wait: %s … & wait $!", last.name)
+	}
+}
+
+// inside is a command with all that it runs.
+func (s *script) inside(c *command) string {
+	text := c.line()
+	for _, other := range s.commands {
+		if other.outer == c {
+			text += " " + s.inside(other)
+		}
+	}
+	return text
+}
