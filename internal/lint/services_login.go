@@ -1,6 +1,9 @@
 package lint
 
-import "github.com/muster-hpc/muster/internal/spec"
+import (
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/spec"
+)
 
 // maxPools is how many pools of login nodes ParallelCluster takes.
 const maxPools = 10
@@ -16,6 +19,7 @@ func loginNodes(root spec.View) {
 	first := map[string]spec.View{}
 	for _, pool := range pools {
 		desktop(pool.Key("Dcv"), pool.Key("InstanceType"))
+		poolArchitecture(root, pool)
 		name := pool.Key("Name")
 		if !filled(name) {
 			continue
@@ -26,5 +30,21 @@ func loginNodes(root spec.View) {
 			continue
 		}
 		first[name.Text()] = name
+	}
+}
+
+// poolArchitecture holds that login nodes can run their image. Without an image of
+// their own they have the cluster's, which is for the head node's architecture.
+// ParallelCluster does not look; such nodes do not start.
+func poolArchitecture(root, pool spec.View) {
+	kind := pool.Key("InstanceType")
+	if pool.At("Image.CustomAmi").Present() || root.At("HeadNode.Image.CustomAmi").Present() && root.At("Image.CustomAmi").Present() {
+		return
+	}
+	head, ok := catalog.Lookup(root.At("HeadNode.InstanceType").Text())
+	in, found := catalog.Lookup(kind.Text())
+	if ok && found && kind.Present() && head.Arch != in.Arch {
+		kind.Errorf("login/architecture", "%s is %s, and the head node's %s is %s", in.Type, processor(in.Arch), head.Type, processor(head.Arch)).
+			WithHint("take a type of the head node's architecture, or give the pool Image: {CustomAmi: ami-...}")
 	}
 }

@@ -68,7 +68,7 @@ func existingStorage(s spec.View) {
 		kind.Errorf("storage/existing", "%s has to exist already, and %s is missing", kind.Text(), id.Name()).
 			WithHint("add %s: {%s: ...}", settingsOf(s).Name(), id.Name())
 	}
-	if kind.Text() == "FileCache" && mount.Given() && path.Clean("/"+mount.Text()) == "/home" {
+	if kind.Text() == "FileCache" && mount.Present() && path.Clean("/"+mount.Text()) == "/home" {
 		mount.Errorf("storage/home-cache", "a file cache cannot be mounted at /home").
 			WithHint("choose another directory, or another file system for /home")
 	}

@@ -15,27 +15,37 @@ func ebsStorage(s spec.View) {
 	keyEncrypted(ebs)
 }
 
-// rootVolumes has the rules about the nodes' root volumes. How large the image
-// is that a volume begins with is not known here, so a Size that is not given is
-// not looked at.
+// officialGiB is how large ParallelCluster's own images are at most (its
+// EBS_ROOT_VOLUME_SIZE_DEFAULT of 3.13 to 3.16).
+const officialGiB = 45
+
+// rootVolumes has the rules about the nodes' root volumes. Without Size they are
+// as large as their image; how large an image of the user's is, is not known.
 func rootVolumes(root spec.View) {
-	volumes := []spec.View{root.At("HeadNode.LocalStorage.RootVolume")}
+	own := root.At("Image.CustomAmi").Present()
+	head := root.Key("HeadNode")
+	rootVolume(head.At("LocalStorage.RootVolume"), own || head.At("Image.CustomAmi").Present())
 	queues := root.At("Scheduling.SlurmQueues").Items()
 	for _, q := range queues {
-		volumes = append(volumes, q.At("ComputeSettings.LocalStorage.RootVolume"))
-	}
-	for _, v := range volumes {
-		if !bootable(v.Key("VolumeType")) {
-			continue
-		}
-		ebsSpeed(v)
-		if v.Key("Size").Given() {
-			ebsSize(v, v.Key("Size").Int())
-		} else {
-			ebsIops(v, 0)
-		}
+		rootVolume(q.At("ComputeSettings.LocalStorage.RootVolume"), own || q.At("Image.CustomAmi").Present())
 	}
 	rootEncryption(queues)
+}
+
+func rootVolume(v spec.View, ownImage bool) {
+	size := v.Key("Size")
+	if !bootable(v.Key("VolumeType")) {
+		return
+	}
+	ebsSpeed(v)
+	switch {
+	case size.Given():
+		ebsSize(v, size.Int())
+	case size.Present() || ownImage:
+		ebsIops(v, 0)
+	default:
+		ebsIops(v, officialGiB)
+	}
 }
 
 // bootable reports types that a root volume cannot have. ParallelCluster does not
@@ -63,21 +73,22 @@ func ebsSize(v spec.View, size int) {
 	if !ok || !kind.Sound() {
 		return
 	}
+	if size < limits.MinGiB || size > limits.MaxGiB {
+		ebsIops(v, 0)
+	} else {
+		ebsIops(v, size)
+	}
 	switch {
 	case size > limits.MaxGiB:
 		at.Errorf("ebs/size", "a volume of type %s has at most %d GiB, and Size is %d", limits.Type, limits.MaxGiB, size).
 			WithHint("write %d or less", limits.MaxGiB)
-	case size < limits.MinGiB && !at.Present():
-		kind.Errorf("ebs/size", "a volume of type %s has at least %d GiB, and without Size it has %d", limits.Type, limits.MinGiB, size).
-			WithHint("add Size: %d or more", limits.MinGiB)
-	case size < limits.MinGiB:
+	case size < limits.MinGiB && at.Present():
 		at.Errorf("ebs/size", "a volume of type %s has at least %d GiB, and Size is %d", limits.Type, limits.MinGiB, size).
 			WithHint("write %d or more", limits.MinGiB)
-	default:
-		ebsIops(v, size)
-		return
+	case size < limits.MinGiB:
+		kind.Errorf("ebs/size", "a volume of type %s has at least %d GiB, and without Size it has %d", limits.Type, limits.MinGiB, size).
+			WithHint("add Size: %d or more", limits.MinGiB)
 	}
-	ebsIops(v, 0)
 }
 
 // ebsIops holds ParallelCluster's EbsVolumeIopsValidator. A size of 0 is not known.

@@ -15,14 +15,18 @@ func lustreStorage(s spec.View) {
 	if lustre.Key("FileSystemId").Present() {
 		return
 	}
-	lustreRestored(lustre)
+	lustreBackups(lustre)
+	lustreCapacity(lustre)
 	lustreThroughput(lustre)
 	lustreDisks(lustre)
-	lustreCapacity(lustre)
-	lustreBackups(lustre)
 	lustreBucket(lustre)
 	lustreLinks(lustre)
+	lustreRestored(lustre)
 }
+
+// written reports whether the file has a value that is not empty. It may have a
+// problem of its own, where that it is there at all is the other one.
+func written(v spec.View) bool { return v.Present() && v.Text() != "" }
 
 // deployment is the DeploymentType of a file system; a restored one has none
 // in the file. It is false if the value has a problem.
@@ -175,7 +179,7 @@ func lustreBackups(lustre spec.View) {
 			WithHint("remove it, or write DeploymentType: PERSISTENT_2")
 	}
 	for _, key := range []string{"ImportPath", "ExportPath", "ImportedFileChunkSize", "AutoImportPolicy"} {
-		if filled(lustre.Key(key)) {
+		if written(lustre.Key(key)) {
 			days.Errorf("lustre/backups", "a file system that is linked with a bucket by %s has no backups", key).
 				WithHint("remove AutomaticBackupRetentionDays: the bucket has the data")
 			return
@@ -185,11 +189,11 @@ func lustreBackups(lustre spec.View) {
 
 // lustreBucket holds ParallelCluster's FsxS3Validator.
 func lustreBucket(lustre spec.View) {
-	if lustre.Key("ImportPath").Present() && lustre.Key("ImportPath").Text() != "" {
+	if written(lustre.Key("ImportPath")) {
 		return
 	}
 	for _, key := range []string{"ImportedFileChunkSize", "ExportPath", "AutoImportPolicy"} {
-		if v := lustre.Key(key); filled(v) {
+		if v := lustre.Key(key); written(v) {
 			v.Errorf("lustre/import", "%s needs ImportPath", key).
 				WithHint("add ImportPath: s3://bucket/prefix, or remove %s", key)
 		}
@@ -207,7 +211,7 @@ func lustreLinks(lustre spec.View) {
 		return
 	}
 	for _, key := range []string{"ImportPath", "ExportPath"} {
-		if v := lustre.Key(key); filled(v) {
+		if v := lustre.Key(key); written(v) {
 			v.Errorf("lustre/links", "%s and DataRepositoryAssociations exclude each other", key).
 				WithHint("remove %s, and link its bucket with an association", key)
 		}
