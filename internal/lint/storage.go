@@ -19,8 +19,8 @@ func storage(root spec.View) {
 			efsStorage(s)
 		case "FsxLustre":
 			lustreStorage(s)
-		case "FsxOpenZfs", "FsxOntap", "FileCache":
-			existingStorage(s)
+		case "FileCache":
+			homeCache(s)
 		}
 		deletion(s)
 	}
@@ -56,19 +56,9 @@ func existingID(s spec.View) spec.View {
 // known reports whether an entry's storage type is one that there is.
 func known(s spec.View) bool { return s.Key("StorageType").Given() }
 
-// existingStorage holds that file systems which ParallelCluster cannot make are
-// named by their ids, and its SharedFileCacheNotHomeValidator.
-func existingStorage(s spec.View) {
-	kind, mount := s.Key("StorageType"), s.Key("MountDir")
-	if !kind.Given() {
-		return
-	}
-	id := existingID(s)
-	if !settingsOf(s).Present() {
-		kind.Errorf("storage/existing", "%s has to exist already, and %s is missing", kind.Text(), id.Name()).
-			WithHint("add %s: {%s: ...}", settingsOf(s).Name(), id.Name())
-	}
-	if kind.Text() == "FileCache" && mount.Present() && path.Clean("/"+mount.Text()) == "/home" {
+// homeCache holds ParallelCluster's SharedFileCacheNotHomeValidator.
+func homeCache(s spec.View) {
+	if mount := s.Key("MountDir"); mount.Present() && path.Clean("/"+mount.Text()) == "/home" {
 		mount.Errorf("storage/home-cache", "a file cache cannot be mounted at /home").
 			WithHint("choose another directory, or another file system for /home")
 	}

@@ -169,6 +169,7 @@ func checkRepositories(s View) {
 	var names, dirs unique
 	for _, r := range lustre.Key("DataRepositoryAssociations").Items() {
 		checkURI(r.Key("DataRepositoryPath"))
+		checkStorageName(r.Key("Name"))
 		names.check(r.Key("Name"), "storage/duplicate")
 		dirs.checkAs(path.Clean("/"+r.Key("FileSystemPath").Text()), r.Key("FileSystemPath"), "storage/duplicate")
 	}
