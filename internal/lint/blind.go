@@ -11,13 +11,13 @@ import (
 
 // blind says what only AWS knows: one diagnostic for each subject, at its first
 // place in the file.
-func blind(root spec.View) {
+func blind(root spec.View, all []resource) {
 	for _, s := range subjects() {
 		s.report(root)
 	}
 	offered(root)
-	reserved(root)
-	quota(root)
+	reserved(all)
+	quota(root, all)
 }
 
 // unasked is the hint of everything here.
@@ -176,10 +176,10 @@ func offered(root spec.View) {
 }
 
 // reserved says how many instances the file takes from each reservation.
-func reserved(root spec.View) {
+func reserved(all []resource) {
 	var order []spec.View
 	nodes := map[string]int{}
-	for _, x := range resources(root) {
+	for _, x := range all {
 		for _, key := range []string{"CapacityReservationId", "CapacityReservationResourceGroupArn"} {
 			id := x.target().Key(key)
 			if !id.Given() || id.Text() == "" {

@@ -19,8 +19,8 @@ type demand struct {
 // quota says how many vCPUs the account's quotas have to allow. Instances of a
 // Capacity Block do not count.
 // https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
-func quota(root spec.View) {
-	needs := demands(root)
+func quota(root spec.View, all []resource) {
+	needs := demands(root, all)
 	if len(needs) == 0 {
 		return
 	}
@@ -33,7 +33,7 @@ func quota(root spec.View) {
 }
 
 // demands are what a file needs of each quota, the largest first.
-func demands(root spec.View) []demand {
+func demands(root spec.View, all []resource) []demand {
 	vcpus := map[string]int{}
 	add := func(at spec.View, capacityType string, count int) {
 		if in, ok := catalog.Lookup(at.Text()); ok && at.Present() && capacityType != block {
@@ -44,19 +44,19 @@ func demands(root spec.View) []demand {
 	for _, pool := range root.At("LoginNodes.Pools").Items() {
 		add(pool.Key("InstanceType"), "ONDEMAND", pool.Key("Count").Int())
 	}
-	for _, x := range resources(root) {
+	for _, x := range all {
 		if len(x.kinds) == 0 {
 			continue
 		}
 		largest := slices.MaxFunc(x.kinds, func(a, b kind) int { return a.VCPUs - b.VCPUs })
 		add(largest.at, x.capacityType(), x.view.Key("MaxCount").Int())
 	}
-	var all []demand
+	var needs []demand
 	for name, n := range vcpus {
-		all = append(all, demand{name, n})
+		needs = append(needs, demand{name, n})
 	}
-	slices.SortFunc(all, func(a, b demand) int { return cmp.Or(b.vcpus-a.vcpus, strings.Compare(a.quota, b.quota)) })
-	return all
+	slices.SortFunc(needs, func(a, b demand) int { return cmp.Or(b.vcpus-a.vcpus, strings.Compare(a.quota, b.quota)) })
+	return needs
 }
 
 // quotaOf is the quota that a type counts against, by AWS's name.

@@ -9,8 +9,7 @@ import (
 
 // compute has the rules about queues, compute resources and Slurm. They are
 // ParallelCluster's unless a comment says otherwise.
-func compute(root spec.View) {
-	all := resources(root)
+func compute(root spec.View, all []resource) {
 	queueLimits(root.At("Scheduling.SlurmQueues"))
 	capacity(all)
 	efa(all)
@@ -51,15 +50,16 @@ type kind struct {
 // resources are the compute resources of all queues.
 func resources(root spec.View) []resource {
 	var all []resource
+	known := types{}
 	for _, q := range root.At("Scheduling.SlurmQueues").Items() {
 		for _, r := range q.Key("ComputeResources").Items() {
 			x := resource{view: r, queue: q, list: r.Key("Instances"), spread: len(subnets(q)) > 1, group: groupOf(q, r)}
 			x.several = len(x.list.Items()) > 0
 			for _, item := range x.list.Items() {
-				x.kinds = appendKind(x.kinds, item.Key("InstanceType"))
+				x.kinds = known.appendTo(x.kinds, item.Key("InstanceType"))
 			}
 			if !x.several {
-				x.kinds = appendKind(nil, r.Key("InstanceType"))
+				x.kinds = known.appendTo(nil, r.Key("InstanceType"))
 			}
 			all = append(all, x)
 		}
@@ -67,16 +67,28 @@ func resources(root spec.View) []resource {
 	return all
 }
 
-func appendKind(kinds []kind, at spec.View) []kind {
-	in, ok := catalog.Lookup(at.Text())
-	if !at.Present() || !ok {
+// types are those that were looked up; a file names few of them often.
+type types map[string]kind
+
+// appendTo adds a type to others if it is known.
+func (t types) appendTo(kinds []kind, at spec.View) []kind {
+	if !at.Present() {
 		return kinds
 	}
-	traits, known := catalog.TraitsOf(in.Type)
-	if !known && in.EFA > 0 {
-		traits.EFA = in.EFA
+	k, there := t[at.Text()]
+	if !there {
+		k.Instance, _ = catalog.Lookup(at.Text())
+		k.traits, k.known = catalog.TraitsOf(at.Text())
+		if !k.known {
+			k.traits.EFA = k.EFA
+		}
+		t[at.Text()] = k
 	}
-	return append(kinds, kind{at: at, Instance: in, traits: traits, known: known})
+	if k.Type == "" {
+		return kinds
+	}
+	k.at = at
+	return append(kinds, k)
 }
 
 // capacityType is the capacity type of the resource's queue.
@@ -142,7 +154,7 @@ func queueLimits(queues spec.View) {
 // operating system and the image.
 func machines(root spec.View, all []resource) {
 	head := root.At("HeadNode.InstanceType")
-	for _, k := range appendKind(nil, head) {
+	for _, k := range (types{}).appendTo(nil, head) {
 		for _, x := range all {
 			architecture(x, k)
 		}

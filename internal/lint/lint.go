@@ -18,8 +18,9 @@ func Cluster(f *spec.File) {
 	}
 	storage(root)
 	services(root)
-	compute(root)
-	network(root)
+	all := resources(root)
+	compute(root, all)
+	network(root, all, f.Level())
 	practice(root)
-	blind(root)
+	blind(root, all)
 }

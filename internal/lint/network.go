@@ -10,12 +10,16 @@ import (
 
 // network has the rules about networks and security groups. They are
 // ParallelCluster's.
-func network(root spec.View) {
-	all := resources(root)
+func network(root spec.View, all []resource, level spec.Level) {
+	own := map[string][]resource{}
+	for _, x := range all {
+		own[x.queue.Path()] = append(own[x.queue.Path()], x)
+	}
+	efaOnly := level >= 16 && root.At("DevSettings.EfaInterfaceType").Text() != "efa"
 	for _, q := range root.At("Scheduling.SlurmQueues").Items() {
 		duplicateSubnets(q)
-		singleTypeSubnets(q, all)
-		publicAddress(q, all, root.At("DevSettings.EfaInterfaceType").Text())
+		singleTypeSubnets(q, own[q.Path()])
+		publicAddress(q, own[q.Path()], efaOnly)
 	}
 	mixedGroups(root)
 	elasticIP(root.At("HeadNode.Networking.ElasticIp"))
@@ -34,13 +38,13 @@ func duplicateSubnets(q spec.View) {
 
 // singleTypeSubnets finds several subnets for compute resources that are started
 // in one (SingleInstanceTypeSubnetValidator).
-func singleTypeSubnets(q spec.View, all []resource) {
+func singleTypeSubnets(q spec.View, own []resource) {
 	ids := q.At("Networking.SubnetIds")
 	if len(ids.Items()) < 2 {
 		return
 	}
-	for _, x := range all {
-		if x.queue.Path() == q.Path() && !x.several {
+	for _, x := range own {
+		if !x.several {
 			ids.Errorf("network/single-type-subnets", "queue %s has %d subnets, and its compute resource %s has InstanceType, which is for one subnet",
 				q.Key("Name").Text(), len(ids.Items()), x.view.Key("Name").Text()).
 				WithHint("leave one subnet, or write Instances: [{InstanceType: %s}]", x.view.Key("InstanceType").Text())
@@ -51,13 +55,13 @@ func singleTypeSubnets(q spec.View, all []resource) {
 
 // publicAddress finds public addresses for machines with several network
 // interfaces, to which AWS gives none (MultiNetworkInterfacesInstancesValidator).
-func publicAddress(q spec.View, all []resource, interfaceType string) {
+func publicAddress(q spec.View, own []resource, efaOnly bool) {
 	at := q.At("Networking.AssignPublicIp")
 	if !at.Given() || !at.Bool() {
 		return
 	}
-	for _, x := range all {
-		if x.queue.Path() != q.Path() || !x.manyInterfaces(interfaceType) {
+	for _, x := range own {
+		if !x.manyInterfaces(efaOnly) {
 			continue
 		}
 		at.Errorf("network/public-address", "nodes of compute resource %s have several network interfaces, and AWS gives them no public address",
@@ -68,8 +72,9 @@ func publicAddress(q spec.View, all []resource, interfaceType string) {
 }
 
 // manyInterfaces reports whether nodes have more than one network interface: they
-// have several cards, or EFA in an interface of its own beside the first one.
-func (x resource) manyInterfaces(interfaceType string) bool {
+// have several cards, or EFA in an interface of its own beside the first one, as
+// ParallelCluster makes it since 3.16.
+func (x resource) manyInterfaces(efaOnly bool) bool {
 	if len(x.kinds) == 0 {
 		return false
 	}
@@ -77,7 +82,7 @@ func (x resource) manyInterfaces(interfaceType string) bool {
 	for _, k := range x.kinds {
 		cards, adapters = min(cards, k.traits.Cards), min(adapters, k.traits.EFA)
 	}
-	return cards > 1 || cards == 1 && adapters == 1 && x.efa() && interfaceType != "efa"
+	return cards > 1 || efaOnly && cards == 1 && adapters == 1 && x.efa()
 }
 
 // mixedGroups finds nodes with security groups of the user's own beside nodes
