@@ -25,10 +25,10 @@ func efsThroughput(efs spec.View) {
 		mode.Errorf("efs/throughput", "ProvisionedThroughput needs ThroughputMode: provisioned, and it is %s", mode.Text()).
 			WithHint("write ThroughputMode: provisioned, or remove ProvisionedThroughput")
 	case speed.Present() && !provisioned:
-		speed.Errorf("efs/throughput", "ProvisionedThroughput needs ThroughputMode: provisioned").
+		mode.Errorf("efs/throughput", "ProvisionedThroughput needs ThroughputMode: provisioned").
 			WithHint("add ThroughputMode: provisioned").WithFix(efs.Insert("ThroughputMode", "provisioned"))
 	case provisioned && !speed.Present():
-		mode.Errorf("efs/throughput", "ThroughputMode: provisioned needs ProvisionedThroughput").
+		speed.Errorf("efs/throughput", "ThroughputMode: provisioned needs ProvisionedThroughput").
 			WithHint("add ProvisionedThroughput with a number of MiB/s from 1 to 1024")
 	}
 }

@@ -32,7 +32,7 @@ func checkStorage(root View) {
 	checkOverlaps(dirs, scratchDirs(root))
 }
 
-var storageName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]+$`) })
+var storageName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{N}_.:/=+\-@]+$`) })
 
 // maxStorageName is ParallelCluster's limit in characters.
 const maxStorageName = 30
@@ -46,7 +46,7 @@ func checkStorageName(v View) {
 	case name == "default":
 		v.Errorf("storage/name", "the name %s is reserved", quote(name)).WithHint("choose another name")
 	case !storageName().MatchString(name) || strings.ContainsFunc(name, breaksLine):
-		v.Errorf("storage/name", "%s cannot be a name", quote(name)).WithHint("use letters, digits, blanks and _ . : / = + - @")
+		v.Errorf("storage/name", "%s cannot be a name", quote(name)).WithHint("use letters, digits and _ . : / = + - @")
 	case n > maxStorageName:
 		v.Errorf("storage/name", "the name %s has %d characters", quote(name), n).
 			WithHint("ParallelCluster allows %d", maxStorageName)
