@@ -9,6 +9,7 @@ import (
 // instances has the rules about compute resources with several instance types:
 // Slurm sees all nodes of a compute resource as equal.
 func instances(x resource, byMemory bool) {
+	noInstances(x)
 	if !x.several || len(x.kinds) < 2 {
 		return
 	}
@@ -17,6 +18,19 @@ func instances(x resource, byMemory bool) {
 	sameNetwork(x)
 	if byMemory {
 		sameMemory(x)
+	}
+}
+
+// noInstances finds a list of types without types, which ParallelCluster cannot
+// read, even beside InstanceType.
+func noInstances(x resource) {
+	if !x.list.Given() || x.several {
+		return
+	}
+	d := x.list.Errorf("instances/none", "Instances of compute resource %s has no instance type", x.view.Key("Name").Text()).
+		WithHint("add one as \"- InstanceType: c6i.large\", or write InstanceType")
+	if x.view.Key("InstanceType").Present() {
+		d.WithHint("remove Instances").WithFix(x.list.Remove())
 	}
 }
 
