@@ -33,14 +33,17 @@ func (k Key) Change() string {
 }
 
 // Since says which levels have the key, if not all do: "from 3.15 on".
-func (k Key) Since() string {
-	switch s := parseRange(k.Levels); {
-	case s.first != 0 && s.last != 0:
-		return "from " + s.first.String() + " to " + s.last.String()
-	case s.first != 0:
-		return "from " + s.first.String() + " on"
-	case s.last != 0:
-		return "up to " + s.last.String()
+func (k Key) Since() string { return parseRange(k.Levels).String() }
+
+// String is the range in words; empty for all levels.
+func (r levelRange) String() string {
+	switch {
+	case r.first != 0 && r.last != 0:
+		return "from " + r.first.String() + " to " + r.last.String()
+	case r.first != 0:
+		return "from " + r.first.String() + " on"
+	case r.last != 0:
+		return "up to " + r.last.String()
 	}
 	return ""
 }

@@ -46,6 +46,8 @@ type Key struct {
 	UpdatePolicy string
 	// Levels are the schema levels that have the key, empty for all.
 	Levels string
+	// Use is "model" for a key that the Cluster repeats.
+	Use string
 }
 
 // Keys are the cluster file's keys at a level, in the order of their paths,
@@ -108,10 +110,10 @@ func mustSchema(table string, l Level) *schema {
 }
 
 func parseKey(line string) Key {
-	c := append(strings.Split(line, "\t"), make([]string, 7)...)
+	c := append(strings.Split(line, "\t"), make([]string, 8)...)
 	return Key{
 		Path: c[0], Type: c[1], Required: c[2], Constraint: c[3],
-		Default: c[4], UpdatePolicy: c[5], Levels: c[6],
+		Default: c[4], UpdatePolicy: c[5], Levels: c[6], Use: c[7],
 	}
 }
 

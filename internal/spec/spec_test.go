@@ -366,7 +366,7 @@ func TestKeys(t *testing.T) {
 	}
 	for _, k := range keys {
 		if k.Path == "Scheduling.SlurmQueues[].ComputeResources[].MaxCount" {
-			want := spec.Key{Path: k.Path, Type: "int", Constraint: "range:1..", Default: "10", UpdatePolicy: "RESIZE_UPDATE_STRATEGY_ON_REMOVE"}
+			want := spec.Key{Path: k.Path, Type: "int", Constraint: "range:1..", Default: "10", UpdatePolicy: "RESIZE_UPDATE_STRATEGY_ON_REMOVE", Use: "model"}
 			if diff := cmp.Diff(want, k); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

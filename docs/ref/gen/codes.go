@@ -41,7 +41,7 @@ func codesPage(root string) (string, error) {
 	}
 	var codes []code
 	for _, p := range packages {
-		codes = append(codes, p.codes()...)
+		codes = merge(codes, p.codes())
 	}
 	slices.SortFunc(codes, func(a, b code) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.severity, b.severity)) })
 	var b strings.Builder
@@ -50,6 +50,25 @@ func codesPage(root string) (string, error) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.name, c.severity, strings.Join(c.messages, "<br>"))
 	}
 	return b.String(), nil
+}
+
+// merge adds the codes of another package. Two packages may say different
+// things under one code.
+func merge(codes, more []code) []code {
+	for _, c := range more {
+		i := slices.IndexFunc(codes, func(o code) bool { return o.name == c.name && o.severity == c.severity })
+		if i < 0 {
+			codes = append(codes, c)
+			continue
+		}
+		for _, m := range c.messages {
+			if !slices.Contains(codes[i].messages, m) {
+				codes[i].messages = append(codes[i].messages, m)
+			}
+		}
+		slices.Sort(codes[i].messages)
+	}
+	return codes
 }
 
 // source is a package's files without tests, and the bodies of its functions by
@@ -105,30 +124,23 @@ func (s *source) add(file *ast.File) {
 
 var (
 	codePattern = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9-]+$`)
-	verb        = regexp.MustCompile(`%(\[\d+\])?[a-z]`)
+	verb        = regexp.MustCompile(`%[-+#0]*(\[\d+\])?\d*(\.\d+)?[a-z]`)
 )
 
 // codes finds the calls that report a problem: those with a code among their
-// arguments.
+// arguments, or with the field "code" of a row of a table.
 func (s *source) codes() []code {
 	found := map[[2]string]*code{}
 	for _, f := range s.files {
+		functions := []string{""}
 		ast.Inspect(f, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
+			if n == nil {
+				functions = functions[:len(functions)-1]
 				return true
 			}
-			for i, arg := range call.Args {
-				name := literal(arg)
-				severity := s.severity(callee(call), 0)
-				if !codePattern.MatchString(name) || severity == "" {
-					continue
-				}
-				key := [2]string{name, severity}
-				if found[key] == nil {
-					found[key] = &code{name: name, severity: severity}
-				}
-				found[key].say(s.messages(call, i, 0))
+			functions = append(functions, named(n, functions[len(functions)-1]))
+			if call, ok := n.(*ast.CallExpr); ok {
+				s.call(call, functions[len(functions)-1], found)
 			}
 			return true
 		})
@@ -139,6 +151,137 @@ func (s *source) codes() []code {
 		codes = append(codes, *c)
 	}
 	return codes
+}
+
+// named is the function that begins at a node, or that around it.
+func named(n ast.Node, around string) string {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		return n.Name.Name
+	case *ast.AssignStmt:
+		name, ok := n.Lhs[0].(*ast.Ident)
+		if _, function := n.Rhs[0].(*ast.FuncLit); ok && function {
+			return name.Name
+		}
+	}
+	return around
+}
+
+// call notes what a call reports.
+func (s *source) call(call *ast.CallExpr, function string, found map[[2]string]*code) {
+	severities := s.severities(call)
+	if len(severities) == 0 {
+		return
+	}
+	for i, arg := range call.Args {
+		names := []string{literal(arg)}
+		if row, ok := arg.(*ast.SelectorExpr); ok && row.Sel.Name == "code" {
+			names = s.tabled()
+		}
+		for _, name := range names {
+			if !codePattern.MatchString(name) {
+				continue
+			}
+			messages := s.messages(call, i, 0)
+			if len(messages) == 0 {
+				messages = s.given(function)
+			}
+			for _, severity := range severities {
+				key := [2]string{name, severity}
+				if found[key] == nil {
+					found[key] = &code{name: name, severity: severity}
+				}
+				found[key].say(messages)
+			}
+		}
+	}
+}
+
+// ordered are the severities, the worst first.
+var ordered = []string{"Error", "Warning", "Info", "Blind"}
+
+// severities are those that a call can report with: what it names itself, such
+// as diag.Error, which may be made less where there is doubt; else what the
+// function says.
+func (s *source) severities(call *ast.CallExpr) []string {
+	var all []string
+	for _, arg := range call.Args {
+		direct := true
+		ast.Inspect(arg, func(n ast.Node) bool {
+			if _, ok := n.(*ast.CallExpr); ok {
+				direct = false
+			}
+			named, ok := n.(*ast.SelectorExpr)
+			if x, plain := ident(named, ok); plain && x == "diag" {
+				if at := slices.Index(ordered, named.Sel.Name); at >= 0 {
+					all = append(all, strings.ToLower(ordered[at]))
+					if at == 0 || at == 1 && !direct {
+						all = append(all, strings.ToLower(ordered[at+1]))
+					}
+				}
+			}
+			return true
+		})
+	}
+	if severity := s.severity(callee(call), 0); len(all) == 0 && severity != "" {
+		all = append(all, severity)
+	}
+	return all
+}
+
+// ident is the name before a selector's dot.
+func ident(s *ast.SelectorExpr, ok bool) (string, bool) {
+	if !ok {
+		return "", false
+	}
+	x, ok := s.X.(*ast.Ident)
+	if !ok {
+		return "", false
+	}
+	return x.Name, true
+}
+
+// tabled are the codes in the first column, or in the field "code", of tables.
+func (s *source) tabled() []string {
+	var names []string
+	for _, f := range s.files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			row, ok := n.(*ast.CompositeLit)
+			if !ok || len(row.Elts) == 0 {
+				return true
+			}
+			first := row.Elts[0]
+			if pair, ok := first.(*ast.KeyValueExpr); ok {
+				first = pair.Value
+			}
+			if name := literal(first); codePattern.MatchString(name) {
+				names = append(names, name)
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// given are the texts that the callers of a function hand it as its message.
+func (s *source) given(function string) []string {
+	var messages []string
+	for _, f := range s.files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || callee(call) != function {
+				return true
+			}
+			for _, arg := range call.Args {
+				if text := literal(arg); strings.Contains(text, " ") {
+					messages = append(messages, text)
+					break
+				}
+			}
+			return true
+		})
+	}
+	return messages
 }
 
 func (c *code) say(messages []string) {

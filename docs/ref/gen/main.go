@@ -19,9 +19,23 @@ func main() {
 
 // write writes all documents of the module at root.
 func write(root string) error {
-	text, err := codesPage(root)
+	pages, err := documents(root)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(root, "docs", "ref", "codes.md"), []byte(text), 0o644)
+	for name, text := range pages {
+		if err := os.WriteFile(filepath.Join(root, "docs", "ref", name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// documents are the pages by their names.
+func documents(root string) (map[string]string, error) {
+	codes, err := codesPage(root)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"codes.md": codes, "cluster-file.md": clusterPage()}, nil
 }
