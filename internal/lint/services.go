@@ -20,6 +20,7 @@ func services(root spec.View) {
 	actions(root)
 	devSettings(root.Key("DevSettings"))
 	reservedTags(root)
+	emptyQueues(root)
 }
 
 // maxQuoted is how many bytes of a user's value a message repeats.
