@@ -24,6 +24,7 @@ func practice(root spec.View) {
 		for _, r := range q.Key("ComputeResources").Items() {
 			blockOnDemand(q, r)
 			blockSize(q, r)
+			foreignGroup(q, r)
 			reservedIdle(q, r, scheduling)
 			reservationID(r.Key("CapacityReservationTarget"))
 			unknownSockets(r)
@@ -103,6 +104,24 @@ func blockOnDemand(q, r spec.View) {
 	}
 	r.Key("InstanceType").Warnf("capacity/block-on-demand", "%s has no price on demand as of %s; it is sold in Capacity Blocks", in.Type, catalog.Date).
 		WithHint("write CapacityType: CAPACITY_BLOCK and CapacityReservationTarget with the block's id")
+}
+
+// foreignGroup finds placement groups that the cluster makes beside a reservation.
+// Reserved instances are in the reservation's group or in none, so that starting
+// them in a new one can fail although they are free.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html
+func foreignGroup(q, r spec.View) {
+	group := r.At("Networking.PlacementGroup")
+	if !group.Present() {
+		group = q.At("Networking.PlacementGroup")
+	}
+	named := group.Key("Name").Present() || group.Key("Id").Present()
+	if !group.Key("Enabled").Given() || !group.Key("Enabled").Bool() || named || !reservation(q, r).Given() ||
+		q.Key("CapacityType").Text() == "CAPACITY_BLOCK" || len(q.At("Networking.SubnetIds").Texts()) > 1 {
+		return
+	}
+	group.Key("Enabled").Warnf("capacity/placement-group", "the cluster makes a placement group of its own, in which the reservation's instances may not start").
+		WithHint("write Enabled: false, or Name: with the placement group that the reservation was made in")
 }
 
 // maxBlock is how many instances a Capacity Block can have.
