@@ -3,8 +3,6 @@ package batch
 import (
 	"slices"
 	"strings"
-
-	"github.com/muster-hpc/muster/internal/diag"
 )
 
 // containerRules are about what a program needs from outside of its container.
@@ -195,7 +193,7 @@ func (s *script) libraries() {
 		found := map[string]string{}
 		for _, m := range versioned().FindAllStringSubmatch(v.text, -1) {
 			if before, ok := found[m[1]]; ok && before != m[2] {
-				s.report(diag.Warning, v, "script/library-path", "%s has %s %s and %s: which one is used depends on their order", v.name, m[1], before, m[2]).
+				s.warnf("script/library-path", v.Place, "%s has %s %s and %s: which one is used depends on their order", v.name, m[1], before, m[2]).
 					WithHint("keep one of them")
 				break
 			}

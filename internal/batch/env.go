@@ -31,75 +31,95 @@ func (s *script) setting(v *variable) {
 		return
 	}
 	for _, r := range rows {
-		if where := s.concerns(r.scope); where != no && r.fits(v.value) {
-			s.judge(v, r, where)
-			return
+		where := s.concerns(r.scope)
+		if where == no || !r.fits(v.value) {
+			continue
 		}
+		if where == yes || r.status == "harmful" {
+			s.judge(v, r, where == unclear || !v.known())
+		}
+		return
 	}
 }
 
-// judge reports what a row says of a variable. where tells whether the row is
-// surely for the job's machines.
-func (s *script) judge(v *variable, r setting, where answer) {
-	doubt := where == unclear || !v.known() && len(r.values) > 0
+// judge reports what a row says of a variable. In doubt, another cluster or
+// another value may make it right.
+func (s *script) judge(v *variable, r setting, doubt bool) {
 	switch r.status {
 	case "unknown":
-		s.report(diag.Error, v, "script/env-unknown", "%s is no setting: %s", v.name, r.why).WithHint("use %s instead", r.instead)
+		s.fails(v, "script/env-unknown", "%s is no setting: %s", v.name, r.why).WithHint("use %s instead", r.instead)
 	case "aborts":
-		s.report(diag.Error, v, "script/env-aborts", "%s: %s", v.name, r.why).WithHint("remove it")
+		s.fails(v, "script/env-aborts", "%s: %s", v.name, r.why).WithHint("remove it")
 	case "norma":
-		s.report(diag.Error, v, "script/env-aborts", "%s: %s, such as %s", v.name, r.why, s.machine()).WithHint("remove it")
+		s.fails(v, "script/env-aborts", "%s: %s, such as %s", v.name, r.why, s.machine()).WithHint("remove it")
 	case "harmful":
-		s.report(lower(diag.Error, doubt), v, "script/env-harmful", "%s: %s", v.shownAs(), r.why).WithHint("remove it")
+		if doubt {
+			s.warnf("script/env-harmful", v.Place, "%s: %s", v.shownAs(), r.why).WithHint("remove it")
+			return
+		}
+		s.fails(v, "script/env-harmful", "%s: %s", v.shownAs(), r.why).WithHint("remove it")
 	case "slow":
-		s.report(lower(diag.Warning, doubt), v, "script/env-slow", "%s: %s", v.shownAs(), r.why).WithHint("remove it")
+		s.warnf("script/env-slow", v.Place, "%s: %s", v.shownAs(), r.why).WithHint("remove it")
 	case "watchdog":
-		s.report(diag.Warning, v, "script/watchdog", "%s: %s", v.shownAs(), r.why).WithHint("remove it")
-	case "removed":
-		s.report(diag.Warning, v, "script/env-removed", "%s has no effect since %s: %s", v.name, r.version(), r.why).WithHint("remove it")
-	case "renamed":
-		s.report(diag.Warning, v, "script/env-renamed", "%s is an old name, replaced in %s", v.name, r.version()).WithHint("write %s", r.instead)
-	case "ineffective":
-		s.report(lower(diag.Warning, doubt), v, "script/env-ineffective", "%s has no effect: %s", v.name, r.why).WithHint("remove it")
-	case "unneeded":
-		s.report(lower(diag.Warning, doubt), v, "script/env-unneeded", "%s is not needed: %s", v.name, r.why).WithHint("remove it")
+		s.warnf("script/watchdog", v.Place, "%s: %s", v.shownAs(), r.why).WithHint("remove it")
+	case "pinned", "folklore":
+		s.tuning(v, r)
 	default:
-		s.tuning(v, r, doubt)
+		s.outdated(v, r)
+	}
+}
+
+// outdated are settings that do nothing.
+func (s *script) outdated(v *variable, r setting) {
+	switch r.status {
+	case "removed":
+		s.warnf("script/env-removed", v.Place, "%s has no effect since %s: %s", v.name, r.version(), r.why).WithHint("remove it")
+	case "renamed":
+		s.warnf("script/env-renamed", v.Place, "%s is an old name, replaced in %s", v.name, r.version()).WithHint("write %s", r.instead)
+	case "ineffective":
+		s.warnf("script/env-ineffective", v.Place, "%s has no effect: %s", v.name, r.why).WithHint("remove it")
+	case "unneeded":
+		s.warnf("script/env-unneeded", v.Place, "%s is not needed: %s", v.name, r.why).WithHint("remove it")
 	}
 }
 
 // tuning are settings that take choices away. Who measures sets them on purpose.
-func (s *script) tuning(v *variable, r setting, doubt bool) {
+func (s *script) tuning(v *variable, r setting) {
 	if s.measures() {
 		return
 	}
-	switch r.status {
-	case "pinned":
-		s.report(lower(diag.Warning, doubt), v, "script/env-pinned", "%s: %s", v.shownAs(), r.why).WithHint("remove it")
-	case "folklore":
-		s.report(lower(diag.Warning, doubt), v, "script/env-tuning", "%s: %s", v.shownAs(), r.why).
-			WithHint("remove it, unless you have measured that it helps")
+	if r.status == "pinned" {
+		s.warnf("script/env-pinned", v.Place, "%s: %s", v.shownAs(), r.why).WithHint("remove it")
+		return
 	}
+	s.warnf("script/env-tuning", v.Place, "%s: %s", v.shownAs(), r.why).WithHint("remove it, unless you have measured that it helps")
 }
 
 // nobodys reports a variable of which nothing is known, if its name begins as
-// those do of which all are known, or is nearly one.
+// those do of which all are known, or is nearly one. What the script looks at
+// itself is its own.
 func (s *script) nobodys(v *variable) {
 	for _, f := range nameFamilies {
 		if !strings.HasPrefix(v.name, f.prefix) {
 			continue
 		}
-		if near := knownSettings().nearest(v.name); near != "" {
-			s.report(lower(diag.Error, !f.complete), v, "script/env-unknown", "nothing reads %s", v.name).WithHint("did you mean %s?", near)
-			return
-		}
-		if f.complete {
-			s.report(diag.Warning, v, "script/env-unknown", "nothing that we know reads %s", v.name).
+		own := s.refers(v.name)
+		near := knownSettings().meant(v.name)
+		switch {
+		case near != "" && (own || !f.complete):
+			s.warnf("script/env-unknown", v.Place, "nothing reads %s", v.name).WithHint("did you mean %s?", near)
+		case near != "":
+			s.fails(v, "script/env-unknown", "nothing reads %s", v.name).WithHint("did you mean %s?", near)
+		case f.complete && !own && !slices.ContainsFunc(ownSuffixes, func(end string) bool { return strings.HasSuffix(v.name, end) }):
+			s.warnf("script/env-unknown", v.Place, "nothing that we know reads %s", v.name).
 				WithHint("remove it, or give a variable of your own another beginning than %s", f.prefix)
 		}
 		return
 	}
 }
+
+// ownSuffixes end names that scripts make up for themselves.
+var ownSuffixes = []string{"_PATH", "_DIR", "_HOME", "_ROOT", "_PREFIX", "_BIN", "_IMAGE", "_CONTAINER", "_ARGS", "_OPTS", "_FLAGS"}
 
 // unexported reports settings that stay inside the shell: no program sees them.
 func (s *script) unexported() {
@@ -108,7 +128,7 @@ func (s *script) unexported() {
 		if v.exported || v.scope != nil || rows == nil || rows[0].status == "other" || s.refers(v.name) {
 			continue
 		}
-		s.report(diag.Warning, v, "script/env-unexported", "%s is set and not exported: no program sees it", v.name).
+		s.warnf("script/env-unexported", v.Place, "%s is set and not exported: no program sees it", v.name).
 			WithHint("write export %s=…", v.name)
 	}
 }
@@ -126,28 +146,13 @@ func (s *script) refers(name string) bool {
 	})
 }
 
-// report adds a problem of a variable. What is set in a branch may not be set at
-// all: an error is a warning there.
-func (s *script) report(severity diag.Severity, v *variable, code, format string, args ...any) *diag.Diagnostic {
-	if severity == diag.Error && v.conditional {
-		severity = diag.Warning
-	}
-	switch severity {
-	case diag.Error:
+// fails adds an error. What is set in a branch may not be set at all, and is a
+// warning.
+func (s *script) fails(v *variable, code, format string, args ...any) *diag.Diagnostic {
+	if !v.conditional {
 		return s.errorf(code, v.Place, format, args...)
-	case diag.Warning:
-		return s.warnf(code, v.Place, format, args...)
-	default:
-		return s.infof(code, v.Place, format, args...)
 	}
-}
-
-// lower is a severity less where there is doubt.
-func lower(severity diag.Severity, doubt bool) diag.Severity {
-	if doubt {
-		return min(severity+1, diag.Info)
-	}
-	return severity
+	return s.warnf(code, v.Place, format, args...)
 }
 
 // shownAs is the variable with its value, as far as it is known.

@@ -3,8 +3,6 @@ package batch
 import (
 	"slices"
 	"strings"
-
-	"github.com/muster-hpc/muster/internal/diag"
 )
 
 // interfaceNames are variables that choose the interfaces on which ranks find
@@ -32,7 +30,7 @@ const ifnameHint = "write %s=^docker,lo,veth, or leave it out"
 func (s *script) excluded(v *variable, names []string) {
 	for _, n := range names {
 		if n == "eth" || n == "en" || n == "ens" || n == "enp" {
-			s.report(diag.Warning, v, "script/ifname", "%s leaves a node without an interface whose interfaces are called %s*", v.shownAs(), n).
+			s.warnf("script/ifname", v.Place, "%s leaves a node without an interface whose interfaces are called %s*", v.shownAs(), n).
 				WithHint(ifnameHint, v.name)
 		}
 	}
@@ -41,18 +39,26 @@ func (s *script) excluded(v *variable, names []string) {
 func (s *script) chosen(v *variable, names []string) {
 	switch {
 	case slices.Contains(names, "lo") && len(names) == 1:
-		s.report(lower(diag.Error, !s.job.several() || !v.known()), v, "script/ifname", "%s: over the loopback interface no node reaches another", v.shownAs()).
-			WithHint(ifnameHint, v.name)
+		s.loopback(v)
 	case slices.ContainsFunc(names, func(n string) bool { return hasAnyPrefix(n, "efa", "rdmap", "ib", "mlx") }):
-		s.report(diag.Warning, v, "script/ifname", "%s: an EFA device is no interface with an address, and EFA needs none", v.shownAs()).
+		s.warnf("script/ifname", v.Place, "%s: an EFA device is no interface with an address, and EFA needs none", v.shownAs()).
 			WithHint(ifnameHint, v.name)
 	case slices.ContainsFunc(names, func(n string) bool { return hasAnyPrefix(n, "eth", "bond") }) && len(names) == 1:
-		s.report(diag.Warning, v, "script/ifname", "%s: the nodes' interfaces are called ens* or enp*, but on Amazon Linux 2", v.shownAs()).
+		s.warnf("script/ifname", v.Place, "%s: the nodes' interfaces are called ens* or enp*, but on Amazon Linux 2", v.shownAs()).
 			WithHint(ifnameHint, v.name)
 	case len(names) == 1 && exactDevice(names[0]) && v.known():
-		s.report(diag.Info, v, "script/ifname", "%s is one device, and its name differs between instance types", v.shownAs()).
+		s.infof("script/ifname", v.Place, "%s is one device, and its name differs between instance types", v.shownAs()).
 			WithHint(ifnameHint, v.name)
 	}
+}
+
+// loopback is an error where the job surely has several nodes.
+func (s *script) loopback(v *variable) {
+	if s.job.several() && v.known() {
+		s.fails(v, "script/ifname", "%s: over the loopback interface no node reaches another", v.shownAs()).WithHint(ifnameHint, v.name)
+		return
+	}
+	s.warnf("script/ifname", v.Place, "%s: a node may not reach another over the loopback interface", v.shownAs()).WithHint(ifnameHint, v.name)
 }
 
 // exactDevice tells whether a name ends in a number, as those of devices do.
@@ -79,7 +85,7 @@ func (s *script) loudLogs() {
 		if v.name != "NCCL_DEBUG" || file || level != "INFO" && level != "TRACE" {
 			continue
 		}
-		s.report(diag.Info, v, "script/nccl-debug", "NCCL_DEBUG=%s writes many lines for each rank of %d nodes into one log", v.text, s.job.minNodes).
+		s.infof("script/nccl-debug", v.Place, "NCCL_DEBUG=%s writes many lines for each rank of %d nodes into one log", v.text, s.job.minNodes).
 			WithHint("write NCCL_DEBUG=WARN, or add NCCL_DEBUG_FILE=/fsx/logs/nccl.%%h.%%p")
 	}
 }
@@ -91,7 +97,7 @@ func (s *script) absentEFA() {
 	}
 	for _, v := range s.environment() {
 		if v.name == "FI_PROVIDER" && v.is("efa") {
-			s.report(diag.Error, v, "script/efa", "FI_PROVIDER=efa, and the nodes (%s) have no EFA", s.machine()).
+			s.fails(v, "script/efa", "FI_PROVIDER=efa, and the nodes (%s) have no EFA", s.machine()).
 				WithHint("set Efa/Enabled: true in the cluster file, or remove it")
 		}
 	}

@@ -110,6 +110,15 @@ var nameFamilies = []struct {
 	{"TORCH_", false}, {"PYTORCH_", false},
 }
 
+// meant is the variable that somebody meant who wrote a name: PyTorch's own
+// settings for NCCL begin with TORCH_.
+func (all *settings) meant(name string) string {
+	if all.byName["TORCH_"+name] != nil {
+		return "TORCH_" + name
+	}
+	return all.nearest(name)
+}
+
 // nearest is the variable that somebody who wrote a name most probably meant: one
 // that is a slip of the hand away, or else the shortest that has all its words.
 func (all *settings) nearest(name string) string {

@@ -76,6 +76,8 @@ func (s *script) concerns(scope string) answer {
 			return no
 		}
 		return s.efa()
+	case "network":
+		return truth(!s.alone() && s.efa() != no)
 	case "nvlink":
 		return s.nvlink()
 	case "nvswitch":

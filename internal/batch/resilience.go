@@ -90,11 +90,8 @@ func (s *script) scale() diag.Place {
 	return s.file.place(0)
 }
 
-// Where a job has that many nodes, we speak of what is good practice and no more.
-const (
-	someNodes  = 4
-	largeNodes = 8
-)
+// largeNodes is from where on we speak of what is good practice and no more.
+const largeNodes = 8
 
 // requeued is about a job that runs again after a failure.
 func (s *script) requeued() {
@@ -103,7 +100,7 @@ func (s *script) requeued() {
 	case requeue && !s.says(resuming()) && !s.reading():
 		s.warnf("script/resume", o.Place, "the job may run a second time, and nothing here says where training goes on").
 			WithHint("give the program its newest checkpoint, for example --load /fsx/checkpoints")
-	case !requeue && s.job.minNodes >= someNodes && !s.has("no-requeue"):
+	case !requeue && s.job.minNodes >= largeNodes && !s.has("no-requeue"):
 		s.infof("script/requeue", s.scale(), "whether the job runs again after a node failed is left to the cluster's configuration").
 			WithHint("#SBATCH --requeue, or --no-requeue if it must not run twice")
 	}

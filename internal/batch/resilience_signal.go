@@ -94,7 +94,7 @@ func (s *script) unasked() {
 		}
 	}
 	_, limited := s.option("time")
-	if limited && s.job.minNodes >= someNodes && !s.says(deadlines()) && !s.reading() {
+	if limited && s.job.minNodes >= largeNodes && !s.says(deadlines()) && !s.reading() {
 		s.infof("script/signal", s.scale(), "when its time is over the job ends without a last checkpoint").
 			WithHint("#SBATCH --signal=USR1@300, and a program that saves when it gets it")
 	}
