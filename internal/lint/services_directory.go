@@ -87,7 +87,7 @@ func secret(v, region spec.View) {
 	service, kind := arnParts(v.Text())
 	switch {
 	case service == "secretsmanager" && kind == "secret":
-	case service == "ssm" && strings.HasPrefix(kind, "parameter/") && (!filled(region) || region.Text() == "us-isob-east-1"):
+	case service == "ssm" && strings.HasPrefix(kind, "parameter/") && (!region.Present() || region.Text() == "us-isob-east-1"):
 	default:
 		v.Errorf("secret/arn", "%s is no secret of Secrets Manager", quoted(v.Text())).
 			WithHint("write arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME; `aws secretsmanager list-secrets` lists them")
