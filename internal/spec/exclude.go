@@ -9,6 +9,8 @@ type choice struct {
 	keys []string
 	// needed says that one of them must be there.
 	needed bool
+	// empty says that a key without a value counts, too.
+	empty bool
 }
 
 // choices are those that ParallelCluster's schema makes.
@@ -19,9 +21,9 @@ var choices = []choice{
 	{of: "Iam", keys: []string{"InstanceProfile", "S3Access"}},
 	{of: "ComputeResources", keys: []string{"InstanceType", "Instances"}},
 	{of: "CapacityReservationTarget", keys: []string{"CapacityReservationId", "CapacityReservationResourceGroupArn"}, needed: true},
-	{of: "OnNodeStart", keys: []string{"Script", "Sequence"}, needed: true},
-	{of: "OnNodeConfigured", keys: []string{"Script", "Sequence"}, needed: true},
-	{of: "OnNodeUpdated", keys: []string{"Script", "Sequence"}, needed: true},
+	{of: "OnNodeStart", keys: []string{"Script", "Sequence"}, needed: true, empty: true},
+	{of: "OnNodeConfigured", keys: []string{"Script", "Sequence"}, needed: true, empty: true},
+	{of: "OnNodeUpdated", keys: []string{"Script", "Sequence"}, needed: true, empty: true},
 	{of: "SlurmSettings", keys: []string{"CustomSlurmSettings", "CustomSlurmSettingsIncludeFile"}},
 	{of: "SlurmSettings", keys: []string{"Database", "ExternalSlurmdbd"}},
 }
@@ -37,7 +39,7 @@ func (c *checker) exclude(n *node, f *field, path string) {
 		for _, key := range ch.keys {
 			e := n.entry(key)
 			there = there || e != nil && !e.value.blank()
-			if e != nil && !e.value.empty() {
+			if e != nil && (ch.empty || !e.value.empty()) {
 				have = append(have, e)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 // checkCluster reports what the schema's table cannot say.
 func checkCluster(root View) {
 	checkInstance(root.Key("HeadNode").Key("InstanceType"))
+	checkElasticIP(root.At("HeadNode.Networking.ElasticIp"))
 	for _, pool := range root.Key("LoginNodes").Key("Pools").Items() {
 		checkName(pool.Key("Name"))
 		checkInstance(pool.Key("InstanceType"))
@@ -19,6 +20,13 @@ func checkCluster(root View) {
 	checkQueues(root.Key("Scheduling").Key("SlurmQueues"))
 	checkSettings(root.Key("Scheduling").Key("SlurmSettings").Key("CustomSlurmSettings"), slurmConf)
 	checkStorage(root)
+}
+
+// checkElasticIP looks for nothing where anything goes.
+func checkElasticIP(v View) {
+	if v.node != nil && v.node.null() {
+		v.Errorf("schema/type", "%s has no value", v.Name()).WithHint("give it one, or remove the key")
+	}
 }
 
 func checkQueues(queues View) {
