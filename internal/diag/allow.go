@@ -12,16 +12,23 @@ import (
 //	Ssh:
 //
 // At the end of a line it is for that line, on a line of its own for the next
-// line that is no comment.
+// line that is no comment. The options of batch scripts (#SBATCH) are none.
 const allowMark = "# muster: allow "
 
 // Allow takes away the problems that comments in a text allow. Errors stay: what
 // does not work does not work by permission. An allowance that takes nothing away
 // is a problem of its own, so that none outlives its reason.
 func (l *List) Allow(file string, text []byte) {
+	l.AllowBy(file, text, func(line int) int { return line })
+}
+
+// AllowBy is Allow for texts with statements of several lines: first is the line
+// by whose comment a line is allowed, beside its own.
+func (l *List) AllowBy(file string, text []byte, first func(line int) int) {
 	for _, a := range allowances(string(text)) {
 		kept := slices.DeleteFunc(slices.Clone(l.items), func(d *Diagnostic) bool {
-			return d.File == file && d.Line == a.line && d.Code == a.code && d.Severity != Error
+			here := d.Line == a.line || first(d.Line) == a.line
+			return d.File == file && here && d.Code == a.code && d.Severity != Error
 		})
 		if len(kept) == len(l.items) {
 			l.Infof("file/allow", "", "%s is allowed here, but nothing is reported for it", a.code).At(a.at(file)).
@@ -64,7 +71,7 @@ func allowances(text string) []allowance {
 				}
 			}
 		}
-		if trimmed := strings.TrimSpace(line); trimmed != "" && !strings.HasPrefix(trimmed, "#") {
+		if trimmed := strings.TrimSpace(line); trimmed != "" && (trimmed[0] != '#' || strings.HasPrefix(trimmed, "#SBATCH")) {
 			for _, a := range waiting {
 				a.line = n
 				all = append(all, a)

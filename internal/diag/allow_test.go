@@ -1,6 +1,7 @@
 package diag_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,7 @@ func TestAllow(t *testing.T) {
 		{"within_a_word", "A: 1# muster: allow a/warn\nB: 2", []string{"error a/error 1", "warning a/warn 1", "warning b/warn 2"}},
 		{"another_line", "A: 1\nB: 2 # muster: allow a/warn", []string{"error a/error 1", "warning a/warn 1", "warning b/warn 2", "info file/allow 2"}},
 		{"windows_lines", "A: 1  # muster: allow a/warn\r\nB: 2\r\n", []string{"error a/error 1", "warning b/warn 2"}},
+		{"before_options", "# muster: allow a/warn\n#SBATCH\nA: 1", []string{"info file/allow 1", "error a/error 3", "warning a/warn 3"}},
 		{"last_line", "A: 1\nB: 2\n# muster: allow b/warn", []string{"error a/error 1", "warning a/warn 1", "warning b/warn 2", "info file/allow 3"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -46,5 +48,20 @@ func TestAllow(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestAllowBy_takes_a_statement_for_one_line(t *testing.T) {
+	list := &diag.List{}
+	for line := range 4 {
+		list.Warnf("a/warn", "", "m").At(diag.Place{File: "f", Line: line + 1})
+	}
+	list.AllowBy("f", []byte("# muster: allow a/warn\nrun \\\n  it\nend\n"), func(line int) int { return min(line, 2) })
+	var got []int
+	for _, d := range list.All() {
+		got = append(got, d.Line)
+	}
+	if want := []int{1}; !slices.Equal(got, want) {
+		t.Errorf("lines %v are left, want %v", got, want)
 	}
 }
