@@ -32,7 +32,8 @@ func Check(name string, data []byte, flags []string, facts *Facts) *diag.List {
 	s.job = jobOf(s.options, facts)
 	s.read()
 	rules(s)
-	return hide(s.list, s.secrets())
+	secrets := s.secrets()
+	return hide(s.allow(s.list), secrets)
 }
 
 // rules are all of them, by subject.

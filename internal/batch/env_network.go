@@ -46,8 +46,8 @@ func (s *script) chosen(v *variable, names []string) {
 	case slices.ContainsFunc(names, func(n string) bool { return hasAnyPrefix(n, "eth", "bond") }) && len(names) == 1:
 		s.warnf("script/ifname", v.Place, "%s: the nodes' interfaces are called ens* or enp*, but on Amazon Linux 2", v.shownAs()).
 			WithHint(ifnameHint, v.name)
-	case len(names) == 1 && exactDevice(names[0]) && v.known():
-		s.infof("script/ifname", v.Place, "%s is one device, and its name differs between instance types", v.shownAs()).
+	case len(names) == 1 && exactDevice(names[0]) && s.families() > 1:
+		s.infof("script/ifname", v.Place, "%s is one device, and its name differs between the instance types of the partition", v.shownAs()).
 			WithHint(ifnameHint, v.name)
 	}
 }
@@ -59,6 +59,15 @@ func (s *script) loopback(v *variable) {
 		return
 	}
 	s.warnf("script/ifname", v.Place, "%s: a node may not reach another over the loopback interface", v.shownAs()).WithHint(ifnameHint, v.name)
+}
+
+// families counts the families of instance types that the job may run on.
+func (s *script) families() int {
+	all := map[string]bool{}
+	for _, in := range s.instances() {
+		all[family(in)] = true
+	}
+	return len(all)
 }
 
 // exactDevice tells whether a name ends in a number, as those of devices do.

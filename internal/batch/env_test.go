@@ -21,7 +21,7 @@ func factsOfType(instance string, efa bool) *batch.Facts {
 	if instance == "" {
 		return nil
 	}
-	r := batch.Resource{Name: "nodes", Count: 4, InstanceTypes: []string{instance}, EFA: efa}
+	r := batch.Resource{Name: "nodes", Count: 4, InstanceTypes: strings.Split(instance, ","), EFA: efa}
 	return &batch.Facts{Filed: true, Queues: []batch.Queue{{Name: "q", Default: true, Resources: []batch.Resource{r}}}}
 }
 
@@ -50,12 +50,14 @@ func TestSettings_depend_on_the_machines(t *testing.T) {
 		{"infiniband_not_known", "", false, 2, "export NCCL_IB_HCA=mlx5", nil},
 		{"value_not_known", "p5.48xlarge", true, 2, "export NCCL_NET=$X NCCL_P2P_DISABLE=$X FI_PROVIDER=$X", nil},
 		{"name_only", "p5.48xlarge", true, 2, "export NCCL_ALGO NCCL_NET FI_PROVIDER", nil},
+		{"device_of_one_family", "p5.48xlarge", true, 2, "export NCCL_SOCKET_IFNAME=ens5", nil},
+		{"device_of_several_families", "p5.48xlarge,p4d.24xlarge", true, 2, "export NCCL_SOCKET_IFNAME==ens5", []string{"info script/ifname"}},
 		{"mpi", "p5.48xlarge", true, 2, "mpiexec -genv NCCL_NET Socket hostname", []string{"error script/env-harmful"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var got []string
 			for _, d := range batch.Check("s", fmt.Appendf(nil, job, row.nodes, row.line), nil, factsOfType(row.instance, row.efa)).All() {
-				if strings.HasPrefix(d.Code, "script/env") || d.Code == "script/efa" {
+				if strings.HasPrefix(d.Code, "script/env") || d.Code == "script/efa" || d.Code == "script/ifname" {
 					got = append(got, d.Severity.String()+" "+d.Code)
 				}
 			}
