@@ -17,7 +17,7 @@ func Cluster(f *spec.File) {
 		return
 	}
 	storage(root)
-	services(root)
+	services(root, f.Level())
 	all := resources(root)
 	compute(root, all)
 	network(root, all, f.Level())

@@ -30,12 +30,14 @@ var update = flag.Bool("update", false, "write the golden files")
 //	good SharedStorage[1].EbsSettings = {VolumeType: io1, Size: 100, Iops: 5000}
 //	and  Region = eu-west-1
 //
-// "and" changes one thing more, "[+]" adds to a list, "= ~~" removes a key.
+// "and" changes one thing more, "[+]" adds to a list, "= ~~" removes a key. A line
+// "level 3.13" has the file read at that level of the schema.
 type fixture struct {
 	code    string
 	bad     bool
 	at      string
 	line    int
+	level   spec.Level
 	changes []change
 }
 
@@ -79,6 +81,12 @@ func fixtures(t *testing.T, file string) []fixture {
 			}
 		case "at":
 			all[len(all)-1].at = rest
+		case "level":
+			level, err := spec.ParseLevel(rest)
+			if err != nil {
+				t.Fatalf("%s:%d: %v", file, n, err)
+			}
+			all[len(all)-1].level = level
 		default:
 			t.Fatalf("%s:%d: %q is not known", file, n, word)
 		}
@@ -174,8 +182,8 @@ func into(n *yaml.Node, s []string, remove bool) (*yaml.Node, error) {
 }
 
 // problems are those that rules report for a document.
-func problems(data []byte) []diag.Diagnostic {
-	f := spec.OpenText("cluster.yaml", data, spec.Options{AWS: true})
+func problems(data []byte, level spec.Level) []diag.Diagnostic {
+	f := spec.OpenText("cluster.yaml", data, spec.Options{AWS: true, Level: level})
 	lint.Cluster(f)
 	return f.Problems.All()
 }
@@ -204,7 +212,7 @@ func TestRules(t *testing.T) {
 func (f fixture) check(t *testing.T) []diag.Diagnostic {
 	t.Helper()
 	data := f.document(t)
-	all := problems(data)
+	all := problems(data, f.level)
 	var found []diag.Diagnostic
 	for _, d := range all {
 		if d.Code == f.code && (f.at == "" || d.Path == f.at) {
@@ -271,7 +279,7 @@ func TestEveryRuleHasFixtures(t *testing.T) {
 
 // TestTheBaseIsGood keeps fixtures from passing for a reason of the base's.
 func TestTheBaseIsGood(t *testing.T) {
-	for _, d := range problems((fixture{}).document(t)) {
+	for _, d := range problems((fixture{}).document(t), spec.Newest) {
 		if d.Severity == diag.Error || d.Severity == diag.Warning {
 			t.Errorf("%s %s at %s: %s", d.Severity, d.Code, d.Path, d.Message)
 		}

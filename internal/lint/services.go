@@ -8,11 +8,12 @@ import (
 )
 
 // services has the rules about the head node, login nodes, image, permissions, monitoring, directory service and database.
-func services(root spec.View) {
-	regions(root)
+func services(root spec.View, level spec.Level) {
+	regions(root, level)
 	image(root)
 	headNode(root)
-	loginNodes(root)
+	loginNodes(root, level)
+	desktops(root, level)
 	resourcePrefix(root.At("Iam.ResourcePrefix"))
 	monitoring(root.Key("Monitoring"))
 	directory(root)

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"math"
-	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -24,7 +23,6 @@ func image(root spec.View) {
 // headNode has the rules about the head node.
 func headNode(root spec.View) {
 	head := root.Key("HeadNode")
-	desktop(head.Key("Dcv"), head.Key("InstanceType"))
 	headMemory(root)
 	keyPair(head.At("Ssh.KeyName"))
 	intelPlatform(root.At("AdditionalPackages.IntelSoftware.IntelHpcPlatform"))
@@ -63,29 +61,6 @@ func keyPair(name spec.View) {
 	if name.Sound() && name.Text() == "" {
 		name.Warnf("head/no-key", "without Ssh: {KeyName: ...} nobody can log in to the head node by SSH").
 			WithHint("add the name of a key pair of the region, or use an image that lets users in")
-	}
-}
-
-// desktop holds ParallelCluster's DcvValidator. Since level 3.14 there is DCV for
-// all operating systems.
-func desktop(dcv, kind spec.View) {
-	if !dcv.Key("Enabled").Given() || !dcv.Key("Enabled").Bool() {
-		return
-	}
-	if ips := dcv.Key("AllowedIps"); ips.Sound() && ips.Text() == "0.0.0.0/0" {
-		ips.Warnf("dcv/open", "DCV's port %d is open to every address", dcv.Key("Port").Int()).
-			WithHint("write AllowedIps: YOUR.ADDRESS/32")
-	}
-	if !kind.Given() {
-		return
-	}
-	if strings.Contains(kind.Text(), "micro") || strings.Contains(kind.Text(), "nano") {
-		kind.Warnf("dcv/memory", "%s has too little memory for a desktop by DCV", kind.Text()).
-			WithHint("take a type with 2 GiB or more")
-	}
-	if in, ok := catalog.Lookup(kind.Text()); ok && in.GPU.Name == "" {
-		kind.Warnf("dcv/gpu", "%s has no GPU, and a desktop by DCV is slow without one", in.Type).
-			WithHint("take a type with a GPU, for example g6.xlarge")
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 // maxPools is how many pools of login nodes ParallelCluster takes.
 const maxPools = 10
 
-// loginNodes holds ParallelCluster's MaxCountValidator, DuplicateNameValidator and
-// DcvValidator for login nodes.
-func loginNodes(root spec.View) {
+// loginNodes holds ParallelCluster's MaxCountValidator and DuplicateNameValidator
+// for login nodes.
+func loginNodes(root spec.View, level spec.Level) {
 	pools := root.At("LoginNodes.Pools").Items()
 	if len(pools) > maxPools {
 		pools[maxPools].Errorf("login/limit", "there are %d pools of login nodes; ParallelCluster takes %d", len(pools), maxPools).
@@ -18,8 +18,8 @@ func loginNodes(root spec.View) {
 	}
 	first := map[string]spec.View{}
 	for _, pool := range pools {
-		desktop(pool.Key("Dcv"), pool.Key("InstanceType"))
 		poolArchitecture(root, pool)
+		poolKey(pool.At("Ssh.KeyName"), level)
 		name := pool.Key("Name")
 		if !filled(name) {
 			continue
@@ -46,5 +46,14 @@ func poolArchitecture(root, pool spec.View) {
 	if ok && found && kind.Present() && head.Arch != in.Arch {
 		kind.Errorf("login/architecture", "%s is %s, and the head node's %s is %s", in.Type, processor(in.Arch), head.Type, processor(head.Arch)).
 			WithHint("take a type of the head node's architecture, or give the pool Image: {CustomAmi: ami-...}")
+	}
+}
+
+// poolKey holds the LoginNodesSshKeyNameDeprecatedValidator of level 3.14. Later
+// levels do not have the key any more.
+func poolKey(name spec.View, level spec.Level) {
+	if level == 14 && filled(name) {
+		name.Warnf("login/key-name", "login nodes have the head node's key; KeyName is not read").
+			WithHint("remove it").WithFix(name.Remove())
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // regions holds ParallelCluster's RegionValidator and FeatureRegionValidator. A
 // file without Region takes the one of the user's environment.
-func regions(root spec.View) {
+func regions(root spec.View, level spec.Level) {
 	region := root.Key("Region")
 	if !filled(region) {
 		return
@@ -27,7 +27,7 @@ func regions(root spec.View) {
 	}
 	for _, s := range root.Key("SharedStorage").Items() {
 		kind := s.Key("StorageType")
-		if kind.Given() && strings.HasPrefix(name, unsupportedIn(kind.Text())) {
+		if kind.Given() && strings.HasPrefix(name, unsupportedIn(kind.Text(), level)) {
 			kind.Errorf("region/feature", "there is no %s in %s", kind.Text(), name).
 				WithHint("use another type of storage, or another region")
 		}
@@ -35,12 +35,20 @@ func regions(root spec.View) {
 }
 
 // unsupportedIn is how the names of regions begin that lack a type of storage.
-func unsupportedIn(kind string) string {
+func unsupportedIn(kind string, level spec.Level) string {
 	switch kind {
 	case "FileCache", "FsxOpenZfs":
 		return "us-iso"
 	case "FsxOntap":
+		if level <= 12 {
+			return "us-iso"
+		}
 		return "us-iso-w"
+	case "FsxLustre":
+		if level <= 12 {
+			return "us-isob"
+		}
+		return "nowhere"
 	default:
 		return "nowhere"
 	}
