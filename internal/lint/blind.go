@@ -171,7 +171,7 @@ func offered(root spec.View) {
 	if len(found) > 1 {
 		noun, verb = "instance types", "are"
 	}
-	found[0].Blindf("aws/instance-type", "%d %s %s not looked up: offer in %s and in the subnets' zones", len(found), noun, verb, region).
+	found[0].Blindf("aws/instance-type", "%d %s %s not looked up: offer and free capacity in %s and in the subnets' zones", len(found), noun, verb, region).
 		WithHint(unasked)
 }
 
