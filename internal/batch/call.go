@@ -137,7 +137,11 @@ func (w *walker) unquoted(x *syntax.Word) inner {
 		case *syntax.Lit:
 			w.unescaped(p, quoted, add)
 		default:
-			add(w.part(p, quoted).text, at, 0)
+			v := w.part(p, quoted)
+			if v.assumed {
+				v = unknown // another may be given
+			}
+			add(v.text, at, 0)
 		}
 	}
 	for _, p := range x.Parts {

@@ -13,8 +13,9 @@ type word struct {
 	value
 	context
 	diag.Place
-	// raw is how the word is written.
-	raw string
+	// raw is how the word is written, and start where in the file; 0 is not known.
+	raw   string
+	start int
 	// role says what the word is for.
 	role role
 }
@@ -252,6 +253,9 @@ func (c *command) afterSrun() int {
 	words := make([]optionWord, len(c.words)-1)
 	for i, w := range c.args() {
 		words[i] = optionWord{text: w.text, place: w.Place}
+		if w.assumed && strings.HasPrefix(w.text, "-") {
+			words[i].text += string(hole) // another value may be given
+		}
 	}
 	options, n := readOptions(words, srunOptions())
 	c.options = options

@@ -78,6 +78,14 @@ func FactsOf(c *spec.Cluster) *Facts {
 	f := &Facts{MemoryScheduling: c.Scheduling.Slurm.MemoryBasedScheduling, Filed: true}
 	for i, q := range c.Scheduling.Queues {
 		queue := Queue{Name: q.Name, Default: i == 0, Exclusive: q.JobExclusive, CapacityType: q.CapacityType, ScratchDir: q.ScratchDir}
+		for _, c := range q.Custom {
+			switch c.Key {
+			case "MaxTime":
+				queue.MaxMinutes = minutesIn(c.Value)
+			case "MaxNodes":
+				queue.MaxNodes = number(c.Value)
+			}
+		}
 		for _, r := range q.ComputeResources {
 			queue.Resources = append(queue.Resources, resourceOf(q, r))
 		}

@@ -19,6 +19,8 @@ type spot struct {
 	open bool
 	// assumed says that the path is a default that users may change.
 	assumed bool
+	// variable says that it is a variable's value.
+	variable bool
 	// name is what it is for: the option that it is the value of, or the variable.
 	name string
 }
@@ -65,9 +67,13 @@ func (s *script) spots() []spot {
 		}
 	}
 	for _, v := range s.variables {
+		from := len(all)
 		all = append(all, s.spotsIn(v.value, v.name, v.Place, v.context)...)
 		for _, i := range v.items {
 			all = append(all, s.spotsIn(i.value, v.name, i.Place, i.context)...)
+		}
+		for i := from; i < len(all); i++ {
+			all[i].variable = true
 		}
 	}
 	for _, w := range s.words {
@@ -109,6 +115,13 @@ func (s *script) spotsIn(v value, name string, at diag.Place, c context) []spot 
 		all = append(all, spot{context: c, Place: at, path: path.Clean(on), open: open, assumed: v.assumed, name: optionName(name)})
 	}
 	return all
+}
+
+// hasContainers tells whether anything runs in a container.
+func (s *script) hasContainers() bool {
+	return slices.ContainsFunc(s.commands, func(c *command) bool {
+		return slices.Contains(engines, c.name) || c.name == "srun" && c.has("container-image", "container-name")
+	})
 }
 
 // mountsIn are the sources and targets in a list like /a:/b:ro,/c.
@@ -206,9 +219,12 @@ func (s *script) noMount(p spot, root string) {
 	}
 	slices.Sort(dirs)
 	var d *diag.Diagnostic
-	if !p.assumed && (mountNames().MatchString(root) || diag.Nearest(root, dirs) != "") {
+	switch {
+	case !p.assumed && (mountNames().MatchString(root) || diag.Nearest(root, dirs) != ""):
 		d = s.errorf("script/mount", p.Place, "the cluster has no shared storage at %s", root)
-	} else {
+	case p.variable && s.hasContainers():
+		return // it may be meant for the inside of a container
+	default:
 		d = s.warnf("script/mount", p.Place, "%s is on no shared storage: every node has its own, if at all", root)
 	}
 	if len(dirs) > 0 {

@@ -1,6 +1,8 @@
 package batch
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -46,6 +48,9 @@ func (t *optionTable) find(name string) *option {
 	}
 	return found
 }
+
+// sorted are the names of options.
+func (t *optionTable) sorted() []string { return slices.Sorted(maps.Keys(t.names)) }
 
 // common are options of both sbatch and srun, from the manual pages of Slurm
 // 22.05 to 25.11. In the tables a letter stands before a comma, = is a value that

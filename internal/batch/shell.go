@@ -370,6 +370,9 @@ func (w *walker) word(x *syntax.Word, c context, kind role) word {
 		return word{context: c, role: kind}
 	}
 	found := word{value: w.value(x), context: c, Place: w.place(x.Pos()), raw: w.raw(x), role: kind}
+	if w.inner.offsets == nil {
+		found.start = int(x.Pos().Offset())
+	}
 	w.script.words = append(w.script.words, found)
 	w.substitutions(x, c)
 	return found

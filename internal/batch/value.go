@@ -37,12 +37,6 @@ func (v value) is(texts ...string) bool {
 	return false
 }
 
-// prefix is the text up to the first hole.
-func (v value) prefix() string {
-	before, _, _ := strings.Cut(v.text, string(hole))
-	return before
-}
-
 // number is the value as a whole number, if it is known to be one.
 func (v value) number() (int, bool) {
 	if !v.known() {

@@ -1,0 +1,169 @@
+package batch
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+// directiveRules are about how sbatch's options are written.
+func directiveRules(s *script) {
+	s.lateDirectives()
+	s.misshapen()
+	for _, o := range s.options {
+		s.checkOption(o, sbatchOptions())
+	}
+	for _, c := range s.named("srun") {
+		for _, o := range c.options {
+			s.checkOption(o, srunOptions())
+		}
+	}
+}
+
+// firstCommand is the line at which sbatch stops to look for options: the first
+// that is neither empty nor a comment.
+func (s *script) firstCommand() int {
+	for n := 1; n <= len(s.file.starts); n++ {
+		if line := bytes.TrimSpace(s.file.line(n)); len(line) > 0 && line[0] != '#' {
+			return n
+		}
+	}
+	return len(s.file.starts) + 1
+}
+
+// lateDirectives finds #SBATCH lines that sbatch does not read (sbatch(1):
+// options stand "before any executable commands").
+func (s *script) lateDirectives() {
+	first := s.firstCommand()
+	inText := s.linesInWords()
+	for n := first + 1; n <= len(s.file.starts); n++ {
+		if line := s.file.line(n); isDirective(line) && !inText[n] {
+			at := s.file.place(s.file.starts[n-1])
+			s.errorf("script/late-directive", at, "sbatch does not read this line: the first command, in line %d, ends its options", first).
+				WithHint("move it above line %d", first)
+		}
+	}
+}
+
+// linesInWords are lines that begin within a word or a here-document.
+func (s *script) linesInWords() map[int]bool {
+	lines := map[int]bool{}
+	for _, w := range s.words {
+		n := strings.Count(w.raw, "\n")
+		from := w.Line + 1
+		if w.role == document {
+			from = w.Line
+		}
+		for i := from; i <= w.Line+n; i++ {
+			lines[i] = true
+		}
+	}
+	return lines
+}
+
+// Lines that look like options, and are comments for sbatch.
+var almostDirective = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[ \t]+#SBATCH[ \t]+-|#[ \t]+SBATCH[ \t]+-|#SBATCH-|#(?i:sbatch)[ \t]+-)`)
+})
+
+func (s *script) misshapen() {
+	for n := 1; n < s.firstCommand() && n <= len(s.file.starts); n++ {
+		line := s.file.line(n)
+		if isDirective(line) || !almostDirective().Match(line) {
+			continue
+		}
+		at := s.file.place(s.file.starts[n-1])
+		s.warnf("script/directive-form", at, "sbatch takes this line for a comment").
+			WithHint("begin the line with #SBATCH and a blank; ##SBATCH says that it is meant so")
+	}
+}
+
+// checkOption looks at one option of sbatch's or srun's.
+func (s *script) checkOption(o Option, table *optionTable) {
+	whose := "sbatch"
+	if table == srunOptions() {
+		whose = "srun"
+	}
+	switch {
+	case strings.ContainsRune(o.Name, hole):
+	case o.known == nil:
+		s.noOption(o, whose)
+	case o.missing, o.Value == "" && o.known.takes == required, o.Value == "=":
+		s.errorf("script/option", o.Place, "--%s has no value", o.Name).
+			WithHint("write the value right behind it, as in --%s=VALUE, without blanks", o.Name)
+	case whose == "sbatch" && o.Place.Line > 0:
+		s.expanded(o)
+	}
+}
+
+func (s *script) noOption(o Option, whose string) {
+	dashes := "--"
+	if o.short {
+		dashes = "-"
+	}
+	d := s.errorf("script/option", o.Place, "%s%s is no option of %s", dashes, o.Name, whose)
+	other := srunOptions()
+	if whose == "srun" {
+		other = sbatchOptions()
+	}
+	if o.short {
+		return
+	}
+	if other.names[o.Name] != nil {
+		d.WithHint("%s has it; it has no meaning here", map[string]string{"sbatch": "srun", "srun": "sbatch"}[whose])
+		return
+	}
+	if near := nearestOption(o.Name, whose); near != "" {
+		d.WithHint("did you mean --%s?", near)
+	}
+}
+
+// nearestOption is the option that was meant.
+func nearestOption(name, whose string) string {
+	table := sbatchOptions()
+	if whose == "srun" {
+		table = srunOptions()
+	}
+	name = strings.ReplaceAll(name, "_", "-")
+	if table.names[name] != nil {
+		return name
+	}
+	return diag.Nearest(name, table.sorted())
+}
+
+// expanded finds what a shell would expand: nobody does so in a #SBATCH line.
+func (s *script) expanded(o Option) {
+	i := strings.IndexAny(o.Value, "$`")
+	home := strings.HasPrefix(o.Value, "~/")
+	if o.Name == "comment" || o.Name == "wrap" || i < 0 && !home || i == len(o.Value)-1 && !home {
+		return
+	}
+	what := "~"
+	if !home {
+		what = o.Value[i:]
+		if strings.HasPrefix(what, "$(") || what[0] == '`' {
+			what = "a command's output"
+		} else if end := strings.IndexFunc(what[1:], func(r rune) bool { return !isNameRune(r) }); end >= 0 && what[1] != '{' {
+			what = what[:end+1]
+		}
+	}
+	at := o.Place
+	if c := strings.Index(at.Source, what); c >= 0 {
+		at.Column = utf8.RuneCountInString(at.Source[:c]) + 1
+	}
+	d := s.errorf("script/option-variable", at, "no shell reads #SBATCH lines, so %s stays as it is", what)
+	switch o.Name {
+	case "output", "error", "input":
+		d.WithHint("write the path; %%j is the job's ID, %%x its name, %%u the user; or give --%s on the command line", o.Name)
+	default:
+		d.WithHint("write the value, or give --%s on the command line", o.Name)
+	}
+}
+
+func isNameRune(r rune) bool {
+	return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}

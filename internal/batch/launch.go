@@ -1,0 +1,227 @@
+package batch
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+// launchRules are about how the ranks are started on the nodes.
+func launchRules(s *script) {
+	if s.parts || s.shell == "" {
+		return
+	}
+	s.oneNode()
+	s.launchersPerTask()
+	s.badExits()
+	s.mpi()
+	s.activated()
+}
+
+// distributors start something on the other nodes of a job.
+var distributors = []string{
+	"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prun", "pdsh", "clush", "ssh", "parallel-ssh", "pssh", "ibrun", "jsrun",
+	"ray", "dask", "horovodrun", "julia", "charmrun", "aprun", "parallel", "ansible", "legate", "flux",
+}
+
+// spreads tells whether something in the script may start work on other nodes:
+// also programs and scripts that we cannot look into.
+func (s *script) spreads() bool {
+	return slices.ContainsFunc(s.commands, func(c *command) bool {
+		return slices.Contains(distributors, c.name) || c.name == "" && !c.python() || s.unseen(c) || c.handsOn()
+	})
+}
+
+// unseen tells whether a command is a script of the user's own: make, a path, or
+// a shell with a file.
+func (s *script) unseen(c *command) bool {
+	name := c.words[0].text
+	switch {
+	case slices.Contains([]string{"make", "source", ".", "eval", "snakemake", "nextflow", "just"}, c.name):
+		return !strings.HasSuffix(name, "/activate") && !(len(c.words) > 1 && strings.HasSuffix(c.words[1].text, "/activate"))
+	case slices.Contains(shells, c.name):
+		return c.at == 0
+	case strings.Contains(name, "/"):
+		return !c.python() && !c.launches() && !strings.HasPrefix(name, "/usr/") && !strings.HasPrefix(name, "/bin/") && !strings.HasPrefix(name, "/opt/")
+	}
+	return strings.HasSuffix(name, ".sh")
+}
+
+// oneNode finds what runs on the first node only, while the job has more: Slurm
+// runs the batch script once (sbatch(1)).
+func (s *script) oneNode() {
+	if !s.job.several() || s.runsItself() || s.broken != nil {
+		return
+	}
+	others := s.job.minNodes - 1
+	found := false
+	for _, c := range s.commands {
+		if !c.launches() || c.task() || s.inTask(c.context) || c.under(distributors...) || c.handsOn() {
+			continue
+		}
+		found = true
+		s.errorf("script/one-node", c.Place, "%s runs on the first node only, and the other %s", s.called(c), idle(others)).
+			WithHint("start it with srun, one on each node: srun --ntasks-per-node=1 %s ...", s.called(c))
+	}
+	if found || s.spreads() {
+		return
+	}
+	if c := s.firstTraining(); c != nil {
+		s.errorf("script/one-node", c.Place, "%s runs on the first node only, and the other %s", s.called(c), idle(others)).
+			WithHint("start it with srun")
+		return
+	}
+	at := s.job.nodes.Place
+	if s.job.nodes.Name == "" {
+		at = s.whole()
+	}
+	s.warnf("script/one-node", at, "nothing in the script starts anything on the other %s", strings.TrimSuffix(strings.TrimSuffix(idle(others), " stay idle"), " stays idle")).
+		WithHint("srun COMMAND runs it on all nodes")
+}
+
+func idle(others int) string {
+	if others == 1 {
+		return "node stays idle"
+	}
+	return count(others, "node") + " stay idle"
+}
+
+// called is a command's name for people.
+func (s *script) called(c *command) string {
+	if m, ok := c.module(); ok {
+		return "python -m " + value{text: m}.shown()
+	}
+	return c.name
+}
+
+// handsOn tells whether a launcher has been told how to reach the other nodes
+// itself: deepspeed by a list of hosts.
+func (c *command) handsOn() bool {
+	_, hosts := c.flag("hostfile")
+	_, launcher := c.flag("launcher")
+	return c.name == "deepspeed" && (hosts || launcher)
+}
+
+// firstTraining is a training in the body of the script.
+func (s *script) firstTraining() *command {
+	for _, c := range s.commands {
+		if c.trains() && !c.substituted && s.asksForGPUs() {
+			return c
+		}
+	}
+	return nil
+}
+
+// launchersPerTask: torchrun starts all ranks of its node, so that a node needs
+// one of it.
+func (s *script) launchersPerTask() {
+	for _, c := range s.commands {
+		if !c.launches() || !c.task() || c.name == "deepspeed" && c.handsOn() {
+			continue
+		}
+		st := s.stepOf(c.srun)
+		if st.perNode <= 1 {
+			continue
+		}
+		at := c.Place
+		d := s.errorf("script/launcher-tasks", at, "srun starts %s %d times on each node, and each starts all ranks of the node", s.called(c), st.perNode)
+		if n := s.processes(c); n > 1 {
+			d.Message += ": " + count(st.perNode*n, "rank") + " for " + count(max(s.job.gpuCount, n), "GPU")
+		}
+		d.WithHint("srun --ntasks-per-node=1, or no %s", s.called(c))
+	}
+}
+
+// processes is how many ranks a launcher starts, 0 if it is not told.
+func (s *script) processes(c *command) int {
+	w, ok := c.flag("nproc-per-node", "num-gpus", "num-processes")
+	if !ok {
+		return 0
+	}
+	n, _ := w.number()
+	return n
+}
+
+// badExits: where one rank fails, the others wait for it, and the step goes on
+// (srun(1): --kill-on-bad-exit).
+func (s *script) badExits() {
+	for _, c := range s.named("srun") {
+		if c.task() || c.has("kill-on-bad-exit", "wait") || !s.runsTraining(c) || s.stepOf(c).tasks <= 1 {
+			continue
+		}
+		if len(s.assigned("SLURM_KILL_BAD_EXIT")) > 0 || len(s.assigned("SLURM_WAIT")) > 0 {
+			continue
+		}
+		s.warnf("script/kill-on-bad-exit", c.Place, "where one task fails, the others wait for it until the job's time is over").
+			WithHint("srun --kill-on-bad-exit=1")
+	}
+}
+
+// mpiTypes are those of srun --mpi (srun --mpi=list, Slurm 22.05 to 25.11).
+var mpiTypes = []string{"none", "pmi2", "pmix", "cray_shasta", "list", "openmpi", "pmix_v1", "pmix_v2", "pmix_v3", "pmix_v4", "pmix_v5", "pmix_v6"}
+
+func (s *script) mpi() {
+	for _, c := range s.named("srun") {
+		if o, ok := c.option("mpi"); ok && !strings.ContainsRune(o.Value, hole) && !slices.Contains(mpiTypes, o.Value) {
+			d := s.errorf("script/mpi-type", o.Place, "%q is no type of srun's --mpi", o.Value)
+			if near := diag.Nearest(o.Value, mpiTypes); near != "" {
+				d.WithHint("did you mean %s?", near)
+			} else {
+				d.WithHint("srun --mpi=list names those of the cluster")
+			}
+		}
+	}
+	for _, c := range s.named("mpirun", "mpiexec", "mpiexec.hydra") {
+		if !c.task() || s.stepOf(c.srun).tasks <= 1 {
+			continue
+		}
+		s.errorf("script/mpirun", c.Place, "each of the %d tasks of srun starts a %s of its own", s.stepOf(c.srun).tasks, c.name).
+			WithHint("srun --mpi=pmix PROGRAM, or %s without srun", c.name)
+	}
+}
+
+// activated finds an environment that is set up in the script's body, and does
+// not reach the tasks.
+func (s *script) activated() {
+	var at *command
+	for _, c := range s.commands {
+		if !c.task() && c.outer == nil && c.function == "" && c.activates() {
+			at = c
+		}
+	}
+	if at == nil {
+		return
+	}
+	for _, c := range s.named("srun") {
+		if c.index < at.index || c.task() || !s.runsPython(c) {
+			continue
+		}
+		export, given := c.option("export")
+		switch {
+		case given && !strings.Contains(export.Value, "ALL") && !strings.ContainsRune(export.Value, hole):
+			s.warnf("script/venv", c.Place, "the tasks do not see what line %d sets up: %s keeps its variables from them", at.Line, export.written()).
+				WithHint("srun --export=ALL, or set it up in the task")
+		case c.has("container-image", "container-name"):
+			s.warnf("script/venv", at.Place, "the tasks run in a container, where what this sets up is not: see line %d", c.Line).
+				WithHint("remove it, or set it up in the task")
+		}
+	}
+}
+
+// activates tells whether a command sets an environment of programs up.
+func (c *command) activates() bool {
+	switch c.name {
+	case "source", ".":
+		return len(c.words) > 1 && strings.HasSuffix(c.words[1].text, "/activate")
+	case "conda", "mamba", "micromamba":
+		return len(c.words) > 1 && c.words[1].text == "activate"
+	case "module", "ml":
+		return len(c.words) > 1 && (c.words[1].text == "load" || c.name == "ml")
+	}
+	return false
+}
+
+func (s *script) runsPython(srun *command) bool {
+	return slices.ContainsFunc(s.commands, func(c *command) bool { return c.srun == srun && (c.python() || c.launches()) })
+}

@@ -1,0 +1,101 @@
+package batch
+
+import (
+	"slices"
+	"strings"
+)
+
+// launchers start the ranks of a node, and know of the other nodes.
+var launchers = []string{"torchrun", "deepspeed", "accelerate"}
+
+// launches tells whether a command is a launcher of ranks, such as torchrun or
+// python -m torch.distributed.run.
+func (c *command) launches() bool {
+	if slices.Contains(launchers, c.name) {
+		return c.name != "accelerate" || len(c.args()) > 0 && c.args()[0].text == "launch"
+	}
+	if !c.python() {
+		return false
+	}
+	m, ok := c.module()
+	return ok && (strings.HasPrefix(m, "torch.distributed.") || m == "deepspeed.launcher.runner" || m == "accelerate.commands.launch")
+}
+
+// torch tells whether a launcher is torchrun.
+func (c *command) torch() bool {
+	m, _ := c.module()
+	return c.name == "torchrun" || c.python() && strings.HasPrefix(m, "torch.distributed.")
+}
+
+// python tells whether a command runs Python. A program that is not known may be
+// it: "$PYTHON" -m torch.distributed.run.
+func (c *command) python() bool {
+	if c.name == "" {
+		_, ok := c.module()
+		return ok
+	}
+	return strings.HasPrefix(c.name, "python")
+}
+
+// module is the value of python -m.
+func (c *command) module() (string, bool) {
+	for i, a := range c.args() {
+		if a.text == "-m" && i+2 < len(c.words) {
+			return c.words[i+2].text, true
+		}
+		if !strings.HasPrefix(a.text, "-") {
+			break
+		}
+	}
+	return "", false
+}
+
+// trains tells whether a command is a training: a launcher, or Python with a
+// script of its own.
+func (c *command) trains() bool {
+	if c.launches() {
+		return true
+	}
+	return c.python() && slices.ContainsFunc(c.args(), func(w word) bool { return strings.HasSuffix(w.text, ".py") })
+}
+
+// runsTraining tells whether a step of srun's runs a training.
+func (s *script) runsTraining(srun *command) bool {
+	return slices.ContainsFunc(s.commands, func(c *command) bool { return c.srun == srun && c.trains() })
+}
+
+// step is how srun spreads its tasks; what is 0 is not known.
+type step struct{ nodes, tasks, perNode int }
+
+// stepOf is what srun makes of the job's nodes and tasks.
+func (s *script) stepOf(srun *command) step {
+	count := func(name string) int {
+		o, _ := srun.option(name)
+		return number(o.Value)
+	}
+	own := srun.has("nodes", "ntasks", "ntasks-per-node", "nodelist", "ntasks-per-gpu", "ntasks-per-socket", "ntasks-per-core")
+	if !own {
+		st := step{perNode: s.job.tasksPerNode, tasks: s.job.taskCount()}
+		if s.job.exact {
+			st.nodes = s.job.minNodes
+		}
+		if s.has("ntasks-per-gpu", "ntasks-per-socket", "ntasks-per-core", "gpus-per-task") {
+			return step{nodes: st.nodes}
+		}
+		if st.perNode == 0 && st.nodes > 0 && st.tasks > 0 && st.tasks%st.nodes == 0 {
+			st.perNode = st.tasks / st.nodes
+		}
+		return st
+	}
+	st := step{nodes: count("nodes"), tasks: count("ntasks"), perNode: count("ntasks-per-node")}
+	if st.nodes == 0 && !srun.has("nodes", "nodelist") && s.job.exact {
+		st.nodes = s.job.minNodes
+	}
+	if st.tasks == 0 && st.nodes > 0 && st.perNode > 0 && !srun.has("ntasks") {
+		st.tasks = st.nodes * st.perNode
+	}
+	if st.perNode == 0 && st.nodes > 0 && st.tasks > 0 && st.tasks%st.nodes == 0 && !srun.has("ntasks-per-node") {
+		st.perNode = st.tasks / st.nodes
+	}
+	return st
+}
