@@ -11,9 +11,9 @@ import (
 func services(root spec.View, level spec.Level) {
 	regions(root, level)
 	image(root)
+	desktops(root, level)
 	headNode(root)
 	loginNodes(root, level)
-	desktops(root, level)
 	resourcePrefix(root.At("Iam.ResourcePrefix"))
 	monitoring(root.Key("Monitoring"))
 	directory(root)
