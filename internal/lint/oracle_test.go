@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -224,25 +223,23 @@ func refusal(refused bool, m musterSays) []string {
 func (o oracle) validators(v verdict, m musterSays) []string {
 	refused := false
 	theirs := map[string]bool{}
+	var whats []string
 	for _, line := range v.Results {
-		field := strings.Fields(line)
-		level, class := field[0], field[1]
+		field := append(strings.Fields(line), "")
+		level, class, place := field[0], field[1], field[2]
 		theirs[level+" "+class] = true
-		if o.subjects[class].offline || o.subjects[class].codes == nil {
-			refused = refused || level == "ERROR"
-		}
-	}
-	whats := refusal(refused, m)
-	for _, key := range slices.Sorted(maps.Keys(theirs)) {
-		level, class, _ := strings.Cut(key, " ")
 		s, known := o.subjects[class]
 		if !known {
 			whats = append(whats, "does not know "+class)
 		}
-		if s.offline && !m.says(level, s) {
-			whats = append(whats, "misses "+key)
+		if s.offline {
+			refused = refused || level == "ERROR"
+		}
+		if s.offline && !m.says(level, s, place) {
+			whats = append(whats, "misses "+level+" "+class)
 		}
 	}
+	whats = append(whats, refusal(refused, m)...)
 	for _, d := range m.said {
 		level := levels[d.Severity]
 		if level != "" && o.belongsToSome(d.Code) && !o.isSaid(theirs, level, d.Code) {
@@ -294,8 +291,18 @@ func within(path, outer string) bool {
 	return ok && (rest == "" || outer == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-func (m musterSays) says(level string, s subject) bool {
-	return slices.ContainsFunc(m.said, func(d diag.Diagnostic) bool { return levels[d.Severity] == level && s.has(d.Code) })
+var storage = regexp.MustCompile(`^SharedStorage\[\d+\]`)
+
+// says reports whether one of the subject's codes is there with a level, at a
+// place of the file or around it. Some validators have no place, and what is
+// below shared storage lies elsewhere in ParallelCluster's objects.
+func (m musterSays) says(level string, s subject, place string) bool {
+	if at := storage.FindString(place); at != "" {
+		place = at
+	}
+	return slices.ContainsFunc(m.said, func(d diag.Diagnostic) bool {
+		return levels[d.Severity] == level && s.has(d.Code) && (within(d.Path, place) || within(place, d.Path))
+	})
 }
 
 func (m musterSays) String() string {
