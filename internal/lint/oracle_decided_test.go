@@ -48,7 +48,6 @@ var decisions = []decision{
 	{`misses (ERROR|INFO) SchedulableMemoryValidator|adds ERROR schema/value`, `SchedulableMemory = (0|-5)`, "no memory is an error of the schema"},
 	{`misses ERROR InstanceTypeBaseAMICompatibleValidator|adds ERROR instance/unknown`, `nonsense|p3\.2xlarge`, "a type that is not known has one error"},
 
-	{`misses WARNING DcvValidator`, `HeadNode.InstanceType = t3\.micro`, "a head node that is too small has one error"},
 
 	// Not said, because only AWS knows.
 	{`misses ERROR InstanceTypeBaseAMICompatibleValidator`, `Pools\[0\]\.InstanceType = c7g`, "the architecture of an own image"},
