@@ -17,8 +17,8 @@ type Price struct {
 	USD float64
 	// Date is when the price was read, Source where.
 	Date, Source string
-	// Confirmed is false for a price that was found in one place only that is
-	// not AWS's.
+	// Confirmed says that it comes from AWS's price list. Other prices are what
+	// people say, and must be looked up before money is spent.
 	Confirmed bool
 }
 

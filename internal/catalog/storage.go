@@ -57,7 +57,7 @@ func (l Lustre) Price() (Price, bool) {
 	}
 	switch l.PerTiB {
 	case 125:
-		return Price{USD: 0.145, Date: "2026", Source: "https://c3x.dev/resources/aws/aws_fsx_lustre_file_system/", Confirmed: true}, true
+		return Price{USD: 0.145, Date: "2026", Source: "https://c3x.dev/resources/aws/aws_fsx_lustre_file_system/"}, true
 	case 250:
 		return Price{USD: 0.210, Date: "2026", Source: page}, true
 	case 500:
@@ -68,9 +68,9 @@ func (l Lustre) Price() (Price, bool) {
 	return Price{}, false
 }
 
-// goldens are prices that a program for price estimates asked of AWS's price
-// list and keeps with its tests.
-const goldens = "infracost's tests, from AWS's price list"
+// goldens are answers of AWS's price list that a program for price estimates
+// keeps with its tests.
+const goldens = "AWS's price list, as infracost's tests have it, " + Region
 
 // VolumePrices is what a month of an EBS volume costs: for each GB, and for the
 // IOPS and MB/s beyond what comes with it.
@@ -82,7 +82,7 @@ type VolumePrices struct {
 
 // VolumePrice finds the prices of a type of EBS volume in Region.
 func VolumePrice(volumeType string) (VolumePrices, bool) {
-	p := func(usd float64) Price { return Price{USD: usd, Date: "2024", Source: goldens, Confirmed: true} }
+	p := func(usd float64) Price { return Price{USD: usd, Date: "2024-07-01", Source: goldens, Confirmed: true} }
 	switch volumeType {
 	case "gp3":
 		return VolumePrices{GB: p(0.08), IOPS: p(0.005), MBps: p(0.04), FreeIOPS: 3000, FreeMBps: 125}, true
@@ -103,7 +103,7 @@ func VolumePrice(volumeType string) (VolumePrices, bool) {
 // EFSPrices is what EFS costs for a month: for each GB that is stored, and for
 // each MB/s of provisioned throughput. In Region, Standard storage.
 func EFSPrices() (gb, mbps Price) {
-	p := func(usd float64) Price { return Price{USD: usd, Date: "2024", Source: goldens, Confirmed: true} }
+	p := func(usd float64) Price { return Price{USD: usd, Date: "2024-07-01", Source: goldens, Confirmed: true} }
 	return p(0.30), p(6.00)
 }
 
@@ -111,6 +111,6 @@ func EFSPrices() (gb, mbps Price) {
 // MB/s, and for each of the IOPS beyond 3 for each GB. It is known for
 // SINGLE_AZ_1 only.
 func ZFSPrices(deploymentType string) (gb, mbps, iops Price, ok bool) {
-	p := func(usd float64) Price { return Price{USD: usd, Date: "2024", Source: goldens, Confirmed: true} }
+	p := func(usd float64) Price { return Price{USD: usd, Date: "2024-07-01", Source: goldens, Confirmed: true} }
 	return p(0.09), p(0.26), p(0.006), deploymentType == "SINGLE_AZ_1"
 }

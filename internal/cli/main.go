@@ -102,7 +102,7 @@ same partitions, node names, GPU counts, mounts and batch scripts.`,
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress on stderr")
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours")
 	root.AddCommand(a.demo(), a.up(), a.down(), a.shell(), a.exec(), a.fleet(), a.agent(), a.controller())
-	root.AddCommand(a.status(), a.nodes(), a.node(), a.events(), a.doctor(), a.check(), a.version())
+	root.AddCommand(a.status(), a.nodes(), a.node(), a.events(), a.doctor(), a.check(), a.plan(), a.version())
 	root.AddCommand(a.run(), a.job(), a.image(), a.container())
 	root.SetHelpCommand(a.help())
 	root.SetUsageFunc(showUsage)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,6 +24,14 @@ func TestMain(m *testing.M) {
 // TestScript runs the real command line: every script says a command, its exit
 // code and both streams. None of them makes a cluster.
 func TestScript(t *testing.T) {
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide, err := filepath.Abs("../spec/testdata/bad/guide.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -31,6 +40,8 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("MUSTER_HOME", e.WorkDir+"/home")
 			e.Setenv("TZ", "UTC")
+			e.Setenv("GUIDE", guide)
+			e.Setenv("EXAMPLES", examples)
 			e.Setenv("EVIL", "evil\x1b[31m\n\u202e.yaml")
 			return nil
 		},

@@ -78,6 +78,7 @@ func (a *app) load(path, workload string) (files, error) {
 	if err := a.showProblems(problems); err != nil {
 		return f, err
 	}
+	f.cluster = f.cluster.With(f.workload)
 	a.tellOfAWS(path)
 	var err error
 	if f.source, err = os.ReadFile(path); err != nil {

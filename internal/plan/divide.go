@@ -105,39 +105,54 @@ func poolsOf(q spec.Queue) []pool {
 	return pools
 }
 
-// choosePools finds for each model of whole nodes the pool with the least room
-// that is enough, the largest model first.
+// choosePools finds a pool for each model of whole nodes: the first with room, in
+// the file's order. If that does not work out, the largest model comes first and
+// goes where the least room is left over.
 func choosePools(q spec.Queue, pools []pool, models []spec.Model, mine []int) (map[int]int, error) {
 	order := slices.DeleteFunc(slices.Clone(mine), func(i int) bool { return models[i].Nodes == 0 })
-	asked := 0
+	asked, total := 0, 0
 	for _, i := range order {
 		asked += models[i].Nodes
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(models[b].Nodes, models[a].Nodes) })
-	room, total := make([]int, len(pools)), 0
+	for _, p := range pools {
+		total += len(p.slots)
+	}
+	if asked > total {
+		return nil, fmt.Errorf("the models of queue %s ask for %d nodes, %d more than its %d", q.Name, asked, asked-total, total)
+	}
+	home, failed := assign(pools, models, order, false)
+	if failed >= 0 {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(models[b].Nodes, models[a].Nodes) })
+		home, failed = assign(pools, models, order, true)
+	}
+	if failed >= 0 {
+		return nil, fmt.Errorf("%s asks for %s with the same instance type, and queue %s does not have as many left", models[failed].Name, nodes(models[failed].Nodes), q.Name)
+	}
+	return home, nil
+}
+
+// assign gives each model, in an order, the first pool with room, or the one
+// with the least. It names the model that found none, or -1.
+func assign(pools []pool, models []spec.Model, order []int, tight bool) (home map[int]int, failed int) {
+	room := make([]int, len(pools))
 	for p := range pools {
 		room[p] = len(pools[p].slots)
-		total += room[p]
 	}
-	home := map[int]int{}
+	home = map[int]int{}
 	for _, i := range order {
 		best := -1
 		for p := range pools {
-			if room[p] >= models[i].Nodes && (best < 0 || room[p] < room[best]) {
+			if room[p] >= models[i].Nodes && (best < 0 || tight && room[p] < room[best]) {
 				best = p
 			}
 		}
-		switch {
-		case best >= 0:
-			home[i] = best
-			room[best] -= models[i].Nodes
-		case asked > total:
-			return nil, fmt.Errorf("the models of queue %s ask for %d nodes, %d more than its %d", q.Name, asked, asked-total, total)
-		default:
-			return nil, fmt.Errorf("%s asks for %d nodes of one kind, and queue %s has no more than %d left of any", models[i].Name, models[i].Nodes, q.Name, slices.Max(room))
+		if best < 0 {
+			return nil, i
 		}
+		home[i] = best
+		room[best] -= models[i].Nodes
 	}
-	return home, nil
+	return home, -1
 }
 
 // give gives whole nodes to a model.
@@ -154,21 +169,21 @@ func packQueue(q spec.Queue, pools []pool, models []spec.Model, all []Trained, m
 	for _, p := range pools {
 		free = append(free, p.slots...)
 	}
-	var jobs, sizes, nodes []int
+	var jobs, sizes, room []int
 	for _, i := range mine {
 		if models[i].GPUs > 0 {
 			jobs, sizes = append(jobs, i), append(sizes, models[i].GPUs)
 		}
 	}
 	for _, s := range free {
-		nodes = append(nodes, s.node.GPUs)
+		room = append(room, s.node.GPUs)
 	}
-	at, ok := Pack(sizes, nodes)
+	at, ok := Pack(sizes, room)
 	if q.JobExclusive {
-		at, ok = alone(sizes, nodes)
+		at, ok = alone(sizes, room)
 	}
 	if !ok {
-		return Spare{}, fmt.Errorf("the models on parts of nodes (%s GPUs) do not fit on the %d nodes that queue %s has left", numbers(sizes), len(free), q.Name)
+		return Spare{}, fmt.Errorf("the models on parts of nodes (%s GPUs) do not fit on the %s that queue %s has left", numbers(sizes), nodes(len(free)), q.Name)
 	}
 	used := make([]int, len(free))
 	for k, i := range jobs {

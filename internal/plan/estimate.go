@@ -86,6 +86,9 @@ type Total struct {
 	MemoryMiB int64      `json:"memory_mib"`
 	EFAGbps   int        `json:"efa_gbps"`
 	ScratchGB int        `json:"scratch_gb"`
+	// Incomplete says that the network and the disks of some of the nodes are
+	// not in the catalogue, and not in the sums.
+	Incomplete bool `json:"incomplete"`
 }
 
 // GPUTotal counts GPUs of one kind.
@@ -268,6 +271,7 @@ type Use struct {
 type Block struct {
 	Queue        string `json:"queue"`
 	InstanceType string `json:"instance_type"`
+	Instances    int    `json:"instances"`
 	// Sizes are the instances of each block.
 	Sizes []int `json:"sizes"`
 	// Days is the length of each block, 0 without a run. Rounds blocks follow
@@ -278,9 +282,10 @@ type Block struct {
 	UsableHours float64 `json:"usable_hours,omitempty"`
 	Upfront     *Cost   `json:"upfront,omitempty"`
 	// Asked says that the file has CapacityType CAPACITY_BLOCK; otherwise the
-	// type is sold in no other way.
-	Asked  bool   `json:"asked"`
-	Source string `json:"source"`
+	// type has no price on demand. Reserved says that it names a reservation.
+	Asked    bool   `json:"asked"`
+	Reserved bool   `json:"reserved"`
+	Source   string `json:"source"`
 }
 
 // Made is what muster.yaml adds to the cluster file's resources.

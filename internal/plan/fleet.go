@@ -100,6 +100,7 @@ func (t *Total) add(n Node, count int) {
 	t.MemoryMiB += int64(count) * int64(n.MemoryMiB)
 	t.EFAGbps += count * n.EFAGbps
 	t.ScratchGB += count * n.ScratchGB
+	t.Incomplete = t.Incomplete || count > 0 && !n.Known
 	if n.GPUs == 0 || count == 0 {
 		return
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
@@ -19,7 +20,7 @@ func made(w *spec.Workload) []Made {
 		})
 	}
 	for _, b := range w.Buckets {
-		all = append(all, Made{Kind: "bucket", Name: b, What: "S3 bucket, made if it is not there", Local: "a bucket of the local S3 server"})
+		all = append(all, Made{Kind: "bucket", Name: b, What: "S3 bucket, made if it is not there", Local: "not made"})
 	}
 	if w.Grafana.Enabled {
 		all = append(all, Made{Kind: "dashboards", Name: "Grafana", What: "open to " + w.Grafana.AllowedIps, Local: "not made"})
@@ -59,6 +60,15 @@ func nodes(n int) string {
 	return fmt.Sprintf("%d nodes", n)
 }
 
+func days(n int) string {
+	if n == 1 {
+		return "1 day"
+	}
+	return fmt.Sprintf("%d days", n)
+}
+
+func hours(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) + " h" }
+
 func (e *Estimate) notePrices() {
 	if e.Region != "" && e.Region != catalog.Region {
 		e.notef("the catalogue's prices are those of %s; %s has its own", catalog.Region, e.Region)
@@ -90,15 +100,18 @@ func (e *Estimate) noteReservations() {
 
 func (e *Estimate) noteBlocks() {
 	for _, b := range e.Blocks {
-		total := 0
-		for _, n := range b.Sizes {
-			total += n
+		switch {
+		case b.Asked:
+		case b.Reserved:
+			e.notef("if the reservation of %s is a Capacity Block, the queue %s needs CapacityType: CAPACITY_BLOCK and MinCount equal to MaxCount", b.InstanceType, b.Queue)
+		default:
+			e.notef("%s has no price on demand; for Capacity Blocks the queue %s needs CapacityType: CAPACITY_BLOCK and MinCount equal to MaxCount", b.InstanceType, b.Queue)
 		}
-		if !b.Asked {
-			e.notef("%s is sold as Capacity Blocks; for those the queue %s needs CapacityType: CAPACITY_BLOCK and MinCount equal to MaxCount", b.InstanceType, b.Queue)
+		if b.Instances > catalog.AllBlockInstances {
+			e.notef("%d instances are more than the %d that an account can have in Capacity Blocks: ask AWS", b.Instances, catalog.AllBlockInstances)
 		}
-		if total > catalog.AllBlockInstances {
-			e.notef("%d instances are more than the %d that an account can have in Capacity Blocks: ask AWS", total, catalog.AllBlockInstances)
+		if float64(b.Rounds)*b.UsableHours < e.RunHours {
+			e.notef("of %s in blocks, %s can be used: buy more if the run needs all of it", days(b.Days*b.Rounds), hours(float64(b.Rounds)*b.UsableHours))
 		}
 		if len(b.Sizes) > 1 {
 			e.notef("%d blocks are as many reservations: each needs a compute resource of its own in %s", len(b.Sizes), b.Queue)

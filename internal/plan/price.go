@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/muster-hpc/muster/internal/catalog"
@@ -21,11 +22,16 @@ func (c Cost) plus(d Cost) Cost {
 
 func (c Cost) times(f float64) Cost { return Cost{USD: c.USD * f, Missing: c.Missing} }
 
+// cents is an amount to a hundredth of a cent, without the noise of arithmetic.
+func cents(usd float64) float64 { return math.Round(usd*1e4) / 1e4 }
+
+func (c Cost) rounded() Cost { return Cost{USD: cents(c.USD), Missing: c.Missing} }
+
 // spend is an hourly cost over time.
 func spend(hour Cost, runHours float64) Spend {
-	s := Spend{Hour: hour, Day: hour.times(24)}
+	s := Spend{Hour: hour.rounded(), Day: hour.times(24).rounded()}
 	if runHours > 0 {
-		run := hour.times(runHours)
+		run := hour.times(runHours).rounded()
 		s.Run = &run
 	}
 	return s
@@ -162,7 +168,7 @@ func volumes(q Question) []Volume {
 		d := diskOf(v)
 		one := Volume{Name: name, Count: count, Least: least, What: d.what()}
 		price, usd, ok := d.month()
-		if one.Month = (Cost{USD: float64(count) * usd}); !ok {
+		if one.Month = (Cost{USD: cents(float64(count) * usd)}); !ok {
 			one.Month = Cost{Missing: []string{name}}
 		}
 		one.Date, one.Source = price.Date, price.Source
@@ -181,31 +187,27 @@ func volumes(q Question) []Volume {
 }
 
 // blocks are the Capacity Blocks of queues that ask for them, or whose instance
-// types are sold in no other way.
+// types have no price on demand.
 func blocks(e *Estimate) []Block {
 	all := []Block{}
-	for _, q := range e.Fleet.Queues {
-		counts := map[string]int{}
-		var order []string
-		asked := false
-		for _, g := range e.Fleet.Groups {
-			name := g.InstanceTypes[0]
-			if g.Queue != q.Queue || g.CapacityType != "CAPACITY_BLOCK" && !catalog.BlockOnly(name) {
-				continue
-			}
-			asked = g.CapacityType == "CAPACITY_BLOCK"
-			if counts[name] == 0 {
-				order = append(order, name)
-			}
-			counts[name] += g.MaxCount
+	for _, g := range e.Fleet.Groups {
+		name, asked := g.InstanceTypes[0], g.CapacityType == "CAPACITY_BLOCK"
+		if !asked && !catalog.BlockOnly(name) {
+			continue
 		}
-		for _, name := range order {
-			b := Block{Queue: q.Queue, InstanceType: name, Sizes: catalog.Blocks(counts[name]), Asked: asked, Source: catalog.BlockSource}
-			b.length(e.RunHours)
-			if t := e.Price.of(name); t.Known && b.Days > 0 {
-				b.Upfront = &Cost{USD: t.USDPerHour * float64(counts[name]*b.Days*24*b.Rounds)}
-			}
-			all = append(all, b)
+		i := slices.IndexFunc(all, func(b Block) bool { return b.Queue == g.Queue && b.InstanceType == name })
+		if i < 0 {
+			i, all = len(all), append(all, Block{Queue: g.Queue, InstanceType: name, Asked: asked, Source: catalog.BlockSource})
+		}
+		all[i].Reserved = all[i].Reserved || g.Reserved
+		all[i].Instances += g.MaxCount
+	}
+	for i := range all {
+		b := &all[i]
+		b.Sizes = catalog.Blocks(b.Instances)
+		b.length(e.RunHours)
+		if t := e.Price.of(b.InstanceType); t.Known && b.Days > 0 {
+			b.Upfront = &Cost{USD: cents(t.USDPerHour * float64(b.Instances*b.Days*24*b.Rounds))}
 		}
 	}
 	return all

@@ -132,7 +132,7 @@ func zfs(made spec.FileSystem) FileSystem {
 }
 
 func (f *FileSystem) priced(p catalog.Price, month float64) {
-	f.Month.USD, f.Date, f.Source, f.Confirmed = month, p.Date, p.Source, p.Confirmed
+	f.Month.USD, f.Date, f.Source, f.Confirmed = cents(month), p.Date, p.Source, p.Confirmed
 }
 
 func (f *FileSystem) unknown(reason string) {

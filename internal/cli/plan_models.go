@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/muster-hpc/muster/internal/plan"
+)
+
+func modelSection(e *plan.Estimate) section {
+	t := table{{"Models", "nodes", "GPUs", "parameters", "interruptions", "one in", "where"}}
+	for _, m := range e.Models {
+		size, often, each, where := "?", "?", "?", orDash(m.NodeList)
+		if m.Parameters > 0 {
+			size = parameters(m.Parameters)
+		}
+		if m.MTBFHours > 0 {
+			each = seconds(3600 * m.MTBFHours)
+			if e.RunHours > 0 {
+				often = rough(m.Expected)
+			}
+		}
+		nodes := strconv.Itoa(m.Nodes)
+		if m.Part {
+			nodes = "part of 1"
+			where += fmt.Sprintf(", GPUs %d-%d", m.FirstGPU, m.FirstGPU+m.GPUs-1)
+		}
+		if m.Nodes == 0 {
+			nodes = "?"
+		}
+		t.add("  "+m.Name, nodes, thousands(float64(m.GPUs)), size, often, each, where)
+	}
+	var lines []string
+	if len(e.Models) > 0 {
+		for _, left := range e.Spare {
+			lines = append(lines, leftLine(left))
+		}
+	}
+	return section{t, lines}
+}
+
+// leftLine says what is left over of a queue.
+func leftLine(s plan.Spare) string {
+	line := fmt.Sprintf("left over of %s: %s", s.Queue, count(s.Nodes, "node"))
+	if s.NodeList != "" {
+		line += ", " + s.NodeList
+	}
+	if s.PartGPUs > 0 {
+		line += fmt.Sprintf(", and %s on shared nodes", count(s.PartGPUs, "GPU"))
+	}
+	return line
+}
+
+// parameters is the size of a model: 70 B.
+func parameters(n float64) string {
+	if n >= 999.5e9 {
+		return figures(n/1e12) + "T"
+	}
+	switch {
+	case n >= 1e9:
+		return figures(n/1e9) + "B"
+	case n >= 1e6:
+		return figures(n/1e6) + "M"
+	}
+	return thousands(n)
+}
+
+func checkpointSection(e *plan.Estimate) section {
+	t := table{{"Checkpoints", "size", "bytes a parameter", "weights", "where", "written in", "every", "goodput", "lost in the run"}}
+	for _, m := range e.Models {
+		if m.Checkpoint != nil {
+			t.add(checkpointCells(m, e.RunHours)...)
+		}
+	}
+	var lines []string
+	for _, f := range e.FileSystems {
+		if f.Use != nil {
+			lines = append(lines, keptLine(f))
+		}
+	}
+	return section{t, lines}
+}
+
+func checkpointCells(m plan.Trained, runHours float64) []string {
+	c := m.Checkpoint
+	cells := []string{"  " + m.Name, decimal(c.Bytes, "B"), figures(c.BytesPerParameter), "?", orDash(c.Dir), "?", "?", "?", "?"}
+	if c.WeightBytes > 0 {
+		cells[3] = decimal(c.WeightBytes, "B")
+	}
+	if c.WriteSeconds > 0 {
+		cells[5] = seconds(c.WriteSeconds)
+	}
+	if c.IntervalSeconds > 0 {
+		cells[6] = fmt.Sprintf("%s (%s)", seconds(c.IntervalSeconds), c.Formula)
+		cells[7] = fmt.Sprintf("%.1f %%", 100*c.Goodput)
+		if runHours > 0 {
+			cells[8] = seconds(3600 * c.LostHours)
+		}
+	}
+	return cells
+}
+
+// keptLine says what the checkpoints of all models are to a file system.
+func keptLine(f plan.FileSystem) string {
+	u := f.Use
+	line := fmt.Sprintf("%s: one of each is %s", f.MountDir, decimal(u.OneBytes, "B"))
+	if u.WriteSeconds > 0 {
+		line += ", written in " + seconds(u.WriteSeconds) + " if all write at once"
+	}
+	line += "; all that are kept are " + decimal(u.KeptBytes, "B")
+	switch {
+	case u.Fits < 0:
+	case u.WantedGiB > 0:
+		line += fmt.Sprintf(", which is too much: %d of each fit", u.Fits)
+	default:
+		line += fmt.Sprintf("; %d of each fit", u.Fits)
+	}
+	return line
+}
+
+func failureSection(e *plan.Estimate) section {
+	f := e.Failures
+	s := section{table: table{{"Failures"}}}
+	if f.GPUs == 0 {
+		return s
+	}
+	line := fmt.Sprintf("%s: one interruption in %s", count(f.GPUs, "GPU"), seconds(3600*f.MTBFHours))
+	if e.RunHours > 0 {
+		line += fmt.Sprintf(", %s in %s", rough(f.Expected), duration(e.RunHours))
+	}
+	s.lines = []string{
+		line,
+		fmt.Sprintf("%.2fe-5 interruptions for each GPU and hour: %s", 1e5*f.PerGPUHour, f.Source),
+		fmt.Sprintf("a job goes on after %g min, and has another node after %g h", f.RestartMinutes, f.ReplacementHours),
+	}
+	for _, q := range e.Spare {
+		if q.Wanted > 0 {
+			s.lines = append(s.lines, fmt.Sprintf("spares for %s: %d, enough with %.0f %% while a node is replaced; left over: %d",
+				q.Queue, q.Wanted, 100*f.Confidence, q.Nodes))
+		}
+	}
+	return s
+}
+
+// write writes the ranks, or the path between two, for people.
+func (a ranksAnswer) write(w io.Writer) error {
+	if p := a.Path; p != nil {
+		t := table{{"rank", "node", "local rank", "GPU"}}
+		for _, r := range []plan.Rank{p.From, p.To} {
+			t.add(strconv.Itoa(r.Rank), r.Node, strconv.Itoa(r.LocalRank), strconv.Itoa(r.GPU))
+		}
+		if err := t.write(w); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(w, p.What); err != nil || p.Source == "" {
+			return err
+		}
+		_, err := fmt.Fprintln(w, "source:", p.Source)
+		return err
+	}
+	t := table{{"model", "rank", "node", "local rank", "GPU"}}
+	for _, m := range a.Models {
+		for _, r := range m.Ranks {
+			t.add(m.Model, strconv.Itoa(r.Rank), r.Node, strconv.Itoa(r.LocalRank), strconv.Itoa(r.GPU))
+		}
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, ranksHold)
+	return err
+}
+
+// ranksHold says for which launchers the order of ranks is that of nodes.
+// PyTorch's c10d rendezvous sorts nodes by host name and process.
+const ranksHold = "This holds for srun with a task for each GPU, and for torchrun with --node-rank; torchrun's c10d rendezvous has an order of its own."

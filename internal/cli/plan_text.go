@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/plan"
+)
+
+// section is a part of a plan: a table, and lines below it.
+type section struct {
+	table
+	lines []string
+}
+
+func (s section) write(w io.Writer) error {
+	if err := s.table.write(w); err != nil {
+		return err
+	}
+	for _, line := range s.lines {
+		if _, err := fmt.Fprintln(w, "  "+printable(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePlan writes an estimate for people.
+func writePlan(w io.Writer, e *plan.Estimate) error {
+	if _, err := fmt.Fprintln(w, headline(e)); err != nil {
+		return err
+	}
+	for _, s := range []section{
+		fleetSection(e), priceSection(e), costSection(e), modelSection(e), failureSection(e), checkpointSection(e), storageSection(e),
+		blockSection(e), madeSection(e), noteSection(e),
+	} {
+		if len(s.table)+len(s.lines) < 2 {
+			continue
+		}
+		fmt.Fprintln(w)
+		if err := s.write(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func noteSection(e *plan.Estimate) section {
+	s := section{table: table{{"Notes"}}}
+	for _, n := range e.Notes {
+		s.lines = append(s.lines, "- "+n)
+	}
+	return s
+}
+
+func headline(e *plan.Estimate) string {
+	text := fmt.Sprintf("%s: %s, %s", printable(e.File), count(e.Fleet.Full.Nodes, "node"), count(e.Fleet.Full.GPUCount(), "GPU"))
+	if e.RunHours > 0 {
+		text += ", a run of " + duration(e.RunHours)
+	}
+	return text
+}
+
+// unknownCell is what a table shows for what the catalogue does not have.
+const unknownCell = "?"
+
+func fleetSection(e *plan.Estimate) section {
+	t := table{{"Fleet", "nodes", "GPUs", "vCPUs", "memory", "EFA", "own disks"}}
+	for _, q := range e.Fleet.Queues {
+		t.add(totalCells(q.Queue, q)...)
+	}
+	if len(e.Fleet.Queues) > 1 {
+		t.add(totalCells("all", e.Fleet.Full)...)
+	}
+	t.add(totalCells("always on", e.Fleet.Least)...)
+	for _, g := range e.Fleet.Groups {
+		t.add(nodeCells(g)...)
+	}
+	for _, s := range e.Fleet.Services {
+		t.add("  "+s.Name+", "+s.InstanceType, thousands(float64(s.Count)), "-", thousands(float64(s.VCPUs)), binary(float64(s.MemoryMiB)), "-", unknownCell)
+	}
+	return section{t, []string{unknownCell + " is not in the catalogue"}}
+}
+
+func totalCells(name string, t plan.Total) []string {
+	cells := []string{"  " + name, thousands(float64(t.Nodes)), gpuTotals(t.GPUs), thousands(float64(t.VCPUs)), memoryTotal(t.MemoryMiB), "-", "-"}
+	if t.EFAGbps > 0 {
+		cells[5] = gbps(t.EFAGbps)
+	}
+	if t.ScratchGB > 0 {
+		cells[6] = decimal(float64(t.ScratchGB)*1e9, "B")
+	}
+	if t.Incomplete {
+		cells[6] = atLeast(cells[6])
+	}
+	return cells
+}
+
+// atLeast is a sum of which a part is not known.
+func atLeast(cell string) string {
+	if cell == "-" {
+		return unknownCell
+	}
+	return "at least " + cell
+}
+
+func gpuTotals(list []plan.GPUTotal) string {
+	if len(list) == 0 {
+		return "0"
+	}
+	var parts []string
+	for _, g := range list {
+		text := thousands(float64(g.Count)) + " " + g.GPU
+		if g.MemoryMiB > 0 {
+			text += ", " + binary(float64(g.MemoryMiB))
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, " + ")
+}
+
+// memoryTotal is a sum in both units: what EC2 calls 2 TiB, people call 2 TB.
+func memoryTotal(mib int64) string {
+	if mib == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%s (%s)", binary(float64(mib)), decimal(float64(mib)*(1<<20), "B"))
+}
+
+func nodeCells(g plan.Group) []string {
+	n := g.Node
+	cells := []string{
+		"  a node of " + g.Name + ", " + strings.Join(g.InstanceTypes, " or "), "1", "-", thousands(float64(n.VCPUs)),
+		binary(float64(n.MemoryMiB)), "off", decimal(float64(n.ScratchGB)*1e9, "B"),
+	}
+	if n.GPUs > 0 {
+		cells[2] = fmt.Sprintf("%d %s", n.GPUs, n.GPU)
+		if n.GPUMemoryMiB > 0 {
+			cells[2] += " of " + binary(float64(n.GPUMemoryMiB))
+		}
+	}
+	switch {
+	case n.EFAGbps > 0:
+		cells[5] = gbps(n.EFAGbps)
+	case n.EFA:
+		cells[5] = unknownCell
+	}
+	switch {
+	case !n.Known:
+		cells[6] = unknownCell
+	case n.ScratchGB == 0:
+		cells[6] = "-"
+	}
+	return cells
+}
+
+func priceSection(e *plan.Estimate) section {
+	t := table{{"Prices", "bought", "an hour", "as of", ""}}
+	for _, p := range e.Price.Types {
+		price, why := "unknown", p.Reason
+		if p.Known {
+			price, why = unitPrice(p.USDPerHour), p.Source
+		}
+		t.add("  "+p.InstanceType, p.Purchase, price, orDash(p.Date), why)
+	}
+	return section{table: t}
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func costSection(e *plan.Estimate) section {
+	head := []string{"Cost", "an hour", "a day"}
+	if e.RunHours > 0 {
+		head = append(head, "the run")
+	}
+	t := table{head}
+	add := func(name string, s plan.Spend) {
+		cells := []string{"  " + name, cost(s.Hour), cost(s.Day)}
+		if s.Run != nil {
+			cells = append(cells, cost(*s.Run))
+		}
+		t.add(cells...)
+	}
+	p := e.Price
+	add(count(e.Fleet.Full.Nodes, "compute node"), p.Nodes)
+	add("head node and login nodes", p.Services)
+	add("storage", p.Storage)
+	add("together", p.All)
+	add(count(e.Fleet.Least.Nodes, "compute node")+" always on", p.LeastNodes)
+	add("together with no more on", p.LeastAll)
+	t.alignRight(1)
+	var lines []string
+	if missing := p.All.Hour.Missing; len(missing) > 0 {
+		lines = append(lines, "not counted, for the price is not known: "+strings.Join(missing, ", "))
+	}
+	return section{t, lines}
+}
+
+// alignRight pads the cells from a column on, so that figures stand below each other.
+func (t table) alignRight(from int) {
+	for column := from; column < len(t[0]); column++ {
+		width := 0
+		for _, row := range t {
+			width = max(width, utf8.RuneCountInString(row[column]))
+		}
+		for _, row := range t {
+			row[column] = strings.Repeat(" ", width-utf8.RuneCountInString(row[column])) + row[column]
+		}
+	}
+}
+
+func storageSection(e *plan.Estimate) section {
+	t := table{{"Storage", "what", "capacity", "throughput", "a month", ""}}
+	for _, f := range e.FileSystems {
+		capacity, rate, month := unknownCell, unknownCell, cost(f.Month)
+		if f.CapacityGiB > 0 {
+			capacity = thousands(float64(f.CapacityGiB)) + " GiB"
+		}
+		if f.ThroughputMBps > 0 {
+			rate = thousands(f.ThroughputMBps) + " MB/s"
+		}
+		why := f.Reason
+		switch {
+		case f.Date == "" && len(f.Month.Missing) == 0:
+			month = "-"
+		case f.Date == "" || f.Reason != "":
+		case f.Confirmed:
+			why = "as of " + f.Date + ", " + f.Source
+		default:
+			why = "as of " + f.Date + ", not confirmed, see " + f.Source
+		}
+		t.add("  "+f.MountDir+" "+f.Name, f.What, capacity, rate, month, why)
+	}
+	for _, v := range e.Price.Volumes {
+		what := v.What
+		if v.Count > 1 {
+			what = fmt.Sprintf("%d × %s", v.Count, v.What)
+		}
+		t.add("  "+v.Name, what, "", "", cost(v.Month), "as of "+v.Date+", "+v.Source)
+	}
+	return section{table: t}
+}
+
+func blockSection(e *plan.Estimate) section {
+	t := table{{"Capacity Blocks", "instances", "blocks", "length", "usable", "paid in advance", ""}}
+	for _, b := range e.Blocks {
+		var sizes []string
+		for _, n := range b.Sizes {
+			sizes = append(sizes, thousands(float64(n)))
+		}
+		length, usable, upfront := unknownCell, unknownCell, "unknown"
+		if b.Days > 0 {
+			length, usable = duration(24*float64(b.Days)), thousands(b.UsableHours)+" h"
+			if b.UsableHours != float64(int(b.UsableHours)) {
+				usable = fmt.Sprintf("%.1f h", b.UsableHours)
+			}
+		}
+		if b.Rounds > 1 {
+			length = fmt.Sprintf("%d × %s", b.Rounds, length)
+		}
+		if b.Upfront != nil {
+			upfront = cost(*b.Upfront)
+		}
+		t.add("  "+b.Queue, fmt.Sprintf("%d × %s", b.Instances, b.InstanceType), strings.Join(sizes, " + "), length, usable, upfront,
+			fmt.Sprintf("at most %d each, up to %d weeks ahead", catalog.BlockInstances, catalog.BlockWeeksAhead))
+	}
+	return section{table: t}
+}
+
+func madeSection(e *plan.Estimate) section {
+	t := table{{"Made besides", "", "on aws", "on local"}}
+	for _, m := range e.Made {
+		t.add("  "+m.Kind, m.Name, m.What, m.Local)
+	}
+	return section{table: t}
+}
