@@ -20,7 +20,7 @@ type checker struct {
 	// missing are required keys that are not there. A key that stands at a
 	// wrong place or is misspelt is in moved and not reported again.
 	missing []missing
-	moved   map[*field]bool
+	moved   map[lack]bool
 	// misplaced are keys that stand at a wrong place, or are misspelt.
 	misplaced []misplaced
 	// placeholders are values that cannot be AWS ids.
@@ -29,9 +29,9 @@ type checker struct {
 
 // missing is a required key that a map lacks.
 type missing struct {
-	field *field
-	path  string
-	at    diag.Place
+	lack
+	path string
+	at   diag.Place
 }
 
 // owner names what has no subnet.
@@ -53,7 +53,7 @@ func (c *checker) owner(m missing) string {
 
 // check reports everything in which a document differs from a schema.
 func check(d *document, s *schema, o Options) {
-	c := &checker{document: d, schema: s, options: o, budget: d.size + maxShared, moved: map[*field]bool{}}
+	c := &checker{document: d, schema: s, options: o, budget: d.size + maxShared, moved: map[lack]bool{}}
 	c.mergeKeys()
 	c.reportTabs()
 	c.value(d.root, s.root, "", d.at(d.root.line, d.root.column))
@@ -128,7 +128,7 @@ func (c *checker) mapping(n *node, f *field, path string, at diag.Place) {
 	}
 	for _, name := range f.names {
 		if child := f.children[name]; c.requires(child) && n.entry(name) == nil {
-			c.missing = append(c.missing, missing{child, path, at})
+			c.missing = append(c.missing, missing{lack{child, n}, path, at})
 		}
 	}
 }
@@ -277,7 +277,7 @@ func (c *checker) text(n *node, f *field, path string, at diag.Place) {
 
 func (c *checker) reportMissing() {
 	for _, m := range c.missing {
-		if c.moved[m.field] || c.budget < 0 {
+		if c.moved[m.lack] || c.moved[lack{field: m.field}] || c.budget < 0 {
 			continue
 		}
 		if m.field.Required == "aws" {

@@ -19,14 +19,14 @@ func (c *checker) scheduler(n *node, f *field, path string) {
 		if gone != "" {
 			c.errorAt(c.place(e), "scheduler/unsupported", join(path, e.key), "%s", gone).
 				WithHint("use Scheduler: slurm, with SlurmQueues below Scheduling")
-			c.moved[f.children["SlurmQueues"]] = true
+			c.moved[lack{f.children["SlurmQueues"], n}] = true
 		}
 	}
 	for i := range n.entries {
 		if e := &n.entries[i]; gone == "" && f.children[e.key] != nil && f.children[e.key].Type == "gone" {
 			c.errorAt(c.at(e.line, e.column), "scheduler/unsupported", join(path, e.key), "%s is for AWS Batch, which is not supported", e.key).
 				WithHint("remove it, or describe SlurmQueues")
-			c.moved[f.children["SlurmQueues"]] = true
+			c.moved[lack{f.children["SlurmQueues"], n}] = true
 		}
 	}
 }

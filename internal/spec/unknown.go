@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/diag"
@@ -14,6 +15,14 @@ type misplaced struct {
 	home     *node
 	homePath string
 	field    *field
+	// from is the path of the map that it stands in.
+	from string
+}
+
+// lack is a key that a map has at a wrong place or misspelt; a nil map is any.
+type lack struct {
+	field *field
+	in    *node
 }
 
 // graft puts what was understood to where it belongs, and checks it there, so
@@ -22,15 +31,36 @@ func (c *checker) graft() {
 	for len(c.misplaced) > 0 && !c.full() && c.budget >= 0 {
 		m := c.misplaced[0]
 		c.misplaced = c.misplaced[1:]
-		c.moved[m.field] = true
+		if m.home == nil {
+			m.home, m.homePath = c.build(m.field.parent, m.from, &m.entry)
+		}
+		c.moved[lack{m.field, m.home}] = true
 		at := c.place(&m.entry)
-		if m.home != nil && m.home.kind == mapping && m.home.entry(m.field.name) == nil {
+		if m.home != nil && m.home.kind == mapping && m.home.entry(m.field.name) == nil && !m.entry.value.holds(m.home, map[*node]bool{}) {
 			m.entry.key = m.field.name
 			m.home.entries = append(m.home.entries, m.entry)
 			m.path = join(m.homePath, m.field.name)
 		}
 		c.value(m.entry.value, m.field, m.path, at)
 	}
+}
+
+// holds reports whether a node is another one or has it below it, which an alias
+// can make so. Putting it there would make a circle.
+func (n *node) holds(other *node, seen map[*node]bool) bool {
+	if n == other {
+		return true
+	}
+	if n.kind == scalar || seen[n] {
+		return false
+	}
+	seen[n] = true
+	for i := range n.entries {
+		if n.entries[i].value.holds(other, seen) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.items, func(item *node) bool { return item.holds(other, seen) })
 }
 
 // unknown reports a key that a map does not take, and says where it belongs or
@@ -43,45 +73,108 @@ func (c *checker) unknown(n *node, e *entry, f *field, parent string) {
 		return
 	}
 	homes := c.homes(e.key, f)
-	near := diag.Nearest(e.key, f.names)
+	names := f.fitting(e.value)
+	near := diag.Nearest(e.key, names)
+	if near == "" {
+		names = f.names
+		near = diag.Nearest(e.key, names)
+	}
 	switch {
 	case oldKeys[e.key] != "":
 		d.WithHint("it is a key of ParallelCluster 2; now it is %s", oldKeys[e.key])
 	case near != "" && (strings.EqualFold(near, e.key) || near == e.key+"s" || near+"s" == e.key || len(homes) == 0):
-		d.WithHint("did you mean %s?", near).WithFix(c.respell(e, near, f.names))
+		d.WithHint("did you mean %s?", near).WithFix(c.respell(e, near, names))
 		if n.entry(near) == nil {
 			c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: n, homePath: parent, field: f.children[near]})
 		}
 	case len(homes) > 0:
 		d.WithHint("%s belongs under %s", homes[0].name, places(homes))
 		if len(homes) == 1 {
-			up := homes[0].parent
-			d.WithFix(c.rehouse(e, f, homes[0], c.one(up)))
-			c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: c.one(up), homePath: up.Path, field: homes[0]})
+			home, homePath := c.home(homes[0].parent, parent)
+			d.WithFix(c.rehouse(e, f, homes[0], home))
+			c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: home, homePath: homePath, field: homes[0], from: parent})
 		}
 	default:
 		d.WithHint("%s", f.keysHint())
 	}
 }
 
-// one is the file's only value of a field; nil if there can be several, or is
-// none.
-func (c *checker) one(f *field) *node {
-	if strings.Contains(f.Path, "[]") {
-		return nil
-	}
-	n := c.root
-	if f.parent == nil {
-		return n
-	}
-	for name := range strings.SplitSeq(f.Path, ".") {
-		e := n.entry(name)
-		if e == nil {
-			return nil
+// fitting are the keys that can hold a value of such a kind.
+func (f *field) fitting(n *node) []string {
+	var names []string
+	for _, name := range f.names {
+		if f.children[name].holder() == n.kind {
+			names = append(names, name)
 		}
-		n = e.value
 	}
-	return n
+	return names
+}
+
+// holder is the kind of value that a key holds.
+func (f *field) holder() kind {
+	switch f.Type {
+	case "map", "dict":
+		return mapping
+	case "list", "dicts", "strings":
+		return sequence
+	default:
+		return scalar
+	}
+}
+
+// home is the value of a field that is meant where the file has a key below from,
+// and its path: what is around both is the same. It is nil if the file has none,
+// or if there can be several.
+func (c *checker) home(f *field, from string) (*node, string) {
+	path, ok := pathNear(f, from)
+	if !ok {
+		return nil, ""
+	}
+	if path == "" {
+		return c.root, path
+	}
+	return c.nodeAt(path), path
+}
+
+// pathNear is the path of a field, with the numbers of lists as in a path that
+// is near. It is false if the number of a list stays open.
+func pathNear(f *field, from string) (string, bool) {
+	if f.parent == nil {
+		return "", true
+	}
+	near := strings.Split(from, ".")
+	steps := strings.Split(f.Path, ".")
+	same := true
+	for i, step := range steps {
+		name, list := strings.CutSuffix(step, "[]")
+		same = same && i < len(near) && (near[i] == name || strings.HasPrefix(near[i], name+"["))
+		switch {
+		case same:
+			steps[i] = near[i]
+		case list:
+			return "", false
+		}
+	}
+	return strings.Join(steps, "."), true
+}
+
+// build makes the map of a field that the file lacks, for an entry that belongs
+// there, in a map that it has.
+func (c *checker) build(f *field, from string, e *entry) (*node, string) {
+	path, ok := pathNear(f, from)
+	if !ok || f.parent == nil || f.Type != "map" {
+		return nil, ""
+	}
+	around, _ := c.home(f.parent, from)
+	if around == nil || around.kind != mapping || around.entry(f.name) != nil {
+		return nil, ""
+	}
+	if f.Required == "aws" {
+		c.moved[lack{f, around}] = true
+	}
+	made := &node{kind: mapping, line: e.line, column: e.column}
+	around.entries = append(around.entries, entry{key: f.name, line: e.line, column: e.column, value: made})
+	return made, path
 }
 
 // where is a map as a message names it.
