@@ -9,14 +9,17 @@ import (
 
 // compute has the rules about queues, compute resources and Slurm. They are
 // ParallelCluster's unless a comment says otherwise.
-func compute(root spec.View, all []resource) {
+func compute(root spec.View, all []resource, level spec.Level) {
 	queueLimits(root.At("Scheduling.SlurmQueues"))
 	capacity(all)
 	efa(all)
 	placement(root.At("Scheduling.SlurmQueues"), all)
 	machines(root, all)
 	for _, x := range all {
-		instances(x, root.At("Scheduling.SlurmSettings.EnableMemoryBasedScheduling").Bool())
+		instances(x, level)
+		if root.At("Scheduling.SlurmSettings.EnableMemoryBasedScheduling").Bool() {
+			sameMemory(x)
+		}
 	}
 	computeTags(root, all)
 	slurm(root.Key("Scheduling"))

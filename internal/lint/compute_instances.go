@@ -1,23 +1,25 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // instances has the rules about compute resources with several instance types:
 // Slurm sees all nodes of a compute resource as equal.
-func instances(x resource, byMemory bool) {
+func instances(x resource, level spec.Level) {
 	noInstances(x)
 	if !x.several || len(x.kinds) < 2 {
 		return
 	}
 	sameCPUs(x)
 	sameAccelerators(x)
-	sameNetwork(x)
-	if byMemory {
-		sameMemory(x)
+	sameCards(x)
+	if level >= 15 {
+		sameEFA(x)
 	}
 }
 
@@ -108,24 +110,29 @@ func inferenceCount(in catalog.Instance) int {
 	return 0
 }
 
-// sameNetwork says that nodes get the network of the weakest type
+// sameCards says that nodes get as many network cards as the weakest type
 // (InstancesNetworkingValidator).
-func sameNetwork(x resource) {
-	for _, k := range x.kinds {
-		if !k.known {
-			return
-		}
-	}
+func sameCards(x resource) {
 	cards := func(k kind) int { return k.traits.Cards }
-	if a, b, differ := unequal(x, cards); differ {
+	if a, b, differ := unequal(x, cards); differ && x.traitsKnown() {
 		x.list.Warnf("instances/network", "%s has %d network cards and %s has %d: all nodes get the smallest number", a.Type, cards(a), b.Type, cards(b)).
 			WithHint("make another compute resource")
 	}
+}
+
+// sameEFA says that nodes get as many EFA interfaces as the weakest type
+// (InstancesNetworkingValidator since 3.15).
+func sameEFA(x resource) {
 	adapters := func(k kind) int { return k.traits.EFA }
-	if a, b, differ := unequal(x, adapters); differ {
+	if a, b, differ := unequal(x, adapters); differ && x.traitsKnown() {
 		x.list.Warnf("instances/efa", "%s has %d EFA interfaces and %s has %d: all nodes get the smallest number", a.Type, adapters(a), b.Type, adapters(b)).
 			WithHint("make another compute resource")
 	}
+}
+
+// traitsKnown reports whether there are traits of all types.
+func (x resource) traitsKnown() bool {
+	return !slices.ContainsFunc(x.kinds, func(k kind) bool { return !k.known })
 }
 
 const (
@@ -137,6 +144,9 @@ const (
 // sameMemory finds types whose memory jobs cannot use, as Slurm counts with the
 // smallest (InstancesMemorySchedulingWarningValidator).
 func sameMemory(x resource) {
+	if !x.several || len(x.kinds) < 2 {
+		return
+	}
 	least, most := x.kinds[0], x.kinds[0]
 	for _, k := range x.kinds {
 		if k.MemoryMiB < least.MemoryMiB {

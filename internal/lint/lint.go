@@ -19,7 +19,7 @@ func Cluster(f *spec.File) {
 	storage(root)
 	services(root, f.Level())
 	all := resources(root)
-	compute(root, all)
+	compute(root, all, f.Level())
 	network(root, all, f.Level())
 	practice(root)
 	blind(root, all)
