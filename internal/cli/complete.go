@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // complete teaches the shell the names that commands take: those of clusters,
@@ -17,7 +18,8 @@ func (a *app) complete(root *cobra.Command) {
 	flags := map[string]cobra.CompletionFunc{
 		"cluster": a.completeCluster,
 		"node":    a.completeNode,
-		"output":  cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp),
+		"output":  completeFormat,
+		"schema":  completeLevel,
 		"on":      cobra.FixedCompletions([]string{"local"}, cobra.ShellCompDirectiveNoFileComp),
 	}
 	walk(root, func(c *cobra.Command) {
@@ -84,4 +86,16 @@ func walk(c *cobra.Command, f func(*cobra.Command)) {
 	for _, sub := range c.Commands() {
 		walk(sub, f)
 	}
+}
+
+func completeFormat(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return formats(c), cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeLevel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, l := range spec.Levels() {
+		names = append(names, l.String())
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -81,14 +81,9 @@ func (a *app) root() *cobra.Command {
 		Long: `muster takes an AWS ParallelCluster v3 cluster file to a Slurm cluster that
 runs training jobs: here on this machine (a rehearsal on real Slurm), with the
 same partitions, node names, GPU counts, mounts and batch scripts.`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			if a.output != "text" && a.output != "json" {
-				return usageError{fmt.Errorf("no output format %q: use text or json", a.output)}
-			}
-			return nil
-		},
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return checkFormat(c, a.output) },
 	}
 	root.SetIn(a.in)
 	root.SetOut(a.out)

@@ -137,7 +137,8 @@ func (l *layout) replace(s *slot, value, typ string) *diag.Fix {
 		return nil
 	}
 	title := fmt.Sprintf("write %s instead of %s", shown(value), clip(l.text(old)))
-	return l.fix(title, []diag.Edit{{Start: old.start, End: old.end, Text: text}}, nil)
+	end, text := l.aligned(old, text)
+	return l.fix(title, []diag.Edit{{Start: old.start, End: end, Text: text}}, nil)
 }
 
 func (l *layout) rename(s *slot, key string) *diag.Fix {
@@ -197,3 +198,6 @@ func linked(y *yaml.Node) bool {
 	}
 	return false
 }
+
+// Text is the file's text as it was read; nil if it could not be read.
+func (f *File) Text() []byte { return f.data }

@@ -18,6 +18,9 @@ var edits = []struct {
 	before, after string
 }{
 	{"replace_plain", system("alinux2023"), "Image:\n  Os: alinux2 # x\n", "Image:\n  Os: alinux2023 # x\n"},
+	{"replace_longer_before_comment", system("alinux2023"), "Image:\n  Os: alinux2    # x\n", "Image:\n  Os: alinux2023 # x\n"},
+	{"replace_too_long_before_comment", system("alinux2023"), "Image:\n  Os: a  # x\n", "Image:\n  Os: alinux2023 # x\n"},
+	{"replace_shorter_before_comment", system("한"), "Image:\n  Os: alinux2  # x\n", "Image:\n  Os: \"한\"      # x\n"},
 	{"replace_flow", system("alinux2023"), "Image: {Os: alinux2, CustomAmi: x}", "Image: {Os: alinux2023, CustomAmi: x}"},
 	{"replace_double_quoted", system("alinux2023"), "Image:\n  Os: \"alinux2\"\n", "Image:\n  Os: \"alinux2023\"\n"},
 	{"replace_single_quoted", system("it's"), "Image:\n  Os: 'a''b'\n", "Image:\n  Os: 'it''s'\n"},

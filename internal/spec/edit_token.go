@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v4"
 )
@@ -88,4 +89,22 @@ func shown(value string) string {
 		return clip(value)
 	}
 	return strconv.Quote(clip(value))
+}
+
+// aligned keeps the comment behind a value in its column, if there is room: it
+// gives the end of what is replaced, and the new text with its blanks.
+func (l *layout) aligned(old span, text string) (int, string) {
+	gap := old.end
+	for gap < len(l.data) && l.data[gap] == ' ' {
+		gap++
+	}
+	blanks := gap - old.end
+	if blanks < 2 || len(l.commentsIn(span{gap, gap + 1})) == 0 {
+		return old.end, text
+	}
+	more := utf8.RuneCountInString(text) - utf8.RuneCountInString(l.text(old))
+	if more < 0 {
+		return old.end, text + strings.Repeat(" ", -more)
+	}
+	return old.end + min(more, blanks-1), text
 }

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// mended is what became of a file whose problems were to be fixed.
+type mended struct {
+	before, after []byte
+	fixed         []diag.Diagnostic
+	// written says that the file has the text after.
+	written bool
+	// problems are the file's, as it is now.
+	problems *diag.List
+}
+
+// mend fixes a file's problems, if the user asked for it and there is something
+// to fix.
+func (c *checker) mend(name string, text []byte, problems *diag.List, check func([]byte) *diag.List) mended {
+	m := mended{before: text, after: text, problems: problems}
+	if !c.options.fix || text == nil {
+		return m
+	}
+	done := diag.Mender{Check: check, Keeps: spec.CommentsKept}.Mend(text)
+	m.after, m.fixed = done.Text, done.Fixed
+	if c.options.dryRun || bytes.Equal(m.after, m.before) {
+		return m
+	}
+	if name != stdinName {
+		if err := rewrite(name, m.before, m.after); err != nil {
+			m.after, m.fixed = text, nil
+			problems.Errorf("file/write", "", "the fixed file cannot be written: %v", err).At(diag.Place{File: name})
+			return m
+		}
+	}
+	m.written, m.problems = true, done.Left
+	return m
+}
+
+// mended notes what was changed, or would be.
+func (f *checkedFile) mended(m mended) {
+	f.before, f.after = m.before, m.after
+	f.Fixed = m.fixed
+	if !bytes.Equal(m.before, m.after) {
+		f.Diff = string(diff.Diff(f.File, m.before, f.File, m.after))
+	}
+}
+
+// rewrite gives a file another text. It appears whole, with the mode and owner of
+// the old one, in the place where a link leads to. Nothing is changed if the file
+// no longer has the old text.
+func rewrite(path string, before, after []byte) error {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return reason(err)
+	}
+	info, err := writable(target)
+	if err != nil {
+		return reason(err)
+	}
+	beside, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+"-*")
+	if err != nil {
+		return reason(err)
+	}
+	defer os.Remove(beside.Name())
+	defer beside.Close()
+	if _, err := beside.Write(after); err != nil {
+		return reason(err)
+	}
+	if err := errors.Join(like(beside, info), beside.Sync()); err != nil {
+		return reason(err)
+	}
+	if now, err := os.ReadFile(target); err != nil || !bytes.Equal(now, before) {
+		return errors.New("somebody changed it meanwhile")
+	}
+	if err := os.Rename(beside.Name(), target); err != nil {
+		return reason(err)
+	}
+	return syncDirectory(filepath.Dir(target))
+}
+
+// writable opens a file for writing as an editor would, and says what it is.
+func writable(path string) (fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no file")
+	}
+	return info, err
+}
+
+// like gives a new file the mode and the owner of another one.
+func like(f *os.File, info fs.FileInfo) error {
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+		if err := f.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
+			return fmt.Errorf("keep its owner: %w", err)
+		}
+	}
+	return f.Chmod(info.Mode().Perm())
+}
+
+func syncDirectory(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return reason(err)
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// reason is a file error without the path, which the user knows.
+func reason(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
+	}
+	return err
+}

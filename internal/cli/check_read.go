@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/lint"
+	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// checker reads files one after the other.
+type checker struct {
+	options  checkOptions
+	files    []checkedFile
+	problems diag.List
+	// cluster is the last cluster file's.
+	cluster *spec.Cluster
+}
+
+const (
+	stdin        = "-"
+	stdinName    = "stdin"
+	workloadName = "muster.yaml"
+	// stdinLimit is more than a cluster file may have, so that what is too long
+	// is noticed.
+	stdinLimit = 8 << 20
+)
+
+// checkArgument checks a file, or all that a pattern matches.
+func (c *checker) checkArgument(arg string, in io.Reader) error {
+	if arg == stdin {
+		data, err := io.ReadAll(io.LimitReader(in, stdinLimit))
+		if err != nil {
+			return fmt.Errorf("read the standard input: %w", err)
+		}
+		c.checkCluster(stdinName, spec.OpenText(stdinName, data, c.reading()))
+		return nil
+	}
+	if there(arg) || !strings.ContainsAny(arg, "*?[{") {
+		c.check(arg)
+		return nil
+	}
+	paths, err := doublestar.FilepathGlob(arg, doublestar.WithFilesOnly(), doublestar.WithNoFollow())
+	if err != nil || len(paths) == 0 {
+		var list diag.List
+		list.Errorf("file/pattern", "", "no file matches this pattern").At(diag.Place{File: arg}).
+			WithHint("** stands for directories of any depth, * for a part of a name; or give the files' names")
+		c.add(arg, "cluster", "", &list)
+	}
+	slices.SortFunc(paths, clustersFirst)
+	for _, path := range paths {
+		c.check(path)
+	}
+	return nil
+}
+
+// clustersFirst orders paths so that a muster.yaml comes behind the cluster file
+// with which it is checked.
+func clustersFirst(a, b string) int {
+	last, alsoLast := filepath.Base(a) == workloadName, filepath.Base(b) == workloadName
+	switch {
+	case last == alsoLast:
+		return cmp.Compare(a, b)
+	case last:
+		return 1
+	default:
+		return -1
+	}
+}
+
+// reading says how cluster files are read.
+func (c *checker) reading() spec.Options { return spec.Options{AWS: true, Level: c.options.level} }
+
+func (c *checker) check(path string) {
+	if c.seen(path) {
+		return
+	}
+	if filepath.Base(path) == workloadName {
+		c.checkWorkload(path, besides(path))
+		return
+	}
+	if data := scriptIn(path); data != nil {
+		c.checkScript(path, data)
+		return
+	}
+	c.checkCluster(path, spec.Open(path, c.reading()))
+	beside := spec.WorkloadPath(path)
+	if _, err := os.Stat(beside); errors.Is(err, fs.ErrNotExist) || c.seen(beside) || !there(path) {
+		return
+	}
+	c.checkWorkload(beside, c.cluster)
+}
+
+// checkCluster adds a cluster file with what the rules say of it.
+func (c *checker) checkCluster(name string, f *spec.File) {
+	rules(f)
+	m := c.mend(name, f.Text(), f.Problems, func(text []byte) *diag.List {
+		again := spec.OpenText(name, text, c.reading())
+		rules(again)
+		return again.Problems
+	})
+	if m.written {
+		f = spec.OpenText(name, m.after, c.reading())
+		rules(f)
+	}
+	c.cluster = f.Cluster
+	c.add(name, "cluster", clusterSummary(f.Cluster), m.problems).mended(m)
+}
+
+// rules adds to a file's problems what is left to say of it.
+func rules(f *spec.File) {
+	lint.Cluster(f)
+	f.Finish()
+}
+
+func (c *checker) checkWorkload(path string, cluster *spec.Cluster) {
+	workload, list := spec.LoadWorkload(path, cluster)
+	text, _ := os.ReadFile(path)
+	m := c.mend(path, text, list, func(text []byte) *diag.List {
+		_, problems := spec.ParseWorkload(path, text, cluster)
+		return problems
+	})
+	if m.written {
+		workload, _ = spec.ParseWorkload(path, m.after, cluster)
+	}
+	c.add(path, "workload", workloadSummary(workload), m.problems).mended(m)
+}
+
+// there tells whether a path leads to anything.
+func there(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// besides is the cluster file beside a workload file, if it is there and good:
+// it has the mounts that directories must be on.
+func besides(workload string) *spec.Cluster {
+	cluster, _ := spec.Load(filepath.Join(filepath.Dir(workload), "cluster.yaml"))
+	return cluster
+}
+
+func (c *checker) seen(path string) bool {
+	for _, f := range c.files {
+		if filepath.Clean(f.File) == filepath.Clean(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// add adds a file with its problems.
+func (c *checker) add(path, kind, summary string, list *diag.List) *checkedFile {
+	c.problems.Append(list.All()...)
+	f := checkedFile{
+		File: path, Kind: kind, OK: !list.HasErrors(), Summary: summary, Problems: list.All(),
+		Errors: list.Count(diag.Error), Warnings: list.Count(diag.Warning), Infos: list.Count(diag.Info), Blind: list.Count(diag.Blind),
+	}
+	for _, d := range f.Problems {
+		if d.Fix != nil {
+			f.Fixable++
+		}
+	}
+	c.files = append(c.files, f)
+	return &c.files[len(c.files)-1]
+}
+
+func clusterSummary(c *spec.Cluster) string {
+	if c == nil {
+		return ""
+	}
+	nodes, gpus := 0, 0
+	for _, g := range plan.Groups(c, nil) {
+		nodes += len(g.Addresses)
+		gpus += len(g.Addresses) * g.GPUs
+	}
+	return fmt.Sprintf("%s, %s, %s", count(len(c.Scheduling.Queues), "queue"), count(nodes, "node"), count(gpus, "GPU"))
+}
+
+func workloadSummary(w *spec.Workload) string {
+	if w == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s", count(len(w.Models), "model"), count(len(w.Expanded()), "directory"))
+}

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+// writeCheckedText writes what was changed and the sums to stdout, and the
+// problems to stderr. The fixed text of the standard input is the whole answer,
+// if there is one.
+func (a *app) writeCheckedText(c *checker) error {
+	for _, f := range c.files {
+		if err := a.writeChange(c, f); err != nil {
+			return err
+		}
+	}
+	if err := a.writeProblems(c); err != nil {
+		return err
+	}
+	if c.prints() {
+		return c.writeSums(a.err)
+	}
+	return c.writeSums(a.out)
+}
+
+// prints reports whether a fixed text goes to stdout.
+func (c *checker) prints() bool {
+	for _, f := range c.files {
+		if f.File == stdinName && c.options.fix && !c.options.dryRun {
+			return true
+		}
+	}
+	return false
+}
+
+// writeChange shows what was fixed in a file.
+func (a *app) writeChange(c *checker, f checkedFile) error {
+	if f.File == stdinName && c.prints() {
+		_, err := a.out.Write(f.after)
+		return err
+	}
+	to := a.out
+	if c.prints() {
+		to = a.err
+	}
+	_, err := io.WriteString(to, shownDiff(f.Diff, a.isTerminal()))
+	return err
+}
+
+// shownDiff is a change as a terminal may show it; elsewhere it stays as it is,
+// so that it can be applied.
+func shownDiff(change string, terminal bool) string {
+	if !terminal {
+		return change
+	}
+	var b strings.Builder
+	for line := range strings.Lines(change) {
+		for i, part := range strings.Split(strings.TrimRight(line, "\r\n"), "\t") {
+			if i > 0 {
+				b.WriteByte('\t')
+			}
+			b.WriteString(printable(part))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// writeProblems shows what was fixed and what is left. What was not looked up is
+// said in a line for each file.
+func (a *app) writeProblems(c *checker) error {
+	for _, f := range c.files {
+		for _, d := range f.Fixed {
+			if c.options.dryRun {
+				break
+			}
+			if _, err := fmt.Fprintf(a.err, "%s:%d:%d: fixed: %s [%s]\n", printable(f.File), d.Line, d.Column, printable(d.Fix.Title), d.Code); err != nil {
+				return err
+			}
+		}
+	}
+	var shown diag.List
+	for _, f := range c.files {
+		for _, d := range f.Problems {
+			if d.Severity != diag.Blind || c.options.verbose {
+				shown.Append(d)
+			}
+		}
+	}
+	if err := diag.WriteText(a.err, &shown, a.color()); err != nil {
+		return err
+	}
+	for _, f := range c.files {
+		if blind := f.unseen(); blind != "" && !c.options.verbose {
+			if _, err := fmt.Fprintf(a.err, "%s: blind: %s (-v says more)\n", printable(f.File), printable(blind)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unseen says what was not looked up, in one line: "not looked up: 2 subnets, 1
+// key pair".
+func (f checkedFile) unseen() string {
+	var things []string
+	for _, d := range f.Problems {
+		if d.Severity != diag.Blind {
+			continue
+		}
+		thing := d.Message
+		for _, end := range []string{" is not looked up", " are not looked up"} {
+			thing, _, _ = strings.Cut(thing, end)
+		}
+		things = append(things, thing)
+	}
+	if len(things) == 0 {
+		return ""
+	}
+	return "not looked up: " + strings.Join(things, ", ")
+}
+
+func (c *checker) writeSums(w io.Writer) error {
+	for _, f := range c.files {
+		if _, err := fmt.Fprintf(w, "%s: %s\n", printable(f.File), f.text(c.options)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text is the line that sums a file up.
+func (f checkedFile) text(o checkOptions) string {
+	var parts []string
+	if f.OK {
+		parts = append(parts, "ok")
+	}
+	if len(f.Fixed) > 0 && !o.dryRun {
+		parts = append(parts, fmt.Sprintf("%d fixed", len(f.Fixed)))
+	}
+	if f.Errors > 0 {
+		parts = append(parts, count(f.Errors, "error"))
+	}
+	if f.Warnings > 0 {
+		parts = append(parts, count(f.Warnings, "warning"))
+	}
+	if f.Summary != "" {
+		parts = append(parts, f.Summary)
+	}
+	return strings.Join(parts, ", ") + f.further(o)
+}
+
+// further says what --fix can do, or could not.
+func (f checkedFile) further(o checkOptions) string {
+	switch {
+	case o.fix && o.dryRun && len(f.Fixed) > 0:
+		return fmt.Sprintf("; --fix would fix %d", len(f.Fixed))
+	case o.fix && !o.dryRun && f.Fixable > 0:
+		return fmt.Sprintf("; the fix of %s was not safe", count(f.Fixable, "problem"))
+	case !o.fix && f.Fixable > 0:
+		name := f.File
+		if name == stdinName {
+			name = stdin
+		}
+		return fmt.Sprintf("; --fix can fix %d: muster check --fix %s", f.Fixable, word(name))
+	default:
+		return ""
+	}
+}
+
+// word is a path as a shell takes it.
+func word(path string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:,@"
+	if path != "" && strings.Trim(path, plain) == "" {
+		return path
+	}
+	return "'" + strings.ReplaceAll(printable(path), "'", `'\''`) + "'"
+}
