@@ -14,7 +14,8 @@ import (
 // Many rules are silent where nothing is known of the cluster, so that only with
 // facts an allowance can be seen to be for nothing.
 func (s *script) allow(list *diag.List) *diag.List {
-	list.AllowBy(s.file.name, s.file.data, s.begins)
+	first := s.beginnings()
+	list.AllowBy(s.file.name, s.file.data, func(line int) int { return first[line] })
 	if s.facts != nil {
 		return list
 	}
@@ -23,18 +24,16 @@ func (s *script) allow(list *diag.List) *diag.List {
 	return kept
 }
 
-// begins is the line in which the statement begins that a line is of. What is
-// about the script as a whole, line 0, belongs to its first line of options.
-func (s *script) begins(line int) int {
-	if line == 0 {
-		return s.head()
-	}
+// beginnings are the first lines of statements by all their lines. What is about
+// the script as a whole, line 0, belongs to its first line of options.
+func (s *script) beginnings() map[int]int {
+	all := map[int]int{0: s.head()}
 	for _, c := range s.commands {
-		if c.outer == nil && c.Line <= line && line <= c.end {
-			return c.Line
+		for line := c.Line; c.outer == nil && line <= c.end; line++ {
+			all[line] = c.Line
 		}
 	}
-	return line
+	return all
 }
 
 // head is the first line that is no comment.

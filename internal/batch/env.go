@@ -10,21 +10,22 @@ import (
 // environmentRules are about variables that libraries of distributed training
 // read: env.tsv says which there are and what becomes of them.
 func environmentRules(s *script) {
+	own := s.references()
 	for _, v := range s.environment() {
-		s.setting(v)
+		s.setting(v, own[v.name])
 	}
-	s.unexported()
+	s.unexported(own)
 	s.interfaces()
 	s.loudLogs()
 	s.absentEFA()
 }
 
 // setting judges one variable by the first of its rows that is for its value and
-// for the machines of the job.
-func (s *script) setting(v *variable) {
+// for the machines of the job. own says that the script looks at it itself.
+func (s *script) setting(v *variable, own bool) {
 	rows := knownSettings().of(v.name)
 	if rows == nil {
-		s.nobodys(v)
+		s.nobodys(v, own)
 		return
 	}
 	if v.bare || v.known() && v.text == "" && rows[0].status != "unknown" {
@@ -98,12 +99,11 @@ func (s *script) tuning(v *variable, r setting) {
 // nobodys reports a variable of which nothing is known, if its name begins as
 // those do of which all are known, or is nearly one. What the script looks at
 // itself is its own.
-func (s *script) nobodys(v *variable) {
+func (s *script) nobodys(v *variable, own bool) {
 	for _, f := range nameFamilies {
 		if !strings.HasPrefix(v.name, f.prefix) {
 			continue
 		}
-		own := s.refers(v.name)
 		near := knownSettings().meant(v.name)
 		switch {
 		case near != "" && (own || !f.complete):
@@ -122,10 +122,10 @@ func (s *script) nobodys(v *variable) {
 var ownSuffixes = []string{"_PATH", "_DIR", "_HOME", "_ROOT", "_PREFIX", "_BIN", "_IMAGE", "_CONTAINER", "_ARGS", "_OPTS", "_FLAGS"}
 
 // unexported reports settings that stay inside the shell: no program sees them.
-func (s *script) unexported() {
+func (s *script) unexported(own map[string]bool) {
 	for _, v := range s.variables {
 		rows := knownSettings().of(v.name)
-		if v.exported || v.scope != nil || rows == nil || rows[0].status == "other" || s.refers(v.name) {
+		if v.exported || v.scope != nil || rows == nil || rows[0].status == "other" || own[v.name] {
 			continue
 		}
 		s.warnf("script/env-unexported", v.Place, "%s is set and not exported: no program sees it", v.name).
@@ -133,17 +133,17 @@ func (s *script) unexported() {
 	}
 }
 
-// refers tells whether the script looks at a variable.
-func (s *script) refers(name string) bool {
-	return slices.ContainsFunc(s.words, func(w word) bool {
-		for _, form := range []string{"$" + name, "${" + name} {
-			_, rest, found := strings.Cut(w.raw, form)
-			if found && (rest == "" || !isName(rest[:1]) && !(rest[0] >= '0' && rest[0] <= '9')) {
-				return true
-			}
+var reference = pattern(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
+
+// references are the variables that the script looks at itself.
+func (s *script) references() map[string]bool {
+	all := map[string]bool{}
+	for _, w := range s.words {
+		for _, m := range reference().FindAllStringSubmatch(w.raw, -1) {
+			all[m[1]] = true
 		}
-		return false
-	})
+	}
+	return all
 }
 
 // fails adds an error. What is set in a branch may not be set at all, and is a

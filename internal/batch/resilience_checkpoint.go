@@ -63,9 +63,10 @@ func (s *script) intervals(gpus int, between time.Duration) {
 			s.rare(v.name, n, v.Place, gpus, between)
 		}
 	}
+	inner := s.inner()
 	for _, c := range s.commands {
-		if c.outer != nil && len(c.words) == 0 {
-			continue
+		if len(inner[c]) > 0 {
+			continue // the words of both are looked at once
 		}
 		args := c.args()
 		for i, a := range args {
@@ -73,22 +74,11 @@ func (s *script) intervals(gpus int, between time.Duration) {
 			if !has && i+1 < len(args) {
 				text = args[i+1].text
 			}
-			if n, err := strconv.Atoi(text); err == nil && strings.HasPrefix(name, "-") && s.innermost(c) {
+			if n, err := strconv.Atoi(text); err == nil && strings.HasPrefix(name, "-") {
 				s.rare(name, n, a.Place, gpus, between)
 			}
 		}
 	}
-}
-
-// innermost tells whether a command runs no other that we see, so that a word of
-// both is looked at once.
-func (s *script) innermost(c *command) bool {
-	for _, other := range s.commands {
-		if other.outer == c {
-			return false
-		}
-	}
-	return true
 }
 
 // rare reports checkpoints so far apart that much work is done twice.

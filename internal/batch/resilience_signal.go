@@ -111,11 +111,12 @@ var starters = []string{"srun", "mpirun", "mpiexec", "torchrun", "deepspeed", "a
 // late reports a trap that runs only after what it is to stop.
 func (s *script) late(trap *command, signal string) {
 	var last *command
+	inner := s.inner()
 	for _, c := range s.named(starters...) {
 		switch {
 		case c.background:
 			return
-		case c.index > trap.index && !c.task() && !c.substituted && !c.under(starters...) && training().MatchString(s.inside(c)):
+		case c.index > trap.index && !c.task() && !c.substituted && !c.under(starters...) && training().MatchString(full(c, inner)):
 			last = c
 		}
 	}
@@ -125,13 +126,22 @@ func (s *script) late(trap *command, signal string) {
 	}
 }
 
-// inside is a command with all that it runs.
-func (s *script) inside(c *command) string {
-	text := c.line()
-	for _, other := range s.commands {
-		if other.outer == c {
-			text += " " + s.inside(other)
+// inner are the commands that each command runs.
+func (s *script) inner() map[*command][]*command {
+	all := map[*command][]*command{}
+	for _, c := range s.commands {
+		if c.outer != nil {
+			all[c.outer] = append(all[c.outer], c)
 		}
+	}
+	return all
+}
+
+// full is a command with all that it runs.
+func full(c *command, inner map[*command][]*command) string {
+	text := c.line()
+	for _, other := range inner[c] {
+		text += " " + full(other, inner)
 	}
 	return text
 }
