@@ -93,16 +93,15 @@ func (s *script) privileges() {
 			WithHint("do it when the node starts: OnNodeConfigured in the cluster file")
 	}
 	for _, c := range s.named("ulimit") {
-		line := c.line()
-		if c.tested || !strings.ContainsAny(line, "0123456789u") || len(c.args()) < 2 {
-			continue
-		}
-		if strings.Contains(line, "-n") || strings.Contains(line, "-l") {
+		if line := c.line(); !c.tested && raising().MatchString(line) {
 			s.infof("script/ulimit", c.Place, "%s cannot go above the limit that the node's slurmd has, and fails then", line).
 				WithHint("set LimitNOFILE and LimitMEMLOCK of slurmd when the node starts")
 		}
 	}
 }
+
+// raising is a ulimit of open files or of locked memory with a value.
+var raising = pattern(`^ulimit (-[SH]+ )?-[SH]*[nl] (\d+|unlimited)`)
 
 // manyRanks are the ranks of a node whose threads are in each other's way.
 const manyRanks = 4

@@ -15,7 +15,7 @@ var secretForms = []struct {
 	what string
 }{
 	{pattern(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), "an access key of AWS"},
-	{pattern(`\bhf_[A-Za-z0-9]{20,}\b`), "a token of Hugging Face"},
+	{pattern(`\bhf_[A-Za-z0-9]{30,}\b`), "a token of Hugging Face"},
 	{pattern(`\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bgithub_pat_\w{30,}\b`), "a token of GitHub"},
 	{pattern(`\bglpat-[\w-]{20,}`), "a token of GitLab"},
 	{pattern(`\bsk-(?:proj-|ant-)?[\w-]{30,}`), "a key of an AI service"},
@@ -26,6 +26,7 @@ var secretForms = []struct {
 
 var (
 	secretNames = pattern(`(?i)(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY)$`)
+	passwords   = pattern(`(?i)PASS(WORD|WD)$`)
 	secretFlags = pattern(`(?i)^--?(?:[\w-]*[-_])?(?:token|password|api[-_]?key|secret)$`)
 	inAddress   = pattern(`\w+://[^/\s:@"']+:([^/\s:@"'$]{4,})@`)
 	placeholder = pattern(`(?i)^(your|my|change|replace|todo|none|null|dummy|offline|false|true|disabled?$|example|xxx|pad|eos|bos|mask)|^[<\[{(*./~]|EXAMPLE`)
@@ -64,7 +65,7 @@ func (s *script) secrets() []secret {
 		}
 	}
 	for _, v := range s.environment() {
-		if secretNames().MatchString(v.name) && v.whole() && secretText(v.text) {
+		if secretNames().MatchString(v.name) && v.whole() && secretText(v.text) && (digits(v.text) || passwords().MatchString(v.name)) {
 			found(v.text, v.Place, "%s is written out, for all who see the script or the job", v.name)
 		}
 	}
@@ -76,8 +77,7 @@ func (s *script) secrets() []secret {
 	return all
 }
 
-// secret is the value of an option such as --token. Those that take the name of a
-// token of a vocabulary have no digits in them.
+// secret is the value of an option such as --token, or the key of wandb login.
 func (c *command) secret() (word, bool) {
 	args := c.args()
 	for i, a := range args {
@@ -85,13 +85,22 @@ func (c *command) secret() (word, bool) {
 		if !has && i+1 < len(args) {
 			text = args[i+1].text
 		}
-		if secretFlags().MatchString(name) && a.whole() && secretText(text) && strings.ContainsAny(text, "0123456789") {
+		if secretFlags().MatchString(name) && a.whole() && secretText(text) && digits(text) {
 			a.text = text
+			return a, true
+		}
+		if c.name == "wandb" && i > 0 && args[0].text == "login" && hexKey().MatchString(a.text) {
 			return a, true
 		}
 	}
 	return word{}, false
 }
+
+var hexKey = pattern(`^[0-9a-f]{32,}$`)
+
+// digits tells whether a text has some. Keys have; the names of tokens of a
+// vocabulary have not.
+func digits(text string) bool { return strings.ContainsAny(text, "0123456789") }
 
 // secretText tells whether a text may be a password, and is no name of one.
 func secretText(text string) bool {
@@ -104,6 +113,7 @@ func hide(list *diag.List, secrets []secret) *diag.List {
 	if len(secrets) == 0 {
 		return list
 	}
+	slices.SortStableFunc(secrets, func(a, b secret) int { return len(b.text) - len(a.text) }) // one may begin as another does
 	var replaced []string
 	for _, x := range secrets {
 		replaced = append(replaced, x.text, strings.Repeat("*", utf8.RuneCountInString(x.text)))
