@@ -29,8 +29,8 @@ func subnetAddresses(q spec.View) {
 		}
 		n := r.Key("MaxCount").Int()
 		cards := 1
-		if in, ok := machine(r); ok && r.At("Efa.Enabled").Bool() {
-			cards = max(1, in.EFA)
+		if traits, ok := catalog.TraitsOf(r.Key("InstanceType").Text()); ok && r.At("Efa.Enabled").Bool() {
+			cards = traits.Cards
 		}
 		nodes += n
 		addresses += n * cards
