@@ -48,7 +48,7 @@ func (l Lustre) Fit(gib int) int {
 // Price is what a GB costs for a month in Region. It is false where nobody has
 // told us.
 func (l Lustre) Price() (Price, bool) {
-	const page = "https://aws.amazon.com/fsx/lustre/pricing/"
+	const page = "what is commonly quoted; AWS has its own at https://aws.amazon.com/fsx/lustre/pricing/"
 	if l.DeploymentType == "SCRATCH_2" {
 		return Price{USD: 0.140, Date: "2026", Source: page}, true
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -218,35 +219,47 @@ func (t table) alignRight(from int) {
 }
 
 func storageSection(e *plan.Estimate) section {
-	t := table{{"Storage", "what", "capacity", "throughput", "a month", ""}}
+	s := section{table: table{{"Storage", "what", "capacity", "throughput", "a month", "as of"}}}
 	for _, f := range e.FileSystems {
-		capacity, rate, month := unknownCell, unknownCell, cost(f.Month)
-		if f.CapacityGiB > 0 {
-			capacity = thousands(float64(f.CapacityGiB)) + " GiB"
-		}
-		if f.ThroughputMBps > 0 {
-			rate = thousands(f.ThroughputMBps) + " MB/s"
-		}
-		why := f.Reason
-		switch {
-		case f.Date == "" && len(f.Month.Missing) == 0:
-			month = "-"
-		case f.Date == "" || f.Reason != "":
-		case f.Confirmed:
-			why = "as of " + f.Date + ", " + f.Source
-		default:
-			why = "as of " + f.Date + ", not confirmed, see " + f.Source
-		}
-		t.add("  "+f.MountDir+" "+f.Name, f.What, capacity, rate, month, why)
+		s.add(fileSystemCells(f)...)
+		s.source(f.Source)
 	}
 	for _, v := range e.Price.Volumes {
 		what := v.What
 		if v.Count > 1 {
 			what = fmt.Sprintf("%d × %s", v.Count, v.What)
 		}
-		t.add("  "+v.Name, what, "", "", cost(v.Month), "as of "+v.Date+", "+v.Source)
+		s.add("  "+v.Name, what, "", "", cost(v.Month), v.Date)
+		s.source(v.Source)
 	}
-	return section{table: t}
+	return s
+}
+
+// source adds where prices come from, once.
+func (s *section) source(name string) {
+	line := "prices: " + name
+	if name != "" && !slices.Contains(s.lines, line) {
+		s.lines = append(s.lines, line)
+	}
+}
+
+func fileSystemCells(f plan.FileSystem) []string {
+	cells := []string{"  " + f.MountDir + " " + f.Name, f.What, unknownCell, unknownCell, cost(f.Month), f.Date}
+	if f.CapacityGiB > 0 {
+		cells[2] = thousands(float64(f.CapacityGiB)) + " GiB"
+	}
+	if f.ThroughputMBps > 0 {
+		cells[3] = thousands(f.ThroughputMBps) + " MB/s"
+	}
+	switch {
+	case f.Reason != "" && len(f.Month.Missing) == 0:
+		cells[4], cells[5] = "-", f.Reason
+	case f.Reason != "":
+		cells[5] = f.Reason
+	case !f.Confirmed:
+		cells[5] += ", not confirmed: look it up"
+	}
+	return cells
 }
 
 func blockSection(e *plan.Estimate) section {

@@ -97,8 +97,15 @@ func checkTime(v View, from string, least, most float64) {
 	}
 }
 
+// maxModels is far above what one cluster trains.
+const maxModels = 10_000
+
 // checkTrained checks the models. The cluster, which may be nil, has the queues.
 func checkTrained(models View, c *Cluster) {
+	if n := len(models.Items()); n > maxModels {
+		models.Errorf("workload/size", "these are %d models; there can be %d", n, maxModels)
+		return
+	}
 	var names unique
 	for _, m := range models.Items() {
 		names.check(m.Key("Name"), "workload/duplicate")

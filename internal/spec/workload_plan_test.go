@@ -97,6 +97,7 @@ func TestParseWorkload_plan_problems(t *testing.T) {
 		{"other_kind_of_file_system", "FileSystems:\n  - {Name: a, MountDir: /x, StorageType: FsxLustre, " + zfs + "}\n"},
 		{"buckets", "Buckets: [Training, a..b, 10.0.0.1, xn--a, abc, abc, s3://abc]\n"},
 		{"bucket_nothing", "Buckets: [a]\n"},
+		{"too_many_models", "Models: [" + numbered("{Name: a%d}, ", 10_001) + "]\n"},
 		{"grafana_for_whom", "Grafana: {Enabled: true}\n"},
 		{"grafana_network", "Grafana: {AllowedIps: everybody}\n"},
 	}
