@@ -120,8 +120,9 @@ func applyText(data []byte, change string) ([]byte, error) {
 	return []byte(strings.Replace(string(data), before, after, 1)), nil
 }
 
-// TestCorpus builds every file of the corpus. With -corpus it writes them, and
-// the facts about instance types, for ParallelCluster.
+// TestCorpus builds every file of the corpus, and holds the facts that
+// ParallelCluster was told to the catalog. With -corpus it writes all of it, for
+// ParallelCluster.
 func TestCorpus(t *testing.T) {
 	all := corpus(t, "*.txt")
 	if len(all) < 500 {
@@ -139,13 +140,21 @@ func TestCorpus(t *testing.T) {
 			write(t, fmt.Sprintf("%05d.yaml", i), data)
 		}
 	}
+	facts, err := json.MarshalIndent(instanceFacts(), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if *corpusTo != "" {
 		write(t, "index.txt", []byte(index.String()))
-		facts, err := json.MarshalIndent(instanceFacts(), "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
 		write(t, "facts.json", facts)
+		return
+	}
+	told, err := os.ReadFile(oracleDir + "/facts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(told) != string(facts) {
+		t.Error("the catalog knows other facts of instance types than ParallelCluster was told; run bench/oracle/run")
 	}
 }
 
