@@ -3,10 +3,14 @@
 // with ParallelCluster's defaults filled in, or every problem at once, each
 // with its line and column.
 //
-// What ParallelCluster accepts at schema levels 3.11 to 3.16 is accepted. AWS
-// ids are not looked up and may be placeholders. Strings that end up in Slurm's
-// configuration cannot break out of their line.
+// A file is read by one of the schema levels 3.11 to 3.16, with what that level
+// of ParallelCluster accepts, and YAML means what it means there. AWS ids are
+// not looked up; where AWS is not asked, they may be placeholders and the network
+// may be missing. Strings that end up in Slurm's configuration cannot break out
+// of their line.
 //
-// The schema is data (schema.tsv, workload.tsv); this package is the one home
-// of YAML.
+// The schema is data (schema.tsv, workload.tsv), from which the checks, the JSON
+// Schema for editors and the reference page come. It is held against recordings
+// of ParallelCluster's own schema (testdata/parallelcluster). This package is
+// the one home of YAML.
 package spec

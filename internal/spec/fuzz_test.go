@@ -34,6 +34,54 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// FuzzOpenText holds that a file can be opened for AWS at any level and looked at
+// by rules, whatever stands in it: keys at wrong places included, which are put
+// where they belong.
+func FuzzOpenText(f *testing.F) {
+	for _, s := range []string{
+		base(f), read(f, "testdata/bad/guide.yaml"), "# muster: schema=3.11\nImage: {Os: alinux2}\n", "Region:\tx\n",
+		"DevSettings: &d {NodePackage: p}\nCookbook: *d\n", "Scheduling: &s {SlurmQueues: [{Efa: {MaxCount: 2}}]}\nSlurmSettings: *s\n",
+		"SlurmQueues: [&q {Name: a, Tagz: [*b]}, *q]\n", "Region: !!int 1:30\n", "Tags: [{Key: 0o17, Value: 1e3}]\n", "? Region\n: |\n a\n",
+		"Scheduling: {Scheduler: awsbatch, AwsBatchQueues: []}\n", "SubnetId: a\nHeadNode: {SubnetId: b}\n",
+	} {
+		f.Add([]byte(s), uint8(0))
+	}
+	levels := spec.Levels()
+	f.Fuzz(func(t *testing.T, data []byte, level uint8) {
+		l := levels[int(level)%len(levels)]
+		file := spec.OpenText("cluster.yaml", data, spec.Options{AWS: true, Level: l})
+		if (file.Cluster == nil) != file.Problems.HasErrors() || file.Level() != l {
+			t.Fatalf("cluster %v, errors %v, level %v", file.Cluster != nil, file.Problems.HasErrors(), file.Level())
+		}
+		checkProblems(t, file.Problems)
+		root, ok := file.Root()
+		if !ok {
+			return
+		}
+		for _, key := range spec.Keys(l) {
+			visit(root, strings.Split(key.Path, "."))
+		}
+	})
+}
+
+// visit looks at a key, in the first entries of each list around it.
+func visit(v spec.View, steps []string) {
+	name, list := strings.CutSuffix(steps[0], "[]")
+	v = v.Key(name)
+	_, _, _, _, _ = v.Text(), v.Int(), v.Bool(), v.Line(), v.Given()
+	if len(steps) == 1 {
+		return
+	}
+	if !list {
+		visit(v, steps[1:])
+		return
+	}
+	items := v.Items()
+	for _, item := range items[:min(len(items), 2)] {
+		visit(item, steps[1:])
+	}
+}
+
 func checkProblems(t *testing.T, problems *diag.List) {
 	t.Helper()
 	for _, d := range problems.All() {

@@ -209,7 +209,11 @@ func (f *field) jsonChoices() []any {
 			some = append(some, object{"required": []string{key}})
 			for _, other := range ch.keys[i+1:] {
 				if f.children[key] != nil && f.children[other] != nil {
-					all = append(all, object{"not": object{"properties": object{key: filled(f.children[key]), other: filled(f.children[other])}, "required": []string{key, other}}})
+					both := object{"required": []string{key, other}}
+					if !ch.empty {
+						both["properties"] = object{key: filled(f.children[key]), other: filled(f.children[other])}
+					}
+					all = append(all, object{"not": both})
 				}
 			}
 		}

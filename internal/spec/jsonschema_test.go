@@ -111,6 +111,7 @@ func TestJSONSchema_and_the_check_agree(t *testing.T) {
 		{"none_of_two", "MinCount: 1", "CapacityReservationTarget: {}"},
 		{"three_that_exclude_each_other", "  InstanceType: c6i.4xlarge", "  InstanceType: c6i.4xlarge\n  Iam: {InstanceProfile: 'arn:aws:iam::1:instance-profile/r', S3Access: [{BucketName: b}]}"},
 		{"action", "  InstanceType: c6i.4xlarge", "  InstanceType: c6i.4xlarge\n  CustomActions: {OnNodeStart: {Sequence: [{Script: a}]}}"},
+		{"action_with_an_empty_sequence", "  InstanceType: c6i.4xlarge", "  InstanceType: c6i.4xlarge\n  CustomActions: {OnNodeStart: {Script: a, Sequence: []}}"},
 		{"action_without_script", "  InstanceType: c6i.4xlarge", "  InstanceType: c6i.4xlarge\n  CustomActions: {OnNodeStart: {Args: [a]}}"},
 		{"settings", "ScaledownIdletime: 5", "CustomSlurmSettings: [{MessageTimeout: 60}]"},
 		{"settings_that_are_no_list", "ScaledownIdletime: 5", "CustomSlurmSettings: {MessageTimeout: 60}"},

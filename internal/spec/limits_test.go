@@ -94,12 +94,20 @@ func TestParse_is_never_slow(t *testing.T) {
 		{"nested_lists", strings.Repeat("- ", 9_999) + "x"},
 		{"question_marks", strings.Repeat("? ", 100_000)},
 		{"blank_lines", strings.Repeat("\n", 4_000_000) + "\t"},
+		{"tabs", "Tags:\n" + strings.Repeat("- {Key:\t'a'}\n", 100_000)},
+		{"tabs_in_one_line", "Tags: [" + strings.Repeat("{Key: 'a\t',\tValue: b}, ", 100_000) + "]"},
+		{"tabs_in_blocks", "Tags:\n" + strings.Repeat("- Key: |\n\n\n    a\tb\n", 50_000)},
+		{"misplaced_keys", "Scheduling:\n  SlurmQueues:\n" + numbered("  - {Name: q%d, SubnetIds: [a], MaxCount: 3}\n", 20_000)},
 		{"ini_like", strings.Repeat("#\n \t", 1_000_000) + "[global]"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			start := time.Now()
 			_, problems := spec.Parse("cluster.yaml", []byte(row.data))
+			aws := spec.OpenText("cluster.yaml", []byte(row.data), spec.Options{AWS: true}).Problems
 			took := time.Since(start)
+			if !aws.HasErrors() || aws.Len() > 500 {
+				t.Errorf("for AWS there are %d problems", aws.Len())
+			}
 			t.Logf("%d bytes, %d problems in %v", len(row.data), problems.Len(), took)
 			if !problems.HasErrors() {
 				t.Error("accepted")
