@@ -104,9 +104,9 @@ func (s *script) nobodys(v *variable, own bool) {
 		if !strings.HasPrefix(v.name, f.prefix) {
 			continue
 		}
-		near := knownSettings().meant(v.name)
+		near, surely := knownSettings().meant(v.name)
 		switch {
-		case near != "" && (own || !f.complete):
+		case near != "" && (own || !surely || !f.complete):
 			s.warnf("script/env-unknown", v.Place, "nothing reads %s", v.name).WithHint("did you mean %s?", near)
 		case near != "":
 			s.fails(v, "script/env-unknown", "nothing reads %s", v.name).WithHint("did you mean %s?", near)

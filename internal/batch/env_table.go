@@ -110,18 +110,14 @@ var nameFamilies = []struct {
 	{"TORCH_", false}, {"PYTORCH_", false},
 }
 
-// meant is the variable that somebody meant who wrote a name: PyTorch's own
-// settings for NCCL begin with TORCH_.
-func (all *settings) meant(name string) string {
+// meant is the variable that somebody who wrote a name most probably meant. It is
+// surely meant if it is a slip of the hand away, or the same but for the TORCH_ with
+// which PyTorch's settings for NCCL begin. Otherwise it is the shortest that has all
+// words of the name, which a later release may know.
+func (all *settings) meant(name string) (near string, surely bool) {
 	if all.byName["TORCH_"+name] != nil {
-		return "TORCH_" + name
+		return "TORCH_" + name, true
 	}
-	return all.nearest(name)
-}
-
-// nearest is the variable that somebody who wrote a name most probably meant: one
-// that is a slip of the hand away, or else the shortest that has all its words.
-func (all *settings) nearest(name string) string {
 	beginning, _, _ := strings.Cut(name, "_")
 	var slips []string
 	shortest := ""
@@ -135,9 +131,9 @@ func (all *settings) nearest(name string) string {
 		}
 	}
 	if near := diag.Nearest(name, slips); near != "" {
-		return near
+		return near, true
 	}
-	return shortest
+	return shortest, false
 }
 
 // slipped tells whether a name is another but for its underscores, or but for
