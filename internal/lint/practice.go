@@ -36,6 +36,7 @@ func practice(root spec.View) {
 	sharedNodes(scheduling)
 	noAccounting(scheduling)
 	openSSH(root.Key("HeadNode"))
+	oldSystem(root.At("Image.Os"))
 	smallHead(root)
 	for _, s := range root.Key("SharedStorage").Items() {
 		deletedResults(s)

@@ -96,6 +96,19 @@ func noAccounting(scheduling spec.View) {
 		WithHint("add Database to SlurmSettings; `muster up` on one machine has one of its own")
 }
 
+// unsupported are operating systems that get no security updates any more, and
+// since when.
+// https://aws.amazon.com/amazon-linux-2/faqs/ https://ubuntu.com/about/release-cycle
+var unsupported = map[string]string{"alinux2": "2026-06-30", "ubuntu2004": "2025-05-31"}
+
+// oldSystem finds operating systems that an older schema level still takes.
+func oldSystem(os spec.View) {
+	if since := unsupported[os.Text()]; os.Given() && since != "" {
+		os.Warnf("image/end-of-life", "%s has had no security updates since %s", os.Text(), since).
+			WithHint("write Os: alinux2023 or ubuntu2404, and check your scripts on it")
+	}
+}
+
 // manyNodes is a cluster whose head node has work to do.
 const manyNodes = 32
 
