@@ -59,6 +59,8 @@ func (s *script) judge(v *variable, r setting, doubt bool) {
 			return
 		}
 		s.fails(v, "script/env-harmful", "%s: %s", v.shownAs(), r.why).WithHint("remove it")
+	case "oneof":
+		s.warnf("script/env-value", v.Place, "%s: %s", v.shownAs(), r.why).WithHint("write one of %s", strings.ToUpper(strings.Join(r.values, ", ")))
 	case "slow":
 		s.warnf("script/env-slow", v.Place, "%s: %s", v.shownAs(), r.why).WithHint("remove it")
 	case "watchdog":

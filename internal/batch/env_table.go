@@ -92,12 +92,13 @@ func (all *settings) of(name string) []setting {
 }
 
 // fits tells whether the row is for a value. What only a run can know fits no
-// row that is for certain values.
+// row that is for certain values, or for all but these.
 func (r setting) fits(v value) bool {
 	if len(r.values) == 0 {
 		return true
 	}
-	return v.whole() && slices.Contains(r.values, strings.ToLower(v.text))
+	listed := slices.Contains(r.values, strings.ToLower(v.text))
+	return v.whole() && listed != (r.status == "oneof")
 }
 
 // families of names, and whether the table has all variables of them. Others are
