@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"os/user"
 	"strconv"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/store"
 )
 
 func (a *app) controller() *cobra.Command {
@@ -45,7 +47,7 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	}
 	defer events.Close()
 	log := slog.New(slog.NewTextHandler(a.err, nil))
-	exports, err := openExports(ctx, l, log)
+	exports, buckets, err := openBuckets(ctx, l, log)
 	if err != nil {
 		return err
 	}
@@ -65,6 +67,10 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	group.Go(func() error { return control.Serve(ctx, socket, controllers()) })
 	group.Go(func() error { return control.Run(ctx) })
 	group.Go(func() error { return exports.Run(ctx) })
+	group.Go(func() error {
+		controller.MakeBuckets(ctx, buckets, log)
+		return nil
+	})
 	err = group.Wait()
 	if errors.Is(err, controller.ErrStopped) {
 		return nil
@@ -72,17 +78,28 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	return err
 }
 
-// openExports prepares what the cluster file links to buckets.
-func openExports(ctx context.Context, l *local.Layout, log *slog.Logger) (*controller.Exports, error) {
+// openBuckets prepares what the cluster file links to buckets, and the buckets
+// that muster.yaml asks for.
+func openBuckets(ctx context.Context, l *local.Layout, log *slog.Logger) (*controller.Exports, map[string]store.Store, error) {
 	c, problems := spec.Load(l.Path("cluster.yaml"))
 	if c == nil {
-		return nil, problems.Err()
+		return nil, nil, problems.Err()
 	}
 	all, err := cluster.Associations(ctx, l, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return controller.NewExports(all, log), nil
+	exports := controller.NewExports(all, log)
+	path := l.Path("muster.yaml")
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		return exports, nil, nil // up writes an empty one where the user has none
+	}
+	w, problems := spec.LoadWorkload(path, c)
+	if w == nil {
+		return nil, nil, problems.Err()
+	}
+	buckets, err := cluster.Buckets(ctx, l, c, w)
+	return exports, buckets, err
 }
 
 // controllers are the users who may ask for nodes: root, or the cluster's own

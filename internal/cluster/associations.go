@@ -38,9 +38,7 @@ func association(ctx context.Context, l *local.Layout, c *spec.Cluster, s spec.S
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return controller.Association{}, err
 	}
-	bucket, err := store.Open(ctx, store.Config{
-		Endpoint: S3Endpoint(), Region: s3Region(c), CredentialsFile: l.Path("etc", "s3", "credentials"), Bucket: r.Bucket,
-	})
+	bucket, err := openBucket(ctx, l, c, r.Bucket)
 	if err != nil {
 		return controller.Association{}, err
 	}
@@ -51,6 +49,25 @@ func association(ctx context.Context, l *local.Layout, c *spec.Cluster, s spec.S
 			Changed: slices.Contains(r.AutoExport, "CHANGED"), Deleted: slices.Contains(r.AutoExport, "DELETED"),
 		},
 	}, nil
+}
+
+// Buckets are those that muster.yaml asks for, on the cluster's own S3 server.
+func Buckets(ctx context.Context, l *local.Layout, c *spec.Cluster, w *spec.Workload) (map[string]store.Store, error) {
+	all := map[string]store.Store{}
+	for _, name := range w.Buckets {
+		bucket, err := openBucket(ctx, l, c, name)
+		if err != nil {
+			return nil, fmt.Errorf("open the bucket %s: %w", name, err)
+		}
+		all[name] = bucket
+	}
+	return all, nil
+}
+
+func openBucket(ctx context.Context, l *local.Layout, c *spec.Cluster, name string) (store.Store, error) {
+	return store.Open(ctx, store.Config{
+		Endpoint: S3Endpoint(), Region: s3Region(c), CredentialsFile: l.Path("etc", "s3", "credentials"), Bucket: name,
+	})
 }
 
 // S3Endpoint is where a cluster's machines find its S3 server.

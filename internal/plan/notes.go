@@ -20,7 +20,7 @@ func made(w *spec.Workload) []Made {
 		})
 	}
 	for _, b := range w.Buckets {
-		all = append(all, Made{Kind: "bucket", Name: b, What: "S3 bucket, made if it is not there", Local: "not made"})
+		all = append(all, Made{Kind: "bucket", Name: b, What: "S3 bucket, made if it is not there", Local: "a bucket of the cluster's own S3 server"})
 	}
 	if w.Grafana.Enabled {
 		all = append(all, Made{Kind: "dashboards", Name: "Grafana", What: "open to " + w.Grafana.AllowedIps, Local: "not made"})
