@@ -66,7 +66,7 @@ func (s *script) signals() {
 	trap, trapped := s.trapped(w.signal)
 	switch {
 	case w.script && trapped:
-		s.late(trap, w.signal)
+		s.tooLate(trap, w.signal)
 	case w.script && !s.reading() && !s.replaced():
 		s.warnf("script/signal", w.Place, "%s ends the script at once: nothing traps %s", w.written(), w.signal).
 			WithHint("trap 'kill -%s \"$pid\"' %s, with srun … & pid=$!, or leave out B: to send it to the tasks", w.signal, w.signal)
@@ -108,8 +108,8 @@ func (s *script) replaced() bool {
 // starters are programs that run as long as the job does.
 var starters = []string{"srun", "mpirun", "mpiexec", "torchrun", "deepspeed", "accelerate", "python", "python3"}
 
-// late reports a trap that runs only after what it is to stop.
-func (s *script) late(trap *command, signal string) {
+// tooLate reports a trap that runs only after what it is to stop.
+func (s *script) tooLate(trap *command, signal string) {
 	var last *command
 	inner := s.inner()
 	for _, c := range s.named(starters...) {
