@@ -83,10 +83,11 @@ func reservation(q, r spec.View) spec.View {
 	return q.Key("CapacityReservationTarget")
 }
 
-// blockOnly reports whether a type has a listed accelerator and no price on
-// demand: those are sold in Capacity Blocks.
+// blockOnly reports whether a type is sold in Capacity Blocks and has no price on
+// demand.
 func blockOnly(in catalog.Instance) bool {
-	return !in.Derived && in.PriceUSDPerHour == 0 && (in.GPU.Count > 0 || in.AcceleratorCount > 0)
+	traits, ok := catalog.TraitsOf(in.Type)
+	return ok && traits.CapacityBlock && !in.Derived && in.PriceUSDPerHour == 0
 }
 
 // blockOnDemand finds reservations that are probably Capacity Blocks in queues of
