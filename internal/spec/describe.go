@@ -91,10 +91,8 @@ func (f *field) keysHint() string {
 // valuesHint lists what a key can be, or the one that was probably meant.
 func (f *field) valuesHint(got string) string {
 	values := f.constraint.oneOf
-	for _, v := range values {
-		if strings.EqualFold(v, got) {
-			return "write " + v
-		}
+	if v := f.meant(got); v != "" {
+		return "write " + v
 	}
 	if near := diag.Nearest(got, values); near != "" && len(values) > 6 {
 		return "did you mean " + near + "?"

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v4"
@@ -40,24 +41,24 @@ func (d *document) answer(n *node, f *field) *diag.Fix {
 	if s == nil {
 		return nil
 	}
-	value := diag.Surely(n.value, f.constraint.oneOf)
-	switch f.name {
-	case "Os":
-		value = systemNames[strings.ToLower(n.value)]
-		if value == "" {
-			value = diag.Surely(n.value, f.constraint.oneOf)
-		}
-	case "DeploymentType":
-		if strings.EqualFold(n.value, "PERSISTENT") {
-			value = persistent[sibling(s, "PerUnitStorageThroughput")]
-		}
+	value := f.meant(n.value)
+	if f.name == "DeploymentType" && strings.EqualFold(n.value, "PERSISTENT") {
+		value = persistent[sibling(s, "PerUnitStorageThroughput")]
 	}
-	for _, v := range f.constraint.oneOf {
-		if v == value {
-			return l.replace(s, value, f.Type)
-		}
+	if !slices.Contains(f.constraint.oneOf, value) {
+		return nil
 	}
-	return nil
+	return l.replace(s, value, f.Type)
+}
+
+// meant is the one of a key's values that a word can only stand for; empty is
+// that there is none.
+func (f *field) meant(word string) string {
+	values := f.constraint.oneOf
+	if v := systemNames[strings.ToLower(word)]; f.name == "Os" && slices.Contains(values, v) {
+		return v
+	}
+	return diag.Surely(word, values)
 }
 
 // systemNames are other names that people and tools give to operating systems.
