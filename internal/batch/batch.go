@@ -62,8 +62,10 @@ type script struct {
 	// command line, which come last and win. parts says that the job has several
 	// parts (hetjob), whose options are not told apart and not kept.
 	directives, options []Option
-	parts               bool
-	job                 job
+	// unread are the options of #SBATCH lines that sbatch does not read.
+	unread []Option
+	parts  bool
+	job    job
 	// facts are nil if nothing is known of the cluster.
 	facts *Facts
 	// shell is the interpreter if it is a shell that we read, such as "bash".
@@ -95,6 +97,12 @@ func (s *script) option(name string) (Option, bool) {
 // has tells whether one of the options is given.
 func (s *script) has(names ...string) bool {
 	return slices.ContainsFunc(s.options, func(o Option) bool { return slices.Contains(names, o.Name) })
+}
+
+// meant tells whether one of the options is given, if only where sbatch does not
+// read it.
+func (s *script) meant(names ...string) bool {
+	return s.has(names...) || slices.ContainsFunc(s.unread, func(o Option) bool { return slices.Contains(names, o.Name) })
 }
 
 // named are the commands of some names, such as "srun".

@@ -41,8 +41,14 @@ func (s *script) lateDirectives() {
 	first := s.firstCommand()
 	inText := s.linesInWords()
 	for n := first + 1; n <= len(s.file.starts); n++ {
-		if line := s.file.line(n); isDirective(line) && !inText[n] {
+		line := s.file.line(n)
+		if s.shell == "" && (bytes.Contains(line, []byte(`"""`)) || bytes.Contains(line, []byte("'''"))) {
+			return // what follows may be text
+		}
+		if isDirective(line) && !inText[n] {
 			at := s.file.place(s.file.starts[n-1])
+			options, _ := readOptions(splitWords(text(line[len(magic):])), sbatchOptions())
+			s.unread = append(s.unread, options...)
 			s.errorf("script/late-directive", at, "sbatch does not read this line: the first command, in line %d, ends its options", first).
 				WithHint("move it above line %d", first)
 		}

@@ -79,8 +79,8 @@ func checkQueue(s *script, name string) *diag.List {
 	r.checkGPUs()
 	r.checkCPUs()
 	r.checkMemory()
-	if !list.HasErrors() {
-		r.checkNodes()
+	if !r.checkNodes() && !list.HasErrors() {
+		r.checkTogether()
 	}
 	return list
 }
@@ -114,19 +114,13 @@ func (r room) errorf(code string, o Option, format string, args ...any) *diag.Di
 	return r.list.Errorf(code, "", format, args...).At(place)
 }
 
-func (r room) checkNodes() {
-	asked, all := r.job.nodes, r.queue.nodes()
+// checkNodes reports that there are too few nodes, and returns whether it did.
+func (r room) checkNodes() bool {
+	asked, all, name := r.job.nodes, r.queue.nodes(), r.queue.Name
 	least := r.job.minNodes
 	if asked.Name == "" {
-		asked, least = r.job.tasks, max(least, 1)
+		asked = r.job.tasks
 	}
-	fits := 0
-	for _, g := range r.queue.Resources {
-		if r.fits(g) {
-			fits += g.Count
-		}
-	}
-	name := r.queue.Name
 	switch {
 	case asked.Name == "nodes" && least > all:
 		r.errorf("script/nodes", asked, "%s, but partition %s has %s", asked.written(), name, count(all, "node")).
@@ -136,9 +130,27 @@ func (r room) checkNodes() {
 	case r.queue.MaxNodes > 0 && least > r.queue.MaxNodes:
 		r.errorf("script/nodes", asked, "%s, but partition %s allows a job %s", asked.written(), name, count(r.queue.MaxNodes, "node")).
 			WithHint("ask for at most %d", r.queue.MaxNodes)
-	case max(least, 1) > fits:
+	default:
+		return false
+	}
+	return true
+}
+
+// checkTogether: what no node lacks may still be on different nodes.
+func (r room) checkTogether() {
+	fits := 0
+	for _, g := range r.queue.Resources {
+		if r.fits(g) {
+			fits += g.Count
+		}
+	}
+	if max(r.job.minNodes, 1) > fits {
+		asked := r.job.nodes
+		if asked.Name == "" {
+			asked = r.job.tasks
+		}
 		r.errorf("script/nodes", asked, "of the %s of partition %s, %d have the CPUs, memory and GPUs together that the job wants of each",
-			count(all, "node"), name, fits)
+			count(r.queue.nodes(), "node"), r.queue.Name, fits)
 	}
 }
 
@@ -161,11 +173,12 @@ func (r room) checkGPUs() {
 		return
 	}
 	most := 0
-	var kinds []string
+	var kinds, types []string
 	for _, g := range r.queue.Resources {
 		most = max(most, g.gpus(kind))
 		if g.GPUs > 0 && g.GPU != "" && !slices.Contains(kinds, g.GPU) {
 			kinds = append(kinds, g.GPU)
+			types = append(types, g.InstanceTypes...)
 		}
 	}
 	slices.Sort(kinds)
@@ -174,8 +187,11 @@ func (r room) checkGPUs() {
 	case !slices.ContainsFunc(r.queue.Resources, func(g Resource) bool { return g.GPUs > 0 }):
 		r.errorf("script/gpus", asked, "%s, but the nodes of partition %s have no GPUs", asked.written(), name)
 	case most == 0:
-		r.errorf("script/gpus", asked, "%s, but no node of partition %s has a GPU of type %s", asked.written(), name, kind).
+		d := r.errorf("script/gpus", asked, "%s, but no node of partition %s has a GPU of type %s", asked.written(), name, kind).
 			WithHint("there is %s", strings.Join(kinds, ", "))
+		if len(kinds) == 1 && len(types) > 0 {
+			d.WithHint("%s has %s", strings.Join(types, ", "), kinds[0])
+		}
 	case most < r.job.gpuCount:
 		r.errorf("script/gpus", asked, "%s, but a node of partition %s has %s", asked.written(), name, count(most, "GPU")).
 			WithHint("GPUs are counted for each node; ask for more nodes instead")

@@ -29,7 +29,15 @@ var distributors = []string{
 // also programs and scripts that we cannot look into.
 func (s *script) spreads() bool {
 	return slices.ContainsFunc(s.commands, func(c *command) bool {
-		return slices.Contains(distributors, c.name) || c.name == "" && !c.python() || s.unseen(c) || c.handsOn()
+		return slices.Contains(distributors, c.name) || c.name == "" && !c.python() || s.unseen(c) || c.handsOn() || c.hasHosts()
+	})
+}
+
+// hasHosts tells whether a program is given the names of nodes.
+func (c *command) hasHosts() bool {
+	return !slices.Contains([]string{"echo", "printf", "scontrol"}, c.name) && slices.ContainsFunc(c.args(), func(w word) bool {
+		raw := strings.ToLower(w.raw)
+		return strings.Contains(raw, "nodelist") || strings.Contains(raw, "host") || strings.Contains(raw, "nodes[@]")
 	})
 }
 

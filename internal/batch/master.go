@@ -53,7 +53,7 @@ func (s *script) masterAddress() {
 			if !strings.Contains(w.raw, "MASTER_") { // where it is set, it was said
 				s.address("--"+name, v, w.Place)
 			}
-			if ownName().MatchString(w.raw) && !strings.Contains(w.raw, `"'`) {
+			if inTask := w.start == 0; inTask && ownName().MatchString(w.raw) {
 				s.errorf("script/master-addr", w.Place, "each node takes itself for the master: --%s is worked out in the task", name).WithHint("before srun: %s", firstNode)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -21,6 +22,8 @@ type spot struct {
 	assumed bool
 	// variable says that it is a variable's value.
 	variable bool
+	// raw is how the word is written that it is in.
+	raw string
 	// name is what it is for: the option that it is the value of, or the variable.
 	name string
 }
@@ -49,7 +52,7 @@ var pathPattern = sync.OnceValue(func() *regexp.Regexp {
 func (s *script) spots() []spot {
 	var all []spot
 	for _, o := range s.options {
-		all = append(all, s.spotsIn(value{text: o.Value}, o.Name, o.Place, context{})...)
+		all = append(all, s.spotsIn(word{value: value{text: o.Value}, Place: o.Place, raw: o.Value}, o.Name)...)
 	}
 	for _, c := range s.commands {
 		name := ""
@@ -59,7 +62,7 @@ func (s *script) spots() []spot {
 				name = optionName(option)
 			}
 			if !slices.Contains(engines, c.name) && !slices.Contains(wordy, c.name) && !(slices.Contains(remote, c.name) && strings.Contains(w.text, ":/")) {
-				all = append(all, s.spotsIn(w.value, name, w.Place, w.context)...)
+				all = append(all, s.spotsIn(w, name)...)
 			}
 			if valued || !strings.HasPrefix(w.text, "-") {
 				name = ""
@@ -68,9 +71,9 @@ func (s *script) spots() []spot {
 	}
 	for _, v := range s.variables {
 		from := len(all)
-		all = append(all, s.spotsIn(v.value, v.name, v.Place, v.context)...)
+		all = append(all, s.spotsIn(word{value: v.value, context: v.context, Place: v.Place, raw: v.raw}, v.name)...)
 		for _, i := range v.items {
-			all = append(all, s.spotsIn(i.value, v.name, i.Place, i.context)...)
+			all = append(all, s.spotsIn(i, v.name)...)
 		}
 		for i := from; i < len(all); i++ {
 			all[i].variable = true
@@ -78,7 +81,7 @@ func (s *script) spots() []spot {
 	}
 	for _, w := range s.words {
 		if w.role == written || w.role == opened || w.role == operand {
-			all = append(all, s.spotsIn(w.value, "", w.Place, w.context)...)
+			all = append(all, s.spotsIn(w, "")...)
 		}
 	}
 	return all
@@ -91,8 +94,8 @@ func optionName(text string) string {
 
 // spotsIn are the paths in a text. Of the mounts of a container, those on the
 // node are taken, and of other options of containers' none.
-func (s *script) spotsIn(v value, name string, at diag.Place, c context) []spot {
-	text := v.text
+func (s *script) spotsIn(w word, name string) []spot {
+	text, c := w.text, w.context
 	switch optionName(name) {
 	case "container-mounts":
 		var sources []string
@@ -112,7 +115,7 @@ func (s *script) spotsIn(v value, name string, at diag.Place, c context) []spot 
 		if !ok || strings.HasPrefix(known, "//") {
 			continue
 		}
-		all = append(all, spot{context: c, Place: at, path: path.Clean(on), open: open, assumed: v.assumed, name: optionName(name)})
+		all = append(all, spot{context: c, Place: w.Place, path: path.Clean(on), open: open, assumed: w.assumed, raw: w.raw, name: optionName(name)})
 	}
 	return all
 }
@@ -179,25 +182,45 @@ var mountNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^/(fsx|lustre|efs|nfs|shared|share|gpfs|weka|beegfs|ceph|storage)[-_a-z0-9]*$`)
 })
 
-// mountRules find paths where the cluster has no shared storage.
+// mountRules find paths where the cluster has no shared storage. What follows
+// from a variable's value is said where it is set.
 func mountRules(s *script) {
 	if s.facts == nil || !s.facts.Filed {
 		return
 	}
-	seen := map[string]bool{}
+	lines := map[string]bool{}
+	roots := map[string]bool{}
+	var composed []spot
 	for _, p := range s.spots() {
 		root := p.root()
-		_, shared := s.facts.mount(p.path)
-		if root == "" || shared || slices.Contains(system, root) || s.scratch(p.path) || s.leadsToMount(p.path) || slices.Contains(system, p.path) {
+		line := root + strconv.Itoa(p.Line)
+		if lines[line] || !s.nowhere(p.path, root) || p.variable && s.begins(p.path) {
 			continue
 		}
-		key := root + p.Source + string(rune(p.Line))
-		if seen[key] {
+		if !strings.Contains(p.raw, root) {
+			composed = append(composed, p)
 			continue
 		}
-		seen[key] = true
+		lines[line], roots[root] = true, true
 		s.noMount(p, root)
 	}
+	for _, p := range composed {
+		if root := p.root(); !roots[root] {
+			roots[root] = true
+			s.noMount(p, root)
+		}
+	}
+}
+
+// begins tells whether the name of a mount begins so: D=/fsx, and then ${D}1.
+func (s *script) begins(file string) bool {
+	return slices.ContainsFunc(s.facts.Mounts, func(m Mount) bool { return strings.HasPrefix(m.Dir, file) })
+}
+
+// nowhere tells whether a path is neither shared nor a node's own.
+func (s *script) nowhere(file, root string) bool {
+	_, shared := s.facts.mount(file)
+	return root != "" && !shared && !slices.Contains(system, root) && !s.scratch(file) && !s.leadsToMount(file)
 }
 
 // scratch tells whether a path is on the nodes' own disks.

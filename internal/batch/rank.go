@@ -95,11 +95,25 @@ func (s *script) ranksOutside() {
 		}
 		for _, w := range c.words {
 			for _, m := range s.expandedHere(w) {
+				if s.ranksItself(c) {
+					s.warnf("script/rank-in-batch", m.at, "the batch script expands %s, on the first node, before srun runs: every task gets 0; the rendezvous of c10d numbers the nodes anyhow", m.name).
+						WithHint("remove --node-rank")
+					continue
+				}
 				s.errorf("script/rank-in-batch", m.at, "the batch script expands %s, on the first node, before srun runs: every task gets 0", m.name).
 					WithHint("let the task expand it: srun bash -c '... $%s ...', in single quotes or with \\$", m.name)
 			}
 		}
 	}
+}
+
+// ranksItself tells whether a step's launchers number their nodes themselves
+// (torchrun's --rdzv-backend=c10d takes no notice of --node-rank).
+func (s *script) ranksItself(srun *command) bool {
+	return slices.ContainsFunc(s.commands, func(c *command) bool {
+		backend, _ := c.flag("rdzv-backend")
+		return c.srun == srun && c.torch() && backend.is("c10d")
+	})
 }
 
 // expansion is a variable that a word has the shell expand.

@@ -24,7 +24,7 @@ var gpuOptions = []string{"gpus", "gpus-per-node", "gpus-per-task", "gpus-per-so
 
 // asksForGPUs tells whether the job asks for GPUs in any way.
 func (s *script) asksForGPUs() bool {
-	if s.has(gpuOptions...) {
+	if s.meant(gpuOptions...) || s.meant("gres") && !s.has("gres") {
 		return true
 	}
 	for _, name := range []string{"gres", "tres-per-task"} {
@@ -108,6 +108,9 @@ func (s *script) memoryRules() {
 // fitted in before another one.
 func (s *script) timeRules() {
 	o, given := s.option("time")
+	if !given && s.meant("time") {
+		return
+	}
 	if !given {
 		d := s.warnf("script/time", s.whole(), "the job has no time limit").WithHint("#SBATCH --time=DAYS-HOURS:MINUTES:SECONDS")
 		if q, ok := s.queue(); ok && q.CapacityType == "CAPACITY_BLOCK" {
