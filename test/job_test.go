@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -122,12 +123,11 @@ echo "argument $1"
 // jobOf is the ID of the job that was submitted.
 func jobOf(t *testing.T, stderr string) string {
 	t.Helper()
-	_, rest, _ := strings.Cut(stderr, " job ")
-	id, _, found := strings.Cut(rest, " is submitted")
-	if !found {
+	said := regexp.MustCompile(` job (\d+) is submitted`).FindStringSubmatch(stderr)
+	if said == nil {
 		t.Fatalf("no job in:\n%s", stderr)
 	}
-	return id
+	return said[1]
 }
 
 func jobFails(t *testing.T, c *cluster) {
@@ -156,7 +156,8 @@ func jobAsksForTooMuch(t *testing.T, c *cluster) {
 	const want = `big.sbatch:3:9: error: --nodes=100, but partition gpu has 3 nodes [script/nodes]
     #SBATCH --nodes=100
             ^
-  hint: ask for at most 3, or raise MaxCount in the cluster file and run ` + "`muster up` again\n"
+  hint: ask for at most 3, or raise MaxCount in the cluster file and run ` + "`muster up` again\n" +
+		"muster: nothing is submitted; with --force before the script, it is\n"
 	if r.code != 1 || r.stdout != "" || r.stderr != want {
 		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}

@@ -37,8 +37,8 @@ beside a cluster file is checked with it. A file of the name muster.yaml is read
 that; "-" is a cluster file on the standard input. A pattern in quotes, such as
 'clusters/**/*.yaml', stands for the files that it matches.
 
-A file that begins with #! is a batch script. It is checked against the cluster
-file before it: does the cluster have what the script asks for?
+A file that begins with #! is a batch script. It is read, not run, and checked
+against the cluster file before it, or --cluster, which is a file or a name.
 
 With --fix, what has one right answer is changed in the files: misspelt keys,
 sections at a wrong place, values in a wrong form. Comments and layout stay. It
@@ -51,7 +51,7 @@ line; -v shows it all.
 The output is text, json, sarif (for code scanning) or github (for the log of a
 GitHub workflow). It ends with exit code 1 if a file has errors. With --strict, it
 ends with 3 if there are warnings or things that were not looked up.`,
-		Example: "  muster check cluster.yaml\n  muster check cluster.yaml train.sbatch\n  muster check --fix --dry-run cluster.yaml\n" +
+		Example: "  muster check cluster.yaml\n  muster check train.sbatch --cluster cluster.yaml\n  muster check --fix --dry-run cluster.yaml\n" +
 			"  muster check 'clusters/**/*.yaml' -o sarif > muster.sarif\n  cat cluster.yaml | muster check --fix - > fixed.yaml\n" +
 			"  muster check --print-schema > cluster-schema.json\n  muster check cluster.yaml -o json | jq '.files[].problems'",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -90,6 +90,9 @@ func (a *app) checkFiles(o checkOptions) error {
 		return usageError{errors.New("--dry-run goes with --fix")}
 	}
 	c := checker{options: o}
+	if err := a.against(&c); err != nil {
+		return err
+	}
 	for _, path := range o.files {
 		if path == stdin && o.fix && !o.dryRun && a.output != "text" {
 			return usageError{errors.New("--fix writes the fixed standard input to the standard output, which leaves no room for -o " + a.output)}

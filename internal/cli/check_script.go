@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/muster-hpc/muster/internal/batch"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // checkedScriptLimit is what Slurm takes of a batch script (max_script_size).
@@ -43,4 +45,30 @@ func (c *checker) checkScript(path string, data []byte) {
 		summary = "fits " + c.cluster.File
 	}
 	c.add(path, "script", summary, list)
+}
+
+// against makes batch scripts be checked against a cluster: that of a file, or
+// the file of a cluster that was made here. A file with errors is shown with
+// them.
+func (a *app) against(c *checker) error {
+	path := a.cluster
+	ext := filepath.Ext(path)
+	switch {
+	case path == "":
+		return nil
+	case ext != ".yaml" && ext != ".yml" && !there(path):
+		ref, err := a.ref()
+		if err != nil {
+			return err
+		}
+		if path = ref.Layout().Path("cluster.yaml"); !there(path) {
+			return noCluster(ref)
+		}
+	}
+	cluster, problems := spec.Load(path)
+	c.cluster = cluster
+	if problems.HasErrors() {
+		c.add(path, "cluster", "", problems)
+	}
+	return nil
 }

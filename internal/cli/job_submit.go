@@ -9,11 +9,12 @@ import (
 
 func (a *app) jobSubmit() *cobra.Command {
 	var options []string
+	var force bool
 	c := &cobra.Command{
 		Use:   "submit FILE [ARG...]",
 		Short: "Submit a batch script and print the job's ID",
 		Long: `Submit hands a batch script to sbatch in the current directory and prints the job's
-ID. What it asks for and the cluster does not have is said before.
+ID. The script is checked first; an error stops it, unless --force is given.
 
 What stands behind FILE are arguments of the script.`,
 		Example: "  muster job submit train.sbatch\n  muster job submit --sbatch=--dependency=afterok:12 next.sbatch",
@@ -23,7 +24,7 @@ What stands behind FILE are arguments of the script.`,
 			if err != nil {
 				return err
 			}
-			script.flags = batch.Flags(options)
+			script.flags, script.force = batch.Flags(options), force
 			id, err := a.submitScript(c.Context(), s, script)
 			if err != nil {
 				return err
@@ -31,6 +32,6 @@ What stands behind FILE are arguments of the script.`,
 			return a.submitted(id)
 		}),
 	}
-	sbatchFlag(c, &options)
+	submitFlags(c, &options, &force)
 	return c
 }

@@ -22,13 +22,15 @@ import (
 
 func (a *app) run() *cobra.Command {
 	var options []string
-	var noFollow bool
+	var noFollow, force bool
 	c := &cobra.Command{
 		Use:   "run FILE [ARG...]",
 		Short: "Submit a batch script and follow it to its end",
 		Long: `Run submits a batch script from the current directory, as sbatch does, and follows
-it: what the job writes comes to stdout, what happens to it to stderr. What it asks
-for and the cluster does not have is said before anything is submitted.
+it: what the job writes comes to stdout, what happens to it to stderr.
+
+The script is checked first, as "muster check" does it, against the cluster that
+runs. An error stops it, unless --force is given; warnings are shown, a line each.
 
 Run ends when the job has ended, with exit code 0 if it completed and with 1 if it
 did not. A job that loses a node is followed through its next run. Ctrl-C stops the
@@ -45,7 +47,7 @@ What stands behind FILE are arguments of the script.`,
 			if err != nil {
 				return err
 			}
-			script.flags = batch.Flags(options)
+			script.flags, script.force = batch.Flags(options), force
 			id, err := a.submitScript(c.Context(), s, script)
 			if err != nil {
 				return err
@@ -57,7 +59,7 @@ What stands behind FILE are arguments of the script.`,
 		}),
 	}
 	c.Flags().BoolVar(&noFollow, "no-follow", false, "submit it and print the job's ID")
-	sbatchFlag(c, &options)
+	submitFlags(c, &options, &force)
 	return c
 }
 
@@ -96,8 +98,10 @@ func (a *app) shareFolder(file string) error {
 	return share(l, dir)
 }
 
-// sbatchFlag gives a command that submits scripts its way to sbatch's options.
-func sbatchFlag(c *cobra.Command, options *[]string) {
+// submitFlags are those of commands that submit scripts: the way to sbatch's
+// options, and past the check.
+func submitFlags(c *cobra.Command, options *[]string, force *bool) {
+	c.Flags().BoolVar(force, "force", false, "submit it in spite of errors")
 	c.Flags().StringArrayVar(options, "sbatch", nil, "an `OPTION` for sbatch, such as --nodes=4; may be repeated")
 	c.Flags().SetInterspersed(false)
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -110,6 +114,8 @@ type batchScript struct {
 	file  string
 	args  []string
 	flags []string
+	// force submits it in spite of errors.
+	force bool
 }
 
 // scriptArgs reads FILE and the script's arguments, among which our own options
@@ -132,25 +138,14 @@ func scriptArgs(c *cobra.Command, args []string) (batchScript, error) {
 	return s, nil
 }
 
-// submitScript hands a batch script to Slurm, unless it asks for what is not
-// there, and returns the job's ID.
+// submitScript hands a batch script to Slurm, unless a check finds errors, and
+// returns the job's ID.
 func (a *app) submitScript(ctx context.Context, s slurm.Client, b batchScript) (int, error) {
 	data, problems := readScript(b.file)
 	if err := a.showProblems(problems); err != nil {
 		return 0, err
 	}
-	look, cancel := limited(ctx)
-	defer cancel()
-	partitions, err := s.Partitions(look)
-	if err != nil {
-		return 0, err
-	}
-	nodes, err := s.Nodes(look)
-	if err != nil {
-		return 0, err
-	}
-	facts := batch.Running(nil, partitions, nodes)
-	if err := a.showProblems(batch.Check(b.file, data, b.flags, facts)); err != nil {
+	if err := a.checkSubmitted(ctx, s, b, data); err != nil {
 		return 0, err
 	}
 	id, err := s.Submit(ctx, slurm.SubmitOptions{Script: scriptPath(b.file), Args: b.args, Flags: b.flags})

@@ -222,6 +222,7 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		{path: "etc/s3/credentials", text: credentials, mode: 0o600, once: true},
 		{path: "etc/aws/config", text: profile, mode: 0o644},
 		{path: "etc/muster/registry.json", text: registry, mode: 0o600, once: true},
+		{path: "etc/muster/cluster.yaml", text: string(source), mode: 0o644},
 		{path: "etc/muster/images", text: ImageDir(c.file) + "\n", mode: 0o644},
 		{path: "etc/slurm/plugstack.conf", text: c.stack().Conf(), mode: 0o644},
 		{path: "etc/slurm/slurm.conf", text: c.slurm.Conf(), mode: 0o644},

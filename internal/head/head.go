@@ -28,9 +28,10 @@ const (
 	// server; the credentials lie beside it.
 	AWSDir = "/etc/muster-aws"
 	// ConfDir has what muster's own commands look for on every machine: the
-	// account of the cluster's registry, as Docker's clients keep it, and, in one
-	// line, the directory of its container images.
+	// account of the cluster's registry, as Docker's clients keep it, the cluster
+	// file, and, in one line, the directory of its container images.
 	ConfDir      = "/etc/muster"
+	ClusterFile  = ConfDir + "/cluster.yaml"
 	RegistryFile = ConfDir + "/registry.json"
 	ImagesFile   = ConfDir + "/images"
 	// Spank is muster's plugin of Slurm's programs.

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/batch"
+	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// checkSubmitted checks a batch script against the cluster that runs. Errors are
+// shown in full and stop it, unless it is forced; warnings are a line each.
+func (a *app) checkSubmitted(ctx context.Context, s slurm.Client, b batchScript, data []byte) error {
+	facts, err := runningFacts(ctx, s)
+	if err != nil {
+		return err
+	}
+	found := batch.Check(b.file, data, b.flags, facts)
+	if err := a.showProblems(only(found, diag.Error)); err != nil && !b.force {
+		fmt.Fprintln(a.err, "muster: nothing is submitted; with --force before the script, it is")
+		return err
+	}
+	if a.quiet {
+		return nil
+	}
+	warnings := &diag.List{}
+	for _, d := range only(found, diag.Warning).All() {
+		d.Source, d.Hint = "", ""
+		warnings.Append(d)
+	}
+	return a.showProblems(warnings)
+}
+
+// only are the problems of one severity.
+func only(list *diag.List, s diag.Severity) *diag.List {
+	some := &diag.List{}
+	for _, d := range list.All() {
+		if d.Severity == s {
+			some.Append(d)
+		}
+	}
+	return some
+}
+
+// runningFacts are what the cluster has, as Slurm and its cluster file say.
+func runningFacts(ctx context.Context, s slurm.Client) (*batch.Facts, error) {
+	look, cancel := limited(ctx)
+	defer cancel()
+	partitions, err := s.Partitions(look)
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := s.Nodes(look)
+	if err != nil {
+		return nil, err
+	}
+	return batch.Running(filedFacts(), partitions, nodes), nil
+}
+
+// filedFacts are what the file of this machine's cluster says, nil where there
+// is none. What else is mounted here counts as shared: nodes of one machine have
+// the directories of its users.
+func filedFacts() *batch.Facts {
+	file, _ := spec.Load(head.ClusterFile)
+	if file == nil {
+		return nil
+	}
+	facts := batch.FactsOf(file)
+	facts.Containers = true
+	data, _ := os.ReadFile("/proc/self/mounts")
+	for _, dir := range mountPoints(string(data)) {
+		if !slices.ContainsFunc(facts.Mounts, func(m batch.Mount) bool { return m.Dir == dir }) {
+			facts.Mounts = append(facts.Mounts, batch.Mount{Dir: dir})
+		}
+	}
+	return facts
+}
+
+// mountPoints are the directories in a text like /proc/mounts, but for the root.
+func mountPoints(mounts string) []string {
+	var dirs []string
+	for line := range strings.Lines(mounts) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || fields[1] == "/" {
+			continue
+		}
+		dirs = append(dirs, filepath.Clean(unescapeMount.Replace(fields[1])))
+	}
+	return dirs
+}
+
+// unescapeMount undoes what proc(5) says of fstab's fields.
+var unescapeMount = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
