@@ -186,6 +186,9 @@ func (a *app) showRanks(e *plan.Estimate, o planOptions) error {
 		}
 		answer.Models = append(answer.Models, modelRanks{Model: t.Name, Ranks: ranks})
 	}
+	if len(answer.Models) == 0 {
+		return errors.New("no model has ranks: give it Nodes with GPUs, or GPUs, in muster.yaml")
+	}
 	if o.path != "" {
 		from, to, err := twoRanks(o.path)
 		if err != nil {

@@ -148,6 +148,8 @@ func nodeCells(g plan.Group) []string {
 		cells[5] = gbps(n.EFAGbps)
 	case n.EFA:
 		cells[5] = unknownCell
+	case n.EFAInterfaces == 0:
+		cells[5] = "-"
 	}
 	switch {
 	case !n.Known:

@@ -67,11 +67,13 @@ type Node struct {
 	GPU          string `json:"gpu,omitempty"`
 	GPUs         int    `json:"gpus"`
 	GPUMemoryMiB int    `json:"gpu_memory_mib,omitempty"`
-	// EFA says that the file enables it, EFAGbps what it carries.
-	EFA       bool `json:"efa"`
-	EFAGbps   int  `json:"efa_gbps,omitempty"`
-	ScratchGB int  `json:"scratch_gb,omitempty"`
-	Known     bool `json:"network_and_disks_known"`
+	// EFA says that the file enables it, EFAInterfaces that the type has it,
+	// EFAGbps what it carries.
+	EFA           bool `json:"efa"`
+	EFAInterfaces int  `json:"efa_interfaces"`
+	EFAGbps       int  `json:"efa_gbps,omitempty"`
+	ScratchGB     int  `json:"scratch_gb,omitempty"`
+	Known         bool `json:"network_and_disks_known"`
 
 	// rated says that the rate of failures holds for it: it has GPUs.
 	rated bool

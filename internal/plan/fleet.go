@@ -62,6 +62,7 @@ func nodeOf(r spec.ComputeResource) Node {
 			continue
 		}
 		n.VCPUs, n.MemoryMiB = min(n.VCPUs, one.VCPUs), min(n.MemoryMiB, one.MemoryMiB)
+		n.EFAInterfaces = min(n.EFAInterfaces, one.EFAInterfaces)
 		n.EFAGbps, n.ScratchGB = min(n.EFAGbps, one.EFAGbps), min(n.ScratchGB, one.ScratchGB)
 		n.Known, n.rated = n.Known && one.Known, n.rated && one.rated
 		if one.GPU != n.GPU {
@@ -83,6 +84,10 @@ func nodeOfType(name string, efa bool) Node {
 	}
 	if t.GPU.Name == "" {
 		n.GPU, n.GPUs = t.Accelerator, t.AcceleratorCount
+	}
+	n.EFAInterfaces = t.EFA
+	if traits, ok := catalog.TraitsOf(name); ok {
+		n.EFAInterfaces = traits.EFA
 	}
 	if efa && t.EFA > 0 {
 		n.EFAGbps = t.NetworkMbps / 1000

@@ -124,16 +124,18 @@ func (e *Estimate) noteBlocks() {
 // noteModels says what keeps the models from running as planned.
 func (e *Estimate) noteModels(q Question) {
 	parts := false
+	var homeless []string
 	for _, t := range e.Models {
 		parts = parts || t.Part
 		if t.Nodes == 0 {
-			e.notef("%s has neither Nodes nor GPUs in muster.yaml, so it has no place here", t.Name)
+			homeless = append(homeless, t.Name)
 		}
-		if len(t.slots) > 1 && t.slots[0].node.GPUs > 0 && !t.slots[0].node.EFA {
-			if in, _ := catalog.Lookup(e.InstanceType(t)); in.EFA > 0 {
-				e.notef("%s runs on %d nodes of %s without EFA: add Efa: {Enabled: true}", t.Name, t.Nodes, in.Type)
-			}
+		if len(t.slots) > 1 && t.GPUs > 0 && !t.slots[0].node.EFA && t.slots[0].node.EFAInterfaces > 0 {
+			e.notef("%s runs on %d nodes of %s without EFA: add Efa: {Enabled: true}", t.Name, t.Nodes, e.InstanceType(t))
 		}
+	}
+	if len(homeless) > 0 {
+		e.notef("no Nodes or GPUs in muster.yaml, so no place here: %s", strings.Join(homeless, ", "))
 	}
 	if parts && !q.Cluster.Scheduling.Slurm.MemoryBasedScheduling {
 		e.notef("models share nodes, but EnableMemoryBasedScheduling is off: each can take the memory of the others")
@@ -144,13 +146,20 @@ func (e *Estimate) noteModels(q Question) {
 }
 
 func (e *Estimate) noteCheckpoints() {
+	var sizeless, nowhere []string
 	for _, t := range e.Models {
 		switch c := t.Checkpoint; {
 		case c == nil:
-			e.notef("%s has no Parameters in muster.yaml, so nothing is known of its checkpoints", t.Name)
+			sizeless = append(sizeless, t.Name)
 		case c.FileSystem == "":
-			e.notef("nothing says where %s writes checkpoints: give Checkpoints in muster.yaml", t.Name)
+			nowhere = append(nowhere, t.Name)
 		}
+	}
+	if len(sizeless) > 0 {
+		e.notef("no Parameters in muster.yaml, so nothing is known of the checkpoints: %s", strings.Join(sizeless, ", "))
+	}
+	if len(nowhere) > 0 {
+		e.notef("nothing says where checkpoints are written, give Checkpoints in muster.yaml: %s", strings.Join(nowhere, ", "))
 	}
 	for _, f := range e.FileSystems {
 		if f.Use != nil && f.Use.WantedGiB > 0 {

@@ -87,6 +87,9 @@ func (p *Path) inside(in catalog.Instance) {
 // between is the path between GPUs of two nodes.
 func (p *Path) between(in catalog.Instance, n Node) {
 	gbps := in.NetworkMbps / 1000
+	if n.EFAGbps > 0 { // that of the least of several instance types
+		gbps = n.EFAGbps
+	}
 	switch {
 	case gbps == 0:
 		p.What = "between nodes; the network of " + in.Type + " is not in the catalogue"
@@ -100,8 +103,8 @@ func (p *Path) between(in catalog.Instance, n Node) {
 	p.GPUGbps = float64(gbps) / float64(max(1, n.GPUs))
 	switch {
 	case p.Over == "EFA":
-		p.What = fmt.Sprintf("between nodes over EFA: %d interfaces with %d Gbps for each node, %.4g Gbps for each GPU", in.EFA, gbps, p.GPUGbps)
-	case in.EFA > 0:
+		p.What = fmt.Sprintf("between nodes over EFA: %d interfaces with %d Gbps for each node, %.4g Gbps for each GPU", n.EFAInterfaces, gbps, p.GPUGbps)
+	case n.EFAInterfaces > 0:
 		p.What = fmt.Sprintf("between nodes over TCP, for the file does not enable EFA: far below the node's %d Gbps", gbps)
 	default:
 		p.What = fmt.Sprintf("between nodes over TCP, for %s has no EFA: %d Gbps for each node", in.Type, gbps)
