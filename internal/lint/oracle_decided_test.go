@@ -23,7 +23,7 @@ var decisions = []decision{
 	{`misses ERROR NumberOfStorageValidator|adds WARNING storage/count`, ``, "new file systems are made, also several of a kind"},
 
 	// Refused, as AWS or Slurm would.
-	{`refuses`, `CapacityReservationTarget|^block: `, "the type of a reservation is needed for all the rest: nodes, price, EFA"},
+	{`refuses`, `^unnamed: |InstanceType = ~~`, "the type of a reservation is needed for all the rest: nodes, price, EFA"},
 	{`adds ERROR slurm/denied`, `ComputeResources\[0\]\.CustomSlurmSettings\.Features`, "the features of nodes are muster's"},
 	{`adds ERROR storage/overlap`, ``, "ParallelCluster compares names where it means directories"},
 	{`adds ERROR storage/duplicate`, `MountDir = io2`, "io2 and /io2 are one directory"},
@@ -43,11 +43,14 @@ var decisions = []decision{
 	{`adds WARNING actions/url-host`, `s3://bucket/$`, "a bucket's root is no script"},
 	{`adds WARNING storage/mount`, `EphemeralVolume\.MountDir = `, "a directory that is named is looked at, whether or not the type has disks"},
 
+	// Not said, because it is no problem.
+	{`misses ERROR OverlappingMountDirValidator`, `Name = io2/sub`, "ParallelCluster compares names where it means directories"},
+
 	// Not said, because something else is.
 	{`misses ERROR EbsVolumeIopsValidator`, `Size = 0`, "a volume without size has one error"},
 	{`misses (ERROR|INFO) SchedulableMemoryValidator|adds ERROR schema/value`, `SchedulableMemory = (0|-5)`, "no memory is an error of the schema"},
+	{`misses WARNING UrlValidator`, `"https:example.com" & `, "a file that may not be named has one error"},
 	{`misses ERROR InstanceTypeBaseAMICompatibleValidator|adds ERROR instance/unknown`, `nonsense|p3\.2xlarge`, "a type that is not known has one error"},
-
 
 	// Not said, because only AWS knows.
 	{`misses ERROR InstanceTypeBaseAMICompatibleValidator`, `Pools\[0\]\.InstanceType = c7g`, "the architecture of an own image"},
@@ -58,18 +61,28 @@ var decisions = []decision{
 	{`accepts`, `-> \.\.\.`, "the end of a document before its start is no matter"},
 }
 
+// unheard are classes that the corpus cannot make speak.
+var unheard = map[string]string{
+	"SchedulerValidator":                      "the schema refuses other schedulers first",
+	"ElasticIpValidator":                      "it asks AWS, which has every address here",
+	"LoginNodesSshKeyNameDeprecatedValidator": "only 3.14 has it",
+}
+
+// levelDecisions are those about the schema of older levels.
+var levelDecisions = []decision{}
+
 // numbers are those of list entries.
 var numbers = regexp.MustCompile(`\[\d+\]`)
 
 // decide takes the decided differences away. A decision that decides nothing
 // is an error.
-func decide(t *testing.T, found []disagreement) []disagreement {
+func decide(t *testing.T, decisions []decision, found []disagreement) []disagreement {
 	t.Helper()
 	used := map[decision]bool{}
 	decided := map[string][]string{}
 	var rest []disagreement
 	for _, d := range found {
-		if known, ok := decisionOf(d); ok {
+		if known, ok := decisionOf(decisions, d); ok {
 			used[known] = true
 			decided[d.name] = append(decided[d.name], d.what)
 			continue
@@ -85,7 +98,7 @@ func decide(t *testing.T, found []disagreement) []disagreement {
 	return rest
 }
 
-func decisionOf(d disagreement) (decision, bool) {
+func decisionOf(decisions []decision, d disagreement) (decision, bool) {
 	for _, known := range decisions {
 		what := regexp.MustCompile(fmt.Sprintf("^(%s)$", known.what))
 		if what.MatchString(d.what) && regexp.MustCompile(known.where).MatchString(d.name) {

@@ -149,13 +149,28 @@ func TestAgreesWithParallelCluster(t *testing.T) {
 		}
 		found = append(found, news...)
 	}
-	rest := decide(t, found)
+	rest := decide(t, decisions, found)
 	for _, d := range rest {
 		t.Errorf("%s: %s; muster said: %s", d.name, d.what, d.said)
 	}
 	t.Logf("%d files, of which ParallelCluster takes %d: %d without a difference, %d differences decided, %d not",
 		len(cases), accepted, agreeing, len(found)-len(rest), len(rest))
 	report(t, found, rest)
+}
+
+// TestCorpusHearsEveryValidator finds the classes that speak in no case.
+func TestCorpusHearsEveryValidator(t *testing.T) {
+	heard := map[string]bool{}
+	for _, v := range verdicts(t, "3.16.1") {
+		for _, line := range v.Results {
+			heard[strings.Fields(line)[1]] = true
+		}
+	}
+	for class, s := range subjects(t) {
+		if _, known := unheard[class]; s.offline && heard[class] == known {
+			t.Errorf("%s: speaks: %t; expected not to: %t", class, heard[class], known)
+		}
+	}
 }
 
 func isError(result string) bool { return strings.HasPrefix(result, "ERROR ") }
