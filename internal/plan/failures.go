@@ -42,17 +42,18 @@ func Goodput(interval, write, restart, mtbf float64) float64 {
 	return max(0, interval/(interval+write)*(1-lost))
 }
 
-// Spares is the least number of spares that are enough with a probability, if
-// expected failures come before the first replacement does: a quantile of
-// Poisson's distribution.
-func Spares(expected, probability float64) int {
-	if expected > 500 { // the normal distribution, and exp does not underflow
-		return int(math.Ceil(expected + 1.645*math.Sqrt(expected)))
+// Spares is the least number of spares that are enough with the probability
+// confidence, if expected failures come before the first replacement does: a
+// quantile of Poisson's distribution.
+func Spares(expected float64) int {
+	if expected > 500 { // there it is nearly the normal distribution, and exp would underflow
+		const quantile = 1.645
+		return int(math.Ceil(expected + quantile*math.Sqrt(expected)))
 	}
 	term := math.Exp(-expected)
 	sum := term
 	k := 0
-	for sum < probability && term > 0 {
+	for sum < confidence && term > 0 {
 		k++
 		term *= expected / float64(k)
 		sum += term
@@ -103,7 +104,7 @@ func (e *Estimate) spares() {
 			}
 		}
 		if gpus > 0 {
-			s.Wanted = Spares(e.Failures.ReplacementHours/MTBF(gpus), confidence)
+			s.Wanted = Spares(e.Failures.ReplacementHours / MTBF(gpus))
 		}
 	}
 }

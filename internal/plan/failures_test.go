@@ -81,13 +81,13 @@ func TestSpares(t *testing.T) {
 		expected float64
 		want     int
 	}{{0, 0}, {0.05, 0}, {0.0526, 1}, {0.3, 1}, {0.36, 2}, {1, 3}, {4.2, 8}, {600, 641}} {
-		if got := plan.Spares(row.expected, 0.95); got != row.want {
+		if got := plan.Spares(row.expected); got != row.want {
 			t.Errorf("%v expected: got %d, want %d", row.expected, got, row.want)
 		}
 	}
 	last := 0
 	for x := 0.0; x < 700; x += 0.7 {
-		got := plan.Spares(x, 0.95)
+		got := plan.Spares(x)
 		if got < last {
 			t.Errorf("%v expected need %d, less than fewer do", x, got)
 		}
