@@ -27,7 +27,7 @@ type checkOptions struct {
 func (a *app) check() *cobra.Command {
 	var o checkOptions
 	var level string
-	var print bool
+	var schemaOnly bool
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Find problems in cluster files and batch scripts, and fix them",
@@ -55,7 +55,7 @@ ends with 3 if there are warnings or things that were not looked up.`,
 			"  muster check 'clusters/**/*.yaml' -o sarif > muster.sarif\n  cat cluster.yaml | muster check --fix - > fixed.yaml\n" +
 			"  muster check --print-schema > cluster-schema.json\n  muster check cluster.yaml -o json | jq '.files[].problems'",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && !print {
+			if len(args) == 0 && !schemaOnly {
 				return errors.New("which file?")
 			}
 			return nil
@@ -66,7 +66,7 @@ ends with 3 if there are warnings or things that were not looked up.`,
 					return usageError{err}
 				}
 			}
-			if print {
+			if schemaOnly {
 				_, err := a.out.Write(spec.JSONSchema(o.level))
 				return err
 			}
@@ -81,7 +81,7 @@ ends with 3 if there are warnings or things that were not looked up.`,
 	flags.BoolVar(&o.strict, "strict", false, "exit code 3 if there are warnings or things that were not looked up")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show each thing that was not looked up")
 	flags.StringVar(&level, "schema", "", "read the files as this `LEVEL` of ParallelCluster does: 3.11 to 3.16")
-	flags.BoolVar(&print, "print-schema", false, "print the JSON Schema of cluster files, for editors")
+	flags.BoolVar(&schemaOnly, "print-schema", false, "print the JSON Schema of cluster files, for editors")
 	return c
 }
 

@@ -108,7 +108,7 @@ func writable(path string) (fs.FileInfo, error) {
 func like(f *os.File, info fs.FileInfo) error {
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok {
 		if err := f.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
-			return fmt.Errorf("keep its owner: %w", err)
+			return fmt.Errorf("its owner cannot be kept: %w", reason(err))
 		}
 	}
 	return f.Chmod(info.Mode().Perm())

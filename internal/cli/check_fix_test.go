@@ -132,10 +132,7 @@ func TestRewrite(t *testing.T) {
 
 func TestShownDiff(t *testing.T) {
 	change := "--- a\r\n+\tx\u202ey\x1b[2J\n"
-	if got := shownDiff(change, false); got != change {
-		t.Errorf("a file gets %q", got)
-	}
-	if got, want := shownDiff(change, true), "--- a\n+\tx\\u202ey\\x1b[2J\n"; got != want {
+	if got, want := shownDiff(change), "--- a\n+\tx\\u202ey\\x1b[2J\n"; got != want {
 		t.Errorf("a terminal gets %q, want %q", got, want)
 	}
 }

@@ -46,16 +46,17 @@ func (a *app) writeChange(c *checker, f checkedFile) error {
 	if c.prints() {
 		to = a.err
 	}
-	_, err := io.WriteString(to, shownDiff(f.Diff, a.isTerminal()))
+	change := f.Diff
+	if terminal(to) {
+		change = shownDiff(change)
+	}
+	_, err := io.WriteString(to, change)
 	return err
 }
 
-// shownDiff is a change as a terminal may show it; elsewhere it stays as it is,
-// so that it can be applied.
-func shownDiff(change string, terminal bool) string {
-	if !terminal {
-		return change
-	}
+// shownDiff is a change as a terminal may show it. Elsewhere it stays as it is, so
+// that it can be applied.
+func shownDiff(change string) string {
 	var b strings.Builder
 	for line := range strings.Lines(change) {
 		for i, part := range strings.Split(strings.TrimRight(line, "\r\n"), "\t") {

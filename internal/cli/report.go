@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -24,8 +25,10 @@ func (a *app) reporter() cluster.Reporter {
 	return &progress{app: a, terminal: a.isTerminal() && !a.quiet}
 }
 
-func (a *app) isTerminal() bool {
-	f, ok := a.err.(*os.File)
+func (a *app) isTerminal() bool { return terminal(a.err) }
+
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
