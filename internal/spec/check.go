@@ -54,23 +54,10 @@ func (c *checker) owner(m missing) string {
 // check reports everything in which a document differs from a schema.
 func check(d *document, s *schema, o Options) {
 	c := &checker{document: d, schema: s, options: o, budget: d.size + maxShared, moved: map[lack]bool{}}
-	c.mergeKeys()
-	c.reportTabs()
 	c.value(d.root, s.root, "", d.at(d.root.line, d.root.column))
 	c.graft()
 	c.reportMissing()
 	c.reportPlaceholders()
-}
-
-// mergeKeys reports "<<" keys, which ParallelCluster cannot read: it looks for
-// keys that are there twice by a way that knows no merging.
-func (c *checker) mergeKeys() {
-	for _, at := range c.merges {
-		if c.options.AWS {
-			c.errorAt(at, "yaml/merge", "", "ParallelCluster cannot read merge keys").
-				WithHint("write the keys out, or use an alias for the whole value")
-		}
-	}
 }
 
 // value checks a value of any type. A problem with it is shown at at.

@@ -22,7 +22,9 @@ type converter struct {
 	// done are the anchored nodes that are finished, open those that are begun.
 	done map[*yaml.Node]*node
 	open map[*yaml.Node]bool
-	size int
+	// anchors are the values that names stand for.
+	anchors map[string]*yaml.Node
+	size    int
 	// merged counts the keys that merge keys looked at.
 	merged int
 }
@@ -41,6 +43,7 @@ func (c *converter) convert(y *yaml.Node, path string, depth int) *node {
 		return nil
 	}
 	if y.Anchor != "" {
+		c.anchor(y)
 		c.open[y] = true
 		defer delete(c.open, y)
 	}
@@ -50,6 +53,15 @@ func (c *converter) convert(y *yaml.Node, path string, depth int) *node {
 		c.done[y] = n
 	}
 	return n
+}
+
+// anchor notes a name that stands for two values: PyYAML allows one.
+func (c *converter) anchor(y *yaml.Node) {
+	if first, twice := c.anchors[y.Anchor]; twice && first != y {
+		c.awsErrorAt(c.at(y.Line, y.Column), "yaml/alias", "", "ParallelCluster cannot read a second anchor &%s", clip(y.Anchor)).
+			WithHint("give it another name")
+	}
+	c.anchors[y.Anchor] = y
 }
 
 func (c *converter) byKind(y *yaml.Node, path string, depth int) *node {
@@ -146,7 +158,10 @@ func (c *converter) mapping(y *yaml.Node, path string, depth int) *node {
 	for i := 0; i+1 < len(y.Content) && !c.full(); i += 2 {
 		k, v := y.Content[i], y.Content[i+1]
 		if k.Kind == yaml.ScalarNode && scalarTag(k) == "merge" {
-			c.merges = append(c.merges, c.at(k.Line, k.Column))
+			// PyYAML can merge; ParallelCluster looks for keys that are there twice
+			// in a way that cannot.
+			c.awsErrorAt(c.at(k.Line, k.Column), "yaml/merge", "", "ParallelCluster cannot read merge keys").
+				WithHint("write the keys out, or use an alias for the whole value")
 			merges = append(merges, v)
 			continue
 		}

@@ -64,10 +64,8 @@ type document struct {
 	errors, warnings int
 	// bad are the paths of errors.
 	bad []string
-	// merges are the places of merge keys.
-	merges []diag.Place
-	// tabs are the places of tabs that PyYAML cannot read.
-	tabs []diag.Place
+	// aws says that ParallelCluster, too, has to be able to read the file.
+	aws bool
 	// original is the file as it is, and places where everything stands in it, for
 	// fixes; laid says that they were looked for.
 	original []byte
@@ -85,6 +83,14 @@ func (d *document) errorAt(at diag.Place, code, path, format string, args ...any
 	}
 	d.bad = append(d.bad, path)
 	return d.list.Errorf(code, path, format, args...).At(at)
+}
+
+// awsErrorAt is errorAt for what is YAML, and ParallelCluster cannot read.
+func (d *document) awsErrorAt(at diag.Place, code, path, format string, args ...any) *diag.Diagnostic {
+	if !d.aws {
+		return &diag.Diagnostic{}
+	}
+	return d.errorAt(at, code, path, format, args...)
 }
 
 // warnAt is errorAt for warnings.
@@ -116,19 +122,19 @@ func (d *document) finish() {
 
 // parse reads the one YAML document of a text. It gives nil after a problem
 // that leaves nothing to check.
-func parse(name string, data []byte, list *diag.List) *document {
+func parse(name string, data []byte, o Options, list *diag.List) *document {
 	text, ok := checkText(name, data, list)
 	if !ok {
 		return nil
 	}
-	d := &document{lines: lines{name: name, data: text}, list: list, original: data}
+	d := &document{lines: lines{name: name, data: text}, list: list, original: data, aws: o.AWS}
 	tree, ok := d.load()
 	if !ok {
 		return nil
 	}
-	c := converter{document: d, done: map[*yaml.Node]*node{}, open: map[*yaml.Node]bool{}}
+	c := converter{document: d, done: map[*yaml.Node]*node{}, open: map[*yaml.Node]bool{}, anchors: map[string]*yaml.Node{}}
 	d.root = c.convert(tree.Content[0], "", 0)
-	d.findTabs(tree)
+	d.checkTabs(tree)
 	d.size = c.size
 	if d.root == nil {
 		return nil

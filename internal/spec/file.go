@@ -44,7 +44,7 @@ func OpenText(name string, data []byte, o Options) *File {
 
 func newFile(name string, data []byte, o Options, list *diag.List) *File {
 	f := &File{Problems: list, data: data, schema: clusterSchema(o.Level)}
-	f.doc = parse(name, data, list)
+	f.doc = parse(name, data, o, list)
 	if f.doc == nil {
 		return f
 	}

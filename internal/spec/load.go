@@ -64,7 +64,7 @@ func ParseWorkload(name string, data []byte, c *Cluster) (*Workload, *diag.List)
 }
 
 func parseWorkload(name string, data []byte, c *Cluster, list *diag.List) (*Workload, *diag.List) {
-	d := parse(name, data, list)
+	d := parse(name, data, Options{}, list)
 	if d == nil {
 		return nil, list
 	}

@@ -109,8 +109,8 @@ func (n *node) float() (float64, bool) {
 		if strings.Contains(s, ":") {
 			return sexagesimal(s)
 		}
-		f, _ = strconv.ParseFloat(s, 64)
-		if strings.ContainsAny(s, "nN") {
+		var err error
+		if f, err = strconv.ParseFloat(s, 64); err != nil || strings.ContainsAny(s, "nN") {
 			return 0, false
 		}
 	case "str":

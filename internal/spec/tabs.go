@@ -7,16 +7,16 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
-// findTabs remembers the tabs that PyYAML gives up on: all that stand outside of
+// checkTabs reports the tabs that PyYAML gives up on: all that stand outside of
 // quotes, blocks of text and comments. Our parser takes them for blanks.
-func (d *document) findTabs(tree *yaml.Node) {
-	if bytes.IndexByte(d.data, '\t') < 0 {
+func (d *document) checkTabs(tree *yaml.Node) {
+	if !d.aws || bytes.IndexByte(d.data, '\t') < 0 {
 		return
 	}
 	d.index()
 	texts := d.texts(tree, nil)
 	slices.SortFunc(texts, func(a, b region) int { return a.start - b.start })
-	for i := 0; i < len(d.data) && len(d.tabs) <= maxReported; i++ {
+	for i := 0; i < len(d.data) && !d.full(); i++ {
 		if len(texts) > 0 && i >= texts[0].start {
 			i = max(i, texts[0].end) - 1
 			texts = texts[1:]
@@ -29,7 +29,7 @@ func (d *document) findTabs(tree *yaml.Node) {
 			}
 		case '\t':
 			if at := d.atByte(i); at.Column <= maxSource {
-				d.tabs = append(d.tabs, at)
+				d.awsErrorAt(at, "yaml/tab", "", "ParallelCluster cannot read a tab here").WithHint("use blanks")
 			}
 			i += lineRest(d.data[i:])
 		}
@@ -117,15 +117,6 @@ func (d *document) blockEnd(line int) int {
 		}
 	}
 	return len(d.data)
-}
-
-// reportTabs reports the tabs that PyYAML gives up on.
-func (c *checker) reportTabs() {
-	for _, at := range c.tabs {
-		if c.options.AWS {
-			c.errorAt(at, "yaml/tab", "", "ParallelCluster cannot read a tab here").WithHint("use blanks")
-		}
-	}
 }
 
 // oldVersion makes our parser read a file that says it is YAML 1.2, or another

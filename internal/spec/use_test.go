@@ -70,7 +70,7 @@ func modelWith(t *testing.T, path, value string) *Cluster {
 		}
 		text = "{" + name + ": " + text + "}"
 	}
-	d := parse("cluster.yaml", []byte(text), &diag.List{})
+	d := parse("cluster.yaml", []byte(text), Options{}, &diag.List{})
 	if d == nil {
 		t.Fatalf("not YAML: %s", text)
 	}
