@@ -134,55 +134,18 @@ func (d *document) respell(e *entry, known string, keys []string) *diag.Fix {
 	return l.rename(s, known)
 }
 
-// rehouse moves an entry that map f does not take to its home: home is the value
-// of field.parent if the file can have only one, else nil.
-func (d *document) rehouse(e *entry, f, field *field, home *node) *diag.Fix {
+// rehouse moves an entry to the map that takes its key; nil is that there is none.
+func (d *document) rehouse(e *entry, field *field, home *node) *diag.Fix {
 	l := d.layout()
 	if l == nil {
 		return nil
 	}
-	s := l.values[positionOfValue(l, e)]
-	if s == nil {
+	key := l.keys[position{e.line, e.column, yaml.ScalarNode}]
+	if key == nil {
 		return nil
 	}
-	if home != nil {
-		return l.moving(s, l.mapping(home), field.name, field.parent.title())
-	}
-	return l.moving(s, l.enclosing(s, steps(f, field.parent)), field.name, field.parent.title())
-}
-
-// positionOfValue is the position of an entry's value in the text.
-func positionOfValue(l *layout, e *entry) position {
-	if k := l.keys[position{e.line, e.column, yaml.ScalarNode}]; k != nil {
-		return positionOf(k.value())
-	}
-	return position{}
-}
-
-// steps is how many maps up a field's map is; 0 is that it is not around it.
-func steps(f, up *field) int {
-	n := 0
-	for ; f != nil && f != up; f = f.parent {
-		n++
-	}
-	if f == nil {
-		return 0
-	}
-	return n
-}
-
-// enclosing is the map that is some maps up from the one that an entry stands in.
-func (l *layout) enclosing(s *slot, up int) *yaml.Node {
-	in := s.in
-	for ; up > 0 && in != nil; up-- {
-		for in = l.around[in]; in != nil && in.Kind != yaml.MappingNode; {
-			in = l.around[in]
-		}
-	}
-	if in == s.in {
-		return nil
-	}
-	return in
+	s := l.values[positionOf(key.value())]
+	return l.moving(s, l.mapping(home), field.name, field.parent.title())
 }
 
 // twin takes an entry away whose key and value are there before it.

@@ -17,8 +17,6 @@ type layout struct {
 	top  *yaml.Node
 	// keys and values find the slot of a key, and of a value.
 	keys, values map[position]*slot
-	// around is the collection in which one stands; the top has none.
-	around map[*yaml.Node]*yaml.Node
 	// ends are the ends of values that do not end with their line: quoted texts,
 	// block texts, and collections in brackets.
 	ends map[*yaml.Node]int
@@ -87,7 +85,7 @@ func newLayout(data []byte) *layout {
 	text := bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	l := &layout{
 		lines: lines{data: text}, skip: len(data) - len(text), proofs: maxProofs,
-		keys: map[position]*slot{}, values: map[position]*slot{}, ends: map[*yaml.Node]int{}, around: map[*yaml.Node]*yaml.Node{},
+		keys: map[position]*slot{}, values: map[position]*slot{}, ends: map[*yaml.Node]int{},
 	}
 	top, err := loadTree(text)
 	if err != nil {
@@ -159,7 +157,6 @@ func (w *walker) node(y *yaml.Node, shared bool) {
 		}
 		w.values[positionOf(one.value())] = &one
 		one.shared = shared || w.aliased[one.value()]
-		w.around[one.value()] = y
 		w.node(one.value(), shared)
 	}
 }

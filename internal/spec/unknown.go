@@ -91,9 +91,12 @@ func (c *checker) unknown(n *node, e *entry, f *field, parent string) {
 		d.WithHint("%s belongs under %s", homes[0].name, places(homes))
 		if len(homes) == 1 {
 			home, homePath := c.home(homes[0].parent, parent)
-			d.WithFix(c.rehouse(e, f, homes[0], home))
+			d.WithFix(c.rehouse(e, homes[0], home))
 			c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: home, homePath: homePath, field: homes[0], from: parent})
 		}
+	case len(c.schema.foreign[strings.ToLower(e.key)]) > 0:
+		other := c.schema.foreign[strings.ToLower(e.key)][0]
+		d.WithHint("%s of %s %s; this file is read as %s", other.name, places([]*field{other}), other.levels.history(c.schema.level), c.schema.level)
 	default:
 		d.WithHint("%s", f.keysHint())
 	}
