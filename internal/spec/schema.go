@@ -70,8 +70,9 @@ type schema struct {
 	level  Level
 	fields []*field
 	root   *field
-	// places are the rows of a key, by its name in small letters.
-	places map[string][]*field
+	// places are the rows of a key, by its name in small letters; foreign are those
+	// of keys that only other levels have.
+	places, foreign map[string][]*field
 }
 
 // field is a key with what stands below it.
@@ -99,7 +100,7 @@ func (f *field) child(name string) *field {
 // mustSchema reads a table that is part of the program; a mistake in it is a
 // mistake in the code.
 func mustSchema(table string, l Level) *schema {
-	s := &schema{level: l, root: &field{Key: Key{Type: "map"}}, places: map[string][]*field{}}
+	s := &schema{level: l, root: &field{Key: Key{Type: "map"}}, places: map[string][]*field{}, foreign: map[string][]*field{}}
 	for line := range strings.Lines(table) {
 		line = strings.TrimRight(line, "\n")
 		if line != "" && !strings.HasPrefix(line, "#") {
@@ -128,6 +129,7 @@ func (s *schema) add(k Key) {
 	s.fields = append(s.fields, f)
 	if !f.levels.has(s.level) {
 		parent.foreign = put(parent.foreign, f)
+		s.foreign[strings.ToLower(name)] = append(s.foreign[strings.ToLower(name)], f)
 		return
 	}
 	parent.children = put(parent.children, f)

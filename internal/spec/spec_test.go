@@ -170,6 +170,7 @@ func TestParse_problems(t *testing.T) {
 		{"key_of_an_earlier_level", "Region:", "LoginNodes:\n  Pools:\n    - {Name: pool, InstanceType: t3.large, Count: 1, Ssh: {KeyName: key}}\nRegion:"},
 		{"keys_at_an_early_level", base(t), "# muster: schema=3.13\n" + replace(t, "MaxCount: 4", "MaxCount: 4\n          LaunchTemplateOverrides: {LaunchTemplateId: lt-1}")},
 		{"values_at_an_early_level", base(t), "# muster: schema=3.12\n" + strings.Replace(replace(t, "alinux2023", "ubuntu2404"), "- Name: gpu\n", "- Name: gpu\n      AllocationStrategy: prioritized\n", 1)},
+		{"key_of_a_later_level_at_a_wrong_place", base(t), "# muster: schema=3.13\n" + replace(t, "- Name: gpu\n", "- Name: gpu\n      LaunchTemplateOverrides: {LaunchTemplateId: lt-1, Version: 1}\n")},
 		{"systems_of_before", "Os: alinux2023", "Os: centos7"},
 		{"system_of_3_13", "Os: alinux2023", "Os: ubuntu2004"},
 		{"limits_at_an_early_level", base(t), "# muster: schema=3.15\n" + replace(t, "      StorageCapacity: 1200", "      StorageCapacity: 1200\n      AutomaticBackupRetentionDays: 36")},
