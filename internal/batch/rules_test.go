@@ -58,7 +58,7 @@ func factsOfFile(t *testing.T, path string) *batch.Facts {
 	return factsIn(t, data)
 }
 
-func factsIn(t *testing.T, data []byte) *batch.Facts {
+func factsIn(t testing.TB, data []byte) *batch.Facts {
 	t.Helper()
 	cluster, problems := spec.Parse("cluster.yaml", data)
 	if cluster == nil {
