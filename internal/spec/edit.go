@@ -39,7 +39,14 @@ func (v View) Remove() *diag.Fix {
 	if s == nil {
 		return nil
 	}
-	return l.removal(s, "remove "+v.field.title())
+	switch {
+	case s.key() != nil:
+		return l.removal(s, "remove "+clip(s.key().Value))
+	case s.value().Kind == yaml.ScalarNode:
+		return l.removal(s, fmt.Sprintf("remove %s from %s", shown(s.value().Value), v.field.title()))
+	default:
+		return l.removal(s, "remove an entry of "+v.field.title())
+	}
 }
 
 // Insert is a fix that adds a key with a plain value to a map.
