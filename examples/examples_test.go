@@ -56,14 +56,14 @@ func TestGuide80(t *testing.T) {
 			}},
 		},
 		SharedStorage: []spec.SharedStorage{
-			{Name: "fsx-data", MountDir: "/fsx1", Type: "FsxLustre", Repositories: []spec.DataRepository{{
+			{Name: "fsx-data", MountDir: "/fsx1", Type: "FsxLustre", DeploymentType: "PERSISTENT_2", DeletionPolicy: "Retain", Repositories: []spec.DataRepository{{
 				Name: "datasets", Dir: "/fsx1/datasets", Bucket: "training-data-jakarta", Prefix: "datasets/",
 				AutoImport: []string{"NEW", "CHANGED", "DELETED"},
 			}}},
-			{Name: "fsx-checkpoints", MountDir: "/fsx2", Type: "FsxLustre", Repositories: []spec.DataRepository{{
+			{Name: "fsx-checkpoints", MountDir: "/fsx2", Type: "FsxLustre", DeploymentType: "PERSISTENT_2", DeletionPolicy: "Retain", Repositories: []spec.DataRepository{{
 				Name: "checkpoints", Dir: "/fsx2", Bucket: "checkpoint-jakarta", AutoExport: export,
 			}}},
-			{Name: "fsx-logs", MountDir: "/fsx3", Type: "FsxLustre", Repositories: []spec.DataRepository{{
+			{Name: "fsx-logs", MountDir: "/fsx3", Type: "FsxLustre", DeploymentType: "PERSISTENT_2", DeletionPolicy: "Retain", Repositories: []spec.DataRepository{{
 				Name: "logs", Dir: "/fsx3", Bucket: "training-logs-jakarta", AutoExport: export,
 			}}},
 		},

@@ -18,7 +18,11 @@ func buildFileSystem(v View) FileSystem {
 
 // Storage is the file system as nodes see it.
 func (f FileSystem) Storage() SharedStorage {
-	return SharedStorage{Name: f.Name, MountDir: f.MountDir, Type: f.Type}
+	s := SharedStorage{Name: f.Name, MountDir: f.MountDir, Type: f.Type, DeletionPolicy: "Delete"}
+	if f.Retain {
+		s.DeletionPolicy = "Retain"
+	}
+	return s
 }
 
 // With is the cluster with the file systems of muster.yaml beside its own.

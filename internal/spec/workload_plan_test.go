@@ -60,9 +60,9 @@ Directories: [{Path: '/home/{model}'}, {Path: /more}]
 	}
 	var mounts []string
 	for _, s := range fleet.With(got).SharedStorage {
-		mounts = append(mounts, s.Name+" "+s.Type+" "+s.MountDir)
+		mounts = append(mounts, s.Name+" "+s.Type+" "+s.MountDir+" "+s.DeletionPolicy)
 	}
-	if got, want := strings.Join(mounts, ", "), "data  /data, home FsxOpenZfs /home, more FsxOpenZfs /more"; got != want {
+	if got, want := strings.Join(mounts, ", "), "data  /data , home FsxOpenZfs /home Retain, more FsxOpenZfs /more Delete"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if len(fleet.SharedStorage) != 1 {
