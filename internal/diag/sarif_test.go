@@ -99,3 +99,30 @@ func TestWriteGitHub(t *testing.T) {
 	}
 	golden(t, "github.txt", b.String())
 }
+
+// FuzzWriteReports holds that output for machines stays whole, whatever a file
+// has: a command is one line, and SARIF is JSON with places that can be.
+func FuzzWriteReports(f *testing.F) {
+	f.Add("file", "message", "source", "text", 3, 1, 2)
+	f.Add("a,b:\n", "::error::%0A\r\n", "\t한글😀\x00", "\ufeff😀\r\n\xff\u2028", 100000, 3, 9)
+	f.Fuzz(func(t *testing.T, file, message, source, text string, column, start, end int) {
+		var l diag.List
+		l.Errorf("c/d", "p", "%s", message).WithHint("%s", source).
+			At(diag.Place{File: file, Line: 1, Column: max(0, column), Source: source}).
+			WithFix(&diag.Fix{Title: message, Edits: []diag.Edit{{Start: max(0, min(start, end)), End: max(0, start, end), Text: source}}})
+		var b bytes.Buffer
+		if err := diag.WriteGitHub(&b, &l); err != nil {
+			t.Fatal(err)
+		}
+		if out := b.String(); strings.Count(out, "\n") != 1 || strings.Count(out, "\r") > 0 || !strings.HasPrefix(out, "::error ") {
+			t.Errorf("%q", out)
+		}
+		b.Reset()
+		if err := diag.WriteSARIF(&b, diag.Report{Files: []diag.Findings{{File: file, Text: []byte(text), Problems: l.All()}}}); err != nil {
+			t.Fatal(err)
+		}
+		if !json.Valid(b.Bytes()) || strings.Contains(b.String(), `Column": -`) {
+			t.Errorf("%s", b.String())
+		}
+	})
+}
