@@ -89,7 +89,7 @@ func (w *walker) text(in inner, c context) {
 	for stmt, err := range parser.StmtsSeq(strings.NewReader(in.text)) {
 		if err != nil {
 			w.fail(err)
-			return
+			continue // the sequence may go on once more, and must not be left before
 		}
 		w.stmt(stmt, c)
 	}
