@@ -8,9 +8,14 @@ const Source = "karpenter-provider-aws @1d927085: instance-types.md (EC2 Describ
 // Date is that of the listed types and prices.
 const Date = "2026-07-20"
 
-// net_mbps is the baseline (not burst) value; nvme_gb and gpu_mem_mib as EC2 reports; price null = no on-demand price listed (Capacity Block only or absent).
+// net_mbps is the baseline (not burst) value; nvme_gb and gpu_mem_mib as EC2 reports; price null = no on-demand price listed (Capacity Block only or absent); g4ad.* and trn2.3xlarge are of EC2's DescribeInstanceTypes of 2026-08-02 as moto has it, their AMD GPUs are no GPUs to Slurm.
 var listed = [...]Instance{
 	{Type: "dl2q.24xlarge", VCPUs: 96, ThreadsPerCore: 2, MemoryMiB: 786432, Arch: "amd64", Accelerator: "qualcomm-ai100", AcceleratorCount: 8, EFA: 1, NetworkMbps: 100000},
+	{Type: "g4ad.16xlarge", VCPUs: 64, ThreadsPerCore: 2, MemoryMiB: 262144, Arch: "amd64", Accelerator: "radeon-pro-v520", AcceleratorCount: 4, EFA: 0, NetworkMbps: 25000, NVMeGB: 2400, PriceUSDPerHour: 3.468},
+	{Type: "g4ad.2xlarge", VCPUs: 8, ThreadsPerCore: 2, MemoryMiB: 32768, Arch: "amd64", Accelerator: "radeon-pro-v520", AcceleratorCount: 1, EFA: 0, NetworkMbps: 4167, NVMeGB: 300, PriceUSDPerHour: 0.54117},
+	{Type: "g4ad.4xlarge", VCPUs: 16, ThreadsPerCore: 2, MemoryMiB: 65536, Arch: "amd64", Accelerator: "radeon-pro-v520", AcceleratorCount: 1, EFA: 0, NetworkMbps: 8333, NVMeGB: 600, PriceUSDPerHour: 0.867},
+	{Type: "g4ad.8xlarge", VCPUs: 32, ThreadsPerCore: 2, MemoryMiB: 131072, Arch: "amd64", Accelerator: "radeon-pro-v520", AcceleratorCount: 2, EFA: 0, NetworkMbps: 15000, NVMeGB: 1200, PriceUSDPerHour: 1.734},
+	{Type: "g4ad.xlarge", VCPUs: 4, ThreadsPerCore: 2, MemoryMiB: 16384, Arch: "amd64", Accelerator: "radeon-pro-v520", AcceleratorCount: 1, EFA: 0, NetworkMbps: 2000, NVMeGB: 150, PriceUSDPerHour: 0.37853},
 	{Type: "g4dn.12xlarge", VCPUs: 48, ThreadsPerCore: 2, MemoryMiB: 196608, Arch: "amd64", GPU: GPU{Name: "t4", Count: 4, MemoryMiB: 16384}, EFA: 1, NetworkMbps: 50000, NVMeGB: 900, PriceUSDPerHour: 3.912},
 	{Type: "g4dn.16xlarge", VCPUs: 64, ThreadsPerCore: 2, MemoryMiB: 262144, Arch: "amd64", GPU: GPU{Name: "t4", Count: 1, MemoryMiB: 16384}, EFA: 1, NetworkMbps: 50000, NVMeGB: 900, PriceUSDPerHour: 4.352},
 	{Type: "g4dn.2xlarge", VCPUs: 8, ThreadsPerCore: 2, MemoryMiB: 32768, Arch: "amd64", GPU: GPU{Name: "t4", Count: 1, MemoryMiB: 16384}, EFA: 0, NetworkMbps: 10000, NVMeGB: 225, PriceUSDPerHour: 0.752},
@@ -87,5 +92,6 @@ var listed = [...]Instance{
 	{Type: "trn1.2xlarge", VCPUs: 8, ThreadsPerCore: 2, MemoryMiB: 32768, Arch: "amd64", Accelerator: "trainium", AcceleratorCount: 1, EFA: 0, NetworkMbps: 3125, NVMeGB: 474, PriceUSDPerHour: 1.34375},
 	{Type: "trn1.32xlarge", VCPUs: 128, ThreadsPerCore: 2, MemoryMiB: 524288, Arch: "amd64", Accelerator: "trainium", AcceleratorCount: 16, EFA: 8, NetworkMbps: 800000, NVMeGB: 7600, PriceUSDPerHour: 21.5},
 	{Type: "trn1n.32xlarge", VCPUs: 128, ThreadsPerCore: 2, MemoryMiB: 524288, Arch: "amd64", Accelerator: "trainium", AcceleratorCount: 16, EFA: 16, NetworkMbps: 1600000, NVMeGB: 7600, PriceUSDPerHour: 24.78},
+	{Type: "trn2.3xlarge", VCPUs: 12, ThreadsPerCore: 2, MemoryMiB: 131072, Arch: "amd64", Accelerator: "trainium2", AcceleratorCount: 1, EFA: 1, NetworkMbps: 50000, NVMeGB: 470},
 	{Type: "trn2.48xlarge", VCPUs: 192, ThreadsPerCore: 2, MemoryMiB: 2097152, Arch: "amd64", Accelerator: "trainium2", AcceleratorCount: 16, EFA: 16, NetworkMbps: 3200000, NVMeGB: 7600},
 }

@@ -37,9 +37,12 @@ func TestOnDemand_agrees_with_the_listed_types(t *testing.T) {
 		if got.USD != in.PriceUSDPerHour {
 			t.Errorf("%s costs %v and %v", name, got.USD, in.PriceUSDPerHour)
 		}
-		if catalog.BlockOnly(name) != (in.PriceUSDPerHour == 0) {
-			t.Errorf("BlockOnly(%s) = %v, its price is %v", name, catalog.BlockOnly(name), in.PriceUSDPerHour)
+		if catalog.BlockOnly(name) && in.PriceUSDPerHour > 0 {
+			t.Errorf("BlockOnly(%s), its price is %v", name, in.PriceUSDPerHour)
 		}
+	}
+	if !catalog.BlockOnly("p5e.48xlarge") || catalog.BlockOnly("p5.48xlarge") || catalog.BlockOnly("dl2q.24xlarge") {
+		t.Error("p5e.48xlarge is sold as Capacity Blocks only, p5.48xlarge and dl2q.24xlarge are not")
 	}
 }
 

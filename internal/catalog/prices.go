@@ -37,11 +37,9 @@ func OnDemand(instanceType string) (Price, bool) {
 }
 
 // BlockOnly reports whether an instance type is sold as Capacity Blocks and not
-// on demand: listed, accelerated, and without a price.
+// on demand.
 func BlockOnly(instanceType string) bool {
-	if in, ok := Lookup(instanceType); !ok || in.Derived {
-		return false
-	}
-	_, ok := OnDemand(instanceType)
-	return !ok
+	traits, listed := TraitsOf(instanceType)
+	_, sold := OnDemand(instanceType)
+	return listed && traits.CapacityBlock && !sold
 }

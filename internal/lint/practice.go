@@ -83,20 +83,13 @@ func reservation(q, r spec.View) spec.View {
 	return q.Key("CapacityReservationTarget")
 }
 
-// blockOnly reports whether a type is sold in Capacity Blocks and has no price on
-// demand.
-func blockOnly(in catalog.Instance) bool {
-	traits, ok := catalog.TraitsOf(in.Type)
-	return ok && traits.CapacityBlock && !in.Derived && in.PriceUSDPerHour == 0
-}
-
 // blockOnDemand finds reservations that are probably Capacity Blocks in queues of
 // another capacity type. RunInstances refuses them without the market type
 // capacity-block, and ParallelCluster looks only at the opposite case.
 func blockOnDemand(q, r spec.View) {
 	kind := q.Key("CapacityType")
 	in, ok := machine(r)
-	if !ok || !blockOnly(in) || !kind.Sound() || kind.Text() == "CAPACITY_BLOCK" {
+	if !ok || !catalog.BlockOnly(in.Type) || !kind.Sound() || kind.Text() == "CAPACITY_BLOCK" {
 		return
 	}
 	if target := reservation(q, r); target.Given() {
