@@ -135,16 +135,16 @@ func (b *bounds) String() string {
 	}
 }
 
-// parseConstraint reads the terms that a level has.
-func parseConstraint(text string, l Level) constraint {
-	c := constraint{elsewhere: elsewhere(text, l)}
-	for term := range strings.FieldsSeq(atLevel(text, l)) {
+// constraint reads the terms that the schema's level has.
+func (s *schema) constraint(text string) constraint {
+	c := constraint{elsewhere: elsewhere(text, s.level)}
+	for term := range strings.FieldsSeq(atLevel(text, s.level)) {
 		word, rest, _ := strings.Cut(term, ":")
 		switch word {
 		case "in":
 			c.oneOf = strings.Split(rest, ",")
 		case "re", "id":
-			c.pattern, c.id = pattern(rest), word == "id"
+			c.pattern, c.id = s.pattern(rest), word == "id"
 		case "range":
 			c.value = parseBounds(rest)
 		case "len":
@@ -158,16 +158,11 @@ func parseConstraint(text string, l Level) constraint {
 	return c
 }
 
-// patterns are compiled once for all levels and keys.
-var patterns sync.Map
-
-func pattern(text string) *regexp.Regexp {
-	if re, ok := patterns.Load(text); ok {
-		return re.(*regexp.Regexp)
+func (s *schema) pattern(text string) *regexp.Regexp {
+	if s.patterns[text] == nil {
+		s.patterns[text] = regexp.MustCompile(text)
 	}
-	re := regexp.MustCompile(text)
-	patterns.Store(text, re)
-	return re
+	return s.patterns[text]
 }
 
 // elsewhere finds the values that a level lacks and others have.

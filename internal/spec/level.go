@@ -27,11 +27,16 @@ func Levels() []Level {
 }
 
 // String is the level as users write it, such as "3.14".
-func (l Level) String() string { return fmt.Sprintf("3.%d", int(l.orNewest())) }
-
-// orNewest is the level itself, or the newest one for the zero value.
-func (l Level) orNewest() Level {
+func (l Level) String() string {
 	if l == 0 {
+		l = Newest
+	}
+	return fmt.Sprintf("3.%d", int(l))
+}
+
+// orNewest is the level itself, or the newest one for what is none.
+func (l Level) orNewest() Level {
+	if l < oldest || l > Newest {
 		return Newest
 	}
 	return l

@@ -1,6 +1,9 @@
 package spec
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Rows are the table's rows of all levels, as they stand in it: constraints,
 // defaults and policies carry their levels. They are for documents.
@@ -32,7 +35,7 @@ func (k Key) term(term string) string {
 	case "re":
 		return "matches `" + rest + "`"
 	case "id":
-		f := field{constraint: constraint{pattern: pattern(rest)}}
+		f := field{constraint: constraint{pattern: regexp.MustCompile(rest)}}
 		_, form, _ := strings.Cut(f.idHint(), "'s id is ")
 		return "`" + strings.Replace(form, " ", "` ", 1)
 	case "range":

@@ -2,6 +2,7 @@ package spec
 
 import (
 	_ "embed"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -14,19 +15,22 @@ var workloadTable string
 
 // The tables are read when they are first needed, not when the program starts.
 var (
-	clusterSchemas sync.Map
+	clusterSchemas = atLevels(func(l Level) *schema { return mustSchema(clusterTable, l) })
 	workloadSchema = sync.OnceValue(func() *schema { return mustSchema(workloadTable, Newest) })
 )
 
-// clusterSchema is the cluster file's schema at a level.
-func clusterSchema(l Level) *schema {
-	l = l.orNewest()
-	if s, ok := clusterSchemas.Load(l); ok {
-		return s.(*schema)
+// atLevels are the values that a function has for each level, made when they are
+// first needed.
+func atLevels(value func(Level) *schema) map[Level]func() *schema {
+	all := map[Level]func() *schema{}
+	for _, l := range Levels() {
+		all[l] = sync.OnceValue(func() *schema { return value(l) })
 	}
-	s, _ := clusterSchemas.LoadOrStore(l, mustSchema(clusterTable, l))
-	return s.(*schema)
+	return all
 }
+
+// clusterSchema is the cluster file's schema at a level.
+func clusterSchema(l Level) *schema { return clusterSchemas[l.orNewest()]() }
 
 // Key is a row of a schema: a key that a file may have.
 type Key struct {
@@ -73,6 +77,8 @@ type schema struct {
 	// places are the rows of a key, by its name in small letters; foreign are those
 	// of keys that only other levels have.
 	places, foreign map[string][]*field
+	// patterns are compiled once, for all keys.
+	patterns map[string]*regexp.Regexp
 }
 
 // field is a key with what stands below it.
@@ -100,7 +106,10 @@ func (f *field) child(name string) *field {
 // mustSchema reads a table that is part of the program; a mistake in it is a
 // mistake in the code.
 func mustSchema(table string, l Level) *schema {
-	s := &schema{level: l, root: &field{Key: Key{Type: "map"}}, places: map[string][]*field{}, foreign: map[string][]*field{}}
+	s := &schema{
+		level: l, root: &field{Key: Key{Type: "map"}}, places: map[string][]*field{}, foreign: map[string][]*field{},
+		patterns: map[string]*regexp.Regexp{},
+	}
 	for line := range strings.Lines(table) {
 		line = strings.TrimRight(line, "\n")
 		if line != "" && !strings.HasPrefix(line, "#") {
@@ -125,7 +134,7 @@ func (s *schema) add(k Key) {
 	}
 	name = strings.TrimSuffix(name, "[]")
 	k.Default, k.UpdatePolicy = atLevel(k.Default, s.level), atLevel(k.UpdatePolicy, s.level)
-	f := &field{Key: k, name: name, parent: parent, levels: parseRange(k.Levels), constraint: parseConstraint(k.Constraint, s.level)}
+	f := &field{Key: k, name: name, parent: parent, levels: parseRange(k.Levels), constraint: s.constraint(k.Constraint)}
 	s.fields = append(s.fields, f)
 	if !f.levels.has(s.level) {
 		parent.foreign = put(parent.foreign, f)

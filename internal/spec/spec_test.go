@@ -172,6 +172,7 @@ func TestParse_problems(t *testing.T) {
 		{"values_at_an_early_level", base(t), "# muster: schema=3.12\n" + strings.Replace(replace(t, "alinux2023", "ubuntu2404"), "- Name: gpu\n", "- Name: gpu\n      AllocationStrategy: prioritized\n", 1)},
 		{"key_of_a_later_level_at_a_wrong_place", base(t), "# muster: schema=3.13\n" + replace(t, "- Name: gpu\n", "- Name: gpu\n      LaunchTemplateOverrides: {LaunchTemplateId: lt-1, Version: 1}\n")},
 		{"systems_of_before", "Os: alinux2023", "Os: centos7"},
+		{"systems_of_long_before", "Os: alinux2023", "Os: ubuntu1804"},
 		{"system_of_3_13", "Os: alinux2023", "Os: ubuntu2004"},
 		{"limits_at_an_early_level", base(t), "# muster: schema=3.15\n" + replace(t, "      StorageCapacity: 1200", "      StorageCapacity: 1200\n      AutomaticBackupRetentionDays: 36")},
 		{"level_that_is_none", "Region:", "# muster: schema=3.99\nRegion:"},
