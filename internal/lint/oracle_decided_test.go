@@ -29,7 +29,7 @@ var decisions = []decision{
 	{`adds ERROR storage/duplicate`, `MountDir = io2`, "io2 and /io2 are one directory"},
 	{`adds ERROR storage/name`, `Name = ""`, "an empty name is none"},
 	{`adds ERROR lustre/capacity`, `-2400`, "a capacity below zero is a multiple of 2400, too"},
-	{`adds ERROR ebs/throughput`, `VolumeType: gp2, Throughput`, "only gp3 has a throughput"},
+	{`adds ERROR ebs/throughput`, `VolumeType(: gp2, Throughput| = (standard|[gis][opt][12]|sc1)$)`, "only gp3 has a throughput"},
 	{`adds ERROR ebs/root-type`, `VolumeType: (gp9|st1)`, "no root volume is st1, and gp9 is nothing"},
 	{`adds ERROR network/elastic-ip`, `ElasticIp = (1|eipalloc|\[|\{)`, "AWS is asked for an address"},
 	{`adds ERROR queue/name`, `Name = "gpu\\n"`, "a line's end would break Slurm's files"},
@@ -47,7 +47,7 @@ var decisions = []decision{
 	{`misses ERROR OverlappingMountDirValidator`, `Name = io2/sub`, "ParallelCluster compares names where it means directories"},
 
 	// Not said, because something else is.
-	{`misses ERROR EbsVolumeIopsValidator`, `Size = 0`, "a volume without size has one error"},
+	{`misses ERROR EbsVolumeIopsValidator`, `Size = 0|RootVolume\.VolumeType = s[tc]1`, "a volume of no size, or that cannot be a root volume, has one error"},
 	{`misses (ERROR|INFO) SchedulableMemoryValidator|adds ERROR schema/value`, `SchedulableMemory = (0|-5)`, "no memory is an error of the schema"},
 	{`misses WARNING UrlValidator`, `"https:example.com" & `, "a file that may not be named has one error"},
 	{`misses ERROR InstanceTypeBaseAMICompatibleValidator|adds ERROR instance/unknown`, `nonsense|p3\.2xlarge`, "a type that is not known has one error"},

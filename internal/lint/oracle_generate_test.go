@@ -31,6 +31,7 @@ func TestGenerateCorpus(t *testing.T) {
 		return
 	}
 	save(t, "types.txt", "Every key of the schema: with a value of a wrong type, with none, and beside one that is unknown.", everyKey(t))
+	save(t, "values.txt", "Every value that the schema lists, both truths, and both ends of every range.", everyValue(t))
 	save(t, "pairs.txt", "Pairs of changes from the other lists.", pairs(t, 200))
 }
 
@@ -82,6 +83,43 @@ func everyKey(t *testing.T) []oracleCase {
 	}
 	slices.SortStableFunc(all, func(a, b oracleCase) int { return strings.Compare(a.base, b.base) })
 	return all
+}
+
+func everyValue(t *testing.T) []oracleCase {
+	known := append(corpus(t, byHand), corpus(t, "types.txt")...)
+	bases := trees(t)
+	var all []oracleCase
+	for _, key := range spec.Keys(spec.Newest) {
+		base, at := baseWith(bases, strings.TrimSuffix(key.Path, "[]"))
+		for _, value := range valuesOf(key) {
+			c := oracleCase{base, at + " = " + value}
+			if base != "" && !slices.Contains(known, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b oracleCase) int { return strings.Compare(a.base, b.base) })
+	return all
+}
+
+func valuesOf(key spec.Key) []string {
+	if key.Type == "bool" {
+		return []string{"true", "false"}
+	}
+	var all []string
+	for term := range strings.FieldsSeq(key.Constraint) {
+		word, rest, _ := strings.Cut(term, ":")
+		switch {
+		case word == "in" && key.Type == "strings":
+			all = append(all, "["+rest+"]")
+		case word == "in":
+			all = append(all, strings.Split(rest, ",")...)
+		case word == "range":
+			low, high, _ := strings.Cut(rest, "..")
+			all = append(all, low, high)
+		}
+	}
+	return slices.DeleteFunc(all, func(v string) bool { return v == "" })
 }
 
 func trees(t *testing.T) map[string]*yaml.Node {
