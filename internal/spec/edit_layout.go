@@ -26,10 +26,16 @@ type layout struct {
 	comments []span
 	// proofs is how many more bytes of proofs may be read.
 	proofs int
+	// last is what byteAt found last: the next question is mostly about a place
+	// behind it.
+	last found
 }
 
 // maxProofs bounds the time that proofs of fixes take for one text.
-const maxProofs = 4 << 20
+const maxProofs = 1 << 20
+
+// found is where a column of a line is.
+type found struct{ line, column, at int }
 
 // position is where the parser says that something begins. A block collection
 // begins where its first key does, so the kind is part of it.
@@ -169,11 +175,16 @@ func (l *layout) byteAt(line, column int) int {
 	if line < 1 || line > len(l.starts) {
 		return len(l.data)
 	}
-	at := l.starts[line-1]
-	for n := 1; n < column && at < len(l.data); n++ {
-		at += runeLength(l.data[at])
+	f := l.last
+	if f.line != line || f.column > column {
+		f = found{line, 1, l.starts[line-1]}
 	}
-	return min(at, len(l.data))
+	for ; f.column < column && f.at < len(l.data); f.column++ {
+		f.at += runeLength(l.data[f.at])
+	}
+	f.at = min(f.at, len(l.data))
+	l.last = f
+	return f.at
 }
 
 // runeLength is the length of the UTF-8 sequence that a byte begins.

@@ -98,6 +98,7 @@ func TestParse_is_never_slow(t *testing.T) {
 		{"tabs_in_one_line", "Tags: [" + strings.Repeat("{Key: 'a\t',\tValue: b}, ", 100_000) + "]"},
 		{"tabs_in_blocks", "Tags:\n" + strings.Repeat("- Key: |\n\n\n    a\tb\n", 50_000)},
 		{"misplaced_keys", "Scheduling:\n  SlurmQueues:\n" + numbered("  - {Name: q%d, SubnetIds: [a], MaxCount: 3}\n", 20_000)},
+		{"fixes_in_one_line", "Regoin: x\nTags: [" + strings.Repeat("{Key: \"a\", Value: 1}, ", 100_000) + "]"},
 		{"ini_like", strings.Repeat("#\n \t", 1_000_000) + "[global]"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
