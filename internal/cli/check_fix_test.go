@@ -59,7 +59,7 @@ func TestFixes_of_damaged_files(t *testing.T) {
 				lines := strings.Split(text, "\n")
 				for i, line := range lines {
 					m := keyLine.FindStringSubmatch(line)
-					if m == nil || i%3 == 0 {
+					if m == nil || i%3 != 0 {
 						continue
 					}
 					bad := slices.Concat(lines[:i], damage(m[1], m[2], m[3]), lines[i+1:])
