@@ -36,14 +36,8 @@ func blockCount(x resource) {
 	if !low.Present() {
 		at = high
 	}
-	d := at.Errorf("capacity/block-count", "nodes of a Capacity Block are static: MinCount (%d) has to be MaxCount (%d)", low.Int(), high.Int()).
+	at.Errorf("capacity/block-count", "nodes of a Capacity Block are static: MinCount (%d) has to be MaxCount (%d)", low.Int(), high.Int()).
 		WithHint("write MinCount: %d", high.Int())
-	switch {
-	case low.Present() && low.Int() == 0:
-		d.WithFix(low.Replace(high.Text()))
-	case !low.Present():
-		d.WithFix(x.view.Insert("MinCount", high.Text()))
-	}
 }
 
 // blockReservation holds that a Capacity Block is named by its id

@@ -4,7 +4,8 @@
 //
 // A rule is a function that looks at values of the file and says what is wrong
 // with them. It asks Given first, so that a value with a problem of its own does
-// not get a second one. Every code has fixtures in testdata/rules, one that the
+// not get a second one. It gives a fix where there is one right answer that costs
+// no money. Every code has fixtures in testdata/rules, one that the
 // rule reports and one that it does not.
 package lint
 

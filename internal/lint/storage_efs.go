@@ -26,7 +26,7 @@ func efsThroughput(efs spec.View) {
 			WithHint("write ThroughputMode: provisioned, or remove ProvisionedThroughput")
 	case speed.Present() && !provisioned:
 		mode.Errorf("efs/throughput", "ProvisionedThroughput needs ThroughputMode: provisioned").
-			WithHint("add ThroughputMode: provisioned").WithFix(efs.Insert("ThroughputMode", "provisioned"))
+			WithHint("add ThroughputMode: provisioned, or remove ProvisionedThroughput")
 	case provisioned && !speed.Present():
 		speed.Errorf("efs/throughput", "ThroughputMode: provisioned needs ProvisionedThroughput").
 			WithHint("add ProvisionedThroughput with a number of MiB/s from 1 to 1024")

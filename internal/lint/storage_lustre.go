@@ -152,7 +152,7 @@ func lustreCapacity(lustre spec.View) {
 	low, high := steps.Around(size.Int())
 	d := size.Errorf("lustre/capacity", "a file system of type %s cannot have %d GiB, only %s", kind, size.Int(), steps)
 	if low == 0 {
-		d.WithHint("write %d", high).WithFix(size.Replace(strconv.Itoa(high)))
+		d.WithHint("write %d", high)
 		return
 	}
 	d.WithHint("write %d or %d", low, high)
