@@ -72,6 +72,8 @@ type script struct {
 	shell string
 	// broken is why the shell could not be read to its end.
 	broken *broken
+	// tooMuch says that the shell is too long or too deeply nested to be read.
+	tooMuch bool
 	// commands are the simple commands in the order of the script, those inside
 	// of others behind them: srun, then what it runs. Bodies of functions come last.
 	commands []*command

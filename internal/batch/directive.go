@@ -40,7 +40,7 @@ func (s *script) firstCommand() int {
 func (s *script) lateDirectives() {
 	first := s.firstCommand()
 	inText := s.linesInWords()
-	for n := first + 1; n <= len(s.file.starts); n++ {
+	for n := first + 1; n <= len(s.file.starts) && len(s.unread) < maxOptions; n++ {
 		line := s.file.line(n)
 		if s.shell == "" && (bytes.Contains(line, []byte(`"""`)) || bytes.Contains(line, []byte("'''"))) {
 			return // what follows may be text
@@ -77,7 +77,7 @@ var almostDirective = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func (s *script) misshapen() {
-	for n := 1; n < s.firstCommand() && n <= len(s.file.starts); n++ {
+	for n, first := 1, s.firstCommand(); n < min(first, maxOptions); n++ {
 		line := s.file.line(n)
 		if isDirective(line) || !almostDirective().Match(line) {
 			continue

@@ -15,6 +15,10 @@ type file struct {
 	data []byte
 	// starts are the offsets of lines.
 	starts []int
+	// last is the place that was asked for last, at an offset: the next one is often
+	// in the same line, and lines may be very long.
+	last   diag.Place
+	offset int
 }
 
 func newFile(name string, data []byte) *file {
@@ -43,9 +47,18 @@ func (f *file) place(offset int) diag.Place {
 	if found {
 		n++
 	}
-	line := f.line(n)
-	before := line[:min(offset-f.starts[n-1], len(line))]
-	return diag.Place{File: f.name, Line: n, Column: utf8.RuneCount(before) + 1, Source: text(line)}
+	end := min(offset, f.starts[n-1]+len(f.line(n)))
+	if f.last.Line == n && end >= f.offset {
+		f.last.Column += utf8.RuneCount(f.data[f.offset:end])
+	} else {
+		source := f.last.Source
+		if f.last.Line != n {
+			source = text(f.line(n))
+		}
+		f.last = diag.Place{File: f.name, Line: n, Column: utf8.RuneCount(f.data[f.starts[n-1]:end]) + 1, Source: source}
+	}
+	f.offset = end
+	return f.last
 }
 
 // text is a line of a file that may be anything.

@@ -78,3 +78,28 @@ func BenchmarkCheck(b *testing.B) {
 		batch.Check("s", data, nil, facts)
 	}
 }
+
+// TestCheck_of_much ends soon and alive on files that are as large as Slurm takes
+// them, and as deep.
+func TestCheck_of_much(t *testing.T) {
+	facts := factsOfFile(t, "testdata/cluster.yaml")
+	for name, shell := range map[string]string{
+		"nested":      strings.Repeat("$(", 1<<20),
+		"arithmetic":  "x=$((" + strings.Repeat("(", 1<<20),
+		"subshells":   strings.Repeat(")", 1<<17) + strings.Repeat("(\n", 1<<17),
+		"signs":       "x=$((" + strings.Repeat("-", 1<<18),
+		"conditions":  strings.Repeat("if a; then ", 1<<14),
+		"commands":    strings.Repeat("srun python train.py --x=/fsx4/a\n", 1<<13),
+		"words":       "echo " + strings.Repeat("/fsx4/a ", 1<<15),
+		"assignments": strings.Repeat("export NCCL_IFNAME=$A$B\n", 1<<14),
+		"options":     strings.Repeat("#SBATCH --nodes=2 -N2 --node=3\n", 1<<17),
+	} {
+		start := time.Now()
+		if list := batch.Check("s", []byte("#!/bin/bash\n"+shell), nil, facts); list.Len() == 0 {
+			t.Errorf("%s: nothing is reported", name)
+		}
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("%s: it took %s", name, took)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func Directives(data []byte) []Option {
 }
 
 func directives(name string, data []byte) (all []Option, parts bool) {
-	for n := 1; len(data) > 0; n++ {
+	for n := 1; len(data) > 0 && len(all) < maxOptions; n++ {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		data = rest
 		trimmed := bytes.TrimSpace(line)
@@ -63,6 +63,9 @@ func directives(name string, data []byte) (all []Option, parts bool) {
 	}
 	return all, false
 }
+
+// maxOptions is more than anybody gives.
+const maxOptions = 1000
 
 // magic begins a line with options.
 const magic = "#SBATCH"
@@ -106,7 +109,7 @@ type optionWord struct {
 // is no option, and returns how many it has read. A #SBATCH line is read on:
 // sbatch takes each line's options as they come.
 func readOptions(words []optionWord, table *optionTable) (all []Option, read int) {
-	for i := 0; i < len(words); i++ {
+	for i := 0; i < len(words) && len(all) < maxOptions; i++ {
 		w := words[i]
 		switch {
 		case w.text == "--":

@@ -17,26 +17,6 @@ type broken struct {
 	unfinished bool
 }
 
-// inner is a text of shell: the script itself, or a word of it, as in bash -c.
-type inner struct {
-	text string
-	// offsets say where in the script each byte comes from; nil is where it is.
-	offsets []int
-}
-
-func (n inner) at(offset int) int {
-	if n.offsets == nil {
-		return offset
-	}
-	if offset < len(n.offsets) {
-		return n.offsets[offset]
-	}
-	if len(n.offsets) == 0 {
-		return 0
-	}
-	return n.offsets[len(n.offsets)-1]
-}
-
 // walker goes through a script in the order in which it runs, and keeps what
 // variables hold.
 type walker struct {
@@ -66,10 +46,11 @@ type body struct {
 }
 
 // maxDepth bounds bash -c in bash -c, and the nesting of statements; maxCommands
-// is more than anybody writes.
+// and maxWords are more than anybody writes.
 const (
 	maxDepth    = 200
 	maxCommands = 5000
+	maxWords    = 50000
 )
 
 func newWalker(s *script) *walker {
@@ -78,7 +59,10 @@ func newWalker(s *script) *walker {
 
 // text reads a text of shell.
 func (w *walker) text(in inner, c context) {
-	if w.depth > maxDepth {
+	if in.tooMuch() {
+		w.script.tooMuch = true
+	}
+	if w.depth > maxDepth || w.script.tooMuch {
 		return
 	}
 	outer := w.inner
@@ -366,8 +350,8 @@ func (w *walker) redirects(all []*syntax.Redirect, c context) []word {
 
 // word notes a word, and looks at the substitutions in it.
 func (w *walker) word(x *syntax.Word, c context, kind role) word {
-	if x == nil {
-		return word{context: c, role: kind}
+	if x == nil || len(w.script.words) > maxWords {
+		return word{value: unknown, context: c, role: kind}
 	}
 	found := word{value: w.value(x), context: c, Place: w.place(x.Pos()), raw: w.raw(x), role: kind}
 	if w.inner.offsets == nil {

@@ -47,6 +47,8 @@ func syntaxRules(s *script) {
 // shell may know better than we do.
 func (s *script) unreadable() {
 	switch b := s.broken; {
+	case s.tooMuch:
+		s.list.Blindf("script/unread", "", "the shell is too long or too deeply nested to be read; only the options were looked at").At(s.whole())
 	case b == nil:
 	case b.unfinished:
 		s.errorf("script/syntax", b.Place, "the shell cannot read this: %s", b.message)
@@ -62,11 +64,11 @@ var lastWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // makes a word of the blank behind it, and the command ends there.
 func (s *script) continuations() {
 	for _, a := range s.words {
-		source := []rune(a.Source)
-		if a.role != argument || a.Column == 0 || a.Column > len(source) || !strings.HasPrefix(a.raw, `\`) {
+		if a.role != argument || a.Column == 0 || !strings.HasPrefix(a.raw, `\`) {
 			continue
 		}
-		if lastWord().MatchString(string(source[a.Column-1:])) {
+		source := []rune(a.Source)
+		if a.Column <= len(source) && lastWord().MatchString(string(source[a.Column-1:])) {
 			s.errorf("script/continuation", a.Place, "the backslash is not the last character of its line, so the command ends here").
 				WithHint("remove what stands behind it; a comment goes on a line of its own")
 		}
