@@ -11,7 +11,7 @@ import (
 
 // releases are those of ParallelCluster that were asked for their schema alone,
 // one for each level.
-var releases = []string{"3.15.1", "3.14.2"}
+var releases = []string{"3.15.1", "3.14.2", "3.13.2"}
 
 // TestLevelsAgreeWithParallelCluster holds muster at older levels to what the
 // schema of their release says: it refuses a file at the same places, or has
