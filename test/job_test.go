@@ -87,6 +87,7 @@ func TestJobs(t *testing.T) {
 		"completes":            jobCompletes,
 		"fails":                jobFails,
 		"asks_for_too_much":    jobAsksForTooMuch,
+		"is_forced":            jobIsForced,
 		"is_cancelled":         jobIsCancelled,
 		"is_no_longer_watched": jobIsNoLongerWatched,
 		"loses_its_node":       jobLosesItsNode,
@@ -163,6 +164,22 @@ func jobAsksForTooMuch(t *testing.T, c *cluster) {
 	}
 	if list := c.must("job", "list"); strings.Contains(list, " big ") {
 		t.Errorf("it was submitted:\n%s", list)
+	}
+}
+
+// jobIsForced: a check's errors stop a script, and --force does not mind them.
+func jobIsForced(t *testing.T, c *cluster) {
+	c.file("late.sbatch", "#!/bin/bash\nset -e\n#SBATCH --job-name=late\nls /fsx9 2>/dev/null || echo done\n")
+	r := c.run("run", "late.sbatch")
+	if r.code != 1 || r.stdout != "" || !strings.Contains(r.stderr, "late.sbatch:3:1: error: sbatch does not read this line") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	r = c.run("run", "--force", "late.sbatch")
+	if r.code != 0 || r.stdout != "done\n" || !strings.Contains(r.stderr, "\nlate.sbatch: warning: the job has no time limit [script/time]\n") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if strings.Contains(r.stderr, "nothing is submitted") {
+		t.Errorf("it says that nothing is submitted:\n%s", r.stderr)
 	}
 }
 
