@@ -68,21 +68,18 @@ var unheard = map[string]string{
 	"LoginNodesSshKeyNameDeprecatedValidator": "only 3.14 has it",
 }
 
-// levelDecisions are those about the schema of older levels.
-var levelDecisions = []decision{}
-
 // numbers are those of list entries.
 var numbers = regexp.MustCompile(`\[\d+\]`)
 
 // decide takes the decided differences away. A decision that decides nothing
 // is an error.
-func decide(t *testing.T, decisions []decision, found []disagreement) []disagreement {
+func decide(t *testing.T, found []disagreement) []disagreement {
 	t.Helper()
 	used := map[decision]bool{}
 	decided := map[string][]string{}
 	var rest []disagreement
 	for _, d := range found {
-		if known, ok := decisionOf(decisions, d); ok {
+		if known, ok := decisionOf(d); ok {
 			used[known] = true
 			decided[d.name] = append(decided[d.name], d.what)
 			continue
@@ -98,7 +95,7 @@ func decide(t *testing.T, decisions []decision, found []disagreement) []disagree
 	return rest
 }
 
-func decisionOf(decisions []decision, d disagreement) (decision, bool) {
+func decisionOf(d disagreement) (decision, bool) {
 	for _, known := range decisions {
 		what := regexp.MustCompile(fmt.Sprintf("^(%s)$", known.what))
 		if what.MatchString(d.what) && regexp.MustCompile(known.where).MatchString(d.name) {

@@ -149,7 +149,7 @@ func TestAgreesWithParallelCluster(t *testing.T) {
 		}
 		found = append(found, news...)
 	}
-	rest := decide(t, decisions, found)
+	rest := decide(t, found)
 	for _, d := range rest {
 		t.Errorf("%s: %s; muster said: %s", d.name, d.what, d.said)
 	}
