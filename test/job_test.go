@@ -178,6 +178,10 @@ func jobIsForced(t *testing.T, c *cluster) {
 	if r.code != 0 || r.stdout != "done\n" || !strings.Contains(r.stderr, "\nlate.sbatch: warning: the job has no time limit [script/time]\n") {
 		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
+	c.file("away.sbatch", "#!/bin/bash\n#SBATCH --output=away/%j.out\necho\n")
+	if r := c.run("job", "submit", "away.sbatch"); r.code != 1 || !strings.Contains(r.stderr, "there is no directory away") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
 	if strings.Contains(r.stderr, "nothing is submitted") {
 		t.Errorf("it says that nothing is submitted:\n%s", r.stderr)
 	}

@@ -21,6 +21,8 @@ type Facts struct {
 	// Containers says that srun surely has the options for containers. Without it,
 	// nobody knows.
 	Containers bool
+	// Missing are directories that are surely not there, of those in OutputDirs.
+	Missing []string
 	// Filed says that the facts come from a cluster file, so that what is not here
 	// is not on the cluster. Partitions and nodes alone say nothing of mounts.
 	Filed bool

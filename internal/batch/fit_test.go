@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -81,4 +83,24 @@ func errorsOf(list *diag.List) *diag.List {
 		}
 	}
 	return errors
+}
+
+func TestOutputDirs(t *testing.T) {
+	script := []byte("#!/bin/bash\n#SBATCH -o logs/%j.out --error=/fsx3/%x/err\n#SBATCH --output=$HOME/x\n")
+	if diff := cmp.Diff([]string{"logs", "/a"}, batch.OutputDirs(script, []string{"-e", "/a/%j", "-o", "out"})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"/a"}, batch.OutputDirs(script, []string{"-e", "/a/%j", "-D", "/b"})); diff != "" {
+		t.Error(diff)
+	}
+	f := facts()
+	f.Missing = []string{"logs"}
+	const want = `s:2:9: error: there is no directory logs: Slurm makes none, and the job fails without a word [script/output-dir]
+    #SBATCH -o logs/%j.out
+            ^
+  hint: mkdir -p logs
+`
+	if diff := cmp.Diff(want, said(t, errorsOf(batch.Check("s", []byte("#!/bin/bash\n#SBATCH -o logs/%j.out\n"), nil, f)))); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -99,6 +99,23 @@ func unique(pattern, signs string) bool {
 	return false
 }
 
+// OutputDirs are the directories that a job's output and errors go to, as far as
+// the options tell them without patterns. flags are sbatch's on the command line.
+func OutputDirs(data []byte, flags []string) []string {
+	var dirs []string
+	all := slices.Concat(Directives(data), flagsOf(flags))
+	moved := slices.ContainsFunc(all, func(o Option) bool { return o.Name == "chdir" })
+	for _, o := range all {
+		if moved && !strings.HasPrefix(o.Value, "/") {
+			continue
+		}
+		if i := strings.LastIndexByte(o.Value, '/'); (o.Name == "output" || o.Name == "error") && i > 0 && !strings.ContainsAny(o.Value[:i], "%$`") {
+			dirs = append(dirs, o.Value[:i])
+		}
+	}
+	return dirs
+}
+
 // outputDirs: Slurm opens the output before the script runs, and makes no
 // directories.
 func (s *script) outputDirs() {
@@ -109,6 +126,11 @@ func (s *script) outputDirs() {
 			continue
 		}
 		dir := o.Value[:i]
+		if s.facts != nil && slices.Contains(s.facts.Missing, dir) {
+			s.errorf("script/output-dir", o.Place, "there is no directory %s: Slurm makes none, and the job fails without a word", dir).
+				WithHint("mkdir -p %s", dir)
+			continue
+		}
 		for _, c := range s.named("mkdir") {
 			if !c.task() && slices.ContainsFunc(c.args(), func(w word) bool { return w.known() && within(dir, w.text) }) {
 				s.warnf("script/output-dir", o.Place, "the job makes %s in line %d, too late: Slurm opens its output before, and the first job fails without a word", dir, c.Line).

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +23,11 @@ func (a *app) checkSubmitted(ctx context.Context, s slurm.Client, b batchScript,
 	facts, err := runningFacts(ctx, s)
 	if err != nil {
 		return err
+	}
+	for _, dir := range batch.OutputDirs(data, b.flags) {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			facts.Missing = append(facts.Missing, dir)
+		}
 	}
 	found := batch.Check(b.file, data, b.flags, facts)
 	if err := a.showProblems(only(found, diag.Error)); err != nil && !b.force {
