@@ -173,7 +173,20 @@ func TestCorpusHearsEveryValidator(t *testing.T) {
 	}
 }
 
-func isError(result string) bool { return strings.HasPrefix(result, "ERROR ") }
+func isError(line string) bool { return strings.HasPrefix(line, "ERROR ") }
+
+var storage = regexp.MustCompile(`^SharedStorage\[\d+\]`)
+
+// result takes a validator's result apart. Some validators have no place, and
+// what is below shared storage lies elsewhere in ParallelCluster's objects.
+func result(line string) (level, class, place string) {
+	field := append(strings.Fields(line), "")
+	level, class, place = field[0], field[1], field[2]
+	if at := storage.FindString(place); at != "" {
+		place = at
+	}
+	return level, class, place
+}
 
 // oracle compares what is said.
 type oracle struct{ subjects map[string]subject }
@@ -237,12 +250,9 @@ func refusal(refused bool, m musterSays) []string {
 
 func (o oracle) validators(v verdict, m musterSays) []string {
 	refused := false
-	theirs := map[string]bool{}
 	var whats []string
 	for _, line := range v.Results {
-		field := append(strings.Fields(line), "")
-		level, class, place := field[0], field[1], field[2]
-		theirs[level+" "+class] = true
+		level, class, place := result(line)
 		s, known := o.subjects[class]
 		if !known {
 			whats = append(whats, "does not know "+class)
@@ -257,7 +267,7 @@ func (o oracle) validators(v verdict, m musterSays) []string {
 	whats = append(whats, refusal(refused, m)...)
 	for _, d := range m.said {
 		level := levels[d.Severity]
-		if level != "" && o.belongsToSome(d.Code) && !o.isSaid(theirs, level, d.Code) {
+		if level != "" && o.belongsToSome(d.Code) && !o.isSaid(v.Results, level, d) {
 			whats = append(whats, "adds "+level+" "+d.Code)
 		}
 	}
@@ -277,14 +287,13 @@ func (o oracle) belongsToSome(code string) bool {
 	return false
 }
 
-// isSaid reports whether a class of the code spoke at this level.
-func (o oracle) isSaid(theirs map[string]bool, level, code string) bool {
-	for class, s := range o.subjects {
-		if s.has(code) && theirs[level+" "+class] {
-			return true
-		}
-	}
-	return false
+// isSaid reports whether a class of the diagnostic's code spoke at this level
+// and there.
+func (o oracle) isSaid(theirs []string, level string, d diag.Diagnostic) bool {
+	return slices.ContainsFunc(theirs, func(line string) bool {
+		theirLevel, class, place := result(line)
+		return theirLevel == level && o.subjects[class].has(d.Code) && near(d.Path, place)
+	})
 }
 
 // musterSays are muster's diagnostics of a file.
@@ -297,26 +306,23 @@ func (m musterSays) refuses() bool {
 // refusesAt reports whether there is an error at a path, around it or below it.
 func (m musterSays) refusesAt(path string) bool {
 	return slices.ContainsFunc(m.said, func(d diag.Diagnostic) bool {
-		return d.Severity == diag.Error && (within(d.Path, path) || within(path, d.Path))
+		return d.Severity == diag.Error && near(d.Path, path)
 	})
 }
+
+// near reports whether one path is at, below or around the other.
+func near(a, b string) bool { return within(a, b) || within(b, a) }
 
 func within(path, outer string) bool {
 	rest, ok := strings.CutPrefix(path, outer)
 	return ok && (rest == "" || outer == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-var storage = regexp.MustCompile(`^SharedStorage\[\d+\]`)
-
 // says reports whether one of the subject's codes is there with a level, at a
-// place of the file or around it. Some validators have no place, and what is
-// below shared storage lies elsewhere in ParallelCluster's objects.
+// place of the file or around it.
 func (m musterSays) says(level string, s subject, place string) bool {
-	if at := storage.FindString(place); at != "" {
-		place = at
-	}
 	return slices.ContainsFunc(m.said, func(d diag.Diagnostic) bool {
-		return levels[d.Severity] == level && s.has(d.Code) && (within(d.Path, place) || within(place, d.Path))
+		return levels[d.Severity] == level && s.has(d.Code) && near(d.Path, place)
 	})
 }
 
