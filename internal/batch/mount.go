@@ -62,7 +62,9 @@ func (s *script) spots() []spot {
 				name = optionName(option)
 			}
 			if !slices.Contains(engines, c.name) && !slices.Contains(wordy, c.name) && !(slices.Contains(remote, c.name) && strings.Contains(w.text, ":/")) {
+				from := len(all)
 				all = append(all, s.spotsIn(w, name)...)
+				asVariables(all[from:], c.name == ":") // as in : "${DATA:=/data}"
 			}
 			if valued || !strings.HasPrefix(w.text, "-") {
 				name = ""
@@ -75,9 +77,7 @@ func (s *script) spots() []spot {
 		for _, i := range v.items {
 			all = append(all, s.spotsIn(i, v.name)...)
 		}
-		for i := from; i < len(all); i++ {
-			all[i].variable = true
-		}
+		asVariables(all[from:], true)
 	}
 	for _, w := range s.words {
 		if w.role == written || w.role == opened || w.role == operand {
@@ -85,6 +85,12 @@ func (s *script) spots() []spot {
 		}
 	}
 	return all
+}
+
+func asVariables(spots []spot, are bool) {
+	for i := range spots {
+		spots[i].variable = spots[i].variable || are
+	}
 }
 
 // optionName is an option's name with - for _, as all spellings have it.
@@ -197,7 +203,7 @@ func mountRules(s *script) {
 		if lines[line] || !s.nowhere(p.path, root) || p.variable && s.begins(p.path) {
 			continue
 		}
-		if !strings.Contains(p.raw, root) {
+		if !p.spells(root) {
 			composed = append(composed, p)
 			continue
 		}
@@ -205,11 +211,18 @@ func mountRules(s *script) {
 		s.noMount(p, root)
 	}
 	for _, p := range composed {
-		if root := p.root(); !roots[root] {
+		if root := p.root(); !roots[root] && !p.assumed {
 			roots[root] = true
 			s.noMount(p, root)
 		}
 	}
+}
+
+// spells tells whether a root stands in the script as it is, and not behind a
+// variable that is empty by default.
+func (p spot) spells(root string) bool {
+	i := strings.Index(p.raw, root)
+	return i == 0 || i > 0 && !isNameRune(rune(p.raw[i-1])) && p.raw[i-1] != '}' && p.raw[i-1] != ')'
 }
 
 // begins tells whether the name of a mount begins so: D=/fsx, and then ${D}1.
