@@ -1,8 +1,11 @@
 package batch
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
 )
@@ -14,6 +17,7 @@ func launchRules(s *script) {
 	}
 	s.oneNode()
 	s.launchersPerTask()
+	s.ignoredOptions()
 	s.badExits()
 	s.mpi()
 	s.activated()
@@ -70,14 +74,18 @@ func (s *script) oneNode() {
 		}
 		found = true
 		s.errorf("script/one-node", c.Place, "%s runs on the first node only, and the other %s", s.called(c), idle(others)).
-			WithHint("start it with srun, one on each node: srun --ntasks-per-node=1 %s ...", s.called(c))
+			WithHint("start it with srun, one on each node: srun --ntasks=$SLURM_NNODES --ntasks-per-node=1 %s ...", s.called(c))
 	}
 	if found || s.spreads() {
 		return
 	}
 	if c := s.firstTraining(); c != nil {
-		s.errorf("script/one-node", c.Place, "%s runs on the first node only, and the other %s", s.called(c), idle(others)).
-			WithHint("start it with srun")
+		const what = "%s runs on the first node only, and the other %s"
+		if trainingName().MatchString(wordsOf(c)) {
+			s.errorf("script/one-node", c.Place, what, s.called(c), idle(others)).WithHint("start it with srun")
+		} else { // it may start something on the other nodes itself
+			s.warnf("script/one-node", c.Place, what, s.called(c), idle(others)).WithHint("start it with srun")
+		}
 		return
 	}
 	at := s.job.nodes.Place
@@ -87,6 +95,11 @@ func (s *script) oneNode() {
 	s.warnf("script/one-node", at, "nothing in the script starts anything on the other %s", strings.TrimSuffix(strings.TrimSuffix(idle(others), " stay idle"), " stays idle")).
 		WithHint("srun COMMAND runs it on all nodes")
 }
+
+// trainingName is how people call programs that train.
+var trainingName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(^|[/_ -])(pre|fine)?-?_?(train|tune)[a-z0-9_-]*\.py|(ddp|fsdp|sft|deepspeed)[a-z0-9_-]*\.py`)
+})
 
 func idle(others int) string {
 	if others == 1 {
@@ -137,8 +150,28 @@ func (s *script) launchersPerTask() {
 		if n := s.processes(c); n > 1 {
 			d.Message += ": " + count(st.perNode*n, "rank") + " for " + count(max(s.job.gpuCount, n), "GPU")
 		}
-		d.WithHint("srun --ntasks-per-node=1, or no %s", s.called(c))
+		if o, ignored := s.ignoredTasks(c.srun); ignored {
+			d.Message += fmt.Sprintf("; it ignores %s, since SLURM_NTASKS is %d", o.written(), s.job.taskCount())
+		}
+		d.WithHint("srun --ntasks=$SLURM_NNODES --ntasks-per-node=1, or no %s", s.called(c))
 	}
+}
+
+// ignoredOptions finds --ntasks-per-node of srun's that has no effect.
+func (s *script) ignoredOptions() {
+	for _, c := range s.named("srun") {
+		o, ignored := s.ignoredTasks(c)
+		if !ignored || c.task() || s.launchesIn(c) {
+			continue
+		}
+		st := s.stepOf(c)
+		s.warnf("script/srun-tasks", o.Place, "srun ignores %s, since SLURM_NTASKS is %d: the job has so many tasks", o.written(), st.tasks).
+			WithHint("srun --ntasks=%d %s", number(o.Value)*st.nodes, o.written())
+	}
+}
+
+func (s *script) launchesIn(srun *command) bool {
+	return slices.ContainsFunc(s.commands, func(c *command) bool { return c.srun == srun && c.launches() })
 }
 
 // processes is how many ranks a launcher starts, 0 if it is not told.

@@ -67,35 +67,51 @@ func (s *script) runsTraining(srun *command) bool {
 // step is how srun spreads its tasks; what is 0 is not known.
 type step struct{ nodes, tasks, perNode int }
 
-// stepOf is what srun makes of the job's nodes and tasks.
+// spreading are options of srun's that decide where its tasks are.
+var spreading = []string{"nodes", "ntasks", "ntasks-per-node", "nodelist", "ntasks-per-gpu", "ntasks-per-socket", "ntasks-per-core"}
+
+// stepOf is what srun makes of the job's nodes and tasks. Where it does not say
+// how many tasks, it takes SLURM_NTASKS, which sbatch sets for --ntasks and for
+// --ntasks-per-node, and takes no notice of an --ntasks-per-node of its own that
+// does not go with it.
 func (s *script) stepOf(srun *command) step {
-	count := func(name string) int {
+	number := func(name string) int {
 		o, _ := srun.option(name)
 		return number(o.Value)
 	}
-	own := srun.has("nodes", "ntasks", "ntasks-per-node", "nodelist", "ntasks-per-gpu", "ntasks-per-socket", "ntasks-per-core")
-	if !own {
-		st := step{perNode: s.job.tasksPerNode, tasks: s.job.taskCount()}
-		if s.job.exact {
-			st.nodes = s.job.minNodes
-		}
-		if s.has("ntasks-per-gpu", "ntasks-per-socket", "ntasks-per-core", "gpus-per-task") {
-			return step{nodes: st.nodes}
-		}
-		if st.perNode == 0 && st.nodes > 0 && st.tasks > 0 && st.tasks%st.nodes == 0 {
-			st.perNode = st.tasks / st.nodes
-		}
-		return st
-	}
-	st := step{nodes: count("nodes"), tasks: count("ntasks"), perNode: count("ntasks-per-node")}
-	if st.nodes == 0 && !srun.has("nodes", "nodelist") && s.job.exact {
+	st := step{nodes: number("nodes"), tasks: number("ntasks"), perNode: number("ntasks-per-node")}
+	if !srun.has("nodes", "nodelist") && s.job.exact {
 		st.nodes = s.job.minNodes
 	}
-	if st.tasks == 0 && st.nodes > 0 && st.perNode > 0 && !srun.has("ntasks") {
-		st.tasks = st.nodes * st.perNode
+	const unclear = "ntasks-per-gpu ntasks-per-socket ntasks-per-core gpus-per-task"
+	for name := range strings.FieldsSeq(unclear) {
+		if srun.has(name) || !srun.has(spreading...) && s.has(name) {
+			return step{nodes: st.nodes}
+		}
 	}
-	if st.perNode == 0 && st.nodes > 0 && st.tasks > 0 && st.tasks%st.nodes == 0 && !srun.has("ntasks-per-node") {
-		st.perNode = st.tasks / st.nodes
+	switch {
+	case srun.has("ntasks"):
+	case s.setsTasks():
+		st.tasks = s.job.taskCount()
+	case srun.has("ntasks-per-node") && st.perNode == 0:
+	case st.nodes > 0:
+		st.tasks = st.nodes * max(st.perNode, 1)
+	}
+	if st.nodes > 0 && st.tasks > 0 {
+		st.perNode = 0
+		if st.tasks%st.nodes == 0 {
+			st.perNode = st.tasks / st.nodes
+		}
 	}
 	return st
+}
+
+// setsTasks tells whether the job has SLURM_NTASKS.
+func (s *script) setsTasks() bool { return s.job.allTasks > 0 || s.job.tasksPerNode > 0 }
+
+// ignoredTasks is srun's --ntasks-per-node if it has no effect.
+func (s *script) ignoredTasks(srun *command) (Option, bool) {
+	o, ok := srun.option("ntasks-per-node")
+	n, st := number(o.Value), s.stepOf(srun)
+	return o, ok && n > 0 && !srun.has("ntasks") && s.setsTasks() && st.nodes > 0 && st.tasks > 0 && n*st.nodes != st.tasks
 }
