@@ -123,6 +123,6 @@ func (s *script) logsLost() {
 func (s *script) unchecked() {
 	if s.job.minNodes >= largeNodes && s.job.gpuCount > 0 && !s.says(preflight()) && !s.reading() {
 		s.infof("script/preflight", s.scale(), "one bad GPU of %d stops or slows the whole job, and nothing looks at them first", s.job.minNodes*s.job.gpuCount).
-			WithHint("srun --ntasks-per-node=1 dcgmi diag -r 1, before training begins")
+			WithHint("srun --ntasks=$SLURM_NNODES --ntasks-per-node=1 dcgmi diag -r 1, before training begins")
 	}
 }
