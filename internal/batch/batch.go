@@ -16,6 +16,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/muster-hpc/muster/internal/diag"
 )
@@ -33,7 +34,23 @@ func Check(name string, data []byte, flags []string, facts *Facts) *diag.List {
 	s.read()
 	rules(s)
 	secrets := s.secrets()
-	return hide(s.allow(s.list), secrets)
+	return oneLine(hide(s.allow(s.list), secrets))
+}
+
+// oneLine keeps control characters of the script out of what we say about it.
+func oneLine(list *diag.List) *diag.List {
+	flat := func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}
+	out := &diag.List{}
+	for _, d := range list.All() {
+		d.Message, d.Hint = strings.Map(flat, d.Message), strings.Map(flat, d.Hint)
+		out.Append(d)
+	}
+	return out
 }
 
 // rules are all of them, by subject.
