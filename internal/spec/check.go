@@ -250,11 +250,11 @@ func (c *checker) text(n *node, f *field, path string, at diag.Place) {
 			WithFix(c.answer(n, f))
 	case rule.id && n.value == "":
 		c.errorAt(at, "schema/value", path, "%s is empty", f.title())
-	case rule.id && !rule.pattern.MatchString(n.value) && c.options.AWS:
+	case rule.id && !rule.pattern.matches(n.value) && c.options.AWS:
 		c.errorAt(at, "aws/id", path, "%s is no AWS id", quote(n.value)).WithHint("%s", f.idHint())
-	case rule.id && !rule.pattern.MatchString(n.value):
+	case rule.id && !rule.pattern.matches(n.value):
 		c.placeholders = append(c.placeholders, diag.Diagnostic{Place: at, Message: n.value})
-	case !rule.id && rule.pattern != nil && !rule.pattern.MatchString(n.value):
+	case !rule.id && rule.pattern != nil && !rule.pattern.matches(n.value):
 		c.errorAt(at, "schema/value", path, "%s cannot be %s", f.title(), quote(n.value)).WithHint("%s", f.patternHint())
 	case rule.cidr && !network(n.value):
 		c.errorAt(at, "schema/value", path, "%s is no network", quote(n.value)).

@@ -108,7 +108,7 @@ type constraint struct {
 	oneOf []string
 	// elsewhere are values that only other levels have.
 	elsewhere map[string]levelRange
-	pattern   *regexp.Regexp
+	pattern   *pattern
 	id        bool
 	cidr      bool
 	value     *bounds
@@ -158,9 +158,24 @@ func (s *schema) constraint(text string) constraint {
 	return c
 }
 
-func (s *schema) pattern(text string) *regexp.Regexp {
+// pattern is one of the table's patterns. It is compiled when it is first
+// needed: a file has few of the keys.
+type pattern struct {
+	text string
+	form func() *regexp.Regexp
+}
+
+func newPattern(text string) *pattern {
+	return &pattern{text, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+}
+
+func (p *pattern) String() string { return p.text }
+
+func (p *pattern) matches(s string) bool { return p.form().MatchString(s) }
+
+func (s *schema) pattern(text string) *pattern {
 	if s.patterns[text] == nil {
-		s.patterns[text] = regexp.MustCompile(text)
+		s.patterns[text] = newPattern(text)
 	}
 	return s.patterns[text]
 }

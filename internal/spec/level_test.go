@@ -1,6 +1,8 @@
 package spec_test
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/spec"
@@ -33,5 +35,22 @@ func TestLevels(t *testing.T) {
 	}
 	if got := spec.Level(0).String(); got != "3.16" {
 		t.Errorf("the zero level is %s", got)
+	}
+}
+
+// TestPatterns compiles what is otherwise compiled only when a file has the key.
+func TestPatterns(t *testing.T) {
+	for _, level := range spec.Levels() {
+		for _, key := range spec.Keys(level) {
+			for term := range strings.FieldsSeq(key.Constraint) {
+				word, pattern, _ := strings.Cut(term, ":")
+				if word != "re" && word != "id" {
+					continue
+				}
+				if _, err := regexp.Compile(pattern); err != nil {
+					t.Errorf("%s at %s: %v", key.Path, level, err)
+				}
+			}
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -35,7 +34,7 @@ func (k Key) term(term string) string {
 	case "re":
 		return "matches `" + rest + "`"
 	case "id":
-		f := field{constraint: constraint{pattern: regexp.MustCompile(rest)}}
+		f := field{constraint: constraint{pattern: newPattern(rest)}}
 		_, form, _ := strings.Cut(f.idHint(), "'s id is ")
 		return "`" + strings.Replace(form, " ", "` ", 1)
 	case "range":

@@ -48,8 +48,15 @@ func wordTag(s string) string {
 	return "str"
 }
 
+// inNumbers are all characters that numbers and times have.
+const inNumbers = "0123456789-+._:abcdefxABCDEFinIN TtZ\t"
+
 func numberTag(s string) string {
 	switch {
+	case strings.Trim(s, inNumbers) != "":
+		return "str"
+	case s[0] >= '1' && s[0] <= '9' && strings.Trim(s, "0123456789") == "":
+		return "int"
 	case intWord().MatchString(s):
 		return "int"
 	case floatWord().MatchString(s):

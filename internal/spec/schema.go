@@ -2,7 +2,6 @@ package spec
 
 import (
 	_ "embed"
-	"regexp"
 	"strings"
 	"sync"
 )
@@ -77,8 +76,8 @@ type schema struct {
 	// places are the rows of a key, by its name in small letters; foreign are those
 	// of keys that only other levels have.
 	places, foreign map[string][]*field
-	// patterns are compiled once, for all keys.
-	patterns map[string]*regexp.Regexp
+	// patterns are those of all keys, by their text.
+	patterns map[string]*pattern
 }
 
 // field is a key with what stands below it.
@@ -108,7 +107,7 @@ func (f *field) child(name string) *field {
 func mustSchema(table string, l Level) *schema {
 	s := &schema{
 		level: l, root: &field{Key: Key{Type: "map"}}, places: map[string][]*field{}, foreign: map[string][]*field{},
-		patterns: map[string]*regexp.Regexp{},
+		patterns: map[string]*pattern{},
 	}
 	for line := range strings.Lines(table) {
 		line = strings.TrimRight(line, "\n")
