@@ -8,7 +8,6 @@ package job
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -101,12 +100,4 @@ func starting(list string, nodes []slurm.Node) string {
 		}
 	}
 	return slurm.Compress(missing)
-}
-
-// count is a number with its noun: "1 node", "3 nodes".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }
