@@ -185,17 +185,24 @@ func (s *script) processes(c *command) int {
 }
 
 // badExits: where one rank fails, the others wait for it, and the step goes on
-// (srun(1): --kill-on-bad-exit).
+// (srun(1): --kill-on-bad-exit). But where a node dies, the ranks of the others
+// fail at once, and with that option the script ends before Slurm takes the node
+// for dead: the job has failed, and is not queued again.
 func (s *script) badExits() {
+	_, requeued := s.option("requeue")
 	for _, c := range s.named("srun") {
-		if c.task() || c.has("kill-on-bad-exit", "wait") || !s.runsTraining(c) || s.stepOf(c).tasks <= 1 {
+		if c.task() || !s.runsTraining(c) || s.stepOf(c).tasks <= 1 {
 			continue
 		}
-		if len(s.assigned("SLURM_KILL_BAD_EXIT")) > 0 || len(s.assigned("SLURM_WAIT")) > 0 {
-			continue
+		o, killed := c.option("kill-on-bad-exit")
+		switch {
+		case requeued && killed && o.Value != "0":
+			s.warnf("script/kill-on-bad-exit", o.Place, "where a node dies, the script ends before Slurm notices, and the job fails instead of being queued again").
+				WithHint("remove --kill-on-bad-exit, or --requeue")
+		case !requeued && !killed && !c.has("wait") && len(s.assigned("SLURM_KILL_BAD_EXIT")) == 0 && len(s.assigned("SLURM_WAIT")) == 0:
+			s.warnf("script/kill-on-bad-exit", c.Place, "where one task fails, the others wait for it until the job's time is over").
+				WithHint("srun --kill-on-bad-exit=1; or #SBATCH --requeue, which goes without it")
 		}
-		s.warnf("script/kill-on-bad-exit", c.Place, "where one task fails, the others wait for it until the job's time is over").
-			WithHint("srun --kill-on-bad-exit=1")
 	}
 }
 
