@@ -30,7 +30,7 @@ check: shellcheck
 	$(call each,$(GO) vet ./...)
 	$(call each,$(GO) run $(CHECKER) ./...)
 	$(GO) test -count=1 ./internal
-	shellcheck --external-sources $$(find . -path ./.git -prune -o -path ./bin -prune -o -type f -exec \
+	shellcheck --external-sources $$(find . -path ./.git -prune -o -path ./bin -prune -o -name testdata -prune -o -type f -exec \
 		awk '/^#!.*\/(env )?(ba)?sh$$/ { print FILENAME } { nextfile }' {} +)
 	shellcheck --shell=sh internal/provider/local/*.sh
 
