@@ -104,7 +104,13 @@ func efaPlacement(x resource, enabled spec.View, groups, queues *seen) {
 	name := x.queue.Key("Name").Text()
 	switch {
 	case x.group.off():
-		if at := x.group.view.Key("Enabled"); groups.first(at.Path()) {
+		at := x.group.view.Key("Enabled")
+		switch {
+		case !groups.first(at.Path()):
+		case x.target().Given():
+			at.Infof("efa/no-placement", "the reservation decides how close together the nodes of queue %s stand", name).
+				WithHint("if it was made in a placement group, name that group here")
+		default:
 			at.Warnf("efa/no-placement", "nodes of queue %s with EFA may stand far apart", name).
 				WithHint("write Enabled: true, unless a reservation has a placement group of its own")
 		}

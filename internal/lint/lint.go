@@ -22,6 +22,6 @@ func Cluster(f *spec.File) {
 	all := resources(root)
 	compute(root, all, f.Level())
 	network(root, all, f.Level())
-	practice(root)
+	practice(root, f.Level())
 	blind(root, all)
 }

@@ -11,16 +11,16 @@ import (
 
 // practice has the rules about what ParallelCluster accepts and people regret.
 // They are warnings at most: the cluster can be made.
-func practice(root spec.View) {
+func practice(root spec.View, level spec.Level) {
 	scheduling := root.Key("Scheduling")
 	for _, q := range scheduling.Key("SlurmQueues").Items() {
 		ignoredStrategy(q)
 		spotGang(q)
 		healthCheck(q)
 		provisionedRoot(q)
-		earlyScript(q)
+		earlyScript(q, root)
 		scriptAccess(q)
-		subnetAddresses(q)
+		subnetAddresses(q, level)
 		for _, r := range q.Key("ComputeResources").Items() {
 			blockOnDemand(q, r)
 			blockSize(q, r)
@@ -258,9 +258,9 @@ func provisionedRoot(q spec.View) {
 }
 
 // earlyScript says what OnNodeStart scripts do not see.
-func earlyScript(q spec.View) {
+func earlyScript(q, root spec.View) {
 	start := q.At("CustomActions.OnNodeStart")
-	if start.Given() {
+	if start.Given() && len(root.Key("SharedStorage").Items()) > 0 {
 		start.Infof("actions/before-mounts", "OnNodeStart runs before shared storage is mounted").
 			WithHint("a script that needs it belongs into OnNodeConfigured")
 	}
@@ -291,7 +291,8 @@ func scriptAccess(q spec.View) {
 	}
 }
 
-// openSSH finds a head node whose SSH port takes the whole Internet.
+// openSSH finds a head node whose SSH port takes the whole Internet. That is
+// ParallelCluster's default, and only a key opens it.
 func openSSH(head spec.View) {
 	ssh := head.Key("Ssh")
 	if head.At("Networking.SecurityGroups").Present() || !ssh.Sound() || ssh.Key("AllowedIps").Given() && ssh.Key("AllowedIps").Text() != "0.0.0.0/0" {
@@ -301,6 +302,6 @@ func openSSH(head spec.View) {
 	if ssh.Key("AllowedIps").Given() {
 		at = ssh.Key("AllowedIps")
 	}
-	at.Warnf("network/ssh-open", "SSH to the head node is open to every address").
+	at.Infof("network/ssh-open", "SSH to the head node is open to every address").
 		WithHint("write Ssh: {AllowedIps: YOUR.ADDRESS/32}")
 }

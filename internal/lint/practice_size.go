@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"math/bits"
 	"strings"
 
@@ -17,7 +18,7 @@ const manyAddresses = 256 - reservedAddresses
 
 // subnetAddresses says how large a queue's subnet has to be. Until 3.14 every
 // network card of a node has an address of its own; since 3.15 a node has one.
-func subnetAddresses(q spec.View) {
+func subnetAddresses(q spec.View, level spec.Level) {
 	subnets := q.At("Networking.SubnetIds")
 	if len(subnets.Texts()) != 1 {
 		return
@@ -39,8 +40,16 @@ func subnetAddresses(q spec.View) {
 		return
 	}
 	prefix := 32 - bits.Len(uint(addresses+reservedAddresses-1))
-	subnets.Infof("network/addresses", "%d nodes take %d addresses of the subnet, and before ParallelCluster 3.15 one for each EFA interface: %d",
-		nodes, nodes, addresses).WithHint("the subnet should be a /%d or larger", prefix)
+	hint := fmt.Sprintf("the subnet should be a /%d or larger", prefix)
+	switch {
+	case nodes == addresses:
+		subnets.Infof("network/addresses", "%d nodes take %d addresses of the subnet", nodes, nodes).WithHint("%s", hint)
+	case level < 15:
+		subnets.Infof("network/addresses", "%d nodes take %d addresses of the subnet, one for each EFA interface", nodes, addresses).WithHint("%s", hint)
+	default:
+		subnets.Infof("network/addresses", "%d nodes take %d addresses of the subnet, and before ParallelCluster 3.15 one for each EFA interface: %d",
+			nodes, nodes, addresses).WithHint("%s", hint)
+	}
 }
 
 // sharedNodes finds GPU machines on which one job can take another's memory.

@@ -12,7 +12,7 @@ func services(root spec.View, level spec.Level) {
 	regions(root, level)
 	image(root)
 	desktops(root, level)
-	headNode(root)
+	headNode(root, level)
 	loginNodes(root, level)
 	resourcePrefix(root.At("Iam.ResourcePrefix"))
 	monitoring(root.Key("Monitoring"))

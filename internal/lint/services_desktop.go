@@ -39,7 +39,7 @@ func desktop(dcv, kind spec.View) {
 			WithHint("take a type with 2 GiB or more")
 	}
 	if in, ok := catalog.Lookup(kind.Text()); ok && in.GPU.Name == "" {
-		kind.Warnf("dcv/gpu", "%s has no GPU, and a desktop by DCV is slow without one", in.Type).
+		kind.Infof("dcv/gpu", "%s has no GPU, and a desktop by DCV is slow without one", in.Type).
 			WithHint("take a type with a GPU, for example g6.xlarge")
 	}
 }

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/muster-hpc/muster/internal/catalog"
@@ -21,9 +22,9 @@ func image(root spec.View) {
 }
 
 // headNode has the rules about the head node.
-func headNode(root spec.View) {
+func headNode(root spec.View, level spec.Level) {
 	head := root.Key("HeadNode")
-	headMemory(root)
+	headMemory(root, level)
 	keyPair(head.At("Ssh.KeyName"))
 	intelPlatform(root.At("AdditionalPackages.IntelSoftware.IntelHpcPlatform"))
 	settings, kind := head.Key("SharedStorageEfsSettings"), head.Key("SharedStorageType")
@@ -34,14 +35,14 @@ func headNode(root spec.View) {
 }
 
 // The memory that a head node needs at least (ParallelCluster's
-// HeadNodeMemorySizeValidator).
+// HeadNodeMemorySizeValidator, since 3.13).
 const (
 	nodesPerGiB = 25
 	systemGiB   = 0.6
 	enoughGiB   = 16
 )
 
-func headMemory(root spec.View) {
+func headMemory(root spec.View, level spec.Level) {
 	kind := root.At("HeadNode.InstanceType")
 	in, ok := catalog.Lookup(kind.Text())
 	nodes, sound := mostNodes(root)
@@ -50,10 +51,17 @@ func headMemory(root spec.View) {
 	}
 	have := float64(in.MemoryMiB) / 1024
 	need := min(float64(nodes)/nodesPerGiB+systemGiB, enoughGiB)
-	if have < need {
-		kind.Errorf("head/memory", "%s has %.4g GiB of memory, and %d nodes need a head node with %.4g GiB", in.Type, have, nodes, need).
-			WithHint("take a type with %d GiB or more", int(math.Ceil(need)))
+	if have >= need {
+		return
 	}
+	hint := fmt.Sprintf("take a type with %d GiB or more", int(math.Ceil(need)))
+	if level < 13 {
+		kind.Warnf("head/memory", "%s has %.4g GiB of memory, and %d nodes need a head node with %.4g GiB", in.Type, have, nodes, need).
+			WithHint("%s", hint)
+		return
+	}
+	kind.Errorf("head/memory", "%s has %.4g GiB of memory, and %d nodes need a head node with %.4g GiB", in.Type, have, nodes, need).
+		WithHint("%s", hint)
 }
 
 // keyPair holds what ParallelCluster's KeyPairValidator says of a file without one.
