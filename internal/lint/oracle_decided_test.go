@@ -22,6 +22,10 @@ var decisions = []decision{
 	{`misses schema required .*\.(Networking|SubnetId|SubnetIds)$`, ``, "a network that is not named is made"},
 	{`misses ERROR NumberOfStorageValidator|adds WARNING storage/count`, ``, "new file systems are made, also several of a kind"},
 
+	// Told as an info, where ParallelCluster warns.
+	{`misses WARNING EfaPlacementGroupValidator|adds INFO efa/no-placement`, ``, "a reservation decides where its nodes stand"},
+	{`misses WARNING DcvValidator|adds INFO dcv/gpu`, ``, "a desktop without a GPU is slow, and works"},
+
 	// Refused, as AWS or Slurm would.
 	{`refuses`, `^unnamed: |InstanceType = ~~`, "the type of a reservation is needed for all the rest: nodes, price, EFA"},
 	{`adds ERROR slurm/denied`, `ComputeResources\[0\]\.CustomSlurmSettings\.Features`, "the features of nodes are muster's"},
