@@ -9,19 +9,21 @@ import (
 	"github.com/muster-hpc/muster/internal/diag"
 )
 
-// secretForms are texts that are keys and nothing else, and what they are.
+// secretForms are texts that are keys and nothing else, and what they are. A line
+// without the sign has none of them: that is soon seen.
 var secretForms = []struct {
+	sign string
 	form func() *regexp.Regexp
 	what string
 }{
-	{pattern(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), "an access key of AWS"},
-	{pattern(`\bhf_[A-Za-z0-9]{30,}\b`), "a token of Hugging Face"},
-	{pattern(`\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bgithub_pat_\w{30,}\b`), "a token of GitHub"},
-	{pattern(`\bglpat-[\w-]{20,}`), "a token of GitLab"},
-	{pattern(`\bsk-(?:proj-|ant-)?[\w-]{30,}`), "a key of an AI service"},
-	{pattern(`\bnvapi-[\w-]{30,}`), "a key of NVIDIA's registry"},
-	{pattern(`\bxox[abprs]-[\w-]{10,}`), "a token of Slack"},
-	{pattern(`-----BEGIN [A-Z ]*PRIVATE KEY-----`), "a private key"},
+	{"IA", pattern(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), "an access key of AWS"},
+	{"hf_", pattern(`\bhf_[A-Za-z0-9]{30,}\b`), "a token of Hugging Face"},
+	{"_", pattern(`\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bgithub_pat_\w{30,}\b`), "a token of GitHub"},
+	{"glpat-", pattern(`\bglpat-[\w-]{20,}`), "a token of GitLab"},
+	{"sk-", pattern(`\bsk-(?:proj-|ant-)?[\w-]{30,}`), "a key of an AI service"},
+	{"nvapi-", pattern(`\bnvapi-[\w-]{30,}`), "a key of NVIDIA's registry"},
+	{"xox", pattern(`\bxox[abprs]-[\w-]{10,}`), "a token of Slack"},
+	{"-----BEGIN", pattern(`-----BEGIN [A-Z ]*PRIVATE KEY-----`), "a private key"},
 }
 
 var (
@@ -56,9 +58,15 @@ func (s *script) secrets() []secret {
 	for n, start := range s.file.starts {
 		line := string(s.file.line(n + 1))
 		for _, f := range secretForms {
+			if !strings.Contains(line, f.sign) {
+				continue
+			}
 			if at := f.form().FindStringIndex(line); at != nil && !placeholder().MatchString(line[at[0]:at[1]]) {
 				found(line[at[0]:at[1]], s.file.place(start+at[0]), "this is %s, for all who see the script or the job", f.what)
 			}
+		}
+		if !strings.Contains(line, "://") {
+			continue
 		}
 		if at := inAddress().FindStringSubmatchIndex(line); at != nil && secretText(line[at[2]:at[3]]) {
 			found(line[at[2]:at[3]], s.file.place(start+at[2]), "this is a password in an address, for all who see the script or the job")

@@ -63,7 +63,7 @@ func (s *script) says(p *regexp.Regexp) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.words, func(w word) bool { return p.MatchString(w.text) || p.MatchString(w.raw) })
+	return slices.ContainsFunc(s.words, func(w word) bool { return p.MatchString(w.text) || w.raw != w.text && p.MatchString(w.raw) })
 }
 
 // line is a command's words with blanks between.
