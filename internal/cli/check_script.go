@@ -53,10 +53,11 @@ func (c *checker) checkScript(path string, data []byte) {
 func (a *app) against(c *checker) error {
 	path := a.cluster
 	ext := filepath.Ext(path)
+	info, err := os.Stat(path)
 	switch {
 	case path == "":
 		return nil
-	case ext != ".yaml" && ext != ".yml" && !there(path):
+	case ext != ".yaml" && ext != ".yml" && (err != nil || !info.Mode().IsRegular()):
 		ref, err := a.ref()
 		if err != nil {
 			return err
