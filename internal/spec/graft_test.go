@@ -25,6 +25,7 @@ func TestView_sees_keys_where_they_belong(t *testing.T) {
 		{"misspelt_in_a_list", "MaxCount: 4", "Maxcount: 4", func(v spec.View) string { return resource(v).Key("MaxCount").Text() }, "4"},
 		{"below_the_map_around", "MaxCount: 4", "Efa: {Enabled: true, MaxCount: 6}", func(v spec.View) string { return resource(v).Key("MaxCount").Text() }, "6"},
 		{"subnet_of_the_head_node", "  Networking:\n    SubnetId: subnet-0123456789abcdef0", "  SubnetId: subnet-01234567", func(v spec.View) string { return v.At("HeadNode.Networking.SubnetId").Text() }, "subnet-01234567"},
+		{"not_indented", "  Networking:\n    SubnetId: subnet-0123456789abcdef0", "  Networking:\n  ElasticIp: true\n  SubnetId: subnet-01234567", func(v spec.View) string { return v.At("HeadNode.Networking.SubnetId").Text() }, "subnet-01234567"},
 		{"subnets_of_a_queue", "    - Name: gpu\n", "    - Name: gpu\n      SubnetIds: [subnet-01234567]\n", func(v spec.View) string { return strings.Join(queue(v).At("Networking.SubnetIds").Texts(), " ") }, "subnet-01234567"},
 		{"resources_of_two_queues", "      ComputeResources:\n        - Name: small", "      Efa: {Enabled: true}\n      ComputeResources:\n        - Name: small", func(v spec.View) string { return resource(v).At("Efa.Enabled").Text() }, ""},
 		{"several_that_share_a_value", "    - Name: cpu\n", "    - &q\n      Name: cpu\n      Tagz: [{Key: a, Value: b}]\n    - *q\n    - Name: more\n",
@@ -45,6 +46,32 @@ func TestView_sees_keys_where_they_belong(t *testing.T) {
 			}
 			if !f.Problems.HasErrors() {
 				t.Error("nothing is wrong")
+			}
+		})
+	}
+}
+
+// TestOpenText_reports_what_is_not_indented_once holds that a map is not said to
+// be empty beside the keys that belong into it.
+func TestOpenText_reports_what_is_not_indented_once(t *testing.T) {
+	for _, row := range []struct{ name, new, want string }{
+		{"one", "  Networking:\n  SubnetId: subnet-01234567", `"SubnetId" is not a key of HeadNode`},
+		{"a_wrong_value", "  Networking:\n  ElasticIp: true\n  SubnetId: x", `"ElasticIp" is not a key of HeadNode; "SubnetId" is not a key of HeadNode; "x" is no AWS id`},
+		{"not_all", "  Networking:\n  ElasticIp: true", `the head node names no subnet; ParallelCluster refuses a file without it, muster makes the network; "ElasticIp" is not a key of HeadNode`},
+		{"a_key_between", "  Networking:\n  Imds: {Secured: true}\n  SubnetId: subnet-01234567", `Networking has no value; "SubnetId" is not a key of HeadNode`},
+		{"empty", "  Networking:", `Networking has no value`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			data := replace(t, "  Networking:\n    SubnetId: subnet-0123456789abcdef0", row.new)
+			f := spec.OpenText("cluster.yaml", []byte(data), spec.Options{AWS: true})
+			var got []string
+			for _, d := range f.Problems.All() {
+				if d.Severity == diag.Error || d.Code == "network/none" && strings.HasPrefix(d.Path, "HeadNode") {
+					got = append(got, d.Message)
+				}
+			}
+			if got := strings.Join(got, "; "); got != row.want {
+				t.Errorf("got %s, want %s", got, row.want)
 			}
 		})
 	}

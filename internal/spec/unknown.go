@@ -102,6 +102,30 @@ func (c *checker) unknown(n *node, e *entry, f *field, parent string) {
 	}
 }
 
+// shell is a map without a value, where the keys that belong into it stand behind
+// it and are not indented. It is nil if entry i is none.
+func (c *checker) shell(n *node, i int, f *field, path string) *misplaced {
+	e := n.entries[i]
+	child := f.children[e.key]
+	if child.Type != "map" || !e.value.null() || i+1 == len(n.entries) {
+		return nil
+	}
+	next := n.entries[i+1].key
+	if f.children[next] != nil || child.children[next] == nil {
+		return nil
+	}
+	made := &node{kind: mapping, line: e.value.line, column: e.value.column}
+	return &misplaced{home: made, homePath: join(path, e.key), field: child, from: path}
+}
+
+// outdented reports a key behind the map that it belongs into.
+func (c *checker) outdented(e *entry, f *field, shell *misplaced) {
+	path := join(shell.from, e.key)
+	c.errorAt(c.at(e.line, e.column), "schema/unknown", path, "%s is not a key of %s", quote(e.key), f.where()).
+		WithHint("indent it: it belongs under %s, which is empty", shell.field.name)
+	c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: shell.home, homePath: shell.homePath, field: shell.field.children[e.key]})
+}
+
 // fitting are the keys that can hold a value of such a kind.
 func (f *field) fitting(n *node) []string {
 	var names []string
