@@ -68,7 +68,7 @@ func TestNode_is_a_machine_of_its_own(t *testing.T) {
 			{"host_name", "hostname", "q-st-r-10"},
 			{"address", "echo $(hostname --all-ip-addresses)", "10.99.0.2"},
 			{"network", "while read i to _ _ _ _ _ mask _; do [ $i != ens5 ] || echo $to $mask; done </proc/net/route", "0000630A 0000FFFF"},
-			{"only_its_own_processes", "until grep -q muster-node /proc/1/cmdline; do :; done; tr '\\0' '\\n' </proc/1/cmdline | tail -1", "q-st-r-10"},
+			{"only_its_own_processes", "until grep -q muster-node /proc/1/cmdline; do :; done; tr '\\0' '\\n' </proc/1/cmdline | grep -x -A 1 muster-node | tail -1", "q-st-r-10"},
 			{"other_nodes_are_reached", reach("10.99.1.254"), "yes"},
 			{"the_head_node_is_reached", reach("10.99.0.1"), "yes"},
 			{"scratch_is_there", "touch /scratch/x && ls /scratch", "x"},
