@@ -85,12 +85,32 @@ func checkName(v View) {
 	case name == "default":
 		v.Errorf("queue/name", "the name %s is reserved", quote(name)).WithHint("choose another name")
 	case !namePattern().MatchString(name):
-		v.Errorf("queue/name", "%s cannot be a name", quote(name)).
+		d := v.Errorf("queue/name", "%s cannot be a name", quote(name)).
 			WithHint("begin with a small letter; use small letters, digits and hyphens")
+		if plain := plainName(name); plain != "" {
+			d.WithHint("write %s; a name has small letters, digits and hyphens, and begins with a letter", plain)
+		}
 	case len(name) > maxName:
 		v.Errorf("queue/name", "the name %s has %d characters", quote(name), len(name)).
 			WithHint("ParallelCluster allows %d", maxName)
 	}
+}
+
+// plainName is the name that is nearest to one that cannot be; empty if none is.
+func plainName(name string) string {
+	plain := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		case r == '_' || r == '.' || r == ' ':
+			return '-'
+		}
+		return r
+	}, name)
+	if !namePattern().MatchString(plain) || len(plain) > maxName || plain == "default" {
+		return ""
+	}
+	return plain
 }
 
 // maxNodes is far above what Slurm is run with; it keeps a slip of the hand
@@ -145,12 +165,12 @@ func checkInstance(v View) {
 		return
 	}
 	d := v.Errorf("instance/unknown", "the instance type %s is not known", quote(v.Text()))
-	family, _, dotted := strings.Cut(v.Text(), ".")
+	dotted := strings.Contains(v.Text(), ".")
 	switch near := catalog.Nearest(v.Text()); {
-	case near != "":
+	case near != "" && strings.HasPrefix(near, v.Text()[:min(1, len(v.Text()))]):
 		d.WithHint("did you mean %s? Types are known as of %s", near, catalog.Date)
 	case !dotted:
-		d.WithHint("write family.size, for example %s.large", clip(family))
+		d.WithHint("write family.size, for example c6i.large")
 	default:
 		d.WithHint("types are known as of %s", catalog.Date)
 	}

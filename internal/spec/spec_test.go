@@ -229,6 +229,7 @@ func TestParse_problems(t *testing.T) {
 		{"queue_name_of_two_lines", "Name: gpu", `Name: "gpu\nPartitionName=evil"`},
 		{"instance_unknown", "p5e.48xlarge", "p5e.84xlarge"},
 		{"instance_of_a_new_gpu_family", "p5e.48xlarge", "p9x.48xlarge"},
+		{"instance_of_an_unlike_family", "p5e.48xlarge", "p7.48xlarge"},
 		{"instance_without_size", "c6i.4xlarge", "c6i"},
 		{"instance_missing", "          InstanceType: p5e.48xlarge\n", ""},
 		{"instance_of_a_reservation", "          InstanceType: p5e.48xlarge\n", "          CapacityReservationTarget: {CapacityReservationId: cr-1}\n"},
