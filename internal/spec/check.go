@@ -97,17 +97,12 @@ func (c *checker) mapping(n *node, f *field, path string, at diag.Place) {
 	if f.Type == "dict" || f.Type == "dicts" {
 		return
 	}
-	var shell *misplaced
-	for i := range n.entries {
+	for i := 0; i < len(n.entries); i++ {
 		e := &n.entries[i]
-		if shell != nil && f.children[e.key] == nil && shell.field.children[e.key] != nil {
-			c.outdented(e, f, shell)
-			continue
-		}
-		shell = nil
 		if child := f.children[e.key]; child != nil {
-			if shell = c.shell(n, i, f, path); shell != nil {
+			if shell := c.shell(n, i, f, path); shell != nil {
 				e.value = shell.home
+				i += c.outdented(n.entries[i+1:], f, shell)
 			}
 			c.value(e.value, child, join(path, e.key), c.place(e))
 			continue

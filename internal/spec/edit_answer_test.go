@@ -17,6 +17,8 @@ var fixes = []struct {
 }{
 	{"key_case", "HeadNode:\n  Instancetype: x # a\n", "HeadNode:\n  InstanceType: x # a\n"},
 	{"key_slip", "HeadNode: {Netwroking: {SubnetId: subnet-01234567}}\n", "HeadNode: {Networking: {SubnetId: subnet-01234567}}\n"},
+	{"key_of_version_2_here", "HeadNode: {Ssh: {key_name: a}}\n", "HeadNode: {Ssh: {KeyName: a}}\n"},
+	{"key_of_version_2", "HeadNode: {key_name: a}\n", ""},
 	{"key_far", "HeadNode: {InsType: x}\n", ""},
 	{"key_there", "HeadNode: {InstanceType: x, Instancetype: y}\n", ""},
 	{"key_of_nothing", "HeadNode: {Colour: x}\n", ""},
@@ -45,6 +47,14 @@ var fixes = []struct {
 	{"moved_with_another_case", "Scheduling: {Scheduler: slurm}\nslurmqueues: []\n", "Scheduling: {Scheduler: slurm, SlurmQueues: []}\n"},
 	{"moved_to_the_map_around", "Scheduling:\n  SlurmQueues:\n  - Name: q\n    ComputeResources:\n    - Name: r\n      Efa:\n        Enabled: true\n        MaxCount: 4\n",
 		"Scheduling:\n  SlurmQueues:\n  - Name: q\n    ComputeResources:\n    - Name: r\n      Efa:\n        Enabled: true\n      MaxCount: 4\n"},
+	{"indented", "HeadNode:\n  Networking: # a\n  SubnetId: subnet-01234567 # b\n  InstanceType: x\n", "HeadNode:\n  Networking: # a\n    SubnetId: subnet-01234567 # b\n  InstanceType: x\n"},
+	{"indented_several", "HeadNode:\n  LocalStorage:\n  # above\n  RootVolume:\n    Size: 40\n    # deep\n\n  EphemeralVolume: {MountDir: /a}\n  # below\n",
+		"HeadNode:\n  LocalStorage:\n  # above\n    RootVolume:\n      Size: 40\n      # deep\n\n    EphemeralVolume: {MountDir: /a}\n  # below\n"},
+	{"indented_in_a_list", "Scheduling:\n  SlurmQueues:\n  - Networking:\n    SubnetIds:\n    - subnet-01234567", "Scheduling:\n  SlurmQueues:\n  - Networking:\n      SubnetIds:\n      - subnet-01234567"},
+	{"indented_text", "HeadNode:\n  Ssh:\n  KeyName: \"a\n   b\"\n", "HeadNode:\n  Ssh:\n    KeyName: \"a\n     b\"\n"},
+	{"indented_flow", "HeadNode: {Ssh: , KeyName: a}\n", ""},
+	{"indented_null", "HeadNode:\n  Ssh: ~\n  KeyName: a\n", ""},
+	{"indented_aliased", "X: &x\n  Ssh:\n  KeyName: a\nHeadNode: *x\n", ""},
 	{"moved_to_no_map", "SlurmQueues: []\n", ""},
 	{"moved_to_several", "Iam: {AdditionalIamPolicies: [], ResourcePrefix: a}\n", ""},
 }

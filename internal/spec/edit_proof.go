@@ -21,6 +21,8 @@ type change struct {
 	in    *yaml.Node
 	name  string
 	value *yaml.Node
+	// shell is a map without a value that gets the entries behind it up to below.
+	shell, below *slot
 }
 
 // prove applies edits and reads the result. It reports whether the tree is the
@@ -51,7 +53,10 @@ func (c *change) digest(y *yaml.Node) digest {
 		if c.drop != nil && c.drop.in == y && c.drop.at == s.at {
 			continue
 		}
-		part := c.digest(s.value())
+		if c.shell != nil && c.shell.in == y && s.at > c.shell.at && s.at <= c.below.at {
+			continue
+		}
+		part := c.digest(c.valueOf(s))
 		if key := s.key(); key != nil {
 			part = pair(c.digest(key), part)
 		}
@@ -68,6 +73,14 @@ func (c *change) digest(y *yaml.Node) digest {
 		h.Write(p[:])
 	}
 	return digest(h.Sum(nil))
+}
+
+// valueOf is an entry's value after the change, if it is the map that was empty.
+func (c *change) valueOf(s slot) *yaml.Node {
+	if c.shell == nil || c.shell.in != s.in || c.shell.at != s.at {
+		return s.value()
+	}
+	return &yaml.Node{Kind: yaml.MappingNode, Content: s.in.Content[s.at+s.width() : c.below.at+s.width()]}
 }
 
 func pair(a, b digest) digest { return sha256.Sum256(append(a[:], b[:]...)) }

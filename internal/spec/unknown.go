@@ -80,9 +80,9 @@ func (c *checker) unknown(n *node, e *entry, f *field, parent string) {
 		near = diag.Nearest(e.key, names)
 	}
 	switch {
-	case oldKeys[e.key] != "":
+	case oldKeys[e.key] != "" && !strings.EqualFold(near, strings.ReplaceAll(e.key, "_", "")):
 		d.WithHint("it is a key of ParallelCluster 2; now it is %s", oldKeys[e.key])
-	case near != "" && (strings.EqualFold(near, e.key) || near == e.key+"s" || near+"s" == e.key || len(homes) == 0):
+	case near != "" && (oldKeys[e.key] != "" || strings.EqualFold(near, e.key) || near == e.key+"s" || near+"s" == e.key || len(homes) == 0):
 		d.WithHint("did you mean %s?", near).WithFix(c.respell(e, near, names))
 		if n.entry(near) == nil {
 			c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: n, homePath: parent, field: f.children[near]})
@@ -115,15 +115,30 @@ func (c *checker) shell(n *node, i int, f *field, path string) *misplaced {
 		return nil
 	}
 	made := &node{kind: mapping, line: e.value.line, column: e.value.column}
-	return &misplaced{home: made, homePath: join(path, e.key), field: child, from: path}
+	return &misplaced{entry: e, home: made, homePath: join(path, e.key), field: child, from: path}
 }
 
-// outdented reports a key behind the map that it belongs into.
-func (c *checker) outdented(e *entry, f *field, shell *misplaced) {
-	path := join(shell.from, e.key)
-	c.errorAt(c.at(e.line, e.column), "schema/unknown", path, "%s is not a key of %s", quote(e.key), f.where()).
-		WithHint("indent it: it belongs under %s, which is empty", shell.field.name)
-	c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: shell.home, homePath: shell.homePath, field: shell.field.children[e.key]})
+// outdented reports the keys behind the map that they belong into, and how many
+// they are.
+func (c *checker) outdented(entries []entry, f *field, shell *misplaced) int {
+	below := entries
+	for i := range entries {
+		if f.children[entries[i].key] != nil || shell.field.children[entries[i].key] == nil {
+			below = entries[:i]
+			break
+		}
+	}
+	for i := range below {
+		e := &below[i]
+		path := join(shell.from, e.key)
+		d := c.errorAt(c.at(e.line, e.column), "schema/unknown", path, "%s is not a key of %s", quote(e.key), f.where()).
+			WithHint("indent it: it belongs under %s, which is empty", shell.field.name)
+		if i == 0 {
+			d.WithFix(c.indent(&shell.entry, below))
+		}
+		c.misplaced = append(c.misplaced, misplaced{path: path, entry: *e, home: shell.home, homePath: shell.homePath, field: shell.field.children[e.key]})
+	}
+	return len(below)
 }
 
 // fitting are the keys that can hold a value of such a kind.
