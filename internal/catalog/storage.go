@@ -78,6 +78,8 @@ type VolumePrices struct {
 	GB, IOPS, MBps Price
 	// FreeIOPS and FreeMBps come with the volume.
 	FreeIOPS, FreeMBps int
+	// MaxIOPS is up to where the price of IOPS holds; 0 is everywhere.
+	MaxIOPS int
 }
 
 // VolumePrice finds the prices of a type of EBS volume in Region.
@@ -88,8 +90,10 @@ func VolumePrice(volumeType string) (VolumePrices, bool) {
 		return VolumePrices{GB: p(0.08), IOPS: p(0.005), MBps: p(0.04), FreeIOPS: 3000, FreeMBps: 125}, true
 	case "gp2":
 		return VolumePrices{GB: p(0.10)}, true
-	case "io1", "io2":
+	case "io1":
 		return VolumePrices{GB: p(0.125), IOPS: p(0.065)}, true
+	case "io2": // above, it has lower prices in two steps: https://aws.amazon.com/ebs/pricing/
+		return VolumePrices{GB: p(0.125), IOPS: p(0.065), MaxIOPS: 32_000}, true
 	case "st1":
 		return VolumePrices{GB: p(0.045)}, true
 	case "sc1":
