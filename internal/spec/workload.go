@@ -1,5 +1,7 @@
 package spec
 
+import "github.com/muster-hpc/muster/internal/diag"
+
 // Workload is muster.yaml, the optional file beside the cluster file: what runs
 // on the cluster and what it needs, as far as it is no part of ParallelCluster's
 // schema.
@@ -46,6 +48,8 @@ type Model struct {
 	// is how many of them stay.
 	Checkpoints     string
 	KeepCheckpoints int
+	// Place is where the file says how much of the cluster the model takes.
+	Place diag.Place
 }
 
 // Directory is a directory of shared storage.

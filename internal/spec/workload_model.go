@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -26,6 +25,14 @@ func buildModel(v View) Model {
 		Optimizer: v.Key("Optimizer").Text(), Precision: v.Key("Precision").Text(),
 		BytesPerParameter: v.Key("BytesPerParameter").Float(), KeepCheckpoints: v.Key("KeepCheckpoints").Int(),
 	}
+	share := v.Key("Name")
+	for _, key := range []string{"Nodes", "GPUs"} {
+		if k := v.Key(key); k.Present() {
+			share = k
+		}
+	}
+	m.Place = v.doc.locate(share.Path())
+	m.Place.Path = share.Path()
 	m.Parameters, _ = ParseParameters(v.Key("Parameters").Text())
 	if dir := v.Key("Checkpoints"); dir.Present() {
 		m.Checkpoints = path.Clean(strings.ReplaceAll(dir.Text(), modelPlaceholder, m.Name))
@@ -61,8 +68,8 @@ func ParseParameters(text string) (float64, bool) {
 	return n * scale, err == nil && n*scale >= 1 && n*scale <= maxParameters
 }
 
-// maxRunHours is ten years.
-const maxRunHours = 10 * 365 * 24
+// A run lasts from a minute to ten years.
+const minRunHours, maxRunHours = 1.0 / 60, 10 * 365 * 24
 
 // ParseRun reads the length of a run: 14d, 36h, 2w.
 func ParseRun(text string) (hours float64, ok bool) {
@@ -76,7 +83,7 @@ func ParseRun(text string) (hours float64, ok bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseFloat(rest, 64)
-	return n * scale, err == nil && n*scale > 0 && n*scale <= maxRunHours
+	return n * scale, err == nil && n*scale >= minRunHours && n*scale <= maxRunHours
 }
 
 func checkRun(v View) {
@@ -84,8 +91,8 @@ func checkRun(v View) {
 	if days.Present() && hours.Present() {
 		hours.Errorf("workload/run", "Days and Hours both say how long the run is").WithHint("remove one of them")
 	}
-	checkTime(days, "more than 0", math.SmallestNonzeroFloat64, maxRunHours/24)
-	checkTime(hours, "more than 0", math.SmallestNonzeroFloat64, maxRunHours)
+	checkTime(days, "a minute or more", minRunHours/24, maxRunHours/24)
+	checkTime(hours, "a minute or more", minRunHours, maxRunHours)
 	checkTime(v.Key("RestartMinutes"), "0 or more", 0, 24*60)
 	checkTime(v.Key("ReplacementHours"), "0 or more", 0, 90*24)
 }

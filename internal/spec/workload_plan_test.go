@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -55,8 +56,13 @@ Directories: [{Path: '/home/{model}'}, {Path: /more}]
 		Grafana:     spec.Grafana{Enabled: true, AllowedIps: "203.0.113.0/24"},
 		Directories: []spec.Directory{{Path: "/home/{model}", Mode: 0o775}, {Path: "/more", Mode: 0o775}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, withoutPlaces); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for i, line := range []int{4, 5, 6} {
+		if at := got.Models[i].Place; at.File != "muster.yaml" || at.Line != line || at.Path != fmt.Sprintf("Models[%d].%s", i, []string{"Nodes", "GPUs", "Name"}[i]) {
+			t.Errorf("model %d is at %+v, want line %d", i, at, line)
+		}
 	}
 	var mounts []string
 	for _, s := range fleet.With(got).SharedStorage {
@@ -75,6 +81,8 @@ func TestParseWorkload_plan_problems(t *testing.T) {
 	rows := []struct{ name, data string }{
 		{"run_twice", "Run: {Days: 1, Hours: 24}\n"},
 		{"run_of_nothing", "Run: {Days: 0}\n"},
+		{"run_of_next_to_nothing", "Run: {Days: 1e-300}\n"},
+		{"more_nodes_than_slurm_has", "Models: [{Name: a, Nodes: 9223372036854775807}, {Name: b, GPUs: 9223372036854775807}]\n"},
 		{"run_below_nothing", "Run: {Hours: -3, RestartMinutes: -1}\n"},
 		{"run_for_ever", "Run: {Days: 10000, ReplacementHours: 1e9}\n"},
 		{"run_is_no_number", "Run: {Days: two weeks}\n"},
@@ -136,7 +144,7 @@ func TestParseParameters(t *testing.T) {
 
 func TestParseRun(t *testing.T) {
 	for in, want := range map[string]float64{
-		"14d": 336, "2w": 336, "36h": 36, "1.5d": 36, "": 0, "14": 0, "d": 0, "0d": 0, "-1d": 0, "14 d": 0, "9999w": 0, "nand": 0, "1e1d": 0,
+		"14d": 336, "2w": 336, "36h": 36, "1.5d": 36, "": 0, "14": 0, "d": 0, "0d": 0, "-1d": 0, "14 d": 0, "9999w": 0, "nand": 0, "1e1d": 0, "0.0001h": 0, "0.5h": 0.5,
 	} {
 		got, ok := spec.ParseRun(in)
 		if ok != (want > 0) || ok && got != want {
