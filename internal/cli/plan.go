@@ -40,7 +40,12 @@ of them reach each other.`,
 			"  muster plan cluster.yaml --ranks model1\n  muster plan cluster.yaml --ranks model1 --path 0,17\n" +
 			"  muster plan cluster.yaml -o json | jq .price.all.hour.usd",
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.runPlan(args[0], o) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := notEmpty(c); err != nil {
+				return err
+			}
+			return a.runPlan(args[0], o)
+		},
 	}
 	flags := c.Flags()
 	flags.StringVar(&o.models, "models", "", "the `FILE` with the models (default: muster.yaml beside FILE)")
@@ -50,6 +55,17 @@ of them reach each other.`,
 	flags.StringVar(&o.path, "path", "", "with --ranks: the path between two ranks, as `A,B`")
 	completePlan(c)
 	return c
+}
+
+// notEmpty holds that no flag is given an empty text: --run "$DAYS" without DAYS
+// must not mean the length that the file says.
+func notEmpty(c *cobra.Command) error {
+	for _, name := range []string{"models", "run", "ranks", "path"} {
+		if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return usageError{fmt.Errorf("--%s is empty: leave it out, or give it a value", name)}
+		}
+	}
+	return nil
 }
 
 // completePlan teaches the shell what the arguments and flags take.
@@ -71,6 +87,11 @@ func (a *app) runPlan(path string, o planOptions) error {
 		return err
 	}
 	estimate, err := plan.New(q)
+	if misfit, ok := errors.AsType[*plan.Misfit](err); ok {
+		problems := &diag.List{}
+		problems.Errorf("workload/fit", "", "%s", misfit.Message).At(q.Workload.Models[misfit.Model].Place).WithHint("%s", misfit.Hint)
+		return a.showProblems(problems)
+	}
 	if err != nil {
 		return err
 	}
@@ -90,7 +111,7 @@ func (a *app) question(path string, o planOptions) (plan.Question, error) {
 	if o.run != "" {
 		var ok bool
 		if q.RunHours, ok = spec.ParseRun(o.run); !ok {
-			return q, usageError{fmt.Errorf("%q is no length of a run: write 14d, 36h or 2w, up to ten years", o.run)}
+			return q, usageError{fmt.Errorf("%q is no length of a run: write 14d, 36h or 2w, from a minute up to ten years", o.run)}
 		}
 	}
 	file := spec.Open(path, spec.Options{})
@@ -122,8 +143,8 @@ func (a *app) planProblems(list *diag.List) error {
 	return a.showProblems(list)
 }
 
-// maxPrice is far above what a machine costs for an hour.
-const maxPrice = 1e6
+// minPrice and maxPrice are far from what a machine costs for an hour.
+const minPrice, maxPrice = 1e-6, 1e6
 
 // userPrices reads the prices of --price. Each must be of an instance type of
 // the cluster.
@@ -131,9 +152,10 @@ func userPrices(texts, used []string) (map[string]float64, error) {
 	prices := map[string]float64{}
 	for _, text := range texts {
 		name, amount, ok := strings.Cut(text, "=")
-		usd, err := strconv.ParseFloat(strings.TrimPrefix(amount, "$"), 64)
+		amount = strings.TrimPrefix(amount, "$")
+		usd, err := strconv.ParseFloat(amount, 64)
 		switch {
-		case !ok || err != nil || !(usd > 0 && usd <= maxPrice):
+		case !ok || name == "" || err != nil || !(usd >= minPrice && usd <= maxPrice) || strings.Trim(amount, "0123456789.") != "":
 			return nil, usageError{fmt.Errorf("--price %s: write the instance type and dollars an hour, as p5e.48xlarge=34.60", printable(text))}
 		case !slices.Contains(used, name):
 			return nil, usageError{notUsed(name, used)}
@@ -197,7 +219,7 @@ func (a *app) showRanks(e *plan.Estimate, o planOptions) error {
 		if len(chosen) != 1 {
 			return usageError{errors.New("--path needs one model: give --ranks MODEL")}
 		}
-		path, err := chosen[0].Path(from, to, e.InstanceType(chosen[0]))
+		path, err := chosen[0].Path(from, to)
 		if err != nil {
 			return err
 		}

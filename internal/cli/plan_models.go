@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/plan"
 )
@@ -34,15 +36,23 @@ func modelSection(e *plan.Estimate) section {
 	var lines []string
 	if len(e.Models) > 0 {
 		for _, left := range e.Spare {
-			lines = append(lines, leftLine(left))
+			lines = append(lines, leftLine(left, e.Spare))
 		}
 	}
 	return section{t, lines}
 }
 
+// spareName is a queue, with the instance types where nodes of several kinds are left over.
+func spareName(s plan.Spare, all []plan.Spare) string {
+	if slices.ContainsFunc(all, func(o plan.Spare) bool { return o.Queue == s.Queue && !slices.Equal(o.InstanceTypes, s.InstanceTypes) }) {
+		return s.Queue + ", " + strings.Join(s.InstanceTypes, " or ")
+	}
+	return s.Queue
+}
+
 // leftLine says what is left over of a queue.
-func leftLine(s plan.Spare) string {
-	line := fmt.Sprintf("left over of %s: %s", s.Queue, count(s.Nodes, "node"))
+func leftLine(s plan.Spare, all []plan.Spare) string {
+	line := fmt.Sprintf("left over of %s: %s", spareName(s, all), count(s.Nodes, "node"))
 	if s.NodeList != "" {
 		line += ", " + s.NodeList
 	}
@@ -67,7 +77,7 @@ func parameters(n float64) string {
 }
 
 func checkpointSection(e *plan.Estimate) section {
-	t := table{{"Checkpoints", "size", "bytes a parameter", "weights", "where", "written in", "every", "goodput", "lost in the run"}}
+	t := table{{"Checkpoints", "size", "bytes a parameter", "weights", "where", "written in", "every", "goodput", "no spare", "lost to failures"}}
 	for _, m := range e.Models {
 		if m.Checkpoint != nil {
 			t.add(checkpointCells(m, e.RunHours)...)
@@ -79,12 +89,16 @@ func checkpointSection(e *plan.Estimate) section {
 			lines = append(lines, keptLine(f))
 		}
 	}
+	if slices.ContainsFunc(e.Models, func(m plan.Trained) bool { return m.Checkpoint != nil && m.Checkpoint.Goodput > 0 }) {
+		lines = append(lines, fmt.Sprintf("goodput and what is lost are with a spare node at hand; with no spare, each interruption also waits %g h for a node",
+			e.Failures.ReplacementHours))
+	}
 	return section{t, lines}
 }
 
 func checkpointCells(m plan.Trained, runHours float64) []string {
 	c := m.Checkpoint
-	cells := []string{"  " + m.Name, decimal(c.Bytes, "B"), figures(c.BytesPerParameter), "?", orDash(c.Dir), "?", "?", "?", "?"}
+	cells := []string{"  " + m.Name, decimal(c.Bytes, "B"), figures(c.BytesPerParameter), "?", orDash(c.Dir), "?", "?", "?", "?", "?"}
 	if c.WeightBytes > 0 {
 		cells[3] = decimal(c.WeightBytes, "B")
 	}
@@ -93,9 +107,9 @@ func checkpointCells(m plan.Trained, runHours float64) []string {
 	}
 	if c.IntervalSeconds > 0 {
 		cells[6] = fmt.Sprintf("%s (%s)", seconds(c.IntervalSeconds), c.Formula)
-		cells[7] = fmt.Sprintf("%.1f %%", 100*c.Goodput)
+		cells[7], cells[8] = fmt.Sprintf("%.1f %%", 100*c.Goodput), fmt.Sprintf("%.1f %%", 100*c.GoodputWithoutSpare)
 		if runHours > 0 {
-			cells[8] = seconds(3600 * c.LostHours)
+			cells[9] = seconds(3600 * c.LostHours)
 		}
 	}
 	return cells
@@ -125,22 +139,32 @@ func failureSection(e *plan.Estimate) section {
 	if f.GPUs == 0 {
 		return s
 	}
-	line := fmt.Sprintf("%s: one interruption in %s", count(f.GPUs, "GPU"), seconds(3600*f.MTBFHours))
+	line := fmt.Sprintf("%s: one interruption in %s", many(f.GPUs, "GPU"), seconds(3600*f.MTBFHours))
 	if e.RunHours > 0 {
-		line += fmt.Sprintf(", %s in %s", rough(f.Expected), duration(e.RunHours))
+		line += fmt.Sprintf(", %s expected in %s", rough(f.Expected), duration(e.RunHours))
 	}
 	s.lines = []string{
 		line,
 		fmt.Sprintf("%.2fe-5 interruptions for each GPU and hour: %s", 1e5*f.PerGPUHour, f.Source),
-		fmt.Sprintf("a job goes on after %g min, and has another node after %g h", f.RestartMinutes, f.ReplacementHours),
+		fmt.Sprintf("reckoned with %g min until a job computes again, and %g h until a failed node is replaced (Run of muster.yaml)", f.RestartMinutes, f.ReplacementHours),
 	}
 	for _, q := range e.Spare {
-		if q.Wanted > 0 {
-			s.lines = append(s.lines, fmt.Sprintf("spares for %s: %d, enough with %.0f %% while a node is replaced; left over: %d",
-				q.Queue, q.Wanted, 100*f.Confidence, q.Nodes))
+		if q.Rated {
+			s.lines = append(s.lines, fmt.Sprintf("spares for %s: %d (at any one moment %s being replaced, with %.0f %% or more); left over: %d",
+				spareName(q, e.Spare), q.Wanted, atMost(q.Wanted), 100*f.Confidence, q.Nodes))
 		}
 	}
 	return s
+}
+
+func atMost(n int) string {
+	switch n {
+	case 0:
+		return "no node is"
+	case 1:
+		return "no more than 1 node is"
+	}
+	return fmt.Sprintf("no more than %d nodes are", n)
 }
 
 // write writes the ranks, or the path between two, for people.

@@ -35,7 +35,7 @@ func writePlan(w io.Writer, e *plan.Estimate) error {
 		return err
 	}
 	for _, s := range []section{
-		fleetSection(e), priceSection(e), costSection(e), modelSection(e), failureSection(e), checkpointSection(e), storageSection(e),
+		fleetSection(e), priceSection(e), costSection(e), modelSection(e), failureSection(e), checkpointSection(e), storageSection(e), keptSection(e),
 		blockSection(e), madeSection(e), noteSection(e),
 	} {
 		if len(s.table)+len(s.lines) < 2 {
@@ -58,11 +58,25 @@ func noteSection(e *plan.Estimate) section {
 }
 
 func headline(e *plan.Estimate) string {
-	text := fmt.Sprintf("%s: %s, %s", printable(e.File), count(e.Fleet.Full.Nodes, "node"), count(e.Fleet.Full.GPUCount(), "GPU"))
+	full := e.Fleet.Full
+	text := fmt.Sprintf("%s: %s, %s", printable(e.File), many(full.Nodes, "node"), many(full.GPUCount(), "GPU"))
+	for _, g := range full.GPUs {
+		if g.Accelerator {
+			text += fmt.Sprintf(", %s %s", thousands(float64(g.Count)), g.GPU)
+		}
+	}
 	if e.RunHours > 0 {
 		text += ", a run of " + duration(e.RunHours)
 	}
 	return text
+}
+
+// many is a number of things, as people write large ones.
+func many(n int, noun string) string {
+	if n == 1 {
+		return count(n, noun)
+	}
+	return thousands(float64(n)) + " " + plural(noun)
 }
 
 // unknownCell is what a table shows for what the catalogue does not have.
@@ -81,9 +95,32 @@ func fleetSection(e *plan.Estimate) section {
 		t.add(nodeCells(g)...)
 	}
 	for _, s := range e.Fleet.Services {
-		t.add("  "+s.Name+", "+s.InstanceType, thousands(float64(s.Count)), "-", thousands(float64(s.VCPUs)), binary(float64(s.MemoryMiB)), "-", unknownCell)
+		t.add(serviceCells(s)...)
 	}
-	return section{t, []string{unknownCell + " is not in the catalogue"}}
+	s := section{table: t}
+	if slices.ContainsFunc(t, func(row []string) bool { return slices.Contains(row, unknownCell) }) {
+		s.lines = []string{unknownCell + " is not in the catalogue"}
+	}
+	return s
+}
+
+func serviceCells(s plan.Service) []string {
+	name := "  " + s.Name + ", " + s.InstanceType
+	if s.Count > 1 {
+		name = fmt.Sprintf("  one of %d %s, %s", s.Count, s.Name, s.InstanceType)
+	}
+	return []string{name, "1", "-", thousands(float64(s.VCPUs)), binary(float64(s.MemoryMiB)), "-", diskCell(s.ScratchGB, s.DisksKnown)}
+}
+
+// diskCell is a machine's own disks.
+func diskCell(gb int, known bool) string {
+	switch {
+	case !known:
+		return unknownCell
+	case gb == 0:
+		return "-"
+	}
+	return decimal(float64(gb)*1e9, "B")
 }
 
 func totalCells(name string, t plan.Total) []string {
@@ -94,7 +131,10 @@ func totalCells(name string, t plan.Total) []string {
 	if t.ScratchGB > 0 {
 		cells[6] = decimal(float64(t.ScratchGB)*1e9, "B")
 	}
-	if t.Incomplete {
+	if t.EFAIncomplete {
+		cells[5] = atLeast(cells[5])
+	}
+	if t.ScratchIncomplete {
 		cells[6] = atLeast(cells[6])
 	}
 	return cells
@@ -135,7 +175,7 @@ func nodeCells(g plan.Group) []string {
 	n := g.Node
 	cells := []string{
 		"  a node of " + g.Name + ", " + strings.Join(g.InstanceTypes, " or "), "1", "-", thousands(float64(n.VCPUs)),
-		binary(float64(n.MemoryMiB)), "off", decimal(float64(n.ScratchGB)*1e9, "B"),
+		binary(float64(n.MemoryMiB)), "off", diskCell(n.ScratchGB, n.DisksKnown),
 	}
 	if n.GPUs > 0 {
 		cells[2] = fmt.Sprintf("%d %s", n.GPUs, n.GPU)
@@ -146,16 +186,10 @@ func nodeCells(g plan.Group) []string {
 	switch {
 	case n.EFAGbps > 0:
 		cells[5] = gbps(n.EFAGbps)
-	case n.EFA:
+	case !n.EFAKnown():
 		cells[5] = unknownCell
 	case n.EFAInterfaces == 0:
 		cells[5] = "-"
-	}
-	switch {
-	case !n.Known:
-		cells[6] = unknownCell
-	case n.ScratchGB == 0:
-		cells[6] = "-"
 	}
 	return cells
 }
@@ -193,18 +227,38 @@ func costSection(e *plan.Estimate) section {
 		t.add(cells...)
 	}
 	p := e.Price
-	add(count(e.Fleet.Full.Nodes, "compute node"), p.Nodes)
+	add(many(e.Fleet.Full.Nodes, "compute node"), p.Nodes)
 	add("head node and login nodes", p.Services)
 	add("storage", p.Storage)
 	add("together", p.All)
-	add(count(e.Fleet.Least.Nodes, "compute node")+" always on", p.LeastNodes)
+	add(many(e.Fleet.Least.Nodes, "compute node")+" always on", p.LeastNodes)
 	add("together with no more on", p.LeastAll)
 	t.alignRight(1)
+	return section{t, costLines(e)}
+}
+
+// costLines say what the sums are made of, and what they lack.
+func costLines(e *plan.Estimate) []string {
 	var lines []string
-	if missing := p.All.Hour.Missing; len(missing) > 0 {
+	if missing := e.Price.All.Hour.Missing; len(missing) > 0 {
 		lines = append(lines, "not counted, for the price is not known: "+strings.Join(missing, ", "))
 	}
-	return section{t, lines}
+	if e.Region != "" && e.Region != e.Price.Region {
+		lines = append(lines, fmt.Sprintf("with the prices of %s where --price gives none: those of %s differ", e.Price.Region, e.Region))
+	}
+	if slices.ContainsFunc(e.FileSystems, func(f plan.FileSystem) bool { return f.Month.USD > 0 && !f.Confirmed }) {
+		lines = append(lines, "storage has prices that are not confirmed: see below")
+	}
+	for _, b := range e.Blocks {
+		if paid := 24 * float64(b.Days*b.Rounds); paid > e.RunHours {
+			line := fmt.Sprintf("Capacity Blocks of %s are paid whole, %s for a run of %s", b.Queue, duration(paid), duration(e.RunHours))
+			if b.Beyond != nil {
+				line += ": " + cost(*b.Beyond) + " more than the run costs here"
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // alignRight pads the cells from a column on, so that figures stand below each other.
@@ -218,50 +272,6 @@ func (t table) alignRight(from int) {
 			row[column] = strings.Repeat(" ", width-utf8.RuneCountInString(row[column])) + row[column]
 		}
 	}
-}
-
-func storageSection(e *plan.Estimate) section {
-	s := section{table: table{{"Storage", "what", "capacity", "throughput", "a month", "as of"}}}
-	for _, f := range e.FileSystems {
-		s.add(fileSystemCells(f)...)
-		s.source(f.Source)
-	}
-	for _, v := range e.Price.Volumes {
-		what := v.What
-		if v.Count > 1 {
-			what = fmt.Sprintf("%d × %s", v.Count, v.What)
-		}
-		s.add("  "+v.Name, what, "", "", cost(v.Month), v.Date)
-		s.source(v.Source)
-	}
-	return s
-}
-
-// source adds where prices come from, once.
-func (s *section) source(name string) {
-	line := "prices: " + name
-	if name != "" && !slices.Contains(s.lines, line) {
-		s.lines = append(s.lines, line)
-	}
-}
-
-func fileSystemCells(f plan.FileSystem) []string {
-	cells := []string{"  " + f.MountDir + " " + f.Name, f.What, unknownCell, unknownCell, cost(f.Month), f.Date}
-	if f.CapacityGiB > 0 {
-		cells[2] = thousands(float64(f.CapacityGiB)) + " GiB"
-	}
-	if f.ThroughputMBps > 0 {
-		cells[3] = thousands(f.ThroughputMBps) + " MB/s"
-	}
-	switch {
-	case f.Reason != "" && len(f.Month.Missing) == 0:
-		cells[4], cells[5] = "-", f.Reason
-	case f.Reason != "":
-		cells[5] = f.Reason
-	case !f.Confirmed:
-		cells[5] += ", not confirmed: look it up"
-	}
-	return cells
 }
 
 func blockSection(e *plan.Estimate) section {

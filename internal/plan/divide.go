@@ -15,6 +15,8 @@ type slot struct {
 	prefix string
 	number int
 	node   Node
+	// pool is the key of the slot's pool.
+	pool string
 }
 
 func (s slot) name() string { return s.prefix + strconv.Itoa(s.number) }
@@ -25,6 +27,21 @@ func (s slot) name() string { return s.prefix + strconv.Itoa(s.number) }
 type pool struct {
 	key   string
 	slots []slot
+}
+
+// Misfit says which model has no room, and why.
+type Misfit struct {
+	// Model is its place in the workload's list.
+	Model   int
+	Message string
+	// Hint is what to change.
+	Hint string
+}
+
+func (m *Misfit) Error() string { return m.Message }
+
+func misfit(model int, hint, format string, args ...any) *Misfit {
+	return &Misfit{Model: model, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 // divide gives every model its nodes: whole nodes in the file's order, then
@@ -49,7 +66,7 @@ func divide(c *spec.Cluster, models []spec.Model) ([]Trained, []Spare, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		spare = append(spare, left)
+		spare = append(spare, left...)
 	}
 	return all, spare, nil
 }
@@ -69,11 +86,11 @@ func trainingQueue(c *spec.Cluster) string {
 	return c.Scheduling.Queues[0].Name
 }
 
-func divideQueue(q spec.Queue, models []spec.Model, all []Trained, mine []int) (Spare, error) {
+func divideQueue(q spec.Queue, models []spec.Model, all []Trained, mine []int) ([]Spare, error) {
 	pools := poolsOf(q)
 	home, err := choosePools(q, pools, models, mine)
 	if err != nil {
-		return Spare{}, err
+		return nil, err
 	}
 	for _, i := range mine {
 		if n := models[i].Nodes; n > 0 {
@@ -95,7 +112,7 @@ func poolsOf(q spec.Queue) []pool {
 		}
 		node := nodeOf(r)
 		for n := range r.MaxCount {
-			s := slot{prefix: prefix(q, r, true), number: n + 1, node: node}
+			s := slot{prefix: prefix(q, r, true), number: n + 1, node: node, pool: key}
 			if n >= r.MinCount {
 				s.prefix, s.number = prefix(q, r, false), n+1-r.MinCount
 			}
@@ -111,14 +128,18 @@ func poolsOf(q spec.Queue) []pool {
 func choosePools(q spec.Queue, pools []pool, models []spec.Model, mine []int) (map[int]int, error) {
 	order := slices.DeleteFunc(slices.Clone(mine), func(i int) bool { return models[i].Nodes == 0 })
 	asked, total := 0, 0
-	for _, i := range order {
-		asked += models[i].Nodes
-	}
 	for _, p := range pools {
 		total += len(p.slots)
 	}
-	if asked > total {
-		return nil, fmt.Errorf("the models of queue %s ask for %d nodes, %d more than its %d", q.Name, asked, asked-total, total)
+	over := -1
+	for _, i := range order {
+		if asked += models[i].Nodes; asked > total && over < 0 {
+			over = i
+		}
+	}
+	if over >= 0 {
+		return nil, misfit(over, "give the models fewer Nodes, or the queue a larger MaxCount",
+			"the models of queue %s ask for %d nodes, %d more than its %d", q.Name, asked, asked-total, total)
 	}
 	home, failed := assign(pools, models, order, false)
 	if failed >= 0 {
@@ -126,7 +147,8 @@ func choosePools(q spec.Queue, pools []pool, models []spec.Model, mine []int) (m
 		home, failed = assign(pools, models, order, true)
 	}
 	if failed >= 0 {
-		return nil, fmt.Errorf("%s asks for %s with the same instance type, and queue %s does not have as many left", models[failed].Name, nodes(models[failed].Nodes), q.Name)
+		return nil, misfit(failed, "a model's nodes are all of one kind: give it fewer Nodes, or one compute resource a larger MaxCount",
+			"%s asks for %s with the same instance type, and queue %s does not have as many left", models[failed].Name, nodes(models[failed].Nodes), q.Name)
 	}
 	return home, nil
 }
@@ -164,7 +186,7 @@ func (t *Trained) give(slots []slot) {
 }
 
 // packQueue packs the models that need a part of a node, and says what is left.
-func packQueue(q spec.Queue, pools []pool, models []spec.Model, all []Trained, mine []int) (Spare, error) {
+func packQueue(q spec.Queue, pools []pool, models []spec.Model, all []Trained, mine []int) ([]Spare, error) {
 	var free []slot
 	for _, p := range pools {
 		free = append(free, p.slots...)
@@ -183,7 +205,8 @@ func packQueue(q spec.Queue, pools []pool, models []spec.Model, all []Trained, m
 		at, ok = alone(sizes, room)
 	}
 	if !ok {
-		return Spare{}, fmt.Errorf("the models on parts of nodes (%s GPUs) do not fit on the %s that queue %s has left", numbers(sizes), nodes(len(free)), q.Name)
+		return nil, misfit(jobs[len(jobs)-1], "give other models fewer Nodes, or the queue a larger MaxCount",
+			"the models on parts of nodes (%s GPUs) do not fit on the %s that queue %s has left", numbers(sizes), nodes(len(free)), q.Name)
 	}
 	used := make([]int, len(free))
 	for k, i := range jobs {
@@ -192,17 +215,28 @@ func packQueue(q spec.Queue, pools []pool, models []spec.Model, all []Trained, m
 		all[i].slots, all[i].NodeList = []slot{s}, s.name()
 		used[at[k]] += sizes[k]
 	}
-	left := Spare{Queue: q.Name}
+	var left []Spare
+	for _, p := range pools {
+		left = append(left, spareOf(q, p.key, free, used))
+	}
+	return left, nil
+}
+
+// spareOf is what is left over of a pool. Of the free slots some GPUs are used.
+func spareOf(q spec.Queue, pool string, free []slot, used []int) Spare {
+	left := Spare{Queue: q.Name, InstanceTypes: strings.Fields(pool), pool: pool}
 	var whole []slot
 	for i, s := range free {
-		if used[i] == 0 {
+		switch {
+		case s.pool != pool:
+		case used[i] == 0:
 			whole = append(whole, s)
-		} else {
+		default:
 			left.PartGPUs += s.node.GPUs - used[i]
 		}
 	}
 	left.Nodes, left.NodeList = len(whole), hostList(whole)
-	return left, nil
+	return left
 }
 
 func numbers(list []int) string {

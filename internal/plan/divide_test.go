@@ -44,7 +44,11 @@ func TestNew_divides_by_its_laws(t *testing.T) {
 				t.Errorf("seed %d: %d models have GPU %s", seed, n, gpu)
 			}
 		}
-		if got := len(whole) + e.Spare[0].Nodes; got != 17 {
+		got := len(whole)
+		for _, s := range e.Spare {
+			got += s.Nodes
+		}
+		if got != 17 {
 			t.Errorf("seed %d: %d nodes of 17, %+v", seed, got, e.Spare)
 		}
 	}
@@ -83,7 +87,7 @@ func FuzzNew(f *testing.F) {
 			return
 		}
 		for _, m := range e.Models {
-			if c := m.Checkpoint; c != nil && !(c.Goodput >= 0 && c.Goodput <= 1 && c.IntervalSeconds >= 0 && c.LostHours >= 0) {
+			if c := m.Checkpoint; c != nil && !(c.Goodput >= 0 && c.Goodput <= 1 && c.GoodputWithoutSpare >= 0 && c.GoodputWithoutSpare <= c.Goodput && c.IntervalSeconds >= 0 && c.LostHours >= 0) {
 				t.Errorf("%s: %+v", m.Name, c)
 			}
 		}

@@ -31,6 +31,8 @@ type Estimate struct {
 	FileSystems []FileSystem `json:"file_systems"`
 	Blocks      []Block      `json:"capacity_blocks"`
 	Made        []Made       `json:"made"`
+	// Kept says what goes where.
+	Kept []Kept `json:"kept"`
 	// Notes are what to know before this is bought.
 	Notes []string `json:"notes"`
 }
@@ -59,25 +61,35 @@ type Group struct {
 	Node     Node `json:"node"`
 }
 
-// Node is what one node has: the least of its instance types. Known says of
-// general purpose types that their network and disks are not in the catalogue.
+// Node is what one node has: the least of its instance types.
 type Node struct {
-	VCPUs        int    `json:"vcpus"`
-	MemoryMiB    int    `json:"memory_mib"`
+	// VCPUs are half of the type's if the file disables multithreading.
+	VCPUs     int `json:"vcpus"`
+	MemoryMiB int `json:"memory_mib"`
+	// GPU names one or several kinds of GPUs or other accelerators; Accelerator
+	// says that they are no GPUs.
 	GPU          string `json:"gpu,omitempty"`
 	GPUs         int    `json:"gpus"`
+	Accelerator  bool   `json:"accelerator,omitempty"`
 	GPUMemoryMiB int    `json:"gpu_memory_mib,omitempty"`
 	// EFA says that the file enables it, EFAInterfaces that the type has it,
-	// EFAGbps what it carries.
+	// EFAGbps what it carries, 0 where that is not known.
 	EFA           bool `json:"efa"`
 	EFAInterfaces int  `json:"efa_interfaces"`
 	EFAGbps       int  `json:"efa_gbps,omitempty"`
-	ScratchGB     int  `json:"scratch_gb,omitempty"`
-	Known         bool `json:"network_and_disks_known"`
+	// ScratchGB is the node's own disks, if DisksKnown.
+	ScratchGB  int  `json:"scratch_gb,omitempty"`
+	DisksKnown bool `json:"disks_known"`
 
-	// rated says that the rate of failures holds for it: it has GPUs.
-	rated bool
+	// networkMbps is the ordinary network and EFA together; 0 is not known.
+	networkMbps int
 }
+
+// EFAKnown says that EFAGbps is all that EFA carries.
+func (n Node) EFAKnown() bool { return !n.EFA || n.EFAInterfaces == 0 || n.EFAGbps > 0 }
+
+// rated says that the rate of failures holds for the node: it has GPUs.
+func (n Node) rated() bool { return n.GPUs > 0 && !n.Accelerator }
 
 // Total is the sum of some nodes.
 type Total struct {
@@ -88,16 +100,18 @@ type Total struct {
 	MemoryMiB int64      `json:"memory_mib"`
 	EFAGbps   int        `json:"efa_gbps"`
 	ScratchGB int        `json:"scratch_gb"`
-	// Incomplete says that the network and the disks of some of the nodes are
-	// not in the catalogue, and not in the sums.
-	Incomplete bool `json:"incomplete"`
+	// EFAIncomplete and ScratchIncomplete say that some of the nodes have more,
+	// which is not in the catalogue and not in the sum.
+	EFAIncomplete     bool `json:"efa_incomplete"`
+	ScratchIncomplete bool `json:"scratch_incomplete"`
 }
 
-// GPUTotal counts GPUs of one kind.
+// GPUTotal counts GPUs of one kind, or accelerators that are no GPUs.
 type GPUTotal struct {
-	GPU       string `json:"gpu"`
-	Count     int    `json:"count"`
-	MemoryMiB int64  `json:"memory_mib"`
+	GPU         string `json:"gpu"`
+	Accelerator bool   `json:"accelerator,omitempty"`
+	Count       int    `json:"count"`
+	MemoryMiB   int64  `json:"memory_mib"`
 }
 
 // Service is a head node or a pool of login nodes.
@@ -105,8 +119,11 @@ type Service struct {
 	Name         string `json:"name"`
 	InstanceType string `json:"instance_type"`
 	Count        int    `json:"count"`
-	VCPUs        int    `json:"vcpus"`
-	MemoryMiB    int    `json:"memory_mib"`
+	// The rest is of one of them.
+	VCPUs      int  `json:"vcpus"`
+	MemoryMiB  int  `json:"memory_mib"`
+	ScratchGB  int  `json:"scratch_gb,omitempty"`
+	DisksKnown bool `json:"disks_known"`
 }
 
 // Cost is an amount of money. If Missing is not empty, it is at least USD, and
@@ -201,23 +218,32 @@ type Checkpoint struct {
 	// IntervalSeconds is the best time between checkpoints, by Formula; 0 is not known.
 	IntervalSeconds float64 `json:"interval_seconds,omitempty"`
 	Formula         string  `json:"formula,omitempty"`
-	// LostHours are expected to be lost in the run: work done again, and
-	// restarts. Goodput is the part of the time that moves the model on.
-	LostHours float64 `json:"lost_hours,omitempty"`
-	Goodput   float64 `json:"goodput,omitempty"`
-	Keep      int     `json:"keep"`
+	// LostHours are expected to be lost to failures in the run: work done again,
+	// and restarts. Goodput is the part of the time that moves the model on, which
+	// leaves out the writing of checkpoints, too. Both are with a spare node at
+	// hand; GoodputWithoutSpare is if the model waits for the replacement.
+	LostHours           float64 `json:"lost_hours,omitempty"`
+	Goodput             float64 `json:"goodput,omitempty"`
+	GoodputWithoutSpare float64 `json:"goodput_without_spare,omitempty"`
+	Keep                int     `json:"keep"`
 }
 
-// Spare is what is left over of a queue.
+// Spare is what is left over of a queue's nodes that have the same instance
+// types: a node can stand in for another of its kind only.
 type Spare struct {
-	Queue    string `json:"queue"`
-	Nodes    int    `json:"nodes"`
-	NodeList string `json:"node_list,omitempty"`
+	Queue         string   `json:"queue"`
+	InstanceTypes []string `json:"instance_types"`
+	Nodes         int      `json:"nodes"`
+	NodeList      string   `json:"node_list,omitempty"`
 	// PartGPUs are GPUs left on nodes that jobs share.
 	PartGPUs int `json:"gpus_on_shared_nodes"`
-	// Wanted nodes are enough with the probability Confidence for the time that
-	// a replacement takes.
-	Wanted int `json:"wanted"`
+	// Wanted nodes are, at any one moment, as many as are being replaced with at
+	// least the probability Confidence. Rated says that models with GPUs train on
+	// such nodes; without them nothing is wanted.
+	Wanted int  `json:"wanted"`
+	Rated  bool `json:"rated"`
+
+	pool string
 }
 
 // Failures are interruptions to expect of all GPUs together.
@@ -283,11 +309,16 @@ type Block struct {
 	// UsableHours is what instances can be used of Days.
 	UsableHours float64 `json:"usable_hours,omitempty"`
 	Upfront     *Cost   `json:"upfront,omitempty"`
+	// Beyond is the part of Upfront that is for time after the run, which the
+	// cost of the run does not have.
+	Beyond *Cost `json:"beyond_the_run,omitempty"`
 	// Asked says that the file has CapacityType CAPACITY_BLOCK; otherwise the
 	// type has no price on demand. Reserved says that it names a reservation.
 	Asked    bool   `json:"asked"`
 	Reserved bool   `json:"reserved"`
 	Source   string `json:"source"`
+
+	purchase string
 }
 
 // Made is what muster.yaml adds to the cluster file's resources.
@@ -315,6 +346,7 @@ func New(q Question) (*Estimate, error) {
 	e.Failures = failures(e, q.Workload.Run)
 	e.checkpoints(q.Workload)
 	e.spares()
+	e.Kept = kept(e, q)
 	e.Price = pricing(e, q)
 	e.Blocks = blocks(e)
 	e.note(q)

@@ -72,7 +72,7 @@ func failures(e *Estimate, run spec.Run) Failures {
 	}
 	for i := range e.Models {
 		t := &e.Models[i]
-		if len(t.slots) == 0 || !t.slots[0].node.rated || t.GPUs == 0 {
+		if len(t.slots) == 0 || !t.slots[0].node.rated() || t.GPUs == 0 {
 			continue
 		}
 		f.GPUs += t.GPUs
@@ -81,7 +81,7 @@ func failures(e *Estimate, run spec.Run) Failures {
 	}
 	if len(e.Models) == 0 {
 		for _, g := range e.Fleet.Groups {
-			if g.Node.rated {
+			if g.Node.rated() {
 				f.GPUs += g.MaxCount * g.Node.GPUs
 			}
 		}
@@ -93,17 +93,17 @@ func failures(e *Estimate, run spec.Run) Failures {
 	return f
 }
 
-// spares says how many nodes of each queue should be left over.
+// spares says how many nodes of each kind should be left over.
 func (e *Estimate) spares() {
 	for i := range e.Spare {
 		s := &e.Spare[i]
 		gpus := 0
 		for _, t := range e.Models {
-			if t.Queue == s.Queue && t.MTBFHours > 0 {
+			if t.Queue == s.Queue && t.MTBFHours > 0 && t.slots[0].pool == s.pool {
 				gpus += t.GPUs
 			}
 		}
-		if gpus > 0 {
+		if s.Rated = gpus > 0; s.Rated {
 			s.Wanted = Spares(e.Failures.ReplacementHours / MTBF(gpus))
 		}
 	}
@@ -156,6 +156,7 @@ func (e *Estimate) checkpoints(w *spec.Workload) {
 			mtbf, restart := 3600*t.MTBFHours, 60*e.Failures.RestartMinutes
 			c.IntervalSeconds, c.Formula = Interval(c.WriteSeconds, mtbf)
 			c.Goodput = Goodput(c.IntervalSeconds, c.WriteSeconds, restart, mtbf)
+			c.GoodputWithoutSpare = Goodput(c.IntervalSeconds, c.WriteSeconds, restart+3600*e.Failures.ReplacementHours, mtbf)
 			c.LostHours = t.Expected * (restart + (c.IntervalSeconds+c.WriteSeconds)/2) / 3600
 		}
 	}

@@ -183,7 +183,9 @@ func TestNew_paths(t *testing.T) {
 	}{
 		{"InstanceType: p5e.48xlarge, MaxCount: 2, Efa: {Enabled: true}", 0, 7, "NVLink 900 GB/s, 0 Gbps, 0"},
 		{"InstanceType: p5e.48xlarge, MaxCount: 2, Efa: {Enabled: true}", 0, 8, "EFA 0 GB/s, 3200 Gbps, 400"},
-		{"InstanceType: p5e.48xlarge, MaxCount: 2", 15, 0, "TCP 0 GB/s, 3200 Gbps, 400"},
+		{"InstanceType: p5e.48xlarge, MaxCount: 2", 15, 0, "TCP 0 GB/s, 0 Gbps, 0"}, // far below the 3200 Gbps of 32 cards
+		{"Instances: [{InstanceType: p5.48xlarge}, {InstanceType: p4d.24xlarge}], MaxCount: 2", 1, 2, "NVLink 600 GB/s, 0 Gbps, 0"},
+		{"Instances: [{InstanceType: p5.48xlarge}, {InstanceType: p4d.24xlarge}], MaxCount: 2, Efa: {Enabled: true}", 0, 8, "EFA 0 GB/s, 400 Gbps, 50"},
 		{"InstanceType: p6-b200.48xlarge, MaxCount: 2", 1, 2, "NVLink 1800 GB/s, 0 Gbps, 0"},
 		{"InstanceType: p4d.24xlarge, MaxCount: 2", 1, 2, "NVLink 600 GB/s, 0 Gbps, 0"},
 		{"InstanceType: g5.48xlarge, MaxCount: 2", 1, 2, "PCIe 0 GB/s, 0 Gbps, 0"},
@@ -192,7 +194,7 @@ func TestNew_paths(t *testing.T) {
 		{"InstanceType: p5e.48xlarge, MaxCount: 2", 3, 3, " 0 GB/s, 0 Gbps, 0"},
 	} {
 		e := answer(t, ask(t, queue(row.resource), "Models: [{Name: m, Nodes: 2}]"))
-		p, err := e.Models[0].Path(row.from, row.to, e.InstanceType(e.Models[0]))
+		p, err := e.Models[0].Path(row.from, row.to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +204,7 @@ func TestNew_paths(t *testing.T) {
 	}
 	e := answer(t, ask(t, queue("InstanceType: p5.48xlarge, MaxCount: 2"), "Models: [{Name: m, Nodes: 2}]"))
 	for _, pair := range [][2]int{{-1, 0}, {0, 16}} {
-		if _, err := e.Models[0].Path(pair[0], pair[1], ""); err == nil {
+		if _, err := e.Models[0].Path(pair[0], pair[1]); err == nil {
 			t.Errorf("%v have a path", pair)
 		}
 	}

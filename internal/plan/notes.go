@@ -47,8 +47,8 @@ func (e *Estimate) note(q Question) {
 	e.noteCheckpoints()
 	for _, s := range e.Spare {
 		if s.Wanted > s.Nodes {
-			e.notef("queue %s has %s left over; %s would be enough with %.0f %% while a node is replaced (%.4g h)",
-				s.Queue, nodes(s.Nodes), nodes(s.Wanted), 100*confidence, e.Failures.ReplacementHours)
+			e.notef("queue %s has %s of %s left over and should have %s: without a spare, a model that loses a node waits until it is replaced (%.4g h)",
+				s.Queue, nodes(s.Nodes), strings.Join(s.InstanceTypes, or), nodes(s.Wanted), e.Failures.ReplacementHours)
 		}
 	}
 }
@@ -70,9 +70,6 @@ func days(n int) string {
 func hours(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) + " h" }
 
 func (e *Estimate) notePrices() {
-	if e.Region != "" && e.Region != catalog.Region {
-		e.notef("the catalogue's prices are those of %s; %s has its own", catalog.Region, e.Region)
-	}
 	var asked []string
 	for _, t := range e.Price.Types {
 		if !t.Known {
@@ -87,7 +84,12 @@ func (e *Estimate) notePrices() {
 			e.notef("nodes of %s are one of %d instance types: what they have is the least of them, what they cost the most", g.Name, len(g.InstanceTypes))
 		}
 	}
-	e.notef("not counted: S3, data transfer, CloudWatch, taxes, and root volumes for which the file gives no Size")
+	for _, t := range e.Price.Types {
+		if bought := e.Price.bought(t.InstanceType); t.Source == ownPrice && len(bought) > 1 {
+			e.notef("the price of --price for %s is used for all of it: %s", t.InstanceType, strings.Join(bought, ", "))
+		}
+	}
+	e.notef("not counted: S3, data transfer, NAT gateways, CloudWatch, taxes, and root volumes for which the file gives no Size")
 }
 
 func (e *Estimate) noteReservations() {
@@ -110,6 +112,10 @@ func (e *Estimate) noteBlocks() {
 		if b.Instances > catalog.AllBlockInstances {
 			e.notef("%d instances are more than the %d that an account can have in Capacity Blocks: ask AWS", b.Instances, catalog.AllBlockInstances)
 		}
+		if b.Rounds > 1 {
+			e.notef("no block is longer than %s: the %d of %s follow each other, and nothing promises that the next can be had",
+				days(catalog.BlockDays), b.Rounds, b.Queue)
+		}
 		if float64(b.Rounds)*b.UsableHours < e.RunHours {
 			e.notef("of %s in blocks, %s can be used: buy more if the run needs all of it", days(b.Days*b.Rounds), hours(float64(b.Rounds)*b.UsableHours))
 		}
@@ -118,6 +124,7 @@ func (e *Estimate) noteBlocks() {
 		}
 		e.notef("blocks end at %s UTC, and instances are ended from %.0f minutes before: the last checkpoint must be written by then",
 			catalog.BlockEnd, catalog.BlockTail.Minutes())
+		e.notef("what AWS offers can be up to a day shorter or longer than the length that is asked for, and costs as much less or more")
 	}
 }
 
@@ -130,8 +137,11 @@ func (e *Estimate) noteModels(q Question) {
 		if t.Nodes == 0 {
 			homeless = append(homeless, t.Name)
 		}
-		if len(t.slots) > 1 && t.GPUs > 0 && !t.slots[0].node.EFA && t.slots[0].node.EFAInterfaces > 0 {
-			e.notef("%s runs on %d nodes of %s without EFA: add Efa: {Enabled: true}", t.Name, t.Nodes, e.InstanceType(t))
+		if len(t.slots) < 2 || t.GPUs == 0 {
+			continue
+		}
+		if n := t.slowest(); !n.EFA && n.EFAInterfaces > 0 {
+			e.notef("%s runs on %s of %s without EFA: add Efa: {Enabled: true}", t.Name, nodes(t.Nodes), strings.Join(strings.Fields(t.slots[0].pool), or))
 		}
 	}
 	if len(homeless) > 0 {
@@ -139,6 +149,11 @@ func (e *Estimate) noteModels(q Question) {
 	}
 	if parts && !q.Cluster.Scheduling.Slurm.MemoryBasedScheduling {
 		e.notef("models share nodes, but EnableMemoryBasedScheduling is off: each can take the memory of the others")
+	}
+	for _, g := range e.Fleet.Groups {
+		if g.CapacityType == "SPOT" {
+			e.notef("AWS takes spot nodes of %s back with two minutes' notice, which no rate here counts", g.Queue)
+		}
 	}
 	if e.Failures.GPUs > 0 {
 		e.notef("failures are reckoned with what Llama 3 had on %s GPUs; other machines have other rates", strings.ToUpper(e.Failures.MeasuredOn))

@@ -134,12 +134,26 @@ func purchase(g Group) string {
 	return "on demand"
 }
 
+// ownPrice is the source of a price that the user gave.
+const ownPrice = "--price"
+
+// bought are the ways in which an instance type is bought.
+func (p Pricing) bought(name string) []string {
+	var ways []string
+	for _, t := range p.Types {
+		if t.InstanceType == name {
+			ways = append(ways, t.Purchase)
+		}
+	}
+	return ways
+}
+
 // typePrice finds the price of an instance type: the user's, or the catalogue's
 // if it is sold on demand and bought so.
 func typePrice(name, purchase string, prices map[string]float64) TypePrice {
 	t := TypePrice{InstanceType: name, Purchase: purchase}
 	if usd, ok := prices[name]; ok {
-		t.USDPerHour, t.Known, t.Source = usd, true, "--price"
+		t.USDPerHour, t.Known, t.Source = usd, true, ownPrice
 		return t
 	}
 	price, ok := catalog.OnDemand(name)
@@ -166,12 +180,10 @@ func volumes(q Question) []Volume {
 			return
 		}
 		d := diskOf(v)
-		one := Volume{Name: name, Count: count, Least: least, What: d.what()}
-		price, usd, ok := d.month()
-		if one.Month = (Cost{USD: cents(float64(count) * usd)}); !ok {
-			one.Month = Cost{Missing: []string{name}}
+		one := Volume{Name: name, Count: count, Least: least, What: d.what(), Month: Cost{Missing: []string{"the " + name}}}
+		if price, usd, ok := d.month(); ok {
+			one.Month, one.Date, one.Source = Cost{USD: cents(float64(count) * usd)}, price.Date, price.Source
 		}
-		one.Date, one.Source = price.Date, price.Source
 		all = append(all, one)
 	}
 	add("root volume of the head node", 1, 1, q.File.At("HeadNode.LocalStorage.RootVolume"))
@@ -197,7 +209,7 @@ func blocks(e *Estimate) []Block {
 		}
 		i := slices.IndexFunc(all, func(b Block) bool { return b.Queue == g.Queue && b.InstanceType == name })
 		if i < 0 {
-			i, all = len(all), append(all, Block{Queue: g.Queue, InstanceType: name, Asked: asked, Source: catalog.BlockSource})
+			i, all = len(all), append(all, Block{Queue: g.Queue, InstanceType: name, Asked: asked, Source: catalog.BlockSource, purchase: purchase(g)})
 		}
 		all[i].Reserved = all[i].Reserved || g.Reserved
 		all[i].Instances += g.MaxCount
@@ -206,12 +218,16 @@ func blocks(e *Estimate) []Block {
 		b := &all[i]
 		b.Sizes = catalog.Blocks(b.Instances)
 		b.length(e.RunHours)
-		if t := e.Price.of(b.InstanceType); t.Known && b.Days > 0 {
-			b.Upfront = &Cost{USD: cents(t.USDPerHour * float64(b.Instances*b.Days*24*b.Rounds))}
+		if t := e.Price.of(b.InstanceType, b.purchase); t.Known && b.Days > 0 {
+			b.Upfront = &Cost{USD: cents(t.USDPerHour * float64(b.Instances) * b.paidHours())}
+			b.Beyond = &Cost{USD: cents(t.USDPerHour * float64(b.Instances) * max(0, b.paidHours()-e.RunHours))}
 		}
 	}
 	return all
 }
+
+// paidHours are those of all blocks that follow each other.
+func (b Block) paidHours() float64 { return float64(24 * b.Days * b.Rounds) }
 
 // length finds what has to be bought for a run.
 func (b *Block) length(runHours float64) {
@@ -226,10 +242,10 @@ func (b *Block) length(runHours float64) {
 	b.UsableHours = float64(24*b.Days) - catalog.BlockTail.Hours()
 }
 
-// of is the price of an instance type.
-func (p Pricing) of(name string) TypePrice {
+// of is the price of an instance type that is bought in some way.
+func (p Pricing) of(name, purchase string) TypePrice {
 	for _, t := range p.Types {
-		if t.InstanceType == name {
+		if t.InstanceType == name && t.Purchase == purchase {
 			return t
 		}
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
 )
@@ -48,8 +49,8 @@ type Path struct {
 }
 
 // Path finds the path between two ranks of a model. It fails if there is no
-// such rank.
-func (t Trained) Path(from, to int, instanceType string) (Path, error) {
+// such rank. Of several instance types that nodes can have, it is the slowest.
+func (t Trained) Path(from, to int) (Path, error) {
 	ranks := t.Ranks()
 	for _, r := range []int{from, to} {
 		if r < 0 || r >= len(ranks) {
@@ -57,23 +58,36 @@ func (t Trained) Path(from, to int, instanceType string) (Path, error) {
 		}
 	}
 	p := Path{From: ranks[from], To: ranks[to]}
-	in, _ := catalog.Lookup(instanceType)
-	switch {
+	switch types := strings.Fields(t.slots[0].pool); {
 	case from == to:
 		p.What = "one and the same GPU"
 	case p.From.Node == p.To.Node:
-		p.inside(in)
+		p.inside(slowestLink(types))
 	default:
-		p.between(in, t.slots[0].node)
+		p.between(strings.Join(types, or), t.slowest())
 	}
 	return p, nil
 }
 
+// slowestLink is what at least joins the GPUs of one node of some instance types.
+func slowestLink(instanceTypes []string) (slowest catalog.Link, known bool) {
+	for i, name := range instanceTypes {
+		in, _ := catalog.Lookup(name)
+		link, ok := in.Links()
+		switch {
+		case !ok:
+			return catalog.Link{}, false
+		case i == 0 || link.GBps < slowest.GBps:
+			slowest, known = link, true
+		}
+	}
+	return slowest, known
+}
+
 // inside is the path between two GPUs of one node.
-func (p *Path) inside(in catalog.Instance) {
-	link, ok := in.Links()
+func (p *Path) inside(link catalog.Link, known bool) {
 	switch {
-	case !ok:
+	case !known:
 		p.What = "inside the node; what joins its accelerators is not in the catalogue"
 	case link.GBps == 0:
 		p.Over, p.Source = link.Kind, link.Source
@@ -85,43 +99,46 @@ func (p *Path) inside(in catalog.Instance) {
 }
 
 // between is the path between GPUs of two nodes.
-func (p *Path) between(in catalog.Instance, n Node) {
-	gbps := in.NetworkMbps / 1000
-	if n.EFAGbps > 0 { // that of the least of several instance types
-		gbps = n.EFAGbps
-	}
-	switch {
-	case gbps == 0:
-		p.What = "between nodes; the network of " + in.Type + " is not in the catalogue"
+func (p *Path) between(instanceTypes string, n Node) {
+	gbps := n.networkMbps / 1000
+	if gbps == 0 {
+		p.What = "between nodes; the network of " + instanceTypes + " is not in the catalogue"
 		return
-	case n.EFAGbps > 0:
-		p.Over = "EFA"
-	default:
-		p.Over = "TCP"
 	}
-	p.NodeGbps, p.Source = gbps, catalog.Source
-	p.GPUGbps = float64(gbps) / float64(max(1, n.GPUs))
+	p.Over, p.Source = "TCP", catalog.Source
+	if n.EFAGbps > 0 {
+		p.Over = "EFA"
+	}
+	if p.Over == "TCP" && n.EFAInterfaces > 1 { // one connection uses one of the cards
+		p.What = fmt.Sprintf("between nodes over TCP, for the file does not enable EFA: far below the node's %d Gbps", gbps)
+		return
+	}
+	p.NodeGbps, p.GPUGbps = gbps, float64(gbps)/float64(max(1, n.GPUs))
 	switch {
 	case p.Over == "EFA":
-		p.What = fmt.Sprintf("between nodes over EFA: %d interfaces with %d Gbps for each node, %.4g Gbps for each GPU", n.EFAInterfaces, gbps, p.GPUGbps)
+		p.What = fmt.Sprintf("between nodes over EFA: %s with %d Gbps for each node, %.4g Gbps for each GPU, each way",
+			interfaces(n.EFAInterfaces), gbps, p.GPUGbps)
 	case n.EFAInterfaces > 0:
-		p.What = fmt.Sprintf("between nodes over TCP, for the file does not enable EFA: far below the node's %d Gbps", gbps)
+		p.What = fmt.Sprintf("between nodes over TCP, for the file does not enable EFA: at most %d Gbps for each node, each way", gbps)
 	default:
-		p.What = fmt.Sprintf("between nodes over TCP, for %s has no EFA: %d Gbps for each node", in.Type, gbps)
+		p.What = fmt.Sprintf("between nodes over TCP, for %s has no EFA: at most %d Gbps for each node, each way", instanceTypes, gbps)
 	}
 }
 
-// InstanceType is that of a model's nodes, empty if it has none.
-func (e *Estimate) InstanceType(t Trained) string {
-	if len(t.slots) == 0 {
-		return ""
+func interfaces(n int) string {
+	if n == 1 {
+		return "1 interface"
 	}
-	for _, g := range e.Fleet.Groups {
-		if g.Queue == t.Queue && (g.prefix("st") == t.slots[0].prefix || g.prefix("dy") == t.slots[0].prefix) {
-			return g.InstanceTypes[0]
+	return fmt.Sprintf("%d interfaces", n)
+}
+
+// slowest is the model's node with the least EFA.
+func (t Trained) slowest() Node {
+	n := t.slots[0].node
+	for _, s := range t.slots {
+		if s.node.EFAGbps < n.EFAGbps {
+			n = s.node
 		}
 	}
-	return ""
+	return n
 }
-
-func (g Group) prefix(kind string) string { return g.Queue + "-" + kind + "-" + g.Name + "-" }

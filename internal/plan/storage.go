@@ -109,7 +109,7 @@ func (f *FileSystem) ebs(v spec.View) {
 	}
 	price, usd, ok := disk.month()
 	if !ok {
-		f.unknown("the price of this kind of volume is not in the catalogue")
+		f.unknown("the price of such a volume is not in the catalogue")
 		return
 	}
 	f.priced(price, float64(count)*usd)
@@ -159,13 +159,13 @@ func diskOf(v spec.View) disk {
 
 func (d disk) what() string { return fmt.Sprintf("%s of %d GB", d.kind, d.gib) }
 
-// month is what the disk costs.
+// month is what the disk costs. It is false where a price is not known.
 func (d disk) month() (catalog.Price, float64, bool) {
 	p, ok := catalog.VolumePrice(d.kind)
 	usd := float64(d.gib) * p.GB.USD
 	usd += float64(max(0, d.iops-p.FreeIOPS)) * p.IOPS.USD
 	usd += float64(max(0, d.mbps-p.FreeMBps)) * p.MBps.USD
-	return p.GB, usd, ok
+	return p.GB, usd, ok && (p.MaxIOPS == 0 || d.iops <= p.MaxIOPS)
 }
 
 // checkpointDir is where a model's checkpoints are: where muster.yaml says, or
@@ -200,16 +200,33 @@ func (f *FileSystem) writeSeconds(bytes float64, models []Trained) float64 {
 	if rate == 0 {
 		return 0
 	}
-	if f.Type == "FsxLustre" {
-		clients := 0
-		for _, t := range models {
-			clients += len(t.slots)
-		}
-		if clients > 0 {
-			rate = min(rate, float64(clients)*catalog.LustreClientMbps/8*1e6)
-		}
+	if nodes := f.clientMbps(models) / 8 * 1e6; nodes > 0 {
+		rate = min(rate, nodes)
 	}
 	return bytes / rate
+}
+
+// clientMbps is what the nodes of models can write together, 0 if that is not
+// known. The ordinary network of nodes with EFA is not below LustreClientMbps.
+func (f *FileSystem) clientMbps(models []Trained) float64 {
+	sum, seen := 0, map[string]bool{} // several models can share a node
+	for _, t := range models {
+		for _, s := range t.slots {
+			if seen[s.name()] {
+				continue
+			}
+			seen[s.name()] = true
+			each := s.node.networkMbps
+			if f.Type == "FsxLustre" && (each == 0 || each > catalog.LustreClientMbps) {
+				each = catalog.LustreClientMbps
+			}
+			if each == 0 {
+				return 0
+			}
+			sum += each
+		}
+	}
+	return float64(sum)
 }
 
 func (f *FileSystem) use(t *Trained) {
