@@ -107,12 +107,20 @@ func checkpointCells(m plan.Trained, runHours float64) []string {
 	}
 	if c.IntervalSeconds > 0 {
 		cells[6] = fmt.Sprintf("%s (%s)", seconds(c.IntervalSeconds), c.Formula)
-		cells[7], cells[8] = fmt.Sprintf("%.1f %%", 100*c.Goodput), fmt.Sprintf("%.1f %%", 100*c.GoodputWithoutSpare)
+		cells[7], cells[8] = percent(c.Goodput), percent(c.GoodputWithoutSpare)
 		if runHours > 0 {
 			cells[9] = seconds(3600 * c.LostHours)
 		}
 	}
 	return cells
+}
+
+// percent is a part of the time; no estimate is all of it.
+func percent(part float64) string {
+	if part >= 0.9995 {
+		return "> 99.9 %"
+	}
+	return fmt.Sprintf("%.1f %%", 100*part)
 }
 
 // keptLine says what the checkpoints of all models are to a file system.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -250,7 +251,7 @@ func costLines(e *plan.Estimate) []string {
 		lines = append(lines, "storage has prices that are not confirmed: see below")
 	}
 	for _, b := range e.Blocks {
-		if paid := 24 * float64(b.Days*b.Rounds); paid > e.RunHours {
+		if paid := 24 * float64(b.Days()); paid > e.RunHours {
 			line := fmt.Sprintf("Capacity Blocks of %s are paid whole, %s for a run of %s", b.Queue, duration(paid), duration(e.RunHours))
 			if b.Beyond != nil {
 				line += ": " + cost(*b.Beyond) + " more than the run costs here"
@@ -277,27 +278,32 @@ func (t table) alignRight(from int) {
 func blockSection(e *plan.Estimate) section {
 	t := table{{"Capacity Blocks", "instances", "blocks", "length", "usable", "paid in advance", ""}}
 	for _, b := range e.Blocks {
-		var sizes []string
-		for _, n := range b.Sizes {
-			sizes = append(sizes, thousands(float64(n)))
-		}
 		length, usable, upfront := unknownCell, unknownCell, "unknown"
-		if b.Days > 0 {
-			length, usable = duration(24*float64(b.Days)), thousands(b.UsableHours)+" h"
+		if len(b.LengthsDays) > 0 {
+			length, usable = plus(b.LengthsDays)+" days", thousands(b.UsableHours)+" h"
+			if b.Days() == 1 {
+				length = "1 day"
+			}
 			if b.UsableHours != float64(int(b.UsableHours)) {
 				usable = fmt.Sprintf("%.1f h", b.UsableHours)
 			}
 		}
-		if b.Rounds > 1 {
-			length = fmt.Sprintf("%d × %s", b.Rounds, length)
-		}
 		if b.Upfront != nil {
 			upfront = cost(*b.Upfront)
 		}
-		t.add("  "+b.Queue, fmt.Sprintf("%d × %s", b.Instances, b.InstanceType), strings.Join(sizes, " + "), length, usable, upfront,
+		t.add("  "+b.Queue, fmt.Sprintf("%d × %s", b.Instances, b.InstanceType), plus(b.Sizes), length, usable, upfront,
 			fmt.Sprintf("at most %d each, up to %d weeks ahead", catalog.BlockInstances, catalog.BlockWeeksAhead))
 	}
 	return section{table: t}
+}
+
+// plus is numbers as a sum: 64 + 16.
+func plus(list []int) string {
+	var words []string
+	for _, n := range list {
+		words = append(words, strconv.Itoa(n))
+	}
+	return strings.Join(words, " + ")
 }
 
 func madeSection(e *plan.Estimate) section {

@@ -302,11 +302,10 @@ type Block struct {
 	Instances    int    `json:"instances"`
 	// Sizes are the instances of each block.
 	Sizes []int `json:"sizes"`
-	// Days is the length of each block, 0 without a run. Rounds blocks follow
-	// each other.
-	Days   int `json:"days,omitempty"`
-	Rounds int `json:"rounds,omitempty"`
-	// UsableHours is what instances can be used of Days.
+	// LengthsDays are how long the blocks are that follow each other; there are
+	// none without a run.
+	LengthsDays []int `json:"lengths_days,omitempty"`
+	// UsableHours is what instances can be used of all of them.
 	UsableHours float64 `json:"usable_hours,omitempty"`
 	Upfront     *Cost   `json:"upfront,omitempty"`
 	// Beyond is the part of Upfront that is for time after the run, which the

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,7 +92,7 @@ func TestNew_has_the_figures_of_the_guide(t *testing.T) {
 	if got, want := e.Models[6].NodeList, "gpu-queue-dy-p5e-nodes-[67-80]"; got != want {
 		t.Errorf("model7 has %s, want %s", got, want)
 	}
-	if b := e.Blocks[0]; len(b.Sizes) != 2 || b.Sizes[0] != 64 || b.Sizes[1] != 16 || b.Days != 14 || b.Upfront.USD != 930048 {
+	if b := e.Blocks[0]; len(b.Sizes) != 2 || b.Sizes[0] != 64 || b.Sizes[1] != 16 || b.Days() != 14 || b.Upfront.USD != 930048 {
 		t.Errorf("got %+v", b)
 	}
 }
@@ -176,15 +177,15 @@ func TestNew_storage(t *testing.T) {
 func TestNew_capacity_blocks(t *testing.T) {
 	const block = head + "    - {Name: q, CapacityType: CAPACITY_BLOCK, ComputeResources: [{Name: r, InstanceType: p5.48xlarge, MinCount: 10, MaxCount: 10, " +
 		"CapacityReservationTarget: {CapacityReservationId: cr-0123456789abcdef0}}]}\n"
-	for days, want := range map[float64][2]int{1: {1, 1}, 10: {10, 1}, 14: {14, 1}, 15: {21, 1}, 182: {182, 1}, 183: {98, 2}, 400: {140, 3}} {
+	for days, want := range map[float64][]int{0.1: {1}, 1: {1}, 10: {10}, 14: {14}, 15: {21}, 182: {182}, 183: {182, 1}, 200: {182, 21}, 400: {182, 182, 42}} {
 		q := ask(t, block, "")
 		q.RunHours = 24 * days
 		b := answer(t, q).Blocks[0]
-		if b.Days != want[0] || b.Rounds != want[1] || !b.Asked || b.UsableHours != float64(24*b.Days)-0.5 {
-			t.Errorf("%v days: got %+v, want %d days %d times", days, b, want[0], want[1])
+		if !slices.Equal(b.LengthsDays, want) || !b.Asked || b.UsableHours != float64(24*b.Days())-0.5*float64(len(want)) {
+			t.Errorf("%v days: got %+v, want %d days", days, b, want)
 		}
 	}
-	if e := answer(t, ask(t, block, "")); len(e.Blocks) != 1 || e.Blocks[0].Days != 0 {
+	if e := answer(t, ask(t, block, "")); len(e.Blocks) != 1 || e.Blocks[0].Days() != 0 {
 		t.Errorf("without a run: %+v", e.Blocks)
 	}
 	if e := answer(t, ask(t, queue("InstanceType: p5.48xlarge, MaxCount: 2"), "")); len(e.Blocks) != 0 {

@@ -36,10 +36,10 @@ func Interval(write, mtbf float64) (seconds float64, formula string) {
 
 // Goodput is the part of the time that moves a model on if it stops for write
 // seconds after every interval, loses half of both with each interruption, and
-// needs restart seconds to go on. It is a first order estimate and never below 0.
+// needs restart seconds to go on, in which it cannot be interrupted. It is a
+// first order estimate and never below 0.
 func Goodput(interval, write, restart, mtbf float64) float64 {
-	lost := (restart + (interval+write)/2) / mtbf
-	return max(0, interval/(interval+write)*(1-lost))
+	return max(0, interval/(interval+write)*(1-(interval+write)/2/mtbf)/(1+restart/mtbf))
 }
 
 // Spares is the least number of spares that are enough with the probability

@@ -71,6 +71,9 @@ func TestGoodput_is_a_part(t *testing.T) {
 			t.Errorf("seed %d: %v", seed, g)
 		}
 	}
+	if g := plan.Goodput(1, 0, 3600, 3600-0.5); math.Abs(g-0.5) > 1e-3 {
+		t.Errorf("got %v of a job that waits as long as it computes, want a half", g)
+	}
 	if g := plan.Goodput(3600, 0, 0, math.Inf(1)); g != 1 {
 		t.Errorf("got %v without failures, want 1", g)
 	}

@@ -112,12 +112,12 @@ func (e *Estimate) noteBlocks() {
 		if b.Instances > catalog.AllBlockInstances {
 			e.notef("%d instances are more than the %d that an account can have in Capacity Blocks: ask AWS", b.Instances, catalog.AllBlockInstances)
 		}
-		if b.Rounds > 1 {
+		if len(b.LengthsDays) > 1 {
 			e.notef("no block is longer than %s: the %d of %s follow each other, and nothing promises that the next can be had",
-				days(catalog.BlockDays), b.Rounds, b.Queue)
+				days(catalog.BlockDays), len(b.LengthsDays), b.Queue)
 		}
-		if float64(b.Rounds)*b.UsableHours < e.RunHours {
-			e.notef("of %s in blocks, %s can be used: buy more if the run needs all of it", days(b.Days*b.Rounds), hours(float64(b.Rounds)*b.UsableHours))
+		if b.UsableHours < e.RunHours {
+			e.notef("of %s in blocks, %s can be used: buy more if the run needs all of it", days(b.Days()), hours(b.UsableHours))
 		}
 		if len(b.Sizes) > 1 {
 			e.notef("%d blocks are as many reservations: each needs a compute resource of its own in %s", len(b.Sizes), b.Queue)

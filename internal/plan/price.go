@@ -218,7 +218,7 @@ func blocks(e *Estimate) []Block {
 		b := &all[i]
 		b.Sizes = catalog.Blocks(b.Instances)
 		b.length(e.RunHours)
-		if t := e.Price.of(b.InstanceType, b.purchase); t.Known && b.Days > 0 {
+		if t := e.Price.of(b.InstanceType, b.purchase); t.Known && len(b.LengthsDays) > 0 {
 			b.Upfront = &Cost{USD: cents(t.USDPerHour * float64(b.Instances) * b.paidHours())}
 			b.Beyond = &Cost{USD: cents(t.USDPerHour * float64(b.Instances) * max(0, b.paidHours()-e.RunHours))}
 		}
@@ -226,20 +226,26 @@ func blocks(e *Estimate) []Block {
 	return all
 }
 
-// paidHours are those of all blocks that follow each other.
-func (b Block) paidHours() float64 { return float64(24 * b.Days * b.Rounds) }
+// Days are those of all blocks that follow each other.
+func (b Block) Days() int {
+	sum := 0
+	for _, n := range b.LengthsDays {
+		sum += n
+	}
+	return sum
+}
 
-// length finds what has to be bought for a run.
+// paidHours are those of all blocks that follow each other.
+func (b Block) paidHours() float64 { return float64(24 * b.Days()) }
+
+// length finds what has to be bought for a run: the longest blocks, and what
+// remains.
 func (b *Block) length(runHours float64) {
-	if runHours == 0 {
-		return
+	for days := runHours / 24; days > 0; days -= catalog.BlockDays {
+		one := catalog.BlockLength(min(days, catalog.BlockDays))
+		b.LengthsDays = append(b.LengthsDays, one)
+		b.UsableHours += float64(24*one) - catalog.BlockTail.Hours()
 	}
-	b.Rounds = 1
-	for runHours/24 > float64(b.Rounds*catalog.BlockDays) {
-		b.Rounds++
-	}
-	b.Days = catalog.BlockLength(runHours / 24 / float64(b.Rounds))
-	b.UsableHours = float64(24*b.Days) - catalog.BlockTail.Hours()
 }
 
 // of is the price of an instance type that is bought in some way.
