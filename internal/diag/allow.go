@@ -25,18 +25,38 @@ func (l *List) Allow(file string, text []byte) {
 // AllowBy is Allow for texts with statements of several lines: first is the line
 // by whose comment a line is allowed, beside its own.
 func (l *List) AllowBy(file string, text []byte, first func(line int) int) {
-	for _, a := range allowances(string(text)) {
-		kept := slices.DeleteFunc(slices.Clone(l.items), func(d *Diagnostic) bool {
-			here := d.Line == a.line || first(d.Line) == a.line
-			return d.File == file && here && d.Code == a.code && d.Severity != Error
-		})
-		if len(kept) == len(l.items) {
+	all := allowances(string(text))
+	if len(all) == 0 {
+		return
+	}
+	reported := map[silenced][]*Diagnostic{}
+	for _, d := range l.items {
+		if d.File == file && d.Severity != Error {
+			reported[silenced{d.Line, d.Code}] = append(reported[silenced{d.Line, d.Code}], d)
+			if line := first(d.Line); line != d.Line {
+				reported[silenced{line, d.Code}] = append(reported[silenced{line, d.Code}], d)
+			}
+		}
+	}
+	gone := map[*Diagnostic]bool{}
+	for _, a := range all {
+		needed := false
+		for _, d := range reported[silenced{a.line, a.code}] {
+			needed = needed || !gone[d]
+			gone[d] = true
+		}
+		if !needed {
 			l.Infof("file/allow", "", "%s is allowed here, but nothing is reported for it", a.code).At(a.at(file)).
 				WithHint("remove it from the comment")
-			continue
 		}
-		l.items = kept
 	}
+	l.items = slices.DeleteFunc(l.items, func(d *Diagnostic) bool { return gone[d] })
+}
+
+// silenced is a code at a line.
+type silenced struct {
+	line int
+	code string
 }
 
 // allowance is a code that a comment allows.

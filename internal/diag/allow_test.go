@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -63,5 +64,22 @@ func TestAllowBy_takes_a_statement_for_one_line(t *testing.T) {
 	}
 	if want := []int{1}; !slices.Equal(got, want) {
 		t.Errorf("lines %v are left, want %v", got, want)
+	}
+}
+
+// TestAllow_many holds that many comments take no longer than they should: the
+// limit is far above what they take.
+func TestAllow_many(t *testing.T) {
+	list := &diag.List{}
+	for line := range 1000 {
+		list.Warnf("a/warn", "", "m").At(diag.Place{File: "f", Line: 2 * (line + 1)})
+	}
+	start := time.Now()
+	list.Allow("f", []byte(strings.Repeat("# muster: allow a/warn\nA: 1\n", 100_000)))
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if got, want := list.Len(), 99_000; got != want || list.Count(diag.Warning) > 0 {
+		t.Errorf("%d problems are left, want %d", got, want)
 	}
 }

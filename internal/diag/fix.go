@@ -1,5 +1,7 @@
 package diag
 
+import "fmt"
+
 // Fix is a change of a file's text that mends one problem and changes nothing
 // else that the file means. It keeps comments.
 type Fix struct {
@@ -14,4 +16,16 @@ type Edit struct {
 	Start int    `json:"start"`
 	End   int    `json:"end"`
 	Text  string `json:"text"`
+}
+
+// Same is equal for fixes that make the same change.
+func (f *Fix) Same() string { return fmt.Sprintf("%#v", f.Edits) }
+
+// DropFixes takes away the fixes that are not right.
+func (l *List) DropFixes(right func(*Fix) bool) {
+	for _, d := range l.items {
+		if d.Fix != nil && !right(d.Fix) {
+			d.Fix = nil
+		}
+	}
 }

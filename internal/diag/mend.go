@@ -1,9 +1,6 @@
 package diag
 
-import (
-	"reflect"
-	"slices"
-)
+import "slices"
 
 // Mender makes the fixes of problems in a text and proves each: the problem is
 // gone, there are no more errors than before, and nothing that people wrote is
@@ -25,13 +22,19 @@ type Mended struct {
 	Left *List
 }
 
-// maxRounds bounds the work where fixes lie in each other.
-const maxRounds = 100
+const (
+	// maxRounds bounds the work where fixes lie in each other.
+	maxRounds = 100
+	// maxMended is how many bytes are checked where many fixes of a large text do
+	// not hold.
+	maxMended = 32 << 20
+)
 
 // Mend makes fixes until none is left that holds. Fixes that overlap are made one
 // after the other, with a new check between them.
 func (m Mender) Mend(text []byte) Mended {
 	done := Mended{Text: text, Left: m.Check(text)}
+	work := mending{Mender: m, bytes: maxMended}
 	seen := map[string]bool{}
 	for range maxRounds {
 		if seen[string(done.Text)] {
@@ -39,7 +42,7 @@ func (m Mender) Mend(text []byte) Mended {
 		}
 		seen[string(done.Text)] = true
 		fixes := apart(done.Left.All())
-		made, ok := m.most(done, fixes)
+		made, ok := work.most(done, fixes)
 		if !ok {
 			break
 		}
@@ -49,8 +52,15 @@ func (m Mender) Mend(text []byte) Mended {
 	return done
 }
 
+// mending is a Mend at work.
+type mending struct {
+	Mender
+	// bytes is how much may still be checked.
+	bytes int
+}
+
 // most makes as many of the fixes as hold together.
-func (m Mender) most(from Mended, fixes []Diagnostic) (Mended, bool) {
+func (m *mending) most(from Mended, fixes []Diagnostic) (Mended, bool) {
 	if len(fixes) == 0 {
 		return from, false
 	}
@@ -75,10 +85,15 @@ func (m Mender) most(from Mended, fixes []Diagnostic) (Mended, bool) {
 }
 
 // make makes all of the fixes, if they hold.
-func (m Mender) make(from Mended, fixes []Diagnostic) (Mended, bool) {
+func (m *mending) make(from Mended, fixes []Diagnostic) (Mended, bool) {
+	if m.bytes -= len(from.Text); m.bytes < 0 {
+		return from, false
+	}
 	var edits []Edit
-	for i, d := range fixes {
-		if !slices.ContainsFunc(fixes[:i], d.sameFix) {
+	same := map[string]bool{}
+	for _, d := range fixes {
+		if key := d.Fix.Same(); !same[key] {
+			same[key] = true
 			edits = append(edits, d.Fix.Edits...)
 		}
 	}
@@ -90,35 +105,22 @@ func (m Mender) make(from Mended, fixes []Diagnostic) (Mended, bool) {
 	return made, made.Left.Count(Error) <= from.Left.Count(Error) && gone(fixes, from.Left, made.Left)
 }
 
-func (d Diagnostic) sameFix(other Diagnostic) bool {
-	return reflect.DeepEqual(d.Fix.Edits, other.Fix.Edits)
-}
-
 // apart are the problems whose fixes can be made together: the first of those
 // that overlap, and all whose fixes are the same.
 func apart(all []Diagnostic) []Diagnostic {
 	var chosen []Diagnostic
-	var taken []Edit
+	var room Room
+	taken := map[string]bool{}
 	for _, d := range all {
-		switch {
-		case d.Fix == nil || len(d.Fix.Edits) == 0:
-		case slices.ContainsFunc(chosen, d.sameFix):
+		if d.Fix == nil || len(d.Fix.Edits) == 0 {
+			continue
+		}
+		if key := d.Fix.Same(); taken[key] || room.Take(d.Fix.Edits) {
+			taken[key] = true
 			chosen = append(chosen, d)
-		case !slices.ContainsFunc(d.Fix.Edits, func(e Edit) bool { return slices.ContainsFunc(taken, e.overlaps) }):
-			chosen = append(chosen, d)
-			taken = append(taken, d.Fix.Edits...)
 		}
 	}
 	return chosen
-}
-
-// overlaps reports whether two edits cannot be made together. Insertions can,
-// at one place, too.
-func (e Edit) overlaps(f Edit) bool {
-	if e.Start == e.End && f.Start == f.End {
-		return false
-	}
-	return e.Start < f.End && f.Start < e.End || e.Start == f.Start
 }
 
 // gone reports whether problems are no longer there: as many of their kind are

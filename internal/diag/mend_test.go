@@ -110,3 +110,41 @@ func TestSurely(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestMender_ends_in_large_texts(t *testing.T) {
+	checks := 0
+	m := diag.Mender{Check: func(text []byte) *diag.List {
+		checks++
+		return small(text)
+	}}
+	text := append([]byte(strings.Repeat("X", 2000)), bytes.Repeat([]byte("-"), 1<<20)...)
+	if done := m.Mend(text); len(done.Fixed) > 0 || checks > 40 {
+		t.Errorf("%d fixed in %d checks", len(done.Fixed), checks)
+	}
+}
+
+func TestRoom(t *testing.T) {
+	var r diag.Room
+	for _, row := range []struct {
+		name  string
+		edits []diag.Edit
+		want  bool
+	}{
+		{"first", []diag.Edit{edit(10, 20, ""), edit(40, 40, "a")}, true},
+		{"within", []diag.Edit{edit(12, 13, "")}, false},
+		{"around", []diag.Edit{edit(5, 25, "")}, false},
+		{"at_its_end", []diag.Edit{edit(19, 21, "")}, false},
+		{"insertion_within", []diag.Edit{edit(11, 11, "a")}, false},
+		{"insertion_at_its_start", []diag.Edit{edit(10, 10, "a")}, false},
+		{"insertions_at_one_place", []diag.Edit{edit(40, 40, "b"), edit(40, 40, "c")}, true},
+		{"over_insertions", []diag.Edit{edit(39, 41, "")}, false},
+		{"behind_insertions", []diag.Edit{edit(40, 41, "")}, false},
+		{"one_of_two", []diag.Edit{edit(1, 2, ""), edit(15, 30, "")}, false},
+		{"touching", []diag.Edit{edit(20, 30, ""), edit(5, 10, ""), edit(1, 2, "")}, true},
+		{"the_same", []diag.Edit{edit(1, 2, "")}, false},
+	} {
+		if got := r.Take(row.edits); got != row.want {
+			t.Errorf("%s: got %v", row.name, got)
+		}
+	}
+}
