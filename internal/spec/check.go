@@ -185,7 +185,14 @@ func (c *checker) item(n *node, f *field, path string) {
 // scalar checks a plain value: its type, then its constraint.
 func (c *checker) scalar(n *node, f *field, path string, at diag.Place) {
 	if n.kind != scalar {
-		c.errorAt(at, "schema/type", path, "%s must be %s, not %s", f.title(), f.describe(), n.describe())
+		what, kind := f.title(), f.describe()
+		if f.Type == "strings" {
+			what, kind = "an entry of "+what, "a text"
+		}
+		d := c.errorAt(at, "schema/type", path, "%s must be %s, not %s", what, kind, n.describe())
+		if name, ok := n.placeholder(); ok {
+			d.WithHint("write what %s stands for, without the braces", clip("{"+name+"}"))
+		}
 		return
 	}
 	switch f.Type {

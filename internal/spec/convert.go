@@ -155,6 +155,7 @@ func (c *converter) mapping(y *yaml.Node, path string, depth int) *node {
 	n := &node{kind: mapping, line: y.Line, column: y.Column}
 	seen := make(map[string]entry, len(y.Content)/2)
 	var merges []*yaml.Node
+	failed := false
 	for i := 0; i+1 < len(y.Content) && !c.full(); i += 2 {
 		k, v := y.Content[i], y.Content[i+1]
 		if k.Kind == yaml.ScalarNode && scalarTag(k) == "merge" {
@@ -167,6 +168,7 @@ func (c *converter) mapping(y *yaml.Node, path string, depth int) *node {
 		}
 		e, ok := c.key(k, path)
 		if !ok {
+			failed = true
 			continue
 		}
 		if first, twice := seen[e.key]; twice {
@@ -183,6 +185,9 @@ func (c *converter) mapping(y *yaml.Node, path string, depth int) *node {
 	for _, m := range merges {
 		c.merge(n, m, seen, path, depth)
 	}
+	if len(n.entries) == 0 && failed {
+		n.tag = "bad"
+	}
 	return n
 }
 
@@ -193,7 +198,10 @@ func (c *converter) key(k *yaml.Node, path string) (entry, bool) {
 		text = k.Alias
 	}
 	if text.Kind != yaml.ScalarNode {
-		c.fail(k, "yaml/key", path, "a key must be a plain word")
+		d := c.fail(k, "yaml/key", path, "a key must be a plain word")
+		if text.Kind == yaml.MappingNode && flow(text) {
+			d.WithHint("%s", fillIn)
+		}
 		return entry{}, false
 	}
 	n := c.scalar(text, path)

@@ -55,6 +55,15 @@ func (n *node) describe() string {
 	}
 }
 
+// placeholder is the name in braces such as {your-subnet}, which YAML reads as
+// a map.
+func (n *node) placeholder() (name string, ok bool) {
+	if n.kind != mapping || len(n.entries) != 1 || !n.entries[0].value.null() {
+		return "", false
+	}
+	return n.entries[0].key, true
+}
+
 // shown is a scalar for a message: a text in quotes, and else with its type.
 func (n *node) shown() string {
 	if n.tag == "str" {

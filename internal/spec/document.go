@@ -208,9 +208,16 @@ func (d *document) syntax(err error) {
 			WithHint("end the line above with ':', or check the indentation")
 		return
 	}
+	if strings.HasPrefix(strings.TrimSpace(d.source(mark.Line, 1)), "{%") {
+		d.errorAt(at, "yaml/syntax", "", "this is a template, and no YAML yet").WithHint("%s", fillIn)
+		return
+	}
 	message, hint := explain(e)
 	d.errorAt(at, "yaml/syntax", "", "%s", message).WithHint("%s", hint)
 }
+
+// fillIn is what to do about templates: "{{ x }}" is YAML, for a map in a map.
+const fillIn = "fill the template in, and check what comes out"
 
 // unclosed reports whether the error is that something was opened and not
 // closed; the place to look at is then where it was opened.
