@@ -85,8 +85,11 @@ func figures(n float64) string {
 
 // rough is a number to two figures, as estimates are.
 func rough(n float64) string {
-	if n <= 0 {
+	switch {
+	case n <= 0:
 		return "0"
+	case n < 0.01:
+		return "< 0.01"
 	}
 	scale := math.Pow(10, math.Floor(math.Log10(n))-1)
 	return figures(math.Round(n/scale) * scale)

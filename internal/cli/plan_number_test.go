@@ -15,7 +15,7 @@ func TestNumbers_of_a_plan(t *testing.T) {
 		{decimal(0, "B"), "0 B"}, {decimal(980e9, "B"), "980 GB"}, {decimal(1.57e12, "B"), "1.57 TB"}, {decimal(999.9e9, "B"), "1 TB"}, {decimal(2432e12, "B"), "2.43 PB"},
 		{binary(512), "512 MiB"}, {binary(2048 << 10), "2 TiB"}, {binary(160 << 20), "160 TiB"}, {binary(144384), "141 GiB"},
 		{gbps(3200), "3,200 Gbps"}, {gbps(256000), "256 Tbps"},
-		{rough(4.24), "4.2"}, {rough(0.584), "0.58"}, {rough(79.2), "79"}, {rough(133), "130"}, {rough(0), "0"},
+		{rough(4.24), "4.2"}, {rough(0.584), "0.58"}, {rough(79.2), "79"}, {rough(133), "130"}, {rough(0), "0"}, {rough(1e-5), "< 0.01"}, {percent(0.95), "95.0 %"}, {percent(0.99996), "> 99.9 %"},
 		{seconds(25.3), "25 s"}, {seconds(69.2 * 60), "69 min"}, {seconds(79.2 * 3600), "79 h"}, {seconds(24.2 * 86400), "24 days"},
 		{duration(336), "14 days"}, {duration(24), "1 day"}, {duration(36), "36 h"}, {duration(100), "100 h"}, {duration(0.5), "0.5 h"},
 		{parameters(70e9), "70B"}, {parameters(1.5e12), "1.5T"}, {parameters(350e6), "350M"}, {parameters(1000), "1,000"},

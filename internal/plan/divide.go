@@ -29,6 +29,8 @@ type pool struct {
 	slots []slot
 }
 
+func (p pool) gpus() bool { return len(p.slots) > 0 && p.slots[0].node.GPUs > 0 }
+
 // Misfit says which model has no room, and why.
 type Misfit struct {
 	// Model is its place in the workload's list.
@@ -128,8 +130,9 @@ func poolsOf(q spec.Queue) []pool {
 func choosePools(q spec.Queue, pools []pool, models []spec.Model, mine []int) (map[int]int, error) {
 	order := slices.DeleteFunc(slices.Clone(mine), func(i int) bool { return models[i].Nodes == 0 })
 	asked, total := 0, 0
-	for _, p := range pools {
-		total += len(p.slots)
+	room := roomOf(pools)
+	for _, n := range room {
+		total += n
 	}
 	over := -1
 	for _, i := range order {
@@ -139,12 +142,12 @@ func choosePools(q spec.Queue, pools []pool, models []spec.Model, mine []int) (m
 	}
 	if over >= 0 {
 		return nil, misfit(over, "give the models fewer Nodes, or the queue a larger MaxCount",
-			"the models of queue %s ask for %d nodes, %d more than its %d", q.Name, asked, asked-total, total)
+			"the models of queue %s ask for %d nodes, %d more than its %d%s", q.Name, asked, asked-total, total, withGPUs(pools))
 	}
-	home, failed := assign(pools, models, order, false)
+	home, failed := assign(room, models, order, false)
 	if failed >= 0 {
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(models[b].Nodes, models[a].Nodes) })
-		home, failed = assign(pools, models, order, true)
+		home, failed = assign(room, models, order, true)
 	}
 	if failed >= 0 {
 		return nil, misfit(failed, "a model's nodes are all of one kind: give it fewer Nodes, or one compute resource a larger MaxCount",
@@ -153,17 +156,34 @@ func choosePools(q spec.Queue, pools []pool, models []spec.Model, mine []int) (m
 	return home, nil
 }
 
+// roomOf is how many nodes of each pool models can have: all of them, but of a
+// queue that has GPUs none without.
+func roomOf(pools []pool) []int {
+	room := make([]int, len(pools))
+	for i, p := range pools {
+		if p.gpus() || !slices.ContainsFunc(pools, pool.gpus) {
+			room[i] = len(p.slots)
+		}
+	}
+	return room
+}
+
+// withGPUs says so of nodes where a queue has others, too.
+func withGPUs(pools []pool) string {
+	some := slices.ContainsFunc(pools, pool.gpus)
+	if some && slices.ContainsFunc(pools, func(p pool) bool { return !p.gpus() }) {
+		return " with GPUs"
+	}
+	return ""
+}
+
 // assign gives each model, in an order, the first pool with room, or the one
 // with the least. It names the model that found none, or -1.
-func assign(pools []pool, models []spec.Model, order []int, tight bool) (home map[int]int, failed int) {
-	room := make([]int, len(pools))
-	for p := range pools {
-		room[p] = len(pools[p].slots)
-	}
-	home = map[int]int{}
+func assign(room []int, models []spec.Model, order []int, tight bool) (home map[int]int, failed int) {
+	room, home = slices.Clone(room), map[int]int{}
 	for _, i := range order {
 		best := -1
-		for p := range pools {
+		for p := range room {
 			if room[p] >= models[i].Nodes && (best < 0 || tight && room[p] < room[best]) {
 				best = p
 			}

@@ -122,6 +122,19 @@ func TestNew_names_the_model_that_has_no_room(t *testing.T) {
 	}
 }
 
+// TestNew_trains_on_GPUs holds that a model gets none of a queue's nodes without.
+func TestNew_trains_on_GPUs(t *testing.T) {
+	file := head + "    - {Name: q, ComputeResources: [{Name: c, InstanceType: c6i.large, MaxCount: 9}, {Name: g, InstanceType: p5.48xlarge, MaxCount: 4}]}\n"
+	e := answer(t, ask(t, file, "Models: [{Name: a, Nodes: 3}]"))
+	if got, want := e.Models[0].NodeList, "q-dy-g-[1-3]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	_, err := plan.New(ask(t, file, "Models: [{Name: a, Nodes: 5}]"))
+	if want := "the models of queue q ask for 5 nodes, 1 more than its 4 with GPUs"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestNew_says_what_goes_where(t *testing.T) {
 	var got []string
 	for _, k := range answer(t, guide(t)).Kept {
