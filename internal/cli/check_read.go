@@ -106,13 +106,16 @@ func (c *checker) check(path string) {
 func (c *checker) checkCluster(name string, f *spec.File) {
 	rules(f)
 	m := c.mend(name, f.Text(), f.Problems, func(text []byte) *diag.List {
-		again := spec.OpenText(name, text, c.reading())
+		fixing := c.reading()
+		fixing.Fixes = true
+		again := spec.OpenText(name, text, fixing)
 		rules(again)
 		return again.Problems
 	})
 	if m.written {
 		f = spec.OpenText(name, m.after, c.reading())
 		rules(f)
+		m.problems = f.Problems
 	}
 	c.cluster = f.Cluster
 	c.add(name, "cluster", clusterSummary(f.Cluster), m.problems).mended(m)

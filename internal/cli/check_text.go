@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/diag"
@@ -148,10 +149,18 @@ func (f checkedFile) text(o checkOptions) string {
 	if f.Warnings > 0 {
 		parts = append(parts, count(f.Warnings, "warning"))
 	}
+	if last := len(parts) - 1; last >= 0 && f.cut() {
+		parts[last] += " and more"
+	}
 	if f.Summary != "" {
 		parts = append(parts, f.Summary)
 	}
 	return strings.Join(parts, ", ") + f.further(o)
+}
+
+// cut reports whether not all problems are shown.
+func (f checkedFile) cut() bool {
+	return slices.ContainsFunc(f.Problems, func(d diag.Diagnostic) bool { return d.Code == "file/more" })
 }
 
 // further says what --fix can do, or could not.
@@ -166,7 +175,11 @@ func (f checkedFile) further(o checkOptions) string {
 		if name == stdinName {
 			name = stdin
 		}
-		return fmt.Sprintf("; --fix can fix %d: muster check --fix %s", f.Fixable, word(name))
+		more := ""
+		if f.cut() {
+			more = " and more"
+		}
+		return fmt.Sprintf("; --fix can fix %d%s: muster check --fix %s", f.Fixable, more, word(name))
 	default:
 		return ""
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v4"
@@ -62,8 +61,10 @@ type document struct {
 	size int
 	// errors and warnings count those that were reported, or dropped.
 	errors, warnings int
-	// bad are the paths of errors.
-	bad []string
+	// most is how many errors, and how many warnings, are reported.
+	most int
+	// bad are the paths of errors, and of all that is around them.
+	bad map[string]bool
 	// aws says that ParallelCluster, too, has to be able to read the file.
 	aws bool
 	// original is the file as it is, and places where everything stands in it, for
@@ -73,15 +74,19 @@ type document struct {
 	laid     bool
 }
 
-// maxReported is the number of errors, and of warnings, that are shown.
-const maxReported = 200
+// maxReported is the number of errors, and of warnings, that are shown. For fixes
+// more are looked for, so that few rounds make them all.
+const (
+	maxReported = 200
+	maxFixed    = 20_000
+)
 
-// errorAt adds an error at a place. Behind maxReported they are only counted.
+// errorAt adds an error at a place. Behind the most that are shown they are only counted.
 func (d *document) errorAt(at diag.Place, code, path, format string, args ...any) *diag.Diagnostic {
-	if d.errors++; d.errors > maxReported {
+	if d.errors++; d.errors > d.most {
 		return &diag.Diagnostic{}
 	}
-	d.bad = append(d.bad, path)
+	d.spoil(path)
 	return d.list.Errorf(code, path, format, args...).At(at)
 }
 
@@ -95,26 +100,36 @@ func (d *document) awsErrorAt(at diag.Place, code, path, format string, args ...
 
 // warnAt is errorAt for warnings.
 func (d *document) warnAt(at diag.Place, code, path, format string, args ...any) *diag.Diagnostic {
-	if d.warnings++; d.warnings > maxReported {
+	if d.warnings++; d.warnings > d.most {
 		return &diag.Diagnostic{}
 	}
 	return d.list.Warnf(code, path, format, args...).At(at)
 }
 
-// sound reports whether no error was reported at a path or below it.
-func (d *document) sound(path string) bool {
-	return !slices.ContainsFunc(d.bad, func(bad string) bool {
-		rest, below := strings.CutPrefix(bad, path)
-		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
-	})
+// spoil notes that there is an error at a path.
+func (d *document) spoil(path string) {
+	for i := range len(path) {
+		if path[i] == '.' || path[i] == '[' {
+			d.bad[path[:i]] = true
+		}
+	}
+	d.bad[path] = true
 }
 
-// full reports whether further errors would not be shown.
-func (d *document) full() bool { return d.errors > maxReported }
+// sound reports whether no error was reported at a path or below it.
+func (d *document) sound(path string) bool { return !d.bad[path] }
 
-// finish says that not all problems were shown.
+// full reports whether further errors would not be shown.
+func (d *document) full() bool { return d.errors > d.most }
+
+// finish proves the fixes, and says that not all problems were shown.
 func (d *document) finish() {
-	if d.full() || d.warnings > maxReported {
+	if d.places != nil {
+		d.places.settle()
+	}
+	d.list.DropFixes(func(f *diag.Fix) bool { return len(f.Edits) > 0 })
+	d.list.Rehint(d.unfilled)
+	if d.full() || d.warnings > d.most {
 		d.list.Infof("file/more", "", "further problems are not shown").At(diag.Place{File: d.name}).
 			WithHint("mend the first ones and check again")
 	}
@@ -127,7 +142,10 @@ func parse(name string, data []byte, o Options, list *diag.List) *document {
 	if !ok {
 		return nil
 	}
-	d := &document{lines: lines{name: name, data: text}, list: list, original: data, aws: o.AWS}
+	d := &document{lines: lines{name: name, data: text}, list: list, original: data, aws: o.AWS, most: maxReported, bad: map[string]bool{}}
+	if o.Fixes {
+		d.most = maxFixed
+	}
 	tree, ok := d.load()
 	if !ok {
 		return nil

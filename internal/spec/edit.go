@@ -10,8 +10,8 @@ import (
 
 // The fixes below are nil where the file's form does not allow a change that is
 // sure to be right: an alias stands for the value, the value spreads over lines,
-// or a map would be left empty. A change of the tree is proved on the text
-// before it is proposed.
+// or a map would be left empty. A change of the tree is proved on the text by
+// Finish, which takes away what does not hold.
 
 // Replace is a fix that gives a plain value another text. It is written as the
 // schema's type asks; a text stays in its quotes.
@@ -122,17 +122,17 @@ func (l *layout) mapping(n *node) *yaml.Node {
 	return nil
 }
 
-// fix is a fix of edits. A change of the tree is proved; nil is that there is
-// none to prove.
+// fix is a fix of edits. A change of the tree is proved when the file is
+// finished; nil is that there is none to prove.
 func (l *layout) fix(title string, edits []diag.Edit, c *change) *diag.Fix {
-	if c != nil && !l.prove(edits, *c) {
-		return nil
-	}
 	f := &diag.Fix{Title: title}
 	for _, e := range edits {
 		e.Start += l.skip
 		e.End += l.skip
 		f.Edits = append(f.Edits, e)
+	}
+	if c != nil {
+		l.proposed = append(l.proposed, proposal{f, *c})
 	}
 	return f
 }

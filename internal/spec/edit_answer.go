@@ -156,7 +156,7 @@ func (d *document) twin(first entry, again *yaml.Node) *diag.Fix {
 	}
 	a := l.keys[position{first.line, first.column, yaml.ScalarNode}]
 	b := l.keys[positionOf(again)]
-	none := &change{}
+	none := &future{}
 	if a == nil || b == nil || a.in != b.in || none.digest(a.value()) != none.digest(b.value()) {
 		return nil
 	}

@@ -24,15 +24,17 @@ type layout struct {
 	solid []span
 	// comments are the spans of all comments, without their line breaks.
 	comments []span
-	// proofs is how many more bytes of proofs may be read.
-	proofs int
+	// proposed are the fixes that wait for their proof, and proofs is how many more
+	// bytes of proofs may be read.
+	proposed []proposal
+	proofs   int
 	// last is what byteAt found last: the next question is mostly about a place
 	// behind it.
 	last found
 }
 
 // maxProofs bounds the time that proofs of fixes take for one text.
-const maxProofs = 1 << 20
+const maxProofs = 4 << 20
 
 // found is where a column of a line is.
 type found struct{ line, column, at int }

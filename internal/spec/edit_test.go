@@ -127,11 +127,15 @@ func move(path, to string) func(spec.View) *diag.Fix {
 func TestEdit(t *testing.T) {
 	for _, row := range edits {
 		t.Run(row.name, func(t *testing.T) {
-			root, ok := spec.OpenText("cluster.yaml", []byte(row.before), spec.Options{}).Root()
+			f := spec.OpenText("cluster.yaml", []byte(row.before), spec.Options{})
+			root, ok := f.Root()
 			if !ok {
 				t.Fatal("the text is no YAML")
 			}
 			fix := row.edit(root)
+			if f.Finish(); fix != nil && len(fix.Edits) == 0 {
+				fix = nil
+			}
 			if (fix == nil) != (row.after == "") {
 				t.Fatalf("fix %v, want %q", fix, row.after)
 			}
@@ -152,5 +156,29 @@ func TestEdit(t *testing.T) {
 				t.Error("a comment is lost")
 			}
 		})
+	}
+}
+
+// TestEdit_together holds that a fix is proposed whatever becomes of the others:
+// of these, some hold only one at a time, and one never does.
+func TestEdit_together(t *testing.T) {
+	text := "HeadNode:\n  Ssh: {KeyName: k}\n  InstanceType: c6i.large\nImage:\n  Os: x\n  CustomAmi: y\nRegion: a\nTags: []\n"
+	f := spec.OpenText("cluster.yaml", []byte(text), spec.Options{})
+	root, ok := f.Root()
+	if !ok {
+		t.Fatal("the text is no YAML")
+	}
+	fixes := map[string]*diag.Fix{
+		"one":         root.At("Image.Os").Remove(),
+		"the_other":   root.At("Image.CustomAmi").Remove(),
+		"both_around": root.Key("Image").Remove(),
+		"another":     root.Key("Tags").Remove(),
+		"never":       root.Key("HeadNode").Move(root.At("HeadNode.Ssh")),
+	}
+	f.Finish()
+	for name, fix := range fixes {
+		if holds := fix != nil && len(fix.Edits) > 0; holds != (name != "never") {
+			t.Errorf("%s: %+v", name, fix)
+		}
 	}
 }

@@ -24,6 +24,9 @@ type Options struct {
 	// Level is the schema level by which the file is read, whatever it says
 	// itself. Zero leaves it to the file, or else to the newest one.
 	Level Level
+	// Fixes says that problems are looked for to be fixed: far more of them are
+	// reported than people read.
+	Fixes bool
 }
 
 // Open reads a cluster file for rules.
@@ -72,8 +75,9 @@ func (f *File) Root() (View, bool) {
 // Level is the schema level by which the file was read.
 func (f *File) Level() Level { return f.schema.level }
 
-// Finish is called once, when all rules have run. It says if there were more
-// problems than are shown, and takes away what the file's comments allow.
+// Finish is called once, when all rules have run. It proves the fixes, says if
+// there were more problems than are shown, and takes away what the file's comments
+// allow.
 func (f *File) Finish() {
 	if f.doc != nil {
 		f.doc.finish()

@@ -1,0 +1,23 @@
+package spec
+
+import (
+	"regexp"
+	"sync"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+var variablePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^["']?\$\{?[A-Za-z_]\w*\}?["']?(\s|$)`) })
+
+// unfilled is the hint for an error at a value that is a shell's variable, as in
+// files that are meant for envsubst.
+func (d *document) unfilled(p diag.Diagnostic) string {
+	line := []rune(d.source(p.Line, p.Column))
+	if p.Severity != diag.Error || p.File != d.name || p.Column < 1 || p.Column > len(line) || line[p.Column-1] != '$' && line[p.Column-1] != '"' && line[p.Column-1] != '\'' {
+		return ""
+	}
+	if !variablePattern().MatchString(string(line[p.Column-1:])) {
+		return ""
+	}
+	return "nothing has filled this variable in: envsubst < FILE | muster check -"
+}
