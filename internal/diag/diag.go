@@ -219,3 +219,12 @@ func (l *List) diagnostics() []*Diagnostic {
 	}
 	return l.items
 }
+
+// Rehint gives problems another hint, where hint knows one.
+func (l *List) Rehint(hint func(Diagnostic) string) {
+	for _, d := range l.diagnostics() {
+		if better := hint(*d); better != "" {
+			d.Hint = better
+		}
+	}
+}
