@@ -88,7 +88,7 @@ func rough(n float64) string {
 	switch {
 	case n <= 0:
 		return "0"
-	case n < 0.01:
+	case n < 0.005:
 		return "< 0.01"
 	}
 	scale := math.Pow(10, math.Floor(math.Log10(n))-1)

@@ -155,3 +155,16 @@ func TestNew_says_what_goes_where(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestNew_knows_where_home_is(t *testing.T) {
+	for settings, want := range map[string]string{
+		"SharedStorageType: Efs":                                   "an EFS that ParallelCluster makes: home directories: lost with the cluster",
+		"LocalStorage: {RootVolume: {DeleteOnTermination: false}}": "root volume of the head node, over NFS: home directories",
+	} {
+		file := strings.Replace(queue("InstanceType: c6i.large, MaxCount: 1"), "c6i.xlarge", "c6i.xlarge, "+settings, 1)
+		k := answer(t, ask(t, file, "")).Kept[0]
+		if got := k.On + ": " + k.Holds; got != want {
+			t.Errorf("%s: got %s, want %s", settings, got, want)
+		}
+	}
+}

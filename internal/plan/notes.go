@@ -40,7 +40,7 @@ func (e *Estimate) note(q Question) {
 	if e.RunHours == 0 {
 		e.notef("nobody has said how long the run is: put Run: {Days: 14} into muster.yaml, or give --run 14d")
 	}
-	e.notePrices()
+	e.notePrices(q)
 	e.noteReservations()
 	e.noteBlocks()
 	e.noteModels(q)
@@ -69,7 +69,7 @@ func days(n int) string {
 
 func hours(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) + " h" }
 
-func (e *Estimate) notePrices() {
+func (e *Estimate) notePrices(q Question) {
 	var asked []string
 	for _, t := range e.Price.Types {
 		if !t.Known {
@@ -88,6 +88,9 @@ func (e *Estimate) notePrices() {
 		if bought := e.Price.bought(t.InstanceType); t.Source == ownPrice && len(bought) > 1 {
 			e.notef("the price of --price for %s is used for all of it: %s", t.InstanceType, strings.Join(bought, ", "))
 		}
+	}
+	if headOnEFS(q.File) {
+		e.notef("not counted: the EFS of HeadNode.SharedStorageType")
 	}
 	e.notef("not counted: S3, data transfer, NAT gateways, CloudWatch, taxes, and root volumes for which the file gives no Size")
 }
