@@ -48,6 +48,7 @@ var decisions = []decision{
 	{`adds WARNING storage/mount`, `EphemeralVolume\.MountDir = `, "a directory that is named is looked at, whether or not the type has disks"},
 
 	// Not said, because it is no problem.
+	{`misses INFO DeletionPolicyValidator`, ``, "who writes Retain knows that it stays"},
 	{`misses ERROR OverlappingMountDirValidator`, `Name = io2/sub`, "ParallelCluster compares names where it means directories"},
 
 	// Not said, because something else is.

@@ -73,12 +73,9 @@ func deletion(s spec.View) {
 	if !policy.Sound() || !policy.Present() && existingID(s).Present() {
 		return
 	}
-	switch name := s.Key("Name").Text(); policy.Text() {
-	case "Delete":
-		policy.Infof("storage/deletion", "the data of %s is deleted with the cluster, and when the file no longer has it", quoted(name)).
+	if policy.Text() == "Delete" {
+		policy.Infof("storage/deletion", "the data of %s is deleted with the cluster, and when the file no longer has it", quoted(s.Key("Name").Text())).
 			WithHint("DeletionPolicy: Retain keeps it")
-	case "Retain":
-		policy.Infof("storage/deletion", "%s stays when the cluster is deleted, or when the file no longer has it, and costs on", quoted(name))
 	}
 }
 
