@@ -1,5 +1,10 @@
 package catalog
 
+import (
+	"slices"
+	"strings"
+)
+
 // HoursPerMonth is the month that AWS's prices of storage mean.
 const HoursPerMonth = 730
 
@@ -33,6 +38,15 @@ func (l Lustre) Rate() int {
 // MBps is the baseline throughput of the whole file system. AWS counts 1200 GiB
 // as 1.2 TiB here.
 func (l Lustre) MBps() float64 { return float64(l.Rate()) * float64(l.CapacityGiB) / 1000 }
+
+// Sold reports whether such a file system can be bought.
+func (l Lustre) Sold() bool {
+	if strings.HasPrefix(l.DeploymentType, "PERSISTENT") && !slices.Contains(LustreThroughput(l.DeploymentType, l.HDD), l.PerTiB) {
+		return false
+	}
+	sizes := LustreCapacity(l.DeploymentType, l.HDD, l.PerTiB)
+	return l.CapacityGiB > 0 && sizes.Every > 0 && sizes.Allows(l.CapacityGiB)
+}
 
 // Fit is the smallest capacity that can be bought for a number of GiB, 0 if it
 // is not known.

@@ -14,6 +14,12 @@ type Volume struct {
 	Boots bool
 }
 
+// Sold reports whether a volume of the type can have a size, IOPS and a throughput.
+func (v Volume) Sold(gib, iops, mbps int) bool {
+	within := func(n, low, high int) bool { return high == 0 || n >= low && n <= high }
+	return v.MaxGiB > 0 && within(gib, v.MinGiB, v.MaxGiB) && within(iops, v.MinIops, v.MaxIops) && within(mbps, v.MinThroughput, v.MaxThroughput)
+}
+
 // IopsPerThroughput is how many IOPS a gp3 volume needs for each MiB/s.
 const IopsPerThroughput = 4
 

@@ -168,3 +168,27 @@ func TestNew_knows_where_home_is(t *testing.T) {
 		}
 	}
 }
+
+// TestNew_prices_nothing_that_is_not_sold holds that no size is below nothing.
+func TestNew_prices_nothing_that_is_not_sold(t *testing.T) {
+	for _, settings := range []string{
+		"StorageType: FsxLustre, FsxLustreSettings: {StorageCapacity: -1, DeploymentType: PERSISTENT_2, PerUnitStorageThroughput: 1000}",
+		"StorageType: FsxLustre, FsxLustreSettings: {StorageCapacity: 1201, DeploymentType: SCRATCH_2}",
+		"StorageType: FsxLustre, FsxLustreSettings: {StorageCapacity: 1200, DeploymentType: PERSISTENT_2, PerUnitStorageThroughput: -1000}",
+		"StorageType: FsxLustre, FsxLustreSettings: {StorageCapacity: 1200, DeploymentType: PERSISTENT_1, StorageType: HDD, PerUnitStorageThroughput: 7}",
+		"StorageType: Ebs, EbsSettings: {Size: -500}",
+		"StorageType: Ebs, EbsSettings: {Size: 500, Throughput: -1}",
+		"StorageType: Ebs, EbsSettings: {Size: 500, VolumeType: io1, Iops: 9000000000}",
+	} {
+		file := queue("InstanceType: p5.48xlarge, MaxCount: 1") + "SharedStorage: [{Name: s, MountDir: /s, " + settings + "}]\n"
+		e := answer(t, ask(t, file, "Models: [{Name: m, Nodes: 1, Parameters: 1B, Checkpoints: /s/m}]"))
+		f := e.FileSystems[0]
+		if f.Month.USD != 0 || len(f.Month.Missing) == 0 || f.CapacityGiB != 0 || f.ThroughputMBps != 0 || f.Reason == "" || e.Models[0].Checkpoint.WriteSeconds != 0 {
+			t.Errorf("%s: got %+v, %+v", settings, f, e.Models[0].Checkpoint)
+		}
+	}
+	file := strings.Replace(queue("InstanceType: p5.48xlarge, MaxCount: 1"), "c6i.xlarge", "c6i.xlarge, LocalStorage: {RootVolume: {Size: -8}}", 1)
+	if v := answer(t, ask(t, file, "")).Price.Volumes[0]; v.Month.USD != 0 || len(v.Month.Missing) == 0 {
+		t.Errorf("got %+v", v)
+	}
+}

@@ -55,12 +55,16 @@ func (f *FileSystem) lustre(v spec.View) {
 	if l.Rate() > 0 {
 		f.What += fmt.Sprintf(", %d MB/s for each TiB", l.Rate())
 	}
-	f.CapacityGiB, f.ThroughputMBps = l.CapacityGiB, l.MBps()
-	f.fit = l.Fit
 	price, ok := l.Price()
+	backup := v.Key("BackupId").Present() && !v.Key("StorageCapacity").Present()
+	if l.Sold() {
+		f.CapacityGiB, f.ThroughputMBps, f.fit = l.CapacityGiB, l.MBps(), l.Fit
+	}
 	switch {
-	case l.CapacityGiB == 0:
+	case backup:
 		f.unknown("its size comes from a backup")
+	case !l.Sold():
+		f.unknown(fmt.Sprintf("there is none of %d GiB: see muster check", l.CapacityGiB))
 	case !ok:
 		f.unknown("the price of this kind of Lustre is not in the catalogue")
 	default:
@@ -93,7 +97,9 @@ func (f *FileSystem) ebs(v spec.View) {
 	}
 	disk := diskOf(v)
 	f.What = disk.what() + ", over NFS from the head node"
-	f.CapacityGiB, f.ThroughputMBps = disk.gib, float64(disk.mbps)
+	if disk.sold() {
+		f.CapacityGiB, f.ThroughputMBps = disk.gib, float64(disk.mbps)
+	}
 	count := 1
 	if raid := v.Key("Raid"); raid.Present() {
 		count = raid.Key("NumberOfVolumes").Int()
@@ -108,7 +114,11 @@ func (f *FileSystem) ebs(v spec.View) {
 		return
 	}
 	price, usd, ok := disk.month()
-	if !ok {
+	switch {
+	case !disk.sold():
+		f.unknown("there is no such volume: see muster check")
+		return
+	case !ok:
 		f.unknown("the price of such a volume is not in the catalogue")
 		return
 	}
@@ -157,6 +167,12 @@ func diskOf(v spec.View) disk {
 	return d
 }
 
+// sold reports whether there is such a volume.
+func (d disk) sold() bool {
+	limits, _ := catalog.VolumeOf(d.kind)
+	return limits.Sold(d.gib, d.iops, d.mbps)
+}
+
 func (d disk) what() string { return fmt.Sprintf("%s of %d GB", d.kind, d.gib) }
 
 // month is what the disk costs. It is false where a price is not known.
@@ -165,7 +181,7 @@ func (d disk) month() (catalog.Price, float64, bool) {
 	usd := float64(d.gib) * p.GB.USD
 	usd += float64(max(0, d.iops-p.FreeIOPS)) * p.IOPS.USD
 	usd += float64(max(0, d.mbps-p.FreeMBps)) * p.MBps.USD
-	return p.GB, usd, ok && (p.MaxIOPS == 0 || d.iops <= p.MaxIOPS)
+	return p.GB, usd, ok && d.sold() && (p.MaxIOPS == 0 || d.iops <= p.MaxIOPS)
 }
 
 // checkpointDir is where a model's checkpoints are: where muster.yaml says, or
