@@ -192,3 +192,18 @@ func TestNew_prices_nothing_that_is_not_sold(t *testing.T) {
 		t.Errorf("got %+v", v)
 	}
 }
+
+// TestNew_counts_the_blocks_of_all_queues holds that no type that is sold in
+// Capacity Blocks alone is missed, and that the account's limit is for all.
+func TestNew_counts_the_blocks_of_all_queues(t *testing.T) {
+	const file = head + `    - {Name: a, ComputeResources: [{Name: r, Instances: [{InstanceType: p5.48xlarge}, {InstanceType: p5e.48xlarge}], MaxCount: 130}]}
+    - {Name: b, ComputeResources: [{Name: r, InstanceType: trn2.48xlarge, MaxCount: 127}]}
+`
+	e := answer(t, ask(t, file, ""))
+	if len(e.Blocks) != 2 || e.Blocks[0].InstanceType != "p5e.48xlarge" || e.Blocks[0].Instances != 130 || e.Blocks[1].InstanceType != "trn2.48xlarge" {
+		t.Errorf("got %+v", e.Blocks)
+	}
+	if !strings.Contains(strings.Join(e.Notes, "\n"), "257 instances are more than the 256") {
+		t.Errorf("got %q", e.Notes)
+	}
+}

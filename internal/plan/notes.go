@@ -104,16 +104,15 @@ func (e *Estimate) noteReservations() {
 }
 
 func (e *Estimate) noteBlocks() {
+	all := 0
 	for _, b := range e.Blocks {
+		all += b.Instances
 		switch {
 		case b.Asked:
 		case b.Reserved:
 			e.notef("if the reservation of %s is a Capacity Block, the queue %s needs CapacityType: CAPACITY_BLOCK and MinCount equal to MaxCount", b.InstanceType, b.Queue)
 		default:
 			e.notef("%s has no price on demand; for Capacity Blocks the queue %s needs CapacityType: CAPACITY_BLOCK and MinCount equal to MaxCount", b.InstanceType, b.Queue)
-		}
-		if b.Instances > catalog.AllBlockInstances {
-			e.notef("%d instances are more than the %d that an account can have in Capacity Blocks: ask AWS", b.Instances, catalog.AllBlockInstances)
 		}
 		if len(b.LengthsDays) > 1 {
 			e.notef("no block is longer than %s: the %d of %s follow each other, and nothing promises that the next can be had",
@@ -128,6 +127,9 @@ func (e *Estimate) noteBlocks() {
 		e.notef("blocks end at %s UTC, and instances are ended from %.0f minutes before: the last checkpoint must be written by then",
 			catalog.BlockEnd, catalog.BlockTail.Minutes())
 		e.notef("what AWS offers can be up to a day shorter or longer than the length that is asked for, and costs as much less or more")
+	}
+	if all > catalog.AllBlockInstances {
+		e.notef("%d instances are more than the %d that an account can have in Capacity Blocks: ask AWS", all, catalog.AllBlockInstances)
 	}
 }
 

@@ -204,10 +204,15 @@ func blocks(e *Estimate) []Block {
 	all := []Block{}
 	for _, g := range e.Fleet.Groups {
 		name, asked := g.InstanceTypes[0], g.CapacityType == "CAPACITY_BLOCK"
-		if !asked && !catalog.BlockOnly(name) {
+		only := slices.IndexFunc(g.InstanceTypes, catalog.BlockOnly)
+		switch {
+		case asked:
+		case only >= 0:
+			name = g.InstanceTypes[only]
+		default:
 			continue
 		}
-		i := slices.IndexFunc(all, func(b Block) bool { return b.Queue == g.Queue && b.InstanceType == name })
+		i := slices.IndexFunc(all, func(b Block) bool { return b.Queue == g.Queue && b.InstanceType == name && b.purchase == purchase(g) })
 		if i < 0 {
 			i, all = len(all), append(all, Block{Queue: g.Queue, InstanceType: name, Asked: asked, Source: catalog.BlockSource, purchase: purchase(g)})
 		}
