@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os/signal"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -71,6 +73,8 @@ ends with 3 if there are warnings or things that were not looked up.`,
 				return err
 			}
 			o.files = args
+			// There is nothing to clean up, and reading can wait for ever.
+			signal.Reset(stopping...)
 			return a.checkFiles(o)
 		},
 	}
@@ -88,6 +92,9 @@ ends with 3 if there are warnings or things that were not looked up.`,
 func (a *app) checkFiles(o checkOptions) error {
 	if o.dryRun && !o.fix {
 		return usageError{errors.New("--dry-run goes with --fix")}
+	}
+	if i := slices.Index(o.files, stdin); i >= 0 && slices.Contains(o.files[i+1:], stdin) {
+		return usageError{errors.New("the standard input can be read only once")}
 	}
 	c := checker{options: o}
 	if err := a.against(&c); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 
@@ -38,9 +39,10 @@ func (c *checker) mend(name string, text []byte, problems *diag.List, check func
 		return m
 	}
 	if name != stdinName {
-		if err := rewrite(name, m.before, m.after); err != nil {
+		if err := unbroken(func() error { return rewrite(name, m.before, m.after) }); err != nil {
 			m.after, m.fixed = text, nil
-			problems.Errorf("file/write", "", "the fixed file cannot be written: %v", err).At(diag.Place{File: name})
+			problems.Errorf("file/write", "", "the fixed file cannot be written: %v", err).At(diag.Place{File: name}).
+				WithHint("muster check --fix - < %s prints the fixed text", word(name))
 			return m
 		}
 	}
@@ -57,9 +59,24 @@ func (f *checkedFile) mended(m mended) {
 	}
 }
 
+// unbroken does what a signal must not cut off. A signal that comes meanwhile ends
+// the program behind it.
+func unbroken(do func() error) error {
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, stopping...)
+	err := do()
+	signal.Stop(came)
+	select {
+	case s := <-came:
+		return errors.Join(err, syscall.Kill(os.Getpid(), s.(syscall.Signal)))
+	default:
+		return err
+	}
+}
+
 // rewrite gives a file another text. It appears whole, with the mode and owner of
-// the old one, in the place where a link leads to. Nothing is changed if the file
-// no longer has the old text.
+// the old one, in the place where a symbolic link leads to. Nothing is changed if
+// the file no longer has the old text, or has other names, which would keep it.
 func rewrite(path string, before, after []byte) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -69,9 +86,9 @@ func rewrite(path string, before, after []byte) error {
 	if err != nil {
 		return reason(err)
 	}
-	beside, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+"-*")
+	beside, err := os.CreateTemp(filepath.Dir(target), ".muster-fix-*")
 	if err != nil {
-		return reason(err)
+		return fmt.Errorf("no new file can be made in its directory: %w", reason(err))
 	}
 	defer os.Remove(beside.Name())
 	defer beside.Close()
@@ -92,24 +109,28 @@ func rewrite(path string, before, after []byte) error {
 
 // writable opens a file for writing as an editor would, and says what it is.
 func writable(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no file")
+	}
+	if n := info.Sys().(*syscall.Stat_t).Nlink; n > 1 {
+		return nil, fmt.Errorf("it has %d names (hard links), and only one would get the new text", n)
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no file")
-	}
-	return info, err
+	return info, f.Close()
 }
 
 // like gives a new file the mode and the owner of another one.
 func like(f *os.File, info fs.FileInfo) error {
-	if owner, ok := info.Sys().(*syscall.Stat_t); ok {
-		if err := f.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
-			return fmt.Errorf("its owner cannot be kept: %w", reason(err))
-		}
+	owner := info.Sys().(*syscall.Stat_t)
+	if err := f.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
+		return fmt.Errorf("its owner cannot be kept: %w", reason(err))
 	}
 	return f.Chmod(info.Mode().Perm())
 }

@@ -47,6 +47,9 @@ func (c *checker) checkArgument(arg string, in io.Reader) error {
 		c.checkCluster(stdinName, spec.OpenText(stdinName, data, c.reading()))
 		return nil
 	}
+	if arg == stdinName {
+		arg = "./" + stdinName
+	}
 	if there(arg) || !strings.ContainsAny(arg, "*?[{") {
 		c.check(arg)
 		return nil
@@ -86,20 +89,36 @@ func (c *checker) check(path string) {
 	if c.seen(path) {
 		return
 	}
-	if filepath.Base(path) == workloadName {
-		c.checkWorkload(path, besides(path))
-		return
-	}
-	if data := scriptIn(path); data != nil {
+	list := &diag.List{}
+	data, ok := spec.Read(path, list)
+	switch workload := filepath.Base(path) == workloadName; {
+	case workload && ok:
+		c.checkWorkload(path, data, besides(path))
+	case workload:
+		c.add(path, "workload", "", list)
+	case !ok:
+		c.cluster = nil
+		c.add(path, "cluster", "", list)
+	case isScript(data):
 		c.checkScript(path, data)
+	default:
+		c.checkCluster(path, spec.OpenText(path, data, c.reading()))
+		c.checkBeside(spec.WorkloadPath(path))
+	}
+}
+
+// checkBeside checks the workload file beside the last cluster file, if there is
+// one.
+func (c *checker) checkBeside(path string) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || c.seen(path) {
 		return
 	}
-	c.checkCluster(path, spec.Open(path, c.reading()))
-	beside := spec.WorkloadPath(path)
-	if _, err := os.Stat(beside); errors.Is(err, fs.ErrNotExist) || c.seen(beside) || !there(path) {
+	list := &diag.List{}
+	if data, ok := spec.Read(path, list); ok {
+		c.checkWorkload(path, data, c.cluster)
 		return
 	}
-	c.checkWorkload(beside, c.cluster)
+	c.add(path, "workload", "", list)
 }
 
 // checkCluster adds a cluster file with what the rules say of it.
@@ -127,9 +146,8 @@ func rules(f *spec.File) {
 	f.Finish()
 }
 
-func (c *checker) checkWorkload(path string, cluster *spec.Cluster) {
-	workload, list := spec.LoadWorkload(path, cluster)
-	text, _ := os.ReadFile(path)
+func (c *checker) checkWorkload(path string, text []byte, cluster *spec.Cluster) {
+	workload, list := spec.ParseWorkload(path, text, cluster)
 	m := c.mend(path, text, list, func(text []byte) *diag.List {
 		_, problems := spec.ParseWorkload(path, text, cluster)
 		return problems

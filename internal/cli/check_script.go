@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -10,27 +9,8 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// checkedScriptLimit is what Slurm takes of a batch script (max_script_size).
-const checkedScriptLimit = 4 << 20
-
-// scriptIn reads a file that names its interpreter. The result is nil for all
-// others, and for those that cannot be read.
-func scriptIn(path string) []byte {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	mark := make([]byte, 2)
-	if _, err := io.ReadFull(f, mark); err != nil || !bytes.Equal(mark, []byte("#!")) {
-		return nil
-	}
-	rest, err := io.ReadAll(io.LimitReader(f, checkedScriptLimit))
-	if err != nil {
-		return nil
-	}
-	return append(mark, rest...)
-}
+// isScript reports whether a text names its interpreter.
+func isScript(text []byte) bool { return bytes.HasPrefix(text, []byte("#!")) }
 
 // checkScript checks a batch script, and against the cluster of the file before
 // it if there is one.

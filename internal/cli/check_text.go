@@ -159,8 +159,10 @@ func (f checkedFile) text(o checkOptions) string {
 }
 
 // cut reports whether not all problems are shown.
-func (f checkedFile) cut() bool {
-	return slices.ContainsFunc(f.Problems, func(d diag.Diagnostic) bool { return d.Code == "file/more" })
+func (f checkedFile) cut() bool { return f.has("file/more") }
+
+func (f checkedFile) has(code string) bool {
+	return slices.ContainsFunc(f.Problems, func(d diag.Diagnostic) bool { return d.Code == code })
 }
 
 // further says what --fix can do, or could not.
@@ -168,7 +170,7 @@ func (f checkedFile) further(o checkOptions) string {
 	switch {
 	case o.fix && o.dryRun && len(f.Fixed) > 0:
 		return fmt.Sprintf("; --fix would fix %d", len(f.Fixed))
-	case o.fix && !o.dryRun && f.Fixable > 0:
+	case o.fix && !o.dryRun && f.Fixable > 0 && !f.has("file/write"):
 		return fmt.Sprintf("; the fix of %s was not safe", count(f.Fixable, "problem"))
 	case !o.fix && f.Fixable > 0:
 		name := f.File
@@ -185,11 +187,18 @@ func (f checkedFile) further(o checkOptions) string {
 	}
 }
 
-// word is a path as a shell takes it.
+// word is a path as a shell takes it, and not for an option.
 func word(path string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:,@"
-	if path != "" && strings.Trim(path, plain) == "" {
-		return path
+	if strings.HasPrefix(path, "-") && path != stdin {
+		path = "./" + path
 	}
-	return "'" + strings.ReplaceAll(printable(path), "'", `'\''`) + "'"
+	switch shown := printable(path); {
+	case path != "" && strings.Trim(path, plain) == "":
+		return path
+	case shown != path:
+		return "$'" + strings.ReplaceAll(shown, "'", `\'`) + "'"
+	default:
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
 }

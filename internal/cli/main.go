@@ -35,9 +35,12 @@ type app struct {
 	noColor bool
 }
 
+// stopping are the signals by which people and programs stop a command.
+var stopping = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+
 // Main runs the command line and returns the exit code.
 func Main() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), stopping...)
 	defer stop()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	err := a.root().ExecuteContext(ctx)

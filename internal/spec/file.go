@@ -32,7 +32,7 @@ type Options struct {
 // Open reads a cluster file for rules.
 func Open(path string, o Options) *File {
 	list := &diag.List{}
-	data, ok := readFile(path, list)
+	data, ok := Read(path, list)
 	if !ok {
 		return &File{Problems: list, schema: clusterSchema(o.Level)}
 	}

@@ -13,7 +13,7 @@ import (
 // nil, has errors. The list's Locate finds the places of the file's paths.
 func Load(path string) (*Cluster, *diag.List) {
 	list := &diag.List{}
-	data, ok := readFile(path, list)
+	data, ok := Read(path, list)
 	if !ok {
 		return nil, list
 	}
@@ -51,7 +51,7 @@ func LoadWorkload(path string, c *Cluster) (*Workload, *diag.List) {
 			return &Workload{}, list
 		}
 	}
-	data, ok := readFile(path, list)
+	data, ok := Read(path, list)
 	if !ok {
 		return nil, list
 	}

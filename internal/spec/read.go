@@ -18,8 +18,10 @@ import (
 // limits (50 queues, 50 compute resources) need less than a tenth.
 const maxBytes = 4 << 20
 
-// readFile reads a file that a user named. What is wrong goes to the list.
-func readFile(path string, list *diag.List) ([]byte, bool) {
+// Read reads a file that a user named, once and from its beginning, so that it can
+// be a pipe. Of a file that is too large it is a part that is too large, too. What
+// is wrong goes to the list.
+func Read(path string, list *diag.List) ([]byte, bool) {
 	at := diag.Place{File: path}
 	f, err := os.Open(path)
 	switch {
