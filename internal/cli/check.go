@@ -73,8 +73,6 @@ ends with 3 if there are warnings or things that were not looked up.`,
 				return err
 			}
 			o.files = args
-			// There is nothing to clean up, and reading can wait for ever.
-			signal.Reset(stopping...)
 			return a.checkFiles(o)
 		},
 	}
@@ -96,6 +94,8 @@ func (a *app) checkFiles(o checkOptions) error {
 	if i := slices.Index(o.files, stdin); i >= 0 && slices.Contains(o.files[i+1:], stdin) {
 		return usageError{errors.New("the standard input can be read only once")}
 	}
+	// There is nothing to clean up, and reading can wait for ever.
+	signal.Reset(stopping...)
 	c := checker{options: o}
 	if err := a.against(&c); err != nil {
 		return err
