@@ -41,8 +41,10 @@ func (c *checker) mend(name string, text []byte, problems *diag.List, check func
 	if name != stdinName {
 		if err := unbroken(func() error { return rewrite(name, m.before, m.after) }); err != nil {
 			m.after, m.fixed = text, nil
-			problems.Errorf("file/write", "", "the fixed file cannot be written: %v", err).At(diag.Place{File: name}).
-				WithHint("muster check --fix - < %s prints the fixed text", word(name))
+			d := problems.Errorf("file/write", "", "the fixed file cannot be written: %v", err).At(diag.Place{File: name})
+			if d.WithHint("muster check --fix - < %s prints the fixed text", word(name)); errors.Is(err, errChanged) {
+				d.WithHint("what follows is about the text before; check again")
+			}
 			return m
 		}
 	}
@@ -74,6 +76,8 @@ func unbroken(do func() error) error {
 	}
 }
 
+var errChanged = errors.New("somebody changed it meanwhile")
+
 // rewrite gives a file another text. It appears whole, with the mode and owner of
 // the old one, in the place where a symbolic link leads to. Nothing is changed if
 // the file no longer has the old text, or has other names, which would keep it.
@@ -99,7 +103,7 @@ func rewrite(path string, before, after []byte) error {
 		return reason(err)
 	}
 	if now, err := os.ReadFile(target); err != nil || !bytes.Equal(now, before) {
-		return errors.New("somebody changed it meanwhile")
+		return errChanged
 	}
 	if err := os.Rename(beside.Name(), target); err != nil {
 		return reason(err)

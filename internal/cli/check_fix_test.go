@@ -124,8 +124,15 @@ func TestRewrite(t *testing.T) {
 	if err := rewrite(os.DevNull, nil, []byte("x")); err == nil {
 		t.Error("a device was written")
 	}
+	other := filepath.Join(dir, "b.yaml")
+	if err := os.Link(path, other); err != nil {
+		t.Fatal(err)
+	}
+	if err := rewrite(path, []byte("new"), []byte("newer")); err == nil || !strings.HasPrefix(err.Error(), "it has 2 names (hard links)") {
+		t.Errorf("a file with another name: %v", err)
+	}
 	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 1 {
+	if err != nil || len(left) != 2 {
 		t.Errorf("%v is left, %v", left, err)
 	}
 }
@@ -134,5 +141,16 @@ func TestShownDiff(t *testing.T) {
 	change := "--- a\r\n+\tx\u202ey\x1b[2J\n"
 	if got, want := shownDiff(change), "--- a\n+\tx\\u202ey\\x1b[2J\n"; got != want {
 		t.Errorf("a terminal gets %q, want %q", got, want)
+	}
+}
+
+func TestWord(t *testing.T) {
+	for path, want := range map[string]string{
+		"a/b-1.yaml": "a/b-1.yaml", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "./-x", "-": "-", "a*": "'a*'",
+		"a\n\xff'\\.yaml": `$'a\n\xff\'\\.yaml'`, "한.yaml": "'한.yaml'", "a\u202eb": `$'a\u202eb'`,
+	} {
+		if got := word(path); got != want {
+			t.Errorf("%q: got %s, want %s", path, got, want)
+		}
 	}
 }

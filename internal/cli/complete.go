@@ -39,7 +39,7 @@ func (a *app) complete(root *cobra.Command) {
 // completeArgs completes the arguments of a command that does not do it itself.
 func (a *app) completeArgs(c *cobra.Command) cobra.CompletionFunc {
 	switch c.CommandPath() {
-	case "muster up", "muster check":
+	case "muster up":
 		return cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
 	case "muster node kill":
 		return a.completeRunningNode
