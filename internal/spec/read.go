@@ -87,7 +87,7 @@ func checkText(name string, data []byte, list *diag.List) ([]byte, bool) {
 			WithHint("a cluster file has a few kilobytes; is this the right file?")
 		return nil, false
 	}
-	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+	if wideText(data) {
 		list.Errorf("file/encoding", "", "the file is UTF-16, not UTF-8").At(at).
 			WithHint("convert it: iconv -f UTF-16 -t UTF-8")
 		return nil, false
@@ -105,6 +105,16 @@ func checkText(name string, data []byte, list *diag.List) ([]byte, bool) {
 		return nil, false
 	}
 	return data, true
+}
+
+// wideText reports whether a text is UTF-16, with its mark or, as its first
+// character tells, without.
+func wideText(data []byte) bool {
+	if len(data) < 2 {
+		return false
+	}
+	first := [2]byte(data)
+	return first == [2]byte{0xff, 0xfe} || first == [2]byte{0xfe, 0xff} || (first[0] == 0) != (first[1] == 0)
 }
 
 // iniSection is a section's head in a ParallelCluster 2 file, on a line of its

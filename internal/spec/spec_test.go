@@ -293,6 +293,7 @@ func TestParse_problems(t *testing.T) {
 		{"a_list", base(t), "- a\n- b\n"},
 		{"a_word", base(t), "hello\n"},
 		{"utf16", base(t), "\xff\xfeR\x00"},
+		{"utf16_without_mark", base(t), "R\x00e\x00g\x00"},
 		{"not_utf8", "us-east-1", "us-\xe9ast"},
 		{"control_character", "us-east-1", "us-\x1b[2Jeast"},
 		{"parallelcluster_2", base(t), "# comment\n\n[global]\ncluster_template = default\n\n[cluster default]\nkey_name = k\n"},
