@@ -62,7 +62,8 @@ func writeOne(w io.Writer, d Diagnostic, p paint) {
 		fmt.Fprintf(w, " %s", p.on("code", "["+plain(d.Code)+"]"))
 	}
 	fmt.Fprintln(w)
-	if line, caret := excerpt(d.Source, d.Column); line != "" {
+	// What is only worth knowing is kept short.
+	if line, caret := excerpt(d.Source, d.Column); line != "" && d.Severity != Info {
 		fmt.Fprintf(w, "    %s\n", line)
 		if caret >= 0 {
 			fmt.Fprintf(w, "    %s%s\n", strings.Repeat(" ", caret), p.on("caret", "^"))
