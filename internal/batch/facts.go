@@ -66,7 +66,7 @@ type Resource struct {
 type Mount struct {
 	Dir string
 	// Kind is Ebs, Efs, FsxLustre, FsxOpenZfs, FsxOntap, FileCache, or HeadNode for
-	// what the head node exports.
+	// what the head node exports; "" is a directory that happens to be there.
 	Kind string
 	// DeploymentType is that of a Lustre file system, such as SCRATCH_2.
 	DeploymentType string

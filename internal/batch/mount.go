@@ -249,7 +249,7 @@ func (s *script) leadsToMount(file string) bool {
 func (s *script) noMount(p spot, root string) {
 	var dirs []string
 	for _, m := range s.facts.Mounts {
-		if m.Kind != "HeadNode" {
+		if m.Kind != "HeadNode" && m.Kind != "" {
 			dirs = append(dirs, m.Dir)
 		}
 	}
