@@ -54,9 +54,12 @@ func cause(err error) error {
 	return err
 }
 
-// missingHint names the file that was probably meant: one beside it with
+// missingHint says where a link leads, or names the file that was probably meant: one beside it with
 // another ending, or the YAML files there.
 func missingHint(path string) string {
+	if target, err := os.Readlink(path); err == nil {
+		return "it is a link to " + target + ", which is not there"
+	}
 	dir := filepath.Dir(path)
 	var names []string
 	for _, pattern := range []string{"*.yaml", "*.yml"} {
