@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -71,7 +72,7 @@ func TestFit(t *testing.T) {
 		fmt.Fprintf(&b, "== %s\n%s", c.name, said(t, errorsOf(batch.Check("train.sbatch", []byte(c.script), c.flags, facts()))))
 	}
 	fmt.Fprintf(&b, "== cluster_file\n%s", said(t, batch.Check("cluster.yaml", []byte("Region: x\nScheduling:\n"), nil, nil)))
-	golden(t, "fit.txt", b.String())
+	golden.Check(t, "fit.txt", b.String())
 }
 
 // errorsOf leaves warnings out.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/golden"
 )
 
 // TestGuides holds all that is reported about scripts of field guides, word for
@@ -20,7 +21,7 @@ func TestGuides(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			golden(t, filepath.Join("guides", strings.TrimSuffix(filepath.Base(path), ".sbatch")+".txt"), said(t, guide(t, filepath.Base(path))))
+			golden.Check(t, filepath.Join("guides", strings.TrimSuffix(filepath.Base(path), ".sbatch")+".txt"), said(t, guide(t, filepath.Base(path))))
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package batch_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,10 +13,9 @@ import (
 
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/spec"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // archive reads testdata/rules/CODE.txtar, which is about the code script/CODE.
 // Its scripts bad*.sbatch have the problem, good*.sbatch do not; golden holds
@@ -130,7 +128,7 @@ func compare(t *testing.T, path string, a *txtar.Archive, got string) {
 		a.Files = append(a.Files, txtar.File{Name: "golden"})
 		i = len(a.Files) - 1
 	}
-	if *update {
+	if golden.Updating() {
 		a.Files[i].Data = []byte(got)
 		if err := os.WriteFile(path, txtar.Format(a), 0o644); err != nil {
 			t.Fatal(err)
@@ -167,24 +165,6 @@ func TestEveryCodeHasScripts(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// golden compares with a whole file.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }
 

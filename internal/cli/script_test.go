@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/muster-hpc/muster/internal/cli"
+	"github.com/muster-hpc/muster/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write what the scripts compare with")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"muster": func() { os.Exit(cli.Main()) }})
@@ -36,7 +34,7 @@ func TestScript(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Updating(),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("MUSTER_HOME", e.WorkDir+"/home")
 			e.Setenv("TZ", "UTC")

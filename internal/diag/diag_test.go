@@ -3,9 +3,6 @@ package diag_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -13,9 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // sample has one problem of each kind that is hard to show.
 func sample() *diag.List {
@@ -47,25 +43,8 @@ func TestWriteText(t *testing.T) {
 			if err := diag.WriteText(&b, sample(), row.color); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, row.golden, b.String())
+			golden.Check(t, row.golden, b.String())
 		})
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/golden"
 )
 
 func report() diag.Report {
@@ -42,7 +43,7 @@ func TestWriteSARIF(t *testing.T) {
 	if err := diag.WriteSARIF(&b, report()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "report.sarif", b.String())
+	golden.Check(t, "report.sarif", b.String())
 	valid(t, b.Bytes())
 }
 
@@ -97,7 +98,7 @@ func TestWriteGitHub(t *testing.T) {
 	if err := diag.WriteGitHub(&b, l); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "github.txt", b.String())
+	golden.Check(t, "github.txt", b.String())
 }
 
 // FuzzWriteReports holds that output for machines stays whole, whatever a file

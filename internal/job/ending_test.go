@@ -1,7 +1,6 @@
 package job_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,29 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
-
-var update = flag.Bool("update", false, "write what the tests compare with")
-
-// golden compares a text with a file.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 // recorded is what a program of a version of Slurm printed.
 func recorded(t *testing.T, version, file string) []byte {
@@ -63,7 +43,7 @@ func TestWordsForRecordedJobs(t *testing.T) {
 			fmt.Fprintf(&b, "  sacct %s %s: %s\n", r.Label, r.Name, job.RunEnding(r).Text)
 		}
 	}
-	golden(t, "recorded.txt", b.String())
+	golden.Check(t, "recorded.txt", b.String())
 }
 
 func TestEndingOf(t *testing.T) {

@@ -2,7 +2,6 @@ package lint_test
 
 import (
 	"bufio"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,15 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/spec"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // fixture is a change of the base file, and whether a code is reported for it.
 //
@@ -204,7 +201,7 @@ func TestRules(t *testing.T) {
 					}
 				}
 			}
-			golden(t, strings.TrimSuffix(file, ".txt")+".golden", said.String())
+			golden.Check(t, filepath.Join("rules", strings.TrimSuffix(filepath.Base(file), ".txt")+".golden"), said.String())
 		})
 	}
 }
@@ -227,22 +224,6 @@ func (f fixture) check(t *testing.T) []diag.Diagnostic {
 		t.Logf("the file:\n%s", data)
 	}
 	return found
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
 }
 
 // codeLiteral is a code in a call or a table; imports have no comma.

@@ -1,19 +1,15 @@
 package plan_test
 
 import (
-	"flag"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // room is as large as a local cluster's network.
 var room = plan.Range{First: netip.MustParseAddr("10.99.0.2"), Last: netip.MustParseAddr("10.99.255.254")}
@@ -65,24 +61,8 @@ func TestSlurm_files(t *testing.T) {
 			for name, got := range map[string]string{
 				"slurm.conf": c.Conf(), "gres.conf": c.GresConf(), "cgroup.conf": c.CgroupConf(), "slurmdbd.conf": c.DBDConf(),
 			} {
-				golden(t, filepath.Join("testdata", row.name, name), got)
+				golden.Check(t, filepath.Join(row.name, name), got)
 			}
 		})
-	}
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -42,5 +43,5 @@ func TestOpenText_for_AWS(t *testing.T) {
 		f := spec.OpenText("cluster.yaml", []byte(data), spec.Options{AWS: true})
 		b.WriteString("== " + row.name + "\n" + text(t, f.Problems))
 	}
-	golden(t, "aws-problems.txt", b.String())
+	golden.Check(t, "aws-problems.txt", b.String())
 }

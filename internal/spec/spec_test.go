@@ -1,7 +1,6 @@
 package spec_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,10 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/spec"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func read(t testing.TB, path string) string {
 	t.Helper()
@@ -44,20 +42,6 @@ func replace(t testing.TB, old, new string) string {
 		t.Fatalf("the base file has no %q", old)
 	}
 	return strings.Replace(s, old, new, 1)
-}
-
-// golden compares with a file, or writes it with -update.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(read(t, path), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
 }
 
 func TestParse_fills_in_defaults(t *testing.T) {
@@ -311,7 +295,7 @@ func TestParse_problems(t *testing.T) {
 		}
 		b.WriteString("== " + row.name + "\n" + text(t, problems))
 	}
-	golden(t, "problems.txt", b.String())
+	golden.Check(t, "problems.txt", b.String())
 }
 
 // TestLoad_guide shows what is wrong with the guide's own file.
@@ -320,7 +304,7 @@ func TestLoad_guide(t *testing.T) {
 	if c != nil {
 		t.Error("the file is accepted")
 	}
-	golden(t, "bad/guide.txt", text(t, problems))
+	golden.Check(t, "bad/guide.txt", text(t, problems))
 }
 
 func TestLoad_no_file(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -117,7 +118,7 @@ func TestParseWorkload_plan_problems(t *testing.T) {
 		}
 		b.WriteString("== " + row.name + "\n" + text(t, problems))
 	}
-	golden(t, "workload-plan-problems.txt", b.String())
+	golden.Check(t, "workload-plan-problems.txt", b.String())
 }
 
 func TestParseWorkload_warns_of_grafana_for_everybody(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -107,7 +108,7 @@ func TestParseWorkload_problems(t *testing.T) {
 		}
 		b.WriteString("== " + row.name + "\n" + text(t, problems))
 	}
-	golden(t, "workload-problems.txt", b.String())
+	golden.Check(t, "workload-problems.txt", b.String())
 }
 
 func TestLoadWorkload(t *testing.T) {
