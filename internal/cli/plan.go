@@ -89,7 +89,7 @@ func (a *app) runPlan(path string, o planOptions) error {
 	estimate, err := plan.New(q)
 	if misfit, ok := errors.AsType[*plan.Misfit](err); ok {
 		problems := &diag.List{}
-		problems.Errorf("workload/fit", "", "%s", misfit.Message).At(q.Workload.Models[misfit.Model].Place).WithHint("%s", misfit.Hint)
+		problems.Errorf("workload/fit", "", "a model has no room: %s", misfit.Message).At(q.Workload.Models[misfit.Model].Place).WithHint("%s", misfit.Hint)
 		return a.showProblems(problems)
 	}
 	if err != nil {
