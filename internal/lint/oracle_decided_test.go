@@ -27,7 +27,6 @@ var decisions = []decision{
 	{`misses WARNING DcvValidator|adds INFO dcv/gpu`, ``, "a desktop without a GPU is slow, and works"},
 
 	// Refused, as AWS or Slurm would.
-	{`refuses`, `^unnamed: |InstanceType = ~~`, "the type of a reservation is needed for all the rest: nodes, price, EFA"},
 	{`adds ERROR slurm/denied`, `ComputeResources\[0\]\.CustomSlurmSettings\.Features`, "the features of nodes are muster's"},
 	{`adds ERROR storage/overlap`, ``, "ParallelCluster compares names where it means directories"},
 	{`adds ERROR storage/duplicate`, `MountDir = io2`, "io2 and /io2 are one directory"},

@@ -26,6 +26,7 @@ func TestOpenText_for_AWS(t *testing.T) {
 		{"no_subnet", "    SubnetId: subnet-0123456789abcdef0", "    SecurityGroups: [sg-01234567]"},
 		{"no_subnets_of_a_queue", "    - Name: cpu\n", "    - Name: cpu\n      Networking: {}\n"},
 		{"no_subnets_of_a_pool", "Region:", "LoginNodes:\n  Pools:\n    - {Name: pool, InstanceType: t3.large, Count: 1}\n    - {Name: other, InstanceType: t3.large, Count: 1, Networking: {SecurityGroups: [sg-01234567]}}\nRegion:"},
+		{"a_type_that_the_reservation_knows", "InstanceType: p5e.48xlarge", "CapacityReservationTarget: {CapacityReservationId: cr-0123456789abcdef0}"},
 		{"merge_keys", "    - Name: cpu\n", "    - Name: cpu\n      <<: {CapacityType: SPOT}\n"},
 		{"anchors_of_one_name", "Region:", "Tags: [&a {Key: a, Value: b}, &a {Key: c, Value: d}]\nRegion:"},
 		{"tabs", "Region: us-east-1", "Region:\tus-east-1\t# a\ttab\nTags:\n  - {Key: \"a\tb\", Value: 'it''s\t'}\n  - Key: b\n    Value: |\n      a\tb\n\n      c\t\n  -\t{Key: x, Value: y}"},

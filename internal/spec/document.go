@@ -65,8 +65,9 @@ type document struct {
 	most int
 	// bad are the paths of errors, and of all that is around them.
 	bad map[string]bool
-	// aws says that ParallelCluster, too, has to be able to read the file.
-	aws bool
+	// aws says that ParallelCluster, too, has to be able to read the file, and
+	// partial that only AWS can complete it.
+	aws, partial bool
 	// original is the file as it is, and places where everything stands in it, for
 	// fixes; laid says that they were looked for.
 	original []byte

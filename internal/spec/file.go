@@ -5,7 +5,8 @@ import "github.com/muster-hpc/muster/internal/diag"
 // File is a cluster file as it stands, for rules that look at it: what is
 // there and where. The schema's problems are reported already.
 type File struct {
-	// Cluster is the file's model, nil if the schema's check found errors.
+	// Cluster is the file's model, nil if the schema's check found errors, or if AWS
+	// knows a part of it.
 	Cluster *Cluster
 	// Problems are those found so far. It is never nil.
 	Problems *diag.List
@@ -57,7 +58,7 @@ func newFile(name string, data []byte, o Options, list *diag.List) *File {
 	check(f.doc, f.schema, o)
 	root := f.doc.view(f.schema)
 	checkCluster(root)
-	if f.doc.errors == 0 {
+	if f.doc.errors == 0 && !f.doc.partial {
 		f.Cluster = buildCluster(name, root)
 	}
 	return f

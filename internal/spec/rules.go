@@ -153,6 +153,18 @@ func checkResourceInstances(r View) {
 			WithHint("add InstanceType, for example InstanceType: p5e.48xlarge")
 		return
 	}
+	unknownType(r, name)
+}
+
+// unknownType reports that only AWS can tell a compute resource's type. AWS takes
+// such a file; nobody else can make the cluster.
+func unknownType(r View, name string) {
+	if r.doc.aws {
+		r.doc.partial = true
+		r.Blindf("instance/missing", "only the capacity reservation of compute resource %s has its instance type; it is not looked up", quote(name)).
+			WithHint("add InstanceType with the type of the reservation")
+		return
+	}
 	r.Errorf("instance/missing", "compute resource %s leaves its instance type to the capacity reservation, which is not looked up here", quote(name)).
 		WithHint("add InstanceType with the type of the reservation")
 }
