@@ -161,7 +161,7 @@ func checkResourceInstances(r View) {
 func unknownType(r View, name string) {
 	if r.doc.aws {
 		r.doc.partial = true
-		r.Blindf("instance/missing", "only the capacity reservation of compute resource %s has its instance type; it is not looked up", quote(name)).
+		r.Blindf("instance/missing", "the instance type of compute resource %s is not looked up: only its capacity reservation has it", quote(name)).
 			WithHint("add InstanceType with the type of the reservation")
 		return
 	}
