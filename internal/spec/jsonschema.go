@@ -2,7 +2,6 @@ package spec
 
 import (
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -172,7 +171,11 @@ func (f *field) description() string {
 	if f.Required == "aws" {
 		parts = append(parts, "ParallelCluster requires it; muster makes the network where it is absent.")
 	}
-	return strings.Join(append(parts, fmt.Sprintf("It can be changed %s.", f.Change())), " ")
+	changed := "It can be changed " + f.Change() + "."
+	if reason, never := strings.CutPrefix(f.Change(), "never"); never {
+		changed = "It can never be changed" + reason + "."
+	}
+	return strings.Join(append(parts, changed), " ")
 }
 
 // jsonMap is a map with its keys.

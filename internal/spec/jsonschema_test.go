@@ -146,7 +146,7 @@ func TestJSONSchema_says_more_than_types(t *testing.T) {
 	}
 	text := string(doc.Properties["Scheduling"])
 	for _, want := range []string{
-		`"default": 10`, "Default: 10.", "It can be changed never: it takes a new cluster.", "ParallelCluster has it from 3.15 on.",
+		`"default": 10`, "Default: 10.", "It can never be changed: it takes a new cluster.", "ParallelCluster has it from 3.15 on.",
 		"ParallelCluster requires it; muster makes the network where it is absent.", `"minimum": 1`,
 	} {
 		if !strings.Contains(text, want) {
