@@ -101,7 +101,7 @@ func (s *script) requeued() {
 		s.warnf("script/resume", o.Place, "the job may run a second time, and nothing here says where training goes on").
 			WithHint("give the program its newest checkpoint, for example --load /fsx/checkpoints")
 	case !requeue && s.job.minNodes >= largeNodes && !s.has("no-requeue"):
-		s.infof("script/requeue", s.scale(), "whether the job runs again after a node failed is left to the cluster's configuration").
+		s.infof("script/requeue", s.scale(), "whether the job runs again after a node fails is left to the cluster's configuration").
 			WithHint("#SBATCH --requeue, or --no-requeue if it must not run twice")
 	}
 }

@@ -262,7 +262,7 @@ func earlyScript(q, root spec.View) {
 	start := q.At("CustomActions.OnNodeStart")
 	if start.Given() && len(root.Key("SharedStorage").Items()) > 0 {
 		start.Infof("actions/before-mounts", "OnNodeStart runs before shared storage is mounted").
-			WithHint("a script that needs it belongs into OnNodeConfigured")
+			WithHint("a script that needs it belongs in OnNodeConfigured")
 	}
 }
 
