@@ -58,7 +58,7 @@ ends with 3 if there are warnings or things that were not looked up.`,
 			"  muster check --print-schema > cluster-schema.json\n  muster check cluster.yaml -o json | jq '.files[].problems'",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && !schemaOnly {
-				return errors.New("which file?")
+				return errors.New("no file is given")
 			}
 			return nil
 		},

@@ -4,8 +4,10 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -33,6 +35,14 @@ func (a *app) complete(root *cobra.Command) {
 		if c.ValidArgsFunction == nil {
 			c.ValidArgsFunction = a.completeArgs(c)
 		}
+	})
+}
+
+// unquoteFlags takes the back quotes from the words on flags, which cobra would
+// hand to the shell: they are for our help alone.
+func unquoteFlags(root *cobra.Command) {
+	walk(root, func(c *cobra.Command) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
 	})
 }
 

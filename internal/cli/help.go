@@ -90,6 +90,14 @@ func useLine(c *cobra.Command) string {
 	return strings.TrimSuffix(c.UseLine(), " [flags]")
 }
 
+// argumentError says how a command is used where cobra only counts arguments.
+func argumentError(c *cobra.Command, err error) error {
+	if text := err.Error(); strings.HasPrefix(text, "accepts ") || strings.HasPrefix(text, "requires ") {
+		return fmt.Errorf("it is used as `%s`", useLine(c))
+	}
+	return err
+}
+
 // chapter is some of a command's subcommands.
 type chapter struct {
 	title    string

@@ -86,7 +86,7 @@ runs training jobs: here on this machine (a rehearsal on real Slurm), with the
 same partitions, node names, GPU counts, mounts and batch scripts.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return checkFormat(c, a.output) },
+		PersistentPreRunE: a.begin,
 	}
 	root.SetIn(a.in)
 	root.SetOut(a.out)
@@ -112,12 +112,20 @@ same partitions, node names, GPU counts, mounts and batch scripts.`,
 	return root
 }
 
+// begin comes before every command.
+func (a *app) begin(c *cobra.Command, _ []string) error {
+	if c.Name() == cobra.ShellCompRequestCmd {
+		unquoteFlags(c.Root())
+	}
+	return checkFormat(c, a.output)
+}
+
 // usage makes wrong arguments of every command a usage error.
 func usage(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {
-				return usageError{fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
+				return usageError{fmt.Errorf("%w; see `%s --help`", argumentError(c, err), c.CommandPath())}
 			}
 			return nil
 		}
