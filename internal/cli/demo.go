@@ -45,7 +45,7 @@ unless --keep is given.`,
 			return err
 		},
 	}
-	c.Flags().BoolVar(&keep, "keep", false, "leave the cluster up, for `muster shell`")
+	c.Flags().BoolVar(&keep, "keep", false, "leave the cluster up, for muster shell")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "install what is missing without asking")
 	return c
 }

@@ -48,7 +48,7 @@ With -o json each event is one line, as the controller wrote it.`,
 		},
 	}
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on showing what happens, until the cluster is taken down")
-	c.Flags().DurationVar(&o.since, "since", 0, "only what happened within this time, such as 10m or 2h")
+	c.Flags().DurationVar(&o.since, "since", 0, "only what happened within this time, a `TIME` such as 10m or 2h")
 	return c
 }
 

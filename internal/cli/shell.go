@@ -35,7 +35,7 @@ func (a *app) exec() *cobra.Command {
 		Example: "  muster exec -- sinfo\n  muster exec --node gpu-queue-dy-p5e-nodes-1 -- df -h /fsx1",
 		Args:    cobra.MinimumNArgs(1),
 	}
-	node := c.Flags().String("node", "", "the node to run on (default: the head node)")
+	node := c.Flags().String("node", "", "the node `NAME` to run on (default: the head node)")
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		if *node == "" {
 			return a.enter(args)

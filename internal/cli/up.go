@@ -46,8 +46,8 @@ running. It ends when the cluster answers and a test job has run.`,
 			return a.runUp(c.Context(), ref, files, o)
 		},
 	}
-	c.Flags().StringVar(&o.place, "on", "local", "where: local")
-	c.Flags().StringVar(&o.workload, "workload", "", "the workload file (default: muster.yaml beside FILE)")
+	c.Flags().StringVar(&o.place, "on", "local", "the `PLACE`: local")
+	c.Flags().StringVar(&o.workload, "workload", "", "the workload `FILE` (default: muster.yaml beside FILE)")
 	c.Flags().BoolVar(&o.noTest, "no-test", false, "do not run the test job")
 	return c
 }
