@@ -91,6 +91,9 @@ func (j *jobAnswer) addAttempts(ctx context.Context, s slurm.Client, of slurm.Jo
 			ElapsedSeconds: int(elapsed / time.Second), nodeList: r.NodeList,
 		})
 	}
+	if n := len(j.Attempts); n > 0 && j.Ended {
+		j.Nodes = j.Attempts[n-1].Nodes
+	}
 }
 
 func (j *jobAnswer) addProgress(of slurm.Job) {

@@ -12,7 +12,6 @@ import (
 	"github.com/muster-hpc/muster/examples/train"
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -50,11 +49,11 @@ func (d *demo) load(context.Context) (string, error) {
 		return "", err
 	}
 	d.files = files{c, w, source, workloadSource}
-	return describe(c, w, problems), nil
+	return describe(c, w), nil
 }
 
 // describe says what the cluster file asks for.
-func describe(c *spec.Cluster, w *spec.Workload, problems *diag.List) string {
+func describe(c *spec.Cluster, w *spec.Workload) string {
 	gpus := 0
 	for _, q := range c.Scheduling.Queues {
 		for _, r := range q.ComputeResources {
@@ -62,8 +61,7 @@ func describe(c *spec.Cluster, w *spec.Workload, problems *diag.List) string {
 			gpus += r.MaxCount * t.GPU.Count
 		}
 	}
-	return fmt.Sprintf("%d nodes, %d GPUs, %d shared file systems, %d models; %d errors, %d warnings",
-		len(plan.NodeNames(c)), gpus, len(c.SharedStorage), len(w.Models), problems.Count(diag.Error), problems.Count(diag.Warning))
+	return fmt.Sprintf("%d nodes, %d GPUs, %d shared file systems, %d models", len(plan.NodeNames(c)), gpus, len(c.SharedStorage), len(w.Models))
 }
 
 // writeFiles makes dir hold the cluster file, its workload file and the training

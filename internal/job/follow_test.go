@@ -298,3 +298,20 @@ func TestAttempts(t *testing.T) {
 		})
 	}
 }
+
+// TestAttempts_keeps_the_nodes holds that a job which has just ended shows all its
+// nodes, not only those that still clean up.
+func TestAttempts_keeps_the_nodes(t *testing.T) {
+	history := []slurm.Run{{ID: 7, State: "RUNNING", Start: noon, NodeList: "q-[1-2]"}}
+	ended := slurm.Job{ID: 7, State: "COMPLETED", StartTime: noon, EndTime: noon.Add(time.Second), NodeList: "q-1"}
+	if got := job.Attempts(history, ended)[0].NodeList; got != "q-[1-2]" {
+		t.Errorf("the run was on %s", got)
+	}
+	if got := job.Rows([]slurm.Job{ended}, history, noon)[0].NodeList; got != "q-[1-2]" {
+		t.Errorf("the row has %s", got)
+	}
+	again := slurm.Job{ID: 7, State: "RUNNING", StartTime: noon.Add(time.Minute), NodeList: "q-3"}
+	if got := job.Rows([]slurm.Job{again}, history, noon)[0].NodeList; got != "q-3" {
+		t.Errorf("the next run's row has %s", got)
+	}
+}

@@ -55,10 +55,12 @@ func Rows(queue []slurm.Job, history []slurm.Run, now time.Time) []Row {
 		r.ElapsedSeconds = int(r.Elapsed / time.Second)
 		rows = append(rows, r)
 	}
+	jobs := byJob(history)
 	for _, j := range queue {
+		j.NodeList = nodesOf(j, jobs[j.ID])
 		add(j, j.Label(), why(j))
 	}
-	for id, runs := range byJob(history) {
+	for id, runs := range jobs {
 		if listed[id] {
 			continue
 		}

@@ -39,6 +39,7 @@ func Attempts(history []slurm.Run, j slurm.Job) []slurm.Run {
 	if j.State == "PENDING" || j.StartTime.IsZero() {
 		return runs
 	}
+	j.NodeList = nodesOf(j, runs)
 	if n := len(runs); n > 0 && runs[n-1].Start.Equal(j.StartTime) {
 		if runs[n-1].Ended() {
 			return runs
@@ -53,4 +54,13 @@ func Attempts(history []slurm.Run, j slurm.Job) []slurm.Run {
 		last.End = j.EndTime
 	}
 	return append(runs, last)
+}
+
+// nodesOf is the host list of a job's last run. When a job has ended, slurmctld
+// takes from its list the nodes that have cleaned up; the history keeps it.
+func nodesOf(j slurm.Job, runs []slurm.Run) string {
+	if n := len(runs); n > 0 && j.Ended() && runs[n-1].Start.Equal(j.StartTime) && runs[n-1].NodeList != "" {
+		return runs[n-1].NodeList
+	}
+	return j.NodeList
 }
