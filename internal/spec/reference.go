@@ -6,9 +6,15 @@ import (
 
 // Rows are the table's rows of all levels, as they stand in it: constraints,
 // defaults and policies carry their levels. They are for documents.
-func Rows() []Key {
+func Rows() []Key { return rowsOf(clusterTable) }
+
+// WorkloadRows are the rows of muster.yaml's table. Their Use is a sentence on
+// what the key means.
+func WorkloadRows() []Key { return rowsOf(workloadTable) }
+
+func rowsOf(table string) []Key {
 	var rows []Key
-	for line := range strings.Lines(clusterTable) {
+	for line := range strings.Lines(table) {
 		if line = strings.TrimRight(line, "\n"); line != "" && !strings.HasPrefix(line, "#") {
 			rows = append(rows, parseKey(line))
 		}

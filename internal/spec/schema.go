@@ -49,7 +49,8 @@ type Key struct {
 	UpdatePolicy string
 	// Levels are the schema levels that have the key, empty for all.
 	Levels string
-	// Use is "model" for a key that the Cluster repeats.
+	// Use is "model" for a key that the Cluster repeats; of muster.yaml's keys, what
+	// they mean.
 	Use string
 }
 

@@ -37,5 +37,5 @@ func documents(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"codes.md": codes, "cluster-file.md": clusterPage()}, nil
+	return map[string]string{"codes.md": codes, "cluster-file.md": clusterPage(), "muster-yaml.md": workloadPage()}, nil
 }
