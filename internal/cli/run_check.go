@@ -18,7 +18,8 @@ import (
 )
 
 // checkSubmitted checks a batch script against the cluster that runs. Errors are
-// shown in full and stop it, unless it is forced; warnings are a line each.
+// shown in full and stop it, unless it is forced; warnings, and what could not be
+// looked at, are a line each.
 func (a *app) checkSubmitted(ctx context.Context, s slurm.Client, b batchScript, data []byte) error {
 	facts, err := runningFacts(ctx, s)
 	if err != nil {
@@ -37,19 +38,19 @@ func (a *app) checkSubmitted(ctx context.Context, s slurm.Client, b batchScript,
 	if a.quiet {
 		return nil
 	}
-	warnings := &diag.List{}
-	for _, d := range only(found, diag.Warning).All() {
+	short := &diag.List{}
+	for _, d := range only(found, diag.Warning, diag.Blind).All() {
 		d.Source, d.Hint = "", ""
-		warnings.Append(d)
+		short.Append(d)
 	}
-	return a.showProblems(warnings)
+	return a.showProblems(short)
 }
 
-// only are the problems of one severity.
-func only(list *diag.List, s diag.Severity) *diag.List {
+// only are the problems of some severities.
+func only(list *diag.List, severities ...diag.Severity) *diag.List {
 	some := &diag.List{}
 	for _, d := range list.All() {
-		if d.Severity == s {
+		if slices.Contains(severities, d.Severity) {
 			some.Append(d)
 		}
 	}

@@ -201,10 +201,3 @@ func TestAddresses_run_out(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
-
-func TestBuckets(t *testing.T) {
-	got := strings.Join(plan.Buckets(load(t, "../../examples/guide-80/cluster.yaml")), " ")
-	if want := "checkpoint-jakarta training-data-jakarta training-logs-jakarta"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}

@@ -5,7 +5,6 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 
@@ -185,15 +184,4 @@ func Addresses(names []string, have map[string]netip.Addr, within Range) (map[st
 		addresses[name], taken[next] = next, true
 	}
 	return addresses, nil
-}
-
-// Buckets are the S3 buckets that the cluster file's file systems are linked to.
-func Buckets(c *spec.Cluster) []string {
-	set := map[string]bool{}
-	for _, s := range c.SharedStorage {
-		for _, r := range s.Repositories {
-			set[r.Bucket] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(set))
 }

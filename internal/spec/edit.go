@@ -23,15 +23,6 @@ func (v View) Replace(value string) *diag.Fix {
 	return l.replace(s, value, v.field.Type)
 }
 
-// Rename is a fix that gives a value another key.
-func (v View) Rename(key string) *diag.Fix {
-	l, s := v.slot()
-	if s == nil || s.key() == nil {
-		return nil
-	}
-	return l.rename(l.keys[positionOf(s.key())], key)
-}
-
 // Remove is a fix that takes a value away with its key, or an entry out of a
 // list.
 func (v View) Remove() *diag.Fix {
@@ -67,16 +58,6 @@ func (v View) Insert(key, value string) *diag.Fix {
 	}
 	added := yaml.Node{Kind: yaml.ScalarNode, Tag: tag(value, field.Type), Value: value}
 	return l.fix("add "+key+": "+shown(value), []diag.Edit{edit}, &change{in: in, name: key, value: &added})
-}
-
-// Move is a fix that takes a value with its key, the comments above it and all
-// below it to another map.
-func (v View) Move(to View) *diag.Fix {
-	l, s := v.slot()
-	if s == nil || s.key() == nil {
-		return nil
-	}
-	return l.moving(s, l.mapping(to.node), s.key().Value, to.field.title())
 }
 
 // layout finds things in the text. It is nil if that is not possible, and has
