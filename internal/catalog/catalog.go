@@ -1,5 +1,5 @@
 // Package catalog holds facts about the machines that a cluster file names: the
-// CPUs, memory, accelerators, network and price of an EC2 instance type.
+// CPUs, memory, accelerators and network of an EC2 instance type, and its price.
 //
 // Types with accelerators come from a dated list that is built into the
 // program (Source). General-purpose types are derived from their names and say
@@ -39,8 +39,6 @@ type Instance struct {
 	NetworkMbps int `json:"network_mbps"`
 	// NVMeGB is the instance's own disks together; 0 is none or not known.
 	NVMeGB int `json:"nvme_gb"`
-	// PriceUSDPerHour is Linux on demand in us-east-1; 0 is none listed.
-	PriceUSDPerHour float64 `json:"price_usd_per_hour"`
 	// Derived says that the facts follow from the type's name, by the rules in
 	// derive.go, and are not listed.
 	Derived bool `json:"derived,omitempty"`

@@ -159,7 +159,7 @@ func TestInstance_JSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"type":"c6i.large","vcpus":2,"threads_per_core":2,"memory_mib":4096,"arch":"amd64","gpu":{"count":0},` +
-		`"efa":0,"network_mbps":0,"nvme_gb":0,"price_usd_per_hour":0,"derived":true}`
+		`"efa":0,"network_mbps":0,"nvme_gb":0,"derived":true}`
 	if string(got) != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"math"
 	"os"
 	"slices"
@@ -28,17 +29,31 @@ func TestOnDemand(t *testing.T) {
 	}
 }
 
-// TestOnDemand_agrees_with_the_listed_types holds that the two lists are of one
-// source.
+// TestOnDemand_agrees_with_the_listed_types holds that the recorded prices of
+// listed types are those of the list of prices.
 func TestOnDemand_agrees_with_the_listed_types(t *testing.T) {
-	for _, name := range catalog.Names() {
-		in, _ := catalog.Lookup(name)
-		got, _ := catalog.OnDemand(name)
-		if got.USD != in.PriceUSDPerHour {
-			t.Errorf("%s costs %v and %v", name, got.USD, in.PriceUSDPerHour)
+	data, err := os.ReadFile("testdata/gpu-instances.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recorded struct {
+		Instances []struct {
+			Type  string
+			Price float64 `json:"price_usd_h"`
 		}
-		if catalog.BlockOnly(name) && in.PriceUSDPerHour > 0 {
-			t.Errorf("BlockOnly(%s), its price is %v", name, in.PriceUSDPerHour)
+	}
+	if err := json.Unmarshal(data, &recorded); err != nil {
+		t.Fatal(err)
+	}
+	if len(recorded.Instances) != len(catalog.Names()) {
+		t.Errorf("%d types are recorded, %d listed", len(recorded.Instances), len(catalog.Names()))
+	}
+	for _, r := range recorded.Instances {
+		if got, _ := catalog.OnDemand(r.Type); got.USD != r.Price {
+			t.Errorf("%s costs %v and %v", r.Type, got.USD, r.Price)
+		}
+		if catalog.BlockOnly(r.Type) && r.Price > 0 {
+			t.Errorf("BlockOnly(%s), its price is %v", r.Type, r.Price)
 		}
 	}
 	if !catalog.BlockOnly("p5e.48xlarge") || catalog.BlockOnly("p5.48xlarge") || catalog.BlockOnly("dl2q.24xlarge") {

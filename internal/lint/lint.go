@@ -22,6 +22,6 @@ func Cluster(f *spec.File) {
 	all := resources(root)
 	compute(root, all, f.Level())
 	network(root, all, f.Level())
-	practice(root, f.Level())
+	practice(root, all, f.Level())
 	blind(root, all)
 }

@@ -11,7 +11,7 @@ import (
 
 // practice has the rules about what ParallelCluster accepts and people regret.
 // They are warnings at most: the cluster can be made.
-func practice(root spec.View, level spec.Level) {
+func practice(root spec.View, all []resource, level spec.Level) {
 	scheduling := root.Key("Scheduling")
 	for _, q := range scheduling.Key("SlurmQueues").Items() {
 		ignoredStrategy(q)
@@ -21,15 +21,16 @@ func practice(root spec.View, level spec.Level) {
 		earlyScript(q, root)
 		scriptAccess(q)
 		subnetAddresses(q, level)
-		for _, r := range q.Key("ComputeResources").Items() {
-			blockOnDemand(q, r)
-			blockSize(q, r)
-			foreignGroup(q, r)
-			reservedIdle(q, r, scheduling)
-			reservationID(r.Key("CapacityReservationTarget"))
-			unknownSockets(r)
-		}
-		reservationID(q.Key("CapacityReservationTarget"))
+	}
+	for _, x := range all {
+		blockOnDemand(x)
+		blockSize(x)
+		foreignGroup(x)
+		reservedIdle(x, scheduling.At("SlurmSettings.ScaledownIdletime"))
+		unknownSockets(x.view)
+	}
+	for _, x := range all {
+		reservationID(x.target().Key("CapacityReservationId"))
 	}
 	partialScaling(scheduling)
 	neverIdle(scheduling)
@@ -74,30 +75,21 @@ func gangs(scheduling spec.View) []spec.View {
 	return found
 }
 
-// reservation is the capacity reservation that a compute resource uses: its own
-// or its queue's.
-func reservation(q, r spec.View) spec.View {
-	if own := r.Key("CapacityReservationTarget"); own.Given() {
-		return own
-	}
-	return q.Key("CapacityReservationTarget")
-}
-
 // blockOnDemand finds reservations that are probably Capacity Blocks in queues of
 // another capacity type. RunInstances refuses them without the market type
 // capacity-block, and ParallelCluster looks only at the opposite case.
-func blockOnDemand(q, r spec.View) {
-	kind := q.Key("CapacityType")
-	in, ok := machine(r)
-	if !ok || !catalog.BlockOnly(in.Type) || !kind.Sound() || kind.Text() == "CAPACITY_BLOCK" {
+func blockOnDemand(x resource) {
+	kind := x.queue.Key("CapacityType")
+	in, ok := machine(x.view)
+	if !ok || !catalog.BlockOnly(in.Type) || !kind.Sound() || kind.Text() == block {
 		return
 	}
-	if target := reservation(q, r); target.Given() {
+	if target := x.target(); target.Given() {
 		target.Warnf("capacity/block-on-demand", "%s is sold in Capacity Blocks, and the queue has CapacityType: %s", in.Type, kind.Text()).
 			WithHint("if the reservation is a Capacity Block, no node starts: write CapacityType: CAPACITY_BLOCK with MinCount equal to MaxCount")
 		return
 	}
-	r.Key("InstanceType").Warnf("capacity/block-on-demand", "%s has no price on demand as of %s; it is sold in Capacity Blocks", in.Type, catalog.Date).
+	x.view.Key("InstanceType").Warnf("capacity/block-on-demand", "%s has no price on demand as of %s; it is sold in Capacity Blocks", in.Type, catalog.Date).
 		WithHint("write CapacityType: CAPACITY_BLOCK and CapacityReservationTarget with the block's id")
 }
 
@@ -105,43 +97,30 @@ func blockOnDemand(q, r spec.View) {
 // Reserved instances are in the reservation's group or in none, so that starting
 // them in a new one can fail although they are free.
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html
-func foreignGroup(q, r spec.View) {
-	group := r.At("Networking.PlacementGroup")
-	if !group.Present() {
-		group = q.At("Networking.PlacementGroup")
-	}
-	named := group.Key("Name").Present() || group.Key("Id").Present()
-	if !group.Key("Enabled").Given() || !group.Key("Enabled").Bool() || named || !reservation(q, r).Given() ||
-		q.Key("CapacityType").Text() == "CAPACITY_BLOCK" || len(q.At("Networking.SubnetIds").Texts()) > 1 {
+func foreignGroup(x resource) {
+	made := x.group.view.Key("Enabled")
+	if !made.Given() || !made.Bool() || x.group.name() != "" || !x.target().Given() || x.capacityType() == block || x.spread {
 		return
 	}
-	group.Key("Enabled").Warnf("capacity/placement-group", "the cluster makes a placement group of its own, in which the reservation's instances may not start").
+	made.Warnf("capacity/placement-group", "the cluster makes a placement group of its own, in which the reservation's instances may not start").
 		WithHint("write Enabled: false, or Name: with the placement group that the reservation was made in")
 }
 
-// maxBlock is how many instances a Capacity Block can have.
-// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html
-const maxBlock = 64
-
 // blockSize finds compute resources that no Capacity Block can fill.
-func blockSize(q, r spec.View) {
-	high := r.Key("MaxCount")
-	target := reservation(q, r)
-	if q.Key("CapacityType").Text() != "CAPACITY_BLOCK" || !high.Given() || high.Int() <= maxBlock ||
-		!target.Key("CapacityReservationId").Given() {
+func blockSize(x resource) {
+	high := x.view.Key("MaxCount")
+	if x.capacityType() != block || !high.Given() || high.Int() <= catalog.BlockInstances || !x.target().Key("CapacityReservationId").Given() {
 		return
 	}
-	high.Warnf("capacity/block-size", "MaxCount is %d, and one Capacity Block has at most %d instances", high.Int(), maxBlock).
+	high.Warnf("capacity/block-size", "MaxCount is %d, and one Capacity Block has at most %d instances", high.Int(), catalog.BlockInstances).
 		WithHint("make a compute resource for each block, each with its CapacityReservationTarget")
 }
 
 // reservedIdle finds reserved capacity whose nodes come and go: it is paid for
 // all the time, and each return costs the minutes that a node needs to start.
-func reservedIdle(q, r, scheduling spec.View) {
-	low, high := r.Key("MinCount"), r.Key("MaxCount")
-	idle := scheduling.At("SlurmSettings.ScaledownIdletime")
-	if !reservation(q, r).Given() || !low.Sound() || !high.Sound() || low.Int() >= high.Int() || idle.Int() < 0 ||
-		q.Key("CapacityType").Text() == "CAPACITY_BLOCK" {
+func reservedIdle(x resource, idle spec.View) {
+	low, high := x.view.Key("MinCount"), x.view.Key("MaxCount")
+	if !x.target().Given() || !low.Sound() || !high.Sound() || low.Int() >= high.Int() || idle.Int() < 0 || x.capacityType() == block {
 		return
 	}
 	low.Warnf("capacity/reserved-idle", "%d of %d reserved nodes are taken away when they are idle for %d minutes, and are paid for all the same",
@@ -153,8 +132,7 @@ var reservationPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.Mu
 
 // reservationID finds ids that no reservation has. ParallelCluster does not look
 // at their form; AWS refuses them.
-func reservationID(target spec.View) {
-	id := target.Key("CapacityReservationId")
+func reservationID(id spec.View) {
 	if id.Given() && !reservationPattern().MatchString(id.Text()) {
 		id.Errorf("capacity/reservation-id", "%q is no capacity reservation's id", id.Text()).
 			WithHint("it is cr- and 17 of 0-9 a-f; `aws ec2 describe-capacity-reservations` lists them")
@@ -210,8 +188,9 @@ func neverIdle(scheduling spec.View) {
 		return
 	}
 	for _, r := range gangs(scheduling) {
-		if in, ok := machine(r); ok && r.Key("MaxCount").Int() > r.Key("MinCount").Int() && in.PriceUSDPerHour > 0 {
-			idle.Warnf("capacity/never-idle", "nodes that were started are never taken away; one %s is $%.2f an hour on demand", in.Type, in.PriceUSDPerHour).
+		kind := r.Key("InstanceType").Text()
+		if price, ok := catalog.OnDemand(kind); ok && r.Key("MaxCount").Int() > r.Key("MinCount").Int() {
+			idle.Warnf("capacity/never-idle", "nodes that were started are never taken away; one %s is $%.2f an hour on demand", kind, price.USD).
 				WithHint("write a number of minutes, such as ScaledownIdletime: 30")
 			return
 		}

@@ -212,14 +212,10 @@ func scratchResults(s spec.View) {
 // managed are the settings of a storage that is made with the cluster; false if
 // it exists already or has no deletion policy.
 func managed(s spec.View) (spec.View, bool) {
-	kind, id := s.Key("StorageType").Text(), "FileSystemId"
-	switch kind {
-	case "Ebs":
-		id = "VolumeId"
-	case "Efs", "FsxLustre":
+	switch s.Key("StorageType").Text() {
+	case "Ebs", "Efs", "FsxLustre":
+		return settingsOf(s), !existingID(s).Present()
 	default:
 		return spec.View{}, false
 	}
-	settings := s.Key(kind + "Settings")
-	return settings, !settings.Key(id).Present()
 }
