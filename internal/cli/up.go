@@ -10,7 +10,6 @@ import (
 
 	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -63,9 +62,12 @@ type files struct {
 // load reads and checks the user's files and shows all their problems.
 func (a *app) load(path, workload string) (files, error) {
 	var f files
-	var problems *diag.List
-	f.cluster, problems = spec.Load(path)
-	if f.cluster == nil {
+	problems := &diag.List{}
+	var ok bool
+	if f.source, ok = spec.Read(path, problems); !ok {
+		return f, a.showProblems(problems)
+	}
+	if f.cluster, problems = spec.Parse(path, f.source); f.cluster == nil {
 		return f, a.showProblems(problems)
 	}
 	asked := workload != ""
@@ -79,11 +81,8 @@ func (a *app) load(path, workload string) (files, error) {
 		return f, err
 	}
 	f.cluster = f.cluster.With(f.workload)
-	a.tellOfAWS(path)
+	a.tellOfAWS(path, f.source)
 	var err error
-	if f.source, err = os.ReadFile(path); err != nil {
-		return f, err
-	}
 	f.workloadSource, err = os.ReadFile(workload)
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		err = nil
@@ -93,12 +92,14 @@ func (a *app) load(path, workload string) (files, error) {
 
 // tellOfAWS says that a file which is good for this machine is not yet good for
 // AWS.
-func (a *app) tellOfAWS(path string) {
-	f := spec.Open(path, spec.Options{AWS: true})
-	lint.Cluster(f)
-	f.Finish()
+func (a *app) tellOfAWS(path string, source []byte) {
+	if a.quiet {
+		return
+	}
+	f := spec.OpenText(path, source, spec.Options{AWS: true})
+	rules(f)
 	errs, warnings := f.Problems.Count(diag.Error), f.Problems.Count(diag.Warning)
-	if a.quiet || errs+warnings == 0 {
+	if errs+warnings == 0 {
 		return
 	}
 	fmt.Fprintf(a.err, "for AWS the file has %s and %s: `muster check %s` shows them\n",
