@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -65,7 +66,7 @@ func (r Ref) Layout() *local.Layout {
 	return &local.Layout{Dir: filepath.Join(r.Home, r.Name), Rootless: uid != 0, UID: uid, GID: gid}
 }
 
-var validName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]{0,39}$`)
+var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]{0,39}$`) })
 
 // NameOf is a cluster's name if the user gives none: the cluster file's, or its
 // folder's where the file is just called cluster.yaml.
@@ -86,7 +87,7 @@ func NameOf(file string) (string, error) {
 
 // CheckName refuses what ParallelCluster would refuse as a cluster's name.
 func CheckName(name string) error {
-	if !validName.MatchString(name) {
+	if !validName().MatchString(name) {
 		return fmt.Errorf("%q cannot be a cluster's name: it takes letters, digits and hyphens, begins with a letter and has at most 40", name)
 	}
 	return nil
