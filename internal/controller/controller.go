@@ -244,7 +244,7 @@ func (c *Controller) act(ctx context.Context, a fleet.Action) error {
 // that Slurm can let their jobs go.
 func (c *Controller) launch(ctx context.Context, nodes []string) error {
 	var errs []error
-	for node, err := range c.Fleet.Launch(ctx, nodes) {
+	for node, err := range c.Fleet.Launch(ctx, []provider.Order{{Nodes: nodes}}, nil) {
 		reason := fleet.ReasonLaunch + ": " + err.Error()
 		c.Events.Add(Event{Kind: "launch failed", Nodes: []string{node}, Reason: err.Error()})
 		errs = append(errs, c.Slurm.UpdateNodes(ctx, []string{node}, "DOWN", reason))

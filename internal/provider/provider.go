@@ -5,17 +5,43 @@ package provider
 
 import (
 	"context"
+	"net/netip"
 	"time"
 )
 
 // Instance is a machine that stands for one Slurm node.
 type Instance struct {
-	// Node is the Slurm node's name.
+	// Node is the Slurm node's name. It is empty for a machine that is the
+	// cluster's and that no node is known for.
 	Node string `json:"node"`
 	// ID is the provider's own name for the machine.
 	ID string `json:"id"`
 	// Started is when it was started.
 	Started time.Time `json:"started"`
+	// Address is where the node answers. It is invalid where Slurm's
+	// configuration has the address already.
+	Address netip.Addr `json:"address,omitzero"`
+	// Doubts are what the place says against the machine.
+	Doubts []Doubt `json:"doubts,omitempty"`
+}
+
+// Doubt is a reason not to trust an instance for long.
+type Doubt struct {
+	// Code is the place's own word, such as "instance-retirement" or "impaired".
+	Code string `json:"code"`
+	Text string `json:"text,omitempty"`
+	// Since is when it began, NotBefore when the place will act on it at the
+	// earliest: zero is now.
+	Since     time.Time `json:"since,omitzero"`
+	NotBefore time.Time `json:"not_before,omitzero"`
+}
+
+// Order asks for one instance for each of its nodes.
+type Order struct {
+	Nodes []string
+	// Whole orders are all or nothing: where not every node can have an instance,
+	// none of them gets one, and nothing is started that has to be ended again.
+	Whole bool
 }
 
 // Provider starts and ends instances. Its methods may be called from many
@@ -24,14 +50,55 @@ type Provider interface {
 	// Observe lists the instances that live now. It fails rather than give half
 	// a list.
 	Observe(ctx context.Context) ([]Instance, error)
-	// Launch starts an instance for each node. It does not wait for the node to
-	// answer. A node that has a living instance is left as it is. The result
-	// names the nodes that got none, and why; it is empty if all went well.
-	Launch(ctx context.Context, nodes []string) map[string]error
-	// Terminate ends the nodes' instances at once and returns when they are gone.
-	// A node without an instance is no error. It may be repeated.
+	// Launch starts an instance for each node of the orders. It does not wait for
+	// the nodes to answer. A node that has a living instance is left as it is.
+	// started, which may be nil, is told of instances as they appear: several
+	// times, perhaps from several goroutines. The result names the nodes that got
+	// none, and why; it is empty if all went well. An error may be a *LaunchError.
+	Launch(ctx context.Context, orders []Order, started func([]Instance)) map[string]error
+	// Terminate ends the nodes' instances at once and returns when they are gone, or
+	// sure to go and no longer paid for. A node without an instance is no error.
+	// It may be repeated.
 	Terminate(ctx context.Context, nodes []string) error
 	// Ended delivers the name of a node whose instance ended without being asked
 	// to. A message may be late or lost: it is only a reason to look.
 	Ended() <-chan string
+}
+
+// Cause is a class of reasons for which a place refuses an instance. Classes
+// differ in what has to be done.
+type Cause string
+
+// Causes of a refusal.
+const (
+	// Capacity: the place has no such machine now. Another compute resource may
+	// have; the same one is not asked again for a while.
+	Capacity Cause = "capacity"
+	// Limit: the account may not have more. Only its owner can change that.
+	Limit Cause = "limit"
+	// Throttled: asked too often. The same call succeeds later.
+	Throttled Cause = "throttled"
+	// Configuration: the call can never succeed as it is.
+	Configuration Cause = "configuration"
+	// Permission: the caller has no right to it, or its credentials have expired.
+	Permission Cause = "permission"
+	// Unknown is everything else, lost answers among it.
+	Unknown Cause = "unknown"
+)
+
+// LaunchError says why a node has no instance.
+type LaunchError struct {
+	Cause Cause
+	// Code is the place's own word, such as InsufficientInstanceCapacity.
+	Code    string
+	Message string
+}
+
+// Error begins with the code, in the form that ParallelCluster's users know from
+// Slurm's reasons.
+func (e *LaunchError) Error() string {
+	if e.Code == "" {
+		return e.Message
+	}
+	return "(Code:" + e.Code + ") " + e.Message
 }

@@ -74,8 +74,12 @@ func (f *Fleet) Observe(context.Context) ([]provider.Instance, error) {
 }
 
 // Launch implements provider.Provider.
-func (f *Fleet) Launch(ctx context.Context, nodes []string) map[string]error {
+func (f *Fleet) Launch(ctx context.Context, orders []provider.Order, _ func([]provider.Instance)) map[string]error {
 	failed := map[string]error{}
+	var nodes []string
+	for _, o := range orders {
+		nodes = append(nodes, o.Nodes...)
+	}
 	record, addresses, err := f.load()
 	if err != nil {
 		for _, n := range nodes {

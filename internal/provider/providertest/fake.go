@@ -68,13 +68,21 @@ func (f *Fake) Observe(ctx context.Context) ([]provider.Instance, error) {
 }
 
 // Launch implements provider.Provider.
-func (f *Fake) Launch(ctx context.Context, nodes []string) map[string]error {
+func (f *Fake) Launch(ctx context.Context, orders []provider.Order, started func([]provider.Instance)) map[string]error {
 	failed := map[string]error{}
+	var nodes []string
+	for _, o := range orders {
+		nodes = append(nodes, o.Nodes...)
+	}
 	f.place.mu.Lock()
 	defer f.place.mu.Unlock()
 	for _, n := range nodes {
 		if err := f.place.launch(ctx, n); err != nil {
 			failed[n] = err
+			continue
+		}
+		if started != nil {
+			started([]provider.Instance{f.place.instances[n]})
 		}
 	}
 	return failed

@@ -73,7 +73,7 @@ func observe(t *testing.T, p provider.Provider) map[string]provider.Instance {
 
 func launch(t *testing.T, p provider.Provider, nodes ...string) map[string]provider.Instance {
 	t.Helper()
-	if failed := p.Launch(t.Context(), nodes); len(failed) > 0 {
+	if failed := p.Launch(t.Context(), []provider.Order{{Nodes: nodes}}, nil); len(failed) > 0 {
 		t.Fatalf("launch failed: %v", failed)
 	}
 	found := observe(t, p)
@@ -109,7 +109,7 @@ func nothingAtFirst(t *testing.T, p Place) {
 	if found := observe(t, p.Provider); len(found) > 0 {
 		t.Errorf("observed %v in an empty place", found)
 	}
-	if failed := p.Provider.Launch(t.Context(), nil); len(failed) > 0 {
+	if failed := p.Provider.Launch(t.Context(), nil, nil); len(failed) > 0 {
 		t.Errorf("launch of nothing failed: %v", failed)
 	}
 }
@@ -136,7 +136,7 @@ func launchLeavesTheLiving(t *testing.T, p Place) {
 }
 
 func launchNamesFailures(t *testing.T, p Place) {
-	failed := p.Provider.Launch(t.Context(), []string{p.Nodes[0], "no-such-node-1"})
+	failed := p.Provider.Launch(t.Context(), []provider.Order{{Nodes: []string{p.Nodes[0], "no-such-node-1"}}}, nil)
 	if len(failed) != 1 || failed["no-such-node-1"] == nil {
 		t.Errorf("failed are %v, want only no-such-node-1", failed)
 	}
@@ -149,7 +149,7 @@ func launchFromMany(t *testing.T, p Place) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if failed := p.Provider.Launch(t.Context(), p.Nodes); len(failed) > 0 {
+			if failed := p.Provider.Launch(t.Context(), []provider.Order{{Nodes: p.Nodes}}, nil); len(failed) > 0 {
 				t.Errorf("launch failed: %v", failed)
 			}
 		})
@@ -168,7 +168,7 @@ func launchFromMany(t *testing.T, p Place) {
 func launchCancelled(t *testing.T, p Place) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	failed := p.Provider.Launch(ctx, p.Nodes)
+	failed := p.Provider.Launch(ctx, []provider.Order{{Nodes: p.Nodes}}, nil)
 	found := observe(t, p.Provider)
 	for _, n := range p.Nodes {
 		if _, alive := found[n]; alive == (failed[n] != nil) {

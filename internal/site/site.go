@@ -1,0 +1,121 @@
+// Package site has the words with which the user's machine and the machines of a
+// cluster on AWS speak about it: what its cluster file does not say, because only
+// AWS knows it. `up` writes them into the cluster's bucket, and the machines read
+// them there.
+package site
+
+import "time"
+
+// Site is what a cluster on AWS was made of: clusters/NAME/site.json in its bucket.
+type Site struct {
+	Cluster string `json:"cluster"`
+	// Revision names the cluster file, muster.yaml and this site together: a digest.
+	Revision  string `json:"revision"`
+	Region    string `json:"region"`
+	Partition string `json:"partition"` // aws, aws-cn, aws-us-gov
+	Account   string `json:"account"`
+	// Version is the muster that wrote this.
+	Version string    `json:"version"`
+	Written time.Time `json:"written,omitzero"`
+	Bucket  string    `json:"bucket"`
+	// LogGroup is CloudWatch's, empty where the file switches logs off.
+	LogGroup string `json:"log_group,omitempty"`
+	// Subnets are each queue's, in the file's order; the head node's has the key "".
+	Subnets map[string][]string `json:"subnets"`
+	Storage []Storage           `json:"storage,omitempty"`
+}
+
+// Storage is a file system or volume that machines mount.
+type Storage struct {
+	Name string `json:"name"`
+	// Type is the cluster file's StorageType.
+	Type     string `json:"type"`
+	MountDir string `json:"mount_dir"`
+	// IDs has one entry, or more for volumes that make up one array.
+	IDs []string `json:"ids"`
+	// Host is the DNS name to mount from, Export what is mounted of it: Lustre's
+	// mount name, the path of an OpenZFS or ONTAP volume, / of EFS.
+	Host   string `json:"host,omitempty"`
+	Export string `json:"export,omitempty"`
+	// Made says that it was made with the cluster.
+	Made bool `json:"made,omitempty"`
+}
+
+// Program is a build of muster in the cluster's bucket.
+type Program struct {
+	Key    string `json:"key"`
+	SHA256 string `json:"sha256"` // hexadecimal
+}
+
+// Keys of a cluster's objects in its bucket.
+func key(cluster, name string) string { return "clusters/" + cluster + "/" + name }
+
+// SiteKey, FileKey and WorkloadKey are where `up` puts the site, the cluster file
+// and muster.yaml. HeadKey is where the head node says how it is: a HeadStatus.
+// SecretsPrefix is readable by the cluster's machines alone.
+func SiteKey(cluster string) string       { return key(cluster, "site.json") }
+func FileKey(cluster string) string       { return key(cluster, "cluster.yaml") }
+func WorkloadKey(cluster string) string   { return key(cluster, "muster.yaml") }
+func HeadKey(cluster string) string       { return key(cluster, "head.json") }
+func SecretsPrefix(cluster string) string { return key(cluster, "secrets/") }
+
+// ProgramKey is where a build of muster lies.
+func ProgramKey(sha256, arch string) string { return "programs/" + sha256 + "/muster-linux-" + arch }
+
+// HeadStatus is what the head node says of itself: while it boots after every
+// step, later every few seconds. Whoever reads it looks at At: an old one is no
+// news.
+type HeadStatus struct {
+	At time.Time `json:"at"`
+	// InstanceID is who says so.
+	InstanceID string `json:"instance_id"`
+	// Revision is the Site's that it runs, empty while it boots for the first time.
+	Revision string `json:"revision,omitempty"`
+	Version  string `json:"version"`
+	Phase    Phase  `json:"phase"`
+	// Steps are the boot's, done or in progress.
+	Steps []Step `json:"steps,omitempty"`
+	// Error is why Phase is failed, LogTail the end of the log.
+	Error   string   `json:"error,omitempty"`
+	LogTail []string `json:"log_tail,omitempty"`
+	// Cluster is there once Slurm answers: what `muster status` shows.
+	Cluster *ClusterStatus `json:"cluster,omitempty"`
+}
+
+// Phase is how far a head node is.
+type Phase string
+
+// Phases of a head node.
+const (
+	Booting Phase = "booting"
+	Ready   Phase = "ready"
+	Failed  Phase = "failed"
+)
+
+// Step is a step of a boot.
+type Step struct {
+	Name    string  `json:"name"`
+	Detail  string  `json:"detail,omitempty"`
+	Seconds float64 `json:"seconds"`
+	Done    bool    `json:"done"`
+}
+
+// ClusterStatus is a look at Slurm and the fleet.
+type ClusterStatus struct {
+	// Fleet is running, stopped or protected.
+	Fleet string `json:"fleet"`
+	Why   string `json:"why,omitempty"`
+	// Services are the head node's, Ready those that answer.
+	Services []Service `json:"services"`
+	// Nodes count nodes by Slurm's state, Jobs jobs by theirs.
+	Nodes map[string]int `json:"nodes"`
+	Jobs  map[string]int `json:"jobs"`
+	// Look are things that somebody should look at, in words.
+	Look []string `json:"look,omitempty"`
+}
+
+// Service is a daemon of the head node.
+type Service struct {
+	Name  string `json:"name"`
+	Ready bool   `json:"ready"`
+}

@@ -1,0 +1,2 @@
+// Package account is quotas, prices and rights in the double of AWS.
+package account

@@ -1,0 +1,2 @@
+// Package formation is CloudFormation's state machine in the double of AWS.
+package formation

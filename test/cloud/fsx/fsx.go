@@ -1,0 +1,2 @@
+// Package fsx is FSx in the double of AWS.
+package fsx
