@@ -16,10 +16,3 @@ var (
 func sortedAddresses(from iter.Seq[netip.Addr]) []netip.Addr {
 	return slices.SortedFunc(from, netip.Addr.Compare)
 }
-
-// indexOf numbers an address within the network: a name for its port that fits
-// the kernel's 15 characters.
-func indexOf(a netip.Addr) int {
-	b := a.As4()
-	return int(b[2])<<8 | int(b[3])
-}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-hpc/muster/internal/machine"
 	"github.com/muster-hpc/muster/internal/supervise"
 	"github.com/muster-hpc/muster/internal/thread"
 )
@@ -155,13 +156,13 @@ func (l *Layout) makeHead(r Record) (*head, error) {
 	made := make(chan error, 1)
 	go func() {
 		made <- thread.Do(unix.CLONE_NEWNS, func() error {
-			root := root{Dir: l.machineDir("head"), Host: "/"}
-			root.Binds = []bind{{Source: l.Path("nodes", "head", "tmp"), Target: "/tmp"}}
+			root := machine.Root{Dir: l.machineDir("head"), Host: "/"}
+			root.Binds = []Mount{{Source: l.Path("nodes", "head", "tmp"), Target: "/tmp"}}
 			for _, d := range r.ScratchDirs {
-				root.Binds = append(root.Binds, bind{Source: l.Path("nodes", "head", "scratch"), Target: d})
+				root.Binds = append(root.Binds, Mount{Source: l.Path("nodes", "head", "scratch"), Target: d})
 			}
 			root.Binds = append(append(root.Binds, r.Shared...), r.HeadOnly...)
-			if err := root.enter(); err != nil {
+			if err := root.Enter(); err != nil {
 				return fmt.Errorf("make head node's root: %w", err)
 			}
 			if err := holdNamespace(); err != nil {

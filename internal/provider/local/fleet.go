@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/muster-hpc/muster/internal/machine"
 	"github.com/muster-hpc/muster/internal/provider"
 )
 
@@ -128,14 +129,14 @@ func (f *Fleet) launch(ctx context.Context, name string, r Record, addresses map
 	if err := f.layout.clean(name); err != nil {
 		return fmt.Errorf("clean up after an earlier %s: %w", name, err)
 	}
-	if err := errors.Join(unplug(portOf(address)), release(address)); err != nil {
+	if err := errors.Join(machine.Unplug(machine.Port(address)), release(address)); err != nil {
 		return err
 	}
 	binds, err := f.layout.nodeBinds(name, r)
 	if err != nil {
 		return err
 	}
-	pid, err := f.layout.start(machine{
+	pid, err := f.layout.start(node{
 		Name: name, Address: address, Binds: binds, EFA: slices.Contains(r.EFA, name),
 		Log: f.layout.Path("log", "nodes", name+".log"),
 	})
@@ -154,7 +155,7 @@ func (f *Fleet) lost(name string) {
 	if addresses, err := f.layout.Addresses(); err == nil {
 		if a, ok := addresses[name]; ok {
 			// Without these, others only notice later.
-			_ = errors.Join(unplug(portOf(a)), markDead(a))
+			_ = errors.Join(machine.Unplug(machine.Port(a)), markDead(a))
 		}
 	}
 	_ = f.layout.clean(name) // tried again before the next launch
@@ -187,7 +188,7 @@ func (f *Fleet) Terminate(ctx context.Context, nodes []string) error {
 				return fmt.Errorf("end %s: %w", i.name, err)
 			}
 			if a, ok := addresses[i.name]; ok {
-				if err := unplug(portOf(a)); err != nil {
+				if err := machine.Unplug(machine.Port(a)); err != nil {
 					return err
 				}
 			}
@@ -212,18 +213,18 @@ func (f *Fleet) alone(name string) (release func()) {
 }
 
 // nodeBinds are a node's own disk and what it shares with the others.
-func (l *Layout) nodeBinds(name string, r Record) ([]bind, error) {
+func (l *Layout) nodeBinds(name string, r Record) ([]Mount, error) {
 	own := map[string]string{"tmp": "/tmp", "var-tmp": "/var/tmp"}
 	for i, d := range r.ScratchDirs {
 		own["scratch"+strconv.Itoa(i)] = d
 	}
-	var binds []bind
+	var binds []Mount
 	for dir, target := range own {
 		source := l.Path("nodes", name, dir)
-		if err := makeDir(source, 0o777|os.ModeSticky); err != nil {
+		if err := machine.MakeDir(source, 0o777|os.ModeSticky); err != nil {
 			return nil, err
 		}
-		binds = append(binds, bind{Source: source, Target: target})
+		binds = append(binds, Mount{Source: source, Target: target})
 	}
 	return append(binds, r.Shared...), nil
 }

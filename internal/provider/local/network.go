@@ -6,27 +6,17 @@ import (
 	"math/bits"
 	"net"
 	"net/netip"
-	"os"
-	"strconv"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/machine"
 )
 
 // The cluster's network lies in a network namespace of its own, so every
-// cluster can have the same addresses and ports. All interfaces have the name
-// that the first one has on EC2's Nitro instances, because users' scripts name
-// it (GLOO_SOCKET_IFNAME=ens5).
-const (
-	interfaceName = "ens5"
-	// The head node's end of a node's cable has this and the node's number as its name.
-	portPrefix = "muster"
-	// EC2's jumbo frames inside a VPC.
-	mtu = 9001
-)
-
+// cluster can have the same addresses and ports.
 var (
-	network = netip.MustParsePrefix("10.99.0.0/16")
+	network = machine.Network(netip.MustParsePrefix("10.99.0.0/16"))
 	// HeadAddress is the head node's address in every local cluster.
 	HeadAddress = netip.MustParseAddr("10.99.0.1")
 )
@@ -34,112 +24,10 @@ var (
 // makeFabric makes the bridge that joins the cluster's machines in the calling
 // thread's network namespace. The bridge is the head node's own interface.
 func makeFabric() error {
-	if err := errors.Join(loopbackUp(), routeDead()); err != nil {
+	if err := network.MakeBridge(HeadAddress); err != nil {
 		return err
 	}
-	// Left to itself, a bridge takes one of its ports' hardware addresses, and
-	// changes it when that port goes: the head node would be lost for seconds to
-	// every node that still knows the old one.
-	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: interfaceName, MTU: mtu, HardwareAddr: hardwareAddress(HeadAddress)}}
-	if err := netlink.LinkAdd(bridge); err != nil {
-		return fmt.Errorf("add bridge: %w", err)
-	}
-	return configure(bridge, HeadAddress)
-}
-
-// plugIn joins the network namespace behind the descriptor to the bridge, for
-// the node with an address.
-func plugIn(address netip.Addr, namespace int) error {
-	port := portOf(address)
-	bridge, err := netlink.LinkByName(interfaceName)
-	if err != nil {
-		return fmt.Errorf("find bridge: %w", err)
-	}
-	veth := &netlink.Veth{
-		LinkAttrs: netlink.LinkAttrs{Name: port, MasterIndex: bridge.Attrs().Index, Flags: net.FlagUp, MTU: mtu},
-		PeerName:  interfaceName,
-		PeerMTU:   mtu,
-
-		PeerHardwareAddr: hardwareAddress(address),
-		PeerNamespace:    netlink.NsFd(namespace),
-	}
-	if err := netlink.LinkAdd(veth); err != nil {
-		return fmt.Errorf("add veth %s: %w", port, err)
-	}
-	return nil
-}
-
-// unplug takes a node's cable away. The kernel would do so in its own time: a
-// network namespace lives on while a connection of it has not said its last word.
-// No cable is no error.
-func unplug(port string) error {
-	link, err := netlink.LinkByName(port)
-	if errors.As(err, new(netlink.LinkNotFoundError)) {
-		return nil
-	}
-	if err == nil {
-		err = netlink.LinkDel(link)
-	}
-	if err != nil && !errors.Is(err, unix.ENODEV) {
-		return fmt.Errorf("unplug %s: %w", port, err)
-	}
-	return nil
-}
-
-// hardwareAddress makes a hardware address of an IP address; the first octet
-// says that it is locally administered.
-func hardwareAddress(a netip.Addr) net.HardwareAddr {
-	return append(net.HardwareAddr{0x02, 0x00}, a.AsSlice()...)
-}
-
-// portOf is the head node's end of the cable to the node with an address.
-func portOf(a netip.Addr) string { return portPrefix + strconv.Itoa(indexOf(a)) }
-
-// configurePort sets up the calling thread's end of what plugIn made.
-func configurePort(address netip.Addr) error {
-	if err := loopbackUp(); err != nil {
-		return err
-	}
-	if err := announceOnUp(); err != nil {
-		return err
-	}
-	link, err := netlink.LinkByName(interfaceName)
-	if err != nil {
-		return fmt.Errorf("find %s: %w", interfaceName, err)
-	}
-	return configure(link, address)
-}
-
-func configure(link netlink.Link, address netip.Addr) error {
-	ip := &net.IPNet{IP: address.AsSlice(), Mask: net.CIDRMask(network.Bits(), 32)}
-	if err := netlink.AddrAdd(link, &netlink.Addr{IPNet: ip}); err != nil {
-		return fmt.Errorf("add address %s: %w", address, err)
-	}
-	if err := netlink.LinkSetUp(link); err != nil {
-		return fmt.Errorf("set %s up: %w", interfaceName, err)
-	}
-	return nil
-}
-
-func loopbackUp() error {
-	lo, err := netlink.LinkByName("lo")
-	if err != nil {
-		return fmt.Errorf("find loopback: %w", err)
-	}
-	if err := netlink.LinkSetUp(lo); err != nil {
-		return fmt.Errorf("set loopback up: %w", err)
-	}
-	return nil
-}
-
-// announceOnUp has the links of the calling thread's network namespace tell
-// their neighbours of their address when they come up: another machine may have
-// answered for it until now.
-func announceOnUp() error {
-	if err := os.WriteFile("/proc/sys/net/ipv4/conf/all/arp_notify", []byte("1"), 0o644); err != nil {
-		return fmt.Errorf("announce addresses: %w", err)
-	}
-	return nil
+	return routeDead()
 }
 
 // markDead settles what becomes of connections to the address of a node that
@@ -150,7 +38,7 @@ func announceOnUp() error {
 // meant for the dead, the end of the job that both run; for what runs on the head
 // node itself the address is therefore unreachable, which it takes as final.
 func markDead(address netip.Addr) error {
-	bridge, err := netlink.LinkByName(interfaceName)
+	bridge, err := netlink.LinkByName(machine.Interface)
 	if err != nil {
 		return fmt.Errorf("find bridge: %w", err)
 	}
@@ -164,7 +52,7 @@ func markDead(address netip.Addr) error {
 
 // release ends markDead. It may be called without one.
 func release(address netip.Addr) error {
-	bridge, err := netlink.LinkByName(interfaceName)
+	bridge, err := netlink.LinkByName(machine.Interface)
 	if err != nil {
 		return fmt.Errorf("find bridge: %w", err)
 	}

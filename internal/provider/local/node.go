@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-hpc/muster/internal/machine"
 	"github.com/muster-hpc/muster/internal/thread"
 )
 
@@ -26,11 +27,11 @@ var nodeLoop string
 // node's name.
 const nodeMark = "muster-node"
 
-// machine is one node to be started.
-type machine struct {
+// node is one that is to be started.
+type node struct {
 	Name    string
 	Address netip.Addr
-	Binds   []bind
+	Binds   []Mount
 	// EFA nodes have the folder of EFA's devices, which is empty here.
 	EFA bool
 	Log string
@@ -39,7 +40,7 @@ type machine struct {
 // start boots a node: namespaces, a root and an interface of its own, and an
 // init process that runs slurmd. It returns the init process's ID. Whoever
 // calls start is its parent, but need not live on: the node does not care.
-func (l *Layout) start(m machine) (pid int, err error) {
+func (l *Layout) start(m node) (pid int, err error) {
 	log, err := os.OpenFile(m.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return 0, err
@@ -57,7 +58,7 @@ func (l *Layout) start(m machine) (pid int, err error) {
 		if err := unix.Unshare(unix.CLONE_NEWPID); err != nil {
 			return fmt.Errorf("make process namespace: %w", err)
 		}
-		if err := startClock(); err != nil {
+		if err := machine.StartClock(); err != nil {
 			return err
 		}
 		args := l.initArgs(m.Name)
@@ -76,7 +77,7 @@ func (l *Layout) start(m machine) (pid int, err error) {
 }
 
 // boot makes the machine around the calling thread.
-func (l *Layout) boot(m machine) error {
+func (l *Layout) boot(m node) error {
 	if err := unix.Sethostname([]byte(m.Name)); err != nil {
 		return fmt.Errorf("set host name: %w", err)
 	}
@@ -85,14 +86,14 @@ func (l *Layout) boot(m machine) error {
 		return fmt.Errorf("open network namespace: %w", err)
 	}
 	defer unix.Close(fd)
-	if err := thread.Off(func() error { return plugIn(m.Address, fd) }); err != nil {
+	if err := thread.Off(func() error { return network.PlugIn(m.Address, fd) }); err != nil {
 		return err
 	}
-	if err := configurePort(m.Address); err != nil {
+	if err := network.Configure(m.Address); err != nil {
 		return err
 	}
-	r := root{Dir: l.machineDir(m.Name), Binds: m.Binds, Dirs: []string{spoolDir}, Host: "/", EFA: m.EFA}
-	return r.enter()
+	r := machine.Root{Dir: l.machineDir(m.Name), Binds: m.Binds, Dirs: []string{spoolDir}, Host: "/", EFA: m.EFA}
+	return r.Enter()
 }
 
 // initArgs is the command line of a node's init process: a shell that is as

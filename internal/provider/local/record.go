@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/machine"
 )
 
 // Record is what a cluster was made with: the facts that its anchor and its
@@ -33,7 +35,7 @@ type Record struct {
 }
 
 // Mount shows a directory or file of the host inside a machine.
-type Mount = bind
+type Mount = machine.Mount
 
 func (l *Layout) recordFile() string { return l.Path("cluster.json") }
 

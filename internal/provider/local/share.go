@@ -52,7 +52,7 @@ func (l *Layout) Share(dir string) error {
 	if err != nil || r.Visible(dir) {
 		return err
 	}
-	r.Shared = append(r.Shared, bind{Source: dir, Target: dir})
+	r.Shared = append(r.Shared, Mount{Source: dir, Target: dir})
 	// Nodes that start from now on have it.
 	if err := l.WriteRecord(r); err != nil {
 		return err

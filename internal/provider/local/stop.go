@@ -15,6 +15,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/machine"
 )
 
 // Traces are what a cluster had while it ran and must not leave behind.
@@ -209,7 +211,7 @@ func ourLinks() ([]string, error) {
 	}
 	var found []string
 	for _, k := range links {
-		if k.Type() == "veth" && strings.HasPrefix(k.Attrs().Name, portPrefix) {
+		if k.Type() == "veth" && strings.HasPrefix(k.Attrs().Name, machine.PortPrefix) {
 			found = append(found, "network interface "+k.Attrs().Name)
 		}
 	}

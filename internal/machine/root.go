@@ -1,4 +1,7 @@
-package local
+// Package machine makes machines out of this one: a root that overlays the host's,
+// an interface of its own on a bridge, an uptime of its own. It promises that what
+// is written in such a root does not reach the host. What runs there, others decide.
+package machine
 
 import (
 	"errors"
@@ -12,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// root is the file system that a machine of the cluster sees: an overlay of
+// Root is the file system that a machine of the cluster sees: an overlay of
 // its own over each directory of the host's root, so that nothing it writes
 // reaches the host, and on top the directories that it shares with others.
-type root struct {
+type Root struct {
 	// Dir holds the overlays' own files. It must be on another file system than
 	// what lies below, because an overlay may not contain its own upper layer.
 	Dir string
 	// Binds are mounted last, in order.
-	Binds []bind
+	Binds []Mount
 	// Dirs are further directories that the machine must have and may write.
 	Dirs []string
 	// Host is where the host's root is seen, normally "/".
@@ -29,9 +32,9 @@ type root struct {
 	EFA bool
 }
 
-// bind shows Source, a directory or file of the host, at Target. What is
+// Mount shows Source, a directory or file of the host, at Target. What is
 // missing at Target is made.
-type bind struct {
+type Mount struct {
 	Source   string `json:"source"`
 	Target   string `json:"target"`
 	ReadOnly bool   `json:"read_only,omitempty"`
@@ -44,10 +47,10 @@ var freshTop = map[string]os.FileMode{
 	"mnt": 0o755, "media": 0o755, "boot": 0o755, "lost+found": 0o700, "home": 0o755,
 }
 
-// enter makes the root and moves the calling thread into it. The thread must
+// Enter makes the root and moves the calling thread into it. The thread must
 // be locked to its goroutine and must have left the process's mount namespace
 // and file-system state (CLONE_FS and CLONE_NEWNS).
-func (r root) enter() error {
+func (r Root) Enter() error {
 	top := filepath.Join(r.Dir, "root")
 	if err := os.MkdirAll(top, 0o755); err != nil {
 		return err
@@ -73,7 +76,7 @@ func (r root) enter() error {
 		}
 	}
 	for _, b := range r.Binds {
-		if err := b.mount(top); err != nil {
+		if err := b.show(top); err != nil {
 			return fmt.Errorf("mount %s at %s: %w", b.Source, b.Target, err)
 		}
 	}
@@ -81,7 +84,7 @@ func (r root) enter() error {
 }
 
 // overlay shows one entry of the host's root in the new one.
-func (r root) overlay(top string, e fs.DirEntry) error {
+func (r Root) overlay(top string, e fs.DirEntry) error {
 	name := e.Name()
 	lower, target := filepath.Join(r.Host, name), filepath.Join(top, name)
 	if e.Type()&fs.ModeSymlink != 0 {
@@ -102,7 +105,7 @@ func (r root) overlay(top string, e fs.DirEntry) error {
 		}
 		mode = info.Mode()
 	}
-	if err := makeDir(target, mode); err != nil {
+	if err := MakeDir(target, mode); err != nil {
 		return err
 	}
 	if fresh {
@@ -114,9 +117,9 @@ func (r root) overlay(top string, e fs.DirEntry) error {
 // mountOverlay lays a writable layer over lower. Inside a user namespace the
 // kernel refuses that for a directory with other file systems below it; such a
 // directory is shown as it is, read-only.
-func (r root) mountOverlay(name, lower, target string, mode os.FileMode) error {
+func (r Root) mountOverlay(name, lower, target string, mode os.FileMode) error {
 	upper, work := filepath.Join(r.Dir, "upper", name), filepath.Join(r.Dir, "work", name)
-	if err := makeDir(upper, mode); err != nil {
+	if err := MakeDir(upper, mode); err != nil {
 		return err
 	}
 	if err := copyOwner(lower, upper); err != nil {
@@ -129,23 +132,23 @@ func (r root) mountOverlay(name, lower, target string, mode os.FileMode) error {
 		return err
 	}
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", escape(lower), escape(upper), escape(work))
-	if !initialUserNamespace() {
+	if !InitialUserNamespace() {
 		options += ",userxattr"
 	}
 	err := unix.Mount("overlay", target, "overlay", 0, options)
-	if err == nil || initialUserNamespace() {
+	if err == nil || InitialUserNamespace() {
 		return err
 	}
 	if err := unix.Mount(lower, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return err
 	}
-	return readOnly(target)
+	return ReadOnly(target)
 }
 
 // prepare makes in the upper layer what is to be made anyway below one entry of
 // the root. An ordinary user could not make it later in a directory of the host's
 // root user.
-func (r root) prepare(name string) error {
+func (r Root) prepare(name string) error {
 	dirs := slices.Clone(r.Dirs)
 	for _, b := range r.Binds {
 		if info, err := os.Stat(b.Source); err == nil && info.IsDir() {
@@ -168,7 +171,7 @@ func (r root) prepare(name string) error {
 }
 
 // raise makes one directory in the upper layer, like the host's if that has one.
-func (r root) raise(at string) error {
+func (r Root) raise(at string) error {
 	lower, upper := filepath.Join(r.Host, at), filepath.Join(r.Dir, "upper", at)
 	err := os.Mkdir(upper, 0o755)
 	if errors.Is(err, fs.ErrExist) {
@@ -196,7 +199,7 @@ func systemMounts(top string) error {
 		if err := unix.Mount(p, p, "", unix.MS_BIND, ""); err != nil {
 			continue // not in every kernel
 		}
-		if err := readOnly(p); err != nil {
+		if err := ReadOnly(p); err != nil {
 			return err
 		}
 	}
@@ -220,7 +223,7 @@ func mountSys(at string) error {
 	if err := unix.Mount("/sys", at, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return err
 	}
-	return readOnly(at)
+	return ReadOnly(at)
 }
 
 // mountDev makes a small /dev: the devices that every program expects and no
@@ -233,7 +236,7 @@ func mountDev(dev string) error {
 		if _, err := os.Stat("/dev/" + name); err != nil {
 			continue
 		}
-		if err := (bind{Source: "/dev/" + name, Target: "/" + name}).mount(dev); err != nil {
+		if err := (Mount{Source: "/dev/" + name, Target: "/" + name}).show(dev); err != nil {
 			return fmt.Errorf("mount /dev/%s: %w", name, err)
 		}
 	}
@@ -273,13 +276,13 @@ func makeFuse(dev string) error {
 	}
 	at := filepath.Join(dev, "fuse")
 	if err := unix.Mknod(at, unix.S_IFCHR|0o666, int(st.Rdev)); err != nil {
-		return (bind{Source: "/dev/fuse", Target: "/fuse"}).mount(dev)
+		return (Mount{Source: "/dev/fuse", Target: "/fuse"}).show(dev)
 	}
 	return os.Chmod(at, 0o666)
 }
 
-// mount shows the bind below top, making what is missing there.
-func (b bind) mount(top string) error {
+// show mounts it below top, making what is missing there.
+func (b Mount) show(top string) error {
 	info, err := os.Stat(b.Source)
 	if err != nil {
 		return err
@@ -297,7 +300,7 @@ func (b bind) mount(top string) error {
 		return err
 	}
 	if b.ReadOnly {
-		return readOnly(target)
+		return ReadOnly(target)
 	}
 	return nil
 }
@@ -316,14 +319,14 @@ func pivot(top string) error {
 	return unix.Chdir("/")
 }
 
-// readOnly makes a mount and all below it read-only.
-func readOnly(target string) error {
+// ReadOnly makes a mount and all below it read-only.
+func ReadOnly(target string) error {
 	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
 	return unix.MountSetattr(unix.AT_FDCWD, target, unix.AT_RECURSIVE, &attr)
 }
 
-// makeDir makes a directory with exactly this mode, whatever the umask.
-func makeDir(path string, mode os.FileMode) error {
+// MakeDir makes a directory with exactly this mode, whatever the umask.
+func MakeDir(path string, mode os.FileMode) error {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package local
+package machine
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startClock gives the processes that the calling thread will start an uptime of
+// StartClock gives the processes that the calling thread will start an uptime of
 // their own (time_namespaces(7)): it begins now, and its seconds end when those
 // of the wall clock do.
 //
@@ -18,7 +18,7 @@ import (
 // Slurm 22.05 then waits for another boot of a node that came up in the second of
 // its request, or takes a node for rebooted, and its jobs for lost, at the first
 // registration after a restart of slurmctld (validate_node_specs in node_mgr.c).
-func startClock() error {
+func StartClock() error {
 	if err := unix.Unshare(unix.CLONE_NEWTIME); err != nil {
 		return fmt.Errorf("make time namespace (Linux 6.1 or later): %w", err)
 	}
