@@ -8,9 +8,9 @@ CHECKER := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 
 # What only tests use. What users need, `muster doctor` installs.
-TOOLS := buildah python3-torch umoci
+TOOLS := buildah python3-torch python3-venv umoci
 
-.PHONY: build demo test check dist bench clean doctor tools shellcheck
+.PHONY: build demo test check dist bench clean doctor tools python shellcheck
 
 build:
 	$(BUILD) -o bin/muster ./cmd/muster
@@ -20,7 +20,7 @@ build:
 demo: build
 	bin/muster demo --yes
 
-test: doctor tools
+test: doctor python
 	$(call each,$(GO) vet ./...)
 	$(call each,$(GO) test ./...)
 
@@ -54,6 +54,16 @@ tools:
 		awk '$$1 != "installed" { print $$NF }'); \
 	[ -z "$$missing" ] || if [ "$$(id -u)" = 0 ]; then apt-get install --yes --no-install-recommends $$missing; \
 	else echo "tests that use these are skipped; as root: apt-get install --no-install-recommends" $$missing; fi
+
+# moto and cfn-lint in bin/py, made anew when their versions or this directory's path have changed.
+PYTHON_STAMP = { echo '$(CURDIR)'; cat test/cloud/requirements.txt; }
+
+python: tools
+	@if $(PYTHON_STAMP) | cmp --silent - bin/py/made; then exit 0; fi; \
+	rm -rf bin/py; \
+	python3 -c 'import ensurepip, venv' 2>/dev/null || { echo "tests that use moto or cfn-lint are skipped: python3-venv is missing"; exit 0; }; \
+	python3 -m venv bin/py && bin/py/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement test/cloud/requirements.txt && \
+	$(PYTHON_STAMP) > bin/py/made
 
 shellcheck:
 	@command -v shellcheck >/dev/null || apt-get install --yes --no-install-recommends shellcheck
