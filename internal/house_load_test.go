@@ -198,6 +198,11 @@ func (p pkg) name() string {
 	return name
 }
 
+// testing tells whether a package is of tests and measurements alone.
+func (p pkg) testing() bool {
+	return strings.HasPrefix(p.path, "test/") || strings.HasPrefix(p.path, "bench/")
+}
+
 func (p pkg) pick(want func(source) bool) []source {
 	var some []source
 	for _, s := range p.sources {
