@@ -55,9 +55,10 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	control := controller.New(controller.Config{
 		Exports: exports,
 		Fleet:   nodes, Slurm: client, Jobs: client, Events: events,
-		Limits: fleet.Limits{Boot: 30 * time.Second, Retry: time.Minute},
-		Share:  l.Share,
-		Log:    log,
+		Limits:     fleet.Limits{Boot: 30 * time.Second, Retry: time.Minute},
+		Partitions: client,
+		Share:      l.Share,
+		Log:        log,
 	})
 	socket, err := controller.Listen("run/controller.sock")
 	if err != nil {

@@ -19,10 +19,15 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// slurmClient is the part of Slurm's client that the controller uses.
-type slurmClient interface {
+// nodeClient is the part of Slurm's client that is about nodes.
+type nodeClient interface {
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	UpdateNodes(ctx context.Context, names []string, state, reason string) error
+}
+
+// addressClient is the part of it that tells Slurm where nodes answer.
+type addressClient interface {
+	SetAddresses(ctx context.Context, names, addresses []string) error
 }
 
 // jobClient is the part of it that is about jobs.
@@ -31,17 +36,50 @@ type jobClient interface {
 	Requeue(ctx context.Context, id int) error
 }
 
+// partitionClient is the part of it that is about partitions.
+type partitionClient interface {
+	Partitions(ctx context.Context) ([]slurm.Partition, error)
+	SetPartition(ctx context.Context, name, state string) error
+}
+
+// reservationClient is the part of it that is about reservations.
+type reservationClient interface {
+	Reservations(ctx context.Context) ([]slurm.Reservation, error)
+	Reserve(ctx context.Context, name string, nodes []string) error
+	Unreserve(ctx context.Context, name string) error
+}
+
 // Config is what a controller works with.
 type Config struct {
-	Fleet  provider.Provider
-	Slurm  slurmClient
-	Jobs   jobClient
-	Limits fleet.Limits
+	Fleet      provider.Provider
+	Slurm      nodeClient
+	Jobs       jobClient
+	Partitions partitionClient
+	// Addresses is nil where slurm.conf has the nodes' addresses.
+	Addresses addressClient
+	// Blocks says which capacity blocks there are; nil is none. Reservations hold
+	// the nodes of those that are not active.
+	Blocks       func(ctx context.Context) ([]fleet.Block, error)
+	Reservations reservationClient
+
+	Strategy fleet.Strategy
+	Limits   fleet.Limits
+	// Quiet is the time between two looks when nothing happens; zero is a few
+	// seconds.
+	Quiet time.Duration
+	// State is the file that keeps what a user decided about the fleet: stopped, or
+	// protected from boots that fail.
+	State string
+	// Cluster, Revision and Head are what machines that join are told. A Revision
+	// that is new ends the fleet's protection.
+	Cluster, Revision, Head string
+
 	Events *Events
 	Log    *slog.Logger
 	// Exports may be nil.
 	Exports *Exports
-	// Share shows a directory of the user's machine on every machine of the cluster.
+	// Share shows a directory of the user's machine on every machine of the cluster;
+	// nil where they share none.
 	Share func(dir string) error
 }
 

@@ -75,6 +75,16 @@ type Limits struct {
 	// Retry is how long a node that could not be launched stays down. It is less than
 	// Slurm's ResumeTimeout, which runs on and ends the wait.
 	Retry time.Duration
+	// Short is how long a compute resource that had no capacity is not asked again.
+	// All its nodes are down meanwhile, so that Slurm takes another.
+	Short time.Duration
+	// Impaired is how long an instance may be impaired before it is replaced.
+	Impaired time.Duration
+	// Orphan is how old an instance without a node may become.
+	Orphan time.Duration
+	// Failures is how many boots of a queue may fail in a row before it is protected
+	// from more; zero is any number.
+	Failures int
 }
 
 // Deed is what is to be done.

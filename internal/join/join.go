@@ -1,5 +1,63 @@
 // Package join is how a machine learns which node it is, and how it says that it is
 // ready or has failed: the words and both ends of the HTTP between the agent of a
 // node and the controller. Both prove by munge that they are root on a machine of
-// the cluster.
+// the cluster: each request and each answer carries a credential that covers it, is
+// good once, and ages within minutes. Nothing that is said is secret.
 package join
+
+import "errors"
+
+// Port is where the controller listens on the head node's private address.
+const Port = 6815
+
+// Paths of the requests.
+const (
+	pathJoin   = "/v1/join"
+	pathReady  = "/v1/ready"
+	pathFailed = "/v1/failed"
+)
+
+// Hello is a machine that asks which node it is.
+type Hello struct {
+	InstanceID string `json:"instance_id"`
+	// Version is muster's on the machine.
+	Version string `json:"version,omitempty"`
+}
+
+// Place is what a machine is told.
+type Place struct {
+	Node string `json:"node"`
+	// Head is the head node's private address.
+	Head    string `json:"head"`
+	Cluster string `json:"cluster"`
+	// Revision is the site's that the cluster runs.
+	Revision string `json:"revision"`
+}
+
+// Ready says that a machine's boot is done and its slurmd runs.
+type Ready struct {
+	InstanceID string `json:"instance_id"`
+	Node       string `json:"node"`
+	// Seconds is how long the boot took.
+	Seconds float64 `json:"seconds"`
+}
+
+// Failure says that a machine's boot failed for good.
+type Failure struct {
+	InstanceID string `json:"instance_id"`
+	// Node is empty where the machine never learned it.
+	Node string `json:"node,omitempty"`
+	// Step is the boot's step that failed, and Error why.
+	Step  string `json:"step"`
+	Error string `json:"error"`
+	// LogTail is the end of the boot's log.
+	LogTail []string `json:"log_tail,omitempty"`
+}
+
+// Errors that callers act on.
+var (
+	// ErrNotYet: the controller does not know the instance. It may later.
+	ErrNotYet = errors.New("the controller does not know this instance yet")
+	// ErrRefused: the other side did not prove who it is.
+	ErrRefused = errors.New("refused")
+)
