@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -151,48 +150,15 @@ func newConfig(l *local.Layout, r local.Record, c *spec.Cluster) (config, error)
 	if l.Rootless {
 		nodeUser = r.User
 	}
-	cfg.version, err = slurmVersion()
+	cfg.version, err = slurm.Version("/usr/sbin/slurmd")
 	if err != nil {
 		return config{}, err
 	}
-	groups := plan.Groups(c, cfg.addresses)
-	cfg.slurm = slurm.Config{
-		Cluster: strings.ToLower(r.Name), HeadName: r.HeadName, HeadAddress: local.HeadAddress,
-		ControlUser: cfg.owners.control, NodeUser: nodeUser, MemoryBased: c.Scheduling.Slurm.MemoryBasedScheduling,
-		IdleSeconds: idleSeconds(c), ResumeProgram: head.ResumeProgram, SuspendProgram: head.SuspendProgram, JobProlog: head.JobProlog,
-		StateDir: head.StateDir, SpoolDir: head.SpoolDir, GPUDir: head.GPUDir, Timers: slurm.LocalTimers(),
-		Groups: groups, Partitions: plan.Partitions(c, groups), Custom: customSettings(c),
-		CgroupPlugin: slurm.NoCgroups(cfg.version), PlugStack: head.SlurmDir + "/plugstack.conf",
-	}
+	cfg.slurm = head.Place(plan.Config(c, cfg.addresses), cfg.params)
+	cfg.slurm.Cluster, cfg.slurm.HeadName, cfg.slurm.NodeUser = strings.ToLower(r.Name), r.HeadName, nodeUser
+	cfg.slurm.GPUFile, cfg.slurm.Timers = head.GPUDir+"/gpu", slurm.LocalTimers()
+	cfg.slurm.CgroupPlugin = slurm.NoCgroups(cfg.version)
 	return cfg, nil
-}
-
-// slurmVersion asks this machine's slurmd, such as "22.05.8".
-func slurmVersion() (string, error) {
-	out, err := exec.Command("/usr/sbin/slurmd", "-V").Output()
-	if err != nil {
-		return "", fmt.Errorf("ask slurmd for its version: %w; `muster doctor` says what is missing", err)
-	}
-	fields := strings.Fields(string(out))
-	if len(fields) < 2 {
-		return "", fmt.Errorf("ask slurmd for its version: it said %q", out)
-	}
-	return fields[len(fields)-1], nil
-}
-
-func idleSeconds(c *spec.Cluster) int {
-	if m := c.Scheduling.Slurm.ScaledownIdleMinutes; m >= 0 {
-		return 60 * m
-	}
-	return -1
-}
-
-func customSettings(c *spec.Cluster) []slurm.Setting {
-	var all []slurm.Setting
-	for _, s := range c.Scheduling.Slurm.Custom {
-		all = append(all, slurm.Setting(s))
-	}
-	return all
 }
 
 func (c config) files(source, workload []byte) ([]file, error) {
@@ -214,7 +180,7 @@ func (c config) files(source, workload []byte) ([]file, error) {
 	}
 	credentials := fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", strings.ToUpper(id), password)
 	profile := fmt.Sprintf("[default]\nregion = %s\nendpoint_url = %s\ns3 =\n  addressing_style = path\n", s3Region(c.file), S3Endpoint())
-	return []file{
+	all := []file{
 		{path: "cluster.yaml", text: string(source), mode: 0o644},
 		{path: "muster.yaml", text: string(workload), mode: 0o644},
 		{path: "etc/hosts", text: local.Hosts(c.record.HeadName, c.addresses), mode: 0o644, inPlace: true},
@@ -224,22 +190,19 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		{path: "etc/muster/registry.json", text: registry, mode: 0o600, once: true},
 		{path: "etc/muster/cluster.yaml", text: string(source), mode: 0o644},
 		{path: "etc/muster/images", text: ImageDir(c.file) + "\n", mode: 0o644},
-		{path: "etc/slurm/plugstack.conf", text: c.stack().Conf(), mode: 0o644},
-		{path: "etc/slurm/slurm.conf", text: c.slurm.Conf(), mode: 0o644},
-		{path: "etc/slurm/gres.conf", text: c.slurm.GresConf(), mode: 0o644},
-		{path: "etc/slurm/cgroup.conf", text: c.slurm.CgroupConf(), mode: 0o644},
-		{path: "etc/slurm/slurmdbd.conf", text: c.slurm.DBDConf(), mode: 0o600, owner: c.owners.control},
-		{path: "bin/resume", text: program("fleet", "resume"), mode: 0o755},
-		{path: "bin/suspend", text: program("fleet", "suspend"), mode: 0o755},
-		{path: "bin/prolog", text: program("fleet", "await"), mode: 0o755},
-		{path: "etc/slurm/mariadb.sql", text: c.params.DatabaseSetup(), mode: 0o644},
-	}, nil
+	}
+	for _, f := range head.Files(c.slurm, c.stack(), c.params) {
+		all = append(all, file{path: runPath(f.Path), text: f.Text, mode: f.Mode, owner: f.Owner})
+	}
+	return all, nil
 }
 
-// program is a script that is one of muster's commands under a name without
-// arguments, as slurm.conf wants it.
-func program(command ...string) string {
-	return "#!/bin/sh\nexec " + head.Muster + " " + strings.Join(command, " ") + " \"$@\"\n"
+// runPath is where the run directory has a file of the head node.
+func runPath(path string) string {
+	if rest, ok := strings.CutPrefix(path, head.BinDir); ok {
+		return "bin" + rest
+	}
+	return strings.TrimPrefix(path, "/")
 }
 
 // secret is a random text that carries bytes of randomness.

@@ -4,6 +4,7 @@
 package head
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"path/filepath"
@@ -55,9 +56,19 @@ var Programs = []string{
 
 // Params say for which cluster the services are.
 type Params struct {
-	// Dir is the run directory as the supervisor sees it.
-	Dir     string
-	Address netip.Addr
+	// Dir is a local cluster's run directory as the supervisor sees it. It is empty
+	// where the supervisor lives on the head node itself.
+	Dir string
+	// LogDir has a log of each service; empty is Dir's.
+	LogDir string
+	// Slurm is where Slurm is installed. The zero value is Debian's.
+	Slurm Slurm
+	// MariaDB are the database's programs. The zero value is Debian's.
+	MariaDB MariaDB
+	// Database says that slurmdbd's database is elsewhere, NoAccounting that there is
+	// no slurmdbd, or one elsewhere.
+	Database, NoAccounting bool
+	Address                netip.Addr
 	// ControlUser runs Slurm's and MariaDB's daemons, MungeUser munged, RESTUser
 	// slurmrestd (which refuses to be either root or Slurm's user).
 	ControlUser, MungeUser, RESTUser string
@@ -70,6 +81,30 @@ type Params struct {
 	Become func(user string) []string
 }
 
+// Slurm is where an installation of Slurm has its parts.
+type Slurm struct{ Bin, Sbin, Conf string }
+
+// Debian is where Debian's packages have Slurm, and Official where
+// ParallelCluster's machine images have it.
+var (
+	Debian   = Slurm{Bin: "/usr/bin", Sbin: "/usr/sbin", Conf: SlurmDir}
+	Official = Slurm{Bin: "/opt/slurm/bin", Sbin: "/opt/slurm/sbin", Conf: "/opt/slurm/etc"}
+)
+
+// MariaDB are the database's programs, whose places differ.
+type MariaDB struct{ Daemon, Install string }
+
+func (p Params) slurm() Slurm {
+	if p.Slurm == (Slurm{}) {
+		return Debian
+	}
+	return p.Slurm
+}
+
+func (p Params) programs() MariaDB {
+	return MariaDB{Daemon: cmp.Or(p.MariaDB.Daemon, "/usr/sbin/mariadbd"), Install: cmp.Or(p.MariaDB.Install, "mariadb-install-db")}
+}
+
 // S3Port and RegistryPort are where the cluster's own S3 server and its registry
 // of container images listen on the head node's address.
 const (
@@ -77,7 +112,7 @@ const (
 	RegistryPort = 5000
 )
 
-// Services are the head node's services in their order.
+// Services are the services of a local cluster's head node in their order.
 func Services(p Params) []supervise.Service {
 	return []supervise.Service{p.munged(), p.mariadb(), p.slurmdbd(), p.slurmctld(), p.slurmrestd(), p.s3(), p.registry(), p.controller()}
 }
@@ -92,7 +127,7 @@ func (p Params) munged() supervise.Service {
 	}
 	return p.service(supervise.Service{
 		Name: "munged", Args: args, Inside: true,
-		Ready: supervise.Probe{Network: "unix", Address: "run/munge/munge.socket.2"},
+		Ready: p.unix(mungeDir + "/munge.socket.2"),
 	})
 }
 
@@ -101,20 +136,20 @@ func (p Params) mariadb() supervise.Service {
 	// MariaDB's root may only be reached by the user who runs it.
 	setup := `cd ` + mysqlData + ` && [ -d data ] || {
 		rm -rf new && mkdir new &&
-		mariadb-install-db --no-defaults --datadir=` + mysqlData + `/new --auth-root-authentication-method=socket \
+		"$2" --no-defaults --datadir=` + mysqlData + `/new --auth-root-authentication-method=socket \
 			--auth-root-socket-user="$1" --skip-test-db --innodb-log-file-size=8M && mv new data
 	}`
 	return p.service(supervise.Service{
 		Name:   "mariadb",
 		After:  []string{"munged"},
 		Inside: true,
-		Setup:  append(p.Become(p.ControlUser), "/bin/sh", "-c", setup, "setup", p.ControlUser),
-		Args: append(p.Become(p.ControlUser), "/usr/sbin/mariadbd", "--no-defaults", "--datadir="+mysqlData+"/data",
+		Setup:  append(p.Become(p.ControlUser), "/bin/sh", "-c", setup, "setup", p.ControlUser, p.programs().Install),
+		Args: append(p.Become(p.ControlUser), p.programs().Daemon, "--no-defaults", "--datadir="+mysqlData+"/data",
 			"--socket="+mysqlRun+"/mysqld.sock", "--pid-file="+mysqlRun+"/mysqld.pid", "--skip-networking",
-			"--init-file="+SlurmDir+"/mariadb.sql", "--skip-name-resolve", "--performance-schema=OFF",
+			"--init-file="+p.slurm().Conf+"/mariadb.sql", "--skip-name-resolve", "--performance-schema=OFF",
 			"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=8M", "--innodb-lock-wait-timeout=900",
 			"--innodb-flush-log-at-trx-commit=2"),
-		Ready: supervise.Probe{Network: "unix", Address: "run/mysqld/mysqld.sock"},
+		Ready: p.unix(mysqlRun + "/mysqld.sock"),
 	})
 }
 
@@ -133,16 +168,16 @@ var sqlText = strings.NewReplacer(`\`, `\\`, `'`, `''`)
 
 func (p Params) slurmdbd() supervise.Service {
 	return p.service(supervise.Service{
-		Name: "slurmdbd", After: []string{"mariadb"}, Inside: true,
-		Args:  append(p.Become(p.ControlUser), "/usr/sbin/slurmdbd", "-D"),
+		Name: "slurmdbd", After: p.after("mariadb", p.Database), Inside: true,
+		Args:  append(p.Become(p.ControlUser), p.slurm().Sbin+"/slurmdbd", "-D"),
 		Ready: p.tcp(6819),
 	})
 }
 
 func (p Params) slurmctld() supervise.Service {
 	return p.service(supervise.Service{
-		Name: "slurmctld", After: []string{"slurmdbd"}, Inside: true,
-		Args:  append(p.Become(p.ControlUser), "/usr/sbin/slurmctld", "-D", "-f", SlurmDir+"/slurm.conf"),
+		Name: "slurmctld", After: p.after("slurmdbd", p.NoAccounting), Inside: true,
+		Args:  append(p.Become(p.ControlUser), p.slurm().Sbin+"/slurmctld", "-D", "-f", p.slurm().Conf+"/slurm.conf"),
 		Ready: p.tcp(6817),
 	})
 }
@@ -150,9 +185,9 @@ func (p Params) slurmctld() supervise.Service {
 func (p Params) slurmrestd() supervise.Service {
 	return p.service(supervise.Service{
 		Name: "slurmrestd", After: []string{"slurmctld"}, Inside: true,
-		Args:  append(p.Become(p.RESTUser), "/usr/sbin/slurmrestd", "-a", "rest_auth/local", "unix:"+RESTSocket),
+		Args:  append(p.Become(p.RESTUser), p.slurm().Sbin+"/slurmrestd", "-a", "rest_auth/local", "unix:"+RESTSocket),
 		Env:   []string{"SLURMRESTD_SECURITY=disable_user_check"},
-		Ready: supervise.Probe{Network: "unix", Address: "run/rest/slurmrestd.sock"},
+		Ready: p.unix(RESTSocket),
 	})
 }
 
@@ -177,8 +212,25 @@ func (p Params) controller() supervise.Service {
 }
 
 func (p Params) service(s supervise.Service) supervise.Service {
-	s.Log = filepath.Join(p.Dir, "log", s.Name+".log")
+	s.Log = filepath.Join(cmp.Or(p.LogDir, filepath.Join(p.Dir, "log")), s.Name+".log")
 	return s
+}
+
+// after names the service that another needs: munged where the usual one is not here.
+func (p Params) after(service string, elsewhere bool) []string {
+	if elsewhere {
+		return []string{"munged"}
+	}
+	return []string{service}
+}
+
+// unix is a socket as the supervisor sees it: that of a local cluster has the head
+// node's /run below its own directory.
+func (p Params) unix(path string) supervise.Probe {
+	if p.Dir != "" {
+		path = "run" + strings.TrimPrefix(strings.TrimPrefix(path, RunDir), "/run")
+	}
+	return supervise.Probe{Network: "unix", Address: path}
 }
 
 func (p Params) tcp(port uint16) supervise.Probe {

@@ -45,7 +45,7 @@ func configOf(t testing.TB, c *spec.Cluster) slurm.Config {
 		ControlUser: "slurm", NodeUser: "root", MemoryBased: c.Scheduling.Slurm.MemoryBasedScheduling,
 		IdleSeconds:   60 * c.Scheduling.Slurm.ScaledownIdleMinutes,
 		ResumeProgram: "/opt/muster/bin/resume", SuspendProgram: "/opt/muster/bin/suspend", JobProlog: "/opt/muster/bin/prolog",
-		StateDir: "/var/spool/slurmctld", SpoolDir: "/var/spool/slurmd", GPUDir: "/etc/slurm/gpu",
+		StateDir: "/var/spool/slurmctld", SpoolDir: "/var/spool/slurmd", GPUFile: "/etc/slurm/gpu/gpu",
 		Timers: slurm.LocalTimers(), Groups: groups, Partitions: plan.Partitions(c, groups), Custom: custom,
 		CgroupPlugin: slurm.NoCgroups("22.05.8"),
 	}

@@ -42,8 +42,7 @@ func prefix(q spec.Queue, r spec.ComputeResource, static bool) string {
 	return q.Name + "-" + kind + "-" + r.Name + "-"
 }
 
-// Groups are the Slurm nodes of a cluster file. Every node's address must be in
-// addresses.
+// Groups are the Slurm nodes of a cluster file, with those addresses that they have.
 func Groups(c *spec.Cluster, addresses map[string]netip.Addr) []slurm.NodeGroup {
 	var groups []slurm.NodeGroup
 	for _, q := range c.Scheduling.Queues {

@@ -24,14 +24,24 @@ type Config struct {
 	// paths of programs.
 	ResumeProgram, SuspendProgram, JobProlog string
 	StateDir, SpoolDir                       string
-	// GPUDir holds a file for each GPU number of a node.
-	GPUDir string
-	Timers Timers
-	Groups []NodeGroup
+	// GPUFile is the path of a GPU's file without its number.
+	GPUFile string
+	Timers  Timers
+	Groups  []NodeGroup
 	// Partitions are in the cluster file's order; the first is the default.
 	Partitions []PartitionConf
 	// CgroupPlugin is what cgroup.conf names: see NoCgroups.
 	CgroupPlugin string
+	// Configless says that machines fetch the configuration from slurmctld, and that
+	// nodes have addresses only while they run.
+	Configless bool
+	// Confine keeps jobs to what they were given by control groups.
+	Confine bool
+	// NodeProlog is a program that each node runs before a job's first step there,
+	// empty for none.
+	NodeProlog string
+	// Accounting says where jobs are accounted for.
+	Accounting Accounting
 	// PlugStack is the path of plugstack.conf, empty for none.
 	PlugStack string
 	// Custom are further lines in order.
@@ -47,7 +57,7 @@ type NodeGroup struct {
 	// Prefix is the nodes' name without the number.
 	Prefix    string
 	Static    bool
-	Addresses []netip.Addr // of node 1, 2, ...
+	Addresses []netip.Addr // of node 1, 2, ...; invalid where they have none of their own
 	CPUs      int
 	MemoryMiB int
 	GPU       string // the type's name, such as h200
@@ -95,6 +105,7 @@ func (c Config) Conf() string {
 	c.scheduling(set)
 	c.power(set)
 	c.Timers.write(set)
+	set("SlurmctldParameters", c.parameters())
 	c.accounting(set)
 	for _, s := range c.Custom {
 		set(s.Key, s.Value)
@@ -120,8 +131,12 @@ func (c Config) scheduling(set func(string, any)) {
 	set("MpiDefault", "none")
 	// Jobs are kept together by the node's own process namespace, and a rehearsal
 	// has fewer CPUs than it offers, so there is nothing to bind to.
-	set("ProctrackType", "proctrack/linuxproc")
-	set("TaskPlugin", "task/none")
+	proctrack, task := "proctrack/linuxproc", "task/none"
+	if c.Confine {
+		proctrack, task = "proctrack/cgroup", "task/affinity,task/cgroup"
+	}
+	set("ProctrackType", proctrack)
+	set("TaskPlugin", task)
 	set("SlurmdParameters", "config_overrides")
 	set("ReturnToService", 1)
 	set("JobRequeue", 1)
@@ -131,11 +146,22 @@ func (c Config) scheduling(set func(string, any)) {
 	set("DebugFlags", "NO_CONF_HASH")
 }
 
+func (c Config) parameters() string {
+	names := "cloud_dns"
+	if c.Configless {
+		names = "enable_configless"
+	}
+	return "idle_on_node_suspend," + names + ",power_save_interval=" + strconv.Itoa(c.Timers.Power)
+}
+
 func (c Config) power(set func(string, any)) {
 	set("PrivateData", "cloud") // sinfo shows nodes that are powered down
 	set("ResumeProgram", c.ResumeProgram)
 	set("SuspendProgram", c.SuspendProgram)
 	set("PrologSlurmctld", c.JobProlog)
+	if c.NodeProlog != "" {
+		set("Prolog", c.NodeProlog)
+	}
 	set("SuspendTime", c.IdleSeconds)
 	set("ResumeRate", 0)
 	set("SuspendRate", 0)
@@ -154,15 +180,6 @@ func (c Config) static() []string {
 	return lists
 }
 
-func (c Config) accounting(set func(string, any)) {
-	set("AccountingStorageType", "accounting_storage/slurmdbd")
-	set("AccountingStorageHost", c.HeadName)
-	set("AccountingStorageTRES", "gres/gpu")
-	set("AccountingStoreFlags", "job_script")
-	set("JobAcctGatherType", "jobacct_gather/linux")
-	set("JobCompType", "jobcomp/none")
-}
-
 // List is the group's host list.
 func (g NodeGroup) List() string {
 	if len(g.Addresses) == 1 {
@@ -176,8 +193,11 @@ func (g NodeGroup) line() string {
 	if g.Static {
 		weight = 1
 	}
-	line := fmt.Sprintf("NodeName=%s NodeAddr=%s CPUs=%d RealMemory=%d State=CLOUD Feature=%s Weight=%d",
-		g.List(), addressList(g.Addresses), g.CPUs, g.MemoryMiB, strings.Join(g.Features, ","), weight)
+	line := "NodeName=" + g.List()
+	if g.Addresses[0].IsValid() {
+		line += " NodeAddr=" + addressList(g.Addresses)
+	}
+	line += fmt.Sprintf(" CPUs=%d RealMemory=%d State=CLOUD Feature=%s Weight=%d", g.CPUs, g.MemoryMiB, strings.Join(g.Features, ","), weight)
 	if g.GPUs > 0 {
 		line += fmt.Sprintf(" Gres=gpu:%s:%d", g.GPU, g.GPUs)
 	}
@@ -230,7 +250,7 @@ func (c Config) GresConf() string {
 	fmt.Fprintln(&b, "# Written by muster.\nAutoDetect=off")
 	for _, g := range c.Groups {
 		if g.GPUs > 0 {
-			fmt.Fprintf(&b, "NodeName=%s Name=gpu Type=%s File=%s/gpu%s\n", g.List(), g.GPU, c.GPUDir, indices(g.GPUs))
+			fmt.Fprintf(&b, "NodeName=%s Name=gpu Type=%s File=%s%s\n", g.List(), g.GPU, c.GPUFile, indices(g.GPUs))
 		}
 	}
 	return b.String()
@@ -245,6 +265,13 @@ func indices(n int) string {
 
 // CgroupConf is cgroup.conf.
 func (c Config) CgroupConf() string {
+	if c.Confine {
+		text := "# Written by muster.\nCgroupPlugin=" + c.CgroupPlugin + "\nConstrainCores=yes\nConstrainDevices=yes\n"
+		if c.MemoryBased {
+			text += "ConstrainRAMSpace=yes\n"
+		}
+		return text
+	}
 	return "# Written by muster. Nothing here uses control groups.\nCgroupPlugin=" + c.CgroupPlugin + "\n"
 }
 

@@ -31,6 +31,16 @@ func LocalTimers() Timers {
 	}
 }
 
+// CloudTimers are those of machines that boot: resume is how many seconds the
+// cluster file gives them. The others lie between ParallelCluster's, which are for
+// clusters of a thousand nodes, and those of one machine.
+func CloudTimers(resume int) Timers {
+	return Timers{
+		Resume: resume, Suspend: 60, NodeSilence: 180, Credential: 70, Message: 60, BatchStart: 180,
+		Scheduler: 5, Backfill: 10, Power: 2,
+	}
+}
+
 func (t Timers) write(set func(string, any)) {
 	set("ResumeTimeout", t.Resume)
 	set("SuspendTimeout", t.Suspend)
@@ -40,5 +50,4 @@ func (t Timers) write(set func(string, any)) {
 	set("BatchStartTimeout", t.BatchStart)
 	set("AuthInfo", "cred_expire="+strconv.Itoa(t.Credential))
 	set("SchedulerParameters", "sched_interval="+strconv.Itoa(t.Scheduler)+",bf_interval="+strconv.Itoa(t.Backfill)+",batch_sched_delay=0")
-	set("SlurmctldParameters", "idle_on_node_suspend,cloud_dns,power_save_interval="+strconv.Itoa(t.Power))
 }
