@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 )
 
 // Call is one request of an AWS client.
@@ -19,11 +18,12 @@ type Call struct {
 	Service, Region string
 	// Action is the operation's name for the query and JSON protocols, and
 	// "METHOD /path" for REST.
-	Action string
+	Action   string
+	Protocol Protocol
 	// Form are the parameters of the query protocol.
 	Form url.Values
 	Body []byte
-	// Request is the request itself; its body has been read into Body.
+	// Request is the request itself; its body has been read into Body, except for S3.
 	Request *http.Request
 }
 
@@ -41,6 +41,16 @@ type Answer struct {
 	Status int // 0 is 200
 	Type   string
 	Body   []byte
+	// Parts come after Body: pieces of a large answer that need not be copied together.
+	Parts [][]byte
+	// Header are further fields.
+	Header map[string]string
+}
+
+// Missing answers a call that the double ought to know and does not. The frame
+// fails the test with it.
+func Missing(format string, args ...any) *Answer {
+	return &Answer{Status: http.StatusNotImplemented, Type: "text/plain", Body: fmt.Appendf(nil, format, args...)}
 }
 
 // XML answers with the value's XML. For the query protocol of EC2 the value's
@@ -62,7 +72,8 @@ func JSON(v any) *Answer {
 	return &Answer{Type: "application/x-amz-json-1.1", Body: body}
 }
 
-// Error is an error of AWS. Source says where its code and status are documented.
+// Error is an error of AWS. A comment where it is made says where its code and
+// status are documented.
 type Error struct {
 	Status        int
 	Code, Message string
@@ -74,22 +85,3 @@ func (e *Error) Error() string { return e.Code + ": " + e.Message }
 func Errorf(code, format string, args ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: code, Message: fmt.Sprintf(format, args...)}
 }
-
-// Fault answers with an error in the protocol of the call.
-func (c *Call) Fault(e *Error) *Answer {
-	var text strings.Builder
-	_ = xml.EscapeText(&text, []byte(e.Message)) // never fails on a builder
-	switch {
-	case c.Service == "ec2":
-		return &Answer{Status: e.Status, Type: "text/xml;charset=UTF-8", Body: fmt.Appendf([]byte(xml.Header),
-			"<Response><Errors><Error><Code>%s</Code><Message>%s</Message></Error></Errors><RequestID>%s</RequestID></Response>", e.Code, text.String(), requestID)}
-	case c.Form != nil:
-		return &Answer{Status: e.Status, Type: "text/xml;charset=UTF-8", Body: fmt.Appendf([]byte(xml.Header),
-			"<ErrorResponse><Error><Type>Sender</Type><Code>%s</Code><Message>%s</Message></Error><RequestId>%s</RequestId></ErrorResponse>", e.Code, text.String(), requestID)}
-	}
-	a := JSON(map[string]string{"__type": e.Code, "message": e.Message})
-	a.Status = e.Status
-	return a
-}
-
-const requestID = "00000000-0000-4000-8000-000000000000"

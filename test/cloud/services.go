@@ -1,0 +1,4 @@
+package cloud
+
+// wire puts our services in front of moto.
+func (c *Cloud) wire() {}
