@@ -1,0 +1,101 @@
+package account
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+// Tags that muster's resources have.
+const (
+	ClusterTag = "muster:cluster"
+	RoleTag    = "muster:role"
+	QueueTag   = "muster:queue"
+)
+
+// Instance is an instance of a cluster that is not gone.
+type Instance struct {
+	ID   string `json:"id"`
+	Type string `json:"instance_type"`
+	// Role is head, compute or login, Queue a compute node's.
+	Role  string `json:"role"`
+	Queue string `json:"queue,omitempty"`
+	// State is EC2's: pending, running, shutting-down, stopping, stopped.
+	State    string    `json:"state"`
+	Launched time.Time `json:"launched"`
+	Address  string    `json:"address,omitempty"`
+	// Market is spot, capacity-block or empty.
+	Market string `json:"market,omitempty"`
+}
+
+// Gone says that the instance ends and is not paid for any more.
+func (i Instance) Gone() bool { return i.State == "shutting-down" || i.State == "terminated" }
+
+// Instances are those of a cluster that are not gone yet.
+func (a *Account) Instances(ctx context.Context, cluster string) ([]Instance, error) {
+	var all []Instance
+	pages := ec2.NewDescribeInstancesPaginator(a.ec2(), &ec2.DescribeInstancesInput{
+		MaxResults: aws.Int32(1000),
+		Filters: []types.Filter{
+			filter("tag:"+ClusterTag, cluster), filter("instance-state-name", "pending", "running", "shutting-down", "stopping", "stopped"),
+		},
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, failed(err, "list the instances of cluster %s", cluster)
+		}
+		for _, r := range page.Reservations {
+			for _, i := range r.Instances {
+				all = append(all, instanceOf(i))
+			}
+		}
+	}
+	return all, nil
+}
+
+func instanceOf(i types.Instance) Instance {
+	found := Instance{
+		ID: aws.ToString(i.InstanceId), Type: string(i.InstanceType), Launched: aws.ToTime(i.LaunchTime),
+		Address: aws.ToString(i.PrivateIpAddress), Market: string(i.InstanceLifecycle),
+	}
+	if i.State != nil {
+		found.State = string(i.State.Name)
+	}
+	for _, t := range i.Tags {
+		switch aws.ToString(t.Key) {
+		case RoleTag:
+			found.Role = aws.ToString(t.Value)
+		case QueueTag:
+			found.Queue = aws.ToString(t.Value)
+		}
+	}
+	return found
+}
+
+// mostTerminated is how many instances one call ends.
+const mostTerminated = 1000
+
+// Terminate ends instances. One that is not there is gone.
+func (a *Account) Terminate(ctx context.Context, ids []string) error {
+	for batch := range slices.Chunk(ids, mostTerminated) {
+		_, err := a.ec2().TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: batch})
+		if err != nil && code(err) != "InvalidInstanceID.NotFound" {
+			return failed(err, "end %d instances", len(batch))
+		}
+	}
+	return nil
+}
+
+// Console is the last output of an instance's console, which EC2 keeps for a while.
+func (a *Account) Console(ctx context.Context, id string) (string, error) {
+	out, err := a.ec2().GetConsoleOutput(ctx, &ec2.GetConsoleOutputInput{InstanceId: &id})
+	if err != nil {
+		return "", failed(err, "read the console of %s", id)
+	}
+	return decoded(aws.ToString(out.Output)), nil
+}
