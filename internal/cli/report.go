@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/step"
 )
 
 // progress shows steps on stderr: a line for each when it is done, and on a
@@ -21,7 +21,7 @@ type progress struct {
 	terminal bool
 }
 
-func (a *app) reporter() cluster.Reporter {
+func (a *app) reporter() step.Reporter {
 	return &progress{app: a, terminal: a.isTerminal() && !a.quiet}
 }
 
@@ -36,22 +36,33 @@ func (a *app) color() bool {
 	return a.isTerminal() && !a.noColor && os.Getenv("NO_COLOR") == ""
 }
 
-// Begin implements cluster.Reporter.
+// Begin implements step.Reporter.
 func (p *progress) Begin(name string) {
 	if p.terminal {
 		fmt.Fprintf(p.app.err, "\r\033[K       … %s", name)
 	}
 }
 
-// Waiting implements cluster.Reporter.
+// Waiting implements step.Reporter.
 func (p *progress) Waiting(name, what string, since time.Duration) {
 	if p.terminal {
 		fmt.Fprintf(p.app.err, "\r\033[K%5.0f s … %s: waiting for %s", since.Seconds(), name, what)
 	}
 }
 
-// Done implements cluster.Reporter.
-func (p *progress) Done(s cluster.Step) {
+// Note implements step.Reporter.
+func (p *progress) Note(line string) {
+	if p.app.quiet {
+		return
+	}
+	if p.terminal {
+		fmt.Fprint(p.app.err, "\r\033[K")
+	}
+	fmt.Fprintf(p.app.err, "           %s\n", printable(line))
+}
+
+// Done implements step.Reporter.
+func (p *progress) Done(s step.Step) {
 	if p.app.quiet {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/step"
 )
 
 func (a *app) runUp(ctx context.Context, ref cluster.Ref, f files, o upOptions) error {
@@ -27,14 +28,14 @@ func (a *app) runUp(ctx context.Context, ref cluster.Ref, f files, o upOptions) 
 // changeAnswer is what `up` and `down` answer with -o json.
 type changeAnswer struct {
 	Cluster string         `json:"cluster"`
-	Steps   []cluster.Step `json:"steps"`
+	Steps   []step.Step `json:"steps"`
 	// Error is what ended the command before its last step.
 	Error string `json:"error,omitempty"`
 }
 
 // showSteps answers with what was done, in JSON if that was asked for; the text
 // was shown while it was done.
-func (a *app) showSteps(ref cluster.Ref, steps []cluster.Step, err error) error {
+func (a *app) showSteps(ref cluster.Ref, steps []step.Step, err error) error {
 	if a.output != "json" {
 		return err
 	}

@@ -18,42 +18,6 @@ import (
 	"github.com/muster-hpc/muster/internal/provider/local"
 )
 
-// Step is one thing that was done.
-type Step struct {
-	Name string `json:"name"`
-	// Detail says what was found or proved.
-	Detail  string  `json:"detail,omitempty"`
-	Seconds float64 `json:"seconds"`
-}
-
-// Reporter is told what goes on. Its methods are called from one goroutine.
-type Reporter interface {
-	// Begin is called before a step, Waiting now and then while it takes time.
-	Begin(name string)
-	Waiting(name, what string, since time.Duration)
-	Done(Step)
-}
-
-// Steps runs steps one after the other and reports each.
-type Steps struct {
-	Report Reporter
-	Done   []Step
-}
-
-// Do runs one step. f returns what was found or proved.
-func (s *Steps) Do(name string, f func() (detail string, err error)) error {
-	s.Report.Begin(name)
-	began := time.Now()
-	detail, err := f()
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	done := Step{Name: name, Detail: detail, Seconds: time.Since(began).Seconds()}
-	s.Done = append(s.Done, done)
-	s.Report.Done(done)
-	return nil
-}
-
 // Ref names a local cluster.
 type Ref struct {
 	Home string

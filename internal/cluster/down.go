@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/step"
 )
 
 // DownOptions say what Down is to take down.
@@ -21,19 +22,19 @@ type DownOptions struct {
 	// DeleteData also deletes what lies on the shared file systems and in the
 	// buckets.
 	DeleteData bool
-	Report     Reporter
+	Report     step.Reporter
 }
 
 // Down ends the cluster and proves that nothing of it is left. It may be
 // repeated, and goes on where an earlier one was cut off.
-func Down(ctx context.Context, o DownOptions) ([]Step, error) {
+func Down(ctx context.Context, o DownOptions) ([]step.Step, error) {
 	unlock, err := o.Ref.lock()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	l := o.Ref.Layout()
-	s := &Steps{Report: o.Report}
+	s := &step.Series{Report: o.Report}
 	if _, alive := l.Alive(); alive && !o.DeleteData {
 		if err := s.Do("export what is left", func() (string, error) { return flush(ctx, l), nil }); err != nil {
 			return s.Done, err

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/step"
 	"github.com/muster-hpc/muster/internal/supervise"
 )
 
@@ -30,27 +31,27 @@ type UpOptions struct {
 	WorkDir string
 	// NoTest leaves the test job out.
 	NoTest bool
-	Report Reporter
+	Report step.Reporter
 }
 
 // Up makes the cluster what its file says, whatever there is of it: nothing, a
 // part after a crash, or one that runs jobs, which go on. It ends when the
 // cluster answers, its directories are as asked and a test job has run.
-func Up(ctx context.Context, o UpOptions) ([]Step, error) {
+func Up(ctx context.Context, o UpOptions) ([]step.Step, error) {
 	unlock, err := o.Ref.lock()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	l := o.Ref.Layout()
-	u := &up{UpOptions: o, layout: l, steps: Steps{Report: o.Report}}
+	u := &up{UpOptions: o, layout: l, steps: step.Series{Report: o.Report}}
 	err = u.run(ctx)
 	return u.steps.Done, err
 }
 
 type up struct {
 	UpOptions
-	steps   Steps
+	steps   step.Series
 	layout  *local.Layout
 	config  config
 	changed bool // slurm.conf or another file that running daemons have read

@@ -17,6 +17,7 @@ import (
 	"github.com/muster-hpc/muster/internal/doctor"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/step"
 )
 
 // Options say how the story is told.
@@ -27,7 +28,7 @@ type Options struct {
 	// Keep leaves the cluster up and the files in place.
 	Keep   bool
 	Doctor doctor.Options
-	Report cluster.Reporter
+	Report step.Reporter
 	// Out takes the lines of the training's log that tell the story.
 	Out io.Writer
 }
@@ -37,7 +38,7 @@ const Name = "demo"
 
 // Result is what the demo did.
 type Result struct {
-	Steps []cluster.Step `json:"steps"`
+	Steps []step.Step `json:"steps"`
 	// Weights is the SHA-256 of the trained model's weights.
 	Weights string  `json:"weights_sha256,omitempty"`
 	Seconds float64 `json:"seconds"`
@@ -46,7 +47,7 @@ type Result struct {
 
 type demo struct {
 	Options
-	steps   cluster.Steps
+	steps   step.Series
 	files   files
 	ref     cluster.Ref
 	layout  *local.Layout
@@ -61,7 +62,7 @@ type demo struct {
 // be kept and all went well.
 func Run(ctx context.Context, o Options) (Result, error) {
 	began := time.Now()
-	d := &demo{Options: o, steps: cluster.Steps{Report: o.Report}, ref: cluster.Ref{Home: o.Home, Name: Name}}
+	d := &demo{Options: o, steps: step.Series{Report: o.Report}, ref: cluster.Ref{Home: o.Home, Name: Name}}
 	d.layout = d.ref.Layout()
 	err := d.check(ctx)
 	if err == nil {
