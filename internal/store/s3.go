@@ -28,7 +28,8 @@ const shaKey = "sha256"
 type Config struct {
 	Endpoint        string // http://127.0.0.1:9000; "" for AWS
 	Region          string
-	CredentialsFile string // in AWS shared-credentials form; its default profile counts
+	CredentialsFile string                  // in AWS shared-credentials form; its default profile counts
+	Credentials     aws.CredentialsProvider // instead of a file
 	Bucket          string
 	Idle            time.Duration // how long a request may stand still; 0 for 30 s
 }
@@ -45,7 +46,10 @@ var _ Store = (*S3)(nil)
 
 // Open prepares the use of a bucket. It reads the credentials, so that a wrong file shows here, and asks nobody.
 func Open(ctx context.Context, c Config) (*S3, error) {
-	creds := sharedFile(c.CredentialsFile)
+	creds := c.Credentials
+	if creds == nil {
+		creds = sharedFile(c.CredentialsFile)
+	}
 	if _, err := creds.Retrieve(ctx); err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", c.Bucket, err)
 	}
