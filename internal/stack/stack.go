@@ -13,6 +13,7 @@
 package stack
 
 import (
+	"encoding/json"
 	"net/netip"
 
 	"github.com/muster-hpc/muster/internal/site"
@@ -41,6 +42,17 @@ type Facts struct {
 	KeyName string
 	// FileSystems are those that the file names by ID and that AWS was asked about.
 	FileSystems map[string]FileSystem
+	// Exists are the buckets of muster.yaml, and the log group /aws/muster/NAME, that
+	// are there and that no stack of this cluster has made: they are used as they are.
+	Exists map[string]bool
+	// ProfileRoles are the roles of the instance profiles that the file names, by the
+	// profile's ARN.
+	ProfileRoles map[string][]string
+	// HostedZoneName is the name of the zone of the file's Dns/HostedZoneId.
+	HostedZoneName string
+	// LaunchTemplates are the versions that LaunchTemplateOverrides names: the
+	// LaunchTemplateData that EC2 gave, by id, colon and version.
+	LaunchTemplates map[string]json.RawMessage
 	// Reservations are the capacity reservations that the file names, by ID.
 	Reservations map[string]Reservation
 }

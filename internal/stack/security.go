@@ -1,0 +1,269 @@
+package stack
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/muster-hpc/muster/internal/cfn"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// groups are the security groups that muster makes; one that the file replaces
+// everywhere is absent.
+type groups struct {
+	head, compute, login, balancer, storage value
+}
+
+// ports of services.
+const (
+	sshPort     = 22
+	grafanaPort = 3000
+)
+
+// securityGroups are made in the base stack, with the rules between them.
+func (m *maker) securityGroups(p *part) {
+	head := m.file.At("HeadNode.Networking")
+	if !replaced(head) {
+		m.groups.head = m.group(p, "Head", "Head node of cluster "+m.facts.Name, m.headRules())
+	}
+	if m.anyManaged(m.queueNetworks()) {
+		m.groups.compute = m.computeGroup(p)
+	}
+	if m.anyManaged(m.poolNetworks()) {
+		m.groups.login = m.group(p, "Login", "Login nodes of cluster "+m.facts.Name, m.loginRules())
+		m.groups.balancer = m.group(p, "LoadBalancer", "Load balancers of the login nodes of cluster "+m.facts.Name, sshOnly(m.loginRules()))
+	}
+	m.between(p)
+	if m.makesStorage() {
+		m.groups.storage = m.group(p, "Storage", "File systems of cluster "+m.facts.Name, nil)
+		m.storageTalks(p)
+	}
+}
+
+// replaced reports whether a Networking of the file has security groups instead of
+// muster's.
+func replaced(networking spec.View) bool { return len(networking.Key("SecurityGroups").Items()) > 0 }
+
+func (m *maker) queueNetworks() []spec.View {
+	var all []spec.View
+	for _, q := range m.queues() {
+		all = append(all, q.view.Key("Networking"))
+	}
+	return all
+}
+
+func (m *maker) poolNetworks() []spec.View {
+	var all []spec.View
+	for _, p := range m.pools() {
+		all = append(all, p.view.Key("Networking"))
+	}
+	return all
+}
+
+func (m *maker) anyManaged(all []spec.View) bool {
+	for _, v := range all {
+		if !replaced(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// group makes a security group that lets everything out.
+func (m *maker) group(p *part, name, description string, in []cfn.Rule) value {
+	p.add(cfn.Resource{ID: name + "SecurityGroup", Properties: cfn.SecurityGroup{
+		GroupDescription: description, VpcId: p.text(m.net.vpc), SecurityGroupIngress: in,
+		SecurityGroupEgress: []cfn.Rule{{IpProtocol: "-1", CidrIp: "0.0.0.0/0", Description: "everything"}},
+		Tags:                m.tags(kebab(name)),
+	}})
+	return p.out(name+"SecurityGroupId", name+"SecurityGroup")
+}
+
+func kebab(name string) string {
+	if name == "LoadBalancer" {
+		return "load-balancer"
+	}
+	return string(name[0]+'a'-'A') + name[1:]
+}
+
+// computeGroup lets nodes talk with each other in every way, both in and out by
+// reference to itself: EFA asks for exactly that.
+func (m *maker) computeGroup(p *part) value {
+	v := m.group(p, "Compute", "Compute nodes of cluster "+m.facts.Name, nil)
+	const id = "ComputeSecurityGroup"
+	p.add(cfn.Resource{ID: "ComputeFromItself", Properties: cfn.Ingress{GroupId: cfn.Ref(id), Rule: cfn.Rule{
+		IpProtocol: "-1", SourceSecurityGroupId: cfn.Ref(id), Description: "compute nodes, EFA",
+	}}})
+	p.add(cfn.Resource{ID: "ComputeToItself", Properties: cfn.Egress{GroupId: cfn.Ref(id), Rule: cfn.Rule{
+		IpProtocol: "-1", DestinationSecurityGroupId: cfn.Ref(id), Description: "compute nodes, EFA",
+	}}})
+	return v
+}
+
+// headRules let people in.
+func (m *maker) headRules() []cfn.Rule {
+	rules := m.ssh(m.file.At("HeadNode.Ssh"))
+	rules = append(rules, dcv(m.file.At("HeadNode.Dcv"))...)
+	if g := m.work.Grafana; g.Enabled && m.work.File != "" {
+		rules = append(rules, m.open(grafanaPort, g.AllowedIps, "Grafana")...)
+	}
+	return rules
+}
+
+// loginRules let people in to login nodes, from where any of the pools allows it.
+func (m *maker) loginRules() []cfn.Rule {
+	var rules []cfn.Rule
+	for _, pool := range m.pools() {
+		if replaced(pool.view.Key("Networking")) {
+			continue
+		}
+		for _, r := range append(m.ssh(m.poolSSH(pool)), dcv(pool.view.Key("Dcv"))...) {
+			if !hasRule(rules, r) {
+				rules = append(rules, r)
+			}
+		}
+	}
+	return rules
+}
+
+// sshOnly are the rules of a load balancer: it passes nothing else on.
+func sshOnly(rules []cfn.Rule) []cfn.Rule {
+	return slices.DeleteFunc(rules, func(r cfn.Rule) bool { return r.FromPort != sshPort })
+}
+
+func hasRule(rules []cfn.Rule, r cfn.Rule) bool {
+	for _, have := range rules {
+		if have.FromPort == r.FromPort && have.CidrIp == r.CidrIp && have.SourcePrefixListId == r.SourcePrefixListId {
+			return true
+		}
+	}
+	return false
+}
+
+// poolSSH is the Ssh of a pool, or the head node's where the pool does not say from
+// where it is open.
+func (m *maker) poolSSH(p pool) spec.View {
+	if own := p.view.Key("Ssh"); own.Key("AllowedIps").Present() {
+		return own
+	}
+	return m.file.At("HeadNode.Ssh")
+}
+
+// ssh opens port 22 to those that the file allows, or else to the user alone.
+func (m *maker) ssh(v spec.View) []cfn.Rule {
+	from := ""
+	switch allowed := v.Key("AllowedIps"); {
+	case allowed.Present():
+		from = allowed.Text()
+	case m.facts.Caller.IsValid():
+		from = m.facts.Caller.String()
+	}
+	return rulesFrom(sshPort, from, "SSH")
+}
+
+func (m *maker) open(port int, from, what string) []cfn.Rule {
+	if from == "" && m.facts.Caller.IsValid() {
+		from = m.facts.Caller.String()
+	}
+	return rulesFrom(port, from, what)
+}
+
+func dcv(v spec.View) []cfn.Rule {
+	if !v.Key("Enabled").Bool() {
+		return nil
+	}
+	return rulesFrom(v.Key("Port").Int(), v.Key("AllowedIps").Text(), "NICE DCV")
+}
+
+// rulesFrom opens a port to a network or to a prefix list; to nobody if from is
+// empty.
+func rulesFrom(port int, from, what string) []cfn.Rule {
+	r := cfn.Rule{IpProtocol: "tcp", FromPort: port, ToPort: port, Description: what}
+	switch {
+	case from == "":
+		return nil
+	case len(from) > 3 && from[:3] == "pl-":
+		r.SourcePrefixListId = from
+	default:
+		r.CidrIp = from
+	}
+	return []cfn.Rule{r}
+}
+
+// member is a security group that machines are in.
+type member struct {
+	name  string
+	group value
+	// ours says that muster made it, so that rules can be added.
+	ours bool
+}
+
+// members are the security groups by which machines of a role are known: muster's,
+// and the file's own instead.
+func (m *maker) members(role string, managed value, networks []spec.View) []member {
+	var all []member
+	if !managed.absent() {
+		all = append(all, member{role, managed, true})
+	}
+	var ids []string
+	for _, v := range networks {
+		ids = append(ids, v.Key("SecurityGroups").Texts()...)
+	}
+	for i, id := range unique(ids) {
+		all = append(all, member{role + "Own" + strconv.Itoa(i+1), existing(id), false})
+	}
+	return all
+}
+
+func (m *maker) heads() []member {
+	return m.members("Head", m.groups.head, []spec.View{m.file.At("HeadNode.Networking")})
+}
+func (m *maker) computes() []member {
+	return m.members("Compute", m.groups.compute, m.queueNetworks())
+}
+func (m *maker) logins() []member { return m.members("Login", m.groups.login, m.poolNetworks()) }
+
+// between lets the machines of the cluster reach each other. Slurm and MPI take
+// ports as they come, so all are open; login nodes, where people work, reach only
+// the head node's services.
+func (m *maker) between(p *part) {
+	everything := []cfn.Rule{{IpProtocol: "-1"}}
+	m.let(p, m.heads(), m.computes(), everything)
+	m.let(p, m.computes(), m.heads(), everything)
+	m.let(p, m.computes(), m.computes(), everything)
+	m.let(p, m.logins(), m.heads(), headServices())
+	m.let(p, m.logins(), m.computes(), everything)
+	m.let(p, m.heads(), m.logins(), everything)
+	m.let(p, m.computes(), m.logins(), everything)
+	if !m.groups.balancer.absent() {
+		m.let(p, []member{{"LoadBalancer", m.groups.balancer, true}}, m.logins(), []cfn.Rule{{IpProtocol: "tcp", FromPort: sshPort, ToPort: sshPort}})
+	}
+}
+
+// headServices are what login nodes use of the head node: NFS, and the daemons of
+// muster and Slurm.
+func headServices() []cfn.Rule {
+	return []cfn.Rule{
+		{IpProtocol: "tcp", FromPort: 2049, ToPort: 2049},
+		{IpProtocol: "tcp", FromPort: 6815, ToPort: 6829},
+	}
+}
+
+// let opens the members of to, as far as they are muster's, for those of from.
+func (m *maker) let(p *part, from, to []member, rules []cfn.Rule) {
+	for _, t := range to {
+		for _, f := range from {
+			if !t.ours || t.group == f.group {
+				continue
+			}
+			for i, r := range rules {
+				id := t.name + "From" + f.name
+				if i > 0 {
+					id += strconv.Itoa(i + 1)
+				}
+				r.SourceSecurityGroupId = p.text(f.group)
+				p.add(cfn.Resource{ID: id, Properties: cfn.Ingress{GroupId: p.text(t.group), Rule: r}})
+			}
+		}
+	}
+}
