@@ -2,27 +2,40 @@
 // down or returned to the pool, and why. It is pure: Decide is given what Slurm
 // and the provider say and the time, and returns actions. Its law: when its
 // actions are done and nothing else changes, the next call returns none; and it
-// never ends an instance whose node is in use. Requeues decides which jobs run
-// again because their script failed when a node did.
+// never ends an instance whose node is in use.
+//
+// Orders turns nodes that are to be launched into orders of whole jobs, and
+// Settle decides what becomes of jobs that did not get all of their nodes.
+// Requeues decides which jobs run again because their script failed when a node
+// did.
 package fleet
 
 import (
-	"fmt"
-	"slices"
-	"strings"
+	"net/netip"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/provider"
 )
 
 // Node is a node as Slurm sees it.
 type Node struct {
-	Name   string
-	Static bool
-	State  State
+	Name     string
+	Resource Resource
+	Static   bool
+	State    State
 	// Closed nodes are down or drained: they take no new job until somebody says
 	// so. Reason is why, ReasonTime since when.
 	Closed     bool
 	Reason     string
 	ReasonTime time.Time
+	// Busy nodes have a job. Until is when the last of their jobs has to end; zero
+	// is not known.
+	Busy  bool
+	Until time.Time
+	// Silent nodes do not answer Slurm.
+	Silent bool
+	// Address is where Slurm looks for the node: its name, unless it was told.
+	Address string
 }
 
 // State is the part of Slurm's node state that decides about instances.
@@ -47,10 +60,14 @@ const (
 	Down
 )
 
-// Instance is a machine as the provider sees it.
+// Instance is a machine as the provider sees it. Node is empty where the
+// provider knows none.
 type Instance struct {
 	Node    string
+	ID      string
 	Started time.Time
+	Address netip.Addr
+	Doubts  []provider.Doubt
 }
 
 // World is everything that Decide looks at.
@@ -61,6 +78,17 @@ type World struct {
 	// Resumed says of a node when Slurm asked for it, or was last seen to have it
 	// powered down: an instance from before that is another power-up's.
 	Resumed map[string]time.Time
+	// InFlight are nodes whose launch is under way: nothing is done to them.
+	InFlight map[string]bool
+	// Pause says of a node that its launch is not tried again before then.
+	Pause map[string]time.Time
+	// BootFailed says of an instance, by its ID, why it will never be ready.
+	BootFailed map[string]string
+	// Halts are the compute resources that start nothing now.
+	Halts map[Resource]Halt
+	// Forgive gives another try to what failed for a reason that only a person can
+	// mend: somebody says that it is mended.
+	Forgive bool
 	Limits  Limits
 }
 
@@ -68,7 +96,8 @@ type World struct {
 // EC2 counts in seconds.
 const startedGrain = time.Second
 
-// Limits are the waits of the provider in use.
+// Limits are the waits of the provider in use. A zero switches off what it is
+// about.
 type Limits struct {
 	// Boot is how long an instance may take until its node has registered.
 	Boot time.Duration
@@ -83,7 +112,7 @@ type Limits struct {
 	// Orphan is how old an instance without a node may become.
 	Orphan time.Duration
 	// Failures is how many boots of a queue may fail in a row before it is protected
-	// from more; zero is any number.
+	// from more.
 	Failures int
 }
 
@@ -93,6 +122,7 @@ type Deed string
 // Deeds, in the order in which they are applied.
 const (
 	Terminate Deed = "terminate"  // end the instance
+	Drain     Deed = "drain"      // let no new job start on the node
 	SetDown   Deed = "set down"   // tell Slurm that the node is lost: its jobs are requeued
 	PowerDown Deed = "power down" // return the node to the pool of those that may be resumed
 	PowerUp   Deed = "power up"   // ask Slurm to resume the node
@@ -101,148 +131,75 @@ const (
 
 // Action is one deed on some nodes.
 type Action struct {
-	Deed   Deed
+	Deed Deed
+	// Nodes are those that it is done to. Terminate may name instances by their IDs.
 	Nodes  []string
 	Reason string
+	// Boot says that the action follows from boots that failed.
+	Boot bool
 }
-
-// The reasons that we give to Slurm begin with reasonMark, so that we know later
-// which nodes are down because of us.
-const reasonMark = "muster: "
-
-// Reasons with which nodes are set down.
-const (
-	ReasonGone   = reasonMark + "the instance ended"
-	ReasonLaunch = reasonMark + "launch failed"
-)
-
-// Slurm's own reasons for giving up a node, which a new instance cures.
-var curable = []string{"Not responding", "ResumeTimeout reached", "Node unexpectedly rebooted"}
 
 // Decide returns what has to be done now.
 func Decide(w World) []Action {
-	instances := make(map[string]Instance, len(w.Instances))
-	for _, i := range w.Instances {
-		instances[i.Node] = i
-	}
 	var d decision
+	instances := d.assign(w)
+	short := shortages(w)
 	for _, n := range w.Nodes {
+		if w.InFlight[n.Name] {
+			continue
+		}
 		i, alive := instances[n.Name]
-		delete(instances, n.Name)
-		d.node(w, n, i, alive)
-	}
-	for name := range instances {
-		d.add(Terminate, name, "no longer in the cluster file")
+		d.node(w, n, i, alive, short[n.Resource])
 	}
 	return d.actions()
 }
 
-type decision struct {
-	reasons map[Deed]map[string][]string // deed, reason, nodes
-}
-
-func (d *decision) node(w World, n Node, i Instance, alive bool) {
-	switch n.State {
-	case PoweredDown, PoweringDown:
-		d.off(n, alive)
-	case PoweringUp:
-		d.starting(w, n, i, alive)
-	case Down:
-		d.down(w, n, alive)
-	case Up:
-		if !alive {
-			d.gone(n)
+// assign finds each node's instance, and ends those that are no node's.
+func (d *decision) assign(w World) map[string]Instance {
+	nodes := make(map[string]*Node, len(w.Nodes))
+	for i := range w.Nodes {
+		nodes[w.Nodes[i].Name] = &w.Nodes[i]
+	}
+	instances := make(map[string]Instance, len(w.Instances))
+	for _, i := range w.Instances {
+		n := nodes[i.Node]
+		if n == nil {
+			d.orphan(w, i)
+			continue
 		}
-	}
-}
-
-// gone gives up a node that lost its instance, so that its jobs can go on
-// elsewhere. One that was drained stays so, for the reason that it has.
-func (d *decision) gone(n Node) {
-	if n.held() {
-		d.add(SetDown, n.Name, n.Reason)
-		return
-	}
-	d.add(SetDown, n.Name, ReasonGone)
-	d.add(PowerDown, n.Name, strings.TrimPrefix(ReasonGone, reasonMark))
-}
-
-// held tells whether a node is out of service by a decision that is not ours.
-func (n Node) held() bool {
-	return n.Closed && n.Reason != "" && !strings.HasPrefix(n.Reason, reasonMark) && !n.curable()
-}
-
-// curable tells whether Slurm gave up the node for what a new instance mends.
-func (n Node) curable() bool {
-	return slices.ContainsFunc(curable, func(c string) bool { return strings.HasPrefix(n.Reason, c) })
-}
-
-func (d *decision) off(n Node, alive bool) {
-	if alive {
-		d.add(Terminate, n.Name, "powered down by Slurm")
-	}
-	if n.Static && n.State == PoweredDown && !n.held() {
-		d.add(PowerUp, n.Name, "static nodes are always on")
-	}
-}
-
-func (d *decision) starting(w World, n Node, i Instance, alive bool) {
-	asked, heard := w.Resumed[n.Name]
-	switch {
-	case !alive:
-		d.add(Launch, n.Name, "resumed by Slurm")
-	case heard && i.Started.Before(asked.Add(-startedGrain)):
-		d.add(Terminate, n.Name, "left over from before its resume")
-		d.add(Launch, n.Name, "resumed by Slurm")
-	case w.Now.Sub(i.Started) > w.Limits.Boot:
-		reason := fmt.Sprintf("no answer within %s of its start", w.Limits.Boot)
-		d.add(Terminate, n.Name, reason)
-		d.add(Launch, n.Name, reason)
-	}
-}
-
-// down returns to the pool what we or Slurm gave up. What an administrator set
-// down is his.
-func (d *decision) down(w World, n Node, alive bool) {
-	switch {
-	case strings.HasPrefix(n.Reason, ReasonLaunch):
-		if w.Now.Sub(n.ReasonTime) < w.Limits.Retry {
-			return
+		other, twice := instances[i.Node]
+		if twice && other.ID != i.ID && !w.InFlight[i.Node] {
+			keep, end := n.choose(other, i)
+			d.add(Terminate, end.ID, "a second instance of "+i.Node)
+			i = keep
 		}
-		d.add(PowerDown, n.Name, "trying again after a failed launch")
-	case strings.HasPrefix(n.Reason, reasonMark):
-		d.add(PowerDown, n.Name, strings.TrimPrefix(n.Reason, reasonMark))
-	case n.curable():
-		d.add(PowerDown, n.Name, n.Reason)
+		instances[i.Node] = i
+	}
+	return instances
+}
+
+// orphan ends an instance that no node wants. One that is young may be another
+// look's.
+func (d *decision) orphan(w World, i Instance) {
+	switch {
+	case w.Now.Sub(i.Started) < w.Limits.Orphan:
+	case i.Node == "":
+		d.add(Terminate, i.ID, "no node is known for it")
 	default:
-		return
-	}
-	if alive {
-		d.add(Terminate, n.Name, "its node is down: "+n.Reason)
+		d.add(Terminate, i.Node, "no longer in the cluster file")
 	}
 }
 
-func (d *decision) add(deed Deed, node, reason string) {
-	if d.reasons == nil {
-		d.reasons = map[Deed]map[string][]string{}
+// choose picks the instance of two that is the node's: the one that Slurm speaks
+// to, or the younger.
+func (n *Node) choose(a, b Instance) (keep, end Instance) {
+	switch {
+	case a.Address.IsValid() && a.Address.String() == n.Address:
+		return a, b
+	case b.Address.IsValid() && b.Address.String() == n.Address:
+		return b, a
+	case a.Started.After(b.Started), a.Started.Equal(b.Started) && a.ID < b.ID:
+		return a, b
 	}
-	if d.reasons[deed] == nil {
-		d.reasons[deed] = map[string][]string{}
-	}
-	d.reasons[deed][reason] = append(d.reasons[deed][reason], node)
-}
-
-// actions lists the decision in the order in which it is to be applied.
-func (d *decision) actions() []Action {
-	var all []Action
-	for _, deed := range []Deed{Terminate, SetDown, PowerDown, PowerUp, Launch} {
-		var some []Action
-		for reason, nodes := range d.reasons[deed] {
-			slices.Sort(nodes)
-			some = append(some, Action{Deed: deed, Nodes: nodes, Reason: reason})
-		}
-		slices.SortFunc(some, func(a, b Action) int { return strings.Compare(a.Reason, b.Reason) })
-		all = append(all, some...)
-	}
-	return all
+	return b, a
 }

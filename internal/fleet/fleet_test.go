@@ -20,6 +20,13 @@ func act(deed fleet.Deed, reason string) fleet.Action {
 	return fleet.Action{Deed: deed, Nodes: []string{"n-1"}, Reason: reason}
 }
 
+// boot is act because of a boot that failed.
+func boot(deed fleet.Deed, reason string) fleet.Action {
+	a := act(deed, reason)
+	a.Boot = true
+	return a
+}
+
 func down(reason string, since time.Duration) fleet.Node {
 	return fleet.Node{State: fleet.Down, Closed: true, Reason: reason, ReasonTime: ago(since)}
 }
@@ -62,8 +69,8 @@ func TestDecide(t *testing.T) {
 		}},
 		{"boot_at_its_limit", fleet.Node{State: fleet.PoweringUp}, time.Minute, time.Minute, nil},
 		{"boot_too_long", fleet.Node{State: fleet.PoweringUp}, time.Minute + 1, time.Minute + 1, []fleet.Action{
-			act(fleet.Terminate, "no answer within 1m0s of its start"),
-			act(fleet.Launch, "no answer within 1m0s of its start"),
+			boot(fleet.Terminate, "no answer within 1m0s of its start"),
+			boot(fleet.Launch, "no answer within 1m0s of its start"),
 		}},
 
 		{"powering_down_with_instance", fleet.Node{State: fleet.PoweringDown}, time.Hour, never, []fleet.Action{act(fleet.Terminate, "powered down by Slurm")}},

@@ -1,0 +1,230 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// decision collects actions.
+type decision struct {
+	nodes map[what][]string
+}
+
+// what is an action without its nodes.
+type what struct {
+	deed   Deed
+	reason string
+	boot   bool
+}
+
+func (d *decision) node(w World, n Node, i Instance, alive bool, short string) {
+	halt, halted := w.Halts[n.Resource]
+	switch n.State {
+	case PoweredDown, PoweringDown:
+		d.off(n, alive, halted, short)
+	case PoweringUp:
+		if halted && !alive || halt.Ending == AtOnce {
+			d.add(SetDown, n.Name, reasonMark+halt.Reason)
+			d.add(PowerDown, n.Name, halt.Reason)
+			return
+		}
+		d.starting(w, n, i, alive, short)
+	case Down:
+		d.down(w, n, alive, short)
+	case Up:
+		if !alive {
+			d.gone(n)
+			return
+		}
+		d.up(w, n, i, halt)
+	}
+}
+
+// gone gives up a node that lost its instance, so that its jobs can go on
+// elsewhere. One that was drained stays so, for the reason that it has.
+func (d *decision) gone(n Node) {
+	if n.held() {
+		d.add(SetDown, n.Name, n.Reason)
+		return
+	}
+	d.lost(n, strings.TrimPrefix(ReasonGone, reasonMark))
+}
+
+func (d *decision) lost(n Node, reason string) {
+	d.add(SetDown, n.Name, reasonMark+reason)
+	d.add(PowerDown, n.Name, reason)
+}
+
+// up looks at a node in service. One that somebody else took out of service is
+// left to him.
+func (d *decision) up(w World, n Node, i Instance, halt Halt) {
+	if n.held() {
+		return
+	}
+	doubt := grade(w, n, i)
+	switch {
+	case doubt.verdict == verdictLost:
+		d.lost(n, doubt.reason)
+	case halt.Ending == AtOnce:
+		d.lost(n, halt.Reason)
+	case doubt.verdict == verdictDrain:
+		d.leave(n, doubt.reason)
+	case halt.Ending == AfterJobs:
+		d.leave(n, halt.Reason)
+	case halt.Ending == WhenIdle && !n.Busy:
+		d.add(PowerDown, n.Name, halt.Reason)
+	case n.Closed && strings.HasPrefix(n.Reason, reasonMark) && !n.Busy:
+		d.add(PowerDown, n.Name, strings.TrimPrefix(n.Reason, reasonMark))
+	}
+}
+
+// leave lets a node's jobs end, but no new one begin, and then gives up its
+// instance.
+func (d *decision) leave(n Node, reason string) {
+	if !n.Closed {
+		d.add(Drain, n.Name, reasonMark+reason)
+	}
+	if !n.Busy {
+		d.add(PowerDown, n.Name, reason)
+	}
+}
+
+func (d *decision) off(n Node, alive, halted bool, short string) {
+	if alive {
+		d.add(Terminate, n.Name, "powered down by Slurm")
+	}
+	switch {
+	case n.State != PoweredDown || n.held():
+	case short != "":
+		d.add(SetDown, n.Name, short)
+	case n.Static && !halted:
+		d.add(PowerUp, n.Name, "static nodes are always on")
+	}
+}
+
+func (d *decision) starting(w World, n Node, i Instance, alive bool, short string) {
+	asked, heard := w.Resumed[n.Name]
+	if !alive {
+		switch {
+		case short != "":
+			d.add(SetDown, n.Name, short)
+		case !w.Now.Before(w.Pause[n.Name]):
+			d.add(Launch, n.Name, "resumed by Slurm")
+		}
+		return
+	}
+	if heard && i.Started.Before(asked.Add(-startedGrain)) {
+		d.add(Terminate, n.Name, "left over from before its resume")
+		d.add(Launch, n.Name, "resumed by Slurm")
+		return
+	}
+	if reason := bootFailure(w, i); reason != "" {
+		d.again(w, n, reason, short)
+	}
+}
+
+// bootFailure is why an instance will not get ready, empty if it may.
+func bootFailure(w World, i Instance) string {
+	if reason := w.BootFailed[i.ID]; reason != "" {
+		return reason
+	}
+	if reason := impaired(w, i); reason != "" {
+		return reason
+	}
+	if w.Now.Sub(i.Started) > w.Limits.Boot {
+		return fmt.Sprintf("no answer within %s of its start", w.Limits.Boot)
+	}
+	return ""
+}
+
+// again replaces an instance that does not boot, if the resource may launch.
+func (d *decision) again(w World, n Node, reason, short string) {
+	d.failed(Terminate, n.Name, reason)
+	halt, halted := w.Halts[n.Resource]
+	switch {
+	case halted:
+		d.add(SetDown, n.Name, reasonMark+halt.Reason)
+		d.add(PowerDown, n.Name, halt.Reason)
+	case short != "":
+		d.add(SetDown, n.Name, short)
+	default:
+		d.failed(Launch, n.Name, reason)
+	}
+}
+
+// down returns to the pool what we or Slurm gave up. What an administrator set
+// down is his.
+func (d *decision) down(w World, n Node, alive bool, short string) {
+	cause, ours := launchCause(n.Reason)
+	age := w.Now.Sub(n.ReasonTime)
+	switch {
+	case ours && w.Forgive:
+		d.add(PowerDown, n.Name, "trying again: the fleet was started")
+	case ours && (cause.lasting() || age < w.Limits.memory(cause)):
+		return
+	case ours:
+		d.add(PowerDown, n.Name, "trying again after a failed launch")
+	case strings.HasPrefix(n.Reason, reasonShort):
+		if short != "" && !w.Forgive {
+			return
+		}
+		d.add(PowerDown, n.Name, "there may be capacity again")
+	case strings.HasPrefix(n.Reason, reasonMark):
+		d.add(PowerDown, n.Name, strings.TrimPrefix(n.Reason, reasonMark))
+	case n.curable():
+		d.add(PowerDown, n.Name, n.Reason)
+	default:
+		return
+	}
+	if alive {
+		d.add(Terminate, n.Name, "its node is down: "+n.Reason)
+	}
+}
+
+// held tells whether a node is out of service by a decision that is not ours.
+func (n Node) held() bool {
+	return n.Closed && n.Reason != "" && !strings.HasPrefix(n.Reason, reasonMark) && !n.curable()
+}
+
+// curable tells whether Slurm gave up the node for what a new instance mends.
+func (n Node) curable() bool {
+	return slices.ContainsFunc(curable, func(c string) bool { return strings.HasPrefix(n.Reason, c) })
+}
+
+func (d *decision) add(deed Deed, node, reason string) { d.put(what{deed: deed, reason: reason}, node) }
+
+// failed is add because of a boot that failed.
+func (d *decision) failed(deed Deed, node, reason string) {
+	d.put(what{deed: deed, reason: reason, boot: true}, node)
+}
+
+func (d *decision) put(k what, node string) {
+	if d.nodes == nil {
+		d.nodes = map[what][]string{}
+	}
+	d.nodes[k] = append(d.nodes[k], node)
+}
+
+// deeds are all, in the order in which they are applied.
+var deeds = []Deed{Terminate, Drain, SetDown, PowerDown, PowerUp, Launch}
+
+// actions lists the decision in the order in which it is to be applied.
+func (d *decision) actions() []Action {
+	var all []Action
+	for k, nodes := range d.nodes {
+		slices.Sort(nodes)
+		all = append(all, Action{Deed: k.deed, Nodes: nodes, Reason: k.reason, Boot: k.boot})
+	}
+	slices.SortFunc(all, func(a, b Action) int {
+		return cmp.Or(cmp.Compare(slices.Index(deeds, a.Deed), slices.Index(deeds, b.Deed)), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Nodes[0], b.Nodes[0]))
+	})
+	return all
+}
+
+// since tells whether something has lasted for a limit.
+func since(now, began time.Time, limit time.Duration) bool {
+	return limit > 0 && now.Sub(began) >= limit
+}

@@ -1,0 +1,119 @@
+package fleet
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/provider"
+)
+
+// The reasons that we give to Slurm begin with reasonMark, so that we know later
+// which nodes are down or drained because of us. They are the memory of what
+// failed: it outlives the controller.
+const reasonMark = "muster: "
+
+// Reasons with which nodes are set down.
+const (
+	ReasonGone   = reasonMark + "the instance ended"
+	ReasonLaunch = reasonMark + "launch failed"
+	// reasonShort is of nodes that are down because others of their compute resource
+	// had no capacity.
+	reasonShort = reasonMark + "no capacity"
+)
+
+// Slurm's own reasons for giving up a node, which a new instance cures.
+var curable = []string{"Not responding", "ResumeTimeout reached", "Node unexpectedly rebooted"}
+
+// LaunchReason is the reason of a node that could not be launched: why, with the
+// class of the cause where it is known.
+//
+//	muster: launch failed, capacity: (Code:InsufficientInstanceCapacity) We currently do not ...
+func LaunchReason(err error) string {
+	if cause := CauseOf(err); cause != provider.Unknown {
+		return ReasonLaunch + ", " + string(cause) + ": " + err.Error()
+	}
+	return ReasonLaunch + ": " + err.Error()
+}
+
+// CauseOf is the class of why a launch failed.
+func CauseOf(err error) provider.Cause {
+	if e, ok := errors.AsType[*provider.LaunchError](err); ok && e.Cause != "" {
+		return e.Cause
+	}
+	return provider.Unknown
+}
+
+// Hint is what somebody can do about a cause, empty if there is nothing to do but
+// wait.
+func Hint(c provider.Cause) string {
+	switch c {
+	case provider.Limit:
+		return "ask AWS for a higher quota of these instances, or lower MaxCount"
+	case provider.Permission:
+		return "give the head node's role the right, then `muster fleet start`"
+	case provider.Configuration:
+		return "mend the cluster file and run `muster up`, or, if the mistake was elsewhere, `muster fleet start`"
+	}
+	return ""
+}
+
+// causes are those that a reason names.
+var causes = []provider.Cause{provider.Capacity, provider.Limit, provider.Throttled, provider.Configuration, provider.Permission}
+
+// cause is a class of reasons, with what follows from it.
+type cause provider.Cause
+
+// launchCause reads a reason that LaunchReason wrote.
+func launchCause(reason string) (c cause, ours bool) {
+	rest, ok := strings.CutPrefix(reason, ReasonLaunch)
+	if !ok {
+		return "", false
+	}
+	for _, c := range causes {
+		if strings.HasPrefix(rest, ", "+string(c)+": ") {
+			return cause(c), true
+		}
+	}
+	return cause(provider.Unknown), true
+}
+
+// lasting causes stay until somebody mends them.
+func (c cause) lasting() bool {
+	return c == cause(provider.Configuration) || c == cause(provider.Permission)
+}
+
+// scarce causes concern the whole compute resource.
+func (c cause) scarce() bool { return c == cause(provider.Capacity) || c == cause(provider.Limit) }
+
+// memory is how long a node that could not be launched stays down.
+func (l Limits) memory(c cause) time.Duration {
+	if c.scarce() {
+		return max(l.Retry, l.Short)
+	}
+	return l.Retry
+}
+
+// shortages are the reasons for which compute resources are not asked now: one of
+// their nodes found no capacity a short while ago.
+func shortages(w World) map[Resource]string {
+	if w.Limits.Short <= 0 || w.Forgive {
+		return nil
+	}
+	short := map[Resource]string{}
+	latest := map[Resource]Node{}
+	for _, n := range w.Nodes {
+		c, ours := launchCause(n.Reason)
+		if n.State != Down || !ours || !c.scarce() || w.Now.Sub(n.ReasonTime) >= w.Limits.memory(c) {
+			continue
+		}
+		if l, ok := latest[n.Resource]; ok && !l.ReasonTime.Before(n.ReasonTime) && (l.ReasonTime.After(n.ReasonTime) || l.Name < n.Name) {
+			continue
+		}
+		latest[n.Resource] = n
+		_, text, _ := strings.Cut(n.Reason, ": ")
+		_, text, _ = strings.Cut(text, ": ")
+		short[n.Resource] = reasonShort + " in " + n.Resource.String() + ": " + text
+	}
+	return short
+}

@@ -1,0 +1,105 @@
+package join
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// Munge proves who somebody is, and sees through who pretends, by the programs
+// munge and unmunge. The zero value speaks for root to the machine's own munged.
+type Munge struct {
+	// Socket is munged's, empty for munge's own choice.
+	Socket string
+	// UID is the user that both sides must be.
+	UID int
+}
+
+// What credentials are about: a request's never passes for an answer's.
+const (
+	aboutRequest = "muster request 1"
+	aboutAnswer  = "muster answer 1"
+)
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// requestClaim is what a request's credential says.
+func requestClaim(path string, body []byte) string {
+	return strings.Join([]string{aboutRequest, path, digest(body)}, "\n")
+}
+
+// answerClaim is what an answer's credential says: which request it answers, and
+// how.
+func answerClaim(credential string, status int, body []byte) string {
+	return strings.Join([]string{aboutAnswer, digest([]byte(credential)), strconv.Itoa(status), digest(body)}, "\n")
+}
+
+// sign makes a credential of a claim, which only the same user can read.
+func (m Munge) sign(ctx context.Context, claim string) (string, error) {
+	out, err := m.run(ctx, claim, "munge", "--restrict-uid="+strconv.Itoa(m.UID))
+	if err != nil {
+		return "", fmt.Errorf("make a credential: %w", err)
+	}
+	return strings.TrimSpace(out), nil
+}
+
+// check tells whether a credential is the user's, fresh, never seen before, and
+// makes the claim. munged knows those that it has seen.
+func (m Munge) check(ctx context.Context, credential, claim string) error {
+	out, err := m.run(ctx, credential, "unmunge", "--numeric", "--keys=STATUS,UID")
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	head, payload, ok := strings.Cut(out, "\n\n")
+	if !ok {
+		return fmt.Errorf("%w: unmunge said %q", ErrRefused, out)
+	}
+	facts := map[string]string{}
+	for line := range strings.Lines(head) {
+		key, value, _ := strings.Cut(line, ":")
+		facts[key] = strings.TrimSpace(value)
+	}
+	switch {
+	case facts["STATUS"] != "0":
+		return fmt.Errorf("%w: the credential has status %q", ErrRefused, facts["STATUS"])
+	case facts["UID"] != strconv.Itoa(m.UID):
+		return fmt.Errorf("%w: the credential is of user %s, not %d", ErrRefused, facts["UID"], m.UID)
+	case payload != claim:
+		return fmt.Errorf("%w: the credential is of something else", ErrRefused)
+	}
+	return nil
+}
+
+// mostSaid is how much of a program's complaint is passed on, in bytes.
+const mostSaid = 300
+
+func (m Munge) run(ctx context.Context, input, name string, args ...string) (string, error) {
+	if m.Socket != "" {
+		args = append(args, "--socket="+m.Socket)
+	}
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stdin = strings.NewReader(input)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("%s: %w", name, context.Cause(ctx))
+	}
+	if _, failed := errors.AsType[*exec.ExitError](err); failed && errs.Len() > 0 {
+		said := strings.TrimSpace(errs.String())
+		return "", errors.New(said[:min(len(said), mostSaid)])
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return out.String(), nil
+}
