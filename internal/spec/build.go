@@ -53,6 +53,8 @@ func buildQueue(v View) Queue {
 		ScratchDir:   scratchDir(v.Key("ComputeSettings")),
 		Reservation:  reservation(v),
 		Custom:       settings(v.Key("CustomSlurmSettings")),
+
+		AllocationStrategy: v.Key("AllocationStrategy").Text(),
 	}
 	for _, r := range v.Key("ComputeResources").Items() {
 		q.ComputeResources = append(q.ComputeResources, buildResource(r))
@@ -74,6 +76,7 @@ func buildResource(v View) ComputeResource {
 		DisableSMT:           v.Key("DisableSimultaneousMultithreading").Bool(),
 		EFA:                  v.Key("Efa").Key("Enabled").Bool(),
 		SchedulableMemoryMiB: v.Key("SchedulableMemory").Int(),
+		SpotPrice:            v.Key("SpotPrice").Text(),
 		Reservation:          reservation(v),
 		Custom:               settings(v.Key("CustomSlurmSettings")),
 	}

@@ -55,6 +55,8 @@ type Queue struct {
 	CapacityType     string
 	JobExclusive     bool
 	ComputeResources []ComputeResource
+	// AllocationStrategy is how EC2 chooses among several instance types.
+	AllocationStrategy string
 	// ScratchDir is where a node's own disks are mounted, "/scratch" by default.
 	ScratchDir string
 	// Reservation is the capacity reservation, block or resource group that nodes
@@ -77,8 +79,10 @@ type ComputeResource struct {
 	// SchedulableMemoryMiB overrides what a node offers to Slurm; 0 is 95 % of
 	// the instance type's memory.
 	SchedulableMemoryMiB int
-	Reservation          string
-	Custom               []Setting
+	// SpotPrice is the most that an hour may cost, empty for the on-demand price.
+	SpotPrice   string
+	Reservation string
+	Custom      []Setting
 }
 
 // SharedStorage is a file system that every node sees at MountDir.
