@@ -13,11 +13,11 @@ import (
 // place in the file.
 func blind(root spec.View, all []resource) {
 	for _, s := range subjects() {
-		s.report(root)
+		s.report(root, unasked)
 	}
-	offered(root)
-	reserved(all)
-	quota(root, all)
+	offered(root, unasked)
+	reserved(all, unasked)
+	quota(root, all, unasked)
 }
 
 // unasked is the hint of everything here.
@@ -93,7 +93,8 @@ func subjects() []subject {
 	}
 }
 
-func (s subject) report(root spec.View) {
+// report says that things of a subject are not looked up, and why.
+func (s subject) report(root spec.View, why string) {
 	found := s.named(root)
 	if len(found) == 0 {
 		return
@@ -102,7 +103,7 @@ func (s subject) report(root spec.View) {
 	if len(found) > 1 {
 		noun, verb = s.many, "are"
 	}
-	found[0].Blindf(s.code, "%d %s %s not looked up: %s", len(found), noun, verb, s.unknown).WithHint(unasked)
+	found[0].Blindf(s.code, "%d %s %s not looked up: %s", len(found), noun, verb, s.unknown).WithHint("%s", why)
 }
 
 // named are the different things that a file names, in its order.
@@ -148,8 +149,8 @@ func places(v spec.View, path string) []spec.View {
 	return all
 }
 
-// offered says that a region may not have the instance types.
-func offered(root spec.View) {
+// typesNamed are the instance types that a file names, each once.
+func typesNamed(root spec.View) []spec.View {
 	var found []spec.View
 	var all seen
 	for _, place := range []string{"HeadNode.InstanceType", "LoginNodes.Pools[].InstanceType",
@@ -160,6 +161,12 @@ func offered(root spec.View) {
 			}
 		}
 	}
+	return found
+}
+
+// offered says that a region may not have the instance types.
+func offered(root spec.View, why string) {
+	found := typesNamed(root)
 	if len(found) == 0 {
 		return
 	}
@@ -172,25 +179,37 @@ func offered(root spec.View) {
 		noun, verb = "instance types", "are"
 	}
 	found[0].Blindf("aws/instance-type", "%d %s %s not looked up: offer and free capacity in %s and in the subnets' zones", len(found), noun, verb, region).
-		WithHint(unasked)
+		WithHint("%s", why)
 }
 
-// reserved says how many instances the file takes from each reservation.
-func reserved(all []resource) {
-	var order []spec.View
-	nodes := map[string]int{}
+// taken are the reservations that a file names, in its order, and how many
+// instances it takes from each.
+type taken struct {
+	order []spec.View
+	nodes map[string]int
+}
+
+func reservations(all []resource) taken {
+	t := taken{nodes: map[string]int{}}
 	for _, x := range all {
 		for _, key := range []string{"CapacityReservationId", "CapacityReservationResourceGroupArn"} {
 			id := x.target().Key(key)
 			if !id.Given() || id.Text() == "" {
 				continue
 			}
-			if _, there := nodes[id.Text()]; !there {
-				order = append(order, id)
+			if _, there := t.nodes[id.Text()]; !there {
+				t.order = append(t.order, id)
 			}
-			nodes[id.Text()] += x.view.Key("MaxCount").Int()
+			t.nodes[id.Text()] += x.view.Key("MaxCount").Int()
 		}
 	}
+	return t
+}
+
+// reserved says how many instances the file takes from each reservation.
+func reserved(all []resource, why string) {
+	t := reservations(all)
+	order, nodes := t.order, t.nodes
 	if len(order) == 0 {
 		return
 	}
@@ -203,5 +222,5 @@ func reserved(all []resource) {
 		noun, verb = "reservations", "are"
 	}
 	order[0].Blindf("aws/reservation", "%d %s %s not looked up: size, type, zone, platform and health of %s", len(order), noun, verb, strings.Join(each, ", ")).
-		WithHint(unasked)
+		WithHint("%s", why)
 }

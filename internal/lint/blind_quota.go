@@ -19,7 +19,7 @@ type demand struct {
 // quota says how many vCPUs the account's quotas have to allow. Instances of a
 // Capacity Block do not count.
 // https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
-func quota(root spec.View, all []resource) {
+func quota(root spec.View, all []resource, why string) {
 	needs := demands(root, all)
 	if len(needs) == 0 {
 		return
@@ -29,7 +29,7 @@ func quota(root spec.View, all []resource) {
 		each = append(each, fmt.Sprintf("%d vCPUs of %s", d.vcpus, d.quota))
 	}
 	root.Key("Scheduling").Blindf("aws/quota", "the account's quotas are not looked up: the file needs %s", strings.Join(each, ", ")).
-		WithHint("%s; `aws service-quotas list-service-quotas --service-code ec2` lists them", unasked)
+		WithHint("%s; `aws service-quotas list-service-quotas --service-code ec2` lists them", why)
 }
 
 // demands are what a file needs of each quota, the largest first.

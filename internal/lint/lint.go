@@ -17,11 +17,16 @@ func Cluster(f *spec.File) {
 	if !ok {
 		return
 	}
+	blind(root, offline(root, f.Level()))
+}
+
+// offline has all rules that need no answer of AWS.
+func offline(root spec.View, level spec.Level) []resource {
 	storage(root)
-	services(root, f.Level())
+	services(root, level)
 	all := resources(root)
-	compute(root, all, f.Level())
-	network(root, all, f.Level())
-	practice(root, all, f.Level())
-	blind(root, all)
+	compute(root, all, level)
+	network(root, all, level)
+	practice(root, all, level)
+	return all
 }

@@ -2,6 +2,7 @@ package lint_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/inventory"
 	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -27,7 +29,8 @@ import (
 //	good SharedStorage[1].EbsSettings = {VolumeType: io1, Size: 100, Iops: 5000}
 //	and  Region = eu-west-1
 //
-// "and" changes one thing more, "[+]" adds to a list, "= ~~" removes a key. A line
+// "aws" changes an answer of AWS in testdata/inventory.yaml; the files online*.txt
+// are of the rules that have such answers. "and" changes one thing more, "[+]" adds to a list, "= ~~" removes a key. A line
 // "level 3.13" has the file read at that level of the schema.
 type fixture struct {
 	code    string
@@ -36,6 +39,9 @@ type fixture struct {
 	line    int
 	level   spec.Level
 	changes []change
+	// answers are changes of what AWS answers, which online rules are given.
+	answers []change
+	online  bool
 }
 
 type change struct{ path, value string }
@@ -65,15 +71,18 @@ func fixtures(t *testing.T, file string) []fixture {
 		case "":
 		case "#":
 			code = rest
-		case "bad", "good", "and":
-			if word != "and" {
-				all = append(all, fixture{code: code, bad: word == "bad", line: n})
+		case "bad", "good", "and", "aws":
+			if word == "bad" || word == "good" {
+				all = append(all, fixture{code: code, bad: word == "bad", line: n, online: strings.HasPrefix(filepath.Base(file), "online")})
 			}
 			path, value, ok := strings.Cut(rest, " = ")
 			if !ok && rest != "the base" || len(all) == 0 {
 				t.Fatalf("%s:%d: no change", file, n)
 			}
-			if last := &all[len(all)-1]; ok {
+			switch last := &all[len(all)-1]; {
+			case ok && word == "aws":
+				last.answers = append(last.answers, change{path, value})
+			case ok:
 				last.changes = append(last.changes, change{path, value})
 			}
 		case "at":
@@ -94,7 +103,30 @@ func fixtures(t *testing.T, file string) []fixture {
 // document is the base file with a fixture's changes.
 func (f fixture) document(t *testing.T) []byte {
 	t.Helper()
-	data, err := os.ReadFile("testdata/base.yaml")
+	return f.changed(t, "testdata/base.yaml", f.changes)
+}
+
+// inventory is what AWS answers, with a fixture's changes.
+func (f fixture) inventory(t *testing.T) inventory.Inventory {
+	t.Helper()
+	var values any
+	if err := yaml.Unmarshal(f.changed(t, "testdata/inventory.yaml", f.answers), &values); err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inv inventory.Inventory
+	if err := json.Unmarshal(data, &inv); err != nil {
+		t.Fatalf("%s: %v", f, err)
+	}
+	return inv
+}
+
+func (f fixture) changed(t *testing.T, base string, changes []change) []byte {
+	t.Helper()
+	data, err := os.ReadFile(base)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +134,7 @@ func (f fixture) document(t *testing.T) []byte {
 	if err := yaml.Unmarshal(data, &tree); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range f.changes {
+	for _, c := range changes {
 		var value yaml.Node
 		if err := yaml.Unmarshal([]byte(c.value), &value); err != nil {
 			t.Fatalf("%s: %s: %v", f, c.value, err)
@@ -118,7 +150,8 @@ func (f fixture) document(t *testing.T) []byte {
 	return out
 }
 
-var step = regexp.MustCompile(`([^.\[\]]+)|\[(\d+|\+)\]`)
+// An instance type's name has a dot in it.
+var step = regexp.MustCompile(`([a-z][a-z0-9]*\.[0-9]*[a-z]*large|[^.\[\]]+)|\[(\d+|\+)\]`)
 
 // set changes the value at a path, and makes the maps on the way.
 func set(n *yaml.Node, path string, value *yaml.Node, remove bool) error {
@@ -210,6 +243,11 @@ func (f fixture) check(t *testing.T) []diag.Diagnostic {
 	t.Helper()
 	data := f.document(t)
 	all := problems(data, f.level)
+	if f.online {
+		file := spec.OpenText("cluster.yaml", data, spec.Options{AWS: true, Level: f.level})
+		lint.Online(file, f.inventory(t))
+		all = file.Problems.All()
+	}
 	var found []diag.Diagnostic
 	for _, d := range all {
 		if d.Code == f.code && (f.at == "" || d.Path == f.at) {

@@ -1,0 +1,130 @@
+// Package inventory has what an AWS account and a region have of what a cluster file
+// names, as plain values: what was asked for, what was answered, and what could not
+// be asked. Whoever asks fills it in; rules read it.
+package inventory
+
+import "time"
+
+// Wanted is what is to be asked: the names in a file by their subject, which is
+// the code of the rule that is blind without an answer, such as "aws/subnet".
+type Wanted struct {
+	Region string
+	Names  map[string][]string
+	// Quotas are the names of EC2's quotas that count, such as "P on-demand instances".
+	Quotas []string
+	// Lustre are the deployment types of new file systems for Lustre.
+	Lustre []string
+}
+
+// Inventory is what was answered. A name that was asked for and is not in the map
+// of its subject does not exist.
+type Inventory struct {
+	At              time.Time
+	Account, Region string
+	// Caller is who asked: an ARN.
+	Caller string
+	// Unasked says of subjects why they could not be asked.
+	Unasked map[string]string
+
+	Subnets         map[string]Subnet
+	SecurityGroups  map[string]SecurityGroup
+	Addresses       map[string]Address
+	PlacementGroups map[string]PlacementGroup
+	KeyPairs        map[string]KeyPair
+	Images          map[string]Image
+	FileSystems     map[string]FileSystem
+	Snapshots       map[string]Snapshot
+	Reservations    map[string]Reservation
+	Buckets         map[string]Bucket
+	HostedZones     map[string]HostedZone
+	// Offers are the availability zones that offer an instance type.
+	Offers map[string][]string
+	// Others are names of the other subjects that exist; the value says what is
+	// wrong with one, empty if nothing is.
+	Others map[string]map[string]string
+	// Quotas are how many vCPUs the account may have of each.
+	Quotas map[string]int
+	// Lustre are the deployment types that the region sells.
+	Lustre []string
+	// Denied are actions that the caller has no right to, of those that `up` needs.
+	Denied []string
+}
+
+// Subnet is a subnet.
+type Subnet struct {
+	VPC, Zone string
+	// Free is how many addresses are left.
+	Free int
+	// Public says that new interfaces get a public address.
+	Public bool
+	// Routed says that there is a way to the internet or that nobody could tell;
+	// DNS that the VPC has both DNS support and DNS host names.
+	Routed, DNS bool
+}
+
+// SecurityGroup is a security group.
+type SecurityGroup struct {
+	VPC string
+	// SelfIn and SelfOut say that it lets in, and out, everything from and to itself.
+	SelfIn, SelfOut bool
+}
+
+// Address is an elastic IP address.
+type Address struct {
+	// UsedBy is the instance or interface that has it.
+	UsedBy string
+}
+
+// PlacementGroup is a placement group.
+type PlacementGroup struct{ Strategy, State string }
+
+// KeyPair is a key pair.
+type KeyPair struct {
+	// Type is rsa or ed25519.
+	Type string
+}
+
+// Image is a machine image.
+type Image struct {
+	State string
+	// Arch is amd64 or arm64.
+	Arch string
+	// Version is ParallelCluster's, from the image's tag; empty if it has none.
+	Version string
+	// RootGiB is the size of its root volume's snapshot.
+	RootGiB int
+}
+
+// FileSystem is a file system or a volume of one.
+type FileSystem struct {
+	VPC, State string
+	// Zone is set for what can be reached from one availability zone alone.
+	Zone string
+}
+
+// Snapshot is a snapshot or backup.
+type Snapshot struct {
+	State   string
+	SizeGiB int
+}
+
+// Reservation is a capacity reservation or block.
+type Reservation struct {
+	InstanceType, Zone, State string
+	Total, Free               int
+	// Block says that it is a capacity block.
+	Block      bool
+	Start, End time.Time
+	// PlacementGroup is the ARN of the group that it was made in.
+	PlacementGroup string
+}
+
+// Bucket is a bucket.
+type Bucket struct{ Region string }
+
+// HostedZone is a zone of Route 53.
+type HostedZone struct {
+	Name    string
+	Private bool
+	VPCs    []string
+}
