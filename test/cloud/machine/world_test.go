@@ -3,7 +3,6 @@ package machine_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -157,7 +156,7 @@ func await(t *testing.T, path, text string) {
 		}
 		if time.Now().After(end) {
 			list, _ := exec.Command("ls", "-l", filepath.Dir(path)).CombinedOutput()
-			t.Fatal(fmt.Sprintf("%s has no %q: %s %v\n%s", path, text, data, err, list))
+			t.Fatalf("%s has no %q: %s %v\n%s", path, text, data, err, list)
 		}
 		<-time.After(10 * time.Millisecond)
 	}
