@@ -52,12 +52,26 @@ func key(cluster, name string) string { return "clusters/" + cluster + "/" + nam
 
 // SiteKey, FileKey and WorkloadKey are where `up` puts the site, the cluster file
 // and muster.yaml. HeadKey is where the head node says how it is: a HeadStatus.
+// FactsKey is what `up` found out when it made the cluster and keeps to when it
+// changes it. FleetKey is what the fleet is to be: a Fleet, or absent.
 // SecretsPrefix is readable by the cluster's machines alone.
 func SiteKey(cluster string) string       { return key(cluster, "site.json") }
 func FileKey(cluster string) string       { return key(cluster, "cluster.yaml") }
 func WorkloadKey(cluster string) string   { return key(cluster, "muster.yaml") }
 func HeadKey(cluster string) string       { return key(cluster, "head.json") }
+func FactsKey(cluster string) string      { return key(cluster, "facts.json") }
+func FleetKey(cluster string) string      { return key(cluster, "fleet.json") }
 func SecretsPrefix(cluster string) string { return key(cluster, "secrets/") }
+
+// Fleet is what somebody outside wants of the fleet. The head node obeys and says so
+// in HeadStatus.Cluster.Fleet.
+type Fleet struct {
+	// Want is running or stopped.
+	Want string `json:"want"`
+	// Why is for the log, At when it was asked.
+	Why string    `json:"why,omitempty"`
+	At  time.Time `json:"at"`
+}
 
 // ProgramKey is where a build of muster lies.
 func ProgramKey(sha256, arch string) string { return "programs/" + sha256 + "/muster-linux-" + arch }
