@@ -160,3 +160,6 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.code + ": " + r.message }
 func (r *refusal) Unwrap() error { return r.err }
+
+// New is a driver of an account's CloudFormation.
+func New(config aws.Config) *Driver { return &Driver{Client: cloudformation.NewFromConfig(config)} }

@@ -1,0 +1,71 @@
+package account
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+)
+
+// ProfileRoles are the names of the roles of an instance profile, by its ARN.
+func (a *Account) ProfileRoles(ctx context.Context, profile string) ([]string, error) {
+	parsed, err := arn.Parse(profile)
+	if err != nil {
+		return nil, fmt.Errorf("look at the instance profile %s: %w", profile, err)
+	}
+	name := parsed.Resource[strings.LastIndexByte(parsed.Resource, '/')+1:]
+	out, err := iam.NewFromConfig(a.config).GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &name})
+	if err != nil {
+		return nil, failed(err, "look at the instance profile %s", profile)
+	}
+	var roles []string
+	for _, r := range out.InstanceProfile.Roles {
+		roles = append(roles, aws.ToString(r.RoleName))
+	}
+	return roles, nil
+}
+
+// ZoneName is the name of a hosted zone, without the dot at its end.
+func (a *Account) ZoneName(ctx context.Context, id string) (string, error) {
+	out, err := route53.NewFromConfig(a.config).GetHostedZone(ctx, &route53.GetHostedZoneInput{Id: &id})
+	if err != nil {
+		return "", failed(err, "look at the hosted zone %s", id)
+	}
+	return strings.TrimSuffix(aws.ToString(out.HostedZone.Name), "."), nil
+}
+
+// LaunchTemplate is what a version of a launch template says, in JSON.
+func (a *Account) LaunchTemplate(ctx context.Context, id, version string) (json.RawMessage, error) {
+	out, err := a.ec2().DescribeLaunchTemplateVersions(ctx, &ec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateId: &id, Versions: []string{version}})
+	if err != nil {
+		return nil, failed(err, "look at version %s of the launch template %s", version, id)
+	}
+	if len(out.LaunchTemplateVersions) == 0 {
+		return nil, fmt.Errorf("the launch template %s has no version %s", id, version)
+	}
+	return json.Marshal(out.LaunchTemplateVersions[0].LaunchTemplateData)
+}
+
+// HasLogGroup reports whether there is a log group of a name.
+func (a *Account) HasLogGroup(ctx context.Context, name string) (bool, error) {
+	pages := cloudwatchlogs.NewDescribeLogGroupsPaginator(cloudwatchlogs.NewFromConfig(a.config), &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: &name})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return false, failed(err, "look for the log group %s", name)
+		}
+		for _, g := range page.LogGroups {
+			if aws.ToString(g.LogGroupName) == name {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
