@@ -1,8 +1,14 @@
 package cfn
 
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
 // LaunchTemplate is how instances are started.
 type LaunchTemplate struct {
-	LaunchTemplateName string
+	LaunchTemplateName string `json:",omitempty"`
 	LaunchTemplateData LaunchTemplateData
 	TagSpecifications  []TagSpecification
 }
@@ -31,6 +37,48 @@ type LaunchTemplateData struct {
 	BlockDeviceMappings               []Device
 	UserData                          Text
 	TagSpecifications                 []TagSpecification
+	// Overrides is a JSON object whose values replace those above.
+	Overrides json.RawMessage `json:"-"`
+}
+
+// MarshalJSON writes the data with its overrides.
+func (d LaunchTemplateData) MarshalJSON() ([]byte, error) {
+	type bare LaunchTemplateData
+	body, err := marshal(bare(d))
+	if err != nil || len(d.Overrides) == 0 {
+		return body, err
+	}
+	all, other := map[string]json.RawMessage{}, map[string]any{}
+	if err := errors.Join(json.Unmarshal(body, &all), json.Unmarshal(d.Overrides, &other)); err != nil {
+		return nil, fmt.Errorf("read the overrides of a launch template: %w", err)
+	}
+	for key, value := range other {
+		if value = pruned(value); value == nil {
+			continue
+		}
+		if all[key], err = marshal(value); err != nil {
+			return nil, err
+		}
+	}
+	return marshal(all)
+}
+
+// pruned is a value without the nulls in it: AWS's SDK writes them for what is not
+// there.
+func pruned(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			if v[key] = pruned(inner); v[key] == nil {
+				delete(v, key)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = pruned(v[i])
+		}
+	}
+	return v
 }
 
 // Profile names an instance profile.

@@ -93,8 +93,8 @@ type OpenZFS struct {
 	DiskIopsConfiguration   DiskIops
 	RootVolumeConfiguration RootVolume
 	// RouteTableIds are those of the clients, for a file system in two zones.
-	RouteTableIds []Text `json:",omitempty"`
-	Options []string `json:",omitempty"`
+	RouteTableIds []Text   `json:",omitempty"`
+	Options       []string `json:",omitempty"`
 }
 
 // DiskIops are operations a second.

@@ -9,6 +9,14 @@ func (m *maker) cluster() *Stack {
 	}
 	p := m.part(m.facts.Name, "Cluster "+m.facts.Name+": head node, fleet, roles, names, alarms")
 	m.gateway(p)
+	m.hostedZone(p)
+	m.headInterface(p)
+	profiles := m.roles(p)
+	templates := m.launchTemplates(p, profiles)
+	m.headNode(p, profiles, templates)
+	m.loginNodes(p, profiles)
+	m.dashboard(p)
+	m.alarms(p)
 	return p.Stack
 }
 

@@ -24,6 +24,9 @@ type maker struct {
 	bucket   value
 	logGroup value
 	mounts   []mount
+	// zone is the hosted zone of the nodes' names; absent where muster keeps none.
+	zone     value
+	zoneName string
 }
 
 // fail remembers why the cluster cannot be made. Nothing is made if there is one

@@ -48,6 +48,8 @@ type Facts struct {
 	// ProfileRoles are the roles of the instance profiles that the file names, by the
 	// profile's ARN.
 	ProfileRoles map[string][]string
+	// ElasticIPs are the allocation ids of the public addresses that the file names.
+	ElasticIPs map[string]string
 	// HostedZoneName is the name of the zone of the file's Dns/HostedZoneId.
 	HostedZoneName string
 	// LaunchTemplates are the versions that LaunchTemplateOverrides names: the

@@ -1,0 +1,136 @@
+package stack
+
+import (
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/cfn"
+	"github.com/muster-hpc/muster/internal/site"
+)
+
+// headAddress is the head node's private address, which lives as long as its
+// interface.
+const headAddress = "HeadNodeInterface.PrimaryPrivateIpAddress"
+
+// hostedZone is the private zone of the nodes' names: one of our own, the file's, or
+// none. Nodes are called NODE.NAME.muster in the first, NODE.NAME.ZONE in the second.
+func (m *maker) hostedZone(p *part) {
+	dns := m.file.At("Scheduling.SlurmSettings.Dns")
+	if dns.Key("DisableManagedDns").Bool() {
+		return
+	}
+	if own := dns.Key("HostedZoneId").Text(); own != "" {
+		if m.facts.HostedZoneName == "" {
+			m.fail("the name of hosted zone %s is not known", own)
+		}
+		m.zone, m.zoneName = existing(own), m.facts.Name+"."+strings.TrimSuffix(m.facts.HostedZoneName, ".")
+		return
+	}
+	m.zoneName = m.facts.Name + ".muster"
+	p.add(cfn.Resource{ID: "HostedZone", Properties: cfn.HostedZone{
+		Name: m.zoneName, HostedZoneConfig: cfn.Comment{Comment: "Nodes of cluster " + m.facts.Name},
+		VPCs: []cfn.ZoneVPC{{VPCId: p.text(m.net.vpc), VPCRegion: m.facts.Region}}, HostedZoneTags: m.tags("nodes"),
+	}})
+	m.zone = p.out("HostedZoneId", "HostedZone")
+}
+
+// headNode is the machine that runs Slurm. It is started from the first version of
+// its launch template and never again from another: what it holds would be lost, and
+// it takes new versions of muster and of the cluster's files while it runs.
+func (m *maker) headNode(p *part, profiles profiles, after []string) {
+	head := m.file.Key("HeadNode")
+	tags := m.tags("head", tag("muster:role", site.RoleHead))
+	root := rootOf(head.At("LocalStorage.RootVolume"))
+	root.keep = !head.At("LocalStorage.RootVolume.DeleteOnTermination").Bool()
+	data := m.launchData(machine{
+		role: site.RoleHead, words: "the head node", types: []string{head.Key("InstanceType").Text()},
+		threadsOff: head.Key("DisableSimultaneousMultithreading").Bool(), root: root, profile: profiles.head,
+		ticket: m.ticket(p, site.RoleHead), tags: tags,
+	})
+	data.KeyName = m.keyName()
+	data.NetworkInterfaces = m.headInterfaces(p)
+	p.add(cfn.Resource{ID: "HeadNodeTemplate", Properties: cfn.LaunchTemplate{
+		LaunchTemplateData: data, TagSpecifications: []cfn.TagSpecification{{ResourceType: "launch-template", Tags: tags}},
+	}})
+	p.add(cfn.Resource{ID: "HeadNode", DependsOn: after, Properties: cfn.Instance{
+		LaunchTemplate: cfn.TemplateVersion{LaunchTemplateId: cfn.Ref("HeadNodeTemplate"), Version: cfn.Lit("1")}, Tags: tags,
+	}})
+	p.out("HeadNodeId", "HeadNode")
+	p.out("HeadNodePrivateIp", headAddress)
+	m.attach(p)
+}
+
+// keyName is the key pair with which people log in.
+func (m *maker) keyName() string {
+	if name := m.file.At("HeadNode.Ssh.KeyName").Text(); name != "" {
+		return name
+	}
+	return m.facts.KeyName
+}
+
+// headInterface is the head node's first, with its address. The fleet's launch
+// templates name it, so that it is there before the head node.
+func (m *maker) headInterface(p *part) {
+	networking := m.file.At("HeadNode.Networking")
+	p.add(cfn.Resource{ID: "HeadNodeInterface", Properties: cfn.NetworkInterface{
+		Description: "Head node of cluster " + m.facts.Name, SubnetId: p.text(m.net.head), SourceDestCheck: new(false),
+		GroupSet: p.groupsOf(networking, m.groups.head), Tags: m.tags("head", tag("muster:role", site.RoleHead)),
+	}})
+	m.elasticIP(p, networking.Key("ElasticIp").Text())
+}
+
+// elasticIP gives the head node a public address that stays: a new one, or one that
+// the user has.
+func (m *maker) elasticIP(p *part, text string) {
+	link := cfn.EIPAssociation{NetworkInterfaceId: cfn.Ref("HeadNodeInterface")}
+	switch strings.ToLower(text) {
+	case "", "false":
+		return
+	case "true":
+		p.add(cfn.Resource{ID: "HeadNodeAddress", Properties: cfn.EIP{Domain: "vpc", Tags: m.tags("head")}})
+		link.AllocationId = cfn.Att("HeadNodeAddress", "AllocationId")
+	default:
+		allocation, ok := m.facts.ElasticIPs[text]
+		if !ok {
+			m.fail("the account has no address %s in %s", text, m.facts.Region)
+		}
+		link.AllocationId = cfn.Lit(allocation)
+	}
+	p.add(cfn.Resource{ID: "HeadNodeAddressLink", Properties: link})
+}
+
+// headInterfaces are the first one, and a plain one on each further card.
+func (m *maker) headInterfaces(p *part) []cfn.Interface {
+	types := []string{m.file.At("HeadNode.InstanceType").Text()}
+	out := []cfn.Interface{{DeviceIndex: new(0), NetworkInterfaceId: cfn.Ref("HeadNodeInterface")}}
+	device := 1
+	if oneInterfaceACard(types) {
+		device = 0
+	}
+	for i := 1; i < leastTraits(types).Cards; i++ {
+		out = append(out, cfn.Interface{
+			DeviceIndex: new(device), NetworkCardIndex: new(i), SubnetId: p.text(m.net.head),
+			Groups: p.groupsOf(m.file.At("HeadNode.Networking"), m.groups.head),
+		})
+	}
+	return out
+}
+
+// attach gives the head node its volumes, which it shares with the other nodes.
+func (m *maker) attach(p *part) {
+	letter := 'f' // EC2 suggests f to p
+	for _, one := range m.mounts {
+		if one.kind != ebs {
+			continue
+		}
+		for _, volume := range one.ids {
+			if letter > 'p' {
+				m.fail("the head node cannot have more than 11 volumes, and storage %s is one too many", one.name)
+				return
+			}
+			p.add(cfn.Resource{ID: "Attachment" + strings.ToUpper(string(letter)), Properties: cfn.VolumeAttachment{
+				InstanceId: cfn.Ref("HeadNode"), VolumeId: p.text(volume), Device: "/dev/sd" + string(letter),
+			}})
+			letter++
+		}
+	}
+}
