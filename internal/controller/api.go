@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -20,6 +21,21 @@ import (
 type Request struct {
 	// Nodes is a host list.
 	Nodes string `json:"nodes"`
+	// Jobs are those that wait for the nodes, in the order in which they are to be
+	// served, as far as Slurm says so.
+	Jobs []RequestJob `json:"jobs,omitempty"`
+}
+
+// RequestJob is a job that waits for nodes, a host list.
+type RequestJob struct {
+	ID    int    `json:"id"`
+	Nodes string `json:"nodes"`
+}
+
+// StopRequest stops the fleet.
+type StopRequest struct {
+	// Now ends instances at once. Their jobs go back into the queue and wait.
+	Now bool `json:"now"`
 }
 
 // ShareRequest asks for a directory to be shown on every machine.
@@ -40,10 +56,18 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 		c.handover(w, r, "resume requested", c.Resume)
 	})
 	mux.HandleFunc("POST /v1/suspend", func(w http.ResponseWriter, r *http.Request) {
-		c.handover(w, r, "suspend requested", func([]string) { c.Wake() })
+		c.handover(w, r, "suspend requested", func([]string, []fleet.Wish) { c.Wake() })
+	})
+	mux.HandleFunc("POST /v1/fleet/start", func(w http.ResponseWriter, _ *http.Request) { accept(w, c.Start()) })
+	mux.HandleFunc("POST /v1/fleet/stop", c.stop)
+	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) {
+		status, err := c.Status(r.Context())
+		answer(w, status, err)
 	})
 	mux.HandleFunc("POST /v1/await", c.await)
-	mux.HandleFunc("POST /v1/share", c.share)
+	if c.Share != nil {
+		mux.HandleFunc("POST /v1/share", c.share)
+	}
 	if c.Exports != nil {
 		mux.HandleFunc("GET /v1/exports", func(w http.ResponseWriter, _ *http.Request) { answer(w, c.Exports.Status(), nil) })
 		mux.HandleFunc("POST /v1/exports/flush", func(w http.ResponseWriter, r *http.Request) {
@@ -91,14 +115,33 @@ func (c *Controller) share(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (c *Controller) handover(w http.ResponseWriter, r *http.Request, kind string, take func([]string)) {
-	nodes, err := readNodes(w, r)
+func (c *Controller) handover(w http.ResponseWriter, r *http.Request, kind string, take func([]string, []fleet.Wish)) {
+	nodes, jobs, err := readRequest(w, r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	c.Events.Add(Event{Kind: kind, Nodes: nodes})
-	take(nodes)
+	take(nodes, jobs)
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// stop stops the fleet.
+func (c *Controller) stop(w http.ResponseWriter, r *http.Request) {
+	var req StopRequest
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	accept(w, c.Stop(req.Now))
+}
+
+// accept says that something will be done, or why it cannot.
+func accept(w http.ResponseWriter, err error) {
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	w.WriteHeader(http.StatusAccepted)
 }
 
@@ -114,7 +157,7 @@ func answer(w http.ResponseWriter, v any, err error) {
 
 // await answers when the nodes of a job are up.
 func (c *Controller) await(w http.ResponseWriter, r *http.Request) {
-	nodes, err := readNodes(w, r)
+	nodes, _, err := readRequest(w, r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -126,13 +169,21 @@ func (c *Controller) await(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// readNodes reads the nodes of a Request.
-func readNodes(w http.ResponseWriter, r *http.Request) ([]string, error) {
+// readRequest reads the nodes and the jobs of a Request.
+func readRequest(w http.ResponseWriter, r *http.Request) (nodes []string, jobs []fleet.Wish, err error) {
 	var req Request
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return slurm.Expand(req.Nodes)
+	for _, j := range req.Jobs {
+		wanted, err := slurm.Expand(j.Nodes)
+		if err != nil {
+			return nil, nil, err
+		}
+		jobs = append(jobs, fleet.Wish{Job: j.ID, Nodes: wanted})
+	}
+	nodes, err = slurm.Expand(req.Nodes)
+	return nodes, jobs, err
 }
 
 // onlyFor lets only some users of the machine in, as the kernel names them.

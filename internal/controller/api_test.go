@@ -43,7 +43,7 @@ func serve(t *testing.T, users ...int) *api {
 		t.Fatal(err)
 	}
 	c := controller.New(controller.Config{
-		Fleet: a.place, Slurm: a.slurm, Jobs: a.slurm, Limits: limits, Events: events, Log: slog.New(slog.DiscardHandler),
+		Fleet: a.place, Slurm: a.slurm, Jobs: a.slurm, Partitions: a.slurm, Limits: limits, Events: events, Log: slog.New(slog.DiscardHandler),
 		Share: func(dir string) error {
 			if dir == "/usr" {
 				return errors.New("/usr is the system's own and is not shared")

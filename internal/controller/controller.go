@@ -5,12 +5,9 @@
 package controller
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -64,9 +61,7 @@ type Config struct {
 
 	Strategy fleet.Strategy
 	Limits   fleet.Limits
-	// Quiet is the time between two looks when nothing happens; zero is a few
-	// seconds.
-	Quiet time.Duration
+	Pace     Pace
 	// State is the file that keeps what a user decided about the fleet: stopped, or
 	// protected from boots that fail.
 	State string
@@ -83,24 +78,70 @@ type Config struct {
 	Share func(dir string) error
 }
 
+// Pace says how often a controller looks. A zero is what suits a place on this
+// machine.
+type Pace struct {
+	// Quiet is the time between two rounds when nothing happens, and Eager while a
+	// job waits for its nodes.
+	Quiet, Eager time.Duration
+	// Observe is the shortest time between two looks at all instances, unless
+	// something has to be known for sure. What was started and ended meanwhile is
+	// known without.
+	Observe time.Duration
+}
+
 // Controller keeps the fleet as Slurm wants it. New makes one.
 type Controller struct {
 	Config
 	wake chan struct{}
+	// addresses has a word in it when some wait to be told to Slurm.
+	addresses chan struct{}
+	roll      *roll
+	standing  *standing
+
+	// What follows is the rounds' own.
 
 	// losses are those that jobs may have failed of, observed is when the
-	// instances were last seen. They are the rounds' own.
+	// instances were last seen.
 	losses   []fleet.Loss
 	observed time.Time
-	// failed is the action that ended the last round.
-	failed fleet.Action
-
-	mu sync.Mutex // guards what follows
-	// resumed is World.Resumed, rising the nodes that the last look saw powering
-	// up.
+	// sure says that the next round has to see the instances themselves.
+	sure bool
+	// failed are the actions that could not be done in the last round.
+	failed map[string]bool
+	// resumed is World.Resumed, rising the nodes that the last look saw powering up.
 	resumed map[string]time.Time
 	rising  map[string]bool
+	// flying are the nodes whose launch is under way.
+	flying  map[string]bool
+	flights sync.WaitGroup
+	wishes  []wish
+	pauses  pauses
+	tally   fleet.Tally
+	// bootFailed is World.BootFailed.
+	bootFailed map[string]string
+	blocks     blocks
+
+	mu      sync.Mutex // guards what follows
+	inbox   inbox
+	trouble string
 	waiters map[*waiter]bool
+	toTell  map[string]string // addresses by node
+}
+
+// inbox is what came in since the last round.
+type inbox struct {
+	resumed    []resumption
+	landed     []*landing
+	bootFailed map[string]string
+	forgive    bool
+}
+
+// resumption is a call of ResumeProgram.
+type resumption struct {
+	at    time.Time
+	nodes []string
+	jobs  []fleet.Wish
 }
 
 const (
@@ -116,39 +157,46 @@ const (
 
 // New returns a controller that is ready to run.
 func New(c Config) *Controller {
+	c.Pace.Quiet = cmp.Or(c.Pace.Quiet, quietEvery)
+	c.Pace.Eager = cmp.Or(c.Pace.Eager, eagerEvery)
 	return &Controller{
-		Config: c, wake: make(chan struct{}, 1), observed: time.Now().Add(-awayAtMost),
-		resumed: map[string]time.Time{}, rising: map[string]bool{}, waiters: map[*waiter]bool{},
+		Config: c, wake: make(chan struct{}, 1), addresses: make(chan struct{}, 1), roll: newRoll(), standing: &standing{path: c.State},
+		observed: time.Now().Add(-awayAtMost), sure: true, resumed: map[string]time.Time{}, rising: map[string]bool{},
+		flying: map[string]bool{}, failed: map[string]bool{}, tally: fleet.Tally{}, bootFailed: map[string]string{},
+		waiters: map[*waiter]bool{}, toTell: map[string]string{},
 	}
 }
 
-// Resume notes that Slurm wants nodes, and returns at once. It is no news of a
-// node that was seen to power up already: its instance is on its way.
-func (c *Controller) Resume(nodes []string) {
-	now := time.Now()
+// Resume notes that Slurm wants nodes, for jobs in the order in which they are to
+// be served, and returns at once.
+func (c *Controller) Resume(nodes []string, jobs []fleet.Wish) {
 	c.mu.Lock()
-	for _, n := range nodes {
-		if !c.rising[n] {
-			c.resumed[n] = now
-		}
-	}
+	c.inbox.resumed = append(c.inbox.resumed, resumption{at: time.Now(), nodes: nodes, jobs: jobs})
 	c.mu.Unlock()
 	c.Wake()
 }
 
 // Wake makes the next round begin now.
-func (c *Controller) Wake() {
+func (c *Controller) Wake() { ring(c.wake) }
+
+func ring(bell chan<- struct{}) {
 	select {
-	case c.wake <- struct{}{}:
+	case bell <- struct{}{}:
 	default:
 	}
 }
 
-// Run runs rounds until ctx ends.
+// Run runs rounds until ctx ends, and waits for what it began.
 func (c *Controller) Run(ctx context.Context) error {
+	defer c.flights.Wait()
+	if err := c.begin(); err != nil {
+		return err
+	}
+	if c.Addresses != nil {
+		c.flights.Go(func() { c.tellAddresses(ctx) })
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	trouble := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -159,7 +207,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 		acted, err := c.round(ctx)
-		trouble = c.note(trouble, err)
+		c.note(err)
 		timer.Reset(c.pause(acted, err))
 	}
 }
@@ -169,19 +217,23 @@ func (c *Controller) pause(acted bool, err error) time.Duration {
 	case err != nil:
 		return retryAfter
 	case c.awaited():
-		return eagerEvery
+		return c.Pace.Eager
 	case acted || c.mourning():
 		return busyEvery
 	}
-	return quietEvery
+	return c.pauses.next(time.Now(), c.Pace.Quiet)
 }
 
 // note logs a problem once, and its end.
-func (c *Controller) note(before string, err error) string {
+func (c *Controller) note(err error) {
 	now := ""
 	if err != nil {
 		now = err.Error()
 	}
+	c.mu.Lock()
+	before := c.trouble
+	c.trouble = now
+	c.mu.Unlock()
 	switch {
 	case now == before:
 	case now != "":
@@ -189,103 +241,4 @@ func (c *Controller) note(before string, err error) string {
 	default:
 		c.Log.Info("rounds succeed again")
 	}
-	return now
-}
-
-// round looks, decides and acts once.
-func (c *Controller) round(ctx context.Context) (acted bool, err error) {
-	before, began := c.observed, time.Now()
-	w, err := c.look(ctx)
-	if err != nil {
-		return false, err
-	}
-	c.release(w.Nodes, began)
-	c.lose(w, before)
-	actions := fleet.Decide(w)
-	for _, a := range actions {
-		if err := c.act(ctx, a); err != nil {
-			c.failed = a
-			return true, fmt.Errorf("%s %s: %w", a.Deed, slurm.Compress(a.Nodes), err)
-		}
-	}
-	c.failed = fleet.Action{}
-	return len(actions) > 0, c.requeue(ctx)
-}
-
-// look sees the world. The provider is asked last: what Slurm says is then the
-// older picture, and a node that it calls up and that has no instance has truly
-// lost it, because instances are started here and nowhere else.
-func (c *Controller) look(ctx context.Context) (fleet.World, error) {
-	w := fleet.World{Limits: c.Limits}
-	nodes, err := c.Slurm.Nodes(ctx)
-	if err != nil {
-		return w, fmt.Errorf("ask Slurm for its nodes: %w", err)
-	}
-	if len(nodes) == 0 {
-		return w, errors.New("ask Slurm for its nodes: it names none")
-	}
-	for _, n := range nodes {
-		w.Nodes = append(w.Nodes, nodeOf(n))
-	}
-	w.Resumed = c.seen(w.Nodes)
-	now := time.Now()
-	instances, err := c.Fleet.Observe(ctx)
-	if err != nil {
-		return w, fmt.Errorf("observe instances: %w", err)
-	}
-	c.observed, w.Now = now, time.Now()
-	for _, i := range instances {
-		w.Instances = append(w.Instances, fleet.Instance{Node: i.Node, Started: i.Started})
-	}
-	return w, nil
-}
-
-// seen takes note of what powers up and of what is off, and returns
-// World.Resumed.
-func (c *Controller) seen(nodes []fleet.Node) map[string]time.Time {
-	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(c.rising)
-	for _, n := range nodes {
-		switch n.State {
-		case fleet.PoweringUp:
-			c.rising[n.Name] = true
-		case fleet.PoweredDown, fleet.PoweringDown:
-			c.resumed[n.Name] = now
-		}
-	}
-	return maps.Clone(c.resumed)
-}
-
-// act does an action. One that is tried again is no news.
-func (c *Controller) act(ctx context.Context, a fleet.Action) error {
-	if a.Deed != c.failed.Deed || a.Reason != c.failed.Reason || !slices.Equal(a.Nodes, c.failed.Nodes) {
-		c.Events.Add(Event{Kind: string(a.Deed), Nodes: a.Nodes, Reason: a.Reason})
-	}
-	switch a.Deed {
-	case fleet.Terminate:
-		return c.Fleet.Terminate(ctx, a.Nodes)
-	case fleet.SetDown:
-		return c.Slurm.UpdateNodes(ctx, a.Nodes, "DOWN", a.Reason)
-	case fleet.PowerDown:
-		return c.Slurm.UpdateNodes(ctx, a.Nodes, "POWER_DOWN", "")
-	case fleet.PowerUp:
-		return c.Slurm.UpdateNodes(ctx, a.Nodes, "POWER_UP", "")
-	case fleet.Launch:
-		return c.launch(ctx, a.Nodes)
-	}
-	return fmt.Errorf("no such deed: %q", a.Deed)
-}
-
-// launch starts instances. Nodes that got none are set down with the reason, so
-// that Slurm can let their jobs go.
-func (c *Controller) launch(ctx context.Context, nodes []string) error {
-	var errs []error
-	for node, err := range c.Fleet.Launch(ctx, []provider.Order{{Nodes: nodes}}, nil) {
-		reason := fleet.ReasonLaunch + ": " + err.Error()
-		c.Events.Add(Event{Kind: "launch failed", Nodes: []string{node}, Reason: err.Error()})
-		errs = append(errs, c.Slurm.UpdateNodes(ctx, []string{node}, "DOWN", reason))
-	}
-	return errors.Join(errs...)
 }

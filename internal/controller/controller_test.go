@@ -51,7 +51,7 @@ func (s *scene) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := controller.New(controller.Config{
-		Fleet: s.place, Slurm: s.slurm, Jobs: s.slurm, Limits: limits, Events: events,
+		Fleet: s.place, Slurm: s.slurm, Jobs: s.slurm, Partitions: s.slurm, Limits: limits, Events: events,
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -65,7 +65,7 @@ func (s *scene) start(t *testing.T) {
 		<-done
 		events.Close()
 	}
-	s.slurm.programs(c.Resume, func([]string) { c.Wake() })
+	s.slurm.programs(func(nodes []string) { c.Resume(nodes, nil) }, func([]string) { c.Wake() })
 }
 
 // events are the lines written so far, as "kind nodes".
@@ -160,7 +160,7 @@ func TestRun_does_not_mind_late_requests(t *testing.T) {
 		c := s.now
 		s.slurm.programs(func(nodes []string) {
 			c.Wake()
-			go func() { <-time.After(8 * time.Second); c.Resume(nodes) }()
+			go func() { <-time.After(8 * time.Second); c.Resume(nodes, nil) }()
 		}, func([]string) {})
 		s.slurm.slow("q-dy-r-1", true)
 		s.slurm.submit(1, time.Minute)

@@ -17,6 +17,12 @@ type Event struct {
 	Nodes  []string `json:"-"`
 	List   string   `json:"nodes"`
 	Reason string   `json:"reason,omitempty"`
+	// Hint is what somebody can do about it.
+	Hint string `json:"hint,omitempty"`
+	// Instance is the provider's name of the machine, where no node stands for it.
+	Instance string `json:"instance,omitempty"`
+	// Log has the last lines of what the machine wrote.
+	Log []string `json:"log,omitempty"`
 }
 
 // Events keeps what happened in a file of one JSON object a line.

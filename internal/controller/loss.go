@@ -36,7 +36,8 @@ func (c *Controller) ended(node string) {
 			more = false
 		}
 	}
-	c.Events.Add(Event{Kind: "ended", Nodes: nodes, Reason: "its init process ended"})
+	c.sure = true
+	c.Events.Add(Event{Kind: "ended", Nodes: nodes, Reason: "it ended without being asked to"})
 	for _, n := range nodes {
 		c.losses = append(c.losses, fleet.Loss{Node: n, Alive: c.observed, Noticed: time.Now()})
 	}
@@ -44,10 +45,15 @@ func (c *Controller) ended(node string) {
 
 // lose takes note of nodes that lost their instance unheard since before.
 func (c *Controller) lose(w fleet.World, before time.Time) {
+	known := make(map[string]bool, len(w.Instances)+len(c.losses))
+	for _, i := range w.Instances {
+		known[i.Node] = true
+	}
+	for _, l := range c.losses {
+		known[l.Node] = known[l.Node] || l.Told.IsZero()
+	}
 	for _, n := range w.Nodes {
-		has := slices.ContainsFunc(w.Instances, func(i fleet.Instance) bool { return i.Node == n.Name })
-		noted := slices.ContainsFunc(c.losses, func(l fleet.Loss) bool { return l.Node == n.Name && l.Told.IsZero() })
-		if n.State == fleet.Up && !has && !noted {
+		if n.State == fleet.Up && !known[n.Name] {
 			c.losses = append(c.losses, fleet.Loss{Node: n.Name, Alive: before, Noticed: w.Now})
 		}
 	}

@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,8 @@ type slurmctld struct {
 	deaf   error // to updates
 	nodes  map[string]*slurmNode
 	jobs   []*slurmJob
+	// partitions have their state, UP if none.
+	partitions map[string]string
 }
 
 type slurmNode struct {
@@ -58,9 +61,10 @@ type slurmJob struct {
 }
 
 func newSlurm(place *providertest.Fake, nodes ...string) *slurmctld {
-	s := &slurmctld{place: place.Again(), nodes: map[string]*slurmNode{}, resume: func([]string) {}, suspend: func([]string) {}}
+	s := &slurmctld{place: place.Again(), nodes: map[string]*slurmNode{}, partitions: map[string]string{}, resume: func([]string) {}, suspend: func([]string) {}}
 	for _, name := range nodes {
-		n := &slurmNode{Node: slurm.Node{Name: name, Features: []string{"dynamic"}}}
+		queue, _, _ := strings.Cut(name, "-")
+		n := &slurmNode{Node: slurm.Node{Name: name, Partitions: []string{queue}, Features: []string{"dynamic"}, Address: name}}
 		if strings.Contains(name, "-st-") {
 			n.Features = []string{"static"}
 		}
@@ -227,7 +231,7 @@ func (s *slurmctld) allocate(j *slurmJob, now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
 		n := s.nodes[name]
 		barred := slurm.FlagDrain | slurm.FlagPoweringDown | slurm.FlagPoweringUp | slurm.FlagPowerDownRequested
-		if n.State.Base == slurm.BaseIdle && n.State.Flags&barred == 0 && len(free) < j.count {
+		if s.partitions[n.Partitions[0]] != "INACTIVE" && n.State.Base == slurm.BaseIdle && n.State.Flags&barred == 0 && len(free) < j.count {
 			free = append(free, name)
 		}
 	}
@@ -355,6 +359,32 @@ func (s *slurmctld) Requeue(_ context.Context, id int) error {
 	defer s.mu.Unlock()
 	if s.silent == nil {
 		s.jobs[id-1].again(time.Now())
+	}
+	return s.silent
+}
+
+// Partitions is one for each queue of the nodes.
+func (s *slurmctld) Partitions(context.Context) ([]slurm.Partition, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := map[string]bool{}
+	var all []slurm.Partition
+	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
+		for _, q := range s.nodes[name].Partitions {
+			if !seen[q] {
+				all = append(all, slurm.Partition{Name: q, State: cmp.Or(s.partitions[q], "UP")})
+			}
+			seen[q] = true
+		}
+	}
+	return all, s.silent
+}
+
+func (s *slurmctld) SetPartition(_ context.Context, name, state string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.silent == nil {
+		s.partitions[name] = state
 	}
 	return s.silent
 }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -34,6 +35,12 @@ func LaunchReason(err error) string {
 		return ReasonLaunch + ", " + string(cause) + ": " + err.Error()
 	}
 	return ReasonLaunch + ": " + err.Error()
+}
+
+// ReasonIncomplete is the reason of nodes that were given up because others of
+// their job got no instance.
+func ReasonIncomplete(job int) string {
+	return fmt.Sprintf("%sjob %d did not get all of its nodes", reasonMark, job)
 }
 
 // CauseOf is the class of why a launch failed.

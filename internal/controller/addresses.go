@@ -1,0 +1,65 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/muster-hpc/muster/internal/fleet"
+)
+
+// tellSlurm has Slurm told where nodes answer, soon.
+func (c *Controller) tellSlurm(addresses map[string]string) {
+	if c.Addresses == nil || len(addresses) == 0 {
+		return
+	}
+	c.mu.Lock()
+	maps.Copy(c.toTell, addresses)
+	c.mu.Unlock()
+	ring(c.addresses)
+}
+
+// tellAddresses tells Slurm where nodes answer as their instances appear: what
+// comes while one call is under way goes into the next. What is lost is found by
+// correctAddresses.
+func (c *Controller) tellAddresses(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.addresses:
+		}
+		c.mu.Lock()
+		now := c.toTell
+		c.toTell = map[string]string{}
+		c.mu.Unlock()
+		if err := c.setAddresses(ctx, now); err != nil {
+			c.Log.Warn("nodes' addresses not told to Slurm; the next round tries again", "error", err)
+		}
+	}
+}
+
+func (c *Controller) setAddresses(ctx context.Context, addresses map[string]string) error {
+	if len(addresses) == 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(addresses))
+	values := make([]string, len(names))
+	for i, n := range names {
+		values[i] = addresses[n]
+	}
+	if err := c.Addresses.SetAddresses(ctx, names, values); err != nil {
+		return fmt.Errorf("tell Slurm the addresses of %d nodes: %w", len(names), err)
+	}
+	return nil
+}
+
+// correctAddresses tells Slurm those addresses that it has otherwise, and takes
+// back those of nodes that are off.
+func (c *Controller) correctAddresses(ctx context.Context, w fleet.World) error {
+	if c.Addresses == nil {
+		return nil
+	}
+	return c.setAddresses(ctx, fleet.Addresses(w))
+}

@@ -1,0 +1,88 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// blocks are the capacity blocks as last asked for.
+type blocks struct {
+	list  []fleet.Block
+	asked time.Time
+}
+
+// blocksEvery is how often capacity blocks are asked for: their times are known in
+// advance, but not when they become active.
+const blocksEvery = time.Minute
+
+// reservationMark begins the names of the reservations that are ours.
+const reservationMark = "muster-"
+
+// keepBlocks asks for capacity blocks and keeps jobs off those that are not
+// active.
+func (c *Controller) keepBlocks(ctx context.Context, nodes []fleet.Node) error {
+	now := time.Now()
+	if c.Blocks == nil || now.Sub(c.blocks.asked) < blocksEvery {
+		return nil
+	}
+	list, err := c.Blocks(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for capacity blocks: %w", err)
+	}
+	c.blocks.list = list
+	have, err := c.Reservations.Reservations(ctx)
+	if err != nil {
+		return fmt.Errorf("ask Slurm for its reservations: %w", err)
+	}
+	held := map[string]bool{}
+	for _, b := range list {
+		of := names(nodes, b.Resource)
+		if b.Active || len(of) == 0 {
+			continue
+		}
+		held[reservationMark+b.ID] = true
+		if err := c.hold(ctx, have, reservationMark+b.ID, of); err != nil {
+			return err
+		}
+	}
+	for _, r := range have {
+		if strings.HasPrefix(r.Name, reservationMark) && !held[r.Name] {
+			if err := c.Reservations.Unreserve(ctx, r.Name); err != nil {
+				return fmt.Errorf("end reservation %s: %w", r.Name, err)
+			}
+			c.Events.Add(Event{Kind: "capacity block is active", Reason: strings.TrimPrefix(r.Name, reservationMark)})
+		}
+	}
+	c.blocks.asked = now
+	return nil
+}
+
+// hold keeps jobs off the nodes of a block.
+func (c *Controller) hold(ctx context.Context, have []slurm.Reservation, name string, nodes []string) error {
+	i := slices.IndexFunc(have, func(r slurm.Reservation) bool { return r.Name == name })
+	if i >= 0 && have[i].NodeList == slurm.Compress(nodes) {
+		return nil
+	}
+	if err := c.Reservations.Reserve(ctx, name, nodes); err != nil {
+		return fmt.Errorf("reserve %d nodes until their capacity block is active: %w", len(nodes), err)
+	}
+	c.Events.Add(Event{Kind: "waiting for capacity block", Nodes: nodes, Reason: strings.TrimPrefix(name, reservationMark)})
+	return nil
+}
+
+// names are the nodes of a compute resource.
+func names(nodes []fleet.Node, of fleet.Resource) []string {
+	var all []string
+	for _, n := range nodes {
+		if n.Resource == of {
+			all = append(all, n.Name)
+		}
+	}
+	return all
+}

@@ -1,0 +1,62 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/join"
+)
+
+// ServeNodes answers the cluster's machines until ctx ends: on the head node's
+// private address, and only to those that prove by munge that they are root.
+func (c *Controller) ServeNodes(ctx context.Context, l net.Listener, m join.Munge) error {
+	server := &http.Server{Handler: join.Handler(c, m), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	closing := context.AfterFunc(ctx, func() { server.Close() })
+	defer closing()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Join tells a machine which node it is, once that is known.
+func (c *Controller) Join(_ context.Context, h join.Hello) (join.Place, error) {
+	node, known := c.roll.join(h.InstanceID)
+	if !known {
+		return join.Place{}, join.ErrNotYet
+	}
+	return join.Place{Node: node, Head: c.Head, Cluster: c.Cluster, Revision: c.Revision}, nil
+}
+
+// Ready takes note that a machine's slurmd runs.
+func (c *Controller) Ready(_ context.Context, r join.Ready) error {
+	c.Log.Info("node booted", "node", r.Node, "instance", r.InstanceID, "seconds", r.Seconds)
+	c.Wake()
+	return nil
+}
+
+// Failed takes note that a machine will never be ready.
+func (c *Controller) Failed(_ context.Context, f join.Failure) error {
+	node := c.roll.node(f.InstanceID)
+	e := Event{Kind: "boot failed", Reason: f.Step + ": " + f.Error, Instance: f.InstanceID, Log: lastLines(f.LogTail)}
+	if node != "" {
+		e.Nodes = []string{node}
+	}
+	c.Events.Add(e)
+	c.mu.Lock()
+	if c.inbox.bootFailed == nil {
+		c.inbox.bootFailed = map[string]string{}
+	}
+	c.inbox.bootFailed[f.InstanceID] = "its boot failed at " + f.Step + ": " + f.Error
+	c.mu.Unlock()
+	c.Wake()
+	return nil
+}
+
+// mostLines is how many lines of a log an event keeps.
+const mostLines = 20
+
+func lastLines(log []string) []string { return log[max(0, len(log)-mostLines):] }

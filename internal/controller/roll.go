@@ -1,0 +1,138 @@
+package controller
+
+import (
+	"sync"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/provider"
+)
+
+// roll is the list of instances, as last observed and with what was started and
+// ended since. It answers machines that ask which node they are.
+type roll struct {
+	mu sync.Mutex // guards what follows
+	// byID has every instance. fresh says of those that were started here when we
+	// were told: a look that began before that may not have them.
+	byID  map[string]provider.Instance
+	fresh map[string]time.Time
+	// joined are the instances that were told which node they are.
+	joined map[string]bool
+}
+
+func newRoll() *roll {
+	return &roll{byID: map[string]provider.Instance{}, fresh: map[string]time.Time{}, joined: map[string]bool{}}
+}
+
+// observed takes in a whole look, which began at a time.
+func (r *roll) observed(list []provider.Instance, began time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := make(map[string]provider.Instance, len(list))
+	for _, i := range list {
+		now[i.ID] = i
+		delete(r.fresh, i.ID)
+	}
+	for id, told := range r.fresh {
+		if told.After(began) {
+			now[id] = r.byID[id]
+		} else {
+			delete(r.fresh, id)
+		}
+	}
+	r.byID = now
+	for id := range r.joined {
+		if _, ok := now[id]; !ok {
+			delete(r.joined, id)
+		}
+	}
+}
+
+// started takes in instances that have just appeared.
+func (r *roll) started(list []provider.Instance) {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, i := range list {
+		r.byID[i.ID], r.fresh[i.ID] = i, now
+	}
+}
+
+// ended takes out instances, by node or ID.
+func (r *roll) ended(names []string) {
+	gone := make(map[string]bool, len(names))
+	for _, n := range names {
+		gone[n] = true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, i := range r.byID {
+		if gone[id] || gone[i.Node] && i.Node != "" {
+			delete(r.byID, id)
+			delete(r.fresh, id)
+			delete(r.joined, id)
+		}
+	}
+}
+
+// move gives instances to other nodes, all or none: a machine that was told its
+// node's name keeps it.
+func (r *roll) move(moves map[string]string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id := range r.joined {
+		if _, ok := moves[r.byID[id].Node]; ok {
+			return false
+		}
+	}
+	for id, i := range r.byID {
+		if to, ok := moves[i.Node]; ok {
+			i.Node = to
+			r.byID[id] = i
+		}
+	}
+	return true
+}
+
+// join tells an instance's node and takes note that it was told.
+func (r *roll) join(id string) (node string, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i, ok := r.byID[id]
+	if !ok || i.Node == "" {
+		return "", false
+	}
+	r.joined[id] = true
+	return i.Node, true
+}
+
+// node is an instance's node, empty if not known.
+func (r *roll) node(id string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byID[id].Node
+}
+
+// instances are all, in fleet's words.
+func (r *roll) instances() []fleet.Instance {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]fleet.Instance, 0, len(r.byID))
+	for _, i := range r.byID {
+		all = append(all, fleet.Instance{Node: i.Node, ID: i.ID, Started: i.Started, Address: i.Address, Doubts: i.Doubts})
+	}
+	return all
+}
+
+// addresses are where nodes answer, as far as that is known.
+func (r *roll) addresses(nodes map[string]bool) map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := map[string]string{}
+	for _, i := range r.byID {
+		if i.Address.IsValid() && nodes[i.Node] {
+			at[i.Node] = i.Address.String()
+		}
+	}
+	return at
+}

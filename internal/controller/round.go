@@ -1,0 +1,263 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// begin reads what outlives a controller.
+func (c *Controller) begin() error {
+	renewed, err := c.standing.open(c.Revision)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inbox.forgive = renewed
+	return nil
+}
+
+// round looks, decides and acts once. What can be done on what is known of the
+// instances already is done first, so that a node's start and end wait for no
+// look at all of them; the rest is decided on such a look.
+func (c *Controller) round(ctx context.Context) (acted bool, err error) {
+	before, began := c.observed, time.Now()
+	if err := c.reap(ctx); err != nil {
+		return true, err
+	}
+	nodes, err := c.nodes(ctx)
+	if err != nil {
+		return false, err
+	}
+	c.release(nodes, began)
+	w, err := c.world(ctx, nodes)
+	if err != nil {
+		return false, err
+	}
+	quick, all := c.atOnce(w)
+	if err := c.do(ctx, w, quick); err != nil {
+		return true, err
+	}
+	if !all || c.sure || time.Since(c.observed) >= c.Pace.Observe {
+		if err := c.observe(ctx, &w); err != nil {
+			return len(quick) > 0, err
+		}
+		c.lose(w, before)
+		actions := fleet.Decide(w)
+		if err := c.do(ctx, w, actions); err != nil {
+			return true, err
+		}
+		acted = len(actions) > 0
+	}
+	return acted || len(quick) > 0, c.after(ctx, w)
+}
+
+// nodes asks Slurm for its nodes.
+func (c *Controller) nodes(ctx context.Context) ([]fleet.Node, error) {
+	list, err := c.Slurm.Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask Slurm for its nodes: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, errors.New("ask Slurm for its nodes: it names none")
+	}
+	nodes := make([]fleet.Node, len(list))
+	for i, n := range list {
+		nodes[i] = nodeOf(n)
+	}
+	return nodes, nil
+}
+
+// world is what is known, with the instances of the last look.
+func (c *Controller) world(ctx context.Context, nodes []fleet.Node) (fleet.World, error) {
+	c.mu.Lock()
+	in := c.inbox
+	c.inbox.resumed, c.inbox.bootFailed = nil, nil
+	c.mu.Unlock()
+	c.requested(in.resumed)
+	c.seen(nodes)
+	c.pauses.keep(c.rising)
+	for id, reason := range in.bootFailed {
+		c.bootFailed[id] = reason
+	}
+	if err := c.keepPartitions(ctx); err != nil {
+		return fleet.World{}, err
+	}
+	if err := c.keepBlocks(ctx, nodes); err != nil {
+		return fleet.World{}, err
+	}
+	now := time.Now()
+	return fleet.World{
+		Now: now, Nodes: nodes, Instances: c.roll.instances(), Resumed: c.resumed, InFlight: c.flying, Pause: c.pauses.until,
+		BootFailed: c.bootFailed, Halts: c.halts(now, nodes), Forgive: in.forgive, Limits: c.Limits,
+	}, nil
+}
+
+// seen takes note of what powers up, of what has come up, and of what is off.
+func (c *Controller) seen(nodes []fleet.Node) {
+	now := time.Now()
+	var rose []fleet.Node
+	for _, n := range nodes {
+		if n.State == fleet.Up && c.rising[n.Name] {
+			rose = append(rose, n)
+		}
+	}
+	c.tally.Count(rose, nil)
+	clear(c.rising)
+	for _, n := range nodes {
+		switch n.State {
+		case fleet.PoweringUp:
+			c.rising[n.Name] = true
+		case fleet.PoweredDown, fleet.PoweringDown:
+			c.resumed[n.Name] = now
+		}
+	}
+}
+
+// observe sees the instances. The provider is asked after Slurm: what Slurm says
+// is then the older picture, and a node that it calls up and that has no instance
+// has truly lost it, because instances are started here and nowhere else.
+func (c *Controller) observe(ctx context.Context, w *fleet.World) error {
+	began := time.Now()
+	instances, err := c.Fleet.Observe(ctx)
+	if err != nil {
+		return fmt.Errorf("observe instances: %w", err)
+	}
+	c.roll.observed(instances, began)
+	c.observed, c.sure = began, false
+	w.Now, w.Instances = time.Now(), c.roll.instances()
+	c.forgetBoots(w.Instances)
+	return c.untilWhen(ctx, w)
+}
+
+// forgetBoots drops what was said of instances that are gone.
+func (c *Controller) forgetBoots(instances []fleet.Instance) {
+	if len(c.bootFailed) == 0 {
+		return
+	}
+	alive := map[string]bool{}
+	for _, i := range instances {
+		alive[i.ID] = true
+	}
+	for id := range c.bootFailed {
+		if !alive[id] {
+			delete(c.bootFailed, id)
+		}
+	}
+}
+
+// atOnce is the part of a decision that holds without a look at the instances: a
+// launch leaves a living instance as it is, and a node that is off has none that
+// anybody wants. all says that there is no other part.
+func (c *Controller) atOnce(w fleet.World) (quick []fleet.Action, all bool) {
+	if c.sure {
+		return nil, false
+	}
+	off, bare := map[string]bool{}, map[string]bool{}
+	for _, n := range w.Nodes {
+		off[n.Name] = n.State == fleet.PoweringDown || n.State == fleet.PoweredDown
+		bare[n.Name] = true
+	}
+	for _, i := range w.Instances {
+		delete(bare, i.Node)
+	}
+	all = true
+	for _, a := range fleet.Decide(w) {
+		sure := a
+		sure.Nodes = nil
+		for _, n := range a.Nodes {
+			if a.Deed == fleet.Terminate && off[n] || a.Deed == fleet.Launch && bare[n] {
+				sure.Nodes = append(sure.Nodes, n)
+			}
+		}
+		if len(sure.Nodes) > 0 {
+			quick = append(quick, sure)
+		}
+		all = all && len(sure.Nodes) == len(a.Nodes)
+	}
+	return quick, all
+}
+
+// do does what was decided. An instance that cannot be ended now keeps nothing
+// else from being done; when Slurm cannot be told something, the rest waits.
+func (c *Controller) do(ctx context.Context, w fleet.World, actions []fleet.Action) error {
+	var errs []error
+	for _, a := range actions {
+		id := fmt.Sprint(a.Deed, a.Reason, a.Nodes)
+		if !c.failed[id] { // what is tried again is no news
+			c.Events.Add(Event{Kind: string(a.Deed), Nodes: a.Nodes, Reason: a.Reason})
+		}
+		err := c.act(ctx, w, a)
+		if err == nil {
+			delete(c.failed, id)
+			continue
+		}
+		c.failed[id] = true
+		errs = append(errs, fmt.Errorf("%s %s: %w", a.Deed, slurm.Compress(a.Nodes), err))
+		if a.Deed != fleet.Terminate {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Controller) act(ctx context.Context, w fleet.World, a fleet.Action) error {
+	switch a.Deed {
+	case fleet.Terminate:
+		if a.Boot {
+			c.tally.Count(nil, pick(w.Nodes, a.Nodes))
+		}
+		if err := c.Fleet.Terminate(ctx, a.Nodes); err != nil {
+			return err
+		}
+		c.roll.ended(a.Nodes)
+		return nil
+	case fleet.Drain:
+		return c.Slurm.UpdateNodes(ctx, a.Nodes, "DRAIN", a.Reason)
+	case fleet.SetDown:
+		return c.Slurm.UpdateNodes(ctx, a.Nodes, "DOWN", a.Reason)
+	case fleet.PowerDown:
+		return c.Slurm.UpdateNodes(ctx, a.Nodes, "POWER_DOWN", "")
+	case fleet.PowerUp:
+		return c.Slurm.UpdateNodes(ctx, a.Nodes, "POWER_UP", "")
+	case fleet.Launch:
+		return c.launch(ctx, pick(w.Nodes, a.Nodes))
+	}
+	return fmt.Errorf("no such deed: %q", a.Deed)
+}
+
+// after does what follows from a round in which everything was done.
+func (c *Controller) after(ctx context.Context, w fleet.World) error {
+	clear(c.failed)
+	if w.Forgive {
+		clear(c.tally)
+		c.mu.Lock()
+		c.inbox.forgive = false
+		c.mu.Unlock()
+	}
+	c.protect(w.Nodes)
+	if err := c.correctAddresses(ctx, w); err != nil {
+		return err
+	}
+	return c.requeue(ctx)
+}
+
+// pick are the nodes with the given names.
+func pick(nodes []fleet.Node, names []string) []fleet.Node {
+	wanted := make(map[string]bool, len(names))
+	for _, n := range names {
+		wanted[n] = true
+	}
+	var some []fleet.Node
+	for _, n := range nodes {
+		if wanted[n.Name] {
+			some = append(some, n)
+		}
+	}
+	return some
+}

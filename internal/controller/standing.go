@@ -1,0 +1,118 @@
+package controller
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// standing is what a user, or the controller for his sake, has decided about the
+// fleet. Nothing else in the world knows it, so it is kept in a file.
+type standing struct {
+	path string
+
+	mu  sync.Mutex // guards now
+	now Standing
+}
+
+// Standing is the file's content.
+type Standing struct {
+	// Revision is the cluster's to which Protected applies.
+	Revision string `json:"revision,omitempty"`
+	// Stopped is nil while the fleet runs.
+	Stopped *Stopped `json:"stopped,omitempty"`
+	// Protected are queues that start no nodes because these fail to boot.
+	Protected map[string]Protected `json:"protected,omitempty"`
+	// Closed are the partitions that are inactive because of this, with the state
+	// that they had.
+	Closed map[string]string `json:"closed,omitempty"`
+}
+
+// Stopped says since when the fleet is stopped, and whether jobs were ended for it.
+type Stopped struct {
+	Since time.Time `json:"since"`
+	Now   bool      `json:"now,omitempty"`
+}
+
+// Protected says since when a queue is protected, and why.
+type Protected struct {
+	Since time.Time `json:"since"`
+	Why   string    `json:"why"`
+}
+
+// open reads the file. renewed says that the cluster has changed since it was
+// written, which ends the protection of its queues.
+func (s *standing) open(revision string) (renewed bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.path == "" {
+		return false, nil
+	}
+	data, err := os.ReadFile(s.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("read what was decided about the fleet: %w", err)
+	}
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, &s.now); err != nil {
+			return false, fmt.Errorf("read what was decided about the fleet, %s: %w", s.path, err)
+		}
+	}
+	if revision == s.now.Revision {
+		return false, nil
+	}
+	renewed = s.now.Revision != ""
+	next := s.now
+	next.Revision, next.Protected = revision, nil
+	return renewed, s.write(next)
+}
+
+// get is what was decided. Its maps are not to be changed.
+func (s *standing) get() Standing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+// change decides something else. It counts when it is on disk.
+func (s *standing) change(f func(*Standing)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.now
+	next.Protected, next.Closed = maps.Clone(next.Protected), maps.Clone(next.Closed)
+	f(&next)
+	return s.write(next)
+}
+
+func (s *standing) write(next Standing) error {
+	if s.path != "" {
+		if err := writeWhole(s.path, next); err != nil {
+			return fmt.Errorf("keep what was decided about the fleet: %w", err)
+		}
+	}
+	s.now = next
+	return nil
+}
+
+// writeWhole makes a file hold v, whole or not at all.
+func writeWhole(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(append(data, '\n'))
+	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

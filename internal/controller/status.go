@@ -1,0 +1,80 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// Status is a look at Slurm and the fleet. The services are for others to add.
+func (c *Controller) Status(ctx context.Context) (site.ClusterStatus, error) {
+	nodes, err := c.Slurm.Nodes(ctx)
+	if err != nil {
+		return site.ClusterStatus{}, fmt.Errorf("ask Slurm for its nodes: %w", err)
+	}
+	jobs, _, err := c.Jobs.Jobs(ctx)
+	if err != nil {
+		return site.ClusterStatus{}, fmt.Errorf("ask Slurm for its jobs: %w", err)
+	}
+	status := site.ClusterStatus{Nodes: map[string]int{}, Jobs: map[string]int{}}
+	status.Fleet, status.Why = c.standing.get().word()
+	for _, n := range nodes {
+		status.Nodes[n.State.Long()]++
+	}
+	for _, j := range jobs {
+		status.Jobs[strings.ToLower(j.State)]++
+	}
+	status.Look = append(c.troubles(), outOfService(nodes)...)
+	return status, nil
+}
+
+// word is the fleet's state, and why it is not running.
+func (s Standing) word() (state, why string) {
+	if s.Stopped != nil {
+		return "stopped", "stopped at " + s.Stopped.Since.UTC().Format("2006-01-02 15:04 MST") + "; `muster fleet start` lets it run"
+	}
+	var all []string
+	for _, q := range slices.Sorted(maps.Keys(s.Protected)) {
+		all = append(all, "queue "+q+": "+s.Protected[q].Why)
+	}
+	if len(all) > 0 {
+		return "protected", strings.Join(all, "; ") + "; " + protectedHint
+	}
+	return "running", ""
+}
+
+func (c *Controller) troubles() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.trouble == "" {
+		return nil
+	}
+	return []string{"the controller cannot do its work: " + c.trouble}
+}
+
+// outOfService lists the nodes that take no jobs, those with one reason together.
+func outOfService(nodes []slurm.Node) []string {
+	type group struct{ state, reason string }
+	of := map[group][]string{}
+	for _, n := range nodes {
+		switch {
+		case n.State.Down():
+			of[group{"down", n.Reason}] = append(of[group{"down", n.Reason}], n.Name)
+		case n.State.Draining():
+			of[group{"drained", n.Reason}] = append(of[group{"drained", n.Reason}], n.Name)
+		}
+	}
+	var lines []string
+	for _, g := range slices.SortedFunc(maps.Keys(of), func(a, b group) int {
+		return cmp.Or(strings.Compare(a.state, b.state), strings.Compare(a.reason, b.reason))
+	}) {
+		lines = append(lines, fmt.Sprintf("%s %s: %s", slurm.Compress(of[g]), g.state, cmp.Or(g.reason, "no reason given")))
+	}
+	return lines
+}

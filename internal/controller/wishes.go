@@ -1,0 +1,136 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// wishKept is how long a job is remembered whose nodes are not on their way up yet.
+const wishKept = time.Minute
+
+// wish is a job that waits for nodes, as ResumeProgram was told at a time.
+type wish struct {
+	fleet.Wish
+	at time.Time
+}
+
+// requested takes in calls of ResumeProgram. One is no news of a node that was
+// seen to power up already: its instance is on its way.
+func (c *Controller) requested(calls []resumption) {
+	renewed := map[int]bool{}
+	for _, r := range calls {
+		for _, n := range r.nodes {
+			if !c.rising[n] {
+				c.resumed[n] = r.at
+			}
+		}
+		for _, w := range r.jobs {
+			renewed[w.Job] = true
+		}
+	}
+	now := time.Now()
+	c.wishes = slices.DeleteFunc(c.wishes, func(w wish) bool {
+		waits := slices.ContainsFunc(w.Nodes, func(n string) bool { return c.rising[n] || c.flying[n] })
+		return renewed[w.Job] || !waits && now.Sub(w.at) > wishKept
+	})
+	for _, r := range calls {
+		for _, w := range r.jobs {
+			c.wishes = append(c.wishes, wish{w, r.at})
+		}
+	}
+}
+
+// wishesFor are the jobs that wait for nodes. Where Slurm has not said so when it
+// asked for the nodes, as by a call that was lost, it is asked now. Without an
+// answer the nodes are launched for nobody in particular.
+func (c *Controller) wishesFor(ctx context.Context, nodes []fleet.Node) []fleet.Wish {
+	wanted := map[string]bool{}
+	for _, n := range nodes {
+		wanted[n.Name] = true
+	}
+	var known []fleet.Wish
+	for _, w := range c.wishes {
+		known = append(known, w.Wish)
+	}
+	wishes := wishesOf(known, wanted)
+	for _, w := range wishes {
+		for _, n := range w.Nodes {
+			delete(wanted, n)
+		}
+	}
+	if len(wanted) == 0 || c.Strategy == fleet.BestEffort {
+		return wishes
+	}
+	jobs, _, err := c.Jobs.Jobs(ctx)
+	if err != nil {
+		c.Log.Warn("nobody knows for which jobs nodes are launched", "error", err)
+		return wishes
+	}
+	return append(wishes, wishesOf(waiting(jobs), wanted)...)
+}
+
+// wishesOf are those of the wishes that are about some of the nodes.
+func wishesOf(all []fleet.Wish, nodes map[string]bool) []fleet.Wish {
+	var some []fleet.Wish
+	for _, w := range all {
+		if slices.ContainsFunc(w.Nodes, func(n string) bool { return nodes[n] }) {
+			some = append(some, w)
+		}
+	}
+	return some
+}
+
+// waiting are the jobs that have nodes and do not run yet, or no longer.
+func waiting(jobs []slurm.Job) []fleet.Wish {
+	var wishes []fleet.Wish
+	for _, j := range jobs {
+		if j.Ended() || j.State == "PENDING" || j.NodeList == "" {
+			continue
+		}
+		if nodes, err := slurm.Expand(j.NodeList); err == nil {
+			wishes = append(wishes, fleet.Wish{Job: j.ID, Nodes: nodes})
+		}
+	}
+	slices.SortFunc(wishes, func(a, b fleet.Wish) int { return a.Job - b.Job })
+	return wishes
+}
+
+// untilWhen asks Slurm when jobs end, if an announced event makes that matter.
+func (c *Controller) untilWhen(ctx context.Context, w *fleet.World) error {
+	doubted := map[string]bool{}
+	for _, i := range w.Instances {
+		if len(i.Doubts) > 0 {
+			doubted[i.Node] = true
+		}
+	}
+	matters := slices.ContainsFunc(w.Nodes, func(n fleet.Node) bool {
+		return doubted[n.Name] && n.State == fleet.Up && n.Busy && !n.Closed
+	})
+	if !matters {
+		return nil
+	}
+	jobs, _, err := c.Jobs.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	until := map[string]time.Time{}
+	for _, j := range jobs {
+		nodes, err := slurm.Expand(j.NodeList)
+		if err != nil || j.Ended() || j.State == "PENDING" {
+			continue
+		}
+		for _, n := range nodes {
+			if j.EndTime.After(until[n]) {
+				until[n] = j.EndTime
+			}
+		}
+	}
+	for i := range w.Nodes {
+		w.Nodes[i].Until = until[w.Nodes[i].Name]
+	}
+	return nil
+}
