@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/user"
@@ -51,15 +53,12 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	client := slurm.Client{Runner: l.HeadRunner()}
-	control := controller.New(controller.Config{
-		Exports: exports,
-		Fleet:   nodes, Slurm: client, Jobs: client, Events: events,
-		Limits:     fleet.Limits{Boot: 30 * time.Second, Retry: time.Minute},
-		Partitions: client,
-		Share:      l.Share,
-		Log:        log,
-	})
+	config, err := localConfig(l)
+	if err != nil {
+		return err
+	}
+	config.Fleet, config.Exports, config.Events, config.Log = nodes, exports, events, log
+	control := controller.New(config)
 	socket, err := controller.Listen("run/controller.sock")
 	if err != nil {
 		return err
@@ -79,12 +78,44 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	return err
 }
 
+// localConfig is what a controller has to know of a local cluster. Launches cost
+// nothing here and fail for no lack of machines, but nodes may fail to boot, as
+// when a custom action fails.
+func localConfig(l *local.Layout) (controller.Config, error) {
+	c, err := fileOf(l)
+	if err != nil {
+		return controller.Config{}, err
+	}
+	data, err := os.ReadFile(l.Path("cluster.yaml"))
+	if err != nil {
+		return controller.Config{}, err
+	}
+	client := slurm.Client{Runner: l.HeadRunner()}
+	return controller.Config{
+		Slurm: client, Jobs: client, Partitions: client,
+		Strategy: fleet.Strategy(c.Scheduling.ScalingStrategy),
+		Limits:   fleet.Limits{Boot: 30 * time.Second, Retry: time.Minute, Short: 10 * time.Minute, Failures: 10},
+		State:    l.Path("fleet.json"),
+		Revision: fmt.Sprintf("%x", sha256.Sum256(data)),
+		Share:    l.Share,
+	}, nil
+}
+
+// fileOf is the cluster file that a local cluster runs.
+func fileOf(l *local.Layout) (*spec.Cluster, error) {
+	c, problems := spec.Load(l.Path("cluster.yaml"))
+	if c == nil {
+		return nil, problems.Err()
+	}
+	return c, nil
+}
+
 // openBuckets prepares what the cluster file links to buckets, and the buckets
 // that muster.yaml asks for.
 func openBuckets(ctx context.Context, l *local.Layout, log *slog.Logger) (*controller.Exports, map[string]store.Store, error) {
-	c, problems := spec.Load(l.Path("cluster.yaml"))
-	if c == nil {
-		return nil, nil, problems.Err()
+	c, err := fileOf(l)
+	if err != nil {
+		return nil, nil, err
 	}
 	all, err := cluster.Associations(ctx, l, c)
 	if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -146,8 +147,19 @@ func (v *eventsView) show(line []byte) error {
 	if err := v.head(); err != nil {
 		return err
 	}
-	_, err := io.WriteString(v.out, eventRow(e.Time.Local().Format(time.DateTime), e.Kind, e.List, e.Reason))
+	row := eventRow(e.Time.Local().Format(time.DateTime), e.Kind, cmp.Or(e.List, e.Instance), withHint(e.Reason, e.Hint))
+	for _, line := range e.Log {
+		row += eventRow("", "", "", "| "+line)
+	}
+	_, err := io.WriteString(v.out, row)
 	return err
+}
+
+func withHint(reason, hint string) string {
+	if hint == "" {
+		return reason
+	}
+	return reason + "; " + hint
 }
 
 // head shows the table's head once.

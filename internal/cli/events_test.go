@@ -98,3 +98,17 @@ func TestEventsFollowsUntilItIsStopped(t *testing.T) {
 		t.Errorf("got %v and %q", err, b.String())
 	}
 }
+
+func TestEventsShowsWhatToDoAndTheLog(t *testing.T) {
+	event := `{"time":"2026-01-02T03:04:05Z","kind":"boot failed","nodes":"","instance":"i-1","reason":"mount","hint":"mend it","log":["a","b\u001b[0m"]}` + "\n"
+	var b strings.Builder
+	v := eventsView{out: &b, headed: true}
+	if err := v.read(strings.NewReader(event)); err != nil {
+		t.Fatal(err)
+	}
+	gap := strings.Repeat(" ", 19+2+17+2+32+2)
+	want := "  boot failed        i-1                               mount; mend it\n" + gap + "| a\n" + gap + "| b"
+	if got := b.String()[len(time.DateTime):]; !strings.HasPrefix(got, want) || strings.Contains(got, "\x1b") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -2,13 +2,16 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,26 +19,29 @@ import (
 	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 func (a *app) fleet() *cobra.Command {
 	c := &cobra.Command{
-		Use:    "fleet",
-		Short:  "Used by Slurm: its ResumeProgram and SuspendProgram",
-		Hidden: true,
+		Use:   "fleet",
+		Short: "Stop and start the cluster's nodes",
 	}
+	c.AddCommand(a.fleetStart(), a.fleetStop())
 	for _, verb := range []string{"resume", "suspend"} {
 		c.AddCommand(&cobra.Command{
-			Use:   verb + " HOSTLIST",
-			Short: "Hand nodes over to the controller to " + verb,
-			Args:  cobra.ExactArgs(1),
-			RunE:  func(c *cobra.Command, args []string) error { return handOver(c.Context(), verb, args[0]) },
+			Use:    verb + " HOSTLIST",
+			Short:  "Hand nodes over to the controller to " + verb + ", as Slurm's programs",
+			Args:   cobra.ExactArgs(1),
+			Hidden: true,
+			RunE:   func(c *cobra.Command, args []string) error { return a.handOver(c.Context(), verb, args[0]) },
 		})
 	}
 	c.AddCommand(&cobra.Command{
-		Use:   "await [HOSTLIST]",
-		Short: "Wait until nodes are up (Slurm's PrologSlurmctld; default: the job's)",
-		Args:  cobra.MaximumNArgs(1),
+		Use:    "await [HOSTLIST]",
+		Short:  "Wait until nodes are up (Slurm's PrologSlurmctld; default: the job's)",
+		Args:   cobra.MaximumNArgs(1),
+		Hidden: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			nodes := os.Getenv("SLURM_JOB_NODELIST")
 			if len(args) > 0 {
@@ -67,7 +73,7 @@ const (
 func await(ctx context.Context, nodes string) error {
 	for reached := time.Now(); ; {
 		asked := time.Now()
-		err := tellController(ctx, "await", nodes)
+		err := tellController(ctx, "await", controller.Request{Nodes: nodes})
 		if !errors.As(err, new(*url.Error)) || ctx.Err() != nil {
 			return err
 		}
@@ -89,14 +95,56 @@ const handOverWait = 5 * time.Second
 
 // handOver tells the controller what Slurm wants. If that fails, nothing is
 // lost: the controller asks Slurm itself.
-func handOver(ctx context.Context, verb, nodes string) error {
+func (a *app) handOver(ctx context.Context, verb, nodes string) error {
 	ctx, cancel := context.WithTimeout(ctx, handOverWait)
 	defer cancel()
-	return tellController(ctx, verb, nodes)
+	request := controller.Request{Nodes: nodes}
+	if path := os.Getenv("SLURM_RESUME_FILE"); path != "" && verb == "resume" {
+		jobs, err := resumeJobs(path)
+		if err != nil {
+			fmt.Fprintln(a.err, "muster: the controller is told the nodes alone:", err)
+		}
+		request.Jobs = jobs
+	}
+	return tellController(ctx, verb, request)
 }
 
-func tellController(ctx context.Context, verb, nodes string) error {
-	body, err := json.Marshal(controller.Request{Nodes: nodes})
+// resumeFileLimit is how long a resume file may be, in bytes.
+const resumeFileLimit = 8 << 20
+
+// resumeJobs are the jobs that wait for nodes, as slurmctld wrote them into a file
+// for its ResumeProgram.
+func resumeJobs(path string) ([]controller.RequestJob, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, resumeFileLimit))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	resume, err := slurm.ParseResumeFile(data)
+	if err != nil {
+		return nil, err
+	}
+	var jobs []controller.RequestJob
+	for _, j := range resume.Jobs {
+		jobs = append(jobs, controller.RequestJob{ID: j.ID, Nodes: slurm.Compress(j.Resume)})
+	}
+	return jobs, nil
+}
+
+func tellController(ctx context.Context, verb string, request controller.Request) error {
+	if err := post(ctx, cluster.SocketClient(head.RunDir, "controller.sock"), verb, request); err != nil {
+		return fmt.Errorf("hand %s of %s to the controller: %w", verb, request.Nodes, err)
+	}
+	return nil
+}
+
+// post asks a controller for something that it accepts at once.
+func post(ctx context.Context, client *http.Client, verb string, request any) error {
+	body, err := json.Marshal(request)
 	if err != nil {
 		return err
 	}
@@ -104,13 +152,14 @@ func tellController(ctx context.Context, verb, nodes string) error {
 	if err != nil {
 		return err
 	}
-	resp, err := cluster.SocketClient(head.RunDir, "controller.sock").Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("hand %s of %s to the controller: %w", verb, nodes, err)
+		return err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusAccepted {
-		return fmt.Errorf("hand %s of %s to the controller: %s", verb, nodes, resp.Status)
+	if resp.StatusCode == http.StatusAccepted {
+		return nil
 	}
-	return nil
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	return errors.New(cmp.Or(strings.TrimSpace(string(text)), resp.Status))
 }

@@ -56,7 +56,7 @@ func (c *Controller) keepBlocks(ctx context.Context, nodes []fleet.Node) error {
 			if err := c.Reservations.Unreserve(ctx, r.Name); err != nil {
 				return fmt.Errorf("end reservation %s: %w", r.Name, err)
 			}
-			c.Events.Add(Event{Kind: "capacity block is active", Reason: strings.TrimPrefix(r.Name, reservationMark)})
+			c.Events.Add(Event{Kind: "block is active", Reason: strings.TrimPrefix(r.Name, reservationMark)})
 		}
 	}
 	c.blocks.asked = now
@@ -72,7 +72,7 @@ func (c *Controller) hold(ctx context.Context, have []slurm.Reservation, name st
 	if err := c.Reservations.Reserve(ctx, name, nodes); err != nil {
 		return fmt.Errorf("reserve %d nodes until their capacity block is active: %w", len(nodes), err)
 	}
-	c.Events.Add(Event{Kind: "waiting for capacity block", Nodes: nodes, Reason: strings.TrimPrefix(name, reservationMark)})
+	c.Events.Add(Event{Kind: "block awaited", Nodes: nodes, Reason: strings.TrimPrefix(name, reservationMark)})
 	return nil
 }
 
