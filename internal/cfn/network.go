@@ -75,11 +75,10 @@ type NatGateway struct {
 
 // NetworkInterface is one that lives longer than an instance.
 type NetworkInterface struct {
-	Description     string
-	SubnetId        Text
-	SourceDestCheck *bool
-	GroupSet        []Text
-	Tags            []Tag
+	Description string
+	SubnetId    Text
+	GroupSet    []Text
+	Tags        []Tag
 }
 
 // SecurityGroup is a firewall around network interfaces.

@@ -42,7 +42,7 @@ func (m *maker) headNode(p *part, profiles profiles, after []string) {
 	root := rootOf(head.At("LocalStorage.RootVolume"))
 	root.keep = !head.At("LocalStorage.RootVolume.DeleteOnTermination").Bool()
 	data := m.launchData(machine{
-		role: site.RoleHead, words: "the head node", types: []string{head.Key("InstanceType").Text()},
+		words: "the head node", types: []string{head.Key("InstanceType").Text()},
 		threadsOff: head.Key("DisableSimultaneousMultithreading").Bool(), root: root, profile: profiles.head,
 		ticket: m.ticket(p, site.RoleHead), tags: tags,
 	})
@@ -72,7 +72,7 @@ func (m *maker) keyName() string {
 func (m *maker) headInterface(p *part) {
 	networking := m.file.At("HeadNode.Networking")
 	p.add(cfn.Resource{ID: "HeadNodeInterface", Properties: cfn.NetworkInterface{
-		Description: "Head node of cluster " + m.facts.Name, SubnetId: p.text(m.net.head), SourceDestCheck: new(false),
+		Description: "Head node of cluster " + m.facts.Name, SubnetId: p.text(m.net.head),
 		GroupSet: p.groupsOf(networking, m.groups.head), Tags: m.tags("head", tag("muster:role", site.RoleHead)),
 	}})
 	m.elasticIP(p, networking.Key("ElasticIp").Text())

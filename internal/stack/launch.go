@@ -38,7 +38,7 @@ func (m *maker) launchTemplates(p *part, profiles profiles) []string {
 func (m *maker) launchTemplate(p *part, q queue, r resource, profile cfn.Profile) string {
 	tags := m.nodeTags(q, r)
 	data := m.launchData(machine{
-		role: site.RoleCompute, image: q.name, words: "queue " + q.name, types: r.types,
+		image: q.name, words: "queue " + q.name, types: r.types,
 		threadsOff: r.view.Key("DisableSimultaneousMultithreading").Bool(),
 		root:       rootOf(q.view.At("ComputeSettings.LocalStorage.RootVolume")), profile: profile, ticket: m.nodeTicket(p, q, r), tags: tags,
 	})
@@ -70,10 +70,16 @@ func (m *maker) nodeTicket(p *part, q queue, r resource) site.Ticket {
 // nodeTags are those of a compute resource's nodes: the file's, its queue's and its
 // own, the nearest first.
 func (m *maker) nodeTags(q queue, r resource) []cfn.Tag {
-	return m.merged([]spec.View{m.file, q.view, r.view}, []cfn.Tag{
+	return m.merged([]spec.View{m.file, q.view, r.view}, m.ownNodeTags(q, r))
+}
+
+// ownNodeTags are muster's alone, which never change. A placement group has no
+// others: with another tag it would be made anew, and the old one has nodes in it.
+func (m *maker) ownNodeTags(q queue, r resource) []cfn.Tag {
+	return []cfn.Tag{
 		tag("muster:role", site.RoleCompute), tag("muster:queue", q.name), tag("muster:resource", r.name),
 		tag("Name", m.facts.Name+"-"+q.name+"-"+r.name),
-	})
+	}
 }
 
 // nodeInterfaces are a node's network interfaces in a launch template. Nodes that
@@ -117,7 +123,7 @@ func (m *maker) placement(p *part, q queue, r resource) *cfn.Placement {
 		return nil
 	}
 	id := id("PlacementGroup", q.name, r.name)
-	p.add(cfn.Resource{ID: id, Properties: cfn.PlacementGroup{Strategy: "cluster", Tags: m.nodeTags(q, r)}})
+	p.add(cfn.Resource{ID: id, Properties: cfn.PlacementGroup{Strategy: "cluster", Tags: m.merged(nil, m.ownNodeTags(q, r))}})
 	return &cfn.Placement{GroupName: cfn.Ref(id)}
 }
 

@@ -19,10 +19,12 @@ func (m *maker) loginPool(p *part, l pool, profile cfn.Profile) {
 	tags := m.tags(l.name, tag("muster:role", site.RoleLogin), tag("muster:pool", l.name))
 	subnets := p.texts(m.poolSubnets(l))
 	template, balancer, targets := id("LoginTemplate", l.name), id("LoginBalancer", l.name), id("LoginTargets", l.name)
+	ticket := m.ticket(p, site.RoleLogin)
+	ticket.Queue = l.name
 	data := m.launchData(machine{
-		role: site.RoleLogin, image: "login/" + l.name, words: "login nodes " + l.name,
+		image: "login/" + l.name, words: "login nodes " + l.name,
 		types: []string{l.view.Key("InstanceType").Text()}, root: rootVolume{kind: "gp3"},
-		profile: profile, ticket: m.ticket(p, site.RoleLogin), tags: tags,
+		profile: profile, ticket: ticket, tags: tags,
 	})
 	data.KeyName = m.keyName()
 	if own := l.view.At("Ssh.KeyName").Text(); own != "" {

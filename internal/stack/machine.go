@@ -12,7 +12,6 @@ import (
 
 // machine is a kind of machine: what launch templates have in common.
 type machine struct {
-	role string
 	// image is the key of Facts.Images, words what people call it.
 	image, words string
 	types        []string

@@ -64,13 +64,13 @@ func sessions() cfn.Statement {
 }
 
 // headRights are those of the head node, which starts and ends the fleet.
-func (m *maker) headRights(p *part, passed []cfn.Text) []cfn.Statement {
+func (m *maker) headRights(p *part, passed []string) []cfn.Statement {
 	out := append(m.commonRights(p), sessions())
 	out = append(out, m.bucketRights(p)...)
 	out = append(out, m.lookRights())
 	out = append(out, m.launchRights(p)...)
 	out = append(out, m.fleetRights()...)
-	out = append(out, only(allow("PassRole", []string{"iam:PassRole"}, passed...),
+	out = append(out, only(allow("PassRole", []string{"iam:PassRole"}, cfn.Lits(passed...)...),
 		when("StringEquals", "iam:PassedToService", cfn.Lit("ec2."+m.domain()))))
 	if z := m.zone; !z.absent() {
 		out = append(out, allow("NameNodes", []string{"route53:ChangeResourceRecordSets", "route53:ListResourceRecordSets"},
@@ -101,23 +101,14 @@ func (m *maker) lookRights() cfn.Statement {
 // launchRights let the head node start instances of the cluster's launch templates
 // alone, in the subnets of the queues.
 func (m *maker) launchRights(p *part) []cfn.Statement {
-	var subnets []cfn.Text
-	seen := map[value]bool{}
-	for _, q := range m.queues() {
-		for _, v := range m.queueSubnets(q) {
-			if !seen[v] {
-				seen[v] = true
-				subnets = append(subnets, cfn.Sub(m.arn("ec2", "subnet/"+p.sub(v))))
-			}
-		}
-	}
+	subnets := m.fleetSubnets(p)
 	launch := []string{"ec2:CreateFleet", "ec2:RunInstances"}
 	with := when("ArnLike", "ec2:LaunchTemplate", cfn.Lit(m.arn("ec2", "launch-template/*")))
 	made := cfn.Lits(
 		m.arn("ec2", "instance/*"), m.arn("ec2", "network-interface/*"), m.arn("ec2", "volume/*"), m.arn("ec2", "security-group/*"),
 		m.arn("ec2", "placement-group/*"), m.arn("ec2", "key-pair/*"),
 		"arn:"+m.facts.Partition+":ec2:"+m.facts.Region+"::image/*", "arn:"+m.facts.Partition+":ec2:"+m.facts.Region+"::snapshot/*")
-	for _, id := range m.reservationIDs() {
+	for _, id := range few(m.targets("CapacityReservationId")) {
 		made = append(made, cfn.Lit(m.arn("ec2", "capacity-reservation/"+id)))
 	}
 	out := []cfn.Statement{
@@ -134,6 +125,33 @@ func (m *maker) launchRights(p *part) []cfn.Statement {
 		out = append(out, allow("LaunchIntoReservations", append(launch, "resource-groups:ListGroupResources"), groups...))
 	}
 	return out
+}
+
+// fleetSubnets are those of the queues.
+func (m *maker) fleetSubnets(p *part) []cfn.Text {
+	var ids []string
+	for _, q := range m.queues() {
+		for _, v := range m.queueSubnets(q) {
+			ids = append(ids, p.sub(v))
+		}
+	}
+	var out []cfn.Text
+	for _, id := range few(unique(ids)) {
+		out = append(out, cfn.Sub(m.arn("ec2", "subnet/"+id)))
+	}
+	return out
+}
+
+// mostNamed are as many things as a policy names: IAM limits its size. The launch
+// templates, of which only the cluster's own may be used, name all of them.
+const mostNamed = 20
+
+// few are the names, or a star for too many.
+func few(names []string) []string {
+	if len(names) > mostNamed {
+		return []string{"*"}
+	}
+	return names
 }
 
 // fleetRights are over instances that are the cluster's compute nodes, and nobody
@@ -157,8 +175,6 @@ func (m *maker) targets(key string) []string {
 	}
 	return unique(all)
 }
-
-func (m *maker) reservationIDs() []string { return m.targets("CapacityReservationId") }
 
 func (m *maker) reservationGroups() []cfn.Text {
 	return cfn.Lits(m.targets("CapacityReservationResourceGroupArn")...)

@@ -3,6 +3,7 @@ package stack
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/cfn"
@@ -14,38 +15,45 @@ type profiles struct {
 	head   cfn.Profile
 	queues map[string]cfn.Profile
 	pools  map[string]cfn.Profile
-	// passed are the roles of machines that the head node starts.
-	passed []cfn.Text
 }
 
 // roles are made for each kind of machine, as far as the file brings none.
 func (m *maker) roles(p *part) profiles {
 	out := profiles{queues: map[string]cfn.Profile{}, pools: map[string]cfn.Profile{}}
+	own, _ := m.iamName(computePath)
+	passed := []string{"arn:" + m.facts.Partition + ":iam::" + m.facts.Account + ":role" + own + "*"}
 	for _, q := range m.queues() {
-		made := m.profile(p, identity{id("", q.name), "queue-" + q.name, q.view.Key("Iam"), q.view.At("Iam.S3Access").Items()}, m.computeRights(p))
+		who := identity{computePath, id("", q.name), "queue-" + q.name, q.view.Key("Iam"), q.view.At("Iam.S3Access").Items()}
+		made := m.profile(p, who, m.computeRights(p))
 		out.queues[q.name] = made.profile
-		out.passed = append(out.passed, made.roles...)
+		passed = append(passed, made.roles...)
 	}
 	for _, l := range m.pools() {
-		out.pools[l.name] = m.profile(p, identity{"Login" + id("", l.name), "login-" + l.name, l.view.Key("Iam"), nil}, m.loginRights(p)).profile
+		out.pools[l.name] = m.profile(p, identity{"login/", "Login" + id("", l.name), "login-" + l.name, l.view.Key("Iam"), nil}, m.loginRights(p)).profile
 	}
-	head := identity{"Head", "head", m.file.At("HeadNode.Iam"), m.file.At("HeadNode.Iam.S3Access").Items()}
-	out.head = m.profile(p, head, m.headRights(p, out.passed)).profile
+	head := identity{"", "Head", "head", m.file.At("HeadNode.Iam"), m.file.At("HeadNode.Iam.S3Access").Items()}
+	out.head = m.profile(p, head, m.headRights(p, unique(passed))).profile
 	return out
 }
 
 // identity is a kind of machine with what the file says of its rights.
 type identity struct {
+	// path is that of its role below the cluster's.
+	path     string
 	id, name string
 	view     spec.View
 	// access are the buckets that it may reach.
 	access []spec.View
 }
 
-// given is a profile, and the roles in it.
+// computePath is below which the roles of compute nodes are: those that the head
+// node may pass on.
+const computePath = "compute/"
+
+// given is a profile, and the roles in it that are not muster's.
 type given struct {
 	profile cfn.Profile
-	roles   []cfn.Text
+	roles   []string
 }
 
 // profile is the instance profile of a kind of machine: the file's, or one of our
@@ -56,20 +64,20 @@ func (m *maker) profile(p *part, who identity, rights []cfn.Statement) given {
 		if !ok {
 			m.fail("the role of instance profile %s is not known", arn)
 		}
-		return given{cfn.Profile{Arn: cfn.Lit(arn)}, cfn.Lits(roles...)}
+		return given{cfn.Profile{Arn: cfn.Lit(arn)}, roles}
 	}
-	path, named := m.iamName(who.name)
-	profile := cfn.InstanceProfile{InstanceProfileName: named("profile"), Path: path}
+	path, name := m.iamName(who.path)
+	profile := cfn.InstanceProfile{InstanceProfileName: name(who.name, "profile"), Path: path}
 	roleID, profileID := who.id+"Role", who.id+"Profile"
-	var arn cfn.Text
+	roles := []string{}
 	if own := who.view.Key("InstanceRole").Text(); own != "" {
-		arn, profile.Roles = cfn.Lit(own), cfn.Lits(own[strings.LastIndex(own, "/")+1:])
+		profile.Roles, roles = cfn.Lits(own[strings.LastIndex(own, "/")+1:]), append(roles, own)
 	} else {
-		arn, profile.Roles = cfn.Att(roleID, "Arn"), []cfn.Text{cfn.Ref(roleID)}
-		p.add(cfn.Resource{ID: roleID, Properties: m.role(who, path, named("role"), rights)})
+		profile.Roles = []cfn.Text{cfn.Ref(roleID)}
+		p.add(cfn.Resource{ID: roleID, Properties: m.role(who, path, name(who.name, "role"), rights)})
 	}
 	p.add(cfn.Resource{ID: profileID, Properties: profile})
-	return given{cfn.Profile{Arn: cfn.Att(profileID, "Arn")}, []cfn.Text{arn}}
+	return given{cfn.Profile{Arn: cfn.Att(profileID, "Arn")}, roles}
 }
 
 func (m *maker) role(who identity, path, name string, rights []cfn.Statement) cfn.Role {
@@ -84,22 +92,43 @@ func (m *maker) role(who identity, path, name string, rights []cfn.Statement) cf
 	if access := m.s3Access(who.access); len(access) > 0 {
 		role.Policies = append(role.Policies, cfn.RolePolicy{PolicyName: "S3Access", PolicyDocument: policies(access...)})
 	}
+	m.sizeOf(who, role)
 	for _, item := range who.view.Key("AdditionalIamPolicies").Items() {
 		role.ManagedPolicyArns = append(role.ManagedPolicyArns, cfn.Lit(item.Key("Policy").Text()))
 	}
 	return role
 }
 
+// mostPolicy is IAM's limit for the policies that stand in a role, in characters.
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+const mostPolicy = 10_240
+
+// sizeOf holds the limit, by what the policies have in the template: references are
+// about as long as what they become.
+func (m *maker) sizeOf(who identity, role cfn.Role) {
+	size := 0
+	for _, policy := range role.Policies {
+		body, err := json.Marshal(policy.PolicyDocument)
+		if err != nil {
+			m.fail("write the policy of %s: %w", who.name, err)
+		}
+		size += len(body)
+	}
+	if size > mostPolicy {
+		m.fail("the rights of %s take %d characters, and IAM takes %d: name fewer buckets in S3Access, or bring a role with InstanceRole", who.name, size, mostPolicy)
+	}
+}
+
 // iamName is the path of roles and profiles, and their names: CloudFormation's
 // choice, unless the file's ResourcePrefix has the beginning of one.
-func (m *maker) iamName(who string) (path string, named func(kind string) string) {
+func (m *maker) iamName(below string) (path string, name func(who, kind string) string) {
 	prefix := m.file.At("Iam.ResourcePrefix").Text()
 	at := strings.LastIndex(prefix, "/") + 1
 	path, begin := prefix[:at], prefix[at:]
 	if path == "" {
 		path = "/muster/"
 	}
-	return path + m.facts.Name + "/", func(kind string) string {
+	return path + m.facts.Name + "/" + below, func(who, kind string) string {
 		if begin == "" {
 			return ""
 		}

@@ -41,7 +41,11 @@ func New(file spec.View, w *spec.Workload, f Facts) (Set, error) {
 	m := &maker{file: file, work: w, facts: f}
 	set := Set{Base: m.base(), Storage: m.storage(), Cluster: m.cluster(), m: m}
 	for _, s := range set.Stacks() {
-		if _, err := s.Body(); err != nil {
+		body, err := s.Body()
+		if err == nil && s == set.Base && len(body) > cfn.MaxInlineBytes {
+			err = fmt.Errorf("stack %s has %d bytes, and CloudFormation takes %d where there is no bucket yet: name fewer security groups", s.Name, len(body), cfn.MaxInlineBytes)
+		}
+		if err != nil {
 			m.problems = append(m.problems, err)
 		}
 	}
@@ -57,7 +61,7 @@ func (s Set) Stacks() []*Stack {
 
 // Body is the template as it is sent to CloudFormation. Above cfn.MaxInlineBytes it
 // has to be sent by way of a bucket; the base stack, which makes the bucket, never
-// is that large.
+// is that large: New refuses it.
 func (s *Stack) Body() ([]byte, error) {
 	body, err := s.Template.JSON()
 	if err != nil {

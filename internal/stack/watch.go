@@ -137,7 +137,7 @@ func (m *maker) graphs(p *part) []graph {
 // storageGraph is that of a file system or volume; empty where CloudWatch knows it
 // by another id.
 func storageGraph(p *part, one mount) graph {
-	title := one.dir + " (" + one.name + ")"
+	title := cfn.Literal(one.dir + " (" + one.name + ")")
 	switch one.kind {
 	case ebs:
 		return graph{title, lines("AWS/EBS", []string{"VolumeReadBytes", "VolumeWriteBytes"}, []string{"VolumeId", p.sub(one.ids[0])})}
