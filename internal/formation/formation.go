@@ -48,6 +48,7 @@ type State struct {
 	Status, Reason string
 	Outputs        map[string]string
 	Tags           map[string]string
+	Parameters     map[string]string
 	// Changed is when the stack was made or last changed.
 	Changed time.Time
 	// Protected says that it is not deleted until somebody lifts the protection.
@@ -117,7 +118,7 @@ func (d *Driver) List(ctx context.Context) ([]State, error) {
 func stateOf(s types.Stack) State {
 	state := State{
 		Name: aws.ToString(s.StackName), ID: aws.ToString(s.StackId), Status: string(s.StackStatus), Reason: aws.ToString(s.StackStatusReason),
-		Outputs: map[string]string{}, Tags: map[string]string{}, Protected: aws.ToBool(s.EnableTerminationProtection),
+		Outputs: map[string]string{}, Tags: map[string]string{}, Parameters: map[string]string{}, Protected: aws.ToBool(s.EnableTerminationProtection),
 		Changed: aws.ToTime(s.CreationTime),
 	}
 	if s.LastUpdatedTime != nil {
@@ -125,6 +126,9 @@ func stateOf(s types.Stack) State {
 	}
 	for _, o := range s.Outputs {
 		state.Outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+	}
+	for _, p := range s.Parameters {
+		state.Parameters[aws.ToString(p.ParameterKey)] = aws.ToString(p.ParameterValue)
 	}
 	for _, t := range s.Tags {
 		state.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)

@@ -1,0 +1,255 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/formation"
+	"github.com/muster-hpc/muster/internal/step"
+)
+
+// DownOptions say what Down is to take down.
+type DownOptions struct {
+	Name, Home string
+	Account    *account.Account
+	// DeleteData also deletes file systems and buckets whose data is nowhere else.
+	DeleteData bool
+	Report     step.Reporter
+}
+
+// Left is what a cluster leaves behind.
+type Left struct {
+	account.Left
+	// Kept says that it was left on purpose, and Why.
+	Kept bool   `json:"kept"`
+	Why  string `json:"why,omitempty"`
+}
+
+// Costs says that it is worth a look.
+func (l Left) Costs() bool { return !l.Free && (!l.Known || l.USDPerMonth >= 0.01) }
+
+// Down takes a cluster down in the order in which nothing holds another thing: the
+// fleet, its names, the head node, file systems after their last export, the
+// network. It says what is left. It may be repeated, and goes on where an earlier
+// one was cut off.
+func Down(ctx context.Context, o DownOptions) ([]step.Step, []Left, error) {
+	unlock, err := lock(o.Home, o.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	d := &down{DownOptions: o, driver: formation.New(o.Account.Config()), steps: step.Series{Report: o.Report}, kept: map[string]string{}}
+	d.driver.Tell = func(e formation.Event) {
+		if line := telling(e); line != "" {
+			o.Report.Note(line)
+		}
+	}
+	left, err := d.run(ctx)
+	return d.steps.Done, left, err
+}
+
+type down struct {
+	DownOptions
+	steps  step.Series
+	driver *formation.Driver
+	stacks found
+	bucket string
+	// buckets are those that the base stack made.
+	buckets []string
+	// kept are IDs of what stays on purpose, and why. keepStorage and keepBase say that
+	// a stack stays.
+	kept                  map[string]string
+	keepStorage, keepBase bool
+	// deleted says that a stack went: the list by tag lags behind that.
+	deleted bool
+}
+
+func (d *down) run(ctx context.Context) ([]Left, error) {
+	for _, s := range []struct {
+		name string
+		do   func(context.Context) (string, error)
+	}{
+		{"look at the account", d.look},
+		{"stop the fleet", d.fleet},
+		{"delete DNS records", d.records},
+		{"delete stack " + d.Name, d.cluster},
+		{"end what is left of the fleet", d.orphans},
+		{"export and delete file systems", d.storage},
+		{"delete stack " + baseStack(d.Name), d.base},
+		{"delete buckets and keys", d.rest},
+	} {
+		if err := d.steps.Do(s.name, func() (string, error) { return s.do(ctx) }); err != nil {
+			return nil, err
+		}
+	}
+	var left []Left
+	err := d.steps.Do("list what is left", func() (detail string, err error) {
+		left, err = d.left(ctx)
+		return leftInWords(left), err
+	})
+	if err == nil && !d.keepBase && !d.keepStorage {
+		err = forget(d.Home, d.Name)
+	}
+	return left, err
+}
+
+func (d *down) look(ctx context.Context) (string, error) {
+	who, err := d.Account.Identity(ctx)
+	if err != nil {
+		return "", err
+	}
+	if r, err := RecordOf(d.Home, d.Name); err == nil && r.Account != who.Account {
+		return "", fmt.Errorf("cluster %s is in account %s, and these are credentials of account %s", d.Name, r.Account, who.Account)
+	}
+	if d.stacks, err = look(ctx, d.driver, d.Name); err != nil {
+		return "", err
+	}
+	d.bucket = d.stacks.bucket(d.Name)
+	for _, name := range []string{baseStack(d.Name), d.Name} {
+		if err := d.retained(ctx, name); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("account %s, %s: %d stacks", who.Account, d.Account.Region, len(d.stacks)), nil
+}
+
+// retained finds what outlives a stack, and its buckets.
+func (d *down) retained(ctx context.Context, stack string) error {
+	if state, ok := d.stacks[stack]; !ok || state.Status == "REVIEW_IN_PROGRESS" {
+		return nil
+	}
+	all, err := d.driver.Resources(ctx, stack)
+	if err != nil {
+		return err
+	}
+	template, err := d.driver.Template(ctx, stack)
+	if err != nil {
+		return err
+	}
+	kept, err := formation.Kept(template)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		switch {
+		case r.ID == "":
+		case r.Type == "AWS::S3::Bucket":
+			d.buckets = append(d.buckets, r.ID)
+		case kept[r.Name]:
+			d.kept[r.ID] = "its DeletionPolicy is Retain"
+		}
+	}
+	return nil
+}
+
+// cluster deletes the stack of what costs by the hour.
+func (d *down) cluster(ctx context.Context) (string, error) { return d.delete(ctx, d.Name) }
+
+// delete deletes a stack, and tells how long it takes.
+func (d *down) delete(ctx context.Context, stack string) (string, error) {
+	if _, ok := d.stacks[stack]; !ok {
+		return "not there", nil
+	}
+	d.driver.Waiting = func(name, status string, since time.Duration) { d.Report.Waiting("stack "+name, status, since) }
+	if err := d.driver.Delete(ctx, stack); err != nil {
+		return "", err
+	}
+	delete(d.stacks, stack)
+	d.deleted = true
+	return "gone", nil
+}
+
+// base deletes the network, unless something that stays needs it.
+func (d *down) base(ctx context.Context) (string, error) {
+	if d.keepStorage {
+		d.keepBase = true
+		return "kept: the file systems that stay are in its network", nil
+	}
+	state, ok := d.stacks[baseStack(d.Name)]
+	if !ok {
+		return "not there", nil
+	}
+	if vpc := state.Outputs["VpcId"]; vpc != "" {
+		if err := d.interfaces(ctx, vpc); err != nil {
+			return "", err
+		}
+	}
+	return d.delete(ctx, baseStack(d.Name))
+}
+
+// How long network interfaces may stay behind a file system or a gateway, and how
+// often they are looked at.
+const (
+	interfaceLimit = 15 * time.Minute
+	interfaceLook  = 3 * time.Second
+)
+
+// interfaces waits until nothing is left in a network: AWS takes those of file
+// systems and gateways away some time later, and until then no subnet goes.
+func (d *down) interfaces(ctx context.Context, vpc string) error {
+	began := time.Now()
+	for {
+		all, err := d.Account.Interfaces(ctx, vpc)
+		if err != nil || len(all) == 0 {
+			return err
+		}
+		if time.Since(began) > interfaceLimit {
+			return fmt.Errorf("network interface %s (%s) holds %s: delete what it belongs to, then run this again", all[0].ID, all[0].What, vpc)
+		}
+		d.Report.Waiting("stack "+baseStack(d.Name), fmt.Sprintf("%d network interfaces to go, such as %s (%s)", len(all), all[0].ID, all[0].What), time.Since(began))
+		if err := pause(ctx, interfaceLook); err != nil {
+			return err
+		}
+	}
+}
+
+// rest deletes what no stack holds any more: buckets with their data if that was
+// asked for, and the key pair.
+func (d *down) rest(ctx context.Context) (string, error) {
+	if d.keepBase {
+		for _, b := range d.buckets {
+			d.kept[b] = "the cluster's file systems are kept"
+		}
+		return "kept", nil
+	}
+	if err := d.Account.DeleteKey(ctx, "muster-"+d.Name); err != nil {
+		return "", err
+	}
+	if !d.DeleteData {
+		for _, b := range d.buckets {
+			d.kept[b] = "buckets go with --delete-data"
+		}
+		return fmt.Sprintf("%d buckets kept", len(d.buckets)), nil
+	}
+	return d.deleteBuckets(ctx)
+}
+
+func (d *down) deleteBuckets(ctx context.Context) (string, error) {
+	// A former run may have deleted the stack that named them: their tags do, too.
+	all, err := d.Account.Left(ctx, d.Name)
+	if err != nil {
+		return "", err
+	}
+	for _, l := range all {
+		if l.Kind == "bucket" {
+			d.buckets = append(d.buckets, l.ID)
+		}
+	}
+	slices.Sort(d.buckets)
+	d.buckets = slices.Compact(d.buckets)
+	objects := 0
+	for _, b := range d.buckets {
+		n, err := d.Account.EmptyBucket(ctx, b)
+		if err != nil {
+			return "", err
+		}
+		objects += n
+		if err := d.Account.DeleteBucket(ctx, b); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%d buckets with %d objects deleted", len(d.buckets), objects), nil
+}

@@ -1,0 +1,224 @@
+package cloud
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/formation"
+	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// How long a head node may take to stop the fleet, and instances to end.
+const (
+	stopLimit = time.Minute
+	endLimit  = 15 * time.Minute
+)
+
+// fleet ends the compute nodes. The head node is told first, or it would start
+// others; where it does not obey it is ended, too.
+func (d *down) fleet(ctx context.Context) (string, error) {
+	all, err := d.Account.Instances(ctx, d.Name)
+	if err != nil {
+		return "", err
+	}
+	head := ""
+	for _, i := range all {
+		if i.Role == site.RoleHead && i.State == "running" {
+			head = i.ID
+		}
+	}
+	told := "no head node runs"
+	if head != "" {
+		if told, err = d.tell(ctx, head); err != nil {
+			return "", err
+		}
+	}
+	n, err := d.end(ctx, func(i account.Instance) bool { return i.Role == site.RoleCompute })
+	return fmt.Sprintf("%s; %d instances ended", told, n), err
+}
+
+// tell asks the head node to stop the fleet and waits for its word. A head node
+// that does not answer is ended.
+func (d *down) tell(ctx context.Context, head string) (string, error) {
+	if d.bucket != "" {
+		b, err := openBucket(ctx, d.Account, d.bucket)
+		if err != nil {
+			return "", err
+		}
+		asked := time.Now().UTC()
+		err = writeJSON(ctx, b, site.FleetKey(d.Name), site.Fleet{Want: "stopped", Why: "the cluster is taken down", At: asked})
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return "", err
+		}
+		if err == nil {
+			if stopped, err := d.obeyed(ctx, b, asked); stopped || err != nil {
+				return "the head node has stopped the fleet", err
+			}
+		}
+	}
+	return "the head node did not answer and was ended", d.Account.Terminate(ctx, []string{head})
+}
+
+// obeyed waits until the head node says that the fleet is stopped. One that has
+// said nothing for long is not waited for.
+func (d *down) obeyed(ctx context.Context, b store.Store, asked time.Time) (bool, error) {
+	began := time.Now()
+	for time.Since(began) < stopLimit {
+		var head site.HeadStatus
+		err := readJSON(ctx, b, site.HeadKey(d.Name), &head)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return false, nil
+		case err != nil:
+			return false, err
+		case asked.Sub(head.At) > freshness:
+			return false, nil
+		case head.Cluster != nil && head.Cluster.Fleet == "stopped":
+			return true, nil
+		case head.Phase != site.Ready:
+			return false, nil
+		}
+		d.Report.Waiting("stop the fleet", "the head node", time.Since(began))
+		if err := pause(ctx, time.Second); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// orphans ends what has no head node any more.
+func (d *down) orphans(ctx context.Context) (string, error) {
+	n, err := d.end(ctx, func(account.Instance) bool { return true })
+	return fmt.Sprintf("%d instances", n), err
+}
+
+// end ends instances and waits until they are gone: their network interfaces hold
+// what comes next. It looks until two looks in a row find none, for what was being
+// started may show late.
+func (d *down) end(ctx context.Context, which func(account.Instance) bool) (int, error) {
+	ended := map[string]bool{}
+	began, every := time.Now(), lookFirst
+	for empty := 0; empty < 2; {
+		all, err := d.Account.Instances(ctx, d.Name)
+		if err != nil {
+			return len(ended), err
+		}
+		var ids []string
+		there := 0
+		for _, i := range all {
+			if !which(i) {
+				continue
+			}
+			there++
+			if !i.Gone() {
+				ids = append(ids, i.ID)
+				ended[i.ID] = true
+			}
+		}
+		if err := d.Account.Terminate(ctx, ids); err != nil {
+			return len(ended), err
+		}
+		if empty++; there > 0 {
+			empty = 0
+		}
+		if time.Since(began) > endLimit {
+			return len(ended), fmt.Errorf("%d instances did not end within %s", there, endLimit)
+		}
+		d.Report.Waiting("end instances", fmt.Sprintf("%d to go", there), time.Since(began))
+		if err := pause(ctx, every); err != nil {
+			return len(ended), err
+		}
+		every = min(every*5/4, lookLast)
+	}
+	return len(ended), nil
+}
+
+// records deletes the nodes' names from the zone: a zone with records stays.
+func (d *down) records(ctx context.Context) (string, error) {
+	if _, ok := d.stacks[d.Name]; !ok {
+		return "no zone", nil
+	}
+	n := 0
+	all, err := d.driver.Resources(ctx, d.Name)
+	if err != nil && !errors.Is(err, formation.ErrNoStack) {
+		return "", err
+	}
+	for _, r := range all {
+		if r.Type != "AWS::Route53::HostedZone" || r.ID == "" {
+			continue
+		}
+		deleted, err := d.Account.DeleteRecords(ctx, r.ID, "")
+		n += deleted
+		if err != nil {
+			return "", err
+		}
+	}
+	deleted, err := d.ownZone(ctx)
+	return fmt.Sprintf("%d records", n+deleted), err
+}
+
+// ownZone deletes the cluster's names from a zone that the file names. Its other
+// names stay.
+func (d *down) ownZone(ctx context.Context) (int, error) {
+	file, err := d.file(ctx)
+	if err != nil || file == nil {
+		return 0, err
+	}
+	root, ok := file.Root()
+	if !ok {
+		return 0, nil
+	}
+	id := root.At("Scheduling.SlurmSettings.Dns.HostedZoneId").Text()
+	if id == "" {
+		return 0, nil
+	}
+	zone, err := d.Account.ZoneName(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	return d.Account.DeleteRecords(ctx, id, d.Name+"."+zone)
+}
+
+// file is the cluster's file, nil where it is not there any more.
+func (d *down) file(ctx context.Context) (*spec.File, error) {
+	if d.bucket == "" {
+		return nil, nil
+	}
+	b, err := openBucket(ctx, d.Account, d.bucket)
+	if err != nil {
+		return nil, err
+	}
+	text, err := readObject(ctx, b, site.FileKey(d.Name))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return spec.OpenText("the cluster's file", text, spec.Options{}), nil
+}
+
+// leftInWords is the end of the list.
+func leftInWords(left []Left) string {
+	costs, month := 0, 0.0
+	unknown := ""
+	for _, l := range left {
+		if l.Costs() {
+			costs++
+			month += l.USDPerMonth
+		}
+		if l.Costs() && !l.Known {
+			unknown = " at least"
+		}
+	}
+	if costs == 0 {
+		return "nothing that costs"
+	}
+	return fmt.Sprintf("%d things that cost%s $%.2f a month", costs, cmp.Or(unknown, ""), month)
+}

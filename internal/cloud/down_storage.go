@@ -1,0 +1,166 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/formation"
+)
+
+// storage exports what is linked with S3 for a last time and deletes what loses
+// nothing by it. The stack stays as long as it holds data that is nowhere else: the
+// next `up` mounts it again.
+func (d *down) storage(ctx context.Context) (string, error) {
+	name := storageStack(d.Name)
+	state, ok := d.stacks[name]
+	if !ok {
+		return "no file systems", nil
+	}
+	if state.InProgress() || !state.Good() {
+		// Half made or half deleted: what is in it decides nothing any more.
+		if err := d.driver.Settle(ctx, name); err != nil {
+			return "", err
+		}
+	}
+	all, err := d.driver.Resources(ctx, name)
+	if errors.Is(err, formation.ErrNoStack) {
+		return "no file systems", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	template, err := d.driver.Template(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	retained, err := formation.Kept(template)
+	if err != nil {
+		return "", err
+	}
+	keep, err := d.sort(ctx, all, retained)
+	if err != nil {
+		return "", err
+	}
+	if len(keep) == 0 {
+		return d.delete(ctx, name)
+	}
+	d.keepStorage = true
+	return d.shrink(ctx, name, template, all, keep)
+}
+
+// sort exports what can be exported and returns the names of resources whose data
+// is nowhere else.
+func (d *down) sort(ctx context.Context, all []formation.Resource, retained map[string]bool) ([]string, error) {
+	var keep []string
+	for _, r := range all {
+		if !slices.Contains(holdsData, r.Type) || r.ID == "" {
+			continue
+		}
+		exported, err := d.export(ctx, r)
+		switch {
+		case err != nil && d.DeleteData:
+			return nil, fmt.Errorf("%w; delete its links with S3 by hand if its data is not wanted", err)
+		case err != nil:
+			return nil, err
+		case retained[r.Name]:
+			d.kept[r.ID] = "its DeletionPolicy is Retain"
+		case d.DeleteData || exported == "":
+		default:
+			d.kept[r.ID] = exported
+			keep = append(keep, r.Name)
+		}
+	}
+	return keep, nil
+}
+
+// export has a file system write to S3 what is not there yet. It returns why the
+// file system has to stay, empty if all of its data is in S3.
+func (d *down) export(ctx context.Context, r formation.Resource) (why string, err error) {
+	const alone = "its data is nowhere else; --delete-data deletes it"
+	if r.Type != "AWS::FSx::FileSystem" {
+		return alone, nil
+	}
+	links, err := d.Account.Links(ctx, r.ID)
+	if err != nil || len(links) == 0 {
+		return alone, err
+	}
+	began := time.Now()
+	done, err := d.Account.Export(ctx, r.ID, pathsOf(links), func(files, total int64) {
+		d.Report.Waiting("export "+r.ID, fmt.Sprintf("%d of %d files", files, total), time.Since(began))
+	})
+	if err != nil {
+		return "", err
+	}
+	d.Report.Note(fmt.Sprintf("%s: %d files exported to %s", r.ID, done.Total, links[0].Repository))
+	for _, l := range links {
+		if strings.Trim(l.Path, "/") == "" {
+			return "", nil
+		}
+	}
+	return fmt.Sprintf("only %s is linked with S3, other directories may hold data; --delete-data deletes it", strings.Join(pathsOf(links), ", ")), nil
+}
+
+func pathsOf(links []account.Link) []string {
+	var all []string
+	for _, l := range links {
+		all = append(all, l.Path)
+	}
+	return all
+}
+
+// shrink takes what need not stay out of the stack.
+func (d *down) shrink(ctx context.Context, name string, template []byte, all []formation.Resource, keep []string) (string, error) {
+	var gone []string
+	for _, r := range all {
+		if slices.Contains(holdsData, r.Type) && !slices.Contains(keep, r.Name) && d.kept[r.ID] == "" {
+			gone = append(gone, r.Name)
+		}
+	}
+	detail := fmt.Sprintf("%d file systems kept", len(keep))
+	if len(gone) == 0 {
+		return detail, nil
+	}
+	smaller, err := formation.Without(template, gone)
+	if err != nil {
+		return "", err
+	}
+	state := d.stacks[name]
+	in := formation.Stack{Name: name, Template: smaller, Parameters: state.Parameters, Tags: state.Tags}
+	d.driver.Upload = d.uploader(ctx)
+	if _, _, err := d.driver.Ensure(ctx, in); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s, %d deleted", detail, len(gone)), nil
+}
+
+// uploader puts a large template into the cluster's bucket.
+func (d *down) uploader(ctx context.Context) func(context.Context, string, []byte) (string, error) {
+	b, err := openBucket(ctx, d.Account, d.bucket)
+	return func(ctx context.Context, stack string, template []byte) (string, error) {
+		if err != nil {
+			return "", err
+		}
+		return uploadTemplate(ctx, d.Account, b, d.Name, d.bucket, stack, template)
+	}
+}
+
+// left lists what is there with the cluster's tag.
+func (d *down) left(ctx context.Context) ([]Left, error) {
+	stays := func(l account.Left) bool {
+		return d.kept[l.ID] != "" || d.keepBase && l.Free || !d.deleted
+	}
+	all, err := d.Account.LeftAfter(ctx, d.Name, stays)
+	if err != nil {
+		return nil, err
+	}
+	var left []Left
+	for _, l := range all {
+		left = append(left, Left{Left: l, Kept: d.kept[l.ID] != "" || d.keepBase && l.Free, Why: d.kept[l.ID]})
+	}
+	return left, nil
+}
