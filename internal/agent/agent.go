@@ -1,3 +1,209 @@
 // Package agent is the daemon of a machine of a cluster on AWS: it boots the machine as
 // its ticket says, tells the head node how that went, and keeps its services running.
+// Every boot begins from what is: it may be cut off anywhere and begin again.
 package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/muster-hpc/muster/internal/boot"
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// Config is what an agent works with.
+type Config struct {
+	Ticket site.Ticket
+	// AWS is who the machine is and where.
+	AWS aws.Config
+	// Endpoint is where S3 is, empty for AWS's own.
+	Endpoint string
+	// Version is muster's, and Program its path.
+	Version, Program string
+	Log              *slog.Logger
+	// Shutdown ends the machine.
+	Shutdown []string
+	// Limits may be zero.
+	Limits Limits
+}
+
+// Limits are how long and how often.
+type Limits struct {
+	// Poll is how often a head node looks for a new revision; other machines look at a
+	// fourth of that.
+	Poll time.Duration
+	// Join is how long a machine asks which node it is, and for the cluster's key.
+	Join time.Duration
+	// Services is how long services may take to answer.
+	Services time.Duration
+	// HeadGone is how long the head node may be away before a node without jobs ends
+	// itself.
+	HeadGone time.Duration
+}
+
+func (l Limits) filled() Limits {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&l.Poll, 15*time.Second)
+	def(&l.Join, 15*time.Minute)
+	def(&l.Services, 5*time.Minute)
+	def(&l.HeadGone, 10*time.Minute)
+	return l
+}
+
+// Places of the agent's own files.
+const (
+	LogDir  = "/var/log/muster"
+	LogFile = LogDir + "/agent.log"
+)
+
+// ReadTicket reads what the machine was told.
+func ReadTicket(path string) (site.Ticket, error) {
+	var t site.Ticket
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return t, err
+	}
+	if err := json.Unmarshal(data, &t); err != nil {
+		return t, fmt.Errorf("read ticket %s: %w", path, err)
+	}
+	if t.Cluster == "" || t.Bucket == "" || t.Region == "" {
+		return t, fmt.Errorf("ticket %s names no cluster, bucket or region", path)
+	}
+	return t, nil
+}
+
+// agent is a machine on its way.
+type agent struct {
+	Config
+	machine  boot.Machine
+	identity boot.Identity
+	bucket   *store.S3
+	cluster  *cluster
+	slurm    head.Slurm
+	began    time.Time
+	logs     *shipper
+}
+
+// Run boots the machine and serves until ctx ends.
+func Run(ctx context.Context, c Config) error {
+	c.Limits = c.Limits.filled()
+	a := &agent{Config: c, began: time.Now(), slurm: installed()}
+	switch c.Ticket.Role {
+	case site.RoleHead:
+		return a.runHead(ctx)
+	case site.RoleCompute, site.RoleLogin:
+		return a.runNode(ctx)
+	}
+	return fmt.Errorf("the ticket has no known role: %q", c.Ticket.Role)
+}
+
+// installed is where this machine has Slurm: ParallelCluster's images bring their own.
+func installed() head.Slurm {
+	if _, err := os.Stat(head.Official.Sbin + "/slurmd"); err == nil {
+		return head.Official
+	}
+	return head.Debian
+}
+
+// identify asks who this machine is, and opens the cluster's bucket.
+func (a *agent) identify(ctx context.Context) (string, error) {
+	var err error
+	a.identity, err = boot.Identify(ctx, a.AWS)
+	if err != nil {
+		return "", err
+	}
+	a.bucket, err = a.open(ctx, a.Ticket.Bucket)
+	return fmt.Sprintf("%s, %s in %s, %s", a.identity.InstanceID, a.identity.Type, a.identity.Zone, a.identity.Address), err
+}
+
+func (a *agent) open(ctx context.Context, bucket string) (*store.S3, error) {
+	return store.Open(ctx, store.Config{Endpoint: a.Endpoint, Region: a.Ticket.Region, Credentials: a.AWS.Credentials, Bucket: bucket})
+}
+
+// object is a whole object of the cluster's bucket.
+func (a *agent) object(ctx context.Context, key string) ([]byte, error) {
+	body, _, err := a.bucket.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return io.ReadAll(body)
+}
+
+// put stores a small object in the cluster's bucket.
+func (a *agent) put(ctx context.Context, key string, data []byte) error {
+	_, err := a.bucket.Put(ctx, store.Upload{Key: key, Body: strings.NewReader(string(data)), SizeBytes: int64(len(data))})
+	return err
+}
+
+// pause waits, unless ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// shutDown ends the machine for good. It returns only if that failed.
+func (a *agent) shutDown(ctx context.Context, why string) error {
+	a.Log.Error("shutting down", "why", why)
+	console(why)
+	_, err := a.machine.Command(ctx, a.Shutdown...)
+	return errors.Join(errors.New(why), err)
+}
+
+// console says something where EC2 keeps it after the machine's end.
+func console(line string) {
+	f, err := os.OpenFile("/dev/console", os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return // a namespace has none: the log has it
+	}
+	defer f.Close()
+	fmt.Fprintln(f, "muster:", line)
+}
+
+// directories makes what the services write to.
+func (a *agent) directories() error {
+	for _, d := range []struct {
+		path  string
+		mode  os.FileMode
+		owner string
+	}{
+		{LogDir, 0o755, ""}, {head.RunDir, 0o755, ""}, {head.ConfDir, 0o755, ""},
+		{"/etc/munge", 0o700, "munge"}, {"/run/munge", 0o755, "munge"}, {"/var/lib/munge", 0o711, "munge"},
+		{head.SpoolDir, 0o755, ""},
+	} {
+		if err := a.machine.Directory(d.path, d.mode, d.owner); err != nil {
+			return fmt.Errorf("make %s: %w", d.path, err)
+		}
+	}
+	return nil
+}
+
+// OpenLog opens the agent's own log, which is also its answer to what went wrong.
+func OpenLog() (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(LogFile), 0o755); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(LogFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+}

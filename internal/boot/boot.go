@@ -1,3 +1,189 @@
 // Package boot makes a machine of AWS one of the cluster: disks, mounts, users, custom
-// actions, services. Every step may be repeated, and says what it found or did.
+// actions. Each deed looks first, decides by a pure function, and acts; it may be
+// repeated, and says what it found or did. What a machine lacks is said, too: nothing
+// that is missing counts as done.
 package boot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Machine is what boots. The zero value is the one that this program runs on.
+type Machine struct {
+	// Root is put before the path of each file; empty in earnest.
+	Root string
+	// Programs are nil for those of this machine.
+	Programs programs
+}
+
+// programs are those of a machine.
+type programs interface {
+	// Run runs a program to its end and returns what it printed. An error has the end
+	// of it.
+	Run(ctx context.Context, args ...string) (string, error)
+	// Find is the path of a program, empty if the machine has none of this name.
+	Find(name string) string
+}
+
+func (m Machine) run(ctx context.Context, args ...string) (string, error) {
+	if m.Programs == nil {
+		return here{}.Run(ctx, args...)
+	}
+	return m.Programs.Run(ctx, args...)
+}
+
+func (m Machine) find(name string) string {
+	if m.Programs == nil {
+		return here{}.Find(name)
+	}
+	return m.Programs.Find(name)
+}
+
+func (m Machine) path(name string) string { return filepath.Join(m.Root, name) }
+
+// here are this machine's programs.
+type here struct{}
+
+// SystemPath is where programs of the system are, as PATH has it.
+var SystemPath = strings.Join(systemDirs, ":")
+
+// systemDirs are where programs of the system are, whatever PATH says.
+var systemDirs = []string{"/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin", "/opt/slurm/sbin", "/opt/slurm/bin"}
+
+func (here) Find(name string) string {
+	for _, dir := range systemDirs {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
+}
+
+func (h here) Run(ctx context.Context, args ...string) (string, error) {
+	path := args[0]
+	if !strings.Contains(path, "/") {
+		if path = h.Find(args[0]); path == "" {
+			return "", fmt.Errorf("run %s: %w", args[0], exec.ErrNotFound)
+		}
+	}
+	cmd := exec.CommandContext(ctx, path, args[1:]...)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PATH="+SystemPath)
+	err := cmd.Run()
+	if err != nil {
+		if text := end(said.String()+out.String(), 3); text != "" {
+			err = fmt.Errorf("%w: %s", err, text)
+		}
+		return out.String(), fmt.Errorf("run %s: %w", strings.Join(args, " "), err)
+	}
+	return out.String(), nil
+}
+
+// end is the last lines of a text, on one line.
+func end(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], " | ")
+}
+
+// Write makes a file appear whole, with its parents, and tells whether it was
+// another before. The owner is empty for root.
+func (m Machine) Write(name, text string, mode fs.FileMode, owner string) (changed bool, err error) {
+	path := m.path(name)
+	if old, err := os.ReadFile(path); err == nil && string(old) == text {
+		return false, give(path, mode, owner)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return false, err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return false, err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = give(f.Name(), mode, owner)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return false, fmt.Errorf("write %s: %w", path, err)
+	}
+	return true, nil
+}
+
+// Directory makes a directory with its parents.
+func (m Machine) Directory(name string, mode fs.FileMode, owner string) error {
+	if err := os.MkdirAll(m.path(name), 0o755); err != nil {
+		return err
+	}
+	return give(m.path(name), mode, owner)
+}
+
+// give sets a file's mode, and its owner unless that is empty.
+func give(path string, mode fs.FileMode, owner string) error {
+	if owner != "" {
+		u, err := user.Lookup(owner)
+		if err != nil {
+			return fmt.Errorf("give %s to %s: %w", path, owner, err)
+		}
+		uid, _ := strconv.Atoi(u.Uid) // the system's own numbers
+		gid, _ := strconv.Atoi(u.Gid)
+		if err := os.Chown(path, uid, gid); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(path, mode)
+}
+
+// Read is a file's text, empty if there is none.
+func (m Machine) Read(name string) (string, error) { return m.read(name) }
+
+func (m Machine) read(name string) (string, error) {
+	data, err := os.ReadFile(m.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(data), err
+}
+
+// exitCode tells whether a program ended with a code.
+func exitCode(err error, code int) bool {
+	e, ok := errors.AsType[*exec.ExitError](err)
+	return ok && e.ExitCode() == code
+}
+
+// Command runs a program to its end.
+func (m Machine) Command(ctx context.Context, args ...string) (string, error) {
+	return m.run(ctx, args...)
+}
+
+// Find is the path of the first of some programs that the machine has, empty for none.
+func (m Machine) Find(names ...string) string {
+	for _, n := range names {
+		if strings.Contains(n, "/") {
+			if info, err := os.Stat(m.path(n)); err == nil && info.Mode()&0o111 != 0 {
+				return n
+			}
+			continue
+		}
+		if path := m.find(n); path != "" {
+			return path
+		}
+	}
+	return ""
+}

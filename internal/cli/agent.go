@@ -1,13 +1,34 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
+
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/agent"
+	"github.com/muster-hpc/muster/internal/boot"
 	"github.com/muster-hpc/muster/internal/provider/local"
 )
 
 func (a *app) agent() *cobra.Command {
-	c := &cobra.Command{Use: "agent", Short: "Used by clusters: the programs of their machines", Hidden: true}
+	var ticket string
+	c := &cobra.Command{
+		Use: "agent", Short: "Used by clusters: the programs of their machines", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if ticket == "" {
+				return c.Help()
+			}
+			return a.runAgent(c.Context(), ticket)
+		},
+	}
+	c.Flags().StringVar(&ticket, "ticket", "", "boot this machine as the `FILE` says, and serve")
 	c.AddCommand(&cobra.Command{
 		Use:   "anchor DIR",
 		Short: "The first process of a local cluster",
@@ -20,6 +41,47 @@ func (a *app) agent() *cobra.Command {
 			return l.RunAnchor(c.Context(), r)
 		},
 	})
+	c.AddCommand(&cobra.Command{
+		Use:   "supervise",
+		Short: "Keeps the services of a machine on AWS running",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return agent.Supervise(c.Context()) },
+	})
 	c.AddCommand(a.agentPlugin())
 	return c
+}
+
+func (a *app) runAgent(ctx context.Context, path string) error {
+	ticket, err := agent.ReadTicket(path)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	file, err := agent.OpenLog()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	// Slurm's programs may be where no PATH of a daemon leads.
+	if err := os.Setenv("PATH", boot.SystemPath); err != nil {
+		return err
+	}
+	cloud, err := account.Open(ctx, ticket.Region)
+	if err != nil {
+		return err
+	}
+	info, _ := debug.ReadBuildInfo()
+	return agent.Run(ctx, agent.Config{
+		Ticket: ticket, AWS: cloud.Config(), Endpoint: s3Endpoint(), Version: versionOf(info).Version, Program: self,
+		Log:      slog.New(slog.NewTextHandler(io.MultiWriter(a.err, file), nil)),
+		Shutdown: strings.Fields(cmp.Or(os.Getenv("MUSTER_SHUTDOWN"), "shutdown -h now")),
+	})
+}
+
+// s3Endpoint is where S3 is, where the environment says so as AWS's programs read it.
+func s3Endpoint() string {
+	return cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"))
 }

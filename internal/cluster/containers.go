@@ -42,24 +42,13 @@ func registryAccount() (string, error) {
 	return string(text) + "\n", err
 }
 
-// ImageDir is where a cluster keeps its container images: on the first shared
-// file system of its file that is not /home, or else there.
-func ImageDir(c *spec.Cluster) string {
-	return filepath.Join(imageStorage(c).MountDir, "containers", "images")
-}
-
-func imageStorage(c *spec.Cluster) spec.SharedStorage {
-	i := slices.IndexFunc(c.SharedStorage, func(s spec.SharedStorage) bool { return s.MountDir != "/home" })
-	if i < 0 {
-		return spec.SharedStorage{Name: "home", MountDir: "/home"}
-	}
-	return c.SharedStorage[i]
-}
+// ImageDir is where a cluster keeps its container images.
+func ImageDir(c *spec.Cluster) string { return head.ImageDir(c) }
 
 // containers makes what steps in containers need: Slurm's plugin, and the
 // directory of images, where every user may have some.
 func (u *up) containers(ctx context.Context) (string, error) {
-	if err := makeImageDir(StorageDir(u.layout, imageStorage(u.File))); err != nil {
+	if err := makeImageDir(StorageDir(u.layout, head.ImageStorage(u.File))); err != nil {
 		return "", err
 	}
 	by := "muster's own plugin"

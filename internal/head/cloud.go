@@ -31,11 +31,20 @@ type Node struct {
 	Name string
 	// Head is where slurmctld is, by its address.
 	Head string
+	// Sackd is the program that brings login nodes their configuration, empty where
+	// Slurm has none: before 23.11.
+	Login bool
+	Sackd string
 }
 
 // NodeServices are the services of a compute or login node in their order.
 func NodeServices(n Node) []supervise.Service {
 	all := []supervise.Service{n.munged()}
+	if n.Login && n.Sackd != "" {
+		return append(all, n.service(supervise.Service{
+			Name: "sackd", After: []string{"munged"}, Args: []string{n.Sackd, "-D", "--conf-server", n.Head},
+		}))
+	}
 	if n.Name == "" {
 		return all
 	}
@@ -44,6 +53,7 @@ func NodeServices(n Node) []supervise.Service {
 	once := `b=-b; [ -e "$3.booted" ] && b=; : >"$3.booted"; exec "$1" -D $b -N "$2" --conf-server "$4"`
 	return append(all, n.service(supervise.Service{
 		Name: "slurmd", After: []string{"munged"},
-		Args: []string{"/bin/sh", "-c", once, "slurmd", n.slurm().Sbin + "/slurmd", n.Name, RunDir + "/" + n.Name, n.Head},
+		Args:  []string{"/bin/sh", "-c", once, "slurmd", n.slurm().Sbin + "/slurmd", n.Name, RunDir + "/" + n.Name, n.Head},
+		Ready: n.tcp(6818),
 	}))
 }

@@ -35,6 +35,8 @@ const (
 	ClusterFile  = ConfDir + "/cluster.yaml"
 	RegistryFile = ConfDir + "/registry.json"
 	ImagesFile   = ConfDir + "/images"
+	// SiteFile is what a cluster on AWS was made of.
+	SiteFile = ConfDir + "/site.json"
 	// Spank is muster's plugin of Slurm's programs.
 	Spank     = BinDir + "/" + spank.Name
 	StateDir  = "/var/spool/slurmctld"

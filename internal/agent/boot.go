@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/boot"
+	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// step is one step of a boot.
+type step struct {
+	name string
+	do   func(ctx context.Context) (detail string, err error)
+}
+
+// imageServices are units that images start by themselves and that the agent runs.
+var imageServices = []string{"munge", "slurmctld", "slurmd", "slurmdbd", "slurmrestd", "sackd", "mariadb", "mysqld"}
+
+// first are the steps of every machine that come before its services.
+func (a *agent) first() []step {
+	return []step{
+		{"identify machine", a.identify},
+		{"read cluster", a.read},
+		{"stop the image's services", func(ctx context.Context) (string, error) { return a.machine.Quiet(ctx, imageServices) }},
+		{"find users", func(ctx context.Context) (string, error) {
+			detail, err := a.machine.Users(ctx, boot.Accounts)
+			if err != nil {
+				return "", err
+			}
+			return detail, a.directories()
+		}},
+		{"bring munge key", a.mungeKey},
+	}
+}
+
+// actions runs the cluster file's scripts for an event.
+func (a *agent) actions(event string) step {
+	return step{"run " + event, func(ctx context.Context) (string, error) {
+		section, err := a.cluster.section(a.Ticket)
+		if err != nil {
+			return "", err
+		}
+		scripts := boot.Scripts{Machine: a.machine, Fetch: a.fetch, Limit: a.cluster.limit(a.Ticket), Env: a.environment()}
+		return scripts.Run(ctx, event, boot.Actions(section.Key("CustomActions"), event))
+	}}
+}
+
+// limit is how long a machine may take to boot, and its scripts with it.
+func (c *cluster) limit(t site.Ticket) time.Duration {
+	if t.Role == site.RoleHead {
+		return c.seconds("HeadNodeBootstrapTimeout")
+	}
+	return c.seconds("ComputeNodeBootstrapTimeout")
+}
+
+// environment is what scripts learn of the machine.
+func (a *agent) environment() []string {
+	return []string{
+		"MUSTER_CLUSTER=" + a.Ticket.Cluster, "MUSTER_ROLE=" + a.Ticket.Role, "MUSTER_QUEUE=" + a.Ticket.Queue,
+		"MUSTER_RESOURCE=" + a.Ticket.Resource, "AWS_REGION=" + a.Ticket.Region, "AWS_DEFAULT_REGION=" + a.Ticket.Region,
+	}
+}
+
+// fetch opens an object of any bucket that the machine may read.
+func (a *agent) fetch(ctx context.Context, bucket, key string) (io.ReadCloser, error) {
+	b := a.bucket
+	if bucket != a.Ticket.Bucket {
+		var err error
+		if b, err = a.open(ctx, bucket); err != nil {
+			return nil, err
+		}
+	}
+	body, _, err := b.Get(ctx, key)
+	return body, err
+}
+
+// named is the machine's name in the cluster.
+func (a *agent) named(name string) step {
+	return step{"name machine", func(ctx context.Context) (string, error) {
+		detail, err := a.machine.HostName(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		headAddress := a.Ticket.Head
+		if a.Ticket.Role == site.RoleHead {
+			headAddress = a.identity.Address.String()
+		}
+		err = a.machine.Hosts(map[string]string{headName(a.Ticket.Cluster): headAddress, name: a.identity.Address.String()})
+		if err != nil {
+			return "", err
+		}
+		search, err := a.machine.Search(ctx, a.Ticket.ZoneName)
+		return detail + "; " + search, err
+	}}
+}
+
+// scratch mounts the instance's own disks.
+func (a *agent) scratch() step {
+	return step{"mount the instance's own disks", func(ctx context.Context) (string, error) {
+		section, err := a.cluster.section(a.Ticket)
+		if err != nil {
+			return "", err
+		}
+		switch a.Ticket.Role {
+		case site.RoleCompute:
+			section = section.Key("ComputeSettings")
+		case site.RoleLogin:
+			return "not on login nodes", nil
+		}
+		dir := path.Clean("/" + section.At("LocalStorage.EphemeralVolume.MountDir").Text())
+		return a.machine.Scratch(ctx, dir)
+	}}
+}
+
+// mounts mounts all that a machine mounts from elsewhere.
+func (a *agent) mounts(ctx context.Context) (string, error) {
+	var done []string
+	for _, s := range a.cluster.site.Storage {
+		if s.Type == "Ebs" && a.Ticket.Role == site.RoleHead {
+			continue // volumes has it
+		}
+		w, err := boot.MountOf(s, a.cluster.settings(s.Name), a.Ticket.Head)
+		if err != nil {
+			return "", err
+		}
+		detail, err := a.machine.Mount(ctx, w)
+		if err != nil {
+			return "", err
+		}
+		done = append(done, detail)
+	}
+	if a.Ticket.Role != site.RoleHead && a.cluster.sharedHome() {
+		detail, err := a.machine.Mount(ctx, boot.NFS(a.Ticket.Head, "/home"))
+		if err != nil {
+			return "", err
+		}
+		done = append(done, detail)
+	}
+	if len(done) == 0 {
+		return "nothing to mount", nil
+	}
+	return strings.Join(done, ", "), nil
+}
+
+// health looks at the machine's GPUs, and writes what looks at them later.
+func (a *agent) health(ctx context.Context) (string, error) {
+	queue, err := a.cluster.section(a.Ticket)
+	if err != nil {
+		return "", err
+	}
+	resource, err := named(queue.Key("ComputeResources").Items(), a.Ticket.Resource)
+	if err != nil {
+		return "", err
+	}
+	prolog, err := a.machine.Prolog(checked(queue, resource))
+	if err != nil {
+		return "", err
+	}
+	detail, err := a.machine.Health(ctx, a.identity.Type)
+	return fmt.Sprintf("%s; checks before jobs: %s", detail, prolog), err
+}
+
+// raidLevel is the file's RAID level of a storage of several volumes.
+func (c *cluster) raidLevel(name string) string {
+	for _, s := range c.root.Key("SharedStorage").Items() {
+		if s.Key("Name").Text() == name && s.Key("StorageType").Text() == "Ebs" {
+			return s.At("EbsSettings.Raid.Type").Text()
+		}
+	}
+	return ""
+}
+
+// users' homes and images' owner: the image's default user.
+var defaultUsers = map[string]string{"alinux2": "ec2-user", "alinux2023": "ec2-user", "rhel8": "ec2-user", "rhel9": "ec2-user",
+	"rocky8": "rocky", "rocky9": "rocky", "ubuntu2004": "ubuntu", "ubuntu2204": "ubuntu", "ubuntu2404": "ubuntu"}
+
+// DefaultUser is the user of an operating system's images.
+func DefaultUser(c *spec.Cluster) string { return defaultUsers[c.OS] }

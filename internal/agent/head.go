@@ -1,0 +1,263 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/boot"
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/supervise"
+)
+
+// headNode is a head node's part of an agent.
+type headNode struct {
+	*agent
+	board    *board
+	services []supervise.Service
+	// poor is why there is no accounting, empty if there is.
+	poor string
+}
+
+func (a *agent) runHead(ctx context.Context) error {
+	h := &headNode{agent: a, board: newBoard(a.Version)}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	err := h.bootHead(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		// The machine stays: somebody may want to look, and a new revision may help.
+		a.Log.Error("boot failed", "error", err)
+		console(err.Error())
+		h.board.fail(err, boot.Tail(LogFile, 0, 20))
+		h.publish(ctx)
+	}
+	return h.watch(ctx)
+}
+
+// headSteps are a head node's boot.
+func (h *headNode) headSteps() []step {
+	return append(h.first(), []step{
+		h.actions(boot.OnNodeStart),
+		h.named(headName(h.Ticket.Cluster)),
+		h.scratch(),
+		{"mount volumes", h.volumes},
+		{"mount file systems", h.mounts},
+		{"export directories", func(ctx context.Context) (string, error) {
+			return h.machine.Export(ctx, h.cluster.exports(), h.identity.Networks)
+		}},
+		{"make directories", h.shared},
+		{"prepare containers", h.containers},
+		{"prepare database", h.database},
+		{"write configuration", func(ctx context.Context) (string, error) { _, d, err := h.configure(ctx); return d, err }},
+		{"start services", h.start},
+		{"restrict metadata", h.restrict},
+		h.actions(boot.OnNodeConfigured),
+	}...)
+}
+
+// bootHead runs the steps, and puts each on the board.
+func (h *headNode) bootHead(ctx context.Context) error {
+	for _, s := range h.headSteps() {
+		h.board.begin(s.name)
+		h.publish(ctx)
+		began := time.Now()
+		detail, err := s.do(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		h.Log.Info("step done", "step", s.name, "detail", detail, "seconds", time.Since(began).Seconds())
+		h.board.done(s.name, detail, time.Since(began))
+		if s.name == "read cluster" {
+			h.ship(ctx, []string{"slurmctld", "slurmdbd", "slurmrestd", "controller", "mariadb", "munged", "supervise"})
+		}
+	}
+	h.board.ready(h.cluster.site.Revision)
+	h.publish(ctx)
+	return nil
+}
+
+func (h *headNode) volumes(ctx context.Context) (string, error) {
+	var done []string
+	for _, s := range h.cluster.site.Storage {
+		if s.Type != "Ebs" {
+			continue
+		}
+		detail, err := h.machine.Volumes(ctx, boot.Volume{Name: s.Name, Dir: s.MountDir, IDs: s.IDs, Level: h.cluster.raidLevel(s.Name)})
+		if err != nil {
+			return "", err
+		}
+		done = append(done, detail)
+	}
+	if len(done) == 0 {
+		return "none in the file", nil
+	}
+	return strings.Join(done, ", "), nil
+}
+
+// shared makes muster.yaml's directories and the one of images on shared storage. They
+// belong to the image's default user.
+func (h *headNode) shared(context.Context) (string, error) {
+	owner := DefaultUser(h.cluster.file)
+	if _, err := user.Lookup(owner); err != nil {
+		owner = ""
+	}
+	wanted := h.cluster.workload.Expanded()
+	for _, d := range wanted {
+		if err := h.machine.Shared(d.Path, d.Mode, owner); err != nil {
+			return "", fmt.Errorf("make %s: %w", d.Path, err)
+		}
+	}
+	images := head.ImageDir(h.cluster.file)
+	if _, err := os.Stat(images); errors.Is(err, os.ErrNotExist) {
+		if err := h.machine.Directory(images, 0o777|os.ModeSticky, ""); err != nil {
+			return "", fmt.Errorf("make %s: %w", images, err)
+		}
+	}
+	who := owner
+	if who == "" {
+		who = "root: the image's default user is not here"
+	}
+	return fmt.Sprintf("%d directories, owner %s; %s", len(wanted), who, images), nil
+}
+
+// database finds a database for accounting, installs one, or says why there is none.
+func (h *headNode) database(ctx context.Context) (string, error) {
+	h.poor = ""
+	p := h.params()
+	switch {
+	case p.NoAccounting:
+		return "the file's slurmdbd", nil
+	case p.Database:
+		return "the file's database", nil
+	}
+	if found := mariadb(h.machine); found.Daemon != "" {
+		return found.Daemon, nil
+	}
+	if err := h.machine.InstallDatabase(ctx); err != nil {
+		h.poor = "there is no accounting: " + err.Error()
+		return h.poor, nil
+	}
+	found := mariadb(h.machine)
+	if found.Daemon == "" {
+		h.poor = "there is no accounting: MariaDB was installed, and its server is nowhere"
+		return h.poor, nil
+	}
+	// Packages start a server of their own.
+	_, err := h.machine.Quiet(ctx, []string{"mariadb", "mysql", "mysqld"})
+	return found.Daemon + ", installed now", err
+}
+
+// mariadb finds the server, wherever the distribution has it.
+func mariadb(m boot.Machine) head.MariaDB {
+	return head.MariaDB{
+		Daemon:  m.Find("mariadbd", "/usr/libexec/mariadbd", "/usr/libexec/mysqld", "mysqld"),
+		Install: m.Find("mariadb-install-db", "mysql_install_db"),
+	}
+}
+
+// headParams are params with what was found on a head node.
+func (h *headNode) headParams() head.Params {
+	p := h.params()
+	p.MariaDB = mariadb(h.machine)
+	p.NoAccounting = p.NoAccounting || h.poor != ""
+	return p
+}
+
+// configure writes what the services read, and tells whether it changed.
+func (h *headNode) configure(ctx context.Context) (changed bool, detail string, err error) {
+	accounting, err := h.accounting(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	accounting.Off = h.poor != ""
+	p := h.headParams()
+	c, err := h.config(p, accounting)
+	if err != nil {
+		return false, "", err
+	}
+	if err := h.stateDirectories(p); err != nil {
+		return false, "", err
+	}
+	stack, _ := h.stack()
+	for _, f := range head.Files(c, stack, p) {
+		other, err := h.machine.Write(f.Path, f.Text, f.Mode, f.Owner)
+		if err != nil {
+			return false, "", err
+		}
+		changed = changed || other
+	}
+	prolog, err := h.machine.Prolog(false)
+	return changed, fmt.Sprintf("%d nodes in %d partitions, in %s; %s", count(c), len(c.Partitions), h.slurm.Conf, prolog), err
+}
+
+func count(c slurm.Config) int {
+	n := 0
+	for _, g := range c.Groups {
+		n += len(g.Addresses)
+	}
+	return n
+}
+
+// stateDirectories are what a head node's services keep their state in.
+func (h *headNode) stateDirectories(p head.Params) error {
+	for _, d := range []struct {
+		path, owner string
+		mode        os.FileMode
+	}{
+		{head.StateDir, p.ControlUser, 0o700}, {"/run/mysqld", p.ControlUser, 0o755}, {"/var/lib/mysql", p.ControlUser, 0o700},
+		{head.RunDir + "/rest", p.RESTUser, 0o755},
+	} {
+		if err := h.machine.Directory(d.path, d.mode, d.owner); err != nil {
+			return fmt.Errorf("make %s: %w", d.path, err)
+		}
+	}
+	return nil
+}
+
+func (h *headNode) start(ctx context.Context) (string, error) {
+	h.services = head.CloudServices(h.headParams())
+	if _, err := os.Stat(h.slurm.Sbin + "/slurmrestd"); err != nil {
+		h.services = without(h.services, "slurmrestd")
+	}
+	return h.serve(ctx, h.services)
+}
+
+func without(all []supervise.Service, name string) []supervise.Service {
+	var kept []supervise.Service
+	for _, s := range all {
+		if s.Name != name {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// restrict keeps users of the head node from its role, unless the file does not want it.
+func (h *headNode) restrict(ctx context.Context) (string, error) {
+	if !h.cluster.root.At("HeadNode.Imds.Secured").Bool() {
+		return "the file lets all users ask", nil
+	}
+	return h.machine.SecureMetadata(ctx)
+}
+
+// serviceStates are the services with whether they answer.
+func (h *headNode) serviceStates() []site.Service {
+	waiting := map[string]bool{}
+	for _, s := range notReady(h.services) {
+		waiting[s.Name] = true
+	}
+	var all []site.Service
+	for _, s := range h.services {
+		all = append(all, site.Service{Name: s.Name, Ready: !waiting[s.Name]})
+	}
+	return all
+}

@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/boot"
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/supervise"
+)
+
+// update takes up a new revision: what it says is written, and what must is started
+// again. Jobs do not notice. A head node whose boot failed boots anew.
+func (h *headNode) update(ctx context.Context) error {
+	if h.services == nil {
+		return h.bootHead(ctx)
+	}
+	had := h.cluster.site.Revision
+	steps := []step{
+		{"read cluster", h.read},
+		{"mount volumes", h.volumes},
+		{"mount file systems", h.mounts},
+		{"export directories", func(ctx context.Context) (string, error) {
+			return h.machine.Export(ctx, h.cluster.exports(), h.identity.Networks)
+		}},
+		{"make directories", h.shared},
+		{"prepare containers", h.containers},
+		{"prepare database", h.database},
+		{"apply configuration", h.apply},
+		h.actions(boot.OnNodeUpdated),
+	}
+	for _, s := range steps {
+		h.board.begin(s.name)
+		h.publish(ctx)
+		began := time.Now()
+		detail, err := s.do(ctx)
+		if err != nil {
+			// The next poll tries again.
+			h.cluster.version = ""
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		h.Log.Info("step done", "step", s.name, "detail", detail)
+		h.board.done(s.name, detail, time.Since(began))
+	}
+	h.Log.Info("updated", "from", had, "to", h.cluster.site.Revision)
+	h.board.ready(h.cluster.site.Revision)
+	return nil
+}
+
+// apply writes the configuration and has the daemons take it up.
+func (h *headNode) apply(ctx context.Context) (string, error) {
+	changed, detail, err := h.configure(ctx)
+	if err != nil {
+		return "", err
+	}
+	services := head.CloudServices(h.headParams())
+	if !slices.ContainsFunc(h.services, is("slurmrestd")) {
+		services = without(services, "slurmrestd")
+	}
+	h.services = services
+	if _, err := h.serve(ctx, services); err != nil {
+		return "", err
+	}
+	// The controller reads the cluster file and the site when it starts.
+	again := []string{"controller"}
+	if changed {
+		again = append([]string{"slurmdbd", "slurmctld"}, again...)
+	}
+	for _, name := range again {
+		if slices.ContainsFunc(services, is(name)) {
+			if err := h.restart(ctx, services, name); err != nil {
+				return "", err
+			}
+		}
+	}
+	if !changed {
+		return detail + ", as before", nil
+	}
+	exec := slurm.Exec{Conf: h.slurm.Conf + "/slurm.conf"}
+	if _, err := exec.Run(ctx, "scontrol", "reconfigure"); err != nil {
+		return "", err
+	}
+	return detail, nil
+}
+
+// is tells whether a service has a name.
+func is(name string) func(supervise.Service) bool {
+	return func(s supervise.Service) bool { return s.Name == name }
+}
+
+// watch keeps a compute or login node as it is until ctx ends: supervised, on the
+// cluster's revision, and alive only while the cluster is.
+func (n *node) watch(ctx context.Context) error {
+	tick := time.NewTicker(n.Limits.Poll)
+	defer tick.Stop()
+	seen, polled := time.Now(), time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := n.keepSupervised(); err != nil {
+			n.Log.Error("services are not supervised", "error", err)
+		}
+		if n.headAnswers(ctx) || n.busy() {
+			seen = time.Now()
+		}
+		if gone := time.Since(seen); n.Name != "" && gone > n.Limits.HeadGone {
+			return n.shutDown(ctx, fmt.Sprintf("the head node has not answered for %s, and no job runs here", gone.Round(time.Second)))
+		}
+		if time.Since(polled) >= 4*n.Limits.Poll {
+			if err := n.poll(ctx); err != nil && ctx.Err() == nil {
+				n.Log.Error("update failed", "error", err)
+			}
+			polled = time.Now()
+		}
+	}
+}
+
+// poll takes up a new revision: new mounts, and the scripts for it.
+func (n *node) poll(ctx context.Context) error {
+	c, err := n.readOnce(ctx)
+	if err != nil {
+		return err
+	}
+	if c.site.Revision == n.cluster.site.Revision {
+		return nil
+	}
+	had := n.cluster
+	n.cluster = c
+	var errs []error
+	for _, s := range []step{{"mount file systems", n.mounts}, {"prepare containers", n.containers}, n.actions(boot.OnNodeUpdated)} {
+		detail, err := s.do(ctx)
+		n.Log.Info("step of an update", "step", s.name, "detail", detail, "error", err)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		n.cluster = had // the next poll tries again
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// installers are what brings MariaDB on the distributions of ParallelCluster's images:
+// the program that is there, and its command.
+var installers = []struct {
+	program  string
+	commands [][]string
+}{
+	{"apt-get", [][]string{{"apt-get", "update", "-q"}, {"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "mariadb-server"}}},
+	{"dnf", [][]string{{"/bin/sh", "-c", "dnf -q -y install mariadb105-server || dnf -q -y install mariadb-server"}}},
+	{"yum", [][]string{{"yum", "-q", "-y", "install", "mariadb-server"}}},
+}
+
+// databaseWait bounds the installation of the database.
+const databaseWait = 5 * time.Minute
+
+// InstallDatabase installs MariaDB from the distribution's own packages.
+func (m Machine) InstallDatabase(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, databaseWait, fmt.Errorf("the installation of MariaDB took longer than %s", databaseWait))
+	defer cancel()
+	for _, i := range installers {
+		if m.find(i.program) == "" {
+			continue
+		}
+		for _, c := range i.commands {
+			if _, err := m.run(ctx, c...); err != nil {
+				return fmt.Errorf("install MariaDB: %w", err)
+			}
+		}
+		return nil
+	}
+	return errors.New("install MariaDB: this image has none of apt-get, dnf and yum")
+}

@@ -1,0 +1,105 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Export lets the machines of the networks mount directories of this one by NFS.
+func (m Machine) Export(ctx context.Context, dirs []string, networks []netip.Prefix) (string, error) {
+	if len(dirs) == 0 {
+		return "nothing to export", nil
+	}
+	if m.find("exportfs") == "" {
+		return "", fmt.Errorf("export %s: this image has no exportfs", strings.Join(dirs, ", "))
+	}
+	old, err := m.read("/etc/exports")
+	if err != nil {
+		return "", err
+	}
+	if _, err := m.Write("/etc/exports", exports(old, dirs, networks), 0o644, ""); err != nil {
+		return "", err
+	}
+	if m.systemd() {
+		// Ubuntu's nfs-kernel-server answers to this name, too.
+		if _, err := m.run(ctx, "systemctl", "enable", "--now", "nfs-server"); err != nil {
+			return "", err
+		}
+	}
+	if _, err := m.run(ctx, "exportfs", "-ra"); err != nil {
+		return "", err
+	}
+	to := "all who reach it"
+	if len(networks) > 0 {
+		to = fmt.Sprint(networks)
+	}
+	return strings.Join(dirs, ", ") + " to " + to, nil
+}
+
+// exportMark begins the lines of /etc/exports that are ours.
+const exportMark = "# muster: below here, lines are written anew"
+
+// exports is /etc/exports with our directories.
+func exports(old string, dirs []string, networks []netip.Prefix) string {
+	kept, _, _ := strings.Cut(old, exportMark)
+	clients := []string{"*"}
+	if len(networks) > 0 {
+		clients = nil
+		for _, n := range networks {
+			clients = append(clients, n.String())
+		}
+	}
+	var b strings.Builder
+	b.WriteString(kept)
+	if kept != "" && !strings.HasSuffix(kept, "\n") {
+		b.WriteByte('\n')
+	}
+	b.WriteString(exportMark + "\n")
+	for _, d := range slices.Sorted(slices.Values(dirs)) {
+		b.WriteString(d)
+		for _, c := range clients {
+			b.WriteString(" " + c + "(rw,sync,no_root_squash,no_subtree_check)")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Shared makes a directory on shared storage with a mode and an owner, its parents with
+// the same where they are missing.
+func (m Machine) Shared(dir string, mode uint32, owner string) error {
+	var missing []string
+	for at := dir; ; at = path.Dir(at) {
+		if _, err := os.Stat(m.path(at)); err == nil || at == "/" {
+			break
+		}
+		missing = append(missing, at)
+	}
+	slices.Reverse(missing)
+	for _, at := range missing {
+		if err := os.Mkdir(m.path(at), 0o755); err != nil {
+			return err
+		}
+		if err := give(m.path(at), fileMode(mode), owner); err != nil {
+			return err
+		}
+	}
+	return give(m.path(dir), fileMode(mode), "")
+}
+
+// fileMode is a mode as chmod(1) writes it in Go's bits.
+func fileMode(bits uint32) fs.FileMode {
+	mode := fs.FileMode(bits).Perm()
+	for bit, special := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if bits&bit != 0 {
+			mode |= special
+		}
+	}
+	return mode
+}
