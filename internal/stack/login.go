@@ -31,7 +31,7 @@ func (m *maker) loginPool(p *part, l pool, profile cfn.Profile) {
 		data.KeyName = own
 	}
 	data.NetworkInterfaces = []cfn.Interface{{
-		DeviceIndex: new(0), SubnetId: subnets[0], Groups: p.groupsOf(l.view.Key("Networking"), m.groups.login),
+		DeviceIndex: new(0), SubnetId: subnets[0], Groups: p.groupsOf(l.view.Key("Networking"), m.groups.pools[l.name].nodes),
 	}}
 	p.add(cfn.Resource{ID: template, Properties: cfn.LaunchTemplate{
 		LaunchTemplateData: data, TagSpecifications: []cfn.TagSpecification{{ResourceType: "launch-template", Tags: tags}},
@@ -63,10 +63,7 @@ func (m *maker) balancer(p *part, l pool, balancer, targets string) {
 		Protocol: "TCP", Port: sshPort, TargetType: "instance", HealthCheckProtocol: "TCP", HealthCheckPort: strconv.Itoa(sshPort),
 		VpcId: p.text(m.net.vpc), Tags: m.tags(l.name),
 	}})
-	groups := cfn.Lits(networking.Key("SecurityGroups").Texts()...)
-	if !replaced(networking) {
-		groups = []cfn.Text{p.text(m.groups.balancer)}
-	}
+	groups := p.groupsOf(networking, m.groups.pools[l.name].balancer)
 	p.add(cfn.Resource{ID: balancer, Properties: cfn.LoadBalancer{
 		Kind: "network", Scheme: scheme, Subnets: p.texts(subnets), SecurityGroups: groups, Tags: m.tags(l.name),
 	}})

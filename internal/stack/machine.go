@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -62,9 +63,7 @@ func (m *maker) disks(x machine, image Image) []cfn.Device {
 		DeleteOnTermination: new(!x.root.keep), Encrypted: new(!x.root.open), VolumeSize: x.root.gib,
 		VolumeType: x.root.kind, Iops: x.root.iops, Throughput: x.root.throughput,
 	}
-	if (root.VolumeType == "io1" || root.VolumeType == "io2") && root.Iops == 0 {
-		root.Iops = leastIops
-	}
+	root.Iops, root.Throughput = speed(root.VolumeType, root.Iops, root.Throughput)
 	if root.VolumeSize > 0 && root.VolumeSize < image.RootGiB {
 		m.fail("%s: the root volume has %d GiB, and image %s needs %d", x.words, root.VolumeSize, image.ID, image.RootGiB)
 	}
@@ -93,8 +92,17 @@ func rootOf(v spec.View) rootVolume {
 	}
 }
 
-// leastIops is ParallelCluster's default for volumes that have none of their own.
-const leastIops = 100
+// speed is that of a volume, with ParallelCluster's defaults for what the file does
+// not say. Kinds that have none are given none.
+func speed(kind string, iops, throughput int) (int, int) {
+	switch kind {
+	case "gp3":
+		return cmp.Or(iops, 3000), cmp.Or(throughput, 125)
+	case "io1", "io2":
+		return cmp.Or(iops, 100), 0
+	}
+	return iops, throughput
+}
 
 // asksForDisks reports whether one of the types is of an old family, whose own disks
 // are there only if they are asked for. NVMe disks always are.

@@ -1,8 +1,8 @@
 package stack
 
 import (
-	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/cfn"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -11,8 +11,13 @@ import (
 // groups are the security groups that muster makes; one that the file replaces
 // everywhere is absent.
 type groups struct {
-	head, compute, login, balancer, storage value
+	head, compute, storage value
+	// pools are those of pools of login nodes: each may be open to other people.
+	pools map[string]poolGroups
 }
+
+// poolGroups are the groups of a pool's machines and of its load balancer.
+type poolGroups struct{ nodes, balancer value }
 
 // ports of services.
 const (
@@ -29,9 +34,11 @@ func (m *maker) securityGroups(p *part) {
 	if m.anyManaged(m.queueNetworks()) {
 		m.groups.compute = m.computeGroup(p)
 	}
-	if m.anyManaged(m.poolNetworks()) {
-		m.groups.login = m.group(p, "Login", "Login nodes of cluster "+m.facts.Name, m.loginRules())
-		m.groups.balancer = m.group(p, "LoadBalancer", "Load balancers of the login nodes of cluster "+m.facts.Name, sshOnly(m.loginRules()))
+	m.groups.pools = map[string]poolGroups{}
+	for _, l := range m.pools() {
+		if !replaced(l.view.Key("Networking")) {
+			m.groups.pools[l.name] = m.poolGroups(p, l)
+		}
 	}
 	m.between(p)
 	if m.makesStorage() {
@@ -69,21 +76,23 @@ func (m *maker) anyManaged(all []spec.View) bool {
 	return false
 }
 
+// poolGroups are made for a pool of login nodes.
+func (m *maker) poolGroups(p *part, l pool) poolGroups {
+	rules := m.ssh(m.poolSSH(l))
+	return poolGroups{
+		balancer: m.group(p, id("LoadBalancer", l.name), "Load balancer of login nodes "+l.name+" of cluster "+m.facts.Name, rules),
+		nodes:    m.group(p, id("Login", l.name), "Login nodes "+l.name+" of cluster "+m.facts.Name, append(rules, dcv(l.view.Key("Dcv"))...)),
+	}
+}
+
 // group makes a security group that lets everything out.
 func (m *maker) group(p *part, name, description string, in []cfn.Rule) value {
 	p.add(cfn.Resource{ID: name + "SecurityGroup", Properties: cfn.SecurityGroup{
 		GroupDescription: description, VpcId: p.text(m.net.vpc), SecurityGroupIngress: in,
 		SecurityGroupEgress: []cfn.Rule{{IpProtocol: "-1", CidrIp: "0.0.0.0/0", Description: "everything"}},
-		Tags:                m.tags(kebab(name)),
+		Tags:                m.tags(strings.ToLower(name)),
 	}})
 	return p.out(name+"SecurityGroupId", name+"SecurityGroup")
-}
-
-func kebab(name string) string {
-	if name == "LoadBalancer" {
-		return "load-balancer"
-	}
-	return string(name[0]+'a'-'A') + name[1:]
 }
 
 // computeGroup lets nodes talk with each other in every way, both in and out by
@@ -108,36 +117,6 @@ func (m *maker) headRules() []cfn.Rule {
 		rules = append(rules, m.open(grafanaPort, g.AllowedIps, "Grafana")...)
 	}
 	return rules
-}
-
-// loginRules let people in to login nodes, from where any of the pools allows it.
-func (m *maker) loginRules() []cfn.Rule {
-	var rules []cfn.Rule
-	for _, pool := range m.pools() {
-		if replaced(pool.view.Key("Networking")) {
-			continue
-		}
-		for _, r := range append(m.ssh(m.poolSSH(pool)), dcv(pool.view.Key("Dcv"))...) {
-			if !hasRule(rules, r) {
-				rules = append(rules, r)
-			}
-		}
-	}
-	return rules
-}
-
-// sshOnly are the rules of a load balancer: it passes nothing else on.
-func sshOnly(rules []cfn.Rule) []cfn.Rule {
-	return slices.DeleteFunc(rules, func(r cfn.Rule) bool { return r.FromPort != sshPort })
-}
-
-func hasRule(rules []cfn.Rule, r cfn.Rule) bool {
-	for _, have := range rules {
-		if have.FromPort == r.FromPort && have.CidrIp == r.CidrIp && have.SourcePrefixListId == r.SourcePrefixListId {
-			return true
-		}
-	}
-	return false
 }
 
 // poolSSH is the Ssh of a pool, or the head node's where the pool does not say from
@@ -221,7 +200,17 @@ func (m *maker) heads() []member {
 func (m *maker) computes() []member {
 	return m.members("Compute", m.groups.compute, m.queueNetworks())
 }
-func (m *maker) logins() []member { return m.members("Login", m.groups.login, m.poolNetworks()) }
+
+// logins are the login nodes' groups, pool by pool.
+func (m *maker) logins() []member {
+	var all []member
+	for _, l := range m.pools() {
+		if g, ok := m.groups.pools[l.name]; ok {
+			all = append(all, member{id("Login", l.name), g.nodes, true})
+		}
+	}
+	return append(all, m.members("Login", value{}, m.poolNetworks())...)
+}
 
 // between lets the machines of the cluster reach each other. Slurm and MPI take
 // ports as they come, so all are open; login nodes, where people work, reach only
@@ -235,8 +224,11 @@ func (m *maker) between(p *part) {
 	m.let(p, m.logins(), m.computes(), everything)
 	m.let(p, m.heads(), m.logins(), everything)
 	m.let(p, m.computes(), m.logins(), everything)
-	if !m.groups.balancer.absent() {
-		m.let(p, []member{{"LoadBalancer", m.groups.balancer, true}}, m.logins(), []cfn.Rule{{IpProtocol: "tcp", FromPort: sshPort, ToPort: sshPort}})
+	for _, l := range m.pools() {
+		if g, ok := m.groups.pools[l.name]; ok {
+			from, to := member{id("LoadBalancer", l.name), g.balancer, true}, member{id("Login", l.name), g.nodes, true}
+			m.let(p, []member{from}, []member{to}, []cfn.Rule{{IpProtocol: "tcp", FromPort: sshPort, ToPort: sshPort}})
+		}
 	}
 }
 

@@ -289,9 +289,7 @@ func (m *maker) volumes(p *part, one mount, v spec.View) mount {
 	if volume.SnapshotId != "" && !v.Key("Size").Present() {
 		volume.Size = 0 // the snapshot's
 	}
-	if (volume.VolumeType == "io1" || volume.VolumeType == "io2") && volume.Iops == 0 {
-		volume.Iops = 100 // ParallelCluster's default; they have none of their own
-	}
+	volume.Iops, volume.Throughput = speed(volume.VolumeType, volume.Iops, volume.Throughput)
 	for i := range count {
 		id := id("Volume", one.name)
 		if count > 1 {
