@@ -22,7 +22,7 @@ func (a *app) complete(root *cobra.Command) {
 		"node":    a.completeNode,
 		"output":  completeFormat,
 		"schema":  completeLevel,
-		"on":      cobra.FixedCompletions([]string{"local"}, cobra.ShellCompDirectiveNoFileComp),
+		"on":      cobra.FixedCompletions([]string{onLocal, onAWS}, cobra.ShellCompDirectiveNoFileComp),
 	}
 	walk(root, func(c *cobra.Command) {
 		for name, complete := range flags {
@@ -62,7 +62,7 @@ func (a *app) completeCluster(*cobra.Command, []string, string) ([]string, cobra
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names, _ := local.Names(home)
+	names, _ := known(home, "")
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 

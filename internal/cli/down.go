@@ -12,30 +12,49 @@ import (
 )
 
 func (a *app) down() *cobra.Command {
-	var deleteData, yes bool
+	var o downOptions
 	c := &cobra.Command{
-		Use:     "down",
-		Short:   "Take a cluster down and prove that nothing is left",
-		Long:    "Down ends the cluster's processes and removes what it made. The data on its shared\nfile systems and in its buckets stays, unless --delete-data is given.",
-		Example: "  muster down\n  muster down --cluster demo --delete-data --yes",
+		Use:   "down",
+		Short: "Take a cluster down and prove that nothing is left",
+		Long: `Down ends the cluster's processes and removes what it made. The data on its shared
+file systems and in its buckets stays, unless --delete-data is given.
+
+On AWS file systems that are linked with S3 as a whole are exported for a last time,
+and deleted when every file is there; others stay with the network that they are in,
+and the next ` + "`muster up`" + ` mounts them again. It ends with a list of what is left and
+what that costs a month, and with exit code 3 if it costs anything.`,
+		Example: "  muster down\n  muster down --cluster demo --delete-data --yes\n  muster down --on aws --cluster demo",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			ref, err := a.ref()
+			w, err := a.find(o.place)
 			if err != nil {
 				return err
 			}
-			if question := downQuestion(c.Context(), ref, deleteData); question != "" && !yes {
-				if err := a.confirm(question); err != nil {
-					return err
-				}
+			if w.place == onAWS {
+				return a.downAWS(c.Context(), w, o)
 			}
-			steps, err := cluster.Down(c.Context(), cluster.DownOptions{Ref: ref, DeleteData: deleteData, Report: a.reporter()})
-			return a.showSteps(ref, steps, err)
+			return a.downLocal(c.Context(), w.ref(), o)
 		},
 	}
-	c.Flags().BoolVar(&deleteData, "delete-data", false, "also delete the data on shared file systems and in buckets")
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	c.Flags().StringVar(&o.place, "on", "", "the `PLACE`: local or aws (default: where the cluster is)")
+	c.Flags().BoolVar(&o.deleteData, "delete-data", false, "also delete the data on shared file systems and in buckets")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	return c
+}
+
+type downOptions struct {
+	place           string
+	deleteData, yes bool
+}
+
+func (a *app) downLocal(ctx context.Context, ref cluster.Ref, o downOptions) error {
+	if question := downQuestion(ctx, ref, o.deleteData); question != "" && !o.yes {
+		if err := a.confirm(question); err != nil {
+			return err
+		}
+	}
+	steps, err := cluster.Down(ctx, cluster.DownOptions{Ref: ref, DeleteData: o.deleteData, Report: a.reporter()})
+	return a.showSteps(changeAnswer{Cluster: ref.Name, Steps: steps}, err)
 }
 
 // downQuestion is what to ask before a cluster is taken down, "" if nothing is

@@ -28,7 +28,7 @@ func lookAtAll(ctx context.Context, refs []cluster.Ref) []clusterStatus {
 
 // lookAt looks at one cluster. It waits for no answer longer than slurmWait.
 func lookAt(ctx context.Context, ref cluster.Ref) clusterStatus {
-	s := clusterStatus{Name: ref.Name, State: "stopped", Dir: ref.Layout().Dir}
+	s := clusterStatus{Name: ref.Name, Place: onLocal, State: "stopped", Dir: ref.Layout().Dir}
 	l, r, err := local.Open(s.Dir)
 	if err != nil {
 		s.Blind = append(s.Blind, fmt.Sprintf("its record cannot be read: %v", err))

@@ -3,6 +3,7 @@ package cli
 import (
 	"time"
 
+	"github.com/muster-hpc/muster/internal/cloud"
 	"github.com/muster-hpc/muster/internal/supervise"
 )
 
@@ -15,7 +16,10 @@ type statusAnswer struct {
 // reason is in Blind.
 type clusterStatus struct {
 	Name string `json:"name"`
-	// State is up, starting or stopped.
+	// Place is local or aws.
+	Place string `json:"place"`
+	// State is up, starting or stopped; on AWS also creating, changing, failed,
+	// removing, half made, gone or unknown.
 	State string `json:"state"`
 	// Healthy says that Look and Blind are empty.
 	Healthy bool `json:"healthy"`
@@ -31,6 +35,8 @@ type clusterStatus struct {
 	Mounts   []mountStatus      `json:"mounts,omitempty"`
 	S3       *s3Status          `json:"s3,omitempty"`
 	Exports  []exportStatus     `json:"exports,omitempty"`
+	// AWS is there for a cluster on AWS.
+	AWS *cloud.Status `json:"aws,omitempty"`
 	// Look says what needs a look, Blind what did not answer.
 	Look  []string `json:"look,omitempty"`
 	Blind []string `json:"blind,omitempty"`

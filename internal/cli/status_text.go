@@ -33,7 +33,12 @@ func (s clusterStatus) table(now time.Time) table {
 	if s.File != "" {
 		t.add("  file", s.File)
 	}
-	t.add("  folder", s.Dir)
+	if s.AWS != nil {
+		s.addAWS(&t)
+	}
+	if s.Dir != "" {
+		t.add("  folder", s.Dir)
+	}
 	s.addServices(&t, now)
 	s.addNodes(&t)
 	if s.Jobs != nil {

@@ -18,6 +18,7 @@ type upOptions struct {
 	place    string
 	workload string
 	noTest   bool
+	yes      bool
 }
 
 func (a *app) up() *cobra.Command {
@@ -27,12 +28,20 @@ func (a *app) up() *cobra.Command {
 		Short: "Create a cluster or change it to what its file says",
 		Long: `Up makes the cluster what its file says. It is safe to run again: after a crash
 it goes on, after a change of the file it applies the change, and jobs go on
-running. It ends when the cluster answers and a test job has run.`,
-		Example: "  muster up cluster.yaml\n  muster up cluster.yaml --on local --cluster rehearsal",
+running. It ends when the cluster answers and a test job has run.
+
+On AWS it first shows what it would make and what that costs, and asks. What
+ParallelCluster's update policies do not allow is refused before anything is
+touched. It ends when the head node runs what the file says and the nodes that are
+always on have answered.`,
+		Example: "  muster up cluster.yaml\n  muster up cluster.yaml --on local --cluster rehearsal\n  muster up cluster.yaml --on aws",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.place != "local" {
-				return usageError{fmt.Errorf("cannot bring a cluster up on %q: this muster knows local", o.place)}
+			if err := checkPlace(o.place); err != nil {
+				return err
+			}
+			if o.place == onAWS {
+				return a.upAWS(c.Context(), args[0], o)
 			}
 			files, err := a.load(args[0], o.workload)
 			if err != nil {
@@ -45,9 +54,10 @@ running. It ends when the cluster answers and a test job has run.`,
 			return a.runUp(c.Context(), ref, files, o)
 		},
 	}
-	c.Flags().StringVar(&o.place, "on", "local", "the `PLACE`: local")
+	c.Flags().StringVar(&o.place, "on", onLocal, "the `PLACE`: local or aws")
 	c.Flags().StringVar(&o.workload, "workload", "", "the workload `FILE` (default: muster.yaml beside FILE)")
 	c.Flags().BoolVar(&o.noTest, "no-test", false, "do not run the test job")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "on aws: do not ask before what costs")
 	return c
 }
 

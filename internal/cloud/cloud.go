@@ -38,7 +38,7 @@ const dirMode = 0o700
 // the returned function is called. It waits for nobody. Other machines are held
 // apart by CloudFormation, where a stack has one operation at a time.
 func lock(home, name string) (unlock func(), err error) {
-	dir := filepath.Join(home, "aws")
+	dir := filepath.Join(home, recordDir)
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, err
 	}

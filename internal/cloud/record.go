@@ -21,11 +21,15 @@ type Record struct {
 	Bucket string `json:"bucket,omitempty"`
 }
 
-func recordPath(home, name string) string { return filepath.Join(home, "aws", name+".json") }
+// recordDir is the folder of records and locks. No cluster can have its name: local
+// ones have folders beside it.
+const recordDir = "aws.d"
+
+func recordPath(home, name string) string { return filepath.Join(home, recordDir, name+".json") }
 
 // Records are the clusters on AWS that this machine knows of.
 func Records(home string) ([]Record, error) {
-	entries, err := os.ReadDir(filepath.Join(home, "aws"))
+	entries, err := os.ReadDir(filepath.Join(home, recordDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

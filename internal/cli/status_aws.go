@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/provider/local"
+)
+
+// awsClusters looks at clusters on AWS: those that this machine knows of, and those
+// that the region of the environment has. Where nobody set up credentials there are
+// none, unless AWS was asked for.
+func (a *app) awsClusters(ctx context.Context, place string) ([]clusterStatus, error) {
+	home, err := local.Home()
+	if err != nil || place == onLocal {
+		return nil, err
+	}
+	records, err := cloud.Records(home)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]cloud.Record{}
+	for _, r := range records {
+		found[r.Name] = r
+	}
+	if place == onAWS || account.Configured() {
+		here, err := a.inRegion(ctx)
+		if err != nil && place == onAWS && len(records) == 0 {
+			return nil, err
+		}
+		for _, r := range here {
+			if _, ok := found[r.Name]; !ok {
+				found[r.Name] = r
+			}
+		}
+	}
+	maps.DeleteFunc(found, func(name string, _ cloud.Record) bool { return a.cluster != "" && name != a.cluster })
+	return lookAtAWS(ctx, slices.SortedFunc(maps.Values(found), byName)), nil
+}
+
+func byName(x, y cloud.Record) int { return strings.Compare(x.Name, y.Name) }
+
+// inRegion are the clusters of the region of the environment.
+func (a *app) inRegion(ctx context.Context) ([]cloud.Record, error) {
+	acc, err := account.Open(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	names, err := cloud.Clusters(ctx, acc)
+	if err != nil {
+		return nil, err
+	}
+	var all []cloud.Record
+	for _, name := range names {
+		all = append(all, cloud.Record{Name: name, Region: acc.Region})
+	}
+	return all, nil
+}
+
+// awsWait is how long a look at a cluster on AWS may take.
+const awsWait = 30 * time.Second
+
+// lookAtAWS looks at clusters on AWS, all at once.
+func lookAtAWS(ctx context.Context, records []cloud.Record) []clusterStatus {
+	ctx, cancel := context.WithTimeoutCause(ctx, awsWait, fmt.Errorf("no answer within %s", awsWait))
+	defer cancel()
+	all := make([]clusterStatus, len(records))
+	var group sync.WaitGroup
+	for i, r := range records {
+		group.Go(func() { all[i] = lookAtOneAWS(ctx, r) })
+	}
+	group.Wait()
+	return all
+}
+
+func lookAtOneAWS(ctx context.Context, r cloud.Record) clusterStatus {
+	s := clusterStatus{Name: r.Name, Place: onAWS, State: "unknown", File: r.File}
+	acc, err := account.Open(ctx, r.Region)
+	if err != nil {
+		s.Blind = append(s.Blind, err.Error())
+		return s
+	}
+	status := cloud.StatusOf(ctx, acc, r.Name, time.Now())
+	status.Account = r.Account
+	s.AWS, s.State, s.Look, s.Blind = &status, status.State, status.Look, status.Blind
+	if s.State == "gone" && len(s.Blind) == 0 {
+		s.needs("nothing of it is left in %s but this machine's record; `muster down --cluster %s` forgets it", r.Region, r.Name)
+	}
+	s.Healthy = len(s.Look)+len(s.Blind) == 0
+	return s
+}
+
+// addAWS adds to the table what there is of a cluster on AWS.
+func (s clusterStatus) addAWS(t *table) {
+	c := s.AWS
+	where := "AWS, " + c.Region
+	if c.Account != "" {
+		where += ", account " + c.Account
+	}
+	t.add("  place", where)
+	var stacks, events, instances []string
+	for _, x := range c.Stacks {
+		stacks = append(stacks, strings.TrimSuffix(fmt.Sprintf("%s %s: %s", x.Name, stackWords(x.Status), x.Reason), ": "))
+	}
+	for _, e := range c.Events {
+		name := e.Resource
+		if name == "" {
+			name = "stack " + e.Stack
+		}
+		events = append(events, strings.TrimSuffix(fmt.Sprintf("%s %s (%s) %s: %s", e.At.Local().Format(time.TimeOnly), name, e.Type, stackWords(e.Status), e.Reason), ": "))
+	}
+	for _, g := range c.Instances {
+		instances = append(instances, instanceWords(g))
+	}
+	addList(t, "  stacks", stacks)
+	addList(t, "  events", events)
+	s.addHead(t)
+	addList(t, "  instances", instances)
+	if len(c.Instances) > 0 {
+		t.add("  cost", fmt.Sprintf("$%.2f an hour for instances, at the prices on demand of us-east-1", c.USDPerHour))
+	}
+}
+
+// stackWords is a state of CloudFormation in small letters.
+func stackWords(status string) string {
+	return strings.ToLower(strings.ReplaceAll(status, "_", " "))
+}
+
+func instanceWords(g cloud.InstanceGroup) string {
+	who := g.Role
+	if g.Queue != "" {
+		who += " of " + g.Queue
+	}
+	if who == "" {
+		who = "of no role"
+	}
+	text := fmt.Sprintf("%d %s %s, %s", g.Count, g.InstanceType, g.State, who)
+	switch {
+	case !g.Known:
+		text += ", price unknown"
+	case g.USDPerHour > 0:
+		text += fmt.Sprintf(", $%.2f an hour", g.USDPerHour)
+	}
+	return text
+}
+
+// addHead adds what the head node said last.
+func (s clusterStatus) addHead(t *table) {
+	h := s.AWS.Head
+	if h == nil {
+		return
+	}
+	t.add("  head node", fmt.Sprintf("%s %s, muster %s, heard %s ago", h.InstanceID, h.Phase, h.Version, span(time.Duration(s.AWS.HeadAgeSeconds*float64(time.Second)))))
+	if h.Phase == "booting" && len(h.Steps) > 0 {
+		last := h.Steps[len(h.Steps)-1]
+		t.add("", "boot: "+strings.TrimSuffix(last.Name+": "+last.Detail, ": "))
+	}
+	for _, line := range h.LogTail {
+		if h.Phase == "failed" {
+			t.add("", line)
+		}
+	}
+	if c := h.Cluster; c != nil {
+		t.add("  fleet", c.Fleet)
+		t.add("  nodes", countsWords(c.Nodes))
+		t.add("  jobs", countsWords(c.Jobs))
+	}
+}
+
+func countsWords(counts map[string]int) string {
+	var parts []string
+	for _, state := range sortedKeys(counts) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[state], strings.ToLower(state)))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// noSuchCluster is what to say where neither this machine nor AWS has a cluster.
+func (a *app) noSuchCluster(place string) error {
+	if place == onAWS {
+		return errors.New("there is no cluster " + a.cluster + " on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one")
+	}
+	ref, err := a.ref()
+	if err != nil {
+		return err
+	}
+	return noCluster(ref)
+}

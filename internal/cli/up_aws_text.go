@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/formation"
+	"github.com/muster-hpc/muster/internal/plan"
+)
+
+// writeCloudPlan writes what `up` is about to do on AWS.
+func writeCloudPlan(w io.Writer, p *cloud.Plan) error {
+	sections := []section{
+		{table: table{{fmt.Sprintf("Cluster %s in %s of account %s, as %s", p.Cluster, p.Region, p.Account, p.Caller)}}},
+		fileChanges(p.Changes),
+	}
+	for _, s := range p.Stacks {
+		sections = append(sections, stackSection(s))
+	}
+	sections = append(sections, hourSection(p))
+	for _, s := range sections {
+		if len(s.table)+len(s.lines) == 0 {
+			continue
+		}
+		if err := s.write(w); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+// fileChanges are the keys that differ from the cluster's.
+func fileChanges(changes []plan.Change) section {
+	if len(changes) == 0 {
+		return section{}
+	}
+	t := table{{"Changes of the file", "was", "is", "needs"}}
+	for _, c := range changes {
+		t.add("  "+c.Path, orDash(c.Old), orDash(c.New), string(c.Need))
+	}
+	return section{table: t}
+}
+
+// stackSection lists what becomes of a stack's resources. What costs nothing is
+// counted where all is new.
+func stackSection(s cloud.StackPlan) section {
+	head := "Stack " + s.Name + ": " + s.Action
+	if s.Action == "keep" {
+		head = "Stack " + s.Name + ": as it is"
+	}
+	if s.Why != "" {
+		head += ", " + s.Why
+	}
+	t := table{{head}}
+	free := 0
+	for _, c := range s.Changes {
+		if s.Action == "create" && c.Billed == "" {
+			free++
+			continue
+		}
+		t.add("  "+string(c.Action), resourceWords(c), changeWords(c))
+	}
+	if free > 0 {
+		t.add("  "+string(formation.Add), fmt.Sprintf("%s that cost nothing by themselves", count(free, "resource")), "")
+	}
+	return section{table: t}
+}
+
+func resourceWords(c cloud.ResourceChange) string {
+	what := c.What
+	if what == "" {
+		what = c.Type
+	}
+	for _, name := range []string{c.Name, c.ID} {
+		if name != "" && !strings.Contains(what, name) {
+			what += " " + name
+		}
+	}
+	return what
+}
+
+// changeWords are what changes of a resource, or by what a new one costs.
+func changeWords(c cloud.ResourceChange) string {
+	switch {
+	case len(c.Properties) > 0:
+		return strings.Join(c.Properties, ", ")
+	case c.Action == formation.Remove && c.Keeps:
+		return "stays in the account"
+	case c.Action == formation.Add && c.Billed != "":
+		return "paid by " + c.Billed
+	}
+	return ""
+}
+
+// hourSection is what an hour costs.
+func hourSection(p *cloud.Plan) section {
+	t := table{{"Cost", "an hour"}}
+	t.add("  with the nodes that are always on", cost(p.Always))
+	t.add("  with all nodes", cost(p.Full))
+	t.alignRight(1)
+	s := section{table: t}
+	if missing := p.Full.Missing; len(missing) > 0 {
+		s.lines = append(s.lines, "not counted, for the price is not known: "+strings.Join(missing, ", "))
+	}
+	if p.Region != p.PriceRegion {
+		s.lines = append(s.lines, fmt.Sprintf("with the prices of %s: those of %s differ", p.PriceRegion, p.Region))
+	}
+	return s
+}
