@@ -118,6 +118,8 @@ type Controller struct {
 	wishes  []wish
 	pauses  pauses
 	tally   fleet.Tally
+	// told is World.Told.
+	told map[string]fleet.Told
 	// bootFailed is World.BootFailed.
 	bootFailed map[string]string
 	blocks     blocks
@@ -162,7 +164,7 @@ func New(c Config) *Controller {
 	return &Controller{
 		Config: c, wake: make(chan struct{}, 1), addresses: make(chan struct{}, 1), roll: newRoll(), standing: &standing{path: c.State},
 		observed: time.Now().Add(-awayAtMost), sure: true, resumed: map[string]time.Time{}, rising: map[string]bool{},
-		flying: map[string]bool{}, failed: map[string]bool{}, tally: fleet.Tally{}, bootFailed: map[string]string{},
+		flying: map[string]bool{}, failed: map[string]bool{}, tally: fleet.Tally{}, bootFailed: map[string]string{}, told: map[string]fleet.Told{},
 		waiters: map[*waiter]bool{}, toTell: map[string]string{},
 	}
 }

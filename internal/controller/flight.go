@@ -178,6 +178,9 @@ func (c *Controller) settle(ctx context.Context, l *landing) error {
 		if err := c.Slurm.UpdateNodes(ctx, down[reason], "DOWN", reason); err != nil {
 			return fmt.Errorf("set down %d nodes that could not be launched: %w", len(down[reason]), err)
 		}
+		for _, n := range down[reason] {
+			c.told[n] = fleet.Told{Reason: reason, At: time.Now()}
+		}
 	}
 	return nil
 }

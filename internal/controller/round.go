@@ -94,7 +94,7 @@ func (c *Controller) world(ctx context.Context, nodes []fleet.Node) (fleet.World
 	now := time.Now()
 	return fleet.World{
 		Now: now, Nodes: nodes, Instances: c.roll.instances(), Resumed: c.resumed, InFlight: c.flying, Pause: c.pauses.until,
-		BootFailed: c.bootFailed, Halts: c.halts(now, nodes), Forgive: in.forgive, Limits: c.Limits,
+		BootFailed: c.bootFailed, Told: c.told, Halts: c.halts(now, nodes), Forgive: in.forgive, Limits: c.Limits,
 	}, nil
 }
 
@@ -110,6 +110,9 @@ func (c *Controller) seen(nodes []fleet.Node) {
 	c.tally.Count(rose, nil)
 	clear(c.rising)
 	for _, n := range nodes {
+		if n.State != fleet.Down {
+			delete(c.told, n.Name)
+		}
 		switch n.State {
 		case fleet.PoweringUp:
 			c.rising[n.Name] = true

@@ -27,8 +27,7 @@ func (d *decision) node(w World, n Node, i Instance, alive bool, short string) {
 		d.off(n, alive, halted, short)
 	case PoweringUp:
 		if halted && !alive || halt.Ending == AtOnce {
-			d.add(SetDown, n.Name, reasonMark+halt.Reason)
-			d.add(PowerDown, n.Name, halt.Reason)
+			d.lost(n, halt.Reason)
 			return
 		}
 		d.starting(w, n, i, alive, short)
@@ -36,26 +35,27 @@ func (d *decision) node(w World, n Node, i Instance, alive bool, short string) {
 		d.down(w, n, alive, short)
 	case Up:
 		if !alive {
-			d.gone(n)
+			d.lost(n, strings.TrimPrefix(ReasonGone, reasonMark))
 			return
 		}
 		d.up(w, n, i, halt)
 	}
 }
 
-// gone gives up a node that lost its instance, so that its jobs can go on
-// elsewhere. One that was drained stays so, for the reason that it has.
-func (d *decision) gone(n Node) {
-	if n.held() {
-		d.add(SetDown, n.Name, n.Reason)
-		return
+// lost gives up a node, so that its jobs can go on elsewhere. One that somebody
+// drained stays so, for the reason that it has.
+func (d *decision) lost(n Node, reason string) {
+	d.setDown(n, reasonMark+reason)
+	if !n.held() {
+		d.add(PowerDown, n.Name, reason)
 	}
-	d.lost(n, strings.TrimPrefix(ReasonGone, reasonMark))
 }
 
-func (d *decision) lost(n Node, reason string) {
-	d.add(SetDown, n.Name, reasonMark+reason)
-	d.add(PowerDown, n.Name, reason)
+func (d *decision) setDown(n Node, reason string) {
+	if n.held() {
+		reason = n.Reason
+	}
+	d.add(SetDown, n.Name, reason)
 }
 
 // up looks at a node in service. One that somebody else took out of service is
@@ -99,7 +99,7 @@ func (d *decision) off(n Node, alive, halted bool, short string) {
 	switch {
 	case n.State != PoweredDown || n.held():
 	case short != "":
-		d.add(SetDown, n.Name, short)
+		d.setDown(n, short)
 	case n.Static && !halted:
 		d.add(PowerUp, n.Name, "static nodes are always on")
 	}
@@ -110,7 +110,7 @@ func (d *decision) starting(w World, n Node, i Instance, alive bool, short strin
 	if !alive {
 		switch {
 		case short != "":
-			d.add(SetDown, n.Name, short)
+			d.setDown(n, short)
 		case !w.Now.Before(w.Pause[n.Name]):
 			d.add(Launch, n.Name, "resumed by Slurm")
 		}
@@ -118,11 +118,12 @@ func (d *decision) starting(w World, n Node, i Instance, alive bool, short strin
 	}
 	if heard && i.Started.Before(asked.Add(-startedGrain)) {
 		d.add(Terminate, n.Name, "left over from before its resume")
-		d.add(Launch, n.Name, "resumed by Slurm")
+		d.again(w, n, what{deed: Launch, reason: "resumed by Slurm"}, short)
 		return
 	}
 	if reason := bootFailure(w, i); reason != "" {
-		d.again(w, n, reason, short)
+		d.put(what{deed: Terminate, reason: reason, boot: true}, n.Name)
+		d.again(w, n, what{deed: Launch, reason: reason, boot: true}, short)
 	}
 }
 
@@ -140,30 +141,30 @@ func bootFailure(w World, i Instance) string {
 	return ""
 }
 
-// again replaces an instance that does not boot, if the resource may launch.
-func (d *decision) again(w World, n Node, reason, short string) {
-	d.failed(Terminate, n.Name, reason)
+// again launches a node whose instance was ended, if its resource may launch.
+func (d *decision) again(w World, n Node, launch what, short string) {
 	halt, halted := w.Halts[n.Resource]
 	switch {
 	case halted:
-		d.add(SetDown, n.Name, reasonMark+halt.Reason)
-		d.add(PowerDown, n.Name, halt.Reason)
+		d.lost(n, halt.Reason)
 	case short != "":
-		d.add(SetDown, n.Name, short)
+		d.setDown(n, short)
 	default:
-		d.failed(Launch, n.Name, reason)
+		d.put(launch, n.Name)
 	}
 }
 
 // down returns to the pool what we or Slurm gave up. What an administrator set
 // down is his.
 func (d *decision) down(w World, n Node, alive bool, short string) {
-	cause, ours := launchCause(n.Reason)
-	age := w.Now.Sub(n.ReasonTime)
+	f, ours := w.failure(n)
 	switch {
 	case ours && w.Forgive:
 		d.add(PowerDown, n.Name, "trying again: the fleet was started")
-	case ours && (cause.lasting() || age < w.Limits.memory(cause)):
+	case ours && !w.over(f):
+		if n.Reason != f.reason {
+			d.setDown(n, f.reason)
+		}
 		return
 	case ours:
 		d.add(PowerDown, n.Name, "trying again after a failed launch")
@@ -195,11 +196,6 @@ func (n Node) curable() bool {
 }
 
 func (d *decision) add(deed Deed, node, reason string) { d.put(what{deed: deed, reason: reason}, node) }
-
-// failed is add because of a boot that failed.
-func (d *decision) failed(deed Deed, node, reason string) {
-	d.put(what{deed: deed, reason: reason, boot: true}, node)
-}
 
 func (d *decision) put(k what, node string) {
 	if d.nodes == nil {

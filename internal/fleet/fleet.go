@@ -84,12 +84,21 @@ type World struct {
 	Pause map[string]time.Time
 	// BootFailed says of an instance, by its ID, why it will never be ready.
 	BootFailed map[string]string
+	// Told says of a node why we set it down after its launch failed. Slurm forgets
+	// that at ResumeTimeout, which may come before it is time to try again.
+	Told map[string]Told
 	// Halts are the compute resources that start nothing now.
 	Halts map[Resource]Halt
 	// Forgive gives another try to what failed for a reason that only a person can
 	// mend: somebody says that it is mended.
 	Forgive bool
 	Limits  Limits
+}
+
+// Told is a reason that Slurm was told, and when.
+type Told struct {
+	Reason string
+	At     time.Time
 }
 
 // startedGrain is how exactly a provider knows when an instance was started:
@@ -101,8 +110,7 @@ const startedGrain = time.Second
 type Limits struct {
 	// Boot is how long an instance may take until its node has registered.
 	Boot time.Duration
-	// Retry is how long a node that could not be launched stays down. It is less than
-	// Slurm's ResumeTimeout, which runs on and ends the wait.
+	// Retry is how long a node that could not be launched stays down.
 	Retry time.Duration
 	// Short is how long a compute resource that had no capacity is not asked again.
 	// All its nodes are down meanwhile, so that Slurm takes another.

@@ -31,10 +31,11 @@ var curable = []string{"Not responding", "ResumeTimeout reached", "Node unexpect
 //
 //	muster: launch failed, capacity: (Code:InsufficientInstanceCapacity) We currently do not ...
 func LaunchReason(err error) string {
+	text := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), `"`, "'")), " ") // as Slurm keeps it
 	if cause := CauseOf(err); cause != provider.Unknown {
-		return ReasonLaunch + ", " + string(cause) + ": " + err.Error()
+		return ReasonLaunch + ", " + string(cause) + ": " + text
 	}
-	return ReasonLaunch + ": " + err.Error()
+	return ReasonLaunch + ": " + text
 }
 
 // ReasonIncomplete is the reason of nodes that were given up because others of
@@ -101,6 +102,29 @@ func (l Limits) memory(c cause) time.Duration {
 	return l.Retry
 }
 
+// failure is a launch that failed.
+type failure struct {
+	cause  cause
+	reason string
+	at     time.Time
+}
+
+// failure is why a node that is down could not be launched, if that is why.
+func (w World) failure(n Node) (failure, bool) {
+	f := failure{reason: n.Reason, at: n.ReasonTime}
+	if told, ok := w.Told[n.Name]; ok && (n.Reason == told.Reason || n.curable()) {
+		f = failure{reason: told.Reason, at: told.At}
+	}
+	var ours bool
+	f.cause, ours = launchCause(f.reason)
+	return f, ours && n.State == Down
+}
+
+// over tells whether a launch may be tried again.
+func (w World) over(f failure) bool {
+	return !f.cause.lasting() && w.Now.Sub(f.at) >= w.Limits.memory(f.cause)
+}
+
 // shortages are the reasons for which compute resources are not asked now: one of
 // their nodes found no capacity a short while ago.
 func shortages(w World) map[Resource]string {
@@ -108,19 +132,17 @@ func shortages(w World) map[Resource]string {
 		return nil
 	}
 	short := map[Resource]string{}
-	latest := map[Resource]Node{}
+	latest := map[Resource]time.Time{}
 	for _, n := range w.Nodes {
-		c, ours := launchCause(n.Reason)
-		if n.State != Down || !ours || !c.scarce() || w.Now.Sub(n.ReasonTime) >= w.Limits.memory(c) {
+		f, ours := w.failure(n)
+		if !ours || !f.cause.scarce() || w.over(f) {
 			continue
 		}
-		if l, ok := latest[n.Resource]; ok && !l.ReasonTime.Before(n.ReasonTime) && (l.ReasonTime.After(n.ReasonTime) || l.Name < n.Name) {
-			continue
+		_, text, _ := strings.Cut(strings.TrimPrefix(f.reason, reasonMark), ": ")
+		text = reasonShort + " in " + n.Resource.String() + ": " + text
+		if at, ok := latest[n.Resource]; !ok || f.at.After(at) || f.at.Equal(at) && text < short[n.Resource] {
+			latest[n.Resource], short[n.Resource] = f.at, text
 		}
-		latest[n.Resource] = n
-		_, text, _ := strings.Cut(n.Reason, ": ")
-		_, text, _ = strings.Cut(text, ": ")
-		short[n.Resource] = reasonShort + " in " + n.Resource.String() + ": " + text
 	}
 	return short
 }

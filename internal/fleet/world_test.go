@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/provider"
 )
 
 // place is a small model of Slurm and a provider: what they make of actions.
@@ -19,17 +20,29 @@ type place struct {
 	next      map[string]fleet.State // what a node that was asked becomes
 	instances map[string]time.Time
 	resumed   map[string]time.Time
-	// broken counts how often a node's launch still fails.
+	// broken counts how often a node's launch still fails, and why it does.
 	broken map[string]int
+	why    map[string]error
+	ids    map[string]string
+	doubts map[string]provider.Doubt
+	jobs   map[string]time.Time // when the node's job ends
+	halts  map[fleet.Resource]fleet.Halt
+	flying map[string]bool
 }
 
-var reasons = []string{"", "bad fan", "Not responding", "ResumeTimeout reached", "muster: the instance ended", "muster: launch failed: no capacity"}
+var reasons = []string{"", "bad fan", "Not responding", "ResumeTimeout reached", "muster: the instance ended", "muster: launch failed: no capacity",
+	"muster: launch failed, capacity: (Code:X) none", "muster: launch failed, limit: (Code:Y) none", "muster: no capacity in q/r: (Code:X) none", "muster: job 7 did not get all of its nodes"}
+
+// worldLimits are short, so that a world comes to rest soon.
+var worldLimits = fleet.Limits{Boot: time.Minute, Retry: 2 * time.Minute, Short: 3 * time.Minute, Impaired: time.Minute, Orphan: time.Minute, Failures: 10}
 
 // randomPlace is a world in any state, however it came to be.
 func randomPlace(r *rand.Rand) *place {
 	p := &place{now: now, next: map[string]fleet.State{}, instances: map[string]time.Time{}, resumed: map[string]time.Time{}, broken: map[string]int{}}
+	p.why, p.ids, p.doubts, p.jobs = map[string]error{}, map[string]string{}, map[string]provider.Doubt{}, map[string]time.Time{}
+	p.halts, p.flying = map[fleet.Resource]fleet.Halt{}, map[string]bool{}
 	for i := range 1 + r.IntN(8) {
-		n := fleet.Node{Name: fmt.Sprintf("n-%d", i), Static: r.IntN(3) == 0, State: fleet.State(r.IntN(6))}
+		n := fleet.Node{Name: fmt.Sprintf("n-%d", i), Static: r.IntN(3) == 0, State: fleet.State(r.IntN(6)), Resource: fleet.Resource{Queue: "q", Name: []string{"r", "s"}[r.IntN(2)]}}
 		n.Closed = n.State == fleet.Down || n.State != fleet.PoweringUp && r.IntN(4) == 0
 		n.Reason = reasons[r.IntN(len(reasons))]
 		n.ReasonTime = ago(time.Duration(r.IntN(300)) * time.Second)
@@ -41,16 +54,41 @@ func randomPlace(r *rand.Rand) *place {
 		}
 		p.next[n.Name] = []fleet.State{fleet.PoweringUp, fleet.PoweringDown}[r.IntN(2)]
 		p.broken[n.Name] = max(0, r.IntN(6)-3)
+		p.why[n.Name] = launchError([]provider.Cause{provider.Capacity, provider.Limit, provider.Unknown}[r.IntN(3)], "X")
+		p.doubt(r, &n)
 		p.nodes = append(p.nodes, n)
+	}
+	for _, name := range []string{"r", "s"} {
+		if r.IntN(4) == 0 {
+			p.halts[fleet.Resource{Queue: "q", Name: name}] = fleet.Halt{Reason: "because", Ending: fleet.Ending(r.IntN(4))}
+		}
 	}
 	p.instances["removed-1"] = ago(time.Hour)
 	return p
 }
 
+// doubt gives a node a job, doubts about its instance, or a launch in flight.
+func (p *place) doubt(r *rand.Rand, n *fleet.Node) {
+	if n.State == fleet.Up && r.IntN(2) == 0 {
+		n.Busy, n.Silent = true, r.IntN(3) == 0
+		p.jobs[n.Name] = now.Add(time.Duration(r.IntN(200)) * time.Second)
+		n.Until = p.jobs[n.Name]
+	}
+	if r.IntN(3) == 0 {
+		code := []string{"impaired", "instance-retirement", "instance-stop", "system-reboot"}[r.IntN(4)]
+		p.doubts[n.Name] = provider.Doubt{Code: code, Since: ago(time.Minute), NotBefore: now.Add(time.Duration(r.IntN(400)-100) * time.Second)}
+	}
+	p.flying[n.Name] = r.IntN(8) == 0
+}
+
 func (p *place) world(r *rand.Rand) fleet.World {
-	w := fleet.World{Now: p.now, Limits: limits, Nodes: slices.Clone(p.nodes), Resumed: p.resumed}
+	w := fleet.World{Now: p.now, Limits: worldLimits, Nodes: slices.Clone(p.nodes), Resumed: p.resumed, Halts: p.halts, InFlight: p.flying}
 	for name, started := range p.instances {
-		w.Instances = append(w.Instances, fleet.Instance{Node: name, Started: started})
+		i := fleet.Instance{Node: name, ID: name + p.ids[name], Started: started}
+		if d, ok := p.doubts[name]; ok {
+			i.Doubts = []provider.Doubt{d}
+		}
+		w.Instances = append(w.Instances, i)
 	}
 	r.Shuffle(len(w.Nodes), func(i, j int) { w.Nodes[i], w.Nodes[j] = w.Nodes[j], w.Nodes[i] })
 	r.Shuffle(len(w.Instances), func(i, j int) { w.Instances[i], w.Instances[j] = w.Instances[j], w.Instances[i] })
@@ -71,6 +109,9 @@ func (p *place) apply(a fleet.Action) {
 		switch a.Deed {
 		case fleet.Terminate:
 			delete(p.instances, name)
+			delete(p.doubts, name)
+		case fleet.Drain:
+			n.Closed, n.Reason, n.ReasonTime = true, a.Reason, p.now
 		case fleet.SetDown:
 			p.setDown(n, a.Reason)
 		case fleet.PowerDown:
@@ -80,23 +121,27 @@ func (p *place) apply(a fleet.Action) {
 		case fleet.Launch:
 			if p.broken[name] > 0 {
 				p.broken[name]--
-				p.setDown(n, "muster: launch failed: no capacity")
+				p.setDown(n, fleet.LaunchReason(p.why[name]))
 				continue
 			}
-			p.instances[name] = p.now
+			p.instances[name], p.ids[name] = p.now, p.now.String()
 		}
 	}
 }
 
 func (p *place) setDown(n *fleet.Node, reason string) {
-	n.State, n.Closed, n.Reason, n.ReasonTime = fleet.Down, true, reason, p.now
+	n.State, n.Closed, n.Reason, n.ReasonTime, n.Busy, n.Silent = fleet.Down, true, reason, p.now, false, false
 }
 
 // pass lets a second go by in which Slurm does what it has to.
 func (p *place) pass() {
 	p.now = p.now.Add(time.Second)
+	clear(p.flying)
 	for i := range p.nodes {
 		n := &p.nodes[i]
+		if n.Busy && !p.now.Before(p.jobs[n.Name]) {
+			n.Busy, n.Silent, n.Until = false, false, time.Time{}
+		}
 		started, alive := p.instances[n.Name]
 		switch n.State {
 		case fleet.Asked:
@@ -117,13 +162,15 @@ func (p *place) pass() {
 
 func (p *place) moving() bool {
 	return slices.ContainsFunc(p.nodes, func(n fleet.Node) bool {
-		return n.State == fleet.Asked || n.State == fleet.PoweringDown || n.State == fleet.PoweringUp ||
+		_, doubted := p.doubts[n.Name]
+		_, alive := p.instances[n.Name]
+		return n.State == fleet.Asked || n.State == fleet.PoweringDown || n.State == fleet.PoweringUp || doubted && alive && !n.Closed || n.Busy || p.flying[n.Name] ||
 			n.State == fleet.Down && strings.HasPrefix(n.Reason, "muster: ")
 	})
 }
 
 func TestDecide_reaches_rest(t *testing.T) {
-	const worlds, rounds = 3000, 900
+	const worlds, rounds = 700, 900
 	for seed := range uint64(worlds) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p := randomPlace(r)
@@ -157,7 +204,16 @@ func checkActions(t *testing.T, w fleet.World, actions []fleet.Action) {
 	for _, n := range w.Nodes {
 		state[n.Name] = n
 	}
-	done := map[string]bool{}
+	done, short, alive := map[string]bool{}, map[fleet.Resource]bool{}, map[string]bool{}
+	for _, n := range w.Nodes {
+		scarce := strings.Contains(n.Reason, "failed, capacity") || strings.Contains(n.Reason, "failed, limit")
+		if n.State == fleet.Down && scarce && w.Now.Sub(n.ReasonTime) < w.Limits.Short {
+			short[n.Resource] = true
+		}
+	}
+	for _, i := range w.Instances {
+		alive[i.Node] = true
+	}
 	for _, a := range actions {
 		if a.Reason == "" || len(a.Nodes) == 0 || !slices.IsSorted(a.Nodes) {
 			t.Errorf("%+v has no reason, no nodes or no order", a)
@@ -171,12 +227,41 @@ func checkActions(t *testing.T, w fleet.World, actions []fleet.Action) {
 				t.Errorf("ends the instance of %+v, which is in use", n)
 			case known && n.State == fleet.Asked:
 				t.Errorf("%s of %+v, with which Slurm has not begun", a.Deed, n)
+			case w.InFlight[name]:
+				t.Errorf("%s of %+v, whose launch is under way", a.Deed, n)
+			case known && a.Deed == fleet.Launch && (short[n.Resource] || halted(w, n)):
+				t.Errorf("launch of %+v, whose resource has nothing or may not", n)
+			case known && n.State == fleet.Up && n.Busy && alive[name] && a.Deed == fleet.SetDown && !hopeless(w, n):
+				t.Errorf("the job on %+v would survive: %s", n, a.Reason)
+			case known && n.State == fleet.Up && n.Busy && a.Deed == fleet.PowerDown && !done[string(fleet.SetDown)+name]:
+				t.Errorf("power down of %+v, which has a job", n)
 			case n.Closed && n.Reason == "bad fan" && (a.Deed == fleet.PowerUp || a.Deed == fleet.PowerDown):
 				t.Errorf("%s of %+v, which somebody took out of service", a.Deed, n)
 			}
 			done[string(a.Deed)+name] = true
 		}
 	}
+}
+
+func halted(w fleet.World, n fleet.Node) bool {
+	_, is := w.Halts[n.Resource]
+	return is
+}
+
+// hopeless tells whether a job on a node is lost whatever is done, or is to end.
+func hopeless(w fleet.World, n fleet.Node) bool {
+	if w.Halts[n.Resource].Ending == fleet.AtOnce {
+		return true
+	}
+	for _, i := range w.Instances {
+		for _, d := range i.Doubts {
+			due := (d.Code == "instance-retirement" || d.Code == "instance-stop") && !w.Now.Before(d.NotBefore)
+			if i.Node == n.Name && (due || d.Code == "impaired" && n.Silent) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // checkRest holds what is true when there is nothing left to do.
@@ -191,7 +276,7 @@ func checkRest(t *testing.T, p *place) {
 		switch {
 		case n.State == fleet.Up && !alive:
 			t.Errorf("%+v is up without an instance", n)
-		case n.Static && n.State != fleet.Up && !n.Closed:
+		case n.Static && n.State != fleet.Up && !n.Closed && !halted(fleet.World{Halts: p.halts}, n):
 			t.Errorf("%+v is static and not up", n)
 		}
 	}

@@ -1,0 +1,120 @@
+package fleet_test
+
+import (
+	"maps"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/provider"
+)
+
+func TestBlockHalts(t *testing.T) {
+	r := fleet.Resource{Queue: "q", Name: "r"}
+	block := fleet.Block{ID: "cr-1", Resource: r, Start: ago(time.Hour), End: now.Add(24 * time.Hour), Active: true}
+	for _, row := range []struct {
+		name   string
+		change func(*fleet.Block)
+		want   fleet.Halt
+	}{
+		{"active", func(*fleet.Block) {}, fleet.Halt{}},
+		{"not_yet", func(b *fleet.Block) { b.Active, b.Start = false, now.Add(time.Hour) }, fleet.Halt{Reason: "capacity block cr-1 begins at 2026-11-21 13:00 UTC"}},
+		{"should_be_active_and_is_not", func(b *fleet.Block) { b.Active = false }, fleet.Halt{Reason: "capacity block cr-1 is not active"}},
+		{"31_minutes_to_go", func(b *fleet.Block) { b.End = now.Add(31 * time.Minute) }, fleet.Halt{}},
+		{"30_minutes_to_go", func(b *fleet.Block) { b.End = now.Add(30 * time.Minute) },
+			fleet.Halt{Reason: "capacity block cr-1 ends at 2026-11-21 12:30 UTC", Ending: fleet.AfterJobs}},
+		{"over", func(b *fleet.Block) { b.Active, b.End = false, now }, fleet.Halt{Reason: "capacity block cr-1 ended at 2026-11-21 12:00 UTC", Ending: fleet.AfterJobs}},
+		{"without_an_end", func(b *fleet.Block) { b.End = time.Time{} }, fleet.Halt{}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b := block
+			row.change(&b)
+			if diff := cmp.Diff(row.want, fleet.BlockHalts(now, []fleet.Block{b})[r]); diff != "" {
+				t.Errorf("want -, got +:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTally(t *testing.T) {
+	node := func(queue string, state fleet.State, busy bool) fleet.Node {
+		return fleet.Node{Resource: fleet.Resource{Queue: queue, Name: "r"}, State: state, Busy: busy}
+	}
+	a, b := node("a", fleet.PoweringUp, false), node("b", fleet.PoweringUp, false)
+	nine := []fleet.Node{a, a, a, a, a, a, a, a, a}
+	nodes := []fleet.Node{a, b}
+	protects := func(t *testing.T, tally fleet.Tally, nodes []fleet.Node, want map[string]string) {
+		t.Helper()
+		if got := tally.Protect(nodes, costly); !maps.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	tally := fleet.Tally{}
+	protects(t, tally, nodes, nil)
+	tally.Count(nil, nine)
+	protects(t, tally, nodes, nil)
+	tally.Count([]fleet.Node{b}, []fleet.Node{a})
+	protects(t, tally, nodes, map[string]string{"a": "10 nodes in a row failed to boot"})
+	protects(t, tally, append(nodes, node("a", fleet.Up, false), node("b", fleet.Up, true)), map[string]string{"a": "10 nodes in a row failed to boot"})
+	protects(t, tally, append(nodes, node("a", fleet.Up, true)), nil)
+	if got := tally.Protect(nodes, fleet.Limits{}); len(got) > 0 {
+		t.Errorf("protects %v without a limit", got)
+	}
+	tally.Count([]fleet.Node{a}, nine)
+	protects(t, tally, nodes, nil)
+}
+
+func TestAddresses(t *testing.T) {
+	at := netip.MustParseAddr("10.0.0.7")
+	n := func(name string, state fleet.State, address string) fleet.Node {
+		return fleet.Node{Name: name, State: state, Address: address}
+	}
+	w := fleet.World{
+		Nodes: []fleet.Node{
+			n("new", fleet.PoweringUp, "new"), n("right", fleet.Up, "10.0.0.7"), n("wrong", fleet.Up, "10.0.0.8"), n("bare", fleet.PoweringUp, "bare"),
+			n("off", fleet.PoweredDown, "10.0.0.7"), n("reset", fleet.PoweredDown, "reset"), n("ending", fleet.PoweringDown, "10.0.0.9"),
+			n("not_ended", fleet.PoweredDown, "10.0.0.7"), n("down", fleet.Down, "10.0.0.9"), n("unknown", fleet.Up, ""), n("unaddressed", fleet.Up, "10.0.0.1"),
+		},
+		Instances: []fleet.Instance{{Node: "unaddressed"}},
+	}
+	for _, node := range []string{"new", "right", "wrong", "ending", "not_ended", "down", "unknown"} {
+		w.Instances = append(w.Instances, fleet.Instance{Node: node, Address: at})
+	}
+	want := map[string]string{"new": "10.0.0.7", "wrong": "10.0.0.7", "off": "off"}
+	if diff := cmp.Diff(want, fleet.Addresses(w)); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+}
+
+func TestResourceOf(t *testing.T) {
+	for _, row := range []struct {
+		node       string
+		partitions []string
+		want       fleet.Resource
+	}{
+		{"q-dy-r-1", []string{"q"}, fleet.Resource{Queue: "q", Name: "r"}},
+		{"q-st-gpu-nodes-12", []string{"all", "q"}, fleet.Resource{Queue: "q", Name: "gpu-nodes"}},
+		{"q-dy-dy-r-1", []string{"q-dy"}, fleet.Resource{Queue: "q-dy", Name: "r"}},
+		{"q-dy-dy-r-1", []string{"q"}, fleet.Resource{Queue: "q", Name: "dy-r"}},
+		{"q-dy-r-1", nil, fleet.Resource{Queue: "q", Name: "r"}},
+		{"a-b-st-r-1", nil, fleet.Resource{Queue: "a-b", Name: "r"}},
+		{"login1", []string{"q"}, fleet.Resource{Name: "login"}},
+	} {
+		if got := fleet.ResourceOf(row.node, row.partitions); got != row.want {
+			t.Errorf("%s in %v is of %+v, want %+v", row.node, row.partitions, got, row.want)
+		}
+	}
+}
+
+func TestHint(t *testing.T) {
+	for cause, want := range map[provider.Cause]bool{
+		provider.Limit: true, provider.Permission: true, provider.Configuration: true,
+		provider.Capacity: false, provider.Throttled: false, provider.Unknown: false,
+	} {
+		if got := fleet.Hint(cause); (got != "") != want {
+			t.Errorf("of %s: %q", cause, got)
+		}
+	}
+}
