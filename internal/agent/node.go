@@ -172,15 +172,17 @@ func (n *node) giveUp(ctx context.Context, why error) error {
 	return err
 }
 
-// headAnswers tells whether the head node's slurmctld can be reached.
+// headAnswers tells whether the head node's controller or its slurmctld can be
+// reached. slurmctld complains of connections without a message, so it comes last.
 func (n *node) headAnswers(ctx context.Context) bool {
 	d := net.Dialer{Timeout: 5 * time.Second}
-	c, err := d.DialContext(ctx, "tcp", net.JoinHostPort(n.Ticket.Head, "6817"))
-	if err != nil {
-		return false
+	for _, port := range []string{fmt.Sprint(join.Port), "6817"} {
+		if c, err := d.DialContext(ctx, "tcp", net.JoinHostPort(n.Ticket.Head, port)); err == nil {
+			c.Close()
+			return true
+		}
 	}
-	c.Close()
-	return true
+	return false
 }
 
 // busy tells whether a step of a job runs here.

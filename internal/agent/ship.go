@@ -63,7 +63,8 @@ func (a *agent) ship(ctx context.Context, services []string) {
 	if group == "" || a.logs != nil {
 		return
 	}
-	host, _ := os.Hostname()
+	// EC2's own name of the machine, as in ParallelCluster's streams.
+	host := "ip-" + strings.ReplaceAll(a.identity.Address.String(), ".", "-")
 	a.logs = &shipper{client: cloudwatchlogs.NewFromConfig(a.AWS), group: group, log: a.Log, prefix: host + "." + a.identity.InstanceID + "."}
 	a.logs.add(LogFile)
 	for _, s := range services {

@@ -1,0 +1,222 @@
+package agent_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/test/cloud/machine"
+)
+
+// The test's program is also the world's and its machines'.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
+		os.Exit(machine.Guest(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// programMark leads the test inside to the muster that the test outside built.
+const programMark = "MUSTER_TEST_PROGRAM"
+
+// needs skips a test without the means for it.
+func needs(t *testing.T) {
+	t.Helper()
+	missing := ""
+	if os.Getuid() != 0 {
+		missing = "root"
+	}
+	for _, p := range []string{"/usr/sbin/munged", "/usr/sbin/slurmctld", "/usr/sbin/slurmdbd", "/usr/sbin/mariadbd", "/usr/sbin/slurmd"} {
+		if _, err := os.Stat(p); err != nil {
+			missing = p
+		}
+	}
+	if missing == "" {
+		return
+	}
+	if os.Getenv("MUSTER_CI") != "" {
+		t.Fatal("needs " + missing)
+	}
+	t.Skip("needs " + missing)
+}
+
+// TestBoot runs TestInside in namespaces of its own.
+func TestBoot(t *testing.T) {
+	if machine.Inside() {
+		t.Skip("this is the inside")
+	}
+	if testing.Short() {
+		t.Skip("boots machines")
+	}
+	needs(t)
+	program := filepath.Join(t.TempDir(), "muster")
+	if os.Getenv(programMark) != "" {
+		program = os.Getenv(programMark)
+	} else if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/muster").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Setenv(programMark, program)
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	args := os.Args
+	os.Args = []string{args[0], "-test.run=^TestInside$", "-test.v"}
+	cmd, err := machine.Enter(l)
+	os.Args = args
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+const clusterFile = `Region: us-east-2
+Image:
+  Os: alinux2023
+HeadNode:
+  InstanceType: c5.large
+  Networking:
+    SubnetId: subnet-0123456789abcdef0
+  CustomActions:
+    OnNodeConfigured:
+      Script: s3://bucket/configured.sh
+      Args: [hello, "two words"]
+Scheduling:
+  Scheduler: slurm
+  SlurmSettings:
+    ScaledownIdletime: 1
+  SlurmQueues:
+    - Name: gpu
+      Networking:
+        SubnetIds: [subnet-0123456789abcdef0]
+      CustomActions:
+        OnNodeStart:
+          Sequence:
+            - Script: s3://bucket/start.sh
+              Args: [one]
+            - Script: s3://bucket/start.sh
+              Args: [two]
+      ComputeResources:
+        - Name: p5
+          InstanceType: p5.48xlarge
+          MinCount: 0
+          MaxCount: 2
+SharedStorage:
+  - Name: fsx
+    MountDir: /fsx
+    StorageType: FsxLustre
+    FsxLustreSettings:
+      StorageCapacity: 1200
+      DeploymentType: SCRATCH_2
+`
+
+// configured sends a job on its way when the head node is ready, and leaves what it
+// prints on shared storage.
+const configured = `#!/bin/sh
+echo "configured with $# arguments: $1, $2"
+setsid sh -c 'sleep 1; srun --nodes=2 --gpus-per-node=8 --time=5 sh -c "echo \$(hostname) has \$SLURM_GPUS_ON_NODE GPUs, \$(cat /started | tr \\\\n \" \")" >/fsx/out.new 2>&1; echo "exit code $?" >>/fsx/out.new; mv /fsx/out.new /fsx/out' >/dev/null 2>&1 </dev/null &
+`
+
+func inside(t *testing.T) *cloud {
+	t.Helper()
+	if !machine.Inside() {
+		t.Skip("TestBoot runs this in namespaces of its own")
+	}
+	if _, err := machine.Arrive(); err != nil {
+		t.Fatal(err)
+	}
+	c := newCloud(t)
+	program, err := os.ReadFile(os.Getenv(programMark))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(program)
+	ticket := site.Ticket{Cluster: "train", Region: "us-east-2", Bucket: "bucket", Role: site.RoleHead,
+		Program: site.Program{Key: "programs/muster", SHA256: hex.EncodeToString(sum[:])}}
+	c.putObject("programs/muster", string(program))
+	c.putObject("configured.sh", configured)
+	c.putObject("start.sh", "#!/bin/sh\necho $1 >>/started\n")
+	c.putObject(site.FileKey("train"), clusterFile)
+	c.putObject(site.WorkloadKey("train"), "Directories:\n  - {Path: /fsx/checkpoints, Mode: \"2775\"}\n")
+	c.write(t, "first")
+	data := site.UserData(ticket)
+	ticket.Role, ticket.Head, ticket.Queue, ticket.Resource = site.RoleCompute, "10.0.0.5", "gpu", "p5"
+	c.compute = []byte(site.UserData(ticket))
+	err = c.world.Launch(machine.Instance{ID: "i-0000000000000head", Type: "c5.large", Region: "us-east-2", Zone: "us-east-2a", Role: "head",
+		Address: netip.MustParseAddr("10.0.0.5"), UserData: []byte(data)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// write puts a revision of the site.
+func (c *cloud) write(t *testing.T, revision string) {
+	t.Helper()
+	data, err := json.Marshal(site.Site{
+		Cluster: "train", Revision: revision, Region: "us-east-2", Bucket: "bucket", LogGroup: "/muster/train",
+		Subnets: map[string][]string{"": {"subnet-0123456789abcdef0"}, "gpu": {"subnet-0123456789abcdef0"}},
+		Storage: []site.Storage{{Name: "fsx", Type: "FsxLustre", MountDir: "/fsx", IDs: []string{"fs-1"}, Host: "fs-1.fsx.us-east-2.amazonaws.com", Export: "abcd"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.putObject(site.SiteKey("train"), string(data))
+}
+
+// await waits until something is so, and shows all that is known if it never is.
+func (c *cloud) await(t *testing.T, what string, limit time.Duration, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !f(); <-time.After(50 * time.Millisecond) {
+		s := c.head()
+		if time.Now().Before(end) && (s.Phase != site.Failed || what == "failed") {
+			continue
+		}
+		text, _ := json.MarshalIndent(s, "", " ")
+		t.Errorf("not %s after %s\n%s", what, limit, text)
+		logs, _ := filepath.Glob(filepath.Join(c.world.Dir, "*", "*.log"))
+		more, _ := filepath.Glob(filepath.Join(c.world.Dir, "roots", "*", "upper", "var", "log", "muster", "*"))
+		for _, path := range append(logs, more...) {
+			data, _ := os.ReadFile(path)
+			t.Logf("%s\n%s", path, data[max(0, len(data)-3000):])
+		}
+		t.FailNow()
+	}
+}
+
+func TestInside(t *testing.T) {
+	c := inside(t)
+	c.await(t, "ready", 3*time.Minute, func() bool { return c.head().Phase == site.Ready })
+	for _, s := range c.head().Steps {
+		t.Logf("%6.2f s  %s: %s", s.Seconds, s.Name, s.Detail)
+	}
+	c.await(t, "done with the job", 2*time.Minute, func() bool { return c.shared("out") != "" })
+	out := c.shared("out")
+	for _, want := range []string{"gpu-dy-p5-1 has 8 GPUs, one two", "gpu-dy-p5-2 has 8 GPUs, one two", "exit code 0"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the job printed %q, and not %q", out, want)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(c.world.Dir, "filesystems", "fs-1", "checkpoints")); err != nil || info.Mode().String() != "dgrwxrwxr-x" {
+		t.Errorf("/fsx/checkpoints: %v, %v", info, err)
+	}
+	c.await(t, "in CloudWatch", time.Minute, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.logged["ip-10-0-0-5.i-0000000000000head.agent"] > 0
+	})
+	c.write(t, "second")
+	c.await(t, "updated", time.Minute, func() bool { return c.head().Revision == "second" })
+}
