@@ -23,6 +23,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/muster-hpc/muster/test/cloud/account"
+	"github.com/muster-hpc/muster/test/cloud/ec2"
+	"github.com/muster-hpc/muster/test/cloud/formation"
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
 
@@ -38,6 +41,9 @@ type Options struct {
 	S3 string
 	// Alone does without moto: what we do not implement is missing.
 	Alone bool
+	// EC2 has the settings of its instances; Clock, Region, Account, Moto and Quota are
+	// set here.
+	EC2 ec2.Options
 	// Log is told of calls that nobody implements, and of what moto says. It may be
 	// nil.
 	Log *slog.Logger
@@ -50,6 +56,10 @@ type Cloud struct {
 	Clock *wire.Clock
 	// URL is where it listens.
 	URL string
+	// EC2, Account and Formation are the services with something for tests to set.
+	EC2       *ec2.EC2
+	Account   *account.Service
+	Formation *formation.Service
 
 	opts     Options
 	moto     *moto
@@ -117,7 +127,7 @@ func Run(ctx context.Context, opts Options) (*Cloud, error) {
 	if !opts.Alone {
 		c.moto = &moto{log: opts.Log}
 	}
-	c.wire()
+	c.assemble(ctx)
 	c.server = &http.Server{Handler: c}
 	c.handlers.Go(func() { _ = c.server.Serve(listener) }) // ends with Close
 	return c, nil
@@ -125,6 +135,7 @@ func Run(ctx context.Context, opts Options) (*Cloud, error) {
 
 // Close ends the server and moto.
 func (c *Cloud) Close() error {
+	c.Formation.Close()
 	err := c.server.Close()
 	c.handlers.Wait()
 	return errors.Join(err, c.moto.stop())
@@ -171,6 +182,8 @@ type Record struct {
 	Status int
 	// Lost says that the connection was cut instead of an answer.
 	Lost bool
+	// Inner says that a service of the double made the call, as CloudFormation does.
+	Inner bool
 }
 
 // Calls are all calls so far, in the order in which they ended.

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/efs"
@@ -53,12 +54,17 @@ func TestCallsGoToMoto(t *testing.T) {
 	if _, err := ssm.NewFromConfig(config).DescribeParameters(ctx, nil); err != nil {
 		t.Errorf("parameters: %v", err)
 	}
+	data := []types.MetricDatum{{MetricName: aws.String("m"), Value: aws.Float64(1.5)}}
+	if _, err := cloudwatch.NewFromConfig(config).PutMetricData(ctx, &cloudwatch.PutMetricDataInput{Namespace: aws.String("n"), MetricData: data}); err != nil {
+		t.Errorf("metrics: %v", err)
+	}
 	want := []cloud.Record{
 		{Service: "ec2", Operation: "DescribeVpcs", By: "moto", Status: 200},
 		{Service: "sts", Operation: "GetCallerIdentity", By: "moto", Status: 200},
 		{Service: "route53", Operation: "ListHostedZones", By: "moto", Status: 200},
 		{Service: "elasticfilesystem", Operation: "DescribeFileSystems", By: "moto", Status: 200},
 		{Service: "ssm", Operation: "DescribeParameters", By: "moto", Status: 200},
+		{Service: "monitoring", Operation: "PutMetricData", By: "moto", Status: 200},
 	}
 	got := c.Calls()
 	if len(got) != len(want) {
@@ -102,6 +108,35 @@ func TestObjects(t *testing.T) {
 	}
 	if got := strings.Join(operations, " "); got != "CreateBucket PutObject GetObject" {
 		t.Errorf("operations: %s", got)
+	}
+}
+
+func TestAlarms(t *testing.T) {
+	c := cloud.Start(t, cloud.Options{})
+	client, ctx := cloudwatch.NewFromConfig(c.Config()), t.Context()
+	plain := &cloudwatch.PutMetricAlarmInput{
+		AlarmName: aws.String("plain"), MetricName: aws.String("m"), Namespace: aws.String("n"), Period: aws.Int32(60), EvaluationPeriods: aws.Int32(1),
+		Threshold: aws.Float64(-0.5), ComparisonOperator: types.ComparisonOperatorGreaterThanThreshold, Statistic: types.StatisticSum,
+	}
+	if _, err := client.PutMetricAlarm(ctx, plain); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.PutCompositeAlarm(ctx, &cloudwatch.PutCompositeAlarmInput{AlarmName: aws.String("both"), AlarmRule: aws.String("ALARM(plain)")}); err != nil {
+		t.Fatal(err)
+	}
+	kinds := []types.AlarmType{types.AlarmTypeMetricAlarm, types.AlarmTypeCompositeAlarm}
+	got, err := client.DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{AlarmTypes: kinds})
+	if err != nil || len(got.MetricAlarms) != 1 || len(got.CompositeAlarms) != 1 {
+		t.Fatalf("alarms %v, %v", got, err)
+	}
+	if a := got.MetricAlarms[0]; aws.ToFloat64(a.Threshold) != -0.5 || aws.ToInt32(a.Period) != 60 || a.StateUpdatedTimestamp.IsZero() {
+		t.Errorf("alarm %+v", a)
+	}
+	if _, err := client.DeleteAlarms(ctx, &cloudwatch.DeleteAlarmsInput{AlarmNames: []string{"both", "plain"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := client.DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{AlarmTypes: kinds}); err != nil || len(got.MetricAlarms)+len(got.CompositeAlarms) != 0 {
+		t.Errorf("alarms after their end: %v, %v", got, err)
 	}
 }
 

@@ -40,6 +40,9 @@ type Rule struct {
 	// When looks closer at a call. It may be nil.
 	When func(*wire.Call) bool
 	Kind Kind
+	// Inner lets calls that services of the double make go wrong, instead of those of
+	// others.
+	Inner bool
 	// Skip lets the first calls pass. Times is how many go wrong then; zero is all.
 	Skip, Times int
 	// Chance lets only some calls go wrong, by Seed. Zero is all.
@@ -123,7 +126,7 @@ func (c *Cloud) fault(call *wire.Call) *fault {
 // fits counts a call and tells whether it goes wrong.
 func (f *fault) fits(call *wire.Call) bool {
 	r := &f.rule
-	if r.Service != "" && r.Service != call.Service || r.Operation != "" && r.Operation != call.Operation() || r.When != nil && !r.When(call) {
+	if r.Inner != (call.Key == innerKey) || r.Service != "" && r.Service != call.Service || r.Operation != "" && r.Operation != call.Operation() || r.When != nil && !r.When(call) {
 		return false
 	}
 	f.seen++

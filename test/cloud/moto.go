@@ -205,7 +205,7 @@ func (m *moto) ask(ctx context.Context, c *wire.Call) (*wire.Answer, error) {
 	if gaveUp(c, response) {
 		return wire.Missing("%s", m.why()), nil
 	}
-	return &wire.Answer{Status: response.StatusCode, Type: response.Header.Get("Content-Type"), Body: body}, nil
+	return &wire.Answer{Status: response.StatusCode, Type: response.Header.Get("Content-Type"), Body: body, Moto: true}, nil
 }
 
 // gaveUp tells whether moto's answer says that it cannot answer: 500 for a call that

@@ -26,7 +26,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the client did not wait
 	}
 	if f.refuses() {
-		c.record(Record{Service: call.Service, Operation: call.Operation(), By: "fault", Status: f.answer(call).Status, Lost: f.rule.Kind == LostCall})
+		c.record(Record{Service: call.Service, Operation: call.Operation(), Inner: call.Key == innerKey, By: "fault", Status: f.answer(call).Status, Lost: f.rule.Kind == LostCall})
 		if f.rule.Kind == LostCall {
 			cut(w)
 			return
@@ -46,7 +46,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve lets one of ours or moto answer.
 func (c *Cloud) serve(w http.ResponseWriter, call *wire.Call, f *fault) {
-	record := Record{Service: call.Service, Operation: call.Operation(), By: "double", Lost: f.loses()}
+	record := Record{Service: call.Service, Operation: call.Operation(), By: "double", Lost: f.loses(), Inner: call.Key == innerKey}
 	answer := c.ours(call)
 	switch {
 	case answer != nil && answer.Status == http.StatusNotImplemented:
@@ -54,6 +54,9 @@ func (c *Cloud) serve(w http.ResponseWriter, call *wire.Call, f *fault) {
 		c.miss(w, call, string(answer.Body))
 	case answer != nil:
 		record.Status = cmp.Or(answer.Status, http.StatusOK)
+		if answer.Moto {
+			record.By = "moto"
+		}
 		c.record(record) // before the client knows
 		send(w, answer)
 		return

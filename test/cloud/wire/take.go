@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,7 +27,7 @@ const (
 // be large, and it is nobody's but S3's.
 func Take(r *http.Request) (*Call, error) {
 	c := &Call{Request: r}
-	c.Service, c.Region = scope(r)
+	c.Service, c.Region, c.Key = scope(r)
 	if c.Service != "s3" && c.Service != "" {
 		if err := c.readBody(); err != nil {
 			return nil, err
@@ -44,15 +45,22 @@ func (c *Call) readBody() error {
 	if err != nil {
 		return fmt.Errorf("read the body of %s %s: %w", c.Request.Method, c.Request.URL.Path, err)
 	}
-	c.Body = body
-	c.Request.Body = io.NopCloser(bytes.NewReader(body))
+	c.Request.Body = io.NopCloser(bytes.NewReader(body)) // to go on as it came
 	c.Request.ContentLength = int64(len(body))
-	return nil
+	c.Body = body
+	if c.Request.Header.Get("Content-Encoding") != "gzip" {
+		return nil
+	}
+	unzip, err := gzip.NewReader(bytes.NewReader(body))
+	if err == nil {
+		c.Body, err = io.ReadAll(unzip)
+	}
+	return err
 }
 
-// scope is the service and region of a request's credential scope: of its header,
+// scope is the service, the region and the key of a request's credential: of its header,
 // or of its query if it was signed in advance.
-func scope(r *http.Request) (service, region string) {
+func scope(r *http.Request) (service, region, key string) {
 	credential := r.URL.Query().Get("X-Amz-Credential")
 	if _, rest, ok := strings.Cut(r.Header.Get("Authorization"), "Credential="); ok {
 		credential, _, _ = strings.Cut(rest, ",")
@@ -60,11 +68,11 @@ func scope(r *http.Request) (service, region string) {
 	parts := strings.Split(credential, "/")
 	switch {
 	case len(parts) == 5: // SigV4: key/date/region/service/aws4_request
-		return strings.ToLower(parts[3]), parts[2]
+		return strings.ToLower(parts[3]), parts[2], parts[0]
 	case len(parts) == 4: // SigV4a has no region here
-		return strings.ToLower(parts[2]), r.Header.Get("X-Amz-Region-Set")
+		return strings.ToLower(parts[2]), r.Header.Get("X-Amz-Region-Set"), parts[0]
 	}
-	return "", ""
+	return "", "", ""
 }
 
 // unsigned guesses the service of a request that nobody signed.

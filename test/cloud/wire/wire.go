@@ -16,6 +16,8 @@ type Call struct {
 	// Service is the signing name in the request's credential scope: ec2,
 	// cloudformation, fsx, s3, iam, ssm, route53, servicequotas, pricing, ...
 	Service, Region string
+	// Key is the access key that signed it.
+	Key string
 	// Action is the operation's name for the query and JSON protocols, and
 	// "METHOD /path" for REST.
 	Action   string
@@ -45,6 +47,8 @@ type Answer struct {
 	Parts [][]byte
 	// Header are further fields.
 	Header map[string]string
+	// Moto says that moto gave the answer.
+	Moto bool
 }
 
 // Missing answers a call that the double ought to know and does not. The frame
@@ -85,3 +89,12 @@ func (e *Error) Error() string { return e.Code + ": " + e.Message }
 func Errorf(code, format string, args ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: code, Message: fmt.Sprintf(format, args...)}
 }
+
+// Resource is something that has tags, as the Resource Groups Tagging API lists it.
+type Resource struct {
+	ARN  string
+	Tags map[string]string
+}
+
+// Tagged is a Service whose resources that API lists.
+type Tagged interface{ Tagged() []Resource }

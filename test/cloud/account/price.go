@@ -1,0 +1,83 @@
+package account
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/test/cloud/wire"
+)
+
+type productsRequest struct {
+	ServiceCode string
+	Filters     []struct{ Type, Field, Value string }
+}
+
+// products is GetProducts of AWS's price list, for machines on demand: the prices of
+// muster's own catalog, the same in every region. Its form:
+// https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html
+func products(c *wire.Call) (*wire.Answer, *wire.Error) {
+	var r productsRequest
+	if err := c.Decode(&r); err != nil {
+		return nil, wire.Errorf("InvalidParameterException", "%v", err)
+	}
+	if r.ServiceCode != "AmazonEC2" {
+		return wire.Missing("the double has no prices of %s", r.ServiceCode), nil
+	}
+	filters := map[string]string{}
+	for _, f := range r.Filters {
+		if f.Type != "TERM_MATCH" && f.Type != "EQUALS" {
+			return wire.Missing("the double knows no filter of the type %s", f.Type), nil
+		}
+		filters[f.Field] = f.Value
+	}
+	if filters["instanceType"] == "" {
+		return wire.Missing("the double has prices of one instance type at a time"), nil
+	}
+	list := []string{}
+	price, ok := catalog.OnDemand(filters["instanceType"])
+	if attributes := attributesOf(filters); ok && fit(filters, attributes) {
+		list = append(list, product(attributes, price.USD))
+	}
+	return wire.JSON(map[string]any{"FormatVersion": "aws_v1", "PriceList": list}), nil
+}
+
+func attributesOf(filters map[string]string) map[string]string {
+	in, _ := catalog.Lookup(filters["instanceType"]) // an unknown type has no CPUs
+	return map[string]string{
+		"servicecode": "AmazonEC2", "instanceType": filters["instanceType"], "regionCode": filters["regionCode"], "location": filters["location"],
+		"operatingSystem": "Linux", "tenancy": "Shared", "preInstalledSw": "NA", "capacitystatus": "Used", "licenseModel": "No License required",
+		"marketoption": "OnDemand", "operation": "RunInstances", "vcpu": strconv.Itoa(in.VCPUs), "productFamily": "Compute Instance",
+	}
+}
+
+func fit(filters, attributes map[string]string) bool {
+	for field, value := range filters {
+		if attributes[field] != value {
+			return false
+		}
+	}
+	return true
+}
+
+func product(attributes map[string]string, usd float64) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(attributes["instanceType"])) // never fails
+	sku := fmt.Sprintf("%016X", h.Sum64())
+	term, rate := sku+".JRTCKXETXF", sku+".JRTCKXETXF.6YS6EN2CT7" // on demand, by the hour: the same for all
+	text, err := json.Marshal(map[string]any{
+		"serviceCode": "AmazonEC2", "version": "double", "publicationDate": "2026-07-20T00:00:00Z",
+		"product": map[string]any{"productFamily": "Compute Instance", "sku": sku, "attributes": attributes},
+		"terms": map[string]any{"OnDemand": map[string]any{term: map[string]any{
+			"sku": sku, "offerTermCode": "JRTCKXETXF", "priceDimensions": map[string]any{rate: map[string]any{
+				"rateCode": rate, "unit": "Hrs", "beginRange": "0", "endRange": "Inf", "pricePerUnit": map[string]string{"USD": strconv.FormatFloat(usd, 'f', 10, 64)},
+			}},
+		}}},
+	})
+	if err != nil {
+		panic(err) // a value of our own types
+	}
+	return string(text)
+}
