@@ -41,7 +41,14 @@ type CompositeAlarm struct {
 	Tags                        []Tag
 }
 
+// Stack is a template of the user's, made beside the cluster.
+type Stack struct {
+	TemplateURL string
+	Tags        []Tag
+}
+
 // Type implements Properties.
+func (Stack) Type() string          { return "AWS::CloudFormation::Stack" }
 func (LogGroup) Type() string       { return "AWS::Logs::LogGroup" }
 func (Dashboard) Type() string      { return "AWS::CloudWatch::Dashboard" }
 func (Alarm) Type() string          { return "AWS::CloudWatch::Alarm" }

@@ -1,6 +1,8 @@
 package stack
 
 import (
+	"crypto/sha256"
+	"strconv"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/cfn"
@@ -115,22 +117,35 @@ func (m *maker) headInterfaces(p *part) []cfn.Interface {
 	return out
 }
 
-// attach gives the head node its volumes, which it shares with the other nodes.
+// attach gives the head node its volumes, which it shares with the other nodes. A
+// volume keeps its device when others come and go.
 func (m *maker) attach(p *part) {
-	letter := 'f' // EC2 suggests f to p
+	taken := map[int]bool{}
 	for _, one := range m.mounts {
 		if one.kind != ebs {
 			continue
 		}
-		for _, volume := range one.ids {
-			if letter > 'p' {
-				m.fail("the head node cannot have more than 11 volumes, and storage %s is one too many", one.name)
+		for i, volume := range one.ids {
+			if len(taken) == mostVolumes {
+				m.fail("the head node cannot have more than %d volumes, and storage %s is one too many", mostVolumes, one.name)
 				return
 			}
-			p.add(cfn.Resource{ID: "Attachment" + strings.ToUpper(string(letter)), Properties: cfn.VolumeAttachment{
-				InstanceId: cfn.Ref("HeadNode"), VolumeId: p.text(volume), Device: "/dev/sd" + string(letter),
+			name := id("Attachment", one.name)
+			if len(one.ids) > 1 {
+				name += "N" + strconv.Itoa(i+1)
+			}
+			sum := sha256.Sum256([]byte(name))
+			at := int(sum[0]) % mostVolumes
+			for taken[at] {
+				at = (at + 1) % mostVolumes
+			}
+			taken[at] = true
+			p.add(cfn.Resource{ID: name, Properties: cfn.VolumeAttachment{
+				InstanceId: cfn.Ref("HeadNode"), VolumeId: p.text(volume), Device: "/dev/sd" + string(rune('f'+at)),
 			}})
-			letter++
 		}
 	}
 }
+
+// mostVolumes are from /dev/sdf to /dev/sdp, as EC2 suggests.
+const mostVolumes = 11

@@ -66,6 +66,8 @@ func (d *Made) describe(p cfn.Properties) {
 		d.What, d.Billed = p.DesiredCapacity+" login nodes", "the hour"
 	case cfn.LoadBalancer:
 		d.Name, d.What, d.Billed = name(p.Tags), "load balancer", "the hour"
+	case cfn.Stack:
+		d.Name, d.What, d.Billed = p.TemplateURL, "template of your own", "what it makes"
 	case cfn.HostedZone:
 		d.Name, d.What, d.Billed = p.Name, "private DNS zone", "the month"
 	case cfn.Dashboard:

@@ -2,6 +2,8 @@ package stack
 
 import (
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/cfn"
 	"github.com/muster-hpc/muster/internal/site"
@@ -80,19 +82,31 @@ func (m *maker) makesFSx() bool {
 	return len(m.work.FileSystems) > 0
 }
 
-// makesStorage reports whether any is made that machines reach over the network.
-func (m *maker) makesStorage() bool {
+// homeOnEFS reports whether the file wants users' homes on an EFS: SharedStorageType
+// says so, and nothing else is mounted there.
+func (m *maker) homeOnEFS() bool {
+	if !strings.EqualFold(m.file.At("HeadNode.SharedStorageType").Text(), efs) || m.file.At("DeploymentSettings.DefaultUserHome").Text() == "Local" {
+		return false
+	}
 	for _, s := range m.file.Key("SharedStorage").Items() {
-		if _, id := settings(s); id == "" && s.Key("StorageType").Text() != ebs {
-			return true
+		if mountOf(s).dir == home {
+			return false
 		}
 	}
-	return len(m.work.FileSystems) > 0
+	return !slices.ContainsFunc(m.work.FileSystems, func(f spec.FileSystem) bool { return f.MountDir == home })
+}
+
+const home = "/home"
+
+// makesStorage reports whether any is made that machines reach over the network.
+func (m *maker) makesStorage() bool {
+	kinds := m.kindsMade()
+	return kinds[efs] || kinds[lustre] || kinds[openZFS]
 }
 
 // kindsMade are the types of file systems that are made.
 func (m *maker) kindsMade() map[string]bool {
-	kinds := map[string]bool{}
+	kinds := map[string]bool{efs: m.homeOnEFS()}
 	for _, s := range m.file.Key("SharedStorage").Items() {
 		if _, id := settings(s); id == "" {
 			kinds[s.Key("StorageType").Text()] = true

@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/cfn"
 	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // object is a resource of IAM: keys of the cluster's bucket.
@@ -20,11 +21,13 @@ func (m *maker) commonRights(p *part) []cfn.Statement {
 		allow("ReadCluster", []string{"s3:GetObject"},
 			m.object(p, "programs/*"), m.object(p, site.SiteKey(name)), m.object(p, site.FileKey(name)),
 			m.object(p, site.WorkloadKey(name)), m.object(p, site.SecretsPrefix(name)+"*")),
+		// Without this right S3 says of an object that is not there that it is forbidden.
+		allow("SeeThatNothingIsThere", []string{"s3:ListBucket"}, cfn.Sub(m.s3(p.sub(m.bucket)))),
 		only(allow("WriteMetrics", []string{"cloudwatch:PutMetricData"}, everything()),
 			when("StringEquals", "cloudwatch:namespace", cfn.Lit(site.MetricNamespace))),
 	}
 	if m.logsOn() {
-		out = append(out, allow("WriteLogs", []string{"logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"},
+		out = append(out, allow("WriteLogs", []string{"logs:CreateLogStream", "logs:PutLogEvents"},
 			cfn.Lit(m.arn("logs", "log-group:"+m.logGroupName()+":*"))))
 	}
 	if shares := m.authorizedShares(p); len(shares) > 0 {
@@ -51,8 +54,16 @@ func (m *maker) authorizedShares(p *part) []cfn.Text {
 func (m *maker) computeRights(p *part) []cfn.Statement { return m.commonRights(p) }
 
 // loginRights are those of login nodes.
-func (m *maker) loginRights(p *part) []cfn.Statement {
-	return append(m.commonRights(p), sessions())
+func (m *maker) loginRights(p *part, l pool) []cfn.Statement {
+	return append(append(m.commonRights(p), sessions()), m.dcvRights(l.view.Key("Dcv"))...)
+}
+
+// dcvRights let NICE DCV find its licence, where people have desktops.
+func (m *maker) dcvRights(v spec.View) []cfn.Statement {
+	if !v.Key("Enabled").Bool() {
+		return nil
+	}
+	return []cfn.Statement{allow("DcvLicense", []string{"s3:GetObject"}, cfn.Lit(m.s3("dcv-license."+m.facts.Region+"/*")))}
 }
 
 // sessions is what Session Manager needs to reach a machine.
@@ -66,6 +77,7 @@ func sessions() cfn.Statement {
 // headRights are those of the head node, which starts and ends the fleet.
 func (m *maker) headRights(p *part, passed []string) []cfn.Statement {
 	out := append(m.commonRights(p), sessions())
+	out = append(out, m.dcvRights(m.file.At("HeadNode.Dcv"))...)
 	out = append(out, m.bucketRights(p)...)
 	out = append(out, m.lookRights())
 	out = append(out, m.launchRights(p)...)
@@ -73,7 +85,7 @@ func (m *maker) headRights(p *part, passed []string) []cfn.Statement {
 	out = append(out, only(allow("PassRole", []string{"iam:PassRole"}, cfn.Lits(passed...)...),
 		when("StringEquals", "iam:PassedToService", cfn.Lit("ec2."+m.domain()))))
 	if z := m.zone; !z.absent() {
-		out = append(out, allow("NameNodes", []string{"route53:ChangeResourceRecordSets", "route53:ListResourceRecordSets"},
+		out = append(out, allow("NameNodes", []string{"route53:ChangeResourceRecordSets"},
 			cfn.Sub("arn:"+m.facts.Partition+":route53:::hostedzone/"+p.sub(z))))
 	}
 	return append(out, m.secretRights()...)
@@ -81,42 +93,32 @@ func (m *maker) headRights(p *part, passed []string) []cfn.Statement {
 
 // bucketRights let the head node keep its state in its part of the bucket.
 func (m *maker) bucketRights(p *part) []cfn.Statement {
-	own := "clusters/" + m.facts.Name + "/*"
 	return []cfn.Statement{
-		allow("OwnObjects", []string{"s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject"}, m.object(p, own)),
-		only(allow("ListOwnObjects", []string{"s3:ListBucket"}, cfn.Sub(m.s3(p.sub(m.bucket)))),
-			when("StringLike", "s3:prefix", cfn.Lit(own), cfn.Lit("programs/*"))),
+		allow("OwnObjects", []string{"s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject"},
+			m.object(p, "clusters/"+m.facts.Name+"/*")),
 	}
 }
 
 // lookRights are calls that AWS does not narrow down to resources.
 func (m *maker) lookRights() cfn.Statement {
 	return only(allow("LookAtFleet", []string{
-		"ec2:DescribeCapacityReservations", "ec2:DescribeFleetInstances", "ec2:DescribeFleets", "ec2:DescribeInstanceStatus",
-		"ec2:DescribeInstances", "ec2:DescribeLaunchTemplateVersions", "ec2:DescribeLaunchTemplates", "ec2:DescribeTags",
-		"ec2:DescribeVolumes",
+		"ec2:DescribeCapacityReservations", "ec2:DescribeFleets", "ec2:DescribeInstanceStatus", "ec2:DescribeInstances",
 	}, everything()), when("StringEquals", "aws:RequestedRegion", cfn.Lit(m.facts.Region)))
 }
 
 // launchRights let the head node start instances of the cluster's launch templates
 // alone, in the subnets of the queues.
 func (m *maker) launchRights(p *part) []cfn.Statement {
-	subnets := m.fleetSubnets(p)
 	launch := []string{"ec2:CreateFleet", "ec2:RunInstances"}
-	with := when("ArnLike", "ec2:LaunchTemplate", cfn.Lit(m.arn("ec2", "launch-template/*")))
-	made := cfn.Lits(
-		m.arn("ec2", "instance/*"), m.arn("ec2", "network-interface/*"), m.arn("ec2", "volume/*"), m.arn("ec2", "security-group/*"),
-		m.arn("ec2", "placement-group/*"), m.arn("ec2", "key-pair/*"),
-		"arn:"+m.facts.Partition+":ec2:"+m.facts.Region+"::image/*", "arn:"+m.facts.Partition+":ec2:"+m.facts.Region+"::snapshot/*")
-	for _, id := range few(m.targets("CapacityReservationId")) {
-		made = append(made, cfn.Lit(m.arn("ec2", "capacity-reservation/"+id)))
-	}
+	made := m.launched()
 	out := []cfn.Statement{
 		only(allow("LaunchFromOwnTemplates", launch, cfn.Lit(m.arn("ec2", "launch-template/*"))),
 			when("StringEquals", "aws:ResourceTag/muster:cluster", cfn.Lit(m.facts.Name))),
-		only(allow("LaunchInOwnSubnets", launch, subnets...), with),
-		only(allow("LaunchWithTemplate", launch, made...), with),
-		allow("CreateFleets", []string{"ec2:CreateFleet"}, cfn.Lit(m.arn("ec2", "fleet/*"))),
+		allow("LaunchInOwnSubnets", launch, m.fleetSubnets(p)...),
+		only(allow("LaunchWithTemplate", []string{"ec2:RunInstances"}, made...),
+			when("ArnLike", "ec2:LaunchTemplate", cfn.Lit(m.arn("ec2", "launch-template/*")))),
+		// EC2 asks for the right to run instances, too, where a fleet does it.
+		allow("CreateFleets", []string{"ec2:CreateFleet"}, append(made, cfn.Lit(m.arn("ec2", "fleet/*")))...),
 		only(allow("TagWhatIsLaunched", []string{"ec2:CreateTags"},
 			cfn.Lits(m.arn("ec2", "instance/*"), m.arn("ec2", "volume/*"), m.arn("ec2", "fleet/*"), m.arn("ec2", "network-interface/*"))...),
 			when("StringEquals", "ec2:CreateAction", cfn.Lit("CreateFleet"), cfn.Lit("RunInstances"))),
@@ -125,6 +127,19 @@ func (m *maker) launchRights(p *part) []cfn.Statement {
 		out = append(out, allow("LaunchIntoReservations", append(launch, "resource-groups:ListGroupResources"), groups...))
 	}
 	return out
+}
+
+// launched is what a launch makes and uses, beside its template and its subnet.
+// Reservations may be shared by another account.
+func (m *maker) launched() []cfn.Text {
+	shared := "arn:" + m.facts.Partition + ":ec2:" + m.facts.Region + ":"
+	made := cfn.Lits(
+		m.arn("ec2", "instance/*"), m.arn("ec2", "key-pair/*"), m.arn("ec2", "network-interface/*"), m.arn("ec2", "placement-group/*"),
+		m.arn("ec2", "security-group/*"), m.arn("ec2", "volume/*"), shared+":image/*", shared+":snapshot/*")
+	for _, id := range few(m.targets("CapacityReservationId")) {
+		made = append(made, cfn.Lit(shared+"*:capacity-reservation/"+id))
+	}
+	return made
 }
 
 // fleetSubnets are those of the queues.
@@ -161,7 +176,7 @@ func (m *maker) fleetRights() []cfn.Statement {
 		"aws:ResourceTag/muster:cluster": {cfn.Lit(m.facts.Name)}, "aws:ResourceTag/muster:role": {cfn.Lit(site.RoleCompute)},
 	}}
 	return []cfn.Statement{only(allow("OwnComputeNodes", []string{
-		"ec2:CreateTags", "ec2:GetConsoleOutput", "ec2:RebootInstances", "ec2:TerminateInstances",
+		"ec2:CreateTags", "ec2:GetConsoleOutput", "ec2:TerminateInstances",
 	}, cfn.Lit(m.arn("ec2", "instance/*"))), own)}
 }
 

@@ -29,7 +29,7 @@ func (m *maker) roles(p *part) profiles {
 		passed = append(passed, made.roles...)
 	}
 	for _, l := range m.pools() {
-		out.pools[l.name] = m.profile(p, identity{"login/", "Login" + id("", l.name), "login-" + l.name, l.view.Key("Iam"), nil}, m.loginRights(p)).profile
+		out.pools[l.name] = m.profile(p, identity{"login/", "Login" + id("", l.name), "login-" + l.name, l.view.Key("Iam"), nil}, m.loginRights(p, l)).profile
 	}
 	head := identity{"", "Head", "head", m.file.At("HeadNode.Iam"), m.file.At("HeadNode.Iam.S3Access").Items()}
 	out.head = m.profile(p, head, m.headRights(p, unique(passed))).profile

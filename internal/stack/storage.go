@@ -19,6 +19,9 @@ func (m *maker) storage() *Stack {
 	for _, f := range m.work.FileSystems {
 		m.mounts = append(m.mounts, m.openZFS(p, f))
 	}
+	if m.homeOnEFS() {
+		m.mounts = append(m.mounts, m.home(p))
+	}
 	if len(p.Template.Resources) == 0 {
 		return nil
 	}
@@ -251,15 +254,28 @@ func (m *maker) zoneOf(v value) string {
 	return ""
 }
 
-// elastic is a new EFS with a mount target in each zone.
+// elastic is a new EFS of the file.
 func (m *maker) elastic(p *part, one mount, v spec.View) mount {
-	id := id("Efs", one.name)
 	policy := cfn.Policy(v.Key("DeletionPolicy").Text())
-	p.add(cfn.Resource{ID: id, Policy: policy, Properties: cfn.ElasticFileSystem{
+	return m.mountTargets(p, one, id("Efs", one.name), policy, cfn.ElasticFileSystem{
 		Encrypted: v.Key("Encrypted").Bool(), KmsKeyId: v.Key("KmsKeyId").Text(), PerformanceMode: v.Key("PerformanceMode").Text(),
 		ThroughputMode: v.Key("ThroughputMode").Text(), ProvisionedThroughputInMibps: v.Key("ProvisionedThroughput").Int(),
 		FileSystemTags: m.tags(one.name),
-	}})
+	})
+}
+
+// home is the EFS of HeadNode/SharedStorageType, for users' homes.
+func (m *maker) home(p *part) mount {
+	one := mount{name: "home", kind: efs, dir: home, made: true}
+	return m.mountTargets(p, one, "HomeEfs", cfn.Delete, cfn.ElasticFileSystem{
+		Encrypted:       m.file.At("HeadNode.SharedStorageEfsSettings.Encrypted").Bool(),
+		PerformanceMode: "generalPurpose", ThroughputMode: "elastic", FileSystemTags: m.tags(one.name),
+	})
+}
+
+// mountTargets make an EFS with an address in each zone.
+func (m *maker) mountTargets(p *part, one mount, id string, policy cfn.Policy, fs cfn.ElasticFileSystem) mount {
+	p.add(cfn.Resource{ID: id, Policy: policy, Properties: fs})
 	for _, s := range m.zonal() {
 		p.add(cfn.Resource{ID: id + "In" + camelZone(s.zone), Policy: policy, Properties: cfn.MountTarget{
 			FileSystemId: cfn.Ref(id), SubnetId: p.text(s.subnet), SecurityGroups: []cfn.Text{p.text(m.groups.storage)},
