@@ -24,13 +24,24 @@ import (
 )
 
 func (a *app) controller() *cobra.Command {
-	return &cobra.Command{
-		Use:    "controller DIR",
+	var ticket string
+	c := &cobra.Command{
+		Use:    "controller [DIR]",
 		Short:  "Used by clusters: the daemon of their head node",
-		Args:   cobra.ExactArgs(1),
+		Args:   cobra.MaximumNArgs(1),
 		Hidden: true,
-		RunE:   func(c *cobra.Command, args []string) error { return a.runController(c.Context(), args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case ticket != "" && len(args) == 0:
+				return a.runCloudController(c.Context(), ticket)
+			case ticket == "" && len(args) == 1:
+				return a.runController(c.Context(), args[0])
+			}
+			return usageError{errors.New("give a local cluster's directory, or --ticket on a head node on AWS")}
+		},
 	}
+	c.Flags().StringVar(&ticket, "ticket", "", "serve the cluster on AWS that `FILE` names")
+	return c
 }
 
 func (a *app) runController(ctx context.Context, dir string) error {

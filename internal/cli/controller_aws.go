@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/agent"
+	"github.com/muster-hpc/muster/internal/boot"
+	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/join"
+	"github.com/muster-hpc/muster/internal/provider/aws"
+	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// What the controller of a head node on AWS keeps, on the head node's own disk.
+const (
+	cloudState   = "/var/lib/muster/controller"
+	cloudEvents  = agent.LogDir + "/events.jsonl"
+	cloudJournal = cloudState + "/launches"
+)
+
+// runCloudController is the controller of a head node on AWS. The agent has written
+// what it reads.
+func (a *app) runCloudController(ctx context.Context, path string) error {
+	ticket, err := agent.ReadTicket(path)
+	if err != nil {
+		return err
+	}
+	// Slurm's programs may be where no PATH of a daemon leads.
+	if err := os.Setenv("PATH", boot.SystemPath); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(cloudState, 0o700); err != nil {
+		return err
+	}
+	cloud, err := account.Open(ctx, ticket.Region)
+	if err != nil {
+		return err
+	}
+	identity, err := boot.Identify(ctx, cloud.Config())
+	if err != nil {
+		return err
+	}
+	c, where, err := cloudControl()
+	if err != nil {
+		return err
+	}
+	c.Log = slog.New(slog.NewTextHandler(a.err, nil))
+	c.Cluster, c.Head = ticket.Cluster, identity.Address.String()
+	nodes, err := aws.Open(ctx, aws.Config{
+		Cluster: ticket.Cluster, Resources: aws.Resources(c.cluster, where), Zone: ticket.Zone, ZoneName: ticket.ZoneName,
+		Journal: cloudJournal, AWS: cloud.Config(), Log: c.Log,
+	})
+	if err != nil {
+		return err
+	}
+	defer nodes.Close()
+	c.Events, err = controller.OpenEvents(cloudEvents)
+	if err != nil {
+		return err
+	}
+	defer c.Events.Close()
+	c.Fleet = nodes
+	return serveCloud(ctx, controller.New(c.Config), c.Head)
+}
+
+// cloudConfig is a controller's configuration with the file that it is from.
+type cloudConfig struct {
+	controller.Config
+	cluster *spec.Cluster
+}
+
+// cloudControl is what the cluster file and the site say of the controller.
+func cloudControl() (cloudConfig, site.Site, error) {
+	file := spec.Open(head.ClusterFile, spec.Options{})
+	root, ok := file.Root()
+	if file.Cluster == nil || !ok {
+		return cloudConfig{}, site.Site{}, file.Problems.Err()
+	}
+	where, err := readSite()
+	client := slurm.Client{Runner: slurm.Exec{}}
+	timeout := time.Duration(root.At("DevSettings.Timeouts.ComputeNodeBootstrapTimeout").Int()) * time.Second
+	return cloudConfig{cluster: file.Cluster, Config: controller.Config{
+		Slurm: client, Jobs: client, Partitions: client, Addresses: client, Reservations: client,
+		Strategy: fleet.Strategy(file.Cluster.Scheduling.ScalingStrategy),
+		Limits: fleet.Limits{
+			// Before Slurm's ResumeTimeout, which is the same.
+			Boot:  max(timeout-time.Minute, timeout/2),
+			Retry: min(5*time.Minute, timeout/2), Short: 10 * time.Minute, Impaired: 3 * time.Minute, Orphan: 5 * time.Minute, Failures: 10,
+		},
+		Pace:  controller.Pace{Quiet: 10 * time.Second, Eager: time.Second, Observe: 30 * time.Second},
+		State: cloudState + "/standing.json", Revision: where.Revision,
+	}}, where, err
+}
+
+// serveCloud answers Slurm's programs on a socket and machines on the network.
+func serveCloud(ctx context.Context, control *controller.Controller, address string) error {
+	socket, err := controller.Listen(head.ControllerSocket)
+	if err != nil {
+		return err
+	}
+	machines, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(join.Port)))
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return control.Serve(ctx, socket, controllers()) })
+	group.Go(func() error { return control.ServeNodes(ctx, machines, join.Munge{}) })
+	group.Go(func() error { return control.Run(ctx) })
+	if err := group.Wait(); !errors.Is(err, controller.ErrStopped) {
+		return err
+	}
+	return nil
+}
+
+func readSite() (site.Site, error) {
+	var s site.Site
+	data, err := os.ReadFile(head.SiteFile)
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("read %s: %w", head.SiteFile, err)
+	}
+	return s, nil
+}
