@@ -13,7 +13,7 @@ import (
 type verdict int
 
 const (
-	verdictNone verdict = iota
+	_ verdict = iota
 	// verdictDrain: no new job starts there, and the instance is replaced when it is
 	// idle.
 	verdictDrain

@@ -58,8 +58,8 @@ type Provider interface {
 	Launch(ctx context.Context, orders []Order, started func([]Instance)) map[string]error
 	// Terminate ends the nodes' instances at once and returns when they are gone, or
 	// sure to go and no longer paid for. A node without an instance is no error.
-	// It may be repeated. The ID of an instance may stand for it where no node
-	// does, as of a machine that no node is known for.
+	// It may be repeated. The ID of an instance may stand for its node, as of a
+	// machine that no node is known for.
 	Terminate(ctx context.Context, nodes []string) error
 	// Ended delivers the name of a node whose instance ended without being asked
 	// to. A message may be late or lost: it is only a reason to look.

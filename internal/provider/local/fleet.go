@@ -75,34 +75,98 @@ func (f *Fleet) Observe(context.Context) ([]provider.Instance, error) {
 }
 
 // Launch implements provider.Provider.
-func (f *Fleet) Launch(ctx context.Context, orders []provider.Order, _ func([]provider.Instance)) map[string]error {
-	failed := map[string]error{}
-	var nodes []string
-	for _, o := range orders {
-		nodes = append(nodes, o.Nodes...)
-	}
+func (f *Fleet) Launch(ctx context.Context, orders []provider.Order, started func([]provider.Instance)) map[string]error {
 	record, addresses, err := f.load()
 	if err != nil {
-		for _, n := range nodes {
-			failed[n] = err
-		}
-		return failed
+		return failAll(orders, err)
 	}
-	var mu sync.Mutex // guards failed
+	var mu sync.Mutex // guards failed and fresh
+	failed, fresh := map[string]error{}, map[string]bool{}
 	var group errgroup.Group
 	group.SetLimit(launchesAtOnce)
-	for _, n := range nodes {
+	for _, n := range f.possible(orders, addresses, failed) {
 		group.Go(func() error {
-			if err := f.launch(ctx, n, record, addresses); err != nil {
-				mu.Lock()
+			made, err := f.launch(ctx, n, record, addresses)
+			mu.Lock()
+			if err != nil {
 				failed[n] = err
-				mu.Unlock()
 			}
+			fresh[n] = made
+			mu.Unlock()
 			return nil
 		})
 	}
 	_ = group.Wait()
+	f.undo(ctx, orders, failed, fresh)
+	f.tell(ctx, orders, failed, started)
 	return failed
+}
+
+func failAll(orders []provider.Order, err error) map[string]error {
+	failed := map[string]error{}
+	for _, o := range orders {
+		for _, n := range o.Nodes {
+			failed[n] = err
+		}
+	}
+	return failed
+}
+
+// possible are the nodes to be started. Whole orders that are known to fail fail
+// before anything is started for them.
+func (f *Fleet) possible(orders []provider.Order, addresses map[string]netip.Addr, failed map[string]error) []string {
+	var nodes []string
+	for _, o := range orders {
+		i := slices.IndexFunc(o.Nodes, func(n string) bool { return !addresses[n].IsValid() })
+		if o.Whole && i >= 0 {
+			maps.Copy(failed, failAll([]provider.Order{o}, noSuchNode(o.Nodes[i])))
+			continue
+		}
+		nodes = append(nodes, o.Nodes...)
+	}
+	return nodes
+}
+
+func noSuchNode(name string) error { return fmt.Errorf("node %s is not in the cluster file", name) }
+
+// undo ends what was started for whole orders that failed.
+func (f *Fleet) undo(ctx context.Context, orders []provider.Order, failed map[string]error, fresh map[string]bool) {
+	for _, o := range orders {
+		i := slices.IndexFunc(o.Nodes, func(n string) bool { return failed[n] != nil })
+		if !o.Whole || i < 0 {
+			continue
+		}
+		why := failed[o.Nodes[i]]
+		var end []string
+		for _, n := range o.Nodes {
+			if failed[n] == nil {
+				failed[n] = fmt.Errorf("%s, of the same job, did not start: %w", o.Nodes[i], why)
+			}
+			if fresh[n] {
+				end = append(end, n)
+			}
+		}
+		// What is left is ended by the next look.
+		_ = f.Terminate(context.WithoutCancel(ctx), end)
+	}
+}
+
+// tell says which nodes of the orders have an instance now.
+func (f *Fleet) tell(ctx context.Context, orders []provider.Order, failed map[string]error, started func([]provider.Instance)) {
+	if started == nil {
+		return
+	}
+	instances, err := f.Observe(ctx)
+	if err != nil {
+		return // whoever wants to know looks
+	}
+	wanted := map[string]bool{}
+	for _, o := range orders {
+		for _, n := range o.Nodes {
+			wanted[n] = failed[n] == nil
+		}
+	}
+	started(slices.DeleteFunc(instances, func(i provider.Instance) bool { return !wanted[i.Node] }))
 }
 
 func (f *Fleet) load() (Record, map[string]netip.Addr, error) {
@@ -114,18 +178,23 @@ func (f *Fleet) load() (Record, map[string]netip.Addr, error) {
 	return record, addresses, err
 }
 
-func (f *Fleet) launch(ctx context.Context, name string, r Record, addresses map[string]netip.Addr) error {
+// launch starts a node, unless it runs already.
+func (f *Fleet) launch(ctx context.Context, name string, r Record, addresses map[string]netip.Addr) (made bool, err error) {
 	defer f.alone(name)()
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
 	address, ok := addresses[name]
 	if !ok {
-		return fmt.Errorf("node %s is not in the cluster file", name)
+		return false, noSuchNode(name)
 	}
 	if i, err := findInit(name); err != nil || i != nil {
-		return err
+		return false, err
 	}
+	return true, f.boot(name, address, r)
+}
+
+func (f *Fleet) boot(name string, address netip.Addr, r Record) error {
 	if err := f.layout.clean(name); err != nil {
 		return fmt.Errorf("clean up after an earlier %s: %w", name, err)
 	}
@@ -178,7 +247,7 @@ func (f *Fleet) Terminate(ctx context.Context, nodes []string) error {
 	var group errgroup.Group
 	group.SetLimit(launchesAtOnce)
 	for _, i := range inits {
-		if !wanted[i.name] {
+		if !wanted[i.name] && !wanted[strconv.Itoa(i.pid)] {
 			continue
 		}
 		group.Go(func() error {

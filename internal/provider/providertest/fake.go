@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,9 @@ type place struct {
 	instances map[string]provider.Instance
 	started   int
 	failing   map[string]error
+	room      map[string]int // by the nodes' name without number
+	takes     time.Duration
+	addressed bool
 	silent    error
 	hearers   []chan string
 }
@@ -38,7 +42,7 @@ var ErrUnknown = errors.New("no such node")
 
 // New returns a place with room for nodes and no instance.
 func New(nodes ...string) *Fake {
-	f := &Fake{place: &place{nodes: map[string]bool{}, instances: map[string]provider.Instance{}, failing: map[string]error{}}}
+	f := &Fake{place: &place{nodes: map[string]bool{}, instances: map[string]provider.Instance{}, failing: map[string]error{}, room: map[string]int{}}}
 	for _, n := range nodes {
 		f.place.nodes[n] = true
 	}
@@ -69,40 +73,138 @@ func (f *Fake) Observe(ctx context.Context) ([]provider.Instance, error) {
 
 // Launch implements provider.Provider.
 func (f *Fake) Launch(ctx context.Context, orders []provider.Order, started func([]provider.Instance)) map[string]error {
-	failed := map[string]error{}
-	var nodes []string
-	for _, o := range orders {
-		nodes = append(nodes, o.Nodes...)
+	if err := f.wait(ctx); err != nil {
+		return all(orders, err)
 	}
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
-	for _, n := range nodes {
-		if err := f.place.launch(ctx, n); err != nil {
-			failed[n] = err
-			continue
-		}
-		if started != nil {
-			started([]provider.Instance{f.place.instances[n]})
+	failed := map[string]error{}
+	for _, o := range orders {
+		f.place.mu.Lock()
+		list, refused := f.place.order(ctx, o)
+		f.place.mu.Unlock()
+		maps.Copy(failed, refused)
+		if started != nil && len(list) > 0 {
+			started(list)
 		}
 	}
 	return failed
 }
 
-func (p *place) launch(ctx context.Context, node string) error {
+// wait is as long as a launch takes here.
+func (f *Fake) wait(ctx context.Context) error {
+	f.place.mu.Lock()
+	takes := f.place.takes
+	f.place.mu.Unlock()
+	if takes == 0 {
+		return context.Cause(ctx)
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(takes):
+		return nil
+	}
+}
+
+func all(orders []provider.Order, err error) map[string]error {
+	failed := map[string]error{}
+	for _, o := range orders {
+		for _, n := range o.Nodes {
+			failed[n] = err
+		}
+	}
+	return failed
+}
+
+// order carries out one order.
+func (p *place) order(ctx context.Context, o provider.Order) (list []provider.Instance, failed map[string]error) {
+	failed = map[string]error{}
+	if o.Whole {
+		if err := p.refusal(ctx, o.Nodes...); err != nil {
+			return nil, all([]provider.Order{o}, err)
+		}
+	}
+	for _, n := range o.Nodes {
+		if err := p.refusal(ctx, n); err != nil {
+			failed[n] = err
+			continue
+		}
+		list = append(list, p.launch(n))
+	}
+	return list, failed
+}
+
+// refusal is why the nodes cannot all have an instance, nil if they can.
+func (p *place) refusal(ctx context.Context, nodes ...string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if _, alive := p.instances[node]; alive {
-		return nil
+	more := map[string]int{}
+	for _, n := range nodes {
+		if _, alive := p.instances[n]; alive {
+			continue
+		}
+		if err := p.failing[n]; err != nil {
+			return err
+		}
+		if !p.nodes[n] {
+			return fmt.Errorf("launch %s: %w", n, ErrUnknown)
+		}
+		more[group(n)]++
 	}
-	if err := p.failing[node]; err != nil {
-		return err
+	for g, n := range more {
+		most, limited := p.room[g]
+		if limited && p.living(g)+n > most {
+			return &provider.LaunchError{Cause: provider.Capacity, Code: "InsufficientInstanceCapacity", Message: "there is no more of this here"}
+		}
 	}
-	if !p.nodes[node] {
-		return fmt.Errorf("launch %s: %w", node, ErrUnknown)
+	return nil
+}
+
+// group is a node's name without its number.
+func group(node string) string { return strings.TrimRight(node, "0123456789") }
+
+func (p *place) living(g string) (n int) {
+	for node := range p.instances {
+		if group(node) == g {
+			n++
+		}
+	}
+	return n
+}
+
+// launch gives a node an instance, if it has none.
+func (p *place) launch(node string) provider.Instance {
+	if i, alive := p.instances[node]; alive {
+		return i
 	}
 	p.started++
-	p.instances[node] = provider.Instance{Node: node, ID: fmt.Sprintf("i-%d", p.started), Started: time.Now()}
+	i := provider.Instance{Node: node, ID: fmt.Sprintf("i-%d", p.started), Started: time.Now()}
+	if p.addressed {
+		i.Address = netip.AddrFrom4([4]byte{10, 0, byte(p.started >> 8), byte(p.started)})
+	}
+	p.instances[node] = i
+	return i
+}
+
+// Move gives instances to other nodes, all or none.
+func (f *Fake) Move(ctx context.Context, moves map[string]string) error {
+	f.place.mu.Lock()
+	defer f.place.mu.Unlock()
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	for from, to := range moves {
+		_, has := f.place.instances[from]
+		if _, taken := f.place.instances[to]; !has || taken || group(from) != group(to) {
+			return fmt.Errorf("give the instance of %s to %s: it has none, or may not have it", from, to)
+		}
+	}
+	for from, to := range moves {
+		i := f.place.instances[from]
+		delete(f.place.instances, from)
+		i.Node = to
+		f.place.instances[to] = i
+	}
 	return nil
 }
 
@@ -115,6 +217,7 @@ func (f *Fake) Terminate(ctx context.Context, nodes []string) error {
 	defer f.place.mu.Unlock()
 	for _, n := range nodes {
 		delete(f.place.instances, n)
+		maps.DeleteFunc(f.place.instances, func(_ string, i provider.Instance) bool { return i.ID == n })
 	}
 	return nil
 }
@@ -152,6 +255,49 @@ func (f *Fake) Fail(node string, err error) {
 	f.place.mu.Lock()
 	defer f.place.mu.Unlock()
 	f.place.failing[node] = err
+}
+
+// Room lets a group of nodes, named without their number, have so many instances
+// from now on, and no more.
+func (f *Fake) Room(group string, instances int) {
+	f.place.mu.Lock()
+	defer f.place.mu.Unlock()
+	f.place.room[group] = instances
+}
+
+// Takes lets each launch take so long from now on.
+func (f *Fake) Takes(d time.Duration) {
+	f.place.mu.Lock()
+	defer f.place.mu.Unlock()
+	f.place.takes = d
+}
+
+// Addressed lets instances have addresses from now on.
+func (f *Fake) Addressed() {
+	f.place.mu.Lock()
+	defer f.place.mu.Unlock()
+	f.place.addressed = true
+}
+
+// Doubt says something against a node's instance; nothing ends that.
+func (f *Fake) Doubt(node string, doubts ...provider.Doubt) {
+	f.place.mu.Lock()
+	defer f.place.mu.Unlock()
+	if i, alive := f.place.instances[node]; alive {
+		i.Doubts = doubts
+		f.place.instances[node] = i
+	}
+}
+
+// Orphan is an instance that no node is known for.
+func (f *Fake) Orphan() (id string) {
+	f.place.mu.Lock()
+	defer f.place.mu.Unlock()
+	i := f.place.launch("orphan-0")
+	i.Node = ""
+	delete(f.place.instances, "orphan-0")
+	f.place.instances["\x00"+i.ID] = i
+	return i.ID
 }
 
 // Silence lets Observe fail from now on; nil ends that.

@@ -50,6 +50,9 @@ func Run(t *testing.T, open func(t *testing.T) Place) {
 		{"wanted_end_is_no_news", wantedEndIsNoNews},
 		{"killed_node_is_launched_again", killedNodeComesBack},
 		{"instances_outlive_their_maker", instancesOutlive},
+		{"whole_or_nothing", wholeOrNothing},
+		{"launch_tells_what_starts", launchTells},
+		{"terminate_by_id", terminateByID},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
 	}
@@ -241,5 +244,64 @@ func instancesOutlive(t *testing.T, p Place) {
 	terminate(t, again, p.Nodes[1:]...)
 	if left := observe(t, again); len(left) > 0 {
 		t.Errorf("the new user cannot end %v", slices.Sorted(maps.Keys(left)))
+	}
+}
+
+func wholeOrNothing(t *testing.T, p Place) {
+	orders := []provider.Order{
+		{Nodes: []string{p.Nodes[0], "no-such-node-1", p.Nodes[1]}, Whole: true},
+		{Nodes: []string{p.Nodes[2]}, Whole: true},
+	}
+	failed := p.Provider.Launch(t.Context(), orders, nil)
+	for _, n := range orders[0].Nodes {
+		if failed[n] == nil {
+			t.Errorf("%s did not fail with the others of its order", n)
+		}
+	}
+	if found := observe(t, p.Provider); len(failed) != 3 || len(found) != 1 || found[p.Nodes[2]].ID == "" {
+		t.Errorf("failed are %v and observed %v, want only %s", failed, found, p.Nodes[2])
+	}
+	alive := launch(t, p.Provider, p.Nodes[0])[p.Nodes[0]]
+	if failed := p.Provider.Launch(t.Context(), orders[:1], nil); len(failed) == 0 {
+		t.Error("nothing failed")
+	}
+	if found := observe(t, p.Provider); found[p.Nodes[0]].ID != alive.ID {
+		t.Errorf("an order that failed replaced %v by %v", alive, found[p.Nodes[0]])
+	}
+	whole := []provider.Order{{Nodes: p.Nodes, Whole: true}}
+	if failed := p.Provider.Launch(t.Context(), whole, nil); len(failed) > 0 {
+		t.Errorf("failed are %v, want none", failed)
+	}
+	if found := observe(t, p.Provider); len(found) != len(p.Nodes) {
+		t.Errorf("observed %v, want all", found)
+	}
+}
+
+func launchTells(t *testing.T, p Place) {
+	var mu sync.Mutex
+	told := map[string]provider.Instance{}
+	failed := p.Provider.Launch(t.Context(), []provider.Order{{Nodes: append(slices.Clone(p.Nodes), "no-such-node-1")}}, func(list []provider.Instance) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, i := range list {
+			told[i.Node] = i
+		}
+	})
+	found := observe(t, p.Provider)
+	for _, n := range p.Nodes {
+		if told[n].ID != found[n].ID || told[n].Address != found[n].Address {
+			t.Errorf("told of %+v, observed %+v", told[n], found[n])
+		}
+	}
+	if len(told) != len(p.Nodes) || len(failed) != 1 {
+		t.Errorf("told of %v, failed are %v", told, failed)
+	}
+}
+
+func terminateByID(t *testing.T, p Place) {
+	found := launch(t, p.Provider, p.Nodes...)
+	terminate(t, p.Provider, found[p.Nodes[1]].ID)
+	if found := observe(t, p.Provider); len(found) != len(p.Nodes)-1 || found[p.Nodes[1]].ID != "" {
+		t.Errorf("observed %v, want all but %s", found, p.Nodes[1])
 	}
 }
