@@ -41,6 +41,7 @@ type Order struct {
 	Nodes []string
 	// Whole orders are all or nothing: where not every node can have an instance,
 	// none of them gets one, and nothing is started that has to be ended again.
+	// Their nodes are of one compute resource.
 	Whole bool
 }
 
