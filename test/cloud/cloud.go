@@ -26,6 +26,7 @@ import (
 	"github.com/muster-hpc/muster/test/cloud/account"
 	"github.com/muster-hpc/muster/test/cloud/ec2"
 	"github.com/muster-hpc/muster/test/cloud/formation"
+	"github.com/muster-hpc/muster/test/cloud/fsx"
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
 
@@ -56,10 +57,11 @@ type Cloud struct {
 	Clock *wire.Clock
 	// URL is where it listens.
 	URL string
-	// EC2, Account and Formation are the services with something for tests to set.
+	// EC2, Account, Formation and FSx are the services with something for tests to set.
 	EC2       *ec2.EC2
 	Account   *account.Service
 	Formation *formation.Service
+	FSx       *fsx.Service
 
 	opts     Options
 	moto     *moto

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-hpc/muster/test/cloud/account"
 	"github.com/muster-hpc/muster/test/cloud/ec2"
 	"github.com/muster-hpc/muster/test/cloud/formation"
+	"github.com/muster-hpc/muster/test/cloud/fsx"
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
 
@@ -22,8 +23,10 @@ func (c *Cloud) assemble(ctx context.Context) {
 	o.Clock, o.Region, o.Account, o.Moto, o.Quota = c.Clock, c.opts.Region, Account, ask, c.Account.Quota
 	c.EC2 = ec2.New(o)
 	c.Formation = formation.New(context.WithoutCancel(ctx), c.inner(), c.Clock)
+	c.FSx = fsx.New(c.inner(), c.Clock)
 	c.Handle("ec2", c.EC2)
 	c.Handle("cloudformation", c.Formation)
+	c.Handle("fsx", c.FSx)
 	for _, name := range account.Services {
 		c.Handle(name, c.Account)
 	}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/muster-hpc/muster/test/cloud/wire"
 )
 
 func (s *Service) describeStacks(_ context.Context, r request) (fields, error) {
@@ -40,6 +42,19 @@ func tagList(tags map[string]string) []fields {
 	var out []fields
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		out = append(out, fields{"Key": key, "Value": tags[key]})
+	}
+	return out
+}
+
+// Tagged implements wire.Tagged: the Resource Groups Tagging API lists stacks.
+func (s *Service) Tagged() []wire.Resource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []wire.Resource
+	for _, st := range s.stacks {
+		if st.status != "DELETE_COMPLETE" && len(st.tags) > 0 {
+			out = append(out, wire.Resource{ARN: st.id, Tags: maps.Clone(st.tags)})
+		}
 	}
 	return out
 }

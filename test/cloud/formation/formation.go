@@ -42,7 +42,10 @@ type Service struct {
 	faults faults
 }
 
-var _ wire.Service = (*Service)(nil)
+var (
+	_ wire.Service = (*Service)(nil)
+	_ wire.Tagged  = (*Service)(nil)
+)
 
 // New returns a CloudFormation that makes resources by the given configuration's
 // endpoint. It lives until Close.

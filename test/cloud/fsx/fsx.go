@@ -46,7 +46,10 @@ type Service struct {
 	most    int // file systems; 0 is no limit
 }
 
-var _ wire.Service = (*Service)(nil)
+var (
+	_ wire.Service = (*Service)(nil)
+	_ wire.Tagged  = (*Service)(nil)
+)
 
 // New returns an FSx that makes network interfaces by the given configuration's
 // endpoint, and looks for buckets there.
@@ -155,6 +158,32 @@ func page(all []fields, token string, most int) (some []fields, next string, err
 
 // tag is a tag of a resource.
 type tag struct{ Key, Value string }
+
+// Tagged implements wire.Tagged.
+func (s *Service) Tagged() []wire.Resource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.Now()
+	var out []wire.Resource
+	add := func(arn string, tags []tag) {
+		r := wire.Resource{ARN: arn, Tags: map[string]string{}}
+		for _, t := range tags {
+			r.Tags[t.Key] = t.Value
+		}
+		out = append(out, r)
+	}
+	for _, f := range s.systems {
+		if f.life.at(now) != gone {
+			add(s.arn("file-system", f.id), f.tags)
+		}
+	}
+	for _, l := range s.links {
+		if l.life.at(now) != gone {
+			add(s.arn("association", l.id), l.tags)
+		}
+	}
+	return out
+}
 
 // tagged finds the tags of a resource. Service.mu is held.
 func (s *Service) tagged(arn string) (*[]tag, error) {
