@@ -17,8 +17,8 @@ type Ticket struct {
 	// Queue and Resource are a compute node's.
 	Queue    string `json:"queue,omitempty"`
 	Resource string `json:"resource,omitempty"`
-	// Zone is the Route 53 zone of the nodes' names, ZoneName its name. The head
-	// node's ticket has them, unless names are not managed.
+	// ZoneName is the Route 53 zone of the nodes' names, unless names are not managed.
+	// Zone, its ID, is for the head node alone, which writes them.
 	Zone     string `json:"zone,omitempty"`
 	ZoneName string `json:"zone_name,omitempty"`
 }

@@ -8,12 +8,15 @@ import (
 // ticket is what machines of a role are told, but for the program.
 func (m *maker) ticket(p *part, role string) site.Ticket {
 	t := site.Ticket{Cluster: m.facts.Name, Region: m.facts.Region, Bucket: p.sub(m.bucket), Role: role}
+	if !m.zone.absent() {
+		t.ZoneName = m.zoneName // all machines look for names in it
+	}
 	if role != site.RoleHead {
 		t.Head = "${" + headAddress + "}"
 		return t
 	}
 	if !m.zone.absent() {
-		t.Zone, t.ZoneName = p.sub(m.zone), m.zoneName
+		t.Zone = p.sub(m.zone)
 	}
 	return t
 }
