@@ -107,3 +107,31 @@ func TestLaunchTemplateData_takes_overrides(t *testing.T) {
 		t.Error("no error for overrides that are no JSON")
 	}
 }
+
+func TestUnion(t *testing.T) {
+	next := `{"Description":"new","Resources":{"A":{"Type":"T","Properties":{"Size":2}}}}`
+	for _, c := range []struct {
+		name, former, want string
+		wider              bool
+	}{
+		{"nothing_has_left", `{"Resources":{"A":{"Type":"T","Properties":{"Size":1}}}}`, next, false},
+		{"nothing_was_there", `{"Resources":{}}`, next, false},
+		{
+			"something_has_left",
+			`{"Description":"old","Parameters":{"P":{"Type":"String"}},"Resources":{"A":{},"B":{"Type":"U"}},"Outputs":{"O":{"Value":"<b>"}}}`,
+			`{"Description":"new","Outputs":{"O":{"Value":"<b>"}},"Parameters":{"P":{"Type":"String"}},` +
+				`"Resources":{"A":{"Type":"T","Properties":{"Size":2}},"B":{"Type":"U"}}}`,
+			true,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, wider, err := cfn.Union([]byte(next), []byte(c.former))
+			if err != nil || wider != c.wider || string(got) != c.want {
+				t.Errorf("got %s, %v, %v", got, wider, err)
+			}
+		})
+	}
+	if _, _, err := cfn.Union([]byte(next), []byte("AWSTemplateFormatVersion: yaml")); err == nil {
+		t.Error("no error for a former template that is no JSON")
+	}
+}

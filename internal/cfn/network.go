@@ -97,6 +97,7 @@ type Rule struct {
 	FromPort                   int    `json:",omitempty"`
 	ToPort                     int    `json:",omitempty"`
 	CidrIp                     string `json:",omitempty"`
+	CidrIpv6                   string `json:",omitempty"`
 	SourcePrefixListId         string `json:",omitempty"`
 	SourceSecurityGroupId      Text   `json:",omitzero"`
 	DestinationSecurityGroupId Text   `json:",omitzero"`

@@ -319,3 +319,51 @@ func TestID_tells_names_apart(t *testing.T) {
 		seen[got] = strings.Join(names, "/")
 	}
 }
+
+func TestNew_reads_files_of_all_levels(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range spec.Levels() {
+		for _, path := range files {
+			name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+			root, ok := spec.Open(path, spec.Options{AWS: true, Level: level}).Root()
+			if !ok || strings.HasSuffix(name, ".muster") {
+				continue
+			}
+			if _, err := New(root, nil, facts(name, root)); err != nil {
+				t.Errorf("%s at level %s: %v", name, level, err)
+			}
+		}
+	}
+}
+
+func TestWidened_keeps_what_later_stacks_use(t *testing.T) {
+	all := sets(t)
+	before, after := all["login"], all["cpu"]
+	former, err := before.Base.Body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, wider, err := after.Base.Widened(former)
+	if err != nil || !wider {
+		t.Fatalf("wider is %v, %v", wider, err)
+	}
+	var template struct{ Resources, Outputs map[string]json.RawMessage }
+	if err := json.Unmarshal(body, &template); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range before.Cluster.Inputs {
+		if _, ok := template.Outputs[in]; !ok && !strings.HasPrefix(in, "Efs") {
+			t.Errorf("output %s is gone", in)
+		}
+	}
+	own, err := after.Base.Body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, wider, err := after.Base.Widened(own); err != nil || wider || string(same) != string(own) {
+		t.Errorf("a stack is wider than itself: %v, %v", wider, err)
+	}
+}

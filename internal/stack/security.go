@@ -163,6 +163,8 @@ func rulesFrom(port int, from, what string) []cfn.Rule {
 		return nil
 	case len(from) > 3 && from[:3] == "pl-":
 		r.SourcePrefixListId = from
+	case strings.Contains(from, ":"):
+		r.CidrIpv6 = from
 	default:
 		r.CidrIp = from
 	}

@@ -70,6 +70,22 @@ func (s *Stack) Body() ([]byte, error) {
 	return body, nil
 }
 
+// Widened is Body with everything of a former template of the stack that has left
+// it; wider says that there is such. Stacks are added to from the first to the last
+// and taken away from the other way round: until the later stacks have changed, their
+// resources use what leaves the earlier ones. So the stacks before the cluster's are
+// changed to this, then the cluster's, then they to Body.
+func (s *Stack) Widened(former []byte) (body []byte, wider bool, err error) {
+	next, err := s.Body()
+	if err != nil {
+		return nil, false, err
+	}
+	if body, wider, err = cfn.Union(next, former); err != nil {
+		return nil, false, fmt.Errorf("widen stack %s: %w", s.Name, err)
+	}
+	return body, wider, nil
+}
+
 // Site is what the machines of the cluster are told, from the outputs of all
 // stacks. It fails where one is missing. Revision, Version and Written are the
 // caller's.
