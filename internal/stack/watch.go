@@ -16,15 +16,18 @@ type watched struct {
 	// instance says that its dimension is the instance, and not the cluster.
 	instance bool
 	above    int
+	// minutes is for how long there has to be nothing at all, for an alarm on silence.
+	minutes int
 }
 
-// metrics are what the head node is watched by: ParallelCluster's four.
+// metrics are what the head node is watched by: ParallelCluster's five.
 func metrics() []watched {
 	return []watched{
-		{"Health", "health", "The head node does not pass EC2's status checks", "AWS/EC2", "StatusCheckFailed", true, 0},
-		{"Cpu", "cpu", "The head node's CPUs are more than 90 % busy", "AWS/EC2", "CPUUtilization", true, 90},
-		{"Memory", "memory", "More than 90 % of the head node's memory is used", site.MetricNamespace, site.MetricMemory, false, 90},
-		{"Disk", "disk", "More than 90 % of the head node's root volume is used", site.MetricNamespace, site.MetricDisk, false, 90},
+		{"Health", "health", "The head node does not pass EC2's status checks", "AWS/EC2", "StatusCheckFailed", true, 0, 0},
+		{"Cpu", "cpu", "The head node's CPUs are more than 90 % busy", "AWS/EC2", "CPUUtilization", true, 90, 0},
+		{"Memory", "memory", "More than 90 % of the head node's memory is used", site.MetricNamespace, site.MetricMemory, false, 90, 0},
+		{"Disk", "disk", "More than 90 % of the head node's root volume is used", site.MetricNamespace, site.MetricDisk, false, 90, 0},
+		{"Silence", "silence", "muster has said nothing on the head node for ten minutes", site.MetricNamespace, site.MetricMemory, false, 0, 10},
 	}
 }
 
@@ -41,11 +44,16 @@ func (m *maker) alarms(p *part) {
 			dimension = cfn.Dimension{Name: "InstanceId", Value: cfn.Ref("HeadNode")}
 		}
 		id := "HeadNode" + w.id + "Alarm"
-		p.add(cfn.Resource{ID: id, Properties: cfn.Alarm{
+		alarm := cfn.Alarm{
 			AlarmName: m.facts.Name + "-head-" + w.title, AlarmDescription: w.description, Namespace: w.namespace, MetricName: w.metric,
 			Dimensions: []cfn.Dimension{dimension}, Statistic: "Maximum", Period: 60, EvaluationPeriods: 1, DatapointsToAlarm: 1,
 			Threshold: w.above, ComparisonOperator: "GreaterThanThreshold", TreatMissingData: "missing", Tags: m.tags("head-" + w.title),
-		}})
+		}
+		if w.minutes > 0 {
+			alarm.Statistic, alarm.Threshold, alarm.ComparisonOperator, alarm.TreatMissingData = "SampleCount", 1, "LessThanThreshold", "breaching"
+			alarm.EvaluationPeriods, alarm.DatapointsToAlarm = w.minutes, w.minutes
+		}
+		p.add(cfn.Resource{ID: id, Properties: alarm})
 		rule = append(rule, `ALARM("${`+id+`.Arn}")`)
 	}
 	p.add(cfn.Resource{ID: "HeadNodeAlarm", Properties: cfn.CompositeAlarm{
