@@ -36,7 +36,7 @@ var Services = []string{"servicequotas", "pricing", "iam", "tagging"}
 func New(opts Options) *Service {
 	s := &Service{opts: opts}
 	for code, name := range vcpuQuotas {
-		s.quotas = append(s.quotas, Quota{Service: "ec2", Code: code, Name: name, Value: 100_000})
+		s.quotas = append(s.quotas, Quota{Service: "ec2", Code: code, Name: name, Value: 1_000_000})
 	}
 	return s
 }
