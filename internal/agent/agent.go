@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -98,12 +99,17 @@ type agent struct {
 	slurm    head.Slurm
 	began    time.Time
 	logs     *shipper
+	// background is what goes on beside the boot: it ends with the agent's context.
+	background sync.WaitGroup
 }
 
 // Run boots the machine and serves until ctx ends.
 func Run(ctx context.Context, c Config) error {
 	c.Limits = c.Limits.filled()
 	a := &agent{Config: c, began: time.Now(), slurm: installed()}
+	ctx, stop := context.WithCancel(ctx)
+	defer a.background.Wait()
+	defer stop()
 	switch c.Ticket.Role {
 	case site.RoleHead:
 		return a.runHead(ctx)

@@ -152,6 +152,7 @@ func (h *headNode) observe(ctx context.Context) {
 	if h.poor != "" {
 		status.Look = append(status.Look, h.poor)
 	}
+	status.Look = append(status.Look, h.cluster.notDone()...)
 	status.Services = h.serviceStates()
 	for _, s := range status.Services {
 		if !s.Ready {

@@ -129,7 +129,11 @@ func (a *agent) mounts(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		detail, err := a.machine.Mount(ctx, w)
+		mount := a.machine.Mount
+		if w.Target == "/home" && a.Ticket.Role == site.RoleHead {
+			mount = a.machine.MountHome
+		}
+		detail, err := mount(ctx, w)
 		if err != nil {
 			return "", err
 		}

@@ -113,6 +113,17 @@ Scheduling:
           InstanceType: p5.48xlarge
           MinCount: 0
           MaxCount: 2
+    - Name: bad
+      Networking:
+        SubnetIds: [subnet-0123456789abcdef0]
+      CustomActions:
+        OnNodeStart:
+          Script: s3://bucket/bad.sh
+      ComputeResources:
+        - Name: p5
+          InstanceType: p5.48xlarge
+          MinCount: 0
+          MaxCount: 1
 SharedStorage:
   - Name: fsx
     MountDir: /fsx
@@ -122,11 +133,27 @@ SharedStorage:
       DeploymentType: SCRATCH_2
 `
 
-// configured sends a job on its way when the head node is ready, and leaves what it
-// prints on shared storage.
+// configured sends jobs on their way when the head node is ready, and leaves what
+// they say on shared storage.
 const configured = `#!/bin/sh
 echo "configured with $# arguments: $1, $2"
-setsid sh -c 'sleep 1; srun --nodes=2 --gpus-per-node=8 --time=5 sh -c "echo \$(hostname) has \$SLURM_GPUS_ON_NODE GPUs, \$(cat /started | tr \\\\n \" \")" >/fsx/out.new 2>&1; echo "exit code $?" >>/fsx/out.new; mv /fsx/out.new /fsx/out' >/dev/null 2>&1 </dev/null &
+cat >/home/task <<'TASK'
+#!/bin/sh
+echo "$(hostname) has $SLURM_GPUS_ON_NODE GPUs, $(tr '\n' ' ' </started)"
+touch "/home/$(hostname)"
+TASK
+cat >/home/jobs <<'JOBS'
+#!/bin/sh
+sleep 1
+sbatch --partition=bad --output=/dev/null --wrap=true
+{
+	srun --partition=gpu --nodes=2 --gpus-per-node=8 --time=5 sh /home/task
+	echo "exit code $?"
+	ls /home
+} >/fsx/out.new 2>&1
+mv /fsx/out.new /fsx/out
+JOBS
+setsid sh /home/jobs >/dev/null 2>&1 </dev/null &
 `
 
 func inside(t *testing.T) *cloud {
@@ -148,12 +175,15 @@ func inside(t *testing.T) *cloud {
 	c.putObject("programs/muster", string(program))
 	c.putObject("configured.sh", configured)
 	c.putObject("start.sh", "#!/bin/sh\necho $1 >>/started\n")
+	c.putObject("bad.sh", "#!/bin/sh\necho this cannot work >&2\nexit 3\n")
 	c.putObject(site.FileKey("train"), clusterFile)
 	c.putObject(site.WorkloadKey("train"), "Directories:\n  - {Path: /fsx/checkpoints, Mode: \"2775\"}\n")
 	c.write(t, "first")
 	data := site.UserData(ticket)
 	ticket.Role, ticket.Head, ticket.Queue, ticket.Resource = site.RoleCompute, "10.0.0.5", "gpu", "p5"
-	c.compute = []byte(site.UserData(ticket))
+	c.compute = map[string]string{"train-gpu-p5": site.UserData(ticket)}
+	ticket.Queue, ticket.Resource = "bad", "p5"
+	c.compute["train-bad-p5"] = site.UserData(ticket)
 	err = c.world.Launch(machine.Instance{ID: "i-0000000000000head", Type: "c5.large", Region: "us-east-2", Zone: "us-east-2a", Role: "head",
 		Address: netip.MustParseAddr("10.0.0.5"), UserData: []byte(data)})
 	if err != nil {
@@ -196,6 +226,28 @@ func (c *cloud) await(t *testing.T, what string, limit time.Duration, f func() b
 	}
 }
 
+// file is a file of a machine's own disk.
+func (c *cloud) file(id, name string) string {
+	data, _ := os.ReadFile(filepath.Join(c.world.Dir, "roots", id, "upper", name))
+	return string(data)
+}
+
+// gone tells whether all machines that were launched for a node have ended.
+func (c *cloud) gone(node string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := false
+	for _, i := range c.instances {
+		if i.Tags["muster:nodes"] == node {
+			found = true
+			if i.State != "terminated" {
+				return false
+			}
+		}
+	}
+	return found
+}
+
 func TestInside(t *testing.T) {
 	c := inside(t)
 	c.await(t, "ready", 3*time.Minute, func() bool { return c.head().Phase == site.Ready })
@@ -204,7 +256,7 @@ func TestInside(t *testing.T) {
 	}
 	c.await(t, "done with the job", 2*time.Minute, func() bool { return c.shared("out") != "" })
 	out := c.shared("out")
-	for _, want := range []string{"gpu-dy-p5-1 has 8 GPUs, one two", "gpu-dy-p5-2 has 8 GPUs, one two", "exit code 0"} {
+	for _, want := range []string{"gpu-dy-p5-1 has 8 GPUs, one two", "gpu-dy-p5-2 has 8 GPUs, one two", "exit code 0", "\ngpu-dy-p5-1\ngpu-dy-p5-2\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the job printed %q, and not %q", out, want)
 		}
@@ -215,7 +267,11 @@ func TestInside(t *testing.T) {
 	c.await(t, "in CloudWatch", time.Minute, func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return c.logged["ip-10-0-0-5.i-0000000000000head.agent"] > 0
+		return c.logged["ip-10-0-0-5.i-0000000000000head.agent"] > 0 && c.measured > 0
+	})
+	c.await(t, "rid of the node that cannot boot", time.Minute, func() bool {
+		events := c.file("i-0000000000000head", "var/log/muster/events.jsonl")
+		return strings.Contains(events, "boot failed") && strings.Contains(events, "this cannot work") && c.gone("bad-dy-p5-1")
 	})
 	c.write(t, "second")
 	c.await(t, "updated", time.Minute, func() bool { return c.head().Revision == "second" })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,8 +28,7 @@ type headNode struct {
 
 func (a *agent) runHead(ctx context.Context) error {
 	h := &headNode{agent: a, board: newBoard(a.Version)}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	h.background.Go(func() { h.measure(ctx) })
 	err := h.bootHead(ctx)
 	if ctx.Err() != nil {
 		return nil
@@ -184,6 +184,9 @@ func (h *headNode) configure(ctx context.Context) (changed bool, detail string, 
 	if err != nil {
 		return false, "", err
 	}
+	if c.Included, err = h.included(ctx); err != nil {
+		return false, "", err
+	}
 	if err := h.stateDirectories(p); err != nil {
 		return false, "", err
 	}
@@ -195,8 +198,44 @@ func (h *headNode) configure(ctx context.Context) (changed bool, detail string, 
 		}
 		changed = changed || other
 	}
-	prolog, err := h.machine.Prolog(false)
-	return changed, fmt.Sprintf("%d nodes in %d partitions, in %s; %s", count(c), len(c.Partitions), h.slurm.Conf, prolog), err
+	if err := h.put(ctx, loginConfKey(h.Ticket.Cluster), []byte(c.Conf())); err != nil {
+		return false, "", err
+	}
+	return changed, fmt.Sprintf("%d nodes in %d partitions, in %s", count(c), len(c.Partitions), h.slurm.Conf), nil
+}
+
+// included is the text that CustomSlurmSettingsIncludeFile names.
+func (h *headNode) included(ctx context.Context) (string, error) {
+	url := h.cluster.root.At("Scheduling.SlurmSettings.CustomSlurmSettingsIncludeFile").Text()
+	if url == "" {
+		return "", nil
+	}
+	text, err := boot.Scripts{Machine: h.machine, Fetch: h.fetch}.Text(ctx, url)
+	if err != nil {
+		return "", fmt.Errorf("fetch CustomSlurmSettingsIncludeFile: %w", err)
+	}
+	return text, nil
+}
+
+// loginConfKey is where the head node leaves slurm.conf for login nodes whose Slurm
+// has no sackd.
+func loginConfKey(cluster string) string { return site.SecretsPrefix(cluster) + "slurm.conf" }
+
+// notDone are parts of the cluster file that ask for something that is not set up.
+func (c *cluster) notDone() []string {
+	var all []string
+	for path, what := range map[string]string{
+		"DirectoryService":                  "users come from no directory",
+		"HeadNode.Dcv.Enabled":              "there is no remote desktop",
+		"AdditionalPackages.IntelSoftware":  "Intel's libraries are not installed",
+		"DevSettings.Cookbook.ChefCookbook": "no cookbook is run",
+	} {
+		if v := c.root.At(path); v.Present() && v.Text() != "false" {
+			all = append(all, path+" of the cluster file has no effect: "+what)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 func count(c slurm.Config) int {

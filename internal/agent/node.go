@@ -62,6 +62,8 @@ func (n *node) steps() []step {
 	}...)
 	if n.Ticket.Role == site.RoleCompute {
 		all = append(all, step{"look at health", n.health})
+	} else {
+		all = append(all, step{"write configuration", n.loginConf})
 	}
 	return append(all, n.actions(boot.OnNodeConfigured),
 		step{"start services", func(ctx context.Context) (string, error) { return n.startServices(ctx, n.Name) }},
@@ -95,6 +97,24 @@ func (n *node) startServices(ctx context.Context, name string) (string, error) {
 func (n *node) services(name string) []supervise.Service {
 	return head.NodeServices(head.Node{Params: n.params(), Name: name, Head: n.Ticket.Head, Login: n.Ticket.Role == site.RoleLogin,
 		Sackd: n.machine.Find(n.slurm.Sbin + "/sackd")})
+}
+
+// loginConf brings slurm.conf where Slurm is too old to have a sackd, which does so.
+func (n *node) loginConf(ctx context.Context) (string, error) {
+	if n.machine.Find(n.slurm.Sbin+"/sackd") != "" {
+		return "sackd brings it", nil
+	}
+	conf, err := n.awaitObject(ctx, loginConfKey(n.Ticket.Cluster))
+	if err != nil {
+		return "", err
+	}
+	stack, _ := n.stack()
+	for name, text := range map[string]string{"slurm.conf": string(conf), "plugstack.conf": stack.Conf()} {
+		if _, err := n.machine.Write(n.slurm.Conf+"/"+name, text, 0o644, ""); err != nil {
+			return "", err
+		}
+	}
+	return "slurm.conf from the bucket", nil
 }
 
 // place is what the head node said before, in this machine's present life.

@@ -70,7 +70,7 @@ func (a *agent) ship(ctx context.Context, services []string) {
 	for _, s := range services {
 		a.logs.add(filepath.Join(LogDir, s+".log"))
 	}
-	go a.logs.run(ctx)
+	a.background.Go(func() { a.logs.run(ctx) })
 }
 
 // flushLogs sends what there is before the machine ends.

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-hpc/muster/internal/boot"
 	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spank"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -114,7 +115,7 @@ func (a *agent) stack() (spank.Stack, string) {
 // pluginKey is where the head node leaves the plugin that it built, so that its nodes
 // need no compiler.
 func (a *agent) pluginKey(version string) string {
-	return "clusters/" + a.Ticket.Cluster + "/plugins/" + spank.Packaged(version)
+	return site.SecretsPrefix(a.Ticket.Cluster) + spank.Packaged(version) // whose readers are the machines, and writer the head node
 }
 
 // containers makes what steps in containers need.
@@ -142,7 +143,7 @@ func (a *agent) plugin(ctx context.Context) error {
 		return err
 	}
 	packaged := head.BinDir + "/" + spank.Packaged(version)
-	if a.Ticket.Role != "head" {
+	if a.Ticket.Role != site.RoleHead {
 		if data, err := a.object(ctx, a.pluginKey(version)); err == nil {
 			if _, err := a.machine.Write(packaged, string(data), 0o755, ""); err != nil {
 				return err
@@ -154,7 +155,7 @@ func (a *agent) plugin(ctx context.Context) error {
 	if err := spank.Install(ctx, head.Spank, packaged, version); err != nil {
 		return err
 	}
-	if a.Ticket.Role != "head" {
+	if a.Ticket.Role != site.RoleHead {
 		return nil
 	}
 	data, err := os.ReadFile(head.Spank)

@@ -29,12 +29,13 @@ import (
 type cloud struct {
 	t       *testing.T
 	world   *machine.World
-	compute []byte // user data of compute nodes
+	compute map[string]string // user data by launch template
 
 	mu        sync.Mutex // guards what follows
 	objects   map[string]object
 	instances []*instance
 	logged    map[string]int
+	measured  int
 }
 
 type object struct {
@@ -52,6 +53,12 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Header.Get("X-Amz-Target") != "":
 		c.logs(w, r)
+	case strings.HasSuffix(r.URL.Path, "/operation/PutMetricData"):
+		c.mu.Lock()
+		c.measured++
+		c.mu.Unlock()
+		w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
+		_, _ = w.Write([]byte{0xa0}) // an empty map in CBOR
 	case r.Method == http.MethodPost && r.URL.Path == "/":
 		c.ec2(w, r)
 	default:
@@ -166,7 +173,7 @@ func (c *cloud) run(r *http.Request) string {
 			Token: r.Form.Get("ClientToken")}
 		c.instances = append(c.instances, i)
 		err := c.world.Launch(machine.Instance{ID: i.ID, Type: "p5.48xlarge", Region: "us-east-2", Zone: "us-east-2a", Role: "compute",
-			Address: netip.MustParseAddr(i.Address), UserData: c.compute, LaunchIndex: n, GPUs: 8})
+			Address: netip.MustParseAddr(i.Address), UserData: []byte(c.compute[r.Form.Get("LaunchTemplate.LaunchTemplateName")]), LaunchIndex: n, GPUs: 8})
 		if err != nil {
 			c.t.Error(err)
 		}

@@ -198,6 +198,17 @@ func (s Scripts) fetchOnce(ctx context.Context, url, path string) error {
 	return os.Rename(path+".new", path)
 }
 
+// Text is what a URL has.
+func (s Scripts) Text(ctx context.Context, url string) (string, error) {
+	body, err := s.open(ctx, url)
+	if err != nil {
+		return "", err
+	}
+	defer body.Close()
+	text, err := io.ReadAll(io.LimitReader(body, 1<<20))
+	return string(text), err
+}
+
 func (s Scripts) open(ctx context.Context, url string) (io.ReadCloser, error) {
 	if rest, ok := strings.CutPrefix(url, "s3://"); ok {
 		bucket, key, _ := strings.Cut(rest, "/")

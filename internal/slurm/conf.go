@@ -46,6 +46,8 @@ type Config struct {
 	PlugStack string
 	// Custom are further lines in order.
 	Custom []Setting
+	// Included is text that the user keeps elsewhere, empty for none.
+	Included string
 }
 
 // Setting is one key and its value.
@@ -106,9 +108,13 @@ func (c Config) Conf() string {
 	c.power(set)
 	c.Timers.write(set)
 	set("SlurmctldParameters", c.parameters())
+	c.limits(set)
 	c.accounting(set)
 	for _, s := range c.Custom {
 		set(s.Key, s.Value)
+	}
+	if c.Included != "" {
+		fmt.Fprintln(&b, strings.TrimSpace(c.Included))
 	}
 	for _, g := range c.Groups {
 		fmt.Fprintln(&b, g.line())
@@ -144,6 +150,14 @@ func (c Config) scheduling(set func(string, any)) {
 	set("TreeWidth", 65533)
 	// Nodes get a new configuration a moment after slurmctld.
 	set("DebugFlags", "NO_CONF_HASH")
+}
+
+// limits are those of a user's shell that jobs do not take over: EFA needs more locked
+// memory than a login has.
+func (c Config) limits(set func(string, any)) {
+	if c.Configless {
+		set("PropagateResourceLimitsExcept", "MEMLOCK,NOFILE")
+	}
 }
 
 func (c Config) parameters() string {
