@@ -20,12 +20,16 @@ func (m *maker) base() *Stack {
 	return p.Stack
 }
 
+// bucketOutput is the output that always names the cluster's bucket.
+const bucketOutput = "BucketName"
+
 // clusterBucket holds muster's programs, the cluster's files and its secrets. It is
 // the file's CustomS3Bucket if there is one. Its name is CloudFormation's choice: a
 // bucket that a former cluster of the same name has left is in nobody's way.
 func (m *maker) clusterBucket(p *part) {
 	if own := m.file.Key("CustomS3Bucket").Text(); own != "" {
 		m.bucket = existing(own)
+		p.Template.Outputs = append(p.Template.Outputs, cfn.Output{Name: bucketOutput, Value: cfn.Lit(own)})
 		return
 	}
 	properties := m.bucketOf("bucket")
@@ -38,7 +42,7 @@ func (m *maker) clusterBucket(p *part) {
 	p.add(cfn.Resource{ID: "BucketPolicy", Policy: cfn.Retain, Properties: cfn.BucketPolicy{
 		Bucket: cfn.Ref("Bucket"), PolicyDocument: tlsOnly(cfn.Att("Bucket", "Arn"), cfn.Sub("${Bucket.Arn}/*")),
 	}})
-	m.bucket = p.out("BucketName", "Bucket")
+	m.bucket = p.out(bucketOutput, "Bucket")
 }
 
 // buckets are those of muster.yaml, unless they are there already. They hold data

@@ -367,3 +367,25 @@ func TestWidened_keeps_what_later_stacks_use(t *testing.T) {
 		t.Errorf("a stack is wider than itself: %v, %v", wider, err)
 	}
 }
+
+func TestRules_are_there_once(t *testing.T) {
+	for name, set := range sets(t) {
+		seen := map[string]string{}
+		for _, r := range set.Base.Template.Resources {
+			switch r.Properties.(type) {
+			case cfn.Ingress, cfn.Egress:
+			default:
+				continue
+			}
+			body, err := json.Marshal(r.Properties)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := r.Properties.Type() + string(body)
+			if other, twice := seen[key]; twice {
+				t.Errorf("%s: %s and %s are one rule", name, other, r.ID)
+			}
+			seen[key] = r.ID
+		}
+	}
+}

@@ -21,6 +21,7 @@ type maker struct {
 
 	net      network
 	groups   groups
+	rules    map[opening]bool
 	bucket   value
 	logGroup value
 	mounts   []mount

@@ -243,6 +243,27 @@ func headServices() []cfn.Rule {
 	}
 }
 
+// opening is a rule as EC2 knows it: it refuses to have one twice.
+type opening struct {
+	to, from value
+	protocol string
+	port     int
+}
+
+// opened notes a rule. It is false if there is such a rule already, as where one
+// group of the user's is for two roles.
+func (m *maker) opened(to, from value, r cfn.Rule) bool {
+	if m.rules == nil {
+		m.rules = map[opening]bool{}
+	}
+	o := opening{to, from, r.IpProtocol, r.FromPort}
+	if m.rules[o] {
+		return false
+	}
+	m.rules[o] = true
+	return true
+}
+
 // let opens the members of to, as far as they are muster's, for those of from.
 func (m *maker) let(p *part, from, to []member, rules []cfn.Rule) {
 	for _, t := range to {
@@ -251,6 +272,9 @@ func (m *maker) let(p *part, from, to []member, rules []cfn.Rule) {
 				continue
 			}
 			for i, r := range rules {
+				if !m.opened(t.group, f.group, r) {
+					continue
+				}
 				id := t.name + "From" + f.name
 				if i > 0 {
 					id += strconv.Itoa(i + 1)
