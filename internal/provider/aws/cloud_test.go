@@ -39,6 +39,8 @@ type cloud struct {
 	refuse map[string][]refusal
 	// status are items of DescribeInstanceStatus, by filter.
 	status map[string]string
+	// doubles are nodes that got an instance while they had one.
+	doubles []string
 	// cut is asked before and after each call whether the connection breaks there.
 	cut func(when, action string) bool
 }
@@ -83,14 +85,17 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.Contains(r.URL.Path, "/rrset") {
 		action = "ChangeResourceRecordSets"
 	}
-	if c.cut("before", action) {
+	c.mu.Lock()
+	cut := c.cut
+	c.mu.Unlock()
+	if cut("before", action) {
 		panic(http.ErrAbortHandler)
 	}
 	status, answer := c.answer(action, form, body)
-	if c.cut("after", action) {
+	if cut("after", action) {
 		panic(http.ErrAbortHandler)
 	}
-	if c.cut("half", action) {
+	if cut("half", action) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 		_, _ = io.WriteString(w, answer[:len(answer)/2])
 		panic(http.ErrAbortHandler)
@@ -105,6 +110,9 @@ func (c *cloud) answer(action string, form url.Values, body []byte) (int, string
 	c.calls[action]++
 	if next := c.refuse[action]; len(next) > 0 {
 		c.refuse[action] = next[1:]
+		if action == "ChangeResourceRecordSets" {
+			return next[0].status, fmt.Sprintf("<ErrorResponse><Error><Type>Sender</Type><Code>%s</Code><Message>%s</Message></Error></ErrorResponse>", next[0].code, next[0].message)
+		}
 		return fault(next[0])
 	}
 	switch action {
@@ -193,6 +201,7 @@ func (c *cloud) launch(action string, form url.Values) (int, string) {
 		c.instances, l.instances = append(c.instances, one), append(l.instances, one)
 	}
 	c.tokens[token] = l
+	c.noteDoubles(l)
 	return 200, c.launchAnswer(action, l)
 }
 
@@ -331,18 +340,21 @@ func (c *cloud) living() []*instance {
 
 // node is whose an instance is, as its tags and its place among the others of its
 // launch say.
-func (c *cloud) node(t *testing.T, i *instance) string {
-	t.Helper()
+func (c *cloud) node(i *instance) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodeOf(i)
+}
+
+func (c *cloud) nodeOf(i *instance) string {
 	list := i.tags["muster:nodes"]
 	for part := 1; i.tags[fmt.Sprintf("muster:nodes.%d", part)] != ""; part++ {
 		list += i.tags[fmt.Sprintf("muster:nodes.%d", part)]
 	}
 	nodes, err := slurm.Expand(list)
 	if err != nil {
-		t.Fatal(err)
+		return err.Error()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	index := i.index
 	if i.fleet != "" {
 		var all []string
@@ -353,6 +365,30 @@ func (c *cloud) node(t *testing.T, i *instance) string {
 		index = slices.Index(all, i.id)
 	}
 	return nodes[index]
+}
+
+func (c *cloud) noteDoubles(l *launch) {
+	of := map[string]int{}
+	for _, i := range c.instances {
+		if i.state == "pending" || i.state == "running" {
+			of[c.nodeOf(i)]++
+		}
+	}
+	for _, i := range l.instances {
+		if n := c.nodeOf(i); of[n] > 1 {
+			c.doubles = append(c.doubles, n)
+		}
+	}
+}
+
+// breaks sets where connections break; nil is nowhere.
+func (c *cloud) breaks(cut func(when, action string) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cut == nil {
+		cut = func(string, string) bool { return false }
+	}
+	c.cut = cut
 }
 
 // kill ends an instance as a fault does.

@@ -95,7 +95,7 @@ func TestSuite(t *testing.T) {
 			Provider: watched(t), Nodes: []string{"q-st-r-1", "q-dy-r-1", "q-dy-f-1"},
 			Kill: func(t *testing.T, node string) {
 				for _, i := range c.living() {
-					if c.node(t, i) == node {
+					if c.node(i) == node {
 						c.kill(i.id)
 						return
 					}

@@ -3,7 +3,6 @@ package aws
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -48,10 +47,7 @@ func (f *Fleet) settle(ctx context.Context, i *intent, started func([]provider.I
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	f.mu.Lock()
-	_, still := f.open[i.Token]
-	f.mu.Unlock()
-	if !still {
+	if !f.isOpen(i.Token) {
 		return nil
 	}
 	if f.Now().Sub(i.At) > f.Limits.Settled {
@@ -61,12 +57,16 @@ func (f *Fleet) settle(ctx context.Context, i *intent, started func([]provider.I
 	if err := json.Unmarshal(i.Request, &r); err != nil {
 		return f.settleByLooking(ctx, i)
 	}
-	_, err := f.call(ctx, i, r, started)
-	var refused *provider.LaunchError
-	if err == nil || errors.As(err, &refused) && refused.Cause != provider.Unknown {
-		return nil // whoever wants the nodes may go on
+	if _, err := f.call(ctx, i, r, started); err != nil && f.isOpen(i.Token) {
+		return fmt.Errorf("ask what became of the launch at %s: %w", i.At.Format(time.RFC3339), err)
 	}
-	return fmt.Errorf("ask what became of the launch at %s: %w", i.At.Format(time.RFC3339), err)
+	return nil // whoever wants the nodes may go on
+}
+
+func (f *Fleet) isOpen(token string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open[token] != nil
 }
 
 // settleByLooking forgets a launch that is so old that EC2 shows all of what came of
