@@ -3,6 +3,7 @@ package stack
 import (
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/cfn"
@@ -133,7 +134,7 @@ func (m *maker) storageTalks(p *part) {
 		m.let(p, storage, clients, lustrePorts()) // the servers call back
 		for i, r := range lustrePorts() {
 			r.SourceSecurityGroupId = p.text(m.groups.storage)
-			p.add(cfn.Resource{ID: "StorageFromItself" + string(rune('1'+i)), Properties: cfn.Ingress{GroupId: p.text(m.groups.storage), Rule: r}})
+			p.add(cfn.Resource{ID: "StorageFromItselfRule" + strconv.Itoa(i+1), Properties: cfn.Ingress{GroupId: p.text(m.groups.storage), Rule: r}})
 		}
 	}
 	if kinds[efs] || kinds[openZFS] {

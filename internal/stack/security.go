@@ -190,8 +190,8 @@ func (m *maker) members(role string, managed value, networks []spec.View) []memb
 	for _, v := range networks {
 		ids = append(ids, v.Key("SecurityGroups").Texts()...)
 	}
-	for i, id := range unique(ids) {
-		all = append(all, member{role + "Own" + strconv.Itoa(i+1), existing(id), false})
+	for _, id := range unique(ids) {
+		all = append(all, member{role + "Sg" + strings.TrimPrefix(id, "sg-"), existing(id), false})
 	}
 	return all
 }
@@ -277,7 +277,7 @@ func (m *maker) let(p *part, from, to []member, rules []cfn.Rule) {
 				}
 				id := t.name + "From" + f.name
 				if i > 0 {
-					id += strconv.Itoa(i + 1)
+					id += "Rule" + strconv.Itoa(i+1)
 				}
 				r.SourceSecurityGroupId = p.text(f.group)
 				p.add(cfn.Resource{ID: id, Properties: cfn.Ingress{GroupId: p.text(t.group), Rule: r}})
