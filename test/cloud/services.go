@@ -30,6 +30,7 @@ func (c *Cloud) assemble(ctx context.Context) {
 	for _, name := range account.Services {
 		c.Handle(name, c.Account)
 	}
+	c.Handle("s3", &policies{})
 	c.Handle("monitoring", &metrics{ask: ask})
 }
 
