@@ -88,7 +88,34 @@ func (m *maker) headRights(p *part, passed []string) []cfn.Statement {
 		out = append(out, allow("NameNodes", []string{"route53:ChangeResourceRecordSets"},
 			cfn.Sub("arn:"+m.facts.Partition+":route53:::hostedzone/"+p.sub(z))))
 	}
+	out = append(out, m.serviceRoles()...)
 	return append(out, m.secretRights()...)
+}
+
+// serviceRoles let the first spot request and the first fleet of an account make the
+// role that AWS works under.
+func (m *maker) serviceRoles() []cfn.Statement {
+	var services []string
+	for _, q := range m.queues() {
+		if q.view.Key("CapacityType").Text() == "SPOT" {
+			services = append(services, "spot.amazonaws.com")
+		}
+		for _, r := range q.resources {
+			if r.several {
+				services = append(services, "ec2fleet.amazonaws.com")
+			}
+		}
+	}
+	services = unique(services)
+	if len(services) == 0 {
+		return nil
+	}
+	var roles []cfn.Text
+	for _, name := range services {
+		roles = append(roles, cfn.Lit("arn:"+m.facts.Partition+":iam::"+m.facts.Account+":role/aws-service-role/"+name+"/*"))
+	}
+	return []cfn.Statement{only(allow("MakeServiceRoles", []string{"iam:CreateServiceLinkedRole"}, roles...),
+		when("StringEquals", "iam:AWSServiceName", cfn.Lits(services...)...))}
 }
 
 // bucketRights let the head node keep its state in its part of the bucket.

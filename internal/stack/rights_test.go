@@ -1,0 +1,72 @@
+package stack
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/muster-hpc/muster/internal/cfn"
+)
+
+// statements are those of all roles of a set, by role.
+func statements(set Set) map[string][]cfn.Statement {
+	out := map[string][]cfn.Statement{}
+	for _, r := range set.Cluster.Template.Resources {
+		role, ok := r.Properties.(cfn.Role)
+		if !ok {
+			continue
+		}
+		for _, p := range role.Policies {
+			if p.PolicyName == "muster" {
+				out[r.ID] = append(out[r.ID], p.PolicyDocument.Statement...)
+			}
+		}
+	}
+	return out
+}
+
+func TestRights_are_narrow(t *testing.T) {
+	anything := []string{"LookAtFleet", "SessionManager", "WriteMetrics"}
+	for name, set := range sets(t) {
+		for role, all := range statements(set) {
+			for _, s := range all {
+				for _, action := range s.Action {
+					if strings.HasSuffix(action, "*") {
+						t.Errorf("%s: %s allows %s", name, role, action)
+					}
+					if strings.HasPrefix(action, "ec2:") && role != "HeadRole" {
+						t.Errorf("%s: %s allows %s", name, role, action)
+					}
+				}
+				for _, r := range s.Resource {
+					if text, _ := r.Literal(); text == "*" && !slices.Contains(anything, s.Sid) {
+						t.Errorf("%s: %s is for anything in %s", name, s.Sid, role)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestRights_end_own_compute_nodes_alone(t *testing.T) {
+	for name, set := range sets(t) {
+		found := 0
+		for role, all := range statements(set) {
+			for _, s := range all {
+				if !slices.Contains(s.Action, "ec2:TerminateInstances") {
+					continue
+				}
+				found++
+				own := s.Condition["StringEquals"]
+				cluster, _ := own["aws:ResourceTag/muster:cluster"][0].Literal()
+				kind, _ := own["aws:ResourceTag/muster:role"][0].Literal()
+				if role != "HeadRole" || cluster != name || kind != "compute" {
+					t.Errorf("%s: %s may end instances where %v", name, role, s.Condition)
+				}
+			}
+		}
+		if _, theirs := set.Cluster.Template.Resource("HeadRole"); theirs && found != 1 {
+			t.Errorf("%s: %d statements end instances", name, found)
+		}
+	}
+}
