@@ -3,6 +3,7 @@ package cloud
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -27,13 +28,14 @@ func (p *policies) Answer(_ context.Context, c *wire.Call) (*wire.Answer, bool) 
 	defer p.mu.Unlock()
 	switch c.Request.Method {
 	case http.MethodPut:
-		if !json.Valid(c.Body) {
+		body, err := io.ReadAll(io.LimitReader(c.Request.Body, 1<<20)) // S3's bodies are left to whoever answers
+		if err != nil || !json.Valid(body) {
 			return c.Fault(wire.Errorf("MalformedPolicy", "Policies must be valid JSON and the first byte must be '{'")), true
 		}
 		if p.text == nil {
 			p.text = map[string][]byte{}
 		}
-		p.text[bucket] = c.Body
+		p.text[bucket] = body
 		return &wire.Answer{Status: http.StatusNoContent}, true
 	case http.MethodDelete:
 		delete(p.text, bucket)
