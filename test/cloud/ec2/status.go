@@ -125,6 +125,8 @@ func (s sight) statusFits(filters []filter) (bool, *wire.Error) {
 			fits = f.fits(reachability(system))
 		case "instance-status.reachability":
 			fits = f.fits(reachability(instance))
+		case "attached-ebs-status.status":
+			fits = f.fits("ok") // the double's volumes are never impaired
 		case "event.code":
 			fits = slices.ContainsFunc(s.instance.events, func(e Event) bool { return f.fits(e.Code) })
 		case "event.instance-event-id":

@@ -1,0 +1,110 @@
+// Command muster-cloud runs the double of AWS by itself, and boots what it launches
+// as machines in namespaces of this one.
+//
+//	muster-cloud run DIR       until it is stopped; DIR is made and removed
+//	muster-cloud env DIR       the environment in which AWS's clients speak to it
+//	muster-cloud exec DIR CMD  run a command in its network, in that environment
+//	muster-cloud put DIR BUCKET KEY FILE
+//
+// In its machines it stands for what a namespace cannot have: see machine.Guest.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/muster-hpc/muster/test/cloud/machine"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := command(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "muster-cloud:", err)
+		os.Exit(1)
+	}
+}
+
+func command(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New("usage: muster-cloud run|env|exec|put DIR")
+	}
+	switch {
+	case args[0] == "run" && len(args) == 2 && machine.Inside():
+		return world(ctx, args[1])
+	case args[0] == "run" && len(args) == 2:
+		return run(ctx, args[1])
+	case args[0] == "env" && len(args) == 2:
+		env, err := readEnv(args[1])
+		fmt.Println(strings.Join(env, "\n"))
+		return err
+	case args[0] == "put" && len(args) == 5:
+		return put(ctx, args[1], args[2], args[3], args[4])
+	case args[0] == "exec" && len(args) > 2:
+		return inside(args[1], args[2:])
+	}
+	os.Exit(machine.Guest(args))
+	return nil
+}
+
+// outsideVariable is where the double can be reached from outside its network.
+const outsideVariable = "MUSTER_CLOUD_OUTSIDE"
+
+// run starts the double in namespaces of its own and waits for its end.
+func run(ctx context.Context, dir string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	cmd, err := machine.Enter(l.(*net.TCPListener))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "pid"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644); err != nil {
+		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
+	}
+	stopped := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+	defer stopped()
+	err = cmd.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func readEnv(dir string) ([]string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, "env"))
+	return strings.Split(strings.TrimSpace(string(data)), "\n"), err
+}
+
+// inside runs a command in the double's network.
+func inside(dir string, args []string) error {
+	env, err := readEnv(dir)
+	if err != nil {
+		return err
+	}
+	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		return err
+	}
+	nsenter, err := exec.LookPath("nsenter")
+	if err != nil {
+		return err
+	}
+	line := append([]string{nsenter, "--net=/proc/" + string(pid) + "/ns/net", "--"}, args...)
+	return syscall.Exec(nsenter, line, append(os.Environ(), env...))
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/efs"
+	"github.com/aws/aws-sdk-go-v2/service/fsx"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/test/cloud"
+	"github.com/muster-hpc/muster/test/cloud/ec2"
+	"github.com/muster-hpc/muster/test/cloud/machine"
+)
+
+// network is the VPC that muster makes where a file names no subnets.
+var network = netip.MustParsePrefix("10.0.0.0/16")
+
+// speed is the double's clock's: a file system that takes ten minutes to make is
+// there in two seconds.
+const speed = 300
+
+// world is the double with its machines, in the namespaces that run made.
+func world(ctx context.Context, dir string) error {
+	outside, err := machine.Arrive()
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	b := &bridge{log: log}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	const port = "4566"
+	router := network.Addr().Next().String()
+	w, err := machine.New(ctx, machine.Config{
+		Dir: dir, Network: network, Endpoint: "http://" + router + ":" + port, Program: self,
+		FileSystem: b.fileSystem, Names: b.names, Ended: b.ended, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	inner, err := (&net.ListenConfig{}).Listen(ctx, "tcp", router+":"+port)
+	if err != nil {
+		return err
+	}
+	c, err := cloud.Run(ctx, cloud.Options{Speed: speed, Log: log})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	b.start(c, w)
+	for _, l := range []net.Listener{outside, inner} {
+		server := &http.Server{Handler: c}
+		context.AfterFunc(ctx, func() { server.Close() })
+		go func() { _ = server.Serve(l) }() // ends with the process at the latest
+	}
+	env := strings.ReplaceAll(strings.Join(c.Env(), "\n"), c.URL, "http://"+router+":"+port) + "\n" + outsideVariable + "=http://" + outside.Addr().String() + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "env.new"), []byte(env), 0o644); err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(dir, "env.new"), filepath.Join(dir, "env")); err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	<-ctx.Done()
+	return nil
+}
+
+// bridge joins the double and its machines.
+type bridge struct {
+	log   *slog.Logger
+	cloud *cloud.Cloud
+	world *machine.World
+	aws   aws.Config
+}
+
+func (b *bridge) start(c *cloud.Cloud, w *machine.World) {
+	b.cloud, b.world, b.aws = c, w, c.Config()
+	c.EC2.Hook(
+		func(i ec2.Instance) { go b.launch(i) },
+		func(i ec2.Instance) { go b.terminate(i) },
+	)
+}
+
+func (b *bridge) launch(i ec2.Instance) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	in, _ := catalog.Lookup(i.Type) // a type without GPUs if it is not known
+	err := b.world.Launch(machine.Instance{
+		ID: i.ID, Type: i.Type, Image: i.ImageID, Region: i.Region, Zone: i.Zone, Address: i.PrivateIP, Public: i.PublicIP,
+		UserData: i.UserData, Role: b.role(ctx, i.Profile), LaunchIndex: i.Index, Tags: i.Tags, TagsInMetadata: i.TagsInMetadata, GPUs: in.GPU.Count,
+	})
+	if err != nil {
+		b.log.Error("a machine does not boot", "instance", i.ID, "error", err)
+		return
+	}
+	b.log.Info("machine boots", "instance", i.ID, "type", i.Type, "address", i.PrivateIP)
+}
+
+func (b *bridge) terminate(i ec2.Instance) {
+	if err := b.world.Terminate(i.ID); err != nil {
+		b.log.Error("a machine does not end", "instance", i.ID, "error", err)
+		return
+	}
+	b.log.Info("machine ends", "instance", i.ID)
+}
+
+// ended is a machine that shut itself down: every one of ours is terminated then.
+func (b *bridge) ended(id string) { b.cloud.EC2.Shutdown(id) }
+
+// role is the role of an instance profile.
+func (b *bridge) role(ctx context.Context, profile string) string {
+	_, name, ok := strings.Cut(profile, ":instance-profile/")
+	if !ok {
+		return ""
+	}
+	out, err := iam.NewFromConfig(b.aws).GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: aws.String(name[strings.LastIndex(name, "/")+1:])})
+	if err != nil || len(out.InstanceProfile.Roles) == 0 {
+		b.log.Error("an instance profile has no role", "profile", profile, "error", err)
+		return ""
+	}
+	return aws.ToString(out.InstanceProfile.Roles[0].RoleName)
+}
+
+// fileSystem finds the file system behind a source of mount(8), which has to be
+// ready and to be called by its mount name.
+func (b *bridge) fileSystem(ctx context.Context, source string) (string, error) {
+	id, rest, _ := strings.Cut(source, ".")
+	_, export, _ := strings.Cut(source, ":")
+	if strings.HasPrefix(rest, "efs.") {
+		_, err := efs.NewFromConfig(b.aws).DescribeFileSystems(ctx, &efs.DescribeFileSystemsInput{FileSystemId: aws.String(id)})
+		return id, err
+	}
+	out, err := fsx.NewFromConfig(b.aws).DescribeFileSystems(ctx, &fsx.DescribeFileSystemsInput{FileSystemIds: []string{id}})
+	if err != nil {
+		return "", err
+	}
+	for _, f := range out.FileSystems {
+		if f.Lifecycle != "AVAILABLE" {
+			return "", fmt.Errorf("%s is %s", id, f.Lifecycle)
+		}
+		if l := f.LustreConfiguration; l != nil && "/"+aws.ToString(l.MountName) != export {
+			return "", fmt.Errorf("%s has no %s: its mount name is %s", id, export, aws.ToString(l.MountName))
+		}
+		return id, nil
+	}
+	return "", errors.New("no such file system")
+}
+
+// names looks a name up in the private zones.
+func (b *bridge) names(ctx context.Context, name string) []netip.Addr {
+	client := route53.NewFromConfig(b.aws)
+	zones, err := client.ListHostedZones(ctx, &route53.ListHostedZonesInput{})
+	if err != nil {
+		b.log.Error("zones cannot be listed", "error", err)
+		return nil
+	}
+	var found []netip.Addr
+	for _, z := range zones.HostedZones {
+		if !strings.HasSuffix(name+".", "."+aws.ToString(z.Name)) {
+			continue
+		}
+		sets, err := client.ListResourceRecordSets(ctx, &route53.ListResourceRecordSetsInput{HostedZoneId: z.Id, StartRecordName: aws.String(name + "."), MaxItems: aws.Int32(5)})
+		if err != nil {
+			continue
+		}
+		for _, s := range sets.ResourceRecordSets {
+			for _, r := range s.ResourceRecords {
+				if a, err := netip.ParseAddr(aws.ToString(r.Value)); err == nil && strings.EqualFold(aws.ToString(s.Name), name+".") {
+					found = append(found, a)
+				}
+			}
+		}
+	}
+	return found
+}
