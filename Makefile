@@ -26,7 +26,7 @@ test: doctor python
 
 # What machines and tools see without running anything: format, vet, staticcheck, the house's rules, shell.
 check: shellcheck
-	@diff=$$(gofmt -d cmd examples internal stand) && test -z "$$diff" || { printf '%s\n' "$$diff"; exit 1; }
+	@diff=$$(gofmt -d bench cmd docs examples internal stand test) && test -z "$$diff" || { printf '%s\n' "$$diff"; exit 1; }
 	$(call each,$(GO) vet ./...)
 	$(call each,$(GO) run $(CHECKER) ./...)
 	$(GO) test -count=1 ./internal

@@ -37,5 +37,9 @@ func documents(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"codes.md": codes, "cluster-file.md": clusterPage(), "muster-yaml.md": workloadPage()}, nil
+	templates, err := templatesPage(root)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"templates.md": templates, "codes.md": codes, "cluster-file.md": clusterPage(), "muster-yaml.md": workloadPage()}, nil
 }
