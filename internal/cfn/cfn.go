@@ -139,14 +139,29 @@ func (t Template) check() error {
 			problems = append(problems, fmt.Errorf("the template has %d %s, and CloudFormation takes %d", limit.have, limit.what, limit.max))
 		}
 	}
-	seen := map[string]bool{}
+	var resources, parameters, outputs []string
 	for _, r := range t.Resources {
-		if seen[r.ID] {
-			problems = append(problems, fmt.Errorf("two resources of the template are called %s", r.ID))
-		}
-		seen[r.ID] = true
+		resources = append(resources, r.ID)
 	}
-	return errors.Join(problems...)
+	for _, p := range t.Parameters {
+		parameters = append(parameters, p.Name)
+	}
+	for _, o := range t.Outputs {
+		outputs = append(outputs, o.Name)
+	}
+	return errors.Join(append(problems, once("resources", append(resources, parameters...)), once("outputs", outputs))...)
+}
+
+// once holds that names are told apart.
+func once(what string, names []string) error {
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			return fmt.Errorf("two %s of the template are called %s", what, name)
+		}
+		seen[name] = true
+	}
+	return nil
 }
 
 type parameterJSON struct {

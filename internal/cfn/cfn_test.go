@@ -70,6 +70,7 @@ func TestJSON_holds_the_limits(t *testing.T) {
 		want     string
 	}{
 		{"resources", cfn.Template{Resources: many(501)}, "the template has 501 resources, and CloudFormation takes 500"},
+		{"outputs", cfn.Template{Outputs: []cfn.Output{{Name: "O"}, {Name: "O"}}}, "two outputs of the template are called O"},
 		{"parameters", cfn.Template{Parameters: make([]cfn.Parameter, 201)}, "the template has 201 parameters, and CloudFormation takes 200"},
 		{"twice", cfn.Template{Resources: append(many(1), many(1)...)}, "two resources of the template are called R0"},
 		{"bytes", cfn.Template{Description: strings.Repeat("x", cfn.MaxBytes)}, "bytes, and CloudFormation takes 1000000"},

@@ -2,7 +2,6 @@ package stack
 
 import (
 	"crypto/sha256"
-	"strconv"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/cfn"
@@ -130,10 +129,7 @@ func (m *maker) attach(p *part) {
 				m.fail("the head node cannot have more than %d volumes, and storage %s is one too many", mostVolumes, one.name)
 				return
 			}
-			name := id("Attachment", one.name)
-			if len(one.ids) > 1 {
-				name += "N" + strconv.Itoa(i+1)
-			}
+			name := volumeID("Attachment", one.name, i, len(one.ids))
 			sum := sha256.Sum256([]byte(name))
 			at := int(sum[0]) % mostVolumes
 			for taken[at] {

@@ -23,13 +23,13 @@ func (m *maker) roles(p *part) profiles {
 	own, _ := m.iamName(computePath)
 	passed := []string{"arn:" + m.facts.Partition + ":iam::" + m.facts.Account + ":role" + own + "*"}
 	for _, q := range m.queues() {
-		who := identity{computePath, id("", q.name), "queue-" + q.name, q.view.Key("Iam"), q.view.At("Iam.S3Access").Items()}
+		who := identity{computePath, id("Queue", q.name), "queue-" + q.name, q.view.Key("Iam"), q.view.At("Iam.S3Access").Items()}
 		made := m.profile(p, who, m.computeRights(p))
 		out.queues[q.name] = made.profile
 		passed = append(passed, made.roles...)
 	}
 	for _, l := range m.pools() {
-		out.pools[l.name] = m.profile(p, identity{"login/", "Login" + id("", l.name), "login-" + l.name, l.view.Key("Iam"), nil}, m.loginRights(p, l)).profile
+		out.pools[l.name] = m.profile(p, identity{"login/", id("Login", l.name), "login-" + l.name, l.view.Key("Iam"), nil}, m.loginRights(p, l)).profile
 	}
 	head := identity{"", "Head", "head", m.file.At("HeadNode.Iam"), m.file.At("HeadNode.Iam.S3Access").Items()}
 	out.head = m.profile(p, head, m.headRights(p, unique(passed))).profile

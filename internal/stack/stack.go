@@ -29,7 +29,8 @@ type Facts struct {
 	// does not say who may. It may be invalid: then nobody may by SSH.
 	Caller netip.Prefix
 	// Zones are the availability zones in which a network is made where the file
-	// names no subnets; the first is the head node's and the fleet's.
+	// names no subnets; the first is the head node's and the fleet's. Those of a cluster
+	// that is there are the ones that it was made with, in the same order.
 	Zones []string
 	// Subnets are those that the file names, by ID.
 	Subnets map[string]Subnet

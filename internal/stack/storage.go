@@ -307,12 +307,18 @@ func (m *maker) volumes(p *part, one mount, v spec.View) mount {
 	}
 	volume.Iops, volume.Throughput = speed(volume.VolumeType, volume.Iops, volume.Throughput)
 	for i := range count {
-		id := id("Volume", one.name)
-		if count > 1 {
-			id += "N" + strconv.Itoa(i+1)
-		}
+		id := volumeID("Volume", one.name, i, count)
 		p.add(cfn.Resource{ID: id, Policy: cfn.Policy(v.Key("DeletionPolicy").Text()), Properties: volume})
 		one.ids = append(one.ids, p.out(id+"Id", id))
 	}
 	return one
+}
+
+// volumeID is the logical name of a volume, or of what belongs to it: a storage's
+// only one, or one of several.
+func volumeID(prefix, storage string, i, count int) string {
+	if count == 1 {
+		return id(prefix, storage)
+	}
+	return id(prefix, storage, strconv.Itoa(i+1))
 }
