@@ -65,6 +65,8 @@ type machine struct {
 	// learned is when we heard of it first, shown whether EC2 has listed it since.
 	learned time.Time
 	shown   bool
+	// moved says that we gave it to another node than its launch did.
+	moved bool
 }
 
 // flight is a launch under way.
@@ -197,10 +199,18 @@ func (f *Fleet) move(ctx context.Context, from, to string) error {
 	if m == nil {
 		return fmt.Errorf("%s ended", id)
 	}
-	delete(f.of, from)
-	m.Node = to
-	f.of[to] = id
-	f.names.forget(from, m.Address)
-	f.names.want(to, m.Address)
+	f.give(m, to)
+	m.moved = true
 	return nil
+}
+
+// give makes a machine a node's. The caller holds mu.
+func (f *Fleet) give(m *machine, node string) {
+	if f.of[m.Node] == m.ID {
+		delete(f.of, m.Node)
+		f.names.forget(m.Node, m.Address)
+	}
+	m.Node = node
+	f.add(m)
+	f.names.want(node, m.Address)
 }

@@ -218,6 +218,14 @@ func TestOrderThatDoesNotFitInOneCall(t *testing.T) {
 	if failed := f.Launch(t.Context(), order("dy-s"), nil); len(failed) > 0 || len(c.living()) != 1500 {
 		t.Errorf("with a reservation: %d failed, %d live", len(failed), len(c.living()))
 	}
+	// Somebody else takes what was free a moment ago.
+	if err := f.Terminate(t.Context(), nodes("dy-s", 1, 1500)); err != nil {
+		t.Fatal(err)
+	}
+	c.capacity["c-q-s"] = 1200
+	if failed := f.Launch(t.Context(), order("dy-s"), nil); len(failed) != 1500 || len(c.living()) != 0 {
+		t.Errorf("with a reservation that others use: %d failed, %d live", len(failed), len(c.living()))
+	}
 	mixed := []provider.Order{{Nodes: []string{"q-dy-r-1", "q-dy-f-1"}, Whole: true}}
 	if failed := f.Launch(t.Context(), mixed, nil); cause(t, failed["q-dy-f-1"]) != provider.Configuration {
 		t.Errorf("over two resources: %v", failed)

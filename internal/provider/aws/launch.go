@@ -242,7 +242,7 @@ func (l *launching) whole(ctx context.Context, r *Resource, nodes []string) erro
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, l.Terminate(context.WithoutCancel(ctx), nodes))
+	return errors.Join(err, l.end(context.WithoutCancel(ctx), l.instancesOf(nodes)))
 }
 
 // take waits until nobody else launches the nodes, and claims those that have no

@@ -83,7 +83,7 @@ func (f *Fleet) look(ctx context.Context) (sight, error) {
 	f.mu.Unlock()
 	var err error
 	s.listed, err = f.describe(ctx,
-		filter("tag:"+tagCluster, f.Cluster), filter("tag:"+tagRole, site.RoleCompute), filter("instance-state-name", "pending", "running"))
+		filter("tag:"+tagCluster, f.Cluster), filter("tag:"+tagRole, site.RoleCompute), filter("instance-state-name", "pending", "running", stopped))
 	if err != nil {
 		return s, err
 	}
@@ -115,18 +115,11 @@ func (f *Fleet) merge(s sight) (gone []*machine) {
 	d := deducer{fleets: s.fleets, lists: map[string][]string{}}
 	for _, e := range s.listed {
 		here[e.ID] = true
-		m := f.learn(e, s.began)
-		if m == nil {
-			continue
+		if e.State == stopped {
+			gone = append(gone, f.strand(e)...)
+		} else if m := f.learn(e, s.began); m != nil {
+			f.place(m, &e, &d)
 		}
-		m.shown = true
-		if m.Node == "" {
-			m.launch = e.Tag(tagLaunch)
-			if node := d.node(&e); f.of[node] == "" {
-				m.Node = node
-			}
-		}
-		f.add(m)
 	}
 	for _, id := range s.known {
 		m, e := f.machines[id], s.rest[id]
@@ -143,6 +136,41 @@ func (f *Fleet) merge(s sight) (gone []*machine) {
 	for _, m := range f.machines {
 		f.names.want(m.Node, m.Address)
 	}
+	return gone
+}
+
+// place notes a machine that EC2 lists, and whose it is. Of two for one node the
+// second is nobody's. The caller holds mu.
+func (f *Fleet) place(m *machine, e *ec2xml.Instance, d *deducer) {
+	m.shown = true
+	f.add(m)
+	node := m.Node
+	if given := e.Tag(tagNode); given != "" && !m.moved {
+		node = given
+	} else if node == "" {
+		m.launch, node = e.Tag(tagLaunch), d.node(e)
+	}
+	if node != m.Node && f.of[node] == "" {
+		f.give(m, node)
+	}
+}
+
+// stopped is a machine that somebody has stopped: it is nobody's node any more, and
+// its disks cost.
+const stopped = "stopped"
+
+// strand takes a stopped machine's node away. It stays in the list, so that it is
+// ended. The caller holds mu.
+func (f *Fleet) strand(e ec2xml.Instance) (gone []*machine) {
+	if _, over := f.over[e.ID]; over {
+		return nil
+	}
+	if m := f.machines[e.ID]; m != nil && m.Node != "" {
+		f.names.forget(m.Node, m.Address)
+		gone = append(gone, m)
+	}
+	f.drop(e.ID)
+	f.add(&machine{Instance: provider.Instance{ID: e.ID, Started: e.Launched}, learned: e.Launched, shown: true})
 	return gone
 }
 

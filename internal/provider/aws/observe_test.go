@@ -260,9 +260,34 @@ func TestMove(t *testing.T) {
 	if err := f.Move(t.Context(), map[string]string{"q-dy-r-9": "q-dy-r-2"}); err == nil {
 		t.Error("a node has two instances")
 	}
-	for _, who := range []map[string]provider.Instance{observe(t, f), observe(t, open(t, config))} {
+	again := open(t, config)
+	observe(t, again)
+	for _, who := range []map[string]provider.Instance{observe(t, f), observe(t, again)} {
 		if len(who) != 2 || who["q-dy-r-9"].ID != first.id || who["q-dy-r-9"].Address != netip.MustParseAddr(first.address()) {
 			t.Errorf("observed: %v", who)
 		}
+	}
+}
+
+// A machine that was stopped is nobody's node any more, and is there to be ended.
+func TestStopped(t *testing.T) {
+	c := newCloud(t)
+	f := open(t, c.config(t))
+	launchAll(t, f, false, "q-dy-r-1")
+	c.instances[0].state = "stopped"
+	for range 2 {
+		if got := observe(t, f); len(got) != 1 || got[""].ID != c.instances[0].id {
+			t.Errorf("observed: %v", got)
+		}
+	}
+	if got := <-f.Ended(); got != "q-dy-r-1" {
+		t.Errorf("%s ended", got)
+	}
+	launchAll(t, f, false, "q-dy-r-1")
+	if err := f.Terminate(t.Context(), []string{c.instances[0].id}); err != nil {
+		t.Fatal(err)
+	}
+	if got := observe(t, f); len(got) != 1 || got["q-dy-r-1"].ID != c.instances[1].id {
+		t.Errorf("observed: %v", got)
 	}
 }

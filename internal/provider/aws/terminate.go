@@ -35,19 +35,22 @@ func (f *Fleet) Terminate(ctx context.Context, nodes []string) error {
 	if err := f.landed(ctx, nodes); err != nil {
 		return err
 	}
+	return f.end(ctx, f.instancesOf(nodes))
+}
+
+// instancesOf are the instances of nodes, each once. An ID stands for itself.
+func (f *Fleet) instancesOf(nodes []string) []string {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	var all []string
 	for _, n := range nodes {
-		id, alive := f.of[n]
-		if !alive && wholeID.MatchString(n) {
-			id, alive = n, true
-		}
-		if alive {
+		if id, alive := f.of[n]; alive {
 			all = append(all, id)
+		} else if wholeID.MatchString(n) {
+			all = append(all, n)
 		}
 	}
-	f.mu.Unlock()
-	return f.end(ctx, distinct(all))
+	return distinct(all)
 }
 
 // landed waits until none of the nodes is being launched.
