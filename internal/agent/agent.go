@@ -52,6 +52,8 @@ type Limits struct {
 	// HeadGone is how long the head node may be away before a node without jobs ends
 	// itself.
 	HeadGone time.Duration
+	// Again is the pause until a head node whose boot failed tries it again.
+	Again time.Duration
 }
 
 func (l Limits) filled() Limits {
@@ -64,6 +66,7 @@ func (l Limits) filled() Limits {
 	def(&l.Join, 15*time.Minute)
 	def(&l.Services, 5*time.Minute)
 	def(&l.HeadGone, 10*time.Minute)
+	def(&l.Again, time.Minute)
 	return l
 }
 

@@ -119,7 +119,7 @@ const lookEvery = 5 * time.Second
 func (h *headNode) watch(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	polled := time.Now()
+	polled, tried := time.Now(), time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -130,8 +130,13 @@ func (h *headNode) watch(ctx context.Context) error {
 			h.poll(ctx)
 			polled = time.Now()
 		}
-		if h.board.phase() == site.Ready {
+		switch {
+		case h.board.phase() == site.Ready:
 			h.observe(ctx)
+		case h.again && time.Since(tried) >= h.Limits.Again:
+			h.again = false
+			h.tryBoot(ctx)
+			tried = time.Now()
 		}
 		h.publish(ctx)
 	}

@@ -39,16 +39,38 @@ func (a *agent) first() []step {
 	}
 }
 
+// onceDir has a file for each event that a machine has only once, when its scripts
+// have run: a machine that starts again does not run them again.
+const onceDir = "/var/lib/muster/ran"
+
 // actions runs the cluster file's scripts for an event.
 func (a *agent) actions(event string) step {
-	return step{"run " + event, func(ctx context.Context) (string, error) {
-		section, err := a.cluster.section(a.Ticket)
-		if err != nil {
-			return "", err
+	return step{actionStep + event, func(ctx context.Context) (string, error) {
+		if event == boot.OnNodeUpdated {
+			return a.run(ctx, event)
 		}
-		scripts := boot.Scripts{Machine: a.machine, Fetch: a.fetch, Limit: a.cluster.limit(a.Ticket), Env: a.environment()}
-		return scripts.Run(ctx, event, boot.Actions(section.Key("CustomActions"), event))
+		ran, err := a.machine.Read(onceDir + "/" + event)
+		if err != nil || ran != "" {
+			return "ran before: " + strings.TrimSpace(ran), err
+		}
+		detail, err := a.run(ctx, event)
+		if err == nil {
+			_, err = a.machine.Write(onceDir+"/"+event, detail+"\n", 0o644, "")
+		}
+		return detail, err
 	}}
+}
+
+// actionStep begins the names of steps that run scripts.
+const actionStep = "run "
+
+func (a *agent) run(ctx context.Context, event string) (string, error) {
+	section, err := a.cluster.section(a.Ticket)
+	if err != nil {
+		return "", err
+	}
+	scripts := boot.Scripts{Machine: a.machine, Fetch: a.fetch, Limit: a.cluster.limit(a.Ticket), Env: a.environment()}
+	return scripts.Run(ctx, event, boot.Actions(section.Key("CustomActions"), event))
 }
 
 // limit is how long a machine may take to boot, and its scripts with it.

@@ -22,6 +22,9 @@ type headNode struct {
 	*agent
 	board    *board
 	services []supervise.Service
+	// again says that a boot that failed may be tried again: what failed was no script
+	// of the user's.
+	again bool
 	// poor is why there is no accounting, empty if there is.
 	poor string
 }
@@ -29,18 +32,21 @@ type headNode struct {
 func (a *agent) runHead(ctx context.Context) error {
 	h := &headNode{agent: a, board: newBoard(a.Version)}
 	h.background.Go(func() { h.measure(ctx) })
-	err := h.bootHead(ctx)
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
-		// The machine stays: somebody may want to look, and a new revision may help.
-		a.Log.Error("boot failed", "error", err)
-		console(err.Error())
-		h.board.fail(err, boot.Tail(LogFile, 0, 20))
-		h.publish(ctx)
-	}
+	h.tryBoot(ctx)
 	return h.watch(ctx)
+}
+
+// tryBoot boots, or says why that failed. The machine stays: somebody may want to look,
+// and another attempt or a new revision may help.
+func (h *headNode) tryBoot(ctx context.Context) {
+	err := h.bootHead(ctx)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	h.Log.Error("boot failed", "error", err)
+	console(err.Error())
+	h.board.fail(err, boot.Tail(LogFile, 0, tailLines))
+	h.publish(ctx)
 }
 
 // headSteps are a head node's boot.
@@ -72,6 +78,7 @@ func (h *headNode) bootHead(ctx context.Context) error {
 		began := time.Now()
 		detail, err := s.do(ctx)
 		if err != nil {
+			h.again = !strings.HasPrefix(s.name, actionStep)
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		h.Log.Info("step done", "step", s.name, "detail", detail, "seconds", time.Since(began).Seconds())

@@ -118,11 +118,27 @@ func (a *agent) pluginKey(version string) string {
 	return site.SecretsPrefix(a.Ticket.Cluster) + spank.Packaged(version) // whose readers are the machines, and writer the head node
 }
 
+// rotation keeps the logs from filling the disk. Whoever writes them goes on with the
+// same file.
+const rotation = LogDir + `/*.log ` + LogDir + `/actions/*.log {
+	weekly
+	maxsize 100M
+	rotate 8
+	compress
+	copytruncate
+	missingok
+	notifempty
+}
+`
+
 // containers makes what steps in containers need.
 func (a *agent) containers(ctx context.Context) (string, error) {
 	dir := head.ImageDir(a.cluster.file)
 	files := map[string]string{head.ClusterFile: string(a.cluster.source), head.ImagesFile: dir + "\n", head.SiteFile: string(a.cluster.siteText),
 		"/etc/profile.d/muster.sh": "export PATH=$PATH:" + a.slurm.Bin + ":" + head.BinDir + "\n"}
+	if a.cluster.root.At("Monitoring.Logs.Rotation.Enabled").Bool() {
+		files["/etc/logrotate.d/muster"] = rotation
+	}
 	for name, text := range files {
 		if _, err := a.machine.Write(name, text, 0o644, ""); err != nil {
 			return "", err

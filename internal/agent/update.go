@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/boot"
 	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/supervise"
 )
@@ -17,6 +18,7 @@ import (
 // again. Jobs do not notice. A head node whose boot failed boots anew.
 func (h *headNode) update(ctx context.Context) error {
 	if h.services == nil {
+		h.again = false
 		return h.bootHead(ctx)
 	}
 	had := h.cluster.site.Revision
@@ -124,12 +126,13 @@ func (n *node) watch(ctx context.Context) error {
 
 // poll takes up a new revision: new mounts, and the scripts for it.
 func (n *node) poll(ctx context.Context) error {
+	at, err := n.bucket.Head(ctx, site.SiteKey(n.Ticket.Cluster))
+	if err != nil || at.Version == n.cluster.version {
+		return err
+	}
 	c, err := n.readOnce(ctx)
 	if err != nil {
 		return err
-	}
-	if c.site.Revision == n.cluster.site.Revision {
-		return nil
 	}
 	had := n.cluster
 	n.cluster = c
