@@ -154,7 +154,7 @@ func (s *scanner) classify(tag []byte) (kind, error) {
 	if i := bytes.IndexAny(tag, " \t\r\n"); i >= 0 {
 		tag = tag[:i]
 	}
-	if len(tag) == 0 || bytes.IndexAny(tag, "</&=\"'") >= 0 {
+	if len(tag) == 0 || bytes.ContainsAny(tag, "</&=\"'") {
 		return 0, fmt.Errorf("a tag with the name %q", shorten(tag))
 	}
 	s.name = tag
