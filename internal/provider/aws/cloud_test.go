@@ -248,8 +248,13 @@ func (c *cloud) items(all []*instance) string {
 
 func (i *instance) address() string { return fmt.Sprintf("10.0.%d.%d", i.number/250, i.number%250+1) }
 
-// oneInterface has the size of what EC2 says of one.
-var oneInterface = "<item><networkInterfaceId>eni-0</networkInterfaceId><tagSet/><description>" + strings.Repeat("x", 1050) + "</description></item>"
+// oneInterface is what EC2 says of one.
+const oneInterface = "<item><networkInterfaceId>eni-0123456789abcdef0</networkInterfaceId><subnetId>subnet-0123456789abcdef0</subnetId><vpcId>vpc-0123456789abcdef0</vpcId>" +
+	"<description>interface of a compute node</description><ownerId>123456789012</ownerId><status>in-use</status><macAddress>02:00:00:00:00:01</macAddress>" +
+	"<privateIpAddress>10.0.1.1</privateIpAddress><privateDnsName>ip-10-0-1-1.us-east-2.compute.internal</privateDnsName><sourceDestCheck>true</sourceDestCheck>" +
+	"<groupSet><item><groupId>sg-0123456789abcdef0</groupId><groupName>ComputeSecurityGroup</groupName></item></groupSet><attachment><attachmentId>eni-attach-0123456789abcdef0</attachmentId>" +
+	"<deviceIndex>1</deviceIndex><status>attached</status><attachTime>2026-11-21T20:11:12.000Z</attachTime><deleteOnTermination>true</deleteOnTermination><networkCardIndex>7</networkCardIndex></attachment>" +
+	"<privateIpAddressesSet><item><privateIpAddress>10.0.1.1</privateIpAddress><primary>true</primary></item></privateIpAddressesSet><ipv6AddressesSet/><interfaceType>efa-only</interfaceType></item>"
 
 func (c *cloud) describe(form url.Values) (int, string) {
 	var shown []*instance

@@ -43,7 +43,7 @@ func TestInAProcessOfItsOwn(t *testing.T) {
 	fmt.Printf("most memory: %s\n", bytes.TrimSpace(most))
 }
 
-// A thousand instances with 32 interfaces each, 37 MB of XML, are launched or seen
+// A thousand instances with 32 interfaces each, 34 MB of XML, are launched or seen
 // with little CPU and memory. The limit of CPU is twice that for an idle machine.
 func TestSpeed(t *testing.T) {
 	for _, deed := range []string{"nothing", "observe", "launch"} {
