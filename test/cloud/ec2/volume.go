@@ -151,7 +151,7 @@ func (e *EC2) attachVolume(ctx context.Context, c *wire.Call, p params) (*wire.A
 	device, status := p.text("Device"), "attaching"
 	if c.Action == "AttachVolume" {
 		i.volumes = append(slices.Clone(i.volumes), volume{id: id, device: device, size: answer.Size, stays: true, moto: true})
-	} else if k >= 0 {
+	} else if k := slices.IndexFunc(i.volumes, func(v volume) bool { return v.id == id }); k >= 0 { // others may have gone meanwhile
 		device, status = i.volumes[k].device, "detaching"
 		i.volumes = slices.Delete(slices.Clone(i.volumes), k, k+1)
 	}
