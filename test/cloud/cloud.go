@@ -10,7 +10,6 @@ package cloud
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -45,8 +44,7 @@ type Options struct {
 	// EC2 has the settings of its instances; Clock, Region, Account, Moto and Quota are
 	// set here.
 	EC2 ec2.Options
-	// Log is told of calls that nobody implements, and of what moto says. It may be
-	// nil.
+	// Log is told of calls that nobody implements. It may be nil.
 	Log *slog.Logger
 	// Missing is called for a call that nobody implements. Start fails its test.
 	Missing func(service, operation, why string)
@@ -64,7 +62,8 @@ type Cloud struct {
 	FSx       *fsx.Service
 
 	opts     Options
-	moto     *moto
+	moto     *moto // nil where there is none, as is iam
+	iam      *moto
 	server   *http.Server
 	handlers sync.WaitGroup
 
@@ -127,7 +126,7 @@ func Run(ctx context.Context, opts Options) (*Cloud, error) {
 		opts: opts, services: map[string][]wire.Service{},
 	}
 	if !opts.Alone {
-		c.moto = &moto{log: opts.Log}
+		c.moto, c.iam = &moto{}, &moto{policies: true}
 	}
 	c.assemble(ctx)
 	c.server = &http.Server{Handler: c}
@@ -140,7 +139,9 @@ func (c *Cloud) Close() error {
 	c.Formation.Close()
 	err := c.server.Close()
 	c.handlers.Wait()
-	return errors.Join(err, c.moto.stop())
+	c.moto.stop()
+	c.iam.stop()
+	return err
 }
 
 // Handle adds a service in front of moto. Of several for one signing name the

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-hpc/muster/test/cloud/ec2"
 	"github.com/muster-hpc/muster/test/cloud/formation"
 	"github.com/muster-hpc/muster/test/cloud/fsx"
+	"github.com/muster-hpc/muster/test/cloud/scaling"
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
 
@@ -16,7 +17,7 @@ import (
 func (c *Cloud) assemble(ctx context.Context) {
 	var ask func(context.Context, *wire.Call) (*wire.Answer, error)
 	if c.moto != nil {
-		ask = c.moto.ask
+		ask = c.ask
 	}
 	c.Account = account.New(account.Options{Region: c.opts.Region, Account: Account, Moto: ask, Resources: c.resources})
 	o := c.opts.EC2
@@ -27,6 +28,7 @@ func (c *Cloud) assemble(ctx context.Context) {
 	c.Handle("ec2", c.EC2)
 	c.Handle("cloudformation", c.Formation)
 	c.Handle("fsx", c.FSx)
+	c.Handle("autoscaling", scaling.New(c.inner()))
 	for _, name := range account.Services {
 		c.Handle(name, c.Account)
 	}
