@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -33,6 +34,7 @@ type clients struct {
 	watch   *cloudwatch.Client
 	ssm     *ssm.Client
 	sts     *sts.Client
+	nested  *cloudformation.Client
 	plain   *plainClient
 
 	mu      sync.Mutex // guards account while it is not known
@@ -52,6 +54,7 @@ func newClients(cfg aws.Config) *clients {
 		watch:   cloudwatch.NewFromConfig(cfg),
 		ssm:     ssm.NewFromConfig(cfg),
 		sts:     sts.NewFromConfig(cfg),
+		nested:  cloudformation.NewFromConfig(cfg),
 		plain:   &plainClient{cfg: cfg},
 	}
 }
@@ -85,6 +88,9 @@ func (c *clients) zones(ctx context.Context) ([]string, error) {
 
 // message is what a service says of an error, without what the client adds.
 func message(err error) string {
+	if err == nil {
+		return ""
+	}
 	if e, ok := errors.AsType[smithy.APIError](err); ok {
 		return strings.TrimSpace(e.ErrorMessage())
 	}

@@ -36,9 +36,29 @@ func (j *job) relabel(ctx context.Context, arn string) error {
 	return err
 }
 
+// deletionOnly are properties that say how a file system is deleted.
+var deletionOnly = map[string]string{"OpenZFSConfiguration/Options": ""}
+
+// fromBackup makes a file system from a backup, which knows its type and size.
+func (j *job) fromBackup(ctx context.Context) error {
+	in := &fsx.CreateFileSystemFromBackupInput{ClientRequestToken: aws.String(uuid()), Tags: fsxTags(j.labels())}
+	if err := fill(in, without(j.props, "Tags", "FileSystemType"), deletionOnly); err != nil {
+		return err
+	}
+	out, err := j.aws.fsx.CreateFileSystemFromBackup(ctx, in)
+	if err != nil {
+		return err
+	}
+	j.id = *out.FileSystem.FileSystemId
+	return nil
+}
+
 func createFSx(ctx context.Context, j *job) error {
+	if j.props["BackupId"] != nil {
+		return j.fromBackup(ctx)
+	}
 	in := &fsx.CreateFileSystemInput{ClientRequestToken: aws.String(uuid()), Tags: fsxTags(j.labels())}
-	if err := fill(in, without(j.props, "Tags"), nil); err != nil {
+	if err := fill(in, without(j.props, "Tags"), deletionOnly); err != nil {
 		return err
 	}
 	out, err := j.aws.fsx.CreateFileSystem(ctx, in)
@@ -105,7 +125,7 @@ func updateFSx(ctx context.Context, j *job) error {
 		}
 		change[name] = parts
 	}
-	if err := fill(in, change, nil); err != nil {
+	if err := fill(in, change, deletionOnly); err != nil {
 		return err
 	}
 	if some {
@@ -118,9 +138,18 @@ func updateFSx(ctx context.Context, j *job) error {
 
 func removeFSx(ctx context.Context, j *job) error {
 	if j.final {
-		return reason("The double makes no backups of file systems")
+		if _, err := j.aws.fsx.CreateBackup(ctx, &fsx.CreateBackupInput{FileSystemId: &j.id, Tags: fsxTags(j.labels())}); err != nil {
+			return err
+		}
+		j.final = false
 	}
-	_, err := j.aws.fsx.DeleteFileSystem(ctx, &fsx.DeleteFileSystemInput{FileSystemId: &j.id})
+	in := &fsx.DeleteFileSystemInput{FileSystemId: &j.id}
+	if z, ok := j.props["OpenZFSConfiguration"].(map[string]any); ok && z["Options"] != nil {
+		if err := fill(in, map[string]any{"OpenZFSConfiguration": map[string]any{"Options": z["Options"]}}, nil); err != nil {
+			return err
+		}
+	}
+	_, err := j.aws.fsx.DeleteFileSystem(ctx, in)
 	return err
 }
 

@@ -49,6 +49,8 @@ var kinds = map[string]*kind{
 	"AWS::CloudWatch::Alarm":          {takes: 3 * time.Second, create: putAlarm, update: putAlarm, remove: removeAlarm, name: "AlarmName"},
 	"AWS::CloudWatch::CompositeAlarm": {takes: 3 * time.Second, create: putComposite, update: putComposite, remove: removeAlarm, name: "AlarmName"},
 
+	stackType: {create: createNested, ready: readyNested, update: updateNested, remove: removeNested, gone: goneNested},
+
 	"AWS::ElasticLoadBalancingV2::LoadBalancer": {takes: 120 * time.Second, create: createBalancer, update: updateBalancer, remove: removeBalancer, name: "Name"},
 	"AWS::ElasticLoadBalancingV2::TargetGroup":  {takes: 5 * time.Second, create: createTargets, update: updateTargets, remove: removeTargets, name: "Name"},
 	"AWS::ElasticLoadBalancingV2::Listener":     {takes: 5 * time.Second, create: createListener, update: updateListener, remove: removeListener},

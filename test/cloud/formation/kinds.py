@@ -12,7 +12,7 @@ from importlib.metadata import version
 import cfnlint
 
 TYPES = """
-AWS::AutoScaling::AutoScalingGroup AWS::CloudWatch::Alarm AWS::CloudWatch::CompositeAlarm AWS::CloudWatch::Dashboard
+AWS::AutoScaling::AutoScalingGroup AWS::CloudFormation::Stack AWS::CloudWatch::Alarm AWS::CloudWatch::CompositeAlarm AWS::CloudWatch::Dashboard
 AWS::EC2::EIP AWS::EC2::EIPAssociation AWS::EC2::Instance AWS::EC2::InternetGateway AWS::EC2::LaunchTemplate
 AWS::EC2::NatGateway AWS::EC2::NetworkInterface AWS::EC2::PlacementGroup AWS::EC2::Route AWS::EC2::RouteTable
 AWS::EC2::SecurityGroup AWS::EC2::SecurityGroupEgress AWS::EC2::SecurityGroupIngress AWS::EC2::Subnet

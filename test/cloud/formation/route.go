@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
@@ -19,6 +20,9 @@ func createNAT(ctx context.Context, j *job) error {
 	}
 	j.id = *out.NatGateway.NatGatewayId
 	j.att["NatGatewayId"] = j.id
+	for _, a := range out.NatGateway.NatGatewayAddresses {
+		j.att["EniId"] = aws.ToString(a.NetworkInterfaceId)
+	}
 	return nil
 }
 
@@ -50,7 +54,14 @@ func removeNAT(ctx context.Context, j *job) error {
 
 func goneNAT(ctx context.Context, j *job) (bool, error) {
 	state, _, err := j.nat(ctx)
-	return state == types.NatGatewayStateDeleted, err
+	if err != nil || state != types.NatGatewayStateDeleted {
+		return false, err
+	}
+	// EC2 takes a gateway's interface away with it; moto leaves it.
+	if nic := text(j.att["EniId"]); nic != "" {
+		_, err = j.aws.ec2.DeleteNetworkInterface(ctx, &ec2.DeleteNetworkInterfaceInput{NetworkInterfaceId: &nic})
+	}
+	return true, ignoreMissing(err)
 }
 
 func createRouteTable(ctx context.Context, j *job) error {

@@ -197,6 +197,9 @@ func (t *template) attribute(r reference) error {
 	if d == nil {
 		return invalid("Template error: instance of Fn::GetAtt references undefined resource %s", r.id)
 	}
+	if d.Type == stackType && strings.HasPrefix(r.attribute, "Outputs.") {
+		return nil
+	}
 	if !slices.Contains(facts[d.Type].Attributes, r.attribute) && !slices.Contains(alsoAttributes[d.Type], r.attribute) {
 		return invalid("Template error: resource %s does not support attribute type %s in Fn::GetAtt", r.id, r.attribute)
 	}

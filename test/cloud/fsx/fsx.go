@@ -42,6 +42,7 @@ type Service struct {
 	systems []*system
 	links   []*link
 	tasks   []*task
+	backups []*backup
 	faults  []fault
 	most    int // file systems; 0 is no limit
 }
@@ -69,7 +70,8 @@ func (s *Service) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool)
 		"UpdateDataRepositoryAssociation": s.updateLink, "DeleteDataRepositoryAssociation": s.deleteLink,
 		"CreateDataRepositoryTask": s.createTask, "DescribeDataRepositoryTasks": s.describeTasks, "CancelDataRepositoryTask": s.cancelTask,
 		"DescribeVolumes": s.describeVolumes,
-		"TagResource":     s.tag, "UntagResource": s.untag, "ListTagsForResource": s.listTags,
+		"CreateBackup":    s.createBackup, "DescribeBackups": s.describeBackups, "DeleteBackup": s.deleteBackup, "CreateFileSystemFromBackup": s.fromBackup,
+		"TagResource": s.tag, "UntagResource": s.untag, "ListTagsForResource": s.listTags,
 	}[c.Action]
 	if !ok {
 		return nil, false

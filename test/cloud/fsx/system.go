@@ -68,10 +68,15 @@ func (s *Service) createSystem(ctx context.Context, c *wire.Call) (fields, error
 	if err := in.check(); err != nil {
 		return nil, err
 	}
+	return s.add(ctx, in, string(c.Body))
+}
+
+// add makes a file system from a request that is good.
+func (s *Service) add(ctx context.Context, in creation, asked string) (fields, error) {
 	if err := s.identify(ctx); err != nil {
 		return nil, err
 	}
-	f := &system{id: newID("fs-"), token: in.ClientRequestToken, asked: string(c.Body), in: in, tags: in.Tags, mount: newID("")[:8]}
+	f := &system{id: newID("fs-"), token: in.ClientRequestToken, asked: asked, in: in, tags: in.Tags, mount: newID("")[:8]}
 	if in.LustreConfiguration != nil && in.LustreConfiguration.DeploymentType == "SCRATCH_1" {
 		f.mount = "fsx"
 	}
