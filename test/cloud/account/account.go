@@ -59,6 +59,9 @@ func (s *Service) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool)
 	default:
 		return nil, false
 	}
+	if err != nil && err.Status == http.StatusNotImplemented {
+		return wire.Missing("%s", err.Message), true
+	}
 	if err != nil {
 		answer = c.Fault(err)
 	}

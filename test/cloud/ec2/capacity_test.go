@@ -193,12 +193,16 @@ func TestFleet(t *testing.T) {
 		}
 	}
 
+	first := *out.FleetId
 	out, err = a.CreateFleet(t.Context(), in(4, 4)) // one p5 is left
 	if err != nil || len(out.Instances) != 0 || len(out.Errors) == 0 {
 		t.Errorf("less than the least: %+v, %v", out, err)
 	}
 	if got := len(a.EC2.Instances()); got != 4 {
 		t.Errorf("%d instances, want 4: the second fleet left some", got)
+	}
+	if past, err := a.DescribeFleets(t.Context(), &sdk.DescribeFleetsInput{FleetIds: []string{first}}); err != nil || len(past.Fleets[0].Instances) != 2 {
+		t.Errorf("the first fleet: %+v, %v", past, err)
 	}
 	again := in(1, 1)
 	again.ClientToken = aws.String("token")

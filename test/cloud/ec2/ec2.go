@@ -58,6 +58,7 @@ type EC2 struct {
 	subnets      map[string]subnet // kept where there is no moto
 	templates    []template
 	groups       []*group
+	fleets       []pastFleet
 	reservations []*Reservation
 	capacity     map[pool]int
 	refusals     []*Refusal
@@ -128,6 +129,8 @@ func (e *EC2) action(name string) action {
 		return e.run
 	case "CreateFleet":
 		return e.createFleet
+	case "DescribeFleets":
+		return e.describeFleets
 	case "DescribeInstances":
 		return e.describe
 	case "DescribeInstanceStatus":

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
@@ -129,6 +130,7 @@ func (e *EC2) fleet(c *wire.Call, p params, candidates []*candidate) (*wire.Answ
 		launches = nil
 	}
 	answer := e.fleetAnswer(c, id, launches, errs)
+	e.fleets = append(e.fleets, pastFleet{id: id, token: token, launches: launches, at: e.now(), tags: tagsFor(p, "fleet")})
 	if token != "" {
 		e.launches[token] = launched{digest: what, answer: answer}
 	}
@@ -190,14 +192,55 @@ func (e *EC2) undo(launches []fleetLaunch) {
 
 func (e *EC2) fleetAnswer(c *wire.Call, id string, launches []fleetLaunch, errs []fleetError) *wire.Answer {
 	var w writer
-	total := 0
 	w.text("fleetId", id).open("errorSet")
 	for _, x := range errs {
 		w.open("item")
 		x.candidate.write(&w)
 		w.text("errorCode", x.err.Code).text("errorMessage", x.err.Message).close("item")
 	}
-	w.close("errorSet").open("fleetInstanceSet")
+	w.close("errorSet")
+	total := e.writeLaunches(&w, launches)
+	answer := w.answer(c)
+	answer.Header = map[string]string{countHeader: itoa(total)}
+	return answer
+}
+
+// pastFleet is a fleet that was launched.
+type pastFleet struct {
+	id, token string
+	launches  []fleetLaunch
+	at        time.Time
+	tags      map[string]string
+}
+
+// describeFleets is DescribeFleets, which shows fleets of the type instant only to
+// those who name them:
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeFleets.html
+func (e *EC2) describeFleets(_ context.Context, c *wire.Call, p params) (*wire.Answer, *wire.Error) {
+	if p.has("Filter") {
+		return wire.Missing("the double knows no filters of fleets"), nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var w writer
+	w.open("fleetSet")
+	for _, id := range p.texts("FleetId") {
+		k := slices.IndexFunc(e.fleets, func(f pastFleet) bool { return f.id == id })
+		if k < 0 || e.fleets[k].at.After(e.seen()) {
+			return nil, wire.Errorf("InvalidFleetId.NotFound", "The fleet ID '%s' does not exist", id)
+		}
+		f := e.fleets[k]
+		w.open("item").text("fleetId", f.id).text("fleetState", "active").text("clientToken", f.token).text("type", "instant").time("createTime", f.at)
+		e.writeLaunches(&w, f.launches)
+		w.tags(f.tags).close("item")
+	}
+	return w.close("fleetSet").answer(c), nil
+}
+
+// writeLaunches writes what a fleet's candidates gave, and returns how many.
+func (e *EC2) writeLaunches(w *writer, launches []fleetLaunch) int {
+	total := 0
+	w.open("fleetInstanceSet")
 	for _, l := range launches {
 		var ids []string
 		for _, i := range l.made {
@@ -205,13 +248,12 @@ func (e *EC2) fleetAnswer(c *wire.Call, id string, launches []fleetLaunch, errs 
 		}
 		total += len(ids)
 		w.open("item")
-		l.candidate.write(&w)
+		l.candidate.write(w)
 		w.list("instanceIds", ids, func(id string) { w.WriteString(id) })
 		w.text("instanceType", l.candidate.order.spec.kind).close("item")
 	}
-	answer := w.close("fleetInstanceSet").answer(c)
-	answer.Header = map[string]string{countHeader: itoa(total)}
-	return answer
+	w.close("fleetInstanceSet")
+	return total
 }
 
 func (x *candidate) write(w *writer) {

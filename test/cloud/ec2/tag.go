@@ -130,7 +130,11 @@ func (e *EC2) Tagged() []wire.Resource {
 	var all []wire.Resource
 	for id, tags := range e.allTags(e.now()) {
 		if len(tags) > 0 {
-			arn := "arn:aws:ec2:" + e.opts.Region + ":" + e.opts.Account + ":" + resourceType(id) + "/" + id
+			name := id
+			if g := e.group(id); g != nil {
+				name = g.name // the ARN of a placement group has its name
+			}
+			arn := "arn:aws:ec2:" + e.opts.Region + ":" + e.opts.Account + ":" + resourceType(id) + "/" + name
 			all = append(all, wire.Resource{ARN: arn, Tags: maps.Clone(tags)})
 		}
 	}
