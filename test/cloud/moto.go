@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
 
@@ -129,4 +131,13 @@ func (m *moto) ask(ctx context.Context, c *wire.Call) (*wire.Answer, error) {
 func gaveUp(c *wire.Call, r *http.Response) bool {
 	html := strings.HasPrefix(r.Header.Get("Content-Type"), "text/html")
 	return r.StatusCode >= 500 || html && c.Service != "s3" && r.StatusCode >= 400
+}
+
+// Direct is a configuration for clients of moto itself, past the double. The double
+// is compared with it.
+func (c *Cloud) Direct() (aws.Config, error) {
+	base, err := c.moto.url()
+	config := c.Config()
+	config.BaseEndpoint = aws.String(base)
+	return config, err
 }

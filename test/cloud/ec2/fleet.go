@@ -258,7 +258,7 @@ func (e *EC2) writeLaunches(w *writer, launches []fleetLaunch) int {
 
 func (x *candidate) write(w *writer) {
 	w.open("launchTemplateAndOverrides").open("launchTemplateSpecification")
-	w.text("launchTemplateId", x.template.text("LaunchTemplateId")).text("launchTemplateName", x.template.text("LaunchTemplateName")).text("version", x.template.text("Version"))
+	w.text("launchTemplateId", x.order.spec.template).text("launchTemplateName", x.template.text("LaunchTemplateName")).text("version", x.template.text("Version"))
 	w.close("launchTemplateSpecification").open("overrides").text("instanceType", x.override.text("InstanceType")).text("subnetId", x.override.text("SubnetId"))
 	w.text("availabilityZone", x.override.text("AvailabilityZone")).text("maxPrice", x.override.text("MaxPrice")).close("overrides").close("launchTemplateAndOverrides")
 	lifecycle := "on-demand"

@@ -134,6 +134,7 @@ type volume struct {
 	encrypted        bool
 	stays            bool
 	moto             bool // it was attached, and is moto's
+	made             time.Time
 }
 
 // forgotten is how long EC2 still shows an instance that has ended.

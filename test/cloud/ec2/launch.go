@@ -231,7 +231,7 @@ func (e *EC2) addVolumes(i *instance, o *order) {
 	}
 	for _, d := range disks {
 		if d.virtual == "" {
-			v := volume{id: e.id("vol"), device: d.device, kind: d.kind, size: cmp.Or(d.size, o.image.size, 8), encrypted: d.encrypted, stays: d.stays}
+			v := volume{made: i.Launched, id: e.id("vol"), device: d.device, kind: d.kind, size: cmp.Or(d.size, o.image.size, 8), encrypted: d.encrypted, stays: d.stays}
 			e.tags[v.id] = maps.Clone(o.spec.tags["volume"])
 			i.volumes = append(i.volumes, v)
 		}

@@ -173,6 +173,7 @@ func (i *instance) writeOptions(w *writer) {
 	option("httpPutResponseHopLimit", "HttpPutResponseHopLimit", "1")
 	option("httpEndpoint", "HttpEndpoint", "enabled")
 	option("instanceMetadataTags", "InstanceMetadataTags", "disabled")
+	option("httpProtocolIpv6", "HttpProtocolIpv6", "disabled")
 	w.close("metadataOptions")
 }
 

@@ -11,7 +11,7 @@ import (
 type spec struct {
 	image, kind, key, subnet, zone string
 	userData, profile, shutdown    string
-	address                        string
+	address, template              string // template is its id
 	groups                         []string
 	cards                          []card
 	disks                          []disk

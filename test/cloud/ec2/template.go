@@ -29,15 +29,17 @@ func (e *EC2) fromTemplate(ctx context.Context, p params) (*spec, *wire.Error) {
 	if version == "" {
 		version = "$Default"
 	}
-	data, err := e.templateData(ctx, id, name, version)
+	found, data, err := e.templateData(ctx, id, name, version)
 	if err != nil {
 		return nil, err
 	}
 	s.apply(read(data))
+	s.template = found
 	return s, nil
 }
 
-func (e *EC2) templateData(ctx context.Context, id, name, version string) (url.Values, *wire.Error) {
+// templateData is a launch template's id, and its data as parameters.
+func (e *EC2) templateData(ctx context.Context, id, name, version string) (string, url.Values, *wire.Error) {
 	if e.opts.Moto == nil {
 		return e.keptTemplate(id, name)
 	}
@@ -49,30 +51,31 @@ func (e *EC2) templateData(ctx context.Context, id, name, version string) (url.V
 	}
 	var answer struct {
 		Versions []struct {
-			Data node `xml:"launchTemplateData"`
+			ID   string `xml:"launchTemplateId"`
+			Data node   `xml:"launchTemplateData"`
 		} `xml:"launchTemplateVersionSet>item"`
 	}
 	if err := e.ask(ctx, form, &answer); err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if len(answer.Versions) == 0 {
-		return nil, wire.Errorf("InvalidLaunchTemplateId.VersionNotFound", "Could not find the specified version %s for the launch template %s%s.", version, id, name)
+		return "", nil, wire.Errorf("InvalidLaunchTemplateId.VersionNotFound", "Could not find the specified version %s for the launch template %s%s.", version, id, name)
 	}
 	data := url.Values{}
 	answer.Versions[0].Data.flatten(data, "")
-	return data, nil
+	return answer.Versions[0].ID, data, nil
 }
 
-func (e *EC2) keptTemplate(id, name string) (url.Values, *wire.Error) {
+func (e *EC2) keptTemplate(id, name string) (string, url.Values, *wire.Error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, t := range e.templates {
 		if t.id == id || t.name == name {
-			return t.data, nil
+			return t.id, t.data, nil
 		}
 	}
 	// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
-	return nil, wire.Errorf("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s%s, does not exist.", id, name)
+	return "", nil, wire.Errorf("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s%s, does not exist.", id, name)
 }
 
 // keepTemplate is CreateLaunchTemplate and DeleteLaunchTemplate where there is no moto.

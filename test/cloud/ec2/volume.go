@@ -92,7 +92,7 @@ func (e *EC2) writeVolume(w *writer, v seenVolume) {
 	if v.of != nil {
 		status = "in-use"
 	}
-	w.open("item").text("volumeId", v.id).number("size", v.size).text("availabilityZone", v.zone).text("status", status).text("volumeType", v.kind)
+	w.open("item").text("volumeId", v.id).number("size", v.size).text("availabilityZone", v.zone).text("status", status).text("volumeType", v.kind).time("createTime", v.made)
 	w.yes("encrypted", v.encrypted).open("attachmentSet")
 	if v.of != nil {
 		w.open("item").text("volumeId", v.id).text("instanceId", v.of.ID).text("device", v.device).text("status", "attached")
