@@ -96,3 +96,25 @@ func (a *Account) DeleteBucket(ctx context.Context, bucket string) error {
 	}
 	return nil
 }
+
+// mostPages is how many pages of a bucket are counted: a million versions.
+const mostPages = 1000
+
+// bucketBytes is how much a bucket holds, all versions counted. It is not known for
+// a bucket that may not be listed, or that is too large to be counted.
+func (a *Account) bucketBytes(ctx context.Context, bucket string) (bytes int64, known, there bool) {
+	pages := s3.NewListObjectVersionsPaginator(a.s3(), &s3.ListObjectVersionsInput{Bucket: &bucket})
+	for n := 0; pages.HasMorePages(); n++ {
+		page, err := pages.NextPage(ctx)
+		if code(err) == "NoSuchBucket" {
+			return 0, true, false
+		}
+		if err != nil || n == mostPages {
+			return bytes, false, true
+		}
+		for _, v := range page.Versions {
+			bytes += aws.ToInt64(v.Size)
+		}
+	}
+	return bytes, true, true
+}

@@ -3,6 +3,7 @@ package account
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -106,12 +107,45 @@ func (a *Account) leftByTag(ctx context.Context, cluster string) ([]Left, error)
 		}
 		for _, r := range page.ResourceTagMappingList {
 			if l, ok := tagged(aws.ToString(r.ResourceARN)); ok {
-				all = append(all, l)
+				if l, ok = a.measured(ctx, l); ok {
+					all = append(all, l)
+				}
 			}
 		}
 	}
 	return all, nil
 }
+
+// measured is what depends on how much is in it, with its price. It is false for
+// what is gone already: the list by tag lags.
+func (a *Account) measured(ctx context.Context, l Left) (Left, bool) {
+	var bytes int64
+	var known, there bool
+	switch l.Kind {
+	case "bucket":
+		bytes, known, there = a.bucketBytes(ctx, l.ID)
+		l.What, l.USDPerMonth = gib(bytes), float64(bytes)/(1<<30)*bucketMonth
+	case "log group":
+		bytes, known, there = a.logBytes(ctx, l.ID)
+		l.What, l.USDPerMonth = gib(bytes), float64(bytes)/(1<<30)*logMonth
+	default:
+		return l, true
+	}
+	if !known {
+		l.What, l.USDPerMonth = "", 0
+	}
+	l.Known = known
+	return l, there
+}
+
+// What a GB costs a month in us-east-1: https://aws.amazon.com/s3/pricing/ (Standard)
+// and https://aws.amazon.com/cloudwatch/pricing/ (2026).
+const (
+	bucketMonth = 0.023
+	logMonth    = 0.03
+)
+
+func gib(bytes int64) string { return fmt.Sprintf("%.2f GiB", float64(bytes)/(1<<30)) }
 
 func tagged(name string) (Left, bool) {
 	parsed, err := arn.Parse(name)

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
@@ -55,17 +56,31 @@ func (a *Account) LaunchTemplate(ctx context.Context, id, version string) (json.
 
 // HasLogGroup reports whether there is a log group of a name.
 func (a *Account) HasLogGroup(ctx context.Context, name string) (bool, error) {
+	group, err := a.logGroup(ctx, name)
+	return group != nil, err
+}
+
+func (a *Account) logGroup(ctx context.Context, name string) (*types.LogGroup, error) {
 	pages := cloudwatchlogs.NewDescribeLogGroupsPaginator(cloudwatchlogs.NewFromConfig(a.config), &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: &name})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return false, failed(err, "look for the log group %s", name)
+			return nil, failed(err, "look for the log group %s", name)
 		}
 		for _, g := range page.LogGroups {
 			if aws.ToString(g.LogGroupName) == name {
-				return true, nil
+				return &g, nil
 			}
 		}
 	}
-	return false, nil
+	return nil, nil
+}
+
+// logBytes is how much a log group holds.
+func (a *Account) logBytes(ctx context.Context, name string) (bytes int64, known, there bool) {
+	group, err := a.logGroup(ctx, name)
+	if err != nil || group == nil {
+		return 0, false, err != nil
+	}
+	return aws.ToInt64(group.StoredBytes), true, true
 }

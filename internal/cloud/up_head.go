@@ -27,6 +27,9 @@ type headLook struct {
 	status site.HeadStatus
 	heard  time.Time
 	told   int
+	// fresh says that the word is no old one: by its time, or because a newer one came
+	// while we looked.
+	fresh bool
 }
 
 // head waits until the head node runs this revision, and shows its boot.
@@ -40,9 +43,9 @@ func (u *up) head(ctx context.Context) (string, error) {
 		switch s := l.status; {
 		case s.Phase == site.Failed && s.Revision != u.site.Revision && s.Revision != "":
 			// an older failure: the head node tries the new revision
-		case s.Phase == site.Failed:
+		case l.fresh && s.Phase == site.Failed:
 			return "", headFailure(s)
-		case s.Phase == site.Ready && s.Revision == u.site.Revision:
+		case l.fresh && s.Phase == site.Ready && s.Revision == u.site.Revision:
 			return fmt.Sprintf("%s runs revision %s", s.InstanceID, s.Revision), nil
 		}
 		if time.Since(l.heard) > limit {
@@ -67,6 +70,7 @@ func (u *up) hear(ctx context.Context, l *headLook) error {
 		return err
 	}
 	if !s.At.Equal(l.status.At) {
+		l.fresh = !l.status.At.IsZero() || time.Since(s.At) < freshness
 		l.heard = time.Now()
 	}
 	if s.InstanceID != l.status.InstanceID {
@@ -91,6 +95,8 @@ func (l headLook) waiting() string {
 		return "its first word"
 	case l.told < len(s.Steps):
 		return s.Steps[l.told].Name
+	case !l.fresh:
+		return "a newer word than that of " + s.At.Format(time.RFC3339)
 	case s.Phase == site.Ready:
 		return "the new revision"
 	}

@@ -59,7 +59,18 @@ func (u *up) storage(ctx context.Context) (string, error) {
 	return u.ensure(ctx, u.set.Storage)
 }
 
-func (u *up) cluster(ctx context.Context) (string, error) { return u.ensure(ctx, u.set.Cluster) }
+// cluster makes the head node and what it starts nodes with. What a former head
+// node said, and was told, is forgotten before there is a new one.
+func (u *up) cluster(ctx context.Context) (string, error) {
+	if state := u.stacks[u.Name]; !state.Good() && !state.InProgress() {
+		for _, key := range []string{site.HeadKey(u.Name), site.FleetKey(u.Name)} {
+			if err := u.bucket.Delete(ctx, key); err != nil {
+				return "", err
+			}
+		}
+	}
+	return u.ensure(ctx, u.set.Cluster)
+}
 
 // ensure makes a stack what it is to be and tells of what matters meanwhile.
 func (u *up) ensure(ctx context.Context, s *stack.Stack) (string, error) {

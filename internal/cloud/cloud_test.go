@@ -1,0 +1,123 @@
+package cloud_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/cloud"
+)
+
+func TestUpAndDown(t *testing.T) {
+	w := newWorld(t)
+	w.heads()
+	r := &told{t: t}
+	plan, err := w.up(t.Context(), plainFile, "", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !plan.New || len(plan.Stacks) != 2 || plan.Stacks[0].Action != "create" || plan.Always.USD <= 0 || plan.Full.USD <= plan.Always.USD {
+		t.Errorf("the plan was %+v", plan)
+	}
+	s := cloud.StatusOf(t.Context(), w.account, "demo", time.Now())
+	if s.State != "up" || len(s.Look)+len(s.Blind) > 0 || len(s.Instances) != 1 || s.USDPerHour <= 0 {
+		t.Errorf("status %+v", s)
+	}
+	plan, err = w.up(t.Context(), plainFile, "", r)
+	if err != nil || !plan.Empty() {
+		t.Errorf("again: %+v, %v", plan, err)
+	}
+	left, err := w.down(t.Context(), true, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range left {
+		if l.Costs() || !l.Kept {
+			t.Errorf("left: %+v", l)
+		}
+	}
+	if left, err = w.down(t.Context(), true, r); err != nil || len(left) > 1 {
+		t.Errorf("twice: %+v, %v", left, err)
+	}
+}
+
+const storageFile = plainFile + `SharedStorage:
+  - Name: data
+    MountDir: /data
+    StorageType: FsxLustre
+    FsxLustreSettings:
+      StorageCapacity: 1200
+      DeploymentType: PERSISTENT_2
+      PerUnitStorageThroughput: 125
+      DeletionPolicy: Delete
+      DataRepositoryAssociations:
+        - {Name: all, FileSystemPath: /, DataRepositoryPath: "s3://somebodys-data/x/", AutoExportPolicy: [NEW, CHANGED, DELETED]}
+`
+
+const zfs = `FileSystems:
+  - {Name: home, MountDir: /zfs, DeploymentType: SINGLE_AZ_1, StorageCapacity: 64, ThroughputCapacity: 64, DeletionPolicy: Delete}
+`
+
+// TestDownKeepsData takes a cluster with two file systems down: the one that is
+// linked with S3 goes after its last export, the other stays until its deletion is
+// asked for, and a new cluster finds it.
+func TestDownKeepsData(t *testing.T) {
+	w := newWorld(t)
+	w.heads()
+	r := &told{t: t}
+	w.makeBucket("somebodys-data")
+	if _, err := w.up(t.Context(), storageFile, zfs, r); err != nil {
+		t.Fatal(err)
+	}
+	left, err := w.down(t.Context(), false, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for _, l := range left {
+		if l.Kind == "file system" {
+			kept = append(kept, l.ID)
+			if !l.Kept || !strings.Contains(l.Why, "--delete-data") || l.USDPerMonth <= 0 {
+				t.Errorf("left: %+v", l)
+			}
+		} else if l.Costs() {
+			t.Errorf("left: %+v", l)
+		}
+	}
+	if len(kept) != 1 {
+		t.Fatalf("file systems left: %v of %+v", kept, left)
+	}
+	if s := cloud.StatusOf(t.Context(), w.account, "demo", time.Now()); s.State != "half made" {
+		t.Errorf("status %+v", s)
+	}
+	if _, err := w.up(t.Context(), storageFile, zfs, r); err != nil {
+		t.Fatal(err)
+	}
+	if left, err = w.down(t.Context(), true, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range left {
+		if l.Costs() {
+			t.Errorf("left with --delete-data: %+v", l)
+		}
+	}
+}
+
+func TestUpdates(t *testing.T) {
+	w := newWorld(t)
+	w.heads()
+	r := &told{t: t}
+	if _, err := w.up(t.Context(), plainFile, "", r); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.up(t.Context(), strings.Replace(plainFile, "InstanceType: c5.large\n  Ssh", "InstanceType: c5.xlarge\n  Ssh", 1), "", r)
+	refused, ok := errors.AsType[*cloud.Refused](err)
+	if !ok || len(refused.Reasons) != 1 || !strings.Contains(refused.Reasons[0], "HeadNode.InstanceType cannot be changed in a cluster that exists (c5.large -> c5.xlarge)") {
+		t.Errorf("another head node: %v", err)
+	}
+	plan, err := w.up(t.Context(), strings.Replace(plainFile, "MaxCount: 4", "MaxCount: 8", 1), "", r)
+	if err != nil || plan.New || len(plan.Changes) != 1 || plan.Empty() {
+		t.Errorf("more nodes: %+v, %v", plan, err)
+	}
+}
