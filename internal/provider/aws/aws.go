@@ -65,6 +65,8 @@ type machine struct {
 	// learned is when we heard of it first, shown whether EC2 has listed it since.
 	learned time.Time
 	shown   bool
+	// reason is EC2's code for why it ended.
+	reason string
 	// moved says that we gave it to another node than its launch did.
 	moved bool
 }
@@ -119,7 +121,7 @@ func (f *Fleet) recall(l journal.Launch) {
 	}
 }
 
-// Close waits for what is under way and closes the journal.
+// Close ends the work on names and closes the journal. Calls have to have ended.
 func (f *Fleet) Close() error {
 	f.names.close()
 	return f.book.Close()

@@ -3,8 +3,10 @@ package aws
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,7 +23,9 @@ import (
 )
 
 // clients are how we speak to AWS. Their retryers are the one place where calls
-// are made again.
+// are made again. Looks and ends are repeated by whoever asked for them, so that
+// theirs only mend what happens every day, such as a connection that was closed
+// while it was idle.
 type clients struct {
 	ec2 *ec2.Client
 	// launch is for calls that start instances: all of them wait when one was
@@ -33,12 +37,14 @@ type clients struct {
 
 func newClients(c aws.Config, l Limits) clients {
 	g := &gate{}
-	usual, paced := retryer(l, nil), retryer(l, g)
+	few := l
+	few.Attempts = min(few.Attempts, 3)
+	c.APIOptions = append(slices.Clone(c.APIOptions), impatience(l.Answer).option)
 	return clients{
-		ec2:    ec2.NewFromConfig(c, func(o *ec2.Options) { o.Retryer = usual }),
-		launch: ec2.NewFromConfig(c, func(o *ec2.Options) { o.Retryer = paced }),
+		ec2:    ec2.NewFromConfig(c, func(o *ec2.Options) { o.Retryer = retryer(few, nil) }),
+		launch: ec2.NewFromConfig(c, func(o *ec2.Options) { o.Retryer = retryer(l, g) }),
 		gate:   g,
-		dns:    route53.NewFromConfig(c, func(o *route53.Options) { o.Retryer = usual }),
+		dns:    route53.NewFromConfig(c, func(o *route53.Options) { o.Retryer = retryer(l, nil) }),
 	}
 }
 
@@ -165,3 +171,24 @@ type lostAnswer struct{ error }
 func (*lostAnswer) RetryableError() bool { return true }
 
 func (e *lostAnswer) Unwrap() error { return e.error }
+
+// impatience is how long one attempt of a call may take. The SDK waits for ever.
+type impatience time.Duration
+
+// ID names the step.
+func (impatience) ID() string { return "muster:Impatience" }
+
+func (i impatience) option(s *middleware.Stack) error {
+	return s.Finalize.Insert(i, "Retry", middleware.After)
+}
+
+// HandleFinalize implements middleware.FinalizeMiddleware.
+func (i impatience) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+	limited, cancel := context.WithTimeout(ctx, time.Duration(i))
+	defer cancel()
+	out, metadata, err := next.HandleFinalize(limited, in)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = &lostAnswer{fmt.Errorf("no answer within %s", time.Duration(i))}
+	}
+	return out, metadata, err
+}

@@ -91,6 +91,10 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	status, answer := c.answer(action, form, body)
+	if cut("never", action) {
+		<-r.Context().Done() // until the caller gives up
+		panic(http.ErrAbortHandler)
+	}
 	if cut("after", action) {
 		panic(http.ErrAbortHandler)
 	}

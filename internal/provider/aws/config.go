@@ -112,6 +112,8 @@ type Limits struct {
 	Calls int
 	// Attempts is how often a call is made that was throttled or lost.
 	Attempts int
+	// Answer is how long one attempt of a call may take.
+	Answer time.Duration
 	// Pause is the first wait before such a call is made again, PauseMost the longest.
 	Pause, PauseMost time.Duration
 	// Lag is how long EC2 may take to show an instance that it has started, or to stop
@@ -127,6 +129,7 @@ func (l Limits) usual() Limits {
 	set(&l.Batch, 1000)
 	set(&l.Calls, 5)
 	set(&l.Attempts, 8)
+	set(&l.Answer, time.Minute)
 	set(&l.Pause, time.Second)
 	set(&l.PauseMost, 20*time.Second)
 	set(&l.Lag, 3*time.Minute)

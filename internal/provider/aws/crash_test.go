@@ -38,7 +38,9 @@ func (d *death) step(where string) bool {
 	return d.dead
 }
 
-func (d *death) cut(when, action string) bool { return d.step(when + " " + action) }
+func (d *death) cut(when, action string) bool {
+	return when != "never" && d.step(when+" "+action)
+}
 
 // mortal is a journal of a process that dies.
 type mortal struct {
@@ -211,11 +213,15 @@ func exactly(t *testing.T, c *cloud, wanted []string) {
 
 // A lost answer is asked for again by the same process.
 func TestLostAnswers(t *testing.T) {
-	for _, when := range []string{"before", "after", "half"} {
+	for _, when := range []string{"before", "after", "half", "never"} {
 		for _, action := range []string{"RunInstances", "CreateFleet", "DescribeInstances", "TerminateInstances"} {
 			t.Run(when+"_"+action, func(t *testing.T) {
 				c := newCloud(t)
-				f := open(t, c.config(t))
+				config := c.config(t)
+				if when == "never" {
+					config.Limits.Answer = 300 * time.Millisecond
+				}
+				f := open(t, config)
 				lost := 0
 				c.breaks(func(w, a string) bool {
 					c.mu.Lock()

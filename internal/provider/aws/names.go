@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
@@ -28,9 +29,11 @@ type names struct {
 	dns        *route53.Client
 	zone, tail string
 	log        *slog.Logger
-	wake       chan struct{}
-	stop       context.CancelFunc
-	worker     sync.WaitGroup
+	// rest is how long a change that failed is not tried again.
+	rest   time.Duration
+	wake   chan struct{}
+	stop   context.CancelFunc
+	worker sync.WaitGroup
 
 	mu sync.Mutex // guards what follows
 	// wanted and unwanted are changes to be made, underWay those that are being made.
@@ -39,18 +42,25 @@ type names struct {
 	removing bool
 	// have is what the zone has, failed why a change was not made.
 	have   map[string]netip.Addr
-	failed map[string]error
+	failed map[string]failure
 	// trouble is why the last change was not made.
 	trouble string
 	// changed is closed when something happened.
 	changed chan struct{}
 }
 
+// failure is a change that was not made.
+type failure struct {
+	address netip.Addr
+	at      time.Time
+	err     error
+}
+
 func newNames(ctx context.Context, c clients, f Config) *names {
 	n := &names{
 		dns: c.dns, zone: f.Zone, tail: "." + strings.TrimSuffix(f.ZoneName, "."), log: f.Log, wake: make(chan struct{}, 1),
 		wanted: map[string]netip.Addr{}, unwanted: map[string]netip.Addr{}, underWay: map[string]netip.Addr{},
-		have: map[string]netip.Addr{}, failed: map[string]error{}, changed: make(chan struct{}),
+		have: map[string]netip.Addr{}, failed: map[string]failure{}, rest: f.Limits.PauseMost, changed: make(chan struct{}),
 	}
 	ctx, n.stop = context.WithCancel(ctx)
 	n.worker.Go(func() { n.work(ctx) })
@@ -77,6 +87,9 @@ func (n *names) want(node string, a netip.Addr) {
 	}
 	if coming == a && !(underWay && n.removing) {
 		delete(n.wanted, node) // it is there, or on its way
+		return
+	}
+	if was, failed := n.failed[node]; failed && was.address == a && time.Since(was.at) < n.rest {
 		return
 	}
 	n.wanted[node] = a
@@ -117,8 +130,8 @@ func (n *names) wait(ctx context.Context, nodes []string) map[string]error {
 			_, wanted := n.wanted[node]
 			_, underWay := n.underWay[node]
 			busy = busy || wanted || underWay
-			if err := n.failed[node]; err != nil {
-				failed[node] = err
+			if was, ok := n.failed[node]; ok {
+				failed[node] = was.err
 			}
 		}
 		n.mu.Unlock()
@@ -182,7 +195,7 @@ func (n *names) made(action types.ChangeAction, nodes []string, err error) {
 		case action == types.ChangeActionDelete:
 			delete(n.have, node)
 		case err != nil:
-			n.failed[node] = err // wanted again after the next look
+			n.failed[node] = failure{n.underWay[node], time.Now(), err} // wanted again by a later look
 		default:
 			n.have[node] = n.underWay[node]
 		}

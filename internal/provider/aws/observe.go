@@ -65,7 +65,7 @@ func (f *Fleet) Observe(ctx context.Context) ([]provider.Instance, error) {
 
 // lost tells of a machine that ended without being asked to.
 func (f *Fleet) lost(m *machine) {
-	f.Log.Info("instance ended", "instance", m.ID, "node", m.Node, "started", m.Started)
+	f.Log.Info("instance ended", "instance", m.ID, "node", m.Node, "started", m.Started, "reason", m.reason)
 	if m.Node == "" {
 		return
 	}
@@ -129,6 +129,7 @@ func (f *Fleet) merge(s sight) (gone []*machine) {
 			f.learn(e, s.began)
 		case e.ID != "" || s.began.Sub(m.learned) > f.Limits.Lag:
 			f.drop(id)
+			m.reason = e.Reason
 			f.names.forget(m.Node, m.Address)
 			gone = append(gone, m)
 		}
@@ -167,6 +168,7 @@ func (f *Fleet) strand(e ec2xml.Instance) (gone []*machine) {
 	}
 	if m := f.machines[e.ID]; m != nil && m.Node != "" {
 		f.names.forget(m.Node, m.Address)
+		m.reason = e.Reason
 		gone = append(gone, m)
 	}
 	f.drop(e.ID)

@@ -223,8 +223,10 @@ func TestNames(t *testing.T) {
 	if failed["q-dy-r-2"] == nil {
 		t.Error("a node without a name is no failure")
 	}
-	observe(t, f)
-	until(t, func() bool { return c.recordsOf()["q-dy-r-2.c.muster"] == c.instances[3].address() })
+	until(t, func() bool {
+		observe(t, f)
+		return c.recordsOf()["q-dy-r-2.c.muster"] == c.instances[3].address()
+	})
 }
 
 func (c *cloud) recordsOf() map[string]string {
