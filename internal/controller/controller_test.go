@@ -27,6 +27,8 @@ type scene struct {
 	slurm *slurmctld
 	file  string
 	log   strings.Builder
+	// config is what the next controller is made with, beside what every one has.
+	config controller.Config
 	// stop ends the controller that runs, and waits for it.
 	stop func()
 	now  *controller.Controller
@@ -34,9 +36,16 @@ type scene struct {
 
 // play runs f in a bubble of time, with Slurm and a controller at work.
 func play(t *testing.T, f func(*testing.T, *scene), nodes ...string) {
+	playWith(t, func(*scene) {}, f, nodes...)
+}
+
+// playWith is play with a scene that was changed before it begins.
+func playWith(t *testing.T, set func(*scene), f func(*testing.T, *scene), nodes ...string) {
 	synctest.Test(t, func(t *testing.T) {
 		place := providertest.New(nodes...)
 		s := &scene{place: place, slurm: newSlurm(place, nodes...), file: filepath.Join(t.TempDir(), "events.jsonl")}
+		s.config.Limits, s.config.State = limits, filepath.Join(t.TempDir(), "fleet.json")
+		set(s)
 		go s.slurm.run(t.Context())
 		s.start(t)
 		f(t, s)
@@ -50,10 +59,10 @@ func (s *scene) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := controller.New(controller.Config{
-		Fleet: s.place, Slurm: s.slurm, Jobs: s.slurm, Partitions: s.slurm, Limits: limits, Events: events,
-		Log: slog.New(slog.NewTextHandler(&s.log, nil)),
-	})
+	config := s.config
+	config.Fleet, config.Slurm, config.Jobs, config.Partitions, config.Events = s.place, s.slurm, s.slurm, s.slurm, events
+	config.Log = slog.New(slog.NewTextHandler(&s.log, nil))
+	c := controller.New(config)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -65,7 +74,7 @@ func (s *scene) start(t *testing.T) {
 		<-done
 		events.Close()
 	}
-	s.slurm.programs(func(nodes []string) { c.Resume(nodes, nil) }, func([]string) { c.Wake() })
+	s.slurm.programs(func(nodes []string) { c.Resume(nodes, s.slurm.wishes(nodes)) }, func([]string) { c.Wake() })
 }
 
 // events are the lines written so far, as "kind nodes".
@@ -176,8 +185,8 @@ func TestRun_waits_for_a_slurm_that_does_not_answer(t *testing.T) {
 		j := s.slurm.submit(2, 20*time.Minute)
 		s.runs(t, j)
 		s.slurm.silence(errors.New("slurmctld does not answer"))
-		s.place.Kill("q-dy-r-1")
 		before := len(s.events(t))
+		s.place.Kill("q-dy-r-1")
 		<-time.After(5 * time.Minute)
 		if now := s.events(t); len(now) != before+1 || now[before] != "ended q-dy-r-1" {
 			t.Errorf("meanwhile: %v", now[before:])

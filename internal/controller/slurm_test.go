@@ -1,10 +1,7 @@
 package controller_test
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -41,6 +38,9 @@ type slurmctld struct {
 	jobs   []*slurmJob
 	// partitions have their state, UP if none.
 	partitions map[string]string
+	// reservations have their nodes.
+	reservations map[string][]string
+	addressCalls int
 }
 
 type slurmNode struct {
@@ -53,6 +53,7 @@ type slurmNode struct {
 type slurmJob struct {
 	slurm.Job
 	count   int
+	queue   string // "" is any
 	length  time.Duration
 	nodes   []string
 	started bool
@@ -61,7 +62,7 @@ type slurmJob struct {
 }
 
 func newSlurm(place *providertest.Fake, nodes ...string) *slurmctld {
-	s := &slurmctld{place: place.Again(), nodes: map[string]*slurmNode{}, partitions: map[string]string{}, resume: func([]string) {}, suspend: func([]string) {}}
+	s := &slurmctld{place: place.Again(), nodes: map[string]*slurmNode{}, partitions: map[string]string{}, reservations: map[string][]string{}, resume: func([]string) {}, suspend: func([]string) {}}
 	for _, name := range nodes {
 		queue, _, _ := strings.Cut(name, "-")
 		n := &slurmNode{Node: slurm.Node{Name: name, Partitions: []string{queue}, Features: []string{"dynamic"}, Address: name}}
@@ -231,7 +232,7 @@ func (s *slurmctld) allocate(j *slurmJob, now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
 		n := s.nodes[name]
 		barred := slurm.FlagDrain | slurm.FlagPoweringDown | slurm.FlagPoweringUp | slurm.FlagPowerDownRequested
-		if s.partitions[n.Partitions[0]] != "INACTIVE" && n.State.Base == slurm.BaseIdle && n.State.Flags&barred == 0 && len(free) < j.count {
+		if s.open(n, j) && n.State.Base == slurm.BaseIdle && n.State.Flags&barred == 0 && len(free) < j.count {
 			free = append(free, name)
 		}
 	}
@@ -243,6 +244,13 @@ func (s *slurmctld) allocate(j *slurmJob, now time.Time) {
 	}
 	j.nodes, j.NodeList, j.State, j.started = free, slurm.Compress(free), "RUNNING", false
 	j.StartTime = now.Truncate(time.Second)
+}
+
+// open tells whether a job may have a node, for all that the node's state says.
+func (s *slurmctld) open(n *slurmNode, j *slurmJob) bool {
+	q := n.Partitions[0]
+	held := slices.ContainsFunc(slices.Collect(maps.Values(s.reservations)), func(r []string) bool { return slices.Contains(r, n.Name) })
+	return s.partitions[q] != "INACTIVE" && (j.queue == "" || j.queue == q) && !held
 }
 
 func (s *slurmctld) free(j *slurmJob, now time.Time) {
@@ -264,9 +272,14 @@ func (j *slurmJob) again(now time.Time) {
 
 // submit puts a batch job into the queue.
 func (s *slurmctld) submit(nodes int, length time.Duration) *slurmJob {
+	return s.submitTo("", nodes, length)
+}
+
+// submitTo is submit to a partition.
+func (s *slurmctld) submitTo(queue string, nodes int, length time.Duration) *slurmJob {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j := &slurmJob{count: nodes, length: length}
+	j := &slurmJob{count: nodes, length: length, queue: queue}
 	j.ID, j.State, j.Batch, j.Requeue = len(s.jobs)+1, "PENDING", true, true
 	s.jobs = append(s.jobs, j)
 	return j
@@ -300,91 +313,4 @@ func (s *slurmctld) job(j *slurmJob) slurm.Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return j.Job
-}
-
-// Nodes, UpdateNodes, Jobs and Requeue are scontrol.
-func (s *slurmctld) Nodes(ctx context.Context) ([]slurm.Node, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := errors.Join(context.Cause(ctx), s.silent); err != nil {
-		return nil, err
-	}
-	var all []slurm.Node
-	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
-		all = append(all, s.nodes[name].Node)
-	}
-	return all, nil
-}
-
-func (s *slurmctld) UpdateNodes(_ context.Context, names []string, state, reason string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := errors.Join(s.silent, s.deaf); err != nil {
-		return err
-	}
-	for _, name := range names {
-		n := s.nodes[name]
-		if n == nil {
-			return fmt.Errorf("no node %s", name)
-		}
-		switch state {
-		case "DOWN":
-			s.fail(n, reason, time.Now())
-		case "DRAIN":
-			n.set(slurm.FlagDrain)
-			n.Reason = reason
-		case "POWER_DOWN":
-			n.set(slurm.FlagPowerDownRequested)
-		case "POWER_UP":
-			n.set(slurm.FlagPowerUpRequested)
-		default:
-			return fmt.Errorf("no state %s", state)
-		}
-	}
-	return nil
-}
-
-func (s *slurmctld) Jobs(context.Context) ([]slurm.Job, []slurm.Problem, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []slurm.Job
-	for _, j := range s.jobs {
-		all = append(all, j.Job)
-	}
-	return all, nil, s.silent
-}
-
-func (s *slurmctld) Requeue(_ context.Context, id int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.silent == nil {
-		s.jobs[id-1].again(time.Now())
-	}
-	return s.silent
-}
-
-// Partitions is one for each queue of the nodes.
-func (s *slurmctld) Partitions(context.Context) ([]slurm.Partition, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	seen := map[string]bool{}
-	var all []slurm.Partition
-	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
-		for _, q := range s.nodes[name].Partitions {
-			if !seen[q] {
-				all = append(all, slurm.Partition{Name: q, State: cmp.Or(s.partitions[q], "UP")})
-			}
-			seen[q] = true
-		}
-	}
-	return all, s.silent
-}
-
-func (s *slurmctld) SetPartition(_ context.Context, name, state string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.silent == nil {
-		s.partitions[name] = state
-	}
-	return s.silent
 }

@@ -27,6 +27,7 @@ type place struct {
 	nodes     map[string]bool
 	instances map[string]provider.Instance
 	started   int
+	looks     int
 	failing   map[string]error
 	room      map[string]int // by the nodes' name without number
 	takes     time.Duration
@@ -65,6 +66,7 @@ func (f *Fake) Observe(ctx context.Context) ([]provider.Instance, error) {
 	}
 	f.place.mu.Lock()
 	defer f.place.mu.Unlock()
+	f.place.looks++
 	if f.place.silent != nil {
 		return nil, f.place.silent
 	}
@@ -312,4 +314,18 @@ func (f *Fake) Started() int {
 	f.place.mu.Lock()
 	defer f.place.mu.Unlock()
 	return f.place.started
+}
+
+// Looks counts the calls of Observe.
+func (f *Fake) Looks() int {
+	f.place.mu.Lock()
+	defer f.place.mu.Unlock()
+	return f.place.looks
+}
+
+// Living counts the instances that live.
+func (f *Fake) Living() int {
+	f.place.mu.Lock()
+	defer f.place.mu.Unlock()
+	return len(f.place.instances)
 }
