@@ -28,6 +28,9 @@ type Instance struct {
 	State    string    `json:"state"`
 	Launched time.Time `json:"launched"`
 	Address  string    `json:"address,omitempty"`
+	// Public is its address in the internet, KeyName its key pair; both may be empty.
+	Public  string `json:"public,omitempty"`
+	KeyName string `json:"key_name,omitempty"`
 	// Market is spot, capacity-block or empty.
 	Market string `json:"market,omitempty"`
 }
@@ -37,12 +40,21 @@ func (i Instance) Gone() bool { return i.State == "shutting-down" || i.State == 
 
 // Instances are those of a cluster that are not gone yet.
 func (a *Account) Instances(ctx context.Context, cluster string) ([]Instance, error) {
+	return a.instances(ctx, cluster)
+}
+
+// OfRole are the instances of a cluster that have a role and are not gone yet.
+func (a *Account) OfRole(ctx context.Context, cluster, role string) ([]Instance, error) {
+	return a.instances(ctx, cluster, filter("tag:"+RoleTag, role))
+}
+
+func (a *Account) instances(ctx context.Context, cluster string, which ...types.Filter) ([]Instance, error) {
 	var all []Instance
 	pages := ec2.NewDescribeInstancesPaginator(a.ec2(), &ec2.DescribeInstancesInput{
 		MaxResults: aws.Int32(1000),
-		Filters: []types.Filter{
+		Filters: append(which,
 			filter("tag:"+ClusterTag, cluster), filter("instance-state-name", "pending", "running", "shutting-down", "stopping", "stopped"),
-		},
+		),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -61,7 +73,7 @@ func (a *Account) Instances(ctx context.Context, cluster string) ([]Instance, er
 func instanceOf(i types.Instance) Instance {
 	found := Instance{
 		ID: aws.ToString(i.InstanceId), Type: string(i.InstanceType), Launched: aws.ToTime(i.LaunchTime),
-		Address: aws.ToString(i.PrivateIpAddress), Market: string(i.InstanceLifecycle),
+		Address: aws.ToString(i.PrivateIpAddress), Public: aws.ToString(i.PublicIpAddress), KeyName: aws.ToString(i.KeyName), Market: string(i.InstanceLifecycle),
 	}
 	if i.State != nil {
 		found.State = string(i.State.Name)

@@ -87,6 +87,10 @@ type HeadStatus struct {
 	Revision string `json:"revision,omitempty"`
 	Version  string `json:"version"`
 	Phase    Phase  `json:"phase"`
+	// User is who people log in as, HostKeys are the machine's own public keys, as
+	// "TYPE KEY": by them, SSH knows that it is the right machine.
+	User     string   `json:"user,omitempty"`
+	HostKeys []string `json:"host_keys,omitempty"`
 	// Steps are the boot's, done or in progress.
 	Steps []Step `json:"steps,omitempty"`
 	// Error is why Phase is failed, LogTail the end of the log.
