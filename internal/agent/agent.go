@@ -70,6 +70,33 @@ func (l Limits) filled() Limits {
 	return l
 }
 
+// ParseLimits reads limits that differ from the usual, such as "poll=1s,head-gone=1m".
+func ParseLimits(text string) (Limits, error) {
+	var l Limits
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		name, value, _ := strings.Cut(word, "=")
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			return l, fmt.Errorf("read the agent's limits: %w", err)
+		}
+		switch name {
+		case "poll":
+			l.Poll = d
+		case "join":
+			l.Join = d
+		case "services":
+			l.Services = d
+		case "head-gone":
+			l.HeadGone = d
+		case "again":
+			l.Again = d
+		default:
+			return l, fmt.Errorf("read the agent's limits: there is none called %q", name)
+		}
+	}
+	return l, nil
+}
+
 // Places of the agent's own files.
 const (
 	LogDir  = "/var/log/muster"

@@ -97,6 +97,7 @@ func (h *headNode) publish(ctx context.Context) {
 	if h.bucket == nil {
 		return // it does not know who it is yet
 	}
+	h.introduce()
 	now := time.Now().UTC()
 	text, bare, ok := h.board.news(now, h.identity.InstanceID)
 	if !ok {
@@ -144,9 +145,7 @@ func (h *headNode) watch(ctx context.Context) error {
 
 // observe puts the state of Slurm and the services on the board.
 func (h *headNode) observe(ctx context.Context) {
-	if err := h.keepSupervised(); err != nil {
-		h.Log.Error("services are not supervised", "error", err)
-	}
+	h.keep(ctx)
 	status, err := h.look(ctx)
 	if err != nil {
 		status = site.ClusterStatus{Fleet: "unknown", Why: err.Error(), Nodes: map[string]int{}, Jobs: map[string]int{}}

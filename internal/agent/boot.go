@@ -81,6 +81,12 @@ func (c *cluster) limit(t site.Ticket) time.Duration {
 	return c.seconds("ComputeNodeBootstrapTimeout")
 }
 
+// limited bounds what is left of a boot.
+func (a *agent) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := a.cluster.limit(a.Ticket)
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("the boot took longer than the cluster file's %s", limit))
+}
+
 // environment is what scripts learn of the machine.
 func (a *agent) environment() []string {
 	return []string{

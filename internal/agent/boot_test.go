@@ -124,6 +124,16 @@ Scheduling:
           InstanceType: p5.48xlarge
           MinCount: 0
           MaxCount: 1
+LoginNodes:
+  Pools:
+    - Name: login
+      InstanceType: c5.large
+      Count: 1
+      Networking:
+        SubnetIds: [subnet-0123456789abcdef0]
+      CustomActions:
+        OnNodeConfigured:
+          Script: s3://bucket/login.sh
 SharedStorage:
   - Name: fsx
     MountDir: /fsx
@@ -175,21 +185,35 @@ func inside(t *testing.T) *cloud {
 	c.putObject("programs/muster", string(program))
 	c.putObject("configured.sh", configured)
 	c.putObject("start.sh", "#!/bin/sh\necho $1 >>/started\n")
+	c.putObject("login.sh", "#!/bin/sh\nscontrol ping >/fsx/login 2>&1\nls /home >>/fsx/login\n")
 	c.putObject("bad.sh", "#!/bin/sh\necho this cannot work >&2\nexit 3\n")
 	c.putObject(site.FileKey("train"), clusterFile)
 	c.putObject(site.WorkloadKey("train"), "Directories:\n  - {Path: /fsx/checkpoints, Mode: \"2775\"}\n")
 	c.write(t, "first")
 	data := site.UserData(ticket)
 	ticket.Role, ticket.Head, ticket.Queue, ticket.Resource = site.RoleCompute, "10.0.0.5", "gpu", "p5"
-	c.compute = map[string]string{"train-gpu-p5": site.UserData(ticket)}
+	c.compute = map[string]string{"train-gpu-p5": impatient(t, ticket)}
 	ticket.Queue, ticket.Resource = "bad", "p5"
 	c.compute["train-bad-p5"] = site.UserData(ticket)
+	ticket.Role, ticket.Queue, ticket.Resource = site.RoleLogin, "login", ""
+	c.login = site.UserData(ticket)
 	err = c.world.Launch(machine.Instance{ID: "i-0000000000000head", Type: "c5.large", Region: "us-east-2", Zone: "us-east-2a", Role: "head",
 		Address: netip.MustParseAddr("10.0.0.5"), UserData: []byte(data)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// impatient is user data of a machine that does not wait for long when its head node
+// is gone.
+func impatient(t *testing.T, k site.Ticket) string {
+	t.Helper()
+	before, after, ok := strings.Cut(site.UserData(k), "umask 022\n")
+	if !ok {
+		t.Fatal("user data has changed")
+	}
+	return before + "umask 022\nexport MUSTER_LIMITS=poll=1s,head-gone=3s\n" + after
 }
 
 // write puts a revision of the site.
@@ -349,4 +373,18 @@ func TestInside(t *testing.T) {
 	c.replaceAgent(t, "train-head")
 	c.write(t, "second")
 	c.await(t, "updated", time.Minute, func() bool { return c.head().Revision == "second" })
+	err := c.world.Launch(machine.Instance{ID: "i-0000000000000log1", Type: "c5.large", Region: "us-east-2", Zone: "us-east-2a", Role: "login",
+		Address: netip.MustParseAddr("10.0.0.6"), UserData: []byte(c.login)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.await(t, "seen by a login node", time.Minute, func() bool { return strings.Contains(c.shared("login"), "gpu-dy-p5-2") })
+	if got := c.shared("login"); !strings.Contains(got, "Slurmctld(primary) at train-head is UP") {
+		t.Errorf("the login node says %q", got)
+	}
+	// Without a head node, nodes that do nothing end themselves.
+	if err := c.world.Terminate("i-0000000000000head"); err != nil {
+		t.Fatal(err)
+	}
+	c.await(t, "rid of nodes without a head node", time.Minute, func() bool { return c.gone("gpu-dy-p5-[1-2]") })
 }

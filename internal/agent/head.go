@@ -72,6 +72,8 @@ func (h *headNode) headSteps() []step {
 
 // bootHead runs the steps, and puts each on the board.
 func (h *headNode) bootHead(ctx context.Context) error {
+	outer, cancel := ctx, func() {}
+	defer func() { cancel() }()
 	for _, s := range h.headSteps() {
 		h.board.begin(s.name)
 		h.publish(ctx)
@@ -84,7 +86,8 @@ func (h *headNode) bootHead(ctx context.Context) error {
 		h.Log.Info("step done", "step", s.name, "detail", detail, "seconds", time.Since(began).Seconds())
 		h.board.done(s.name, detail, time.Since(began))
 		if s.name == "read cluster" {
-			h.ship(ctx, []string{"slurmctld", "slurmdbd", "slurmrestd", "controller", "mariadb", "munged", "supervise"})
+			h.ship(outer, []string{"slurmctld", "slurmdbd", "slurmrestd", "controller", "mariadb", "munged", "supervise"})
+			ctx, cancel = h.limited(outer)
 		}
 	}
 	h.board.ready(h.cluster.site.Revision)

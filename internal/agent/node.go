@@ -71,6 +71,8 @@ func (n *node) steps() []step {
 }
 
 func (n *node) bootNode(ctx context.Context) error {
+	outer, cancel := ctx, func() {}
+	defer func() { cancel() }()
 	for _, s := range n.steps() {
 		n.step = s.name
 		began := time.Now()
@@ -80,7 +82,8 @@ func (n *node) bootNode(ctx context.Context) error {
 		}
 		n.Log.Info("step done", "step", s.name, "detail", detail, "seconds", time.Since(began).Seconds())
 		if s.name == "read cluster" {
-			n.ship(ctx, []string{"slurmd", "munged", "supervise"})
+			n.ship(outer, []string{"slurmd", "munged", "supervise"})
+			ctx, cancel = n.limited(outer)
 		}
 	}
 	return nil
@@ -95,8 +98,12 @@ func (n *node) startServices(ctx context.Context, name string) (string, error) {
 }
 
 func (n *node) services(name string) []supervise.Service {
+	var scope []string
+	if run := n.machine.Find("systemd-run"); run != "" && n.machine.Systemd() {
+		scope = []string{run, "--scope", "--quiet", "--collect", "--slice=system.slice", "--property=Delegate=yes", "--"}
+	}
 	return head.NodeServices(head.Node{Params: n.params(), Name: name, Head: n.Ticket.Head, Login: n.Ticket.Role == site.RoleLogin,
-		Sackd: n.machine.Find(n.slurm.Sbin + "/sackd")})
+		Sackd: n.machine.Find(n.slurm.Sbin + "/sackd"), Scope: scope})
 }
 
 // loginConf brings slurm.conf where Slurm is too old to have a sackd, which does so.

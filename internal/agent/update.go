@@ -106,9 +106,7 @@ func (n *node) watch(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if err := n.keepSupervised(); err != nil {
-			n.Log.Error("services are not supervised", "error", err)
-		}
+		n.keep(ctx)
 		if n.headAnswers(ctx) || n.busy() {
 			seen = time.Now()
 		}
@@ -121,6 +119,16 @@ func (n *node) watch(ctx context.Context) error {
 			}
 			polled = time.Now()
 		}
+	}
+}
+
+// keep sees to what others may have undone: the supervisor, and the resolver's zone.
+func (a *agent) keep(ctx context.Context) {
+	if err := a.keepSupervised(); err != nil {
+		a.Log.Error("services are not supervised", "error", err)
+	}
+	if _, err := a.machine.Search(ctx, a.Ticket.ZoneName); err != nil {
+		a.Log.Error("names are not looked for in the cluster's zone", "error", err)
 	}
 }
 
@@ -137,9 +145,15 @@ func (n *node) poll(ctx context.Context) error {
 	had := n.cluster
 	n.cluster = c
 	var errs []error
-	for _, s := range []step{{"mount file systems", n.mounts}, {"prepare containers", n.containers}, n.actions(boot.OnNodeUpdated)} {
+	steps := []step{{"mount file systems", n.mounts}, {"prepare containers", n.containers}}
+	if n.Ticket.Role == site.RoleLogin { // queues have no such scripts
+		steps = append(steps, n.actions(boot.OnNodeUpdated))
+	}
+	for _, s := range steps {
 		detail, err := s.do(ctx)
-		n.Log.Info("step of an update", "step", s.name, "detail", detail, "error", err)
+		if err == nil {
+			n.Log.Info("step of an update done", "step", s.name, "detail", detail)
+		}
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -30,6 +30,7 @@ type cloud struct {
 	t       *testing.T
 	world   *machine.World
 	compute map[string]string // user data by launch template
+	login   string
 
 	mu        sync.Mutex // guards what follows
 	objects   map[string]object

@@ -163,7 +163,7 @@ type Volume struct {
 }
 
 // volumeWait is how long an attached volume may take to appear.
-const volumeWait = 2 * time.Minute
+const volumeWait = 10 * time.Minute
 
 // Volumes mounts an EBS volume, or an array of them. A volume with a file system is
 // never formatted.

@@ -67,30 +67,36 @@ func hosts(old string, names map[string]string) string {
 	return b.String()
 }
 
-// Search lets the resolver look for short names in a zone.
+// Search lets the resolver look for short names in a zone. It may be repeated: some
+// systems write their resolver's file anew with each lease.
 func (m Machine) Search(ctx context.Context, zone string) (string, error) {
 	zone = strings.TrimSuffix(zone, ".")
 	if zone == "" {
 		return "names are not managed by the cluster", nil
 	}
 	if m.systemd() && m.find("resolvectl") != "" {
-		_, err := m.Write("/etc/systemd/resolved.conf.d/muster.conf", "[Resolve]\nDomains="+zone+"\n", 0o644, "")
+		changed, err := m.Write("/etc/systemd/resolved.conf.d/muster.conf", "[Resolve]\nDomains="+zone+"\n", 0o644, "")
 		if err != nil {
 			return "", err
 		}
-		if _, err := m.run(ctx, "systemctl", "try-restart", "systemd-resolved"); err != nil {
-			return "", err
+		if changed {
+			if _, err := m.run(ctx, "systemctl", "try-restart", "systemd-resolved"); err != nil {
+				return "", err
+			}
 		}
+	}
+	if link, err := os.Readlink(m.path("/etc/resolv.conf")); err == nil && strings.Contains(link, "systemd") {
+		return zone + " by systemd-resolved", nil
 	}
 	old, err := m.read("/etc/resolv.conf")
 	if err != nil {
 		return "", err
 	}
-	link, err := os.Readlink(m.path("/etc/resolv.conf"))
-	if err == nil && strings.Contains(link, "systemd") {
-		return zone + " by systemd-resolved", nil
+	if text := searching(old, zone); text != old {
+		// In place: something else may have mounted it.
+		err = os.WriteFile(m.path("/etc/resolv.conf"), []byte(text), 0o644)
 	}
-	return zone + " in /etc/resolv.conf", os.WriteFile(m.path("/etc/resolv.conf"), []byte(searching(old, zone)), 0o644)
+	return zone + " in /etc/resolv.conf", err
 }
 
 // searching is a resolv.conf that looks for names in a zone first.

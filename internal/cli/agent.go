@@ -65,9 +65,16 @@ func (a *app) runAgent(ctx context.Context, path string) error {
 		return err
 	}
 	defer file.Close()
-	// Slurm's programs may be where no PATH of a daemon leads.
-	if err := os.Setenv("PATH", boot.SystemPath); err != nil {
+	limits, err := agent.ParseLimits(os.Getenv("MUSTER_LIMITS"))
+	if err != nil {
 		return err
+	}
+	// Slurm's programs may be where no PATH of a daemon leads, and its headers where no
+	// compiler looks.
+	for name, value := range map[string]string{"PATH": boot.SystemPath, "CPATH": "/opt/slurm/include"} {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
 	}
 	cloud, err := account.Open(ctx, ticket.Region)
 	if err != nil {
@@ -77,6 +84,7 @@ func (a *app) runAgent(ctx context.Context, path string) error {
 	return agent.Run(ctx, agent.Config{
 		Ticket: ticket, AWS: cloud.Config(), Endpoint: s3Endpoint(), Version: versionOf(info).Version, Program: self,
 		Log:      slog.New(slog.NewTextHandler(io.MultiWriter(a.err, file), nil)),
+		Limits:   limits,
 		Shutdown: strings.Fields(cmp.Or(os.Getenv("MUSTER_SHUTDOWN"), "shutdown -h now")),
 	})
 }

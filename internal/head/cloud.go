@@ -1,6 +1,10 @@
 package head
 
-import "github.com/muster-hpc/muster/internal/supervise"
+import (
+	"slices"
+
+	"github.com/muster-hpc/muster/internal/supervise"
+)
 
 // ControllerSocket is where the controller answers on a head node on AWS.
 const ControllerSocket = RunDir + "/controller.sock"
@@ -35,6 +39,9 @@ type Node struct {
 	// Slurm has none: before 23.11.
 	Login bool
 	Sackd string
+	// Scope begins the command line of slurmd where systemd runs the machine: it gives
+	// slurmd a control group of its own, which it may divide among jobs.
+	Scope []string
 }
 
 // NodeServices are the services of a compute or login node in their order.
@@ -53,7 +60,7 @@ func NodeServices(n Node) []supervise.Service {
 	once := `b=-b; [ -e "$3.booted" ] && b=; : >"$3.booted"; exec "$1" -D $b -N "$2" --conf-server "$4"`
 	return append(all, n.service(supervise.Service{
 		Name: "slurmd", After: []string{"munged"},
-		Args:  []string{"/bin/sh", "-c", once, "slurmd", n.slurm().Sbin + "/slurmd", n.Name, RunDir + "/" + n.Name, n.Head},
+		Args:  append(slices.Clone(n.Scope), "/bin/sh", "-c", once, "slurmd", n.slurm().Sbin+"/slurmd", n.Name, RunDir+"/"+n.Name, n.Head),
 		Ready: n.tcp(6818),
 	}))
 }

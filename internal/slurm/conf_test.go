@@ -60,3 +60,44 @@ func TestNoCgroups(t *testing.T) {
 		}
 	}
 }
+
+func TestConf_of_a_cloud(t *testing.T) {
+	c := Config{
+		Cluster: "train", HeadName: "train-head", HeadAddress: netip.MustParseAddr("10.0.0.5"), ControlUser: "slurm", NodeUser: "root",
+		Configless: true, Confine: true, CgroupPlugin: "autodetect", GPUFile: "/dev/nvidia", NodeProlog: "/opt/muster/bin/node-prolog",
+		Timers: CloudTimers(1800), Included: "PriorityType=priority/multifactor\n",
+		Groups:     []NodeGroup{{Prefix: "gpu-dy-p5-", Addresses: make([]netip.Addr, 2), CPUs: 192, MemoryMiB: 1000, GPU: "h200", GPUs: 8, Features: []string{"dynamic"}}},
+		Accounting: Accounting{Database: Database{Host: "db.example.com", Port: 3306, User: "ada", Password: "secret", Name: "train"}},
+	}
+	conf := c.Conf()
+	for _, want := range []string{
+		"\nNodeName=gpu-dy-p5-[1-2] CPUs=192 ", "\nSlurmctldParameters=idle_on_node_suspend,enable_configless,power_save_interval=2\n",
+		"\nProctrackType=proctrack/cgroup\n", "\nTaskPlugin=task/affinity,task/cgroup\n", "\nJobAcctGatherType=jobacct_gather/cgroup\n",
+		"\nProlog=/opt/muster/bin/node-prolog\n", "\nResumeTimeout=1800\n", "\nPropagateResourceLimitsExcept=MEMLOCK,NOFILE\n",
+		"\nPriorityType=priority/multifactor\nNodeName=", "\nAccountingStorageHost=train-head\n",
+	} {
+		if !strings.Contains(conf, want) {
+			t.Errorf("slurm.conf has no %q:\n%s", want, conf)
+		}
+	}
+	if strings.Contains(conf, "NodeAddr") || strings.Contains(conf, "secret") {
+		t.Errorf("slurm.conf has addresses that nobody knows, or a password:\n%s", conf)
+	}
+	if want := "StorageHost=db.example.com\nStoragePort=3306\nStorageUser=ada\nStoragePass=secret\nStorageLoc=train\n"; !strings.Contains(c.DBDConf(), want) {
+		t.Errorf("slurmdbd.conf has no\n%s\n%s", want, c.DBDConf())
+	}
+	if want := "Name=gpu Type=h200 File=/dev/nvidia[0-7]\n"; !strings.Contains(c.GresConf(), want) {
+		t.Errorf("gres.conf has no %q:\n%s", want, c.GresConf())
+	}
+	if want := "CgroupPlugin=autodetect\nConstrainCores=yes\n"; !strings.Contains(c.CgroupConf(), want) {
+		t.Errorf("cgroup.conf has no %q", want)
+	}
+	c.Accounting = Accounting{Host: "dbd.example.com", Port: 6819}
+	if conf := c.Conf(); !strings.Contains(conf, "\nAccountingStorageHost=dbd.example.com\nAccountingStoragePort=6819\n") {
+		t.Errorf("an external slurmdbd:\n%s", conf)
+	}
+	c.Accounting = Accounting{Off: true}
+	if conf := c.Conf(); !strings.Contains(conf, "\nAccountingStorageType=accounting_storage/none\n") || strings.Contains(conf, "AccountingStorageHost") {
+		t.Errorf("no accounting:\n%s", conf)
+	}
+}

@@ -1,0 +1,49 @@
+package head_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/supervise"
+)
+
+// onAWS are the params of a machine on AWS.
+func onAWS() head.Params {
+	p := params(false)
+	p.Dir, p.LogDir, p.Slurm = "", "/var/log/muster", head.Official
+	return p
+}
+
+func TestCloudServices(t *testing.T) {
+	elsewhere, external, poor := onAWS(), onAWS(), onAWS()
+	elsewhere.Database, external.NoAccounting, poor.Slurm = true, true, head.Slurm{}
+	for name, services := range map[string][]supervise.Service{
+		"aws-head":          head.CloudServices(onAWS()),
+		"aws-head-database": head.CloudServices(elsewhere),
+		"aws-head-external": head.CloudServices(external),
+		"aws-node": head.NodeServices(head.Node{Params: onAWS(), Name: "gpu-dy-p5-1", Head: "10.0.0.5",
+			Scope: []string{"/usr/bin/systemd-run", "--scope", "--"}}),
+		"aws-node-debian": head.NodeServices(head.Node{Params: poor, Name: "gpu-dy-p5-1", Head: "10.0.0.5"}),
+		"aws-login":       head.NodeServices(head.Node{Params: onAWS(), Login: true, Sackd: "/opt/slurm/sbin/sackd", Head: "10.0.0.5"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := json.MarshalIndent(services, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden.Check(t, name+".json", string(got)+"\n")
+			var before []string
+			for _, s := range services {
+				for _, need := range s.After {
+					if !slices.Contains(before, need) {
+						t.Errorf("%s needs %s, which is not started before it", s.Name, need)
+					}
+				}
+				before = append(before, s.Name)
+			}
+		})
+	}
+}
