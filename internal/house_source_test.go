@@ -24,6 +24,14 @@ func (s source) calls(name string, functions ...string) []string {
 	return places
 }
 
+// begins tells whether a process starts in the file: it has a program's main.
+func (s source) begins() bool {
+	return s.file.Name.Name == "main" && slices.ContainsFunc(s.file.Decls, func(d ast.Decl) bool {
+		f, ok := d.(*ast.FuncDecl)
+		return ok && f.Recv == nil && f.Name.Name == "main"
+	})
+}
+
 var unfinishedWords = regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
 
 // unfinished are the comments that put something off.

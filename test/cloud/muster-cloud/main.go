@@ -5,6 +5,7 @@
 //	muster-cloud env DIR       the environment in which AWS's clients speak to it
 //	muster-cloud exec DIR CMD  run a command in its network, in that environment
 //	muster-cloud put DIR BUCKET KEY FILE
+//	muster-cloud left DIR      what there is in the double
 //
 // In its machines it stands for what a namespace cannot have: see machine.Guest.
 package main
@@ -36,7 +37,7 @@ func main() {
 
 func command(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("usage: muster-cloud run|env|exec|put DIR")
+		return errors.New("usage: muster-cloud run|env|exec|put|left DIR")
 	}
 	switch {
 	case args[0] == "run" && len(args) == 2 && machine.Inside():
@@ -49,15 +50,20 @@ func command(ctx context.Context, args []string) error {
 		return err
 	case args[0] == "put" && len(args) == 5:
 		return put(ctx, args[1], args[2], args[3], args[4])
+	case args[0] == "left" && len(args) == 2:
+		cfg, err := outside(ctx, args[1])
+		if err != nil {
+			return err
+		}
+		found, err := left(ctx, cfg)
+		fmt.Println(strings.Join(found, "\n"))
+		return err
 	case args[0] == "exec" && len(args) > 2:
 		return inside(args[1], args[2:])
 	}
 	os.Exit(machine.Guest(args))
 	return nil
 }
-
-// outsideVariable is where the double can be reached from outside its network.
-const outsideVariable = "MUSTER_CLOUD_OUTSIDE"
 
 // run starts the double in namespaces of its own and waits for its end.
 func run(ctx context.Context, dir string) error {

@@ -39,7 +39,7 @@ func world(ctx context.Context, dir string) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	b := &bridge{log: log}
+	b := &bridge{ctx: ctx, log: log}
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -82,6 +82,8 @@ func world(ctx context.Context, dir string) error {
 
 // bridge joins the double and its machines.
 type bridge struct {
+	// ctx is the process's: machines come and go by calls that have none.
+	ctx   context.Context
 	log   *slog.Logger
 	cloud *cloud.Cloud
 	world *machine.World
@@ -97,7 +99,7 @@ func (b *bridge) start(c *cloud.Cloud, w *machine.World) {
 }
 
 func (b *bridge) launch(i ec2.Instance) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	in, _ := catalog.Lookup(i.Type) // a type without GPUs if it is not known
 	err := b.world.Launch(machine.Instance{
