@@ -27,25 +27,34 @@ import (
 // theirs only mend what happens every day, such as a connection that was closed
 // while it was idle.
 type clients struct {
-	ec2 *ec2.Client
-	// launch is for calls that start instances: all of them wait when one was
-	// throttled.
-	launch *ec2.Client
-	gate   *gate
+	ec2    *ec2.Client
 	dns    *route53.Client
+	limits Limits
+	// gate is shut for calls that start instances while one of them is throttled.
+	gate *gate
 }
 
 func newClients(c aws.Config, l Limits) clients {
-	g := &gate{}
 	few := l
 	few.Attempts = min(few.Attempts, 3)
 	c.APIOptions = append(slices.Clone(c.APIOptions), impatience(l.Answer).option)
 	return clients{
 		ec2:    ec2.NewFromConfig(c, func(o *ec2.Options) { o.Retryer = retryer(few, nil) }),
-		launch: ec2.NewFromConfig(c, func(o *ec2.Options) { o.Retryer = retryer(l, g) }),
-		gate:   g,
 		dns:    route53.NewFromConfig(c, func(o *route53.Options) { o.Retryer = retryer(l, nil) }),
+		limits: l, gate: &gate{},
 	}
+}
+
+// refill is how long EC2 takes to let an account start one more instance:
+// https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
+const refill = time.Second / 2
+
+// paced lets a call that starts instances wait no longer than EC2 takes to refill
+// its bucket for as many.
+func (c *clients) paced(instances int32) func(*ec2.Options) {
+	l := c.limits
+	l.PauseMost = min(l.PauseMost, l.Pause+time.Duration(instances)*refill)
+	return func(o *ec2.Options) { o.Retryer = retryer(l, c.gate) }
 }
 
 // retryer makes calls again that were throttled or lost, after growing pauses. A

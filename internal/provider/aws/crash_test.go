@@ -130,6 +130,7 @@ func TestDeathAtEveryStep(t *testing.T) {
 		"an_hour_later_less_is_wanted": {wanted: nodes("dy-s", 1, 2), later: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for step := 0; ; step++ {
 				d := &death{left: step}
 				if !dieAndGoOn(t, d, row.blind, row.later, row.wanted) {
@@ -216,6 +217,7 @@ func TestLostAnswers(t *testing.T) {
 	for _, when := range []string{"before", "after", "half", "never"} {
 		for _, action := range []string{"RunInstances", "CreateFleet", "DescribeInstances", "TerminateInstances"} {
 			t.Run(when+"_"+action, func(t *testing.T) {
+				t.Parallel()
 				c := newCloud(t)
 				config := c.config(t)
 				if when == "never" {

@@ -14,10 +14,12 @@ import (
 
 func TestManyPages(t *testing.T) {
 	c := newCloud(t)
-	f := open(t, c.config(t))
+	config := c.config(t)
+	config.Zone, config.ZoneName = "Z1", "c.muster"
+	f := open(t, config)
 	launchAll(t, f, false, nodes("dy-r", 1, 2500)...)
-	if got := len(observe(t, f)); got != 2500 {
-		t.Errorf("%d instances are observed", got)
+	if got, named := len(observe(t, f)), len(c.recordsOf()); got != 2500 || named != 2500 {
+		t.Errorf("%d instances are observed, %d have names", got, named)
 	}
 	// What is listed on two pages is there once; half a list is an error.
 	c.breaks(func(when, action string) bool { return when == "before" && action == "DescribeInstances" })

@@ -131,11 +131,11 @@ func (c *clients) send(ctx context.Context, token string, r request) (launched, 
 	if r.Whole {
 		least = r.Count
 	}
-	_, err := c.launch.RunInstances(ctx, &ec2.RunInstancesInput{
+	_, err := c.ec2.RunInstances(ctx, &ec2.RunInstancesInput{
 		ClientToken: aws.String(token), MinCount: aws.Int32(least), MaxCount: aws.Int32(r.Count),
 		LaunchTemplate:    &types.LaunchTemplateSpecification{LaunchTemplateName: aws.String(r.Template), Version: aws.String("$Latest")},
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeInstance, Tags: sdkTags(r.Tags)}},
-	}, l.option)
+	}, l.option, c.paced(r.Count))
 	if err != nil {
 		return launched{}, err
 	}
@@ -144,7 +144,7 @@ func (c *clients) send(ctx context.Context, token string, r request) (launched, 
 }
 
 func (c *clients) createFleet(ctx context.Context, token string, r request) (launched, error) {
-	out, err := c.launch.CreateFleet(ctx, r.fleet(token))
+	out, err := c.ec2.CreateFleet(ctx, r.fleet(token), c.paced(r.Count))
 	if err != nil {
 		return launched{}, err
 	}
