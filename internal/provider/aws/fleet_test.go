@@ -308,3 +308,48 @@ func TestStartedTellsAddresses(t *testing.T) {
 		t.Errorf("failed: %v, addresses were told of %v", failed, addressed)
 	}
 }
+
+// Jobs that share a node get one machine for it.
+func TestJobsThatShareANode(t *testing.T) {
+	c := newCloud(t)
+	f := open(t, c.config(t))
+	failed := f.Launch(t.Context(), []provider.Order{
+		{Nodes: nodes("dy-r", 1, 3), Whole: true}, {Nodes: nodes("dy-r", 3, 5), Whole: true}, {Nodes: nodes("dy-r", 5, 6)},
+		{Nodes: append(nodes("dy-r", 7, 8), "q-dy-x-1"), Whole: true},
+	}, nil)
+	if len(failed) != 3 || cause(t, failed["q-dy-r-7"]) != provider.Configuration {
+		t.Errorf("failed: %v", failed)
+	}
+	exactly(t, c, nodes("dy-r", 1, 6))
+}
+
+// Who waits for another's launch can give up.
+func TestWaitingForALaunchEnds(t *testing.T) {
+	c := newCloud(t)
+	f := open(t, c.config(t))
+	launching, give := make(chan struct{}), make(chan struct{})
+	c.breaks(func(when, action string) bool {
+		if when == "before" && action == "RunInstances" {
+			close(launching)
+			<-give
+		}
+		return false
+	})
+	done := make(chan map[string]error)
+	go func() { done <- f.Launch(t.Context(), []provider.Order{{Nodes: nodes("dy-r", 1, 2)}}, nil) }()
+	<-launching
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	failed := f.Launch(ctx, []provider.Order{{Nodes: nodes("dy-r", 2, 3)}}, nil)
+	if len(failed) != 2 || !errors.Is(failed["q-dy-r-2"], context.DeadlineExceeded) {
+		t.Errorf("failed: %v", failed)
+	}
+	if err := f.Terminate(ctx, nodes("dy-r", 1, 1)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("an end in the middle of a launch: %v", err)
+	}
+	close(give)
+	if failed := <-done; len(failed) > 0 {
+		t.Errorf("failed: %v", failed)
+	}
+	exactly(t, c, nodes("dy-r", 1, 2))
+}
