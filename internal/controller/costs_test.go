@@ -1,10 +1,7 @@
 package controller_test
 
 import (
-	"context"
 	"errors"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,99 +175,6 @@ func TestRun_does_not_repeat_what_only_a_person_can_mend(t *testing.T) {
 	}, "q-dy-r-1")
 }
 
-func TestRun_protects_a_queue_whose_nodes_do_not_boot(t *testing.T) {
-	playWith(t, costly, func(t *testing.T, s *scene) {
-		s.config.Revision = "a"
-		s.stop()
-		s.start(t)
-		for _, n := range nodes("q-dy-r-[1-3]") {
-			s.slurm.slow(n, true)
-		}
-		j := s.slurm.submitTo("q", 3, time.Minute)
-		closed := func() bool { return s.slurm.partition("q") == "INACTIVE" }
-		within(t, 3*time.Minute, "protected", closed)
-		started := s.place.Started()
-		within(t, 2*time.Minute, "ended", func() bool { return len(observe(t, s)) == 0 })
-		s.stop() // it outlives the controller
-		s.start(t)
-		<-time.After(time.Hour)
-		if s.place.Started() != started || !closed() || s.count(t, "queue protected ") != 1 {
-			t.Errorf("%d instances were started, the partition is %s: %v", s.place.Started(), s.slurm.partition("q"), s.events(t))
-		}
-		status, err := s.now.Status(t.Context())
-		if err != nil || status.Fleet != "protected" || !strings.HasPrefix(status.Why, "queue q: 3 nodes in a row failed to boot; ") {
-			t.Errorf("the status is %+v, %v", status, err)
-		}
-		if other := s.slurm.partition("p"); other != "" {
-			t.Errorf("the other partition is %s", other)
-		}
-		for _, n := range nodes("q-dy-r-[1-3]") {
-			s.slurm.slow(n, false)
-		}
-		s.config.Revision = "b" // somebody changed the cluster
-		s.stop()
-		s.start(t)
-		s.jobIs(t, j, "COMPLETED", 10*time.Minute)
-	}, nodes("q-dy-r-[1-3]", "p-dy-r-1")...)
-}
-
-func TestRun_is_not_stopped_by_a_node_that_boots_at_last(t *testing.T) {
-	playWith(t, costly, func(t *testing.T, s *scene) {
-		s.slurm.slow("q-dy-r-1", true)
-		j := s.slurm.submit(2, time.Minute)
-		<-time.After(90 * time.Second)
-		s.slurm.slow("q-dy-r-1", false)
-		s.jobIs(t, j, "COMPLETED", 10*time.Minute)
-		if n := s.kinds(t, "queue protected"); n != 0 {
-			t.Errorf("events: %v", s.events(t))
-		}
-	}, nodes("q-dy-r-[1-2]")...)
-}
-
-func TestRun_stops_and_starts(t *testing.T) {
-	playWith(t, costly, func(t *testing.T, s *scene) {
-		j := s.slurm.submit(1, 20*time.Minute)
-		s.runs(t, j)
-		within(t, time.Minute, "up", func() bool { return s.has(t, "q-st-r-") == 1 })
-		if err := s.now.Stop(false); err != nil {
-			t.Fatal(err)
-		}
-		waits := s.slurm.submit(1, time.Minute)
-		within(t, time.Minute, "static ended", func() bool { return s.has(t, "q-st-r-")+s.has(t, "q-dy-r-") == 1 })
-		s.stop()
-		s.start(t)
-		s.jobIs(t, j, "COMPLETED", 25*time.Minute)
-		within(t, time.Minute, "empty", func() bool { return len(observe(t, s)) == 0 })
-		<-time.After(time.Hour)
-		if got := s.slurm.job(waits).State; got != "PENDING" || len(observe(t, s)) > 0 {
-			t.Errorf("the other job is %s, and there is %v", got, observe(t, s))
-		}
-		if err := s.now.Start(); err != nil {
-			t.Fatal(err)
-		}
-		s.jobIs(t, waits, "COMPLETED", 5*time.Minute)
-		within(t, time.Minute, "static up", func() bool { return s.has(t, "q-st-r-") == 1 })
-	}, nodes("q-st-r-1", "q-dy-r-1")...)
-}
-
-func TestRun_stops_at_once(t *testing.T) {
-	playWith(t, costly, func(t *testing.T, s *scene) {
-		j := s.slurm.submit(2, time.Hour)
-		s.runs(t, j)
-		if err := s.now.Stop(true); err != nil {
-			t.Fatal(err)
-		}
-		within(t, 10*time.Second, "empty", func() bool { return len(observe(t, s)) == 0 })
-		if got := s.slurm.job(j); got.State != "PENDING" || got.Restarts != 1 {
-			t.Errorf("the job is %s after %d restarts", got.State, got.Restarts)
-		}
-		if err := s.now.Start(); err != nil {
-			t.Fatal(err)
-		}
-		s.jobIs(t, j, "COMPLETED", 2*time.Hour)
-	}, nodes("q-dy-r-[1-2]")...)
-}
-
 func TestRun_replaces_what_will_not_last(t *testing.T) {
 	playWith(t, costly, func(t *testing.T, s *scene) {
 		j := s.slurm.submit(2, 30*time.Minute)
@@ -359,41 +263,6 @@ func TestRun_ends_at_once_what_Slurm_does_not_want(t *testing.T) {
 	}, nodes("q-dy-r-1", "p-dy-r-[1-2]")...)
 }
 
-func TestRun_keeps_jobs_off_a_block_that_is_not_active(t *testing.T) {
-	var block fleet.Block
-	set := func(s *scene) {
-		costly(s)
-		s.config.Reservations = s.slurm
-		s.config.Blocks = func(context.Context) ([]fleet.Block, error) {
-			b := block
-			b.Active = !time.Now().Before(b.Start) && time.Now().Before(b.End)
-			return []fleet.Block{b}, nil
-		}
-		block = fleet.Block{ID: "cr-1", Resource: fleet.Resource{Queue: "q", Name: "r"}, Start: time.Now().Add(time.Hour), End: time.Now().Add(5 * time.Hour)}
-	}
-	playWith(t, set, func(t *testing.T, s *scene) {
-		<-time.After(2 * time.Second)
-		j := s.slurm.submit(2, 30*time.Minute)
-		<-time.After(50 * time.Minute)
-		if s.place.Started() > 0 || s.slurm.job(j).State != "PENDING" {
-			t.Errorf("%d instances before the block begins: %v", s.place.Started(), s.events(t))
-		}
-		s.jobIs(t, j, "COMPLETED", time.Hour)
-		<-time.After(time.Until(block.End) - time.Hour)
-		long := s.slurm.submit(1, 45*time.Minute)
-		s.runs(t, long)
-		<-time.After(time.Until(block.End) - 20*time.Minute)
-		if n := s.slurm.node(s.slurm.job(long).NodeList); !n.State.Draining() || !strings.HasPrefix(n.Reason, "muster: capacity block cr-1 ends at ") {
-			t.Errorf("20 minutes before the end it is %s: %s", n.State, n.Reason)
-		}
-		if n := len(observe(t, s)); n != 1 {
-			t.Errorf("%d instances are left, want the one with the job", n)
-		}
-		s.jobIs(t, long, "COMPLETED", 20*time.Minute)
-		within(t, time.Minute, "ended", func() bool { return len(observe(t, s)) == 0 })
-	}, nodes("q-st-r-1", "q-dy-r-1")...)
-}
-
 func TestJoin(t *testing.T) {
 	playWith(t, func(s *scene) { costly(s); s.config.Cluster, s.config.Head, s.config.Revision = "c", "10.0.0.4", "abc" }, func(t *testing.T, s *scene) {
 		s.slurm.slow("q-dy-r-1", true)
@@ -430,83 +299,4 @@ func TestRun_looks_seldom(t *testing.T) {
 			t.Errorf("it looked %d times in an hour", n)
 		}
 	}, nodes("q-dy-r-[1-2]")...)
-}
-
-func TestRun_a_day_that_costs(t *testing.T) {
-	all := nodes("q-st-r-1", "q-dy-r-[1-4]", "q-dy-s-[1-4]")
-	for seed, strategy := range []fleet.Strategy{fleet.AllOrNothing, fleet.GreedyAllOrNothing, fleet.BestEffort} {
-		t.Run(string(strategy), func(t *testing.T) {
-			playWith(t, func(s *scene) { costly(s); s.config.Strategy = strategy }, func(t *testing.T, s *scene) {
-				r := rand.New(rand.NewPCG(uint64(seed), 9))
-				var jobs []*slurmJob
-				for range 120 {
-					<-time.After(time.Duration(r.IntN(1000)) * time.Second)
-					s.trouble(t, r, all[r.IntN(len(all))])
-					jobs = append(jobs, s.slurm.submit(1+r.IntN(4), time.Duration(r.IntN(900))*time.Second))
-				}
-				s.place.Room("q-dy-r-", 4)
-				s.place.Room("q-dy-s-", 4)
-				for _, n := range all {
-					s.place.Fail(n, nil)
-					s.place.Doubt(n)
-				}
-				if err := s.now.Start(); err != nil {
-					t.Fatal(err)
-				}
-				<-time.After(12 * time.Hour)
-				s.allIsWell(t, jobs, all[1:])
-			}, all...)
-		})
-	}
-}
-
-// trouble is something that goes wrong, or not.
-func (s *scene) trouble(t *testing.T, r *rand.Rand, node string) {
-	t.Helper()
-	group := strings.TrimRight(node, "0123456789")
-	switch r.IntN(10) {
-	case 0:
-		s.place.Kill(node)
-	case 1:
-		s.place.KillUnheard(node)
-	case 2:
-		s.place.Room(group, r.IntN(5))
-	case 3:
-		codes := []string{"impaired", "instance-retirement", "instance-stop", "system-reboot"}
-		s.place.Doubt(node, provider.Doubt{Code: codes[r.IntN(4)], Since: time.Now(), NotBefore: time.Now().Add(time.Duration(r.IntN(3600)) * time.Second)})
-	case 4:
-		s.place.Orphan()
-	case 5:
-		cause := []provider.Cause{provider.Throttled, provider.Unknown, provider.Limit}[r.IntN(3)]
-		s.place.Fail(node, &provider.LaunchError{Cause: cause, Code: "X"})
-	case 6:
-		s.place.Fail(node, nil)
-	case 7:
-		s.stop()
-		<-time.After(time.Duration(r.IntN(20)) * time.Second)
-		s.start(t)
-	case 8:
-		s.place.Takes(time.Duration(r.IntN(20)) * time.Second)
-	}
-}
-
-// allIsWell holds what is true when all trouble is over.
-func (s *scene) allIsWell(t *testing.T, jobs []*slurmJob, dynamic []string) {
-	t.Helper()
-	for _, j := range jobs {
-		if got := s.slurm.job(j); got.State != "COMPLETED" {
-			t.Errorf("job %d is %s on %s after %d restarts", got.ID, got.State, got.NodeList, got.Restarts)
-		}
-	}
-	if left := observe(t, s); !slices.Equal(left, []string{"q-st-r-1"}) {
-		t.Errorf("in the end there is %v", left)
-	}
-	for _, n := range dynamic {
-		if !s.slurm.state(n).PoweredDown() || s.slurm.state(n).Down() {
-			t.Errorf("in the end %s is %s: %s", n, s.slurm.state(n), s.slurm.node(n).Reason)
-		}
-		if a := s.slurm.node(n).Address; a != n {
-			t.Errorf("in the end Slurm looks for %s at %s", n, a)
-		}
-	}
 }

@@ -89,10 +89,19 @@ PartitionName=q Nodes=q-dy-r-[1-%[4]d] State=UP
 		_ = cmd.Wait()
 	})
 	c := Client{Runner: Exec{Conf: conf}}
+	await(t, c)
+	return c
+}
+
+// await waits until slurmctld answers.
+func await(t *testing.T, c Client) {
+	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; {
-		if err := c.Ping(t.Context()); err == nil {
-			return c
-		} else if time.Now().After(deadline) {
+		err := c.Ping(t.Context())
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
 			t.Fatal(err)
 		}
 		<-time.After(20 * time.Millisecond)
