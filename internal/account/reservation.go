@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -16,6 +17,8 @@ type Reservation struct {
 	Block            bool
 	PlacementGroup   string
 	Total, Available int
+	// Start and End are when it may be used; zero is not said.
+	Start, End time.Time
 }
 
 // Reservations looks at capacity reservations by ID. It fails if one is not there.
@@ -33,6 +36,7 @@ func (a *Account) Reservations(ctx context.Context, ids []string) (map[string]Re
 			InstanceType: aws.ToString(r.InstanceType), Zone: aws.ToString(r.AvailabilityZone), State: string(r.State),
 			Block: r.ReservationType == types.CapacityReservationTypeCapacityBlock, PlacementGroup: aws.ToString(r.PlacementGroupArn),
 			Total: int(aws.ToInt32(r.TotalInstanceCount)), Available: int(aws.ToInt32(r.AvailableInstanceCount)),
+			Start: aws.ToTime(r.StartDate), End: aws.ToTime(r.EndDate),
 		}
 	}
 	return all, nil

@@ -61,8 +61,10 @@ func (a *app) runCloudController(ctx context.Context, path string) error {
 	}
 	c.Log = slog.New(slog.NewTextHandler(a.err, nil))
 	c.Cluster, c.Head = ticket.Cluster, identity.Address.String()
+	resources := aws.Resources(c.cluster, where)
+	c.Blocks = blocksOf(cloud, resources)
 	nodes, err := aws.Open(ctx, aws.Config{
-		Cluster: ticket.Cluster, Resources: aws.Resources(c.cluster, where), Zone: ticket.Zone, ZoneName: ticket.ZoneName,
+		Cluster: ticket.Cluster, Resources: resources, Zone: ticket.Zone, ZoneName: ticket.ZoneName,
 		Journal: cloudJournal, AWS: cloud.Config(), Log: c.Log,
 	})
 	if err != nil {
