@@ -10,7 +10,6 @@ import (
 type difference struct {
 	attribute string // Properties, Tags, DeletionPolicy, ...
 	name      string // of the property
-	path      string // below it, for the table
 	// recreation is Never, Conditionally or Always.
 	recreation    string
 	before, after string
@@ -30,9 +29,9 @@ var alsoCreateOnly = map[string][]string{
 	"AWS::EC2::PlacementGroup": {"GroupName"},
 }
 
-// conditionally are properties whose change needs a new resource in some cases. Of
-// these the double knows none in which ours would, but those that it names.
-// The source is conditionalCreateOnlyProperties of the schemas; see kinds.py.
+// recreation says whether a change of a property needs a new resource, as the
+// schemas' createOnlyProperties and conditionalCreateOnlyProperties have it; see
+// kinds.py. The double makes no new resource for a change that may need one.
 func recreation(kind, path string) string {
 	f := facts[kind]
 	only := func(list []string) bool {

@@ -80,7 +80,7 @@ func malformed(body string, err error) error {
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		before := []byte(body)[:min(int(e.Offset), len(body))]
 		line := 1 + bytes.Count(before, []byte("\n"))
-		column := len(before) - bytes.LastIndexByte(before, '\n')
+		column := len(before) - 1 - bytes.LastIndexByte(before, '\n')
 		return invalid("Template format error: JSON not well-formed. (line %d, column %d)", line, column)
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
