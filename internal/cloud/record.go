@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/reach"
 )
 
 // Record says where a cluster is, so that commands need not ask every region. It can
@@ -24,6 +26,11 @@ type Record struct {
 // recordDir is the folder of records and locks. No cluster can have its name: local
 // ones have folders beside it.
 const recordDir = "aws.d"
+
+// PlaceOf is where this machine keeps what it knows of the way to a cluster.
+func PlaceOf(home, name string) reach.Place {
+	return reach.Place{Dir: filepath.Join(home, recordDir), Cluster: name}
+}
 
 func recordPath(home, name string) string { return filepath.Join(home, recordDir, name+".json") }
 
@@ -94,5 +101,5 @@ func forget(home, name string) error {
 	if err := os.Remove(recordPath(home, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return nil
+	return PlaceOf(home, name).Forget()
 }
