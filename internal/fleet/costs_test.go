@@ -28,6 +28,7 @@ func TestLaunchReason(t *testing.T) {
 		{launchError(provider.Capacity, "InsufficientInstanceCapacity"), "muster: launch failed, capacity: (Code:InsufficientInstanceCapacity) no 'luck' today"},
 		{fmt.Errorf("launch q: %w", launchError(provider.Limit, "VcpuLimitExceeded")), "muster: launch failed, limit: launch q: (Code:VcpuLimitExceeded) no 'luck' today"},
 		{launchError(provider.Unknown, "InternalError"), "muster: launch failed: (Code:InternalError) no 'luck' today"},
+		{fmt.Errorf("q-2 did not start: %w", provider.ErrIncomplete), "muster: q-2 did not start: it goes with others of its job"},
 		{launchError("", "X"), "muster: launch failed: (Code:X) no 'luck' today"},
 	} {
 		if got := fleet.LaunchReason(row.err); got != row.want {

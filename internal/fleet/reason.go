@@ -30,8 +30,14 @@ var curable = []string{"Not responding", "ResumeTimeout reached", "Node unexpect
 // class of the cause where it is known.
 //
 //	muster: launch failed, capacity: (Code:InsufficientInstanceCapacity) We currently do not ...
+//
+// A node whose launch failed because of others is not to blame: its reason is
+// another, and it goes back to the pool at once.
 func LaunchReason(err error) string {
 	text := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), `"`, "'")), " ") // as Slurm keeps it
+	if errors.Is(err, provider.ErrIncomplete) {
+		return reasonMark + text
+	}
 	if cause := CauseOf(err); cause != provider.Unknown {
 		return ReasonLaunch + ", " + string(cause) + ": " + text
 	}

@@ -5,6 +5,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"time"
 )
@@ -87,6 +88,10 @@ const (
 	// Unknown is everything else, lost answers among it.
 	Unknown Cause = "unknown"
 )
+
+// ErrIncomplete is why nodes of a whole order got no instance that could have had
+// one: others of the order could not.
+var ErrIncomplete = errors.New("it goes with others of its job")
 
 // LaunchError says why a node has no instance.
 type LaunchError struct {

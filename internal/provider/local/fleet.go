@@ -136,11 +136,10 @@ func (f *Fleet) undo(ctx context.Context, orders []provider.Order, failed map[st
 		if !o.Whole || i < 0 {
 			continue
 		}
-		why := failed[o.Nodes[i]]
 		var end []string
 		for _, n := range o.Nodes {
 			if failed[n] == nil {
-				failed[n] = fmt.Errorf("%s, of the same job, did not start: %w", o.Nodes[i], why)
+				failed[n] = fmt.Errorf("%s did not start: %w", o.Nodes[i], provider.ErrIncomplete)
 			}
 			if fresh[n] {
 				end = append(end, n)
