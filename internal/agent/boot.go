@@ -33,7 +33,15 @@ func (a *agent) first() []step {
 			if err != nil {
 				return "", err
 			}
-			return detail, a.directories()
+			if err := a.directories(); err != nil {
+				return "", err
+			}
+			if a.cluster.root.At("DeploymentSettings.DisableSudoAccessForDefaultUser").Bool() {
+				user := DefaultUser(a.cluster.file)
+				detail += ", " + user + " may not use sudo"
+				err = a.machine.RevokeSudo(user)
+			}
+			return detail, err
 		}},
 		{"bring munge key", a.mungeKey},
 	}

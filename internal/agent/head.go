@@ -239,6 +239,7 @@ func (c *cluster) notDone() []string {
 		"HeadNode.Dcv.Enabled":              "there is no remote desktop",
 		"AdditionalPackages.IntelSoftware":  "Intel's libraries are not installed",
 		"DevSettings.Cookbook.ChefCookbook": "no cookbook is run",
+		"HeadNode.Networking.Proxy":         "machines reach AWS without it",
 	} {
 		if v := c.root.At(path); v.Present() && v.Text() != "false" {
 			all = append(all, path+" of the cluster file has no effect: "+what)

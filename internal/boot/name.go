@@ -154,6 +154,13 @@ func (m Machine) Users(ctx context.Context, accounts []Account) (string, error) 
 	return strings.Join(said, ", "), nil
 }
 
+// RevokeSudo takes a user's right to become root, which cloud-init gives to the image's
+// default user: of the rules for a user, the last one counts.
+func (m Machine) RevokeSudo(user string) error {
+	_, err := m.Write("/etc/sudoers.d/99-muster-default-user", "# Written by muster: DisableSudoAccessForDefaultUser.\n"+user+" ALL=(ALL:ALL) !ALL\n", 0o440, "")
+	return err
+}
+
 // Quiet stops services that the image starts by itself and that the agent runs.
 func (m Machine) Quiet(ctx context.Context, units []string) (string, error) {
 	if !m.systemd() {
