@@ -17,6 +17,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/provider/providertest"
+	"github.com/muster-hpc/muster/internal/site"
 )
 
 // api is a controller that answers on a socket.
@@ -134,6 +135,45 @@ func TestServe(t *testing.T) {
 	}
 }
 
+func TestServe_fleet(t *testing.T) {
+	a := serve(t, os.Getuid())
+	for _, row := range []struct {
+		name, path, body string
+		status           int
+	}{
+		{"resume_for_jobs", "/v1/resume", `{"nodes":"q-dy-r-1","jobs":[{"id":7,"nodes":"q-dy-r-1"}]}`, http.StatusAccepted},
+		{"jobs_without_a_host_list", "/v1/resume", `{"nodes":"q-dy-r-1","jobs":[{"id":7,"nodes":"q["}]}`, http.StatusBadRequest},
+		{"stop", "/v1/fleet/stop", `{}`, http.StatusAccepted},
+		{"stop_now", "/v1/fleet/stop", `{"now":true}`, http.StatusAccepted},
+		{"stop_without_a_word", "/v1/fleet/stop", ``, http.StatusBadRequest},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			a.t = t
+			if status, text := a.post(row.path, row.body); status != row.status {
+				t.Errorf("got %d %q, want %d", status, text, row.status)
+			}
+		})
+	}
+	a.t = t
+	is := func(want string) {
+		t.Helper()
+		resp, err := a.client.Get("http://controller/v1/status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var got site.ClusterStatus
+		if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || got.Fleet != want || got.Nodes["idle~"] != 1 {
+			t.Errorf("got %+v, %v, want it %s", got, err, want)
+		}
+	}
+	is("stopped")
+	if status, text := a.post("/v1/fleet/start", `{}`); status != http.StatusAccepted {
+		t.Errorf("got %d %q", status, text)
+	}
+	is("running")
+}
+
 // A request is handed over while nobody works on it: no round runs here.
 func TestServe_hands_over_at_once(t *testing.T) {
 	a := serve(t, os.Getuid())
@@ -148,7 +188,7 @@ func TestServe_hands_over_at_once(t *testing.T) {
 
 func TestServe_lets_only_some_users_in(t *testing.T) {
 	a := serve(t, os.Getuid()+1)
-	for _, path := range []string{"/v1/resume", "/v1/suspend", "/v1/await", "/v1/share", "/v1/restart", "/v1/exports/flush", "/nothing"} {
+	for _, path := range []string{"/v1/resume", "/v1/suspend", "/v1/await", "/v1/share", "/v1/restart", "/v1/fleet/start", "/v1/fleet/stop", "/v1/exports/flush", "/nothing"} {
 		if status, text := a.post(path, `{"nodes":"q-dy-r-1"}`); status != http.StatusForbidden {
 			t.Errorf("%s: got %d %q", path, status, text)
 		}

@@ -44,6 +44,12 @@ func (c *Controller) Stop(now bool) error {
 
 // protect keeps queues from starting nodes that fail to boot again and again.
 func (c *Controller) protect(nodes []fleet.Node) {
+	c.mu.Lock()
+	forgiven := c.inbox.forgive
+	c.mu.Unlock()
+	if forgiven {
+		return // what was counted is about to be forgotten
+	}
 	known := c.standing.get().Protected
 	for queue, why := range c.tally.Protect(nodes, c.Limits) {
 		if _, already := known[queue]; already {

@@ -212,13 +212,13 @@ func (c *Controller) do(ctx context.Context, w fleet.World, actions []fleet.Acti
 func (c *Controller) act(ctx context.Context, w fleet.World, a fleet.Action) error {
 	switch a.Deed {
 	case fleet.Terminate:
-		if a.Boot {
-			c.tally.Count(nil, pick(w.Nodes, a.Nodes))
-		}
 		if err := c.Fleet.Terminate(ctx, a.Nodes); err != nil {
 			return err
 		}
 		c.roll.ended(a.Nodes)
+		if a.Boot {
+			c.tally.Count(nil, pick(w.Nodes, a.Nodes))
+		}
 		return nil
 	case fleet.Drain:
 		return c.Slurm.UpdateNodes(ctx, a.Nodes, "DRAIN", a.Reason)

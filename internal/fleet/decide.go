@@ -181,7 +181,8 @@ func (d *decision) down(w World, n Node, alive bool, short string) {
 		return
 	}
 	if alive {
-		d.add(Terminate, n.Name, "its node is down: "+n.Reason)
+		late := strings.HasPrefix(n.Reason, reasonLate)
+		d.put(what{deed: Terminate, reason: "its node is down: " + n.Reason, boot: late}, n.Name)
 	}
 }
 

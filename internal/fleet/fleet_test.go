@@ -99,7 +99,7 @@ func TestDecide(t *testing.T) {
 		}},
 		{"silent_and_gone", down("Not responding", time.Second), never, never, []fleet.Action{act(fleet.PowerDown, "Not responding")}},
 		{"never_came_up", down("ResumeTimeout reached", time.Second), time.Minute, never, []fleet.Action{
-			act(fleet.Terminate, "its node is down: ResumeTimeout reached"),
+			boot(fleet.Terminate, "its node is down: ResumeTimeout reached"),
 			act(fleet.PowerDown, "ResumeTimeout reached"),
 		}},
 		{"rebooted_by_itself", down("Node unexpectedly rebooted", time.Second), time.Minute, never, []fleet.Action{

@@ -23,8 +23,11 @@ const (
 	reasonShort = reasonMark + "no capacity"
 )
 
-// Slurm's own reasons for giving up a node, which a new instance cures.
-var curable = []string{"Not responding", "ResumeTimeout reached", "Node unexpectedly rebooted"}
+// Slurm's own reasons for giving up a node, which a new instance cures: reasonLate
+// is of one that did not register in time.
+const reasonLate = "ResumeTimeout reached"
+
+var curable = []string{"Not responding", reasonLate, "Node unexpectedly rebooted"}
 
 // LaunchReason is the reason of a node that could not be launched: why, with the
 // class of the cause where it is known.
