@@ -173,7 +173,7 @@ func TestScratch_decides(t *testing.T) {
 	}
 }
 
-const volumeJSON = `{"blockdevices":[{"path":"/dev/nvme1n1","type":"disk","model":"Amazon Elastic Block Store","serial":"vol0a","fstype":null,"mountpoint":null}]}`
+const volumeJSON = `{"blockdevices":[{"name":"/dev/nvme1n1","type":"disk","model":"Amazon Elastic Block Store","serial":"vol0a","fstype":null,"mountpoint":null}]}`
 
 func TestVolumes_formats_only_what_is_empty(t *testing.T) {
 	for name, row := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 
 // Disk is a block device.
 type Disk struct {
-	Path string `json:"path"` // such as /dev/nvme1n1
+	Path string `json:"name"` // such as /dev/nvme1n1
 	Type string `json:"type"` // disk, part, lvm, raid0
 	// Model is EC2's own for instance store and EBS.
 	Model string `json:"model"`
@@ -30,7 +30,8 @@ const instanceStore = "Amazon EC2 NVMe Instance Storage"
 
 // disks asks lsblk.
 func (m Machine) disks(ctx context.Context) ([]Disk, error) {
-	out, err := m.run(ctx, "lsblk", "--json", "--output", "PATH,TYPE,MODEL,SERIAL,FSTYPE,MOUNTPOINT")
+	// Before 2.33 it has no column PATH.
+	out, err := m.run(ctx, "lsblk", "--json", "--paths", "--output", "NAME,TYPE,MODEL,SERIAL,FSTYPE,MOUNTPOINT")
 	if err != nil {
 		return nil, fmt.Errorf("look at disks: %w", err)
 	}
