@@ -2,7 +2,7 @@
 // as it is, and muster's controller, each with a Slurm of its own and on the same
 // double of AWS. bench/fleet/run calls it.
 //
-//	fleet [-n 5] [-zero] [-sides theirs,ours] -python DIR [SCENARIO...]
+//	fleet [-n 5] [-zero] [-sides theirs,ours] -python DIR -ours PROGRAM [SCENARIO...]
 package main
 
 import (
@@ -20,7 +20,11 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx); err != nil {
+	do := run
+	if len(os.Args) > 2 && os.Args[1] == "measure" {
+		do = func(ctx context.Context) error { return measure(ctx, os.Args[2:]) }
+	}
+	if err := do(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
 		os.Exit(1)
 	}
@@ -31,15 +35,18 @@ func run(ctx context.Context) error {
 	zero := flag.Bool("zero", false, "AWS answers at once")
 	sides := flag.String("sides", "theirs,ours", "who is measured")
 	python := flag.String("python", "", "the environment that has aws-parallelcluster-node")
+	program := flag.String("ours", "", "the program of bench/fleet/ours")
 	flag.Parse()
 	makers := map[string]func(string, scenario) (side, error){
 		"theirs": func(dir string, sc scenario) (side, error) { return newNodePackage(*python, dir, sc.strategy) },
+		"ours":   func(dir string, sc scenario) (side, error) { return newControllers(*program, dir, sc.strategy) },
 	}
 	model := modelled
 	if *zero {
 		model = none
 	}
 	fmt.Println("| scenario | side | wall s | CPU s | MiB | addressed | launched | left | calls |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+	table := medianTable{}
 	for _, sc := range scenarios {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), sc.name) {
 			continue
@@ -58,9 +65,15 @@ func run(ctx context.Context) error {
 				all[i] = append(all[i], r)
 			}
 		}
+		table[sc.name] = map[string]medians{}
 		for i, name := range names {
 			fmt.Println(row(sc, name, all[i]))
+			table[sc.name][name] = median(all[i])
 		}
+	}
+	fmt.Println("\n| to be reached | is | limit | |\n| --- | --- | --- | --- |")
+	for _, line := range table.targets(model) {
+		fmt.Println(line)
 	}
 	return nil
 }

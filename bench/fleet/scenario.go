@@ -1,15 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 )
 
@@ -55,10 +50,17 @@ type result struct {
 	addressed, launched, left int
 }
 
-// side is who is measured: commands that resume nodes, and that look at the fleet.
+// side is who is measured.
 type side interface {
-	resume(ctx context.Context, s *slurm, jobs []job, env []string) (*exec.Cmd, error)
-	round(ctx context.Context, s *slurm, env []string) *exec.Cmd
+	// ready is called while Slurm has no job, and returns when a fleet of no nodes is
+	// looked after.
+	ready(ctx context.Context, s *slurm, env []string) error
+	// resume resumes the nodes of jobs and returns when each has its address, or was
+	// given up.
+	resume(ctx context.Context, s *slurm, jobs []job, env []string) (result, error)
+	// round looks at the fleet and at Slurm once, and does what has to be done.
+	round(ctx context.Context, s *slurm, env []string) (result, error)
+	end() error
 }
 
 // run does a scenario once, with a Slurm and an AWS of its own.
@@ -77,21 +79,16 @@ func (sc scenario) run(ctx context.Context, dir string, make func(dir string, sc
 		return r, err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	jobs, err := s.submit(ctx, sc.jobs, sc.each)
-	if err != nil {
-		return r, err
+	if err := who.ready(ctx, s, aws.env()); err != nil {
+		return r, errors.Join(err, who.end())
 	}
-	c, err := who.resume(ctx, s, jobs, aws.env())
-	if err != nil {
-		return r, err
-	}
-	before := aws.calls()
-	if r, err = measure(c); err != nil {
+	before, r, err := sc.launch(ctx, who, s, aws)
+	if err = errors.Join(err, who.end()); err != nil {
 		return r, err
 	}
 	if sc.round {
 		before = aws.calls()
-		if r, err = measureRound(who.round(ctx, s, aws.env())); err != nil {
+		if r, err = who.round(ctx, s, aws.env()); err != nil {
 			return r, err
 		}
 	}
@@ -105,44 +102,25 @@ func (sc scenario) run(ctx context.Context, dir string, make func(dir string, sc
 	return r, nil
 }
 
-// measure runs a command to its end. CPU time is that of its children, too.
-func measure(c *exec.Cmd) (result, error) {
-	began := time.Now()
-	out, err := c.CombinedOutput()
-	r := result{wall: time.Since(began)}
+// launch submits the jobs and has their nodes resumed.
+func (sc scenario) launch(ctx context.Context, who side, s *slurm, aws *endpoint) (before map[string]int, r result, err error) {
+	jobs, err := s.submit(ctx, sc.jobs, sc.each)
 	if err != nil {
-		return r, fmt.Errorf("%s: %w: %s", c.Path, err, out)
+		return nil, r, err
 	}
-	usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return r, errors.New("this system does not say what a process used")
-	}
-	r.cpu, r.rssKiB = c.ProcessState.UserTime()+c.ProcessState.SystemTime(), usage.Maxrss
-	return r, nil
+	before = aws.calls()
+	r, err = who.resume(ctx, s, jobs, aws.env())
+	return before, r, err
 }
 
-// measureRound runs a command that measures itself: it prints seconds of wall and of
-// CPU, and KiB.
-func measureRound(c *exec.Cmd) (result, error) {
-	var said bytes.Buffer
-	c.Stderr = &said
-	out, err := c.Output()
-	if err != nil {
-		return result{}, fmt.Errorf("%s: %w: %s", c.Path, err, said.String())
+// figures reads seconds of wall and of CPU, and KiB.
+func figures(line string) (result, error) {
+	var wall, cpu float64
+	var kib int64
+	if _, err := fmt.Sscan(line, &wall, &cpu, &kib); err != nil {
+		return result{}, fmt.Errorf("read figures of %q: %w", line, err)
 	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	var numbers []float64
-	for _, word := range strings.Fields(lines[len(lines)-1]) {
-		n, err := strconv.ParseFloat(word, 64)
-		if err != nil {
-			return result{}, fmt.Errorf("%s printed %q", c.Path, out)
-		}
-		numbers = append(numbers, n)
-	}
-	if len(numbers) != 3 {
-		return result{}, fmt.Errorf("%s printed %q", c.Path, out)
-	}
-	return result{wall: seconds(numbers[0]), cpu: seconds(numbers[1]), rssKiB: int64(numbers[2])}, nil
+	return result{wall: seconds(wall), cpu: seconds(cpu), rssKiB: kib}, nil
 }
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }

@@ -21,9 +21,6 @@ const (
 	resource = "p5"
 )
 
-// nodeName is the i-th node's name, from 1.
-func nodeName(i int) string { return fmt.Sprintf("%s-dy-%s-%d", queue, resource, i) }
-
 // slurm is a slurmctld of its own, with nodes in the cloud and no slurmd.
 type slurm struct {
 	dir string

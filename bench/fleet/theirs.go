@@ -102,8 +102,13 @@ func newNodePackage(python, dir, strategy string) (*nodePackage, error) {
 	return p, os.MkdirAll(logDir, 0o755)
 }
 
+// ready has nothing to do: Slurm starts the resume program for each call.
+func (p *nodePackage) ready(context.Context, *slurm, []string) error { return nil }
+
+func (p *nodePackage) end() error { return nil }
+
 // resume is the package's resume program, asked for the nodes of some jobs.
-func (p *nodePackage) resume(ctx context.Context, s *slurm, jobs []job, env []string) (*exec.Cmd, error) {
+func (p *nodePackage) resume(ctx context.Context, s *slurm, jobs []job, env []string) (result, error) {
 	type resumed struct {
 		ID            int    `json:"job_id"`
 		Alloc         string `json:"nodes_alloc"`
@@ -123,22 +128,26 @@ func (p *nodePackage) resume(ctx context.Context, s *slurm, jobs []job, env []st
 	all.Nodes = strings.Join(nodes, ",")
 	text, err := json.Marshal(all)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
 	file := filepath.Join(p.dir, "resume.json")
 	if err := os.WriteFile(file, text, 0o644); err != nil {
-		return nil, err
+		return result{}, err
 	}
 	c := exec.CommandContext(ctx, filepath.Join(p.python, "bin/slurm_resume"), all.Nodes)
 	c.Env = append(p.env(s, env), "CONFIG_FILE="+filepath.Join(p.dir, "resume.conf"), "SLURM_RESUME_FILE="+file)
-	return c, nil
+	return measured(ctx, c)
 }
 
-// round is a round of the package's daemon.
-func (p *nodePackage) round(ctx context.Context, s *slurm, env []string) *exec.Cmd {
+// round is a round of the package's daemon, which measures itself.
+func (p *nodePackage) round(ctx context.Context, s *slurm, env []string) (result, error) {
 	c := exec.CommandContext(ctx, filepath.Join(p.python, "bin/python"), filepath.Join(p.dir, "round.py"))
 	c.Env = append(p.env(s, env), "CONFIG_FILE="+filepath.Join(p.dir, "clustermgtd.conf"))
-	return c
+	line, err := said(c)
+	if err != nil {
+		return result{}, err
+	}
+	return figures(line)
 }
 
 func (p *nodePackage) env(s *slurm, env []string) []string {
