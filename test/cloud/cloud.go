@@ -65,6 +65,7 @@ type Cloud struct {
 	moto     *moto // nil where there is none, as is iam
 	iam      *moto
 	server   *http.Server
+	client   steady
 	handlers sync.WaitGroup
 
 	mu       sync.Mutex // guards what follows
@@ -123,7 +124,7 @@ func Run(ctx context.Context, opts Options) (*Cloud, error) {
 	}
 	c := &Cloud{
 		Clock: wire.NewClock(opts.Speed), URL: "http://" + listener.Addr().String(),
-		opts: opts, services: map[string][]wire.Service{},
+		opts: opts, services: map[string][]wire.Service{}, client: steady{http.DefaultTransport.(*http.Transport).Clone()},
 	}
 	if !opts.Alone {
 		c.moto, c.iam = &moto{}, &moto{policies: true}
@@ -139,6 +140,7 @@ func (c *Cloud) Close() error {
 	c.Formation.Close()
 	err := c.server.Close()
 	c.handlers.Wait()
+	c.client.CloseIdleConnections()
 	c.moto.stop()
 	c.iam.stop()
 	return err
@@ -160,6 +162,7 @@ func (c *Cloud) Config() aws.Config {
 	return aws.Config{
 		Region:       c.opts.Region,
 		BaseEndpoint: aws.String(c.URL),
+		HTTPClient:   &http.Client{Transport: c.client},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test", Source: "test"}, nil
 		}),
