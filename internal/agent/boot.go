@@ -150,7 +150,7 @@ func (a *agent) scratch() step {
 			return "not on login nodes", nil
 		}
 		dir := path.Clean("/" + section.At("LocalStorage.EphemeralVolume.MountDir").Text())
-		return a.machine.Scratch(ctx, dir)
+		return a.machine.Scratch(ctx, a.identity.Type, dir)
 	}}
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/catalog"
 )
 
 // Disk is a block device.
@@ -101,7 +103,7 @@ func arrayOf(disks []Disk, device, level string) Array {
 
 // Scratch mounts the instance's own disks as one file system, on which everybody may
 // write. What is mounted there already stays: images do the same at their start.
-func (m Machine) Scratch(ctx context.Context, dir string) (string, error) {
+func (m Machine) Scratch(ctx context.Context, instanceType, dir string) (string, error) {
 	if m.find("lsblk") == "" {
 		return "", fmt.Errorf("look at disks: this image has no lsblk")
 	}
@@ -111,8 +113,10 @@ func (m Machine) Scratch(ctx context.Context, dir string) (string, error) {
 	}
 	a, ok := scratch(all)
 	switch {
+	case !ok && hasDisks(instanceType):
+		return "no disks of its own are seen, although " + instanceType + " has some: there is no " + dir, nil
 	case !ok:
-		return "the instance has no disks of its own", nil
+		return instanceType + " has no disks of its own", nil
 	case a.Mounted == dir:
 		return fmt.Sprintf("%s was there, %d disks", dir, len(a.Disks)), nil
 	case a.Mounted != "":
@@ -125,6 +129,11 @@ func (m Machine) Scratch(ctx context.Context, dir string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%s, %d disks", dir, len(a.Disks)), os.Chmod(m.path(dir), 0o777|os.ModeSticky)
+}
+
+func hasDisks(instanceType string) bool {
+	t, ok := catalog.Lookup(instanceType)
+	return ok && t.HasDisks()
 }
 
 // prepare assembles an array and makes its file system, if blkid sees none.
