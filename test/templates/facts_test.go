@@ -36,7 +36,8 @@ func (w world) facts() facts {
 	}
 	f.add("traffic", w.traffic())
 	times := map[string]int{}
-	for id, r := range w.resources {
+	for _, id := range slices.Sorted(maps.Keys(w.resources)) {
+		r := w.resources[id]
 		if kind := kinds[r.Type]; !used[id] && kind != inside {
 			f.add(w.called(id), w.properties(r))
 			times[w.called(id)]++
