@@ -1,5 +1,6 @@
 // Package fsx is FSx in the double of AWS: file systems of Lustre, OpenZFS and, at
-// the least, ONTAP, their links to buckets, and the tasks that move data over them.
+// the least, ONTAP with their volumes, file caches, links to buckets, and the tasks
+// that move data over them.
 // No data moves. What is in a state that ends by itself ends by the clock; nothing
 // runs between calls.
 //
@@ -37,14 +38,17 @@ type Service struct {
 	s3     *s3.Client
 	sts    *sts.Client
 
-	mu      sync.Mutex // guards what follows
-	account string
-	systems []*system
-	links   []*link
-	tasks   []*task
-	backups []*backup
-	faults  []fault
-	most    int // file systems; 0 is no limit
+	mu       sync.Mutex // guards what follows
+	account  string
+	systems  []*system
+	links    []*link
+	tasks    []*task
+	backups  []*backup
+	more     []*volume // those that are no roots
+	machines []*machine
+	caches   []*cache
+	faults   []fault
+	most     int // file systems; 0 is no limit
 }
 
 var (
@@ -69,8 +73,10 @@ func (s *Service) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool)
 		"CreateDataRepositoryAssociation": s.createLink, "DescribeDataRepositoryAssociations": s.describeLinks,
 		"UpdateDataRepositoryAssociation": s.updateLink, "DeleteDataRepositoryAssociation": s.deleteLink,
 		"CreateDataRepositoryTask": s.createTask, "DescribeDataRepositoryTasks": s.describeTasks, "CancelDataRepositoryTask": s.cancelTask,
-		"DescribeVolumes": s.describeVolumes,
-		"CreateBackup":    s.createBackup, "DescribeBackups": s.describeBackups, "DeleteBackup": s.deleteBackup, "CreateFileSystemFromBackup": s.fromBackup,
+		"CreateVolume": s.createVolume, "DescribeVolumes": s.describeVolumes, "DeleteVolume": s.deleteVolume,
+		"CreateStorageVirtualMachine": s.createMachine, "DescribeStorageVirtualMachines": s.describeMachines,
+		"CreateFileCache": s.createCache, "DescribeFileCaches": s.describeCaches, "DeleteFileCache": s.deleteCache,
+		"CreateBackup": s.createBackup, "DescribeBackups": s.describeBackups, "DeleteBackup": s.deleteBackup, "CreateFileSystemFromBackup": s.fromBackup,
 		"TagResource": s.tag, "UntagResource": s.untag, "ListTagsForResource": s.listTags,
 	}[c.Action]
 	if !ok {

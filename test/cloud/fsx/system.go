@@ -352,6 +352,8 @@ func (s *Service) sweep(ctx context.Context) error {
 		}
 		nics = append(nics, f.nics...)
 		s.links = slices.DeleteFunc(s.links, func(l *link) bool { return l.system == f.id })
+		s.more = slices.DeleteFunc(s.more, func(v *volume) bool { return v.system == f.id })
+		s.machines = slices.DeleteFunc(s.machines, func(m *machine) bool { return m.system == f.id })
 		return true
 	})
 	s.links = slices.DeleteFunc(s.links, func(l *link) bool { return l.life.at(now) == gone })
