@@ -27,6 +27,9 @@ type Left struct {
 	// Known says that the price is, Free that it costs nothing by itself.
 	Known bool `json:"known"`
 	Free  bool `json:"free,omitempty"`
+
+	// doubtful says that only the list by tag has it, which lags.
+	doubtful bool
 }
 
 // Left lists what is there with a cluster's tag, the dearest first. What AWS bills
@@ -134,7 +137,7 @@ func (a *Account) measured(ctx context.Context, l Left) (Left, bool) {
 	if !known {
 		l.What, l.USDPerMonth = "", 0
 	}
-	l.Known = known
+	l.Known, l.doubtful = known, false
 	return l, there
 }
 
@@ -159,7 +162,7 @@ func tagged(name string) (Left, bool) {
 	for _, n := range named {
 		if strings.HasPrefix(text, n.prefix) {
 			id := strings.TrimSuffix(strings.TrimPrefix(text, n.prefix), ":*")
-			return Left{Kind: n.kind, ID: id, USDPerMonth: max(n.month, 0), Known: n.month >= 0, Free: n.month == 0}, true
+			return Left{Kind: n.kind, ID: id, USDPerMonth: max(n.month, 0), Known: n.month >= 0, Free: n.month == 0, doubtful: n.month != 0}, true
 		}
 	}
 	return Left{Kind: parsed.Service, ID: parsed.Resource, Known: true, Free: true}, true
@@ -171,14 +174,14 @@ func hourly(usd float64) float64 { return usd * catalog.HoursPerMonth }
 // tagLag is how long the service that lists by tag may show what is gone.
 const tagLag = 2 * time.Minute
 
-// LeftAfter is Left once the list by tag has caught up: what it alone shows is
-// looked at again for a while.
+// LeftAfter is Left once the list by tag has caught up: what it alone shows, and what
+// costs, is looked at again for a while.
 func (a *Account) LeftAfter(ctx context.Context, cluster string, kept func(Left) bool) ([]Left, error) {
 	deadline := time.Now().Add(tagLag)
 	pause := time.Second
 	for {
 		all, err := a.Left(ctx, cluster)
-		if err != nil || !slices.ContainsFunc(all, func(l Left) bool { return !kept(l) }) || time.Now().After(deadline) {
+		if err != nil || !slices.ContainsFunc(all, func(l Left) bool { return l.doubtful && !kept(l) }) || time.Now().After(deadline) {
 			return all, err
 		}
 		timer := time.NewTimer(pause)

@@ -13,7 +13,7 @@ type SessionOrder struct {
 	Instance string `json:"Target"`
 	// Document says what kind of session it is.
 	Document   string              `json:"DocumentName"`
-	Parameters map[string][]string `json:"Parameters"`
+	Parameters map[string][]string `json:"Parameters,omitempty"`
 }
 
 // Session is a session that waits for AWS's session-manager-plugin, which speaks its

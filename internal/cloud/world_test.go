@@ -81,18 +81,6 @@ func (r *told) Done(s step.Step) {
 	r.t.Logf("%6.2f s %s: %s", s.Seconds, s.Name, s.Detail)
 }
 
-// detail is what a step has found.
-func (r *told) detail(name string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range r.steps {
-		if s.Name == name {
-			return s.Detail
-		}
-	}
-	return ""
-}
-
 const plainFile = `Region: us-east-2
 Image: {Os: alinux2023}
 HeadNode:
