@@ -243,7 +243,7 @@ func (s *Service) updateStack(ctx context.Context, r request) (fields, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fields{"StackId": st.id}, s.update(st, p, policy, token)
+	return fields{"StackId": st.id}, s.update(st, p, policy, token, "update-stack")
 }
 
 // differs says whether a proposal changes anything of a stack.
@@ -271,10 +271,13 @@ func (s *Service) differs(st *stack, p *proposal) (bool, error) {
 	return fmt.Sprint(outputs) != fmt.Sprint(st.outputs), err
 }
 
-// update starts an update. Service.mu is held.
-func (s *Service) update(st *stack, p *proposal, policy failurePolicy, token string) error {
+// update starts an update that a command asks for. Service.mu is held.
+func (s *Service) update(st *stack, p *proposal, policy failurePolicy, token, command string) error {
 	if err := st.updatable(); err != nil {
 		return err
+	}
+	if (st.status == "CREATE_FAILED" || st.status == "UPDATE_FAILED") && policy.onFailure != "DO_NOTHING" {
+		return invalid("This stack is currently in a non-terminal [%s] state. To update the stack from this state, please use the disable-rollback parameter with %s API. To rollback to the last known good state, use the rollback-stack API", st.status, command)
 	}
 	// What an update that failed and was kept goes back to is the last state that worked.
 	if st.before == nil || st.status != "UPDATE_FAILED" {

@@ -288,7 +288,7 @@ func (s *Service) executeChangeSet(_ context.Context, r request) (fields, error)
 		st.failure, st.token = policy, token
 		st.set(s.clock.Now(), "CREATE_IN_PROGRESS", "User Initiated")
 		s.start(st, func(ctx context.Context, op *operation) { s.createAll(ctx, st, op) })
-	} else if err := s.update(st, c.p, policy, token); err != nil {
+	} else if err := s.update(st, c.p, policy, token, "execute-change-set"); err != nil {
 		return nil, err
 	}
 	// The others are deleted, as they no longer fit the stack:

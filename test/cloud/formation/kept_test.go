@@ -7,6 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	r53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
@@ -79,4 +81,22 @@ func TestACustomNameCannotBeReplaced(t *testing.T) {
 	if said := d.said("name"); !strings.Contains(said, "T UPDATE_FAILED CloudFormation cannot update a stack when a custom-named resource requires replacing. Rename mine and update the stack again.") {
 		t.Error(said)
 	}
+}
+
+func TestAZoneWithForeignRecordsIsNotDeleted(t *testing.T) {
+	d := start(t)
+	d.create("zone", template(m{"Zone": res("AWS::Route53::HostedZone", m{"Name": "cluster.pcluster."})}))
+	id := d.resources("zone")["Zone"].PhysicalResourceId
+	c := route53.NewFromConfig(d.cloud.Config())
+	change := func(action r53types.ChangeAction) {
+		t.Helper()
+		_, err := c.ChangeResourceRecordSets(t.Context(), &route53.ChangeResourceRecordSetsInput{HostedZoneId: id, ChangeBatch: &r53types.ChangeBatch{Changes: []r53types.Change{{
+			Action: action, ResourceRecordSet: &r53types.ResourceRecordSet{Name: aws.String("node.cluster.pcluster."), Type: r53types.RRTypeA, TTL: aws.Int64(60),
+				ResourceRecords: []r53types.ResourceRecord{{Value: aws.String("10.0.0.1")}}}}}}})
+		d.must(err)
+	}
+	change(r53types.ChangeActionCreate)
+	d.want(d.remove("zone"), "DELETE_FAILED", "The following resource(s) failed to delete: [Zone].")
+	change(r53types.ChangeActionDelete)
+	d.want(d.remove("zone"), "DELETE_COMPLETE", "")
 }

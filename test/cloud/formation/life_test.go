@@ -78,6 +78,8 @@ func TestWhatFailedIsKeptAndGoneOnWith(t *testing.T) {
 	if before["A"].ResourceStatus != "CREATE_FAILED" || *before["A"].ResourceStatusReason != "no more of these" {
 		t.Errorf("A is %v", before["A"])
 	}
+	_, err := d.cfn.UpdateStack(t.Context(), &cloudformation.UpdateStackInput{StackName: aws.String("keep"), TemplateBody: body})
+	wantError(t, err, "ValidationError", "This stack is currently in a non-terminal [CREATE_FAILED] state. To update the stack from this state, please use the disable-rollback parameter with update-stack API. To rollback to the last known good state, use the rollback-stack API")
 	d.s.Heal("keep", "A")
 	d.want(d.update("keep", body, func(in *cloudformation.UpdateStackInput) { in.DisableRollback = aws.Bool(true) }), "UPDATE_COMPLETE", "")
 	if now := d.resources("keep"); *now["Net"].PhysicalResourceId != *before["Net"].PhysicalResourceId {
@@ -188,4 +190,62 @@ func TestTokensMakeOneStack(t *testing.T) {
 	_, err = d.cfn.CreateStack(t.Context(), in)
 	wantError(t, err, "AlreadyExistsException", "Stack [same] already exists")
 	d.settled("same")
+}
+
+func TestACreationHasATimeLimit(t *testing.T) {
+	d := start(t)
+	d.s.Stick("late", "A")
+	st := d.create("late", template(m{"Net": vpc(), "A": subnet("10.1.0.0/24")}), func(in *cloudformation.CreateStackInput) {
+		in.TimeoutInMinutes = aws.Int32(120)
+		in.OnFailure = types.OnFailureDoNothing
+	})
+	d.want(st, "CREATE_FAILED", "The following resource(s) failed to create: [A].")
+}
+
+func TestAKeptFailureIsRolledBack(t *testing.T) {
+	d := start(t)
+	keep := func(in *cloudformation.UpdateStackInput) { in.DisableRollback = aws.Bool(true) }
+	d.create("old", template(m{"Net": vpc("Name", "one")}))
+	d.s.FailResource("old", "A", "no")
+	d.want(d.update("old", template(m{"Net": vpc("Name", "two"), "A": subnet("10.1.0.0/24")}), keep), "UPDATE_FAILED", "The following resource(s) failed to create: [A].")
+	_, err := d.cfn.RollbackStack(t.Context(), &cloudformation.RollbackStackInput{StackName: aws.String("old")})
+	d.must(err)
+	d.want(d.settled("old"), "UPDATE_ROLLBACK_COMPLETE", "")
+	if now := d.resources("old"); len(now) != 1 {
+		t.Errorf("resources %v, want the network alone", now)
+	}
+	_, err = d.cfn.RollbackStack(t.Context(), &cloudformation.RollbackStackInput{StackName: aws.String("old")})
+	wantError(t, err, "ValidationError", "Stack:"+*d.stack("old").StackId+" is in UPDATE_ROLLBACK_COMPLETE state and can not be rolled back.")
+}
+
+func TestAReplacedResourceGoesAndARemovedOneFailsToGo(t *testing.T) {
+	d := start(t)
+	d.create("sweep", template(m{"Net": vpc(), "A": subnet("10.1.0.0/24")}))
+	d.s.FailDelete("sweep", "A", "it holds on")
+	d.want(d.update("sweep", template(m{"Net": vpc()})), "UPDATE_COMPLETE", "")
+	if said := d.said("sweep"); !strings.Contains(said, "A DELETE_FAILED it holds on") {
+		t.Error(said)
+	}
+}
+
+func TestStacksAreListed(t *testing.T) {
+	d := start(t)
+	d.create("here", template(m{"Net": vpc()}))
+	d.create("gone", template(m{"Net": vpc()}))
+	d.remove("gone")
+	for _, row := range []struct {
+		filter types.StackStatus
+		want   string
+	}{{"CREATE_COMPLETE", "here"}, {"DELETE_COMPLETE", "gone"}} {
+		out, err := d.cfn.ListStacks(t.Context(), &cloudformation.ListStacksInput{StackStatusFilter: []types.StackStatus{row.filter}})
+		d.must(err)
+		if len(out.StackSummaries) != 1 || *out.StackSummaries[0].StackName != row.want {
+			t.Errorf("stacks that are %s: %v", row.filter, out.StackSummaries)
+		}
+	}
+	all, err := d.cfn.DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{})
+	d.must(err)
+	if len(all.Stacks) != 1 {
+		t.Errorf("%d stacks are described, want 1", len(all.Stacks))
+	}
 }
