@@ -55,7 +55,7 @@ func (a *app) readForAWS(path, workload string) (cloud.UpOptions, error) {
 	}
 	up.File = spec.OpenText(path, up.Source, spec.Options{AWS: true})
 	rules(up.File)
-	if err := a.showProblems(up.File.Problems); err != nil {
+	if err := a.showProblems(seen(up.File.Problems)); err != nil {
 		return up, err
 	}
 	if up.File.Cluster == nil {
@@ -74,6 +74,17 @@ func (a *app) readForAWS(path, workload string) (cloud.UpOptions, error) {
 		err = nil
 	}
 	return up, err
+}
+
+// seen are problems without what could not be looked at: `up` asks AWS itself.
+func seen(list *diag.List) *diag.List {
+	out := &diag.List{}
+	for _, d := range list.All() {
+		if d.Severity != diag.Blind {
+			out.Append(d)
+		}
+	}
+	return out
 }
 
 // nameForAWS is the name of the cluster that a file makes. One name means one
