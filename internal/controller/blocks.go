@@ -31,9 +31,12 @@ func (c *Controller) keepBlocks(ctx context.Context, nodes []fleet.Node) error {
 	if c.Blocks == nil || now.Sub(c.blocks.asked) < blocksEvery {
 		return nil
 	}
-	list, err := c.Blocks(ctx)
+	list, err := c.askBlocks(ctx)
 	if err != nil {
-		return fmt.Errorf("ask for capacity blocks: %w", err)
+		// Nothing else waits for that: what was known is still so.
+		c.Log.Warn("capacity blocks not known", "error", err)
+		c.blocks.asked = now
+		return nil
 	}
 	c.blocks.list = list
 	have, err := c.Reservations.Reservations(ctx)
@@ -61,6 +64,15 @@ func (c *Controller) keepBlocks(ctx context.Context, nodes []fleet.Node) error {
 	}
 	c.blocks.asked = now
 	return nil
+}
+
+// blocksWait is how long a round waits for an answer about capacity blocks.
+const blocksWait = 10 * time.Second
+
+func (c *Controller) askBlocks(ctx context.Context) ([]fleet.Block, error) {
+	ctx, cancel := context.WithTimeout(ctx, blocksWait)
+	defer cancel()
+	return c.Blocks(ctx)
 }
 
 // hold keeps jobs off the nodes of a block.

@@ -18,7 +18,7 @@ func TestRun_a_day_that_costs(t *testing.T) {
 			playWith(t, func(s *scene) { costly(s); s.config.Strategy = strategy }, func(t *testing.T, s *scene) {
 				r := rand.New(rand.NewPCG(uint64(seed), 9))
 				var jobs []*slurmJob
-				for range 120 {
+				for range 60 {
 					<-time.After(time.Duration(r.IntN(1000)) * time.Second)
 					s.trouble(t, r, all[r.IntN(len(all))])
 					jobs = append(jobs, s.slurm.submit(1+r.IntN(4), time.Duration(r.IntN(900))*time.Second))

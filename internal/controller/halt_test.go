@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -107,7 +108,11 @@ func TestRun_keeps_jobs_off_a_block_that_is_not_active(t *testing.T) {
 	set := func(s *scene) {
 		costly(s)
 		s.config.Reservations = s.slurm
+		asked := 0
 		s.config.Blocks = func(context.Context) ([]fleet.Block, error) {
+			if asked++; asked%3 == 0 {
+				return nil, errors.New("EC2 does not answer")
+			}
 			b := block
 			b.Active = !time.Now().Before(b.Start) && time.Now().Before(b.End)
 			return []fleet.Block{b}, nil

@@ -287,3 +287,19 @@ func TestDecide_replaces_what_says_that_it_failed(t *testing.T) {
 		t.Errorf("want -, got +:\n%s", diff)
 	}
 }
+
+// BenchmarkDecide is one decision on a thousand nodes that run.
+func BenchmarkDecide(b *testing.B) {
+	w := fleet.World{Now: now, Limits: costly}
+	for i := range 1000 {
+		name := fmt.Sprintf("q-dy-r-%d", i)
+		at := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
+		w.Nodes = append(w.Nodes, fleet.Node{Name: name, Resource: fleet.Resource{Queue: "q", Name: "r"}, State: fleet.Up, Address: at.String()})
+		w.Instances = append(w.Instances, fleet.Instance{Node: name, ID: fmt.Sprintf("i-%d", i), Started: ago(time.Hour), Address: at})
+	}
+	for b.Loop() {
+		if got := fleet.Decide(w); len(got) > 0 {
+			b.Fatal(got)
+		}
+	}
+}
