@@ -170,7 +170,8 @@ func (c *Cloud) Config() aws.Config {
 }
 
 // Env are variables for programs of other processes, whatever SDK they have. They
-// keep such programs away from credentials and settings of the user.
+// keep such programs away from credentials and settings of the user. An empty
+// AWS_PROFILE is none for all SDKs but boto3, for which it has to be left out.
 func (c *Cloud) Env() []string {
 	return []string{
 		"AWS_ENDPOINT_URL=" + c.URL, "AWS_REGION=" + c.opts.Region, "AWS_DEFAULT_REGION=" + c.opts.Region,

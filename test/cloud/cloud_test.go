@@ -4,6 +4,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +193,8 @@ func TestFaults(t *testing.T) {
 		{"other_service", cloud.Rule{Kind: cloud.Internal, Service: "s3"}, ""},
 		{"other_operation", cloud.Rule{Kind: cloud.Internal, Operation: "RunInstances"}, ""},
 		{"not_that_one", cloud.Rule{Kind: cloud.Internal, When: func(c *wire.Call) bool { return c.Form.Has("DryRun") }}, ""},
+		{"of_the_double's_own_calls", cloud.Rule{Kind: cloud.Internal, Inner: true}, ""},
+		{"never_by_chance", cloud.Rule{Kind: cloud.Internal, Chance: 1e-12}, ""},
 		{"the_second_only", cloud.Rule{Kind: cloud.Internal, Skip: 1, Times: 1}, ""},
 	}
 	c := cloud.Start(t, cloud.Options{})
@@ -264,6 +270,69 @@ func TestALostAnswerIsCarriedOut(t *testing.T) {
 	vpcs, err := client.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{Filters: []ec2types.Filter{{Name: aws.String("cidr"), Values: []string{"10.9.0.0/16"}}}})
 	if err != nil || len(vpcs.Vpcs) != 2 {
 		t.Errorf("%d networks, want 2: %v", len(vpcs.Vpcs), err)
+	}
+}
+
+func TestAfterACall(t *testing.T) {
+	c := cloud.Start(t, cloud.Options{})
+	client := ec2.NewFromConfig(once(c))
+	var after []string
+	c.After(2, func(call *wire.Call) { after = append(after, call.Action) })
+	for range 3 {
+		if _, err := client.DescribeVpcs(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.DescribeSubnets(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(after) != 1 || after[0] != "DescribeSubnets" {
+		t.Errorf("after the second call: %v", after)
+	}
+}
+
+func TestWhoAnsweredIsKept(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("MUSTER_PROOF", dir)
+	t.Run("calls", func(t *testing.T) {
+		client := ec2.NewFromConfig(cloud.Start(t, cloud.Options{}).Config())
+		if _, err := client.DescribeVpcs(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.DescribeInstances(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+	got, err := os.ReadFile(filepath.Join(dir, "TestWhoAnsweredIsKept_calls.tsv"))
+	if want := "ec2\tDescribeVpcs\tmoto\nec2\tDescribeInstances\tdouble\n"; err != nil || string(got) != want {
+		t.Errorf("got %q, want %q, %v", got, want, err)
+	}
+}
+
+// TestOtherPrograms asks with the SDK of Python, in its own process.
+func TestOtherPrograms(t *testing.T) {
+	c := cloud.Start(t, cloud.Options{})
+	python := filepath.Join("..", "..", "bin", "py", "bin", "python")
+	if dir := os.Getenv("MUSTER_PYTHON"); dir != "" {
+		python = filepath.Join(dir, "bin", "python")
+	}
+	const script = `
+import boto3
+ec2 = boto3.client("ec2")
+image = ec2.describe_images(Filters=[{"Name": "name", "Values": ["aws-parallelcluster-3.16.1-ubuntu-2404-*-x86_64*"]}])["Images"][0]["ImageId"]
+made = ec2.run_instances(ImageId=image, InstanceType="c5.large", MinCount=2, MaxCount=2)["Instances"]
+found = [i["InstanceId"] for page in ec2.get_paginator("describe_instances").paginate() for r in page["Reservations"] for i in r["Instances"]]
+print(found == [i["InstanceId"] for i in made])
+try:
+    ec2.terminate_instances(InstanceIds=["i-00000000000000001"])
+except ec2.exceptions.ClientError as e:
+    print(e.response["Error"]["Code"])
+`
+	cmd := exec.CommandContext(t.Context(), python, "-c", script)
+	cmd.Env = slices.DeleteFunc(append(os.Environ(), c.Env()...), func(v string) bool { return strings.HasPrefix(v, "AWS_PROFILE=") })
+	out, err := cmd.CombinedOutput()
+	if want := "True\nInvalidInstanceID.NotFound\n"; err != nil || string(out) != want {
+		t.Errorf("got %s, want %s, %v", out, want, err)
 	}
 }
 

@@ -59,12 +59,11 @@ type Rule struct {
 
 // fault is a rule in force.
 type fault struct {
-	rule  Rule
-	dice  *rand.Rand
-	seen  int
-	hits  int
-	index int // of the call that was hit last
-	what  Record
+	rule Rule
+	dice *rand.Rand
+	seen int
+	hits int
+	what Record
 }
 
 // Fail puts a rule in force, until lift is called. Of several rules the first that

@@ -22,7 +22,7 @@ func (e *EC2) describe(_ context.Context, c *wire.Call, p params) (*wire.Answer,
 	if err != nil {
 		return nil, err
 	}
-	answer := &wire.Answer{Type: "text/xml;charset=UTF-8", Body: begin(c.Action)}
+	answer := &wire.Answer{Type: xmlType, Body: begin(c.Action)}
 	add := func(b []byte) { answer.Parts = append(answer.Parts, b) }
 	add([]byte("<reservationSet>"))
 	for n, s := range page {

@@ -249,6 +249,7 @@ func TestWithoutMoto(t *testing.T) {
 	}
 }
 
+// BenchmarkDescribe reads a page of 1,000 instances with 32 interfaces.
 func BenchmarkDescribe(b *testing.B) {
 	c := cloud.Start(b, cloud.Options{Alone: true})
 	c.EC2.AddSubnet(ec2.Subnet{ID: "subnet-1", VPC: "vpc-1", Zone: zone, CIDR: netip.MustParsePrefix("10.0.0.0/16")})

@@ -62,13 +62,7 @@ func (e *EC2) run(ctx context.Context, c *wire.Call, p params) (*wire.Answer, *w
 	if err != nil {
 		return nil, err
 	}
-	var w writer
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.writeReservation(&w, made, func(i *instance, w *writer) { i.writeHead(w, i.line[0]) })
-	answer := w.answer(c)
-	answer.Header = map[string]string{countHeader: fmt.Sprint(len(made))}
-	return answer, nil
+	return e.reservation(c, made), nil
 }
 
 // dryRun says that a call would have been allowed; EC2 answers so with status 412.
@@ -246,14 +240,20 @@ func (e *EC2) profile(name string) string {
 	return "arn:aws:iam::" + e.opts.Account + ":instance-profile/" + name
 }
 
-// writeReservation writes instances that were launched together, with each as body
-// writes it, interfaces last.
-func (e *EC2) writeReservation(w *writer, made []*instance, body func(*instance, *writer)) {
+// reservation answers with instances that were launched together, as they were when
+// they were launched.
+func (e *EC2) reservation(c *wire.Call, made []*instance) *wire.Answer {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	answer := &wire.Answer{Type: xmlType, Body: begin(c.Action), Header: map[string]string{countHeader: fmt.Sprint(len(made))}}
+	var w writer
 	w.text("reservationId", made[0].ReservationID).text("ownerId", e.opts.Account).open("groupSet").close("groupSet").open("instancesSet")
+	answer.Parts = append(answer.Parts, w.Bytes())
 	for _, i := range made {
-		body(i, w)
-		w.Write(i.cards)
-		w.close("item")
+		var head writer
+		i.writeHead(&head, i.line[0])
+		answer.Parts = append(answer.Parts, head.Bytes(), i.cards, []byte("</item>"))
 	}
-	w.close("instancesSet")
+	answer.Parts = append(answer.Parts, []byte("</instancesSet>"), end(c.Action))
+	return answer
 }

@@ -71,6 +71,8 @@ func (w *writer) tags(tags map[string]string) *writer {
 // stamp is a time as EC2 writes it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
+const xmlType = "text/xml;charset=UTF-8"
+
 // begin and end are the frame of an answer.
 func begin(action string) []byte {
 	return []byte(xml.Header + "<" + action + `Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>00000000-0000-4000-8000-000000000000</requestId>`)
@@ -80,7 +82,7 @@ func end(action string) []byte { return []byte("</" + action + "Response>") }
 
 // answer is what was written, in the frame of a call's answer.
 func (w *writer) answer(c *wire.Call) *wire.Answer {
-	return &wire.Answer{Type: "text/xml;charset=UTF-8", Body: slices.Concat(begin(c.Action), w.Bytes(), end(c.Action))}
+	return &wire.Answer{Type: xmlType, Body: slices.Concat(begin(c.Action), w.Bytes(), end(c.Action))}
 }
 
 // done answers <return>true</return>.
