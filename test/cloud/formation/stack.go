@@ -95,9 +95,13 @@ func (st *stack) event(now time.Time, f fields) {
 // mark changes a resource's status and says so in an event.
 func (st *stack) mark(now time.Time, r *resource, status, reason string) {
 	r.status, r.reason, r.changed = status, reason, now
+	shown := canon(r.props)
+	for _, secret := range st.t.secrets(st.args) {
+		shown = strings.ReplaceAll(shown, secret, "****")
+	}
 	id := r.logical + "-" + status + "-" + now.UTC().Format("2006-01-02T15:04:05.000Z")
 	st.event(now, fields{"LogicalResourceId": r.logical, "PhysicalResourceId": r.physical, "ResourceType": r.kind,
-		"ResourceStatus": status, "ResourceStatusReason": reason, "ResourceProperties": canon(r.props)})
+		"ResourceStatus": status, "ResourceStatusReason": reason, "ResourceProperties": shown})
 	st.events[len(st.events)-1]["EventId"] = id
 }
 

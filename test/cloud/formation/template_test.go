@@ -85,7 +85,7 @@ func TestFunctions(t *testing.T) {
 	d := start(t)
 	value := func(v any) m { return m{"Value": v} }
 	st := d.create("fun", template(m{
-		"Net":  res("AWS::EC2::VPC", m{"CidrBlock": ref("Range"), "Tags": m{"Fn::If": []any{"Big", tags("size", "big"), ref("AWS::NoValue")}}}),
+		"Net":  res("AWS::EC2::VPC", m{"CidrBlock": ref("Range"), "Tags": m{"Fn::If": []any{"Big", []any{m{"Key": "secret", "Value": ref("Secret")}}, ref("AWS::NoValue")}}}),
 		"Gone": m{"Type": "AWS::EC2::VPC", "Condition": "Small", "Properties": m{"CidrBlock": "10.9.0.0/16"}},
 	}, m{
 		"Parameters": m{"Range": m{"Type": "String", "Default": "10.2.0.0/16"}, "Names": m{"Type": "CommaDelimitedList"}, "Secret": m{"Type": "String", "NoEcho": true}},
@@ -107,6 +107,11 @@ func TestFunctions(t *testing.T) {
 		in.Parameters = append(given("Names", "one, two"), given("Secret", "quiet")...)
 	})
 	d.want(st, "CREATE_COMPLETE", "")
+	for _, e := range d.events("fun") {
+		if strings.Contains(aws.ToString(e.ResourceProperties), "quiet") {
+			t.Errorf("an event tells the secret: %s", *e.ResourceProperties)
+		}
+	}
 	want := map[string]string{"a": "one-two", "b": "y", "c": "fun 10.2.0.0/16 ${Literal}", "d": "aGk=/10.2.0.0/16", "e": "40",
 		"f": "10.2.0.0/24 10.2.1.0/24 10.2.2.0/24", "g": "us-east-2a", "i": "shared"}
 	for _, o := range st.Outputs {

@@ -232,7 +232,7 @@ func TestVolumesAndCachesHaveAddresses(t *testing.T) {
 	w.must(err)
 	svm := m.StorageVirtualMachine.StorageVirtualMachineId
 	v, err := w.fsx.CreateVolume(t.Context(), &fsx.CreateVolumeInput{Name: aws.String("home"), VolumeType: types.VolumeTypeOntap,
-		OntapConfiguration: &types.CreateOntapVolumeConfiguration{JunctionPath: aws.String("/home"), SizeInMegabytes: aws.Int32(1024), StorageVirtualMachineId: svm}})
+		OntapConfiguration: &types.CreateOntapVolumeConfiguration{JunctionPath: aws.String("/home"), SizeInBytes: aws.Int64(1 << 30), StorageVirtualMachineId: svm}})
 	w.must(err)
 	w.cloud.Clock.Advance(2 * time.Minute)
 	out, err := w.fsx.DescribeVolumes(t.Context(), &fsx.DescribeVolumesInput{VolumeIds: []string{*v.Volume.VolumeId}})
