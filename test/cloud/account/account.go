@@ -30,7 +30,7 @@ type Service struct {
 }
 
 // Services are the signing names of the services that it answers for.
-var Services = []string{"servicequotas", "pricing", "iam", "tagging"}
+var Services = []string{"servicequotas", "pricing", "iam", "tagging", "sts"}
 
 // New returns an account with high quotas and all rights.
 func New(opts Options) *Service {
@@ -54,6 +54,8 @@ func (s *Service) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool)
 		answer, err = products(c)
 	case "iam SimulatePrincipalPolicy":
 		answer, err = s.simulate(ctx, c)
+	case "sts GetCallerIdentity":
+		answer, err = s.caller(ctx, c)
 	case "tagging GetResources":
 		answer, err = s.tagged(ctx, c)
 	default:

@@ -15,6 +15,7 @@ import (
 	tagging "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
 	taggingtypes "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi/types"
 	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
 
 	"github.com/muster-hpc/muster/test/cloud"
@@ -142,12 +143,16 @@ func TestRightsOfPolicies(t *testing.T) {
 
 func TestRightsThatATestTakes(t *testing.T) {
 	c := cloud.Start(t, cloud.Options{})
+	me, err := sts.NewFromConfig(c.Config()).GetCallerIdentity(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	client := iam.NewFromConfig(c.Config())
 	c.Account.Deny("ec2:Create*")
 	ask := func(arn string) (*iam.SimulatePrincipalPolicyOutput, error) {
 		return client.SimulatePrincipalPolicy(t.Context(), &iam.SimulatePrincipalPolicyInput{PolicySourceArn: &arn, ActionNames: []string{"ec2:CreateVpc", "ec2:RunInstances"}})
 	}
-	out, err := ask("arn:aws:iam::" + cloud.Account + ":user/moto")
+	out, err := ask(*me.Arn)
 	if err != nil || out.EvaluationResults[0].EvalDecision != "implicitDeny" || out.EvaluationResults[1].EvalDecision != "allowed" {
 		t.Errorf("got %v, %v", out, err)
 	}
