@@ -32,7 +32,7 @@ func (a *app) awsClusters(ctx context.Context, place string) ([]clusterStatus, e
 		found[r.Name] = r
 	}
 	if place == onAWS || account.Configured() {
-		here, err := a.inRegion(ctx)
+		here, err := inRegion(ctx)
 		if err != nil && place == onAWS && len(records) == 0 {
 			return nil, err
 		}
@@ -49,7 +49,9 @@ func (a *app) awsClusters(ctx context.Context, place string) ([]clusterStatus, e
 func byName(x, y cloud.Record) int { return strings.Compare(x.Name, y.Name) }
 
 // inRegion are the clusters of the region of the environment.
-func (a *app) inRegion(ctx context.Context) ([]cloud.Record, error) {
+func inRegion(ctx context.Context) ([]cloud.Record, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listWait, fmt.Errorf("no answer within %s", listWait))
+	defer cancel()
 	acc, err := account.Open(ctx, "")
 	if err != nil {
 		return nil, err
@@ -65,8 +67,11 @@ func (a *app) inRegion(ctx context.Context) ([]cloud.Record, error) {
 	return all, nil
 }
 
-// awsWait is how long a look at a cluster on AWS may take.
-const awsWait = 30 * time.Second
+// How long a look at clusters on AWS, and their list, may take.
+const (
+	awsWait  = 30 * time.Second
+	listWait = 10 * time.Second
+)
 
 // lookAtAWS looks at clusters on AWS, all at once.
 func lookAtAWS(ctx context.Context, records []cloud.Record) []clusterStatus {

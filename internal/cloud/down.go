@@ -107,6 +107,11 @@ func (d *down) look(ctx context.Context) (string, error) {
 	if d.stacks, err = look(ctx, d.driver, d.Name); err != nil {
 		return "", err
 	}
+	for _, state := range d.stacks {
+		if state.Protected {
+			return "", fmt.Errorf("nothing was touched: stack %s is protected; lift that with `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name %s`", state.Name, state.Name)
+		}
+	}
 	d.bucket = d.stacks.bucket(d.Name)
 	for _, name := range []string{baseStack(d.Name), d.Name} {
 		if err := d.retained(ctx, name); err != nil {
