@@ -181,7 +181,7 @@ func staticNodes(c *spec.Cluster) int {
 func answering(c *site.ClusterStatus) int {
 	n := 0
 	if c != nil {
-		for _, state := range []string{"idle", "mixed", "allocated", "completing"} {
+		for _, state := range []string{"idle", "mixed", "allocated", "completing", "planned", "reserved"} {
 			n += c.Nodes[state]
 		}
 	}
