@@ -10,7 +10,7 @@ import (
 	"github.com/muster-hpc/muster/internal/fleet"
 )
 
-// inactive is the state of a partition whose jobs wait.
+// inactive is the state of a partition whose jobs wait, and that takes no new ones.
 const inactive = "INACTIVE"
 
 // Start lets the fleet run, and gives another try to what had failed for good.
@@ -27,7 +27,7 @@ func (c *Controller) Start() error {
 	return nil
 }
 
-// Stop keeps all jobs waiting and ends all instances: now, or as their jobs end.
+// Stop lets no job start and ends all instances: now, or as their jobs end.
 func (c *Controller) Stop(now bool) error {
 	err := c.standing.change(func(s *Standing) { s.Stopped = &Stopped{Since: time.Now(), Now: now} })
 	if err != nil {

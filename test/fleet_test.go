@@ -1,0 +1,51 @@
+package test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// fleetFile has a static node and a dynamic one.
+const fleetFile = aFile + `  - Name: gpu
+    Networking: {SubnetIds: [subnet-12345678]}
+    ComputeResources:
+    - {Name: p5e, InstanceType: p5e.48xlarge, MinCount: 1, MaxCount: 2}
+`
+
+// TestFleet stops and starts the nodes of a cluster.
+func TestFleet(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, fleetFile)
+	static, dynamic := "gpu-st-p5e-1", "gpu-dy-p5e-1"
+	h := c.submit("lives", "--exclusive", "--nodelist="+dynamic)
+	h.runs(0)
+	waits := c.submit("waits", "--exclusive", "--nodelist="+dynamic)
+
+	c.must("fleet", "stop")
+	c.await("the static node ends", 30*time.Second, func() bool { return c.init(static) == 0 })
+	if out := c.head("sinfo", "--noheader", "--format=%a"); !strings.HasPrefix(out, "inact") {
+		t.Errorf("the partition is %q", out)
+	}
+	c.killService("controller") // it remembers
+	h.lives()
+	h.letGo()
+	h.ends()
+	c.await("the dynamic node ends", 30*time.Second, func() bool { return c.init(dynamic) == 0 })
+	if j := c.show(waits.id); j.State != "PENDING" {
+		t.Errorf("the job that waits is %+v", j)
+	}
+
+	c.must("fleet", "start")
+	waits.runs(0)
+	c.await("the static node is back", 30*time.Second, func() bool { return c.init(static) != 0 })
+
+	c.must("fleet", "stop", "--now", "--yes")
+	c.await("all nodes end", 30*time.Second, func() bool { return c.init(static) == 0 && c.init(dynamic) == 0 })
+	c.must("fleet", "start")
+	waits.runs(1)
+	waits.letGo()
+	if j := waits.ends(); j.State != "COMPLETED" {
+		t.Errorf("the job that was put back is %+v", j)
+	}
+}
