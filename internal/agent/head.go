@@ -61,6 +61,12 @@ func (h *headNode) headSteps() []step {
 			return h.machine.Export(ctx, h.cluster.exports(), h.identity.Networks)
 		}},
 		{"make directories", h.shared},
+		{"make key for SSH", func(ctx context.Context) (string, error) {
+			if h.cluster.root.At("DeploymentSettings.DefaultUserHome").Text() == "Local" {
+				return "homes are each machine's own", nil
+			}
+			return h.machine.ClusterKey(ctx, DefaultUser(h.cluster.file))
+		}},
 		{"prepare containers", h.containers},
 		{"prepare database", h.database},
 		{"write configuration", func(ctx context.Context) (string, error) { _, d, err := h.configure(ctx); return d, err }},

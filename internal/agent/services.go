@@ -79,6 +79,9 @@ func spawn(_ bool, args, env []string, log *os.File) (int, error) {
 	})
 }
 
+// Services are this machine's, as their supervisor sees them.
+func Services() ([]supervise.Status, error) { return supervise.LoadStatus(statusFile) }
+
 // endOrphans ends what a supervisor that died left running: the new one starts the
 // services again. Jobs are no services, and go on.
 func endOrphans(services []supervise.Service) error {

@@ -13,7 +13,9 @@ var installers = []struct {
 	program  string
 	commands [][]string
 }{
-	{"apt-get", [][]string{{"apt-get", "update", "-q"}, {"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "mariadb-server"}}},
+	// Another program may install something at the same time, when a machine is new.
+	{"apt-get", [][]string{{"apt-get", "update", "-q"}, {"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=120",
+		"install", "-q", "-y", "mariadb-server"}}},
 	{"dnf", [][]string{{"/bin/sh", "-c", "dnf -q -y install mariadb105-server || dnf -q -y install mariadb-server"}}},
 	{"yum", [][]string{{"yum", "-q", "-y", "install", "mariadb-server"}}},
 }
