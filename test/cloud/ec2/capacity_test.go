@@ -113,7 +113,8 @@ func TestAddresses(t *testing.T) {
 }
 
 func TestReservations(t *testing.T) {
-	a := start(t, cloud.Options{Speed: 1})
+	told := 0
+	a := start(t, cloud.Options{Speed: 1, EC2: ec2.Options{OnTerminate: func(ec2.Instance) { told++ }}})
 	a.template(t, "block")
 	now := a.Clock.Now()
 	id := a.EC2.AddReservation(ec2.Reservation{Type: "p5e.48xlarge", Zone: zone, Count: 3, Block: true, Start: now.Add(time.Hour), End: now.Add(25 * time.Hour)})
@@ -144,6 +145,9 @@ func TestReservations(t *testing.T) {
 	a.Clock.Advance(22*time.Hour + 31*time.Minute)
 	if got := a.describe(t, &sdk.DescribeInstancesInput{InstanceIds: []string{*made[0].InstanceId}}); got[0].State.Name != "terminated" {
 		t.Errorf("29 minutes before the end of the block it is %s", got[0].State.Name)
+	}
+	if told != 3 {
+		t.Errorf("told of the end of %d instances", told)
 	}
 	a.Clock.Advance(time.Hour)
 	if r := look(); r.State != "expired" {

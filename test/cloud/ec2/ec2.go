@@ -59,6 +59,7 @@ type EC2 struct {
 	templates    []template
 	groups       []*group
 	fleets       []pastFleet
+	blocks       []*instance // in capacity blocks that have not ended
 	reservations []*Reservation
 	capacity     map[pool]int
 	refusals     []*Refusal
@@ -105,6 +106,7 @@ func (e *EC2) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool) {
 	if act == nil {
 		return nil, false
 	}
+	e.endBlocks()
 	p := read(c.Form)
 	if e.opts.Paced && !e.pace.request(c.Action, p) {
 		return c.Fault(throttled()), true

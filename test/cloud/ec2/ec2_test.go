@@ -246,11 +246,16 @@ func TestTokens(t *testing.T) {
 	if _, err := a.RunInstances(t.Context(), in); code(err) != "IdempotentParameterMismatch" {
 		t.Errorf("other parameters: %v", err)
 	}
+	in.MaxCount = aws.Int32(3)
+	a.EC2.Kill(*first[0].InstanceId)
+	if again := a.run(t, in); again[0].State.Name == types.InstanceStateNamePending || len(again) != 3 {
+		t.Errorf("after one has ended: %s", again[0].State.Name)
+	}
 	in.DryRun = aws.Bool(true)
 	if _, err := a.RunInstances(t.Context(), in); code(err) != "DryRunOperation" {
 		t.Errorf("dry run: %v", err)
 	}
-	if got := len(a.EC2.Instances()); got != 3 {
+	if got := len(a.EC2.Instances()); got != 2 {
 		t.Errorf("%d instances", got)
 	}
 }

@@ -43,11 +43,9 @@ func (e *EC2) createFleet(ctx context.Context, c *wire.Call, p params) (*wire.An
 	if p.yes("DryRun") {
 		return nil, dryRun()
 	}
-	answer, made, hook, err := e.fleet(c, p, candidates)
-	if hook != nil {
-		for _, i := range made {
-			hook(i.public(i.Launched))
-		}
+	answer, tell, err := e.fleet(c, p, candidates)
+	if err == nil {
+		tell()
 	}
 	return answer, err
 }
@@ -100,15 +98,15 @@ func (e *EC2) candidates(ctx context.Context, p params) ([]*candidate, *wire.Err
 }
 
 // fleet launches what a fleet asks for, or nothing if that is less than its least.
-func (e *EC2) fleet(c *wire.Call, p params, candidates []*candidate) (*wire.Answer, []*instance, func(Instance), *wire.Error) {
+func (e *EC2) fleet(c *wire.Call, p params, candidates []*candidate) (*wire.Answer, func(), *wire.Error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	token, what := p.text("ClientToken"), digest(c.Form)
 	if before, ok := e.launches[token]; ok && token != "" {
 		if before.digest != what {
-			return nil, nil, nil, mismatch(token)
+			return nil, nil, mismatch(token)
 		}
-		return before.answer, nil, nil, nil
+		return before.answer, func() {}, nil
 	}
 	options := p.below("OnDemandOptions")
 	if p.text("TargetCapacitySpecification.DefaultTargetCapacityType") == "spot" {
@@ -138,7 +136,7 @@ func (e *EC2) fleet(c *wire.Call, p params, candidates []*candidate) (*wire.Answ
 	for _, l := range launches {
 		made = append(made, l.made...)
 	}
-	return answer, made, e.opts.OnLaunch, nil
+	return answer, e.born(made), nil
 }
 
 // fill asks one candidate after the other for what is still wanted. A fleet of a

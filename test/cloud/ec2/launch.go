@@ -58,11 +58,11 @@ func (e *EC2) run(ctx context.Context, c *wire.Call, p params) (*wire.Answer, *w
 	if p.yes("DryRun") {
 		return nil, dryRun()
 	}
-	made, err := e.launch(&o, digest(c.Form))
+	made, again, err := e.launch(&o, digest(c.Form))
 	if err != nil {
 		return nil, err
 	}
-	return e.reservation(c, made), nil
+	return e.reservation(c, made, again), nil
 }
 
 // dryRun says that a call would have been allowed; EC2 answers so with status 412.
@@ -100,31 +100,43 @@ func digest(form url.Values) uint64 {
 	return h.Sum64()
 }
 
-// launch carries an order out, whole or in part, or not at all.
-func (e *EC2) launch(o *order, digest uint64) ([]*instance, *wire.Error) {
-	made, hook, err := e.launchLocked(o, digest)
-	if err == nil && hook != nil {
-		for _, i := range made {
-			hook(i.public(i.Launched))
-		}
-	}
-	return made, err
-}
-
-func (e *EC2) launchLocked(o *order, digest uint64) ([]*instance, func(Instance), *wire.Error) {
+// launch carries an order out, whole or in part, or not at all. A token that was used
+// before gives what it gave then; again says so.
+func (e *EC2) launch(o *order, digest uint64) (made []*instance, again bool, err *wire.Error) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	if before, ok := e.launches[o.token]; ok && o.token != "" {
+		e.mu.Unlock()
 		if before.digest != digest {
-			return nil, nil, mismatch(o.token)
+			return nil, false, mismatch(o.token)
 		}
-		return before.instances, nil, nil
+		return before.instances, true, nil
 	}
-	made, err := e.place(o)
+	made, err = e.place(o)
 	if err == nil && o.token != "" {
 		e.launches[o.token] = launched{digest: digest, instances: made}
 	}
-	return made, e.opts.OnLaunch, err
+	tell := e.born(made)
+	e.mu.Unlock()
+	tell()
+	return made, false, err
+}
+
+// born tells OnLaunch of instances. mu is held when it is called, and not when what it
+// returns is called.
+func (e *EC2) born(made []*instance) (tell func()) {
+	hook := e.opts.OnLaunch
+	if hook == nil {
+		return func() {}
+	}
+	var all []Instance
+	for _, i := range made {
+		all = append(all, i.public(i.Launched))
+	}
+	return func() {
+		for _, i := range all {
+			hook(i)
+		}
+	}
 }
 
 // place makes an order's instances. mu is held.
@@ -178,7 +190,8 @@ func (e *EC2) newInstance(o *order, index int, addresses []netip.Addr, now time.
 		tags["aws:ec2:fleet-id"] = o.fleet
 	}
 	if end := o.where.until; !end.IsZero() {
-		const code, reason = "Server.CapacityBlockEnded", "the capacity block ends"
+		const code, reason = blockEnded, "the capacity block ends"
+		e.blocks = append(e.blocks, i)
 		i.line = append(i.line, moment{at: end, state: shuttingDown, code: code, reason: reason}, moment{at: end.Add(e.opts.Stopping), state: terminated, code: code, reason: reason})
 	}
 	i.tagLine = []tagMoment{{at: now, tags: tags}}
@@ -241,8 +254,8 @@ func (e *EC2) profile(name string) string {
 }
 
 // reservation answers with instances that were launched together, as they were when
-// they were launched.
-func (e *EC2) reservation(c *wire.Call, made []*instance) *wire.Answer {
+// they were launched, or for a call that came again as they are now.
+func (e *EC2) reservation(c *wire.Call, made []*instance, again bool) *wire.Answer {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	answer := &wire.Answer{Type: xmlType, Body: begin(c.Action), Header: map[string]string{countHeader: fmt.Sprint(len(made))}}
@@ -251,7 +264,11 @@ func (e *EC2) reservation(c *wire.Call, made []*instance) *wire.Answer {
 	answer.Parts = append(answer.Parts, w.Bytes())
 	for _, i := range made {
 		var head writer
-		i.writeHead(&head, i.line[0])
+		m := i.line[0]
+		if again {
+			m, _ = i.at(e.now())
+		}
+		i.writeHead(&head, m)
 		answer.Parts = append(answer.Parts, head.Bytes(), i.cards, []byte("</item>"))
 	}
 	answer.Parts = append(answer.Parts, []byte("</instancesSet>"), end(c.Action))

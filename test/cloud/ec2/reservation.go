@@ -104,6 +104,30 @@ func (e *EC2) reserve(o *order, n int) (int, *wire.Error) {
 	return n, nil
 }
 
+// endBlocks tells OnTerminate of instances whose capacity block ends.
+func (e *EC2) endBlocks() {
+	e.mu.Lock()
+	hook := e.opts.OnTerminate
+	var ended []Instance
+	e.blocks = slices.DeleteFunc(e.blocks, func(i *instance) bool {
+		now := e.now()
+		m, _ := i.at(now)
+		if m.code == blockEnded {
+			ended = append(ended, i.public(now))
+		}
+		return !i.lives(now)
+	})
+	e.mu.Unlock()
+	for _, i := range ended {
+		if hook != nil {
+			hook(i)
+		}
+	}
+}
+
+// blockEnded is the code of the reason for which such instances end; ours.
+const blockEnded = "Server.CapacityBlockEnded"
+
 func (e *EC2) createReservation(_ context.Context, c *wire.Call, p params) (*wire.Answer, *wire.Error) {
 	r := Reservation{
 		Type: p.text("InstanceType"), Zone: p.text("AvailabilityZone"), Count: p.number("InstanceCount"), Match: p.text("InstanceMatchCriteria"),
