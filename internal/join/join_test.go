@@ -164,7 +164,7 @@ func TestClient_says_why_it_gave_up(t *testing.T) {
 			d.mu.Lock()
 			d.err = row.err
 			d.mu.Unlock()
-			ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, late)
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, late)
 			defer cancel()
 			_, err := row.client.Join(ctx, join.Hello{InstanceID: "i-9"})
 			if !errors.Is(err, late) || !strings.Contains(err.Error(), row.want) {
@@ -249,7 +249,7 @@ func TestClient_believes_only_the_head_node(t *testing.T) {
 				_, _ = io.WriteString(w, body)
 			}))
 			defer between.Close()
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			c.Head = strings.TrimPrefix(between.URL, "http://")
 			_, err := c.Join(ctx, join.Hello{InstanceID: "i-1"})
