@@ -113,5 +113,8 @@ func code(err error) string {
 	if errors.As(err, &api) {
 		return api.ErrorCode()
 	}
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		return r.Code
+	}
 	return ""
 }

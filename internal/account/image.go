@@ -49,11 +49,11 @@ var successor = map[string]string{"alinux2": "alinux2023", "ubuntu2004": "ubuntu
 // Official finds the newest official image of a level, a system and an architecture.
 func (a *Account) Official(ctx context.Context, o Official) (Image, error) {
 	if slices.Contains(private, o.OS) && o.Owner == "" {
-		return Image{}, fmt.Errorf("there is no public image for %s: build one with `pcluster build-image` and write CustomAmi under Image", o.OS)
+		return Image{}, noImageError(fmt.Sprintf("there is no public image for %s: build one with `pcluster build-image` and write CustomAmi under Image", o.OS))
 	}
 	part := partOf[o.OS]
 	if part == "" {
-		return Image{}, fmt.Errorf("there is no image for Os: %s; write %s", o.OS, cmp.Or(successor[o.OS], "alinux2023"))
+		return Image{}, noImageError(fmt.Sprintf("there is no image for Os: %s; write %s", o.OS, cmp.Or(successor[o.OS], "alinux2023")))
 	}
 	name := fmt.Sprintf("%saws-parallelcluster-%s.*-%s-hvm-%s*", o.Prefix, o.Level, part, machine(o.Arch))
 	filters := []types.Filter{filter("name", name), filter("state", "available")}
@@ -72,10 +72,15 @@ func (a *Account) Official(ctx context.Context, o Official) (Image, error) {
 
 func noImage(o Official, name, region string) error {
 	if next := successor[o.OS]; next != "" {
-		return fmt.Errorf("ParallelCluster %s has no image for %s any more: write Os: %s", o.Level, o.OS, next)
+		return noImageError(fmt.Sprintf("ParallelCluster %s has no image for %s any more: write Os: %s", o.Level, o.OS, next))
 	}
-	return fmt.Errorf("there is no image %s in %s: look whether ParallelCluster %s is released there, or write CustomAmi under Image", name, region, o.Level)
+	return noImageError(fmt.Sprintf("there is no image %s in %s: look whether ParallelCluster %s is released there, or write CustomAmi under Image", name, region, o.Level))
 }
+
+// noImageError says that AWS was asked, and there is no such image.
+type noImageError string
+
+func (e noImageError) Error() string { return string(e) }
 
 // Images looks at images by ID.
 func (a *Account) Images(ctx context.Context, ids []string) (map[string]Image, error) {

@@ -14,6 +14,28 @@ type Wanted struct {
 	Quotas []string
 	// Lustre are the deployment types of new file systems for Lustre.
 	Lustre []string
+	// Official are ParallelCluster's own images that machines start from, Arches empty
+	// if there are none such.
+	Official Official
+	// Roles are the file's own roles and instance profiles, and the kinds of machines
+	// (head, compute, login) that have each.
+	Roles map[string][]string
+	// Parts are what the cluster is made of, as far as rights differ: network, fsx and so on.
+	Parts []string
+	// Cluster is the name of the cluster if there may be one of the file already. What it
+	// has is no obstacle to it.
+	Cluster string
+}
+
+// Official asks for ParallelCluster's own images.
+type Official struct {
+	// Level is the schema level, such as "3.16", OS the file's Image.Os.
+	Level, OS string
+	// Owner, Prefix and Tags are those of DevSettings.AmiSearchFilters.
+	Owner, Prefix string
+	Tags          map[string]string
+	// Arches are amd64 and arm64.
+	Arches []string
 }
 
 // Inventory is what was answered. A name that was asked for and is not in the map
@@ -25,6 +47,8 @@ type Inventory struct {
 	Caller string
 	// Unasked says of subjects why they could not be asked.
 	Unasked map[string]string
+	// Hidden says the same of single names of a subject.
+	Hidden map[string]map[string]string
 
 	Subnets         map[string]Subnet
 	SecurityGroups  map[string]SecurityGroup
@@ -46,8 +70,15 @@ type Inventory struct {
 	Quotas map[string]int
 	// Lustre are the deployment types that the region sells.
 	Lustre []string
+	// Official says of architectures why there is no official image; empty if there is one.
+	Official map[string]string
 	// Denied are actions that the caller has no right to, of those that `up` needs.
-	Denied []string
+	// Narrow are those that its policies do not allow on all resources: nobody can tell
+	// whether they allow them on the cluster's. Unsure depend on conditions that nobody
+	// knows before.
+	Denied, Narrow, Unsure []string
+	// Lacks are actions that a file's own role is not allowed, and its machines need.
+	Lacks map[string][]string
 }
 
 // Subnet is a subnet.

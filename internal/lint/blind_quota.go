@@ -78,7 +78,20 @@ func quotaOf(instanceType, capacityType string) string {
 		class = "DL"
 	}
 	if capacityType == "SPOT" {
+		if class == "P" {
+			class = spotP(instanceType)
+		}
 		return class + " spot instances"
 	}
 	return class + " on-demand instances"
+}
+
+// spotP are the generations of P machines that have spot quotas of their own.
+func spotP(instanceType string) string {
+	switch generation := instanceType[1:2]; generation {
+	case "2", "3", "4":
+		return "P4, P3 and P2"
+	default:
+		return "P" + generation
+	}
 }

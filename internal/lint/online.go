@@ -8,49 +8,6 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// Wanted is what AWS is to be asked about a file.
-func Wanted(f *spec.File) inventory.Wanted {
-	w := inventory.Wanted{Names: map[string][]string{}}
-	root, ok := f.Root()
-	if !ok {
-		return w
-	}
-	w.Region = root.Key("Region").Text()
-	for _, s := range subjects() {
-		for _, v := range s.named(root) {
-			w.Names[s.code] = append(w.Names[s.code], v.Text())
-		}
-	}
-	all := resources(root)
-	for _, v := range typesNamed(root) {
-		w.Names["aws/instance-type"] = append(w.Names["aws/instance-type"], v.Text())
-	}
-	for _, id := range reservations(all).order {
-		w.Names["aws/reservation"] = append(w.Names["aws/reservation"], id.Text())
-	}
-	for _, d := range demands(root, all) {
-		w.Quotas = append(w.Quotas, d.quota)
-	}
-	for _, s := range lustres(root) {
-		w.Lustre = append(w.Lustre, s.Key("DeploymentType").Text())
-	}
-	slices.Sort(w.Lustre)
-	w.Lustre = slices.Compact(w.Lustre)
-	return w
-}
-
-// lustres are the settings of file systems for Lustre that are to be made.
-func lustres(root spec.View) []spec.View {
-	var all []spec.View
-	for _, s := range root.Key("SharedStorage").Items() {
-		l := s.Key("FsxLustreSettings")
-		if s.Key("StorageType").Text() == "FsxLustre" && !l.Key("FileSystemId").Present() && l.Key("DeploymentType").Sound() {
-			all = append(all, l)
-		}
-	}
-	return all
-}
-
 // Online is Cluster with AWS's answers: what would be blind is judged. What could
 // not be asked stays blind, and says why.
 func Online(f *spec.File, inv inventory.Inventory) {
@@ -70,6 +27,7 @@ func Online(f *spec.File, inv inventory.Inventory) {
 	o.capacity()
 	o.things()
 	o.account()
+	o.roles()
 }
 
 // online holds a file against an inventory.
@@ -98,6 +56,8 @@ func (o online) exist(s subject) {
 			name = bucketOf(name)
 		}
 		switch ok, wrong := o.has(s.code, name); {
+		case !ok && o.Hidden[s.code][name] != "":
+			v.Blindf(s.code, "%s %s is not looked up: %s", s.one, name, o.Hidden[s.code][name])
 		case !ok:
 			v.Errorf("aws/missing", "%s %s does not exist in %s, or account %s may not see it", s.one, name, o.Region, o.Account).
 				WithHint("%s", s.remedy())

@@ -40,6 +40,10 @@ func (o online) capacity() {
 		return
 	}
 	for _, id := range wanted.order {
+		if why := o.Hidden["aws/reservation"][id.Text()]; why != "" {
+			id.Blindf("aws/reservation", "reservation %s is not looked up: %s", id.Text(), why)
+			continue
+		}
 		if id.Name() != "CapacityReservationId" {
 			continue
 		}

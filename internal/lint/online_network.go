@@ -9,6 +9,7 @@ func (o online) network() {
 	if _, no := o.Unasked["aws/subnet"]; no {
 		return
 	}
+	o.vpcs()
 	o.oneVPC()
 	o.addresses()
 	named := subject{places: []string{"HeadNode.Networking.SubnetId", "LoginNodes.Pools[].Networking.SubnetIds[]", "Scheduling.SlurmQueues[].Networking.SubnetIds[]"}}

@@ -54,6 +54,7 @@ func (o online) keys() {
 
 // images judges machine images.
 func (o online) images() {
+	o.official()
 	arch := ""
 	if in, ok := catalog.Lookup(o.root.At("HeadNode.InstanceType").Text()); ok {
 		arch = in.Arch
@@ -74,6 +75,23 @@ func (o online) images() {
 		root := o.root.At("HeadNode.LocalStorage.RootVolume.Size")
 		if ok && root.Given() && root.Int() < i.RootGiB {
 			root.Errorf("image/root-size", "the root volume (%d GiB) is smaller than that of image %s (%d GiB)", root.Int(), v.Text(), i.RootGiB)
+		}
+	}
+}
+
+// official judges whether ParallelCluster has images of its own for the file.
+func (o online) official() {
+	system := o.root.At("Image.Os")
+	wanted := official(o.root, o.level)
+	if why, no := o.Unasked["aws/official-image"]; no {
+		if len(wanted.Arches) > 0 {
+			system.Blindf("aws/official-image", "ParallelCluster's own image is not looked up: whether %s has one for %s: %s", o.Region, system.Text(), why)
+		}
+		return
+	}
+	for _, arch := range wanted.Arches {
+		if why := o.Official[arch]; why != "" {
+			system.Errorf("image/official", "%s", why)
 		}
 	}
 }
@@ -115,28 +133,5 @@ func (o online) storage() {
 			at.Errorf("lustre/region", "%s does not sell file systems of type %s", o.Region, kind.Text()).
 				WithHint("it sells %s", in(o.Lustre))
 		}
-	}
-}
-
-// account judges quotas and the caller's rights.
-func (o online) account() {
-	needs := demands(o.root, o.all)
-	if why, no := o.Unasked["aws/quota"]; no {
-		quota(o.root, o.all, "could not be asked: "+why)
-	} else {
-		for _, d := range needs {
-			if have, ok := o.Quotas[d.quota]; ok && have < d.vcpus {
-				o.root.Key("Scheduling").Errorf("quota/vcpus", "the account may have %d vCPUs of %s in %s, and the cluster at its full size needs %d", have, d.quota, o.Region, d.vcpus).
-					WithHint("ask for more: Service Quotas, Amazon EC2, %s; it takes days", d.quota)
-			}
-		}
-	}
-	if why, no := o.Unasked["aws/rights"]; no {
-		o.root.Blindf("aws/rights", "what %s may do could not be asked: %s", o.Caller, why)
-		return
-	}
-	if len(o.Denied) > 0 {
-		o.root.Errorf("aws/denied", "%s may not do what `muster up` does: %s", o.Caller, in(o.Denied)).
-			WithHint("docs/aws.md has a policy that allows it")
 	}
 }

@@ -27,6 +27,7 @@ type Service struct {
 	mu     sync.Mutex // guards what follows
 	quotas []Quota
 	denied []string
+	lustre []string
 }
 
 // Services are the signing names of the services that it answers for.
@@ -48,10 +49,12 @@ func (s *Service) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool)
 	switch c.Service + " " + c.Action {
 	case "servicequotas GetServiceQuota":
 		answer, err = s.quota(c)
+	case "servicequotas GetAWSDefaultServiceQuota":
+		answer, err = s.defaultQuota(c)
 	case "servicequotas ListServiceQuotas":
 		answer, err = s.listQuotas(c)
 	case "pricing GetProducts":
-		answer, err = products(c)
+		answer, err = s.products(c)
 	case "iam SimulatePrincipalPolicy":
 		answer, err = s.simulate(ctx, c)
 	case "sts GetCallerIdentity":

@@ -18,10 +18,13 @@ type productsRequest struct {
 // products is GetProducts of AWS's price list, for machines on demand: the prices of
 // muster's own catalog, the same in every region. Its form:
 // https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html
-func products(c *wire.Call) (*wire.Answer, *wire.Error) {
+func (s *Service) products(c *wire.Call) (*wire.Answer, *wire.Error) {
 	var r productsRequest
 	if err := c.Decode(&r); err != nil {
 		return nil, wire.Errorf("InvalidParameterException", "%v", err)
+	}
+	if r.ServiceCode == "AmazonFSx" {
+		return s.lustreProducts(r), nil
 	}
 	if r.ServiceCode != "AmazonEC2" {
 		return wire.Missing("the double has no prices of %s", r.ServiceCode), nil
@@ -80,4 +83,35 @@ func product(attributes map[string]string, usd float64) string {
 		panic(err) // a value of our own types
 	}
 	return string(text)
+}
+
+// SetLustre says which deployment types of file systems for Lustre the price list
+// names. It names none until this is called.
+func (s *Service) SetLustre(types ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lustre = types
+}
+
+// lustreProducts are products with the deployment type in their usage type. Where AWS
+// has it is documented nowhere.
+func (s *Service) lustreProducts(r productsRequest) *wire.Answer {
+	region, list := "", []string{}
+	for _, f := range r.Filters {
+		if f.Field == "regionCode" {
+			region = f.Value
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, kind := range s.lustre {
+		text, err := json.Marshal(map[string]any{"serviceCode": "AmazonFSx", "product": map[string]any{"productFamily": "Storage", "attributes": map[string]string{
+			"fileSystemType": "Lustre", "regionCode": region, "usagetype": "Lustre-" + kind + "-Storage", "storageType": "SSD",
+		}}})
+		if err != nil {
+			panic(err) // a value of our own types
+		}
+		list = append(list, string(text))
+	}
+	return wire.JSON(map[string]any{"FormatVersion": "aws_v1", "PriceList": list})
 }

@@ -102,3 +102,27 @@ func (s *Service) listQuotas(c *wire.Call) (*wire.Answer, *wire.Error) {
 	}
 	return wire.JSON(map[string]any{"Quotas": all}), nil
 }
+
+// usual is AWS's own value of each of EC2's quotas, as far as the double has them.
+const usual = 5
+
+// defaultQuota is GetAWSDefaultServiceQuota for EC2's quotas.
+func (s *Service) defaultQuota(c *wire.Call) (*wire.Answer, *wire.Error) {
+	var r quotaRequest
+	if err := c.Decode(&r); err != nil {
+		return nil, wire.Errorf("IllegalArgumentException", "%v", err)
+	}
+	name, ok := vcpuQuotas[r.QuotaCode]
+	if !ok || r.ServiceCode != "ec2" {
+		return nil, wire.Errorf("NoSuchResourceException", "The request failed because the specified quota code %s does not exist in %s.", r.QuotaCode, r.ServiceCode)
+	}
+	return wire.JSON(map[string]any{"Quota": s.form(Quota{Service: "ec2", Code: r.QuotaCode, Name: name, Value: usual})}), nil
+}
+
+// DropQuota takes the account's own value of one of EC2's quotas away, as it is where
+// nobody ever asked for another one.
+func (s *Service) DropQuota(code string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quotas = slices.DeleteFunc(s.quotas, func(q Quota) bool { return q.Service == "ec2" && q.Code == code })
+}
