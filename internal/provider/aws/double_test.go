@@ -20,7 +20,7 @@ import (
 // others, with the templates of the fleet.
 func double(t *testing.T) (*cloudtest.Cloud, aws.Config) {
 	t.Helper()
-	c := cloudtest.Start(t, cloudtest.Options{Alone: true})
+	c := cloudtest.Start(t, cloudtest.Options{Alone: true, Speed: 1})
 	c.EC2.AddSubnet(ec2.Subnet{ID: "subnet-1", VPC: "vpc-1", Zone: "us-east-2a", CIDR: netip.MustParsePrefix("10.0.0.0/16")})
 	config := (&cloud{}).config(t)
 	config.AWS = c.Config()
