@@ -2,6 +2,7 @@ package cloud_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,5 +120,28 @@ func TestUpdates(t *testing.T) {
 	plan, err := w.up(t.Context(), strings.Replace(plainFile, "MaxCount: 4", "MaxCount: 8", 1), "", r)
 	if err != nil || plan.New || len(plan.Changes) != 1 || plan.Empty() {
 		t.Errorf("more nodes: %+v, %v", plan, err)
+	}
+}
+
+// TestDownWaitsForWhatHoldsTheNetwork has a security group that cannot be deleted
+// for a while.
+func TestDownWaitsForWhatHoldsTheNetwork(t *testing.T) {
+	w := newWorld(t)
+	w.heads()
+	r := &told{t: t}
+	if _, err := w.up(t.Context(), plainFile, "", r); err != nil {
+		t.Fatal(err)
+	}
+	r.on = func(note string) {
+		if strings.HasPrefix(note, "tried again: stack demo-base is DELETE_FAILED: ") {
+			w.Formation.Heal("demo-base", "HeadSecurityGroup")
+		}
+	}
+	w.Formation.FailDelete("demo-base", "HeadSecurityGroup", "resource sg-1 has a dependent object")
+	if _, err := w.down(t.Context(), true, r); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(r.notes, func(n string) bool { return strings.HasPrefix(n, "tried again: ") }) {
+		t.Errorf("notes %q", r.notes)
 	}
 }

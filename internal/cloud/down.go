@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -182,7 +183,32 @@ func (d *down) base(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return d.delete(ctx, baseStack(d.Name))
+	return d.deleteNetwork(ctx)
+}
+
+// heldTypes are the types of resources that network interfaces hold.
+var heldTypes = []string{"AWS::EC2::SecurityGroup", "AWS::EC2::Subnet", "AWS::EC2::VPC", "AWS::EC2::InternetGateway", "AWS::EC2::VPCGatewayAttachment"}
+
+// deleteNetwork deletes the base stack. In a network of the user's own nobody can
+// tell whose interfaces hold a security group: it is tried again until they are gone.
+func (d *down) deleteNetwork(ctx context.Context) (string, error) {
+	began := time.Now()
+	for {
+		detail, err := d.delete(ctx, baseStack(d.Name))
+		failure, failed := errors.AsType[*formation.Failure](err)
+		if !failed || time.Since(began) > interfaceLimit || !held(failure) {
+			return detail, err
+		}
+		d.Report.Note("tried again: " + failure.Error())
+		if err := pause(ctx, interfaceLook); err != nil {
+			return "", err
+		}
+	}
+}
+
+// held says that nothing failed but what network interfaces hold.
+func held(f *formation.Failure) bool {
+	return len(f.First) > 0 && !slices.ContainsFunc(f.First, func(e formation.Event) bool { return !slices.Contains(heldTypes, e.Type) })
 }
 
 // How long network interfaces may stay behind a file system or a gateway, and how

@@ -64,6 +64,9 @@ type told struct {
 	mu    sync.Mutex // guards what follows
 	notes []string
 	steps []step.Step
+
+	// on, if there is one, is called for each note.
+	on func(note string)
 }
 
 func (r *told) Begin(string)                          {}
@@ -73,6 +76,9 @@ func (r *told) Note(line string) {
 	defer r.mu.Unlock()
 	r.notes = append(r.notes, line)
 	r.t.Log("      ", line)
+	if r.on != nil {
+		r.on(line)
+	}
 }
 func (r *told) Done(s step.Step) {
 	r.mu.Lock()
