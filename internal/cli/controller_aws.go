@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/user"
 	"strconv"
 	"time"
 
@@ -120,13 +121,30 @@ func serveCloud(ctx context.Context, control *controller.Controller, address str
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return control.Serve(ctx, socket, controllers()) })
+	group.Go(func() error { return control.Serve(ctx, socket, append(controllers(), administrators()...)) })
 	group.Go(func() error { return control.ServeNodes(ctx, machines, join.Munge{}) })
 	group.Go(func() error { return control.Run(ctx) })
 	if err := group.Wait(); !errors.Is(err, controller.ErrStopped) {
 		return err
 	}
 	return nil
+}
+
+// administrators are those who may become root on a machine of EC2: the image's user.
+func administrators() []int {
+	file, _ := spec.Load(head.ClusterFile) // the controller has read it
+	if file == nil {
+		return nil
+	}
+	u, err := user.Lookup(agent.DefaultUser(file))
+	if err != nil {
+		return nil
+	}
+	uid, err := strconv.Atoi(u.Uid)
+	if err != nil {
+		return nil
+	}
+	return []int{uid}
 }
 
 func readSite() (site.Site, error) {

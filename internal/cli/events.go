@@ -34,9 +34,15 @@ what Slurm asked for, launches, ends, nodes set down, each with its reason.
 With -o json each event is one line, as the controller wrote it.`,
 		Example: "  muster events\n  muster events -f\n  muster events --since 10m\n  muster events -o json | jq -r 'select(.kind == \"ended\").nodes'",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if o.since < 0 {
 				return usageError{fmt.Errorf("--since %s lies in the future", o.since)}
+			}
+			return nil
+		},
+		RunE: a.forwarded(func(c *cobra.Command, _ []string) error {
+			if onCloudHead() {
+				return a.showEvents(c.Context(), cloudEvents, o)
 			}
 			if err := onHost(); err != nil {
 				return err
@@ -46,7 +52,7 @@ With -o json each event is one line, as the controller wrote it.`,
 				return err
 			}
 			return a.showEvents(c.Context(), ref.Layout().Path("log", "events.jsonl"), o)
-		},
+		}),
 	}
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on showing what happens, until the cluster is taken down")
 	c.Flags().DurationVar(&o.since, "since", 0, "only what happened within this time, a `TIME` such as 10m or 2h")

@@ -20,7 +20,7 @@ func (a *app) fleetStart() *cobra.Command {
 for good get another try.`,
 		Example: "  muster fleet start",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: a.forwarded(func(c *cobra.Command, _ []string) error {
 			client, err := a.controllerHere()
 			if err != nil {
 				return err
@@ -30,7 +30,7 @@ for good get another try.`,
 			}
 			fmt.Fprintln(a.err, "The fleet runs. `muster status` shows it.")
 			return nil
-		},
+		}),
 	}
 }
 
@@ -38,13 +38,14 @@ func (a *app) fleetStop() *cobra.Command {
 	var now, yes bool
 	c := &cobra.Command{
 		Use:   "stop",
-		Short: "Let all jobs wait, and end the nodes",
-		Long: `Stop makes all queues inactive: jobs wait. Nodes end when their jobs have ended,
-static nodes too. With --now they end at once; their jobs go back into the queue
-and start anew after ` + "`muster fleet start`" + `.`,
+		Short: "Start no more jobs, and end the nodes",
+		Long: `Stop makes all queues inactive: jobs that wait go on waiting, and Slurm takes no
+new ones. Nodes end when their jobs have ended, static nodes too. With --now they
+end at once; their jobs go back into the queue and start anew after "muster fleet
+start".`,
 		Example: "  muster fleet stop\n  muster fleet stop --now --yes",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: a.forwarded(func(c *cobra.Command, _ []string) error {
 			client, err := a.controllerHere()
 			if err != nil {
 				return err
@@ -59,7 +60,7 @@ and start anew after ` + "`muster fleet start`" + `.`,
 			}
 			fmt.Fprintln(a.err, "The fleet stops. `muster status` shows how far it is, `muster fleet start` lets it run again.")
 			return nil
-		},
+		}),
 	}
 	c.Flags().BoolVar(&now, "now", false, "do not wait for jobs to end")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")

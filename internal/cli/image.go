@@ -14,6 +14,7 @@ import (
 	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/image"
+	"github.com/muster-hpc/muster/internal/image/source"
 )
 
 func (a *app) image() *cobra.Command {
@@ -37,6 +38,30 @@ type imagePlace struct {
 	OnNodes string
 }
 
+// whereItIs makes a command about images one that runs on the head node of a cluster on
+// AWS, unless the command line says that the images are elsewhere.
+func (a *app) whereItIs(p *imagePlace, run func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		w, err := a.find("")
+		if inside() || err != nil || w.place != onAWS || p.Dir != "" || os.Getenv("MUSTER_IMAGES") != "" || ofHere(c, args) {
+			return run(c, args) // which says what is wrong in more words
+		}
+		return a.forward(c.Context(), w, os.Args[1:])
+	}
+}
+
+// ofHere tells whether a command about images is about something on this machine.
+func ofHere(c *cobra.Command, args []string) bool {
+	switch c.Name() {
+	case "inspect":
+		return strings.Contains(args[0], "/")
+	case "import":
+		ref, err := source.Parse(args[0])
+		return err != nil || ref.Kind != source.Registry
+	}
+	return false
+}
+
 // find fills in what the command line leaves open.
 func (p *imagePlace) find(a *app) error {
 	if p.Cache == "" {
@@ -53,6 +78,9 @@ func (p *imagePlace) find(a *app) error {
 	if inside() {
 		dir, err := imagesFile(head.ImagesFile)
 		p.Dir = dir
+		return err
+	}
+	if err := a.localOnly("images are made there of what registries have: push the image, then `muster image import` it"); err != nil {
 		return err
 	}
 	ref, err := a.existing()
@@ -108,7 +136,7 @@ func (a *app) ofRegistry(uri string, p *imagePlace) error {
 	if p.Dir != "" && p.OnNodes == "" {
 		return fmt.Errorf("%s is the cluster's own registry; what is imported from it goes to the cluster's directory, so leave out --dir", cluster.RegistryAddress())
 	}
-	return a.enter(append([]string{head.Muster}, os.Args[1:]...))
+	return a.enterLocal(append([]string{head.Muster}, os.Args[1:]...))
 }
 
 // registryFiles are files of credentials, with that for the cluster's own

@@ -74,7 +74,7 @@ Enroot's .credentials, and for Amazon's registries those of AWS.`,
 			"  muster image import docker://123456789012.dkr.ecr.us-east-1.amazonaws.com/train:v2 --arch arm64\n" +
 			"  muster image import ./train.tar --dir /fsx/containers/images",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: a.whereItIs(place, func(c *cobra.Command, args []string) error {
 			if err := place.find(a); err != nil {
 				return err
 			}
@@ -93,7 +93,7 @@ Enroot's .credentials, and for Amazon's registries those of AWS.`,
 				return err
 			}
 			return a.showImported(place, done)
-		},
+		}),
 	}
 	f.add(c)
 	c.Flags().StringVar(&f.name, "name", "", "the image's `NAME` here (default: from the URI, as NAME+TAG)")

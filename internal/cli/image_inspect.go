@@ -21,7 +21,7 @@ func (a *app) imageInspect(place *imagePlace) *cobra.Command {
 		Example:           "  muster image inspect pytorch\n  muster image inspect /fsx/containers/images/pytorch.sqsh -o json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.existingImages(place),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: a.whereItIs(place, func(_ *cobra.Command, args []string) error {
 			if err := place.findFor(a, args[0]); err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ func (a *app) imageInspect(place *imagePlace) *cobra.Command {
 				return a.writeJSON(i)
 			}
 			return showImage(a.out, i)
-		},
+		}),
 	}
 }
 

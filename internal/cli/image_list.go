@@ -15,7 +15,7 @@ func (a *app) imageList(place *imagePlace) *cobra.Command {
 		Short:   "List the images of the directory",
 		Example: "  muster image list\n  muster image list -o json | jq -r '.images[].path'",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: a.whereItIs(place, func(*cobra.Command, []string) error {
 			if err := place.find(a); err != nil {
 				return err
 			}
@@ -31,7 +31,7 @@ func (a *app) imageList(place *imagePlace) *cobra.Command {
 				return nil
 			}
 			return imageTable(all, time.Now()).write(a.out)
-		},
+		}),
 	}
 }
 

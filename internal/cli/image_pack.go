@@ -59,7 +59,10 @@ func (a *app) packTarget(tag string) (source.Ref, error) {
 		to.Host, to.Repository = cluster.RegistryAddress(), strings.TrimPrefix(to.Repository, "library/")
 	}
 	if to.Host == cluster.RegistryAddress() && !inside() {
-		return to, a.enter(append([]string{head.Muster}, os.Args[1:]...))
+		if err := a.localOnly("it has no registry of its own; say with --tag which one the image goes to"); err != nil {
+			return to, err
+		}
+		return to, a.enterLocal(append([]string{head.Muster}, os.Args[1:]...))
 	}
 	return to, nil
 }

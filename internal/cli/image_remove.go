@@ -20,7 +20,7 @@ func (a *app) imageRemove(place *imagePlace) *cobra.Command {
 		Example:           "  muster image remove pytorch --yes",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.existingImages(place),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: a.whereItIs(place, func(c *cobra.Command, args []string) error {
 			for _, name := range args {
 				if err := image.CheckName(name); err != nil {
 					return usageError{err}
@@ -45,7 +45,7 @@ func (a *app) imageRemove(place *imagePlace) *cobra.Command {
 				errs = append(errs, image.Remove(c.Context(), place.Dir, name))
 			}
 			return errors.Join(errs...)
-		},
+		}),
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
@@ -60,7 +60,7 @@ func (a *app) imagePrune(place *imagePlace) *cobra.Command {
 		Long:    "Prune removes the layers that were not used for the longest time, until the\ncache is within its limit. Images stay as they are; what needs such a layer later\nfetches it again.",
 		Example: "  muster image prune --cache-limit 10G\n  muster image prune --all",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: a.whereItIs(place, func(c *cobra.Command, _ []string) error {
 			if err := place.find(a); err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func (a *app) imagePrune(place *imagePlace) *cobra.Command {
 			}
 			_, err = fmt.Fprintf(a.out, "%s removed, %s freed, %s kept\n", count(done.Layers, "layer"), byteSize(done.FreedBytes), byteSize(done.KeptBytes))
 			return err
-		},
+		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "remove all layers")
 	c.Flags().StringVar(&limit, "cache-limit", "", "how many `BYTES` of layers to keep (default: 64G, or a quarter of the disk)")

@@ -36,10 +36,17 @@ func inside() bool {
 func (a *app) onHead(run func(c *cobra.Command, args []string, s slurm.Client) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		if !inside() {
+			w, err := a.find("")
+			if err != nil {
+				return err
+			}
+			if w.place == onAWS {
+				return a.forward(c.Context(), w, os.Args[1:])
+			}
 			// nsenter waits for the one on the head node, which hears the same Ctrl-C
 			// and has the last word.
 			signal.Ignore(os.Interrupt)
-			return a.enter(append([]string{head.Muster}, os.Args[1:]...))
+			return a.enterLocal(append([]string{head.Muster}, os.Args[1:]...))
 		}
 		if os.Getenv(enteredBy) != "" {
 			// The one who started us may be ended without our hearing of it.

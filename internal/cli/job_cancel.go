@@ -20,13 +20,13 @@ of an array stands for all its tasks.`,
 		Example:           "  muster job cancel 12\n  muster job cancel 12 13 9_3",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeJob(false, 100),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: a.forwarded(func(c *cobra.Command, args []string) error {
 			_, s, err := a.slurmHere()
 			if err != nil {
 				return err
 			}
 			return a.cancelJobs(c.Context(), s, args)
-		},
+		}),
 	}
 }
 

@@ -21,7 +21,7 @@ func (a *app) jobList() *cobra.Command {
 there today, the newest last. TIME is how long the last run took or takes.`,
 		Example: "  muster job list\n  muster job list --all\n  muster job list -o json | jq '.jobs[] | select(.state == \"FAILED\") | .id'",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: a.forwarded(func(c *cobra.Command, _ []string) error {
 			_, s, err := a.slurmHere()
 			if err != nil {
 				return err
@@ -38,7 +38,7 @@ there today, the newest last. TIME is how long the last run took or takes.`,
 				return a.writeJSON(answer)
 			}
 			return a.writeJobs(answer)
-		},
+		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "also those that ended before today")
 	return c

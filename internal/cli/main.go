@@ -99,7 +99,7 @@ same partitions, node names, GPU counts, mounts and batch scripts.`,
 	flags.StringVarP(&a.output, "output", "o", "text", "the answer's `FORMAT`: text or json")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress on stderr")
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours")
-	root.AddCommand(a.demo(), a.up(), a.down(), a.shell(), a.exec(), a.fleet(), a.agent(), a.controller())
+	root.AddCommand(a.demo(), a.up(), a.down(), a.shell(), a.exec(), a.ssh(), a.fleet(), a.agent(), a.controller())
 	root.AddCommand(a.status(), a.nodes(), a.node(), a.events(), a.doctor(), a.check(), a.plan(), a.version())
 	root.AddCommand(a.run(), a.job(), a.image(), a.container())
 	root.SetHelpCommand(a.help())
@@ -116,6 +116,9 @@ same partitions, node names, GPU counts, mounts and batch scripts.`,
 func (a *app) begin(c *cobra.Command, _ []string) error {
 	if c.Name() == cobra.ShellCompRequestCmd {
 		unquoteFlags(c.Root())
+	}
+	if err := findSlurm(); err != nil {
+		return err
 	}
 	return checkFormat(c, a.output)
 }

@@ -37,6 +37,9 @@ puts the node's jobs back into the queue, unless they were submitted with
 			if err := onHost(); err != nil {
 				return err
 			}
+			if err := a.localOnly("`aws ec2 terminate-instances` ends a node's instance; `muster nodes -o json` has its address"); err != nil {
+				return err
+			}
 			return a.killNode(c.Context(), args[0])
 		},
 	}

@@ -21,11 +21,11 @@ func (a *app) nodes() *cobra.Command {
 		Short: "List the nodes: state, jobs' share, address, process",
 		Long: `Nodes lists the nodes that are not powered down, as Slurm and this machine see
 them. CPUS, MEM and GPUS are what jobs hold of what there is. PID is the node's
-init process. Nodes that are powered down come in one line, with --all each in
-its own.`,
+init process; on AWS there is INSTANCE instead. Nodes that are powered down come in
+one line, with --all each in its own.`,
 		Example: "  muster nodes\n  muster nodes --all\n  muster nodes -o json | jq -r '.nodes[] | select(.gpus_allocated > 0).name'",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: a.forwarded(func(c *cobra.Command, _ []string) error {
 			answer, err := a.lookAtNodes(c.Context())
 			if err != nil {
 				return err
@@ -34,7 +34,7 @@ its own.`,
 				return a.writeJSON(answer)
 			}
 			return answer.write(a.out, all, time.Now())
-		},
+		}),
 	}
 	c.Flags().BoolVarP(&all, "all", "a", false, "list nodes that are powered down one by one, too")
 	return c
@@ -43,6 +43,8 @@ its own.`,
 // nodesAnswer is what `muster nodes -o json` prints: all nodes in Slurm's order.
 type nodesAnswer struct {
 	Nodes []nodeAnswer `json:"nodes"`
+	// elsewhere says that they are no processes of this machine.
+	elsewhere bool
 }
 
 // nodeAnswer is one node. Memory is in MiB.
@@ -61,7 +63,9 @@ type nodeAnswer struct {
 	Address            string          `json:"address,omitempty"`
 	// PID is the node's init process as the caller sees it, UpSince its start;
 	// both are absent if the node does not run.
-	PID        int       `json:"pid,omitempty"`
+	PID int `json:"pid,omitempty"`
+	// Instance is EC2's, as far as Slurm was told.
+	Instance   string    `json:"instance,omitempty"`
 	UpSince    time.Time `json:"up_since,omitzero"`
 	Reason     string    `json:"reason,omitempty"`
 	ReasonUser string    `json:"reason_user,omitempty"`
@@ -80,11 +84,26 @@ func (a *app) lookAtNodes(ctx context.Context) (nodesAnswer, error) {
 	if err != nil {
 		return nodesAnswer{}, fmt.Errorf("ask Slurm for its nodes: %w", err)
 	}
+	if onCloudHead() {
+		return cloudNodes(nodes), nil
+	}
 	running, err := local.Running(anchor)
 	if err != nil {
 		return nodesAnswer{}, fmt.Errorf("look for the nodes' processes: %w", err)
 	}
 	return joinNodes(nodes, running), nil
+}
+
+// cloudNodes are nodes that are no processes of this machine.
+func cloudNodes(nodes []slurm.Node) nodesAnswer {
+	answer := joinNodes(nodes, nil)
+	answer.elsewhere = true
+	for i, n := range nodes {
+		if x := &answer.Nodes[i]; x.State != "powered down" {
+			x.UpSince, x.Instance = n.BootTime, n.InstanceID
+		}
+	}
+	return answer
 }
 
 func joinNodes(nodes []slurm.Node, running []provider.Instance) nodesAnswer {
@@ -109,6 +128,9 @@ func joinNodes(nodes []slurm.Node, running []provider.Instance) nodesAnswer {
 // write writes the table for people.
 func (n nodesAnswer) write(w io.Writer, all bool, now time.Time) error {
 	t := table{{"NODE", "STATE", "CPUS", "MEM", "GPUS", "ADDRESS", "PID", "UP SINCE", "REASON"}}
+	if n.elsewhere {
+		t[0][pidColumn] = "INSTANCE"
+	}
 	var off []string
 	for _, x := range n.Nodes {
 		if x.State == "powered down" && !all {
@@ -133,9 +155,12 @@ func (n nodesAnswer) write(w io.Writer, all bool, now time.Time) error {
 	return nil
 }
 
+// pidColumn is where a node's process is in the table, or its instance.
+const pidColumn = 6
+
 func (n nodeAnswer) row(now time.Time) []string {
 	memory := fmt.Sprintf("%s/%s", byteSize(int64(n.AllocatedMemoryMiB)<<20), byteSize(int64(n.MemoryMiB)<<20))
-	pid := ""
+	pid := n.Instance
 	if n.PID > 0 {
 		pid = strconv.Itoa(n.PID)
 	}

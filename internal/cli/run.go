@@ -64,14 +64,23 @@ What stands behind FILE are arguments of the script.`,
 }
 
 // onHeadWithScript is onHead for commands whose first argument is a batch script:
-// the cluster sees its folder as it sees the working directory.
+// a cluster on this machine sees its folder as it sees the working directory, and one
+// on AWS gets a copy of the script.
 func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm.Client) error) func(*cobra.Command, []string) error {
 	onHead := a.onHead(run)
 	return func(c *cobra.Command, args []string) error {
-		if !inside() {
-			if err := a.shareFolder(args[0]); err != nil {
-				return err
-			}
+		if inside() {
+			return onHead(c, args)
+		}
+		w, err := a.find("")
+		if err != nil {
+			return err
+		}
+		if w.place == onAWS {
+			return a.carry(c.Context(), w, args)
+		}
+		if err := a.shareFolder(args[0]); err != nil {
+			return err
 		}
 		return onHead(c, args)
 	}

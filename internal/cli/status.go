@@ -29,10 +29,7 @@ run. What does not answer is shown as blind, which needs a look, too.`,
 		Example: "  muster status\n  muster status --cluster demo\n  muster status --on aws\n  muster status -o json | jq '.clusters[].nodes.states'",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := onHost(); err != nil {
-				return err
-			}
-			answer, err := a.statuses(c.Context(), place)
+			answer, err := a.statusAnswer(c.Context(), place)
 			if err != nil {
 				return err
 			}
@@ -49,6 +46,18 @@ run. What does not answer is shown as blind, which needs a look, too.`,
 	}
 	c.Flags().StringVar(&place, "on", "", "only clusters on `PLACE`: local or aws")
 	return c
+}
+
+// statusAnswer looks at clusters from outside, or at that of this head node.
+func (a *app) statusAnswer(ctx context.Context, place string) (statusAnswer, error) {
+	if onCloudHead() {
+		s, err := statusHere(ctx)
+		return statusAnswer{Clusters: []clusterStatus{s}}, err
+	}
+	if err := onHost(); err != nil {
+		return statusAnswer{}, err
+	}
+	return a.statuses(ctx, place)
 }
 
 // statuses looks at the cluster that was asked for, or at all.

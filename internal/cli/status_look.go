@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -53,8 +54,13 @@ func (s *clusterStatus) lookAtServices(l *local.Layout, now time.Time) {
 	if info, err := os.Stat(l.Path("anchor.json")); err == nil {
 		s.Since = info.ModTime()
 	}
-	s.State = "starting"
 	services, err := supervise.LoadStatus(l.Path("run", "services.json"))
+	s.judgeServices(services, err, l.Path("log"), now)
+}
+
+// judgeServices says whether the services run.
+func (s *clusterStatus) judgeServices(services []supervise.Status, err error, logs string, now time.Time) {
+	s.State = "starting"
 	if err != nil {
 		s.Blind = append(s.Blind, fmt.Sprintf("services: %v", err))
 		return
@@ -66,7 +72,7 @@ func (s *clusterStatus) lookAtServices(l *local.Layout, now time.Time) {
 			continue
 		}
 		ready = false
-		s.needs("service %s is %s since %s%s; see %s", x.Name, x.Phase, span(now.Sub(x.Since)), lastRun(x), l.Path("log", x.Name+".log"))
+		s.needs("service %s is %s since %s%s; see %s", x.Name, x.Phase, span(now.Sub(x.Since)), lastRun(x), filepath.Join(logs, x.Name+".log"))
 	}
 	if ready {
 		s.State = "up"

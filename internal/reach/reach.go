@@ -62,7 +62,7 @@ const portWait = 4 * time.Second
 // Look looks which ways there are. config is the start of a command line of SSH that
 // has the head node's options.
 func (h Head) Look(ctx context.Context, o Options, config []string) Look {
-	l := Look{Plugin: pluginMissing(ctx)}
+	l := Look{Plugin: PluginMissing(ctx)}
 	if o.Session {
 		return l
 	}

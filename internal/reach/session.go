@@ -2,7 +2,6 @@ package reach
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"strconv"
@@ -23,8 +22,8 @@ const tokenVariable = "AWS_SSM_START_SESSION_RESPONSE"
 // alone.
 var lastWithoutVariable = []int{1, 2, 497, 0}
 
-// pluginMissing is why Session Manager cannot be used, nil if it can.
-func pluginMissing(ctx context.Context) error {
+// PluginMissing is why Session Manager cannot be used, nil if it can.
+func PluginMissing(ctx context.Context) error {
 	path, err := exec.LookPath(plugin)
 	if err != nil {
 		return fmt.Errorf("there is no %s on the PATH; %s says how to install it", plugin, pluginPage)
@@ -63,15 +62,16 @@ func SSHSession(instance string) account.SessionOrder {
 	return account.SessionOrder{Instance: instance, Document: "AWS-StartSSHSession", Parameters: map[string][]string{"portNumber": {"22"}}}
 }
 
-// ShellSession asks for a session with a shell of a user of the head node.
-func ShellSession(h Head) (account.SessionOrder, error) {
+// ShellSession asks for a session with a shell: of the head node's user, or of Session
+// Manager's own where that is not known.
+func ShellSession(h Head) account.SessionOrder {
 	if h.User == "" {
-		return account.SessionOrder{}, errors.New("the head node has not said yet as whom people log in")
+		return account.SessionOrder{Instance: h.Instance, Document: "SSM-SessionManagerRunShell"}
 	}
 	return account.SessionOrder{
 		Instance: h.Instance, Document: "AWS-StartInteractiveCommand",
 		Parameters: map[string][]string{"command": {"sudo --login --user=" + quoted(h.User)}},
-	}, nil
+	}
 }
 
 // Plugin is the command line that takes a session up, and what it needs in its

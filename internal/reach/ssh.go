@@ -10,7 +10,7 @@ import (
 // Way is a way to a head node.
 type Way struct {
 	Head
-	Options
+	Want Options
 	// At is where this machine keeps what it knows of the way.
 	At Place
 	// Proxy is a command line that SSH speaks through, nil for none.
@@ -19,6 +19,8 @@ type Way struct {
 	Keys string
 	// Alone says that the connection is not shared with others.
 	Alone bool
+	// Open says that a shared connection is open.
+	Open bool
 }
 
 // Seconds that SSH waits for a connection, after which a silent connection is asked
@@ -38,8 +40,8 @@ func (w Way) Name() string { return "muster-" + w.Cluster }
 func (w Way) Line() []string {
 	line := []string{"ssh"}
 	set := func(key, value string) { line = append(line, "-o", key+"="+value) }
-	set("HostName", w.Address(w.Options))
-	set("User", cmp.Or(w.Options.User, w.Head.User))
+	set("HostName", w.Address(w.Want))
+	set("User", cmp.Or(w.Want.User, w.User))
 	// The name of the machine's keys: an address may get another machine one day.
 	set("HostKeyAlias", w.Instance)
 	set("UserKnownHostsFile", word(w.At.KnownHosts()))
@@ -75,8 +77,8 @@ func word(path string) string {
 // called like the key pair, or the user's own, of which `up` made the key pair. It is
 // empty where SSH has to find one itself.
 func (w Way) identity() string {
-	if w.Identity != "" {
-		return w.Identity
+	if w.Want.Identity != "" {
+		return w.Want.Identity
 	}
 	names := []string{w.KeyName + ".pem", w.KeyName}
 	if w.KeyName == w.Name() {

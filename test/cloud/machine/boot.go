@@ -114,7 +114,7 @@ func (w *World) start(dir string, i Instance) (pid int, err error) {
 			Dir: "/", Files: []uintptr{null.Fd(), log.Fd(), log.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
 			Env: []string{
 				"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "HOME=/root",
-				"AWS_ENDPOINT_URL=" + w.Endpoint, "MUSTER_CLOUD=" + Metadata.String(),
+				"AWS_ENDPOINT_URL=" + w.Endpoint, "MUSTER_CLOUD=" + Metadata.String(), "MUSTER_CLOUD_USER=" + i.User,
 			},
 		})
 		return err
@@ -146,6 +146,9 @@ func (w *World) surround(dir string, i Instance) error {
 		if err := addAddress(i.Public); err != nil {
 			return err
 		}
+		if err := thread.Off(func() error { return w.routeTo(i.Public) }); err != nil {
+			return err
+		}
 	}
 	root := machine.Root{Dir: dir, Host: "/", Dirs: []string{"/var/spool/slurmd"}}
 	return root.Enter()
@@ -162,6 +165,22 @@ func (w *World) route() error {
 	}
 	if err := netlink.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Gw: w.router.AsSlice()}); err != nil {
 		return fmt.Errorf("add route: %w", err)
+	}
+	return nil
+}
+
+// routeTo makes a public address one that is reached over the bridge.
+func (w *World) routeTo(a netip.Addr) error {
+	link, err := netlink.LinkByName(machine.Interface)
+	if err != nil {
+		return err
+	}
+	to, err := netlink.ParseIPNet(a.String() + "/32")
+	if err != nil {
+		return err
+	}
+	if err := netlink.RouteReplace(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: to, Scope: netlink.SCOPE_LINK}); err != nil {
+		return fmt.Errorf("add route to %s: %w", a, err)
 	}
 	return nil
 }

@@ -37,7 +37,9 @@ func Guest(args []string) int {
 func guestProgram(args []string) error {
 	switch name := args[0]; name {
 	case "user-data":
-		return userData()
+		return metadataText("user-data")
+	case "public-key":
+		return metadataText("meta-data/public-keys/0/openssh-key")
 	case "shutdown", "poweroff":
 		return tell("shutdown", struct{}{})
 	case "exportfs":
@@ -91,8 +93,9 @@ func tell(what string, v any) error {
 	return errors.Join(errors.New(strings.TrimSpace(string(text))), err)
 }
 
-// userData prints the machine's user data, as cloud-init gets it.
-func userData() error {
+// metadataText prints a category of the machine's metadata, as cloud-init gets it;
+// nothing where there is none.
+func metadataText(category string) error {
 	req, err := http.NewRequest(http.MethodPut, "http://"+Metadata.String()+"/latest/api/token", http.NoBody)
 	if err != nil {
 		return err
@@ -102,7 +105,7 @@ func userData() error {
 	if err != nil {
 		return err
 	}
-	req, err = http.NewRequest(http.MethodGet, "http://"+Metadata.String()+"/latest/user-data", http.NoBody)
+	req, err = http.NewRequest(http.MethodGet, "http://"+Metadata.String()+"/latest/"+category, http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -100,6 +100,9 @@ func (m *booted) plain() map[string]string {
 	if m.Public.IsValid() {
 		all["public-ipv4"] = m.Public.String()
 	}
+	if m.PublicKey != "" {
+		all["public-keys/0/openssh-key"] = m.PublicKey
+	}
 	return all
 }
 

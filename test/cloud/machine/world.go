@@ -27,6 +27,9 @@ type Instance struct {
 	Region, Zone    string
 	Address, Public netip.Addr
 	UserData        []byte
+	// User is the image's default user, who has PublicKey, a line as in
+	// authorized_keys. Without one, nobody can log in.
+	User, PublicKey string
 	// Role is the name of the role of its instance profile.
 	Role        string
 	LaunchIndex int

@@ -102,9 +102,13 @@ func (b *bridge) launch(i ec2.Instance) {
 	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	in, _ := catalog.Lookup(i.Type) // a type without GPUs if it is not known
-	err := b.world.Launch(machine.Instance{
+	key, err := b.publicKey(ctx, i.KeyName)
+	if err != nil {
+		b.log.Error("a key pair has no public key", "instance", i.ID, "error", err)
+	}
+	err = b.world.Launch(machine.Instance{
 		ID: i.ID, Type: i.Type, Image: i.ImageID, Region: i.Region, Zone: i.Zone, Address: i.PrivateIP, Public: i.PublicIP,
-		UserData: i.UserData, Role: b.role(ctx, i.Profile), LaunchIndex: i.Index, Tags: i.Tags, TagsInMetadata: i.TagsInMetadata, GPUs: in.GPU.Count,
+		UserData: i.UserData, User: b.user(ctx, i.ImageID), PublicKey: key, Role: b.role(ctx, i.Profile), LaunchIndex: i.Index, Tags: i.Tags, TagsInMetadata: i.TagsInMetadata, GPUs: in.GPU.Count,
 	})
 	if err != nil {
 		b.log.Error("a machine does not boot", "instance", i.ID, "error", err)

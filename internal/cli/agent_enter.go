@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"github.com/muster-hpc/muster/internal/head"
+)
+
+// agentEnter runs a program for somebody who came by SSH. Without a terminal, SSH's
+// server leaves a program alone whose caller has gone; this one ends it.
+func (a *app) agentEnter() *cobra.Command {
+	return &cobra.Command{
+		Use:   "enter -- PROGRAM [ARG...]",
+		Short: "Runs a program on a head node for somebody elsewhere",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, err := exec.LookPath(args[0])
+			if err != nil {
+				fmt.Fprintf(a.err, "muster: run %s on the head node: %v\n", args[0], errors.Unwrap(err))
+				return exitCode(cannotRun(err))
+			}
+			if term.IsTerminal(int(os.Stdin.Fd())) {
+				err := syscall.Exec(path, args, os.Environ())
+				return fmt.Errorf("run %s: %w", path, err)
+			}
+			return runTied(c.Context(), path, args)
+		},
+	}
+}
+
+// cannotRun is a shell's exit code for a program that cannot be run.
+func cannotRun(err error) int {
+	if errors.Is(err, os.ErrPermission) {
+		return 126
+	}
+	return 127
+}
+
+// gentle is how long a program has to end before it is killed.
+const gentle = 5 * time.Second
+
+// runTied runs a program until it ends, or whoever reads its errors has gone.
+func runTied(ctx context.Context, path string, args []string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Args[0] = args[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	go watchReader(ctx, int(os.Stderr.Fd()), cancel)
+	select {
+	case err := <-ended:
+		return endOf(err)
+	case <-ctx.Done():
+	}
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGTERM) // it may have ended just now
+	select {
+	case <-ended:
+	case <-time.After(gentle):
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+		<-ended
+	}
+	return exitCode(exitInterrupted)
+}
+
+// endOf passes on how a program ended, as a shell does.
+func endOf(err error) error {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return err
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return exitCode(128 + int(status.Signal()))
+	}
+	return exitCode(exit.ExitCode())
+}
+
+// watchReader calls gone when nobody reads any more what is written to a descriptor.
+func watchReader(ctx context.Context, fd int, gone func()) {
+	for ctx.Err() == nil {
+		fds := []unix.PollFd{{Fd: int32(fd)}}
+		n, err := unix.Poll(fds, int(time.Second/time.Millisecond))
+		if err == nil && n > 0 {
+			gone() // events are hang-up and error alone
+		}
+	}
+}
+
+// onCloudHead tells whether this is a machine of a cluster on AWS.
+func onCloudHead() bool {
+	_, err := os.Stat(head.TicketFile)
+	return err == nil && inside()
+}
+
+// findSlurm puts Slurm's programs and ours on the PATH of a machine on AWS, where they
+// may be in places that only login shells know.
+func findSlurm() error {
+	if !onCloudHead() {
+		return nil
+	}
+	path := strings.Split(os.Getenv("PATH"), ":")
+	for _, dir := range []string{head.Official.Bin, head.Official.Sbin, head.BinDir} {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !slices.Contains(path, dir) {
+			path = append(path, dir)
+		}
+	}
+	return os.Setenv("PATH", strings.Join(path, ":"))
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/reach"
+)
+
+// scriptsDir is where scripts from elsewhere are on a head node, in its user's home
+// directory: each in a folder that is named for its text.
+const scriptsDir = ".muster/scripts"
+
+// carry submits a batch script on the head node of a cluster on AWS. The script is
+// copied there if it is a file of this machine.
+func (a *app) carry(ctx context.Context, w where, args []string) error {
+	before := os.Args[1 : len(os.Args)-len(args)] // flags stand before FILE
+	info, err := os.Stat(args[0])
+	if errors.Is(err, fs.ErrNotExist) {
+		a.note("there is no %s on this machine; it is looked for on the head node", args[0])
+		return a.forward(ctx, w, os.Args[1:])
+	}
+	if err != nil || !info.Mode().IsRegular() || info.Size() > scriptLimit {
+		_, problems := readScript(args[0])
+		return a.showProblems(problems)
+	}
+	data, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	way, err := a.way(ctx, w, reach.Options{})
+	if err != nil {
+		return err
+	}
+	there, err := sendScript(ctx, way, args[0], data)
+	if err != nil {
+		return err
+	}
+	a.note("%s is ~/%s on the head node; the job begins in the home directory there", args[0], there)
+	line := slices.Concat([]string{head.Muster}, before, []string{there}, args[1:])
+	return turnInto(way.Run(a.use(), entered(line)...), os.Environ())
+}
+
+// writeFile writes its input to $1, whole or not at all.
+const writeFile = `umask 077 && mkdir -p "$(dirname "$1")" && cat >"$1.$$" && chmod 700 "$1.$$" && mv "$1.$$" "$1"`
+
+// sendScript copies a script to the head node and returns where it is.
+func sendScript(ctx context.Context, way reach.Way, file string, data []byte) (string, error) {
+	sum := sha256.Sum256(data)
+	there := path.Join(scriptsDir, fmt.Sprintf("%x", sum[:6]), filepath.Base(file))
+	line := way.Run(reach.Use{}, entered([]string{"/bin/sh", "-c", writeFile, "write", there})...)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(data), &said
+	// A shared connection, of old versions of SSH, holds on to our pipe.
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		return "", fmt.Errorf("copy %s to the head node: %w: %s", file, err, bytes.TrimSpace(said.Bytes()))
+	}
+	return there, nil
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/reach"
+)
+
+func (a *app) ssh() *cobra.Command {
+	var o reach.Options
+	var dryRun bool
+	c := &cobra.Command{
+		Use:   "ssh [-- ARG...]",
+		Short: "Log in to the head node of a cluster on AWS",
+		Long: `Ssh runs this machine's SSH with what leads to the head node: its address, user and
+key pair, and the keys of the machine itself, which the head node leaves in the
+cluster's bucket: SSH trusts no other. What stands behind -- is for SSH.
+
+Where SSH's port does not answer, it goes through AWS's Session Manager, if its
+plugin is installed. A cluster without a key pair is entered by Session Manager
+alone. In ~/.ssh/config, the head node is Host muster-NAME.`,
+		Example: "  muster ssh\n  muster ssh -- -L 8888:localhost:8888\n  muster ssh --ssm\n  muster ssh --dry-run",
+		RunE: func(c *cobra.Command, args []string) error {
+			w, err := a.onAWS()
+			if err != nil {
+				return err
+			}
+			if dryRun || len(args) > 0 {
+				return a.sshLine(c.Context(), w, o, args, dryRun)
+			}
+			return a.login(c.Context(), w, o)
+		},
+	}
+	reachFlags(c, &o)
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "print SSH's command line")
+	return c
+}
+
+// reachFlags are those of commands that choose their way to a head node.
+func reachFlags(c *cobra.Command, o *reach.Options) {
+	c.Flags().StringVar(&o.User, "user", "", "log in as `USER` (default: the image's)")
+	c.Flags().StringVarP(&o.Identity, "identity", "i", "", "the `FILE` of the private key (default: the key pair's in ~/.ssh, or SSH's choice)")
+	c.Flags().BoolVar(&o.Private, "private", false, "go to the private address, as from the VPC or a VPN")
+	c.Flags().BoolVar(&o.Session, "ssm", false, "go through Session Manager")
+}
+
+// onAWS is the cluster that the command is about, which has to be on AWS.
+func (a *app) onAWS() (where, error) {
+	if err := onHost(); err != nil {
+		return where{}, err
+	}
+	w, err := a.find("")
+	if err == nil && w.place != onAWS {
+		err = fmt.Errorf("cluster %s is on this machine, where nobody logs in: `muster shell` opens a shell on its head node", w.name)
+	}
+	return w, err
+}
+
+// sshLine runs SSH with arguments of the user's, or prints how it would be run.
+func (a *app) sshLine(ctx context.Context, w where, o reach.Options, args []string, dryRun bool) error {
+	way, err := a.way(ctx, w, o)
+	if err != nil {
+		return err
+	}
+	// What the user asks SSH for may last longer than a shared connection, or need one
+	// of another kind.
+	way.Alone = true
+	line := way.Shell(args...)
+	if dryRun {
+		_, err := fmt.Fprintln(a.out, reach.Quote(line))
+		return err
+	}
+	return turnInto(line, os.Environ())
+}
+
+// login opens a login shell on the head node.
+func (a *app) login(ctx context.Context, w where, o reach.Options) error {
+	way, err := a.headWay(ctx, w, o)
+	if err != nil {
+		return err
+	}
+	keyless := way.KeyName == "" && o.Identity == ""
+	if (keyless || o.Session && len(way.HostKeys) == 0) && reach.PluginMissing(ctx) == nil {
+		return a.startSession(ctx, w, reach.ShellSession(way.Head))
+	}
+	if way, err = a.chooseWay(ctx, way); err != nil {
+		return err
+	}
+	return turnInto(way.Shell(), os.Environ())
+}
+
+// agentSession is what SSH speaks through where it goes through Session Manager.
+func (a *app) agentSession() *cobra.Command {
+	var region string
+	c := &cobra.Command{
+		Use:   "session INSTANCE",
+		Short: "Carries SSH to an instance through Session Manager",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			w := where{}
+			w.record.Region = region
+			return a.startSession(c.Context(), w, reach.SSHSession(args[0]))
+		},
+	}
+	c.Flags().StringVar(&region, "region", "", "the instance's `REGION`")
+	return c
+}
+
+// startSession starts a session and becomes the program that carries it.
+func (a *app) startSession(ctx context.Context, w where, order account.SessionOrder) error {
+	acc, err := w.accountOf(ctx)
+	if err != nil {
+		return err
+	}
+	session, err := acc.StartSession(ctx, order)
+	if err != nil {
+		return err
+	}
+	line, env, err := reach.Plugin(acc.Region, os.Getenv("AWS_PROFILE"), session)
+	if err != nil {
+		return err
+	}
+	return turnInto(line, append(os.Environ(), env...))
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/agent"
+	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// statusHere looks at the cluster on AWS that this machine belongs to.
+func statusHere(ctx context.Context) (clusterStatus, error) {
+	ticket, err := agent.ReadTicket(head.TicketFile)
+	if err != nil {
+		return clusterStatus{}, err
+	}
+	s := clusterStatus{Name: ticket.Cluster, Place: onAWS, File: head.ClusterFile}
+	services, err := agent.Services()
+	s.judgeServices(services, err, agent.LogDir, time.Now())
+	s.lookAtSlurm(ctx, slurm.Client{Runner: slurm.Exec{}})
+	if ticket.Role == site.RoleHead {
+		s.lookAtFleet(ctx)
+	}
+	s.Healthy = len(s.Look)+len(s.Blind) == 0
+	return s, nil
+}
+
+// lookAtFleet asks the controller whether nodes start.
+func (s *clusterStatus) lookAtFleet(ctx context.Context) {
+	ctx, cancel := limited(ctx)
+	defer cancel()
+	fleet, err := askFleet(ctx)
+	if err != nil {
+		s.Blind = append(s.Blind, fmt.Sprintf("fleet: %v", err))
+		return
+	}
+	if fleet.Fleet != "running" {
+		s.needs("the fleet is %s: %s", fleet.Fleet, fleet.Why)
+	}
+}
+
+func askFleet(ctx context.Context) (site.ClusterStatus, error) {
+	var status site.ClusterStatus
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://controller/v1/status", http.NoBody)
+	if err != nil {
+		return status, err
+	}
+	resp, err := cluster.SocketClient(head.RunDir, "controller.sock").Do(req)
+	if err != nil {
+		return status, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return status, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return status, fmt.Errorf("%s: %s", resp.Status, text)
+	}
+	return status, json.Unmarshal(text, &status)
+}
