@@ -226,7 +226,7 @@ func TestRun_tells_addresses(t *testing.T) {
 	playWith(t, costly, func(t *testing.T, s *scene) {
 		j := s.slurm.submit(100, time.Minute)
 		s.runs(t, j)
-		if a, b := s.slurm.node("q-dy-r-1").Address, s.slurm.node("q-dy-r-100").Address; !strings.HasPrefix(a, "10.0.0.") || !strings.HasPrefix(b, "10.0.0.") || a == b {
+		if a, b := s.slurm.node("q-dy-r-1").Address, s.slurm.node("q-dy-r-100").Address; !strings.HasPrefix(a, "127.1.0.") || !strings.HasPrefix(b, "127.1.0.") || a == b {
 			t.Errorf("the addresses are %s and %s", a, b)
 		}
 		// Once as they start, and perhaps again by a look that began before.

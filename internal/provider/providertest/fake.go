@@ -182,7 +182,7 @@ func (p *place) launch(node string) provider.Instance {
 	p.started++
 	i := provider.Instance{Node: node, ID: fmt.Sprintf("i-%d", p.started), Started: time.Now()}
 	if p.addressed {
-		i.Address = netip.AddrFrom4([4]byte{10, 0, byte(p.started >> 8), byte(p.started)})
+		i.Address = netip.AddrFrom4([4]byte{127, 1, byte(p.started >> 8), byte(p.started)})
 	}
 	p.instances[node] = i
 	return i
