@@ -131,15 +131,12 @@ func TestCutAfterEachCall(t *testing.T) {
 		s := formation.Stack{Name: fmt.Sprintf("s%d", n), Template: []byte(twoGroups)}
 		ctx, cancel := context.WithCancel(t.Context())
 		was := c.After(n, func(*wire.Call) { cancel() })
-		_, _, err := d.Ensure(ctx, s)
+		_, _, _ = d.Ensure(ctx, s) // cut off, or done if it was the last call
 		cancel()
 		call, hit := was()
 		if !hit {
 			t.Logf("%d calls", n-1)
 			return
-		}
-		if err == nil {
-			t.Errorf("cut after call %d, %v, and done", n, call)
 		}
 		if state, _, err := d.Ensure(t.Context(), s); err != nil || state.Status != "CREATE_COMPLETE" {
 			t.Errorf("cut after call %d, %v: %+v, %v", n, call, state, err)
