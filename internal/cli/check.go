@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/signal"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -19,6 +21,8 @@ type checkOptions struct {
 	fix, dryRun bool
 	// strict makes warnings, and what nobody looked at, a reason to look.
 	strict bool
+	// online asks AWS what nobody else knows.
+	online bool
 	// verbose shows what nobody looked at one by one.
 	verbose bool
 	// level is the schema level by which cluster files are read, 0 the newest or
@@ -48,21 +52,21 @@ shows what it changed; --dry-run only shows it. The standard input's fixed text
 goes to the standard output.
 
 What only AWS knows is not looked up and never counts as good. It is said in one
-line; -v shows it all.
+line; -v shows it all. --online asks AWS, with the credentials of the environment.
 
 The output is text, json, sarif (for code scanning) or github (for the log of a
 GitHub workflow). It ends with exit code 1 if a file has errors. With --strict, it
 ends with 3 if there are warnings or things that were not looked up.`,
 		Example: "  muster check cluster.yaml\n  muster check train.sbatch --cluster cluster.yaml\n  muster check --fix --dry-run cluster.yaml\n" +
 			"  muster check 'clusters/**/*.yaml' -o sarif > muster.sarif\n  cat cluster.yaml | muster check --fix - > fixed.yaml\n" +
-			"  muster check --print-schema > cluster-schema.json\n  muster check cluster.yaml -o json | jq '.files[].problems'",
+			"  muster check --print-schema > cluster-schema.json\n  muster check cluster.yaml -o json | jq '.files[].problems'\n  muster check --online cluster.yaml",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && !schemaOnly {
 				return errors.New("no file is given")
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) (err error) {
+		RunE: func(c *cobra.Command, args []string) (err error) {
 			if level != "" {
 				if o.level, err = spec.ParseLevel(level); err != nil {
 					return usageError{err}
@@ -73,7 +77,7 @@ ends with 3 if there are warnings or things that were not looked up.`,
 				return err
 			}
 			o.files = args
-			return a.checkFiles(o)
+			return a.checkFiles(c.Context(), o)
 		},
 	}
 	c.Annotations = map[string]string{formatsKey: "sarif github"}
@@ -81,13 +85,14 @@ ends with 3 if there are warnings or things that were not looked up.`,
 	flags.BoolVar(&o.fix, "fix", false, "change what has one right answer")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "with --fix: show the changes, and make none")
 	flags.BoolVar(&o.strict, "strict", false, "exit code 3 if there are warnings or things that were not looked up")
+	flags.BoolVar(&o.online, "online", false, "ask AWS what only AWS knows")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show each thing that was not looked up")
 	flags.StringVar(&level, "schema", "", "read the files as this `LEVEL` of ParallelCluster does: 3.11 to 3.16")
 	flags.BoolVar(&schemaOnly, "print-schema", false, "print the JSON Schema of cluster files, for editors")
 	return c
 }
 
-func (a *app) checkFiles(o checkOptions) error {
+func (a *app) checkFiles(ctx context.Context, o checkOptions) error {
 	if o.dryRun && !o.fix {
 		return usageError{errors.New("--dry-run goes with --fix")}
 	}
@@ -97,6 +102,10 @@ func (a *app) checkFiles(o checkOptions) error {
 	// There is nothing to clean up, and reading can wait for ever.
 	signal.Reset(stopping...)
 	c := checker{options: o}
+	if o.online {
+		ask := online{app: a, accounts: map[string]*account.Account{}}
+		c.look = func(f *spec.File, name string) error { return ask.judge(ctx, f, a.named(name)) }
+	}
 	if err := a.against(&c); err != nil {
 		return err
 	}
@@ -104,7 +113,7 @@ func (a *app) checkFiles(o checkOptions) error {
 		if path == stdin && o.fix && !o.dryRun && a.output != "text" {
 			return usageError{errors.New("--fix writes the fixed standard input to the standard output, which leaves no room for -o " + a.output)}
 		}
-		if err := c.checkArgument(path, a.in); err != nil {
+		if err := errors.Join(c.checkArgument(path, a.in), c.failed); err != nil {
 			return err
 		}
 	}

@@ -26,6 +26,10 @@ type checker struct {
 	problems diag.List
 	// cluster is the last cluster file's.
 	cluster *spec.Cluster
+	// look asks AWS about a file of a name, nil if nobody is to be asked. failed is why
+	// it could not be asked.
+	look   func(f *spec.File, name string) error
+	failed error
 }
 
 const (
@@ -134,6 +138,11 @@ func (c *checker) checkCluster(name string, f *spec.File) {
 	if m.written {
 		f = spec.OpenText(name, m.after, c.reading())
 		rules(f)
+		m.problems = f.Problems
+	}
+	if c.look != nil && c.failed == nil {
+		f = spec.OpenText(name, f.Text(), c.reading())
+		c.failed = c.look(f, name)
 		m.problems = f.Problems
 	}
 	c.cluster = f.Cluster

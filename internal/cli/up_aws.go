@@ -27,6 +27,9 @@ func (a *app) upAWS(ctx context.Context, path string, o upOptions) error {
 	if up.Account, err = account.Open(ctx, up.File.Cluster.Region); err != nil {
 		return err
 	}
+	if err := a.lookForUp(ctx, path, up); err != nil {
+		return err
+	}
 	info, _ := debug.ReadBuildInfo()
 	up.Version, up.PublicKey, up.Address, up.Report = versionOf(info).Version, publicKey(), account.CallerAddress, a.reporter()
 	answer := changeAnswer{Cluster: up.Name}
@@ -55,8 +58,8 @@ func (a *app) readForAWS(path, workload string) (cloud.UpOptions, error) {
 	}
 	up.File = spec.OpenText(path, up.Source, spec.Options{AWS: true})
 	rules(up.File)
-	if err := a.showProblems(seen(up.File.Problems)); err != nil {
-		return up, err
+	if up.File.Problems.HasErrors() {
+		return up, a.showFor(path, up.File)
 	}
 	if up.File.Cluster == nil {
 		return up, errors.New("the file leaves the instance types to the capacity reservation: write InstanceType")
@@ -76,15 +79,28 @@ func (a *app) readForAWS(path, workload string) (cloud.UpOptions, error) {
 	return up, err
 }
 
-// seen are problems without what could not be looked at: `up` asks AWS itself.
-func seen(list *diag.List) *diag.List {
-	out := &diag.List{}
-	for _, d := range list.All() {
-		if d.Severity != diag.Blind {
-			out.Append(d)
-		}
+// lookForUp says of the file what AWS says of it, as `muster check --online` does. What
+// AWS does not answer comes in one line.
+func (a *app) lookForUp(ctx context.Context, path string, up cloud.UpOptions) error {
+	f := spec.OpenText(path, up.Source, spec.Options{AWS: true})
+	ask := online{app: a, accounts: map[string]*account.Account{up.File.Cluster.Region: up.Account}}
+	if err := ask.judge(ctx, f, up.Name); err != nil {
+		return err
 	}
-	return out
+	return a.showFor(path, f)
+}
+
+// showFor shows a file's problems as `muster check` does, and fails if there are errors.
+func (a *app) showFor(path string, f *spec.File) error {
+	c := checker{}
+	c.add(path, "cluster", "", f.Problems)
+	if err := a.writeProblems(&c); err != nil {
+		return err
+	}
+	if f.Problems.HasErrors() {
+		return exitCode(exitProblem)
+	}
+	return nil
 }
 
 // nameForAWS is the name of the cluster that a file makes. One name means one

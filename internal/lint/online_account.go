@@ -6,7 +6,7 @@ import "strings"
 func (o online) account() {
 	o.quotas()
 	if why, no := o.Unasked["aws/rights"]; no {
-		o.root.Blindf("aws/rights", "what %s may do could not be asked: %s", o.Caller, why)
+		o.root.Blindf("aws/rights", "the rights of %s are not looked up: %s", o.Caller, why)
 		return
 	}
 	if len(o.Denied) > 0 {
@@ -18,7 +18,7 @@ func (o online) account() {
 			WithHint("docs/aws.md has a policy that allows it")
 	}
 	if len(o.Unsure) > 0 {
-		o.root.Blindf("aws/rights", "whether %s may do these is not looked up, for its policies have conditions: %s", o.Caller, in(o.Unsure))
+		o.root.Blindf("aws/rights", "%d rights of %s are not looked up, for its policies have conditions: %s", len(o.Unsure), o.Caller, in(o.Unsure))
 	}
 }
 
@@ -47,7 +47,7 @@ func (o online) roles() {
 	for _, v := range o.named("aws/role") {
 		name := v.Text()
 		if why := o.Hidden["aws/role-rights"][name]; why != "" {
-			v.Blindf("aws/role-rights", "what role %s allows could not be asked: %s", name, why)
+			v.Blindf("aws/role-rights", "the rights of %s are not looked up: %s", name, why)
 		}
 		if lacks := o.Lacks[name]; len(lacks) > 0 {
 			v.Warnf("iam/role-rights", "%s does not allow on all resources what %s nodes do: %s", name, strings.Join(kinds[name], " and "), in(lacks)).

@@ -85,13 +85,13 @@ func (o online) official() {
 	wanted := official(o.root, o.level)
 	if why, no := o.Unasked["aws/official-image"]; no {
 		if len(wanted.Arches) > 0 {
-			system.Blindf("aws/official-image", "ParallelCluster's own image is not looked up: whether %s has one for %s: %s", o.Region, system.Text(), why)
+			system.Blindf("aws/official-image", "ParallelCluster's own image for %s is not looked up: %s", system.Text(), why)
 		}
 		return
 	}
 	for _, arch := range wanted.Arches {
 		if why := o.Official[arch]; why != "" {
-			system.Errorf("image/official", "%s", why)
+			system.Errorf("image/official", "the machines have no image to start from: %s", why)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (o online) storage() {
 	}
 	if why, no := o.Unasked["aws/lustre"]; no {
 		if l := lustres(o.root); len(l) > 0 {
-			l[0].Key("DeploymentType").Blindf("aws/lustre", "whether %s sells the file systems' deployment types could not be asked: %s", o.Region, why)
+			l[0].Key("DeploymentType").Blindf("aws/lustre", "the deployment types that %s sells are not looked up: %s", o.Region, why)
 		}
 		return
 	}

@@ -33,9 +33,10 @@ type Service struct {
 // Services are the signing names of the services that it answers for.
 var Services = []string{"servicequotas", "pricing", "iam", "tagging", "sts"}
 
-// New returns an account with high quotas and all rights.
+// New returns an account with high quotas and all rights, in a region that sells all
+// file systems for Lustre.
 func New(opts Options) *Service {
-	s := &Service{opts: opts}
+	s := &Service{opts: opts, lustre: []string{"SCRATCH_1", "SCRATCH_2", "PERSISTENT_1", "PERSISTENT_2"}}
 	for code, name := range vcpuQuotas {
 		s.quotas = append(s.quotas, Quota{Service: "ec2", Code: code, Name: name, Value: 1_000_000})
 	}

@@ -86,7 +86,7 @@ func product(attributes map[string]string, usd float64) string {
 }
 
 // SetLustre says which deployment types of file systems for Lustre the price list
-// names. It names none until this is called.
+// names.
 func (s *Service) SetLustre(types ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/inventory"
+	"github.com/muster-hpc/muster/internal/lint"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// online asks AWS about cluster files.
+type online struct {
+	*app
+	// accounts are those that were opened, by the file's region.
+	accounts map[string]*account.Account
+}
+
+// slow is how long a question may take until it is told.
+const slow = time.Second
+
+// judge adds to a file's problems what AWS says of it. name is the cluster's, empty if
+// nobody knows it.
+func (o *online) judge(ctx context.Context, f *spec.File, name string) error {
+	w := lint.Wanted(f)
+	w.Cluster = name
+	acc := o.accounts[w.Region]
+	if acc == nil {
+		var err error
+		if acc, err = account.Open(ctx, w.Region); err != nil {
+			return err
+		}
+		o.accounts[w.Region] = acc
+	}
+	inv, err := o.survey(ctx, acc, w)
+	if err != nil {
+		return err
+	}
+	lint.Online(f, inv)
+	f.Finish()
+	return nil
+}
+
+// survey asks AWS, and says so if it takes long.
+func (a *app) survey(ctx context.Context, acc *account.Account, w inventory.Wanted) (inventory.Inventory, error) {
+	type answer struct {
+		inventory.Inventory
+		error
+	}
+	came := make(chan answer, 1)
+	go func() {
+		inv, err := acc.Survey(ctx, w)
+		came <- answer{inv, err}
+	}()
+	timer := time.NewTimer(slow)
+	defer timer.Stop()
+	select {
+	case x := <-came:
+		return x.Inventory, x.error
+	case <-timer.C:
+		if !a.quiet {
+			fmt.Fprintf(a.err, "asking AWS what there is in %s ...\n", acc.Region)
+		}
+	}
+	x := <-came
+	return x.Inventory, x.error
+}
+
+// named is the name of the cluster that a file makes, empty for the standard input.
+func (a *app) named(path string) string {
+	if a.cluster != "" && cluster.CheckName(a.cluster) == nil {
+		return a.cluster
+	}
+	if path == stdinName {
+		return ""
+	}
+	name, err := cluster.NameOf(path)
+	if err != nil {
+		return ""
+	}
+	return name
+}
