@@ -104,7 +104,7 @@ func (a *app) checkFiles(ctx context.Context, o checkOptions) error {
 	c := checker{options: o}
 	if o.online {
 		ask := online{app: a, accounts: map[string]*account.Account{}}
-		c.look = func(f *spec.File, name string) error { return ask.judge(ctx, f, a.named(name)) }
+		c.look = func(f *spec.File, path string) error { return ask.judge(ctx, f, a.named(path), beside(f, path)) }
 	}
 	if err := a.against(&c); err != nil {
 		return err

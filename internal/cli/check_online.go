@@ -23,8 +23,8 @@ type online struct {
 const slow = time.Second
 
 // judge adds to a file's problems what AWS says of it. name is the cluster's, empty if
-// nobody knows it.
-func (o *online) judge(ctx context.Context, f *spec.File, name string) error {
+// nobody knows it; the workload, which may be nil, has buckets that `up` makes.
+func (o *online) judge(ctx context.Context, f *spec.File, name string, workload *spec.Workload) error {
 	w := lint.Wanted(f)
 	w.Cluster = name
 	acc := o.accounts[w.Region]
@@ -39,9 +39,33 @@ func (o *online) judge(ctx context.Context, f *spec.File, name string) error {
 	if err != nil {
 		return err
 	}
+	if workload != nil {
+		makeBuckets(&inv, workload.Buckets)
+	}
 	lint.Online(f, inv)
 	f.Finish()
 	return nil
+}
+
+// beside is the muster.yaml beside a cluster file, nil if it has none that can be read.
+func beside(f *spec.File, path string) *spec.Workload {
+	if path == stdinName {
+		return nil
+	}
+	w, _ := spec.LoadWorkload(spec.WorkloadPath(path), f.Cluster) // what is wrong with it is said elsewhere
+	return w
+}
+
+// makeBuckets adds buckets that will be there.
+func makeBuckets(inv *inventory.Inventory, names []string) {
+	if inv.Buckets == nil {
+		inv.Buckets = map[string]inventory.Bucket{}
+	}
+	for _, name := range names {
+		if _, ok := inv.Buckets[name]; !ok {
+			inv.Buckets[name] = inventory.Bucket{Region: inv.Region}
+		}
+	}
 }
 
 // survey asks AWS, and says so if it takes long.

@@ -84,7 +84,7 @@ func (a *app) readForAWS(path, workload string) (cloud.UpOptions, error) {
 func (a *app) lookForUp(ctx context.Context, path string, up cloud.UpOptions) error {
 	f := spec.OpenText(path, up.Source, spec.Options{AWS: true})
 	ask := online{app: a, accounts: map[string]*account.Account{up.File.Cluster.Region: up.Account}}
-	if err := ask.judge(ctx, f, up.Name); err != nil {
+	if err := ask.judge(ctx, f, up.Name, up.Workload); err != nil {
 		return err
 	}
 	return a.showFor(path, f)
