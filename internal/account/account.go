@@ -15,8 +15,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
+	"github.com/aws/smithy-go/middleware"
 )
 
 // Account is an account of AWS in one region, as one identity sees it.
@@ -29,17 +33,27 @@ type Account struct {
 // environment's where none is given. A *CredentialsError says what is missing; AWS
 // is not asked yet.
 func Open(ctx context.Context, region string) (*Account, error) {
-	c, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithRetryer(retryer))
+	known := region
+	c, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithRetryer(retryer), config.WithLogger(logging.Nop{}),
+		config.WithEC2RoleCredentialOptions(sessionsOnly), config.WithAPIOptions([]func(*middleware.Stack) error{inWords(&known)}))
 	if err != nil {
 		return nil, &CredentialsError{Err: err, Hint: "look at ~/.aws/config, or set AWS_PROFILE to a profile that is in it"}
 	}
 	if c.Region == "" {
 		return nil, errors.New("the region is not known: write Region into the cluster file, or set AWS_REGION")
 	}
+	known = c.Region
 	if _, err := c.Credentials.Retrieve(ctx); err != nil {
 		return nil, missing(err)
 	}
 	return &Account{Region: c.Region, config: c}, nil
+}
+
+// sessionsOnly has instances ask for their credentials as IMDSv2 wants it. The SDK
+// would fall back to the older way where that answers slowly, and muster's machines
+// have none.
+func sessionsOnly(o *ec2rolecreds.Options) {
+	o.Client = imds.New(imds.Options{EnableFallback: aws.FalseTernary, Logger: logging.Nop{}})
 }
 
 // retryer is the one place where calls are repeated. What throttles us is waited
@@ -67,7 +81,7 @@ type Identity struct {
 // Identity asks AWS who we are. It fails with a *CredentialsError for credentials
 // that AWS does not take.
 func (a *Account) Identity(ctx context.Context) (Identity, error) {
-	out, err := sts.NewFromConfig(a.config).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	out, err := sts.NewFromConfig(a.config).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{}, firstCall)
 	if err != nil {
 		return Identity{}, failed(err, "ask AWS who we are")
 	}
@@ -77,6 +91,9 @@ func (a *Account) Identity(ctx context.Context) (Identity, error) {
 	}
 	return who, nil
 }
+
+// firstCall gives up sooner: whoever is not online hears it at once.
+func firstCall(o *sts.Options) { o.RetryMaxAttempts = 3 }
 
 // Suffix is the end of AWS's host names in the account's partition.
 func (a *Account) Suffix() string {

@@ -2,9 +2,11 @@ package account
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/ssocreds"
@@ -58,6 +60,9 @@ func missing(err error) error {
 	if code, ok := refused(err); ok {
 		return code
 	}
+	if away, ok := errors.AsType[*explained](unreached(err)); ok {
+		return fmt.Errorf("get AWS credentials: %w", away)
+	}
 	return &CredentialsError{Err: errors.New("there are no AWS credentials"), Hint: "run `aws configure sso` or `aws configure`, or set AWS_PROFILE"}
 }
 
@@ -92,6 +97,9 @@ func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
 
 // refused is that AWS does not take the credentials.
 func refused(err error) (*CredentialsError, bool) {
+	if e, ok := errors.AsType[answered](err); ok && e.credentials != nil {
+		return e.credentials, true
+	}
 	var api smithy.APIError
 	if !errors.As(err, &api) {
 		return nil, false
@@ -100,6 +108,9 @@ func refused(err error) (*CredentialsError, bool) {
 	case "ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired":
 		return &CredentialsError{Err: errors.New("the AWS credentials have expired"), Hint: "run `" + login() + "`, or export new ones"}, true
 	case "InvalidClientTokenId", "UnrecognizedClientException", "InvalidAccessKeyId", "AuthFailure":
+		if api.ErrorCode() == "AuthFailure" && !strings.Contains(api.ErrorMessage(), "credentials") {
+			return nil, false // of an image, for example
+		}
 		return &CredentialsError{Err: errors.New("AWS does not know this access key"), Hint: "run `aws configure`, or set AWS_PROFILE to another profile"}, true
 	case "SignatureDoesNotMatch", "InvalidSignatureException":
 		return &CredentialsError{Err: errors.New("the secret key does not belong to the access key, or this machine's clock is wrong"), Hint: "run `aws configure`, and look at the clock"}, true

@@ -22,7 +22,7 @@ type Identity struct {
 
 // Identify asks the metadata service, version 2.
 func Identify(ctx context.Context, c aws.Config) (Identity, error) {
-	client := imds.NewFromConfig(c)
+	client := imds.NewFromConfig(c, func(o *imds.Options) { o.EnableFallback = aws.FalseTernary })
 	doc, err := client.GetInstanceIdentityDocument(ctx, &imds.GetInstanceIdentityDocumentInput{})
 	if err != nil {
 		return Identity{}, fmt.Errorf("ask the metadata service who this is: %w", err)
