@@ -49,11 +49,16 @@ func (a *Account) OfRole(ctx context.Context, cluster, role string) ([]Instance,
 }
 
 func (a *Account) instances(ctx context.Context, cluster string, which ...types.Filter) ([]Instance, error) {
+	return a.tagged(ctx, ClusterTag, cluster, which...)
+}
+
+// tagged are the instances with a cluster's tag that are not gone yet.
+func (a *Account) tagged(ctx context.Context, tag, cluster string, which ...types.Filter) ([]Instance, error) {
 	var all []Instance
 	pages := ec2.NewDescribeInstancesPaginator(a.ec2(), &ec2.DescribeInstancesInput{
 		MaxResults: aws.Int32(1000),
 		Filters: append(which,
-			filter("tag:"+ClusterTag, cluster), filter("instance-state-name", "pending", "running", "shutting-down", "stopping", "stopped"),
+			filter("tag:"+tag, cluster), filter("instance-state-name", "pending", "running", "shutting-down", "stopping", "stopped"),
 		),
 	})
 	for pages.HasMorePages() {
@@ -82,8 +87,10 @@ func instanceOf(i types.Instance) Instance {
 		switch aws.ToString(t.Key) {
 		case RoleTag:
 			found.Role = aws.ToString(t.Value)
-		case QueueTag:
+		case QueueTag, theirQueueTag:
 			found.Queue = aws.ToString(t.Value)
+		case theirRoleTag:
+			found.Role = theirRoles[aws.ToString(t.Value)]
 		}
 	}
 	return found

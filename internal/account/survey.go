@@ -21,6 +21,7 @@ func (a *Account) Survey(ctx context.Context, w inventory.Wanted) (inventory.Inv
 	s := &survey{Account: a, wanted: w, who: who, found: inventory.Inventory{
 		At: time.Now(), Account: who.Account, Region: a.Region, Caller: who.ARN,
 		Unasked: map[string]string{}, Hidden: map[string]map[string]string{}, Others: map[string]map[string]string{},
+		Buckets: map[string]inventory.Bucket{},
 	}}
 	var group sync.WaitGroup
 	for _, ask := range []func(context.Context){

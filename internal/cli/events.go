@@ -41,6 +41,9 @@ With -o json each event is one line, as the controller wrote it.`,
 			return nil
 		},
 		RunE: a.forwarded(func(c *cobra.Command, _ []string) error {
+			if guest() {
+				return errTheirs
+			}
 			if onCloudHead() {
 				return a.showEvents(c.Context(), cloudEvents, o)
 			}

@@ -79,6 +79,9 @@ func orderFleet(ctx context.Context, client *http.Client, verb string, request a
 // controllerHere speaks to the cluster's controller, on the host and on the head
 // node.
 func (a *app) controllerHere() (*http.Client, error) {
+	if guest() {
+		return nil, errTheirs
+	}
 	if inside() {
 		return cluster.SocketClient(head.RunDir, "controller.sock"), nil
 	}

@@ -27,7 +27,7 @@ const enteredBy = "MUSTER_ENTERED"
 // inside tells whether this muster runs on a machine of a cluster.
 func inside() bool {
 	_, err := os.Stat(head.Muster)
-	return err == nil
+	return err == nil || guest()
 }
 
 // onHead makes a command one that runs on the head node, where Slurm's programs

@@ -101,7 +101,7 @@ same partitions, node names, GPU counts, mounts and batch scripts.`,
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours")
 	root.AddCommand(a.demo(), a.up(), a.down(), a.shell(), a.exec(), a.ssh(), a.fleet(), a.agent(), a.controller())
 	root.AddCommand(a.status(), a.nodes(), a.node(), a.events(), a.doctor(), a.check(), a.plan(), a.version())
-	root.AddCommand(a.run(), a.job(), a.image(), a.container())
+	root.AddCommand(a.run(), a.job(), a.image(), a.container(), a.adopt())
 	root.SetHelpCommand(a.help())
 	root.SetUsageFunc(showUsage)
 	root.InitDefaultHelpCmd()

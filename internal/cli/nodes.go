@@ -84,7 +84,7 @@ func (a *app) lookAtNodes(ctx context.Context) (nodesAnswer, error) {
 	if err != nil {
 		return nodesAnswer{}, fmt.Errorf("ask Slurm for its nodes: %w", err)
 	}
-	if onCloudHead() {
+	if onCloudHead() || guest() {
 		return cloudNodes(nodes), nil
 	}
 	running, err := local.Running(anchor)

@@ -93,11 +93,14 @@ func lookAtOneAWS(ctx context.Context, r cloud.Record) clusterStatus {
 		s.Blind = append(s.Blind, err.Error())
 		return s
 	}
-	status := cloud.StatusOf(ctx, acc, r.Name, time.Now())
-	status.Account = r.Account
+	status := cloud.StatusBy(ctx, acc, r, time.Now())
 	s.AWS, s.State, s.Look, s.Blind = &status, status.State, status.Look, status.Blind
 	if s.State == "gone" && len(s.Blind) == 0 {
-		s.needs("nothing of it is left in %s but this machine's record; `muster down --cluster %s` forgets it", r.Region, r.Name)
+		forget := "muster down --cluster " + r.Name
+		if r.Adopted != nil {
+			forget = "muster import --forget " + r.Name
+		}
+		s.needs("nothing of it is left in %s but this machine's record; `%s` forgets it", r.Region, forget)
 	}
 	s.Healthy = len(s.Look)+len(s.Blind) == 0
 	return s
@@ -111,6 +114,9 @@ func (s clusterStatus) addAWS(t *table) {
 		where += ", account " + c.Account
 	}
 	t.add("  place", where)
+	if c.Adopted != nil {
+		t.add("  made by", "ParallelCluster "+c.Adopted.Version)
+	}
 	var stacks, events, instances []string
 	for _, x := range c.Stacks {
 		stacks = append(stacks, strings.TrimSuffix(fmt.Sprintf("%s %s: %s", x.Name, stackWords(x.Status), x.Reason), ": "))
@@ -161,6 +167,9 @@ func instanceWords(g cloud.InstanceGroup) string {
 func (s clusterStatus) addHead(t *table) {
 	h := s.AWS.Head
 	if h == nil {
+		if adopted := s.AWS.Adopted; adopted != nil && adopted.Head != "" {
+			t.add("  head node", adopted.Head+", where `muster nodes` and `muster job list` look")
+		}
 		return
 	}
 	t.add("  head node", fmt.Sprintf("%s %s, muster %s, heard %s ago", h.InstanceID, h.Phase, h.Version, span(time.Duration(s.AWS.HeadAgeSeconds*float64(time.Second)))))

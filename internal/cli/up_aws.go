@@ -113,7 +113,7 @@ func (a *app) nameForAWS(path string) (name, home string, err error) {
 	if taken, err := localCluster(ref.Home, ref.Name); err != nil || taken {
 		return "", "", errors.Join(err, fmt.Errorf("there is a local cluster %s: choose another name with --cluster, or take it down with `muster down --cluster %s`", ref.Name, ref.Name))
 	}
-	return ref.Name, ref.Home, nil
+	return ref.Name, ref.Home, cloud.CheckUp(ref.Home, ref.Name)
 }
 
 // publicKey is the user's, nil if there is none. EC2 takes Ed25519 and RSA.

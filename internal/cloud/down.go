@@ -37,6 +37,9 @@ func (l Left) Costs() bool { return !l.Free && (!l.Known || l.USDPerMonth >= 0.0
 // network. It says what is left. It may be repeated, and goes on where an earlier
 // one was cut off.
 func Down(ctx context.Context, o DownOptions) ([]step.Step, []Left, error) {
+	if err := theirs(o.Home, o.Name, "`pcluster delete-cluster -n %s -r %s` deletes it, `muster import --forget` forgets it"); err != nil {
+		return nil, nil, err
+	}
 	unlock, err := lock(o.Home, o.Name)
 	if err != nil {
 		return nil, nil, err

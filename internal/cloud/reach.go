@@ -16,6 +16,9 @@ import (
 // HeadOf finds a cluster's head node, and how people get to it: its addresses as EC2
 // knows them, its keys and its user as it says itself.
 func HeadOf(ctx context.Context, a *account.Account, r Record) (reach.Head, error) {
+	if r.Adopted != nil {
+		return theirWay(ctx, a, r)
+	}
 	var (
 		group         sync.WaitGroup
 		instance      account.Instance

@@ -21,6 +21,8 @@ type Record struct {
 	// File is the cluster file's path on this machine.
 	File   string `json:"file,omitempty"`
 	Bucket string `json:"bucket,omitempty"`
+	// Adopted is there for a cluster that ParallelCluster made.
+	Adopted *Adopted `json:"parallelcluster,omitempty"`
 }
 
 // recordDir is the folder of records and locks. No cluster can have its name: local

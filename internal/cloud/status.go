@@ -29,6 +29,8 @@ type Status struct {
 	Instances      []InstanceGroup  `json:"instances,omitempty"`
 	// USDPerHour is what the instances cost an hour, as far as their prices are known.
 	USDPerHour float64 `json:"instances_usd_per_hour"`
+	// Adopted is there for a cluster that ParallelCluster made.
+	Adopted *Adopted `json:"parallelcluster,omitempty"`
 
 	// State is creating, changing, up, starting, failed, removing, stopped or half made.
 	State string `json:"-"`
@@ -73,8 +75,19 @@ func Clusters(ctx context.Context, a *account.Account) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// StatusOf looks at a cluster. What does not answer is in Blind; now is the time of
-// day.
+// StatusBy looks at a cluster by its record, whoever made it.
+func StatusBy(ctx context.Context, a *account.Account, r Record, now time.Time) Status {
+	look := func() Status { return StatusOf(ctx, a, r.Name, now) }
+	if r.Adopted != nil {
+		look = func() Status { return theirStatus(ctx, a, r) }
+	}
+	s := look()
+	s.Account = r.Account
+	return s
+}
+
+// StatusOf looks at a cluster of muster's. What does not answer is in Blind; now is the
+// time of day.
 func StatusOf(ctx context.Context, a *account.Account, name string, now time.Time) Status {
 	s := Status{Region: a.Region, State: "gone"}
 	driver := formation.New(a.Config())
@@ -126,8 +139,9 @@ func unfinished(e formation.Event, events []formation.Event) bool {
 	return last == e
 }
 
-// stateOf is a cluster's state in a word.
-func stateOf(name string, stacks found) string {
+// inMotion is what goes on with stacks or went wrong, in a word; it is empty if
+// nothing does.
+func inMotion(stacks found) string {
 	states := map[string]bool{}
 	for _, s := range stacks {
 		switch {
@@ -145,6 +159,14 @@ func stateOf(name string, stacks found) string {
 		if states[word] {
 			return word
 		}
+	}
+	return ""
+}
+
+// stateOf is a cluster's state in a word.
+func stateOf(name string, stacks found) string {
+	if word := inMotion(stacks); word != "" {
+		return word
 	}
 	switch {
 	case len(stacks) == 0:
@@ -212,7 +234,11 @@ func (s *Status) hear(head site.HeadStatus, now time.Time) {
 }
 
 func (s *Status) instances(ctx context.Context, a *account.Account, name string) {
-	all, err := a.Instances(ctx, name)
+	s.count(a.Instances(ctx, name))
+}
+
+// count groups instances and adds up what they cost.
+func (s *Status) count(all []account.Instance, err error) {
 	if err != nil {
 		s.Blind = append(s.Blind, err.Error())
 		return
