@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -27,11 +28,43 @@ func (c *Controller) Status(ctx context.Context) (site.ClusterStatus, error) {
 	for _, n := range nodes {
 		status.Nodes[n.State.Long()]++
 	}
+	status.Static = staticNodes(nodes)
 	for _, j := range jobs {
 		status.Jobs[strings.ToLower(j.State)]++
 	}
 	status.Look = append(c.troubles(), outOfService(nodes)...)
 	return status, nil
+}
+
+// staticNodes are how many of the nodes that are always on answer, and what the others
+// are.
+func staticNodes(nodes []slurm.Node) *site.StaticNodes {
+	s := &site.StaticNodes{}
+	missing := map[string][]string{}
+	for _, n := range nodes {
+		f := nodeOf(n)
+		if !f.Static {
+			continue
+		}
+		s.Want++
+		switch {
+		case f.State == fleet.Up && !f.Silent && !n.State.Down():
+			s.Ready++
+		default:
+			what := strings.TrimSuffix(staticWords[f.State]+": "+n.Reason, ": ")
+			missing[what] = append(missing[what], n.Name)
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(missing)) {
+		s.Missing = append(s.Missing, slurm.Compress(missing[what])+" "+what)
+	}
+	return s
+}
+
+// staticWords say of a node that does not answer what goes on with it.
+var staticWords = map[fleet.State]string{
+	fleet.PoweredDown: "not started yet", fleet.Asked: "about to be launched", fleet.PoweringUp: "on the way up", fleet.PoweringDown: "ending",
+	fleet.Down: "down", fleet.Up: "does not answer",
 }
 
 // word is the fleet's state, and why it is not running.

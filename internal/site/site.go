@@ -18,6 +18,9 @@ type Site struct {
 	Version string    `json:"version"`
 	Written time.Time `json:"written,omitzero"`
 	Bucket  string    `json:"bucket"`
+	// Programs are muster's builds by architecture, as the machines are to run them. A
+	// head node that runs another one takes it up, and machines that start later have it.
+	Programs map[string]Program `json:"programs,omitempty"`
 	// LogGroup is CloudWatch's, empty where the file switches logs off.
 	LogGroup string `json:"log_group,omitempty"`
 	// Subnets are each queue's, in the file's order; the head node's has the key "".
@@ -53,24 +56,55 @@ func key(cluster, name string) string { return "clusters/" + cluster + "/" + nam
 // SiteKey, FileKey and WorkloadKey are where `up` puts the site, the cluster file
 // and muster.yaml. HeadKey is where the head node says how it is: a HeadStatus.
 // FactsKey is what `up` found out when it made the cluster and keeps to when it
-// changes it. FleetKey is what the fleet is to be: a Fleet, or absent.
-// SecretsPrefix is readable by the cluster's machines alone.
-func SiteKey(cluster string) string       { return key(cluster, "site.json") }
-func FileKey(cluster string) string       { return key(cluster, "cluster.yaml") }
-func WorkloadKey(cluster string) string   { return key(cluster, "muster.yaml") }
-func HeadKey(cluster string) string       { return key(cluster, "head.json") }
-func FactsKey(cluster string) string      { return key(cluster, "facts.json") }
-func FleetKey(cluster string) string      { return key(cluster, "fleet.json") }
-func SecretsPrefix(cluster string) string { return key(cluster, "secrets/") }
+// changes it. FleetKey is what the fleet is to be: a Fleet, or absent. TrialKey is the
+// last test job that somebody asked for: a Trial.
+// SharedPrefix is what the head node leaves there for the other machines. Nothing in
+// the bucket is secret: a job has the rights of its node, and can read what that can.
+func SiteKey(cluster string) string      { return key(cluster, "site.json") }
+func FileKey(cluster string) string      { return key(cluster, "cluster.yaml") }
+func WorkloadKey(cluster string) string  { return key(cluster, "muster.yaml") }
+func HeadKey(cluster string) string      { return key(cluster, "head.json") }
+func FactsKey(cluster string) string     { return key(cluster, "facts.json") }
+func FleetKey(cluster string) string     { return key(cluster, "fleet.json") }
+func TrialKey(cluster string) string     { return key(cluster, "trial.json") }
+func SharedPrefix(cluster string) string { return key(cluster, "shared/") }
 
 // Fleet is what somebody outside wants of the fleet. The head node obeys and says so
 // in HeadStatus.Cluster.Fleet.
 type Fleet struct {
 	// Want is running or stopped.
 	Want string `json:"want"`
+	// Gently says that jobs that run may end before their nodes do.
+	Gently bool `json:"gently,omitempty"`
 	// Why is for the log, At when it was asked.
 	Why string    `json:"why,omitempty"`
 	At  time.Time `json:"at"`
+}
+
+// Trial is a test job that somebody outside wants. The head node runs it once and
+// answers in HeadStatus.Trial.
+type Trial struct {
+	// ID is the trial's own: another one is another job.
+	ID string `json:"id"`
+	// Queue and Constraint say where it runs, Nodes on how many.
+	Queue      string `json:"queue"`
+	Constraint string `json:"constraint,omitempty"`
+	Nodes      int    `json:"nodes"`
+	// LimitSeconds is how long it may take with the start of its nodes.
+	LimitSeconds int `json:"limit_seconds"`
+}
+
+// TrialResult is how a trial ended.
+type TrialResult struct {
+	ID string `json:"id"`
+	// Nodes are those on which it ran.
+	Nodes []string `json:"nodes,omitempty"`
+	// Error is why it failed, Busy that it did not start because other jobs have the
+	// nodes.
+	Error string `json:"error,omitempty"`
+	Busy  bool   `json:"busy,omitempty"`
+	// Seconds are from the question to the end.
+	Seconds float64 `json:"seconds"`
 }
 
 // ProgramKey is where a build of muster lies.
@@ -86,7 +120,9 @@ type HeadStatus struct {
 	// Revision is the Site's that it runs, empty while it boots for the first time.
 	Revision string `json:"revision,omitempty"`
 	Version  string `json:"version"`
-	Phase    Phase  `json:"phase"`
+	// Program is the SHA-256 of the muster that says so.
+	Program string `json:"program,omitempty"`
+	Phase   Phase  `json:"phase"`
 	// User is who people log in as, HostKeys are the machine's own public keys, as
 	// "TYPE KEY": by them, SSH knows that it is the right machine.
 	User     string   `json:"user,omitempty"`
@@ -98,6 +134,8 @@ type HeadStatus struct {
 	LogTail []string `json:"log_tail,omitempty"`
 	// Cluster is there once Slurm answers: what `muster status` shows.
 	Cluster *ClusterStatus `json:"cluster,omitempty"`
+	// Trial is the last test job that was asked for, once it has ended.
+	Trial *TrialResult `json:"trial,omitempty"`
 }
 
 // Phase is how far a head node is.
@@ -128,8 +166,19 @@ type ClusterStatus struct {
 	// Nodes count nodes by Slurm's state, Jobs jobs by theirs.
 	Nodes map[string]int `json:"nodes"`
 	Jobs  map[string]int `json:"jobs"`
+	// Static are the nodes that are always on.
+	Static *StaticNodes `json:"static,omitempty"`
 	// Look are things that somebody should look at, in words.
 	Look []string `json:"look,omitempty"`
+}
+
+// StaticNodes are a look at the nodes that are always on.
+type StaticNodes struct {
+	// Want is how many there are in Slurm's configuration, Ready how many of them answer.
+	Want  int `json:"want"`
+	Ready int `json:"ready"`
+	// Missing say of the others what they are and why, those alike in one line.
+	Missing []string `json:"missing,omitempty"`
 }
 
 // Service is a daemon of the head node.
