@@ -10,7 +10,7 @@ each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 # What only tests use. What users need, `muster doctor` installs.
 TOOLS := buildah python3-torch python3-venv umoci
 
-.PHONY: build demo test check dist bench clean doctor tools python shellcheck
+.PHONY: build demo demo-aws test check dist bench clean doctor tools python shellcheck
 
 build:
 	$(BUILD) -o bin/muster ./cmd/muster
@@ -19,6 +19,11 @@ build:
 # From nothing to a trained model, and back.
 demo: build
 	bin/muster demo --yes
+
+# The same on the double of AWS, whose machines boot here: as root, and with the Slurm that doctor installs.
+demo-aws: doctor python
+	$(GO) build -o bin/muster-cloud ./test/cloud/muster-cloud
+	bin/muster-cloud demo bin/muster test/cloud/demo
 
 test: doctor python
 	$(call each,$(GO) vet ./...)

@@ -14,7 +14,7 @@ const mostHeld = 1 << 20
 // away as soon as the answer begins. The double begins to answer so fast that
 // net/http may not have noticed yet that the body ended; it then takes the body for
 // broken and closes the connection in the middle of the answer. Here the body is out
-// of the SDK's reach.
+// of the SDK's reach. Other processes have Options.Pause.
 type steady struct{ *http.Transport }
 
 func (s steady) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,4 +29,9 @@ func (s steady) RoundTrip(r *http.Request) (*http.Response, error) {
 	held := r.Clone(r.Context())
 	held.Body = io.NopCloser(bytes.NewReader(body))
 	return s.Transport.RoundTrip(held)
+}
+
+// Transport is for clients of the SDK that have not their configuration from here.
+func Transport() http.RoundTripper {
+	return steady{http.DefaultTransport.(*http.Transport).Clone()}
 }

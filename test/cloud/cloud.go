@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -41,6 +42,9 @@ type Options struct {
 	S3 string
 	// Alone does without moto: what we do not implement is missing.
 	Alone bool
+	// Pause is waited for, of real time, before an answer of ours goes out. Clients of
+	// other processes want one: see client.go.
+	Pause time.Duration
 	// EC2 has the settings of its instances; Clock, Region, Account, Moto and Quota are
 	// set here.
 	EC2 ec2.Options
@@ -102,7 +106,7 @@ func Start(t testing.TB, opts Options) *Cloud {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := c.keep(os.Getenv("MUSTER_PROOF"), t.Name()); err != nil {
+		if err := c.Keep(os.Getenv("MUSTER_PROOF"), t.Name()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -206,9 +210,9 @@ func (c *Cloud) record(r Record) {
 	c.calls = append(c.calls, r)
 }
 
-// keep writes who answered which call to a file of a folder, from which
-// docs/proof.md is made.
-func (c *Cloud) keep(dir, test string) error {
+// Keep writes who answered which call, of those that are not the double's own, to a
+// file of a folder, from which docs/proof.md is made. It does nothing without a folder.
+func (c *Cloud) Keep(dir, test string) error {
 	if dir == "" {
 		return nil
 	}
@@ -216,7 +220,7 @@ func (c *Cloud) keep(dir, test string) error {
 	var text strings.Builder
 	for _, r := range c.Calls() {
 		line := r.Service + "\t" + r.Operation + "\t" + r.By + "\n"
-		if r.Status < 400 && !seen[line] {
+		if r.Status < 400 && !r.Inner && !seen[line] {
 			seen[line] = true
 			text.WriteString(line)
 		}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
@@ -58,6 +59,7 @@ func (c *Cloud) serve(w http.ResponseWriter, call *wire.Call, f *fault) {
 			record.By = "moto"
 		}
 		c.record(record) // before the client knows
+		time.Sleep(c.opts.Pause)
 		send(w, answer)
 		return
 	case call.Service == "s3" && c.opts.S3 != "":

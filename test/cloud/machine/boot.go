@@ -44,7 +44,17 @@ func (w *World) Launch(i Instance) error {
 	}
 	m.pid = pid
 	go w.reap(m)
-	return nil
+	return w.note(i.ID, pid)
+}
+
+// note leaves the number of a machine's first process, in this namespace, for those
+// who want to enter it.
+func (w *World) note(id string, pid int) error {
+	path := filepath.Join(w.Dir, "pids", id)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(strconv.Itoa(pid)+"\n"), 0o644)
 }
 
 // reap waits for the end of a machine.

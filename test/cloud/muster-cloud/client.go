@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
+
+	"github.com/muster-hpc/muster/test/cloud"
 )
 
 // outsideVariable is where the double can be reached from outside its network.
@@ -23,7 +27,8 @@ func outside(ctx context.Context, dir string) (aws.Config, error) {
 			url = value
 		}
 	}
-	return config.LoadDefaultConfig(ctx, config.WithRegion("us-east-2"), config.WithBaseEndpoint(url), config.WithCredentialsProvider(
+	return config.LoadDefaultConfig(ctx, config.WithRegion("us-east-2"), config.WithBaseEndpoint(url), config.WithLogger(logging.Nop{}),
+		config.WithHTTPClient(&http.Client{Transport: cloud.Transport()}), config.WithCredentialsProvider(
 		aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
 		})))

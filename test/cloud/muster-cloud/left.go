@@ -65,6 +65,13 @@ func machines(ctx context.Context, cfg aws.Config) ([]string, error) {
 	for _, g := range groups.PlacementGroups {
 		all = append(all, "placement group "+aws.ToString(g.GroupName))
 	}
+	keys, err := client.DescribeKeyPairs(ctx, &ec2.DescribeKeyPairsInput{})
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys.KeyPairs {
+		all = append(all, "key pair "+aws.ToString(k.KeyName))
+	}
 	return all, nil
 }
 

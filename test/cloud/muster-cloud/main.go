@@ -6,6 +6,9 @@
 //	muster-cloud exec DIR CMD  run a command in its network, in that environment
 //	muster-cloud put DIR BUCKET KEY FILE
 //	muster-cloud left DIR      what there is in the double
+//	muster-cloud head DIR CMD  run a command as root on the head node
+//	muster-cloud demo [MUSTER [FOLDER]]
+//	                           the life of a cluster, with FOLDER/cluster.yaml
 //
 // In its machines it stands for what a namespace cannot have: see machine.Guest.
 package main
@@ -22,6 +25,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/muster-hpc/muster/test/cloud/machine"
 )
@@ -37,7 +41,7 @@ func main() {
 
 func command(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("usage: muster-cloud run|env|exec|put|left DIR")
+		return errors.New("usage: muster-cloud run|env|exec|put|left|head DIR, or demo")
 	}
 	switch {
 	case args[0] == "run" && len(args) == 2 && machine.Inside():
@@ -60,6 +64,10 @@ func command(ctx context.Context, args []string) error {
 		return err
 	case args[0] == "exec" && len(args) > 2:
 		return inside(args[1], args[2:])
+	case args[0] == "head" && len(args) > 2:
+		return onHead(ctx, args[1], args[2:])
+	case args[0] == "demo" && len(args) <= 3:
+		return demo(ctx, args[1:])
 	}
 	os.Exit(machine.Guest(args))
 	return nil
@@ -83,7 +91,10 @@ func run(ctx context.Context, dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "pid"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644); err != nil {
 		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
-	stopped := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+	stopped := context.AfterFunc(ctx, func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it ends its machines with it
+		time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() })
+	})
 	defer stopped()
 	err = cmd.Wait()
 	if ctx.Err() != nil {

@@ -57,7 +57,7 @@ func world(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	c, err := cloud.Run(ctx, cloud.Options{Speed: speed, Log: log})
+	c, err := cloud.Run(ctx, cloud.Options{Speed: speed, Pause: 2 * time.Millisecond, Log: log})
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func world(ctx context.Context, dir string) error {
 	}
 	fmt.Println("ready")
 	<-ctx.Done()
-	return nil
+	return c.Keep(os.Getenv("MUSTER_PROOF"), "muster-cloud")
 }
 
 // bridge joins the double and its machines.
