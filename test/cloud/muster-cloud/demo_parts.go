@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/muster-hpc/muster/test/cloud/remains"
 )
 
 // scripts is the bucket that the user has before the story.
@@ -146,7 +148,7 @@ func (s *story) remove(ctx context.Context) error {
 	if _, err := s.run(ctx, "down", "--delete-data", "--yes"); err != nil {
 		return err
 	}
-	found, err := left(ctx, s.aws)
+	found, err := remains.Of(ctx, s.aws)
 	if err != nil {
 		return err
 	}
@@ -186,7 +188,7 @@ func (s *story) instances(ctx context.Context, kind types.InstanceType) (running
 
 // all names what there is, and every instance that ever was.
 func (s *story) all(ctx context.Context) ([]string, error) {
-	found, err := left(ctx, s.aws)
+	found, err := remains.Of(ctx, s.aws)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/test/cloud/machine"
+	"github.com/muster-hpc/muster/test/cloud/remains"
 )
 
 func main() {
@@ -59,7 +60,7 @@ func command(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		found, err := left(ctx, cfg)
+		found, err := remains.Of(ctx, cfg)
 		fmt.Println(strings.Join(found, "\n"))
 		return err
 	case args[0] == "exec" && len(args) > 2:

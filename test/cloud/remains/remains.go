@@ -1,4 +1,7 @@
-package main
+// Package remains names all that is in an account, of the kinds that muster makes. It
+// asks as anybody could, and knows nothing of clusters.
+package remains
+
 
 import (
 	"context"
@@ -18,8 +21,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// left names all that there is in the double and was not there in the beginning.
-func left(ctx context.Context, cfg aws.Config) ([]string, error) {
+// Of names all that there is and was not there in the beginning, in order. What has
+// ended, as instances do, is not there.
+func Of(ctx context.Context, cfg aws.Config) ([]string, error) {
 	var all []string
 	var errs []error
 	for _, look := range []func(context.Context, aws.Config) ([]string, error){machines, networks, stacks, systems, others} {
