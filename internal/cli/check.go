@@ -30,14 +30,7 @@ type checkOptions struct {
 	level spec.Level
 }
 
-func (a *app) check() *cobra.Command {
-	var o checkOptions
-	var level string
-	var schemaOnly bool
-	c := &cobra.Command{
-		Use:   "check FILE...",
-		Short: "Find problems in cluster files and batch scripts, and fix them",
-		Long: `Check reads cluster files as AWS ParallelCluster will, and says all that is wrong
+const checkHelp = `Check reads cluster files as AWS ParallelCluster will, and says all that is wrong
 with them, each problem with its line and what to do about it. The muster.yaml
 beside a cluster file is checked with it. A file of the name muster.yaml is read as
 that; "-" is a cluster file on the standard input. A pattern in quotes, such as
@@ -56,7 +49,16 @@ line; -v shows it all. --online asks AWS, with the credentials of the environmen
 
 The output is text, json, sarif (for code scanning) or github (for the log of a
 GitHub workflow). It ends with exit code 1 if a file has errors. With --strict, it
-ends with 3 if there are warnings or things that were not looked up.`,
+ends with 3 if there are warnings or things that were not looked up.`
+
+func (a *app) check() *cobra.Command {
+	var o checkOptions
+	var level string
+	var schemaOnly bool
+	c := &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Find problems in cluster files and batch scripts, and fix them",
+		Long:  checkHelp,
 		Example: "  muster check cluster.yaml\n  muster check train.sbatch --cluster cluster.yaml\n  muster check --fix --dry-run cluster.yaml\n" +
 			"  muster check 'clusters/**/*.yaml' -o sarif > muster.sarif\n  cat cluster.yaml | muster check --fix - > fixed.yaml\n" +
 			"  muster check --print-schema > cluster-schema.json\n  muster check cluster.yaml -o json | jq '.files[].problems'\n  muster check --online cluster.yaml",
