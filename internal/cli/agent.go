@@ -1,3 +1,5 @@
+//go:build linux
+
 package cli
 
 import (
@@ -17,6 +19,7 @@ import (
 	"github.com/muster-hpc/muster/internal/provider/local"
 )
 
+// agent has what the machines of clusters run of muster.
 func (a *app) agent() *cobra.Command {
 	var ticket string
 	c := &cobra.Command{

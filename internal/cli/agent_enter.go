@@ -1,3 +1,5 @@
+//go:build linux
+
 package cli
 
 import (
@@ -6,16 +8,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
-
-	"github.com/muster-hpc/muster/internal/head"
 )
 
 // agentEnter runs a program for somebody who came by SSH. Without a terminal, SSH's
@@ -80,18 +78,6 @@ func runTied(ctx context.Context, path string, args []string) error {
 	return exitCode(exitInterrupted)
 }
 
-// endOf passes on how a program ended, as a shell does.
-func endOf(err error) error {
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok {
-		return err
-	}
-	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return exitCode(128 + int(status.Signal()))
-	}
-	return exitCode(exit.ExitCode())
-}
-
 // watchReader calls gone when nobody reads any more what is written to a descriptor.
 func watchReader(ctx context.Context, fd int, gone func()) {
 	for ctx.Err() == nil {
@@ -101,25 +87,4 @@ func watchReader(ctx context.Context, fd int, gone func()) {
 			gone() // events are hang-up and error alone
 		}
 	}
-}
-
-// onCloudHead tells whether this is a machine of a cluster on AWS.
-func onCloudHead() bool {
-	_, err := os.Stat(head.TicketFile)
-	return err == nil && inside()
-}
-
-// findSlurm puts Slurm's programs and ours on the PATH of a machine on AWS, where they
-// may be in places that only login shells know.
-func findSlurm() error {
-	if !onCloudHead() {
-		return nil
-	}
-	path := strings.Split(os.Getenv("PATH"), ":")
-	for _, dir := range []string{head.Official.Bin, head.Official.Sbin, head.BinDir} {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && !slices.Contains(path, dir) {
-			path = append(path, dir)
-		}
-	}
-	return os.Setenv("PATH", strings.Join(path, ":"))
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/account"
-	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/inventory"
 	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -95,13 +94,13 @@ func (a *app) survey(ctx context.Context, acc *account.Account, w inventory.Want
 
 // named is the name of the cluster that a file makes, empty for the standard input.
 func (a *app) named(path string) string {
-	if a.cluster != "" && cluster.CheckName(a.cluster) == nil {
+	if a.cluster != "" && spec.CheckName(a.cluster) == nil {
 		return a.cluster
 	}
 	if path == stdinName {
 		return ""
 	}
-	name, err := cluster.NameOf(path)
+	name, err := spec.NameOf(path)
 	if err != nil {
 		return ""
 	}

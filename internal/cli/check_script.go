@@ -38,12 +38,8 @@ func (a *app) against(c *checker) error {
 	case path == "":
 		return nil
 	case ext != ".yaml" && ext != ".yml" && (err != nil || !info.Mode().IsRegular()):
-		ref, err := a.ref()
-		if err != nil {
+		if path, err = a.fileHere(); err != nil {
 			return err
-		}
-		if path = ref.Layout().Path("cluster.yaml"); !there(path) {
-			return noCluster(ref)
 		}
 	}
 	cluster, problems := spec.Load(path)

@@ -1,15 +1,11 @@
 package cli
 
 import (
-	"maps"
-	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -58,35 +54,11 @@ func (a *app) completeArgs(c *cobra.Command) cobra.CompletionFunc {
 }
 
 func (a *app) completeCluster(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	home, err := local.Home()
+	home, err := homeDir()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	names, _ := known(home, "")
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-func (a *app) completeNode(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	ref, err := a.ref()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	nodes, _ := ref.Layout().Addresses()
-	maps.DeleteFunc(nodes, func(_ string, at netip.Addr) bool { return at == local.HeadAddress })
-	return slices.Sorted(maps.Keys(nodes)), cobra.ShellCompDirectiveNoFileComp
-}
-
-func (a *app) completeRunningNode(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	_, _, anchor, err := a.running()
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	running, _ := local.Running(anchor)
-	for _, r := range running {
-		names = append(names, r.Node)
-	}
-	slices.Sort(names)
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 

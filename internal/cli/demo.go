@@ -1,3 +1,5 @@
+//go:build linux
+
 package cli
 
 import (
@@ -10,14 +12,13 @@ import (
 
 	"github.com/muster-hpc/muster/internal/demo"
 	"github.com/muster-hpc/muster/internal/doctor"
-	"github.com/muster-hpc/muster/internal/provider/local"
 )
 
 func (a *app) demo() *cobra.Command {
 	var keep, yes bool
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "The whole story on this machine: from nothing to a trained model and back",
+		Short: demoShort,
 		Long: `Demo brings up an 80-node cluster of the shipped cluster file on this machine, on
 real Slurm; makes a container image of Debian's packages and imports it; trains a
 small language model in it on two nodes with PyTorch; pulls the plug of one of them;
@@ -28,7 +29,7 @@ unless --keep is given.`,
 		Example: "  muster demo\n  muster demo --keep && muster shell",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			home, err := local.Home()
+			home, err := homeDir()
 			if err != nil {
 				return err
 			}

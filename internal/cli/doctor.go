@@ -1,3 +1,5 @@
+//go:build linux
+
 package cli
 
 import (
@@ -14,7 +16,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/muster-hpc/muster/internal/doctor"
-	"github.com/muster-hpc/muster/internal/provider/local"
 )
 
 type doctorOptions struct{ yes, demo bool }
@@ -23,7 +24,7 @@ func (a *app) doctor() *cobra.Command {
 	var o doctorOptions
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what this machine has and lacks, and mend it",
+		Short: doctorShort,
 		Long: `Doctor looks whether this machine can run clusters, and says for all that is
 missing which command mends it. As root it installs what is missing from Debian,
 after asking or with --yes. It starts no service and changes no configuration.
@@ -79,7 +80,7 @@ func (a *app) showChecks(r doctor.Report, form doctor.Form) error {
 }
 
 func (a *app) doctorOptions(o doctorOptions) (doctor.Options, error) {
-	home, err := local.Home()
+	home, err := homeDir()
 	if err != nil {
 		return doctor.Options{}, err
 	}

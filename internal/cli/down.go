@@ -1,14 +1,7 @@
 package cli
 
 import (
-	"context"
-	"fmt"
-	"strings"
-	"time"
-
 	"github.com/spf13/cobra"
-
-	"github.com/muster-hpc/muster/internal/cluster"
 )
 
 func (a *app) down() *cobra.Command {
@@ -33,7 +26,7 @@ what that costs a month, and with exit code 3 if it costs anything.`,
 			if w.place == onAWS {
 				return a.downAWS(c.Context(), w, o)
 			}
-			return a.downLocal(c.Context(), w.ref(), o)
+			return a.downLocal(c.Context(), w, o)
 		},
 	}
 	c.Flags().StringVar(&o.place, "on", "", "the `PLACE`: local or aws (default: where the cluster is)")
@@ -45,45 +38,4 @@ what that costs a month, and with exit code 3 if it costs anything.`,
 type downOptions struct {
 	place           string
 	deleteData, yes bool
-}
-
-func (a *app) downLocal(ctx context.Context, ref cluster.Ref, o downOptions) error {
-	if question := downQuestion(ctx, ref, o.deleteData); question != "" && !o.yes {
-		if err := a.confirm(question); err != nil {
-			return err
-		}
-	}
-	steps, err := cluster.Down(ctx, cluster.DownOptions{Ref: ref, DeleteData: o.deleteData, Report: a.reporter()})
-	return a.showSteps(changeAnswer{Cluster: ref.Name, Steps: steps}, err)
-}
-
-// downQuestion is what to ask before a cluster is taken down, "" if nothing is
-// lost by it.
-func downQuestion(ctx context.Context, ref cluster.Ref, deleteData bool) string {
-	switch jobs := runningJobs(ctx, ref); {
-	case jobs > 0 && deleteData:
-		return fmt.Sprintf("%d jobs are running or wait. End them and delete all data of cluster %s?", jobs, ref.Name)
-	case jobs > 0:
-		return fmt.Sprintf("%d jobs are running or wait. End them and take cluster %s down?", jobs, ref.Name)
-	case deleteData:
-		return "Delete all data of cluster " + ref.Name + "?"
-	}
-	return ""
-}
-
-// runningJobs counts the jobs that would be lost. A Slurm that does not answer
-// has none to lose.
-func runningJobs(ctx context.Context, ref cluster.Ref) int {
-	l := ref.Layout()
-	anchor, alive := l.Alive()
-	if !alive {
-		return 0
-	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	out, err := cluster.OnHead(ctx, l, anchor, "squeue", "--noheader", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED,STOPPED", "--format=%A")
-	if err != nil {
-		return 0
-	}
-	return len(strings.Fields(out))
 }

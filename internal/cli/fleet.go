@@ -1,3 +1,5 @@
+//go:build linux
+
 package cli
 
 import (
@@ -22,12 +24,9 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
+// fleet has, beside what people order, what Slurm's programs run on the head node.
 func (a *app) fleet() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "fleet",
-		Short: "Stop and start the cluster's nodes",
-	}
-	c.AddCommand(a.fleetStart(), a.fleetStop())
+	c := a.fleetVerbs()
 	for _, verb := range []string{"resume", "suspend"} {
 		c.AddCommand(&cobra.Command{
 			Use:    verb + " HOSTLIST",

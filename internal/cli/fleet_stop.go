@@ -1,16 +1,20 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"net/http"
 
 	"github.com/spf13/cobra"
-
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/controller"
-	"github.com/muster-hpc/muster/internal/head"
 )
+
+// fleetVerbs are what people order.
+func (a *app) fleetVerbs() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "fleet",
+		Short: "Stop and start the cluster's nodes",
+	}
+	c.AddCommand(a.fleetStart(), a.fleetStop())
+	return c
+}
 
 func (a *app) fleetStart() *cobra.Command {
 	return &cobra.Command{
@@ -25,7 +29,7 @@ for good get another try.`,
 			if err != nil {
 				return err
 			}
-			if err := orderFleet(c.Context(), client, "start", struct{}{}); err != nil {
+			if err := startFleet(c.Context(), client); err != nil {
 				return err
 			}
 			fmt.Fprintln(a.err, "The fleet runs. `muster status` shows it.")
@@ -35,7 +39,7 @@ for good get another try.`,
 }
 
 func (a *app) fleetStop() *cobra.Command {
-	var now, yes bool
+	var o stopOptions
 	c := &cobra.Command{
 		Use:   "stop",
 		Short: "Start no more jobs, and end the nodes",
@@ -50,44 +54,21 @@ start".`,
 			if err != nil {
 				return err
 			}
-			if now && !yes {
+			if o.now && !o.yes {
 				if err := a.confirm("End all nodes now? Their jobs start anew later."); err != nil {
 					return err
 				}
 			}
-			if err := orderFleet(c.Context(), client, "stop", controller.StopRequest{Now: now}); err != nil {
+			if err := stopFleet(c.Context(), client, o); err != nil {
 				return err
 			}
 			fmt.Fprintln(a.err, "The fleet stops. `muster status` shows how far it is, `muster fleet start` lets it run again.")
 			return nil
 		}),
 	}
-	c.Flags().BoolVar(&now, "now", false, "do not wait for jobs to end")
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVar(&o.now, "now", false, "do not wait for jobs to end")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	return c
 }
 
-func orderFleet(ctx context.Context, client *http.Client, verb string, request any) error {
-	ctx, cancel := context.WithTimeout(ctx, handOverWait)
-	defer cancel()
-	if err := post(ctx, client, "fleet/"+verb, request); err != nil {
-		return fmt.Errorf("%s the fleet: %w", verb, err)
-	}
-	return nil
-}
-
-// controllerHere speaks to the cluster's controller, on the host and on the head
-// node.
-func (a *app) controllerHere() (*http.Client, error) {
-	if guest() {
-		return nil, errTheirs
-	}
-	if inside() {
-		return cluster.SocketClient(head.RunDir, "controller.sock"), nil
-	}
-	l, _, _, err := a.running()
-	if err != nil {
-		return nil, err
-	}
-	return cluster.ControllerClient(l), nil
-}
+type stopOptions struct{ now, yes bool }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/source"
@@ -27,7 +26,8 @@ that --dir or MUSTER_IMAGES names, or else the cluster's.`,
 	place := &imagePlace{}
 	c.PersistentFlags().StringVar(&place.Dir, "dir", "", "the `DIRECTORY` of images (default: $MUSTER_IMAGES, or the cluster's)")
 	c.PersistentFlags().StringVar(&place.Cache, "cache", "", "the `DIRECTORY` of the layer cache (default: $MUSTER_IMAGE_CACHE, or .layers in that of the images)")
-	c.AddCommand(a.imageImport(place), a.imageList(place), a.imageInspect(place), a.imageRemove(place), a.imagePrune(place), a.imageBuild(place), a.imagePack(), a.imagePush(), a.imageEnsure(place))
+	c.AddCommand(a.imageImport(place), a.imageList(place), a.imageInspect(place), a.imageRemove(place), a.imagePrune(place))
+	c.AddCommand(a.imageMakers(place)...)
 	return c
 }
 
@@ -83,30 +83,7 @@ func (p *imagePlace) find(a *app) error {
 	if err := a.localOnly("images are made there of what registries have: push the image, then `muster image import` it"); err != nil {
 		return err
 	}
-	ref, err := a.existing()
-	if err != nil {
-		return fmt.Errorf("%w; or say with --dir where the images are", err)
-	}
-	return p.ofCluster(ref)
-}
-
-// ofCluster takes a cluster's directory of images.
-func (p *imagePlace) ofCluster(ref cluster.Ref) error {
-	l := ref.Layout()
-	record, err := l.Record()
-	if err != nil {
-		return err
-	}
-	if p.OnNodes, err = imagesFile(l.Path("etc", "muster", "images")); err != nil {
-		return err
-	}
-	for _, m := range record.Shared {
-		if rest, ok := strings.CutPrefix(p.OnNodes, m.Target+"/"); ok {
-			p.Dir = filepath.Join(m.Source, rest)
-			return nil
-		}
-	}
-	return fmt.Errorf("the cluster's directory of images, %s, is on no file system that its machines share", p.OnNodes)
+	return p.ofLocal(a)
 }
 
 // imagesFile reads the file that names the directory of images.
@@ -124,19 +101,6 @@ func (p *imagePlace) onNodes(i image.Image) string {
 		return i.Path
 	}
 	return filepath.Join(p.OnNodes, filepath.Base(i.Path))
-}
-
-// ofRegistry makes a command one that runs on the head node if it is about an
-// image in the cluster's own registry, which is reached from there only. It
-// returns nil where the command has to run here.
-func (a *app) ofRegistry(uri string, p *imagePlace) error {
-	if inside() || !strings.Contains(uri, cluster.RegistryAddress()) {
-		return nil
-	}
-	if p.Dir != "" && p.OnNodes == "" {
-		return fmt.Errorf("%s is the cluster's own registry; what is imported from it goes to the cluster's directory, so leave out --dir", cluster.RegistryAddress())
-	}
-	return a.enterLocal(append([]string{head.Muster}, os.Args[1:]...))
 }
 
 // registryFiles are files of credentials, with that for the cluster's own

@@ -1,3 +1,5 @@
+//go:build linux
+
 package cli
 
 import (
@@ -23,7 +25,7 @@ func (a *app) imageBuild(place *imagePlace) *cobra.Command {
 	var o image.BuildOptions
 	c := &cobra.Command{
 		Use:   "build -t NAME CONTEXT",
-		Short: "Build a Dockerfile and import the image",
+		Short: buildShort,
 		Long: `Build lets buildah, podman or docker build the Dockerfile of a directory, pushes
 the image to the cluster's own registry, if there is a cluster that runs, and makes
 its squashfs file.`,
@@ -118,13 +120,6 @@ func (a *app) pushBuilt(ctx context.Context, place *imagePlace, uri string, ref 
 		return "", fmt.Errorf("push to the cluster's registry: %w", err)
 	}
 	return ref.String(), nil
-}
-
-// note tells something that is no error.
-func (a *app) note(format string, args ...any) {
-	if !a.quiet {
-		fmt.Fprintf(a.err, "muster: "+format+"\n", args...)
-	}
 }
 
 func (a *app) imagePush() *cobra.Command {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package cli
 
 import (
@@ -24,7 +26,7 @@ func (a *app) imagePack() *cobra.Command {
 	var o pack.Options
 	c := &cobra.Command{
 		Use:   "pack -t [REGISTRY/]NAME[:TAG] LAYER...",
-		Short: "Make an image of tar files and directories and push it",
+		Short: packShort,
 		Long: `Pack makes an image without a builder: each LAYER is a tar file, "-" for a tar
 stream on stdin, or a directory, whose content comes to the image's root. It goes to
 a registry, the cluster's own if none is named, while it is read.`,

@@ -10,8 +10,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/cloud"
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // importOptions are the words of `muster import`.
@@ -52,10 +51,10 @@ type adoptAnswer struct {
 }
 
 func (a *app) importCluster(ctx context.Context, name string, o importOptions) error {
-	if err := cluster.CheckName(name); err != nil {
+	if err := spec.CheckName(name); err != nil {
 		return usageError{err}
 	}
-	home, err := local.Home()
+	home, err := homeDir()
 	if err != nil {
 		return err
 	}

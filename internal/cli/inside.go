@@ -1,3 +1,5 @@
+//go:build linux
+
 package cli
 
 import (
@@ -9,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -73,6 +76,27 @@ func (a *app) visibleDir(l *local.Layout, r local.Record) string {
 		return "/"
 	}
 	return dir
+}
+
+// shareFolder shows a file's folder on the cluster. Of a file that is not there,
+// the head node will tell.
+func (a *app) shareFolder(file string) error {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	l, r, _, err := a.running()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(path)
+	if r.Visible(dir) || !local.Shareable(dir) {
+		return nil
+	}
+	return share(l, dir)
 }
 
 func share(l *local.Layout, dir string) error {

@@ -84,7 +84,7 @@ func (a *app) completeJob(ended bool, most int) cobra.CompletionFunc {
 		if len(args) >= most {
 			return nil, directive
 		}
-		_, s, err := a.slurmHere()
+		s, err := a.slurmHere()
 		if err != nil {
 			return nil, directive
 		}

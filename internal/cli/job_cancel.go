@@ -21,7 +21,7 @@ of an array stands for all its tasks.`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeJob(false, 100),
 		RunE: a.forwarded(func(c *cobra.Command, args []string) error {
-			_, s, err := a.slurmHere()
+			s, err := a.slurmHere()
 			if err != nil {
 				return err
 			}

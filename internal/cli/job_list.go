@@ -22,7 +22,7 @@ there today, the newest last. TIME is how long the last run took or takes.`,
 		Example: "  muster job list\n  muster job list --all\n  muster job list -o json | jq '.jobs[] | select(.state == \"FAILED\") | .id'",
 		Args:    cobra.NoArgs,
 		RunE: a.forwarded(func(c *cobra.Command, _ []string) error {
-			_, s, err := a.slurmHere()
+			s, err := a.slurmHere()
 			if err != nil {
 				return err
 			}

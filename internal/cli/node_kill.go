@@ -1,3 +1,5 @@
+//go:build linux
+
 package cli
 
 import (
@@ -15,7 +17,7 @@ import (
 func (a *app) node() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "node",
-		Short: "Act on one node",
+		Short: nodeShort,
 	}
 	c.AddCommand(a.nodeKill())
 	return c

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -9,8 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/provider"
-	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -70,59 +67,6 @@ type nodeAnswer struct {
 	Reason     string    `json:"reason,omitempty"`
 	ReasonUser string    `json:"reason_user,omitempty"`
 	ReasonTime time.Time `json:"reason_time,omitzero"`
-}
-
-// lookAtNodes asks Slurm and the kernel for the nodes.
-func (a *app) lookAtNodes(ctx context.Context) (nodesAnswer, error) {
-	anchor, client, err := a.slurmHere()
-	if err != nil {
-		return nodesAnswer{}, err
-	}
-	ctx, cancel := limited(ctx)
-	defer cancel()
-	nodes, err := client.Nodes(ctx)
-	if err != nil {
-		return nodesAnswer{}, fmt.Errorf("ask Slurm for its nodes: %w", err)
-	}
-	if onCloudHead() || guest() {
-		return cloudNodes(nodes), nil
-	}
-	running, err := local.Running(anchor)
-	if err != nil {
-		return nodesAnswer{}, fmt.Errorf("look for the nodes' processes: %w", err)
-	}
-	return joinNodes(nodes, running), nil
-}
-
-// cloudNodes are nodes that are no processes of this machine.
-func cloudNodes(nodes []slurm.Node) nodesAnswer {
-	answer := joinNodes(nodes, nil)
-	answer.elsewhere = true
-	for i, n := range nodes {
-		if x := &answer.Nodes[i]; x.State != "powered down" {
-			x.UpSince, x.Instance = n.BootTime, n.InstanceID
-		}
-	}
-	return answer
-}
-
-func joinNodes(nodes []slurm.Node, running []provider.Instance) nodesAnswer {
-	instances := map[string]provider.Instance{}
-	for _, i := range running {
-		instances[i.Node] = i
-	}
-	answer := nodesAnswer{Nodes: []nodeAnswer{}}
-	for _, n := range nodes {
-		i := instances[n.Name]
-		pid, _ := strconv.Atoi(i.ID)
-		answer.Nodes = append(answer.Nodes, nodeAnswer{
-			Name: n.Name, State: nodeState(n.State), Slurm: n.State, Partitions: n.Partitions,
-			CPUs: n.CPUs, CPUsAllocated: n.CPUsAllocated, MemoryMiB: n.MemoryMiB, AllocatedMemoryMiB: n.AllocatedMemoryMiB,
-			GPUs: slurm.GPUs(n.CfgTRES), GPUsAllocated: slurm.GPUs(n.AllocTRES), Address: n.Address, PID: pid, UpSince: i.Started,
-			Reason: n.Reason, ReasonUser: n.ReasonUser, ReasonTime: n.ReasonTime,
-		})
-	}
-	return answer
 }
 
 // write writes the table for people.

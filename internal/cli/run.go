@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/job"
-	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -84,27 +82,6 @@ func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm
 		}
 		return onHead(c, args)
 	}
-}
-
-// shareFolder shows a file's folder on the cluster. Of a file that is not there,
-// the head node will tell.
-func (a *app) shareFolder(file string) error {
-	path, err := filepath.Abs(file)
-	if err != nil {
-		return err
-	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	l, r, _, err := a.running()
-	if err != nil {
-		return err
-	}
-	dir := filepath.Dir(path)
-	if r.Visible(dir) || !local.Shareable(dir) {
-		return nil
-	}
-	return share(l, dir)
 }
 
 // submitFlags are those of commands that submit scripts: the way to sbatch's

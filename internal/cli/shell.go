@@ -2,14 +2,9 @@ package cli
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/reach"
 )
 
@@ -64,51 +59,4 @@ it goes by SSH, as "muster ssh" does, to the home directory of its user there.`,
 		return a.enterNode(node, args)
 	}
 	return c
-}
-
-// enterLocal becomes a program on the head node of a cluster on this machine.
-func (a *app) enterLocal(args []string) error {
-	l, r, anchor, err := a.running()
-	if err != nil {
-		return err
-	}
-	return become(l.HeadCommand(anchor, a.visibleDir(l, r), args))
-}
-
-func (a *app) enterNode(node string, args []string) error {
-	l, r, anchor, err := a.running()
-	if err != nil {
-		return err
-	}
-	pid, err := local.NodePID(anchor, node)
-	if err != nil {
-		return err
-	}
-	return become(l.NodeCommand(pid, a.visibleDir(l, r), args))
-}
-
-// running is the cluster that the command is about, if it runs.
-func (a *app) running() (*local.Layout, local.Record, local.AnchorProcess, error) {
-	ref, err := a.ref()
-	if err != nil {
-		return nil, local.Record{}, local.AnchorProcess{}, err
-	}
-	l, r, err := local.Open(ref.Layout().Dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, r, local.AnchorProcess{}, fmt.Errorf("there is no cluster %s; `muster up FILE` makes one", ref.Name)
-	}
-	if err != nil {
-		return nil, r, local.AnchorProcess{}, err
-	}
-	anchor, alive := l.Alive()
-	if !alive {
-		return nil, r, anchor, fmt.Errorf("cluster %s does not run; `muster up` starts it again", ref.Name)
-	}
-	return l, r, anchor, nil
-}
-
-// become replaces this program by another.
-func become(line []string) error {
-	err := syscall.Exec(line[0], line, append(cluster.HeadEnv(), enteredBy+"=1"))
-	return fmt.Errorf("run %s: %w", line[0], err)
 }

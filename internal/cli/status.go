@@ -2,15 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"slices"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/spf13/cobra"
-
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/provider/local"
 )
 
 func (a *app) status() *cobra.Command {
@@ -65,12 +62,12 @@ func (a *app) statuses(ctx context.Context, place string) (statusAnswer, error) 
 	if err := checkPlace(place); err != nil {
 		return statusAnswer{}, err
 	}
-	refs, err := a.refs(place)
+	home, names, err := a.localOnes(place)
 	if err != nil {
 		return statusAnswer{}, err
 	}
-	answer := statusAnswer{Clusters: lookAtAll(ctx, refs)}
-	if a.cluster == "" || len(refs) == 0 {
+	answer := statusAnswer{Clusters: lookAtAll(ctx, home, names)}
+	if a.cluster == "" || len(names) == 0 {
 		aws, err := a.awsClusters(ctx, place)
 		if err != nil {
 			return answer, err
@@ -83,37 +80,19 @@ func (a *app) statuses(ctx context.Context, place string) (statusAnswer, error) 
 	return answer, nil
 }
 
-// refs are the local cluster that was asked for, or all.
-func (a *app) refs(place string) ([]cluster.Ref, error) {
-	refs := []cluster.Ref{}
-	home, err := local.Home()
+// localOnes are the local cluster that was asked for, or all.
+func (a *app) localOnes(place string) (home string, names []string, err error) {
+	home, err = homeDir()
 	if err != nil || place == onAWS {
-		return refs, err
+		return home, nil, err
 	}
 	if a.cluster != "" {
-		if err := cluster.CheckName(a.cluster); err != nil {
-			return nil, err
+		if err := spec.CheckName(a.cluster); err != nil {
+			return home, nil, err
 		}
 	}
-	names, err := local.Names(home)
-	for _, n := range names {
-		if a.cluster == "" || n == a.cluster {
-			refs = append(refs, cluster.Ref{Home: home, Name: n})
-		}
-	}
-	return refs, err
-}
-
-// existing is the cluster that the command is about, which must have a record.
-func (a *app) existing() (cluster.Ref, error) {
-	ref, err := a.ref()
-	if err != nil {
-		return ref, err
-	}
-	if _, err := ref.Layout().Record(); errors.Is(err, fs.ErrNotExist) {
-		return ref, noCluster(ref)
-	}
-	return ref, nil
+	names, err = localNames(home)
+	return home, slices.DeleteFunc(names, func(n string) bool { return a.cluster != "" && n != a.cluster }), err
 }
 
 func (s statusAnswer) exit() error {

@@ -12,14 +12,13 @@ import (
 
 	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/cloud"
-	"github.com/muster-hpc/muster/internal/provider/local"
 )
 
 // awsClusters looks at clusters on AWS: those that this machine knows of, and those
 // that the region of the environment has. Where nobody set up credentials there are
 // none, unless AWS was asked for.
 func (a *app) awsClusters(ctx context.Context, place string) ([]clusterStatus, error) {
-	home, err := local.Home()
+	home, err := homeDir()
 	if err != nil || place == onLocal {
 		return nil, err
 	}
@@ -205,9 +204,9 @@ func (a *app) noSuchCluster(place string) error {
 	if place == onAWS {
 		return errors.New("there is no cluster " + a.cluster + " on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one")
 	}
-	ref, err := a.ref()
+	home, err := homeDir()
 	if err != nil {
 		return err
 	}
-	return noCluster(ref)
+	return noCluster(home, a.cluster)
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package cli
 
 import (
@@ -17,11 +19,11 @@ import (
 )
 
 // lookAtAll looks at clusters, all at once.
-func lookAtAll(ctx context.Context, refs []cluster.Ref) []clusterStatus {
-	all := make([]clusterStatus, len(refs))
+func lookAtAll(ctx context.Context, home string, names []string) []clusterStatus {
+	all := make([]clusterStatus, len(names))
 	var group sync.WaitGroup
-	for i, ref := range refs {
-		group.Go(func() { all[i] = lookAt(ctx, ref) })
+	for i, name := range names {
+		group.Go(func() { all[i] = lookAt(ctx, cluster.Ref{Home: home, Name: name}) })
 	}
 	group.Wait()
 	return all
@@ -65,10 +67,14 @@ func (s *clusterStatus) judgeServices(services []supervise.Status, err error, lo
 		s.Blind = append(s.Blind, fmt.Sprintf("services: %v", err))
 		return
 	}
-	s.Services = services
-	ready := true
 	for _, x := range services {
-		if x.Phase == supervise.Ready {
+		s.Services = append(s.Services, serviceStatus{
+			Name: x.Name, Phase: string(x.Phase), PID: x.PID, Since: x.Since, Restarts: x.Restarts, Last: x.Last,
+		})
+	}
+	ready := true
+	for _, x := range s.Services {
+		if x.Phase == serviceReady {
 			continue
 		}
 		ready = false
@@ -77,12 +83,4 @@ func (s *clusterStatus) judgeServices(services []supervise.Status, err error, lo
 	if ready {
 		s.State = "up"
 	}
-}
-
-// lastRun says how a service's last run ended.
-func lastRun(s supervise.Status) string {
-	if s.Last == "" {
-		return ""
-	}
-	return ", its last run " + s.Last
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/cloud"
-	"github.com/muster-hpc/muster/internal/supervise"
 )
 
 // statusAnswer is what `muster status -o json` prints.
@@ -25,16 +24,16 @@ type clusterStatus struct {
 	Healthy bool `json:"healthy"`
 	// File is the cluster file, User who made the cluster, Since when its head
 	// node was started.
-	File     string             `json:"file,omitempty"`
-	Dir      string             `json:"dir"`
-	User     string             `json:"user,omitempty"`
-	Since    time.Time          `json:"since,omitzero"`
-	Services []supervise.Status `json:"services,omitempty"`
-	Nodes    *nodesStatus       `json:"nodes,omitempty"`
-	Jobs     *jobsStatus        `json:"jobs,omitempty"`
-	Mounts   []mountStatus      `json:"mounts,omitempty"`
-	S3       *s3Status          `json:"s3,omitempty"`
-	Exports  []exportStatus     `json:"exports,omitempty"`
+	File     string          `json:"file,omitempty"`
+	Dir      string          `json:"dir"`
+	User     string          `json:"user,omitempty"`
+	Since    time.Time       `json:"since,omitzero"`
+	Services []serviceStatus `json:"services,omitempty"`
+	Nodes    *nodesStatus    `json:"nodes,omitempty"`
+	Jobs     *jobsStatus     `json:"jobs,omitempty"`
+	Mounts   []mountStatus   `json:"mounts,omitempty"`
+	S3       *s3Status       `json:"s3,omitempty"`
+	Exports  []exportStatus  `json:"exports,omitempty"`
 	// AWS is there for a cluster on AWS.
 	AWS *cloud.Status `json:"aws,omitempty"`
 	// Look says what needs a look, Blind what did not answer.
@@ -97,3 +96,17 @@ type exportStatus struct {
 	Imported int    `json:"imported"`
 	Error    string `json:"error,omitempty"`
 }
+
+// serviceStatus is a service of a machine of the cluster.
+type serviceStatus struct {
+	Name string `json:"name"`
+	// Phase is waiting, starting or ready, and Since when it is that.
+	Phase    string    `json:"phase"`
+	PID      int       `json:"pid,omitempty"`
+	Since    time.Time `json:"since"`
+	Restarts int       `json:"restarts"`
+	// Last says how the last run ended.
+	Last string `json:"last,omitempty"`
+}
+
+const serviceReady = "ready"

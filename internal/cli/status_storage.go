@@ -1,3 +1,5 @@
+//go:build linux
+
 package cli
 
 import (
@@ -70,20 +72,6 @@ func askExports(ctx context.Context, c *http.Client) ([]exportStatus, error) {
 		return found, nil
 	}
 	return nil, fmt.Errorf("ask the controller: %s", resp.Status)
-}
-
-// title is which directory is tied to which place.
-func (e exportStatus) title() string {
-	arrow := "--"
-	switch {
-	case e.Export && e.Import:
-		arrow = "<->"
-	case e.Export:
-		arrow = "->"
-	case e.Import:
-		arrow = "<-"
-	}
-	return fmt.Sprintf("%s %s s3://%s/%s", e.Path, arrow, e.Bucket, e.Prefix)
 }
 
 // lookAtMounts measures the file systems of the cluster file.

@@ -84,10 +84,10 @@ func TestStatusIsBlindForWhatDoesNotAnswer(t *testing.T) {
 func TestStatusSaysWhatNeedsALook(t *testing.T) {
 	s := clusterStatus{
 		Name: "demo", State: "starting", File: "/w/demo.yaml", Dir: "/run/demo", User: "alice", Since: now.Add(-time.Hour),
-		Services: []supervise.Status{
-			{Name: "munged", Phase: supervise.Ready, Since: now.Add(-time.Hour)},
-			{Name: "slurmctld", Phase: supervise.Ready, Since: now.Add(-time.Minute), Restarts: 1, Last: "ended by signal SIGKILL"},
-			{Name: "s3", Phase: supervise.Waiting, Since: now.Add(-5 * time.Second), Restarts: 3, Last: "ended with exit code 1"},
+		Services: []serviceStatus{
+			{Name: "munged", Phase: serviceReady, Since: now.Add(-time.Hour)},
+			{Name: "slurmctld", Phase: serviceReady, Since: now.Add(-time.Minute), Restarts: 1, Last: "ended by signal SIGKILL"},
+			{Name: "s3", Phase: "waiting", Since: now.Add(-5 * time.Second), Restarts: 3, Last: "ended with exit code 1"},
 		},
 		Jobs:   countJobs([]slurm.Job{{State: "RUNNING"}, {State: "PENDING"}, {State: "PENDING"}, {State: "CONFIGURING"}, {State: "COMPLETED"}}),
 		Mounts: []mountStatus{{Path: "/fsx1", UsedBytes: 3 << 30, AtLeast: true, FreeBytes: 1 << 40}},

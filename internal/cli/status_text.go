@@ -6,14 +6,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/muster-hpc/muster/internal/supervise"
 )
 
 // write writes the answer for people.
 func (s statusAnswer) write(w io.Writer, now time.Time) error {
 	if len(s.Clusters) == 0 {
-		_, err := fmt.Fprintln(w, "no clusters; `muster up FILE` makes one")
+		_, err := fmt.Fprintln(w, "no clusters; "+makesOne)
 		return err
 	}
 	for i, c := range s.Clusters {
@@ -78,7 +76,7 @@ func addList(t *table, heading string, lines []string) {
 func (s clusterStatus) addServices(t *table, now time.Time) {
 	var ready, lines []string
 	for _, x := range s.Services {
-		if x.Phase == supervise.Ready && x.Restarts == 0 {
+		if x.Phase == serviceReady && x.Restarts == 0 {
 			ready = append(ready, x.Name)
 			continue
 		}
@@ -163,4 +161,26 @@ func exportLines(exports []exportStatus) []string {
 		lines = append(lines, strings.TrimSuffix(e.title()+": "+strings.Join(parts, ", "), ": "))
 	}
 	return lines
+}
+
+// lastRun says how a service's last run ended.
+func lastRun(s serviceStatus) string {
+	if s.Last == "" {
+		return ""
+	}
+	return ", its last run " + s.Last
+}
+
+// title is which directory is tied to which place.
+func (e exportStatus) title() string {
+	arrow := "--"
+	switch {
+	case e.Export && e.Import:
+		arrow = "<->"
+	case e.Export:
+		arrow = "->"
+	case e.Import:
+		arrow = "<-"
+	}
+	return fmt.Sprintf("%s %s s3://%s/%s", e.Path, arrow, e.Bucket, e.Prefix)
 }

@@ -124,3 +124,10 @@ func part(used, total int) string { return fmt.Sprintf("%d/%d", used, total) }
 
 // sortedKeys are a map's keys in alphabetical order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// note tells something that is no error.
+func (a *app) note(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.err, "muster: "+format+"\n", args...)
+	}
+}

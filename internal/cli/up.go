@@ -8,9 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -47,11 +45,11 @@ always on have answered.`,
 			if err != nil {
 				return err
 			}
-			ref, err := a.newRef(args[0])
+			home, name, err := a.newName(args[0])
 			if err != nil {
 				return err
 			}
-			return a.runUp(c.Context(), ref, files, o)
+			return a.runUp(c.Context(), home, name, files, o)
 		},
 	}
 	c.Flags().StringVar(&o.place, "on", onLocal, "the `PLACE`: local or aws")
@@ -127,41 +125,18 @@ func (a *app) showProblems(list *diag.List) error {
 	return nil
 }
 
-// newRef is the cluster that a file makes.
-func (a *app) newRef(file string) (cluster.Ref, error) {
-	home, err := local.Home()
-	if err != nil {
-		return cluster.Ref{}, err
+// newName is the name of the cluster that a file makes, and the folder that all are in.
+func (a *app) newName(file string) (home, name string, err error) {
+	if home, err = homeDir(); err != nil {
+		return "", "", err
 	}
-	name := a.cluster
-	if name == "" {
-		name, err = cluster.NameOf(file)
+	if name = a.cluster; name == "" {
+		name, err = spec.NameOf(file)
 	} else {
-		err = cluster.CheckName(name)
+		err = spec.CheckName(name)
 	}
 	if err != nil {
-		return cluster.Ref{}, usageError{err}
+		return "", "", usageError{err}
 	}
-	return cluster.Ref{Home: home, Name: name}, nil
-}
-
-// ref is the cluster that the command is about.
-func (a *app) ref() (cluster.Ref, error) {
-	home, err := local.Home()
-	if err != nil {
-		return cluster.Ref{}, err
-	}
-	if a.cluster != "" {
-		return cluster.Ref{Home: home, Name: a.cluster}, cluster.CheckName(a.cluster)
-	}
-	names, err := local.Names(home)
-	switch {
-	case err != nil:
-		return cluster.Ref{}, err
-	case len(names) == 0:
-		return cluster.Ref{}, errors.New("there is no cluster; `muster up FILE` makes one")
-	case len(names) > 1:
-		return cluster.Ref{}, usageError{fmt.Errorf("there are %d clusters (%v); say which with --cluster", len(names), names)}
-	}
-	return cluster.Ref{Home: home, Name: names[0]}, nil
+	return home, name, nil
 }

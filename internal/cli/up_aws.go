@@ -106,14 +106,13 @@ func (a *app) showFor(path string, f *spec.File) error {
 // nameForAWS is the name of the cluster that a file makes. One name means one
 // cluster on a machine.
 func (a *app) nameForAWS(path string) (name, home string, err error) {
-	ref, err := a.newRef(path)
-	if err != nil {
+	if home, name, err = a.newName(path); err != nil {
 		return "", "", err
 	}
-	if taken, err := localCluster(ref.Home, ref.Name); err != nil || taken {
-		return "", "", errors.Join(err, fmt.Errorf("there is a local cluster %s: choose another name with --cluster, or take it down with `muster down --cluster %s`", ref.Name, ref.Name))
+	if taken, err := localCluster(home, name); err != nil || taken {
+		return "", "", errors.Join(err, fmt.Errorf("there is a local cluster %s: choose another name with --cluster, or take it down with `muster down --cluster %s`", name, name))
 	}
-	return ref.Name, ref.Home, cloud.CheckUp(ref.Home, ref.Name)
+	return name, home, cloud.CheckUp(home, name)
 }
 
 // publicKey is the user's, nil if there is none. EC2 takes Ed25519 and RSA.

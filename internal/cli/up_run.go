@@ -1,30 +1,11 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"os"
 
 	"github.com/muster-hpc/muster/internal/cloud"
-	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/step"
 )
-
-func (a *app) runUp(ctx context.Context, ref cluster.Ref, f files, o upOptions) error {
-	dir, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	steps, err := cluster.Up(ctx, cluster.UpOptions{
-		Ref: ref, File: f.cluster, Workload: f.workload, Source: f.source, WorkloadSource: f.workloadSource,
-		WorkDir: dir, NoTest: o.noTest, Report: a.reporter(),
-	})
-	if err != nil && ctx.Err() != nil {
-		fmt.Fprintf(a.err, "\nmuster: `muster up` goes on from here, `muster down --cluster %s` takes away what there is\n", ref.Name)
-	}
-	return a.showSteps(changeAnswer{Cluster: ref.Name, Steps: steps}, err)
-}
 
 // changeAnswer is what `up` and `down` answer with -o json.
 type changeAnswer struct {

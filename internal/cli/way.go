@@ -136,3 +136,15 @@ func turnInto(line, env []string) error {
 	err = syscall.Exec(path, line, env)
 	return fmt.Errorf("run %s: %w", path, err)
 }
+
+// endOf passes on how a program ended, as a shell does.
+func endOf(err error) error {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return err
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return exitCode(128 + int(status.Signal()))
+	}
+	return exitCode(exit.ExitCode())
+}

@@ -9,9 +9,8 @@ import (
 
 	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/cloud"
-	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // Places where clusters are.
@@ -22,10 +21,13 @@ const (
 
 // checkPlace refuses a place that muster does not know. An empty one is any.
 func checkPlace(place string) error {
-	if place != "" && place != onLocal && place != onAWS {
-		return usageError{fmt.Errorf("there is no place %q: a cluster is on local or on aws", place)}
+	switch place {
+	case "", onAWS:
+		return nil
+	case onLocal:
+		return localHere()
 	}
-	return nil
+	return usageError{fmt.Errorf("there is no place %q: a cluster is on local or on aws", place)}
 }
 
 // where is a cluster's place.
@@ -37,16 +39,13 @@ type where struct {
 	record cloud.Record
 }
 
-// ref is the cluster's where it is local.
-func (w where) ref() cluster.Ref { return cluster.Ref{Home: w.home, Name: w.name} }
-
 // find finds the cluster that the command is about: the one that is named, or the
 // only one that this machine knows of. place, if not empty, is where it has to be.
 func (a *app) find(place string) (where, error) {
 	w := where{place: place}
 	err := checkPlace(place)
 	if err == nil {
-		w.home, err = local.Home()
+		w.home, err = homeDir()
 	}
 	if err != nil {
 		return w, err
@@ -57,9 +56,9 @@ func (a *app) find(place string) (where, error) {
 	}
 	switch {
 	case a.cluster != "":
-		w.name, err = a.cluster, cluster.CheckName(a.cluster)
+		w.name, err = a.cluster, spec.CheckName(a.cluster)
 	case len(names) == 0:
-		err = errors.New("there is no cluster; `muster up FILE` makes one")
+		err = errors.New("there is no cluster; " + makesOne)
 	case len(names) > 1:
 		err = usageError{fmt.Errorf("there are %d clusters (%v); say which with --cluster", len(names), names)}
 	default:
@@ -68,7 +67,10 @@ func (a *app) find(place string) (where, error) {
 	if err != nil {
 		return w, err
 	}
-	return w.settle(names)
+	if w, err = w.settle(names); err == nil && w.place == onLocal && localHere() != nil {
+		err = noCluster(w.home, w.name)
+	}
+	return w, err
 }
 
 // settle finds the place of a cluster whose name is known.
@@ -108,7 +110,7 @@ func near(name string, names []string) bool { return diag.Nearest(name, names) !
 func known(home, place string) ([]string, error) {
 	var names []string
 	if place != onAWS {
-		here, err := local.Names(home)
+		here, err := localNames(home)
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +130,7 @@ func known(home, place string) ([]string, error) {
 }
 
 func localCluster(home, name string) (bool, error) {
-	names, err := local.Names(home)
+	names, err := localNames(home)
 	return slices.Contains(names, name), err
 }
 

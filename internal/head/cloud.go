@@ -1,3 +1,5 @@
+//go:build linux
+
 package head
 
 import (
@@ -5,9 +7,6 @@ import (
 
 	"github.com/muster-hpc/muster/internal/supervise"
 )
-
-// ControllerSocket is where the controller answers on a head node on AWS.
-const ControllerSocket = RunDir + "/controller.sock"
 
 // CloudServices are the services of a head node on AWS in their order.
 func CloudServices(p Params) []supervise.Service {
@@ -24,9 +23,6 @@ func CloudServices(p Params) []supervise.Service {
 	})
 	return append(all, p.slurmctld(), p.slurmrestd(), controller)
 }
-
-// TicketFile says what a machine on AWS is.
-const TicketFile = ConfDir + "/ticket.json"
 
 // Node is a machine on AWS that is not the head node.
 type Node struct {

@@ -1,6 +1,5 @@
-// Package head knows the services of a head node: which programs, as whom, in
-// which order, with which files. It promises that each keeps to the cluster's
-// own files, sockets and network. Keeping them running is supervise's business.
+//go:build linux
+
 package head
 
 import (
@@ -14,39 +13,12 @@ import (
 	"github.com/muster-hpc/muster/internal/supervise"
 )
 
-// Where a machine of the cluster finds things.
 const (
-	SlurmDir = "/etc/slurm"
-	BinDir   = "/opt/muster/bin"
-	Muster   = BinDir + "/muster"
-	// Slurm's ResumeProgram and SuspendProgram.
-	ResumeProgram  = BinDir + "/resume"
-	SuspendProgram = BinDir + "/suspend"
-	// JobProlog is slurmctld's prolog of a job, PrologSlurmctld.
-	JobProlog = BinDir + "/prolog"
-	RunDir    = "/run/muster"
-	// AWSDir has the configuration that leads AWS programs to the cluster's own S3
-	// server; the credentials lie beside it.
-	AWSDir = "/etc/muster-aws"
-	// ConfDir has what muster's own commands look for on every machine: the
-	// account of the cluster's registry, as Docker's clients keep it, the cluster
-	// file, and, in one line, the directory of its container images.
-	ConfDir      = "/etc/muster"
-	ClusterFile  = ConfDir + "/cluster.yaml"
-	RegistryFile = ConfDir + "/registry.json"
-	ImagesFile   = ConfDir + "/images"
-	// SiteFile is what a cluster on AWS was made of.
-	SiteFile = ConfDir + "/site.json"
 	// Spank is muster's plugin of Slurm's programs.
 	Spank     = BinDir + "/" + spank.Name
-	StateDir  = "/var/spool/slurmctld"
-	SpoolDir  = "/var/spool/slurmd"
-	GPUDir    = SlurmDir + "/gpu"
 	mungeDir  = "/run/munge"
 	mysqlRun  = "/run/mysqld"
 	mysqlData = "/var/lib/mysql"
-	// RESTSocket is slurmrestd's socket on the head node.
-	RESTSocket = RunDir + "/rest/slurmrestd.sock"
 )
 
 // Programs are what a head node and its nodes run of this machine.

@@ -119,7 +119,7 @@ func limitOf(asked int64, dir string) int64 {
 	limit := int64(defaultLimit)
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err == nil {
-		limit = min(limit, int64(st.Blocks)*st.Bsize/4)
+		limit = min(limit, int64(st.Blocks)*int64(st.Bsize)/4)
 	}
 	return limit
 }

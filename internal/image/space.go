@@ -37,7 +37,7 @@ func checkSpace(all ...needs) error {
 		}
 		p := places[st.Fsid]
 		if p == nil {
-			p = &place{free: int64(st.Bavail) * st.Bsize}
+			p = &place{free: int64(st.Bavail) * int64(st.Bsize)}
 			places[st.Fsid] = p
 		}
 		p.need += n.bytes

@@ -6,10 +6,7 @@
 // node, and when nodes come and go, others decide.
 package local
 
-import (
-	"os"
-	"path/filepath"
-)
+import "path/filepath"
 
 // Layout is the run directory of one local cluster and who owns it. All that a
 // cluster has on the host lies below Dir.
@@ -40,22 +37,3 @@ func (l *Layout) Path(elem ...string) string {
 }
 
 func (l *Layout) machineDir(name string) string { return l.Path("mnt", name) }
-
-// Home is the folder that holds the run directories of all clusters of this
-// user: $MUSTER_HOME, or /var/lib/muster for root, or the user's state folder.
-func Home() (string, error) {
-	if h := os.Getenv("MUSTER_HOME"); h != "" {
-		return filepath.Abs(h)
-	}
-	if os.Getuid() == 0 {
-		return "/var/lib/muster", nil
-	}
-	if s := os.Getenv("XDG_STATE_HOME"); s != "" {
-		return filepath.Join(s, "muster"), nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(home, ".local", "state", "muster"), nil
-}

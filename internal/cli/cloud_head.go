@@ -1,0 +1,32 @@
+//go:build linux
+
+package cli
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/head"
+)
+
+// onCloudHead tells whether this is a machine of a cluster on AWS.
+func onCloudHead() bool {
+	_, err := os.Stat(head.TicketFile)
+	return err == nil && inside()
+}
+
+// findSlurm puts Slurm's programs and ours on the PATH of a machine on AWS, where they
+// may be in places that only login shells know.
+func findSlurm() error {
+	if !onCloudHead() && !guest() {
+		return nil
+	}
+	path := strings.Split(os.Getenv("PATH"), ":")
+	for _, dir := range []string{head.Official.Bin, head.Official.Sbin, head.BinDir} {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !slices.Contains(path, dir) {
+			path = append(path, dir)
+		}
+	}
+	return os.Setenv("PATH", strings.Join(path, ":"))
+}

@@ -1,0 +1,36 @@
+//go:build linux
+
+package cli
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) completeNode(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	ref, err := a.ref()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	nodes, _ := ref.Layout().Addresses()
+	maps.DeleteFunc(nodes, func(_ string, at netip.Addr) bool { return at == local.HeadAddress })
+	return slices.Sorted(maps.Keys(nodes)), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) completeRunningNode(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	_, _, anchor, err := a.running()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	running, _ := local.Running(anchor)
+	for _, r := range running {
+		names = append(names, r.Node)
+	}
+	slices.Sort(names)
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,55 @@
+//go:build linux
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/cluster"
+)
+
+// downLocal takes a cluster on this machine down.
+func (a *app) downLocal(ctx context.Context, w where, o downOptions) error {
+	ref := w.ref()
+	if question := downQuestion(ctx, ref, o.deleteData); question != "" && !o.yes {
+		if err := a.confirm(question); err != nil {
+			return err
+		}
+	}
+	steps, err := cluster.Down(ctx, cluster.DownOptions{Ref: ref, DeleteData: o.deleteData, Report: a.reporter()})
+	return a.showSteps(changeAnswer{Cluster: ref.Name, Steps: steps}, err)
+}
+
+// downQuestion is what to ask before a cluster is taken down, "" if nothing is
+// lost by it.
+func downQuestion(ctx context.Context, ref cluster.Ref, deleteData bool) string {
+	switch jobs := runningJobs(ctx, ref); {
+	case jobs > 0 && deleteData:
+		return fmt.Sprintf("%d jobs are running or wait. End them and delete all data of cluster %s?", jobs, ref.Name)
+	case jobs > 0:
+		return fmt.Sprintf("%d jobs are running or wait. End them and take cluster %s down?", jobs, ref.Name)
+	case deleteData:
+		return "Delete all data of cluster " + ref.Name + "?"
+	}
+	return ""
+}
+
+// runningJobs counts the jobs that would be lost. A Slurm that does not answer
+// has none to lose.
+func runningJobs(ctx context.Context, ref cluster.Ref) int {
+	l := ref.Layout()
+	anchor, alive := l.Alive()
+	if !alive {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	out, err := cluster.OnHead(ctx, l, anchor, "squeue", "--noheader", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED,STOPPED", "--format=%A")
+	if err != nil {
+		return 0
+	}
+	return len(strings.Fields(out))
+}

@@ -1,0 +1,118 @@
+//go:build !linux
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// ofLinux are the commands that need Linux, by their names alone, and what is left of
+// others here.
+func (a *app) ofLinux() []*cobra.Command {
+	return []*cobra.Command{
+		needsLinux("demo", demoShort), needsLinux("doctor", doctorShort), needsLinux("node", nodeShort),
+		needsLinux("container", containerShort), a.fleetVerbs(), a.agent(),
+	}
+}
+
+// imageMakers are the commands that need Linux among those about images.
+func (a *app) imageMakers(*imagePlace) []*cobra.Command {
+	return []*cobra.Command{needsLinux("build", buildShort), needsLinux("pack", packShort)}
+}
+
+// needsLinux is a command that is for Linux alone.
+func needsLinux(name, short string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: short, Long: short + ".\n\nIt needs Linux.", DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, arg := range args {
+				if arg == "--help" || arg == "-h" {
+					return c.Help()
+				}
+			}
+			return errors.New("`" + c.CommandPath() + "` needs Linux")
+		},
+	}
+}
+
+// agent has what SSH runs on the way to a head node.
+func (a *app) agent() *cobra.Command {
+	c := &cobra.Command{Use: "agent", Short: "Used by clusters", Hidden: true}
+	c.AddCommand(a.agentSession())
+	return c
+}
+
+// makesOne is what to do where there is no cluster.
+const makesOne = "`muster up FILE --on aws` makes one"
+
+var errNotHere = errors.New("a cluster on this machine needs Linux; clusters on AWS are made and used from here, too: say --on aws")
+
+// localHere says that there are no clusters on this machine.
+func localHere() error { return errNotHere }
+
+// localNames are none.
+func localNames(string) ([]string, error) { return nil, nil }
+
+// inside and onCloudHead tell that this is no machine of a cluster: those have Linux.
+func inside() bool      { return false }
+func onCloudHead() bool { return false }
+func findSlurm() error  { return nil }
+
+// onHead makes a command one that runs on the head node.
+func (a *app) onHead(func(*cobra.Command, []string, slurm.Client) error) func(*cobra.Command, []string) error {
+	return a.forwarded(func(*cobra.Command, []string) error { return errNotHere })
+}
+
+// What follows is about clusters on this machine. Nobody comes so far: a.find finds none.
+
+func (a *app) runUp(context.Context, string, string, files, upOptions) error { return errNotHere }
+
+func (a *app) downLocal(context.Context, where, downOptions) error { return errNotHere }
+
+func lookAtAll(context.Context, string, []string) []clusterStatus { return nil }
+
+func statusHere(context.Context) (clusterStatus, error) { return clusterStatus{}, errNotHere }
+
+func (a *app) enterLocal([]string) error { return errNotHere }
+
+func (a *app) enterNode(string, []string) error { return errNotHere }
+
+func (a *app) fileHere() (string, error) {
+	return "", errors.New("a cluster on this machine needs Linux: give --cluster the cluster file")
+}
+
+func (a *app) shareFolder(string) error { return errNotHere }
+
+func (a *app) slurmHere() (slurm.Client, error) { return slurm.Client{}, errNotHere }
+
+func (a *app) lookAtNodes(context.Context) (nodesAnswer, error) { return nodesAnswer{}, errNotHere }
+
+func (a *app) eventsHere() (string, error) { return "", errNotHere }
+
+func (a *app) showEvents(context.Context, string, eventsOptions) error { return errNotHere }
+
+func (a *app) controllerHere() (*http.Client, error) { return nil, errNotHere }
+
+func startFleet(context.Context, *http.Client) error { return errNotHere }
+
+func stopFleet(context.Context, *http.Client, stopOptions) error { return errNotHere }
+
+func (p *imagePlace) ofLocal(*app) error {
+	return errors.New("a cluster on this machine needs Linux: say with --dir where the images are")
+}
+
+func (a *app) ofRegistry(string, *imagePlace) error { return nil }
+
+func (a *app) completeNode(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) completeRunningNode(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}

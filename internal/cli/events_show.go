@@ -1,0 +1,195 @@
+//go:build linux
+
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/controller"
+)
+
+// eventsHere is the file of the cluster's events.
+func (a *app) eventsHere() (string, error) {
+	if guest() {
+		return "", errTheirs
+	}
+	if onCloudHead() {
+		return cloudEvents, nil
+	}
+	if err := onHost(); err != nil {
+		return "", err
+	}
+	ref, err := a.existing()
+	if err != nil {
+		return "", err
+	}
+	return ref.Layout().Path("log", "events.jsonl"), nil
+}
+
+// followEvery is how often the file is looked at for new events.
+const followEvery = 200 * time.Millisecond
+
+func (a *app) showEvents(ctx context.Context, path string, o eventsOptions) error {
+	show := &eventsView{out: a.out, json: a.output == "json"}
+	if o.since > 0 {
+		show.after = time.Now().Add(-o.since)
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && !o.follow {
+		fmt.Fprintln(a.err, "muster: nothing happened yet")
+		return nil
+	}
+	if err == nil {
+		defer f.Close()
+		err = show.read(f)
+	}
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	case o.follow && f != nil:
+		err = show.follow(ctx, f, path)
+	case o.follow:
+		return fmt.Errorf("there are no events in %s yet", path)
+	default:
+		err = show.end()
+	}
+	if show.broken > 0 {
+		fmt.Fprintf(a.err, "muster: %s of %s cannot be read\n", count(show.broken, "line"), path)
+	}
+	return err
+}
+
+// eventsView shows events as they come. A line that is torn is kept until the
+// rest of it is there.
+type eventsView struct {
+	out    io.Writer
+	json   bool
+	after  time.Time
+	torn   []byte
+	headed bool
+	broken int
+}
+
+// maxEvent bounds a line: a host list of a hundred thousand nodes has room.
+const maxEvent = 4 << 20
+
+// read shows all whole lines that r has now.
+func (v *eventsView) read(r io.Reader) error {
+	in := bufio.NewReader(r)
+	for {
+		part, err := in.ReadSlice('\n')
+		v.torn = append(v.torn, part...)
+		switch {
+		case err == nil:
+			line := v.torn
+			v.torn = nil
+			if err := v.show(line); err != nil {
+				return err
+			}
+		case errors.Is(err, io.EOF):
+			return nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		case len(v.torn) > maxEvent:
+			return fmt.Errorf("a line has more than %d MiB", maxEvent>>20)
+		}
+	}
+}
+
+// end shows a last line that lacks its end but is whole otherwise.
+func (v *eventsView) end() error {
+	if len(v.torn) == 0 || !json.Valid(v.torn) {
+		return nil
+	}
+	return v.show(append(v.torn, '\n'))
+}
+
+func (v *eventsView) show(line []byte) error {
+	var e controller.Event
+	if err := json.Unmarshal(line, &e); err != nil {
+		v.broken++
+		return nil
+	}
+	if e.Time.Before(v.after) {
+		return nil
+	}
+	if v.json {
+		_, err := v.out.Write(line)
+		return err
+	}
+	if err := v.head(); err != nil {
+		return err
+	}
+	row := eventRow(e.Time.Local().Format(time.DateTime), e.Kind, cmp.Or(e.List, e.Instance), withHint(e.Reason, e.Hint))
+	for _, line := range e.Log {
+		row += eventRow("", "", "", "| "+line)
+	}
+	_, err := io.WriteString(v.out, row)
+	return err
+}
+
+func withHint(reason, hint string) string {
+	if hint == "" {
+		return reason
+	}
+	return reason + "; " + hint
+}
+
+// head shows the table's head once.
+func (v *eventsView) head() error {
+	if v.json || v.headed {
+		return nil
+	}
+	v.headed = true
+	_, err := io.WriteString(v.out, eventRow("TIME", "EVENT", "NODES", "REASON"))
+	return err
+}
+
+// eventRow is a line of the table. Its columns have fixed widths, because what
+// will come is not known.
+func eventRow(when, kind, nodes, reason string) string {
+	row := fmt.Sprintf("%-19s  %-17s  %-32s  %s", when, printable(kind), printable(nodes), printable(reason))
+	return strings.TrimRight(row, " ") + "\n"
+}
+
+// follow shows what is added to the file until ctx ends or the file is gone.
+func (v *eventsView) follow(ctx context.Context, f *os.File, path string) error {
+	if err := v.head(); err != nil {
+		return err
+	}
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		if err := v.read(f); err != nil {
+			return err
+		}
+		if !sameFile(f, path) {
+			return v.end()
+		}
+	}
+}
+
+// sameFile tells whether path still leads to the file.
+func sameFile(f *os.File, path string) bool {
+	there, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	own, err := f.Stat()
+	return err == nil && os.SameFile(own, there)
+}

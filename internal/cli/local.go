@@ -1,0 +1,126 @@
+//go:build linux
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/spf13/cobra"
+)
+
+// ofLinux are the commands that are other ones, or none, where this is not Linux.
+func (a *app) ofLinux() []*cobra.Command {
+	return []*cobra.Command{a.demo(), a.doctor(), a.node(), a.container(), a.fleet(), a.agent(), a.controller()}
+}
+
+// makesOne is what to do where there is no cluster.
+const makesOne = "`muster up FILE` makes one"
+
+// localHere says that there may be clusters on this machine.
+func localHere() error { return nil }
+
+// localNames are the clusters on this machine.
+func localNames(home string) ([]string, error) { return local.Names(home) }
+
+// ref is the cluster's where it is local.
+func (w where) ref() cluster.Ref { return cluster.Ref{Home: w.home, Name: w.name} }
+
+// ref is the cluster that the command is about.
+func (a *app) ref() (cluster.Ref, error) {
+	home, err := homeDir()
+	if err != nil {
+		return cluster.Ref{}, err
+	}
+	if a.cluster != "" {
+		return cluster.Ref{Home: home, Name: a.cluster}, spec.CheckName(a.cluster)
+	}
+	names, err := local.Names(home)
+	switch {
+	case err != nil:
+		return cluster.Ref{}, err
+	case len(names) == 0:
+		return cluster.Ref{}, errors.New("there is no cluster; " + makesOne)
+	case len(names) > 1:
+		return cluster.Ref{}, usageError{fmt.Errorf("there are %d clusters (%v); say which with --cluster", len(names), names)}
+	}
+	return cluster.Ref{Home: home, Name: names[0]}, nil
+}
+
+// fileHere is the cluster file of the cluster that the command is about.
+func (a *app) fileHere() (string, error) {
+	ref, err := a.ref()
+	if err != nil {
+		return "", err
+	}
+	path := ref.Layout().Path("cluster.yaml")
+	if !there(path) {
+		return "", noCluster(ref.Home, ref.Name)
+	}
+	return path, nil
+}
+
+// existing is the cluster that the command is about, which must have a record.
+func (a *app) existing() (cluster.Ref, error) {
+	ref, err := a.ref()
+	if err != nil {
+		return ref, err
+	}
+	if _, err := ref.Layout().Record(); errors.Is(err, fs.ErrNotExist) {
+		return ref, noCluster(ref.Home, ref.Name)
+	}
+	return ref, nil
+}
+
+// enterLocal becomes a program on the head node of a cluster on this machine.
+func (a *app) enterLocal(args []string) error {
+	l, r, anchor, err := a.running()
+	if err != nil {
+		return err
+	}
+	return become(l.HeadCommand(anchor, a.visibleDir(l, r), args))
+}
+
+func (a *app) enterNode(node string, args []string) error {
+	l, r, anchor, err := a.running()
+	if err != nil {
+		return err
+	}
+	pid, err := local.NodePID(anchor, node)
+	if err != nil {
+		return err
+	}
+	return become(l.NodeCommand(pid, a.visibleDir(l, r), args))
+}
+
+// running is the cluster that the command is about, if it runs.
+func (a *app) running() (*local.Layout, local.Record, local.AnchorProcess, error) {
+	ref, err := a.ref()
+	if err != nil {
+		return nil, local.Record{}, local.AnchorProcess{}, err
+	}
+	l, r, err := local.Open(ref.Layout().Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, r, local.AnchorProcess{}, noCluster(ref.Home, ref.Name)
+	}
+	if err != nil {
+		return nil, r, local.AnchorProcess{}, err
+	}
+	anchor, alive := l.Alive()
+	if !alive {
+		return nil, r, anchor, fmt.Errorf("cluster %s does not run; `muster up` starts it again", ref.Name)
+	}
+	return l, r, anchor, nil
+}
+
+// become replaces this program by another.
+func become(line []string) error {
+	err := syscall.Exec(line[0], line, append(cluster.HeadEnv(), enteredBy+"=1"))
+	return fmt.Errorf("run %s: %w", line[0], err)
+}

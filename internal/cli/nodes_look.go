@@ -1,0 +1,79 @@
+//go:build linux
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// lookAtNodes asks Slurm and the kernel for the nodes.
+func (a *app) lookAtNodes(ctx context.Context) (nodesAnswer, error) {
+	client, err := a.slurmHere()
+	if err != nil {
+		return nodesAnswer{}, err
+	}
+	ctx, cancel := limited(ctx)
+	defer cancel()
+	nodes, err := client.Nodes(ctx)
+	if err != nil {
+		return nodesAnswer{}, fmt.Errorf("ask Slurm for its nodes: %w", err)
+	}
+	if onCloudHead() || guest() {
+		return cloudNodes(nodes), nil
+	}
+	anchor, err := a.anchorHere()
+	if err != nil {
+		return nodesAnswer{}, err
+	}
+	running, err := local.Running(anchor)
+	if err != nil {
+		return nodesAnswer{}, fmt.Errorf("look for the nodes' processes: %w", err)
+	}
+	return joinNodes(nodes, running), nil
+}
+
+// cloudNodes are nodes that are no processes of this machine.
+func cloudNodes(nodes []slurm.Node) nodesAnswer {
+	answer := joinNodes(nodes, nil)
+	answer.elsewhere = true
+	for i, n := range nodes {
+		if x := &answer.Nodes[i]; x.State != "powered down" {
+			x.UpSince, x.Instance = n.BootTime, n.InstanceID
+		}
+	}
+	return answer
+}
+
+// anchorHere is the anchor's process as the caller sees it.
+func (a *app) anchorHere() (local.AnchorProcess, error) {
+	if inside() {
+		return local.AnchorProcess{PID: 1}, nil
+	}
+	_, _, anchor, err := a.running()
+	return anchor, err
+}
+
+func joinNodes(nodes []slurm.Node, running []provider.Instance) nodesAnswer {
+	instances := map[string]provider.Instance{}
+	for _, i := range running {
+		instances[i.Node] = i
+	}
+	answer := nodesAnswer{Nodes: []nodeAnswer{}}
+	for _, n := range nodes {
+		i := instances[n.Name]
+		pid, _ := strconv.Atoi(i.ID)
+		answer.Nodes = append(answer.Nodes, nodeAnswer{
+			Name: n.Name, State: nodeState(n.State), Slurm: n.State, Partitions: n.Partitions,
+			CPUs: n.CPUs, CPUsAllocated: n.CPUsAllocated, MemoryMiB: n.MemoryMiB, AllocatedMemoryMiB: n.AllocatedMemoryMiB,
+			GPUs: slurm.GPUs(n.CfgTRES), GPUsAllocated: slurm.GPUs(n.AllocTRES), Address: n.Address, PID: pid, UpSince: i.Started,
+			Reason: n.Reason, ReasonUser: n.ReasonUser, ReasonTime: n.ReasonTime,
+		})
+	}
+	return answer
+}

@@ -1,0 +1,40 @@
+// Package head knows the services of a head node: which programs, as whom, in
+// which order, with which files. It promises that each keeps to the cluster's
+// own files, sockets and network. Keeping them running is supervise's business.
+package head
+
+// Where a machine of the cluster finds things.
+const (
+	SlurmDir = "/etc/slurm"
+	BinDir   = "/opt/muster/bin"
+	Muster   = BinDir + "/muster"
+	// Slurm's ResumeProgram and SuspendProgram.
+	ResumeProgram  = BinDir + "/resume"
+	SuspendProgram = BinDir + "/suspend"
+	// JobProlog is slurmctld's prolog of a job, PrologSlurmctld.
+	JobProlog = BinDir + "/prolog"
+	RunDir    = "/run/muster"
+	// AWSDir has the configuration that leads AWS programs to the cluster's own S3
+	// server; the credentials lie beside it.
+	AWSDir = "/etc/muster-aws"
+	// ConfDir has what muster's own commands look for on every machine: the
+	// account of the cluster's registry, as Docker's clients keep it, the cluster
+	// file, and, in one line, the directory of its container images.
+	ConfDir      = "/etc/muster"
+	ClusterFile  = ConfDir + "/cluster.yaml"
+	RegistryFile = ConfDir + "/registry.json"
+	ImagesFile   = ConfDir + "/images"
+	// SiteFile is what a cluster on AWS was made of.
+	SiteFile = ConfDir + "/site.json"
+	StateDir = "/var/spool/slurmctld"
+	SpoolDir = "/var/spool/slurmd"
+	GPUDir   = SlurmDir + "/gpu"
+	// RESTSocket is slurmrestd's socket on the head node.
+	RESTSocket = RunDir + "/rest/slurmrestd.sock"
+)
+
+// ControllerSocket is where the controller answers on a head node on AWS.
+const ControllerSocket = RunDir + "/controller.sock"
+
+// TicketFile says what a machine on AWS is.
+const TicketFile = ConfDir + "/ticket.json"
