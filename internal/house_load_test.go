@@ -33,7 +33,7 @@ type house struct {
 type row struct {
 	floor, name, purpose string
 	also                 []string
-	pure                 bool
+	pure, linux          bool
 }
 
 // home is a foreign module's line.
@@ -146,7 +146,8 @@ func readTables() (map[string]*row, []home, error) {
 		switch {
 		case !ok:
 		case title == "Packages":
-			r := &row{floor: cells[0], name: cells[1], purpose: cells[2], also: list(cells[3]), pure: cells[4] == "pure"}
+			r := &row{floor: cells[0], name: cells[1], purpose: cells[2], also: list(cells[3])}
+			r.pure, r.linux = slices.Contains(list(cells[4]), "pure"), slices.Contains(list(cells[4]), "Linux")
 			rows[r.name] = r
 		case title == "Foreign modules":
 			homes = append(homes, home{module: cells[0], users: list(cells[1]), tests: slices.Contains(list(cells[1]), "tests")})

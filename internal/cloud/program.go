@@ -51,7 +51,7 @@ func buildOf(self, arch string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("the cluster needs muster for Linux on %s: put the release's %s beside this program (looked at %s)", arch, name, strings.Join(places, ", "))
+	return "", fmt.Errorf("the cluster needs muster for Linux on %s: `make dist` makes %s, which goes beside this program (looked for %s)", arch, name, strings.Join(places, ", "))
 }
 
 func openBuild(path, arch string) (build, error) {
