@@ -24,8 +24,8 @@ type board struct {
 // quiet is how old the bucket's status may become while nothing changes.
 const quiet = 30 * time.Second
 
-func newBoard(version string) *board {
-	return &board{status: site.HeadStatus{Version: version, Phase: site.Booting}}
+func newBoard(version, sum string) *board {
+	return &board{status: site.HeadStatus{Version: version, Program: sum, Phase: site.Booting}}
 }
 
 // change changes the status.
@@ -152,6 +152,9 @@ func (h *headNode) observe(ctx context.Context) {
 	}
 	if err := h.obey(ctx, status.Fleet); err != nil {
 		h.Log.Warn("the wish for the fleet is not done", "error", err)
+	}
+	if err := h.try(ctx); err != nil {
+		h.Log.Warn("the test job is not run", "error", err)
 	}
 	if h.poor != "" {
 		status.Look = append(status.Look, h.poor)

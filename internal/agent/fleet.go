@@ -97,7 +97,7 @@ func wanted(ctx context.Context, wish site.Fleet, is string) error {
 	case wish.Want == "running":
 		return tellController(ctx, http.MethodPost, "/v1/fleet/start", struct{}{}, nil)
 	case wish.Want == "stopped":
-		return tellController(ctx, http.MethodPost, "/v1/fleet/stop", map[string]bool{"now": true}, nil)
+		return tellController(ctx, http.MethodPost, "/v1/fleet/stop", map[string]bool{"now": !wish.Gently}, nil)
 	}
 	return fmt.Errorf("the fleet cannot be %q", wish.Want)
 }

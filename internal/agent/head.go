@@ -27,10 +27,16 @@ type headNode struct {
 	again bool
 	// poor is why there is no accounting, empty if there is.
 	poor string
+	// sum is the SHA-256 of this program, tried the last test job that was begun.
+	sum, tried string
 }
 
 func (a *agent) runHead(ctx context.Context) error {
-	h := &headNode{agent: a, board: newBoard(a.Version)}
+	sum, err := running()
+	if err != nil {
+		return err
+	}
+	h := &headNode{agent: a, board: newBoard(a.Version, sum), sum: sum}
 	h.background.Go(func() { h.measure(ctx) })
 	h.tryBoot(ctx)
 	return h.watch(ctx)

@@ -18,7 +18,7 @@ import (
 )
 
 func TestBoard_tells_only_news(t *testing.T) {
-	b, now := newBoard("v1"), time.Unix(1000, 0)
+	b, now := newBoard("v1", ""), time.Unix(1000, 0)
 	put := func(at time.Time) bool {
 		_, bare, ok := b.news(at, "i-1")
 		if ok {

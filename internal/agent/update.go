@@ -24,6 +24,7 @@ func (h *headNode) update(ctx context.Context) error {
 	had := h.cluster.site.Revision
 	steps := []step{
 		{"read cluster", h.read},
+		{"take up muster", h.takeUp},
 		{"mount volumes", h.volumes},
 		{"mount file systems", h.mounts},
 		{"export directories", func(ctx context.Context) (string, error) {
