@@ -34,6 +34,9 @@ func (m *maker) launchData(x machine) cfn.LaunchTemplateData {
 	if !ok {
 		m.fail("%s: there is no build of muster for %s", x.words, image.Arch)
 	}
+	if x.ticket.Role == site.RoleHead && m.facts.HeadProgram.Key != "" {
+		program = m.facts.HeadProgram
+	}
 	x.ticket.Program = program
 	d := cfn.LaunchTemplateData{
 		ImageId: image.ID, IamInstanceProfile: x.profile, MetadataOptions: m.metadata(), CpuOptions: cpus(x.types, x.threadsOff),

@@ -51,7 +51,7 @@ func (d *Made) describe(p cfn.Properties) {
 	case cfn.LogGroup:
 		d.Name, d.What, d.Billed = p.LogGroupName, "logs", "what is written"
 	case cfn.FileSystem:
-		d.Name, d.What, d.Billed = name(p.Tags), fmt.Sprintf("%s file system of %d GiB", p.FileSystemType, p.StorageCapacity), "its size"
+		d.Name, d.What, d.Billed = name(p.Tags), fmt.Sprintf("%s, %d GiB", fileSystemWords(p.FileSystemType), p.StorageCapacity), "its size"
 	case cfn.DataRepository:
 		d.Name, d.What = name(p.Tags), p.FileSystemPath+" linked with "+p.DataRepositoryPath
 	case cfn.ElasticFileSystem:
@@ -79,6 +79,19 @@ func (d *Made) describe(p cfn.Properties) {
 	default:
 		d.What = plainWords(p)
 	}
+}
+
+// fileSystemWords are AWS's name of a kind of file system.
+func fileSystemWords(kind string) string {
+	switch kind {
+	case "LUSTRE":
+		return "FSx for Lustre"
+	case "OPENZFS":
+		return "FSx for OpenZFS"
+	case "ONTAP":
+		return "FSx for ONTAP"
+	}
+	return "FSx for " + kind
 }
 
 // plainWords are for what costs nothing.

@@ -112,7 +112,7 @@ func (m *maker) site(outputs map[string]string) (site.Site, error) {
 	v := &values{outputs: outputs, missing: map[string]bool{}}
 	out := site.Site{
 		Cluster: m.facts.Name, Region: m.facts.Region, Partition: m.facts.Partition, Account: m.facts.Account,
-		Bucket: v.of(m.bucket), Subnets: map[string][]string{"": {v.of(m.net.head)}},
+		Programs: m.facts.Programs, Bucket: v.of(m.bucket), Subnets: map[string][]string{"": {v.of(m.net.head)}},
 	}
 	if m.logsOn() {
 		out.LogGroup = v.of(m.logGroup)

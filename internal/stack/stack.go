@@ -39,6 +39,10 @@ type Facts struct {
 	Images map[string]Image
 	// Programs are muster's builds in the cluster's bucket, by architecture (amd64, arm64).
 	Programs map[string]site.Program
+	// HeadProgram is the build that a head node was made with that is there, and which
+	// it takes a newer one up from by itself; another one here would make it anew. It is
+	// empty for a new one.
+	HeadProgram site.Program
 	// KeyName is the key pair where the file names none, empty for none.
 	KeyName string
 	// FileSystems are those that the file names by ID and that AWS was asked about.
