@@ -121,11 +121,11 @@ func actionsOf(parts []string) []string {
 // onMachines are the actions that each kind of machine needs, where a file brings its
 // own role: those of muster's own roles.
 var onMachines = map[string][]string{
-	"compute": {"s3:GetObject", "s3:ListBucket", "cloudwatch:PutMetricData", "logs:CreateLogStream", "logs:PutLogEvents"},
-	"login": {"s3:GetObject", "s3:ListBucket", "cloudwatch:PutMetricData", "logs:CreateLogStream", "logs:PutLogEvents",
+	"compute": {"s3:GetObject", "s3:ListBucket", "logs:CreateLogStream", "logs:PutLogEvents"},
+	"login": {"s3:GetObject", "s3:ListBucket", "logs:CreateLogStream", "logs:PutLogEvents",
 		"ssm:UpdateInstanceInformation", "ssmmessages:CreateControlChannel", "ssmmessages:CreateDataChannel", "ssmmessages:OpenControlChannel",
 		"ssmmessages:OpenDataChannel"},
-	"head": {"s3:GetObject", "s3:ListBucket", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "cloudwatch:PutMetricData",
+	"head": {"s3:GetObject", "s3:ListBucket", "s3:PutObject", "s3:AbortMultipartUpload", "cloudwatch:PutMetricData",
 		"logs:CreateLogStream", "logs:PutLogEvents", "ssm:UpdateInstanceInformation", "ssmmessages:CreateControlChannel",
 		"ssmmessages:CreateDataChannel", "ssmmessages:OpenControlChannel", "ssmmessages:OpenDataChannel",
 		"ec2:CreateFleet", "ec2:CreateTags", "ec2:DescribeCapacityReservations", "ec2:DescribeFleets", "ec2:DescribeInstanceStatus",

@@ -373,6 +373,9 @@ func TestInside(t *testing.T) {
 	c.replaceAgent(t, "train-head")
 	c.write(t, "second")
 	c.await(t, "updated", time.Minute, func() bool { return c.head().Revision == "second" })
+	c.mu.Lock()
+	c.instances = append(c.instances, &instance{ID: "i-0000000000000log1", Address: "10.0.0.6", State: "running", Tags: map[string]string{"muster:role": "login"}})
+	c.mu.Unlock()
 	err := c.world.Launch(machine.Instance{ID: "i-0000000000000log1", Type: "c5.large", Region: "us-east-2", Zone: "us-east-2a", Role: "login",
 		Address: netip.MustParseAddr("10.0.0.6"), UserData: []byte(c.login)})
 	if err != nil {

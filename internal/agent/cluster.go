@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/boot"
 	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/join"
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
@@ -151,47 +155,82 @@ func (c *cluster) exports() []string {
 	return dirs
 }
 
-// mungeKeyName is the key's object below the cluster's secrets.
-const mungeKeyName = "munge.key"
+// Where machines have the cluster's munge key: where munged reads it, and where the head
+// node keeps the one that it made. It is nowhere else, and above all not in the bucket:
+// a job has the rights of its node, and with the key it could be any user.
+const (
+	MungeKeyFile = "/etc/munge/munge.key"
+	keptKeyFile  = "/var/lib/muster/munge.key"
+	// givenFile says that the head node gave the key in this machine's present life.
+	givenFile = head.RunDir + "/munge-key"
+)
 
-// mungeKey writes the cluster's munge key. The head node brings it: from the file's
-// secret, or from the bucket, where it puts a new one if there is none. The others
-// wait for it there.
+// mungeKey writes the cluster's munge key. The head node has it from the file's secret
+// or made it; the others ask the head node for it.
 func (a *agent) mungeKey(ctx context.Context) (string, error) {
-	key, from, err := a.clusterKey(ctx)
+	if err := onlyRootHasLowPorts(); err != nil {
+		return "", err
+	}
+	bring := a.askKey
+	if a.Ticket.Role == site.RoleHead {
+		bring = a.headKey
+	}
+	key, from, err := bring(ctx)
 	if err != nil {
 		return "", err
 	}
-	changed, err := a.machine.Write("/etc/munge/munge.key", string(key), 0o400, "munge")
+	changed, err := a.machine.Write(MungeKeyFile, string(key), 0o400, "munge")
 	if changed {
 		from += ", new here"
+	}
+	if err == nil {
+		_, err = a.machine.Write(givenFile, from+"\n", 0o644, "")
 	}
 	return "from " + from, err
 }
 
-func (a *agent) clusterKey(ctx context.Context) (key []byte, from string, err error) {
-	at := site.SecretsPrefix(a.Ticket.Cluster) + mungeKeyName
-	if a.Ticket.Role != site.RoleHead {
-		key, err = a.awaitObject(ctx, at)
-		return key, "the bucket", err
+// askKey asks the head node for the key, once in the machine's present life: an agent
+// that starts again needs no head node.
+func (a *agent) askKey(ctx context.Context) (key []byte, from string, err error) {
+	given, err := a.machine.Read(givenFile)
+	if err == nil && given != "" {
+		have, err := a.machine.Read(MungeKeyFile)
+		return []byte(have), "the head node before", err
 	}
-	old, err := a.object(ctx, at)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return nil, "", err
-	}
+	ctx, cancel := context.WithTimeoutCause(ctx, a.Limits.Join, fmt.Errorf("no key within %s", a.Limits.Join))
+	defer cancel()
+	key, err = join.Client{Head: net.JoinHostPort(a.Ticket.Head, fmt.Sprint(join.KeyPort))}.Key(ctx)
+	return key, "the head node", err
+}
+
+// headKey is the file's key, or one that was made here once.
+func (a *agent) headKey(ctx context.Context) (key []byte, from string, err error) {
 	if secret := a.cluster.root.At("Scheduling.SlurmSettings.MungeKeySecretArn").Text(); secret != "" {
 		key, err = a.fileKey(ctx, secret)
-		from = "the file's secret"
-	} else if len(old) > 0 {
-		return old, "the bucket", nil
-	} else {
-		key, err = head.NewMungeKey()
-		from = "here: it was made now"
+		return key, "the file's secret", err
 	}
-	if err != nil || string(key) == string(old) {
-		return key, from, err
+	old, err := a.machine.Read(keptKeyFile)
+	if err != nil || old != "" {
+		return []byte(old), "here", err
 	}
-	return key, from, a.put(ctx, at, key)
+	if key, err = head.NewMungeKey(); err != nil {
+		return nil, "", err
+	}
+	_, err = a.machine.Write(keptKeyFile, string(key), 0o400, "")
+	return key, "here: it was made now", err
+}
+
+// onlyRootHasLowPorts holds what the key is given by: that a port below 1024 is root's.
+func onlyRootHasLowPorts() error {
+	const file = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if first, err := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || first < 1024 {
+		return fmt.Errorf("%s is %q: on this image users can take ports that only root should have, and with them the cluster's key; set it to 1024", file, text)
+	}
+	return nil
 }
 
 // fileKey is the key that the file names: as ParallelCluster has it, in base64.

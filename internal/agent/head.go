@@ -241,7 +241,7 @@ func (h *headNode) included(ctx context.Context) (string, error) {
 
 // loginConfKey is where the head node leaves slurm.conf for login nodes whose Slurm
 // has no sackd.
-func loginConfKey(cluster string) string { return site.SecretsPrefix(cluster) + "slurm.conf" }
+func loginConfKey(cluster string) string { return site.SharedPrefix(cluster) + "slurm.conf" }
 
 // notDone are parts of the cluster file that ask for something that is not set up.
 func (c *cluster) notDone() []string {

@@ -115,7 +115,7 @@ func (a *agent) stack() (spank.Stack, string) {
 // pluginKey is where the head node leaves the plugin that it built, so that its nodes
 // need no compiler.
 func (a *agent) pluginKey(version string) string {
-	return site.SecretsPrefix(a.Ticket.Cluster) + spank.Packaged(version) // whose readers are the machines, and writer the head node
+	return site.SharedPrefix(a.Ticket.Cluster) + spank.Packaged(version)
 }
 
 // rotation keeps the logs from filling the disk. Whoever writes them goes on with the

@@ -129,7 +129,7 @@ func (c *cloud) ec2(w http.ResponseWriter, r *http.Request) {
 		body = "<instancesSet>" + c.run(r) + "</instancesSet>"
 	case "DescribeInstances":
 		for _, i := range c.instances {
-			if i.State != "terminated" {
+			if i.State != "terminated" && i.Tags["muster:role"] == role(r) {
 				body += "<item><instancesSet>" + i.xml() + "</instancesSet></item>"
 			}
 		}
@@ -151,6 +151,19 @@ func (c *cloud) ec2(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/xml")
 	fmt.Fprintf(w, `<%[1]sResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId>%[2]s</%[1]sResponse>`, action, body)
+}
+
+// role is the one that a DescribeInstances asks for.
+func role(r *http.Request) string {
+	for n := 1; ; n++ {
+		filter := fmt.Sprintf("Filter.%d.", n)
+		switch name := r.Form.Get(filter + "Name"); name {
+		case "tag:muster:role":
+			return r.Form.Get(filter + "Value.1")
+		case "":
+			return "compute" // or an instance by its ID, which only they are asked for by
+		}
+	}
 }
 
 // run launches what a RunInstances asks for.

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"os/user"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -80,7 +82,7 @@ func (a *app) runCloudController(ctx context.Context, path string) error {
 	}
 	defer c.Events.Close()
 	c.Fleet = nodes
-	return serveCloud(ctx, controller.New(c.Config), c.Head)
+	return serveCloud(ctx, controller.New(c.Config), c.Head, keysOf(cloud, ticket.Cluster))
 }
 
 // cloudConfig is a controller's configuration with the file that it is from.
@@ -113,7 +115,7 @@ func cloudControl() (cloudConfig, site.Site, error) {
 }
 
 // serveCloud answers Slurm's programs on a socket and machines on the network.
-func serveCloud(ctx context.Context, control *controller.Controller, address string) error {
+func serveCloud(ctx context.Context, control *controller.Controller, address string, keys join.Keys) error {
 	socket, err := controller.Listen(head.ControllerSocket)
 	if err != nil {
 		return err
@@ -122,14 +124,60 @@ func serveCloud(ctx context.Context, control *controller.Controller, address str
 	if err != nil {
 		return err
 	}
+	asking, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(join.KeyPort)))
+	if err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return control.Serve(ctx, socket, append(controllers(), administrators()...)) })
 	group.Go(func() error { return control.ServeNodes(ctx, machines, join.Munge{}) })
+	group.Go(func() error { return control.ServeKeys(ctx, asking, keys) })
 	group.Go(func() error { return control.Run(ctx) })
 	if err := group.Wait(); !errors.Is(err, controller.ErrStopped) {
 		return err
 	}
 	return nil
+}
+
+// keysOf gives the machine's munge key to the cluster's login nodes, too.
+func keysOf(cloud *account.Account, cluster string) join.Keys {
+	return join.Keys{
+		Key:    func() ([]byte, error) { return os.ReadFile(agent.MungeKeyFile) },
+		Member: (&logins{account: cloud, cluster: cluster}).has,
+	}
+}
+
+// logins are the addresses of a cluster's login nodes.
+type logins struct {
+	account *account.Account
+	cluster string
+
+	mu     sync.Mutex // guards what follows; one at a time asks EC2
+	looked time.Time
+	known  map[netip.Addr]bool
+}
+
+// loginsEvery is how often EC2 is asked for them at most, whoever asks us.
+const loginsEvery = 5 * time.Second
+
+func (l *logins) has(ctx context.Context, address netip.Addr) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known[address] && time.Since(l.looked) < time.Minute || time.Since(l.looked) < loginsEvery {
+		return l.known[address], nil
+	}
+	l.looked = time.Now()
+	all, err := l.account.OfRole(ctx, l.cluster, site.RoleLogin)
+	if err != nil {
+		return false, err
+	}
+	l.known = map[netip.Addr]bool{}
+	for _, i := range all {
+		if a, err := netip.ParseAddr(i.Address); err == nil && !i.Gone() {
+			l.known[a] = true
+		}
+	}
+	return l.known[address], nil
 }
 
 // administrators are those who may become root on a machine of EC2: the image's user.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/join"
@@ -13,7 +14,28 @@ import (
 // ServeNodes answers the cluster's machines until ctx ends: on the head node's
 // private address, and only to those that prove by munge that they are root.
 func (c *Controller) ServeNodes(ctx context.Context, l net.Listener, m join.Munge) error {
-	server := &http.Server{Handler: join.Handler(c, m), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	return serve(ctx, l, join.Handler(c, m))
+}
+
+// ServeKeys gives the cluster's munge key to its machines until ctx ends. k.Member
+// knows those that the controller does not start: login nodes.
+func (c *Controller) ServeKeys(ctx context.Context, l net.Listener, k join.Keys) error {
+	others := k.Member
+	k.Member = func(ctx context.Context, address netip.Addr) (bool, error) {
+		if c.roll.has(address) {
+			return true, nil
+		}
+		return others(ctx, address)
+	}
+	return serve(ctx, l, join.KeyHandler(k))
+}
+
+// serve answers machines. None of them can hold a connection open for long.
+func serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 20 * time.Second, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 64 << 10,
+	}
 	closing := context.AfterFunc(ctx, func() { server.Close() })
 	defer closing()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

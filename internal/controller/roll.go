@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"net/netip"
 	"sync"
 	"time"
 
@@ -111,6 +112,18 @@ func (r *roll) node(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.byID[id].Node
+}
+
+// has tells whether a node has an address.
+func (r *roll) has(address netip.Addr) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, i := range r.byID {
+		if i.Address == address && i.Node != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // instances are all, in fleet's words.

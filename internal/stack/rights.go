@@ -13,18 +13,17 @@ func (m *maker) object(p *part, key string) cfn.Text {
 	return cfn.Sub(m.s3(p.sub(m.bucket) + "/" + key))
 }
 
-// commonRights are what every machine may: read what the cluster is, and say how it
-// is.
+// commonRights are what every machine may: read what the cluster is, and write its
+// logs. A job on a node may do the same, since the metadata service gives the node's
+// rights to whoever asks: nothing here may be secret, or decide anything.
 func (m *maker) commonRights(p *part) []cfn.Statement {
 	name := m.facts.Name
 	out := []cfn.Statement{
 		allow("ReadCluster", []string{"s3:GetObject"},
 			m.object(p, "programs/*"), m.object(p, site.SiteKey(name)), m.object(p, site.FileKey(name)),
-			m.object(p, site.WorkloadKey(name)), m.object(p, site.SecretsPrefix(name)+"*")),
+			m.object(p, site.WorkloadKey(name)), m.object(p, site.SharedPrefix(name)+"*")),
 		// Without this right S3 says of an object that is not there that it is forbidden.
 		allow("SeeThatNothingIsThere", []string{"s3:ListBucket"}, cfn.Sub(m.s3(p.sub(m.bucket)))),
-		only(allow("WriteMetrics", []string{"cloudwatch:PutMetricData"}, everything()),
-			when("StringEquals", "cloudwatch:namespace", cfn.Lit(site.MetricNamespace))),
 	}
 	if m.logsOn() {
 		out = append(out, allow("WriteLogs", []string{"logs:CreateLogStream", "logs:PutLogEvents"},
@@ -79,7 +78,7 @@ func (m *maker) headRights(p *part, passed []string) []cfn.Statement {
 	out := append(m.commonRights(p), sessions())
 	out = append(out, m.dcvRights(m.file.At("HeadNode.Dcv"))...)
 	out = append(out, m.bucketRights(p)...)
-	out = append(out, m.lookRights())
+	out = append(out, m.metricRights(), m.lookRights())
 	out = append(out, m.launchRights(p)...)
 	out = append(out, m.fleetRights()...)
 	out = append(out, only(allow("PassRole", []string{"iam:PassRole"}, cfn.Lits(passed...)...),
@@ -118,12 +117,21 @@ func (m *maker) serviceRoles() []cfn.Statement {
 		when("StringEquals", "iam:AWSServiceName", cfn.Lits(services...)...))}
 }
 
-// bucketRights let the head node keep its state in its part of the bucket.
+// bucketRights let the head node read what the user's machine says to it, and answer.
+// What the user's machine believes of the cluster, or executes, is not its to write.
 func (m *maker) bucketRights(p *part) []cfn.Statement {
+	name := m.facts.Name
 	return []cfn.Statement{
-		allow("OwnObjects", []string{"s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject"},
-			m.object(p, "clusters/"+m.facts.Name+"/*")),
+		allow("ReadWishes", []string{"s3:GetObject"}, m.object(p, "clusters/"+name+"/*")),
+		allow("OwnObjects", []string{"s3:AbortMultipartUpload", "s3:PutObject"},
+			m.object(p, site.HeadKey(name)), m.object(p, site.SharedPrefix(name)+"*")),
 	}
+}
+
+// metricRights let the head node say how full it is. The alarms believe it.
+func (m *maker) metricRights() cfn.Statement {
+	return only(allow("WriteMetrics", []string{"cloudwatch:PutMetricData"}, everything()),
+		when("StringEquals", "cloudwatch:namespace", cfn.Lit(site.MetricNamespace)))
 }
 
 // lookRights are calls that AWS does not narrow down to resources.

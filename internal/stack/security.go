@@ -23,6 +23,8 @@ type poolGroups struct{ nodes, balancer value }
 const (
 	sshPort     = 22
 	grafanaPort = 3000
+	// keyPort is join.KeyPort, where machines ask for the munge key.
+	keyPort = 815
 )
 
 // securityGroups are made in the base stack, with the rules between them.
@@ -234,12 +236,13 @@ func (m *maker) between(p *part) {
 	}
 }
 
-// headServices are what login nodes use of the head node: NFS, and the daemons of
-// muster and Slurm.
+// headServices are what login nodes use of the head node: NFS, the cluster's key, and
+// the daemons of muster and Slurm.
 func headServices() []cfn.Rule {
 	return []cfn.Rule{
 		{IpProtocol: "tcp", FromPort: 2049, ToPort: 2049},
 		{IpProtocol: "tcp", FromPort: 6815, ToPort: 6829},
+		{IpProtocol: "tcp", FromPort: keyPort, ToPort: keyPort},
 	}
 }
 
