@@ -28,6 +28,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if f.refuses() {
 		c.record(Record{Service: call.Service, Operation: call.Operation(), Inner: call.Key == innerKey, By: "fault", Status: f.answer(call).Status, Lost: f.rule.Kind == LostCall})
+		f.then(call)
 		if f.rule.Kind == LostCall {
 			cut(w)
 			return

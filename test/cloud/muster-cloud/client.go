@@ -29,7 +29,7 @@ func outside(ctx context.Context, dir string) (aws.Config, error) {
 	}
 	return config.LoadDefaultConfig(ctx, config.WithRegion("us-east-2"), config.WithBaseEndpoint(url), config.WithLogger(logging.Nop{}),
 		config.WithHTTPClient(&http.Client{Transport: cloud.Transport()}), config.WithCredentialsProvider(
-		aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
-		})))
+			aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
+			})))
 }

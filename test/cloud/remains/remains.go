@@ -2,7 +2,6 @@
 // asks as anybody could, and knows nothing of clusters.
 package remains
 
-
 import (
 	"context"
 	"errors"
