@@ -43,23 +43,27 @@ func (a *app) carry(ctx context.Context, w where, args []string) error {
 	if err != nil {
 		return err
 	}
-	there, err := sendScript(ctx, way, args[0], data)
+	muster, err := a.musterAt(ctx, w, way)
+	if err != nil {
+		return err
+	}
+	there, err := sendScript(ctx, way, muster, args[0], data)
 	if err != nil {
 		return err
 	}
 	a.note("%s is ~/%s on the head node; the job begins in the home directory there", args[0], there)
 	line := slices.Concat([]string{head.Muster}, before, []string{there}, args[1:])
-	return turnInto(way.Run(a.use(), entered(line)...), os.Environ())
+	return turnInto(way.Run(a.use(), entered(muster, line)...), os.Environ())
 }
 
 // writeFile writes its input to $1, whole or not at all.
 const writeFile = `umask 077 && mkdir -p "$(dirname "$1")" && cat >"$1.$$" && chmod 700 "$1.$$" && mv "$1.$$" "$1"`
 
 // sendScript copies a script to the head node and returns where it is.
-func sendScript(ctx context.Context, way reach.Way, file string, data []byte) (string, error) {
+func sendScript(ctx context.Context, way reach.Way, muster, file string, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	there := path.Join(scriptsDir, fmt.Sprintf("%x", sum[:6]), filepath.Base(file))
-	line := way.Run(reach.Use{}, entered([]string{"/bin/sh", "-c", writeFile, "write", there})...)
+	line := way.Run(reach.Use{}, entered(muster, []string{"/bin/sh", "-c", writeFile, "write", there})...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	var said bytes.Buffer
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(data), &said

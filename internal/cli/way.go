@@ -73,13 +73,21 @@ func (a *app) enterAWS(ctx context.Context, w where, o reach.Options, use reach.
 	if err != nil {
 		return err
 	}
-	return turnInto(way.Run(use, entered(program)...), os.Environ())
+	muster, err := a.musterAt(ctx, w, way)
+	if err != nil {
+		return err
+	}
+	return turnInto(way.Run(use, entered(muster, program)...), os.Environ())
 }
 
 // entered is the command line by which the muster on the head node runs a program for
 // somebody elsewhere.
-func entered(program []string) []string {
-	return append([]string{head.Muster, "agent", "enter", "--"}, program...)
+// muster is where that is.
+func entered(muster string, program []string) []string {
+	if program[0] == head.Muster {
+		program = append([]string{muster}, program[1:]...)
+	}
+	return append([]string{muster, "agent", "enter", "--"}, program...)
 }
 
 // use is how a command of ours uses its terminal: as one if there is one at both
