@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 )
@@ -83,4 +84,16 @@ func (a *Account) logBytes(ctx context.Context, name string) (bytes int64, known
 		return 0, false, err != nil
 	}
 	return aws.ToInt64(group.StoredBytes), true, true
+}
+
+// Allocation is the allocation of a public address of the account.
+func (a *Account) Allocation(ctx context.Context, address string) (string, error) {
+	out, err := a.ec2().DescribeAddresses(ctx, &ec2.DescribeAddressesInput{Filters: []ec2types.Filter{filter("public-ip", address)}})
+	if err != nil {
+		return "", failed(err, "look at the address %s", address)
+	}
+	if len(out.Addresses) == 0 {
+		return "", fmt.Errorf("the account has no Elastic IP %s in %s", address, a.Region)
+	}
+	return aws.ToString(out.Addresses[0].AllocationId), nil
 }

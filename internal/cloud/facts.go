@@ -28,6 +28,8 @@ type memory struct {
 	// Programs are muster's builds by architecture, Version is theirs.
 	Programs map[string]site.Program `json:"programs"`
 	Version  string                  `json:"version"`
+	// HeadProgram is the one that the head node was made with, if it is another.
+	HeadProgram site.Program `json:"head_program,omitzero"`
 }
 
 // chosenImage is an image and what was asked for.
@@ -57,7 +59,7 @@ type asker struct {
 // once.
 func (q *asker) ask(ctx context.Context) error {
 	for _, f := range []func(context.Context) error{
-		q.subnets, q.reservations, q.zones, q.images, q.fileSystems, q.profiles, q.names, q.templates, q.exists,
+		q.subnets, q.reservations, q.zones, q.images, q.fileSystems, q.profiles, q.names, q.address, q.templates, q.exists,
 	} {
 		err := f(ctx)
 		if _, stop := errors.AsType[*account.CredentialsError](err); stop {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/netip"
 
 	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/stack"
@@ -49,6 +50,18 @@ func (q *asker) profiles(ctx context.Context) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// address is the head node's public one, where the file names it.
+func (q *asker) address(ctx context.Context) error {
+	q.facts.ElasticIPs = map[string]string{}
+	text := q.root.At("HeadNode.Networking.ElasticIp").Text()
+	if _, err := netip.ParseAddr(text); err != nil {
+		return nil // true, false or nothing
+	}
+	id, err := q.account.Allocation(ctx, text)
+	q.facts.ElasticIPs[text] = id
+	return err
 }
 
 // names are the zone of the nodes' names and the key pair.

@@ -27,6 +27,11 @@ type Plan struct {
 	// Always is what an hour costs as long as the cluster is there, Full with all nodes.
 	Always plan.Cost `json:"always_hour"`
 	Full   plan.Cost `json:"full_hour"`
+	// Program is the muster that the cluster's machines are to run, where it is another
+	// one than theirs.
+	Program string `json:"program,omitempty"`
+	// Trial is the test job in the end, nil if there is none.
+	Trial *Trial `json:"trial,omitempty"`
 	// PriceRegion is where the prices hold.
 	PriceRegion string   `json:"price_region"`
 	Notes       []string `json:"notes,omitempty"`
@@ -35,7 +40,7 @@ type Plan struct {
 // StackPlan is what becomes of a stack.
 type StackPlan struct {
 	Name string `json:"name"`
-	// Action is create, change, keep, or settle: an operation goes on or failed, and
+	// Action is create, change, keep, remove, or settle: an operation goes on or failed, and
 	// what is to be changed is seen behind it.
 	Action string `json:"action"`
 	// Why is there with settle.
@@ -54,7 +59,7 @@ type ResourceChange struct {
 
 // Empty says that there is nothing to do.
 func (p *Plan) Empty() bool {
-	return !slices.ContainsFunc(p.Stacks, func(s StackPlan) bool { return s.Action != "keep" }) && len(p.Changes) == 0
+	return !slices.ContainsFunc(p.Stacks, func(s StackPlan) bool { return s.Action != "keep" }) && len(p.Changes) == 0 && p.Program == "" && (p.Trial == nil || p.Trial.Static)
 }
 
 // inWords joins changes with what the stacks say of their resources.

@@ -1,9 +1,11 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"time"
 
@@ -35,6 +37,8 @@ type UpOptions struct {
 	Address func(context.Context) (netip.Addr, error)
 	// Confirm is shown the plan before anything that costs. Its error ends Up.
 	Confirm func(*Plan) error
+	// Test says when a test job is run.
+	Test Test
 	// HeadSilence is how long a head node may say nothing; zero is 15 minutes.
 	HeadSilence time.Duration
 	Report      step.Reporter
@@ -77,6 +81,10 @@ type up struct {
 	outputs map[string]string
 	bucket  store.Store
 	site    site.Site
+	// newer says that the cluster's machines run another build of muster.
+	newer bool
+	// narrow are the stacks that were widened.
+	narrow []*stack.Stack
 }
 
 func (u *up) run(ctx context.Context) error {
@@ -97,8 +105,13 @@ func (u *up) run(ctx context.Context) error {
 		{"describe the cluster to its machines", u.describe},
 		{"stack " + u.Name, u.cluster},
 		{"head node", u.head},
+		{"take away what has left the file", u.narrower},
 		{"static nodes", u.static},
+		{"test job", u.trial},
 	} {
+		if s.name == "take away what has left the file" && len(u.narrow) == 0 && !u.emptied() {
+			continue
+		}
 		if err := u.steps.Do(s.name, func() (string, error) { return s.do(ctx) }); err != nil {
 			return err
 		}
@@ -160,7 +173,7 @@ func (u *up) open(ctx context.Context) error {
 func (u *up) ask(ctx context.Context) (string, error) {
 	var ok bool
 	if u.root, ok = u.File.Root(); !ok || u.File.Cluster == nil {
-		return "", errors.New("the file leaves the instance types to the capacity reservation: write InstanceType")
+		return "", errors.New("the file has errors, or leaves instance types to a capacity reservation that nobody looked at")
 	}
 	q := &asker{account: u.Account, name: u.Name, file: u.File, root: u.root, workload: u.Workload, before: u.before, own: map[string]bool{}}
 	if _, ok := u.stacks[baseStack(u.Name)]; ok {
@@ -185,7 +198,7 @@ func (u *up) ask(ctx context.Context) (string, error) {
 	if u.facts.Caller, note = caller(ctx, u.root, u.Address); note != "" {
 		u.Report.Note(note)
 	}
-	return fmt.Sprintf("%d subnets, %d images", len(u.facts.Subnets), len(u.facts.Images)), nil
+	return count(len(u.facts.Subnets), "subnet") + ", " + count(len(u.facts.Images), "image"), nil
 }
 
 // keyName is the key pair's: the file's, or one of the user's own key. A cluster
@@ -201,25 +214,30 @@ func (u *up) keyName() {
 	u.after.KeyName = u.facts.KeyName
 }
 
-// programs are muster's builds. A cluster whose head node runs keeps those that it
-// was made with: others would start it anew.
+// programs are muster's builds. A head node that runs takes up a newer one by itself:
+// its template keeps the one that it was made with, for another would make it anew.
 func (u *up) programs(ctx context.Context, archs []string) error {
 	u.facts.Programs = map[string]site.Program{}
 	u.builds, u.after.Version = map[string]build{}, u.Version
-	if u.keeps(ctx, archs) {
+	keeps := u.keeps(ctx, archs)
+	if keeps {
+		u.facts.HeadProgram = cmp.Or(u.before.HeadProgram, u.before.Programs[u.facts.Images[""].Arch])
+		u.after.HeadProgram = u.facts.HeadProgram
+	}
+	builds, err := builds(archs)
+	switch {
+	case err != nil && keeps:
 		u.facts.Programs, u.after.Version = u.before.Programs, u.before.Version
-		if u.before.Version != u.Version {
-			u.Report.Note(fmt.Sprintf("the cluster's machines run muster %s and go on with it; this is %s", u.before.Version, u.Version))
-		}
-	} else {
-		var err error
-		if u.builds, err = builds(archs); err != nil {
-			return err
-		}
-		for arch, b := range u.builds {
+		u.Report.Note(fmt.Sprintf("the cluster goes on with muster %s: %v", u.before.Version, err))
+	case err != nil:
+		return err
+	default:
+		u.builds = builds
+		for arch, b := range builds {
 			u.facts.Programs[arch] = b.program
 		}
 	}
+	u.newer = keeps && !maps.Equal(u.facts.Programs, u.before.Programs)
 	u.after.Programs = u.facts.Programs
 	return nil
 }

@@ -28,22 +28,41 @@ func (u *up) compare(ctx context.Context) (string, error) {
 		Cluster: u.Name, Region: u.Account.Region, Account: u.who.Account, Caller: u.who.ARN, New: len(u.stacks) == 0, PriceRegion: e.Price.Region,
 	}
 	u.plan.Always, u.plan.Full = price(e, u.set)
+	u.plan.Trial = trialOf(u.File.Cluster, u.Test)
+	if u.newer {
+		u.plan.Program = u.after.Version
+	}
 	if err := u.policies(ctx); err != nil {
 		return "", err
 	}
+	if err := u.planStacks(ctx); err != nil {
+		return "", errors.Join(err, u.takeBack(ctx))
+	}
 	var lost []string
-	for _, s := range u.set.Stacks() {
-		one, err := u.planOf(ctx, s)
-		if err != nil {
-			return "", errors.Join(err, u.takeBack(ctx))
-		}
+	for _, one := range u.plan.Stacks {
 		lost = append(lost, losses(one)...)
-		u.plan.Stacks = append(u.plan.Stacks, one)
 	}
 	if len(lost) > 0 {
 		return "", errors.Join(&Refused{Reasons: lost}, u.takeBack(ctx))
 	}
 	return u.plan.summary(), nil
+}
+
+// planStacks says what becomes of each stack.
+func (u *up) planStacks(ctx context.Context) error {
+	for _, s := range u.set.Stacks() {
+		one, err := u.planOf(ctx, s)
+		if err != nil {
+			return err
+		}
+		u.plan.Stacks = append(u.plan.Stacks, one)
+	}
+	if !u.emptied() {
+		return nil
+	}
+	one, err := u.planEmptied(ctx)
+	u.plan.Stacks = append(u.plan.Stacks, one)
+	return err
 }
 
 func (p *Plan) summary() string {
@@ -54,7 +73,7 @@ func (p *Plan) summary() string {
 	for _, s := range p.Stacks {
 		n += len(s.Changes)
 	}
-	return fmt.Sprintf("%d resources to add or change", n)
+	return count(n, "resource") + " to add or change"
 }
 
 // policies holds the new file against the one that the cluster was made of.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,8 @@ const (
 type headLook struct {
 	status site.HeadStatus
 	heard  time.Time
-	told   int
+	// told are the steps of its boot that were told.
+	told map[string]site.Step
 	// fresh says that the word is no old one: by its time, or because a newer one came
 	// while we looked.
 	fresh bool
@@ -45,8 +47,8 @@ func (u *up) head(ctx context.Context) (string, error) {
 			// an older failure: the head node tries the new revision
 		case l.fresh && s.Phase == site.Failed:
 			return "", headFailure(s)
-		case l.fresh && s.Phase == site.Ready && s.Revision == u.site.Revision:
-			return fmt.Sprintf("%s runs revision %s", s.InstanceID, s.Revision), nil
+		case l.fresh && s.Phase == site.Ready && s.Revision == u.site.Revision && u.runs(s):
+			return fmt.Sprintf("%s runs revision %s with muster %s", s.InstanceID, s.Revision, s.Version), nil
 		}
 		if time.Since(l.heard) > limit {
 			return "", u.silent(ctx, l, limit)
@@ -74,17 +76,43 @@ func (u *up) hear(ctx context.Context, l *headLook) error {
 		l.heard = time.Now()
 	}
 	if s.InstanceID != l.status.InstanceID {
-		l.told = 0
+		l.told = nil
 	}
 	l.status = s
-	if s.Phase != site.Booting {
-		return nil
-	}
-	for ; l.told < len(s.Steps) && s.Steps[l.told].Done; l.told++ {
-		step := s.Steps[l.told]
+	for _, step := range l.news() {
 		u.Report.Note(strings.TrimSuffix(fmt.Sprintf("head node, %.1f s: %s: %s", step.Seconds, step.Name, step.Detail), ": "))
 	}
 	return nil
+}
+
+// worthTelling is how long a step of a boot takes that is worth a line.
+const worthTelling = time.Second
+
+// news are the steps that were done since the last look and took time. Those of a head
+// node that had come up before anybody looked are no news.
+func (l *headLook) news() []site.Step {
+	first := l.told == nil
+	if first {
+		l.told = map[string]site.Step{}
+	}
+	old := first && l.status.Revision != ""
+	var all []site.Step
+	for _, step := range l.status.Steps {
+		if !step.Done || l.told[step.Name] == step {
+			continue
+		}
+		l.told[step.Name] = step
+		if !old && step.Seconds >= worthTelling.Seconds() {
+			all = append(all, step)
+		}
+	}
+	return all
+}
+
+// runs says that the head node has taken up the build of muster that it is to run.
+func (u *up) runs(s site.HeadStatus) bool {
+	want := u.facts.Programs[u.facts.Images[""].Arch].SHA256
+	return s.Program == "" || s.Program == want
 }
 
 // waiting is what the head node does.
@@ -93,8 +121,8 @@ func (l headLook) waiting() string {
 	switch {
 	case s.At.IsZero():
 		return "its first word"
-	case l.told < len(s.Steps):
-		return s.Steps[l.told].Name
+	case s.Phase == site.Booting && len(s.Steps) > 0 && !s.Steps[len(s.Steps)-1].Done:
+		return s.Steps[len(s.Steps)-1].Name
 	case !l.fresh:
 		return "a newer word than that of " + s.At.Format(time.RFC3339)
 	case s.Phase == site.Ready:
@@ -152,14 +180,14 @@ func (u *up) static(ctx context.Context) (string, error) {
 		if err := u.hear(ctx, &l); err != nil {
 			return "", err
 		}
-		have := answering(l.status.Cluster)
-		if have >= want {
-			return fmt.Sprintf("%d answer", want), nil
+		have := l.static(want)
+		if have.Ready >= want {
+			return answerWords(want), nil
 		}
 		if time.Since(began) > staticLimit {
 			return "", missingNodes(l.status.Cluster, have, want)
 		}
-		u.Report.Waiting("static nodes", fmt.Sprintf("%d of %d answer", have, want), time.Since(began))
+		u.Report.Waiting("static nodes", staticWords(have, want), time.Since(began))
 		if err := pause(ctx, every); err != nil {
 			return "", err
 		}
@@ -177,21 +205,40 @@ func staticNodes(c *spec.Cluster) int {
 	return n
 }
 
-// answering are the nodes that are up, whatever they do.
-func answering(c *site.ClusterStatus) int {
-	n := 0
-	if c != nil {
-		for _, state := range []string{"idle", "mixed", "allocated", "completing", "planned", "reserved"} {
-			n += c.Nodes[state]
-		}
+// static are the nodes that are always on, as the head node says that they are. What it
+// says of an older file is no news.
+func (l headLook) static(want int) site.StaticNodes {
+	if c := l.status.Cluster; c != nil && c.Static != nil && c.Static.Want == want {
+		return *c.Static
 	}
-	return n
+	return site.StaticNodes{}
 }
 
-func missingNodes(c *site.ClusterStatus, have, want int) error {
-	text := fmt.Sprintf("%d of %d static nodes answer after %s", have, want, staticLimit)
-	if c != nil && len(c.Look) > 0 {
-		text += ": " + strings.Join(c.Look, "; ")
+func answerWords(n int) string {
+	if n == 1 {
+		return "1 answers"
+	}
+	return fmt.Sprintf("all %d answer", n)
+}
+
+// staticWords are what is waited for.
+func staticWords(have site.StaticNodes, want int) string {
+	text := fmt.Sprintf("%d of %d to answer", want-have.Ready, want)
+	if len(have.Missing) > 0 {
+		text += ": " + strings.Join(have.Missing, "; ")
+	}
+	return text
+}
+
+func missingNodes(c *site.ClusterStatus, have site.StaticNodes, want int) error {
+	var why []string
+	if c != nil {
+		why = c.Look
+	}
+	why = slices.Concat(have.Missing, why)
+	text := fmt.Sprintf("%d of %s that are always on answer after %s", have.Ready, count(want, "node"), staticLimit)
+	if len(why) > 0 {
+		text += ": " + strings.Join(why, "; ")
 	}
 	return errors.New(text)
 }

@@ -38,7 +38,11 @@ func (u *up) base(ctx context.Context) (string, error) {
 	if err := record.write(u.Home); err != nil {
 		return "", err
 	}
-	detail, err := u.ensure(ctx, u.set.Base)
+	in, err := u.widened(ctx, u.set.Base)
+	if err != nil {
+		return "", err
+	}
+	detail, err := u.ensure(ctx, u.set.Base, in)
 	if err != nil {
 		return detail, err
 	}
@@ -56,7 +60,11 @@ func (u *up) storage(ctx context.Context) (string, error) {
 	if u.set.Storage == nil {
 		return "no file systems to make", nil
 	}
-	return u.ensure(ctx, u.set.Storage)
+	in, err := u.widened(ctx, u.set.Storage)
+	if err != nil {
+		return "", err
+	}
+	return u.ensure(ctx, u.set.Storage, in)
 }
 
 // cluster makes the head node and what it starts nodes with. What a former head
@@ -69,15 +77,15 @@ func (u *up) cluster(ctx context.Context) (string, error) {
 			}
 		}
 	}
-	return u.ensure(ctx, u.set.Cluster)
-}
-
-// ensure makes a stack what it is to be and tells of what matters meanwhile.
-func (u *up) ensure(ctx context.Context, s *stack.Stack) (string, error) {
-	in, err := u.input(s)
+	in, err := u.input(u.set.Cluster)
 	if err != nil {
 		return "", err
 	}
+	return u.ensure(ctx, u.set.Cluster, in)
+}
+
+// ensure makes a stack what in says and tells of what matters meanwhile.
+func (u *up) ensure(ctx context.Context, s *stack.Stack, in formation.Stack) (string, error) {
 	name, done, all := "stack "+s.Name, 0, len(s.Template.Resources)
 	u.driver.Tell = func(e formation.Event) {
 		if e.Matters() {
@@ -88,7 +96,7 @@ func (u *up) ensure(ctx context.Context, s *stack.Stack) (string, error) {
 		}
 	}
 	u.driver.Waiting = func(_, status string, since time.Duration) {
-		u.Report.Waiting(name, fmt.Sprintf("%s, %d of %d resources", status, min(done, all), all), since)
+		u.Report.Waiting(name, fmt.Sprintf("%s, %d of %s done", inSmall(status), min(done, all), count(all, "resource")), since)
 	}
 	state, p, err := u.driver.Ensure(ctx, in)
 	if err != nil {
@@ -100,9 +108,9 @@ func (u *up) ensure(ctx context.Context, s *stack.Stack) (string, error) {
 	case p.ID == "":
 		return "as it is", nil
 	case p.Create:
-		return fmt.Sprintf("%d resources", len(p.Changes)), nil
+		return count(len(p.Changes), "resource"), nil
 	}
-	return fmt.Sprintf("%d resources changed", len(p.Changes)), nil
+	return count(len(p.Changes), "resource") + " changed", nil
 }
 
 // slow are the types that take long or cost: their beginning and end are worth a
@@ -114,7 +122,7 @@ var slow = []string{
 
 // telling is an event in a line; most are not worth one.
 func telling(e formation.Event) string {
-	text := strings.ToLower(strings.ReplaceAll(e.Status, "_", " "))
+	text := inSmall(e.Status)
 	switch {
 	case e.Failed():
 		return fmt.Sprintf("%s (%s): %s: %s", e.Resource, e.Type, text, e.Reason)
@@ -125,6 +133,9 @@ func telling(e formation.Event) string {
 	}
 	return ""
 }
+
+// inSmall is a state of CloudFormation in small letters.
+func inSmall(status string) string { return strings.ToLower(strings.ReplaceAll(status, "_", " ")) }
 
 // upload puts into the bucket what the machines fetch.
 func (u *up) upload(ctx context.Context) (string, error) {

@@ -30,6 +30,9 @@ type world struct {
 	t       *testing.T
 	home    string
 	account *account.Account
+	// static is how many nodes of the cluster are always on, test what is tested.
+	static int
+	test   cloud.Test
 }
 
 func newWorld(t *testing.T) *world {
@@ -115,7 +118,7 @@ func (w *world) up(ctx context.Context, text, workload string, r *told) (*cloud.
 	var plan *cloud.Plan
 	_, err := cloud.Up(ctx, cloud.UpOptions{
 		Name: "demo", Home: w.home, Version: "test", Account: w.account, File: file, Path: "/w/cluster.yaml", Workload: work,
-		Source: []byte(text), WorkloadSource: []byte(workload), Report: r, HeadSilence: 20 * time.Second,
+		Source: []byte(text), WorkloadSource: []byte(workload), Report: r, HeadSilence: 20 * time.Second, Test: w.test,
 		PublicKey: []byte("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ6QG0bX0e4Yx0bH8gE0sFzB1Qq3j9w0s6m0b8F2x3yZ somebody"),
 		Address:   func(context.Context) (netip.Addr, error) { return netip.Addr{}, errors.New("no network in tests") },
 		Confirm: func(p *cloud.Plan) error {
@@ -187,9 +190,14 @@ func (w *world) head(ctx context.Context) {
 	var fleet site.Fleet
 	read(ctx, b, site.SiteKey("demo"), &s)
 	read(ctx, b, site.FleetKey("demo"), &fleet)
+	var trial site.Trial
+	read(ctx, b, site.TrialKey("demo"), &trial)
 	status := site.HeadStatus{
-		At: time.Now(), InstanceID: id, Revision: s.Revision, Phase: site.Ready, Version: "test",
-		Cluster: &site.ClusterStatus{Fleet: "running", Nodes: map[string]int{"idle": 2}},
+		At: time.Now(), InstanceID: id, Revision: s.Revision, Phase: site.Ready, Version: "test", Program: s.Programs["amd64"].SHA256,
+		Cluster: &site.ClusterStatus{Fleet: "running", Nodes: map[string]int{"idle": 2}, Static: &site.StaticNodes{Want: w.static, Ready: w.static}},
+	}
+	if trial.ID != "" {
+		status.Trial = &site.TrialResult{ID: trial.ID, Nodes: []string{trial.Queue + "-" + trial.Constraint}}
 	}
 	if fleet.Want != "" {
 		status.Cluster.Fleet = fleet.Want
