@@ -156,8 +156,10 @@ func (h *headNode) observe(ctx context.Context) {
 	if err := h.try(ctx); err != nil {
 		h.Log.Warn("the test job is not run", "error", err)
 	}
-	if h.poor != "" {
-		status.Look = append(status.Look, h.poor)
+	for _, why := range []string{h.poor, h.exposed} {
+		if why != "" {
+			status.Look = append(status.Look, why)
+		}
 	}
 	status.Look = append(status.Look, h.cluster.notDone()...)
 	status.Services = h.serviceStates()

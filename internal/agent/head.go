@@ -27,6 +27,8 @@ type headNode struct {
 	again bool
 	// poor is why there is no accounting, empty if there is.
 	poor string
+	// exposed is why users of the head node have its rights, empty if they have not.
+	exposed string
 	// sum is the SHA-256 of this program, tried the last test job that was begun.
 	sum, tried string
 }
@@ -57,7 +59,9 @@ func (h *headNode) tryBoot(ctx context.Context) {
 
 // headSteps are a head node's boot.
 func (h *headNode) headSteps() []step {
-	return append(h.first(), []step{
+	// Users come back with the machine: before anything else, its rights are root's.
+	all := slices.Insert(h.first(), 2, step{"restrict metadata", h.restrict})
+	return append(all, []step{
 		h.actions(boot.OnNodeStart),
 		h.named(headName(h.Ticket.Cluster)),
 		h.scratch(),
@@ -77,7 +81,6 @@ func (h *headNode) headSteps() []step {
 		{"prepare database", h.database},
 		{"write configuration", func(ctx context.Context) (string, error) { _, d, err := h.configure(ctx); return d, err }},
 		{"start services", h.start},
-		{"restrict metadata", h.restrict},
 		h.actions(boot.OnNodeConfigured),
 	}...)
 }
@@ -308,7 +311,11 @@ func (h *headNode) restrict(ctx context.Context) (string, error) {
 	if !h.cluster.root.At("HeadNode.Imds.Secured").Bool() {
 		return "the file lets all users ask", nil
 	}
-	return h.machine.SecureMetadata(ctx)
+	detail, closed, err := h.machine.SecureMetadata(ctx)
+	if h.exposed = ""; err == nil && !closed {
+		h.exposed = "every user of the head node has its rights, to start machines among others: " + strings.TrimPrefix(detail, "blind: ")
+	}
+	return detail, err
 }
 
 // serviceStates are the services with whether they answer.

@@ -66,19 +66,3 @@ func (m Machine) Prolog(asked bool) (string, error) {
 	_, err := m.Write(NodeProlog, text, 0o755, "")
 	return detail, err
 }
-
-// SecureMetadata lets only root, and AWS's own users, ask the metadata service: the
-// file's HeadNode/Imds/Secured.
-func (m Machine) SecureMetadata(ctx context.Context) (string, error) {
-	if m.find("iptables") == "" {
-		return "blind: this image has no iptables, so all users can ask the metadata service", nil
-	}
-	rule := []string{"OUTPUT", "-d", "169.254.169.254/32", "-m", "owner", "!", "--uid-owner", "0", "-j", "REJECT"}
-	if _, err := m.run(ctx, append([]string{"iptables", "-w", "-C"}, rule...)...); err == nil {
-		return "was there", nil
-	}
-	if _, err := m.run(ctx, append([]string{"iptables", "-w", "-A"}, rule...)...); err != nil {
-		return "", err
-	}
-	return "root alone", nil
-}
