@@ -38,7 +38,7 @@ type Left struct {
 func (a *Account) Left(ctx context.Context, cluster string) ([]Left, error) {
 	var all []Left
 	for _, look := range []func(context.Context, string) ([]Left, error){
-		a.leftInstances, a.leftVolumes, a.leftAddresses, a.leftGateways, a.leftInterfaces, a.leftFSx, a.leftEFS, a.leftByTag,
+		a.leftInstances, a.leftVolumes, a.leftAddresses, a.leftGateways, a.leftInterfaces, a.FileSystemsOf, a.leftByTag,
 	} {
 		some, err := look(ctx, cluster)
 		if err != nil {

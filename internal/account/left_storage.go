@@ -15,6 +15,17 @@ import (
 	"github.com/muster-hpc/muster/internal/catalog"
 )
 
+// FileSystemsOf lists the file systems that have a cluster's tag and are not being
+// deleted.
+func (a *Account) FileSystemsOf(ctx context.Context, cluster string) ([]Left, error) {
+	all, err := a.leftFSx(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	more, err := a.leftEFS(ctx, cluster)
+	return append(all, more...), err
+}
+
 func (a *Account) leftFSx(ctx context.Context, cluster string) ([]Left, error) {
 	var all []Left
 	pages := fsx.NewDescribeFileSystemsPaginator(fsx.NewFromConfig(a.config), &fsx.DescribeFileSystemsInput{})

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/fsx"
+
 	"github.com/muster-hpc/muster/internal/cloud"
 )
 
@@ -102,6 +104,50 @@ func TestDownKeepsData(t *testing.T) {
 		if l.Costs() {
 			t.Errorf("left with --delete-data: %+v", l)
 		}
+	}
+}
+
+// TestDownKeepsWhatIsRetained takes a cluster down whose file system is to outlive it:
+// it holds its network, which goes once somebody has deleted it.
+func TestDownKeepsWhatIsRetained(t *testing.T) {
+	w := newWorld(t)
+	w.heads()
+	r := &told{t: t}
+	w.makeBucket("somebodys-data")
+	file := strings.Replace(storageFile, "DeletionPolicy: Delete", "DeletionPolicy: Retain", 1)
+	if _, err := w.up(t.Context(), file, "", r); err != nil {
+		t.Fatal(err)
+	}
+	system := func(deleteData bool) string {
+		left, err := w.down(t.Context(), deleteData, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := ""
+		for _, l := range left {
+			switch {
+			case l.Kind == "file system" && l.Kept && strings.Contains(l.Why, "Retain"):
+				id = l.ID
+			case l.Costs():
+				t.Errorf("left: %+v", l)
+			}
+		}
+		return id
+	}
+	first := system(false)
+	plan, err := w.up(t.Context(), file, "", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := system(true); again != first || first == "" {
+		t.Fatalf("kept %q, then %q; the plan was %+v", first, again, plan)
+	}
+	if _, err := fsx.NewFromConfig(w.Config()).DeleteFileSystem(t.Context(), &fsx.DeleteFileSystemInput{FileSystemId: &first}); err != nil {
+		t.Fatal(err)
+	}
+	left, err := w.down(t.Context(), true, r)
+	if err != nil || len(left) > 1 { // the log group
+		t.Errorf("after it was deleted: %+v, %v", left, err)
 	}
 }
 

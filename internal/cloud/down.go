@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/account"
@@ -148,7 +149,7 @@ func (d *down) retained(ctx context.Context, stack string) error {
 		case r.Type == "AWS::S3::Bucket":
 			d.buckets = append(d.buckets, r.ID)
 		case kept[r.Name]:
-			d.kept[r.ID] = "its DeletionPolicy is Retain"
+			d.kept[r.ID] = retainedWhy
 		}
 	}
 	return nil
@@ -180,6 +181,14 @@ func (d *down) base(ctx context.Context) (string, error) {
 	state, ok := d.stacks[baseStack(d.Name)]
 	if !ok {
 		return "not there", nil
+	}
+	remain, err := d.remaining(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(remain) > 0 {
+		d.keepBase = true
+		return fmt.Sprintf("kept: %s in its network; `muster down` deletes it once they are gone", strings.Join(remain, ", ")), nil
 	}
 	if vpc := state.Outputs["VpcId"]; vpc != "" {
 		if err := d.interfaces(ctx, vpc); err != nil {

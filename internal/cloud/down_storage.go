@@ -68,7 +68,10 @@ func (d *down) sort(ctx context.Context, all []formation.Resource, retained map[
 		case err != nil:
 			return nil, err
 		case retained[r.Name]:
-			d.kept[r.ID] = "its DeletionPolicy is Retain"
+			d.kept[r.ID] = retainedWhy
+			if !d.DeleteData {
+				keep = append(keep, r.Name)
+			}
 		case d.DeleteData || exported == "":
 		default:
 			d.kept[r.ID] = exported
@@ -76,6 +79,23 @@ func (d *down) sort(ctx context.Context, all []formation.Resource, retained map[
 		}
 	}
 	return keep, nil
+}
+
+// retainedWhy is why something outlives its stack.
+const retainedWhy = "its DeletionPolicy is Retain"
+
+// remaining are the cluster's file systems that are still there. Their network
+// interfaces hold the network.
+func (d *down) remaining(ctx context.Context) ([]string, error) {
+	all, err := d.Account.FileSystemsOf(ctx, d.Name)
+	var ids []string
+	for _, l := range all {
+		ids = append(ids, l.ID)
+		if d.kept[l.ID] == "" {
+			d.kept[l.ID] = "no stack has it any more; delete it by hand if its data is not wanted"
+		}
+	}
+	return ids, err
 }
 
 // export has a file system write to S3 what is not there yet. It returns why the
