@@ -29,10 +29,6 @@ func (a *app) agentEnter() *cobra.Command {
 				fmt.Fprintf(a.err, "muster: run %s on the head node: %v\n", args[0], errors.Unwrap(err))
 				return exitCode(cannotRun(err))
 			}
-			if term.IsTerminal(int(os.Stdin.Fd())) {
-				err := syscall.Exec(path, args, os.Environ())
-				return fmt.Errorf("run %s: %w", path, err)
-			}
 			return runTied(c.Context(), path, args)
 		},
 	}
@@ -49,20 +45,24 @@ func cannotRun(err error) int {
 // gentle is how long a program has to end before it is killed.
 const gentle = 5 * time.Second
 
-// runTied runs a program until it ends, or whoever reads its errors has gone.
+// runTied runs a program until it ends, or whoever reads what it writes has gone. On a
+// terminal, the program hears of both by itself.
 func runTied(ctx context.Context, path string, args []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Args[0] = args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		return endOf(cmd.Run())
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	go watchReader(ctx, int(os.Stderr.Fd()), cancel)
+	go watchReaders(ctx, cancel, int(os.Stdout.Fd()), int(os.Stderr.Fd()))
 	select {
 	case err := <-ended:
 		return endOf(err)
@@ -78,10 +78,14 @@ func runTied(ctx context.Context, path string, args []string) error {
 	return exitCode(exitInterrupted)
 }
 
-// watchReader calls gone when nobody reads any more what is written to a descriptor.
-func watchReader(ctx context.Context, fd int, gone func()) {
+// watchReaders calls gone when nobody reads any more what is written to one of the
+// descriptors: a connection that others share may keep the other one open.
+func watchReaders(ctx context.Context, gone func(), descriptors ...int) {
 	for ctx.Err() == nil {
-		fds := []unix.PollFd{{Fd: int32(fd)}}
+		var fds []unix.PollFd
+		for _, fd := range descriptors {
+			fds = append(fds, unix.PollFd{Fd: int32(fd)})
+		}
 		n, err := unix.Poll(fds, int(time.Second/time.Millisecond))
 		if err == nil && n > 0 {
 			gone() // events are hang-up and error alone

@@ -89,17 +89,24 @@ func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm
 func submitFlags(c *cobra.Command, options *[]string, force *bool) {
 	c.Flags().BoolVar(force, "force", false, "submit it in spite of errors")
 	c.Flags().StringArrayVar(options, "sbatch", nil, "an `OPTION` for sbatch, such as --nodes=4; may be repeated")
+	c.Flags().String(calledFlag, "", "the script's `NAME` for its user")
+	_ = c.Flags().MarkHidden(calledFlag) // it fails only for a flag that is not there
 	c.Flags().SetInterspersed(false)
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; options of sbatch go as in --sbatch=--nodes=4, see `%s --help`", err, c.CommandPath())}
 	})
 }
 
+// calledFlag is how a script that was copied from elsewhere is called there.
+const calledFlag = "called"
+
 // batchScript is a batch script with its arguments and sbatch's options.
 type batchScript struct {
 	file  string
 	args  []string
 	flags []string
+	// called is its name for people.
+	called string
 	// force submits it in spite of errors.
 	force bool
 }
@@ -107,7 +114,10 @@ type batchScript struct {
 // scriptArgs reads FILE and the script's arguments, among which our own options
 // would be lost.
 func scriptArgs(c *cobra.Command, args []string) (batchScript, error) {
-	s := batchScript{file: args[0], args: args[1:]}
+	s := batchScript{file: args[0], args: args[1:], called: args[0]}
+	if name, err := c.Flags().GetString(calledFlag); err == nil && name != "" {
+		s.called = name
+	}
 	if len(s.args) > 0 && s.args[0] == "--" {
 		s.args = s.args[1:]
 		return s, nil
@@ -136,7 +146,7 @@ func (a *app) submitScript(ctx context.Context, s slurm.Client, b batchScript) (
 	}
 	id, err := s.Submit(ctx, slurm.SubmitOptions{Script: scriptPath(b.file), Args: b.args, Flags: b.flags})
 	if refused, ok := errors.AsType[*slurm.ProgramError](err); ok {
-		return 0, fmt.Errorf("sbatch does not take %s: %s", b.file, refusal(refused))
+		return 0, fmt.Errorf("sbatch does not take %s: %s", b.called, refusal(refused))
 	}
 	return id, err
 }
@@ -167,6 +177,14 @@ func refusal(err *slurm.ProgramError) string {
 	return strings.Join(said, "; ")
 }
 
+// whatHeadSees says where the head node looks for files.
+func whatHeadSees() string {
+	if onCloudHead() {
+		return "paths begin in the home directory on the head node, which sees the cluster's file systems"
+	}
+	return "the head node sees the current directory and what is below it, and the cluster's file systems"
+}
+
 // scriptLimit is more than Slurm takes, in bytes.
 const scriptLimit = 16 << 20
 
@@ -179,7 +197,7 @@ func readScript(file string) ([]byte, *diag.List) {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		problem("script/missing", "there is no such file").WithHint("the head node sees the current directory and what is below it, and the cluster's file systems")
+		problem("script/missing", "there is no such file").WithHint("%s", whatHeadSees())
 	case err != nil:
 		problem("script/missing", "%v", errors.Unwrap(err))
 	case info.IsDir():

@@ -25,7 +25,7 @@ const scriptsDir = ".muster/scripts"
 // carry submits a batch script on the head node of a cluster on AWS. The script is
 // copied there if it is a file of this machine.
 func (a *app) carry(ctx context.Context, w where, args []string) error {
-	before := os.Args[1 : len(os.Args)-len(args)] // flags stand before FILE
+	before := flagsBefore(os.Args[1:], args)
 	info, err := os.Stat(args[0])
 	if errors.Is(err, fs.ErrNotExist) {
 		a.note("there is no %s on this machine; it is looked for on the head node", args[0])
@@ -52,8 +52,17 @@ func (a *app) carry(ctx context.Context, w where, args []string) error {
 		return err
 	}
 	a.note("%s is ~/%s on the head node; the job begins in the home directory there", args[0], there)
-	line := slices.Concat([]string{head.Muster}, before, []string{there}, args[1:])
-	return turnInto(way.Run(a.use(), entered(muster, line)...), os.Environ())
+	line := slices.Concat([]string{head.Muster}, before, []string{"--" + calledFlag + "=" + args[0], there}, args[1:])
+	return runSSH(ctx, way.Run(a.use(), entered(muster, line)...))
+}
+
+// flagsBefore are the command and the flags that stand before FILE.
+func flagsBefore(line, args []string) []string {
+	before := line[:len(line)-len(args)]
+	if n := len(before); n > 0 && before[n-1] == "--" {
+		before = before[:n-1]
+	}
+	return before
 }
 
 // writeFile writes its input to $1, whole or not at all.

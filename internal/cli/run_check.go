@@ -30,7 +30,7 @@ func (a *app) checkSubmitted(ctx context.Context, s slurm.Client, b batchScript,
 			facts.Missing = append(facts.Missing, dir)
 		}
 	}
-	found := batch.Check(b.file, data, b.flags, facts)
+	found := batch.Check(b.called, data, b.flags, facts)
 	if err := a.showProblems(only(found, diag.Error)); err != nil && !b.force {
 		fmt.Fprintln(a.err, "muster: nothing is submitted; with --force before the script, it is")
 		return err

@@ -77,7 +77,20 @@ func (a *app) enterAWS(ctx context.Context, w where, o reach.Options, use reach.
 	if err != nil {
 		return err
 	}
-	return turnInto(way.Run(use, entered(muster, program)...), os.Environ())
+	return runSSH(ctx, way.Run(use, entered(muster, program)...))
+}
+
+// runSSH runs a command line with our input and output, and passes its exit code on.
+// One that was stopped with us was stopped, whatever it says.
+func runSSH(ctx context.Context, line []string) error {
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return endOf(err)
 }
 
 // entered is the command line by which the muster on the head node runs a program for
