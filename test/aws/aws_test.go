@@ -5,10 +5,12 @@ package aws
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -35,7 +37,13 @@ var programs = sync.OnceValues(func() (string, error) {
 // built says that programs were wanted.
 var built sync.Once
 
+// atOnce is how many tests run at the same time: they wait much and compute little.
+const atOnce = 4
+
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	wanted := true
 	built.Do(func() { wanted = false })

@@ -75,7 +75,13 @@ func newDouble(t *testing.T) *double {
 	t.Helper()
 	needMoto(t)
 	program(t, "muster") // not while something is timed
-	d := &double{Cloud: cloud.Start(t, cloud.Options{Speed: 1200, Pause: 2 * time.Millisecond}), t: t}
+	missing := func(service, operation, why string) {
+		if operation == "ListObjectVersions" && strings.HasPrefix(why, "TypeError") {
+			return // moto falls over a bucket that goes while it is listed
+		}
+		t.Errorf("nobody implements %s %s: %s", service, operation, why)
+	}
+	d := &double{Cloud: cloud.Start(t, cloud.Options{Speed: 1200, Pause: 2 * time.Millisecond, Missing: missing}), t: t}
 	d.puppets()
 	d.before = d.remains()
 	return d

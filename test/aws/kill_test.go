@@ -25,6 +25,7 @@ var kinds = []cloud.Kind{cloud.LostCall, cloud.LostAnswer}
 // happened, and `down` leaves nothing behind. The head node is a puppet: no machine
 // boots. With MUSTER_ALL=1 every kill is tried, else a sample.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	d := newDouble(t)
 	u := d.newUser()
 	upCalls := d.count(func() { u.must("undisturbed", up...) })

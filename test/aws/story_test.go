@@ -11,6 +11,7 @@ import (
 // TestStory is `make demo-aws`: the life of a cluster whose machines boot, by the
 // commands of a user. The program itself checks every part of it.
 func TestStory(t *testing.T) {
+	t.Parallel()
 	needMachines(t)
 	needMoto(t)
 	muster, cloud := program(t, "muster"), program(t, "muster-cloud")
