@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 )
 
-// ProfileRoles are the names of the roles of an instance profile, by its ARN.
+// ProfileRoles are the ARNs of the roles in an instance profile, by its own ARN.
 func (a *Account) ProfileRoles(ctx context.Context, profile string) ([]string, error) {
 	parsed, err := arn.Parse(profile)
 	if err != nil {
@@ -29,7 +29,7 @@ func (a *Account) ProfileRoles(ctx context.Context, profile string) ([]string, e
 	}
 	var roles []string
 	for _, r := range out.InstanceProfile.Roles {
-		roles = append(roles, aws.ToString(r.RoleName))
+		roles = append(roles, aws.ToString(r.Arn))
 	}
 	return roles, nil
 }

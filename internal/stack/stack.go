@@ -50,8 +50,8 @@ type Facts struct {
 	// Exists are the buckets of muster.yaml, and the log group /aws/muster/NAME, that
 	// are there and that no stack of this cluster has made: they are used as they are.
 	Exists map[string]bool
-	// ProfileRoles are the roles of the instance profiles that the file names, by the
-	// profile's ARN.
+	// ProfileRoles are the ARNs of the roles in the instance profiles that the file names,
+	// by the profile's ARN.
 	ProfileRoles map[string][]string
 	// ElasticIPs are the allocation ids of the public addresses that the file names.
 	ElasticIPs map[string]string
