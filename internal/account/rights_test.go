@@ -1,6 +1,8 @@
 package account
 
 import (
+	"bytes"
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -8,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/muster-hpc/muster/internal/golden"
 )
 
 // found are all matches of a pattern in the sources of folders, tests and files that
@@ -88,6 +92,38 @@ func TestRightsForResources(t *testing.T) {
 	}
 	if len(types) < 20 {
 		t.Errorf("only %d types are found", len(types))
+	}
+}
+
+// TestPolicy holds docs/aws-policy.json to the list of rights, those of `check --online`
+// and of sessions among them. IAM takes 6,144 characters of a policy, white space not
+// counted.
+func TestPolicy(t *testing.T) {
+	actions := append(everything(), "ssm:StartSession", "ssm:DescribeParameters")
+	asked := regexp.MustCompile(`(?:of[A-Z][A-Za-z]+, |[0-9], )"([a-z0-9]+:[A-Z][A-Za-z]+)"`)
+	for name := range found(t, asked, []string{"rights"}, "account") {
+		actions = append(actions, name)
+	}
+	slices.Sort(actions)
+	actions = slices.Compact(actions)
+	policy := map[string]any{"Version": "2012-10-17", "Statement": []map[string]any{{"Effect": "Allow", "Action": actions, "Resource": "*"}}}
+	want, err := json.MarshalIndent(policy, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, '\n')
+	const page = "../../docs/aws-policy.json"
+	if golden.Updating() {
+		if err := os.WriteFile(page, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(page)
+	if err != nil || !bytes.Equal(have, want) {
+		t.Errorf("%s is not the list of rights (%v); -update writes it", page, err)
+	}
+	if small, _ := json.Marshal(policy); len(small) > 6144 {
+		t.Errorf("the policy has %d characters", len(small))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/inventory"
@@ -157,10 +158,11 @@ func TestSurvey(t *testing.T) {
 	c := cloud.Start(t, cloud.Options{Region: region})
 	x := fill(t, c)
 	c.Account.SetQuota(double.Quota{Code: "L-417A185B", Value: 192})
+	c.Account.DropQuota("L-34B43A08") // then AWS's own value is true
 	c.Account.SetLustre("PERSISTENT_1", "PERSISTENT_2", "SCRATCH_2")
 	i := must[inventory.Inventory](t)(open(t, c).Survey(t.Context(), x.wanted()))
-	if len(i.Unasked) > 0 {
-		t.Errorf("unasked: %v", i.Unasked)
+	if len(i.Unasked) > 0 || len(i.Hidden) != 1 {
+		t.Errorf("unasked: %v, hidden: %v", i.Unasked, i.Hidden)
 	}
 	if i.Account != cloud.Account || i.Region != region || i.Caller == "" {
 		t.Errorf("asked as %s in %s of %s", i.Caller, i.Region, i.Account)
@@ -187,7 +189,7 @@ func TestSurvey(t *testing.T) {
 	if i.PlacementGroups["near"].Strategy != "cluster" || i.KeyPairs["mine"].Type != "ed25519" || i.Buckets["abroad"].Region != "eu-west-1" || i.HostedZones[x.zone].Private {
 		t.Errorf("%+v %+v %+v %+v", i.PlacementGroups, i.KeyPairs, i.Buckets, i.HostedZones)
 	}
-	if i.Quotas["P on-demand instances"] != 192 || i.Quotas["Standard spot instances"] != 1_000_000 || len(i.Offers["c5.large"]) == 0 {
+	if i.Quotas["P on-demand instances"] != 192 || i.Quotas["Standard spot instances"] != 5 || len(i.Offers["c5.large"]) == 0 {
 		t.Errorf("quotas %v, offers %v", i.Quotas, i.Offers)
 	}
 	if !strings.Contains(i.Official["amd64"], "write Os: alinux2023") || len(i.Denied)+len(i.Narrow) > 0 {
@@ -231,5 +233,48 @@ func TestSurvey_of_rights(t *testing.T) {
 	i := must[inventory.Inventory](t)(open(t, c).Survey(t.Context(), inventory.Wanted{}))
 	if !slices.Equal(i.Denied, []string{"ec2:DescribeImages"}) || !slices.Equal(i.Narrow, []string{"iam:CreateRole"}) {
 		t.Errorf("denied %v, narrow %v", i.Denied, i.Narrow)
+	}
+}
+
+// TestSurvey_by_a_session asks with credentials of a role: what it may is the role's.
+func TestSurvey_by_a_session(t *testing.T) {
+	c := cloud.Start(t, cloud.Options{Region: region})
+	roles(t, c)
+	open(t, c)
+	out := must[*sts.AssumeRoleOutput](t)(sts.NewFromConfig(c.Config()).AssumeRole(t.Context(), &sts.AssumeRoleInput{RoleArn: aws.String(ownRole), RoleSessionName: aws.String("me")}))
+	for name, value := range map[string]*string{
+		"AWS_ACCESS_KEY_ID": out.Credentials.AccessKeyId, "AWS_SECRET_ACCESS_KEY": out.Credentials.SecretAccessKey, "AWS_SESSION_TOKEN": out.Credentials.SessionToken,
+	} {
+		t.Setenv(name, *value)
+	}
+	a := must[*account.Account](t)(account.Open(t.Context(), region))
+	i := must[inventory.Inventory](t)(a.Survey(t.Context(), inventory.Wanted{}))
+	if want := "arn:aws:sts::" + cloud.Account + ":assumed-role/own/me"; i.Caller != want {
+		t.Fatalf("asked as %s, want %s", i.Caller, want)
+	}
+	if !slices.Contains(i.Denied, "ec2:DescribeInstances") || !slices.Contains(i.Narrow, "iam:CreateRole") || slices.Contains(i.Narrow, "s3:PutObject") {
+		t.Errorf("denied %v, narrow %v", i.Denied, i.Narrow)
+	}
+}
+
+// TestSurvey_of_a_cluster_that_is_there holds that its own addresses are not held
+// against it.
+func TestSurvey_of_a_cluster_that_is_there(t *testing.T) {
+	c := cloud.Start(t, cloud.Options{Region: region, Speed: 600})
+	x, ctx, client := fill(t, c), t.Context(), ec2.NewFromConfig(c.Config())
+	a := open(t, c)
+	w := inventory.Wanted{Region: region, Names: map[string][]string{"aws/subnet": {x.private}}, Cluster: "mine"}
+	before := must[inventory.Inventory](t)(a.Survey(ctx, w)).Subnets[x.private].Free
+	images := must[*ec2.DescribeImagesOutput](t)(client.DescribeImages(ctx, &ec2.DescribeImagesInput{Owners: []string{"amazon"}}))
+	must[*ec2.RunInstancesOutput](t)(client.RunInstances(ctx, &ec2.RunInstancesInput{
+		ImageId: images.Images[0].ImageId, InstanceType: "c5.large", MinCount: aws.Int32(3), MaxCount: aws.Int32(3), SubnetId: &x.private,
+		TagSpecifications: []types.TagSpecification{{ResourceType: "instance", Tags: []types.Tag{{Key: aws.String(account.ClusterTag), Value: aws.String("mine")}}}},
+	}))
+	for cluster, want := range map[string]int{"mine": before, "other": before - 3} {
+		w.Cluster = cluster
+		i := must[inventory.Inventory](t)(a.Survey(ctx, w))
+		if got := i.Subnets[x.private].Free; got != want {
+			t.Errorf("%s: %d addresses, want %d", cluster, got, want)
+		}
 	}
 }

@@ -140,7 +140,13 @@ func TestAdopted(t *testing.T) {
 	if s := look(); s.State != "stopped" || s.Look[0] != "its head node "+id+" is stopped" {
 		t.Errorf("with a head node that is stopped: %+v", s)
 	}
+	w.leave(look)
+}
 
+// leave holds that `down` refuses the cluster theirs, and that nothing stays of it here.
+func (w *world) leave(look func() cloud.Status) {
+	t, ctx := w.t, w.t.Context()
+	t.Helper()
 	if _, _, err := cloud.Down(ctx, cloud.DownOptions{Name: "theirs", Home: w.home, Account: w.account, Report: &told{t: t}}); err == nil ||
 		!strings.Contains(err.Error(), "`pcluster delete-cluster -n theirs -r us-east-2` deletes it") {
 		t.Errorf("down: %v", err)

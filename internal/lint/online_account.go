@@ -11,11 +11,11 @@ func (o online) account() {
 	}
 	if len(o.Denied) > 0 {
 		o.root.Errorf("aws/denied", "%s may not do what `muster up` does: %s", o.Caller, in(o.Denied)).
-			WithHint("docs/aws.md has a policy that allows it")
+			WithHint("docs/aws-policy.json is a policy that allows it all")
 	}
 	if len(o.Narrow) > 0 {
 		o.root.Warnf("aws/narrow", "%s may not do on all resources what `muster up` does, and whether it may on this cluster's is not known: %s", o.Caller, in(o.Narrow)).
-			WithHint("docs/aws.md has a policy that allows it")
+			WithHint("docs/aws-policy.json is a policy that allows it all")
 	}
 	if len(o.Unsure) > 0 {
 		o.root.Blindf("aws/rights", "%d rights of %s are not looked up, for its policies have conditions: %s", len(o.Unsure), o.Caller, in(o.Unsure))
