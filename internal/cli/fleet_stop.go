@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -24,16 +25,14 @@ func (a *app) fleetStart() *cobra.Command {
 for good get another try.`,
 		Example: "  muster fleet start",
 		Args:    cobra.NoArgs,
-		RunE: a.forwarded(func(c *cobra.Command, _ []string) error {
+		RunE: a.fleetOf(func(c *cobra.Command, _ []string) error {
 			client, err := a.controllerHere()
-			if err != nil {
-				return err
+			if err == nil {
+				err = startFleet(c.Context(), client)
 			}
-			if err := startFleet(c.Context(), client); err != nil {
-				return err
-			}
-			fmt.Fprintln(a.err, "The fleet runs. `muster status` shows it.")
-			return nil
+			return a.fleetRuns(err)
+		}, func(ctx context.Context, w where) error {
+			return a.fleetRuns(a.orderFleetAWS(ctx, w, "running", false))
 		}),
 	}
 }
@@ -49,21 +48,21 @@ end at once; their jobs go back into the queue and start anew after "muster flee
 start".`,
 		Example: "  muster fleet stop\n  muster fleet stop --now --yes",
 		Args:    cobra.NoArgs,
-		RunE: a.forwarded(func(c *cobra.Command, _ []string) error {
+		RunE: a.fleetOf(func(c *cobra.Command, _ []string) error {
 			client, err := a.controllerHere()
-			if err != nil {
-				return err
+			if err == nil {
+				err = a.confirmStop(o)
 			}
-			if o.now && !o.yes {
-				if err := a.confirm("End all nodes now? Their jobs start anew later."); err != nil {
-					return err
-				}
+			if err == nil {
+				err = stopFleet(c.Context(), client, o)
 			}
-			if err := stopFleet(c.Context(), client, o); err != nil {
-				return err
+			return a.fleetStops(err)
+		}, func(ctx context.Context, w where) error {
+			err := a.confirmStop(o)
+			if err == nil {
+				err = a.orderFleetAWS(ctx, w, "stopped", o.now)
 			}
-			fmt.Fprintln(a.err, "The fleet stops. `muster status` shows how far it is, `muster fleet start` lets it run again.")
-			return nil
+			return a.fleetStops(err)
 		}),
 	}
 	c.Flags().BoolVar(&o.now, "now", false, "do not wait for jobs to end")
@@ -72,3 +71,25 @@ start".`,
 }
 
 type stopOptions struct{ now, yes bool }
+
+func (a *app) confirmStop(o stopOptions) error {
+	if !o.now || o.yes {
+		return nil
+	}
+	return a.confirm("End all nodes now? Their jobs start anew later.")
+}
+
+// fleetRuns and fleetStops say so, unless there was an error.
+func (a *app) fleetRuns(err error) error {
+	if err == nil {
+		fmt.Fprintln(a.err, "The fleet runs. `muster status` shows it.")
+	}
+	return err
+}
+
+func (a *app) fleetStops(err error) error {
+	if err == nil {
+		fmt.Fprintln(a.err, "The fleet stops. `muster status` shows how far it is, `muster fleet start` lets it run again.")
+	}
+	return err
+}

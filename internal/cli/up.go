@@ -16,6 +16,7 @@ type upOptions struct {
 	place    string
 	workload string
 	noTest   bool
+	verify   bool
 	yes      bool
 }
 
@@ -31,7 +32,8 @@ running. It ends when the cluster answers and a test job has run.
 On AWS it first shows what it would make and what that costs, and asks. What
 ParallelCluster's update policies do not allow is refused before anything is
 touched. It ends when the head node runs what the file says and the nodes that are
-always on have answered.`,
+always on have answered, with a test job on them. Where none is always on a test job
+would cost: --verify runs one, and its price is shown before.`,
 		Example: "  muster up cluster.yaml\n  muster up cluster.yaml --on local --cluster rehearsal\n  muster up cluster.yaml --on aws",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -40,6 +42,9 @@ always on have answered.`,
 			}
 			if o.place == onAWS {
 				return a.upAWS(c.Context(), args[0], o)
+			}
+			if err := a.notOnAWS(args[0], c.Flags().Changed("on")); err != nil {
+				return err
 			}
 			files, err := a.load(args[0], o.workload)
 			if err != nil {
@@ -55,6 +60,8 @@ always on have answered.`,
 	c.Flags().StringVar(&o.place, "on", onLocal, "the `PLACE`: local or aws")
 	c.Flags().StringVar(&o.workload, "workload", "", "the workload `FILE` (default: muster.yaml beside FILE)")
 	c.Flags().BoolVar(&o.noTest, "no-test", false, "do not run the test job")
+	c.Flags().BoolVar(&o.verify, "verify", false, "on aws: run the test job even if nodes have to start for it")
+	c.MarkFlagsMutuallyExclusive("no-test", "verify")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "on aws: do not ask before what costs")
 	return c
 }

@@ -17,21 +17,26 @@ import (
 
 // upAWS makes a cluster on AWS what its file says.
 func (a *app) upAWS(ctx context.Context, path string, o upOptions) error {
-	up, err := a.readForAWS(path, o.workload)
+	up, err := a.readForAWS(path)
 	if err != nil {
 		return err
 	}
 	if up.Name, up.Home, err = a.nameForAWS(path); err != nil {
 		return err
 	}
-	if up.Account, err = account.Open(ctx, up.File.Cluster.Region); err != nil {
+	written := up.Source
+	if err := openForAWS(ctx, path, &up); err != nil {
 		return err
 	}
-	if err := a.lookForUp(ctx, path, up); err != nil {
+	if err := a.workloadForAWS(path, o.workload, &up); err != nil {
+		return err
+	}
+	if err := a.lookForUp(ctx, path, written, up); err != nil {
 		return err
 	}
 	info, _ := debug.ReadBuildInfo()
 	up.Version, up.PublicKey, up.Address, up.Report = versionOf(info).Version, publicKey(), account.CallerAddress, a.reporter()
+	up.Test = o.test()
 	answer := changeAnswer{Cluster: up.Name}
 	up.Confirm = func(p *cloud.Plan) error {
 		answer.Plan = p
@@ -44,8 +49,19 @@ func (a *app) upAWS(ctx context.Context, path string, o upOptions) error {
 	return a.showSteps(answer, err)
 }
 
-// readForAWS reads and checks the files as strictly as AWS takes them.
-func (a *app) readForAWS(path, workload string) (cloud.UpOptions, error) {
+// test says when a test job is run on AWS.
+func (o upOptions) test() cloud.Test {
+	switch {
+	case o.noTest:
+		return cloud.TestNever
+	case o.verify:
+		return cloud.TestAlways
+	}
+	return cloud.TestStatic
+}
+
+// readForAWS reads and checks the cluster file as strictly as AWS takes it.
+func (a *app) readForAWS(path string) (cloud.UpOptions, error) {
 	var up cloud.UpOptions
 	var err error
 	if up.Path, err = filepath.Abs(path); err != nil {
@@ -61,28 +77,79 @@ func (a *app) readForAWS(path, workload string) (cloud.UpOptions, error) {
 	if up.File.Problems.HasErrors() {
 		return up, a.showFor(path, up.File)
 	}
-	if up.File.Cluster == nil {
-		return up, errors.New("the file leaves the instance types to the capacity reservation: write InstanceType")
+	return up, nil
+}
+
+// openForAWS opens the account, and asks it for what the file leaves to capacity
+// reservations.
+func openForAWS(ctx context.Context, path string, up *cloud.UpOptions) error {
+	root, _ := up.File.Root() // one without keys has errors
+	var err error
+	if up.Account, err = account.Open(ctx, root.Key("Region").Text()); err != nil {
+		return err
 	}
+	if _, err := up.Account.Identity(ctx); err != nil {
+		return err // before many others say the same
+	}
+	if up.File.Cluster != nil {
+		return nil
+	}
+	if up.Source, err = cloud.Typed(ctx, up.Account, path, up.Source); err != nil {
+		return err
+	}
+	up.File = spec.OpenText(path, up.Source, spec.Options{AWS: true})
+	if up.File.Cluster == nil {
+		return errors.New("the file leaves instance types to something else than a capacity reservation: write InstanceType")
+	}
+	return nil
+}
+
+// workloadForAWS reads and checks muster.yaml.
+func (a *app) workloadForAWS(path, workload string, up *cloud.UpOptions) error {
 	asked := workload != ""
 	if !asked {
 		workload = spec.WorkloadPath(path)
 	}
+	var problems *diag.List
 	up.Workload, problems = spec.LoadWorkload(workload, up.File.Cluster)
 	if err := a.showProblems(problems); err != nil {
-		return up, err
+		return err
 	}
+	var err error
 	up.WorkloadSource, err = os.ReadFile(workload)
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		err = nil
 	}
-	return up, err
+	return err
+}
+
+// notOnAWS refuses to make a local cluster of a name that this machine knows on AWS: one
+// name means one cluster.
+func (a *app) notOnAWS(path string, asked bool) error {
+	home, name, err := a.newName(path)
+	if err != nil {
+		return nil // what is wrong with the name is said elsewhere
+	}
+	record, err := cloud.RecordOf(home, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if taken, err := localCluster(home, name); err != nil || taken {
+		return err
+	}
+	if asked || record.Adopted != nil {
+		return usageError{fmt.Errorf("cluster %s is on AWS, in %s: choose another name for a local one with --cluster", name, record.Region)}
+	}
+	return usageError{fmt.Errorf("cluster %s is on AWS, in %s: `muster up %s --on aws` changes it; for a local one choose another name with --cluster", name, record.Region, path)}
 }
 
 // lookForUp says of the file what AWS says of it, as `muster check --online` does. What
 // AWS does not answer comes in one line.
-func (a *app) lookForUp(ctx context.Context, path string, up cloud.UpOptions) error {
-	f := spec.OpenText(path, up.Source, spec.Options{AWS: true})
+func (a *app) lookForUp(ctx context.Context, path string, written []byte, up cloud.UpOptions) error {
+	f := spec.OpenText(path, written, spec.Options{AWS: true})
 	ask := online{app: a, accounts: map[string]*account.Account{up.File.Cluster.Region: up.Account}}
 	if err := ask.judge(ctx, f, up.Name, up.Workload); err != nil {
 		return err

@@ -19,7 +19,7 @@ func writeCloudPlan(w io.Writer, p *cloud.Plan) error {
 	for _, s := range p.Stacks {
 		sections = append(sections, stackSection(s))
 	}
-	sections = append(sections, hourSection(p))
+	sections = append(sections, hourSection(p), laterSection(p))
 	for _, s := range sections {
 		if len(s.table)+len(s.lines) == 0 {
 			continue
@@ -64,7 +64,11 @@ func stackSection(s cloud.StackPlan) section {
 		t.add("  "+string(c.Action), resourceWords(c), changeWords(c))
 	}
 	if free > 0 {
-		t.add("  "+string(formation.Add), fmt.Sprintf("%s that cost nothing by themselves", count(free, "resource")), "")
+		cost, self := "cost", "themselves"
+		if free == 1 {
+			cost, self = "costs", "itself"
+		}
+		t.add("  "+string(formation.Add), fmt.Sprintf("%s that %s nothing by %s", count(free, "resource"), cost, self), "")
 	}
 	return section{table: t}
 }
@@ -93,6 +97,23 @@ func changeWords(c cloud.ResourceChange) string {
 		return "paid by " + c.Billed
 	}
 	return ""
+}
+
+// laterSection is what happens on the machines: another build of muster, and a test job.
+func laterSection(p *cloud.Plan) section {
+	var s section
+	if p.Program != "" {
+		s.lines = append(s.lines, fmt.Sprintf("The head node takes up muster %s: its agent and controller start again, jobs go on. Nodes that run keep theirs until they end.", p.Program))
+	}
+	if t := p.Trial; t != nil && !t.Static {
+		price := "at a price that is not known"
+		if t.Known {
+			price = fmt.Sprintf("for $%.2f an hour", t.USDPerHour)
+		}
+		s.lines = append(s.lines, fmt.Sprintf("A test job starts %s of queue %s (%s), %s; they end when they have been idle for %s.",
+			count(t.Nodes, "node"), t.Queue, t.InstanceType, price, count(t.IdleMinutes, "minute")))
+	}
+	return s
 }
 
 // hourSection is what an hour costs.
