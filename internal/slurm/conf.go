@@ -176,12 +176,23 @@ func (c Config) power(set func(string, any)) {
 	if c.NodeProlog != "" {
 		set("Prolog", c.NodeProlog)
 	}
-	set("SuspendTime", c.IdleSeconds)
+	set("SuspendTime", c.idle())
 	set("ResumeRate", 0)
 	set("SuspendRate", 0)
 	if static := c.static(); len(static) > 0 {
 		set("SuspendExcNodes", strings.Join(static, ","))
 	}
+}
+
+// never is longer than a cluster lives. For a negative SuspendTime Slurm does without
+// power saving, and starts no node either.
+const never = 10 * 365 * 24 * 3600
+
+func (c Config) idle() int {
+	if c.IdleSeconds < 0 {
+		return never
+	}
+	return c.IdleSeconds
 }
 
 func (c Config) static() []string {

@@ -51,6 +51,16 @@ func TestAddressList(t *testing.T) {
 	}
 }
 
+// TestConf_never_idle has power saving, or no node would start either.
+func TestConf_never_idle(t *testing.T) {
+	for seconds, want := range map[int]string{-1: "SuspendTime=315360000\n", 0: "SuspendTime=0\n", 60: "SuspendTime=60\n"} {
+		c := Config{Cluster: "demo", IdleSeconds: seconds, ResumeProgram: "/resume"}
+		if got := c.Conf(); !strings.Contains(got, want) {
+			t.Errorf("%d: no %q in:\n%s", seconds, want, got)
+		}
+	}
+}
+
 func TestNoCgroups(t *testing.T) {
 	for version, want := range map[string]string{
 		"22.05.8": "cgroup/v1", "23.02.1": "cgroup/v1", "23.11.4": "disabled", "24.05": "disabled", "25.11.0": "disabled", "unknown": "cgroup/v1",
