@@ -63,6 +63,8 @@ func (d *down) sort(ctx context.Context, all []formation.Resource, retained map[
 		}
 		exported, err := d.export(ctx, r)
 		switch {
+		case err != nil && (ctx.Err() != nil || refused(err)):
+			return nil, err
 		case err != nil && d.DeleteData:
 			return nil, fmt.Errorf("%w; delete its links with S3 by hand if its data is not wanted", err)
 		case err != nil:
@@ -79,6 +81,12 @@ func (d *down) sort(ctx context.Context, all []formation.Resource, retained map[
 		}
 	}
 	return keep, nil
+}
+
+// refused tells whether AWS does not take our credentials.
+func refused(err error) bool {
+	_, ok := errors.AsType[*account.CredentialsError](err)
+	return ok
 }
 
 // retainedWhy is why something outlives its stack.
