@@ -76,7 +76,13 @@ func (m *maker) headInterface(p *part) {
 		Description: "Head node of cluster " + m.facts.Name, SubnetId: p.text(m.net.head),
 		GroupSet: p.groupsOf(networking, m.groups.head), Tags: m.tags("head", tag("muster:role", site.RoleHead)),
 	}})
-	m.elasticIP(p, networking.Key("ElasticIp").Text())
+	address := networking.Key("ElasticIp").Text()
+	if address == "" && m.net.ours && len(m.headCards()) > 1 {
+		// EC2 gives no public address by itself to a machine with several interfaces:
+		// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html
+		address = "true"
+	}
+	m.elasticIP(p, address)
 }
 
 // elasticIP gives the head node a public address that stays: a new one, or one that
@@ -99,17 +105,26 @@ func (m *maker) elasticIP(p *part, text string) {
 	p.add(cfn.Resource{ID: "HeadNodeAddressLink", Properties: link})
 }
 
-// headInterfaces are the first one, and a plain one on each further card.
-func (m *maker) headInterfaces(p *part) []cfn.Interface {
+// headCards are where the head node has interfaces: a plain one on each card.
+func (m *maker) headCards() []card {
 	types := []string{m.file.At("HeadNode.InstanceType").Text()}
-	out := []cfn.Interface{{DeviceIndex: new(0), NetworkInterfaceId: cfn.Ref("HeadNodeInterface")}}
-	device := 1
-	if oneInterfaceACard(types) {
-		device = 0
-	}
+	all := []card{{}}
 	for i := 1; i < leastTraits(types).Cards; i++ {
+		c := card{card: i, device: 1}
+		if oneInterfaceACard(types) {
+			c.device = 0
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// headInterfaces are those of the head node's cards, the first with its address.
+func (m *maker) headInterfaces(p *part) []cfn.Interface {
+	out := []cfn.Interface{{DeviceIndex: new(0), NetworkInterfaceId: cfn.Ref("HeadNodeInterface")}}
+	for _, c := range m.headCards()[1:] {
 		out = append(out, cfn.Interface{
-			DeviceIndex: new(device), NetworkCardIndex: new(i), SubnetId: p.text(m.net.head),
+			DeviceIndex: new(c.device), NetworkCardIndex: new(c.card), SubnetId: p.text(m.net.head),
 			Groups: p.groupsOf(m.file.At("HeadNode.Networking"), m.groups.head),
 		})
 	}
