@@ -25,6 +25,7 @@ var decisions = []decision{
 	// Told as an info, where ParallelCluster warns.
 	{`misses WARNING EfaPlacementGroupValidator|adds INFO efa/no-placement`, ``, "a reservation decides where its nodes stand"},
 	{`misses WARNING DcvValidator|adds INFO dcv/gpu`, ``, "a desktop without a GPU is slow, and works"},
+	{`misses WARNING KeyPairValidator|adds INFO head/no-key`, ``, "the user's own key is imported"},
 
 	// Refused, as AWS or Slurm would.
 	{`adds ERROR slurm/denied`, `ComputeResources\[0\]\.CustomSlurmSettings\.Features`, "the features of nodes are muster's"},

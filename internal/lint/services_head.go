@@ -64,11 +64,12 @@ func headMemory(root spec.View, level spec.Level) {
 		WithHint("%s", hint)
 }
 
-// keyPair holds what ParallelCluster's KeyPairValidator says of a file without one.
+// keyPair says who logs in without a key pair. ParallelCluster's KeyPairValidator warns
+// of that, for there nobody does.
 func keyPair(name spec.View) {
 	if name.Sound() && name.Text() == "" {
-		name.Warnf("head/no-key", "without Ssh: {KeyName: ...} nobody can log in to the head node by SSH").
-			WithHint("add the name of a key pair of the region, or use an image that lets users in")
+		name.Infof("head/no-key", "without Ssh: {KeyName: ...} the head node takes your own public key of ~/.ssh, which `muster up` imports; ParallelCluster's head node takes none").
+			WithHint("for ParallelCluster, add the name of a key pair of the region")
 	}
 }
 
