@@ -282,10 +282,9 @@ func (u *user) killed(n int, kind cloud.Kind, args ...string) (what string, hit 
 	ready := make(chan *os.Process, 1)
 	var mu sync.Mutex // guards what and hit
 	lift := u.d.Fail(cloud.Rule{Kind: kind, When: changes, Skip: n - 1, Times: 1, Then: func(c *wire.Call) {
-		process := <-ready
-		_ = process.Signal(syscall.SIGKILL) // nothing of it acts any more
 		mu.Lock()
 		defer mu.Unlock()
+		defer func() { _ = (<-ready).Signal(syscall.SIGKILL) }() // nothing of it acts any more
 		what, hit = fmt.Sprintf("%s of %s %s, call %d of %s", kind, c.Service, c.Operation(), n, args[0]), true
 	}})
 	process, wait := u.start(args...)

@@ -46,6 +46,7 @@ func TestKilled(t *testing.T) {
 		}
 		x.try(u, want)
 		done++
+		t.Logf("%3.0f s: %+v", time.Since(began).Seconds(), x)
 	}
 	t.Logf("%d of %d kills tried in %.0f s", done, len(trials), time.Since(began).Seconds())
 	if done == 0 {
