@@ -56,6 +56,37 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
+func TestQuotasThatNobodyChanged(t *testing.T) {
+	c := cloud.Start(t, cloud.Options{})
+	client, ec2Code, p := servicequotas.NewFromConfig(c.Config()), aws.String("ec2"), aws.String("L-417A185B")
+	c.Account.DropQuota(*p)
+	if _, err := client.GetServiceQuota(t.Context(), &servicequotas.GetServiceQuotaInput{ServiceCode: ec2Code, QuotaCode: p}); code(err) != "NoSuchResourceException" {
+		t.Errorf("the account's own: %v", err)
+	}
+	out, err := client.GetAWSDefaultServiceQuota(t.Context(), &servicequotas.GetAWSDefaultServiceQuotaInput{ServiceCode: ec2Code, QuotaCode: p})
+	if err != nil || *out.Quota.QuotaName != "Running On-Demand P instances" {
+		t.Errorf("AWS's own: %v, %v", out, err)
+	}
+	_, err = client.GetAWSDefaultServiceQuota(t.Context(), &servicequotas.GetAWSDefaultServiceQuotaInput{ServiceCode: ec2Code, QuotaCode: aws.String("L-0")})
+	if code(err) != "NoSuchResourceException" {
+		t.Errorf("a quota that there is not: %v", err)
+	}
+}
+
+func TestPricesOfLustre(t *testing.T) {
+	c := cloud.Start(t, cloud.Options{})
+	client, field, value := pricing.NewFromConfig(c.Config()), aws.String("regionCode"), aws.String("us-east-2")
+	for _, kinds := range [][]string{{"SCRATCH_2", "PERSISTENT_2"}, nil} {
+		c.Account.SetLustre(kinds...)
+		out, err := client.GetProducts(t.Context(), &pricing.GetProductsInput{
+			ServiceCode: aws.String("AmazonFSx"), Filters: []types.Filter{{Type: types.FilterTypeTermMatch, Field: field, Value: value}},
+		})
+		if err != nil || len(out.PriceList) != len(kinds) {
+			t.Errorf("%v: %v, %v", kinds, out, err)
+		}
+	}
+}
+
 func TestPrices(t *testing.T) {
 	c := cloud.Start(t, cloud.Options{})
 	client := pricing.NewFromConfig(c.Config())
