@@ -26,7 +26,7 @@ const job = `srun sh -c 'echo "step 1000 from $SLURMD_NODENAME with $SLURM_GPUS_
 
 // tell is the story itself.
 func (s *story) tell(ctx context.Context) error {
-	for _, part := range []func(context.Context) error{s.look, s.create, s.compute, s.shrink, s.grow, s.repeat, s.remove} {
+	for _, part := range []func(context.Context) error{s.look, s.create, s.visit, s.compute, s.shrink, s.grow, s.repeat, s.remove} {
 		if err := part(ctx); err != nil {
 			return err
 		}
