@@ -29,6 +29,8 @@ type headNode struct {
 	poor string
 	// exposed is why users of the head node have its rights, empty if they have not.
 	exposed string
+	// rewritten says that Slurm's configuration changed before services were started.
+	rewritten bool
 	// sum is the SHA-256 of this program, tried the last test job that was begun.
 	sum, tried string
 }
@@ -79,9 +81,14 @@ func (h *headNode) headSteps() []step {
 		}},
 		{"prepare containers", h.containers},
 		{"prepare database", h.database},
-		{"write configuration", func(ctx context.Context) (string, error) { _, d, err := h.configure(ctx); return d, err }},
+		{"write configuration", func(ctx context.Context) (string, error) {
+			changed, detail, err := h.configure(ctx)
+			h.rewritten = h.rewritten || changed
+			return detail, err
+		}},
 		{"start services", h.start},
 		h.actions(boot.OnNodeConfigured),
+		{"run " + boot.OnNodeUpdated, h.updated},
 	}...)
 }
 
@@ -293,7 +300,26 @@ func (h *headNode) start(ctx context.Context) (string, error) {
 	if _, err := os.Stat(h.slurm.Sbin + "/slurmrestd"); err != nil {
 		h.services = without(h.services, "slurmrestd")
 	}
-	return h.serve(ctx, h.services)
+	ran := supervisor() != 0
+	detail, err := h.serve(ctx, h.services)
+	if err == nil && ran && h.rewritten {
+		// An older muster wrote what they read, and was replaced with the update.
+		err = h.reconfigure(ctx)
+	}
+	return detail, err
+}
+
+// updated runs the scripts of an update during which this program was replaced.
+func (h *headNode) updated(ctx context.Context) (string, error) {
+	replaced, err := h.machine.Read(replacedFile)
+	if err != nil || replaced == "" {
+		return "no update", err
+	}
+	detail, err := h.run(ctx, boot.OnNodeUpdated)
+	if err != nil {
+		return "", err
+	}
+	return detail, os.Remove(replacedFile)
 }
 
 func without(all []supervise.Service, name string) []supervise.Service {

@@ -43,12 +43,18 @@ func (h *headNode) takeUp(ctx context.Context) (string, error) {
 		return "", err
 	}
 	h.Log.Info("muster is replaced", "from", h.Version, "to", version)
+	if _, err := h.machine.Write(replacedFile, h.Version+"\n", 0o644, ""); err != nil {
+		return "", err
+	}
 	// Its supervisor starts the controller again from the new file.
 	if err := h.restart(ctx, h.services, "controller"); err != nil {
 		return "", err
 	}
 	return "", fmt.Errorf("start muster %s: %w", version, syscall.Exec(h.Program, os.Args, os.Environ()))
 }
+
+// replacedFile says that a program was replaced in the midst of an update.
+const replacedFile = "/var/lib/muster/replaced"
 
 // fetchProgram puts a build of muster in the place of this one, whole or not at all,
 // once it has been seen to be the right one and to run here. It returns its version.

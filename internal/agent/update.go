@@ -68,26 +68,33 @@ func (h *headNode) apply(ctx context.Context) (string, error) {
 	if _, err := h.serve(ctx, services); err != nil {
 		return "", err
 	}
-	// The controller reads the cluster file and the site when it starts.
-	again := []string{"controller"}
-	if changed {
-		again = append([]string{"slurmdbd", "slurmctld"}, again...)
+	if !changed {
+		return detail + ", as before", h.renew(ctx, "controller")
 	}
-	for _, name := range again {
-		if slices.ContainsFunc(services, is(name)) {
-			if err := h.restart(ctx, services, name); err != nil {
-				return "", err
+	return detail, h.reconfigure(ctx)
+}
+
+// renew starts services again. The controller reads the cluster file and the site when
+// it starts.
+func (h *headNode) renew(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		if slices.ContainsFunc(h.services, is(name)) {
+			if err := h.restart(ctx, h.services, name); err != nil {
+				return err
 			}
 		}
 	}
-	if !changed {
-		return detail + ", as before", nil
+	return nil
+}
+
+// reconfigure has the daemons take up a configuration that was written.
+func (h *headNode) reconfigure(ctx context.Context) error {
+	if err := h.renew(ctx, "slurmdbd", "slurmctld", "controller"); err != nil {
+		return err
 	}
 	exec := slurm.Exec{Conf: h.slurm.Conf + "/slurm.conf"}
-	if _, err := exec.Run(ctx, "scontrol", "reconfigure"); err != nil {
-		return "", err
-	}
-	return detail, nil
+	_, err := exec.Run(ctx, "scontrol", "reconfigure")
+	return err
 }
 
 // is tells whether a service has a name.
