@@ -37,6 +37,9 @@ type UpOptions struct {
 	Address func(context.Context) (netip.Addr, error)
 	// Confirm is shown the plan before anything that costs. Its error ends Up.
 	Confirm func(*Plan) error
+	// Programs are the files of muster's builds for Linux by architecture; nil is this
+	// program itself, or what lies beside it.
+	Programs map[string]string
 	// Test says when a test job is run.
 	Test Test
 	// HeadSilence is how long a head node may say nothing; zero is 15 minutes.
@@ -94,21 +97,7 @@ func (u *up) run(ctx context.Context) error {
 	if err := u.confirm(ctx); err != nil {
 		return err
 	}
-	for _, s := range []struct {
-		name string
-		do   func(context.Context) (string, error)
-	}{
-		{"key pair", u.key},
-		{"stack " + baseStack(u.Name), u.base},
-		{"upload programs and files", u.upload},
-		{"stack " + storageStack(u.Name), u.storage},
-		{"describe the cluster to its machines", u.describe},
-		{"stack " + u.Name, u.cluster},
-		{"head node", u.head},
-		{"take away what has left the file", u.narrower},
-		{"static nodes", u.static},
-		{"test job", u.trial},
-	} {
+	for _, s := range u.deeds() {
 		if s.name == "take away what has left the file" && len(u.narrow) == 0 && !u.emptied() {
 			continue
 		}
@@ -117,6 +106,33 @@ func (u *up) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// deed is a step that changes something.
+type deed struct {
+	name string
+	do   func(context.Context) (string, error)
+}
+
+// deeds are the steps in their order. A new head node finds what the cluster is when it
+// starts. One that runs hears of something new when there is all that it starts nodes
+// with: of a change that fails it hears nothing.
+func (u *up) deeds() []deed {
+	describe, cluster := deed{"describe the cluster to its machines", u.describe}, deed{"stack " + u.Name, u.cluster}
+	if u.stacks[u.Name].Good() {
+		describe, cluster = cluster, describe
+	}
+	return []deed{
+		{"key pair", u.key},
+		{"stack " + baseStack(u.Name), u.base},
+		{"upload programs and files", u.upload},
+		{"stack " + storageStack(u.Name), u.storage},
+		describe, cluster,
+		{"head node", u.head},
+		{"take away what has left the file", u.narrower},
+		{"static nodes", u.static},
+		{"test job", u.trial},
+	}
 }
 
 // prepare looks and decides. It changes nothing.
@@ -224,7 +240,7 @@ func (u *up) programs(ctx context.Context, archs []string) error {
 		u.facts.HeadProgram = cmp.Or(u.before.HeadProgram, u.before.Programs[u.facts.Images[""].Arch])
 		u.after.HeadProgram = u.facts.HeadProgram
 	}
-	builds, err := builds(archs)
+	builds, err := builds(archs, u.UpOptions.Programs)
 	switch {
 	case err != nil && keeps:
 		u.facts.Programs, u.after.Version = u.before.Programs, u.before.Version
