@@ -41,6 +41,17 @@ type Options struct {
 	// OnTerminate when an instance begins to end. They do not block, and call nothing
 	// of the EC2.
 	OnLaunch, OnTerminate func(Instance)
+	// OnAttach is called, in the same way, for a volume that an instance gets after its
+	// launch, and OnDetach for one that is taken away from it.
+	OnAttach, OnDetach func(Attachment)
+}
+
+// Attachment is a volume at an instance.
+type Attachment struct {
+	Instance, Volume string
+	// Device is the name that the caller gave it; the machine sees NVMe.
+	Device string
+	GiB    int
 }
 
 // EC2 is the service.
@@ -89,6 +100,13 @@ func (e *EC2) Hook(launch, terminate func(Instance)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.opts.OnLaunch, e.opts.OnTerminate = launch, terminate
+}
+
+// HookVolumes sets OnAttach and OnDetach.
+func (e *EC2) HookVolumes(attach, detach func(Attachment)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.opts.OnAttach, e.opts.OnDetach = attach, detach
 }
 
 // SetLag changes Options.Lag.

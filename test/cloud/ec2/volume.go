@@ -147,13 +147,16 @@ func (e *EC2) attachVolume(ctx context.Context, c *wire.Call, p params) (*wire.A
 		return nil, wire.Errorf("InvalidVolume.ZoneMismatch", "The volume '%s' is not in the same availability zone as instance '%s'", id, i.ID)
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	device, status := p.text("Device"), "attaching"
+	device, status, tell := p.text("Device"), "attaching", e.opts.OnAttach
 	if c.Action == "AttachVolume" {
 		i.volumes = append(slices.Clone(i.volumes), volume{id: id, device: device, size: answer.Size, stays: true, moto: true})
 	} else if k := slices.IndexFunc(i.volumes, func(v volume) bool { return v.id == id }); k >= 0 { // others may have gone meanwhile
-		device, status = i.volumes[k].device, "detaching"
+		device, status, tell = i.volumes[k].device, "detaching", e.opts.OnDetach
 		i.volumes = slices.Delete(slices.Clone(i.volumes), k, k+1)
+	}
+	e.mu.Unlock()
+	if tell != nil {
+		tell(Attachment{Instance: i.ID, Volume: id, Device: device, GiB: answer.Size})
 	}
 	var w writer
 	w.text("volumeId", id).text("instanceId", i.ID).text("device", device).text("status", status).time("attachTime", e.now().Truncate(time.Millisecond))

@@ -44,6 +44,11 @@ func (w *World) Launch(i Instance) error {
 	}
 	m.pid = pid
 	go w.reap(m)
+	for _, d := range w.disks[i.ID] {
+		if err := d.show(pid); err != nil {
+			return fmt.Errorf("show %s to %s: %w", d.Volume, i.ID, err)
+		}
+	}
 	return w.note(i.ID, pid)
 }
 
@@ -69,6 +74,10 @@ func (w *World) reap(m *booted) {
 	w.mu.Lock()
 	doomed := m.doomed
 	delete(w.machines, m.ID)
+	for _, d := range w.disks[m.ID] {
+		_ = d.loop.Close() // the device goes with its last mount
+	}
+	delete(w.disks, m.ID)
 	w.mu.Unlock()
 	_ = machine.Unplug(machine.Port(m.Address)) // gone with its namespace at the latest
 	_ = os.RemoveAll(filepath.Join(w.Dir, "roots", m.ID))
@@ -223,6 +232,7 @@ func (w *World) image(dir string, i Instance) error {
 	for _, f := range []string{"mount.lustre", "mount.nfs", "mount.nfs4", "shutdown", "poweroff", "exportfs"} {
 		files["usr/sbin/"+f] = "#!/bin/sh\nexec " + guest + " " + f + " \"$@\"\n"
 	}
+	files["usr/bin/lsblk"] = "#!/bin/sh\nexec " + guest + " lsblk \"$@\"\n"
 	for name, text := range files {
 		path := filepath.Join(dir, "upper", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

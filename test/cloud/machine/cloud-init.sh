@@ -8,9 +8,9 @@ while [ "$i" -lt "$(cat /etc/muster-cloud-gpus)" ]; do
 	i=$((i + 1))
 done
 # The image's user, with the key pair's public key. Machines without one need no SSH.
+[ -z "$MUSTER_CLOUD_USER" ] || useradd --create-home --shell /bin/bash --password '*' "$MUSTER_CLOUD_USER"
 key=$(/usr/lib/muster-cloud public-key)
 if [ -n "$key" ] && [ -x /usr/sbin/sshd ]; then
-	useradd --create-home --shell /bin/bash --password '*' "$MUSTER_CLOUD_USER"
 	home=$(getent passwd "$MUSTER_CLOUD_USER" | cut -d : -f 6)
 	install -d -m 700 -o "$MUSTER_CLOUD_USER" "$home/.ssh"
 	echo "$key" >"$home/.ssh/authorized_keys"

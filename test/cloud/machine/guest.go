@@ -17,8 +17,8 @@ import (
 )
 
 // A guest is a program in a machine that stands for a device or a kernel module which
-// a namespace cannot have: the helpers of mount(8) for Lustre and NFS, and the power
-// switch. It asks the world, over the metadata service's address.
+// a namespace cannot have: the helpers of mount(8) for Lustre and NFS, lsblk(8), and the
+// power switch. It asks the world, over the metadata service's address.
 
 // mountRequest is what a mount helper was called with.
 type mountRequest struct {
@@ -42,6 +42,8 @@ func guestProgram(args []string) error {
 		return metadataText("meta-data/public-keys/0/openssh-key")
 	case "shutdown", "poweroff":
 		return tell("shutdown", struct{}{})
+	case "lsblk":
+		return listDisks(args[1:])
 	case "exportfs":
 		_, err := os.ReadFile("/etc/exports") // nfsd reads it when somebody mounts
 		return err

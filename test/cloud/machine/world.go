@@ -67,8 +67,9 @@ type World struct {
 	network machine.Network
 	router  netip.Addr
 
-	mu       sync.Mutex // guards machines
+	mu       sync.Mutex // guards what follows
 	machines map[string]*booted
+	disks    map[string][]*disk // by instance
 }
 
 // booted is a machine that runs.
@@ -88,7 +89,7 @@ var (
 // New makes the network and its services, which end with ctx. It must be called in
 // the namespaces that Enter made.
 func New(ctx context.Context, c Config) (*World, error) {
-	w := &World{Config: c, network: machine.Network(c.Network), router: c.Network.Masked().Addr().Next(), machines: map[string]*booted{}}
+	w := &World{Config: c, network: machine.Network(c.Network), router: c.Network.Masked().Addr().Next(), machines: map[string]*booted{}, disks: map[string][]*disk{}}
 	roots := filepath.Join(c.Dir, "roots")
 	if err := os.MkdirAll(roots, 0o755); err != nil {
 		return nil, err

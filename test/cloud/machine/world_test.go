@@ -79,7 +79,8 @@ func TestInside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	launch("i-0123456789abcdef1", "10.0.0.9", userData+"mkdir /export && echo shared >/export/file && echo '/export 10.0.0.0/16(rw)' >/etc/exports && exportfs -ra && echo ready\n")
+	attach(t, w, "i-0123456789abcdef1")
+	launch("i-0123456789abcdef1", "10.0.0.9", userData+withVolume+"mkdir /export && echo shared >/export/file && echo '/export 10.0.0.0/16(rw)' >/etc/exports && exportfs -ra && echo ready\n")
 	await(t, w.Console("i-0123456789abcdef1"), "ready")
 	launch("i-0123456789abcdef2", "10.0.0.10", "#!/bin/sh\nmkdir /mnt/e; mount -t nfs4 ip-10-0-0-9:/export /mnt/e && cat /mnt/e/file /fsx/seen; mount -t nfs4 10.0.0.9:/root /mnt/e; shutdown -h now\n")
 	select {
@@ -91,7 +92,7 @@ func TestInside(t *testing.T) {
 		t.Error("the second machine goes on")
 	}
 	for id, want := range map[string][]string{
-		"i-0123456789abcdef1": {"10.0.0.9", "10.0.0.8", "/dev/nvidia1", "#!/bin/sh", "no such file system"},
+		"i-0123456789abcdef1": {"ext4 on a volume", `"serial":"vol0123"`, `"fstype":"ext4","mountpoint":"/vol"`, "10.0.0.9", "10.0.0.8", "/dev/nvidia1", "#!/bin/sh", "no such file system"},
 		"i-0123456789abcdef2": {"shared", "access denied by server while mounting /root"},
 	} {
 		text, err := os.ReadFile(w.Console(id))
@@ -107,6 +108,27 @@ func TestInside(t *testing.T) {
 	if err := w.Terminate("i-0123456789abcdef1"); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// withVolume formats and mounts the volume that attach gives.
+const withVolume = `
+lsblk --json --paths | grep '"serial":"vol0123"'
+mkfs.ext4 -q /dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0123
+mkdir /vol && mount -t auto /dev/nvme1n1 /vol && echo "ext4 on a volume" >/vol/file && cat /vol/file
+lsblk --json --paths
+`
+
+func attach(t *testing.T, w *machine.World, instance string) {
+	t.Helper()
+	d := machine.Disk{Instance: instance, Volume: "vol-0123", GiB: 1}
+	if err := w.Attach(d); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Detach(d); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // newWorld is a world with one file system and one name.

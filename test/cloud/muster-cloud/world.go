@@ -96,6 +96,11 @@ func (b *bridge) start(c *cloud.Cloud, w *machine.World) {
 		func(i ec2.Instance) { go b.launch(i) },
 		func(i ec2.Instance) { go b.terminate(i) },
 	)
+	// Not beside the call: a volume that comes and goes does so in this order.
+	c.EC2.HookVolumes(
+		func(a ec2.Attachment) { b.volume(a, w.Attach) },
+		func(a ec2.Attachment) { b.volume(a, w.Detach) },
+	)
 }
 
 func (b *bridge) launch(i ec2.Instance) {
@@ -115,6 +120,12 @@ func (b *bridge) launch(i ec2.Instance) {
 		return
 	}
 	b.log.Info("machine boots", "instance", i.ID, "type", i.Type, "address", i.PrivateIP)
+}
+
+func (b *bridge) volume(a ec2.Attachment, do func(machine.Disk) error) {
+	if err := do(machine.Disk{Instance: a.Instance, Volume: a.Volume, GiB: a.GiB}); err != nil {
+		b.log.Error("a volume does not change hands", "volume", a.Volume, "instance", a.Instance, "error", err)
+	}
 }
 
 func (b *bridge) terminate(i ec2.Instance) {
