@@ -55,6 +55,9 @@ func (a *app) chooseWay(ctx context.Context, way reach.Way) (reach.Way, error) {
 	if err := way.At.Keep(way.Head); err != nil {
 		return way, fmt.Errorf("%w; `muster status --cluster %s` shows its boot, `muster ssh --ssm` enters it by Session Manager", err, way.Cluster)
 	}
+	if way.KeyName == "" && way.Want.Identity == "" {
+		a.note("the head node has no key pair: SSH lets in only those whose key its image or a custom action brought")
+	}
 	if cmp.Or(way.Want.User, way.User) == "" {
 		return way, errors.New("the head node has not said yet as whom people log in; say it with `muster ssh --user NAME`")
 	}
