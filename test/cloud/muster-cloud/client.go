@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/smithy-go/logging"
 
 	"github.com/muster-hpc/muster/test/cloud"
 )
@@ -16,7 +14,7 @@ import (
 const outsideVariable = "MUSTER_CLOUD_OUTSIDE"
 
 // outside is how AWS's clients reach the double from outside its network.
-func outside(ctx context.Context, dir string) (aws.Config, error) {
+func outside(dir string) (aws.Config, error) {
 	env, err := readEnv(dir)
 	if err != nil {
 		return aws.Config{}, err
@@ -27,9 +25,11 @@ func outside(ctx context.Context, dir string) (aws.Config, error) {
 			url = value
 		}
 	}
-	return config.LoadDefaultConfig(ctx, config.WithRegion("us-east-2"), config.WithBaseEndpoint(url), config.WithLogger(logging.Nop{}),
-		config.WithHTTPClient(&http.Client{Transport: cloud.Transport()}), config.WithCredentialsProvider(
-			aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-				return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
-			})))
+	// Not the SDK's default configuration: the user's environment is none of ours.
+	return aws.Config{
+		Region: "us-east-2", BaseEndpoint: aws.String(url), HTTPClient: &http.Client{Transport: cloud.Transport()},
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
+		}),
+	}, nil
 }

@@ -82,7 +82,7 @@ func (s *story) begin(ctx context.Context, base, from string) error {
 		return err
 	}
 	var err error
-	if s.aws, err = outside(ctx, s.cloud); err != nil {
+	if s.aws, err = outside(s.cloud); err != nil {
 		return err
 	}
 	s.say("A bucket with a script that the cluster file names, and nothing else in the account")

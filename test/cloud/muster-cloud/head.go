@@ -17,7 +17,7 @@ import (
 
 // onHead runs a command on the head node as root.
 func onHead(ctx context.Context, dir string, args []string) error {
-	cfg, err := outside(ctx, dir)
+	cfg, err := outside(dir)
 	if err != nil {
 		return err
 	}

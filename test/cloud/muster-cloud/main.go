@@ -7,6 +7,10 @@
 //	muster-cloud put DIR BUCKET KEY FILE
 //	muster-cloud left DIR      what there is in the double
 //	muster-cloud head DIR CMD  run a command as root on the head node
+//	muster-cloud capacity DIR TYPE N
+//	                           how many instances of a type there are
+//	muster-cloud reserve DIR TYPE ZONE COUNT [--block [STARTS [LASTS]]]
+//	                           make a capacity reservation or block
 //	muster-cloud demo [MUSTER [FOLDER]]
 //	                           the life of a cluster, with FOLDER/cluster.yaml
 //
@@ -42,7 +46,7 @@ func main() {
 
 func command(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("usage: muster-cloud run|env|exec|put|left|head DIR, or demo")
+		return errors.New("usage: muster-cloud run|env|exec|put|left|capacity|reserve|head DIR, or demo")
 	}
 	switch {
 	case args[0] == "run" && len(args) == 2 && machine.Inside():
@@ -56,7 +60,7 @@ func command(ctx context.Context, args []string) error {
 	case args[0] == "put" && len(args) == 5:
 		return put(ctx, args[1], args[2], args[3], args[4])
 	case args[0] == "left" && len(args) == 2:
-		cfg, err := outside(ctx, args[1])
+		cfg, err := outside(args[1])
 		if err != nil {
 			return err
 		}
@@ -65,6 +69,10 @@ func command(ctx context.Context, args []string) error {
 		return err
 	case args[0] == "exec" && len(args) > 2:
 		return inside(args[1], args[2:])
+	case args[0] == "capacity" && len(args) == 4:
+		return setCapacity(ctx, args[1], args[2], args[3])
+	case args[0] == "reserve" && len(args) >= 5 && len(args) <= 8:
+		return reserve(ctx, args[1], args[2:])
 	case args[0] == "head" && len(args) > 2:
 		return onHead(ctx, args[1], args[2:])
 	case args[0] == "demo" && len(args) <= 3:

@@ -12,7 +12,7 @@ import (
 // put makes a bucket of the double's if it is missing, and puts a file into it. It
 // speaks to the double from outside its network.
 func put(ctx context.Context, dir, bucket, key, file string) error {
-	cfg, err := outside(ctx, dir)
+	cfg, err := outside(dir)
 	if err != nil {
 		return err
 	}

@@ -63,8 +63,9 @@ func world(ctx context.Context, dir string) error {
 	}
 	defer c.Close()
 	b.start(c, w)
+	handler := b.controlled(c)
 	for _, l := range []net.Listener{outside, inner} {
-		server := &http.Server{Handler: c}
+		server := &http.Server{Handler: handler}
 		context.AfterFunc(ctx, func() { server.Close() })
 		go func() { _ = server.Serve(l) }() // ends with the process at the latest
 	}
