@@ -49,6 +49,9 @@ func Open(ctx context.Context, region string) (*Account, error) {
 	return &Account{Region: c.Region, config: c}, nil
 }
 
+// Of is the account that a configuration of the SDK leads to.
+func Of(c aws.Config) *Account { return &Account{Region: c.Region, config: c} }
+
 // sessionsOnly has instances ask for their credentials as IMDSv2 wants it. The SDK
 // would fall back to the older way where that answers slowly, and muster's machines
 // have none.

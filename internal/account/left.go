@@ -178,7 +178,7 @@ const tagLag = 2 * time.Minute
 // costs, is looked at again for a while.
 func (a *Account) LeftAfter(ctx context.Context, cluster string, kept func(Left) bool) ([]Left, error) {
 	deadline := time.Now().Add(tagLag)
-	pause := time.Second
+	pause := 200 * time.Millisecond
 	for {
 		all, err := a.Left(ctx, cluster)
 		if err != nil || !slices.ContainsFunc(all, func(l Left) bool { return l.doubtful && !kept(l) }) || time.Now().After(deadline) {

@@ -97,3 +97,27 @@ func (a *Account) Allocation(ctx context.Context, address string) (string, error
 	}
 	return aws.ToString(out.Addresses[0].AllocationId), nil
 }
+
+// OwnLogGroup reports whether there is a log group of a name that has the cluster's tag.
+func (a *Account) OwnLogGroup(ctx context.Context, name, cluster string) (bool, error) {
+	group, err := a.logGroup(ctx, name)
+	if err != nil || group == nil {
+		return false, err
+	}
+	arn := strings.TrimSuffix(aws.ToString(group.Arn), ":*")
+	out, err := cloudwatchlogs.NewFromConfig(a.config).ListTagsForResource(ctx, &cloudwatchlogs.ListTagsForResourceInput{ResourceArn: &arn})
+	if err != nil {
+		return false, failed(err, "read the tags of the log group %s", name)
+	}
+	return out.Tags[ClusterTag] == cluster, nil
+}
+
+// DeleteLogGroup deletes a log group with all that it holds. One that is not there is
+// gone.
+func (a *Account) DeleteLogGroup(ctx context.Context, name string) error {
+	_, err := cloudwatchlogs.NewFromConfig(a.config).DeleteLogGroup(ctx, &cloudwatchlogs.DeleteLogGroupInput{LogGroupName: &name})
+	if err != nil && code(err) != "ResourceNotFoundException" {
+		return failed(err, "delete the log group %s", name)
+	}
+	return nil
+}

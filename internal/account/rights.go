@@ -11,7 +11,7 @@ var ofCalls = []string{
 	"ec2:DescribeAvailabilityZones", "ec2:DescribeImages", "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeInstances",
 	"ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets", "ec2:DescribeVolumes", "ec2:DescribeAddresses", "ec2:DescribeNatGateways",
 	"ec2:GetConsoleOutput", "ec2:TerminateInstances", "ec2:DeleteKeyPair",
-	"logs:DescribeLogGroups", "tag:GetResources",
+	"logs:DescribeLogGroups", "logs:ListTagsForResource", "tag:GetResources",
 	"s3:AbortMultipartUpload", "s3:DeleteObject", "s3:DeleteObjectVersion", "s3:GetObject", "s3:ListBucket", "s3:ListBucketMultipartUploads",
 	"s3:ListBucketVersions", "s3:PutObject", "s3:DeleteBucket",
 	"route53:ChangeResourceRecordSets", "route53:ListResourceRecordSets",

@@ -215,7 +215,7 @@ func Program(instanceType string) (path, sha256 string, err error) {
 	if t, ok := catalog.Lookup(instanceType); ok {
 		arch = t.Arch
 	}
-	all, err := builds([]string{arch})
+	all, err := builds([]string{arch}, nil)
 	return all[arch].path, all[arch].program.SHA256, err
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // strides are how many calls lie between two cuts: all of them take minutes.
-const strides = 19
+const strides = 29
 
 // TestCutDuringUp ends `up` after some of its calls, before it knows the answer. The
 // next one reaches the goal, and `down` leaves nothing behind, with and without it.

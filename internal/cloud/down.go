@@ -123,7 +123,7 @@ func (d *down) look(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("account %s, %s: %d stacks", who.Account, d.Account.Region, len(d.stacks)), nil
+	return fmt.Sprintf("account %s, %s: %s", who.Account, d.Account.Region, count(len(d.stacks), "stack")), nil
 }
 
 // retained finds what outlives a stack, and its buckets.
@@ -132,10 +132,14 @@ func (d *down) retained(ctx context.Context, stack string) error {
 		return nil
 	}
 	all, err := d.driver.Resources(ctx, stack)
-	if err != nil {
-		return err
+	var template []byte
+	if err == nil {
+		template, err = d.driver.Template(ctx, stack)
 	}
-	template, err := d.driver.Template(ctx, stack)
+	if errors.Is(err, formation.ErrNoStack) {
+		delete(d.stacks, stack) // an earlier deletion has ended meanwhile
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -242,7 +246,7 @@ func (d *down) interfaces(ctx context.Context, vpc string) error {
 		if time.Since(began) > interfaceLimit {
 			return fmt.Errorf("network interface %s (%s) holds %s: delete what it belongs to, then run this again", all[0].ID, all[0].What, vpc)
 		}
-		d.Report.Waiting("stack "+baseStack(d.Name), fmt.Sprintf("%d network interfaces to go, such as %s (%s)", len(all), all[0].ID, all[0].What), time.Since(began))
+		d.Report.Waiting("stack "+baseStack(d.Name), fmt.Sprintf("%s to go, such as %s (%s)", count(len(all), "network interface"), all[0].ID, all[0].What), time.Since(began))
 		if err := pause(ctx, interfaceLook); err != nil {
 			return err
 		}
@@ -265,17 +269,22 @@ func (d *down) rest(ctx context.Context) (string, error) {
 		for _, b := range d.buckets {
 			d.kept[b] = "buckets go with --delete-data"
 		}
-		return fmt.Sprintf("%d buckets kept", len(d.buckets)), nil
+		return count(len(d.buckets), "bucket") + " kept", nil
 	}
-	return d.deleteBuckets(ctx)
-}
-
-func (d *down) deleteBuckets(ctx context.Context) (string, error) {
 	// A former run may have deleted the stack that named them: their tags do, too.
 	all, err := d.Account.Left(ctx, d.Name)
 	if err != nil {
 		return "", err
 	}
+	logs, err := d.deleteLogs(ctx, all)
+	if err != nil {
+		return "", err
+	}
+	buckets, err := d.deleteBuckets(ctx, all)
+	return buckets + logs, err
+}
+
+func (d *down) deleteBuckets(ctx context.Context, all []account.Left) (string, error) {
 	for _, l := range all {
 		if l.Kind == "bucket" {
 			d.buckets = append(d.buckets, l.ID)
@@ -294,5 +303,5 @@ func (d *down) deleteBuckets(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("%d buckets with %d objects deleted", len(d.buckets), objects), nil
+	return fmt.Sprintf("%s with %s deleted", count(len(d.buckets), "bucket"), count(objects, "object")), nil
 }

@@ -1,7 +1,6 @@
 package cloud
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +39,7 @@ func (d *down) fleet(ctx context.Context) (string, error) {
 		}
 	}
 	n, err := d.end(ctx, func(i account.Instance) bool { return i.Role == site.RoleCompute })
-	return fmt.Sprintf("%s; %d instances ended", told, n), err
+	return told + "; " + count(n, "instance") + " ended", err
 }
 
 // tell asks the head node to stop the fleet and waits for its word. A head node
@@ -95,7 +94,7 @@ func (d *down) obeyed(ctx context.Context, b store.Store, asked time.Time) (bool
 // orphans ends what has no head node any more.
 func (d *down) orphans(ctx context.Context) (string, error) {
 	n, err := d.end(ctx, func(account.Instance) bool { return true })
-	return fmt.Sprintf("%d instances", n), err
+	return count(n, "instance"), err
 }
 
 // end ends instances and waits until they are gone: their network interfaces hold
@@ -128,7 +127,7 @@ func (d *down) end(ctx context.Context, which func(account.Instance) bool) (int,
 			empty = 0
 		}
 		if time.Since(began) > endLimit {
-			return len(ended), fmt.Errorf("%d instances did not end within %s", there, endLimit)
+			return len(ended), fmt.Errorf("%s did not end within %s", count(there, "instance"), endLimit)
 		}
 		d.Report.Waiting("end instances", fmt.Sprintf("%d to go", there), time.Since(began))
 		if err := pause(ctx, every); err != nil {
@@ -160,7 +159,7 @@ func (d *down) records(ctx context.Context) (string, error) {
 		}
 	}
 	deleted, err := d.ownZone(ctx)
-	return fmt.Sprintf("%d records", n+deleted), err
+	return count(n+deleted, "record"), err
 }
 
 // ownZone deletes the cluster's names from a zone that the file names. Its other
@@ -206,19 +205,28 @@ func (d *down) file(ctx context.Context) (*spec.File, error) {
 
 // leftInWords is the end of the list.
 func leftInWords(left []Left) string {
-	costs, month := 0, 0.0
-	unknown := ""
+	costs, shown, month, least := 0, 0, 0.0, ""
 	for _, l := range left {
+		if !l.Free || !l.Known {
+			shown++
+		}
 		if l.Costs() {
 			costs++
 			month += l.USDPerMonth
 		}
 		if l.Costs() && !l.Known {
-			unknown = " at least"
+			least = " at least"
 		}
 	}
-	if costs == 0 {
+	switch {
+	case shown == 0:
 		return "nothing that costs"
+	case costs == 0 && shown == 1:
+		return "1 thing, which costs nothing as it is"
+	case costs == 0:
+		return count(shown, "thing") + ", which cost nothing as they are"
+	case costs == 1:
+		return fmt.Sprintf("1 thing that costs%s $%.2f a month", least, month)
 	}
-	return fmt.Sprintf("%d things that cost%s $%.2f a month", costs, cmp.Or(unknown, ""), month)
+	return fmt.Sprintf("%s that cost%s $%.2f a month", count(costs, "thing"), least, month)
 }

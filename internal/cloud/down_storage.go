@@ -124,7 +124,7 @@ func (d *down) export(ctx context.Context, r formation.Resource) (why string, er
 	if err != nil {
 		return "", err
 	}
-	d.Report.Note(fmt.Sprintf("%s: %d files exported to %s", r.ID, done.Total, links[0].Repository))
+	d.Report.Note(fmt.Sprintf("%s: %s exported to %s", r.ID, count(int(done.Total), "file"), links[0].Repository))
 	for _, l := range links {
 		if strings.Trim(l.Path, "/") == "" {
 			return "", nil
@@ -149,7 +149,7 @@ func (d *down) shrink(ctx context.Context, name string, template []byte, all []f
 			gone = append(gone, r.Name)
 		}
 	}
-	detail := fmt.Sprintf("%d file systems kept", len(keep))
+	detail := count(len(keep), "file system") + " kept"
 	if len(gone) == 0 {
 		return detail, nil
 	}

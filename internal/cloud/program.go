@@ -21,17 +21,19 @@ type build struct {
 }
 
 // builds finds muster for Linux on each architecture: this program itself, or a file
-// muster-linux-ARCH beside it or in a folder dist.
-func builds(archs []string) (map[string]build, error) {
+// muster-linux-ARCH beside it or in a folder dist; or what the caller knows.
+func builds(archs []string, known map[string]string) (map[string]build, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]build{}
 	for _, arch := range archs {
-		path, err := buildOf(self, arch)
-		if err != nil {
-			return nil, err
+		path := known[arch]
+		if path == "" {
+			if path, err = buildOf(self, arch); err != nil {
+				return nil, err
+			}
 		}
 		if all[arch], err = openBuild(path, arch); err != nil {
 			return nil, err

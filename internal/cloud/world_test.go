@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +32,8 @@ type world struct {
 	t       *testing.T
 	home    string
 	account *account.Account
+	// program is a file in the place of muster's build.
+	program string
 	// static is how many nodes of the cluster are always on, test what is tested.
 	static int
 	test   cloud.Test
@@ -37,14 +41,12 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	t.Parallel()
 	w := &world{Cloud: aws.Start(t, aws.Options{Region: region, Speed: 600}), t: t, home: t.TempDir()}
 	w.Handle("s3", bucketPolicies{})
-	for _, setting := range w.Env() {
-		name, value, _ := strings.Cut(setting, "=")
-		t.Setenv(name, value)
-	}
-	var err error
-	if w.account, err = account.Open(t.Context(), region); err != nil {
+	w.account = account.Of(w.Config())
+	w.program = filepath.Join(w.home, "muster-linux")
+	if err := os.WriteFile(w.program, []byte("a build of muster"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -119,6 +121,7 @@ func (w *world) up(ctx context.Context, text, workload string, r *told) (*cloud.
 	_, err := cloud.Up(ctx, cloud.UpOptions{
 		Name: "demo", Home: w.home, Version: "test", Account: w.account, File: file, Path: "/w/cluster.yaml", Workload: work,
 		Source: []byte(text), WorkloadSource: []byte(workload), Report: r, HeadSilence: 20 * time.Second, Test: w.test,
+		Programs:  map[string]string{"amd64": w.program},
 		PublicKey: []byte("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ6QG0bX0e4Yx0bH8gE0sFzB1Qq3j9w0s6m0b8F2x3yZ somebody"),
 		Address:   func(context.Context) (netip.Addr, error) { return netip.Addr{}, errors.New("no network in tests") },
 		Confirm: func(p *cloud.Plan) error {
