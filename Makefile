@@ -4,6 +4,7 @@
 GO      ?= go
 MODULES := . stand
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
+SYSTEMS := linux-amd64 linux-arm64 darwin-amd64 darwin-arm64
 CHECKER := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 
@@ -29,20 +30,30 @@ test: doctor python
 	$(call each,$(GO) vet ./...)
 	$(call each,$(GO) test ./...)
 
-# What machines and tools see without running anything: format, vet, staticcheck, the house's rules, shell.
+# What machines and tools see without running anything: format, vet, staticcheck, other systems, the house's rules, shell.
 check: shellcheck
 	@diff=$$(gofmt -d bench cmd docs examples internal stand test) && test -z "$$diff" || { printf '%s\n' "$$diff"; exit 1; }
 	$(call each,$(GO) vet ./...)
 	$(call each,$(GO) run $(CHECKER) ./...)
+	GOOS=darwin GOARCH=arm64 $(BUILD) -o /dev/null ./cmd/muster
+	GOOS=linux GOARCH=arm64 $(BUILD) -o /dev/null ./cmd/muster
 	$(GO) test -count=1 ./internal
 	shellcheck --external-sources $$(find . -path ./.git -prune -o -path ./bin -prune -o -name testdata -prune -o -type f -exec \
 		awk '/^#!.*\/(env )?(ba)?sh$$/ { print FILENAME } { nextfile }' {} +)
 	shellcheck --shell=sh internal/provider/local/*.sh
 
-# What goes onto other machines: the programs, and the plugin for the Slurm of this one.
-dist: build
+# What goes onto other machines: muster for each system, and an archive for local clusters on machines like this one.
+dist:
+	rm -rf bin/dist
+	set -e; for s in $(SYSTEMS); do GOOS=$${s%-*} GOARCH=$${s#*-} $(BUILD) -o bin/dist/muster-$$s ./cmd/muster; done
+	[ "$$(uname -s)" != Linux ] || $(MAKE) archive
+	cd bin/dist && $$(command -v sha256sum || echo shasum -a 256) muster-* >SHA256SUMS
+
+# The programs, and the plugin for the Slurm of this machine.
+archive: build
+	mkdir -p bin/dist
 	bin/muster agent plugin bin
-	tar --create --gzip --file bin/muster-$$(bin/muster version | awk '{ sub(",", "", $$2); print $$2; exit }')-linux-$$($(GO) env GOARCH).tar.gz \
+	tar --create --gzip --file bin/dist/muster-$$(bin/muster version | awk '{ sub(",", "", $$2); print $$2; exit }')-linux-$$($(GO) env GOARCH).tar.gz \
 		--directory bin muster muster-stand $$(cd bin && ls spank_muster-*.so)
 
 bench: build
