@@ -12,7 +12,7 @@ import (
 // none come last.
 var chapters = []struct{ title, names string }{
 	{"Begin", "demo doctor check plan"},
-	{"Clusters", "up down status nodes node fleet events shell exec ssh"},
+	{"Clusters", "up down status nodes node fleet events shell exec ssh import"},
 	{"Jobs and data", "run job image container data verify top dashboard"},
 }
 

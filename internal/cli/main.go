@@ -82,8 +82,8 @@ func (a *app) root() *cobra.Command {
 		Use:   "muster",
 		Short: "From a cluster file to a training cluster, and back",
 		Long: `muster takes an AWS ParallelCluster v3 cluster file to a Slurm cluster that
-runs training jobs: here on this machine (a rehearsal on real Slurm), with the
-same partitions, node names, GPU counts, mounts and batch scripts.`,
+runs training jobs: here on this machine (a rehearsal on real Slurm, with the same
+partitions, node names, GPU counts, mounts and batch scripts), or on AWS.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		PersistentPreRunE: a.begin,
