@@ -11,7 +11,7 @@ each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 # What only tests use. What users need, `muster doctor` installs.
 TOOLS := buildah python3-torch python3-venv umoci
 
-.PHONY: build demo demo-aws test check dist bench clean doctor tools python shellcheck
+.PHONY: build demo demo-aws test check dist archive bench clean doctor tools python shellcheck
 
 build:
 	$(BUILD) -o bin/muster ./cmd/muster
