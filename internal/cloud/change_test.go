@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/step"
 )
 
@@ -58,6 +59,47 @@ func TestWhatLeavesTheFile(t *testing.T) {
 	}
 	if _, err := w.down(t.Context(), true, r); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestStaticNodesThatDoNotCome has nodes that should be always on, and cannot be.
+func TestStaticNodesThatDoNotCome(t *testing.T) {
+	w := newWorld(t)
+	w.heads()
+	w.static = 1
+	file := plainFile + `    - Name: p
+      ComputeResources:
+        - {Name: r, InstanceType: c5.xlarge, MinCount: 1, MaxCount: 4}
+`
+	for _, row := range []struct {
+		name         string
+		says         func(*site.ClusterStatus)
+		static, test string
+		failure      string
+	}{
+		{"stopped", func(c *site.ClusterStatus) { c.Fleet, c.Static.Ready = "stopped", 0 }, "none: the fleet is stopped", "none: the fleet is stopped", ""},
+		{"later", func(c *site.ClusterStatus) { c.Static.Ready, c.Static.Later = 0, []string{"p-st-r-1"} },
+			"none answers yet, 1 start when their capacity block begins: p-st-r-1", "none: its nodes start when", ""},
+		{"protected", func(c *site.ClusterStatus) { c.Fleet, c.Why, c.Static.Ready = "protected", "queue p: boots fail", 0 }, "", "", "the fleet is protected: queue p: boots fail"},
+	} {
+		r := &told{t: t}
+		w.says = row.says
+		_, err := w.up(t.Context(), file, "", r)
+		if row.failure != "" {
+			if err == nil || !strings.Contains(err.Error(), row.failure) {
+				t.Errorf("%s: %v", row.name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.detail("static nodes"); !strings.HasPrefix(got, row.static) {
+			t.Errorf("%s: static nodes: %s", row.name, got)
+		}
+		if got := r.detail("test job"); !strings.HasPrefix(got, row.test) {
+			t.Errorf("%s: test job: %s", row.name, got)
+		}
 	}
 }
 

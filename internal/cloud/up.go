@@ -86,6 +86,8 @@ type up struct {
 	site    site.Site
 	// newer says that the cluster's machines run another build of muster.
 	newer bool
+	// later are the static nodes whose capacity block has not begun.
+	later []string
 	// narrow are the stacks that were widened.
 	narrow []*stack.Stack
 }

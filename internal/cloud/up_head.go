@@ -176,16 +176,25 @@ func (u *up) static(ctx context.Context) (string, error) {
 	}
 	l := headLook{heard: time.Now()}
 	began, every := time.Now(), lookFirst
+	first := time.Time{} // of the words that were there before we looked
 	for {
 		if err := u.hear(ctx, &l); err != nil {
 			return "", err
 		}
 		have := l.static(want)
-		if have.Ready >= want {
-			return answerWords(want), nil
+		u.later = have.Later
+		if have.Ready+len(have.Later) >= want {
+			return answerWords(have), nil
 		}
-		if time.Since(began) > staticLimit {
-			return "", missingNodes(l.status.Cluster, have, want)
+		if first.IsZero() {
+			first = l.status.At
+		}
+		newer := !l.status.At.Equal(first)
+		if newer && l.fleet() == "stopped" {
+			return stoppedWords, nil
+		}
+		if waited := time.Since(began); waited > staticLimit || newer && l.fleet() == "protected" {
+			return "", missingNodes(l.status.Cluster, have, want, waited)
 		}
 		u.Report.Waiting("static nodes", staticWords(have, want), time.Since(began))
 		if err := pause(ctx, every); err != nil {
@@ -193,6 +202,17 @@ func (u *up) static(ctx context.Context) (string, error) {
 		}
 		every = min(every*5/4, lookLast)
 	}
+}
+
+// stoppedWords say why no node is waited for.
+const stoppedWords = "none: the fleet is stopped; `muster fleet start` lets nodes start"
+
+// fleet is how the head node says that the fleet stands: running, stopped or protected.
+func (l headLook) fleet() string {
+	if l.status.Cluster == nil {
+		return ""
+	}
+	return l.status.Cluster.Fleet
 }
 
 func staticNodes(c *spec.Cluster) int {
@@ -214,11 +234,18 @@ func (l headLook) static(want int) site.StaticNodes {
 	return site.StaticNodes{}
 }
 
-func answerWords(n int) string {
-	if n == 1 {
-		return "1 answers"
+func answerWords(have site.StaticNodes) string {
+	text := fmt.Sprintf("all %d answer", have.Ready)
+	switch have.Ready {
+	case 0:
+		text = "none answers yet"
+	case 1:
+		text = "1 answers"
 	}
-	return fmt.Sprintf("all %d answer", n)
+	if n := len(have.Later); n > 0 {
+		text = fmt.Sprintf("%s, %d start when their capacity block begins: %s", text, n, strings.Join(have.Later, ", "))
+	}
+	return text
 }
 
 // staticWords are what is waited for.
@@ -230,13 +257,16 @@ func staticWords(have site.StaticNodes, want int) string {
 	return text
 }
 
-func missingNodes(c *site.ClusterStatus, have site.StaticNodes, want int) error {
+func missingNodes(c *site.ClusterStatus, have site.StaticNodes, want int, waited time.Duration) error {
 	var why []string
 	if c != nil {
 		why = c.Look
+		if c.Why != "" {
+			why = append([]string{"the fleet is " + c.Fleet + ": " + c.Why}, why...)
+		}
 	}
 	why = slices.Concat(have.Missing, why)
-	text := fmt.Sprintf("%d of %s that are always on answer after %s", have.Ready, count(want, "node"), staticLimit)
+	text := fmt.Sprintf("%d of %s that are always on answer after %s", have.Ready, count(want, "node"), waited.Round(time.Second))
 	if len(why) > 0 {
 		text += ": " + strings.Join(why, "; ")
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,6 +85,16 @@ func (u *up) trial(ctx context.Context) (string, error) {
 	if t == nil {
 		return u.untested(), nil
 	}
+	l := headLook{heard: time.Now()}
+	if err := u.hear(ctx, &l); err != nil {
+		return "", err
+	}
+	if l.fleet() == "stopped" {
+		return stoppedWords, nil
+	}
+	if t.Static && slices.ContainsFunc(u.later, func(n string) bool { return strings.HasPrefix(n, t.Queue+"-st-"+t.Resource+"-") }) {
+		return "none: its nodes start when their capacity block begins", nil
+	}
 	wish := site.Trial{ID: rand.Text(), Queue: t.Queue, Nodes: t.Nodes, Constraint: "static&" + t.Resource, LimitSeconds: int(testLimit.Seconds())}
 	if !t.Static {
 		wish.Constraint, wish.LimitSeconds = t.Resource, int(testStart.Seconds())
@@ -92,7 +103,6 @@ func (u *up) trial(ctx context.Context) (string, error) {
 		return "", err
 	}
 	limit := time.Duration(wish.LimitSeconds)*time.Second + freshness
-	l := headLook{heard: time.Now()}
 	for began, every := time.Now(), lookFirst; ; every = min(every*5/4, lookLast) {
 		if err := u.hear(ctx, &l); err != nil {
 			return "", err

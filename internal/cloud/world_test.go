@@ -36,7 +36,9 @@ type world struct {
 	program string
 	// static is how many nodes of the cluster are always on, test what is tested.
 	static int
-	test   cloud.Test
+	// says changes what the head node says of the cluster, if there is one.
+	says func(*site.ClusterStatus)
+	test cloud.Test
 }
 
 func newWorld(t *testing.T) *world {
@@ -204,6 +206,9 @@ func (w *world) head(ctx context.Context) {
 	}
 	if fleet.Want != "" {
 		status.Cluster.Fleet = fleet.Want
+	}
+	if w.says != nil {
+		w.says(status.Cluster)
 	}
 	text, err := json.Marshal(status)
 	if err != nil || s.Revision == "" {

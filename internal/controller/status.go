@@ -50,6 +50,8 @@ func staticNodes(nodes []slurm.Node) *site.StaticNodes {
 		switch {
 		case f.State == fleet.Up && !f.Silent && !n.State.Down():
 			s.Ready++
+		case f.State == fleet.PoweredDown && n.State.Has(slurm.FlagMaintenance):
+			s.Later = append(s.Later, n.Name) // the controller holds them in a reservation
 		default:
 			what := strings.TrimSuffix(staticWords[f.State]+": "+n.Reason, ": ")
 			missing[what] = append(missing[what], n.Name)

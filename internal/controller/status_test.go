@@ -20,10 +20,11 @@ func TestStaticNodes(t *testing.T) {
 		node("q-st-a-4", "IDLE+POWERING_UP", "", "static"),
 		node("q-st-a-5", "DOWN", "no capacity", "static"),
 		node("q-st-a-6", "IDLE+NOT_RESPONDING", "", "static"),
+		node("q-st-b-1", "IDLE+CLOUD+MAINTENANCE+POWERED_DOWN+RESERVED", "", "static"),
 		node("q-dy-a-1", "IDLE", "", "dynamic"),
 		node("other", "IDLE", "", "fast", "static"),
 	})
-	want := &site.StaticNodes{Want: 6, Ready: 2, Missing: []string{
+	want := &site.StaticNodes{Want: 7, Ready: 2, Later: []string{"q-st-b-1"}, Missing: []string{
 		"q-st-a-6 does not answer", "q-st-a-5 down: no capacity", "q-st-a-[3-4] on the way up",
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -177,6 +177,8 @@ type StaticNodes struct {
 	// Want is how many there are in Slurm's configuration, Ready how many of them answer.
 	Want  int `json:"want"`
 	Ready int `json:"ready"`
+	// Later are those that nobody starts yet, for their capacity block has not begun.
+	Later []string `json:"later,omitempty"`
 	// Missing say of the others what they are and why, those alike in one line.
 	Missing []string `json:"missing,omitempty"`
 }
