@@ -164,8 +164,12 @@ func (a *agent) identify(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	former, err := a.machine.Own(a.identity.InstanceID)
+	if err != nil {
+		return "", err
+	}
 	a.bucket, err = a.open(ctx, a.Ticket.Bucket)
-	return fmt.Sprintf("%s, %s in %s, %s", a.identity.InstanceID, a.identity.Type, a.identity.Zone, a.identity.Address), err
+	return fmt.Sprintf("%s, %s in %s, %s%s", a.identity.InstanceID, a.identity.Type, a.identity.Zone, a.identity.Address, former), err
 }
 
 func (a *agent) open(ctx context.Context, bucket string) (*store.S3, error) {
