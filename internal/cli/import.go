@@ -27,8 +27,8 @@ func (a *app) adopt() *cobra.Command {
 		Short: "Work on a cluster that AWS ParallelCluster made",
 		Long: `Import finds the CloudFormation stack of a cluster that ParallelCluster made and
 writes down on this machine where the cluster is. Then status, ssh, exec, shell,
-nodes, job and run work on it. It stays ParallelCluster's: up and down refuse it, and
-import changes nothing in the account. Run it again after an update of the cluster.
+nodes, job and run work on it. It stays ParallelCluster's: up and down refuse it,
+and import changes nothing in the account. Run it again after an update of it.
 
 The head node's SSH keys are those that its console showed at its first boot. Where
 EC2 has them no more, --host-key gives one, and Session Manager works without.`,
