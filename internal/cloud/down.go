@@ -260,6 +260,7 @@ func (d *down) rest(ctx context.Context) (string, error) {
 		for _, b := range d.buckets {
 			d.kept[b] = "the cluster's file systems are kept"
 		}
+		d.kept[logGroup(d.Name)] = "the cluster's file systems are kept"
 		return "kept", nil
 	}
 	if err := d.Account.DeleteKey(ctx, "muster-"+d.Name); err != nil {
