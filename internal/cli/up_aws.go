@@ -201,6 +201,9 @@ func (a *app) confirmPlan(p *cloud.Plan, yes bool) error {
 	if p.Empty() {
 		return nil
 	}
+	if a.quiet && yes {
+		return nil
+	}
 	if err := writeCloudPlan(a.err, p); err != nil {
 		return err
 	}

@@ -106,11 +106,15 @@ func (d *down) look(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if r, err := RecordOf(d.Home, d.Name); err == nil && r.Account != who.Account {
+	r, unknown := RecordOf(d.Home, d.Name)
+	if unknown == nil && r.Account != who.Account {
 		return "", fmt.Errorf("cluster %s is in account %s, and these are credentials of account %s", d.Name, r.Account, who.Account)
 	}
 	if d.stacks, err = look(ctx, d.driver, d.Name); err != nil {
 		return "", err
+	}
+	if unknown != nil && len(d.stacks) == 0 {
+		d.Report.Note(fmt.Sprintf("there is no stack of a cluster %s in %s, only what has its tag is taken away; AWS_REGION chooses another region", d.Name, d.Account.Region))
 	}
 	for _, state := range d.stacks {
 		if state.Protected {

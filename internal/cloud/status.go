@@ -83,7 +83,23 @@ func StatusBy(ctx context.Context, a *account.Account, r Record, now time.Time) 
 	}
 	s := look()
 	s.Account = r.Account
+	if s.State == "gone" && len(s.Blind) == 0 && r.Account != "" {
+		s.otherAccount(ctx, a)
+	}
 	return s
+}
+
+// otherAccount says that nothing was seen because these are credentials of another
+// account.
+func (s *Status) otherAccount(ctx context.Context, a *account.Account) {
+	who, err := a.Identity(ctx)
+	switch {
+	case err != nil:
+		s.Blind = append(s.Blind, err.Error())
+	case who.Account != s.Account:
+		s.State = "unknown"
+		s.Blind = append(s.Blind, fmt.Sprintf("it is in account %s, and these are credentials of account %s; AWS_PROFILE chooses others", s.Account, who.Account))
+	}
 }
 
 // StatusOf looks at a cluster of muster's. What does not answer is in Blind; now is the

@@ -3,6 +3,7 @@ package cloud_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
@@ -105,5 +106,20 @@ func TestForeign(t *testing.T) {
 	}
 	if _, err := account.Of(w.Config()).Allocation(t.Context(), "192.0.2.7"); err == nil {
 		t.Error("an address that nobody has was found")
+	}
+}
+
+// TestOtherAccount looks at a cluster with credentials of another account: that it is
+// not seen does not mean that it is gone.
+func TestOtherAccount(t *testing.T) {
+	w := newWorld(t)
+	r := cloud.Record{Name: "demo", Region: region, Account: "210987654321"}
+	s := cloud.StatusBy(t.Context(), w.account, r, time.Now())
+	if s.State != "unknown" || len(s.Blind) != 1 || !strings.Contains(s.Blind[0], "it is in account 210987654321, and these are credentials of account 123456789012") {
+		t.Errorf("status %+v", s)
+	}
+	r.Account = "123456789012"
+	if s := cloud.StatusBy(t.Context(), w.account, r, time.Now()); s.State != "gone" || len(s.Blind) > 0 {
+		t.Errorf("status %+v", s)
 	}
 }
