@@ -2,6 +2,7 @@
 // that the documents cannot say anything else.
 //
 //	go run ./docs/ref/gen
+//	go run ./docs/ref/gen DIR  and notes what the tests left in MUSTER_PROOF=DIR
 package main
 
 import (
@@ -11,10 +12,19 @@ import (
 )
 
 func main() {
-	if err := write("."); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
+}
+
+func run(args []string) error {
+	if len(args) > 0 {
+		if err := updateRecord(".", args[0]); err != nil {
+			return err
+		}
+	}
+	return write(".")
 }
 
 // write writes all documents of the module at root.
@@ -41,5 +51,9 @@ func documents(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"templates.md": templates, "codes.md": codes, "cluster-file.md": clusterPage(), "muster-yaml.md": workloadPage()}, nil
+	proof, err := proofPage(root)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"../proof.md": proof, "templates.md": templates, "codes.md": codes, "cluster-file.md": clusterPage(), "muster-yaml.md": workloadPage()}, nil
 }

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// call is an operation of a service of AWS, by the service's signing name.
+type call struct{ service, operation string }
+
+const sdkServices = "github.com/aws/aws-sdk-go-v2/service/"
+
+// signingNames are those of services whose package of the SDK is called otherwise.
+var signingNames = map[string]string{
+	"cloudwatch": "monitoring", "cloudwatchlogs": "logs", "efs": "elasticfilesystem", "resourcegroupstaggingapi": "tagging",
+}
+
+// awsCalls are the calls that the sources make, each with the packages that make it.
+// A call is known by its input: every one of the SDK has a type for it.
+func awsCalls(root string) (map[call][]string, error) {
+	calls := map[call][]string{}
+	dir := filepath.Join(root, "internal")
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		from, err := filepath.Rel(dir, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		for _, c := range inputs(file) {
+			if !slices.Contains(calls[c], filepath.ToSlash(from)) {
+				calls[c] = append(calls[c], filepath.ToSlash(from))
+			}
+		}
+		return nil
+	})
+	return calls, err
+}
+
+// inputs are the calls whose inputs a file names.
+func inputs(file *ast.File) []call {
+	services := map[string]string{}
+	for _, i := range file.Imports {
+		path, err := strconv.Unquote(i.Path.Value)
+		service, ok := strings.CutPrefix(path, sdkServices)
+		if err != nil || !ok || strings.Contains(service, "/") {
+			continue
+		}
+		name := service
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		services[name] = cmp.Or(signingNames[service], service)
+	}
+	var found []call
+	ast.Inspect(file, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		x, ok := s.X.(*ast.Ident)
+		operation, input := strings.CutSuffix(s.Sel.Name, "Input")
+		if ok && input && services[x.Name] != "" {
+			found = append(found, call{services[x.Name], operation})
+		}
+		return true
+	})
+	return found
+}
+
+// The ways in which a call is proved.
+const (
+	byMoto   = "moto"
+	byServer = "s3"
+	byDouble = "double"
+	byUnit   = "unit"
+)
+
+// recordName is the file with what proved which call.
+func recordName(root string) string { return filepath.Join(root, "docs", "ref", "proof.tsv") }
+
+// readRecord reads who answered which calls: SERVICE, OPERATION and who, on each line.
+func readRecord(path string, into map[call][]string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for n, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		fields := strings.Split(line, "\t")
+		if len(fields) != 3 {
+			return fmt.Errorf("%s:%d: want a service, an operation and who answered", path, n+1)
+		}
+		c := call{fields[0], fields[1]}
+		for who := range strings.SplitSeq(fields[2], ",") {
+			if !slices.Contains(into[c], who) {
+				into[c] = append(into[c], who)
+			}
+		}
+	}
+	return nil
+}
+
+// updateRecord adds to the record what the tests of a run left in a folder. Calls
+// that nobody makes any more are forgotten; those that no double ever answered are
+// proved by unit tests at best.
+func updateRecord(root, folder string) error {
+	calls, err := awsCalls(root)
+	if err != nil {
+		return err
+	}
+	proofs := map[call][]string{}
+	if err := readRecord(recordName(root), proofs); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for c := range proofs {
+		proofs[c] = slices.DeleteFunc(proofs[c], func(who string) bool { return who == byUnit })
+	}
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if info, e := os.Stat(path); err != nil || d.IsDir() || filepath.Ext(path) != ".tsv" || e == nil && info.Size() == 0 {
+			return err
+		}
+		return readRecord(path, proofs)
+	})
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, c := range sorted(calls) {
+		who := slices.DeleteFunc(proofs[c], func(who string) bool { return who != byMoto && who != byServer && who != byDouble })
+		slices.Sort(who)
+		fmt.Fprintf(&b, "%s\t%s\t%s\n", c.service, c.operation, cmp.Or(strings.Join(who, ","), byUnit))
+	}
+	return os.WriteFile(recordName(root), []byte(b.String()), 0o644)
+}
+
+func sorted(calls map[call][]string) []call {
+	return slices.SortedFunc(maps.Keys(calls), func(a, b call) int {
+		return cmp.Or(cmp.Compare(a.service, b.service), cmp.Compare(a.operation, b.operation))
+	})
+}
+
+const proofHead = `# What proves the calls of AWS
+
+<!-- Written by ` + "`go run ./docs/ref/gen`" + ` from the sources and from docs/ref/proof.tsv. -->
+
+muster was written and tested without an account of AWS. Nothing on this page was asked of AWS itself.
+
+## What only AWS can prove
+
+- That AWS answers as we and moto have read it: the states that things go through, how long they stay in them, the words and codes of
+  its errors, and what it refuses.
+- That the templates of muster's stacks can be made. cfn-lint and the comparison with ParallelCluster's own templates see their form; the
+  CloudFormation that carries them out in tests is ours.
+- That the rights of its policies are enough, and not too many: no double checks rights at each call.
+- That networks, security groups and Route 53 lead where they should: in tests, every machine reaches every other.
+- That a machine boots from AWS's images with their kernel, drivers, EFA and systemd, and sees its GPUs and disks: machines of tests
+  are namespaces of the machine that runs them, and their GPUs can be counted and nothing else.
+- That Lustre, EFS, OpenZFS and ONTAP mount, how fast they are, and what their links with S3 copy.
+- That capacity is there, what it costs in the end, and which quotas and limits of requests apply.
+
+## What proves a call
+
+- **independent**: a program that is not ours answered it, [moto](https://github.com/getmoto/moto) or another server of S3, and muster went on with the
+  answer. It shows that the call is well formed and that its answer is read as others write it.
+- **our double**: our own reading of AWS's reference answered it, in test/cloud. It shows what muster does with such an answer.
+- **unit tests only**: no server has answered it yet; tests hold what is made of an answer that they give.
+
+`
+
+// proofPage is docs/proof.md.
+func proofPage(root string) (string, error) {
+	calls, err := awsCalls(root)
+	if err != nil {
+		return "", err
+	}
+	proofs := map[call][]string{}
+	if err := readRecord(recordName(root), proofs); err != nil {
+		return "", err
+	}
+	counts := map[string]int{}
+	var rows strings.Builder
+	for _, c := range sorted(calls) {
+		how := inWords(proofs[c])
+		for _, h := range how {
+			counts[h]++
+		}
+		from := slices.Sorted(slices.Values(calls[c]))
+		fmt.Fprintf(&rows, "| %s | `%s` | `%s` | %s |\n", c.service, c.operation, strings.Join(from, "`, `"), strings.Join(how, ", "))
+	}
+	var b strings.Builder
+	b.WriteString(proofHead)
+	fmt.Fprintf(&b, "Of %d calls an independent program answered %d, our double %d; %d have unit tests only.\n\n", len(calls), counts[independent], counts[ourDouble], counts[unitOnly])
+	b.WriteString("| service | call | made by | proved by |\n| --- | --- | --- | --- |\n")
+	b.WriteString(rows.String())
+	return b.String(), nil
+}
+
+const (
+	independent = "independent"
+	ourDouble   = "our double"
+	unitOnly    = "unit tests only"
+)
+
+func inWords(who []string) []string {
+	var how []string
+	if slices.Contains(who, byMoto) || slices.Contains(who, byServer) {
+		how = append(how, independent)
+	}
+	if slices.Contains(who, byDouble) {
+		how = append(how, ourDouble)
+	}
+	if how == nil {
+		how = append(how, unitOnly)
+	}
+	return how
+}
