@@ -232,10 +232,20 @@ func (e *EC2) nextAddress(pool *addressPool, o *order) netip.Addr {
 			pool.next = first
 			continue
 		}
-		if !e.inUse(pool, a) && !o.where.foreign[a] {
+		if !e.inUse(pool, a) && !o.where.foreign[a] && !(e.opts.OneNetwork && e.elsewhere(a)) {
 			return a
 		}
 	}
+}
+
+// elsewhere tells whether an instance of any subnet has an address. mu is held.
+func (e *EC2) elsewhere(a netip.Addr) bool {
+	for _, pool := range e.taken {
+		if e.inUse(pool, a) {
+			return true
+		}
+	}
+	return false
 }
 
 // hold gives drawn addresses to their instance. mu is held.

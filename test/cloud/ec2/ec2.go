@@ -37,6 +37,9 @@ type Options struct {
 	// Lag is how much older what Describe calls show is than the truth, of the
 	// Clock's time.
 	Lag time.Duration
+	// OneNetwork gives no two instances one address, whatever their VPCs: whoever boots
+	// them has one network for all.
+	OneNetwork bool
 	// OnLaunch is called for every new instance before its caller knows of it, and
 	// OnTerminate when an instance begins to end. They do not block, and call nothing
 	// of the EC2.

@@ -57,7 +57,7 @@ func world(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	c, err := cloud.Run(ctx, cloud.Options{Speed: speed, Pause: 2 * time.Millisecond, Log: log})
+	c, err := cloud.Run(ctx, cloud.Options{Speed: speed, Pause: 2 * time.Millisecond, Log: log, EC2: ec2.Options{OneNetwork: true}})
 	if err != nil {
 		return err
 	}
