@@ -39,6 +39,7 @@ func (c *Controller) keepBlocks(ctx context.Context, nodes []fleet.Node) error {
 		return nil
 	}
 	c.blocks.list = list
+	c.sayEnded(list, nodes, now)
 	have, err := c.Reservations.Reservations(ctx)
 	if err != nil {
 		return fmt.Errorf("ask Slurm for its reservations: %w", err)
@@ -64,6 +65,20 @@ func (c *Controller) keepBlocks(ctx context.Context, nodes []fleet.Node) error {
 	}
 	c.blocks.asked = now
 	return nil
+}
+
+// sayEnded notes the blocks that have ended, for whoever asks how things are.
+func (c *Controller) sayEnded(list []fleet.Block, nodes []fleet.Node, now time.Time) {
+	var ended []string
+	for _, b := range list {
+		if of := names(nodes, b.Resource); len(of) > 0 && !b.Active && !b.End.IsZero() && now.After(b.End) {
+			ended = append(ended, fmt.Sprintf("%s do not start: capacity block %s ended at %s; put another one into the cluster file",
+				slurm.Compress(of), b.ID, b.End.UTC().Format("2006-01-02 15:04 MST")))
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = ended
 }
 
 // blocksWait is how long a round waits for an answer about capacity blocks.

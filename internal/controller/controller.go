@@ -127,6 +127,8 @@ type Controller struct {
 	mu      sync.Mutex // guards what follows
 	inbox   inbox
 	trouble string
+	// over says of capacity blocks that they have ended.
+	over    []string
 	waiters map[*waiter]bool
 	toTell  map[string]string // addresses by node
 }

@@ -139,5 +139,10 @@ func TestRun_keeps_jobs_off_a_block_that_is_not_active(t *testing.T) {
 		}
 		s.jobIs(t, long, "COMPLETED", 20*time.Minute)
 		within(t, time.Minute, "ended", func() bool { return len(observe(t, s)) == 0 })
+		<-time.After(25 * time.Minute)
+		status, err := s.now.Status(t.Context())
+		if err != nil || len(status.Look) == 0 || !strings.Contains(strings.Join(status.Look, "; "), "capacity block cr-1 ended at ") {
+			t.Errorf("after its end: %+v, %v", status, err)
+		}
 	}, nodes("q-st-r-1", "q-dy-r-1")...)
 }

@@ -88,9 +88,9 @@ func (c *Controller) troubles() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.trouble == "" {
-		return nil
+		return slices.Clone(c.over)
 	}
-	return []string{"the controller cannot do its work: " + c.trouble}
+	return append([]string{"the controller cannot do its work: " + c.trouble}, c.over...)
 }
 
 // outOfService lists the nodes that take no jobs, those with one reason together.
