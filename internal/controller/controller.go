@@ -127,6 +127,8 @@ type Controller struct {
 	mu      sync.Mutex // guards what follows
 	inbox   inbox
 	trouble string
+	// lastWords are those of nodes whose boot failed.
+	lastWords map[string]lastWords
 	// over says of capacity blocks that they have ended.
 	over    []string
 	waiters map[*waiter]bool

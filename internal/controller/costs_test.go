@@ -288,6 +288,23 @@ func TestJoin(t *testing.T) {
 	}, "q-dy-r-1")
 }
 
+func TestRun_says_why_a_queue_is_protected(t *testing.T) {
+	playWith(t, func(s *scene) { costly(s); s.config.Limits.Failures = 1 }, func(t *testing.T, s *scene) {
+		s.slurm.slow("q-dy-r-1", true)
+		s.slurm.submit(1, time.Minute)
+		within(t, 10*time.Second, "launched", func() bool { return s.place.Started() == 1 })
+		failure := join.Failure{InstanceID: "i-1", Step: "run OnNodeStart", Error: "run OnNodeStart: exit status 7; it printed last: no such package"}
+		if err := s.now.Failed(t.Context(), failure); err != nil {
+			t.Fatal(err)
+		}
+		within(t, 5*time.Second, "protected", func() bool { return s.count(t, "queue protected ") == 1 })
+		status, err := s.now.Status(t.Context())
+		if err != nil || !strings.Contains(status.Why, "1 nodes in a row failed to boot, the last at "+failure.Error+"; ") {
+			t.Errorf("the status is %+v, %v", status, err)
+		}
+	}, "q-dy-r-1")
+}
+
 func TestRun_looks_seldom(t *testing.T) {
 	playWith(t, costly, func(t *testing.T, s *scene) {
 		j := s.slurm.submit(2, 2*time.Hour)

@@ -6,8 +6,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/join"
 )
 
@@ -63,7 +65,11 @@ func (c *Controller) Ready(_ context.Context, r join.Ready) error {
 // Failed takes note that a machine will never be ready.
 func (c *Controller) Failed(_ context.Context, f join.Failure) error {
 	node := c.roll.node(f.InstanceID)
-	e := Event{Kind: "boot failed", Reason: f.Step + ": " + f.Error, Instance: f.InstanceID, Log: lastLines(f.LogTail)}
+	what := f.Error
+	if !strings.HasPrefix(what, f.Step+": ") {
+		what = f.Step + ": " + what
+	}
+	e := Event{Kind: "boot failed", Reason: what, Instance: f.InstanceID, Log: lastLines(f.LogTail)}
 	if node != "" {
 		e.Nodes = []string{node}
 	}
@@ -72,7 +78,11 @@ func (c *Controller) Failed(_ context.Context, f join.Failure) error {
 	if c.inbox.bootFailed == nil {
 		c.inbox.bootFailed = map[string]string{}
 	}
-	c.inbox.bootFailed[f.InstanceID] = "its boot failed at " + f.Step + ": " + f.Error
+	c.inbox.bootFailed[f.InstanceID] = "its boot failed at " + what
+	if c.lastWords == nil {
+		c.lastWords = map[string]lastWords{}
+	}
+	c.lastWords[node] = lastWords{at: time.Now(), text: what}
 	c.mu.Unlock()
 	c.Wake()
 	return nil
@@ -82,3 +92,22 @@ func (c *Controller) Failed(_ context.Context, f join.Failure) error {
 const mostLines = 20
 
 func lastLines(log []string) []string { return log[max(0, len(log)-mostLines):] }
+
+// lastWords are why a node's last boot failed.
+type lastWords struct {
+	at   time.Time
+	text string
+}
+
+// lastFailure is why the last boot of a queue's nodes failed, as far as a machine said so.
+func (c *Controller) lastFailure(queue string, nodes []fleet.Node) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var last lastWords
+	for _, n := range nodes {
+		if w := c.lastWords[n.Name]; n.Resource.Queue == queue && w.at.After(last.at) {
+			last = w
+		}
+	}
+	return last.text
+}

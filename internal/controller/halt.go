@@ -55,6 +55,9 @@ func (c *Controller) protect(nodes []fleet.Node) {
 		if _, already := known[queue]; already {
 			continue
 		}
+		if last := c.lastFailure(queue, nodes); last != "" {
+			why += ", the last at " + last
+		}
 		err := c.standing.change(func(s *Standing) {
 			if s.Protected == nil {
 				s.Protected = map[string]Protected{}
