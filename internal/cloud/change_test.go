@@ -47,12 +47,13 @@ func TestWhatLeavesTheFile(t *testing.T) {
 	if got := r.detail("test job"); !strings.HasPrefix(got, "none: no node is always on") {
 		t.Errorf("test job: %s", got)
 	}
-	var order []string
-	for _, name := range []string{"stack demo-storage", "stack demo", "take away what has left the file"} {
-		order = append(order, name)
-		if slices.IndexFunc(r.steps, func(s step.Step) bool { return s.Name == name }) < 0 {
-			t.Errorf("no step %s", name)
+	last := -1
+	for _, name := range []string{"stack demo-storage", "stack demo", "head node", "take away what has left the file"} {
+		at := slices.IndexFunc(r.steps, func(s step.Step) bool { return s.Name == name })
+		if at <= last {
+			t.Errorf("step %s is step %d, after step %d", name, at, last)
 		}
+		last = at
 	}
 	if plan, err := w.up(t.Context(), plainFile, "", r); err != nil || !plan.Empty() {
 		t.Errorf("again %+v, %v", plan, err)
