@@ -40,6 +40,9 @@ would cost: --verify runs one, and its price is shown before.`,
 			if err := checkPlace(o.place); err != nil {
 				return err
 			}
+			if o.noTest && o.verify {
+				return usageError{errors.New("--no-test and --verify want opposite things")}
+			}
 			if o.place == onAWS {
 				return a.upAWS(c.Context(), args[0], o)
 			}
@@ -61,7 +64,6 @@ would cost: --verify runs one, and its price is shown before.`,
 	c.Flags().StringVar(&o.workload, "workload", "", "the workload `FILE` (default: muster.yaml beside FILE)")
 	c.Flags().BoolVar(&o.noTest, "no-test", false, "do not run the test job")
 	c.Flags().BoolVar(&o.verify, "verify", false, "on aws: run the test job even if nodes have to start for it")
-	c.MarkFlagsMutuallyExclusive("no-test", "verify")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "on aws: do not ask before what costs")
 	return c
 }
