@@ -117,8 +117,8 @@ func (e *EC2) fleet(c *wire.Call, p params, candidates []*candidate) (*wire.Answ
 		slices.SortStableFunc(candidates, func(a, b *candidate) int { return cmp.Compare(a.priority, b.priority) })
 	}
 	id, target, least := e.id("fleet"), p.number("TargetCapacitySpecification.TotalTargetCapacity"), options.number("MinTargetCapacity")
-	single := options.yes("SingleInstanceType") || options.yes("SingleAvailabilityZone")
-	launches, errs := e.fill(candidates, id, token, target, single)
+	of := single{kind: options.yes("SingleInstanceType"), zone: options.yes("SingleAvailabilityZone")}
+	launches, errs := e.fill(candidates, id, token, target, of)
 	total := 0
 	for _, l := range launches {
 		total += len(l.made)
@@ -139,14 +139,29 @@ func (e *EC2) fleet(c *wire.Call, p params, candidates []*candidate) (*wire.Answ
 	return answer, e.born(made), nil
 }
 
+// single says in what all instances of a fleet are alike.
+type single struct{ kind, zone bool }
+
+// forbids tells whether a candidate is of another type or zone than what was launched.
+func (s single) forbids(x *candidate, launches []fleetLaunch) bool {
+	if len(launches) == 0 {
+		return false
+	}
+	first := launches[0].candidate.order
+	return s.kind && x.order.spec.kind != first.spec.kind || s.zone && x.order.where.subnet.zone != first.where.subnet.zone
+}
+
 // fill asks one candidate after the other for what is still wanted. A fleet of a
-// single type or zone stays with the first that gives anything. mu is held.
-func (e *EC2) fill(candidates []*candidate, id, token string, target int, single bool) ([]fleetLaunch, []fleetError) {
+// single type or zone stays with that of the first that gives anything. mu is held.
+func (e *EC2) fill(candidates []*candidate, id, token string, target int, of single) ([]fleetLaunch, []fleetError) {
 	var launches []fleetLaunch
 	var errs []fleetError
 	for _, x := range candidates {
-		if target == 0 || single && launches != nil {
+		if target == 0 {
 			break
+		}
+		if of.forbids(x, launches) {
+			continue
 		}
 		if x.order.refusal != nil {
 			errs = append(errs, fleetError{x, x.order.refusal})
