@@ -15,11 +15,17 @@ import (
 )
 
 // progress shows steps on stderr: a line for each when it is done, and on a
-// terminal what is waited for meanwhile.
+// terminal what is waited for meanwhile; elsewhere a line now and then.
 type progress struct {
 	app      *app
 	terminal bool
+	// waits is what was said last to be waited for, spoke how long that had taken.
+	waits string
+	spoke time.Duration
 }
+
+// speakEvery is how often a wait is told where there is no terminal.
+const speakEvery = 30 * time.Second
 
 func (a *app) reporter() step.Reporter {
 	return &progress{app: a, terminal: a.isTerminal() && !a.quiet}
@@ -47,6 +53,14 @@ func (p *progress) Begin(name string) {
 func (p *progress) Waiting(name, what string, since time.Duration) {
 	if p.terminal {
 		fmt.Fprintf(p.app.err, "\r\033[K%5.0f s … %s: waiting for %s", since.Seconds(), name, what)
+		return
+	}
+	if name != p.waits {
+		p.waits, p.spoke = name, 0
+	}
+	if since-p.spoke >= speakEvery {
+		p.spoke = since
+		p.Note(fmt.Sprintf("%s: waiting for %s, %.0f s", name, what, since.Seconds()))
 	}
 }
 
