@@ -11,6 +11,7 @@
 //	                           how many instances of a type there are
 //	muster-cloud reserve DIR TYPE ZONE COUNT [--block [STARTS [LASTS]]]
 //	                           make a capacity reservation or block
+//	muster-cloud network DIR   make a VPC as users have one
 //	muster-cloud demo [MUSTER [FOLDER]]
 //	                           the life of a cluster, with FOLDER/cluster.yaml
 //
@@ -46,7 +47,7 @@ func main() {
 
 func command(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("usage: muster-cloud run|env|exec|put|left|capacity|reserve|head DIR, or demo")
+		return errors.New("usage: muster-cloud run|env|exec|put|left|capacity|reserve|network|head DIR, or demo")
 	}
 	switch {
 	case args[0] == "run" && len(args) == 2 && machine.Inside():
@@ -71,6 +72,8 @@ func command(ctx context.Context, args []string) error {
 		return inside(args[1], args[2:])
 	case args[0] == "capacity" && len(args) == 4:
 		return setCapacity(ctx, args[1], args[2], args[3])
+	case args[0] == "network" && len(args) == 2:
+		return makeNetwork(ctx, args[1])
 	case args[0] == "reserve" && len(args) >= 5 && len(args) <= 8:
 		return reserve(ctx, args[1], args[2:])
 	case args[0] == "head" && len(args) > 2:
