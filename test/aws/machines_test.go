@@ -139,7 +139,7 @@ func (b *booted) capacityElsewhere() {
 	before, began := len(b.instances(p5)), time.Now()
 	b.job("capacity elsewhere", "--partition=gpu", "--nodes=2")
 	b.t.Logf("without capacity for p5.48xlarge the job ran elsewhere within %.1f s", time.Since(began).Seconds())
-	if n := len(b.instances(p5)); n != before {
+	if n := len(b.instances(p5)); n > before { // those that ended long ago are not told any more
 		b.t.Errorf("%d p5.48xlarge were launched without capacity", n-before)
 	}
 	if n := len(b.instances(p4)); n != 2 {
