@@ -122,7 +122,7 @@ func (s *story) grow(ctx context.Context) error {
 		return err
 	}
 	if want := "gpu-dy-p5-1 gpu-dy-p5-2 gpu-dy-p5-3 gpu-dy-p5-4 gpu-dy-p5-5 gpu-dy-p5-6"; strings.Join(strings.Fields(nodes), " ") != want {
-		return fmt.Errorf("Slurm has the nodes %q, not %s", nodes, want)
+		return fmt.Errorf("the nodes of Slurm are %q, not %s", nodes, want)
 	}
 	return nil
 }
