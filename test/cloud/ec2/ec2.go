@@ -190,6 +190,8 @@ func (e *EC2) networkAction(name string) action {
 		return e.describeInterfaces
 	case "DescribeSubnets":
 		return e.describeSubnets
+	case "DescribeNatGateways":
+		return e.describeGateways
 	case "DeleteSubnet", "DeleteSecurityGroup":
 		return e.deleteUnused
 	case "DescribeVolumes":

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/xml"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
 
-// merge asks moto the same, changes its items and adds ours. set is the list's
+// merge asks moto the same, changes its items and adds ours. An item that has lost
+// its name is left out. set is the list's
 // element. Where there is no moto, ours are all.
 func (e *EC2) merge(ctx context.Context, c *wire.Call, set string, change func(*node), ours func(*writer)) (*wire.Answer, *wire.Error) {
 	var root node
@@ -32,8 +34,9 @@ func (e *EC2) merge(ctx context.Context, c *wire.Call, set string, change func(*
 		}
 		for k := range root.Nodes[i].Nodes {
 			item := &root.Nodes[i].Nodes[k]
-			change(item)
-			item.write(&w)
+			if change(item); item.XMLName.Local != "" {
+				item.write(&w)
+			}
 		}
 	}
 	ours(&w)
@@ -84,3 +87,27 @@ func element(name string, nodes ...node) node {
 }
 
 func leaf(name, text string) node { return node{XMLName: xml.Name{Local: name}, Text: text} }
+
+// tagsOf are the tags of an item.
+func tagsOf(item *node) map[string]string {
+	tags := map[string]string{}
+	for _, set := range item.Nodes {
+		if set.XMLName.Local != "tagSet" {
+			continue
+		}
+		for _, t := range set.Nodes {
+			tags[t.child("key")] = t.child("value")
+		}
+	}
+	return tags
+}
+
+// describeGateways is DescribeNatGateways: moto's, which does not look at tags.
+func (e *EC2) describeGateways(ctx context.Context, c *wire.Call, p params) (*wire.Answer, *wire.Error) {
+	filters := slices.DeleteFunc(p.filters(), func(f filter) bool { return !strings.HasPrefix(f.name, "tag") })
+	return e.merge(ctx, c, "natGatewaySet", func(item *node) {
+		if ok, err := resourceFits(filters, tagsOf(item), map[string]string{}); err != nil || !ok {
+			item.XMLName.Local = ""
+		}
+	}, func(*writer) {})
+}
