@@ -47,7 +47,9 @@ func (s *slurmctld) UpdateNodes(_ context.Context, names []string, state, reason
 		case "POWER_DOWN":
 			n.set(slurm.FlagPowerDownRequested)
 		case "POWER_UP":
-			n.set(slurm.FlagPowerUpRequested)
+			if n.has(slurm.FlagPoweredDown) || n.has(slurm.FlagPoweringDown) { // others are on already, or on their way
+				n.set(slurm.FlagPowerUpRequested)
+			}
 		default:
 			return fmt.Errorf("no state %s", state)
 		}
