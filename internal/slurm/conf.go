@@ -3,6 +3,7 @@ package slurm
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -222,11 +223,26 @@ func (g NodeGroup) line() string {
 	if g.Addresses[0].IsValid() {
 		line += " NodeAddr=" + addressList(g.Addresses)
 	}
-	line += fmt.Sprintf(" CPUs=%d RealMemory=%d State=CLOUD Feature=%s Weight=%d", g.CPUs, g.MemoryMiB, strings.Join(g.Features, ","), weight)
+	features, custom := g.features()
+	line += fmt.Sprintf(" CPUs=%d RealMemory=%d State=CLOUD Feature=%s Weight=%d", g.CPUs, g.MemoryMiB, strings.Join(features, ","), weight)
 	if g.GPUs > 0 {
 		line += fmt.Sprintf(" Gres=gpu:%s:%d", g.GPU, g.GPUs)
 	}
-	return line + inline(g.Custom)
+	return line + inline(custom)
+}
+
+// features are ours and the user's, and custom his other settings: of two lists on one
+// line Slurm would take the last.
+func (g NodeGroup) features() (all []string, custom []Setting) {
+	all = g.Features
+	for _, s := range g.Custom {
+		if key := strings.ToLower(s.Key); key == "feature" || key == "features" {
+			all = append(slices.Clone(all), strings.Split(s.Value, ",")...)
+			continue
+		}
+		custom = append(custom, s)
+	}
+	return all, custom
 }
 
 func (p PartitionConf) line(first bool) string {

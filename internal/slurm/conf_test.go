@@ -51,6 +51,19 @@ func TestAddressList(t *testing.T) {
 	}
 }
 
+func TestConf_joins_features(t *testing.T) {
+	g := NodeGroup{
+		Prefix: "q-st-r-", Static: true, Features: []string{"static", "c5.large"}, Addresses: make([]netip.Addr, 2),
+		Custom: []Setting{{Key: "Weight", Value: "7"}, {Key: "Features", Value: "fast,near"}},
+	}
+	if got := g.line(); !strings.Contains(got, " Feature=static,c5.large,fast,near ") || strings.Contains(got, "Features=") || !strings.HasSuffix(got, " Weight=7") {
+		t.Error(got)
+	}
+	if len(g.Features) != 2 {
+		t.Errorf("the group's own features are %v", g.Features)
+	}
+}
+
 // TestConf_never_idle has power saving, or no node would start either.
 func TestConf_never_idle(t *testing.T) {
 	for seconds, want := range map[int]string{-1: "SuspendTime=315360000\n", 0: "SuspendTime=0\n", 60: "SuspendTime=60\n"} {
