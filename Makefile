@@ -9,7 +9,10 @@ CHECKER := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 
 # What only tests use. What users need, `muster doctor` installs.
-TOOLS := buildah python3-torch python3-venv umoci
+TOOLS := buildah openssh-server python3-torch python3-venv umoci
+
+# Packages are installed without starting or enabling their services, as doctor does it.
+UNSTARTED := -o DPkg::Path=$(CURDIR)/internal/doctor/guard:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 .PHONY: build demo demo-aws test check dist archive bench clean doctor tools python shellcheck
 
@@ -68,7 +71,7 @@ doctor: build
 tools:
 	@missing=$$(dpkg-query --show --showformat '$${db:Status-Status} $${Package}\n' $(TOOLS) 2>&1 | \
 		awk '$$1 != "installed" { print $$NF }'); \
-	[ -z "$$missing" ] || if [ "$$(id -u)" = 0 ]; then apt-get install --yes --no-install-recommends $$missing; \
+	[ -z "$$missing" ] || if [ "$$(id -u)" = 0 ]; then apt-get install --yes --no-install-recommends $(UNSTARTED) $$missing; \
 	else echo "tests that use these are skipped; as root: apt-get install --no-install-recommends" $$missing; fi
 
 # moto and cfn-lint in bin/py, made anew when their versions or this directory's path have changed.
