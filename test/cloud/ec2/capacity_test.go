@@ -155,24 +155,27 @@ func TestReservations(t *testing.T) {
 	}
 }
 
+// fleet asks for a fleet of three types.
+func (a *account) fleet(target, least int32) *sdk.CreateFleetInput {
+	override := func(kind types.InstanceType) types.FleetLaunchTemplateOverridesRequest {
+		return types.FleetLaunchTemplateOverridesRequest{InstanceType: kind, SubnetId: &a.subnet}
+	}
+	return &sdk.CreateFleetInput{
+		Type: types.FleetTypeInstant,
+		LaunchTemplateConfigs: []types.FleetLaunchTemplateConfigRequest{{
+			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{LaunchTemplateName: aws.String("fleet"), Version: aws.String("$Latest")},
+			Overrides:                   []types.FleetLaunchTemplateOverridesRequest{override("p5e.48xlarge"), override("p5en.48xlarge"), override("p5.48xlarge")},
+		}},
+		TargetCapacitySpecification: &types.TargetCapacitySpecificationRequest{TotalTargetCapacity: &target, DefaultTargetCapacityType: types.DefaultTargetCapacityTypeOnDemand},
+		OnDemandOptions:             &types.OnDemandOptionsRequest{MinTargetCapacity: &least},
+		TagSpecifications:           []types.TagSpecification{{ResourceType: "instance", Tags: []types.Tag{{Key: aws.String("muster:launch"), Value: aws.String("f")}}}},
+	}
+}
+
 func TestFleet(t *testing.T) {
 	a := start(t, cloud.Options{})
 	a.template(t, "fleet")
-	in := func(target, least int32) *sdk.CreateFleetInput {
-		override := func(kind types.InstanceType) types.FleetLaunchTemplateOverridesRequest {
-			return types.FleetLaunchTemplateOverridesRequest{InstanceType: kind, SubnetId: &a.subnet}
-		}
-		return &sdk.CreateFleetInput{
-			Type: types.FleetTypeInstant,
-			LaunchTemplateConfigs: []types.FleetLaunchTemplateConfigRequest{{
-				LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{LaunchTemplateName: aws.String("fleet"), Version: aws.String("$Latest")},
-				Overrides:                   []types.FleetLaunchTemplateOverridesRequest{override("p5e.48xlarge"), override("p5en.48xlarge"), override("p5.48xlarge")},
-			}},
-			TargetCapacitySpecification: &types.TargetCapacitySpecificationRequest{TotalTargetCapacity: &target, DefaultTargetCapacityType: types.DefaultTargetCapacityTypeOnDemand},
-			OnDemandOptions:             &types.OnDemandOptionsRequest{MinTargetCapacity: &least},
-			TagSpecifications:           []types.TagSpecification{{ResourceType: "instance", Tags: []types.Tag{{Key: aws.String("muster:launch"), Value: aws.String("f")}}}},
-		}
-	}
+	in := a.fleet
 	a.EC2.SetCapacity("p5e.48xlarge", zone, 2)
 	a.EC2.SetCapacity("p5.48xlarge", zone, 3)
 

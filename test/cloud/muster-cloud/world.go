@@ -167,16 +167,17 @@ func (b *bridge) fileSystem(ctx context.Context, source string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	for _, f := range out.FileSystems {
-		if f.Lifecycle != "AVAILABLE" {
-			return "", fmt.Errorf("%s is %s", id, f.Lifecycle)
-		}
-		if l := f.LustreConfiguration; l != nil && "/"+aws.ToString(l.MountName) != export {
-			return "", fmt.Errorf("%s has no %s: its mount name is %s", id, export, aws.ToString(l.MountName))
-		}
-		return id, nil
+	if len(out.FileSystems) == 0 {
+		return "", errors.New("no such file system")
 	}
-	return "", errors.New("no such file system")
+	f := out.FileSystems[0]
+	if f.Lifecycle != "AVAILABLE" {
+		return "", fmt.Errorf("%s is %s", id, f.Lifecycle)
+	}
+	if l := f.LustreConfiguration; l != nil && "/"+aws.ToString(l.MountName) != export {
+		return "", fmt.Errorf("%s has no %s: its mount name is %s", id, export, aws.ToString(l.MountName))
+	}
+	return id, nil
 }
 
 // names looks a name up in the private zones.
