@@ -101,8 +101,8 @@ func noAccounting(scheduling spec.View) {
 	if settings.Key("Database").Present() || settings.Key("ExternalSlurmdbd").Present() || len(gangs(scheduling)) == 0 {
 		return
 	}
-	settings.Infof("practice/no-accounting", "without a Database, sacct knows no job that has ended").
-		WithHint("add Database to SlurmSettings; `muster up` on one machine has one of its own")
+	settings.Infof("practice/no-accounting", "without a Database, ParallelCluster's sacct knows no job that has ended").
+		WithHint("muster's head node has a database of its own; write Database for one that outlives the cluster")
 }
 
 // unsupported are operating systems that get no security updates any more, and
