@@ -218,19 +218,25 @@ func TestFleet(t *testing.T) {
 	if err := errors.Join(err1, err2); err != nil || *one.FleetId != *two.FleetId || one.Instances[0].InstanceIds[0] != two.Instances[0].InstanceIds[0] {
 		t.Errorf("one token, two fleets: %v", err)
 	}
+}
 
-	a.EC2.SetCapacity("p5e.48xlarge", zone, 3) // one is free, and three
-	a.EC2.SetCapacity("p5.48xlarge", zone, 6)
+// A fleet that has to be of one zone may be of several types, one of a single type may not.
+func TestFleetOfOneKind(t *testing.T) {
+	a := start(t, cloud.Options{})
+	a.template(t, "fleet")
+	in := a.fleet
+	a.EC2.SetCapacity("p5e.48xlarge", zone, 1)
+	a.EC2.SetCapacity("p5.48xlarge", zone, 3)
 	zoned := in(4, 4)
 	zoned.OnDemandOptions.SingleAvailabilityZone = aws.Bool(true)
-	if out, err = a.CreateFleet(t.Context(), zoned); err != nil || len(out.Instances) != 2 {
+	if out, err := a.CreateFleet(t.Context(), zoned); err != nil || len(out.Instances) != 2 {
 		t.Errorf("two types in one zone: %+v, %v", out, err)
 	}
-	a.EC2.SetCapacity("p5e.48xlarge", zone, 4) // one, and two
-	a.EC2.SetCapacity("p5.48xlarge", zone, 8)
+	a.EC2.SetCapacity("p5e.48xlarge", zone, 2)
+	a.EC2.SetCapacity("p5.48xlarge", zone, 5)
 	alike := in(2, 1)
 	alike.OnDemandOptions.SingleInstanceType = aws.Bool(true)
-	if out, err = a.CreateFleet(t.Context(), alike); err != nil || len(out.Instances) != 1 || len(out.Instances[0].InstanceIds) != 1 {
+	if out, err := a.CreateFleet(t.Context(), alike); err != nil || len(out.Instances) != 1 || len(out.Instances[0].InstanceIds) != 1 {
 		t.Errorf("one type: %+v, %v", out, err)
 	}
 }
