@@ -19,6 +19,7 @@ func buildCluster(name string, root View) *Cluster {
 			Slurm:           buildSlurm(scheduling.Key("SlurmSettings")),
 		},
 	}
+	c.Tags = buildTags(root)
 	c.CustomActions = head.Key("CustomActions").Present()
 	for _, q := range scheduling.Key("SlurmQueues").Items() {
 		c.Scheduling.Queues = append(c.Scheduling.Queues, buildQueue(q))
@@ -53,6 +54,7 @@ func buildQueue(v View) Queue {
 		ScratchDir:   scratchDir(v.Key("ComputeSettings")),
 		Reservation:  reservation(v),
 		Custom:       settings(v.Key("CustomSlurmSettings")),
+		Tags:         buildTags(v),
 
 		AllocationStrategy: v.Key("AllocationStrategy").Text(),
 	}
@@ -60,6 +62,14 @@ func buildQueue(v View) Queue {
 		q.ComputeResources = append(q.ComputeResources, buildResource(r))
 	}
 	return q
+}
+
+func buildTags(v View) []Tag {
+	var all []Tag
+	for _, item := range v.Key("Tags").Items() {
+		all = append(all, Tag{Key: item.Key("Key").Text(), Value: item.Key("Value").Text()})
+	}
+	return all
 }
 
 // reservation is the target of a queue or a compute resource, however it is named.
@@ -79,6 +89,7 @@ func buildResource(v View) ComputeResource {
 		SpotPrice:            v.Key("SpotPrice").Text(),
 		Reservation:          reservation(v),
 		Custom:               settings(v.Key("CustomSlurmSettings")),
+		Tags:                 buildTags(v),
 	}
 	if single := v.Key("InstanceType"); single.Present() {
 		r.InstanceTypes = []string{single.Text()}

@@ -17,6 +17,8 @@ type Cluster struct {
 	// CustomActions says that the file has scripts for nodes or the head node,
 	// LoginNodes that it has pools of login nodes.
 	CustomActions, LoginNodes bool
+	// Tags are for all that is made in AWS.
+	Tags []Tag
 }
 
 // HeadNode is the machine that runs the controllers.
@@ -63,6 +65,8 @@ type Queue struct {
 	// come from, unless the compute resource has its own.
 	Reservation string
 	Custom      []Setting
+	// Tags are for its nodes.
+	Tags []Tag
 }
 
 // ComputeResource is a group of equal nodes of a queue. Nodes 1..MinCount are
@@ -83,7 +87,12 @@ type ComputeResource struct {
 	SpotPrice   string
 	Reservation string
 	Custom      []Setting
+	// Tags are for its nodes.
+	Tags []Tag
 }
+
+// Tag is a tag of AWS resources.
+type Tag struct{ Key, Value string }
 
 // SharedStorage is a file system that every node sees at MountDir.
 type SharedStorage struct {

@@ -3,6 +3,7 @@ package aws
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +52,8 @@ type Resource struct {
 	Reservation string
 	// Static and Dynamic are how many nodes there are.
 	Static, Dynamic int
+	// Tags are the cluster file's for its nodes. Of two with one key the later counts.
+	Tags []spec.Tag
 }
 
 // Resources are the compute resources of a cluster.
@@ -62,7 +65,7 @@ func Resources(c *spec.Cluster, s site.Site) []Resource {
 				Queue: q.Name, Name: r.Name, Template: s.Cluster + "-" + q.Name + "-" + r.Name,
 				Types: r.InstanceTypes, Subnets: s.Subnets[q.Name],
 				Capacity: q.CapacityType, Strategy: q.AllocationStrategy, SpotPrice: r.SpotPrice,
-				Reservation: reservation(q, r), Static: r.MinCount, Dynamic: r.MaxCount - r.MinCount,
+				Reservation: reservation(q, r), Static: r.MinCount, Dynamic: r.MaxCount - r.MinCount, Tags: slices.Concat(c.Tags, q.Tags, r.Tags),
 			})
 		}
 	}

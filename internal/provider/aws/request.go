@@ -16,6 +16,7 @@ import (
 	"github.com/muster-hpc/muster/internal/provider/aws/ec2xml"
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // Tags of instances.
@@ -76,11 +77,26 @@ func newRequest(cluster, token string, b batch) (request, error) {
 	for i, part := range parts {
 		tags[nodesTag(i)] = part
 	}
+	addFileTags(tags, b.resource.Tags)
 	r := request{Template: b.resource.Template, Tags: tags, Count: int32(len(b.nodes)), Whole: b.whole}
 	if c := b.resource; !c.single() {
 		r.Fleet = &choice{Types: c.Types, Subnets: c.Subnets, Capacity: c.Capacity, Strategy: c.Strategy, SpotPrice: c.SpotPrice}
 	}
 	return r, nil
+}
+
+// addFileTags adds the cluster file's tags to muster's own. The launch template has
+// them, too, but EC2 does not say that it keeps those of a template where the call
+// has tags for the same kind of resource. Muster's own stand first: they say which
+// instance is which node.
+func addFileTags(tags map[string]string, file []spec.Tag) {
+	for _, t := range file {
+		_, there := tags[t.Key]
+		if strings.HasPrefix(t.Key, "muster:") || !there && len(tags) == tagsAtAll {
+			continue
+		}
+		tags[t.Key] = t.Value
+	}
 }
 
 func nodesTag(part int) string {

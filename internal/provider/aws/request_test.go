@@ -1,6 +1,8 @@
 package aws_test
 
 import (
+	"fmt"
+	"maps"
 	"net/url"
 	"testing"
 
@@ -65,18 +67,20 @@ func TestFleetRequest(t *testing.T) {
 
 func TestResources(t *testing.T) {
 	file := `Region: us-east-2
+Tags: [{Key: team, Value: a}, {Key: cost, Value: "1"}]
 Image: {Os: alinux2023}
 HeadNode: {InstanceType: c5.large, Networking: {SubnetId: subnet-0123456789abcdef0}}
 Scheduling:
   Scheduler: slurm
   SlurmQueues:
     - Name: gpu
+      Tags: [{Key: cost, Value: "2"}]
       CapacityType: SPOT
       AllocationStrategy: capacity-optimized
       CapacityReservationTarget: {CapacityReservationId: cr-0123456789abcdef0}
       Networking: {SubnetIds: [subnet-0123456789abcdef0]}
       ComputeResources:
-        - {Name: a, Instances: [{InstanceType: c5.large}, {InstanceType: c5a.large}], MinCount: 1, MaxCount: 4, SpotPrice: 2.5}
+        - {Name: a, Instances: [{InstanceType: c5.large}, {InstanceType: c5a.large}], MinCount: 1, MaxCount: 4, SpotPrice: 2.5, Tags: [{Key: own, Value: x}, {Key: team, Value: b}]}
 `
 	c, problems := spec.Parse("c.yaml", []byte(file))
 	if c == nil {
@@ -85,9 +89,40 @@ Scheduling:
 	want := []aws.Resource{{
 		Queue: "gpu", Name: "a", Template: "test-gpu-a", Types: []string{"c5.large", "c5a.large"}, Subnets: []string{"subnet-1"}, Capacity: "SPOT",
 		Strategy: "capacity-optimized", SpotPrice: "2.5", Reservation: "cr-0123456789abcdef0", Static: 1, Dynamic: 3,
+		Tags: []spec.Tag{{Key: "team", Value: "a"}, {Key: "cost", Value: "1"}, {Key: "cost", Value: "2"}, {Key: "own", Value: "x"}, {Key: "team", Value: "b"}},
 	}}
 	got := aws.Resources(c, site.Site{Cluster: "test", Subnets: map[string][]string{"gpu": {"subnet-1"}}})
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestFileTags launches with the cluster file's tags, which never take the place of
+// muster's, and as many of them as EC2 takes.
+func TestFileTags(t *testing.T) {
+	for name, resource := range map[string]int{"run_instances": 0, "create_fleet": 2} {
+		t.Run(name, func(t *testing.T) {
+			c := newCloud(t)
+			config := c.config(t)
+			r := &config.Resources[resource]
+			r.Tags = []spec.Tag{{Key: "team", Value: "before"}, {Key: "team", Value: "a"}, {Key: "Name", Value: "mine"}, {Key: "muster:cluster", Value: "other"}, {Key: "muster:node", Value: "other"}}
+			for i := range 60 {
+				r.Tags = append(r.Tags, spec.Tag{Key: fmt.Sprint("tag", i), Value: "v"})
+			}
+			launchAll(t, open(t, config), false, nodes("dy-"+r.Name, 1, 2)...)
+			for _, i := range c.living() {
+				tags := maps.Clone(i.tags)
+				delete(tags, "aws:ec2:fleet-id")
+				if len(tags) != 50 || tags["muster:launch"] == "" || tags["muster:nodes"] == "" || tags["tag0"] != "v" {
+					t.Errorf("%d tags: %v", len(tags), tags)
+				}
+				if tags["team"] != "a" || tags["Name"] != "mine" || tags["muster:cluster"] != "c" || tags["muster:node"] != "" {
+					t.Errorf("tags: %v", tags)
+				}
+			}
+			if len(c.living()) != 2 {
+				t.Errorf("%d instances, want 2", len(c.living()))
+			}
+		})
 	}
 }
