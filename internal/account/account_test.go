@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,9 +10,10 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/smithy-go"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/test/cloud"
 )
@@ -37,7 +39,7 @@ func TestTogether(t *testing.T) {
 				}
 			}
 			got, err := together("r-1", zones, row.types, have)
-			if diff := cmp.Diff(row.want, got); diff != "" {
+			if diff := gocmp.Diff(row.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if (err == nil) != (row.err == "") || err != nil && !strings.Contains(err.Error(), row.err) {
@@ -162,5 +164,50 @@ func TestLookUps(t *testing.T) {
 	}
 	if _, err := a.Subnets(ctx, []string{"subnet-0123456789abcdef0"}); err == nil || !strings.Contains(err.Error(), "subnet-0123456789abcdef0") {
 		t.Errorf("a subnet that is not there: %v", err)
+	}
+}
+
+// TestTerminate ends all instances that EC2 knows. It does not begin with a call in
+// which there is one that it does not know.
+func TestTerminate(t *testing.T) {
+	const known, other, gone, secondGone = "i-00000000000000001", "i-00000000000000002", "i-0000000000000dead", "i-0000000000000beef"
+	for _, row := range []struct {
+		name, mute string
+		ids, ended []string
+		fails      bool
+	}{
+		{name: "all_known", ids: []string{known, other}, ended: []string{known, other}},
+		{name: "one_gone", ids: []string{gone, known, other}, ended: []string{known, other}},
+		{name: "two_gone", ids: []string{known, gone, secondGone, other}, ended: []string{known, other}},
+		{name: "only_gone", ids: []string{gone}},
+		{name: "not_said_which", mute: "something is missing", ids: []string{gone, known}, fails: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var ended []string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var all []string
+				for i := 1; r.FormValue(fmt.Sprint("InstanceId.", i)) != ""; i++ {
+					all = append(all, r.FormValue(fmt.Sprint("InstanceId.", i)))
+				}
+				for _, id := range all {
+					if id == gone || id == secondGone {
+						says := cmp.Or(row.mute, "The instance ID '"+id+"' does not exist")
+						w.WriteHeader(http.StatusBadRequest)
+						fmt.Fprintf(w, "<Response><Errors><Error><Code>InvalidInstanceID.NotFound</Code><Message>%s</Message></Error></Errors></Response>", says)
+						return
+					}
+				}
+				ended = append(ended, all...)
+				fmt.Fprint(w, "<TerminateInstancesResponse><instancesSet/></TerminateInstancesResponse>")
+			}))
+			defer server.Close()
+			a := Of(aws.Config{Region: "us-east-2", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")})
+			if err := a.Terminate(t.Context(), row.ids); (err != nil) != row.fails {
+				t.Errorf("got %v", err)
+			}
+			if diff := gocmp.Diff(row.ended, ended); diff != "" {
+				t.Errorf("ended (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"time"
 
@@ -102,13 +103,33 @@ const mostTerminated = 1000
 // Terminate ends instances. One that is not there is gone.
 func (a *Account) Terminate(ctx context.Context, ids []string) error {
 	for batch := range slices.Chunk(ids, mostTerminated) {
-		_, err := a.ec2().TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: batch})
-		if err != nil && code(err) != "InvalidInstanceID.NotFound" {
+		if err := a.terminateKnown(ctx, batch); err != nil {
 			return failed(err, "end %d instances", len(batch))
 		}
 	}
 	return nil
 }
+
+// terminateKnown ends those of the instances that EC2 knows: one that it does not
+// know lets the whole call fail, and no instance ends.
+func (a *Account) terminateKnown(ctx context.Context, left []string) error {
+	for len(left) > 0 {
+		_, err := a.ec2().TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: left})
+		if err == nil || code(err) != "InvalidInstanceID.NotFound" {
+			return err
+		}
+		missing := instanceID.FindAllString(err.Error(), -1)
+		known := slices.DeleteFunc(slices.Clone(left), func(id string) bool { return slices.Contains(missing, id) })
+		if len(known) == len(left) {
+			return err // it does not say which
+		}
+		left = known
+	}
+	return nil
+}
+
+// instanceID finds instances in what EC2 says.
+var instanceID = regexp.MustCompile(`i-[0-9a-f]{8,17}`)
 
 // Console is the last output of an instance's console, which EC2 keeps for a while.
 func (a *Account) Console(ctx context.Context, id string) (string, error) {
