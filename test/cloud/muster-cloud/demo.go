@@ -14,6 +14,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/reach"
 )
 
 // story is the life of a cluster on the double, told with the real muster in the
@@ -170,8 +172,7 @@ func (s *story) run(ctx context.Context, args ...string) (string, error) {
 func (s *story) runWith(ctx context.Context, code int, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, commandTime, fmt.Errorf("it did not end within %v", commandTime))
 	defer cancel()
-	line := strings.Join(args, " ")
-	fmt.Fprintf(s.out, "\n$ muster %s\n", line)
+	line := s.show(args)
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -194,6 +195,13 @@ func (s *story) runWith(ctx context.Context, code int, args ...string) (string, 
 		err = fmt.Errorf("muster %s: %w", line, errors.Join(err, context.Cause(ctx)))
 	}
 	return answer.String(), err
+}
+
+// show shows a command as somebody would type it, and returns the line without muster.
+func (s *story) show(args []string) string {
+	line := reach.Quote(args)
+	fmt.Fprintf(s.out, "\n$ muster %s\n", line)
+	return line
 }
 
 func (s *story) say(format string, args ...any) {
