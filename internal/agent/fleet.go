@@ -92,7 +92,7 @@ func (h *headNode) obey(ctx context.Context, is string) error {
 
 func wanted(ctx context.Context, wish site.Fleet, is string) error {
 	switch {
-	case wish.Want == is:
+	case wish.Want == is && (is != "stopped" || wish.Gently): // one that ends nodes at once may follow a gentle one
 		return nil
 	case wish.Want == "running":
 		return tellController(ctx, http.MethodPost, "/v1/fleet/start", struct{}{}, nil)
