@@ -12,11 +12,20 @@ import (
 
 // Ensure makes a stack what it is to be and returns what it is then. It may be
 // called at any time, also while another operation goes on: that one is waited for.
+// An *Overtaken says that somebody else made another change of it meanwhile.
 // What was changed, if anything, is in the proposal.
 func (d *Driver) Ensure(ctx context.Context, s Stack) (State, Proposal, error) {
 	if err := d.Settle(ctx, s.Name); err != nil {
 		return State{Name: s.Name}, Proposal{}, err
 	}
+	state, p, err := d.change(ctx, s)
+	if _, lost := errors.AsType[*Overtaken](err); lost {
+		return d.behind(ctx, s, err)
+	}
+	return state, p, err
+}
+
+func (d *Driver) change(ctx context.Context, s Stack) (State, Proposal, error) {
 	p, err := d.Propose(ctx, s)
 	if err != nil {
 		return State{Name: s.Name}, p, err
@@ -87,15 +96,15 @@ func (d *Driver) Execute(ctx context.Context, p Proposal) (State, error) {
 	if p.ID == "" {
 		return d.Describe(ctx, p.Stack)
 	}
-	mark, err := d.newest(ctx, p.Stack)
-	if err != nil {
-		return State{Name: p.Stack}, err
-	}
+	mark := p.mark
 	token := p.ID[strings.LastIndexByte(p.ID, '/')+1:]
-	_, err = d.Client.ExecuteChangeSet(ctx, &cloudformation.ExecuteChangeSetInput{ChangeSetName: &p.ID, ClientRequestToken: &token})
+	_, err := d.Client.ExecuteChangeSet(ctx, &cloudformation.ExecuteChangeSetInput{ChangeSetName: &p.ID, ClientRequestToken: &token})
 	var state *types.InvalidChangeSetStatusException
 	if errors.As(err, &state) && d.begun(ctx, p) {
 		err, mark = nil, "" // by a call whose answer was lost
+	}
+	if lost := overtaken(p.Stack, err); lost != nil {
+		return State{Name: p.Stack}, lost
 	}
 	if err != nil {
 		return State{Name: p.Stack}, fmt.Errorf("execute the change set of stack %s: %w", p.Stack, cause(err))

@@ -27,6 +27,9 @@ type Proposal struct {
 	Changes []Change
 	// before is what the stack was when this was made.
 	before State
+	// mark is the event behind which those of this change come, empty for a creation. It
+	// is of that time, too: another muster may carry out the same proposal before us.
+	mark string
 }
 
 // maxBody is how large a template may be that is sent with the call.
@@ -43,10 +46,17 @@ func (d *Driver) Propose(ctx context.Context, s Stack) (Proposal, error) {
 	switch {
 	case err != nil && !absent:
 		return Proposal{}, err
+	case before.InProgress():
+		return Proposal{}, &Overtaken{Stack: s.Name, Err: fmt.Errorf("it is %s", before.Status)}
 	case !absent && !before.Good() && !before.review():
 		return Proposal{}, fmt.Errorf("stack %s is %s and cannot be changed", s.Name, before.Status)
 	}
 	p := Proposal{Stack: s.Name, Create: absent || before.review(), before: before}
+	if !p.Create {
+		if p.mark, err = d.newest(ctx, s.Name); err != nil {
+			return p, err
+		}
+	}
 	set := setName(s, before)
 	in := &cloudformation.CreateChangeSetInput{
 		StackName: &s.Name, ChangeSetName: &set, ClientToken: &set, ChangeSetType: types.ChangeSetTypeUpdate,
@@ -60,6 +70,9 @@ func (d *Driver) Propose(ctx context.Context, s Stack) (Proposal, error) {
 	}
 	_, err = d.Client.CreateChangeSet(ctx, in)
 	var there *types.AlreadyExistsException
+	if lost := overtaken(s.Name, err); lost != nil {
+		return p, lost
+	}
 	if err != nil && !errors.As(err, &there) {
 		return p, fmt.Errorf("make a change set for stack %s: %w", s.Name, cause(err))
 	}
@@ -125,6 +138,9 @@ func (d *Driver) changeSet(ctx context.Context, stack, set string) (*cloudformat
 	in := &cloudformation.DescribeChangeSetInput{StackName: &stack, ChangeSetName: &set}
 	for {
 		page, err := d.Client.DescribeChangeSet(ctx, in)
+		if lost := overtaken(stack, err); lost != nil {
+			return nil, lost
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read a change set of stack %s: %w", stack, cause(err))
 		}
