@@ -40,7 +40,7 @@ func Open(ctx context.Context, region string) (*Account, error) {
 		return nil, &CredentialsError{Err: err, Hint: "look at ~/.aws/config, or set AWS_PROFILE to a profile that is in it"}
 	}
 	if c.Region == "" {
-		return nil, errors.New("the region is not known: write Region into the cluster file, or set AWS_REGION")
+		return nil, errors.New("the region is not known: set AWS_REGION, or write Region into the cluster file")
 	}
 	known = c.Region
 	if _, err := c.Credentials.Retrieve(ctx); err != nil {

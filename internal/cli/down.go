@@ -15,7 +15,9 @@ file systems and in its buckets stays, unless --delete-data is given.
 On AWS file systems that are linked with S3 as a whole are exported for a last time,
 and deleted when every file is there; others stay with the network that they are in,
 and the next ` + "`muster up`" + ` mounts them again. It ends with a list of what is left and
-what that costs a month, and with exit code 3 if it costs anything.`,
+what that costs a month, and with exit code 3 if it costs anything. --delete-data
+deletes the file systems and buckets, too, but nothing with DeletionPolicy: Retain.
+Who makes the cluster again later pays for what stays until then.`,
 		Example: "  muster down\n  muster down --cluster demo --delete-data --yes\n  muster down --on aws --cluster demo",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -45,7 +45,11 @@ func (a *app) fleetStop() *cobra.Command {
 		Long: `Stop makes all queues inactive: jobs that wait go on waiting, and Slurm takes no
 new ones. Nodes end when their jobs have ended, static nodes too. With --now they
 end at once; their jobs go back into the queue and start anew after "muster fleet
-start".`,
+start".
+
+On AWS the head node, file systems and the network stay and cost what they did.
+The command ends when the head node has heard it; "muster status" shows which
+instances still run. Without --now it asks nothing.`,
 		Example: "  muster fleet stop\n  muster fleet stop --now --yes",
 		Args:    cobra.NoArgs,
 		RunE: a.fleetOf(func(c *cobra.Command, _ []string) error {

@@ -76,6 +76,9 @@ func showUsage(c *cobra.Command) error {
 	if c.HasAvailableLocalFlags() {
 		fmt.Fprintf(&b, "\nFlags:\n%s", c.LocalFlags().FlagUsages())
 	}
+	if !c.HasParent() {
+		fmt.Fprint(&b, "\nExit codes: 0 done, 1 a problem, 2 wrong command line, 3 something to look at, 130 stopped.\n\"muster help COMMAND\" says what a command does.\n")
+	}
 	if c.HasAvailableInheritedFlags() {
 		fmt.Fprintf(&b, "\nFlags of all commands:\n%s", c.InheritedFlags().FlagUsages())
 	}

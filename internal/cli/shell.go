@@ -11,8 +11,10 @@ import (
 func (a *app) shell() *cobra.Command {
 	var o reach.Options
 	c := &cobra.Command{
-		Use:     "shell",
-		Short:   "Open a shell on the head node, where sbatch, srun, squeue and sacct work",
+		Use:   "shell",
+		Short: "Open a shell on the head node, where sbatch, srun, squeue and sacct work",
+		Long: `Shell opens a shell on the head node. On AWS it logs in by SSH, or by Session
+Manager, as "muster ssh" does; the flags are for that.`,
 		Example: "  muster shell\n  muster shell --cluster demo",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -23,7 +23,9 @@ cluster's bucket: SSH trusts no other. What stands behind -- is for SSH.
 
 Where SSH's port does not answer, it goes through AWS's Session Manager, if its
 plugin is installed. A cluster without a key pair is entered by Session Manager
-alone. In ~/.ssh/config, the head node is Host muster-NAME.`,
+alone. In ~/.ssh/config, the head node is Host muster-NAME.
+
+It ends with SSH's exit code: 255 if there is no connection.`,
 		Example: "  muster ssh\n  muster ssh -- -L 8888:localhost:8888\n  muster ssh --ssm\n  muster ssh --dry-run",
 		RunE: func(c *cobra.Command, args []string) error {
 			w, err := a.onAWS()
@@ -56,9 +58,21 @@ func (a *app) onAWS() (where, error) {
 	}
 	w, err := a.find("")
 	if err == nil && w.place != onAWS {
-		err = fmt.Errorf("cluster %s is on this machine, where nobody logs in: `muster shell` opens a shell on its head node", w.name)
+		err = w.notOnAWS()
 	}
 	return w, err
+}
+
+// notOnAWS says of a cluster that is not on AWS where it is, if it is anywhere.
+func (w where) notOnAWS() error {
+	here, err := localCluster(w.home, w.name)
+	switch {
+	case err != nil:
+		return err
+	case !here:
+		return noCluster(w.home, w.name)
+	}
+	return fmt.Errorf("cluster %s is on this machine, where nobody logs in: `muster shell` opens a shell on its head node", w.name)
 }
 
 // sshLine runs SSH with arguments of the user's, or prints how it would be run.

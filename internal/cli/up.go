@@ -33,7 +33,11 @@ On AWS it first shows what it would make and what that costs, and asks. What
 ParallelCluster's update policies do not allow is refused before anything is
 touched. It ends when the head node runs what the file says and the nodes that are
 always on have answered, with a test job on them. Where none is always on a test job
-would cost: --verify runs one, and its price is shown before.`,
+would cost: --verify runs one, and its price is shown before.
+
+--yes answers that question alone. What is refused without it is refused with it.
+Exit codes: 0 the cluster is as the file says, 1 it is not and the last line says
+why, 2 wrong command line or no terminal to ask on, 130 stopped.`,
 		Example: "  muster up cluster.yaml\n  muster up cluster.yaml --on local --cluster rehearsal\n  muster up cluster.yaml --on aws",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
