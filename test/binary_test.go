@@ -9,10 +9,11 @@ import (
 	"testing"
 )
 
-// What the one binary may weigh. It runs in Slurm's path and on every node.
+// What the one binary may weigh. It runs in Slurm's path and on every node. Each
+// service of the AWS SDK has a table of its endpoints, which takes 90 KB.
 const (
 	mostBytes     = 60 << 20
-	mostInitBytes = 2 << 20
+	mostInitBytes = 3 << 20
 )
 
 // TestBinary_is_small_and_starts_lean holds the size of the binary and what its
