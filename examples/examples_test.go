@@ -49,7 +49,7 @@ func TestGuide80(t *testing.T) {
 			ScalingStrategy: "all-or-nothing",
 			Slurm:           spec.SlurmSettings{ScaledownIdleMinutes: 10, MemoryBasedScheduling: true},
 			Queues: []spec.Queue{{
-				Name: "gpu-queue", CapacityType: "ONDEMAND", ScratchDir: "/scratch",
+				Name: "gpu-queue", CapacityType: "ONDEMAND", AllocationStrategy: "lowest-price", ScratchDir: "/scratch",
 				ComputeResources: []spec.ComputeResource{{
 					Name: "p5e-nodes", InstanceTypes: []string{"p5e.48xlarge"}, MaxCount: 80, EFA: true,
 				}},
@@ -68,6 +68,7 @@ func TestGuide80(t *testing.T) {
 			}}},
 		},
 		CustomActions: true,
+		Tags:          []spec.Tag{{Key: "Project", Value: "DistributedTraining"}, {Key: "Environment", Value: "Production"}},
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("cluster (-want +got):\n%s", diff)
