@@ -19,6 +19,8 @@ type board struct {
 	// told is the text that the bucket has, without its time, and when it was put.
 	told   string
 	toldAt time.Time
+	// revision is the site's for which steps are done, empty until that is read.
+	revision string
 }
 
 // quiet is how old the bucket's status may become while nothing changes.
@@ -38,7 +40,7 @@ func (b *board) change(f func(s *site.HeadStatus)) {
 func (b *board) begin(name string) {
 	b.change(func(s *site.HeadStatus) {
 		s.Phase, s.Error, s.LogTail = site.Booting, "", nil
-		s.Steps = append(slices.DeleteFunc(s.Steps, func(x site.Step) bool { return x.Name == name }), site.Step{Name: name})
+		s.Steps = append(slices.DeleteFunc(s.Steps, func(x site.Step) bool { return x.Name == name }), site.Step{Name: name, Revision: b.revision})
 	})
 }
 
@@ -46,7 +48,26 @@ func (b *board) done(name, detail string, took time.Duration) {
 	b.change(func(s *site.HeadStatus) {
 		for i := range s.Steps {
 			if s.Steps[i].Name == name {
-				s.Steps[i] = site.Step{Name: name, Detail: detail, Seconds: took.Seconds(), Done: true}
+				s.Steps[i] = site.Step{Name: name, Detail: detail, Seconds: took.Seconds(), Done: true, Revision: b.revision}
+			}
+		}
+	})
+}
+
+// anew begins steps of which nobody knows yet which revision they are for.
+func (b *board) anew() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.revision = ""
+}
+
+// read says for which revision the steps are, also those just before.
+func (b *board) read(revision string) {
+	b.change(func(s *site.HeadStatus) {
+		b.revision = revision
+		for i := range s.Steps {
+			if s.Steps[i].Revision == "" {
+				s.Steps[i].Revision = revision
 			}
 		}
 	})

@@ -22,11 +22,14 @@ type step struct {
 // imageServices are units that images start by themselves and that the agent runs.
 var imageServices = []string{"munge", "slurmctld", "slurmd", "slurmdbd", "slurmrestd", "sackd", "mariadb", "mysqld"}
 
+// readStep is the step that finds out which revision of the cluster it is.
+const readStep = "read cluster"
+
 // first are the steps of every machine that come before its services.
 func (a *agent) first() []step {
 	return []step{
 		{"identify machine", a.identify},
-		{"read cluster", a.read},
+		{readStep, a.read},
 		{"stop the image's services", func(ctx context.Context) (string, error) { return a.machine.Quiet(ctx, imageServices) }},
 		{"find users", func(ctx context.Context) (string, error) {
 			detail, err := a.machine.Users(ctx, boot.Accounts)

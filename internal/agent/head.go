@@ -96,6 +96,7 @@ func (h *headNode) headSteps() []step {
 func (h *headNode) bootHead(ctx context.Context) error {
 	outer, cancel := ctx, func() {}
 	defer func() { cancel() }()
+	h.board.anew()
 	for _, s := range h.headSteps() {
 		h.board.begin(s.name)
 		h.publish(ctx)
@@ -105,9 +106,12 @@ func (h *headNode) bootHead(ctx context.Context) error {
 			h.again = !strings.HasPrefix(s.name, actionStep)
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
+		if s.name == readStep {
+			h.board.read(h.cluster.site.Revision)
+		}
 		h.Log.Info("step done", "step", s.name, "detail", detail, "seconds", time.Since(began).Seconds())
 		h.board.done(s.name, detail, time.Since(began))
-		if s.name == "read cluster" {
+		if s.name == readStep {
 			h.ship(outer, []string{"slurmctld", "slurmdbd", "slurmrestd", "controller", "mariadb", "munged", "supervise"})
 			ctx, cancel = h.limited(outer)
 		}

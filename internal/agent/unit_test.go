@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -48,6 +49,30 @@ func TestBoard_tells_only_news(t *testing.T) {
 	b.ready("r2")
 	if b.status.Error != "" || b.status.LogTail != nil || b.status.Revision != "r2" {
 		t.Errorf("a ready head node remembers its failure: %+v", b.status)
+	}
+}
+
+// TestBoard_says_for_which_revision a step was done.
+func TestBoard_says_for_which_revision(t *testing.T) {
+	b := newBoard("v1", "")
+	run := func(revision string, names ...string) {
+		b.anew()
+		for i, name := range names {
+			b.begin(name)
+			if i == 1 {
+				b.read(revision)
+			}
+			b.done(name, "", time.Second)
+		}
+	}
+	run("r1", "identify", "read", "mount", "serve")
+	run("r2", "identify", "read", "mount")
+	got := map[string]string{}
+	for _, s := range b.status.Steps {
+		got[s.Name] = s.Revision
+	}
+	if diff := cmp.Diff(map[string]string{"identify": "r2", "read": "r2", "mount": "r2", "serve": "r1"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

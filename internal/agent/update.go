@@ -23,7 +23,7 @@ func (h *headNode) update(ctx context.Context) error {
 	}
 	had := h.cluster.site.Revision
 	steps := []step{
-		{"read cluster", h.read},
+		{readStep, h.read},
 		{"take up muster", h.takeUp},
 		{"mount volumes", h.volumes},
 		{"mount file systems", h.mounts},
@@ -36,6 +36,7 @@ func (h *headNode) update(ctx context.Context) error {
 		{"apply configuration", h.apply},
 		h.actions(boot.OnNodeUpdated),
 	}
+	h.board.anew()
 	for _, s := range steps {
 		h.board.begin(s.name)
 		h.publish(ctx)
@@ -45,6 +46,9 @@ func (h *headNode) update(ctx context.Context) error {
 			// The next poll tries again.
 			h.cluster.version = ""
 			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		if s.name == readStep {
+			h.board.read(h.cluster.site.Revision)
 		}
 		h.Log.Info("step done", "step", s.name, "detail", detail)
 		h.board.done(s.name, detail, time.Since(began))

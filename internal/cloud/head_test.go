@@ -10,13 +10,17 @@ import (
 )
 
 // TestNews tells of each step that took time once, and of none that was done before
-// anybody looked at a head node that had come up.
+// anybody looked at a head node that had come up, or for another revision.
 func TestNews(t *testing.T) {
 	quick, slow, late := site.Step{Name: "quick", Seconds: 0.1, Done: true}, site.Step{Name: "slow", Seconds: 3, Done: true}, site.Step{Name: "late", Seconds: 2}
 	done := late
 	done.Done = true
 	again := slow
 	again.Seconds = 4
+	of := func(revision string, s site.Step) site.Step {
+		s.Revision = revision
+		return s
+	}
 	for _, row := range []struct {
 		name  string
 		looks []site.HeadStatus
@@ -24,13 +28,17 @@ func TestNews(t *testing.T) {
 	}{
 		{"boot", []site.HeadStatus{{Steps: []site.Step{quick, slow, late}}, {Steps: []site.Step{quick, slow, done}}, {Steps: []site.Step{quick, slow, done}, Revision: "r"}}, []site.Step{slow, done}},
 		{"change", []site.HeadStatus{{Steps: []site.Step{quick, slow}, Revision: "r"}, {Steps: []site.Step{quick, again}, Revision: "r"}}, []site.Step{again}},
+		{"revision_read_later", []site.HeadStatus{{Steps: []site.Step{slow}}, {Steps: []site.Step{of("r", slow)}}}, []site.Step{slow}},
+		{"after_a_failed_boot", []site.HeadStatus{{Steps: []site.Step{of("old", slow)}}, {Steps: []site.Step{of("old", slow), of("r", done)}}}, []site.Step{done}},
+		{"update_goes_on", []site.HeadStatus{{Steps: []site.Step{of("old", slow), of("r", done)}, Revision: "old"}}, []site.Step{done}},
+		{"runs_already", []site.HeadStatus{{Steps: []site.Step{of("r", slow)}, Revision: "r"}}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var l headLook
 			var got []site.Step
 			for _, s := range row.looks {
 				l.status = s
-				got = append(got, l.news()...)
+				got = append(got, l.news("r")...)
 			}
 			if diff := cmp.Diff(row.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

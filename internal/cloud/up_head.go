@@ -79,7 +79,7 @@ func (u *up) hear(ctx context.Context, l *headLook) error {
 		l.told = nil
 	}
 	l.status = s
-	for _, step := range l.news() {
+	for _, step := range l.news(u.site.Revision) {
 		u.Report.Note(strings.TrimSuffix(fmt.Sprintf("head node, %.1f s: %s: %s", step.Seconds, step.Name, step.Detail), ": "))
 	}
 	return nil
@@ -88,21 +88,25 @@ func (u *up) hear(ctx context.Context, l *headLook) error {
 // worthTelling is how long a step of a boot takes that is worth a line.
 const worthTelling = time.Second
 
-// news are the steps that were done since the last look and took time. Those of a head
-// node that had come up before anybody looked are no news.
-func (l *headLook) news() []site.Step {
+// news are the steps for a revision that were done since the last look and took time.
+// Those of a head node that had come up before anybody looked are no news.
+func (l *headLook) news(revision string) []site.Step {
 	first := l.told == nil
 	if first {
 		l.told = map[string]site.Step{}
 	}
-	old := first && l.status.Revision != ""
 	var all []site.Step
 	for _, step := range l.status.Steps {
+		of := step.Revision
+		step.Revision = "" // known later than the step is done
 		if !step.Done || l.told[step.Name] == step {
 			continue
 		}
 		l.told[step.Name] = step
-		if !old && step.Seconds >= worthTelling.Seconds() {
+		// What runs already was not waited for. Before a revision is read, or from an older
+		// muster, a step says of none.
+		old := first && (l.status.Revision == revision || of == "" && l.status.Revision != "")
+		if !old && (of == "" || of == revision) && step.Seconds >= worthTelling.Seconds() {
 			all = append(all, step)
 		}
 	}

@@ -154,6 +154,8 @@ type Step struct {
 	Detail  string  `json:"detail,omitempty"`
 	Seconds float64 `json:"seconds"`
 	Done    bool    `json:"done"`
+	// Revision is the Site's for which it was done, empty until that has been read.
+	Revision string `json:"revision,omitempty"`
 }
 
 // ClusterStatus is a look at Slurm and the fleet.
