@@ -36,12 +36,21 @@ func pcluster(name string) map[string]string {
 // machine starts a machine that ParallelCluster's tags make a cluster's.
 func (w *world) machine(cluster, kind string) string {
 	w.t.Helper()
+	return w.launch(map[string]string{"parallelcluster:cluster-name": cluster, "parallelcluster:node-type": kind})
+}
+
+// launch starts a machine with tags.
+func (w *world) launch(with map[string]string) string {
+	w.t.Helper()
 	ctx, client := w.t.Context(), ec2.NewFromConfig(w.Config())
 	images, err := client.DescribeImages(ctx, &ec2.DescribeImagesInput{Owners: []string{"amazon"}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	tags := []types.Tag{{Key: aws.String("parallelcluster:cluster-name"), Value: &cluster}, {Key: aws.String("parallelcluster:node-type"), Value: &kind}}
+	var tags []types.Tag
+	for key, value := range with {
+		tags = append(tags, types.Tag{Key: aws.String(key), Value: aws.String(value)})
+	}
 	out, err := client.RunInstances(ctx, &ec2.RunInstancesInput{
 		ImageId: images.Images[0].ImageId, InstanceType: "c5.large", MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 		TagSpecifications: []types.TagSpecification{{ResourceType: "instance", Tags: tags}},

@@ -4,12 +4,16 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/fsx"
 
+	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/step"
 )
 
 func TestUpAndDown(t *testing.T) {
@@ -189,5 +193,40 @@ func TestDownWaitsForWhatHoldsTheNetwork(t *testing.T) {
 	}
 	if !slices.ContainsFunc(r.notes, func(n string) bool { return strings.HasPrefix(n, "tried again: ") }) {
 		t.Errorf("notes %q", r.notes)
+	}
+}
+
+// TestDownCountsWhatTheHeadNodeEnded has a head node that ends its nodes when it is
+// told to stop the fleet.
+func TestDownCountsWhatTheHeadNodeEnded(t *testing.T) {
+	w := newWorld(t)
+	var mu sync.Mutex // guards ids
+	var ids []string
+	w.says = func(c *site.ClusterStatus) {
+		if c.Fleet != "stopped" {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if err := w.account.Terminate(t.Context(), ids); err != nil {
+			t.Error(err)
+		}
+	}
+	w.heads()
+	r := &told{t: t}
+	if _, err := w.up(t.Context(), plainFile, "", r); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	for range 2 {
+		ids = append(ids, w.launch(map[string]string{account.ClusterTag: "demo", account.RoleTag: site.RoleCompute}))
+	}
+	mu.Unlock()
+	if _, err := w.down(t.Context(), true, r); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(r.steps, func(s step.Step) bool { return s.Name == "stop the fleet" })
+	if i < 0 || r.steps[i].Detail != "the head node has stopped the fleet; 2 instances ended" {
+		t.Errorf("steps %+v", r.steps)
 	}
 }

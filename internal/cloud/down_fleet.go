@@ -26,8 +26,11 @@ func (d *down) fleet(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	head := ""
+	head, seen := "", map[string]bool{} // by whomever they are ended
 	for _, i := range all {
+		if i.Role == site.RoleCompute && !i.Gone() {
+			seen[i.ID] = true
+		}
 		if i.Role == site.RoleHead && i.State == "running" {
 			head = i.ID
 		}
@@ -38,7 +41,7 @@ func (d *down) fleet(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	n, err := d.end(ctx, func(i account.Instance) bool { return i.Role == site.RoleCompute })
+	n, err := d.end(ctx, seen, func(i account.Instance) bool { return i.Role == site.RoleCompute })
 	return told + "; " + count(n, "instance") + " ended", err
 }
 
@@ -93,15 +96,15 @@ func (d *down) obeyed(ctx context.Context, b store.Store, asked time.Time) (bool
 
 // orphans ends what has no head node any more.
 func (d *down) orphans(ctx context.Context) (string, error) {
-	n, err := d.end(ctx, func(account.Instance) bool { return true })
+	n, err := d.end(ctx, map[string]bool{}, func(account.Instance) bool { return true })
 	return count(n, "instance"), err
 }
 
 // end ends instances and waits until they are gone: their network interfaces hold
 // what comes next. It looks until two looks in a row find none, for what was being
-// started may show late.
-func (d *down) end(ctx context.Context, which func(account.Instance) bool) (int, error) {
-	ended := map[string]bool{}
+// started may show late. It counts them with those that were seen before, which
+// somebody else may have ended meanwhile.
+func (d *down) end(ctx context.Context, ended map[string]bool, which func(account.Instance) bool) (int, error) {
 	began, every := time.Now(), lookFirst
 	for empty := 0; empty < 2; {
 		all, err := d.Account.Instances(ctx, d.Name)
