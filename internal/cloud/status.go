@@ -285,7 +285,7 @@ func (s *Status) judge(name string) {
 	case "failed":
 		s.Look = append(s.Look, "`muster up` goes on or begins again, `muster down --cluster "+name+"` takes away what there is")
 	case "half made":
-		s.Look = append(s.Look, "it has no head node: `muster up` makes one, `muster down --cluster "+name+"` takes away what there is")
+		s.Look = append(s.Look, "it has no head node: `muster up` makes one; `muster down --cluster "+name+"` says what is left and costs, with --delete-data it deletes the data, too")
 	case "removing", "creating", "changing", "starting":
 		s.Look = append(s.Look, "it is "+s.State)
 	}
