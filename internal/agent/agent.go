@@ -27,6 +27,8 @@ import (
 // Config is what an agent works with.
 type Config struct {
 	Ticket site.Ticket
+	// Owner is the path of a file that says whose the ticket is: see OwnerFile.
+	Owner string
 	// AWS is who the machine is and where.
 	AWS aws.Config
 	// Endpoint is where S3 is, empty for AWS's own.
@@ -137,6 +139,9 @@ type agent struct {
 func Run(ctx context.Context, c Config) error {
 	c.Limits = c.Limits.filled()
 	a := &agent{Config: c, began: time.Now(), slurm: installed()}
+	if waited, err := a.own(ctx); waited || err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer a.background.Wait()
 	defer stop()
@@ -162,6 +167,9 @@ func (a *agent) identify(ctx context.Context) (string, error) {
 	var err error
 	a.identity, err = boot.Identify(ctx, a.AWS)
 	if err != nil {
+		return "", err
+	}
+	if err := a.notOwn(a.identity.InstanceID); err != nil {
 		return "", err
 	}
 	former, err := a.machine.Own(a.identity.InstanceID)

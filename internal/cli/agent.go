@@ -85,7 +85,7 @@ func (a *app) runAgent(ctx context.Context, path string) error {
 	}
 	info, _ := debug.ReadBuildInfo()
 	return agent.Run(ctx, agent.Config{
-		Ticket: ticket, AWS: cloud.Config(), Endpoint: s3Endpoint(), Version: versionOf(info).Version, Program: self,
+		Ticket: ticket, Owner: agent.OwnerFile(path), AWS: cloud.Config(), Endpoint: s3Endpoint(), Version: versionOf(info).Version, Program: self,
 		Log:      slog.New(slog.NewTextHandler(io.MultiWriter(a.err, file), nil)),
 		Limits:   limits,
 		Shutdown: strings.Fields(cmp.Or(os.Getenv("MUSTER_SHUTDOWN"), "shutdown -h now")),

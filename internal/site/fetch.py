@@ -21,11 +21,22 @@ def metadata(what, header, value, method="GET"):
         return answer.read().decode()
 
 
-def credentials():
+def ask(what):
     token = metadata("api/token", "X-aws-ec2-metadata-token-ttl-seconds", "300", "PUT")
-    where, header = "meta-data/iam/security-credentials/", "X-aws-ec2-metadata-token"
-    role = metadata(where, header, token).split()[0]
-    return json.loads(metadata(where + role, header, token))
+    return metadata(what, "X-aws-ec2-metadata-token", token)
+
+
+def credentials():
+    where = "meta-data/iam/security-credentials/"
+    return json.loads(ask(where + ask(where).split()[0]))
+
+
+# Whose the ticket is: an image of this machine has it, too.
+def own():
+    name = root + "/etc/muster/instance"
+    with open(name + ".new", "w") as f:
+        f.write(json.loads(ask("dynamic/instance-identity/document"))["instanceId"] + "\n")
+    os.replace(name + ".new", name)
 
 
 def signed(url, c):
@@ -57,6 +68,8 @@ def address():
 
 
 def have():
+    if not os.path.exists(path):
+        return False
     sum = hashlib.sha256()
     with open(path, "rb") as f:
         for piece in iter(lambda: f.read(1 << 20), b""):
@@ -83,14 +96,11 @@ def hopeless(e):
 
 
 began, pause, sure = time.time(), 1, 0
-try:
-    if have():
-        sys.exit(0)
-except OSError:
-    pass
 while True:
     try:
-        fetch()
+        if not have():
+            fetch()
+        own()
         break
     except Exception as e:
         sure += hopeless(e)

@@ -27,12 +27,13 @@ test -n "$python" || give_up 'this image has no Python 3, with which muster is f
 "$python" - "$root" <<'PYTHON' || give_up 'muster was not fetched from the bucket, see the lines before'
 @FETCH@
 PYTHON
-# systemd keeps the agent running, but leaves what it started alone: jobs.
+# systemd keeps the agent running, but leaves what it started alone: jobs. One of an
+# image waits for this ticket, and starts again.
 if test -z "$root" && test -d /run/systemd/system; then
 	cat >/etc/systemd/system/muster-agent.service <<'UNIT' || give_up 'cannot write the unit of the agent'
 @UNIT@
 UNIT
-	{ systemctl daemon-reload && systemctl enable muster-agent && systemctl start --no-block muster-agent; } ||
+	{ systemctl daemon-reload && systemctl enable muster-agent && systemctl restart --no-block muster-agent; } ||
 		give_up 'systemd does not start the agent'
 	exit 0
 fi

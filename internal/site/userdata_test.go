@@ -60,6 +60,8 @@ func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "imds-token")
 	case strings.HasPrefix(r.URL.Path, "/latest/") && r.Header.Get("X-Aws-Ec2-Metadata-Token") != "imds-token":
 		http.Error(w, "no token", http.StatusUnauthorized)
+	case r.URL.Path == "/latest/dynamic/instance-identity/document":
+		fmt.Fprint(w, `{"instanceId": "i-1", "region": "ap-southeast-3"}`)
 	case r.URL.Path == roles:
 		fmt.Fprint(w, "compute-role\n")
 	case r.URL.Path == roles+"compute-role":
@@ -164,6 +166,9 @@ func TestUserDataFetchesAndStartsTheAgent(t *testing.T) {
 	}
 	if got, want := read(t, root, "called"), "agent\n--ticket\n"+root+"/etc/muster/ticket.json\n"; got != want {
 		t.Errorf("muster was called with %q, want %q", got, want)
+	}
+	if got := read(t, root, "etc/muster/instance"); got != "i-1\n" {
+		t.Errorf("the ticket is of %q", got)
 	}
 	if got := p.gets.Load(); got != 2 {
 		t.Errorf("the object was asked for %d times, want 2: one is refused", got)
