@@ -146,6 +146,14 @@ func (h *headNode) shared(context.Context) (string, error) {
 	if _, err := user.Lookup(owner); err != nil {
 		owner = ""
 	}
+	for _, s := range h.cluster.site.Storage {
+		if !s.Made || s.MountDir == "/home" {
+			continue // homes are root's, and each user's below them his own
+		}
+		if _, err := h.machine.Open(s.MountDir); err != nil {
+			return "", err
+		}
+	}
 	wanted := h.cluster.workload.Expanded()
 	for _, d := range wanted {
 		if err := h.machine.Shared(d.Path, d.Mode, owner); err != nil {
