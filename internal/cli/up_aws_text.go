@@ -113,6 +113,7 @@ func laterSection(p *cloud.Plan) section {
 		s.lines = append(s.lines, fmt.Sprintf("A test job starts %s of queue %s (%s), %s; they end when they have been idle for %s.",
 			count(t.Nodes, "node"), t.Queue, t.InstanceType, price, count(t.IdleMinutes, "minute")))
 	}
+	s.lines = append(s.lines, p.Notes...)
 	return s
 }
 

@@ -25,7 +25,7 @@ func (u *up) key(ctx context.Context) (string, error) {
 	case own != "":
 		return own + ", the file's", nil
 	case u.facts.KeyName == "":
-		return "none: the head node is reached by Session Manager", nil
+		return "none: `muster ssh` reaches the head node by Session Manager, other commands do not", nil
 	case len(u.PublicKey) == 0:
 		return u.facts.KeyName, nil
 	}
