@@ -25,6 +25,8 @@ type node struct {
 	// Name is the Slurm node's, empty for a login node.
 	Name string
 	step string
+	// settled is how often in a row Slurm was seen to know the node.
+	settled int
 }
 
 // placeFile keeps which node the machine is, until it restarts.
@@ -169,7 +171,8 @@ func (n *node) ready(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, n.Limits.Join, fmt.Errorf("no answer within %s", n.Limits.Join))
 	defer cancel()
-	return fmt.Sprintf("ready after %.1f s", took), n.desk().Ready(ctx, join.Ready{InstanceID: n.identity.InstanceID, Node: n.Name, Seconds: took})
+	_, err := n.desk().Ready(ctx, join.Ready{InstanceID: n.identity.InstanceID, Node: n.Name, Seconds: took})
+	return fmt.Sprintf("ready after %.1f s", took), err
 }
 
 // failWait is how long a node that failed tries to say so before it ends.

@@ -119,6 +119,7 @@ func (n *node) watch(ctx context.Context) error {
 		case <-tick.C:
 		}
 		n.keep(ctx)
+		n.settle(ctx)
 		if n.headAnswers(ctx) || n.busy() {
 			seen = time.Now()
 		}

@@ -129,6 +129,8 @@ type Controller struct {
 	trouble string
 	// lastWords are those of nodes whose boot failed.
 	lastWords map[string]lastWords
+	// awaitedBySlurm are the nodes that the last look saw powering up.
+	awaitedBySlurm map[string]bool
 	// over says of capacity blocks that they have ended.
 	over    []string
 	waiters map[*waiter]bool

@@ -276,6 +276,11 @@ func TestJoin(t *testing.T) {
 			got, err := s.now.Join(t.Context(), join.Hello{InstanceID: "i-1"})
 			return err == nil && got == want
 		})
+		registers := func() bool {
+			s, err := s.now.Ready(t.Context(), join.Ready{InstanceID: "i-1", Node: "q-dy-r-1", Again: true})
+			return err == nil && s.Register
+		}
+		within(t, 10*time.Second, "to register again while Slurm waits for the node", registers)
 		if err := s.now.Failed(t.Context(), join.Failure{InstanceID: "i-1", Step: "mount /fsx", Error: "timeout", LogTail: []string{"last words"}}); err != nil {
 			t.Fatal(err)
 		}
@@ -285,6 +290,9 @@ func TestJoin(t *testing.T) {
 		}
 		s.slurm.slow("q-dy-r-1", false)
 		s.jobIs(t, j, "COMPLETED", 5*time.Minute)
+		if registers() {
+			t.Error("a node that Slurm knows is to register again")
+		}
 	}, "q-dy-r-1")
 }
 

@@ -55,11 +55,17 @@ func (c *Controller) Join(_ context.Context, h join.Hello) (join.Place, error) {
 	return join.Place{Node: node, Head: c.Head, Cluster: c.Cluster, Revision: c.Revision}, nil
 }
 
-// Ready takes note that a machine's slurmd runs.
-func (c *Controller) Ready(_ context.Context, r join.Ready) error {
-	c.Log.Info("node booted", "node", r.Node, "instance", r.InstanceID, "seconds", r.Seconds)
-	c.Wake()
-	return nil
+// Ready takes note that a machine's slurmd runs. One that says so again is told to
+// register if Slurm still waits for it.
+func (c *Controller) Ready(_ context.Context, r join.Ready) (join.Standing, error) {
+	if !r.Again {
+		c.Log.Info("node booted", "node", r.Node, "instance", r.InstanceID, "seconds", r.Seconds)
+		c.Wake()
+		return join.Standing{}, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return join.Standing{Register: c.awaitedBySlurm[r.Node]}, nil
 }
 
 // Failed takes note that a machine will never be ready.

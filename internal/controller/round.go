@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
@@ -120,6 +121,9 @@ func (c *Controller) seen(nodes []fleet.Node) {
 			c.resumed[n.Name] = now
 		}
 	}
+	c.mu.Lock()
+	c.awaitedBySlurm = maps.Clone(c.rising)
+	c.mu.Unlock()
 }
 
 // observe sees the instances. The provider is asked after Slurm: what Slurm says

@@ -39,11 +39,12 @@ func (c Client) Join(ctx context.Context, h Hello) (Place, error) {
 
 // Ready tells that the machine is ready, until the controller has heard it or ctx
 // ends.
-func (c Client) Ready(ctx context.Context, r Ready) error {
-	if err := c.persist(ctx, func() error { return c.ask(ctx, pathReady, r, nil) }); err != nil {
-		return fmt.Errorf("tell the head node that %s is ready: %w", r.Node, err)
+func (c Client) Ready(ctx context.Context, r Ready) (Standing, error) {
+	var s Standing
+	if err := c.persist(ctx, func() error { return c.ask(ctx, pathReady, r, &s) }); err != nil {
+		return Standing{}, fmt.Errorf("tell the head node that %s is ready: %w", r.Node, err)
 	}
-	return nil
+	return s, nil
 }
 
 // Failed tells that the machine's boot failed, until the controller has heard it

@@ -14,7 +14,7 @@ import (
 // node for the instance.
 type desk interface {
 	Join(ctx context.Context, h Hello) (Place, error)
-	Ready(ctx context.Context, r Ready) error
+	Ready(ctx context.Context, r Ready) (Standing, error)
 	Failed(ctx context.Context, f Failure) error
 }
 
@@ -39,7 +39,7 @@ func Handler(d desk, m Munge) http.Handler {
 	h := &handler{munge: m, room: make(chan struct{}, checksAtOnce)}
 	mux := http.NewServeMux()
 	mux.Handle("POST "+pathJoin, serve(h, func(ctx context.Context, v Hello) (any, error) { return d.Join(ctx, v) }))
-	mux.Handle("POST "+pathReady, serve(h, func(ctx context.Context, v Ready) (any, error) { return struct{}{}, d.Ready(ctx, v) }))
+	mux.Handle("POST "+pathReady, serve(h, func(ctx context.Context, v Ready) (any, error) { return d.Ready(ctx, v) }))
 	mux.Handle("POST "+pathFailed, serve(h, func(ctx context.Context, v Failure) (any, error) { return struct{}{}, d.Failed(ctx, v) }))
 	return mux
 }

@@ -40,6 +40,16 @@ type Ready struct {
 	Node       string `json:"node"`
 	// Seconds is how long the boot took.
 	Seconds float64 `json:"seconds"`
+	// Again says that the machine said so before, and asks whether Slurm knows.
+	Again bool `json:"again,omitempty"`
+}
+
+// Standing is how the head node sees a machine that says it is ready.
+type Standing struct {
+	// Register says that Slurm still waits for the node: its slurmd has to register
+	// again. slurmctld writes its state down seconds later, and one that was killed has
+	// forgotten who registered last.
+	Register bool `json:"register,omitempty"`
 }
 
 // Failure says that a machine's boot failed for good.

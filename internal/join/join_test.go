@@ -85,9 +85,9 @@ func (d *desk) Join(_ context.Context, h join.Hello) (join.Place, error) {
 	return p, nil
 }
 
-func (d *desk) Ready(_ context.Context, r join.Ready) error {
+func (d *desk) Ready(_ context.Context, r join.Ready) (join.Standing, error) {
 	d.ready = append(d.ready, r)
-	return nil
+	return join.Standing{Register: r.Again}, nil
 }
 
 func (d *desk) Failed(_ context.Context, f join.Failure) error {
@@ -111,14 +111,18 @@ func TestClient_speaks_to_the_handler(t *testing.T) {
 		t.Fatalf("joined as %+v, %v", got, err)
 	}
 	ready := join.Ready{InstanceID: "i-1", Node: "q-dy-r-1", Seconds: 2.5}
-	if err := c.Ready(t.Context(), ready); err != nil {
-		t.Fatal(err)
+	if s, err := c.Ready(t.Context(), ready); err != nil || s.Register {
+		t.Fatal(s, err)
+	}
+	again := join.Ready{InstanceID: "i-1", Node: "q-dy-r-1", Again: true}
+	if s, err := c.Ready(t.Context(), again); err != nil || !s.Register {
+		t.Fatal(s, err)
 	}
 	failure := join.Failure{InstanceID: "i-2", Step: "mount /fsx", Error: "no such host", LogTail: []string{"a", "b"}}
 	if err := c.Failed(t.Context(), failure); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]join.Ready{ready}, d.ready) + cmp.Diff([]join.Failure{failure}, d.failed); diff != "" {
+	if diff := cmp.Diff([]join.Ready{ready, again}, d.ready) + cmp.Diff([]join.Failure{failure}, d.failed); diff != "" {
 		t.Error(diff)
 	}
 }
