@@ -42,7 +42,6 @@ func TestText(t *testing.T) {
 		{"literal", cfn.Lit("a"), `"a"`},
 		{"sub_without_anything", cfn.Sub("a"), `"a"`},
 		{"sub_of_a_literal", cfn.Sub(cfn.Literal("${HOME}")), `{"Fn::Sub":"${!HOME}"}`},
-		{"join", cfn.Join(",", cfn.Lit("a"), cfn.Ref("B")), `{"Fn::Join":[",",["a",{"Ref":"B"}]]}`},
 		{"base64", cfn.Base64(cfn.Lit("<&>")), `{"Fn::Base64":"<&>"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

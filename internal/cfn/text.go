@@ -9,14 +9,6 @@ type Text struct{ value any }
 // Lit is a text as it is.
 func Lit(text string) Text { return Text{text} }
 
-// LitOr is a text as it is; an empty one is absent.
-func LitOr(text string) Text {
-	if text == "" {
-		return Text{}
-	}
-	return Text{text}
-}
-
 // Lits are texts as they are.
 func Lits(texts ...string) []Text {
 	var out []Text
@@ -48,11 +40,6 @@ func Literal(text string) string { return strings.ReplaceAll(text, "${", "${!") 
 
 // Base64 is a text in base64, as user data has to be.
 func Base64(t Text) Text { return Text{object{{"Fn::Base64", t}}} }
-
-// Join are texts with a separator between them.
-func Join(separator string, texts ...Text) Text {
-	return Text{object{{"Fn::Join", []any{separator, texts}}}}
-}
 
 // IsZero reports whether the text is absent.
 func (t Text) IsZero() bool { return t.value == nil }
