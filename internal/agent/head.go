@@ -265,24 +265,6 @@ func (h *headNode) included(ctx context.Context) (string, error) {
 // has no sackd.
 func loginConfKey(cluster string) string { return site.SharedPrefix(cluster) + "slurm.conf" }
 
-// notDone are parts of the cluster file that ask for something that is not set up.
-func (c *cluster) notDone() []string {
-	var all []string
-	for path, what := range map[string]string{
-		"DirectoryService":                  "users come from no directory",
-		"HeadNode.Dcv.Enabled":              "there is no remote desktop",
-		"AdditionalPackages.IntelSoftware":  "Intel's libraries are not installed",
-		"DevSettings.Cookbook.ChefCookbook": "no cookbook is run",
-		"HeadNode.Networking.Proxy":         "machines reach AWS without it",
-	} {
-		if v := c.root.At(path); v.Present() && v.Text() != "false" {
-			all = append(all, path+" of the cluster file has no effect: "+what)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
 func count(c slurm.Config) int {
 	n := 0
 	for _, g := range c.Groups {

@@ -188,9 +188,6 @@ SharedStorage:
 	if got := c.settings("e"); !got.EncryptionInTransit || got.IAM {
 		t.Errorf("EFS is mounted with %+v", got)
 	}
-	if got := c.notDone(); len(got) != 2 || !strings.Contains(got[0], "DirectoryService") || !strings.Contains(got[1], "Dcv") {
-		t.Errorf("not done: %q", got)
-	}
 	c.site.Storage = []site.Storage{{Type: "Ebs", MountDir: "/raid"}, {Type: "Efs", MountDir: "/e"}}
 	if got := c.exports(); !slices.Equal(got, []string{"/home", "/raid"}) {
 		t.Errorf("exports %q", got)
