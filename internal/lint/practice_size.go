@@ -194,7 +194,7 @@ func deletedResults(s spec.View) {
 	if !results || !ok || exported(s) || settings.Key("DeletionPolicy").Text() != "Delete" || !settings.Key("DeletionPolicy").Sound() {
 		return
 	}
-	settings.Key("DeletionPolicy").Warnf("storage/results-deleted", "%q is deleted with the cluster, with all that training has written there", name).
+	settings.Key("DeletionPolicy").Warnf("storage/results-deleted", "ParallelCluster deletes %q with the cluster, and muster with `down --delete-data`: all that training has written there", name).
 		WithHint("write DeletionPolicy: Retain in its settings, or export it to S3 with AutoExportPolicy")
 }
 

@@ -74,8 +74,8 @@ func deletion(s spec.View) {
 		return
 	}
 	if policy.Text() == "Delete" {
-		policy.Infof("storage/deletion", "the data of %s is deleted with the cluster, and when the file no longer has it", quoted(s.Key("Name").Text())).
-			WithHint("DeletionPolicy: Retain keeps it")
+		policy.Infof("storage/deletion", "ParallelCluster deletes the data of %s with the cluster, and when the file no longer has it; muster does with `down --delete-data`", quoted(s.Key("Name").Text())).
+			WithHint("DeletionPolicy: Retain keeps it from both")
 	}
 }
 
