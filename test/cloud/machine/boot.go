@@ -62,16 +62,13 @@ func (w *World) note(id string, pid int) error {
 	return os.WriteFile(path, []byte(strconv.Itoa(pid)+"\n"), 0o644)
 }
 
-// reap waits for the end of a machine.
+// reap waits for the end of a machine. Its process is reaped with the lock held, when it is forgotten: as long as
+// w.machines has it, its process ID and /proc/PID are its own, be it dying or dead.
 func (w *World) reap(m *booted) {
-	var status syscall.WaitStatus
-	for {
-		_, err := syscall.Wait4(m.pid, &status, 0, nil)
-		if err != syscall.EINTR {
-			break
-		}
-	}
+	waitEnd(m.pid)
 	w.mu.Lock()
+	var status syscall.WaitStatus
+	_, _ = syscall.Wait4(m.pid, &status, 0, nil) // it has ended: this neither waits nor is interrupted
 	doomed := m.doomed
 	delete(w.machines, m.ID)
 	for _, d := range w.disks[m.ID] {
@@ -84,6 +81,16 @@ func (w *World) reap(m *booted) {
 	if !doomed {
 		w.Log.Info("machine shut down", "instance", m.ID, "status", status.ExitStatus())
 		w.Ended(m.ID)
+	}
+}
+
+// waitEnd waits until a child of this process has ended, and leaves it to be reaped.
+func waitEnd(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return
+		}
 	}
 }
 

@@ -131,20 +131,34 @@ const byID = "dev/disk/by-id"
 
 // show makes the device in a machine's /dev.
 func (d *disk) show(pid int) error {
-	root := fmt.Sprintf("/proc/%d/root", pid)
-	if err := os.MkdirAll(filepath.Join(root, byID), 0o755); err != nil {
-		return err
-	}
-	err := unix.Mknod(filepath.Join(root, "dev", d.name), unix.S_IFBLK|0o660, int(unix.Mkdev(loopMajor, d.number)))
-	if err != nil {
-		return err
-	}
-	return os.Symlink("../../"+d.name, filepath.Join(root, byID, d.link()))
+	return inRoot(pid, func(root string) error {
+		if err := os.MkdirAll(filepath.Join(root, byID), 0o755); err != nil {
+			return err
+		}
+		err := unix.Mknod(filepath.Join(root, "dev", d.name), unix.S_IFBLK|0o660, int(unix.Mkdev(loopMajor, d.number)))
+		if err != nil {
+			return err
+		}
+		return os.Symlink("../../"+d.name, filepath.Join(root, byID, d.link()))
+	})
 }
 
+// hide takes the device out of a machine's /dev.
 func (d *disk) hide(pid int) error {
+	return inRoot(pid, func(root string) error {
+		return errors.Join(os.Remove(filepath.Join(root, byID, d.link())), os.Remove(filepath.Join(root, "dev", d.name)))
+	})
+}
+
+// inRoot does something in the root of a machine. A machine that is dying has no root any more, at the latest when its
+// first process waits to be reaped: nothing can be done in it, and nobody would see it.
+func inRoot(pid int, do func(root string) error) error {
 	root := fmt.Sprintf("/proc/%d/root", pid)
-	return errors.Join(os.Remove(filepath.Join(root, byID, d.link())), os.Remove(filepath.Join(root, "dev", d.name)))
+	err := do(root)
+	if _, gone := os.Stat(root); errors.Is(gone, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // listDisks is lsblk inside a machine: the kernel's own list has the disks of all of
