@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func association(ctx context.Context, l *local.Layout, c *spec.Cluster, s spec.S
 	return controller.Association{
 		Path: r.Dir, Store: bucket, Import: len(r.AutoImport) > 0,
 		Rule: export.Rule{
-			Dir: dir, Bucket: r.Bucket, Prefix: r.Prefix, New: slices.Contains(r.AutoExport, "NEW"),
+			Dir: dir, Mount: path.Clean(r.Dir), Bucket: r.Bucket, Prefix: r.Prefix, New: slices.Contains(r.AutoExport, "NEW"),
 			Changed: slices.Contains(r.AutoExport, "CHANGED"), Deleted: slices.Contains(r.AutoExport, "DELETED"),
 		},
 	}, nil

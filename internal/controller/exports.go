@@ -123,19 +123,19 @@ func (l *link) look(ctx context.Context, imported *time.Time) (busy bool, err er
 			return true, l.note(export.Result{}, 0, err)
 		}
 	}
-	count := 0
+	count, importErr := 0, error(nil)
 	if l.Import && time.Since(*imported) >= importEvery {
-		if count, err = export.Import(ctx, l.Rule, l.Store); err != nil {
-			return true, l.note(export.Result{}, count, err)
-		}
+		count, importErr = export.Import(ctx, l.Rule, l.Store)
 	}
-	if l.Import || imported.IsZero() {
+	if importErr == nil && (l.Import || imported.IsZero()) {
 		*imported = time.Now()
 	}
 	if !l.exports() {
-		return count > 0, l.note(export.Result{}, count, nil)
+		return count > 0 || importErr != nil, l.note(export.Result{}, count, importErr)
 	}
+	// What cannot come in keeps nothing from going out.
 	result, err := l.round(ctx)
+	err = errors.Join(importErr, err)
 	return len(result.Objects) > 0 || result.Pending > 0 || err != nil, l.note(result, count, err)
 }
 
@@ -222,7 +222,7 @@ func (e *Exports) Verify(ctx context.Context) ([]Verification, error) {
 		if !l.exports() {
 			continue
 		}
-		r, err := export.Verify(ctx, l.Rule.Dir, l.Store, l.Rule.Prefix)
+		r, err := export.Verify(ctx, l.Rule, l.Store)
 		if err != nil {
 			return all, fmt.Errorf("verify %s: %w", l.Path, err)
 		}

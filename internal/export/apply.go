@@ -127,7 +127,7 @@ func (r *round) put(ctx context.Context, s Step) {
 func (r *round) export(ctx context.Context, s Step) (store.Object, error) {
 	u := store.Upload{Key: s.Key, SizeBytes: s.File.SizeBytes, Meta: metadata(s.File)}
 	if s.File.Link != "" {
-		if link, err := r.root.Readlink(s.File.Path); err != nil || link != s.File.Link {
+		if link, err := r.root.Readlink(s.File.Path); err != nil || link != s.File.Target {
 			return store.Object{}, errChanged
 		}
 		u.Body = strings.NewReader(s.File.Link)

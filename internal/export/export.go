@@ -20,6 +20,7 @@ import (
 // Rule ties a directory to the keys of a bucket that begin with a prefix.
 type Rule struct {
 	Dir     string
+	Mount   string // where the cluster's machines see the directory; "" if nobody knows
 	Bucket  string
 	Prefix  string // "" or "some/path"; files are below it
 	New     bool   // export files that the bucket lacks
@@ -49,7 +50,7 @@ type Mirror struct {
 
 // Round looks, decides and acts once. After an error the next round makes up for it.
 func (m *Mirror) Round(ctx context.Context, now time.Time) (Result, error) {
-	tree, err := Scan(m.Rule.Dir)
+	tree, err := Scan(m.Rule)
 	if err != nil {
 		return Result{}, err
 	}

@@ -94,7 +94,7 @@ func bucket(t *testing.T, s store.Store) files {
 }
 
 func mirror(dir string, s store.Store) *export.Mirror {
-	rule := export.Rule{Dir: dir, Bucket: "b", Prefix: "/fsx1/", New: true, Changed: true, Deleted: true}
+	rule := export.Rule{Dir: dir, Mount: "/fsx3", Bucket: "b", Prefix: "/fsx1/", New: true, Changed: true, Deleted: true}
 	return &export.Mirror{Rule: rule, Pace: export.DefaultPace, Store: s}
 }
 
@@ -118,7 +118,7 @@ func wantMirrored(t *testing.T, dir string, s store.Store, all files) {
 	if diff := cmp.Diff(lasting(all), bucket(t, s)); diff != "" {
 		t.Errorf("the bucket differs (-want +got):\n%s", diff)
 	}
-	report, err := export.Verify(t.Context(), dir, s, "fsx1")
+	report, err := export.Verify(t.Context(), export.Rule{Dir: dir, Mount: "/fsx3", Prefix: "fsx1"}, s)
 	if err != nil || !report.OK() || report.Matched != len(lasting(all)) {
 		t.Errorf("verify says %+v, %v", report, err)
 	}

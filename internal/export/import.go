@@ -32,7 +32,7 @@ func Import(ctx context.Context, rule Rule, s store.Store) (int, error) {
 		return 0, fmt.Errorf("import into %s: %w", rule.Dir, err)
 	}
 	defer dir.Close()
-	in := importer{dir: dir, store: s, prefix: rule.Prefix}
+	in := importer{dir: dir, store: s, prefix: rule.Prefix, mount: rule.Mount}
 	var data, pointers []store.Object
 	for _, o := range objects {
 		if pointerName(o.Key) {
@@ -52,6 +52,7 @@ type importer struct {
 	dir    *os.Root
 	store  store.Store
 	prefix string
+	mount  string
 	done   atomic.Int64
 }
 
@@ -141,13 +142,14 @@ func (in *importer) link(body io.Reader, o store.Object, name string) error {
 	if err != nil {
 		return err
 	}
-	if path.IsAbs(string(target)) || !fs.ValidPath(path.Join(path.Dir(name), string(target))) {
+	text, stays := linkText(in.mount, name, string(target))
+	if !stays {
 		return fmt.Errorf("the link leads to %q, outside of the directory", target)
 	}
 	if err := in.dir.RemoveAll(name); err != nil {
 		return err
 	}
-	return in.dir.Symlink(string(target), name)
+	return in.dir.Symlink(text, name)
 }
 
 // modTime is when the file was written, or when the object was put if nobody said.

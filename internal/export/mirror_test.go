@@ -313,7 +313,7 @@ func TestVerifyTellsWhatIsWrong(t *testing.T) {
 	if _, err := fake.Put(t.Context(), store.Upload{Key: "fsx1/extra", Body: strings.NewReader(""), SizeBytes: 0}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := export.Verify(t.Context(), dir, fake, "fsx1")
+	got, err := export.Verify(t.Context(), export.Rule{Dir: dir, Prefix: "fsx1"}, fake)
 	if err != nil {
 		t.Fatal(err)
 	}

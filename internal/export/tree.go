@@ -23,7 +23,8 @@ type File struct {
 	Mode      uint32 // type and permissions as in stat(2)
 	UID, GID  uint32
 	Inode     uint64
-	Link      string // what a symbolic link names; it is never followed
+	Link      string // what the bucket has of a symbolic link, see linkText; it is never followed
+	Target    string // what the link itself says
 	Text      string // the content of a file that may be a pointer
 }
 
@@ -37,17 +38,19 @@ type Dir struct {
 type Tree struct {
 	Files []File         // in the order of their paths
 	Dirs  map[string]Dir // by path; the root is "."
+	mount string
 }
 
-// Scan looks at all below root. Any error but the disappearance of a file fails the whole look: nothing is decided on
-// half a picture.
-func Scan(root string) (Tree, error) {
+// Scan looks at all of the rule's directory. Any error but the disappearance of a file fails the whole look: nothing is
+// decided on half a picture.
+func Scan(rule Rule) (Tree, error) {
+	root := rule.Dir
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return Tree{}, fmt.Errorf("scan %s: %w", root, err)
 	}
 	defer r.Close()
-	tree := Tree{Dirs: map[string]Dir{}}
+	tree := Tree{Dirs: map[string]Dir{}, mount: rule.Mount}
 	err = fs.WalkDir(r.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil {
 			err = tree.add(r, path, d)
@@ -82,9 +85,11 @@ func (t *Tree) add(r *os.Root, path string, d fs.DirEntry) error {
 	}
 	f := described(path, info)
 	if info.Mode().Type() == fs.ModeSymlink {
-		if f.Link, err = r.Readlink(path); err != nil {
+		if f.Target, err = r.Readlink(path); err != nil {
 			return err
 		}
+		f.Link, _ = linkText(t.mount, path, f.Target)
+		f.SizeBytes = int64(len(f.Link))
 	}
 	t.Files = append(t.Files, f)
 	return nil
@@ -118,5 +123,5 @@ func (t *Tree) readPointers(r *os.Root) error {
 
 // unchanged says that a file is the same, as far as can be told without reading it.
 func unchanged(a, b File) bool {
-	return a.SizeBytes == b.SizeBytes && a.ModTime.Equal(b.ModTime) && a.Inode == b.Inode && a.Link == b.Link
+	return a.SizeBytes == b.SizeBytes && a.ModTime.Equal(b.ModTime) && a.Inode == b.Inode && a.Target == b.Target
 }

@@ -28,10 +28,11 @@ func (r Report) OK() bool {
 	return len(r.Missing) == 0 && len(r.Different) == 0 && len(r.Extra) == 0
 }
 
-// Verify reads every object below the prefix and every file below root, and compares their SHA-256. Temporary files
-// do not count. What changes meanwhile is different.
-func Verify(ctx context.Context, root string, s store.Store, prefix string) (Report, error) {
-	tree, err := Scan(root)
+// Verify reads every object below the rule's prefix and every file of its directory, and compares their SHA-256.
+// Temporary files do not count. What changes meanwhile is different.
+func Verify(ctx context.Context, rule Rule, s store.Store) (Report, error) {
+	root, prefix := rule.Dir, rule.Prefix
+	tree, err := Scan(rule)
 	if err != nil {
 		return Report{}, err
 	}
