@@ -124,10 +124,10 @@ func newServer(be backend.Backend, o s3Options, account credentials) (*s3api.S3A
 	return srv, ready, err
 }
 
-func openBackend(root string) (durable, error) {
+func openBackend(root string) (exact, error) {
 	attrs, err := attributes(root)
 	if err != nil {
-		return durable{}, err
+		return exact{}, err
 	}
 	be, err := posix.New(root, attrs, posix.PosixOpts{
 		Concurrency:        maxActions,
@@ -135,9 +135,9 @@ func openBackend(root string) (durable, error) {
 		ForceNoObjLockFile: true,
 	})
 	if err != nil {
-		return durable{}, fmt.Errorf("open the root %s: %w", root, err)
+		return exact{}, fmt.Errorf("open the root %s: %w", root, err)
 	}
-	return durable{Posix: be, root: root}, nil
+	return exact{durable{Posix: be, root: root}}, nil
 }
 
 // absolute makes the root and all paths absolute: the backend changes the working directory.

@@ -3,8 +3,11 @@ package store
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // failed says what was done to which object, or to the bucket if key is "", and puts our own sentinel in place of the
@@ -35,5 +38,35 @@ func reason(err error) error {
 	case "BadDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch":
 		return fmt.Errorf("%w: %s", ErrChecksum, api.ErrorMessage())
 	}
-	return fmt.Errorf("%s: %s", api.ErrorCode(), api.ErrorMessage())
+	words := fmt.Errorf("%s: %s", api.ErrorCode(), api.ErrorMessage())
+	var answer *smithyhttp.ResponseError
+	if errors.As(err, &answer) && ofTheObject(answer.HTTPStatusCode(), api.ErrorCode()) {
+		return refusal{words}
+	}
+	return words
+}
+
+// refusal is an ErrRefused in the place's own words.
+type refusal struct{ error }
+
+func (refusal) Is(target error) bool { return target == ErrRefused }
+func (r refusal) Unwrap() error      { return r.error }
+
+// ofThePlace are the codes of status 400 and 409 that say nothing about an object: the caller's clock, rights or region,
+// a connection that broke, a bucket that is being made. S3 lists them at
+// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html.
+var ofThePlace = []string{
+	"AuthorizationHeaderMalformed", "BucketAlreadyExists", "ExpiredToken", "IllegalLocationConstraintException", "IncompleteBody",
+	"InvalidBucketName", "InvalidBucketState", "InvalidToken", "OperationAborted", "RequestTimeout", "TokenRefreshRequired", "NoSuchUpload",
+}
+
+// ofTheObject says that an error would not be one with another object. Rights (401, 403), absence (404) and haste (429)
+// are of the place, and so is what it blames on itself.
+func ofTheObject(status int, code string) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusConflict, http.StatusLengthRequired, http.StatusRequestEntityTooLarge,
+		http.StatusRequestURITooLong, http.StatusUnprocessableEntity, http.StatusRequestHeaderFieldsTooLarge:
+		return !slices.Contains(ofThePlace, code)
+	}
+	return false
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -128,6 +129,40 @@ func TestBadCredentialsShowAtOnce(t *testing.T) {
 			}
 			if _, err := store.Open(t.Context(), store.Config{Bucket: "b", CredentialsFile: path}); err == nil || !strings.Contains(err.Error(), "[default]") {
 				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestRefusalsAreToldFromTrouble(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		status  int
+		code    string
+		refused bool
+	}{
+		{"parent_is_a_file", http.StatusConflict, "ObjectParentIsFile", true},
+		{"key_too_long", http.StatusBadRequest, "KeyTooLongError", true},
+		{"metadata_too_large", http.StatusBadRequest, "MetadataTooLarge", true},
+		{"too_large", http.StatusBadRequest, "EntityTooLarge", true},
+		{"credentials_ran_out", http.StatusBadRequest, "ExpiredToken", false},
+		{"another_region", http.StatusBadRequest, "AuthorizationHeaderMalformed", false},
+		{"no_right", http.StatusForbidden, "AccessDenied", false},
+		{"quota", http.StatusForbidden, "QuotaExceeded", false},
+		{"no_bucket", http.StatusNotFound, "NoSuchBucket", false},
+		{"its_own_fault", http.StatusNotImplemented, "NotImplemented", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := faulty(t, time.Minute, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(c.status)
+				fmt.Fprintf(w, "<Error><Code>%s</Code><Message>words</Message></Error>", c.code)
+			})
+			_, err := s.Put(t.Context(), store.Upload{Key: "key", Body: strings.NewReader("x"), SizeBytes: 1})
+			if err == nil || errors.Is(err, store.ErrRefused) != c.refused {
+				t.Errorf("got %v, refused is to be %v", err, c.refused)
+			}
+			if c.refused && err.Error() != "put object key of bucket b: "+c.code+": words" {
+				t.Errorf("it says %q", err)
 			}
 		})
 	}

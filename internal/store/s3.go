@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -158,7 +159,7 @@ func (n named) Read(p []byte) (int, error) {
 // List implements Store.
 func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix})
+		pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -166,12 +167,26 @@ func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 				return
 			}
 			for _, o := range page.Contents {
-				if !yield(described(aws.ToString(o.Key), o.Size, o.LastModified, o.ETag, nil), nil) {
+				key, err := listed(page.EncodingType, o.Key)
+				if err != nil {
+					yield(Object{}, s.failed("list", prefix+"*", err))
+					return
+				}
+				if !yield(described(key, o.Size, o.LastModified, o.ETag, nil), nil) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// listed is a key of a list. XML cannot carry every key, so they are asked for percent-encoded, with + for a space, as
+// AWS's own clients read them; a place that knows no encoding says so by not naming it.
+func listed(encoding types.EncodingType, key *string) (string, error) {
+	if encoding != types.EncodingTypeUrl {
+		return aws.ToString(key), nil
+	}
+	return url.QueryUnescape(aws.ToString(key))
 }
 
 // Delete implements Store.

@@ -18,13 +18,18 @@ var ErrNotFound = errors.New("not found")
 // ErrChecksum says that bytes are not those that were put, or that a source changed while it was read.
 var ErrChecksum = errors.New("checksum differs")
 
+// ErrRefused says that the place refuses this object, for its key or for what it is, and is otherwise well: the same
+// would be refused again, other objects need not be.
+var ErrRefused = errors.New("refused")
+
 // Store is one bucket. All methods may be called from many goroutines, and twice: doing it again changes nothing more.
 // Errors name the deed and the object. Every wait ends: with ctx, or when the other side is silent for too long.
 type Store interface {
 	// MakeBucket makes the bucket unless the caller has it already.
 	MakeBucket(ctx context.Context) error
 	// Put stores a whole object or nothing, in place of one of the same key. The answer means that it will outlive a
-	// crash of the place. It returns ErrChecksum if the content is not that of the given sums, ErrNotFound without a bucket.
+	// crash of the place. It returns ErrChecksum if the content is not that of the given sums, ErrNotFound without a bucket,
+	// ErrRefused if this object is what the place does not take.
 	Put(ctx context.Context, u Upload) (Object, error)
 	// Get opens an object. The reader ends with io.EOF only if size and checksum are right, else with ErrChecksum or
 	// the transport's error: what was read is worth nothing until then. It returns ErrNotFound for an absent key.
