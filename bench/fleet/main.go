@@ -2,11 +2,12 @@
 // as it is, and muster's controller, each with a Slurm of its own and on the same
 // double of AWS. bench/fleet/run calls it.
 //
-//	fleet [-n 5] [-zero] [-sides theirs,ours] -python DIR -ours PROGRAM [SCENARIO...]
+//	fleet [-n 5] [-zero] [-small] [-sides theirs,ours] -python DIR -ours PROGRAM [SCENARIO...]
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -34,59 +35,85 @@ func main() {
 func run(ctx context.Context) error {
 	times := flag.Int("n", 5, "how often each is done")
 	zero := flag.Bool("zero", false, "AWS answers at once")
+	small := flag.Bool("small", false, "few nodes and no latency, to see that everything can be measured")
 	sides := flag.String("sides", "theirs,ours", "who is measured")
 	python := flag.String("python", "", "the environment that has aws-parallelcluster-node")
 	program := flag.String("ours", "", "the program of bench/fleet/ours")
 	flag.Parse()
-	makers := map[string]func(string, scenario) (side, error){
+	makers := map[string]maker{
 		"theirs": func(dir string, sc scenario) (side, error) { return newNodePackage(*python, dir, sc.strategy) },
 		"ours":   func(dir string, sc scenario) (side, error) { return newControllers(*program, dir, sc.strategy) },
 	}
-	model := modelled
-	if *zero {
+	model, count := modelled, nodesInAll
+	if *zero || *small {
 		model = none
+	}
+	if *small {
+		count = nodesInFew
+	}
+	wanted, err := chosen(scenarios(count), flag.Args())
+	if err != nil {
+		return err
+	}
+	if *times < 1 {
+		return errors.New("-n must be at least 1")
 	}
 	fmt.Println("| scenario | side | wall s | CPU s | MiB | addressed | launched | left | calls |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	table := medianTable{}
-	for _, sc := range scenarios {
-		if flag.NArg() > 0 && !slices.Contains(flag.Args(), sc.name) {
-			continue
-		}
-		var all [][]result
+	for _, sc := range wanted {
 		names := strings.Split(*sides, ",")
-		for range *times { // one after the other, so that both see the same machine
-			for i, name := range names {
-				r, err := once(ctx, sc, makers[name], model)
-				if err != nil {
-					return fmt.Errorf("%s, %s: %w", sc.name, name, err)
-				}
-				if len(all) <= i {
-					all = append(all, nil)
-				}
-				all[i] = append(all[i], r)
-			}
+		all, err := inTurns(ctx, sc, names, makers, model, *times)
+		if err != nil {
+			return err
 		}
 		table[sc.name] = map[string]medians{}
-		for i, name := range names {
-			fmt.Println(row(sc, name, all[i]))
-			table[sc.name][name] = median(all[i])
+		for _, name := range names {
+			fmt.Println(row(sc, name, all[name]))
+			table[sc.name][name] = median(all[name])
 		}
 	}
+	if *small {
+		return nil
+	}
 	fmt.Println("\n| to be reached | is | limit | |\n| --- | --- | --- | --- |")
-	for _, line := range table.targets(model) {
+	for _, line := range table.targets(wanted, model) {
 		fmt.Println(line)
 	}
 	return nil
 }
 
+// maker makes a side that keeps its files in a folder.
+type maker func(dir string, sc scenario) (side, error)
+
+// inTurns does a scenario some times with each side. The sides take turns, so that
+// both see the same machine.
+func inTurns(ctx context.Context, sc scenario, sides []string, makers map[string]maker, model latency, times int) (map[string][]result, error) {
+	all := map[string][]result{}
+	for range times {
+		for _, name := range sides {
+			make, ok := makers[name]
+			if !ok {
+				return nil, fmt.Errorf("there is no side %q", name)
+			}
+			r, err := once(ctx, sc, make, model)
+			if err != nil {
+				return nil, fmt.Errorf("%s, %s: %w", sc.name, name, err)
+			}
+			all[name] = append(all[name], r)
+		}
+	}
+	return all, nil
+}
+
 // once does a scenario once, in a folder that is removed afterwards.
-func once(ctx context.Context, sc scenario, maker func(string, scenario) (side, error), model latency) (result, error) {
+func once(ctx context.Context, sc scenario, make maker, model latency) (result, error) {
 	dir, err := os.MkdirTemp("", "muster-fleet-")
 	if err != nil {
 		return result{}, err
 	}
 	defer os.RemoveAll(dir)
-	return sc.run(ctx, dir, maker, model)
+	r, err := sc.run(ctx, dir, make, model)
+	return r, errors.Join(err, sc.proof(r))
 }
 
 // row is the median of several runs, with the least and the most.

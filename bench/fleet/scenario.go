@@ -5,11 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"time"
 )
 
-// nodesInAll is the size of the cluster.
-const nodesInAll = 1000
+// nodesInAll is the size of the cluster, whatever a scenario wants of it; nodesInFew
+// is how many nodes are enough to see that everything can be measured.
+const (
+	nodesInAll = 1000
+	nodesInFew = 40
+)
 
 // scenario is work for whoever resumes nodes.
 type scenario struct {
@@ -30,14 +36,61 @@ const (
 	effort = "best-effort"
 )
 
-var scenarios = []scenario{
-	{name: "whole", title: "1 job of 1,000 nodes, all or nothing", strategy: whole, jobs: 1, each: 1000, capacity: 2000, interfaces: 1},
-	{name: "effort", title: "1 job of 1,000 nodes, best effort", strategy: effort, jobs: 1, each: 1000, capacity: 2000, interfaces: 1},
-	{name: "fifty", title: "50 jobs of 20 nodes, all or nothing", strategy: whole, jobs: 50, each: 20, capacity: 2000, interfaces: 1},
-	{name: "single", title: "1,000 jobs of one node", strategy: effort, jobs: 1000, each: 1, capacity: 2000, interfaces: 1},
-	{name: "capacity", title: "1 job of 1,000 nodes, all or nothing, capacity for 700", strategy: whole, jobs: 1, each: 1000, capacity: 700, interfaces: 1},
-	{name: "interfaces", title: "1 job of 1,000 nodes, all or nothing, 33 interfaces each", strategy: whole, jobs: 1, each: 1000, capacity: 2000, interfaces: 33},
-	{name: "round", title: "a round over 1,000 nodes with 33 interfaces each", strategy: whole, jobs: 1, each: 1000, capacity: 2000, interfaces: 33, round: true},
+// scenarios are those for so many nodes, a multiple of 20.
+func scenarios(n int) []scenario {
+	all := thousands(n)
+	return []scenario{
+		{name: "whole", title: "1 job of " + all + " nodes, all or nothing", strategy: whole, jobs: 1, each: n, capacity: 2 * n, interfaces: 1},
+		{name: "effort", title: "1 job of " + all + " nodes, best effort", strategy: effort, jobs: 1, each: n, capacity: 2 * n, interfaces: 1},
+		{name: "fifty", title: thousands(n/20) + " jobs of 20 nodes, all or nothing", strategy: whole, jobs: n / 20, each: 20, capacity: 2 * n, interfaces: 1},
+		{name: "single", title: all + " jobs of one node", strategy: effort, jobs: n, each: 1, capacity: 2 * n, interfaces: 1},
+		{name: "capacity", title: "1 job of " + all + " nodes, all or nothing, capacity for " + thousands(n*7/10), strategy: whole, jobs: 1, each: n, capacity: n * 7 / 10, interfaces: 1},
+		{name: "interfaces", title: "1 job of " + all + " nodes, all or nothing, 33 interfaces each", strategy: whole, jobs: 1, each: n, capacity: 2 * n, interfaces: 33},
+		{name: "round", title: "a round over " + all + " nodes with 33 interfaces each", strategy: whole, jobs: 1, each: n, capacity: 2 * n, interfaces: 33, round: true},
+	}
+}
+
+// thousands is a number below a million, with a comma.
+func thousands(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+}
+
+// nodes is how many are wanted.
+func (sc scenario) nodes() int { return sc.jobs * sc.each }
+
+// chosen are the scenarios with these names, all without a name.
+func chosen(all []scenario, names []string) ([]scenario, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var some []scenario
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(sc scenario) bool { return sc.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no scenario %q", name)
+		}
+		some = append(some, all[i])
+	}
+	return some, nil
+}
+
+// proof is nil if the scenario was measured: time and memory were used, and the
+// nodes that can have an instance have one.
+func (sc scenario) proof(r result) error {
+	want := sc.nodes()
+	if sc.capacity < want {
+		want = 0 // all or nothing
+	}
+	switch {
+	case r.wall <= 0 || r.cpu <= 0 || r.rssKiB <= 0:
+		return fmt.Errorf("nothing was measured: %s of wall, %s of CPU, %d KiB", r.wall, r.cpu, r.rssKiB)
+	case r.addressed != want:
+		return fmt.Errorf("%d nodes have an address instead of %d", r.addressed, want)
+	}
+	return nil
 }
 
 // result is what was measured.
@@ -64,7 +117,7 @@ type side interface {
 }
 
 // run does a scenario once, with a Slurm and an AWS of its own.
-func (sc scenario) run(ctx context.Context, dir string, make func(dir string, sc scenario) (side, error), real latency) (r result, err error) {
+func (sc scenario) run(ctx context.Context, dir string, make maker, real latency) (r result, err error) {
 	who, err := make(filepath.Join(dir, "side"), sc)
 	if err != nil {
 		return r, err

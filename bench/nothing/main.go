@@ -1,0 +1,4 @@
+// Command nothing does nothing: what the start of every Go program takes.
+package main
+
+func main() {}
