@@ -42,6 +42,27 @@ func TestChange(t *testing.T) {
 	busy.lives()
 	c.resize(2)
 	h.lives()
+	upFromElsewhere(t, c)
+}
+
+// upFromElsewhere: `up` from another directory leaves to jobs what they use, and
+// shows that directory, too.
+func upFromElsewhere(t *testing.T, c *cluster) {
+	c.file("mark", "here")
+	id := strings.TrimSpace(c.head("sbatch", "--parsable", "--hold", "--exclusive", "--output=waits.out", "--wrap=cat mark; sleep 0.1"))
+	other := *c
+	other.dir = t.TempDir()
+	other.file("cluster.yaml", c.read("cluster.yaml"))
+	other.must("up", "--no-test", "cluster.yaml")
+	other.head("sh", "-c", "echo x >written")
+	if got := other.read("written"); got != "x\n" {
+		t.Errorf("what was written there is %q on the host", got)
+	}
+	c.head("scontrol", "release", id)
+	c.await("the job that waited has ended", time.Minute, func() bool { return c.show(id).State != "PENDING" && c.show(id).State != "RUNNING" })
+	if j, got := c.show(id), c.read("waits.out"); j.State != "COMPLETED" || got != "here" {
+		t.Errorf("it wrote %q: %+v", got, j)
+	}
 }
 
 func (c *cluster) resize(most int) {

@@ -3,22 +3,15 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -103,18 +96,5 @@ func share(l *local.Layout, dir string) error {
 	if !local.Shareable(dir) {
 		return fmt.Errorf("%s is the system's own and is not shared with the cluster", dir)
 	}
-	body, err := json.Marshal(controller.ShareRequest{Dir: dir})
-	if err != nil {
-		return err
-	}
-	resp, err := cluster.ControllerClient(l).Post("http://controller/v1/share", "application/json", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusNoContent {
-		return nil
-	}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	return errors.New(strings.TrimSpace(string(text)))
+	return cluster.Share(l, dir)
 }

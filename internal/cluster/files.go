@@ -289,12 +289,8 @@ func newRecord(l *local.Layout, name, source, workDir string, c *spec.Cluster) (
 	if err != nil {
 		return local.Record{}, err
 	}
-	created := time.Now()
-	if old, err := l.Record(); err == nil {
-		created = old.Created
-	}
 	r := local.Record{
-		Name: name, Created: created, File: file, UID: l.UID, GID: l.GID, User: u.Username,
+		Name: name, Created: time.Now(), File: file, UID: l.UID, GID: l.GID, User: u.Username,
 		HeadName: strings.ToLower(name) + "-head", ScratchDirs: scratchDirs(c), EFA: efaNodes(c),
 	}
 	r.Shared, err = sharedMounts(l, u, workDir, c)

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -97,7 +96,11 @@ func (u *up) write(ctx context.Context) (string, error) {
 	if err := installed(head.Programs); err != nil {
 		return "", err
 	}
-	record, err := newRecord(l, u.Ref.Name, u.File.File, u.WorkDir, u.File)
+	dir := u.WorkDir
+	if _, alive := l.Alive(); alive {
+		dir = "" // only the controller shows what machines that run do not have yet
+	}
+	record, err := newRecord(l, u.Ref.Name, u.File.File, dir, u.File)
 	if err != nil {
 		return "", err
 	}
@@ -117,7 +120,13 @@ func (u *up) write(ctx context.Context) (string, error) {
 	}
 	u.changed = u.changed || newer
 	// Last: a run directory with a record is one that can be started.
-	return l.Dir, l.WriteRecord(record)
+	return l.Dir, l.ChangeRecord(func(old local.Record) local.Record {
+		if !old.Created.IsZero() {
+			record.Created = old.Created
+		}
+		record.Keep(old)
+		return record
+	})
 }
 
 func (u *up) writeFiles() error {
@@ -157,12 +166,17 @@ func (u *up) start(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	if err := u.services(ctx); err != nil {
+	if err := u.services(ctx, anchor); err != nil {
 		return "", err
 	}
 	state := "started"
 	if alive {
 		state = "was running"
+		if err := u.showWorkDir(); err != nil {
+			return "", err
+		}
+	} else if err := settle(ctx, u.layout); err != nil {
+		return "", err
 	}
 	return fmt.Sprintf("process %d %s, %s answer", anchor.PID, state, strings.Join(u.serviceNames(), ", ")), nil
 }
@@ -204,15 +218,18 @@ func (u *up) pidOf(service string) int {
 
 const servicesWait = 60 * time.Second
 
+// errHeadEnded says that there is nobody left who would start the services.
+var errHeadEnded = errors.New("the head node's first process ended")
+
 // services waits until every service answers.
-func (u *up) services(ctx context.Context) error {
+func (u *up) services(ctx context.Context, anchor local.AnchorProcess) error {
 	began := time.Now()
 	var status []supervise.Status
 	err := await(ctx, servicesWait, lookEvery, func() (bool, error) {
 		var err error
 		status, err = supervise.LoadStatus(u.layout.Path("run", "services.json"))
 		if _, alive := u.layout.Alive(); !alive {
-			return false, fmt.Errorf("the head node ended: %s", tail(u.layout.Path("log", "anchor.log")))
+			return false, errHeadEnded
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, nil
@@ -225,6 +242,9 @@ func (u *up) services(ctx context.Context) error {
 	})
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, errHeadEnded) {
+		return fmt.Errorf("%w %s%s", err, anchor.Ended(), lastWords(u.layout.Path("log", "anchor.log")))
 	}
 	if waiting := unready(status); len(waiting) > 0 {
 		return fmt.Errorf("%s did not start: %w: %s", waiting[0], err, tail(u.layout.Path("log", waiting[0]+".log")))
@@ -248,73 +268,6 @@ func (u *up) serviceNames() []string {
 		names = append(names, s.Name)
 	}
 	return names
-}
-
-// directories makes and verifies the workload's directories on shared storage.
-func (u *up) directories() (string, error) {
-	wanted := u.Workload.Expanded()
-	for _, d := range wanted {
-		top, rest, ok := u.hostPath(d.Path)
-		if !ok {
-			return "", fmt.Errorf("%s is on no shared file system", d.Path)
-		}
-		if err := makeShared(top, rest, fileMode(d.Mode)); err != nil {
-			return "", err
-		}
-	}
-	return fmt.Sprintf("%d directories on %d file systems, owner %s", len(wanted), len(u.File.SharedStorage), u.config.record.User), nil
-}
-
-// makeShared makes a directory below top with a mode, its parents with the same
-// where they are missing, and verifies it.
-func makeShared(top, rest string, mode os.FileMode) error {
-	path := top
-	for _, elem := range strings.Split(strings.Trim(rest, "/"), "/") {
-		path = filepath.Join(path, elem)
-		err := os.Mkdir(path, 0o755)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if err := os.Chmod(path, mode); err != nil {
-			return err
-		}
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		return err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if got := info.Mode() &^ os.ModeDir; !info.IsDir() || got != mode {
-		return fmt.Errorf("%s is %s after it was made with %s", path, info.Mode(), mode)
-	}
-	return nil
-}
-
-// fileMode is a mode as chmod(1) writes it in Go's bits.
-func fileMode(bits uint32) os.FileMode {
-	mode := os.FileMode(bits).Perm()
-	for bit, special := range map[uint32]os.FileMode{0o4000: os.ModeSetuid, 0o2000: os.ModeSetgid, 0o1000: os.ModeSticky} {
-		if bits&bit != 0 {
-			mode |= special
-		}
-	}
-	return mode
-}
-
-// hostPath finds a path of the cluster's shared storage on the host: the
-// directory that stands for its file system, and the rest.
-func (u *up) hostPath(path string) (top, rest string, ok bool) {
-	for _, s := range u.File.SharedStorage {
-		if rest, ok := strings.CutPrefix(path, s.MountDir); ok && (rest == "" || rest[0] == '/') {
-			return StorageDir(u.layout, s), rest, true
-		}
-	}
-	return "", "", false
 }
 
 // onHead runs a program on the head node and returns what it prints.
@@ -383,6 +336,14 @@ func (u *up) test(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("the test job ran on %d nodes instead of %d: %s", len(seen), nodes, strings.Join(seen, ", "))
 	}
 	return "ran on " + strings.Join(seen, ", "), nil
+}
+
+// lastWords is the end of a log for the end of an error, empty if it says nothing.
+func lastWords(path string) string {
+	if text := tail(path); text != "" {
+		return "; its log ends with: " + text
+	}
+	return ""
 }
 
 // tail is the end of a log, for an error.

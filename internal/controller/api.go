@@ -65,6 +65,7 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 		answer(w, status, err)
 	})
 	mux.HandleFunc("POST /v1/await", c.await)
+	mux.HandleFunc("POST /v1/settle", c.serveSettle)
 	if c.Share != nil {
 		mux.HandleFunc("POST /v1/share", c.share)
 	}

@@ -134,6 +134,7 @@ type Controller struct {
 	// over says of capacity blocks that they have ended.
 	over    []string
 	waiters map[*waiter]bool
+	lookers map[*looker]bool
 	toTell  map[string]string // addresses by node
 }
 
@@ -171,7 +172,7 @@ func New(c Config) *Controller {
 		Config: c, wake: make(chan struct{}, 1), addresses: make(chan struct{}, 1), roll: newRoll(), standing: &standing{path: c.State},
 		observed: time.Now().Add(-awayAtMost), sure: true, resumed: map[string]time.Time{}, rising: map[string]bool{},
 		flying: map[string]bool{}, failed: map[string]bool{}, tally: fleet.Tally{}, bootFailed: map[string]string{}, told: map[string]fleet.Told{},
-		waiters: map[*waiter]bool{}, toTell: map[string]string{},
+		waiters: map[*waiter]bool{}, lookers: map[*looker]bool{}, toTell: map[string]string{},
 	}
 }
 
@@ -214,8 +215,12 @@ func (c *Controller) Run(ctx context.Context) error {
 			c.ended(node)
 		case <-timer.C:
 		}
+		began := time.Now()
 		acted, err := c.round(ctx)
 		c.note(err)
+		if err == nil {
+			c.settled(began)
+		}
 		timer.Reset(c.pause(acted, err))
 	}
 }

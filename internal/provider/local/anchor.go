@@ -161,7 +161,7 @@ func (l *Layout) makeHead(r Record) (*head, error) {
 			for _, d := range r.ScratchDirs {
 				root.Binds = append(root.Binds, Mount{Source: l.Path("nodes", "head", "scratch"), Target: d})
 			}
-			root.Binds = append(append(root.Binds, r.Shared...), r.HeadOnly...)
+			root.Binds = append(append(root.Binds, present(r.Shared)...), r.HeadOnly...)
 			if err := root.Enter(); err != nil {
 				return fmt.Errorf("make head node's root: %w", err)
 			}

@@ -5,17 +5,34 @@ import (
 	"fmt"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// Alive tells whether the cluster's anchor runs, and gives its process.
+// Alive tells whether the cluster's anchor runs, and gives its process. One that
+// has ended is dead also where nobody reaps it, as under the first process of many
+// containers.
 func (l *Layout) Alive() (AnchorProcess, bool) {
 	var a AnchorProcess
 	if err := readJSON(l.anchorFile(), &a); err != nil {
 		return a, false
 	}
-	started, err := startTime(a.PID)
-	return a, err == nil && started == a.Started
+	state, started, err := readStat(a.PID)
+	return a, err == nil && started == a.Started && !over(state)
+}
+
+// Ended says how an anchor that the caller started has ended, as far as it knows.
+func (a AnchorProcess) Ended() string {
+	var ws unix.WaitStatus
+	pid, err := unix.Wait4(a.PID, &ws, unix.WNOHANG, nil)
+	switch {
+	case err != nil || pid != a.PID:
+		return "nobody knows why"
+	case ws.Signaled():
+		return "by signal " + unix.SignalName(ws.Signal())
+	}
+	return "with exit code " + strconv.Itoa(ws.ExitStatus())
 }
 
 // HeadCommand is the command line that runs args on the head node, in dir, as

@@ -294,7 +294,7 @@ func (l *Layout) nodeBinds(name string, r Record) ([]Mount, error) {
 		}
 		binds = append(binds, Mount{Source: source, Target: target})
 	}
-	return append(binds, r.Shared...), nil
+	return append(binds, present(r.Shared)...), nil
 }
 
 // Addresses reads the nodes' addresses from the cluster's hosts file, which is

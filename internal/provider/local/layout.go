@@ -13,7 +13,7 @@ import "path/filepath"
 //
 //	cluster.json   what was asked for: see Record
 //	anchor.json    the anchor process and its namespaces
-//	lock           held while somebody changes the cluster
+//	record.lock    held while somebody changes cluster.json
 //	bin/           the muster that the cluster runs
 //	etc/           slurm/, munge/, hosts, services.json, credentials
 //	log/           one file for each daemon and node

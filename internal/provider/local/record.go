@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/muster-hpc/muster/internal/machine"
 )
 
@@ -46,8 +48,40 @@ func (l *Layout) Record() (Record, error) {
 	return r, readJSON(l.recordFile(), &r)
 }
 
-// WriteRecord replaces the cluster's record.
-func (l *Layout) WriteRecord(r Record) error { return WriteJSON(l.recordFile(), r) }
+// ChangeRecord makes the cluster's record what change makes of the one that there
+// is, which is empty where there is none. Whoever else changes it waits: `up` and
+// the controller both do.
+func (l *Layout) ChangeRecord(change func(Record) Record) error {
+	unlock, err := lockFile(l.Path("record.lock"))
+	if err != nil {
+		return fmt.Errorf("lock the cluster's record: %w", err)
+	}
+	defer unlock()
+	r, err := l.Record()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return WriteJSON(l.recordFile(), change(r))
+}
+
+// lockFile waits until the caller is the only one that holds a file's lock.
+func lockFile(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		return func() { f.Close() }, nil
+	}
+}
 
 // Open finds the run directory of a cluster that exists.
 func Open(dir string) (*Layout, Record, error) {

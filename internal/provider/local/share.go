@@ -3,8 +3,10 @@ package local
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,6 +43,38 @@ func (r Record) Visible(path string) bool {
 	return false
 }
 
+// Keep also shows what another record of the same cluster shows of the host: jobs
+// that wait, or run again, use it. Nobody can tell when the last one has, so it is
+// shown until the cluster goes down, or the directory does.
+func (r *Record) Keep(old Record) {
+	for _, m := range old.Shared {
+		if m.Source == m.Target && !absent(m.Source) {
+			r.show(m.Source)
+		}
+	}
+}
+
+// show adds a directory of the host, unless it is visible, or hidden by what the
+// cluster file mounts there. What contains another mount comes before it.
+func (r *Record) show(dir string) {
+	if r.Visible(dir) || slices.ContainsFunc(r.Shared, func(m Mount) bool { return m.Target == dir }) {
+		return
+	}
+	r.Shared = append(slices.Clone(r.Shared), Mount{Source: dir, Target: dir})
+	slices.SortStableFunc(r.Shared, func(a, b Mount) int { return strings.Compare(a.Target, b.Target) })
+}
+
+// present are the mounts but for directories of the host that are no more: they
+// keep no machine from starting.
+func present(mounts []Mount) []Mount {
+	return slices.DeleteFunc(slices.Clone(mounts), func(m Mount) bool { return m.Source == m.Target && absent(m.Source) })
+}
+
+func absent(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
+}
+
 // Share shows a directory of the host on the head node and on every node, those
 // that run and those to come. It must be called in the anchor's namespaces, and
 // may be repeated.
@@ -48,13 +82,14 @@ func (l *Layout) Share(dir string) error {
 	if !Shareable(dir) {
 		return fmt.Errorf("%s is the system's own and is not shared", dir)
 	}
-	r, err := l.Record()
-	if err != nil || r.Visible(dir) {
+	if r, err := l.Record(); err != nil || r.Visible(dir) {
 		return err
 	}
-	r.Shared = append(r.Shared, Mount{Source: dir, Target: dir})
 	// Nodes that start from now on have it.
-	if err := l.WriteRecord(r); err != nil {
+	if err := l.ChangeRecord(func(r Record) Record {
+		r.show(dir)
+		return r
+	}); err != nil {
 		return err
 	}
 	inits, err := nodeInits(ownAnchor)

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -122,16 +121,6 @@ func parentOf(pid int) int {
 	line, _, _ := strings.Cut(after, "\n")
 	parent, _ := strconv.Atoi(strings.TrimSpace(line))
 	return parent
-}
-
-// dead tells whether a process has ended and only its entry is left.
-func dead(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return true
-	}
-	_, state, _ := strings.Cut(string(stat[max(0, bytes.LastIndexByte(stat, ')')):]), " ")
-	return strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
 }
 
 func processes() map[int]bool {

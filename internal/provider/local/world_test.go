@@ -105,7 +105,7 @@ func world(t *testing.T, dir string) *Layout {
 	r.Shared = []Mount{{Source: l.Path("shared"), Target: "/fsx1"}, {Source: l.Path("etc"), Target: "/etc/read", ReadOnly: true}}
 	for _, err := range []error{
 		WriteJSON(l.anchorFile(), AnchorProcess{PID: ownAnchor, Started: started}),
-		l.WriteRecord(r),
+		l.ChangeRecord(func(Record) Record { return r }),
 		os.WriteFile(l.HostsFile(), []byte(Hosts("t-head", addresses)), 0o644),
 	} {
 		if err != nil {

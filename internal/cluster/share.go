@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/provider/local"
+)
+
+// Share has the controller show a directory of this machine on all of the cluster's.
+func Share(l *local.Layout, dir string) error {
+	body, err := json.Marshal(controller.ShareRequest{Dir: dir})
+	if err != nil {
+		return err
+	}
+	resp, err := ControllerClient(l).Post("http://controller/v1/share", "application/json", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNoContent {
+		return nil
+	}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	return errors.New(strings.TrimSpace(string(text)))
+}
+
+// showWorkDir shows the caller's directory on machines that run.
+func (u *up) showWorkDir() error {
+	r, err := u.layout.Record()
+	if err != nil || r.Visible(u.WorkDir) || !local.Shareable(u.WorkDir) {
+		return err
+	}
+	if err := Share(u.layout, u.WorkDir); err != nil {
+		return fmt.Errorf("show %s on the cluster's machines: %w", u.WorkDir, err)
+	}
+	return nil
+}

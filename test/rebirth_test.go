@@ -1,0 +1,77 @@
+package test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// rebirthsVar says how often TestRebirth kills the cluster.
+const rebirthsVar = "MUSTER_REBIRTHS"
+
+// TestRebirth kills a whole cluster with jobs, as a machine dies, and brings it up at
+// once, again and again. Nobody reaps its first process, as under the first process of
+// many containers. It runs alone: this process takes the orphans of all others, too.
+func TestRebirth(t *testing.T) {
+	c := newCluster(t, fileOf(4))
+	times := 3
+	if n, err := strconv.Atoi(os.Getenv(rebirthsVar)); err == nil {
+		times = n
+	}
+	adopt(t, 1)
+	defer adopt(t, 0)
+	h := c.hold("survivor", "--nodes=2", "--exclusive")
+	for i := range times {
+		// The test job of `up` runs beside it on the two nodes that are left.
+		h.saved()
+		c.kill("the first process", c.anchor())
+		c.await("it is dead", 5*time.Second, func() bool { return c.run("status").code != 0 })
+		r := c.run("up", "cluster.yaml")
+		if r.code != 0 {
+			t.Errorf("rebirth %d: exit code %d\n%s", i, r.code, r.stderr)
+		}
+		if i < 9 {
+			h.runs(i + 1)
+		}
+	}
+	c.kill("the first process", c.anchor())
+	if r := c.run("exec", "true"); r.code == 0 {
+		t.Error("a command runs on a cluster that is dead")
+	}
+	upWithoutHead(t, c)
+	c.must("up", "cluster.yaml")
+	if j := c.show(h.id); j.State == "FAILED" {
+		t.Errorf("the job: %+v", j)
+	}
+	h.letGo()
+}
+
+// adopt makes this process the parent of orphans below it, which it does not reap.
+func adopt(t *testing.T, on uintptr) {
+	t.Helper()
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, on, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// upWithoutHead: `up` says at once that the first process has died while it waits.
+func upWithoutHead(t *testing.T, c *cluster) {
+	up := c.command("up", "--no-test", "cluster.yaml")
+	var said strings.Builder
+	up.Stderr = &said
+	old := c.anchor()
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c.await("there is a new first process", 10*time.Second, func() bool { return c.anchor() != old && c.service("munged") != 0 })
+	c.kill("the first process", c.anchor())
+	err := up.Wait()
+	want := "the head node's first process ended by signal SIGKILL"
+	if err == nil || !strings.Contains(said.String(), want) {
+		t.Errorf("%v, want %q in:\n%s", err, want, said.String())
+	}
+}
