@@ -58,7 +58,7 @@ func TestGuide80(t *testing.T) {
 		SharedStorage: []spec.SharedStorage{
 			{Name: "fsx-data", MountDir: "/fsx1", Type: "FsxLustre", DeploymentType: "PERSISTENT_2", DeletionPolicy: "Retain", Repositories: []spec.DataRepository{{
 				Name: "datasets", Dir: "/fsx1/datasets", Bucket: "training-data-jakarta", Prefix: "datasets/",
-				AutoImport: []string{"NEW", "CHANGED", "DELETED"},
+				AutoImport: []string{"NEW", "CHANGED", "DELETED"}, ImportAtFirst: true,
 			}}},
 			{Name: "fsx-checkpoints", MountDir: "/fsx2", Type: "FsxLustre", DeploymentType: "PERSISTENT_2", DeletionPolicy: "Retain", Repositories: []spec.DataRepository{{
 				Name: "checkpoints", Dir: "/fsx2", Bucket: "checkpoint-jakarta", AutoExport: export,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -44,10 +45,14 @@ func association(ctx context.Context, l *local.Layout, c *spec.Cluster, s spec.S
 		return controller.Association{}, err
 	}
 	return controller.Association{
-		Path: r.Dir, Store: bucket, Import: len(r.AutoImport) > 0,
+		Path: r.Dir, Store: bucket, Record: l.Path("links", url.PathEscape(r.Dir)),
 		Rule: export.Rule{
 			Dir: dir, Mount: path.Clean(r.Dir), Bucket: r.Bucket, Prefix: r.Prefix, New: slices.Contains(r.AutoExport, "NEW"),
 			Changed: slices.Contains(r.AutoExport, "CHANGED"), Deleted: slices.Contains(r.AutoExport, "DELETED"),
+			Import: export.Policy{
+				Initial: r.ImportAtFirst, New: slices.Contains(r.AutoImport, "NEW"),
+				Changed: slices.Contains(r.AutoImport, "CHANGED"), Deleted: slices.Contains(r.AutoImport, "DELETED"),
+			},
 		},
 	}, nil
 }

@@ -80,7 +80,7 @@ func flush(ctx context.Context, l *local.Layout) string {
 }
 
 // kept are the parts of the run directory that hold the user's data.
-var kept = []string{"shared", "s3", "registry"}
+var kept = []string{"shared", "s3", "registry", "links"}
 
 func remove(l *local.Layout, deleteData bool) (string, error) {
 	// First: without its record a run directory is no cluster.
@@ -110,6 +110,9 @@ func remove(l *local.Layout, deleteData bool) (string, error) {
 
 // holdsData tells whether a part of the run directory holds any file of the user's.
 func holdsData(l *local.Layout, name string) bool {
+	if name == "links" { // what is known of the others
+		return holdsData(l, "shared") || holdsData(l, "s3")
+	}
 	for _, k := range kept {
 		if name != k {
 			continue

@@ -48,7 +48,7 @@ func runDirectories(l *local.Layout, o owners) []directory {
 		{"log", 0o755, ""}, {"log/nodes", 0o755, ""}, {"mnt", 0o755, ""}, {"nodes", 0o711, ""},
 		{"nodes/head", 0o711, ""}, {"nodes/head/tmp", 0o777 | os.ModeSticky, ""}, {"nodes/head/scratch", 0o777 | os.ModeSticky, ""},
 		{"run", 0o755, ""}, {"run/munge", 0o755, o.munge}, {"run/mysqld", 0o755, o.control}, {"run/rest", 0o755, o.rest},
-		{"s3", 0o700, ""}, {"registry", 0o700, ""}, {"shared", 0o755, ""}, {"state", 0o755, ""},
+		{"s3", 0o700, ""}, {"registry", 0o700, ""}, {"links", 0o700, ""}, {"shared", 0o755, ""}, {"state", 0o755, ""},
 		{"state/slurmctld", 0o700, o.control}, {"state/mysql", 0o700, o.control},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,13 +21,16 @@ type Association struct {
 	// Path is the directory as the cluster's machines see it.
 	Path string
 	Rule export.Rule
-	// Import fills the directory with what the bucket has and it lacks.
-	Import bool
+	// Record is the file that remembers what was imported; unused without imports.
+	Record string
 	Store  store.Store
 }
 
 // exports reports whether files of the directory go to the bucket.
 func (a Association) exports() bool { return a.Rule.New || a.Rule.Changed || a.Rule.Deleted }
+
+// imports reports whether objects of the bucket come to the directory.
+func (a Association) imports() bool { return a.Rule.Import != export.Policy{} }
 
 // ExportStatus is what is known of one association.
 type ExportStatus struct {
@@ -52,8 +56,9 @@ type Exports struct {
 
 type link struct {
 	Association
-	mu     sync.Mutex // guards mirror, held for a whole round
+	mu     sync.Mutex // guards mirror and opened, held for a whole round
 	mirror export.Mirror
+	opened bool
 
 	state  sync.Mutex // guards status
 	status ExportStatus
@@ -63,7 +68,6 @@ type link struct {
 const (
 	exportSoon   = 2 * time.Second
 	exportSeldom = 10 * time.Second
-	importEvery  = time.Minute
 )
 
 // NewExports returns the exports of some associations.
@@ -71,7 +75,7 @@ func NewExports(all []Association, log *slog.Logger) *Exports {
 	e := &Exports{log: log}
 	for _, a := range all {
 		l := &link{Association: a, mirror: export.Mirror{Rule: a.Rule, Pace: export.DefaultPace, Store: a.Store}}
-		l.status = ExportStatus{Path: a.Path, Bucket: a.Rule.Bucket, Prefix: a.Rule.Prefix, Export: a.exports(), Import: a.Import}
+		l.status = ExportStatus{Path: a.Path, Bucket: a.Rule.Bucket, Prefix: a.Rule.Prefix, Export: a.exports(), Import: a.imports()}
 		e.links = append(e.links, l)
 	}
 	return e
@@ -88,7 +92,7 @@ func (e *Exports) Run(ctx context.Context) error {
 }
 
 func (l *link) run(ctx context.Context, log *slog.Logger) {
-	var imported time.Time
+	defer l.close()
 	trouble := ""
 	for wait := time.Duration(0); ; {
 		timer := time.NewTimer(wait)
@@ -98,7 +102,7 @@ func (l *link) run(ctx context.Context, log *slog.Logger) {
 			return
 		case <-timer.C:
 		}
-		busy, err := l.look(ctx, &imported)
+		busy, err := l.look(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -116,27 +120,43 @@ func (l *link) run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// look imports what is due and runs one round of the export.
-func (l *link) look(ctx context.Context, imported *time.Time) (busy bool, err error) {
-	if imported.IsZero() {
-		if err := l.Store.MakeBucket(ctx); err != nil {
-			return true, l.note(export.Result{}, 0, err)
-		}
+// look runs one round, both ways.
+func (l *link) look(ctx context.Context) (busy bool, err error) {
+	if err := l.open(ctx); err != nil {
+		return true, l.note(export.Result{}, err)
 	}
-	count, importErr := 0, error(nil)
-	if l.Import && time.Since(*imported) >= importEvery {
-		count, importErr = export.Import(ctx, l.Rule, l.Store)
-	}
-	if importErr == nil && (l.Import || imported.IsZero()) {
-		*imported = time.Now()
-	}
-	if !l.exports() {
-		return count > 0 || importErr != nil, l.note(export.Result{}, count, importErr)
-	}
-	// What cannot come in keeps nothing from going out.
 	result, err := l.round(ctx)
-	err = errors.Join(importErr, err)
-	return len(result.Objects) > 0 || result.Pending > 0 || err != nil, l.note(result, count, err)
+	in := result.Import
+	busy = len(result.Objects)+result.Pending+in.Files+in.Removed+in.Waiting > 0 || err != nil
+	return busy, l.note(result, err)
+}
+
+// open makes the bucket and opens the record, once.
+func (l *link) open(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.opened {
+		return nil
+	}
+	if err := l.Store.MakeBucket(ctx); err != nil {
+		return err
+	}
+	if l.imports() {
+		record, err := export.OpenRecord(l.Record, l.Rule)
+		if err != nil {
+			return err
+		}
+		l.mirror.Record = record
+	}
+	l.opened = true
+	return nil
+}
+
+func (l *link) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.mirror.Record.Close() // each line was written when it was true
+	l.mirror.Record, l.opened = nil, false
 }
 
 func (l *link) round(ctx context.Context) (export.Result, error) {
@@ -145,18 +165,34 @@ func (l *link) round(ctx context.Context) (export.Result, error) {
 	return l.mirror.Round(ctx, time.Now())
 }
 
-func (l *link) note(r export.Result, imported int, err error) error {
+func (l *link) note(r export.Result, err error) error {
 	l.state.Lock()
 	defer l.state.Unlock()
 	l.status.LastLook, l.status.Error = time.Now(), ""
-	l.status.Imported += imported
+	l.status.Imported += r.Import.Files
 	l.status.Exported += len(r.Objects)
-	if err != nil {
-		l.status.Error = err.Error()
-		return err
+	l.status.Error = troubles(append(r.Import.Failed, err))
+	if err == nil {
+		l.status.Pending = r.Pending
 	}
-	l.status.Pending = r.Pending
-	return nil
+	return err
+}
+
+// told is how many troubles of one kind are told by name.
+const told = 5
+
+// troubles is one line of several errors.
+func troubles(errs []error) string {
+	var all []string
+	for _, err := range errs {
+		if err != nil {
+			all = append(all, err.Error())
+		}
+	}
+	if more := len(all) - told; more > 0 {
+		all = append(all[:told], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, "; ")
 }
 
 // Status is what is known of every association, by path.
@@ -185,9 +221,12 @@ func (e *Exports) Flush(ctx context.Context) error {
 func (l *link) flush(ctx context.Context) error {
 	tick := time.NewTicker(exportSoon / 4)
 	defer tick.Stop()
+	if err := l.open(ctx); err != nil {
+		return fmt.Errorf("export %s: %w", l.Path, err)
+	}
 	for {
 		result, err := l.round(ctx)
-		if err := l.note(result, 0, err); err != nil {
+		if err := l.note(result, err); err != nil {
 			return fmt.Errorf("export %s: %w", l.Path, err)
 		}
 		if result.Pending == 0 {

@@ -19,8 +19,9 @@ import (
 
 // mirrored is the association of a fresh directory with a bucket.
 func mirrored(t *testing.T, s store.Store) controller.Association {
-	rule := export.Rule{Dir: t.TempDir(), Mount: "/fsx1", Bucket: "b", New: true, Changed: true}
-	return controller.Association{Path: "/fsx1", Rule: rule, Import: true, Store: s}
+	rule := export.Rule{Dir: t.TempDir(), Mount: "/fsx1", Bucket: "b", New: true, Changed: true,
+		Import: export.Policy{Initial: true, New: true, Changed: true, Deleted: true}}
+	return controller.Association{Path: "/fsx1", Rule: rule, Record: filepath.Join(t.TempDir(), "record"), Store: s}
 }
 
 // running starts the exports of an association until the test ends.

@@ -24,7 +24,8 @@ type Result struct {
 	Objects map[string]store.Object // that were put, by key
 	Deleted []string                // keys
 	Changed []string                // paths of files that changed while they were read; the next round takes them up
-	Pending int                     // files and objects still to be dealt with; zero when the bucket is like the directory
+	Import  Imported
+	Pending int // files and objects still to be dealt with; zero when the bucket is like the directory
 }
 
 // round is a plan on its way.

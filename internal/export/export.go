@@ -2,22 +2,26 @@
 // repository association of FSx for Lustre does on AWS.
 //
 // Its laws: nothing temporary is exported; a pointer ("latest") never comes before the data that it names; after a
-// round there is nothing left to plan until a file changes. There is no state file: what is done is read from the
-// bucket (size, modification time and SHA-256 of each object) and from the directory, so a kill at any moment costs
-// only the round.
+// round there is nothing left to plan until a file or an object changes; a kill at any moment costs only the round. An
+// export needs no state: what is done is read from the bucket (size, modification time and SHA-256 of each object) and
+// from the directory. An import has a Record of what was the same, because nothing else tells a file that was deleted
+// from one that is new in the bucket.
 //
-//	Scan, Objects (look)  ->  Decide  ->  Apply
+//	Scan, Objects (look)  ->  merge   ->  bring
+//	                      ->  Decide  ->  Apply
 package export
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"os"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/store"
 )
 
-// Rule ties a directory to the keys of a bucket that begin with a prefix.
+// Rule ties a directory to the keys of a bucket that begin with a prefix. New, Changed and Deleted are for the export.
 type Rule struct {
 	Dir     string
 	Mount   string // where the cluster's machines see the directory; "" if nobody knows
@@ -26,7 +30,11 @@ type Rule struct {
 	New     bool   // export files that the bucket lacks
 	Changed bool   // export files that differ from their objects
 	Deleted bool   // delete objects whose files are gone
+	Import  Policy
 }
+
+// exports says that anything of the directory goes to the bucket.
+func (r Rule) exports() bool { return r.New || r.Changed || r.Deleted }
 
 // Pace says how long to wait for files that are being written.
 type Pace struct {
@@ -37,30 +45,120 @@ type Pace struct {
 // DefaultPace suits a look every few seconds.
 var DefaultPace = Pace{Settle: 5 * time.Second, LogEvery: 10 * time.Second}
 
-// Mirror keeps a bucket like a directory, round by round. It remembers only what spares it work. Not for use by more
-// than one goroutine.
+// Mirror keeps a bucket and a directory alike, round by round. Without a record it remembers only what spares it work,
+// and imports nothing. Not for use by more than one goroutine.
 type Mirror struct {
-	Rule  Rule
-	Pace  Pace
-	Store store.Store
+	Rule   Rule
+	Pace   Pace
+	Store  store.Store
+	Record *Record // what was the same; needed for imports
 
 	before  *Tree
 	objects map[string]store.Object
+	later   retries
 }
 
-// Round looks, decides and acts once. After an error the next round makes up for it.
+// Round looks, decides and acts once, first for what the bucket has to give and then for what it is to get. After an
+// error the next round makes up for it.
 func (m *Mirror) Round(ctx context.Context, now time.Time) (Result, error) {
 	tree, err := Scan(m.Rule)
 	if err != nil {
+		return Result{}, err
+	}
+	if err := m.sweep(tree, now); err != nil {
 		return Result{}, err
 	}
 	objects, err := Objects(ctx, m.Store, m.Rule.Prefix, m.objects)
 	if err != nil {
 		return Result{}, err
 	}
-	plan := Decide(State{Rule: m.Rule, Pace: m.Pace, Time: now, Tree: tree, Before: m.before, Objects: objects})
-	result, err := Apply(ctx, plan, m.Rule.Dir, m.Store)
-	maps.Copy(objects, result.Objects)
+	imported, err := m.imports(ctx, now, tree, objects)
+	if err != nil {
+		return Result{Import: imported}, err
+	}
+	if imported.did() {
+		if tree, err = Scan(m.Rule); err != nil {
+			return Result{Import: imported}, err
+		}
+	}
+	result, err := m.exports(ctx, now, tree, objects)
+	result.Import = imported
 	m.before, m.objects = &tree, objects
 	return result, err
+}
+
+// sweep removes what a killed import left: all of it at first, and later what stands still.
+func (m *Mirror) sweep(tree Tree, now time.Time) error {
+	if m.before != nil {
+		now = now.Add(-time.Minute)
+	}
+	return sweep(m.Rule.Dir, tree, now)
+}
+
+// imports takes over what happened in the bucket.
+func (m *Mirror) imports(ctx context.Context, now time.Time, tree Tree, objects map[string]store.Object) (Imported, error) {
+	if m.Record == nil {
+		return Imported{}, nil
+	}
+	r := m.Record
+	plan := merge(merging{Rule: m.Rule, Tree: tree, Objects: objects, Known: r.known, Sent: r.sent, Full: r.full})
+	plan.remember(r)
+	dir, err := os.OpenRoot(m.Rule.Dir)
+	if err != nil {
+		return Imported{}, fmt.Errorf("import into %s: %w", m.Rule.Dir, err)
+	}
+	defer dir.Close()
+	m.later.keep(plan.Fetch)
+	in := &importer{dir: dir, rule: m.Rule, store: m.Store, record: r, later: &m.later, now: now}
+	done := in.bring(ctx, plan)
+	if err := context.Cause(ctx); err != nil {
+		return done, fmt.Errorf("import into %s: %w", m.Rule.Dir, err)
+	}
+	r.looked(len(done.Failed)+done.Waiting == 0)
+	if err := r.err(); err != nil {
+		return done, fmt.Errorf("remember what was imported into %s: %w", m.Rule.Dir, err)
+	}
+	return done, nil
+}
+
+// exports brings the bucket up to date.
+func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects map[string]store.Object) (Result, error) {
+	if !m.Rule.exports() {
+		return Result{}, nil
+	}
+	state := State{Rule: m.Rule, Pace: m.Pace, Time: now, Tree: tree, Before: m.before, Objects: objects}
+	place := m.Store
+	if m.Record != nil {
+		state.Known = m.Record.known
+		place = noting{m.Store, m.Record, m.Rule.Prefix}
+	}
+	result, err := Apply(ctx, Decide(state), m.Rule.Dir, place)
+	maps.Copy(objects, result.Objects)
+	return result, err
+}
+
+// noting is a store that has each export remembered.
+type noting struct {
+	store.Store
+	record *Record
+	prefix string
+}
+
+func (n noting) Put(ctx context.Context, u store.Upload) (store.Object, error) {
+	p, k := pathOf(n.prefix, u.Key), Known{SizeBytes: u.SizeBytes, ModTime: modTimeOf(u.Meta)}
+	n.record.sending(p, k)
+	o, err := n.Store.Put(ctx, u)
+	if err == nil {
+		k.Version = o.Version
+		n.record.agree(p, k)
+	}
+	return o, err
+}
+
+func (n noting) Delete(ctx context.Context, key string) error {
+	err := n.Store.Delete(ctx, key)
+	if err == nil {
+		n.record.forget(pathOf(n.prefix, key))
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,132 +10,223 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/store"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 )
 
-// Import copies the objects below the rule's prefix whose files are missing, and says how many. A file appears whole
-// and only if its content is right; its name, mode and time are those that were exported. Pointers come last, and only
-// if all else came. Keys that are no paths below the directory are errors, but do not hold up the others.
-func Import(ctx context.Context, rule Rule, s store.Store) (int, error) {
-	objects, err := Objects(ctx, s, rule.Prefix, nil)
-	if err != nil {
-		return 0, err
-	}
-	dir, err := os.OpenRoot(rule.Dir)
-	if err != nil {
-		return 0, fmt.Errorf("import into %s: %w", rule.Dir, err)
-	}
-	defer dir.Close()
-	in := importer{dir: dir, store: s, prefix: rule.Prefix, mount: rule.Mount}
-	var data, pointers []store.Object
-	for _, o := range objects {
-		if pointerName(o.Key) {
-			pointers = append(pointers, o)
-			continue
-		}
-		data = append(data, o)
-	}
-	if err := in.all(ctx, data); err != nil {
-		return int(in.done.Load()), err
-	}
-	err = in.all(ctx, pointers)
-	return int(in.done.Load()), err
+// Imported is what a round brought from the bucket. What fails hinders nothing else, but a pointer to it.
+type Imported struct {
+	Files   int      // came, or were replaced
+	Removed int      // went, because their objects did
+	Waiting int      // for the end of somebody's writing, or for what a pointer names
+	Both    []string // files that were changed here and in the bucket; they stayed
+	Failed  []error  // what did not come, by name
 }
 
+// did says that the directory is not as it was seen any more.
+func (i Imported) did() bool { return i.Files+i.Removed > 0 }
+
+// importer makes a plan true.
 type importer struct {
 	dir    *os.Root
+	rule   Rule
 	store  store.Store
-	prefix string
-	mount  string
-	done   atomic.Int64
+	record *Record
+	later  *retries
+	now    time.Time
+
+	mu      sync.Mutex // guards what follows
+	result  Imported
+	missing []string // paths that did not come
 }
 
-func (in *importer) all(ctx context.Context, objects []store.Object) error {
+var errBusy = errors.New("somebody writes it")
+
+// bring makes the plan true: files side by side, then pointers, each only if all that it names is there, and what is to
+// go last. It may be cut off anywhere.
+func (in *importer) bring(ctx context.Context, p mergePlan) Imported {
+	var data, pointers []fetch
+	for _, f := range p.Fetch {
+		if pointerName(f.Path) {
+			pointers = append(pointers, f)
+			continue
+		}
+		data = append(data, f)
+	}
+	in.data(ctx, data)
+	for _, f := range inOrder(pointers) {
+		in.try(ctx, f)
+	}
+	for _, f := range p.Remove {
+		in.remove(ctx, f)
+	}
+	in.result.Both = p.Both
+	slices.SortFunc(in.result.Failed, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return in.result
+}
+
+func (in *importer) data(ctx context.Context, all []fetch) {
 	var group errgroup.Group
 	group.SetLimit(putsAtOnce)
-	failures := make([]error, len(objects))
-	for i, o := range objects {
+	for _, f := range all {
 		group.Go(func() error {
-			if err := in.one(ctx, o); err != nil {
-				failures[i] = fmt.Errorf("import %s: %w", o.Key, err)
-			}
+			in.try(ctx, f)
 			return nil
 		})
 	}
 	group.Wait()
-	return errors.Join(failures...)
 }
 
-func (in *importer) one(ctx context.Context, o store.Object) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
+// inOrder puts pointers behind those that they may name: of directories below, and of longer names.
+func inOrder(all []fetch) []fetch {
+	slices.SortFunc(all, func(a, b fetch) int {
+		return cmp.Or(cmp.Compare(strings.Count(b.Path, "/"), strings.Count(a.Path, "/")), strings.Compare(b.Path, a.Path))
+	})
+	return all
+}
+
+// try brings one object, unless it failed just now, and keeps account of it.
+func (in *importer) try(ctx context.Context, f fetch) {
+	if ctx.Err() != nil {
+		return
 	}
-	p := pathOf(in.prefix, o.Key)
-	name := strings.TrimSuffix(p, "/")
+	err := in.later.due(f.Path, f.Object.Version, in.now)
+	if err == nil {
+		if err = in.one(ctx, f); err == nil {
+			in.came(f)
+			return
+		}
+		if ctx.Err() == nil && !errors.Is(err, errBusy) {
+			in.later.failed(f.Path, f.Object.Version, in.now, err)
+		}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.missing = append(in.missing, f.Path)
+	if errors.Is(err, errBusy) {
+		in.result.Waiting++
+		return
+	}
+	if ctx.Err() == nil {
+		in.result.Failed = append(in.result.Failed, fmt.Errorf("import %s: %w", f.Object.Key, err))
+	}
+}
+
+func (in *importer) came(f fetch) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !strings.HasSuffix(f.Path, "/") {
+		in.result.Files++
+	}
+}
+
+func (in *importer) one(ctx context.Context, f fetch) error {
+	name := strings.TrimSuffix(f.Path, "/")
 	if !fs.ValidPath(name) || name == "." {
 		return errors.New("the key is no path below the directory")
 	}
-	if p != name {
-		return in.dir.MkdirAll(name, 0o755) // a directory's marker
-	}
-	if _, err := in.dir.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if name != f.Path { // a directory's marker
+		if err := in.dir.MkdirAll(name, 0o755); err != nil {
+			return err
+		}
+		in.record.agree(f.Path, agreement(File{Path: f.Path}, f.Object))
+		return nil
 	}
 	if err := in.dir.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	sum := sha256.Sum256([]byte(o.Key))
-	beside := path.Join(path.Dir(name), fmt.Sprintf(".tmp-import-%x", sum[:8]))
-	if err := in.fetch(ctx, o, beside); err != nil {
+	beside := beside(f.Object.Key, path.Dir(name))
+	o, err := in.fetch(ctx, f, beside)
+	if err == nil && pointerName(name) {
+		err = in.mayName(name, beside)
+	}
+	if err == nil {
+		err = in.place(f, beside)
+	}
+	if err != nil {
 		return errors.Join(err, in.dir.RemoveAll(beside))
 	}
-	if err := in.dir.Rename(beside, name); err != nil {
+	info, err := in.dir.Lstat(name)
+	if err != nil {
 		return err
 	}
-	in.done.Add(1)
+	in.record.agree(f.Path, agreement(described(name, info), o))
 	return in.sync(path.Dir(name))
 }
 
-// fetch makes the file of an object under a temporary name.
-func (in *importer) fetch(ctx context.Context, o store.Object, name string) error {
-	body, o, err := in.store.Get(ctx, o.Key)
+// beside is the temporary name of an object's file.
+func beside(key, dir string) string {
+	sum := sha256.Sum256([]byte(key))
+	return path.Join(dir, fmt.Sprintf(".tmp-import-%x", sum[:8]))
+}
+
+// left is what an import leaves that was killed.
+var left = regexp.MustCompile(`^\.tmp-import-[0-9a-f]{16}$`)
+
+// fetch makes the file of an object under a temporary name, with the owner, the mode and the time that it had when it
+// was exported. What the object does not say stays as it is with the file that it replaces.
+func (in *importer) fetch(ctx context.Context, f fetch, name string) (store.Object, error) {
+	body, o, err := in.store.Get(ctx, f.Object.Key)
 	if err != nil {
-		return err
+		return o, err
 	}
 	defer body.Close()
-	mode := uint32(0o644)
-	if text, ok := o.Meta[metaMode]; ok {
-		n, err := strconv.ParseUint(text, 8, 32)
-		if err != nil {
-			return fmt.Errorf("read the mode %q: %w", text, err)
+	about, err := in.about(f, o)
+	if err != nil {
+		return o, err
+	}
+	if about.Mode&syscall.S_IFMT == syscall.S_IFLNK {
+		return o, in.link(body, o, f.Path, name)
+	}
+	w, err := in.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return o, err
+	}
+	_, err = io.Copy(w, body)
+	_ = w.Chown(int(about.UID), int(about.GID)) // only root may, and not with all numbers
+	err = errors.Join(err, w.Chmod(fs.FileMode(about.Mode&0o777)), w.Sync(), w.Close())
+	if err != nil {
+		return o, err
+	}
+	return o, in.dir.Chtimes(name, about.ModTime, about.ModTime)
+}
+
+// about says what a file of an object is to be like.
+func (in *importer) about(f fetch, o store.Object) (File, error) {
+	file := File{Mode: 0o644, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
+	if f.Over != nil && f.Over.Link == "" {
+		file.Mode, file.UID, file.GID = f.Over.Mode, f.Over.UID, f.Over.GID
+	}
+	file.ModTime = modTime(o)
+	for _, m := range []struct {
+		key  string
+		base int
+		into *uint32
+	}{{metaMode, 8, &file.Mode}, {metaOwner, 10, &file.UID}, {metaGroup, 10, &file.GID}} {
+		text, ok := o.Meta[m.key]
+		if !ok {
+			continue
 		}
-		mode = uint32(n)
+		n, err := strconv.ParseUint(text, m.base, 32)
+		if err != nil {
+			return file, fmt.Errorf("read %s %q: %w", m.key, text, err)
+		}
+		*m.into = uint32(n)
 	}
-	if mode&syscall.S_IFMT == syscall.S_IFLNK {
-		return in.link(body, o, name)
-	}
-	f, err := in.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, body)
-	err = errors.Join(err, f.Chmod(fs.FileMode(mode&0o777)), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	at := modTime(o)
-	return in.dir.Chtimes(name, at, at)
+	return file, nil
 }
 
 // link makes a symbolic link, if it stays in the directory.
-func (in *importer) link(body io.Reader, o store.Object, name string) error {
+func (in *importer) link(body io.Reader, o store.Object, at, name string) error {
 	if o.SizeBytes > pointerBytes {
 		return fmt.Errorf("a link of %d bytes is none", o.SizeBytes)
 	}
@@ -142,7 +234,7 @@ func (in *importer) link(body io.Reader, o store.Object, name string) error {
 	if err != nil {
 		return err
 	}
-	text, stays := linkText(in.mount, name, string(target))
+	text, stays := linkText(in.rule.Mount, at, string(target))
 	if !stays {
 		return fmt.Errorf("the link leads to %q, outside of the directory", target)
 	}
@@ -152,13 +244,63 @@ func (in *importer) link(body io.Reader, o store.Object, name string) error {
 	return in.dir.Symlink(text, name)
 }
 
-// modTime is when the file was written, or when the object was put if nobody said.
-func modTime(o store.Object) time.Time {
-	ns, err := strconv.ParseInt(strings.TrimSuffix(o.Meta[metaModTime], "ns"), 10, 64)
-	if err != nil {
-		return o.Modified
+// place gives a file its name, if nothing happened there since the look.
+func (in *importer) place(f fetch, beside string) error {
+	if f.Over != nil {
+		return in.alone(*f.Over, func() error { return in.dir.Rename(beside, f.Path) })
 	}
-	return time.Unix(0, ns)
+	info, err := in.dir.Lstat(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return in.appear(beside, f.Path)
+	case err != nil:
+		return err
+	case info.Mode().IsRegular() || info.Mode().Type() == fs.ModeSymlink:
+		return errBusy // it just came; the next look decides
+	}
+	return errors.New("what is there under this name is no file")
+}
+
+// appear renames a file where there is none. A file that comes in this moment stays.
+func (in *importer) appear(beside, name string) error {
+	dir, err := in.dir.Open(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	at := int(dir.Fd())
+	err = unix.Renameat2(at, path.Base(beside), at, path.Base(name), unix.RENAME_NOREPLACE)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return errBusy
+	case errors.Is(err, syscall.EINVAL): // a file system without it
+		return in.dir.Rename(beside, name)
+	}
+	return err
+}
+
+// remove deletes a file whose object is gone, unless something next to it did not come: it may be what a pointer names
+// that is still the old one.
+func (in *importer) remove(ctx context.Context, f File) {
+	if ctx.Err() != nil {
+		return
+	}
+	for _, p := range in.missing {
+		if pointerName(p) && below(f.Path, path.Dir(p)) {
+			in.result.Waiting++
+			return
+		}
+	}
+	err := in.alone(f, func() error { return in.dir.Remove(f.Path) })
+	switch {
+	case errors.Is(err, errBusy):
+		in.result.Waiting++
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		in.result.Failed = append(in.result.Failed, fmt.Errorf("delete %s, whose object is gone: %w", f.Path, err))
+	default:
+		in.record.forget(f.Path)
+		in.result.Removed++
+	}
 }
 
 func (in *importer) sync(dir string) error {
@@ -167,4 +309,27 @@ func (in *importer) sync(dir string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// sweep removes what imports left that were killed, if nobody wrote it since some time.
+func sweep(root string, t Tree, since time.Time) error {
+	var errs []error
+	for _, f := range t.Files {
+		if left.MatchString(path.Base(f.Path)) && f.ModTime.Before(since) {
+			errs = append(errs, removeBelow(root, f.Path))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func removeBelow(root, name string) error {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove what an import left: %w", err)
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,35 @@ import (
 	"github.com/muster-hpc/muster/internal/store/storetest"
 )
 
+var allOf = export.Policy{Initial: true, New: true, Changed: true, Deleted: true}
+
+// importer is a mirror that imports all and exports nothing.
+func importer(t *testing.T, dir, prefix string, s store.Store) *export.Mirror {
+	t.Helper()
+	rule := export.Rule{Dir: dir, Bucket: "b", Prefix: prefix, Import: allOf}
+	return &export.Mirror{Rule: rule, Pace: export.DefaultPace, Store: s, Record: record(t, "", rule)}
+}
+
+func record(t *testing.T, name string, rule export.Rule) *export.Record {
+	t.Helper()
+	r, err := export.OpenRecord(name, rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// round runs one round, which must not fail as a whole.
+func round(t *testing.T, m *export.Mirror) export.Imported {
+	t.Helper()
+	result, err := m.Round(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Import
+}
+
 func TestImportBringsBackWhatWasExported(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, job)
@@ -21,10 +51,9 @@ func TestImportBringsBackWhatWasExported(t *testing.T) {
 	puts := fake.Puts()
 
 	fresh := t.TempDir()
-	rule := export.Rule{Dir: fresh, Prefix: "fsx1"}
-	n, err := export.Import(t.Context(), rule, fake)
-	if err != nil || n != len(lasting(job)) {
-		t.Errorf("%d files came: %v", n, err)
+	filler := importer(t, fresh, "fsx1", fake)
+	if got := round(t, filler); got.Files != len(lasting(job)) || len(got.Failed) > 0 {
+		t.Errorf("%d files came: %v", got.Files, got.Failed)
 	}
 	wantMirrored(t, fresh, fake, job)
 	was, err := os.Stat(filepath.Join(dir, "run/checkpoint-1/model.bin"))
@@ -39,8 +68,8 @@ func TestImportBringsBackWhatWasExported(t *testing.T) {
 	if fake.Puts() != puts {
 		t.Errorf("%d imported files were exported again", fake.Puts()-puts)
 	}
-	if n, err := export.Import(t.Context(), rule, fake); n != 0 || err != nil {
-		t.Errorf("a second import brought %d: %v", n, err)
+	if got := round(t, filler); got.Files != 0 || len(got.Failed) > 0 {
+		t.Errorf("a second import brought %+v", got)
 	}
 }
 
@@ -72,9 +101,9 @@ func TestImportTrustsNothing(t *testing.T) {
 			if c.name == "damaged" {
 				fake.Damage(c.key)
 			}
-			n, err := export.Import(t.Context(), export.Rule{Dir: dir, Prefix: "p"}, fake)
-			if err == nil || n != 0 || !strings.Contains(err.Error(), "import "+c.key) {
-				t.Errorf("%d files came: %v", n, err)
+			got := round(t, importer(t, dir, "p", fake))
+			if got.Files != 0 || len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Error(), "import "+c.key) {
+				t.Errorf("%+v", got)
 			}
 			for _, d := range []string{parent, dir} {
 				entries, err := os.ReadDir(d)
@@ -95,8 +124,8 @@ func TestImportKeepsWhatIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, err := export.Import(t.Context(), export.Rule{Dir: dir}, fake); n != 1 || err != nil {
-		t.Errorf("%d files came: %v", n, err)
+	if got := round(t, importer(t, dir, "", fake)); got.Files != 1 || len(got.Failed) > 0 || !slices.Equal(got.Both, []string{"a"}) {
+		t.Errorf("%+v", got)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "a")); string(text) != "mine" {
 		t.Errorf("a is %q, %v", text, err)

@@ -23,6 +23,7 @@ type State struct {
 	Tree    Tree
 	Before  *Tree                   // at the previous look; nil at the first
 	Objects map[string]store.Object // below the prefix, by key
+	Known   map[string]Known        // by path; nil if nothing is imported
 }
 
 // Plan is what to do in this round, and why other files have to wait.
@@ -110,8 +111,11 @@ func (d *decision) file(f File) {
 // judge compares a file with its object, and says whether it can be put now. A log may be put while it grows.
 func (d *decision) judge(f File, log bool) (standing, string) {
 	o, have := d.Objects[d.key(f)]
+	known, imported := d.Known[f.Path]
 	switch {
-	case have && exported(f, o):
+	case imported && known.holds(f):
+		return done, "" // if the two differ, then by what happened in the bucket
+	case have && (alike(f, o) || d.Known == nil && exported(f, o)):
 		return done, ""
 	case have && !d.Rule.Changed:
 		return done, ""
@@ -228,7 +232,7 @@ func (d *decision) deletes() {
 	}
 	for _, o := range slices.SortedFunc(maps.Values(d.Objects), byPointer) {
 		p := pathOf(d.Rule.Prefix, o.Key)
-		if there[p] || !own(o) {
+		if there[p] || !d.ours(p, o) {
 			continue
 		}
 		if why := d.keep(p); why != "" {
@@ -237,6 +241,16 @@ func (d *decision) deletes() {
 		}
 		d.plan.Deletes = append(d.plan.Deletes, Step{Key: o.Key, File: File{Path: p}, Reason: "its file is gone"})
 	}
+}
+
+// ours says that an object is of a file that was here: an export put it, or it is the one that was imported. One that
+// is new in the bucket may be yet to come.
+func (d *decision) ours(p string, o store.Object) bool {
+	if d.Known == nil {
+		return own(o)
+	}
+	k, known := d.Known[p]
+	return known && k.had(o)
 }
 
 func byPointer(a, b store.Object) int {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/export"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/store/storetest"
 )
@@ -45,9 +44,8 @@ func TestRealServer(t *testing.T) {
 	wantMirrored(t, dir, s, later)
 
 	fresh := t.TempDir()
-	n, err := export.Import(t.Context(), export.Rule{Dir: fresh, Prefix: "fsx1"}, s)
-	if err != nil || n != len(lasting(later)) {
-		t.Errorf("%d files came back: %v", n, err)
+	if got := round(t, importer(t, fresh, "fsx1", s)); got.Files != len(lasting(later)) || len(got.Failed) > 0 {
+		t.Errorf("%+v came back", got)
 	}
 	wantMirrored(t, fresh, s, later)
 }

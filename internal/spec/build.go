@@ -146,14 +146,16 @@ func buildRepository(s SharedStorage, v View) DataRepository {
 		Prefix:     prefix,
 		AutoExport: v.Key("AutoExportPolicy").Texts(),
 		AutoImport: v.Key("AutoImportPolicy").Texts(),
+
+		ImportAtFirst: v.Key("BatchImportMetaDataOnCreate").Bool(),
 	}
 }
 
 // buildImport is the link that ImportPath makes: the whole file system with a
-// location, imported by a policy such as NEW_CHANGED. It exports nothing by itself.
+// location, imported when it is made and then by a policy such as NEW_CHANGED. It exports nothing by itself.
 func buildImport(s SharedStorage, uri, policy string) DataRepository {
 	bucket, prefix, _ := parseURI(uri)
-	r := DataRepository{Name: s.Name, Dir: s.MountDir, Bucket: bucket, Prefix: prefix}
+	r := DataRepository{Name: s.Name, Dir: s.MountDir, Bucket: bucket, Prefix: prefix, ImportAtFirst: true}
 	if policy != "" {
 		r.AutoImport = strings.Split(policy, "_")
 	}

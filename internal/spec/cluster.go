@@ -121,4 +121,6 @@ type DataRepository struct {
 	// AutoExport and AutoImport hold NEW, CHANGED and DELETED as the file has them.
 	AutoExport []string
 	AutoImport []string
+	// ImportAtFirst is whether what the bucket has when the link is made comes, too.
+	ImportAtFirst bool
 }

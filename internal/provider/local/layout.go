@@ -16,6 +16,7 @@ import "path/filepath"
 //	record.lock    held while somebody changes cluster.json
 //	bin/           the muster that the cluster runs
 //	etc/           slurm/, munge/, hosts, services.json, credentials
+//	links/         what was imported from buckets and exported to them
 //	log/           one file for each daemon and node
 //	mnt/           a memory file system: every machine's own root
 //	nodes/         every node's own disk: /tmp and /scratch
