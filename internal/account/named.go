@@ -86,9 +86,14 @@ func (a *Account) logBytes(ctx context.Context, name string) (bytes int64, known
 	return aws.ToInt64(group.StoredBytes), true, true
 }
 
-// Allocation is the allocation of a public address of the account.
+// Allocation is the allocation of a public address of the account. The address may be
+// named by the id of its allocation, too.
 func (a *Account) Allocation(ctx context.Context, address string) (string, error) {
-	out, err := a.ec2().DescribeAddresses(ctx, &ec2.DescribeAddressesInput{Filters: []ec2types.Filter{filter("public-ip", address)}})
+	by := "public-ip"
+	if strings.HasPrefix(address, "eipalloc-") {
+		by = "allocation-id"
+	}
+	out, err := a.ec2().DescribeAddresses(ctx, &ec2.DescribeAddressesInput{Filters: []ec2types.Filter{filter(by, address)}})
 	if err != nil {
 		return "", failed(err, "look at the address %s", address)
 	}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/stack"
@@ -56,8 +57,8 @@ func (q *asker) profiles(ctx context.Context) error {
 func (q *asker) address(ctx context.Context) error {
 	q.facts.ElasticIPs = map[string]string{}
 	text := q.root.At("HeadNode.Networking.ElasticIp").Text()
-	if _, err := netip.ParseAddr(text); err != nil {
-		return nil // true, false or nothing
+	if slices.Contains([]string{"", "true", "false"}, strings.ToLower(text)) {
+		return nil
 	}
 	id, err := q.account.Allocation(ctx, text)
 	q.facts.ElasticIPs[text] = id

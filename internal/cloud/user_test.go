@@ -109,6 +109,24 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// TestAllocation finds an address by itself and by its id.
+func TestAllocation(t *testing.T) {
+	w := newWorld(t)
+	out, err := ec2.NewFromConfig(w.Config()).AllocateAddress(t.Context(), &ec2.AllocateAddressInput{Domain: types.DomainTypeVpc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := aws.ToString(out.AllocationId)
+	for _, name := range []string{id, aws.ToString(out.PublicIp)} {
+		if got, err := account.Of(w.Config()).Allocation(t.Context(), name); err != nil || got != id {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if _, err := account.Of(w.Config()).Allocation(t.Context(), "eipalloc-0123456789abcdef0"); err == nil {
+		t.Error("an id that nobody has was found")
+	}
+}
+
 // TestOtherAccount looks at a cluster with credentials of another account: that it is
 // not seen does not mean that it is gone.
 func TestOtherAccount(t *testing.T) {

@@ -2,8 +2,10 @@ package lint
 
 import (
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -108,15 +110,27 @@ func mixedGroups(root spec.View) {
 	}
 }
 
-// elasticIP holds the form of an address that the head node is to have. Text that
-// is no address is not found by AWS (ElasticIpValidator).
+// elasticIP holds the form of an address that the head node is to have. AWS's
+// description of the key takes the id of an address
+// (https://docs.aws.amazon.com/parallelcluster/latest/ug/HeadNode-v3.html), and
+// ParallelCluster's code asks EC2 for a public address (ElasticIpValidator). Both
+// are taken here.
 func elasticIP(at spec.View) {
 	text := at.Text()
 	if !at.Given() || slices.Contains([]string{"true", "false"}, strings.ToLower(text)) {
 		return
 	}
-	if address, err := netip.ParseAddr(text); err != nil || !address.Is4() {
+	address, err := netip.ParseAddr(text)
+	switch {
+	case err == nil && address.Is4():
+	case addressID().MatchString(text):
+		at.Infof("network/elastic-ip-id", "ParallelCluster's own programs look this up as a public address, not as an id; muster takes both").
+			WithHint("the address itself, such as 203.0.113.10, works with both")
+	default:
 		at.Errorf("network/elastic-ip", "%q is no address", text).
-			WithHint("write true, false, or the address itself, such as 203.0.113.10; ids (eipalloc-...) are not found")
+			WithHint("write true, false, the address itself, such as 203.0.113.10, or its id (eipalloc-...)")
 	}
 }
+
+// addressID is the form of an address's id: 8 digits until 2016, 17 since then.
+var addressID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^eipalloc-([0-9a-f]{8}|[0-9a-f]{17})$`) })

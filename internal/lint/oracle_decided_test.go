@@ -35,7 +35,7 @@ var decisions = []decision{
 	{`adds ERROR lustre/capacity`, `-2400`, "a capacity below zero is a multiple of 2400, too"},
 	{`adds ERROR ebs/throughput`, `VolumeType(: gp2, Throughput| = (standard|[gis][opt][12]|sc1)$)`, "only gp3 has a throughput"},
 	{`adds ERROR ebs/root-type`, `VolumeType: (gp9|st1)`, "no root volume is st1, and gp9 is nothing"},
-	{`adds ERROR network/elastic-ip`, `ElasticIp = (1|eipalloc|\[|\{)`, "AWS is asked for an address"},
+	{`adds ERROR network/elastic-ip`, `ElasticIp = (1|\[|\{|eipalloc-(x|0123456789ABCDEF0|0123456789abcdef$))`, "AWS is asked for an address"},
 	{`adds ERROR queue/name`, `Name = "gpu\\n"`, "a line's end would break Slurm's files"},
 	{`refuses`, `SubnetId: \|\\n`, "an id with a line's end is none"},
 	{`adds ERROR schema/(type|unknown)`, `OnNodeConfigured\.(Args|Unknown)`, "keys beside Sequence are lost"},

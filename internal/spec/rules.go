@@ -22,7 +22,7 @@ func checkCluster(root View) {
 	checkStorage(root)
 }
 
-// checkElasticIP looks for nothing where anything goes.
+// checkElasticIP looks for nothing where anything goes: a truth, an address or its id.
 func checkElasticIP(v View) {
 	if v.node != nil && v.node.null() {
 		v.Errorf("schema/type", "%s has no value", v.Name()).WithHint("give it one, or remove the key")

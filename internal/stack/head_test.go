@@ -2,8 +2,35 @@ package stack
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/muster-hpc/muster/internal/cfn"
 )
+
+func TestHeadNode_takes_the_address_that_the_file_names(t *testing.T) {
+	const id = "eipalloc-0123456789abcdef0"
+	text := "Region: us-east-2\nImage: {Os: alinux2023}\nHeadNode:\n  InstanceType: c6i.large\n  Networking: {ElasticIp: " + id + "}\n" +
+		"Scheduling:\n  Scheduler: slurm\n  SlurmQueues:\n    - Name: q\n      ComputeResources: [{Name: r, InstanceType: c6i.large}]\n"
+	root := parse(t, text)
+	f := facts("address", root)
+	if _, err := New(root, nil, f); err == nil || !strings.Contains(err.Error(), "no address "+id) {
+		t.Errorf("an address that nobody has: %v", err)
+	}
+	f.ElasticIPs = map[string]string{id: id}
+	set, err := New(root, nil, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, made := set.Cluster.Template.Resource("HeadNodeAddress"); made {
+		t.Error("an address is made, too")
+	}
+	link, _ := set.Cluster.Template.Resource("HeadNodeAddressLink")
+	want := cfn.EIPAssociation{AllocationId: cfn.Lit(id), NetworkInterfaceId: cfn.Ref("HeadNodeInterface")}
+	if link.Properties != want {
+		t.Errorf("got %+v, want %+v", link.Properties, want)
+	}
+}
 
 func TestHeadNode_with_several_cards_has_an_address_of_its_own(t *testing.T) {
 	for _, c := range []struct {
