@@ -16,7 +16,7 @@ func readable(list *diag.List, name string, data []byte) bool {
 	top := diag.Place{File: name, Line: 1, Source: text(first)}
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
-		list.Errorf("script/empty", "", "the file is empty").At(diag.Place{File: name})
+		list.Errorf("script/empty", "", "the file is empty").At(diag.Place{File: name, Line: 1, Column: 1})
 	case !bytes.HasPrefix(data, []byte("#!")) && clusterFile(name, data):
 		list.Errorf("script/interpreter", "", "this is a cluster file, not a batch script").At(diag.Place{File: name}).
 			WithHint("`muster up %s` makes the cluster", name)

@@ -16,7 +16,8 @@ func image(root spec.View) {
 	}
 	switch system.Text() {
 	case "rocky8", "rocky9":
-		own.Errorf("image/none", "there is no image of ParallelCluster for %s", system.Text()).
+		// What is missing is an image: the system is as good as any for the other rules.
+		own.Errorf("image/none", "there is no image of ParallelCluster for %s", system.Text()).At(system.Place()).
 			WithHint("build one with `pcluster build-image` and write Image: {CustomAmi: ami-...}, or take another system")
 	}
 }

@@ -25,10 +25,10 @@ func efsThroughput(efs spec.View) {
 		mode.Errorf("efs/throughput", "ProvisionedThroughput needs ThroughputMode: provisioned, and it is %s", mode.Text()).
 			WithHint("write ThroughputMode: provisioned, or remove ProvisionedThroughput")
 	case speed.Present() && !provisioned:
-		mode.Errorf("efs/throughput", "ProvisionedThroughput needs ThroughputMode: provisioned").
+		speed.Errorf("efs/throughput", "ProvisionedThroughput needs ThroughputMode: provisioned").
 			WithHint("add ThroughputMode: provisioned, or remove ProvisionedThroughput")
 	case provisioned && !speed.Present():
-		speed.Errorf("efs/throughput", "ThroughputMode: provisioned needs ProvisionedThroughput").
+		mode.Errorf("efs/throughput", "ThroughputMode: provisioned needs ProvisionedThroughput").
 			WithHint("add ProvisionedThroughput with a number of MiB/s from 1 to 1024")
 	}
 }

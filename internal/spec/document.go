@@ -194,8 +194,13 @@ func (d *document) load() (*yaml.Node, bool) {
 	return &tree, true
 }
 
+// empty reports that the file has no values. What has nothing has it in its first line.
 func (d *document) empty() {
-	d.errorAt(diag.Place{File: d.name}, "file/empty", "", "the file is empty")
+	text := "the file is empty"
+	if bytes.ContainsRune(d.original, '#') {
+		text = "the file has nothing but comments"
+	}
+	d.errorAt(diag.Place{File: d.name, Line: 1, Column: 1}, "file/empty", "", "%s", text)
 }
 
 // syntax reports what the YAML parser did not understand.

@@ -146,7 +146,11 @@ func (v View) Name() string { return v.field.title() }
 func (v View) Path() string { return v.path }
 
 // Line is the file's line of the value.
-func (v View) Line() int { return v.doc.locate(v.path).Line }
+func (v View) Line() int { return v.Place().Line }
+
+// Place is where the value stands, or what is around it if the file does not have it:
+// for a problem of one value that another one tells of.
+func (v View) Place() diag.Place { return v.doc.locate(v.path) }
 
 // Errorf reports a problem at the value, or at what is around it if the file
 // does not have it.
