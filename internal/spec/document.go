@@ -196,11 +196,12 @@ func (d *document) load() (*yaml.Node, bool) {
 
 // empty reports that the file has no values. What has nothing has it in its first line.
 func (d *document) empty() {
-	text := "the file is empty"
+	at := diag.Place{File: d.name, Line: 1, Column: 1}
 	if bytes.ContainsRune(d.original, '#') {
-		text = "the file has nothing but comments"
+		d.errorAt(at, "file/empty", "", "the file has nothing but comments")
+		return
 	}
-	d.errorAt(diag.Place{File: d.name, Line: 1, Column: 1}, "file/empty", "", "%s", text)
+	d.errorAt(at, "file/empty", "", "the file is empty")
 }
 
 // syntax reports what the YAML parser did not understand.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/muster-hpc/muster/internal/cfn"
 )
 
@@ -27,8 +29,8 @@ func TestHeadNode_takes_the_address_that_the_file_names(t *testing.T) {
 	}
 	link, _ := set.Cluster.Template.Resource("HeadNodeAddressLink")
 	want := cfn.EIPAssociation{AllocationId: cfn.Lit(id), NetworkInterfaceId: cfn.Ref("HeadNodeInterface")}
-	if link.Properties != want {
-		t.Errorf("got %+v, want %+v", link.Properties, want)
+	if diff := cmp.Diff(fmt.Sprint(want), fmt.Sprint(link.Properties)); diff != "" {
+		t.Error(diff)
 	}
 }
 
