@@ -102,16 +102,16 @@ func (l *link) run(ctx context.Context, log *slog.Logger) {
 			return
 		case <-timer.C:
 		}
-		busy, err := l.look(ctx)
+		result, busy, err := l.look(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		now := ""
-		if err != nil {
-			now = err.Error()
-		}
+		now := troubles(append(result.Import.Failed, err))
 		if now != trouble && now != "" {
-			log.Warn("export failed", "path", l.Path, "bucket", l.Rule.Bucket, "error", now)
+			log.Warn("mirror failed", "path", l.Path, "bucket", l.Rule.Bucket, "error", now)
+		}
+		for _, p := range result.Import.Both {
+			log.Warn("a file was changed here and in the bucket, and stays", "path", l.Path+"/"+p, "bucket", l.Rule.Bucket)
 		}
 		trouble, wait = now, exportSeldom
 		if busy {
@@ -121,14 +121,14 @@ func (l *link) run(ctx context.Context, log *slog.Logger) {
 }
 
 // look runs one round, both ways.
-func (l *link) look(ctx context.Context) (busy bool, err error) {
+func (l *link) look(ctx context.Context) (result export.Result, busy bool, err error) {
 	if err := l.open(ctx); err != nil {
-		return true, l.note(export.Result{}, err)
+		return result, true, l.note(result, err)
 	}
-	result, err := l.round(ctx)
+	result, err = l.round(ctx)
 	in := result.Import
 	busy = len(result.Objects)+result.Pending+in.Files+in.Removed+in.Waiting > 0 || err != nil
-	return busy, l.note(result, err)
+	return result, busy, l.note(result, err)
 }
 
 // open makes the bucket and opens the record, once.
