@@ -14,12 +14,19 @@ import (
 // downLocal takes a cluster on this machine down.
 func (a *app) downLocal(ctx context.Context, w where, o downOptions) error {
 	ref := w.ref()
+	if !ref.There() {
+		return noCluster(w.home, w.name)
+	}
+	down := cluster.DownOptions{Ref: ref, DeleteData: o.deleteData, Report: a.reporter()}
+	if err := down.Removable(); err != nil {
+		return err
+	}
 	if question := downQuestion(ctx, ref, o.deleteData); question != "" && !o.yes {
 		if err := a.confirm(question); err != nil {
 			return err
 		}
 	}
-	steps, err := cluster.Down(ctx, cluster.DownOptions{Ref: ref, DeleteData: o.deleteData, Report: a.reporter()})
+	steps, err := cluster.Down(ctx, down)
 	return a.showSteps(changeAnswer{Cluster: ref.Name, Steps: steps}, err)
 }
 

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/muster-hpc/muster/internal/provider/local"
 )
 
@@ -25,24 +23,6 @@ type Ref struct {
 func (r Ref) Layout() *local.Layout {
 	uid, gid := os.Getuid(), os.Getgid()
 	return &local.Layout{Dir: filepath.Join(r.Home, r.Name), Rootless: uid != 0, UID: uid, GID: gid}
-}
-
-// lock makes the caller the only one that changes the cluster until the
-// returned function is called. It waits for nobody.
-func (r Ref) lock() (unlock func(), err error) {
-	if err := os.MkdirAll(r.Home, 0o755); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(r.Home, r.Name+".lock")
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("cluster %s is being changed by another muster; wait for it to end", r.Name)
-	}
-	return func() { f.Close() }, nil
 }
 
 // How often to look while waiting: at files, and by running a program.

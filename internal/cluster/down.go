@@ -9,8 +9,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/step"
@@ -34,6 +37,9 @@ func Down(ctx context.Context, o DownOptions) ([]step.Step, error) {
 	}
 	defer unlock()
 	l := o.Ref.Layout()
+	if err := o.Removable(); err != nil {
+		return nil, err
+	}
 	s := &step.Series{Report: o.Report}
 	if _, alive := l.Alive(); alive && !o.DeleteData {
 		if err := s.Do("export what is left", func() (string, error) { return flush(ctx, l), nil }); err != nil {
@@ -42,7 +48,12 @@ func Down(ctx context.Context, o DownOptions) ([]step.Step, error) {
 	}
 	var traces local.Traces
 	if err := s.Do("end all processes", func() (detail string, err error) {
+		theirs, err := l.Mounts()
+		if err != nil {
+			return "", err
+		}
 		traces, err = l.Stop(ctx)
+		traces.Theirs = theirs
 		return fmt.Sprintf("%d processes", traces.Processes), err
 	}); err != nil {
 		return s.Done, err
@@ -83,51 +94,70 @@ func flush(ctx context.Context, l *local.Layout) string {
 var kept = []string{"shared", "s3", "registry", "links"}
 
 func remove(l *local.Layout, deleteData bool) (string, error) {
+	dir, err := os.Open(l.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "there is none", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
 	// First: without its record a run directory is no cluster.
-	if err := os.Remove(l.Path("cluster.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := sweep(dir, "cluster.json"); err != nil {
 		return "", err
 	}
-	entries, err := os.ReadDir(l.Dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
 		return "", err
 	}
-	for _, e := range entries {
-		if !deleteData && holdsData(l, e.Name()) {
+	for _, name := range names {
+		if !deleteData && holdsData(l, name) {
 			continue
 		}
-		if err := os.RemoveAll(l.Path(e.Name())); err != nil {
+		if err := sweep(dir, name); err != nil {
 			return "", err
 		}
 	}
+	return removed(l)
+}
+
+// removed removes the run directory itself if nothing is left in it.
+func removed(l *local.Layout) (string, error) {
 	if left, err := os.ReadDir(l.Dir); err == nil && len(left) > 0 {
 		return "kept the data in " + l.Dir, nil
 	}
-	if err := os.Remove(l.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(l.Dir); errors.Is(err, unix.EBUSY) {
+		return "emptied " + l.Dir + ", where something is mounted", nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	return "removed " + l.Dir, nil
 }
 
-// holdsData tells whether a part of the run directory holds any file of the user's.
+// holdsData tells whether a part of the run directory holds any file of the
+// user's, or a mount of his.
 func holdsData(l *local.Layout, name string) bool {
 	if name == "links" { // what is known of the others
 		return holdsData(l, "shared") || holdsData(l, "s3")
 	}
-	for _, k := range kept {
-		if name != k {
-			continue
-		}
-		found := false
-		_ = filepath.WalkDir(l.Path(name), func(_ string, d fs.DirEntry, err error) error {
-			if err != nil || !d.IsDir() {
-				found = true
-				return fs.SkipAll
-			}
-			return nil
-		})
-		return found
+	if !slices.Contains(kept, name) {
+		return false
 	}
-	return false
+	if mounts, err := l.Mounts(name); err != nil || len(mounts) > 0 {
+		return true
+	}
+	found := false
+	_ = filepath.WalkDir(l.Path(name), func(_ string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !d.IsDir() {
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
 }
 
 // prove looks for everything that a cluster is made of.

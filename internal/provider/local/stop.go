@@ -27,6 +27,8 @@ type Traces struct {
 	// started are the processes that were in them, each with its start time: the
 	// kernel gives the name of a namespace that is gone to the next new one.
 	started map[int]uint64
+	// Theirs are mounts below the run directory that were the user's and stay.
+	Theirs []string
 }
 
 // Stop ends the anchor, and so every process of the cluster, and waits for it.
@@ -157,14 +159,21 @@ func (l *Layout) Leftovers(t Traces) ([]string, error) {
 			left = append(left, fmt.Sprintf("process %d in namespace %s", pid, n))
 		}
 	}
-	for _, look := range []struct{ file, what string }{{"/proc/self/mountinfo", "mount"}, {"/proc/net/unix", "socket"}} {
-		found, err := mentions(look.file, l.Dir+"/")
-		if err != nil {
-			return nil, err
+	mounts, err := l.Mounts()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range mounts {
+		if !slices.Contains(t.Theirs, m) {
+			left = append(left, "mount "+m)
 		}
-		for _, line := range found {
-			left = append(left, look.what+" "+line)
-		}
+	}
+	sockets, err := mentions("/proc/net/unix", l.Dir+"/")
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range sockets {
+		left = append(left, "socket "+line)
 	}
 	links, err := ourLinks()
 	if err != nil {
