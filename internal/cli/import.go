@@ -58,6 +58,9 @@ func (a *app) importCluster(ctx context.Context, name string, o importOptions) e
 	if err != nil {
 		return err
 	}
+	if o.forget && (o.region != "" || len(o.hostKeys) > 0) {
+		return usageError{errors.New("--forget only forgets: --region and --host-key mean nothing with it")}
+	}
 	if o.forget {
 		return cloud.Forget(home, name)
 	}

@@ -120,6 +120,9 @@ func (a *app) begin(c *cobra.Command, _ []string) error {
 	if err := findSlurm(); err != nil {
 		return err
 	}
+	if err := checkCluster(c); err != nil {
+		return err
+	}
 	return checkFormat(c, a.output)
 }
 

@@ -19,6 +19,9 @@ Manager, as "muster ssh" does; the flags are for that.`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			w, err := a.find("")
+			if err == nil {
+				err = w.fits(c)
+			}
 			if err != nil {
 				return err
 			}
@@ -48,11 +51,14 @@ it goes by SSH, as "muster ssh" does, to the home directory of its user there.`,
 	reachFlags(c, &o)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		w, err := a.find("")
+		if err == nil {
+			err = w.fits(c)
+		}
 		switch {
 		case err != nil:
 			return err
 		case w.place == onAWS && !inside() && node != "":
-			return errors.New("on AWS a command runs on a node as a job: `muster exec -- srun --nodelist=" + node + " COMMAND`")
+			return usageError{errors.New("on AWS a command runs on a node as a job: `muster exec -- srun --nodelist=" + node + " COMMAND`")}
 		case w.place == onAWS && !inside():
 			return a.enterAWS(c.Context(), w, o, reach.Use{Terminal: a.terminal()}, args)
 		case node == "":

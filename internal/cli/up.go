@@ -47,6 +47,9 @@ why, 2 wrong command line or no terminal to ask on, 130 stopped.`,
 			if o.noTest && o.verify {
 				return usageError{errors.New("--no-test and --verify want opposite things")}
 			}
+			if err := (where{name: "this one", place: o.place}).fits(c); err != nil {
+				return err
+			}
 			if o.place == onAWS {
 				return a.upAWS(c.Context(), args[0], o)
 			}

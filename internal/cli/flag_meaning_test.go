@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// bothPlaces are the flags, by command, that mean something for clusters on this
+// machine and on AWS alike, or for none at all. One of neither list is new: say where
+// it means something.
+var bothPlaces = map[string]string{
+	"up":            "on workload no-test yes",
+	"down":          "on delete-data yes",
+	"exec":          "node", // refused on AWS with the command that does it there
+	"ssh":           "user identity private ssm dry-run",
+	"status":        "on",
+	"nodes":         "all",
+	"events":        "follow since",
+	"check":         "fix dry-run strict online verbose schema print-schema",
+	"plan":          "models run price ranks path",
+	"run":           "no-follow force sbatch called",
+	"job submit":    "force sbatch called",
+	"job list":      "all",
+	"job logs":      "follow err",
+	"import":        "region host-key forget",
+	"image import":  "name arch authfile plain-http owners cache-limit",
+	"image build":   "tag file build-arg builder owners cache-limit",
+	"image pack":    "tag env workdir",
+	"image remove":  "yes",
+	"image prune":   "all cache-limit",
+	"image":         "dir cache",
+	"demo":          "keep yes",
+	"doctor":        "yes demo",
+	"fleet stop":    "now yes",
+	"node kill":     "",
+	"container run": "",
+}
+
+func TestEveryFlagHasAPlace(t *testing.T) {
+	each(func(c *cobra.Command, path string) {
+		known := strings.Fields(bothPlaces[path])
+		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			for _, k := range known {
+				if k == f.Name {
+					return
+				}
+			}
+			if !f.Hidden && f.Name != "help" && onlyOn(c.Name(), f.Name) == "" && !strings.HasPrefix(path, "container") {
+				t.Errorf("%s --%s: where does it mean something?", path, f.Name)
+			}
+		})
+	})
+}
+
+// each calls f for all commands that people see but the completion's.
+func each(f func(c *cobra.Command, path string)) {
+	walk((&app{}).root(), func(c *cobra.Command) {
+		path := strings.TrimPrefix(c.CommandPath(), "muster")
+		if c.Hidden || c.HasParent() && c.Parent().Hidden || path == "" || strings.HasPrefix(path, " completion") || path == " help" {
+			return
+		}
+		f(c, strings.TrimSpace(path))
+	})
+}
+
+// TestEveryCommandMeetsNoSuchCluster holds that the script of clusters that are not
+// there has every command that is about one.
+func TestEveryCommandMeetsNoSuchCluster(t *testing.T) {
+	script, err := os.ReadFile("testdata/script/no_such_cluster.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	each(func(c *cobra.Command, path string) {
+		makesOne := path == "up"
+		if !c.HasSubCommands() && !makesOne && !ofNoCluster(c) && !strings.Contains(string(script), "exits 1 muster "+path+" --cluster nosuch") {
+			t.Errorf("%s is not in the script", path)
+		}
+	})
+}
+
+func TestWhere_fits(t *testing.T) {
+	for _, row := range []struct {
+		name, place string
+		args        []string
+		want        string // empty is no error
+	}{
+		{"verify_here", onLocal, []string{"up", "--verify"}, "--verify is not for clusters on this machine, as u is: leave it out"},
+		{"verify_on_aws", onAWS, []string{"up", "--verify"}, ""},
+		{"two", onLocal, []string{"shell", "--ssm", "--user=x"}, "--ssm, --user are not for clusters on this machine, as u is: leave them out"},
+		{"not_given", onLocal, []string{"shell"}, ""},
+		{"ways_on_aws", onAWS, []string{"exec", "--ssm", "true"}, ""},
+		{"identity_here", onLocal, []string{"exec", "-i", "key", "true"}, "--identity is not for clusters on this machine, as u is: leave it out"},
+		{"node_here", onLocal, []string{"exec", "--node", "n", "true"}, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c, rest, err := (&app{}).root().Find(row.args)
+			if err == nil {
+				err = c.ParseFlags(rest)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if err := (where{name: "u", place: row.place}).fits(c); err != nil {
+				got = err.Error()
+			}
+			if got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}
