@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/export"
 	"github.com/muster-hpc/muster/internal/store"
@@ -39,14 +41,44 @@ type ExportStatus struct {
 	Prefix string `json:"prefix,omitempty"`
 	Export bool   `json:"export"`
 	Import bool   `json:"import"`
-	// Pending is how many files wait to be exported.
-	Pending int `json:"pending"`
+	// Pending is how many files wait to be exported, those that cannot be exported
+	// among them, at this moment; PendingBytes is what of them is still to be sent.
+	Pending      int   `json:"pending"`
+	PendingBytes int64 `json:"pending_bytes"`
+	// Blocked is how many files cannot be exported, BlockedFiles the first of them.
+	Blocked      int           `json:"blocked"`
+	BlockedFiles []BlockedFile `json:"blocked_files,omitempty"`
+	// Uploading are the files that are being sent now.
+	Uploading []Uploading `json:"uploading,omitempty"`
+	// SentBytes is what was sent since the controller started.
+	SentBytes int64 `json:"sent_bytes"`
+	// LastSuccess is when the bucket was last brought up to date, but for the files
+	// that cannot be exported.
+	LastSuccess time.Time `json:"last_success,omitzero"`
 	// Exported and Imported count the files that this controller has copied.
 	Exported int       `json:"exported"`
 	Imported int       `json:"imported"`
 	LastLook time.Time `json:"last_look,omitzero"`
 	Error    string    `json:"error,omitempty"`
 }
+
+// BlockedFile is a file that cannot be exported, and why.
+type BlockedFile struct {
+	Path      string `json:"path"`
+	SizeBytes int64  `json:"size_bytes"`
+	Reason    string `json:"reason"`
+}
+
+// Uploading is a file on its way to the bucket.
+type Uploading struct {
+	Path      string    `json:"path"`
+	SizeBytes int64     `json:"size_bytes"`
+	SentBytes int64     `json:"sent_bytes"`
+	Since     time.Time `json:"since"`
+}
+
+// namedAtMost is how many of the files that cannot be exported are named.
+const namedAtMost = 10
 
 // Exports keeps buckets and directories alike.
 type Exports struct {
@@ -127,7 +159,9 @@ func (l *link) look(ctx context.Context) (result export.Result, busy bool, err e
 	}
 	result, err = l.round(ctx)
 	in := result.Import
-	busy = len(result.Objects)+result.Pending+in.Files+in.Removed+in.Waiting > 0 || err != nil
+	// What cannot be exported is tried again more and more seldom, and keeps nobody busy.
+	waits := result.Pending - len(result.Blocked)
+	busy = len(result.Objects)+waits+in.Files+in.Removed+in.Waiting > 0 || err != nil
 	return result, busy, l.note(result, err)
 }
 
@@ -170,11 +204,8 @@ func (l *link) note(r export.Result, err error) error {
 	defer l.state.Unlock()
 	l.status.LastLook, l.status.Error = time.Now(), ""
 	l.status.Imported += r.Import.Files
-	l.status.Exported += len(r.Objects)
+	l.status.Exported += len(r.Objects) - r.Same
 	l.status.Error = troubles(append(r.Import.Failed, err))
-	if err == nil {
-		l.status.Pending = r.Pending
-	}
 	return err
 }
 
@@ -199,12 +230,39 @@ func troubles(errs []error) string {
 func (e *Exports) Status() []ExportStatus {
 	all := make([]ExportStatus, len(e.links))
 	for i, l := range e.links {
-		l.state.Lock()
-		all[i] = l.status
-		l.state.Unlock()
+		all[i] = l.now()
 	}
 	slices.SortFunc(all, func(a, b ExportStatus) int { return cmp.Compare(a.Path, b.Path) })
 	return all
+}
+
+// now is how an association stands at this moment, whatever its round is at.
+func (l *link) now() ExportStatus {
+	l.state.Lock()
+	s := l.status
+	l.state.Unlock()
+	if !l.exports() {
+		return s
+	}
+	p := l.mirror.Track.Progress()
+	s.Pending, s.PendingBytes, s.SentBytes, s.LastSuccess = p.Files, p.Bytes, p.Sent, p.Success
+	s.Blocked = len(p.Blocked)
+	for _, w := range p.Blocked[:min(namedAtMost, len(p.Blocked))] {
+		s.BlockedFiles = append(s.BlockedFiles, BlockedFile{printableName(w.Path), w.SizeBytes, w.Reason})
+	}
+	for _, u := range p.Sending {
+		s.Uploading = append(s.Uploading, Uploading{printableName(u.Path), u.SizeBytes, u.SentBytes, u.Since})
+	}
+	return s
+}
+
+// printableName is a file's name as JSON can carry it: bytes that are no UTF-8 are written as \xff.
+func printableName(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	quoted := strconv.Quote(name)
+	return quoted[1 : len(quoted)-1]
 }
 
 // Flush exports until nothing waits, or until ctx ends.
@@ -229,7 +287,7 @@ func (l *link) flush(ctx context.Context) error {
 		if err := l.note(result, err); err != nil {
 			return fmt.Errorf("export %s: %w", l.Path, err)
 		}
-		if result.Pending == 0 {
+		if result.Pending == len(result.Blocked) {
 			return nil
 		}
 		select {

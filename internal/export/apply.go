@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/store"
 	"golang.org/x/sync/errgroup"
@@ -16,42 +19,55 @@ import (
 
 const (
 	putsAtOnce  = 4
-	maxFailures = 3 // the place itself is in trouble: the round ends
+	maxTroubles = 3 // so often the place itself was in trouble: the round ends
 )
 
 // Result is what a round did.
 type Result struct {
 	Objects map[string]store.Object // that were put, by key
+	Same    int                     // of them were the files already
 	Deleted []string                // keys
 	Changed []string                // paths of files that changed while they were read; the next round takes them up
 	Import  Imported
-	Pending int // files and objects still to be dealt with; zero when the bucket is like the directory
+	Failed  map[string]Attempt // files that cannot be exported, though the place is well; by path
+	Pending int                // files and objects still to be dealt with; zero when the bucket is like the directory
+	Blocked []Wait             // those of them that cannot be exported, and why
+}
+
+// Work is where a plan is carried out.
+type Work struct {
+	Root   string
+	Prefix string // of the keys
+	Store  store.Store
+	Time   time.Time
+	Failed map[string]Attempt // in earlier rounds, by path
+	Track  *Track             // is told how far it is
 }
 
 // round is a plan on its way.
 type round struct {
-	root  *os.Root
-	store store.Store
+	Work
+	root *os.Root
 
 	mu       sync.Mutex // guards what follows
 	result   Result
-	failures []error
+	troubles []error // of the place
 }
 
 // Apply does what is planned, in the plan's order: files side by side, each pointer alone after what it needs, deletes
-// last and only if all else succeeded. One file that cannot be exported does not hold up the others. It may be cut off
-// anywhere.
-func Apply(ctx context.Context, p Plan, root string, s store.Store) (Result, error) {
-	dir, err := os.OpenRoot(root)
+// last. Files that cannot be exported do not hold up others, however many they are: only trouble with the place itself
+// ends the round early, and is an error. It may be cut off anywhere.
+func Apply(ctx context.Context, p Plan, w Work) (Result, error) {
+	dir, err := os.OpenRoot(w.Root)
 	if err != nil {
-		return Result{Pending: p.Pending()}, fmt.Errorf("export %s: %w", root, err)
+		return Result{Pending: p.Pending()}, fmt.Errorf("export %s: %w", w.Root, err)
 	}
 	defer dir.Close()
-	r := &round{root: dir, store: s, result: Result{Objects: map[string]store.Object{}}}
+	r := &round{Work: w, root: dir, result: Result{Objects: map[string]store.Object{}, Failed: map[string]Attempt{}, Blocked: p.Blocked}}
 	r.puts(ctx, p.Puts)
 	r.deletes(ctx, p)
 	r.result.Pending = p.Pending() - len(r.result.Objects) - len(r.result.Deleted)
-	return r.result, errors.Join(r.failures...)
+	return r.result, errors.Join(r.troubles...)
 }
 
 func (r *round) puts(ctx context.Context, steps []Step) {
@@ -62,9 +78,7 @@ func (r *round) puts(ctx context.Context, steps []Step) {
 		}
 		r.sideBySide(ctx, steps[:n])
 		if steps = steps[n:]; len(steps) > 0 {
-			if r.have(steps[0].Needs) {
-				r.put(ctx, steps[0])
-			}
+			r.pointer(ctx, steps[0])
 			steps = steps[1:]
 		}
 	}
@@ -82,25 +96,34 @@ func (r *round) sideBySide(ctx context.Context, steps []Step) {
 	group.Wait()
 }
 
-func (r *round) have(keys []string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, k := range keys {
-		if _, ok := r.result.Objects[k]; !ok {
-			return false
+// pointer puts a pointer if all that it needs is there.
+func (r *round) pointer(ctx context.Context, s Step) {
+	for _, k := range s.Needs {
+		if _, ok := r.result.Objects[k]; ok {
+			continue
 		}
+		if p := pathOf(r.Prefix, k); r.cannot(p) {
+			r.block(s, fmt.Sprintf("it waits for %s, which cannot be exported", p))
+		}
+		return
 	}
-	return true
+	r.put(ctx, s)
+}
+
+// cannot says that a file was found in this round that cannot be exported.
+func (r *round) cannot(p string) bool {
+	_, ok := r.result.Failed[p]
+	return ok || slices.ContainsFunc(r.result.Blocked, func(w Wait) bool { return w.Path == p })
 }
 
 // over says that the round is to end: it was told so, or too much fails.
 func (r *round) over(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if ctx.Err() != nil && len(r.failures) == 0 {
-		r.failures = append(r.failures, context.Cause(ctx))
+	if ctx.Err() != nil && len(r.troubles) == 0 {
+		r.troubles = append(r.troubles, context.Cause(ctx))
 	}
-	return ctx.Err() != nil || len(r.failures) >= maxFailures
+	return ctx.Err() != nil || len(r.troubles) >= maxTroubles
 }
 
 // errChanged says that a file is not what was planned any more.
@@ -110,47 +133,69 @@ func (r *round) put(ctx context.Context, s Step) {
 	if r.over(ctx) {
 		return
 	}
-	o, err := r.export(ctx, s)
+	sending := r.Track.begin(s.File)
+	o, err := r.export(ctx, s, sending)
+	r.Track.end(sending, err == nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case err == nil:
 		r.result.Objects[s.Key] = o
+		if s.Same.Key != "" && o.Version == s.Same.Version {
+			r.result.Same++
+		}
 	case errors.Is(err, errChanged):
 		r.result.Changed = append(r.result.Changed, s.File.Path)
+	case ofTheFile(err) && ctx.Err() == nil:
+		r.failed(s, err)
 	default:
-		r.failures = append(r.failures, fmt.Errorf("export %s: %w", s.File.Path, err))
+		r.troubles = append(r.troubles, fmt.Errorf("export %s: %w", s.File.Path, err))
 	}
+}
+
+// failed notes a file that cannot be exported, and the pointers to it.
+func (r *round) failed(s Step, err error) {
+	r.result.Failed[s.File.Path] = r.Failed[s.File.Path].next(s.File, err.Error(), r.Time)
+	r.block(s, err.Error())
+}
+
+func (r *round) block(s Step, reason string) {
+	r.result.Blocked = append(r.result.Blocked, Wait{s.File.Path, s.File.SizeBytes, reason})
+	r.Track.block(r.result.Blocked)
 }
 
 // export puts one file as it was planned, or nothing: the checksums are taken between two looks that find it unchanged,
 // and the store refuses other bytes.
-func (r *round) export(ctx context.Context, s Step) (store.Object, error) {
-	u := store.Upload{Key: s.Key, SizeBytes: s.File.SizeBytes, Meta: metadata(s.File)}
+func (r *round) export(ctx context.Context, s Step, sending *Sending) (store.Object, error) {
+	u := store.Upload{Key: s.Key, SizeBytes: s.File.SizeBytes, Meta: metadata(s.File), Sent: func(n int64) { r.Track.sent(sending, n) }}
 	if s.File.Link != "" {
 		if link, err := r.root.Readlink(s.File.Path); err != nil || link != s.File.Target {
 			return store.Object{}, errChanged
 		}
 		u.Body = strings.NewReader(s.File.Link)
-		return r.store.Put(ctx, u)
+		return r.Store.Put(ctx, u)
 	}
 	f, err := r.root.OpenFile(s.File.Path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
 		return store.Object{}, errChanged
 	}
 	if err != nil {
-		return store.Object{}, err
+		return store.Object{}, local{err}
 	}
 	defer f.Close()
 	if err := asPlanned(f, s.File); err != nil {
-		return store.Object{}, err
+		return store.Object{}, local{err}
 	}
 	sums, err := store.Sum(f, s.File.SizeBytes)
 	if err := errors.Join(err, asPlanned(f, s.File)); err != nil {
-		return store.Object{}, err
+		return store.Object{}, local{err}
+	}
+	if s.Same.Key != "" && s.Same.SHA256 == sums.SHA256 {
+		s.Same.Meta = u.Meta // what the bucket has of it is older, and says the same of its content
+		return s.Same, nil
 	}
 	u.Body, u.Sums = f, sums
-	o, err := r.store.Put(ctx, u)
+	o, err := r.Store.Put(ctx, u)
 	if errors.Is(err, store.ErrChecksum) {
 		return o, errChanged
 	}
@@ -175,16 +220,30 @@ func asPlanned(f *os.File, want File) error {
 
 func (r *round) deletes(ctx context.Context, p Plan) {
 	for _, s := range p.Deletes {
-		if r.over(ctx) || len(r.failures) > 0 || len(r.result.Objects) != len(p.Puts) {
+		if r.over(ctx) || len(r.troubles) > 0 {
 			return
 		}
-		if _, err := r.root.Lstat(s.File.Path); !errors.Is(err, fs.ErrNotExist) {
+		if r.named(s, p.Puts) {
 			continue
 		}
-		if err := r.store.Delete(ctx, s.Key); err != nil {
-			r.failures = append(r.failures, err)
+		if info, err := r.root.Lstat(s.File.Path); !errors.Is(err, fs.ErrNotExist) && (err != nil || !info.IsDir()) {
+			continue // it is back; a directory of its name has no object
+		}
+		if err := r.Store.Delete(ctx, s.Key); err != nil {
+			r.troubles = append(r.troubles, err)
 			return
 		}
+		r.Track.gone()
 		r.result.Deleted = append(r.result.Deleted, s.Key)
 	}
+}
+
+// named says that the bucket may still have a pointer to an object: the newer one was to be put, and was not.
+func (r *round) named(s Step, puts []Step) bool {
+	for _, put := range puts {
+		if _, ok := r.result.Objects[put.Key]; !ok && pointerName(put.File.Path) && below(s.File.Path, path.Dir(put.File.Path)) {
+			return true
+		}
+	}
+	return false
 }

@@ -13,6 +13,7 @@ package export
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -53,9 +54,12 @@ type Mirror struct {
 	Store  store.Store
 	Record *Record // what was the same; needed for imports
 
+	Track Track // how far it is, for other goroutines to ask
+
 	before  *Tree
 	objects map[string]store.Object
 	later   retries
+	failed  map[string]Attempt
 }
 
 // Round looks, decides and acts once, first for what the bucket has to give and then for what it is to get. After an
@@ -68,23 +72,36 @@ func (m *Mirror) Round(ctx context.Context, now time.Time) (Result, error) {
 	if err := m.sweep(tree, now); err != nil {
 		return Result{}, err
 	}
+	m.foresee(tree, now)
 	objects, err := Objects(ctx, m.Store, m.Rule.Prefix, m.objects)
 	if err != nil {
 		return Result{}, err
 	}
-	imported, err := m.imports(ctx, now, tree, objects)
-	if err != nil {
-		return Result{Import: imported}, err
-	}
+	imported, importErr := m.imports(ctx, now, tree, objects)
 	if imported.did() {
 		if tree, err = Scan(m.Rule); err != nil {
-			return Result{Import: imported}, err
+			return Result{Import: imported}, errors.Join(importErr, err)
 		}
 	}
-	result, err := m.exports(ctx, now, tree, objects)
+	result, err := m.exports(ctx, now, tree, objects) // what cannot come in keeps nothing from going out
 	result.Import = imported
 	m.before, m.objects = &tree, objects
-	return result, err
+	return result, errors.Join(importErr, err)
+}
+
+// foresee says what waits before the place is asked: it may be long in answering.
+func (m *Mirror) foresee(tree Tree, now time.Time) {
+	if m.Rule.exports() && (m.before == nil || !tree.same(*m.before)) {
+		m.Track.take(Decide(m.state(tree, now, m.objects)))
+	}
+}
+
+func (m *Mirror) state(tree Tree, now time.Time, objects map[string]store.Object) State {
+	s := State{Rule: m.Rule, Pace: m.Pace, Time: now, Tree: tree, Before: m.before, Objects: objects, Failed: m.failed}
+	if m.Record != nil {
+		s.Known = m.Record.known
+	}
+	return s
 }
 
 // sweep removes what a killed import left: all of it at first, and later what stands still.
@@ -126,14 +143,18 @@ func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects 
 	if !m.Rule.exports() {
 		return Result{}, nil
 	}
-	state := State{Rule: m.Rule, Pace: m.Pace, Time: now, Tree: tree, Before: m.before, Objects: objects}
-	place := m.Store
+	plan := Decide(m.state(tree, now, objects))
+	m.Track.take(plan)
+	work := Work{Root: m.Rule.Dir, Prefix: m.Rule.Prefix, Store: m.Store, Time: now, Failed: m.failed, Track: &m.Track}
 	if m.Record != nil {
-		state.Known = m.Record.known
-		place = noting{m.Store, m.Record, m.Rule.Prefix}
+		work.Store = noting{m.Store, m.Record, m.Rule.Prefix}
 	}
-	result, err := Apply(ctx, Decide(state), m.Rule.Dir, place)
+	result, err := Apply(ctx, plan, work)
 	maps.Copy(objects, result.Objects)
+	m.failed = plan.still(m.failed, result)
+	if err == nil {
+		m.Track.succeeded(time.Now())
+	}
 	return result, err
 }
 
@@ -161,4 +182,23 @@ func (n noting) Delete(ctx context.Context, key string) error {
 		n.record.forget(pathOf(n.prefix, key))
 	}
 	return err
+}
+
+// still are the files that could not be exported, after a round.
+func (p Plan) still(before map[string]Attempt, r Result) map[string]Attempt {
+	now := map[string]Attempt{}
+	for _, w := range p.Blocked {
+		if a, ok := before[w.Path]; ok {
+			now[w.Path] = a
+		}
+	}
+	for _, s := range p.Puts {
+		if a, ok := before[s.File.Path]; ok && s.Again {
+			if _, done := r.Objects[s.Key]; !done {
+				now[s.File.Path] = a
+			}
+		}
+	}
+	maps.Copy(now, r.Failed)
+	return now
 }

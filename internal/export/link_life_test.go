@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/muster-hpc/muster/internal/export"
 	"github.com/muster-hpc/muster/internal/store/storetest"
@@ -42,7 +41,7 @@ func TestAbsoluteLinksComeBack(t *testing.T) {
 		}
 		finish(t, mirror(rule.Dir, fake))
 	}
-	if _, err := mirror(dir, fake).Round(t.Context(), time.Now()); err != nil || fake.Puts() != puts {
+	if _, err := mirror(dir, fake).Round(t.Context(), soon()); err != nil || fake.Puts() != puts {
 		t.Errorf("%d links were put again: %v", fake.Puts()-puts, err)
 	}
 }

@@ -31,7 +31,7 @@ func TestCutAfterEveryStep(t *testing.T) {
 			defer kill()
 			dying := &cut{Store: fake, late: n%2 == 1, kill: kill}
 			dying.left.Store(int32(n / 2))
-			result, err := mirror(dir, dying).Round(ctx, time.Now())
+			result, err := mirror(dir, dying).Round(ctx, soon())
 			if err == nil || result.Pending == 0 {
 				t.Errorf("a killed round left %d pending: %v", result.Pending, err)
 			}
@@ -65,12 +65,12 @@ func TestDeletesCutAfterEveryStep(t *testing.T) {
 			dying.left.Store(int32(n))
 			m := mirror(dir, dying)
 			for range 2 {
-				m.Round(ctx, time.Now())
+				m.Round(ctx, soon())
 				wantLawful(t, fake, data)
 			}
 			m = mirror(dir, fake)
 			for range 2 {
-				if _, err := m.Round(t.Context(), time.Now()); err != nil {
+				if _, err := m.Round(t.Context(), soon()); err != nil {
 					t.Fatal(err)
 				}
 				wantLawful(t, fake, data)
@@ -116,7 +116,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 	m := mirror(dir, &meddle{Store: fake, key: "fsx1/checkpoint-new/model.bin", once: func() {
 		write(t, dir, files{"checkpoint-new/model.bin": "new weights"})
 	}})
-	result, err := m.Round(t.Context(), time.Now())
+	result, err := m.Round(t.Context(), soon())
 	if err != nil || !slices.Equal(result.Changed, []string{"checkpoint-new/model.bin"}) || result.Pending != 2 {
 		t.Errorf("got %+v, %v", result, err)
 	}
@@ -169,7 +169,7 @@ func TestOneBadFileHoldsUpOnlyItsPointer(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, job)
 	fake := &storetest.Fake{}
-	result, err := mirror(dir, &broken{Store: fake, key: "fsx1/run/checkpoint-2/model.bin"}).Round(t.Context(), time.Now())
+	result, err := mirror(dir, &broken{Store: fake, key: "fsx1/run/checkpoint-2/model.bin"}).Round(t.Context(), soon())
 	if err == nil || err.Error() != "export run/checkpoint-2/model.bin: refused" || result.Pending != 2 {
 		t.Errorf("it left %d pending: %v", result.Pending, err)
 	}
@@ -192,7 +192,7 @@ func TestDeletesWaitForThePointer(t *testing.T) {
 	write(t, dir, files{"run/checkpoint-4/model.bin": "weights 4", "run/latest": "checkpoint-4"})
 	m := mirror(dir, &broken{Store: fake, key: "fsx1/run/latest"})
 	for range 3 {
-		if _, err := m.Round(t.Context(), time.Now()); err == nil {
+		if _, err := m.Round(t.Context(), soon()); err == nil {
 			t.Error("a refused pointer was no error")
 		}
 		wantLawful(t, fake, data)
@@ -212,7 +212,7 @@ func TestDeadPlaceEndsTheRound(t *testing.T) {
 	}
 	write(t, dir, many)
 	dead := &broken{Store: &storetest.Fake{}}
-	if _, err := mirror(dir, dead).Round(t.Context(), time.Now()); err == nil {
+	if _, err := mirror(dir, dead).Round(t.Context(), soon()); err == nil {
 		t.Error("it succeeded")
 	}
 	if n := dead.puts.Load(); n > 10 {
@@ -270,7 +270,7 @@ func TestNothingOutsideIsRead(t *testing.T) {
 	fake := &storetest.Fake{}
 	m := mirror(dir, fake)
 	for range 2 {
-		if _, err := m.Round(t.Context(), time.Now()); err != nil {
+		if _, err := m.Round(t.Context(), soon()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -291,7 +291,7 @@ func TestFailedLookDeletesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := m.Round(t.Context(), time.Now()); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := m.Round(t.Context(), soon()); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a missing directory got %v", err)
 		}
 	}

@@ -21,6 +21,7 @@ const (
 	metaMode    = "file-permissions" // type and permissions in octal, as in 0100644
 	metaOwner   = "file-owner"
 	metaGroup   = "file-group"
+	metaSelf    = "muster-file" // which file it was, see self
 )
 
 func metadata(f File) map[string]string {
@@ -29,7 +30,21 @@ func metadata(f File) map[string]string {
 		metaMode:    fmt.Sprintf("%07o", f.Mode),
 		metaOwner:   fmt.Sprint(f.UID),
 		metaGroup:   fmt.Sprint(f.GID),
+		metaSelf:    self(f),
 	}
+}
+
+// self tells a file from one that took its place, or that was written again under its old date: the directory that was
+// looked at, the file in it, and when the kernel saw it change.
+func self(f File) string { return fmt.Sprintf("%s%d-%d", home(f), f.Inode, f.Change.UnixNano()) }
+
+func home(f File) string { return fmt.Sprintf("%d-", f.Home) }
+
+// doubtful says that a file of the size and date of its object may have another content: since it was exported, it or
+// its mode was touched. Of files that came from elsewhere, as by an import, there is nothing to tell it by.
+func doubtful(f File, o store.Object) bool {
+	was := o.Meta[metaSelf]
+	return f.Link == "" && o.SHA256 != "" && strings.HasPrefix(was, home(f)) && was != self(f)
 }
 
 func modTimeText(f File) string { return fmt.Sprintf("%dns", f.ModTime.UnixNano()) }

@@ -15,6 +15,9 @@ import (
 // show a second write.
 const justWritten = 100 * time.Millisecond
 
+// compareBytes is about how much of files that were touched is read in one round.
+const compareBytes = 1 << 30
+
 // State is all that a decision rests on.
 type State struct {
 	Rule    Rule
@@ -24,6 +27,7 @@ type State struct {
 	Before  *Tree                   // at the previous look; nil at the first
 	Objects map[string]store.Object // below the prefix, by key
 	Known   map[string]Known        // by path; nil if nothing is imported
+	Failed  map[string]Attempt      // files that could not be exported, by path
 }
 
 // Plan is what to do in this round, and why other files have to wait.
@@ -32,6 +36,7 @@ type Plan struct {
 	Deletes []Step // after all of Puts succeeded, in this order
 	Waits   []Wait // for a later round
 	Blocked []Wait // until somebody changes something
+	Kept    []Wait // objects without files that stay nevertheless
 }
 
 // Step puts or deletes one object.
@@ -40,16 +45,21 @@ type Step struct {
 	File   File // of a delete only its path counts
 	Reason string
 	Needs  []string // a pointer's: keys of Puts that must have succeeded
+	Again  bool     // it failed before, and comes after all others
+	// Same is the object that may already be the file: it is put only if the file's content is another one.
+	Same store.Object
 }
 
 // Wait is a file that is not exported now.
 type Wait struct {
-	Path   string
-	Reason string
+	Path      string
+	SizeBytes int64
+	Reason    string
 }
 
-// Pending is how many files and objects are still to be dealt with. It is zero when the bucket is like the directory.
-func (p Plan) Pending() int { return len(p.Puts) + len(p.Deletes) + len(p.Waits) }
+// Pending is how many files and objects are still to be dealt with, those that cannot be exported among them. It is zero
+// when the bucket is like the directory.
+func (p Plan) Pending() int { return len(p.Puts) + len(p.Deletes) + len(p.Waits) + len(p.Blocked) }
 
 // standing is how a file stands with its object.
 type standing int
@@ -58,6 +68,7 @@ const (
 	done     standing = iota // the object is the file, or the rule leaves it as it is
 	planned                  // it is put in this round
 	waiting                  // it will be put later
+	blocked                  // it cannot be exported as things are
 	unwanted                 // the rule does not want it
 )
 
@@ -67,11 +78,12 @@ type decision struct {
 	plan   Plan
 	before map[string]File
 	stands map[string]standing // of files that are no pointers
+	budget int64               // how many bytes of files may still be compared with their objects
 }
 
 // Decide says which files to put, in which order, and which objects to delete. It is pure.
 func Decide(s State) Plan {
-	d := decision{State: s, before: map[string]File{}, stands: map[string]standing{}}
+	d := decision{State: s, before: map[string]File{}, stands: map[string]standing{}, budget: compareBytes}
 	if s.Before != nil {
 		for _, f := range s.Before.Files {
 			d.before[f.Path] = f
@@ -88,12 +100,30 @@ func Decide(s State) Plan {
 		}
 		d.file(f)
 	}
-	slices.SortStableFunc(d.plan.Puts, func(a, b Step) int { return a.File.ModTime.Compare(b.File.ModTime) })
+	for _, dir := range s.Tree.shut() {
+		d.block(File{Path: dir + "/"}, s.Tree.Shut[dir])
+	}
+	slices.SortStableFunc(d.plan.Puts, inTurn)
 	for _, p := range pointers {
 		d.pointer(p)
 	}
 	d.deletes()
 	return d.plan
+}
+
+// inTurn has the oldest first, then what only has to be compared, and last what failed before.
+func inTurn(a, b Step) int {
+	return cmp.Or(late(a)-late(b), a.File.ModTime.Compare(b.File.ModTime))
+}
+
+func late(s Step) int {
+	switch {
+	case s.Again:
+		return 2
+	case s.Same.Key != "":
+		return 1
+	}
+	return 0
 }
 
 // file decides on a file that is no pointer.
@@ -102,10 +132,29 @@ func (d *decision) file(f File) {
 	d.stands[f.Path] = stand
 	switch stand {
 	case planned:
-		d.plan.Puts = append(d.plan.Puts, Step{Key: d.key(f), File: f, Reason: reason})
+		d.plan.Puts = append(d.plan.Puts, d.step(f, reason))
 	case waiting:
-		d.plan.Waits = append(d.plan.Waits, Wait{f.Path, reason})
+		d.wait(f, reason)
+	case blocked:
+		d.block(f, reason)
 	}
+}
+
+func (d *decision) step(f File, reason string) Step {
+	s := Step{Key: d.key(f), File: f, Reason: reason}
+	_, s.Again = d.Failed[f.Path]
+	if o, have := d.Objects[s.Key]; have && d.touched(f, o) {
+		s.Same = o
+	}
+	return s
+}
+
+func (d *decision) wait(f File, reason string) {
+	d.plan.Waits = append(d.plan.Waits, Wait{f.Path, f.SizeBytes, reason})
+}
+
+func (d *decision) block(f File, reason string) {
+	d.plan.Blocked = append(d.plan.Blocked, Wait{f.Path, f.SizeBytes, reason})
 }
 
 // judge compares a file with its object, and says whether it can be put now. A log may be put while it grows.
@@ -113,6 +162,7 @@ func (d *decision) judge(f File, log bool) (standing, string) {
 	o, have := d.Objects[d.key(f)]
 	known, imported := d.Known[f.Path]
 	switch {
+	case have && d.touched(f, o):
 	case imported && known.holds(f):
 		return done, "" // if the two differ, then by what happened in the bucket
 	case have && (alike(f, o) || d.Known == nil && exported(f, o)):
@@ -121,6 +171,12 @@ func (d *decision) judge(f File, log bool) (standing, string) {
 		return done, ""
 	case !have && !d.Rule.New:
 		return unwanted, ""
+	}
+	if why := d.refused(f); why != "" {
+		return blocked, why
+	}
+	if have && d.touched(f, o) {
+		return d.compare(f)
 	}
 	reason := "new"
 	if have {
@@ -138,12 +194,45 @@ func (d *decision) judge(f File, log bool) (standing, string) {
 	return planned, reason
 }
 
-// complete says whether a file is finished, and why not.
+// refused says why a file cannot be exported, at least for now.
+func (d *decision) refused(f File) string {
+	if why := noKey(d.key(f)); why != "" {
+		return why
+	}
+	if a, ok := d.Failed[f.Path]; ok && unchanged(a.File, f) && d.Time.Before(a.Again) {
+		return a.Reason
+	}
+	return ""
+}
+
+// touched says that a file may have another content under the size and date of its object, and that the object is not
+// what changed.
+func (d *decision) touched(f File, o store.Object) bool {
+	k, known := d.Known[f.Path]
+	return d.Rule.Changed && exported(f, o) && doubtful(f, o) && (!known || k.is(o))
+}
+
+// compare plans to read a file that was touched. New files do not wait for that: there is a limit for each round.
+func (d *decision) compare(f File) (standing, string) {
+	if why, ok := d.complete(f); !ok {
+		return waiting, why
+	}
+	if d.budget <= 0 {
+		return waiting, "it was touched, and is compared with its object later"
+	}
+	d.budget -= f.SizeBytes
+	return planned, "touched"
+}
+
+// complete says whether a file is finished, and why not. A look is not one moment: a pointer may be seen that came after
+// its directory was looked at, whatever its date says. So it must have been there, as it is, before this look began.
 func (d *decision) complete(f File) (string, bool) {
-	if f.Link != "" || d.renamed(f) {
+	age := d.Time.Sub(f.ModTime)
+	if pointerName(f.Path) {
+		age = min(age, d.Time.Sub(f.Change))
+	} else if f.Link != "" || d.renamed(f) {
 		return "", true // it came to be in one step
 	}
-	age := d.Time.Sub(f.ModTime)
 	if age >= 0 && age < justWritten {
 		return "it was just written", false
 	}
@@ -171,8 +260,11 @@ func (d *decision) key(f File) string { return key(d.Rule.Prefix, f.Path) }
 // pointer decides on a pointer: it follows right behind the last of what it names.
 func (d *decision) pointer(p pointer) {
 	stand, reason := d.judge(p.file, false)
-	if stand == waiting {
-		d.plan.Waits = append(d.plan.Waits, Wait{p.file.Path, reason})
+	switch stand {
+	case waiting:
+		d.wait(p.file, reason)
+	case blocked:
+		d.block(p.file, reason)
 	}
 	if stand != planned {
 		return
@@ -185,20 +277,29 @@ func (d *decision) pointer(p pointer) {
 	for f, stand := range d.needed(p) {
 		switch stand {
 		case waiting:
-			d.plan.Waits = append(d.plan.Waits, Wait{p.file.Path, fmt.Sprintf("it waits for %s", f.Path)})
+			d.wait(p.file, fmt.Sprintf("it waits for %s", f.Path))
+			return
+		case blocked:
+			d.block(p.file, fmt.Sprintf("it waits for %s, which cannot be exported", f.Path))
 			return
 		case unwanted:
-			d.plan.Blocked = append(d.plan.Blocked, Wait{p.file.Path, fmt.Sprintf("the rule does not export %s", f.Path)})
+			d.block(p.file, fmt.Sprintf("the rule does not export %s", f.Path))
 			return
 		case planned:
 			needs = append(needs, d.key(f))
 		}
 	}
-	d.follow(Step{Key: d.key(p.file), File: p.file, Reason: reason, Needs: needs})
+	s := d.step(p.file, reason)
+	s.Needs = needs
+	d.follow(s)
 }
 
 // follow puts a step right behind the last of those that it needs.
 func (d *decision) follow(s Step) {
+	if s.Again {
+		d.plan.Puts = append(d.plan.Puts, s)
+		return
+	}
 	need := map[string]bool{}
 	for _, k := range s.Needs {
 		need[k] = true
@@ -215,10 +316,10 @@ func (d *decision) follow(s Step) {
 // hold keeps back a pointer to nothing. What it names may still come, but nobody should wait for it for long.
 func (d *decision) hold(f File, reason string) {
 	if d.Time.Sub(f.ModTime) < d.Pace.Settle {
-		d.plan.Waits = append(d.plan.Waits, Wait{f.Path, reason})
+		d.wait(f, reason)
 		return
 	}
-	d.plan.Blocked = append(d.plan.Blocked, Wait{f.Path, reason})
+	d.block(f, reason)
 }
 
 // deletes plans the end of objects whose files were missing in two looks. Pointers go before what they name.
@@ -236,7 +337,7 @@ func (d *decision) deletes() {
 			continue
 		}
 		if why := d.keep(p); why != "" {
-			d.plan.Blocked = append(d.plan.Blocked, Wait{p, why})
+			d.plan.Kept = append(d.plan.Kept, Wait{Path: p, Reason: why})
 			continue
 		}
 		d.plan.Deletes = append(d.plan.Deletes, Step{Key: o.Key, File: File{Path: p}, Reason: "its file is gone"})
@@ -268,6 +369,11 @@ func byPointer(a, b store.Object) int {
 func (d *decision) keep(p string) string {
 	if len(d.Tree.Files) == 0 {
 		return "the directory is empty"
+	}
+	for _, dir := range d.Tree.shut() {
+		if below(p, dir) {
+			return "its directory cannot be read"
+		}
 	}
 	for _, w := range slices.Concat(d.plan.Waits, d.plan.Blocked) {
 		if pointerName(w.Path) && below(p, path.Dir(w.Path)) {

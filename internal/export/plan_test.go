@@ -68,6 +68,9 @@ func lines(p Plan) []string {
 	for _, w := range p.Blocked {
 		out = append(out, fmt.Sprintf("blocked %s: %s", w.Path, w.Reason))
 	}
+	for _, w := range p.Kept {
+		out = append(out, fmt.Sprintf("kept %s: %s", w.Path, w.Reason))
+	}
 	return out
 }
 
@@ -122,7 +125,7 @@ func TestDecide(t *testing.T) {
 			[]string{"wait ckpt-1/x: it is being written", "wait latest: it waits for ckpt-1/x"}},
 		{"pointer_to_nothing", State{Rule: all, Tree: tree(pointerFile("latest", "ckpt-9"))}, []string{"blocked latest: it names ckpt-9, which is not there"}},
 		{"pointer_to_something_unfinished", State{Rule: all, Tree: tree(pointerFile("latest", ".tmp-1"), file(".tmp-1/x", longAgo))}, []string{"blocked latest: it names .tmp-1, which is not there"}},
-		{"fresh_pointer_to_nothing", State{Rule: all, Tree: tree(File{Path: "latest", Link: "ckpt-9", ModTime: recent})}, []string{"wait latest: it names ckpt-9, which is not there"}},
+		{"fresh_pointer_to_nothing", State{Rule: all, Tree: tree(File{Path: "latest", Link: "ckpt-9", ModTime: recent})}, []string{"wait latest: it is being written"}},
 		{"pointer_to_what_the_rule_leaves_out", State{Rule: Rule{Prefix: "fsx", Changed: true}, Tree: tree(pointerFile("latest", "ckpt-1"), file("ckpt-1/x", longAgo)), Objects: objects(atNoon)},
 			[]string{"blocked latest: the rule does not export ckpt-1/x"}},
 		{"number_without_a_directory", State{Rule: all, Tree: tree(pointerFile("run/latest_step.txt", "7"), file("run/step-7.bin", recent), file("run/a.log", noon))},
@@ -133,10 +136,10 @@ func TestDecide(t *testing.T) {
 		{"deleted_at_first_look", State{Rule: all, Tree: gone, Objects: objects(exportedB, objectOf(file("a", longAgo)))}, nil},
 		{"deleted_since_the_last_look", State{Rule: all, Tree: gone, Before: new(tree(file("a", longAgo))), Objects: objects(exportedB, objectOf(file("a", longAgo)))}, nil},
 		{"object_that_never_was_a_file", State{Rule: all, Tree: gone, Before: &gone, Objects: objects(exportedB, foreign)}, nil},
-		{"empty_directory", State{Rule: all, Tree: empty, Before: &empty, Objects: objects(exportedB)}, []string{"blocked b: the directory is empty"}},
+		{"empty_directory", State{Rule: all, Tree: empty, Before: &empty, Objects: objects(exportedB)}, []string{"kept b: the directory is empty"}},
 		{"deleted_but_maybe_named", State{Rule: all, Tree: tree(pointerFile("latest", "ckpt-2"), file("ckpt-2/x", recent)), Before: &gone,
 			Objects: objects(objectOf(file("ckpt-1/x", longAgo)), atNoon)},
-			[]string{"wait ckpt-2/x: it is being written", "wait latest: it waits for ckpt-2/x", "blocked ckpt-1/x: the exported latest may name it"}},
+			[]string{"wait ckpt-2/x: it is being written", "wait latest: it waits for ckpt-2/x", "kept ckpt-1/x: the exported latest may name it"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.state.Time, c.state.Pace = noon, DefaultPace

@@ -69,6 +69,11 @@ func (t Tree) has(p string) bool {
 // needed yields the files that must be exported before a pointer, and how they stand.
 func (d *decision) needed(p pointer) iter.Seq2[File, standing] {
 	return func(yield func(File, standing) bool) {
+		for _, dir := range d.Tree.shut() {
+			if (dir == p.target || below(dir, p.target)) && !yield(File{Path: dir + "/"}, blocked) {
+				return
+			}
+		}
 		for _, f := range d.Tree.Files {
 			if f.Path != p.target && !below(f.Path, p.target) || temporary(f.Path) {
 				continue

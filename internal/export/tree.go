@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -20,9 +21,11 @@ type File struct {
 	Path      string // below the root, with slashes
 	SizeBytes int64
 	ModTime   time.Time
-	Mode      uint32 // type and permissions as in stat(2)
+	Change    time.Time // when its content, its name or its mode changed last, by the kernel's word
+	Mode      uint32    // type and permissions as in stat(2)
 	UID, GID  uint32
 	Inode     uint64
+	Home      uint64 // the inode of the directory that was looked at
 	Link      string // what the bucket has of a symbolic link, see linkText; it is never followed
 	Target    string // what the link itself says
 	Text      string // the content of a file that may be a pointer
@@ -36,13 +39,15 @@ type Dir struct {
 
 // Tree is a directory as it was found.
 type Tree struct {
-	Files []File         // in the order of their paths
-	Dirs  map[string]Dir // by path; the root is "."
+	Files []File            // in the order of their paths
+	Dirs  map[string]Dir    // by path; the root is "."
+	Shut  map[string]string // directories that cannot be read, and why
 	mount string
+	home  uint64
 }
 
-// Scan looks at all of the rule's directory. Any error but the disappearance of a file fails the whole look: nothing is
-// decided on half a picture.
+// Scan looks at all of the rule's directory. Nothing is decided on half a picture: any error fails the whole look, but
+// for files that went away meanwhile, and for directories below that may not be read, which are named.
 func Scan(rule Rule) (Tree, error) {
 	root := rule.Dir
 	r, err := os.OpenRoot(root)
@@ -50,13 +55,17 @@ func Scan(rule Rule) (Tree, error) {
 		return Tree{}, fmt.Errorf("scan %s: %w", root, err)
 	}
 	defer r.Close()
-	tree := Tree{Dirs: map[string]Dir{}, mount: rule.Mount}
+	tree := Tree{Dirs: map[string]Dir{}, Shut: map[string]string{}, mount: rule.Mount}
 	err = fs.WalkDir(r.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil {
 			err = tree.add(r, path, d)
 		}
 		if path != "." && errors.Is(err, fs.ErrNotExist) {
 			return nil
+		}
+		if path != "." && errors.Is(err, fs.ErrPermission) && d.IsDir() {
+			tree.Shut[path] = err.Error()
+			return fs.SkipDir
 		}
 		return err
 	})
@@ -78,12 +87,16 @@ func (t *Tree) add(r *os.Root, path string, d fs.DirEntry) error {
 	if info.IsDir() {
 		stat := info.Sys().(*syscall.Stat_t)
 		t.Dirs[path] = Dir{ModTime: info.ModTime(), ChangeTime: time.Unix(stat.Ctim.Unix())}
+		if path == "." {
+			t.home = stat.Ino
+		}
 		return nil
 	}
 	if !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink {
 		return nil
 	}
 	f := described(path, info)
+	f.Home = t.home
 	if info.Mode().Type() == fs.ModeSymlink {
 		if f.Target, err = r.Readlink(path); err != nil {
 			return err
@@ -97,7 +110,8 @@ func (t *Tree) add(r *os.Root, path string, d fs.DirEntry) error {
 
 func described(path string, info fs.FileInfo) File {
 	stat := info.Sys().(*syscall.Stat_t)
-	return File{Path: path, SizeBytes: info.Size(), ModTime: info.ModTime(), Mode: stat.Mode, UID: stat.Uid, GID: stat.Gid, Inode: stat.Ino}
+	return File{Path: path, SizeBytes: info.Size(), ModTime: info.ModTime(), Change: time.Unix(stat.Ctim.Unix()),
+		Mode: stat.Mode, UID: stat.Uid, GID: stat.Gid, Inode: stat.Ino}
 }
 
 // readPointers reads what may be pointers after all directories were read: what a pointer names was there before it,
@@ -108,8 +122,8 @@ func (t *Tree) readPointers(r *os.Root) error {
 			continue
 		}
 		text, err := r.ReadFile(f.Path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			continue // it went away, or cannot be exported as long as it cannot be read
 		}
 		if err != nil {
 			return err
@@ -123,5 +137,12 @@ func (t *Tree) readPointers(r *os.Root) error {
 
 // unchanged says that a file is the same, as far as can be told without reading it.
 func unchanged(a, b File) bool {
-	return a.SizeBytes == b.SizeBytes && a.ModTime.Equal(b.ModTime) && a.Inode == b.Inode && a.Target == b.Target
+	return a.SizeBytes == b.SizeBytes && a.ModTime.Equal(b.ModTime) && a.Change.Equal(b.Change) && a.Inode == b.Inode && a.Target == b.Target
 }
+
+// same says that nothing was seen to change between two looks.
+func (t Tree) same(other Tree) bool {
+	return len(t.Shut) == len(other.Shut) && slices.EqualFunc(t.Files, other.Files, unchanged)
+}
+
+func (t Tree) shut() []string { return slices.Sorted(maps.Keys(t.Shut)) }

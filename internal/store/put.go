@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"time"
 
@@ -48,7 +47,7 @@ func (s *S3) putWhole(ctx context.Context, u Upload) (string, error) {
 	out, err := s.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket:            &s.bucket,
 		Key:               &u.Key,
-		Body:              io.NewSectionReader(u.Body, 0, u.SizeBytes),
+		Body:              u.section(0, u.SizeBytes),
 		ContentLength:     &u.SizeBytes,
 		Metadata:          metadata(u),
 		ChecksumAlgorithm: types.ChecksumAlgorithmCrc64nvme,
@@ -135,7 +134,7 @@ func (s *S3) sendPart(ctx context.Context, u Upload, id *string, number int32, o
 		Key:               &u.Key,
 		UploadId:          id,
 		PartNumber:        &number,
-		Body:              io.NewSectionReader(u.Body, offset, size),
+		Body:              u.section(offset, size),
 		ContentLength:     &size,
 		ChecksumAlgorithm: types.ChecksumAlgorithmCrc64nvme,
 		ChecksumCRC64NVME: &crc,

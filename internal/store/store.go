@@ -49,6 +49,7 @@ type Upload struct {
 	Body      io.ReaderAt       // must hold still until Put returns
 	SizeBytes int64             // as many bytes of Body are stored
 	Sums      Sums              // of these bytes; computed if zero
+	Sent      func(bytes int64) // told of bytes that went out, less than none if they go again; by many goroutines; may be nil
 	Meta      map[string]string // keys in lower case, all of it printable ASCII; "sha256" is the store's own
 }
 

@@ -52,6 +52,9 @@ func (f *Fake) Put(ctx context.Context, u store.Upload) (store.Object, error) {
 	if u.Sums != (store.Sums{}) && u.Sums != sums {
 		return store.Object{}, failed("put", u.Key, store.ErrChecksum)
 	}
+	if u.Sent != nil {
+		u.Sent(u.SizeBytes)
+	}
 	return f.keep(u, sums, body), nil
 }
 
