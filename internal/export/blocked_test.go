@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -110,10 +112,8 @@ func TestNamesThatAreNoKeys(t *testing.T) {
 }
 
 func TestDirectoryThatCannotBeRead(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("needs an ordinary user: root reads everything")
-	}
 	dir := t.TempDir()
+	asAnybody(t, dir)
 	write(t, dir, files{"open/x": "x", "shut/x": "x", "link/latest": "-> ../shut"})
 	fake := &storetest.Fake{}
 	finish(t, mirror(dir, fake))
@@ -131,6 +131,27 @@ func TestDirectoryThatCannotBeRead(t *testing.T) {
 	}
 	if diff := cmp.Diff(files{"fsx1/open/x": "x", "fsx1/open/y": "y", "fsx1/shut/x": "x", "fsx1/link/latest": "../shut"}, bucket(t, fake)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// asAnybody makes the test's own thread one that reads no more than an ordinary user does, also where tests run as root.
+func asAnybody(t *testing.T, dir string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return
+	}
+	const nobody = 65534
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chown(dir, nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread()
+	t.Cleanup(func() {
+		if err := syscall.Setfsuid(0); err == nil {
+			runtime.UnlockOSThread()
+		}
+	})
+	if err := syscall.Setfsuid(nobody); err != nil {
+		t.Fatal(err)
 	}
 }
 
