@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -70,17 +68,21 @@ func (u *up) installPlugin(ctx context.Context) error {
 }
 
 // makeImageDir makes the directory of images below a file system. One that is
-// there stays as it is.
+// there stays as it is, and a link that leads out of the file system is not followed.
 func makeImageDir(storage string) error {
-	dir := filepath.Join(storage, "containers")
-	for path, mode := range map[string]os.FileMode{dir: 0o755, filepath.Join(dir, "images"): 0o777 | os.ModeSticky} {
-		if _, err := os.Stat(path); err == nil {
+	root, err := os.OpenRoot(storage)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, d := range []directory{{path: "containers", mode: 0o755}, {path: "containers/images", mode: 0o777 | os.ModeSticky}} {
+		if _, err := root.Stat(d.path); err == nil {
 			continue
 		}
-		if err := os.MkdirAll(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := root.Mkdir(d.path, 0o755); err != nil {
 			return err
 		}
-		if err := os.Chmod(path, mode); err != nil {
+		if err := root.Chmod(d.path, d.mode); err != nil {
 			return err
 		}
 	}

@@ -25,31 +25,37 @@ func (u *up) directories() (string, error) {
 }
 
 // makeShared makes a directory below top with a mode, its parents with the same
-// where they are missing, and verifies it.
+// where they are missing, and verifies it. Jobs can put links there: one that leads
+// out of top is not followed.
 func makeShared(top, rest string, mode os.FileMode) error {
-	path := top
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	path := "."
 	for _, elem := range strings.Split(strings.Trim(rest, "/"), "/") {
 		path = filepath.Join(path, elem)
-		err := os.Mkdir(path, 0o755)
+		err := root.Mkdir(path, 0o755)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if err := os.Chmod(path, mode); err != nil {
+		if err := root.Chmod(path, mode); err != nil {
 			return err
 		}
 	}
-	if err := os.Chmod(path, mode); err != nil {
+	if err := root.Chmod(path, mode); err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
+	info, err := root.Stat(path)
 	if err != nil {
 		return err
 	}
 	if got := info.Mode() &^ os.ModeDir; !info.IsDir() || got != mode {
-		return fmt.Errorf("%s is %s after it was made with %s", path, info.Mode(), mode)
+		return fmt.Errorf("%s is %s after it was made with %s", filepath.Join(top, path), info.Mode(), mode)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"os/user"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/plan"
@@ -41,47 +44,19 @@ type directory struct {
 	owner string // empty is the caller
 }
 
+// runDirectories are all directories, each after the one that has it. Users of this
+// machine who are not the cluster's reach nothing that its jobs read or write:
+// machines have that mounted, and need no way to it.
 func runDirectories(l *local.Layout, o owners) []directory {
 	return []directory{
-		{"", 0o755, ""}, {"bin", 0o755, ""}, {"etc", 0o755, ""}, {"etc/slurm", 0o755, ""}, {"etc/slurm/gpu", 0o755, ""},
+		{"", 0o711, ""}, {"bin", 0o755, ""}, {"etc", 0o755, ""}, {"etc/slurm", 0o755, ""}, {"etc/slurm/gpu", 0o755, ""},
 		{"etc/munge", 0o700, o.munge}, {"etc/aws", 0o755, ""}, {"etc/muster", 0o755, ""}, {"etc/s3", 0o700, ""},
-		{"log", 0o755, ""}, {"log/nodes", 0o755, ""}, {"mnt", 0o755, ""}, {"nodes", 0o711, ""},
+		{"log", 0o755, ""}, {"log/nodes", 0o755, ""}, {"mnt", 0o755, ""}, {"nodes", 0o700, ""},
 		{"nodes/head", 0o711, ""}, {"nodes/head/tmp", 0o777 | os.ModeSticky, ""}, {"nodes/head/scratch", 0o777 | os.ModeSticky, ""},
 		{"run", 0o755, ""}, {"run/munge", 0o755, o.munge}, {"run/mysqld", 0o755, o.control}, {"run/rest", 0o755, o.rest},
-		{"s3", 0o700, ""}, {"registry", 0o700, ""}, {"links", 0o700, ""}, {"shared", 0o755, ""}, {"state", 0o755, ""},
+		{"s3", 0o700, ""}, {"registry", 0o700, ""}, {"links", 0o700, ""}, {"shared", 0o700, ""}, {"state", 0o755, ""},
 		{"state/slurmctld", 0o700, o.control}, {"state/mysql", 0o700, o.control},
 	}
-}
-
-func makeDirectories(l *local.Layout, o owners) error {
-	for _, d := range runDirectories(l, o) {
-		path := l.Path(d.path)
-		if err := os.MkdirAll(path, 0o755); err != nil {
-			return err
-		}
-		if err := give(path, d.owner, d.mode); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// give sets a file's owner, unless that is the caller, and its mode.
-func give(path, owner string, mode os.FileMode) error {
-	if owner != "" {
-		u, err := user.Lookup(owner)
-		if err != nil {
-			return fmt.Errorf("find user %s, which Debian's packages make: %w", owner, err)
-		}
-		uid, _ := strconv.Atoi(u.Uid)
-		gid, _ := strconv.Atoi(u.Gid)
-		if uid != os.Getuid() {
-			if err := os.Chown(path, uid, gid); err != nil {
-				return err
-			}
-		}
-	}
-	return os.Chmod(path, mode)
 }
 
 // file is a file of the run directory that is written anew by each `up`.
@@ -99,7 +74,7 @@ type file struct {
 
 func (f file) write(l *local.Layout) (changed bool, err error) {
 	path := l.Path(f.path)
-	old, err := os.ReadFile(path)
+	old, err := readOwn(path)
 	if err == nil && (f.once || string(old) == f.text) {
 		return false, give(path, f.owner, f.mode)
 	}
@@ -107,7 +82,7 @@ func (f file) write(l *local.Layout) (changed bool, err error) {
 		return false, err
 	}
 	if f.inPlace && err == nil {
-		err = os.WriteFile(path, []byte(f.text), f.mode)
+		err = writeOwn(path, []byte(f.text))
 	} else {
 		err = local.WriteFile(path, []byte(f.text), f.mode)
 	}
@@ -115,6 +90,26 @@ func (f file) write(l *local.Layout) (changed bool, err error) {
 		return false, err
 	}
 	return true, give(path, f.owner, f.mode)
+}
+
+// readOwn reads a file that is no link.
+func readOwn(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// writeOwn changes a file that is there and no link.
+func writeOwn(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 // config is everything that a cluster's files are made from.

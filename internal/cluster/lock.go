@@ -19,6 +19,9 @@ func (r Ref) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(r.Home, 0o755); err != nil {
 		return nil, err
 	}
+	if err := r.Guard(); err != nil {
+		return nil, err
+	}
 	for {
 		f, err := r.tryLock()
 		if err != nil {
@@ -32,7 +35,7 @@ func (r Ref) lock() (unlock func(), err error) {
 }
 
 func (r Ref) tryLock() (*os.File, error) {
-	f, err := os.OpenFile(r.lockFile(), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o644)
+	f, err := openLock(r.lockFile())
 	if err != nil {
 		return nil, err
 	}
