@@ -104,9 +104,13 @@ func jobsOf(from []slurm.Job) []fleet.Job {
 			continue
 		}
 		to = append(to, fleet.Job{
-			ID: j.ID, Nodes: nodes, Failed: j.State == "FAILED", Requeue: j.Batch && j.Requeue,
+			ID: j.ID, Nodes: nodes, Failed: j.State == "FAILED", Killed: killed(j.ExitCode), Requeue: j.Batch && j.Requeue,
 			Started: j.StartTime, Ended: j.EndTime,
 		})
 	}
 	return to
 }
+
+// killed tells whether a signal ended a script, or a program whose end is the
+// script's: shells then exit with 128 and the signal's number.
+func killed(e slurm.ExitCode) bool { return e.Signal != 0 || e.Code > 128 }

@@ -17,11 +17,14 @@ type Loss struct {
 
 // Job is a job of which Slurm says that its last run has ended.
 type Job struct {
-	ID    int
+	ID int
+	// Nodes are its last run's. The first ran its script and told how that ended.
 	Nodes []string
 	// Failed says that it ended by its own exit code, and not because Slurm or
 	// somebody ended it.
 	Failed bool
+	// Killed says that a signal ended it, as a machine's that shuts down.
+	Killed bool
 	// Requeue says that it is a batch job that its user lets run again.
 	Requeue bool
 	// Started and Ended are the last run's, in whole seconds.
@@ -50,7 +53,7 @@ func Requeues(losses []Loss, jobs []Job) []Requeue {
 		}
 		var lost []string
 		for _, l := range losses {
-			if slices.Contains(j.Nodes, l.Node) && !slices.Contains(lost, l.Node) && l.hit(j) {
+			if slices.Contains(j.Nodes, l.Node) && !slices.Contains(lost, l.Node) && l.hit(j) && !j.outlived(l) {
 				lost = append(lost, l.Node)
 			}
 		}
@@ -61,6 +64,10 @@ func Requeues(losses []Loss, jobs []Job) []Requeue {
 	}
 	return all
 }
+
+// outlived tells whether the node's loss cannot have been why the job failed: the
+// node told itself how its script ended, and was alive then.
+func (j Job) outlived(l Loss) bool { return l.Node == j.Nodes[0] && !j.Killed }
 
 // hit tells whether the job may have run when the instance ended, and failed
 // before Slurm knew.

@@ -36,6 +36,9 @@ func TestRequeues(t *testing.T) {
 		{"not_to_be_requeued", []fleet.Loss{loss}, job(func(j *fleet.Job) { j.Requeue = false }), nil},
 		{"on_other_nodes", []fleet.Loss{loss}, job(func(j *fleet.Job) { j.Nodes = []string{"n-10"} }), nil},
 		{"requeued_for_this_loss_already", []fleet.Loss{loss}, job(func(j *fleet.Job) { j.Started, j.Ended = at(13), at(13) }), nil},
+		{"failed_by_itself_and_said_so", []fleet.Loss{loss}, job(func(j *fleet.Job) { j.Nodes = []string{"n-1"} }), nil},
+		{"failed_by_itself_on_the_first_of_two", []fleet.Loss{loss}, job(func(j *fleet.Job) { j.Nodes = []string{"n-1", "n-2"} }), nil},
+		{"killed_by_a_machine_that_shuts_down", []fleet.Loss{loss}, job(func(j *fleet.Job) { j.Nodes, j.Killed = []string{"n-1"}, true }), again},
 		{"no_loss", nil, job(func(*fleet.Job) {}), nil},
 		{"same_loss_twice", []fleet.Loss{loss, loss}, job(func(*fleet.Job) {}), again},
 	} {
@@ -49,7 +52,8 @@ func TestRequeues(t *testing.T) {
 		other := loss
 		other.Node = "n-0"
 		want := []fleet.Requeue{{Job: 7, Nodes: []string{"n-0", "n-1"}, Reason: "job 7 failed because it lost a node"}}
-		if diff := cmp.Diff(want, fleet.Requeues([]fleet.Loss{loss, other}, []fleet.Job{job(func(*fleet.Job) {})})); diff != "" {
+		killed := job(func(j *fleet.Job) { j.Killed = true })
+		if diff := cmp.Diff(want, fleet.Requeues([]fleet.Loss{loss, other}, []fleet.Job{killed})); diff != "" {
 			t.Errorf("want -, got +:\n%s", diff)
 		}
 	})

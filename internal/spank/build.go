@@ -35,7 +35,7 @@ func Install(ctx context.Context, path, packaged, version string) error {
 	}
 	text, err := os.ReadFile(packaged)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = Build(ctx)
+		text, err = build(ctx, path+".build")
 	}
 	if err != nil {
 		return err
@@ -78,9 +78,17 @@ func eachSource(f func(name string, text []byte) error) error {
 	return nil
 }
 
-// Build compiles the plugin for the Slurm whose headers are installed.
-func Build(ctx context.Context) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "muster-spank-")
+// build compiles the plugin for the Slurm whose headers are installed, in a directory
+// that it makes anew and removes: what a death leaves there goes the next time. The
+// compiler's own files are there, too.
+func build(ctx context.Context, dir string) ([]byte, error) {
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +105,7 @@ func Build(ctx context.Context) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "cc", args...)
 	var said bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 	if err := cmd.Run(); err != nil {
 		return nil, hint(err, said.String())
 	}

@@ -17,11 +17,11 @@ func Package(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", hint(err, "")
 	}
-	text, err := Build(ctx)
+	path := filepath.Join(dir, Packaged(version))
+	text, err := build(ctx, path+".build")
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, Packaged(version))
 	return path, replace(path, text, 0o755)
 }
 

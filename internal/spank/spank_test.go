@@ -62,6 +62,33 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// TestInstall_leaves_nothing_elsewhere: a death in the middle leaves what it has beside
+// the plugin, and the next one takes it away.
+func TestInstall_leaves_nothing_elsewhere(t *testing.T) {
+	dir, temporary := t.TempDir(), t.TempDir()
+	path := filepath.Join(dir, Name)
+	t.Setenv("TMPDIR", temporary)
+	t.Setenv("PATH", dir)
+	// A compiler that says where it is and fails.
+	if err := os.WriteFile(filepath.Join(dir, "cc"), []byte("#!/bin/sh\necho \"$PWD $TMPDIR\" >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(path+".build", "left")
+	if err := os.MkdirAll(left, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	err := Install(t.Context(), path, filepath.Join(dir, "none"), "22.05.8")
+	if want := path + ".build " + path + ".build"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+	if _, err := os.Lstat(path + ".build"); err == nil {
+		t.Error("something is left beside the plugin")
+	}
+	if entries, err := os.ReadDir(temporary); err != nil || len(entries) != 0 {
+		t.Errorf("something is left elsewhere: %v, %v", entries, err)
+	}
+}
+
 func TestInstall_takes_the_packaged(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // no compiler
 	dir := t.TempDir()
