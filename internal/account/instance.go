@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -118,7 +119,7 @@ func (a *Account) terminateKnown(ctx context.Context, left []string) error {
 		if err == nil || code(err) != "InvalidInstanceID.NotFound" {
 			return err
 		}
-		missing := instanceID.FindAllString(err.Error(), -1)
+		missing := instanceID().FindAllString(err.Error(), -1)
 		known := slices.DeleteFunc(slices.Clone(left), func(id string) bool { return slices.Contains(missing, id) })
 		if len(known) == len(left) {
 			return err // it does not say which
@@ -129,7 +130,7 @@ func (a *Account) terminateKnown(ctx context.Context, left []string) error {
 }
 
 // instanceID finds instances in what EC2 says.
-var instanceID = regexp.MustCompile(`i-[0-9a-f]{8,17}`)
+var instanceID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`i-[0-9a-f]{8,17}`) })
 
 // Console is the last output of an instance's console, which EC2 keeps for a while.
 func (a *Account) Console(ctx context.Context, id string) (string, error) {

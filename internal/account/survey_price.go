@@ -132,7 +132,7 @@ func (s *survey) lustrePrices(ctx context.Context) ([]string, error) {
 }
 
 // deployment is the name of a deployment type as it stands in a price list's words.
-var deployment = regexp.MustCompile(`(?i)\b(scratch|persistent)[ _-]?([12])\b`)
+var deployment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\b(scratch|persistent)[ _-]?([12])\b`) })
 
 // soldIn are the deployment types that products of a price list name in their
 // attributes. Which attribute says it is written nowhere, so all are read. A list that
@@ -146,7 +146,7 @@ func soldIn(list, wanted []string) (sold []string, why string) {
 			return nil, fmt.Sprintf("pricing:GetProducts answered what cannot be read: %v", err)
 		}
 		for _, value := range entry.Product.Attributes {
-			for _, m := range deployment.FindAllStringSubmatch(strings.ReplaceAll(value, ":", " "), -1) {
+			for _, m := range deployment().FindAllStringSubmatch(strings.ReplaceAll(value, ":", " "), -1) {
 				sold = append(sold, strings.ToUpper(m[1])+"_"+m[2])
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials/ssocreds"
@@ -127,12 +128,14 @@ func unreached(err error) error {
 }
 
 // refusalWords are AWS's for a caller without the right to do something.
-var refusalWords = regexp.MustCompile(`(?:User: )?(\S+) is not authorized to perform: (\S+)(?: on resource: (\S+))?(?: because (.*?))?(?:\. Encoded.*)?$`)
+var refusalWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:User: )?(\S+) is not authorized to perform: (\S+)(?: on resource: (\S+))?(?: because (.*?))?(?:\. Encoded.*)?$`)
+})
 
 // mayNot says who may not do what, and who can change that.
 func (c call) mayNot(message string) string {
 	const help = "somebody who manages the account has to allow it; `muster check --online FILE` lists what else is missing"
-	m := refusalWords.FindStringSubmatch(strings.TrimSpace(message))
+	m := refusalWords().FindStringSubmatch(strings.TrimSpace(message))
 	if m == nil {
 		return fmt.Sprintf("these credentials may not do %s of %s (%s): %s", c.operation, c.service, strings.TrimSuffix(message, "."), help)
 	}

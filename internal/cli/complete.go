@@ -12,7 +12,6 @@ import (
 // complete teaches the shell the names that commands take: those of clusters,
 // nodes and files. It never fails: a shell has no use for our errors.
 func (a *app) complete(root *cobra.Command) {
-	root.CompletionOptions.HiddenDefaultCmd = false
 	flags := map[string]cobra.CompletionFunc{
 		"cluster": a.completeCluster,
 		"node":    a.completeNode,

@@ -23,7 +23,7 @@ type containerFlags struct {
 }
 
 func (f *containerFlags) add(s *pflag.FlagSet) {
-	s.StringArrayVar(&f.mounts, "mounts", nil, "show `SRC[:DST[:FLAGS]],...`: files and directories, tmpfs, or umount; flags are joined by +")
+	repeat(s, &f.mounts, "mounts", "show `SRC[:DST[:FLAGS]],...`: files and directories, tmpfs, or umount; flags are joined by +")
 	s.StringVar(&f.workdir, "workdir", "", "the `DIR` in the container to work in (default: the image's)")
 	s.StringVar(&f.name, "name", "", "keep what it writes under `NAME[:auto|create|exec|no_exec]`, or use that")
 	s.BoolVar(&f.writable, "writable", false, "let it change its root")
@@ -35,8 +35,8 @@ func (f *containerFlags) add(s *pflag.FlagSet) {
 	s.BoolVar(&f.entrypoint, "entrypoint", false, "run the image's entrypoint first, for the environment it sets")
 	s.BoolVar(&f.noEntrypoint, "no-entrypoint", false, "do not (the default)")
 	s.BoolVar(&f.entrypointLog, "entrypoint-log", false, "show what the entrypoint prints")
-	s.StringArrayVar(&f.env, "env", nil, "variables `A,B` that keep the value they have here")
-	s.StringArrayVar(&f.unshare, "unshare", nil, "give it its own `net,ipc,uts`")
+	repeat(s, &f.env, "env", "variables `A,B` that keep the value they have here")
+	repeat(s, &f.unshare, "unshare", "give it its own `net,ipc,uts`")
 	s.StringVar(&f.save, "save", "", "write its root to this squashfs `FILE` in the end")
 	s.StringVar(&f.upperSize, "upper-size", "", "the most it may write in memory, `SIZE`: 4g, 20% (default: 50%)")
 	s.StringVar(&f.state, "state", "", "the `DIR` for containers with a name (default: on this machine's disk)")

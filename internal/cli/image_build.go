@@ -52,7 +52,7 @@ its squashfs file.`,
 	f.add(c)
 	c.Flags().StringVarP(&o.Name, "tag", "t", "", "the image's `NAME`, with a tag or without")
 	c.Flags().StringVarP(&o.File, "file", "f", "", "the Dockerfile `FILE` (default: Containerfile or Dockerfile in CONTEXT)")
-	c.Flags().StringArrayVar(&o.Args, "build-arg", nil, "`KEY=VALUE` for an ARG of the Dockerfile")
+	repeat(c.Flags(), &o.Args, "build-arg", "`KEY=VALUE` for an ARG of the Dockerfile")
 	c.Flags().StringVar(&o.Builder, "builder", "", "the `PROGRAM` that builds: buildah, podman or docker (default: the first there is)")
 	return c
 }

@@ -98,7 +98,7 @@ Enroot's .credentials, and for Amazon's registries those of AWS.`,
 	f.add(c)
 	c.Flags().StringVar(&f.name, "name", "", "the image's `NAME` here (default: from the URI, as NAME+TAG)")
 	c.Flags().StringVar(&arch, "arch", "", "the image's `ARCHITECTURE`, such as arm64 (default: this machine's)")
-	c.Flags().StringArrayVar(&authFiles, "authfile", nil, "a `FILE` of credentials, as docker login or podman login write it")
+	repeat(c.Flags(), &authFiles, "authfile", "a `FILE` of credentials, as docker login or podman login write it")
 	c.Flags().BoolVar(&plainHTTP, "plain-http", false, "allow a registry without TLS that is not on this machine or a private network")
 	return c
 }

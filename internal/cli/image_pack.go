@@ -43,7 +43,7 @@ a registry, the cluster's own if none is named, while it is read.`,
 		},
 	}
 	c.Flags().StringVarP(&tag, "tag", "t", "", "the image's `NAME`, with a registry and a tag or without")
-	c.Flags().StringArrayVar(&o.Env, "env", nil, "`KEY=VALUE` for the image's environment")
+	repeat(c.Flags(), &o.Env, "env", "`KEY=VALUE` for the image's environment")
 	c.Flags().StringVar(&o.Workdir, "workdir", "", "the `DIRECTORY` in which its programs start")
 	// It fails only for a flag that is not there.
 	_ = c.MarkFlagRequired("tag")

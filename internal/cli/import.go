@@ -39,7 +39,7 @@ EC2 has them no more, --host-key gives one, and Session Manager works without.`,
 		},
 	}
 	c.Flags().StringVar(&o.region, "region", "", "the cluster's `REGION` (default: the environment's)")
-	c.Flags().StringArrayVar(&o.hostKeys, "host-key", nil, "a public `KEY` of the head node: its kind and itself")
+	repeat(c.Flags(), &o.hostKeys, "host-key", "a public `KEY` of the head node: its kind and itself")
 	c.Flags().BoolVar(&o.forget, "forget", false, "forget the cluster; nothing happens to it")
 	return c
 }

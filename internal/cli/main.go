@@ -106,7 +106,6 @@ partitions, node names, GPU counts, mounts and batch scripts), or on AWS.`,
 	root.SetUsageFunc(showUsage)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	a.complete(root)
 	groups(root)
 	usage(root)
 	return root
@@ -114,7 +113,8 @@ partitions, node names, GPU counts, mounts and batch scripts), or on AWS.`,
 
 // begin comes before every command.
 func (a *app) begin(c *cobra.Command, _ []string) error {
-	if c.Name() == cobra.ShellCompRequestCmd {
+	if c.Name() == cobra.ShellCompRequestCmd { // only then: it looks at every flag of every command
+		a.complete(c.Root())
 		unquoteFlags(c.Root())
 	}
 	if err := findSlurm(); err != nil {

@@ -50,7 +50,7 @@ of them reach each other.`,
 	flags := c.Flags()
 	flags.StringVar(&o.models, "models", "", "the `FILE` with the models (default: muster.yaml beside FILE)")
 	flags.StringVar(&o.run, "run", "", "how long the run is, as `TIME`: 14d, 36h, 2w (default: Run of muster.yaml)")
-	flags.StringArrayVar(&o.prices, "price", nil, "the price of an instance type in dollars an hour, as `TYPE=DOLLARS`; can be repeated")
+	repeat(flags, &o.prices, "price", "the price of an instance type in dollars an hour, as `TYPE=DOLLARS`; can be repeated")
 	flags.StringVar(&o.ranks, "ranks", "", "show the ranks of `MODEL`, or of all")
 	flags.StringVar(&o.path, "path", "", "with --ranks: the path between two ranks, as `A,B`")
 	completePlan(c)

@@ -88,7 +88,7 @@ func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm
 // options, and past the check.
 func submitFlags(c *cobra.Command, options *[]string, force *bool) {
 	c.Flags().BoolVar(force, "force", false, "submit it in spite of errors")
-	c.Flags().StringArrayVar(options, "sbatch", nil, "an `OPTION` for sbatch, such as --nodes=4; may be repeated")
+	repeat(c.Flags(), options, "sbatch", "an `OPTION` for sbatch, such as --nodes=4; may be repeated")
 	c.Flags().String(calledFlag, "", "the script's `NAME` for its user")
 	_ = c.Flags().MarkHidden(calledFlag) // it fails only for a flag that is not there
 	c.Flags().SetInterspersed(false)

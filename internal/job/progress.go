@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strconv"
+	"sync"
 )
 
 // Progress is how far a training has come, from a line of its output:
@@ -22,12 +23,13 @@ type Progress struct {
 
 const numberText = `([-+]?(?:[0-9][0-9.eE+-]*|nan|inf|NaN|Inf))`
 
-var progressLine = regexp.MustCompile(
-	`Batch ([0-9]{1,12})(?: Steps [0-9]+)? Loss: ` + numberText + `, Speed: ` + numberText + ` samples/sec, lr: ` + numberText + `(?:[^0-9.]|$)`)
+var progressLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`Batch ([0-9]{1,12})(?: Steps [0-9]+)? Loss: ` + numberText + `, Speed: ` + numberText + ` samples/sec, lr: ` + numberText + `(?:[^0-9.]|$)`)
+})
 
 // ParseProgress reads one line of a training's output.
 func ParseProgress(line []byte) (Progress, bool) {
-	m := progressLine.FindSubmatch(line)
+	m := progressLine().FindSubmatch(line)
 	if m == nil {
 		return Progress{}, false
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -123,7 +124,9 @@ var jobGrammar = grammar{
 
 // nameEnd is what follows a job's name. A name or comment that has it, too,
 // makes a row that can be read in two ways.
-var nameEnd = regexp.MustCompile(`(?s) UserId=\S+\(\d+\) GroupId=\S+\(\d+\) MCS_label=`)
+var nameEnd = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s) UserId=\S+\(\d+\) GroupId=\S+\(\d+\) MCS_label=`)
+})
 
 // ParseJobs reads scontrol show job, one line a job or many. Users choose the
 // names and comments in it and may break rows by accident or on purpose: a row
@@ -139,7 +142,7 @@ func ParseJobs(output []byte, loc *time.Location) ([]Job, []Problem) {
 	var problems []Problem
 	for i := range rows {
 		r := &rows[i]
-		if end := nameEnd.FindStringIndex(r.row); end != nil {
+		if end := nameEnd().FindStringIndex(r.row); end != nil {
 			if start := strings.Index(r.row[:end[0]], " JobName="); start >= 0 {
 				r.values = jobGrammar.cutAround(r.row, "JobName", start+len(" JobName="), end[0])
 			}
@@ -148,7 +151,7 @@ func ParseJobs(output []byte, loc *time.Location) ([]Job, []Problem) {
 		switch {
 		case seen[r.values["JobId"]] > 1:
 			r.fail(fmt.Errorf("job %d comes twice", job.ID))
-		case len(nameEnd.FindAllStringIndex(r.row, 2)) > 1:
+		case len(nameEnd().FindAllStringIndex(r.row, 2)) > 1:
 			r.fail(fmt.Errorf("job %d can be read in two ways", job.ID))
 		}
 		if p, bad := r.problem(); bad {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -103,11 +104,11 @@ func nodeOf(r *record) Node {
 }
 
 // reasonEnd is the user and the time that scontrol puts behind a reason.
-var reasonEnd = regexp.MustCompile(`(?s)^(.*?) ?\[([^\[\]@]*)@([^\[\]@]*)\]$`)
+var reasonEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^(.*?) ?\[([^\[\]@]*)@([^\[\]@]*)\]$`) })
 
 func (r *record) reason() (text, user string, at time.Time) {
 	text = r.text("Reason")
-	m := reasonEnd.FindStringSubmatch(text)
+	m := reasonEnd().FindStringSubmatch(text)
 	if m == nil {
 		return text, "", time.Time{}
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -19,8 +20,8 @@ const endAtOnce = 1000
 
 // ids finds instances in what EC2 says, whole is that there is nothing else.
 var (
-	ids     = regexp.MustCompile(`i-[0-9a-f]{8,17}`)
-	wholeID = regexp.MustCompile(`^i-[0-9a-f]{8,17}$`)
+	ids     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`i-[0-9a-f]{8,17}`) })
+	wholeID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^i-[0-9a-f]{8,17}$`) })
 )
 
 // Terminate implements provider.Provider. When EC2 has accepted the end of an
@@ -46,7 +47,7 @@ func (f *Fleet) instancesOf(nodes []string) []string {
 	for _, n := range nodes {
 		if id, alive := f.of[n]; alive {
 			all = append(all, id)
-		} else if wholeID.MatchString(n) {
+		} else if wholeID().MatchString(n) {
 			all = append(all, n)
 		}
 	}
@@ -116,7 +117,7 @@ func unknownIDs(err error, of []string) []string {
 	if !errors.As(err, &api) || api.ErrorCode() != "InvalidInstanceID.NotFound" {
 		return nil
 	}
-	return common(of, ids.FindAllString(api.ErrorMessage(), -1))
+	return common(of, ids().FindAllString(api.ErrorMessage(), -1))
 }
 
 // young tells whether EC2 may not show an instance yet.
