@@ -133,7 +133,7 @@ func (c *cluster) end() {
 	if c.t.Failed() {
 		c.showLogs()
 	}
-	if r := c.run("down", "--delete-data", "--yes"); r.code != 0 {
+	if r := c.run("down", "--delete-data", "--yes"); r.code != 0 && !strings.Contains(r.stderr, "there is no cluster "+c.name) {
 		c.t.Errorf("down: exit code %d\n%s", r.code, r.stderr)
 	}
 	c.nothingLeft()

@@ -106,8 +106,7 @@ func TestDownCut(t *testing.T) {
 			c.must("up", "--no-test", "cluster.yaml")
 			anchor = c.anchor()
 			c.cut(moment, "down", "--delete-data", "--yes")
-			c.must("down", "--delete-data", "--yes")
-			c.nothingLeft()
+			c.end() // it may have come to its end before it was cut
 		})
 	}
 }

@@ -36,7 +36,7 @@ func Associations(ctx context.Context, l *local.Layout, c *spec.Cluster) ([]cont
 }
 
 func association(ctx context.Context, l *local.Layout, c *spec.Cluster, s spec.SharedStorage, r spec.DataRepository) (controller.Association, error) {
-	dir := filepath.Join(StorageDir(l, s), strings.TrimPrefix(r.Dir, s.MountDir))
+	dir := filepath.Join(StorageDir(l, c, s.MountDir), strings.TrimPrefix(r.Dir, s.MountDir))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return controller.Association{}, err
 	}

@@ -46,7 +46,7 @@ func ImageDir(c *spec.Cluster) string { return head.ImageDir(c) }
 // containers makes what steps in containers need: Slurm's plugin, and the
 // directory of images, where every user may have some.
 func (u *up) containers(ctx context.Context) (string, error) {
-	if err := makeImageDir(StorageDir(u.layout, head.ImageStorage(u.File))); err != nil {
+	if err := makeImageDir(StorageDir(u.layout, u.File, head.ImageStorage(u.File).MountDir)); err != nil {
 		return "", err
 	}
 	by := "muster's own plugin"

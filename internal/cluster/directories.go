@@ -76,7 +76,7 @@ func fileMode(bits uint32) os.FileMode {
 func (u *up) hostPath(path string) (top, rest string, ok bool) {
 	for _, s := range u.File.SharedStorage {
 		if rest, ok := strings.CutPrefix(path, s.MountDir); ok && (rest == "" || rest[0] == '/') {
-			return StorageDir(u.layout, s), rest, true
+			return StorageDir(u.layout, u.File, s.MountDir), rest, true
 		}
 	}
 	return "", "", false

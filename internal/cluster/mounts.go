@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -33,7 +34,7 @@ func sharedMounts(l *local.Layout, u *user.User, workDir string, c *spec.Cluster
 	}
 	slices.SortFunc(storage, func(a, b spec.SharedStorage) int { return strings.Compare(a.MountDir, b.MountDir) })
 	for _, s := range storage {
-		m := local.Mount{Source: StorageDir(l, s), Target: s.MountDir}
+		m := local.Mount{Source: StorageDir(l, c, s.MountDir), Target: s.MountDir}
 		if err := os.MkdirAll(m.Source, 0o755); err != nil {
 			return nil, fmt.Errorf("make %s: %w", s.MountDir, err)
 		}
@@ -48,10 +49,21 @@ func sharedMounts(l *local.Layout, u *user.User, workDir string, c *spec.Cluster
 	return mounts, nil
 }
 
-// StorageDir is the directory of the host that stands for a file system.
-func StorageDir(l *local.Layout, s spec.SharedStorage) string {
-	return l.Path("shared", strings.ReplaceAll(strings.Trim(s.MountDir, "/"), "/", "-"))
+// StorageDir is the directory of the host that stands for the file system of a mount
+// directory. No two of a cluster have the same: /a/b is a-b, unless there is /a-b.
+func StorageDir(l *local.Layout, c *spec.Cluster, mountDir string) string {
+	name := flat(mountDir)
+	escape := strings.Contains(mountDir, "%") // else /a%2Fb could be /a/b
+	if escape || strings.Contains(strings.Trim(mountDir, "/"), "/") && slices.ContainsFunc(c.SharedStorage, func(s spec.SharedStorage) bool {
+		return s.MountDir != mountDir && flat(s.MountDir) == name
+	}) {
+		name = url.PathEscape(strings.Trim(mountDir, "/"))
+	}
+	return l.Path("shared", name)
 }
+
+// flat is a path as one word.
+func flat(dir string) string { return strings.ReplaceAll(strings.Trim(dir, "/"), "/", "-") }
 
 // makeHome makes the caller's home on the cluster's /home, empty: the real one
 // stays with the host.
@@ -60,5 +72,5 @@ func makeHome(l *local.Layout, u *user.User, c *spec.Cluster) error {
 	if !under {
 		return nil
 	}
-	return os.MkdirAll(filepath.Join(StorageDir(l, spec.SharedStorage{MountDir: "/home"}), rest), 0o755)
+	return os.MkdirAll(filepath.Join(StorageDir(l, c, "/home"), rest), 0o755)
 }

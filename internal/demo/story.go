@@ -20,7 +20,6 @@ import (
 	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
-	"github.com/muster-hpc/muster/internal/spec"
 )
 
 const (
@@ -270,7 +269,7 @@ func lastOf(log []byte) string {
 func (d *demo) hostPath(path string) string {
 	for _, s := range d.files.cluster.SharedStorage {
 		if rest, ok := strings.CutPrefix(path, s.MountDir+"/"); ok {
-			return cluster.StorageDir(d.layout, spec.SharedStorage{MountDir: s.MountDir}) + "/" + rest
+			return cluster.StorageDir(d.layout, d.files.cluster, s.MountDir) + "/" + rest
 		}
 	}
 	return path
