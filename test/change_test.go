@@ -60,6 +60,16 @@ func upFromElsewhere(t *testing.T, c *cluster) {
 	}
 	c.head("scontrol", "release", id)
 	c.await("the job that waited has ended", time.Minute, func() bool { return c.show(id).State != "PENDING" && c.show(id).State != "RUNNING" })
+	c.file("cluster.yaml", strings.Replace(fileOf(3), "/fsx", "/other", 1))
+	r := c.run("up", "--no-test", "cluster.yaml")
+	for _, want := range []string{"  it was made of another file: " + other.dir + "/cluster.yaml\n", "this needs a yes: give --yes, or run it on a terminal"} {
+		if r.code != 2 || !strings.Contains(r.stderr, want) {
+			t.Errorf("up of another file: exit code %d\n%s\nwant %s", r.code, r.stderr, want)
+		}
+	}
+	if n := c.nodes(); len(n) != 2 {
+		t.Errorf("after the refusal: %v", n)
+	}
 	if j, got := c.show(id), c.read("waits.out"); j.State != "COMPLETED" || got != "here" {
 		t.Errorf("it wrote %q: %+v", got, j)
 	}

@@ -59,6 +59,9 @@ func localHere() error { return errNotHere }
 // localNames are none.
 func localNames(string) ([]string, error) { return nil, nil }
 
+// mine is nobody's concern where nobody has a cluster.
+func (w where) mine() error { return nil }
+
 // inside and onCloudHead tell that this is no machine of a cluster: those have Linux.
 func inside() bool      { return false }
 func onCloudHead() bool { return false }

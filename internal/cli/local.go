@@ -32,6 +32,25 @@ func localNames(home string) ([]string, error) { return local.Names(home) }
 // ref is the cluster's where it is local.
 func (w where) ref() cluster.Ref { return cluster.Ref{Home: w.home, Name: w.name} }
 
+// foreign refuses what only a cluster's owner can do.
+func foreign(ref cluster.Ref) error {
+	if owner := ref.Foreign(); owner != "" && !inside() {
+		return fmt.Errorf("cluster %s is %s's: only %s with it", ref.Name, owner, andRoot(owner, "works", "work"))
+	}
+	return nil
+}
+
+// andRoot is a user and root, who may be the same, and what one or both do.
+func andRoot(owner, does, do string) string {
+	if owner == "root" {
+		return "root " + does
+	}
+	return owner + " and root " + do
+}
+
+// mine refuses a cluster of another user's.
+func (w where) mine() error { return foreign(w.ref()) }
+
 // ref is the cluster that the command is about.
 func (a *app) ref() (cluster.Ref, error) {
 	home, err := homeDir()
@@ -103,6 +122,9 @@ func (a *app) enterNode(node string, args []string) error {
 func (a *app) running() (*local.Layout, local.Record, local.AnchorProcess, error) {
 	ref, err := a.ref()
 	if err != nil {
+		return nil, local.Record{}, local.AnchorProcess{}, err
+	}
+	if err := foreign(ref); err != nil {
 		return nil, local.Record{}, local.AnchorProcess{}, err
 	}
 	l, r, err := local.Open(ref.Layout().Dir)

@@ -5,14 +5,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/supervise"
@@ -39,10 +37,14 @@ func lookAt(ctx context.Context, ref cluster.Ref) clusterStatus {
 	}
 	s.File, s.User = r.File, r.User
 	anchor, alive := l.Alive()
+	if owner := ref.Foreign(); owner != "" {
+		s.lookFromOutside(l, owner, alive)
+		return s
+	}
 	if alive {
 		s.lookAtServices(l, time.Now())
 		s.lookAtSlurm(ctx, slurm.Client{Runner: fromHost{layout: l, anchor: anchor}})
-		s.S3 = &s3Status{Endpoint: "http://" + netip.AddrPortFrom(local.HeadAddress, head.S3Port).String(), Buckets: buckets(l)}
+		s.lookAtS3(l)
 		s.lookAtExports(ctx, l)
 	} else {
 		s.needs("it does not run; `muster up %s` starts it again", r.File)
@@ -50,6 +52,14 @@ func lookAt(ctx context.Context, ref cluster.Ref) clusterStatus {
 	s.lookAtMounts(ctx, l, r)
 	s.Healthy = len(s.Look)+len(s.Blind) == 0
 	return s
+}
+
+// lookFromOutside says what anybody may know of a cluster, and that the rest is not seen.
+func (s *clusterStatus) lookFromOutside(l *local.Layout, owner string, alive bool) {
+	if alive {
+		s.lookAtServices(l, time.Now())
+	}
+	s.Blind = append(s.Blind, fmt.Sprintf("cluster %s is %s's: only %s its nodes, jobs and storage", s.Name, owner, andRoot(owner, "sees", "see")))
 }
 
 func (s *clusterStatus) lookAtServices(l *local.Layout, now time.Time) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,22 +17,23 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/provider/local"
 )
 
-// buckets are those of the cluster's S3 server, which keeps each as a folder.
-func buckets(l *local.Layout) []string {
-	names := []string{}
+// lookAtS3 lists the buckets of the cluster's S3 server, which keeps each as a folder.
+func (s *clusterStatus) lookAtS3(l *local.Layout) {
 	entries, err := os.ReadDir(l.Path("s3"))
 	if err != nil {
-		return names
+		s.Blind = append(s.Blind, fmt.Sprintf("S3: %v", err))
+		return
 	}
+	s.S3 = &s3Status{Endpoint: "http://" + netip.AddrPortFrom(local.HeadAddress, head.S3Port).String(), Buckets: []string{}}
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, e.Name())
+			s.S3.Buckets = append(s.S3.Buckets, e.Name())
 		}
 	}
-	return names
 }
 
 // lookAtExports asks the controller how far its exports are.

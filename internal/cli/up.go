@@ -29,13 +29,16 @@ func (a *app) up() *cobra.Command {
 it goes on, after a change of the file it applies the change, and jobs go on
 running. It ends when the cluster answers and a test job has run.
 
+Where the cluster was made of another file, or an edited one takes away a queue with
+jobs or a mount with files, it says what goes, and asks.
+
 On AWS it first shows what it would make and what that costs, and asks. What
 ParallelCluster's update policies do not allow is refused before anything is
 touched. It ends when the head node runs what the file says and the nodes that are
 always on have answered, with a test job on them. Where none is always on a test job
 would cost: --verify runs one, and its price is shown before.
 
---yes answers that question alone. What is refused without it is refused with it.
+--yes answers these questions alone. What is refused without it is refused with it.
 Exit codes: 0 the cluster is as the file says, 1 it is not and the last line says
 why, 2 wrong command line or no terminal to ask on, 130 stopped.`,
 		Example: "  muster up cluster.yaml\n  muster up cluster.yaml --on local --cluster rehearsal\n  muster up cluster.yaml --on aws",
@@ -71,7 +74,7 @@ why, 2 wrong command line or no terminal to ask on, 130 stopped.`,
 	c.Flags().StringVar(&o.workload, "workload", "", "the workload `FILE` (default: muster.yaml beside FILE)")
 	c.Flags().BoolVar(&o.noTest, "no-test", false, "do not run the test job")
 	c.Flags().BoolVar(&o.verify, "verify", false, "on aws: run the test job even if nodes have to start for it")
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "on aws: do not ask before what costs")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask before what costs, or takes something from a cluster that runs")
 	return c
 }
 

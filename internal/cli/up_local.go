@@ -12,16 +12,36 @@ import (
 
 // runUp makes a cluster on this machine what its files say.
 func (a *app) runUp(ctx context.Context, home, name string, f files, o upOptions) error {
+	if err := foreign(cluster.Ref{Home: home, Name: name}); err != nil {
+		return err
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	steps, err := cluster.Up(ctx, cluster.UpOptions{
+	up := cluster.UpOptions{
 		Ref: cluster.Ref{Home: home, Name: name}, File: f.cluster, Workload: f.workload, Source: f.source, WorkloadSource: f.workloadSource,
 		WorkDir: dir, NoTest: o.noTest, Report: a.reporter(),
-	})
+	}
+	if err := a.confirmGoing(ctx, up, o.yes); err != nil {
+		return err
+	}
+	steps, err := cluster.Up(ctx, up)
 	if err != nil && ctx.Err() != nil {
 		fmt.Fprintf(a.err, "\nmuster: `muster up` goes on from here, `muster down --cluster %s` takes away what there is\n", name)
 	}
 	return a.showSteps(changeAnswer{Cluster: name, Steps: steps}, err)
+}
+
+// confirmGoing asks before something is taken from a cluster that runs.
+func (a *app) confirmGoing(ctx context.Context, up cluster.UpOptions, yes bool) error {
+	lines, err := up.Going(ctx)
+	if err != nil || len(lines) == 0 || yes {
+		return err
+	}
+	fmt.Fprintf(a.err, "cluster %s runs, and would be changed:\n", up.Ref.Name)
+	for _, line := range lines {
+		fmt.Fprintln(a.err, "  "+printable(line))
+	}
+	return a.confirm("Go on?")
 }

@@ -70,6 +70,9 @@ func (a *app) find(place string) (where, error) {
 	if w, err = w.settle(names); err == nil && w.place == onLocal && localHere() != nil {
 		err = noCluster(w.home, w.name)
 	}
+	if err == nil && w.place == onLocal {
+		err = w.mine()
+	}
 	return w, err
 }
 

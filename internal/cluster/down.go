@@ -146,8 +146,13 @@ func holdsData(l *local.Layout, name string) bool {
 	if mounts, err := l.Mounts(name); err != nil || len(mounts) > 0 {
 		return true
 	}
+	return holdsFile(l.Path(name))
+}
+
+// holdsFile tells whether there is any file in a directory or below.
+func holdsFile(dir string) bool {
 	found := false
-	_ = filepath.WalkDir(l.Path(name), func(_ string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
