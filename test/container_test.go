@@ -51,6 +51,7 @@ func TestContainers(t *testing.T) {
 		"step_is_cancelled":        containerIsCancelled,
 		"import_is_cancelled":      importIsCancelled,
 		"parties_are_killed":       partiesAreKilled,
+		"stays_on_its_node":        staysOnItsNode,
 		"host_stays":               hostStaysWhole,
 	})
 	c.head("scontrol", "update", "nodename=gpu-dy-p5e-[1-3]", "state=power_down_force")

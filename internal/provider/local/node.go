@@ -110,9 +110,16 @@ func (l *Layout) initArgs(name string) []string {
 
 const (
 	// spoolDir is slurmd's SlurmdSpoolDir.
-	spoolDir            = "/var/spool/slurmd"
-	systemPath          = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-	droppedCapabilities = "-mknod,-sys_rawio,-sys_module,-sys_time,-sys_boot,-syslog,-mac_admin,-mac_override"
+	spoolDir   = "/var/spool/slurmd"
+	systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	// droppedCapabilities are what no job of root's gets back, and what would lead it out
+	// of its node at once: dac_read_search opens files of the host by their handles,
+	// sys_admin mounts a /proc with the host's settings or the host's disks, bpf and
+	// perfmon look into the kernel. Containers need none of them: they have a user
+	// namespace of their own, as those of an ordinary user do.
+	droppedCapabilities = "-mknod,-sys_rawio,-sys_module,-sys_time,-sys_boot,-syslog,-mac_admin,-mac_override," +
+		"-dac_read_search,-sys_admin,-sys_ptrace,-sys_pacct,-net_raw,-linux_immutable,-wake_alarm,-block_suspend," +
+		"-audit_control,-audit_read,-bpf,-perfmon,-checkpoint_restore"
 )
 
 // clean removes what a node that is gone had for itself.
