@@ -112,6 +112,8 @@ type Controller struct {
 	// resumed is World.Resumed, rising the nodes that the last look saw powering up.
 	resumed map[string]time.Time
 	rising  map[string]bool
+	// stranded is since when nodes are.
+	stranded map[string]time.Time
 	// flying are the nodes whose launch is under way.
 	flying  map[string]bool
 	flights sync.WaitGroup
@@ -171,7 +173,7 @@ func New(c Config) *Controller {
 	return &Controller{
 		Config: c, wake: make(chan struct{}, 1), addresses: make(chan struct{}, 1), roll: newRoll(), standing: &standing{path: c.State},
 		observed: time.Now().Add(-awayAtMost), sure: true, resumed: map[string]time.Time{}, rising: map[string]bool{},
-		flying: map[string]bool{}, failed: map[string]bool{}, tally: fleet.Tally{}, bootFailed: map[string]string{}, told: map[string]fleet.Told{},
+		stranded: map[string]time.Time{}, flying: map[string]bool{}, failed: map[string]bool{}, tally: fleet.Tally{}, bootFailed: map[string]string{}, told: map[string]fleet.Told{},
 		waiters: map[*waiter]bool{}, lookers: map[*looker]bool{}, toTell: map[string]string{},
 	}
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -41,4 +42,23 @@ func stateOf(n slurm.Node) fleet.State {
 		return fleet.Down
 	}
 	return fleet.Up
+}
+
+// strand says of nodes since when they are stranded; the earlier looks are in since.
+func strand(nodes []fleet.Node, stranded map[string]bool, since map[string]time.Time, now time.Time) {
+	for i, n := range nodes {
+		if !stranded[n.Name] {
+			delete(since, n.Name)
+			continue
+		}
+		if since[n.Name].IsZero() {
+			since[n.Name] = now
+		}
+		nodes[i].Stranded = since[n.Name]
+	}
+}
+
+// isStranded tells whether a node has a job and is off, and Slurm has not asked for it.
+func isStranded(s slurm.NodeState) bool {
+	return s.PoweredDown() && s.Busy() && !s.Down() && !s.PoweringUp() && !s.PoweringDown()
 }

@@ -67,10 +67,12 @@ func (c *Controller) nodes(ctx context.Context) ([]fleet.Node, error) {
 	if len(list) == 0 {
 		return nil, errors.New("ask Slurm for its nodes: it names none")
 	}
-	nodes := make([]fleet.Node, len(list))
+	nodes, stranded := make([]fleet.Node, len(list)), map[string]bool{}
 	for i, n := range list {
 		nodes[i] = nodeOf(n)
+		stranded[n.Name] = isStranded(n.State)
 	}
+	strand(nodes, stranded, c.stranded, time.Now())
 	return nodes, nil
 }
 

@@ -48,3 +48,16 @@ func TestSettle_ends_with_its_context(t *testing.T) {
 		}
 	}, "q-dy-r-1")
 }
+
+// slurmctld died when it knew that a job has a node and no more that the node is off.
+func TestRun_gives_up_a_node_that_is_never_asked_for(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		s.slurm.forgetful = true
+		j := s.slurm.submit(1, time.Minute)
+		<-time.After(20 * time.Second)
+		if n := s.count(t, "set down q-dy-r-1"); n != 0 {
+			t.Error("it was given up at once")
+		}
+		s.jobIs(t, j, "COMPLETED", 4*time.Minute)
+	}, "q-dy-r-1")
+}

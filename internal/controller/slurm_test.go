@@ -41,6 +41,9 @@ type slurmctld struct {
 	// reservations have their nodes.
 	reservations map[string][]string
 	addressCalls int
+	// forgetful: the next job's nodes are forgotten to need a power-up.
+	forgetful bool
+	forgotten map[string]bool
 }
 
 type slurmNode struct {
@@ -62,7 +65,7 @@ type slurmJob struct {
 }
 
 func newSlurm(place *providertest.Fake, nodes ...string) *slurmctld {
-	s := &slurmctld{place: place.Again(), nodes: map[string]*slurmNode{}, partitions: map[string]string{}, reservations: map[string][]string{}, resume: func([]string) {}, suspend: func([]string) {}}
+	s := &slurmctld{place: place.Again(), nodes: map[string]*slurmNode{}, partitions: map[string]string{}, reservations: map[string][]string{}, forgotten: map[string]bool{}, resume: func([]string) {}, suspend: func([]string) {}}
 	for _, name := range nodes {
 		queue, _, _ := strings.Cut(name, "-")
 		n := &slurmNode{Node: slurm.Node{Name: name, Partitions: []string{queue}, Features: []string{"dynamic"}, Address: name}}
@@ -135,6 +138,7 @@ func (s *slurmctld) step(now time.Time, instances []provider.Instance) (resumed,
 		busy := s.jobOn(name) != nil
 		switch {
 		case n.State.Down() && n.has(slurm.FlagPowerDownRequested):
+			delete(s.forgotten, name)
 			n.clear(slurm.FlagPowerDownRequested | slurm.FlagPoweringUp | slurm.FlagPoweredDown)
 			n.set(slurm.FlagPoweringDown)
 			n.State.Base, n.since = slurm.BaseIdle, now
@@ -149,7 +153,7 @@ func (s *slurmctld) step(now time.Time, instances []provider.Instance) (resumed,
 			n.set(slurm.FlagPoweredDown)
 			n.State.Base, n.instance = slurm.BaseIdle, ""
 		case n.has(slurm.FlagPoweringDown):
-		case n.has(slurm.FlagPoweredDown) && (n.has(slurm.FlagPowerUpRequested) || busy):
+		case n.has(slurm.FlagPoweredDown) && (n.has(slurm.FlagPowerUpRequested) || busy && !s.forgotten[name]):
 			n.clear(slurm.FlagPoweredDown | slurm.FlagPowerUpRequested)
 			n.set(slurm.FlagPoweringUp)
 			n.since = now
@@ -242,8 +246,21 @@ func (s *slurmctld) allocate(j *slurmJob, now time.Time) {
 	for _, n := range free {
 		s.nodes[n].State.Base = slurm.BaseAllocated
 	}
+	s.forget(free)
 	j.nodes, j.NodeList, j.State, j.started = free, slurm.Compress(free), "RUNNING", false
 	j.StartTime = now.Truncate(time.Second)
+}
+
+// forget has slurmctld die and start again when it knows that a job has nodes, and no
+// more that they have to be powered up for it.
+func (s *slurmctld) forget(nodes []string) {
+	if !s.forgetful {
+		return
+	}
+	s.forgetful = false
+	for _, name := range nodes {
+		s.forgotten[name] = true
+	}
 }
 
 // open tells whether a job may have a node, for all that the node's state says.

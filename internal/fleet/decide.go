@@ -33,6 +33,10 @@ func (d *decision) node(w World, n Node, i Instance, alive bool, short string) {
 		d.starting(w, n, i, alive, short)
 	case Down:
 		d.down(w, n, alive, short)
+	case Asked:
+		if !n.Stranded.IsZero() && w.Now.Sub(n.Stranded) >= strandedFor {
+			d.lost(n, "Slurm gave it to a job and does not start it")
+		}
 	case Up:
 		if !alive {
 			d.lost(n, strings.TrimPrefix(ReasonGone, reasonMark))
@@ -41,6 +45,9 @@ func (d *decision) node(w World, n Node, i Instance, alive bool, short string) {
 		d.up(w, n, i, halt)
 	}
 }
+
+// strandedFor is longer than Slurm takes to ask for a node that it gave to a job.
+const strandedFor = 30 * time.Second
 
 // lost gives up a node, so that its jobs can go on elsewhere. One that somebody
 // drained stays so, for the reason that it has.

@@ -32,6 +32,10 @@ type Node struct {
 	// is not known.
 	Busy  bool
 	Until time.Time
+	// Stranded is since when the node has a job and is off, and nobody has asked for it;
+	// zero is not. A slurmctld that died has such nodes when it knew of the job's start
+	// and had not written down that of the node.
+	Stranded time.Time
 	// Silent nodes do not answer Slurm.
 	Silent bool
 	// Address is where Slurm looks for the node: its name, unless it was told.

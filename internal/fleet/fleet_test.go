@@ -86,6 +86,13 @@ func TestDecide(t *testing.T) {
 		{"powered_down_static_with_an_old_reason", fleet.Node{State: fleet.PoweredDown, Static: true, Reason: "bad fan"}, never, never,
 			[]fleet.Action{act(fleet.PowerUp, "static nodes are always on")}},
 
+		{"asked", fleet.Node{State: fleet.Asked, Busy: true}, never, never, nil},
+		{"given_to_a_job_and_soon_asked_for", fleet.Node{State: fleet.Asked, Busy: true, Stranded: ago(29 * time.Second)}, never, never, nil},
+		{"given_to_a_job_and_never_asked_for", fleet.Node{State: fleet.Asked, Busy: true, Stranded: ago(30 * time.Second)}, never, never, []fleet.Action{
+			act(fleet.SetDown, "muster: Slurm gave it to a job and does not start it"),
+			act(fleet.PowerDown, "Slurm gave it to a job and does not start it"),
+		}},
+
 		{"set_down_by_somebody", down("bad fan", time.Hour), never, never, nil},
 		{"set_down_by_somebody_with_instance", down("bad fan", time.Hour), time.Hour, never, nil},
 		{"down_for_no_reason", down("", time.Hour), never, never, nil},
