@@ -29,19 +29,6 @@ func TestEscape(t *testing.T) {
 		t.Errorf("a file of the host was opened by its handle: %v", err)
 	}
 	at := t.TempDir()
-	for _, fs := range []string{"proc", "sysfs", "devtmpfs", "cgroup2", "tmpfs"} {
-		if err := unix.Mount("x", at, fs, 0, ""); err != unix.EPERM {
-			t.Errorf("a %s was mounted: %v", fs, err)
-		}
-	}
-	for _, mount := range []string{"/proc/sys", "/sys"} {
-		if err := unix.Mount("", mount, "", unix.MS_REMOUNT|unix.MS_BIND, ""); err != unix.EPERM {
-			t.Errorf("%s was mounted anew: %v", mount, err)
-		}
-		if err := unix.Unmount(mount, unix.MNT_DETACH); err != unix.EPERM {
-			t.Errorf("%s was unmounted: %v", mount, err)
-		}
-	}
 	for _, file := range []string{"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"} {
 		if f, err := os.OpenFile(file, os.O_WRONLY, 0); err == nil {
 			f.Close()

@@ -112,14 +112,13 @@ const (
 	// spoolDir is slurmd's SlurmdSpoolDir.
 	spoolDir   = "/var/spool/slurmd"
 	systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-	// droppedCapabilities are what no job of root's gets back, and what would lead it out
-	// of its node at once: dac_read_search opens files of the host by their handles,
-	// sys_admin mounts a /proc with the host's settings or the host's disks, bpf and
-	// perfmon look into the kernel. Containers need none of them: they have a user
-	// namespace of their own, as those of an ordinary user do.
+	// droppedCapabilities are what no job of root's gets back: dac_read_search opens the
+	// host's files by their handles, net_raw listens to the wire, bpf and perfmon look
+	// into the kernel. sys_admin and sys_ptrace stay: slurmstepd needs them to join
+	// containers of other users, and to have the kernel mount images. So root is kept
+	// from accidents, not locked in.
 	droppedCapabilities = "-mknod,-sys_rawio,-sys_module,-sys_time,-sys_boot,-syslog,-mac_admin,-mac_override," +
-		"-dac_read_search,-sys_admin,-sys_ptrace,-sys_pacct,-net_raw,-linux_immutable,-wake_alarm,-block_suspend," +
-		"-audit_control,-audit_read,-bpf,-perfmon,-checkpoint_restore"
+		"-dac_read_search,-net_raw,-linux_immutable,-sys_pacct,-wake_alarm,-block_suspend,-audit_control,-audit_read,-bpf,-perfmon,-checkpoint_restore"
 )
 
 // clean removes what a node that is gone had for itself.
