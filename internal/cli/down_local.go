@@ -26,8 +26,23 @@ func (a *app) downLocal(ctx context.Context, w where, o downOptions) error {
 			return err
 		}
 	}
-	steps, err := cluster.Down(ctx, down)
-	return a.showSteps(changeAnswer{Cluster: ref.Name, Steps: steps}, err)
+	done, err := cluster.Down(ctx, down)
+	left := asUnexported(done.Unexported)
+	if err := a.showSteps(changeAnswer{Cluster: ref.Name, Steps: done.Steps, NotExported: left}, err); err != nil {
+		return err
+	}
+	return a.showUnexported(left)
+}
+
+func asUnexported(u *cluster.Unexported) *unexported {
+	if u == nil {
+		return nil
+	}
+	left := &unexported{Why: u.Why, Unknown: u.Unknown, Files: u.Files, SizeBytes: u.SizeBytes, First: []unexportedFile{}, Dir: u.Dir}
+	for _, f := range u.First {
+		left.First = append(left.First, unexportedFile(f))
+	}
+	return left
 }
 
 // downQuestion is what to ask before a cluster is taken down, "" if nothing is

@@ -89,12 +89,42 @@ type exportStatus struct {
 	// Export and Import say which way files go.
 	Export bool `json:"export"`
 	Import bool `json:"import"`
-	// Pending files wait to be exported. Exported and Imported were copied since
-	// the controller started.
-	Pending  int    `json:"pending"`
+	// Pending files wait to be exported at this moment, those that cannot be
+	// exported among them; PendingBytes of them are still to be sent. Waiting are
+	// the first of those that will be exported.
+	Pending      int           `json:"pending"`
+	PendingBytes int64         `json:"pending_bytes"`
+	Waiting      []waitingFile `json:"waiting,omitempty"`
+	// Blocked files cannot be exported, BlockedFiles are the first of them.
+	Blocked      int           `json:"blocked"`
+	BlockedFiles []waitingFile `json:"blocked_files,omitempty"`
+	// Uploading files are being sent now, and SentBytes were sent since the
+	// controller started.
+	Uploading []uploadStatus `json:"uploading,omitempty"`
+	SentBytes int64          `json:"sent_bytes"`
+	// LastLook is when the last round ended, LastSuccess when the bucket last had
+	// all that can be exported.
+	LastLook    time.Time `json:"last_look,omitzero"`
+	LastSuccess time.Time `json:"last_success,omitzero"`
+	// Exported and Imported were copied since the controller started.
 	Exported int    `json:"exported"`
 	Imported int    `json:"imported"`
 	Error    string `json:"error,omitempty"`
+}
+
+// waitingFile is a file that is not in the bucket as it is, and why.
+type waitingFile struct {
+	Path      string `json:"path"`
+	SizeBytes int64  `json:"size_bytes"`
+	Reason    string `json:"reason"`
+}
+
+// uploadStatus is a file on its way to the bucket.
+type uploadStatus struct {
+	Path      string    `json:"path"`
+	SizeBytes int64     `json:"size_bytes"`
+	SentBytes int64     `json:"sent_bytes"`
+	Since     time.Time `json:"since"`
 }
 
 // serviceStatus is a service of a machine of the cluster.

@@ -50,7 +50,22 @@ func (s *clusterStatus) lookAtExports(ctx context.Context, l *local.Layout) {
 		if e.Error != "" {
 			s.needs("%s: %s", e.title(), e.Error)
 		}
+		if e.Blocked > 0 {
+			s.needs("%s", e.blocked())
+		}
 	}
+}
+
+// blocked says which files cannot be exported.
+func (e exportStatus) blocked() string {
+	var first []string
+	for _, f := range e.BlockedFiles[:min(3, len(e.BlockedFiles))] {
+		first = append(first, f.Path+": "+f.Reason)
+	}
+	if more := e.Blocked - len(first); more > 0 {
+		first = append(first, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("%s: %s cannot be exported: %s", e.title(), count(e.Blocked, "file"), strings.Join(first, "; "))
 }
 
 func askExports(ctx context.Context, c *http.Client) ([]exportStatus, error) {

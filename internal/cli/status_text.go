@@ -46,7 +46,7 @@ func (s clusterStatus) table(now time.Time) table {
 	if s.S3 != nil {
 		t.add("  S3", s.S3.text())
 	}
-	addList(&t, "  exports", exportLines(s.Exports))
+	addList(&t, "  exports", exportLines(s.Exports, now))
 	addList(&t, "  look at", s.Look)
 	addList(&t, "  blind", s.Blind)
 	return t
@@ -148,12 +148,12 @@ func (s s3Status) text() string {
 	return fmt.Sprintf("%s, %s: %s", s.Endpoint, count(len(s.Buckets), "bucket"), strings.Join(s.Buckets, ", "))
 }
 
-func exportLines(exports []exportStatus) []string {
+func exportLines(exports []exportStatus, now time.Time) []string {
 	var lines []string
 	for _, e := range exports {
 		parts := []string{}
 		if e.Export {
-			parts = append(parts, fmt.Sprintf("%d waiting, %d exported", e.Pending, e.Exported))
+			parts = e.goingOut(now)
 		}
 		if e.Import {
 			parts = append(parts, fmt.Sprintf("%d imported", e.Imported))
@@ -161,6 +161,29 @@ func exportLines(exports []exportStatus) []string {
 		lines = append(lines, strings.TrimSuffix(e.title()+": "+strings.Join(parts, ", "), ": "))
 	}
 	return lines
+}
+
+// goingOut says how far an export is.
+func (e exportStatus) goingOut(now time.Time) []string {
+	parts := []string{fmt.Sprintf("%d waiting", e.Pending)}
+	if e.PendingBytes > 0 {
+		parts[0] += fmt.Sprintf(" (%s)", byteSize(e.PendingBytes))
+	}
+	if e.Blocked > 0 {
+		parts = append(parts, fmt.Sprintf("%d of them cannot be exported", e.Blocked))
+	}
+	if n := len(e.Uploading); n > 0 {
+		u := e.Uploading[0]
+		sending := fmt.Sprintf("sending %s (%s of %s, for %s)", u.Path, byteSize(u.SentBytes), byteSize(u.SizeBytes), span(now.Sub(u.Since)))
+		if n > 1 {
+			sending += fmt.Sprintf(" and %d more", n-1)
+		}
+		parts = append(parts, sending)
+	}
+	if e.Error != "" && !e.LastSuccess.IsZero() {
+		parts = append(parts, fmt.Sprintf("all was well %s ago", span(now.Sub(e.LastSuccess))))
+	}
+	return append(parts, fmt.Sprintf("%d exported", e.Exported))
 }
 
 // lastRun says how a service's last run ended.

@@ -15,6 +15,8 @@ type changeAnswer struct {
 	// after everything was taken down.
 	Plan *cloud.Plan  `json:"plan,omitempty"`
 	Left []cloud.Left `json:"left,omitempty"`
+	// NotExported is what a local cluster left behind that is not in its buckets.
+	NotExported *unexported `json:"not_exported,omitempty"`
 	// Error is what ended the command before its last step.
 	Error string `json:"error,omitempty"`
 }

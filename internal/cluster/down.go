@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,22 +26,44 @@ type DownOptions struct {
 	Report     step.Reporter
 }
 
+// Downed is what became of a cluster that was taken down.
+type Downed struct {
+	Steps []step.Step
+	// Unexported is what is not in the buckets, nil if all is there.
+	Unexported *Unexported
+}
+
 // Down ends the cluster and proves that nothing of it is left. It may be
-// repeated, and goes on where an earlier one was cut off.
-func Down(ctx context.Context, o DownOptions) ([]step.Step, error) {
+// repeated, and goes on where an earlier one was cut off. Before, it waits for
+// the last export; whoever ends ctx then ends that wait, and not the rest.
+func Down(ctx context.Context, o DownOptions) (Downed, error) {
+	var done Downed
+	s := &step.Series{Report: o.Report}
+	err := down(ctx, o, s, &done)
+	done.Steps = s.Done
+	return done, err
+}
+
+func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) error {
 	unlock, err := o.Ref.lock()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer unlock()
 	l := o.Ref.Layout()
 	if err := o.Removable(); err != nil {
-		return nil, err
+		return err
 	}
-	s := &step.Series{Report: o.Report}
 	if _, alive := l.Alive(); alive && !o.DeleteData {
-		if err := s.Do("export what is left", func() (string, error) { return flush(ctx, l), nil }); err != nil {
-			return s.Done, err
+		if err := s.Do(exporting, func() (detail string, err error) {
+			e := &lastExport{layout: l, client: ControllerClient(l), report: o.Report}
+			detail, done.Unexported = e.run(ctx)
+			return detail, nil
+		}); err != nil {
+			return err
+		}
+		if ctx.Err() != nil { // nobody waits for the export any longer: the cluster is ended all the same
+			ctx = context.WithoutCancel(ctx)
 		}
 	}
 	var traces local.Traces
@@ -56,38 +76,12 @@ func Down(ctx context.Context, o DownOptions) ([]step.Step, error) {
 		traces.Theirs = theirs
 		return fmt.Sprintf("%d processes", traces.Processes), err
 	}); err != nil {
-		return s.Done, err
+		return err
 	}
 	if err := s.Do("remove the run directory", func() (string, error) { return remove(l, o.DeleteData) }); err != nil {
-		return s.Done, err
+		return err
 	}
-	err = s.Do("prove that nothing is left", func() (string, error) { return prove(ctx, l, traces) })
-	return s.Done, err
-}
-
-// exportWait is how long the last export may take: a log that grows is exported
-// only every ten seconds, and nobody wants to wait for that.
-const exportWait = 5 * time.Second
-
-// flush exports what still waits. What cannot be exported stays in the run
-// directory, so it stops nothing.
-func flush(ctx context.Context, l *local.Layout) string {
-	ctx, cancel := context.WithTimeout(ctx, exportWait)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://controller/v1/exports/flush", http.NoBody)
-	if err != nil {
-		return err.Error()
-	}
-	resp, err := ControllerClient(l).Do(req)
-	if err != nil {
-		return "not done: " + err.Error()
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-		return "not done: " + strings.TrimSpace(string(text))
-	}
-	return "nothing waits"
+	return s.Do("prove that nothing is left", func() (string, error) { return prove(ctx, l, traces) })
 }
 
 // kept are the parts of the run directory that hold the user's data.

@@ -1,17 +1,12 @@
 package controller
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/export"
 	"github.com/muster-hpc/muster/internal/store"
@@ -34,52 +29,6 @@ func (a Association) exports() bool { return a.Rule.New || a.Rule.Changed || a.R
 // imports reports whether objects of the bucket come to the directory.
 func (a Association) imports() bool { return a.Rule.Import != export.Policy{} }
 
-// ExportStatus is what is known of one association.
-type ExportStatus struct {
-	Path   string `json:"path"`
-	Bucket string `json:"bucket"`
-	Prefix string `json:"prefix,omitempty"`
-	Export bool   `json:"export"`
-	Import bool   `json:"import"`
-	// Pending is how many files wait to be exported, those that cannot be exported
-	// among them, at this moment; PendingBytes is what of them is still to be sent.
-	Pending      int   `json:"pending"`
-	PendingBytes int64 `json:"pending_bytes"`
-	// Blocked is how many files cannot be exported, BlockedFiles the first of them.
-	Blocked      int           `json:"blocked"`
-	BlockedFiles []BlockedFile `json:"blocked_files,omitempty"`
-	// Uploading are the files that are being sent now.
-	Uploading []Uploading `json:"uploading,omitempty"`
-	// SentBytes is what was sent since the controller started.
-	SentBytes int64 `json:"sent_bytes"`
-	// LastSuccess is when the bucket was last brought up to date, but for the files
-	// that cannot be exported.
-	LastSuccess time.Time `json:"last_success,omitzero"`
-	// Exported and Imported count the files that this controller has copied.
-	Exported int       `json:"exported"`
-	Imported int       `json:"imported"`
-	LastLook time.Time `json:"last_look,omitzero"`
-	Error    string    `json:"error,omitempty"`
-}
-
-// BlockedFile is a file that cannot be exported, and why.
-type BlockedFile struct {
-	Path      string `json:"path"`
-	SizeBytes int64  `json:"size_bytes"`
-	Reason    string `json:"reason"`
-}
-
-// Uploading is a file on its way to the bucket.
-type Uploading struct {
-	Path      string    `json:"path"`
-	SizeBytes int64     `json:"size_bytes"`
-	SentBytes int64     `json:"sent_bytes"`
-	Since     time.Time `json:"since"`
-}
-
-// namedAtMost is how many of the files that cannot be exported are named.
-const namedAtMost = 10
-
 // Exports keeps buckets and directories alike.
 type Exports struct {
 	links []*link
@@ -92,8 +41,9 @@ type link struct {
 	mirror export.Mirror
 	opened bool
 
-	state  sync.Mutex // guards status
+	state  sync.Mutex // guards what follows
 	status ExportStatus
+	peeked time.Time // when the directory was looked at for the status
 }
 
 // The looks at a directory come quickly while files change and seldom else.
@@ -224,78 +174,6 @@ func troubles(errs []error) string {
 		all = append(all[:told], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(all, "; ")
-}
-
-// Status is what is known of every association, by path.
-func (e *Exports) Status() []ExportStatus {
-	all := make([]ExportStatus, len(e.links))
-	for i, l := range e.links {
-		all[i] = l.now()
-	}
-	slices.SortFunc(all, func(a, b ExportStatus) int { return cmp.Compare(a.Path, b.Path) })
-	return all
-}
-
-// now is how an association stands at this moment, whatever its round is at.
-func (l *link) now() ExportStatus {
-	l.state.Lock()
-	s := l.status
-	l.state.Unlock()
-	if !l.exports() {
-		return s
-	}
-	p := l.mirror.Track.Progress()
-	s.Pending, s.PendingBytes, s.SentBytes, s.LastSuccess = p.Files, p.Bytes, p.Sent, p.Success
-	s.Blocked = len(p.Blocked)
-	for _, w := range p.Blocked[:min(namedAtMost, len(p.Blocked))] {
-		s.BlockedFiles = append(s.BlockedFiles, BlockedFile{printableName(w.Path), w.SizeBytes, w.Reason})
-	}
-	for _, u := range p.Sending {
-		s.Uploading = append(s.Uploading, Uploading{printableName(u.Path), u.SizeBytes, u.SentBytes, u.Since})
-	}
-	return s
-}
-
-// printableName is a file's name as JSON can carry it: bytes that are no UTF-8 are written as \xff.
-func printableName(name string) string {
-	if utf8.ValidString(name) {
-		return name
-	}
-	quoted := strconv.Quote(name)
-	return quoted[1 : len(quoted)-1]
-}
-
-// Flush exports until nothing waits, or until ctx ends.
-func (e *Exports) Flush(ctx context.Context) error {
-	var errs []error
-	for _, l := range e.links {
-		if l.exports() {
-			errs = append(errs, l.flush(ctx))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (l *link) flush(ctx context.Context) error {
-	tick := time.NewTicker(exportSoon / 4)
-	defer tick.Stop()
-	if err := l.open(ctx); err != nil {
-		return fmt.Errorf("export %s: %w", l.Path, err)
-	}
-	for {
-		result, err := l.round(ctx)
-		if err := l.note(result, err); err != nil {
-			return fmt.Errorf("export %s: %w", l.Path, err)
-		}
-		if result.Pending == len(result.Blocked) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("export %s: %d files still wait: %w", l.Path, result.Pending, context.Cause(ctx))
-		case <-tick.C:
-		}
-	}
 }
 
 // Verification is what reading one association back showed.

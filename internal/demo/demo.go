@@ -146,7 +146,7 @@ func (d *demo) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpWait)
 	defer cancel()
 	done, err := cluster.Down(ctx, cluster.DownOptions{Ref: d.ref, DeleteData: true, Report: d.Report})
-	d.steps.Done = append(d.steps.Done, done...)
+	d.steps.Done = append(d.steps.Done, done.Steps...)
 	return errors.Join(err, os.RemoveAll(d.Dir))
 }
 

@@ -135,7 +135,7 @@ func (r *round) put(ctx context.Context, s Step) {
 	}
 	sending := r.Track.begin(s.File)
 	o, err := r.export(ctx, s, sending)
-	r.Track.end(sending, err == nil)
+	r.Track.end(sending, s.Key, err == nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -186,7 +186,7 @@ func (r *round) export(ctx context.Context, s Step, sending *Sending) (store.Obj
 	if err := asPlanned(f, s.File); err != nil {
 		return store.Object{}, local{err}
 	}
-	sums, err := store.Sum(f, s.File.SizeBytes)
+	sums, err := store.Sum(reading{f, r.Track}, s.File.SizeBytes)
 	if err := errors.Join(err, asPlanned(f, s.File)); err != nil {
 		return store.Object{}, local{err}
 	}

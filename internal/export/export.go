@@ -72,8 +72,7 @@ func (m *Mirror) Round(ctx context.Context, now time.Time) (Result, error) {
 	if err := m.sweep(tree, now); err != nil {
 		return Result{}, err
 	}
-	m.foresee(tree, now)
-	objects, err := Objects(ctx, m.Store, m.Rule.Prefix, m.objects)
+	objects, err := Objects(ctx, looking{m.Store, &m.Track}, m.Rule.Prefix, m.objects)
 	if err != nil {
 		return Result{}, err
 	}
@@ -87,13 +86,6 @@ func (m *Mirror) Round(ctx context.Context, now time.Time) (Result, error) {
 	result.Import = imported
 	m.before, m.objects = &tree, objects
 	return result, errors.Join(importErr, err)
-}
-
-// foresee says what waits before the place is asked: it may be long in answering.
-func (m *Mirror) foresee(tree Tree, now time.Time) {
-	if m.Rule.exports() && (m.before == nil || !tree.same(*m.before)) {
-		m.Track.take(Decide(m.state(tree, now, m.objects)))
-	}
 }
 
 func (m *Mirror) state(tree Tree, now time.Time, objects map[string]store.Object) State {
@@ -144,7 +136,7 @@ func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects 
 		return Result{}, nil
 	}
 	plan := Decide(m.state(tree, now, objects))
-	m.Track.take(plan)
+	m.Track.take(plan, tree)
 	work := Work{Root: m.Rule.Dir, Prefix: m.Rule.Prefix, Store: m.Store, Time: now, Failed: m.failed, Track: &m.Track}
 	if m.Record != nil {
 		work.Store = noting{m.Store, m.Record, m.Rule.Prefix}

@@ -2,9 +2,14 @@ package export
 
 import (
 	"cmp"
+	"context"
+	"io"
+	"iter"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/store"
 )
 
 // Progress is how far a mirror is at a moment.
@@ -12,10 +17,15 @@ type Progress struct {
 	Files   int       // files and objects that wait, those that cannot be exported among them
 	Bytes   int64     // of these files, without what of them was sent already
 	Sent    int64     // bytes that went out so far
-	Blocked []Wait    // files that cannot be exported, and why
+	Moved   int64     // grows whenever anything moves: bytes read or sent, objects looked at
+	Waiting []Wait    // the first of the files that will be exported
+	Blocked []Wait    // files that cannot be exported
 	Sending []Sending // what is being uploaded, the oldest first
 	Success time.Time // when a round ended last in which the place was well
 }
+
+// namedAtMost is how many of the files that wait are named.
+const namedAtMost = 10
 
 // Sending is an upload on its way.
 type Sending struct {
@@ -30,6 +40,10 @@ type Track struct {
 	mu       sync.Mutex // guards what follows
 	progress Progress
 	sending  []*Sending
+	tree     Tree            // that the plan was made of
+	plan     Plan            // of this round, or the last one
+	done     map[string]bool // keys of the plan's puts
+	unseen   []Wait          // files that came or changed since the plan was made
 }
 
 // Progress is how far the mirror is.
@@ -43,13 +57,34 @@ func (t *Track) Progress() Progress {
 		p.Bytes -= s.SentBytes
 	}
 	slices.SortFunc(p.Sending, func(a, b Sending) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Path, b.Path)) })
+	for _, w := range t.unseen {
+		p.Files++
+		p.Bytes += w.SizeBytes
+	}
+	p.Waiting = t.first()
 	return p
 }
 
+// first are the first of the files that wait and can be exported.
+func (t *Track) first() []Wait {
+	var all []Wait
+	for _, s := range t.plan.Puts {
+		if len(all) == namedAtMost {
+			return all
+		}
+		if !t.done[s.Key] && !slices.ContainsFunc(t.progress.Blocked, func(w Wait) bool { return w.Path == s.File.Path }) {
+			all = append(all, Wait{s.File.Path, s.File.SizeBytes, s.Reason})
+		}
+	}
+	all = slices.Concat(all, t.plan.Waits, t.unseen)
+	return all[:min(namedAtMost, len(all))]
+}
+
 // take takes up a new plan.
-func (t *Track) take(p Plan) {
+func (t *Track) take(p Plan, tree Tree) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.plan, t.tree, t.done, t.unseen = p, tree, map[string]bool{}, nil
 	t.progress.Files, t.progress.Bytes, t.progress.Blocked = p.Pending(), 0, p.Blocked
 	for _, s := range p.Puts {
 		t.progress.Bytes += s.File.SizeBytes
@@ -57,6 +92,35 @@ func (t *Track) take(p Plan) {
 	for _, w := range slices.Concat(p.Waits, p.Blocked) {
 		t.progress.Bytes += w.SizeBytes
 	}
+}
+
+// Peek looks at the directory beside a round, for files that the round knows nothing of.
+func (m *Mirror) Peek() error {
+	tree, err := Scan(m.Rule)
+	if err != nil {
+		return err
+	}
+	m.Track.mu.Lock()
+	defer m.Track.mu.Unlock()
+	m.Track.unseen = unseen(m.Rule, m.Track.tree, tree)
+	return nil
+}
+
+// unseen are the files of a tree that an earlier one had not, or not so, and that the rule wants. Before the first look
+// at the bucket that is all of them: nobody knows yet what is there.
+func unseen(rule Rule, before, now Tree) []Wait {
+	had := make(map[string]File, len(before.Files))
+	for _, f := range before.Files {
+		had[f.Path] = f
+	}
+	var all []Wait
+	for _, f := range now.Files {
+		was, ok := had[f.Path]
+		if !temporary(f.Path) && (!ok && rule.New || ok && rule.Changed && !unchanged(was, f)) {
+			all = append(all, Wait{f.Path, f.SizeBytes, "it just came"})
+		}
+	}
+	return all
 }
 
 func (t *Track) begin(f File) *Sending {
@@ -73,15 +137,24 @@ func (t *Track) sent(s *Sending, bytes int64) {
 	defer t.mu.Unlock()
 	s.SentBytes += bytes
 	t.progress.Sent += max(bytes, 0)
+	t.progress.Moved += max(bytes, 0)
 }
 
-func (t *Track) end(s *Sending, done bool) {
+func (t *Track) moved(n int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.progress.Moved += n
+}
+
+func (t *Track) end(s *Sending, key string, done bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sending = slices.DeleteFunc(t.sending, func(other *Sending) bool { return other == s })
 	if done {
+		t.done[key] = true
 		t.progress.Files--
 		t.progress.Bytes -= s.SizeBytes
+		t.progress.Moved++
 	}
 }
 
@@ -90,6 +163,7 @@ func (t *Track) gone() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.progress.Files--
+	t.progress.Moved++
 }
 
 func (t *Track) block(all []Wait) {
@@ -102,4 +176,41 @@ func (t *Track) succeeded(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.progress.Success = at
+}
+
+// reading is a file whose reading is told.
+type reading struct {
+	io.ReaderAt
+	track *Track
+}
+
+func (r reading) ReadAt(p []byte, at int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(p, at)
+	r.track.moved(int64(n))
+	return n, err
+}
+
+// looking is a store whose answers are told.
+type looking struct {
+	store.Store
+	track *Track
+}
+
+func (l looking) List(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
+	return func(yield func(store.Object, error) bool) {
+		for o, err := range l.Store.List(ctx, prefix) {
+			l.track.moved(1)
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l looking) Head(ctx context.Context, key string) (store.Object, error) {
+	o, err := l.Store.Head(ctx, key)
+	if err == nil {
+		l.track.moved(1)
+	}
+	return o, err
 }

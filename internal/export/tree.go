@@ -140,9 +140,4 @@ func unchanged(a, b File) bool {
 	return a.SizeBytes == b.SizeBytes && a.ModTime.Equal(b.ModTime) && a.Change.Equal(b.Change) && a.Inode == b.Inode && a.Target == b.Target
 }
 
-// same says that nothing was seen to change between two looks.
-func (t Tree) same(other Tree) bool {
-	return len(t.Shut) == len(other.Shut) && slices.EqualFunc(t.Files, other.Files, unchanged)
-}
-
 func (t Tree) shut() []string { return slices.Sorted(maps.Keys(t.Shut)) }

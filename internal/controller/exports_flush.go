@@ -1,0 +1,82 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/export"
+)
+
+// flushPatience is how long the last export waits for files that are being written.
+const flushPatience = 5 * time.Second
+
+// Flush exports until all that can be exported is in the buckets, or until ctx ends: trouble with a place may pass. Of
+// files that are still being written it waits for none for long. What is left behind is its error.
+func (e *Exports) Flush(ctx context.Context) error {
+	errs := make([]error, len(e.links))
+	var all sync.WaitGroup
+	for i, l := range e.links {
+		if l.exports() {
+			all.Go(func() { errs[i] = l.flush(ctx) })
+		}
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (l *link) flush(ctx context.Context) error {
+	tick := time.NewTicker(exportSoon / 4)
+	defer tick.Stop()
+	var trouble error // of the last round that ended by itself
+	for moved := time.Now(); ; {
+		result, err := l.last(ctx)
+		waits := result.Pending - len(result.Blocked)
+		if ctx.Err() == nil {
+			trouble = err
+		}
+		switch {
+		case err != nil || len(result.Objects)+len(result.Deleted) > 0:
+			moved = time.Now()
+		case waits > 0 && time.Since(moved) > flushPatience:
+			return fmt.Errorf("export %s: %d files are being written", l.Path, waits)
+		}
+		if err == nil && waits == 0 {
+			return l.blocked()
+		}
+		select {
+		case <-ctx.Done():
+			if trouble == nil {
+				trouble = errors.New("files still wait")
+			}
+			return fmt.Errorf("export %s: %w: %w", l.Path, trouble, context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+}
+
+// last is a round that spares nothing: logs are exported as far as they are.
+func (l *link) last(ctx context.Context) (export.Result, error) {
+	if err := l.open(ctx); err != nil {
+		return export.Result{}, l.note(export.Result{}, err)
+	}
+	l.mu.Lock()
+	pace := l.mirror.Pace
+	l.mirror.Pace.LogEvery = 0
+	result, err := l.mirror.Round(ctx, time.Now())
+	l.mirror.Pace = pace
+	l.mu.Unlock()
+	return result, l.note(result, err)
+}
+
+// blocked is the error of files that cannot be exported, nil if there are none.
+func (l *link) blocked() error {
+	s := l.now()
+	if s.Blocked == 0 {
+		return nil
+	}
+	first := s.BlockedFiles[0]
+	return fmt.Errorf("export %s: %d files cannot be exported, the first is %s: %s", l.Path, s.Blocked, first.Path, first.Reason)
+}
