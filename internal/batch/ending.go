@@ -15,6 +15,7 @@ func endingRules(s *script) {
 		return
 	}
 	s.unawaited()
+	s.endlessWait()
 	s.hiddenByPipe()
 	s.hiddenByTail()
 	s.unreadStatus()
@@ -38,8 +39,19 @@ func (s *script) unawaited() {
 		}) {
 			continue // it stands beside another step, which is waited for
 		}
-		s.warnf("script/background", c.Place, "srun runs in the background, and the script ends without it: Slurm then ends the step").
-			WithHint("write wait as the last line, or leave the & away")
+		serves := s.serves(c)
+		if serves && s.worksAfter(c) {
+			continue // it serves the work in front, and ends with it
+		}
+		d := s.warnf("script/background", c.Place, "srun runs in the background, and the script ends without it: Slurm then ends the step")
+		switch {
+		case serves:
+			d.WithHint("leave the & away")
+		case slices.ContainsFunc(s.commands, func(o *command) bool { return o != c && o.background && o.outer == nil && s.serves(o) }):
+			d.WithHint("keep its number, pid=$!, and write wait $pid as the last line; wait alone would wait for what never ends")
+		default:
+			d.WithHint("write wait as the last line, or leave the & away")
+		}
 	}
 }
 
