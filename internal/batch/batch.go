@@ -57,6 +57,11 @@ func oneLine(list *diag.List) *diag.List {
 func rules(s *script) {
 	syntaxRules(s)
 	fitRules(s)
+	s.featureRules()
+	s.nodeRules()
+	s.gresRules()
+	s.dependencyRules()
+	s.askedRules()
 	mountRules(s)
 	directiveRules(s)
 	resourceRules(s)

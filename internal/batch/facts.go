@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -26,6 +27,10 @@ type Facts struct {
 	// Filed says that the facts come from a cluster file, so that what is not here
 	// is not on the cluster. Partitions and nodes alone say nothing of mounts.
 	Filed bool
+	// GresTypes are the generic resources that Slurm counts; nil is not known.
+	GresTypes []string
+	// Asked is what the cluster itself told, nil if nobody asked it.
+	Asked *Asked
 }
 
 // Queue is a partition.
@@ -60,6 +65,8 @@ type Resource struct {
 	EFA  bool
 	// Reservation is the capacity reservation or block that the nodes come from.
 	Reservation string
+	// Kinds are the nodes by their features; none are not known.
+	Kinds []Kind
 }
 
 // Mount is a directory that all nodes share.
@@ -77,7 +84,8 @@ type Mount struct {
 
 // FactsOf are the facts in a cluster file.
 func FactsOf(c *spec.Cluster) *Facts {
-	f := &Facts{MemoryScheduling: c.Scheduling.Slurm.MemoryBasedScheduling, Filed: true}
+	f := &Facts{MemoryScheduling: c.Scheduling.Slurm.MemoryBasedScheduling, Filed: true, GresTypes: gresTypes(c)}
+	kinds := kindsOf(c)
 	for i, q := range c.Scheduling.Queues {
 		queue := Queue{Name: q.Name, Default: i == 0, Exclusive: q.JobExclusive, CapacityType: q.CapacityType, ScratchDir: q.ScratchDir}
 		for _, c := range q.Custom {
@@ -89,7 +97,9 @@ func FactsOf(c *spec.Cluster) *Facts {
 			}
 		}
 		for _, r := range q.ComputeResources {
-			queue.Resources = append(queue.Resources, resourceOf(q, r))
+			resource := resourceOf(q, r)
+			resource.Kinds = kinds[q.Name+"/"+r.Name]
+			queue.Resources = append(queue.Resources, resource)
 		}
 		f.Queues = append(f.Queues, queue)
 	}
@@ -130,6 +140,32 @@ func resourceOf(q spec.Queue, r spec.ComputeResource) Resource {
 	return out
 }
 
+// gresTypes are those of slurm.conf: GPUs, if the file does not say otherwise.
+func gresTypes(c *spec.Cluster) []string {
+	if slices.ContainsFunc(c.Scheduling.Slurm.Custom, func(s spec.Setting) bool { return strings.EqualFold(s.Key, "GresTypes") }) {
+		return nil
+	}
+	return []string{"gpu"}
+}
+
+// kindsOf are the nodes of a cluster file by queue and compute resource. The plan has
+// them in the file's order, a group's static nodes before its dynamic ones.
+func kindsOf(c *spec.Cluster) map[string][]Kind {
+	all := map[string][]Kind{}
+	groups := plan.Groups(c, nil)
+	for _, q := range c.Scheduling.Queues {
+		for _, r := range q.ComputeResources {
+			name := q.Name + "/" + r.Name
+			for left := r.MaxCount; left > 0 && len(groups) > 0; groups = groups[1:] {
+				nodes := groups[0].Names()
+				all[name] = append(all[name], Kind{Features: groups[0].Features, Nodes: nodes})
+				left -= len(nodes)
+			}
+		}
+	}
+	return all
+}
+
 // Running are the facts of a cluster that runs: its partitions and nodes as
 // Slurm shows them, and what its file says beside. filed may be nil.
 func Running(filed *Facts, partitions []slurm.Partition, nodes []slurm.Node) *Facts {
@@ -168,6 +204,7 @@ func runningResources(filed []Resource, partition string, nodes []slurm.Node) []
 			}
 		}
 		r.CPUs, r.MemoryMiB, r.GPU, r.GPUs, r.Count = n.CPUs, n.MemoryMiB, "", 0, 1
+		r.Kinds = []Kind{{Features: n.Features, Nodes: []string{n.Name}}}
 		if kind, count, ok := gres(n.Gres); ok {
 			r.GPU, r.GPUs = kind, count
 		}
@@ -177,8 +214,20 @@ func runningResources(filed []Resource, partition string, nodes []slurm.Node) []
 			continue
 		}
 		all[i].Count++
+		all[i].Kinds = addNode(all[i].Kinds, n)
 	}
 	return all
+}
+
+// addNode adds a node to those of its features.
+func addNode(kinds []Kind, n slurm.Node) []Kind {
+	for i := range kinds {
+		if slices.Equal(kinds[i].Features, n.Features) {
+			kinds[i].Nodes = append(kinds[i].Nodes, n.Name)
+			return kinds
+		}
+	}
+	return append(kinds, Kind{Features: n.Features, Nodes: []string{n.Name}})
 }
 
 // equals tells whether nodes are of one group.

@@ -79,6 +79,7 @@ func checkQueue(s *script, name string) *diag.List {
 	r.checkGPUs()
 	r.checkCPUs()
 	r.checkMemory()
+	r.checkFeatures()
 	if !r.checkNodes() && !list.HasErrors() {
 		r.checkTogether()
 	}

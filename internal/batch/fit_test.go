@@ -111,14 +111,18 @@ func TestRunning(t *testing.T) {
 	filed := factsOfFile(t, "testdata/cluster.yaml")
 	partitions := []slurm.Partition{{Name: "gpu-queue", Default: true, MaxNodes: 4, OverSubscribe: "EXCLUSIVE"}, {Name: "new"}}
 	nodes := []slurm.Node{
-		{Partitions: []string{"gpu-queue"}, CPUs: 8, MemoryMiB: 1000, Gres: "gpu:h200:8", Features: []string{"dynamic", "p5e.48xlarge", "p5e-nodes", "efa"}},
-		{Partitions: []string{"gpu-queue", "new"}, CPUs: 8, MemoryMiB: 1000, Gres: "gpu:h200:8", Features: []string{"static", "p5e.48xlarge", "p5e-nodes", "efa"}},
+		{Name: "a", Partitions: []string{"gpu-queue"}, CPUs: 8, MemoryMiB: 1000, Gres: "gpu:h200:8", Features: []string{"dynamic", "p5e.48xlarge", "p5e-nodes", "efa"}},
+		{Name: "b", Partitions: []string{"gpu-queue", "new"}, CPUs: 8, MemoryMiB: 1000, Gres: "gpu:h200:8", Features: []string{"static", "p5e.48xlarge", "p5e-nodes", "efa"}},
 	}
 	got := batch.Running(filed, partitions, nodes)
 	p5e := batch.Resource{
 		Name: "p5e-nodes", Count: 2, InstanceTypes: []string{"p5e.48xlarge"}, CPUs: 8, MemoryMiB: 1000, GPU: "h200", GPUs: 8, EFA: true,
+		Kinds: []batch.Kind{
+			{Features: []string{"dynamic", "p5e.48xlarge", "p5e-nodes", "efa"}, Nodes: []string{"a"}},
+			{Features: []string{"static", "p5e.48xlarge", "p5e-nodes", "efa"}, Nodes: []string{"b"}},
+		},
 	}
-	alone := batch.Resource{Count: 1, CPUs: 8, MemoryMiB: 1000, GPU: "h200", GPUs: 8}
+	alone := batch.Resource{Count: 1, CPUs: 8, MemoryMiB: 1000, GPU: "h200", GPUs: 8, Kinds: p5e.Kinds[1:]}
 	want := *filed
 	want.Queues = []batch.Queue{
 		{Name: "gpu-queue", Default: true, Exclusive: true, CapacityType: "ONDEMAND", MaxNodes: 4, ScratchDir: "/scratch", Resources: []batch.Resource{p5e}},

@@ -8,7 +8,7 @@ import (
 // job is what a batch script asks for, each with the option that says so. A
 // number of 0 is not asked for, or not told.
 type job struct {
-	partition, nodes, cpus, tasks, memory, gpus Option
+	partition, nodes, cpus, tasks, memory, gpus, constraint Option
 
 	// minNodes is the least of a range; exact says that it is the number. It is 0
 	// if Slurm decides.
@@ -38,6 +38,8 @@ func jobOf(all []Option, facts *Facts) job {
 			j.exact = j.minNodes > 0 && !strings.ContainsAny(o.Value, "-,")
 		case "cpus-per-task":
 			j.cpus, j.cpusPerTask = o, number(o.Value)
+		case "constraint":
+			j.constraint = o
 		case "ntasks":
 			j.allTasks = number(o.Value)
 		case "ntasks-per-node":

@@ -21,7 +21,7 @@ import (
 // Its scripts bad*.sbatch have the problem, good*.sbatch do not; golden holds
 // what users read about it. cluster.yaml is what they are checked against, if it
 // is not testdata/cluster.yaml; with "no cluster" above all files, nothing is
-// known of a cluster.
+// known of a cluster. With "was asked" there, the cluster told what it has.
 func archive(t *testing.T, path string) *txtar.Archive {
 	t.Helper()
 	a, err := txtar.ParseFile(path)
@@ -44,7 +44,19 @@ func factsFor(t *testing.T, a *txtar.Archive) *batch.Facts {
 			return factsIn(t, f.Data)
 		}
 	}
-	return factsOfFile(t, "testdata/cluster.yaml")
+	facts := factsOfFile(t, "testdata/cluster.yaml")
+	if strings.Contains(string(a.Comment), "was asked") {
+		facts.Asked = asked("associations,qos")
+	}
+	return facts
+}
+
+// asked is what a cluster told that holds jobs to some things of its database.
+func asked(enforce string) *batch.Asked {
+	return &batch.Asked{
+		Reservations: []string{"maint"}, Licenses: map[string]int{"matlab": 2, "idl": 1}, Accounts: []string{"research"}, Qualities: []string{"normal"},
+		Clusters: []string{"here"}, Conf: map[string]string{"AccountingStorageEnforce": enforce, "TopologyPlugin": "topology/none", "TrackWCKey": "No"},
+	}
 }
 
 func factsOfFile(t *testing.T, path string) *batch.Facts {

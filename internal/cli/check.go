@@ -108,7 +108,7 @@ func (a *app) checkFiles(ctx context.Context, o checkOptions) error {
 		ask := online{app: a, accounts: map[string]*account.Account{}}
 		c.look = func(f *spec.File, path string) error { return ask.judge(ctx, f, a.named(path), beside(f, path)) }
 	}
-	if err := a.against(&c); err != nil {
+	if err := a.against(ctx, &c); err != nil {
 		return err
 	}
 	for _, path := range o.files {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/plan"
@@ -30,6 +31,9 @@ type checker struct {
 	// it could not be asked.
 	look   func(f *spec.File, name string) error
 	failed error
+	// ask asks the cluster that --cluster names about a batch script, nil if it does not
+	// run here. It changes what its file says into what it has.
+	ask func(facts *batch.Facts, script []byte) *batch.Facts
 }
 
 const (

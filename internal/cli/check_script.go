@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 
@@ -19,6 +20,9 @@ func (c *checker) checkScript(path string, data []byte) {
 	if c.cluster != nil {
 		facts = batch.FactsOf(c.cluster)
 	}
+	if facts != nil && c.ask != nil {
+		facts = c.ask(facts, data)
+	}
 	list := batch.Check(path, data, nil, facts)
 	summary := ""
 	if facts != nil && !list.HasErrors() {
@@ -30,7 +34,7 @@ func (c *checker) checkScript(path string, data []byte) {
 // against makes batch scripts be checked against a cluster: that of a file, or
 // the file of a cluster that was made here. A file with errors is shown with
 // them.
-func (a *app) against(c *checker) error {
+func (a *app) against(ctx context.Context, c *checker) error {
 	path := a.cluster
 	ext := filepath.Ext(path)
 	info, err := os.Stat(path)
@@ -41,6 +45,7 @@ func (a *app) against(c *checker) error {
 		if path, err = a.fileHere(); err != nil {
 			return err
 		}
+		c.ask = a.asker(ctx)
 	}
 	cluster, problems := spec.Load(path)
 	c.cluster = cluster

@@ -30,6 +30,7 @@ func (a *app) checkSubmitted(ctx context.Context, s slurm.Client, b batchScript,
 			facts.Missing = append(facts.Missing, dir)
 		}
 	}
+	facts.Asked = askCluster(ctx, s, data, b.flags)
 	found := batch.Check(b.called, data, b.flags, facts)
 	if err := a.showProblems(only(found, diag.Error)); err != nil && !b.force {
 		fmt.Fprintln(a.err, "muster: nothing is submitted; with --force before the script, it is")
@@ -59,6 +60,11 @@ func only(list *diag.List, severities ...diag.Severity) *diag.List {
 
 // runningFacts are what the cluster has, as Slurm and its cluster file say.
 func runningFacts(ctx context.Context, s slurm.Client) (*batch.Facts, error) {
+	return runningOf(ctx, s, filedFacts())
+}
+
+// runningOf is runningFacts with what the cluster file says, nil where there is none.
+func runningOf(ctx context.Context, s slurm.Client, filed *batch.Facts) (*batch.Facts, error) {
 	look, cancel := limited(ctx)
 	defer cancel()
 	partitions, err := s.Partitions(look)
@@ -69,7 +75,7 @@ func runningFacts(ctx context.Context, s slurm.Client) (*batch.Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return batch.Running(filedFacts(), partitions, nodes), nil
+	return batch.Running(filed, partitions, nodes), nil
 }
 
 // filedFacts are what the file of this machine's cluster says, nil where there
