@@ -84,6 +84,7 @@ func (f *following) end() (rest []string, code int) {
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	newCluster(t, fileOf(3)).each(map[string]func(*testing.T, *cluster){
+		"is_checked_truly":     checkIsTrue,
 		"completes":            jobCompletes,
 		"fails":                jobFails,
 		"asks_for_too_much":    jobAsksForTooMuch,

@@ -141,7 +141,7 @@ func (s *script) enforced(code string, o Option, noun string, there []string, wo
 		return true
 	}
 	if !enforces(enforce, word) {
-		s.infof(code, s.at(o), "there is no %s %q for you, and the job is taken all the same: the cluster holds jobs to none (AccountingStorageEnforce=%s)", noun, o.Value, enforce)
+		s.infof("script/unenforced", s.at(o), "there is no %s %q for you, and the job is taken all the same: the cluster holds jobs to none (AccountingStorageEnforce=%s)", noun, o.Value, enforce)
 		return true
 	}
 	withThere(s.errorf(code, s.at(o), "there is no %s %q for you: Slurm refuses the job", noun, o.Value), o.Value, there)

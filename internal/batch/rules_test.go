@@ -47,6 +47,9 @@ func factsFor(t *testing.T, a *txtar.Archive) *batch.Facts {
 	facts := factsOfFile(t, "testdata/cluster.yaml")
 	if strings.Contains(string(a.Comment), "was asked") {
 		facts.Asked = asked("associations,qos")
+		if strings.Contains(string(a.Comment), "enforces nothing") {
+			facts.Asked = asked("none")
+		}
 	}
 	return facts
 }
