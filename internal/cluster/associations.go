@@ -45,7 +45,7 @@ func association(ctx context.Context, l *local.Layout, c *spec.Cluster, s spec.S
 		return controller.Association{}, err
 	}
 	return controller.Association{
-		Path: r.Dir, Store: bucket, Record: l.Path("links", url.PathEscape(r.Dir)),
+		Path: r.Dir, Store: bucket, Record: l.Path("links", url.PathEscape(r.Dir)), Place: l.Path("s3", r.Bucket),
 		Rule: export.Rule{
 			Dir: dir, Mount: path.Clean(r.Dir), Bucket: r.Bucket, Prefix: r.Prefix, New: slices.Contains(r.AutoExport, "NEW"),
 			Changed: slices.Contains(r.AutoExport, "CHANGED"), Deleted: slices.Contains(r.AutoExport, "DELETED"),

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -20,7 +21,9 @@ type Association struct {
 	Rule export.Rule
 	// Record is the file that remembers what was imported; unused without imports.
 	Record string
-	Store  store.Store
+	// Place is the directory in which the bucket's objects are plain files; empty if they are elsewhere.
+	Place string
+	Store store.Store
 }
 
 // exports reports whether files of the directory go to the bucket.
@@ -40,6 +43,7 @@ type link struct {
 	mu     sync.Mutex // guards mirror and opened, held for a whole round
 	mirror export.Mirror
 	opened bool
+	bell   <-chan struct{}
 
 	state  sync.Mutex // guards what follows
 	status ExportStatus
@@ -56,7 +60,8 @@ const (
 func NewExports(all []Association, log *slog.Logger) *Exports {
 	e := &Exports{log: log}
 	for _, a := range all {
-		l := &link{Association: a, mirror: export.Mirror{Rule: a.Rule, Pace: export.DefaultPace, Store: a.Store}}
+		l := &link{Association: a, mirror: export.Mirror{Rule: a.Rule, Pace: export.DefaultPace, Store: a.Store, Place: a.Place}}
+		l.bell = l.mirror.Bell()
 		l.status = ExportStatus{Path: a.Path, Bucket: a.Rule.Bucket, Prefix: a.Rule.Prefix, Export: a.exports(), Import: a.imports()}
 		e.links = append(e.links, l)
 	}
@@ -77,12 +82,8 @@ func (l *link) run(ctx context.Context, log *slog.Logger) {
 	defer l.close()
 	trouble := ""
 	for wait := time.Duration(0); ; {
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !l.rest(ctx, wait) {
 			return
-		case <-timer.C:
 		}
 		result, busy, err := l.look(ctx)
 		if ctx.Err() != nil {
@@ -95,11 +96,38 @@ func (l *link) run(ctx context.Context, log *slog.Logger) {
 		for _, p := range result.Import.Both {
 			log.Warn("a file was changed here and in the bucket, and stays", "path", l.Path+"/"+p, "bucket", l.Rule.Bucket)
 		}
-		trouble, wait = now, exportSeldom
+		trouble, wait = now, max(exportSeldom, l.pause())
 		if busy {
 			wait = exportSoon
 		}
 	}
+}
+
+// rest waits until the next look: for this long, or for a shorter time if something changes.
+func (l *link) rest(ctx context.Context, wait time.Duration) bool {
+	soon := time.NewTimer(min(wait, exportSoon))
+	defer soon.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-soon.C:
+	}
+	late := time.NewTimer(wait - exportSoon)
+	defer late.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-late.C:
+	case <-l.bell:
+	}
+	return true
+}
+
+// pause is how long a look that sees everything lets rest, so that it costs little.
+func (l *link) pause() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mirror.Rest()
 }
 
 // look runs one round, both ways.
@@ -139,7 +167,7 @@ func (l *link) open(ctx context.Context) error {
 func (l *link) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.mirror.Record.Close() // each line was written when it was true
+	_ = errors.Join(l.mirror.Record.Close(), l.mirror.Close()) // each line was written when it was true
 	l.mirror.Record, l.opened = nil, false
 }
 

@@ -30,6 +30,7 @@ func (e *Exports) Flush(ctx context.Context) error {
 func (l *link) flush(ctx context.Context) error {
 	tick := time.NewTicker(exportSoon / 4)
 	defer tick.Stop()
+	l.lookAgain()
 	var trouble error // of the last round that ended by itself
 	for moved := time.Now(); ; {
 		result, err := l.last(ctx)
@@ -55,6 +56,13 @@ func (l *link) flush(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// lookAgain has the next round look at everything, whatever was said to have changed.
+func (l *link) lookAgain() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mirror.LookAgain()
 }
 
 // last is a round that spares nothing: logs are exported as far as they are.

@@ -53,38 +53,48 @@ type Mirror struct {
 	Pace   Pace
 	Store  store.Store
 	Record *Record // what was the same; needed for imports
+	Place  string  // where the bucket's objects are plain files, so that both sides can be watched; "" to list them
 
 	Track Track // how far it is, for other goroutines to ask
 
-	before  *Tree
-	objects map[string]store.Object
-	later   retries
-	failed  map[string]Attempt
+	looks
+	before *Tree // what the last round decided on
+	later  retries
+	failed map[string]Attempt
 }
 
 // Round looks, decides and acts once, first for what the bucket has to give and then for what it is to get. After an
 // error the next round makes up for it.
 func (m *Mirror) Round(ctx context.Context, now time.Time) (Result, error) {
-	tree, err := Scan(m.Rule)
-	if err != nil {
+	if err := m.look(ctx, now); err != nil {
 		return Result{}, err
 	}
-	if err := m.sweep(tree, now); err != nil {
+	if m.rested && !m.moved {
+		m.Track.succeeded(time.Now())
+		return Result{}, nil
+	}
+	moved := m.moved
+	result, err := m.round(ctx, now)
+	if err == nil {
+		m.moved = false
+		m.rested = !moved && result.settled()
+	}
+	return result, err
+}
+
+func (m *Mirror) round(ctx context.Context, now time.Time) (Result, error) {
+	if err := m.sweep(*m.tree, now); err != nil {
 		return Result{}, err
 	}
-	objects, err := Objects(ctx, looking{m.Store, &m.Track}, m.Rule.Prefix, m.objects)
-	if err != nil {
-		return Result{}, err
-	}
-	imported, importErr := m.imports(ctx, now, tree, objects)
+	imported, importErr := m.imports(ctx, now, *m.tree, m.objects)
 	if imported.did() {
-		if tree, err = Scan(m.Rule); err != nil {
+		if err := m.lookHere(false); err != nil {
 			return Result{Import: imported}, errors.Join(importErr, err)
 		}
 	}
-	result, err := m.exports(ctx, now, tree, objects) // what cannot come in keeps nothing from going out
+	result, err := m.exports(ctx, now, *m.tree, m.objects) // what cannot come in keeps nothing from going out
 	result.Import = imported
-	m.before, m.objects = &tree, objects
+	m.before = m.tree
 	return result, errors.Join(importErr, err)
 }
 
@@ -94,6 +104,12 @@ func (m *Mirror) state(tree Tree, now time.Time, objects map[string]store.Object
 		s.Known = m.Record.known
 	}
 	return s
+}
+
+// settled says that a round had nothing to do, and that none will have until something changes.
+func (r Result) settled() bool {
+	in := r.Import
+	return len(r.Objects)+len(r.Deleted)+r.Pending+in.Files+in.Removed+in.Waiting+len(in.Failed) == 0
 }
 
 // sweep removes what a killed import left: all of it at first, and later what stands still.

@@ -57,17 +57,7 @@ func Scan(rule Rule) (Tree, error) {
 	defer r.Close()
 	tree := Tree{Dirs: map[string]Dir{}, Shut: map[string]string{}, mount: rule.Mount}
 	err = fs.WalkDir(r.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil {
-			err = tree.add(r, path, d)
-		}
-		if path != "." && errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if path != "." && errors.Is(err, fs.ErrPermission) && d.IsDir() {
-			tree.Shut[path] = err.Error()
-			return fs.SkipDir
-		}
-		return err
+		return tree.visit(r, path, d, err)
 	})
 	if err != nil {
 		return Tree{}, fmt.Errorf("scan %s: %w", root, err)
@@ -77,6 +67,21 @@ func Scan(rule Rule) (Tree, error) {
 	}
 	slices.SortFunc(tree.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return tree, nil
+}
+
+// visit takes up what a walk found.
+func (t *Tree) visit(r *os.Root, path string, d fs.DirEntry, err error) error {
+	if err == nil {
+		err = t.add(r, path, d)
+	}
+	if path != "." && present(err) == nil {
+		return nil
+	}
+	if path != "." && errors.Is(err, fs.ErrPermission) && d != nil && d.IsDir() {
+		t.Shut[path] = err.Error()
+		return fs.SkipDir
+	}
+	return err
 }
 
 func (t *Tree) add(r *os.Root, path string, d fs.DirEntry) error {
