@@ -1,0 +1,72 @@
+package house
+
+import (
+	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// skipAnywhere are the tests that may be skipped in CI, too: those that another test runs, in namespaces of its own,
+// and one that changes the machine.
+var skipAnywhere = []string{
+	"internal/agent.TestBoot", "internal/agent.inside", "internal/doctor.TestInstallForReal",
+	"test/cloud/machine.TestInside",
+}
+
+// Whatever skips a test looks first whether this is CI, where it fails.
+func TestSkipsFailInCI(t *testing.T) {
+	var skips []string
+	eachFunction(t, func(name string, f *ast.FuncDecl) {
+		skip, asks := false, false
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch x := n.(type) {
+			case *ast.SelectorExpr:
+				of, ok := x.X.(*ast.Ident)
+				skip = skip || ok && (of.Name == "t" || of.Name == "b" || of.Name == "tb") && strings.HasPrefix(x.Sel.Name, "Skip")
+			case *ast.BasicLit:
+				asks = asks || x.Value == `"MUSTER_CI"`
+			}
+			return true
+		})
+		if skip && !asks {
+			skips = append(skips, name)
+		}
+	})
+	slices.Sort(skips)
+	if !slices.Equal(skips, skipAnywhere) {
+		t.Errorf("these skip without a look at MUSTER_CI: %q, want %q", skips, skipAnywhere)
+	}
+}
+
+// eachFunction reads the functions of all modules, tests and what tests use: internal/agent.TestBoot.
+func eachFunction(t *testing.T, do func(name string, f *ast.FuncDecl)) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "testdata" || path == filepath.Join("..", "bin") || path == filepath.Join("..", ".git")) {
+			return cmp.Or(err, filepath.SkipDir)
+		}
+		if d.IsDir() || filepath.Ext(path) != ".go" {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		dir, _ := filepath.Rel("..", filepath.Dir(path))
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				do(filepath.ToSlash(dir)+"."+f.Name.Name, f)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
