@@ -14,6 +14,7 @@ func TestFaults(t *testing.T) {
 		"controller_is_killed":  controllerIsKilled,
 		"slurmctld_is_killed":   slurmctldIsKilled,
 		"slurmd_is_killed":      slurmdIsKilled,
+		"job_ends_unheard":      jobEndsUnheard,
 		"node_is_killed":        nodeIsKilled,
 		"mariadb_is_killed":     func(t *testing.T, c *cluster) { daemonIsKilled(c, "mariadbd", "mariadb") },
 		"slurmdbd_is_killed":    func(t *testing.T, c *cluster) { daemonIsKilled(c, "slurmdbd", "slurmdbd") },
@@ -47,6 +48,27 @@ func slurmctldIsKilled(t *testing.T, c *cluster) {
 	}
 	c.head("srun", "true")
 	h.lives()
+}
+
+// A job ends while nobody can hear of it: slurmctld takes it for running until its node
+// registers and a minute is over.
+func jobEndsUnheard(t *testing.T, c *cluster) {
+	h := c.hold("unheard")
+	h.saved()
+	init := c.init(c.show(h.id).Nodes[0])
+	slurmctld := c.service("slurmctld")
+	c.kill("slurmctld", slurmctld)
+	all := machineProcesses()
+	for _, p := range c.processes() {
+		if p.name == "slurmstepd" && all[p.parent].pid == init {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL) // the other of the two may be gone
+		}
+	}
+	c.await("the job is not taken for running any more", 100*time.Second, func() bool {
+		r := c.run("exec", "--", "squeue", "--noheader", "--states=all", "--format=%T", "--jobs="+h.id)
+		return r.code == 0 && strings.TrimSpace(r.stdout) != "RUNNING"
+	})
+	c.head("scancel", h.id)
 }
 
 func slurmdIsKilled(t *testing.T, c *cluster) {

@@ -23,6 +23,7 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/supervise"
 )
 
 func (a *app) controller() *cobra.Command {
@@ -111,6 +112,11 @@ func localConfig(l *local.Layout) (controller.Config, error) {
 		State:    l.Path("fleet.json"),
 		Revision: fmt.Sprintf("%x", sha256.Sum256(data)),
 		Share:    l.Share,
+		Register: client.Reconfigure, Trust: time.Duration(slurm.LocalTimers().BatchStart+5) * time.Second,
+		Slurmctld: func() int {
+			status, _ := supervise.LoadStatus(l.Path("run", "services.json"))
+			return supervise.PID(status, "slurmctld")
+		},
 	}, nil
 }
 

@@ -69,6 +69,13 @@ type Config struct {
 	// that is new ends the fleet's protection.
 	Cluster, Revision, Head string
 
+	// Slurmctld is the process of the slurmctld that runs now, 0 for none, and Register
+	// has all nodes register with it. They are nil where nodes see to that themselves.
+	Slurmctld func() int
+	Register  func(ctx context.Context) error
+	// Trust is how long a slurmctld that starts believes of its jobs what it read.
+	Trust time.Duration
+
 	Events *Events
 	Log    *slog.Logger
 	// Exports may be nil.
@@ -112,6 +119,10 @@ type Controller struct {
 	// resumed is World.Resumed, rising the nodes that the last look saw powering up.
 	resumed map[string]time.Time
 	rising  map[string]bool
+	// slurmctld is the process of the one that the last round spoke to, registerAt when
+	// nodes register with it once more; zero is never.
+	slurmctld  int
+	registerAt time.Time
 	// stranded is since when nodes are.
 	stranded map[string]time.Time
 	// flying are the nodes whose launch is under way.

@@ -35,6 +35,9 @@ func (c *Controller) round(ctx context.Context) (acted bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if err := c.introduce(ctx); err != nil {
+		return false, err
+	}
 	c.release(nodes, began)
 	w, err := c.world(ctx, nodes)
 	if err != nil {

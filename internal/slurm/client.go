@@ -50,6 +50,13 @@ func (c Client) Ping(ctx context.Context) error {
 	return fmt.Errorf("scontrol ping: %w", ErrUnreachable)
 }
 
+// Reconfigure has slurmctld and all nodes read their configuration again. Nodes
+// register when they do.
+func (c Client) Reconfigure(ctx context.Context) error {
+	_, err := c.Runner.Run(ctx, "scontrol", "reconfigure")
+	return err
+}
+
 // Nodes are all nodes. Those that are powered down are among them only if
 // slurm.conf has PrivateData=cloud. It is the whole picture or an error.
 func (c Client) Nodes(ctx context.Context) ([]Node, error) {

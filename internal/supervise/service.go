@@ -86,3 +86,13 @@ func LoadStatus(path string) ([]Status, error) {
 	}
 	return status, nil
 }
+
+// PID is the process of a service that is ready, 0 while it is not.
+func PID(all []Status, service string) int {
+	for _, s := range all {
+		if s.Name == service && s.Phase == Ready {
+			return s.PID
+		}
+	}
+	return 0
+}

@@ -1,0 +1,44 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Nodes register with each slurmctld that takes another's place: at once, and when it
+// no longer trusts what it read.
+func TestRegister(t *testing.T) {
+	var process atomic.Int32
+	process.Store(7)
+	var asked []int32
+	refuse := true
+	playWith(t, func(s *scene) {
+		s.config.Slurmctld = func() int { return int(process.Load()) }
+		s.config.Trust = time.Minute
+		s.config.Register = func(context.Context) error {
+			if refuse {
+				refuse = false
+				return errors.New("not now")
+			}
+			asked = append(asked, process.Load())
+			return nil
+		}
+	}, func(t *testing.T, s *scene) {
+		<-time.After(20 * time.Second)
+		for _, p := range []int32{8, 0, 8, 9} { // 0 is none for now
+			process.Store(p)
+			<-time.After(20 * time.Second)
+		}
+		<-time.After(5 * time.Minute)
+		s.stop()
+		s.start(t)
+		<-time.After(20 * time.Second)
+	}, "q-dy-r-1")
+	if want := []int32{8, 9, 9}; !slices.Equal(asked, want) {
+		t.Errorf("nodes were asked to register with %v, want %v", asked, want)
+	}
+}
