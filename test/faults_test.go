@@ -15,6 +15,7 @@ func TestFaults(t *testing.T) {
 		"slurmctld_is_killed":   slurmctldIsKilled,
 		"slurmd_is_killed":      slurmdIsKilled,
 		"job_ends_unheard":      jobEndsUnheard,
+		"service_hangs":         serviceHangs,
 		"node_is_killed":        nodeIsKilled,
 		"mariadb_is_killed":     func(t *testing.T, c *cluster) { daemonIsKilled(c, "mariadbd", "mariadb") },
 		"slurmdbd_is_killed":    func(t *testing.T, c *cluster) { daemonIsKilled(c, "slurmdbd", "slurmdbd") },
@@ -69,6 +70,28 @@ func jobEndsUnheard(t *testing.T, c *cluster) {
 		return r.code == 0 && strings.TrimSpace(r.stdout) != "RUNNING"
 	})
 	c.head("scancel", h.id)
+}
+
+// A service that was stopped listens and answers nobody.
+func serviceHangs(t *testing.T, c *cluster) {
+	for _, name := range []string{"slurmctld", "controller"} {
+		pid := c.service(name)
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		c.await("status says so", 20*time.Second, func() bool {
+			r := c.run("status")
+			return r.code == 3 && strings.Contains(r.stdout+r.stderr, "service "+name+" is hanging since ")
+		})
+		if r := c.run("up", "--no-test", "cluster.yaml"); r.code != 1 || !strings.Contains(r.stderr, name+" hangs since ") {
+			t.Errorf("up: exit code %d\n%s", r.code, r.stderr)
+		}
+		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		c.await(name+" is ready", 20*time.Second, func() bool { return c.ready(name) })
+	}
+	c.must("up", "--no-test", "cluster.yaml")
 }
 
 func slurmdIsKilled(t *testing.T, c *cluster) {

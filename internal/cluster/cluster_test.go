@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/muster-hpc/muster/internal/provider/local"
@@ -167,6 +168,18 @@ func TestUnready(t *testing.T) {
 	})
 	if diff := cmp.Diff([]string{"mariadb", "slurmctld"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestHanging(t *testing.T) {
+	now := time.Date(2026, 5, 4, 12, 0, 30, 0, time.UTC)
+	status := []supervise.Status{{Name: "munged", Phase: supervise.Ready, Since: now.Add(-time.Hour)}, {Name: "slurmctld", Phase: supervise.Hanging, Since: now.Add(-9 * time.Second)}}
+	if err := hanging(status, now); err != nil {
+		t.Errorf("after nine seconds: %v", err)
+	}
+	want := "slurmctld hangs since 12:00:21: its process was stopped by a signal and answers nobody until it gets SIGCONT"
+	if err := hanging(status, now.Add(time.Second)); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

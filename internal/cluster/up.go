@@ -175,7 +175,8 @@ func (u *up) start(ctx context.Context) (string, error) {
 		if err := u.showWorkDir(); err != nil {
 			return "", err
 		}
-	} else if err := settle(ctx, u.layout); err != nil {
+	}
+	if err := settle(ctx, u.layout); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("process %d %s, %s answer", anchor.PID, state, strings.Join(u.serviceNames(), ", ")), nil
@@ -234,6 +235,9 @@ func (u *up) services(ctx context.Context, anchor local.AnchorProcess) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, nil
 		}
+		if err := hanging(status, time.Now()); err != nil {
+			return false, err
+		}
 		waiting := unready(status)
 		if len(waiting) > 0 && time.Since(began) > time.Second {
 			u.Report.Waiting("start head node", strings.Join(waiting, ", "), time.Since(began))
@@ -246,7 +250,7 @@ func (u *up) services(ctx context.Context, anchor local.AnchorProcess) error {
 	if errors.Is(err, errHeadEnded) {
 		return fmt.Errorf("%w %s%s", err, anchor.Ended(), lastWords(u.layout.Path("log", "anchor.log")))
 	}
-	if waiting := unready(status); len(waiting) > 0 {
+	if waiting := unready(status); len(waiting) > 0 && !errors.Is(err, errHangs) {
 		return fmt.Errorf("%s did not start: %w: %s", waiting[0], err, tail(u.layout.Path("log", waiting[0]+".log")))
 	}
 	return err

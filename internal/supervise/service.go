@@ -41,6 +41,7 @@ type Probe struct {
 //
 //	waiting -> starting -> ready
 //	   ^___________|_________|   (it ended: back to the start, after a pause)
+//	                       hanging   (stopped; ready again when it goes on)
 type Phase string
 
 // Phases of a service.
@@ -48,6 +49,11 @@ const (
 	Waiting  Phase = "waiting"
 	Starting Phase = "starting"
 	Ready    Phase = "ready"
+	// Hanging services were stopped by a signal: they answer nobody, though their
+	// sockets accept. They are not ended for it. Whoever stopped one has a reason, and
+	// a slurmctld that is killed loses what it had not written down, which is worse
+	// than one that is slow.
+	Hanging Phase = "hanging"
 )
 
 // Status is what the supervisor knows of one service.

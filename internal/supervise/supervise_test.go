@@ -236,6 +236,25 @@ func TestRun_starts_again_what_was_killed(t *testing.T) {
 	}
 }
 
+func TestRun_says_what_hangs(t *testing.T) {
+	s := begin(t, sh("a", "exec sleep 1000"), sh("b", "exec sleep 1000"))
+	first := s.ready("a")
+	s.ready("b")
+	if err := syscall.Kill(first.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	s.until("it hangs", func() bool { return s.status("a").Phase == supervise.Hanging })
+	if got := s.status("b"); got.Phase != supervise.Ready {
+		t.Errorf("another service is %+v", got)
+	}
+	if err := syscall.Kill(first.PID, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.ready("a"); got.PID != first.PID || got.Restarts != 0 {
+		t.Errorf("it was started again: %+v", got)
+	}
+}
+
 func TestRun_waits_longer_each_time(t *testing.T) {
 	s := begin(t, sh("a", "date +%s%N >> starts; exit 3"))
 	s.until("four starts", func() bool { return len(s.lines("starts")) >= 4 })

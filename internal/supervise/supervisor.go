@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -88,13 +90,15 @@ func (s *supervisor) sleep(ctx context.Context, children <-chan os.Signal) {
 }
 
 func (s *supervisor) settled() bool {
-	return !slices.ContainsFunc(s.services, func(x *service) bool { return x.Phase != Ready })
+	return !slices.ContainsFunc(s.services, func(x *service) bool { return x.Phase != Ready && x.Phase != Hanging })
 }
 
 // advance moves every service one step on, if it can.
 func (s *supervisor) advance(now time.Time) (changed bool) {
 	for _, x := range s.services {
 		switch {
+		case x.PID != 0 && (x.Phase == Ready || x.Phase == Hanging):
+			changed = x.look(now) || changed
 		case x.PID != 0 && x.Phase == Starting && !x.setup && x.def.Ready.answers():
 			x.Phase, x.Since, changed = Ready, now, true
 		case x.PID == 0 && now.After(x.notUntil) && s.may(x):
@@ -103,6 +107,29 @@ func (s *supervisor) advance(now time.Time) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// look sees whether a service that was ready can still answer.
+func (x *service) look(now time.Time) (changed bool) {
+	phase := Ready
+	if stopped(x.PID) {
+		phase = Hanging
+	}
+	if x.Phase == phase {
+		return false
+	}
+	x.Phase, x.Since = phase, now
+	return true
+}
+
+// stopped tells whether a signal has stopped a process (proc(5)).
+func stopped(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, state, _ := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(" "))
+	return bytes.HasPrefix(state, []byte("T"))
 }
 
 func (s *supervisor) may(x *service) bool {
