@@ -9,6 +9,9 @@ import (
 	"github.com/muster-hpc/muster/internal/diag"
 )
 
+// mark is the byte order mark that some editors write in front of UTF-8.
+const mark = "\xef\xbb\xbf"
+
 // readable looks at what sbatch would not take for a batch script at all, and
 // tells whether there is anything to look at in it.
 func readable(list *diag.List, name string, data []byte) bool {
@@ -17,14 +20,21 @@ func readable(list *diag.List, name string, data []byte) bool {
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
 		list.Errorf("script/empty", "", "the file is empty").At(diag.Place{File: name, Line: 1, Column: 1})
+	case bytes.HasPrefix(data, []byte(mark+"#!")):
+		list.Errorf("script/interpreter", "", "the file begins with a byte order mark, so that its first line names no interpreter to sbatch").At(top).
+			WithHint(`sed -i '1s/^\xEF\xBB\xBF//' %s`, name)
 	case !bytes.HasPrefix(data, []byte("#!")) && clusterFile(name, data):
 		list.Errorf("script/interpreter", "", "this is a cluster file, not a batch script").At(diag.Place{File: name}).
 			WithHint("`muster up %s` makes the cluster", name)
 	case !bytes.HasPrefix(data, []byte("#!")):
 		list.Errorf("script/interpreter", "", "this is no batch script: its first line does not name an interpreter").At(top).
 			WithHint("begin the file with #!/bin/bash")
-	case bytes.HasSuffix(first, []byte("\r")):
-		list.Errorf("script/line-ends", "", "the lines end as on Windows, with a carriage return").At(top).
+	case bytes.IndexByte(data, 0) >= 0:
+		list.Errorf("script/null", "", "there is a NUL character in the script, and Slurm takes none that has one").At(newFile(name, data).place(bytes.IndexByte(data, 0)))
+	case bytes.Contains(data, []byte("\r\n")):
+		at := newFile(name, data).place(bytes.Index(data, []byte("\r\n")))
+		at.Column = 0
+		list.Errorf("script/line-ends", "", "the lines end as on Windows, with a carriage return").At(at).
 			WithHint("sed -i 's/\\r$//' %s", name)
 	default:
 		return true

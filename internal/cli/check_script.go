@@ -10,8 +10,10 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// isScript reports whether a text names its interpreter.
-func isScript(text []byte) bool { return bytes.HasPrefix(text, []byte("#!")) }
+// isScript reports whether a text names its interpreter, if behind a byte order mark.
+func isScript(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("#!"))
+}
 
 // checkScript checks a batch script, and against the cluster of the file before
 // it if there is one.
