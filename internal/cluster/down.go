@@ -66,6 +66,11 @@ func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) erro
 			ctx = context.WithoutCancel(ctx)
 		}
 	}
+	if !o.DeleteData {
+		if err := keepNextJob(ctx, l); err != nil {
+			return s.Done, err
+		}
+	}
 	var traces local.Traces
 	if err := s.Do("end all processes", func() (detail string, err error) {
 		theirs, err := l.Mounts()
@@ -85,7 +90,7 @@ func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) erro
 }
 
 // kept are the parts of the run directory that hold the user's data.
-var kept = []string{"shared", "s3", "registry", "links"}
+var kept = []string{"shared", "s3", "registry", "links", nextJobFile}
 
 func remove(l *local.Layout, deleteData bool) (string, error) {
 	dir, err := os.Open(l.Dir)
@@ -131,7 +136,7 @@ func removed(l *local.Layout) (string, error) {
 // holdsData tells whether a part of the run directory holds any file of the
 // user's, or a mount of his.
 func holdsData(l *local.Layout, name string) bool {
-	if name == "links" { // what is known of the others
+	if name == "links" || name == nextJobFile { // what is known of the others
 		return holdsData(l, "shared") || holdsData(l, "s3")
 	}
 	if !slices.Contains(kept, name) {

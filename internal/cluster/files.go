@@ -152,6 +152,7 @@ func newConfig(l *local.Layout, r local.Record, c *spec.Cluster) (config, error)
 	cfg.slurm = head.Place(plan.Config(c, cfg.addresses), cfg.params)
 	cfg.slurm.Cluster, cfg.slurm.HeadName, cfg.slurm.NodeUser = strings.ToLower(r.Name), r.HeadName, nodeUser
 	cfg.slurm.GPUFile, cfg.slurm.Timers = head.GPUDir+"/gpu", slurm.LocalTimers()
+	cfg.slurm.FirstJobID = nextJob(l)
 	cfg.slurm.CgroupPlugin = slurm.NoCgroups(cfg.version)
 	return cfg, nil
 }

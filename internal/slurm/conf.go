@@ -43,6 +43,8 @@ type Config struct {
 	NodeProlog string
 	// Accounting says where jobs are accounted for.
 	Accounting Accounting
+	// FirstJobID is the ID of the first job of all, 0 for Slurm's choice.
+	FirstJobID int
 	// PlugStack is the path of plugstack.conf, empty for none.
 	PlugStack string
 	// Custom are further lines in order.
@@ -111,6 +113,9 @@ func (c Config) Conf() string {
 	set("SlurmctldParameters", c.parameters())
 	c.limits(set)
 	c.accounting(set)
+	if c.FirstJobID > 0 && !c.customised("FirstJobId") {
+		set("FirstJobId", c.FirstJobID)
+	}
 	for _, s := range c.Custom {
 		set(s.Key, s.Value)
 	}
@@ -124,6 +129,11 @@ func (c Config) Conf() string {
 		fmt.Fprintln(&b, p.line(i == 0))
 	}
 	return b.String()
+}
+
+// customised tells whether the user has a line of his own for a key.
+func (c Config) customised(key string) bool {
+	return slices.ContainsFunc(c.Custom, func(s Setting) bool { return strings.EqualFold(s.Key, key) })
 }
 
 func (c Config) scheduling(set func(string, any)) {

@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// nextJobFile is kept with the data: jobs name their output by their IDs, and the
+// next cluster's must not write over the files of this one's.
+const nextJobFile = "next_job"
+
+// lastID is below Slurm's largest ID of a job (MaxJobId of slurm.conf) by as many as
+// anybody rehearses with.
+const lastID = 60_000_000
+
+// nextJob is the ID of the first job of a cluster that is made on kept data, 0 where
+// there was none before.
+func nextJob(l *local.Layout) int {
+	text, err := os.ReadFile(l.Path(nextJobFile))
+	if err != nil {
+		return 0
+	}
+	id, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || id <= 1 || id > lastID {
+		return 0
+	}
+	return id
+}
+
+// keepNextJob writes down which ID comes next, as far as that can be known: from
+// slurmctld, or from what it saved.
+func keepNextJob(ctx context.Context, l *local.Layout) error {
+	id := max(askedID(ctx, l), savedID(l))
+	if id <= max(nextJob(l), 1) {
+		return nil
+	}
+	if err := local.WriteFile(l.Path(nextJobFile), []byte(strconv.Itoa(id)+"\n"), 0o644); err != nil {
+		return fmt.Errorf("keep the next job's ID: %w", err)
+	}
+	return nil
+}
+
+// askWait is how long slurmctld may take for it.
+const askWait = 3 * time.Second
+
+func askedID(ctx context.Context, l *local.Layout) int {
+	anchor, alive := l.Alive()
+	if !alive {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	out, err := OnHead(ctx, l, anchor, "scontrol", "show", "config")
+	if err != nil {
+		return 0
+	}
+	id, err := slurm.NextJobID(out)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// jobStateHead is more than the head of job_state.
+const jobStateHead = 4096
+
+func savedID(l *local.Layout) int {
+	root, err := os.OpenRoot(l.Path("state", "slurmctld")) // slurm's own, who may have made a link
+	if err != nil {
+		return 0
+	}
+	defer root.Close()
+	info, err := root.Lstat("job_state")
+	if err != nil || info.Mode().Type() != fs.FileMode(0) {
+		return 0
+	}
+	f, err := root.Open("job_state")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	head := make([]byte, jobStateHead)
+	n, _ := f.Read(head)
+	id, err := slurm.SavedJobID(head[:n])
+	if err != nil {
+		return 0
+	}
+	return id
+}
