@@ -19,7 +19,7 @@ func (o DownOptions) Removable() error {
 	}
 	top, err := filepath.EvalSymlinks(l.Dir)
 	if err != nil {
-		return nil //nolint:nilerr // there is no run directory, and so no mount
+		return nil // there is no run directory, and so no mount
 	}
 	return refuseMounts(inTheWay(mounts, top, o.DeleteData))
 }

@@ -2,8 +2,6 @@ package cluster
 
 import (
 	"os"
-	"os/user"
-	"strconv"
 	"syscall"
 )
 
@@ -32,9 +30,5 @@ func (r Ref) owner() (uid int, name string) {
 	if !ok {
 		return -1, ""
 	}
-	id := strconv.Itoa(int(stat.Uid))
-	if u, err := user.LookupId(id); err == nil {
-		return int(stat.Uid), u.Username
-	}
-	return int(stat.Uid), "user " + id
+	return int(stat.Uid), userName(stat.Uid)
 }

@@ -90,10 +90,10 @@ func (u *up) write(ctx context.Context) (string, error) {
 	if err := u.room(); err != nil {
 		return "", err
 	}
-	if err := makeDirectories(l, daemons(l, "")); err != nil {
+	if err := installed(head.Programs); err != nil {
 		return "", err
 	}
-	if err := installed(head.Programs); err != nil {
+	if err := u.prepared(ctx); err != nil {
 		return "", err
 	}
 	dir := u.WorkDir
@@ -127,6 +127,22 @@ func (u *up) write(ctx context.Context) (string, error) {
 		record.Keep(old)
 		return record
 	})
+}
+
+// prepared makes the run directory and tries what Slurm would get. Of a cluster that
+// is refused before there ever was one, nothing stays.
+func (u *up) prepared(ctx context.Context) error {
+	_, err := os.Lstat(u.layout.Dir)
+	first := errors.Is(err, fs.ErrNotExist)
+	if err := makeDirectories(u.layout, daemons(u.layout, "")); err != nil {
+		return err
+	}
+	err = u.tried(ctx)
+	if err != nil && first {
+		_, undo := remove(u.layout, true)
+		err = errors.Join(err, undo)
+	}
+	return err
 }
 
 func (u *up) writeFiles() error {
@@ -185,9 +201,10 @@ func (u *up) start(ctx context.Context) (string, error) {
 // restart has slurmctld and the controller start again with the new files. Jobs
 // do not notice.
 func (u *up) restart(ctx context.Context, a local.AnchorProcess) error {
-	before := u.pidOf("slurmctld")
-	if _, err := u.onHead(ctx, a, "scontrol", "shutdown", "slurmctld"); err != nil {
-		return err
+	before, log := u.pidOf("slurmctld"), u.logFrom("slurmctld")
+	_, err := u.onHead(ctx, a, "scontrol", "shutdown", "slurmctld")
+	if err != nil && u.ready("slurmctld") {
+		return err // one that is not is started again and again by its supervisor
 	}
 	client := ControllerClient(u.layout)
 	resp, err := client.Post("http://controller/v1/restart", "application/json", http.NoBody)
@@ -196,15 +213,20 @@ func (u *up) restart(ctx context.Context, a local.AnchorProcess) error {
 	}
 	if err := await(ctx, 30*time.Second, askEvery, func() (bool, error) {
 		if pid := u.pidOf("slurmctld"); pid == 0 || pid == before {
-			return false, nil // the one that was told to end may answer still
+			return false, log.hopeless() // the one that was told to end may answer still
 		}
 		_, err := u.onHead(ctx, a, "scontrol", "ping")
-		return err == nil, nil
+		return err == nil, log.hopeless()
 	}); err != nil {
 		return err
 	}
 	_, err = u.onHead(ctx, a, "scontrol", "reconfigure")
 	return err
+}
+
+func (u *up) ready(service string) bool {
+	status, err := supervise.LoadStatus(u.layout.Path("run", "services.json"))
+	return err == nil && !slices.Contains(unready(status), service)
 }
 
 // pidOf is a service's process as the anchor sees it, 0 while there is none.
@@ -224,7 +246,7 @@ var errHeadEnded = errors.New("the head node's first process ended")
 
 // services waits until every service answers.
 func (u *up) services(ctx context.Context, anchor local.AnchorProcess) error {
-	began := time.Now()
+	began, log := time.Now(), u.logFrom("slurmctld")
 	var status []supervise.Status
 	err := await(ctx, servicesWait, lookEvery, func() (bool, error) {
 		var err error
@@ -242,10 +264,13 @@ func (u *up) services(ctx context.Context, anchor local.AnchorProcess) error {
 		if len(waiting) > 0 && time.Since(began) > time.Second {
 			u.Report.Waiting("start head node", strings.Join(waiting, ", "), time.Since(began))
 		}
+		if slices.Contains(waiting, "slurmctld") && err == nil {
+			err = log.hopeless()
+		}
 		return err == nil && len(waiting) == 0, err
 	})
-	if err == nil {
-		return nil
+	if _, hopeless := errors.AsType[hopelessError](err); err == nil || hopeless {
+		return err
 	}
 	if errors.Is(err, errHeadEnded) {
 		return fmt.Errorf("%w %s%s", err, anchor.Ended(), lastWords(u.layout.Path("log", "anchor.log")))

@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// trialRuns is what slurmctld says when it has read all and found nothing wrong.
+const trialRuns = "Running as primary controller"
+
+func waitsForFile(line string) bool {
+	return strings.HasPrefix(line, "error: ") && strings.Contains(line, "cannot stat file") && strings.Contains(line, "retrying")
+}
+
+// refusal is slurmctld's refusal in its own words, with the setting of the user's
+// that it is about, if one can be told.
+func refusal(said []string, dir string, custom []spec.Setting) error {
+	why := refusedWith(said)
+	if len(why) == 0 {
+		return nil
+	}
+	text := strings.ReplaceAll(strings.Join(why, "; "), dir+"/", "/etc/slurm/")
+	place := ""
+	if i := blamed(custom, text); i >= 0 {
+		place = fmt.Sprintf(" (Scheduling.SlurmSettings.CustomSlurmSettings[%d]: %s)", i, custom[i].Key)
+	}
+	return fmt.Errorf("slurmctld refuses this configuration, and nothing was changed: %s%s", text, place)
+}
+
+// refusedWith are the lines of a refusal: the fatal one, and what led to it.
+func refusedWith(said []string) []string {
+	if len(said) == 0 {
+		return nil
+	}
+	last := said[len(said)-1]
+	fatal, ended := strings.CutPrefix(last, "fatal: ")
+	switch {
+	case waitsForFile(last):
+		line, _, _ := strings.Cut(strings.TrimPrefix(last, "error: "), ", retrying")
+		return []string{line}
+	case !ended, lacking(fatal):
+		return nil
+	}
+	if len(said) > 1 {
+		if before, ok := strings.CutPrefix(said[len(said)-2], "error: "); ok && !strings.Contains(before, "more than once") {
+			return []string{fatal, before}
+		}
+	}
+	return []string{fatal}
+}
+
+// lacking tells whether slurmctld only misses what a trial does not have: accounting.
+func lacking(fatal string) bool {
+	return slices.ContainsFunc([]string{"slurmdbd", "TRES", "database", "accounting"}, func(s string) bool { return strings.Contains(fatal, s) })
+}
+
+// blamed is the setting that a refusal names by its key, its value or its file.
+func blamed(custom []spec.Setting, text string) int {
+	for _, names := range []func(spec.Setting) string{
+		func(s spec.Setting) string { return s.Key },
+		func(s spec.Setting) string { return s.Value },
+		func(s spec.Setting) string { kind, _, _ := strings.Cut(s.Value, "/"); return kind + ".conf" },
+		func(s spec.Setting) string { kind, _, _ := strings.Cut(s.Value, "/"); return " " + kind + " plugin" },
+	} {
+		if i := slices.IndexFunc(custom, func(s spec.Setting) bool { return len(names(s)) > 2 && strings.Contains(text, names(s)) }); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// customised tells whether the user has settings of his own for Slurm.
+func customised(c *spec.Cluster) bool {
+	return len(c.Scheduling.Slurm.Custom) > 0 || slices.ContainsFunc(c.Scheduling.Queues, func(q spec.Queue) bool {
+		return len(q.Custom) > 0 || slices.ContainsFunc(q.ComputeResources, func(r spec.ComputeResource) bool { return len(r.Custom) > 0 })
+	})
+}
+
+// ours are the settings of slurm.conf, in small letters, without which a cluster on
+// this machine is none. ParallelCluster passes them.
+var ours = []string{
+	"accountingstoragehost", "accountingstorageport", "accountingstoragetype", "authtype", "clustername", "credtype", "plugstackconfig",
+	"slurmctldaddr", "slurmctldpidfile", "slurmctldport", "slurmdport", "slurmdspooldir", "slurmduser", "statesavelocation",
+}
+
+// owned refuses settings of the user's that are the cluster's own.
+func owned(c *spec.Cluster) error {
+	for i, s := range c.Scheduling.Slurm.Custom {
+		if slices.Contains(ours, strings.ToLower(s.Key)) {
+			return fmt.Errorf("%s cannot be set for a cluster on this machine, which has its own: remove Scheduling.SlurmSettings.CustomSlurmSettings[%d]", s.Key, i)
+		}
+	}
+	return nil
+}
