@@ -1,0 +1,135 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/step"
+)
+
+// mirroring is a controller whose export goes on as time does.
+type mirroring struct {
+	began time.Time
+	at    func(time.Duration) controller.ExportStatus
+	ends  time.Duration // of the last export; never if zero
+	says  string        // what it ends with, "" if all is well
+	dead  bool
+}
+
+func (m mirroring) RoundTrip(r *http.Request) (*http.Response, error) {
+	if m.dead {
+		return nil, errors.New("connection refused")
+	}
+	if r.Method == http.MethodGet {
+		body, err := json.Marshal([]controller.ExportStatus{m.at(time.Since(m.began))})
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(body))}, err
+	}
+	var ends <-chan time.Time
+	if m.ends != 0 {
+		ends = time.After(m.ends)
+	}
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-ends:
+	}
+	code := http.StatusOK
+	if m.says != "" {
+		code = http.StatusInternalServerError
+	}
+	return &http.Response{StatusCode: code, Body: io.NopCloser(strings.NewReader(m.says))}, nil
+}
+
+// told keeps what is waited for.
+type told struct{ step.Reporter }
+
+func (told) Waiting(string, string, time.Duration) {}
+
+func TestLastExport(t *testing.T) {
+	status := func(pending int, bytes int64) controller.ExportStatus {
+		s := controller.ExportStatus{Path: "/fsx1", Export: true, Pending: pending, PendingBytes: bytes}
+		if pending > 0 {
+			s.Waiting = []controller.WaitingFile{{Path: "model.bin", SizeBytes: bytes, Reason: "new"}}
+		}
+		return s
+	}
+	for _, c := range []struct {
+		name      string
+		m         mirroring
+		interrupt time.Duration // never if zero
+		why       string        // "" if all is in the bucket
+		limit     time.Duration
+	}{
+		{name: "nothing_waits", m: mirroring{ends: time.Second, at: func(time.Duration) controller.ExportStatus { return status(0, 0) }}, limit: 2 * time.Second},
+		{name: "slow_and_steady", m: mirroring{ends: time.Hour, at: func(since time.Duration) controller.ExportStatus {
+			if since >= time.Hour {
+				return status(0, 0)
+			}
+			return status(1, int64(time.Hour-since))
+		}}, limit: 61 * time.Minute},
+		{name: "stands_still", m: mirroring{at: func(time.Duration) controller.ExportStatus { return status(1, 7) }}, why: "nothing moved for 1", limit: time.Minute},
+		{name: "reads_for_its_checksum", m: mirroring{ends: 10 * time.Minute, at: func(since time.Duration) controller.ExportStatus {
+			s := status(1, 7)
+			s.Progress = int64(since)
+			if since >= 10*time.Minute {
+				return status(0, 0)
+			}
+			return s
+		}}, limit: 11 * time.Minute},
+		{name: "sends_and_fails_for_ever", m: mirroring{at: func(since time.Duration) controller.ExportStatus {
+			s := status(1, 100-int64(since/time.Second)%10)
+			s.Progress, s.Error = int64(since), "no space left"
+			return s
+		}}, why: "nothing moved for 1", limit: time.Minute},
+		{name: "joined_by_the_server", m: mirroring{ends: 10 * time.Minute, at: func(since time.Duration) controller.ExportStatus {
+			if since >= 10*time.Minute {
+				return status(0, 0)
+			}
+			s := status(1, 0)
+			s.Uploading = []controller.Uploading{{SizeBytes: 20 << 30, SentBytes: 20 << 30}}
+			return s
+		}}, limit: 11 * time.Minute},
+		{name: "nobody_waits", m: mirroring{at: func(since time.Duration) controller.ExportStatus { return status(1, int64(time.Hour-since)) }},
+			interrupt: time.Minute, why: "you did not wait", limit: 2 * time.Minute},
+		{name: "blocked", m: mirroring{ends: time.Second, says: "1 files cannot be exported", at: func(time.Duration) controller.ExportStatus { return status(1, 7) }},
+			why: "1 files cannot be exported", limit: 2 * time.Second},
+		{name: "dead", m: mirroring{dead: true}, why: "connection refused", limit: time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := &local.Layout{Dir: t.TempDir()}
+			file, err := os.ReadFile("../../examples/demo/cluster.yaml")
+			if err := errors.Join(err, os.WriteFile(l.Path("cluster.yaml"), file, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				c.m.began = time.Now()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if c.interrupt != 0 {
+					time.AfterFunc(c.interrupt, cancel)
+				}
+				_, left := (&lastExport{layout: l, client: &http.Client{Transport: c.m}, report: told{}}).run(ctx)
+				if (left != nil) != (c.why != "") || left != nil && (!strings.Contains(left.Why, c.why) || left.Unknown != c.m.dead) {
+					t.Errorf("left is %+v, want %q", left, c.why)
+				}
+				if left != nil && !c.m.dead && (left.Files != 1 || left.First[0].Path != "/fsx1/model.bin") {
+					t.Errorf("left are %+v", left)
+				}
+				if took := time.Since(c.m.began); took > c.limit {
+					t.Errorf("it took %s", took)
+				}
+			})
+		})
+	}
+}
