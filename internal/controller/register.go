@@ -24,6 +24,8 @@ func (c *Controller) introduce(ctx context.Context) error {
 		}
 	}
 	switch {
+	case now != 0 && c.slurmctld == 0: // perhaps it began just before us, as after the machine's death
+		c.registerAt = time.Now().Add(c.Trust)
 	case fresh:
 		c.Log.Info("slurmctld has started again: all nodes register", "process", now)
 		c.registerAt = time.Now().Add(c.Trust)
