@@ -51,7 +51,7 @@ func (a *app) showEvents(ctx context.Context, path string, o eventsOptions) erro
 	}
 	if err == nil {
 		defer f.Close()
-		err = show.read(f)
+		err = errors.Join(show.earlier(f, path), show.read(f))
 	}
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -162,7 +162,25 @@ func eventRow(when, kind, nodes, reason string) string {
 	return strings.TrimRight(row, " ") + "\n"
 }
 
-// follow shows what is added to the file until ctx ends or the file is gone.
+// earlier shows the events that were written before those of a file. If that has just
+// become the earlier one, it will be shown itself.
+func (v *eventsView) earlier(f *os.File, path string) error {
+	old, err := os.Open(controller.Earlier(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	if sameFile(f, old.Name()) {
+		return nil
+	}
+	return v.read(old)
+}
+
+// follow shows what is added to the file, and to one that takes its place, until ctx
+// ends or the file is gone.
 func (v *eventsView) follow(ctx context.Context, f *os.File, path string) error {
 	if err := v.head(); err != nil {
 		return err
@@ -178,9 +196,18 @@ func (v *eventsView) follow(ctx context.Context, f *os.File, path string) error 
 		if err := v.read(f); err != nil {
 			return err
 		}
-		if !sameFile(f, path) {
+		if sameFile(f, path) {
+			continue
+		}
+		if err := v.read(f); err != nil { // what came before the other took its place
+			return err
+		}
+		next, err := os.Open(path)
+		if err != nil {
 			return v.end()
 		}
+		defer next.Close()
+		f = next
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/controller"
 )
 
 const (
@@ -80,6 +82,48 @@ func TestEventsFollowsUntilTheFileIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	read(firstEvent)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEventsFollowsARotation: the file is replaced while somebody follows it, and what
+// was there before is shown, too.
+func TestEventsFollowsARotation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(controller.Earlier(path), firstEvent)
+	put(path, secondEvent)
+	shown, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- (&app{out: out, err: io.Discard, output: "json"}).showEvents(t.Context(), path, eventsOptions{follow: true})
+		out.Close()
+	}()
+	read := func(want string) {
+		t.Helper()
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(shown, got); err != nil || string(got) != want {
+			t.Fatalf("got %q (%v), want %q", got, err, want)
+		}
+	}
+	read(firstEvent + secondEvent)
+	put(path+".new", firstEvent)
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	read(firstEvent)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(shown); err != nil || len(rest) > 0 {
+		t.Errorf("then came %q, %v", rest, err)
+	}
 	if err := <-done; err != nil {
 		t.Error(err)
 	}

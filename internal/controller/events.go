@@ -2,6 +2,8 @@ package controller
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -25,19 +27,41 @@ type Event struct {
 	Log []string `json:"log,omitempty"`
 }
 
-// Events keeps what happened in a file of one JSON object a line.
+// Events keeps what happened in a file of one JSON object a line. One that has become
+// large goes on under the name of Earlier, in the place of the one there.
 type Events struct {
-	mu   sync.Mutex // guards file
+	path  string
+	limit int64
+
+	mu   sync.Mutex // guards what follows
 	file *os.File
+	size int64
 }
+
+// eventsLimit is a month of a busy cluster.
+const eventsLimit = 16 << 20
+
+// Earlier is where the events are that were written before those of a file.
+func Earlier(path string) string { return path + ".1" }
 
 // OpenEvents adds to the file at path.
 func OpenEvents(path string) (*Events, error) {
+	e := &Events{path: path, limit: eventsLimit}
+	return e, e.open(path)
+}
+
+func (e *Events) open(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &Events{file: f}, nil
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return err
+	}
+	e.file, e.size = f, info.Size()
+	return nil
 }
 
 // Add writes an event. A full disk loses the event and stops nothing.
@@ -49,7 +73,28 @@ func (e *Events) Add(v Event) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, _ = e.file.Write(append(line, '\n'))
+	n, _ := e.file.Write(append(line, '\n'))
+	if e.size += int64(n); e.size >= e.limit {
+		_ = e.rotate() // else the file grows until the next one
+	}
+}
+
+// rotate begins a new file. There is one at path at every moment, and who reads the
+// old one goes on with it.
+func (e *Events) rotate() error {
+	next := e.path + ".new"
+	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	old := e.file
+	if err := e.open(next); err != nil {
+		return err
+	}
+	defer old.Close()
+	if err := os.Remove(Earlier(e.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return errors.Join(os.Link(e.path, Earlier(e.path)), os.Rename(next, e.path))
 }
 
 // Close ends the writing.

@@ -22,6 +22,8 @@ type Config struct {
 	Services []Service
 	// StatusFile is rewritten whole whenever something changes.
 	StatusFile string
+	// Logs are kept small.
+	Logs Logs
 	// Spawn starts a program and returns its process ID. It must not wait for it.
 	Spawn func(inside bool, args, env []string, log *os.File) (pid int, err error)
 }
@@ -48,6 +50,7 @@ type service struct {
 type supervisor struct {
 	Config
 	services []*service
+	rotated  time.Time
 }
 
 // Run keeps the services running until ctx ends, then ends them in reverse
@@ -66,6 +69,12 @@ func Run(ctx context.Context, c Config) error {
 		if changed {
 			if err := s.writeStatus(); err != nil {
 				fmt.Fprintln(os.Stderr, "write status:", err)
+			}
+		}
+		if time.Since(s.rotated) >= rotateEvery {
+			s.rotated = time.Now()
+			if err := s.Logs.Rotate(); err != nil {
+				fmt.Fprintln(os.Stderr, "keep logs small:", err)
 			}
 		}
 		s.sleep(ctx, children)

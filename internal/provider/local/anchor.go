@@ -118,9 +118,13 @@ func (l *Layout) RunAnchor(ctx context.Context, r Record) error {
 	return supervise.Run(ctx, supervise.Config{
 		Services:   services,
 		StatusFile: l.Path("run", "services.json"),
+		Logs:       supervise.Logs{Patterns: []string{l.Path("log", "*.log"), l.Path("log", "nodes", "*.log")}, Limit: logLimit},
 		Spawn:      head.spawn,
 	})
 }
+
+// logLimit is how large each log of a daemon or a node may become, twice.
+const logLimit = 16 << 20
 
 // makeWorld sets up the namespaces that the anchor was born in.
 func (l *Layout) makeWorld(r Record) error {
