@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -54,6 +55,7 @@ type link struct {
 const (
 	exportSoon   = 2 * time.Second
 	exportSeldom = 10 * time.Second
+	longLook     = 200 * time.Millisecond // after one that took longer, memory is given back
 )
 
 // NewExports returns the exports of some associations.
@@ -80,12 +82,14 @@ func (e *Exports) Run(ctx context.Context) error {
 
 func (l *link) run(ctx context.Context, log *slog.Logger) {
 	defer l.close()
-	trouble := ""
+	trouble, blind, loose := "", "", false
 	for wait := time.Duration(0); ; {
 		if !l.rest(ctx, wait) {
 			return
 		}
+		began := time.Now()
 		result, busy, err := l.look(ctx)
+		loose = loose || time.Since(began) > longLook
 		if ctx.Err() != nil {
 			return
 		}
@@ -96,9 +100,18 @@ func (l *link) run(ctx context.Context, log *slog.Logger) {
 		for _, p := range result.Import.Both {
 			log.Warn("a file was changed here and in the bucket, and stays", "path", l.Path+"/"+p, "bucket", l.Rule.Bucket)
 		}
-		trouble, wait = now, max(exportSeldom, l.pause())
+		trouble, wait = now, exportSoon
 		if busy {
-			wait = exportSoon
+			continue
+		}
+		pause, why := l.pause()
+		if why != blind && why != "" {
+			log.Warn("changes cannot be watched, so all is looked at each time", "path", l.Path, "every", max(exportSeldom, pause), "error", why)
+		}
+		blind, wait = why, max(exportSeldom, pause)
+		if loose {
+			debug.FreeOSMemory() // a look at very many files leaves as much behind as it found
+			loose = false
 		}
 	}
 }
@@ -123,11 +136,14 @@ func (l *link) rest(ctx context.Context, wait time.Duration) bool {
 	return true
 }
 
-// pause is how long a look that sees everything lets rest, so that it costs little.
-func (l *link) pause() time.Duration {
+// pause is how long a look that sees everything lets rest, so that it costs little, and why each look is such a one.
+func (l *link) pause() (time.Duration, string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.mirror.Rest()
+	if err := l.mirror.Blind(); err != nil {
+		return l.mirror.Rest(), err.Error()
+	}
+	return l.mirror.Rest(), ""
 }
 
 // look runs one round, both ways.

@@ -158,7 +158,9 @@ func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects 
 		work.Store = noting{m.Store, m.Record, m.Rule.Prefix}
 	}
 	result, err := Apply(ctx, plan, work)
-	maps.Copy(objects, result.Objects)
+	for k, o := range result.Objects {
+		objects[k] = lean(o)
+	}
 	m.failed = plan.still(m.failed, result)
 	if err == nil {
 		m.Track.succeeded(time.Now())

@@ -64,6 +64,21 @@ func exported(f File, o store.Object) bool {
 	return !f.ModTime.After(o.Modified)
 }
 
+// lean is an object with as much of its metadata as decisions need: a bucket may have very many of them.
+func lean(o store.Object) store.Object {
+	meta := o.Meta
+	o.Meta = nil
+	for _, k := range []string{metaModTime, metaSelf} {
+		if text, ok := meta[k]; ok {
+			if o.Meta == nil {
+				o.Meta = make(map[string]string, 2)
+			}
+			o.Meta[k] = strings.Clone(text)
+		}
+	}
+	return o
+}
+
 // own says that an export put the object.
 func own(o store.Object) bool { return o.Meta[metaModTime] != "" }
 
@@ -109,7 +124,7 @@ func Objects(ctx context.Context, s store.Store, prefix string, known map[string
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				found[o.Key] = o
+				found[o.Key] = lean(o)
 				return err
 			})
 		}

@@ -128,7 +128,7 @@ func renewObjects(ctx context.Context, s store.Store, objects map[string]store.O
 				return nil
 			}
 			if err == nil {
-				objects[k] = o
+				objects[k] = lean(o)
 			}
 			return err
 		})
