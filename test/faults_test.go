@@ -19,7 +19,7 @@ func TestFaults(t *testing.T) {
 		"node_is_killed":        nodeIsKilled,
 		"mariadb_is_killed":     func(t *testing.T, c *cluster) { daemonIsKilled(c, "mariadbd", "mariadb") },
 		"slurmdbd_is_killed":    func(t *testing.T, c *cluster) { daemonIsKilled(c, "slurmdbd", "slurmdbd") },
-		"munged_is_killed":      func(t *testing.T, c *cluster) { daemonIsKilled(c, "munged", "munged") },
+		"munged_is_killed":      mungedIsKilled,
 		"resume_request_lost":   resumeRequestLost,
 		"node_killed_unwatched": nodeKilledUnwatched,
 	})
@@ -142,6 +142,19 @@ func daemonIsKilled(c *cluster, program, service string) {
 	c.head("srun", "true")
 	h.lives()
 	c.await("sacct knows the job", 30*time.Second, func() bool { return strings.HasPrefix(h.sacct(), "COMPLETED") })
+}
+
+// munged serves all machines. When it dies, steps and jobs on all of them wait for the
+// next one, and none fails.
+func mungedIsKilled(_ *testing.T, c *cluster) {
+	daemonIsKilled(c, "munged", "munged")
+	for range 4 {
+		c.kill("munged", c.service("munged"))
+		if out := c.head("srun", "--nodes=2", "--exclusive", "hostname"); strings.Count(out, "gpu-dy-p5e-") != 2 {
+			c.t.Errorf("without munged a job ran on %q", out)
+		}
+		c.await("munged is ready", 20*time.Second, func() bool { return c.ready("munged") && c.service("munged") != 0 })
+	}
 }
 
 // A controller that hangs does not hear the request, and its successor has to

@@ -169,6 +169,15 @@ func (u *up) writeFiles() error {
 // start starts the anchor, or has the daemons of a cluster that runs take up
 // what changed, and waits until all services answer.
 func (u *up) start(ctx context.Context) (string, error) {
+	_, was := u.layout.Alive()
+	detail, err := u.startOnce(ctx)
+	if _, is := u.layout.Alive(); err == nil || !was || is {
+		return detail, err
+	}
+	return u.startOnce(ctx) // it was dying when we came: start another one
+}
+
+func (u *up) startOnce(ctx context.Context) (string, error) {
 	anchor, alive := u.layout.Alive()
 	if !alive {
 		_ = os.Remove(u.layout.Path("run", "services.json"))
@@ -188,9 +197,9 @@ func (u *up) start(ctx context.Context) (string, error) {
 	state := "started"
 	if alive {
 		state = "was running"
-		if err := u.showWorkDir(); err != nil {
-			return "", err
-		}
+	}
+	if err := u.showWorkDir(); err != nil {
+		return "", err
 	}
 	if err := settle(ctx, u.layout); err != nil {
 		return "", err

@@ -91,6 +91,9 @@ func Services(p Params) []supervise.Service {
 	return []supervise.Service{p.munged(), p.mariadb(), p.slurmdbd(), p.slurmctld(), p.slurmrestd(), p.s3(), p.registry(), p.controller()}
 }
 
+// munged is one for all machines of a local cluster, whose nodes see its socket. One for
+// each node would cost 1.3 MB and a start each, and gain nothing: when it dies, Slurm's
+// programs ask again until the next one is there.
 func (p Params) munged() supervise.Service {
 	args := append(p.Become(p.MungeUser), "/usr/sbin/munged", "--foreground", "--num-threads=4",
 		"--key-file=/etc/munge/munge.key", "--socket="+mungeDir+"/munge.socket.2",
