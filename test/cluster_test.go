@@ -270,9 +270,13 @@ func (c *cluster) nodes() map[string]shownNode {
 	return nodes
 }
 
-// await waits until something holds, and fails the test if it does not in time.
+// patience is how long anything may take that comes at all: a busy machine is slow, and nothing is the matter with it.
+const patience = time.Minute
+
+// await waits until something holds, and fails the test if it does not in time, which is never less than patience.
 func (c *cluster) await(what string, limit time.Duration, holds func() bool) {
 	c.t.Helper()
+	limit = max(limit, patience)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	end := time.After(limit)

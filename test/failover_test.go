@@ -154,9 +154,10 @@ func addressOf(t *testing.T, c slurm.Client, node string) string {
 	return ""
 }
 
-// soon waits until something is true.
+// soon waits until something is true, for patience at least.
 func soon(t *testing.T, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
+	limit = max(limit, patience)
 	for deadline := time.Now().Add(limit); !holds(); {
 		if time.Now().After(deadline) {
 			t.Fatalf("not %s within %s", what, limit)
