@@ -172,6 +172,9 @@ muster was written and tested without an account of AWS. Nothing on this page wa
 - That a machine boots from AWS's images with their kernel, drivers, EFA and systemd, and sees its GPUs and disks: machines of tests
   are namespaces of the machine that runs them, and their GPUs can be counted and nothing else.
 - That Lustre, EFS, OpenZFS and ONTAP mount, how fast they are, and what their links with S3 copy.
+- That S3 refuses an object for what it is with status 400, 409 or their like, and for the caller, the bucket or itself with others or with the codes that
+  its [list of errors](https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html) has for that: exports go on after the first and stop at the second. That it
+  lists keys percent-encoded, with + or %20 for a space, where ` + "`encoding-type=url`" + ` asks for it, as its own clients for Python read them.
 - That capacity is there, what it costs in the end, and which quotas and limits of requests apply.
 
 ## What proves a call
