@@ -1,6 +1,7 @@
 package test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,34 @@ func TestChange(t *testing.T) {
 	busy.lives()
 	c.resize(2)
 	h.lives()
+	refusedBySlurm(t, c)
 	upFromElsewhere(t, c)
+}
+
+// refusedBySlurm: what slurmctld does not take leaves the cluster as it is.
+func refusedBySlurm(t *testing.T, c *cluster) {
+	good, ctld := c.read("cluster.yaml"), c.service("slurmctld")
+	conf, err := os.ReadFile(c.path("etc", "slurm", "slurm.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for setting, want := range map[string]string{
+		"PriorityTyp: x": "unrecognized key: PriorityTyp", "TopologyPlugin: topology/tree": "cannot stat file /etc/slurm/topology.conf",
+		"StateSaveLocation: /etc": "StateSaveLocation cannot be set for a cluster on this machine",
+	} {
+		c.file("cluster.yaml", strings.Replace(good, "  Scheduler: slurm\n", "  Scheduler: slurm\n  SlurmSettings: {CustomSlurmSettings: [{"+setting+"}]}\n", 1))
+		if r := c.run("up", "--no-test", "cluster.yaml"); r.code != 1 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: exit code %d\n%s", setting, r.code, r.stderr)
+		}
+		if now, err := os.ReadFile(c.path("etc", "slurm", "slurm.conf")); err != nil || string(now) != string(conf) || c.service("slurmctld") != ctld {
+			t.Errorf("%s: the cluster was changed", setting)
+		}
+	}
+	c.file("cluster.yaml", good)
+	c.must("up", "--no-test", "cluster.yaml")
+	if c.service("slurmctld") != ctld {
+		t.Error("slurmctld was started again for nothing")
+	}
 }
 
 // upFromElsewhere: `up` from another directory leaves to jobs what they use, and

@@ -52,7 +52,9 @@ func ordinary(t *testing.T, file string) *cluster {
 // TestOrdinaryUser goes through a cluster's life without privileges.
 func TestOrdinaryUser(t *testing.T) {
 	t.Parallel()
-	c := ordinary(t, fileOf(3)+dataFile)
+	// A setting of his own has slurmctld try the configuration, as him.
+	file := strings.Replace(fileOf(3)+dataFile, "  Scheduler: slurm\n", "  Scheduler: slurm\n  SlurmSettings: {CustomSlurmSettings: [{MaxJobCount: 5000}]}\n", 1)
+	c := ordinary(t, file)
 	c.must("up", "cluster.yaml")
 	c.each(map[string]func(*testing.T, *cluster){
 		"runs_jobs_as_the_user": runsJobsAsTheUser,

@@ -38,6 +38,8 @@ func refusedWith(said []string) []string {
 	last := said[len(said)-1]
 	fatal, ended := strings.CutPrefix(last, "fatal: ")
 	switch {
+	case waitsForFile(last) && strings.Contains(last, "/slurm.conf"):
+		return nil // that is the trial's own trouble
 	case waitsForFile(last):
 		line, _, _ := strings.Cut(strings.TrimPrefix(last, "error: "), ", retrying")
 		return []string{line}
@@ -86,8 +88,17 @@ var ours = []string{
 	"slurmctldaddr", "slurmctldpidfile", "slurmctldport", "slurmdport", "slurmdspooldir", "slurmduser", "statesavelocation",
 }
 
-// owned refuses settings of the user's that are the cluster's own.
+// owned refuses settings and mount directories of the user's that are the cluster's own.
 func owned(c *spec.Cluster) error {
+	dirs := scratchDirs(c)
+	for _, s := range c.SharedStorage {
+		dirs = append(dirs, s.MountDir)
+	}
+	for _, dir := range dirs {
+		if place := spec.OwnPlace(dir); place != "" {
+			return fmt.Errorf("%s cannot be a MountDir: a cluster has files of its own in %s; choose another directory, for example /shared", dir, place)
+		}
+	}
 	for i, s := range c.Scheduling.Slurm.Custom {
 		if slices.Contains(ours, strings.ToLower(s.Key)) {
 			return fmt.Errorf("%s cannot be set for a cluster on this machine, which has its own: remove Scheduling.SlurmSettings.CustomSlurmSettings[%d]", s.Key, i)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -49,7 +48,7 @@ func (u *up) tried(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("try the configuration: %w", err)
 	}
-	return refusal(said, u.layout.Path(trialDir), u.File.Scheduling.Slurm.Custom)
+	return refusal(said, trialPath(u.layout), u.File.Scheduling.Slurm.Custom)
 }
 
 func sweepPath(l *local.Layout, name string) error {
@@ -79,14 +78,11 @@ func (u *up) writeTrial(cfg config) error {
 	}
 	conf := cfg.slurm
 	conf.HeadName, _, _ = strings.Cut(host, ".")
-	conf.StateDir, conf.SpoolDir = l.Path(trialDir, "state"), l.Path(trialDir, "state")
+	conf.StateDir, conf.SpoolDir = trialPath(l)+"/state", trialPath(l)+"/state"
 	conf.ResumeProgram, conf.SuspendProgram, conf.JobProlog = "/bin/true", "/bin/true", "/bin/true"
 	conf.Accounting.Off = true
-	if l.Rootless {
-		conf.ControlUser, conf.NodeUser = "root", "root" // of its user namespace
-	}
 	text := strings.NewReplacer(
-		"\nAuthType=auth/munge\n", "\nAuthType=auth/none\nCredType=cred/none\nSlurmctldPidFile="+l.Path(trialDir, "state", "pid")+"\n",
+		"\nAuthType=auth/munge\n", "\nAuthType=auth/none\nCredType=cred/none\nSlurmctldPidFile="+trialPath(l)+"/state/pid\n",
 		"\nAccountingStorageTRES=gres/gpu\n", "\n", // which takes a slurmdbd
 	).Replace(conf.Conf())
 	for name, text := range map[string]string{"slurm.conf": text, "cgroup.conf": conf.CgroupConf()} {
@@ -101,12 +97,10 @@ func (u *up) writeTrial(cfg config) error {
 func (u *up) runTrial(ctx context.Context, as string) (said []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trialWait)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/usr/sbin/slurmctld", "-D", "-c", "-f", u.layout.Path(trialDir, "slurm.conf"))
+	line := trialLine(u.layout, as)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
-	cmd.SysProcAttr, err = trialProcess(u.layout, as)
-	if err != nil {
-		return nil, err
-	}
+	cmd.SysProcAttr = trialProcess(u.layout)
 	out, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -120,23 +114,40 @@ func (u *up) runTrial(ctx context.Context, as string) (said []string, err error)
 	return said, nil
 }
 
+// trialPath is where slurmctld sees the files of a trial. The way to the run directory
+// may be closed to Slurm's user, so root shows them to him at another place.
+func trialPath(l *local.Layout) string {
+	if l.Rootless {
+		return l.Path(trialDir)
+	}
+	return "/mnt"
+}
+
+// showTrial mounts a directory at another in a mount namespace of its own, and becomes
+// a program as a user who ends with us.
+const showTrial = `set -e
+mount --make-rprivate /
+mount --bind "$1" "$2"
+exec setpriv --reuid="$3" --regid="$3" --init-groups --pdeathsig KILL -- "$4" -D -c -f "$5"`
+
+func trialLine(l *local.Layout, as string) []string {
+	const program = "/usr/sbin/slurmctld"
+	conf := trialPath(l) + "/slurm.conf"
+	if l.Rootless {
+		return []string{program, "-D", "-c", "-f", conf}
+	}
+	return []string{"/bin/sh", "-c", showTrial, "sh", l.Path(trialDir), trialPath(l), as, program, conf}
+}
+
 // trialProcess is a process in namespaces of its own that ends with us.
-func trialProcess(l *local.Layout, as string) (*syscall.SysProcAttr, error) {
-	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC, Pdeathsig: syscall.SIGKILL}
+func trialProcess(l *local.Layout) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	if l.Rootless {
 		attr.Cloneflags |= unix.CLONE_NEWUSER
-		attr.UidMappings = []syscall.SysProcIDMap{{HostID: l.UID, Size: 1}}
-		attr.GidMappings = []syscall.SysProcIDMap{{HostID: l.GID, Size: 1}}
-		return attr, nil
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: l.UID, HostID: l.UID, Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: l.GID, HostID: l.GID, Size: 1}}
 	}
-	who, err := user.Lookup(as)
-	if err != nil {
-		return nil, err
-	}
-	uid, _ := strconv.Atoi(who.Uid)
-	gid, _ := strconv.Atoi(who.Gid)
-	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	return attr, nil
+	return attr
 }
 
 // listen reads what slurmctld says until it runs, ends, or waits for a file that will

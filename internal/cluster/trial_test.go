@@ -30,6 +30,7 @@ func TestRefusal(t *testing.T) {
 		{"no_file", []string{"error: s_p_parse_file: cannot stat file /r/trial/topology.conf: No such file or directory, retrying in 1sec up to 60sec"},
 			"s_p_parse_file: cannot stat file /etc/slurm/topology.conf: No such file or directory" + fmt.Sprintf(at, 0, "TopologyPlugin")},
 		{"lacks_what_a_trial_lacks", []string{"fatal: slurmdbd is required to run with TRES gres/gpu"}, ""},
+		{"cannot_be_read", []string{"error: s_p_parse_file: cannot stat file /r/trial/slurm.conf: Permission denied, retrying in 1sec up to 60sec"}, ""},
 		{"of_nobody", []string{"fatal: out of luck"}, "out of luck"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -94,10 +95,8 @@ func TestTried(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			home := t.TempDir()
-			for dir := home; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-				if err := os.Chmod(dir, 0o755); err != nil {
-					t.Fatal(err)
-				}
+			if err := os.Chmod(filepath.Dir(home), 0o700); err != nil { // as that of many a user
+				t.Fatal(err)
 			}
 			file, problems := spec.Parse("c.yaml", []byte(trialFile))
 			if problems.HasErrors() {

@@ -230,6 +230,7 @@ func TestParse_problems(t *testing.T) {
 		{"mount_over_the_system", "MountDir: home2", "MountDir: /usr"},
 		{"mount_with_dots", "MountDir: home2", "MountDir: /a/../b"},
 		{"mount_of_two_lines", "MountDir: home2", `MountDir: "/a\nb"`},
+		{"mount_over_our_own", "MountDir: home2", `MountDir: /opt/muster`},
 		{"mount_in_another", "MountDir: home2", "MountDir: /data/home"},
 		{"scratch_on_shared_storage", "  InstanceType: c6i.4xlarge", "  InstanceType: c6i.4xlarge\n  LocalStorage: {EphemeralVolume: {MountDir: /data}}"},
 		{"scratch_in_shared_storage", "  InstanceType: c6i.4xlarge", "  InstanceType: c6i.4xlarge\n  LocalStorage: {EphemeralVolume: {MountDir: /data/x}}"},

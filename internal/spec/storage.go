@@ -69,6 +69,7 @@ func checkMountDir(v View) bool {
 		v.Errorf("storage/mount", "%s is the system's own and cannot be mounted over", dir).WithHint("choose another directory, for example /shared")
 		return false
 	}
+	warnOwnPlace(v)
 	return true
 }
 
