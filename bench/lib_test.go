@@ -24,6 +24,7 @@ func TestReport_fails_where_nothing_was_measured(t *testing.T) {
 		"zero":                  {`report row 5 0.00`, false, `row: not measured: "0.00"`},
 		"a_share_of_zero":       {`share row 5 0`, true, "0.00  < 5"},
 		"a_share_of_nothing":    {`share row 5 ""`, false, "not measured"},
+		"one_of_three":          {`report row 5 1 "" 3`, false, `not measured: ""`},
 		"less_than_nothing":     {`report row 5 -- -0.5`, false, `not measured: "-0.5"`},
 		"a_ratio":               {`ratio row 5 1 4`, true, "0.25  < 5"},
 		"by_zero":               {`ratio row 5 1 0`, false, `row: not measured: "0"`},
