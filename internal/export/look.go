@@ -5,6 +5,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/store"
@@ -18,7 +19,7 @@ const (
 )
 
 // unfinished are names that the S3 server gives to what is not an object yet.
-var unfinished = regexp.MustCompile(`^\.sgwtmp$|^\..+\.sgwtmp\.[0-9]+$`)
+var unfinished = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.sgwtmp$|^\..+\.sgwtmp\.[0-9]+$`) })
 
 // looks are what a mirror saw last of both sides, and what tells it that something changed. Whole looks go on at a
 // seldom pace, whatever the watches say: they make it quick and cheap, and nothing rests on them alone.
@@ -140,7 +141,7 @@ func (m *Mirror) lookThere(ctx context.Context, whole bool) (err error) {
 	}
 	if m.there == nil && m.Place != "" && whole {
 		var err error
-		m.there, err = newWatch(m.Place, unfinished, m.ringer())
+		m.there, err = newWatch(m.Place, unfinished(), m.ringer())
 		m.blind = cmp.Or(m.blind, err)
 	}
 	objects, err := Objects(ctx, looking{m.Store, &m.Track}, m.Rule.Prefix, m.objects)
