@@ -56,7 +56,7 @@ func ofNoCluster(c *cobra.Command) bool {
 		return false
 	}
 	if words[1] == "image" && len(words) > 2 {
-		return slices.Contains([]string{"pack", "push"}, words[2])
+		return words[2] == "push" // pack may push to the cluster's registry
 	}
 	return slices.Contains([]string{"version", "doctor", "demo", "import", "container", "plan"}, words[1])
 }
