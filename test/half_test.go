@@ -27,7 +27,7 @@ func (c *cluster) cut(holds func() bool, args ...string) {
 		_ = cmd.Wait()
 		close(ended)
 	}()
-	limit := time.After(30 * time.Second)
+	limit := time.After(patience)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !holds() {

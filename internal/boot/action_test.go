@@ -112,7 +112,7 @@ func TestScripts_have_a_limit(t *testing.T) {
 	if got := text(err); !strings.Contains(got, "took longer than 300ms") || !strings.Contains(got, "began") {
 		t.Errorf("got %q", got)
 	}
-	if took := time.Since(began); took > 4*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %s to end a script and its children", took)
 	}
 }

@@ -76,7 +76,7 @@ func TestAllow_many(t *testing.T) {
 	}
 	start := time.Now()
 	list.Allow("f", []byte(strings.Repeat("# muster: allow a/warn\nA: 1\n", 100_000)))
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
 	if got, want := list.Len(), 99_000; got != want || list.Count(diag.Warning) > 0 {

@@ -96,7 +96,7 @@ PartitionName=q Nodes=q-dy-r-[1-%[4]d] State=UP
 // await waits until slurmctld answers.
 func await(t *testing.T, c Client) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		err := c.Ping(t.Context())
 		if err == nil {
 			return
@@ -215,7 +215,7 @@ func returnToThePool(t *testing.T, c Client) {
 	if err := c.UpdateNodes(t.Context(), nodes, "POWER_DOWN", ""); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		n, down := state()
 		if !down && n.State.PoweredDown() && !n.State.PoweringDown() {
 			return

@@ -3,6 +3,7 @@ package spec_test
 import (
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,15 +34,24 @@ func large(t testing.TB, n int) string {
 	return b.String() + "    - Name: gpu\n" + tail
 }
 
-// TestParse_is_fast holds that 10,000 lines are no wait. The best of three
-// rounds counts, because tests share the machine.
+// busy is the time for which processors have worked for this process: tests share the machine.
+func busy(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// TestParse_is_fast holds that 10,000 lines are no wait. The best of three rounds counts.
 func TestParse_is_fast(t *testing.T) {
 	data := []byte(large(t, 10_000))
 	best := time.Hour
 	for range 3 {
-		start := time.Now()
+		start := busy(t)
 		c, problems := spec.Parse("cluster.yaml", data)
-		best = min(best, time.Since(start))
+		best = min(best, busy(t)-start)
 		if c == nil || len(c.Scheduling.Queues) < 800 {
 			t.Fatal(text(t, problems))
 		}
@@ -102,10 +112,10 @@ func TestParse_is_never_slow(t *testing.T) {
 		{"ini_like", strings.Repeat("#\n \t", 1_000_000) + "[global]"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			start := time.Now()
+			start := busy(t)
 			_, problems := spec.Parse("cluster.yaml", []byte(row.data))
 			aws := spec.OpenText("cluster.yaml", []byte(row.data), spec.Options{AWS: true}).Problems
-			took := time.Since(start)
+			took := busy(t) - start
 			if !aws.HasErrors() || aws.Len() > 500 {
 				t.Errorf("for AWS there are %d problems", aws.Len())
 			}

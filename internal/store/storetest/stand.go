@@ -15,7 +15,7 @@ import (
 	"github.com/muster-hpc/muster/internal/store"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // Stand builds and starts the real S3 server on a free port of loopback, and stops it after the test. It returns the
 // directory of its objects and how to reach it; the caller names the bucket. Where the server's module cannot be built
