@@ -87,10 +87,10 @@ func (e *lastExport) run(ctx context.Context) (string, *Unexported) {
 	}
 	left := unexported(after, why, e.layout.Path("shared"))
 	if left != nil {
-		return fmt.Sprintf("%d files are left: %s", left.Files, left.Why), left
+		return fmt.Sprintf("left behind: %d, %s", left.Files, left.Why), left
 	}
 	if n := paceOf(after).exported - e.sentBefore; n > 0 && mirrored(before) {
-		return fmt.Sprintf("%d files, nothing waits", n), nil
+		return fmt.Sprintf("exported: %d, nothing waits", n), nil
 	}
 	return "nothing waits", nil
 }
@@ -198,6 +198,9 @@ func unexported(all []controller.ExportStatus, why, dir string) *Unexported {
 	}
 	u := &Unexported{Why: why, Files: p.files, SizeBytes: p.bytes, First: []UnexportedFile{}, Dir: dir}
 	for _, s := range all {
+		for _, f := range s.Uploading {
+			u.SizeBytes += f.SentBytes // half a file is none
+		}
 		for _, f := range s.Waiting {
 			reason := f.Reason
 			if s.Error != "" {

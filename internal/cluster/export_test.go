@@ -70,6 +70,7 @@ func TestLastExport(t *testing.T) {
 		interrupt time.Duration // never if zero
 		why       string        // "" if all is in the bucket
 		limit     time.Duration
+		size      int64 // of what is left; 0 if it does not matter
 	}{
 		{name: "nothing_waits", m: mirroring{ends: time.Second, at: func(time.Duration) controller.ExportStatus { return status(0, 0) }}, limit: 2 * time.Second},
 		{name: "slow_and_steady", m: mirroring{ends: time.Hour, at: func(since time.Duration) controller.ExportStatus {
@@ -102,6 +103,11 @@ func TestLastExport(t *testing.T) {
 		}}, limit: 11 * time.Minute},
 		{name: "nobody_waits", m: mirroring{at: func(since time.Duration) controller.ExportStatus { return status(1, int64(time.Hour-since)) }},
 			interrupt: time.Minute, why: "you did not wait", limit: 2 * time.Minute},
+		{name: "half_a_file_is_none", m: mirroring{at: func(time.Duration) controller.ExportStatus {
+			s := status(1, 3)
+			s.Uploading = []controller.Uploading{{SizeBytes: 7, SentBytes: 4}}
+			return s
+		}}, why: "nothing moved", limit: time.Minute, size: 7},
 		{name: "blocked", m: mirroring{ends: time.Second, says: "1 files cannot be exported", at: func(time.Duration) controller.ExportStatus { return status(1, 7) }},
 			why: "1 files cannot be exported", limit: 2 * time.Second},
 		{name: "dead", m: mirroring{dead: true}, why: "connection refused", limit: time.Minute},
@@ -125,6 +131,9 @@ func TestLastExport(t *testing.T) {
 				}
 				if left != nil && !c.m.dead && (left.Files != 1 || left.First[0].Path != "/fsx1/model.bin") {
 					t.Errorf("left are %+v", left)
+				}
+				if c.size != 0 && left != nil && left.SizeBytes != c.size {
+					t.Errorf("%d bytes are left, want %d", left.SizeBytes, c.size)
 				}
 				if took := time.Since(c.m.began); took > c.limit {
 					t.Errorf("it took %s", took)

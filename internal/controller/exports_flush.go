@@ -86,5 +86,9 @@ func (l *link) blocked() error {
 		return nil
 	}
 	first := s.BlockedFiles[0]
-	return fmt.Errorf("export %s: %d files cannot be exported, the first is %s: %s", l.Path, s.Blocked, first.Path, first.Reason)
+	more := ""
+	if s.Blocked > 1 {
+		more = fmt.Sprintf(", nor can %d more", s.Blocked-1)
+	}
+	return fmt.Errorf("%s/%s cannot be exported: %s%s", l.Path, first.Path, first.Reason, more)
 }

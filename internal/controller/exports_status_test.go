@@ -85,7 +85,7 @@ func TestExports_flush(t *testing.T) {
 			}
 			return nil
 		}, ""},
-		{"refused", func(int) error { return store.ErrRefused }, "export /fsx1: 1 files cannot be exported, the first is model.bin: refused"},
+		{"refused", func(int) error { return store.ErrRefused }, "/fsx1/model.bin cannot be exported: refused"},
 		{"trouble_that_stays", func(int) error { return errors.New("no answer") }, "no answer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
