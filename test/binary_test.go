@@ -16,7 +16,7 @@ import (
 const (
 	mostBytes        = 32 << 20
 	mostInitBytes    = 2400 << 10
-	mostOwnInitBytes = 80 << 10
+	mostOwnInitBytes = 64 << 10
 )
 
 // TestBinary_is_small_and_starts_lean holds the size of the binary and what its

@@ -104,9 +104,10 @@ func StateEnded(state string) bool {
 	return false
 }
 
-var jobGrammar = grammar{
-	first: "JobId",
-	keys: words(`JobId ArrayJobId ArrayTaskId ArrayTaskThrottle HetJobId HetJobOffset HetJobIdSet JobName UserId
+var jobGrammar = sync.OnceValue(func() grammar {
+	return grammar{
+		first: "JobId",
+		keys: words(`JobId ArrayJobId ArrayTaskId ArrayTaskThrottle HetJobId HetJobOffset HetJobIdSet JobName UserId
 		GroupId MCS_label Priority Nice Account QOS WCKey JobState Reason FailedNode Dependency Requeue Restarts BatchFlag Reboot
 		ExitCode DerivedExitCode RunTime TimeLimit TimeMin SubmitTime EligibleTime AccrueTime StartTime EndTime
 		Deadline PreemptEligibleTime PreemptTime SuspendTime SecsPreSuspend LastSchedEval ResizeTime Scheduler Partition
@@ -118,9 +119,10 @@ var jobGrammar = grammar{
 		TresPerSocket TresPerTask MailUser MailType BatchFeatures BurstBuffer BurstBufferState NodeSeparator
 		Container ContainerID SELinuxContext GresEnforceBind OriginCluster ClusterFeatures StepMgrEnabled Segment
 		JOB_GRES Nodes CPU_IDs GRES Mem`),
-	free: words(`JobName Comment AdminComment SystemComment Extra Command SubmitLine WorkDir StdErr StdIn StdOut
+		free: words(`JobName Comment AdminComment SystemComment Extra Command SubmitLine WorkDir StdErr StdIn StdOut
 		Account WCKey Network Container MailUser`),
-}
+	}
+})
 
 // nameEnd is what follows a job's name. A name or comment that has it, too,
 // makes a row that can be read in two ways.
@@ -133,7 +135,7 @@ var nameEnd = sync.OnceValue(func() *regexp.Regexp {
 // that cannot be read, or that can be read in two ways, is a Problem and not a
 // Job. Times are in loc, nil is local.
 func ParseJobs(output []byte, loc *time.Location) ([]Job, []Problem) {
-	rows := jobGrammar.records(output, loc)
+	rows := jobGrammar().records(output, loc)
 	seen := map[string]int{}
 	for i := range rows {
 		seen[rows[i].values["JobId"]]++
@@ -144,7 +146,7 @@ func ParseJobs(output []byte, loc *time.Location) ([]Job, []Problem) {
 		r := &rows[i]
 		if end := nameEnd().FindStringIndex(r.row); end != nil {
 			if start := strings.Index(r.row[:end[0]], " JobName="); start >= 0 {
-				r.values = jobGrammar.cutAround(r.row, "JobName", start+len(" JobName="), end[0])
+				r.values = jobGrammar().cutAround(r.row, "JobName", start+len(" JobName="), end[0])
 			}
 		}
 		job := jobOf(r)

@@ -42,23 +42,25 @@ type Node struct {
 	ThreadsPerCore int       `json:"threads_per_core,omitempty"`
 }
 
-var nodeGrammar = grammar{
-	first: "NodeName",
-	keys: words(`NodeName Arch CoresPerSocket CPUAlloc CPUEfctv CPUErr CPUTot CPULoad AvailableFeatures
+var nodeGrammar = sync.OnceValue(func() grammar {
+	return grammar{
+		first: "NodeName",
+		keys: words(`NodeName Arch CoresPerSocket CPUAlloc CPUEfctv CPUErr CPUTot CPULoad AvailableFeatures
 		ActiveFeatures Gres GresDrain GresUsed NodeAddr NodeHostName Port Version OS RealMemory AllocMem FreeMem
 		Sockets Boards CoreSpecCount CPUSpecList MemSpecLimit State ThreadsPerCore TmpDisk Weight Owner MCS_label
 		NextState Partitions BootTime SlurmdStartTime LastBusyTime ResumeAfterTime CfgTRES AllocTRES CapWatts
 		CurrentWatts AveWatts ExtSensorsJoules ExtSensorsWatts ExtSensorsTemp Reason Comment Extra InstanceId
 		InstanceType ReservationName GpuSpec RestrictedCoresPerGPU Topology CertFlags Parameters`),
-	free: words("OS Reason Comment Extra GresUsed"),
-}
+		free: words("OS Reason Comment Extra GresUsed"),
+	}
+})
 
 // ParseNodes reads scontrol show node, one line a node or many. Times are in
 // loc, nil is local.
 func ParseNodes(output []byte, loc *time.Location) ([]Node, []Problem) {
 	var nodes []Node
 	var problems []Problem
-	for _, r := range nodeGrammar.records(output, loc) {
+	for _, r := range nodeGrammar().records(output, loc) {
 		node := nodeOf(&r)
 		if p, bad := r.problem(); bad {
 			problems = append(problems, p)
