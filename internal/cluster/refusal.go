@@ -54,7 +54,8 @@ func refusedWith(said []string) []string {
 	return []string{fatal}
 }
 
-// lacking tells whether slurmctld only misses what a trial does not have: accounting.
+// lacking tells whether slurmctld only misses what a trial does not have: accounting. The
+// cluster has it, so that is no refusal.
 func lacking(fatal string) bool {
 	return slices.ContainsFunc([]string{"slurmdbd", "TRES", "database", "accounting"}, func(s string) bool { return strings.Contains(fatal, s) })
 }
