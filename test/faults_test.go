@@ -54,7 +54,7 @@ func slurmctldIsKilled(t *testing.T, c *cluster) {
 // A job ends while nobody can hear of it: slurmctld takes it for running until its node
 // registers and a minute is over.
 func jobEndsUnheard(t *testing.T, c *cluster) {
-	h := c.hold("unheard")
+	h := c.hold("unnoticed")
 	h.saved()
 	init := c.init(c.show(h.id).Nodes[0])
 	slurmctld := c.service("slurmctld")
@@ -65,7 +65,7 @@ func jobEndsUnheard(t *testing.T, c *cluster) {
 			_ = syscall.Kill(p.pid, syscall.SIGKILL) // the other of the two may be gone
 		}
 	}
-	c.await("the job is not taken for running any more", 100*time.Second, func() bool {
+	c.await("the job is not taken for running any more", 150*time.Second, func() bool {
 		r := c.run("exec", "--", "squeue", "--noheader", "--states=all", "--format=%T", "--jobs="+h.id)
 		return r.code == 0 && strings.TrimSpace(r.stdout) != "RUNNING"
 	})

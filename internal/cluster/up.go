@@ -358,6 +358,11 @@ func (u *up) test(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the test job did not end within 2m"))
 	defer cancel()
 	args := []string{"srun", "--job-name=muster-test", fmt.Sprintf("--nodes=%d", nodes), "--ntasks-per-node=1", "--time=2", "--quiet", "hostname"}
+	// One that there is already has ended: slurmctld died before it wrote that down, and
+	// keeps its nodes for it.
+	if _, err := u.onHead(ctx, anchor, "scancel", "--quiet", "--name=muster-test"); err != nil {
+		return "", err
+	}
 	out, err := u.onHead(ctx, anchor, args...)
 	if err != nil {
 		return "", err

@@ -9,7 +9,8 @@ import (
 // introduce has all nodes register with a slurmctld that was started while this
 // controller ran: it knows of jobs what was written down up to five seconds before
 // the end of the one before it, and would ask their nodes only minutes later. It takes
-// their word for a batch job that is not there only when Trust is over, so they register
+// their word for a batch job that is not there only when Trust is over (its
+// BatchStartTimeout and ten seconds, seen with 22.05), so they register
 // once more then.
 func (c *Controller) introduce(ctx context.Context) error {
 	if c.Slurmctld == nil {
