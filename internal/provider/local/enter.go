@@ -22,10 +22,11 @@ func (l *Layout) Alive() (AnchorProcess, bool) {
 	return a, err == nil && started == a.Started && !over(state)
 }
 
-// Ended says how an anchor that the caller started has ended, as far as it knows.
+// Ended says how an anchor that is dead has ended, if the caller started it. Its other
+// threads may take a moment longer than the first.
 func (a AnchorProcess) Ended() string {
 	var ws unix.WaitStatus
-	pid, err := unix.Wait4(a.PID, &ws, unix.WNOHANG, nil)
+	pid, err := unix.Wait4(a.PID, &ws, 0, nil)
 	switch {
 	case err != nil || pid != a.PID:
 		return "nobody knows why"
