@@ -22,6 +22,7 @@ func TestReport_fails_where_nothing_was_measured(t *testing.T) {
 		"infinity":              {`report row 5 inf`, false, `row: not measured: "inf"`},
 		"not_a_number":          {`report row 5 1 nan`, false, `row: not measured: "nan"`},
 		"zero":                  {`report row 5 0.00`, false, `row: not measured: "0.00"`},
+		"a_small_number":        {`report row 5 1e-05`, true, "0.00  < 5"},
 		"a_share_of_zero":       {`share row 5 0`, true, "0.00  < 5"},
 		"a_share_of_nothing":    {`share row 5 ""`, false, "not measured"},
 		"one_of_three":          {`report row 5 1 "" 3`, false, `not measured: ""`},
