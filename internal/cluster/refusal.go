@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -23,12 +24,14 @@ func refusal(said []string, dir string, custom []spec.Setting) error {
 		return nil
 	}
 	text := strings.ReplaceAll(strings.Join(why, "; "), dir+"/", "/etc/slurm/")
-	place := ""
 	if i := blamed(custom, text); i >= 0 {
-		place = fmt.Sprintf(" (Scheduling.SlurmSettings.CustomSlurmSettings[%d]: %s)", i, custom[i].Key)
+		text += fmt.Sprintf(" (%s: %s)", position(custom[i].Place), custom[i].Key)
 	}
-	return fmt.Errorf("slurmctld refuses this configuration, and nothing was changed: %s%s", text, place)
+	return fmt.Errorf("slurmctld refuses this configuration, and nothing was changed: %s", text)
 }
+
+// position is a place as compilers write it.
+func position(p diag.Place) string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
 
 // refusedWith are the lines of a refusal: the fatal one, and what led to it.
 func refusedWith(said []string) []string {
@@ -75,11 +78,16 @@ func blamed(custom []spec.Setting, text string) int {
 	return -1
 }
 
-// customised tells whether the user has settings of his own for Slurm.
-func customised(c *spec.Cluster) bool {
-	return len(c.Scheduling.Slurm.Custom) > 0 || slices.ContainsFunc(c.Scheduling.Queues, func(q spec.Queue) bool {
-		return len(q.Custom) > 0 || slices.ContainsFunc(q.ComputeResources, func(r spec.ComputeResource) bool { return len(r.Custom) > 0 })
-	})
+// customised are the settings of the user's own for Slurm, its partitions and its nodes.
+func customised(c *spec.Cluster) []spec.Setting {
+	all := slices.Clone(c.Scheduling.Slurm.Custom)
+	for _, q := range c.Scheduling.Queues {
+		all = append(all, q.Custom...)
+		for _, r := range q.ComputeResources {
+			all = append(all, r.Custom...)
+		}
+	}
+	return all
 }
 
 // ours are the settings of slurm.conf, in small letters, without which a cluster on
@@ -100,9 +108,9 @@ func owned(c *spec.Cluster) error {
 			return fmt.Errorf("%s cannot be a MountDir: a cluster has files of its own in %s; choose another directory, for example /shared", dir, place)
 		}
 	}
-	for i, s := range c.Scheduling.Slurm.Custom {
+	for _, s := range c.Scheduling.Slurm.Custom {
 		if slices.Contains(ours, strings.ToLower(s.Key)) {
-			return fmt.Errorf("%s cannot be set for a cluster on this machine, which has its own: remove Scheduling.SlurmSettings.CustomSlurmSettings[%d]", s.Key, i)
+			return fmt.Errorf("%s: %s cannot be set for a cluster on this machine, which has its own: remove it", position(s.Place), s.Key)
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ const trialWait = 10 * time.Second
 // tried has a slurmctld of its own, without a network and with nothing to lose, read
 // what the cluster's would get, where the user has settings of his own in it.
 func (u *up) tried(ctx context.Context) (err error) {
-	if err := owned(u.File); err != nil || !customised(u.File) {
+	if err := owned(u.File); err != nil || len(customised(u.File)) == 0 {
 		return err
 	}
 	me, err := user.Current()
@@ -48,7 +48,7 @@ func (u *up) tried(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("try the configuration: %w", err)
 	}
-	return refusal(said, trialPath(u.layout), u.File.Scheduling.Slurm.Custom)
+	return refusal(said, trialPath(u.layout), customised(u.File))
 }
 
 func sweepPath(l *local.Layout, name string) error {

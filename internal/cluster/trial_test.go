@@ -9,12 +9,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
 func TestRefusal(t *testing.T) {
 	custom := []spec.Setting{{Key: "TopologyPlugin", Value: "topology/tree"}, {Key: "Foo", Value: "1"}, {Key: "SelectType", Value: "select/none"}}
-	const at = " (Scheduling.SlurmSettings.CustomSlurmSettings[%d]: %s)"
+	for i := range custom {
+		custom[i].Place = diag.Place{File: "c.yaml", Line: 10 + i, Column: 7}
+	}
+	const at = " (c.yaml:1%d:7: %s)"
 	for _, row := range []struct {
 		name string
 		said []string
@@ -86,23 +90,23 @@ func TestTried(t *testing.T) {
 		{"gpus_are_counted", spec.Setting{Key: "AccountingStorageTRES", Value: "gres/gpu,cpu"}, ""},
 		{"weights_of_gpus", spec.Setting{Key: "PriorityWeightTRES", Value: "CPU=1,gres/gpu=2"}, ""},
 		{"limits", spec.Setting{Key: "AccountingStorageEnforce", Value: "limits"}, ""},
-		{"misspelt", spec.Setting{Key: "PriorityTyp", Value: "x"}, "unrecognized key: PriorityTyp (Scheduling.SlurmSettings.CustomSlurmSettings[0]: PriorityTyp)"},
-		{"no_number", spec.Setting{Key: "MaxJobCount", Value: "many"}, "MaxJobCount value (many) is not a valid number (Scheduling"},
+		{"misspelt", spec.Setting{Key: "PriorityTyp", Value: "x"}, "unrecognized key: PriorityTyp (c.yaml:12:8: PriorityTyp)"},
+		{"no_number", spec.Setting{Key: "MaxJobCount", Value: "many"}, "MaxJobCount value (many) is not a valid number (c.yaml:12:8: MaxJobCount)"},
 		{"no_plugin", spec.Setting{Key: "SchedulerType", Value: "sched/none"}, "nitialize sched plugin"},
 		{"no_file", spec.Setting{Key: "TopologyPlugin", Value: "topology/tree"}, "cannot stat file /etc/slurm/topology.conf"},
 		{"ours", spec.Setting{Key: "StateSaveLocation", Value: "/etc"}, "StateSaveLocation cannot be set for a cluster on this machine, which has its own"},
-		{"ours_in_any_letters", spec.Setting{Key: "authtype", Value: "auth/none"}, "authtype cannot be set"},
+		{"ours_in_any_letters", spec.Setting{Key: "authtype", Value: "auth/none"}, "c.yaml:12:8: authtype cannot be set"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			home := t.TempDir()
 			if err := os.Chmod(filepath.Dir(home), 0o700); err != nil { // as that of many a user
 				t.Fatal(err)
 			}
-			file, problems := spec.Parse("c.yaml", []byte(trialFile))
+			text := trialFile + fmt.Sprintf("  SlurmSettings:\n    CustomSlurmSettings:\n    - {%s: '%s'}\n", row.set.Key, row.set.Value)
+			file, problems := spec.Parse("c.yaml", []byte(text))
 			if problems.HasErrors() {
 				t.Fatal(problems.All())
 			}
-			file.Scheduling.Slurm.Custom = []spec.Setting{row.set}
 			ref := Ref{Home: home, Name: "u"}
 			u := &up{UpOptions: UpOptions{Ref: ref, File: file}, layout: ref.Layout()}
 			err := u.prepared(t.Context())

@@ -38,7 +38,7 @@ func configOf(t testing.TB, c *spec.Cluster) slurm.Config {
 	groups := plan.Groups(c, addresses(t, c))
 	var custom []slurm.Setting
 	for _, s := range c.Scheduling.Slurm.Custom {
-		custom = append(custom, slurm.Setting(s))
+		custom = append(custom, slurm.Setting{Key: s.Key, Value: s.Value})
 	}
 	return slurm.Config{
 		Cluster: "train", HeadName: "train-head", HeadAddress: netip.MustParseAddr("10.99.0.1"),

@@ -125,7 +125,7 @@ func features(r spec.ComputeResource, static bool) []string {
 func settings(from []spec.Setting) []slurm.Setting {
 	var to []slurm.Setting
 	for _, s := range from {
-		to = append(to, slurm.Setting(s))
+		to = append(to, slurm.Setting{Key: s.Key, Value: s.Value})
 	}
 	return to
 }

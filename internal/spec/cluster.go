@@ -1,5 +1,7 @@
 package spec
 
+import "github.com/muster-hpc/muster/internal/diag"
+
 // Cluster is a checked AWS ParallelCluster v3 cluster file: the part of the
 // schema that muster acts on, with ParallelCluster's defaults filled in. Keys
 // that muster does not act on are checked for spelling and type, and are not
@@ -48,7 +50,11 @@ type SlurmSettings struct {
 }
 
 // Setting is one key of a Slurm configuration file, spelt as in the cluster file.
-type Setting struct{ Key, Value string }
+type Setting struct {
+	Key, Value string
+	// Place is where the key stands in the cluster file.
+	Place diag.Place
+}
 
 // Queue is a Slurm partition.
 type Queue struct {

@@ -130,7 +130,7 @@ func settings(v View) []Setting {
 	if v.node != nil {
 		for _, e := range v.node.entries {
 			value, _ := e.value.asPython()
-			out = append(out, Setting{Key: e.key, Value: value})
+			out = append(out, Setting{Key: e.key, Value: value, Place: v.doc.at(e.line, e.column)})
 		}
 	}
 	return out
