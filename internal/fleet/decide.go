@@ -85,6 +85,8 @@ func (d *decision) up(w World, n Node, i Instance, halt Halt) {
 		d.add(PowerDown, n.Name, halt.Reason)
 	case n.Closed && strings.HasPrefix(n.Reason, reasonMark) && !n.Busy:
 		d.add(PowerDown, n.Name, strings.TrimPrefix(n.Reason, reasonMark))
+	case n.Closed && strings.HasPrefix(n.Reason, reasonTwice) && !n.Busy:
+		d.add(PowerDown, n.Name, "it still had a job that Slurm had forgotten ("+reasonTwice+")")
 	}
 }
 

@@ -52,6 +52,17 @@ func TestDecide(t *testing.T) {
 		{"drained_with_instance", fleet.Node{State: fleet.Up, Closed: true, Reason: "bad fan"}, time.Hour, never, nil},
 		{"drained_without_instance_stays_drained", fleet.Node{State: fleet.Up, Closed: true, Reason: "bad fan"}, never, never,
 			[]fleet.Action{act(fleet.SetDown, "bad fan")}},
+		{"drained_for_a_forgotten_job", fleet.Node{State: fleet.Up, Closed: true, Reason: "Duplicate jobid"}, time.Hour, never,
+			[]fleet.Action{act(fleet.PowerDown, "it still had a job that Slurm had forgotten (Duplicate jobid)")}},
+		{"drained_for_a_forgotten_job_and_static", fleet.Node{State: fleet.Up, Static: true, Closed: true, Reason: "Duplicate jobid"}, time.Hour, never,
+			[]fleet.Action{act(fleet.PowerDown, "it still had a job that Slurm had forgotten (Duplicate jobid)")}},
+		{"drained_for_a_forgotten_job_beside_others", fleet.Node{State: fleet.Up, Closed: true, Busy: true, Reason: "Duplicate jobid"}, time.Hour, never, nil},
+		{"drained_for_a_forgotten_job_and_gone", fleet.Node{State: fleet.Up, Closed: true, Busy: true, Reason: "Duplicate jobid"}, never, never, lost},
+		{"forgotten_job_of_a_drain_that_is_over", fleet.Node{State: fleet.Up, Reason: "Duplicate jobid"}, time.Hour, never, nil},
+		{"down_for_a_forgotten_job", down("Duplicate jobid", time.Second), time.Hour, never, []fleet.Action{
+			act(fleet.Terminate, "its node is down: Duplicate jobid"),
+			act(fleet.PowerDown, "Duplicate jobid"),
+		}},
 		{"reason_of_a_drain_that_is_over", fleet.Node{State: fleet.Up, Reason: "bad fan"}, never, never, lost},
 
 		{"asked_with_instance", fleet.Node{State: fleet.Asked}, time.Hour, never, nil},

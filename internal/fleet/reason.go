@@ -27,7 +27,13 @@ const (
 // is of one that did not register in time.
 const reasonLate = "ResumeTimeout reached"
 
-var curable = []string{"Not responding", reasonLate, "Node unexpectedly rebooted"}
+// reasonTwice is of a node that slurmctld drained because it still had a job that was to
+// begin there: its start was forgotten when slurmctld died. Nobody knows what of the job
+// still runs; with the instance it all ends.
+// https://github.com/SchedMD/slurm/blob/slurm-22-05-8-1/src/slurmctld/agent.c#L808
+const reasonTwice = "Duplicate jobid"
+
+var curable = []string{"Not responding", reasonLate, "Node unexpectedly rebooted", reasonTwice}
 
 // LaunchReason is the reason of a node that could not be launched: why, with the
 // class of the cause where it is known.

@@ -30,7 +30,7 @@ type place struct {
 	flying map[string]bool
 }
 
-var reasons = []string{"", "bad fan", "Not responding", "ResumeTimeout reached", "muster: the instance ended", "muster: launch failed: no capacity",
+var reasons = []string{"", "bad fan", "Duplicate jobid", "Not responding", "ResumeTimeout reached", "muster: the instance ended", "muster: launch failed: no capacity",
 	"muster: launch failed, capacity: (Code:X) none", "muster: launch failed, limit: (Code:Y) none", "muster: no capacity in q/r: (Code:X) none", "muster: job 7 did not get all of its nodes"}
 
 // worldLimits are short, so that a world comes to rest soon.
@@ -276,6 +276,8 @@ func checkRest(t *testing.T, p *place) {
 		switch {
 		case n.State == fleet.Up && !alive:
 			t.Errorf("%+v is up without an instance", n)
+		case n.State == fleet.Up && n.Closed && n.Reason == "Duplicate jobid":
+			t.Errorf("%+v takes no jobs though nobody had it so", n)
 		case n.Static && n.State != fleet.Up && !n.Closed && !halted(fleet.World{Halts: p.halts}, n):
 			t.Errorf("%+v is static and not up", n)
 		}
