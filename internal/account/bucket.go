@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -88,13 +89,20 @@ func abortUploads(ctx context.Context, client *s3.Client, bucket string) error {
 	return nil
 }
 
-// DeleteBucket deletes an empty bucket. One that is not there is gone.
+// ErrNotEmpty says that a bucket has objects and so was not deleted.
+var ErrNotEmpty = errors.New("it is not empty")
+
+// DeleteBucket deletes an empty bucket. One that is not there is gone, one that is not
+// empty is ErrNotEmpty.
 func (a *Account) DeleteBucket(ctx context.Context, bucket string) error {
 	_, err := a.s3().DeleteBucket(ctx, &s3.DeleteBucketInput{Bucket: &bucket})
-	if err != nil && code(err) != "NoSuchBucket" {
-		return failed(err, "delete the bucket %s", bucket)
+	switch {
+	case err == nil, code(err) == "NoSuchBucket":
+		return nil
+	case code(err) == "BucketNotEmpty":
+		return fmt.Errorf("delete the bucket %s: %w", bucket, ErrNotEmpty)
 	}
-	return nil
+	return failed(err, "delete the bucket %s", bucket)
 }
 
 // mostPages is how many pages of a bucket are counted: a million versions.

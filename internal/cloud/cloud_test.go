@@ -14,6 +14,7 @@ import (
 	"github.com/muster-hpc/muster/internal/cloud"
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/step"
+	aws "github.com/muster-hpc/muster/test/cloud"
 )
 
 func TestUpAndDown(t *testing.T) {
@@ -193,6 +194,45 @@ func TestDownWaitsForWhatHoldsTheNetwork(t *testing.T) {
 	}
 	if !slices.ContainsFunc(r.notes, func(n string) bool { return strings.HasPrefix(n, "tried again: ") }) {
 		t.Errorf("notes %q", r.notes)
+	}
+}
+
+// TestDownMeetsAnUp has somebody make the cluster again when its main stack is just deleted.
+func TestDownMeetsAnUp(t *testing.T) {
+	w := newWorld(t)
+	w.heads()
+	if _, err := w.up(t.Context(), plainFile, "", &told{t: t}); err != nil {
+		t.Fatal(err)
+	}
+	other, r := *w, &told{t: t}
+	other.home = t.TempDir()
+	r.after = func(s step.Step) {
+		if s.Name != "delete stack demo" {
+			return
+		}
+		if _, err := other.up(t.Context(), plainFile, "", &told{t: t}); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := w.down(t.Context(), true, r); err == nil || !strings.Contains(err.Error(), "another muster makes cluster demo again") {
+		t.Errorf("down says %v", err)
+	}
+	if left, err := w.down(t.Context(), true, &told{t: t}); err != nil {
+		t.Errorf("afterwards: %+v, %v", left, err)
+	}
+}
+
+// TestDownEmptiesABucketAgain has something come into the bucket when it was just emptied.
+func TestDownEmptiesABucketAgain(t *testing.T) {
+	w := newWorld(t)
+	w.heads()
+	if _, err := w.up(t.Context(), plainFile, "", &told{t: t}); err != nil {
+		t.Fatal(err)
+	}
+	lift := w.Fail(aws.Rule{Kind: aws.Refused, Code: "BucketNotEmpty", Message: "it is not empty", Status: 409, Service: "s3", Operation: "DeleteBucket", Times: 2})
+	defer lift()
+	if left, err := w.down(t.Context(), true, &told{t: t}); err != nil {
+		t.Errorf("%+v, %v", left, err)
 	}
 }
 

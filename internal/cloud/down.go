@@ -247,6 +247,9 @@ func (d *down) interfaces(ctx context.Context, vpc string) error {
 		if err != nil || len(all) == 0 {
 			return err
 		}
+		if err := d.madeAgain(ctx); err != nil {
+			return err
+		}
 		if time.Since(began) > interfaceLimit {
 			return fmt.Errorf("network interface %s (%s) holds %s: delete what it belongs to, then run this again", all[0].ID, all[0].What, vpc)
 		}
@@ -255,6 +258,18 @@ func (d *down) interfaces(ctx context.Context, vpc string) error {
 			return err
 		}
 	}
+}
+
+// madeAgain is an error where another muster has begun to make the cluster whose main
+// stack was deleted: what it makes holds the network, and does not go.
+func (d *down) madeAgain(ctx context.Context) error {
+	switch _, err := d.driver.Describe(ctx, d.Name); {
+	case errors.Is(err, formation.ErrNoStack):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("another muster makes cluster %s again: stack %s is there once more; wait for it to end, then run this again", d.Name, d.Name)
 }
 
 // rest deletes what no stack holds any more: buckets with their data if that was
@@ -299,14 +314,36 @@ func (d *down) deleteBuckets(ctx context.Context, all []account.Left) (string, e
 	d.buckets = slices.Compact(d.buckets)
 	objects := 0
 	for _, b := range d.buckets {
-		n, err := d.Account.EmptyBucket(ctx, b)
+		n, err := d.deleteBucket(ctx, b)
 		if err != nil {
 			return "", err
 		}
 		objects += n
-		if err := d.Account.DeleteBucket(ctx, b); err != nil {
-			return "", err
-		}
 	}
 	return fmt.Sprintf("%s with %s deleted", count(len(d.buckets), "bucket"), count(objects, "object")), nil
 }
+
+// deleteBucket empties a bucket and deletes it. A machine that just ended, and the services that write logs, may have
+// put something into it in between: then it is emptied again.
+func (d *down) deleteBucket(ctx context.Context, bucket string) (objects int, err error) {
+	for began := time.Now(); ; {
+		n, err := d.Account.EmptyBucket(ctx, bucket)
+		objects += n
+		if err != nil {
+			return objects, err
+		}
+		err = d.Account.DeleteBucket(ctx, bucket)
+		if !errors.Is(err, account.ErrNotEmpty) || time.Since(began) > bucketLimit {
+			return objects, err
+		}
+		if err := pause(ctx, bucketLook); err != nil {
+			return objects, err
+		}
+	}
+}
+
+// How long something may still come into a bucket that is to go, and how often it is emptied.
+const (
+	bucketLimit = 2 * time.Minute
+	bucketLook  = time.Second
+)

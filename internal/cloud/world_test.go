@@ -72,8 +72,9 @@ type told struct {
 	notes []string
 	steps []step.Step
 
-	// on, if there is one, is called for each note.
-	on func(note string)
+	// on, if there is one, is called for each note, and after for each step that is done.
+	on    func(note string)
+	after func(s step.Step)
 }
 
 func (r *told) Begin(string)                          {}
@@ -92,6 +93,9 @@ func (r *told) Done(s step.Step) {
 	defer r.mu.Unlock()
 	r.steps = append(r.steps, s)
 	r.t.Logf("%6.2f s %s: %s", s.Seconds, s.Name, s.Detail)
+	if r.after != nil {
+		r.after(s)
+	}
 }
 
 const plainFile = `Region: us-east-2
