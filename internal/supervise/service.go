@@ -25,6 +25,10 @@ type Service struct {
 	After []string `json:"after,omitempty"`
 	// Setup is run to its end before each start; it must be safe to repeat.
 	Setup []string `json:"setup,omitempty"`
+	// Recover is run to its end once after a run that others could use and that did not
+	// end with exit code 0, before the setup of the next one. What was before the
+	// supervisor nobody knows, so it is run before the first start, too.
+	Recover []string `json:"recover,omitempty"`
 	// Ready tells when others may use the service. Empty is at once.
 	Ready Probe `json:"ready"`
 	// Log takes what the service prints.

@@ -41,7 +41,9 @@ const (
 type service struct {
 	def Service
 	Status
-	setup    bool // PID is the setup's
+	todo     [][]string // what this start still has to run, what runs among it; the program itself is last
+	setup    bool       // PID is not the program's, but that of something before it
+	torn     bool       // a run ended, or may have, with something undone; see Service.Recover
 	pause    time.Duration
 	notUntil time.Time
 	started  time.Time
@@ -58,7 +60,7 @@ type supervisor struct {
 func Run(ctx context.Context, c Config) error {
 	s := &supervisor{Config: c}
 	for _, def := range c.Services {
-		s.services = append(s.services, &service{def: def, Status: Status{Name: def.Name, Phase: Waiting, Since: time.Now()}, pause: pauseMin})
+		s.services = append(s.services, &service{def: def, Status: Status{Name: def.Name, Phase: Waiting, Since: time.Now()}, pause: pauseMin, torn: true})
 	}
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
@@ -151,21 +153,32 @@ func (s *supervisor) may(x *service) bool {
 	return true
 }
 
-// start runs the service's setup first, and the service itself when the setup
-// has ended well.
+// start runs the next of what a start consists of: the service itself when what
+// comes before it has ended well.
 func (s *supervisor) start(x *service, now time.Time) {
-	args := x.def.Args
-	if len(x.def.Setup) > 0 && !x.setup {
-		args = x.def.Setup
+	if len(x.todo) == 0 {
+		x.todo = x.steps()
 	}
-	x.setup = len(x.def.Setup) > 0 && !x.setup
-	pid, err := s.spawn(x, args)
+	x.setup = len(x.todo) > 1
+	pid, err := s.spawn(x, x.todo[0])
 	if err != nil {
-		x.Last, x.setup = err.Error(), false
+		x.Last, x.todo = err.Error(), nil
 		s.postpone(x, now)
 		return
 	}
 	x.PID, x.Phase, x.Since, x.started = pid, Starting, now, now
+}
+
+// steps are what a start consists of.
+func (x *service) steps() [][]string {
+	var all [][]string
+	if x.torn && len(x.def.Recover) > 0 {
+		all = append(all, x.def.Recover)
+	}
+	if len(x.def.Setup) > 0 {
+		all = append(all, x.def.Setup)
+	}
+	return append(all, x.def.Args)
 }
 
 func (s *supervisor) spawn(x *service, args []string) (int, error) {
@@ -204,13 +217,16 @@ func (s *supervisor) reap() (changed bool) {
 
 func (s *supervisor) ended(x *service, ws unix.WaitStatus, now time.Time) {
 	if x.setup && ws.ExitStatus() == 0 {
-		x.PID = 0 // its setup is done: start it at once
+		// Go on at once. The first step that is done is the recovery, where there is one.
+		x.PID, x.todo, x.torn = 0, x.todo[1:], false
 		return
 	}
 	if now.Sub(x.started) > calmAfter {
 		x.pause = pauseMin
 	}
-	x.Last, x.setup = describe(x, ws), false
+	used := !x.setup && (x.Phase == Ready || x.Phase == Hanging)
+	x.torn = x.torn || used && ws.ExitStatus() != 0
+	x.Last, x.todo = describe(x, ws), nil
 	x.Restarts++
 	s.postpone(x, now)
 }
