@@ -1,6 +1,8 @@
 package test
 
 import (
+	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +16,7 @@ func TestFaults(t *testing.T) {
 		"controller_is_killed":  controllerIsKilled,
 		"slurmctld_is_killed":   slurmctldIsKilled,
 		"slurmd_is_killed":      slurmdIsKilled,
+		"job_ids_stay_given":    jobIDsStayGiven,
 		"job_ends_unheard":      jobEndsUnheard,
 		"service_hangs":         serviceHangs,
 		"node_is_killed":        nodeIsKilled,
@@ -49,6 +52,35 @@ func slurmctldIsKilled(t *testing.T, c *cluster) {
 	}
 	c.head("srun", "true")
 	h.lives()
+}
+
+// The ID of a job that slurmctld has not saved when it is killed is given to no other.
+// One that ends in order has saved all, and its successor counts on.
+func jobIDsStayGiven(t *testing.T, c *cluster) {
+	since := time.Now()
+	all := []int{c.nextJob()}
+	c.await("slurmctld saves its state", 20*time.Second, func() bool {
+		state, err := os.Stat(c.path("state", "slurmctld", "job_state"))
+		return err == nil && state.ModTime().After(since)
+	})
+	all = append(all, c.nextJob()) // is not saved for five seconds
+	c.killService("slurmctld")
+	all = append(all, c.nextJob())
+	if all[2] <= all[1] {
+		t.Errorf("job %d was given out, and after the death of slurmctld job %d", all[1], all[2])
+	}
+	old := c.service("slurmctld")
+	c.head("scontrol", "shutdown", "slurmctld")
+	c.await("a new slurmctld is ready", 20*time.Second, func() bool {
+		now := c.service("slurmctld")
+		return now != 0 && now != old && c.ready("slurmctld")
+	})
+	if all = append(all, c.nextJob()); all[3] != all[2]+1 {
+		t.Errorf("after an orderly end of slurmctld job %d follows %d", all[3], all[2])
+	}
+	for _, id := range []int{all[0], all[2], all[3]} {
+		c.head("scancel", strconv.Itoa(id))
+	}
 }
 
 // A job ends while nobody can hear of it: slurmctld takes it for running until its node

@@ -37,6 +37,21 @@ func (a *app) fleet() *cobra.Command {
 		})
 	}
 	c.AddCommand(&cobra.Command{
+		Use:    "recover STATEDIR",
+		Short:  "Have the next slurmctld give away no job's ID again (before it is started, after the last one died)",
+		Args:   cobra.ExactArgs(1),
+		Hidden: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			// A slurmctld that may give an ID away again is better than none.
+			if next, err := slurm.SkipLostJobIDs(args[0]); err != nil {
+				fmt.Fprintln(a.err, "muster: jobs may get IDs that others had:", err)
+			} else if next > 0 {
+				fmt.Fprintln(a.err, "muster: the last slurmctld did not end in order; the next job's ID is", next)
+			}
+			return nil
+		},
+	})
+	c.AddCommand(&cobra.Command{
 		Use:    "await [HOSTLIST]",
 		Short:  "Wait until nodes are up (Slurm's PrologSlurmctld; default: the job's)",
 		Args:   cobra.MaximumNArgs(1),

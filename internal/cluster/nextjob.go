@@ -17,10 +17,6 @@ import (
 // next cluster's must not write over the files of this one's.
 const nextJobFile = "next_job"
 
-// lastID is below Slurm's largest ID of a job (MaxJobId of slurm.conf) by as many as
-// anybody rehearses with.
-const lastID = 60_000_000
-
 // nextJob is the ID of the first job of a cluster that is made on kept data, 0 where
 // there was none before.
 func nextJob(l *local.Layout) int {
@@ -29,16 +25,19 @@ func nextJob(l *local.Layout) int {
 		return 0
 	}
 	id, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || id <= 1 || id > lastID {
+	if err != nil || id <= 1 || id > slurm.LastJobID {
 		return 0
 	}
 	return id
 }
 
-// keepNextJob writes down which ID comes next, as far as that can be known: from
-// slurmctld, or from what it saved.
+// keepNextJob writes down which ID comes next: slurmctld knows, or it follows from what
+// a slurmctld saved that has died.
 func keepNextJob(ctx context.Context, l *local.Layout) error {
-	id := max(askedID(ctx, l), savedID(l))
+	id := askedID(ctx, l)
+	if id == 0 {
+		id = slurm.NextAfterLoss(savedID(l))
+	}
 	if id <= max(nextJob(l), 1) {
 		return nil
 	}

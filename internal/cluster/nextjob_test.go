@@ -15,9 +15,9 @@ func TestNextJob(t *testing.T) {
 		want                int
 	}{
 		{"no_cluster_ever", "", "", 0},
-		{"saved", "", state, 9},
-		{"kept_is_greater", "12\n", state, 12},
-		{"kept_is_less", "5\n", state, 9},
+		{"saved", "", state, 10_009},
+		{"kept_is_greater", "12345\n", state, 12_345},
+		{"kept_is_less", "5\n", state, 10_009},
 		{"junk", "x\n", state[:9], 0},
 		{"too_near_to_the_last", "66000000\n", "", 0},
 	} {
