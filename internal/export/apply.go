@@ -141,7 +141,7 @@ func (r *round) put(ctx context.Context, s Step) {
 	switch {
 	case err == nil:
 		r.result.Objects[s.Key] = o
-		if s.Same.Key != "" && o.Version == s.Same.Version {
+		if s.Same != (version{}) && versionOf(o.Version) == s.Same {
 			r.result.Same++
 		}
 	case errors.Is(err, errChanged):
@@ -190,14 +190,26 @@ func (r *round) export(ctx context.Context, s Step, sending *Sending) (store.Obj
 	if err := errors.Join(err, asPlanned(f, s.File)); err != nil {
 		return store.Object{}, local{err}
 	}
-	if s.Same.Key != "" && s.Same.SHA256 == sums.SHA256 {
-		s.Same.Meta = u.Meta // what the bucket has of it is older, and says the same of its content
-		return s.Same, nil
+	if o, err := r.same(ctx, s, sums); err != nil || o.Key != "" {
+		o.Meta = u.Meta // what the bucket has of it is older, and says the same of its content
+		return o, err
 	}
 	u.Body, u.Sums = f, sums
 	o, err := r.Store.Put(ctx, u)
 	if errors.Is(err, store.ErrChecksum) {
 		return o, errChanged
+	}
+	return o, err
+}
+
+// same is the object that has the content of a file already, the zero one if there is none.
+func (r *round) same(ctx context.Context, s Step, sums store.Sums) (store.Object, error) {
+	if s.Same == (version{}) {
+		return store.Object{}, nil
+	}
+	o, err := r.Store.Head(ctx, s.Key)
+	if errors.Is(err, store.ErrNotFound) || err == nil && o.SHA256 != sums.SHA256 {
+		return store.Object{}, nil
 	}
 	return o, err
 }

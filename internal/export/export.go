@@ -98,7 +98,7 @@ func (m *Mirror) round(ctx context.Context, now time.Time) (Result, error) {
 	return result, errors.Join(importErr, err)
 }
 
-func (m *Mirror) state(tree Tree, now time.Time, objects map[string]store.Object) State {
+func (m *Mirror) state(tree Tree, now time.Time, objects map[string]object) State {
 	s := State{Rule: m.Rule, Pace: m.Pace, Time: now, Tree: tree, Before: m.before, Objects: objects, Failed: m.failed}
 	if m.Record != nil {
 		s.Known = m.Record.known
@@ -121,7 +121,7 @@ func (m *Mirror) sweep(tree Tree, now time.Time) error {
 }
 
 // imports takes over what happened in the bucket.
-func (m *Mirror) imports(ctx context.Context, now time.Time, tree Tree, objects map[string]store.Object) (Imported, error) {
+func (m *Mirror) imports(ctx context.Context, now time.Time, tree Tree, objects map[string]object) (Imported, error) {
 	if m.Record == nil {
 		return Imported{}, nil
 	}
@@ -147,7 +147,7 @@ func (m *Mirror) imports(ctx context.Context, now time.Time, tree Tree, objects 
 }
 
 // exports brings the bucket up to date.
-func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects map[string]store.Object) (Result, error) {
+func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects map[string]object) (Result, error) {
 	if !m.Rule.exports() {
 		return Result{}, nil
 	}
@@ -159,7 +159,7 @@ func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects 
 	}
 	result, err := Apply(ctx, plan, work)
 	for k, o := range result.Objects {
-		objects[k] = lean(o)
+		objects[pathOf(m.Rule.Prefix, k)] = lean(o)
 	}
 	m.failed = plan.still(m.failed, result)
 	if err == nil {
@@ -180,7 +180,7 @@ func (n noting) Put(ctx context.Context, u store.Upload) (store.Object, error) {
 	n.record.sending(p, k)
 	o, err := n.Store.Put(ctx, u)
 	if err == nil {
-		k.Version = o.Version
+		k.Version = versionOf(o.Version)
 		n.record.agree(p, k)
 	}
 	return o, err

@@ -51,6 +51,8 @@ type importer struct {
 
 var errBusy = errors.New("somebody writes it")
 
+func (in *importer) key(f fetch) string { return key(in.rule.Prefix, f.Path) }
+
 // bring makes the plan true: files side by side, then pointers, each only if all that it names is there, and what is to
 // go last. It may be cut off anywhere.
 func (in *importer) bring(ctx context.Context, p mergePlan) Imported {
@@ -117,7 +119,7 @@ func (in *importer) try(ctx context.Context, f fetch) {
 		return
 	}
 	if ctx.Err() == nil {
-		in.result.Failed = append(in.result.Failed, fmt.Errorf("import %s: %w", f.Object.Key, err))
+		in.result.Failed = append(in.result.Failed, fmt.Errorf("import %s: %w", in.key(f), err))
 	}
 }
 
@@ -144,7 +146,7 @@ func (in *importer) one(ctx context.Context, f fetch) error {
 	if err := in.dir.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	beside := beside(f.Object.Key, path.Dir(name))
+	beside := beside(in.key(f), path.Dir(name))
 	o, err := in.fetch(ctx, f, beside)
 	if err == nil && pointerName(name) {
 		err = in.mayName(name, beside)
@@ -159,7 +161,7 @@ func (in *importer) one(ctx context.Context, f fetch) error {
 	if err != nil {
 		return err
 	}
-	in.record.agree(f.Path, agreement(described(name, info), o))
+	in.record.agree(f.Path, agreement(described(name, info), lean(o)))
 	return in.sync(path.Dir(name))
 }
 
@@ -175,7 +177,7 @@ var left = regexp.MustCompile(`^\.tmp-import-[0-9a-f]{16}$`)
 // fetch makes the file of an object under a temporary name, with the owner, the mode and the time that it had when it
 // was exported. What the object does not say stays as it is with the file that it replaces.
 func (in *importer) fetch(ctx context.Context, f fetch, name string) (store.Object, error) {
-	body, o, err := in.store.Get(ctx, f.Object.Key)
+	body, o, err := in.store.Get(ctx, in.key(f))
 	if err != nil {
 		return o, err
 	}

@@ -28,14 +28,14 @@ type retries struct {
 }
 
 type failure struct {
-	version string
+	version version
 	wait    time.Duration
 	next    time.Time
 	err     error
 }
 
 // due is the error of the last try, while it is too early for the next one.
-func (r *retries) due(p, version string, now time.Time) error {
+func (r *retries) due(p string, version version, now time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if f, ok := r.last[p]; ok && f.version == version && now.Before(f.next) {
@@ -44,7 +44,7 @@ func (r *retries) due(p, version string, now time.Time) error {
 	return nil
 }
 
-func (r *retries) failed(p, version string, now time.Time, err error) {
+func (r *retries) failed(p string, version version, now time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.last == nil {

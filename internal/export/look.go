@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/muster-hpc/muster/internal/store"
 )
 
 const (
@@ -25,9 +23,9 @@ var unfinished = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // seldom pace, whatever the watches say: they make it quick and cheap, and nothing rests on them alone.
 type looks struct {
 	tree    *Tree
-	objects map[string]store.Object
-	here    *watch // nil while the directory is looked at as a whole each time
-	there   *watch // the same for the bucket
+	objects map[string]object // by path
+	here    *watch            // nil while the directory is looked at as a whole each time
+	there   *watch            // the same for the bucket
 	bell    chan struct{}
 	again   time.Time // when the next whole look is due
 	moved   bool      // something changed since the last round that came to its end
@@ -134,7 +132,7 @@ func (m *Mirror) lookThere(ctx context.Context, whole bool) (err error) {
 	if changed, said := said(m.there); said && !whole && len(changed) < headsMost {
 		changed = m.ofRule(changed)
 		m.moved = m.moved || len(changed) > 0
-		return renewObjects(ctx, looking{m.Store, &m.Track}, m.objects, changed)
+		return m.looker().renew(ctx, m.objects, changed)
 	} else if !said {
 		whole = whole || m.there != nil
 		m.forgetThere()
@@ -144,11 +142,15 @@ func (m *Mirror) lookThere(ctx context.Context, whole bool) (err error) {
 		m.there, err = newWatch(m.Place, unfinished(), m.ringer())
 		m.blind = cmp.Or(m.blind, err)
 	}
-	objects, err := Objects(ctx, looking{m.Store, &m.Track}, m.Rule.Prefix, m.objects)
+	objects, err := m.looker().listed(ctx, key(m.Rule.Prefix, ""), m.objects)
 	if err == nil {
 		m.objects, m.moved = objects, true
 	}
 	return err
+}
+
+func (m *Mirror) looker() look {
+	return look{looking{m.Store, &m.Track}, m.Rule.Prefix, m.tree}
 }
 
 // ofRule leaves the keys below the rule's prefix, and those of which it is a part.

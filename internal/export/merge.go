@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/muster-hpc/muster/internal/store"
 )
 
 // Policy says which changes of the bucket are made in the directory, as AutoImportPolicy and
@@ -24,13 +22,12 @@ func (p Policy) any() bool { return p != Policy{} }
 type merging struct {
 	Rule    Rule
 	Tree    Tree
-	Objects map[string]store.Object
-	Known   map[string]Known // when they were the same
-	Sent    map[string]Known // exports without an answer
-	Full    bool             // the bucket's first content was looked at
+	Objects map[string]object // by path
+	Known   map[string]Known  // when they were the same
+	Sent    map[string]Known  // exports without an answer
+	Full    bool              // the bucket's first content was looked at
 
-	files map[string]File
-	plan  mergePlan
+	plan mergePlan
 }
 
 // mergePlan is what to do in the directory.
@@ -45,7 +42,7 @@ type mergePlan struct {
 // fetch is an object to bring.
 type fetch struct {
 	Path   string
-	Object store.Object
+	Object object
 	Over   *File // what it replaces; nil if there is no file
 }
 
@@ -54,20 +51,13 @@ type fetch struct {
 // deleted here does not come back until its object changes.
 func merge(m merging) mergePlan {
 	m.plan.Same = map[string]Known{}
-	m.files = make(map[string]File, len(m.Tree.Files))
-	for _, f := range m.Tree.Files {
-		m.files[f.Path] = f
-	}
-	seen := make(map[string]bool, len(m.Objects))
-	for _, o := range m.Objects {
-		p := pathOf(m.Rule.Prefix, o.Key)
-		seen[p] = true
+	for p, o := range m.Objects {
 		if p != "" { // else a marker of the directory itself
 			m.object(p, o)
 		}
 	}
 	for p, k := range m.Known {
-		if !seen[p] {
+		if _, there := m.Objects[p]; !there {
 			m.gone(p, k)
 		}
 	}
@@ -77,15 +67,15 @@ func merge(m merging) mergePlan {
 }
 
 // object decides on an object, with its file or without.
-func (m *merging) object(p string, o store.Object) {
+func (m *merging) object(p string, o object) {
 	k, known := m.Known[p]
-	if sent, ok := m.Sent[p]; ok && own(o) && sent.SizeBytes == o.SizeBytes && sent.ModTime == modTimeOf(o.Meta) {
+	if sent, ok := m.Sent[p]; ok && own(o) && sent.SizeBytes == o.SizeBytes && sent.ModTime == o.ModTime {
 		k, known = Known{Version: o.Version, SizeBytes: sent.SizeBytes, ModTime: sent.ModTime}, true
 	}
 	f, here := m.find(p)
 	switch {
 	case known && k.is(o): // nothing happened in the bucket
-		k.Modified = o.Modified.Unix()
+		k.Modified = o.seconds()
 		m.same(p, k)
 	case !here && m.wanted(known):
 		m.plan.Fetch = append(m.plan.Fetch, fetch{Path: p, Object: o})
@@ -107,7 +97,7 @@ func (m *merging) wanted(known bool) bool {
 }
 
 // differ decides on a file and an object that differ, where the object is new or changed.
-func (m *merging) differ(f File, o store.Object, untouched bool) {
+func (m *merging) differ(f File, o object, untouched bool) {
 	switch {
 	case untouched && !m.Rule.Import.Changed:
 		m.same(f.Path, agreement(f, o)) // as far as the policy goes
@@ -132,25 +122,24 @@ func (m *merging) same(p string, k Known) {
 func (m *merging) find(p string) (File, bool) {
 	dir, marker := strings.CutSuffix(p, "/")
 	if !marker {
-		f, ok := m.files[p]
-		return f, ok
+		return m.Tree.file(p)
 	}
 	_, ok := m.Tree.Dirs[dir]
 	return File{Path: p}, ok
 }
 
 // alike says that a file and an object are the same for sure, so that the one may be lost without the other.
-func alike(f File, o store.Object) bool {
+func alike(f File, o object) bool {
 	if own(o) || f.Link != "" {
 		return exported(f, o)
 	}
-	return f.SizeBytes == o.SizeBytes && f.ModTime.Equal(o.Modified)
+	return f.SizeBytes == o.SizeBytes && f.ModTime.UnixNano() == o.Modified
 }
 
 // gone decides on a path whose object is not there any more. If there is no object at all, the bucket was lost rather
 // than emptied: the files stay, and are exported again.
 func (m *merging) gone(p string, k Known) {
-	f, here := m.files[p]
+	f, here := m.Tree.file(p)
 	if here && m.Rule.Import.Deleted && len(m.Objects) > 0 && k.holds(f) {
 		m.plan.Remove = append(m.plan.Remove, f)
 		return

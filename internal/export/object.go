@@ -3,10 +3,14 @@ package export
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/store"
 	"golang.org/x/sync/errgroup"
@@ -30,57 +34,116 @@ func metadata(f File) map[string]string {
 		metaMode:    fmt.Sprintf("%07o", f.Mode),
 		metaOwner:   fmt.Sprint(f.UID),
 		metaGroup:   fmt.Sprint(f.GID),
-		metaSelf:    self(f),
+		metaSelf:    selfIs(f).String(),
 	}
 }
 
 // self tells a file from one that took its place, or that was written again under its old date: the directory that was
 // looked at, the file in it, and when the kernel saw it change.
-func self(f File) string { return fmt.Sprintf("%s%d-%d", home(f), f.Inode, f.Change.UnixNano()) }
+type self struct {
+	Home, Inode uint64
+	Change      int64
+}
 
-func home(f File) string { return fmt.Sprintf("%d-", f.Home) }
+func selfIs(f File) self { return self{f.Home, f.Inode, f.Change.UnixNano()} }
+
+func (s self) String() string { return fmt.Sprintf("%d-%d-%d", s.Home, s.Inode, s.Change) }
+
+// selfOf reads what metadata say of the file; the zero one if that is nothing.
+func selfOf(meta map[string]string) (s self) {
+	parts := strings.SplitN(meta[metaSelf], "-", 3)
+	if len(parts) < 3 {
+		return self{}
+	}
+	var errs [3]error
+	s.Home, errs[0] = strconv.ParseUint(parts[0], 10, 64)
+	s.Inode, errs[1] = strconv.ParseUint(parts[1], 10, 64)
+	s.Change, errs[2] = strconv.ParseInt(parts[2], 10, 64)
+	if errors.Join(errs[:]...) != nil {
+		return self{}
+	}
+	return s
+}
+
+// version tells an object's content from others, in as few bytes for each of very many: S3's usual ETag is 16 bytes
+// in hex, and of any other text these are the first of its SHA-256.
+type version [16]byte
+
+func versionOf(text string) version {
+	var v version
+	if text == "" {
+		return v
+	}
+	if len(text) == 34 && text[0] == '"' && text[33] == '"' && strings.ToLower(text) == text {
+		if _, err := hex.Decode(v[:], []byte(text[1:33])); err == nil {
+			return v
+		}
+	}
+	sum := sha256.Sum256([]byte(text))
+	copy(v[:], sum[:])
+	return v
+}
+
+// String is a text of which versionOf makes the same version.
+func (v version) String() string {
+	if v == (version{}) {
+		return ""
+	}
+	return fmt.Sprintf("%q", fmt.Sprintf("%x", v[:]))
+}
+
+// object is what decisions need of an object. There may be very many.
+type object struct {
+	Version   version
+	SizeBytes int64
+	Modified  int64  // when it was put, in nanoseconds since 1970
+	ModTime   int64  // of the file that was exported, in the same; 0 if no export put it
+	Self      self   // which file that was
+	Sum       uint64 // of the text of its SHA-256, see sumOf
+}
+
+// lean makes an object of what the store says of it.
+func lean(o store.Object) object {
+	return object{Version: versionOf(o.Version), SizeBytes: o.SizeBytes, Modified: o.Modified.UnixNano(),
+		ModTime: modTimeOf(o.Meta), Self: selfOf(o.Meta), Sum: sumOf(o.SHA256)}
+}
+
+func (o object) seconds() int64 { return time.Unix(0, o.Modified).Unix() }
+
+// sumOf is enough of a SHA-256 to compare what a link says; 0 if there is none.
+func sumOf(text string) uint64 {
+	if text == "" {
+		return 0
+	}
+	sum := sha256.Sum256([]byte(text))
+	return binary.BigEndian.Uint64(sum[:]) | 1
+}
 
 // doubtful says that a file of the size and date of its object may have another content: since it was exported, it or
 // its mode was touched. Of files that came from elsewhere, as by an import, there is nothing to tell it by.
-func doubtful(f File, o store.Object) bool {
-	was := o.Meta[metaSelf]
-	return f.Link == "" && o.SHA256 != "" && strings.HasPrefix(was, home(f)) && was != self(f)
+func doubtful(f File, o object) bool {
+	return f.Link == "" && o.Sum != 0 && o.Self != (self{}) && o.Self.Home == f.Home && o.Self != selfIs(f)
 }
 
 func modTimeText(f File) string { return fmt.Sprintf("%dns", f.ModTime.UnixNano()) }
 
 // exported says that an object is the file as it is. An object that was not put by an export counts if it is of the
 // same size and no older than the file.
-func exported(f File, o store.Object) bool {
+func exported(f File, o object) bool {
 	if o.SizeBytes != f.SizeBytes {
 		return false
 	}
 	if f.Link != "" {
-		return o.SHA256 == fmt.Sprintf("%x", sha256.Sum256([]byte(f.Link)))
+		return o.Sum == sumOf(fmt.Sprintf("%x", sha256.Sum256([]byte(f.Link))))
 	}
 	if own(o) {
-		return o.Meta[metaModTime] == modTimeText(f)
+		return o.ModTime == f.ModTime.UnixNano()
 	}
-	return !f.ModTime.After(o.Modified)
-}
-
-// lean is an object with as much of its metadata as decisions need: a bucket may have very many of them.
-func lean(o store.Object) store.Object {
-	meta := o.Meta
-	o.Meta = nil
-	for _, k := range []string{metaModTime, metaSelf} {
-		if text, ok := meta[k]; ok {
-			if o.Meta == nil {
-				o.Meta = make(map[string]string, 2)
-			}
-			o.Meta[k] = strings.Clone(text)
-		}
-	}
-	return o
+	return f.ModTime.UnixNano() <= o.Modified
 }
 
 // own says that an export put the object.
-func own(o store.Object) bool { return o.Meta[metaModTime] != "" }
+func own(o object) bool { return o.ModTime != 0 }
 
 // key is where a file is exported to.
 func key(prefix, path string) string {
@@ -98,33 +161,39 @@ func pathOf(prefix, key string) string {
 	return strings.TrimPrefix(key, prefix+"/")
 }
 
-// Objects looks at all objects below the prefix, by key, with their metadata. What is known from before and has the
-// same version is not asked about again.
-func Objects(ctx context.Context, s store.Store, prefix string, known map[string]store.Object) (map[string]store.Object, error) {
-	found := map[string]store.Object{}
+// within is the file of a key, if it is below the prefix.
+func within(prefix, k string) (string, bool) {
+	return pathOf(prefix, k), strings.HasPrefix(k, key(prefix, ""))
+}
+
+// listed looks at all objects below a key, by path, with their metadata. What is known from before and has the same
+// version is not asked about again.
+func (l look) listed(ctx context.Context, below string, known map[string]object) (map[string]object, error) {
+	found := map[string]object{}
 	var mu sync.Mutex // guards found
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(looksAtOnce)
 	list := func() error {
-		for o, err := range s.List(ctx, key(prefix, "")) {
+		for o, err := range l.List(ctx, below) {
 			if err != nil {
 				return err
 			}
-			if k, ok := known[o.Key]; ok && k.Version == o.Version && k.SizeBytes == o.SizeBytes {
-				o.Meta, o.SHA256 = k.Meta, k.SHA256
+			p, at := l.name(o.Key), o.Key
+			if k, ok := known[p]; ok && k.Version == versionOf(o.Version) && k.SizeBytes == o.SizeBytes {
+				k.Modified = o.Modified.UnixNano()
 				mu.Lock()
-				found[o.Key] = o
+				found[p] = k
 				mu.Unlock()
 				continue
 			}
 			group.Go(func() error {
-				o, err := s.Head(ctx, o.Key)
+				o, err := l.Head(ctx, at)
 				if errors.Is(err, store.ErrNotFound) {
 					return nil
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				found[o.Key] = lean(o)
+				found[p] = lean(o)
 				return err
 			})
 		}
@@ -135,4 +204,19 @@ func Objects(ctx context.Context, s store.Store, prefix string, known map[string
 		err = waited
 	}
 	return found, err
+}
+
+// look is a look at the bucket. Its paths are those of the files, so that no name is kept twice.
+type look struct {
+	store.Store
+	prefix string
+	tree   *Tree
+}
+
+func (l look) name(k string) string {
+	p := pathOf(l.prefix, k)
+	if f, ok := l.tree.file(p); ok {
+		return f.Path
+	}
+	return strings.Clone(p)
 }

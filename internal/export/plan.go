@@ -3,12 +3,9 @@ package export
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"time"
-
-	"github.com/muster-hpc/muster/internal/store"
 )
 
 // justWritten is the age under which a file's time says little: the kernel's clock for files ticks too coarsely to
@@ -24,10 +21,10 @@ type State struct {
 	Pace    Pace
 	Time    time.Time
 	Tree    Tree
-	Before  *Tree                   // at the previous look; nil at the first
-	Objects map[string]store.Object // below the prefix, by key
-	Known   map[string]Known        // by path; nil if nothing is imported
-	Failed  map[string]Attempt      // files that could not be exported, by path
+	Before  *Tree              // at the previous look; nil at the first
+	Objects map[string]object  // below the prefix, by path
+	Known   map[string]Known   // by path; nil if nothing is imported
+	Failed  map[string]Attempt // files that could not be exported, by path
 }
 
 // Plan is what to do in this round, and why other files have to wait.
@@ -46,8 +43,8 @@ type Step struct {
 	Reason string
 	Needs  []string // a pointer's: keys of Puts that must have succeeded
 	Again  bool     // it failed before, and comes after all others
-	// Same is the object that may already be the file: it is put only if the file's content is another one.
-	Same store.Object
+	// Same is the version of the object that may already be the file: it is put only if the file's content is another one.
+	Same version
 }
 
 // Wait is a file that is not exported now.
@@ -62,35 +59,31 @@ type Wait struct {
 func (p Plan) Pending() int { return len(p.Puts) + len(p.Deletes) + len(p.Waits) + len(p.Blocked) }
 
 // standing is how a file stands with its object.
-type standing int
+type standing int8
 
 const (
-	done     standing = iota // the object is the file, or the rule leaves it as it is
-	planned                  // it is put in this round
-	waiting                  // it will be put later
-	blocked                  // it cannot be exported as things are
-	unwanted                 // the rule does not want it
+	done      standing = iota // the object is the file, or the rule leaves it as it is
+	planned                   // it is put in this round
+	waiting                   // it will be put later
+	blocked                   // it cannot be exported as things are
+	unwanted                  // the rule does not want it
+	elsewhere                 // it is a pointer, or temporary
 )
 
 // decision is a plan in the making.
 type decision struct {
 	State
 	plan   Plan
-	before map[string]File
-	stands map[string]standing // of files that are no pointers
-	budget int64               // how many bytes of files may still be compared with their objects
+	stands []standing // of the tree's files that are no pointers
+	budget int64      // how many bytes of files may still be compared with their objects
 }
 
 // Decide says which files to put, in which order, and which objects to delete. It is pure.
 func Decide(s State) Plan {
-	d := decision{State: s, before: map[string]File{}, stands: map[string]standing{}, budget: compareBytes}
-	if s.Before != nil {
-		for _, f := range s.Before.Files {
-			d.before[f.Path] = f
-		}
-	}
+	d := decision{State: s, stands: make([]standing, len(s.Tree.Files)), budget: compareBytes}
 	var pointers []pointer
-	for _, f := range s.Tree.Files {
+	for i, f := range s.Tree.Files {
+		d.stands[i] = elsewhere
 		if temporary(f.Path) {
 			continue
 		}
@@ -98,7 +91,7 @@ func Decide(s State) Plan {
 			pointers = append(pointers, p)
 			continue
 		}
-		d.file(f)
+		d.stands[i] = d.file(f)
 	}
 	for _, dir := range s.Tree.shut() {
 		d.block(File{Path: dir + "/"}, s.Tree.Shut[dir])
@@ -120,16 +113,15 @@ func late(s Step) int {
 	switch {
 	case s.Again:
 		return 2
-	case s.Same.Key != "":
+	case s.Same != (version{}):
 		return 1
 	}
 	return 0
 }
 
 // file decides on a file that is no pointer.
-func (d *decision) file(f File) {
+func (d *decision) file(f File) standing {
 	stand, reason := d.judge(f, growing(f.Path))
-	d.stands[f.Path] = stand
 	switch stand {
 	case planned:
 		d.plan.Puts = append(d.plan.Puts, d.step(f, reason))
@@ -138,13 +130,14 @@ func (d *decision) file(f File) {
 	case blocked:
 		d.block(f, reason)
 	}
+	return stand
 }
 
 func (d *decision) step(f File, reason string) Step {
 	s := Step{Key: d.key(f), File: f, Reason: reason}
 	_, s.Again = d.Failed[f.Path]
-	if o, have := d.Objects[s.Key]; have && d.touched(f, o) {
-		s.Same = o
+	if o, have := d.Objects[f.Path]; have && d.touched(f, o) {
+		s.Same = o.Version
 	}
 	return s
 }
@@ -159,7 +152,7 @@ func (d *decision) block(f File, reason string) {
 
 // judge compares a file with its object, and says whether it can be put now. A log may be put while it grows.
 func (d *decision) judge(f File, log bool) (standing, string) {
-	o, have := d.Objects[d.key(f)]
+	o, have := d.Objects[f.Path]
 	known, imported := d.Known[f.Path]
 	switch {
 	case have && d.touched(f, o):
@@ -183,7 +176,7 @@ func (d *decision) judge(f File, log bool) (standing, string) {
 		reason = "changed"
 	}
 	if log {
-		if rest := o.Modified.Add(d.Pace.LogEvery).Sub(d.Time); have && rest > 0 {
+		if rest := time.Unix(0, o.Modified).Add(d.Pace.LogEvery).Sub(d.Time); have && rest > 0 {
 			return waiting, fmt.Sprintf("a log, exported again in %s", rest.Round(time.Second))
 		}
 		return planned, reason
@@ -207,7 +200,7 @@ func (d *decision) refused(f File) string {
 
 // touched says that a file may have another content under the size and date of its object, and that the object is not
 // what changed.
-func (d *decision) touched(f File, o store.Object) bool {
+func (d *decision) touched(f File, o object) bool {
 	k, known := d.Known[f.Path]
 	return d.Rule.Changed && exported(f, o) && doubtful(f, o) && (!known || k.is(o))
 }
@@ -236,7 +229,7 @@ func (d *decision) complete(f File) (string, bool) {
 	if age >= 0 && age < justWritten {
 		return "it was just written", false
 	}
-	if before, ok := d.before[f.Path]; (ok && unchanged(before, f)) || age >= d.Pace.Settle {
+	if before, ok := d.Before.file(f.Path); (ok && unchanged(before, f)) || age >= d.Pace.Settle {
 		return "", true
 	}
 	return "it is being written", false
@@ -327,26 +320,24 @@ func (d *decision) deletes() {
 	if !d.Rule.Deleted || d.Before == nil {
 		return
 	}
-	there := map[string]bool{}
-	for _, f := range slices.Concat(d.Tree.Files, d.Before.Files) {
-		there[f.Path] = true
-	}
-	for _, o := range slices.SortedFunc(maps.Values(d.Objects), byPointer) {
-		p := pathOf(d.Rule.Prefix, o.Key)
-		if there[p] || !d.ours(p, o) {
-			continue
+	var gone []string
+	for p, o := range d.Objects {
+		if !d.Tree.has(p) && !d.Before.has(p) && d.ours(p, o) {
+			gone = append(gone, p)
 		}
+	}
+	for _, p := range slices.SortedFunc(slices.Values(gone), byPointer) {
 		if why := d.keep(p); why != "" {
 			d.plan.Kept = append(d.plan.Kept, Wait{Path: p, Reason: why})
 			continue
 		}
-		d.plan.Deletes = append(d.plan.Deletes, Step{Key: o.Key, File: File{Path: p}, Reason: "its file is gone"})
+		d.plan.Deletes = append(d.plan.Deletes, Step{Key: key(d.Rule.Prefix, p), File: File{Path: p}, Reason: "its file is gone"})
 	}
 }
 
 // ours says that an object is of a file that was here: an export put it, or it is the one that was imported. One that
 // is new in the bucket may be yet to come.
-func (d *decision) ours(p string, o store.Object) bool {
+func (d *decision) ours(p string, o object) bool {
 	if d.Known == nil {
 		return own(o)
 	}
@@ -354,14 +345,14 @@ func (d *decision) ours(p string, o store.Object) bool {
 	return known && k.had(o)
 }
 
-func byPointer(a, b store.Object) int {
-	if x, y := pointerName(a.Key), pointerName(b.Key); x != y {
+func byPointer(a, b string) int {
+	if x, y := pointerName(a), pointerName(b); x != y {
 		if x {
 			return -1
 		}
 		return 1
 	}
-	return cmp.Compare(a.Key, b.Key)
+	return cmp.Compare(a, b)
 }
 
 // keep says why an object without a file stays: the exported pointer may still name it, or all files are gone at once,

@@ -45,10 +45,10 @@ func objectOf(f File) store.Object {
 	return store.Object{Key: key("fsx", f.Path), SizeBytes: f.SizeBytes, Modified: noon.Add(-time.Minute), Meta: metadata(f)}
 }
 
-func objects(list ...store.Object) map[string]store.Object {
-	m := map[string]store.Object{}
+func objects(list ...store.Object) map[string]object {
+	m := map[string]object{}
 	for _, o := range list {
-		m[o.Key] = o
+		m[pathOf("fsx", o.Key)] = lean(o)
 	}
 	return m
 }
@@ -175,7 +175,7 @@ func randomState(r *rand.Rand) State {
 		}
 		return t
 	}
-	s := State{Rule: Rule{Prefix: "fsx", New: r.IntN(4) > 0, Changed: r.IntN(4) > 0, Deleted: r.IntN(2) > 0}, Pace: DefaultPace, Time: noon, Tree: some(), Objects: map[string]store.Object{}}
+	s := State{Rule: Rule{Prefix: "fsx", New: r.IntN(4) > 0, Changed: r.IntN(4) > 0, Deleted: r.IntN(2) > 0}, Pace: DefaultPace, Time: noon, Tree: some(), Objects: map[string]object{}}
 	if r.IntN(3) > 0 {
 		before := some()
 		s.Before = &before
@@ -183,22 +183,21 @@ func randomState(r *rand.Rand) State {
 	for _, f := range slices.Concat(s.Tree.Files, some().Files) {
 		if r.IntN(2) == 0 && !temporary(f.Path) {
 			f.SizeBytes += int64(r.IntN(2))
-			o := objectOf(f)
-			s.Objects[o.Key] = o
+			s.Objects[f.Path] = lean(objectOf(f))
 		}
 	}
 	return s
 }
 
 // after is the bucket when a plan's first n puts are done, and all its deletes if n is all of them.
-func after(s State, p Plan, n int) map[string]store.Object {
+func after(s State, p Plan, n int) map[string]object {
 	m := maps.Clone(s.Objects)
 	for _, put := range p.Puts[:n] {
-		m[put.Key] = store.Object{Key: put.Key, SizeBytes: put.File.SizeBytes, Modified: s.Time, Meta: metadata(put.File), SHA256: "x"}
+		m[put.File.Path] = lean(store.Object{SizeBytes: put.File.SizeBytes, Modified: s.Time, Meta: metadata(put.File), SHA256: "x"})
 	}
 	if n == len(p.Puts) {
 		for _, d := range p.Deletes {
-			delete(m, d.Key)
+			delete(m, d.File.Path)
 		}
 	}
 	return m
@@ -250,13 +249,13 @@ func wantSettled(t *testing.T, s State) {
 }
 
 // wantDataFirst checks that all data of a directory that a pointer names was there, in some state, before the pointer.
-func wantDataFirst(t *testing.T, s State, p Plan, pt pointer, have map[string]store.Object) {
+func wantDataFirst(t *testing.T, s State, p Plan, pt pointer, have map[string]object) {
 	t.Helper()
 	for _, f := range s.Tree.Files {
 		if temporary(f.Path) || pointerName(f.Path) || !below(f.Path, pt.target) || (pt.loose && growing(f.Path)) {
 			continue
 		}
-		o, ok := have[key("fsx", f.Path)]
+		o, ok := have[f.Path]
 		if !ok || (s.Rule.Changed && !growing(f.Path) && !exported(f, o)) {
 			t.Fatalf("%s comes before %s: %v", pt.file.Path, f.Path, lines(p))
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -61,11 +60,6 @@ func (t Tree) named(f File, name string) (string, bool) {
 	return "", false
 }
 
-func (t Tree) has(p string) bool {
-	_, ok := slices.BinarySearchFunc(t.Files, p, func(f File, p string) int { return strings.Compare(f.Path, p) })
-	return ok
-}
-
 // needed yields the files that must be exported before a pointer, and how they stand.
 func (d *decision) needed(p pointer) iter.Seq2[File, standing] {
 	return func(yield func(File, standing) bool) {
@@ -74,11 +68,11 @@ func (d *decision) needed(p pointer) iter.Seq2[File, standing] {
 				return
 			}
 		}
-		for _, f := range d.Tree.Files {
+		for i, f := range d.Tree.Files {
 			if f.Path != p.target && !below(f.Path, p.target) || temporary(f.Path) {
 				continue
 			}
-			if stand, needed := d.need(p, f); needed && !yield(f, stand) {
+			if stand, needed := d.need(p, f, d.stands[i]); needed && !yield(f, stand) {
 				return
 			}
 		}
@@ -86,9 +80,9 @@ func (d *decision) needed(p pointer) iter.Seq2[File, standing] {
 }
 
 // need says whether a pointer needs this file below its target, and how it stands.
-func (d *decision) need(p pointer, f File) (standing, bool) {
-	o, have := d.Objects[d.key(f)]
-	stand, data := d.stands[f.Path]
+func (d *decision) need(p pointer, f File, stand standing) (standing, bool) {
+	o, have := d.Objects[f.Path]
+	data := stand != elsewhere
 	switch {
 	case !data && f.Path == p.target && !(have && exported(f, o)):
 		return waiting, true // it names another pointer, which goes first

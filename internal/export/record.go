@@ -21,29 +21,29 @@ import (
 // Known is what a file and its object were when they were last the same. It tells a file that was deleted here from
 // one that is yet to come, and a change here from one in the bucket: bucket and directory alone cannot say that.
 type Known struct {
-	Version   string
+	Version   version
 	Modified  int64 // of the object, in seconds since 1970; 0 until it was listed
 	SizeBytes int64 // of the file; -1 if there was none, because the policy did not want one
 	ModTime   int64 // of the file, in nanoseconds since 1970
 }
 
 // agreement is what is known once a file and an object are the same.
-func agreement(f File, o store.Object) Known {
-	return Known{Version: o.Version, Modified: o.Modified.Unix(), SizeBytes: f.SizeBytes, ModTime: f.ModTime.UnixNano()}
+func agreement(f File, o object) Known {
+	return Known{Version: o.Version, Modified: o.seconds(), SizeBytes: f.SizeBytes, ModTime: f.ModTime.UnixNano()}
 }
 
 // unwanted is what is known of an object that is to have no file.
-func unwantedObject(o store.Object) Known {
-	return Known{Version: o.Version, Modified: o.Modified.Unix(), SizeBytes: -1}
+func unwantedObject(o object) Known {
+	return Known{Version: o.Version, Modified: o.seconds(), SizeBytes: -1}
 }
 
 // is says that the object is still the one that was known.
-func (k Known) is(o store.Object) bool {
-	return k.Version == o.Version && (k.Modified == 0 || k.Modified == o.Modified.Unix())
+func (k Known) is(o object) bool {
+	return k.Version == o.Version && (k.Modified == 0 || k.Modified == o.seconds())
 }
 
 // had says that the object is the one that had a file.
-func (k Known) had(o store.Object) bool { return k.SizeBytes >= 0 && k.is(o) }
+func (k Known) had(o object) bool { return k.SizeBytes >= 0 && k.is(o) }
 
 // holds says that the file is still the one that was known.
 func (k Known) holds(f File) bool {
@@ -126,11 +126,12 @@ func (r *Record) read(name, head string) error {
 // take reads one line. One that says nothing is passed over: what it would have said is found out again.
 func (r *Record) take(line string) {
 	var k Known
-	var path string
+	var path, text string
 	switch {
 	case line == "full":
 		r.full = true
-	case scan(line, "same %q %d %d %d %q", &k.Version, &k.Modified, &k.SizeBytes, &k.ModTime, &path):
+	case scan(line, "same %q %d %d %d %q", &text, &k.Modified, &k.SizeBytes, &k.ModTime, &path):
+		k.Version = versionOf(text)
 		r.known[path] = k
 		delete(r.sent, path)
 	case scan(line, "sent %d %d %q", &k.SizeBytes, &k.ModTime, &path):
@@ -178,7 +179,7 @@ func (r *Record) dump(f *os.File, head string) error {
 }
 
 func sameLine(p string, k Known) string {
-	return fmt.Sprintf("same %q %d %d %d %q\n", k.Version, k.Modified, k.SizeBytes, k.ModTime, p)
+	return fmt.Sprintf("same %q %d %d %d %q\n", k.Version.String(), k.Modified, k.SizeBytes, k.ModTime, p)
 }
 
 func sentLine(p string, k Known) string {

@@ -102,36 +102,40 @@ func (t Tree) with(fresh Tree, changed, whole map[string]bool) Tree {
 	return out
 }
 
-// renewObjects looks at the objects of these keys again, directories (true) with all below them.
-func renewObjects(ctx context.Context, s store.Store, objects map[string]store.Object, changed map[string]bool) error {
+// renew looks at the objects of these keys again, directories (true) with all below them.
+func (l look) renew(ctx context.Context, objects map[string]object, changed map[string]bool) error {
 	var mu sync.Mutex // guards objects
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(looksAtOnce)
 	for k, isDir := range changed {
 		if isDir {
-			below := k + "/"
-			found, err := Objects(ctx, s, below, nil)
+			found, err := l.listed(ctx, k+"/", nil)
 			if err != nil {
 				return errors.Join(err, group.Wait())
 			}
 			mu.Lock()
-			maps.DeleteFunc(objects, func(k string, _ store.Object) bool { return strings.HasPrefix(k, below) })
+			maps.DeleteFunc(objects, func(p string, _ object) bool { return strings.HasPrefix(key(l.prefix, p), k+"/") })
 			maps.Copy(objects, found)
 			mu.Unlock()
 		}
-		group.Go(func() error {
-			o, err := s.Head(ctx, k)
-			mu.Lock()
-			defer mu.Unlock()
-			delete(objects, k)
-			if errors.Is(err, store.ErrNotFound) {
-				return nil
-			}
-			if err == nil {
-				objects[k] = lean(o)
-			}
-			return err
-		})
+		if p, ok := within(l.prefix, k); ok {
+			group.Go(func() error { return l.one(ctx, objects, &mu, p) })
+		}
 	}
 	return group.Wait()
+}
+
+// one looks at one object again.
+func (l look) one(ctx context.Context, objects map[string]object, mu *sync.Mutex, p string) error {
+	o, err := l.Head(ctx, key(l.prefix, p))
+	mu.Lock()
+	defer mu.Unlock()
+	delete(objects, p)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		objects[l.name(key(l.prefix, p))] = lean(o)
+	}
+	return err
 }

@@ -60,7 +60,7 @@ func TestTornLooks(t *testing.T) {
 	pointers, tears := 0, 0
 	for range 600 {
 		all := tornJob(r, noon)
-		have := map[string]store.Object{}
+		have := map[string]object{}
 		var before *Tree
 		for now := noon; now.Before(noon.Add(90 * time.Second)); {
 			early := now.Add(time.Duration(r.IntN(200)) * time.Millisecond)
@@ -72,7 +72,7 @@ func TestTornLooks(t *testing.T) {
 					pointers++
 					wantWhole(t, all, put.File, have)
 				}
-				have[put.Key] = store.Object{Key: put.Key, SizeBytes: put.File.SizeBytes, Meta: metadata(put.File), SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(put.File.Link)))}
+				have[put.File.Path] = lean(store.Object{SizeBytes: put.File.SizeBytes, Meta: metadata(put.File), SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(put.File.Link)))})
 			}
 			if !sameFiles(seen, torn(all, late, late)) {
 				tears++
@@ -100,10 +100,10 @@ func sameFiles(a, b Tree) bool {
 }
 
 // wantWhole checks that all data of a pointer is in the bucket.
-func wantWhole(t *testing.T, all []written, pointer File, have map[string]store.Object) {
+func wantWhole(t *testing.T, all []written, pointer File, have map[string]object) {
 	t.Helper()
 	for _, w := range all {
-		if _, ok := have[key("fsx", w.file.Path)]; !ok && below(w.file.Path, pointer.Link+pointer.Text) {
+		if _, ok := have[w.file.Path]; !ok && below(w.file.Path, pointer.Link+pointer.Text) {
 			t.Fatalf("%s to %s comes before %s", pointer.Path, pointer.Link+pointer.Text, w.file.Path)
 		}
 	}

@@ -109,13 +109,9 @@ func (m *Mirror) Peek() error {
 // unseen are the files of a tree that an earlier one had not, or not so, and that the rule wants. Before the first look
 // at the bucket that is all of them: nobody knows yet what is there.
 func unseen(rule Rule, before, now Tree) []Wait {
-	had := make(map[string]File, len(before.Files))
-	for _, f := range before.Files {
-		had[f.Path] = f
-	}
 	var all []Wait
 	for _, f := range now.Files {
-		was, ok := had[f.Path]
+		was, ok := before.file(f.Path)
 		if !temporary(f.Path) && (!ok && rule.New || ok && rule.Changed && !unchanged(was, f)) {
 			all = append(all, Wait{f.Path, f.SizeBytes, "it just came"})
 		}

@@ -145,4 +145,21 @@ func unchanged(a, b File) bool {
 	return a.SizeBytes == b.SizeBytes && a.ModTime.Equal(b.ModTime) && a.Change.Equal(b.Change) && a.Inode == b.Inode && a.Target == b.Target
 }
 
+// file is the file of a path. There may be no tree yet.
+func (t *Tree) file(p string) (File, bool) {
+	if t == nil {
+		return File{}, false
+	}
+	i, ok := slices.BinarySearchFunc(t.Files, p, func(f File, p string) int { return strings.Compare(f.Path, p) })
+	if !ok {
+		return File{}, false
+	}
+	return t.Files[i], true
+}
+
+func (t *Tree) has(p string) bool {
+	_, ok := t.file(p)
+	return ok
+}
+
 func (t Tree) shut() []string { return slices.Sorted(maps.Keys(t.Shut)) }
