@@ -20,7 +20,7 @@ type Association struct {
 	// Path is the directory as the cluster's machines see it.
 	Path string
 	Rule export.Rule
-	// Record is the file that remembers what was imported; unused without imports.
+	// Record is the file that remembers what was imported, and what is in the bucket.
 	Record string
 	// Place is the directory in which the bucket's objects are plain files; empty if they are elsewhere.
 	Place string
@@ -169,14 +169,11 @@ func (l *link) open(ctx context.Context) error {
 	if err := l.Store.MakeBucket(ctx); err != nil {
 		return err
 	}
-	if l.imports() {
-		record, err := export.OpenRecord(l.Record, l.Rule)
-		if err != nil {
-			return err
-		}
-		l.mirror.Record = record
+	record, err := export.OpenRecord(l.Record, l.Rule)
+	if err != nil {
+		return err
 	}
-	l.opened = true
+	l.mirror.Record, l.opened = record, true
 	return nil
 }
 

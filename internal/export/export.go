@@ -5,10 +5,10 @@
 // round there is nothing left to plan until a file or an object changes; a kill at any moment costs only the round. An
 // export needs no state: what is done is read from the bucket (size, modification time and SHA-256 of each object) and
 // from the directory. An import has a Record of what was the same, because nothing else tells a file that was deleted
-// from one that is new in the bucket.
+// from one that is new in the bucket; to an export it is only what spares it to ask about each object again.
 //
-//	Scan, Objects (look)  ->  merge   ->  bring
-//	                      ->  Decide  ->  Apply
+//	Scan, List, ask (look)  ->  merge   ->  bring
+//	                        ->  Decide  ->  Apply
 package export
 
 import (
@@ -52,7 +52,7 @@ type Mirror struct {
 	Rule   Rule
 	Pace   Pace
 	Store  store.Store
-	Record *Record // what was the same; needed for imports
+	Record *Record // what was the same; needed for imports, and else spares looks at objects
 	Place  string  // where the bucket's objects are plain files, so that both sides can be watched; "" to list them
 
 	Track Track // how far it is, for other goroutines to ask
@@ -77,7 +77,7 @@ func (m *Mirror) Round(ctx context.Context, now time.Time) (Result, error) {
 	result, err := m.round(ctx, now)
 	if err == nil {
 		m.moved = false
-		m.rested = !moved && result.settled()
+		m.rested = !moved && len(m.unclear) == 0 && result.settled()
 	}
 	return result, err
 }
@@ -91,6 +91,7 @@ func (m *Mirror) round(ctx context.Context, now time.Time) (Result, error) {
 		if err := m.lookHere(false); err != nil {
 			return Result{Import: imported}, errors.Join(importErr, err)
 		}
+		m.sort()
 	}
 	result, err := m.exports(ctx, now, *m.tree, m.objects) // what cannot come in keeps nothing from going out
 	result.Import = imported
@@ -98,9 +99,12 @@ func (m *Mirror) round(ctx context.Context, now time.Time) (Result, error) {
 	return result, errors.Join(importErr, err)
 }
 
+// imported says that the record is one of imports.
+func (m *Mirror) imported() bool { return m.Record != nil && m.Rule.Import.any() }
+
 func (m *Mirror) state(tree Tree, now time.Time, objects map[string]object) State {
-	s := State{Rule: m.Rule, Pace: m.Pace, Time: now, Tree: tree, Before: m.before, Objects: objects, Failed: m.failed}
-	if m.Record != nil {
+	s := State{Rule: m.Rule, Pace: m.Pace, Time: now, Tree: tree, Before: m.before, Objects: objects, Unclear: m.unclear, Failed: m.failed}
+	if m.imported() {
 		s.Known = m.Record.known
 	}
 	return s
@@ -122,11 +126,11 @@ func (m *Mirror) sweep(tree Tree, now time.Time) error {
 
 // imports takes over what happened in the bucket.
 func (m *Mirror) imports(ctx context.Context, now time.Time, tree Tree, objects map[string]object) (Imported, error) {
-	if m.Record == nil {
+	if !m.imported() {
 		return Imported{}, nil
 	}
 	r := m.Record
-	plan := merge(merging{Rule: m.Rule, Tree: tree, Objects: objects, Known: r.known, Sent: r.sent, Full: r.full})
+	plan := merge(merging{Rule: m.Rule, Tree: tree, Objects: objects, Known: r.known, Sent: r.sent, Unclear: m.unclear, Full: r.full})
 	plan.remember(r)
 	dir, err := os.OpenRoot(m.Rule.Dir)
 	if err != nil {
@@ -139,7 +143,7 @@ func (m *Mirror) imports(ctx context.Context, now time.Time, tree Tree, objects 
 	if err := context.Cause(ctx); err != nil {
 		return done, fmt.Errorf("import into %s: %w", m.Rule.Dir, err)
 	}
-	r.looked(len(done.Failed)+done.Waiting == 0)
+	r.looked(len(done.Failed)+done.Waiting == 0, m.unclear)
 	if err := r.err(); err != nil {
 		return done, fmt.Errorf("remember what was imported into %s: %w", m.Rule.Dir, err)
 	}
@@ -162,6 +166,9 @@ func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects 
 		objects[pathOf(m.Rule.Prefix, k)] = lean(o)
 	}
 	m.failed = plan.still(m.failed, result)
+	if fault := m.Record.err(); fault != nil {
+		err = errors.Join(err, fmt.Errorf("remember what was exported of %s: %w", m.Rule.Dir, fault))
+	}
 	if err == nil {
 		m.Track.succeeded(time.Now())
 	}
@@ -177,6 +184,7 @@ type noting struct {
 
 func (n noting) Put(ctx context.Context, u store.Upload) (store.Object, error) {
 	p, k := pathOf(n.prefix, u.Key), Known{SizeBytes: u.SizeBytes, ModTime: modTimeOf(u.Meta)}
+	k.Inode, k.Change = selfOf(u.Meta).Inode, selfOf(u.Meta).Change
 	n.record.sending(p, k)
 	o, err := n.Store.Put(ctx, u)
 	if err == nil {

@@ -24,9 +24,11 @@ var unfinished = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 type looks struct {
 	tree    *Tree
 	objects map[string]object // by path
+	unclear map[string]bool   // of them, those that are still to be asked about
 	here    *watch            // nil while the directory is looked at as a whole each time
 	there   *watch            // the same for the bucket
 	bell    chan struct{}
+	patient bool      // the next look asks about all objects
 	again   time.Time // when the next whole look is due
 	moved   bool      // something changed since the last round that came to its end
 	rested  bool      // that round had nothing to do and nothing to wait for
@@ -55,8 +57,8 @@ func (m *Mirror) Bell() <-chan struct{} {
 	return m.bell
 }
 
-// LookAgain makes the next look a whole one.
-func (m *Mirror) LookAgain() { m.again = time.Time{} }
+// LookAgain makes the next look a whole one, after which nothing is unclear.
+func (m *Mirror) LookAgain() { m.again, m.patient = time.Time{}, true }
 
 // Close ends the watches. The mirror may be used on.
 func (m *Mirror) Close() error {
@@ -85,7 +87,12 @@ func (m *Mirror) look(ctx context.Context, now time.Time) error {
 	if err := m.lookThere(ctx, whole); err != nil {
 		return err
 	}
+	if err := m.ask(ctx); err != nil {
+		return err
+	}
+	m.patient = false
 	if whole {
+		m.Record.share(m.tree)
 		m.cost = time.Since(start)
 		m.again = now.Add(max(wholeEvery, wholeShare*m.cost))
 	}
@@ -150,7 +157,11 @@ func (m *Mirror) lookThere(ctx context.Context, whole bool) (err error) {
 }
 
 func (m *Mirror) looker() look {
-	return look{looking{m.Store, &m.Track}, m.Rule.Prefix, m.tree}
+	l := look{Store: looking{m.Store, &m.Track}, prefix: m.Rule.Prefix, tree: m.tree}
+	if m.Record != nil {
+		l.known = m.Record.known
+	}
+	return l
 }
 
 // ofRule leaves the keys below the rule's prefix, and those of which it is a part.

@@ -98,6 +98,49 @@ func TestLittleIsHeldOfEachObject(t *testing.T) {
 	}
 }
 
+// TestRestartAsksAboutNothing has the record know what a listing does not say, for links of both kinds.
+func TestRestartAsksAboutNothing(t *testing.T) {
+	for name, policy := range map[string]export.Policy{"exports": {}, "both ways": allOf} {
+		t.Run(name, func(t *testing.T) {
+			fake, start := many(t, 50, policy)
+			a := &asked{Store: fake}
+			for range 2 {
+				m := start(a)
+				settle(t, m)
+				if n := a.heads.Load(); n != 0 {
+					t.Fatalf("%d objects were asked about", n)
+				}
+			}
+			m := start(a)
+			replace(t, filepath.Join(m.Rule.Dir, "a-directory-0/a-file-7.bin"), "")
+			settle(t, m)
+			if n := a.heads.Load(); n == 0 || n > 2 {
+				t.Errorf("%d objects were asked about for one file that was touched", n)
+			}
+		})
+	}
+}
+
+// TestNewFileWaitsForNoOldOnes has a bucket of which nothing is known but a listing.
+func TestNewFileWaitsForNoOldOnes(t *testing.T) {
+	fake, start := many(t, 2100, export.Policy{})
+	a := &asked{Store: fake}
+	m := start(a)
+	m.Record = nil
+	write(t, m.Rule.Dir, files{"new": "new"})
+	r, err := m.Round(t.Context(), time.Now())
+	if err != nil || len(r.Objects) != 1 || r.Pending != 100 {
+		t.Errorf("%d objects were put, %d wait: %v", len(r.Objects), r.Pending, err)
+	}
+	if n := a.heads.Load(); n != 2000 {
+		t.Errorf("%d objects were asked about at first", n)
+	}
+	m.LookAgain()
+	if r, err = m.Round(t.Context(), time.Now()); err != nil || r.Pending != 0 || fake.Puts() != 2101 {
+		t.Errorf("%d wait, %d objects were put: %v", r.Pending, fake.Puts(), err)
+	}
+}
+
 func BenchmarkHeld(b *testing.B) {
 	b.ReportMetric(float64(held(b, 80_000, allOf)), "B/object")
 }

@@ -25,6 +25,7 @@ type merging struct {
 	Objects map[string]object // by path
 	Known   map[string]Known  // when they were the same
 	Sent    map[string]Known  // exports without an answer
+	Unclear map[string]bool   // objects that are still to be looked at
 	Full    bool              // the bucket's first content was looked at
 
 	plan mergePlan
@@ -52,7 +53,7 @@ type fetch struct {
 func merge(m merging) mergePlan {
 	m.plan.Same = map[string]Known{}
 	for p, o := range m.Objects {
-		if p != "" { // else a marker of the directory itself
+		if p != "" && !m.Unclear[p] { // else a marker of the directory itself
 			m.object(p, o)
 		}
 	}
@@ -70,12 +71,15 @@ func merge(m merging) mergePlan {
 func (m *merging) object(p string, o object) {
 	k, known := m.Known[p]
 	if sent, ok := m.Sent[p]; ok && own(o) && sent.SizeBytes == o.SizeBytes && sent.ModTime == o.ModTime {
-		k, known = Known{Version: o.Version, SizeBytes: sent.SizeBytes, ModTime: sent.ModTime}, true
+		k, known = Known{Version: o.Version, SizeBytes: sent.SizeBytes, ModTime: sent.ModTime}, true // the rest follows
 	}
 	f, here := m.find(p)
 	switch {
 	case known && k.is(o): // nothing happened in the bucket
 		k.Modified = o.seconds()
+		if o.Sum != unasked && k.SizeBytes >= 0 {
+			k.Inode, k.Change = o.tells(m.Tree.home)
+		}
 		m.same(p, k)
 	case !here && m.wanted(known):
 		m.plan.Fetch = append(m.plan.Fetch, fetch{Path: p, Object: o})

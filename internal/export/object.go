@@ -9,11 +9,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/store"
-	"golang.org/x/sync/errgroup"
 )
 
 // looksAtOnce is how many objects are asked about at a time.
@@ -166,44 +164,27 @@ func within(prefix, k string) (string, bool) {
 	return pathOf(prefix, k), strings.HasPrefix(k, key(prefix, ""))
 }
 
-// listed looks at all objects below a key, by path, with their metadata. What is known from before and has the same
-// version is not asked about again.
+// listed are all objects below a key, by path. What is known from before and has the same version is as it was; of what
+// is not, the record may remember something.
 func (l look) listed(ctx context.Context, below string, known map[string]object) (map[string]object, error) {
-	found := map[string]object{}
-	var mu sync.Mutex // guards found
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(looksAtOnce)
-	list := func() error {
-		for o, err := range l.List(ctx, below) {
-			if err != nil {
-				return err
-			}
-			p, at := l.name(o.Key), o.Key
-			if k, ok := known[p]; ok && k.Version == versionOf(o.Version) && k.SizeBytes == o.SizeBytes {
-				k.Modified = o.Modified.UnixNano()
-				mu.Lock()
-				found[p] = k
-				mu.Unlock()
-				continue
-			}
-			group.Go(func() error {
-				o, err := l.Head(ctx, at)
-				if errors.Is(err, store.ErrNotFound) {
-					return nil
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				found[p] = lean(o)
-				return err
-			})
+	found := make(map[string]object, len(known))
+	for listed, err := range l.List(ctx, below) {
+		if err != nil {
+			return found, err
 		}
-		return nil
+		p, o := l.name(listed.Key), lean(listed)
+		if was, ok := known[p]; ok && was.Version == o.Version && was.SizeBytes == o.SizeBytes {
+			was.Modified = o.Modified
+			found[p] = was
+			continue
+		}
+		o.Sum = unasked
+		if k, ok := l.known[p]; ok && k.is(o) {
+			o = k.remembered(o, l.tree.home)
+		}
+		found[p] = o
 	}
-	err := list()
-	if waited := group.Wait(); waited != nil {
-		err = waited
-	}
-	return found, err
+	return found, nil
 }
 
 // look is a look at the bucket. Its paths are those of the files, so that no name is kept twice.
@@ -211,6 +192,7 @@ type look struct {
 	store.Store
 	prefix string
 	tree   *Tree
+	known  map[string]Known
 }
 
 func (l look) name(k string) string {

@@ -23,6 +23,7 @@ type State struct {
 	Tree    Tree
 	Before  *Tree              // at the previous look; nil at the first
 	Objects map[string]object  // below the prefix, by path
+	Unclear map[string]bool    // objects that are still to be looked at, by path
 	Known   map[string]Known   // by path; nil if nothing is imported
 	Failed  map[string]Attempt // files that could not be exported, by path
 }
@@ -155,6 +156,8 @@ func (d *decision) judge(f File, log bool) (standing, string) {
 	o, have := d.Objects[f.Path]
 	known, imported := d.Known[f.Path]
 	switch {
+	case d.Unclear[f.Path]:
+		return waiting, "its object is still to be looked at"
 	case have && d.touched(f, o):
 	case imported && known.holds(f):
 		return done, "" // if the two differ, then by what happened in the bucket
@@ -322,7 +325,7 @@ func (d *decision) deletes() {
 	}
 	var gone []string
 	for p, o := range d.Objects {
-		if !d.Tree.has(p) && !d.Before.has(p) && d.ours(p, o) {
+		if !d.Unclear[p] && !d.Tree.has(p) && !d.Before.has(p) && d.ours(p, o) {
 			gone = append(gone, p)
 		}
 	}

@@ -84,7 +84,7 @@ func (d *decision) need(p pointer, f File, stand standing) (standing, bool) {
 	o, have := d.Objects[f.Path]
 	data := stand != elsewhere
 	switch {
-	case !data && f.Path == p.target && !(have && exported(f, o)):
+	case !data && f.Path == p.target && (d.Unclear[f.Path] || !(have && exported(f, o))):
 		return waiting, true // it names another pointer, which goes first
 	case !data, p.loose && growing(f.Path):
 		return done, false

@@ -25,11 +25,20 @@ type Known struct {
 	Modified  int64 // of the object, in seconds since 1970; 0 until it was listed
 	SizeBytes int64 // of the file; -1 if there was none, because the policy did not want one
 	ModTime   int64 // of the file, in nanoseconds since 1970
+
+	// Which file it was that was exported, to tell one that was touched since; 0 if nobody looked, and a Change of -1
+	// if the object does not say.
+	Inode  uint64
+	Change int64
 }
 
 // agreement is what is known once a file and an object are the same.
 func agreement(f File, o object) Known {
-	return Known{Version: o.Version, Modified: o.seconds(), SizeBytes: f.SizeBytes, ModTime: f.ModTime.UnixNano()}
+	k := Known{Version: o.Version, Modified: o.seconds(), SizeBytes: f.SizeBytes, ModTime: f.ModTime.UnixNano()}
+	if o.Sum != unasked {
+		k.Inode, k.Change = o.tells(f.Home)
+	}
+	return k
 }
 
 // unwanted is what is known of an object that is to have no file.
@@ -50,18 +59,34 @@ func (k Known) holds(f File) bool {
 	return k.SizeBytes == f.SizeBytes && k.ModTime == f.ModTime.UnixNano()
 }
 
+// told says that it is known whether the file was touched, and that it was not.
+func (k Known) told(f File) bool {
+	return k.Change == -1 || k.Change == f.Change.UnixNano() && k.Inode == f.Inode
+}
+
+// tells says which file of a directory the object was made of.
+func (o object) tells(home uint64) (inode uint64, change int64) {
+	if o.Self == (self{}) || o.Self.Home != home || o.Sum == 0 {
+		return 0, -1
+	}
+	return o.Self.Inode, o.Self.Change
+}
+
 // Record remembers, over the death of its process, what files and objects were when they were the same. It is a file
 // of lines that are appended one by one; the last line of a path counts, and half a line at the end does not.
 //
 //	link "inode and birth of the directory" "bucket/prefix"
-//	same "version" MODIFIED SIZE MTIME "path"      the file and the object are the same
+//	same "version" MODIFIED SIZE MTIME "path" INODE CHANGE   the file and the object are the same
 //	sent SIZE MTIME "path"                         about to be exported
 //	gone "path"                                    nothing is known any more
 //	full                                           all that the bucket had at first was looked at
 //
+// Without imports the link's line begins with "seen", and what is the same is an object and what was seen of it last.
+//
 // A record of another directory or bucket is none: a directory that was made anew is filled anew.
 type Record struct {
 	file *os.File // nil if it is in memory alone
+	seen bool     // of objects alone, as nothing is imported
 
 	mu    sync.Mutex // guards what follows
 	known map[string]Known
@@ -73,7 +98,7 @@ type Record struct {
 
 // OpenRecord reads the record of a rule, or begins one. No name gives one in memory.
 func OpenRecord(name string, rule Rule) (*Record, error) {
-	r := &Record{known: map[string]Known{}, sent: map[string]Known{}}
+	r := &Record{known: map[string]Known{}, sent: map[string]Known{}, seen: !rule.Import.any()}
 	if name == "" {
 		return r, nil
 	}
@@ -100,7 +125,11 @@ func headOf(rule Rule) (string, error) {
 	if stat.Mask&unix.STATX_BTIME != 0 {
 		born = fmt.Sprintf(" %d.%09d", stat.Btime.Sec, stat.Btime.Nsec)
 	}
-	return fmt.Sprintf("link %q %q", fmt.Sprint(stat.Ino)+born, rule.Bucket+"/"+strings.Trim(rule.Prefix, "/")), nil
+	kind := "link"
+	if !rule.Import.any() {
+		kind = "seen"
+	}
+	return fmt.Sprintf("%s %q %q", kind, fmt.Sprint(stat.Ino)+born, rule.Bucket+"/"+strings.Trim(rule.Prefix, "/")), nil
 }
 
 func (r *Record) read(name, head string) error {
@@ -130,7 +159,8 @@ func (r *Record) take(line string) {
 	switch {
 	case line == "full":
 		r.full = true
-	case scan(line, "same %q %d %d %d %q", &text, &k.Modified, &k.SizeBytes, &k.ModTime, &path):
+	case scan(line, "same %q %d %d %d %q %d %d", &text, &k.Modified, &k.SizeBytes, &k.ModTime, &path, &k.Inode, &k.Change),
+		scan(line, "same %q %d %d %d %q", &text, &k.Modified, &k.SizeBytes, &k.ModTime, &path): // as it was before
 		k.Version = versionOf(text)
 		r.known[path] = k
 		delete(r.sent, path)
@@ -179,7 +209,7 @@ func (r *Record) dump(f *os.File, head string) error {
 }
 
 func sameLine(p string, k Known) string {
-	return fmt.Sprintf("same %q %d %d %d %q\n", k.Version.String(), k.Modified, k.SizeBytes, k.ModTime, p)
+	return fmt.Sprintf("same %q %d %d %d %q %d %d\n", k.Version.String(), k.Modified, k.SizeBytes, k.ModTime, p, k.Inode, k.Change)
 }
 
 func sentLine(p string, k Known) string {
@@ -201,6 +231,9 @@ func (r *Record) agree(p string, k Known) {
 // sending remembers what is about to be exported: if the process dies before it hears that it was, the object is known
 // by it all the same.
 func (r *Record) sending(p string, k Known) {
+	if r.seen {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.write(sentLine(p, k))
@@ -215,12 +248,44 @@ func (r *Record) forget(p string) {
 	r.write("gone " + strconv.Quote(p) + "\n")
 }
 
-// looked ends the time in which the bucket's first content comes, and the questions that the last process left.
-func (r *Record) looked(all bool) {
+// saw remembers an object that was asked about, where nothing else is known.
+func (r *Record) saw(p string, o object, there bool, home uint64) {
+	if r == nil || !r.seen {
+		return
+	}
+	if !there {
+		r.forget(p)
+		return
+	}
+	k := Known{Version: o.Version, Modified: o.seconds(), SizeBytes: o.SizeBytes, ModTime: o.ModTime}
+	k.Inode, k.Change = o.tells(home)
+	r.agree(p, k)
+}
+
+// share takes the names of the tree, so that they are not there twice.
+func (r *Record) share(t *Tree) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	clear(r.sent)
-	if all && !r.full {
+	known := make(map[string]Known, len(r.known))
+	for p, k := range r.known {
+		if f, ok := t.file(p); ok {
+			p = f.Path
+		}
+		known[p] = k
+	}
+	r.known = known
+}
+
+// looked ends the time in which the bucket's first content comes, and the questions that the last process left, but for
+// those objects that are still unclear.
+func (r *Record) looked(all bool, unclear map[string]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.sent, func(p string, _ Known) bool { return !unclear[p] })
+	if all && len(unclear) == 0 && !r.full {
 		r.full = true
 		r.write("full\n")
 	}
@@ -238,6 +303,9 @@ func (r *Record) write(line string) {
 
 // err says what became of the writes since it was asked last.
 func (r *Record) err() error {
+	if r == nil {
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fault := r.fault

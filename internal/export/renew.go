@@ -13,7 +13,6 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/muster-hpc/muster/internal/store"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -123,19 +122,4 @@ func (l look) renew(ctx context.Context, objects map[string]object, changed map[
 		}
 	}
 	return group.Wait()
-}
-
-// one looks at one object again.
-func (l look) one(ctx context.Context, objects map[string]object, mu *sync.Mutex, p string) error {
-	o, err := l.Head(ctx, key(l.prefix, p))
-	mu.Lock()
-	defer mu.Unlock()
-	delete(objects, p)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err == nil {
-		objects[l.name(key(l.prefix, p))] = lean(o)
-	}
-	return err
 }
