@@ -199,7 +199,7 @@ func (in *importer) fetch(ctx context.Context, f fetch, name string) (store.Obje
 	if err != nil {
 		return o, err
 	}
-	return o, in.dir.Chtimes(name, about.ModTime, about.ModTime)
+	return o, in.dir.Chtimes(name, about.ModTime.time(), about.ModTime.time())
 }
 
 // about says what a file of an object is to be like.
@@ -208,7 +208,7 @@ func (in *importer) about(f fetch, o store.Object) (File, error) {
 	if f.Over != nil && f.Over.Link == "" {
 		file.Mode, file.UID, file.GID = f.Over.Mode, f.Over.UID, f.Over.GID
 	}
-	file.ModTime = modTime(o)
+	file.ModTime = stampOf(modTime(o))
 	for _, m := range []struct {
 		key  string
 		base int
@@ -317,7 +317,7 @@ func (in *importer) sync(dir string) error {
 func sweep(root string, t Tree, since time.Time) error {
 	var errs []error
 	for _, f := range t.Files {
-		if left.MatchString(path.Base(f.Path)) && f.ModTime.Before(since) {
+		if left.MatchString(path.Base(f.Path)) && f.ModTime < stampOf(since) {
 			errs = append(errs, removeBelow(root, f.Path))
 		}
 	}

@@ -137,7 +137,7 @@ func alike(f File, o object) bool {
 	if own(o) || f.Link != "" {
 		return exported(f, o)
 	}
-	return f.SizeBytes == o.SizeBytes && f.ModTime.UnixNano() == o.Modified
+	return f.SizeBytes == o.SizeBytes && int64(f.ModTime) == o.Modified
 }
 
 // gone decides on a path whose object is not there any more. If there is no object at all, the bucket was lost rather

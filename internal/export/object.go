@@ -43,7 +43,7 @@ type self struct {
 	Change      int64
 }
 
-func selfIs(f File) self { return self{f.Home, f.Inode, f.Change.UnixNano()} }
+func selfIs(f File) self { return self{f.Home, f.Inode, int64(f.Change)} }
 
 func (s self) String() string { return fmt.Sprintf("%d-%d-%d", s.Home, s.Inode, s.Change) }
 
@@ -95,7 +95,7 @@ type object struct {
 	Version   version
 	SizeBytes int64
 	Modified  int64  // when it was put, in nanoseconds since 1970
-	ModTime   int64  // of the file that was exported, in the same; 0 if no export put it
+	ModTime   int64  // of the file that was exported, in the same; noTime if no export put it
 	Self      self   // which file that was
 	Sum       uint64 // of the text of its SHA-256, see sumOf
 }
@@ -123,7 +123,7 @@ func doubtful(f File, o object) bool {
 	return f.Link == "" && o.Sum != 0 && o.Self != (self{}) && o.Self.Home == f.Home && o.Self != selfIs(f)
 }
 
-func modTimeText(f File) string { return fmt.Sprintf("%dns", f.ModTime.UnixNano()) }
+func modTimeText(f File) string { return fmt.Sprintf("%dns", int64(f.ModTime)) }
 
 // exported says that an object is the file as it is. An object that was not put by an export counts if it is of the
 // same size and no older than the file.
@@ -135,13 +135,13 @@ func exported(f File, o object) bool {
 		return o.Sum == sumOf(fmt.Sprintf("%x", sha256.Sum256([]byte(f.Link))))
 	}
 	if own(o) {
-		return o.ModTime == f.ModTime.UnixNano()
+		return o.ModTime == int64(f.ModTime)
 	}
-	return f.ModTime.UnixNano() <= o.Modified
+	return int64(f.ModTime) <= o.Modified
 }
 
 // own says that an export put the object.
-func own(o object) bool { return o.ModTime != 0 }
+func own(o object) bool { return o.ModTime != noTime }
 
 // key is where a file is exported to.
 func key(prefix, path string) string {

@@ -107,7 +107,7 @@ func Decide(s State) Plan {
 
 // inTurn has the oldest first, then what only has to be compared, and last what failed before.
 func inTurn(a, b Step) int {
-	return cmp.Or(late(a)-late(b), a.File.ModTime.Compare(b.File.ModTime))
+	return cmp.Or(late(a)-late(b), cmp.Compare(a.File.ModTime, b.File.ModTime))
 }
 
 func late(s Step) int {
@@ -223,9 +223,9 @@ func (d *decision) compare(f File) (standing, string) {
 // complete says whether a file is finished, and why not. A look is not one moment: a pointer may be seen that came after
 // its directory was looked at, whatever its date says. So it must have been there, as it is, before this look began.
 func (d *decision) complete(f File) (string, bool) {
-	age := d.Time.Sub(f.ModTime)
+	age := d.Time.Sub(f.ModTime.time())
 	if pointerName(f.Path) {
-		age = min(age, d.Time.Sub(f.Change))
+		age = min(age, d.Time.Sub(f.Change.time()))
 	} else if f.Link != "" || d.renamed(f) {
 		return "", true // it came to be in one step
 	}
@@ -246,7 +246,7 @@ func (d *decision) renamed(f File) bool {
 			continue
 		}
 		at, ok := d.Tree.Dirs[dir]
-		return ok && at.ChangeTime.After(at.ModTime) && !f.ModTime.After(at.ChangeTime)
+		return ok && at.ChangeTime.After(at.ModTime) && f.ModTime <= stampOf(at.ChangeTime)
 	}
 	return false
 }
@@ -311,7 +311,7 @@ func (d *decision) follow(s Step) {
 
 // hold keeps back a pointer to nothing. What it names may still come, but nobody should wait for it for long.
 func (d *decision) hold(f File, reason string) {
-	if d.Time.Sub(f.ModTime) < d.Pace.Settle {
+	if d.Time.Sub(f.ModTime.time()) < d.Pace.Settle {
 		d.wait(f, reason)
 		return
 	}

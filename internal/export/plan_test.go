@@ -34,10 +34,10 @@ func tree(files ...File) Tree {
 	return t
 }
 
-func file(p string, at time.Time) File { return File{Path: p, SizeBytes: 3, ModTime: at} }
+func file(p string, at time.Time) File { return File{Path: p, SizeBytes: 3, ModTime: stampOf(at)} }
 
 func pointerFile(p, text string) File {
-	return File{Path: p, SizeBytes: int64(len(text)), ModTime: longAgo, Text: text}
+	return File{Path: p, SizeBytes: int64(len(text)), ModTime: stampOf(longAgo), Text: text}
 }
 
 // objectOf is what a file looks like once it is exported, at noon less a minute.
@@ -121,11 +121,11 @@ func TestDecide(t *testing.T) {
 			[]string{"wait ckpt-1/x: it is being written", "wait latest: it waits for ckpt-1/x"}},
 		{"megatron", State{Rule: all, Tree: tree(pointerFile("latest_checkpointed_iteration.txt", "12"), file("iter_0000012/x", recent))},
 			[]string{"wait iter_0000012/x: it is being written", "wait latest_checkpointed_iteration.txt: it waits for iter_0000012/x"}},
-		{"link_as_pointer", State{Rule: all, Tree: tree(File{Path: "latest", Link: "/mnt/elsewhere/ckpt-1", ModTime: longAgo}, file("ckpt-1/x", recent))},
+		{"link_as_pointer", State{Rule: all, Tree: tree(File{Path: "latest", Link: "/mnt/elsewhere/ckpt-1", ModTime: stampOf(longAgo)}, file("ckpt-1/x", recent))},
 			[]string{"wait ckpt-1/x: it is being written", "wait latest: it waits for ckpt-1/x"}},
 		{"pointer_to_nothing", State{Rule: all, Tree: tree(pointerFile("latest", "ckpt-9"))}, []string{"blocked latest: it names ckpt-9, which is not there"}},
 		{"pointer_to_something_unfinished", State{Rule: all, Tree: tree(pointerFile("latest", ".tmp-1"), file(".tmp-1/x", longAgo))}, []string{"blocked latest: it names .tmp-1, which is not there"}},
-		{"fresh_pointer_to_nothing", State{Rule: all, Tree: tree(File{Path: "latest", Link: "ckpt-9", ModTime: recent})}, []string{"wait latest: it is being written"}},
+		{"fresh_pointer_to_nothing", State{Rule: all, Tree: tree(File{Path: "latest", Link: "ckpt-9", ModTime: stampOf(recent)})}, []string{"wait latest: it is being written"}},
 		{"pointer_to_what_the_rule_leaves_out", State{Rule: Rule{Prefix: "fsx", Changed: true}, Tree: tree(pointerFile("latest", "ckpt-1"), file("ckpt-1/x", longAgo)), Objects: objects(atNoon)},
 			[]string{"blocked latest: the rule does not export ckpt-1/x"}},
 		{"number_without_a_directory", State{Rule: all, Tree: tree(pointerFile("run/latest_step.txt", "7"), file("run/step-7.bin", recent), file("run/a.log", noon))},

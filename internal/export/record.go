@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,7 @@ type Known struct {
 
 // agreement is what is known once a file and an object are the same.
 func agreement(f File, o object) Known {
-	k := Known{Version: o.Version, Modified: o.seconds(), SizeBytes: f.SizeBytes, ModTime: f.ModTime.UnixNano()}
+	k := Known{Version: o.Version, Modified: o.seconds(), SizeBytes: f.SizeBytes, ModTime: int64(f.ModTime)}
 	if o.Sum != unasked {
 		k.Inode, k.Change = o.tells(f.Home)
 	}
@@ -56,12 +57,12 @@ func (k Known) had(o object) bool { return k.SizeBytes >= 0 && k.is(o) }
 
 // holds says that the file is still the one that was known.
 func (k Known) holds(f File) bool {
-	return k.SizeBytes == f.SizeBytes && k.ModTime == f.ModTime.UnixNano()
+	return k.SizeBytes == f.SizeBytes && k.ModTime == int64(f.ModTime)
 }
 
 // told says that it is known whether the file was touched, and that it was not.
 func (k Known) told(f File) bool {
-	return k.Change == -1 || k.Change == f.Change.UnixNano() && k.Inode == f.Inode
+	return k.Change == -1 || k.Change == int64(f.Change) && k.Inode == f.Inode
 }
 
 // tells says which file of a directory the object was made of.
@@ -321,18 +322,21 @@ func (r *Record) Close() error {
 	return r.file.Close()
 }
 
-// modTimeOf is the modification time that an object's metadata has, in nanoseconds; 0 if it has none.
+// noTime is the modification time of an object that no export put.
+const noTime = math.MinInt64
+
+// modTimeOf is the modification time that an object's metadata has, in nanoseconds.
 func modTimeOf(meta map[string]string) int64 {
 	ns, err := strconv.ParseInt(strings.TrimSuffix(meta[metaModTime], "ns"), 10, 64)
 	if err != nil {
-		return 0
+		return noTime
 	}
 	return ns
 }
 
 // modTime is when the file was written, or when the object was put if nobody said.
 func modTime(o store.Object) time.Time {
-	if ns := modTimeOf(o.Meta); ns != 0 {
+	if ns := modTimeOf(o.Meta); ns != noTime {
 		return time.Unix(0, ns)
 	}
 	return o.Modified

@@ -23,15 +23,15 @@ func tornJob(r *rand.Rand, start time.Time) (all []written) {
 		dir := fmt.Sprintf("step-%d", n)
 		for i := range 1 + r.IntN(4) {
 			at = at.Add(time.Duration(1+r.IntN(3000)) * time.Millisecond)
-			all = append(all, written{File{Path: fmt.Sprintf("%s/part%d", dir, i), SizeBytes: 3, ModTime: at, Change: at, Inode: uint64(len(all))}, at})
+			all = append(all, written{File{Path: fmt.Sprintf("%s/part%d", dir, i), SizeBytes: 3, ModTime: stampOf(at), Change: stampOf(at), Inode: uint64(len(all))}, at})
 		}
 		at = at.Add(time.Duration(1+r.IntN(3000)) * time.Millisecond)
-		pointer := File{Path: "latest", Link: dir, Target: dir, SizeBytes: int64(len(dir)), ModTime: at, Change: at, Inode: uint64(len(all))}
+		pointer := File{Path: "latest", Link: dir, Target: dir, SizeBytes: int64(len(dir)), ModTime: stampOf(at), Change: stampOf(at), Inode: uint64(len(all))}
 		if r.IntN(2) == 0 {
 			pointer.Link, pointer.Target, pointer.Text = "", "", dir
 		}
 		if r.IntN(2) == 0 {
-			pointer.ModTime = start.Add(-time.Hour) // it was made beside, long before, and renamed
+			pointer.ModTime = stampOf(start.Add(-time.Hour)) // it was made beside, long before, and renamed
 		}
 		all = append(all, written{pointer, at})
 	}

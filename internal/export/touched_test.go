@@ -48,6 +48,24 @@ func TestReplacedUnderItsOldDate(t *testing.T) {
 	}
 }
 
+// TestFileOfTheYear1970 has a file of the date that unpacked archives often have: its object is ours like any other.
+func TestFileOfTheYear1970(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, files{"a": "old", "b": "two"})
+	if err := os.Chtimes(filepath.Join(dir, "a"), time.Unix(0, 0), time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	fake := &storetest.Fake{}
+	m := mirror(dir, fake)
+	finish(t, m)
+	if err := os.Remove(filepath.Join(dir, "a")); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, m)
+	finish(t, m)
+	wantMirrored(t, dir, fake, files{"b": "two"})
+}
+
 func TestTouchedIsComparedAndNotSentAgain(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, files{"a": "old", "run/latest": "step", "run/step": "x"})

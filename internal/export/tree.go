@@ -20,9 +20,9 @@ const pointerBytes = 4096
 type File struct {
 	Path      string // below the root, with slashes
 	SizeBytes int64
-	ModTime   time.Time
-	Change    time.Time // when its content, its name or its mode changed last, by the kernel's word
-	Mode      uint32    // type and permissions as in stat(2)
+	ModTime   stamp
+	Change    stamp  // when its content, its name or its mode changed last, by the kernel's word
+	Mode      uint32 // type and permissions as in stat(2)
 	UID, GID  uint32
 	Inode     uint64
 	Home      uint64 // the inode of the directory that was looked at
@@ -30,6 +30,13 @@ type File struct {
 	Target    string // what the link itself says
 	Text      string // the content of a file that may be a pointer
 }
+
+// stamp is a time in nanoseconds since 1970: there may be very many files, and a time.Time takes three times as much.
+type stamp int64
+
+func stampOf(t time.Time) stamp { return stamp(t.UnixNano()) }
+
+func (s stamp) time() time.Time { return time.Unix(0, int64(s)) }
 
 // Dir is what tells whether a directory was renamed.
 type Dir struct {
@@ -115,7 +122,7 @@ func (t *Tree) add(r *os.Root, path string, d fs.DirEntry) error {
 
 func described(path string, info fs.FileInfo) File {
 	stat := info.Sys().(*syscall.Stat_t)
-	return File{Path: path, SizeBytes: info.Size(), ModTime: info.ModTime(), Change: time.Unix(stat.Ctim.Unix()),
+	return File{Path: path, SizeBytes: info.Size(), ModTime: stampOf(info.ModTime()), Change: stamp(stat.Ctim.Nano()),
 		Mode: stat.Mode, UID: stat.Uid, GID: stat.Gid, Inode: stat.Ino}
 }
 
@@ -142,7 +149,7 @@ func (t *Tree) readPointers(r *os.Root) error {
 
 // unchanged says that a file is the same, as far as can be told without reading it.
 func unchanged(a, b File) bool {
-	return a.SizeBytes == b.SizeBytes && a.ModTime.Equal(b.ModTime) && a.Change.Equal(b.Change) && a.Inode == b.Inode && a.Target == b.Target
+	return a.SizeBytes == b.SizeBytes && a.ModTime == b.ModTime && a.Change == b.Change && a.Inode == b.Inode && a.Target == b.Target
 }
 
 // file is the file of a path. There may be no tree yet.
