@@ -17,6 +17,7 @@ func TestFaults(t *testing.T) {
 		"slurmctld_is_killed":   slurmctldIsKilled,
 		"slurmd_is_killed":      slurmdIsKilled,
 		"job_ids_stay_given":    jobIDsStayGiven,
+		"duplicate_job":         duplicateJob,
 		"job_ends_unheard":      jobEndsUnheard,
 		"service_hangs":         serviceHangs,
 		"node_is_killed":        nodeIsKilled,
@@ -80,6 +81,23 @@ func jobIDsStayGiven(t *testing.T, c *cluster) {
 	}
 	for _, id := range []int{all[0], all[2], all[3]} {
 		c.head("scancel", strconv.Itoa(id))
+	}
+}
+
+// A node that Slurm drains because it still has a job of that ID lets its other jobs end
+// and is in service again.
+func duplicateJob(t *testing.T, c *cluster) {
+	h := c.hold("beside")
+	node := c.show(h.id).Nodes[0]
+	before := c.init(node)
+	c.head("scontrol", "update", "NodeName="+node, "State=DRAIN", "Reason=Duplicate jobid")
+	h.lives()
+	c.await(node+" is replaced", time.Minute, func() bool {
+		state := c.head("sinfo", "--noheader", "--Node", "--nodes="+node, "--format=%T")
+		return c.init(node) != before && !strings.HasPrefix(state, "drain")
+	})
+	if out := c.head("srun", "--nodelist="+node, "hostname"); strings.TrimSpace(out) != node {
+		t.Errorf("the next job ran on %q", out)
 	}
 }
 
