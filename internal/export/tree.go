@@ -72,6 +72,7 @@ func Scan(rule Rule) (Tree, error) {
 	if err := tree.readPointers(r); err != nil {
 		return Tree{}, fmt.Errorf("scan %s: %w", root, err)
 	}
+	tree.Files = append(make([]File, 0, len(tree.Files)), tree.Files...) // with no room to grow
 	slices.SortFunc(tree.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return tree, nil
 }
