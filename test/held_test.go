@@ -74,19 +74,23 @@ func (h *held) recorded() {
 	h.c.await("sacct knows job "+h.name, 40*time.Second, func() bool { return h.sacct() == "RUNNING\n" })
 }
 
-// saved waits until slurmctld has written down that the job runs. That takes up
-// to five seconds (SAVE_MAX_WAIT in slurmctld.h of 22.05); if it dies before, it
-// knows of no run. So that there is something to write after the job's start,
-// another job comes and goes.
+// saved waits until slurmctld has written down that the job runs and that its nodes are
+// up, which it does in this order and up to five seconds later (SAVE_MAX_WAIT in
+// state_save.c of 22.05); if it dies before, it knows of no run. So that there is
+// something to write after the job's start, another job comes and goes, and so does a
+// comment on the nodes.
 func (h *held) saved() {
 	h.c.t.Helper()
 	since := time.Now()
 	other := strings.TrimSpace(h.c.head("sbatch", "--parsable", "--hold", "--output=/dev/null", "--wrap=true"))
 	h.c.head("scancel", other)
-	h.c.await("slurmctld saves job "+h.name, 20*time.Second, func() bool {
-		state, err := os.Stat(h.c.path("state", "slurmctld", "job_state"))
-		return err == nil && state.ModTime().After(since)
-	})
+	h.c.head("scontrol", "update", "NodeName=ALL", "Comment=saved")
+	for _, file := range []string{"job_state", "node_state"} {
+		h.c.await("slurmctld saves "+file, 20*time.Second, func() bool {
+			state, err := os.Stat(h.c.path("state", "slurmctld", file))
+			return err == nil && state.ModTime().After(since)
+		})
+	}
 }
 
 // sacct are the states of the job's runs in accounting.
