@@ -93,7 +93,6 @@ type Record struct {
 	known map[string]Known
 	sent  map[string]Known // exports without an answer when the process died
 	full  bool
-	lines int
 	fault error // of the last write
 }
 
