@@ -29,6 +29,7 @@ const (
 	maxParts       = 10000
 	maxActions     = 128             // file-system calls at a time: each may hold a thread
 	bufferBytes    = 256 << 10       // for each body that is being copied
+	copyBytes      = 5 << 30         // the largest object that one call copies, as S3 has it (API reference, CopyObject)
 	memoryBytes    = 96 << 20        // the garbage collector works harder above it
 	goodbye        = 2 * time.Second // for requests that are being answered when the end comes
 	portTries      = 10
@@ -130,9 +131,10 @@ func openBackend(root string) (exact, error) {
 		return exact{}, err
 	}
 	be, err := posix.New(root, attrs, posix.PosixOpts{
-		Concurrency:        maxActions,
-		IOBufferSize:       bufferBytes,
-		ForceNoObjLockFile: true,
+		Concurrency:         maxActions,
+		IOBufferSize:        bufferBytes,
+		ForceNoObjLockFile:  true,
+		CopyObjectThreshold: copyBytes,
 	})
 	if err != nil {
 		return exact{}, fmt.Errorf("open the root %s: %w", root, err)

@@ -161,6 +161,29 @@ func TestObjectsAreFilesAndOutliveTheServer(t *testing.T) {
 	}
 }
 
+// TestCopies has the server copy an object by itself, whole and as a part of another one.
+func TestCopies(t *testing.T) {
+	s := start(t, t.TempDir(), "--bucket", "data", "--bucket", "checkpoints")
+	c := s.client()
+	put(t, c, "dir/a.bin", "hello")
+	from, data := aws.String("data/dir/a.bin"), aws.String("data")
+	if _, err := c.CopyObject(t.Context(), &s3.CopyObjectInput{Bucket: data, Key: aws.String("b"), CopySource: from}); err != nil {
+		t.Fatalf("copy: %v", err)
+	}
+	wantObject(t, c, "b", "hello")
+	if _, err := c.CopyObject(t.Context(), &s3.CopyObjectInput{Bucket: aws.String("checkpoints"), Key: aws.String("b"), CopySource: from}); err != nil {
+		t.Errorf("copy to another bucket: %v", err)
+	}
+	up, err := c.CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: data, Key: aws.String("c")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.UploadPartCopy(t.Context(), &s3.UploadPartCopyInput{Bucket: data, Key: aws.String("c"), UploadId: up.UploadId, PartNumber: aws.Int32(1), CopySource: from})
+	if err != nil {
+		t.Errorf("copy a part: %v", err)
+	}
+}
+
 func TestOnlyTheGivenAddressIsBound(t *testing.T) {
 	s := start(t, t.TempDir())
 	_, port, err := net.SplitHostPort(s.address)
