@@ -9,8 +9,15 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// trialRuns is what slurmctld says when it has read all and found nothing wrong.
-const trialRuns = "Running as primary controller"
+// trialPrimary is what slurmctld says when it has read its configuration. It loads its
+// plugins for priorities and burst buffers after that, and may still refuse them.
+const trialPrimary = "Running as primary controller"
+
+// trialRuns tells whether slurmctld says, where it says much, that it has all it needs
+// and begins its work.
+func trialRuns(line string) bool {
+	return strings.HasPrefix(line, "debug3: _slurmctld_background pid")
+}
 
 func waitsForFile(line string) bool {
 	return strings.HasPrefix(line, "error: ") && strings.Contains(line, "cannot stat file") && strings.Contains(line, "retrying")

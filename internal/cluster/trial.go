@@ -93,6 +93,10 @@ func (u *up) writeTrial(cfg config) error {
 	return nil
 }
 
+// primaryWait is how long slurmctld is heard after it said that it is the primary one,
+// where it does not say that all else runs, too: another version may not.
+const primaryWait = time.Second
+
 // runTrial runs slurmctld until it has made up its mind, and returns what it said.
 func (u *up) runTrial(ctx context.Context, as string) (said []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trialWait)
@@ -108,7 +112,7 @@ func (u *up) runTrial(ctx context.Context, as string) (said []string, err error)
 	if err != nil {
 		return nil, err
 	}
-	said = listen(out)
+	said = listen(out, func() { time.AfterFunc(primaryWait, cancel) })
 	cancel() // it has said what we wanted to know
 	_ = cmd.Wait()
 	return said, nil
@@ -128,13 +132,13 @@ func trialPath(l *local.Layout) string {
 const showTrial = `set -e
 mount --make-rprivate /
 mount --bind "$1" "$2"
-exec setpriv --reuid="$3" --regid="$3" --init-groups --pdeathsig KILL -- "$4" -D -c -f "$5"`
+exec setpriv --reuid="$3" --regid="$3" --init-groups --pdeathsig KILL -- "$4" -D -c -vvvv -f "$5"`
 
 func trialLine(l *local.Layout, as string) []string {
 	const program = "/usr/sbin/slurmctld"
 	conf := trialPath(l) + "/slurm.conf"
 	if l.Rootless {
-		return []string{program, "-D", "-c", "-f", conf}
+		return []string{program, "-D", "-c", "-vvvv", "-f", conf}
 	}
 	return []string{"/bin/sh", "-c", showTrial, "sh", l.Path(trialDir), trialPath(l), as, program, conf}
 }
@@ -150,14 +154,21 @@ func trialProcess(l *local.Layout) *syscall.SysProcAttr {
 	return attr
 }
 
-// listen reads what slurmctld says until it runs, ends, or waits for a file that will
-// not come.
-func listen(r io.Reader) (said []string) {
+// listen reads what slurmctld says until all of it runs, it ends, or waits for a file
+// that will not come. It calls primary when slurmctld calls itself the primary one.
+func listen(r io.Reader, primary func()) (said []string) {
 	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20) // it writes lists of nodes
 	for lines.Scan() {
 		line := strings.TrimPrefix(lines.Text(), "slurmctld: ")
+		if line == trialPrimary {
+			primary()
+		}
+		if strings.HasPrefix(line, "debug") && !trialRuns(line) {
+			continue
+		}
 		said = append(said, line)
-		if strings.HasPrefix(line, "fatal: ") || waitsForFile(line) || line == trialRuns {
+		if strings.HasPrefix(line, "fatal: ") || waitsForFile(line) || trialRuns(line) {
 			break
 		}
 	}

@@ -24,7 +24,8 @@ func TestRefusal(t *testing.T) {
 		said []string
 		want string // empty is no refusal
 	}{
-		{"runs", []string{"error: Configured MailProg is invalid", trialRuns}, ""},
+		{"runs", []string{"error: Configured MailProg is invalid", trialPrimary}, ""},
+		{"late", []string{trialPrimary, "error: cannot create select context", "fatal: failed to initialize"}, "failed to initialize; cannot create select context"},
 		{"said_nothing", nil, ""},
 		{"said_nothing_of_weight", []string{"slurmctld version 22.05.8 started on cluster c"}, ""},
 		{"unknown_key", []string{"error: _parse_next_key: Parsing error at unrecognized key: Foo", "fatal: Unable to process configuration file"},
@@ -47,6 +48,29 @@ func TestRefusal(t *testing.T) {
 			}
 			if got != want {
 				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestListen(t *testing.T) {
+	const runs = "debug3: _slurmctld_background pid = 1"
+	for _, row := range []struct {
+		name, says string
+		want       []string
+		primary    bool
+	}{
+		{"runs", "a\ndebug:  b\n" + trialPrimary + "\ndebug2: c\n" + runs + "\nerror: d\n", []string{"a", trialPrimary, runs}, true},
+		{"dies_late", trialPrimary + "\nerror: a\nfatal: b\ndebug:  c\n", []string{trialPrimary, "error: a", "fatal: b"}, true},
+		{"says_less", trialPrimary + "\n", []string{trialPrimary}, true},
+		{"dies_early", "fatal: a\n" + trialPrimary + "\n", []string{"fatal: a"}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			primary := false
+			says := "slurmctld: " + strings.ReplaceAll(strings.TrimSpace(row.says), "\n", "\nslurmctld: ") + "\n"
+			got := listen(strings.NewReader(says), func() { primary = true })
+			if diff := cmp.Diff(row.want, got); diff != "" || primary != row.primary {
+				t.Errorf("primary %t, (-want +got):\n%s", primary, diff)
 			}
 		})
 	}
@@ -93,6 +117,8 @@ func TestTried(t *testing.T) {
 		{"misspelt", spec.Setting{Key: "PriorityTyp", Value: "x"}, "unrecognized key: PriorityTyp (c.yaml:12:8: PriorityTyp)"},
 		{"no_number", spec.Setting{Key: "MaxJobCount", Value: "many"}, "MaxJobCount value (many) is not a valid number (c.yaml:12:8: MaxJobCount)"},
 		{"no_plugin", spec.Setting{Key: "SchedulerType", Value: "sched/none"}, "nitialize sched plugin"},
+		{"no_priorities", spec.Setting{Key: "PriorityType", Value: "priority/nosuch"}, "cannot create priority context for priority/nosuch (c.yaml:12:8: PriorityType)"},
+		{"no_burst_buffer", spec.Setting{Key: "BurstBufferType", Value: "burst_buffer/nosuch"}, "cannot create burst_buffer context for burst_buffer/nosuch (c.yaml:12:8: BurstBufferType)"},
 		{"no_file", spec.Setting{Key: "TopologyPlugin", Value: "topology/tree"}, "cannot stat file /etc/slurm/topology.conf"},
 		{"ours", spec.Setting{Key: "StateSaveLocation", Value: "/etc"}, "StateSaveLocation cannot be set for a cluster on this machine, which has its own"},
 		{"ours_in_any_letters", spec.Setting{Key: "authtype", Value: "auth/none"}, "c.yaml:12:8: authtype cannot be set"},
