@@ -110,7 +110,7 @@ func remove(l *local.Layout, deleteData bool) (string, error) {
 		return "", err
 	}
 	for _, name := range names {
-		if !deleteData && holdsData(l, name) {
+		if name == markFile || !deleteData && (holdsData(l, name) || !made(l, name)) {
 			continue
 		}
 		if err := sweep(dir, name); err != nil {
@@ -122,8 +122,11 @@ func remove(l *local.Layout, deleteData bool) (string, error) {
 
 // removed removes the run directory itself if nothing is left in it.
 func removed(l *local.Layout) (string, error) {
-	if left, err := os.ReadDir(l.Dir); err == nil && len(left) > 0 {
+	if left, err := os.ReadDir(l.Dir); err == nil && slices.ContainsFunc(left, func(e fs.DirEntry) bool { return e.Name() != markFile }) {
 		return "kept the data in " + l.Dir, nil
+	}
+	if err := sweepPath(l, markFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
 	if err := os.Remove(l.Dir); errors.Is(err, unix.EBUSY) {
 		return "emptied " + l.Dir + ", where something is mounted", nil

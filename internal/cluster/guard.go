@@ -42,7 +42,7 @@ func (r Ref) Guard() error {
 	if err := mine(dir, info, os.Getuid()); err != nil {
 		return fmt.Errorf("cluster %s is not yours: %w", r.Name, err)
 	}
-	return nil
+	return claimed(dir)
 }
 
 // mine refuses a directory that belongs to none of some users, or in which others may
@@ -94,6 +94,11 @@ func makeDirectories(l *local.Layout, o owners) error {
 		}
 		if err := give(path, d.owner, d.mode|os.ModeDir); err != nil {
 			return err
+		}
+		if d.path == "" {
+			if err := claim(l); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

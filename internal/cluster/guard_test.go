@@ -48,12 +48,19 @@ func TestRef_Guard(t *testing.T) {
 		"own_in_a_sticky": {func(home, dir string) error {
 			return errors.Join(os.Chmod(home, 0o777|os.ModeSticky), os.Mkdir(dir, 0o755))
 		}, ""},
-		"home_of_another":       {func(home, _ string) error { return os.Chown(home, stranger, stranger) }, "HOME belongs to user nobody; let MUSTER_HOME name a folder of your own"},
-		"home_of_all":           {func(home, _ string) error { return os.Chmod(home, 0o777) }, "others may change HOME, whose mode is 0777; let MUSTER_HOME name a folder of your own"},
-		"home_of_a_group":       {func(home, _ string) error { return errors.Join(os.Chown(home, 0, stranger), os.Chmod(home, 0o775)) }, "others may change HOME, whose mode is 0775; let MUSTER_HOME name a folder of your own"},
-		"another's":             {func(_, dir string) error { return errors.Join(os.Mkdir(dir, 0o755), os.Chown(dir, stranger, stranger)) }, "cluster t is not yours: DIR belongs to user nobody"},
-		"open_to_all":           {func(_, dir string) error { return errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o777)) }, "cluster t is not yours: others may change DIR, whose mode is 0777"},
-		"a_link":                {func(home, dir string) error { return os.Symlink(home, dir) }, "DIR is no directory of a cluster; remove it, or let MUSTER_HOME name another folder"},
+		"home_of_another": {func(home, _ string) error { return os.Chown(home, stranger, stranger) }, "HOME belongs to user nobody; let MUSTER_HOME name a folder of your own"},
+		"home_of_all":     {func(home, _ string) error { return os.Chmod(home, 0o777) }, "others may change HOME, whose mode is 0777; let MUSTER_HOME name a folder of your own"},
+		"home_of_a_group": {func(home, _ string) error { return errors.Join(os.Chown(home, 0, stranger), os.Chmod(home, 0o775)) }, "others may change HOME, whose mode is 0775; let MUSTER_HOME name a folder of your own"},
+		"another's":       {func(_, dir string) error { return errors.Join(os.Mkdir(dir, 0o755), os.Chown(dir, stranger, stranger)) }, "cluster t is not yours: DIR belongs to user nobody"},
+		"open_to_all":     {func(_, dir string) error { return errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o777)) }, "cluster t is not yours: others may change DIR, whose mode is 0777"},
+		"a_link":          {func(home, dir string) error { return os.Symlink(home, dir) }, "DIR is no directory of a cluster; remove it, or let MUSTER_HOME name another folder"},
+		"a_project": {func(_, dir string) error {
+			return errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(dir+"/main.c", nil, 0o644))
+		}, `DIR is no directory of a cluster: it has "main.c"; choose another name with --cluster, or let MUSTER_HOME name another folder`},
+		"kept_data": {func(_, dir string) error { return os.MkdirAll(dir+"/shared/fsx1", 0o755) }, ""},
+		"half_made": {func(_, dir string) error {
+			return errors.Join(os.MkdirAll(dir+"/log", 0o755), os.WriteFile(dir+"/.muster", nil, 0o644))
+		}, ""},
 		"a_lock_that_is_a_link": {func(home, dir string) error { return os.Symlink(filepath.Join(home, "victim"), dir+".lock") }, "open DIR.lock: it is a link; remove it"},
 	} {
 		t.Run(name, func(t *testing.T) {
