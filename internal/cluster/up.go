@@ -64,6 +64,9 @@ func (u *up) run(ctx context.Context) error {
 		return err
 	}
 	if err := u.steps.Do("start head node", func() (string, error) { return u.start(ctx) }); err != nil {
+		return orFormer(u.layout, u.Ref.Name, err)
+	}
+	if err := dropFormer(u.layout); err != nil {
 		return err
 	}
 	if err := u.steps.Do("make directories", u.directories); err != nil {
@@ -110,6 +113,9 @@ func (u *up) write(ctx context.Context) (string, error) {
 	}
 	if err := u.removable(ctx); err != nil {
 		return "", err
+	}
+	if err := keepFormer(l, u.works(), u.Source); err != nil {
+		return "", fmt.Errorf("keep the file that the cluster was made of: %w", err)
 	}
 	if err := u.writeFiles(); err != nil {
 		return "", err
@@ -231,6 +237,12 @@ func (u *up) restart(ctx context.Context, a local.AnchorProcess) error {
 	}
 	_, err = u.onHead(ctx, a, "scontrol", "reconfigure")
 	return err
+}
+
+// works tells whether the cluster runs and its slurmctld is ready.
+func (u *up) works() bool {
+	_, alive := u.layout.Alive()
+	return alive && u.ready("slurmctld")
 }
 
 func (u *up) ready(service string) bool {
