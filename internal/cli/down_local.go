@@ -21,8 +21,8 @@ func (a *app) downLocal(ctx context.Context, w where, o downOptions) error {
 	if err := down.Removable(); err != nil {
 		return err
 	}
-	if question := downQuestion(ctx, ref, o.deleteData); question != "" && !o.yes {
-		if err := a.confirm(question); err != nil {
+	if !o.yes {
+		if err := a.confirmLocalDown(ctx, ref, o.deleteData); err != nil {
 			return err
 		}
 	}
@@ -45,33 +45,61 @@ func asUnexported(u *cluster.Unexported) *unexported {
 	return left
 }
 
+// confirmLocalDown asks before something is lost.
+func (a *app) confirmLocalDown(ctx context.Context, ref cluster.Ref, deleteData bool) error {
+	jobs, err := a.jobsToLose(ctx, ref)
+	if err != nil {
+		fmt.Fprintf(a.err, "muster: Slurm does not answer, so nobody knows which jobs cluster %s has\n", ref.Name)
+	}
+	question := downQuestion(ref.Name, jobs, deleteData)
+	if question == "" {
+		return nil
+	}
+	return a.confirm(question)
+}
+
 // downQuestion is what to ask before a cluster is taken down, "" if nothing is
 // lost by it.
-func downQuestion(ctx context.Context, ref cluster.Ref, deleteData bool) string {
-	switch jobs := runningJobs(ctx, ref); {
+func downQuestion(name string, jobs int, deleteData bool) string {
+	switch {
 	case jobs > 0 && deleteData:
-		return fmt.Sprintf("%d jobs are running or wait. End them and delete all data of cluster %s?", jobs, ref.Name)
+		return fmt.Sprintf("%d jobs are running or wait. End them and delete all data of cluster %s?", jobs, name)
 	case jobs > 0:
-		return fmt.Sprintf("%d jobs are running or wait. End them and take cluster %s down?", jobs, ref.Name)
+		return fmt.Sprintf("%d jobs are running or wait. End them and take cluster %s down?", jobs, name)
 	case deleteData:
-		return "Delete all data of cluster " + ref.Name + "?"
+		return "Delete all data of cluster " + name + "?"
 	}
 	return ""
 }
 
-// runningJobs counts the jobs that would be lost. A Slurm that does not answer
-// has none to lose.
-func runningJobs(ctx context.Context, ref cluster.Ref) int {
+// jobsWait is how long Slurm may take to say which jobs there are.
+const jobsWait = 3 * time.Second
+
+// jobsToLose counts the jobs that would be lost, and says what it waits for where that
+// takes long.
+func (a *app) jobsToLose(ctx context.Context, ref cluster.Ref) (jobs int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, jobsWait)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		jobs, err = askForJobs(ctx, ref)
+	}()
+	select {
+	case <-done:
+	case <-time.After(jobsWait / 6):
+		fmt.Fprintf(a.err, "muster: asking Slurm which jobs there are, for %.0f s at most\n", jobsWait.Seconds())
+		<-done
+	}
+	return jobs, err
+}
+
+func askForJobs(ctx context.Context, ref cluster.Ref) (int, error) {
 	l := ref.Layout()
 	anchor, alive := l.Alive()
 	if !alive {
-		return 0
+		return 0, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
 	out, err := cluster.OnHead(ctx, l, anchor, "squeue", "--noheader", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED,STOPPED", "--format=%A")
-	if err != nil {
-		return 0
-	}
-	return len(strings.Fields(out))
+	return len(strings.Fields(out)), err
 }

@@ -52,8 +52,8 @@ const askWait = 3 * time.Second
 
 func askedID(ctx context.Context, l *local.Layout) int {
 	anchor, alive := l.Alive()
-	if !alive {
-		return 0
+	if !alive || !ready(l, "slurmctld") {
+		return 0 // nobody would answer
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()

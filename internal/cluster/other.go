@@ -132,6 +132,8 @@ func (o UpOptions) Going(ctx context.Context) ([]string, error) {
 	for _, s := range old.SharedStorage {
 		u.full[s.MountDir] = holdsFile(StorageDir(l, old, s.MountDir))
 	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
 	out, err := OnHead(ctx, l, anchor, "squeue", "--noheader", "--all", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED,STOPPED,COMPLETING", "--format=%P")
 	if err == nil { // a Slurm that does not answer has no job to lose, or Up says so
 		for _, q := range strings.Fields(out) {

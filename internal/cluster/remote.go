@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/provider/local"
@@ -83,16 +85,29 @@ func (r Runner) Run(ctx context.Context, name string, args ...string) ([]byte, e
 	return slurm.Exec{}.Run(ctx, line[0], line[1:]...)
 }
 
-// OnHead runs a program on the head node of a cluster and returns what it prints.
+// OnHead runs a program on the head node of a cluster and returns what it prints. It
+// ends with ctx, also where Slurm keeps the program waiting.
 func OnHead(ctx context.Context, l *local.Layout, a local.AnchorProcess, args ...string) (string, error) {
-	line := l.HeadCommand(a, "/", args)
+	out, err := output(ctx, l.HeadCommand(a, "/", args))
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	return out, nil
+}
+
+// output is what a program prints. When ctx ends, it is told to end with all that it
+// started: what enters the head node is the parent of what runs there.
+func output(ctx context.Context, line []string) (string, error) {
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Env = HeadEnv()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = time.Second
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		return string(out), fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
+		return string(out), fmt.Errorf("%w: %s", err, strings.TrimSpace(errs.String()))
 	}
 	return string(out), nil
 }

@@ -245,8 +245,10 @@ func (u *up) works() bool {
 	return alive && u.ready("slurmctld")
 }
 
-func (u *up) ready(service string) bool {
-	status, err := supervise.LoadStatus(u.layout.Path("run", "services.json"))
+func (u *up) ready(service string) bool { return ready(u.layout, service) }
+
+func ready(l *local.Layout, service string) bool {
+	status, err := supervise.LoadStatus(l.Path("run", "services.json"))
 	return err == nil && !slices.Contains(unready(status), service)
 }
 
