@@ -36,7 +36,8 @@ type world struct {
 
 	clock  time.Time
 	stored map[string]bool // what the bucket ever held, "path content"
-	dead   map[string]bool // paths that were deleted here and not touched in the bucket since
+	gone   map[string]bool // paths that were deleted here and not written on either side since
+	dead   map[string]bool // those of them whose object the mirror knew: they must not come back
 	fresh  map[string]bool // paths that were put into the bucket since the last whole round
 	both   map[string]bool // paths that were changed on both sides
 	story  []string
@@ -46,7 +47,7 @@ var paths = []string{"a", "d/b", "d/e/c", "run/checkpoint-1/m", "keep"}
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 1)), clock: time.Unix(1_000_000, 0),
-		stored: map[string]bool{}, dead: map[string]bool{}, fresh: map[string]bool{}, both: map[string]bool{}}
+		stored: map[string]bool{}, gone: map[string]bool{}, dead: map[string]bool{}, fresh: map[string]bool{}, both: map[string]bool{}}
 	w.fake = &storetest.Fake{Now: func() time.Time { return w.clock }}
 	dir := t.TempDir()
 	if w.store = w.fake; seed%3 > 0 {
@@ -115,14 +116,14 @@ func (w *world) write(p string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.dead[p] = false
+	w.dead[p], w.gone[p] = false, false
 }
 
 func (w *world) remove(p string) {
 	w.tell("remove %s", p)
 	err := os.Remove(filepath.Join(w.rule.Dir, p))
-	if err == nil && !w.fresh[p] {
-		w.dead[p] = true
+	if err == nil {
+		w.gone[p], w.dead[p] = true, !w.fresh[p]
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.t.Fatal(err)
@@ -138,7 +139,7 @@ func (w *world) put(p string) {
 	if _, err := w.store.Put(w.t.Context(), u); err != nil {
 		w.t.Fatal(err)
 	}
-	w.stored[p+" "+w.text()], w.dead[p], w.fresh[p] = true, false, true
+	w.stored[p+" "+w.text()], w.dead[p], w.gone[p], w.fresh[p] = true, false, false, true
 }
 
 // here is the directory's content.
@@ -264,7 +265,7 @@ func (w *world) rest() {
 	}
 	if w.rule.New && w.rule.Changed && w.rule.Deleted && w.rule.Import == allOf {
 		here, there := w.here(), w.there()
-		maps.DeleteFunc(there, func(p, _ string) bool { return w.both[p] && w.dead[p] }) // the object's change is kept
+		maps.DeleteFunc(there, func(p, _ string) bool { return w.both[p] && w.gone[p] && here[p] == "" }) // the object's change is kept
 		if diff := cmp.Diff(here, there); diff != "" {
 			w.fail("directory and bucket differ:\n%s", diff)
 		}
@@ -337,7 +338,10 @@ func (d *dying) Delete(ctx context.Context, key string) error {
 // TestBothSidesAtOnce is the model: whatever people do on both sides and whenever the mirror dies, no change made in
 // the directory is lost, nothing that was deleted comes back, and nothing goes back and forth.
 func TestBothSidesAtOnce(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(61) {
+		if seed == 60 {
+			seed = 150 // a file that was changed on both sides, and removed here before the mirror saw what came last
+		}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, seed)
