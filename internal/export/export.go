@@ -163,7 +163,9 @@ func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects 
 	}
 	result, err := Apply(ctx, plan, work)
 	for k, o := range result.Objects {
-		objects[pathOf(m.Rule.Prefix, k)] = lean(o)
+		p := pathOf(m.Rule.Prefix, k)
+		objects[p] = lean(o)
+		m.Record.compared(p, lean(o))
 	}
 	m.failed = plan.still(m.failed, result)
 	if fault := m.Record.err(); fault != nil {

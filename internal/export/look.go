@@ -107,6 +107,7 @@ func (m *Mirror) lookHere(whole bool) (err error) {
 		}
 	}()
 	if changed, said := said(m.here); said && !whole {
+		m.Track.tell(changed)
 		if len(changed) == 0 {
 			return nil
 		}

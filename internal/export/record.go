@@ -228,6 +228,19 @@ func (r *Record) agree(p string, k Known) {
 	r.write(sameLine(p, k))
 }
 
+// compared remembers of which file an object was found to be the content, so that no restart compares them again.
+func (r *Record) compared(p string, o object) {
+	if r == nil {
+		return
+	}
+	k, known := r.known[p]
+	if !known || k.Version != o.Version || o.Self == (self{}) {
+		return
+	}
+	k.Inode, k.Change = o.Self.Inode, o.Self.Change
+	r.agree(p, k)
+}
+
 // sending remembers what is about to be exported: if the process dies before it hears that it was, the object is known
 // by it all the same.
 func (r *Record) sending(p string, k Known) {

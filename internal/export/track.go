@@ -119,6 +119,18 @@ func unseen(rule Rule, before, now Tree) []Wait {
 	return all
 }
 
+// tell adds the paths of what was seen beside the rounds. A watch says nothing of a file that was changed under another
+// name, nor of one that got or lost such a name.
+func (t *Track) tell(changed map[string]bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range t.unseen {
+		if _, ok := changed[w.Path]; !ok {
+			changed[w.Path] = false
+		}
+	}
+}
+
 func (t *Track) begin(f File) *Sending {
 	t.mu.Lock()
 	defer t.mu.Unlock()
