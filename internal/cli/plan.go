@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/heed"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -44,7 +46,7 @@ of them reach each other.`,
 			if err := notEmpty(c); err != nil {
 				return err
 			}
-			return a.runPlan(args[0], o)
+			return a.runPlan(c.Context(), args[0], o)
 		},
 	}
 	flags := c.Flags()
@@ -81,8 +83,12 @@ func completePlan(c *cobra.Command) {
 	}
 }
 
-func (a *app) runPlan(path string, o planOptions) error {
-	q, err := a.question(path, o)
+func (a *app) runPlan(ctx context.Context, path string, o planOptions) error {
+	var q plan.Question
+	err := heed.Call(ctx, func() (err error) {
+		q, err = a.question(path, o)
+		return err
+	})
 	if err != nil {
 		return err
 	}

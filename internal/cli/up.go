@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/heed"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -59,7 +61,7 @@ why, 2 wrong command line or no terminal to ask on, 130 stopped.`,
 			if err := a.notOnAWS(args[0], c.Flags().Changed("on")); err != nil {
 				return err
 			}
-			files, err := a.load(args[0], o.workload)
+			files, err := a.load(c.Context(), args[0], o.workload)
 			if err != nil {
 				return err
 			}
@@ -86,8 +88,17 @@ type files struct {
 	workloadSource []byte
 }
 
-// load reads and checks the user's files and shows all their problems.
-func (a *app) load(path, workload string) (files, error) {
+// load reads the user's files, until the context ends.
+func (a *app) load(ctx context.Context, path, workload string) (f files, err error) {
+	err = heed.Call(ctx, func() (err error) {
+		f, err = a.read(path, workload)
+		return err
+	})
+	return f, err
+}
+
+// read reads and checks the user's files and shows all their problems.
+func (a *app) read(path, workload string) (files, error) {
 	var f files
 	problems := &diag.List{}
 	var ok bool
@@ -97,24 +108,34 @@ func (a *app) load(path, workload string) (files, error) {
 	if f.cluster, problems = spec.Parse(path, f.source); f.cluster == nil {
 		return f, a.showProblems(problems)
 	}
-	asked := workload != ""
-	if !asked {
-		workload = spec.WorkloadPath(path)
-	}
 	var more *diag.List
-	f.workload, more = spec.LoadWorkload(workload, f.cluster)
+	f.workload, f.workloadSource, more = readWorkload(workload, f.cluster)
 	problems.Append(more.All()...)
 	if err := a.showProblems(problems); err != nil {
 		return f, err
 	}
 	f.cluster = f.cluster.With(f.workload)
 	a.tellOfAWS(path, f.source)
-	var err error
-	f.workloadSource, err = os.ReadFile(workload)
-	if errors.Is(err, fs.ErrNotExist) && !asked {
-		err = nil
+	return f, nil
+}
+
+// readWorkload reads and checks a workload file, once, as it can be a pipe. If none is
+// asked for, it is the one beside the cluster file, which need not be there.
+func readWorkload(asked string, c *spec.Cluster) (*spec.Workload, []byte, *diag.List) {
+	path := asked
+	list := &diag.List{}
+	if path == "" {
+		path = spec.WorkloadPath(c.File)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return &spec.Workload{}, nil, list
+		}
 	}
-	return f, err
+	source, ok := spec.Read(path, list)
+	if !ok {
+		return nil, nil, list
+	}
+	w, list := spec.ParseWorkload(path, source, c)
+	return w, source, list
 }
 
 // tellOfAWS says that a file which is good for this machine is not yet good for

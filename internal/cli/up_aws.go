@@ -12,12 +12,17 @@ import (
 	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/cloud"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/heed"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // upAWS makes a cluster on AWS what its file says.
 func (a *app) upAWS(ctx context.Context, path string, o upOptions) error {
-	up, err := a.readForAWS(path)
+	var up cloud.UpOptions
+	err := heed.Call(ctx, func() (err error) {
+		up, err = a.readForAWS(path)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -28,7 +33,7 @@ func (a *app) upAWS(ctx context.Context, path string, o upOptions) error {
 	if err := openForAWS(ctx, path, &up); err != nil {
 		return err
 	}
-	if err := a.workloadForAWS(path, o.workload, &up); err != nil {
+	if err := heed.Call(ctx, func() error { return a.workloadForAWS(o.workload, &up) }); err != nil {
 		return err
 	}
 	if err := a.lookForUp(ctx, path, written, up); err != nil {
@@ -105,22 +110,10 @@ func openForAWS(ctx context.Context, path string, up *cloud.UpOptions) error {
 }
 
 // workloadForAWS reads and checks muster.yaml.
-func (a *app) workloadForAWS(path, workload string, up *cloud.UpOptions) error {
-	asked := workload != ""
-	if !asked {
-		workload = spec.WorkloadPath(path)
-	}
+func (a *app) workloadForAWS(workload string, up *cloud.UpOptions) error {
 	var problems *diag.List
-	up.Workload, problems = spec.LoadWorkload(workload, up.File.Cluster)
-	if err := a.showProblems(problems); err != nil {
-		return err
-	}
-	var err error
-	up.WorkloadSource, err = os.ReadFile(workload)
-	if errors.Is(err, fs.ErrNotExist) && !asked {
-		err = nil
-	}
-	return err
+	up.Workload, up.WorkloadSource, problems = readWorkload(workload, up.File.Cluster)
+	return a.showProblems(problems)
 }
 
 // notOnAWS refuses to make a local cluster of a name that this machine knows on AWS: one
