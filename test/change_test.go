@@ -33,7 +33,7 @@ func TestChange(t *testing.T) {
 	busy := c.hold("busy", "--nodelist=gpu-dy-p5e-3")
 	c.file("cluster.yaml", fileOf(2))
 	r := c.run("up", "--no-test", "cluster.yaml")
-	want := "the file no longer has node gpu-dy-p5e-3, but job " + busy.id + " runs on it: wait for it, or `muster job cancel " + busy.id + "`"
+	want := "muster: the file no longer has node gpu-dy-p5e-3, but job " + busy.id + " runs on it: wait for it, or `muster job cancel " + busy.id + "`"
 	if r.code != 1 || !strings.Contains(r.stderr, want) {
 		t.Errorf("3 -> 2 with a job on node 3: exit code %d\n%s", r.code, r.stderr)
 	}

@@ -23,6 +23,9 @@ func (a *app) runUp(ctx context.Context, home, name string, f files, o upOptions
 		Ref: cluster.Ref{Home: home, Name: name}, File: f.cluster, Workload: f.workload, Source: f.source, WorkloadSource: f.workloadSource,
 		WorkDir: dir, NoTest: o.noTest, Report: a.reporter(),
 	}
+	if err := up.Removable(ctx); err != nil {
+		return err
+	}
 	if err := a.confirmGoing(ctx, up, o.yes); err != nil {
 		return err
 	}

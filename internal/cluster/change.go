@@ -8,23 +8,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// removable refuses to take away nodes that run jobs.
-func (u *up) removable(ctx context.Context) error {
-	anchor, alive := u.layout.Alive()
+// Removable refuses to take away nodes that run jobs. Whoever asks the user first, looks
+// before that.
+func (o UpOptions) Removable(ctx context.Context) error {
+	l := o.Ref.Layout()
+	anchor, alive := l.Alive()
 	if !alive {
 		return nil
 	}
-	have, err := u.layout.Addresses()
+	have, err := l.Addresses()
 	if err != nil {
 		return err
 	}
+	record, err := l.Record()
+	if err != nil {
+		return err
+	}
+	stay := append(plan.NodeNames(o.File), record.HeadName)
 	gone := func(node string) bool {
 		_, was := have[node]
-		_, is := u.config.addresses[node]
-		return was && !is && node != u.config.record.HeadName
+		return was && !slices.Contains(stay, node)
 	}
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(have)), gone) {
 		return nil
@@ -33,23 +40,37 @@ func (u *up) removable(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, endingLimit)
 	defer cancel()
 	for {
-		out, err := u.onHead(ctx, anchor, "squeue", "--noheader", "--states=RUNNING,COMPLETING,SUSPENDED,CONFIGURING", "--format=%A %T %N")
+		out, err := OnHead(ctx, l, anchor, "squeue", "--noheader", "--states=RUNNING,COMPLETING,SUSPENDED,CONFIGURING", "--format=%A %T %N")
 		if err != nil {
 			return fmt.Errorf("see which nodes are in use: %w", err)
 		}
-		user, err := userOf(out, gone)
-		if err != nil || user == (nodeUser{}) {
+		users, err := usersOf(out, gone)
+		if err != nil || len(users) == 0 {
 			return err
 		}
-		if user.ending {
+		if users[0].ending {
 			select {
 			case <-time.After(100 * time.Millisecond):
 				continue
 			case <-ctx.Done():
 			}
 		}
-		return fmt.Errorf("the file no longer has node %s, but job %s runs on it: wait for it, or `muster job cancel %s`", user.node, user.job, user.job)
+		return inUse(users)
 	}
+}
+
+// inUse names the jobs that nodes cannot go for, and how to be rid of them.
+func inUse(users []nodeUser) error {
+	if len(users) == 1 {
+		u := users[0]
+		return fmt.Errorf("the file no longer has node %s, but job %s runs on it: wait for it, or `muster job cancel %s`", u.node, u.job, u.job)
+	}
+	var where, jobs []string
+	for _, u := range users {
+		where, jobs = append(where, "job "+u.job+" on "+u.node), append(jobs, u.job)
+	}
+	return fmt.Errorf("the file no longer has nodes that jobs run on (%s): wait for them, or `muster job cancel %s`",
+		strings.Join(where, ", "), strings.Join(jobs, " "))
 }
 
 // endingLimit is how long a job may take to end before a change is refused for it.
@@ -61,10 +82,10 @@ type nodeUser struct {
 	ending    bool
 }
 
-// userOf finds in squeue's output a job that has one of certain nodes: one that
-// stays before one that is ending.
-func userOf(squeue string, certain func(node string) bool) (nodeUser, error) {
-	var found nodeUser
+// usersOf finds in squeue's output the jobs that have certain nodes: those that stay,
+// or else those that are ending.
+func usersOf(squeue string, certain func(node string) bool) (stay []nodeUser, err error) {
+	var ending []nodeUser
 	for line := range strings.Lines(squeue) {
 		f := strings.Fields(line)
 		if len(f) != 3 {
@@ -72,11 +93,19 @@ func userOf(squeue string, certain func(node string) bool) (nodeUser, error) {
 		}
 		nodes, err := slurm.Expand(f[2])
 		if err != nil {
-			return nodeUser{}, err
+			return nil, err
 		}
-		if i := slices.IndexFunc(nodes, certain); i >= 0 && (found.job == "" || found.ending) {
-			found = nodeUser{job: f[0], node: nodes[i], ending: f[1] == "COMPLETING"}
+		i := slices.IndexFunc(nodes, certain)
+		switch {
+		case i < 0:
+		case f[1] == "COMPLETING":
+			ending = append(ending, nodeUser{job: f[0], node: nodes[i], ending: true})
+		default:
+			stay = append(stay, nodeUser{job: f[0], node: nodes[i]})
 		}
 	}
-	return found, nil
+	if len(stay) == 0 {
+		return ending, nil
+	}
+	return stay, nil
 }

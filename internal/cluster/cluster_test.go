@@ -183,21 +183,32 @@ func TestHanging(t *testing.T) {
 	}
 }
 
-func TestUserOf(t *testing.T) {
+func TestUsersOf(t *testing.T) {
 	gone := func(node string) bool { return node == "n5" || node == "n6" }
-	for squeue, want := range map[string]nodeUser{
-		"":                      {},
-		"1 RUNNING n[1-4]\n":    {},
-		"1 PENDING \n":          {},
-		"1 RUNNING n[4-6]\n":    {job: "1", node: "n5"},
-		"2 COMPLETING n[1,6]\n": {job: "2", node: "n6", ending: true},
-		"2 COMPLETING n6\n3 CONFIGURING n5\n4 RUNNING n6\n": {job: "3", node: "n5"},
+	for _, row := range []struct {
+		squeue, want string // want is empty for nobody
+		ending       bool
+	}{
+		{"", "", false},
+		{"1 RUNNING n[1-4]\n", "", false},
+		{"1 PENDING \n", "", false},
+		{"1 RUNNING n[4-6]\n", "the file no longer has node n5, but job 1 runs on it: wait for it, or `muster job cancel 1`", false},
+		{"2 COMPLETING n[1,6]\n", "the file no longer has node n6, but job 2 runs on it: wait for it, or `muster job cancel 2`", true},
+		{
+			"2 COMPLETING n6\n3 CONFIGURING n5\n4 RUNNING n6\n5 RUNNING n1\n",
+			"the file no longer has nodes that jobs run on (job 3 on n5, job 4 on n6): wait for them, or `muster job cancel 3 4`", false,
+		},
 	} {
-		if got, err := userOf(squeue, gone); err != nil || got != want {
-			t.Errorf("%q: %+v, %v, want %+v", squeue, got, err, want)
+		users, err := usersOf(row.squeue, gone)
+		got := ""
+		if len(users) > 0 {
+			got = inUse(users).Error()
+		}
+		if err != nil || got != row.want || len(users) > 0 && users[0].ending != row.ending {
+			t.Errorf("%q: %+v, %v, want %q", row.squeue, users, err, row.want)
 		}
 	}
-	if _, err := userOf("1 RUNNING n[1-\n", gone); err == nil {
+	if _, err := usersOf("1 RUNNING n[1-\n", gone); err == nil {
 		t.Error("a list of nodes that is none is taken")
 	}
 }
