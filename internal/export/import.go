@@ -101,7 +101,7 @@ func (in *importer) try(ctx context.Context, f fetch) {
 	if ctx.Err() != nil {
 		return
 	}
-	err := in.later.due(f.Path, f.Object.Version, in.now)
+	err := in.due(f)
 	if err == nil {
 		if err = in.one(ctx, f); err == nil {
 			in.came(f)
@@ -133,18 +133,9 @@ func (in *importer) came(f fetch) {
 
 func (in *importer) one(ctx context.Context, f fetch) error {
 	name := strings.TrimSuffix(f.Path, "/")
-	if !fs.ValidPath(name) || name == "." {
-		return errors.New("the key is no path below the directory")
-	}
 	if name != f.Path { // a directory's marker
-		if err := in.dir.MkdirAll(name, 0o755); err != nil {
-			return err
-		}
 		in.record.agree(f.Path, agreement(File{Path: f.Path}, f.Object))
 		return nil
-	}
-	if err := in.dir.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return err
 	}
 	beside := beside(in.key(f), path.Dir(name))
 	o, err := in.fetch(ctx, f, beside)
@@ -251,16 +242,14 @@ func (in *importer) place(f fetch, beside string) error {
 	if f.Over != nil {
 		return in.alone(*f.Over, func() error { return in.dir.Rename(beside, f.Path) })
 	}
-	info, err := in.dir.Lstat(f.Path)
+	there, err := in.file(f.Path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return in.appear(beside, f.Path)
 	case err != nil:
 		return err
-	case info.Mode().IsRegular() || info.Mode().Type() == fs.ModeSymlink:
+	case there:
 		return errBusy // it just came; the next look decides
 	}
-	return errors.New("what is there under this name is no file")
+	return in.appear(beside, f.Path)
 }
 
 // appear renames a file where there is none. A file that comes in this moment stays.

@@ -73,6 +73,55 @@ func (r *retries) keep(wanted []fetch) {
 	r.last = still
 }
 
+// due says why an object is not to be tried now. What is in its way here, and what a pointer waits for, is looked at
+// each time: it costs no reading, and ends at once.
+func (in *importer) due(f fetch) error {
+	if err := in.way(f); err != nil {
+		return err
+	}
+	err := in.later.due(f.Path, f.Object.Version, in.now)
+	var w waits
+	if errors.As(err, &w) && !slices.Contains(in.missing, w.name) {
+		return nil
+	}
+	return err
+}
+
+// way makes the directories that an object needs, and says what keeps it from its name.
+func (in *importer) way(f fetch) error {
+	name := strings.TrimSuffix(f.Path, "/")
+	if !fs.ValidPath(name) || name == "." {
+		return errors.New("the key is no path below the directory")
+	}
+	if name != f.Path { // a directory's marker
+		return in.dir.MkdirAll(name, 0o755)
+	}
+	if err := in.dir.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	_, err := in.file(name)
+	return err
+}
+
+// file says whether there is a file. That anything else has its name is an error.
+func (in *importer) file(name string) (bool, error) {
+	info, err := in.dir.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case info.Mode().IsRegular() || info.Mode().Type() == fs.ModeSymlink:
+		return true, nil
+	}
+	return false, errors.New("what is there under this name is no file")
+}
+
+// waits is the error of a pointer that names what did not come.
+type waits struct{ name string }
+
+func (w waits) Error() string { return fmt.Sprintf("it waits for %s, which it names", w.name) }
+
 // mayName says whether all that a pointer names has come. Its content is in the file beside it.
 func (in *importer) mayName(name, beside string) error {
 	if len(in.missing) == 0 {
@@ -84,7 +133,7 @@ func (in *importer) mayName(name, beside string) error {
 	}
 	for _, p := range in.missing {
 		if pointsAt(name, text, p) {
-			return fmt.Errorf("it waits for %s, which it names", p)
+			return waits{p}
 		}
 	}
 	return nil
