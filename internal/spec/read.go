@@ -110,14 +110,21 @@ func checkText(name string, data []byte, list *diag.List) ([]byte, bool) {
 	return data, true
 }
 
-// wideText reports whether a text is UTF-16, with its mark or, as its first
-// character tells, without.
+// wideText reports whether a text is UTF-16, with its mark or, as its beginning tells,
+// without: in most pairs of bytes the same one is NUL. A NUL here and there is none.
 func wideText(data []byte) bool {
-	if len(data) < 2 {
-		return false
+	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
+		return true
 	}
-	first := [2]byte(data)
-	return first == [2]byte{0xff, 0xfe} || first == [2]byte{0xfe, 0xff} || (first[0] == 0) != (first[1] == 0)
+	pairs := min(len(data), maxHead) / 2
+	nuls := [2]int{}
+	for i, b := range data[:2*pairs] {
+		if b == 0 {
+			nuls[i%2]++
+		}
+	}
+	most, least := max(nuls[0], nuls[1]), min(nuls[0], nuls[1])
+	return pairs > 1 && 2*most > pairs && least == 0
 }
 
 // iniSection is a section's head in a ParallelCluster 2 file, on a line of its
@@ -141,13 +148,16 @@ func iniHead(data []byte) int {
 	return -1
 }
 
-// maxHead is more than a section's head has.
+// maxHead is more than a section's head has, and enough of a text to tell its encoding.
 const maxHead = 256
 
 // firstBad finds the first byte that cannot be in a YAML file; -1 is none.
 func firstBad(data []byte) (int, string) {
 	for i := 0; i < len(data); {
 		b := data[i]
+		if b == 0 {
+			return i, "there is a NUL byte in the file"
+		}
 		if b < utf8.RuneSelf {
 			if b < ' ' && b != '\t' && b != '\n' && b != '\r' || b == 0x7f {
 				return i, "there is a control character in the file"
