@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -23,6 +24,17 @@ type face struct {
 	Queues     []string
 	Nodes      []string
 	Mounts     []string
+}
+
+// pendingIn is how many files of a mount directory are not in their buckets yet.
+func (u use) pendingIn(mount string) int {
+	n := 0
+	for dir, files := range u.pending {
+		if dir == mount || strings.HasPrefix(dir, mount+"/") {
+			n += files
+		}
+	}
+	return n
 }
 
 func faceOf(c *spec.Cluster, file string, text []byte) face {
@@ -41,6 +53,42 @@ func faceOf(c *spec.Cluster, file string, text []byte) face {
 type use struct {
 	jobs map[string]int
 	full map[string]bool
+	wait []waitingJob
+	// pending is how many files of a linked directory are not in its bucket yet.
+	pending map[string]int
+}
+
+// waitingJob is a job that has not begun, and the queues that it may run in.
+type waitingJob struct {
+	id     string
+	queues []string
+}
+
+// useOf reads the queues, the states and the IDs of jobs.
+func useOf(squeue string) use {
+	u := use{jobs: map[string]int{}, full: map[string]bool{}, pending: map[string]int{}}
+	for line := range strings.Lines(squeue) {
+		f := strings.Fields(line)
+		if len(f) != 3 {
+			continue
+		}
+		u.jobs[f[0]]++
+		if f[1] == "PENDING" {
+			u.wait = append(u.wait, waitingJob{f[2], strings.Split(f[0], ",")})
+		}
+	}
+	return u
+}
+
+// stranded are the jobs that wait in queues of which none stays.
+func (u use) stranded(gone []string) []string {
+	var ids []string
+	for _, j := range u.wait {
+		if len(without(j.queues, gone)) == 0 {
+			ids = append(ids, j.id)
+		}
+	}
+	return ids
 }
 
 // going are the lines on what an `up` takes from a cluster that runs, none where it
@@ -50,7 +98,7 @@ func going(was, is face, u use) []string {
 	other := was.File != is.File && was.Text != is.Text
 	queues, mounts := without(was.Queues, is.Queues), without(was.Mounts, is.Mounts)
 	matters := other || slices.ContainsFunc(queues, func(q string) bool { return u.jobs[q] > 0 }) ||
-		slices.ContainsFunc(mounts, func(m string) bool { return u.full[m] })
+		slices.ContainsFunc(mounts, func(m string) bool { return u.full[m] }) || len(u.stranded(queues)) > 0
 	if !matters {
 		return nil
 	}
@@ -62,11 +110,17 @@ func going(was, is face, u use) []string {
 	for _, q := range queues {
 		add("queue %s goes%s", q, jobsOf(u.jobs[q]))
 	}
+	if ids := u.stranded(queues); len(ids) > 0 {
+		add("jobs that wait there and cannot run any more: %s", strings.Join(ids, ", "))
+	}
 	if nodes := without(was.Nodes, is.Nodes); len(nodes) > 0 {
 		add("%d nodes go: %s", len(nodes), slurm.Compress(nodes))
 	}
 	for _, m := range mounts {
 		lines = append(lines, goes(m, u.full[m]))
+		if n := u.pendingIn(m); n > 0 {
+			add("files of %s that are not in the bucket yet: %d", m, n)
+		}
 	}
 	for _, x := range []struct{ what, was, is string }{{"the region", was.Region, is.Region}, {"the operating system", was.OS, is.OS}} {
 		if x.was != x.is {
@@ -128,17 +182,26 @@ func (o UpOptions) Going(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := use{jobs: map[string]int{}, full: map[string]bool{}}
+	u := o.look(ctx, anchor)
 	for _, s := range old.SharedStorage {
 		u.full[s.MountDir] = holdsFile(StorageDir(l, old, s.MountDir))
 	}
+	return going(faceOf(old, record.File, text), faceOf(o.File, file, o.Source), u), nil
+}
+
+// look asks what a cluster that runs is used for. A Slurm that does not answer has no
+// job to lose, or Up says so; and a controller that does not knows of no file.
+func (o UpOptions) look(ctx context.Context, anchor local.AnchorProcess) use {
+	l := o.Ref.Layout()
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
-	out, err := OnHead(ctx, l, anchor, "squeue", "--noheader", "--all", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED,STOPPED,COMPLETING", "--format=%P")
-	if err == nil { // a Slurm that does not answer has no job to lose, or Up says so
-		for _, q := range strings.Fields(out) {
-			u.jobs[q]++
+	out, _ := OnHead(ctx, l, anchor, "squeue", "--noheader", "--all", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED,STOPPED,COMPLETING", "--format=%P %T %A")
+	u := useOf(out)
+	all, _ := (&lastExport{layout: l, client: ControllerClient(l)}).ask(ctx)
+	for _, s := range all {
+		if s.Export {
+			u.pending[s.Path] += s.Pending
 		}
 	}
-	return going(faceOf(old, record.File, text), faceOf(o.File, file, o.Source), u), nil
+	return u
 }

@@ -6,6 +6,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestGoingForGood takes a queue in which jobs wait, and a mount whose files are not in
+// its bucket.
+func TestGoingForGood(t *testing.T) {
+	was := face{File: "/a", Text: "a", Queues: []string{"cpu", "gpu", "more"}, Mounts: []string{"/f", "/fs"}}
+	is := face{File: "/a", Text: "b", Queues: []string{"cpu"}}
+	used := useOf("gpu RUNNING 11\ngpu PENDING 12\ncpu,gpu PENDING 13\nmore,gpu PENDING 14\ncpu PENDING 15\n")
+	used.pending = map[string]int{"/f": 2, "/f/sub": 3, "/fs/a": 7}
+	want := []string{
+		"queue gpu goes, which has jobs: 2", "queue more goes", "jobs that wait there and cannot run any more: 12, 14",
+		"/f goes from all machines; it is empty", "files of /f that are not in the bucket yet: 5",
+		"/fs goes from all machines; it is empty", "files of /fs that are not in the bucket yet: 7",
+		"jobs that run or wait there: 5",
+	}
+	if diff := cmp.Diff(want, going(was, is, used)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	is.Queues = []string{"cpu", "gpu"}
+	is.Mounts = was.Mounts
+	if got := going(was, is, useOf("more,gpu PENDING 14\n")); got != nil {
+		t.Errorf("a job that has another queue strands: %q", got)
+	}
+}
+
 func TestGoing(t *testing.T) {
 	was := face{
 		File: "/w/a.yaml", Text: "a", Region: "r1", OS: "alinux2023", Queues: []string{"cpu", "gpu"},
