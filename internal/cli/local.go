@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/muster-hpc/muster/internal/cluster"
@@ -67,7 +68,7 @@ func (a *app) ref() (cluster.Ref, error) {
 	case len(names) == 0:
 		return cluster.Ref{}, errors.New("there is no cluster; " + makesOne)
 	case len(names) > 1:
-		return cluster.Ref{}, usageError{fmt.Errorf("there are %d clusters (%v); say which with --cluster", len(names), names)}
+		return cluster.Ref{}, usageError{fmt.Errorf("there are %d clusters (%s); say which with --cluster", len(names), strings.Join(names, ", "))}
 	}
 	return cluster.Ref{Home: home, Name: names[0]}, nil
 }

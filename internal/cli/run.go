@@ -67,6 +67,9 @@ What stands behind FILE are arguments of the script.`,
 func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm.Client) error) func(*cobra.Command, []string) error {
 	onHead := a.onHead(run)
 	return func(c *cobra.Command, args []string) error {
+		if _, err := scriptArgs(c, args); err != nil { // it may say which cluster
+			return err
+		}
 		if inside() {
 			return onHead(c, args)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/cloud"
@@ -60,7 +61,7 @@ func (a *app) find(place string) (where, error) {
 	case len(names) == 0:
 		err = errors.New("there is no cluster; " + makesOne)
 	case len(names) > 1:
-		err = usageError{fmt.Errorf("there are %d clusters (%v); say which with --cluster", len(names), names)}
+		err = usageError{fmt.Errorf("there are %d clusters (%s); say which with --cluster", len(names), strings.Join(names, ", "))}
 	default:
 		w.name = names[0]
 	}
