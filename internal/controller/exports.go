@@ -195,7 +195,6 @@ func (l *link) note(r export.Result, err error) error {
 	defer l.state.Unlock()
 	l.status.LastLook, l.status.Error = time.Now(), ""
 	l.status.Imported += r.Import.Files
-	l.status.Exported += len(r.Objects) - r.Same
 	l.status.Error = troubles(append(r.Import.Failed, err))
 	return err
 }

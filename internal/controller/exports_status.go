@@ -92,6 +92,7 @@ func (l *link) now() ExportStatus {
 	}
 	p := l.mirror.Track.Progress()
 	s.Pending, s.PendingBytes, s.SentBytes, s.Progress, s.LastSuccess = p.Files, p.Bytes, p.Sent, p.Moved, p.Success
+	s.Exported = p.Exported
 	s.Waiting = named(p.Waiting)
 	s.Blocked, s.BlockedFiles = len(p.Blocked), named(p.Blocked[:min(namedAtMost, len(p.Blocked))])
 	for _, u := range p.Sending {

@@ -143,7 +143,9 @@ func (r *round) put(ctx context.Context, s Step) {
 		r.result.Objects[s.Key] = o
 		if s.Same != (version{}) && versionOf(o.Version) == s.Same {
 			r.result.Same++
+			return
 		}
+		r.Track.exported()
 	case errors.Is(err, errChanged):
 		r.result.Changed = append(r.result.Changed, s.File.Path)
 	case ofTheFile(err) && ctx.Err() == nil:

@@ -14,14 +14,15 @@ import (
 
 // Progress is how far a mirror is at a moment.
 type Progress struct {
-	Files   int       // files and objects that wait, those that cannot be exported among them
-	Bytes   int64     // of these files, without what of them was sent already
-	Sent    int64     // bytes that went out so far
-	Moved   int64     // grows whenever anything moves: bytes read or sent, objects looked at
-	Waiting []Wait    // the first of the files that will be exported
-	Blocked []Wait    // files that cannot be exported
-	Sending []Sending // what is being uploaded, the oldest first
-	Success time.Time // when a round ended last in which the place was well
+	Files    int       // files and objects that wait, those that cannot be exported among them
+	Bytes    int64     // of these files, without what of them was sent already
+	Sent     int64     // bytes that went out so far
+	Exported int       // files that were put so far
+	Moved    int64     // grows whenever anything moves: bytes read or sent, objects looked at
+	Waiting  []Wait    // the first of the files that will be exported
+	Blocked  []Wait    // files that cannot be exported
+	Sending  []Sending // what is being uploaded, the oldest first
+	Success  time.Time // when a round ended last in which the place was well
 }
 
 // namedAtMost is how many of the files that wait are named.
@@ -43,6 +44,7 @@ type Track struct {
 	tree     Tree            // that the plan was made of
 	plan     Plan            // of this round, or the last one
 	done     map[string]bool // keys of the plan's puts
+	plans    int             // that were taken up
 	unseen   []Wait          // files that came or changed since the plan was made
 }
 
@@ -57,33 +59,65 @@ func (t *Track) Progress() Progress {
 		p.Bytes -= s.SentBytes
 	}
 	slices.SortFunc(p.Sending, func(a, b Sending) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Path, b.Path)) })
+	planned := t.planned()
 	for _, w := range t.unseen {
-		p.Files++
-		p.Bytes += w.SizeBytes
+		size, ok := planned[w.Path]
+		if p.Bytes += w.SizeBytes - size; !ok {
+			p.Files++
+		}
 	}
+	p.Bytes = max(p.Bytes, 0) // of a file that became shorter more may be sent than it has
 	p.Waiting = t.first()
 	return p
 }
 
-// first are the first of the files that wait and can be exported.
+// planned are the sizes of those files of the plan that still wait, if anything was seen since that may be among them.
+func (t *Track) planned() map[string]int64 {
+	if len(t.unseen) == 0 {
+		return nil
+	}
+	all := map[string]int64{}
+	for _, s := range t.plan.Puts {
+		if !t.done[s.Key] {
+			all[s.File.Path] = s.File.SizeBytes
+		}
+	}
+	for _, w := range slices.Concat(t.plan.Waits, t.progress.Blocked) {
+		all[w.Path] = w.SizeBytes
+	}
+	return all
+}
+
+// first are the first of the files that wait and can be exported, as large as they were seen last.
 func (t *Track) first() []Wait {
 	var all []Wait
 	for _, s := range t.plan.Puts {
 		if len(all) == namedAtMost {
-			return all
+			break
 		}
 		if !t.done[s.Key] && !slices.ContainsFunc(t.progress.Blocked, func(w Wait) bool { return w.Path == s.File.Path }) {
 			all = append(all, Wait{s.File.Path, s.File.SizeBytes, s.Reason})
 		}
 	}
-	all = slices.Concat(all, t.plan.Waits, t.unseen)
-	return all[:min(namedAtMost, len(all))]
+	all = slices.Concat(all, t.plan.Waits)
+	all = all[:min(namedAtMost, len(all))]
+	planned := t.planned()
+	for _, w := range t.unseen {
+		i := slices.IndexFunc(all, func(other Wait) bool { return other.Path == w.Path })
+		if _, ok := planned[w.Path]; i >= 0 {
+			all[i].SizeBytes = w.SizeBytes
+		} else if !ok && len(all) < namedAtMost {
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // take takes up a new plan.
 func (t *Track) take(p Plan, tree Tree) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.plans++
 	t.plan, t.tree, t.done, t.unseen = p, tree, map[string]bool{}, nil
 	t.progress.Files, t.progress.Bytes, t.progress.Blocked = p.Pending(), 0, p.Blocked
 	for _, s := range p.Puts {
@@ -96,14 +130,24 @@ func (t *Track) take(p Plan, tree Tree) {
 
 // Peek looks at the directory beside a round, for files that the round knows nothing of.
 func (m *Mirror) Peek() error {
+	plans := m.Track.taken()
 	tree, err := Scan(m.Rule)
 	if err != nil {
 		return err
 	}
 	m.Track.mu.Lock()
 	defer m.Track.mu.Unlock()
+	if m.Track.plans != plans {
+		return nil // the plan is of a later look
+	}
 	m.Track.unseen = unseen(m.Rule, m.Track.tree, tree)
 	return nil
+}
+
+func (t *Track) taken() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.plans
 }
 
 // unseen are the files of a tree that an earlier one had not, or not so, and that the rule wants. Before the first look
@@ -164,6 +208,13 @@ func (t *Track) end(s *Sending, key string, done bool) {
 		t.progress.Bytes -= s.SizeBytes
 		t.progress.Moved++
 	}
+}
+
+// exported counts a file that was put.
+func (t *Track) exported() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.progress.Exported++
 }
 
 // gone counts an object that was deleted.
