@@ -8,7 +8,7 @@ import (
 type unexported struct {
 	// Why says why nobody waited for it.
 	Why string `json:"why"`
-	// Unknown says that nobody could be asked: it may be anything.
+	// Unknown says that nobody could be asked, or look: it may be anything.
 	Unknown   bool             `json:"unknown,omitempty"`
 	Files     int              `json:"files"`
 	SizeBytes int64            `json:"size_bytes"`
@@ -30,9 +30,12 @@ func (a *app) showUnexported(u *unexported) error {
 	if u == nil {
 		return nil
 	}
-	if u.Unknown {
+	switch {
+	case u.Unknown && u.Files > 0:
+		fmt.Fprintf(a.err, "muster: at least %s not in the buckets, %s: %s\n", are(u.Files, "file"), byteSize(u.SizeBytes), printable(u.Why))
+	case u.Unknown:
 		fmt.Fprintf(a.err, "muster: nobody knows what is not in the buckets yet: %s\n", printable(u.Why))
-	} else {
+	default:
 		fmt.Fprintf(a.err, "muster: %s not in the buckets, %s: %s\n", are(u.Files, "file"), byteSize(u.SizeBytes), printable(u.Why))
 	}
 	for _, f := range u.First {

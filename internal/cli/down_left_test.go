@@ -23,6 +23,11 @@ func TestShowUnexported(t *testing.T) {
   and 1 more
 the data stays in /run/demo/shared, and the next ` + "`muster up`" + ` of this cluster exports it
 `},
+		{"some_and_nobody_knows", &unexported{Unknown: true, Why: "not found", Files: 1, SizeBytes: 4, Dir: "/d", First: []unexportedFile{{"/fsx1/a", 4, "new"}}},
+			`muster: at least 1 file is not in the buckets, 4 B: not found
+  /fsx1/a, 4 B: new
+the data stays in /d, and the next ` + "`muster up`" + ` of this cluster exports it
+`},
 		{"nobody_knows", &unexported{Unknown: true, Why: "no answer", Dir: "/d"}, `muster: nobody knows what is not in the buckets yet: no answer
 the data stays in /d, and the next ` + "`muster up`" + ` of this cluster exports it
 `},

@@ -92,9 +92,12 @@ type exportStatus struct {
 	// Pending files wait to be exported at this moment, those that cannot be
 	// exported among them; PendingBytes of them are still to be sent. Waiting are
 	// the first of those that will be exported.
-	Pending      int           `json:"pending"`
-	PendingBytes int64         `json:"pending_bytes"`
-	Waiting      []waitingFile `json:"waiting,omitempty"`
+	Pending      int   `json:"pending"`
+	PendingBytes int64 `json:"pending_bytes"`
+	// PendingUnknown says that the bucket or the directory could not be looked at:
+	// more may wait.
+	PendingUnknown bool          `json:"pending_unknown,omitempty"`
+	Waiting        []waitingFile `json:"waiting,omitempty"`
 	// Blocked files cannot be exported, BlockedFiles are the first of them.
 	Blocked      int           `json:"blocked"`
 	BlockedFiles []waitingFile `json:"blocked_files,omitempty"`

@@ -165,10 +165,7 @@ func exportLines(exports []exportStatus, now time.Time) []string {
 
 // goingOut says how far an export is.
 func (e exportStatus) goingOut(now time.Time) []string {
-	parts := []string{fmt.Sprintf("%d waiting", e.Pending)}
-	if e.PendingBytes > 0 {
-		parts[0] += fmt.Sprintf(" (%s)", byteSize(e.PendingBytes))
-	}
+	parts := []string{e.waits()}
 	if e.Blocked > 0 {
 		parts = append(parts, fmt.Sprintf("%d of them cannot be exported", e.Blocked))
 	}
@@ -184,6 +181,21 @@ func (e exportStatus) goingOut(now time.Time) []string {
 		parts = append(parts, fmt.Sprintf("all was well %s ago", span(now.Sub(e.LastSuccess))))
 	}
 	return append(parts, fmt.Sprintf("%d exported", e.Exported))
+}
+
+// waits says how much is to be exported.
+func (e exportStatus) waits() string {
+	if e.PendingUnknown && e.Pending == 0 {
+		return "unknown how many wait"
+	}
+	text := fmt.Sprintf("%d waiting", e.Pending)
+	if e.PendingBytes > 0 {
+		text += fmt.Sprintf(" (%s)", byteSize(e.PendingBytes))
+	}
+	if e.PendingUnknown {
+		text += ", maybe more"
+	}
+	return text
 }
 
 // lastRun says how a service's last run ended.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,8 @@ const (
 	// askLimit is how long the controller may take to say how far it is.
 	askLimit = 5 * time.Second
 	mebibyte = 1 << 20
+	// notWaited is why somebody left who had no patience.
+	notWaited = "you did not wait"
 )
 
 // Unexported is what is not in the buckets of a cluster that was taken down. It
@@ -58,6 +61,7 @@ type lastExport struct {
 	report step.Reporter
 
 	began, moved time.Time
+	told         bool // anything
 	seen         pace // the furthest so far
 	sentBefore   int64
 }
@@ -86,7 +90,10 @@ func (e *lastExport) run(ctx context.Context) (string, *Unexported) {
 		after, why = before, err.Error()
 	}
 	left := unexported(after, why, e.layout.Path("shared"))
-	if left != nil {
+	switch {
+	case left != nil && left.Unknown && left.Files == 0:
+		return "unknown what is left behind: " + left.Why, left
+	case left != nil:
 		return fmt.Sprintf("left behind: %d, %s", left.Files, left.Why), left
 	}
 	if n := paceOf(after).exported - e.sentBefore; n > 0 && mirrored(before) {
@@ -130,7 +137,7 @@ func (e *lastExport) wait(ctx context.Context) string {
 			}
 			return ""
 		case <-ctx.Done():
-			return "you did not wait"
+			return notWaited
 		case <-tick.C:
 		}
 		if all, err := e.ask(ctx); err == nil {
@@ -144,7 +151,8 @@ func (e *lastExport) wait(ctx context.Context) string {
 
 // tell reports how far it is, and notes whether it came further.
 func (e *lastExport) tell(now pace) {
-	first := e.seen == pace{}
+	first := !e.told
+	e.told = true
 	if first || now.files < e.seen.files || now.bytes < e.seen.bytes || now.done > e.seen.done && !now.failing {
 		e.moved = time.Now()
 	}
@@ -193,10 +201,13 @@ func mirrored(all []controller.ExportStatus) bool {
 // unexported is what is not in the buckets, nil if all is.
 func unexported(all []controller.ExportStatus, why, dir string) *Unexported {
 	p := paceOf(all)
-	if p.files == 0 {
+	unseen := unlooked(all)
+	// A last export that did not come to its end although nothing seems to wait does not know it either.
+	unknown := unseen != "" || p.files == 0 && why != "" && why != notWaited
+	if p.files == 0 && !unknown {
 		return nil
 	}
-	u := &Unexported{Why: why, Files: p.files, SizeBytes: p.bytes, First: []UnexportedFile{}, Dir: dir}
+	u := &Unexported{Why: cmp.Or(why, unseen), Unknown: unknown, Files: p.files, SizeBytes: p.bytes, First: []UnexportedFile{}, Dir: dir}
 	for _, s := range all {
 		for _, f := range s.Uploading {
 			u.SizeBytes += f.SentBytes // half a file is none
@@ -216,6 +227,16 @@ func unexported(all []controller.ExportStatus, why, dir string) *Unexported {
 		u.Why = "they cannot be exported"
 	}
 	return u
+}
+
+// unlooked is why a place that something goes to could not be looked at, "" if all could.
+func unlooked(all []controller.ExportStatus) string {
+	for _, s := range all {
+		if s.Export && s.PendingUnknown {
+			return cmp.Or(s.Error, s.Path+" was not looked at")
+		}
+	}
+	return ""
 }
 
 // ask asks the controller how far its exports are.

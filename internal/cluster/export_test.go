@@ -71,6 +71,7 @@ func TestLastExport(t *testing.T) {
 		why       string        // "" if all is in the bucket
 		limit     time.Duration
 		size      int64 // of what is left; 0 if it does not matter
+		unknown   bool  // what is left
 	}{
 		{name: "nothing_waits", m: mirroring{ends: time.Second, at: func(time.Duration) controller.ExportStatus { return status(0, 0) }}, limit: 2 * time.Second},
 		{name: "slow_and_steady", m: mirroring{ends: time.Hour, at: func(since time.Duration) controller.ExportStatus {
@@ -110,7 +111,16 @@ func TestLastExport(t *testing.T) {
 		}}, why: "nothing moved", limit: time.Minute, size: 7},
 		{name: "blocked", m: mirroring{ends: time.Second, says: "1 files cannot be exported", at: func(time.Duration) controller.ExportStatus { return status(1, 7) }},
 			why: "1 files cannot be exported", limit: 2 * time.Second},
-		{name: "dead", m: mirroring{dead: true}, why: "connection refused", limit: time.Minute},
+		{name: "not_looked_at", m: mirroring{says: "list object * of bucket: not found", ends: time.Second, at: func(time.Duration) controller.ExportStatus {
+			s := status(0, 0)
+			s.PendingUnknown, s.Error = true, "list object * of bucket: not found"
+			return s
+		}}, why: "not found", limit: 2 * time.Second, unknown: true},
+		{name: "never_comes_to_its_end", m: mirroring{at: func(time.Duration) controller.ExportStatus { return status(0, 0) }},
+			why: "nothing moved for 1", limit: time.Minute, unknown: true},
+		{name: "nobody_waits_and_nothing_waits", m: mirroring{at: func(time.Duration) controller.ExportStatus { return status(0, 0) }},
+			interrupt: time.Second, limit: 2 * time.Second},
+		{name: "dead", m: mirroring{dead: true}, why: "connection refused", limit: time.Minute, unknown: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := &local.Layout{Dir: t.TempDir()}
@@ -126,10 +136,10 @@ func TestLastExport(t *testing.T) {
 					time.AfterFunc(c.interrupt, cancel)
 				}
 				_, left := (&lastExport{layout: l, client: &http.Client{Transport: c.m}, report: told{}}).run(ctx)
-				if (left != nil) != (c.why != "") || left != nil && (!strings.Contains(left.Why, c.why) || left.Unknown != c.m.dead) {
+				if (left != nil) != (c.why != "") || left != nil && (!strings.Contains(left.Why, c.why) || left.Unknown != c.unknown) {
 					t.Errorf("left is %+v, want %q", left, c.why)
 				}
-				if left != nil && !c.m.dead && (left.Files != 1 || left.First[0].Path != "/fsx1/model.bin") {
+				if left != nil && !c.unknown && (left.Files != 1 || left.First[0].Path != "/fsx1/model.bin") {
 					t.Errorf("left are %+v", left)
 				}
 				if c.size != 0 && left != nil && left.SizeBytes != c.size {

@@ -41,9 +41,10 @@ type Exports struct {
 
 type link struct {
 	Association
-	mu     sync.Mutex // guards mirror and opened, held for a whole round
+	mu     sync.Mutex // guards mirror, opened and lost, held for a whole round
 	mirror export.Mirror
 	opened bool
+	lost   bool // the bucket, perhaps: something was not found
 	bell   <-chan struct{}
 
 	state  sync.Mutex // guards what follows
@@ -159,15 +160,23 @@ func (l *link) look(ctx context.Context) (result export.Result, busy bool, err e
 	return result, busy, l.note(result, err)
 }
 
-// open makes the bucket and opens the record, once.
+// open makes the bucket, again if somebody deleted it, and opens the record, once. An empty bucket is filled with what
+// the directory has, and takes nothing from it.
 func (l *link) open(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.opened {
+	if l.opened && !l.lost {
 		return nil
 	}
 	if err := l.Store.MakeBucket(ctx); err != nil {
 		return err
+	}
+	if l.lost {
+		l.mirror.LookAgain()
+		l.lost = false
+	}
+	if l.opened {
+		return nil
 	}
 	record, err := export.OpenRecord(l.Record, l.Rule)
 	if err != nil {
@@ -187,7 +196,9 @@ func (l *link) close() {
 func (l *link) round(ctx context.Context) (export.Result, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.mirror.Round(ctx, time.Now())
+	result, err := l.mirror.Round(ctx, time.Now())
+	l.lost = errors.Is(err, store.ErrNotFound)
+	return result, err
 }
 
 func (l *link) note(r export.Result, err error) error {

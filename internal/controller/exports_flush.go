@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/export"
+	"github.com/muster-hpc/muster/internal/store"
 )
 
 // flushPatience is how long the last export waits for files that are being written.
@@ -74,7 +75,7 @@ func (l *link) last(ctx context.Context) (export.Result, error) {
 	pace := l.mirror.Pace
 	l.mirror.Pace.LogEvery = 0
 	result, err := l.mirror.Round(ctx, time.Now())
-	l.mirror.Pace = pace
+	l.mirror.Pace, l.lost = pace, errors.Is(err, store.ErrNotFound)
 	l.mu.Unlock()
 	return result, l.note(result, err)
 }

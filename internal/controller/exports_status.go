@@ -21,6 +21,9 @@ type ExportStatus struct {
 	// among them, at this moment; PendingBytes is what of them is still to be sent.
 	Pending      int   `json:"pending"`
 	PendingBytes int64 `json:"pending_bytes"`
+	// PendingUnknown says that the bucket or the directory could not be looked at:
+	// Pending is only what is known of.
+	PendingUnknown bool `json:"pending_unknown,omitempty"`
 	// Waiting are the first of the files that will be exported.
 	Waiting []WaitingFile `json:"waiting,omitempty"`
 	// Blocked is how many files cannot be exported, BlockedFiles the first of them.
@@ -93,6 +96,7 @@ func (l *link) now() ExportStatus {
 	p := l.mirror.Track.Progress()
 	s.Pending, s.PendingBytes, s.SentBytes, s.Progress, s.LastSuccess = p.Files, p.Bytes, p.Sent, p.Moved, p.Success
 	s.Exported = p.Exported
+	s.PendingUnknown = p.Unknown
 	s.Waiting = named(p.Waiting)
 	s.Blocked, s.BlockedFiles = len(p.Blocked), named(p.Blocked[:min(namedAtMost, len(p.Blocked))])
 	for _, u := range p.Sending {

@@ -67,14 +67,19 @@ type Mirror struct {
 // error the next round makes up for it.
 func (m *Mirror) Round(ctx context.Context, now time.Time) (Result, error) {
 	if err := m.look(ctx, now); err != nil {
+		m.Track.looked(false)
 		return Result{}, err
 	}
 	if m.rested && !m.moved {
+		m.Track.looked(true)
 		m.Track.succeeded(time.Now())
 		return Result{}, nil
 	}
 	moved := m.moved
 	result, err := m.round(ctx, now)
+	if errors.Is(err, store.ErrNotFound) {
+		m.Track.looked(false) // the bucket went meanwhile
+	}
 	if err == nil {
 		m.moved = false
 		m.rested = !moved && len(m.unclear) == 0 && result.settled()

@@ -14,6 +14,7 @@ import (
 
 // Progress is how far a mirror is at a moment.
 type Progress struct {
+	Unknown  bool      // the last look failed, or there was none: more may wait
 	Files    int       // files and objects that wait, those that cannot be exported among them
 	Bytes    int64     // of these files, without what of them was sent already
 	Sent     int64     // bytes that went out so far
@@ -40,6 +41,7 @@ type Sending struct {
 type Track struct {
 	mu       sync.Mutex // guards what follows
 	progress Progress
+	seen     bool // by the last look, both sides
 	sending  []*Sending
 	tree     Tree            // that the plan was made of
 	plan     Plan            // of this round, or the last one
@@ -53,6 +55,7 @@ func (t *Track) Progress() Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := t.progress
+	p.Unknown = !t.seen
 	p.Blocked = slices.Clone(p.Blocked)
 	for _, s := range t.sending {
 		p.Sending = append(p.Sending, *s)
@@ -118,7 +121,7 @@ func (t *Track) take(p Plan, tree Tree) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.plans++
-	t.plan, t.tree, t.done, t.unseen = p, tree, map[string]bool{}, nil
+	t.plan, t.tree, t.done, t.unseen, t.seen = p, tree, map[string]bool{}, nil, true
 	t.progress.Files, t.progress.Bytes, t.progress.Blocked = p.Pending(), 0, p.Blocked
 	for _, s := range p.Puts {
 		t.progress.Bytes += s.File.SizeBytes
@@ -229,6 +232,12 @@ func (t *Track) block(all []Wait) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.progress.Blocked = slices.Clone(all)
+}
+
+func (t *Track) looked(well bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen = well
 }
 
 func (t *Track) succeeded(at time.Time) {
