@@ -35,8 +35,13 @@ func Associations(ctx context.Context, l *local.Layout, c *spec.Cluster) ([]cont
 	return all, nil
 }
 
+// linkedDir is the directory of the host that is linked with a bucket.
+func linkedDir(l *local.Layout, c *spec.Cluster, s spec.SharedStorage, r spec.DataRepository) string {
+	return filepath.Join(StorageDir(l, c, s.MountDir), strings.TrimPrefix(r.Dir, s.MountDir))
+}
+
 func association(ctx context.Context, l *local.Layout, c *spec.Cluster, s spec.SharedStorage, r spec.DataRepository) (controller.Association, error) {
-	dir := filepath.Join(StorageDir(l, c, s.MountDir), strings.TrimPrefix(r.Dir, s.MountDir))
+	dir := linkedDir(l, c, s, r)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return controller.Association{}, err
 	}

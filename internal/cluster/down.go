@@ -54,19 +54,13 @@ func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) erro
 	if err := o.Removable(); err != nil {
 		return err
 	}
-	if _, alive := l.Alive(); alive && !o.DeleteData {
-		if err := s.Do(exporting, func() (detail string, err error) {
-			e := &lastExport{layout: l, client: ControllerClient(l), report: o.Report}
-			detail, done.Unexported = e.run(ctx)
-			return detail, nil
-		}); err != nil {
+	if !o.DeleteData {
+		if err := exportLast(ctx, l, s, done); err != nil {
 			return err
 		}
 		if ctx.Err() != nil { // nobody waits for the export any longer: the cluster is ended all the same
 			ctx = context.WithoutCancel(ctx)
 		}
-	}
-	if !o.DeleteData {
 		if err := keepNextJob(ctx, l); err != nil { // on a full disk, too, a cluster can be taken down
 			o.Report.Note(err.Error())
 		}
@@ -87,6 +81,23 @@ func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) erro
 		return err
 	}
 	return s.Do("prove that nothing is left", func() (string, error) { return prove(ctx, l, traces) })
+}
+
+// exportLast waits for the last export, and notes what is not in the buckets.
+func exportLast(ctx context.Context, l *local.Layout, s *step.Series, done *Downed) error {
+	e := &lastExport{layout: l, client: ControllerClient(l), report: s.Report}
+	if _, alive := l.Alive(); !alive {
+		detail, left := e.dead()
+		done.Unexported = left
+		if left == nil {
+			return nil // there is nothing to wait for
+		}
+		return s.Do(exporting, func() (string, error) { return detail, nil })
+	}
+	return s.Do(exporting, func() (detail string, err error) {
+		detail, done.Unexported = e.run(ctx)
+		return detail, nil
+	})
 }
 
 // kept are the parts of the run directory that hold the user's data.

@@ -102,7 +102,13 @@ func (e *lastExport) run(ctx context.Context) (string, *Unexported) {
 	return "nothing waits", nil
 }
 
-// unknown is what is left if nobody can say: nothing, where nothing is exported.
+// dead is what is left of a cluster that does not run: nobody can be asked.
+func (e *lastExport) dead() (string, *Unexported) {
+	why := errors.New("the cluster does not run")
+	return "not done: " + why.Error(), e.unknown(why)
+}
+
+// unknown is what is left if nobody can say: nothing, where nothing is exported, or no file is.
 func (e *lastExport) unknown(err error) *Unexported {
 	c, _ := spec.Load(e.layout.Path("cluster.yaml"))
 	if c == nil {
@@ -110,7 +116,7 @@ func (e *lastExport) unknown(err error) *Unexported {
 	}
 	for _, s := range c.SharedStorage {
 		for _, r := range s.Repositories {
-			if len(r.AutoExport) > 0 {
+			if len(r.AutoExport) > 0 && holdsFile(linkedDir(e.layout, c, s, r)) {
 				return &Unexported{Unknown: true, Why: err.Error(), First: []UnexportedFile{}, Dir: e.layout.Path("shared")}
 			}
 		}

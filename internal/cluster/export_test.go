@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -125,7 +126,8 @@ func TestLastExport(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := &local.Layout{Dir: t.TempDir()}
 			file, err := os.ReadFile("../../examples/demo/cluster.yaml")
-			if err := errors.Join(err, os.WriteFile(l.Path("cluster.yaml"), file, 0o600)); err != nil {
+			if err := errors.Join(err, os.WriteFile(l.Path("cluster.yaml"), file, 0o600), os.MkdirAll(l.Path("shared", "fsx2"), 0o755),
+				os.WriteFile(l.Path("shared", "fsx2", "weights"), nil, 0o600)); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) {
@@ -149,6 +151,30 @@ func TestLastExport(t *testing.T) {
 					t.Errorf("it took %s", took)
 				}
 			})
+		})
+	}
+}
+
+// TestDown_of_a_dead_cluster: nobody can say whether its files are in the buckets.
+func TestDown_of_a_dead_cluster(t *testing.T) {
+	for name, file := range map[string]string{"with_a_file": "shared/fsx2/weights", "with_one_that_is_not_exported": "shared/fsx1/data", "without": ""} {
+		t.Run(name, func(t *testing.T) {
+			r := Ref{Home: t.TempDir(), Name: "u"}
+			l := r.Layout()
+			text, err := os.ReadFile("../../examples/demo/cluster.yaml")
+			must(t, err, makeDirectories(l, owners{}), os.WriteFile(l.Path("cluster.yaml"), text, 0o600), os.WriteFile(l.Path("cluster.json"), []byte("{}"), 0o600))
+			if file != "" {
+				must(t, os.MkdirAll(filepath.Dir(l.Path(file)), 0o755), os.WriteFile(l.Path(file), nil, 0o600))
+			}
+			done, err := Down(t.Context(), DownOptions{Ref: r, Report: silent{}})
+			must(t, err)
+			if got, want := done.Unexported != nil && done.Unexported.Unknown, name == "with_a_file"; got != want {
+				t.Errorf("not in the buckets: %+v", done.Unexported)
+			}
+			if file != "" {
+				_, err := os.Stat(l.Path(file))
+				must(t, err)
+			}
 		})
 	}
 }
