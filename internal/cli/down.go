@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/spf13/cobra"
 )
 
@@ -22,6 +25,9 @@ Who makes the cluster again later pays for what stays until then.`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			w, err := a.find(o.place)
+			if errors.Is(err, errNone) {
+				return fmt.Errorf("%w%s", err, keptData(w.home))
+			}
 			if err != nil {
 				return err
 			}

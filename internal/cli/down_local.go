@@ -4,7 +4,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,6 +17,9 @@ import (
 func (a *app) downLocal(ctx context.Context, w where, o downOptions) error {
 	ref := w.ref()
 	if !ref.There() {
+		if o.deleteData {
+			return noData(w)
+		}
 		return noCluster(w.home, w.name)
 	}
 	down := cluster.DownOptions{Ref: ref, DeleteData: o.deleteData, Report: a.reporter()}
@@ -51,11 +56,42 @@ func (a *app) confirmLocalDown(ctx context.Context, ref cluster.Ref, deleteData 
 	if err != nil {
 		fmt.Fprintf(a.err, "muster: Slurm does not answer, so nobody knows which jobs cluster %s has\n", ref.Name)
 	}
-	question := downQuestion(ref.Name, jobs, deleteData)
+	question := downQuestion(ref.Name, len(jobs), deleteData)
 	if question == "" {
 		return nil
 	}
-	return a.confirm(question)
+	err = a.confirm(question)
+	if errors.Is(err, errNoTerminal) {
+		return usageError{fmt.Errorf("%s: %w", atStake(ref.Name, jobs, deleteData), err)}
+	}
+	return err
+}
+
+// atStake is what a question was about that nobody could be asked.
+func atStake(name string, jobs []string, deleteData bool) string {
+	var lost []string
+	if len(jobs) > 0 {
+		lost = append(lost, fmt.Sprintf("%s would end (%s)", count(len(jobs), "job"), strings.Join(jobs, ", ")))
+	}
+	if deleteData {
+		lost = append(lost, "all data of cluster "+name+" would be deleted")
+	}
+	return strings.Join(lost, ", and ")
+}
+
+// noData says that there is no data to delete. It suggests no other cluster's.
+func noData(w where) error {
+	return fmt.Errorf("there is no cluster %s, and no data of it", w.name)
+}
+
+// keptData names the data that clusters left when they were taken down, and what
+// deletes it, at the end of an error.
+func keptData(home string) string {
+	var text strings.Builder
+	for _, name := range cluster.Kept(home) {
+		fmt.Fprintf(&text, "; the data of %s is kept in %s, and `muster down --cluster %s --delete-data` deletes it", name, filepath.Join(home, name), name)
+	}
+	return text.String()
 }
 
 // downQuestion is what to ask before a cluster is taken down, "" if nothing is
@@ -75,9 +111,9 @@ func downQuestion(name string, jobs int, deleteData bool) string {
 // jobsWait is how long Slurm may take to say which jobs there are.
 const jobsWait = 3 * time.Second
 
-// jobsToLose counts the jobs that would be lost, and says what it waits for where that
+// jobsToLose are the jobs that would be lost, and says what it waits for where that
 // takes long.
-func (a *app) jobsToLose(ctx context.Context, ref cluster.Ref) (jobs int, err error) {
+func (a *app) jobsToLose(ctx context.Context, ref cluster.Ref) (jobs []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jobsWait)
 	defer cancel()
 	done := make(chan struct{})
@@ -94,12 +130,12 @@ func (a *app) jobsToLose(ctx context.Context, ref cluster.Ref) (jobs int, err er
 	return jobs, err
 }
 
-func askForJobs(ctx context.Context, ref cluster.Ref) (int, error) {
+func askForJobs(ctx context.Context, ref cluster.Ref) ([]string, error) {
 	l := ref.Layout()
 	anchor, alive := l.Alive()
 	if !alive {
-		return 0, nil
+		return nil, nil
 	}
 	out, err := cluster.OnHead(ctx, l, anchor, "squeue", "--noheader", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED,STOPPED", "--format=%A")
-	return len(strings.Fields(out)), err
+	return strings.Fields(out), err
 }

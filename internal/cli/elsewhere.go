@@ -56,6 +56,9 @@ var errNotHere = errors.New("a cluster on this machine needs Linux; clusters on 
 // localHere says that there are no clusters on this machine.
 func localHere() error { return errNotHere }
 
+// keptData is none.
+func keptData(string) string { return "" }
+
 // localNames are none.
 func localNames(string) ([]string, error) { return nil, nil }
 

@@ -90,12 +90,15 @@ func (p *progress) Done(s step.Step) {
 	fmt.Fprintf(p.app.err, "%6.2f s  %s%s\n", s.Seconds, s.Name, detail)
 }
 
+// errNoTerminal says that there is nobody to ask.
+var errNoTerminal = usageError{errors.New("this needs a yes: give --yes, or run it on a terminal")}
+
 // confirm asks the user on the terminal. Where there is none, it says how to
 // answer beforehand.
 func (a *app) confirm(question string) error {
 	in, ok := a.in.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return usageError{errors.New("this needs a yes: give --yes, or run it on a terminal")}
+		return errNoTerminal
 	}
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
 	line, err := bufio.NewReader(in).ReadString('\n')

@@ -40,6 +40,9 @@ type where struct {
 	record cloud.Record
 }
 
+// errNone says that this machine knows of no cluster.
+var errNone = errors.New("there is no cluster; " + makesOne)
+
 // find finds the cluster that the command is about: the one that is named, or the
 // only one that this machine knows of. place, if not empty, is where it has to be.
 func (a *app) find(place string) (where, error) {
@@ -59,7 +62,7 @@ func (a *app) find(place string) (where, error) {
 	case a.cluster != "":
 		w.name, err = a.cluster, spec.CheckName(a.cluster)
 	case len(names) == 0:
-		err = errors.New("there is no cluster; " + makesOne)
+		err = errNone
 	case len(names) > 1:
 		err = usageError{fmt.Errorf("there are %d clusters (%s); say which with --cluster", len(names), strings.Join(names, ", "))}
 	default:

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,6 +63,20 @@ func (r Ref) unlock(f *os.File) {
 		_ = os.Remove(r.lockFile()) // else it stays, and does no harm
 	}
 	f.Close()
+}
+
+// Kept are the clusters that were taken down and whose data is still in a home.
+func Kept(home string) []string {
+	entries, _ := os.ReadDir(home)
+	var names []string
+	for _, e := range entries {
+		l := Ref{Home: home, Name: e.Name()}.Layout()
+		_, err := os.Lstat(l.Path("cluster.json"))
+		if errors.Is(err, fs.ErrNotExist) && e.IsDir() && claimed(l.Dir) == nil && slices.ContainsFunc(kept, func(part string) bool { return holdsData(l, part) }) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
 
 // There tells whether there is anything of the cluster: it itself, its data, or what

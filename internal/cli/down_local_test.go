@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestAtStake(t *testing.T) {
+	for _, row := range []struct {
+		jobs   []string
+		delete bool
+		want   string
+	}{
+		{[]string{"7"}, false, "1 job would end (7)"},
+		{nil, true, "all data of cluster c would be deleted"},
+		{[]string{"7", "9"}, true, "2 jobs would end (7, 9), and all data of cluster c would be deleted"},
+	} {
+		if got := atStake("c", row.jobs, row.delete); got != row.want {
+			t.Errorf("got %q, want %q", got, row.want)
+		}
+	}
+}
+
+// TestNoData looks for data of a cluster that is not there, beside what others kept.
+func TestNoData(t *testing.T) {
+	home := t.TempDir()
+	for _, path := range []string{"old/shared/fsx/file", "runs/cluster.json", "runs/shared/file", "else/file"} {
+		path = filepath.Join(home, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "there is no cluster run, and no data of it; the data of old is kept in " + home + "/old, and `muster down --cluster old --delete-data` deletes it"
+	if got := noData(where{home: home, name: "run"}).Error(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
