@@ -15,6 +15,9 @@ func (a *app) down() *cobra.Command {
 		Long: `Down ends the cluster's processes and removes what it made. The data on its shared
 file systems and in its buckets stays, unless --delete-data is given.
 
+On this machine it waits for the last export of linked directories, and ends with exit
+code 3 and a list if files are not in the buckets then, or if nobody can say.
+
 On AWS file systems that are linked with S3 as a whole are exported for a last time,
 and deleted when every file is there; others stay with the network that they are in,
 and the next ` + "`muster up`" + ` mounts them again. It ends with a list of what is left and
