@@ -34,8 +34,11 @@ func TestNoData(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := "there is no cluster run, and no data of it; the data of old is kept in " + home + "/old, and `muster down --cluster old --delete-data` deletes it"
-	if got := noData(where{home: home, name: "run"}).Error(); got != want {
+	if got, want := noData(where{home: home, name: "run"}).Error(), "there is no cluster run, and no data of it"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	want := "; the data of old is kept in " + home + "/old, and `muster down --cluster old --delete-data` deletes it"
+	if got := keptData(home); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
