@@ -37,6 +37,10 @@ type clients struct {
 	nested  *cloudformation.Client
 	plain   *plainClient
 
+	// rules lets one rule of a security group be made or taken away at a time: moto finds one by its place in a
+	// list, which another call may have changed.
+	rules sync.Mutex
+
 	mu      sync.Mutex // guards account while it is not known
 	account string
 }

@@ -112,6 +112,8 @@ func (j *job) authorize(ctx context.Context, name string, r map[string]any) (str
 	if err != nil {
 		return "", err
 	}
+	j.aws.rules.Lock()
+	defer j.aws.rules.Unlock()
 	group := cmp.Or(text(r["GroupId"]), j.id)
 	var rules []types.SecurityGroupRule
 	if name == "SecurityGroupEgress" {
@@ -138,6 +140,8 @@ func (j *job) revoke(ctx context.Context, name string, r map[string]any) error {
 	if err != nil {
 		return err
 	}
+	j.aws.rules.Lock()
+	defer j.aws.rules.Unlock()
 	group := cmp.Or(text(r["GroupId"]), j.id)
 	if name == "SecurityGroupEgress" {
 		_, err = j.aws.ec2.RevokeSecurityGroupEgress(ctx, &ec2.RevokeSecurityGroupEgressInput{GroupId: &group, IpPermissions: []types.IpPermission{p}})
