@@ -15,8 +15,8 @@ func (a *app) down() *cobra.Command {
 		Long: `Down ends the cluster's processes and removes what it made. The data on its shared
 file systems and in its buckets stays, unless --delete-data is given.
 
-On this machine it waits for the last export of linked directories, and ends with exit
-code 3 and a list if files are not in the buckets then, or if nobody can say.
+On this machine it waits for the last export of linked directories. If files are not
+in the buckets then, or if nobody can say, it ends with a list and exit code 3.
 
 On AWS file systems that are linked with S3 as a whole are exported for a last time,
 and deleted when every file is there; others stay with the network that they are in,
