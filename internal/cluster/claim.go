@@ -55,11 +55,11 @@ func claim(l *local.Layout) error {
 // made tells whether muster makes something of this name in a run directory. What
 // somebody else put there stays as long as data does.
 func made(l *local.Layout, name string) bool {
-	if strings.HasPrefix(name, ".") { // on its way to its name
-		return name != markFile
+	if beside, ok := strings.CutPrefix(name, "."); ok { // a file on its way to its name, see local.WriteFile
+		name = beside[:max(0, strings.LastIndexByte(beside, '-'))]
 	}
 	for _, d := range runDirectories(l, owners{}) {
-		if top, _, _ := strings.Cut(d.path, "/"); top == name {
+		if top, _, _ := strings.Cut(d.path, "/"); top != "" && top == name {
 			return true
 		}
 	}

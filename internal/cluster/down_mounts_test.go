@@ -144,12 +144,13 @@ func TestDown_keeps_mounts_with_the_data(t *testing.T) {
 // TestRemove_leaves_what_others_put_there: as long as data is kept.
 func TestRemove_leaves_what_others_put_there(t *testing.T) {
 	l := Ref{Home: t.TempDir(), Name: "u"}.Layout()
-	must(t, makeDirectories(l, owners{}), os.WriteFile(l.Path("notes"), []byte("mine"), 0o644), os.WriteFile(l.Path("log", "x"), nil, 0o644))
+	must(t, makeDirectories(l, owners{}), os.WriteFile(l.Path("notes"), []byte("mine"), 0o644), os.WriteFile(l.Path("log", "x"), nil, 0o644),
+		os.WriteFile(l.Path(".mine"), nil, 0o644), os.WriteFile(l.Path(".cluster.json-12"), nil, 0o644))
 	if detail, err := remove(l, false); err != nil || detail != "kept the data in "+l.Dir {
 		t.Errorf("%q, %v", detail, err)
 	}
 	left, err := os.ReadDir(l.Dir)
-	if err != nil || len(left) != 2 || left[0].Name() != markFile || left[1].Name() != "notes" {
+	if err != nil || len(left) != 3 || left[0].Name() != ".mine" || left[1].Name() != markFile || left[2].Name() != "notes" {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	if detail, err := remove(l, true); err != nil || detail != "removed "+l.Dir {
