@@ -16,6 +16,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/heed"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/pack"
 	"github.com/muster-hpc/muster/internal/image/source"
@@ -80,7 +81,7 @@ type packed struct {
 func (a *app) packImage(ctx context.Context, to source.Ref, paths []string, o pack.Options) (err error) {
 	began := time.Now()
 	var progress packProgress
-	layers, err := progress.open(paths)
+	layers, err := progress.open(ctx, paths)
 	defer func() {
 		for _, l := range layers {
 			err = errors.Join(err, l.Close())
@@ -117,18 +118,19 @@ type packProgress struct {
 }
 
 // open opens the layers, and returns those that it opened also with an error.
-func (p *packProgress) open(paths []string) (layers []pack.Layer, err error) {
+func (p *packProgress) open(ctx context.Context, paths []string) (layers []pack.Layer, err error) {
 	for _, path := range paths {
-		l := pack.Layer{ReadCloser: os.Stdin, Origin: path}
+		l := pack.Layer{Origin: path}
 		info, err := os.Stat(path)
 		switch {
 		case path == "-":
+			l.ReadCloser = heed.Reader(ctx, os.Stdin)
 		case err != nil:
 			return layers, err
 		case info.IsDir():
 			l = pack.Directory(path, "/")
 		default:
-			if l.ReadCloser, err = os.Open(path); err != nil {
+			if l.ReadCloser, err = heed.Open(ctx, path); err != nil {
 				return layers, err
 			}
 			p.total += info.Size()

@@ -114,6 +114,7 @@ partitions, node names, GPU counts, mounts and batch scripts), or on AWS.`,
 // begin comes before every command.
 func (a *app) begin(c *cobra.Command, _ []string) error {
 	if c.Name() == cobra.ShellCompRequestCmd { // only then: it looks at every flag of every command
+		signal.Reset(stopping...) // there is nothing to clean up, and files can be pipes
 		a.complete(c.Root())
 		unquoteFlags(c.Root())
 	}

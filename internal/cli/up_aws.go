@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,7 +41,7 @@ func (a *app) upAWS(ctx context.Context, path string, o upOptions) error {
 		return err
 	}
 	info, _ := debug.ReadBuildInfo()
-	up.Version, up.PublicKey, up.Address, up.Report = versionOf(info).Version, publicKey(), account.CallerAddress, a.reporter()
+	up.Version, up.PublicKey, up.Address, up.Report = versionOf(info).Version, publicKey(ctx), account.CallerAddress, a.reporter()
 	up.Test = o.test()
 	answer := changeAnswer{Cluster: up.Name}
 	up.Confirm = func(p *cloud.Plan) error {
@@ -176,13 +177,18 @@ func (a *app) nameForAWS(path string) (name, home string, err error) {
 }
 
 // publicKey is the user's, nil if there is none. EC2 takes Ed25519 and RSA.
-func publicKey() []byte {
+func publicKey(ctx context.Context) []byte {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return nil
 	}
 	for _, name := range []string{"id_ed25519.pub", "id_rsa.pub"} {
-		if key, err := os.ReadFile(filepath.Join(home, ".ssh", name)); err == nil {
+		f, err := heed.Open(ctx, filepath.Join(home, ".ssh", name))
+		if err != nil {
+			continue
+		}
+		defer f.Close()
+		if key, err := io.ReadAll(f); err == nil {
 			return key
 		}
 	}

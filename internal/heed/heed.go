@@ -3,7 +3,12 @@
 // and know no context.
 package heed
 
-import "context"
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+)
 
 // Call does what cannot be told to stop, and returns at once when the context ends. Then
 // do goes on by itself, until the process ends: it must only read, and what it
@@ -20,4 +25,31 @@ func Call(ctx context.Context, do func() error) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// Open opens a file that a user named, which may be a pipe: neither the wait for who
+// writes to it nor that for what is written outlasts the context.
+func Open(ctx context.Context, path string) (io.ReadCloser, error) {
+	var f *os.File
+	err := Call(ctx, func() (err error) {
+		f, err = os.Open(path)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return Reader(ctx, f), nil
+}
+
+// Reader reads what another reader has, until the context ends. Closing it closes the
+// other, too, unless somebody still waits in it.
+func Reader(ctx context.Context, from io.ReadCloser) io.ReadCloser {
+	r, w := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { w.CloseWithError(context.Cause(ctx)) })
+	go func() {
+		_, err := io.Copy(w, from)
+		w.CloseWithError(errors.Join(err, from.Close()))
+		stop()
+	}()
+	return r
 }

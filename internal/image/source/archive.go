@@ -17,13 +17,12 @@ import (
 )
 
 func openArchive(ctx context.Context, ref Ref, want Platform) (*Image, error) {
-	file, err := os.Open(ref.Path)
+	if info, err := os.Stat(ref.Path); err == nil && info.IsDir() {
+		return openFolder(ctx, ref, want)
+	}
+	file, _, err := openFile(ref.Path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", ref.Path, bare(err))
-	}
-	if info, err := file.Stat(); err == nil && info.IsDir() {
-		file.Close()
-		return openFolder(ctx, ref, want)
 	}
 	img, err := archiveImage(ctx, file, ref.Tag, want)
 	if err != nil {

@@ -12,12 +12,14 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/muster-hpc/muster/internal/heed"
 )
 
 // credentials finds who we are to a registry: in the files that were given, in
 // that of docker login and its helpers, in that of podman login, in Enroot's, and
 // for Amazon's registries from AWS. If the reference names a user, only that
-// user's count.
+// user's count. Any of the files may be a pipe.
 func credentials(ctx context.Context, ref Ref, repo name.Repository, files []string) (authn.Authenticator, error) {
 	for _, find := range []func() (authn.Authenticator, error){
 		func() (authn.Authenticator, error) { return fromFiles(files, ref, false) },
@@ -25,8 +27,16 @@ func credentials(ctx context.Context, ref Ref, repo name.Repository, files []str
 		func() (authn.Authenticator, error) { return fromFiles(podmanFiles(), ref, true) },
 		func() (authn.Authenticator, error) { return fromEnroot(ref) },
 	} {
-		if auth, err := find(); auth != nil || err != nil {
-			return auth, err
+		var auth authn.Authenticator
+		err := heed.Call(ctx, func() (err error) {
+			auth, err = find()
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if auth != nil {
+			return auth, nil
 		}
 	}
 	if ref.User != "" && ref.User != "AWS" {

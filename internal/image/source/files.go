@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // fileSet is the files of a folder or of a tar file.
@@ -23,13 +24,23 @@ type fileSet interface {
 type folder string
 
 func (f folder) open(name string) (io.ReadCloser, int64, error) {
-	file, err := os.Open(filepath.Join(string(f), filepath.FromSlash(name)))
+	file, size, err := openFile(filepath.Join(string(f), filepath.FromSlash(name)))
+	if err != nil {
+		return nil, 0, err // not a nil file in an interface
+	}
+	return file, size, nil
+}
+
+// openFile opens a file that is to be read at any place. A pipe is none: it is refused
+// at once, and nobody waits for who writes to it.
+func openFile(path string) (*os.File, int64, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, err
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", file.Name())
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("it is no ordinary file")}
 	}
 	if err != nil {
 		file.Close()

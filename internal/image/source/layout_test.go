@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -261,4 +262,20 @@ func tarWith(t *testing.T, files map[string]string) []byte {
 	}
 	w.Close()
 	return b.Bytes()
+}
+
+// TestPipes holds that what must be a file is refused if it is a pipe, instead of waiting
+// for somebody to write to it.
+func TestPipes(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"image.tar", "index.json"} {
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, uri := range []string{"docker-archive:" + dir + "/image.tar", "oci:" + dir + "/image.tar", "oci:" + dir} {
+		if _, err := open(t, uri); err == nil || !strings.HasSuffix(err.Error(), ": it is no ordinary file") {
+			t.Errorf("%s: got %v", uri, err)
+		}
+	}
 }
