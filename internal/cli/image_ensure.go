@@ -29,7 +29,11 @@ func (a *app) imageEnsure(place *imagePlace) *cobra.Command {
 				return err
 			}
 			info, _ := debug.ReadBuildInfo()
-			o.URI, o.Dir, o.Version = args[0], image.UserDir(place.Dir, os.Getuid()), versionOf(info).Version
+			o.URI, o.Version = args[0], versionOf(info).Version
+			var err error
+			if o.Dir, err = image.UserDir(place.Dir); err != nil {
+				return err
+			}
 			o.Source = source.Options{Arch: arch, AuthFiles: registryFiles(nil), PlainHTTP: enrootAllowsHTTP(os.Getenv("ENROOT_ALLOW_HTTP"))}
 			o.Progress = &image.Progress{}
 			debug.SetMemoryLimit(importMemory)

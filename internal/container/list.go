@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/own"
 )
 
 // Listed is a container that is kept or runs.
@@ -33,13 +35,10 @@ type Listed struct {
 // those that run without one.
 func List(u User, state string) ([]Listed, error) {
 	var all []Listed
-	for _, place := range places(u, state) {
+	for _, place := range existing(u, state) {
 		entries, err := os.ReadDir(place)
 		if err != nil {
-			continue // the user has none here
-		}
-		if err := own(place, u); err != nil {
-			return all, err
+			return all, fmt.Errorf("list containers: %w", err)
 		}
 		for _, e := range entries {
 			l, found, err := listed(filepath.Join(place, e.Name()), u)
@@ -166,7 +165,7 @@ var ErrRunning = errors.New("it is running")
 // there is none, and with ErrRunning if it runs.
 func Remove(u User, state string, n Name) error {
 	found := false
-	for _, place := range places(u, state) {
+	for _, place := range existing(u, state) {
 		dir := filepath.Join(place, n.entry())
 		if _, err := os.Lstat(dir); err != nil {
 			continue
@@ -183,7 +182,7 @@ func Remove(u User, state string, n Name) error {
 }
 
 func removeEntry(dir string, u User) error {
-	if err := own(filepath.Dir(dir), u); err != nil {
+	if err := own.Check(filepath.Dir(dir), u.UID); err != nil {
 		return err
 	}
 	users, err := os.OpenFile(filepath.Join(dir, "users"), os.O_RDWR, 0)
@@ -209,7 +208,7 @@ func RemoveJob(u User, state, job string, allUsers bool) error {
 	}
 	var errs []error
 	for _, u := range users {
-		for _, place := range places(u, state) {
+		for _, place := range existing(u, state) {
 			dirs, _ := os.ReadDir(place)
 			for _, d := range dirs {
 				if j, _ := jobOf(d.Name()); j == job {
@@ -224,14 +223,11 @@ func RemoveJob(u User, state, job string, allUsers bool) error {
 // usersWithState are the users who have a place for named containers.
 func usersWithState(state string) []User {
 	ids := map[int]bool{}
-	for _, place := range places(User{}, state) {
-		parent, under := filepath.Dir(place), ""
-		if i := strings.Index(place, "/muster-0/"); i >= 0 {
-			parent, under = place[:i], "muster-"
-		}
-		dirs, _ := os.ReadDir(parent)
+	for _, p := range places(User{}, state) {
+		before := strings.TrimSuffix(p.name, "0")
+		dirs, _ := os.ReadDir(p.dir)
 		for _, d := range dirs {
-			name, ok := strings.CutPrefix(d.Name(), under)
+			name, ok := strings.CutPrefix(own.Name(d.Name()), before)
 			if id, err := strconv.Atoi(name); ok && err == nil {
 				ids[id] = true
 			}

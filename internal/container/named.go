@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-hpc/muster/internal/own"
 	"github.com/muster-hpc/muster/internal/thread"
 )
 
@@ -91,14 +92,33 @@ func decideName(n Name, exists, running, hasImage bool) (nameAction, error) {
 // rootState is where root keeps named containers of all users.
 const rootState = "/var/lib/muster/containers"
 
-// places are directories for a user's named containers, best first.
-func places(u User, state string) []string {
+// place is where a user's directory for named containers may be: DIR/NAME/BELOW, with
+// another name where somebody else has taken that.
+type place struct{ dir, name, below string }
+
+// places are the user's, best first.
+func places(u User, state string) []place {
 	id := strconv.Itoa(u.UID)
 	if state != "" {
-		return []string{filepath.Join(state, id)}
+		return []place{{dir: state, name: id}}
 	}
-	own := "muster-" + id + "/containers"
-	return []string{filepath.Join(rootState, id), "/var/tmp/" + own, "/tmp/" + own, "/dev/shm/" + own}
+	all := []place{{dir: rootState, name: id}}
+	for _, dir := range []string{"/var/tmp", "/tmp", "/dev/shm"} {
+		all = append(all, place{dir: dir, name: "muster-" + id, below: "containers"})
+	}
+	return all
+}
+
+// existing are those of a user's directories for named containers that there are.
+func existing(u User, state string) []string {
+	var all []string
+	for _, p := range places(u, state) {
+		found := own.Find(p.dir, p.name, u.UID)
+		if dir := filepath.Join(found, p.below); found != "" && own.Check(dir, u.UID) == nil {
+			all = append(all, dir)
+		}
+	}
+	return all
 }
 
 // placeFor is the user's directory for named containers. It is made if it is not
@@ -106,52 +126,45 @@ func places(u User, state string) []string {
 // the upper layer of another.
 func placeFor(u User, state string) (string, error) {
 	var errs []error
-	for _, place := range places(u, state) {
-		err := makePlace(place, u)
+	for _, p := range places(u, state) {
+		dir, err := p.make(u)
 		if err == nil {
-			return place, nil
+			return dir, nil
 		}
 		errs = append(errs, err)
 	}
 	return "", withHint(fmt.Errorf("find a place for named containers: %w", errors.Join(errs...)), "name a directory with --state DIR")
 }
 
-func makePlace(place string, u User) error {
-	if strings.HasPrefix(place, rootState) && os.Geteuid() == 0 {
+func (p place) make(u User) (dir string, err error) {
+	if p.dir == rootState && os.Geteuid() == 0 {
 		if err := os.MkdirAll(rootState, 0o755); err != nil {
-			return err
+			return "", err
 		}
-		if err := os.Mkdir(place, 0o700); err == nil {
-			if err := os.Lchown(place, u.UID, u.GID); err != nil {
-				return err
+		made := filepath.Join(rootState, p.name)
+		if err := os.Mkdir(made, 0o700); err == nil {
+			if err := os.Lchown(made, u.UID, u.GID); err != nil {
+				return "", err
 			}
 		}
 	}
-	return asUser(u, func() error {
-		if err := os.MkdirAll(place, 0o700); err != nil {
+	return dir, asUser(u, func() error {
+		if dir, err = own.Make(p.dir, p.name, u.UID); err != nil {
+			return err
+		}
+		dir = filepath.Join(dir, p.below)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
 		var on unix.Statfs_t
-		if err := unix.Statfs(place, &on); err != nil {
-			return fmt.Errorf("look at %s: %w", place, err)
+		if err := unix.Statfs(dir, &on); err != nil {
+			return fmt.Errorf("look at %s: %w", dir, err)
 		}
 		if int64(on.Type) == unix.OVERLAYFS_SUPER_MAGIC || !localFS[int64(on.Type)] {
-			return fmt.Errorf("%s is on a file system that cannot be a container's", place)
+			return fmt.Errorf("%s is on a file system that cannot be a container's", dir)
 		}
-		return own(place, u)
+		return own.Check(dir, u.UID)
 	})
-}
-
-// own fails unless a directory is the user's and nobody else may write it.
-func own(dir string, u User) error {
-	var st unix.Stat_t
-	if err := unix.Lstat(dir, &st); err != nil {
-		return fmt.Errorf("look at %s: %w", dir, err)
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != u.UID || st.Mode&0o022 != 0 {
-		return fmt.Errorf("%s is not the user's own directory", dir)
-	}
-	return nil
 }
 
 // asUser runs f with the user's rights, where this process is root.
@@ -196,7 +209,7 @@ func openEntry(u User, state string, n Name) (*entryDir, error) {
 				return err
 			}
 		}
-		if err := own(e.dir, u); err != nil {
+		if err := own.Check(e.dir, u.UID); err != nil {
 			return err
 		}
 		var err1, err2 error

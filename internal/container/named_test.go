@@ -223,19 +223,22 @@ func TestNameFailed(t *testing.T) {
 	}
 }
 
+// TestOthersCannotPrepareNames: what another put in the place of a user's containers is
+// not used.
 func TestOthersCannotPrepareNames(t *testing.T) {
 	fixture(t)
 	state := stateDir(t)
 	place := filepath.Join(state, itoa(ordinary.UID))
-	if err := os.Mkdir(place, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(place, other.UID, other.GID); err != nil {
+	if err := errors.Join(os.Mkdir(place, 0o777), os.Chown(place, other.UID, other.GID)); err != nil {
 		t.Fatal(err)
 	}
 	h := startHold(t, super, Options{Image: shared.trusted, User: ordinary, State: state, Name: Name{Name: "n", Flag: NameAuto}})
-	if h.fields[0] != "error" || !strings.Contains(h.fields[1], "is not the user's own directory") {
-		t.Errorf("%q", h.fields)
+	if err := h.end(); err != nil || h.fields[0] != "ok" {
+		t.Errorf("%q, %v", h.fields, err)
+	}
+	h.nothingLeft()
+	if left, err := os.ReadDir(place); err != nil || len(left) != 0 {
+		t.Errorf("another's directory was used: %v, %v", left, err)
 	}
 }
 
@@ -255,5 +258,32 @@ func TestWatched(t *testing.T) {
 		if got, _ := watched([]byte(strings.ReplaceAll(line, " ", "\x00") + "\x00")); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
+	}
+}
+
+// TestNameWhereAnotherTookThePlace: who makes a user's directory first keeps nobody from
+// containers with a name.
+func TestNameWhereAnotherTookThePlace(t *testing.T) {
+	fixture(t)
+	state, elsewhere := stateDir(t), stateDir(t)
+	if err := os.Symlink(elsewhere, filepath.Join(state, itoa(ordinary.UID))); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Image: shared.plain, State: state, Writable: true, Name: Name{Name: "n", Flag: NameAuto, Job: "7"}}
+	shell(t, ordinary, o, "echo one > /f")
+	if got := shell(t, ordinary, o, "cat /f"); got != "one\n" {
+		t.Errorf("got %q", got)
+	}
+	if all, err := List(ordinary, state); err != nil || len(all) != 1 || all[0].Name != "n" {
+		t.Errorf("got %+v, %v", all, err)
+	}
+	if err := RemoveJob(super, state, "7", true); err != nil {
+		t.Error(err)
+	}
+	if all, err := List(ordinary, state); err != nil || len(all) != 0 {
+		t.Errorf("after its job: %+v, %v", all, err)
+	}
+	if left, err := os.ReadDir(elsewhere); err != nil || len(left) != 0 {
+		t.Errorf("the link was followed: %v, %v", left, err)
 	}
 }

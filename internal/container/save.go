@@ -23,8 +23,13 @@ func (m *maker) save() (string, error) {
 	if err != nil {
 		return "", withHint(err, "install the package squashfs-tools")
 	}
-	part := filepath.Join(filepath.Dir(to), fmt.Sprintf(".%s.%d.part", filepath.Base(to), os.Getpid()))
-	defer os.Remove(part)
+	// A directory of our own: a name in one of others' may be theirs already.
+	dir, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".*.part")
+	if err != nil {
+		return "", fmt.Errorf("save the container: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	part := filepath.Join(dir, "root.sqsh")
 	cmd := exec.Command(program, "/proc/self/fd/3/.", part,
 		"-comp", "zstd", "-Xcompression-level", "1", "-all-root", "-noappend", "-no-progress", "-quiet", "-no-recovery", "-exit-on-error")
 	var said bytes.Buffer

@@ -12,21 +12,45 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/image/layer"
+	"github.com/muster-hpc/muster/internal/own"
 )
 
 // defaultLimit is the most that a layer cache takes if nobody says otherwise, on
 // a file system where that is at most a quarter.
 const defaultLimit = 64 << 30
 
-// CacheDir is where the layers of a directory's images are kept: in it, each
-// user's own, since a layer in the cache is trusted.
-func CacheDir(dir string) string {
-	uid := os.Getuid()
+// cacheName is what the directory is called in which a user keeps the layers of a
+// directory's images: each has one, since a layer in the cache is trusted.
+func cacheName(dir string) string {
+	uid := os.Geteuid()
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil || int(st.Uid) == uid {
-		return filepath.Join(dir, ".layers")
+		return ".layers"
 	}
-	return filepath.Join(dir, fmt.Sprintf(".layers-%d", uid))
+	return fmt.Sprintf(".layers-%d", uid)
+}
+
+// makeCache is the layer cache that was asked for, or the user's own in a directory of
+// images. It is made if it is not there.
+func makeCache(asked, dir string) (string, error) {
+	if asked == "" {
+		return own.Make(dir, cacheName(dir), os.Geteuid())
+	}
+	if err := os.MkdirAll(asked, 0o700); err != nil {
+		return "", fmt.Errorf("make the layer cache: %w", err)
+	}
+	return asked, nil
+}
+
+// findCache is makeCache where there is one, and "" elsewhere.
+func findCache(asked, dir string) string {
+	if asked == "" {
+		return own.Find(dir, cacheName(dir), os.Geteuid())
+	}
+	if _, err := os.Lstat(asked); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return asked
 }
 
 // cache is a layer cache that is in use: as long as it is, nobody makes room in it.
@@ -36,21 +60,17 @@ type cache struct {
 	lock *os.File
 }
 
-// openCache opens a layer cache. A directory that others may write to is none:
-// they could put anything into our images.
+// openCache opens a layer cache. A directory that others may write to, or have put
+// there, is none: they could put anything into our images, and lead us anywhere.
 func openCache(dir string) (*cache, error) {
+	if err := own.Check(dir, os.Geteuid()); err != nil {
+		return nil, fmt.Errorf("the layer cache must be yours alone: %w", err)
+	}
 	c, err := layer.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	var st unix.Stat_t
-	if err := unix.Stat(dir, &st); err != nil {
-		return nil, fmt.Errorf("look at the layer cache %s: %w", dir, err)
-	}
-	if int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
-		return nil, fmt.Errorf("the layer cache %s must be yours alone; it belongs to user %d and has mode %04o", dir, st.Uid, st.Mode&0o7777)
-	}
-	f, err := os.OpenFile(filepath.Join(dir, ".in-use"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := own.Open(filepath.Join(dir, ".in-use"))
 	if err != nil {
 		return nil, fmt.Errorf("lock the layer cache: %w", err)
 	}
@@ -146,11 +166,8 @@ func Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	if err := sweep(ctx, o.Dir); err != nil {
 		return Pruned{}, err
 	}
-	dir := o.Cache
+	dir := findCache(o.Cache, o.Dir)
 	if dir == "" {
-		dir = CacheDir(o.Dir)
-	}
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return Pruned{}, nil
 	}
 	c, err := openCache(dir)
@@ -173,7 +190,7 @@ func Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	return p, err
 }
 
-// sweep removes the unfinished files of imports that were killed: those whose
+// sweep removes the unfinished files of the user's imports that were killed: those whose
 // lock nobody holds.
 func sweep(ctx context.Context, dir string) error {
 	entries, err := os.ReadDir(dir)
@@ -185,14 +202,15 @@ func sweep(ctx context.Context, dir string) error {
 	}
 	for _, e := range entries {
 		name, _, ok := strings.Cut(e.Name(), suffix+unfinished)
-		if !ok {
+		left := filepath.Join(dir, e.Name())
+		if !ok || !own.Mine(left) {
 			continue
 		}
-		unlock, err := lock(ctx, Path(dir, name), nil)
+		unlock, err := lockImage(ctx, Path(dir, name), nil)
 		if err != nil {
 			continue // somebody works on it, or it is not ours to remove
 		}
-		os.Remove(filepath.Join(dir, e.Name()))
+		os.Remove(left)
 		unlock()
 	}
 	return nil

@@ -14,16 +14,15 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/muster-hpc/muster/internal/image/source"
+	"github.com/muster-hpc/muster/internal/own"
 )
 
 // EnsureOptions say which image a user's step needs.
 type EnsureOptions struct {
 	URI string
 	// Dir is a directory of the user's own on storage that all nodes share, such
-	// as UserDir names. It is made if there is none.
+	// as UserDir makes.
 	Dir string
 	// Key is the same for all who must get the same image, such as the nodes of a
 	// step: what a tag means is then found out once for all of them.
@@ -38,8 +37,19 @@ type EnsureOptions struct {
 // keepFor is how long an image is kept at least, since a node may still run it.
 const keepFor = 7 * 24 * time.Hour
 
-// UserDir is where a user's images of URIs are kept in a directory of images.
-func UserDir(dir string, uid int) string { return filepath.Join(dir, fmt.Sprintf(".user-%d", uid)) }
+// UserDir is where the calling user's images of URIs are kept in a directory of images.
+// It is made if there is none.
+func UserDir(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make the directory of images: %w", err)
+	}
+	uid := os.Geteuid()
+	mine, err := own.Make(dir, fmt.Sprintf(".user-%d", uid), uid)
+	if err != nil {
+		return "", fmt.Errorf("make a directory for your images: %w", err)
+	}
+	return mine, nil
+}
 
 // Ensure brings the image of a URI into a user's directory, unless it is there,
 // and returns its file. It runs as the user. Called on many nodes at once, one
@@ -53,7 +63,7 @@ func Ensure(ctx context.Context, o EnsureOptions) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := ownDir(o.Dir); err != nil {
+	if err := own.Check(o.Dir, os.Geteuid()); err != nil {
 		return "", err
 	}
 	e := ensured{EnsureOptions: o, ref: ref, file: filepath.Join(o.Dir, ".refs", recordName(ref, o.Source.Arch))}
@@ -64,7 +74,7 @@ func Ensure(ctx context.Context, o EnsureOptions) (path string, err error) {
 		if path, err, ok := e.answer(); ok {
 			return path, err
 		}
-		unlock, err := lock(ctx, e.file, nil)
+		unlock, err := lock(ctx, e.file+".lock", nil)
 		if err == nil {
 			defer unlock()
 			return e.do(ctx)
@@ -77,24 +87,6 @@ func Ensure(ctx context.Context, o EnsureOptions) (path string, err error) {
 			return "", err
 		}
 	}
-}
-
-// ownDir makes a directory that is the user's alone, or refuses one that is not.
-func ownDir(dir string) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make a directory for images: %w", err)
-	}
-	var st unix.Stat_t
-	if err := unix.Lstat(dir, &st); err != nil {
-		return fmt.Errorf("look at %s: %w", dir, err)
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
-		return fmt.Errorf("%s must be a directory of user %d that nobody else may write to", dir, os.Geteuid())
-	}
-	return nil
 }
 
 // recordName is the file's name for what a URI meant.

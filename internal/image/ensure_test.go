@@ -32,11 +32,21 @@ func nodes(t *testing.T, n int, what task) []string {
 	return said
 }
 
+// userDir is where the user's images of URIs are.
+func userDir(t *testing.T, shared string) string {
+	t.Helper()
+	dir, err := image.UserDir(shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func TestEnsure(t *testing.T) {
 	p, shared := newPlace(t), t.TempDir()
 	img := linux(t, layer(t, 1, 3_000_000))
 	uri := p.push(t, "v1", img)
-	what := task{URI: uri, Dir: image.UserDir(shared, os.Getuid()), Key: "12.0"}
+	what := task{URI: uri, Dir: userDir(t, shared), Key: "12.0"}
 	digest, _ := img.Digest()
 	want := filepath.Join(what.Dir, strings.Replace(digest.String(), ":", "-", 1)+".sqsh")
 	for _, got := range nodes(t, 8, what) {
@@ -76,7 +86,7 @@ func TestEnsure(t *testing.T) {
 
 func TestEnsureFails(t *testing.T) {
 	p, shared := newPlace(t), t.TempDir()
-	what := task{URI: "docker://" + p.host + "/a/b:none", Dir: filepath.Join(shared, "mine"), Key: "12.0"}
+	what := task{URI: "docker://" + p.host + "/a/b:none", Dir: userDir(t, shared), Key: "12.0"}
 	for _, got := range nodes(t, 6, what) {
 		if !strings.HasPrefix(got, "error: docker://"+p.host+"/a/b:none: not found at ") {
 			t.Errorf("got %s", got)

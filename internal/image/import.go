@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/image/layer"
 	"github.com/muster-hpc/muster/internal/image/source"
+	"github.com/muster-hpc/muster/internal/own"
 )
 
 // ImportOptions say what to import and where to. URI and Dir are needed.
@@ -24,7 +26,7 @@ type ImportOptions struct {
 	Name string
 	// Dir is the directory of images. It is made if there is none.
 	Dir string
-	// Cache is where layers are kept; "" is CacheDir(Dir).
+	// Cache is where layers are kept; "" is the user's own place in Dir.
 	Cache string
 	// CacheLimit is how many bytes of layers are kept; 0 is a default.
 	CacheLimit int64
@@ -88,6 +90,9 @@ func (o ImportOptions) run(ctx context.Context, ref source.Ref) (Imported, error
 
 // look finds the image out.
 func (o ImportOptions) look(ctx context.Context, ref source.Ref) (*source.Image, error) {
+	if err := own.Way(o.Dir); err != nil {
+		return nil, fmt.Errorf("make the directory of images: %w", err)
+	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the directory of images: %w", err)
 	}
@@ -117,7 +122,7 @@ func (o ImportOptions) bring(ctx context.Context, img *source.Image) (Imported, 
 	if have, ok := o.present(meta); ok {
 		return have, nil
 	}
-	unlock, err := lock(ctx, Path(o.Dir, o.Name), func() { o.Progress.begin(Waiting, 0) })
+	unlock, err := lockImage(ctx, Path(o.Dir, o.Name), func() { o.Progress.begin(Waiting, 0) })
 	if err != nil {
 		return Imported{}, err
 	}
@@ -125,13 +130,21 @@ func (o ImportOptions) bring(ctx context.Context, img *source.Image) (Imported, 
 	if have, ok := o.present(meta); ok {
 		return have, nil // the one we waited for did it
 	}
-	return o.make(ctx, img, meta)
+	done, err := o.make(ctx, img, meta)
+	if have, ok := o.present(meta); ok && errors.Is(err, fs.ErrPermission) {
+		return have, nil // another user was faster, whose file stays
+	}
+	return done, err
 }
 
-// present is the image if it is there already.
+// present is the image if it is there already. Root takes nobody's word for what is in
+// a file but root's.
 func (o ImportOptions) present(want Meta) (Imported, bool) {
 	have, err := Inspect(o.Dir, o.Name)
 	if err != nil || have.Meta == nil || have.Digest != want.Digest || have.Arch != want.Arch || have.Owners != want.Owners {
+		return Imported{}, false
+	}
+	if os.Geteuid() == 0 && !own.Mine(have.Path) {
 		return Imported{}, false
 	}
 	return Imported{Image: have, Unchanged: true}, true
@@ -142,8 +155,9 @@ func (o ImportOptions) make(ctx context.Context, img *source.Image, meta Meta) (
 	if err := o.removeLeftovers(); err != nil {
 		return Imported{}, err
 	}
-	if o.Cache == "" {
-		o.Cache = CacheDir(o.Dir)
+	var err error
+	if o.Cache, err = makeCache(o.Cache, o.Dir); err != nil {
+		return Imported{}, err
 	}
 	c, err := openCache(o.Cache)
 	if err != nil {
@@ -161,13 +175,16 @@ func (o ImportOptions) make(ctx context.Context, img *source.Image, meta Meta) (
 	return done, err
 }
 
-// removeLeftovers removes what imports of the same name left that were killed.
+// removeLeftovers removes what the user's imports of the same name left that were killed.
 func (o ImportOptions) removeLeftovers() error {
 	left, err := filepath.Glob(Path(o.Dir, o.Name) + unfinished + "*")
 	if err != nil {
 		return err
 	}
 	for _, f := range left {
+		if !own.Mine(f) {
+			continue
+		}
 		if err := os.Remove(f); err != nil {
 			return fmt.Errorf("remove what a killed import left: %w", err)
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/muster-hpc/muster/internal/squashfs"
 )
 
@@ -80,7 +82,8 @@ func read(path string) (Image, error) {
 	if !info.Mode().IsRegular() {
 		return i, errors.New("it is no file")
 	}
-	f, err := os.Open(path)
+	// It may be something else by now, which is waited for or acts when it is opened.
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return i, err
 	}
@@ -107,7 +110,7 @@ func Remove(ctx context.Context, dir, name string) error {
 	if _, err := os.Lstat(path); err != nil {
 		return fmt.Errorf("there is no image %s: %w", path, bare(err))
 	}
-	unlock, err := lock(ctx, path, func() {})
+	unlock, err := lockImage(ctx, path, func() {})
 	if err != nil {
 		return err
 	}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/own"
 )
 
 // A lock that others hold is tried again after a wait, which grows, since on a
@@ -23,16 +24,25 @@ const (
 // errLocked is returned where nobody wants to wait for a lock.
 var errLocked = errors.New("somebody else works on it")
 
-// lockFile is where the lock on a file is.
-func lockFile(path string) string {
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".lock")
+// locksOf is where the locks on a directory's images are: in it, in the user's own
+// directory, since whoever may open a lock's file may hold it for ever.
+func locksOf(dir string) (string, error) { return own.Make(dir, cacheName(dir), os.Geteuid()) }
+
+// lockImage takes the lock on an image of the user's, over all processes and, where
+// flock works over the network, all nodes. Two users who make the same image do not
+// wait for each other.
+func lockImage(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+	dir, err := locksOf(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return lock(ctx, filepath.Join(dir, "."+filepath.Base(path)+".lock"), waiting)
 }
 
-// lock takes the lock on a file, over all processes and, where flock works over
-// the network, all nodes. waiting is called once if it has to wait; without it,
-// the error is errLocked. The lock's file goes when it is given back.
-func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
-	name := lockFile(path)
+// lock takes the lock that a file in a directory of the user's own is. waiting is called
+// once if it has to wait; without it, the error is errLocked. The file goes when the
+// lock is given back.
+func lock(ctx context.Context, name string, waiting func()) (unlock func(), err error) {
 	wait := lockWait
 	for waited := false; ; wait = min(2*wait, lockWaitMost) {
 		f, err := tryLock(name)
@@ -44,7 +54,7 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 				f.Close()
 			}, nil
 		case !errors.Is(err, errLocked):
-			return nil, fmt.Errorf("lock %s: %w", path, err)
+			return nil, fmt.Errorf("lock %s: %w", name, bare(err))
 		case waiting == nil:
 			return nil, err
 		case !waited:
@@ -60,14 +70,14 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 // tryLock locks the file that has the name. A file that lost its name while it
 // was being locked is none.
 func tryLock(name string) (*os.File, error) {
-	f, err := openLock(name)
+	f, err := own.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
 		var mine, named unix.Stat_t
-		if unix.Fstat(int(f.Fd()), &mine) == nil && unix.Stat(name, &named) == nil && mine.Ino == named.Ino && mine.Dev == named.Dev {
+		if unix.Fstat(int(f.Fd()), &mine) == nil && unix.Lstat(name, &named) == nil && mine.Ino == named.Ino && mine.Dev == named.Dev {
 			return f, nil
 		}
 		err = unix.EWOULDBLOCK
@@ -77,23 +87,6 @@ func tryLock(name string) (*os.File, error) {
 		return nil, errLocked
 	}
 	return nil, err
-}
-
-// openLock opens a lock's file, or makes it. In a directory of all users it may
-// be another one's, and is as good.
-func openLock(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
-	if !errors.Is(err, fs.ErrPermission) {
-		return f, bare(err)
-	}
-	theirs, openErr := os.Open(name)
-	switch {
-	case openErr == nil:
-		return theirs, nil
-	case errors.Is(openErr, fs.ErrNotExist) && unix.Access(filepath.Dir(name), unix.W_OK) == nil:
-		return nil, errLocked // it was there, and is given back
-	}
-	return nil, bare(err)
 }
 
 // pause waits, or returns why the context ended before.
