@@ -49,6 +49,9 @@ func (a *app) completeArgs(c *cobra.Command) cobra.CompletionFunc {
 	case "muster node kill":
 		return a.completeRunningNode
 	}
+	if takesName(c) {
+		return a.completeName
+	}
 	return nil
 }
 
@@ -57,8 +60,16 @@ func (a *app) completeCluster(*cobra.Command, []string, string) ([]string, cobra
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names, _ := known(home, "")
+	names, _ := knownNames(home, "")
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeName completes the name of a cluster that is a command's only argument.
+func (a *app) completeName(c *cobra.Command, args []string, part string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.completeCluster(c, args, part)
 }
 
 // walk calls f for a command and all below it.

@@ -10,7 +10,7 @@ import (
 func (a *app) down() *cobra.Command {
 	var o downOptions
 	c := &cobra.Command{
-		Use:   "down",
+		Use:   "down [NAME]",
 		Short: "Take a cluster down and prove that nothing is left",
 		Long: `Down ends the cluster's processes and removes what it made. The data on its shared
 file systems and in its buckets stays, unless --delete-data is given.
@@ -24,8 +24,8 @@ and the next ` + "`muster up`" + ` mounts them again. It ends with a list of wha
 what that costs a month, and with exit code 3 if it costs anything. --delete-data
 deletes the file systems and buckets, too, but nothing with DeletionPolicy: Retain.
 Who makes the cluster again later pays for what stays until then.`,
-		Example: "  muster down\n  muster down --cluster demo --delete-data --yes\n  muster down --on aws --cluster demo",
-		Args:    cobra.NoArgs,
+		Example: "  muster down\n  muster down demo --delete-data --yes\n  muster down demo --on aws",
+		Args:    a.clusterName,
 		RunE: func(c *cobra.Command, _ []string) error {
 			w, err := a.find(o.place)
 			if errors.Is(err, errNone) {
@@ -34,6 +34,7 @@ Who makes the cluster again later pays for what stays until then.`,
 			if err != nil {
 				return err
 			}
+			a.tellWhich(w)
 			if w.place == onAWS {
 				return a.downAWS(c.Context(), w, o)
 			}

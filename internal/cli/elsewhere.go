@@ -62,6 +62,9 @@ func keptData(string) string { return "" }
 // localNames are none.
 func localNames(string) ([]string, error) { return nil, nil }
 
+// localFile is none's.
+func localFile(string, string) string { return "" }
+
 // mine is nobody's concern where nobody has a cluster.
 func (w where) mine() error { return nil }
 

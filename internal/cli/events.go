@@ -15,14 +15,14 @@ type eventsOptions struct {
 func (a *app) events() *cobra.Command {
 	var o eventsOptions
 	c := &cobra.Command{
-		Use:   "events",
+		Use:   "events [NAME]",
 		Short: "Show what happened to the nodes, and why",
 		Long: `Events shows what the controller did with the nodes since the cluster was made:
 what Slurm asked for, launches, ends, nodes set down, each with its reason.
 
 With -o json each event is one line, as the controller wrote it.`,
 		Example: "  muster events\n  muster events -f\n  muster events --since 10m\n  muster events -o json | jq -r 'select(.kind == \"ended\").nodes'",
-		Args:    cobra.NoArgs,
+		Args:    a.clusterName,
 		PreRunE: func(*cobra.Command, []string) error {
 			if o.since < 0 {
 				return usageError{fmt.Errorf("--since %s lies in the future", o.since)}

@@ -77,7 +77,7 @@ func showUsage(c *cobra.Command) error {
 		fmt.Fprintf(&b, "\nFlags:\n%s", c.LocalFlags().FlagUsages())
 	}
 	if !c.HasParent() {
-		fmt.Fprint(&b, "\nExit codes: 0 done, 1 a problem, 2 wrong command line, 3 something to look at, 130 stopped.\n\"muster help COMMAND\" says what a command does.\n")
+		fmt.Fprint(&b, "\nA command is about the cluster that --cluster names, or else MUSTER_CLUSTER, or else the\none whose file is in this directory or nearest above it, or else the only one.\n\nExit codes: 0 done, 1 a problem, 2 wrong command line, 3 something to look at, 130 stopped.\n\"muster help COMMAND\" says what a command does.\n")
 	}
 	if c.HasAvailableInheritedFlags() {
 		fmt.Fprintf(&b, "\nFlags of all commands:\n%s", c.InheritedFlags().FlagUsages())
@@ -95,7 +95,8 @@ func useLine(c *cobra.Command) string {
 
 // argumentError says how a command is used where cobra only counts arguments.
 func argumentError(c *cobra.Command, err error) error {
-	if text := err.Error(); strings.HasPrefix(text, "accepts ") || strings.HasPrefix(text, "requires ") {
+	text := err.Error()
+	if strings.HasPrefix(text, "accepts ") || strings.HasPrefix(text, "requires ") || strings.HasPrefix(text, "unknown command ") {
 		return fmt.Errorf("it is used as `%s`", useLine(c))
 	}
 	return err

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"syscall"
 
 	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/provider/local"
-	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/spf13/cobra"
 )
 
@@ -29,6 +27,15 @@ func localHere() error { return nil }
 
 // localNames are the clusters on this machine.
 func localNames(home string) ([]string, error) { return local.Names(home) }
+
+// localFile is the file that a cluster on this machine was made of.
+func localFile(home, name string) string {
+	record, err := cluster.Ref{Home: home, Name: name}.Layout().Record()
+	if err != nil {
+		return "" // whoever opens the cluster will say
+	}
+	return record.File
+}
 
 // ref is the cluster's where it is local.
 func (w where) ref() cluster.Ref { return cluster.Ref{Home: w.home, Name: w.name} }
@@ -58,19 +65,8 @@ func (a *app) ref() (cluster.Ref, error) {
 	if err != nil {
 		return cluster.Ref{}, err
 	}
-	if a.cluster != "" {
-		return cluster.Ref{Home: home, Name: a.cluster}, spec.CheckName(a.cluster)
-	}
-	names, err := local.Names(home)
-	switch {
-	case err != nil:
-		return cluster.Ref{}, err
-	case len(names) == 0:
-		return cluster.Ref{}, errors.New("there is no cluster; " + makesOne)
-	case len(names) > 1:
-		return cluster.Ref{}, usageError{fmt.Errorf("there are %d clusters (%s); say which with --cluster", len(names), strings.Join(names, ", "))}
-	}
-	return cluster.Ref{Home: home, Name: names[0]}, nil
+	name, err := a.which(home, onLocal)
+	return cluster.Ref{Home: home, Name: name}, err
 }
 
 // fileHere is the cluster file of the cluster that the command is about.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -29,12 +30,16 @@ func onHost() error {
 
 // noCluster says that there is no such cluster, and which there are.
 func noCluster(home, name string) error {
-	names, _ := known(home, "")
+	said := name
+	if name == os.Getenv(clusterVariable) {
+		said += ", which " + clusterVariable + " names"
+	}
+	names, _ := knownNames(home, "")
 	if near := diag.Nearest(name, names); near != "" {
-		return fmt.Errorf("there is no cluster %s; did you mean %s?", name, near)
+		return fmt.Errorf("there is no cluster %s; did you mean %s?", said, near)
 	}
 	if len(names) > 0 {
-		return fmt.Errorf("there is no cluster %s; there is %s", name, strings.Join(names, ", "))
+		return fmt.Errorf("there is no cluster %s; there is %s", said, strings.Join(names, ", "))
 	}
-	return fmt.Errorf("there is no cluster %s; %s", name, makesOne)
+	return fmt.Errorf("there is no cluster %s; %s", said, makesOne)
 }

@@ -95,7 +95,7 @@ partitions, node names, GPU counts, mounts and batch scripts), or on AWS.`,
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
 	})
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.cluster, "cluster", "", "the cluster's `NAME` (default: the only one)")
+	flags.StringVar(&a.cluster, "cluster", "", "the cluster's `NAME` (default: see \"muster help\")")
 	flags.StringVarP(&a.output, "output", "o", "text", "the answer's `FORMAT`: text or json")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress on stderr")
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours")
@@ -132,7 +132,7 @@ func usage(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {
-				return usageError{fmt.Errorf("%w; see `%s --help`", argumentError(c, err), c.CommandPath())}
+				return usageError{fmt.Errorf("%w; see `%s --help`", nameHint(c, args, argumentError(c, err)), c.CommandPath())}
 			}
 			return nil
 		}

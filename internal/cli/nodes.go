@@ -14,14 +14,14 @@ import (
 func (a *app) nodes() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use:   "nodes",
+		Use:   "nodes [NAME]",
 		Short: "List the nodes: state, jobs' share, address, process",
 		Long: `Nodes lists the nodes that are not powered down, as Slurm and this machine see
 them. CPUS, MEM and GPUS are what jobs hold of what there is. PID is the node's
 init process; on AWS there is INSTANCE instead, where Slurm was told it. Nodes that
 are powered down come in one line, with --all each in its own.`,
 		Example: "  muster nodes\n  muster nodes --all\n  muster nodes -o json | jq -r '.nodes[] | select(.gpus_allocated > 0).name'",
-		Args:    cobra.NoArgs,
+		Args:    a.clusterName,
 		RunE: a.forwarded(func(c *cobra.Command, _ []string) error {
 			answer, err := a.lookAtNodes(c.Context())
 			if err != nil {

@@ -11,12 +11,12 @@ import (
 func (a *app) shell() *cobra.Command {
 	var o reach.Options
 	c := &cobra.Command{
-		Use:   "shell",
+		Use:   "shell [NAME]",
 		Short: "Open a shell on the head node, where sbatch, srun, squeue and sacct work",
 		Long: `Shell opens a shell on the head node. On AWS it logs in by SSH, or by Session
 Manager, as "muster ssh" does; the flags are for that.`,
-		Example: "  muster shell\n  muster shell --cluster demo",
-		Args:    cobra.NoArgs,
+		Example: "  muster shell\n  muster shell demo",
+		Args:    a.clusterName,
 		RunE: func(c *cobra.Command, _ []string) error {
 			w, err := a.find("")
 			if err == nil {

@@ -27,6 +27,7 @@ alone. In ~/.ssh/config, the head node is Host muster-NAME.
 
 It ends with SSH's exit code: 255 if there is no connection.`,
 		Example: "  muster ssh\n  muster ssh -- -L 8888:localhost:8888\n  muster ssh --ssm\n  muster ssh --dry-run",
+		Args:    nameBySSH,
 		RunE: func(c *cobra.Command, args []string) error {
 			w, err := a.onAWS()
 			if err != nil {

@@ -13,9 +13,9 @@ import (
 func (a *app) status() *cobra.Command {
 	var place string
 	c := &cobra.Command{
-		Use:   "status",
+		Use:   "status [NAME]",
 		Short: "Show what there is: clusters, services, nodes, jobs, storage",
-		Long: `Status shows all clusters, or with --cluster one of them. It changes nothing.
+		Long: `Status shows all clusters, or the one that is named. It changes nothing.
 
 Clusters on AWS are those that this machine knows of and, where there are
 credentials, those of the region that AWS_REGION or the profile names.
@@ -23,8 +23,8 @@ credentials, those of the region that AWS_REGION or the profile names.
 It ends with exit code 0 if all is well and with 3 if something needs a look: a
 service that is not ready, a node that is down or drained, a cluster that does not
 run. What does not answer is shown as blind, which needs a look, too.`,
-		Example: "  muster status\n  muster status --cluster demo\n  muster status --on aws\n  muster status -o json | jq '.clusters[].nodes.states'",
-		Args:    cobra.NoArgs,
+		Example: "  muster status\n  muster status demo\n  muster status --on aws\n  muster status -o json | jq '.clusters[].nodes.states'",
+		Args:    a.clusterName,
 		RunE: func(c *cobra.Command, _ []string) error {
 			answer, err := a.statusAnswer(c.Context(), place)
 			if err != nil {
@@ -67,14 +67,14 @@ func (a *app) statuses(ctx context.Context, place string) (statusAnswer, error) 
 		return statusAnswer{}, err
 	}
 	answer := statusAnswer{Clusters: lookAtAll(ctx, home, names)}
-	if a.cluster == "" || len(names) == 0 {
+	if a.asked() == "" || len(names) == 0 {
 		aws, err := a.awsClusters(ctx, place)
 		if err != nil {
 			return answer, err
 		}
 		answer.Clusters = append(answer.Clusters, aws...)
 	}
-	if a.cluster != "" && len(answer.Clusters) == 0 {
+	if a.asked() != "" && len(answer.Clusters) == 0 {
 		return answer, a.noSuchCluster(place)
 	}
 	return answer, nil
@@ -86,13 +86,13 @@ func (a *app) localOnes(place string) (home string, names []string, err error) {
 	if err != nil || place == onAWS {
 		return home, nil, err
 	}
-	if a.cluster != "" {
-		if err := spec.CheckName(a.cluster); err != nil {
+	if a.asked() != "" {
+		if err := spec.CheckName(a.asked()); err != nil {
 			return home, nil, err
 		}
 	}
 	names, err = localNames(home)
-	return home, slices.DeleteFunc(names, func(n string) bool { return a.cluster != "" && n != a.cluster }), err
+	return home, slices.DeleteFunc(names, func(n string) bool { return a.asked() != "" && n != a.asked() }), err
 }
 
 func (s statusAnswer) exit() error {

@@ -41,7 +41,7 @@ func (a *app) awsClusters(ctx context.Context, place string) ([]clusterStatus, e
 			}
 		}
 	}
-	maps.DeleteFunc(found, func(name string, _ cloud.Record) bool { return a.cluster != "" && name != a.cluster })
+	maps.DeleteFunc(found, func(name string, _ cloud.Record) bool { return a.asked() != "" && name != a.asked() })
 	return lookAtAWS(ctx, slices.SortedFunc(maps.Values(found), byName)), nil
 }
 
@@ -202,11 +202,11 @@ func countsWords(counts map[string]int) string {
 // noSuchCluster is what to say where neither this machine nor AWS has a cluster.
 func (a *app) noSuchCluster(place string) error {
 	if place == onAWS {
-		return errors.New("there is no cluster " + a.cluster + " on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one")
+		return errors.New("there is no cluster " + a.asked() + " on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one")
 	}
 	home, err := homeDir()
 	if err != nil {
 		return err
 	}
-	return noCluster(home, a.cluster)
+	return noCluster(home, a.asked())
 }

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/cloud"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // Places where clusters are.
@@ -43,8 +41,8 @@ type where struct {
 // errNone says that this machine knows of no cluster.
 var errNone = errors.New("there is no cluster; " + makesOne)
 
-// find finds the cluster that the command is about: the one that is named, or the
-// only one that this machine knows of. place, if not empty, is where it has to be.
+// find finds the cluster that the command is about. place, if not empty, is where it
+// has to be.
 func (a *app) find(place string) (where, error) {
 	w := where{place: place}
 	err := checkPlace(place)
@@ -54,24 +52,10 @@ func (a *app) find(place string) (where, error) {
 	if err != nil {
 		return w, err
 	}
-	names, err := known(w.home, place)
-	if err != nil {
+	if w.name, err = a.which(w.home, place); err != nil {
 		return w, err
 	}
-	switch {
-	case a.cluster != "":
-		w.name, err = a.cluster, spec.CheckName(a.cluster)
-	case len(names) == 0:
-		err = errNone
-	case len(names) > 1:
-		err = usageError{fmt.Errorf("there are %d clusters (%s); say which with --cluster", len(names), strings.Join(names, ", "))}
-	default:
-		w.name = names[0]
-	}
-	if err != nil {
-		return w, err
-	}
-	if w, err = w.settle(names); err == nil && w.place == onLocal && localHere() != nil {
+	if w, err = w.settle(place); err == nil && w.place == onLocal && localHere() != nil {
 		err = noCluster(w.home, w.name)
 	}
 	if err == nil && w.place == onLocal {
@@ -81,7 +65,11 @@ func (a *app) find(place string) (where, error) {
 }
 
 // settle finds the place of a cluster whose name is known.
-func (w where) settle(names []string) (where, error) {
+func (w where) settle(place string) (where, error) {
+	names, err := knownNames(w.home, place)
+	if err != nil {
+		return w, err
+	}
 	isLocal, err := localCluster(w.home, w.name)
 	if err != nil {
 		return w, err
@@ -112,29 +100,6 @@ func (w where) settle(names []string) (where, error) {
 
 // near says that a name is probably a misspelt one.
 func near(name string, names []string) bool { return diag.Nearest(name, names) != "" }
-
-// known are the clusters that this machine knows of at a place, or at all.
-func known(home, place string) ([]string, error) {
-	var names []string
-	if place != onAWS {
-		here, err := localNames(home)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, here...)
-	}
-	if place != onLocal {
-		records, err := cloud.Records(home)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range records {
-			names = append(names, r.Name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
-}
 
 func localCluster(home, name string) (bool, error) {
 	names, err := localNames(home)
