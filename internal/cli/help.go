@@ -34,6 +34,9 @@ func groups(root *cobra.Command) {
 }
 
 func unknown(c *cobra.Command, verb string) error {
+	if ours := ofOthers(c.CommandPath(), verb); ours != "" {
+		return usageError{fmt.Errorf("%s has no `%s`: %s", c.CommandPath(), verb, ours)}
+	}
 	message := fmt.Sprintf("%q is no command of %s", verb, c.CommandPath())
 	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(verb); len(near) > 0 {

@@ -92,6 +92,9 @@ partitions, node names, GPU counts, mounts and batch scripts), or on AWS.`,
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
+			return unknown(c, words[0]) // whose flag it is
+		}
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
 	})
 	flags := root.PersistentFlags()
@@ -107,6 +110,7 @@ partitions, node names, GPU counts, mounts and batch scripts), or on AWS.`,
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	groups(root)
+	a.versionFlag(root)
 	usage(root)
 	return root
 }

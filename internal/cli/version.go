@@ -15,15 +15,29 @@ func (a *app) version() *cobra.Command {
 		Short:   "Say which muster this is",
 		Example: "  muster version\n  muster version -o json",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			info, _ := debug.ReadBuildInfo()
-			answer := versionOf(info)
-			if a.output == "json" {
-				return a.writeJSON(answer)
-			}
-			_, err := fmt.Fprintln(a.out, answer)
-			return err
-		},
+		RunE:    func(*cobra.Command, []string) error { return a.showVersion() },
+	}
+}
+
+func (a *app) showVersion() error {
+	info, _ := debug.ReadBuildInfo()
+	answer := versionOf(info)
+	if a.output == "json" {
+		return a.writeJSON(answer)
+	}
+	_, err := fmt.Fprintln(a.out, answer)
+	return err
+}
+
+// versionFlag makes --version what `muster version` is.
+func (a *app) versionFlag(root *cobra.Command) {
+	asked := root.Flags().BoolP("version", "v", false, "say which muster this is")
+	other := root.RunE
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if *asked && len(args) == 0 {
+			return a.showVersion()
+		}
+		return other(c, args)
 	}
 }
 
