@@ -197,10 +197,13 @@ func (c *cluster) read(name string) string {
 	return string(data)
 }
 
+// plainPath has nothing that nodes do not see, of which muster would speak.
+const plainPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 func (c *cluster) command(args ...string) *exec.Cmd {
 	line := append(append(append([]string{}, c.become...), c.muster, "--cluster", c.name), args...)
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), "MUSTER_HOME="+c.home)
+	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), "MUSTER_HOME="+c.home, plainPath)
 	return cmd
 }
 

@@ -92,6 +92,7 @@ func TestJobs(t *testing.T) {
 		"is_cancelled":         jobIsCancelled,
 		"is_no_longer_watched": jobIsNoLongerWatched,
 		"loses_its_node":       jobLosesItsNode,
+		"has_what_is_active":   jobHasWhatIsActive,
 	})
 }
 

@@ -57,14 +57,15 @@ func TestOrdinaryUser(t *testing.T) {
 	c := ordinary(t, file)
 	c.must("up", "cluster.yaml")
 	c.each(map[string]func(*testing.T, *cluster){
-		"runs_jobs_as_the_user": runsJobsAsTheUser,
-		"node_is_killed":        nodeIsKilled,
-		"controller_is_killed":  controllerIsKilled,
-		"leaves_host_alone":     userLeavesHostAlone,
-		"all_processes_are_his": allProcessesAreHis,
-		"accounts":              accounts,
-		"answers_rest":          answersREST,
-		"exports":               userExports,
+		"runs_jobs_as_the_user":  runsJobsAsTheUser,
+		"node_is_killed":         nodeIsKilled,
+		"controller_is_killed":   controllerIsKilled,
+		"leaves_host_alone":      userLeavesHostAlone,
+		"all_processes_are_his":  allProcessesAreHis,
+		"accounts":               accounts,
+		"answers_rest":           answersREST,
+		"exports":                userExports,
+		"carries_what_is_active": jobHasWhatIsActive,
 	})
 	c.must("down", "--delete-data", "--yes")
 	c.nothingLeft()

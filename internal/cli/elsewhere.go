@@ -98,6 +98,8 @@ func (a *app) fileHere() (string, error) {
 
 func (a *app) shareFolder(string) error { return errNotHere }
 
+func (a *app) sayBehind() error { return errNotHere }
+
 func (a *app) slurmHere() (slurm.Client, error) { return slurm.Client{}, errNotHere }
 
 func (a *app) lookAtNodes(context.Context) (nodesAnswer, error) { return nodesAnswer{}, errNotHere }

@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/head"
-	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -52,49 +49,4 @@ func (a *app) onHead(run func(c *cobra.Command, args []string, s slurm.Client) e
 		}
 		return run(c, args, slurm.Client{Runner: slurm.Exec{}})
 	}
-}
-
-// visibleDir is the directory to work in on the cluster: the caller's, which is
-// shown there first if it is not yet.
-func (a *app) visibleDir(l *local.Layout, r local.Record) string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "/"
-	}
-	if r.Visible(dir) {
-		return dir
-	}
-	if err := share(l, dir); err != nil {
-		fmt.Fprintf(a.err, "muster: working in / because %v\n", err)
-		return "/"
-	}
-	return dir
-}
-
-// shareFolder shows a file's folder on the cluster. Of a file that is not there,
-// the head node will tell.
-func (a *app) shareFolder(file string) error {
-	path, err := filepath.Abs(file)
-	if err != nil {
-		return err
-	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	l, r, _, err := a.running()
-	if err != nil {
-		return err
-	}
-	dir := filepath.Dir(path)
-	if r.Visible(dir) || !local.Shareable(dir) {
-		return nil
-	}
-	return share(l, dir)
-}
-
-func share(l *local.Layout, dir string) error {
-	if !local.Shareable(dir) {
-		return fmt.Errorf("%s is the system's own and is not shared with the cluster", dir)
-	}
-	return cluster.Share(l, dir)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"syscall"
 
 	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/provider/local"
@@ -94,27 +93,6 @@ func (a *app) existing() (cluster.Ref, error) {
 	return ref, nil
 }
 
-// enterLocal becomes a program on the head node of a cluster on this machine.
-func (a *app) enterLocal(args []string) error {
-	l, r, anchor, err := a.running()
-	if err != nil {
-		return err
-	}
-	return become(l.HeadCommand(anchor, a.visibleDir(l, r), args))
-}
-
-func (a *app) enterNode(node string, args []string) error {
-	l, r, anchor, err := a.running()
-	if err != nil {
-		return err
-	}
-	pid, err := local.NodePID(anchor, node)
-	if err != nil {
-		return err
-	}
-	return become(l.NodeCommand(pid, a.visibleDir(l, r), args))
-}
-
 // running is the cluster that the command is about, if it runs.
 func (a *app) running() (*local.Layout, local.Record, local.AnchorProcess, error) {
 	ref, err := a.ref()
@@ -141,10 +119,4 @@ func (a *app) running() (*local.Layout, local.Record, local.AnchorProcess, error
 		return nil, r, anchor, fmt.Errorf("cluster %s does not run; `muster up` starts it again", ref.Name)
 	}
 	return l, r, anchor, nil
-}
-
-// become replaces this program by another.
-func become(line []string) error {
-	err := syscall.Exec(line[0], line, append(cluster.HeadEnv(), enteredBy+"=1"))
-	return fmt.Errorf("run %s: %w", line[0], err)
 }

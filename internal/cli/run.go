@@ -83,6 +83,9 @@ func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm
 		if err := a.shareFolder(args[0]); err != nil {
 			return err
 		}
+		if err := a.sayBehind(); err != nil {
+			return err
+		}
 		return onHead(c, args)
 	}
 }

@@ -37,10 +37,9 @@ func SocketClient(dir, name string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: dial}}
 }
 
-// HeadEnv is the environment of a program that runs on the head node for the
+// HeadEnv is the environment of a program of ours that runs on the head node for the
 // caller: the caller's own, but for what belongs to this machine or to another
-// cluster, and what leads AWS programs to the cluster's own S3 server. AWS
-// credentials stay behind: a rehearsal must not write to real buckets.
+// cluster, and for what he has activated, which is for his own programs: see Carry.
 func HeadEnv() []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -48,12 +47,18 @@ func HeadEnv() []string {
 			env = append(env, v)
 		}
 	}
-	return append(env,
-		"PATH="+head.BinDir+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	return append(append(env, "PATH="+strings.Join(searched(nil), ":")), ownVariables()...)
+}
+
+// ownVariables are those that the cluster sets, and what leads AWS programs to its own
+// S3 server. AWS credentials stay behind: a rehearsal must not write to real buckets.
+func ownVariables() []string {
+	return []string{
 		"LC_ALL=C.UTF-8", "SHELL=/bin/bash",
-		"AWS_CONFIG_FILE="+head.AWSDir+"/config",
-		"AWS_SHARED_CREDENTIALS_FILE="+head.AWSDir+"-credentials",
-		"AWS_EC2_METADATA_DISABLED=true")
+		"AWS_CONFIG_FILE=" + head.AWSDir + "/config",
+		"AWS_SHARED_CREDENTIALS_FILE=" + head.AWSDir + "-credentials",
+		"AWS_EC2_METADATA_DISABLED=true",
+	}
 }
 
 func staysBehind(name string) bool {

@@ -47,6 +47,14 @@ var freshTop = map[string]os.FileMode{
 	"mnt": 0o755, "media": 0o755, "boot": 0o755, "lost+found": 0o700, "home": 0o755,
 }
 
+// Shows tells whether a machine has an entry of the host's root below which a path
+// lies: what it does not make for itself alone.
+func Shows(path string) bool {
+	top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	_, fresh := freshTop[top]
+	return top != "" && !fresh
+}
+
 // Enter makes the root and moves the calling thread into it. The thread must
 // be locked to its goroutine and must have left the process's mount namespace
 // and file-system state (CLONE_FS and CLONE_NEWNS).

@@ -1,0 +1,154 @@
+//go:build linux
+
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/provider/local"
+)
+
+// entrance is the way into a machine of a cluster on this machine: in which directory
+// and with which environment a program begins there.
+type entrance struct {
+	layout  *local.Layout
+	anchor  local.AnchorProcess
+	dir     string
+	carried cluster.Carried
+}
+
+// entrance finds it, and shows the working directory on the cluster if it is not yet.
+func (a *app) entrance() (entrance, error) {
+	l, r, anchor, err := a.running()
+	if err != nil {
+		return entrance{}, err
+	}
+	e := entrance{layout: l, anchor: anchor, dir: a.visibleDir(l, r)}
+	if r, err = l.Record(); err != nil {
+		return e, err
+	}
+	view, err := l.View(r)
+	if err != nil {
+		return e, err
+	}
+	e.carried = cluster.Carry(os.Environ(), cluster.LookAt(os.Environ(), view))
+	return e, nil
+}
+
+// enterLocal becomes a program on the head node of a cluster on this machine.
+func (a *app) enterLocal(args []string) error {
+	e, err := a.entrance()
+	if err != nil {
+		return err
+	}
+	if args[0] != head.Muster {
+		a.sayBehindOnce(e)
+	}
+	return e.become(e.layout.HeadCommand(e.anchor, e.dir, e.program(args)))
+}
+
+// enterNode becomes a program on another machine of the cluster.
+func (a *app) enterNode(node string, args []string) error {
+	e, err := a.entrance()
+	if err != nil {
+		return err
+	}
+	pid, err := local.NodePID(e.anchor, node)
+	if err != nil {
+		return err
+	}
+	a.sayBehindOnce(e)
+	return e.become(e.layout.NodeCommand(pid, e.dir, e.program(args)))
+}
+
+// program is a command line that gives a program what must not reach the ones that
+// lead to it.
+func (e entrance) program(args []string) []string {
+	if len(e.carried.Late) == 0 {
+		return args
+	}
+	return append(append([]string{"/usr/bin/env"}, e.carried.Late...), args...)
+}
+
+// become replaces this program by another.
+func (e entrance) become(line []string) error {
+	err := syscall.Exec(line[0], line, append(e.carried.Env, enteredBy+"=1"))
+	return fmt.Errorf("run %s: %w", line[0], err)
+}
+
+// sayBehind says what of the user's environment does not come along.
+func (a *app) sayBehind() error {
+	e, err := a.entrance()
+	if err != nil {
+		return err
+	}
+	if text := e.carried.Behind(); text != "" {
+		a.note("%s", text)
+	}
+	return nil
+}
+
+// sayBehindOnce says it unless it was the last thing that was said of this cluster: of
+// every command, nobody wants to read it.
+func (a *app) sayBehindOnce(e entrance) {
+	text, file := e.carried.Behind(), e.layout.Path("etc", "said")
+	if last, _ := os.ReadFile(file); string(last) == text {
+		return
+	}
+	if text != "" {
+		a.note("%s", text)
+	}
+	if err := local.WriteFile(file, []byte(text), 0o600); err != nil {
+		a.note("%v", err)
+	}
+}
+
+// visibleDir is the directory to work in on the cluster: the caller's, which is
+// shown there first if it is not yet.
+func (a *app) visibleDir(l *local.Layout, r local.Record) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "/"
+	}
+	if r.Visible(dir) {
+		return dir
+	}
+	if err := share(l, dir); err != nil {
+		fmt.Fprintf(a.err, "muster: working in / because %v\n", err)
+		return "/"
+	}
+	return dir
+}
+
+// shareFolder shows a file's folder on the cluster. Of a file that is not there,
+// the head node will tell.
+func (a *app) shareFolder(file string) error {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	l, r, _, err := a.running()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(path)
+	if r.Visible(dir) || !local.Shareable(dir) {
+		return nil
+	}
+	return share(l, dir)
+}
+
+func share(l *local.Layout, dir string) error {
+	if !local.Shareable(dir) {
+		return fmt.Errorf("%s is the system's own and is not shared with the cluster", dir)
+	}
+	return cluster.Share(l, dir)
+}
