@@ -85,6 +85,7 @@ func TestJobs(t *testing.T) {
 	t.Parallel()
 	newCluster(t, fileOf(3)).each(map[string]func(*testing.T, *cluster){
 		"is_checked_truly":     checkIsTrue,
+		"refuses_as_recorded":  refusesAsRecorded,
 		"completes":            jobCompletes,
 		"fails":                jobFails,
 		"asks_for_too_much":    jobAsksForTooMuch,

@@ -64,6 +64,8 @@ func rules(s *script) {
 	s.askedRules()
 	mountRules(s)
 	directiveRules(s)
+	refusedRules(s)
+	s.lonelyRules()
 	resourceRules(s)
 	storageRules(s)
 	rankRules(s)

@@ -3,6 +3,7 @@ package batch
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -101,8 +102,15 @@ func (s *script) checkOption(o Option, table *optionTable) {
 	case o.missing, o.Value == "" && o.known.takes == required, o.Value == "=":
 		s.errorf("script/option", o.Place, "--%s has no value", o.Name).
 			WithHint("write the value right behind it, as in --%s=VALUE, without blanks", o.Name)
-	case whose == "sbatch" && o.Place.Line > 0:
-		s.expanded(o)
+	case o.surplus:
+		s.errorf("script/option", s.at(o), "--%s takes no value", o.Name).WithHint("--%s", o.Name)
+	default:
+		if whose == "sbatch" && o.Place.Line > 0 {
+			s.expanded(o)
+		}
+		if whose == "srun" || !slices.Contains(lateOptions(), o.Name) {
+			s.checkValue(o)
+		}
 	}
 }
 

@@ -20,8 +20,8 @@ type Option struct {
 	// known is nil for what is no option. short says that it was written as -N.
 	known *option
 	short bool
-	// missing says that it has no value, but needs one.
-	missing bool
+	// missing says that it has no value, but needs one; surplus that it has one, but takes none.
+	missing, surplus bool
 }
 
 // written is the option as its user may have written it.
@@ -142,6 +142,7 @@ func (t *optionTable) long(w optionWord) Option {
 	if o.known != nil {
 		o.Name = o.known.name
 		o.missing = !hasValue && o.known.takes == required
+		o.surplus = hasValue && o.known.takes == nothing
 	}
 	return o
 }

@@ -75,7 +75,7 @@ container-writable container-readonly container-env=
 
 const sbatchOnly = `
 a,array= batch= cluster-constraint= export-file= external get-user-env? ignore-pbs kill-on-invalid-dep= no-requeue parsable
-requeue test-only W,wait wrap=
+requeue? test-only W,wait wrap=
 `
 
 const srunOnly = `
