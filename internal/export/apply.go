@@ -240,8 +240,8 @@ func (r *round) deletes(ctx context.Context, p Plan) {
 		if r.named(s, p.Puts) {
 			continue
 		}
-		if info, err := r.root.Lstat(s.File.Path); !errors.Is(err, fs.ErrNotExist) && (err != nil || !info.IsDir()) {
-			continue // it is back; a directory of its name has no object
+		if r.back(s.File.Path) {
+			continue
 		}
 		if err := r.Store.Delete(ctx, s.Key); err != nil {
 			r.troubles = append(r.troubles, err)
@@ -250,6 +250,16 @@ func (r *round) deletes(ctx context.Context, p Plan) {
 		r.Track.gone()
 		r.result.Deleted = append(r.result.Deleted, s.Key)
 	}
+}
+
+// back says that there is a file again, as far as anybody can tell. What else may have its name, such as a directory or
+// a pipe, has no object.
+func (r *round) back(p string) bool {
+	info, err := r.root.Lstat(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	return err != nil || !info.IsDir() && odd(info.Mode()) == ""
 }
 
 // named says that the bucket may still have a pointer to an object: the newer one was to be put, and was not.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -182,4 +183,47 @@ func (p *parents) Put(ctx context.Context, u store.Upload) (store.Object, error)
 		return store.Object{}, store.ErrRefused
 	}
 	return p.Store.Put(ctx, u)
+}
+
+// TestPipesHoldUpNobody has what is no file beside files, below a checkpoint, and in the place of a file and of a pointer.
+func TestPipesHoldUpNobody(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, files{"x": "a file", "checkpoint-1/model.bin": "weights", "latest": "checkpoint-1", "run/latest": "step", "run/step/x": "x"})
+	fake := &storetest.Fake{}
+	m := mirror(dir, fake)
+	finish(t, m)
+	for _, name := range []string{"x", "run/latest"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"x", "run/latest", "checkpoint-1/pipe", "run/.tmp-1"} {
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	socket, err := net.Listen("unix", filepath.Join(dir, "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	write(t, dir, files{"checkpoint-1/more.bin": "more", "run/step/y": "y"})
+	want := []string{"checkpoint-1/pipe", "run/latest", "socket", "x"}
+	for n := range 4 {
+		result, err := m.Round(t.Context(), soon().Add(time.Duration(n)*time.Hour))
+		if diff := cmp.Diff(want, pathsOf(result.Blocked)); diff != "" || err != nil {
+			t.Errorf("%v: %s", err, diff)
+		}
+		if n > 1 && result.Pending != len(want) {
+			t.Errorf("%d are pending", result.Pending)
+		}
+	}
+	if got := m.Track.Progress().Blocked[2].Reason; got != "it is a socket, not a file" {
+		t.Errorf("the reason is %q", got)
+	}
+	// The old run/latest stays with what it names, as it would if a file in its place could not be exported.
+	if diff := cmp.Diff(files{"fsx1/checkpoint-1/model.bin": "weights", "fsx1/checkpoint-1/more.bin": "more", "fsx1/latest": "checkpoint-1",
+		"fsx1/run/latest": "step", "fsx1/run/step/x": "x", "fsx1/run/step/y": "y"}, bucket(t, fake)); diff != "" {
+		t.Error(diff)
+	}
 }

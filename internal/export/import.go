@@ -254,7 +254,7 @@ func (in *importer) place(f fetch, beside string) error {
 
 // appear renames a file where there is none. A file that comes in this moment stays.
 func (in *importer) appear(beside, name string) error {
-	dir, err := in.dir.Open(path.Dir(name))
+	dir, err := in.directory(path.Dir(name))
 	if err != nil {
 		return err
 	}
@@ -295,11 +295,16 @@ func (in *importer) remove(ctx context.Context, f File) {
 }
 
 func (in *importer) sync(dir string) error {
-	f, err := in.dir.Open(dir)
+	f, err := in.directory(dir)
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// directory opens a directory, and waits for nobody where a pipe took its place.
+func (in *importer) directory(name string) (*os.File, error) {
+	return in.dir.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 }
 
 // sweep removes what imports left that were killed, if nobody wrote it since some time.

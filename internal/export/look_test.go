@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,9 +60,14 @@ func meddle(t *testing.T, rng *rand.Rand, dir string) string {
 		return filepath.Join(p, []string{"a", "b", "latest", "d0", "d1"}[rng.IntN(5)])
 	}
 	p, q := name(), name()
+	for _, opened := range []string{p, filepath.Dir(p)} { // os.RemoveAll opens what p is in
+		if info, err := os.Stat(opened); err == nil && odd(info.Mode()) != "" {
+			return fmt.Sprint("remove the pipe ", opened, " ", os.Remove(opened))
+		}
+	}
 	var err error
 	story := ""
-	switch rng.IntN(7) {
+	switch rng.IntN(8) {
 	case 0, 1:
 		story, err = "write", os.WriteFile(p, []byte(fmt.Sprint(rng.IntN(1000))), 0o644)
 	case 2, 3:
@@ -72,6 +78,11 @@ func meddle(t *testing.T, rng *rand.Rand, dir string) string {
 		story, err = "remove", os.RemoveAll(p)
 	case 6:
 		story, err = "link", os.Symlink("a", p)
+	case 7:
+		story = "pipe"
+		if made := syscall.Mkfifo(p, 0o600); made != nil {
+			err = &fs.PathError{Err: made}
+		}
 	}
 	var reason *fs.PathError
 	var links *os.LinkError

@@ -97,6 +97,11 @@ func Decide(s State) Plan {
 	for _, dir := range s.Tree.shut() {
 		d.block(File{Path: dir + "/"}, s.Tree.Shut[dir])
 	}
+	for _, p := range s.Tree.oddities() {
+		if s.Rule.New {
+			d.block(File{Path: p}, "it is "+s.Tree.Odd[p]+", not a file")
+		}
+	}
 	slices.SortStableFunc(d.plan.Puts, inTurn)
 	for _, p := range pointers {
 		d.pointer(p)

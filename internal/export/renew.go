@@ -29,7 +29,8 @@ func (t Tree) renewed(rule Rule, changed map[string]bool) (Tree, error) {
 			whole[p] = true
 		}
 	}
-	fresh := Tree{Dirs: map[string]Dir{}, Shut: map[string]string{}, mount: t.mount, home: t.home}
+	fresh := newTree(t.mount)
+	fresh.home = t.home
 	for p := range changed {
 		if err := fresh.look(r, p, whole); err != nil {
 			return Tree{}, fmt.Errorf("look at %s in %s: %w", p, rule.Dir, err)
@@ -86,11 +87,17 @@ func inAny(dirs map[string]bool, p string) bool {
 
 // with is the tree with what changed.
 func (t Tree) with(fresh Tree, changed, whole map[string]bool) Tree {
-	out := Tree{Dirs: maps.Clone(t.Dirs), Shut: maps.Clone(t.Shut), mount: t.mount, home: t.home, Files: make([]File, 0, len(t.Files)+len(fresh.Files))}
+	out := Tree{Dirs: maps.Clone(t.Dirs), Shut: maps.Clone(t.Shut), Odd: maps.Clone(t.Odd), mount: t.mount, home: t.home}
+	out.Files = make([]File, 0, len(t.Files)+len(fresh.Files))
 	maps.DeleteFunc(out.Dirs, func(p string, _ Dir) bool { return inAny(whole, p) })
 	maps.Copy(out.Dirs, fresh.Dirs)
 	maps.DeleteFunc(out.Shut, func(p string, _ string) bool { return inAny(whole, p) })
 	maps.Copy(out.Shut, fresh.Shut)
+	maps.DeleteFunc(out.Odd, func(p string, _ string) bool {
+		_, again := changed[p]
+		return again || inAny(whole, path.Dir(p))
+	})
+	maps.Copy(out.Odd, fresh.Odd)
 	for _, f := range t.Files {
 		if _, again := changed[f.Path]; !again && !inAny(whole, path.Dir(f.Path)) {
 			out.Files = append(out.Files, f)

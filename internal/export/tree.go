@@ -3,6 +3,7 @@ package export
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -49,8 +50,13 @@ type Tree struct {
 	Files []File            // in the order of their paths
 	Dirs  map[string]Dir    // by path; the root is "."
 	Shut  map[string]string // directories that cannot be read, and why
+	Odd   map[string]string // pipes, sockets and devices, and what they are; nobody opens them
 	mount string
 	home  uint64
+}
+
+func newTree(mount string) Tree {
+	return Tree{Dirs: map[string]Dir{}, Shut: map[string]string{}, Odd: map[string]string{}, mount: mount}
 }
 
 // Scan looks at all of the rule's directory. Nothing is decided on half a picture: any error fails the whole look, but
@@ -62,7 +68,7 @@ func Scan(rule Rule) (Tree, error) {
 		return Tree{}, fmt.Errorf("scan %s: %w", root, err)
 	}
 	defer r.Close()
-	tree := Tree{Dirs: map[string]Dir{}, Shut: map[string]string{}, mount: rule.Mount}
+	tree := newTree(rule.Mount)
 	err = fs.WalkDir(r.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		return tree.visit(r, path, d, err)
 	})
@@ -105,7 +111,8 @@ func (t *Tree) add(r *os.Root, path string, d fs.DirEntry) error {
 		}
 		return nil
 	}
-	if !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink {
+	if what := odd(info.Mode()); what != "" {
+		t.Odd[path] = what
 		return nil
 	}
 	f := described(path, info)
@@ -121,6 +128,19 @@ func (t *Tree) add(r *os.Root, path string, d fs.DirEntry) error {
 	return nil
 }
 
+// odd says what something is that is neither a directory nor a file nor a link, "" of these.
+func odd(mode fs.FileMode) string {
+	switch mode.Type() {
+	case 0, fs.ModeDir, fs.ModeSymlink:
+		return ""
+	case fs.ModeNamedPipe:
+		return "a pipe"
+	case fs.ModeSocket:
+		return "a socket"
+	}
+	return "a device"
+}
+
 func described(path string, info fs.FileInfo) File {
 	stat := info.Sys().(*syscall.Stat_t)
 	return File{Path: path, SizeBytes: info.Size(), ModTime: stampOf(info.ModTime()), Change: stamp(stat.Ctim.Nano()),
@@ -134,9 +154,9 @@ func (t *Tree) readPointers(r *os.Root) error {
 		if !pointerName(f.Path) || f.Link != "" || f.SizeBytes > pointerBytes {
 			continue
 		}
-		text, err := r.ReadFile(f.Path)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			continue // it went away, or cannot be exported as long as it cannot be read
+		text, err := pointerText(r, f)
+		if errors.Is(err, fs.ErrPermission) {
+			continue // it cannot be exported as long as it cannot be read
 		}
 		if err != nil {
 			return err
@@ -146,6 +166,23 @@ func (t *Tree) readPointers(r *os.Root) error {
 		}
 	}
 	return nil
+}
+
+// pointerText is the content of a file that may be a pointer, nothing of one that went away. Where a pipe took its place,
+// nobody waits for who writes to it.
+func pointerText(r *os.Root, f File) ([]byte, error) {
+	in, err := r.OpenFile(f.Path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, present(err)
+	}
+	defer in.Close()
+	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(in, pointerBytes+1))
 }
 
 // unchanged says that a file is the same, as far as can be told without reading it.
@@ -168,6 +205,11 @@ func (t *Tree) file(p string) (File, bool) {
 func (t *Tree) has(p string) bool {
 	_, ok := t.file(p)
 	return ok
+}
+
+// oddities are the paths of what can never be exported, but for what is temporary.
+func (t Tree) oddities() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(t.Odd)), temporary)
 }
 
 func (t Tree) shut() []string { return slices.Sorted(maps.Keys(t.Shut)) }
