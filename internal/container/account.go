@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -19,14 +20,14 @@ type account struct {
 // for those that are not there.
 func findAccount(u User) (account, error) {
 	a := account{name: strconv.Itoa(u.UID), group: strconv.Itoa(u.GID), home: "/", shell: "/bin/sh"}
-	fields, err := lookUp("passwd", u.UID, 7)
+	fields, err := lookUp("passwd", u.UID, 7, u)
 	if err != nil {
 		return a, err
 	}
 	if fields != nil {
 		a.name, a.gecos, a.home, a.shell = fields[0], fields[4], fields[5], fields[6]
 	}
-	if fields, err = lookUp("group", u.GID, 4); err != nil {
+	if fields, err = lookUp("group", u.GID, 4, u); err != nil {
 		return a, err
 	}
 	if fields != nil {
@@ -59,8 +60,8 @@ func findAccountAhead(u User) func() (account, error) {
 // nameServiceWait is more than a name service takes that answers at all.
 const nameServiceWait = 10 * time.Second
 
-// lookUp finds the entry with a number; nil if there is none.
-func lookUp(database string, id, fields int) ([]string, error) {
+// lookUp finds the entry with a number for a user; nil if there is none.
+func lookUp(database string, id, fields int, u User) ([]string, error) {
 	data, err := os.ReadFile("/etc/" + database)
 	if err != nil {
 		return nil, fmt.Errorf("find user: %w", err)
@@ -73,7 +74,7 @@ func lookUp(database string, id, fields int) ([]string, error) {
 		return nil, nil // only the files then
 	}
 	var out bytes.Buffer
-	cmd := exec.Command(getent, database, strconv.Itoa(id))
+	cmd := askNameService(getent, database, id, u)
 	cmd.Stdout = &out
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("find user: %w", err)
@@ -82,6 +83,18 @@ func lookUp(database string, id, fields int) ([]string, error) {
 	defer late.Stop()
 	_ = cmd.Wait() // it fails for those that nobody knows
 	return entry(out.Bytes(), id, fields), nil
+}
+
+// askNameService is the command that does. What it loads and reads depends on its
+// environment, so it gets none of the user's, and it runs as the user, not as root.
+func askNameService(getent, database string, id int, u User) *exec.Cmd {
+	cmd := exec.Command(getent, database, strconv.Itoa(id))
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	cmd.Dir = "/"
+	if os.Geteuid() == 0 && u.UID != 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: u.credential()}
+	}
+	return cmd
 }
 
 func entry(data []byte, id, fields int) []string {

@@ -80,11 +80,13 @@ func expand(value string, outer environment) string {
 }
 
 // changes are what a command's environment outside must become: the container's
-// variables, except those that keep their value, and no locale of the host's.
+// variables, except those that keep their value, and no locale of the host's. What an
+// image says of a step of Slurm's or of its ranks is of the step that made the image.
 func changes(outer, inner environment, keep []string) (set, unset []string) {
+	_, step := outer["SLURM_STEP_ID"]
 	kept := func(name string) bool {
 		_, ok := outer[name]
-		return ok && slices.Contains(keep, name)
+		return ok && slices.Contains(keep, name) || step && ofStep(name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(inner)) {
 		if !kept(name) {
@@ -98,6 +100,11 @@ func changes(outer, inner environment, keep []string) (set, unset []string) {
 		}
 	}
 	return set, unset
+}
+
+// ofStep tells whether a variable is what Slurm tells a task.
+func ofStep(name string) bool {
+	return strings.HasPrefix(name, "SLURM_") || strings.HasPrefix(name, "PMIX_") || strings.HasPrefix(name, "PMI_")
 }
 
 // addPyTorch adds what torch.distributed wants to know about a step of Slurm's, if the
