@@ -113,7 +113,7 @@ func (c *cluster) layout(name string) {
 	config := blob(c.t, dir, mustJSON(c.t, map[string]any{
 		"architecture": "amd64", "os": "linux", "rootfs": map[string]any{"type": "layers", "diff_ids": []string{diff}},
 		"config": map[string]any{
-			"Env":        []string{"PATH=/usr/bin:/bin", "FROM_IMAGE=image", "BOTH=image", "PYTORCH_VERSION=2"},
+			"Env":        []string{"PATH=/usr/bin:/bin", "FROM_IMAGE=image", "BOTH=image", "LD_LIBRARY_PATH=/image", "PYTORCH_VERSION=2"},
 			"WorkingDir": "/work", "Entrypoint": []string{"/usr/bin/entry"},
 		},
 	}))

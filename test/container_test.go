@@ -47,6 +47,8 @@ func TestContainers(t *testing.T) {
 		"image_with_configuration": imageWithConfig,
 		"image_of_the_registry":    imageOfTheRegistry,
 		"image_is_built":           imageIsBuilt,
+		"pmix":                     pmixInContainer,
+		"keeps_variables":          keepsVariables,
 		"refuses":                  refusesContainers,
 		"step_is_cancelled":        containerIsCancelled,
 		"import_is_cancelled":      importIsCancelled,
@@ -78,6 +80,8 @@ func TestContainersOfAnOrdinaryUser(t *testing.T) {
 		"keeps_a_name":        keepsName,
 		"tasks_share_one":     tasksShareOne,
 		"runs_on_two_nodes":   containersOnTwoNodes,
+		"pmix":                pmixInContainer,
+		"keeps_variables":     keepsVariables,
 		"parties_are_killed":  partiesAreKilled,
 	})
 }

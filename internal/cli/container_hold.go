@@ -4,6 +4,8 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -13,10 +15,12 @@ import (
 	"github.com/muster-hpc/muster/internal/container"
 )
 
-// The descriptors on which the Slurm plugin talks with hold.
+// The descriptors on which the Slurm plugin talks with hold. The job's environment comes
+// as a file: root's own must not be what a user says.
 const (
-	answerFD = 3
-	stepFD   = 4
+	answerFD  = 3
+	stepFD    = 4
+	environFD = 5
 )
 
 // holdFlags are what only the Slurm plugin says.
@@ -24,6 +28,7 @@ type holdFlags struct {
 	containerFlags
 	image, job, dir, groups string
 	uid, gid                int
+	environ                 bool
 }
 
 func (a *app) containerHold() *cobra.Command {
@@ -41,6 +46,7 @@ func (a *app) containerHold() *cobra.Command {
 	c.Flags().IntVar(&flags.uid, "user", -1, "who it is for")
 	c.Flags().IntVar(&flags.gid, "group", -1, "that user's group")
 	c.Flags().StringVar(&flags.groups, "groups", "", "that user's other groups")
+	c.Flags().BoolVar(&flags.environ, "environ", false, "the environment comes as a file that is open")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		life := container.Life{Answer: os.NewFile(answerFD, "answer"), Step: os.NewFile(stepFD, "step")}
 		o, err := flags.options()
@@ -53,6 +59,16 @@ func (a *app) containerHold() *cobra.Command {
 		return heard(container.Hold(o, life))
 	}
 	return c
+}
+
+// readEnviron reads an environment as /proc has it.
+func readEnviron(f *os.File) ([]string, error) {
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("read the job's environment: %w", err)
+	}
+	return strings.FieldsFunc(string(data), func(r rune) bool { return r == 0 }), nil
 }
 
 // heard ends the program without a word about what the plugin has told the user.
@@ -70,6 +86,11 @@ func (f *holdFlags) options() (container.Options, error) {
 		return o, err
 	}
 	o.Name.Job, o.Dir = f.job, f.dir
+	if f.environ {
+		if o.Environ, err = readEnviron(os.NewFile(environFD, "environment")); err != nil {
+			return o, err
+		}
+	}
 	if f.image == "" && o.Name.Name == "" {
 		return o, usageError{errors.New("--image or --name must be given")}
 	}

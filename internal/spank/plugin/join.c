@@ -78,12 +78,13 @@ static int set_environment(spank_t sp, struct cursor *c, bool speak)
 	return 0;
 }
 
-static void copy_variable(spank_t sp, const char *from, const char *to)
+/* copy_variable gives a task a variable by another name, too. */
+static void copy_variable(spank_t sp, const char *from, const char *to, int overwrite)
 {
-	char value[32];
+	char value[256];
 
 	if (spank_getenv(sp, from, value, sizeof value) == ESPANK_SUCCESS)
-		spank_setenv(sp, to, value, 1);
+		spank_setenv(sp, to, value, overwrite);
 }
 
 /* set_ranks gives a task of a PyTorch image its rank as torch.distributed reads it. */
@@ -93,8 +94,16 @@ static void set_ranks(spank_t sp)
 
 	if (spank_getenv(sp, "PYTORCH_VERSION", version, sizeof version) == ESPANK_ENV_NOEXIST)
 		return;
-	copy_variable(sp, "SLURM_PROCID", "RANK");
-	copy_variable(sp, "SLURM_LOCALID", "LOCAL_RANK");
+	copy_variable(sp, "SLURM_PROCID", "RANK", 1);
+	copy_variable(sp, "SLURM_LOCALID", "LOCAL_RANK", 1);
+}
+
+/* set_pmix tells the container's PMIx, which may have other ways than the node's, which ones Slurm's has. */
+static void set_pmix(spank_t sp)
+{
+	copy_variable(sp, "PMIX_SECURITY_MODE", "PMIX_MCA_psec", 0);
+	copy_variable(sp, "PMIX_GDS_MODULE", "PMIX_MCA_gds", 0);
+	copy_variable(sp, "PMIX_PTL_MODULE", "PMIX_MCA_ptl", 0);
 }
 
 /* has_program tells whether the PATH, which is the container's, leads to a program. */
@@ -125,6 +134,7 @@ int enter(spank_t sp, struct cursor *c, bool speak)
 		return -1;
 	}
 	set_ranks(sp);
+	set_pmix(sp);
 	step.shared->no_srun = step.id == SLURM_BATCH_SCRIPT && !has_program(sp, "srun");
 	if (filter(seccomp)) {
 		slurm_error("muster: set the container's seccomp filter: %s", strerror(errno));

@@ -60,7 +60,7 @@ static char **hold_line(spank_t sp)
 
 	if (!line || item(sp, S_JOB_UID, "job's user", &uid) || item(sp, S_JOB_GID, "job's group", &gid))
 		return NULL;
-	line[n++] = step.config.muster, line[n++] = "container", line[n++] = "hold";
+	line[n++] = step.config.muster, line[n++] = "container", line[n++] = "hold", line[n++] = "--environ";
 	if (step.config.job_scope)
 		line[n++] = "--job", line[n++] = number(step.job);
 	n += options_flags(&step.config, line + n);
@@ -80,38 +80,42 @@ static char **hold_line(spank_t sp)
 	return line;
 }
 
-/* kept tells whether a variable of the job's is for hold, too: not what changes how programs of root's run. */
-static bool kept(const char *v)
+/* write_environ writes an environment's variables to a file, but those of a name that another is given for. */
+static int write_environ(int file, char **env, const char *name, const char *other)
 {
-	return strncmp(v, "PATH=", 5) && strncmp(v, "LD_", 3) && strncmp(v, "GODEBUG=", 8) && strncmp(v, "GOTRACEBACK=", 12);
+	size_t n = strlen(name);
+
+	for (; *env; env++)
+		if (!(other && !strncmp(*env, name, n) && (*env)[n] == '=') && dprintf(file, "%s%c", *env, 0) < 0)
+			return -1;
+	return other && dprintf(file, "%s=%s%c", name, other, 0) < 0 ? -1 : 0;
 }
 
-/* hold_environment is the job's environment with a PATH that the user has no say in. */
-static char **hold_environment(spank_t sp)
+/*
+ * job_environ is a file in memory with the job's environment. It is nothing that root's programs are to run with, so hold
+ * does not get it as its own. PMIx tells tasks its directory; slurmstepd, which made it, has it in its own environment.
+ */
+static int job_environ(spank_t sp)
 {
-	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-	char **job, **env;
-	size_t n = 0, kept_count = 1;
+	static const char pmix[] = "PMIX_SERVER_TMPDIR";
+	char **env;
+	int file = memfd_create("muster-environment", MFD_CLOEXEC);
 
-	if (item(sp, S_JOB_ENV, "job's environment", &job))
-		return NULL;
-	while (job[n])
-		n++;
-	if (!(env = calloc(n + 2, sizeof *env)))
-		return NULL;
-	env[0] = path;
-	for (size_t i = 0; i < n; i++)
-		if (kept(job[i]))
-			env[kept_count++] = job[i];
-	return env;
+	if (file >= 0 && !item(sp, S_JOB_ENV, "job's environment", &env) && !write_environ(file, env, pmix, getenv(pmix)) && !lseek(file, 0, SEEK_SET))
+		return file;
+	slurm_error("muster: tell the job's environment: %s", strerror(errno));
+	if (file >= 0)
+		close(file);
+	return -1;
 }
 
 /*
  * become_hold turns the child of slurmstepd, which has threads, into hold: only calls that are safe after fork.
  * What it prints goes to the step's standard error.
  */
-static void become_hold(int answer, int life, char **line, char **env)
+static void become_hold(int answer, int life, int environment, char **line)
 {
+	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", *env[] = { path, NULL };
 	sigset_t none;
 	int null, oom;
 
@@ -125,16 +129,18 @@ static void become_hold(int answer, int life, char **line, char **env)
 		close(oom); /* slurmstepd's own protection stays, which harms nobody */
 	answer = fcntl(answer, F_DUPFD, 10);
 	life = fcntl(life, F_DUPFD, 10);
+	environment = fcntl(environment, F_DUPFD, 10);
 	null = open("/dev/null", O_RDWR);
-	if (answer < 0 || life < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(answer, 3) < 0 || dup2(life, 4) < 0)
+	if (answer < 0 || life < 0 || environment < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(answer, 3) < 0 ||
+	    dup2(life, 4) < 0 || dup2(environment, 5) < 0)
 		_exit(126);
-	syscall(SYS_close_range, 5, ~0U, 0);
+	syscall(SYS_close_range, 6, ~0U, 0);
 	execve(line[0], line, env);
 	_exit(127);
 }
 
 /* launch starts hold as nobody's child: slurmstepd would wait for it as for a task, and end it as one. */
-static int launch(int answer, int life, char **line, char **env)
+static int launch(int answer, int life, int environment, char **line)
 {
 	int status;
 	pid_t parent = fork();
@@ -143,7 +149,7 @@ static int launch(int answer, int life, char **line, char **env)
 		setsid();
 		pid_t hold = fork();
 		if (hold == 0)
-			become_hold(answer, life, line, env);
+			become_hold(answer, life, environment, line);
 		step.shared->hold = hold;
 		_exit(hold < 0);
 	}
@@ -159,8 +165,8 @@ static int launch(int answer, int life, char **line, char **env)
 
 int start_hold(spank_t sp)
 {
-	int answer[2], life[2];
-	char **line, **env;
+	int answer[2], life[2], environment;
+	char **line;
 
 	if (item(sp, S_JOB_ID, "job's number", &step.job) || item(sp, S_JOB_STEPID, "step's number", &step.id) ||
 	    item(sp, S_JOB_LOCAL_TASK_COUNT, "number of tasks", &step.tasks))
@@ -176,8 +182,8 @@ int start_hold(spank_t sp)
 		return -1;
 	}
 	step.answer = answer[0], step.life = life[0];
-	line = hold_line(sp), env = hold_environment(sp);
-	int rc = line && env ? launch(answer[1], life[1], line, env) : -1;
-	close(answer[1]), close(life[1]);
+	line = hold_line(sp), environment = job_environ(sp);
+	int rc = line && environment >= 0 ? launch(answer[1], life[1], environment, line) : -1;
+	close(answer[1]), close(life[1]), close(environment);
 	return rc;
 }
