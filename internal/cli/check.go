@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/signal"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -151,8 +152,29 @@ func (a *app) writeChecked(c *checker) error {
 // formatsKey marks a command that has more formats of output than text and json.
 const formatsKey = "formats"
 
+// noAnswer says of a command why it has no answer that could be JSON.
+func noAnswer(c *cobra.Command) string {
+	switch words := strings.Fields(c.CommandPath()); strings.Join(words[1:], " ") {
+	case "exec", "container run":
+		return "it passes on what its command writes"
+	case "shell", "ssh":
+		return "it is for people"
+	case "job logs":
+		return "it passes on what the job writes; `muster job show ID -o json` has the file's path"
+	case "help":
+		return "it is for people"
+	}
+	if c.HasParent() && c.Parent().Name() == "completion" {
+		return "it writes a program for a shell"
+	}
+	return ""
+}
+
 // checkFormat refuses a format of output that a command does not have.
 func checkFormat(c *cobra.Command, output string) error {
+	if why := noAnswer(c); why != "" && output != "text" {
+		return usageError{fmt.Errorf("`%s` has no answer of its own: %s; leave -o %s out", c.CommandPath(), why, output)}
+	}
 	have := formats(c)
 	for _, f := range have {
 		if f == output {

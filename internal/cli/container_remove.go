@@ -35,17 +35,25 @@ narrow that down. It is no error if there is none.`,
 		case allUsers && (job == "" || len(names) > 0):
 			return usageError{errors.New("--all-users goes with --job alone")}
 		case len(names) == 0:
-			return container.RemoveJob(self(), state, job, allUsers)
+			if err := container.RemoveJob(self(), state, job, allUsers); err != nil {
+				return err
+			}
+			return a.showRemoved(removed{Removed: []string{}, Job: job})
 		}
 		var errs []error
+		done := removed{Removed: []string{}}
 		for _, name := range names {
 			err := container.Remove(self(), state, container.Name{Name: name, Job: job})
 			if errors.Is(err, fs.ErrNotExist) {
 				err = fmt.Errorf("there is no container %q; `muster container list` shows all", name)
 			}
-			errs = append(errs, err)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			done.Removed = append(done.Removed, name)
 		}
-		return errors.Join(errs...)
+		return errors.Join(append(errs, a.showRemoved(done))...)
 	}
 	return c
 }

@@ -81,7 +81,7 @@ func atStake(name string, jobs []string, deleteData bool) string {
 
 // noData says that there is no data to delete. It suggests no other cluster's.
 func noData(w where) error {
-	return fmt.Errorf("there is no cluster %s, and no data of it", w.name)
+	return coded(codeUnknown, "there is no cluster %s, and no data of it", w.name)
 }
 
 // keptData names the data that clusters left when they were taken down, and what

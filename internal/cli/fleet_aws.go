@@ -11,10 +11,10 @@ import (
 
 // fleetOf runs here what is about a fleet on this machine, and asks the head node of a
 // cluster on AWS by way of its bucket: that works from everywhere.
-func (a *app) fleetOf(here func(c *cobra.Command, args []string) error, there func(ctx context.Context, w where) error) func(*cobra.Command, []string) error {
-	return func(c *cobra.Command, args []string) error {
+func (a *app) fleetOf(here, there func(ctx context.Context, w where) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, _ []string) error {
 		if inside() {
-			return here(c, args)
+			return here(c.Context(), where{})
 		}
 		w, err := a.find("")
 		if err != nil {
@@ -23,7 +23,7 @@ func (a *app) fleetOf(here func(c *cobra.Command, args []string) error, there fu
 		if w.place == onAWS {
 			return there(c.Context(), w)
 		}
-		return here(c, args)
+		return here(c.Context(), w)
 	}
 }
 

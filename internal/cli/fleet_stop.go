@@ -25,14 +25,14 @@ func (a *app) fleetStart() *cobra.Command {
 for good get another try.`,
 		Example: "  muster fleet start",
 		Args:    cobra.NoArgs,
-		RunE: a.fleetOf(func(c *cobra.Command, _ []string) error {
+		RunE: a.fleetOf(func(ctx context.Context, w where) error {
 			client, err := a.controllerHere()
 			if err == nil {
-				err = startFleet(c.Context(), client)
+				err = startFleet(ctx, client)
 			}
-			return a.fleetRuns(err)
+			return a.fleetAnswers(w, fleetRuns, err)
 		}, func(ctx context.Context, w where) error {
-			return a.fleetRuns(a.orderFleetAWS(ctx, w, "running", false))
+			return a.fleetAnswers(w, fleetRuns, a.orderFleetAWS(ctx, w, "running", false))
 		}),
 	}
 }
@@ -52,21 +52,21 @@ The command ends when the head node has heard it; "muster status" shows which
 instances still run. Without --now it asks nothing.`,
 		Example: "  muster fleet stop\n  muster fleet stop --now --yes",
 		Args:    cobra.NoArgs,
-		RunE: a.fleetOf(func(c *cobra.Command, _ []string) error {
+		RunE: a.fleetOf(func(ctx context.Context, w where) error {
 			client, err := a.controllerHere()
 			if err == nil {
 				err = a.confirmStop(o)
 			}
 			if err == nil {
-				err = stopFleet(c.Context(), client, o)
+				err = stopFleet(ctx, client, o)
 			}
-			return a.fleetStops(err)
+			return a.fleetAnswers(w, fleetStops, err)
 		}, func(ctx context.Context, w where) error {
 			err := a.confirmStop(o)
 			if err == nil {
 				err = a.orderFleetAWS(ctx, w, "stopped", o.now)
 			}
-			return a.fleetStops(err)
+			return a.fleetAnswers(w, fleetStops, err)
 		}),
 	}
 	c.Flags().BoolVar(&o.now, "now", false, "do not wait for jobs to end")
@@ -83,17 +83,30 @@ func (a *app) confirmStop(o stopOptions) error {
 	return a.confirm("End all nodes now? Their jobs start anew later.")
 }
 
-// fleetRuns and fleetStops say so, unless there was an error.
-func (a *app) fleetRuns(err error) error {
-	if err == nil {
-		fmt.Fprintln(a.err, "The fleet runs. `muster status` shows it.")
-	}
-	return err
+// fleetAnswer is what `muster fleet start` and `stop` print with -o json.
+type fleetAnswer struct {
+	// Cluster is absent on a head node.
+	Cluster string `json:"cluster,omitempty"`
+	// Fleet is "running" or "stopping".
+	Fleet string `json:"fleet"`
 }
 
-func (a *app) fleetStops(err error) error {
-	if err == nil {
+const (
+	fleetRuns  = "running"
+	fleetStops = "stopping"
+)
+
+// fleetAnswers says what the fleet does now, unless there was an error.
+func (a *app) fleetAnswers(w where, does string, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case a.output == "json":
+		return a.writeJSON(fleetAnswer{Cluster: w.name, Fleet: does})
+	case does == fleetRuns:
+		fmt.Fprintln(a.err, "The fleet runs. `muster status` shows it.")
+	default:
 		fmt.Fprintln(a.err, "The fleet stops. `muster status` shows how far it is, `muster fleet start` lets it run again.")
 	}
-	return err
+	return nil
 }

@@ -41,14 +41,34 @@ func (a *app) imageRemove(place *imagePlace) *cobra.Command {
 				}
 			}
 			var errs []error
+			done := removed{Removed: []string{}}
 			for _, name := range args {
-				errs = append(errs, image.Remove(c.Context(), place.Dir, name))
+				if err := image.Remove(c.Context(), place.Dir, name); err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				done.Removed = append(done.Removed, name)
 			}
-			return errors.Join(errs...)
+			return errors.Join(append(errs, a.showRemoved(done))...)
 		}),
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
+}
+
+// removed is what `muster image remove` and `muster container remove` print with -o json.
+type removed struct {
+	Removed []string `json:"removed"`
+	// Job is there where all containers of a job were to go, however many there were.
+	Job string `json:"job,omitempty"`
+}
+
+// showRemoved answers in JSON, if that was asked for: people have nothing to read.
+func (a *app) showRemoved(done removed) error {
+	if a.output != "json" {
+		return nil
+	}
+	return a.writeJSON(done)
 }
 
 func (a *app) imagePrune(place *imagePlace) *cobra.Command {

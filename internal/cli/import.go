@@ -50,6 +50,12 @@ type adoptAnswer struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// forgotten is what `muster import --forget -o json` prints.
+type forgotten struct {
+	Name      string `json:"name"`
+	Forgotten bool   `json:"forgotten"`
+}
+
 func (a *app) importCluster(ctx context.Context, name string, o importOptions) error {
 	if err := spec.CheckName(name); err != nil {
 		return usageError{err}
@@ -62,7 +68,10 @@ func (a *app) importCluster(ctx context.Context, name string, o importOptions) e
 		return usageError{errors.New("--forget only forgets: --region and --host-key mean nothing with it")}
 	}
 	if o.forget {
-		return cloud.Forget(home, name)
+		if err := cloud.Forget(home, name); err != nil || a.output != "json" {
+			return err
+		}
+		return a.writeJSON(forgotten{Name: name, Forgotten: true})
 	}
 	if taken, err := localCluster(home, name); err != nil || taken {
 		return errors.Join(err, fmt.Errorf("there is a local cluster %s, and one name means one cluster on a machine: `muster down --cluster %s` takes it down", name, name))

@@ -23,7 +23,7 @@ func (a *app) job() *cobra.Command {
 }
 
 func noJob(id int) error {
-	return fmt.Errorf("there is no job %d; `muster job list --all` shows all", id)
+	return coded(codeJob, "there is no job %d; `muster job list --all` shows all", id)
 }
 
 // everything is a history's window with all there is.

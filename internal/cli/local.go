@@ -4,7 +4,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
@@ -42,7 +41,7 @@ func (w where) ref() cluster.Ref { return cluster.Ref{Home: w.home, Name: w.name
 // foreign refuses what only a cluster's owner can do.
 func foreign(ref cluster.Ref) error {
 	if owner := ref.Foreign(); owner != "" && !inside() {
-		return fmt.Errorf("cluster %s is %s's: only %s with it", ref.Name, owner, andRoot(owner, "works", "work"))
+		return coded(codeForeign, "cluster %s is %s's: only %s with it", ref.Name, owner, andRoot(owner, "works", "work"))
 	}
 	return nil
 }
@@ -116,7 +115,7 @@ func (a *app) running() (*local.Layout, local.Record, local.AnchorProcess, error
 	}
 	anchor, alive := l.Alive()
 	if !alive {
-		return nil, r, anchor, fmt.Errorf("cluster %s does not run; `muster up` starts it again", ref.Name)
+		return nil, r, anchor, coded(codeDown, "cluster %s does not run; `muster up` starts it again", ref.Name)
 	}
 	return l, r, anchor, nil
 }

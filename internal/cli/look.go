@@ -36,10 +36,10 @@ func noCluster(home, name string) error {
 	}
 	names, _ := knownNames(home, "")
 	if near := diag.Nearest(name, names); near != "" {
-		return fmt.Errorf("there is no cluster %s; did you mean %s?", said, near)
+		return coded(codeUnknown, "there is no cluster %s; did you mean %s?", said, near)
 	}
 	if len(names) > 0 {
-		return fmt.Errorf("there is no cluster %s; there is %s", said, strings.Join(names, ", "))
+		return coded(codeUnknown, "there is no cluster %s; there is %s", said, strings.Join(names, ", "))
 	}
-	return fmt.Errorf("there is no cluster %s; %s", said, makesOne)
+	return coded(codeUnknown, "there is no cluster %s; %s", said, makesOne)
 }

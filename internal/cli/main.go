@@ -5,7 +5,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,26 +44,6 @@ func Main() int {
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	err := a.root().ExecuteContext(ctx)
 	return a.exit(ctx, err)
-}
-
-// exit tells the user about an error, once, and returns the exit code.
-func (a *app) exit(ctx context.Context, err error) int {
-	var code exitCode
-	var usage usageError
-	switch {
-	case err == nil:
-		return exitDone
-	case errors.As(err, &code):
-		return int(code)
-	case ctx.Err() != nil:
-		fmt.Fprintln(a.err, "muster: stopped")
-		return exitInterrupted
-	case errors.As(err, &usage):
-		fmt.Fprintln(a.err, "muster:", err)
-		return exitUsage
-	}
-	fmt.Fprintln(a.err, "muster:", err)
-	return exitProblem
 }
 
 // exitCode ends the program with a code and without a further word.

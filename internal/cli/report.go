@@ -91,7 +91,7 @@ func (p *progress) Done(s step.Step) {
 }
 
 // errNoTerminal says that there is nobody to ask.
-var errNoTerminal = usageError{errors.New("this needs a yes: give --yes, or run it on a terminal")}
+var errNoTerminal = usageError{coded(codeQuestion, "this needs a yes: give --yes, or run it on a terminal")}
 
 // confirm asks the user on the terminal. Where there is none, it says how to
 // answer beforehand.

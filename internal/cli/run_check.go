@@ -33,7 +33,9 @@ func (a *app) checkSubmitted(ctx context.Context, s slurm.Client, b batchScript,
 	facts.Asked = askCluster(ctx, s, data, b.flags)
 	found := batch.Check(b.called, data, b.flags, facts)
 	if err := a.showProblems(only(found, diag.Error)); err != nil && !b.force {
-		fmt.Fprintln(a.err, "muster: nothing is submitted; with --force before the script, it is")
+		if a.output != "json" {
+			fmt.Fprintln(a.err, "muster: nothing is submitted; with --force before the script, it is")
+		}
 		return err
 	}
 	if a.quiet {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -202,7 +201,7 @@ func countsWords(counts map[string]int) string {
 // noSuchCluster is what to say where neither this machine nor AWS has a cluster.
 func (a *app) noSuchCluster(place string) error {
 	if place == onAWS {
-		return errors.New("there is no cluster " + a.asked() + " on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one")
+		return coded(codeUnknown, "there is no cluster %s on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one", a.asked())
 	}
 	home, err := homeDir()
 	if err != nil {

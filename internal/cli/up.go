@@ -154,8 +154,12 @@ func (a *app) tellOfAWS(path string, source []byte) {
 		count(errs, "error"), count(warnings, "warning"), printable(path))
 }
 
-// showProblems shows problems on stderr. It fails if one of them is an error.
+// showProblems shows problems on stderr. It fails if one of them is an error. With -o
+// json, such problems are the failure, which is shown when the command ends.
 func (a *app) showProblems(list *diag.List) error {
+	if a.output == "json" && list.HasErrors() {
+		return list
+	}
 	if err := diag.WriteText(a.err, list, a.color()); err != nil {
 		return err
 	}

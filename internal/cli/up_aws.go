@@ -153,6 +153,9 @@ func (a *app) lookForUp(ctx context.Context, path string, written []byte, up clo
 
 // showFor shows a file's problems as `muster check` does, and fails if there are errors.
 func (a *app) showFor(path string, f *spec.File) error {
+	if a.output == "json" && f.Problems.HasErrors() {
+		return f.Problems
+	}
 	c := checker{}
 	c.add(path, "cluster", "", f.Problems)
 	if err := a.writeProblems(&c); err != nil {

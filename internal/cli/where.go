@@ -39,7 +39,7 @@ type where struct {
 }
 
 // errNone says that this machine knows of no cluster.
-var errNone = errors.New("there is no cluster; " + makesOne)
+var errNone = coded(codeNone, "there is no cluster; %s", makesOne)
 
 // find finds the cluster that the command is about. place, if not empty, is where it
 // has to be.

@@ -55,7 +55,7 @@ func (c choice) cluster() (string, error) {
 }
 
 func several(which string) error {
-	return usageError{fmt.Errorf("%s; say which with --cluster NAME, or %s", which, clusterVariable)}
+	return usageError{coded(codeSeveral, "%s; say which with --cluster NAME, or %s", which, clusterVariable)}
 }
 
 // nearest are the clusters whose files are in here, or else in the nearest directory
