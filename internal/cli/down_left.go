@@ -12,7 +12,8 @@ type unexported struct {
 	Unknown   bool             `json:"unknown,omitempty"`
 	Files     int              `json:"files"`
 	SizeBytes int64            `json:"size_bytes"`
-	First     []unexportedFile `json:"first"` // of the files
+	Blocked   int              `json:"blocked,omitempty"` // of the files: no `muster up` exports them as they are
+	First     []unexportedFile `json:"first"`             // of the files
 	// Dir is the folder of the shared file systems, where they are.
 	Dir string `json:"dir"`
 }
@@ -22,7 +23,10 @@ type unexportedFile struct {
 	Path      string `json:"path"`
 	SizeBytes int64  `json:"size_bytes"`
 	Reason    string `json:"reason"`
+	Blocked   bool   `json:"blocked,omitempty"`
 }
+
+const nobodyKnows = "nobody knows what is not in the buckets yet"
 
 // showUnexported says what is not in the buckets, also to those who want no
 // progress, and that this is worth a look.
@@ -34,18 +38,41 @@ func (a *app) showUnexported(u *unexported) error {
 	case u.Unknown && u.Files > 0:
 		fmt.Fprintf(a.err, "muster: at least %s not in the buckets, %s: %s\n", are(u.Files, "file"), byteSize(u.SizeBytes), printable(u.Why))
 	case u.Unknown:
-		fmt.Fprintf(a.err, "muster: nobody knows what is not in the buckets yet: %s\n", printable(u.Why))
+		fmt.Fprintf(a.err, "muster: %s: %s\n", nobodyKnows, printable(u.Why))
 	default:
 		fmt.Fprintf(a.err, "muster: %s not in the buckets, %s: %s\n", are(u.Files, "file"), byteSize(u.SizeBytes), printable(u.Why))
 	}
 	for _, f := range u.First {
-		fmt.Fprintf(a.err, "  %s, %s: %s\n", printable(f.Path), byteSize(f.SizeBytes), printable(f.Reason))
+		fmt.Fprintf(a.err, "  %s\n", f.line())
 	}
 	if more := u.Files - len(u.First); more > 0 {
 		fmt.Fprintf(a.err, "  and %d more\n", more)
 	}
-	fmt.Fprintf(a.err, "the data stays in %s, and the next `muster up` of this cluster exports it\n", printable(u.Dir))
+	fmt.Fprintf(a.err, "the data stays in %s, and %s\n", printable(u.Dir), u.outlook())
 	return exitCode(exitLook)
+}
+
+// outlook is what becomes of the files.
+func (u *unexported) outlook() string {
+	const next = "the next `muster up` of this cluster exports "
+	switch {
+	case u.Blocked == 0:
+		return next + "it"
+	case u.Blocked < u.Files || u.Unknown:
+		return next + "what can be exported; as things are, " + count(u.Blocked, "file") + " cannot"
+	}
+	return "no `muster up` of this cluster exports it as things are"
+}
+
+func (f unexportedFile) line() string {
+	text := printable(f.Path)
+	if !f.Blocked || f.SizeBytes > 0 { // of a directory or a pipe nobody knows how much it is
+		text += ", " + byteSize(f.SizeBytes)
+	}
+	if f.Blocked {
+		text += ", cannot be exported"
+	}
+	return text + ": " + printable(f.Reason)
 }
 
 func are(n int, noun string) string {

@@ -16,17 +16,32 @@ func TestShowUnexported(t *testing.T) {
 	}{
 		{"all_is_there", nil, ""},
 		{"some", &unexported{Why: "nothing moved for 15 s", Files: 3, SizeBytes: 2 << 30, Dir: "/run/demo/shared", First: []unexportedFile{
-			{"/fsx1/ck\x1b/model.bin", 2 << 30, "new"}, {"/fsx1/ck/latest", 4, "it waits for ck/model.bin"},
+			{Path: "/fsx1/ck\x1b/model.bin", SizeBytes: 2 << 30, Reason: "new"}, {Path: "/fsx1/ck/latest", SizeBytes: 4, Reason: "it waits for ck/model.bin"},
 		}}, `muster: 3 files are not in the buckets, 2.0 GiB: nothing moved for 15 s
   /fsx1/ck\x1b/model.bin, 2.0 GiB: new
   /fsx1/ck/latest, 4 B: it waits for ck/model.bin
   and 1 more
 the data stays in /run/demo/shared, and the next ` + "`muster up`" + ` of this cluster exports it
 `},
-		{"some_and_nobody_knows", &unexported{Unknown: true, Why: "not found", Files: 1, SizeBytes: 4, Dir: "/d", First: []unexportedFile{{"/fsx1/a", 4, "new"}}},
+		{"some_and_nobody_knows", &unexported{Unknown: true, Why: "not found", Files: 1, SizeBytes: 4, Dir: "/d", First: []unexportedFile{{Path: "/fsx1/a", SizeBytes: 4, Reason: "new"}}},
 			`muster: at least 1 file is not in the buckets, 4 B: not found
   /fsx1/a, 4 B: new
 the data stays in /d, and the next ` + "`muster up`" + ` of this cluster exports it
+`},
+		{"some_cannot", &unexported{Why: "you did not wait", Files: 3, SizeBytes: 12, Blocked: 1, Dir: "/d", First: []unexportedFile{
+			{"/fsx1/a", 4, "new", false}, {"/fsx1/pipe", 0, "it is a pipe, not a file", true},
+		}}, `muster: 3 files are not in the buckets, 12 B: you did not wait
+  /fsx1/a, 4 B: new
+  /fsx1/pipe, cannot be exported: it is a pipe, not a file
+  and 1 more
+the data stays in /d, and the next ` + "`muster up`" + ` of this cluster exports what can be exported; as things are, 1 file cannot
+`},
+		{"none_can", &unexported{Why: "they cannot be exported", Files: 2, SizeBytes: 4, Blocked: 2, Dir: "/d", First: []unexportedFile{
+			{"/fsx1/a", 4, "its name is not UTF-8", true}, {"/fsx1/shut/", 0, "permission denied", true},
+		}}, `muster: 2 files are not in the buckets, 4 B: they cannot be exported
+  /fsx1/a, 4 B, cannot be exported: its name is not UTF-8
+  /fsx1/shut/, cannot be exported: permission denied
+the data stays in /d, and no ` + "`muster up`" + ` of this cluster exports it as things are
 `},
 		{"nobody_knows", &unexported{Unknown: true, Why: "no answer", Dir: "/d"}, `muster: nobody knows what is not in the buckets yet: no answer
 the data stays in /d, and the next ` + "`muster up`" + ` of this cluster exports it

@@ -43,7 +43,7 @@ func asUnexported(u *cluster.Unexported) *unexported {
 	if u == nil {
 		return nil
 	}
-	left := &unexported{Why: u.Why, Unknown: u.Unknown, Files: u.Files, SizeBytes: u.SizeBytes, First: []unexportedFile{}, Dir: u.Dir}
+	left := &unexported{Why: u.Why, Unknown: u.Unknown, Files: u.Files, SizeBytes: u.SizeBytes, Blocked: u.Blocked, First: []unexportedFile{}, Dir: u.Dir}
 	for _, f := range u.First {
 		left.First = append(left.First, unexportedFile(f))
 	}

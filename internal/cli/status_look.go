@@ -48,6 +48,9 @@ func lookAt(ctx context.Context, ref cluster.Ref) clusterStatus {
 		s.lookAtExports(ctx, l)
 	} else {
 		s.needs("it does not run; `muster up %s` starts it again", r.File)
+		if u := cluster.Unasked(l); u != nil {
+			s.Blind = append(s.Blind, "exports: "+nobodyKnows+": "+u.Why)
+		}
 	}
 	s.lookAtMounts(ctx, l, r)
 	s.Healthy = len(s.Look)+len(s.Blind) == 0

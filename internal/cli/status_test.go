@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -167,6 +168,34 @@ func TestStatusOfServices(t *testing.T) {
 	s.lookAtServices(l, now)
 	if s.State != "up" || len(s.Look) > 0 {
 		t.Errorf("with all ready: %+v", s)
+	}
+}
+
+// TestStatusOfADeadCluster holds that files whose way into a bucket nobody can tell are not passed over.
+func TestStatusOfADeadCluster(t *testing.T) {
+	example, err := os.ReadFile("../../examples/demo/cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, dir := range map[string]string{"linked": "shared/fsx2", "not_linked": "shared/fsx1"} {
+		t.Run(name, func(t *testing.T) {
+			ref := cluster.Ref{Home: t.TempDir(), Name: "u"}
+			l := ref.Layout()
+			err := os.MkdirAll(l.Path(dir), 0o755)
+			for file, text := range map[string]string{"cluster.yaml": string(example), "cluster.json": "{}", dir + "/weights": "x"} {
+				err = errors.Join(err, os.WriteFile(l.Path(file), []byte(text), 0o600))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			if name == "linked" {
+				want = []string{"exports: nobody knows what is not in the buckets yet: the cluster does not run"}
+			}
+			if diff := cmp.Diff(want, lookAt(t.Context(), ref).Blind); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -87,12 +87,11 @@ func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) erro
 func exportLast(ctx context.Context, l *local.Layout, s *step.Series, done *Downed) error {
 	e := &lastExport{layout: l, client: ControllerClient(l), report: s.Report}
 	if _, alive := l.Alive(); !alive {
-		detail, left := e.dead()
-		done.Unexported = left
-		if left == nil {
+		done.Unexported = Unasked(l)
+		if done.Unexported == nil {
 			return nil // there is nothing to wait for
 		}
-		return s.Do(exporting, func() (string, error) { return detail, nil })
+		return s.Do(exporting, func() (string, error) { return "not done: " + done.Unexported.Why, nil })
 	}
 	return s.Do(exporting, func() (detail string, err error) {
 		detail, done.Unexported = e.run(ctx)

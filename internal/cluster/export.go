@@ -33,7 +33,7 @@ const (
 )
 
 // Unexported is what is not in the buckets of a cluster that was taken down. It
-// lies on the shared file systems, and the next up exports it.
+// lies on the shared file systems, and the next up exports it, but for what is Blocked.
 type Unexported struct {
 	// Why says why nobody waited for it.
 	Why string
@@ -41,6 +41,8 @@ type Unexported struct {
 	Unknown   bool
 	Files     int
 	SizeBytes int64
+	// Blocked is how many of the files cannot be exported as they are, by any up.
+	Blocked int
 	// First are the first of the files, as the cluster's machines saw them.
 	First []UnexportedFile
 	// Dir is the folder of the shared file systems.
@@ -52,6 +54,7 @@ type UnexportedFile struct {
 	Path      string
 	SizeBytes int64
 	Reason    string
+	Blocked   bool
 }
 
 // lastExport waits for the controller to export what is left.
@@ -78,7 +81,7 @@ type pace struct {
 func (e *lastExport) run(ctx context.Context) (string, *Unexported) {
 	before, err := e.ask(ctx)
 	if err != nil {
-		return "not done: " + err.Error(), e.unknown(err)
+		return "not done: " + err.Error(), unknown(e.layout, err)
 	}
 	why := ""
 	if mirrored(before) {
@@ -102,22 +105,20 @@ func (e *lastExport) run(ctx context.Context) (string, *Unexported) {
 	return "nothing waits", nil
 }
 
-// dead is what is left of a cluster that does not run: nobody can be asked.
-func (e *lastExport) dead() (string, *Unexported) {
-	why := errors.New("the cluster does not run")
-	return "not done: " + why.Error(), e.unknown(why)
-}
+// Unasked is what is not in the buckets of a cluster that does not run: nobody can be
+// asked. It is nil where nothing is exported, or no file is there.
+func Unasked(l *local.Layout) *Unexported { return unknown(l, errors.New("the cluster does not run")) }
 
 // unknown is what is left if nobody can say: nothing, where nothing is exported, or no file is.
-func (e *lastExport) unknown(err error) *Unexported {
-	c, _ := spec.Load(e.layout.Path("cluster.yaml"))
+func unknown(l *local.Layout, err error) *Unexported {
+	c, _ := spec.Load(l.Path("cluster.yaml"))
 	if c == nil {
 		return nil
 	}
 	for _, s := range c.SharedStorage {
 		for _, r := range s.Repositories {
-			if len(r.AutoExport) > 0 && holdsFile(linkedDir(e.layout, c, s, r)) {
-				return &Unexported{Unknown: true, Why: err.Error(), First: []UnexportedFile{}, Dir: e.layout.Path("shared")}
+			if len(r.AutoExport) > 0 && holdsFile(linkedDir(l, c, s, r)) {
+				return &Unexported{Unknown: true, Why: err.Error(), First: []UnexportedFile{}, Dir: l.Path("shared")}
 			}
 		}
 	}
@@ -215,6 +216,7 @@ func unexported(all []controller.ExportStatus, why, dir string) *Unexported {
 	}
 	u := &Unexported{Why: cmp.Or(why, unseen), Unknown: unknown, Files: p.files, SizeBytes: p.bytes, First: []UnexportedFile{}, Dir: dir}
 	for _, s := range all {
+		u.Blocked += s.Blocked
 		for _, f := range s.Uploading {
 			u.SizeBytes += f.SentBytes // half a file is none
 		}
@@ -223,10 +225,10 @@ func unexported(all []controller.ExportStatus, why, dir string) *Unexported {
 			if s.Error != "" {
 				reason = s.Error
 			}
-			u.First = append(u.First, UnexportedFile{s.Path + "/" + f.Path, f.SizeBytes, reason})
+			u.First = append(u.First, UnexportedFile{Path: s.Path + "/" + f.Path, SizeBytes: f.SizeBytes, Reason: reason})
 		}
 		for _, f := range s.BlockedFiles {
-			u.First = append(u.First, UnexportedFile{s.Path + "/" + f.Path, f.SizeBytes, f.Reason})
+			u.First = append(u.First, UnexportedFile{s.Path + "/" + f.Path, f.SizeBytes, f.Reason, true})
 		}
 	}
 	if u.Why == "" {

@@ -73,6 +73,7 @@ func TestLastExport(t *testing.T) {
 		limit     time.Duration
 		size      int64 // of what is left; 0 if it does not matter
 		unknown   bool  // what is left
+		blocked   int   // of what is left
 	}{
 		{name: "nothing_waits", m: mirroring{ends: time.Second, at: func(time.Duration) controller.ExportStatus { return status(0, 0) }}, limit: 2 * time.Second},
 		{name: "slow_and_steady", m: mirroring{ends: time.Hour, at: func(since time.Duration) controller.ExportStatus {
@@ -110,8 +111,12 @@ func TestLastExport(t *testing.T) {
 			s.Uploading = []controller.Uploading{{SizeBytes: 7, SentBytes: 4}}
 			return s
 		}}, why: "nothing moved", limit: time.Minute, size: 7},
-		{name: "blocked", m: mirroring{ends: time.Second, says: "1 files cannot be exported", at: func(time.Duration) controller.ExportStatus { return status(1, 7) }},
-			why: "1 files cannot be exported", limit: 2 * time.Second},
+		{name: "blocked", m: mirroring{ends: time.Second, says: "1 files cannot be exported", at: func(time.Duration) controller.ExportStatus {
+			s := status(1, 7)
+			s.Waiting, s.Blocked, s.BlockedFiles = nil, 1, s.Waiting
+			return s
+		}},
+			why: "1 files cannot be exported", limit: 2 * time.Second, blocked: 1},
 		{name: "not_looked_at", m: mirroring{says: "list object * of bucket: not found", ends: time.Second, at: func(time.Duration) controller.ExportStatus {
 			s := status(0, 0)
 			s.PendingUnknown, s.Error = true, "list object * of bucket: not found"
@@ -143,6 +148,9 @@ func TestLastExport(t *testing.T) {
 				}
 				if left != nil && !c.unknown && (left.Files != 1 || left.First[0].Path != "/fsx1/model.bin") {
 					t.Errorf("left are %+v", left)
+				}
+				if left != nil && (left.Blocked != c.blocked || len(left.First) > 0 && left.First[0].Blocked != (c.blocked > 0)) {
+					t.Errorf("blocked are %+v", left)
 				}
 				if c.size != 0 && left != nil && left.SizeBytes != c.size {
 					t.Errorf("%d bytes are left, want %d", left.SizeBytes, c.size)
