@@ -2,8 +2,10 @@ package container
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strconv"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,9 +17,10 @@ import (
 // Sweep, with the further words as arguments.
 var SweepCommand = [2]string{"container", "sweep"}
 
-// newGuard makes the guard of a container that was made.
-func (m *maker) newGuard() error {
-	g, err := newRemote()
+// newGuard makes the guard of a container that was made. With the file of a step whose
+// tasks are in it, the guard lets them go on until the step is over.
+func (m *maker) newGuard(step *os.File) error {
+	g, err := newRemoteWith(step)
 	if err != nil {
 		return err
 	}
@@ -37,6 +40,10 @@ func (m *maker) newGuard() error {
 	}
 	p = g.program()
 	p.call("nothing", unix.SYS_GETPID) // a will has no number 0
+	if step != nil {
+		hangup := unix.PollFd{Fd: int32(step.Fd())} // which needs not be asked for
+		p.call("wait for the step's end", unix.SYS_PPOLL, p.data(unsafe.Slice((*byte)(unsafe.Pointer(&hangup)), unsafe.Sizeof(hangup))), 1, 0, 0, 0)
+	}
 	p.call("set signal mask", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, p.data(make([]byte, 8)), 0, 8)
 	p.call("sweep", unix.SYS_EXECVE, p.text("/proc/self/exe"),
 		p.texts([]string{"muster", SweepCommand[0], SweepCommand[1], strconv.Itoa(at(results, open).value), users}), p.texts([]string{"PATH=/usr/bin:/bin"}))

@@ -15,7 +15,7 @@ type Life struct {
 	// Answer gets the answer, and another one when the container was saved.
 	Answer io.WriteCloser
 	// Step ends when the container is to end. A byte on it before asks for saving.
-	Step io.Reader
+	Step *os.File
 }
 
 // Hold makes a container for others to join and keeps it until life's step is over.
@@ -34,6 +34,8 @@ func Hold(o Options, life Life) (well bool, err error) {
 	if o.Save == "" {
 		err = errors.Join(err, life.Answer.Close())
 	}
+	// Tasks do not wait for it.
+	err = errors.Join(err, h.newGuard(life.Step))
 	if err != nil {
 		return false, errors.Join(err, h.finish())
 	}

@@ -83,7 +83,10 @@ func newPage() (*page, error) {
 // newRemote makes a remote in the namespaces of the calling goroutine's thread,
 // which must be locked to it. It has none of this process's files but the standard
 // streams: a pipe that it kept open would never end for others.
-func newRemote() (*remote, error) {
+func newRemote() (*remote, error) { return newRemoteWith(nil) }
+
+// newRemoteWith is newRemote for one that also keeps a file, unless that is nil.
+func newRemoteWith(file *os.File) (*remote, error) {
 	p, err := newPage()
 	if err != nil {
 		return nil, err
@@ -101,7 +104,12 @@ func newRemote() (*remote, error) {
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &all, &old); err != nil {
 		return nil, err
 	}
-	pid, errno := fork(uintptr(pair[1]), p.head, p.calls)
+	keep := uintptr(pair[1])
+	if file != nil {
+		keep = file.Fd()
+	}
+	pid, errno := fork(uintptr(pair[1]), keep, p.head, p.calls)
+	runtime.KeepAlive(file)
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil); err != nil {
 		return nil, err
 	}

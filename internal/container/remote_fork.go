@@ -10,18 +10,25 @@ import (
 // runtime are missing, so none of it may grow the stack, allocate or wait for
 // a lock: every function is nosplit, and all it does is system calls.
 
-// fork makes a remote; it returns in this process only.
+// fork makes a remote that keeps two files open, which may be the same; it returns in
+// this process only.
 //
 //go:norace
 //go:noinline
 //go:nosplit
-func fork(sock uintptr, h *header, calls []call) (pid uintptr, errno syscall.Errno) {
+func fork(sock, keep uintptr, h *header, calls []call) (pid uintptr, errno syscall.Errno) {
 	pid, _, errno = syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if errno != 0 || pid != 0 {
 		return pid, errno
 	}
-	syscall.RawSyscall(unix.SYS_CLOSE_RANGE, 3, sock-1, 0)
-	syscall.RawSyscall(unix.SYS_CLOSE_RANGE, sock+1, ^uintptr(0), 0)
+	low, high := sock, keep
+	if low > high {
+		low, high = high, low
+	}
+	// Where there is nothing between, the kernel takes the range for a mistake.
+	syscall.RawSyscall(unix.SYS_CLOSE_RANGE, 3, low-1, 0)
+	syscall.RawSyscall(unix.SYS_CLOSE_RANGE, low+1, high-1, 0)
+	syscall.RawSyscall(unix.SYS_CLOSE_RANGE, high+1, ^uintptr(0), 0)
 	serve(sock, h, calls)
 	return 0, 0
 }

@@ -52,7 +52,7 @@ func (m *maker) run(args []string) (int, error) {
 	if len(args) == 0 {
 		args = m.defaultCommand()
 	}
-	if err := m.newGuard(); err != nil {
+	if err := m.newGuard(nil); err != nil {
 		return 0, err
 	}
 	if err := m.exec(args, applied(readEnviron(m.o.Environ), set, unset)); err != nil {
