@@ -131,3 +131,10 @@ func (a *app) note(format string, args ...any) {
 		fmt.Fprintf(a.err, "muster: "+format+"\n", args...)
 	}
 }
+
+// tell notes what there may be to say.
+func (a *app) tell(what string) {
+	if what != "" {
+		a.note("%s", what)
+	}
+}

@@ -31,8 +31,10 @@ func (a *app) up() *cobra.Command {
 it goes on, after a change of the file it applies the change, and jobs go on
 running. It ends when the cluster answers and a test job has run.
 
-Where the cluster was made of another file, or an edited one takes away a queue with
-jobs or a mount with files, it says what goes, and asks.
+The cluster is the one that --cluster names, or else the one that was made of
+FILE, or else a new one that is named for it. Where it was made of another file,
+or an edited one takes away a queue with jobs or a mount with files, up says what
+goes, and asks.
 
 On AWS it first shows what it would make and what that costs, and asks. What
 ParallelCluster's update policies do not allow is refused before anything is
@@ -65,10 +67,11 @@ why, 2 wrong command line or no terminal to ask on, 130 stopped.`,
 			if err != nil {
 				return err
 			}
-			home, name, err := a.newName(args[0])
+			home, name, told, err := a.nameForUp(args[0], onLocal)
 			if err != nil {
 				return err
 			}
+			a.tell(told)
 			return a.runUp(c.Context(), home, name, files, o)
 		},
 	}
@@ -167,20 +170,4 @@ func (a *app) showProblems(list *diag.List) error {
 		return exitCode(exitProblem)
 	}
 	return nil
-}
-
-// newName is the name of the cluster that a file makes, and the folder that all are in.
-func (a *app) newName(file string) (home, name string, err error) {
-	if home, err = homeDir(); err != nil {
-		return "", "", err
-	}
-	if name = a.cluster; name == "" {
-		name, err = spec.NameOf(file)
-	} else {
-		err = spec.CheckName(name)
-	}
-	if err != nil {
-		return "", "", usageError{err}
-	}
-	return home, name, nil
 }

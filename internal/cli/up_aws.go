@@ -120,7 +120,7 @@ func (a *app) workloadForAWS(workload string, up *cloud.UpOptions) error {
 // notOnAWS refuses to make a local cluster of a name that this machine knows on AWS: one
 // name means one cluster.
 func (a *app) notOnAWS(path string, asked bool) error {
-	home, name, err := a.newName(path)
+	home, name, err := a.newName(path, onLocal)
 	if err != nil {
 		return nil // what is wrong with the name is said elsewhere
 	}
@@ -170,9 +170,11 @@ func (a *app) showFor(path string, f *spec.File) error {
 // nameForAWS is the name of the cluster that a file makes. One name means one
 // cluster on a machine.
 func (a *app) nameForAWS(path string) (name, home string, err error) {
-	if home, name, err = a.newName(path); err != nil {
+	var told string
+	if home, name, told, err = a.nameForUp(path, onAWS); err != nil {
 		return "", "", err
 	}
+	a.tell(told)
 	if taken, err := localCluster(home, name); err != nil || taken {
 		return "", "", errors.Join(err, fmt.Errorf("there is a local cluster %s: choose another name with --cluster, or take it down with `muster down --cluster %s`", name, name))
 	}
