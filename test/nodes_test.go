@@ -130,10 +130,10 @@ func leavesHostAlone(t *testing.T, c *cluster) {
 			t.Errorf("%s is on another node", file)
 		}
 	}
-	if r := c.node(second, "rm /usr/bin/env && echo y >>/etc/passwd"); r.code != 0 {
+	if r := c.node(second, "rm /usr/bin/yes && echo y >>/etc/passwd"); r.code != 0 {
 		t.Errorf("change the node's own files: %s", r.stderr)
 	}
-	if _, err := os.Stat("/usr/bin/env"); err != nil {
+	if _, err := os.Stat("/usr/bin/yes"); err != nil {
 		t.Errorf("the host lost a program: %v", err)
 	}
 }
