@@ -112,6 +112,7 @@ type exportStatus struct {
 	// Exported and Imported were copied since the controller started.
 	Exported int    `json:"exported"`
 	Imported int    `json:"imported"`
+	Removed  int    `json:"removed,omitempty"` // files that went because their objects did
 	Error    string `json:"error,omitempty"`
 }
 

@@ -99,6 +99,7 @@ func TestStatusSaysWhatNeedsALook(t *testing.T) {
 			{Path: "/fsx1/lost", Bucket: "b", Prefix: "q/", Export: true, PendingUnknown: true, Error: "not found"},
 			{Path: "/fsx1/gone", Bucket: "b", Prefix: "r/", Export: true, Pending: 1, PendingBytes: 7, PendingUnknown: true, Error: "not found"},
 			{Path: "/fsx1/in", Bucket: "b", Import: true, Imported: 1},
+			{Path: "/fsx1/less", Bucket: "b", Import: true, Imported: 1, Removed: 2},
 			{Path: "/fsx1/ck", Bucket: "b", Export: true, Pending: 9, PendingBytes: 3 << 29, Blocked: 1, Error: "no answer", LastSuccess: now.Add(-time.Minute),
 				Uploading: []uploadStatus{{Path: "m.bin", SizeBytes: 2 << 30, SentBytes: 1 << 29, Since: now.Add(-5 * time.Second)}, {Path: "n"}}},
 		},
@@ -129,6 +130,7 @@ func TestStatusSaysWhatNeedsALook(t *testing.T) {
             /fsx1/lost -> s3://b/q/: unknown how many wait, 0 exported
             /fsx1/gone -> s3://b/r/: 1 waiting (7 B), maybe more, 0 exported
             /fsx1/in <- s3://b/: 1 imported
+            /fsx1/less <- s3://b/: 1 imported, 2 deleted as in the bucket
             /fsx1/ck -> s3://b/: 9 waiting (1.5 GiB), 1 of them cannot be exported, sending m.bin (512 MiB of 2.0 GiB, for 5 s) and 1 more, all was well 1 min ago, 0 exported
   look at   q-dy-n-[2-3]: down: power cut
             q-dy-n-4: drained: bad\x1bGPU

@@ -157,6 +157,9 @@ func exportLines(exports []exportStatus, now time.Time) []string {
 		}
 		if e.Import {
 			parts = append(parts, fmt.Sprintf("%d imported", e.Imported))
+			if e.Removed > 0 {
+				parts = append(parts, fmt.Sprintf("%d deleted as in the bucket", e.Removed))
+			}
 		}
 		lines = append(lines, strings.TrimSuffix(e.title()+": "+strings.Join(parts, ", "), ": "))
 	}

@@ -101,6 +101,9 @@ func (l *link) run(ctx context.Context, log *slog.Logger) {
 		for _, p := range result.Import.Both {
 			log.Warn("a file was changed here and in the bucket, and stays", "path", l.Path+"/"+p, "bucket", l.Rule.Bucket)
 		}
+		if n := result.Import.Removed; n > 0 {
+			log.Info("files were deleted, as their objects were", "path", l.Path, "bucket", l.Rule.Bucket, "files", n)
+		}
 		trouble, wait = now, exportSoon
 		if busy {
 			continue
@@ -206,6 +209,7 @@ func (l *link) note(r export.Result, err error) error {
 	defer l.state.Unlock()
 	l.status.LastLook, l.status.Error = time.Now(), ""
 	l.status.Imported += r.Import.Files
+	l.status.Removed += r.Import.Removed
 	l.status.Error = troubles(append(r.Import.Failed, err))
 	return err
 }

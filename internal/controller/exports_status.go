@@ -41,6 +41,7 @@ type ExportStatus struct {
 	// Exported and Imported count the files that this controller has copied.
 	Exported int       `json:"exported"`
 	Imported int       `json:"imported"`
+	Removed  int       `json:"removed,omitempty"` // files that went because their objects did
 	LastLook time.Time `json:"last_look,omitzero"`
 	Error    string    `json:"error,omitempty"`
 }

@@ -36,10 +36,11 @@ func TestImports_come_while_it_runs_and_stay_deleted(t *testing.T) {
 				t.Errorf("%s is %q, want %q", name, text, want)
 			}
 		}
+		var e *controller.Exports
 		start := func() (stop func()) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan struct{})
-			e := controller.NewExports([]controller.Association{a}, slog.New(slog.DiscardHandler))
+			e = controller.NewExports([]controller.Association{a}, slog.New(slog.DiscardHandler))
 			go func() {
 				defer close(done)
 				_ = e.Run(ctx)
@@ -64,10 +65,20 @@ func TestImports_come_while_it_runs_and_stay_deleted(t *testing.T) {
 		wait("mine", "")
 		put("mine", "again")
 		wait("mine", "again")
-		if err := fake.Delete(t.Context(), "first"); err != nil {
-			t.Fatal(err)
+		put("dir/goes", "1")
+		put("dir/stays", "1")
+		wait("dir/goes", "1")
+		for _, key := range []string{"first", "dir/goes"} {
+			if err := fake.Delete(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
 		}
 		wait("first", "")
+		wait("dir/goes", "")
+		wait("dir/stays", "1")
+		if got := e.Status()[0]; got.Removed != 2 || got.Imported != 3 {
+			t.Errorf("%d files went and %d came", got.Removed, got.Imported)
+		}
 		stop()
 	})
 }
