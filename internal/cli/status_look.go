@@ -43,6 +43,7 @@ func lookAt(ctx context.Context, ref cluster.Ref) clusterStatus {
 	}
 	if alive {
 		s.lookAtServices(l, time.Now())
+		s.judgeMachines(local.Hanging(anchor))
 		s.lookAtSlurm(ctx, slurm.Client{Runner: fromHost{layout: l, anchor: anchor}})
 		s.lookAtS3(l)
 		s.lookAtExports(ctx, l)
@@ -71,6 +72,20 @@ func (s *clusterStatus) lookAtServices(l *local.Layout, now time.Time) {
 	}
 	services, err := supervise.LoadStatus(l.Path("run", "services.json"))
 	s.judgeServices(services, err, l.Path("log"), now)
+}
+
+// judgeMachines says which machines hang.
+func (s *clusterStatus) judgeMachines(hanging []local.Hung, err error) {
+	if err != nil {
+		s.Blind = append(s.Blind, fmt.Sprintf("machines: %v", err))
+	}
+	for _, h := range hanging {
+		name := "node " + h.Node
+		if h.Node == "" {
+			name = "the head node"
+		}
+		s.needs("%s is hanging: a signal stopped its first process; `kill -CONT %d` lets it go on", name, h.PID)
+	}
 }
 
 // judgeServices says whether the services run.

@@ -173,6 +173,19 @@ func TestStatusOfServices(t *testing.T) {
 	}
 }
 
+func TestStatusOfHangingMachines(t *testing.T) {
+	var s clusterStatus
+	s.judgeMachines([]local.Hung{{PID: 7}, {Node: "q-st-r-1", PID: 9}}, nil)
+	s.judgeMachines(nil, errors.New("no such process"))
+	want := clusterStatus{Look: []string{
+		"the head node is hanging: a signal stopped its first process; `kill -CONT 7` lets it go on",
+		"node q-st-r-1 is hanging: a signal stopped its first process; `kill -CONT 9` lets it go on",
+	}, Blind: []string{"machines: no such process"}}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestStatusOfADeadCluster holds that files whose way into a bucket nobody can tell are not passed over.
 func TestStatusOfADeadCluster(t *testing.T) {
 	example, err := os.ReadFile("../../examples/demo/cluster.yaml")
