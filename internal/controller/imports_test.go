@@ -15,6 +15,21 @@ import (
 	"github.com/muster-hpc/muster/internal/store/storetest"
 )
 
+// started is a controller of one association that runs until it is stopped.
+func started(t *testing.T, a controller.Association) (e *controller.Exports, stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	e = controller.NewExports([]controller.Association{a}, slog.New(slog.DiscardHandler))
+	go func() {
+		defer close(done)
+		_ = e.Run(ctx)
+	}()
+	return e, func() {
+		cancel()
+		<-done
+	}
+}
+
 // TestImports_come_while_it_runs_and_stay_deleted has an object come, change and go, and a file deleted here, over a
 // restart of the controller.
 func TestImports_come_while_it_runs_and_stay_deleted(t *testing.T) {
@@ -36,21 +51,7 @@ func TestImports_come_while_it_runs_and_stay_deleted(t *testing.T) {
 				t.Errorf("%s is %q, want %q", name, text, want)
 			}
 		}
-		var e *controller.Exports
-		start := func() (stop func()) {
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan struct{})
-			e = controller.NewExports([]controller.Association{a}, slog.New(slog.DiscardHandler))
-			go func() {
-				defer close(done)
-				_ = e.Run(ctx)
-			}()
-			return func() {
-				cancel()
-				<-done
-			}
-		}
-		stop := start()
+		_, stop := started(t, a)
 		wait("first", "1")
 		put("later", "1")
 		wait("later", "1")
@@ -61,7 +62,7 @@ func TestImports_come_while_it_runs_and_stay_deleted(t *testing.T) {
 		}
 		wait("mine", "")
 		stop()
-		stop = start()
+		e, stop := started(t, a)
 		wait("mine", "")
 		put("mine", "again")
 		wait("mine", "again")
