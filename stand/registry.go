@@ -33,7 +33,7 @@ const (
 // image is on the disk. Blobs that no image names any more are removed at the start.
 func serveRegistry(ctx context.Context, o registryOptions) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	account, err := readAccount(o.Credentials)
+	all, err := readAccounts(o)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func serveRegistry(ctx context.Context, o registryOptions) error {
 	if err := cleanRegistry(ctx, o.Root); err != nil {
 		return err
 	}
-	handler, err := registryHandler(ctx, o.Root, account)
+	handler, err := registryHandler(ctx, o.Root, all)
 	if err != nil {
 		return err
 	}
@@ -88,14 +88,14 @@ func serveHTTP(ctx context.Context, o registryOptions, handler http.Handler, log
 	return nil
 }
 
-// registryHandler is the registry behind its one account. The library panics where it dislikes its configuration.
-func registryHandler(ctx context.Context, root string, a account) (h http.Handler, err error) {
+// registryHandler is the registry behind its accounts. The library panics where it dislikes its configuration.
+func registryHandler(ctx context.Context, root string, a accounts) (h http.Handler, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("open the root %s: %v", root, p)
 		}
 	}()
-	secret := sha256.Sum256([]byte("uploads of " + a.Password)) // uploads go on after a restart
+	secret := sha256.Sum256([]byte("uploads of " + a.owner.Password)) // uploads go on after a restart
 	config := &configuration.Configuration{
 		Storage: configuration.Storage{
 			"filesystem":  {"rootdirectory": root, "maxthreads": registryThreads},

@@ -11,20 +11,32 @@ import (
 	"strings"
 )
 
-// account is the one who may use the registry.
+// account is one who may use the registry.
 type account struct {
 	User, Password string
 }
 
-// readAccount reads a file as Docker's clients keep it, with one account. It refuses a file that others can read.
-func readAccount(path string) (account, error) {
-	info, err := os.Stat(path)
+// accounts are the owner, who may do all, and one who may only read; that one is nobody
+// if there is none.
+type accounts struct{ owner, reader account }
+
+// readAccounts reads the accounts. It refuses an owner's file that others can read.
+func readAccounts(o registryOptions) (all accounts, err error) {
+	info, err := os.Stat(o.Credentials)
 	if err != nil {
-		return account{}, fmt.Errorf("read credentials: %w", err)
+		return all, fmt.Errorf("read credentials: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return account{}, fmt.Errorf("read credentials: %s has mode %04o: others can read it, make it 0600", path, info.Mode().Perm())
+		return all, fmt.Errorf("read credentials: %s has mode %04o: others can read it, make it 0600", o.Credentials, info.Mode().Perm())
 	}
+	if all.owner, err = readAccount(o.Credentials); err == nil && o.Reader != "" {
+		all.reader, err = readAccount(o.Reader)
+	}
+	return all, err
+}
+
+// readAccount reads a file as Docker's clients keep it, with one account.
+func readAccount(path string) (account, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return account{}, fmt.Errorf("read credentials: %w", err)
@@ -47,13 +59,18 @@ func readAccount(path string) (account, error) {
 	return account{}, fmt.Errorf("read credentials: %s has not one registry with user and password", path)
 }
 
-// guard lets the account pass, and nobody else.
-func (a account) guard(next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(a.User + ":" + a.Password))
+// is tells whether somebody is the one of the account.
+func (a account) is(user, password string) bool {
+	want, have := sha256.Sum256([]byte(a.User+":"+a.Password)), sha256.Sum256([]byte(user+":"+password))
+	return a.User != "" && subtle.ConstantTimeCompare(have[:], want[:]) == 1
+}
+
+// guard lets the owner pass, the reader where nothing is changed, and nobody else.
+func (a accounts) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
-		have := sha256.Sum256([]byte(user + ":" + password))
-		if subtle.ConstantTimeCompare(have[:], want[:]) == 1 {
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if a.owner.is(user, password) || reads && a.reader.is(user, password) {
 			next.ServeHTTP(w, r)
 			return
 		}

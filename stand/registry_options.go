@@ -14,6 +14,7 @@ type registryOptions struct {
 	Listen      netip.AddrPort // the one address to bind; port 0 takes a free one
 	AddressFile string         // where to write the address once it answers; "" for nowhere
 	Credentials string         // a file as Docker's clients keep it, readable by its owner alone
+	Reader      string         // such a file of an account that may only read, for all to see; "" for none
 }
 
 func parseRegistry(args []string) (registryOptions, error) {
@@ -25,6 +26,7 @@ func parseRegistry(args []string) (registryOptions, error) {
 	fs.StringVar(&listen, "listen", "", "IP address and port")
 	fs.StringVar(&o.AddressFile, "address-file", "", "file that gets the bound address")
 	fs.StringVar(&o.Credentials, "credentials", "", "file with the account")
+	fs.StringVar(&o.Reader, "reader", "", "file with the account that may only read")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}

@@ -19,7 +19,7 @@ func registryServer(t *testing.T, root string) *server {
 	t.Helper()
 	addressFile := filepath.Join(t.TempDir(), "address")
 	s := &server{stderr: &bytes.Buffer{}}
-	s.cmd = command(t, "registry", "--root", root, "--listen", "127.0.0.1:0", "--address-file", addressFile, "--credentials", accountFile(t, 0o600))
+	s.cmd = command(t, "registry", "--root", root, "--listen", "127.0.0.1:0", "--address-file", addressFile, "--credentials", accountFile(t, 0o600), "--reader", readerFile(t))
 	s.cmd.Stderr = s.stderr
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -34,6 +34,16 @@ func accountFile(t *testing.T, mode os.FileMode) string {
 	path := filepath.Join(t.TempDir(), "registry.json")
 	// muster:s3cr3t
 	if err := os.WriteFile(path, []byte(`{"auths":{"10.99.0.1:5000":{"auth":"bXVzdGVyOnMzY3IzdA=="}}}`), mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// readerFile is the account reader:open.
+func readerFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "reader.json")
+	if err := os.WriteFile(path, []byte(`{"auths":{"10.99.0.1:5000":{"auth":"cmVhZGVyOm9wZW4="}}}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -165,8 +175,29 @@ func TestRegistry_refuses_strangers(t *testing.T) {
 	}
 }
 
+// TestRegistry_reader: the account that all know reads and changes nothing.
+func TestRegistry_reader(t *testing.T) {
+	s := registryServer(t, t.TempDir())
+	s.pushImage(t, "team/train", "v1", "a layer")
+	for method, want := range map[string]int{"GET": http.StatusOK, "HEAD": http.StatusOK, "DELETE": http.StatusUnauthorized, "PUT": http.StatusUnauthorized} {
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.address+"/v2/team/train/blobs/"+sumOf("a layer"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.SetBasicAuth("reader", "open")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %s, want %d", method, resp.Status, want)
+		}
+	}
+}
+
 func TestReadAccount(t *testing.T) {
-	if _, err := readAccount(accountFile(t, 0o644)); err == nil || !strings.Contains(err.Error(), "others can read it") {
+	if _, err := readAccounts(registryOptions{Credentials: accountFile(t, 0o644)}); err == nil || !strings.Contains(err.Error(), "others can read it") {
 		t.Errorf("a file that others can read: %v", err)
 	}
 	for _, text := range []string{"", "{}", `{"auths":{"a":{"auth":"%"}}}`, `{"auths":{"a":{"auth":"bXVzdGVy"}}}`} {

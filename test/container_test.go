@@ -337,6 +337,14 @@ func imageOfTheRegistry(t *testing.T, c *cluster) {
 			t.Errorf("got %v", out)
 		}
 	}
+	// Another user of root's cluster may read the registry, too.
+	if err := os.Chmod(c.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	user := []string{"setpriv", "--reuid=daemon", "--regid=daemon", "--clear-groups", "env", "HOME=/nonexistent", "srun", "--chdir=/"}
+	if got := c.head(append(user, "--container-image=10.99.0.1:5000#tiny:v1", "sh", "-c", "echo $FROM_IMAGE; id -u")...); got != "pushed\n1\n" {
+		t.Errorf("another user: %q", got)
+	}
 	c.noContainerLeft()
 	c.refused([]string{"error: muster:", "absent"}, "--container-image=10.99.0.1:5000#absent:v1", "true")
 	if got := c.must("image", "import", "10.99.0.1:5000/tiny:v1", "--name", "tiny"); got == "" {

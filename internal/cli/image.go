@@ -103,18 +103,21 @@ func (p *imagePlace) onNodes(i image.Image) string {
 	return filepath.Join(p.OnNodes, filepath.Base(i.Path))
 }
 
-// registryFiles are files of credentials, with that for the cluster's own
-// registry if this runs on one of its machines and the user may read it.
+// registryFiles are files of credentials, with that for the cluster's own registry if
+// this runs on one of its machines: the owner's, or else that for reading.
 func registryFiles(more []string) []string {
 	if !inside() {
 		return more
 	}
-	f, err := os.Open(head.RegistryFile)
-	if err != nil {
-		return more
+	for _, file := range []string{head.RegistryFile, head.ReaderFile} {
+		f, err := os.Open(file)
+		if err != nil {
+			continue
+		}
+		f.Close()
+		return append(more, file)
 	}
-	f.Close()
-	return append(more, head.RegistryFile)
+	return more
 }
 
 // bytesOf reads a number of bytes: 500M, 64G, 1TiB. Units are powers of 1024.

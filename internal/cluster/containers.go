@@ -24,9 +24,9 @@ func RegistryAddress() string {
 	return netip.AddrPortFrom(local.HeadAddress, head.RegistryPort).String()
 }
 
-// registryAccount is a new account of the cluster's registry, as Docker's clients
-// keep it.
-func registryAccount() (string, error) {
+// registryAccount is a new account of a user of the cluster's registry, as Docker's
+// clients keep it.
+func registryAccount(user string) (string, error) {
 	password, err := secret(20)
 	if err != nil {
 		return "", err
@@ -35,7 +35,7 @@ func registryAccount() (string, error) {
 		Auth string `json:"auth"`
 	}
 	text, err := json.Marshal(map[string]map[string]entry{
-		"auths": {RegistryAddress(): {Auth: base64.StdEncoding.EncodeToString([]byte("muster:" + password))}},
+		"auths": {RegistryAddress(): {Auth: base64.StdEncoding.EncodeToString([]byte(user + ":" + password))}},
 	})
 	return string(text) + "\n", err
 }

@@ -170,9 +170,18 @@ func (c config) files(source, workload []byte) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry, err := registryAccount()
+	registry, err := registryAccount("muster")
 	if err != nil {
 		return nil, err
+	}
+	reader, err := registryAccount("reader")
+	if err != nil {
+		return nil, err
+	}
+	// Users of root's clusters run each other's images; another's cluster is his alone.
+	readers := os.FileMode(0o644)
+	if c.layout.Rootless {
+		readers = 0o600
 	}
 	credentials := fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", strings.ToUpper(id), password)
 	profile := fmt.Sprintf("[default]\nregion = %s\nendpoint_url = %s\ns3 =\n  addressing_style = path\n", s3Region(c.file), S3Endpoint())
@@ -184,6 +193,7 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		{path: "etc/s3/credentials", text: credentials, mode: 0o600, once: true},
 		{path: "etc/aws/config", text: profile, mode: 0o644},
 		{path: "etc/muster/registry.json", text: registry, mode: 0o600, once: true},
+		{path: "etc/muster/registry-reader.json", text: reader, mode: readers, once: true},
 		{path: "etc/muster/cluster.yaml", text: string(source), mode: 0o644},
 		{path: "etc/muster/images", text: ImageDir(c.file) + "\n", mode: 0o644},
 	}

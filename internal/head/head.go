@@ -177,8 +177,10 @@ func (p Params) s3() supervise.Service {
 }
 
 func (p Params) registry() supervise.Service {
+	accounts := filepath.Join(p.Dir, "etc", "muster")
 	args := []string{filepath.Join(p.Dir, "bin", "muster-stand"), "registry", "--root", filepath.Join(p.Dir, "registry"),
-		"--listen", netip.AddrPortFrom(p.Address, RegistryPort).String(), "--credentials", filepath.Join(p.Dir, "etc", "muster", "registry.json")}
+		"--listen", netip.AddrPortFrom(p.Address, RegistryPort).String(), "--credentials", filepath.Join(accounts, filepath.Base(RegistryFile)),
+		"--reader", filepath.Join(accounts, filepath.Base(ReaderFile))}
 	return p.service(supervise.Service{Name: "registry", Args: args, Ready: p.tcp(RegistryPort)})
 }
 

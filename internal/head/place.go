@@ -18,11 +18,13 @@ const (
 	// server; the credentials lie beside it.
 	AWSDir = "/etc/muster-aws"
 	// ConfDir has what muster's own commands look for on every machine: the
-	// account of the cluster's registry, as Docker's clients keep it, the cluster
+	// accounts of the cluster's registry, as Docker's clients keep them, of its owner
+	// and of those who may read it, the cluster
 	// file, and, in one line, the directory of its container images.
 	ConfDir      = "/etc/muster"
 	ClusterFile  = ConfDir + "/cluster.yaml"
 	RegistryFile = ConfDir + "/registry.json"
+	ReaderFile   = ConfDir + "/registry-reader.json"
 	ImagesFile   = ConfDir + "/images"
 	// SiteFile is what a cluster on AWS was made of.
 	SiteFile = ConfDir + "/site.json"
