@@ -83,7 +83,7 @@ func (a *app) readForAWS(path string) (cloud.UpOptions, error) {
 	if up.File.Problems.HasErrors() {
 		return up, a.showFor(path, up.File)
 	}
-	return up, nil
+	return up, up.File.Cluster.RefuseMounts()
 }
 
 // openForAWS opens the account, and asks it for what the file leaves to capacity

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -297,7 +296,7 @@ func newRecord(l *local.Layout, name, source, workDir string, c *spec.Cluster) (
 	}
 	r := local.Record{
 		Name: name, Created: time.Now(), File: file, UID: l.UID, GID: l.GID, User: u.Username,
-		HeadName: strings.ToLower(name) + "-head", ScratchDirs: scratchDirs(c), EFA: efaNodes(c),
+		HeadName: strings.ToLower(name) + "-head", ScratchDirs: c.ScratchDirs(), EFA: efaNodes(c),
 	}
 	r.Shared, err = sharedMounts(l, u, workDir, c)
 	r.HeadOnly = []local.Mount{
@@ -308,13 +307,4 @@ func newRecord(l *local.Layout, name, source, workDir string, c *spec.Cluster) (
 		{Source: l.Path("state", "slurmctld"), Target: head.StateDir},
 	}
 	return r, err
-}
-
-func scratchDirs(c *spec.Cluster) []string {
-	dirs := []string{c.HeadNode.ScratchDir}
-	for _, q := range c.Scheduling.Queues {
-		dirs = append(dirs, q.ScratchDir)
-	}
-	slices.Sort(dirs)
-	return slices.DeleteFunc(slices.Compact(dirs), func(d string) bool { return d == "" })
 }

@@ -43,3 +43,14 @@ func TestOwned(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnSettings holds that what a local cluster refuses for itself is what check names.
+func TestOwnSettings(t *testing.T) {
+	for key, want := range map[string]bool{"StateSaveLocation": true, "AuthType": true, "clustername": true, "PriorityType": false} {
+		c := &spec.Cluster{}
+		c.Scheduling.Slurm.Custom = []spec.Setting{{Key: key, Value: "x"}}
+		if err := owned(c); (err != nil) != want || spec.OwnSetting(key) != want {
+			t.Errorf("%s: got %v and %v, want %v", key, err, spec.OwnSetting(key), want)
+		}
+	}
+}

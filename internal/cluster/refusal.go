@@ -97,26 +97,13 @@ func customised(c *spec.Cluster) []spec.Setting {
 	return all
 }
 
-// ours are the settings of slurm.conf, in small letters, without which a cluster on
-// this machine is none. ParallelCluster passes them.
-var ours = []string{
-	"accountingstoragehost", "accountingstorageport", "accountingstoragetype", "authtype", "clustername", "credtype", "plugstackconfig",
-	"slurmctldaddr", "slurmctldpidfile", "slurmctldport", "slurmdport", "slurmdspooldir", "slurmduser", "statesavelocation",
-}
-
 // owned refuses settings and mount directories of the user's that are the cluster's own.
 func owned(c *spec.Cluster) error {
-	dirs := scratchDirs(c)
-	for _, s := range c.SharedStorage {
-		dirs = append(dirs, s.MountDir)
-	}
-	for _, dir := range dirs {
-		if place := spec.OwnPlace(dir); place != "" {
-			return fmt.Errorf("%s cannot be a MountDir: a cluster has files of its own in %s; choose another directory, for example /shared", dir, place)
-		}
+	if err := c.RefuseMounts(); err != nil {
+		return err
 	}
 	for _, s := range c.Scheduling.Slurm.Custom {
-		if slices.Contains(ours, strings.ToLower(s.Key)) {
+		if spec.OwnSetting(s.Key) {
 			return fmt.Errorf("%s: %s cannot be set for a cluster on this machine, which has its own: remove it", position(s.Place), s.Key)
 		}
 	}

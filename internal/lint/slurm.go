@@ -12,7 +12,9 @@ import (
 func slurm(scheduling spec.View) {
 	settings := scheduling.Key("SlurmSettings")
 	for _, line := range settings.Key("CustomSlurmSettings").Items() {
-		accountingSetting(settings, line)
+		if !accountingSetting(settings, line) {
+			ownSetting(line)
+		}
 		nodeName(line)
 	}
 	for _, q := range scheduling.Key("SlurmQueues").Items() {
@@ -20,17 +22,31 @@ func slurm(scheduling spec.View) {
 	}
 }
 
-// accountingSetting finds settings that follow from Database
-// (CustomSlurmSettingsValidator). Lines of several settings define nodes and
-// partitions, and are not looked at.
-func accountingSetting(settings, line spec.View) {
+// accountingSetting finds settings that follow from Database, and tells whether it did
+// (CustomSlurmSettingsValidator). Lines of several settings define nodes and partitions,
+// and are not looked at.
+func accountingSetting(settings, line spec.View) bool {
 	if !settings.Key("Database").Present() || len(line.Entries()) != 1 {
-		return
+		return false
 	}
 	switch e := line.Entries()[0]; strings.ToLower(e.Key) {
 	case "accountingstoragetype", "accountingstoragehost", "accountingstorageport", "accountingstorageuser", "jobacctgathertype":
 		e.Value.Errorf("slurm/accounting", "%s cannot be set beside Database", e.Key).
 			WithHint("it follows from Database; remove it").WithFix(line.Remove())
+		return true
+	}
+	return false
+}
+
+// ownSetting says of settings that ParallelCluster passes on, and a cluster on one machine
+// has of its own.
+func ownSetting(line spec.View) {
+	if len(line.Entries()) != 1 {
+		return
+	}
+	if e := line.Entries()[0]; spec.OwnSetting(e.Key) {
+		e.Value.Infof("slurm/own", "ParallelCluster takes %s, and a rehearsal does not: clusters on one machine have their own", e.Key).
+			WithHint("remove it from a copy of the file for `muster up --on local`")
 	}
 }
 
