@@ -9,7 +9,7 @@ CHECKER := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 
 # What only tests use. What users need, `muster doctor` installs.
-TOOLS := buildah libpmix-dev openssh-server python3-torch python3-venv umoci
+TOOLS := buildah libpmix-dev openmpi-bin openssh-server python3-torch python3-venv umoci
 
 # What only benchmarks use.
 BENCH_TOOLS := e2fsprogs gcc iproute2 mmdebstrap python3-venv skopeo squashfs-tools squashfuse time umoci
@@ -85,15 +85,24 @@ tools:
 	[ -z "$$missing" ] || if [ "$$(id -u)" = 0 ]; then apt-get install --yes --no-install-recommends $(UNSTARTED) $$missing; \
 	else echo "tests that use these are skipped; as root: apt-get install --no-install-recommends" $$missing; fi
 
-# moto and cfn-lint in bin/py, made anew when their versions or this directory's path have changed.
-PYTHON_STAMP = { echo '$(CURDIR)'; cat test/cloud/requirements.txt; }
+# Python programs that tests use: moto and cfn-lint in bin/py; in bin/clients, those that run on nodes, by the Python that
+# nodes have. Each is made anew when its versions or this directory's path have changed.
+python: tools bin/py/made bin/clients/made
 
-python: tools
-	@if $(PYTHON_STAMP) | cmp --silent - bin/py/made; then exit 0; fi; \
-	rm -rf bin/py; \
-	python3 -c 'import ensurepip, venv' 2>/dev/null || { echo "tests that use moto or cfn-lint are skipped: python3-venv is missing"; exit 0; }; \
-	python3 -m venv bin/py && bin/py/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement test/cloud/requirements.txt && \
-	$(PYTHON_STAMP) > bin/py/made
+PYTHON_STAMP = { echo '$(CURDIR)'; cat $(1); }
+PYTHON_MADE  = @if $(call PYTHON_STAMP,$(2)) | cmp --silent - $@; then exit 0; fi; \
+	rm -rf $(@D); \
+	$(1) -c 'import ensurepip, venv' 2>/dev/null || { echo "tests that use $(@D) are skipped: python3-venv is missing"; exit 0; }; \
+	$(1) -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $(2) && \
+	$(call PYTHON_STAMP,$(2)) > $@
+
+.PHONY: bin/py/made bin/clients/made
+
+bin/py/made: tools
+	$(call PYTHON_MADE,python3,test/cloud/requirements.txt)
+
+bin/clients/made: tools
+	$(call PYTHON_MADE,/usr/bin/python3,test/clients/requirements.txt)
 
 shellcheck:
 	@command -v shellcheck >/dev/null || apt-get install --yes --no-install-recommends shellcheck

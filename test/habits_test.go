@@ -8,13 +8,19 @@ import (
 	"testing"
 )
 
-// types runs lines of a shell as a user types them in the working directory, where muster
+// typed is a shell with lines as a user types them in the working directory, where muster
 // is in PATH and leads to the cluster.
-func (c *cluster) types(script string) result {
-	c.t.Helper()
+func (c *cluster) typed(script string) *exec.Cmd {
 	line := append(append([]string{}, c.become...), "bash", "-c", `muster() { "$0" --cluster "$CLUSTER" "$@"; }; `+script, c.muster)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), "MUSTER_HOME="+c.home, "CLUSTER="+c.name, plainPath)
+	return cmd
+}
+
+// types runs what is typed to its end.
+func (c *cluster) types(script string) result {
+	c.t.Helper()
+	cmd := c.typed(script)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {

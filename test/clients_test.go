@@ -1,0 +1,110 @@
+package test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// clientsVenv has the clients as `make python` installs them. Nodes see no such folder: each test has a copy.
+const clientsVenv = "../bin/clients"
+
+// clients are programs for Slurm that nobody here wrote, and what each of them prints at its end.
+var clients = map[string]struct{ line, want string }{
+	"submitit":      {"python submitit_jobs.py", "slurm 3 [11, 22]\nfailed True\n"},
+	"dask_jobqueue": {"python dask_workers.py", "2 285\n"},
+	"parsl":         {"python parsl_blocks.py", "nodes 2\n"},
+	"mpi4py":        {"srun --mpi=pmix --nodes=2 --ntasks=4 python mpi_ranks.py", "4 10 2\n"},
+	"snakemake": {"snakemake --quiet all --executor slurm --slurm-no-account --jobs 2 --default-resources slurm_partition=gpu runtime=10 " +
+		"--seconds-between-status-checks 1 --slurm-init-seconds-before-status-checks 1 && cat all.txt", "a 0\nb none\n"},
+}
+
+// TestForeignClients has them all on one cluster at once, as users do. They wait for their jobs, and for themselves.
+func TestForeignClients(t *testing.T) {
+	t.Parallel()
+	needClients(t)
+	c := newCluster(t, fileOf(3))
+	runsClients(c)
+}
+
+// TestForeignClientsOfAnOrdinaryUser: the same, without privileges.
+func TestForeignClientsOfAnOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	needClients(t)
+	c := ordinary(t, fileOf(3))
+	c.must("up", "--no-test", "cluster.yaml")
+	runsClients(c)
+}
+
+// needClients skips a test where `make python` could not install the clients. In CI it fails.
+func needClients(t *testing.T) {
+	t.Helper()
+	need(t)
+	for _, file := range []string{clientsVenv + "/bin/snakemake", "/usr/bin/mpirun"} {
+		if _, err := os.Stat(file); err == nil {
+			continue
+		}
+		if os.Getenv("MUSTER_CI") != "" {
+			t.Fatalf("this machine lacks %s", file)
+		}
+		t.Skipf("this machine lacks %s", file)
+	}
+}
+
+// runsClients runs each client in a folder of its own, from a venv that is active where muster is called.
+func runsClients(c *cluster) {
+	c.t.Helper()
+	c.copyClients()
+	outs := map[string]*bytes.Buffer{}
+	ends := map[string]error{}
+	var all sync.WaitGroup
+	var mu sync.Mutex // guards ends
+	for name, client := range clients {
+		out, cmd := &bytes.Buffer{}, c.typed(". venv/bin/activate && mkdir "+name+" && cp scripts/* "+name+" && cd "+name+
+			" && muster exec -- bash -c '"+client.line+"'")
+		cmd.Stdout, cmd.Stderr, outs[name] = out, out, out
+		all.Go(func() {
+			err := cmd.Run()
+			mu.Lock()
+			defer mu.Unlock()
+			ends[name] = err
+		})
+	}
+	all.Wait()
+	for name, client := range clients {
+		c.t.Run(name, func(t *testing.T) {
+			if got := outs[name].String(); ends[name] != nil || !strings.HasSuffix(got, client.want) {
+				t.Errorf("%v, want %q at the end of\n%s", ends[name], client.want, got)
+			}
+		})
+	}
+}
+
+// copyClients copies the venv and the scripts into the working directory. Programs of a venv name its place.
+func (c *cluster) copyClients() {
+	c.t.Helper()
+	was, err := filepath.Abs(clientsVenv)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	venv := filepath.Join(c.dir, "venv")
+	for from, to := range map[string]string{was: venv, "clients": filepath.Join(c.dir, "scripts")} {
+		if out, err := exec.Command("cp", "--recursive", "--preserve=mode,timestamps,links", from, to).CombinedOutput(); err != nil {
+			c.t.Fatalf("cp %s: %v\n%s", from, err, out)
+		}
+	}
+	scripts, _ := filepath.Glob(filepath.Join(venv, "bin", "*"))
+	for _, file := range append(scripts, filepath.Join(venv, "pyvenv.cfg")) {
+		text, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(text, []byte(was)) {
+			continue // a folder, or nothing that names the venv
+		}
+		if err := os.WriteFile(file, bytes.ReplaceAll(text, []byte(was), []byte(venv)), 0o755); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
