@@ -37,6 +37,12 @@ func TestRebirth(t *testing.T) {
 		}
 		c.await("the job runs again", 2*time.Minute, func() bool { return strings.Count(c.read("survivor.out"), "run ") > began })
 	}
+	// One that slurmctld may not have written down when it dies.
+	running := func() string {
+		return c.head("sacct", "--allocations", "--noheader", "--parsable2", "--state=RUNNING", "--format=jobname")
+	}
+	c.head("sbatch", "--job-name=ghost", "--wrap", "sleep 5")
+	c.await("another job runs", time.Minute, func() bool { return strings.Contains(running(), "ghost") })
 	c.kill("the first process", c.anchor())
 	c.await("no command runs on a cluster that is dead", 5*time.Second, func() bool { return c.run("exec", "true").code != 0 })
 	upWithoutHead(t, c)
@@ -45,6 +51,7 @@ func TestRebirth(t *testing.T) {
 		t.Errorf("the job: %+v", j)
 	}
 	h.letGo()
+	c.await("nothing runs for ever in the accounting", 3*time.Minute, func() bool { return running() == "" })
 }
 
 // adopt makes this process the parent of orphans below it, which it does not reap.

@@ -118,7 +118,7 @@ func localConfig(l *local.Layout) (controller.Config, error) {
 		State:    l.Path("fleet.json"),
 		Revision: fmt.Sprintf("%x", sha256.Sum256(data)),
 		Share:    l.Share,
-		Register: client.Reconfigure, Trust: time.Duration(slurm.LocalTimers().BatchStart+15) * time.Second,
+		Register: client.Reconfigure, EndRunaways: client.EndRunaways, Trust: time.Duration(slurm.LocalTimers().BatchStart+15) * time.Second,
 		Slurmctld: func() int {
 			status, _ := supervise.LoadStatus(l.Path("run", "services.json"))
 			return supervise.PID(status, "slurmctld")

@@ -73,6 +73,9 @@ type Config struct {
 	// has all nodes register with it. They are nil where nodes see to that themselves.
 	Slurmctld func() int
 	Register  func(ctx context.Context) error
+	// EndRunaways ends, in the accounting alone, jobs that run there and that slurmctld
+	// does not know, and says which. It is there where Slurmctld is.
+	EndRunaways func(ctx context.Context) ([]string, error)
 	// Trust is how long a slurmctld that starts believes of its jobs what it read.
 	Trust time.Duration
 
@@ -120,9 +123,10 @@ type Controller struct {
 	resumed map[string]time.Time
 	rising  map[string]bool
 	// slurmctld is the process of the one that the last round spoke to, registerAt when
-	// nodes register with it once more; zero is never.
-	slurmctld  int
-	registerAt time.Time
+	// nodes register with it once more, settleAt when the accounting is to hear what it
+	// does not know; zero is never.
+	slurmctld            int
+	registerAt, settleAt time.Time
 	// stranded is since when nodes are.
 	stranded map[string]time.Time
 	// flying are the nodes whose launch is under way.

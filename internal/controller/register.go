@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -26,15 +27,39 @@ func (c *Controller) introduce(ctx context.Context) error {
 	}
 	switch {
 	case now != 0 && c.slurmctld == 0: // perhaps it began just before us, as after the machine's death
-		c.registerAt = time.Now().Add(c.Trust)
+		c.registerAt, c.settleAt = time.Now().Add(c.Trust), time.Now()
 	case fresh:
 		c.Log.Info("slurmctld has started again: all nodes register", "process", now)
-		c.registerAt = time.Now().Add(c.Trust)
+		c.registerAt, c.settleAt = time.Now().Add(c.Trust), time.Now()
 	case late:
 		c.registerAt = time.Time{}
 	}
 	if now != 0 {
 		c.slurmctld = now
 	}
+	if !c.settleAt.IsZero() && !time.Now().Before(c.settleAt) {
+		c.settleAccounts(ctx)
+	}
 	return nil
+}
+
+// settleLimit is how long the accounting may take to answer.
+const settleLimit = 10 * time.Second
+
+// settleAccounts ends in the accounting the jobs that the slurmctld of before had told it
+// of and not written down. Nobody else would: they count as running for ever. Nothing
+// rests on it, so where it fails all else goes on, and it is tried again.
+func (c *Controller) settleAccounts(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settleLimit)
+	defer cancel()
+	lost, err := c.EndRunaways(ctx)
+	if err != nil {
+		c.Log.Warn("end in the accounting the jobs that slurmctld has lost", "error", err)
+		c.settleAt = time.Now().Add(c.Trust)
+		return
+	}
+	if len(lost) > 0 {
+		c.Log.Info("slurmctld has lost jobs: they are ended in the accounting", "jobs", strings.Join(lost, ","))
+	}
+	c.settleAt = time.Time{}
 }

@@ -19,6 +19,7 @@ func TestRegister(t *testing.T) {
 	playWith(t, func(s *scene) {
 		s.config.Slurmctld = func() int { return int(process.Load()) }
 		s.config.Trust = 90 * time.Second
+		s.config.EndRunaways = func(context.Context) ([]string, error) { return nil, nil }
 		s.config.Register = func(context.Context) error {
 			if refuse {
 				refuse = false
@@ -40,5 +41,39 @@ func TestRegister(t *testing.T) {
 	}, "q-dy-r-1")
 	if want := []int32{8, 9, 9, 9}; !slices.Equal(asked, want) {
 		t.Errorf("nodes were asked to register with %v, want %v", asked, want)
+	}
+}
+
+// TestSettleAccounts: what each new slurmctld does not know ends in the accounting, once it
+// can be asked, and what keeps it from answering keeps nothing else.
+func TestSettleAccounts(t *testing.T) {
+	var process atomic.Int32
+	process.Store(7)
+	answers := 0
+	playWith(t, func(s *scene) {
+		s.config.Slurmctld = func() int { return int(process.Load()) }
+		s.config.Trust = 90 * time.Second
+		s.config.Register = func(context.Context) error { return nil }
+		s.config.EndRunaways = func(context.Context) ([]string, error) {
+			switch answers++; answers {
+			case 1:
+				return nil, errors.New("connection refused")
+			case 2:
+				return []string{"3", "4"}, nil
+			}
+			return nil, nil
+		}
+	}, func(t *testing.T, s *scene) {
+		for _, want := range []int{1, 2, 2, 2} {
+			<-time.After(50 * time.Second)
+			if answers != want {
+				t.Errorf("asked %d times, want %d", answers, want)
+			}
+		}
+		process.Store(8)
+		<-time.After(5 * time.Minute)
+	}, "q-dy-r-1")
+	if answers != 3 {
+		t.Errorf("asked %d times in all", answers)
 	}
 }
