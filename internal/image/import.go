@@ -192,8 +192,8 @@ func (o ImportOptions) removeLeftovers() error {
 	return nil
 }
 
-// fetchAndWrite brings the layers into the cache and writes the image. Should
-// somebody empty the cache between the two, it does so again.
+// fetchAndWrite brings the layers into the cache and writes the image. Should a layer
+// prove damaged, or somebody empty the cache between the two, it does so again.
 func (o ImportOptions) fetchAndWrite(ctx context.Context, c *cache, img *source.Image, meta Meta) (Imported, error) {
 	var done Imported
 	for try := 1; ; try++ {
@@ -207,27 +207,39 @@ func (o ImportOptions) fetchAndWrite(ctx context.Context, c *cache, img *source.
 		if !errors.Is(err, layer.ErrMissing) || try == 3 {
 			return done, err
 		}
+		o.Progress.tell(err.Error() + "; it is fetched again")
 	}
 }
 
 // missing are the layers that the cache does not have, each once.
-func missing(c *cache, img *source.Image) (todo []source.Layer, bytes, least int64) {
+func missing(c *cache, img *source.Image) (todo []source.Layer, bytes, least int64, err error) {
 	seen := map[string]bool{}
 	for _, l := range img.Layers {
-		if !seen[l.Digest] && !c.Has(l.Digest) {
+		have, err := c.Has(descriptor(l))
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		if !seen[l.Digest] && !have {
 			todo = append(todo, l)
 			bytes += l.Size
 			least += atLeast(l)
 		}
 		seen[l.Digest] = true
 	}
-	return todo, bytes, least
+	return todo, bytes, least, nil
+}
+
+func descriptor(l source.Layer) layer.Descriptor {
+	return layer.Descriptor{MediaType: l.MediaType, Digest: l.Digest, Size: l.Size, DiffID: l.DiffID}
 }
 
 // fetch brings the layers that are missing into the cache, several at once. The
 // cache says how many.
 func (o ImportOptions) fetch(ctx context.Context, c *cache, img *source.Image) (n int, bytes int64, err error) {
-	todo, total, least := missing(c, img)
+	todo, total, least, err := missing(c, img)
+	if err != nil {
+		return 0, 0, err
+	}
 	var all int64
 	for _, l := range img.Layers {
 		all += atLeast(l)
@@ -248,12 +260,7 @@ func (o ImportOptions) fetch(ctx context.Context, c *cache, img *source.Image) (
 // build brings one layer into the cache.
 func (o ImportOptions) build(ctx context.Context, c *cache, l source.Layer) error {
 	var before int64
-	return c.Build(ctx, l.Open, layer.Descriptor{
-		MediaType: l.MediaType,
-		Digest:    l.Digest,
-		Size:      l.Size,
-		DiffID:    l.DiffID,
-	}, layer.BuildOptions{Progress: func(read int64) {
+	return c.Build(ctx, l.Open, descriptor(l), layer.BuildOptions{Progress: func(read int64) {
 		o.Progress.fetched.Add(read - before)
 		before = read
 	}})

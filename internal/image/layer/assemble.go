@@ -62,7 +62,7 @@ const maxIndexes = 256 << 20
 // Assemble writes the image of layers, lowest first, and of extra on top of
 // them into out, from its beginning. Nothing of it is synced: the caller adds
 // what belongs behind the image, syncs and renames. The error wraps ErrMissing
-// if a layer is not in the cache; Build brings it there.
+// if a layer is not in the cache, or was damaged there; Build brings it there.
 func Assemble(ctx context.Context, c *Cache, digests []string, extra []File, o Options, out *os.File) (Result, error) {
 	var layers []*segment
 	defer func() {
@@ -81,14 +81,16 @@ func Assemble(ctx context.Context, c *Cache, digests []string, extra []File, o O
 			return Result{}, fmt.Errorf("the image's names and attributes: %w: more than %d bytes", ErrLimit, maxIndexes)
 		}
 	}
+	check := c.check(ctx, layers)
 	if len(extra) > 0 {
 		s, err := c.extra(ctx, extra)
 		if err != nil {
-			return Result{}, fmt.Errorf("added files: %w", err)
+			return Result{}, check.wait(fmt.Errorf("added files: %w", err))
 		}
 		layers = append(layers, s)
 	}
-	return c.assemble(ctx, layers, o, out)
+	done, err := c.assemble(ctx, layers, o, out)
+	return done, check.wait(err)
 }
 
 func (c *Cache) assemble(ctx context.Context, layers []*segment, o Options, out *os.File) (Result, error) {

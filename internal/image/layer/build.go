@@ -55,10 +55,11 @@ func (c *Cache) build(ctx context.Context, opener Opener, d Descriptor, o BuildO
 	if err != nil {
 		return errors.Join(err, p.discard())
 	}
+	c.written.Store(d.Digest, nil)
 	return nil
 }
 
-// found says whether the layer is in the cache, as the tar that it has to be.
+// found says whether the layer is in the cache, as what it has to be.
 func (c *Cache) found(d Descriptor) (bool, error) {
 	s, err := c.openSegment(d.Digest)
 	if errors.Is(err, ErrMissing) {
@@ -68,10 +69,18 @@ func (c *Cache) found(d Descriptor) (bool, error) {
 		return false, err
 	}
 	defer s.file.Close()
-	if got := "sha256:" + hex.EncodeToString(s.foot.DiffID[:]); d.DiffID != "" && got != d.DiffID {
-		return false, fmt.Errorf("%w: it is %s, not %.100s", ErrDiffID, got, d.DiffID)
+	return true, s.foot.agrees(d)
+}
+
+// agrees compares what was found when the layer was read with what it has to be.
+func (f footer) agrees(d Descriptor) error {
+	if d.Size > 0 && f.Size != d.Size {
+		return fmt.Errorf("%w: it has %d bytes, not %d", ErrSize, f.Size, d.Size)
 	}
-	return true, nil
+	if got := "sha256:" + hex.EncodeToString(f.DiffID[:]); d.DiffID != "" && got != d.DiffID {
+		return fmt.Errorf("%w: it is %s, not %.100s", ErrDiffID, got, d.DiffID)
+	}
+	return nil
 }
 
 // read makes the segment of a layer in a file.
@@ -100,7 +109,7 @@ func (c *Cache) read(ctx context.Context, opener Opener, f *os.File, d Descripto
 	if err != nil {
 		return err
 	}
-	return writeIndex(f, w.end, &w.index, w.fragments, s.tar.sum.Sum(nil))
+	return writeIndex(&w.layout, s.blob.read.Load(), s.tar.sum.Sum(nil))
 }
 
 // entries reads a tar to its end.

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,6 +22,8 @@ type Cache struct {
 	turns   chan struct{} // one for each layer that may be read at once
 	wide    chan struct{} // one for a layer whose decompression takes much memory
 	workers *workers
+	// written has the digests of segments that came from here.
+	written sync.Map
 }
 
 // Open opens the cache in dir, makes the directory if there is none, and
@@ -47,14 +50,30 @@ func (c *Cache) path(digest string) (path string, ok bool) {
 	return filepath.Join(c.dir, strings.Replace(digest, ":", "-", 1)+segmentSuffix), true
 }
 
-// Has says whether the layer is in the cache.
-func (c *Cache) Has(digest string) bool {
-	path, ok := c.path(digest)
+// Has says whether the layer is in the cache. It fails if it is not what the descriptor
+// says: one layer has one size and one diff_id, whoever names it.
+func (c *Cache) Has(d Descriptor) (bool, error) {
+	path, ok := c.path(d.Digest)
 	if !ok {
-		return false
+		return false, nil
 	}
-	_, err := os.Stat(path)
-	return err == nil
+	f, err := os.Open(path)
+	if err != nil {
+		return false, nil // Build says what is wrong with it
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	foot, err := readFooter(f, info.Size())
+	if err != nil {
+		return false, nil // it is made again
+	}
+	if err := foot.agrees(d); err != nil {
+		return false, &Error{Digest: d.Digest, Err: err}
+	}
+	return true, nil
 }
 
 // Segment is a layer in the cache.

@@ -42,7 +42,7 @@ func TestBuildIsDoneOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := opened.Load(); n != 1 || !one.Has(d.Digest) {
+	if n := opened.Load(); n != 1 || !has(one, d.Digest) {
 		t.Errorf("the layer was read %d times", n)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
@@ -76,7 +76,7 @@ func TestListAndRemove(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c.Has(digests[0]) || !c.Has(digests[1]) || c.Has("sha256:x") || c.Has("") {
+	if has(c, digests[0]) || !has(c, digests[1]) || has(c, "sha256:x") || has(c, "") {
 		t.Error("Has does not follow")
 	}
 	_, err = layer.Assemble(t.Context(), c, digests, nil, layer.Options{}, nil)

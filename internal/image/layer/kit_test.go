@@ -210,3 +210,9 @@ func command(t testing.TB, name string, args ...string) string {
 	}
 	return string(out)
 }
+
+// has tells whether a layer is in a cache.
+func has(c *layer.Cache, digest string) bool {
+	found, err := c.Has(layer.Descriptor{Digest: digest})
+	return found && err == nil
+}

@@ -13,7 +13,7 @@ import (
 
 // A segment's file is: stored blocks, in the order of the layer · index ·
 // footer. The index has the entries in the order of the layer, then the
-// fragment blocks.
+// fragment blocks, then the checksums of the stored blocks.
 
 // footer ends a segment's file.
 type footer struct {
@@ -22,6 +22,7 @@ type footer struct {
 	Count     int64 // entries
 	Fragments int64
 	Bytes     int64 // sizes of all files
+	Size      int64 // of the layer as it came
 	DiffID    [32]byte
 	Sum       uint32 // of the index
 	Version   uint32
@@ -30,9 +31,9 @@ type footer struct {
 
 // version changes with the form of segments, and with the compressor, so that
 // equal contents of two segments have equal blocks.
-const version = 1
+const version = 2
 
-const footerSize = 5*8 + 32 + 2*4 + 8
+const footerSize = 6*8 + 32 + 2*4 + 8
 
 var segmentMagic = [8]byte{'M', 'U', 'S', 'T', 'E', 'R', 'S', 'G'}
 
@@ -52,23 +53,26 @@ const fragmentSize = 8 + 4 + 4
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 // writeIndex ends a segment's file behind its blocks.
-func writeIndex(f *os.File, end int64, w *indexWriter, fragments []fragment, diffID []byte) error {
+func writeIndex(l *layout, size int64, diffID []byte) error {
 	foot := footer{
-		Index: end, Entries: int64(len(w.b)), Count: w.count, Fragments: int64(len(fragments)), Bytes: w.bytes,
-		DiffID: [32]byte(diffID), Version: version, Magic: segmentMagic,
+		Index: l.end, Entries: int64(len(l.index.b)), Count: l.index.count, Fragments: int64(len(l.fragments)), Bytes: l.index.bytes,
+		Size: size, DiffID: [32]byte(diffID), Version: version, Magic: segmentMagic,
 	}
-	b := w.b
-	for _, f := range fragments {
+	b := l.index.b
+	for _, f := range l.fragments {
 		b = binary.LittleEndian.AppendUint64(b, uint64(f.start))
 		b = binary.LittleEndian.AppendUint32(b, f.word)
 		b = binary.LittleEndian.AppendUint32(b, f.size)
+	}
+	for _, sum := range l.sums.list() {
+		b = binary.LittleEndian.AppendUint32(b, sum)
 	}
 	foot.Sum = checksum(b)
 	b, err := binary.Append(b, binary.LittleEndian, foot)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(b, end)
+	_, err = l.file.WriteAt(b, l.end)
 	return err
 }
 
@@ -79,6 +83,7 @@ type segment struct {
 	foot      footer
 	entries   string // the index's entries; names and keys share its memory
 	fragments []fragment
+	sums      []uint32 // of the stored blocks
 }
 
 // openSegment reads a segment's index. The error wraps ErrMissing if there is
@@ -124,12 +129,16 @@ func readSegment(f *os.File, digest string) (*segment, error) {
 		return nil, errCorrupt
 	}
 	s := &segment{file: f, digest: digest, foot: foot, entries: unsafe.String(unsafe.SliceData(b), foot.Entries)}
-	for b = b[foot.Entries:]; len(b) > 0; b = b[fragmentSize:] {
+	b = b[foot.Entries:]
+	for ; len(s.fragments) < int(foot.Fragments); b = b[fragmentSize:] {
 		s.fragments = append(s.fragments, fragment{
 			start: int64(binary.LittleEndian.Uint64(b)),
 			word:  binary.LittleEndian.Uint32(b[8:]),
 			size:  binary.LittleEndian.Uint32(b[12:]),
 		})
+	}
+	for ; len(b) > 0; b = b[sumSize:] {
+		s.sums = append(s.sums, binary.LittleEndian.Uint32(b))
 	}
 	return s, nil
 }
@@ -150,7 +159,7 @@ func readFooter(f *os.File, size int64) (footer, error) {
 	switch {
 	case foot.Magic != segmentMagic || foot.Version != version,
 		foot.Count < 0 || foot.Count > foot.Entries || foot.Index < 0 || index < 0 || foot.Entries < 0 || foot.Entries > index,
-		foot.Fragments < 0 || foot.Fragments > index/fragmentSize || foot.Entries+foot.Fragments*fragmentSize != index:
+		foot.Fragments < 0 || foot.Fragments > index/fragmentSize || foot.Entries+foot.Fragments*fragmentSize+sumCount(foot.Index)*sumSize != index:
 		return foot, errCorrupt
 	}
 	return foot, nil

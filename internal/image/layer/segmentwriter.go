@@ -45,6 +45,7 @@ type layout struct {
 	sum       hash.Hash
 	index     indexWriter
 	fragments []fragment
+	sums      sums
 }
 
 // spot is a place in a fragment block.
@@ -207,6 +208,7 @@ func (l *layout) write(b []byte) error {
 	if _, err := l.file.WriteAt(b, l.end); err != nil {
 		return err
 	}
+	l.sums.add(b)
 	l.end += int64(len(b))
 	l.synced = writeOut(l.file, l.synced, l.end)
 	return nil
