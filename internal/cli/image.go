@@ -26,7 +26,7 @@ that --dir or MUSTER_IMAGES names, or else the cluster's.`,
 	place := &imagePlace{}
 	c.PersistentFlags().StringVar(&place.Dir, "dir", "", "the `DIRECTORY` of images (default: $MUSTER_IMAGES, or the cluster's)")
 	c.PersistentFlags().StringVar(&place.Cache, "cache", "", "the `DIRECTORY` of the layer cache (default: $MUSTER_IMAGE_CACHE, or .layers in that of the images)")
-	c.AddCommand(a.imageImport(place), a.imageList(place), a.imageInspect(place), a.imageRemove(place), a.imagePrune(place))
+	c.AddCommand(a.imageImport(place), a.imageList(place), a.imageInspect(place), a.imageRemove(place), a.imagePrune(place), a.imageVerify(place))
 	c.AddCommand(a.imageMakers(place)...)
 	return c
 }
@@ -36,6 +36,13 @@ type imagePlace struct {
 	Dir, Cache string
 	// OnNodes is Dir as the cluster's machines see it, if that is another path.
 	OnNodes string
+	// OfSteps is for the user's images that steps have brought by their URIs.
+	OfSteps bool
+}
+
+// addOfSteps adds the flag by which a command is about the images of steps.
+func (p *imagePlace) addOfSteps(c *cobra.Command) {
+	c.Flags().BoolVar(&p.OfSteps, "of-steps", false, "the images that your steps have brought by their URIs")
 }
 
 // whereItIs makes a command about images one that runs on the head node of a cluster on
@@ -64,6 +71,21 @@ func ofHere(c *cobra.Command, args []string) bool {
 
 // find fills in what the command line leaves open.
 func (p *imagePlace) find(a *app) error {
+	if err := p.findDir(a); err != nil || !p.OfSteps {
+		return err
+	}
+	of := image.FindUserDir(p.Dir)
+	if of == "" {
+		return fmt.Errorf("no step of yours has brought an image into %s", p.Dir)
+	}
+	if p.OnNodes != "" {
+		p.OnNodes = filepath.Join(p.OnNodes, filepath.Base(of))
+	}
+	p.Dir = of
+	return nil
+}
+
+func (p *imagePlace) findDir(a *app) error {
 	if p.Cache == "" {
 		p.Cache = os.Getenv("MUSTER_IMAGE_CACHE")
 	}

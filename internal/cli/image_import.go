@@ -50,7 +50,7 @@ func (a *app) imageImport(place *imagePlace) *cobra.Command {
 	var f importFlags
 	var arch string
 	var authFiles []string
-	var plainHTTP bool
+	var plainHTTP, force bool
 	c := &cobra.Command{
 		Use:   "import URI",
 		Short: "Make a squashfs file of a container image",
@@ -85,7 +85,7 @@ Enroot's .credentials, and for Amazon's registries those of AWS.`,
 			if err := a.ofRegistry(args[0], place); err != nil {
 				return err
 			}
-			o.URI = args[0]
+			o.URI, o.Again = args[0], force
 			o.Source.Arch, o.Source.PlainHTTP = arch, plainHTTP || enrootAllowsHTTP(os.Getenv("ENROOT_ALLOW_HTTP"))
 			o.Source.AuthFiles = registryFiles(authFiles)
 			done, err := a.importImage(c.Context(), o)
@@ -99,6 +99,7 @@ Enroot's .credentials, and for Amazon's registries those of AWS.`,
 	c.Flags().StringVar(&f.name, "name", "", "the image's `NAME` here (default: from the URI, as NAME+TAG)")
 	c.Flags().StringVar(&arch, "arch", "", "the image's `ARCHITECTURE`, such as arm64 (default: this machine's)")
 	repeat(c.Flags(), &authFiles, "authfile", "a `FILE` of credentials, as docker login or podman login write it")
+	c.Flags().BoolVar(&force, "force", false, "make it anew though it is there, such as when `muster image verify` finds it damaged")
 	c.Flags().BoolVar(&plainHTTP, "plain-http", false, "allow a registry without TLS that is not on this machine or a private network")
 	return c
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) imageList(place *imagePlace) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List the images of the directory",
 		Example: "  muster image list\n  muster image list -o json | jq -r '.images[].path'",
@@ -33,6 +33,8 @@ func (a *app) imageList(place *imagePlace) *cobra.Command {
 			return imageTable(all, time.Now()).write(a.out)
 		}),
 	}
+	place.addOfSteps(c)
+	return c
 }
 
 // imagesAnswer is what `muster image list -o json` prints.

@@ -17,7 +17,7 @@ func (a *app) imageRemove(place *imagePlace) *cobra.Command {
 		Use:               "remove NAME...",
 		Short:             "Remove images",
 		Long:              "Remove removes images. Jobs that run with one go on. Layers stay in the cache\nuntil others need the room, or until `muster image prune`.",
-		Example:           "  muster image remove pytorch --yes",
+		Example:           "  muster image remove pytorch --yes\n  muster image list --of-steps",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.existingImages(place),
 		RunE: a.whereItIs(place, func(c *cobra.Command, args []string) error {
@@ -53,6 +53,7 @@ func (a *app) imageRemove(place *imagePlace) *cobra.Command {
 		}),
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	place.addOfSteps(c)
 	return c
 }
 

@@ -51,6 +51,13 @@ func UserDir(dir string) (string, error) {
 	return mine, nil
 }
 
+// FindUserDir is where the calling user's images of URIs are, "" if there is no such
+// directory.
+func FindUserDir(dir string) string {
+	uid := os.Geteuid()
+	return own.Find(dir, fmt.Sprintf(".user-%d", uid), uid)
+}
+
 // Ensure brings the image of a URI into a user's directory, unless it is there,
 // and returns its file. It runs as the user. Called on many nodes at once, one
 // does the work while the others wait; with the same key, one alone asks the

@@ -33,7 +33,9 @@ type ImportOptions struct {
 	// RootOwned gives all files to root, as Enroot does. Else they keep the
 	// owners that they have in the layers.
 	RootOwned bool
-	Source    source.Options
+	// Again makes the image though it is there.
+	Again  bool
+	Source source.Options
 	// Version is muster's, for the metadata.
 	Version string
 	// Progress may be nil.
@@ -137,9 +139,12 @@ func (o ImportOptions) bring(ctx context.Context, img *source.Image) (Imported, 
 	return done, err
 }
 
-// present is the image if it is there already. Root takes nobody's word for what is in
-// a file but root's.
+// present is the image if it is there already, and that will do. Root takes nobody's
+// word for what is in a file but root's.
 func (o ImportOptions) present(want Meta) (Imported, bool) {
+	if o.Again {
+		return Imported{}, false
+	}
 	have, err := Inspect(o.Dir, o.Name)
 	if err != nil || have.Meta == nil || have.Digest != want.Digest || have.Arch != want.Arch || have.Owners != want.Owners {
 		return Imported{}, false

@@ -1,6 +1,8 @@
 package image
 
 import (
+	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -8,6 +10,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/image/layer"
 )
 
 // Meta is what an image file says of itself behind its file system: where it
@@ -49,12 +53,15 @@ type MetaLayer struct {
 	DiffID    string `json:"diff_id"`
 }
 
-// The end of an image file: the file system, zeros up to a multiple of padTo,
-// the metadata as JSON, its length in 8 bytes (little-endian), and magic.
+// The end of an image file: the file system, zeros up to a multiple of padTo, sumMagic
+// and a checksum of all else, the metadata as JSON, its length in 8 bytes
+// (little-endian), and magic. Files of older versions have no checksum.
 const (
-	padTo   = 4096
-	magic   = "MUSTERIM"
-	endSize = 8 + len(magic)
+	padTo    = 4096
+	magic    = "MUSTERIM"
+	endSize  = 8 + len(magic)
+	sumMagic = "MUSTERCK"
+	sumSize  = len(sumMagic) + sha256.Size
 	// maxMeta is more than any configuration that is accepted has.
 	maxMeta = 16 << 20
 )
@@ -62,9 +69,9 @@ const (
 // errTrailer is wrapped by errors about metadata that cannot be right.
 var errTrailer = errors.New("the metadata at its end is damaged")
 
-// writeTrailer adds padding and metadata behind a file system of used bytes, and
-// cuts off what may come after.
-func writeTrailer(f *os.File, used int64, m Meta) error {
+// writeTrailer adds padding, a checksum and metadata behind a file system of used bytes,
+// and cuts off what may come after.
+func writeTrailer(ctx context.Context, f *os.File, used int64, m Meta) error {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -72,41 +79,69 @@ func writeTrailer(f *os.File, used int64, m Meta) error {
 	if len(data) > maxMeta {
 		return fmt.Errorf("the metadata has %d bytes; the limit is %d", len(data), maxMeta)
 	}
-	data = binary.LittleEndian.AppendUint64(data, uint64(len(data)))
-	data = append(data, magic...)
 	at := (used + padTo - 1) / padTo * padTo
 	if err := f.Truncate(at); err != nil {
 		return err
 	}
-	_, err = f.WriteAt(data, at)
+	sum, err := checksum(ctx, f, at, data)
+	if err != nil {
+		return err
+	}
+	end := append([]byte(sumMagic), sum...)
+	end = append(end, data...)
+	end = binary.LittleEndian.AppendUint64(end, uint64(len(data)))
+	_, err = f.WriteAt(append(end, magic...), at)
 	return err
+}
+
+// checksum is one of a file's first bytes and of metadata.
+func checksum(ctx context.Context, r io.ReaderAt, size int64, data []byte) ([]byte, error) {
+	sums, err := layer.Sums(ctx, r, size)
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	for _, s := range sums {
+		h.Write(binary.LittleEndian.AppendUint32(nil, s))
+	}
+	h.Write(data)
+	return h.Sum(nil), nil
 }
 
 // readTrailer reads the metadata of an image file of size bytes. There is none
 // if the file does not end as ours do.
 func readTrailer(r io.ReaderAt, size int64) (m Meta, found bool, err error) {
-	if size < int64(endSize) {
-		return Meta{}, false, nil
-	}
-	end := make([]byte, endSize)
-	if _, err := r.ReadAt(end, size-int64(endSize)); err != nil && err != io.EOF {
-		return Meta{}, false, err
-	}
-	if string(end[8:]) != magic {
-		return Meta{}, false, nil
-	}
-	length := binary.LittleEndian.Uint64(end)
-	if length > maxMeta || int64(length) > size-int64(endSize) {
-		return Meta{}, true, fmt.Errorf("%w: it says that it has %d bytes", errTrailer, length)
-	}
-	data := make([]byte, length)
-	if _, err := r.ReadAt(data, size-int64(endSize)-int64(length)); err != nil && err != io.EOF {
-		return Meta{}, true, err
+	data, found, err := trailerOf(r, size)
+	if err != nil || !found {
+		return Meta{}, found, err
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
 		return Meta{}, true, fmt.Errorf("%w: %w", errTrailer, err)
 	}
 	return m, true, nil
+}
+
+// trailerOf is the metadata's text.
+func trailerOf(r io.ReaderAt, size int64) (data []byte, found bool, err error) {
+	if size < int64(endSize) {
+		return nil, false, nil
+	}
+	end := make([]byte, endSize)
+	if _, err := r.ReadAt(end, size-int64(endSize)); err != nil && err != io.EOF {
+		return nil, false, err
+	}
+	if string(end[8:]) != magic {
+		return nil, false, nil
+	}
+	length := binary.LittleEndian.Uint64(end)
+	if length > maxMeta || int64(length) > size-int64(endSize) {
+		return nil, true, fmt.Errorf("%w: it says that it has %d bytes", errTrailer, length)
+	}
+	data = make([]byte, length)
+	if _, err := r.ReadAt(data, size-int64(endSize)-int64(length)); err != nil && err != io.EOF {
+		return nil, true, err
+	}
+	return data, true, nil
 }
 
 // ReadMeta reads the metadata of an image file. A squashfs that others made has

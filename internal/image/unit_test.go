@@ -98,7 +98,7 @@ func TestTrailer(t *testing.T) {
 	defer f.Close()
 	f.Write(make([]byte, 10_000))
 	for used, at := range map[int64]int64{0: 0, 1: 4096, 4096: 4096, 4097: 8192} {
-		if err := writeTrailer(f, used, Meta{Name: "x"}); err != nil {
+		if err := writeTrailer(t.Context(), f, used, Meta{Name: "x"}); err != nil {
 			t.Fatal(err)
 		}
 		m, found, err := ReadMetaFrom(f)
@@ -106,7 +106,7 @@ func TestTrailer(t *testing.T) {
 			t.Errorf("got %+v, %v, %v", m, found, err)
 		}
 		info, _ := f.Stat()
-		if want := at + int64(len(`{"name":"x"}`)+endSize); info.Size() != want {
+		if want := at + int64(sumSize+len(`{"name":"x"}`)+endSize); info.Size() != want {
 			t.Errorf("%d bytes used: the file has %d, want %d", used, info.Size(), want)
 		}
 	}

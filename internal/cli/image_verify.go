@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/image"
+)
+
+func (a *app) imageVerify(place *imagePlace) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "verify [NAME...]",
+		Short: "Compare images with what was written",
+		Long: `Verify reads images, all of them if none is named, and compares them with the
+checksums in them. It fails if one is damaged. Files that other programs or an
+older muster have made have no checksum: nothing is known of them.`,
+		Example:           "  muster image verify\n  muster image verify pytorch || muster image import nvcr.io/nvidia/pytorch:25.06-py3 --name pytorch --force",
+		ValidArgsFunction: a.existingImages(place),
+		RunE: a.whereItIs(place, func(c *cobra.Command, names []string) error {
+			if err := place.find(a); err != nil {
+				return err
+			}
+			if len(names) == 0 {
+				all, err := image.List(place.Dir)
+				if err != nil {
+					return err
+				}
+				for _, i := range all {
+					names = append(names, i.Name)
+				}
+			}
+			answer := verifyAnswer{Dir: place.Dir, Images: []image.Verified{}}
+			for _, name := range names {
+				v, err := image.Verify(c.Context(), place.Dir, name)
+				if err != nil {
+					return err
+				}
+				answer.Images = append(answer.Images, v)
+			}
+			return a.showVerified(place, answer)
+		}),
+	}
+	place.addOfSteps(c)
+	return c
+}
+
+// verifyAnswer is what `muster image verify -o json` prints.
+type verifyAnswer struct {
+	Dir    string           `json:"dir"`
+	Images []image.Verified `json:"images"`
+}
+
+// showVerified shows the verdicts, and what to do about damaged images.
+func (a *app) showVerified(place *imagePlace, answer verifyAnswer) error {
+	t := table{{"NAME", "VERDICT", "WHY"}}
+	var damaged []image.Verified
+	for _, v := range answer.Images {
+		t.add(v.Name, string(v.Verdict), v.Problem)
+		if v.Verdict == image.Damaged {
+			damaged = append(damaged, v)
+		}
+	}
+	write := func() error { return t.write(a.out) }
+	if a.output == "json" {
+		write = func() error { return a.writeJSON(answer) }
+	}
+	if err := write(); err != nil || len(damaged) == 0 {
+		return err
+	}
+	for _, v := range damaged {
+		fmt.Fprintf(a.err, "%s is damaged: %s\n", v.Name, place.repair(v))
+	}
+	return exitCode(exitProblem)
+}
+
+// repair is what makes a damaged image anew.
+func (p *imagePlace) repair(v image.Verified) string {
+	switch {
+	case p.OfSteps:
+		return "`muster image remove --of-steps " + v.Name + "`, and the next step that wants it brings it again"
+	case v.Meta != nil && v.Source != "":
+		return "`muster image import --force --name " + v.Name + " " + v.Source + "` makes it again"
+	}
+	return "`muster image import --force --name " + v.Name + "` and where it came from make it again"
+}
