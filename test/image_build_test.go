@@ -40,6 +40,7 @@ func imageIsBuilt(t *testing.T, c *cluster) {
 		t.Errorf("without a Dockerfile: exit code %d\n%s", r.code, r.stderr)
 	}
 	c.builtIsGone()
+	buildEnds(t, c, context)
 }
 
 // builtIsGone fails if a build left its folder among the images.

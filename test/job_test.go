@@ -45,7 +45,21 @@ type following struct {
 
 func (c *cluster) follow(args ...string) *following {
 	c.t.Helper()
-	f := &following{cmd: c.command(args...)}
+	return c.followed(c.command(args...))
+}
+
+// followBy follows a muster that a shell becomes: "$@" is its command line.
+func (c *cluster) followBy(shell string, args ...string) *following {
+	c.t.Helper()
+	of := c.command(args...)
+	cmd := exec.Command("/bin/sh", append([]string{"-c", shell, "sh"}, of.Args...)...)
+	cmd.Dir, cmd.Env = of.Dir, of.Env
+	return c.followed(cmd)
+}
+
+func (c *cluster) followed(cmd *exec.Cmd) *following {
+	c.t.Helper()
+	f := &following{cmd: cmd}
 	f.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	f.cmd.Stderr = &f.stderr
 	out, err := f.cmd.StdoutPipe()

@@ -53,6 +53,8 @@ func TestNodes(t *testing.T) {
 	c.head("srun", "--nodelist="+second, "true")
 	c.each(map[string]func(*testing.T, *cluster){
 		"is_a_machine_of_its_own":  machineOfItsOwn,
+		"ends_with_its_caller":     endsWithItsCaller,
+		"hears_interrupts":         hearsInterrupts,
 		"makes_no_devices":         makesNoDevices,
 		"ticks_with_wall_clock":    ticksWithWallClock,
 		"leaves_host_alone":        leavesHostAlone,

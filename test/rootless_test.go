@@ -58,6 +58,7 @@ func TestOrdinaryUser(t *testing.T) {
 	c.must("up", "cluster.yaml")
 	c.each(map[string]func(*testing.T, *cluster){
 		"runs_jobs_as_the_user":  runsJobsAsTheUser,
+		"ends_with_its_caller":   endsWithItsCaller,
 		"node_is_killed":         nodeIsKilled,
 		"controller_is_killed":   controllerIsKilled,
 		"leaves_host_alone":      userLeavesHostAlone,

@@ -39,7 +39,7 @@ func TestWatchReaders_hears_of_a_reader_that_goes(t *testing.T) {
 
 func TestEndOf(t *testing.T) {
 	for script, want := range map[string]int{"exit 7": 7, "kill -9 $$": 137, "kill -15 $$": 143} {
-		var code exitCode
+		var code passedOn
 		if err := endOf(exec.Command("/bin/sh", "-c", script).Run()); !errors.As(err, &code) || int(code) != want {
 			t.Errorf("%s: got %v, want %d", script, err, want)
 		}

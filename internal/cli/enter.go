@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/head"
@@ -40,7 +39,8 @@ func (a *app) entrance() (entrance, error) {
 	return e, nil
 }
 
-// enterLocal becomes a program on the head node of a cluster on this machine.
+// enterLocal runs a program on the head node of a cluster on this machine, and returns
+// how that ended.
 func (a *app) enterLocal(args []string) error {
 	e, err := a.entrance()
 	if err != nil {
@@ -49,10 +49,10 @@ func (a *app) enterLocal(args []string) error {
 	if args[0] != head.Muster {
 		a.sayBehindOnce(e)
 	}
-	return e.become(e.layout.HeadCommand(e.anchor, e.dir, e.program(args)))
+	return e.run(e.layout.HeadCommand(e.anchor, e.dir, e.program(args)))
 }
 
-// enterNode becomes a program on another machine of the cluster.
+// enterNode does so on another machine of the cluster.
 func (a *app) enterNode(node string, args []string) error {
 	e, err := a.entrance()
 	if err != nil {
@@ -63,22 +63,14 @@ func (a *app) enterNode(node string, args []string) error {
 		return err
 	}
 	a.sayBehindOnce(e)
-	return e.become(e.layout.NodeCommand(pid, e.dir, e.program(args)))
+	return e.run(e.layout.NodeCommand(pid, e.dir, e.program(args)))
 }
 
 // program is a command line that gives a program what must not reach the ones that
-// lead to it.
+// lead to it, and has it hear the keyboard, which those do not.
 func (e entrance) program(args []string) []string {
-	if len(e.carried.Late) == 0 {
-		return args
-	}
-	return append(append([]string{"/usr/bin/env"}, e.carried.Late...), args...)
-}
-
-// become replaces this program by another.
-func (e entrance) become(line []string) error {
-	err := syscall.Exec(line[0], line, append(e.carried.Env, enteredBy+"=1"))
-	return fmt.Errorf("run %s: %w", line[0], err)
+	line := append([]string{"/usr/bin/env", "--default-signal=INT,QUIT,TSTP"}, e.carried.Late...)
+	return append(line, args...)
 }
 
 // sayBehind says what of the user's environment does not come along.

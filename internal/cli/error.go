@@ -56,6 +56,10 @@ func (a *app) exit(ctx context.Context, err error) int {
 	if err == nil {
 		return exitDone
 	}
+	var passed passedOn
+	if errors.As(err, &passed) {
+		return int(passed)
+	}
 	answer, said := answerOf(err, ctx.Err() != nil)
 	switch {
 	case a.wantsJSON(answer.Code) && (!said || answer.Exit == exitInterrupted):

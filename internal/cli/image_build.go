@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/source"
+	"github.com/muster-hpc/muster/internal/tie"
 )
 
 func (a *app) imageBuild(place *imagePlace) *cobra.Command {
@@ -113,10 +115,10 @@ func (a *app) pushBuilt(ctx context.Context, place *imagePlace, uri string, ref 
 	}
 	ref.Host, ref.Repository = cluster.RegistryAddress(), strings.TrimPrefix(ref.Repository, "library/")
 	line := l.HeadCommand(anchor, "/", []string{head.Muster, "image", "push", filepath.Join(place.OnNodes, rel), ref.String()})
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = cluster.HeadEnv()
 	cmd.Stderr = a.err
-	if err := cmd.Run(); err != nil {
+	if err := (tie.Program{Cmd: cmd, Through: true, AtDeath: syscall.SIGTERM}).RunUntil(ctx); err != nil {
 		return "", fmt.Errorf("push to the cluster's registry: %w", err)
 	}
 	return ref.String(), nil

@@ -5,7 +5,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"os/signal"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -36,9 +35,6 @@ func (a *app) onHead(run func(c *cobra.Command, args []string, s slurm.Client) e
 			if w.place == onAWS {
 				return a.forward(c.Context(), w, os.Args[1:])
 			}
-			// nsenter waits for the one on the head node, which hears the same Ctrl-C
-			// and has the last word.
-			signal.Ignore(os.Interrupt)
 			return a.enterLocal(append([]string{head.Muster}, os.Args[1:]...))
 		}
 		if os.Getenv(enteredBy) != "" {

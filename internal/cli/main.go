@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -37,9 +38,16 @@ type app struct {
 // stopping are the signals by which people and programs stop a command.
 var stopping = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
+// heeded are the signals that we hear: who starts a command with nohup wants it to go
+// on without him. A shell that starts it in the background wants nothing of the kind,
+// though it has SIGINT ignored: the keyboard is for others, but kill -INT means us.
+func heeded(signals []os.Signal) []os.Signal {
+	return slices.DeleteFunc(slices.Clone(signals), func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })
+}
+
 // Main runs the command line and returns the exit code.
 func Main() int {
-	ctx, stop := signal.NotifyContext(context.Background(), stopping...)
+	ctx, stop := signal.NotifyContext(context.Background(), heeded(stopping)...)
 	defer stop()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	err := a.root().ExecuteContext(ctx)
@@ -50,6 +58,12 @@ func Main() int {
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+// passedOn is the exit code of a program that ended with it, and said what there was to
+// say. It may be 0.
+type passedOn int
+
+func (c passedOn) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // usageError is a command line that cannot be understood.
 type usageError struct{ error }

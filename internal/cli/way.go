@@ -168,7 +168,7 @@ func endOf(err error) error {
 		return err
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return exitCode(128 + int(status.Signal()))
+		return passedOn(128 + int(status.Signal()))
 	}
-	return exitCode(exit.ExitCode())
+	return passedOn(exit.ExitCode())
 }

@@ -9,7 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/tie"
 )
 
 // BuildOptions say what to build.
@@ -115,17 +118,13 @@ func (o BuildOptions) saveLine(id string) (uri string, line []string) {
 
 // run runs a builder's command and shows what it says.
 func (o BuildOptions) run(ctx context.Context, line []string) error {
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd := exec.Command(line[0], line[1:]...)
 	// What the Dockerfile runs may hold the pipes longer than the builder lives.
 	cmd.WaitDelay = 2 * time.Second
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Stdout, cmd.Stderr = o.Out, o.Out
-	err := cmd.Run()
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
+	err := tie.Program{Cmd: cmd, AtDeath: syscall.SIGINT}.RunUntil(ctx)
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
 	return fmt.Errorf("%s %s: %w", line[0], line[1], err)
 }

@@ -1,0 +1,73 @@
+//go:build linux
+
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/tie"
+)
+
+// run runs a command line that enters the cluster, and passes on how it ended. What we
+// hear, the program that was entered with hears, but for the keyboard, which it hears
+// by itself: a terminal tells all who work on it.
+func (e entrance) run(line []string) error {
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Env = append(e.carried.Env, enteredBy+"=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	// What waits for the program must not be ended or stopped by the keyboard before it.
+	signal.Ignore(keyboard...)
+	heard := make(chan os.Signal, 8)
+	defer signal.Stop(heard)
+	var last os.Signal
+	err := tie.Program{
+		Cmd: cmd, Through: true, AtDeath: syscall.SIGKILL, Hear: heard,
+		Started: func() {
+			signal.Notify(heard, heeded(append(slices.Clone(keyboard), syscall.SIGTERM, syscall.SIGHUP))...)
+		},
+		Pass: func(s os.Signal) bool {
+			if s == syscall.SIGTSTP { // that program has stopped, and we do with it
+				_ = unix.Kill(unix.Getpid(), unix.SIGSTOP)
+				return false
+			}
+			last = s
+			return !slices.Contains(keyboard, s) || !inForeground()
+		},
+	}.Run()
+	return endOfEntered(err, last)
+}
+
+// keyboard are the signals that terminals send.
+var keyboard = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP}
+
+// inForeground tells whether we are among those who hear the keyboard.
+func inForeground() bool {
+	terminal, err := os.OpenFile("/dev/tty", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer terminal.Close()
+	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// endOfEntered is how the program ended. What waits for it ends as it did, but by a
+// signal that it does not hear itself: then it ends with 1.
+func endOfEntered(err error, last os.Signal) error {
+	ended := endOf(err)
+	var code passedOn
+	if err == nil {
+		return passedOn(0)
+	}
+	if errors.As(ended, &code) && code == 1 && (last == syscall.SIGINT || last == syscall.SIGQUIT) {
+		return passedOn(128 + int(last.(syscall.Signal)))
+	}
+	return ended
+}

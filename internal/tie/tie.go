@@ -1,0 +1,85 @@
+// Package tie runs programs that end when their caller does, whatever way that is.
+//
+// A signal that the caller hears is passed on to the program and to all that it has
+// started and that has not left it, as daemons do. Where the caller dies without
+// hearing anything, the kernel tells the program. Systems other than Linux have no
+// more than the first, for the program alone.
+package tie
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Program is a program to run.
+type Program struct {
+	Cmd *exec.Cmd
+	// Through says that the program only waits for another one, which it has started,
+	// and ends as that does: it hears nothing itself.
+	Through bool
+	// AtDeath is what the program hears when the caller dies.
+	AtDeath syscall.Signal
+	// Started is called when the program has been started, if there is something to do.
+	Started func()
+	// Hear are the signals that are passed on, but for those that Pass, if there is one,
+	// says no to.
+	Hear <-chan os.Signal
+	Pass func(os.Signal) bool
+}
+
+// Run runs the program to its end. The caller's other goroutines go on.
+func (p Program) Run() error {
+	started, ended := make(chan error), make(chan error, 1)
+	go p.hold(started, ended)
+	if err := <-started; err != nil {
+		return err
+	}
+	if p.Started != nil {
+		p.Started()
+	}
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case s := <-p.Hear:
+			if number, ok := s.(syscall.Signal); ok && (p.Pass == nil || p.Pass(s)) {
+				p.tell(number)
+			}
+		}
+	}
+}
+
+// gentle is how long a program has to end before it is killed.
+const gentle = 5 * time.Second
+
+// RunUntil is Run for a caller who has a context. When that ends, the program and what it
+// has started hear what they hear when the caller dies, and are killed a little later.
+func (p Program) RunUntil(ctx context.Context) error {
+	hear, done := make(chan os.Signal, 2), make(chan struct{})
+	p.Hear = hear
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			hear <- p.AtDeath
+		}
+		select {
+		case <-done:
+		case <-time.After(gentle):
+			hear <- syscall.SIGKILL
+		}
+	})
+	err := p.Run()
+	close(done)
+	wait.Wait()
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
