@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"net/netip"
 	"strings"
 )
@@ -18,6 +19,9 @@ type s3Options struct {
 	Region      string         // the region that signatures must name
 	AccessLog   string         // one line for each request; "" for none
 	Buckets     []string       // made if they are missing
+	TLS         netip.AddrPort // where it answers by TLS, under the names of AWS; invalid for nowhere
+	Names       uint16         // the port of TLS's address at which these names are told
+	Authority   string         // PEM file of a certificate and its key, readable by its owner alone
 }
 
 type names []string
@@ -31,7 +35,8 @@ func (n *names) Set(s string) error {
 
 func parseS3(args []string) (s3Options, error) {
 	var o s3Options
-	var listen string
+	var listen, tls string
+	var namePort uint
 	fs := flag.NewFlagSet("s3", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&o.Root, "root", "", "directory of the objects")
@@ -41,6 +46,9 @@ func parseS3(args []string) (s3Options, error) {
 	fs.StringVar(&o.Region, "region", "us-east-1", "region of the signatures")
 	fs.StringVar(&o.AccessLog, "access-log", "", "file for one line a request")
 	fs.Var((*names)(&o.Buckets), "bucket", "bucket to make")
+	fs.StringVar(&tls, "tls", "", "IP address and port of the names of AWS")
+	fs.UintVar(&namePort, "names", 53, "port at which these names are told")
+	fs.StringVar(&o.Authority, "authority", "", "PEM file of a certificate and its key")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
@@ -55,5 +63,12 @@ func parseS3(args []string) (s3Options, error) {
 		return o, fmt.Errorf("--listen %q is no IP address with a port", listen)
 	}
 	o.Listen = addr
+	if tls == "" {
+		return o, nil
+	}
+	if o.TLS, err = netip.ParseAddrPort(tls); err != nil || namePort > math.MaxUint16 || o.Authority == "" {
+		return o, errors.New("--tls is an IP address with a port, --names a port, and --authority is needed with them")
+	}
+	o.Names = uint16(namePort)
 	return o, nil
 }

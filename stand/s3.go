@@ -33,6 +33,7 @@ const (
 	memoryBytes    = 96 << 20        // the garbage collector works harder above it
 	goodbye        = 2 * time.Second // for requests that are being answered when the end comes
 	portTries      = 10
+	hostStyle      = "s3." // what stands behind a bucket in BUCKET.s3.REGION.amazonaws.com and BUCKET.s3.amazonaws.com
 )
 
 // serveS3 serves the S3 protocol on files below the root until ctx ends. An answer to an upload means that the object
@@ -70,6 +71,10 @@ func serveS3(ctx context.Context, o s3Options) error {
 func serve(ctx context.Context, o s3Options, srv *s3api.S3ApiServer, ready <-chan struct{}) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	started := time.Now()
+	entrance, err := bindDoor(o) // first: who finds the server finds this, too
+	if err != nil {
+		return err
+	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	bound := make(chan netip.AddrPort, 1)
@@ -85,6 +90,7 @@ func serve(ctx context.Context, o s3Options, srv *s3api.S3ApiServer, ready <-cha
 	if err := writeAddress(o.AddressFile, address); err != nil {
 		return err
 	}
+	wg.Go(func() { entrance.serve(ctx, address) })
 	log.Info("s3 serves", "address", address.String(), "root", o.Root, "buckets", len(o.Buckets))
 	wg.Go(func() {
 		if err := sweep(ctx, o.Root, started); err != nil && ctx.Err() == nil {
@@ -109,6 +115,7 @@ func newServer(be backend.Backend, o s3Options, account credentials) (*s3api.S3A
 		s3api.WithMpMaxParts(maxParts),
 		s3api.WithConcurrencyLimiter(maxConnections, maxRequests),
 		s3api.WithOnListen(func() { close(ready) }),
+		s3api.WithHostStyle(hostStyle),
 	}
 	var access s3log.AuditLogger
 	if o.AccessLog != "" {
@@ -144,7 +151,7 @@ func openBackend(root string) (exact, error) {
 
 // absolute makes the root and all paths absolute: the backend changes the working directory.
 func absolute(o s3Options) (s3Options, error) {
-	for _, p := range []*string{&o.Root, &o.AddressFile, &o.AccessLog} {
+	for _, p := range []*string{&o.Root, &o.AddressFile, &o.AccessLog, &o.Authority} {
 		if *p == "" {
 			continue
 		}

@@ -13,15 +13,27 @@ import (
 // clientsVenv has the clients as `make python` installs them. Nodes see no such folder: each test has a copy.
 const clientsVenv = "../bin/clients"
 
-// clients are programs for Slurm that nobody here wrote, and what each of them prints at its end.
+// clients are programs for Slurm, and for S3, that nobody here wrote, and what each of them prints at its end.
 var clients = map[string]struct{ line, want string }{
 	"submitit":      {"python submitit_jobs.py", "slurm 3 [11, 22]\nfailed True\n"},
 	"dask_jobqueue": {"python dask_workers.py", "2 285\n"},
 	"parsl":         {"python parsl_blocks.py", "nodes 2\n"},
+	"s3":            {"bash s3_clients.sh", s3Clients},
 	"mpi4py":        {"srun --mpi=pmix --nodes=2 --ntasks=4 python mpi_ranks.py", "4 10 2\n"},
 	"snakemake": {"snakemake --quiet all --executor slurm --slurm-no-account --jobs 2 --default-resources slurm_partition=gpu runtime=10 " +
 		"--seconds-between-status-checks 1 --slurm-init-seconds-before-status-checks 1 && cat all.txt", "a 0\nb none\n"},
 }
+
+// s3Clients is what those of S3 print, which find it by its names and by the endpoint that new ones are told.
+const s3Clients = `make_bucket: from-pypi
+virtual 100000 https://s3.us-east-1.amazonaws.com
+virtual 100000 http://10.99.0.1:9000
+path 100000 https://s3.us-east-1.amazonaws.com
+path 100000 http://10.99.0.1:9000
+cp s3_clients.py s3://from-pypi/client.py
+client.py
+client.py
+`
 
 // TestForeignClients has them all on one cluster at once, as users do. They wait for their jobs, and for themselves.
 func TestForeignClients(t *testing.T) {

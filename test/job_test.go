@@ -108,6 +108,7 @@ func TestJobs(t *testing.T) {
 		"is_no_longer_watched": jobIsNoLongerWatched,
 		"loses_its_node":       jobLosesItsNode,
 		"has_what_is_active":   jobHasWhatIsActive,
+		"debian_finds_s3":      debianClientFindsS3,
 	})
 }
 

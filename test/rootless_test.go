@@ -66,6 +66,7 @@ func TestOrdinaryUser(t *testing.T) {
 		"accounts":               accounts,
 		"answers_rest":           answersREST,
 		"exports":                userExports,
+		"debian_finds_s3":        debianClientFindsS3,
 		"carries_what_is_active": jobHasWhatIsActive,
 	})
 	c.must("down", "--delete-data", "--yes")

@@ -183,19 +183,21 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		readers = 0o600
 	}
 	credentials := fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", strings.ToUpper(id), password)
-	profile := fmt.Sprintf("[default]\nregion = %s\nendpoint_url = %s\ns3 =\n  addressing_style = path\n", s3Region(c.file), S3Endpoint())
-	all := []file{
+	names, err := c.nameFiles()
+	if err != nil {
+		return nil, err
+	}
+	all := append(names, []file{
 		{path: "cluster.yaml", text: string(source), mode: 0o644},
 		{path: "muster.yaml", text: string(workload), mode: 0o644},
 		{path: "etc/hosts", text: local.Hosts(c.record.HeadName, c.addresses), mode: 0o644, inPlace: true},
 		{path: "etc/munge/munge.key", text: key, mode: 0o600, owner: c.owners.munge, once: true},
 		{path: "etc/s3/credentials", text: credentials, mode: 0o600, once: true},
-		{path: "etc/aws/config", text: profile, mode: 0o644},
 		{path: "etc/muster/registry.json", text: registry, mode: 0o600, once: true},
 		{path: "etc/muster/registry-reader.json", text: reader, mode: readers, once: true},
 		{path: "etc/muster/cluster.yaml", text: string(source), mode: 0o644},
 		{path: "etc/muster/images", text: ImageDir(c.file) + "\n", mode: 0o644},
-	}
+	}...)
 	for _, f := range head.Files(c.slurm, c.stack(), c.params) {
 		all = append(all, file{path: runPath(f.Path), text: f.Text, mode: f.Mode, owner: f.Owner})
 	}

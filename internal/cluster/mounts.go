@@ -27,6 +27,7 @@ func sharedMounts(l *local.Layout, u *user.User, workDir string, c *spec.Cluster
 		{Source: l.Path("run", "munge"), Target: "/run/munge"},
 		{Source: l.Path("bin"), Target: head.BinDir, ReadOnly: true},
 	}
+	mounts = append(mounts, nameMounts(l)...)
 	storage := slices.Clone(c.SharedStorage)
 	if !slices.ContainsFunc(storage, func(s spec.SharedStorage) bool { return s.MountDir == "/home" }) {
 		// The head node of a ParallelCluster exports /home.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/spank"
@@ -80,10 +81,13 @@ func (p Params) programs() MariaDB {
 }
 
 // S3Port and RegistryPort are where the cluster's own S3 server and its registry
-// of container images listen on the head node's address.
+// of container images listen on the head node's address. At TLSPort it has the names of
+// AWS, which NamesPort tells.
 const (
 	S3Port       = 9000
 	RegistryPort = 5000
+	TLSPort      = 443
+	NamesPort    = 53
 )
 
 // Services are the services of a local cluster's head node in their order.
@@ -172,7 +176,8 @@ func (p Params) slurmrestd() supervise.Service {
 
 func (p Params) s3() supervise.Service {
 	args := []string{filepath.Join(p.Dir, "bin", "muster-stand"), "s3", "--root", filepath.Join(p.Dir, "s3"),
-		"--listen", netip.AddrPortFrom(p.Address, S3Port).String(), "--credentials", filepath.Join(p.Dir, "etc", "s3", "credentials"), "--region", p.Region}
+		"--listen", netip.AddrPortFrom(p.Address, S3Port).String(), "--credentials", filepath.Join(p.Dir, "etc", "s3", "credentials"), "--region", p.Region,
+		"--tls", netip.AddrPortFrom(p.Address, TLSPort).String(), "--names", strconv.Itoa(NamesPort), "--authority", filepath.Join(p.Dir, "etc", "s3", "authority.pem")}
 	return p.service(supervise.Service{Name: "s3", Args: args, Ready: p.tcp(S3Port)})
 }
 
