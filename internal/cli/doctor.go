@@ -122,6 +122,9 @@ func (a *app) verdict(r doctor.Report) error {
 		return exitCode(exitProblem)
 	case slices.ContainsFunc(r.Checks, func(f doctor.Finding) bool { return f.Status == doctor.Blind }):
 		return exitCode(exitLook)
+	case a.output == "text" && len(r.Missing) > 0:
+		_, err := fmt.Fprintln(a.out, "nothing that every cluster needs is missing")
+		return err
 	case a.output == "text":
 		_, err := fmt.Fprintln(a.out, "nothing is missing")
 		return err

@@ -74,7 +74,7 @@ func judgeDebian(f Facts, o Options) Finding {
 		return Finding{"debian", Pass, name, ""}
 	case f.Apt && derived:
 		return Finding{"debian", Pass, name + ", which has Debian's packages", ""}
-	case len(f.missing(o)) == 0:
+	case !slices.ContainsFunc(o.needs(), func(n need) bool { return !n.optional && len(f.lacks(n)) > 0 }):
 		return Finding{"debian", Warn, name + " is not Debian; what is needed is here nevertheless", ""}
 	}
 	return Finding{"debian", Fail, name + " is not Debian, and what is missing can only be installed from Debian",
@@ -84,7 +84,11 @@ func judgeDebian(f Facts, o Options) Finding {
 func judgeNeed(f Facts, n need) Finding {
 	name := "package/" + n.pkg
 	if lacks := f.lacks(n); len(lacks) > 0 {
-		return Finding{name, Fail, fmt.Sprintf("%s: missing %s", n.what, strings.Join(lacks, ", ")), installHint(f, n.pkg)}
+		status := Fail
+		if n.optional {
+			status = Warn
+		}
+		return Finding{name, status, fmt.Sprintf("%s: missing %s", n.what, strings.Join(lacks, ", ")), installHint(f, n.pkg)}
 	}
 	return Finding{name, Pass, n.what, ""}
 }

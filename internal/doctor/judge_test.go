@@ -50,6 +50,12 @@ func TestJudgeHealthy(t *testing.T) {
 	}
 }
 
+// pmixFile is the one that an optional package has.
+func pmixFile() string {
+	i := slices.IndexFunc(allNeeds, func(n need) bool { return n.pkg == "libpmix2" })
+	return allNeeds[i].files[0]
+}
+
 // TestJudge changes one thing of a healthy machine and looks at one check.
 func TestJudge(t *testing.T) {
 	cases := map[string]struct {
@@ -69,6 +75,13 @@ func TestJudge(t *testing.T) {
 			Finding{"package/munge", Fail, "authentication between nodes: missing munged", "sudo apt-get install --no-install-recommends munge"}},
 		"no_plugin": {func(f *Facts) { f.Files[plugins+"accounting_storage_slurmdbd.so"] = false },
 			Finding{"package/slurm-wlm-basic-plugins", Fail, "Slurm's plugins: missing accounting_storage_slurmdbd.so", "apt-get install --no-install-recommends slurm-wlm-basic-plugins"}},
+		"no_pmix": {func(f *Facts) { clear(f.Files) },
+			Finding{"package/libpmix2", Warn, "srun --mpi=pmix, by which MPI programs start: missing libpmix.so.2", "apt-get install --no-install-recommends libpmix2"}},
+		"fedora_without_pmix": {func(f *Facts) {
+			f.Apt, f.OS = false, Release{ID: "fedora", Name: "Fedora"}
+			delete(f.Files, pmixFile())
+		},
+			Finding{"debian", Warn, "Fedora is not Debian; what is needed is here nevertheless", ""}},
 		"no_mmdebstrap":   {func(f *Facts) { f.Programs["mmdebstrap"] = "" }, Finding{"package/mmdebstrap", Fail, "the demo's image: missing mmdebstrap", "apt-get install --no-install-recommends mmdebstrap"}},
 		"cut_off":         {func(f *Facts) { f.Unfinished, f.Half = true, []string{"munge", "slurmd"} }, Finding{"packages", Fail, "an installation was cut off: munge, slurmd", "sudo dpkg --configure -a"}},
 		"others_cut_off":  {func(f *Facts) { f.Unfinished = true }, Finding{"packages", Warn, "an installation of other packages was cut off", "sudo dpkg --configure -a"}},

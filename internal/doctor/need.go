@@ -9,6 +9,8 @@ type need struct {
 	files []string
 	// what says what the package is for.
 	what string
+	// optional says that clusters come up without it.
+	optional bool
 }
 
 // plugins is where Debian, and a Slurm built by hand, keep Slurm's plugins.
@@ -32,6 +34,7 @@ var allNeeds = []need{
 	{pkg: "libslurm-dev", group: Local, files: []string{"/usr/{include,local/include}/slurm/spank.h"}, what: "building Slurm's plugin for containers"},
 	{pkg: "squashfuse", group: Local, programs: []string{"squashfuse"}, what: "containers' images"},
 	{pkg: "squashfs-tools", group: Local, programs: []string{"mksquashfs", "unsquashfs"}, what: "saving containers"},
+	{pkg: "libpmix2", group: Local, files: []string{"/usr/{lib/*,lib64,lib,local/lib}/libpmix.so.2"}, what: "srun --mpi=pmix, by which MPI programs start", optional: true},
 	{pkg: "mmdebstrap", group: Demo, programs: []string{"mmdebstrap"}, what: "the demo's image"},
 	{pkg: "uidmap", group: Demo, programs: []string{"newuidmap"}, what: "making the demo's image as an ordinary user"},
 }
