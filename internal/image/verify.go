@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 )
@@ -71,7 +70,7 @@ func verdictOn(ctx context.Context, f *os.File, size int64) (v Verdict, problem 
 	case ctx.Err() != nil:
 		return Unknown, "", context.Cause(ctx)
 	case err != nil:
-		return Damaged, fmt.Sprintf("it cannot be read: %v", bare(err)), nil
+		return Damaged, err.Error(), nil
 	case string(want) != sumMagic+string(sum):
 		return Damaged, "it differs from what was written", nil
 	}

@@ -81,16 +81,14 @@ func Assemble(ctx context.Context, c *Cache, digests []string, extra []File, o O
 			return Result{}, fmt.Errorf("the image's names and attributes: %w: more than %d bytes", ErrLimit, maxIndexes)
 		}
 	}
-	check := c.check(ctx, layers)
 	if len(extra) > 0 {
 		s, err := c.extra(ctx, extra)
 		if err != nil {
-			return Result{}, check.wait(fmt.Errorf("added files: %w", err))
+			return Result{}, fmt.Errorf("added files: %w", err)
 		}
 		layers = append(layers, s)
 	}
-	done, err := c.assemble(ctx, layers, o, out)
-	return done, check.wait(err)
+	return c.assemble(ctx, layers, o, out)
 }
 
 func (c *Cache) assemble(ctx context.Context, layers []*segment, o Options, out *os.File) (Result, error) {
@@ -100,15 +98,8 @@ func (c *Cache) assemble(ctx context.Context, layers []*segment, o Options, out 
 	}
 	contents := collect(tree)
 	plan := arrange(contents)
-	var synced int64
-	for _, r := range plan.ranges {
-		if ctx.Err() != nil {
-			return Result{}, context.Cause(ctx)
-		}
-		if err := copyRange(out, r.to, layers[r.layer].file, r.from, r.size); err != nil {
-			return Result{}, &Error{Digest: layers[r.layer].digest, Err: fmt.Errorf("copy into image: %w", err)}
-		}
-		synced = writeOut(out, synced, r.to+r.size)
+	if err := c.copyRanges(ctx, layers, plan.ranges, out); err != nil {
+		return Result{}, err
 	}
 	fragments, end, err := repack(ctx, c.workers, contents, plan, out)
 	if err != nil {

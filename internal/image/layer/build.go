@@ -55,7 +55,6 @@ func (c *Cache) build(ctx context.Context, opener Opener, d Descriptor, o BuildO
 	if err != nil {
 		return errors.Join(err, p.discard())
 	}
-	c.written.Store(d.Digest, nil)
 	return nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -22,8 +21,6 @@ type Cache struct {
 	turns   chan struct{} // one for each layer that may be read at once
 	wide    chan struct{} // one for a layer whose decompression takes much memory
 	workers *workers
-	// written has the digests of segments that came from here.
-	written sync.Map
 }
 
 // Open opens the cache in dir, makes the directory if there is none, and

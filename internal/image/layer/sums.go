@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // Disks forget, and what is written stays for months. Each stretch of a segment's stored
@@ -50,87 +51,58 @@ func (s *sums) list() []uint32 {
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// sumOf reads a stretch.
-func sumOf(r io.ReaderAt, from, size int64) (uint32, error) {
-	h := crc32.New(castagnoli())
-	n, err := io.CopyBuffer(h, onlyReader{io.NewSectionReader(r, from, size)}, make([]byte, 1<<20))
-	if err == nil && n < size {
-		err = io.ErrUnexpectedEOF
-	}
-	return h.Sum32(), err
-}
-
 // Sums are the checksums of a file's first bytes, for each stretch one. All CPUs
 // read.
 func Sums(ctx context.Context, r io.ReaderAt, size int64) ([]uint32, error) {
 	found := make([]uint32, sumCount(size))
-	failed := make([]error, len(found))
-	places := make(chan int64)
-	var readers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(found)) {
-		readers.Go(func() {
-			for i := range places {
-				found[i], failed[i] = sumOf(r, i*sumStretch, min(sumStretch, size-i*sumStretch))
+	err := eachOf(ctx, len(found), func(i int, buf []byte) (err error) {
+		from := int64(i) * sumStretch
+		found[i], err = readStretch(r, from, min(sumStretch, size-from), buf, func(int64, []byte) error { return nil })
+		return err
+	})
+	return found, err
+}
+
+// errUnreadable is what a disk says of what it has lost.
+var errUnreadable = errors.New("it cannot be read")
+
+// readStretch reads a stretch piece by piece and returns its checksum.
+func readStretch(r io.ReaderAt, from, size int64, buf []byte, each func(at int64, piece []byte) error) (sum uint32, err error) {
+	for end := from + size; from < end; {
+		piece := buf[:min(int64(len(buf)), end-from)]
+		if _, err := r.ReadAt(piece, from); err != nil {
+			return 0, fmt.Errorf("%w: %w", errUnreadable, err)
+		}
+		sum = crc32.Update(sum, castagnoli(), piece)
+		if err := each(from, piece); err != nil {
+			return 0, err
+		}
+		from += int64(len(piece))
+	}
+	return sum, nil
+}
+
+// eachOf does n things, as many at once as there are CPUs, each with a buffer. It begins
+// none after one has failed.
+func eachOf(ctx context.Context, n int, do func(i int, buf []byte) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		group.Go(func() {
+			buf := make([]byte, 1<<20)
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if err := do(i, buf); err != nil {
+					cancel(err)
+				}
 			}
 		})
 	}
-	for i := range int64(len(found)) {
-		if ctx.Err() != nil {
-			failed = append(failed, context.Cause(ctx))
-			break
-		}
-		places <- i
-	}
-	close(places)
-	readers.Wait()
-	return found, errors.Join(failed...)
-}
-
-// checking compares the stored blocks of segments with their checksums while others
-// read them, too. Segments that this process has just written are as they should be.
-type checking struct {
-	cache *Cache
-	group sync.WaitGroup
-	err   error // of the first damaged segment; known after the group's end
-}
-
-func (c *Cache) check(ctx context.Context, layers []*segment) *checking {
-	k := &checking{cache: c}
-	k.group.Go(func() {
-		for _, s := range layers {
-			if k.err = k.segment(ctx, s); k.err != nil {
-				return
-			}
-		}
-	})
-	return k
-}
-
-// segment removes one that is damaged from the cache.
-func (k *checking) segment(ctx context.Context, s *segment) error {
-	if _, written := k.cache.written.Load(s.digest); written || len(s.sums) == 0 {
-		return nil
-	}
-	found, err := Sums(ctx, s.file, s.foot.Index)
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	for i := range found {
-		if err == nil && found[i] != s.sums[i] {
-			err = fmt.Errorf("the segment differs from what was written, within %d bytes from byte %d on", sumStretch, i*sumStretch)
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	return &Error{Digest: s.digest, Err: errors.Join(fmt.Errorf("%w any more: %w", ErrMissing, err), k.cache.Remove(s.digest))}
-}
-
-// wait returns what is damaged, or else how the work with the segments went.
-func (k *checking) wait(err error) error {
-	k.group.Wait()
-	if k.err != nil {
-		return k.err
-	}
-	return err
+	group.Wait()
+	return context.Cause(ctx)
 }
