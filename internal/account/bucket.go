@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 func (a *Account) s3() *s3.Client { return s3.NewFromConfig(a.config) }
@@ -63,11 +65,11 @@ func deletePage(ctx context.Context, client *s3.Client, bucket string, page *s3.
 	}
 	out, err := client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &bucket, Delete: &types.Delete{Objects: ids, Quiet: aws.Bool(true)}})
 	if err != nil {
-		return 0, failed(err, "delete %d objects of bucket %s", len(ids), bucket)
+		return 0, failed(err, "delete %s of bucket %s", count.Of(len(ids), "object"), bucket)
 	}
 	if len(out.Errors) > 0 {
 		e := out.Errors[0]
-		return 0, fmt.Errorf("delete %d objects of bucket %s: %d stay, the first is %s: %s", len(ids), bucket, len(out.Errors), aws.ToString(e.Key), aws.ToString(e.Message))
+		return 0, fmt.Errorf("delete %s of bucket %s: %d stay, the first is %s: %s", count.Of(len(ids), "object"), bucket, len(out.Errors), aws.ToString(e.Key), aws.ToString(e.Message))
 	}
 	return len(ids), nil
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/fsx"
 	"github.com/aws/aws-sdk-go-v2/service/fsx/types"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // Link is a data-repository association of a file system.
@@ -164,7 +166,7 @@ func verdict(t types.DataRepositoryTask, done Exported) error {
 	case t.Lifecycle != types.DataRepositoryTaskLifecycleSucceeded:
 		return fmt.Errorf("the export %s ended %s", id, t.Lifecycle)
 	case done.Failed > 0:
-		return fmt.Errorf("the export %s left out %d of %d files", id, done.Failed, done.Total)
+		return fmt.Errorf("the export %s left out %d of %s", id, done.Failed, count.Of(done.Total, "file"))
 	}
 	return nil
 }

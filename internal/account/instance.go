@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // Tags that muster's resources have.
@@ -105,7 +107,7 @@ const mostTerminated = 1000
 func (a *Account) Terminate(ctx context.Context, ids []string) error {
 	for batch := range slices.Chunk(ids, mostTerminated) {
 		if err := a.terminateKnown(ctx, batch); err != nil {
-			return failed(err, "end %d instances", len(batch))
+			return failed(err, "end %s", count.Of(len(batch), "instance"))
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/boot"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -170,7 +171,7 @@ func (h *headNode) shared(context.Context) (string, error) {
 	if who == "" {
 		who = "root: the image's default user is not here"
 	}
-	return fmt.Sprintf("%d directories, owner %s; %s", len(wanted), who, images), nil
+	return fmt.Sprintf("%s, owner %s; %s", count.Of(len(wanted), "directory"), who, images), nil
 }
 
 // database finds a database for accounting, installs one, or says why there is none.
@@ -245,7 +246,7 @@ func (h *headNode) configure(ctx context.Context) (changed bool, detail string, 
 	if err := h.put(ctx, loginConfKey(h.Ticket.Cluster), []byte(c.Conf())); err != nil {
 		return false, "", err
 	}
-	return changed, fmt.Sprintf("%d nodes in %d partitions, in %s", count(c), len(c.Partitions), h.slurm.Conf), nil
+	return changed, fmt.Sprintf("%s in %s, in %s", count.Of(nodesIn(c), "node"), count.Of(len(c.Partitions), "partition"), h.slurm.Conf), nil
 }
 
 // included is the text that CustomSlurmSettingsIncludeFile names.
@@ -265,7 +266,7 @@ func (h *headNode) included(ctx context.Context) (string, error) {
 // has no sackd.
 func loginConfKey(cluster string) string { return site.SharedPrefix(cluster) + "slurm.conf" }
 
-func count(c slurm.Config) int {
+func nodesIn(c slurm.Config) int {
 	n := 0
 	for _, g := range c.Groups {
 		n += len(g.Addresses)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/store"
@@ -117,7 +118,7 @@ func ended(job slurm.Job, wish site.Trial) (site.TrialResult, error) {
 	case job.State != "COMPLETED":
 		return result, fmt.Errorf("it ended as %s with exit code %d on %s: %s", job.State, job.ExitCode.Code, cmp.Or(job.NodeList, "no node"), cmp.Or(job.Reason, "no reason given"))
 	case len(result.Nodes) != wish.Nodes:
-		return result, fmt.Errorf("it ran on %d nodes instead of %d: %s", len(result.Nodes), wish.Nodes, job.NodeList)
+		return result, fmt.Errorf("it ran on %s instead of %d: %s", count.Of(len(result.Nodes), "node"), wish.Nodes, job.NodeList)
 	}
 	return result, nil
 }

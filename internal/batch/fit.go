@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
 )
 
@@ -124,12 +125,12 @@ func (r room) checkNodes() bool {
 	}
 	switch {
 	case asked.Name == "nodes" && least > all:
-		r.errorf("script/nodes", asked, "%s, but partition %s has %s", asked.written(), name, count(all, "node")).
+		r.errorf("script/nodes", asked, "%s, but partition %s has %s", asked.written(), name, count.Of(all, "node")).
 			WithHint("ask for at most %d, or raise MaxCount in the cluster file and run `muster up` again", all)
 	case least > all:
-		r.errorf("script/nodes", asked, "the tasks need %d nodes, but partition %s has %s", least, name, count(all, "node"))
+		r.errorf("script/nodes", asked, "the tasks need %s, but partition %s has %s", count.Of(least, "node"), name, count.Of(all, "node"))
 	case r.queue.MaxNodes > 0 && least > r.queue.MaxNodes:
-		r.errorf("script/nodes", asked, "%s, but partition %s allows a job %s", asked.written(), name, count(r.queue.MaxNodes, "node")).
+		r.errorf("script/nodes", asked, "%s, but partition %s allows a job %s", asked.written(), name, count.Of(r.queue.MaxNodes, "node")).
 			WithHint("ask for at most %d", r.queue.MaxNodes)
 	default:
 		return false
@@ -151,7 +152,7 @@ func (r room) checkTogether() {
 			asked = r.job.tasks
 		}
 		r.errorf("script/nodes", asked, "of the %s of partition %s, %d have the CPUs, memory and GPUs together that the job wants of each",
-			count(r.queue.nodes(), "node"), r.queue.Name, fits)
+			count.Of(r.queue.nodes(), "node"), r.queue.Name, fits)
 	}
 }
 
@@ -194,7 +195,7 @@ func (r room) checkGPUs() {
 			d.WithHint("%s has %s", strings.Join(types, ", "), kinds[0])
 		}
 	case most < r.job.gpuCount:
-		r.errorf("script/gpus", asked, "%s, but a node of partition %s has %s", asked.written(), name, count(most, "GPU")).
+		r.errorf("script/gpus", asked, "%s, but a node of partition %s has %s", asked.written(), name, count.Of(most, "GPU")).
 			WithHint("GPUs are counted for each node; ask for more nodes instead")
 	}
 }
@@ -227,12 +228,4 @@ func (r room) checkMemory() {
 	}
 	r.errorf("script/memory", asked, "%s, but a node of partition %s has %dM for jobs", asked.written(), r.queue.Name, best.MemoryMiB).
 		WithHint("--mem=0 takes all that a node has")
-}
-
-// count is a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
 )
 
@@ -105,7 +106,7 @@ func idle(others int) string {
 	if others == 1 {
 		return "node stays idle"
 	}
-	return count(others, "node") + " stay idle"
+	return count.Of(others, "node") + " stay idle"
 }
 
 // called is a command's name for people.
@@ -148,7 +149,7 @@ func (s *script) launchersPerTask() {
 		at := c.Place
 		d := s.errorf("script/launcher-tasks", at, "srun starts %s %d times on each node, and each starts all ranks of the node", s.called(c), st.perNode)
 		if n := s.processes(c); n > 1 {
-			d.Message += ": " + count(st.perNode*n, "rank") + " for " + count(max(s.job.gpuCount, n), "GPU")
+			d.Message += ": " + count.Of(st.perNode*n, "rank") + " for " + count.Of(max(s.job.gpuCount, n), "GPU")
 		}
 		if o, ignored := s.ignoredTasks(c.srun); ignored {
 			d.Message += fmt.Sprintf("; it ignores %s, since SLURM_NTASKS is %d", o.written(), s.job.taskCount())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
 )
 
@@ -169,7 +170,7 @@ func (s *script) worldSize() {
 		if !ok || n == tasks || s.job.exact && n == gpus || n == s.job.minNodes {
 			continue
 		}
-		s.errorf("script/world-size", v.Place, "WORLD_SIZE is %d, but the job has %s on %s", n, count(tasks, "task"), count(gpus, "GPU")).
+		s.errorf("script/world-size", v.Place, "WORLD_SIZE is %d, but the job has %s on %s", n, count.Of(tasks, "task"), count.Of(gpus, "GPU")).
 			WithHint("export WORLD_SIZE=$SLURM_NTASKS")
 	}
 }
@@ -189,20 +190,13 @@ func (s *script) processesPerNode() {
 		switch {
 		case !known || n == asked:
 		case n > asked:
-			s.errorf("script/processes", w.Place, "%d processes on each node, but the job asks for %s (%s)", n, count(asked, "GPU"), s.job.gpus.written()).
+			s.errorf("script/processes", w.Place, "%s on each node, but the job asks for %s (%s)", count.Of(n, "process"), count.Of(asked, "GPU"), s.job.gpus.written()).
 				WithHint("start one process for each GPU: %d", asked)
 		default:
-			s.warnf("script/processes", w.Place, "%s on each node, and %s of the %d GPUs (%s) stay idle", countOf(n, "process", "processes"), strconv.Itoa(asked-n), asked, s.job.gpus.written()).
+			s.warnf("script/processes", w.Place, "%s on each node, and %s of the %d GPUs (%s) stay idle", count.Of(n, "process"), strconv.Itoa(asked-n), asked, s.job.gpus.written()).
 				WithHint("start one process for each GPU: %d", asked)
 		}
 	}
-}
-
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }
 
 // parallelSizes are options of Megatron's, NeMo's and others that divide the ranks.

@@ -3,6 +3,8 @@ package batch
 import (
 	"slices"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // resourceRules are about what the job asks for, or does not ask for.
@@ -120,7 +122,7 @@ func (s *script) timeRules() {
 	}
 	q, ok := s.queue()
 	if minutes := minutesIn(o.Value); ok && q.MaxMinutes > 0 && minutes > q.MaxMinutes {
-		s.errorf("script/time-limit", o.Place, "%s is more than partition %s allows a job: %d minutes", o.written(), q.Name, q.MaxMinutes).
+		s.errorf("script/time-limit", o.Place, "%s is more than partition %s allows a job: %s", o.written(), q.Name, count.Of(q.MaxMinutes, "minute")).
 			WithHint("ask for less, and go on from a checkpoint in the next job")
 	}
 }
@@ -162,7 +164,7 @@ func (s *script) arraySize() {
 	}
 	tasks := arrayTasks(o.Value)
 	if at := tasks * s.job.minNodes; at > q.nodes() {
-		s.infof("script/array-size", o.Place, "the array wants %d nodes at once, and partition %s has %d: its tasks run one after the other", at, q.Name, q.nodes())
+		s.infof("script/array-size", o.Place, "the array wants %s at once, and partition %s has %d: its tasks run one after the other", count.Of(at, "node"), q.Name, q.nodes())
 	}
 }
 

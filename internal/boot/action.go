@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -82,7 +83,7 @@ func (s Scripts) Run(ctx context.Context, event string, all []Action) (string, e
 			return "", err
 		}
 	}
-	return fmt.Sprintf("%d of %d scripts ended well, output in %s", len(all), len(all), actionDir), nil
+	return fmt.Sprintf("%d of %s ended well, output in %s", len(all), count.Of(len(all), "script"), actionDir), nil
 }
 
 func (s Scripts) script(ctx context.Context, a Action, path, logPath string) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // Disk is a block device.
@@ -118,7 +119,7 @@ func (m Machine) Scratch(ctx context.Context, instanceType, dir string) (string,
 	case !ok:
 		return instanceType + " has no disks of its own", nil
 	case a.Mounted == dir:
-		return fmt.Sprintf("%s was there, %d disks", dir, len(a.Disks)), nil
+		return fmt.Sprintf("%s was there, %s", dir, count.Of(len(a.Disks), "disk")), nil
 	case a.Mounted != "":
 		return "", fmt.Errorf("the instance's own disks are mounted at %s, not at %s", a.Mounted, dir)
 	}
@@ -128,7 +129,7 @@ func (m Machine) Scratch(ctx context.Context, instanceType, dir string) (string,
 	if _, err := m.Mount(ctx, Mount{Source: a.Device, Target: dir, Type: "auto", Options: "noatime,nodiratime"}); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s, %d disks", dir, len(a.Disks)), os.Chmod(m.path(dir), 0o777|os.ModeSticky)
+	return fmt.Sprintf("%s, %s", dir, count.Of(len(a.Disks), "disk")), os.Chmod(m.path(dir), 0o777|os.ModeSticky)
 }
 
 func hasDisks(instanceType string) bool {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/head"
 )
 
@@ -19,7 +20,7 @@ func (m Machine) Health(ctx context.Context, instanceType string) (string, error
 	case t.GPU.Count == 0:
 		return instanceType + " has no GPUs to look at", nil
 	case m.find("nvidia-smi") == "":
-		return fmt.Sprintf("blind: no nvidia-smi, so nobody has looked at the %d GPUs", t.GPU.Count), nil
+		return fmt.Sprintf("blind: no nvidia-smi, so nobody has looked at the %s", count.Of(t.GPU.Count, "GPU")), nil
 	}
 	out, err := m.run(ctx, "nvidia-smi", "--list-gpus")
 	if err != nil {
@@ -32,9 +33,9 @@ func (m Machine) Health(ctx context.Context, instanceType string) (string, error
 		}
 	}
 	if seen != t.GPU.Count {
-		return "", fmt.Errorf("nvidia-smi lists %d GPUs, and %s has %d", seen, instanceType, t.GPU.Count)
+		return "", fmt.Errorf("nvidia-smi lists %s, and %s has %d", count.Of(seen, "GPU"), instanceType, t.GPU.Count)
 	}
-	return fmt.Sprintf("%d GPUs", seen), nil
+	return count.Of(seen, "GPU"), nil
 }
 
 // NodeProlog is what a node runs before a job's first step: where GPU checks are asked

@@ -14,6 +14,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/muster-hpc/muster/internal/batch"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/plan"
@@ -218,12 +219,12 @@ func clusterSummary(c *spec.Cluster) string {
 		nodes += len(g.Addresses)
 		gpus += len(g.Addresses) * g.GPUs
 	}
-	return fmt.Sprintf("%s, %s, %s", count(len(c.Scheduling.Queues), "queue"), count(nodes, "node"), count(gpus, "GPU"))
+	return fmt.Sprintf("%s, %s, %s", count.Of(len(c.Scheduling.Queues), "queue"), count.Of(nodes, "node"), count.Of(gpus, "GPU"))
 }
 
 func workloadSummary(w *spec.Workload) string {
 	if w == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s, %s", count(len(w.Models), "model"), count(len(w.Expanded()), "directory"))
+	return fmt.Sprintf("%s, %s", count.Of(len(w.Models), "model"), count.Of(len(w.Expanded()), "directory"))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
 )
 
@@ -144,10 +145,10 @@ func (f checkedFile) text(o checkOptions) string {
 		parts = append(parts, fmt.Sprintf("%d fixed", len(f.Fixed)))
 	}
 	if f.Errors > 0 {
-		parts = append(parts, count(f.Errors, "error"))
+		parts = append(parts, count.Of(f.Errors, "error"))
 	}
 	if f.Warnings > 0 {
-		parts = append(parts, count(f.Warnings, "warning"))
+		parts = append(parts, count.Of(f.Warnings, "warning"))
 	}
 	if last := len(parts) - 1; last >= 0 && f.cut() {
 		parts[last] += " and more"
@@ -171,7 +172,7 @@ func (f checkedFile) further(o checkOptions) string {
 	case o.fix && o.dryRun && len(f.Fixed) > 0:
 		return fmt.Sprintf("; --fix would fix %d", len(f.Fixed))
 	case o.fix && !o.dryRun && f.Fixable > 0 && !f.has("file/write"):
-		return fmt.Sprintf("; the fix of %s was not safe", count(f.Fixable, "problem"))
+		return fmt.Sprintf("; the fix of %s was not safe", count.Of(f.Fixable, "problem"))
 	case !o.fix && f.Fixable > 0:
 		name := f.File
 		if name == stdinName {

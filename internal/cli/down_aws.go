@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // downAWS takes a cluster on AWS down.
@@ -80,7 +81,7 @@ func leftTable(left []cloud.Left) table {
 		t.add(l.Kind, l.ID, l.What, price, why)
 	}
 	if free > 0 {
-		t.add(fmt.Sprintf("and %s of no cost", count(free, "thing")))
+		t.add(fmt.Sprintf("and %s of no cost", count.Of(free, "thing")))
 	}
 	return t
 }

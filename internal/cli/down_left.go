@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // unexported is what a local cluster left behind that is not in its buckets.
@@ -36,11 +38,11 @@ func (a *app) showUnexported(u *unexported) error {
 	}
 	switch {
 	case u.Unknown && u.Files > 0:
-		fmt.Fprintf(a.err, "muster: at least %s not in the buckets, %s: %s\n", are(u.Files, "file"), byteSize(u.SizeBytes), printable(u.Why))
+		fmt.Fprintf(a.err, "muster: at least %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), byteSize(u.SizeBytes), printable(u.Why))
 	case u.Unknown:
 		fmt.Fprintf(a.err, "muster: %s: %s\n", nobodyKnows, printable(u.Why))
 	default:
-		fmt.Fprintf(a.err, "muster: %s not in the buckets, %s: %s\n", are(u.Files, "file"), byteSize(u.SizeBytes), printable(u.Why))
+		fmt.Fprintf(a.err, "muster: %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), byteSize(u.SizeBytes), printable(u.Why))
 	}
 	for _, f := range u.First {
 		fmt.Fprintf(a.err, "  %s\n", f.line())
@@ -59,7 +61,7 @@ func (u *unexported) outlook() string {
 	case u.Blocked == 0:
 		return next + "it"
 	case u.Blocked < u.Files || u.Unknown:
-		return next + "what can be exported; as things are, " + count(u.Blocked, "file") + " cannot"
+		return next + "what can be exported; as things are, " + count.Of(u.Blocked, "file") + " cannot"
 	}
 	return "no `muster up` of this cluster exports it as things are"
 }
@@ -73,11 +75,4 @@ func (f unexportedFile) line() string {
 		text += ", cannot be exported"
 	}
 	return text + ": " + printable(f.Reason)
-}
-
-func are(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " is"
-	}
-	return count(n, noun) + " are"
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // downLocal takes a cluster on this machine down.
@@ -71,7 +72,7 @@ func (a *app) confirmLocalDown(ctx context.Context, ref cluster.Ref, deleteData 
 func atStake(name string, jobs []string, deleteData bool) string {
 	var lost []string
 	if len(jobs) > 0 {
-		lost = append(lost, fmt.Sprintf("%s would end (%s)", count(len(jobs), "job"), strings.Join(jobs, ", ")))
+		lost = append(lost, fmt.Sprintf("%s would end (%s)", count.Of(len(jobs), "job"), strings.Join(jobs, ", ")))
 	}
 	if deleteData {
 		lost = append(lost, "all data of cluster "+name+" would be deleted")
@@ -99,13 +100,20 @@ func keptData(home string) string {
 func downQuestion(name string, jobs int, deleteData bool) string {
 	switch {
 	case jobs > 0 && deleteData:
-		return fmt.Sprintf("%d jobs are running or wait. End them and delete all data of cluster %s?", jobs, name)
+		return endThem(jobs) + " and delete all data of cluster " + name + "?"
 	case jobs > 0:
-		return fmt.Sprintf("%d jobs are running or wait. End them and take cluster %s down?", jobs, name)
+		return endThem(jobs) + " and take cluster " + name + " down?"
 	case deleteData:
 		return "Delete all data of cluster " + name + "?"
 	}
 	return ""
+}
+
+func endThem(jobs int) string {
+	if jobs == 1 {
+		return "1 job is running or waits. End it"
+	}
+	return count.Of(jobs, "job") + " are running or wait. End them"
 }
 
 // jobsWait is how long Slurm may take to say which jobs there are.

@@ -42,3 +42,20 @@ func TestNoData(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestDownQuestion(t *testing.T) {
+	for _, c := range []struct {
+		jobs       int
+		deleteData bool
+		want       string
+	}{
+		{0, false, ""},
+		{0, true, "Delete all data of cluster u?"},
+		{1, false, "1 job is running or waits. End it and take cluster u down?"},
+		{2, true, "2 jobs are running or wait. End them and delete all data of cluster u?"},
+	} {
+		if got := downQuestion("u", c.jobs, c.deleteData); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // eventsHere is the file of the cluster's events.
@@ -64,7 +65,7 @@ func (a *app) showEvents(ctx context.Context, path string, o eventsOptions) erro
 		err = show.end()
 	}
 	if show.broken > 0 {
-		fmt.Fprintf(a.err, "muster: %s of %s cannot be read\n", count(show.broken, "line"), path)
+		fmt.Fprintf(a.err, "muster: %s of %s cannot be read\n", count.Of(show.broken, "line"), path)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/image"
 )
 
@@ -146,9 +147,9 @@ func importSummary(done image.Imported) string {
 	if done.Unchanged {
 		return fmt.Sprintf("%s is there already: %s", filepath.Base(done.Path), done.Digest)
 	}
-	fetched := count(done.Fetched, "layer") + " fetched"
+	fetched := count.Of(done.Fetched, "layer") + " fetched"
 	if done.Fetched < len(done.Layers) {
-		fetched = fmt.Sprintf("%d of %s fetched", done.Fetched, count(len(done.Layers), "layer"))
+		fetched = fmt.Sprintf("%d of %s fetched", done.Fetched, count.Of(len(done.Layers), "layer"))
 	}
 	return fmt.Sprintf("%s: %s, %s (%s) in %.1f s", filepath.Base(done.Path), byteSize(done.SizeBytes), fetched, byteSize(done.FetchedBytes), done.Seconds)
 }

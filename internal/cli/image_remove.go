@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/image"
 )
 
@@ -104,7 +105,7 @@ func (a *app) imagePrune(place *imagePlace) *cobra.Command {
 			if a.output == "json" {
 				return a.writeJSON(done)
 			}
-			_, err = fmt.Fprintf(a.out, "%s removed, %s freed, %s kept\n", count(done.Layers, "layer"), byteSize(done.FreedBytes), byteSize(done.KeptBytes))
+			_, err = fmt.Fprintf(a.out, "%s removed, %s freed, %s kept\n", count.Of(done.Layers, "layer"), byteSize(done.FreedBytes), byteSize(done.KeptBytes))
 			return err
 		}),
 	}

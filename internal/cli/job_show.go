@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -157,12 +158,12 @@ func (j jobAnswer) stateText() string {
 }
 
 func (j jobAnswer) resources() string {
-	parts := []string{count(j.NumNodes, "node") + " of " + j.Partition}
+	parts := []string{count.Of(j.NumNodes, "node") + " of " + j.Partition}
 	if j.CPUs > 0 {
-		parts = append(parts, count(j.CPUs, "CPU"))
+		parts = append(parts, count.Of(j.CPUs, "CPU"))
 	}
 	if j.GPUs > 0 {
-		parts = append(parts, count(j.GPUs, "GPU"))
+		parts = append(parts, count.Of(j.GPUs, "GPU"))
 	}
 	if j.TimeLimitSeconds > 0 {
 		parts = append(parts, "at most "+job.Span(time.Duration(j.TimeLimitSeconds)*time.Second))

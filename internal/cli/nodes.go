@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -90,7 +91,7 @@ func (n nodesAnswer) write(w io.Writer, all bool, now time.Time) error {
 	}
 	switch {
 	case len(off) > 0:
-		_, err := fmt.Fprintf(w, "%s powered down: %s\n", count(len(off), "node"), slurm.Compress(off))
+		_, err := fmt.Fprintf(w, "%s powered down: %s\n", count.Of(len(off), "node"), slurm.Compress(off))
 		return err
 	case len(n.Nodes) == 0:
 		_, err := fmt.Fprintln(w, "no nodes")

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/plan"
 )
 
@@ -52,12 +53,12 @@ func spareName(s plan.Spare, all []plan.Spare) string {
 
 // leftLine says what is left over of a queue.
 func leftLine(s plan.Spare, all []plan.Spare) string {
-	line := fmt.Sprintf("left over of %s: %s", spareName(s, all), count(s.Nodes, "node"))
+	line := fmt.Sprintf("left over of %s: %s", spareName(s, all), count.Of(s.Nodes, "node"))
 	if s.NodeList != "" {
 		line += ", " + s.NodeList
 	}
 	if s.PartGPUs > 0 {
-		line += fmt.Sprintf(", and %s on shared nodes", count(s.PartGPUs, "GPU"))
+		line += fmt.Sprintf(", and %s on shared nodes", count.Of(s.PartGPUs, "GPU"))
 	}
 	return line
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/plan"
 )
 
@@ -74,10 +75,7 @@ func headline(e *plan.Estimate) string {
 
 // many is a number of things, as people write large ones.
 func many(n int, noun string) string {
-	if n == 1 {
-		return count(n, noun)
-	}
-	return thousands(float64(n)) + " " + plural(noun)
+	return thousands(float64(n)) + " " + count.Noun(n, noun)
 }
 
 // unknownCell is what a table shows for what the catalogue does not have.

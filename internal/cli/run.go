@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/batch"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -239,7 +240,7 @@ func (a *app) followRun(ctx context.Context, s slurm.Client, id int) error {
 	if err != nil {
 		say("is submitted")
 	} else {
-		say(fmt.Sprintf("is submitted: %s, %s of %s", first.Name, count(first.NumNodes, "node"), first.Partition))
+		say(fmt.Sprintf("is submitted: %s, %s of %s", first.Name, count.Of(first.NumNodes, "node"), first.Partition))
 	}
 	if err == nil && first.ArrayJobID != 0 {
 		fmt.Fprintf(a.err, "  job %d is an array; %s shows its tasks, and %s follows one\n",

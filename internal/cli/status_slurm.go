@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -31,7 +32,7 @@ func (s *clusterStatus) lookAtSlurm(ctx context.Context, c slurm.Client) {
 	}
 	s.Jobs = countJobs(jobs)
 	if len(odd) > 0 {
-		s.Blind = append(s.Blind, fmt.Sprintf("jobs: %s cannot be read", count(len(odd), "row")))
+		s.Blind = append(s.Blind, fmt.Sprintf("jobs: %s cannot be read", count.Of(len(odd), "row")))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/provider/local"
 )
@@ -65,7 +66,7 @@ func (e exportStatus) blocked() string {
 	if more := e.Blocked - len(first); more > 0 {
 		first = append(first, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("%s: %s cannot be exported: %s", e.title(), count(e.Blocked, "file"), strings.Join(first, "; "))
+	return fmt.Sprintf("%s: %s cannot be exported: %s", e.title(), count.Of(e.Blocked, "file"), strings.Join(first, "; "))
 }
 
 func askExports(ctx context.Context, c *http.Client) ([]exportStatus, error) {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // write writes the answer for people.
@@ -145,7 +147,7 @@ func (s s3Status) text() string {
 	if len(s.Buckets) == 0 {
 		return s.Endpoint + ", no buckets"
 	}
-	return fmt.Sprintf("%s, %s: %s", s.Endpoint, count(len(s.Buckets), "bucket"), strings.Join(s.Buckets, ", "))
+	return fmt.Sprintf("%s, %s: %s", s.Endpoint, count.Of(len(s.Buckets), "bucket"), strings.Join(s.Buckets, ", "))
 }
 
 func exportLines(exports []exportStatus, now time.Time) []string {

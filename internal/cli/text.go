@@ -59,24 +59,6 @@ func (t table) write(w io.Writer) error {
 	return err
 }
 
-// count is a number with its noun: "1 node", "3 nodes".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + plural(noun)
-}
-
-func plural(noun string) string {
-	switch {
-	case strings.HasSuffix(noun, "y"):
-		return noun[:len(noun)-1] + "ies"
-	case strings.HasSuffix(noun, "s"):
-		return noun + "es"
-	}
-	return noun + "s"
-}
-
 // byteSize is a number of bytes in binary units.
 func byteSize(n int64) string {
 	if n < 1<<10 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/heed"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -154,7 +155,7 @@ func (a *app) tellOfAWS(path string, source []byte) {
 		return
 	}
 	fmt.Fprintf(a.err, "for AWS the file has %s and %s: `muster check %s` shows them\n",
-		count(errs, "error"), count(warnings, "warning"), printable(path))
+		count.Of(errs, "error"), count.Of(warnings, "warning"), printable(path))
 }
 
 // showProblems shows problems on stderr. It fails if one of them is an error. With -o

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/formation"
 	"github.com/muster-hpc/muster/internal/plan"
 )
@@ -68,7 +69,7 @@ func stackSection(s cloud.StackPlan) section {
 		if free == 1 {
 			cost, self = "costs", "itself"
 		}
-		t.add("  "+string(formation.Add), fmt.Sprintf("%s that %s nothing by %s", count(free, "resource"), cost, self), "")
+		t.add("  "+string(formation.Add), fmt.Sprintf("%s that %s nothing by %s", count.Of(free, "resource"), cost, self), "")
 	}
 	return section{table: t}
 }
@@ -111,7 +112,7 @@ func laterSection(p *cloud.Plan) section {
 			price = fmt.Sprintf("for $%.2f an hour", t.USDPerHour)
 		}
 		s.lines = append(s.lines, fmt.Sprintf("A test job starts %s of queue %s (%s), %s; they end when they have been idle for %s.",
-			count(t.Nodes, "node"), t.Queue, t.InstanceType, price, count(t.IdleMinutes, "minute")))
+			count.Of(t.Nodes, "node"), t.Queue, t.InstanceType, price, count.Of(t.IdleMinutes, "minute")))
 	}
 	s.lines = append(s.lines, p.Notes...)
 	return s

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/formation"
 	"github.com/muster-hpc/muster/internal/step"
 )
@@ -127,7 +128,7 @@ func (d *down) look(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("account %s, %s: %s", who.Account, d.Account.Region, count(len(d.stacks), "stack")), nil
+	return fmt.Sprintf("account %s, %s: %s", who.Account, d.Account.Region, count.Of(len(d.stacks), "stack")), nil
 }
 
 // retained finds what outlives a stack, and its buckets.
@@ -253,7 +254,7 @@ func (d *down) interfaces(ctx context.Context, vpc string) error {
 		if time.Since(began) > interfaceLimit {
 			return fmt.Errorf("network interface %s (%s) holds %s: delete what it belongs to, then run this again", all[0].ID, all[0].What, vpc)
 		}
-		d.Report.Waiting("stack "+baseStack(d.Name), fmt.Sprintf("%s to go, such as %s (%s)", count(len(all), "network interface"), all[0].ID, all[0].What), time.Since(began))
+		d.Report.Waiting("stack "+baseStack(d.Name), fmt.Sprintf("%s to go, such as %s (%s)", count.Of(len(all), "network interface"), all[0].ID, all[0].What), time.Since(began))
 		if err := pause(ctx, interfaceLook); err != nil {
 			return err
 		}
@@ -289,7 +290,7 @@ func (d *down) rest(ctx context.Context) (string, error) {
 		for _, b := range d.buckets {
 			d.kept[b] = "buckets go with --delete-data"
 		}
-		return count(len(d.buckets), "bucket") + " kept", nil
+		return count.Of(len(d.buckets), "bucket") + " kept", nil
 	}
 	// A former run may have deleted the stack that named them: their tags do, too.
 	all, err := d.Account.Left(ctx, d.Name)
@@ -320,7 +321,7 @@ func (d *down) deleteBuckets(ctx context.Context, all []account.Left) (string, e
 		}
 		objects += n
 	}
-	return fmt.Sprintf("%s with %s deleted", count(len(d.buckets), "bucket"), count(objects, "object")), nil
+	return fmt.Sprintf("%s with %s deleted", count.Of(len(d.buckets), "bucket"), count.Of(objects, "object")), nil
 }
 
 // deleteBucket empties a bucket and deletes it. A machine that just ended, and the services that write logs, may have

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/formation"
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -42,7 +43,7 @@ func (d *down) fleet(ctx context.Context) (string, error) {
 		}
 	}
 	n, err := d.end(ctx, seen, func(i account.Instance) bool { return i.Role == site.RoleCompute })
-	return told + "; " + count(n, "instance") + " ended", err
+	return told + "; " + count.Of(n, "instance") + " ended", err
 }
 
 // tell asks the head node to stop the fleet and waits for its word. A head node
@@ -97,7 +98,7 @@ func (d *down) obeyed(ctx context.Context, b store.Store, asked time.Time) (bool
 // orphans ends what has no head node any more.
 func (d *down) orphans(ctx context.Context) (string, error) {
 	n, err := d.end(ctx, map[string]bool{}, func(account.Instance) bool { return true })
-	return count(n, "instance"), err
+	return count.Of(n, "instance"), err
 }
 
 // end ends instances and waits until they are gone: their network interfaces hold
@@ -130,7 +131,7 @@ func (d *down) end(ctx context.Context, ended map[string]bool, which func(accoun
 			empty = 0
 		}
 		if time.Since(began) > endLimit {
-			return len(ended), fmt.Errorf("%s did not end within %s", count(there, "instance"), endLimit)
+			return len(ended), fmt.Errorf("%s did not end within %s", count.Of(there, "instance"), endLimit)
 		}
 		d.Report.Waiting("end instances", fmt.Sprintf("%d to go", there), time.Since(began))
 		if err := pause(ctx, every); err != nil {
@@ -162,7 +163,7 @@ func (d *down) records(ctx context.Context) (string, error) {
 		}
 	}
 	deleted, err := d.ownZone(ctx)
-	return count(n+deleted, "record"), err
+	return count.Of(n+deleted, "record"), err
 }
 
 // ownZone deletes the cluster's names from a zone that the file names. Its other
@@ -227,9 +228,9 @@ func leftInWords(left []Left) string {
 	case costs == 0 && shown == 1:
 		return "1 thing, which costs nothing as it is"
 	case costs == 0:
-		return count(shown, "thing") + ", which cost nothing as they are"
+		return count.Of(shown, "thing") + ", which cost nothing as they are"
 	case costs == 1:
 		return fmt.Sprintf("1 thing that costs%s $%.2f a month", least, month)
 	}
-	return fmt.Sprintf("%s that cost%s $%.2f a month", count(costs, "thing"), least, month)
+	return fmt.Sprintf("%s that cost%s $%.2f a month", count.Of(costs, "thing"), least, month)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/formation"
 )
 
@@ -119,12 +120,12 @@ func (d *down) export(ctx context.Context, r formation.Resource) (why string, er
 	}
 	began := time.Now()
 	done, err := d.Account.Export(ctx, r.ID, pathsOf(links), func(files, total int64) {
-		d.Report.Waiting("export "+r.ID, fmt.Sprintf("%d of %d files", files, total), time.Since(began))
+		d.Report.Waiting("export "+r.ID, fmt.Sprintf("%d of %s", files, count.Of(total, "file")), time.Since(began))
 	})
 	if err != nil {
 		return "", err
 	}
-	d.Report.Note(fmt.Sprintf("%s: %s exported to %s", r.ID, count(int(done.Total), "file"), links[0].Repository))
+	d.Report.Note(fmt.Sprintf("%s: %s exported to %s", r.ID, count.Of(int(done.Total), "file"), links[0].Repository))
 	for _, l := range links {
 		if strings.Trim(l.Path, "/") == "" {
 			return "", nil
@@ -149,7 +150,7 @@ func (d *down) shrink(ctx context.Context, name string, template []byte, all []f
 			gone = append(gone, r.Name)
 		}
 	}
-	detail := count(len(keep), "file system") + " kept"
+	detail := count.Of(len(keep), "file system") + " kept"
 	if len(gone) == 0 {
 		return detail, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/formation"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/site"
@@ -216,7 +217,7 @@ func (u *up) ask(ctx context.Context) (string, error) {
 	if u.facts.Caller, note = caller(ctx, u.root, u.Address); note != "" {
 		u.Report.Note(note)
 	}
-	return count(len(u.facts.Subnets), "subnet") + ", " + count(len(u.facts.Images), "image"), nil
+	return count.Of(len(u.facts.Subnets), "subnet") + ", " + count.Of(len(u.facts.Images), "image"), nil
 }
 
 // keyName is the key pair's: the file's, or one of the user's own key. A cluster

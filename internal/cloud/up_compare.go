@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/formation"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/site"
@@ -77,7 +78,7 @@ func (p *Plan) summary() string {
 	for _, s := range p.Stacks {
 		n += len(s.Changes)
 	}
-	return count(n, "resource") + " to add or change"
+	return count.Of(n, "resource") + " to add or change"
 }
 
 // policies holds the new file against the one that the cluster was made of.

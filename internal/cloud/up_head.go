@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
@@ -270,7 +271,7 @@ func missingNodes(c *site.ClusterStatus, have site.StaticNodes, want int, waited
 		}
 	}
 	why = slices.Concat(have.Missing, why)
-	text := fmt.Sprintf("%d of %s that are always on answer after %s", have.Ready, count(want, "node"), waited.Round(time.Second))
+	text := fmt.Sprintf("%d of %s that are always on answer after %s", have.Ready, count.Of(want, "node"), waited.Round(time.Second))
 	if len(why) > 0 {
 		text += ": " + strings.Join(why, "; ")
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/formation"
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/stack"
@@ -96,7 +97,7 @@ func (u *up) ensure(ctx context.Context, s *stack.Stack, in formation.Stack) (st
 		}
 	}
 	u.driver.Waiting = func(_, status string, since time.Duration) {
-		u.Report.Waiting(name, fmt.Sprintf("%s, %d of %s done", inSmall(status), min(done, all), count(all, "resource")), since)
+		u.Report.Waiting(name, fmt.Sprintf("%s, %d of %s done", inSmall(status), min(done, all), count.Of(all, "resource")), since)
 	}
 	state, p, err := u.driver.Ensure(ctx, in)
 	if err != nil {
@@ -108,9 +109,9 @@ func (u *up) ensure(ctx context.Context, s *stack.Stack, in formation.Stack) (st
 	case p.ID == "":
 		return "as it is", nil
 	case p.Create:
-		return count(len(p.Changes), "resource"), nil
+		return count.Of(len(p.Changes), "resource"), nil
 	}
-	return count(len(p.Changes), "resource") + " changed", nil
+	return count.Of(len(p.Changes), "resource") + " changed", nil
 }
 
 // slow are the types that take long or cost: their beginning and end are worth a

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -113,7 +114,7 @@ func (u *up) trial(ctx context.Context) (string, error) {
 		if time.Since(began) > limit {
 			return "", fmt.Errorf("the head node has said nothing of the test job for %s", limit)
 		}
-		u.Report.Waiting("test job", fmt.Sprintf("%s of queue %s", count(t.Nodes, "node"), t.Queue), time.Since(began))
+		u.Report.Waiting("test job", fmt.Sprintf("%s of queue %s", count.Of(t.Nodes, "node"), t.Queue), time.Since(began))
 		if err := pause(ctx, every); err != nil {
 			return "", err
 		}

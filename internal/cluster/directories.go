@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // directories makes and verifies the workload's directories on shared storage.
@@ -21,7 +23,7 @@ func (u *up) directories() (string, error) {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("%d directories on %d file systems, owner %s", len(wanted), len(u.File.SharedStorage), u.config.record.User), nil
+	return fmt.Sprintf("%s on %s, owner %s", count.Of(len(wanted), "directory"), count.Of(len(u.File.SharedStorage), "file system"), u.config.record.User), nil
 }
 
 // makeShared makes a directory below top with a mode, its parents with the same

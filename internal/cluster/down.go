@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/step"
 )
@@ -73,7 +74,7 @@ func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) erro
 		}
 		traces, err = l.Stop(ctx)
 		traces.Theirs = theirs
-		return fmt.Sprintf("%d processes", traces.Processes), err
+		return count.Of(traces.Processes, "process"), err
 	}); err != nil {
 		return err
 	}

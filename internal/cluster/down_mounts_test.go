@@ -42,12 +42,7 @@ type victims struct {
 }
 
 func newVictims(t *testing.T) victims {
-	if os.Getuid() != 0 {
-		if os.Getenv("MUSTER_CI") != "" {
-			t.Fatal("it must be root's")
-		}
-		t.Skip("needs root, who can mount")
-	}
+	asRoot(t)
 	home, outside := t.TempDir(), t.TempDir()
 	v := victims{ref: Ref{Home: home, Name: "u"}, dir: filepath.Join(home, "u"), outside: outside}
 	for path, text := range map[string]string{

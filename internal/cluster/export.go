@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/step"
@@ -173,8 +174,8 @@ func (e *lastExport) tell(now pace) {
 		e.seen.sent = now.sent
 	}
 	rate := float64(now.sent-e.seen.sent) / mebibyte / max(since.Seconds(), 0.001)
-	e.report.Waiting(exporting, fmt.Sprintf("%d files, %.1f MiB, at %.1f MiB/s; Ctrl-C leaves them in %s",
-		now.files, float64(now.bytes)/mebibyte, rate, e.layout.Path("shared")), since)
+	e.report.Waiting(exporting, fmt.Sprintf("%s, %.1f MiB, at %.1f MiB/s; Ctrl-C leaves them in %s",
+		count.Of(now.files, "file"), float64(now.bytes)/mebibyte, rate, e.layout.Path("shared")), since)
 }
 
 func paceOf(all []controller.ExportStatus) pace {

@@ -13,7 +13,7 @@ import (
 // stranger is another user of the machine.
 const stranger = 65534
 
-// asRoot skips a test that has to give files to others. In CI it fails.
+// asRoot skips a test that has to mount, or to give files to others. In CI it fails.
 func asRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() == 0 {
@@ -22,7 +22,7 @@ func asRoot(t *testing.T) {
 	if os.Getenv("MUSTER_CI") != "" {
 		t.Fatal("it must be root's")
 	}
-	t.Skip("needs root, who can give files to others")
+	t.Skip("needs root, who can mount and give files to others")
 }
 
 // must fails the test for an error.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -32,7 +33,7 @@ func notHere(c *spec.Cluster) string {
 		}
 	}
 	if gpus > 0 {
-		missing = append(missing, fmt.Sprintf("%d GPUs (Slurm counts them)", gpus))
+		missing = append(missing, count.Of(gpus, "GPU")+" (Slurm counts them)")
 	}
 	if efa {
 		missing = append(missing, "EFA (/dev/infiniband is empty)")

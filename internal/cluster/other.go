@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -114,7 +115,11 @@ func going(was, is face, u use) []string {
 		add("jobs that wait there and cannot run any more: %s", strings.Join(ids, ", "))
 	}
 	if nodes := without(was.Nodes, is.Nodes); len(nodes) > 0 {
-		add("%d nodes go: %s", len(nodes), slurm.Compress(nodes))
+		verb := "go"
+		if len(nodes) == 1 {
+			verb = "goes"
+		}
+		add("%s %s: %s", count.Of(len(nodes), "node"), verb, slurm.Compress(nodes))
 	}
 	for _, m := range mounts {
 		lines = append(lines, goes(m, u.full[m]))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/provider/local"
@@ -357,7 +358,7 @@ func (u *up) test(ctx context.Context) (string, error) {
 		}
 	}
 	if len(seen) != nodes {
-		return "", fmt.Errorf("the test job ran on %d nodes instead of %d: %s", len(seen), nodes, strings.Join(seen, ", "))
+		return "", fmt.Errorf("the test job ran on %s instead of %d: %s", count.Of(len(seen), "node"), nodes, strings.Join(seen, ", "))
 	}
 	return "ran on " + strings.Join(seen, ", "), nil
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // space is a mount namespace. As long as it is open the kernel gives its number to no
@@ -58,7 +60,7 @@ func (s *space) killAll(but int) error {
 			return err
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%d processes of the container do not end", len(left))
+			return fmt.Errorf("%s of the container would not end", count.Of(len(left), "process"))
 		}
 		for _, pid := range left {
 			s.kill(pid)

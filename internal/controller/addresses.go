@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/fleet"
 )
 
@@ -50,7 +51,7 @@ func (c *Controller) setAddresses(ctx context.Context, addresses map[string]stri
 		values[i] = addresses[n]
 	}
 	if err := c.Addresses.SetAddresses(ctx, names, values); err != nil {
-		return fmt.Errorf("tell Slurm the addresses of %d nodes: %w", len(names), err)
+		return fmt.Errorf("tell Slurm the addresses of %s: %w", count.Of(len(names), "node"), err)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -97,7 +98,7 @@ func (c *Controller) hold(ctx context.Context, have []slurm.Reservation, name st
 		return nil
 	}
 	if err := c.Reservations.Reserve(ctx, name, nodes); err != nil {
-		return fmt.Errorf("reserve %d nodes until their capacity block is active: %w", len(nodes), err)
+		return fmt.Errorf("reserve %s until their capacity block is active: %w", count.Of(len(nodes), "node"), err)
 	}
 	c.Events.Add(Event{Kind: "block awaited", Nodes: nodes, Reason: strings.TrimPrefix(name, reservationMark)})
 	return nil

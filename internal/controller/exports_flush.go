@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/export"
 	"github.com/muster-hpc/muster/internal/store"
 )
@@ -43,7 +44,7 @@ func (l *link) flush(ctx context.Context) error {
 		case err != nil || len(result.Objects)+len(result.Deleted) > 0:
 			moved = time.Now()
 		case waits > 0 && time.Since(moved) > flushPatience:
-			return fmt.Errorf("export %s: %d files are being written", l.Path, waits)
+			return fmt.Errorf("export %s: %s being written", l.Path, count.Are(waits, "file"))
 		}
 		if err == nil && waits == 0 {
 			return l.blocked()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider"
 )
@@ -176,7 +177,7 @@ func (c *Controller) settle(ctx context.Context, l *landing) error {
 	for _, reason := range slices.Sorted(maps.Keys(down)) {
 		slices.Sort(down[reason])
 		if err := c.Slurm.UpdateNodes(ctx, down[reason], "DOWN", reason); err != nil {
-			return fmt.Errorf("set down %d nodes that could not be launched: %w", len(down[reason]), err)
+			return fmt.Errorf("set down %s that could not be launched: %w", count.Of(len(down[reason]), "node"), err)
 		}
 		for _, n := range down[reason] {
 			c.told[n] = fleet.Told{Reason: reason, At: time.Now()}

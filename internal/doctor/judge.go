@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // Status is how a check came out.
@@ -248,7 +250,7 @@ func judgeCores(f Facts) Finding {
 	if f.Cores < 2 {
 		return Finding{"cores", Warn, "one core: a cluster runs, slowly", ""}
 	}
-	return Finding{"cores", Pass, fmt.Sprintf("%d cores", f.Cores), ""}
+	return Finding{"cores", Pass, count.Of(f.Cores, "core"), ""}
 }
 
 func judgeServices(f Facts) Finding {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -215,7 +216,7 @@ func reserved(all []resource, why string) {
 	}
 	var each []string
 	for _, id := range order {
-		each = append(each, fmt.Sprintf("%s (%d instances are needed)", id.Text(), nodes[id.Text()]))
+		each = append(each, fmt.Sprintf("%s (%s needed)", id.Text(), count.Are(nodes[id.Text()], "instance")))
 	}
 	noun, verb := "reservation", "is"
 	if len(order) > 1 {

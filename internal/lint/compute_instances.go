@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -64,7 +65,7 @@ func sameCPUs(x resource) {
 func sameAccelerators(x resource) {
 	gpus := func(k kind) int { return k.GPU.Count }
 	if a, b, differ := unequal(x, gpus); differ {
-		b.at.Errorf("instances/accelerators", "%s has %d GPUs, and %s has %d", b.Type, gpus(b), a.Type, gpus(a)).
+		b.at.Errorf("instances/accelerators", "%s has %s, and %s has %d", b.Type, count.Of(gpus(b), "GPU"), a.Type, gpus(a)).
 			WithHint("nodes of one compute resource have equally many; make another compute resource")
 	} else if a, b, differ := unequal(x, gpuMaker); differ {
 		b.at.Errorf("instances/accelerators", "one of %s and %s has GPUs, or a part of one, and the other has none", a.Type, b.Type).

@@ -3,6 +3,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/inventory"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -55,7 +56,7 @@ func (o online) capacity() {
 		}
 		o.state(id, r)
 		if n := wanted.nodes[id.Text()]; n > r.Total {
-			id.Errorf("reservation/size", "reservation %s has %d instances, and the file takes up to %d from it", id.Text(), r.Total, n)
+			id.Errorf("reservation/size", "reservation %s has %s, and the file takes up to %d from it", id.Text(), count.Of(r.Total, "instance"), n)
 		}
 	}
 	for _, x := range o.all {

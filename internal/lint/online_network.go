@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -71,7 +72,7 @@ func (o online) addresses() {
 	}
 	for _, v := range order {
 		if s, ok := o.Subnets[v.Text()]; ok && s.Free < need[v.Text()] {
-			v.Errorf("subnet/addresses", "subnet %s has %d addresses left, and the cluster at its full size needs %d there", v.Text(), s.Free, need[v.Text()]).
+			v.Errorf("subnet/addresses", "subnet %s has %s left, and the cluster at its full size needs %d there", v.Text(), count.Of(s.Free, "address"), need[v.Text()]).
 				WithHint("use a larger subnet; a /20 has 4,091 addresses")
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -123,8 +124,8 @@ func reservedIdle(x resource, idle spec.View) {
 	if !x.target().Given() || !low.Sound() || !high.Sound() || low.Int() >= high.Int() || idle.Int() < 0 || x.capacityType() == block {
 		return
 	}
-	low.Warnf("capacity/reserved-idle", "%d of %d reserved nodes are taken away when they are idle for %d minutes, and are paid for all the same",
-		high.Int()-low.Int(), high.Int(), idle.Int()).
+	low.Warnf("capacity/reserved-idle", "%d of %d reserved nodes are taken away when they are idle for %s, and are paid for all the same",
+		high.Int()-low.Int(), high.Int(), count.Of(idle.Int(), "minute")).
 		WithHint("MinCount: %d keeps them; a node that comes back needs minutes to start", high.Int())
 }
 

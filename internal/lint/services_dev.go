@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -74,7 +75,7 @@ func reconfigureTimeout(v spec.View, value any) {
 	case !ok || err != nil:
 		v.Errorf("dev/attributes", "cluster.slurm.reconfigure_timeout must be a whole number").WithHint("write a number of seconds above %d", minReconfigure)
 	case seconds <= minReconfigure:
-		v.Errorf("dev/attributes", "cluster.slurm.reconfigure_timeout is %d seconds", seconds).WithHint("write more than %d", minReconfigure)
+		v.Errorf("dev/attributes", "cluster.slurm.reconfigure_timeout is %s", count.Of(seconds, "second")).WithHint("write more than %d", minReconfigure)
 	}
 }
 

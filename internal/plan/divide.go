@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -151,7 +152,7 @@ func choosePools(q spec.Queue, pools []pool, models []spec.Model, mine []int) (m
 	}
 	if failed >= 0 {
 		return nil, misfit(failed, "a model's nodes are all of one kind: give it fewer Nodes, or one compute resource a larger MaxCount",
-			"%s asks for %s with the same instance type, and queue %s does not have as many left", models[failed].Name, nodes(models[failed].Nodes), q.Name)
+			"%s asks for %s with the same instance type, and queue %s does not have as many left", models[failed].Name, count.Of(models[failed].Nodes, "node"), q.Name)
 	}
 	return home, nil
 }
@@ -226,7 +227,7 @@ func packQueue(q spec.Queue, pools []pool, models []spec.Model, all []Trained, m
 	}
 	if !ok {
 		return nil, misfit(jobs[len(jobs)-1], "give other models fewer Nodes, or the queue a larger MaxCount",
-			"the models on parts of nodes (%s GPUs) do not fit on the %s that queue %s has left", numbers(sizes), nodes(len(free)), q.Name)
+			"the models on parts of nodes (%s GPUs) do not fit on the %s that queue %s has left", numbers(sizes), count.Of(len(free), "node"), q.Name)
 	}
 	used := make([]int, len(free))
 	for k, i := range jobs {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -48,23 +49,9 @@ func (e *Estimate) note(q Question) {
 	for _, s := range e.Spare {
 		if s.Wanted > s.Nodes {
 			e.notef("queue %s has %s of %s left over and should have %s: without a spare, a model that loses a node waits until it is replaced (%.4g h)",
-				s.Queue, nodes(s.Nodes), strings.Join(s.InstanceTypes, or), nodes(s.Wanted), e.Failures.ReplacementHours)
+				s.Queue, count.Of(s.Nodes, "node"), strings.Join(s.InstanceTypes, or), count.Of(s.Wanted, "node"), e.Failures.ReplacementHours)
 		}
 	}
-}
-
-func nodes(n int) string {
-	if n == 1 {
-		return "1 node"
-	}
-	return fmt.Sprintf("%d nodes", n)
-}
-
-func days(n int) string {
-	if n == 1 {
-		return "1 day"
-	}
-	return fmt.Sprintf("%d days", n)
 }
 
 func hours(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) + " h" }
@@ -116,10 +103,10 @@ func (e *Estimate) noteBlocks() {
 		}
 		if len(b.LengthsDays) > 1 {
 			e.notef("no block is longer than %s: the %d of %s follow each other, and nothing promises that the next can be had",
-				days(catalog.BlockDays), len(b.LengthsDays), b.Queue)
+				count.Of(catalog.BlockDays, "day"), len(b.LengthsDays), b.Queue)
 		}
 		if b.UsableHours < e.RunHours {
-			e.notef("of %s in blocks, %s can be used: buy more if the run needs all of it", days(b.Days()), hours(b.UsableHours))
+			e.notef("of %s in blocks, %s can be used: buy more if the run needs all of it", count.Of(b.Days(), "day"), hours(b.UsableHours))
 		}
 		if len(b.Sizes) > 1 {
 			e.notef("%d blocks are as many reservations: each needs a compute resource of its own in %s", len(b.Sizes), b.Queue)
@@ -146,7 +133,7 @@ func (e *Estimate) noteModels(q Question) {
 			continue
 		}
 		if n := t.slowest(); !n.EFA && n.EFAInterfaces > 0 {
-			e.notef("%s runs on %s of %s without EFA: add Efa: {Enabled: true}", t.Name, nodes(t.Nodes), strings.Join(strings.Fields(t.slots[0].pool), or))
+			e.notef("%s runs on %s of %s without EFA: add Efa: {Enabled: true}", t.Name, count.Of(t.Nodes, "node"), strings.Join(strings.Fields(t.slots[0].pool), or))
 		}
 	}
 	if len(homeless) > 0 {

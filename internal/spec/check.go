@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
 )
 
@@ -159,7 +160,7 @@ func (c *checker) sequence(n *node, f *field, path string, at diag.Place) {
 		return
 	}
 	if b := f.constraint.length; b != nil && f.Type == "strings" && !b.hold(int64(len(n.items))) {
-		c.errorAt(at, "schema/value", path, "%s has %d entries; it must have %s", f.title(), len(n.items), b)
+		c.errorAt(at, "schema/value", path, "%s has %s; it must have %s", f.title(), count.Of(len(n.items), "entry"), b)
 	}
 	for i, item := range n.items {
 		if c.full() || c.budget < 0 {
@@ -246,8 +247,8 @@ func (c *checker) text(n *node, f *field, path string, at diag.Place) {
 	}
 	rule := &f.constraint
 	if b := rule.length; b != nil && f.Type != "strings" && !b.hold(int64(utf8.RuneCountInString(n.value))) {
-		c.errorAt(at, "schema/value", path, "%s has %d characters; it must have %s",
-			f.title(), utf8.RuneCountInString(n.value), b)
+		c.errorAt(at, "schema/value", path, "%s has %s; it must have %s",
+			f.title(), count.Of(utf8.RuneCountInString(n.value), "character"), b)
 	}
 	other, foreign := rule.elsewhere[n.value]
 	switch {

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 func openArchive(ctx context.Context, ref Ref, want Platform) (*Image, error) {
@@ -116,7 +118,7 @@ func savedImage(ctx context.Context, files fileSet, tag string, want Platform) (
 		return nil, err
 	}
 	if len(diffs) != len(chosen.Layers) || len(diffs) > maxLayers {
-		return nil, fmt.Errorf("its manifest has %d layers, its configuration %d (of at most %d)", len(chosen.Layers), len(diffs), maxLayers)
+		return nil, fmt.Errorf("its manifest has %s, its configuration %d (of at most %d)", count.Of(len(chosen.Layers), "layer"), len(diffs), maxLayers)
 	}
 	for i, name := range chosen.Layers {
 		l, err := savedLayer(ctx, files, name, diffs[i])

@@ -13,6 +13,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // Limits on what is read whole into memory. Real manifests have some KiB; the
@@ -149,7 +151,7 @@ func newImage(ctx context.Context, d document, want Platform, get blobs) (*Image
 		return nil, err
 	}
 	if len(diffs) != len(manifest.Layers) || len(diffs) > maxLayers {
-		return nil, fmt.Errorf("its manifest has %d layers, its configuration %d (of at most %d)", len(manifest.Layers), len(diffs), maxLayers)
+		return nil, fmt.Errorf("its manifest has %s, its configuration %d (of at most %d)", count.Of(len(manifest.Layers), "layer"), len(diffs), maxLayers)
 	}
 	for i, l := range manifest.Layers {
 		if err := checkLayer(l); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/provider/aws/ec2xml"
 	"github.com/muster-hpc/muster/internal/provider/aws/journal"
@@ -125,7 +126,7 @@ func (f *Fleet) half(ctx context.Context, out launched, asked int) error {
 		ids = append(ids, i.ID)
 	}
 	if err := f.end(context.WithoutCancel(ctx), ids); err != nil {
-		return fmt.Errorf("end %d of %d instances that came without the others: %w", len(ids), asked, err)
+		return fmt.Errorf("end %d of %s that came without the others: %w", len(ids), count.Of(asked, "instance"), err)
 	}
 	if out.short != nil {
 		return out.short

@@ -49,7 +49,7 @@ func (f *Fleet) Launch(ctx context.Context, orders []provider.Order, started fun
 		all.Go(func() { l.some(ctx, r, nodes) })
 	}
 	for r, lists := range whole {
-		for _, g := range group(lists, f.part(count(lists))) {
+		for _, g := range group(lists, f.part(nodesIn(lists))) {
 			all.Go(func() { l.together(ctx, r, g) })
 		}
 	}
@@ -130,7 +130,7 @@ func (f *Fleet) part(nodes int) int {
 	return min(max(n, smallest), f.Limits.Batch)
 }
 
-func count(lists [][]string) (n int) {
+func nodesIn(lists [][]string) (n int) {
 	for _, l := range lists {
 		n += len(l)
 	}

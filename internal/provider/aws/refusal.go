@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/provider"
 )
 
@@ -170,5 +171,5 @@ func throttled(err error) bool {
 
 // short are nodes that EC2 left out of a launch.
 func short(got, asked int) *provider.LaunchError {
-	return &provider.LaunchError{Cause: provider.Capacity, Code: limited, Message: fmt.Sprintf("EC2 started %d of %d instances", got, asked)}
+	return &provider.LaunchError{Cause: provider.Capacity, Code: limited, Message: fmt.Sprintf("EC2 started %d of %s", got, count.Of(asked, "instance"))}
 }

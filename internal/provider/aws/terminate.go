@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // endAtOnce is the most instances of one TerminateInstances call that EC2 advises.
@@ -97,7 +99,7 @@ func (f *Fleet) terminateKnown(ctx context.Context, left []string) (ended, early
 		}
 		missing := unknownIDs(err, left)
 		if len(missing) == 0 {
-			return ended, early, fmt.Errorf("end %d instances: %w", len(left), err)
+			return ended, early, fmt.Errorf("end %s: %w", count.Of(len(left), "instance"), err)
 		}
 		for _, id := range missing {
 			if f.young(id) {

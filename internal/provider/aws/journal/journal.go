@@ -19,6 +19,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // Launch is a call that may start instances.
@@ -88,7 +90,7 @@ func Open(path string) (j *Journal, open []Launch, damaged int, err error) {
 // disk.
 func (j *Journal) Begin(l Launch) error {
 	if err := j.append(line{Launch: &l}, durable); err != nil {
-		return fmt.Errorf("write down the launch of %d nodes: %w", len(l.Nodes), err)
+		return fmt.Errorf("write down the launch of %s: %w", count.Of(len(l.Nodes), "node"), err)
 	}
 	return nil
 }
@@ -97,7 +99,7 @@ func (j *Journal) Begin(l Launch) error {
 // this line the launch is only asked for once more.
 func (j *Journal) Answer(l Launch) error {
 	if err := j.append(line{Launch: &l}, fast); err != nil {
-		return fmt.Errorf("write down the answer to the launch of %d nodes: %w", len(l.Nodes), err)
+		return fmt.Errorf("write down the answer to the launch of %s: %w", count.Of(len(l.Nodes), "node"), err)
 	}
 	return nil
 }
@@ -109,7 +111,7 @@ func (j *Journal) Settle(tokens ...string) error {
 		return nil
 	}
 	if err := j.append(line{Done: tokens}, fast); err != nil {
-		return fmt.Errorf("forget %d launches: %w", len(tokens), err)
+		return fmt.Errorf("forget %s: %w", count.Of(len(tokens), "launch"), err)
 	}
 	return nil
 }
