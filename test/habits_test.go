@@ -11,9 +11,9 @@ import (
 // typed is a shell with lines as a user types them in the working directory, where muster
 // is in PATH and leads to the cluster.
 func (c *cluster) typed(script string) *exec.Cmd {
-	line := append(append([]string{}, c.become...), "bash", "-c", `muster() { "$0" --cluster "$CLUSTER" "$@"; }; `+script, c.muster)
+	line := append(append([]string{}, c.become...), "bash", "-c", `muster() { "$0" "$@"; }; `+script, c.muster)
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), "MUSTER_HOME="+c.home, "CLUSTER="+c.name, plainPath)
+	cmd.Dir, cmd.Env = c.dir, append(os.Environ(), "MUSTER_HOME="+c.home, "MUSTER_CLUSTER="+c.name, plainPath)
 	return cmd
 }
 
