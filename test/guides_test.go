@@ -17,6 +17,7 @@ import (
 func TestGuides(t *testing.T) {
 	t.Parallel()
 	needContainers(t)
+	needFiles(t, "/usr/bin/aws", "/usr/bin/tree", "/usr/bin/watch")
 	c := unmade(t, "")
 	c.file("cluster.yaml", c.guidesFile())
 	c.copyIn("examples/guide-80/muster.yaml", "muster.yaml")
