@@ -100,6 +100,7 @@ func TestJobs(t *testing.T) {
 	newCluster(t, fileOf(3)).each(map[string]func(*testing.T, *cluster){
 		"is_checked_truly":     checkIsTrue,
 		"refuses_as_recorded":  refusesAsRecorded,
+		"needs":                jobNeeds,
 		"completes":            jobCompletes,
 		"fails":                jobFails,
 		"asks_for_too_much":    jobAsksForTooMuch,

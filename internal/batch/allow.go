@@ -3,6 +3,7 @@ package batch
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/diag"
 )
@@ -12,15 +13,16 @@ import (
 // statement below it, and above the first option also for the script as a whole.
 //
 // Many rules are silent where nothing is known of the cluster, so that only with
-// facts an allowance can be seen to be for nothing.
+// facts an allowance can be seen to be for nothing; and what is lacking on one cluster
+// may be there on another.
 func (s *script) allow(list *diag.List) *diag.List {
 	first := s.beginnings()
 	list.AllowBy(s.file.name, s.file.data, func(line int) int { return first[line] })
-	if s.facts != nil {
-		return list
-	}
 	kept := &diag.List{}
-	kept.Append(slices.DeleteFunc(list.All(), func(d diag.Diagnostic) bool { return d.Code == "file/allow" })...)
+	kept.Append(slices.DeleteFunc(list.All(), func(d diag.Diagnostic) bool {
+		code, _, _ := strings.Cut(d.Message, " ")
+		return d.Code == "file/allow" && (s.facts == nil || aboutNeeds(code))
+	})...)
 	return kept
 }
 

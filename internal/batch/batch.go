@@ -24,17 +24,31 @@ import (
 // Check finds problems of a batch script. flags are sbatch's options on the
 // command line, which win over the script's. facts may be nil.
 func Check(name string, data []byte, flags []string, facts *Facts) *diag.List {
+	return check(name, data, flags, facts, rules)
+}
+
+// check is what some rules say.
+func check(name string, data []byte, flags []string, facts *Facts, rules func(*script)) *diag.List {
+	s, ok := newScript(name, data, flags, facts)
+	if !ok {
+		return s.list
+	}
+	rules(s)
+	secrets := s.secrets()
+	return oneLine(hide(s.allow(s.list), secrets))
+}
+
+// newScript reads a script. It is false for what is none, of which the list tells.
+func newScript(name string, data []byte, flags []string, facts *Facts) (*script, bool) {
 	s := &script{list: &diag.List{}, file: newFile(name, data), facts: facts}
 	if !readable(s.list, name, data) {
-		return s.list
+		return s, false
 	}
 	s.directives, s.parts = directives(name, data)
 	s.options = slices.Concat(s.directives, flagsOf(flags))
 	s.job = jobOf(s.options, facts)
 	s.read()
-	rules(s)
-	secrets := s.secrets()
-	return oneLine(hide(s.allow(s.list), secrets))
+	return s, true
 }
 
 // oneLine keeps control characters of the script out of what we say about it.
@@ -62,6 +76,7 @@ func rules(s *script) {
 	s.gresRules()
 	s.dependencyRules()
 	s.askedRules()
+	s.needRules()
 	mountRules(s)
 	directiveRules(s)
 	refusedRules(s)
@@ -106,6 +121,8 @@ type script struct {
 	variables []*variable
 	// words are all words that the shell expands.
 	words []word
+	// functions are the names of those that the script defines.
+	functions []string
 	// comments are those of the shell, without the #.
 	comments []word
 }

@@ -31,6 +31,10 @@ type Facts struct {
 	GresTypes []string
 	// Asked is what the cluster itself told, nil if nobody asked it.
 	Asked *Asked
+	// Lacking are those of the script's Things that are not there; nil if nobody looked.
+	Lacking Lacking
+	// Rehearsal says that the nodes are made out of one machine.
+	Rehearsal bool
 }
 
 // Queue is a partition.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,8 @@ import (
 // Its scripts bad*.sbatch have the problem, good*.sbatch do not; golden holds
 // what users read about it. cluster.yaml is what they are checked against, if it
 // is not testdata/cluster.yaml; with "no cluster" above all files, nothing is
-// known of a cluster. With "was asked" there, the cluster told what it has.
+// known of a cluster. With "was asked" there, the cluster told what it has; and with
+// "lacking: A, B" it was looked for what a script needs, and these things were missing.
 func archive(t *testing.T, path string) *txtar.Archive {
 	t.Helper()
 	a, err := txtar.ParseFile(path)
@@ -52,6 +54,21 @@ func factsFor(t *testing.T, a *txtar.Archive) *batch.Facts {
 		}
 	}
 	return facts
+}
+
+// lackingOf are facts with what is missing of one script's needs.
+func lackingOf(a *txtar.Archive, f txtar.File, facts *batch.Facts) *batch.Facts {
+	_, list, ok := strings.Cut(string(a.Comment), "lacking: ")
+	if !ok {
+		return facts
+	}
+	list, _, _ = strings.Cut(list, "\n")
+	with := *facts
+	with.Lacking, with.Rehearsal = batch.Lacking{}, true
+	for _, t := range batch.Things(f.Name, f.Data, nil) {
+		with.Lacking[t] = slices.Contains(strings.Split(list, ", "), t.Name)
+	}
+	return &with
 }
 
 // asked is what a cluster told that holds jobs to some things of its database.
@@ -90,7 +107,7 @@ func TestRules(t *testing.T) {
 			said := ""
 			for _, f := range a.Files {
 				if strings.HasSuffix(f.Name, ".sbatch") {
-					said += found(t, f, codeOf(path), facts)
+					said += found(t, f, codeOf(path), lackingOf(a, f, facts))
 				}
 			}
 			compare(t, path, a, said)

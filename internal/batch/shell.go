@@ -203,7 +203,9 @@ func (w *walker) compound(cmd syntax.Command, c context) {
 			for _, p := range item.Patterns {
 				w.word(p, c, operand)
 			}
-			w.branch(func() { w.stmts(item.Stmts, inside) })
+			one := inside
+			one.maybe = true
+			w.branch(func() { w.stmts(item.Stmts, one) })
 		}
 	case *syntax.WhileClause:
 		inside.looped = true
@@ -234,6 +236,7 @@ func (w *walker) compound(cmd syntax.Command, c context) {
 func (w *walker) decide(x *syntax.IfClause, c context) {
 	inside, condition := c, c
 	inside.conditional, condition.tested = true, true
+	inside.maybe, condition.maybe = true, true
 	w.stmts(x.Cond, condition)
 	w.branch(func() { w.stmts(x.Then, inside) })
 	if x.Else != nil {
@@ -251,6 +254,7 @@ func (w *walker) binary(x *syntax.BinaryCmd, c context) {
 	left, right := c, c
 	if x.Op == syntax.AndStmt || x.Op == syntax.OrStmt {
 		left.tested, right.conditional = true, true
+		left.maybe, right.maybe = left.maybe || excused(x), right.maybe || x.Op == syntax.OrStmt || decides(x.X)
 		w.stmt(x.X, left)
 		w.branch(func() { w.stmt(x.Y, right) })
 		return
@@ -302,6 +306,7 @@ func (w *walker) function(x *syntax.FuncDecl, c context) {
 	if x.Name == nil {
 		return
 	}
+	w.script.functions = append(w.script.functions, x.Name.Value)
 	local := map[string]bool{}
 	syntax.Walk(x.Body, func(n syntax.Node) bool {
 		if d, ok := n.(*syntax.DeclClause); ok && d.Variant.Value == "local" {

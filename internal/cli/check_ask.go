@@ -20,6 +20,9 @@ func (a *app) asker(ctx context.Context) func(*batch.Facts, []byte) *batch.Facts
 			return filed // what only the cluster knows stays unknown
 		}
 		facts.Asked = askCluster(ctx, s, script, nil)
+		if like, s, err := a.jobSight(); like != nil && err == nil {
+			facts.Lacking, facts.Rehearsal = s.lacking(batch.Things("", script, nil)), like.Rehearsal
+		}
 		return facts
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -127,3 +128,8 @@ func (a *app) completeNode(*cobra.Command, []string, string) ([]string, cobra.Sh
 func (a *app) completeRunningNode(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
+
+// jobSight is none.
+func (a *app) jobSight() (*batch.Facts, sight, error) { return nil, sight{}, nil }
+
+func runAgain() bool { return false }

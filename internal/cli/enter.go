@@ -19,6 +19,8 @@ type entrance struct {
 	anchor  local.AnchorProcess
 	dir     string
 	carried cluster.Carried
+	// again says that the program is this one with the same arguments.
+	again bool
 }
 
 // entrance finds it, and shows the working directory on the cluster if it is not yet.
@@ -46,7 +48,8 @@ func (a *app) enterLocal(args []string) error {
 	if err != nil {
 		return err
 	}
-	if args[0] != head.Muster {
+	e.again = args[0] == head.Muster
+	if !e.again {
 		a.sayBehindOnce(e)
 	}
 	return e.run(e.layout.HeadCommand(e.anchor, e.dir, e.program(args)))
@@ -71,6 +74,14 @@ func (a *app) enterNode(node string, args []string) error {
 func (e entrance) program(args []string) []string {
 	line := append([]string{"/usr/bin/env", "--default-signal=INT,QUIT,TSTP"}, e.carried.Late...)
 	return append(line, args...)
+}
+
+// entered is what the program finds in the variable enteredBy.
+func (e entrance) entered() string {
+	if e.again {
+		return enteredAgain
+	}
+	return "1"
 }
 
 // sayBehind says what of the user's environment does not come along.

@@ -20,7 +20,7 @@ import (
 // by itself: a terminal tells all who work on it.
 func (e entrance) run(line []string) error {
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env = append(e.carried.Env, enteredBy+"=1")
+	cmd.Env = append(e.carried.Env, enteredBy+"="+e.entered())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// What waits for the program must not be ended or stopped by the keyboard before it.
 	signal.Ignore(keyboard...)

@@ -16,6 +16,12 @@ import (
 // enteredBy is set for a muster that another one started on the head node.
 const enteredBy = "MUSTER_ENTERED"
 
+// runAgain tells whether this is a command that a muster outside has begun, and said what
+// there is to say outside.
+func runAgain() bool { return os.Getenv(enteredBy) == enteredAgain }
+
+const enteredAgain = "again"
+
 // inside tells whether this muster runs on a machine of a cluster.
 func inside() bool {
 	_, err := os.Stat(head.Muster)

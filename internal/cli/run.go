@@ -72,6 +72,11 @@ func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm
 			return err
 		}
 		if inside() {
+			if !runAgain() {
+				if err := a.checkNeeds(c, args[0]); err != nil {
+					return err
+				}
+			}
 			return onHead(c, args)
 		}
 		w, err := a.find("")
@@ -85,6 +90,9 @@ func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm
 			return err
 		}
 		if err := a.sayBehind(); err != nil {
+			return err
+		}
+		if err := a.checkNeeds(c, args[0]); err != nil {
 			return err
 		}
 		return onHead(c, args)

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,22 +30,7 @@ func (a *app) checkSubmitted(ctx context.Context, s slurm.Client, b batchScript,
 		}
 	}
 	facts.Asked = askCluster(ctx, s, data, b.flags)
-	found := batch.Check(b.called, data, b.flags, facts)
-	if err := a.showProblems(only(found, diag.Error)); err != nil && !b.force {
-		if a.output != "json" {
-			fmt.Fprintln(a.err, "muster: nothing is submitted; with --force before the script, it is")
-		}
-		return err
-	}
-	if a.quiet {
-		return nil
-	}
-	short := &diag.List{}
-	for _, d := range only(found, diag.Warning, diag.Blind).All() {
-		d.Source, d.Hint = "", ""
-		short.Append(d)
-	}
-	return a.showProblems(short)
+	return a.showChecked(batch.Check(b.called, data, b.flags, facts), b.force)
 }
 
 // only are the problems of some severities.
