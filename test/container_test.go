@@ -158,7 +158,7 @@ func worksWhereTold(t *testing.T, c *cluster) {
 	if got := c.srun("--container-workdir=/usr/bin", "readlink", "/proc/self/cwd"); got != "/usr/bin\n" {
 		t.Errorf("got %q", got)
 	}
-	c.refused([]string{"error: muster:", "/nowhere"}, "--container-image=./x.sqsh", "--container-workdir=/nowhere", "true")
+	c.refused([]string{"error: muster:", "/nowhere: No such file or directory"}, "--container-image=./x.sqsh", "--container-workdir=/nowhere", "true")
 }
 
 func remapsRoot(t *testing.T, c *cluster) {
@@ -346,7 +346,7 @@ func imageOfTheRegistry(t *testing.T, c *cluster) {
 		t.Errorf("another user: %q", got)
 	}
 	c.noContainerLeft()
-	c.refused([]string{"error: muster:", "absent"}, "--container-image=10.99.0.1:5000#absent:v1", "true")
+	c.refused([]string{"error: muster: failed to import docker image: 10.99.0.1:5000#absent:v1: ", "not found"}, "--container-image=10.99.0.1:5000#absent:v1", "true")
 	if got := c.must("image", "import", "10.99.0.1:5000/tiny:v1", "--name", "tiny"); got == "" {
 		t.Error("an import says nothing")
 	}
@@ -360,14 +360,16 @@ func imagesOf(c *cluster) string { return strings.TrimSpace(c.head("cat", "/etc/
 
 func refusesContainers(t *testing.T, c *cluster) {
 	c.refused([]string{"error: muster:", "absent.sqsh"}, "--container-image=./absent.sqsh", "true")
-	c.refused([]string{"error: muster:", "/absent"}, "--container-image=./x.sqsh", "--container-mounts=/absent:/in", "true")
+	c.refused([]string{"error: muster: --container-mounts: source path does not exist: /absent"}, "--container-image=./x.sqsh", "--container-mounts=/absent:/in", "true")
+	c.refused([]string{"error: muster: --container-mounts: ", "Invalid cross-device link"}, "--container-image=./x.sqsh", "--container-mounts=/home:../home", "true")
+	c.refused([]string{"error: muster: ", "save the container", "No such file or directory"}, "--container-image=./x.sqsh", "--container-save=/nosuch/x.sqsh", "true")
 	c.file("bad.sqsh", "this is no squashfs file")
 	c.refused([]string{"error: muster:", "bad.sqsh"}, "--container-image=./bad.sqsh", "true")
 	c.refused([]string{"--container-mounts"}, "--container-image=./x.sqsh", "--container-mounts=relative:/in", "true")
 	c.refused([]string{"--container-image", "argument"}, "--container-image=", "true")
-	c.refused([]string{"twice"}, "--container-image=./x.sqsh", "--container-image=./y.sqsh", "true")
+	c.refused([]string{"--container-image specified multiple times"}, "--container-image=./x.sqsh", "--container-image=./y.sqsh", "true")
 	c.refused([]string{"--container-writable and --container-readonly"}, "--container-image=./x.sqsh", "--container-writable", "--container-readonly", "true")
-	c.refused([]string{"net, ipc and uts"}, "--container-image=./x.sqsh", "--container-unshare=pid", "true")
+	c.refused([]string{"unknown namespace 'pid'"}, "--container-image=./x.sqsh", "--container-unshare=pid", "true")
 	// Two nodes, sixteen tasks: the reason is said once for each node.
 	r := c.run("exec", "--", "srun", "--nodes=2", "--ntasks=16", "--container-image=./absent.sqsh", "true")
 	if n := strings.Count(r.stderr, "absent.sqsh"); r.code == 0 || n != 2 {

@@ -5,7 +5,9 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -33,23 +35,46 @@ func (a *app) imageFile(ctx context.Context, name string, o container.Options) (
 	if name == "" || container.IsPath(name) {
 		return name, nil
 	}
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", "image", "ensure")
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", "image", "ensure", "--tell-why")
 	env := envOf(o.Environ)
 	if id := env["SLURM_JOB_ID"]; id != "" {
 		cmd.Args = append(cmd.Args, "--key", id+"."+env["SLURM_STEP_ID"])
 	}
 	cmd.Args = append(cmd.Args, "--", name)
 	var out bytes.Buffer
+	why, theirs, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer why.Close()
+	cmd.ExtraFiles = []*os.File{theirs} // whyFD
 	cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.Env = &out, a.err, "/", o.Environ
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if os.Geteuid() == 0 && o.User.UID != 0 {
 		cmd.SysProcAttr.Credential = credentialOf(o.User)
 	}
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("failed to import image: %s: %w", name, err)
+	err = cmd.Start()
+	theirs.Close()
+	if err == nil {
+		// It ends its part of the pipe with itself.
+		reason, _ := io.ReadAll(io.LimitReader(why, maxReason))
+		if err = cmd.Wait(); len(reason) > 0 {
+			err = errors.New(string(reason))
+		}
+	}
+	if err != nil {
+		// Pyxis's words: scripts look for them.
+		return "", fmt.Errorf("failed to import docker image: %s: %w", name, err)
 	}
 	return strings.TrimSpace(out.String()), nil
 }
+
+// whyFD is where one who brings an image says what kept it from that, to the one who
+// tells the user. That is at most maxReason bytes.
+const (
+	whyFD     = 3
+	maxReason = 16 << 10
+)
 
 func credentialOf(u container.User) *syscall.Credential {
 	c := &syscall.Credential{Uid: uint32(u.UID), Gid: uint32(u.GID)}

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -18,19 +19,25 @@ import (
 func (a *app) imageEnsure(place *imagePlace) *cobra.Command {
 	var o image.EnsureOptions
 	var arch string
+	var tell bool
 	c := &cobra.Command{
 		Use:    "ensure URI",
 		Short:  "Bring the image of a URI once for all nodes that ask for it",
 		Long:   "Ensure keeps images in a directory of the user's own and prints the file. Nodes\nthat give the same key get the same image: one imports it, the others wait.",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			defer func() {
+				if tell && err != nil {
+					_, err = fmt.Fprint(os.NewFile(whyFD, "why"), err)
+					err = errors.Join(err, exitCode(exitProblem))
+				}
+			}()
 			if err := place.find(a); err != nil {
 				return err
 			}
 			info, _ := debug.ReadBuildInfo()
 			o.URI, o.Version = args[0], versionOf(info).Version
-			var err error
 			if o.Dir, err = image.UserDir(place.Dir); err != nil {
 				return err
 			}
@@ -48,6 +55,7 @@ func (a *app) imageEnsure(place *imagePlace) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&o.Key, "key", "", "the same `TEXT` for all who must get the same image, such as a step's ID")
+	c.Flags().BoolVar(&tell, "tell-why", false, "say what went wrong on a pipe that is open, not on stderr")
 	c.Flags().StringVar(&arch, "arch", "", "the image's `ARCHITECTURE` (default: this machine's)")
 	return c
 }

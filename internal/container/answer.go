@@ -18,14 +18,14 @@ func answerOK(w io.Writer, c Container, seccomp string, notices []string) error 
 		fields = append(fields, "-"+name)
 	}
 	for _, text := range notices {
-		fields = append(fields, "!"+oneLine(text))
+		fields = append(fields, "!"+oneLine(toSrun(text)))
 	}
 	return writeFields(w, append(fields, ""))
 }
 
 // answerError tells why there is no container.
 func answerError(w io.Writer, err error) error {
-	return writeFields(w, []string{"error", oneLine(err.Error()), oneLine(Hint(err)), ""})
+	return writeFields(w, []string{"error", oneLine(errorToSrun(err)), oneLine(toSrun(Hint(err))), ""})
 }
 
 func writeFields(w io.Writer, fields []string) error {

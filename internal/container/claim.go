@@ -87,11 +87,11 @@ func (m *maker) joinRunning() error {
 		m.notice("ignoring --mounts when attaching to a running container")
 	}
 	for _, n := range []struct {
-		asked bool
-		name  string
-	}{{m.o.Unshare.Net, "net"}, {m.o.Unshare.IPC, "ipc"}, {m.o.Unshare.UTS, "uts"}} {
+		asked      bool
+		name, word string
+	}{{m.o.Unshare.Net, "net", "network"}, {m.o.Unshare.IPC, "ipc", "IPC"}, {m.o.Unshare.UTS, "uts", "UTS"}} {
 		if n.asked && !slices.Contains(k.Namespaces, n.name) {
-			return fmt.Errorf("--unshare=%s requested but the container has no such namespace of its own", n.name)
+			return fmt.Errorf("--unshare=%s requested but the container is not in a separate %s namespace", n.name, n.word)
 		}
 	}
 	m.joined = true

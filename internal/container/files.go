@@ -32,6 +32,14 @@ func (m *maker) home() string {
 func (m *maker) writeFiles() error {
 	p := m.r.program()
 	root, host := ref(m.rootFD), m.survey.host
+	// Images that expect to be changed have links that lead to nothing.
+	etc := p.makeDir(root, "/etc", 0o755)
+	for name, text := range map[string][]byte{"passwd": m.survey.passwd, "group": m.survey.group} {
+		if text == nil {
+			p.allow(p.call("remove /etc/"+name, unix.SYS_UNLINKAT, etc, p.text(name), 0))
+		}
+	}
+	p.close(etc)
 	p.putFile(root, "/etc/passwd", passwdFile(m.survey.passwd, m.o.User, host, m.shell()))
 	p.putFile(root, "/etc/group", groupFile(m.survey.group, m.o.User, host))
 	if m.o.RemapRoot && m.survey.debian {

@@ -213,9 +213,9 @@ func TestHoldRefuses(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"no_image", Options{Image: "/nosuch.sqsh"}, "no such file"},
-		{"no_source", Options{Image: shared.trusted, Mounts: []Mount{{Source: "/nosuch", Target: "/x"}}}, "--mounts: source path does not exist: /nosuch"},
-		{"no_workdir", Options{Image: shared.trusted, Workdir: "/nosuch"}, "couldn't chdir to /nosuch: no such file or directory"},
+		{"no_image", Options{Image: "/nosuch.sqsh"}, "No such file"},
+		{"no_source", Options{Image: shared.trusted, Mounts: []Mount{{Source: "/nosuch", Target: "/x"}}}, "--container-mounts: source path does not exist: /nosuch"},
+		{"no_workdir", Options{Image: shared.trusted, Workdir: "/nosuch"}, "couldn't chdir to /nosuch: No such file or directory"},
 		{"unknown_name", Options{Name: Name{Name: "nosuch", Flag: NameAuto}}, `a container with name "nosuch" does not exist`},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -218,6 +218,10 @@ func (m *maker) prepare() error {
 		}
 		all = append(all, o)
 	}
+	if m.o.Save != "" {
+		dir := filepath.Dir(m.o.Save)
+		p.call("save the container: write into "+dir, unix.SYS_FACCESSAT, here, p.text(dir), unix.W_OK)
+	}
 	var upper ref
 	if m.entry != nil {
 		upper = p.open(m.entry.dir, unix.O_PATH|unix.O_DIRECTORY)

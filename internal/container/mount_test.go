@@ -181,3 +181,14 @@ func TestUnshare(t *testing.T) {
 		h.nothingLeft()
 	}
 }
+
+// TestLinkToNoPasswd: an image may have links where the user is to be made known.
+func TestLinkToNoPasswd(t *testing.T) {
+	fixture(t)
+	dir := stateDir(t)
+	o := Options{Image: shared.trusted, Writable: true, Save: dir + "/linked.sqsh"}
+	shell(t, super, o, "rm -f /etc/passwd /etc/group; ln -s /nosuch/passwd /etc/passwd; ln -s ../nosuch/group /etc/group")
+	if got := shell(t, ordinary, Options{Image: dir + "/linked.sqsh"}, "cat /etc/passwd /etc/group"); !strings.Contains(got, ":54321:54321:") || !strings.Contains(got, "54321:x:54321:") {
+		t.Errorf("got %q", got)
+	}
+}

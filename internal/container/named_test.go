@@ -105,7 +105,7 @@ func TestNameIsJoined(t *testing.T) {
 			first := startHold(t, who.starter, o)
 			o.Name.Flag, o.Mounts = NameExec, []Mount{{Source: "/etc", Target: "/host"}}
 			second := startHold(t, who.starter, o)
-			if second.fields[0] != "ok" || second.fields[1] != first.fields[1] || !slices.Contains(second.fields, "!ignoring --mounts when attaching to a running container") {
+			if second.fields[0] != "ok" || second.fields[1] != first.fields[1] || !slices.Contains(second.fields, "!ignoring --container-mounts when attaching to a running container") {
 				t.Fatalf("the second: %q", second.fields)
 			}
 			if out, err := second.task("echo seen > /f").CombinedOutput(); err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Mount is something that is shown in a container, as --mounts has it.
@@ -67,10 +69,30 @@ func parseMount(text string) (Mount, error) {
 	if !isPath(target) {
 		return Mount{}, fmt.Errorf("--mounts: %s: mount target must be a relative path or an absolute path", text)
 	}
+	if !strings.HasPrefix(target, "/") && leavesRoot(target) {
+		return Mount{}, fmt.Errorf("--mounts: %s: mount target leads out of the container: %w", text, &callError{what: "open " + target, errno: unix.EXDEV})
+	}
 	if _, err := m.plan(); err != nil {
 		return Mount{}, fmt.Errorf("--mounts: %s: %w", text, err)
 	}
 	return m, nil
+}
+
+// leavesRoot tells whether .. in a relative path leads above its beginning.
+func leavesRoot(target string) bool {
+	depth := 0
+	for name := range strings.SplitSeq(target, "/") {
+		switch name {
+		case "", ".":
+		case "..":
+			if depth--; depth < 0 {
+				return true
+			}
+		default:
+			depth++
+		}
+	}
+	return false
 }
 
 // isPath tells a path from a word.

@@ -61,6 +61,7 @@ static struct spank_option table[] = {
 	SPANK_OPTIONS_TABLE_END
 };
 
+/* wrong says what is wrong with an option, in Pyxis's words: scripts look for them. */
 static int wrong(int which, const char *what, const char *arg)
 {
 	slurm_error("muster: --%s: %s%s%s", text_names[which].option, what, arg ? ": " : "", arg ? arg : "");
@@ -75,11 +76,11 @@ static int check_mount(char *entry)
 	char *rest = entry, *source = strsep(&rest, ":"), *target = rest ? strsep(&rest, ":") : source;
 
 	if (!*source || !*target)
-		return wrong(MOUNTS, "an entry is SRC:DST[:FLAGS], and one has nothing in it", NULL);
+		return wrong(MOUNTS, "invalid format: an entry is SRC:DST[:FLAGS], and one has nothing in it", NULL);
 	if (!is_path(source) && strcmp(source, "tmpfs") && strcmp(source, "umount"))
-		return wrong(MOUNTS, "a source is a path that begins with / or ., or tmpfs, or umount", source);
+		return wrong(MOUNTS, "mount source must be a relative path, an absolute path, \"tmpfs\" or \"umount\"", source);
 	if (!is_path(target))
-		return wrong(MOUNTS, "a target is a path that begins with / or .", target);
+		return wrong(MOUNTS, "mount target must be a relative path or an absolute path", target);
 	return 0;
 }
 
@@ -88,9 +89,11 @@ static int check_element(int which, char *e)
 	if (which == MOUNTS)
 		return check_mount(e);
 	if (!*e)
-		return wrong(which, "an entry is empty", NULL);
-	if (which == UNSHARE && strcmp(e, "net") && strcmp(e, "ipc") && strcmp(e, "uts"))
-		return wrong(UNSHARE, "there are the namespaces net, ipc and uts, and not", e);
+		return wrong(which, which == UNSHARE ? "empty namespace argument" : "invalid format: an entry is empty", NULL);
+	if (which == UNSHARE && strcmp(e, "net") && strcmp(e, "ipc") && strcmp(e, "uts")) {
+		slurm_error("muster: --container-unshare: unknown namespace '%s': there are net, ipc and uts", e);
+		return -1;
+	}
 	return 0;
 }
 
@@ -133,9 +136,9 @@ static int check_name(const char *arg)
 	const char *flag = strchr(arg, ':');
 
 	if (*arg == ':')
-		return wrong(NAME, "the name is empty", NULL);
+		return wrong(NAME, "empty name", NULL);
 	if (flag && flag[1] && strcmp(flag, ":auto") && strcmp(flag, ":create") && strcmp(flag, ":exec") && strcmp(flag, ":no_exec"))
-		return wrong(NAME, "after the name comes auto, create, exec or no_exec, and not", flag + 1);
+		return wrong(NAME, "flag must be \"auto\", \"create\", \"exec\" or \"no_exec\"", NULL);
 	return 0;
 }
 
@@ -144,13 +147,13 @@ static int take_text(int which, const char *arg, int remote)
 {
 	(void)remote;
 	if (!arg || !*arg)
-		return wrong(which, "it needs an argument", NULL);
+		return wrong(which, "argument required", NULL);
 	if (which == MOUNTS || which == ENV || which == UNSHARE)
 		return add_list(which, arg);
 	if (texts[which] && strcmp(texts[which], arg))
-		return wrong(which, "it was given twice, and with different arguments", NULL);
+		return slurm_error("muster: --%s specified multiple times", text_names[which].option), -1;
 	if (which == SAVE && arg[strlen(arg) - 1] == '/')
-		return wrong(which, "it needs a file, and this is a directory", arg);
+		return wrong(which, "target is a directory", arg);
 	if (which == NAME && check_name(arg))
 		return -1;
 	if (!texts[which])
@@ -164,7 +167,7 @@ static int take_switch(int value, const char *arg, int remote)
 
 	(void)arg, (void)remote;
 	if (switches[which] >= 0 && switches[which] != on) {
-		slurm_error("muster: --%s and --%s were both given", switch_names[which].on, switch_names[which].off);
+		slurm_error("muster: both --%s and --%s were specified", switch_names[which].on, switch_names[which].off);
 		return -1;
 	}
 	switches[which] = on;
@@ -221,16 +224,16 @@ void options_environment(spank_t sp)
 
 bool options_enabled(void)
 {
-	static const char why[] = "has no effect without --container-image or --container-name";
+	static const char why[] = "because neither --container-image nor --container-name is set";
 
 	if (texts[IMAGE] || texts[NAME])
 		return true;
 	for (int i = 0; i < TEXTS; i++)
 		if (texts[i])
-			slurm_error("muster: --%s %s", text_names[i].option, why);
+			slurm_error("muster: ignoring --%s %s", text_names[i].option, why);
 	for (int i = 0; i < SWITCHES; i++)
 		if (switches[i] >= 0)
-			slurm_error("muster: --%s %s", switches[i] ? switch_names[i].on : switch_names[i].off ? switch_names[i].off : switch_names[i].on, why);
+			slurm_error("muster: ignoring --%s %s", switches[i] ? switch_names[i].on : switch_names[i].off ? switch_names[i].off : switch_names[i].on, why);
 	return false;
 }
 

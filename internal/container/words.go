@@ -1,0 +1,35 @@
+package container
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// srunFlags are our flags in a text, whose names srun's options have behind container-.
+var srunFlags = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|[^-\w])--((?:no-)?(?:mounts|workdir|name|writable|readonly|mount-home|remap-root|entrypoint-log|entrypoint|env|unshare|save))\b`)
+})
+
+// toSrun is a text for one who has typed srun's options.
+func toSrun(text string) string {
+	return srunFlags().ReplaceAllStringFunc(text, func(found string) string {
+		before, name, _ := strings.Cut(found, "--")
+		if name, no := strings.CutPrefix(name, "no-"); no {
+			return before + "--no-container-" + name
+		}
+		return before + "--container-" + name
+	})
+}
+
+// errorToSrun is an error for one who has typed srun's options. The kernel's part of it
+// begins with a capital, as in all of Slurm's: scripts look for that.
+func errorToSrun(err error) string {
+	text := toSrun(err.Error())
+	if call := (*callError)(nil); errors.As(err, &call) {
+		reason := call.errno.Error()
+		text = strings.ReplaceAll(text, reason, strings.ToUpper(reason[:1])+reason[1:])
+	}
+	return text
+}
