@@ -12,8 +12,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/count"
@@ -131,11 +131,11 @@ func (v *eventsView) show(line []byte) error {
 	if err := v.head(); err != nil {
 		return err
 	}
-	row := eventRow(e.Time.Local().Format(time.DateTime), e.Kind, cmp.Or(e.List, e.Instance), withHint(e.Reason, e.Hint))
+	text := v.row(e.Time.Local().Format(time.DateTime), e.Kind, cmp.Or(e.List, e.Instance), withHint(e.Reason, e.Hint))
 	for _, line := range e.Log {
-		row += eventRow("", "", "", "| "+line)
+		text += v.row("", "", "", "| "+line)
 	}
-	_, err := io.WriteString(v.out, row)
+	_, err := io.WriteString(v.out, text)
 	return err
 }
 
@@ -152,15 +152,25 @@ func (v *eventsView) head() error {
 		return nil
 	}
 	v.headed = true
-	_, err := io.WriteString(v.out, eventRow("TIME", "EVENT", "NODES", "REASON"))
+	_, err := io.WriteString(v.out, v.row("TIME", "EVENT", "NODES", "REASON"))
 	return err
 }
 
-// eventRow is a line of the table. Its columns have fixed widths, because what
-// will come is not known.
-func eventRow(when, kind, nodes, reason string) string {
-	row := fmt.Sprintf("%-19s  %-17s  %-32s  %s", when, printable(kind), printable(nodes), printable(reason))
-	return strings.TrimRight(row, " ") + "\n"
+// row is a line of the table. Its columns have fixed widths, because what will come is
+// not known; a reason has no end where nobody minds, and else the rest of the line.
+func (v *eventsView) row(when, kind, nodes, reason string) string {
+	const reasonLeast = 24
+	cells := []string{when, printable(kind), printable(nodes), printable(reason)}
+	widths := []int{19, 17, 32, 0}
+	limit := columns(v.out)
+	if limit > 0 {
+		widths[3] = max(reasonLeast, limit-widths[0]-widths[1]-widths[2]-3*len(gap))
+		return row(squeeze(widths, []int{10, 17, 0, 0}, limit), cells)
+	}
+	for i, cell := range cells {
+		widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+	}
+	return row(widths, cells)
 }
 
 // earlier shows the events that were written before those of a file. If that has just

@@ -77,13 +77,13 @@ func showUsage(c *cobra.Command) error {
 		}
 	}
 	if c.HasAvailableLocalFlags() {
-		fmt.Fprintf(&b, "\nFlags:\n%s", c.LocalFlags().FlagUsages())
+		fmt.Fprintf(&b, "\nFlags:\n%s", c.LocalFlags().FlagUsagesWrapped(columns(c.OutOrStdout())))
 	}
 	if !c.HasParent() {
 		fmt.Fprint(&b, "\nA command is about the cluster that --cluster names, or else MUSTER_CLUSTER, or else the\none whose file is in this directory or nearest above it, or else the only one.\n\nExit codes: 0 done, 1 a problem, 2 wrong command line, 3 something to look at, 130 stopped.\n\"muster help COMMAND\" says what a command does.\n")
 	}
 	if c.HasAvailableInheritedFlags() {
-		fmt.Fprintf(&b, "\nFlags of all commands:\n%s", c.InheritedFlags().FlagUsages())
+		fmt.Fprintf(&b, "\nFlags of all commands:\n%s", c.InheritedFlags().FlagUsagesWrapped(columns(c.OutOrStdout())))
 	}
 	_, err := fmt.Fprint(c.OutOrStdout(), b.String())
 	return err

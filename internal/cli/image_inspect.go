@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,10 +45,10 @@ func (p *imagePlace) findFor(a *app, name string) error {
 
 // showImage writes what there is to know of an image, one fact a line.
 func showImage(w io.Writer, i image.Image) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var t table
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(tw, "%s\t%s\n", name, printable(value))
+			t.add(name, value)
 		}
 	}
 	row("Name", i.Name)
@@ -59,7 +57,7 @@ func showImage(w io.Writer, i image.Image) error {
 	if i.Meta == nil {
 		row("Compression", i.Compression)
 		row("Made by", "another program; it says no more of itself")
-		return tw.Flush()
+		return t.write(w)
 	}
 	row("Unpacked", byteSize(i.UncompressedBytes))
 	row("Source", i.Source)
@@ -83,7 +81,7 @@ func showImage(w io.Writer, i image.Image) error {
 	for _, l := range i.Layers {
 		row("Layer", l.Digest+" "+byteSize(l.SizeBytes))
 	}
-	return tw.Flush()
+	return t.write(w)
 }
 
 // moment is a time with its date and zone, "" if it is not known.

@@ -91,8 +91,7 @@ func (n nodesAnswer) write(w io.Writer, all bool, now time.Time) error {
 	}
 	switch {
 	case len(off) > 0:
-		_, err := fmt.Fprintf(w, "%s powered down: %s\n", count.Of(len(off), "node"), slurm.Compress(off))
-		return err
+		return line(w, fmt.Sprintf("%s powered down: %s", count.Of(len(off), "node"), slurm.Compress(off)))
 	case len(n.Nodes) == 0:
 		_, err := fmt.Fprintln(w, "no nodes")
 		return err

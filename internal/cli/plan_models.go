@@ -186,11 +186,10 @@ func (a ranksAnswer) write(w io.Writer) error {
 		if err := t.write(w); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(w, p.What); err != nil || p.Source == "" {
+		if err := line(w, p.What); err != nil || p.Source == "" {
 			return err
 		}
-		_, err := fmt.Fprintln(w, "source:", p.Source)
-		return err
+		return line(w, "source: "+p.Source)
 	}
 	t := table{{"model", "rank", "node", "local rank", "GPU"}}
 	for _, m := range a.Models {
@@ -201,8 +200,7 @@ func (a ranksAnswer) write(w io.Writer) error {
 	if err := t.write(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, ranksHold)
-	return err
+	return line(w, ranksHold)
 }
 
 // ranksHold says for which launchers the order of ranks is that of nodes.

@@ -23,8 +23,8 @@ func (s section) write(w io.Writer) error {
 	if err := s.table.write(w); err != nil {
 		return err
 	}
-	for _, line := range s.lines {
-		if _, err := fmt.Fprintln(w, "  "+printable(line)); err != nil {
+	for _, text := range s.lines {
+		if err := line(w, "  "+printable(text)); err != nil {
 			return err
 		}
 	}
@@ -33,7 +33,7 @@ func (s section) write(w io.Writer) error {
 
 // writePlan writes an estimate for people.
 func writePlan(w io.Writer, e *plan.Estimate) error {
-	if _, err := fmt.Fprintln(w, headline(e)); err != nil {
+	if err := line(w, headline(e)); err != nil {
 		return err
 	}
 	for _, s := range []section{

@@ -45,14 +45,14 @@ func (a *app) color() bool {
 // Begin implements step.Reporter.
 func (p *progress) Begin(name string) {
 	if p.terminal {
-		fmt.Fprintf(p.app.err, "\r\033[K       … %s", name)
+		fmt.Fprint(p.app.err, "\r\033[K"+short(p.app.err, "       … "+name))
 	}
 }
 
 // Waiting implements step.Reporter.
 func (p *progress) Waiting(name, what string, since time.Duration) {
 	if p.terminal {
-		fmt.Fprintf(p.app.err, "\r\033[K%5.0f s … %s: waiting for %s", since.Seconds(), name, what)
+		fmt.Fprint(p.app.err, "\r\033[K"+short(p.app.err, fmt.Sprintf("%5.0f s … %s: waiting for %s", since.Seconds(), name, what)))
 		return
 	}
 	if name != p.waits {

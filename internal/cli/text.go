@@ -37,26 +37,71 @@ type table [][]string
 
 func (t *table) add(cells ...string) { *t = append(*t, cells) }
 
+// write writes the table, fitted to w.
 func (t table) write(w io.Writer) error {
+	_, err := io.WriteString(w, t.text(columns(w)))
+	return err
+}
+
+// text is the table in lines of at most so many characters, 0 for any.
+func (t table) text(limit int) string {
+	shown := make(table, 0, len(t))
+	for _, row := range t {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = printable(cell)
+		}
+		shown = append(shown, cells)
+	}
+	widths := squeeze(shown.widths(limit, utf8.RuneCountInString), shown.widths(limit, longest), limit)
+	if limit > 0 && total(widths) > limit && len(widths) > 2 {
+		return shown.stacked(limit)
+	}
+	var b strings.Builder
+	for _, cells := range shown {
+		if limit > 0 && len(cells) == 1 && len(widths) > 1 {
+			b.WriteString(strings.Join(fit(cells[0], limit), "\n") + "\n")
+			continue
+		}
+		b.WriteString(row(widths, cells))
+	}
+	return b.String()
+}
+
+// stacked is a table that has too many columns: each row in lines of its own.
+func (t table) stacked(limit int) string {
+	var lines []string
+	for n, cells := range t {
+		lines = append(lines, fit(cells[0], limit)...)
+		for i, cell := range cells[1:] {
+			if n > 0 && cell != "" && cell != "-" {
+				lines = append(lines, fit("    "+t[0][i+1]+": "+strings.TrimSpace(cell), limit)...)
+			}
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// widths are the most of each column, as of measures a cell. Where there is a limit, a
+// cell that is alone in its row is a line of its own.
+func (t table) widths(limit int, of func(string) int) []int {
 	var widths []int
 	for _, row := range t {
 		for i, cell := range row {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(printable(cell)))
+			if limit == 0 || len(row) > 1 || i == 0 && t.single() {
+				widths[i] = max(widths[i], of(cell))
+			}
 		}
 	}
-	var b strings.Builder
-	for _, row := range t {
-		line := ""
-		for i, cell := range row {
-			line += fmt.Sprintf("%-*s  ", widths[i], printable(cell))
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return widths
+}
+
+// single tells whether the table has one column.
+func (t table) single() bool {
+	return !slices.ContainsFunc(t, func(row []string) bool { return len(row) > 1 })
 }
 
 // byteSize is a number of bytes in binary units.
