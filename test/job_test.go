@@ -97,7 +97,7 @@ func (f *following) end() (rest []string, code int) {
 // TestJobs runs jobs of all fates on one cluster.
 func TestJobs(t *testing.T) {
 	t.Parallel()
-	newCluster(t, fileOf(3)).each(map[string]func(*testing.T, *cluster){
+	newCluster(t, fileOf(3)+dataFile).each(map[string]func(*testing.T, *cluster){
 		"is_checked_truly":     checkIsTrue,
 		"refuses_as_recorded":  refusesAsRecorded,
 		"needs":                jobNeeds,
@@ -110,6 +110,8 @@ func TestJobs(t *testing.T) {
 		"loses_its_node":       jobLosesItsNode,
 		"has_what_is_active":   jobHasWhatIsActive,
 		"debian_finds_s3":      debianClientFindsS3,
+		"image_user_is_owner":  imageUserIsOwner,
+		"df_shows_mounts":      dfShowsFileSystems,
 	})
 }
 

@@ -68,6 +68,8 @@ func TestOrdinaryUser(t *testing.T) {
 		"exports":                userExports,
 		"debian_finds_s3":        debianClientFindsS3,
 		"carries_what_is_active": jobHasWhatIsActive,
+		"image_user_is_owner":    imageUserIsOwner,
+		"df_shows_mounts":        dfShowsFileSystems,
 	})
 	c.must("down", "--delete-data", "--yes")
 	c.nothingLeft()

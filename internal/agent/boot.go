@@ -10,7 +10,6 @@ import (
 
 	"github.com/muster-hpc/muster/internal/boot"
 	"github.com/muster-hpc/muster/internal/site"
-	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // step is one step of a boot.
@@ -40,7 +39,7 @@ func (a *agent) first() []step {
 				return "", err
 			}
 			if a.cluster.root.At("DeploymentSettings.DisableSudoAccessForDefaultUser").Bool() {
-				user := DefaultUser(a.cluster.file)
+				user := a.cluster.file.DefaultUser()
 				detail += ", " + user + " may not use sudo"
 				err = a.machine.RevokeSudo(user)
 			}
@@ -218,10 +217,3 @@ func (c *cluster) raidLevel(name string) string {
 	}
 	return ""
 }
-
-// users' homes and images' owner: the image's default user.
-var defaultUsers = map[string]string{"alinux2": "ec2-user", "alinux2023": "ec2-user", "rhel8": "ec2-user", "rhel9": "ec2-user",
-	"rocky8": "rocky", "rocky9": "rocky", "ubuntu2004": "ubuntu", "ubuntu2204": "ubuntu", "ubuntu2404": "ubuntu"}
-
-// DefaultUser is the user of an operating system's images.
-func DefaultUser(c *spec.Cluster) string { return defaultUsers[c.OS] }

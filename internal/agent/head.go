@@ -78,7 +78,7 @@ func (h *headNode) headSteps() []step {
 			if h.cluster.root.At("DeploymentSettings.DefaultUserHome").Text() == "Local" {
 				return "homes are each machine's own", nil
 			}
-			return h.machine.ClusterKey(ctx, DefaultUser(h.cluster.file))
+			return h.machine.ClusterKey(ctx, h.cluster.file.DefaultUser())
 		}},
 		{"prepare containers", h.containers},
 		{"prepare database", h.database},
@@ -143,7 +143,7 @@ func (h *headNode) volumes(ctx context.Context) (string, error) {
 // shared makes muster.yaml's directories and the one of images on shared storage. They
 // belong to the image's default user.
 func (h *headNode) shared(context.Context) (string, error) {
-	owner := DefaultUser(h.cluster.file)
+	owner := h.cluster.file.DefaultUser()
 	if _, err := user.Lookup(owner); err != nil {
 		owner = ""
 	}

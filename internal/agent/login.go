@@ -15,7 +15,7 @@ import (
 func (h *headNode) introduce() {
 	name := ""
 	if h.cluster != nil {
-		name = loginUser(DefaultUser(h.cluster.file))
+		name = loginUser(h.cluster.file.DefaultUser())
 	}
 	keys := hostKeys("/etc/ssh")
 	h.board.change(func(s *site.HeadStatus) { s.User, s.HostKeys = name, keys })

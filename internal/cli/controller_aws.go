@@ -186,7 +186,7 @@ func administrators() []int {
 	if file == nil {
 		return nil
 	}
-	u, err := user.Lookup(agent.DefaultUser(file))
+	u, err := user.Lookup(file.DefaultUser())
 	if err != nil {
 		return nil
 	}

@@ -198,3 +198,7 @@ func hidden(path string) Sight {
 	}
 	return Hidden
 }
+
+// SystemPath is where programs are looked for on the cluster's machines, if nobody says
+// otherwise.
+func SystemPath() []string { return searched(nil) }

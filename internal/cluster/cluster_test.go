@@ -220,7 +220,7 @@ func TestNotHere(t *testing.T) {
 	}
 	small := &spec.Cluster{Scheduling: spec.Scheduling{Queues: []spec.Queue{{ComputeResources: []spec.ComputeResource{{InstanceTypes: []string{"c6i.large"}, MaxCount: 4}}}}}}
 	for want, c := range map[string]*spec.Cluster{
-		"640 GPUs (Slurm counts them), EFA (/dev/infiniband is empty), custom actions (not run), the internet from nodes": large,
+		"640 GPUs (Slurm counts them), EFA (/dev/infiniband is empty), custom actions (not run), the sizes of file systems (df shows this machine's disk), the internet from nodes": large,
 		"the internet from nodes": small,
 	} {
 		if got := notHere(c); got != want {

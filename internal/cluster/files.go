@@ -196,6 +196,7 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		{path: "etc/muster/registry.json", text: registry, mode: 0o600, once: true},
 		{path: "etc/muster/registry-reader.json", text: reader, mode: readers, once: true},
 		{path: "etc/muster/cluster.yaml", text: string(source), mode: 0o644},
+		dfFile(c.file),
 		{path: "etc/muster/images", text: ImageDir(c.file) + "\n", mode: 0o644},
 	}...)
 	for _, f := range head.Files(c.slurm, c.stack(), c.params) {
@@ -299,6 +300,7 @@ func newRecord(l *local.Layout, name, source, workDir string, c *spec.Cluster) (
 	r := local.Record{
 		Name: name, Created: time.Now(), File: file, UID: l.UID, GID: l.GID, User: u.Username,
 		HeadName: strings.ToLower(name) + "-head", ScratchDirs: c.ScratchDirs(), EFA: efaNodes(c),
+		ImageUser: c.DefaultUser(), Files: sudoFiles(l),
 	}
 	r.Shared, err = sharedMounts(l, u, workDir, c)
 	r.HeadOnly = []local.Mount{

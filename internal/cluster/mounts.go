@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -28,26 +29,31 @@ func sharedMounts(l *local.Layout, u *user.User, workDir string, c *spec.Cluster
 		{Source: l.Path("bin"), Target: head.BinDir, ReadOnly: true},
 	}
 	mounts = append(mounts, nameMounts(l)...)
-	storage := slices.Clone(c.SharedStorage)
-	if !slices.ContainsFunc(storage, func(s spec.SharedStorage) bool { return s.MountDir == "/home" }) {
-		// The head node of a ParallelCluster exports /home.
-		storage = append(storage, spec.SharedStorage{Name: "home", MountDir: "/home"})
-	}
-	slices.SortFunc(storage, func(a, b spec.SharedStorage) int { return strings.Compare(a.MountDir, b.MountDir) })
-	for _, s := range storage {
+	for _, s := range withHome(c) {
 		m := local.Mount{Source: StorageDir(l, c, s.MountDir), Target: s.MountDir}
 		if err := os.MkdirAll(m.Source, 0o755); err != nil {
 			return nil, fmt.Errorf("make %s: %w", s.MountDir, err)
 		}
 		mounts = append(mounts, m)
 	}
-	if err := makeHome(l, u, c); err != nil {
+	if err := errors.Join(makeHome(l, u, c), makeImageHome(l, u, c)); err != nil {
 		return nil, err
 	}
 	if local.Shareable(workDir) {
 		mounts = append(mounts, local.Mount{Source: workDir, Target: workDir})
 	}
 	return mounts, nil
+}
+
+// withHome are the file systems of a cluster file, and /home, which the head node of a
+// ParallelCluster exports.
+func withHome(c *spec.Cluster) []spec.SharedStorage {
+	storage := slices.Clone(c.SharedStorage)
+	if !slices.ContainsFunc(storage, func(s spec.SharedStorage) bool { return s.MountDir == "/home" }) {
+		storage = append(storage, spec.SharedStorage{Name: "home", MountDir: "/home"})
+	}
+	slices.SortFunc(storage, func(a, b spec.SharedStorage) int { return strings.Compare(a.MountDir, b.MountDir) })
+	return storage
 }
 
 // StorageDir is the directory of the host that stands for the file system of a mount
@@ -74,4 +80,21 @@ func makeHome(l *local.Layout, u *user.User, c *spec.Cluster) error {
 		return nil
 	}
 	return os.MkdirAll(filepath.Join(StorageDir(l, c, "/home"), rest), 0o755)
+}
+
+// makeImageHome makes the home directory of the image's default user, who is the caller
+// by another name: it leads to the caller's, if that is on the cluster's /home, too.
+func makeImageHome(l *local.Layout, u *user.User, c *spec.Cluster) error {
+	name := c.DefaultUser()
+	if _, err := user.Lookup(name); name == "" || err == nil {
+		return nil // this machine has a user of that name
+	}
+	at := filepath.Join(StorageDir(l, c, "/home"), name)
+	if _, err := os.Lstat(at); err == nil {
+		return nil
+	}
+	if rest, under := strings.CutPrefix(u.HomeDir, "/home/"); under {
+		return os.Symlink(rest, at)
+	}
+	return os.Mkdir(at, 0o755)
 }

@@ -44,6 +44,9 @@ func notHere(c *spec.Cluster) string {
 	if c.LoginNodes {
 		missing = append(missing, "login nodes (the head node serves)")
 	}
+	if len(c.SharedStorage) > 0 {
+		missing = append(missing, "the sizes of file systems (df shows this machine's disk)")
+	}
 	missing = append(missing, "the internet from nodes")
 	return strings.Join(missing, ", ")
 }

@@ -37,6 +37,8 @@ func (r Root) parts(name, lower, upper, target string) error {
 
 func (r Root) part(name, lower, target string, e fs.DirEntry) error {
 	switch {
+	case r.has("/" + name):
+		return nil // it is in the writable layer
 	case e.Type()&fs.ModeSymlink != 0:
 		to, err := os.Readlink(lower)
 		if err == nil {

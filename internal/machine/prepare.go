@@ -22,6 +22,9 @@ func (r Root) prepare(name string) error {
 			}
 		}
 	}
+	if err := r.place(name); err != nil {
+		return err
+	}
 	return r.reserve(name)
 }
 
@@ -46,6 +49,9 @@ func (r Root) reserve(name string) error {
 // wanted are the directories that are to be made below one entry.
 func (r Root) wanted(name string) []string {
 	dirs := slices.Clone(r.Dirs)
+	for _, f := range r.Files {
+		dirs = append(dirs, filepath.Dir(f.Path))
+	}
 	for _, b := range r.Binds {
 		switch info, err := os.Stat(b.Source); {
 		case err != nil:

@@ -25,6 +25,8 @@ type Root struct {
 	Binds []Mount
 	// Dirs are further directories that the machine must have and may write.
 	Dirs []string
+	// Files are the machine's own, instead of the host's.
+	Files []File
 	// Host is where the host's root is seen, normally "/".
 	Host string
 	// EFA makes /dev/infiniband.

@@ -160,7 +160,11 @@ func (l *Layout) makeHead(r Record) (*head, error) {
 	made := make(chan error, 1)
 	go func() {
 		made <- thread.Do(unix.CLONE_NEWNS, func() error {
-			root := machine.Root{Dir: l.machineDir("head"), Host: "/"}
+			files, err := ownFiles(r)
+			if err != nil {
+				return err
+			}
+			root := machine.Root{Dir: l.machineDir("head"), Host: "/", Files: files}
 			root.Binds = []Mount{{Source: l.Path("nodes", "head", "tmp"), Target: "/tmp"}}
 			for _, d := range r.ScratchDirs {
 				root.Binds = append(root.Binds, Mount{Source: l.Path("nodes", "head", "scratch"), Target: d})

@@ -204,8 +204,12 @@ func (f *Fleet) boot(name string, address netip.Addr, r Record) error {
 	if err != nil {
 		return err
 	}
+	files, err := ownFiles(r)
+	if err != nil {
+		return err
+	}
 	pid, err := f.layout.start(node{
-		Name: name, Address: address, Binds: binds, EFA: slices.Contains(r.EFA, name),
+		Name: name, Address: address, Binds: binds, Files: files, EFA: slices.Contains(r.EFA, name),
 		Log: f.layout.Path("log", "nodes", name+".log"),
 	})
 	if err != nil {

@@ -32,6 +32,7 @@ type node struct {
 	Name    string
 	Address netip.Addr
 	Binds   []Mount
+	Files   []machine.File
 	// EFA nodes have the folder of EFA's devices, which is empty here.
 	EFA bool
 	Log string
@@ -92,7 +93,7 @@ func (l *Layout) boot(m node) error {
 	if err := network.Configure(m.Address); err != nil {
 		return err
 	}
-	r := machine.Root{Dir: l.machineDir(m.Name), Binds: m.Binds, Dirs: []string{spoolDir}, Host: "/", EFA: m.EFA}
+	r := machine.Root{Dir: l.machineDir(m.Name), Binds: m.Binds, Files: m.Files, Dirs: []string{spoolDir}, Host: "/", EFA: m.EFA}
 	return r.Enter()
 }
 

@@ -32,6 +32,11 @@ type Record struct {
 	HeadOnly []Mount `json:"head_only"`
 	// ScratchDirs are local to each node.
 	ScratchDirs []string `json:"scratch_dirs"`
+	// ImageUser is the default user of the images that nodes would have: on machines of
+	// the cluster, another name of its owner.
+	ImageUser string `json:"image_user,omitempty"`
+	// Files are every machine's own, instead of the host's.
+	Files []machine.File `json:"files,omitempty"`
 	// EFA are the nodes whose instance type has EFA.
 	EFA []string `json:"efa,omitempty"`
 }

@@ -1,0 +1,42 @@
+package machine
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// File is one that a machine has instead of the host's, as a file of its own that it may
+// change: what is mounted in the host's place, no program could replace.
+type File struct {
+	Path string      `json:"path"`
+	Text string      `json:"text"`
+	Mode os.FileMode `json:"mode"`
+}
+
+// place writes the files below one entry of the root into its upper layer.
+func (r Root) place(name string) error {
+	for _, f := range r.Files {
+		if !strings.HasPrefix(f.Path, "/"+name+"/") {
+			continue
+		}
+		at := filepath.Join(r.Dir, "upper", f.Path)
+		if err := os.WriteFile(at, []byte(f.Text), f.Mode); err != nil {
+			return err
+		}
+		if err := os.Chmod(at, f.Mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has tells whether the machine has a file of its own at a path of its root.
+func (r Root) has(path string) bool {
+	for _, f := range r.Files {
+		if f.Path == path {
+			return true
+		}
+	}
+	return false
+}
