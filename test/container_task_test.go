@@ -40,3 +40,27 @@ func keepsVariables(t *testing.T, c *cluster) {
 	}
 	c.noContainerLeft()
 }
+
+// heedsEnroot: Enroot's variables count where no option says otherwise, and what of
+// Enroot's has no effect is said.
+func heedsEnroot(t *testing.T, c *cluster) {
+	const ask = "id -u; touch /new 2>/dev/null && echo writable; test -e $HOME/given && echo home"
+	step := func(options ...string) (string, string) {
+		t.Helper()
+		line := append([]string{"exec", "--", "env", "HOME=" + c.dir, "ENROOT_ROOTFS_WRITABLE=yes", "ENROOT_REMAP_ROOT=y", "srun", "--container-image=./x.sqsh"}, options...)
+		r := c.run(append(line, "sh", "-c", ask+"; true")...)
+		return r.stdout, r.stderr
+	}
+	if got, _ := step(); got != "0\nwritable\n" {
+		t.Errorf("got %q", got)
+	}
+	if got, _ := step("--container-readonly"); got != "0\n" {
+		t.Errorf("with an option: %q", got)
+	}
+	if err := os.MkdirAll(filepath.Join(c.dir, ".config", "enroot", "hooks.d"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, said := step(); !strings.Contains(said, "/.config/enroot/hooks.d has no effect") {
+		t.Errorf("said %q", said)
+	}
+}

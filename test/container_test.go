@@ -49,6 +49,7 @@ func TestContainers(t *testing.T) {
 		"image_is_built":           imageIsBuilt,
 		"pmix":                     pmixInContainer,
 		"keeps_variables":          keepsVariables,
+		"heeds_enroot":             heedsEnroot,
 		"refuses":                  refusesContainers,
 		"step_is_cancelled":        containerIsCancelled,
 		"import_is_cancelled":      importIsCancelled,

@@ -222,6 +222,7 @@ func (m *maker) prepare() error {
 		dir := filepath.Dir(m.o.Save)
 		p.call("save the container: write into "+dir, unix.SYS_FACCESSAT, here, p.text(dir), unix.W_OK)
 	}
+	hooks := m.enrootHooks(p)
 	var upper ref
 	if m.entry != nil {
 		upper = p.open(m.entry.dir, unix.O_PATH|unix.O_DIRECTORY)
@@ -241,6 +242,7 @@ func (m *maker) prepare() error {
 	if err != nil {
 		return m.sourceError(err)
 	}
+	m.tellOfHooks(hooks, results)
 	if m.entry != nil {
 		m.upper = at(results, upper).value
 	}

@@ -22,13 +22,16 @@ static const struct {
 };
 
 static const struct {
-	const char *on, *off, *on_flag, *off_flag, *variable;
+	const char *on, *off, *on_flag, *off_flag, *variable, *enroot;
 } switch_names[SWITCHES] = {
-	[MOUNT_HOME] = { "container-mount-home", "no-container-mount-home", "--mount-home", "--no-mount-home", "PYXIS_CONTAINER_MOUNT_HOME" },
-	[REMAP_ROOT] = { "container-remap-root", "no-container-remap-root", "--remap-root", "--no-remap-root", "PYXIS_CONTAINER_REMAP_ROOT" },
+	[MOUNT_HOME] = { "container-mount-home", "no-container-mount-home", "--mount-home", "--no-mount-home", "PYXIS_CONTAINER_MOUNT_HOME",
+		"ENROOT_MOUNT_HOME" },
+	[REMAP_ROOT] = { "container-remap-root", "no-container-remap-root", "--remap-root", "--no-remap-root", "PYXIS_CONTAINER_REMAP_ROOT",
+		"ENROOT_REMAP_ROOT" },
 	[ENTRYPOINT] = { "container-entrypoint", "no-container-entrypoint", "--entrypoint", "--no-entrypoint", "PYXIS_CONTAINER_ENTRYPOINT" },
 	[ENTRYPOINT_LOG] = { "container-entrypoint-log", NULL, "--entrypoint-log", NULL, "PYXIS_CONTAINER_ENTRYPOINT_LOG" },
-	[WRITABLE] = { "container-writable", "container-readonly", "--writable", "--readonly", "PYXIS_CONTAINER_WRITABLE" },
+	[WRITABLE] = { "container-writable", "container-readonly", "--writable", "--readonly", "PYXIS_CONTAINER_WRITABLE",
+		"ENROOT_ROOTFS_WRITABLE" },
 };
 
 static int take_text(int which, const char *arg, int remote);
@@ -207,6 +210,33 @@ static int truth(const char *s)
 	return -1;
 }
 
+/* enroot_truth reads a switch as Enroot does: what does not say no says yes; -1 if there is none. */
+static int enroot_truth(const char *s)
+{
+	static const char *const no[] = { "n", "no", "N", "NO", "f", "false", "FALSE" };
+
+	if (!s || !*s)
+		return -1;
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+		if (!strcmp(s, no[i]))
+			return 0;
+	return 1;
+}
+
+/* enroot_environment takes Enroot's variables for what neither an option nor Pyxis's variables say. */
+static void enroot_environment(spank_t sp)
+{
+	static const char *const unshare[][2] = { { "net", "ENROOT_UNSHARE_NET" }, { "ipc", "ENROOT_UNSHARE_IPC" }, { "uts", "ENROOT_UNSHARE_UTS" } };
+	bool given = texts[UNSHARE] != NULL;
+
+	for (int i = 0; i < SWITCHES; i++)
+		if (switches[i] < 0 && switch_names[i].enroot)
+			switches[i] = enroot_truth(variable(sp, switch_names[i].enroot));
+	for (size_t i = 0; !given && i < sizeof unshare / sizeof *unshare; i++)
+		if (enroot_truth(variable(sp, unshare[i][1])) == 1)
+			add_list(UNSHARE, unshare[i][0]);
+}
+
 void options_environment(spank_t sp)
 {
 	const char *value;
@@ -220,6 +250,8 @@ void options_environment(spank_t sp)
 			switches[i] = truth(variable(sp, switch_names[i].variable));
 	if (switches[WRITABLE] < 0 && (on = truth(variable(sp, "PYXIS_CONTAINER_READONLY"))) >= 0)
 		switches[WRITABLE] = !on;
+	if (texts[IMAGE] || texts[NAME])
+		enroot_environment(sp);
 }
 
 bool options_enabled(void)

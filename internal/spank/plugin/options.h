@@ -23,7 +23,7 @@ struct config {
 int config_read(struct config *c, int ac, char **av);
 int options_register(spank_t sp);
 
-/* options_environment takes PYXIS_CONTAINER_* for what was not given. */
+/* options_environment takes PYXIS_CONTAINER_*, and Enroot's variables of the same meaning, for what was not given. */
 void options_environment(spank_t sp);
 
 /* options_enabled tells whether a container is wanted. Options that need one and have none are named. */
