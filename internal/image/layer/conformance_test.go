@@ -178,3 +178,13 @@ func attributes() []item {
 		file("none", "z"), file("other", "z").xattr("foreign.name", "dropped"),
 	}
 }
+
+// TestNoOverlaysAttributes: what an overlay wrote into a layer is not in the image, over
+// which another one is mounted.
+func TestNoOverlaysAttributes(t *testing.T) {
+	need(t, "unsquashfs")
+	path, _ := image(t, tarball(t, file("a", "a").xattr("user.overlay.metacopy", "y").xattr("user.overlay.redirect", "/x").xattr("trusted.overlay.opaque", "y").xattr("user.keep", "k")))
+	if got := unpacked(t, path)["a"]; strings.Contains(got, "overlay") || !strings.Contains(got, "user.keep") {
+		t.Errorf("got %s", got)
+	}
+}

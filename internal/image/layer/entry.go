@@ -196,9 +196,9 @@ func (e *entry) setXattrs(records map[string]string) error {
 }
 
 func (e *entry) takes(name string) bool {
-	switch name {
-	case "security.selinux", "trusted.overlay.opaque", "trusted.overlay.redirect", "trusted.overlay.origin",
-		"trusted.overlay.impure", "trusted.overlay.nlink", "trusted.overlay.upper", "trusted.overlay.metacopy":
+	// What an overlay wrote into the layer speaks of another overlay than the one that
+	// will be mounted over the image, which would believe it.
+	if name == "security.selinux" || strings.HasPrefix(name, "trusted.overlay.") || strings.HasPrefix(name, "user.overlay.") {
 		return false
 	}
 	if strings.HasPrefix(name, "user.") && e.kind != kindFile && e.kind != kindDir {
