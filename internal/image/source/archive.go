@@ -102,7 +102,7 @@ func savedImage(ctx context.Context, files fileSet, tag string, want Platform) (
 	}
 	var all []saved
 	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, fmt.Errorf("read manifest.json: %w", err)
+		return nil, fmt.Errorf("read manifest.json: %w", malformed(err))
 	}
 	chosen, err := chooseSaved(all, tag)
 	if err != nil {

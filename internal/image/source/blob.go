@@ -90,12 +90,15 @@ func (d *download) retry(err error) error {
 	if d.at-d.since >= enough {
 		d.tries, d.since = 0, d.at
 	}
-	d.tries++
-	if d.tries >= maxTries {
+	if d.tries += cost(err); d.tries >= maxTries {
 		return fmt.Errorf("given up at byte %d of %d after %d tries: %w", d.at, d.size, d.tries, err)
 	}
+	wait, hopeless := d.o.pause(d.tries, err)
+	if hopeless != nil {
+		return hopeless
+	}
 	d.o.notice("a download broke off at byte %d of %d and is tried again: %v", d.at, d.size, err)
-	return sleep(d.ctx, d.o.retryWait()<<(d.tries-1))
+	return sleep(d.ctx, wait)
 }
 
 func (d *download) drop() {
@@ -146,14 +149,14 @@ func stallReader(body io.ReadCloser, limit time.Duration) io.ReadCloser {
 func (s *stalling) Read(p []byte) (int, error) {
 	select {
 	case <-s.fired:
-		return 0, fmt.Errorf("no byte for %s", s.limit)
+		return 0, silence(s.limit)
 	default:
 	}
 	s.timer.Reset(s.limit)
 	n, err := s.ReadCloser.Read(p)
 	if !s.timer.Stop() && n == 0 {
 		<-s.fired
-		err = fmt.Errorf("no byte for %s", s.limit)
+		err = silence(s.limit)
 	}
 	return n, err
 }

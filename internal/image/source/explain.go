@@ -21,6 +21,12 @@ func (c *client) explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
+	if l, ok := errors.AsType[late](err); ok {
+		return permanent{late{c.explain(l.error), l.wait}}
+	}
+	if b, ok := errors.AsType[busy](err); ok {
+		return busy{c.explain(b.error), b.wait}
+	}
 	host := c.repo.RegistryStr()
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return permanent{fmt.Errorf("%s has a certificate that nobody known here signed; SSL_CERT_FILE names further authorities", host)}

@@ -49,7 +49,7 @@ func layoutImage(ctx context.Context, files fileSet, tag string, want Platform) 
 	}
 	index, err := v1.ParseIndexManifest(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("read index.json: %w", err)
+		return nil, fmt.Errorf("read index.json: %w", malformed(err))
 	}
 	entries, err := tagged(index.Manifests, tag)
 	if err != nil {
@@ -58,7 +58,7 @@ func layoutImage(ctx context.Context, files fileSet, tag string, want Platform) 
 	d, err := imageAmong(ctx, entries, want, func(ctx context.Context, d v1.Descriptor) (document, error) {
 		data, err := smallBlob(ctx, d, maxManifest, layoutBlob(files))
 		if err != nil {
-			return document{}, fmt.Errorf("read its manifest: %w", err)
+			return document{}, fmt.Errorf("read its manifest: %w", malformed(err))
 		}
 		return newDocument(data, string(d.MediaType))
 	})

@@ -42,7 +42,7 @@ func newDocument(data []byte, said string) (document, error) {
 		Manifests     json.RawMessage `json:"manifests"`
 	}
 	if err := json.Unmarshal(data, &shape); err != nil {
-		return document{}, fmt.Errorf("read its manifest: %w", err)
+		return document{}, fmt.Errorf("read its manifest: %w", malformed(err))
 	}
 	said, _, _ = strings.Cut(said, ";")
 	d := document{digest: digestOf(data), mediaType: shape.MediaType, data: data}
@@ -77,7 +77,7 @@ func imageOf(ctx context.Context, d document, want Platform, get documents) (doc
 	}
 	index, err := v1.ParseIndexManifest(bytes.NewReader(d.data))
 	if err != nil {
-		return d, fmt.Errorf("read its index: %w", err)
+		return d, fmt.Errorf("read its index: %w", malformed(err))
 	}
 	return imageAmong(ctx, index.Manifests, want, get)
 }
@@ -115,7 +115,7 @@ func leaves(ctx context.Context, entries []v1.Descriptor, get documents, seen *i
 		}
 		index, err := v1.ParseIndexManifest(bytes.NewReader(d.data))
 		if err != nil {
-			return nil, fmt.Errorf("read its index %s: %w", m.Digest, err)
+			return nil, fmt.Errorf("read its index %s: %w", m.Digest, malformed(err))
 		}
 		below, err := leaves(ctx, index.Manifests, get, seen)
 		if err != nil {
@@ -133,7 +133,7 @@ type blobs func(context.Context, v1.Descriptor) (io.ReadCloser, error)
 func newImage(ctx context.Context, d document, want Platform, get blobs) (*Image, error) {
 	manifest, err := v1.ParseManifest(bytes.NewReader(d.data))
 	if err != nil {
-		return nil, fmt.Errorf("read its manifest: %w", err)
+		return nil, fmt.Errorf("read its manifest: %w", malformed(err))
 	}
 	switch {
 	case !d.mediaType.IsImage():

@@ -222,19 +222,26 @@ func (c *client) get(ctx context.Context, kind, at string, header map[string]str
 	}
 	if err := transport.CheckError(resp, http.StatusOK, http.StatusPartialContent); err != nil {
 		resp.Body.Close()
-		return nil, err
+		return nil, asBusy(resp, time.Now(), err)
 	}
 	return resp, nil
 }
 
 // again does something until it works or trying again is of no use.
 func (c *client) again(ctx context.Context, do func() error) error {
-	for try := 1; ; try++ {
+	for tries := 0; ; {
 		err := do()
-		if err == nil || final(err) || try == maxTries || ctx.Err() != nil {
+		if err == nil || final(err) || ctx.Err() != nil {
 			return err
 		}
-		if err := sleep(ctx, c.o.retryWait()<<(try-1)); err != nil {
+		if tries += cost(err); tries >= maxTries {
+			return err
+		}
+		wait, hopeless := c.o.pause(tries, err)
+		if hopeless != nil {
+			return hopeless
+		}
+		if err := sleep(ctx, wait); err != nil {
 			return err
 		}
 	}

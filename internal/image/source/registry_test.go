@@ -302,6 +302,26 @@ func TestRegistryBusy(t *testing.T) {
 	check(t, img)
 }
 
+// TestRegistryWantsToBeLeftAlone: for a day is too long, and is said.
+func TestRegistryWantsToBeLeftAlone(t *testing.T) {
+	p := newPlace(t)
+	p.push(t, linux(t, "amd64", 100, 1), "v1")
+	var asked atomic.Int32
+	p.put(func(w http.ResponseWriter, r *http.Request, real http.Handler) {
+		if !strings.Contains(r.URL.Path, "/manifests/") {
+			real.ServeHTTP(w, r)
+			return
+		}
+		asked.Add(1)
+		w.Header().Set("Retry-After", "86400")
+		http.Error(w, "later", http.StatusTooManyRequests)
+	})
+	_, err := p.open(t, "a/b:v1", quick)
+	if want := "too many requests from here (too many requests); log in, or wait; it asks us to come back in 24h0m0s"; err == nil || !strings.Contains(err.Error(), want) || asked.Load() != 1 {
+		t.Errorf("asked %d times, got %v, want %q", asked.Load(), err, want)
+	}
+}
+
 func TestRedirectKeepsCredentials(t *testing.T) {
 	p := newPlace(t)
 	p.push(t, linux(t, "amd64", 100_000, 1), "v1")
