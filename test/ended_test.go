@@ -1,6 +1,8 @@
 package test
 
 import (
+	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -10,6 +12,10 @@ import (
 // endsWithItsCaller: what muster started on the head node or on a node ends when muster is
 // ended, whatever way. Its output ends when the last of it has ended.
 func endsWithItsCaller(t *testing.T, c *cluster) {
+	// Programs inherit what is ignored: where the tests themselves run under nohup, no HUP would end anything.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangup) })
 	const waits, parent = "echo ready; exec sleep infinity", "echo ready; sleep infinity; true"
 	for name, row := range map[string]struct {
 		script string
