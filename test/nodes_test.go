@@ -55,6 +55,7 @@ func TestNodes(t *testing.T) {
 		"is_a_machine_of_its_own":  machineOfItsOwn,
 		"ends_with_its_caller":     endsWithItsCaller,
 		"hears_interrupts":         hearsInterrupts,
+		"shell_has_a_terminal":     shellHasTerminal,
 		"makes_no_devices":         makesNoDevices,
 		"ticks_with_wall_clock":    ticksWithWallClock,
 		"leaves_host_alone":        leavesHostAlone,

@@ -63,7 +63,7 @@ func (a *app) enterNode(node string, args []string) error {
 	}
 	pid, err := local.NodePID(e.anchor, node)
 	if err != nil {
-		return err
+		return notRunning(e.layout, node, "`muster exec -- srun --nodelist="+node+" true` starts it")
 	}
 	a.sayBehindOnce(e)
 	return e.run(e.layout.NodeCommand(pid, e.dir, e.program(args)))

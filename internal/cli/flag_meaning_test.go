@@ -15,7 +15,8 @@ import (
 var bothPlaces = map[string]string{
 	"up":            "on workload no-test yes",
 	"down":          "on delete-data yes",
-	"exec":          "node", // refused on AWS with the command that does it there
+	"exec":          "node",
+	"shell":         "node", // refused on AWS with the command that does it there
 	"ssh":           "user identity private ssm dry-run",
 	"status":        "on",
 	"nodes":         "all",

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -66,13 +67,13 @@ type killedJob struct {
 }
 
 func (a *app) killNode(ctx context.Context, node string) error {
-	l, r, anchor, err := a.running()
+	l, _, anchor, err := a.running()
 	if err != nil {
 		return err
 	}
 	pid, err := local.NodePID(anchor, node)
 	if err != nil {
-		return notRunning(l, r, node)
+		return notRunning(l, node, "there is nothing to kill")
 	}
 	answer := killAnswer{Node: node, PID: pid, Jobs: []killedJob{}}
 	// Afterwards Slurm may no longer know whose the node was.
@@ -91,16 +92,17 @@ func (a *app) killNode(ctx context.Context, node string) error {
 	return err
 }
 
-// notRunning says why a node has no plug to pull.
-func notRunning(l *local.Layout, r local.Record, node string) error {
+// notRunning says of a node that does not run whether there is such a node, and of one
+// that there is what that means.
+func notRunning(l *local.Layout, node, means string) error {
 	nodes, err := l.Addresses()
 	if err != nil {
 		return err
 	}
 	if _, known := nodes[node]; known {
-		return fmt.Errorf("node %s is powered down: there is nothing to kill", node)
+		return fmt.Errorf("node %s is powered down: %s", node, means)
 	}
-	return fmt.Errorf("cluster %s has no node %q; `muster nodes` lists them", r.Name, node)
+	return fmt.Errorf("cluster %s has no node %q; `muster nodes --all` lists them", filepath.Base(l.Dir), node)
 }
 
 // jobsOn are the jobs that have a node.

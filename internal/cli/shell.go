@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -10,12 +11,14 @@ import (
 
 func (a *app) shell() *cobra.Command {
 	var o reach.Options
+	var node string
 	c := &cobra.Command{
 		Use:   "shell [NAME]",
 		Short: "Open a shell on the head node, where sbatch, srun, squeue and sacct work",
-		Long: `Shell opens a shell on the head node. On AWS it logs in by SSH, or by Session
-Manager, as "muster ssh" does; the flags are for that.`,
-		Example: "  muster shell\n  muster shell demo",
+		Long: `Shell opens a shell on the head node, or on the node that --node names. On AWS it
+logs in by SSH, or by Session Manager, as "muster ssh" does; the other flags are for
+that.`,
+		Example: "  muster shell\n  muster shell demo\n  muster shell --node gpu-queue-dy-p5e-nodes-1",
 		Args:    a.clusterName,
 		RunE: func(c *cobra.Command, _ []string) error {
 			w, err := a.find("")
@@ -25,14 +28,33 @@ Manager, as "muster ssh" does; the flags are for that.`,
 			if err != nil {
 				return err
 			}
-			if w.place == onAWS && !inside() {
+			switch {
+			case w.place == onAWS && !inside() && node != "":
+				return usageError{errors.New("on AWS a shell runs on a node as a job: `muster exec -- srun --nodelist=" + node + " --pty bash`")}
+			case w.place == onAWS && !inside():
 				return a.login(c.Context(), w, o)
+			case node == "":
+				return a.enterLocal(a.shellLine(w.name))
 			}
-			return a.enterLocal([]string{"env", "PS1=(" + w.name + ") \\w\\$ ", "/bin/bash", "--norc", "-i"})
+			return a.enterNode(node, a.shellLine(node))
 		},
 	}
+	c.Flags().StringVar(&node, "node", "", "the node `NAME` to be on (default: the head node), on this machine's clusters")
 	reachFlags(c, &o)
 	return c
+}
+
+// terminalMaker runs a command on a terminal that it makes. The caller's own has no name
+// among the terminals of a cluster's machine.
+const terminalMaker = "/usr/bin/script"
+
+// shellLine is the command line of a shell with a prompt that says where it is.
+func (a *app) shellLine(where string) []string {
+	line := []string{"env", "PS1=(" + where + ") \\w\\$ ", "/bin/bash", "--norc", "-i"}
+	if _, err := os.Stat(terminalMaker); err != nil || !a.terminal() {
+		return line
+	}
+	return []string{terminalMaker, "--quiet", "--return", "--command", "exec " + reach.Quote(line), "/dev/null"}
 }
 
 func (a *app) exec() *cobra.Command {
