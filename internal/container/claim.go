@@ -41,6 +41,12 @@ func (m *maker) claim() (joins bool, err error) {
 	case action == join:
 		m.kept.PID = member
 		return true, nil
+	case action == beside:
+		m.notice(fmt.Sprintf("the container %s is running: this is a second one, and what it writes is not kept", m.o.Name.Name))
+		m.o.Image, m.under, m.fresh = m.kept.Image, m.entry.dir, false
+		err := errors.Join(m.entry.users.Close(), m.entry.open())
+		m.entry, m.kept = nil, kept{}
+		return false, err
 	case action == useAgain:
 		m.verbose("reusing the container's file system")
 		m.o.Image = m.kept.Image

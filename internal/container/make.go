@@ -28,6 +28,10 @@ type maker struct {
 	fresh  bool
 	kept   kept
 	joined bool
+	// under is the directory of a container that runs, of which this is a second one;
+	// underFD is it in the remote.
+	under   string
+	underFD int
 
 	image  *os.File
 	config Config
@@ -224,8 +228,8 @@ func (m *maker) prepare() error {
 	}
 	hooks := m.enrootHooks(p)
 	var upper ref
-	if m.entry != nil {
-		upper = p.open(m.entry.dir, unix.O_PATH|unix.O_DIRECTORY)
+	if dir := m.ownFiles(); dir != "" {
+		upper = p.open(dir, unix.O_PATH|unix.O_DIRECTORY)
 	}
 	if m.lower == "" {
 		m.lower = m.base + "/lower"
@@ -243,8 +247,11 @@ func (m *maker) prepare() error {
 		return m.sourceError(err)
 	}
 	m.tellOfHooks(hooks, results)
-	if m.entry != nil {
+	switch {
+	case m.entry != nil:
 		m.upper = at(results, upper).value
+	case m.under != "":
+		m.underFD = at(results, upper).value
 	}
 	for i, s := range m.o.Mounts {
 		var o source
@@ -256,6 +263,14 @@ func (m *maker) prepare() error {
 		m.sources = append(m.sources, o)
 	}
 	return nil
+}
+
+// ownFiles is the directory of what a container with a name has written.
+func (m *maker) ownFiles() string {
+	if m.entry != nil {
+		return m.entry.dir
+	}
+	return m.under
 }
 
 // sourceError says it in Pyxis's words if a mount's source is missing.
@@ -273,8 +288,12 @@ func (m *maker) mountRoot() error {
 	if m.upper != 0 {
 		over = fmt.Sprintf("/proc/self/fd/%d", m.upper)
 	}
+	lower := m.lower
+	if m.under != "" {
+		lower = fmt.Sprintf("/proc/self/fd/%d/upper:%s", m.underFD, lower)
+	}
 	p := m.r.program()
-	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr,xino=off", m.lower, filepath.Join(over, "upper"), filepath.Join(over, "work"))
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr,xino=off", lower, filepath.Join(over, "upper"), filepath.Join(over, "work"))
 	p.mount(m.name(), m.base+"/root", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options)
 	root := p.open(m.base+"/root", unix.O_PATH|unix.O_DIRECTORY)
 	if m.o.Save != "" {

@@ -67,6 +67,9 @@ const (
 	makeNew nameAction = iota
 	useAgain
 	join
+	// beside makes a second one over what one that runs has written so far. What it
+	// writes itself cannot be kept: two overlays would change one directory.
+	beside
 )
 
 // decideName says what a name and what there is of it come to.
@@ -77,8 +80,7 @@ func decideName(n Name, exists, running, hasImage bool) (nameAction, error) {
 	case n.Flag == NameExec && !running:
 		return 0, fmt.Errorf(`"exec" flag was passed to --name but the container %s is not running`, n.Name)
 	case n.Flag == NameNoExec && running:
-		return 0, withHint(fmt.Errorf("the container %s is running, and what it has written can be used by one at a time", n.Name),
-			"leave out no_exec to join it, or wait for its end")
+		return beside, nil
 	case running:
 		return join, nil
 	case exists:

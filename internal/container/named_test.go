@@ -46,7 +46,7 @@ func TestDecideName(t *testing.T) {
 		{NameExec, true, false, true, failed},
 		{NameExec, false, false, true, failed},
 		{NameNoExec, true, false, true, useAgain},
-		{NameNoExec, true, true, true, failed},
+		{NameNoExec, true, true, true, beside},
 		{NameNoExec, false, false, true, makeNew},
 	} {
 		got, err := decideName(Name{Name: "n", Flag: row.flag}, row.exists, row.running, row.hasName)
@@ -285,5 +285,51 @@ func TestNameWhereAnotherTookThePlace(t *testing.T) {
 	}
 	if left, err := os.ReadDir(elsewhere); err != nil || len(left) != 0 {
 		t.Errorf("the link was followed: %v, %v", left, err)
+	}
+}
+
+// TestNameTwice: beside a container that runs there may be another, which sees what the
+// first one has written so far and keeps nothing.
+func TestNameTwice(t *testing.T) {
+	fixture(t)
+	for _, who := range holders {
+		t.Run(who.name, func(t *testing.T) {
+			state := stateDir(t)
+			o := Options{Image: shared.plain, User: who.user, State: state, Writable: true, Name: Name{Name: "n", Flag: NameAuto, Job: "7"}}
+			first := startHold(t, who.starter, o)
+			if out, err := first.task("echo first >/f; rm /opt/file").CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			o.Image, o.Name.Flag = "", NameNoExec
+			second := startHold(t, who.starter, o)
+			if second.fields[0] != "ok" || second.space == first.space {
+				t.Fatalf("the second: %q", second.fields)
+			}
+			if out, err := second.task("cat /f; test ! -e /opt/file; echo second >/f; cat /f").CombinedOutput(); err != nil || string(out) != "first\nsecond\n" {
+				t.Errorf("in the second: %v: %q", err, out)
+			}
+			if out, err := first.task("cat /f").CombinedOutput(); err != nil || string(out) != "first\n" {
+				t.Errorf("in the first: %v: %q", err, out)
+			}
+			if err := first.end(); err != nil {
+				t.Error(err)
+			}
+			if len(must(residents(second.space, 0))) == 0 {
+				t.Error("the second one has ended with the first")
+			}
+			if err := second.end(); err != nil {
+				t.Error(err)
+			}
+			second.nothingLeft()
+			o.Name.Flag = NameAuto
+			third := startHold(t, who.starter, o)
+			if out, err := third.task("cat /f").CombinedOutput(); err != nil || string(out) != "first\n" {
+				t.Errorf("afterwards: %v: %q", err, out)
+			}
+			if err := third.end(); err != nil {
+				t.Error(err)
+			}
+			third.nothingLeft()
+		})
 	}
 }
