@@ -105,6 +105,7 @@ func TestJobs(t *testing.T) {
 		"fails":                jobFails,
 		"asks_for_too_much":    jobAsksForTooMuch,
 		"is_forced":            jobIsForced,
+		"is_read_from_stdin":   jobIsReadFromStdin,
 		"is_cancelled":         jobIsCancelled,
 		"is_no_longer_watched": jobIsNoLongerWatched,
 		"loses_its_node":       jobLosesItsNode,
@@ -205,6 +206,14 @@ func jobIsForced(t *testing.T, c *cluster) {
 	}
 	if strings.Contains(r.stderr, "nothing is submitted") {
 		t.Errorf("it says that nothing is submitted:\n%s", r.stderr)
+	}
+}
+
+func jobIsReadFromStdin(t *testing.T, c *cluster) {
+	cmd := c.command("run", "-", "world")
+	cmd.Stdin = strings.NewReader("#!/bin/bash\n#SBATCH --time=5\necho hello $1\n")
+	if out, err := cmd.Output(); err != nil || string(out) != "hello world\n" {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

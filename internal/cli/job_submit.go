@@ -16,7 +16,8 @@ func (a *app) jobSubmit() *cobra.Command {
 		Long: `Submit hands a batch script to sbatch in the current directory and prints the job's
 ID. The script is checked first; an error stops it, unless --force is given.
 
-What stands behind FILE are arguments of the script.`,
+What stands behind FILE are arguments of the script. "-" is a script on the
+standard input.`,
 		Example: "  muster job submit train.sbatch\n  muster job submit --sbatch=--dependency=afterok:12 next.sbatch",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: a.onHeadWithScript(func(c *cobra.Command, args []string, s slurm.Client) error {

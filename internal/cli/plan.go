@@ -121,6 +121,9 @@ func (a *app) question(path string, o planOptions) (plan.Question, error) {
 		}
 	}
 	file := spec.Open(path, spec.Options{})
+	if err := notScript(path, file.Text()); err != nil {
+		return q, err
+	}
 	file.Finish()
 	if err := a.planProblems(file.Problems); err != nil {
 		return q, err

@@ -35,7 +35,8 @@ Run ends when the job has ended, with exit code 0 if it completed and with 1 if 
 did not. A job that loses a node is followed through its next run. Ctrl-C stops the
 following; the job goes on.
 
-What stands behind FILE are arguments of the script.`,
+What stands behind FILE are arguments of the script. "-" is a script on the
+standard input.`,
 		Example: "  muster run train.sbatch\n" +
 			"  muster run --sbatch=--nodes=4 train.sbatch\n" +
 			"  muster run --sbatch=--export=ALL,STEPS=100 train.sbatch\n" +
@@ -152,6 +153,14 @@ func scriptArgs(c *cobra.Command, args []string) (batchScript, error) {
 // submitScript hands a batch script to Slurm, unless a check finds errors, and
 // returns the job's ID.
 func (a *app) submitScript(ctx context.Context, s slurm.Client, b batchScript) (int, error) {
+	if fromStdin(b.file) {
+		file, done, err := a.keepStdin()
+		if err != nil {
+			return 0, err
+		}
+		defer done()
+		b.file, b.called = file, stdinName
+	}
 	data, problems := readScript(b.file)
 	if err := a.showProblems(problems); err != nil {
 		return 0, err

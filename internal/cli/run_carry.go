@@ -26,6 +26,14 @@ const scriptsDir = ".muster/scripts"
 // copied there if it is a file of this machine.
 func (a *app) carry(ctx context.Context, w where, args []string) error {
 	before := flagsBefore(os.Args[1:], args)
+	if fromStdin(args[0]) {
+		file, done, err := a.keepStdin()
+		if err != nil {
+			return err
+		}
+		defer done()
+		args = append([]string{file}, args[1:]...)
+	}
 	info, err := os.Stat(args[0])
 	if errors.Is(err, fs.ErrNotExist) {
 		a.note("there is no %s on this machine; it is looked for on the head node", args[0])

@@ -109,6 +109,9 @@ func (a *app) read(path, workload string) (files, error) {
 	if f.source, ok = spec.Read(path, problems); !ok {
 		return f, a.showProblems(problems)
 	}
+	if err := notScript(path, f.source); err != nil {
+		return f, err
+	}
 	if f.cluster, problems = spec.Parse(path, f.source); f.cluster == nil {
 		return f, a.showProblems(problems)
 	}
