@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +18,7 @@ import (
 // be joined. Until release nobody else decides about it.
 func (m *maker) claim() (joins bool, err error) {
 	if m.o.Name.Name == "" {
+		m.kept.ID = rand.Text()
 		return false, nil
 	}
 	if m.entry, err = openEntry(m.o.User, m.o.State, m.o.Name); err != nil {
@@ -33,6 +35,10 @@ func (m *maker) claim() (joins bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if m.kept.Step && member == 0 {
+		exists = false // what a step that was killed has left
+		m.kept = kept{ID: rand.Text()}
+	}
 	action, err := decideName(m.o.Name, exists, member != 0, m.o.Image != "")
 	m.fresh = !exists
 	switch {
@@ -45,7 +51,7 @@ func (m *maker) claim() (joins bool, err error) {
 		m.notice(fmt.Sprintf("the container %s is running: this is a second one, and what it writes is not kept", m.o.Name.Name))
 		m.o.Image, m.under, m.fresh = m.kept.Image, m.entry.dir, false
 		err := errors.Join(m.entry.users.Close(), m.entry.open())
-		m.entry, m.kept = nil, kept{}
+		m.entry, m.kept = nil, kept{ID: rand.Text()}
 		return false, err
 	case action == useAgain:
 		m.verbose("reusing the container's file system")
@@ -59,18 +65,46 @@ func (m *maker) release() error {
 	if m.entry == nil {
 		return nil
 	}
-	image := m.o.Image
-	if !filepath.IsAbs(image) {
-		image = filepath.Join(m.o.Dir, image)
-	}
-	c := m.container()
-	k := kept{ID: m.kept.ID, Image: image, Created: time.Now(), PID: c.PID, Space: m.space.name, Namespaces: c.Namespaces,
-		Environ: m.inner.list(), Workdir: m.workdir, RemapRoot: m.o.RemapRoot}
+	k := m.keep()
 	if !m.fresh {
 		k.Created = m.kept.Created
 	}
 	m.fresh = false
 	return errors.Join(m.entry.write(m.o.User, k), m.entry.open())
+}
+
+// keep is what others have to know of the container.
+func (m *maker) keep() kept {
+	image := m.o.Image
+	if !filepath.IsAbs(image) {
+		image = filepath.Join(m.o.Dir, image)
+	}
+	c := m.container()
+	return kept{ID: m.kept.ID, Image: image, Created: time.Now(), PID: c.PID, Space: m.space.name, Namespaces: c.Namespaces,
+		Environ: m.inner.list(), Workdir: m.workdir, RemapRoot: m.o.RemapRoot}
+}
+
+// announce lets others find a step's container without a name by the step's: JOB.STEP.
+// Its entry goes with it. Where there is no place for that, it cannot be found.
+func (m *maker) announce() error {
+	outer := readEnviron(m.o.Environ)
+	job, step := outer["SLURM_JOB_ID"], outer["SLURM_STEP_ID"]
+	if m.entry != nil || m.joined || job == "" || step == "" {
+		return nil
+	}
+	n := Name{Name: job + "." + step, Job: m.o.Name.Job}
+	if strings.ContainsAny(n.entry(), "/\x00") {
+		return nil
+	}
+	e, err := openEntry(m.o.User, m.o.State, n)
+	if err != nil {
+		m.verbose(err.Error())
+		return nil
+	}
+	k := m.keep()
+	k.Step = true
+	m.entry, m.fresh = e, true // so that finish removes it
+	return errors.Join(e.write(m.o.User, k), e.open())
 }
 
 // joinRunning takes over how to be in a container that runs. With a command to run

@@ -35,7 +35,7 @@ func Hold(o Options, life Life) (well bool, err error) {
 		err = errors.Join(err, life.Answer.Close())
 	}
 	// Tasks do not wait for it.
-	err = errors.Join(err, h.newGuard(life.Step))
+	err = errors.Join(err, h.newGuard(life.Step), h.announce())
 	if err != nil {
 		return false, errors.Join(err, h.finish())
 	}

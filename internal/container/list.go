@@ -56,7 +56,7 @@ func List(u User, state string) ([]Listed, error) {
 
 func listed(dir string, u User) (Listed, bool, error) {
 	k, exists, err := (&entryDir{dir: dir}).read(u)
-	if err != nil || !exists {
+	if err != nil || !exists || k.Step {
 		return Listed{}, false, err
 	}
 	l := Listed{Image: k.Image, Created: k.Created, Dir: dir}

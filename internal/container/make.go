@@ -310,11 +310,8 @@ func (m *maker) mountRoot() error {
 	return err
 }
 
-// name is what the root is mounted from, for those who look at mounts. By it a
-// container with a name is known.
+// name is what the root is mounted from, for those who look at mounts. By it the
+// container is known.
 func (m *maker) name() string {
-	if m.entry == nil {
-		return "muster"
-	}
 	return "muster-" + m.kept.ID
 }

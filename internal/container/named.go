@@ -51,6 +51,8 @@ type kept struct {
 	Environ    []string `json:"environ"`
 	Workdir    string   `json:"workdir"`
 	RemapRoot  bool     `json:"remap_root,omitempty"`
+	// Step says that it is a step's, without a name: it can be joined while it runs.
+	Step bool `json:"step,omitempty"`
 }
 
 func (n Name) entry() string {
@@ -198,13 +200,25 @@ func asUser(u User, f func() error) error {
 	})
 }
 
+// findEntry is where a named container is, or is to be.
+func findEntry(u User, state string, n Name) (string, error) {
+	for _, place := range existing(u, state) {
+		dir := filepath.Join(place, n.entry())
+		if _, err := os.Lstat(dir); err == nil {
+			return dir, nil
+		}
+	}
+	place, err := placeFor(u, state)
+	return filepath.Join(place, n.entry()), err
+}
+
 // openEntry opens a named container's directory and shuts its gate.
 func openEntry(u User, state string, n Name) (*entryDir, error) {
-	place, err := placeFor(u, state)
+	dir, err := findEntry(u, state, n)
 	if err != nil {
 		return nil, err
 	}
-	e := &entryDir{dir: filepath.Join(place, n.entry())}
+	e := &entryDir{dir: dir}
 	err = asUser(u, func() error {
 		for _, d := range []string{"", "upper", "work"} {
 			if err := os.Mkdir(filepath.Join(e.dir, d), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
