@@ -35,7 +35,12 @@ func FuzzCheck(f *testing.F) {
 		}
 		start := time.Now()
 		lines := bytes.Split(script, []byte("\n"))
-		for _, d := range batch.Check("s", script, nil, facts).All() {
+		facts := *facts
+		facts.Lacking, facts.Rehearsal = batch.Lacking{}, true
+		for _, thing := range batch.Things("s", script, nil) {
+			facts.Lacking[thing] = true
+		}
+		for _, d := range batch.Check("s", script, nil, &facts).All() {
 			if d.Message == "" || !strings.HasPrefix(d.Code, "script/") || strings.ContainsAny(d.Message+d.Hint, "\n\r") || !utf8.ValidString(d.Message) {
 				t.Errorf("a problem without good words: %+v", d)
 			}
