@@ -209,16 +209,18 @@ func (x *chaos) lastOf(task int) string {
 	return l[strings.LastIndex(l, "\n")+1:]
 }
 
-// ranOnceAtATime: no run of a task began beside another or after the end.
+// ranOnceAtATime: no run of a task began beside another, and the last came to its end. One may have come to its end
+// before, if its node died before it could say so: what Slurm has heard of, accounted sees.
 func (x *chaos) ranOnceAtATime(task int) {
 	x.t.Helper()
 	l := x.ledger(task)
-	if strings.Contains(l, "beside") || strings.Count(l, "end ") != 1 || !strings.HasPrefix(x.lastOf(task), "end ") {
-		x.t.Errorf("task %d did not run once at a time and to one end: %q", task, l)
+	if strings.Contains(l, "beside") || !strings.HasPrefix(x.lastOf(task), "end ") {
+		x.t.Errorf("task %d did not run once at a time and to its end: %q", task, l)
 	}
 }
 
-// accounted: each task's last run completed, and those before it are as many as the task was restarted.
+// accounted: each task's last run completed, those before it are as many as the task was restarted, and none of them
+// had completed.
 func (x *chaos) accounted() {
 	x.t.Helper()
 	var wrong []string
