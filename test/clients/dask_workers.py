@@ -8,4 +8,4 @@ with SLURMCluster(queue="gpu", cores=1, processes=1, memory="1GB", walltime="00:
     cluster.scale(jobs=2)
     with Client(cluster) as client:
         client.wait_for_workers(2, timeout=120)
-        print(len(client.scheduler_info()["workers"]), sum(client.gather(client.map(lambda n: n * n, range(10)))))
+        print(len(client.run(lambda: None)), sum(client.gather(client.map(lambda n: n * n, range(10)))))
