@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -62,11 +64,17 @@ func (a *app) printLogs(ctx context.Context, s slurm.Client, id int, errOut bool
 	if errOut {
 		path = j.StdErr
 	}
+	if path == "" && job.Started(j) {
+		if path = usualOutput(j); path != "" {
+			a.note("Slurm no longer knows where job %d wrote; this is sbatch's usual file, %s", id, path)
+		}
+	}
 	switch {
 	case !job.Started(j):
 		return fmt.Errorf("job %d has no output yet: it %s; %s waits for it", id, job.State(view), a.command("job logs -f %d", id))
 	case path == "":
-		return fmt.Errorf("where job %d wrote its output is no longer known; it ran in %s", id, j.WorkDir)
+		return fmt.Errorf("where job %d wrote its output is no longer known: Slurm forgets that some minutes after the end; it ran in %s, which has no %s of its time",
+			id, j.WorkDir, filepath.Base(usualName(j)))
 	}
 	output := job.Output{Path: path, Since: job.WrittenSince(j)}
 	defer output.Close()
@@ -82,4 +90,17 @@ func (a *app) printLogs(ctx context.Context, s slurm.Client, id int, errOut bool
 		return fmt.Errorf("job %d has no output: there is no file %s", id, path)
 	}
 	return nil
+}
+
+// usualName is the file to which sbatch has a job write that names none.
+func usualName(j slurm.Job) string { return filepath.Join(j.WorkDir, "slurm-"+j.Label()+".out") }
+
+// usualOutput is that file if it was written to since the job began: another job may have
+// had its number before. It is empty if there is none.
+func usualOutput(j slurm.Job) string {
+	info, err := os.Stat(usualName(j))
+	if err != nil || j.WorkDir == "" || !info.Mode().IsRegular() || info.ModTime().Before(j.StartTime) {
+		return ""
+	}
+	return usualName(j)
 }

@@ -66,6 +66,8 @@ type jobAnswer struct {
 	Progress *progressShape `json:"progress,omitempty"`
 	// Attempts are the job's runs, the last one last.
 	Attempts []attempt `json:"attempts"`
+	// Tasks are those of the array, if the ID is an array's. The rest is about one of them.
+	Tasks []job.Row `json:"tasks,omitempty"`
 	// Blind says what could not be read.
 	Blind []string `json:"blind,omitempty"`
 }

@@ -21,7 +21,7 @@ func (a *app) jobShow() *cobra.Command {
 		Short: "Show a job: what it does, its runs, how far it has come",
 		Long: `Show tells what matters about a job: its state in plain words, its nodes, its runs
 and how each ended, the last line of progress in its output, and where that output
-is. ID is a number, or 9_3 for task 3 of array 9.`,
+is. ID is a number, or 9_3 for task 3 of array 9; of an array, all tasks are listed.`,
 		Example:           "  muster job show 12\n  muster job show 12 -o json | jq .progress.loss",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeJob(true, 1),
@@ -40,6 +40,9 @@ is. ID is a number, or 9_3 for task 3 of array 9.`,
 				return err
 			}
 			answer := a.jobAnswer(ctx, s, view)
+			if err := answer.addTasks(ctx, s, args[0]); err != nil {
+				return err
+			}
 			if a.output == "json" {
 				return a.writeJSON(answer)
 			}
@@ -146,7 +149,10 @@ func (j jobAnswer) write(a *app, now time.Time) error {
 	for _, b := range j.Blind {
 		fmt.Fprintf(a.err, "muster: could not read %s\n", printable(b))
 	}
-	return j.writeAttempts(a, now)
+	if err := j.writeAttempts(a, now); err != nil {
+		return err
+	}
+	return j.writeTasks(a)
 }
 
 func (j jobAnswer) stateText() string {
