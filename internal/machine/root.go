@@ -211,7 +211,7 @@ func mountDev(dev string) error {
 	if err := makeFuse(dev); err != nil {
 		return fmt.Errorf("make /dev/fuse: %w", err)
 	}
-	for _, d := range []string{"pts", "shm"} {
+	for _, d := range []string{"pts", "shm", "mqueue"} {
 		if err := os.Mkdir(filepath.Join(dev, d), 0o755); err != nil {
 			return err
 		}
@@ -221,6 +221,10 @@ func mountDev(dev string) error {
 	}
 	if err := unix.Mount("tmpfs", dev+"/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777"); err != nil {
 		return fmt.Errorf("mount /dev/shm: %w", err)
+	}
+	err := unix.Mount("mqueue", dev+"/mqueue", "mqueue", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	if err != nil && !errors.Is(err, unix.ENODEV) { // not in every kernel
+		return fmt.Errorf("mount /dev/mqueue: %w", err)
 	}
 	links := map[string]string{
 		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0",
