@@ -113,6 +113,8 @@ func TestJobs(t *testing.T) {
 		"debian_finds_s3":      debianClientFindsS3,
 		"image_user_is_owner":  imageUserIsOwner,
 		"df_shows_mounts":      dfShowsFileSystems,
+		"ssh_between_machines": sshBetweenMachines,
+		"ssh_of_other_users":   sshOfOtherUsers,
 	})
 }
 

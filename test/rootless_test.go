@@ -70,6 +70,7 @@ func TestOrdinaryUser(t *testing.T) {
 		"carries_what_is_active": jobHasWhatIsActive,
 		"image_user_is_owner":    imageUserIsOwner,
 		"df_shows_mounts":        dfShowsFileSystems,
+		"ssh_between_machines":   sshBetweenMachines,
 	})
 	c.must("down", "--delete-data", "--yes")
 	c.nothingLeft()

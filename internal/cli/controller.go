@@ -54,7 +54,7 @@ const garbagePercent = 50
 
 func (a *app) runController(ctx context.Context, dir string) error {
 	debug.SetGCPercent(garbagePercent)
-	l, _, err := local.Open(dir)
+	l, record, err := local.Open(dir)
 	if err != nil {
 		return err
 	}
@@ -77,6 +77,10 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	agent, err := serveSSH(l, record, nodes)
+	if err != nil {
+		return err
+	}
 	config.Fleet, config.Exports, config.Events, config.Log = nodes, exports, events, log
 	control := controller.New(config)
 	socket, err := controller.Listen("run/controller.sock")
@@ -86,6 +90,7 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return control.Serve(ctx, socket, controllers()) })
 	group.Go(func() error { return control.Run(ctx) })
+	group.Go(func() error { return agent(ctx) })
 	group.Go(func() error { return exports.Run(ctx) })
 	group.Go(func() error {
 		controller.MakeBuckets(ctx, buckets, log)
@@ -118,6 +123,7 @@ func localConfig(l *local.Layout) (controller.Config, error) {
 		State:    l.Path("fleet.json"),
 		Revision: fmt.Sprintf("%x", sha256.Sum256(data)),
 		Share:    l.Share,
+		Doors:    cluster.Doors(),
 		Register: client.Reconfigure, EndRunaways: client.EndRunaways, Trust: time.Duration(slurm.LocalTimers().BatchStart+15) * time.Second,
 		Slurmctld: func() int {
 			status, _ := supervise.LoadStatus(l.Path("run", "services.json"))

@@ -42,6 +42,9 @@ func needsLinux(name, short string) *cobra.Command {
 	}
 }
 
+// sshLocal is for clusters on this machine, of which there are none.
+func (a *app) sshLocal([]string, bool) error { return errNotHere }
+
 // agent has what SSH runs on the way to a head node.
 func (a *app) agent() *cobra.Command {
 	c := &cobra.Command{Use: "agent", Short: "Used by clusters", Hidden: true}

@@ -16,7 +16,7 @@ func (a *app) ssh() *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "ssh [-- ARG...]",
-		Short: "Log in to the head node of a cluster on AWS",
+		Short: "Log in to the head node by SSH",
 		Long: `Ssh runs this machine's SSH with what leads to the head node: its address, user and
 key pair, and the keys of the machine itself, which the head node leaves in the
 cluster's bucket: SSH trusts no other. What stands behind -- is for SSH.
@@ -25,13 +25,19 @@ Where SSH's port does not answer, it goes through AWS's Session Manager, if its
 plugin is installed. A cluster without a key pair is entered by Session Manager
 alone. In ~/.ssh/config, the head node is Host muster-NAME.
 
+To the head node of a cluster on this machine it leads, too, with the cluster's own
+keys: no key of yours is needed.
+
 It ends with SSH's exit code: 255 if there is no connection.`,
 		Example: "  muster ssh\n  muster ssh -- -L 8888:localhost:8888\n  muster ssh --ssm\n  muster ssh --dry-run",
 		Args:    nameBySSH,
 		RunE: func(c *cobra.Command, args []string) error {
-			w, err := a.onAWS()
+			w, err := a.sshPlace()
 			if err != nil {
 				return err
+			}
+			if w.place == onLocal {
+				return a.sshHere(c, w, args, dryRun)
 			}
 			if dryRun || len(args) > 0 {
 				return a.sshLine(c.Context(), w, o, args, dryRun)
@@ -52,28 +58,24 @@ func reachFlags(c *cobra.Command, o *reach.Options) {
 	c.Flags().BoolVar(&o.Session, "ssm", false, "go through Session Manager")
 }
 
-// onAWS is the cluster that the command is about, which has to be on AWS.
-func (a *app) onAWS() (where, error) {
+// sshPlace is the cluster that the command is about, wherever it is.
+func (a *app) sshPlace() (where, error) {
 	if err := onHost(); err != nil {
 		return where{}, err
 	}
 	w, err := a.find("")
-	if err == nil && w.place != onAWS {
-		err = w.notOnAWS()
+	if err == nil && w.place == "" {
+		err = noCluster(w.home, w.name)
 	}
 	return w, err
 }
 
-// notOnAWS says of a cluster that is not on AWS where it is, if it is anywhere.
-func (w where) notOnAWS() error {
-	here, err := localCluster(w.home, w.name)
-	switch {
-	case err != nil:
+// sshHere logs in to the head node of a cluster on this machine.
+func (a *app) sshHere(c *cobra.Command, w where, args []string, dryRun bool) error {
+	if err := w.fits(c); err != nil {
 		return err
-	case !here:
-		return noCluster(w.home, w.name)
 	}
-	return fmt.Errorf("cluster %s is on this machine, where nobody logs in: `muster shell` opens a shell on its head node", w.name)
+	return a.sshLocal(args, dryRun)
 }
 
 // sshLine runs SSH with arguments of the user's, or prints how it would be run.

@@ -223,7 +223,7 @@ func TestNotHere(t *testing.T) {
 		"640 GPUs (Slurm counts them), EFA (/dev/infiniband is empty), custom actions (not run), the sizes of file systems (df shows this machine's disk), the internet from nodes": large,
 		"the internet from nodes": small,
 	} {
-		if got := notHere(c); got != want {
+		if got := notHere(c, true); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

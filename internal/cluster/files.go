@@ -49,10 +49,10 @@ type directory struct {
 func runDirectories(l *local.Layout, o owners) []directory {
 	return []directory{
 		{"", 0o711, ""}, {"bin", 0o755, ""}, {"etc", 0o755, ""}, {"etc/slurm", 0o755, ""}, {"etc/slurm/gpu", 0o755, ""},
-		{"etc/munge", 0o700, o.munge}, {"etc/aws", 0o755, ""}, {"etc/muster", 0o755, ""}, {"etc/s3", 0o700, ""},
+		{"etc/munge", 0o700, o.munge}, {"etc/aws", 0o755, ""}, {"etc/muster", 0o755, ""}, {"etc/s3", 0o700, ""}, {"etc/ssh", 0o755, ""},
 		{"log", 0o755, ""}, {"log/nodes", 0o755, ""}, {"mnt", 0o755, ""}, {"nodes", 0o700, ""},
 		{"nodes/head", 0o711, ""}, {"nodes/head/tmp", 0o777 | os.ModeSticky, ""}, {"nodes/head/scratch", 0o777 | os.ModeSticky, ""},
-		{"run", 0o755, ""}, {"run/munge", 0o755, o.munge}, {"run/mysqld", 0o755, o.control}, {"run/rest", 0o755, o.rest},
+		{"run", 0o755, ""}, {"run/munge", 0o755, o.munge}, {"run/ssh", 0o755, ""}, {"run/mysqld", 0o755, o.control}, {"run/rest", 0o755, o.rest},
 		{"s3", 0o700, ""}, {"registry", 0o700, ""}, {"links", 0o700, ""}, {"shared", 0o700, ""}, {"state", 0o755, ""},
 		{"state/slurmctld", 0o700, o.control}, {"state/mysql", 0o700, o.control},
 	}
@@ -187,7 +187,11 @@ func (c config) files(source, workload []byte) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := append(names, []file{
+	shells, err := c.sshFiles()
+	if err != nil {
+		return nil, err
+	}
+	all := append(append(names, shells...), []file{
 		{path: "cluster.yaml", text: string(source), mode: 0o644},
 		{path: "muster.yaml", text: string(workload), mode: 0o644},
 		{path: "etc/hosts", text: local.Hosts(c.record.HeadName, c.addresses), mode: 0o644, inPlace: true},

@@ -28,7 +28,7 @@ func sharedMounts(l *local.Layout, u *user.User, workDir string, c *spec.Cluster
 		{Source: l.Path("run", "munge"), Target: "/run/munge"},
 		{Source: l.Path("bin"), Target: head.BinDir, ReadOnly: true},
 	}
-	mounts = append(mounts, nameMounts(l)...)
+	mounts = append(append(mounts, nameMounts(l)...), sshMounts(l)...)
 	for _, s := range withHome(c) {
 		m := local.Mount{Source: StorageDir(l, c, s.MountDir), Target: s.MountDir}
 		if err := os.MkdirAll(m.Source, 0o755); err != nil {

@@ -22,7 +22,7 @@ func installed(programs []string) error {
 
 // notHere names what the cluster file asks for and a rehearsal does not have, so
 // that nobody takes it for tested.
-func notHere(c *spec.Cluster) string {
+func notHere(c *spec.Cluster, ssh bool) string {
 	var missing []string
 	gpus, efa := 0, false
 	for _, q := range c.Scheduling.Queues {
@@ -46,6 +46,9 @@ func notHere(c *spec.Cluster) string {
 	}
 	if len(c.SharedStorage) > 0 {
 		missing = append(missing, "the sizes of file systems (df shows this machine's disk)")
+	}
+	if !ssh {
+		missing = append(missing, "SSH between machines (openssh-server is not installed)")
 	}
 	missing = append(missing, "the internet from nodes")
 	return strings.Join(missing, ", ")

@@ -54,7 +54,7 @@ func HeadEnv() []string {
 // S3 server. AWS credentials stay behind: a rehearsal must not write to real buckets.
 func ownVariables() []string {
 	return []string{
-		"LC_ALL=C.UTF-8", "SHELL=/bin/bash",
+		"LC_ALL=C.UTF-8", "SHELL=/bin/bash", "PDSH_RCMD_TYPE=ssh",
 		"AWS_CONFIG_FILE=" + head.AWSDir + "/config",
 		"AWS_SHARED_CREDENTIALS_FILE=" + head.AWSDir + "-credentials",
 		"AWS_EC2_METADATA_DISABLED=true",

@@ -76,7 +76,7 @@ func (u *up) run(ctx context.Context) error {
 	if err := u.steps.Do("wait for static nodes", func() (string, error) { return u.static(ctx) }); err != nil {
 		return err
 	}
-	if err := u.steps.Do("say what is not here", func() (string, error) { return notHere(u.File), nil }); err != nil {
+	if err := u.steps.Do("say what is not here", func() (string, error) { return notHere(u.File, SSHInstalled()), nil }); err != nil {
 		return err
 	}
 	if u.NoTest {

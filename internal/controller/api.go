@@ -69,6 +69,7 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 	if c.Share != nil {
 		mux.HandleFunc("POST /v1/share", c.share)
 	}
+	mux.HandleFunc("POST /v1/connect/{service}", c.connect)
 	if c.Exports != nil {
 		mux.HandleFunc("GET /v1/exports", func(w http.ResponseWriter, _ *http.Request) { answer(w, c.Exports.Status(), nil) })
 		mux.HandleFunc("POST /v1/exports/flush", func(w http.ResponseWriter, r *http.Request) {

@@ -86,6 +86,9 @@ type Config struct {
 	// Share shows a directory of the user's machine on every machine of the cluster;
 	// nil where they share none.
 	Share func(dir string) error
+	// Doors are addresses of services that callers outside the cluster's network are
+	// joined with, by their names.
+	Doors map[string]string
 }
 
 // Pace says how often a controller looks. A zero is what suits a place on this

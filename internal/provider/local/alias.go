@@ -24,12 +24,10 @@ func ownFiles(r Record) ([]machine.File, error) {
 		return nil, err
 	}
 	files := slices.Clone(r.Files)
-	if r.ImageUser == "" || has(users, 0, r.ImageUser) || !has(users, 2, strconv.Itoa(r.UID)) {
-		return files, nil // an owner whom this machine does not list himself would go by the other name
-	}
-	files = append(files, machine.File{Path: "/etc/passwd", Text: aliasUser(users, r), Mode: 0o644})
-	if !has(groups, 0, r.ImageUser) && has(groups, 2, strconv.Itoa(r.GID)) {
-		files = append(files, machine.File{Path: "/etc/group", Text: aliasGroup(groups, r), Mode: 0o644})
+	for path, texts := range map[string][2]string{"/etc/passwd": {users, ownUsers(users, r)}, "/etc/group": {groups, ownGroups(groups, r)}} {
+		if texts[0] != texts[1] {
+			files = append(files, machine.File{Path: path, Text: texts[1], Mode: 0o644})
+		}
 	}
 	return files, nil
 }
@@ -56,14 +54,51 @@ func has(lines string, field int, value string) bool {
 	return false
 }
 
-// aliasUser adds the image's user at the end, as another name of the cluster's owner:
-// whoever asks for the name of his number finds his own name first.
-func aliasUser(users string, r Record) string {
-	return ended(users) + fmt.Sprintf("%s:x:%d:%d:%s's other name:%s:/bin/bash\n", r.ImageUser, r.UID, r.GID, r.User, ImageHome(r.ImageUser))
+// ownUsers adds the image's user at the end, as another name of the cluster's owner:
+// whoever asks for the name of his number finds his own name first. An owner whom this
+// machine does not list would go by the other name himself, so he gets none.
+func ownUsers(users string, r Record) string {
+	if r.ImageUser == "" || has(users, 0, r.ImageUser) || !has(users, 2, strconv.Itoa(r.UID)) {
+		return openShell(users, r.UID)
+	}
+	return openShell(ended(users), r.UID) + fmt.Sprintf("%s:x:%d:%d:%s's other name:%s:/bin/bash\n", r.ImageUser, r.UID, r.GID, r.User, ImageHome(r.ImageUser))
 }
 
-func aliasGroup(groups string, r Record) string {
+// ownGroups does so for groups. That of terminals goes where nobody can be in it but the
+// owner's own group, or SSH's server would want to give it terminals.
+func ownGroups(groups string, r Record) string {
+	if r.UID != 0 {
+		groups = without(groups, "tty")
+	}
+	if r.ImageUser == "" || has(groups, 0, r.ImageUser) || !has(groups, 2, strconv.Itoa(r.GID)) {
+		return groups
+	}
 	return ended(groups) + fmt.Sprintf("%s:x:%d:\n", r.ImageUser, r.GID)
+}
+
+func without(lines, name string) string {
+	var all strings.Builder
+	for line := range strings.Lines(lines) {
+		if !strings.HasPrefix(line, name+":") {
+			all.WriteString(line)
+		}
+	}
+	return all.String()
+}
+
+// openShell gives the owner a shell where this machine has none for him, as for an account
+// of a service: on machines of his own he may log in.
+func openShell(users string, uid int) string {
+	var all strings.Builder
+	for line := range strings.Lines(users) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), ":")
+		if len(f) == 7 && f[2] == strconv.Itoa(uid) && (strings.HasSuffix(f[6], "/nologin") || strings.HasSuffix(f[6], "/false")) {
+			f[6] = "/bin/bash"
+			line = strings.Join(f, ":") + "\n"
+		}
+		all.WriteString(line)
+	}
+	return all.String()
 }
 
 func ended(lines string) string {
@@ -75,3 +110,32 @@ func ended(lines string) string {
 
 // ImageHome is the home directory of an image's default user.
 func ImageHome(user string) string { return "/home/" + user }
+
+// Names are the names of a user by his number, his own first. A cluster of an ordinary
+// user has him alone, who is root where the cluster's daemons are.
+func (r Record) Names(uid int) []string {
+	if r.UID != 0 {
+		if uid != os.Getuid() {
+			return nil
+		}
+		return compact(r.User, r.ImageUser)
+	}
+	users, err := hostFile("/etc/passwd")
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for line := range strings.Lines(users) {
+		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == strconv.Itoa(uid) {
+			names = append(names, f[0])
+		}
+	}
+	if uid == 0 && !has(users, 0, r.ImageUser) {
+		names = append(names, r.ImageUser)
+	}
+	return compact(names...)
+}
+
+func compact(names ...string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return n == "" })
+}

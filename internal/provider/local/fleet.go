@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 type Fleet struct {
 	layout *Layout
 	watch  *watcher
+	doors  *doors
 
 	mu   sync.Mutex // guards busy
 	busy map[string]*sync.Mutex
@@ -37,7 +39,7 @@ const launchesAtOnce = 4
 // NewFleet returns the fleet of the cluster of a run directory. Nodes that run
 // already are adopted. Close ends it, and no node.
 func NewFleet(l *Layout) (*Fleet, error) {
-	f := &Fleet{layout: l, busy: map[string]*sync.Mutex{}}
+	f := &Fleet{layout: l, busy: map[string]*sync.Mutex{}, doors: &doors{layout: l, open: map[string]net.Listener{}}}
 	w, err := newWatcher(f.lost)
 	if err != nil {
 		return nil, err
@@ -55,8 +57,25 @@ func NewFleet(l *Layout) (*Fleet, error) {
 	return f, nil
 }
 
-// Close stops watching.
-func (f *Fleet) Close() error { return f.watch.close() }
+// Close stops watching, and answering SSH.
+func (f *Fleet) Close() error {
+	f.doors.shutAll()
+	return f.watch.close()
+}
+
+// ServeSSH has this command line serve each connection of SSH to a machine, on it. It is
+// called before the first launch.
+func (f *Fleet) ServeSSH(server []string) error {
+	f.doors.server = server
+	if err := f.doors.openHead(); err != nil {
+		return err
+	}
+	inits, err := nodeInits(ownAnchor)
+	for _, i := range inits {
+		err = errors.Join(err, f.doors.openNode(i.name, i.pid))
+	}
+	return err
+}
 
 // Ended implements provider.Provider.
 func (f *Fleet) Ended() <-chan string { return f.watch.ended }
@@ -215,7 +234,7 @@ func (f *Fleet) boot(name string, address netip.Addr, r Record) error {
 	if err != nil {
 		return fmt.Errorf("boot %s: %w", name, err)
 	}
-	return f.watch.add(nodeInit{name: name, pid: pid})
+	return errors.Join(f.watch.add(nodeInit{name: name, pid: pid}), f.doors.openNode(name, pid))
 }
 
 // lost cleans up after a node that ended without being asked to.
@@ -224,6 +243,7 @@ func (f *Fleet) lost(name string) {
 	if i, err := findInit(name); err != nil || i != nil {
 		return // there is a new one already
 	}
+	f.doors.shut(name)
 	if addresses, err := f.layout.Addresses(); err == nil {
 		if a, ok := addresses[name]; ok {
 			// Without these, others only notice later.
@@ -256,6 +276,7 @@ func (f *Fleet) Terminate(ctx context.Context, nodes []string) error {
 		group.Go(func() error {
 			defer f.alone(i.name)()
 			f.watch.expect(i.pid)
+			f.doors.shut(i.name)
 			if err := i.kill(ctx); err != nil {
 				return fmt.Errorf("end %s: %w", i.name, err)
 			}

@@ -1,0 +1,30 @@
+//go:build linux
+
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/ssh"
+)
+
+// serveSSH opens the doors of a local cluster's machines, where this machine has SSH's
+// server, and returns what vouches for its users.
+func serveSSH(l *local.Layout, r local.Record, nodes *local.Fleet) (func(context.Context) error, error) {
+	if !cluster.SSHInstalled() {
+		return func(context.Context) error { return nil }, nil
+	}
+	agent, err := cluster.SSHAgent(l, r)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := controller.Listen("run/ssh/agent")
+	if err != nil {
+		return nil, fmt.Errorf("listen for SSH's clients: %w", err)
+	}
+	return func(ctx context.Context) error { return agent.Serve(ctx, socket) }, nodes.ServeSSH(ssh.ServerLine())
+}

@@ -1,0 +1,133 @@
+package ssh
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Agent answers SSH's clients as ssh-agent does (draft-miller-ssh-agent). It has one key of
+// its own, which lives as long as it, and a certificate for who is at the other end.
+type Agent struct {
+	Authority Authority
+	// Names are the names of a user of this number; none is a user who has none.
+	Names func(uid int) []string
+}
+
+// Messages of the protocol.
+const (
+	failure          = 5
+	askIdentities    = 11
+	answerIdentities = 12
+	askSignature     = 13
+	answerSignature  = 14
+)
+
+// messageLimit is more than any question has.
+const messageLimit = 256 << 10
+
+// Serve answers until ctx ends.
+func (a Agent) Serve(ctx context.Context, socket net.Listener) error {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { socket.Close() })()
+	for {
+		conn, err := socket.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("answer SSH's clients: %w", err)
+		}
+		go a.serve(ctx, conn, key)
+	}
+}
+
+// serve answers one client, as long as it asks.
+func (a Agent) serve(ctx context.Context, conn net.Conn, key ed25519.PrivateKey) {
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	names := a.Names(peer(conn))
+	if len(names) == 0 {
+		return
+	}
+	certificate, err := a.Authority.certificate(key, names, time.Now())
+	if err != nil {
+		return
+	}
+	for {
+		message, err := read(conn)
+		if err != nil {
+			return
+		}
+		if _, err := conn.Write(text(answer(message, key, certificate))); err != nil {
+			return
+		}
+	}
+}
+
+// answer answers one message.
+func answer(message []byte, key ed25519.PrivateKey, certificate []byte) []byte {
+	if len(message) == 0 {
+		return []byte{failure}
+	}
+	switch message[0] {
+	case askIdentities:
+		return join([]byte{answerIdentities}, number(1), text(certificate), text("muster's cluster"))
+	case askSignature:
+		with, rest, err := next(message[1:])
+		if err != nil || !bytes.Equal(with, certificate) {
+			return []byte{failure}
+		}
+		data, _, err := next(rest)
+		if err != nil {
+			return []byte{failure}
+		}
+		return join([]byte{answerSignature}, text(sign(key, data)))
+	}
+	return []byte{failure}
+}
+
+func read(r io.Reader) ([]byte, error) {
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n > messageLimit {
+		return nil, errors.New("a message is too long")
+	}
+	message := make([]byte, n)
+	_, err := io.ReadFull(r, message)
+	return message, err
+}
+
+// peer is the user at the other end of a socket, -1 if that cannot be told.
+func peer(conn net.Conn) int {
+	u, ok := conn.(*net.UnixConn)
+	if !ok {
+		return -1
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return -1
+	}
+	uid := -1
+	_ = raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			uid = int(cred.Uid)
+		}
+	})
+	return uid
+}
