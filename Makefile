@@ -9,7 +9,7 @@ CHECKER := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 
 # What only tests use. What users need, `muster doctor` installs.
-TOOLS := awscli buildah libpmix-dev openmpi-bin openssh-server procps python3-torch python3-venv tree umoci
+TOOLS := awscli buildah openmpi-bin openssh-server procps python3-torch python3-venv tree umoci
 
 # What only benchmarks use.
 BENCH_TOOLS := e2fsprogs gcc iproute2 mmdebstrap python3-venv skopeo squashfs-tools squashfuse time umoci

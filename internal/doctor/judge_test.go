@@ -52,7 +52,7 @@ func TestJudgeHealthy(t *testing.T) {
 
 // pmixFile is the one that an optional package has.
 func pmixFile() string {
-	i := slices.IndexFunc(allNeeds, func(n need) bool { return n.pkg == "libpmix2" })
+	i := slices.IndexFunc(allNeeds, func(n need) bool { return n.pkg == "libpmix-dev" })
 	return allNeeds[i].files[0]
 }
 
@@ -76,7 +76,7 @@ func TestJudge(t *testing.T) {
 		"no_plugin": {func(f *Facts) { f.Files[plugins+"accounting_storage_slurmdbd.so"] = false },
 			Finding{"package/slurm-wlm-basic-plugins", Fail, "Slurm's plugins: missing accounting_storage_slurmdbd.so", "apt-get install --no-install-recommends slurm-wlm-basic-plugins"}},
 		"no_pmix": {func(f *Facts) { clear(f.Files) },
-			Finding{"package/libpmix2", Warn, "srun --mpi=pmix, by which MPI programs start: missing libpmix.so.2", "apt-get install --no-install-recommends libpmix2"}},
+			Finding{"package/libpmix-dev", Warn, "srun --mpi=pmix, by which MPI programs start: missing libpmix.so", "apt-get install --no-install-recommends libpmix-dev"}},
 		"fedora_without_pmix": {func(f *Facts) {
 			f.Apt, f.OS = false, Release{ID: "fedora", Name: "Fedora"}
 			delete(f.Files, pmixFile())

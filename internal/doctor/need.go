@@ -34,7 +34,8 @@ var allNeeds = []need{
 	{pkg: "libslurm-dev", group: Local, files: []string{"/usr/{include,local/include}/slurm/spank.h"}, what: "building Slurm's plugin for containers"},
 	{pkg: "squashfuse", group: Local, programs: []string{"squashfuse"}, what: "containers' images"},
 	{pkg: "squashfs-tools", group: Local, programs: []string{"mksquashfs", "unsquashfs"}, what: "saving containers"},
-	{pkg: "libpmix2", group: Local, files: []string{"/usr/{lib/*,lib64,lib,local/lib}/libpmix.so.2"}, what: "srun --mpi=pmix, by which MPI programs start", optional: true},
+	// Slurm loads libpmix.so, a link that comes with the headers, and not libpmix.so.2.
+	{pkg: "libpmix-dev", group: Local, files: []string{"/usr/{lib/*,lib64,lib,local/lib}/libpmix.so"}, what: "srun --mpi=pmix, by which MPI programs start", optional: true},
 	{pkg: "openssh-server", group: Local, programs: []string{"sshd"}, what: "SSH between machines of a cluster, for mpirun, pdsh and editors", optional: true},
 	{pkg: "mmdebstrap", group: Demo, programs: []string{"mmdebstrap"}, what: "the demo's image"},
 	{pkg: "uidmap", group: Demo, programs: []string{"newuidmap"}, what: "making the demo's image as an ordinary user"},

@@ -11,7 +11,7 @@ import (
 
 var localPackages = []string{"slurmctld", "slurmd", "slurmdbd", "slurm-wlm-mysql-plugin", "slurmrestd", "slurm-client",
 	"slurm-wlm-basic-plugins", "munge", "mariadb-server-core", "mariadb-client-core",
-	"gcc", "libc6-dev", "libslurm-dev", "squashfuse", "squashfs-tools", "libpmix2", "openssh-server"}
+	"gcc", "libc6-dev", "libslurm-dev", "squashfuse", "squashfs-tools", "libpmix-dev", "openssh-server"}
 
 var demoPackages = []string{"mmdebstrap", "uidmap"}
 
