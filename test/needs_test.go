@@ -48,6 +48,9 @@ squeue --noheader --states=PENDING || echo 6
 	if diff := cmp.Diff(want, aboutNeeds(c.run("check", "needs.sbatch").stderr)); diff != "" {
 		t.Errorf("check (-want +got):\n%s", diff)
 	}
+	if got := strings.Join(aboutNeeds(c.types("printf '#!/bin/bash\n#SBATCH --time=1 --gpus-per-node=1\n/opt/nosuch/tool' | muster run -").stderr), ""); got != "stdin:3:1: warning: /opt/nosuch/tool is on no node [script/program]" {
+		t.Errorf("run -: %q", got)
+	}
 	c.file("never.sbatch", "#!/usr/bin/nosuch\n#SBATCH --time=5 --gpus-per-node=1\n")
 	r = c.run("run", "never.sbatch")
 	if r.code != 1 || !strings.Contains(r.stderr, "never.sbatch:1:1: error: /usr/bin/nosuch is on no node, and without it the job cannot start") ||

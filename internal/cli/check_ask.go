@@ -20,9 +20,7 @@ func (a *app) asker(ctx context.Context) func(*batch.Facts, []byte) *batch.Facts
 			return filed // what only the cluster knows stays unknown
 		}
 		facts.Asked = askCluster(ctx, s, script, nil)
-		if like, s, err := a.jobSight(); like != nil && err == nil {
-			facts.Lacking, facts.Rehearsal = s.lacking(batch.Things("", script, nil)), like.Rehearsal
-		}
+		a.lookFor(facts, script, nil)
 		return facts
 	}
 }

@@ -98,8 +98,8 @@ func (s sight) sees(facts *batch.Facts, changed bool) sight {
 // job cannot start, unless it is forced.
 func (a *app) checkNeeds(c *cobra.Command, file string) error {
 	data, problems := readScript(file)
-	if problems.HasErrors() {
-		return nil // whoever submits it says so
+	if problems.HasErrors() || fromStdin(file) {
+		return nil // whoever submits it says so, and looks
 	}
 	facts, s, err := a.jobSight()
 	if facts == nil || err != nil {
@@ -112,6 +112,13 @@ func (a *app) checkNeeds(c *cobra.Command, file string) error {
 	flags, force := submitOptions(c)
 	facts.Lacking = s.lacking(batch.Things(b.called, data, flags))
 	return a.showChecked(batch.CheckNeeds(b.called, data, flags, facts), force)
+}
+
+// lookFor adds to the facts what of a script is on no node, where that can be told.
+func (a *app) lookFor(facts *batch.Facts, data []byte, flags []string) {
+	if like, s, err := a.jobSight(); like != nil && err == nil {
+		facts.Lacking, facts.Rehearsal = s.lacking(batch.Things("", data, flags)), like.Rehearsal
+	}
 }
 
 // submitOptions are those of submitFlags.

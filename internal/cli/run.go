@@ -73,11 +73,6 @@ func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm
 			return err
 		}
 		if inside() {
-			if !runAgain() {
-				if err := a.checkNeeds(c, args[0]); err != nil {
-					return err
-				}
-			}
 			return onHead(c, args)
 		}
 		w, err := a.find("")
@@ -125,12 +120,14 @@ type batchScript struct {
 	called string
 	// force submits it in spite of errors.
 	force bool
+	// unseen says that no muster outside has looked for what it needs.
+	unseen bool
 }
 
 // scriptArgs reads FILE and the script's arguments, among which our own options
 // would be lost.
 func scriptArgs(c *cobra.Command, args []string) (batchScript, error) {
-	s := batchScript{file: args[0], args: args[1:], called: args[0]}
+	s := batchScript{file: args[0], args: args[1:], called: args[0], unseen: !runAgain()}
 	if name, err := c.Flags().GetString(calledFlag); err == nil && name != "" {
 		s.called = name
 	}
@@ -159,7 +156,7 @@ func (a *app) submitScript(ctx context.Context, s slurm.Client, b batchScript) (
 			return 0, err
 		}
 		defer done()
-		b.file, b.called = file, stdinName
+		b.file, b.called, b.unseen = file, stdinName, true
 	}
 	data, problems := readScript(b.file)
 	if err := a.showProblems(problems); err != nil {

@@ -30,6 +30,9 @@ func (a *app) checkSubmitted(ctx context.Context, s slurm.Client, b batchScript,
 		}
 	}
 	facts.Asked = askCluster(ctx, s, data, b.flags)
+	if b.unseen {
+		a.lookFor(facts, data, b.flags)
+	}
 	return a.showChecked(batch.Check(b.called, data, b.flags, facts), b.force)
 }
 
