@@ -13,6 +13,9 @@ s,(rapidsai/devcontainers)@sha256:[0-9a-f]+,\1:zstd,
 # Images of the tests of MPI have more in them, so that others start sooner.
 s,(image=REGISTRY#ubuntu)(:.*--container-name=\$\{name\} true),\1-mpi\2,
 
+# PMIx compares the number that a user has in the container with that outside, so programs of MPI are not root in there.
+s,--mpi=pmix --ntasks=4 --container-name="\$\{name\}",--no-container-remap-root &,
+
 # Pyxis says two lines about each image before what the job prints.
 s,lines\[2\],lines[-2],
 s,lines\[3\],lines[-1],
