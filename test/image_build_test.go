@@ -36,6 +36,15 @@ func imageIsBuilt(t *testing.T, c *cluster) {
 	if out := c.head("srun", "--container-image=10.99.0.1:5000#built:v1", "cat", "/made"); out != "hello\n" {
 		t.Errorf("from the registry: %q", out)
 	}
+	c.file("context/Next", "FROM 10.99.0.1:5000/built:v1\nRUN echo more >>/made\n")
+	c.must("image", "build", "--tag", "next", "--file", filepath.Join(context, "Next"), context)
+	if out := c.head("srun", "--container-image=10.99.0.1:5000#next", "cat", "/made"); out != "hello\nmore\n" {
+		t.Errorf("begun with an image of the registry: %q", out)
+	}
+	c.must("image", "forward", "--", "buildah", "push", "--quiet", "built:v1", "docker://10.99.0.1:5000/pushed:v2")
+	if out := c.head("srun", "--container-image=10.99.0.1:5000#pushed:v2", "cat", "/made"); out != "hello\n" {
+		t.Errorf("pushed from here: %q", out)
+	}
 	if r := c.run("image", "build", "--tag", "broken", "--file", filepath.Join(context, "absent"), context); r.code != 1 {
 		t.Errorf("without a Dockerfile: exit code %d\n%s", r.code, r.stderr)
 	}

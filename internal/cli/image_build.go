@@ -78,7 +78,7 @@ func (a *app) build(ctx context.Context, place *imagePlace, o image.BuildOptions
 	if a.quiet {
 		o.Out = io.Discard
 	}
-	built, err := image.Build(ctx, o)
+	built, err := a.buildWithRegistry(ctx, place, o)
 	if err != nil {
 		return err
 	}
@@ -95,6 +95,25 @@ func (a *app) build(ctx context.Context, place *imagePlace, o image.BuildOptions
 		return err
 	}
 	return a.showImported(place, done)
+}
+
+// buildWithRegistry builds what may begin with an image of the cluster's own registry, if
+// there is a cluster that runs: for as long as the builder runs, a port leads there.
+func (a *app) buildWithRegistry(ctx context.Context, place *imagePlace, o image.BuildOptions) (image.Built, error) {
+	if place.OnNodes == "" {
+		return image.Build(ctx, o)
+	}
+	l, _, _, err := a.running()
+	if err != nil {
+		return image.Build(ctx, o) // which may do without
+	}
+	f, err := cluster.ForwardRegistry(l)
+	if err != nil {
+		return image.Built{}, err
+	}
+	defer f.Close()
+	o.Env = f.Env()
+	return image.Build(ctx, o)
 }
 
 // pushBuilt pushes what was built to the cluster's registry, from the head node,

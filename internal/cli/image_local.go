@@ -16,7 +16,7 @@ import (
 // imageMakers are the commands that work with what clusters and builders on this
 // machine have.
 func (a *app) imageMakers(place *imagePlace) []*cobra.Command {
-	return []*cobra.Command{a.imageBuild(place), a.imagePack(), a.imagePush(), a.imageEnsure(place)}
+	return []*cobra.Command{a.imageBuild(place), a.imageForward(), a.imagePack(), a.imagePush(), a.imageEnsure(place)}
 }
 
 // ofLocal takes the directory of images of a cluster on this machine.

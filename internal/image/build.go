@@ -29,6 +29,8 @@ type BuildOptions struct {
 	Builder string
 	// Work is a directory that is there and empty.
 	Work string
+	// Env is added to the builder's environment.
+	Env []string
 	// Out is where the builder's words go.
 	Out io.Writer
 }
@@ -122,6 +124,7 @@ func (o BuildOptions) run(ctx context.Context, line []string) error {
 	// What the Dockerfile runs may hold the pipes longer than the builder lives.
 	cmd.WaitDelay = 2 * time.Second
 	cmd.Stdout, cmd.Stderr = o.Out, o.Out
+	cmd.Env = append(os.Environ(), o.Env...)
 	err := tie.Program{Cmd: cmd, AtDeath: syscall.SIGINT}.RunUntil(ctx)
 	if err == nil || ctx.Err() != nil {
 		return err
