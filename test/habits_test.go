@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // typed is a shell with lines as a user types them in the working directory, where muster
@@ -56,5 +59,43 @@ command -v sbatch
 	// run says it, then exec, once.
 	if said := "muster: not carried over: PATH " + elsewhere + " (nodes see "; strings.Count(r.stderr, said) != 2 || !strings.HasPrefix(r.stderr, said) {
 		t.Errorf("stderr: %s", r.stderr)
+	}
+}
+
+// findsWhatIsInstalledLater: what is installed on the host while the cluster runs is found on its machines, although they
+// have looked for it before.
+func findsWhatIsInstalledLater(t *testing.T, c *cluster) {
+	name := "muster-later-" + strconv.Itoa(os.Getpid())
+	script := "command -v " + name + "; srun --ntasks=1 sh -c 'command -v " + name + "'; true"
+	if got := c.head("sh", "-c", script); got != "" {
+		t.Fatalf("it is there already: %s", got)
+	}
+	place := "/usr/local/bin/" + name
+	t.Cleanup(func() { _ = os.Remove(place) })
+	// Who is on a machine need not leave it.
+	waits := c.command("exec", "--", "sh", "-c", "! command -v "+name+" && touch looked && until command -v "+name+"; do sleep 0.1; done")
+	var out bytes.Buffer
+	waits.Stdout = &out
+	if err := waits.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- waits.Wait() }()
+	c.await("somebody on the head node", patience, exists(filepath.Join(c.dir, "looked")))
+	if err := os.WriteFile(place, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if err != nil || out.String() != place+"\n" {
+			t.Errorf("%v, %q", err, &out)
+		}
+	case <-time.After(patience):
+		_ = waits.Process.Kill()
+		<-ended
+		t.Error("who is on the head node does not find it")
+	}
+	if got, want := c.head("sh", "-c", script), place+"\n"+place+"\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

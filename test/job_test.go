@@ -110,6 +110,7 @@ func TestJobs(t *testing.T) {
 		"is_no_longer_watched": jobIsNoLongerWatched,
 		"loses_its_node":       jobLosesItsNode,
 		"has_what_is_active":   jobHasWhatIsActive,
+		"finds_later_programs": findsWhatIsInstalledLater,
 		"debian_finds_s3":      debianClientFindsS3,
 		"image_user_is_owner":  imageUserIsOwner,
 		"df_shows_mounts":      dfShowsFileSystems,

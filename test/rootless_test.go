@@ -71,6 +71,7 @@ func TestOrdinaryUser(t *testing.T) {
 		"image_user_is_owner":    imageUserIsOwner,
 		"df_shows_mounts":        dfShowsFileSystems,
 		"ssh_between_machines":   sshBetweenMachines,
+		"finds_later_programs":   findsWhatIsInstalledLater,
 	})
 	c.must("down", "--delete-data", "--yes")
 	c.nothingLeft()

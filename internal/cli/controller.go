@@ -93,6 +93,10 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	group.Go(func() error { return agent(ctx) })
 	group.Go(func() error { return exports.Run(ctx) })
 	group.Go(func() error {
+		cluster.WatchInstalled(ctx, l.Refresh, log)
+		return nil
+	})
+	group.Go(func() error {
 		controller.MakeBuckets(ctx, buckets, log)
 		return nil
 	})
@@ -124,6 +128,7 @@ func localConfig(l *local.Layout) (controller.Config, error) {
 		Revision: fmt.Sprintf("%x", sha256.Sum256(data)),
 		Share:    l.Share,
 		Doors:    cluster.Doors(),
+		Refresh:  l.Refresh,
 		Register: client.Reconfigure, EndRunaways: client.EndRunaways, Trust: time.Duration(slurm.LocalTimers().BatchStart+15) * time.Second,
 		Slurmctld: func() int {
 			status, _ := supervise.LoadStatus(l.Path("run", "services.json"))

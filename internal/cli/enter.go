@@ -37,6 +37,10 @@ func (a *app) entrance() (entrance, error) {
 	if err != nil {
 		return e, err
 	}
+	// Without that, machines may not find what was installed just now, and everything else.
+	if err := cluster.Refreshed(l, os.Environ()); err != nil {
+		a.note("programs that were installed since may not be found: %v", err)
+	}
 	e.carried = cluster.Carry(os.Environ(), cluster.LookAt(os.Environ(), view))
 	return e, nil
 }

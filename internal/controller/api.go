@@ -70,6 +70,9 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 		mux.HandleFunc("POST /v1/share", c.share)
 	}
 	mux.HandleFunc("POST /v1/connect/{service}", c.connect)
+	if c.Refresh != nil {
+		mux.HandleFunc("POST /v1/refresh", func(w http.ResponseWriter, _ *http.Request) { done(w, c.Refresh()) })
+	}
 	if c.Exports != nil {
 		mux.HandleFunc("GET /v1/exports", func(w http.ResponseWriter, _ *http.Request) { answer(w, c.Exports.Status(), nil) })
 		mux.HandleFunc("POST /v1/exports/flush", func(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +113,12 @@ func (c *Controller) share(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if err := c.Share(req.Dir); err != nil {
+	done(w, c.Share(req.Dir))
+}
+
+// done answers a request for a deed.
+func done(w http.ResponseWriter, err error) {
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusConflict)
 		return
 	}

@@ -51,6 +51,7 @@ func serve(t *testing.T, users ...int) *api {
 			}
 			return nil
 		},
+		Refresh: func() error { return nil },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { a.served <- c.Serve(ctx, socket, users) }()
@@ -99,6 +100,7 @@ func TestServe(t *testing.T) {
 		{"suspend", "/v1/suspend", `{"nodes":"q-dy-r-1"}`, http.StatusAccepted, ""},
 		{"share", "/v1/share", `{"dir":"/data"}`, http.StatusNoContent, ""},
 		{"share_of_the_system", "/v1/share", `{"dir":"/usr"}`, http.StatusConflict, "/usr is the system's own and is not shared"},
+		{"refresh", "/v1/refresh", ``, http.StatusNoContent, ""},
 		{"no_json", "/v1/resume", `nodes`, http.StatusBadRequest, "invalid character 'o' in literal null (expecting 'u')"},
 		{"no_body", "/v1/resume", ``, http.StatusBadRequest, "EOF"},
 		{"wrong_type", "/v1/await", `{"nodes":7}`, http.StatusBadRequest, "json: cannot unmarshal number into Go struct field Request.nodes of type string"},
@@ -188,7 +190,7 @@ func TestServe_hands_over_at_once(t *testing.T) {
 
 func TestServe_lets_only_some_users_in(t *testing.T) {
 	a := serve(t, os.Getuid()+1)
-	for _, path := range []string{"/v1/resume", "/v1/suspend", "/v1/await", "/v1/share", "/v1/restart", "/v1/fleet/start", "/v1/fleet/stop", "/v1/exports/flush", "/nothing"} {
+	for _, path := range []string{"/v1/resume", "/v1/suspend", "/v1/await", "/v1/share", "/v1/refresh", "/v1/restart", "/v1/fleet/start", "/v1/fleet/stop", "/v1/exports/flush", "/nothing"} {
 		if status, text := a.post(path, `{"nodes":"q-dy-r-1"}`); status != http.StatusForbidden {
 			t.Errorf("%s: got %d %q", path, status, text)
 		}

@@ -89,6 +89,9 @@ type Config struct {
 	// Doors are addresses of services that callers outside the cluster's network are
 	// joined with, by their names.
 	Doors map[string]string
+	// Refresh has every machine look anew at the files of the user's machine; nil where
+	// they see none.
+	Refresh func() error
 }
 
 // Pace says how often a controller looks. A zero is what suits a place on this
