@@ -65,7 +65,8 @@ command -v sbatch
 // findsWhatIsInstalledLater: what is installed on the host while the cluster runs is found on its machines, although they
 // have looked for it before.
 func findsWhatIsInstalledLater(t *testing.T, c *cluster) {
-	name := "muster-later-" + strconv.Itoa(os.Getpid())
+	test, _, _ := strings.Cut(t.Name(), "/") // another may look for the same on another cluster
+	name := "muster-later-" + test + strconv.Itoa(os.Getpid())
 	script := "command -v " + name + "; srun --ntasks=1 sh -c 'command -v " + name + "'; true"
 	if got := c.head("sh", "-c", script); got != "" {
 		t.Fatalf("it is there already: %s", got)

@@ -111,6 +111,7 @@ func TestJobs(t *testing.T) {
 		"loses_its_node":       jobLosesItsNode,
 		"has_what_is_active":   jobHasWhatIsActive,
 		"finds_later_programs": findsWhatIsInstalledLater,
+		"slurm_as_production":  slurmAsInProduction,
 		"debian_finds_s3":      debianClientFindsS3,
 		"image_user_is_owner":  imageUserIsOwner,
 		"df_shows_mounts":      dfShowsFileSystems,

@@ -72,6 +72,7 @@ func TestOrdinaryUser(t *testing.T) {
 		"df_shows_mounts":        dfShowsFileSystems,
 		"ssh_between_machines":   sshBetweenMachines,
 		"finds_later_programs":   findsWhatIsInstalledLater,
+		"slurm_as_in_production": slurmAsInProduction,
 	})
 	c.must("down", "--delete-data", "--yes")
 	c.nothingLeft()

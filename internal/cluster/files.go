@@ -151,7 +151,7 @@ func newConfig(l *local.Layout, r local.Record, c *spec.Cluster) (config, error)
 	cfg.slurm = head.Place(plan.Config(c, cfg.addresses), cfg.params)
 	cfg.slurm.Cluster, cfg.slurm.HeadName, cfg.slurm.NodeUser = strings.ToLower(r.Name), r.HeadName, nodeUser
 	cfg.slurm.GPUFile, cfg.slurm.Timers = head.GPUDir+"/gpu", slurm.LocalTimers()
-	cfg.slurm.FirstJobID = nextJob(l)
+	cfg.slurm.FirstJobID, cfg.slurm.RebootProgram = nextJob(l), head.RebootProgram
 	cfg.slurm.CgroupPlugin = slurm.NoCgroups(cfg.version)
 	return cfg, nil
 }
@@ -201,6 +201,7 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		{path: "etc/muster/registry-reader.json", text: reader, mode: readers, once: true},
 		{path: "etc/muster/cluster.yaml", text: string(source), mode: 0o644},
 		dfFile(c.file),
+		{path: runPath(head.RebootProgram), text: local.RebootProgram, mode: 0o755},
 		{path: "etc/muster/images", text: ImageDir(c.file) + "\n", mode: 0o644},
 	}...)
 	for _, f := range head.Files(c.slurm, c.stack(), c.params) {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // trialDir is where a slurmctld tries a configuration.
@@ -81,6 +84,7 @@ func (u *up) writeTrial(cfg config) error {
 	conf.StateDir, conf.SpoolDir = trialPath(l)+"/state", trialPath(l)+"/state"
 	conf.ResumeProgram, conf.SuspendProgram, conf.JobProlog = "/bin/true", "/bin/true", "/bin/true"
 	conf.Accounting.Off = true
+	conf.Custom = builtinWeights(conf.Custom)
 	text := strings.NewReplacer(
 		"\nAuthType=auth/munge\n", "\nAuthType=auth/none\nCredType=cred/none\nSlurmctldPidFile="+trialPath(l)+"/state/pid\n",
 		"\nAccountingStorageTRES=gres/gpu\n", "\n", // which takes a slurmdbd
@@ -91,6 +95,20 @@ func (u *up) writeTrial(cfg config) error {
 		}
 	}
 	return nil
+}
+
+// builtinWeights are settings without the weights of what only a slurmdbd knows, such as
+// gres/gpu.
+func builtinWeights(settings []slurm.Setting) []slurm.Setting {
+	settings = slices.Clone(settings)
+	for i, s := range settings {
+		if !strings.EqualFold(s.Key, "PriorityWeightTRES") {
+			continue
+		}
+		weights := slices.DeleteFunc(strings.Split(s.Value, ","), func(w string) bool { return strings.Contains(w, "/") })
+		settings[i].Value = cmp.Or(strings.Join(weights, ","), "cpu=1")
+	}
+	return settings
 }
 
 // primaryWait is how long slurmctld is heard after it said that it is the primary one,

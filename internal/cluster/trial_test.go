@@ -113,6 +113,7 @@ func TestTried(t *testing.T) {
 		{"good", spec.Setting{Key: "PriorityType", Value: "priority/multifactor"}, ""},
 		{"gpus_are_counted", spec.Setting{Key: "AccountingStorageTRES", Value: "gres/gpu,cpu"}, ""},
 		{"weights_of_gpus", spec.Setting{Key: "PriorityWeightTRES", Value: "CPU=1,gres/gpu=2"}, ""},
+		{"weights_of_gpus_alone", spec.Setting{Key: "PriorityWeightTRES", Value: "gres/gpu=2"}, ""},
 		{"limits", spec.Setting{Key: "AccountingStorageEnforce", Value: "limits"}, ""},
 		{"misspelt", spec.Setting{Key: "PriorityTyp", Value: "x"}, "unrecognized key: PriorityTyp (c.yaml:12:8: PriorityTyp)"},
 		{"no_number", spec.Setting{Key: "MaxJobCount", Value: "many"}, "MaxJobCount value (many) is not a valid number (c.yaml:12:8: MaxJobCount)"},

@@ -39,6 +39,7 @@ func Files(c slurm.Config, stack spank.Stack, p Params) []File {
 		{Path: dir + "/slurmdbd.conf", Text: c.DBDConf(), Mode: 0o600, Owner: p.ControlUser},
 		{Path: ResumeProgram, Text: program("fleet", "resume"), Mode: 0o755},
 		{Path: SuspendProgram, Text: program("fleet", "suspend"), Mode: 0o755},
+		{Path: Seff, Text: program("agent", "seff"), Mode: 0o755},
 		{Path: JobProlog, Text: program("fleet", "await"), Mode: 0o755},
 		{Path: dir + "/mariadb.sql", Text: p.DatabaseSetup(), Mode: 0o644},
 	}

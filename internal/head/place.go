@@ -11,6 +11,10 @@ const (
 	// Slurm's ResumeProgram and SuspendProgram.
 	ResumeProgram  = BinDir + "/resume"
 	SuspendProgram = BinDir + "/suspend"
+	// RebootProgram boots a node of a local cluster anew.
+	RebootProgram = BinDir + "/reboot"
+	// Seff says what a job used of what it was given.
+	Seff = BinDir + "/seff"
 	// JobProlog is slurmctld's prolog of a job, PrologSlurmctld.
 	JobProlog = BinDir + "/prolog"
 	RunDir    = "/run/muster"

@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -65,7 +66,7 @@ func resourceGroups(q spec.Queue, r spec.ComputeResource, addresses map[string]n
 		}
 		g := offer(r)
 		g.Prefix, g.Static, g.Custom = prefix(q, r, static), static, settings(r.Custom)
-		g.Features = features(r, static)
+		g.Features, g.TmpDiskMiB = features(r, static), cmp.Or(q.RootGiB, imageGiB)<<10
 		for _, name := range groupNames(g.Prefix, count) {
 			g.Addresses = append(g.Addresses, addresses[name])
 		}
@@ -73,6 +74,9 @@ func resourceGroups(q spec.Queue, r spec.ComputeResource, addresses map[string]n
 	}
 	return groups
 }
+
+// imageGiB is the root volume of ParallelCluster's images, the least of them.
+const imageGiB = 35
 
 // offer is what a node of the compute resource gives to Slurm: the least of its
 // instance types. As ParallelCluster does it, 5 % of the memory is kept back.

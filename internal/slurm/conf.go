@@ -25,6 +25,8 @@ type Config struct {
 	// paths of programs.
 	ResumeProgram, SuspendProgram, JobProlog string
 	StateDir, SpoolDir                       string
+	// RebootProgram is a program of each node that boots it anew, empty for none.
+	RebootProgram string
 	// GPUFile is the path of a GPU's file without its number.
 	GPUFile string
 	Timers  Timers
@@ -65,10 +67,12 @@ type NodeGroup struct {
 	Addresses []netip.Addr // of node 1, 2, ...; invalid where they have none of their own
 	CPUs      int
 	MemoryMiB int
-	GPU       string // the type's name, such as h200
-	GPUs      int
-	Features  []string
-	Custom    []Setting
+	// TmpDiskMiB is what jobs that ask for --tmp get of a node's /tmp, 0 for none.
+	TmpDiskMiB int
+	GPU        string // the type's name, such as h200
+	GPUs       int
+	Features   []string
+	Custom     []Setting
 }
 
 // PartitionConf is a partition and its nodes.
@@ -132,8 +136,10 @@ func (c Config) Conf() string {
 }
 
 // customised tells whether the user has a line of his own for a key.
-func (c Config) customised(key string) bool {
-	return slices.ContainsFunc(c.Custom, func(s Setting) bool { return strings.EqualFold(s.Key, key) })
+func (c Config) customised(key string) bool { return has(c.Custom, key) }
+
+func has(settings []Setting, key string) bool {
+	return slices.ContainsFunc(settings, func(s Setting) bool { return strings.EqualFold(s.Key, key) })
 }
 
 func (c Config) scheduling(set func(string, any)) {
@@ -144,6 +150,10 @@ func (c Config) scheduling(set func(string, any)) {
 	}
 	set("SelectTypeParameters", parameters)
 	set("SchedulerType", "sched/backfill")
+	if !c.customised("PriorityType") {
+		// The default of the versions that ParallelCluster deploys.
+		set("PriorityType", "priority/multifactor")
+	}
 	set("GresTypes", "gpu")
 	set("MpiDefault", "none")
 	// Jobs are kept together by the node's own process namespace, and a rehearsal
@@ -184,6 +194,9 @@ func (c Config) power(set func(string, any)) {
 	set("ResumeProgram", c.ResumeProgram)
 	set("SuspendProgram", c.SuspendProgram)
 	set("PrologSlurmctld", c.JobProlog)
+	if c.RebootProgram != "" && !c.customised("RebootProgram") {
+		set("RebootProgram", c.RebootProgram)
+	}
 	if c.NodeProlog != "" {
 		set("Prolog", c.NodeProlog)
 	}
@@ -235,6 +248,9 @@ func (g NodeGroup) line() string {
 	}
 	features, custom := g.features()
 	line += fmt.Sprintf(" CPUs=%d RealMemory=%d State=CLOUD Feature=%s Weight=%d", g.CPUs, g.MemoryMiB, strings.Join(features, ","), weight)
+	if g.TmpDiskMiB > 0 && !has(custom, "TmpDisk") {
+		line += fmt.Sprintf(" TmpDisk=%d", g.TmpDiskMiB)
+	}
 	if g.GPUs > 0 {
 		line += fmt.Sprintf(" Gres=gpu:%s:%d", g.GPU, g.GPUs)
 	}

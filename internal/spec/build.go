@@ -52,6 +52,7 @@ func buildQueue(v View) Queue {
 		CapacityType: v.Key("CapacityType").Text(),
 		JobExclusive: v.Key("JobExclusiveAllocation").Bool(),
 		ScratchDir:   scratchDir(v.Key("ComputeSettings")),
+		RootGiB:      v.At("ComputeSettings.LocalStorage.RootVolume.Size").Int(),
 		Reservation:  reservation(v),
 		Custom:       settings(v.Key("CustomSlurmSettings")),
 		Tags:         buildTags(v),

@@ -67,6 +67,8 @@ type Queue struct {
 	AllocationStrategy string
 	// ScratchDir is where a node's own disks are mounted, "/scratch" by default.
 	ScratchDir string
+	// RootGiB is the size of a node's root volume, 0 for the image's.
+	RootGiB int
 	// Reservation is the capacity reservation, block or resource group that nodes
 	// come from, unless the compute resource has its own.
 	Reservation string

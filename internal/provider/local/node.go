@@ -23,6 +23,11 @@ var nodeSetup string
 //go:embed node-loop.sh
 var nodeLoop string
 
+// RebootProgram boots the node anew on which it runs.
+//
+//go:embed node-reboot.sh
+var RebootProgram string
+
 // nodeMark stands in the command line of every node's init process, before the
 // node's name.
 const nodeMark = "muster-node"

@@ -1,0 +1,53 @@
+package slurm
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseUsage(t *testing.T) {
+	const text = `7|7|whole|ada|lab|FAILED|13:0|2|384|00:03.750|10|||billing=384,cpu=384,mem=4G,node=2
+7.batch|7.batch|whole|||FAILED|13:0|1|192|00:00.001|10|1.50M|1|cpu=192,node=1
+7.0|7.0|whole|||COMPLETED|0:0|2|384|00:03.749|9|1000K|8|cpu=384,node=2
+7.1|7.1|whole|||RUNNING|0:0|2|384|00:00:00|9|||cpu=384,node=2
+`
+	want := Usage{
+		ID: "7", Label: "7", Cluster: "whole", User: "ada", Group: "lab", State: "FAILED", ExitCode: ExitCode{Code: 13}, Nodes: 2, CPUs: 384,
+		CPUTime: 3 * time.Second, Elapsed: 10 * time.Second, MemoryBytes: 8000 << 10, Tasks: 8, GivenBytes: 4 << 30,
+	}
+	got, err := ParseUsage(text)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v, want -, got +:\n%s", err, diff)
+	}
+	for name, row := range map[string]string{
+		"of_an_array": "12|9_3|whole|ada|lab|CANCELLED by 1000|0:15|1|2|1-00:00:01|86401|||cpu=2\n13|9_4|whole|ada|lab|RUNNING|0:0|1|2|00:00:00|1|||\n",
+	} {
+		got, err := ParseUsage(row)
+		if err != nil || got.Label != "9_3" || got.State != "CANCELLED" || got.ExitCode.Signal != 15 || got.CPUTime != 24*time.Hour+time.Second {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestParseUsage_refuses(t *testing.T) {
+	if _, err := ParseUsage(""); !errors.Is(err, ErrNoJob) {
+		t.Errorf("of no job: %v", err)
+	}
+	for _, text := range []string{"7|7\n", "7|7|c|u|g|FAILED|x:0|2|4|00:01|10|||\n", "7|7|c|u|g|FAILED|1:0|2|4|00:01|10|||mem=x\n", "7.0|7.0|c|||FAILED|1:0|2|4|00:01|10|-1K|1|\n"} {
+		if u, err := ParseUsage(text); err == nil {
+			t.Errorf("%q is %+v", text, u)
+		}
+	}
+}
+
+func FuzzParseUsage(f *testing.F) {
+	f.Add("7|7|whole|ada|lab|FAILED|13:0|2|384|00:03.750|10|1.5M|8|billing=384,cpu=384,mem=4G,node=2\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if u, err := ParseUsage(text); err == nil && u.MemoryBytes < 0 {
+			t.Errorf("%q is %+v", text, u)
+		}
+	})
+}
