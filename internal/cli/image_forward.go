@@ -23,7 +23,7 @@ func (a *app) imageForward() *cobra.Command {
 		Short: "Lead builders of this machine to the cluster's registry, for as long as it runs",
 		Long: `Forward opens a port of this machine's loopback that leads to the registry of a
 cluster on this machine, and runs a program with the registry's account, and with the
-port for 10.99.0.1:5000 in its arguments. Without a program, it says how to use the
+port for docker://10.99.0.1:5000 in its arguments. Without a program, it says how to use the
 port, and keeps it open until it is ended.`,
 		Example: "  muster image forward -- buildah push train docker://10.99.0.1:5000/train\n  muster image forward",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -49,7 +49,7 @@ port, and keeps it open until it is ended.`,
 func withForward(f *cluster.Forward, args []string) tie.Program {
 	line := make([]string, len(args))
 	for i, arg := range args { // what is pushed goes to the address that is named, whatever registries.conf says
-		line[i] = strings.ReplaceAll(arg, cluster.RegistryAddress(), f.Address)
+		line[i] = strings.Replace(arg, "docker://"+cluster.RegistryAddress()+"/", "docker://"+f.Address+"/", 1)
 	}
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), f.Env()...)
