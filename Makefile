@@ -12,7 +12,7 @@ each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 TOOLS := awscli buildah openmpi-bin openssh-server procps python3-torch python3-venv tree umoci
 
 # What only benchmarks use.
-BENCH_TOOLS := e2fsprogs gcc iproute2 mmdebstrap python3-venv skopeo squashfs-tools squashfuse time umoci
+BENCH_TOOLS := e2fsprogs gcc iproute2 jq mmdebstrap pigz python3-venv skopeo squashfs-tools squashfuse time umoci zstd
 
 # Packages are installed without starting or enabling their services, as doctor does it.
 UNSTARTED := -o DPkg::Path=$(CURDIR)/internal/doctor/guard:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
