@@ -49,7 +49,7 @@ func TestGuide80(t *testing.T) {
 			ScalingStrategy: "all-or-nothing",
 			Slurm:           spec.SlurmSettings{ScaledownIdleMinutes: 10, MemoryBasedScheduling: true},
 			Queues: []spec.Queue{{
-				Name: "gpu-queue", CapacityType: "ONDEMAND", AllocationStrategy: "lowest-price", ScratchDir: "/scratch",
+				Name: "gpu-queue", CapacityType: "ONDEMAND", AllocationStrategy: "lowest-price", ScratchDir: "/scratch", RootGiB: 200,
 				ComputeResources: []spec.ComputeResource{{
 					Name: "p5e-nodes", InstanceTypes: []string{"p5e.48xlarge"}, MaxCount: 80, EFA: true,
 				}},

@@ -155,7 +155,7 @@ const formatsKey = "formats"
 // noAnswer says of a command why it has no answer that could be JSON.
 func noAnswer(c *cobra.Command) string {
 	switch words := strings.Fields(c.CommandPath()); strings.Join(words[1:], " ") {
-	case "exec", "container run":
+	case "exec", "container run", "image forward":
 		return "it passes on what its command writes"
 	case "shell", "ssh":
 		return "it is for people"

@@ -22,9 +22,9 @@ func (a *app) imageForward() *cobra.Command {
 		Use:   "forward [-- PROGRAM [ARG...]]",
 		Short: "Lead builders of this machine to the cluster's registry, for as long as it runs",
 		Long: `Forward opens a port of this machine's loopback that leads to the registry of a
-cluster on this machine, and runs a program with the registry's account, and with the
-port for docker://10.99.0.1:5000 in its arguments. Without a program, it says how to use the
-port, and keeps it open until it is ended.`,
+cluster on this machine, and runs a program with the registry's account, and with
+the port for docker://10.99.0.1:5000 in its arguments. Without a program, it says
+how to use the port, and keeps it open until it is ended.`,
 		Example: "  muster image forward -- buildah push train docker://10.99.0.1:5000/train\n  muster image forward",
 		RunE: func(c *cobra.Command, args []string) error {
 			l, _, _, err := a.running()

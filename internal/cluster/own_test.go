@@ -17,7 +17,7 @@ func TestOwnPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range append(r.Shared, r.HeadOnly...) {
-		if m.Target == "/etc/hosts" || m.Target == "/etc/resolv.conf" || strings.HasPrefix(m.Target, trustDir+"/") || strings.HasPrefix(m.Target, "/home") || strings.HasSuffix(m.Target, "-credentials") {
+		if m.Target == "/etc/hosts" || m.Target == "/etc/resolv.conf" || m.Target == "/etc/pam.d/sshd" || strings.HasPrefix(m.Target, trustDir+"/") || strings.HasPrefix(m.Target, "/home") || strings.HasSuffix(m.Target, "-credentials") {
 			continue // files, and what is the user's
 		}
 		if spec.OwnPlace(m.Target) == "" {

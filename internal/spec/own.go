@@ -9,8 +9,8 @@ import (
 // ownPlaces are directories where muster has files of its own on the machines of every
 // cluster, here and on AWS. ParallelCluster knows nothing of them.
 var ownPlaces = []string{
-	"/etc/munge", "/etc/muster", "/etc/muster-aws", "/etc/slurm", "/opt/muster", "/run/munge", "/run/muster", "/run/mysqld", "/var/lib/mysql",
-	"/var/spool/slurmctld", "/var/spool/slurmd",
+	"/etc/munge", "/etc/muster", "/etc/muster-aws", "/etc/slurm", "/etc/ssh", "/opt/muster", "/run/munge", "/run/muster", "/run/muster-ssh", "/run/mysqld",
+	"/var/lib/mysql", "/var/spool/slurmctld", "/var/spool/slurmd",
 }
 
 // OwnPlace is muster's own directory that a mount directory hides or lies in, empty if
