@@ -56,7 +56,7 @@ func sightFromHost(l *local.Layout, r local.Record) (*batch.Facts, sight, error)
 	}
 	facts := batch.FactsOf(file)
 	facts.Rehearsal = true
-	return facts, s.sees(facts, file.CustomActions), nil
+	return facts, s, nil // custom actions, which could change nodes, do not run here
 }
 
 // sightOnHead looks at the head node, from which nodes may differ: they share the working
@@ -78,5 +78,5 @@ func sightOnHead() (*batch.Facts, sight) {
 		return os.Stat(path)
 	}
 	s := sight{stat: stat, path: os.Getenv("PATH"), dir: dir}
-	return facts, s.sees(facts, file.CustomActions || onCloudHead())
+	return facts, s.sees(facts, onCloudHead())
 }

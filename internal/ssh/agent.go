@@ -15,8 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Agent answers SSH's clients as ssh-agent does (draft-miller-ssh-agent). It has one key of
-// its own, which lives as long as it, and a certificate for who is at the other end.
+// Agent answers SSH's clients as ssh-agent does (draft-miller-ssh-agent). For each connection
+// it has a key of its own and a certificate for who is at the other end: a server that has
+// seen somebody's certificate finds nobody else who would sign with its key.
 type Agent struct {
 	Authority Authority
 	// Names are the names of a user of this number; none is a user who has none.
@@ -37,10 +38,6 @@ const messageLimit = 256 << 10
 
 // Serve answers until ctx ends.
 func (a Agent) Serve(ctx context.Context, socket net.Listener) error {
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return err
-	}
 	defer context.AfterFunc(ctx, func() { socket.Close() })()
 	for {
 		conn, err := socket.Accept()
@@ -50,16 +47,20 @@ func (a Agent) Serve(ctx context.Context, socket net.Listener) error {
 		if err != nil {
 			return fmt.Errorf("answer SSH's clients: %w", err)
 		}
-		go a.serve(ctx, conn, key)
+		go a.serve(ctx, conn)
 	}
 }
 
 // serve answers one client, as long as it asks.
-func (a Agent) serve(ctx context.Context, conn net.Conn, key ed25519.PrivateKey) {
+func (a Agent) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	names := a.Names(peer(conn))
 	if len(names) == 0 {
+		return
+	}
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
 		return
 	}
 	certificate, err := a.Authority.certificate(key, names, time.Now())
@@ -91,7 +92,7 @@ func answer(message []byte, key ed25519.PrivateKey, certificate []byte) []byte {
 			return []byte{failure}
 		}
 		data, _, err := next(rest)
-		if err != nil {
+		if err != nil || !bytes.Contains(data, text(certificate)) { // a login with it has it in what is signed (RFC 4252, 7)
 			return []byte{failure}
 		}
 		return join([]byte{answerSignature}, text(sign(key, data)))

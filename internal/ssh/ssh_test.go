@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/binary"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -143,4 +145,86 @@ func TestAgent_knows_nobody(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil {
 		t.Errorf("there is something:\n%s", out)
 	}
+}
+
+// TestAgent_keeps_connections_apart: nobody signs for a certificate that was shown to another connection, not even who
+// asks with his own.
+func TestAgent_keeps_connections_apart(t *testing.T) {
+	_, socket := serve(t, "ada")
+	mine, others := dial(t, socket), dial(t, socket)
+	certificate, foreign := mine.certificate(), others.certificate()
+	if bytes.Equal(keyOf(certificate), keyOf(foreign)) {
+		t.Error("two connections have one key")
+	}
+	for name, row := range map[string]struct {
+		with, data []byte
+		want       byte
+	}{
+		"a_login":           {certificate, append([]byte("session"), sized(certificate)...), 14},
+		"another_login":     {certificate, append([]byte("session"), sized(foreign)...), 5},
+		"no_login":          {certificate, []byte("a text"), 5},
+		"with_another's":    {foreign, append([]byte("session"), sized(foreign)...), 5},
+		"nothing_is_signed": {nil, nil, 5},
+	} {
+		question := append(append([]byte{13}, append(sized(row.with), sized(row.data)...)...), 0, 0, 0, 0)
+		if got := mine.ask(question); got[0] != row.want {
+			t.Errorf("%s: got message %d, want %d", name, got[0], row.want)
+		}
+	}
+}
+
+// client asks an agent, message by message.
+type client struct {
+	t    *testing.T
+	conn net.Conn
+}
+
+func dial(t *testing.T, socket string) client {
+	t.Helper()
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return client{t, conn}
+}
+
+func (c client) ask(question []byte) []byte {
+	c.t.Helper()
+	if _, err := c.conn.Write(sized(question)); err != nil {
+		c.t.Fatal(err)
+	}
+	var size [4]byte
+	if _, err := io.ReadFull(c.conn, size[:]); err != nil {
+		c.t.Fatal(err)
+	}
+	answer := make([]byte, binary.BigEndian.Uint32(size[:]))
+	if _, err := io.ReadFull(c.conn, answer); err != nil {
+		c.t.Fatal(err)
+	}
+	return answer
+}
+
+// certificate is the only one that the agent has for us.
+func (c client) certificate() []byte {
+	answer := c.ask([]byte{11})
+	blob, _ := field(answer[5:])
+	return blob
+}
+
+// keyOf is the key that a certificate is for: its third field.
+func keyOf(certificate []byte) []byte {
+	_, rest := field(certificate)
+	_, rest = field(rest)
+	key, _ := field(rest)
+	return key
+}
+
+func field(data []byte) (value, rest []byte) {
+	n := binary.BigEndian.Uint32(data)
+	return data[4 : 4+n], data[4+n:]
+}
+
+func sized(data []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...)
 }
