@@ -100,7 +100,7 @@ Enroot's .credentials, and for Amazon's registries those of AWS.`,
 	c.Flags().StringVar(&f.name, "name", "", "the image's `NAME` here (default: from the URI, as NAME+TAG)")
 	c.Flags().StringVar(&arch, "arch", "", "the image's `ARCHITECTURE`, such as arm64 (default: this machine's)")
 	repeat(c.Flags(), &authFiles, "authfile", "a `FILE` of credentials, as docker login or podman login write it")
-	c.Flags().BoolVar(&force, "force", false, "make it anew though it is there, such as when `muster image verify` finds it damaged")
+	c.Flags().BoolVar(&force, "force", false, "make it anew though it is there, such as when 'muster image verify' finds it damaged")
 	c.Flags().BoolVar(&plainHTTP, "plain-http", false, "allow a registry without TLS that is not on this machine or a private network")
 	return c
 }
