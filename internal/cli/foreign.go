@@ -24,31 +24,7 @@ const theWord = "THEIRS"
 func theirs(command string) []string {
 	switch command {
 	case "muster":
-		return []string{
-			"list ls ps get list-clusters clusters: `muster status` shows clusters, `muster job list` jobs, `muster nodes` nodes",
-			"describe info show inspect describe-cluster describe-cluster-instances describe-compute-fleet: `muster status` shows a cluster, `muster job show ID` a job, `muster plan FILE` what a file makes",
-			"create create-cluster launch deploy apply update update-cluster start new: `muster up FILE` makes a cluster, and changes one",
-			"delete delete-cluster destroy rm remove terminate teardown stop kill: `muster down` takes a cluster down, `muster job cancel ID` ends a job, `muster fleet stop` the nodes",
-			"update-compute-fleet autostop: `muster fleet start` and `muster fleet stop` let nodes come, or none",
-			"logs log tail get-cluster-log-events: `muster job logs ID` shows a job's output, `muster events` what happened to the nodes",
-			"list-cluster-log-streams export-cluster-logs get-cluster-stack-events history watch: `muster events` shows what happened to the nodes, `muster job list --all` which jobs there were",
-			"submit sbatch train: `muster run FILE` submits a script and follows it, `muster job submit FILE` only submits it, and in `muster shell` there is sbatch",
-			"srun salloc sacct sacctmgr scontrol sprio sshare sreport sstat sdiag seff: `muster exec -- " + theWord + "` runs Slurm's, and in `muster shell` it is there",
-			"sinfo partitions: `muster nodes` lists nodes, `muster exec sinfo` is Slurm's",
-			"squeue queue jobs: `muster job list` lists jobs, `muster exec squeue` is Slurm's",
-			"scancel cancel: `muster job cancel ID` ends a job, `muster exec scancel ID` is Slurm's",
-			"login connect attach enter bash: `muster shell` opens a shell on the head node, on AWS `muster ssh` logs in there",
-			"scp cp rsync sftp: the cluster on this machine sees your directory, and `muster exec -- tar -C /fsx -x <data.tar` brings data to any",
-			"validate lint verify: `muster check FILE` checks cluster files and batch scripts",
-			"cost cost-report estimate: `muster plan FILE` says what a cluster costs",
-			"build build-image: `muster image build` makes an image of a Dockerfile",
-			"pull: `muster image import URI` takes an image from a registry",
-			"push: `muster image pack -t REGISTRY/NAME` makes an image of files and pushes it",
-			"images list-images describe-image list-official-images: `muster image list` lists images",
-			"rmi delete-image: `muster image remove NAME` removes an image",
-			"configure init: write a cluster file of ParallelCluster's, check it with `muster check FILE`, make it with `muster up FILE`",
-			"install setup: `muster doctor` says what this machine lacks and installs it",
-		}
+		return theirCommands()
 	case "muster job":
 		return []string{
 			"ls ps queue squeue: `muster job list` lists jobs",
@@ -82,4 +58,33 @@ func theirs(command string) []string {
 		}
 	}
 	return nil
+}
+
+// theirCommands are those in place of our first word.
+func theirCommands() []string {
+	return []string{
+		"list ls ps get list-clusters clusters: `muster status` shows clusters, `muster job list` jobs, `muster nodes` nodes",
+		"describe info show inspect describe-cluster describe-cluster-instances describe-compute-fleet: `muster status` shows a cluster, `muster job show ID` a job, `muster plan FILE` what a file makes",
+		"create create-cluster launch deploy apply update update-cluster start new: `muster up FILE` makes a cluster, and changes one",
+		"delete delete-cluster destroy rm remove terminate teardown stop kill: `muster down` takes a cluster down, `muster job cancel ID` ends a job, `muster fleet stop` the nodes",
+		"update-compute-fleet autostop: `muster fleet start` and `muster fleet stop` let nodes come, or none",
+		"logs log tail get-cluster-log-events: `muster job logs ID` shows a job's output, `muster events` what happened to the nodes",
+		"list-cluster-log-streams export-cluster-logs get-cluster-stack-events history watch: `muster events` shows what happened to the nodes, `muster job list --all` which jobs there were",
+		"submit sbatch train: `muster run FILE` submits a script and follows it, `muster job submit FILE` only submits it, and in `muster shell` there is sbatch",
+		"srun salloc sacct sacctmgr scontrol sprio sshare sreport sstat sdiag seff: `muster exec -- " + theWord + "` runs Slurm's, and in `muster shell` it is there",
+		"sinfo partitions: `muster nodes` lists nodes, `muster exec sinfo` is Slurm's",
+		"squeue queue jobs: `muster job list` lists jobs, `muster exec squeue` is Slurm's",
+		"scancel cancel: `muster job cancel ID` ends a job, `muster exec scancel ID` is Slurm's",
+		"login connect attach enter bash: `muster shell` opens a shell on the head node, on AWS `muster ssh` logs in there",
+		"scp cp rsync sftp: the cluster on this machine sees your directory, and `muster exec -- tar -C /fsx -x <data.tar` brings data to any",
+		"validate lint verify: `muster check FILE` checks cluster files and batch scripts",
+		"cost cost-report estimate: `muster plan FILE` says what a cluster costs",
+		"build build-image: `muster image build` makes an image of a Dockerfile",
+		"pull: `muster image import URI` takes an image from a registry",
+		"push: `muster image pack -t REGISTRY/NAME` makes an image of files and pushes it",
+		"images list-images describe-image list-official-images: `muster image list` lists images",
+		"rmi delete-image: `muster image remove NAME` removes an image",
+		"configure init: write a cluster file of ParallelCluster's, check it with `muster check FILE`, make it with `muster up FILE`",
+		"install setup: `muster doctor` says what this machine lacks and installs it",
+	}
 }

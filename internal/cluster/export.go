@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller"
@@ -290,6 +289,5 @@ func (e *lastExport) call(ctx context.Context, method, what string) (io.ReadClos
 		return nil, resp.Body.Close()
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	return nil, errors.Join(errors.New(strings.TrimSpace(string(text))), err)
+	return nil, whyNot(resp)
 }

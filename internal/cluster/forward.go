@@ -33,7 +33,7 @@ func ForwardRegistry(l *local.Layout) (*Forward, error) {
 		return nil, fmt.Errorf("listen for builders: %w", err)
 	}
 	f := &Forward{Address: socket.Addr().String(), socket: socket}
-	if f.dir, err = os.MkdirTemp("", "muster-registry-"); err == nil {
+	if f.dir, err = os.MkdirTemp(l.Path("etc"), "forward-"); err == nil {
 		err = f.write(l)
 	}
 	if err != nil {

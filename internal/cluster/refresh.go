@@ -3,9 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -73,12 +71,7 @@ func Refresh(l *local.Layout) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusNoContent {
-		return nil
-	}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	return errors.New(strings.TrimSpace(string(text)))
+	return done(resp)
 }
 
 // lookAgain is how often what is installed is looked at for those who are on a machine.

@@ -1,8 +1,11 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -35,6 +38,21 @@ func SocketClient(dir, name string) *http.Client {
 		return dialer.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(int(d.Fd()))+"/"+name)
 	}
 	return &http.Client{Transport: &http.Transport{DialContext: dial}}
+}
+
+// done ends a controller's answer that has no content. Any other one is why it refused.
+func done(resp *http.Response) error {
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNoContent {
+		return nil
+	}
+	return whyNot(resp)
+}
+
+// whyNot is what a controller says that does not do what it was asked for.
+func whyNot(resp *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	return errors.Join(errors.New(cmp.Or(strings.TrimSpace(string(text)), resp.Status)), err)
 }
 
 // HeadEnv is the environment of a program of ours that runs on the head node for the

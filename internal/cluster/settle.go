@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/provider/local"
@@ -63,10 +61,5 @@ func askToSettle(ctx context.Context, l *local.Layout) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusNoContent {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-		return errors.New(strings.TrimSpace(string(text)))
-	}
-	return nil
+	return done(resp)
 }

@@ -3,11 +3,7 @@ package cluster
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
 
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/provider/local"
@@ -23,12 +19,7 @@ func Share(l *local.Layout, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusNoContent {
-		return nil
-	}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	return errors.New(strings.TrimSpace(string(text)))
+	return done(resp)
 }
 
 // showWorkDir shows the caller's directory on machines that run.

@@ -11,9 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/peer"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -92,7 +91,7 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 		Handler:           onlyFor(users, mux),
 		ReadHeaderTimeout: 5 * time.Second,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return context.WithValue(ctx, peerKey{}, peer(conn))
+			return context.WithValue(ctx, peerKey{}, peer.UID(conn))
 		},
 	}
 	closing := context.AfterFunc(ctx, func() { server.Close() })
@@ -206,25 +205,6 @@ func onlyFor(users []int, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// peer is the user at the other end of a socket, -1 if that cannot be told.
-func peer(conn net.Conn) int {
-	u, ok := conn.(*net.UnixConn)
-	if !ok {
-		return -1
-	}
-	raw, err := u.SyscallConn()
-	if err != nil {
-		return -1
-	}
-	uid := -1
-	_ = raw.Control(func(fd uintptr) {
-		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			uid = int(cred.Uid)
-		}
-	})
-	return uid
 }
 
 // Listen makes the controller's socket in the current folder's place, whoever

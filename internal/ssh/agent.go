@@ -12,7 +12,7 @@ import (
 	"net"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/muster-hpc/muster/internal/peer"
 )
 
 // Agent answers SSH's clients as ssh-agent does (draft-miller-ssh-agent). For each connection
@@ -55,7 +55,7 @@ func (a Agent) Serve(ctx context.Context, socket net.Listener) error {
 func (a Agent) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	names := a.Names(peer(conn))
+	names := a.Names(peer.UID(conn))
 	if len(names) == 0 {
 		return
 	}
@@ -112,23 +112,4 @@ func read(r io.Reader) ([]byte, error) {
 	message := make([]byte, n)
 	_, err := io.ReadFull(r, message)
 	return message, err
-}
-
-// peer is the user at the other end of a socket, -1 if that cannot be told.
-func peer(conn net.Conn) int {
-	u, ok := conn.(*net.UnixConn)
-	if !ok {
-		return -1
-	}
-	raw, err := u.SyscallConn()
-	if err != nil {
-		return -1
-	}
-	uid := -1
-	_ = raw.Control(func(fd uintptr) {
-		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
-			uid = int(cred.Uid)
-		}
-	})
-	return uid
 }
