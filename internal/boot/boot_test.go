@@ -67,9 +67,9 @@ func TestMountOf(t *testing.T) {
 		set     Settings
 		want    Mount
 	}{
-		"lustre":        {site.Storage{Type: "FsxLustre", Host: "fs-1.fsx", Export: "abcd"}, Settings{}, Mount{Source: "fs-1.fsx@tcp:/abcd", Type: "lustre", Options: "relatime,flock,_netdev"}},
+		"lustre":        {site.Storage{Type: "FsxLustre", Host: "fs-1.fsx", Export: "abcd"}, Settings{}, Mount{Source: "fs-1.fsx@tcp:/abcd", Type: "lustre", Options: "noatime,flock,user_xattr,_netdev"}},
 		"zfs":           {site.Storage{Type: "FsxOpenZfs", Host: "fs-2.fsx", Export: "/fsx/"}, Settings{}, Mount{Source: "fs-2.fsx:/fsx", Type: "nfs", Options: nfsOptions}},
-		"efs":           {site.Storage{Type: "Efs", Host: "fs-3.efs", Export: "/"}, Settings{}, Mount{Source: "fs-3.efs:/", Type: "nfs", Options: nfsOptions}},
+		"efs":           {site.Storage{Type: "Efs", Host: "fs-3.efs", Export: "/"}, Settings{}, Mount{Source: "fs-3.efs:/", Type: "nfs", Options: efsOptions}},
 		"efs_encrypted": {site.Storage{Type: "Efs", Host: "fs-3.efs", IDs: []string{"fs-3"}}, Settings{EncryptionInTransit: true, IAM: true, AccessPoint: "fsap-1"}, Mount{Source: "fs-3:/", Type: "efs", Options: "_netdev,noresvport,tls,iam,accesspoint=fsap-1"}},
 		"volume":        {site.Storage{Type: "Ebs"}, Settings{}, Mount{Source: "10.0.0.5:/data", Type: "nfs", Options: nfsOptions}},
 	} {
@@ -84,6 +84,30 @@ func TestMountOf(t *testing.T) {
 	for name, s := range map[string]site.Storage{"no_host": {Name: "s", Type: "FsxLustre"}, "no_type": {Name: "s", Type: "Tape", Host: "h"}} {
 		if m, err := MountOf(s, Settings{}, ""); err == nil {
 			t.Errorf("%s: got %+v and no error", name, m)
+		}
+	}
+}
+
+// TestMounts_fit_exports holds both ends of NFS together: an export without `insecure`
+// refuses requests from ports that any user can take, and ours, with no_root_squash, must
+// never take them.
+func TestMounts_fit_exports(t *testing.T) {
+	text := exports("", []string{"/home", "/data"}, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")})
+	if strings.Contains(text, "insecure") || !strings.Contains(text, "no_root_squash") {
+		t.Fatalf("any user could speak NFS as root to these exports:\n%s", text)
+	}
+	mounts := map[string]Mount{"home": NFS("10.0.0.5", "/home")}
+	for _, kind := range []string{"Ebs", "FsxOpenZfs", "FsxOntap", "Efs"} {
+		m, err := MountOf(site.Storage{Name: "s", Type: kind, MountDir: "/data", Host: "h", Export: "/"}, Settings{}, "10.0.0.5")
+		if err != nil {
+			t.Fatal(err)
+		}
+		mounts[kind] = m
+	}
+	for name, m := range mounts {
+		// EFS alone is known to take any port.
+		if any := slices.Contains(strings.Split(m.Options, ","), "noresvport"); any != (name == "Efs") {
+			t.Errorf("%s is mounted with %s", name, m.Options)
 		}
 	}
 }

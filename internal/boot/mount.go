@@ -18,10 +18,16 @@ type Mount struct {
 	Options string
 }
 
-// nfsOptions are those of NFS version 4.1 on AWS.
+// nfsOptions are those of NFS version 4.1 on AWS. The port is one of root's: servers
+// such as the head node answer to no other, or any user could speak NFS as root.
+// efsOptions take any port, so that connections come back after EFS moved: EFS takes
+// them.
 //
 // https://docs.aws.amazon.com/efs/latest/ug/mounting-fs-nfs-mount-settings.html
-const nfsOptions = "nfsvers=4.1,rsize=1048576,wsize=1048576,hard,timeo=600,retrans=2,noresvport,_netdev"
+const (
+	nfsOptions = "nfsvers=4.1,rsize=1048576,wsize=1048576,hard,timeo=600,retrans=2,_netdev"
+	efsOptions = nfsOptions + ",noresvport"
+)
 
 // Settings are what the cluster file says of how a file system is mounted.
 type Settings struct {
@@ -41,7 +47,7 @@ func MountOf(s site.Storage, set Settings, head string) (Mount, error) {
 	case "Ebs":
 		return NFS(head, s.MountDir), nil
 	case "FsxLustre", "FileCache":
-		m.Source, m.Type, m.Options = s.Host+"@tcp:/"+strings.Trim(s.Export, "/"), "lustre", "relatime,flock,_netdev"
+		m.Source, m.Type, m.Options = s.Host+"@tcp:/"+strings.Trim(s.Export, "/"), "lustre", "noatime,flock,user_xattr,_netdev"
 	case "FsxOpenZfs", "FsxOntap":
 		m.Source, m.Type, m.Options = s.Host+":/"+strings.Trim(s.Export, "/"), "nfs", nfsOptions
 	case "Efs":
@@ -55,7 +61,7 @@ func MountOf(s site.Storage, set Settings, head string) (Mount, error) {
 // efs needs the helper of amazon-efs-utils where more is asked for than NFS has.
 func efs(s site.Storage, set Settings, m Mount) Mount {
 	if !set.EncryptionInTransit && !set.IAM && set.AccessPoint == "" {
-		m.Source, m.Type, m.Options = s.Host+":/"+strings.Trim(s.Export, "/"), "nfs", nfsOptions
+		m.Source, m.Type, m.Options = s.Host+":/"+strings.Trim(s.Export, "/"), "nfs", efsOptions
 		return m
 	}
 	options := []string{"_netdev", "noresvport", "tls"}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -165,7 +166,11 @@ func (w *World) mount(r *http.Request, m *booted, req mountRequest) error {
 		return fmt.Errorf("%q is no source", req.Source)
 	}
 	if server := w.server(r, host); server != nil {
-		if err := exported(server.pid, export); err != nil {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/root/etc/exports", server.pid))
+		if err != nil {
+			return fmt.Errorf("access denied by server: %w", err)
+		}
+		if err := exported(string(data), export, req.Options); err != nil {
 			return err
 		}
 		return attach("/proc/"+fmt.Sprint(server.pid)+"/ns/mnt", export, m.pid, req.Target)
@@ -194,16 +199,21 @@ func (w *World) server(r *http.Request, host string) *booted {
 	return nil
 }
 
-// exported tells whether a machine's /etc/exports has a directory.
-func exported(pid int, dir string) error {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/root/etc/exports", pid))
-	if err != nil {
-		return fmt.Errorf("access denied by server: %w", err)
-	}
-	for line := range strings.Lines(string(data)) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == dir {
-			return nil
+// exported tells whether a machine's /etc/exports has a directory for a client that
+// mounts with these options. As exports(5) has it, an export is `secure` unless it says
+// otherwise: nfsd answers NFS4ERR_PERM to requests from ports that any user can take,
+// which is what noresvport asks for.
+func exported(exports, dir, options string) error {
+	for line := range strings.Lines(exports) {
+		f := strings.Fields(line)
+		if len(f) < 2 || f[0] != dir {
+			continue
 		}
+		_, has, _ := strings.Cut(strings.TrimSuffix(f[1], ")"), "(")
+		if slices.Contains(strings.Split(options, ","), "noresvport") && !slices.Contains(strings.Split(has, ","), "insecure") {
+			return fmt.Errorf("operation not permitted: %s is exported to privileged ports", dir)
+		}
+		return nil
 	}
 	return fmt.Errorf("access denied by server while mounting %s", dir)
 }

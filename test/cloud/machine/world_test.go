@@ -82,7 +82,7 @@ func TestInside(t *testing.T) {
 	attach(t, w, "i-0123456789abcdef1")
 	launch("i-0123456789abcdef1", "10.0.0.9", userData+withVolume+"mkdir /export && echo shared >/export/file && echo '/export 10.0.0.0/16(rw)' >/etc/exports && exportfs -ra && echo ready\n")
 	await(t, w.Console("i-0123456789abcdef1"), "ready")
-	launch("i-0123456789abcdef2", "10.0.0.10", "#!/bin/sh\nmkdir /mnt/e; mount -t nfs4 ip-10-0-0-9:/export /mnt/e && cat /mnt/e/file /fsx/seen; mount -t nfs4 10.0.0.9:/root /mnt/e; shutdown -h now\n")
+	launch("i-0123456789abcdef2", "10.0.0.10", "#!/bin/sh\nmkdir /mnt/e; mount -t nfs4 ip-10-0-0-9:/export /mnt/e && cat /mnt/e/file /fsx/seen; mount -t nfs4 10.0.0.9:/root /mnt/e; mount -t nfs4 -o hard,noresvport 10.0.0.9:/export /mnt/e; shutdown -h now\n")
 	select {
 	case id := <-ended:
 		if id != "i-0123456789abcdef2" {
@@ -93,7 +93,7 @@ func TestInside(t *testing.T) {
 	}
 	for id, want := range map[string][]string{
 		"i-0123456789abcdef1": {"ext4 on a volume", `"serial":"vol0123"`, `"fstype":"ext4","mountpoint":"/vol"`, "10.0.0.9", "10.0.0.8", "/dev/nvidia1", "#!/bin/sh", "no such file system"},
-		"i-0123456789abcdef2": {"shared", "access denied by server while mounting /root"},
+		"i-0123456789abcdef2": {"shared", "access denied by server while mounting /root", "operation not permitted"},
 	} {
 		text, err := os.ReadFile(w.Console(id))
 		if err != nil {
