@@ -109,6 +109,8 @@ func TestJobs(t *testing.T) {
 		"is_cancelled":         jobIsCancelled,
 		"is_no_longer_watched": jobIsNoLongerWatched,
 		"loses_its_node":       jobLosesItsNode,
+		"leaves_its_nodes":     jobLeavesItsNodes,
+		"tells_its_nodes":      jobTellsItsNodes,
 		"has_what_is_active":   jobHasWhatIsActive,
 		"finds_later_programs": findsWhatIsInstalledLater,
 		"slurm_as_production":  slurmAsInProduction,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // downLocal takes a cluster on this machine down.
@@ -144,6 +145,21 @@ func askForJobs(ctx context.Context, ref cluster.Ref) ([]string, error) {
 	if !alive {
 		return nil, nil
 	}
-	out, err := cluster.OnHead(ctx, l, anchor, "squeue", "--noheader", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED,STOPPED", "--format=%A")
-	return strings.Fields(out), err
+	out, err := cluster.OnHead(ctx, l, anchor, "scontrol", "--oneliner", "--all", "show", "job")
+	return unfinished(slurm.ParseJobs([]byte(out), nil)), err
+}
+
+// unfinished are the jobs that have still something to do. One that Slurm cleans up after
+// has not, unless it is queued again then. What cannot be read may be one.
+func unfinished(jobs []slurm.Job, problems []slurm.Problem) []string {
+	var labels []string
+	for _, j := range jobs {
+		if !j.Ended() && (j.State != "COMPLETING" || j.Again) {
+			labels = append(labels, j.Label())
+		}
+	}
+	for range problems {
+		labels = append(labels, "one that cannot be read")
+	}
+	return labels
 }

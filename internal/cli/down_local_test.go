@@ -3,7 +3,10 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 func TestAtStake(t *testing.T) {
@@ -57,5 +60,16 @@ func TestDownQuestion(t *testing.T) {
 		if got := downQuestion("u", c.jobs, c.deleteData); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
+	}
+}
+
+func TestUnfinished(t *testing.T) {
+	jobs := []slurm.Job{
+		{ID: 1, State: "RUNNING"}, {ID: 2, State: "COMPLETED"}, {ID: 3, State: "COMPLETING"}, {ID: 4, State: "COMPLETING", Again: true},
+		{ID: 5, ArrayJobID: 5, ArrayTask: "3-7%2", State: "PENDING"}, {ID: 6, State: "REQUEUE_HOLD"},
+	}
+	want := []string{"1", "4", "5_[3-7%2]", "6", "one that cannot be read"}
+	if got := unfinished(jobs, []slurm.Problem{{}}); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

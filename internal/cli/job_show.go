@@ -62,7 +62,7 @@ func (a *app) jobAnswer(ctx context.Context, s slurm.Client, v job.View) jobAnsw
 		TimeLimitSeconds: int(job.Limit(j) / time.Second), Submit: j.SubmitTime,
 		Script: j.Command, WorkDir: j.WorkDir, Stdout: j.StdOut, Stderr: j.StdErr,
 	}
-	if job.Started(j) && j.State != "PENDING" {
+	if job.Started(j) && j.State != "PENDING" && !j.Again {
 		answer.Start = j.StartTime
 		answer.ElapsedSeconds = int(job.Elapsed(j, time.Now()) / time.Second)
 	}
@@ -95,7 +95,7 @@ func (j *jobAnswer) addAttempts(ctx context.Context, s slurm.Client, of slurm.Jo
 			ElapsedSeconds: int(elapsed / time.Second), nodeList: r.NodeList,
 		})
 	}
-	if n := len(j.Attempts); n > 0 && j.Ended {
+	if n := len(j.Attempts); n > 0 && (j.Ended || of.State == "COMPLETING") {
 		j.Nodes = j.Attempts[n-1].Nodes
 	}
 }

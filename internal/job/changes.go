@@ -22,6 +22,8 @@ func Changes(before, after View) []string {
 	switch {
 	case a.State == "PENDING" && a.Reason == "":
 		// A moment later Slurm has a reason or starts the job.
+	case again && a.Again:
+		// That it goes back into the queue is all there is to say.
 	case a.State != b.State, again, a.State == "PENDING" && Why(a) != Why(b):
 		lines = append(lines, State(after))
 	}
@@ -37,11 +39,14 @@ func ran(j slurm.Job) bool {
 	return true
 }
 
-func requeued(v View) string {
-	if len(v.Lost) == 0 {
-		return "went back into the queue"
+func requeued(v View) string { return "went back into the queue" + ofLoss(v) }
+
+// ofLoss says that the job is queued again because nodes failed, if that is why.
+func ofLoss(v View) string {
+	if len(v.Lost) == 0 && v.Before != "NODE_FAIL" {
+		return ""
 	}
-	return "went back into the queue because " + whoFailed(v.Lost)
+	return " because " + whoFailed(v.Lost)
 }
 
 // State says what the job does now. It goes on from "the job".
@@ -60,6 +65,8 @@ func State(v View) string {
 		return fmt.Sprintf("runs on %s, attempt %d", j.NodeList, Attempt(j))
 	case j.State == "RUNNING":
 		return "runs on " + j.NodeList
+	case j.Again:
+		return "will be queued again" + ofLoss(v) + "; Slurm cleans up"
 	case j.State == "COMPLETING":
 		return "is done; Slurm cleans up"
 	case j.State == "SUSPENDED", j.State == "STOPPED":

@@ -30,6 +30,9 @@ func TestChanges(t *testing.T) {
 	requeued.Job.Restarts = 1
 	known := requeued
 	known.Lost = []job.Lost{{Node: "q-2", Reason: "the instance ended"}}
+	leaving := job.View{Job: slurm.Job{ID: 7, State: "COMPLETING", Again: true, Restarts: 1, NodeList: "q-1"}}
+	leavingKnown, leavingAfter := leaving, leaving
+	leavingKnown.Lost, leavingAfter.Before = known.Lost, "NODE_FAIL"
 	cases := map[string]struct {
 		before, after job.View
 		want          []string
@@ -48,6 +51,11 @@ func TestChanges(t *testing.T) {
 			[]string{"is about to start on q-[1-2]"}},
 		"starts":               {pending("Resources"), running(0), []string{"runs on q-[1-2]"}},
 		"completing":           {running(0), job.View{Job: slurm.Job{ID: 7, State: "COMPLETING"}}, []string{"is done; Slurm cleans up"}},
+		"leaves_a_lost_node":   {running(0), leavingKnown, []string{"went back into the queue because node q-2 failed (the instance ended)"}},
+		"has_left_it":          {leavingKnown, known, []string{"waits until 12:00:00 before it may start"}},
+		"first_look_leaving":   {job.View{}, leavingKnown, []string{"will be queued again because node q-2 failed (the instance ended); Slurm cleans up"}},
+		"left_some_node":       {job.View{}, leavingAfter, []string{"will be queued again because a node failed; Slurm cleans up"}},
+		"leaves_by_hand":       {job.View{}, leaving, []string{"will be queued again; Slurm cleans up"}},
 		"completed":            {running(0), ended("COMPLETED", 0), []string{"completed after 1:35"}},
 		"too_quick_to_be_seen": {pending(""), ended("COMPLETED", 0), []string{"was given q-[1-2]", "completed after 1:35"}},
 		"node_lost": {running(0), known, []string{

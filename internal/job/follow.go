@@ -125,7 +125,10 @@ func Look(ctx context.Context, s Source, id int, last View) (View, error) {
 	v := View{Job: j, Lost: last.Lost}
 	requeued := last.Job.ID != 0 && j.Restarts > last.Job.Restarts
 	failed := j.State == "NODE_FAIL"
-	if j.State != "CONFIGURING" && !requeued && !failed {
+	switch {
+	case j.Again && last.Job.ID == 0:
+		return leaving(ctx, s, v)
+	case j.State != "CONFIGURING" && !requeued && !failed:
 		return v, nil
 	}
 	nodes, err := s.Nodes(ctx)
@@ -140,6 +143,24 @@ func Look(ctx context.Context, s Source, id int, last View) (View, error) {
 	default:
 		v.Starting = starting(j.NodeList, nodes)
 	}
+	return v, nil
+}
+
+// leaving is the first view of a job that is about to be queued again. Of its last run
+// only the history knows; without it, nobody does.
+func leaving(ctx context.Context, s Source, v View) (View, error) {
+	history, _, _ := s.History(ctx, slurm.Window{Jobs: []int{v.Job.ID}, Since: time.Unix(0, 0)})
+	runs := RunsOf(history, v.Job.ID)
+	v.Before = lastState(runs)
+	if v.Before != "NODE_FAIL" {
+		return v, nil
+	}
+	nodes, err := s.Nodes(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	last := runs[len(runs)-1]
+	v.Lost = LostNodes(last.NodeList, nodes, last.Start)
 	return v, nil
 }
 

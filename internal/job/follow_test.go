@@ -236,16 +236,40 @@ func TestLookTellsWhichNodesStart(t *testing.T) {
 	}
 }
 
+// A job that is looked at for the first time while Slurm takes it from its nodes: what
+// became of its run stands in the history.
+func TestLook_tells_why_a_job_will_be_queued_again(t *testing.T) {
+	p := &play{
+		t:    t,
+		acts: []act{{job: slurm.Job{State: "COMPLETING", Again: true, Restarts: 1, NodeList: "q-1", StartTime: noon.Add(time.Hour)}}},
+		nodes: []slurm.Node{
+			{Name: "q-1", State: slurm.ParseNodeState("IDLE+COMPLETING")},
+			{Name: "q-2", State: slurm.ParseNodeState("DOWN"), Reason: "muster: the instance ended", ReasonTime: noon.Add(time.Minute)},
+		},
+		runs: []slurm.Run{{ID: 7, State: "NODE_FAIL", Start: noon, NodeList: "q-[1-2]"}},
+	}
+	v, err := job.Look(t.Context(), p, 7, job.View{})
+	if want := []job.Lost{{Node: "q-2", Reason: "the instance ended"}}; err != nil || !slices.Equal(v.Lost, want) {
+		t.Errorf("got %v, %v", v.Lost, err)
+	}
+	p.runs[0].State = "REQUEUED"
+	if v, err := job.Look(t.Context(), p, 7, job.View{}); err != nil || v.Lost != nil || v.Before != "REQUEUED" {
+		t.Errorf("by hand: %+v, %v", v, err)
+	}
+}
+
 func TestRows(t *testing.T) {
 	queue := []slurm.Job{
 		{ID: 5, Name: "five", State: "RUNNING", NodeList: "q-1", StartTime: noon.Add(-time.Minute)},
 		{ID: 6, Name: "six", State: "PENDING", Reason: "Resources", StartTime: noon.Add(time.Hour)},
+		{ID: 8, Name: "eight", State: "COMPLETING", Again: true, Restarts: 1, NodeList: "q-3", StartTime: noon.Add(-time.Second)},
 		{ID: 4, ArrayJobID: 3, ArrayTask: "1", Name: "four", State: "FAILED", ExitCode: slurm.ExitCode{Code: 2}, StartTime: noon.Add(-time.Hour), EndTime: noon.Add(-30 * time.Minute)},
 	}
 	history := []slurm.Run{
 		{ID: 5, Label: "5", State: "RUNNING"},
 		{ID: 2, Label: "2", Name: "two", State: "NODE_FAIL", Start: noon.Add(-2 * time.Hour), Submit: noon.Add(-3 * time.Hour)},
 		{ID: 1, Label: "1", Name: "one", State: "CANCELLED", CancelledBy: "0"},
+		{ID: 8, Label: "8", Name: "eight", State: "NODE_FAIL", Start: noon.Add(-time.Hour)},
 		{ID: 2, Label: "2", Name: "two", State: "COMPLETED", NodeList: "q-2", Submit: noon.Add(-2 * time.Hour), Start: noon.Add(-time.Hour), End: noon},
 	}
 	var got []string
@@ -258,6 +282,7 @@ func TestRows(t *testing.T) {
 		"3_1|four|FAILED|30:00||failed with exit code 2|I",
 		"5|five|RUNNING|1:00|q-1||I",
 		"6|six|PENDING|0:00||waits for free nodes|",
+		"8|eight|COMPLETING|0:00|q-3|will be queued again because a node failed; Slurm cleans up|I",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -284,6 +309,7 @@ func TestAttempts(t *testing.T) {
 		"history_behind_at_start": {[]slurm.Run{first, waits}, run, []string{"NODE_FAIL", "RUNNING"}},
 		"no_history":              {nil, run, []string{"RUNNING"}},
 		"waits_again":             {[]slurm.Run{first, waits}, slurm.Job{ID: 7, State: "PENDING", StartTime: noon}, []string{"NODE_FAIL"}},
+		"leaves_a_lost_node":      {[]slurm.Run{first}, slurm.Job{ID: 7, State: "COMPLETING", Again: true, StartTime: noon, Restarts: 1}, []string{"NODE_FAIL"}},
 		"another_job":             {[]slurm.Run{{ID: 8, State: "FAILED", Start: noon}}, run, []string{"RUNNING"}},
 	}
 	for name, c := range cases {
@@ -309,6 +335,11 @@ func TestAttempts_keeps_the_nodes(t *testing.T) {
 	}
 	if got := job.Rows([]slurm.Job{ended}, history, noon)[0].NodeList; got != "q-[1-2]" {
 		t.Errorf("the row has %s", got)
+	}
+	whole := ended
+	whole.NodeList, history[0].State, history[0].NodeList = "q-[1-2]", "COMPLETED", "q-2"
+	if got := job.Attempts(history, whole)[0].NodeList; got != "q-[1-2]" {
+		t.Errorf("where the history has lost a node, the run was on %s", got)
 	}
 	again := slurm.Job{ID: 7, State: "RUNNING", StartTime: noon.Add(time.Minute), NodeList: "q-3"}
 	if got := job.Rows([]slurm.Job{again}, history, noon)[0].NodeList; got != "q-3" {

@@ -21,8 +21,11 @@ type View struct {
 	// list. It is looked for only while Slurm prepares the job's nodes.
 	Starting string
 	// Lost are the nodes that failed under the job's last run. They are looked
-	// for only when the job went back into the queue or ended with NODE_FAIL.
+	// for only when the job goes back into the queue or ended with NODE_FAIL.
 	Lost []Lost
+	// Before is Slurm's word for how the last run ended of a job that is about to be
+	// queued again. It is looked for only then, and empty if nobody knows.
+	Before string
 }
 
 // Lost is a node that failed under a job.

@@ -44,7 +44,7 @@ func Rows(queue []slurm.Job, history []slurm.Run, now time.Time) []Row {
 			ID: j.ID, Label: label, Name: j.Name, User: j.User, Partition: j.Partition, State: j.State, NumNodes: j.NumNodes,
 			NodeList: j.NodeList, Why: why, Attempts: Attempt(j), Submit: j.SubmitTime, Elapsed: Elapsed(j, now),
 		}
-		if j.State == "PENDING" {
+		if j.State == "PENDING" || j.Again {
 			r.Attempts = j.Restarts
 		} else {
 			r.Start = j.StartTime
@@ -58,7 +58,7 @@ func Rows(queue []slurm.Job, history []slurm.Run, now time.Time) []Row {
 	jobs := byJob(history)
 	for _, j := range queue {
 		j.NodeList = nodesOf(j, jobs[j.ID])
-		add(j, j.Label(), why(j))
+		add(j, j.Label(), why(j, jobs[j.ID]))
 	}
 	for id, runs := range jobs {
 		if listed[id] {
@@ -75,10 +75,12 @@ func Rows(queue []slurm.Job, history []slurm.Run, now time.Time) []Row {
 }
 
 // why says why a job of the queue waits or did not complete.
-func why(j slurm.Job) string {
+func why(j slurm.Job, runs []slurm.Run) string {
 	switch {
 	case j.State == "PENDING":
 		return Why(j)
+	case j.Again:
+		return State(View{Job: j, Before: lastState(runs)})
 	case j.Ended() && j.State != "COMPLETED":
 		return EndingOf(View{Job: j}).Text
 	}
@@ -88,7 +90,7 @@ func why(j slurm.Job) string {
 // Elapsed is how long the job's last run took until now or its end.
 func Elapsed(j slurm.Job, now time.Time) time.Duration {
 	switch {
-	case j.State == "PENDING", j.State == "CONFIGURING", j.StartTime.IsZero():
+	case j.State == "PENDING", j.State == "CONFIGURING", j.Again, j.StartTime.IsZero():
 		return 0
 	case j.Ended() && j.EndTime.IsZero():
 		return 0

@@ -36,12 +36,13 @@ func JobOf(runs []slurm.Run) slurm.Job {
 // that never started are not among them.
 func Attempts(history []slurm.Run, j slurm.Job) []slurm.Run {
 	runs := slices.DeleteFunc(RunsOf(history, j.ID), func(r slurm.Run) bool { return r.Start.IsZero() })
-	if j.State == "PENDING" || j.StartTime.IsZero() {
+	if j.State == "PENDING" || j.Again || j.StartTime.IsZero() {
 		return runs
 	}
 	j.NodeList = nodesOf(j, runs)
 	if n := len(runs); n > 0 && runs[n-1].Start.Equal(j.StartTime) {
 		if runs[n-1].Ended() {
+			runs[n-1].NodeList = j.NodeList
 			return runs
 		}
 		runs = runs[:n-1]
@@ -56,10 +57,24 @@ func Attempts(history []slurm.Run, j slurm.Job) []slurm.Run {
 	return append(runs, last)
 }
 
-// nodesOf is the host list of a job's last run. When a job has ended, slurmctld
-// takes from its list the nodes that have cleaned up; the history keeps it.
+// lastState is Slurm's word for how the last of a job's runs ended, "" if there is none.
+func lastState(runs []slurm.Run) string {
+	if len(runs) == 0 {
+		return ""
+	}
+	return runs[len(runs)-1].State
+}
+
+// nodesOf is the host list of a job's last run. While nodes are released, whoever writes
+// their list down leaves out those that are, slurmctld for as long as it cleans up and the
+// history sometimes for a while after the end: the longer list is the whole one.
 func nodesOf(j slurm.Job, runs []slurm.Run) string {
-	if n := len(runs); n > 0 && j.Ended() && runs[n-1].Start.Equal(j.StartTime) && runs[n-1].NodeList != "" {
+	n := len(runs)
+	if n == 0 || !runs[n-1].Start.Equal(j.StartTime) || j.Again {
+		return j.NodeList
+	}
+	mine, _ := slurm.Expand(j.NodeList)
+	if theirs, _ := slurm.Expand(runs[n-1].NodeList); len(theirs) > len(mine) {
 		return runs[n-1].NodeList
 	}
 	return j.NodeList

@@ -23,17 +23,20 @@ type Job struct {
 	Account    string `json:"account,omitempty"`
 	Partition  string `json:"partition"`
 	// State is Slurm's word in capitals, such as PENDING or NODE_FAIL.
-	State      string   `json:"state"`
-	Reason     string   `json:"reason,omitempty"`
-	Dependency string   `json:"dependency,omitempty"`
-	NodeList   string   `json:"node_list,omitempty"`
-	BatchHost  string   `json:"batch_host,omitempty"`
-	NumNodes   int      `json:"num_nodes"`
-	NumCPUs    int      `json:"num_cpus"`
-	Restarts   int      `json:"restarts"`
-	Requeue    bool     `json:"requeue"`
-	Batch      bool     `json:"batch"`
-	ExitCode   ExitCode `json:"exit_code"`
+	State      string `json:"state"`
+	Reason     string `json:"reason,omitempty"`
+	Dependency string `json:"dependency,omitempty"`
+	NodeList   string `json:"node_list,omitempty"`
+	BatchHost  string `json:"batch_host,omitempty"`
+	NumNodes   int    `json:"num_nodes"`
+	NumCPUs    int    `json:"num_cpus"`
+	Restarts   int    `json:"restarts"`
+	Requeue    bool   `json:"requeue"`
+	// Again says that Slurm cleans up after the job's last run (COMPLETING) and then
+	// queues the job again. NodeList are the nodes that it still cleans up.
+	Again    bool     `json:"again,omitempty"`
+	Batch    bool     `json:"batch"`
+	ExitCode ExitCode `json:"exit_code"`
 	// TimeLimit is 0 where there is none.
 	TimeLimit    time.Duration `json:"time_limit,omitempty"`
 	SubmitTime   time.Time     `json:"submit_time,omitzero"`
@@ -205,6 +208,9 @@ func (r *record) jobRest(j *Job) {
 	if j.Reason == "None" {
 		j.Reason = ""
 	}
+	if j.State == "COMPLETING" {
+		r.completing(j)
+	}
 	var err error
 	if j.User, j.UID, err = parseUser(r.values["UserId"]); err != nil {
 		r.fail(err)
@@ -217,6 +223,18 @@ func (r *record) jobRest(j *Job) {
 	}
 }
 
+// completing reads what is otherwise of a job that Slurm cleans up after. Its nodes and
+// CPUs are those that are not released yet, but its trackable resources are whole. One
+// that is to be queued again waits already beneath that word: it has not run at all, but
+// has an end that its time limit gives, or none. Nothing else tells the two apart.
+func (r *record) completing(j *Job) {
+	const shortestLimit = time.Minute
+	j.NumNodes = max(j.NumNodes, counted(j.TRES, "node"))
+	j.NumCPUs = max(j.NumCPUs, counted(j.TRES, "cpu"))
+	expected := j.EndTime.IsZero() || j.EndTime.Sub(j.StartTime) >= shortestLimit
+	j.Again = j.Restarts > 0 && r.duration("RunTime") == 0 && expected
+}
+
 // parseUser reads "alice(1000)".
 func parseUser(text string) (string, int, error) {
 	name, rest, _ := strings.Cut(text, "(")
@@ -225,6 +243,17 @@ func parseUser(text string) (string, int, error) {
 		return "", 0, fmt.Errorf("UserId=%q is no user", shorten(text))
 	}
 	return name, uid, nil
+}
+
+// counted is how much a list of trackable resources has of one, 0 if it does not say.
+func counted(tres, of string) int {
+	for item := range strings.SplitSeq(tres, ",") {
+		if name, value, _ := strings.Cut(item, "="); name == of {
+			n, _ := strconv.Atoi(value)
+			return n
+		}
+	}
+	return 0
 }
 
 // GPUs counts the GPUs in a list of trackable resources such as

@@ -1,6 +1,8 @@
 package slurm
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +69,30 @@ func TestParseJobsOfAllVersions(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestParseJobsThatComplete reads jobs that Slurm cleans up after: two that are about to
+// be queued again, the second without a time limit, and two that were cancelled and ran
+// into their limit in their second run. The nodes that are released are counted, too.
+func TestParseJobsThatComplete(t *testing.T) {
+	var got []string
+	for line := range bytes.Lines(sample(t, "slurm-22.05.8", "scontrol-show-job-completing.txt")) {
+		jobs, problems := ParseJobs(line, time.UTC)
+		if len(problems) > 0 || len(jobs) != 1 {
+			t.Fatal(jobs, problems)
+		}
+		j := jobs[0]
+		got = append(got, fmt.Sprintf("%s %s %v on %s of %d, %d CPUs", j.Label(), j.State, j.Again, j.NodeList, j.NumNodes, j.NumCPUs))
+	}
+	want := []string{
+		"22 COMPLETING true on gpu-dy-p5e-1 of 2, 2 CPUs",
+		"23 COMPLETING true on gpu-dy-p5e-1 of 1, 1 CPUs",
+		"22 COMPLETING false on gpu-dy-p5e-1 of 2, 2 CPUs",
+		"24 COMPLETING false on gpu-dy-p5e-1 of 1, 1 CPUs",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
