@@ -80,7 +80,7 @@ func (s *survey) rights(ctx context.Context) {
 	if strings.HasSuffix(principal, ":root") {
 		return
 	}
-	v, err := s.simulate(ctx, principal, actionsOf(s.wanted.Parts))
+	v, err := s.simulate(ctx, principal, whole(actionsOf(s.wanted.Parts)))
 	if err != nil {
 		s.unasked(ofRights, "iam:SimulatePrincipalPolicy", err)
 		return
