@@ -190,24 +190,6 @@ func (a *agent) mounts(ctx context.Context) (string, error) {
 	return strings.Join(done, ", "), nil
 }
 
-// health looks at the machine's GPUs, and writes what looks at them later.
-func (a *agent) health(ctx context.Context) (string, error) {
-	queue, err := a.cluster.section(a.Ticket)
-	if err != nil {
-		return "", err
-	}
-	resource, err := named(queue.Key("ComputeResources").Items(), a.Ticket.Resource)
-	if err != nil {
-		return "", err
-	}
-	prolog, err := a.machine.Prolog(checked(queue, resource))
-	if err != nil {
-		return "", err
-	}
-	detail, err := a.machine.Health(ctx, a.identity.Type)
-	return fmt.Sprintf("%s; checks before jobs: %s", detail, prolog), err
-}
-
 // raidLevel is the file's RAID level of a storage of several volumes.
 func (c *cluster) raidLevel(name string) string {
 	for _, s := range c.root.Key("SharedStorage").Items() {

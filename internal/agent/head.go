@@ -68,6 +68,7 @@ func (h *headNode) headSteps() []step {
 		h.actions(boot.OnNodeStart),
 		h.named(headName(h.Ticket.Cluster)),
 		h.scratch(),
+		h.gpus(),
 		{"mount volumes", h.volumes},
 		{"mount file systems", h.mounts},
 		{"export directories", func(ctx context.Context) (string, error) {

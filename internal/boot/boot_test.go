@@ -243,27 +243,3 @@ func TestFiles_keep_what_is_not_ours(t *testing.T) {
 		}
 	}
 }
-
-func TestHealth(t *testing.T) {
-	gpus := strings.Repeat("GPU 0: NVIDIA H200 (UUID: GPU-1)\n", 8)
-	for name, row := range map[string]struct {
-		kind    string
-		missing []string
-		says    string
-		detail  string
-		err     string
-	}{
-		"all":        {"p5.48xlarge", nil, gpus, "8 GPUs", ""},
-		"one_lost":   {"p5.48xlarge", nil, gpus[:7*len(gpus)/8], "", "nvidia-smi lists 7 GPUs, and p5.48xlarge has 8"},
-		"no_program": {"p5.48xlarge", []string{"nvidia-smi"}, "", "blind: no nvidia-smi, so nobody has looked at the 8 GPUs", ""},
-		"no_gpus":    {"c5.large", nil, "", "c5.large has no GPUs to look at", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := Machine{Programs: &fake{missing: row.missing, answers: map[string]string{"nvidia-smi": row.says}}}
-			detail, err := m.Health(t.Context(), row.kind)
-			if detail != row.detail || text(err) != row.err {
-				t.Errorf("got %q, %v", detail, err)
-			}
-		})
-	}
-}

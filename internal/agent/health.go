@@ -1,0 +1,48 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/muster-hpc/muster/internal/boot"
+	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/stack"
+)
+
+// gpus starts what the machine's GPUs need.
+func (a *agent) gpus() step {
+	return step{"start NVIDIA's services", func(ctx context.Context) (string, error) {
+		if a.Ticket.Role != site.RoleCompute {
+			return a.machine.StartGPUs(ctx, false)
+		}
+		queue, resource, err := a.resource()
+		if err != nil {
+			return "", err
+		}
+		return a.machine.StartGPUs(ctx, checked(queue, resource))
+	}}
+}
+
+// resource is the compute resource of a compute node, with its queue.
+func (a *agent) resource() (queue, resource spec.View, err error) {
+	if queue, err = a.cluster.section(a.Ticket); err != nil {
+		return queue, resource, err
+	}
+	resource, err = named(queue.Key("ComputeResources").Items(), a.Ticket.Resource)
+	return queue, resource, err
+}
+
+// health proves that a node can do what it costs, and writes what looks at its GPUs later.
+func (a *agent) health(ctx context.Context) (string, error) {
+	queue, resource, err := a.resource()
+	if err != nil {
+		return "", err
+	}
+	prolog, err := a.machine.Prolog(checked(queue, resource))
+	if err != nil {
+		return "", err
+	}
+	detail, err := a.machine.Health(ctx, boot.Wanted{Type: a.identity.Type, EFA: stack.EFADevices(resource, a.identity.Type)})
+	return fmt.Sprintf("%s; checks before jobs: %s", detail, prolog), err
+}
