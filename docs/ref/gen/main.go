@@ -55,5 +55,9 @@ func documents(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"../proof.md": proof, "templates.md": templates, "codes.md": codes, "cluster-file.md": clusterPage(), "muster-yaml.md": workloadPage()}, nil
+	failures, err := failuresPage(root)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"failures.md": failures, "../proof.md": proof, "templates.md": templates, "codes.md": codes, "cluster-file.md": clusterPage(), "muster-yaml.md": workloadPage()}, nil
 }
