@@ -107,7 +107,7 @@ func (a *app) buildWithRegistry(ctx context.Context, place *imagePlace, o image.
 	if err != nil {
 		return image.Build(ctx, o) // which may do without
 	}
-	f, err := cluster.ForwardRegistry(l)
+	f, err := cluster.ForwardRegistry(ctx, l)
 	if err != nil {
 		return image.Built{}, err
 	}

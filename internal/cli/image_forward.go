@@ -31,7 +31,7 @@ how to use the port, and keeps it open until it is ended.`,
 			if err != nil {
 				return err
 			}
-			f, err := cluster.ForwardRegistry(l)
+			f, err := cluster.ForwardRegistry(c.Context(), l)
 			if err != nil {
 				return err
 			}

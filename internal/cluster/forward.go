@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/heed"
 	"github.com/muster-hpc/muster/internal/provider/local"
 )
 
@@ -26,15 +29,16 @@ type Forward struct {
 	dir     string
 }
 
-// ForwardRegistry opens one.
-func ForwardRegistry(l *local.Layout) (*Forward, error) {
+// ForwardRegistry opens one. The context is for what it reads until then: the user's own
+// files may be pipes.
+func ForwardRegistry(ctx context.Context, l *local.Layout) (*Forward, error) {
 	socket, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for builders: %w", err)
 	}
 	f := &Forward{Address: socket.Addr().String(), socket: socket}
 	if f.dir, err = os.MkdirTemp(l.Path("etc"), "forward-"); err == nil {
-		err = f.write(l)
+		err = f.write(ctx, l)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -81,12 +85,12 @@ func (f *Forward) serve(dir string) {
 	}
 }
 
-func (f *Forward) write(l *local.Layout) error {
+func (f *Forward) write(ctx context.Context, l *local.Layout) error {
 	own, err := os.ReadFile(l.Path("etc", "muster", filepath.Base(head.RegistryFile)))
 	if err != nil {
 		return fmt.Errorf("read the account of the cluster's registry: %w", err)
 	}
-	users, err := firstFile(authFiles())
+	users, err := firstFile(ctx, authFiles())
 	if err != nil {
 		return err
 	}
@@ -94,7 +98,7 @@ func (f *Forward) write(l *local.Layout) error {
 	if err != nil {
 		return err
 	}
-	conf, err := firstFile(confFiles())
+	conf, err := firstFile(ctx, confFiles())
 	if err != nil {
 		return err
 	}
@@ -114,12 +118,12 @@ func confFiles() []string {
 }
 
 // firstFile is the text of the first file that is there, empty where none is.
-func firstFile(paths []string) ([]byte, error) {
+func firstFile(ctx context.Context, paths []string) ([]byte, error) {
 	for _, path := range paths {
 		if path == "" {
 			continue
 		}
-		text, err := os.ReadFile(path)
+		text, err := readUsers(ctx, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -129,6 +133,15 @@ func firstFile(paths []string) ([]byte, error) {
 		return text, nil
 	}
 	return nil, nil
+}
+
+func readUsers(ctx context.Context, path string) ([]byte, error) {
+	f, err := heed.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // withAccount adds the registry's account to the user's, for its own address and the

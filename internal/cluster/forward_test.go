@@ -1,6 +1,10 @@
 package cluster
 
 import (
+	"context"
+	"errors"
+	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,5 +30,19 @@ func TestForward(t *testing.T) {
 		if diff := cmp.Diff(want, withRegistry(conf, "127.0.0.1:7")); diff != "" {
 			t.Errorf("%q: want -, got +:\n%s", conf, diff)
 		}
+	}
+}
+
+// TestForwardHeeds: a pipe among the user's files keeps nobody waiting who was told to stop.
+func TestForwardHeeds(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "auth.json")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told := errors.New("told to stop")
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(told)
+	if _, err := firstFile(ctx, []string{"", pipe + "s", pipe}); !errors.Is(err, told) {
+		t.Errorf("got %v", err)
 	}
 }
