@@ -119,6 +119,9 @@ func TestJobs(t *testing.T) {
 		"df_shows_mounts":      dfShowsFileSystems,
 		"ssh_between_machines": sshBetweenMachines,
 		"ssh_of_other_users":   sshOfOtherUsers,
+		"ssh_has_jobs_rights":  sshHasJobsRights,
+		"ssh_endures_flood":    sshEnduresFlood,
+		"sockets_are_closed":   socketsAreClosed,
 	})
 }
 

@@ -72,3 +72,44 @@ func sshOfOtherUsers(t *testing.T, c *cluster) {
 		t.Errorf("daemon is not let in as himself: %s", r.stderr)
 	}
 }
+
+// sshHasJobsRights: whoever logs in has the rights that jobs have, on the head node, too.
+func sshHasJobsRights(t *testing.T, c *cluster) {
+	needSSH(t)
+	const rights = "grep CapBnd /proc/self/status"
+	want := c.head("srun", "sh", "-c", rights)
+	host := strings.TrimSpace(c.head("srun", "hostname"))
+	for _, where := range [][]string{{"ssh", "--"}, {"ssh", "--", "ssh", host}, {"exec", "--", "sh", "-c"}, {"exec", "--node", host, "--", "sh", "-c"}} {
+		if r := c.run(append(where, rights)...); r.code != 0 || r.stdout != want {
+			t.Errorf("%v: exit code %d, %q, and a job has %q\n%s", where, r.code, r.stdout, want, r.stderr)
+		}
+	}
+}
+
+// flood opens connections to a machine and says nothing on them. While they are open, it logs in there by way of another.
+const flood = `
+import socket, subprocess, sys
+at, by = sys.argv[1:]
+made = [socket.create_connection((at, 22)) for _ in range(130)]
+open, refused = [], 0
+for s in made:
+    if s.recv(4) == b"SSH-":
+        open.append(s)
+    else:
+        refused += 1
+print(len(open), refused)
+print(subprocess.run(["ssh", by, "ssh", at, "hostname"], capture_output=True, text=True).stdout, end="")
+print(subprocess.run(["ssh", at, "hostname"], capture_output=True).returncode)
+for s in open:
+    s.close()
+`
+
+// sshEnduresFlood: connections on which nobody logs in keep nobody out but where they come from.
+func sshEnduresFlood(t *testing.T, c *cluster) {
+	needSSH(t)
+	hosts := strings.Fields(c.head("srun", "--nodes=2", "hostname"))
+	if r := c.run("exec", "--", "python3", "-c", flood, hosts[0], hosts[1]); r.code != 0 || r.stdout != "100 30\n"+hosts[0]+"\n255\n" {
+		t.Errorf("exit code %d, %q\n%s", r.code, r.stdout, r.stderr)
+	}
+	c.await("who opened them logs in", patience, func() bool { return c.run("exec", "--", "ssh", hosts[0], "true").code == 0 })
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -83,7 +84,7 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	}
 	config.Fleet, config.Exports, config.Events, config.Log = nodes, exports, events, log
 	control := controller.New(config)
-	socket, err := controller.Listen("run/controller.sock")
+	socket, err := controller.Listen(head.SocketDir + "/muster/controller.sock")
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/ssh"
 )
@@ -22,9 +23,9 @@ func serveSSH(l *local.Layout, r local.Record, nodes *local.Fleet) (func(context
 	if err != nil {
 		return nil, err
 	}
-	socket, err := controller.Listen("run/ssh/agent")
+	socket, err := controller.Listen(head.SocketDir + "/ssh/agent")
 	if err != nil {
 		return nil, fmt.Errorf("listen for SSH's clients: %w", err)
 	}
-	return func(ctx context.Context) error { return agent.Serve(ctx, socket) }, nodes.ServeSSH(ssh.ServerLine())
+	return func(ctx context.Context) error { return agent.Serve(ctx, socket) }, nodes.ServeSSH(ssh.ServerLine(), ssh.LoginGrace)
 }

@@ -44,18 +44,24 @@ type directory struct {
 }
 
 // runDirectories are all directories, each after the one that has it. Users of this
-// machine who are not the cluster's reach nothing that its jobs read or write:
-// machines have that mounted, and need no way to it.
+// machine who are not the cluster's reach nothing that its jobs read or write, and no
+// socket: machines have that mounted, and need no way to it.
 func runDirectories(l *local.Layout, o owners) []directory {
 	return []directory{
 		{"", 0o711, ""}, {"bin", 0o755, ""}, {"etc", 0o755, ""}, {"etc/slurm", 0o755, ""}, {"etc/slurm/gpu", 0o755, ""},
 		{"etc/munge", 0o700, o.munge}, {"etc/aws", 0o755, ""}, {"etc/muster", 0o755, ""}, {"etc/s3", 0o700, ""}, {"etc/ssh", 0o755, ""},
 		{"log", 0o755, ""}, {"log/nodes", 0o755, ""}, {"mnt", 0o755, ""}, {"nodes", 0o700, ""},
 		{"nodes/head", 0o711, ""}, {"nodes/head/tmp", 0o777 | os.ModeSticky, ""}, {"nodes/head/scratch", 0o777 | os.ModeSticky, ""},
-		{"run", 0o755, ""}, {"run/munge", 0o755, o.munge}, {"run/ssh", 0o755, ""}, {"run/mysqld", 0o755, o.control}, {"run/rest", 0o755, o.rest},
+		{"run", 0o755, ""}, {head.SocketDir, 0o700, ""}, {sockets("munge"), 0o755, o.munge}, {sockets("ssh"), 0o755, ""},
+		{sockets("mysqld"), 0o755, o.control}, {sockets("muster"), 0o755, ""}, {sockets("muster", "rest"), 0o755, o.rest},
 		{"s3", 0o700, ""}, {"registry", 0o700, ""}, {"links", 0o700, ""}, {"shared", 0o700, ""}, {"state", 0o755, ""},
 		{"state/slurmctld", 0o700, o.control}, {"state/mysql", 0o700, o.control},
 	}
+}
+
+// sockets is the folder of the run directory that has what machines see below /run.
+func sockets(elem ...string) string {
+	return filepath.Join(append([]string{head.SocketDir}, elem...)...)
 }
 
 // file is a file of the run directory that is written anew by each `up`.
@@ -310,8 +316,8 @@ func newRecord(l *local.Layout, name, source, workDir string, c *spec.Cluster) (
 	r.Shared, err = sharedMounts(l, u, workDir, c)
 	r.HeadOnly = []local.Mount{
 		{Source: l.Path("etc", "munge"), Target: "/etc/munge", ReadOnly: true},
-		{Source: l.Path("run"), Target: head.RunDir},
-		{Source: l.Path("run", "mysqld"), Target: "/run/mysqld"},
+		{Source: l.Path(sockets("muster")), Target: head.RunDir},
+		{Source: l.Path(sockets("mysqld")), Target: "/run/mysqld"},
 		{Source: l.Path("state", "mysql"), Target: "/var/lib/mysql"},
 		{Source: l.Path("state", "slurmctld"), Target: head.StateDir},
 	}

@@ -25,7 +25,7 @@ func sharedMounts(l *local.Layout, u *user.User, workDir string, c *spec.Cluster
 		{Source: l.Path("etc", "aws"), Target: head.AWSDir, ReadOnly: true},
 		{Source: l.Path("etc", "s3", "credentials"), Target: head.AWSDir + "-credentials", ReadOnly: true},
 		{Source: l.Path("etc", "muster"), Target: head.ConfDir, ReadOnly: true},
-		{Source: l.Path("run", "munge"), Target: "/run/munge"},
+		{Source: l.Path(sockets("munge")), Target: "/run/munge"},
 		{Source: l.Path("bin"), Target: head.BinDir, ReadOnly: true},
 	}
 	mounts = append(append(mounts, nameMounts(l)...), sshMounts(l)...)

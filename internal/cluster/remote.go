@@ -22,7 +22,7 @@ import (
 
 // ControllerClient speaks to a cluster's controller over its socket.
 func ControllerClient(l *local.Layout) *http.Client {
-	return SocketClient(l.Path("run"), "controller.sock")
+	return SocketClient(l.Path(sockets("muster")), "controller.sock")
 }
 
 // SocketClient speaks HTTP to a socket in a folder, whose path may be longer

@@ -45,7 +45,7 @@ func sshMounts(l *local.Layout) []local.Mount {
 	return []local.Mount{
 		{Source: l.Path("etc", "ssh"), Target: ssh.Dir, ReadOnly: true},
 		{Source: l.Path("etc", "ssh", ssh.PAMFile), Target: ssh.PAMPath, ReadOnly: true},
-		{Source: l.Path("run", "ssh"), Target: ssh.AgentDir},
+		{Source: l.Path(sockets("ssh")), Target: ssh.AgentDir},
 	}
 }
 
@@ -102,7 +102,7 @@ func (c config) sshHere() string {
   UserKnownHostsFile %s
   StrictHostKeyChecking yes
   UpdateHostKeys no
-`, SSHName(c.record.Name), c.record.HeadName, c.record.User, at("bin", "muster"), at(), SSHService, at("run", "ssh", "agent"), at("etc", "ssh", ssh.KnownFile))
+`, SSHName(c.record.Name), c.record.HeadName, c.record.User, at("bin", "muster"), at(), SSHService, at(sockets("ssh"), "agent"), at("etc", "ssh", ssh.KnownFile))
 }
 
 // SSHName is what a cluster's head node is called for SSH.
@@ -125,7 +125,7 @@ func SSHAgent(l *local.Layout, r local.Record) (ssh.Agent, error) {
 
 // Connect joins with a service of the head node. What that says is read from the reader.
 func Connect(dir, service string) (net.Conn, *bufio.Reader, error) {
-	d, err := os.Open(filepath.Join(dir, "run"))
+	d, err := os.Open(filepath.Join(dir, sockets("muster")))
 	if err != nil {
 		return nil, nil, err
 	}

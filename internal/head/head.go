@@ -193,7 +193,7 @@ func (p Params) controller() supervise.Service {
 	return p.service(supervise.Service{
 		Name:  "controller",
 		Args:  []string{filepath.Join(p.Dir, "bin", "muster"), "controller", p.Dir},
-		Ready: supervise.Probe{Network: "unix", Address: "run/controller.sock"},
+		Ready: supervise.Probe{Network: "unix", Address: SocketDir + "/muster/controller.sock"},
 	})
 }
 
@@ -210,11 +210,11 @@ func (p Params) after(service string, elsewhere bool) []string {
 	return []string{service}
 }
 
-// unix is a socket as the supervisor sees it: that of a local cluster has the head
-// node's /run below its own directory.
+// unix is a socket as the supervisor sees it: that of a local cluster has what
+// machines see of /run in its own directory.
 func (p Params) unix(path string) supervise.Probe {
 	if p.Dir != "" {
-		path = "run" + strings.TrimPrefix(strings.TrimPrefix(path, RunDir), "/run")
+		path = SocketDir + strings.TrimPrefix(path, "/run")
 	}
 	return supervise.Probe{Network: "unix", Address: path}
 }

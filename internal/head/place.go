@@ -18,6 +18,9 @@ const (
 	// JobProlog is slurmctld's prolog of a job, PrologSlurmctld.
 	JobProlog = BinDir + "/prolog"
 	RunDir    = "/run/muster"
+	// SocketDir is the folder of a local cluster's run directory with what its machines see
+	// below /run. It is closed: who is on no machine of the cluster reaches no socket.
+	SocketDir = "run/in"
 	// AWSDir has the configuration that leads AWS programs to the cluster's own S3
 	// server; the credentials lie beside it.
 	AWSDir = "/etc/muster-aws"

@@ -3,6 +3,7 @@ package ssh
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Where machines of a cluster have what OpenSSH reads, and its server.
@@ -17,6 +18,9 @@ const (
 	PAMFile = "pam"
 	PAMPath = "/etc/pam.d/sshd"
 )
+
+// LoginGrace is how long a client may take to log in.
+const LoginGrace = 30 * time.Second
 
 // ServerLine is the server for one connection on its standard input and output. What it
 // separates privileges with is a directory of /run, which is new in each machine.
@@ -44,6 +48,7 @@ TrustedUserCAKeys %[1]s/%[3]s
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
+LoginGraceTime %[5]d
 UsePAM yes
 UseDNS no
 PrintMotd no
@@ -52,7 +57,7 @@ PidFile none
 AcceptEnv LANG LC_* COLORTERM NO_COLOR
 SetEnv %[4]s
 Subsystem sftp internal-sftp
-`, Dir, HostFile, usersFile, strings.Join(quoted, " ")),
+`, Dir, HostFile, usersFile, strings.Join(quoted, " "), int(LoginGrace.Seconds())),
 		KnownFile: "* " + host + "\n",
 		usersFile: users.Line() + "\n",
 		PAMFile:   "auth required pam_deny.so\naccount required pam_permit.so\npassword required pam_deny.so\nsession required pam_permit.so\n",

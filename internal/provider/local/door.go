@@ -22,7 +22,8 @@ import (
 type doors struct {
 	layout *Layout
 	// server is the command line for one connection.
-	server []string
+	server   []string
+	arrivals arrivals
 
 	mu   sync.Mutex // guards open
 	open map[string]net.Listener
@@ -30,9 +31,13 @@ type doors struct {
 
 const sshPort = 22
 
+// mostNew is how many connections from one machine to another may be without a login,
+// which is as many as OpenSSH's own limit has (MaxStartups).
+const mostNew = 100
+
 // openHead opens the head node's.
 func (d *doors) openHead() error {
-	line := append([]string{"/usr/bin/nsenter", "--mount=/proc/1/fd/" + strconv.Itoa(HeadMount), "--wdns=/", "--"}, d.layout.Become("")...)
+	line := append([]string{"/usr/bin/nsenter", "--mount=/proc/1/fd/" + strconv.Itoa(HeadMount), "--wdns=/", "--"}, d.as()...)
 	socket, err := net.Listen("tcp4", netip.AddrPortFrom(HeadAddress, sshPort).String())
 	if err != nil {
 		return fmt.Errorf("listen for SSH on the head node: %w", err)
@@ -55,12 +60,18 @@ func (d *doors) openNode(name string, pid int) error {
 		return fmt.Errorf("listen for SSH on %s: %w", name, err)
 	}
 	line := append([]string{"/usr/bin/nsenter", "--pid=" + spaces + "pid", "--net=" + spaces + "net", "--ipc=" + spaces + "ipc",
-		"--uts=" + spaces + "uts", "--mount=" + spaces + "mnt", "--wdns=/", "--"}, d.layout.Become("")...)
-	if !d.layout.Rootless {
-		line = append(line, "/usr/bin/setpriv", "--bounding-set="+droppedCapabilities, "--")
-	}
+		"--uts=" + spaces + "uts", "--mount=" + spaces + "mnt", "--wdns=/", "--"}, d.as()...)
 	d.keep(name, socket, append(line, d.server...))
 	return nil
+}
+
+// as is the start of a command line for a login, on the head node, too: a job may log in
+// there, and has no more rights then than where it began.
+func (d *doors) as() []string {
+	if d.layout.Rootless {
+		return d.layout.Become("")
+	}
+	return []string{"/usr/bin/setpriv", "--bounding-set=" + droppedCapabilities, "--"}
 }
 
 // listenIn listens in a network namespace.
@@ -94,9 +105,21 @@ func (d *doors) keep(name string, socket net.Listener, line []string) {
 			if err != nil {
 				return // it is closed
 			}
-			go d.serve(conn, line)
+			go d.receive(conn, name, line)
 		}
 	}()
+}
+
+// receive serves a connection, unless too many come from there at once.
+func (d *doors) receive(conn net.Conn, name string, line []string) {
+	from, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
+	left, ok := d.arrivals.admit(arrival{from: from, to: name})
+	if !ok {
+		conn.Close()
+		return
+	}
+	defer left()
+	d.serve(conn, line)
 }
 
 // serve has a server take a connection, which it keeps when we end.

@@ -37,27 +37,23 @@ func (a AnchorProcess) Ended() string {
 }
 
 // HeadCommand is the command line that runs args on the head node, in dir, as
-// the cluster's user. It is nsenter's, because a program of many threads cannot
+// the cluster's user, with no more rights than jobs have. It is nsenter's, because a program of many threads cannot
 // enter a user namespace itself.
 func (l *Layout) HeadCommand(a AnchorProcess, dir string, args []string) []string {
-	return l.enter(a.PID, "/proc/"+strconv.Itoa(a.PID)+"/fd/"+strconv.Itoa(HeadMount), dir, nil, args)
+	return l.enter(a.PID, "/proc/"+strconv.Itoa(a.PID)+"/fd/"+strconv.Itoa(HeadMount), dir, args)
 }
 
 // NodeCommand is the command line that runs args on a node whose init process
 // has this ID in the host's process namespace, with no more rights than jobs have
 // there.
 func (l *Layout) NodeCommand(pid int, dir string, args []string) []string {
-	var rights []string
-	if !l.Rootless {
-		rights = []string{"--bounding-set=" + droppedCapabilities}
-	}
-	return l.enter(pid, "/proc/"+strconv.Itoa(pid)+"/ns/mnt", dir, rights, args)
+	return l.enter(pid, "/proc/"+strconv.Itoa(pid)+"/ns/mnt", dir, args)
 }
 
 // enter names every namespace by its file: with --target, nsenter of util-linux
 // 2.41 enters them before the user namespace that allows it. The program is nsenter's
-// child, and hears SIGTERM when that is killed; rights are setpriv's options.
-func (l *Layout) enter(pid int, mounts, dir string, rights, args []string) []string {
+// child, and hears SIGTERM when that is killed.
+func (l *Layout) enter(pid int, mounts, dir string, args []string) []string {
 	spaces := "/proc/" + strconv.Itoa(pid) + "/ns/"
 	line := []string{"/usr/bin/nsenter"}
 	if l.Rootless {
@@ -67,7 +63,10 @@ func (l *Layout) enter(pid int, mounts, dir string, rights, args []string) []str
 	line = append(line, "--pid="+spaces+"pid", "--net="+spaces+"net", "--ipc="+spaces+"ipc", "--uts="+spaces+"uts",
 		"--mount="+mounts, "--wdns="+dir, "--")
 	line = append(append(line, l.Become("")...), "/usr/bin/setpriv", "--pdeathsig=TERM")
-	return append(append(append(line, rights...), "--"), args...)
+	if !l.Rootless {
+		line = append(line, "--bounding-set="+droppedCapabilities)
+	}
+	return append(append(line, "--"), args...)
 }
 
 // userNamespace is the namespace in which the cluster's machines were made. A

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -63,10 +64,10 @@ func (f *Fleet) Close() error {
 	return f.watch.close()
 }
 
-// ServeSSH has this command line serve each connection of SSH to a machine, on it. It is
-// called before the first launch.
-func (f *Fleet) ServeSSH(server []string) error {
-	f.doors.server = server
+// ServeSSH has this command line serve each connection of SSH to a machine, on it, and end
+// one that has not logged in after the grace. It is called before the first launch.
+func (f *Fleet) ServeSSH(server []string, grace time.Duration) error {
+	f.doors.server, f.doors.arrivals = server, arrivals{most: mostNew, grace: grace}
 	if err := f.doors.openHead(); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import "path/filepath"
 //	log/           one file for each daemon and node
 //	mnt/           a memory file system: every machine's own root
 //	nodes/         every node's own disk: /tmp and /scratch
-//	run/           sockets
+//	run/           which services run; in/ has sockets, as machines have them below /run
 //	s3/            buckets
 //	shared/        the cluster file's mounts
 //	state/         slurmctld's and MariaDB's files
