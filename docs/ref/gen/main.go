@@ -51,6 +51,10 @@ func documents(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	configure, err := configurePage(root)
+	if err != nil {
+		return nil, err
+	}
 	proof, err := proofPage(root)
 	if err != nil {
 		return nil, err
@@ -59,5 +63,5 @@ func documents(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"failures.md": failures, "../proof.md": proof, "templates.md": templates, "codes.md": codes, "cluster-file.md": clusterPage(), "muster-yaml.md": workloadPage()}, nil
+	return map[string]string{"failures.md": failures, "../proof.md": proof, "templates.md": templates, "configure.md": configure, "codes.md": codes, "cluster-file.md": clusterPage(), "muster-yaml.md": workloadPage()}, nil
 }
