@@ -43,6 +43,6 @@ func (a *agent) health(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	detail, err := a.machine.Health(ctx, boot.Wanted{Type: a.identity.Type, EFA: stack.EFADevices(resource, a.identity.Type)})
+	detail, err := a.machine.Health(ctx, boot.Wanted{Type: a.identity.Type, EFA: stack.EFADevices(a.cluster.root, queue, resource, a.identity.Type)})
 	return fmt.Sprintf("%s; checks before jobs: %s", detail, prolog), err
 }

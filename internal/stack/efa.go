@@ -7,10 +7,10 @@ import (
 )
 
 // EFADevices is how many EFA devices a node of a compute resource is launched with.
-// The instance's own type counts where the file names none.
-func EFADevices(resource spec.View, own string) int {
-	var m maker
-	r := m.resource(queue{}, resource)
+// root is the cluster file, and the instance's own type counts where it names none.
+func EFADevices(root, inQueue, of spec.View, own string) int {
+	m := maker{file: root}
+	r := m.resource(queue{view: inQueue}, of)
 	if len(r.types) == 0 {
 		r.types = []string{own}
 	}
