@@ -31,7 +31,8 @@ func EndingOf(v View) Ending {
 
 // RunEnding tells how one run of a job ended, from the history.
 func RunEnding(r slurm.Run) Ending {
-	e := EndingOf(View{Job: slurm.Job{ID: r.ID, State: r.State, ExitCode: r.ExitCode, Requeue: true}})
+	e := EndingOf(View{Job: slurm.Job{ID: r.ID, State: r.State, Reason: r.Reason, ExitCode: r.ExitCode, Requeue: true, Batch: true,
+		NodeList: r.NodeList, StartTime: r.Start, EndTime: r.End}})
 	switch {
 	case r.State == "REQUEUED":
 		e.Text = "was put back into the queue"
@@ -127,8 +128,14 @@ const shellSignal = 128
 func failure(j slurm.Job) (text, hint string) {
 	signal, code := j.ExitCode.Signal, j.ExitCode.Code
 	switch {
+	case j.Refused():
+		return refused(j), ""
 	case signal == launchSignal:
 		return cannotLaunch(j)
+	case signal == int(unix.SIGHUP) && !j.Batch:
+		// Or it is the status 1 with which srun gives nodes back on which it could not
+		// start anything: Slurm writes both down alike.
+		return "failed: srun could not start its tasks, or signal 1 (SIGHUP) ended them", ""
 	case signal != 0:
 		return "was ended by signal " + signalName(signal), ""
 	case code > shellSignal && unix.SignalName(unix.Signal(code-shellSignal)) != "":
@@ -137,6 +144,13 @@ func failure(j slurm.Job) (text, hint string) {
 		return "failed" + because(strings.ReplaceAll(j.Reason, "_", " ")), ""
 	}
 	return fmt.Sprintf("failed with exit code %d", code), ""
+}
+
+func refused(j slurm.Job) string {
+	if j.Reason == "BadConstraints" {
+		return "was refused by Slurm: no node has what it asks for"
+	}
+	return "was refused by Slurm" + because(strings.ReplaceAll(j.Reason, "_", " "))
 }
 
 func cannotLaunch(j slurm.Job) (text, hint string) {

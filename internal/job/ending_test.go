@@ -60,7 +60,14 @@ func TestEndingOf(t *testing.T) {
 		"large_exit_code": {job.View{Job: slurm.Job{State: "FAILED", ExitCode: slurm.ExitCode{Code: 255}}}, false, "failed with exit code 255", ""},
 		"signal": {job.View{Job: slurm.Job{State: "FAILED", ExitCode: slurm.ExitCode{Signal: 11}}}, false,
 			"was ended by signal 11 (SIGSEGV)", ""},
-		"no_code": {job.View{Job: slurm.Job{State: "FAILED", Reason: "Job_Launch_Failure"}}, false, "failed (Job Launch Failure)", ""},
+		"hangup": {job.View{Job: slurm.Job{State: "FAILED", Batch: true, NodeList: "q-1", ExitCode: slurm.ExitCode{Signal: 1}}}, false,
+			"was ended by signal 1 (SIGHUP)", ""},
+		"srun_without_its_step": {job.View{Job: slurm.Job{State: "FAILED", NodeList: "q-1", ExitCode: slurm.ExitCode{Signal: 1}}}, false,
+			"failed: srun could not start its tasks, or signal 1 (SIGHUP) ended them", ""},
+		"refused": {job.View{Job: slurm.Job{State: "FAILED", Reason: "BadConstraints", ExitCode: slurm.ExitCode{Code: 1}}}, false,
+			"was refused by Slurm: no node has what it asks for", ""},
+		"refused_in_the_history": {job.View{Job: slurm.Job{State: "FAILED", ExitCode: slurm.ExitCode{Code: 1}}}, false, "was refused by Slurm", ""},
+		"no_code":                {job.View{Job: slurm.Job{State: "FAILED", Reason: "Job_Launch_Failure"}}, false, "failed (Job Launch Failure)", ""},
 		"output_folder": {job.View{Job: slurm.Job{State: "FAILED", User: "ann", StdOut: "/logs/1.out", WorkDir: "/w", ExitCode: slurm.ExitCode{Signal: 53}}}, false,
 			"could not be started: Slurm could not open its output file or enter its working directory",
 			"do the folder of /logs/1.out and /w exist on every node, and may ann write there?"},
@@ -83,6 +90,26 @@ func TestEndingOf(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestWordsForJobsOfSrun: what reads as signal 1 in slurmctld is often none.
+func TestWordsForJobsOfSrun(t *testing.T) {
+	jobs, problems := slurm.ParseJobs(recorded(t, "22.05.8", "scontrol-show-job-srun.txt"), time.UTC)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var got []string
+	for _, j := range jobs {
+		got = append(got, fmt.Sprintf("%d (%s) %s", j.ID, j.ExitCode, job.State(job.View{Job: j})))
+	}
+	want := []string{
+		"60 (1:0) was refused by Slurm: no node has what it asks for",
+		"78 (0:1) failed: srun could not start its tasks, or signal 1 (SIGHUP) ended them",
+		"39 (0:1) failed: srun could not start its tasks, or signal 1 (SIGHUP) ended them",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -310,6 +310,7 @@ func TestAttempts(t *testing.T) {
 		"no_history":              {nil, run, []string{"RUNNING"}},
 		"waits_again":             {[]slurm.Run{first, waits}, slurm.Job{ID: 7, State: "PENDING", StartTime: noon}, []string{"NODE_FAIL"}},
 		"leaves_a_lost_node":      {[]slurm.Run{first}, slurm.Job{ID: 7, State: "COMPLETING", Again: true, StartTime: noon, Restarts: 1}, []string{"NODE_FAIL"}},
+		"never_had_a_node":        {[]slurm.Run{{ID: 7, State: "FAILED", Start: noon, End: noon}}, slurm.Job{ID: 7, State: "FAILED", StartTime: noon, EndTime: noon, ExitCode: slurm.ExitCode{Code: 1}}, nil},
 		"another_job":             {[]slurm.Run{{ID: 8, State: "FAILED", Start: noon}}, run, []string{"RUNNING"}},
 	}
 	for name, c := range cases {

@@ -35,8 +35,10 @@ func JobOf(runs []slurm.Run) slurm.Job {
 // one as slurmctld knows it, which the history learns of a little later. Runs
 // that never started are not among them.
 func Attempts(history []slurm.Run, j slurm.Job) []slurm.Run {
-	runs := slices.DeleteFunc(RunsOf(history, j.ID), func(r slurm.Run) bool { return r.Start.IsZero() })
-	if j.State == "PENDING" || j.Again || j.StartTime.IsZero() {
+	runs := slices.DeleteFunc(RunsOf(history, j.ID), func(r slurm.Run) bool {
+		return r.Start.IsZero() || r.NodeList == "" && r.Start.Equal(r.End)
+	})
+	if j.State == "PENDING" || j.Again || j.Refused() || j.StartTime.IsZero() {
 		return runs
 	}
 	j.NodeList = nodesOf(j, runs)

@@ -97,6 +97,14 @@ func (j Job) Label() string {
 // Ended says that the job will not run again without being requeued.
 func (j Job) Ended() bool { return StateEnded(j.State) }
 
+// Refused says that Slurm failed the job before it had a node. slurmctld gives it the
+// status 1, which reads as a signal and is none; the history has it as exit code 1.
+func (j Job) Refused() bool {
+	const setBySlurm = 1
+	return j.State == "FAILED" && j.NodeList == "" && j.BatchHost == "" && j.StartTime.Equal(j.EndTime) &&
+		j.ExitCode.Code+j.ExitCode.Signal == setBySlurm
+}
+
 // StateEnded says that a job in this state has ended for good.
 func StateEnded(state string) bool {
 	switch state {
@@ -217,6 +225,9 @@ func (r *record) jobRest(j *Job) {
 	}
 	if j.ExitCode, err = parseExitCode(r.text("ExitCode")); err != nil {
 		r.fail(err)
+	}
+	if j.Refused() {
+		j.ExitCode = ExitCode{Code: 1}
 	}
 	if j.ID <= 0 || j.State == "" || j.Partition == "" || j.SubmitTime.IsZero() {
 		r.fail(fmt.Errorf("a job without a number, state, partition or time of submission"))
