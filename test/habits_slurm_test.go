@@ -52,6 +52,11 @@ func tellsEfficiency(t *testing.T, c *cluster) {
 			t.Errorf("%q is not in\n%s", line, got)
 		}
 	}
+	// The accounting learns late whose job it was that ended at once.
+	const atOnce = `u=$(id -un)/$(id -gn); for i in 1 2 3 4; do id=$(sbatch --parsable --wrap true); until seff "$id" 2>/dev/null | grep COMPLETED >/dev/null; do :; done; seff "$id" | grep -F "User/Group: $u" || seff "$id"; done`
+	if got := c.head("sh", "-c", atOnce); strings.Count(got, "\n") != 4 {
+		t.Errorf("of jobs that have just ended:\n%s", got)
+	}
 	if r := c.run("exec", "--", "seff", "99999999"); r.code == 0 || !strings.Contains(r.stderr, "no job 99999999") {
 		t.Errorf("of a job that is not there: %d %s", r.code, r.stderr)
 	}

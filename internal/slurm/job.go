@@ -20,6 +20,7 @@ type Job struct {
 	Name       string `json:"name"`
 	User       string `json:"user"`
 	UID        int    `json:"uid"`
+	Group      string `json:"group,omitempty"`
 	Account    string `json:"account,omitempty"`
 	Partition  string `json:"partition"`
 	// State is Slurm's word in capitals, such as PENDING or NODE_FAIL.
@@ -223,6 +224,7 @@ func (r *record) jobRest(j *Job) {
 	if j.User, j.UID, err = parseUser(r.values["UserId"]); err != nil {
 		r.fail(err)
 	}
+	j.Group, _, _ = strings.Cut(r.values["GroupId"], "(")
 	if j.ExitCode, err = parseExitCode(r.text("ExitCode")); err != nil {
 		r.fail(err)
 	}

@@ -36,7 +36,26 @@ func (c Client) Usage(ctx context.Context, job string) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	return ParseUsage(string(out))
+	u, err := ParseUsage(string(out))
+	if err != nil {
+		return Usage{}, err
+	}
+	u.User, u.Group = c.owner(ctx, u)
+	return u, nil
+}
+
+// owner is whose job it is. The database learns that some seconds late of a job that ends
+// at once, and says root until then; slurmctld knows it as long as it knows the job.
+func (c Client) owner(ctx context.Context, u Usage) (user, group string) {
+	id, err := strconv.Atoi(u.ID)
+	if err != nil {
+		return u.User, u.Group
+	}
+	j, err := c.Job(ctx, id)
+	if err != nil || j.User == "" {
+		return u.User, u.Group
+	}
+	return j.User, j.Group
 }
 
 // ParseUsage reads the answer of sacct for one job: its own row, and then its steps'.

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -50,4 +51,34 @@ func FuzzParseUsage(f *testing.F) {
 			t.Errorf("%q is %+v", text, u)
 		}
 	})
+}
+
+// answers are what Slurm's programs print, by name.
+type answers map[string]string
+
+func (a answers) Run(_ context.Context, name string, _ ...string) ([]byte, error) {
+	out, ok := a[name]
+	if !ok {
+		return nil, errors.New("not asked for")
+	}
+	return []byte(out), nil
+}
+
+// TestUsage_names_the_owner: the database learns late whose job it is, as recorded of an ordinary user's cluster.
+func TestUsage_names_the_owner(t *testing.T) {
+	const late = "7|7|whole|root|root|COMPLETED|0:0|1|1|00:00.003|0|||billing=1,cpu=1,node=1\n"
+	const job = "JobId=7 JobName=wrap UserId=ada(1000) GroupId=lab(100) MCS_label=N/A JobState=COMPLETED ExitCode=0:0 SubmitTime=2026-01-01T00:00:00 Partition=q\n"
+	for name, row := range map[string]struct {
+		slurm answers
+		want  string
+	}{
+		"slurmctld_knows":     {answers{"sacct": late, "scontrol": job}, "ada/lab"},
+		"slurmctld_forgot_it": {answers{"sacct": late, "scontrol": "No jobs in the system\n"}, "root/root"},
+		"slurmctld_is_away":   {answers{"sacct": late}, "root/root"},
+	} {
+		u, err := Client{Runner: row.slurm}.Usage(t.Context(), "7")
+		if got := u.User + "/" + u.Group; err != nil || got != row.want {
+			t.Errorf("%s: got %s, %v, want %s", name, got, err, row.want)
+		}
+	}
 }
