@@ -11,8 +11,9 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/muster-hpc/muster/internal/gunzip"
 )
 
 // stream is a layer's tar as it is read, in three stages that run at once:
@@ -66,9 +67,9 @@ func (s *stream) decompress(ctx context.Context, wide chan struct{}, r *bufio.Re
 	}
 	switch {
 	case bytes.HasPrefix(head, gzipMagic):
-		z, err := gzip.NewReader(r)
+		z, err := gunzip.NewReader(r)
 		if err != nil {
-			return nil, fmt.Errorf("%w: gzip: %w", ErrStream, err)
+			return nil, fmt.Errorf("%w: %w", ErrStream, err)
 		}
 		return z, nil
 	case bytes.Equal(head, zstdMagic):
