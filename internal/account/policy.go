@@ -19,6 +19,27 @@ var wide = []string{
 	"route53:Get*", "route53:List*", "s3:Get*Configuration", "s3:GetBucket*", "s3:ListBucket*", "s3:*agResource", "servicequotas:Get*",
 }
 
+// statement is one of a policy.
+type statement struct {
+	Sid       string `json:",omitempty"`
+	Effect    string
+	Action    []string
+	Resource  string
+	Condition map[string]map[string]string `json:",omitempty"`
+}
+
+// statements are the policy that allows some actions: each within its scopes, the others
+// on everything.
+func statements(actions []string) []statement {
+	rest := slices.Clone(actions)
+	var all []statement
+	for _, c := range scopes {
+		all = append(all, statement{c.sid, "Allow", slices.Sorted(slices.Values(c.actions)), c.resource, c.condition})
+		rest = slices.DeleteFunc(rest, func(a string) bool { return slices.Contains(c.actions, a) })
+	}
+	return append([]statement{{Effect: "Allow", Action: inShort(rest), Resource: "*"}}, all...)
+}
+
 // inShort are actions with the wide ones for those that they cover.
 func inShort(actions []string) []string {
 	var all []string

@@ -106,7 +106,7 @@ func TestPolicy(t *testing.T) {
 	}
 	slices.Sort(actions)
 	actions = slices.Compact(actions)
-	policy := map[string]any{"Version": "2012-10-17", "Statement": []map[string]any{{"Effect": "Allow", "Action": inShort(actions), "Resource": "*"}}}
+	policy := map[string]any{"Version": "2012-10-17", "Statement": statements(actions)}
 	want, err := json.MarshalIndent(policy, "", "  ")
 	if err != nil {
 		t.Fatal(err)

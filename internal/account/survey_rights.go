@@ -25,36 +25,41 @@ type judgement struct {
 const mostSimulated = 60
 
 // simulate asks IAM what the policies of a user or role say.
-func (s *survey) simulate(ctx context.Context, principal string, actions []string) (judgement, error) {
+func (s *survey) simulate(ctx context.Context, principal string, questions ...question) (judgement, error) {
 	var v judgement
+	var entries []types.ContextEntry
+	for key, value := range s.given() {
+		entries = append(entries, types.ContextEntry{ContextKeyName: &key, ContextKeyType: types.ContextKeyTypeEnumString, ContextKeyValues: []string{value}})
+	}
 	client := iam.NewFromConfig(s.config)
-	for some := range slices.Chunk(actions, mostSimulated) {
-		pages := iam.NewSimulatePrincipalPolicyPaginator(client, &iam.SimulatePrincipalPolicyInput{
-			PolicySourceArn: &principal, ActionNames: some,
-			ContextEntries: []types.ContextEntry{{
-				ContextKeyName: aws.String("aws:RequestedRegion"), ContextKeyType: types.ContextKeyTypeEnumString, ContextKeyValues: []string{s.Region},
-			}},
-		})
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
-			if err != nil {
-				return v, err
+	for _, q := range questions {
+		for some := range slices.Chunk(q.actions, mostSimulated) {
+			in := &iam.SimulatePrincipalPolicyInput{PolicySourceArn: &principal, ActionNames: some, ContextEntries: entries}
+			if q.resource != "" {
+				in.ResourceArns = []string{q.resource}
 			}
-			for _, r := range page.EvaluationResults {
-				v.add(r)
+			for pages := iam.NewSimulatePrincipalPolicyPaginator(client, in); pages.HasMorePages(); {
+				page, err := pages.NextPage(ctx)
+				if err != nil {
+					return v, err
+				}
+				for _, r := range page.EvaluationResults {
+					v.add(r, q.resource != "")
+				}
 			}
 		}
 	}
 	return v, nil
 }
 
-func (v *judgement) add(r types.EvaluationResult) {
+// add takes a result, which is the whole truth if it is about what the cluster has.
+func (v *judgement) add(r types.EvaluationResult, own bool) {
 	action := aws.ToString(r.EvalActionName)
 	switch {
 	case r.EvalDecision == types.PolicyEvaluationDecisionTypeAllowed:
 	case len(r.MissingContextValues) > 0:
 		v.unsure = append(v.unsure, action)
-	case r.EvalDecision == types.PolicyEvaluationDecisionTypeExplicitDeny || onEverything(action):
+	case r.EvalDecision == types.PolicyEvaluationDecisionTypeExplicitDeny || own || onEverything(action):
 		v.denied = append(v.denied, action)
 	default:
 		v.narrow = append(v.narrow, action)
@@ -80,10 +85,14 @@ func (s *survey) rights(ctx context.Context) {
 	if strings.HasSuffix(principal, ":root") {
 		return
 	}
-	v, err := s.simulate(ctx, principal, whole(actionsOf(s.wanted.Parts)))
+	v, err := s.simulate(ctx, principal, s.questions(whole(actionsOf(s.wanted.Parts)))...)
 	if err != nil {
 		s.unasked(ofRights, "iam:SimulatePrincipalPolicy", err)
 		return
+	}
+	for _, list := range []*[]string{&v.denied, &v.narrow, &v.unsure} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
 	}
 	s.answer(func(i *inventory.Inventory) { i.Denied, i.Narrow, i.Unsure = v.denied, v.narrow, v.unsure })
 }
@@ -160,7 +169,7 @@ func (s *survey) machineRights(ctx context.Context, name, role string) {
 		return
 	}
 	slices.Sort(needs)
-	v, err := s.simulate(ctx, role, slices.Compact(needs))
+	v, err := s.simulate(ctx, role, question{actions: slices.Compact(needs)})
 	if err != nil {
 		s.hidden(ofRoleRights, name, because("iam:SimulatePrincipalPolicy", err))
 		return

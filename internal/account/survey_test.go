@@ -229,9 +229,9 @@ func TestSurvey_of_what_may_not_be_asked(t *testing.T) {
 
 func TestSurvey_of_rights(t *testing.T) {
 	c := cloud.Start(t, cloud.Options{Region: region})
-	c.Account.Deny("ec2:DescribeImages", "iam:CreateRole", "elasticfilesystem:CreateFileSystem")
+	c.Account.Deny("ec2:DescribeImages", "ec2:CreateSecurityGroup", "iam:CreateRole", "elasticfilesystem:CreateFileSystem")
 	i := must[inventory.Inventory](t)(open(t, c).Survey(t.Context(), inventory.Wanted{}))
-	if !slices.Equal(i.Denied, []string{"ec2:DescribeImages"}) || !slices.Equal(i.Narrow, []string{"iam:CreateRole"}) {
+	if !slices.Equal(i.Denied, []string{"ec2:DescribeImages", "iam:CreateRole"}) || !slices.Equal(i.Narrow, []string{"ec2:CreateSecurityGroup"}) {
 		t.Errorf("denied %v, narrow %v", i.Denied, i.Narrow)
 	}
 }
@@ -252,7 +252,7 @@ func TestSurvey_by_a_session(t *testing.T) {
 	if want := "arn:aws:sts::" + cloud.Account + ":assumed-role/own/me"; i.Caller != want {
 		t.Fatalf("asked as %s, want %s", i.Caller, want)
 	}
-	if !slices.Contains(i.Denied, "ec2:DescribeInstances") || !slices.Contains(i.Narrow, "iam:CreateRole") || slices.Contains(i.Narrow, "s3:PutObject") {
+	if !slices.Contains(i.Denied, "ec2:DescribeInstances") || !slices.Contains(i.Denied, "iam:CreateRole") || !slices.Contains(i.Narrow, "ec2:CreateSecurityGroup") || slices.Contains(i.Narrow, "s3:PutObject") {
 		t.Errorf("denied %v, narrow %v", i.Denied, i.Narrow)
 	}
 }

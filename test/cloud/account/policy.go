@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/muster-hpc/muster/test/cloud/wire"
@@ -203,6 +204,8 @@ func holds(operator string, want texts, have []string) (bool, *wire.Error) {
 	}
 	equal := func(a, b string) bool { return a == b }
 	switch base {
+	case "Null":
+		return slices.Contains(want, strconv.FormatBool(have == nil)), nil
 	case "StringEquals", "ArnEquals":
 		return some(equal), nil
 	case "StringLike", "ArnLike":
