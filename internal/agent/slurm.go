@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spank"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/store"
 )
 
 // params say how this machine's services are run.
@@ -104,10 +106,11 @@ func (a *agent) accounting(ctx context.Context) (slurm.Accounting, error) {
 	return slurm.Accounting{Database: d}, err
 }
 
-// stack is Slurm's plugin for containers, and who brings it.
+// stack is Slurm's plugin for containers, and who brings it: muster's own, unless
+// somebody has set Pyxis up.
 func (a *agent) stack() (spank.Stack, string) {
-	if path := spank.Pyxis(); path != "" {
-		return spank.Stack{Plugin: path}, "Pyxis, " + path
+	if pyxis, ok := spank.Configured(a.slurm.Conf, spank.EnrootConf); ok {
+		return pyxis, "Pyxis, " + pyxis.Plugin
 	}
 	return spank.Own(head.Spank, head.Muster), "muster's own plugin"
 }
@@ -150,7 +153,12 @@ func (a *agent) containers(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return "srun --container-image is done by " + by + "; images in " + dir, nil
+	detail := "srun --container-image is done by " + by + "; images in " + dir
+	if stack.Plugin == head.Spank {
+		opened, err := a.machine.OpenNamespaces(ctx)
+		return detail + opened + a.machine.ShowGPUs(ctx), err
+	}
+	return detail, nil
 }
 
 func (a *agent) plugin(ctx context.Context) error {
@@ -164,6 +172,8 @@ func (a *agent) plugin(ctx context.Context) error {
 			if _, err := a.machine.Write(packaged, string(data), 0o755, ""); err != nil {
 				return err
 			}
+		} else if spank.Pyxis() != "" && errors.Is(err, store.ErrNotFound) {
+			return nil // somebody has set Pyxis up on the head node
 		} else {
 			a.Log.Info("the head node left no plugin for containers, it is built here", "reason", err)
 		}

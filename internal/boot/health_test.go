@@ -242,3 +242,30 @@ func TestFabricState(t *testing.T) {
 		})
 	}
 }
+
+func TestShowGPUs(t *testing.T) {
+	for name, row := range map[string]struct {
+		missing []string
+		fails   map[string]error
+		spec    bool
+		want    string
+	}{
+		"made":     {nil, nil, false, "; containers see GPUs"},
+		"there":    {nil, nil, true, ""},
+		"refused":  {nil, map[string]error{"nvidia-ctk": errors.New("no driver")}, false, "; containers see GPUs by nvidia-container-cli"},
+		"old_way":  {[]string{"nvidia-ctk"}, nil, false, "; containers see GPUs by nvidia-container-cli"},
+		"neither":  {[]string{"nvidia-ctk", "nvidia-container-cli"}, nil, false, "; NO GPUS IN CONTAINERS: this image has neither nvidia-ctk nor nvidia-container-cli"},
+		"only_one": {[]string{"nvidia-container-cli"}, map[string]error{"nvidia-ctk": errors.New("no driver")}, false, "; NO GPUS IN CONTAINERS: no driver"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := &gpuMachine{fake: fake{missing: row.missing, fails: row.fails}}
+			m := withGPUs(t, g, "2335", "22a3", 0)
+			if row.spec {
+				put(t, m, "/etc/cdi/nvidia.yaml", "")
+			}
+			if got := m.ShowGPUs(t.Context()); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@ package boot
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -141,4 +142,27 @@ func (m Machine) persist(ctx context.Context, units []string) string {
 func (m Machine) persists(ctx context.Context) bool {
 	out, err := m.run(ctx, "nvidia-smi", "--query-gpu=persistence_mode", "--format=csv,noheader")
 	return err == nil && strings.TrimSpace(out) != "" && !slices.ContainsFunc(strings.Fields(out), func(s string) bool { return s != "Enabled" })
+}
+
+// ShowGPUs makes what shows a machine's GPUs in containers: a specification for the
+// Container Device Interface, where the image has NVIDIA's program for it. A machine
+// whose GPUs no container sees says so.
+func (m Machine) ShowGPUs(ctx context.Context) string {
+	found, _ := filepath.Glob(m.path("/etc/cdi/*")) // the pattern is sound
+	running, _ := filepath.Glob(m.path("/var/run/cdi/*"))
+	switch {
+	case hardwareOf(m.devices()).GPUs == 0, len(found)+len(running) > 0:
+		return ""
+	case m.find("nvidia-ctk") != "":
+		_, err := m.run(ctx, "nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml")
+		if err == nil {
+			return "; containers see GPUs"
+		}
+		if m.find("nvidia-container-cli") == "" {
+			return "; NO GPUS IN CONTAINERS: " + err.Error()
+		}
+	case m.find("nvidia-container-cli") == "":
+		return "; NO GPUS IN CONTAINERS: this image has neither nvidia-ctk nor nvidia-container-cli"
+	}
+	return "; containers see GPUs by nvidia-container-cli"
 }

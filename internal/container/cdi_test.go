@@ -30,8 +30,15 @@ func TestCDI(t *testing.T) {
 		}
 		o.Environ, o.CDI = []string{"SLURM_JOB_GPUS=0"}, []string{dir + "/none"}
 		got = run(t, w.user, o, "true")
-		if _, err := exec.LookPath("nvidia-container-cli"); err != nil && strings.Count(got.err, "no GPU: ") != 1 {
+		_, err := exec.LookPath("nvidia-container-cli")
+		if err != nil && strings.Count(got.err, "no GPU: ") != 1 {
 			t.Errorf("%s: without: %+v", w.name, got)
+		}
+		if o.GPUs = dir; err == nil {
+			continue
+		}
+		if got := run(t, w.user, o, "true"); !strings.Contains(got.err, "show GPUs: this machine has neither") {
+			t.Errorf("%s: a machine whose GPUs no container sees: %+v", w.name, got)
 		}
 	}
 	nothingLeft(t, "none")

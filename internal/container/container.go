@@ -46,6 +46,8 @@ type Options struct {
 	Dir string
 	// CDI are directories with specifications of devices; empty is the usual ones.
 	CDI []string
+	// GPUs is where NVIDIA's driver tells of its GPUs; empty is its usual place.
+	GPUs string
 	// User is who the container is for.
 	User User
 	// Environ is the environment outside.

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -51,8 +52,7 @@ func (m *maker) mountDevices() error {
 	}
 	program, err := hostProgram("nvidia-container-cli")
 	if err != nil {
-		m.verbose("no GPU: this machine has neither a CDI specification for " + gpuKind + " nor nvidia-container-cli")
-		return nil
+		return m.withoutGPUs()
 	}
 	args, err := nvidiaArgs(program, wanted, outer, image)
 	if err != nil {
@@ -63,6 +63,21 @@ func (m *maker) mountDevices() error {
 	}
 	return nil
 }
+
+// withoutGPUs says that nothing here shows GPUs in containers. Where there are some, a
+// step that was given GPUs and runs without them is an error: it would fail later, or
+// run for days on CPUs.
+func (m *maker) withoutGPUs() error {
+	const neither = "this machine has neither a CDI specification for " + gpuKind + " nor nvidia-container-cli"
+	if names, err := os.ReadDir(cmp.Or(m.o.GPUs, driverGPUs)); err == nil && len(names) > 0 {
+		return withHint(errors.New("show GPUs: "+neither), "install the NVIDIA Container Toolkit, or set NVIDIA_VISIBLE_DEVICES=void for a step that needs no GPU")
+	}
+	m.verbose("no GPU: " + neither)
+	return nil
+}
+
+// driverGPUs is where NVIDIA's driver has a directory for each GPU.
+const driverGPUs = "/proc/driver/nvidia/gpus"
 
 const gpuKind = "nvidia.com/gpu"
 

@@ -2,12 +2,13 @@
 // srun, sbatch and salloc the options of Pyxis, starts `muster container hold` for
 // a step and has the step's tasks join what that made. It promises that the plugin
 // is built for the Slurm that is here, and that Pyxis goes first where it is
-// installed. What a container is made of it leaves to muster.
+// installed, or on AWS, set up. What a container is made of it leaves to muster.
 package spank
 
 import (
 	"embed"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -68,6 +69,33 @@ func pyxisIn(dirs []string) string {
 	}
 	return ""
 }
+
+// Configured is the stack of Pyxis where somebody has set it up: plugstack.conf in the
+// directory of Slurm's configuration, or a file that it may include, names its plugin,
+// and Enroot has a configuration. ParallelCluster's images have both installed and
+// neither set up: there, Enroot has no directory that users can write to.
+func Configured(conf, enroot string) (Stack, bool) {
+	if _, err := os.Stat(enroot); err != nil {
+		return Stack{}, false
+	}
+	files, _ := filepath.Glob(filepath.Join(conf, "plugstack.conf.d", "*")) // the pattern is sound
+	for _, name := range append(files, filepath.Join(conf, "plugstack.conf")) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			words := strings.Fields(line)
+			if len(words) > 1 && (words[0] == "required" || words[0] == "optional") && filepath.Base(words[1]) == "spank_pyxis.so" {
+				return Stack{Plugin: words[1], Args: words[2:]}, true
+			}
+		}
+	}
+	return Stack{}, false
+}
+
+// EnrootConf is Enroot's configuration.
+const EnrootConf = "/etc/enroot/enroot.conf"
 
 // Own is the stack of muster's plugin. muster is the program's path on nodes.
 func Own(plugin, muster string) Stack {

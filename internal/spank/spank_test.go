@@ -151,3 +151,37 @@ func TestPyxisIn(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestConfigured: what an image has installed is not what somebody has set up.
+func TestConfigured(t *testing.T) {
+	const path = "/usr/local/lib/slurm/spank_pyxis.so"
+	for name, row := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"installed":        {map[string]string{"examples/pyxis.conf": "required " + path}, ""},
+		"no_plugstack":     {map[string]string{"enroot.conf": ""}, ""},
+		"no_enroot":        {map[string]string{"plugstack.conf": "required " + path}, ""},
+		"only_a_comment":   {map[string]string{"enroot.conf": "", "plugstack.conf": "# required " + path}, ""},
+		"included":         {map[string]string{"enroot.conf": "", "plugstack.conf": "include plugstack.conf.d/*\n", "plugstack.conf.d/pyxis.conf": "# a line\nrequired " + path + " runtime_path=/run/pyxis\n"}, "required " + path + " runtime_path=/run/pyxis\n"},
+		"written_by_ours":  {map[string]string{"enroot.conf": "", "plugstack.conf": Own("/opt/muster/bin/spank_muster.so", "/m").Conf()}, ""},
+		"taken_up_already": {map[string]string{"enroot.conf": "", "plugstack.conf": Stack{Plugin: path}.Conf()}, "required " + path + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, text := range row.files {
+				at := filepath.Join(dir, name)
+				if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, ok := Configured(dir, filepath.Join(dir, "enroot.conf"))
+			if ok != (row.want != "") || ok && !strings.HasSuffix(got.Conf(), "\n"+row.want) {
+				t.Errorf("got %+v, %v, want %q", got, ok, row.want)
+			}
+		})
+	}
+}
