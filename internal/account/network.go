@@ -69,16 +69,18 @@ func (a *Account) allZones(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// offered are the zones that offer each instance type.
+// offered are the zones that offer each instance type, of all types where none is named.
 func (a *Account) offered(ctx context.Context, instanceTypes []string) (map[string][]string, error) {
 	all := map[string][]string{}
-	pages := ec2.NewDescribeInstanceTypeOfferingsPaginator(a.ec2(), &ec2.DescribeInstanceTypeOfferingsInput{
-		LocationType: types.LocationTypeAvailabilityZone, Filters: []types.Filter{filter("instance-type", instanceTypes...)},
-	})
+	in, which := &ec2.DescribeInstanceTypeOfferingsInput{LocationType: types.LocationTypeAvailabilityZone}, "each instance type"
+	if len(instanceTypes) > 0 {
+		in.Filters, which = []types.Filter{filter("instance-type", instanceTypes...)}, strings.Join(instanceTypes, ", ")
+	}
+	pages := ec2.NewDescribeInstanceTypeOfferingsPaginator(a.ec2(), in)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, failed(err, "ask which zones of %s have %s", a.Region, strings.Join(instanceTypes, ", "))
+			return nil, failed(err, "ask which zones of %s have %s", a.Region, which)
 		}
 		for _, o := range page.InstanceTypeOfferings {
 			all[string(o.InstanceType)] = append(all[string(o.InstanceType)], aws.ToString(o.Location))

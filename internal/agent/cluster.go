@@ -71,6 +71,7 @@ func (a *agent) readOnce(ctx context.Context) (*cluster, error) {
 	if err := json.Unmarshal(data, &c.site); err != nil {
 		return nil, fmt.Errorf("read %s: %w", site.SiteKey(name), err)
 	}
+	c.site.Use()
 	if c.source, err = a.object(ctx, site.FileKey(name)); err != nil {
 		return nil, err
 	}

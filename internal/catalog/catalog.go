@@ -2,9 +2,9 @@
 // CPUs, memory, accelerators and network of an EC2 instance type, and its price.
 //
 // Types with accelerators come from a dated list that is built into the
-// program (Source). General-purpose types are derived from their names and say
-// so (Derived). Nothing is looked up elsewhere, and nothing is parsed when the
-// program starts.
+// program (Source), or from a newer one that stands beside it (Newer).
+// General-purpose types are derived from their names and say so (Derived).
+// Nothing is looked up elsewhere, and nothing is parsed when the program starts.
 package catalog
 
 import (
@@ -57,6 +57,13 @@ type GPU struct {
 // Lookup finds an instance type, listed or derived. It does not find types of
 // families with accelerators that are not listed.
 func Lookup(instanceType string) (Instance, bool) {
+	if o, ok := beside().find(instanceType); ok {
+		return o.Instance, true
+	}
+	return builtIn(instanceType)
+}
+
+func builtIn(instanceType string) (Instance, bool) {
 	i, found := slices.BinarySearchFunc(listed[:], instanceType, func(in Instance, name string) int {
 		return cmp.Compare(in.Type, name)
 	})
@@ -71,6 +78,13 @@ func Names() []string {
 	names := make([]string, len(listed))
 	for i, in := range listed {
 		names[i] = in.Type
+	}
+	if n := beside(); n != nil {
+		for _, o := range n.Types {
+			names = append(names, o.Type)
+		}
+		slices.Sort(names)
+		names = slices.Compact(names)
 	}
 	return names
 }

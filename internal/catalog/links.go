@@ -25,6 +25,8 @@ func (in Instance) Links() (Link, bool) {
 		return Link{"NVLink", 900, "https://www.nvidia.com/en-us/data-center/h100/"}, true
 	case "h200":
 		return Link{"NVLink", 900, "https://www.nvidia.com/en-us/data-center/h200/"}, true
+	case "gb200":
+		return Link{"NVLink", 1800, "https://www.nvidia.com/en-us/data-center/gb200-nvl72/"}, true
 	case "b200", "b300":
 		return Link{"NVLink", 1800, "https://www.nvidia.com/en-us/data-center/dgx-b200/"}, true
 	case "a10g", "t4", "t4g", "l4", "l40s", "rtx-pro-4500", "rtx-pro-server-6000":

@@ -8,7 +8,7 @@ const Source = "karpenter-provider-aws @1d927085: instance-types.md (EC2 Describ
 // Date is that of the listed types, and of the prices.
 const Date = "2026-07-20"
 
-// net_mbps is the baseline (not burst) value; nvme_gb and gpu_mem_mib as EC2 reports; price null = no on-demand price listed (Capacity Block only or absent); g4ad.* and trn2.3xlarge are of EC2's DescribeInstanceTypes of 2026-08-02 as moto has it, their AMD GPUs are no GPUs to Slurm.
+// net_mbps is the baseline (not burst) value; nvme_gb and gpu_mem_mib as EC2 reports; price null = no on-demand price listed (Capacity Block only or absent); g4ad.* and trn2.3xlarge are of EC2's DescribeInstanceTypes of 2026-08-02 as moto has it, their AMD GPUs are no GPUs to Slurm; threads of g7.*, and net_mbps of g7.2xlarge to g7.8xlarge and trn2.3xlarge, are of the same answers; p6e-gb200.36xlarge (not in either list) is of https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html and its 3,200 Gbit/s of karpenter's list; trn2u.48xlarge is of moto's list and its chips of https://awsdocs-neuron.readthedocs-hosted.com/en/latest/general/arch/neuron-hardware/trn2-arch.html.
 var listed = [...]Instance{
 	{Type: "dl2q.24xlarge", VCPUs: 96, ThreadsPerCore: 2, MemoryMiB: 786432, Arch: "amd64", Accelerator: "qualcomm-ai100", AcceleratorCount: 8, EFA: 1, NetworkMbps: 100000},
 	{Type: "g4ad.16xlarge", VCPUs: 64, ThreadsPerCore: 2, MemoryMiB: 262144, Arch: "amd64", Accelerator: "radeon-pro-v520", AcceleratorCount: 4, EFA: 0, NetworkMbps: 25000, NVMeGB: 2400},
@@ -57,12 +57,12 @@ var listed = [...]Instance{
 	{Type: "g6f.4xlarge", VCPUs: 16, ThreadsPerCore: 2, MemoryMiB: 65536, Arch: "amd64", GPU: GPU{Name: "l4", Count: 0, MemoryMiB: 11444}, EFA: 0, NetworkMbps: 10000, NVMeGB: 450},
 	{Type: "g6f.large", VCPUs: 2, ThreadsPerCore: 2, MemoryMiB: 8192, Arch: "amd64", GPU: GPU{Name: "l4", Count: 0, MemoryMiB: 2861}, EFA: 0, NetworkMbps: 1500, NVMeGB: 100},
 	{Type: "g6f.xlarge", VCPUs: 4, ThreadsPerCore: 2, MemoryMiB: 16384, Arch: "amd64", GPU: GPU{Name: "l4", Count: 0, MemoryMiB: 2861}, EFA: 0, NetworkMbps: 2500, NVMeGB: 100},
-	{Type: "g7.12xlarge", VCPUs: 48, ThreadsPerCore: 2, MemoryMiB: 196608, Arch: "amd64", GPU: GPU{Name: "rtx-pro-4500", Count: 2, MemoryMiB: 32768}, EFA: 1, NetworkMbps: 175000, NVMeGB: 1900},
-	{Type: "g7.24xlarge", VCPUs: 96, ThreadsPerCore: 2, MemoryMiB: 393216, Arch: "amd64", GPU: GPU{Name: "rtx-pro-4500", Count: 4, MemoryMiB: 32768}, EFA: 1, NetworkMbps: 350000, NVMeGB: 3800},
-	{Type: "g7.2xlarge", VCPUs: 8, ThreadsPerCore: 2, MemoryMiB: 32768, Arch: "amd64", GPU: GPU{Name: "rtx-pro-4500", Count: 1, MemoryMiB: 32768}, EFA: 0, NetworkMbps: 60000, NVMeGB: 440},
-	{Type: "g7.48xlarge", VCPUs: 192, ThreadsPerCore: 2, MemoryMiB: 786432, Arch: "amd64", GPU: GPU{Name: "rtx-pro-4500", Count: 8, MemoryMiB: 32768}, EFA: 2, NetworkMbps: 700000, NVMeGB: 7600},
-	{Type: "g7.4xlarge", VCPUs: 16, ThreadsPerCore: 2, MemoryMiB: 65536, Arch: "amd64", GPU: GPU{Name: "rtx-pro-4500", Count: 1, MemoryMiB: 32768}, EFA: 0, NetworkMbps: 60000, NVMeGB: 875},
-	{Type: "g7.8xlarge", VCPUs: 32, ThreadsPerCore: 2, MemoryMiB: 131072, Arch: "amd64", GPU: GPU{Name: "rtx-pro-4500", Count: 1, MemoryMiB: 32768}, EFA: 1, NetworkMbps: 80000, NVMeGB: 930},
+	{Type: "g7.12xlarge", VCPUs: 48, ThreadsPerCore: 1, MemoryMiB: 196608, Arch: "amd64", GPU: GPU{Name: "rtx-pro-4500", Count: 2, MemoryMiB: 32768}, EFA: 1, NetworkMbps: 175000, NVMeGB: 1900},
+	{Type: "g7.24xlarge", VCPUs: 96, ThreadsPerCore: 1, MemoryMiB: 393216, Arch: "amd64", GPU: GPU{Name: "rtx-pro-4500", Count: 4, MemoryMiB: 32768}, EFA: 1, NetworkMbps: 350000, NVMeGB: 3800},
+	{Type: "g7.2xlarge", VCPUs: 8, ThreadsPerCore: 1, MemoryMiB: 32768, Arch: "amd64", GPU: GPU{Name: "rtx-pro-4500", Count: 1, MemoryMiB: 32768}, EFA: 0, NetworkMbps: 40000, NVMeGB: 440},
+	{Type: "g7.48xlarge", VCPUs: 192, ThreadsPerCore: 1, MemoryMiB: 786432, Arch: "amd64", GPU: GPU{Name: "rtx-pro-4500", Count: 8, MemoryMiB: 32768}, EFA: 2, NetworkMbps: 700000, NVMeGB: 7600},
+	{Type: "g7.4xlarge", VCPUs: 16, ThreadsPerCore: 1, MemoryMiB: 65536, Arch: "amd64", GPU: GPU{Name: "rtx-pro-4500", Count: 1, MemoryMiB: 32768}, EFA: 0, NetworkMbps: 80000, NVMeGB: 875},
+	{Type: "g7.8xlarge", VCPUs: 32, ThreadsPerCore: 1, MemoryMiB: 131072, Arch: "amd64", GPU: GPU{Name: "rtx-pro-4500", Count: 1, MemoryMiB: 32768}, EFA: 1, NetworkMbps: 100000, NVMeGB: 930},
 	{Type: "g7e.12xlarge", VCPUs: 48, ThreadsPerCore: 2, MemoryMiB: 524288, Arch: "amd64", GPU: GPU{Name: "rtx-pro-server-6000", Count: 2, MemoryMiB: 98304}, EFA: 1, NetworkMbps: 400000, NVMeGB: 3800},
 	{Type: "g7e.24xlarge", VCPUs: 96, ThreadsPerCore: 2, MemoryMiB: 1048576, Arch: "amd64", GPU: GPU{Name: "rtx-pro-server-6000", Count: 4, MemoryMiB: 98304}, EFA: 2, NetworkMbps: 800000, NVMeGB: 7600},
 	{Type: "g7e.2xlarge", VCPUs: 8, ThreadsPerCore: 2, MemoryMiB: 65536, Arch: "amd64", GPU: GPU{Name: "rtx-pro-server-6000", Count: 1, MemoryMiB: 98304}, EFA: 0, NetworkMbps: 50000, NVMeGB: 1900},
@@ -89,9 +89,11 @@ var listed = [...]Instance{
 	{Type: "p5en.48xlarge", VCPUs: 192, ThreadsPerCore: 2, MemoryMiB: 2097152, Arch: "amd64", GPU: GPU{Name: "h200", Count: 8, MemoryMiB: 144384}, EFA: 16, NetworkMbps: 3200000, NVMeGB: 30400},
 	{Type: "p6-b200.48xlarge", VCPUs: 192, ThreadsPerCore: 2, MemoryMiB: 2097152, Arch: "amd64", GPU: GPU{Name: "b200", Count: 8, MemoryMiB: 183359}, EFA: 8, NetworkMbps: 3200000, NVMeGB: 30400},
 	{Type: "p6-b300.48xlarge", VCPUs: 192, ThreadsPerCore: 2, MemoryMiB: 4194304, Arch: "amd64", GPU: GPU{Name: "b300", Count: 8, MemoryMiB: 275040}, EFA: 16, NetworkMbps: 6400000, NVMeGB: 30400},
+	{Type: "p6e-gb200.36xlarge", VCPUs: 144, ThreadsPerCore: 1, MemoryMiB: 983040, Arch: "arm64", GPU: GPU{Name: "gb200", Count: 4, MemoryMiB: 189440}, EFA: 8, NetworkMbps: 3200000, NVMeGB: 22500},
 	{Type: "trn1.2xlarge", VCPUs: 8, ThreadsPerCore: 2, MemoryMiB: 32768, Arch: "amd64", Accelerator: "trainium", AcceleratorCount: 1, EFA: 0, NetworkMbps: 3125, NVMeGB: 474},
 	{Type: "trn1.32xlarge", VCPUs: 128, ThreadsPerCore: 2, MemoryMiB: 524288, Arch: "amd64", Accelerator: "trainium", AcceleratorCount: 16, EFA: 8, NetworkMbps: 800000, NVMeGB: 7600},
 	{Type: "trn1n.32xlarge", VCPUs: 128, ThreadsPerCore: 2, MemoryMiB: 524288, Arch: "amd64", Accelerator: "trainium", AcceleratorCount: 16, EFA: 16, NetworkMbps: 1600000, NVMeGB: 7600},
-	{Type: "trn2.3xlarge", VCPUs: 12, ThreadsPerCore: 2, MemoryMiB: 131072, Arch: "amd64", Accelerator: "trainium2", AcceleratorCount: 1, EFA: 1, NetworkMbps: 50000, NVMeGB: 470},
+	{Type: "trn2.3xlarge", VCPUs: 12, ThreadsPerCore: 2, MemoryMiB: 131072, Arch: "amd64", Accelerator: "trainium2", AcceleratorCount: 1, EFA: 1, NetworkMbps: 200000, NVMeGB: 470},
 	{Type: "trn2.48xlarge", VCPUs: 192, ThreadsPerCore: 2, MemoryMiB: 2097152, Arch: "amd64", Accelerator: "trainium2", AcceleratorCount: 16, EFA: 16, NetworkMbps: 3200000, NVMeGB: 7600},
+	{Type: "trn2u.48xlarge", VCPUs: 192, ThreadsPerCore: 2, MemoryMiB: 2097152, Arch: "amd64", Accelerator: "trainium2", AcceleratorCount: 16, EFA: 16, NetworkMbps: 3200000, NVMeGB: 7600},
 }

@@ -22,18 +22,31 @@ type Price struct {
 	Confirmed bool
 }
 
-const priceSource = "AWS's price list, on demand, Linux, " + Region
+const priceSource = "AWS's price list, on demand, Linux, "
 
-// OnDemand is what an hour of an instance type costs in Region. It is false for
-// types that are not sold on demand or not known.
+// PriceRegion is where the prices of instances hold: a newer list's region, or Region.
+func PriceRegion() string {
+	if n := beside(); n != nil {
+		return n.Region
+	}
+	return Region
+}
+
+// OnDemand is what an hour of an instance type costs in Region, or in the region of a
+// newer list. It is false for types that are not sold on demand or not known.
 func OnDemand(instanceType string) (Price, bool) {
+	if n := beside(); n != nil {
+		if o, ok := n.find(instanceType); ok && o.USDPerHour > 0 {
+			return Price{USD: o.USDPerHour, Date: n.Date, Source: priceSource + n.Region, Confirmed: true}, true
+		}
+	}
 	_, rest, ok := strings.Cut(prices, "\n"+instanceType+"\t")
 	if !ok || instanceType == "" {
 		return Price{}, false
 	}
 	amount, _, _ := strings.Cut(rest, "\n")
 	usd, err := strconv.ParseFloat(amount, 64)
-	return Price{USD: usd, Date: Date, Source: priceSource, Confirmed: true}, err == nil && usd > 0
+	return Price{USD: usd, Date: Date, Source: priceSource + Region, Confirmed: true}, err == nil && usd > 0
 }
 
 // BlockOnly reports whether an instance type is sold as Capacity Blocks and not

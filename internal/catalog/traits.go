@@ -25,6 +25,9 @@ type Traits struct {
 // The tables are EC2's DescribeInstanceTypes of 2026-08-02, put shortly;
 // testdata/ec2-traits.tsv has it in full.
 func TraitsOf(instanceType string) (Traits, bool) {
+	if o, ok := beside().find(instanceType); ok {
+		return o.traits(), true
+	}
 	family, size, _ := strings.Cut(instanceType, ".")
 	efa, ok := efaOf()[family][size]
 	if !ok {
@@ -34,8 +37,11 @@ func TraitsOf(instanceType string) (Traits, bool) {
 		EFA: efa, Cards: max(1, efa), ClusterGroup: !slices.Contains(withoutClusterGroup, family),
 		CapacityBlock: slices.Contains(capacityBlocks, instanceType), Spot: sellsSpot(family, instanceType),
 	}
-	if family == "p6-b300" {
+	switch family {
+	case "p6-b300":
 		t.Cards++ // the first card has no EFA
+	case "p6e-gb200":
+		t.Cards = 17 // every other one has EFA
 	}
 	return t, true
 }
@@ -106,12 +112,14 @@ p5 = 4xlarge:1 48xlarge:32
 p5e = 48xlarge:32
 p5en p6-b300 = 48xlarge:16
 p6-b200 = 48xlarge:8
+p6e-gb200 = 36xlarge:8
 r7iz = large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge 32xlarge:1 metal-16xl metal-32xl:1
 t1 = micro
 t2 t3 t3a t4g = nano micro small medium large xlarge 2xlarge
 trn1 = 2xlarge 32xlarge:8
 trn1n = 32xlarge:16
 trn2 = 3xlarge:1 48xlarge:16
+trn2u = 48xlarge:16
 u-3tb1 = 56xlarge
 u-6tb1 = 56xlarge 112xlarge
 u7i-12tb = 224xlarge:1
@@ -165,12 +173,12 @@ var withoutClusterGroup = []string{
 // capacityBlocks are the types that capacity blocks are sold of.
 var capacityBlocks = []string{
 	"p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge", "p5.4xlarge", "p5e.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge",
-	"p6-b300.48xlarge", "trn1.32xlarge", "trn2.3xlarge", "trn2.48xlarge",
+	"p6-b300.48xlarge", "p6e-gb200.36xlarge", "trn1.32xlarge", "trn2.3xlarge", "trn2.48xlarge", "trn2u.48xlarge",
 }
 
 // sellsSpot reports whether a type is sold as spot capacity: all but those for
 // HPC and high memory, and a few more.
 func sellsSpot(family, instanceType string) bool {
 	return !strings.HasPrefix(family, "hpc") && !strings.HasPrefix(family, "u") &&
-		family != "c8ine" && family != "m8ine" && instanceType != "t2.nano"
+		family != "c8ine" && family != "m8ine" && family != "p6e-gb200" && family != "trn2u" && instanceType != "t2.nano"
 }

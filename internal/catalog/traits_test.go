@@ -50,7 +50,7 @@ func sameShape(t *testing.T, name string, want []string) {
 	switch family {
 	case "c1", "m1", "m2", "r3", "t1": // of before 2014
 		return
-	case "g4ad", "g7", "trn2", "u-6tb1": // the list of accelerators has not all, and counts threads otherwise
+	case "g4ad", "u-6tb1": // the list of accelerators has not all, and counts threads otherwise
 		return
 	}
 	in, ok := catalog.Lookup(name)

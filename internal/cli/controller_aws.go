@@ -21,6 +21,7 @@ import (
 	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/agent"
 	"github.com/muster-hpc/muster/internal/boot"
+	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/head"
@@ -207,4 +208,14 @@ func readSite() (site.Site, error) {
 		return s, fmt.Errorf("read %s: %w", head.SiteFile, err)
 	}
 	return s, nil
+}
+
+// siteTypes are the instance types of the cluster whose head node this is, nil
+// elsewhere.
+func siteTypes() *catalog.Newer {
+	s, err := readSite()
+	if err != nil {
+		return nil
+	}
+	return s.Types
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/batch"
+	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -54,6 +55,9 @@ func (a *app) agent() *cobra.Command {
 
 // makesOne is what to do where there is no cluster.
 const makesOne = "`muster up FILE --on aws` makes one"
+
+// siteTypes are of head nodes.
+func siteTypes() *catalog.Newer { return nil }
 
 var errNotHere = errors.New("a cluster on this machine needs Linux; clusters on AWS are made and used from here, too: say --on aws")
 

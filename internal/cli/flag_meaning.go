@@ -58,7 +58,7 @@ func ofNoCluster(c *cobra.Command) bool {
 	if words[1] == "image" && len(words) > 2 {
 		return words[2] == "push" // pack may push to the cluster's registry
 	}
-	return slices.Contains([]string{"version", "doctor", "demo", "import", "container", "plan"}, words[1])
+	return slices.Contains([]string{"version", "doctor", "demo", "import", "container", "plan", "catalog"}, words[1])
 }
 
 // checkCluster refuses --cluster where it means nothing.

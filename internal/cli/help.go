@@ -11,7 +11,7 @@ import (
 // chapters are the commands as `muster help` groups them. Commands that are in
 // none come last.
 var chapters = []struct{ title, names string }{
-	{"Begin", "demo doctor check plan"},
+	{"Begin", "demo doctor check plan catalog"},
 	{"Clusters", "up down status nodes node fleet events shell exec ssh import"},
 	{"Jobs and data", "run job image container data verify top dashboard"},
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/catalog"
 )
 
 // Exit codes.
@@ -50,6 +52,7 @@ func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), heeded(stopping)...)
 	defer stop()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	catalog.Beside(func() *catalog.Newer { return newerTypes(a.err) })
 	err := a.root().ExecuteContext(ctx)
 	return a.exit(ctx, err)
 }
@@ -96,7 +99,7 @@ partitions, node names, GPU counts, mounts and batch scripts), or on AWS.`,
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress on stderr")
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours")
 	root.AddCommand(a.up(), a.down(), a.shell(), a.exec(), a.ssh(), a.status(), a.nodes(), a.events(), a.check(), a.plan())
-	root.AddCommand(a.run(), a.job(), a.image(), a.adopt(), a.version())
+	root.AddCommand(a.run(), a.job(), a.image(), a.adopt(), a.catalog(), a.version())
 	root.AddCommand(a.ofLinux()...)
 	root.SetHelpCommand(a.help())
 	root.SetUsageFunc(showUsage)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -242,8 +243,13 @@ func costLines(e *plan.Estimate) []string {
 	if missing := e.Price.All.Hour.Missing; len(missing) > 0 {
 		lines = append(lines, "not counted, for the price is not known: "+strings.Join(missing, ", "))
 	}
-	if e.Region != "" && e.Region != e.Price.Region {
-		lines = append(lines, fmt.Sprintf("with the prices of %s where --price gives none: those of %s differ", e.Price.Region, e.Region))
+	instances := cmp.Or(e.Price.InstanceRegion, e.Price.Region)
+	switch {
+	case e.Region == "" || e.Region == e.Price.Region && e.Region == instances:
+	case e.Region == instances:
+		lines = append(lines, fmt.Sprintf("storage has the prices of %s: those of %s differ", e.Price.Region, e.Region))
+	default:
+		lines = append(lines, fmt.Sprintf("with the prices of %s where --price gives none: those of %s differ", instances, e.Region))
 	}
 	if slices.ContainsFunc(e.FileSystems, func(f plan.FileSystem) bool { return f.Month.USD > 0 && !f.Confirmed }) {
 		lines = append(lines, "storage has prices that are not confirmed: see below")

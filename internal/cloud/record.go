@@ -79,15 +79,20 @@ func (r Record) write(home string) error {
 	if err != nil {
 		return err
 	}
-	path := recordPath(home, r.Name)
+	return WriteFile(recordPath(home, r.Name), append(text, '\n'))
+}
+
+// WriteFile makes a file of this machine's notes hold text, whole or not at all, and
+// its folder if there is none. Only its user can read it.
+func WriteFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".record")
+	f, err := os.CreateTemp(filepath.Dir(path), ".note")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(text, '\n'))
+	_, err = f.Write(text)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)

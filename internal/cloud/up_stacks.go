@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/formation"
+	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/stack"
 	"github.com/muster-hpc/muster/internal/store"
@@ -158,7 +160,7 @@ func (u *up) describe(ctx context.Context) (string, error) {
 	if u.site, err = u.set.Site(u.outputs); err != nil {
 		return "", err
 	}
-	u.site.Version = u.after.Version
+	u.site.Version, u.site.Types = u.after.Version, catalog.Of(plan.InstanceTypes(u.File.Cluster, u.root))
 	if u.site.Revision, err = revision(u.Source, u.WorkloadSource, u.site); err != nil {
 		return "", err
 	}

@@ -143,9 +143,11 @@ type Spend struct {
 
 // Pricing is what the cluster costs, in dollars.
 type Pricing struct {
-	// Region is where the catalogue's prices hold.
-	Region string      `json:"catalogue_region"`
-	Types  []TypePrice `json:"instance_types"`
+	// Region is where the catalogue's prices hold, InstanceRegion where those of
+	// instances do if that is another one.
+	Region         string      `json:"catalogue_region"`
+	InstanceRegion string      `json:"instance_region,omitempty"`
+	Types          []TypePrice `json:"instance_types"`
 	// Nodes are all compute nodes at MaxCount, LeastNodes those at MinCount.
 	Nodes      Spend `json:"nodes"`
 	LeastNodes Spend `json:"least_nodes"`

@@ -60,6 +60,9 @@ func InstanceTypes(c *spec.Cluster, file spec.View) []string {
 // pricing adds up what the cluster costs.
 func pricing(e *Estimate, q Question) Pricing {
 	p := Pricing{Region: catalog.Region, Volumes: volumes(q)}
+	if asked := catalog.PriceRegion(); asked != p.Region {
+		p.InstanceRegion = asked
+	}
 	var full, least, services Cost
 	for _, g := range e.Fleet.Groups {
 		node, missing := p.node(g, q.Prices)

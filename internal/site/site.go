@@ -4,7 +4,11 @@
 // them there.
 package site
 
-import "time"
+import (
+	"time"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+)
 
 // Site is what a cluster on AWS was made of: clusters/NAME/site.json in its bucket.
 type Site struct {
@@ -26,6 +30,16 @@ type Site struct {
 	// Subnets are each queue's, in the file's order; the head node's has the key "".
 	Subnets map[string][]string `json:"subnets"`
 	Storage []Storage           `json:"storage,omitempty"`
+	// Types are the cluster file's instance types as a newer list than the built-in one
+	// has them.
+	Types *catalog.Newer `json:"types,omitempty"`
+}
+
+// Use has the program know the site's instance types.
+func (s Site) Use() {
+	if s.Types != nil {
+		catalog.Beside(func() *catalog.Newer { return s.Types })
+	}
 }
 
 // Storage is a file system or volume that machines mount.

@@ -24,6 +24,7 @@ type list struct {
 type record struct {
 	Type             string `json:"type"`
 	VCPU             int    `json:"vcpu"`
+	ThreadsPerCore   int    `json:"threads_per_core"` // 0 is usual: 2, and 1 for arm64
 	MemoryGiB        int    `json:"memory_gib"`
 	Arch             string `json:"arch"`
 	GPU              string `json:"gpu"`
@@ -72,7 +73,7 @@ func source(l list) ([]byte, error) {
 }
 
 func (r record) literal() string {
-	threads := 2
+	threads := cmp.Or(r.ThreadsPerCore, 2)
 	if r.Arch == "arm64" {
 		threads = 1
 	}

@@ -12,11 +12,12 @@ import (
 
 type productsRequest struct {
 	ServiceCode string
+	NextToken   string
 	Filters     []struct{ Type, Field, Value string }
 }
 
 // products is GetProducts of AWS's price list, for machines on demand: the prices of
-// muster's own catalog, the same in every region. Its form:
+// muster's own catalog, the same in every region; of all listed types if none is named. Its form:
 // https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html
 func (s *Service) products(c *wire.Call) (*wire.Answer, *wire.Error) {
 	var r productsRequest
@@ -36,21 +37,42 @@ func (s *Service) products(c *wire.Call) (*wire.Answer, *wire.Error) {
 		}
 		filters[f.Field] = f.Value
 	}
-	if filters["instanceType"] == "" {
-		return wire.Missing("the double has prices of one instance type at a time"), nil
+	names := []string{filters["instanceType"]}
+	if names[0] == "" {
+		names = catalog.Names()
 	}
 	list := []string{}
-	price, ok := catalog.OnDemand(filters["instanceType"])
-	if attributes := attributesOf(filters); ok && fit(filters, attributes) {
-		list = append(list, product(attributes, price.USD))
+	for _, name := range names {
+		price, ok := catalog.OnDemand(name)
+		if attributes := attributesOf(name, filters); ok && fit(filters, attributes) {
+			list = append(list, product(attributes, price.USD))
+		}
 	}
-	return wire.JSON(map[string]any{"FormatVersion": "aws_v1", "PriceList": list}), nil
+	return page(r, list)
 }
 
-func attributesOf(filters map[string]string) map[string]string {
-	in, _ := catalog.Lookup(filters["instanceType"]) // an unknown type has no CPUs
+// page is a part of a list: a hundred products at the most, and where the next ones
+// begin.
+func page(r productsRequest, list []string) (*wire.Answer, *wire.Error) {
+	begin := 0
+	if r.NextToken != "" {
+		var err error
+		if begin, err = strconv.Atoi(r.NextToken); err != nil || begin > len(list) {
+			return nil, wire.Errorf("InvalidNextTokenException", "the token %q is none of ours", r.NextToken)
+		}
+	}
+	end := min(begin+100, len(list))
+	answer := map[string]any{"FormatVersion": "aws_v1", "PriceList": list[begin:end]}
+	if end < len(list) {
+		answer["NextToken"] = strconv.Itoa(end)
+	}
+	return wire.JSON(answer), nil
+}
+
+func attributesOf(name string, filters map[string]string) map[string]string {
+	in, _ := catalog.Lookup(name) // an unknown type has no CPUs
 	return map[string]string{
-		"servicecode": "AmazonEC2", "instanceType": filters["instanceType"], "regionCode": filters["regionCode"], "location": filters["location"],
+		"servicecode": "AmazonEC2", "instanceType": name, "regionCode": filters["regionCode"], "location": filters["location"],
 		"operatingSystem": "Linux", "tenancy": "Shared", "preInstalledSw": "NA", "capacitystatus": "Used", "licenseModel": "No License required",
 		"marketoption": "OnDemand", "operation": "RunInstances", "vcpu": strconv.Itoa(in.VCPUs), "productFamily": "Compute Instance",
 	}
