@@ -68,6 +68,7 @@ func (h *headNode) headSteps() []step {
 		h.actions(boot.OnNodeStart),
 		h.named(headName(h.Ticket.Cluster)),
 		h.scratch(),
+		h.tune(),
 		h.gpus(),
 		{"mount volumes", h.volumes},
 		{"mount file systems", h.mounts},

@@ -24,6 +24,24 @@ func (a *agent) gpus() step {
 	}}
 }
 
+// tune sets the machine's kernel.
+func (a *agent) tune() step {
+	return step{"set the kernel", func(ctx context.Context) (string, error) {
+		t := boot.Tuning{Head: a.Ticket.Role == site.RoleHead}
+		switch a.Ticket.Role {
+		case site.RoleHead:
+			t.OneThread = a.cluster.root.At("HeadNode.DisableSimultaneousMultithreading").Bool()
+		case site.RoleCompute:
+			_, resource, err := a.resource()
+			if err != nil {
+				return "", err
+			}
+			t.OneThread, t.EFA = resource.Key("DisableSimultaneousMultithreading").Bool(), resource.At("Efa.Enabled").Bool()
+		}
+		return a.machine.Tune(ctx, t)
+	}}
+}
+
 // resource is the compute resource of a compute node, with its queue.
 func (a *agent) resource() (queue, resource spec.View, err error) {
 	if queue, err = a.cluster.section(a.Ticket); err != nil {

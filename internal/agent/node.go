@@ -59,6 +59,7 @@ func (n *node) steps() []step {
 			return n.named(name).do(ctx)
 		}},
 		n.scratch(),
+		n.tune(),
 		n.gpus(),
 		{"mount file systems", n.mounts},
 		{"prepare containers", n.containers},

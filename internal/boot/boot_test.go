@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -144,6 +145,44 @@ func text(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// late is a machine whose file system answers the fourth time.
+type late struct {
+	fake
+	refuses int
+}
+
+func (l *late) Run(ctx context.Context, args ...string) (string, error) {
+	out, err := l.fake.Run(ctx, args...)
+	if args[0] == "mount" && l.refuses > 0 {
+		l.refuses--
+		return "", errors.New("mount.nfs: Failed to resolve server fs-3.efs: Name or service not known")
+	}
+	return out, err
+}
+
+// TestMount_waits for names that come late, as those of EFS do, and not for ever.
+func TestMount_waits(t *testing.T) {
+	for name, row := range map[string]struct {
+		refuses int
+		err     string
+	}{
+		"late":  {18, ""},
+		"never": {1000, "mount /efs from fs-3.efs:/: mount.nfs: Failed to resolve server fs-3.efs: Name or service not known (tried 31 times in 5m0s)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &late{refuses: row.refuses}
+				m := machineOf(t, &l.fake, "")
+				m.Programs = l
+				_, err := m.Mount(t.Context(), Mount{Source: "fs-3.efs:/", Target: "/efs", Type: "nfs"})
+				if text(err) != row.err {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
 }
 
 func TestMount_may_be_repeated(t *testing.T) {

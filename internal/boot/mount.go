@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/site"
 )
@@ -83,7 +84,12 @@ func NFS(host, dir string) Mount {
 // helpers are the programs without which mount(8) does not know a type.
 var helpers = map[string]string{"lustre": "mount.lustre", "nfs": "mount.nfs", "efs": "mount.efs"}
 
-// Mount mounts what is not mounted. Another file system at the place is an error.
+// mountPatience is how long a file system may take to answer: the names of EFS's mount
+// targets come minutes after it, and a node that gives up is launched again and paid for
+// again.
+var mountPatience = patience{Limit: 5 * time.Minute, Every: 10 * time.Second}
+
+// Mount mounts what is not mounted, with patience. Another file system at the place is an error.
 func (m Machine) Mount(ctx context.Context, w Mount) (detail string, err error) {
 	text, err := os.ReadFile(m.path("/proc/self/mounts"))
 	if err != nil {
@@ -109,7 +115,11 @@ func (m Machine) Mount(ctx context.Context, w Mount) (detail string, err error) 
 	if w.Options != "" {
 		args = append(args, "-o", w.Options)
 	}
-	if _, err := m.run(ctx, append(args, w.Source, w.Target)...); err != nil {
+	err = mountPatience.try(ctx, func(ctx context.Context) (bool, error) {
+		_, err := m.run(ctx, append(args, w.Source, w.Target)...)
+		return true, err
+	})
+	if err != nil {
 		return "", fmt.Errorf("mount %s from %s: %w", w.Target, w.Source, err)
 	}
 	if _, err := m.Write(mountsFile, noted+w.line(), 0o644, ""); err != nil {

@@ -31,6 +31,9 @@ func (m Machine) Export(ctx context.Context, dirs []string, networks []netip.Pre
 		if _, err := m.run(ctx, "systemctl", "enable", "--now", "nfs-server"); err != nil {
 			return "", err
 		}
+		if err := m.serveMore(ctx); err != nil {
+			return "", err
+		}
 	}
 	if _, err := m.run(ctx, "exportfs", "-ra"); err != nil {
 		return "", err
