@@ -11,6 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/formation"
+	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/step"
 )
 
@@ -164,8 +165,17 @@ func (d *down) retained(ctx context.Context, stack string) error {
 	return nil
 }
 
-// cluster deletes the stack of what costs by the hour.
-func (d *down) cluster(ctx context.Context) (string, error) { return d.delete(ctx, d.Name) }
+// cluster deletes the stack of what costs by the hour. Its head node ends first: EC2
+// takes no volume from a machine that has it mounted.
+func (d *down) cluster(ctx context.Context) (string, error) {
+	if _, ok := d.stacks[d.Name]; ok {
+		_, err := d.end(ctx, map[string]bool{}, func(i account.Instance) bool { return i.Role == site.RoleHead })
+		if err != nil {
+			return "", err
+		}
+	}
+	return d.delete(ctx, d.Name)
+}
 
 // delete deletes a stack, and tells how long it takes.
 func (d *down) delete(ctx context.Context, stack string) (string, error) {

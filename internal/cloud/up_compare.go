@@ -40,6 +40,9 @@ func (u *up) compare(ctx context.Context) (string, error) {
 	if err := u.policies(ctx); err != nil {
 		return "", err
 	}
+	if err := u.volumes(ctx); err != nil {
+		return "", err
+	}
 	if err := u.planStacks(ctx); err != nil {
 		return "", errors.Join(err, u.takeBack(ctx))
 	}

@@ -148,7 +148,11 @@ func (e *EC2) attachVolume(ctx context.Context, c *wire.Call, p params) (*wire.A
 	}
 	e.mu.Lock()
 	device, status, tell := p.text("Device"), "attaching", e.opts.OnAttach
-	if c.Action == "AttachVolume" {
+	if now, _ := i.at(e.seen()); c.Action == "DetachVolume" && now.state == running && p.text("Force") != "true" {
+		// Whoever has a volume has mounted it, and it does not go while it is mounted:
+		// https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ec2-volumeattachment.html
+		status, tell = "busy", nil
+	} else if c.Action == "AttachVolume" {
 		i.volumes = append(slices.Clone(i.volumes), volume{id: id, device: device, size: answer.Size, stays: true, moto: true})
 	} else if k := slices.IndexFunc(i.volumes, func(v volume) bool { return v.id == id }); k >= 0 { // others may have gone meanwhile
 		device, status, tell = i.volumes[k].device, "detaching", e.opts.OnDetach

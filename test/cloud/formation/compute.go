@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
 )
 
 func createInterface(ctx context.Context, j *job) error {
@@ -307,9 +308,12 @@ func detachVolume(ctx context.Context, j *job) error {
 	if err := fill(in, j.props, nil); err != nil {
 		return err
 	}
-	_, err := j.aws.ec2.DetachVolume(ctx, in)
-	if code(err) == "IncorrectState" || code(err) == "InvalidAttachment.NotFound" {
+	out, err := j.aws.ec2.DetachVolume(ctx, in)
+	switch {
+	case code(err) == "IncorrectState" || code(err) == "InvalidAttachment.NotFound":
 		return nil // the instance is gone, and the attachment with it
+	case err == nil && out.State == types.VolumeAttachmentStateBusy:
+		return &smithy.GenericAPIError{Code: "VolumeInUse", Message: "Exceeded attempts to wait: " + *in.VolumeId + " is busy"}
 	}
 	return err
 }

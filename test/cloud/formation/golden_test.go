@@ -44,6 +44,7 @@ func TestOurTemplatesAreMadeChangedAndDeleted(t *testing.T) {
 			before := d.inventory()
 			made := d.raise(name, texts)
 			d.alter(made, texts)
+			d.end()
 			for _, stack := range slices.Backward(made) {
 				d.want(d.remove(stack), "DELETE_COMPLETE", "")
 			}
