@@ -70,8 +70,8 @@ const (
 var errTrailer = errors.New("the metadata at its end is damaged")
 
 // writeTrailer adds padding, a checksum and metadata behind a file system of used bytes,
-// and cuts off what may come after.
-func writeTrailer(ctx context.Context, f *os.File, used int64, m Meta) error {
+// of which some checksums are known, and cuts off what may come after.
+func writeTrailer(ctx context.Context, f *os.File, used int64, known *layer.Written, m Meta) error {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func writeTrailer(ctx context.Context, f *os.File, used int64, m Meta) error {
 	if err := f.Truncate(at); err != nil {
 		return err
 	}
-	sum, err := checksum(ctx, f, at, data)
+	sum, err := checksum(ctx, f, at, known, data)
 	if err != nil {
 		return err
 	}
@@ -95,8 +95,8 @@ func writeTrailer(ctx context.Context, f *os.File, used int64, m Meta) error {
 }
 
 // checksum is one of a file's first bytes and of metadata.
-func checksum(ctx context.Context, r io.ReaderAt, size int64, data []byte) ([]byte, error) {
-	sums, err := layer.Sums(ctx, r, size)
+func checksum(ctx context.Context, r io.ReaderAt, size int64, known *layer.Written, data []byte) ([]byte, error) {
+	sums, err := layer.Sums(ctx, r, size, known)
 	if err != nil {
 		return nil, err
 	}

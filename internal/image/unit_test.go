@@ -98,7 +98,7 @@ func TestTrailer(t *testing.T) {
 	defer f.Close()
 	f.Write(make([]byte, 10_000))
 	for used, at := range map[int64]int64{0: 0, 1: 4096, 4096: 4096, 4097: 8192} {
-		if err := writeTrailer(t.Context(), f, used, Meta{Name: "x"}); err != nil {
+		if err := writeTrailer(t.Context(), f, used, nil, Meta{Name: "x"}); err != nil {
 			t.Fatal(err)
 		}
 		m, found, err := ReadMetaFrom(f)

@@ -65,7 +65,7 @@ func verdictOn(ctx context.Context, f *os.File, size int64) (v Verdict, problem 
 	if !bytes.HasPrefix(want, []byte(sumMagic)) && at%padTo != 0 {
 		return Unknown, "it has no checksum: an older muster has made it", nil
 	}
-	sum, err := checksum(ctx, f, at, data)
+	sum, err := checksum(ctx, f, at, nil, data)
 	switch {
 	case ctx.Err() != nil:
 		return Unknown, "", context.Cause(ctx)

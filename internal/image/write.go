@@ -40,7 +40,7 @@ func (o ImportOptions) write(ctx context.Context, c *cache, meta Meta) (err erro
 	}
 	meta.Imported = time.Now().UTC().Truncate(time.Second)
 	meta.UncompressedBytes = result.Uncompressed
-	if err := writeTrailer(ctx, out, result.BytesUsed, meta); err != nil {
+	if err := writeTrailer(ctx, out, result.BytesUsed, result.Written, meta); err != nil {
 		return fmt.Errorf("write the image's metadata: %w", err)
 	}
 	return o.publish(ctx, out)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/squashfs"
@@ -54,6 +55,8 @@ type Result struct {
 	Duplicates int
 	// OnlyRoot says that everything belongs to user and group 0.
 	OnlyRoot bool
+	// Written knows what was written, for Sums.
+	Written *Written
 }
 
 // maxIndexes is the most memory that the indexes of an image's layers may take.
@@ -97,16 +100,28 @@ func (c *Cache) assemble(ctx context.Context, layers []*segment, o Options, out 
 		return Result{}, err
 	}
 	contents := collect(tree)
-	plan := arrange(contents)
-	if err := c.copyRanges(ctx, layers, plan.ranges, out); err != nil {
-		return Result{}, err
+	plan, known := arrange(contents), &Written{}
+	// Files are written by one CPU at a time, so another one can do what follows.
+	var copied error
+	var copying sync.WaitGroup
+	copying.Go(func() { copied = c.copyRanges(ctx, layers, plan.ranges, out, known) })
+	result, err := c.describe(ctx, tree, contents, plan, o, out)
+	copying.Wait()
+	if copied != nil {
+		return Result{}, copied // the root cause: what is damaged was only then compared
 	}
+	result.Written = known
+	return result, err
+}
+
+// describe writes what comes behind the copied ranges.
+func (c *Cache) describe(ctx context.Context, t *tree, contents *contents, plan *arrangement, o Options, out *os.File) (Result, error) {
 	fragments, end, err := repack(ctx, c.workers, contents, plan, out)
 	if err != nil {
 		return Result{}, fmt.Errorf("pack small files: %w", err)
 	}
 	w := squashfs.NewWriter(out, squashfs.Options{DataEnd: end, Fragments: fragments, ModTime: o.Time})
-	return describe(tree, contents, o, w)
+	return describe(t, contents, o, w)
 }
 
 // extra makes a segment of added files, in a file without a name.

@@ -15,14 +15,15 @@ type copying struct {
 	layers []*segment
 	ranges [][]span // by layer, forwards
 	out    *os.File
+	known  *Written
 	todo   []stretch
 }
 
 // stretch is a part of a segment that has a checksum.
 type stretch struct{ layer, number int }
 
-func (c *Cache) copyRanges(ctx context.Context, layers []*segment, ranges []span, out *os.File) error {
-	k := &copying{cache: c, layers: layers, ranges: make([][]span, len(layers)), out: out}
+func (c *Cache) copyRanges(ctx context.Context, layers []*segment, ranges []span, out *os.File, known *Written) error {
+	k := &copying{cache: c, layers: layers, ranges: make([][]span, len(layers)), out: out, known: known}
 	for _, r := range ranges {
 		k.ranges[r.layer] = append(k.ranges[r.layer], r)
 	}
@@ -40,21 +41,18 @@ func (k *copying) stretch(i int, buf []byte) error {
 	s, ranges := k.layers[at.layer], k.ranges[at.layer]
 	from := int64(at.number) * sumStretch
 	size := min(sumStretch, s.foot.Index-from)
-	var first, last int64 // what was written
+	var written writing
 	sum, err := readStretch(s.file, from, size, buf, func(at int64, piece []byte) error {
 		n := int64(len(piece))
 		next := sort.Search(len(ranges), func(i int) bool { return ranges[i].from+ranges[i].size > at })
 		for ; next < len(ranges) && ranges[next].from < at+n; next++ {
 			r := ranges[next]
 			begin, end := max(r.from, at), min(r.from+r.size, at+n)
-			to := r.to + begin - r.from
-			if _, err := k.out.WriteAt(piece[begin-at:end-at], to); err != nil {
+			part, to := piece[begin-at:end-at], r.to+begin-r.from
+			if _, err := k.out.WriteAt(part, to); err != nil {
 				return fmt.Errorf("copy into image: %w", err)
 			}
-			if last == 0 {
-				first = to
-			}
-			last = to + end - begin
+			written.wrote(part, to)
 		}
 		return nil
 	})
@@ -63,8 +61,9 @@ func (k *copying) stretch(i int, buf []byte) error {
 		err = k.damaged(s, err)
 	case err == nil && sum != s.sums[at.number]:
 		err = k.damaged(s, fmt.Errorf("it differs from what was written, within %d bytes from byte %d on", size, from))
-	case err == nil:
-		writeOut(k.out, first, last)
+	case err == nil && len(written) > 0:
+		k.known.add(written)
+		writeOut(k.out, written[0].at, written[len(written)-1].end())
 	}
 	if known := (*Error)(nil); err != nil && !errors.As(err, &known) {
 		err = &Error{Digest: s.digest, Err: err}

@@ -51,18 +51,6 @@ func (s *sums) list() []uint32 {
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// Sums are the checksums of a file's first bytes, for each stretch one. All CPUs
-// read.
-func Sums(ctx context.Context, r io.ReaderAt, size int64) ([]uint32, error) {
-	found := make([]uint32, sumCount(size))
-	err := eachOf(ctx, len(found), func(i int, buf []byte) (err error) {
-		from := int64(i) * sumStretch
-		found[i], err = readStretch(r, from, min(sumStretch, size-from), buf, func(int64, []byte) error { return nil })
-		return err
-	})
-	return found, err
-}
-
 // errUnreadable is what a disk says of what it has lost.
 var errUnreadable = errors.New("it cannot be read")
 
