@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/site"
-	"github.com/muster-hpc/muster/internal/stack"
 )
 
 // board is what the head node says of itself: a site.HeadStatus that is put into the
@@ -183,7 +183,7 @@ func (h *headNode) observe(ctx context.Context) {
 			status.Look = append(status.Look, why)
 		}
 	}
-	status.Look = append(status.Look, stack.Ignored(h.cluster.root)...)
+	status.Look = append(status.Look, lint.Ignored(h.cluster.root)...)
 	status.Services = h.serviceStates()
 	for _, s := range status.Services {
 		if !s.Ready {

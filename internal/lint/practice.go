@@ -38,6 +38,7 @@ func practice(root spec.View, all []resource, level spec.Level) {
 	sharedNodes(scheduling)
 	noAccounting(scheduling)
 	openSSH(root.Key("HeadNode"))
+	noEffect(root)
 	oldSystem(root.At("Image.Os"))
 	smallHead(root)
 	for _, s := range root.Key("SharedStorage").Items() {

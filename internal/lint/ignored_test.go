@@ -1,4 +1,4 @@
-package stack_test
+package lint_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/stack"
+	"github.com/muster-hpc/muster/internal/lint"
 )
 
 func TestIgnored(t *testing.T) {
@@ -37,7 +37,7 @@ Scheduling:
 		if !ok {
 			t.Fatal("no root")
 		}
-		if diff := cmp.Diff(want, stack.Ignored(root)); diff != "" {
+		if diff := cmp.Diff(want, lint.Ignored(root)); diff != "" {
 			t.Errorf("Dcv %s: want -, got +:\n%s", dcv, diff)
 		}
 	}

@@ -1,0 +1,51 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// ignored is a part of a cluster file that asks for something which muster does not
+// set up on AWS, and what follows from that.
+type ignored struct {
+	view spec.View
+	what string
+}
+
+// allIgnored are the parts of a file that have no effect on AWS.
+func allIgnored(root spec.View) []ignored {
+	var all []ignored
+	add := func(v spec.View, what string) {
+		if v.Present() && v.Text() != "false" {
+			all = append(all, ignored{v, what})
+		}
+	}
+	add(root.Key("DirectoryService"), "users come from no directory")
+	add(root.At("AdditionalPackages.IntelSoftware"), "Intel's libraries are not installed")
+	add(root.At("DevSettings.Cookbook.ChefCookbook"), "no cookbook is run")
+	people := slices.Concat([]spec.View{root.Key("HeadNode")}, root.At("LoginNodes.Pools").Items())
+	for _, v := range people {
+		add(v.At("Dcv.Enabled"), "there is no remote desktop")
+	}
+	for _, v := range slices.Concat(people, root.At("Scheduling.SlurmQueues").Items()) {
+		add(v.At("Networking.Proxy"), "machines reach AWS without it")
+	}
+	return all
+}
+
+// Ignored says in words which parts of a file have no effect on AWS.
+func Ignored(root spec.View) []string {
+	var all []string
+	for _, i := range allIgnored(root) {
+		all = append(all, i.view.Path()+" of the cluster file has no effect: "+i.what)
+	}
+	return all
+}
+
+// noEffect warns of what ParallelCluster sets up and muster does not.
+func noEffect(root spec.View) {
+	for _, i := range allIgnored(root) {
+		i.view.Warnf("file/no-effect", "muster does not set this up: %s", i.what).WithHint("remove it, or set it up yourself by CustomActions")
+	}
+}
