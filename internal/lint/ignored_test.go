@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/lint"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 func TestIgnored(t *testing.T) {
