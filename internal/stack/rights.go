@@ -151,7 +151,7 @@ func (m *maker) launchRights(p *part) []cfn.Statement {
 			when("StringEquals", "aws:ResourceTag/muster:cluster", cfn.Lit(m.facts.Name))),
 		allow("LaunchInOwnSubnets", launch, m.fleetSubnets(p)...),
 		only(allow("LaunchWithTemplate", []string{"ec2:RunInstances"}, made...),
-			when("ArnLike", "ec2:LaunchTemplate", cfn.Lit(m.arn("ec2", "launch-template/*")))),
+			when(m.withTemplate(), "ec2:LaunchTemplate", cfn.Lit(m.arn("ec2", "launch-template/*")))),
 		// EC2 asks for the right to run instances, too, where a fleet does it.
 		allow("CreateFleets", []string{"ec2:CreateFleet"}, append(made, cfn.Lit(m.arn("ec2", "fleet/*")))...),
 		only(allow("TagWhatIsLaunched", []string{"ec2:CreateTags"},
@@ -162,6 +162,20 @@ func (m *maker) launchRights(p *part) []cfn.Statement {
 		out = append(out, allow("LaunchIntoReservations", append(launch, "resource-groups:ListGroupResources"), groups...))
 	}
 	return out
+}
+
+// withTemplate compares the launch template of a call. AWS says that RunInstances tells
+// it, and not whether the calls do that CreateFleet makes: where the file has fleets, a
+// call that tells none is allowed, too. Subnets and roles bound it all the same.
+func (m *maker) withTemplate() string {
+	for _, q := range m.queues() {
+		for _, r := range q.resources {
+			if r.several {
+				return "ArnLikeIfExists"
+			}
+		}
+	}
+	return "ArnLike"
 }
 
 // launched is what a launch makes and uses, beside its template and its subnet.

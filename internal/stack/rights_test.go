@@ -70,3 +70,33 @@ func TestRights_end_own_compute_nodes_alone(t *testing.T) {
 		}
 	}
 }
+
+// TestRights_to_launch_fleets holds that a fleet is launched whether or not EC2 tells the
+// launch template of the calls that it makes for it, and that others name their template.
+func TestRights_to_launch_fleets(t *testing.T) {
+	seen := map[string]bool{}
+	for name, set := range sets(t) {
+		fleets := false
+		for _, r := range set.Cluster.Template.Resources {
+			if l, ok := r.Properties.(cfn.LaunchTemplate); ok && r.ID != "HeadNodeTemplate" && l.LaunchTemplateData.InstanceType == "" {
+				fleets = true
+			}
+		}
+		for _, s := range statements(set)["HeadRole"] {
+			if s.Sid != "LaunchWithTemplate" {
+				continue
+			}
+			want := "ArnLike"
+			if fleets {
+				want = "ArnLikeIfExists"
+			}
+			seen[want] = true
+			if s.Condition[want]["ec2:LaunchTemplate"] == nil {
+				t.Errorf("%s: launches under %v, want %s", name, s.Condition, want)
+			}
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("only %v are seen", seen)
+	}
+}

@@ -117,7 +117,7 @@ func (r service) wrong(a action, s statement) []string {
 func (r service) about(a action, pattern string) []string {
 	var all []string
 	for _, of := range a.ResourceTypes {
-		if s := r.kinds[of.Name]; pattern == "*" && of.Required || pattern != "*" && overlap(s.ARN, pattern) {
+		if s := r.kinds[strings.ToLower(of.Name)]; pattern == "*" && of.Required || pattern != "*" && overlap(s.ARN, pattern) {
 			all = append(all, of.Name)
 		}
 	}
@@ -147,7 +147,7 @@ func (r service) has(a action, about []string, key string) bool {
 	}
 	lacks := func(name string) bool {
 		i := slices.IndexFunc(a.ResourceTypes, func(of target) bool { return of.Name == name })
-		return !slices.ContainsFunc(a.ResourceTypes[i].ConditionKeys, is) && !slices.ContainsFunc(r.kinds[name].ConditionKeys, is)
+		return !slices.ContainsFunc(a.ResourceTypes[i].ConditionKeys, is) && !slices.ContainsFunc(r.kinds[strings.ToLower(name)].ConditionKeys, is)
 	}
 	return len(about) > 0 && !slices.ContainsFunc(about, lacks)
 }
