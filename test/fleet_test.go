@@ -27,6 +27,7 @@ func TestFleet(t *testing.T) {
 	if out := c.head("sinfo", "--noheader", "--format=%a"); !strings.HasPrefix(out, "inact") {
 		t.Errorf("the partition is %q", out)
 	}
+	tellsOfStoppedFleet(t, c, waits)
 	c.killService("controller") // it remembers
 	h.lives()
 	h.letGo()
@@ -48,4 +49,21 @@ func TestFleet(t *testing.T) {
 	if j := waits.ends(); j.State != "COMPLETED" {
 		t.Errorf("the job that was put back is %+v", j)
 	}
+}
+
+// tellsOfStoppedFleet: who submits a job, looks at one that waits or at the cluster learns how to go on.
+func tellsOfStoppedFleet(t *testing.T, c *cluster, waits *held) {
+	c.file("more.sbatch", "#!/bin/bash\ntrue\n")
+	for _, verb := range [][]string{{"run"}, {"job", "submit"}} {
+		const want = "sbatch does not take more.sbatch: Required partition not available (inactive or drain); if the fleet is stopped, which `muster --cluster whole status` says, `muster --cluster whole fleet start` lets it run\n"
+		if r := c.run(append(verb, "more.sbatch")...); r.code != 1 || !strings.HasSuffix(r.stderr, want) {
+			t.Errorf("%s: exit code %d\n%s", verb, r.code, r.stderr)
+		}
+	}
+	if r := c.run("status"); r.code != 3 || !strings.Contains(r.stdout+r.stderr, "the fleet is stopped") {
+		t.Errorf("status: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	c.await("Slurm says why the job waits", time.Minute, func() bool {
+		return strings.Contains(c.must("job", "show", waits.id), "`muster fleet start` lets a stopped fleet run")
+	})
 }

@@ -167,9 +167,20 @@ func (a *app) submitScript(ctx context.Context, s slurm.Client, b batchScript) (
 	}
 	id, err := s.Submit(ctx, slurm.SubmitOptions{Script: scriptPath(b.file), Args: b.args, Flags: b.flags})
 	if refused, ok := errors.AsType[*slurm.ProgramError](err); ok {
-		return 0, fmt.Errorf("sbatch does not take %s: %s", b.called, refusal(refused))
+		return 0, fmt.Errorf("sbatch does not take %s: %s", b.called, a.wayOut(refusal(refused)))
 	}
 	return id, err
+}
+
+// closedQueue is what sbatch says of a queue that the controller keeps inactive.
+const closedQueue = "Required partition not available (inactive or drain)"
+
+// wayOut adds to what sbatch says what to do about it, where that is a command of ours.
+func (a *app) wayOut(refusal string) string {
+	if !strings.HasSuffix(refusal, closedQueue) {
+		return refusal
+	}
+	return refusal + "; if the fleet is stopped, which " + a.command("status") + " says, " + a.command("fleet start") + " lets it run"
 }
 
 // scriptPath keeps a file's name from being taken for an option of sbatch's.

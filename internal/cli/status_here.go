@@ -28,17 +28,17 @@ func statusHere(ctx context.Context) (clusterStatus, error) {
 	s.judgeServices(services, err, agent.LogDir, time.Now())
 	s.lookAtSlurm(ctx, slurm.Client{Runner: slurm.Exec{}})
 	if ticket.Role == site.RoleHead {
-		s.lookAtFleet(ctx)
+		s.lookAtFleet(ctx, cluster.SocketClient(head.RunDir, "controller.sock"))
 	}
 	s.Healthy = len(s.Look)+len(s.Blind) == 0
 	return s, nil
 }
 
 // lookAtFleet asks the controller whether nodes start.
-func (s *clusterStatus) lookAtFleet(ctx context.Context) {
+func (s *clusterStatus) lookAtFleet(ctx context.Context, controller *http.Client) {
 	ctx, cancel := limited(ctx)
 	defer cancel()
-	fleet, err := askFleet(ctx)
+	fleet, err := askFleet(ctx, controller)
 	if err != nil {
 		s.Blind = append(s.Blind, fmt.Sprintf("fleet: %v", err))
 		return
@@ -48,13 +48,13 @@ func (s *clusterStatus) lookAtFleet(ctx context.Context) {
 	}
 }
 
-func askFleet(ctx context.Context) (site.ClusterStatus, error) {
+func askFleet(ctx context.Context, controller *http.Client) (site.ClusterStatus, error) {
 	var status site.ClusterStatus
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://controller/v1/status", http.NoBody)
 	if err != nil {
 		return status, err
 	}
-	resp, err := cluster.SocketClient(head.RunDir, "controller.sock").Do(req)
+	resp, err := controller.Do(req)
 	if err != nil {
 		return status, err
 	}

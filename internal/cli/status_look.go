@@ -45,6 +45,9 @@ func lookAt(ctx context.Context, ref cluster.Ref) clusterStatus {
 		s.lookAtServices(l, time.Now())
 		s.judgeMachines(local.Hanging(anchor))
 		s.lookAtSlurm(ctx, slurm.Client{Runner: fromHost{layout: l, anchor: anchor}})
+		if s.State == "up" {
+			s.lookAtFleet(ctx, cluster.ControllerClient(l))
+		}
 		s.lookAtS3(l)
 		s.lookAtExports(ctx, l)
 	} else {
