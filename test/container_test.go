@@ -361,7 +361,12 @@ func imageOfTheRegistry(t *testing.T, c *cluster) {
 func imagesOf(c *cluster) string { return strings.TrimSpace(c.head("cat", "/etc/muster/images")) }
 
 func refusesContainers(t *testing.T, c *cluster) {
-	c.refused([]string{"error: muster:", "absent.sqsh"}, "--container-image=./absent.sqsh", "true")
+	c.refused([]string{"error: muster: open ./absent.sqsh: No such file or directory; `muster image list` shows which images there are\n"}, "--container-image=./absent.sqsh", "true")
+	meant := imagesOf(c) + "/meant.sqsh"
+	c.head("cp", "x.sqsh", meant)
+	c.refused([]string{"failed to import docker image: meant: ", "; did you mean " + meant + "?\n"}, "--container-image=meant", "true")
+	c.refused([]string{"open /nowhere/meant.sqsh: No such file or directory; did you mean " + meant + "?\n"}, "--container-image=/nowhere/meant.sqsh", "true")
+	c.head("rm", meant)
 	c.refused([]string{"error: muster: --container-mounts: source path does not exist: /absent"}, "--container-image=./x.sqsh", "--container-mounts=/absent:/in", "true")
 	c.refused([]string{"error: muster: --container-mounts: ", "Invalid cross-device link"}, "--container-image=./x.sqsh", "--container-mounts=/home:../home", "true")
 	c.refused([]string{"error: muster: ", "save the container", "No such file or directory"}, "--container-image=./x.sqsh", "--container-save=/nosuch/x.sqsh", "true")
@@ -374,7 +379,7 @@ func refusesContainers(t *testing.T, c *cluster) {
 	c.refused([]string{"unknown namespace 'pid'"}, "--container-image=./x.sqsh", "--container-unshare=pid", "true")
 	// Two nodes, sixteen tasks: the reason is said once for each node.
 	r := c.run("exec", "--", "srun", "--nodes=2", "--ntasks=16", "--container-image=./absent.sqsh", "true")
-	if n := strings.Count(r.stderr, "absent.sqsh"); r.code == 0 || n != 2 {
+	if n := strings.Count(r.stderr, "absent.sqsh"); r.code != 1 || n != 2 || strings.Contains(r.stderr, "spank") {
 		t.Errorf("exit code %d, said %d times:\n%s", r.code, n, r.stderr)
 	}
 	if states := c.head("sinfo", "--noheader", "--format=%T"); strings.Contains(states, "drain") {

@@ -4,12 +4,14 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -64,9 +66,37 @@ func (a *app) imageFile(ctx context.Context, name string, o container.Options) (
 	}
 	if err != nil {
 		// Pyxis's words: scripts look for them.
-		return "", fmt.Errorf("failed to import docker image: %s: %w", name, err)
+		err = fmt.Errorf("failed to import docker image: %s: %w", name, err)
+		if hint := (&imagePlace{}).meant(a, name); hint != "" {
+			err = fmt.Errorf("%w; %s", err, hint)
+		}
+		return "", err
 	}
 	return strings.TrimSpace(out.String()), nil
+}
+
+// absent is what to say of the file of an image that is not there.
+func (a *app) absent(name string) string {
+	if hint := (&imagePlace{}).meant(a, name); hint != "" {
+		return hint
+	}
+	return "`muster image list` shows which images there are"
+}
+
+const imageEnding = ".sqsh"
+
+// meant asks whether somebody meant an image of the cluster's, of which he said the name
+// without its directory or its ending, or a wrong directory.
+func (p *imagePlace) meant(a *app, name string) string {
+	base := strings.TrimSuffix(filepath.Base(name), imageEnding) + imageEnding
+	if strings.ContainsAny(base, ":@#") || !container.IsPath(name) && strings.Contains(name, "/") || p.findDir(a) != nil {
+		return ""
+	}
+	file := filepath.Join(p.Dir, base)
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() || file == filepath.Clean(name) {
+		return ""
+	}
+	return "did you mean " + filepath.Join(cmp.Or(p.OnNodes, p.Dir), base) + "?"
 }
 
 // whyFD is where one who brings an image says what kept it from that, to the one who

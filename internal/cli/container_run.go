@@ -46,6 +46,7 @@ can have written it.`,
 		if o.Image, err = a.imageFile(c.Context(), asPath(name), o); err != nil {
 			return err
 		}
+		o.Absent = a.absent(o.Image)
 		o.Notice = func(text string) { fmt.Fprintln(a.err, "muster:", text) }
 		if o.User.Groups, err = os.Getgroups(); err != nil {
 			return err

@@ -19,7 +19,9 @@ import "os"
 // Options say which container is to be made.
 type Options struct {
 	// Image is the path of a squashfs file. It may be empty for a name that exists.
-	Image  string
+	Image string
+	// Absent is what to say of an image that is not there, after that it is not.
+	Absent string
 	Mounts []Mount
 	// Workdir is the directory to work in; empty is the image's own.
 	Workdir string

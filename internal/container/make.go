@@ -131,6 +131,9 @@ func (m *maker) openImage() error {
 	p := m.r.program()
 	p.send(m.r, p.open(m.o.Image, unix.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK))
 	if _, err := m.r.do(p); err != nil {
+		if errors.Is(err, unix.ENOENT) && m.o.Absent != "" {
+			return fmt.Errorf("%w; %s", err, m.o.Absent)
+		}
 		return err
 	}
 	sent, err := m.r.receive()

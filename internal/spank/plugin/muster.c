@@ -54,15 +54,12 @@ int slurm_spank_user_init(spank_t sp, int ac, char **av)
 	return 0;
 }
 
-/* slurm_spank_task_init runs as the user, in a process of its own that becomes the task. */
-int slurm_spank_task_init(spank_t sp, int ac, char **av)
+/* contain has the task join the step's container, or says why it cannot. */
+static int contain(spank_t sp)
 {
-	(void)ac, (void)av;
 	size_t size;
 	bool first = true;
 
-	if (!step.enabled)
-		return 0;
 	if (step.life >= 0)
 		close(step.life);
 	if (step.failed)
@@ -73,6 +70,18 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 	struct cursor c = { text, text ? text + size : NULL };
 	char *kind = field(&c);
 	return kind && !strcmp(kind, "ok") ? enter(sp, &c, first) : refuse(&c, first);
+}
+
+/*
+ * slurm_spank_task_init runs as the user, in a process of its own that becomes the task. Where that has no container it
+ * ends here, as Slurm would end it, which adds two lines about its plugins to what the user was told.
+ */
+int slurm_spank_task_init(spank_t sp, int ac, char **av)
+{
+	(void)ac, (void)av;
+	if (step.enabled && contain(sp))
+		_exit(1);
+	return 0;
 }
 
 /* explain says what a batch script lacked that ran in a container and did not find a program. */
