@@ -49,6 +49,7 @@ func clusterFile(name string, data []byte) bool {
 }
 
 func syntaxRules(s *script) {
+	s.firstLine()
 	s.unreadable()
 	s.continuations()
 }
