@@ -35,6 +35,9 @@ type checker struct {
 	// ask asks the cluster that --cluster names about a batch script, nil if it does not
 	// run here. It changes what its file says into what it has.
 	ask func(facts *batch.Facts, script []byte) *batch.Facts
+	// around takes the cluster that MUSTER_CLUSTER names, for the first batch script that
+	// has no cluster file before it; nil if it names none, or another one is meant.
+	around func()
 }
 
 const (
@@ -106,7 +109,7 @@ func (c *checker) check(path string) {
 	case workload:
 		c.add(path, "workload", "", list)
 	case !ok:
-		c.cluster = nil
+		c.cluster, c.around = nil, nil
 		c.add(path, "cluster", "", list)
 	case isScript(data):
 		c.checkScript(path, data)
@@ -150,7 +153,7 @@ func (c *checker) checkCluster(name string, f *spec.File) {
 		c.failed = c.look(f, name)
 		m.problems = f.Problems
 	}
-	c.cluster = f.Cluster
+	c.cluster, c.around = f.Cluster, nil
 	c.add(name, "cluster", clusterSummary(f.Cluster), m.problems).mended(m)
 }
 

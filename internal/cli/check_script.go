@@ -27,6 +27,10 @@ func notScript(path string, text []byte) error {
 // checkScript checks a batch script, and against the cluster of the file before
 // it if there is one.
 func (c *checker) checkScript(path string, data []byte) {
+	if c.around != nil {
+		c.around()
+		c.around = nil
+	}
 	var facts *batch.Facts
 	if c.cluster != nil {
 		facts = batch.FactsOf(c.cluster)
@@ -50,6 +54,9 @@ func (a *app) against(ctx context.Context, c *checker) error {
 	ext := filepath.Ext(path)
 	info, err := os.Stat(path)
 	switch {
+	case path == "" && os.Getenv(clusterVariable) != "":
+		c.around = func() { a.around(ctx, c) }
+		return nil
 	case path == "":
 		return nil
 	case ext != ".yaml" && ext != ".yml" && (err != nil || !info.Mode().IsRegular()):
@@ -58,10 +65,30 @@ func (a *app) against(ctx context.Context, c *checker) error {
 		}
 		c.ask = a.asker(ctx)
 	}
+	c.load(path)
+	return nil
+}
+
+// around makes batch scripts be checked against the cluster that MUSTER_CLUSTER names, as
+// if --cluster did, and says so: nobody sees a variable. A shell has it for its other
+// commands, too, so that a check without such a cluster here is no mistake.
+func (a *app) around(ctx context.Context, c *checker) {
+	name := os.Getenv(clusterVariable)
+	path, err := a.fileHere()
+	if err != nil {
+		a.note("%s names %s, which is no cluster on this machine: the scripts are checked without one", clusterVariable, printable(name))
+		return
+	}
+	a.note("the scripts are checked against cluster %s, which %s names", name, clusterVariable)
+	c.ask = a.asker(ctx)
+	c.load(path)
+}
+
+// load takes the cluster of a file, which is shown if it has errors.
+func (c *checker) load(path string) {
 	cluster, problems := spec.Load(path)
 	c.cluster = cluster
 	if problems.HasErrors() {
 		c.add(path, "cluster", "", problems)
 	}
-	return nil
 }
