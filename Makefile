@@ -49,7 +49,7 @@ check: shellcheck
 	$(GO) test -count=1 ./internal
 	shellcheck --external-sources $$(find . -path ./.git -prune -o -path ./bin -prune -o -name testdata -prune -o -type f -exec \
 		awk '/^#!.*\/(env )?(ba)?sh$$/ { print FILENAME } { nextfile }' {} +)
-	shellcheck --shell=sh internal/provider/local/*.sh
+	shellcheck --shell=sh internal/provider/local/*.sh internal/tie/*.sh
 
 # What goes onto other machines: muster for each system, and an archive for local clusters on machines like this one.
 dist:

@@ -27,6 +27,7 @@ func endsWithItsCaller(t *testing.T, c *cluster) {
 		"hup":          {waits, syscall.SIGHUP, 129},
 		"quit":         {waits, syscall.SIGQUIT, 131},
 		"kill":         {waits, syscall.SIGKILL, -1},
+		"kill_a_tree":  {"sh -c 'sleep infinity; true' & " + parent, syscall.SIGKILL, -1},
 		"with_a_child": {parent, syscall.SIGTERM, 143},
 		"has_its_word": {"trap 'echo bye; exit 9' TERM; echo ready; while :; do sleep 0.1; done", syscall.SIGTERM, 9},
 	} {

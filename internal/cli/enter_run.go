@@ -28,7 +28,7 @@ func (e entrance) run(line []string) error {
 	defer signal.Stop(heard)
 	var last os.Signal
 	err := tie.Program{
-		Cmd: cmd, Through: true, AtDeath: syscall.SIGKILL, Hear: heard,
+		Cmd: cmd, Through: true, AtDeath: syscall.SIGTERM, Hear: heard,
 		Started: func() {
 			signal.Notify(heard, heeded(append(slices.Clone(keyboard), syscall.SIGTERM, syscall.SIGHUP))...)
 		},

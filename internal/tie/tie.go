@@ -2,8 +2,8 @@
 //
 // A signal that the caller hears is passed on to the program and to all that it has
 // started and that has not left it, as daemons do. Where the caller dies without
-// hearing anything, the kernel tells the program. Systems other than Linux have no
-// more than the first, for the program alone.
+// hearing anything, a process that watches over it ends them. Systems other than Linux
+// have no more than the first, for the program alone.
 package tie
 
 import (
@@ -21,7 +21,8 @@ type Program struct {
 	// Through says that the program only waits for another one, which it has started,
 	// and ends as that does: it hears nothing itself.
 	Through bool
-	// AtDeath is what the program hears when the caller dies.
+	// AtDeath is what the program and what it has started hear when the caller dies. They are
+	// killed a little later.
 	AtDeath syscall.Signal
 	// Started is called when the program has been started, if there is something to do.
 	Started func()

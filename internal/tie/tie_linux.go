@@ -3,26 +3,28 @@ package tie
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 )
 
-// hold starts the program and waits for it on a thread of its own: the kernel sends the
-// signal when the thread ends that started the program.
+// hold starts the program, watched over, and waits for it.
 func (p Program) hold(started, ended chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if p.Cmd.SysProcAttr == nil {
-		p.Cmd.SysProcAttr = &syscall.SysProcAttr{}
+	w, err := p.watch()
+	if err != nil {
+		started <- err
+		return
 	}
-	p.Cmd.SysProcAttr.Pdeathsig = p.AtDeath
-	err := p.Cmd.Start()
-	started <- err
-	if err == nil {
-		ended <- p.Cmd.Wait()
+	if err = p.Cmd.Start(); err != nil {
+		w.end()
+		started <- err
+		return
 	}
+	w.over(p.Cmd.Process)
+	started <- nil
+	err = p.Cmd.Wait()
+	w.end()
+	ended <- err
 }
 
 // tell passes a signal on. What has ended meanwhile does not hear it.

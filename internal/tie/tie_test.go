@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -38,24 +39,66 @@ func readied(t *testing.T, r io.Reader) *bufio.Reader {
 	return in
 }
 
+// TestProgramEndsWhenItsCallerIsKilled, and with it all that it has started.
 func TestProgramEndsWhenItsCallerIsKilled(t *testing.T) {
-	caller := exec.Command(os.Args[0])
-	caller.Env = append(os.Environ(), callerVariable+"=echo ready; exec sleep infinity")
-	out, err := caller.StdoutPipe()
-	if err == nil {
-		err = caller.Start()
+	for name, script := range map[string]string{
+		"alone":          "echo ready; exec sleep infinity",
+		"with_children":  "sleep infinity & sleep infinity & echo ready; wait",
+		"grandchildren":  "sh -c 'sh -c \"echo ready; sleep infinity; true\"; true'; true",
+		"another_group":  "setsid -w sh -c 'echo ready; sleep infinity; true'; true",
+		"one_is_deaf":    "sh -c 'trap \"\" TERM; echo ready; sleep infinity; sleep infinity; true'; true",
+		"a_name_of_hers": "cp /bin/sleep $MUSTER_TEST_DIR/'a) b (c' && $MUSTER_TEST_DIR/'a) b (c' infinity & echo ready; wait",
+	} {
+		t.Run(name, func(t *testing.T) {
+			caller := exec.Command(os.Args[0])
+			caller.Env = append(os.Environ(), callerVariable+"="+script, "MUSTER_TEST_DIR="+t.TempDir())
+			out, err := caller.StdoutPipe()
+			if err == nil {
+				err = caller.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := readied(t, out)
+			if err := caller.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(in); err != nil { // to its end, which is that of all who write
+				t.Fatal(err)
+			}
+			_ = caller.Wait() // it was killed
+		})
 	}
+}
+
+// TestProgramLeavesWhoLeft: what has left the program, as daemons do, goes on when that ends well.
+func TestProgramLeavesWhoLeft(t *testing.T) {
+	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := readied(t, out)
-	if err := caller.Process.Kill(); err != nil {
+	defer r.Close()
+	cmd := exec.Command("/bin/sh", "-c", "sh -c 'read line; echo $line' <\"$1\" & exit 0", "sh", fifo(t))
+	cmd.Stdout = w
+	if err := (tie.Program{Cmd: cmd, AtDeath: syscall.SIGTERM}).Run(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadAll(in); err != nil { // to its end, which is that of all who write
+	w.Close()
+	if err := os.WriteFile(cmd.Args[4], []byte("alive\n"), 0); err != nil {
 		t.Fatal(err)
 	}
-	_ = caller.Wait() // it was killed
+	if said, err := io.ReadAll(r); err != nil || string(said) != "alive\n" {
+		t.Errorf("got %q, %v", said, err)
+	}
+}
+
+func fifo(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func TestProgramAndItsChildrenHear(t *testing.T) {
