@@ -15,7 +15,7 @@ import (
 // skipAnywhere are the tests that may be skipped in CI, too: those that another test runs, in namespaces of its own,
 // and one that changes the machine.
 var skipAnywhere = []string{
-	"internal/agent.TestBoot", "internal/agent.inside", "internal/doctor.TestInstallForReal",
+	"internal/agent.enter", "internal/agent.inside", "internal/doctor.TestInstallForReal",
 	"test/cloud/machine.TestInside",
 }
 

@@ -51,6 +51,9 @@ type Limits struct {
 	Join time.Duration
 	// Services is how long services may take to answer.
 	Services time.Duration
+	// Accounting is how long the database and slurmdbd may take: the cluster goes on
+	// without them.
+	Accounting time.Duration
 	// HeadGone is how long the head node may be away before a node without jobs ends
 	// itself.
 	HeadGone time.Duration
@@ -67,6 +70,7 @@ func (l Limits) filled() Limits {
 	def(&l.Poll, 15*time.Second)
 	def(&l.Join, 15*time.Minute)
 	def(&l.Services, 5*time.Minute)
+	def(&l.Accounting, 2*time.Minute)
 	def(&l.HeadGone, 10*time.Minute)
 	def(&l.Again, time.Minute)
 	return l
@@ -88,6 +92,8 @@ func ParseLimits(text string) (Limits, error) {
 			l.Join = d
 		case "services":
 			l.Services = d
+		case "accounting":
+			l.Accounting = d
 		case "head-gone":
 			l.HeadGone = d
 		case "again":

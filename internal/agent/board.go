@@ -168,6 +168,9 @@ func (h *headNode) watch(ctx context.Context) error {
 // observe puts the state of Slurm and the services on the board.
 func (h *headNode) observe(ctx context.Context) {
 	h.keep(ctx)
+	if err := h.account(ctx); err != nil {
+		h.Log.Warn("accounting is not taken up", "error", err)
+	}
 	status, err := h.look(ctx)
 	if err != nil {
 		status = site.ClusterStatus{Fleet: "unknown", Why: err.Error(), Nodes: map[string]int{}, Jobs: map[string]int{}}

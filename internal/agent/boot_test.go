@@ -50,7 +50,11 @@ func needs(t *testing.T) {
 }
 
 // TestBoot runs TestInside in namespaces of its own.
-func TestBoot(t *testing.T) {
+func TestBoot(t *testing.T) { enter(t, "TestInside") }
+
+// enter runs a test in namespaces of its own.
+func enter(t *testing.T, name string) {
+	t.Helper()
 	if machine.Inside() {
 		t.Skip("this is the inside")
 	}
@@ -71,7 +75,7 @@ func TestBoot(t *testing.T) {
 	}
 	defer l.Close()
 	args := os.Args
-	os.Args = []string{args[0], "-test.run=^TestInside$", "-test.v"}
+	os.Args = []string{args[0], "-test.run=^" + name + "$", "-test.v"}
 	cmd, err := machine.Enter(l)
 	os.Args = args
 	if err != nil {
@@ -166,7 +170,7 @@ JOBS
 setsid sh /home/jobs >/dev/null 2>&1 </dev/null &
 `
 
-func inside(t *testing.T) *cloud {
+func inside(t *testing.T, file string) *cloud {
 	t.Helper()
 	if !machine.Inside() {
 		t.Skip("TestBoot runs this in namespaces of its own")
@@ -184,25 +188,32 @@ func inside(t *testing.T) *cloud {
 		Program: site.Program{Key: "programs/muster", SHA256: hex.EncodeToString(sum[:])}}
 	c.putObject("programs/muster", string(program))
 	c.putObject("configured.sh", configured)
+	c.putObject("broken.sh", broken)
+	c.putObject("poor.sh", "#!/bin/sh\necho \"PARTITION $(sinfo -h -o %R)\" >/fsx/poor\n")
 	c.putObject("start.sh", "#!/bin/sh\necho $1 >>/started\n")
 	c.putObject("login.sh", "#!/bin/sh\nscontrol ping >/fsx/login 2>&1\nls /home >>/fsx/login\n")
 	c.putObject("bad.sh", "#!/bin/sh\necho this cannot work >&2\nexit 3\n")
-	c.putObject(site.FileKey("train"), clusterFile)
+	c.putObject(site.FileKey("train"), file)
 	c.putObject(site.WorkloadKey("train"), "Directories:\n  - {Path: /fsx/checkpoints, Mode: \"2775\"}\n")
 	c.write(t, "first")
-	data := site.UserData(ticket)
+	data := strings.Replace(site.UserData(ticket), "umask 022\n", "umask 022\nexport MUSTER_LIMITS=accounting=3s\n", 1)
 	ticket.Role, ticket.Head, ticket.Queue, ticket.Resource = site.RoleCompute, "10.0.0.5", "gpu", "p5"
 	c.compute = map[string]string{"train-gpu-p5": impatient(t, ticket)}
 	ticket.Queue, ticket.Resource = "bad", "p5"
 	c.compute["train-bad-p5"] = site.UserData(ticket)
 	ticket.Role, ticket.Queue, ticket.Resource = site.RoleLogin, "login", ""
 	c.login = site.UserData(ticket)
-	err = c.world.Launch(machine.Instance{ID: "i-0000000000000head", Type: "c5.large", Region: "us-east-2", Zone: "us-east-2a", Role: "head",
+	c.launchHead(t, data)
+	return c
+}
+
+func (c *cloud) launchHead(t *testing.T, data string) {
+	t.Helper()
+	err := c.world.Launch(machine.Instance{ID: "i-0000000000000head", Type: "c5.large", Region: "us-east-2", Zone: "us-east-2a", Role: "head",
 		Address: netip.MustParseAddr("10.0.0.5"), UserData: []byte(data)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
 }
 
 // impatient is user data of a machine that does not wait for long when its head node
@@ -272,81 +283,8 @@ func (c *cloud) gone(node string) bool {
 	return found
 }
 
-// replaceAgent kills the agent of a machine and starts another, which finds everything
-// as it was: what the agent keeps running goes on without it.
-func (c *cloud) replaceAgent(t *testing.T, host string) {
-	t.Helper()
-	agent, before := processOf(t, host, "agent\x00--ticket"), processOf(t, host, "slurmctld")
-	parent, err := os.ReadFile("/proc/" + agent + "/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	init := strings.Fields(string(parent[strings.LastIndex(string(parent), ")"):]))[2]
-	if out, err := exec.CommandContext(t.Context(), "kill", "-9", agent).CombinedOutput(); err != nil {
-		t.Fatalf("%v %s", err, out)
-	}
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=/root"}
-	for line := range strings.SplitSeq(readFile(t, "/proc/"+init+"/environ"), "\x00") {
-		if strings.HasPrefix(line, "AWS_") {
-			env = append(env, line)
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), "nsenter", "--target="+init, "--mount", "--uts", "--ipc", "--net", "--pid",
-		"/opt/muster/bin/muster", "agent", "--ticket", "/etc/muster/ticket.json")
-	cmd.Env = env
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	again := time.Now()
-	c.await(t, "ready with another agent", time.Minute, func() bool {
-		s := c.head()
-		return s.At.After(again) && s.Phase == site.Ready
-	})
-	if after := processOf(t, host, "slurmctld"); after != before {
-		t.Errorf("slurmctld was process %s, and is %s: it did not go on", before, after)
-	}
-	for _, s := range c.head().Steps {
-		if s.Name == "run OnNodeConfigured" && !strings.HasPrefix(s.Detail, "ran before") {
-			t.Errorf("%s: %s", s.Name, s.Detail)
-		}
-	}
-}
-
-func readFile(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
-// processOf finds a machine's process by its host name and a part of its command line.
-func processOf(t *testing.T, host, part string) string {
-	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range all {
-		line, err := os.ReadFile(dir + "/cmdline")
-		if err != nil || !strings.Contains(string(line), part) {
-			continue
-		}
-		if name, err := os.ReadFile(dir + "/root/etc/hostname"); err == nil && strings.TrimSpace(string(name)) == host {
-			return filepath.Base(dir)
-		}
-	}
-	t.Fatalf("%s has no process %q", host, part)
-	return ""
-}
-
 func TestInside(t *testing.T) {
-	c := inside(t)
+	c := inside(t, clusterFile)
 	c.await(t, "ready", 3*time.Minute, func() bool { return c.head().Phase == site.Ready })
 	for _, s := range c.head().Steps {
 		t.Logf("%6.2f s  %s: %s", s.Seconds, s.Name, s.Detail)

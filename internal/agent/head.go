@@ -28,6 +28,10 @@ type headNode struct {
 	again bool
 	// poor is why there is no accounting, empty if there is.
 	poor string
+	// uninstalled says that a database could not be installed, and installed has the end
+	// of what goes on trying.
+	uninstalled bool
+	installed   chan error
 	// exposed is why users of the head node have its rights, empty if they have not.
 	exposed string
 	// rewritten says that Slurm's configuration changed before services were started.
@@ -176,45 +180,10 @@ func (h *headNode) shared(context.Context) (string, error) {
 	return fmt.Sprintf("%s, owner %s; %s", count.Of(len(wanted), "directory"), who, images), nil
 }
 
-// database finds a database for accounting, installs one, or says why there is none.
-func (h *headNode) database(ctx context.Context) (string, error) {
-	h.poor = ""
-	p := h.params()
-	switch {
-	case p.NoAccounting:
-		return "the file's slurmdbd", nil
-	case p.Database:
-		return "the file's database", nil
-	}
-	if found := mariadb(h.machine); found.Daemon != "" {
-		return found.Daemon, nil
-	}
-	if err := h.machine.InstallDatabase(ctx); err != nil {
-		h.poor = "there is no accounting: " + err.Error()
-		return h.poor, nil
-	}
-	found := mariadb(h.machine)
-	if found.Daemon == "" {
-		h.poor = "there is no accounting: MariaDB was installed, and its server is nowhere"
-		return h.poor, nil
-	}
-	// Packages start a server of their own.
-	_, err := h.machine.Quiet(ctx, []string{"mariadb", "mysql", "mysqld"})
-	return found.Daemon + ", installed now", err
-}
-
-// mariadb finds the server, wherever the distribution has it.
-func mariadb(m boot.Machine) head.MariaDB {
-	return head.MariaDB{
-		Daemon:  m.Find("mariadbd", "/usr/libexec/mariadbd", "/usr/libexec/mysqld", "mysqld"),
-		Install: m.Find("mariadb-install-db", "mysql_install_db"),
-	}
-}
-
 // headParams are params with what was found on a head node.
-func (h *headNode) headParams() head.Params {
+func (h *headNode) headParams(ctx context.Context) head.Params {
 	p := h.params()
-	p.MariaDB = mariadb(h.machine)
+	p.MariaDB = mariadb(ctx, h.machine)
 	p.NoAccounting = p.NoAccounting || h.poor != ""
 	return p
 }
@@ -226,7 +195,7 @@ func (h *headNode) configure(ctx context.Context) (changed bool, detail string, 
 		return false, "", err
 	}
 	accounting.Off = h.poor != ""
-	p := h.headParams()
+	p := h.headParams(ctx)
 	c, err := h.config(p, accounting)
 	if err != nil {
 		return false, "", err
@@ -293,12 +262,8 @@ func (h *headNode) stateDirectories(p head.Params) error {
 }
 
 func (h *headNode) start(ctx context.Context) (string, error) {
-	h.services = head.CloudServices(h.headParams())
-	if _, err := os.Stat(h.slurm.Sbin + "/slurmrestd"); err != nil {
-		h.services = without(h.services, "slurmrestd")
-	}
 	ran := supervisor() != 0
-	detail, err := h.serve(ctx, h.services)
+	detail, err := h.serveAll(ctx)
 	if err == nil && ran && h.rewritten {
 		// An older muster wrote what they read, and was replaced with the update.
 		err = h.reconfigure(ctx)

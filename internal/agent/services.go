@@ -194,23 +194,34 @@ func (a *agent) keepSupervised() error {
 	return nil
 }
 
-// answer waits until all services answer. What does not, and how it ended last, is in
-// the error, with the end of its log.
+// unanswered is a service that does not answer in time: how it ended last, and the end
+// of its log.
+type unanswered struct{ name, why string }
+
+func (u unanswered) Error() string { return u.name + " does not answer after " + u.why }
+
+// answer waits until all services answer; for those of accounting not as long. What does
+// not answer is an error, unanswered.
 func (a *agent) answer(ctx context.Context, services []supervise.Service) error {
-	ctx, cancel := context.WithTimeout(ctx, a.Limits.Services)
-	defer cancel()
+	began := time.Now()
 	for {
 		waiting := notReady(services)
 		if len(waiting) == 0 {
 			return nil
 		}
-		if pause(ctx, 50*time.Millisecond) == nil {
+		limit := a.Limits.Services
+		if slices.Contains(accountingServices, waiting[0].Name) {
+			limit = min(limit, a.Limits.Accounting)
+		}
+		if time.Since(began) < limit && pause(ctx, 50*time.Millisecond) == nil {
 			continue
+		}
+		if ctx.Err() != nil {
+			limit = time.Since(began).Round(time.Second)
 		}
 		s := waiting[0]
 		i := slices.IndexFunc(services, func(x supervise.Service) bool { return x.Name == s.Name })
-		return fmt.Errorf("%s does not answer after %s (%s); its log ends: %s", s.Name, a.Limits.Services, s.Last,
-			strings.Join(boot.Tail(services[i].Log, 0, 5), " | "))
+		return unanswered{s.Name, fmt.Sprintf("%s (%s); its log ends: %s", limit, s.Last, strings.Join(boot.Tail(services[i].Log, 0, 5), " | "))}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/boot"
-	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/supervise"
@@ -64,12 +63,7 @@ func (h *headNode) apply(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	services := head.CloudServices(h.headParams())
-	if !slices.ContainsFunc(h.services, is("slurmrestd")) {
-		services = without(services, "slurmrestd")
-	}
-	h.services = services
-	if _, err := h.serve(ctx, services); err != nil {
+	if _, err := h.serveAll(ctx); err != nil {
 		return "", err
 	}
 	if !changed {

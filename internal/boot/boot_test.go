@@ -282,3 +282,30 @@ func TestFiles_keep_what_is_not_ours(t *testing.T) {
 		}
 	}
 }
+
+// TestInsistOnDatabase: the lock of packages comes free late.
+func TestInsistOnDatabase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &locked{times: 5}
+		if err := (Machine{Programs: l}).InsistOnDatabase(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.ran[len(l.ran)-1]; !strings.HasSuffix(got, "install -q -y mariadb-server") {
+			t.Errorf("ran %q last", got)
+		}
+	})
+}
+
+// locked is a machine whose updates hold the lock of packages for a while.
+type locked struct {
+	fake
+	times int
+}
+
+func (l *locked) Run(ctx context.Context, args ...string) (string, error) {
+	if l.times > 0 {
+		l.times--
+		return "", errors.New("E: Could not get lock /var/lib/apt/lists/lock")
+	}
+	return l.fake.Run(ctx, args...)
+}

@@ -23,6 +23,16 @@ var installers = []struct {
 // databaseWait bounds the installation of the database.
 const databaseWait = 5 * time.Minute
 
+// databasePatience is how long an installation that failed is tried again while the
+// cluster works without it.
+var databasePatience = patience{Limit: time.Hour, Every: 2 * time.Minute}
+
+// InsistOnDatabase installs MariaDB, however long the system's own updates hold the lock
+// of packages: that of apt-get's lists knows no time limit.
+func (m Machine) InsistOnDatabase(ctx context.Context) error {
+	return databasePatience.try(ctx, func(ctx context.Context) (bool, error) { return true, m.InstallDatabase(ctx) })
+}
+
 // InstallDatabase installs MariaDB from the distribution's own packages.
 func (m Machine) InstallDatabase(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, databaseWait, fmt.Errorf("the installation of MariaDB took longer than %s", databaseWait))

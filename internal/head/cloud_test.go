@@ -18,11 +18,13 @@ func onAWS() head.Params {
 }
 
 func TestCloudServices(t *testing.T) {
-	elsewhere, external, poor := onAWS(), onAWS(), onAWS()
+	elsewhere, external, poor, old := onAWS(), onAWS(), onAWS(), onAWS()
+	old.MariaDB = head.MariaDB{Daemon: "/usr/libexec/mysqld", Install: "/usr/bin/mysql_install_db", Load: head.BySocket}
 	elsewhere.Database, external.NoAccounting, poor.Slurm = true, true, head.Slurm{}
 	for name, services := range map[string][]supervise.Service{
 		"aws-head":          head.CloudServices(onAWS()),
 		"aws-head-database": head.CloudServices(elsewhere),
+		"aws-head-rhel8":    head.CloudServices(old),
 		"aws-head-external": head.CloudServices(external),
 		"aws-node": head.NodeServices(head.Node{Params: onAWS(), Name: "gpu-dy-p5-1", Head: "10.0.0.5",
 			Scope: []string{"/usr/bin/systemd-run", "--scope", "--"}}),

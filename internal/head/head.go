@@ -67,7 +67,15 @@ var (
 )
 
 // MariaDB are the database's programs, whose places differ.
-type MariaDB struct{ Daemon, Install string }
+type MariaDB struct {
+	Daemon, Install string
+	// Load is the library with which a server knows users by the socket's peer: before
+	// 10.4.3 that is not built in.
+	Load string
+}
+
+// BySocket is that library's name.
+const BySocket = "auth_socket"
 
 func (p Params) slurm() Slurm {
 	if p.Slurm == (Slurm{}) {
@@ -77,7 +85,7 @@ func (p Params) slurm() Slurm {
 }
 
 func (p Params) programs() MariaDB {
-	return MariaDB{Daemon: cmp.Or(p.MariaDB.Daemon, "/usr/sbin/mariadbd"), Install: cmp.Or(p.MariaDB.Install, "mariadb-install-db")}
+	return MariaDB{Daemon: cmp.Or(p.MariaDB.Daemon, "/usr/sbin/mariadbd"), Install: cmp.Or(p.MariaDB.Install, "mariadb-install-db"), Load: p.MariaDB.Load}
 }
 
 // S3Port and RegistryPort are where the cluster's own S3 server and its registry
@@ -120,16 +128,17 @@ func (p Params) mariadb() supervise.Service {
 		"$2" --no-defaults --datadir=` + mysqlData + `/new --auth-root-authentication-method=socket \
 			--auth-root-socket-user="$1" --skip-test-db --innodb-log-file-size=8M && mv new data
 	}`
+	args := append(p.Become(p.ControlUser), p.programs().Daemon, "--no-defaults", "--datadir="+mysqlData+"/data",
+		"--socket="+mysqlRun+"/mysqld.sock", "--pid-file="+mysqlRun+"/mysqld.pid", "--skip-networking",
+		"--init-file="+p.slurm().Conf+"/mariadb.sql", "--skip-name-resolve", "--performance-schema=OFF",
+		"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=8M", "--innodb-lock-wait-timeout=900",
+		"--innodb-flush-log-at-trx-commit=2")
+	if load := p.programs().Load; load != "" {
+		args = append(args, "--plugin-load-add="+load)
+	}
 	return p.service(supervise.Service{
-		Name:   "mariadb",
-		After:  []string{"munged"},
-		Inside: true,
-		Setup:  append(p.Become(p.ControlUser), "/bin/sh", "-c", setup, "setup", p.ControlUser, p.programs().Install),
-		Args: append(p.Become(p.ControlUser), p.programs().Daemon, "--no-defaults", "--datadir="+mysqlData+"/data",
-			"--socket="+mysqlRun+"/mysqld.sock", "--pid-file="+mysqlRun+"/mysqld.pid", "--skip-networking",
-			"--init-file="+p.slurm().Conf+"/mariadb.sql", "--skip-name-resolve", "--performance-schema=OFF",
-			"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=8M", "--innodb-lock-wait-timeout=900",
-			"--innodb-flush-log-at-trx-commit=2"),
+		Name: "mariadb", After: []string{"munged"}, Inside: true, Args: args,
+		Setup: append(p.Become(p.ControlUser), "/bin/sh", "-c", setup, "setup", p.ControlUser, p.programs().Install),
 		Ready: p.unix(mysqlRun + "/mysqld.sock"),
 	})
 }

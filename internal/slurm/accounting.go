@@ -36,9 +36,10 @@ func (c Config) accounting(set func(string, any)) {
 		if c.Accounting.Port != 0 {
 			set("AccountingStoragePort", c.Accounting.Port)
 		}
+		// slurmctld does not start with these where nobody stores them.
+		set("AccountingStorageTRES", "gres/gpu")
+		set("AccountingStoreFlags", "job_script")
 	}
-	set("AccountingStorageTRES", "gres/gpu")
-	set("AccountingStoreFlags", "job_script")
 	gather := "jobacct_gather/linux"
 	if c.Confine {
 		gather = "jobacct_gather/cgroup"
