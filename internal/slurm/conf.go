@@ -114,6 +114,7 @@ func (c Config) Conf() string {
 	c.scheduling(set)
 	c.power(set)
 	c.Timers.write(set)
+	set("SchedulerParameters", c.schedulerParameters())
 	set("SlurmctldParameters", c.parameters())
 	c.limits(set)
 	c.accounting(set)
@@ -173,11 +174,29 @@ func (c Config) scheduling(set func(string, any)) {
 	set("DebugFlags", "NO_CONF_HASH")
 }
 
+// schedulerParameters let a job whose node failed its prolog go elsewhere: it would be
+// held until somebody releases it.
+func (c Config) schedulerParameters() string {
+	if c.NodeProlog != "" {
+		return c.Timers.scheduler() + ",nohold_on_prolog_fail"
+	}
+	return c.Timers.scheduler()
+}
+
 // limits are those of a user's shell that jobs do not take over: EFA needs more locked
-// memory than a login has.
+// memory than a login has. And a job that its partition can never take is refused when
+// it is submitted.
 func (c Config) limits(set func(string, any)) {
-	if c.Configless {
-		set("PropagateResourceLimitsExcept", "MEMLOCK,NOFILE")
+	if !c.Configless {
+		return
+	}
+	set("PropagateResourceLimitsExcept", "MEMLOCK,NOFILE")
+	if !c.customised("EnforcePartLimits") {
+		set("EnforcePartLimits", "ALL")
+	}
+	if !c.customised("UnkillableStepTimeout") {
+		// What newer versions take by themselves: older ones drain a node after a minute.
+		set("UnkillableStepTimeout", 5*c.Timers.Message)
 	}
 }
 

@@ -97,7 +97,7 @@ func TestConf_of_a_cloud(t *testing.T) {
 		"\nNodeName=gpu-dy-p5-[1-2] CPUs=192 ", "\nSlurmctldParameters=idle_on_node_suspend,enable_configless,power_save_interval=2\n",
 		"\nProctrackType=proctrack/cgroup\n", "\nTaskPlugin=task/affinity,task/cgroup\n", "\nJobAcctGatherType=jobacct_gather/cgroup\n",
 		"\nProlog=/opt/muster/bin/node-prolog\n", "\nResumeTimeout=1800\n", "\nPropagateResourceLimitsExcept=MEMLOCK,NOFILE\n",
-		"\nPriorityType=priority/multifactor\nNodeName=", "\nAccountingStorageHost=train-head\n",
+		"\nPriorityType=priority/multifactor\nNodeName=", "\nAccountingStorageHost=train-head\n", ",nohold_on_prolog_fail\n", "\nEnforcePartLimits=ALL\n", "\nUnkillableStepTimeout=300\n",
 	} {
 		if !strings.Contains(conf, want) {
 			t.Errorf("slurm.conf has no %q:\n%s", want, conf)
@@ -114,6 +114,10 @@ func TestConf_of_a_cloud(t *testing.T) {
 	}
 	if want := "CgroupPlugin=autodetect\nConstrainCores=yes\n"; !strings.Contains(c.CgroupConf(), want) {
 		t.Errorf("cgroup.conf has no %q", want)
+	}
+	c.Custom = []Setting{{Key: "enforcepartlimits", Value: "NO"}}
+	if conf := c.Conf(); strings.Contains(conf, "EnforcePartLimits=ALL") || !strings.Contains(conf, "enforcepartlimits=NO") {
+		t.Errorf("the user's own EnforcePartLimits:\n%s", conf)
 	}
 	c.Accounting = Accounting{Host: "dbd.example.com", Port: 6819}
 	if conf := c.Conf(); !strings.Contains(conf, "\nAccountingStorageHost=dbd.example.com\nAccountingStoragePort=6819\n") {

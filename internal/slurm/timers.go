@@ -49,5 +49,9 @@ func (t Timers) write(set func(string, any)) {
 	set("MessageTimeout", t.Message)
 	set("BatchStartTimeout", t.BatchStart)
 	set("AuthInfo", "cred_expire="+strconv.Itoa(t.Credential))
-	set("SchedulerParameters", "sched_interval="+strconv.Itoa(t.Scheduler)+",bf_interval="+strconv.Itoa(t.Backfill)+",batch_sched_delay=0")
+}
+
+// scheduler is how often slurmctld looks at the queue.
+func (t Timers) scheduler() string {
+	return "sched_interval=" + strconv.Itoa(t.Scheduler) + ",bf_interval=" + strconv.Itoa(t.Backfill) + ",batch_sched_delay=0"
 }
