@@ -49,6 +49,7 @@ func TestContainers(t *testing.T) {
 		"image_is_built":           imageIsBuilt,
 		"pmix":                     pmixInContainer,
 		"keeps_variables":          keepsVariables,
+		"finds_s3":                 containerFindsS3,
 		"heeds_enroot":             heedsEnroot,
 		"refuses":                  refusesContainers,
 		"step_is_cancelled":        containerIsCancelled,
@@ -83,6 +84,7 @@ func TestContainersOfAnOrdinaryUser(t *testing.T) {
 		"runs_on_two_nodes":   containersOnTwoNodes,
 		"pmix":                pmixInContainer,
 		"keeps_variables":     keepsVariables,
+		"finds_s3":            containerFindsS3,
 		"parties_are_killed":  partiesAreKilled,
 	})
 }

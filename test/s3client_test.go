@@ -5,6 +5,26 @@ import (
 	"testing"
 )
 
+// containerFindsS3: a client in a container finds the cluster's S3 server without being told, as one on a node does. What
+// the image sets itself stays.
+func containerFindsS3(t *testing.T, c *cluster) {
+	if _, err := os.Stat("/usr/bin/aws"); err != nil {
+		if os.Getenv("MUSTER_CI") != "" {
+			t.Fatal("this machine lacks /usr/bin/aws")
+		}
+		t.Skip("this machine lacks /usr/bin/aws")
+	}
+	const system = "--container-mounts=/usr:/usr,/usr/lib:/lib,/usr/lib64:/lib64"
+	c.head("/usr/bin/aws", "s3", "mb", "s3://from-container")
+	c.srun(system, "sh", "-c", "echo hello | /usr/bin/aws s3 cp --quiet - s3://from-container/key")
+	if got := c.srun(system, "/usr/bin/aws", "s3", "cp", "--quiet", "s3://from-container/key", "-"); got != "hello\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := c.srun("sh", "-c", "touch /etc/muster-aws/x 2>/dev/null || echo kept"); got != "kept\n" {
+		t.Error("a container changes the cluster's own configuration")
+	}
+}
+
 // debianClientFindsS3: the AWS CLI of Debian 12 knows of no settings that lead elsewhere than to AWS's names, which are
 // the cluster's own S3 server inside it, and nothing else of AWS, which it says in AWS's own words.
 func debianClientFindsS3(t *testing.T, c *cluster) {

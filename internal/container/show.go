@@ -3,6 +3,7 @@ package container
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -203,6 +204,25 @@ func systemMounts(own Unshare) []shown {
 	for _, path := range []string{"/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/etc/machine-id"} {
 		// Not every machine has all of them.
 		list = append(list, shown{what: "show " + path, source: path, target: path, create: "file",
+			plan: mountPlan{set: ro | nosuid | nodev | noexec, propagation: unix.MS_PRIVATE, mayFail: true, silent: true}})
+	}
+	return append(list, awsMounts()...)
+}
+
+// awsMounts show what leads clients of S3 to a local cluster's own: a job's environment names
+// these files (AWS_CONFIG_FILE), and comes along into containers. Other clusters have none.
+func awsMounts() []shown {
+	var list []shown
+	for _, path := range []string{"/etc/muster-aws", "/etc/muster-aws-credentials"} {
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		create := "file"
+		if info.IsDir() {
+			create = "dir"
+		}
+		list = append(list, shown{what: "show " + path, source: path, target: path, create: create,
 			plan: mountPlan{set: ro | nosuid | nodev | noexec, propagation: unix.MS_PRIVATE, mayFail: true, silent: true}})
 	}
 	return list
