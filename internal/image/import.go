@@ -1,12 +1,14 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -216,7 +218,8 @@ func (o ImportOptions) fetchAndWrite(ctx context.Context, c *cache, img *source.
 	}
 }
 
-// missing are the layers that the cache does not have, each once.
+// missing are the layers that the cache does not have, each once, the largest first: only
+// one CPU decompresses it, and the others have the rest to do meanwhile.
 func missing(c *cache, img *source.Image) (todo []source.Layer, bytes, least int64, err error) {
 	seen := map[string]bool{}
 	for _, l := range img.Layers {
@@ -231,6 +234,7 @@ func missing(c *cache, img *source.Image) (todo []source.Layer, bytes, least int
 		}
 		seen[l.Digest] = true
 	}
+	slices.SortStableFunc(todo, func(a, b source.Layer) int { return cmp.Compare(b.Size, a.Size) })
 	return todo, bytes, least, nil
 }
 
@@ -256,6 +260,7 @@ func (o ImportOptions) fetch(ctx context.Context, c *cache, img *source.Image) (
 	o.Progress.fetched.Store(0)
 	o.Progress.begin(Fetching, total)
 	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(c.AtOnce()) // who waits for a turn gets it in no order
 	for _, l := range todo {
 		group.Go(func() error { return o.build(ctx, c, l) })
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/image/layer"
+	"github.com/muster-hpc/muster/internal/image/source"
 )
 
 func TestTooMuch(t *testing.T) {
@@ -20,6 +21,28 @@ func TestTooMuch(t *testing.T) {
 			t.Errorf("limit %d: %d go, want %d", limit, len(got), want)
 		}
 	}
+}
+
+// TestMissing: each layer that the cache does not have, once, the largest first.
+func TestMissing(t *testing.T) {
+	c, err := layer.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(name string, size int64) source.Layer { return source.Layer{Digest: name, Size: size} }
+	img := &source.Image{Layers: []source.Layer{of("a", 10), of("b", 30), of("c", 10), of("b", 30), of("d", 20)}}
+	todo, bytes, least, err := missing(&cache{Cache: c}, img)
+	want := []source.Layer{of("b", 30), of("d", 20), of("a", 10), of("c", 10)}
+	if err != nil || !slices.Equal(names(todo), names(want)) || bytes != 70 || least != 56 {
+		t.Errorf("got %v, %d, %d, %v, want %v", names(todo), bytes, least, err, names(want))
+	}
+}
+
+func names(layers []source.Layer) (list []string) {
+	for _, l := range layers {
+		list = append(list, l.Digest)
+	}
+	return list
 }
 
 func TestUnused(t *testing.T) {

@@ -127,6 +127,9 @@ func touch(path string) {
 	_ = os.Chtimes(path, now, now)
 }
 
+// AtOnce is how many layers are read at once.
+func (c *Cache) AtOnce() int { return cap(c.turns) }
+
 // turn waits until one more layer may be read, and returns what ends that.
 func (c *Cache) turn(ctx context.Context) (func(), error) {
 	select {

@@ -36,7 +36,7 @@ func open(ctx context.Context, raw io.ReadCloser, wide chan struct{}, d Descript
 	alive := func() error { return context.Cause(ctx) }
 	s.blob = &blob{alive: alive, r: raw, size: d.Size, most: o.Limits.Bytes, sum: sha256.New(), progress: o.Progress}
 	s.first = newAhead(s.blob)
-	plain, err := s.decompress(ctx, wide, bufio.NewReaderSize(s.first, 64<<10))
+	plain, err := s.decompress(ctx, wide, bufio.NewReaderSize(s.first, 4<<10))
 	if err != nil {
 		s.close()
 		return nil, err
