@@ -150,7 +150,7 @@ func keepsData(c *cluster) {
 		c.t.Fatal(err)
 	}
 	for _, e := range left {
-		if !slices.Contains([]string{".muster", "links", "next_job", "s3", "shared"}, e.Name()) {
+		if !slices.Contains([]string{".muster", "links", "made_of", "next_job", "s3", "shared"}, e.Name()) {
 			c.t.Errorf("after down there is %s", e.Name())
 		}
 	}

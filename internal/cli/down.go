@@ -27,6 +27,11 @@ Who makes the cluster again later pays for what stays until then.`,
 		Example: "  muster down\n  muster down demo --delete-data --yes\n  muster down demo --on aws",
 		Args:    a.clusterName,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if o.deleteData {
+				if err := a.findKept(&o); err != nil {
+					return err
+				}
+			}
 			w, err := a.find(o.place)
 			if errors.Is(err, errNone) {
 				return fmt.Errorf("%w%s", err, keptData(w.home))

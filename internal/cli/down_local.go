@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,6 +85,38 @@ func atStake(name string, jobs []string, deleteData bool) string {
 // noData says that there is no data to delete. It suggests no other cluster's.
 func noData(w where) error {
 	return coded(codeUnknown, "there is no cluster %s, and no data of it", w.name)
+}
+
+// findKept makes a command that deletes data one about a cluster that was taken down, if
+// nobody named one and the file of that is the nearest. It is never taken for being the
+// only one there is.
+func (a *app) findKept(o *downOptions) error {
+	if a.asked() != "" || o.place == onAWS {
+		return nil
+	}
+	home, err := homeDir()
+	if err != nil {
+		return err
+	}
+	c := choice{}
+	if c.known, err = known(home, o.place); err != nil {
+		return err
+	}
+	kept := cluster.Kept(home)
+	for _, name := range kept {
+		c.known = append(c.known, ofFile(name, cluster.Ref{Home: home, Name: name}.MadeOf()))
+	}
+	c.lookHere()
+	near := c.nearest()
+	if !slices.ContainsFunc(near, func(m madeOf) bool { return slices.Contains(kept, m.name) }) {
+		return nil
+	}
+	if len(near) > 1 {
+		return several(fmt.Sprintf("%d clusters were made of files in %s: %s", len(near), near[0].dir, namesOf(near)))
+	}
+	a.note("this is about the data of cluster %s, which was taken down and whose file is %s", near[0].name, near[0].file)
+	a.cluster, o.place = near[0].name, onLocal
+	return nil
 }
 
 // keptData names the data that clusters left when they were taken down, and what

@@ -90,6 +90,8 @@ func (a *app) onHead(func(*cobra.Command, []string, slurm.Client) error) func(*c
 
 func (a *app) runUp(context.Context, string, string, files, upOptions) error { return errNotHere }
 
+func (a *app) findKept(*downOptions) error { return nil }
+
 func (a *app) downLocal(context.Context, where, downOptions) error { return errNotHere }
 
 func lookAtAll(context.Context, string, []string) []clusterStatus { return nil }

@@ -46,6 +46,10 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
 			"fill":  fill,
+			"expand": func(ts *testscript.TestScript, _ bool, args []string) {
+				text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+			},
 		},
 	})
 }

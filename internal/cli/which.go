@@ -114,13 +114,18 @@ func (a *app) which(home, place string) (string, error) {
 	if c.known, err = known(home, place); err != nil {
 		return "", err
 	}
+	c.lookHere()
+	return c.cluster()
+}
+
+// lookHere looks where the command runs.
+func (c *choice) lookHere() {
 	if dir, err := os.Getwd(); err == nil {
 		c.here = real(dir)
 	}
 	if dir, err := os.UserHomeDir(); err == nil {
 		c.userHome = real(dir)
 	}
-	return c.cluster()
 }
 
 // known are the clusters that this machine knows of at a place, or at all, by name.

@@ -62,7 +62,7 @@ func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) erro
 		if ctx.Err() != nil { // nobody waits for the export any longer: the cluster is ended all the same
 			ctx = context.WithoutCancel(ctx)
 		}
-		if err := keepNextJob(ctx, l); err != nil { // on a full disk, too, a cluster can be taken down
+		if err := errors.Join(keepNextJob(ctx, l), keepMadeOf(l)); err != nil { // on a full disk, too, a cluster can be taken down
 			o.Report.Note(err.Error())
 		}
 	}
@@ -101,7 +101,7 @@ func exportLast(ctx context.Context, l *local.Layout, s *step.Series, done *Down
 }
 
 // kept are the parts of the run directory that hold the user's data.
-var kept = []string{"shared", "s3", "registry", "links", nextJobFile}
+var kept = []string{"shared", "s3", "registry", "links", nextJobFile, madeOfFile}
 
 func remove(l *local.Layout, deleteData bool) (string, error) {
 	dir, err := os.Open(l.Dir)
@@ -150,7 +150,7 @@ func removed(l *local.Layout) (string, error) {
 // holdsData tells whether a part of the run directory holds any file of the
 // user's, or a mount of his.
 func holdsData(l *local.Layout, name string) bool {
-	if name == "links" || name == nextJobFile { // what is known of the others
+	if name == "links" || name == nextJobFile || name == madeOfFile { // what is known of the others
 		return holdsData(l, "shared") || holdsData(l, "s3")
 	}
 	if !slices.Contains(kept, name) {
