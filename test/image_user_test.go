@@ -51,6 +51,16 @@ func dfShowsFileSystems(t *testing.T, c *cluster) {
 			t.Errorf("df %q shows %q", args, got)
 		}
 	}
+	// What keeps a node from writing to this machine's directories is not the cluster's, but shown to who asks.
+	for line := range strings.Lines(c.head("srun", "df", "-hT")) {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == "overlay" && f[len(f)-1] != "/" {
+			t.Errorf("df shows %s", line)
+		}
+	}
+	all, asked := c.head("srun", "sh", "-c", "/usr/bin/df -t overlay | wc -l"), c.head("srun", "sh", "-c", "df -t overlay | wc -l")
+	if all != asked {
+		t.Errorf("df -t overlay shows %q lines of %q", asked, all)
+	}
 	if got := strings.Join(lines("-h", "/fsx1"), " "); got != "/fsx1" {
 		t.Errorf("df of one directory shows %q", got)
 	}

@@ -16,7 +16,8 @@ func (a *app) down() *cobra.Command {
 file systems and in its buckets stays, unless --delete-data is given.
 
 On this machine it waits for the last export of linked directories. If files are not
-in the buckets then, or if nobody can say, it ends with a list and exit code 3.
+in the buckets then, or if nobody can say, it ends with a list and exit code 3. What
+sacct knew of jobs goes; the next cluster's jobs go on with the numbers.
 
 On AWS file systems that are linked with S3 as a whole are exported for a last time,
 and deleted when every file is there; others stay with the network that they are in,

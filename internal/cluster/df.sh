@@ -1,7 +1,8 @@
 #!/bin/sh
 # df of a local cluster's machines. The file systems of the cluster file lie on one disk
 # here, and df shows one line for each disk: this one names them all to it, unless it is
-# asked for something else. Sizes are the disk's, which is what there is.
+# asked for something else. Sizes are the disk's, which is what there is. The overlays over
+# this machine's directories are left out, unless they are asked for.
 set -fu
 df=/usr/bin/df
 mounts='@MOUNTS@'
@@ -24,7 +25,11 @@ done
 options=$#
 IFS='
 '
-for dir in $($df --output=target 2>/dev/null | tail -n +2); do
+layers=overlay
+case $* in *overlay*) layers= ;; esac
+for line in $($df --output=fstype,target 2>/dev/null | tail -n +2); do
+	dir=/${line#*/}
+	[ "${line%% *}" != "$layers" ] || [ "$dir" = / ] || continue
 	set -- "$@" "$dir"
 done
 for dir in $mounts; do
