@@ -323,6 +323,9 @@ func TestInside(t *testing.T) {
 	if got := c.shared("login"); !strings.Contains(got, "Slurmctld(primary) at train-head is UP") {
 		t.Errorf("the login node says %q", got)
 	}
+	if got := c.file("i-0000000000000log1", "etc/ssh/ssh_host_ed25519_key.pub"); !strings.HasPrefix(got, "ssh-ed25519 ") {
+		t.Errorf("the login node has the host key %q, and not its pool's", got)
+	}
 	// Without a head node, nodes that do nothing end themselves.
 	if err := c.world.Terminate("i-0000000000000head"); err != nil {
 		t.Fatal(err)

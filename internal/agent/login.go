@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -8,7 +9,26 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/ssh"
 )
+
+// poolKeys gives a login node the host keys that all machines of its pool have: they
+// are behind one name. They follow from the munge key, which this machine has as root.
+func (n *node) poolKeys(ctx context.Context) (string, error) {
+	secret, err := n.machine.Read(MungeKeyFile)
+	if err != nil {
+		return "", err
+	}
+	keys, err := ssh.PoolKeys([]byte(secret), n.Ticket.Cluster+"/"+n.Ticket.Queue)
+	if err != nil {
+		return "", err
+	}
+	private, public := map[string]string{}, map[string]string{}
+	for _, k := range keys {
+		private[k.Name], public[k.Name] = k.Private, k.Public
+	}
+	return n.machine.HostKeys(ctx, private, public)
+}
 
 // introduce puts on the board how people get here: as whom they log in, and by which
 // keys SSH knows this machine.

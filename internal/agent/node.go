@@ -47,7 +47,11 @@ func (a *agent) runNode(ctx context.Context) error {
 // steps are a node's boot. munged comes first: by it the machine proves that it
 // belongs to the cluster when it asks which node it is.
 func (n *node) steps() []step {
-	all := append(n.first(), []step{
+	all := n.first()
+	if n.Ticket.Role == site.RoleLogin {
+		all = append(all, step{"share host keys", n.poolKeys})
+	}
+	all = append(all, []step{
 		{"start munged", func(ctx context.Context) (string, error) { return n.startServices(ctx, "") }},
 		{"join cluster", n.join},
 		n.actions(boot.OnNodeStart),

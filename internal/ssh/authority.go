@@ -1,4 +1,5 @@
-// Package ssh is a local cluster's own SSH: the key by which its machines are known, the
+// Package ssh is a cluster's SSH: the host keys of a pool of login nodes on AWS, and of a
+// local cluster the key by which its machines are known, the
 // authority by which its users are, and an agent that vouches for whoever asks it, as
 // the kernel names him. It promises that nobody is taken for another, and that no key of a
 // user's is made or needed. SSH itself is OpenSSH.
