@@ -4,31 +4,29 @@ package cli
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/container"
 )
 
-// The descriptors on which the Slurm plugin talks with hold. The job's environment comes
-// as a file: root's own must not be what a user says.
+// The descriptors on which the Slurm plugin talks with hold.
 const (
-	answerFD  = 3
-	stepFD    = 4
-	environFD = 5
+	answerFD = 3
+	stepFD   = 4
+	ordersFD = 5
 )
 
 // holdFlags are what only the Slurm plugin says.
 type holdFlags struct {
 	containerFlags
-	image, job, dir, groups string
-	uid, gid                int
-	environ                 bool
+	image, job, groups string
+	uid, gid           int
+	orders             bool
 }
 
 func (a *app) containerHold() *cobra.Command {
@@ -42,11 +40,10 @@ func (a *app) containerHold() *cobra.Command {
 	flags.add(c.Flags())
 	c.Flags().StringVar(&flags.image, "image", "", "the image's `FILE` or reference")
 	c.Flags().StringVar(&flags.job, "job", "", "the job whose name it is")
-	c.Flags().StringVar(&flags.dir, "cwd", "", "the directory that relative paths are relative to")
 	c.Flags().IntVar(&flags.uid, "user", -1, "who it is for")
 	c.Flags().IntVar(&flags.gid, "group", -1, "that user's group")
 	c.Flags().StringVar(&flags.groups, "groups", "", "that user's other groups")
-	c.Flags().BoolVar(&flags.environ, "environ", false, "the environment comes as a file that is open")
+	c.Flags().BoolVar(&flags.orders, "orders", false, "wait for the environment and the directory that relative paths are relative to")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		life := container.Life{Answer: os.NewFile(answerFD, "answer"), Step: os.NewFile(stepFD, "step")}
 		o, err := flags.options()
@@ -60,16 +57,6 @@ func (a *app) containerHold() *cobra.Command {
 		return heard(container.Hold(o, life))
 	}
 	return c
-}
-
-// readEnviron reads an environment as /proc has it.
-func readEnviron(f *os.File) ([]string, error) {
-	defer f.Close()
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return nil, fmt.Errorf("read the job's environment: %w", err)
-	}
-	return strings.FieldsFunc(string(data), func(r rune) bool { return r == 0 }), nil
 }
 
 // heard ends the program without a word about what the plugin has told the user.
@@ -86,11 +73,16 @@ func (f *holdFlags) options() (container.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Name.Job, o.Dir = f.job, f.dir
-	if f.environ {
-		if o.Environ, err = readEnviron(os.NewFile(environFD, "environment")); err != nil {
+	o.Name.Job = f.job
+	if f.orders {
+		order, err := readOrders(ordersFD)
+		if err != nil {
 			return o, err
 		}
+		if err := errors.Join(order.obey(), unix.Close(ordersFD)); err != nil {
+			return o, err
+		}
+		o.Environ, o.Dir = order.environ, order.dir
 	}
 	if f.image == "" && o.Name.Name == "" {
 		return o, usageError{errors.New("--image or --name must be given")}

@@ -133,6 +133,7 @@ void finish(void)
 
 	close(step.life);
 	step.life = -1;
+	close(step.orders); /* a step that never had its streams */
 	if (!step.shared->joined) /* it may still import an image, which nobody waits for any more */
 		syscall(SYS_pidfd_send_signal, step.hold, SIGTERM, NULL, 0);
 	while (hold.fd >= 0 && (rc = poll(&hold, 1, named ? NAMED_LIMIT : CLEANUP_LIMIT)) < 0 && errno == EINTR)

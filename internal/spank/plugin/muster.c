@@ -2,9 +2,11 @@
  * The SPANK plugin: options of srun, sbatch and salloc that run a step in a container. It parses them, starts
  * `muster container hold`, which makes the container, and has the step's tasks join it. See spank(7).
  *
- *   slurmstepd ── user_init ── starts hold, keeps one end of the life socket ── last task_exit closes it, waits for hold
+ *   slurmstepd ── init_post_opt ── starts hold, keeps one end of the life socket
+ *        │        user_init ── gives hold its orders ──────────── last task_exit closes the socket, waits for hold
  *        └─ task ── task_init ── reads hold's answer (the first task does, the others find it) ── setns ── exec
  *
+ * Slurm takes some milliseconds between the first two, and hold takes as many until it can take orders.
  * Hold ends the container when the life socket closes, however slurmstepd ended. Tasks wait for the answer instead of
  * slurmstepd, so that a step can be cancelled while its image is imported.
  */
@@ -20,7 +22,7 @@
 
 SPANK_PLUGIN(muster, 1)
 
-struct step step = { .life = -1, .answer = -1, .record = -1, .hold = -1 };
+struct step step = { .life = -1, .orders = -1, .answer = -1, .record = -1, .hold = -1 };
 
 int slurm_spank_init(spank_t sp, int ac, char **av)
 {
@@ -42,15 +44,20 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 		return 0;
 	options_environment(sp);
 	step.enabled = options_enabled();
+	if (step.enabled && spank_context() == S_CTX_REMOTE)
+		start_hold(sp); /* what it says here is for slurmd's log; user_init tries again */
 	return 0;
 }
 
-/* slurm_spank_user_init runs in slurmstepd. srun would not learn of its error, so the tasks fail instead. */
+/*
+ * slurm_spank_user_init runs in slurmstepd, when the step's streams are there. srun would not learn of its error, so the
+ * tasks fail instead.
+ */
 int slurm_spank_user_init(spank_t sp, int ac, char **av)
 {
 	(void)ac, (void)av;
 	if (step.enabled && spank_context() == S_CTX_REMOTE)
-		step.failed = start_hold(sp) < 0;
+		step.failed = (step.life < 0 && start_hold(sp) < 0) || order_hold(sp) < 0;
 	return 0;
 }
 

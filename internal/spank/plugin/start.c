@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,7 +62,7 @@ static char **hold_line(spank_t sp)
 
 	if (!line || item(sp, S_JOB_UID, "job's user", &uid) || item(sp, S_JOB_GID, "job's group", &gid))
 		return NULL;
-	line[n++] = step.config.muster, line[n++] = "container", line[n++] = "hold", line[n++] = "--environ";
+	line[n++] = step.config.muster, line[n++] = "container", line[n++] = "hold", line[n++] = "--orders";
 	if (step.config.job_scope)
 		line[n++] = "--job", line[n++] = number(step.job);
 	n += options_flags(&step.config, line + n);
@@ -110,80 +112,128 @@ static int job_environ(spank_t sp)
 }
 
 /*
- * become_hold turns the child of slurmstepd, which has threads, into hold: only calls that are safe after fork.
- * What it prints goes to the step's standard error.
+ * become_hold turns a child of slurmstepd, with which it shares all memory until then, into hold: it only makes system calls.
+ * No handler of slurmstepd's may run here, so signals are let in last.
  */
-static void become_hold(int answer, int life, int environment, char **line)
+static void become_hold(const int files[3], char **line)
 {
 	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", *env[] = { path, NULL };
 	sigset_t none;
-	int null, oom;
+	int null, oom, high[3];
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int s = 1; s < NSIG; s++)
 		signal(s, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (!getuid() && (syscall(SYS_setresuid, 0, 0, 0) || syscall(SYS_setresgid, 0, 0, 0) || syscall(SYS_setgroups, 0, NULL)))
 		_exit(126);
 	if ((oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)) >= 0 && write(oom, "0", 1) < 0)
 		close(oom); /* slurmstepd's own protection stays, which harms nobody */
-	answer = fcntl(answer, F_DUPFD, 10);
-	life = fcntl(life, F_DUPFD, 10);
-	environment = fcntl(environment, F_DUPFD, 10);
 	null = open("/dev/null", O_RDWR);
-	if (answer < 0 || life < 0 || environment < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(answer, 3) < 0 ||
-	    dup2(life, 4) < 0 || dup2(environment, 5) < 0)
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
 		_exit(126);
+	for (int i = 0; i < 3; i++)
+		if ((high[i] = fcntl(files[i], F_DUPFD, 10)) < 0)
+			_exit(126);
+	for (int i = 0; i < 3; i++)
+		if (dup2(high[i], 3 + i) < 0)
+			_exit(126);
 	syscall(SYS_close_range, 6, ~0U, 0);
 	execve(line[0], line, env);
 	_exit(127);
 }
 
-/* launch starts hold as nobody's child: slurmstepd would wait for it as for a task, and end it as one. */
-static int launch(int answer, int life, int environment, char **line)
+/*
+ * launch starts hold as nobody's child: slurmstepd would wait for it as for a task, and end it as one. Nothing of slurmstepd's
+ * memory is copied, which would take longer than all the rest.
+ */
+static int launch(const int files[3], char **line)
 {
+	sigset_t all, old;
 	int status;
-	pid_t parent = fork();
+	volatile pid_t hold = -1;
 
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pid_t parent = vfork();
 	if (parent == 0) {
 		setsid();
-		pid_t hold = fork();
-		if (hold == 0)
-			become_hold(answer, life, environment, line);
-		step.shared->hold = hold;
-		_exit(hold < 0);
+		pid_t child = vfork();
+		if (child == 0)
+			become_hold(files, line);
+		hold = child;
+		_exit(child < 0);
 	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	while (parent > 0 && waitpid(parent, &status, 0) < 0 && errno == EINTR)
 		;
-	if (parent < 0 || status != 0) {
+	if (parent < 0 || hold < 0) {
 		slurm_error("muster: start %s: no process could be made", line[0]);
 		return -1;
 	}
-	step.hold = syscall(SYS_pidfd_open, step.shared->hold, 0);
+	step.hold = syscall(SYS_pidfd_open, hold, 0);
 	return 0;
 }
 
 int start_hold(spank_t sp)
 {
-	int answer[2], life[2], environment;
+	int answer[2], life[2], orders[2];
 	char **line;
 
 	if (item(sp, S_JOB_ID, "job's number", &step.job) || item(sp, S_JOB_STEPID, "step's number", &step.id) ||
 	    item(sp, S_JOB_LOCAL_TASK_COUNT, "number of tasks", &step.tasks))
 		return -1;
+	if (step.id == SLURM_EXTERN_CONT) { /* it has no tasks */
+		step.enabled = false;
+		return 0;
+	}
 	if (access(step.config.muster, X_OK)) {
 		slurm_error("muster: %s: %s; plugstack.conf names it, as muster=PATH", step.config.muster, strerror(errno));
 		return -1;
 	}
 	step.shared = mmap(NULL, sizeof *step.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	step.record = memfd_create("muster-answer", MFD_CLOEXEC);
-	if (step.shared == MAP_FAILED || step.record < 0 || pipe2(answer, O_CLOEXEC) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, life)) {
+	if (step.shared == MAP_FAILED || step.record < 0 || pipe2(answer, O_CLOEXEC) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, life) ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, orders)) {
 		slurm_error("muster: %s", strerror(errno));
 		return -1;
 	}
-	step.answer = answer[0], step.life = life[0];
-	line = hold_line(sp), environment = job_environ(sp);
-	int rc = line && environment >= 0 ? launch(answer[1], life[1], environment, line) : -1;
-	close(answer[1]), close(life[1]), close(environment);
+	line = hold_line(sp);
+	int rc = line ? launch((int[]){ answer[1], life[1], orders[1] }, line) : -1;
+	close(answer[1]), close(life[1]), close(orders[1]);
+	if (rc)
+		close(answer[0]), close(life[0]), close(orders[0]);
+	else
+		step.answer = answer[0], step.life = life[0], step.orders = orders[0];
+	return rc;
+}
+
+/* send_orders sends the umask and the working directory, with the environment and the step's standard error as open files. */
+static int send_orders(int environment)
+{
+	char dir[PATH_MAX], word[PATH_MAX + 16];
+	union { struct cmsghdr head; char room[CMSG_SPACE(2 * sizeof(int))]; } control = { 0 };
+	struct iovec part = { .iov_base = word };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+
+	mode_t mask = umask(077); /* there is no other way to ask */
+	umask(mask);
+	if (!getcwd(dir, sizeof dir))
+		return -1;
+	part.iov_len = snprintf(word, sizeof word, "%o %s", mask, dir);
+	control.head = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(2 * sizeof(int)) };
+	memcpy(CMSG_DATA(&control.head), (int[]){ environment, STDERR_FILENO }, 2 * sizeof(int));
+	return sendmsg(step.orders, &message, MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+int order_hold(spank_t sp)
+{
+	int environment = job_environ(sp);
+	int rc = environment < 0 ? -1 : send_orders(environment);
+
+	if (environment >= 0 && rc)
+		slurm_error("muster: %s has ended before it was told what to do: %s", step.config.muster, strerror(errno));
+	close(environment), close(step.orders);
+	step.orders = -1;
 	return rc;
 }

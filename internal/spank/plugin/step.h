@@ -11,9 +11,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/* shared is memory that slurmstepd, hold's parent and the tasks have in common. */
+/* shared is memory that slurmstepd and the tasks have in common. */
 struct shared {
-	pid_t hold;
 	unsigned joined; /* tasks that are in the container */
 	bool no_srun;    /* the container has no srun */
 };
@@ -24,6 +23,7 @@ extern struct step {
 	struct config config;
 	uint32_t job, id, tasks, ended;
 	int life;   /* slurmstepd's end of the socket whose end ends the container */
+	int orders; /* where hold waits for what is not known before the step's streams are there */
 	int answer; /* where hold answers */
 	int record; /* a file in memory with the answer, once a task has read it */
 	int hold;   /* a descriptor of hold's process */
@@ -40,6 +40,9 @@ char *field(struct cursor *c);
 int item(spank_t sp, spank_item_t which, const char *name, void *into);
 char *number(unsigned n);
 int start_hold(spank_t sp);
+
+/* order_hold tells hold, which waits, all that it needs for the container. */
+int order_hold(spank_t sp);
 
 /* answer is hold's answer, for each task; *first tells one of them that it is the one who speaks. */
 char *answer(size_t *size, bool *first);
