@@ -1,6 +1,7 @@
 package container
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +16,13 @@ type survey struct {
 
 const maxFile = 512 << 10
 
+// wantedFile is a file of the image that is read if it is wanted, and where it is put.
+type wantedFile struct {
+	to     *[]byte
+	wanted bool
+	reading
+}
+
 // look reads the image, and who the user is outside.
 func (m *maker) look() error {
 	host, err := m.account()
@@ -24,38 +32,49 @@ func (m *maker) look() error {
 	s := survey{host: host}
 	p := m.r.program()
 	root := ref(m.rootFD)
-	files := []struct {
-		to *[]byte
-		reading
-	}{
-		{&s.passwd, p.readFile(root, "/etc/passwd", maxFile)},
-		{&s.group, p.readFile(root, "/etc/group", maxFile)},
-		{&s.environment, p.readFile(root, "/etc/environment", maxFile)},
-		{&s.rc, p.readFile(root, "/etc/rc", maxFile)},
-		{&s.loginDefs, p.readFile(root, "/etc/login.defs", maxFile)},
+	read := func(to *[]byte, path string, wanted bool) wantedFile {
+		if !wanted { // each is a block that the image's reader unpacks
+			return wantedFile{to: to}
+		}
+		return wantedFile{to: to, wanted: true, reading: p.readFile(root, path, maxFile)}
+	}
+	files := []wantedFile{
+		read(&s.passwd, "/etc/passwd", true),
+		read(&s.group, "/etc/group", true),
+		read(&s.environment, "/etc/environment", !m.described),
+		read(&s.rc, "/etc/rc", !m.described),
+		read(&s.loginDefs, "/etc/login.defs", !m.described || !setsPath(m.config)),
 	}
 	there := func(path string) ref {
 		f := p.allow(p.openIn(root, path, unix.O_PATH, 0))
 		p.close(f)
 		return f
 	}
-	debian, shell, home := there("/etc/debian_version"), there(host.shell), there(host.home)
+	rc, debian, shell, home := there("/etc/rc"), there("/etc/debian_version"), there(host.shell), there(host.home)
 	results, err := m.r.do(p)
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
+		if !f.wanted {
+			continue
+		}
 		if *f.to, _, err = f.content(results); err != nil {
 			return err
 		}
 	}
-	_, s.hasRC, _ = files[3].content(results)
-	s.debian, s.hasShell, s.hasHome = at(results, debian).errno == 0, at(results, shell).errno == 0, at(results, home).errno == 0
+	found := func(f ref) bool { return at(results, f).errno == 0 }
+	s.hasRC, s.debian, s.hasShell, s.hasHome = found(rc), found(debian), found(shell), found(home)
 	m.survey = s
 	if !m.described {
 		m.config = enrootConfig(s)
 	}
 	return nil
+}
+
+// setsPath tells whether an image says itself where its programs are.
+func setsPath(c Config) bool {
+	return slices.ContainsFunc(c.Env, func(entry string) bool { return strings.HasPrefix(entry, "PATH=") })
 }
 
 // enrootConfig reads what Enroot writes into an image when it imports one.
