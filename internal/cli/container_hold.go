@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,7 @@ func (a *app) containerHold() *cobra.Command {
 	c.Flags().StringVar(&flags.groups, "groups", "", "that user's other groups")
 	c.Flags().BoolVar(&flags.orders, "orders", false, "wait for the environment and the directory that relative paths are relative to")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		collectLate()
 		life := container.Life{Answer: os.NewFile(answerFD, "answer"), Step: os.NewFile(stepFD, "step")}
 		o, err := flags.options()
 		if err == nil {
@@ -57,6 +59,15 @@ func (a *app) containerHold() *cobra.Command {
 		return heard(container.Hold(o, life))
 	}
 	return c
+}
+
+// collectLate has garbage collected only when there is much of it. Hold makes little and
+// then waits, maybe for days; a collection while a step starts would take longer than
+// making its container.
+func collectLate() {
+	const much = 64 << 20
+	debug.SetMemoryLimit(much)
+	debug.SetGCPercent(-1)
 }
 
 // heard ends the program without a word about what the plugin has told the user.

@@ -24,6 +24,9 @@ func (m *maker) claim() (joins bool, err error) {
 	if m.entry, err = openEntry(m.o.User, m.o.State, m.o.Name); err != nil {
 		return false, err
 	}
+	if err := m.entry.makeLayers(m.o.User); err != nil {
+		return false, err
+	}
 	var exists bool
 	if m.kept, exists, err = m.entry.read(m.o.User); err != nil {
 		return false, err

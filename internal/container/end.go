@@ -58,6 +58,9 @@ func (m *maker) finish() error {
 			errs = append(errs, reap(m.r.pid))
 		}
 	}
+	if m.guard != nil { // it ends beside the container's process
+		errs = append(errs, reap(m.guard.pid))
+	}
 	if m.fuse != nil && alone {
 		errs = append(errs, m.fuse.finish())
 	}

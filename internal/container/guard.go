@@ -62,13 +62,13 @@ func (m *maker) member() int {
 	return m.r.pid
 }
 
-// dismiss ends the guard without its will.
+// dismiss lets the guard end without its will. The caller reaps it.
 func (m *maker) dismiss() error {
 	if m.guard == nil {
 		return nil
 	}
 	m.guard.page.head.will = 0
-	return m.guard.end()
+	return m.guard.close()
 }
 
 // hush takes the standard streams away.

@@ -220,10 +220,8 @@ func openEntry(u User, state string, n Name) (*entryDir, error) {
 	}
 	e := &entryDir{dir: dir}
 	err = asUser(u, func() error {
-		for _, d := range []string{"", "upper", "work"} {
-			if err := os.Mkdir(filepath.Join(e.dir, d), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-				return err
-			}
+		if err := os.Mkdir(e.dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
 		}
 		if err := own.Check(e.dir, u.UID); err != nil {
 			return err
@@ -240,6 +238,19 @@ func openEntry(u User, state string, n Name) (*entryDir, error) {
 		return nil, fmt.Errorf("lock container %s: %w", n.Name, err)
 	}
 	return e, unix.Flock(int(e.users.Fd()), unix.LOCK_SH)
+}
+
+// makeLayers makes the overlay's directories, which an entry that is there only to be
+// found does not need.
+func (e *entryDir) makeLayers(u User) error {
+	return asUser(u, func() error {
+		for _, d := range []string{"upper", "work"} {
+			if err := os.Mkdir(filepath.Join(e.dir, d), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("open container %s: %w", filepath.Base(e.dir), err)
+			}
+		}
+		return nil
+	})
 }
 
 // openUsers opens only the lock of those who use a container.
