@@ -77,14 +77,21 @@ func publicAddress(q spec.View, own []resource, efaOnly bool) {
 // have several cards, or EFA in an interface of its own beside the first one, as
 // ParallelCluster makes it since 3.16.
 func (x resource) manyInterfaces(efaOnly bool) bool {
-	if len(x.kinds) == 0 {
-		return false
-	}
-	cards, adapters := x.kinds[0].traits.Cards, x.kinds[0].traits.EFA
-	for _, k := range x.kinds {
+	cards, adapters := x.least()
+	return cards > 1 || efaOnly && cards == 1 && adapters == 1 && x.efa()
+}
+
+// least are the network cards and EFA devices that all types of the compute resource
+// have: every node gets as many.
+func (x resource) least() (cards, adapters int) {
+	for i, k := range x.kinds {
+		if i == 0 {
+			cards, adapters = k.traits.Cards, k.traits.EFA
+			continue
+		}
 		cards, adapters = min(cards, k.traits.Cards), min(adapters, k.traits.EFA)
 	}
-	return cards > 1 || efaOnly && cards == 1 && adapters == 1 && x.efa()
+	return cards, adapters
 }
 
 // mixedGroups finds nodes with security groups of the user's own beside nodes

@@ -90,20 +90,27 @@ func (o online) each(x resource) int {
 	return cards
 }
 
-// public holds that machines of several network cards are in private subnets: EC2
-// gives them no public address (MultiNetworkInterfacesInstancesValidator).
+// public holds that machines of several network interfaces are in private subnets: EC2
+// gives them no public address (MultiNetworkInterfacesInstancesValidator). With EFA a
+// machine of one card has two, unless the file wants them the old way.
 func (o online) public(x resource) {
-	for _, k := range x.kinds {
-		if k.traits.Cards < 2 {
+	if !x.manyInterfaces(o.root.At("DevSettings.EfaInterfaceType").Text() != "efa") {
+		return
+	}
+	cards, _ := x.least()
+	for _, v := range subnetViews(x.queue) {
+		if s, ok := o.Subnets[v.Text()]; !ok || !s.Public {
 			continue
 		}
-		for _, v := range subnetViews(x.queue) {
-			if s, ok := o.Subnets[v.Text()]; ok && s.Public {
-				v.Errorf("subnet/public", "subnet %s gives new machines a public address, which EC2 refuses for %s: it has %d network cards", v.Text(), k.Type, k.traits.Cards).
-					WithHint("use a private subnet with a NAT gateway")
-				return
-			}
+		const hint = "use a private subnet with a NAT gateway"
+		if cards > 1 {
+			v.Errorf("subnet/public", "subnet %s gives new machines a public address, which EC2 refuses for %s: it has %d network cards", v.Text(), x.kinds[0].Type, cards).
+				WithHint(hint)
+		} else {
+			v.Errorf("subnet/public", "subnet %s gives new machines a public address, which EC2 refuses for %s with EFA: it has two network interfaces", v.Text(), x.kinds[0].Type).
+				WithHint(hint)
 		}
+		return
 	}
 }
 
