@@ -30,6 +30,7 @@ import (
 	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/supervise"
 )
 
 // What the controller of a head node on AWS keeps, on the head node's own disk.
@@ -112,6 +113,11 @@ func cloudControl() (cloudConfig, site.Site, error) {
 		},
 		Pace:  controller.Pace{Quiet: 10 * time.Second, Eager: time.Second, Observe: 30 * time.Second},
 		State: cloudState + "/standing.json", Revision: where.Revision,
+		EndRunaways: client.EndRunaways, Trust: time.Duration(slurm.CloudTimers(0).BatchStart+15) * time.Second,
+		Slurmctld: func() int {
+			status, _ := agent.Services()
+			return supervise.PID(status, "slurmctld")
+		},
 	}}, where, err
 }
 

@@ -70,7 +70,7 @@ type Config struct {
 	Cluster, Revision, Head string
 
 	// Slurmctld is the process of the slurmctld that runs now, 0 for none, and Register
-	// has all nodes register with it. They are nil where nodes see to that themselves.
+	// has all nodes register with it, nil where nodes see to that themselves.
 	Slurmctld func() int
 	Register  func(ctx context.Context) error
 	// EndRunaways ends, in the accounting alone, jobs that run there and that slurmctld

@@ -20,7 +20,7 @@ func (c *Controller) introduce(ctx context.Context) error {
 	now := c.Slurmctld()
 	fresh := now != 0 && now != c.slurmctld && c.slurmctld != 0
 	late := !c.registerAt.IsZero() && !time.Now().Before(c.registerAt)
-	if fresh || late {
+	if (fresh || late) && c.Register != nil {
 		if err := c.Register(ctx); err != nil {
 			return fmt.Errorf("have the nodes register with a new slurmctld: %w", err)
 		}

@@ -45,7 +45,7 @@ func TestRegister(t *testing.T) {
 }
 
 // TestSettleAccounts: what each new slurmctld does not know ends in the accounting, once it
-// can be asked, and what keeps it from answering keeps nothing else.
+// can be asked, and what keeps it from answering keeps nothing else. Nodes may register by themselves.
 func TestSettleAccounts(t *testing.T) {
 	var process atomic.Int32
 	process.Store(7)
@@ -53,7 +53,6 @@ func TestSettleAccounts(t *testing.T) {
 	playWith(t, func(s *scene) {
 		s.config.Slurmctld = func() int { return int(process.Load()) }
 		s.config.Trust = 90 * time.Second
-		s.config.Register = func(context.Context) error { return nil }
 		s.config.EndRunaways = func(context.Context) ([]string, error) {
 			switch answers++; answers {
 			case 1:

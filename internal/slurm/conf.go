@@ -67,7 +67,8 @@ type NodeGroup struct {
 	Addresses []netip.Addr // of node 1, 2, ...; invalid where they have none of their own
 	CPUs      int
 	MemoryMiB int
-	// TmpDiskMiB is what jobs that ask for --tmp get of a node's /tmp, 0 for none.
+	// TmpDiskMiB is what jobs that ask for --tmp get of a node's /tmp, 0 for none. ParallelCluster
+	// says none, and its clusters refuse each such job; a node's disk is known here.
 	TmpDiskMiB int
 	GPU        string // the type's name, such as h200
 	GPUs       int
