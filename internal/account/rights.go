@@ -77,9 +77,7 @@ func actionsOf(parts []string) []string {
 // own role: those of muster's own roles.
 var onMachines = map[string][]string{
 	"compute": {"s3:GetObject", "s3:ListBucket", "logs:CreateLogStream", "logs:PutLogEvents"},
-	"login": {"s3:GetObject", "s3:ListBucket", "logs:CreateLogStream", "logs:PutLogEvents",
-		"ssm:UpdateInstanceInformation", "ssmmessages:CreateControlChannel", "ssmmessages:CreateDataChannel", "ssmmessages:OpenControlChannel",
-		"ssmmessages:OpenDataChannel"},
+	"login":   {"s3:GetObject", "s3:ListBucket", "logs:CreateLogStream", "logs:PutLogEvents"},
 	"head": {"s3:GetObject", "s3:ListBucket", "s3:PutObject", "s3:AbortMultipartUpload", "cloudwatch:PutMetricData",
 		"logs:CreateLogStream", "logs:PutLogEvents", "ssm:UpdateInstanceInformation", "ssmmessages:CreateControlChannel",
 		"ssmmessages:CreateDataChannel", "ssmmessages:OpenControlChannel", "ssmmessages:OpenDataChannel",

@@ -58,7 +58,7 @@ var free = []string{"sts:GetCallerIdentity", "ssm:StartSession"}
 // TestRightsForCalls holds that what muster calls is asked for.
 func TestRightsForCalls(t *testing.T) {
 	have := everything()
-	calls := found(t, regexp.MustCompile(`\b([a-z0-9]+)\.([A-Z][A-Za-z]+)Input\{`), []string{"survey", "adopt"}, "account", "formation", "cloud")
+	calls := found(t, regexp.MustCompile(`\b([a-z0-9]+)\.([A-Z][A-Za-z]+)Input\{`), []string{"survey", "adopt", "types"}, "account", "formation", "cloud")
 	for call := range calls {
 		if slices.Contains(free, call) {
 			continue
@@ -99,7 +99,7 @@ func TestRightsForResources(t *testing.T) {
 // and of sessions among them. IAM takes 6,144 characters of a policy, white space not
 // counted.
 func TestPolicy(t *testing.T) {
-	actions := append(everything(), "ssm:StartSession", "ssm:DescribeParameters")
+	actions := append(everything(), "ssm:StartSession", "ssm:DescribeParameters", "ec2:DescribeInstanceTypes")
 	asked := regexp.MustCompile(`(?:of[A-Z][A-Za-z]+, |[0-9], )"([a-z0-9]+:[A-Z][A-Za-z]+)"`)
 	for name := range found(t, asked, []string{"rights"}, "account") {
 		actions = append(actions, name)
@@ -129,7 +129,7 @@ func TestPolicy(t *testing.T) {
 
 // conditional are rights that only some files need, and names that are no rights.
 var conditional = []string{
-	"ec2:CreateAction", "ec2:LaunchTemplate", "iam:AWSServiceName", "iam:PassedToService", "iam:CreateServiceLinkedRole", "cloudwatch:namespace",
+	"ec2:CreateAction", "ec2:LaunchTemplate", "iam:AWSServiceName", "iam:PassedToService", "iam:CreateServiceLinkedRole", "cloudwatch:namespace", "s3:prefix",
 	"elasticfilesystem:ClientMount", "elasticfilesystem:ClientRootAccess", "elasticfilesystem:ClientWrite", "resource-groups:ListGroupResources",
 	"secretsmanager:GetSecretValue", "ssm:GetParameter",
 }

@@ -77,7 +77,7 @@ func (h *headNode) headSteps() []step {
 		{"mount volumes", h.volumes},
 		{"mount file systems", h.mounts},
 		{"export directories", func(ctx context.Context) (string, error) {
-			return h.machine.Export(ctx, h.cluster.exports(), h.identity.Networks)
+			return h.machine.Export(ctx, h.cluster.exports(), h.networks())
 		}},
 		{"make directories", h.shared},
 		{"make key for SSH", func(ctx context.Context) (string, error) {

@@ -27,7 +27,7 @@ func (h *headNode) update(ctx context.Context) error {
 		{"mount volumes", h.volumes},
 		{"mount file systems", h.mounts},
 		{"export directories", func(ctx context.Context) (string, error) {
-			return h.machine.Export(ctx, h.cluster.exports(), h.identity.Networks)
+			return h.machine.Export(ctx, h.cluster.exports(), h.networks())
 		}},
 		{"make directories", h.shared},
 		{"prepare containers", h.containers},

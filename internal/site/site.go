@@ -29,7 +29,10 @@ type Site struct {
 	LogGroup string `json:"log_group,omitempty"`
 	// Subnets are each queue's, in the file's order; the head node's has the key "".
 	Subnets map[string][]string `json:"subnets"`
-	Storage []Storage           `json:"storage,omitempty"`
+	// Networks are those of all these subnets and of the login nodes': nobody else mounts
+	// from the head node.
+	Networks []string  `json:"networks,omitempty"`
+	Storage  []Storage `json:"storage,omitempty"`
 	// Types are the cluster file's instance types as a newer list than the built-in one
 	// has them.
 	Types *catalog.Newer `json:"types,omitempty"`

@@ -19,6 +19,8 @@ type network struct {
 	// each of them, and routes a private route table, where the network is ours.
 	zones                   []string
 	public, private, routes []value
+	// blocks are the networks of subnets that are made, by the output that names them.
+	blocks map[string]string
 }
 
 // network decides it: the file's, or one of our own where it names no subnet.
@@ -33,7 +35,7 @@ func (m *maker) network(p *part) {
 		m.fail("no availability zone of %s is known to make a network in", m.facts.Region)
 		return
 	}
-	m.net.headZone = m.net.zones[0]
+	m.net.headZone, m.net.blocks = m.net.zones[0], map[string]string{}
 	m.makeNetwork(p)
 }
 
@@ -203,6 +205,7 @@ func (m *maker) subnet(p *part, s subnet) {
 	}})
 	p.add(cfn.Resource{ID: s.id + "Routes", Properties: cfn.SubnetRouteTable{SubnetId: cfn.Ref(s.id), RouteTableId: cfn.Ref(s.routes)}})
 	v := p.out(s.id+"Id", s.id)
+	m.net.blocks[v.name] = s.block
 	if s.public {
 		m.net.public = append(m.net.public, v)
 	} else {

@@ -22,8 +22,7 @@ func (m *maker) commonRights(p *part) []cfn.Statement {
 		allow("ReadCluster", []string{"s3:GetObject"},
 			m.object(p, "programs/*"), m.object(p, site.SiteKey(name)), m.object(p, site.FileKey(name)),
 			m.object(p, site.WorkloadKey(name)), m.object(p, site.SharedPrefix(name)+"*")),
-		// Without this right S3 says of an object that is not there that it is forbidden.
-		allow("SeeThatNothingIsThere", []string{"s3:ListBucket"}, cfn.Sub(m.s3(p.sub(m.bucket)))),
+		m.seeRights(p),
 	}
 	if m.logsOn() {
 		out = append(out, allow("WriteLogs", []string{"logs:CreateLogStream", "logs:PutLogEvents"},
@@ -35,6 +34,18 @@ func (m *maker) commonRights(p *part) []cfn.Statement {
 		}, shares...))
 	}
 	return out
+}
+
+// seeRights are for objects that are not there: without the right to list, S3 says of them
+// that they are forbidden. A bucket of the file's may have other clusters' and anybody's
+// objects, whose names are not for this cluster's jobs. Nobody promises that S3 knows the
+// prefix where it only looks whether an object is there, so that it may be missing.
+func (m *maker) seeRights(p *part) cfn.Statement {
+	see := allow("SeeThatNothingIsThere", []string{"s3:ListBucket"}, cfn.Sub(m.s3(p.sub(m.bucket))))
+	if !m.file.Key("CustomS3Bucket").Present() {
+		return see
+	}
+	return only(see, when("StringLikeIfExists", "s3:prefix", cfn.Lit("clusters/"+m.facts.Name+"/*"), cfn.Lit("programs/*")))
 }
 
 // authorizedShares are the EFS that ask for rights of IAM.
@@ -52,9 +63,10 @@ func (m *maker) authorizedShares(p *part) []cfn.Text {
 // knows them, and they prove to it who they are.
 func (m *maker) computeRights(p *part) []cfn.Statement { return m.commonRights(p) }
 
-// loginRights are those of login nodes.
+// loginRights are those of login nodes. All their users have them: Session Manager's are
+// not among them.
 func (m *maker) loginRights(p *part, l pool) []cfn.Statement {
-	return append(append(m.commonRights(p), sessions()), m.dcvRights(l.view.Key("Dcv"))...)
+	return append(m.commonRights(p), m.dcvRights(l.view.Key("Dcv"))...)
 }
 
 // dcvRights let NICE DCV find its licence, where people have desktops.

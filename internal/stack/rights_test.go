@@ -100,3 +100,30 @@ func TestRights_to_launch_fleets(t *testing.T) {
 		t.Errorf("only %v are seen", seen)
 	}
 }
+
+// TestRights_to_see_names holds that nodes see no names of a shared bucket's other objects,
+// and that users of login nodes take part in no session of Session Manager.
+func TestRights_to_see_names(t *testing.T) {
+	seen := 0
+	for name, set := range sets(t) {
+		own := set.m.file.Key("CustomS3Bucket").Present()
+		for role, all := range statements(set) {
+			for _, s := range all {
+				if s.Sid == "SessionManager" && role != "HeadRole" {
+					t.Errorf("%s: %s has %v", name, role, s.Action)
+				}
+				if !slices.Contains(s.Action, "s3:ListBucket") {
+					continue
+				}
+				seen++
+				prefixes := s.Condition["StringLikeIfExists"]["s3:prefix"]
+				if own != (len(prefixes) == 2) {
+					t.Errorf("%s: %s lists a bucket under %v", name, role, s.Condition)
+				}
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d statements are seen", seen)
+	}
+}

@@ -21,8 +21,7 @@ type poolGroups struct{ nodes, balancer value }
 
 // ports of services.
 const (
-	sshPort     = 22
-	grafanaPort = 3000
+	sshPort = 22
 	// keyPort is join.KeyPort, where machines ask for the munge key.
 	keyPort = 815
 )
@@ -113,12 +112,7 @@ func (m *maker) computeGroup(p *part) value {
 
 // headRules let people in.
 func (m *maker) headRules() []cfn.Rule {
-	rules := m.ssh(m.file.At("HeadNode.Ssh"))
-	rules = append(rules, dcv(m.file.At("HeadNode.Dcv"))...)
-	if g := m.work.Grafana; g.Enabled && m.work.File != "" {
-		rules = append(rules, m.open(grafanaPort, g.AllowedIps, "Grafana")...)
-	}
-	return rules
+	return append(m.ssh(m.file.At("HeadNode.Ssh")), dcv(m.file.At("HeadNode.Dcv"))...)
 }
 
 // poolSSH is the Ssh of a pool, or the head node's where the pool does not say from
@@ -140,13 +134,6 @@ func (m *maker) ssh(v spec.View) []cfn.Rule {
 		from = m.facts.Caller.String()
 	}
 	return rulesFrom(sshPort, from, "SSH")
-}
-
-func (m *maker) open(port int, from, what string) []cfn.Rule {
-	if from == "" && m.facts.Caller.IsValid() {
-		from = m.facts.Caller.String()
-	}
-	return rulesFrom(port, from, what)
 }
 
 func dcv(v spec.View) []cfn.Rule {

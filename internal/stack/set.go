@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -108,6 +109,24 @@ func (v *values) of(x value) string {
 	return text
 }
 
+// networks are those of all subnets that the cluster's machines are in.
+func (m *maker) networks() []string {
+	subnets := []value{m.net.head}
+	for _, q := range m.queues() {
+		subnets = append(subnets, m.queueSubnets(q)...)
+	}
+	for _, l := range m.pools() {
+		subnets = append(subnets, m.poolSubnets(l)...)
+	}
+	var all []string
+	for _, s := range subnets {
+		all = append(all, cmp.Or(m.net.blocks[s.name], m.facts.Subnets[s.literal].CIDR))
+	}
+	all = unique(all)
+	slices.Sort(all)
+	return all
+}
+
 func (m *maker) site(outputs map[string]string) (site.Site, error) {
 	v := &values{outputs: outputs, missing: map[string]bool{}}
 	out := site.Site{
@@ -122,6 +141,7 @@ func (m *maker) site(outputs map[string]string) (site.Site, error) {
 			out.Subnets[q.name] = append(out.Subnets[q.name], v.of(subnet))
 		}
 	}
+	out.Networks = m.networks()
 	for _, mount := range m.mounts {
 		out.Storage = append(out.Storage, mount.site(v))
 	}
