@@ -69,7 +69,7 @@ func (a *app) runCloudController(ctx context.Context, path string) error {
 	c.Log = slog.New(slog.NewTextHandler(a.err, nil))
 	c.Cluster, c.Head = ticket.Cluster, identity.Address.String()
 	resources := aws.Resources(c.cluster, where)
-	c.Blocks = blocksOf(cloud, resources)
+	c.Blocks, c.Limits.Rates = blocksOf(cloud, resources), ratesOf(resources)
 	nodes, err := aws.Open(ctx, aws.Config{
 		Cluster: ticket.Cluster, Resources: resources, Zone: ticket.Zone, ZoneName: ticket.ZoneName,
 		Journal: cloudJournal, AWS: cloud.Config(), Log: c.Log,
@@ -119,6 +119,22 @@ func cloudControl() (cloudConfig, site.Site, error) {
 			return supervise.PID(status, "slurmctld")
 		},
 	}}, where, err
+}
+
+// ratesOf are what instances of compute resources cost: of several types the dearest.
+func ratesOf(resources []aws.Resource) map[fleet.Resource]fleet.Rate {
+	rates := map[fleet.Resource]fleet.Rate{}
+	for _, r := range resources {
+		rate := fleet.Rate{Type: "a reservation's instance"}
+		for _, name := range r.Types {
+			price, _ := catalog.OnDemand(name)
+			if price.USD >= rate.USD {
+				rate = fleet.Rate{Type: name, USD: price.USD}
+			}
+		}
+		rates[fleet.Resource{Queue: r.Queue, Name: r.Name}] = rate
+	}
+	return rates
 }
 
 // serveCloud answers Slurm's programs on a socket and machines on the network.

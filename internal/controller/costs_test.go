@@ -313,6 +313,33 @@ func TestRun_says_why_a_queue_is_protected(t *testing.T) {
 	}, "q-dy-r-1")
 }
 
+// TestRun_stops_early_where_boots_are_paid: two costly machines that fail alike are enough.
+func TestRun_stops_early_where_boots_are_paid(t *testing.T) {
+	dear := func(s *scene) {
+		costly(s)
+		s.config.Limits.Failures = 10
+		s.config.Limits.Rates = map[fleet.Resource]fleet.Rate{{Queue: "q", Name: "r"}: {Type: "p5.48xlarge", USD: 55.04}}
+	}
+	playWith(t, dear, func(t *testing.T, s *scene) {
+		s.slurm.slow("q-dy-r-1", true)
+		s.slurm.submit(1, time.Minute)
+		for i, id := range []string{"i-1", "i-2"} {
+			within(t, time.Minute, "launched", func() bool { return s.place.Started() == i+1 })
+			f := join.Failure{InstanceID: id, Step: "mount file systems", Error: "mount file systems: mount /home: exit status 32"}
+			if err := s.now.Failed(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		within(t, time.Minute, "protected", func() bool { return s.count(t, "queue protected ") == 1 })
+		<-time.After(time.Hour)
+		status, err := s.now.Status(t.Context())
+		want := "queue q: 2 nodes in a row failed to boot in the same way (each try is paid: p5.48xlarge at $55.04 an hour), the last at mount file systems: mount /home: exit status 32; "
+		if err != nil || !strings.HasPrefix(status.Why, want) || s.place.Started() > 3 {
+			t.Errorf("%d instances were started, and the status is %+v, %v", s.place.Started(), status, err)
+		}
+	}, "q-dy-r-1")
+}
+
 func TestRun_looks_seldom(t *testing.T) {
 	playWith(t, costly, func(t *testing.T, s *scene) {
 		j := s.slurm.submit(2, 2*time.Hour)

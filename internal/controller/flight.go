@@ -171,7 +171,7 @@ func (c *Controller) settle(ctx context.Context, l *landing) error {
 	if !l.told {
 		c.tellFailures(l)
 		c.pauses.add(time.Now(), pick(l.nodes, throttled))
-		c.tally.Count(nil, pick(l.nodes, hopeless))
+		c.tally.Count(nil, failed(pick(l.nodes, hopeless), ""))
 		l.told = true
 	}
 	for _, reason := range slices.Sorted(maps.Keys(down)) {

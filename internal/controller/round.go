@@ -226,7 +226,7 @@ func (c *Controller) act(ctx context.Context, w fleet.World, a fleet.Action) err
 		}
 		c.roll.ended(a.Nodes)
 		if a.Boot {
-			c.tally.Count(nil, pick(w.Nodes, a.Nodes))
+			c.tally.Count(nil, failed(pick(w.Nodes, a.Nodes), a.Reason))
 		}
 		return nil
 	case fleet.Drain:
@@ -257,6 +257,15 @@ func (c *Controller) after(ctx context.Context, w fleet.World) error {
 		return err
 	}
 	return c.requeue(ctx)
+}
+
+// failed are nodes whose boots failed for the same reason.
+func failed(nodes []fleet.Node, why string) []fleet.Failed {
+	var all []fleet.Failed
+	for _, n := range nodes {
+		all = append(all, fleet.Failed{Node: n, Why: why})
+	}
+	return all
 }
 
 // pick are the nodes with the given names.

@@ -126,6 +126,9 @@ type Limits struct {
 	// Failures is how many boots of a queue may fail in a row before it is protected
 	// from more.
 	Failures int
+	// Rates are what instances cost where they are paid for: few boots that fail in the
+	// same way then protect a queue.
+	Rates map[Resource]Rate
 }
 
 // Deed is what is to be done.

@@ -3,6 +3,8 @@ package fleet_test
 import (
 	"maps"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +45,7 @@ func TestTally(t *testing.T) {
 		return fleet.Node{Resource: fleet.Resource{Queue: queue, Name: "r"}, State: state, Busy: busy}
 	}
 	a, b := node("a", fleet.PoweringUp, false), node("b", fleet.PoweringUp, false)
-	nine := []fleet.Node{a, a, a, a, a, a, a, a, a}
+	nine := slices.Repeat([]fleet.Failed{{Node: a}}, 9)
 	nodes := []fleet.Node{a, b}
 	protects := func(t *testing.T, tally fleet.Tally, nodes []fleet.Node, want map[string]string) {
 		t.Helper()
@@ -55,7 +57,7 @@ func TestTally(t *testing.T) {
 	protects(t, tally, nodes, nil)
 	tally.Count(nil, nine)
 	protects(t, tally, nodes, nil)
-	tally.Count([]fleet.Node{b}, []fleet.Node{a})
+	tally.Count([]fleet.Node{b}, []fleet.Failed{{Node: a}})
 	protects(t, tally, nodes, map[string]string{"a": "10 nodes in a row failed to boot"})
 	protects(t, tally, append(nodes, node("a", fleet.Up, false), node("b", fleet.Up, true)), map[string]string{"a": "10 nodes in a row failed to boot"})
 	protects(t, tally, append(nodes, node("a", fleet.Up, true)), nil)
@@ -64,6 +66,55 @@ func TestTally(t *testing.T) {
 	}
 	tally.Count([]fleet.Node{a}, nine)
 	protects(t, tally, nodes, nil)
+}
+
+// TestTally_of_what_is_paid_for: the second and the third machine that fail in the same
+// way are no chance, and each is paid for.
+func TestTally_of_what_is_paid_for(t *testing.T) {
+	const mount = "its boot failed at mount file systems: mount /home from 10.0.0.5:/home: exit status 32"
+	dear, cheap, unknown, free := fleet.Resource{Queue: "q", Name: "dear"}, fleet.Resource{Queue: "q", Name: "cheap"}, fleet.Resource{Queue: "q", Name: "unknown"}, fleet.Resource{Queue: "q", Name: "free"}
+	limits := fleet.Limits{Failures: 10, Rates: map[fleet.Resource]fleet.Rate{
+		dear: {Type: "p5.48xlarge", USD: 55.04}, cheap: {Type: "c6i.large", USD: 0.085}, unknown: {Type: "p6-b300.48xlarge"}}}
+	fails := func(of fleet.Resource, reasons ...string) (all []fleet.Failed) {
+		for _, why := range reasons {
+			all = append(all, fleet.Failed{Node: fleet.Node{Resource: of}, Why: why})
+		}
+		return all
+	}
+	booting := func(n int) []fleet.Node {
+		return slices.Repeat([]fleet.Node{{Resource: dear, State: fleet.PoweringUp}}, n)
+	}
+	for _, row := range []struct {
+		name   string
+		failed []fleet.Failed
+		nodes  []fleet.Node
+		want   string
+	}{
+		{"one", fails(dear, mount), nil, ""},
+		{"two", fails(dear, mount, strings.Replace(mount, "10.0.0.5", "10.0.0.6", 1)), booting(1), "2 nodes in a row failed to boot in the same way (each try is paid: p5.48xlarge at $55.04 an hour)"},
+		{"two_of_many", fails(dear, mount, mount), booting(78), ""},
+		{"two_of_many_and_a_job", fails(dear, mount, mount), []fleet.Node{{Resource: cheap, State: fleet.Up, Busy: true}}, ""},
+		{"two_that_differ", fails(dear, mount, "its boot failed at look at health: CUDA does not start"), nil, ""},
+		{"two_of_two_resources", append(fails(cheap, mount), fails(dear, mount)...), nil, ""},
+		{"two_cheap", fails(cheap, mount, mount), nil, ""},
+		{"three_cheap", fails(cheap, mount, mount, mount), nil, "3 nodes in a row failed to boot in the same way (each try is paid: c6i.large at $0.09 an hour)"},
+		{"two_without_a_price", fails(unknown, mount, mount), nil, "2 nodes in a row failed to boot in the same way (each try is paid: p6-b300.48xlarge, whose price is not in the list)"},
+		{"nine_of_this_machine", fails(free, slices.Repeat([]string{mount}, 9)...), nil, ""},
+		{"launches_that_cost_nothing", fails(dear, "", "", ""), nil, ""},
+		{"ten_that_differ", fails(dear, "a", "b", "a", "b", "a", "b", "a", "b", "a", "b"), booting(78), "10 nodes in a row failed to boot (each try is paid: p5.48xlarge at $55.04 an hour)"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			tally := fleet.Tally{}
+			tally.Count(nil, row.failed)
+			if got := tally.Protect(row.nodes, limits)["q"]; got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+			tally.Count([]fleet.Node{{Resource: dear}}, nil)
+			if got := tally.Protect(row.nodes, limits); len(got) > 0 {
+				t.Errorf("after a boot that succeeded: %q", got)
+			}
+		})
+	}
 }
 
 func TestAddresses(t *testing.T) {
