@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -149,14 +150,27 @@ func (c *clients) send(ctx context.Context, token string, r request) (launched, 
 	}
 	_, err := c.ec2.RunInstances(ctx, &ec2.RunInstancesInput{
 		ClientToken: aws.String(token), MinCount: aws.Int32(least), MaxCount: aws.Int32(r.Count),
-		LaunchTemplate:    &types.LaunchTemplateSpecification{LaunchTemplateName: aws.String(r.Template), Version: aws.String("$Latest")},
-		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeInstance, Tags: sdkTags(r.Tags)}},
+		LaunchTemplate: &types.LaunchTemplateSpecification{LaunchTemplateName: aws.String(r.Template), Version: aws.String("$Latest")},
+		TagSpecifications: []types.TagSpecification{
+			{ResourceType: types.ResourceTypeInstance, Tags: sdkTags(r.Tags)},
+			{ResourceType: types.ResourceTypeVolume, Tags: sdkTags(r.volumeTags())},
+		},
 	}, l.option, c.paced(r.Count))
 	if err != nil {
 		return launched{}, err
 	}
 	slices.SortFunc(l.page.Instances, func(a, b ec2xml.Instance) int { return cmp.Compare(a.Index, b.Index) })
 	return launched{instances: l.page.Instances}, nil
+}
+
+// volumeTags are those of the instances' volumes: the instances' own, without what tells
+// nodes apart. The launch template has them, too, but EC2 does not say that it keeps those
+// of a template where the call has tags. A fleet's call takes none for volumes:
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateFleet.html
+func (r *request) volumeTags() map[string]string {
+	tags := maps.Clone(r.Tags)
+	maps.DeleteFunc(tags, func(key, _ string) bool { return key == tagLaunch || strings.HasPrefix(key, tagNodes) })
+	return tags
 }
 
 func (c *clients) createFleet(ctx context.Context, token string, r request) (launched, error) {

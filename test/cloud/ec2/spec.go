@@ -117,7 +117,8 @@ func (s *spec) applyMetadata(p params) {
 }
 
 func (s *spec) applyTags(p params) {
-	if s.tags == nil {
+	// Nobody promises that a call's tags leave those of its template.
+	if s.tags == nil || p.list("TagSpecification") != nil {
 		s.tags = map[string]map[string]string{}
 	}
 	for _, t := range p.list("TagSpecification") {
