@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -47,5 +48,27 @@ func Ignored(root spec.View) []string {
 func noEffect(root spec.View) {
 	for _, i := range allIgnored(root) {
 		i.view.Warnf("file/no-effect", "muster does not set this up: %s", i.what).WithHint("remove it, or set it up yourself by CustomActions")
+	}
+}
+
+// Why muster cannot make what a file asks for.
+const (
+	oldSystemd = "its systemd (219) knows no way to give slurmd a control group that may be divided among jobs, and its MariaDB (5.5) no users without passwords"
+	oneDomain  = "nothing sets up its NVLink domain (IMEX) and Slurm's blocks of nodes, without which GPUs of different nodes do not reach each other"
+)
+
+// notMade refuses what ParallelCluster makes and muster would make into nodes that never
+// run a job.
+func notMade(root spec.View, all []resource) {
+	if os := root.At("Image.Os"); os.Given() && os.Text() == "alinux2" {
+		os.Errorf("file/not-made", "muster does not run alinux2 on AWS: %s", oldSystemd).WithHint("write Os: alinux2023, and check your scripts on it")
+	}
+	for _, x := range all {
+		for _, item := range append(x.list.Items(), x.view) {
+			at := item.Key("InstanceType")
+			if at.Given() && strings.HasPrefix(at.Text(), "p6e-gb200.") {
+				at.Errorf("file/not-made", "muster does not run %s: %s", at.Text(), oneDomain).WithHint("write p6-b200.48xlarge, or use ParallelCluster for it")
+			}
+		}
 	}
 }

@@ -39,6 +39,7 @@ func practice(root spec.View, all []resource, level spec.Level) {
 	noAccounting(scheduling)
 	openSSH(root.Key("HeadNode"))
 	noEffect(root)
+	notMade(root, all)
 	oldSystem(root.At("Image.Os"))
 	smallHead(root)
 	for _, s := range root.Key("SharedStorage").Items() {
