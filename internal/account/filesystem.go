@@ -107,6 +107,35 @@ func endpoint(ctx context.Context, client *fsx.Client, id string) (string, error
 	return aws.ToString(out.StorageVirtualMachines[0].Endpoints.Nfs.DNSName), nil
 }
 
+// DeleteOpenZFS begins to delete a file system of OpenZFS, with all that is in it and
+// without the last backup that FSx makes, and bills, unless it is told otherwise:
+// CloudFormation cannot tell it. It says whether there is anything to wait for: not for a
+// file system of another kind, nor for one that is gone.
+func (a *Account) DeleteOpenZFS(ctx context.Context, id string) (goes bool, err error) {
+	client := fsx.NewFromConfig(a.config)
+	out, err := client.DescribeFileSystems(ctx, &fsx.DescribeFileSystemsInput{FileSystemIds: []string{id}})
+	switch {
+	case code(err) == "FileSystemNotFound":
+		return false, nil
+	case err != nil:
+		return false, failed(err, "look at %s in %s", id, a.Region)
+	case len(out.FileSystems) == 0 || out.FileSystems[0].FileSystemType != types.FileSystemTypeOpenzfs:
+		return false, nil
+	case out.FileSystems[0].Lifecycle == types.FileSystemLifecycleDeleting:
+		return true, nil
+	}
+	_, err = client.DeleteFileSystem(ctx, &fsx.DeleteFileSystemInput{FileSystemId: &id, OpenZFSConfiguration: &types.DeleteFileSystemOpenZFSConfiguration{
+		SkipFinalBackup: aws.Bool(true), Options: []types.DeleteFileSystemOpenZFSOption{types.DeleteFileSystemOpenZFSOptionDeleteChildVolumesAndSnapshots},
+	}})
+	if code(err) == "FileSystemNotFound" {
+		return false, nil
+	}
+	if err != nil {
+		return false, failed(err, "delete %s in %s", id, a.Region)
+	}
+	return true, nil
+}
+
 func (a *Account) cache(ctx context.Context, id string) (FileSystem, error) {
 	out, err := fsx.NewFromConfig(a.config).DescribeFileCaches(ctx, &fsx.DescribeFileCachesInput{FileCacheIds: []string{id}})
 	if err != nil {

@@ -15,7 +15,7 @@ var ofCalls = []string{
 	"s3:AbortMultipartUpload", "s3:DeleteObject", "s3:DeleteObjectVersion", "s3:GetObject", "s3:ListBucket", "s3:ListBucketMultipartUploads",
 	"s3:ListBucketVersions", "s3:PutObject", "s3:DeleteBucket",
 	"route53:ChangeResourceRecordSets", "route53:ListResourceRecordSets",
-	"fsx:DescribeFileSystems", "elasticfilesystem:DescribeFileSystems",
+	"fsx:DeleteFileSystem", "fsx:DescribeFileSystems", "elasticfilesystem:DescribeFileSystems",
 }
 
 // ofMore are the rights for calls that only some files lead to, by the part of the

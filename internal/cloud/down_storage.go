@@ -47,6 +47,9 @@ func (d *down) storage(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := d.endOpenZFS(ctx, all); err != nil {
+		return "", err
+	}
 	if len(keep) == 0 {
 		return d.delete(ctx, name)
 	}
@@ -82,6 +85,33 @@ func (d *down) sort(ctx context.Context, all []formation.Resource, retained map[
 		}
 	}
 	return keep, nil
+}
+
+// endOpenZFS ends the file systems of OpenZFS that nothing keeps, before their stack does
+// it, which would leave a backup of each.
+func (d *down) endOpenZFS(ctx context.Context, all []formation.Resource) error {
+	for _, r := range all {
+		if r.Type != "AWS::FSx::FileSystem" || r.ID == "" || d.kept[r.ID] != "" {
+			continue
+		}
+		for began, every := time.Now(), lookFirst; ; every = min(every*5/4, lookLast) {
+			goes, err := d.Account.DeleteOpenZFS(ctx, r.ID)
+			if err != nil {
+				return err
+			}
+			if !goes {
+				break
+			}
+			if time.Since(began) > endLimit {
+				return fmt.Errorf("%s did not go within %s", r.ID, endLimit)
+			}
+			d.Report.Waiting("delete "+r.ID, "FSx", time.Since(began))
+			if err := pause(ctx, every); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // refused tells whether AWS does not take our credentials.

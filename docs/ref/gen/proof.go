@@ -173,6 +173,7 @@ muster was written and tested without an account of AWS. Nothing on this page wa
   instance profile (the policy holds either way); and that FSx asks no right for backups of somebody who wants none.
 - Whether S3 knows the prefix where it looks if an object of a ` + "`CustomS3Bucket`" + ` is there at all. If not, nodes still hear that it is absent, and a job that lists the bucket without any prefix sees its names.
 - Whether a call's tags leave those of its launch template. What RunInstances starts has all tags by the call; volumes of a fleet's instances have the template's, since CreateFleet takes none for them.
+- That CloudFormation takes a file system of OpenZFS for deleted that muster has deleted before: by itself it would leave a backup of it, which costs.
 - Which launch template EC2 tells IAM of, in the calls that CreateFleet makes. It is documented for RunInstances. The head node's role asks for the cluster's template where every queue
   has one instance type; where EC2 chooses among several, it asks for it only if the call names one, so that fleets start either way.
 - That networks, security groups and Route 53 lead where they should: in tests, every machine reaches every other.

@@ -336,6 +336,11 @@ func (s *Service) deleteSystem(_ context.Context, c *wire.Call) (fields, error) 
 	}
 	now := s.clock.Now()
 	if f.life.at(now) != "DELETING" {
+		// Whoever does not say otherwise gets a backup, and its bill:
+		// https://docs.aws.amazon.com/fsx/latest/APIReference/API_DeleteFileSystemOpenZFSConfiguration.html
+		if f.in.FileSystemType == "OPENZFS" && in.OpenZFSConfiguration["SkipFinalBackup"] != true {
+			s.backups = append(s.backups, &backup{id: newID("backup-"), of: f.id, in: f.in, life: f.life})
+		}
 		f.life.become(now, "DELETING", gone, takesToDelete)
 	}
 	return fields{"FileSystemId": f.id, "Lifecycle": "DELETING"}, nil
