@@ -231,8 +231,10 @@ int order_hold(spank_t sp)
 	int environment = job_environ(sp);
 	int rc = environment < 0 ? -1 : send_orders(environment);
 
-	if (environment >= 0 && rc)
-		slurm_error("muster: %s has ended before it was told what to do: %s", step.config.muster, strerror(errno));
+	if (rc && environment >= 0 && (errno == EPIPE || errno == ECONNRESET))
+		rc = 0; /* it has ended, for what its command line says: its answer tells the tasks why */
+	else if (rc && environment >= 0)
+		slurm_error("muster: tell %s what to do: %s", step.config.muster, strerror(errno));
 	close(environment), close(step.orders);
 	step.orders = -1;
 	return rc;
