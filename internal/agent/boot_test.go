@@ -128,6 +128,17 @@ Scheduling:
           InstanceType: p5.48xlarge
           MinCount: 0
           MaxCount: 1
+    - Name: dead
+      Networking:
+        SubnetIds: [subnet-0123456789abcdef0]
+      CustomActions:
+        OnNodeStart:
+          Script: s3://bucket/dead.sh
+      ComputeResources:
+        - Name: p5
+          InstanceType: p5.48xlarge
+          MinCount: 0
+          MaxCount: 1
 LoginNodes:
   Pools:
     - Name: login
@@ -160,6 +171,7 @@ cat >/home/jobs <<'JOBS'
 #!/bin/sh
 sleep 1
 sbatch --partition=bad --output=/dev/null --wrap=true
+sbatch --partition=dead --output=/dev/null --wrap=true
 {
 	srun --partition=gpu --nodes=2 --gpus-per-node=8 --time=5 sh /home/task
 	echo "exit code $?"
@@ -189,6 +201,7 @@ func inside(t *testing.T, file string) *cloud {
 	c.putObject("programs/muster", string(program))
 	c.putObject("configured.sh", configured)
 	c.putObject("broken.sh", broken)
+	c.putObject("dead.sh", dead)
 	c.putObject("poor.sh", "#!/bin/sh\necho \"PARTITION $(sinfo -h -o %R)\" >/fsx/poor\n")
 	c.putObject("start.sh", "#!/bin/sh\necho $1 >>/started\n")
 	c.putObject("login.sh", "#!/bin/sh\nscontrol ping >/fsx/login 2>&1\nls /home >>/fsx/login\n")
@@ -201,6 +214,8 @@ func inside(t *testing.T, file string) *cloud {
 	c.compute = map[string]string{"train-gpu-p5": impatient(t, ticket)}
 	ticket.Queue, ticket.Resource = "bad", "p5"
 	c.compute["train-bad-p5"] = site.UserData(ticket)
+	ticket.Queue = "dead"
+	c.compute["train-dead-p5"] = site.UserData(ticket)
 	ticket.Role, ticket.Queue, ticket.Resource = site.RoleLogin, "login", ""
 	c.login = site.UserData(ticket)
 	c.launchHead(t, data)
@@ -307,6 +322,11 @@ func TestInside(t *testing.T) {
 	c.await(t, "rid of the node that cannot boot", time.Minute, func() bool {
 		events := c.file("i-0000000000000head", "var/log/muster/events.jsonl")
 		return strings.Contains(events, "boot failed") && strings.Contains(events, "this cannot work") && c.gone("bad-dy-p5-1")
+	})
+	c.await(t, "rid of the node whose GPUs nobody can use", time.Minute, func() bool {
+		events := c.file("i-0000000000000head", "var/log/muster/events.jsonl")
+		return strings.Contains(events, "look at health: CUDA does not start: error 999 CUDA_ERROR_UNKNOWN") && c.gone("dead-dy-p5-1") &&
+			strings.Contains(events, "dead: 2 nodes in a row failed to boot in the same way (each try is paid: p5.48xlarge at $55.04 an hour)")
 	})
 	c.replaceAgent(t, "train-head")
 	c.write(t, "second")

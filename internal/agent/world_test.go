@@ -279,3 +279,18 @@ func (c *cloud) shared(name string) string {
 	data, _ := os.ReadFile(filepath.Join(c.world.Dir, "filesystems", "fs-1", name))
 	return string(data)
 }
+
+// dead makes a node's GPUs ones that are listed, and on which CUDA does not start.
+const dead = `#!/bin/sh
+set -e
+cat >/usr/bin/nvidia-smi <<'SMI'
+#!/bin/sh
+[ "$1" = --list-gpus ] || exit 1
+for i in 0 1 2 3 4 5 6 7; do echo "GPU $i: NVIDIA H100 80GB HBM3 (UUID: GPU-$i)"; done
+SMI
+chmod 755 /usr/bin/nvidia-smi
+cc -shared -fPIC -o /usr/lib/libcuda.so.1 -x c - <<'CUDA'
+int cuInit(unsigned flags) { return flags ? 1 : 999; }
+int cuGetErrorName(int code, const char **name) { *name = code == 999 ? "CUDA_ERROR_UNKNOWN" : "?"; return 0; }
+CUDA
+`
