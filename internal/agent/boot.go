@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/boot"
 	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // step is one step of a boot.
@@ -46,6 +47,7 @@ func (a *agent) first() []step {
 			return detail, err
 		}},
 		{"bring munge key", a.mungeKey},
+		{"leave what scripts expect", a.expected},
 	}
 }
 
@@ -145,15 +147,24 @@ func (a *agent) scratch() step {
 		if err != nil {
 			return "", err
 		}
-		switch a.Ticket.Role {
-		case site.RoleCompute:
-			section = section.Key("ComputeSettings")
-		case site.RoleLogin:
+		if a.Ticket.Role == site.RoleLogin {
 			return "not on login nodes", nil
 		}
-		dir := path.Clean("/" + section.At("LocalStorage.EphemeralVolume.MountDir").Text())
+		dir := scratchDir(a.Ticket.Role, section)
 		return a.machine.Scratch(ctx, a.identity.Type, dir)
 	}}
+}
+
+// scratchDir is where the file wants the instance's own disks. It says nothing of
+// login nodes'.
+func scratchDir(role string, section spec.View) string {
+	switch role {
+	case site.RoleCompute:
+		section = section.Key("ComputeSettings")
+	case site.RoleLogin:
+		return "/scratch"
+	}
+	return path.Clean("/" + section.At("LocalStorage.EphemeralVolume.MountDir").Text())
 }
 
 // mounts mounts all that a machine mounts from elsewhere.

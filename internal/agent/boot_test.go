@@ -203,7 +203,7 @@ func inside(t *testing.T, file string) *cloud {
 	c.putObject("broken.sh", broken)
 	c.putObject("dead.sh", dead)
 	c.putObject("poor.sh", "#!/bin/sh\necho \"PARTITION $(sinfo -h -o %R)\" >/fsx/poor\n")
-	c.putObject("start.sh", "#!/bin/sh\necho $1 >>/started\n")
+	c.putObject("start.sh", "#!/bin/sh\n. /etc/parallelcluster/cfnconfig\ntest $cfn_node_type/$cfn_head_node_private_ip = ComputeFleet/10.0.0.5 || exit\necho $1 >>/started\n")
 	c.putObject("login.sh", "#!/bin/sh\nscontrol ping >/fsx/login 2>&1\nls /home >>/fsx/login\n")
 	c.putObject("bad.sh", "#!/bin/sh\necho this cannot work >&2\nexit 3\n")
 	c.putObject(site.FileKey("train"), file)
