@@ -10,6 +10,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -33,11 +34,15 @@ func run(args []string) error {
 		}
 		return print("# aws/aws-parallelcluster-cookbook at "+args[2]+": what entrypoints::init, ::config and ::finalize reach.", w.found)
 	case len(args) == 2 && args[0] == "userdata":
-		found, err := userData(args[1])
+		found, err := userData(filepath.Join(args[1], "resources"))
 		if err != nil {
 			return err
 		}
-		return print("# aws-parallelcluster 3.16.1, pcluster/resources/*/user_data.sh.", found)
+		settings, err := dna(filepath.Join(args[1], "templates"))
+		if err != nil {
+			return err
+		}
+		return print("# aws-parallelcluster 3.16.1, resources/*/user_data.sh and the dna.json of templates/*.py.", append(found, settings...))
 	}
 	return fmt.Errorf("want cookbook DIR COMMIT, or userdata DIR")
 }

@@ -125,3 +125,28 @@ func TestUserData(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestDNA(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"cluster_stack.py":     "  dna = {\n    \"cluster\": {\n      \"stack_name\": self.name,\n      **({\"only_here\": x} if \"Not\" in x else {}),\n    },\n    \"not_this\": 1,\n  }\n",
+		"cdk_builder_utils.py": "def other():\n    return {\"nor_this\": 1}\n\n\ndef get_x_dna_json_for_head_node(config):\n    return {\n        \"dns_domain\": 1,\n    }\n",
+		"queues_stack.py":      "\"cluster\": {\n  \"stack_name\": 1,\n}\n",
+		"login_nodes_stack.py": "\"cluster\": {\n  \"pool_name\": 1,\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := dna(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []item{
+		{"dna.json", "setting", "stack_name", "", "head, compute"}, {"dna.json", "setting", "only_here", "", "head"},
+		{"dna.json", "setting", "dns_domain", "", "head"}, {"dna.json", "setting", "pool_name", "", "login"},
+	}
+	if diff := cmp.Diff(want, found, cmp.AllowUnexported(item{})); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -41,6 +41,21 @@ func userData(resources string) ([]item, error) {
 	return all, nil
 }
 
+// merge adds a thing that a kind of machine has, once.
+func merge(all []item, i item, node string) []item {
+	at := slices.IndexFunc(all, func(o item) bool {
+		return o.place == i.place && o.kind == i.kind && o.name == i.name && o.detail == i.detail
+	})
+	if at < 0 {
+		i.guard = node
+		return append(all, i)
+	}
+	if !strings.Contains(all[at].guard, node) {
+		all[at].guard += ", " + node
+	}
+	return all
+}
+
 // partsOf are the items of one machine's user data.
 func partsOf(text string) []item {
 	var all []item
