@@ -77,6 +77,14 @@ func TestGroups_offer_what_every_instance_type_has(t *testing.T) {
 	}
 }
 
+// TestGroups_weights has nodes taken in the order that the file asks for.
+func TestGroups_weights(t *testing.T) {
+	groups := plan.Groups(one(spec.ComputeResource{InstanceTypes: []string{"c6i.large"}, MinCount: 1, MaxCount: 2, StaticPriority: 7, DynamicPriority: 30}), nil)
+	if len(groups) != 2 || groups[0].Weight != 7 || groups[1].Weight != 30 {
+		t.Errorf("got %+v", groups)
+	}
+}
+
 func TestGroups_features_say_first_whether_nodes_are_static(t *testing.T) {
 	c := one(spec.ComputeResource{InstanceTypes: []string{"g5.xlarge"}, MinCount: 1, MaxCount: 2})
 	for _, name := range []string{"static", "dynamic", "gpu"} {

@@ -66,6 +66,9 @@ func resourceGroups(q spec.Queue, r spec.ComputeResource, addresses map[string]n
 		}
 		g := offer(r)
 		g.Prefix, g.Static, g.Custom = prefix(q, r, static), static, settings(r.Custom)
+		if g.Weight = r.DynamicPriority; static {
+			g.Weight = r.StaticPriority
+		}
 		g.Features, g.TmpDiskMiB = features(r, static), cmp.Or(q.RootGiB, imageGiB)<<10
 		for _, name := range groupNames(g.Prefix, count) {
 			g.Addresses = append(g.Addresses, addresses[name])

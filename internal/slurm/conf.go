@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -73,7 +74,10 @@ type NodeGroup struct {
 	GPU        string // the type's name, such as h200
 	GPUs       int
 	Features   []string
-	Custom     []Setting
+	// Weight is how late Slurm takes the nodes: low numbers come first. 0 is
+	// ParallelCluster's, 1 for static nodes and 1000 for dynamic ones.
+	Weight int
+	Custom []Setting
 }
 
 // PartitionConf is a partition and its nodes.
@@ -258,9 +262,9 @@ func (g NodeGroup) List() string {
 }
 
 func (g NodeGroup) line() string {
-	weight := 1000
+	weight := cmp.Or(g.Weight, 1000)
 	if g.Static {
-		weight = 1
+		weight = cmp.Or(g.Weight, 1)
 	}
 	line := "NodeName=" + g.List()
 	if g.Addresses[0].IsValid() {

@@ -59,6 +59,10 @@ func TestConf_joins_features(t *testing.T) {
 	if got := g.line(); !strings.Contains(got, " Feature=static,c5.large,fast,near ") || strings.Contains(got, "Features=") || !strings.HasSuffix(got, " Weight=7") {
 		t.Error(got)
 	}
+	g.Weight, g.Custom = 30, nil
+	if got := g.line(); !strings.Contains(got, " Weight=30") {
+		t.Error(got)
+	}
 	if len(g.Features) != 2 {
 		t.Errorf("the group's own features are %v", g.Features)
 	}

@@ -83,6 +83,8 @@ func buildResource(v View) ComputeResource {
 	r := ComputeResource{
 		Name:                 v.Key("Name").Text(),
 		MinCount:             v.Key("MinCount").Int(),
+		StaticPriority:       v.Key("StaticNodePriority").Int(),
+		DynamicPriority:      v.Key("DynamicNodePriority").Int(),
 		MaxCount:             v.Key("MaxCount").Int(),
 		DisableSMT:           v.Key("DisableSimultaneousMultithreading").Bool(),
 		EFA:                  v.Key("Efa").Key("Enabled").Bool(),

@@ -85,6 +85,9 @@ type ComputeResource struct {
 	InstanceTypes []string
 	MinCount      int
 	MaxCount      int
+	// StaticPriority and DynamicPriority are Slurm's weights of its nodes: low numbers
+	// are taken first.
+	StaticPriority, DynamicPriority int
 	// DisableSMT offers one CPU for each core instead of each thread.
 	DisableSMT bool
 	EFA        bool

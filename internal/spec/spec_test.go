@@ -57,10 +57,10 @@ func TestParse_fills_in_defaults(t *testing.T) {
 			Slurm:           spec.SlurmSettings{ScaledownIdleMinutes: 5},
 			Queues: []spec.Queue{
 				{Name: "gpu", CapacityType: "ONDEMAND", ScratchDir: "/scratch", AllocationStrategy: "lowest-price", ComputeResources: []spec.ComputeResource{
-					{Name: "nodes", InstanceTypes: []string{"p5e.48xlarge"}, MinCount: 1, MaxCount: 4},
+					{Name: "nodes", InstanceTypes: []string{"p5e.48xlarge"}, MinCount: 1, MaxCount: 4, StaticPriority: 1, DynamicPriority: 1000},
 				}},
 				{Name: "cpu", CapacityType: "ONDEMAND", ScratchDir: "/scratch", AllocationStrategy: "lowest-price", ComputeResources: []spec.ComputeResource{
-					{Name: "small", InstanceTypes: []string{"c6i.large"}, MaxCount: 10},
+					{Name: "small", InstanceTypes: []string{"c6i.large"}, MaxCount: 10, StaticPriority: 1, DynamicPriority: 1000},
 				}},
 			},
 		},
