@@ -25,6 +25,10 @@ func allIgnored(root spec.View) []ignored {
 	add(root.Key("DirectoryService"), "users come from no directory")
 	add(root.At("AdditionalPackages.IntelSoftware"), "Intel's libraries are not installed")
 	add(root.At("DevSettings.Cookbook.ChefCookbook"), "no cookbook is run")
+	add(root.At("DevSettings.Cookbook.ExtraChefAttributes"), "no cookbook is run")
+	add(root.At("DevSettings.NodePackage"), "ParallelCluster's daemons do not run")
+	add(root.At("DevSettings.ClusterTemplate"), "the templates are muster's own")
+	add(root.At("Scheduling.SlurmSettings.Dns.UseEc2Hostnames"), "machines have the names of their nodes")
 	people := slices.Concat([]spec.View{root.Key("HeadNode")}, root.At("LoginNodes.Pools").Items())
 	for _, v := range people {
 		add(v.At("Dcv.Enabled"), "there is no remote desktop")
