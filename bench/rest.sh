@@ -19,8 +19,9 @@ holds() {
 }
 exported() { [ -d "$objects" ] && [ "$(find "$objects" -type f | wc -l)" -ge "$count" ]; }
 
-# The nanoseconds that all threads ran: the ticks of /proc/PID/stat are too coarse for a process at rest.
-ran() { cat /proc/"$1"/task/*/schedstat | awk '{ sum += $1 } END { printf "%.0f\n", sum }'; }
+# The CPU time of a process in nanoseconds. Threads that have ended count, which is why it is not the sum of those that
+# there are; it is to 10 ms.
+ran() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); printf "%.0f\n", ($12 + $13) * 1e9 / hz }' "/proc/$1/stat"; }
 share() { awk -v ran="$(($2 - $1))" -v s="$seconds" 'BEGIN { printf "%.4f\n", 100 * ran / 1e9 / s }'; }
 memory() { awk '/^Pss:/ { print $2 * 1024 / 1e6 }' "/proc/$1/smaps_rollup"; }
 
