@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/boot"
 	"github.com/muster-hpc/muster/internal/site"
@@ -52,15 +53,28 @@ func (a *agent) resource() (queue, resource spec.View, err error) {
 }
 
 // health proves that a node can do what it costs, and writes what looks at its GPUs later.
-func (a *agent) health(ctx context.Context) (string, error) {
-	queue, resource, err := a.resource()
+func (n *node) health(ctx context.Context) (string, error) {
+	queue, resource, err := n.resource()
 	if err != nil {
 		return "", err
 	}
-	prolog, err := a.machine.Prolog(checked(queue, resource))
+	prolog, err := n.machine.Prolog(checked(queue, resource))
 	if err != nil {
 		return "", err
 	}
-	detail, err := a.machine.Health(ctx, boot.Wanted{Type: a.identity.Type, EFA: stack.EFADevices(a.cluster.root, queue, resource, a.identity.Type)})
-	return fmt.Sprintf("%s; checks before jobs: %s", detail, prolog), err
+	detail, err := n.machine.Health(ctx, boot.Wanted{Type: n.identity.Type, EFA: stack.EFADevices(n.cluster.root, queue, resource, n.identity.Type)})
+	detail = fmt.Sprintf("%s; checks before jobs: %s", detail, prolog)
+	n.blind = blindOf(detail)
+	return detail, err
+}
+
+// blindOf is what a step's detail says that nobody could look at.
+func blindOf(detail string) string {
+	var parts []string
+	for part := range strings.SplitSeq(detail, "; ") {
+		if _, what, ok := strings.Cut(part, "blind: "); ok {
+			parts = append(parts, what)
+		}
+	}
+	return strings.Join(parts, "; ")
 }

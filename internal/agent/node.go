@@ -25,6 +25,8 @@ type node struct {
 	// Name is the Slurm node's, empty for a login node.
 	Name string
 	step string
+	// blind is what could not be looked at of the node's hardware.
+	blind string
 	// settled is how often in a row Slurm was seen to know the node.
 	settled int
 }
@@ -177,7 +179,7 @@ func (n *node) ready(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, n.Limits.Join, fmt.Errorf("no answer within %s", n.Limits.Join))
 	defer cancel()
-	_, err := n.desk().Ready(ctx, join.Ready{InstanceID: n.identity.InstanceID, Node: n.Name, Seconds: took})
+	_, err := n.desk().Ready(ctx, join.Ready{InstanceID: n.identity.InstanceID, Node: n.Name, Seconds: took, Blind: n.blind})
 	return fmt.Sprintf("ready after %.1f s", took), err
 }
 

@@ -203,3 +203,14 @@ SharedStorage:
 		t.Errorf("a head node may take %s", got)
 	}
 }
+
+func TestBlindOf(t *testing.T) {
+	for detail, want := range map[string]string{
+		"8 GPUs; fabric joined; CUDA starts on 8 GPUs; checks before jobs: not asked for":              "",
+		"blind: no nvidia-smi; 32 EFA devices; blind: no fi_info; checks before jobs: blind: no dcgmi": "no nvidia-smi; no fi_info; no dcgmi",
+	} {
+		if got := blindOf(detail); got != want {
+			t.Errorf("%q: got %q, want %q", detail, got, want)
+		}
+	}
+}

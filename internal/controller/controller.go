@@ -152,6 +152,8 @@ type Controller struct {
 	trouble string
 	// lastWords are those of nodes whose boot failed.
 	lastWords map[string]lastWords
+	// blind is what was said of what machines could not look at.
+	blind map[string]bool
 	// awaitedBySlurm are the nodes that the last look saw powering up.
 	awaitedBySlurm map[string]bool
 	// over says of capacity blocks that they have ended.

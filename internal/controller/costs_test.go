@@ -290,6 +290,14 @@ func TestJoin(t *testing.T) {
 		}
 		s.slurm.slow("q-dy-r-1", false)
 		s.jobIs(t, j, "COMPLETED", 5*time.Minute)
+		for _, blind := range []string{"no nvidia-smi", "", "no nvidia-smi"} {
+			if _, err := s.now.Ready(t.Context(), join.Ready{InstanceID: "i-2", Node: "q-dy-r-1", Blind: blind}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.count(t, "blind q-dy-r-1") != 1 {
+			t.Errorf("what a machine could not look at is said %d times: %v", s.count(t, "blind "), s.events(t))
+		}
 		if registers() {
 			t.Error("a node that Slurm knows is to register again")
 		}

@@ -59,13 +59,28 @@ func (c *Controller) Join(_ context.Context, h join.Hello) (join.Place, error) {
 // register if Slurm still waits for it.
 func (c *Controller) Ready(_ context.Context, r join.Ready) (join.Standing, error) {
 	if !r.Again {
-		c.Log.Info("node booted", "node", r.Node, "instance", r.InstanceID, "seconds", r.Seconds)
+		c.Log.Info("node booted", "node", r.Node, "instance", r.InstanceID, "seconds", r.Seconds, "blind", r.Blind)
+		c.tellBlind(r)
 		c.Wake()
 		return join.Standing{}, nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return join.Standing{Register: c.awaitedBySlurm[r.Node]}, nil
+}
+
+// tellBlind says what a machine could not look at, once for all that say the same.
+func (c *Controller) tellBlind(r join.Ready) {
+	c.mu.Lock()
+	told := r.Blind == "" || c.blind[r.Blind]
+	if c.blind == nil {
+		c.blind = map[string]bool{}
+	}
+	c.blind[r.Blind] = true
+	c.mu.Unlock()
+	if !told {
+		c.Events.Add(Event{Kind: "blind", Nodes: []string{r.Node}, Instance: r.InstanceID, Reason: r.Blind})
+	}
 }
 
 // Failed takes note that a machine will never be ready.

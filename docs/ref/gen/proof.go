@@ -178,7 +178,11 @@ muster was written and tested without an account of AWS. Nothing on this page wa
   has one instance type; where EC2 chooses among several, it asks for it only if the call names one, so that fleets start either way.
 - That networks, security groups and Route 53 lead where they should: in tests, every machine reaches every other.
 - That a machine boots from AWS's images with their kernel, drivers, EFA and systemd, and sees its GPUs and disks: machines of tests
-  are namespaces of the machine that runs them, and their GPUs can be counted and nothing else.
+  are namespaces of the machine that runs them, and their GPUs can be counted, or are made to fail, and nothing else.
+- That NVIDIA's services start on each image and type. Every node proves its GPUs, CUDA and EFA itself before it is one. A fabric manager that does not start fails the boot where NVSwitches are on the PCI bus
+  (A100, H100, H200); those of B200 and B300 are not, and their host may run it, so there CUDA alone decides. A program or a state that an image or a driver does not have is blind, and fails nothing.
+- Whether distributions' packages of MariaDB install beside the libraries of MySQL that images of RPM systems carry. If not, the cluster goes on without accounting, and ` + "`muster status`" + ` says so.
+- Which file systems besides EFS answer to ports that any user can take: all others are asked from privileged ones, which all take.
 - That Lustre, EFS, OpenZFS and ONTAP mount, how fast they are, and what their links with S3 copy.
 - That S3 refuses an object for what it is with status 400, 409 or their like, and for the caller, the bucket or itself with others or with the codes that
   its [list of errors](https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html) has for that: exports go on after the first and stop at the second. That it
