@@ -41,18 +41,29 @@ var quotaCodes = map[string]string{
 	"X spot instances":                "L-E3A00192",
 }
 
+// networkQuotas are those of networks, by service and code. EC2 and VPC share them out:
+// https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
+var networkQuotas = map[string]struct{ service, code string }{
+	"network interfaces":     {"vpc", "L-DF5E4CA3"},
+	"NAT gateways of a zone": {"vpc", "L-FE5A380F"},
+	"elastic addresses":      {"ec2", "L-0263D0A3"},
+}
+
 // quotas asks for the account's quotas. One that was never changed has AWS's own
 // value, which is another call. A quota without a code is left out.
 func (s *survey) quotas(ctx context.Context) {
 	client := servicequotas.NewFromConfig(s.config)
 	var group sync.WaitGroup
 	for _, name := range s.wanted.Quotas {
-		id, known := quotaCodes[name]
-		if !known {
+		at := networkQuotas[name]
+		if id, known := quotaCodes[name]; known {
+			at.service, at.code = "ec2", id
+		}
+		if at.code == "" {
 			continue
 		}
 		group.Go(func() {
-			value, action, err := quota(ctx, client, id)
+			value, action, err := quota(ctx, client, at.service, at.code)
 			if err != nil {
 				s.unasked(ofQuotas, action, err)
 				return
@@ -63,15 +74,15 @@ func (s *survey) quotas(ctx context.Context) {
 	group.Wait()
 }
 
-func quota(ctx context.Context, client *servicequotas.Client, id string) (value float64, action string, err error) {
-	own, err := client.GetServiceQuota(ctx, &servicequotas.GetServiceQuotaInput{ServiceCode: aws.String("ec2"), QuotaCode: &id})
+func quota(ctx context.Context, client *servicequotas.Client, service, id string) (value float64, action string, err error) {
+	own, err := client.GetServiceQuota(ctx, &servicequotas.GetServiceQuotaInput{ServiceCode: &service, QuotaCode: &id})
 	if err == nil {
 		return aws.ToFloat64(own.Quota.Value), "", nil
 	}
 	if code(err) != "NoSuchResourceException" {
 		return 0, "servicequotas:GetServiceQuota", err
 	}
-	usual, err := client.GetAWSDefaultServiceQuota(ctx, &servicequotas.GetAWSDefaultServiceQuotaInput{ServiceCode: aws.String("ec2"), QuotaCode: &id})
+	usual, err := client.GetAWSDefaultServiceQuota(ctx, &servicequotas.GetAWSDefaultServiceQuotaInput{ServiceCode: &service, QuotaCode: &id})
 	if err != nil {
 		return 0, "servicequotas:GetAWSDefaultServiceQuota", err
 	}

@@ -10,7 +10,7 @@ import "time"
 type Wanted struct {
 	Region string
 	Names  map[string][]string
-	// Quotas are the names of EC2's quotas that count, such as "P on-demand instances".
+	// Quotas are the names of the quotas that count, such as "P on-demand instances".
 	Quotas []string
 	// Lustre are the deployment types of new file systems for Lustre.
 	Lustre []string
@@ -69,7 +69,7 @@ type Inventory struct {
 	// Others are names of the other subjects that exist; the value says what is
 	// wrong with one, empty if nothing is.
 	Others map[string]map[string]string
-	// Quotas are how many vCPUs the account may have of each.
+	// Quotas are how many vCPUs, or things, the account may have of each.
 	Quotas map[string]int
 	// Lustre are the deployment types that the region sells.
 	Lustre []string

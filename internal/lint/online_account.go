@@ -39,6 +39,7 @@ func (o online) quotas() {
 				WithHint("ask for more: Service Quotas, Amazon EC2, %s; it takes days", d.quota)
 		}
 	}
+	o.room()
 }
 
 // roles judges whether the file's own roles allow what their machines do.

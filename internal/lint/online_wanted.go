@@ -36,6 +36,9 @@ func Wanted(f *spec.File) inventory.Wanted {
 	for _, d := range demands(root, all) {
 		w.Quotas = append(w.Quotas, d.quota)
 	}
+	for _, r := range rooms(root, all) {
+		w.Quotas = append(w.Quotas, r.quota)
+	}
 	for _, s := range lustres(root) {
 		w.Lustre = append(w.Lustre, s.Key("DeploymentType").Text())
 	}

@@ -37,6 +37,7 @@ var decisions = []decision{
 	{`adds ERROR ebs/root-type`, `VolumeType: (gp9|st1)`, "no root volume is st1, and gp9 is nothing"},
 	{`adds ERROR network/elastic-ip`, `ElasticIp = (1|\[|\{|eipalloc-(x|0123456789ABCDEF0|0123456789abcdef$))`, "AWS is asked for an address"},
 	{`adds ERROR queue/name`, `Name = "gpu\\n"`, "a line's end would break Slurm's files"},
+	{`refuses`, `InstanceTypesData = 'x'`, "what is no JSON describes no types; ParallelCluster stumbles over it later"},
 	{`refuses`, `SubnetId: \|\\n`, "an id with a line's end is none"},
 	{`adds ERROR schema/(type|unknown)`, `OnNodeConfigured\.(Args|Unknown)`, "keys beside Sequence are lost"},
 	{`refuses`, `ComputeResources = \[\]`, "a queue of no nodes breaks ParallelCluster's dry run, which asks AWS"},

@@ -12,6 +12,11 @@ import (
 // devSettings holds what ParallelCluster's schema and its
 // ExtraChefAttributesValidator say of ExtraChefAttributes.
 func devSettings(dev spec.View) {
+	if data := dev.Key("InstanceTypesData"); filled(data) {
+		if _, err := decode(data.Text()); err != nil {
+			data.Errorf("dev/instance-types", "InstanceTypesData is not JSON: %v", err).WithHint(`write it as '{"p9.48xlarge": {...}}', what describe-instance-types says of each type`)
+		}
+	}
 	v := dev.At("Cookbook.ExtraChefAttributes")
 	if !filled(v) {
 		return

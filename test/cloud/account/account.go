@@ -40,6 +40,7 @@ func New(opts Options) *Service {
 	for code, name := range vcpuQuotas {
 		s.quotas = append(s.quotas, Quota{Service: "ec2", Code: code, Name: name, Value: 1_000_000})
 	}
+	s.quotas = append(s.quotas, networkQuotas...)
 	return s
 }
 

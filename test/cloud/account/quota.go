@@ -37,6 +37,14 @@ var vcpuQuotas = map[string]string{
 	"L-E3A00192": "All X Spot Instance Requests",
 }
 
+// networkQuotas are those of networks, as new accounts have them:
+// https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
+var networkQuotas = []Quota{
+	{"vpc", "L-DF5E4CA3", "Network interfaces per Region", 5000},
+	{"vpc", "L-FE5A380F", "NAT gateways per Availability Zone", 5},
+	{"ec2", "L-0263D0A3", "EC2-VPC Elastic IPs", 5},
+}
+
 // SetQuota sets a quota, of EC2 if it names no service.
 func (s *Service) SetQuota(q Quota) {
 	q.Service = cmp.Or(q.Service, "ec2")
