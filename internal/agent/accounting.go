@@ -30,7 +30,7 @@ func (h *headNode) database(ctx context.Context) (string, error) {
 	case p.NoAccounting:
 		return "the file's slurmdbd", nil
 	case p.Database:
-		return "the file's database", nil
+		return h.fileDatabase(ctx)
 	}
 	if found := mariadb(ctx, h.machine); found.Daemon != "" {
 		return found.Daemon, nil
@@ -41,6 +41,19 @@ func (h *headNode) database(ctx context.Context) (string, error) {
 		return h.poor, nil
 	}
 	return h.takeDatabase(ctx)
+}
+
+// fileDatabase looks whether slurmdbd can be told how the file's database is reached.
+func (h *headNode) fileDatabase(ctx context.Context) (string, error) {
+	accounting, err := h.accounting(ctx)
+	if err != nil {
+		return "", err
+	}
+	if why := accounting.Database.Unreadable(); why != "" {
+		h.poor = noAccounting + why + ": see the secret of Database/PasswordSecretArn"
+		return h.poor, nil
+	}
+	return "the file's database", nil
 }
 
 // takeDatabase takes a server that was installed just now.

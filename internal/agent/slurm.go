@@ -138,7 +138,8 @@ const rotation = LogDir + `/*.log ` + LogDir + `/actions/*.log {
 func (a *agent) containers(ctx context.Context) (string, error) {
 	dir := head.ImageDir(a.cluster.file)
 	files := map[string]string{head.ClusterFile: string(a.cluster.source), head.ImagesFile: dir + "\n", head.SiteFile: string(a.cluster.siteText),
-		"/etc/profile.d/muster.sh": "export PATH=$PATH:" + a.slurm.Bin + ":" + head.BinDir + "\n"}
+		"/etc/profile.d/muster.sh":  "export PATH=$PATH:" + a.slurm.Bin + ":" + head.BinDir + "\n",
+		"/etc/profile.d/muster.csh": "setenv PATH ${PATH}:" + a.slurm.Bin + ":" + head.BinDir + "\n"}
 	if a.cluster.root.At("Monitoring.Logs.Rotation.Enabled").Bool() {
 		files["/etc/logrotate.d/muster"] = rotation
 	}

@@ -27,6 +27,16 @@ type Database struct {
 	Name string
 }
 
+// Unreadable is why slurmdbd cannot read how the database is reached, empty if it can.
+//
+// https://slurm.schedmd.com/slurmdbd.conf.html#OPT_StoragePass
+func (d Database) Unreadable() string {
+	if strings.Contains(d.Password, "#") {
+		return "the database's password has a #, which Slurm takes for the beginning of a comment"
+	}
+	return ""
+}
+
 func (c Config) accounting(set func(string, any)) {
 	if c.Accounting.Off {
 		set("AccountingStorageType", "accounting_storage/none")

@@ -78,6 +78,14 @@ func TestConf_never_idle(t *testing.T) {
 	}
 }
 
+func TestDatabase_that_Slurm_cannot_read(t *testing.T) {
+	for password, ok := range map[string]bool{"": true, "s3cret!$&": true, "s3#cret": false, "#": false} {
+		if why := (Database{Password: password}).Unreadable(); (why == "") != ok {
+			t.Errorf("%q: %q", password, why)
+		}
+	}
+}
+
 func TestNoCgroups(t *testing.T) {
 	for version, want := range map[string]string{
 		"22.05.8": "cgroup/v1", "23.02.1": "cgroup/v1", "23.11.4": "disabled", "24.05": "disabled", "25.11.0": "disabled", "unknown": "cgroup/v1",
