@@ -27,6 +27,9 @@ func (m Machine) Export(ctx context.Context, dirs []string, networks []netip.Pre
 		return "", err
 	}
 	if m.systemd() {
+		if _, err := m.Write(nfsConf, nfsVersions, 0o644, ""); err != nil {
+			return "", err
+		}
 		// Ubuntu's nfs-kernel-server answers to this name, too.
 		if _, err := m.run(ctx, "systemctl", "enable", "--now", "nfs-server"); err != nil {
 			return "", err
@@ -44,6 +47,16 @@ func (m Machine) Export(ctx context.Context, dirs []string, networks []netip.Pre
 	}
 	return strings.Join(dirs, ", ") + " to " + to, nil
 }
+
+// nfsConf has the server speak version 4 alone, as all of the cluster's machines do. One
+// that knows version 3 wants a port for locks: the images name 32768, which any program
+// may have taken, and then the server does not start.
+//
+// https://github.com/aws/aws-parallelcluster/issues/6949
+const (
+	nfsConf     = "/etc/nfs.conf.d/muster.conf"
+	nfsVersions = "# Written by muster.\n[nfsd]\nvers3=n\n"
+)
 
 // exportMark begins the lines of /etc/exports that are ours.
 const exportMark = "# muster: below here, lines are written anew"

@@ -78,6 +78,9 @@ func TestNFSThreads(t *testing.T) {
 	if _, err := m.Export(t.Context(), []string{"/home"}, nil); err != nil {
 		t.Fatal(err)
 	}
+	if conf, err := m.Read(nfsConf); err != nil || !strings.Contains(conf, "\nvers3=n\n") {
+		t.Errorf("%s has %q, %v", nfsConf, conf, err)
+	}
 	if !slices.ContainsFunc(f.ran, func(s string) bool { return strings.HasPrefix(s, "rpc.nfsd ") }) {
 		t.Errorf("ran %q", f.ran)
 	}
