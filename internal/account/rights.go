@@ -8,6 +8,7 @@ var ofCalls = []string{
 	"cloudformation:ContinueUpdateRollback", "cloudformation:CreateChangeSet", "cloudformation:DeleteChangeSet", "cloudformation:DeleteStack",
 	"cloudformation:DescribeChangeSet", "cloudformation:DescribeStackEvents", "cloudformation:DescribeStacks", "cloudformation:ExecuteChangeSet",
 	"cloudformation:GetTemplate", "cloudformation:ListStackResources",
+	"cloudformation:UpdateTerminationProtection",
 	"ec2:DescribeAvailabilityZones", "ec2:DescribeImages", "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeInstances",
 	"ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets", "ec2:DescribeVolumes", "ec2:DescribeAddresses", "ec2:DescribeNatGateways",
 	"ec2:GetConsoleOutput", "ec2:TerminateInstances", "ec2:DeleteKeyPair",

@@ -119,7 +119,7 @@ func (d *down) look(ctx context.Context) (string, error) {
 		d.Report.Note(fmt.Sprintf("there is no stack of a cluster %s in %s, only what has its tag is taken away; AWS_REGION chooses another region", d.Name, d.Account.Region))
 	}
 	for _, state := range d.stacks {
-		if state.Protected {
+		if state.Protected && state.Name != storageStack(d.Name) { // that one is muster's own doing
 			return "", fmt.Errorf("nothing was touched: stack %s is protected; lift that with `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name %s`", state.Name, state.Name)
 		}
 	}

@@ -51,6 +51,9 @@ func (d *down) storage(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if len(keep) == 0 {
+		if err := release(ctx, d.driver, state); err != nil {
+			return "", err
+		}
 		return d.delete(ctx, name)
 	}
 	d.keepStorage = true
@@ -85,6 +88,14 @@ func (d *down) sort(ctx context.Context, all []formation.Resource, retained map[
 		}
 	}
 	return keep, nil
+}
+
+// release lets the stack of file systems be deleted, which `up` has protected.
+func release(ctx context.Context, driver *formation.Driver, state formation.State) error {
+	if !state.Protected {
+		return nil
+	}
+	return driver.Release(ctx, state.Name)
 }
 
 // endOpenZFS ends the file systems of OpenZFS that nothing keeps, before their stack does

@@ -67,7 +67,12 @@ func (u *up) storage(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return u.ensure(ctx, u.set.Storage, in)
+	detail, err := u.ensure(ctx, u.set.Storage, in)
+	if err != nil || u.stacks[u.set.Storage.Name].Protected {
+		return detail, err
+	}
+	// Whoever deletes the cluster's stacks by hand keeps its data, as `muster down` does.
+	return detail, u.driver.Protect(ctx, u.set.Storage.Name)
 }
 
 // cluster makes the head node and what it starts nodes with. What a former head

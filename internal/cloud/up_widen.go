@@ -82,6 +82,9 @@ func (u *up) narrower(ctx context.Context) (string, error) {
 		u.driver.Waiting = func(_, status string, since time.Duration) {
 			u.Report.Waiting("stack "+name, inSmall(status), since)
 		}
+		if err := release(ctx, u.driver, u.stacks[name]); err != nil {
+			return "", err
+		}
 		if err := u.driver.Delete(ctx, name); err != nil {
 			return "", err
 		}
