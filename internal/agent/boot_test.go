@@ -182,7 +182,7 @@ JOBS
 setsid sh /home/jobs >/dev/null 2>&1 </dev/null &
 `
 
-func inside(t *testing.T, file string) *cloud {
+func inside(t *testing.T, file string, late int) *cloud {
 	t.Helper()
 	if !machine.Inside() {
 		t.Skip("TestBoot runs this in namespaces of its own")
@@ -191,6 +191,7 @@ func inside(t *testing.T, file string) *cloud {
 		t.Fatal(err)
 	}
 	c := newCloud(t)
+	c.late = late
 	program, err := os.ReadFile(os.Getenv(programMark))
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +300,7 @@ func (c *cloud) gone(node string) bool {
 }
 
 func TestInside(t *testing.T) {
-	c := inside(t, clusterFile)
+	c := inside(t, clusterFile, 0)
 	c.await(t, "ready", 3*time.Minute, func() bool { return c.head().Phase == site.Ready })
 	for _, s := range c.head().Steps {
 		t.Logf("%6.2f s  %s: %s", s.Seconds, s.Name, s.Detail)

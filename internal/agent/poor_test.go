@@ -20,9 +20,9 @@ mv /usr/sbin/mariadbd.new /usr/sbin/mariadbd
 `
 
 // TestPoor: accounting that does not come up keeps no head node from being ready, and
-// its status says so.
+// its status says so; a file system whose name comes late is waited for.
 func TestPoor(t *testing.T) {
-	c := inside(t, poorFile)
+	c := inside(t, poorFile, 1)
 	c.await(t, "ready", 2*time.Minute, func() bool { return c.head().Phase == site.Ready })
 	c.await(t, "seen", time.Minute, func() bool { return c.head().Cluster != nil })
 	s := c.head()
@@ -35,6 +35,9 @@ func TestPoor(t *testing.T) {
 		if service.Name == "mariadb" || service.Name == "slurmdbd" || !service.Ready {
 			t.Errorf("a service of the cluster without accounting: %+v", service)
 		}
+	}
+	if log := c.file("i-0000000000000head", "var/log/muster/agent.log"); strings.Contains(log, "boot failed") {
+		t.Errorf("the boot began again, where waiting would do:\n%s", log)
 	}
 	c.await(t, "able to run jobs", time.Minute, func() bool { return c.shared("poor") == "PARTITION gpu\n" })
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -37,6 +38,8 @@ type cloud struct {
 	instances []*instance
 	logged    map[string]int
 	measured  int
+	// late is how many mounts come before the file system's name is known.
+	late int
 }
 
 type object struct {
@@ -257,6 +260,11 @@ func newCloud(t *testing.T) *cloud {
 	c.world, err = machine.New(t.Context(), machine.Config{
 		Dir: t.TempDir(), Network: netip.MustParsePrefix("10.0.0.0/16"), Endpoint: "http://10.0.0.1:" + port, Program: self,
 		FileSystem: func(_ context.Context, source string) (string, error) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.late--; c.late >= 0 {
+				return "", errors.New("Failed to resolve server: Name or service not known")
+			}
 			id, _, _ := strings.Cut(source, ".")
 			return id, nil
 		},

@@ -104,7 +104,7 @@ func (m Machine) joined(ctx context.Context) (string, error) {
 	err := healthPatience.try(ctx, func(ctx context.Context) (again bool, err error) {
 		out, err := m.run(ctx, "nvidia-smi", "--query-gpu=fabric.state,fabric.status", "--format=csv,noheader")
 		if err != nil {
-			detail = "blind: this driver does not tell the fabric's state"
+			detail = "the driver does not tell the fabric's state, so CUDA decides"
 			return false, nil
 		}
 		detail, again, err = fabricState(out)
@@ -130,7 +130,7 @@ func fabricState(out string) (detail string, again bool, err error) {
 		known++
 	}
 	if known == 0 {
-		return "blind: these GPUs do not tell the fabric's state", false, nil
+		return "these GPUs do not tell the fabric's state, so CUDA decides", false, nil
 	}
 	return "fabric joined", false, nil
 }

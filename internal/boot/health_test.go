@@ -232,7 +232,7 @@ func TestFabricState(t *testing.T) {
 		"joined":     {"Completed, Success\nCompleted, Success\n", "fabric joined", "", false},
 		"on_its_way": {"Completed, Success\nIn Progress, N/A\n", "", `GPU 1 has not joined the fabric: its state is "In Progress"`, true},
 		"refused":    {"Completed, Insufficient Resources\n", "", "GPU 0 could not join the fabric: Insufficient Resources", false},
-		"a100":       {"[N/A], [N/A]\n[N/A], [N/A]\n", "blind: these GPUs do not tell the fabric's state", "", false},
+		"a100":       {"[N/A], [N/A]\n[N/A], [N/A]\n", "these GPUs do not tell the fabric's state, so CUDA decides", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			detail, again, err := fabricState(row.out)
