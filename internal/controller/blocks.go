@@ -22,8 +22,12 @@ type blocks struct {
 // advance, but not when they become active.
 const blocksEvery = time.Minute
 
-// reservationMark begins the names of the reservations that are ours.
-const reservationMark = "muster-"
+// reservationMark begins the names of the reservations that are ours: the ID of a
+// capacity reservation of AWS comes behind it. Users may call theirs muster-something.
+const reservationMark = "muster-cr-"
+
+// reservationOf is the name of the reservation for a capacity block.
+func reservationOf(block string) string { return reservationMark + strings.TrimPrefix(block, "cr-") }
 
 // keepBlocks asks for capacity blocks and keeps jobs off those that are not
 // active.
@@ -51,8 +55,9 @@ func (c *Controller) keepBlocks(ctx context.Context, nodes []fleet.Node) error {
 		if b.Active || len(of) == 0 {
 			continue
 		}
-		held[reservationMark+b.ID] = true
-		if err := c.hold(ctx, have, reservationMark+b.ID, of); err != nil {
+		name := reservationOf(b.ID)
+		held[name] = true
+		if err := c.hold(ctx, have, name, of); err != nil {
 			return err
 		}
 	}
@@ -61,7 +66,7 @@ func (c *Controller) keepBlocks(ctx context.Context, nodes []fleet.Node) error {
 			if err := c.Reservations.Unreserve(ctx, r.Name); err != nil {
 				return fmt.Errorf("end reservation %s: %w", r.Name, err)
 			}
-			c.Events.Add(Event{Kind: "block is active", Reason: strings.TrimPrefix(r.Name, reservationMark)})
+			c.Events.Add(Event{Kind: "block is active", Reason: "cr-" + strings.TrimPrefix(r.Name, reservationMark)})
 		}
 	}
 	c.blocks.asked = now

@@ -120,6 +120,10 @@ func TestRun_keeps_jobs_off_a_block_that_is_not_active(t *testing.T) {
 		block = fleet.Block{ID: "cr-1", Resource: fleet.Resource{Queue: "q", Name: "r"}, Start: time.Now().Add(time.Hour), End: time.Now().Add(5 * time.Hour)}
 	}
 	playWith(t, set, func(t *testing.T, s *scene) {
+		const theirs = "muster-maintenance" // a user's
+		if err := s.slurm.Reserve(t.Context(), theirs, nil); err != nil {
+			t.Fatal(err)
+		}
 		<-time.After(2 * time.Second)
 		j := s.slurm.submit(2, 30*time.Minute)
 		<-time.After(50 * time.Minute)
@@ -143,6 +147,9 @@ func TestRun_keeps_jobs_off_a_block_that_is_not_active(t *testing.T) {
 		status, err := s.now.Status(t.Context())
 		if err != nil || len(status.Look) == 0 || !strings.Contains(strings.Join(status.Look, "; "), "capacity block cr-1 ended at ") {
 			t.Errorf("after its end: %+v, %v", status, err)
+		}
+		if _, kept := s.slurm.reservations[theirs]; !kept {
+			t.Errorf("the reservation %s is gone", theirs)
 		}
 	}, nodes("q-st-r-1", "q-dy-r-1")...)
 }
