@@ -51,7 +51,7 @@ func TestGuide80(t *testing.T) {
 			Queues: []spec.Queue{{
 				Name: "gpu-queue", CapacityType: "ONDEMAND", AllocationStrategy: "lowest-price", ScratchDir: "/scratch", RootGiB: 200,
 				ComputeResources: []spec.ComputeResource{{
-					Name: "p5e-nodes", InstanceTypes: []string{"p5e.48xlarge"}, MaxCount: 80, EFA: true,
+					Name: "p5e-nodes", InstanceTypes: []string{"p5e.48xlarge"}, MaxCount: 80, StaticPriority: 1, DynamicPriority: 1000, EFA: true,
 				}},
 			}},
 		},
