@@ -64,9 +64,22 @@ func (n *node) health(ctx context.Context) (string, error) {
 	}
 	detail, err := n.machine.Health(ctx, boot.Wanted{Type: n.identity.Type, EFA: stack.EFADevices(n.cluster.root, queue, resource, n.identity.Type)})
 	detail = fmt.Sprintf("%s; checks before jobs: %s", detail, prolog)
-	n.blind = blindOf(detail)
+	n.tell(blindOf(detail))
 	return detail, err
 }
+
+// nodeContainers makes what steps in containers need, and keeps for the head node that
+// they will see no GPU.
+func (n *node) nodeContainers(ctx context.Context) (string, error) {
+	detail, err := n.containers(ctx)
+	if _, why, ok := strings.Cut(detail, boot.NoGPUs); ok {
+		n.tell("containers see no GPU: " + why)
+	}
+	return detail, err
+}
+
+// tell keeps what the head node is to hear with the node's readiness.
+func (n *node) tell(what string) { n.blind = strings.Trim(n.blind+"; "+what, "; ") }
 
 // blindOf is what a step's detail says that nobody could look at.
 func blindOf(detail string) string {

@@ -25,7 +25,7 @@ type node struct {
 	// Name is the Slurm node's, empty for a login node.
 	Name string
 	step string
-	// blind is what could not be looked at of the node's hardware.
+	// blind is what could not be looked at of the node's hardware, and what it goes without.
 	blind string
 	// settled is how often in a row Slurm was seen to know the node.
 	settled int
@@ -68,7 +68,7 @@ func (n *node) steps() []step {
 		n.tune(),
 		n.gpus(),
 		{"mount file systems", n.mounts},
-		{"prepare containers", n.containers},
+		{"prepare containers", n.nodeContainers},
 	}...)
 	if n.Ticket.Role == site.RoleCompute {
 		all = append(all, step{"look at health", n.health})

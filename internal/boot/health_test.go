@@ -254,8 +254,8 @@ func TestShowGPUs(t *testing.T) {
 		"there":    {nil, nil, true, ""},
 		"refused":  {nil, map[string]error{"nvidia-ctk": errors.New("no driver")}, false, "; containers see GPUs by nvidia-container-cli"},
 		"old_way":  {[]string{"nvidia-ctk"}, nil, false, "; containers see GPUs by nvidia-container-cli"},
-		"neither":  {[]string{"nvidia-ctk", "nvidia-container-cli"}, nil, false, "; NO GPUS IN CONTAINERS: this image has neither nvidia-ctk nor nvidia-container-cli"},
-		"only_one": {[]string{"nvidia-container-cli"}, map[string]error{"nvidia-ctk": errors.New("no driver")}, false, "; NO GPUS IN CONTAINERS: no driver"},
+		"neither":  {[]string{"nvidia-ctk", "nvidia-container-cli"}, nil, false, "; no GPUs in containers: this image has neither nvidia-ctk nor nvidia-container-cli"},
+		"only_one": {[]string{"nvidia-container-cli"}, map[string]error{"nvidia-ctk": errors.New("no driver")}, false, "; no GPUs in containers: no driver"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &gpuMachine{fake: fake{missing: row.missing, fails: row.fails}}

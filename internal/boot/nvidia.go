@@ -144,6 +144,9 @@ func (m Machine) persists(ctx context.Context) bool {
 	return err == nil && strings.TrimSpace(out) != "" && !slices.ContainsFunc(strings.Fields(out), func(s string) bool { return s != "Enabled" })
 }
 
+// NoGPUs begins what is said of a machine whose GPUs no container sees.
+const NoGPUs = "no GPUs in containers: "
+
 // ShowGPUs makes what shows a machine's GPUs in containers: a specification for the
 // Container Device Interface, where the image has NVIDIA's program for it. A machine
 // whose GPUs no container sees says so.
@@ -159,10 +162,10 @@ func (m Machine) ShowGPUs(ctx context.Context) string {
 			return "; containers see GPUs"
 		}
 		if m.find("nvidia-container-cli") == "" {
-			return "; NO GPUS IN CONTAINERS: " + err.Error()
+			return "; " + NoGPUs + err.Error()
 		}
 	case m.find("nvidia-container-cli") == "":
-		return "; NO GPUS IN CONTAINERS: this image has neither nvidia-ctk nor nvidia-container-cli"
+		return "; " + NoGPUs + "this image has neither nvidia-ctk nor nvidia-container-cli"
 	}
 	return "; containers see GPUs by nvidia-container-cli"
 }

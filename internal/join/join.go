@@ -40,7 +40,8 @@ type Ready struct {
 	Node       string `json:"node"`
 	// Seconds is how long the boot took.
 	Seconds float64 `json:"seconds"`
-	// Blind is what the machine could not look at before it was ready, empty for nothing.
+	// Blind is what the machine could not look at before it was ready, or goes without;
+	// empty for nothing.
 	Blind string `json:"blind,omitempty"`
 	// Again says that the machine said so before, and asks whether Slurm knows.
 	Again bool `json:"again,omitempty"`
