@@ -52,7 +52,7 @@ type Limits struct {
 	// Services is how long services may take to answer.
 	Services time.Duration
 	// Accounting is how long the database and slurmdbd may take: the cluster goes on
-	// without them.
+	// without them. A large database that was cut off takes minutes, too.
 	Accounting time.Duration
 	// HeadGone is how long the head node may be away before a node without jobs ends
 	// itself.
@@ -70,7 +70,7 @@ func (l Limits) filled() Limits {
 	def(&l.Poll, 15*time.Second)
 	def(&l.Join, 15*time.Minute)
 	def(&l.Services, 5*time.Minute)
-	def(&l.Accounting, 2*time.Minute)
+	def(&l.Accounting, 5*time.Minute)
 	def(&l.HeadGone, 10*time.Minute)
 	def(&l.Again, time.Minute)
 	return l

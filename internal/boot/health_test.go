@@ -38,7 +38,7 @@ func (g *gpuMachine) Run(ctx context.Context, args ...string) (string, error) {
 			return "", errors.New("Job for nvidia-fabricmanager.service failed")
 		}
 		g.running = append(g.running, unit)
-	case args[0] == persistence:
+	case slices.Contains(args, persistence):
 		g.running = append(g.running, persistence)
 	case strings.HasPrefix(line, "nvidia-smi --query-gpu=persistence_mode"):
 		if slices.Contains(g.running, persistence) {

@@ -128,7 +128,8 @@ func (m Machine) persist(ctx context.Context, units []string) string {
 			return persistence
 		}
 	case m.find(persistence) != "":
-		if _, err := m.run(ctx, persistence, "--user", "root"); err == nil && m.persists(ctx) {
+		// It goes on in the background, and must not keep what we read its words from.
+		if _, err := m.run(ctx, "/bin/sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh", persistence, "--user", "root"); err == nil && m.persists(ctx) {
 			return persistence
 		}
 	}
