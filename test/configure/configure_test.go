@@ -148,7 +148,7 @@ func TestDecisionsHold(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if !strings.Contains(string(text), d.phrase) {
-			t.Errorf("%s: %s does not have %q", name, d.where, d.phrase)
+			t.Errorf("%s: %s does not have %q: say in test/configure/decided.tsv where it is now, then go run ./docs/ref/gen", name, d.where, d.phrase)
 		}
 	}
 }
