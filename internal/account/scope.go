@@ -49,10 +49,12 @@ var scopes = []scope{
 		example:  "arn:PARTITION:iam::ACCOUNT:role/aws-service-role/fsx.amazonaws.com/AWSServiceRoleForAmazonFSx",
 	},
 	{
+		// fsx:DeleteFileSystem is not among them: CloudFormation may ask for it once more when
+		// muster has deleted a file system, and what is gone has no tags.
 		sid: "ClustersAlone",
 		actions: []string{
 			"ec2:DeleteVolume", "ec2:ModifyInstanceAttribute", "ec2:StartInstances", "ec2:StopInstances", "ec2:TerminateInstances",
-			"elasticfilesystem:DeleteFileSystem", "elasticfilesystem:UpdateFileSystem", "fsx:DeleteFileSystem", "fsx:UpdateFileSystem",
+			"elasticfilesystem:DeleteFileSystem", "elasticfilesystem:UpdateFileSystem", "fsx:UpdateFileSystem",
 		},
 		resource: "*", condition: map[string]map[string]string{"Null": {"aws:ResourceTag/" + ClusterTag: "false"}},
 	},

@@ -41,10 +41,12 @@ type world struct {
 	test cloud.Test
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *world { return newWorldOf(t, aws.Options{Region: region, Speed: 600}) }
+
+func newWorldOf(t *testing.T, o aws.Options) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{Cloud: aws.Start(t, aws.Options{Region: region, Speed: 600}), t: t, home: t.TempDir()}
+	w := &world{Cloud: aws.Start(t, o), t: t, home: t.TempDir()}
 	w.Handle("s3", bucketPolicies{})
 	w.account = account.Of(w.Config())
 	w.program = filepath.Join(w.home, "muster-linux")

@@ -50,6 +50,9 @@ type Options struct {
 	EC2 ec2.Options
 	// Log is told of calls that nobody implements. It may be nil.
 	Log *slog.Logger
+	// Watch is shown every call before it is answered, those of CloudFormation among
+	// them. It may be nil.
+	Watch func(*wire.Call)
 	// Missing is called for a call that nobody implements. Start fails its test.
 	Missing func(service, operation, why string)
 }

