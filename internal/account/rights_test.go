@@ -174,3 +174,28 @@ func TestSoldIn(t *testing.T) {
 		})
 	}
 }
+
+// TestRightsForCallsOfMachines holds that what the head node and other machines call is
+// within the roles that muster gives them.
+func TestRightsForCallsOfMachines(t *testing.T) {
+	text, err := os.ReadFile("../stack/rights.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := found(t, regexp.MustCompile(`\b([a-z0-9]+)\.([A-Z][A-Za-z]+)Input\{`), nil, "agent", "boot", "join", "provider/aws")
+	for call := range calls {
+		service, operation, _ := strings.Cut(call, ":")
+		if service == "imds" {
+			continue // every machine may ask about itself
+		}
+		if other, ok := names[service]; ok {
+			service = other
+		}
+		if !strings.Contains(string(text), `"`+service+":"+operation+`"`) {
+			t.Errorf("no role allows %s:%s", service, operation)
+		}
+	}
+	if len(calls) < 10 {
+		t.Errorf("only %d calls are found: %v", len(calls), calls)
+	}
+}
