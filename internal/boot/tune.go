@@ -31,10 +31,6 @@ func (m Machine) Tune(_ context.Context, t Tuning) (string, error) {
 	if t.Head {
 		wanted = append(wanted, "net.core.somaxconn=65535", "net.ipv4.tcp_max_syn_backlog=65535")
 	}
-	if m.ubuntu() {
-		// Jobs of several users write to the same files of shared directories.
-		wanted = append(wanted, "fs.protected_regular=0")
-	}
 	var done []string
 	for _, w := range wanted {
 		name, value, _ := strings.Cut(w, "=")
@@ -60,10 +56,6 @@ func (m Machine) Tune(_ context.Context, t Tuning) (string, error) {
 }
 
 // ubuntu tells whether the machine's system is Ubuntu.
-func (m Machine) ubuntu() bool {
-	text, err := m.read("/etc/os-release")
-	return err == nil && strings.Contains("\n"+text, "\nID=ubuntu\n")
-}
 
 // Where the kernel has the threads of its cores.
 const (

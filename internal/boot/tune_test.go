@@ -16,7 +16,7 @@ func TestTune(t *testing.T) {
 	}{
 		"compute":         {Tuning{}, "ID=amzn", "as it was"},
 		"compute_efa":     {Tuning{EFA: true}, "ID=amzn", "kernel.yama.ptrace_scope=0"},
-		"compute_ubuntu":  {Tuning{EFA: true}, "ID=ubuntu", "kernel.yama.ptrace_scope=0, fs.protected_regular=0"},
+		"compute_ubuntu":  {Tuning{EFA: true}, "ID=ubuntu", "kernel.yama.ptrace_scope=0"},
 		"head":            {Tuning{Head: true}, "ID=rhel", "net.core.somaxconn=65535, net.ipv4.tcp_max_syn_backlog=65535"},
 		"threads_by_ec2":  {Tuning{OneThread: true}, "ID=amzn", "one thread on each core"},
 		"without_systemd": {Tuning{EFA: true, OneThread: true}, "", "left alone: no systemd"},
