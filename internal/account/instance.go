@@ -134,9 +134,14 @@ func (a *Account) terminateKnown(ctx context.Context, left []string) error {
 // instanceID finds instances in what EC2 says.
 var instanceID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`i-[0-9a-f]{8,17}`) })
 
-// Console is the last output of an instance's console, which EC2 keeps for a while.
+// Console is the last output of an instance's console, which EC2 keeps for a while. Of
+// older types it has only what was there some minutes after the start.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_GetConsoleOutput.html
 func (a *Account) Console(ctx context.Context, id string) (string, error) {
-	out, err := a.ec2().GetConsoleOutput(ctx, &ec2.GetConsoleOutputInput{InstanceId: &id})
+	out, err := a.ec2().GetConsoleOutput(ctx, &ec2.GetConsoleOutputInput{InstanceId: &id, Latest: aws.Bool(true)})
+	if code(err) == "UnsupportedOperation" {
+		out, err = a.ec2().GetConsoleOutput(ctx, &ec2.GetConsoleOutputInput{InstanceId: &id})
+	}
 	if err != nil {
 		return "", failed(err, "read the console of %s", id)
 	}

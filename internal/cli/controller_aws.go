@@ -69,6 +69,7 @@ func (a *app) runCloudController(ctx context.Context, path string) error {
 	c.Log = slog.New(slog.NewTextHandler(a.err, nil))
 	c.Cluster, c.Head = ticket.Cluster, identity.Address.String()
 	resources := aws.Resources(c.cluster, where)
+	c.Console = cloud.Console
 	c.Blocks, c.Limits.Rates = blocksOf(cloud, resources), ratesOf(resources)
 	nodes, err := aws.Open(ctx, aws.Config{
 		Cluster: ticket.Cluster, Resources: resources, Zone: ticket.Zone, ZoneName: ticket.ZoneName,

@@ -59,6 +59,9 @@ type Config struct {
 	Blocks       func(ctx context.Context) ([]fleet.Block, error)
 	Reservations reservationClient
 
+	// Console is what an instance's console shows; nil where there is none.
+	Console func(ctx context.Context, instance string) (string, error)
+
 	Strategy fleet.Strategy
 	Limits   fleet.Limits
 	Pace     Pace

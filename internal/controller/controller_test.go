@@ -264,17 +264,6 @@ func TestRun_tries_a_failed_launch_again_later(t *testing.T) {
 	}, "q-dy-r-1")
 }
 
-func TestRun_replaces_what_does_not_come_up(t *testing.T) {
-	play(t, func(t *testing.T, s *scene) {
-		s.slurm.slow("q-dy-r-1", true)
-		j := s.slurm.submit(1, time.Second)
-		within(t, limits.Boot+10*time.Second, "launched again", func() bool { return s.place.Started() == 2 })
-		<-time.After(resumeTimeout)
-		s.slurm.slow("q-dy-r-1", false)
-		s.jobIs(t, j, "COMPLETED", 3*time.Minute)
-	}, "q-dy-r-1")
-}
-
 func TestRun_adopts_what_an_earlier_controller_started(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
 		j := s.slurm.submit(2, time.Hour)

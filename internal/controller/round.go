@@ -221,6 +221,7 @@ func (c *Controller) do(ctx context.Context, w fleet.World, actions []fleet.Acti
 func (c *Controller) act(ctx context.Context, w fleet.World, a fleet.Action) error {
 	switch a.Deed {
 	case fleet.Terminate:
+		c.keepConsole(ctx, w, a)
 		if err := c.Fleet.Terminate(ctx, a.Nodes); err != nil {
 			return err
 		}

@@ -1,0 +1,31 @@
+package controller_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRun_replaces_what_does_not_come_up(t *testing.T) {
+	asked := ""
+	console := func(s *scene) {
+		s.config.Console = func(_ context.Context, id string) (string, error) {
+			asked = id
+			return strings.Repeat("line\n", 99) + "Kernel panic - not syncing", nil
+		}
+	}
+	playWith(t, console, func(t *testing.T, s *scene) {
+		s.slurm.slow("q-dy-r-1", true)
+		j := s.slurm.submit(1, time.Second)
+		within(t, limits.Boot+10*time.Second, "launched again", func() bool { return s.place.Started() == 2 })
+		text, err := os.ReadFile(s.file)
+		if err != nil || asked != "i-1" || strings.Count(string(text), `"line"`) != 19 || !strings.Contains(string(text), `"Kernel panic - not syncing"]`) {
+			t.Errorf("the console of %q was asked for, and events have\n%s", asked, text)
+		}
+		<-time.After(resumeTimeout)
+		s.slurm.slow("q-dy-r-1", false)
+		s.jobIs(t, j, "COMPLETED", 3*time.Minute)
+	}, "q-dy-r-1")
+}
