@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -215,7 +216,7 @@ func newerTypes(say io.Writer) *catalog.Newer {
 	if err != nil {
 		return nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := readNewer(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return siteTypes()
 	}
@@ -228,4 +229,25 @@ func newerTypes(say io.Writer) *catalog.Newer {
 		return nil
 	}
 	return n
+}
+
+// newerLimit is far more than a list of all types takes, which is half a megabyte.
+const newerLimit = 16 << 20
+
+// readNewer reads a file that may be anything by now.
+func readNewer(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	switch info, err := f.Stat(); {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no ordinary file")
+	case info.Size() > newerLimit:
+		return nil, errors.New("it is too large for a list of instance types")
+	}
+	return io.ReadAll(io.LimitReader(f, newerLimit))
 }

@@ -56,7 +56,7 @@ func lock(home, name string) (unlock func(), err error) {
 // openBucket opens a bucket of the account.
 func openBucket(ctx context.Context, a *account.Account, bucket string) (*store.S3, error) {
 	c := a.Config()
-	s := store.Config{Region: a.Region, Credentials: c.Credentials, Bucket: bucket}
+	s := store.Config{Region: a.Region, Credentials: c.Credentials, Bucket: bucket, Attempts: 8} // as often as other calls of up
 	if c.BaseEndpoint != nil {
 		s.Endpoint = *c.BaseEndpoint
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type Config struct {
 	Credentials     aws.CredentialsProvider // instead of a file
 	Bucket          string
 	Idle            time.Duration // how long a request may stand still; 0 for 30 s
+	Attempts        int           // how often a request is made at the most; 0 for 4
 }
 
 // S3 is a bucket behind the S3 protocol.
@@ -62,7 +64,7 @@ func Open(ctx context.Context, c Config) (*S3, error) {
 		Region:                     c.Region,
 		Credentials:                aws.NewCredentialsCache(creds),
 		HTTPClient:                 idleClient{s.http, c.Idle},
-		Retryer:                    retry.NewStandard(retryLimits),
+		Retryer:                    retry.NewStandard(c.retryLimits),
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
 	}, func(o *s3.Options) {
 		if c.Endpoint != "" {
@@ -72,8 +74,8 @@ func Open(ctx context.Context, c Config) (*S3, error) {
 	return s, nil
 }
 
-func retryLimits(o *retry.StandardOptions) {
-	o.MaxAttempts = 4
+func (c Config) retryLimits(o *retry.StandardOptions) {
+	o.MaxAttempts = cmp.Or(c.Attempts, 4)
 	o.MaxBackoff = 2 * time.Second
 }
 
