@@ -137,9 +137,9 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-func TestShownDiff(t *testing.T) {
+func TestPrintableLines(t *testing.T) {
 	change := "--- a\r\n+\tx\u202ey\x1b[2J\n"
-	if got, want := shownDiff(change), "--- a\n+\tx\\u202ey\\x1b[2J\n"; got != want {
+	if got, want := printableLines(change), "--- a\n+\tx\\u202ey\\x1b[2J\n"; got != want {
 		t.Errorf("a terminal gets %q, want %q", got, want)
 	}
 }

@@ -50,26 +50,10 @@ func (a *app) writeChange(c *checker, f checkedFile) error {
 	}
 	change := f.Diff
 	if terminal(to) {
-		change = shownDiff(change)
+		change = printableLines(change) // elsewhere it stays as it is, so that it can be applied
 	}
 	_, err := io.WriteString(to, change)
 	return err
-}
-
-// shownDiff is a change as a terminal may show it. Elsewhere it stays as it is, so
-// that it can be applied.
-func shownDiff(change string) string {
-	var b strings.Builder
-	for line := range strings.Lines(change) {
-		for i, part := range strings.Split(strings.TrimRight(line, "\r\n"), "\t") {
-			if i > 0 {
-				b.WriteByte('\t')
-			}
-			b.WriteString(printable(part))
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
 }
 
 // writeProblems shows what was fixed and what is left. What was not looked up is

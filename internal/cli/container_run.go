@@ -47,7 +47,7 @@ can have written it.`,
 			return err
 		}
 		o.Absent = a.absent(o.Image)
-		o.Notice = func(text string) { fmt.Fprintln(a.err, "muster:", text) }
+		o.Notice = func(text string) { fmt.Fprint(a.err, printableLines("muster: "+text)) }
 		if o.User.Groups, err = os.Getgroups(); err != nil {
 			return err
 		}

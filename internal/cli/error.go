@@ -67,7 +67,7 @@ func (a *app) exit(ctx context.Context, err error) int {
 		out.SetEscapeHTML(false)
 		_ = out.Encode(answer) // nobody is left to tell
 	case !said:
-		fmt.Fprintln(a.err, "muster:", answer.Error)
+		fmt.Fprint(a.err, printableLines("muster: "+answer.Error))
 	}
 	return answer.Exit
 }

@@ -27,7 +27,7 @@ func (a *app) imageList(place *imagePlace) *cobra.Command {
 				return a.writeJSON(imagesAnswer{Dir: place.Dir, Images: append([]image.Image{}, all...)})
 			}
 			if len(all) == 0 {
-				fmt.Fprintf(a.err, "there is no image in %s; `muster image import URI` brings one\n", place.Dir)
+				fmt.Fprintf(a.err, "there is no image in %s; `muster image import URI` brings one\n", printable(place.Dir))
 				return nil
 			}
 			return imageTable(all, time.Now()).write(a.out)

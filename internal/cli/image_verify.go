@@ -69,7 +69,7 @@ func (a *app) showVerified(place *imagePlace, answer verifyAnswer) error {
 		return err
 	}
 	for _, v := range damaged {
-		fmt.Fprintf(a.err, "%s is damaged: %s\n", v.Name, place.repair(v))
+		fmt.Fprintf(a.err, "%s is damaged: %s\n", printable(v.Name), place.repair(v))
 	}
 	return exitCode(exitProblem)
 }
@@ -78,9 +78,9 @@ func (a *app) showVerified(place *imagePlace, answer verifyAnswer) error {
 func (p *imagePlace) repair(v image.Verified) string {
 	switch {
 	case p.OfSteps:
-		return "`muster image remove --of-steps " + v.Name + "`, and the next step that wants it brings it again"
+		return "`muster image remove --of-steps " + word(v.Name) + "`, and the next step that wants it brings it again"
 	case v.Meta != nil && v.Source != "":
-		return "`muster image import --force --name " + v.Name + " " + v.Source + "` makes it again"
+		return "`muster image import --force --name " + word(v.Name) + " " + word(v.Source) + "` makes it again"
 	}
-	return "`muster image import --force --name " + v.Name + "` and where it came from make it again"
+	return "`muster image import --force --name " + word(v.Name) + "` and where it came from make it again"
 }

@@ -45,14 +45,14 @@ func (a *app) color() bool {
 // Begin implements step.Reporter.
 func (p *progress) Begin(name string) {
 	if p.terminal {
-		fmt.Fprint(p.app.err, "\r\033[K"+short(p.app.err, "       … "+name))
+		fmt.Fprint(p.app.err, "\r\033[K"+short(p.app.err, printable("       … "+name)))
 	}
 }
 
 // Waiting implements step.Reporter.
 func (p *progress) Waiting(name, what string, since time.Duration) {
 	if p.terminal {
-		fmt.Fprint(p.app.err, "\r\033[K"+short(p.app.err, fmt.Sprintf("%5.0f s … %s: waiting for %s", since.Seconds(), name, what)))
+		fmt.Fprint(p.app.err, "\r\033[K"+short(p.app.err, printable(fmt.Sprintf("%5.0f s … %s: waiting for %s", since.Seconds(), name, what))))
 		return
 	}
 	if name != p.waits {
@@ -83,11 +83,11 @@ func (p *progress) Done(s step.Step) {
 	if p.terminal {
 		fmt.Fprint(p.app.err, "\r\033[K")
 	}
-	detail := s.Detail
-	if detail != "" {
-		detail = ": " + detail
+	text := s.Name
+	if s.Detail != "" {
+		text += ": " + s.Detail
 	}
-	fmt.Fprintf(p.app.err, "%6.2f s  %s%s\n", s.Seconds, s.Name, detail)
+	fmt.Fprintf(p.app.err, "%6.2f s  %s\n", s.Seconds, printable(text))
 }
 
 // errNoTerminal says that there is nobody to ask.
@@ -100,7 +100,7 @@ func (a *app) confirm(question string) error {
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return errNoTerminal
 	}
-	fmt.Fprintf(a.err, "%s [y/N] ", question)
+	fmt.Fprintf(a.err, "%s [y/N] ", printable(question))
 	line, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil {
 		return err

@@ -32,6 +32,21 @@ func printable(text string) string {
 	return text
 }
 
+// printableLines makes each line of a text printable, and leaves its tabs.
+func printableLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		for i, part := range strings.Split(strings.TrimRight(line, "\r\n"), "\t") {
+			if i > 0 {
+				b.WriteByte('\t')
+			}
+			b.WriteString(printable(part))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
 // table is rows of cells in columns. The first row is the head.
 type table [][]string
 
@@ -155,7 +170,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // note tells something that is no error.
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintf(a.err, "muster: "+format+"\n", args...)
+		fmt.Fprint(a.err, printableLines(fmt.Sprintf("muster: "+format, args...)))
 	}
 }
 
