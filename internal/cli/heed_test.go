@@ -37,7 +37,7 @@ func TestStoppedWhileItReads(t *testing.T) {
 		"plan " + pipe, "plan " + good + " --models " + pipe,
 		"up " + pipe, "up " + good + " --workload " + pipe,
 		"up --on aws " + pipe,
-		"image pack -t localhost:1/x " + pipe, "image import --authfile " + pipe + " --dir " + dir + " localhost:1/x",
+		"image import --authfile " + pipe + " --dir " + dir + " localhost:1/x",
 	} {
 		var said bytes.Buffer
 		a := &app{in: strings.NewReader(""), out: io.Discard, err: &said}
