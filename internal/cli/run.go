@@ -162,6 +162,9 @@ func (a *app) submitScript(ctx context.Context, s slurm.Client, b batchScript) (
 	if err := a.showProblems(problems); err != nil {
 		return 0, err
 	}
+	if err := a.showProblems(checkSize(ctx, s, b, data)); err != nil {
+		return 0, err
+	}
 	if err := a.checkSubmitted(ctx, s, b, data); err != nil {
 		return 0, err
 	}
@@ -217,7 +220,7 @@ func whatHeadSees() string {
 	return "the head node sees the current directory and what is below it, and the cluster's file systems"
 }
 
-// scriptLimit is more than Slurm takes, in bytes.
+// scriptLimit is more than any Slurm takes, in bytes. checkSize knows what the cluster's takes.
 const scriptLimit = 16 << 20
 
 // readScript reads a file that is to be a batch script.

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// slurmsScript is how many bytes of a script Slurm takes where its configuration does
+// not say.
+const slurmsScript = 4 << 20
+
+// checkSize finds scripts that are longer than the cluster takes: sbatch calls that a
+// path that is too long. Slurm is asked only about those that are longer than usual.
+func checkSize(ctx context.Context, s slurm.Client, b batchScript, data []byte) *diag.List {
+	problems := &diag.List{}
+	if len(data) <= slurmsScript {
+		return problems
+	}
+	look, cancel := limited(ctx)
+	defer cancel()
+	conf, _ := s.Conf(look) // without an answer it is as usual
+	if limit := scriptSize(conf); len(data) > limit {
+		problems.Errorf("script/size", "", "the file has %s, too much for a batch script", byteSize(int64(len(data)))).At(diag.Place{File: b.called}).
+			WithHint("Slurm takes %s (max_script_size); let the script read its data from a file of its own", byteSize(int64(limit)))
+	}
+	return problems
+}
+
+// scriptSize is how many bytes of a script Slurm takes, as of its configuration.
+func scriptSize(conf map[string]string) int {
+	for parameter := range strings.SplitSeq(conf["SchedulerParameters"], ",") {
+		if text, ok := strings.CutPrefix(parameter, "max_script_size="); ok {
+			if size, err := strconv.Atoi(text); err == nil {
+				return size
+			}
+		}
+	}
+	return slurmsScript
+}
