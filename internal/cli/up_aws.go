@@ -105,9 +105,19 @@ func openForAWS(ctx context.Context, path string, up *cloud.UpOptions) error {
 	}
 	up.File = spec.OpenText(path, up.Source, spec.Options{AWS: true})
 	if up.File.Cluster == nil {
-		return errors.New("the file leaves instance types to something else than a capacity reservation: write InstanceType")
+		return incomplete(up.File.Problems)
 	}
 	return nil
+}
+
+// incomplete is why nobody knows the instance types of a file in which nothing is wrong.
+func incomplete(problems *diag.List) error {
+	for _, p := range problems.All() {
+		if p.Code == "instance/unknown" {
+			return fmt.Errorf("%s: %s", p.Message, p.Hint)
+		}
+	}
+	return errors.New("the file leaves instance types to something else than a capacity reservation: write InstanceType")
 }
 
 // workloadForAWS reads and checks muster.yaml.

@@ -169,6 +169,32 @@ func unknownType(r View, name string) {
 		WithHint("add InstanceType with the type of the reservation")
 }
 
+// typeForm is how EC2 writes names of instance types.
+var typeForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z][a-z0-9-]*[0-9][a-z0-9-]*\.(nano|micro|small|medium|large|[0-9]*xlarge|metal(-[0-9]+xl)?)$`)
+})
+
+// maybeNewer tells whether an instance type that no list has is rather newer than the
+// lists than misspelt: it looks like one, and is either like none that is known or like
+// one of another generation.
+func maybeNewer(name, near string) bool {
+	letters := func(family string) string {
+		return strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return -1
+			}
+			return r
+		}, family)
+	}
+	family, size, _ := strings.Cut(name, ".")
+	known, knownSize, _ := strings.Cut(near, ".")
+	otherGeneration := family != known && size == knownSize && letters(family) == letters(known)
+	otherName := near != "" && near[0] != name[0]
+	return typeForm().MatchString(name) && (near == "" || otherName || otherGeneration)
+}
+
+// checkInstance refuses types that are misspelt. One that may just be newer than the
+// list is nothing that anybody here can judge; a place that is not AWS needs its CPUs.
 func checkInstance(v View) {
 	if !v.Present() || v.node.kind != scalar {
 		return
@@ -176,14 +202,20 @@ func checkInstance(v View) {
 	if _, ok := catalog.Lookup(v.Text()); ok {
 		return
 	}
+	near := catalog.Nearest(v.Text())
+	if v.doc.aws && maybeNewer(v.Text(), near) {
+		v.doc.partial = true
+		v.Blindf("instance/unknown", "the instance type %s is not in the list of %s", quote(v.Text()), catalog.AsOf()).
+			WithHint("`muster catalog update` asks AWS for newer types")
+		return
+	}
 	d := v.Errorf("instance/unknown", "the instance type %s is not known", quote(v.Text()))
-	dotted := strings.Contains(v.Text(), ".")
-	switch near := catalog.Nearest(v.Text()); {
+	switch {
 	case near != "" && strings.HasPrefix(near, v.Text()[:min(1, len(v.Text()))]):
-		d.WithHint("did you mean %s? Types are known as of %s", near, catalog.Date)
-	case !dotted:
+		d.WithHint("did you mean %s? Types are known as of %s", near, catalog.AsOf())
+	case !strings.Contains(v.Text(), "."):
 		d.WithHint("write family.size, for example c6i.large")
 	default:
-		d.WithHint("types are known as of %s", catalog.Date)
+		d.WithHint("types are known as of %s; `muster catalog update` asks AWS for newer ones", catalog.AsOf())
 	}
 }
