@@ -83,6 +83,9 @@ func (a *app) readForAWS(path string) (cloud.UpOptions, error) {
 	if up.File.Problems.HasErrors() {
 		return up, a.showFor(path, up.File)
 	}
+	if up.File.Cluster == nil { // AWS completes it
+		return up, unknownType(up.File.Problems)
+	}
 	return up, up.File.Cluster.RefuseMounts()
 }
 
@@ -105,19 +108,19 @@ func openForAWS(ctx context.Context, path string, up *cloud.UpOptions) error {
 	}
 	up.File = spec.OpenText(path, up.Source, spec.Options{AWS: true})
 	if up.File.Cluster == nil {
-		return incomplete(up.File.Problems)
+		return errors.New("the file leaves instance types to something else than a capacity reservation: write InstanceType")
 	}
-	return nil
+	return up.File.Cluster.RefuseMounts()
 }
 
-// incomplete is why nobody knows the instance types of a file in which nothing is wrong.
-func incomplete(problems *diag.List) error {
+// unknownType refuses a file with an instance type that no list has.
+func unknownType(problems *diag.List) error {
 	for _, p := range problems.All() {
 		if p.Code == "instance/unknown" {
 			return fmt.Errorf("%s: %s", p.Message, p.Hint)
 		}
 	}
-	return errors.New("the file leaves instance types to something else than a capacity reservation: write InstanceType")
+	return nil
 }
 
 // workloadForAWS reads and checks muster.yaml.
