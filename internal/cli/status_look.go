@@ -57,6 +57,7 @@ func lookAt(ctx context.Context, ref cluster.Ref) clusterStatus {
 		}
 	}
 	s.lookAtMounts(ctx, l, r)
+	s.lookAtSpace(s.Dir)
 	s.Healthy = len(s.Look)+len(s.Blind) == 0
 	return s
 }

@@ -1,0 +1,27 @@
+//go:build linux
+
+package cli
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// lookAtSpace measures what is free where a local cluster keeps all it has.
+func (s *clusterStatus) lookAtSpace(dir string) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		s.Blind = append(s.Blind, fmt.Sprintf("the space in %s: %v", dir, err))
+		return
+	}
+	s.judgeSpace(dir, int64(fs.Bavail)*fs.Bsize, int64(fs.Blocks)*fs.Bsize)
+}
+
+// judgeSpace says where a disk is about to be full: less than a hundredth is free. Of a
+// small disk more has to be, of a large one less is enough.
+func (s *clusterStatus) judgeSpace(dir string, free, total int64) {
+	if enough := min(max(total/100, 100<<20), 1<<30); free < enough {
+		s.needs("the disk is full or soon will be: %s of %s are free in %s; jobs, Slurm and exports fail without", byteSize(free), byteSize(total), dir)
+	}
+}
