@@ -25,6 +25,9 @@ func groups(root *cobra.Command) {
 		}
 		c.Args = cobra.ArbitraryArgs
 		c.RunE = func(c *cobra.Command, args []string) error {
+			if format := c.Flag("output").Value.String(); len(args) == 0 && format != "text" {
+				return usageError{fmt.Errorf("`%s` has no answer of its own: alone it shows its help; leave -o %s out", c.CommandPath(), format)}
+			}
 			if len(args) == 0 {
 				return c.Help()
 			}

@@ -62,9 +62,7 @@ func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) erro
 		if ctx.Err() != nil { // nobody waits for the export any longer: the cluster is ended all the same
 			ctx = context.WithoutCancel(ctx)
 		}
-		if err := errors.Join(keepNextJob(ctx, l), keepMadeOf(l)); err != nil { // on a full disk, too, a cluster can be taken down
-			o.Report.Note(err.Error())
-		}
+		noteEach(o.Report, keepNextJob(ctx, l), keepMadeOf(l)) // on a full disk, too, a cluster can be taken down
 	}
 	var traces local.Traces
 	if err := s.Do("end all processes", func() (detail string, err error) {
@@ -82,6 +80,15 @@ func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) erro
 		return err
 	}
 	return s.Do("prove that nothing is left", func() (string, error) { return prove(ctx, l, traces) })
+}
+
+// noteEach notes errors that stop nothing, each in a line of its own.
+func noteEach(report step.Reporter, errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			report.Note(err.Error())
+		}
+	}
 }
 
 // exportLast waits for the last export, and notes what is not in the buckets.

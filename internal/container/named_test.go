@@ -19,7 +19,7 @@ func TestParseName(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "argument required", ":exec": "empty name", "a:run": `flag must be "auto", "create", "exec" or "no_exec"`, "../x": "no slash", ".x": "no slash",
+		"": "argument required", ":exec": "empty name", "a:run": `flag must be "auto", "create", "exec" or "no_exec"`, "../x": "no slash", ".x": "no slash", "a\nb": "no control characters", "a\x1b[31m:exec": "no control characters",
 	} {
 		if _, err := ParseName(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)

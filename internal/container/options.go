@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 )
@@ -139,6 +140,8 @@ func ParseName(text string) (Name, error) {
 	switch {
 	case name == "":
 		return Name{}, errors.New("--name: empty name")
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return Name{}, fmt.Errorf("--name: %q: a name has no control characters, such as line ends", name)
 	case strings.ContainsAny(name, "/\x00") || strings.HasPrefix(name, ".") || len(name) > 128:
 		return Name{}, fmt.Errorf("--name: %q: a name has no slash, does not begin with a dot and has at most 128 bytes", name)
 	}

@@ -42,10 +42,21 @@ func checkSpace(all ...needs) error {
 		}
 		p.need += n.bytes
 		if p.need > p.free {
-			return fmt.Errorf("%s has %d MB free, and this needs at least %d MB: %w", n.dir, p.free/1e6, p.need/1e6, unix.ENOSPC)
+			return fmt.Errorf("%s has %s free, and this needs at least %s: %w", n.dir, megabytes(p.free), megabytes(p.need), unix.ENOSPC)
 		}
 	}
 	return nil
+}
+
+// megabytes are bytes as people say them; few are not none.
+func megabytes(n int64) string {
+	switch {
+	case n < 1e3:
+		return fmt.Sprintf("%d B", n)
+	case n < 1e6:
+		return fmt.Sprintf("%d kB", n/1e3)
+	}
+	return fmt.Sprintf("%d MB", n/1e6)
 }
 
 // spaceHint adds what to do about a full disk or a missing permission.

@@ -142,7 +142,7 @@ func chooseSaved(all []saved, tag string) (saved, error) {
 	case len(all) == 0:
 		return saved{}, errors.New("it has no image")
 	case tag != "":
-		return saved{}, fmt.Errorf("it has no image %s; there is %s: %w", tag, strings.Join(names, ", "), ErrNotFound)
+		return saved{}, noImage(tag, names)
 	case len(all) > 1:
 		return saved{}, fmt.Errorf("it has several images: %s; say which, as docker-archive:FILE:IMAGE", strings.Join(names, ", "))
 	}

@@ -120,9 +120,17 @@ func tagged(entries []v1.Descriptor, tag string) ([]v1.Descriptor, error) {
 	case len(entries) == 0:
 		return nil, errors.New("it has no image")
 	case len(found) == 0:
-		return nil, fmt.Errorf("it has no image %s; there is %s: %w", tag, strings.Join(names, ", "), ErrNotFound)
+		return nil, noImage(tag, names)
 	}
 	return found, nil
+}
+
+// noImage says which images there are instead of one that was asked for.
+func noImage(tag string, names []string) error {
+	if len(names) == 0 {
+		return fmt.Errorf("it has no image %s; there is none with a name: %w", tag, ErrNotFound)
+	}
+	return fmt.Errorf("it has no image %s; there is %s: %w", tag, strings.Join(names, ", "), ErrNotFound)
 }
 
 // sameName compares what somebody calls an image with what an archive calls it,
