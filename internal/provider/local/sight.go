@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/machine"
 )
@@ -22,6 +23,9 @@ const maxLinks = 40
 // is fs.ErrNotExist where there is surely nothing.
 func (v View) Stat(path string) (fs.FileInfo, error) {
 	for range maxLinks {
+		if f, ok := v.own(filepath.Clean(path)); ok {
+			return f, nil
+		}
 		info, next, err := v.follow(filepath.Clean(path))
 		if err != nil || next == "" {
 			return info, err
@@ -30,6 +34,27 @@ func (v View) Stat(path string) (fs.FileInfo, error) {
 	}
 	return nil, fmt.Errorf("look at %s: too many links", path)
 }
+
+// own is the file that machines have at a path instead of the host's, if they do.
+func (v View) own(path string) (ownFile, bool) {
+	for _, f := range v.Record.Files {
+		if f.Path == path {
+			return ownFile{f}, true
+		}
+	}
+	return ownFile{}, false
+}
+
+// ownFile is such a file as fs.FileInfo. It is made with the machine, so that nobody knows
+// its time.
+type ownFile struct{ file machine.File }
+
+func (f ownFile) Name() string       { return filepath.Base(f.file.Path) }
+func (f ownFile) Size() int64        { return int64(len(f.file.Text)) }
+func (f ownFile) Mode() fs.FileMode  { return f.file.Mode.Perm() }
+func (f ownFile) ModTime() time.Time { return time.Time{} }
+func (f ownFile) IsDir() bool        { return false }
+func (f ownFile) Sys() any           { return nil }
 
 // follow goes down a path up to its end, or to the first link in it, and is then where
 // that leads to.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/muster-hpc/muster/internal/machine"
 )
 
 // TestViewStat holds that a path leads where it leads on the machines, through links and
@@ -64,5 +66,26 @@ func TestViewStat(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
+	}
+}
+
+// TestViewStat_own: a file that machines have of their own is there, though the host has none.
+func TestViewStat_own(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("/usr/bin/muster-nosuch", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	v := View{Record: Record{
+		Shared: []Mount{{Source: dir, Target: "/fsx"}},
+		Files:  []machine.File{{Path: "/usr/bin/muster-nosuch", Text: "#!/bin/sh\n", Mode: 0o755}},
+	}}
+	for _, path := range []string{"/usr/bin/muster-nosuch", "/fsx/link"} {
+		info, err := v.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o755 || info.Name() != "muster-nosuch" || info.Size() != 10 {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+	if _, err := v.Stat("/usr/bin/muster-nosuch2"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("another file: %v", err)
 	}
 }
