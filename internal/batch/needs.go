@@ -178,6 +178,9 @@ func (s *script) handles(c *command, h *handling) {
 	case slices.Contains([]string{"source", ".", "eval", "module", "ml", "conda", "mamba", "micromamba", "spack", "pyenv", "guix", "nix-shell"}, c.name):
 		h.loaded = min(h.loaded, c.index)
 	}
+	if o, ok := c.option("container-save"); ok && c.name == "srun" {
+		h.made = append(h.made, o.Value)
+	}
 	if slices.Contains(makers, c.name) || c.python() && len(args) > 1 && args[1].text == "venv" {
 		for _, a := range c.own()[1:] {
 			h.made = append(h.made, strings.TrimPrefix(a.text, "--output="))

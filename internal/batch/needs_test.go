@@ -39,6 +39,7 @@ func TestThings(t *testing.T) {
 		"a_container":             {"srun --container-image=/fsx/a.sqsh --container-mounts=/fsx/d:/d hello /d/x", "program srun, image /fsx/a.sqsh, file /fsx/d"},
 		"an_image_of_a_registry":  {"srun --container-image=nvcr.io/a:1 hello", "program srun"},
 		"an_image_made":           {"enroot import -o /fsx/i/a.sqsh docker://a\nsrun --container-image=/fsx/i/a.sqsh x", "program enroot, program srun"},
+		"an_image_saved":          {"srun --container-image=/fsx/b.sqsh --container-save=/fsx/i/a.sqsh x\nsrun --container-image=/fsx/i/a.sqsh x", "program srun, image /fsx/b.sqsh"},
 		"an_image_for_all":        {"#SBATCH --container-image=/fsx/a.sqsh\nhello", "image /fsx/a.sqsh"},
 		"data":                    {"a --data-path /fsx/data/x --save-dir /fsx/c --out=/fsx/o", "program a, file /fsx/data/x"},
 		"data_fetched":            {"aws s3 cp s3://a /fsx/data/x\na --data-path /fsx/data/x/y", "program aws, program a"},
