@@ -21,7 +21,8 @@ func (a *app) jobLogs() *cobra.Command {
 		Short: "Print what a job writes, or follow it with -f",
 		Long: `Logs prints a job's output file. With -f it waits for the file, goes on as the file
 grows, and ends when the job has ended, whatever way; what happens to the job comes
-to stderr. Ctrl-C stops the following; the job goes on.`,
+to stderr. Ctrl-C stops the following; the job goes on. ID is a number, or 9_3 for task
+3 of array 9; of an array, the output of one task is printed.`,
 		Example:           "  muster job logs 12\n  muster job logs -f 12\n  muster job logs --err 12",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeJob(true, 1),
@@ -33,7 +34,7 @@ to stderr. Ctrl-C stops the following; the job goes on.`,
 			if follow {
 				return a.followLogs(c.Context(), s, id, errors)
 			}
-			return a.printLogs(c.Context(), s, id, errors)
+			return a.printLogs(c.Context(), s, args[0], id, errors)
 		}),
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job has ended")
@@ -50,8 +51,8 @@ func (a *app) followLogs(ctx context.Context, s slurm.Client, id int, errors boo
 	return err
 }
 
-// printLogs prints what a job has written so far.
-func (a *app) printLogs(ctx context.Context, s slurm.Client, id int, errOut bool) error {
+// printLogs prints what a job has written so far. asked is the ID as its user wrote it.
+func (a *app) printLogs(ctx context.Context, s slurm.Client, asked string, id int, errOut bool) error {
 	view, err := job.Look(ctx, s, id, job.View{})
 	if errors.Is(err, slurm.ErrNoJob) {
 		return noJob(id)
@@ -76,6 +77,7 @@ func (a *app) printLogs(ctx context.Context, s slurm.Client, id int, errOut bool
 		return fmt.Errorf("where job %d wrote its output is no longer known: Slurm forgets that some minutes after the end; it ran in %s, which has no %s of its time",
 			id, j.WorkDir, filepath.Base(usualName(j)))
 	}
+	a.sayTask(asked, j)
 	output := job.Output{Path: path, Since: job.WrittenSince(j)}
 	defer output.Close()
 	for more := true; more; {

@@ -49,3 +49,13 @@ func (j jobAnswer) writeTasks(a *app) error {
 	}
 	return t.write(a.out)
 }
+
+// sayTask says which task of an array is shown to whom asked for the array: Slurm gives
+// one of them the array's number. Tasks that were not split off have no output.
+func (a *app) sayTask(asked string, j slurm.Job) {
+	if j.ArrayJobID == 0 || strings.Contains(asked, "_") || asked != fmt.Sprint(j.ArrayJobID) || strings.ContainsAny(j.ArrayTask, "-,%") {
+		return
+	}
+	a.note("job %s is an array; this is task %s: %s lists them all, and %s prints one's output",
+		asked, j.Label(), a.command("job show %s", asked), a.command("job logs %s_TASK", asked))
+}

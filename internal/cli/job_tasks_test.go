@@ -41,3 +41,27 @@ func TestTasksOfAnArray(t *testing.T) {
 		t.Errorf("it shows\n%s", got)
 	}
 }
+
+// TestTaskShown: who asks for an array is told which of its tasks he gets.
+func TestTaskShown(t *testing.T) {
+	task := slurm.Job{ID: 9, ArrayJobID: 9, ArrayTask: "3"}
+	for _, row := range []struct {
+		asked string
+		job   slurm.Job
+		quiet bool
+		want  string
+	}{
+		{"9", task, false, "muster: job 9 is an array; this is task 9_3: `muster job show 9` lists them all, and `muster job logs 9_TASK` prints one's output\n"},
+		{"9", task, true, ""},
+		{"9_3", task, false, ""},
+		{"12", slurm.Job{ID: 12, ArrayJobID: 9, ArrayTask: "1"}, false, ""},
+		{"9", slurm.Job{ID: 9, ArrayJobID: 9, ArrayTask: "1-3"}, false, ""},
+		{"9", slurm.Job{ID: 9}, false, ""},
+	} {
+		var said strings.Builder
+		(&app{err: &said, quiet: row.quiet}).sayTask(row.asked, row.job)
+		if got := said.String(); got != row.want {
+			t.Errorf("job logs %s of %s says %q, want %q", row.asked, row.job.Label(), got, row.want)
+		}
+	}
+}

@@ -33,7 +33,8 @@ runs. An error stops it, unless --force is given; warnings are shown, a line eac
 
 Run ends when the job has ended, with exit code 0 if it completed and with 1 if it
 did not. A job that loses a node is followed through its next run. Ctrl-C stops the
-following; the job goes on.
+following; the job goes on. An array is submitted and not followed: exit code 0
+then says nothing of its tasks.
 
 What stands behind FILE are arguments of the script. "-" is a script on the
 standard input.`,
