@@ -19,6 +19,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/boot"
 	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/own"
 	"github.com/muster-hpc/muster/internal/supervise"
 )
 
@@ -37,7 +38,7 @@ const (
 
 // Supervise is the supervisor's main program. It returns when ctx ends.
 func Supervise(ctx context.Context) error {
-	lock, err := os.OpenFile(superviseLock, os.O_CREATE|os.O_RDWR, 0o644)
+	lock, err := own.Open(superviseLock)
 	if err != nil {
 		return err
 	}

@@ -76,15 +76,6 @@ func userName(uid uint32) string {
 	return id
 }
 
-// openLock opens a cluster's lock. It is made through no link.
-func openLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o644)
-	if errors.Is(err, unix.ELOOP) {
-		return nil, fmt.Errorf("open %s: it is a link; remove it", path)
-	}
-	return f, err
-}
-
 // makeDirectories makes the run directory, each part before what is in it.
 func makeDirectories(l *local.Layout, o owners) error {
 	for _, d := range runDirectories(l, o) {

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/own"
 )
 
 // lockFile stands beside the run directory, which comes and goes.
@@ -36,7 +38,7 @@ func (r Ref) lock() (unlock func(), err error) {
 }
 
 func (r Ref) tryLock() (*os.File, error) {
-	f, err := openLock(r.lockFile())
+	f, err := own.Open(r.lockFile())
 	if err != nil {
 		return nil, err
 	}

@@ -81,3 +81,25 @@ func TestRef_lock_follows_no_link(t *testing.T) {
 		t.Error("a file was made through the link")
 	}
 }
+
+// TestRef_lock_is_the_owners: nobody else can open the file, and so hold its lock.
+func TestRef_lock_is_the_owners(t *testing.T) {
+	r := Ref{Home: t.TempDir(), Name: "u"}
+	for name, before := range map[string]os.FileMode{"new": 0, "of_an_older_muster": 0o644} {
+		t.Run(name, func(t *testing.T) {
+			if before != 0 {
+				if err := os.WriteFile(r.lockFile(), nil, before); err != nil {
+					t.Fatal(err)
+				}
+			}
+			unlock, err := r.lock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unlock()
+			if info, err := os.Lstat(r.lockFile()); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("got %v, %v", info.Mode(), err)
+			}
+		})
+	}
+}

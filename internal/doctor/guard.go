@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/own"
 )
 
 // guardFiles stand in for the programs by which packages' scripts start and
@@ -34,7 +36,7 @@ func openGuard(dir string) (*guard, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	lock, err := os.Open(dir)
+	lock, err := own.Open(filepath.Join(dir, "lock")) // others can lock the folder itself
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,9 @@ func TestGuard(t *testing.T) {
 	if _, err := openGuard(dir); err == nil {
 		t.Error("two installations at once")
 	}
+	if info, err := g.lock.Stat(); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others can lock out root: %v, %v", info.Mode(), err)
+	}
 	if err := g.close(); err != nil {
 		t.Error(err)
 	}

@@ -89,7 +89,8 @@ func makeNew(dir string, uid int) error {
 }
 
 // Open opens a file to lock it or to write it, and makes it if there is none. What has
-// the name must be a file of the caller's: no link, no device, nothing of another's.
+// the name must be a file of the caller's: no link, no device, nothing of another's. From
+// then on others cannot open it: whoever can read a file can hold its lock.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
 	if errors.Is(err, unix.ELOOP) {
@@ -101,6 +102,9 @@ func Open(path string) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && (!info.Mode().IsRegular() || ownerOf(info) != os.Geteuid()) {
 		err = fmt.Errorf("open %s: it is no file of user %d", path, os.Geteuid())
+	}
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = f.Chmod(0o600)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

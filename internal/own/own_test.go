@@ -96,6 +96,10 @@ func TestOpen(t *testing.T) {
 		must(t, err)
 		f.Close()
 	}
+	must(t, os.Chmod(path, 0o644)) // as an older muster made it
+	f, err := own.Open(path)
+	must(t, err)
+	f.Close()
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || !own.Mine(path) {
 		t.Errorf("got %v, %v", info.Mode(), err)
 	}
