@@ -61,7 +61,7 @@ func TestRef_Guard(t *testing.T) {
 		"half_made": {func(_, dir string) error {
 			return errors.Join(os.MkdirAll(dir+"/log", 0o755), os.WriteFile(dir+"/.muster", nil, 0o644))
 		}, ""},
-		"a_lock_that_is_a_link": {func(home, dir string) error { return os.Symlink(filepath.Join(home, "victim"), dir+".lock") }, "open DIR.lock: it is a link; remove it"},
+		"a_lock_that_is_a_link": {func(home, dir string) error { return os.Symlink(filepath.Join(home, "victim"), dir+".lock") }, "open DIR.lock: it is a link, and none is followed here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Ref{Home: t.TempDir(), Name: "t"}
