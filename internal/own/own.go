@@ -30,13 +30,12 @@ func Check(dir string, uid int) error {
 	return nil
 }
 
-// Find is a user's directory of a name, or, where another has taken that, the first of
-// those that Make has made instead; "" if there is none.
+// Find is a user's directory of a name: the plain one, or else the first of those that
+// Make has made while another had taken the name, be it free again or not; "" if there
+// is none.
 func Find(parent, name string, uid int) string {
 	if plain := filepath.Join(parent, name); Check(plain, uid) == nil {
 		return plain
-	} else if _, err := os.Lstat(plain); err != nil {
-		return "" // where nobody has taken the name there are no others
 	}
 	entries, _ := os.ReadDir(parent) // in the order of their names
 	for _, e := range entries {

@@ -72,6 +72,28 @@ func TestMake(t *testing.T) {
 	}
 }
 
+// TestFind: a directory that was made beside another's is found, and no second one made,
+// when that one has gone.
+func TestFind(t *testing.T) {
+	uid := os.Geteuid()
+	for name, take := range taken {
+		t.Run(name, func(t *testing.T) {
+			parent := t.TempDir()
+			plain := filepath.Join(parent, ".x")
+			must(t, take(plain, t.TempDir()))
+			dir, err := own.Make(parent, ".x", uid)
+			must(t, err)
+			must(t, os.Remove(plain))
+			if got := own.Find(parent, ".x", uid); got != dir {
+				t.Errorf("found %q, want %s", got, dir)
+			}
+			if again, err := own.Make(parent, ".x", uid); err != nil || again != dir {
+				t.Errorf("got %s, %v, want %s again", again, err, dir)
+			}
+		})
+	}
+}
+
 func TestOpen(t *testing.T) {
 	for name, take := range taken {
 		if name == "file" {
