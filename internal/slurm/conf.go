@@ -218,6 +218,12 @@ func (c Config) power(set func(string, any)) {
 	set("ResumeProgram", c.ResumeProgram)
 	set("SuspendProgram", c.SuspendProgram)
 	set("PrologSlurmctld", c.JobProlog)
+	// While it runs, a job stays completing. Without one, a job whose nodes all go down at
+	// once returns to the queue with the GPUs of its former run (22.05 to 24.05), and its next
+	// run gets no step.
+	if !c.customised("EpilogSlurmctld") {
+		set("EpilogSlurmctld", "/bin/true")
+	}
 	if c.RebootProgram != "" && !c.customised("RebootProgram") {
 		set("RebootProgram", c.RebootProgram)
 	}
