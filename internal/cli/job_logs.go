@@ -21,8 +21,8 @@ func (a *app) jobLogs() *cobra.Command {
 		Short: "Print what a job writes, or follow it with -f",
 		Long: `Logs prints a job's output file. With -f it waits for the file, goes on as the file
 grows, and ends when the job has ended, whatever way; what happens to the job comes
-to stderr. Ctrl-C stops the following; the job goes on. ID is a number, or 9_3 for task
-3 of array 9; of an array, the output of one task is printed.`,
+to stderr. Ctrl-C stops the following; the job goes on. ID is a number, or 9_3 for
+task 3 of array 9; of an array, the output of one task is printed.`,
 		Example:           "  muster job logs 12\n  muster job logs -f 12\n  muster job logs --err 12",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeJob(true, 1),
