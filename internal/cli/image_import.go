@@ -145,7 +145,7 @@ type importAnswer struct {
 
 func importSummary(done image.Imported) string {
 	if done.Unchanged {
-		return fmt.Sprintf("%s is there already: %s", filepath.Base(done.Path), done.Digest)
+		return fmt.Sprintf("%s is there already: %s; `muster image verify` compares its bytes", filepath.Base(done.Path), done.Digest)
 	}
 	fetched := count.Of(done.Fetched, "layer") + " fetched"
 	if done.Fetched < len(done.Layers) {

@@ -13,8 +13,9 @@ func (a *app) imageVerify(place *imagePlace) *cobra.Command {
 		Use:   "verify [NAME...]",
 		Short: "Compare images with what was written",
 		Long: `Verify reads images, all of them if none is named, and compares them with the
-checksums in them. It fails if one is damaged. Files that other programs or an
-older muster have made have no checksum: nothing is known of them.`,
+checksums in them. It fails if one is damaged. Files that steps
+have saved, or that other programs or an older muster have made, have no checksum:
+nothing is known of them.`,
 		Example:           "  muster image verify\n  muster image verify pytorch || muster image import nvcr.io/nvidia/pytorch:25.06-py3 --name pytorch --force",
 		ValidArgsFunction: a.existingImages(place),
 		RunE: a.whereItIs(place, func(c *cobra.Command, names []string) error {
