@@ -12,10 +12,15 @@ import (
 // endsWithItsCaller: what muster started on the head node or on a node ends when muster is
 // ended, whatever way. Its output ends when the last of it has ended.
 func endsWithItsCaller(t *testing.T, c *cluster) {
-	// Programs inherit what is ignored: where the tests themselves run under nohup, no HUP would end anything.
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	t.Cleanup(func() { signal.Stop(hangup) })
+	// Programs inherit what is ignored: where the tests themselves run under nohup, no HUP would end anything, and where
+	// a shell has started them in the background, no INT or QUIT.
+	ignored := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			signal.Notify(ignored, s)
+		}
+	}
+	t.Cleanup(func() { signal.Stop(ignored) })
 	const waits, parent = "echo ready; exec sleep infinity", "echo ready; sleep infinity; true"
 	for name, row := range map[string]struct {
 		script string
