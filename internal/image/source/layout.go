@@ -20,7 +20,7 @@ func openFolder(ctx context.Context, ref Ref, want Platform) (*Image, error) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return openArchive(ctx, ref, want)
 	} else if err != nil {
-		return nil, fmt.Errorf("open %s: %w", dir, bare(err))
+		return nil, fmt.Errorf("open %s: %w%s", dir, bare(err), meantTag(ref))
 	}
 	if _, err := os.Stat(filepath.Join(dir, "index.json")); err != nil {
 		return nil, fmt.Errorf("%s is no OCI layout: it has no index.json", dir)
@@ -31,6 +31,16 @@ func openFolder(ctx context.Context, ref Ref, want Platform) (*Image, error) {
 	}
 	img.Reference = ref.String()
 	return img, nil
+}
+
+// meantTag is a hint for a path with an image's name behind it, which is taken as it is:
+// files may have colons in their names.
+func meantTag(ref Ref) string {
+	dir, tag, found := strings.Cut(ref.Path, ":")
+	if _, err := os.Stat(filepath.Join(dir, "index.json")); !found || ref.Tag != "" || err != nil {
+		return ""
+	}
+	return fmt.Sprintf("; use oci:%s for %s in the OCI layout %s", ref.Path, tag, dir)
 }
 
 // bare is an error about a file without the file's name.

@@ -69,6 +69,7 @@ func TestLayout(t *testing.T) {
 		"oci:" + dir + ":v3":    "it has no image v3; there is ",
 		"oci:" + dir + "/none":  "no such file or directory",
 		"oci:" + dir + "/blobs": "it has no index.json",
+		dir + ":v1":             "no such file or directory; use oci:" + dir + ":v1 for v1 in the OCI layout " + dir,
 	} {
 		if _, err := open(t, uri); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", uri, err, want)
