@@ -32,7 +32,7 @@ task 3 of array 9; of an array, the output of one task is printed.`,
 				return err
 			}
 			if follow {
-				return a.followLogs(c.Context(), s, id, errors)
+				return a.followLogs(c.Context(), s, args[0], id, errors)
 			}
 			return a.printLogs(c.Context(), s, args[0], id, errors)
 		}),
@@ -42,7 +42,10 @@ task 3 of array 9; of an array, the output of one task is printed.`,
 	return c
 }
 
-func (a *app) followLogs(ctx context.Context, s slurm.Client, id int, errors bool) error {
+func (a *app) followLogs(ctx context.Context, s slurm.Client, asked string, id int, errors bool) error {
+	if j, err := s.Job(ctx, id); err == nil { // else the following says so, or waits for Slurm
+		a.sayFollowed(asked, j)
+	}
 	out, errOut := a.out, io.Writer(nil)
 	if errors {
 		out, errOut = nil, a.out

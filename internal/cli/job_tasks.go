@@ -53,9 +53,27 @@ func (j jobAnswer) writeTasks(a *app) error {
 // sayTask says which task of an array is shown to whom asked for the array: Slurm gives
 // one of them the array's number. Tasks that were not split off have no output.
 func (a *app) sayTask(asked string, j slurm.Job) {
-	if j.ArrayJobID == 0 || strings.Contains(asked, "_") || asked != fmt.Sprint(j.ArrayJobID) || strings.ContainsAny(j.ArrayTask, "-,%") {
+	if isArray(asked, j) && !j.Unsplit() {
+		a.note("job %s is an array; this is task %s: %s lists them all, and %s prints one's output",
+			asked, j.Label(), a.command("job show %s", asked), a.command("job logs %s_TASK", asked))
+	}
+}
+
+// sayFollowed does so where the task is followed. Of those that were not split off the
+// last keeps the number; it is named when it is alone.
+func (a *app) sayFollowed(asked string, j slurm.Job) {
+	if !isArray(asked, j) {
 		return
 	}
-	a.note("job %s is an array; this is task %s: %s lists them all, and %s prints one's output",
-		asked, j.Label(), a.command("job show %s", asked), a.command("job logs %s_TASK", asked))
+	this := "; this is task " + j.Label()
+	if j.Unsplit() {
+		this = fmt.Sprintf(" whose tasks %s wait; this follows the one of them that starts last", j.ArrayTask)
+	}
+	a.note("job %s is an array%s: %s lists them all, and %s follows another",
+		asked, this, a.command("job show %s", asked), a.command("job logs -f %s_TASK", asked))
+}
+
+// isArray tells whether what was asked for is the number of an array.
+func isArray(asked string, j slurm.Job) bool {
+	return j.ArrayJobID != 0 && asked == fmt.Sprint(j.ArrayJobID)
 }

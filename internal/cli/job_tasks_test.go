@@ -46,20 +46,28 @@ func TestTasksOfAnArray(t *testing.T) {
 func TestTaskShown(t *testing.T) {
 	task := slurm.Job{ID: 9, ArrayJobID: 9, ArrayTask: "3"}
 	for _, row := range []struct {
-		asked string
-		job   slurm.Job
-		quiet bool
-		want  string
+		asked  string
+		job    slurm.Job
+		follow bool
+		quiet  bool
+		want   string
 	}{
-		{"9", task, false, "muster: job 9 is an array; this is task 9_3: `muster job show 9` lists them all, and `muster job logs 9_TASK` prints one's output\n"},
-		{"9", task, true, ""},
-		{"9_3", task, false, ""},
-		{"12", slurm.Job{ID: 12, ArrayJobID: 9, ArrayTask: "1"}, false, ""},
-		{"9", slurm.Job{ID: 9, ArrayJobID: 9, ArrayTask: "1-3"}, false, ""},
-		{"9", slurm.Job{ID: 9}, false, ""},
+		{"9", task, false, false, "muster: job 9 is an array; this is task 9_3: `muster job show 9` lists them all, and `muster job logs 9_TASK` prints one's output\n"},
+		{"9", task, true, false, "muster: job 9 is an array; this is task 9_3: `muster job show 9` lists them all, and `muster job logs -f 9_TASK` follows another\n"},
+		{"9", task, true, true, ""},
+		{"9_3", task, false, false, ""},
+		{"12", slurm.Job{ID: 12, ArrayJobID: 9, ArrayTask: "1"}, true, false, ""},
+		{"9", slurm.Job{ID: 9, ArrayJobID: 9, ArrayTask: "1-3"}, false, false, ""},
+		{"9", slurm.Job{ID: 9, ArrayJobID: 9, ArrayTask: "1-3%2"}, true, false, "muster: job 9 is an array whose tasks 1-3%2 wait; this follows the one of them that starts last: " +
+			"`muster job show 9` lists them all, and `muster job logs -f 9_TASK` follows another\n"},
+		{"9", slurm.Job{ID: 9}, true, false, ""},
 	} {
 		var said strings.Builder
-		(&app{err: &said, quiet: row.quiet}).sayTask(row.asked, row.job)
+		say := (*app).sayTask
+		if row.follow {
+			say = (*app).sayFollowed
+		}
+		say(&app{err: &said, quiet: row.quiet}, row.asked, row.job)
 		if got := said.String(); got != row.want {
 			t.Errorf("job logs %s of %s says %q, want %q", row.asked, row.job.Label(), got, row.want)
 		}

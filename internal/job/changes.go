@@ -13,6 +13,9 @@ func Changes(before, after View) []string {
 	var lines []string
 	b, a := before.Job, after.Job
 	again := b.ID != 0 && a.Restarts > b.Restarts
+	if b.Unsplit() && !a.Unsplit() {
+		lines = append(lines, "is now task "+a.Label()+" of its array")
+	}
 	if again {
 		lines = append(lines, requeued(after))
 	}

@@ -49,6 +49,8 @@ func TestChanges(t *testing.T) {
 			[]string{"waits for its nodes to power up: q-2"}},
 		"configuring_nodes_that_are_up": {pending(""), job.View{Job: slurm.Job{ID: 7, State: "CONFIGURING", NodeList: "q-[1-2]"}},
 			[]string{"is about to start on q-[1-2]"}},
+		"last_task_of_an_array": {job.View{Job: slurm.Job{ID: 7, ArrayJobID: 7, ArrayTask: "2-3%1", State: "PENDING", Reason: "JobArrayTaskLimit"}},
+			job.View{Job: slurm.Job{ID: 7, ArrayJobID: 7, ArrayTask: "3", State: "RUNNING", NodeList: "q-1"}}, []string{"is now task 7_3 of its array", "runs on q-1"}},
 		"starts":               {pending("Resources"), running(0), []string{"runs on q-[1-2]"}},
 		"completing":           {running(0), job.View{Job: slurm.Job{ID: 7, State: "COMPLETING"}}, []string{"is done; Slurm cleans up"}},
 		"leaves_a_lost_node":   {running(0), leavingKnown, []string{"went back into the queue because node q-2 failed (the instance ended)"}},

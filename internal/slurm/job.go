@@ -89,11 +89,14 @@ func (j Job) Label() string {
 	if j.ArrayJobID == 0 {
 		return strconv.Itoa(j.ID)
 	}
-	if strings.ContainsAny(j.ArrayTask, "-,%") {
+	if j.Unsplit() {
 		return fmt.Sprintf("%d_[%s]", j.ArrayJobID, j.ArrayTask)
 	}
 	return fmt.Sprintf("%d_%s", j.ArrayJobID, j.ArrayTask)
 }
+
+// Unsplit tells whether the job stands for several tasks of an array that wait.
+func (j Job) Unsplit() bool { return strings.ContainsAny(j.ArrayTask, "-,%") }
 
 // Ended says that the job will not run again without being requeued.
 func (j Job) Ended() bool { return StateEnded(j.State) }
