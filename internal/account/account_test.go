@@ -150,7 +150,7 @@ func TestLookUps(t *testing.T) {
 		t.Errorf("identity %+v, %v", who, err)
 	}
 	image, err := a.Official(ctx, Official{Level: "3.16", OS: "ubuntu2404", Arch: "arm64"})
-	if err != nil || !strings.HasPrefix(image.Name, "aws-parallelcluster-3.16.1-ubuntu-2404-lts-hvm-arm64") || image.Arch != "arm64" || image.RootDevice == "" {
+	if err != nil || !strings.HasPrefix(image.Name, "aws-parallelcluster-3.16.1-ubuntu-2404-lts-hvm-arm64") || image.Release != "3.16.1" || image.Arch != "arm64" || image.RootDevice == "" {
 		t.Errorf("image %+v, %v", image, err)
 	}
 	if _, err := a.Official(ctx, Official{Level: "3.16", OS: "alinux2", Arch: "amd64"}); err == nil || err.Error() != "ParallelCluster 3.16 has no image for alinux2 any more: write Os: alinux2023" {

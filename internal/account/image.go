@@ -22,6 +22,8 @@ type Image struct {
 	RootGiB    int
 	// Arch is amd64 or arm64.
 	Arch string
+	// Release is that of ParallelCluster in the name of an official image, such as 3.16.1.
+	Release string
 }
 
 // Official asks for ParallelCluster's own image.
@@ -117,7 +119,7 @@ func (a *Account) images(ctx context.Context, in *ec2.DescribeImagesInput) ([]ty
 }
 
 func imageOf(i types.Image) Image {
-	image := Image{ID: aws.ToString(i.ImageId), Name: aws.ToString(i.Name), RootDevice: aws.ToString(i.RootDeviceName), Arch: "amd64"}
+	image := Image{ID: aws.ToString(i.ImageId), Name: aws.ToString(i.Name), RootDevice: aws.ToString(i.RootDeviceName), Arch: "amd64", Release: releaseOf(i)}
 	if i.Architecture == types.ArchitectureValuesArm64 {
 		image.Arch = "arm64"
 	}
@@ -134,11 +136,16 @@ func newer(a, b types.Image) int {
 	return cmp.Or(cmp.Compare(patch(a), patch(b)), cmp.Compare(aws.ToString(a.CreationDate), aws.ToString(b.CreationDate)))
 }
 
-// patch is the third number of the release in an image's name.
-func patch(i types.Image) int {
+// releaseOf is the release in an image's name, empty if it has none.
+func releaseOf(i types.Image) string {
 	_, rest, _ := strings.Cut(aws.ToString(i.Name), "aws-parallelcluster-")
 	release, _, _ := strings.Cut(rest, "-")
-	if numbers := strings.Split(release, "."); len(numbers) > 2 {
+	return release
+}
+
+// patch is the third number of the release in an image's name.
+func patch(i types.Image) int {
+	if numbers := strings.Split(releaseOf(i), "."); len(numbers) > 2 {
 		n, _ := strconv.Atoi(numbers[2]) // what is no number is no release
 		return n
 	}

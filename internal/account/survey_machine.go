@@ -94,19 +94,19 @@ func tagOf(tags []types.Tag, key string) string {
 // official looks for ParallelCluster's own images.
 func (s *survey) official(ctx context.Context) {
 	w := s.wanted.Official
-	all := map[string]string{}
+	all, releases := map[string]string{}, map[string]string{}
 	for _, arch := range w.Arches {
-		_, err := s.Official(ctx, Official{Level: w.Level, OS: w.OS, Arch: arch, Owner: w.Owner, Prefix: w.Prefix, Tags: w.Tags})
+		image, err := s.Official(ctx, Official{Level: w.Level, OS: w.OS, Arch: arch, Owner: w.Owner, Prefix: w.Prefix, Tags: w.Tags})
 		if _, none := errors.AsType[noImageError](err); err != nil && !none {
 			s.unasked(ofOfficial, "ec2:DescribeImages", err)
 			return
 		}
-		all[arch] = ""
+		all[arch], releases[arch] = "", image.Release
 		if err != nil {
 			all[arch] = err.Error()
 		}
 	}
-	s.answer(func(i *inventory.Inventory) { i.Official = all })
+	s.answer(func(i *inventory.Inventory) { i.Official, i.Releases = all, releases })
 }
 
 // offers asks which zones offer the instance types.

@@ -75,6 +75,9 @@ type Inventory struct {
 	Lustre []string
 	// Official says of architectures why there is no official image; empty if there is one.
 	Official map[string]string
+	// Releases are those of ParallelCluster that made the official images which were found,
+	// such as 3.16.1, by architecture.
+	Releases map[string]string
 	// Denied are actions that the caller has no right to, of those that `up` needs.
 	// Narrow are those that its policies do not allow on all resources: nobody can tell
 	// whether they allow them on the cluster's. Unsure depend on conditions that nobody

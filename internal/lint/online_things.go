@@ -71,6 +71,8 @@ func (o online) images() {
 			v.Warnf("image/unmarked", "image %s has no tag parallelcluster:version: nothing says that Slurm, EFA and drivers are in it", v.Text())
 		case !strings.HasPrefix(i.Version, o.level.String()+"."):
 			v.Errorf("image/version", "image %s was made by ParallelCluster %s, and the file is read as %s", v.Text(), i.Version, o.level)
+		default:
+			o.oldCustom(v, i.Version)
 		}
 		root := o.root.At("HeadNode.LocalStorage.RootVolume.Size")
 		if ok && root.Given() && root.Int() < i.RootGiB {
@@ -93,6 +95,9 @@ func (o online) official() {
 		if why := o.Official[arch]; why != "" {
 			system.Errorf("image/official", "the machines have no image to start from: %s", why)
 		}
+	}
+	if wanted.Owner == "" && wanted.Prefix == "" {
+		o.oldOfficial(system)
 	}
 }
 

@@ -41,6 +41,7 @@ func practice(root spec.View, all []resource, level spec.Level) {
 	noEffect(root)
 	notMade(root, all)
 	oldSystem(root.At("Image.Os"))
+	oldImages(root, level)
 	smallHead(root)
 	for _, s := range root.Key("SharedStorage").Items() {
 		deletedResults(s)
