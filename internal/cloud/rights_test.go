@@ -47,7 +47,7 @@ func TestRights_of_a_life(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := json.Marshal(map[string]any{"policy": string(policy), "asks": slices.Collect(maps.Keys(seen.all))})
+	in, err := json.Marshal(map[string]any{"policy": string(policy), "asks": slices.Collect(maps.Keys(seen.all)), "refused": strange})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,28 +56,44 @@ func TestRights_of_a_life(t *testing.T) {
 	judge.Stderr = os.Stderr
 	out, err := judge.Output()
 	if err != nil || strings.TrimSpace(string(out)) != "" {
-		t.Errorf("not allowed (%v):\n%s", err, out)
+		t.Errorf("judged otherwise (%v):\n%s", err, out)
 	}
 	if len(seen.all) < 100 {
 		t.Errorf("only %d calls are seen: %v", len(seen.all), seen.all)
 	}
 }
 
-// judgement prints what a policy does not allow.
+// judgement prints where two judges err on a policy: ministack's, which knows resources
+// and conditions, and moto's, which knows resources. moto enforces a policy at each call,
+// too, but asks about the resource "*" then, which no statement with resources allows.
 const judgement = `
 import json, sys
 from ministack.core import iam_evaluator as iam
+from moto.iam.access_control import IAMPolicy, PermissionResult
 data = json.load(sys.stdin)
-policy = iam.parse_policy_document(data["policy"])
-for ask in data["asks"]:
+policy, moto = iam.parse_policy_document(data["policy"]), IAMPolicy(data["policy"])
+def judge(ask, right):
     keys = {"aws:resourcetag/muster:cluster": "demo"} if ask["Tagged"] else {}
     if ask["Service"]:
         keys["iam:passedtoservice"] = ask["Service"]
     context = iam.EvalContext(principal_arn="arn:aws:iam::123456789012:user/me", principal_type="User", principal_account="123456789012",
         action=ask["Action"], resource_arn=ask["Resource"], region="us-east-2", source_ip="192.0.2.1", secure_transport=True, service_context=keys)
-    if iam.evaluate(context, [policy]).decision != "Allow":
-        print(ask)
+    if (iam.evaluate(context, [policy]).decision == "Allow") != right:
+        print("ministack:", ask)
+    if (moto.is_action_permitted(ask["Action"], ask["Resource"]) == PermissionResult.PERMITTED) != right:
+        print("moto:", ask)
+for ask in data["asks"]:
+    judge(ask, True)
+for ask in data["refused"]:
+    judge(ask, False)
 `
+
+// strange is what the policy allows nobody.
+var strange = []ask{
+	{Action: "iam:CreateUser", Resource: "*"},
+	{Action: "iam:CreateRole", Resource: "arn:aws:iam::" + aws.Account + ":role/other"},
+	{Action: "iam:PassRole", Resource: "arn:aws:iam::" + aws.Account + ":role/other", Service: "ec2.amazonaws.com"},
+}
 
 // pythonOf is the Python of `make python`.
 func pythonOf(t *testing.T) string {

