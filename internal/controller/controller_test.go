@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -293,6 +294,17 @@ func TestRun_ends_what_is_left_over(t *testing.T) {
 		s.jobIs(t, j, "COMPLETED", 10*time.Second)
 		if n := s.place.Started(); n != 2 {
 			t.Errorf("%d instances were started, want one for each power-up", n)
+		}
+	}, "q-dy-r-1")
+}
+
+func TestRun_gives_jobs_to_nodes_again_that_are_off_and_silent(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		s.slurm.mute("q-dy-r-1")
+		s.jobIs(t, s.slurm.submit(1, time.Second), "COMPLETED", time.Minute)
+		told := slices.DeleteFunc(s.events(t), func(e string) bool { return e != "power down q-dy-r-1" })
+		if len(told) != 1 {
+			t.Errorf("told %v, want one event", s.events(t))
 		}
 	}, "q-dy-r-1")
 }

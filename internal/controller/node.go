@@ -32,6 +32,8 @@ func stateOf(n slurm.Node) fleet.State {
 		return fleet.Down // also of a node that is powered down, as after ResumeTimeout
 	case s.PoweredDown() && (s.Has(slurm.FlagPowerUpRequested) || s.Busy()):
 		return fleet.Asked
+	case s.Has(slurm.FlagPoweredDown | slurm.FlagPowerDownRequested | slurm.FlagNotResponding):
+		return fleet.Asked // it is off, and to be powered down for what Slurm has noted
 	case s.PoweredDown():
 		return fleet.PoweredDown
 	case s.Has(slurm.FlagPoweringUp):

@@ -14,6 +14,8 @@ func TestStateOf(t *testing.T) {
 		want                fleet.State
 	}{
 		{"off", "IDLE+CLOUD+POWERED_DOWN", "", fleet.PoweredDown},
+		{"off_and_silent", "IDLE+CLOUD+POWERED_DOWN+NOT_RESPONDING", "", fleet.PoweredDown},
+		{"off_and_silent_and_asked", "IDLE+CLOUD+POWER_DOWN+POWERED_DOWN+NOT_RESPONDING", "", fleet.Asked},
 		{"off_after_a_power_down", "IDLE+CLOUD+POWERED_DOWN", "muster: the instance ended", fleet.PoweredDown},
 		{"off_and_drained", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "bad fan", fleet.PoweredDown},
 		{"job_just_allocated", "MIXED+CLOUD+POWERED_DOWN", "", fleet.Asked},

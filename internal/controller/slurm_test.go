@@ -122,6 +122,13 @@ func (s *slurmctld) slow(node string, is bool) {
 	s.nodes[node].slow = is
 }
 
+// mute has a node noted as one that does not answer.
+func (s *slurmctld) mute(node string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nodes[node].set(slurm.FlagNotResponding)
+}
+
 func (s *slurmctld) quiet() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,9 +165,9 @@ func (s *slurmctld) step(now time.Time, instances []provider.Instance) (resumed,
 			n.set(slurm.FlagPoweringUp)
 			n.since = now
 			resumed = append(resumed, name)
-		case n.has(slurm.FlagPoweredDown):
+		case n.has(slurm.FlagPoweredDown) && !n.has(slurm.FlagPowerDownRequested):
 		case n.has(slurm.FlagPowerDownRequested) && !busy, n.idle() && !busy && now.Sub(n.since) > idleTime && n.Features[0] != "static":
-			n.clear(slurm.FlagPowerDownRequested)
+			n.clear(slurm.FlagPowerDownRequested | slurm.FlagPoweredDown | slurm.FlagNotResponding)
 			n.set(slurm.FlagPoweringDown)
 			n.State.Base, n.since = slurm.BaseIdle, now
 			suspended = append(suspended, name)
@@ -235,7 +242,7 @@ func (s *slurmctld) allocate(j *slurmJob, now time.Time) {
 	var free []string
 	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
 		n := s.nodes[name]
-		barred := slurm.FlagDrain | slurm.FlagPoweringDown | slurm.FlagPoweringUp | slurm.FlagPowerDownRequested
+		barred := slurm.FlagNotResponding | slurm.FlagDrain | slurm.FlagPoweringDown | slurm.FlagPoweringUp | slurm.FlagPowerDownRequested
 		if s.open(n, j) && n.State.Base == slurm.BaseIdle && n.State.Flags&barred == 0 && len(free) < j.count {
 			free = append(free, name)
 		}

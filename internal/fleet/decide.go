@@ -101,6 +101,10 @@ func (d *decision) leave(n Node, reason string) {
 	}
 }
 
+// off looks at a node that should have no instance. Slurm starts no job on one of which it
+// has noted that it does not answer, and takes that note away when it powers the node
+// down, and at no other time while it is off.
+// https://github.com/SchedMD/slurm/blob/slurm-24-05-6-1/src/slurmctld/power_save.c#L618
 func (d *decision) off(n Node, alive, halted bool, short string) {
 	if alive {
 		d.add(Terminate, n.Name, "powered down by Slurm")
@@ -111,6 +115,8 @@ func (d *decision) off(n Node, alive, halted bool, short string) {
 		d.setDown(n, short)
 	case n.Static && !halted:
 		d.add(PowerUp, n.Name, "static nodes are always on")
+	case n.Silent:
+		d.add(PowerDown, n.Name, "it is off, and Slurm gives it no job because it does not answer")
 	}
 }
 

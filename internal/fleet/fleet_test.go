@@ -88,6 +88,13 @@ func TestDecide(t *testing.T) {
 		{"powering_down_static", fleet.Node{State: fleet.PoweringDown, Static: true}, never, never, nil},
 		{"powered_down", fleet.Node{State: fleet.PoweredDown}, never, never, nil},
 		{"powered_down_with_instance", fleet.Node{State: fleet.PoweredDown}, time.Hour, never, []fleet.Action{act(fleet.Terminate, "powered down by Slurm")}},
+		{"powered_down_and_silent", fleet.Node{State: fleet.PoweredDown, Silent: true}, never, never, []fleet.Action{act(fleet.PowerDown, "it is off, and Slurm gives it no job because it does not answer")}},
+		{"powered_down_and_silent_set_down_by_somebody", fleet.Node{State: fleet.PoweredDown, Silent: true, Closed: true, Reason: "bad fan"}, never, never, nil},
+		{"powered_down_and_silent_static", fleet.Node{State: fleet.PoweredDown, Silent: true, Static: true}, never, never, []fleet.Action{act(fleet.PowerUp, "static nodes are always on")}},
+		{"asked_and_silent", fleet.Node{State: fleet.Asked, Silent: true}, never, never, nil},
+		{"powering_down_and_silent", fleet.Node{State: fleet.PoweringDown, Silent: true}, never, never, nil},
+		{"powering_up_and_silent", fleet.Node{State: fleet.PoweringUp, Silent: true}, time.Second, 2 * time.Second, nil},
+		{"up_and_silent", fleet.Node{State: fleet.Up, Silent: true}, time.Hour, 2 * time.Hour, nil},
 		{"powered_down_static", fleet.Node{State: fleet.PoweredDown, Static: true}, never, never, []fleet.Action{act(fleet.PowerUp, "static nodes are always on")}},
 		{"powered_down_static_with_instance", fleet.Node{State: fleet.PoweredDown, Static: true}, time.Hour, never, []fleet.Action{
 			act(fleet.Terminate, "powered down by Slurm"),

@@ -56,6 +56,7 @@ func randomPlace(r *rand.Rand) *place {
 		p.broken[n.Name] = max(0, r.IntN(6)-3)
 		p.why[n.Name] = launchError([]provider.Cause{provider.Capacity, provider.Limit, provider.Unknown}[r.IntN(3)], "X")
 		p.doubt(r, &n)
+		n.Silent = n.Silent || n.State == fleet.PoweredDown && r.IntN(2) == 0
 		p.nodes = append(p.nodes, n)
 	}
 	for _, name := range []string{"r", "s"} {
@@ -150,11 +151,11 @@ func (p *place) pass() {
 				p.resumed[n.Name] = p.now
 			}
 		case fleet.PoweringDown:
-			n.State, n.Closed = fleet.PoweredDown, false // SlurmctldParameters=idle_on_node_suspend
+			n.State, n.Closed, n.Silent = fleet.PoweredDown, false, false // SlurmctldParameters=idle_on_node_suspend
 		case fleet.PoweringUp:
 			// Slurm takes no registration of a machine that booted before its power-up.
 			if asked := p.resumed[n.Name]; alive && !started.Before(asked) {
-				n.State = fleet.Up
+				n.State, n.Silent = fleet.Up, false
 			}
 		}
 	}
@@ -278,6 +279,8 @@ func checkRest(t *testing.T, p *place) {
 			t.Errorf("%+v is up without an instance", n)
 		case n.State == fleet.Up && n.Closed && n.Reason == "Duplicate jobid":
 			t.Errorf("%+v takes no jobs though nobody had it so", n)
+		case n.State == fleet.PoweredDown && n.Silent && !n.Closed:
+			t.Errorf("%+v is off and gets no job", n)
 		case n.Static && n.State != fleet.Up && !n.Closed && !halted(fleet.World{Halts: p.halts}, n):
 			t.Errorf("%+v is static and not up", n)
 		}

@@ -146,6 +146,35 @@ func TestFleetWithSlurmctld(t *testing.T) {
 	reserve(t, c)
 	closePartition(t, c)
 	returnToThePool(t, c)
+	answerWhileOff(t, c)
+}
+
+// answerWhileOff holds what the fleet does with nodes that are off and that Slurm gives no
+// job, because it has noted that they do not answer: a power-down takes that away.
+func answerWhileOff(t *testing.T, c Client) {
+	t.Helper()
+	nodes := []string{"q-dy-r-3"}
+	state := func() NodeState {
+		all, err := c.Nodes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all[slices.IndexFunc(all, func(n Node) bool { return n.Name == nodes[0] })].State
+	}
+	if err := c.UpdateNodes(t.Context(), nodes, "NoResp", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := state().String(); got != "IDLE+CLOUD+POWERED_DOWN+NOT_RESPONDING" {
+		t.Fatalf("it is %s", got)
+	}
+	if err := c.UpdateNodes(t.Context(), nodes, "POWER_DOWN", ""); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); state().String() != "IDLE+CLOUD+POWERED_DOWN"; <-time.After(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it is %s", state())
+		}
+	}
 }
 
 func reserve(t *testing.T, c Client) {
