@@ -19,6 +19,7 @@ func resourceRules(s *script) {
 	s.arraySize()
 	s.taskCPUs()
 	s.stepCPUs()
+	s.stepSizes()
 }
 
 // gpuOptions ask for GPUs.
