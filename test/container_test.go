@@ -218,6 +218,7 @@ func savesContainer(t *testing.T, c *cluster) {
 	if got := c.head("srun", "--container-image=./saved.sqsh", "cat", "/usr/saved"); got != "saved\n" {
 		t.Errorf("got %q", got)
 	}
+	findsDamage(t, c, filepath.Join(c.dir, "saved.sqsh"))
 	c.refused([]string{"Invalid --container-save"}, "--container-image=./x.sqsh", "--container-save=/tmp/", "true")
 }
 

@@ -51,7 +51,7 @@ func (a *app) containerHold() *cobra.Command {
 		o, err := flags.options()
 		if err == nil {
 			o.Image, err = a.imageFile(c.Context(), flags.image, o)
-			o.Absent = a.absent(o.Image)
+			o.Absent, o.Seal = a.absent(o.Image), seal(c.Context())
 		}
 		if err != nil {
 			return heard(false, container.Refuse(life, err))

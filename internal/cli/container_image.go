@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -123,8 +124,17 @@ func envOf(list []string) map[string]string {
 	return env
 }
 
-// describe reads what an image of ours says of itself.
+// seal puts a checksum into the image that a container was saved to. What ends the command
+// does not break it off: the container ends then, and is saved.
+func seal(ctx context.Context) func(f *os.File) error {
+	info, _ := debug.ReadBuildInfo()
+	version := versionOf(info).Version
+	return func(f *os.File) error { return image.Seal(context.WithoutCancel(ctx), f, version) }
+}
+
+// describe reads what an image of ours says of itself. One that a step has saved says it
+// in its files, as those of others do.
 func describe(f *os.File) (container.Config, bool, error) {
 	m, found, err := image.ReadMetaFrom(f)
-	return container.Config{Env: m.Env, Entrypoint: m.Entrypoint, Cmd: m.Cmd, Workdir: m.Workdir, Volumes: m.Volumes}, found, err
+	return container.Config{Env: m.Env, Entrypoint: m.Entrypoint, Cmd: m.Cmd, Workdir: m.Workdir, Volumes: m.Volumes}, found && m.Saved.IsZero(), err
 }

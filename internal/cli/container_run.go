@@ -46,7 +46,7 @@ can have written it.`,
 		if o.Image, err = a.imageFile(c.Context(), asPath(name), o); err != nil {
 			return err
 		}
-		o.Absent = a.absent(o.Image)
+		o.Absent, o.Seal = a.absent(o.Image), seal(c.Context())
 		o.Notice = func(text string) { fmt.Fprint(a.err, printableLines("muster: "+text)) }
 		if o.User.Groups, err = os.Getgroups(); err != nil {
 			return err

@@ -59,6 +59,11 @@ func showImage(w io.Writer, i image.Image) error {
 		row("Made by", "another program; it says no more of itself")
 		return t.write(w)
 	}
+	if !i.Saved.IsZero() {
+		row("Compression", i.Compression)
+		row("Saved", moment(i.Saved)+" by a step, with muster "+i.Muster)
+		return t.write(w)
+	}
 	row("Unpacked", byteSize(i.UncompressedBytes))
 	row("Source", i.Source)
 	row("Digest", i.Digest)

@@ -49,6 +49,9 @@ func imageTable(all []image.Image, now time.Time) table {
 		row := []string{i.Name, byteSize(i.SizeBytes), "", "", i.Problem}
 		if i.Meta != nil {
 			row[2], row[3], row[4] = shortDigest(i.Digest), clock(i.Created, now), i.Source
+			if !i.Saved.IsZero() {
+				row[3], row[4] = clock(i.Saved, now), "saved by a step"
+			}
 		}
 		t.add(row...)
 	}

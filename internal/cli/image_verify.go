@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,26 +12,17 @@ import (
 
 func (a *app) imageVerify(place *imagePlace) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "verify [NAME...]",
+		Use:   "verify [NAME|FILE...]",
 		Short: "Compare images with what was written",
 		Long: `Verify reads images, all of them if none is named, and compares them with the
-checksums in them. It fails if one is damaged. Files that steps
-have saved, or that other programs or an older muster have made, have no checksum:
-nothing is known of them.`,
+checksums in them. It fails if one is damaged. Files that other programs have made,
+or an older muster, have no checksum: nothing is known of them.`,
 		Example:           "  muster image verify\n  muster image verify pytorch || muster image import nvcr.io/nvidia/pytorch:25.06-py3 --name pytorch --force",
 		ValidArgsFunction: a.existingImages(place),
 		RunE: a.whereItIs(place, func(c *cobra.Command, names []string) error {
-			if err := place.find(a); err != nil {
+			names, err := place.named(a, names)
+			if err != nil {
 				return err
-			}
-			if len(names) == 0 {
-				all, err := image.List(place.Dir)
-				if err != nil {
-					return err
-				}
-				for _, i := range all {
-					names = append(names, i.Name)
-				}
 			}
 			answer := verifyAnswer{Dir: place.Dir, Images: []image.Verified{}}
 			for _, name := range names {
@@ -44,6 +37,23 @@ nothing is known of them.`,
 	}
 	place.addOfSteps(c)
 	return c
+}
+
+// named are the names of images, all of the directory if there are none. Only those that
+// are no paths need the directory.
+func (p *imagePlace) named(a *app, names []string) ([]string, error) {
+	isPath := func(name string) bool { return strings.Contains(name, "/") }
+	if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !isPath(name) }) {
+		return names, nil
+	}
+	if err := p.find(a); err != nil || len(names) > 0 {
+		return names, err
+	}
+	all, err := image.List(p.Dir)
+	for _, i := range all {
+		names = append(names, i.Name)
+	}
+	return names, err
 }
 
 // verifyAnswer is what `muster image verify -o json` prints.
@@ -80,6 +90,8 @@ func (p *imagePlace) repair(v image.Verified) string {
 	switch {
 	case p.OfSteps:
 		return "`muster image remove --of-steps " + word(v.Name) + "`, and the next step that wants it brings it again"
+	case v.Meta != nil && !v.Saved.IsZero():
+		return "a step has saved it, and only a step with `--container-save` makes it again"
 	case v.Meta != nil && v.Source != "":
 		return "`muster image import --force --name " + word(v.Name) + " " + word(v.Source) + "` makes it again"
 	}

@@ -40,6 +40,8 @@ type Options struct {
 	Unshare Unshare
 	// Save is the file into which the root is written in the end.
 	Save string
+	// Seal gets that file before it has its name, to add to its end; nil adds nothing.
+	Seal func(f *os.File) error `json:"-"`
 	// UpperSize limits what may be written in memory, as tmpfs has it: 4g, 50%.
 	UpperSize string
 	// State is the directory for named containers; empty looks for one.

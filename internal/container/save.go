@@ -49,8 +49,8 @@ func (m *maker) save() (string, error) {
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("save the container: %w: %s", err, lastLine(said.String()))
 	}
-	if err := syncFile(part); err != nil {
-		return "", err
+	if err := m.seal(part); err != nil {
+		return "", fmt.Errorf("save the container: %w", err)
 	}
 	if err := os.Rename(part, to); err != nil {
 		return "", fmt.Errorf("save the container: %w", err)
@@ -58,12 +58,18 @@ func (m *maker) save() (string, error) {
 	return to, nil
 }
 
-func syncFile(path string) error {
+// seal finishes the file and brings it to the disk.
+func (m *maker) seal(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	if m.o.Seal != nil {
+		if err := m.o.Seal(f); err != nil {
+			return err
+		}
+	}
 	return f.Sync()
 }
 

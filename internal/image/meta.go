@@ -40,7 +40,10 @@ type Meta struct {
 	// Owners is "root" if all files were given to root.
 	Owners   string    `json:"owners,omitempty"`
 	Imported time.Time `json:"imported,omitzero"`
-	// Muster is the version that imported it.
+	// Saved is when a step wrote the file. It has no source then, and its configuration
+	// is in its files.
+	Saved time.Time `json:"saved,omitzero"`
+	// Muster is the version that imported or saved it.
 	Muster string `json:"muster,omitempty"`
 	// UncompressedBytes is the size of all files.
 	UncompressedBytes int64 `json:"uncompressed_bytes,omitempty"`

@@ -52,7 +52,7 @@ func Verify(ctx context.Context, dir, name string) (Verified, error) {
 func verdictOn(ctx context.Context, f *os.File, size int64) (v Verdict, problem string, err error) {
 	data, found, err := trailerOf(f, size)
 	if err != nil || !found {
-		return Unknown, "it has no checksum: a step has saved it, or another program has made it", err
+		return Unknown, "it has no checksum: another program has made it, or a step of an older muster has saved it", err
 	}
 	at := size - int64(endSize) - int64(len(data)) - int64(sumSize)
 	want := make([]byte, sumSize)
