@@ -99,7 +99,7 @@ func (b *booted) startWorld(log string) {
 			b.t.Logf("the double said:\n%s", text)
 		}
 	})
-	b.await("the double", time.Minute, func() bool {
+	b.await("the double", patience, func() bool {
 		_, err := os.Stat(filepath.Join(b.double, "env"))
 		return err == nil
 	})

@@ -210,7 +210,7 @@ func (e ended) String() string {
 }
 
 // patience is how long one command may take where the machine is busy.
-const patience = 3 * time.Minute
+const patience = 5 * time.Minute
 
 // start starts muster. wait waits for its end.
 func (u *user) start(args ...string) (process *os.Process, wait func() ended) {

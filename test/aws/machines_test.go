@@ -56,7 +56,7 @@ func (b *booted) killedWhileNodesCome() {
 	began := time.Now()
 	for n := range rounds {
 		b.job(fmt.Sprintf("round %d", n), "--partition=gpu", "--nodes=4", "--nodelist=gpu-dy-p5-[1-4]")
-		b.await("the nodes to be suspended", 2*time.Minute, func() bool {
+		b.await("the nodes to be suspended", patience, func() bool {
 			_, _ = b.head("scontrol", "update", "nodename=gpu-dy-p5-[1-4]", "state=power_down") // slurmctld may be away
 			return !slices.ContainsFunc(b.instances(p5), runs)
 		})
@@ -112,13 +112,13 @@ func (b *booted) job(what string, options ...string) {
 	b.t.Helper()
 	id := ""
 	line := append([]string{"sbatch", "--parsable", "--requeue", "--job-name=" + strings.ReplaceAll(what, " ", "-"), "--output=/home/%j.out", "--wrap", "srun hostname"}, options...)
-	b.await(what+" to be submitted", time.Minute, func() bool {
+	b.await(what+" to be submitted", patience, func() bool {
 		out, err := b.head(line...)
 		id = strings.TrimSpace(out)
 		return err == nil && id != ""
 	})
 	state := ""
-	b.await(what+" to end", 2*time.Minute, func() bool {
+	b.await(what+" to end", patience, func() bool {
 		out, err := b.head("scontrol", "show", "job", id)
 		_, rest, ok := strings.Cut(out, "JobState=")
 		if err == nil && ok {
@@ -155,7 +155,7 @@ func (b *booted) allOrNothing() {
 		b.t.Fatal(err)
 	}
 	id := strings.TrimSpace(out)
-	b.await("the launch to be refused", time.Minute, func() bool {
+	b.await("the launch to be refused", patience, func() bool {
 		out, err := b.head("sinfo", "--noheader", "--Node", "--partition=cpu", "--format=%N %t %E")
 		return err == nil && strings.Contains(strings.ToLower(out), "capacity")
 	})
