@@ -22,6 +22,15 @@ type step struct {
 // imageServices are units that images start by themselves and that the agent runs.
 var imageServices = []string{"munge", "slurmctld", "slurmd", "slurmdbd", "slurmrestd", "sackd", "mariadb", "mysqld"}
 
+// quiet stops what the image starts by itself and is not wanted.
+func (a *agent) quiet(ctx context.Context) (string, error) {
+	detail, err := a.machine.Quiet(ctx, imageServices)
+	if calmed := a.machine.Calm(ctx); calmed != "" {
+		detail += ", " + calmed
+	}
+	return detail, err
+}
+
 // readStep is the step that finds out which revision of the cluster it is.
 const readStep = "read cluster"
 
@@ -30,7 +39,7 @@ func (a *agent) first() []step {
 	return []step{
 		{"identify machine", a.identify},
 		{readStep, a.read},
-		{"stop the image's services", func(ctx context.Context) (string, error) { return a.machine.Quiet(ctx, imageServices) }},
+		{"stop the image's services", a.quiet},
 		{"find users", func(ctx context.Context) (string, error) {
 			detail, err := a.machine.Users(ctx, boot.Accounts)
 			if err != nil {

@@ -1,0 +1,27 @@
+package boot
+
+import (
+	"context"
+	"strings"
+)
+
+// jitter is a timer of the image's that wakes up a program on every node, now and then, to
+// look for firmware that EC2's machines take from nobody: ranks of a large job wait for the
+// one that it delays. ParallelCluster's images have it off since 3.16.
+// https://github.com/aws/aws-parallelcluster-cookbook/pull/3264
+const jitter = "fwupd-refresh.timer"
+
+// Calm switches off what disturbs large jobs, and says so. A machine on which that does
+// not work is as good as it was.
+func (m Machine) Calm(ctx context.Context) string {
+	if !m.systemd() {
+		return ""
+	}
+	if out, _ := m.run(ctx, "systemctl", "is-enabled", jitter); strings.TrimSpace(out) != "enabled" {
+		return "" // it is off, or there is none
+	}
+	if _, err := m.run(ctx, "systemctl", "disable", "--now", jitter); err != nil {
+		return jitter + " goes on: " + err.Error()
+	}
+	return "switched off " + jitter
+}
