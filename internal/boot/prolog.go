@@ -53,7 +53,8 @@ type Verdict struct {
 const diagnosisWait = 10 * time.Minute
 
 // Diagnose has DCGM look at a job's GPUs. Their engine is started where it does not
-// run. Only a test that failed counts against a node.
+// run. Only a test that failed counts against a node, and no DCGM that crashes on sound
+// GPUs: https://github.com/NVIDIA/DCGM/issues/134
 func (m Machine) Diagnose(ctx context.Context, gpus string) Verdict {
 	ctx, cancel := context.WithTimeoutCause(ctx, diagnosisWait, fmt.Errorf("no result within %s", diagnosisWait))
 	defer cancel()

@@ -58,6 +58,7 @@ func TestDiagnose(t *testing.T) {
 		"passed":    {map[string]string{"dcgmi": passed3}, nil, Verdict{}, "dcgmi diag --run 2 --json -i 0,1"},
 		"l4":        {map[string]string{"dcgmi": passed3, "nvidia-smi": "NVIDIA L4\n"}, nil, Verdict{}, "dcgmi diag --run 2 --json -i 0,1 -p " + narrowPCI},
 		"no_engine": {nil, map[string]error{"systemctl enable --now nvidia-dcgm": errors.New("no such unit")}, Verdict{Blind: "start nvidia-dcgm: no such unit"}, "systemctl enable --now nvidia-dcgm"},
+		"crashed":   {nil, map[string]error{"dcgmi": errors.New("signal: segmentation fault (core dumped)")}, Verdict{Blind: "signal: segmentation fault (core dumped)"}, "dcgmi diag --run 2 --json -i 0,1"},
 		"refused":   {nil, map[string]error{"dcgmi": errors.New("exit status 255: Error: Unable to connect to host engine.")}, Verdict{Blind: "exit status 255: Error: Unable to connect to host engine."}, "dcgmi diag --run 2 --json -i 0,1"},
 	} {
 		t.Run(name, func(t *testing.T) {
