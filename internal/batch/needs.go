@@ -30,6 +30,8 @@ const (
 	// is not known.
 	File
 	Folder
+	// Function is one that profiles of shells define: that of environment modules.
+	Function
 )
 
 // Lacking are the things of a script that were looked for where its nodes look, and are
@@ -67,7 +69,7 @@ func CheckNeeds(name string, data []byte, flags []string, facts *Facts) *diag.Li
 
 // aboutNeeds tells whether a code is one of needRules'.
 func aboutNeeds(code string) bool {
-	return slices.Contains([]string{"script/program", "script/image-missing", "script/file-missing"}, code)
+	return slices.Contains([]string{"script/program", "script/image-missing", "script/image-remote", "script/file-missing"}, code)
 }
 
 // need is a place where a script needs a thing.
@@ -89,6 +91,7 @@ func (s *script) needs() []need {
 			continue
 		}
 		all = append(all, s.programNeed(c, h)...)
+		all = append(all, s.moduleNeed(c, h)...)
 		all = append(all, s.fileNeeds(c, h)...)
 	}
 	all = append(all, s.imageNeeds(h)...)

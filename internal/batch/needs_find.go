@@ -31,6 +31,21 @@ func (s *script) programNeed(c *command, h handling) []need {
 	return all
 }
 
+// moduleNeed is the function of environment modules, where nothing that may define it comes
+// before. A login shell reads profiles that only its user knows.
+func (s *script) moduleNeed(c *command, h handling) []need {
+	first, _, _ := strings.Cut(string(s.file.data), "\n")
+	_, argument := interpreterOf(first)
+	_, inside := s.mounts(c.context)
+	switch {
+	case c.name != "module" && c.name != "ml", c.outer != nil && !slices.Contains(shells, c.outer.name) && c.outer.name != "srun":
+		return nil
+	case inside, h.loaded < c.index, h.sourced < c.index, h.known[c.name], h.asked[c.name], s.defines(c.name), strings.Contains(argument, "l"):
+		return nil
+	}
+	return []need{{Thing: Thing{What: Function, Name: c.name}, Place: c.Place}}
+}
+
 // need is a word as a program.
 func (s *script) need(w word, c *command, h handling) []need {
 	t := Thing{What: Program, Name: w.text}

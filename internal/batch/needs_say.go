@@ -23,7 +23,11 @@ var imageDirs = []string{"/opt/amazon", "/usr/local/cuda", "/opt/parallelcluster
 
 // needRules say what of the script's needs is on no node. Each is said once.
 func (s *script) needRules() {
-	if s.facts == nil || s.facts.Lacking == nil {
+	if s.facts == nil {
+		return
+	}
+	s.remoteImages()
+	if s.facts.Lacking == nil {
 		return
 	}
 	said := map[string]bool{}
@@ -39,6 +43,9 @@ func (s *script) needRules() {
 			s.warnf("script/file-missing", n.Place, "there is no %s on the nodes", n.Name).WithHint("%s", s.whereFiles(n.Name))
 		case Program, Folder:
 			s.lacksProgram(n)
+		case Function:
+			s.warnf("script/program", n.Place, "%s is on no node: there are no environment modules, and in production %s have them", n.Name, inImages).
+				WithHint("`if type %s >/dev/null 2>&1; then ...; fi` around it passes it by where there are none", n.Name)
 		}
 	}
 }

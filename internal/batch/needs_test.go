@@ -13,7 +13,7 @@ import (
 // TestThings holds what is looked for on the nodes: what a script surely needs, and
 // nothing that it tests, makes, loads or runs elsewhere.
 func TestThings(t *testing.T) {
-	kinds := map[batch.What]string{batch.Program: "program", batch.Image: "image", batch.File: "file", batch.Folder: "folder"}
+	kinds := map[batch.What]string{batch.Program: "program", batch.Image: "image", batch.File: "file", batch.Folder: "folder", batch.Function: "function"}
 	for name, row := range map[string]struct{ script, want string }{
 		"names":                   {"nvidia-smi\nsrun -N2 fi_info -p efa\nmkdir -p a && tar xf b", "program nvidia-smi, program srun, program fi_info, program mkdir, program tar"},
 		"builtins_and_functions":  {"f() { hello; }\nf; echo; [ -e a ]; time sleep 1", "program sleep, program hello"},
@@ -32,7 +32,12 @@ func TestThings(t *testing.T) {
 		"either":                  {"a || b\nc || true", "program a"},
 		"after_one_another":       {"cd x && a && b", "program a, program b"},
 		"venv":                    {"a; source venv/bin/activate\npython train.py\nnvidia-smi", "program a, file venv/bin/activate, file train.py, program nvidia-smi"},
-		"module":                  {"module load cuda\nnvcc; /opt/x/y", "program /opt/x/y"},
+		"module":                  {"module load cuda\nnvcc; /opt/x/y", "function module, program /opt/x/y"},
+		"modules":                 {"module load a\nml b", "function module"},
+		"modules_in_a_task":       {"srun bash -c 'module load a'", "program srun, program bash, function module"},
+		"modules_sourced":         {". /etc/profile.d/modules.sh\nmodule load a", "file /etc/profile.d/modules.sh"},
+		"modules_asked_for":       {"type -t module >/dev/null && module load a\nif type module; then module load b; fi", ""},
+		"modules_of_its_own":      {"module() { :; }\nmodule load a", ""},
 		"path":                    {"export PATH=/fsx/bin:$PATH\na", "program a /fsx/bin"},
 		"path_unclear":            {"PATH=$X/bin:$PATH\na; /b/c", "program /b/c"},
 		"no_environment":          {"#SBATCH --export=NONE\na", ""},

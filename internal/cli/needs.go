@@ -21,6 +21,8 @@ type sight struct {
 	stat func(path string) (fs.FileInfo, error)
 	// path is the job's PATH, dir the directory that it is submitted from.
 	path, dir string
+	// functions says that functions of its user's shells may reach the job.
+	functions bool
 }
 
 // lacking are those of a script's things that a job does not see.
@@ -37,12 +39,35 @@ func (s sight) mayHave(t batch.Thing) bool {
 	if t.What == batch.Program && !strings.Contains(t.Name, "/") {
 		return s.onPath(t.Path+":"+s.path, t.Name)
 	}
+	if t.What == batch.Function {
+		return s.functions || slices.ContainsFunc(moduleInits, s.may)
+	}
 	file := t.Name
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(s.dir, file)
 	}
-	_, err := s.stat(file)
+	return s.may(file)
+}
+
+// may tells whether a path is there, or nobody knows.
+func (s sight) may(path string) bool {
+	_, err := s.stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// moduleInits are what defines the functions of environment modules and of Lmod, as their
+// packages have them.
+var moduleInits = []string{
+	"/etc/profile.d/modules.sh", "/etc/profile.d/lmod.sh", "/etc/profile.d/z00_lmod.sh", "/usr/share/modules/init", "/usr/share/Modules/init",
+	"/usr/share/lmod", "/opt/modules",
+}
+
+// bringsFunctions tells whether shells that start with an environment may have functions
+// that no file of the nodes has.
+func bringsFunctions(environ []string) bool {
+	return slices.ContainsFunc(environ, func(v string) bool {
+		return strings.HasPrefix(v, "BASH_FUNC_m") || strings.HasPrefix(v, "BASH_ENV=") || strings.HasPrefix(v, "ENV=")
+	})
 }
 
 // onPath tells whether a program is in one of the directories of a PATH, or may be.

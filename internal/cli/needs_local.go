@@ -48,7 +48,7 @@ func sightFromHost(l *local.Layout, r local.Record) (*batch.Facts, sight, error)
 	if err != nil {
 		return nil, sight{}, err
 	}
-	s := sight{stat: view.Stat, dir: dir}
+	s := sight{stat: view.Stat, dir: dir, functions: bringsFunctions(os.Environ())}
 	for _, v := range cluster.Carry(os.Environ(), cluster.LookAt(os.Environ(), view)).Env {
 		if path, ok := strings.CutPrefix(v, "PATH="); ok {
 			s.path = path
@@ -77,6 +77,6 @@ func sightOnHead() (*batch.Facts, sight) {
 		}
 		return os.Stat(path)
 	}
-	s := sight{stat: stat, path: os.Getenv("PATH"), dir: dir}
+	s := sight{stat: stat, path: os.Getenv("PATH"), dir: dir, functions: bringsFunctions(os.Environ())}
 	return facts, s.sees(facts, onCloudHead())
 }

@@ -49,11 +49,31 @@ func TestSight(t *testing.T) {
 		{batch.File, "train.py", "", false},
 		{batch.File, "../other.py", "", true},
 		{batch.File, "/tmp/x", "", false},
+		{batch.Function, "module", "", true},
 	} {
 		thing := batch.Thing{What: row.what, Name: row.name, Path: row.on}
 		if got := s.lacking([]batch.Thing{thing})[thing]; got != row.lacks {
 			t.Errorf("%+v lacks: %t, want %t", thing, got, row.lacks)
 		}
+	}
+}
+
+// TestSight_modules: environment modules are there where a file of theirs is, or where the
+// user's own shell hands them on.
+func TestSight_modules(t *testing.T) {
+	module := batch.Thing{What: batch.Function, Name: "module"}
+	files := fstest.MapFS{"etc/profile.d/modules.sh": {}}
+	there := sight{stat: func(path string) (fs.FileInfo, error) { return fs.Stat(files, path[1:]) }}
+	nothing := sight{stat: func(string) (fs.FileInfo, error) { return nil, fs.ErrNotExist }}
+	brought := nothing
+	brought.functions = bringsFunctions([]string{"A=1", "BASH_FUNC_module%%=() { :; }"})
+	for i, s := range []sight{there, brought, nothing} {
+		if got := s.lacking([]batch.Thing{module})[module]; got != (i == 2) {
+			t.Errorf("%d: lacks modules: %t", i, got)
+		}
+	}
+	if bringsFunctions([]string{"PATH=/bin"}) {
+		t.Error("an environment without functions brings some")
 	}
 }
 
