@@ -98,7 +98,7 @@ func network(o *catalog.Offer, n *types.NetworkInfo) {
 	if n.EfaInfo != nil {
 		o.EFA = int(aws.ToInt32(n.EfaInfo.MaximumEfaInterfaces))
 	}
-	o.Cards = len(n.NetworkCards)
+	o.Cards, o.CardIndexes = len(n.NetworkCards), cardIndexes(n.NetworkCards)
 	gbps, steady := performance(aws.ToString(n.NetworkPerformance))
 	if !steady {
 		gbps = 0
@@ -107,6 +107,21 @@ func network(o *catalog.Offer, n *types.NetworkInfo) {
 		}
 	}
 	o.NetworkMbps = int(math.Round(gbps * 1000))
+}
+
+// cardIndexes are the numbers of network cards, nil where they are counted from 0.
+func cardIndexes(cards []types.NetworkCardInfo) []int {
+	var all []int
+	counted := true
+	for i, c := range cards {
+		all = append(all, int(aws.ToInt32(c.NetworkCardIndex)))
+		counted = counted && all[i] == i
+	}
+	if counted {
+		return nil
+	}
+	slices.Sort(all)
+	return all
 }
 
 // performance reads a bandwidth such as "400 Gigabit" or "16x 200 Gigabit". It is not

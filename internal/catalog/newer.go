@@ -23,10 +23,12 @@ type Newer struct {
 // Offer is an instance type as a region has it.
 type Offer struct {
 	Instance
-	Cards         int  `json:"network_cards"`
-	ClusterGroup  bool `json:"cluster_placement_group"`
-	Spot          bool `json:"spot"`
-	CapacityBlock bool `json:"capacity_block"`
+	Cards int `json:"network_cards"`
+	// CardIndexes are EC2's numbers of the cards where these are not 0, 1, 2 and so on.
+	CardIndexes   []int `json:"network_card_indexes,omitempty"`
+	ClusterGroup  bool  `json:"cluster_placement_group"`
+	Spot          bool  `json:"spot"`
+	CapacityBlock bool  `json:"capacity_block"`
 	// USDPerHour is the price on demand for Linux, 0 if there is none.
 	USDPerHour float64 `json:"usd_per_hour,omitempty"`
 	// Zones are the availability zones that offer it.

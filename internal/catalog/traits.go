@@ -46,6 +46,19 @@ func TraitsOf(instanceType string) (Traits, bool) {
 	return t, true
 }
 
+// Cards are EC2's numbers of a type's network cards, in order. EC2 counts them from 0 for
+// each type that it is known to have; a region's own list may say otherwise of others.
+func Cards(instanceType string, count int) []int {
+	if o, ok := beside().find(instanceType); ok && len(o.CardIndexes) > 0 {
+		return o.CardIndexes
+	}
+	all := make([]int, max(1, count))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
 // families are EC2's families and their sizes, with the number of EFA interfaces
 // where there are some. Every interface has its own card.
 const families = `

@@ -1,6 +1,8 @@
 package stack
 
 import (
+	"slices"
+
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -123,8 +125,8 @@ func (m *maker) interfaces(r resource) []card {
 	default:
 		all = append(all, card{device: 1, kind: efaOnly})
 	}
-	for i := 1; i < t.Cards; i++ {
-		c := card{card: i, device: 1}
+	for _, index := range cardsOf(r.types)[1:] {
+		c := card{card: index, device: 1}
 		if narrow {
 			c.device = 0
 		}
@@ -155,6 +157,22 @@ func leastTraits(types []string) catalog.Traits {
 		least.EFA, least.Cards = min(least.EFA, t.EFA), min(least.Cards, t.Cards)
 	}
 	return least
+}
+
+// cardsOf are the numbers of the network cards that all types have. Each has the first,
+// which EC2 numbers 0.
+func cardsOf(types []string) []int {
+	least := leastTraits(types).Cards
+	var common []int
+	for i, name := range types {
+		has := catalog.Cards(name, least)
+		if i == 0 {
+			common = slices.Clone(has)
+			continue
+		}
+		common = slices.DeleteFunc(common, func(index int) bool { return !slices.Contains(has, index) })
+	}
+	return append([]int{0}, slices.DeleteFunc(common, func(index int) bool { return index == 0 })...)
 }
 
 // oneInterfaceACard reports whether one of the types takes one interface on each

@@ -109,8 +109,8 @@ func (m *maker) elasticIP(p *part, text string) {
 func (m *maker) headCards() []card {
 	types := []string{m.file.At("HeadNode.InstanceType").Text()}
 	all := []card{{}}
-	for i := 1; i < leastTraits(types).Cards; i++ {
-		c := card{card: i, device: 1}
+	for _, index := range cardsOf(types)[1:] {
+		c := card{card: index, device: 1}
 		if oneInterfaceACard(types) {
 			c.device = 0
 		}
