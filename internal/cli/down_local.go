@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/cloud"
 	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -88,15 +90,21 @@ func noData(w where) error {
 }
 
 // findKept makes a command that deletes data one about a cluster that was taken down, if
-// nobody named one and the file of that is the nearest. It is never taken for being the
-// only one there is.
+// that is named, or if nobody named one and the file of that is the nearest. It is never
+// taken for being the only one there is.
 func (a *app) findKept(o *downOptions) error {
-	if a.asked() != "" || o.place == onAWS {
+	if o.place == onAWS {
 		return nil
 	}
 	home, err := homeDir()
 	if err != nil {
 		return err
+	}
+	if name := a.asked(); name != "" {
+		if _, err := cloud.RecordOf(home, name); errors.Is(err, fs.ErrNotExist) && slices.Contains(cluster.Kept(home), name) {
+			o.place = onLocal // whoever else may have a cluster of that name on AWS
+		}
+		return nil
 	}
 	c := choice{}
 	if c.known, err = known(home, o.place); err != nil {
