@@ -14,7 +14,7 @@ import (
 type roll struct {
 	mu sync.Mutex // guards what follows
 	// byID has every instance. fresh says of those that were started here when we
-	// were told: a look that began before that may not have them.
+	// were told: a look that did not begin after that may not have them.
 	byID  map[string]provider.Instance
 	fresh map[string]time.Time
 	// joined are the instances that were told which node they are.
@@ -35,7 +35,7 @@ func (r *roll) observed(list []provider.Instance, began time.Time) {
 		delete(r.fresh, i.ID)
 	}
 	for id, told := range r.fresh {
-		if told.After(began) {
+		if !told.Before(began) {
 			now[id] = r.byID[id]
 		} else {
 			delete(r.fresh, id)
