@@ -16,6 +16,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/provider/providertest"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -25,6 +26,8 @@ var limits = fleet.Limits{Boot: time.Minute, Retry: time.Minute}
 // scene is a cluster in memory.
 type scene struct {
 	place *providertest.Fake
+	// fleet is the place, unless the scene has another.
+	fleet provider.Provider
 	slurm *slurmctld
 	file  string
 	log   strings.Builder
@@ -42,11 +45,16 @@ func play(t *testing.T, f func(*testing.T, *scene), nodes ...string) {
 
 // playWith is play with a scene that was changed before it begins.
 func playWith(t *testing.T, set func(*scene), f func(*testing.T, *scene), nodes ...string) {
+	playIn(t, func(_ *testing.T, s *scene) { set(s) }, f, nodes...)
+}
+
+// playIn is playWith where the scene is changed inside the bubble.
+func playIn(t *testing.T, set, f func(*testing.T, *scene), nodes ...string) {
 	synctest.Test(t, func(t *testing.T) {
 		place := providertest.New(nodes...)
-		s := &scene{place: place, slurm: newSlurm(place, nodes...), file: filepath.Join(t.TempDir(), "events.jsonl")}
+		s := &scene{place: place, fleet: place, slurm: newSlurm(place, nodes...), file: filepath.Join(t.TempDir(), "events.jsonl")}
 		s.config.Limits, s.config.State = limits, filepath.Join(t.TempDir(), "fleet.json")
-		set(s)
+		set(t, s)
 		go s.slurm.run(t.Context())
 		s.start(t)
 		f(t, s)
@@ -61,7 +69,7 @@ func (s *scene) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := s.config
-	config.Fleet, config.Slurm, config.Jobs, config.Partitions, config.Events = s.place, s.slurm, s.slurm, s.slurm, events
+	config.Fleet, config.Slurm, config.Jobs, config.Partitions, config.Events = s.fleet, s.slurm, s.slurm, s.slurm, events
 	config.Log = slog.New(slog.NewTextHandler(&s.log, nil))
 	c := controller.New(config)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -384,16 +392,4 @@ func TestRun_a_day(t *testing.T) {
 			}
 		}
 	}, nodes...)
-}
-
-func observe(t *testing.T, s *scene) []string {
-	instances, err := s.place.Observe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, i := range instances {
-		names = append(names, i.Node)
-	}
-	return names
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
@@ -16,13 +17,15 @@ type pool struct{ kind, zone string }
 // A zone of which nothing was said has any number; below zero is that again. An
 // empty zone stands for each of which nothing was said.
 func (e *EC2) SetCapacity(instanceType, zone string, n int) {
+	e.SetTide(instanceType, zone, func(time.Time) int { return n })
+}
+
+// SetTide is SetCapacity for a capacity that comes and goes: at is asked with the
+// clock's time at every launch.
+func (e *EC2) SetTide(instanceType, zone string, at func(time.Time) int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if n < 0 {
-		delete(e.capacity, pool{instanceType, zone})
-		return
-	}
-	e.capacity[pool{instanceType, zone}] = n
+	e.capacity[pool{instanceType, zone}] = at
 }
 
 // Refusal is an error for launches.
@@ -109,14 +112,15 @@ func (e *EC2) room(o *order) (int, *wire.Error) {
 
 // free is how many instances a zone still has.
 func (e *EC2) free(kind, zone string) (n int, limited bool) {
-	total, limited := e.capacity[pool{kind, zone}]
-	if !limited {
-		total, limited = e.capacity[pool{kind, ""}]
+	now, total := e.now(), -1
+	for _, p := range []pool{{kind, zone}, {kind, ""}} {
+		if at := e.capacity[p]; at != nil && total < 0 {
+			total = at(now)
+		}
 	}
-	if !limited {
+	if total < 0 {
 		return 0, false
 	}
-	now := e.now()
 	for _, i := range e.order {
 		if i.Type == kind && i.Zone == zone && i.Reservation == "" && i.lives(now) {
 			total--

@@ -45,6 +45,25 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
+// TestTide asks each minute, in a zone that has a machine in every third.
+func TestTide(t *testing.T) {
+	a := start(t, cloud.Options{Speed: 0.001})
+	began := a.Clock.Now()
+	a.EC2.SetTide("c5.large", zone, func(now time.Time) int {
+		if minute := int(now.Sub(began) / time.Minute); minute%3 == 2 {
+			return 1 + minute/3
+		}
+		return 0
+	})
+	for minute := range 9 {
+		_, err := a.RunInstances(t.Context(), a.small(1, 1))
+		if have := err == nil; have != (minute%3 == 2) {
+			t.Errorf("in minute %d: %v", minute, err)
+		}
+		a.Clock.Advance(time.Minute)
+	}
+}
+
 func TestQuota(t *testing.T) {
 	a := start(t, cloud.Options{})
 	a.Account.SetQuota(cloudaccount.Quota{Code: ec2.QuotaCode("c5.large", false), Value: 7})

@@ -75,7 +75,7 @@ type EC2 struct {
 	fleets       []pastFleet
 	blocks       []*instance // in capacity blocks that have not ended
 	reservations []*Reservation
-	capacity     map[pool]int
+	capacity     map[pool]func(time.Time) int
 	refusals     []*Refusal
 	lag          time.Duration
 	tags         map[string]map[string]string // of all that is no instance
@@ -93,7 +93,7 @@ func New(opts Options) *EC2 {
 	}
 	return &EC2{
 		opts: opts, lag: opts.Lag, pace: pace{clock: opts.Clock}, instances: map[string]*instance{}, launches: map[string]launched{},
-		taken: map[string]*addressPool{}, subnets: map[string]subnet{}, capacity: map[pool]int{},
+		taken: map[string]*addressPool{}, subnets: map[string]subnet{}, capacity: map[pool]func(time.Time) int{},
 		tags: map[string]map[string]string{}, associations: map[string]*instance{},
 	}
 }
