@@ -16,6 +16,7 @@ func (s *clusterStatus) lookAtSpace(dir string) {
 		return
 	}
 	s.judgeSpace(dir, int64(fs.Bavail)*fs.Bsize, int64(fs.Blocks)*fs.Bsize)
+	s.judgeInodes(dir, int64(fs.Ffree), int64(fs.Files))
 }
 
 // judgeSpace says where a disk is about to be full: less than a hundredth is free. Of a
@@ -23,5 +24,13 @@ func (s *clusterStatus) lookAtSpace(dir string) {
 func (s *clusterStatus) judgeSpace(dir string, free, total int64) {
 	if enough := min(max(total/100, 100<<20), 1<<30); free < enough {
 		s.needs("the disk is full or soon will be: %s of %s are free in %s; jobs, Slurm and exports fail without", byteSize(free), byteSize(total), dir)
+	}
+}
+
+// judgeInodes says where a disk takes no more files, or soon will not, however much space
+// is free. Disks that make inodes as they need them count none.
+func (s *clusterStatus) judgeInodes(dir string, free, total int64) {
+	if enough := max(min(total/100, 10_000), 1); total > 0 && free < enough {
+		s.needs("the disk has no room for more files or soon will not, whatever space is free: %d of %d inodes are free in %s; jobs, Slurm and exports fail without", free, total, dir)
 	}
 }

@@ -26,6 +26,26 @@ func TestStatusSaysThatTheDiskIsFull(t *testing.T) {
 	}
 }
 
+func TestStatusSaysThatTheDiskTakesNoFiles(t *testing.T) {
+	const said = "the disk has no room for more files or soon will not, whatever space is free: "
+	for _, x := range []struct {
+		free, total int64
+		want        []string
+	}{
+		{0, 50, []string{said + "0 of 50 inodes are free in /run/demo; jobs, Slurm and exports fail without"}},
+		{1, 50, nil},
+		{9, 1000, []string{said + "9 of 1000 inodes are free in /run/demo; jobs, Slurm and exports fail without"}},
+		{10_000, 1 << 40, nil},
+		{0, 0, nil}, // btrfs counts none
+	} {
+		var s clusterStatus
+		s.judgeInodes("/run/demo", x.free, x.total)
+		if diff := cmp.Diff(x.want, s.Look); diff != "" {
+			t.Errorf("%d of %d (-want +got):\n%s", x.free, x.total, diff)
+		}
+	}
+}
+
 // TestStatusIsBlindForADiskThatIsNotThere measures real directories.
 func TestStatusIsBlindForADiskThatIsNotThere(t *testing.T) {
 	var s clusterStatus
