@@ -171,7 +171,7 @@ func (a *app) submitScript(ctx context.Context, s slurm.Client, b batchScript) (
 	}
 	id, err := s.Submit(ctx, slurm.SubmitOptions{Script: scriptPath(b.file), Args: b.args, Flags: b.flags})
 	if refused, ok := errors.AsType[*slurm.ProgramError](err); ok {
-		return 0, fmt.Errorf("sbatch does not take %s: %s", b.called, a.wayOut(refusal(refused)))
+		return 0, fmt.Errorf("sbatch does not take %s: %s", b.called, a.wayOut(refusal(refused))+sizeHint(ctx, s, refusal(refused), len(data)))
 	}
 	return id, err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,26 @@ func checkSize(ctx context.Context, s slurm.Client, b batchScript, data []byte) 
 			WithHint("Slurm takes %s (max_script_size); let the script read its data from a file of its own", byteSize(int64(limit)))
 	}
 	return problems
+}
+
+// tooLong is what sbatch says of a script that is too long.
+const tooLong = "other parameter too long"
+
+// sizeHint goes on from a refusal of sbatch's that means the size of the script, where the
+// cluster takes less than is usual.
+func sizeHint(ctx context.Context, s slurm.Client, refusal string, size int) string {
+	if !strings.Contains(refusal, tooLong) {
+		return ""
+	}
+	look, cancel := limited(ctx)
+	defer cancel()
+	conf, _ := s.Conf(look)
+	limit := scriptSize(conf)
+	if size <= limit {
+		return ""
+	}
+	return fmt.Sprintf("; the script has %s, and Slurm takes %s (max_script_size): let it read its data from a file of its own",
+		byteSize(int64(size)), byteSize(int64(limit)))
 }
 
 // scriptSize is how many bytes of a script Slurm takes, as of its configuration.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -32,6 +33,42 @@ func TestScriptIsTooLong(t *testing.T) {
 		text := said.String() + err.Error()
 		if found := strings.Contains(text, "long.sbatch: error: the file has 6.9 MiB, too much for a batch script [script/size]"); found != (want != "") || !strings.Contains(text, want) {
 			t.Errorf("%q: %q", conf, text)
+		}
+	}
+}
+
+// refusing is a Slurm that takes no script.
+type refusing struct {
+	answers
+	words string
+}
+
+func (r refusing) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	if name == "sbatch" {
+		return nil, &slurm.ProgramError{Program: name, Stderr: "sbatch: error: Batch job submission failed: " + r.words}
+	}
+	return r.answers.Run(ctx, name, args...)
+}
+
+// TestScriptIsLongerThanThisSlurmTakes submits scripts of usual size to a Slurm that takes
+// less, and whose sbatch names no size.
+func TestScriptIsLongerThanThisSlurmTakes(t *testing.T) {
+	const path = "Pathname of a file, directory or other parameter too long"
+	for _, row := range []struct{ conf, words, want string }{
+		{"SchedulerParameters = max_script_size=1000", path,
+			path + "; the script has 2.0 KiB, and Slurm takes 1000 B (max_script_size): let it read its data from a file of its own"},
+		{"SchedulerParameters = max_script_size=9000", path, path},
+		{"SchedulerParameters = max_script_size=1000", "Invalid account", "Invalid account"},
+	} {
+		file := filepath.Join(t.TempDir(), "a.sbatch")
+		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+strings.Repeat("#\n", 1000)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+		client := slurm.Client{Runner: refusing{answers{"scontrol show config": row.conf, "show partition": "", "--detail show node": ""}, row.words}}
+		_, err := a.submitScript(t.Context(), client, batchScript{file: file, called: "a.sbatch", force: true})
+		if err == nil || !strings.HasSuffix(err.Error(), ": "+row.want) {
+			t.Errorf("%s, %s: got %v, want %q", row.conf, row.words, err, row.want)
 		}
 	}
 }
