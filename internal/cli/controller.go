@@ -70,6 +70,9 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	}
 	defer events.Close()
 	log := slog.New(slog.NewTextHandler(a.err, nil))
+	if err := cluster.SweepForwards(l); err != nil {
+		log.Warn("what killed forwards left stays", "err", err)
+	}
 	exports, buckets, err := openBuckets(ctx, l, log)
 	if err != nil {
 		return err

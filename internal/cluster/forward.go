@@ -27,6 +27,8 @@ type Forward struct {
 	Address string
 	socket  net.Listener
 	dir     string
+	// lock keeps the directory from being taken for a dead process's.
+	lock *os.File
 }
 
 // ForwardRegistry opens one. The context is for what it reads until then: the user's own
@@ -37,7 +39,11 @@ func ForwardRegistry(ctx context.Context, l *local.Layout) (*Forward, error) {
 		return nil, fmt.Errorf("listen for builders: %w", err)
 	}
 	f := &Forward{Address: socket.Addr().String(), socket: socket}
-	if f.dir, err = os.MkdirTemp(l.Path("etc"), "forward-"); err == nil {
+	err = SweepForwards(l)
+	if err == nil {
+		f.dir, f.lock, err = forwardPlace(l.Path("etc"))
+	}
+	if err == nil {
 		err = f.write(ctx, l)
 	}
 	if err != nil {
@@ -53,7 +59,7 @@ func (f *Forward) Close() error {
 	if f.dir == "" {
 		return err
 	}
-	return errors.Join(err, os.RemoveAll(f.dir))
+	return errors.Join(err, os.RemoveAll(f.dir), f.lock.Close())
 }
 
 // Env has buildah, podman and skopeo know the registry by its own address.
