@@ -16,7 +16,8 @@ const (
 )
 
 // keepConsole writes down the last lines of the console of a machine that is ended
-// because it never answered: nothing else says why. One of several is enough.
+// because it never answered: nothing else says why. One of several is enough. A console
+// that could not be read is said, too: somebody would look for its lines.
 func (c *Controller) keepConsole(ctx context.Context, w fleet.World, a fleet.Action) {
 	if c.Console == nil || !a.Boot {
 		return
@@ -27,16 +28,17 @@ func (c *Controller) keepConsole(ctx context.Context, w fleet.World, a fleet.Act
 		}
 		ctx, cancel := context.WithTimeout(ctx, consoleWait)
 		defer cancel()
+		e := Event{Kind: "console", Nodes: []string{i.Node}, Instance: i.ID, Reason: "the last lines of a machine that did not answer"}
 		text, err := c.Console(ctx, i.ID)
-		if err != nil {
-			c.Log.Warn("console not read", "instance", i.ID, "error", err)
-			return
+		switch lines := strings.Split(strings.TrimSpace(text), "\n"); {
+		case err != nil:
+			e.Reason = "why a machine did not answer is not known: " + err.Error()
+		case lines[0] == "":
+			e.Reason = "why a machine did not answer is not known: its console is empty"
+		default:
+			e.Log = lines[max(0, len(lines)-consoleLines):]
 		}
-		lines := strings.Split(strings.TrimSpace(text), "\n")
-		c.Events.Add(Event{
-			Kind: "console", Nodes: []string{i.Node}, Instance: i.ID, Reason: "the last lines of a machine that did not answer",
-			Log: lines[max(0, len(lines)-consoleLines):],
-		})
+		c.Events.Add(e)
 		return
 	}
 }

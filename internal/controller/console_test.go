@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -28,4 +29,29 @@ func TestRun_replaces_what_does_not_come_up(t *testing.T) {
 		s.slurm.slow("q-dy-r-1", false)
 		s.jobIs(t, j, "COMPLETED", 3*time.Minute)
 	}, "q-dy-r-1")
+}
+
+func TestRun_says_that_a_console_could_not_be_read(t *testing.T) {
+	for name, row := range map[string]struct {
+		err  error
+		want string
+	}{
+		"refused": {errors.New("read the console of i-1: UnsupportedOperation: not of this type"), "read the console of i-1: UnsupportedOperation: not of this type"},
+		"empty":   {nil, "its console is empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			console := func(s *scene) {
+				s.config.Console = func(context.Context, string) (string, error) { return "", row.err }
+			}
+			playWith(t, console, func(t *testing.T, s *scene) {
+				s.slurm.slow("q-dy-r-1", true)
+				s.slurm.submit(1, time.Second)
+				within(t, limits.Boot+10*time.Second, "launched again", func() bool { return s.place.Started() == 2 })
+				text, err := os.ReadFile(s.file)
+				if want := `"reason":"why a machine did not answer is not known: ` + row.want + `"`; err != nil || !strings.Contains(string(text), want) {
+					t.Errorf("events lack %s:\n%s", want, text)
+				}
+			}, "q-dy-r-1")
+		})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"slices"
+	"strings"
 
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
@@ -190,6 +191,9 @@ func (e *EC2) ofOne(_ context.Context, c *wire.Call, p params) (*wire.Answer, *w
 	w.text("instanceId", i.ID)
 	switch c.Action {
 	case "GetConsoleOutput":
+		if p.yes("Latest") && onXen(i.Type) {
+			return nil, wire.Errorf("UnsupportedOperation", "This instance type does not support retrieving the latest console logs.")
+		}
 		text := i.console[max(0, len(i.console)-64<<10):] // EC2 keeps the last 64 KiB
 		w.time("timestamp", e.now()).text("output", base64.StdEncoding.EncodeToString([]byte(text)))
 		return w.answer(c), nil
@@ -209,6 +213,13 @@ func (e *EC2) ofOne(_ context.Context, c *wire.Call, p params) (*wire.Answer, *w
 		return wire.Missing("the double knows no attribute %s of an instance", p.text("Attribute")), nil
 	}
 	return w.answer(c), nil
+}
+
+// onXen tells whether a type is older than Nitro, so that its console shows its boot alone:
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_GetConsoleOutput.html
+func onXen(kind string) bool {
+	family, size, _ := strings.Cut(kind, ".")
+	return size != "metal" && slices.Contains([]string{"c3", "c4", "d2", "f1", "g2", "g3", "g3s", "h1", "i2", "i3", "m1", "m2", "m3", "m4", "p2", "p3", "r3", "r4", "t1", "t2", "x1", "x1e"}, family)
 }
 
 func (e *EC2) modify(c *wire.Call, p params, i *instance) (*wire.Answer, *wire.Error) {

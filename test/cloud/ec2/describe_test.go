@@ -146,6 +146,20 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestConsoleOfOlderTypes has lines of the boot, and no others.
+func TestConsoleOfOlderTypes(t *testing.T) {
+	a := start(t, cloud.Options{})
+	in := a.small(1, 1)
+	in.InstanceType = "t2.small"
+	id := a.run(t, in)[0].InstanceId
+	if _, err := a.GetConsoleOutput(t.Context(), &sdk.GetConsoleOutputInput{InstanceId: id, Latest: aws.Bool(true)}); code(err) != "UnsupportedOperation" {
+		t.Errorf("the latest lines: %v", err)
+	}
+	if _, err := a.GetConsoleOutput(t.Context(), &sdk.GetConsoleOutputInput{InstanceId: id}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestOneInstance(t *testing.T) {
 	a := start(t, cloud.Options{})
 	id := *a.run(t, a.small(1, 1))[0].InstanceId
