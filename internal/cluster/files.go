@@ -44,13 +44,14 @@ type directory struct {
 }
 
 // runDirectories are all directories, each after the one that has it. Users of this
-// machine who are not the cluster's reach nothing that its jobs read or write, and no
-// socket: machines have that mounted, and need no way to it.
+// machine who are not the cluster's reach nothing that its jobs read or write, no socket,
+// no file that it was made of and no log: machines have mounted what they need of it, with
+// modes for the cluster's users, and need no way to it. Logs are opened for the daemons.
 func runDirectories(l *local.Layout, o owners) []directory {
 	return []directory{
-		{"", 0o711, ""}, {"bin", 0o755, ""}, {"etc", 0o755, ""}, {"etc/slurm", 0o755, ""}, {"etc/slurm/gpu", 0o755, ""},
+		{"", 0o711, ""}, {"bin", 0o755, ""}, {"etc", 0o700, ""}, {"etc/slurm", 0o755, ""}, {"etc/slurm/gpu", 0o755, ""},
 		{"etc/munge", 0o700, o.munge}, {"etc/aws", 0o755, ""}, {"etc/muster", 0o755, ""}, {"etc/s3", 0o700, ""}, {"etc/ssh", 0o755, ""},
-		{"log", 0o755, ""}, {"log/nodes", 0o755, ""}, {"mnt", 0o755, ""}, {"nodes", 0o700, ""},
+		{"log", 0o700, ""}, {"log/nodes", 0o755, ""}, {"mnt", 0o755, ""}, {"nodes", 0o700, ""},
 		{"nodes/head", 0o711, ""}, {"nodes/head/tmp", 0o777 | os.ModeSticky, ""}, {"nodes/head/scratch", 0o777 | os.ModeSticky, ""},
 		{"run", 0o755, ""}, {head.SocketDir, 0o700, ""}, {sockets("munge"), 0o755, o.munge}, {sockets("ssh"), 0o755, ""},
 		{sockets("mysqld"), 0o755, o.control}, {sockets("muster"), 0o755, ""}, {sockets("muster", "rest"), 0o755, o.rest},
@@ -198,8 +199,8 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		return nil, err
 	}
 	all := append(append(names, shells...), []file{
-		{path: "cluster.yaml", text: string(source), mode: 0o644},
-		{path: "muster.yaml", text: string(workload), mode: 0o644},
+		{path: "cluster.yaml", text: string(source), mode: 0o600},
+		{path: "muster.yaml", text: string(workload), mode: 0o600},
 		{path: "etc/hosts", text: local.Hosts(c.record.HeadName, c.addresses), mode: 0o644, inPlace: true},
 		{path: "etc/munge/munge.key", text: key, mode: 0o600, owner: c.owners.munge, once: true},
 		{path: "etc/s3/credentials", text: credentials, mode: 0o600, once: true},

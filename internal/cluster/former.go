@@ -25,7 +25,7 @@ func keepFormer(l *local.Layout, works bool, source []byte) error {
 	if err := dropFormer(l); err != nil {
 		return err
 	}
-	if err := os.Mkdir(l.Path(formerDir), 0o755); err != nil {
+	if err := os.Mkdir(l.Path(formerDir), 0o700); err != nil {
 		return err
 	}
 	if err := local.WriteFile(l.Path(formerDir, "cluster.yaml"), old, 0o644); err != nil {

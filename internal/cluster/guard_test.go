@@ -102,7 +102,7 @@ func TestMakeDirectories_follows_no_link(t *testing.T) {
 	for range 2 {
 		must(t, makeDirectories(l, owners{}))
 	}
-	for path, want := range map[string]os.FileMode{".": 0o711, "s3": 0o700, "shared": 0o700, "nodes": 0o700, "etc/slurm": 0o755} {
+	for path, want := range map[string]os.FileMode{".": 0o711, "s3": 0o700, "shared": 0o700, "nodes": 0o700, "etc": 0o700, "etc/slurm": 0o755, "log": 0o700} {
 		if info, err := os.Stat(l.Path(path)); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v, want %s", path, info.Mode(), err, want)
 		}
