@@ -122,6 +122,7 @@ func TestJobs(t *testing.T) {
 		"ssh_has_jobs_rights":  sshHasJobsRights,
 		"ssh_endures_flood":    sshEnduresFlood,
 		"sockets_are_closed":   socketsAreClosed,
+		"knows_new_users":      knowsNewUsers,
 	})
 }
 

@@ -15,23 +15,28 @@ import (
 
 // Refresh has every machine that runs look anew at what the host has: a layer over a
 // directory remembers names that were looked up there, also those that were not there,
-// and never hears that the host's directory changed. What jobs have open stays as it
-// is. It must be called in the anchor's namespaces, and may be repeated.
+// and never hears that the host's directory changed. Users whom the host has got come into
+// the machines' own lists. What jobs have open stays as it is. It must be called in the anchor's namespaces, and may be repeated.
 func (l *Layout) Refresh() error {
 	inits, err := nodeInits(ownAnchor)
 	if err != nil {
 		return err
 	}
-	errs := []error{l.forget("the head node", "/proc/1/fd/"+strconv.Itoa(HeadMount))}
+	lists, err := l.userFiles()
+	if err != nil {
+		return err
+	}
+	errs := []error{l.lookAnew("the head node", "/proc/1/fd/"+strconv.Itoa(HeadMount), l.ownOf("head", lists))}
 	for _, i := range inits {
-		errs = append(errs, l.forget(i.name, "/proc/"+strconv.Itoa(i.pid)+"/ns/mnt"))
+		errs = append(errs, l.lookAnew(i.name, "/proc/"+strconv.Itoa(i.pid)+"/ns/mnt", l.ownOf(i.name, lists)))
 	}
 	return errors.Join(errs...)
 }
 
-// forget has a machine's layers forget all names that nobody uses: a file system that is
-// configured anew, if only as it is, drops them.
-func (l *Layout) forget(machine, namespace string) error {
+// lookAnew has a machine's layers forget all names that nobody uses: a file system that is
+// configured anew, if only as it is, drops them. Then its lists of users are brought up to
+// date.
+func (l *Layout) lookAnew(machine, namespace string, lists map[string]string) error {
 	err := thread.Do(unix.CLONE_NEWNS, func() error {
 		ns, err := unix.Open(namespace, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if errors.Is(err, unix.ENOENT) {
@@ -54,7 +59,7 @@ func (l *Layout) forget(machine, namespace string) error {
 		for _, at := range l.layers(mountinfo) {
 			err = errors.Join(err, reconfigure(at))
 		}
-		return err
+		return errors.Join(err, learn("/", lists))
 	})
 	if err != nil {
 		return fmt.Errorf("look anew on %s: %w", machine, err)
