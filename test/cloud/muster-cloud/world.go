@@ -10,11 +10,14 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/efs"
+	efstypes "github.com/aws/aws-sdk-go-v2/service/efs/types"
 	"github.com/aws/aws-sdk-go-v2/service/fsx"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
@@ -89,6 +92,8 @@ type bridge struct {
 	cloud *cloud.Cloud
 	world *machine.World
 	aws   aws.Config
+	// named are the EFS whose name was asked for.
+	named sync.Map
 }
 
 func (b *bridge) start(c *cloud.Cloud, w *machine.World) {
@@ -160,8 +165,7 @@ func (b *bridge) fileSystem(ctx context.Context, source string) (string, error) 
 	id, rest, _ := strings.Cut(source, ".")
 	_, export, _ := strings.Cut(source, ":")
 	if strings.HasPrefix(rest, "efs.") {
-		_, err := efs.NewFromConfig(b.aws).DescribeFileSystems(ctx, &efs.DescribeFileSystemsInput{FileSystemId: aws.String(id)})
-		return id, err
+		return id, b.mountTarget(ctx, id)
 	}
 	out, err := fsx.NewFromConfig(b.aws).DescribeFileSystems(ctx, &fsx.DescribeFileSystemsInput{FileSystemIds: []string{id}})
 	if err != nil {
@@ -178,6 +182,21 @@ func (b *bridge) fileSystem(ctx context.Context, source string) (string, error) 
 		return "", fmt.Errorf("%s has no %s: its mount name is %s", id, export, aws.ToString(l.MountName))
 	}
 	return id, nil
+}
+
+// mountTarget looks for a mount target of an EFS. Its name comes late: who asks for it
+// first does not get it.
+// https://docs.aws.amazon.com/efs/latest/ug/troubleshooting-efs-mounting.html
+func (b *bridge) mountTarget(ctx context.Context, id string) error {
+	out, err := efs.NewFromConfig(b.aws).DescribeMountTargets(ctx, &efs.DescribeMountTargetsInput{FileSystemId: &id})
+	if err != nil {
+		return err
+	}
+	there := slices.ContainsFunc(out.MountTargets, func(m efstypes.MountTargetDescription) bool { return m.LifeCycleState == "available" })
+	if _, asked := b.named.LoadOrStore(id, true); !there || !asked {
+		return fmt.Errorf("failed to resolve server %s: Name or service not known", id)
+	}
+	return nil
 }
 
 // names looks a name up in the private zones.
