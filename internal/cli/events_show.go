@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -131,12 +132,24 @@ func (v *eventsView) show(line []byte) error {
 	if err := v.head(); err != nil {
 		return err
 	}
-	text := v.row(e.Time.Local().Format(time.DateTime), e.Kind, cmp.Or(e.List, e.Instance), withHint(e.Reason, e.Hint))
+	text := v.row(e.Time.Local().Format(time.DateTime), e.Kind, cmp.Or(e.List, e.Instance), withHint(withHands(e), e.Hint))
 	for _, line := range e.Log {
 		text += v.row("", "", "", "| "+line)
 	}
 	_, err := io.WriteString(v.out, text)
 	return err
+}
+
+// withHands is an event's reason, with whose it is and what somebody else made of nodes.
+func withHands(e controller.Event) string {
+	if e.To == "" {
+		return e.Reason
+	}
+	said := e.Reason
+	if e.User != "" {
+		said += " (" + e.User + ")"
+	}
+	return strings.TrimPrefix(said+": "+e.From+", then "+e.To, ": ")
 }
 
 func withHint(reason, hint string) string {

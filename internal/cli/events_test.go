@@ -39,6 +39,19 @@ func TestEventsShowsALastLineWithoutItsEnd(t *testing.T) {
 	}
 }
 
+// TestEventsOfOthers: what somebody else did to nodes has its states, and whose the reason is.
+func TestEventsOfOthers(t *testing.T) {
+	for want, e := range map[string]controller.Event{
+		"idle":                               {Reason: "idle"},
+		"fan (alice): IDLE, then IDLE+DRAIN": {Reason: "fan", User: "alice", From: "IDLE", To: "IDLE+DRAIN"},
+		"IDLE+DRAIN, then IDLE":              {From: "IDLE+DRAIN", To: "IDLE"},
+	} {
+		if got := withHands(e); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestEventsRefusesALineWithoutEnd(t *testing.T) {
 	v := eventsView{out: io.Discard}
 	if err := v.read(strings.NewReader(strings.Repeat("x", 2*maxEvent))); err == nil {

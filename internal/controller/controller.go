@@ -136,6 +136,8 @@ type Controller struct {
 	// does not know; zero is never.
 	slurmctld            int
 	registerAt, settleAt time.Time
+	// lastSeen are the nodes of the last look at Slurm, by name.
+	lastSeen map[string]slurm.Node
 	// stranded is since when nodes are.
 	stranded map[string]time.Time
 	// flying are the nodes whose launch is under way.

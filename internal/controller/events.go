@@ -23,6 +23,11 @@ type Event struct {
 	Hint string `json:"hint,omitempty"`
 	// Instance is the provider's name of the machine, where no node stands for it.
 	Instance string `json:"instance,omitempty"`
+	// From and To are Slurm's states of nodes that somebody else changed, User is whose
+	// the reason is.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	User string `json:"user,omitempty"`
 	// Log has the last lines of what the machine wrote.
 	Log []string `json:"log,omitempty"`
 }

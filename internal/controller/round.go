@@ -70,6 +70,7 @@ func (c *Controller) nodes(ctx context.Context) ([]fleet.Node, error) {
 	if len(list) == 0 {
 		return nil, errors.New("ask Slurm for its nodes: it names none")
 	}
+	c.noteHands(list)
 	nodes, stranded := make([]fleet.Node, len(list)), map[string]bool{}
 	for i, n := range list {
 		nodes[i] = nodeOf(n)

@@ -14,6 +14,9 @@ import (
 // failed: it outlives the controller.
 const reasonMark = "muster: "
 
+// Ours tells whether a node's reason is one that we gave to Slurm.
+func Ours(reason string) bool { return strings.HasPrefix(reason, reasonMark) }
+
 // Reasons with which nodes are set down.
 const (
 	ReasonGone   = reasonMark + "the instance ended"

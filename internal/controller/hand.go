@@ -1,0 +1,67 @@
+package controller
+
+import (
+	"slices"
+
+	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// byHand are the changes between two looks at Slurm's nodes that no deed of ours made:
+// somebody, or a health check, drained nodes, took them back or had them rebooted. before
+// has the nodes of the last look by name; of one that is not in it nothing is known.
+func byHand(before map[string]slurm.Node, now []slurm.Node) []Event {
+	var all []Event
+	for _, n := range now {
+		b, known := before[n.Name]
+		kind, reason, user := handKind(b, n)
+		if !known || kind == "" {
+			continue
+		}
+		e := Event{Kind: kind, Nodes: []string{n.Name}, Reason: reason, From: b.State.String(), To: n.State.String(), User: user}
+		same := slices.IndexFunc(all, func(o Event) bool {
+			return o.Kind == e.Kind && o.Reason == e.Reason && o.From == e.From && o.To == e.To && o.User == e.User
+		})
+		if same < 0 {
+			all = append(all, e)
+			continue
+		}
+		all[same].Nodes = append(all[same].Nodes, n.Name)
+	}
+	return all
+}
+
+// What Slurm itself does with flags: a reboot drains a node and ends that, and nodes that
+// power up or down lose what was said of them.
+const (
+	rebootFlags = slurm.FlagRebootRequested | slurm.FlagRebootIssued
+	powerFlags  = slurm.FlagPowerDownRequested | slurm.FlagPoweringDown | slurm.FlagPoweredDown | slurm.FlagPoweringUp
+)
+
+// handKind is what was done to a node, "" if nothing or by us, with the reason and whose
+// that is.
+func handKind(before, now slurm.Node) (kind, reason, user string) {
+	is, was := now.State.Flags, before.State.Flags
+	switch {
+	case is&rebootFlags != 0 && was&rebootFlags == 0:
+		return "reboot", now.Reason, now.ReasonUser
+	case (is|was)&rebootFlags != 0:
+		return "", "", ""
+	case is&slurm.FlagDrain != 0 && was&slurm.FlagDrain == 0 && !fleet.Ours(now.Reason):
+		return "drained", now.Reason, now.ReasonUser
+	case is&slurm.FlagDrain == 0 && was&slurm.FlagDrain != 0 && is&powerFlags == 0 && !fleet.Ours(before.Reason):
+		return "resumed", before.Reason, ""
+	}
+	return "", "", ""
+}
+
+// noteHands adds such changes since the last look to the events.
+func (c *Controller) noteHands(now []slurm.Node) {
+	for _, e := range byHand(c.lastSeen, now) {
+		c.Events.Add(e)
+	}
+	c.lastSeen = make(map[string]slurm.Node, len(now))
+	for _, n := range now {
+		c.lastSeen[n.Name] = n
+	}
+}
