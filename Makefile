@@ -15,7 +15,7 @@ TOOLS := awscli buildah openmpi-bin openssh-server procps python3-torch python3-
 BENCH_TOOLS := e2fsprogs gcc iproute2 jq mmdebstrap pigz python3-venv skopeo squashfs-tools squashfuse time umoci zstd
 
 # Packages are installed without starting or enabling their services, as doctor does it.
-UNSTARTED := -o DPkg::Path=$(CURDIR)/internal/doctor/guard:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+UNSTARTED := -o DPkg::Path=$(CURDIR)/internal/local/doctor/guard:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 .PHONY: build demo demo-aws test check dist archive bench bench-small clean doctor tools python shellcheck
 
@@ -49,7 +49,7 @@ check: shellcheck
 	$(GO) test -count=1 ./internal
 	shellcheck --external-sources $$(find . -path ./.git -prune -o -path ./bin -prune -o -name testdata -prune -o -type f -exec \
 		awk '/^#!.*\/(env )?(ba)?sh$$/ { print FILENAME } { nextfile }' {} +)
-	shellcheck --shell=sh internal/provider/local/*.sh internal/tie/*.sh
+	shellcheck --shell=sh internal/local/nodes/*.sh internal/sys/tie/*.sh
 
 # What goes onto other machines: muster for each system, and an archive for local clusters on machines like this one.
 dist:

@@ -15,7 +15,7 @@ import (
 // skipAnywhere are the tests that may be skipped in CI, too: those that another test runs, in namespaces of its own,
 // and one that changes the machine.
 var skipAnywhere = []string{
-	"internal/agent.enter", "internal/agent.inside", "internal/doctor.TestInstallForReal",
+	"internal/aws/agent.enter", "internal/aws/agent.inside", "internal/local/doctor.TestInstallForReal",
 	"test/cloud/machine.TestInside",
 }
 
@@ -44,7 +44,7 @@ func TestSkipsFailInCI(t *testing.T) {
 	}
 }
 
-// eachFunction reads the functions of all modules, tests and what tests use: internal/agent.TestBoot.
+// eachFunction reads the functions of all modules, tests and what tests use: internal/aws/agent.TestBoot.
 func eachFunction(t *testing.T, do func(name string, f *ast.FuncDecl)) {
 	t.Helper()
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/store"
-	"github.com/muster-hpc/muster/internal/thread"
+	"github.com/muster-hpc/muster/internal/sys/thread"
 )
 
 // looker looks at a bucket again and again, as somebody would who has to start from it now: what a pointer names is

@@ -49,7 +49,7 @@ class Fsx(fakeaws.Fsx):
         return [{"StorageVirtualMachineId": i, "Endpoints": {"Nfs": {"DNSName": f"{i}.fsx.example.com"}}} for i in ids]
 
 
-# What the tests of internal/stack say of things that their files name.
+# What the tests of internal/aws/stack say of things that their files name.
 OVERRIDES = {"EbsOptimized": True, "PrivateDnsNameOptions": {"HostnameType": "ip-name"}}
 ZONES = {"subnet-00000000000000003": "b"}
 RESERVATIONS = {

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/account"
-	"github.com/muster-hpc/muster/internal/agent"
-	"github.com/muster-hpc/muster/internal/boot"
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/aws/agent"
+	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/aws/boot"
+	"github.com/muster-hpc/muster/internal/local/nodes"
 )
 
 // agent has what the machines of clusters run of muster.
@@ -37,7 +37,7 @@ func (a *app) agent() *cobra.Command {
 		Short: "The first process of a local cluster",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			l, r, err := local.Open(args[0])
+			l, r, err := nodes.Open(args[0])
 			if err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ func (a *app) runAgent(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	cloud, err := account.Open(ctx, ticket.Region)
+	cloud, err := api.Open(ctx, ticket.Region)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/reach"
+	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/local"
 )
 
 // agentConnect joins its input and output with a service of a local cluster's head node.
@@ -22,7 +22,7 @@ func (a *app) agentConnect() *cobra.Command {
 		Short: "Leads SSH of this machine to the head node of a local cluster",
 		Args:  cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			conn, said, err := cluster.Connect(args[0], args[1])
+			conn, said, err := local.Connect(args[0], args[1])
 			if err != nil {
 				return err
 			}
@@ -44,12 +44,12 @@ func (a *app) sshLocal(args []string, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	if !cluster.SSHInstalled() {
+	if !local.SSHInstalled() {
 		return errors.New("this machine has no SSH server for machines of clusters: `muster doctor` offers openssh-server, and `muster shell` opens a shell without it")
 	}
-	line := cluster.SSHLine(l, r.Name, args)
+	line := local.SSHLine(l, r.Name, args)
 	if dryRun {
-		_, err := fmt.Fprintln(a.out, reach.Quote(line))
+		_, err := fmt.Fprintln(a.out, connect.Quote(line))
 		return err
 	}
 	return turnInto(line, os.Environ())

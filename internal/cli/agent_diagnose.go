@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/boot"
+	"github.com/muster-hpc/muster/internal/aws/boot"
 )
 
 // agentDiagnose is a node's prolog where the cluster file asks for GPU checks. It fails

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/spank"
+	"github.com/muster-hpc/muster/internal/slurm/spank"
 )
 
 // agentPlugin builds Slurm's plugin beforehand, for machines without a compiler.

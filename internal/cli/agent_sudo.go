@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/sudo"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/local/sudo"
 )
 
 // agentSudo is sudo on machines of local clusters that have no other.
@@ -57,7 +57,7 @@ func (a *app) sudo(args []string) error {
 			return err
 		}
 	}
-	r, err := sudo.Plan(o, caller, wanted, group, os.Environ(), cluster.SystemPath())
+	r, err := sudo.Plan(o, caller, wanted, group, os.Environ(), local.SystemPath())
 	if err != nil {
 		return err
 	}

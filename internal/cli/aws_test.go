@@ -13,9 +13,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/golden"
-	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/test/cloud"
 	"github.com/muster-hpc/muster/test/cloud/wire"
@@ -63,7 +63,7 @@ func standInForHeads(t *testing.T, c *cloud.Cloud) {
 		name, value, _ := strings.Cut(setting, "=")
 		t.Setenv(name, value)
 	}
-	acc, err := account.Open(t.Context(), c.Region())
+	acc, err := api.Open(t.Context(), c.Region())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func standInForHeads(t *testing.T, c *cloud.Cloud) {
 	})
 }
 
-func standInForHead(ctx context.Context, c *cloud.Cloud, acc *account.Account, name string) {
+func standInForHead(ctx context.Context, c *cloud.Cloud, acc *api.Account, name string) {
 	all, err := acc.Instances(ctx, name)
 	if err != nil || len(all) == 0 || all[0].State != "running" {
 		return
@@ -105,20 +105,20 @@ func standInForHead(ctx context.Context, c *cloud.Cloud, acc *account.Account, n
 }
 
 func say(ctx context.Context, b store.Store, name, id string) {
-	var s site.Site
-	var fleet site.Fleet
-	if object(ctx, b, site.SiteKey(name), &s) != nil {
+	var s manifest.Site
+	var fleet manifest.Fleet
+	if object(ctx, b, manifest.SiteKey(name), &s) != nil {
 		return
 	}
-	status := site.HeadStatus{
-		At: time.Now(), InstanceID: id, Revision: s.Revision, Phase: site.Ready, Version: s.Version,
-		Cluster: &site.ClusterStatus{Fleet: "running", Nodes: map[string]int{"idle": 1}, Jobs: map[string]int{"running": 2}},
+	status := manifest.HeadStatus{
+		At: time.Now(), InstanceID: id, Revision: s.Revision, Phase: manifest.Ready, Version: s.Version,
+		Cluster: &manifest.ClusterStatus{Fleet: "running", Nodes: map[string]int{"idle": 1}, Jobs: map[string]int{"running": 2}},
 	}
-	if object(ctx, b, site.FleetKey(name), &fleet) == nil {
+	if object(ctx, b, manifest.FleetKey(name), &fleet) == nil {
 		status.Cluster.Fleet = fleet.Want
 	}
 	if text, err := json.Marshal(status); err == nil {
-		_, _ = b.Put(ctx, store.Upload{Key: site.HeadKey(name), Body: strings.NewReader(string(text)), SizeBytes: int64(len(text))}) // next time
+		_, _ = b.Put(ctx, store.Upload{Key: manifest.HeadKey(name), Body: strings.NewReader(string(text)), SizeBytes: int64(len(text))}) // next time
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/catalog"
-	"github.com/muster-hpc/muster/internal/cloud"
 )
 
 func (a *app) catalog() *cobra.Command {
@@ -68,7 +68,7 @@ func (a *app) updateCatalog(ctx context.Context, region string) error {
 	if err != nil {
 		return err
 	}
-	acc, err := account.Open(ctx, region)
+	acc, err := api.Open(ctx, region)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (a *app) updateCatalog(ctx context.Context, region string) error {
 			answer.New = append(answer.New, o.Type)
 		}
 	}
-	if err := cloud.WriteFile(path, append(text, '\n')); err != nil {
+	if err := aws.WriteFile(path, append(text, '\n')); err != nil {
 		return err
 	}
 	if a.output == "json" {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -107,7 +107,7 @@ func (a *app) checkFiles(ctx context.Context, o checkOptions) error {
 	signal.Reset(stopping...)
 	c := checker{options: o}
 	if o.online {
-		ask := online{app: a, accounts: map[string]*account.Account{}}
+		ask := online{app: a, accounts: map[string]*api.Account{}}
 		c.look = func(f *spec.File, path string) error { return ask.judge(ctx, f, a.named(path), beside(f, path)) }
 	}
 	if err := a.against(ctx, &c); err != nil {

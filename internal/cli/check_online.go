@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/account"
-	"github.com/muster-hpc/muster/internal/inventory"
+	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -15,7 +15,7 @@ import (
 type online struct {
 	*app
 	// accounts are those that were opened, by the file's region.
-	accounts map[string]*account.Account
+	accounts map[string]*api.Account
 }
 
 // slow is how long a question may take until it is told.
@@ -29,7 +29,7 @@ func (o *online) judge(ctx context.Context, f *spec.File, name string, workload 
 	acc := o.accounts[w.Region]
 	if acc == nil {
 		var err error
-		if acc, err = account.Open(ctx, w.Region); err != nil {
+		if acc, err = api.Open(ctx, w.Region); err != nil {
 			return err
 		}
 		o.accounts[w.Region] = acc
@@ -68,7 +68,7 @@ func makeBuckets(inv *inventory.Inventory, names []string) {
 }
 
 // survey asks AWS, and says so if it takes long.
-func (a *app) survey(ctx context.Context, acc *account.Account, w inventory.Wanted) (inventory.Inventory, error) {
+func (a *app) survey(ctx context.Context, acc *api.Account, w inventory.Wanted) (inventory.Inventory, error) {
 	type answer struct {
 		inventory.Inventory
 		error

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/services"
 )
 
 // onCloudHead tells whether this is a machine of a cluster on AWS.
 func onCloudHead() bool {
-	_, err := os.Stat(head.TicketFile)
+	_, err := os.Stat(services.TicketFile)
 	return err == nil && inside()
 }
 
@@ -23,7 +23,7 @@ func findSlurm() error {
 		return nil
 	}
 	path := strings.Split(os.Getenv("PATH"), ":")
-	for _, dir := range []string{head.Official.Bin, head.Official.Sbin, head.BinDir} {
+	for _, dir := range []string{services.Official.Bin, services.Official.Sbin, services.BinDir} {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && !slices.Contains(path, dir) {
 			path = append(path, dir)
 		}

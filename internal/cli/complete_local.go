@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/spf13/cobra"
 )
 
@@ -16,9 +16,9 @@ func (a *app) completeNode(*cobra.Command, []string, string) ([]string, cobra.Sh
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	nodes, _ := ref.Layout().Addresses()
-	maps.DeleteFunc(nodes, func(_ string, at netip.Addr) bool { return at == local.HeadAddress })
-	return slices.Sorted(maps.Keys(nodes)), cobra.ShellCompDirectiveNoFileComp
+	known, _ := ref.Layout().Addresses()
+	maps.DeleteFunc(known, func(_ string, at netip.Addr) bool { return at == nodes.HeadAddress })
+	return slices.Sorted(maps.Keys(known)), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) completeRunningNode(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -27,7 +27,7 @@ func (a *app) completeRunningNode(_ *cobra.Command, args []string, _ string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var names []string
-	running, _ := local.Running(anchor)
+	running, _ := nodes.Running(anchor)
 	for _, r := range running {
 		names = append(names, r.Node)
 	}

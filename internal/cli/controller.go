@@ -17,11 +17,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/fleet"
-	"github.com/muster-hpc/muster/internal/head"
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
@@ -55,11 +55,11 @@ const garbagePercent = 50
 
 func (a *app) runController(ctx context.Context, dir string) error {
 	debug.SetGCPercent(garbagePercent)
-	l, record, err := local.Open(dir)
+	l, record, err := nodes.Open(dir)
 	if err != nil {
 		return err
 	}
-	nodes, err := local.NewFleet(l)
+	nodes, err := nodes.NewFleet(l)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	}
 	defer events.Close()
 	log := slog.New(slog.NewTextHandler(a.err, nil))
-	if err := cluster.SweepForwards(l); err != nil {
+	if err := local.SweepForwards(l); err != nil {
 		log.Warn("what killed forwards left stays", "err", err)
 	}
 	exports, buckets, err := openBuckets(ctx, l, log)
@@ -87,7 +87,7 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	}
 	config.Fleet, config.Exports, config.Events, config.Log = nodes, exports, events, log
 	control := controller.New(config)
-	socket, err := controller.Listen(head.SocketDir + "/muster/controller.sock")
+	socket, err := controller.Listen(services.SocketDir + "/muster/controller.sock")
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a *app) runController(ctx context.Context, dir string) error {
 	group.Go(func() error { return agent(ctx) })
 	group.Go(func() error { return exports.Run(ctx) })
 	group.Go(func() error {
-		cluster.WatchInstalled(ctx, l.Refresh, log)
+		local.WatchInstalled(ctx, l.Refresh, log)
 		return nil
 	})
 	group.Go(func() error {
@@ -114,7 +114,7 @@ func (a *app) runController(ctx context.Context, dir string) error {
 // localConfig is what a controller has to know of a local cluster. Launches cost
 // nothing here and fail for no lack of machines, but nodes may fail to boot, as
 // when a custom action fails.
-func localConfig(l *local.Layout) (controller.Config, error) {
+func localConfig(l *nodes.Layout) (controller.Config, error) {
 	c, err := fileOf(l)
 	if err != nil {
 		return controller.Config{}, err
@@ -131,7 +131,7 @@ func localConfig(l *local.Layout) (controller.Config, error) {
 		State:    l.Path("fleet.json"),
 		Revision: fmt.Sprintf("%x", sha256.Sum256(data)),
 		Share:    l.Share,
-		Doors:    cluster.Doors(),
+		Doors:    local.Doors(),
 		Refresh:  l.Refresh,
 		Register: client.Reconfigure, EndRunaways: client.EndRunaways, Trust: time.Duration(slurm.LocalTimers().BatchStart+15) * time.Second,
 		Slurmctld: func() int {
@@ -142,7 +142,7 @@ func localConfig(l *local.Layout) (controller.Config, error) {
 }
 
 // fileOf is the cluster file that a local cluster runs.
-func fileOf(l *local.Layout) (*spec.Cluster, error) {
+func fileOf(l *nodes.Layout) (*spec.Cluster, error) {
 	c, problems := spec.Load(l.Path("cluster.yaml"))
 	if c == nil {
 		return nil, problems.Err()
@@ -152,12 +152,12 @@ func fileOf(l *local.Layout) (*spec.Cluster, error) {
 
 // openBuckets prepares what the cluster file links to buckets, and the buckets
 // that muster.yaml asks for.
-func openBuckets(ctx context.Context, l *local.Layout, log *slog.Logger) (*controller.Exports, map[string]store.Store, error) {
+func openBuckets(ctx context.Context, l *nodes.Layout, log *slog.Logger) (*controller.Exports, map[string]store.Store, error) {
 	c, err := fileOf(l)
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := cluster.Associations(ctx, l, c)
+	all, err := local.Associations(ctx, l, c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -170,7 +170,7 @@ func openBuckets(ctx context.Context, l *local.Layout, log *slog.Logger) (*contr
 	if w == nil {
 		return nil, nil, problems.Err()
 	}
-	buckets, err := cluster.Buckets(ctx, l, c, w)
+	buckets, err := local.Buckets(ctx, l, c, w)
 	return exports, buckets, err
 }
 

@@ -18,16 +18,16 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/muster-hpc/muster/internal/account"
-	"github.com/muster-hpc/muster/internal/agent"
-	"github.com/muster-hpc/muster/internal/boot"
+	"github.com/muster-hpc/muster/internal/aws/agent"
+	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/aws/boot"
+	"github.com/muster-hpc/muster/internal/aws/join"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/aws/nodes"
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/fleet"
-	"github.com/muster-hpc/muster/internal/head"
-	"github.com/muster-hpc/muster/internal/join"
-	"github.com/muster-hpc/muster/internal/provider/aws"
-	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/supervise"
@@ -54,7 +54,7 @@ func (a *app) runCloudController(ctx context.Context, path string) error {
 	if err := os.MkdirAll(cloudState, 0o700); err != nil {
 		return err
 	}
-	cloud, err := account.Open(ctx, ticket.Region)
+	cloud, err := api.Open(ctx, ticket.Region)
 	if err != nil {
 		return err
 	}
@@ -68,10 +68,10 @@ func (a *app) runCloudController(ctx context.Context, path string) error {
 	}
 	c.Log = slog.New(slog.NewTextHandler(a.err, nil))
 	c.Cluster, c.Head = ticket.Cluster, identity.Address.String()
-	resources := aws.Resources(c.cluster, where)
+	resources := nodes.Resources(c.cluster, where)
 	c.Console = cloud.Console
 	c.Blocks, c.Limits.Rates = blocksOf(cloud, resources), ratesOf(resources)
-	nodes, err := aws.Open(ctx, aws.Config{
+	nodes, err := nodes.Open(ctx, nodes.Config{
 		Cluster: ticket.Cluster, Resources: resources, Zone: ticket.Zone, ZoneName: ticket.ZoneName,
 		Journal: cloudJournal, AWS: cloud.Config(), Log: c.Log,
 	})
@@ -95,11 +95,11 @@ type cloudConfig struct {
 }
 
 // cloudControl is what the cluster file and the site say of the controller.
-func cloudControl() (cloudConfig, site.Site, error) {
-	file := spec.Open(head.ClusterFile, spec.Options{})
+func cloudControl() (cloudConfig, manifest.Site, error) {
+	file := spec.Open(services.ClusterFile, spec.Options{})
 	root, ok := file.Root()
 	if file.Cluster == nil || !ok {
-		return cloudConfig{}, site.Site{}, file.Problems.Err()
+		return cloudConfig{}, manifest.Site{}, file.Problems.Err()
 	}
 	where, err := readSite()
 	client := slurm.Client{Runner: slurm.Exec{}}
@@ -123,7 +123,7 @@ func cloudControl() (cloudConfig, site.Site, error) {
 }
 
 // ratesOf are what instances of compute resources cost: of several types the dearest.
-func ratesOf(resources []aws.Resource) map[fleet.Resource]fleet.Rate {
+func ratesOf(resources []nodes.Resource) map[fleet.Resource]fleet.Rate {
 	rates := map[fleet.Resource]fleet.Rate{}
 	for _, r := range resources {
 		rate := fleet.Rate{Type: "a reservation's instance"}
@@ -140,7 +140,7 @@ func ratesOf(resources []aws.Resource) map[fleet.Resource]fleet.Rate {
 
 // serveCloud answers Slurm's programs on a socket and machines on the network.
 func serveCloud(ctx context.Context, control *controller.Controller, address string, keys join.Keys) error {
-	socket, err := controller.Listen(head.ControllerSocket)
+	socket, err := controller.Listen(services.ControllerSocket)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func serveCloud(ctx context.Context, control *controller.Controller, address str
 }
 
 // keysOf gives the machine's munge key to the cluster's login nodes, too.
-func keysOf(cloud *account.Account, cluster string) join.Keys {
+func keysOf(cloud *api.Account, cluster string) join.Keys {
 	return join.Keys{
 		Key:    func() ([]byte, error) { return os.ReadFile(agent.MungeKeyFile) },
 		Member: (&logins{account: cloud, cluster: cluster}).has,
@@ -173,7 +173,7 @@ func keysOf(cloud *account.Account, cluster string) join.Keys {
 
 // logins are the addresses of a cluster's login nodes.
 type logins struct {
-	account *account.Account
+	account *api.Account
 	cluster string
 
 	mu     sync.Mutex // guards what follows; one at a time asks EC2
@@ -191,7 +191,7 @@ func (l *logins) has(ctx context.Context, address netip.Addr) (bool, error) {
 		return l.known[address], nil
 	}
 	l.looked = time.Now()
-	all, err := l.account.OfRole(ctx, l.cluster, site.RoleLogin)
+	all, err := l.account.OfRole(ctx, l.cluster, manifest.RoleLogin)
 	if err != nil {
 		return false, err
 	}
@@ -206,7 +206,7 @@ func (l *logins) has(ctx context.Context, address netip.Addr) (bool, error) {
 
 // administrators are those who may become root on a machine of EC2: the image's user.
 func administrators() []int {
-	file, _ := spec.Load(head.ClusterFile) // the controller has read it
+	file, _ := spec.Load(services.ClusterFile) // the controller has read it
 	if file == nil {
 		return nil
 	}
@@ -221,14 +221,14 @@ func administrators() []int {
 	return []int{uid}
 }
 
-func readSite() (site.Site, error) {
-	var s site.Site
-	data, err := os.ReadFile(head.SiteFile)
+func readSite() (manifest.Site, error) {
+	var s manifest.Site
+	data, err := os.ReadFile(services.SiteFile)
 	if err != nil {
 		return s, err
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("read %s: %w", head.SiteFile, err)
+		return s, fmt.Errorf("read %s: %w", services.SiteFile, err)
 	}
 	return s, nil
 }

@@ -5,12 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-hpc/muster/internal/aws/nodes"
 	"github.com/muster-hpc/muster/internal/fleet"
-	"github.com/muster-hpc/muster/internal/provider/aws"
 )
 
 func TestRatesOf(t *testing.T) {
-	got := ratesOf([]aws.Resource{
+	got := ratesOf([]nodes.Resource{
 		{Queue: "q", Name: "two", Types: []string{"p5.48xlarge", "p4d.24xlarge"}},
 		{Queue: "q", Name: "unpriced", Types: []string{"p9.huge"}},
 		{Queue: "q", Name: "reserved"},

@@ -6,14 +6,14 @@ import (
 	"context"
 	"errors"
 
-	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/aws/nodes"
 	"github.com/muster-hpc/muster/internal/fleet"
-	"github.com/muster-hpc/muster/internal/provider/aws"
 )
 
 // blocksOf asks for the capacity blocks that compute resources come from. It is nil
 // if there are none.
-func blocksOf(cloud *account.Account, all []aws.Resource) func(context.Context) ([]fleet.Block, error) {
+func blocksOf(cloud *api.Account, all []nodes.Resource) func(context.Context) ([]fleet.Block, error) {
 	var blocks []fleet.Block
 	for _, r := range all {
 		if r.Capacity == "CAPACITY_BLOCK" && r.Reservation != "" {
@@ -28,7 +28,7 @@ func blocksOf(cloud *account.Account, all []aws.Resource) func(context.Context) 
 		for i, b := range blocks {
 			found, err := cloud.Reservations(ctx, []string{b.ID})
 			// EC2 forgets blocks some time after their end: no more than inactive.
-			if refusal, ok := errors.AsType[*account.Refusal](err); err != nil && (!ok || refusal.Code != "InvalidCapacityReservationId.NotFound") {
+			if refusal, ok := errors.AsType[*api.Refusal](err); err != nil && (!ok || refusal.Code != "InvalidCapacityReservationId.NotFound") {
 				return nil, err
 			}
 			r := found[b.ID]

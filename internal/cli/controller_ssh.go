@@ -6,24 +6,24 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/controller"
-	"github.com/muster-hpc/muster/internal/head"
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/ssh"
 )
 
 // serveSSH opens the doors of a local cluster's machines, where this machine has SSH's
 // server, and returns what vouches for its users.
-func serveSSH(l *local.Layout, r local.Record, nodes *local.Fleet) (func(context.Context) error, error) {
-	if !cluster.SSHInstalled() {
+func serveSSH(l *nodes.Layout, r nodes.Record, nodes *nodes.Fleet) (func(context.Context) error, error) {
+	if !local.SSHInstalled() {
 		return func(context.Context) error { return nil }, nil
 	}
-	agent, err := cluster.SSHAgent(l, r)
+	agent, err := local.SSHAgent(l, r)
 	if err != nil {
 		return nil, err
 	}
-	socket, err := controller.Listen(head.SocketDir + "/ssh/agent")
+	socket, err := controller.Listen(services.SocketDir + "/ssh/agent")
 	if err != nil {
 		return nil, fmt.Errorf("listen for SSH's clients: %w", err)
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/demo"
-	"github.com/muster-hpc/muster/internal/doctor"
+	"github.com/muster-hpc/muster/internal/local/demo"
+	"github.com/muster-hpc/muster/internal/local/doctor"
 )
 
 func (a *app) demo() *cobra.Command {

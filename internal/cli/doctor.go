@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/muster-hpc/muster/internal/doctor"
+	"github.com/muster-hpc/muster/internal/local/doctor"
 )
 
 type doctorOptions struct{ yes, demo bool }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/doctor"
+	"github.com/muster-hpc/muster/internal/local/doctor"
 )
 
 func TestDoctorsVerdict(t *testing.T) {

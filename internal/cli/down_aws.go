@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/muster-hpc/muster/internal/account"
-	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/count"
 )
 
@@ -21,7 +21,7 @@ func (a *app) downAWS(ctx context.Context, w where, o downOptions) error {
 		return err
 	}
 	answer := changeAnswer{Cluster: w.name}
-	answer.Steps, answer.Left, err = cloud.Down(ctx, cloud.DownOptions{Name: w.name, Home: w.home, Account: acc, DeleteData: o.deleteData, Report: a.reporter()})
+	answer.Steps, answer.Left, err = aws.Down(ctx, aws.DownOptions{Name: w.name, Home: w.home, Account: acc, DeleteData: o.deleteData, Report: a.reporter()})
 	if err != nil && ctx.Err() != nil {
 		fmt.Fprintf(a.err, "\nmuster: `muster down --cluster %s` goes on from here\n", w.name)
 	}
@@ -32,11 +32,11 @@ func (a *app) downAWS(ctx context.Context, w where, o downOptions) error {
 }
 
 // confirmDown asks before a cluster is taken down. What is not there needs no yes.
-func (a *app) confirmDown(ctx context.Context, acc *account.Account, w where, o downOptions) error {
+func (a *app) confirmDown(ctx context.Context, acc *api.Account, w where, o downOptions) error {
 	if o.yes {
 		return nil
 	}
-	names, err := cloud.Clusters(ctx, acc)
+	names, err := aws.Clusters(ctx, acc)
 	if err != nil || !slices.Contains(names, w.name) {
 		return err
 	}
@@ -48,7 +48,7 @@ func (a *app) confirmDown(ctx context.Context, acc *account.Account, w where, o 
 }
 
 // showLeft lists what a cluster leaves behind. What costs is worth a look.
-func (a *app) showLeft(left []cloud.Left) error {
+func (a *app) showLeft(left []aws.Left) error {
 	code := error(nil)
 	for _, l := range left {
 		if l.Costs() {
@@ -62,7 +62,7 @@ func (a *app) showLeft(left []cloud.Left) error {
 }
 
 // leftTable has what costs, and the number of what does not.
-func leftTable(left []cloud.Left) table {
+func leftTable(left []aws.Left) table {
 	var t table
 	free := 0
 	for _, l := range left {

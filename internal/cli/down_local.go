@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/cloud"
-	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -27,7 +27,7 @@ func (a *app) downLocal(ctx context.Context, w where, o downOptions) error {
 		}
 		return noCluster(w.home, w.name)
 	}
-	down := cluster.DownOptions{Ref: ref, DeleteData: o.deleteData, Report: a.reporter()}
+	down := local.DownOptions{Ref: ref, DeleteData: o.deleteData, Report: a.reporter()}
 	if err := down.Removable(); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (a *app) downLocal(ctx context.Context, w where, o downOptions) error {
 			return err
 		}
 	}
-	done, err := cluster.Down(ctx, down)
+	done, err := local.Down(ctx, down)
 	left := asUnexported(done.Unexported)
 	if err := a.showSteps(changeAnswer{Cluster: ref.Name, Steps: done.Steps, NotExported: left}, err); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (a *app) downLocal(ctx context.Context, w where, o downOptions) error {
 	return a.showUnexported(left)
 }
 
-func asUnexported(u *cluster.Unexported) *unexported {
+func asUnexported(u *local.Unexported) *unexported {
 	if u == nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func asUnexported(u *cluster.Unexported) *unexported {
 }
 
 // confirmLocalDown asks before something is lost.
-func (a *app) confirmLocalDown(ctx context.Context, ref cluster.Ref, deleteData bool) error {
+func (a *app) confirmLocalDown(ctx context.Context, ref local.Ref, deleteData bool) error {
 	jobs, err := a.jobsToLose(ctx, ref)
 	if err != nil {
 		fmt.Fprintf(a.err, "muster: Slurm does not answer, so nobody knows which jobs cluster %s has\n", ref.Name)
@@ -101,7 +101,7 @@ func (a *app) findKept(o *downOptions) error {
 		return err
 	}
 	if name := a.asked(); name != "" {
-		if _, err := cloud.RecordOf(home, name); errors.Is(err, fs.ErrNotExist) && slices.Contains(cluster.Kept(home), name) {
+		if _, err := aws.RecordOf(home, name); errors.Is(err, fs.ErrNotExist) && slices.Contains(local.Kept(home), name) {
 			o.place = onLocal // whoever else may have a cluster of that name on AWS
 		}
 		return nil
@@ -110,9 +110,9 @@ func (a *app) findKept(o *downOptions) error {
 	if c.known, err = known(home, o.place); err != nil {
 		return err
 	}
-	kept := cluster.Kept(home)
+	kept := local.Kept(home)
 	for _, name := range kept {
-		c.known = append(c.known, ofFile(name, cluster.Ref{Home: home, Name: name}.MadeOf()))
+		c.known = append(c.known, ofFile(name, local.Ref{Home: home, Name: name}.MadeOf()))
 	}
 	c.lookHere()
 	near := c.nearest()
@@ -131,7 +131,7 @@ func (a *app) findKept(o *downOptions) error {
 // deletes it, at the end of an error.
 func keptData(home string) string {
 	var text strings.Builder
-	for _, name := range cluster.Kept(home) {
+	for _, name := range local.Kept(home) {
 		fmt.Fprintf(&text, "; the data of %s is kept in %s, and `muster down --cluster %s --delete-data` deletes it", name, filepath.Join(home, name), name)
 	}
 	return text.String()
@@ -163,7 +163,7 @@ const jobsWait = 3 * time.Second
 
 // jobsToLose are the jobs that would be lost, and says what it waits for where that
 // takes long.
-func (a *app) jobsToLose(ctx context.Context, ref cluster.Ref) (jobs []string, err error) {
+func (a *app) jobsToLose(ctx context.Context, ref local.Ref) (jobs []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jobsWait)
 	defer cancel()
 	done := make(chan struct{})
@@ -180,13 +180,13 @@ func (a *app) jobsToLose(ctx context.Context, ref cluster.Ref) (jobs []string, e
 	return jobs, err
 }
 
-func askForJobs(ctx context.Context, ref cluster.Ref) ([]string, error) {
+func askForJobs(ctx context.Context, ref local.Ref) ([]string, error) {
 	l := ref.Layout()
 	anchor, alive := l.Alive()
 	if !alive {
 		return nil, nil
 	}
-	out, err := cluster.OnHead(ctx, l, anchor, "scontrol", "--oneliner", "--all", "show", "job")
+	out, err := local.OnHead(ctx, l, anchor, "scontrol", "--oneliner", "--all", "show", "job")
 	return unfinished(slurm.ParseJobs([]byte(out), nil)), err
 }
 

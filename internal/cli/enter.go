@@ -7,18 +7,18 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/head"
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/services"
 )
 
 // entrance is the way into a machine of a cluster on this machine: in which directory
 // and with which environment a program begins there.
 type entrance struct {
-	layout  *local.Layout
-	anchor  local.AnchorProcess
+	layout  *nodes.Layout
+	anchor  nodes.AnchorProcess
 	dir     string
-	carried cluster.Carried
+	carried local.Carried
 	// again says that the program is this one with the same arguments.
 	again bool
 }
@@ -38,10 +38,10 @@ func (a *app) entrance() (entrance, error) {
 		return e, err
 	}
 	// Without that, machines may not find what was installed just now, and everything else.
-	if err := cluster.Refreshed(l, os.Environ()); err != nil {
+	if err := local.Refreshed(l, os.Environ()); err != nil {
 		a.note("programs that were installed since may not be found: %v", err)
 	}
-	e.carried = cluster.Carry(os.Environ(), cluster.LookAt(os.Environ(), view))
+	e.carried = local.Carry(os.Environ(), local.LookAt(os.Environ(), view))
 	return e, nil
 }
 
@@ -52,7 +52,7 @@ func (a *app) enterLocal(args []string) error {
 	if err != nil {
 		return err
 	}
-	e.again = args[0] == head.Muster
+	e.again = args[0] == services.Muster
 	if !e.again {
 		a.sayBehindOnce(e)
 	}
@@ -65,7 +65,7 @@ func (a *app) enterNode(node string, args []string) error {
 	if err != nil {
 		return err
 	}
-	pid, err := local.NodePID(e.anchor, node)
+	pid, err := nodes.NodePID(e.anchor, node)
 	if err != nil {
 		return notRunning(e.layout, node, "`muster exec -- srun --nodelist="+node+" true` starts it")
 	}
@@ -110,14 +110,14 @@ func (a *app) sayBehindOnce(e entrance) {
 	if text != "" {
 		a.note("%s", text)
 	}
-	if err := local.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := nodes.WriteFile(file, []byte(text), 0o600); err != nil {
 		a.note("%v", err)
 	}
 }
 
 // visibleDir is the directory to work in on the cluster: the caller's, which is
 // shown there first if it is not yet.
-func (a *app) visibleDir(l *local.Layout, r local.Record) string {
+func (a *app) visibleDir(l *nodes.Layout, r nodes.Record) string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "/"
@@ -147,15 +147,15 @@ func (a *app) shareFolder(file string) error {
 		return err
 	}
 	dir := filepath.Dir(path)
-	if r.Visible(dir) || !local.Shareable(dir) {
+	if r.Visible(dir) || !nodes.Shareable(dir) {
 		return nil
 	}
 	return share(l, dir)
 }
 
-func share(l *local.Layout, dir string) error {
-	if !local.Shareable(dir) {
+func share(l *nodes.Layout, dir string) error {
+	if !nodes.Shareable(dir) {
 		return fmt.Errorf("%s is the system's own and is not shared with the cluster", dir)
 	}
-	return cluster.Share(l, dir)
+	return local.Share(l, dir)
 }

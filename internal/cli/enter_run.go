@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/tie"
+	"github.com/muster-hpc/muster/internal/sys/tie"
 )
 
 // run runs a command line that enters the cluster, and passes on how it ended. What we

@@ -18,9 +18,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/controller"
-	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -150,7 +150,7 @@ func resumeJobs(path string) ([]controller.RequestJob, error) {
 }
 
 func tellController(ctx context.Context, verb string, request controller.Request) error {
-	if err := post(ctx, cluster.SocketClient(head.RunDir, "controller.sock"), verb, request); err != nil {
+	if err := post(ctx, local.SocketClient(services.RunDir, "controller.sock"), verb, request); err != nil {
 		return fmt.Errorf("hand %s of %s to the controller: %w", verb, request.Nodes, err)
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/aws"
 )
 
 // fleetOf runs here what is about a fleet on this machine, and asks the head node of a
@@ -37,5 +37,5 @@ func (a *app) orderFleetAWS(ctx context.Context, w where, want string, now bool)
 	if err != nil {
 		return err
 	}
-	return cloud.Fleet(ctx, cloud.FleetOptions{Name: w.name, Account: acc, Want: want, Now: now, Why: "muster fleet from another machine", Report: a.reporter()})
+	return aws.Fleet(ctx, aws.FleetOptions{Name: w.name, Account: acc, Want: want, Now: now, Why: "muster fleet from another machine", Report: a.reporter()})
 }

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/controller"
-	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/services"
 )
 
 func startFleet(ctx context.Context, client *http.Client) error {
@@ -36,11 +36,11 @@ func (a *app) controllerHere() (*http.Client, error) {
 		return nil, errTheirs
 	}
 	if inside() {
-		return cluster.SocketClient(head.RunDir, "controller.sock"), nil
+		return local.SocketClient(services.RunDir, "controller.sock"), nil
 	}
 	l, _, _, err := a.running()
 	if err != nil {
 		return nil, err
 	}
-	return cluster.ControllerClient(l), nil
+	return local.ControllerClient(l), nil
 }

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/cloud"
-	"github.com/muster-hpc/muster/internal/head"
-	"github.com/muster-hpc/muster/internal/reach"
+	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/services"
 )
 
 // guestDir is where muster is on the head node of a cluster that ParallelCluster made,
@@ -34,11 +34,11 @@ var errTheirs = errors.New("ParallelCluster runs the fleet of this cluster: `pcl
 
 // musterAt is where muster is on a cluster's head node. To one that ParallelCluster made
 // it is brought.
-func (a *app) musterAt(ctx context.Context, w where, way reach.Way) (string, error) {
+func (a *app) musterAt(ctx context.Context, w where, way connect.Way) (string, error) {
 	if w.record.Adopted == nil {
-		return head.Muster, nil
+		return services.Muster, nil
 	}
-	file, sum, err := cloud.Program(w.record.Adopted.InstanceType)
+	file, sum, err := aws.Program(w.record.Adopted.InstanceType)
 	if err != nil {
 		return "", err
 	}
@@ -70,8 +70,8 @@ const (
 )
 
 // runThere runs a line of shell on a head node.
-func runThere(ctx context.Context, way reach.Way, input io.Reader, shell string, args ...string) error {
-	line := way.Run(reach.Use{NoInput: input == nil}, append([]string{"/bin/sh", "-c", shell, "muster"}, args...)...)
+func runThere(ctx context.Context, way connect.Way, input io.Reader, shell string, args ...string) error {
+	line := way.Run(connect.Use{NoInput: input == nil}, append([]string{"/bin/sh", "-c", shell, "muster"}, args...)...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	var said bytes.Buffer
 	cmd.Stdin, cmd.Stderr = input, &said

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/source"
+	"github.com/muster-hpc/muster/internal/services"
 )
 
 func (a *app) image() *cobra.Command {
@@ -98,7 +98,7 @@ func (p *imagePlace) findDir(a *app) error {
 		return err
 	}
 	if inside() {
-		dir, err := imagesFile(head.ImagesFile)
+		dir, err := imagesFile(services.ImagesFile)
 		p.Dir = dir
 		return err
 	}
@@ -131,7 +131,7 @@ func registryFiles(more []string) []string {
 	if !inside() {
 		return more
 	}
-	for _, file := range []string{head.RegistryFile, head.ReaderFile} {
+	for _, file := range []string{services.RegistryFile, services.ReaderFile} {
 		f, err := os.Open(file)
 		if err != nil {
 			continue

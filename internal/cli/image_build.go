@@ -15,11 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/head"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/source"
-	"github.com/muster-hpc/muster/internal/tie"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/sys/tie"
 )
 
 func (a *app) imageBuild(place *imagePlace) *cobra.Command {
@@ -107,7 +107,7 @@ func (a *app) buildWithRegistry(ctx context.Context, place *imagePlace, o image.
 	if err != nil {
 		return image.Build(ctx, o) // which may do without
 	}
-	f, err := cluster.ForwardRegistry(ctx, l)
+	f, err := local.ForwardRegistry(ctx, l)
 	if err != nil {
 		return image.Built{}, err
 	}
@@ -132,10 +132,10 @@ func (a *app) pushBuilt(ctx context.Context, place *imagePlace, uri string, ref 
 	if err != nil {
 		return "", err
 	}
-	ref.Host, ref.Repository = cluster.RegistryAddress(), strings.TrimPrefix(ref.Repository, "library/")
-	line := l.HeadCommand(anchor, "/", []string{head.Muster, "image", "push", filepath.Join(place.OnNodes, rel), ref.String()})
+	ref.Host, ref.Repository = local.RegistryAddress(), strings.TrimPrefix(ref.Repository, "library/")
+	line := l.HeadCommand(anchor, "/", []string{services.Muster, "image", "push", filepath.Join(place.OnNodes, rel), ref.String()})
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env = cluster.HeadEnv()
+	cmd.Env = local.HeadEnv()
 	cmd.Stderr = a.err
 	if err := (tie.Program{Cmd: cmd, Through: true, AtDeath: syscall.SIGTERM}).RunUntil(ctx); err != nil {
 		return "", fmt.Errorf("push to the cluster's registry: %w", err)

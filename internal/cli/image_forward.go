@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/tie"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/sys/tie"
 )
 
 // imageForward opens the cluster's registry to builders of this machine.
@@ -31,7 +31,7 @@ how to use the port, and keeps it open until it is ended.`,
 			if err != nil {
 				return err
 			}
-			f, err := cluster.ForwardRegistry(c.Context(), l)
+			f, err := local.ForwardRegistry(c.Context(), l)
 			if err != nil {
 				return err
 			}
@@ -46,10 +46,10 @@ how to use the port, and keeps it open until it is ended.`,
 	return c
 }
 
-func withForward(f *cluster.Forward, args []string) tie.Program {
+func withForward(f *local.Forward, args []string) tie.Program {
 	line := make([]string, len(args))
 	for i, arg := range args { // what is pushed goes to the address that is named, whatever registries.conf says
-		line[i] = strings.Replace(arg, "docker://"+cluster.RegistryAddress()+"/", "docker://"+f.Address+"/", 1)
+		line[i] = strings.Replace(arg, "docker://"+local.RegistryAddress()+"/", "docker://"+f.Address+"/", 1)
 	}
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), f.Env()...)
@@ -58,7 +58,7 @@ func withForward(f *cluster.Forward, args []string) tie.Program {
 }
 
 // keepForward says how to use it, and waits.
-func (a *app) keepForward(ctx context.Context, f *cluster.Forward) error {
+func (a *app) keepForward(ctx context.Context, f *local.Forward) error {
 	_, err := fmt.Fprintf(a.out, `export CONTAINERS_REGISTRIES_CONF=%[1]s REGISTRY_AUTH_FILE=%[2]s
 buildah push IMAGE docker://%[3]s/NAME
 skopeo copy --dest-tls-verify=false SOURCE docker://%[3]s/NAME

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/services"
 	"github.com/spf13/cobra"
 )
 
@@ -46,11 +46,11 @@ func (p *imagePlace) ofLocal(a *app) error {
 // image in the cluster's own registry, which is reached from there only. It
 // returns nil where the command has to run here.
 func (a *app) ofRegistry(uri string, p *imagePlace) error {
-	if inside() || !strings.Contains(uri, cluster.RegistryAddress()) {
+	if inside() || !strings.Contains(uri, local.RegistryAddress()) {
 		return nil
 	}
 	if p.Dir != "" && p.OnNodes == "" {
-		return fmt.Errorf("%s is the cluster's own registry; what is imported from it goes to the cluster's directory, so leave out --dir", cluster.RegistryAddress())
+		return fmt.Errorf("%s is the cluster's own registry; what is imported from it goes to the cluster's directory, so leave out --dir", local.RegistryAddress())
 	}
-	return a.enterLocal(append([]string{head.Muster}, os.Args[1:]...))
+	return a.enterLocal(append([]string{services.Muster}, os.Args[1:]...))
 }

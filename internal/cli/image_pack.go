@@ -15,12 +15,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/head"
-	"github.com/muster-hpc/muster/internal/heed"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/pack"
 	"github.com/muster-hpc/muster/internal/image/source"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/sys/heed"
 )
 
 func (a *app) imagePack() *cobra.Command {
@@ -33,7 +33,7 @@ func (a *app) imagePack() *cobra.Command {
 stream on stdin, or a directory, whose content comes to the image's root. It goes to
 a registry, the cluster's own if none is named, while it is read.`,
 		Example: "  muster image pack -t train:v1 --workdir /workspace root.tar program\n" +
-			"  muster image import " + cluster.RegistryAddress() + "/train:v1",
+			"  muster image import " + local.RegistryAddress() + "/train:v1",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			to, err := a.packTarget(tag)
@@ -60,13 +60,13 @@ func (a *app) packTarget(tag string) (source.Ref, error) {
 		return to, usageError{fmt.Errorf("%q is no name for an image, such as train:v1", tag)}
 	}
 	if to.Host == source.Hub && !strings.Contains(tag, "docker.io/") {
-		to.Host, to.Repository = cluster.RegistryAddress(), strings.TrimPrefix(to.Repository, "library/")
+		to.Host, to.Repository = local.RegistryAddress(), strings.TrimPrefix(to.Repository, "library/")
 	}
-	if to.Host == cluster.RegistryAddress() && !inside() {
+	if to.Host == local.RegistryAddress() && !inside() {
 		if err := a.localOnly("it has no registry of its own; say with --tag which one the image goes to"); err != nil {
 			return to, err
 		}
-		return to, a.enterLocal(append([]string{head.Muster}, os.Args[1:]...))
+		return to, a.enterLocal(append([]string{services.Muster}, os.Args[1:]...))
 	}
 	return to, nil
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/account"
-	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -46,7 +46,7 @@ EC2 has them no more, --host-key gives one, and Session Manager works without.`,
 
 // adoptAnswer is what `muster import -o json` prints.
 type adoptAnswer struct {
-	cloud.Record
+	aws.Record
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -68,7 +68,7 @@ func (a *app) importCluster(ctx context.Context, name string, o importOptions) e
 		return usageError{errors.New("--forget only forgets: --region and --host-key mean nothing with it")}
 	}
 	if o.forget {
-		if err := cloud.Forget(home, name); err != nil || a.output != "json" {
+		if err := aws.Forget(home, name); err != nil || a.output != "json" {
 			return err
 		}
 		return a.writeJSON(forgotten{Name: name, Forgotten: true})
@@ -81,11 +81,11 @@ func (a *app) importCluster(ctx context.Context, name string, o importOptions) e
 			return usageError{fmt.Errorf("--host-key %q: write the kind and the key, such as 'ssh-ed25519 AAAA...'", key)}
 		}
 	}
-	acc, err := account.Open(ctx, o.region)
+	acc, err := api.Open(ctx, o.region)
 	if err != nil {
 		return err
 	}
-	found, err := cloud.Adopt(ctx, cloud.AdoptOptions{Name: name, Home: home, Account: acc, HostKeys: withoutComments(o.hostKeys)})
+	found, err := aws.Adopt(ctx, aws.AdoptOptions{Name: name, Home: home, Account: acc, HostKeys: withoutComments(o.hostKeys)})
 	if err != nil {
 		return err
 	}

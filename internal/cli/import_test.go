@@ -13,7 +13,7 @@ import (
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/muster-hpc/muster/internal/formation"
+	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/test/cloud"
 )
@@ -71,8 +71,8 @@ func theirCluster(t *testing.T, c *cloud.Cloud) {
 	}
 	deployed := put("Region: us-east-2\n# as it was deployed\n")
 	put("Region: us-east-2\n# an update that failed\n")
-	driver := formation.New(c.Config())
-	_, p, err := driver.Ensure(ctx, formation.Stack{
+	driver := cloudformation.New(c.Config())
+	_, p, err := driver.Ensure(ctx, cloudformation.Stack{
 		Name: "theirs", Template: []byte(theirTemplate),
 		Tags: map[string]string{"parallelcluster:cluster-name": "theirs", "parallelcluster:version": "3.16.1"},
 		Parameters: map[string]string{

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -24,7 +24,7 @@ const enteredAgain = "again"
 
 // inside tells whether this muster runs on a machine of a cluster.
 func inside() bool {
-	_, err := os.Stat(head.Muster)
+	_, err := os.Stat(services.Muster)
 	return err == nil || guest()
 }
 
@@ -41,7 +41,7 @@ func (a *app) onHead(run func(c *cobra.Command, args []string, s slurm.Client) e
 			if w.place == onAWS {
 				return a.forward(c.Context(), w, os.Args[1:])
 			}
-			return a.enterLocal(append([]string{head.Muster}, os.Args[1:]...))
+			return a.enterLocal(append([]string{services.Muster}, os.Args[1:]...))
 		}
 		if os.Getenv(enteredBy) != "" {
 			// The one who started us may be ended without our hearing of it.

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/spf13/cobra"
 )
 
@@ -24,11 +24,11 @@ const makesOne = "`muster up FILE` makes one"
 func localHere() error { return nil }
 
 // localNames are the clusters on this machine.
-func localNames(home string) ([]string, error) { return local.Names(home) }
+func localNames(home string) ([]string, error) { return nodes.Names(home) }
 
 // localFile is the file that a cluster on this machine was made of.
 func localFile(home, name string) string {
-	record, err := cluster.Ref{Home: home, Name: name}.Layout().Record()
+	record, err := local.Ref{Home: home, Name: name}.Layout().Record()
 	if err != nil {
 		return "" // whoever opens the cluster will say
 	}
@@ -36,10 +36,10 @@ func localFile(home, name string) string {
 }
 
 // ref is the cluster's where it is local.
-func (w where) ref() cluster.Ref { return cluster.Ref{Home: w.home, Name: w.name} }
+func (w where) ref() local.Ref { return local.Ref{Home: w.home, Name: w.name} }
 
 // foreign refuses what only a cluster's owner can do.
-func foreign(ref cluster.Ref) error {
+func foreign(ref local.Ref) error {
 	if owner := ref.Foreign(); owner != "" && !inside() {
 		return coded(codeForeign, "cluster %s is %s's: only %s with it", ref.Name, owner, andRoot(owner, "works", "work"))
 	}
@@ -58,13 +58,13 @@ func andRoot(owner, does, do string) string {
 func (w where) mine() error { return foreign(w.ref()) }
 
 // ref is the cluster that the command is about.
-func (a *app) ref() (cluster.Ref, error) {
+func (a *app) ref() (local.Ref, error) {
 	home, err := homeDir()
 	if err != nil {
-		return cluster.Ref{}, err
+		return local.Ref{}, err
 	}
 	name, err := a.which(home, onLocal)
-	return cluster.Ref{Home: home, Name: name}, err
+	return local.Ref{Home: home, Name: name}, err
 }
 
 // fileHere is the cluster file of the cluster that the command is about.
@@ -81,7 +81,7 @@ func (a *app) fileHere() (string, error) {
 }
 
 // existing is the cluster that the command is about, which must have a record.
-func (a *app) existing() (cluster.Ref, error) {
+func (a *app) existing() (local.Ref, error) {
 	ref, err := a.ref()
 	if err != nil {
 		return ref, err
@@ -93,24 +93,24 @@ func (a *app) existing() (cluster.Ref, error) {
 }
 
 // running is the cluster that the command is about, if it runs.
-func (a *app) running() (*local.Layout, local.Record, local.AnchorProcess, error) {
+func (a *app) running() (*nodes.Layout, nodes.Record, nodes.AnchorProcess, error) {
 	ref, err := a.ref()
 	if err != nil {
-		return nil, local.Record{}, local.AnchorProcess{}, err
+		return nil, nodes.Record{}, nodes.AnchorProcess{}, err
 	}
 	if err := foreign(ref); err != nil {
-		return nil, local.Record{}, local.AnchorProcess{}, err
+		return nil, nodes.Record{}, nodes.AnchorProcess{}, err
 	}
-	l, r, err := local.Open(ref.Layout().Dir)
+	l, r, err := nodes.Open(ref.Layout().Dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, r, local.AnchorProcess{}, noCluster(ref.Home, ref.Name)
+		return nil, r, nodes.AnchorProcess{}, noCluster(ref.Home, ref.Name)
 	}
 	if err != nil {
-		return nil, r, local.AnchorProcess{}, err
+		return nil, r, nodes.AnchorProcess{}, err
 	}
 	if os.Getuid() == 0 { // what root enters, root trusts
 		if err := ref.Guard(); err != nil {
-			return nil, r, local.AnchorProcess{}, err
+			return nil, r, nodes.AnchorProcess{}, err
 		}
 	}
 	anchor, alive := l.Alive()

@@ -9,22 +9,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // fromHost runs Slurm's programs on the head node for a muster on the host.
 type fromHost struct {
-	layout *local.Layout
-	anchor local.AnchorProcess
+	layout *nodes.Layout
+	anchor nodes.AnchorProcess
 }
 
 // Run runs a program and returns what it printed.
 func (h fromHost) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	line := h.layout.HeadCommand(h.anchor, "/", append([]string{name}, args...))
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Env = append(cluster.HeadEnv(), "LC_ALL=C", "SLURM_TIME_FORMAT=standard")
+	cmd.Env = append(local.HeadEnv(), "LC_ALL=C", "SLURM_TIME_FORMAT=standard")
 	// The program on the head node outlives nsenter and may hold the pipe.
 	cmd.WaitDelay = 100 * time.Millisecond
 	out, err := cmd.Output()

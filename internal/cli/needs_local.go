@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/batch"
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/head"
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -32,7 +32,7 @@ func (a *app) jobSight() (*batch.Facts, sight, error) {
 
 // sightFromHost looks at this machine as nodes of a local cluster show it. The working
 // directory is shown to them when a job is submitted.
-func sightFromHost(l *local.Layout, r local.Record) (*batch.Facts, sight, error) {
+func sightFromHost(l *nodes.Layout, r nodes.Record) (*batch.Facts, sight, error) {
 	file, _ := spec.Load(l.Path("cluster.yaml"))
 	if file == nil {
 		return nil, sight{}, nil
@@ -41,15 +41,15 @@ func sightFromHost(l *local.Layout, r local.Record) (*batch.Facts, sight, error)
 	if err != nil {
 		return nil, sight{}, nil
 	}
-	if !r.Visible(dir) && local.Shareable(dir) {
-		r.Shared = append(slices.Clone(r.Shared), local.Mount{Source: dir, Target: dir})
+	if !r.Visible(dir) && nodes.Shareable(dir) {
+		r.Shared = append(slices.Clone(r.Shared), nodes.Mount{Source: dir, Target: dir})
 	}
 	view, err := l.View(r)
 	if err != nil {
 		return nil, sight{}, err
 	}
 	s := sight{stat: view.Stat, dir: dir, functions: bringsFunctions(os.Environ())}
-	for _, v := range cluster.Carry(os.Environ(), cluster.LookAt(os.Environ(), view)).Env {
+	for _, v := range local.Carry(os.Environ(), local.LookAt(os.Environ(), view)).Env {
 		if path, ok := strings.CutPrefix(v, "PATH="); ok {
 			s.path = path
 		}
@@ -62,7 +62,7 @@ func sightFromHost(l *local.Layout, r local.Record) (*batch.Facts, sight, error)
 // sightOnHead looks at the head node, from which nodes may differ: they share the working
 // directory. On AWS only what all share is the same for sure.
 func sightOnHead() (*batch.Facts, sight) {
-	file, _ := spec.Load(head.ClusterFile)
+	file, _ := spec.Load(services.ClusterFile)
 	dir, err := os.Getwd()
 	if file == nil || err != nil {
 		return nil, sight{}
@@ -72,7 +72,7 @@ func sightOnHead() (*batch.Facts, sight) {
 	stat := func(path string) (fs.FileInfo, error) {
 		for _, d := range append(private, file.ScratchDirs()...) {
 			if (path == d || strings.HasPrefix(path, d+"/")) && !strings.HasPrefix(path, dir+"/") {
-				return nil, fmt.Errorf("look at %s: %w", path, local.ErrUnseen)
+				return nil, fmt.Errorf("look at %s: %w", path, nodes.ErrUnseen)
 			}
 		}
 		return os.Stat(path)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -71,7 +71,7 @@ func (a *app) killNode(ctx context.Context, node string) error {
 	if err != nil {
 		return err
 	}
-	pid, err := local.NodePID(anchor, node)
+	pid, err := nodes.NodePID(anchor, node)
 	if err != nil {
 		return notRunning(l, node, "there is nothing to kill")
 	}
@@ -82,7 +82,7 @@ func (a *app) killNode(ctx context.Context, node string) error {
 		answer.Blind = err.Error()
 	}
 	answer.Jobs = append(answer.Jobs, jobs...)
-	if err := local.PullPlug(ctx, anchor, node); err != nil {
+	if err := nodes.PullPlug(ctx, anchor, node); err != nil {
 		return fmt.Errorf("pull the plug of %s: %w", node, err)
 	}
 	if a.output == "json" {
@@ -94,7 +94,7 @@ func (a *app) killNode(ctx context.Context, node string) error {
 
 // notRunning says of a node that does not run whether there is such a node, and of one
 // that there is what that means.
-func notRunning(l *local.Layout, node, means string) error {
+func notRunning(l *nodes.Layout, node, means string) error {
 	nodes, err := l.Addresses()
 	if err != nil {
 		return err

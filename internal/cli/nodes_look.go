@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/provider"
-	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -20,22 +20,22 @@ func (a *app) lookAtNodes(ctx context.Context) (nodesAnswer, error) {
 	}
 	ctx, cancel := limited(ctx)
 	defer cancel()
-	nodes, err := client.Nodes(ctx)
+	told, err := client.Nodes(ctx)
 	if err != nil {
-		return nodesAnswer{}, fmt.Errorf("ask Slurm for its nodes: %w", err)
+		return nodesAnswer{}, fmt.Errorf("ask Slurm for its told: %w", err)
 	}
 	if onCloudHead() || guest() {
-		return cloudNodes(nodes), nil
+		return cloudNodes(told), nil
 	}
 	anchor, err := a.anchorHere()
 	if err != nil {
 		return nodesAnswer{}, err
 	}
-	running, err := local.Running(anchor)
+	running, err := nodes.Running(anchor)
 	if err != nil {
-		return nodesAnswer{}, fmt.Errorf("look for the nodes' processes: %w", err)
+		return nodesAnswer{}, fmt.Errorf("look for the told' processes: %w", err)
 	}
-	return joinNodes(nodes, running), nil
+	return joinNodes(told, running), nil
 }
 
 // cloudNodes are nodes that are no processes of this machine.
@@ -51,9 +51,9 @@ func cloudNodes(nodes []slurm.Node) nodesAnswer {
 }
 
 // anchorHere is the anchor's process as the caller sees it.
-func (a *app) anchorHere() (local.AnchorProcess, error) {
+func (a *app) anchorHere() (nodes.AnchorProcess, error) {
 	if inside() {
-		return local.AnchorProcess{PID: 1}, nil
+		return nodes.AnchorProcess{PID: 1}, nil
 	}
 	_, _, anchor, err := a.running()
 	return anchor, err

@@ -12,9 +12,9 @@ import (
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/heed"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/heed"
 )
 
 type planOptions struct {

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/head"
-	"github.com/muster-hpc/muster/internal/reach"
+	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/services"
 )
 
 // scriptsDir is where scripts from elsewhere are on a head node, in its user's home
@@ -47,7 +47,7 @@ func (a *app) carry(ctx context.Context, w where, args []string) error {
 	if err != nil {
 		return err
 	}
-	way, err := a.way(ctx, w, reach.Options{})
+	way, err := a.way(ctx, w, connect.Options{})
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (a *app) carry(ctx context.Context, w where, args []string) error {
 		return err
 	}
 	a.note("%s is ~/%s on the head node; the job begins in the home directory there", args[0], there)
-	line := slices.Concat([]string{head.Muster}, before, []string{"--" + calledFlag + "=" + args[0], there}, args[1:])
+	line := slices.Concat([]string{services.Muster}, before, []string{"--" + calledFlag + "=" + args[0], there}, args[1:])
 	return runSSH(ctx, way.Run(a.use(), entered(muster, line)...))
 }
 
@@ -77,10 +77,10 @@ func flagsBefore(line, args []string) []string {
 const writeFile = `umask 077 && mkdir -p "$(dirname "$1")" && cat >"$1.$$" && chmod 700 "$1.$$" && mv "$1.$$" "$1"`
 
 // sendScript copies a script to the head node and returns where it is.
-func sendScript(ctx context.Context, way reach.Way, muster, file string, data []byte) (string, error) {
+func sendScript(ctx context.Context, way connect.Way, muster, file string, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	there := path.Join(scriptsDir, fmt.Sprintf("%x", sum[:6]), filepath.Base(file))
-	line := way.Run(reach.Use{}, entered(muster, []string{"/bin/sh", "-c", writeFile, "write", there})...)
+	line := way.Run(connect.Use{}, entered(muster, []string{"/bin/sh", "-c", writeFile, "write", there})...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	var said bytes.Buffer
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(data), &said

@@ -11,7 +11,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/head"
+	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -71,7 +71,7 @@ func runningOf(ctx context.Context, s slurm.Client, filed *batch.Facts) (*batch.
 // is none. What else is mounted here counts as shared: nodes of one machine have
 // the directories of its users.
 func filedFacts() *batch.Facts {
-	file, _ := spec.Load(head.ClusterFile)
+	file, _ := spec.Load(services.ClusterFile)
 	if file == nil {
 		return nil
 	}

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/reach"
+	"github.com/muster-hpc/muster/internal/aws/connect"
 )
 
 func (a *app) shell() *cobra.Command {
-	var o reach.Options
+	var o connect.Options
 	var node string
 	c := &cobra.Command{
 		Use:   "shell [NAME]",
@@ -54,11 +54,11 @@ func (a *app) shellLine(where string) []string {
 	if _, err := os.Stat(terminalMaker); err != nil || !a.terminal() {
 		return line
 	}
-	return []string{terminalMaker, "--quiet", "--return", "--command", "exec " + reach.Quote(line), "/dev/null"}
+	return []string{terminalMaker, "--quiet", "--return", "--command", "exec " + connect.Quote(line), "/dev/null"}
 }
 
 func (a *app) exec() *cobra.Command {
-	var o reach.Options
+	var o connect.Options
 	var node string
 	c := &cobra.Command{
 		Use:   "exec [--node NAME] [--] COMMAND [ARG...]",
@@ -82,7 +82,7 @@ it goes by SSH, as "muster ssh" does, to the home directory of its user there.`,
 		case w.place == onAWS && !inside() && node != "":
 			return usageError{errors.New("on AWS a command runs on a node as a job: `muster exec -- srun --nodelist=" + node + " COMMAND`")}
 		case w.place == onAWS && !inside():
-			return a.enterAWS(c.Context(), w, o, reach.Use{Terminal: a.terminal()}, args)
+			return a.enterAWS(c.Context(), w, o, connect.Use{Terminal: a.terminal()}, args)
 		case node == "":
 			return a.enterLocal(args)
 		}

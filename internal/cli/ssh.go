@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/account"
-	"github.com/muster-hpc/muster/internal/reach"
+	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/aws/connect"
 )
 
 func (a *app) ssh() *cobra.Command {
-	var o reach.Options
+	var o connect.Options
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "ssh [-- ARG...]",
@@ -51,7 +51,7 @@ It ends with SSH's exit code: 255 if there is no connection.`,
 }
 
 // reachFlags are those of commands that choose their way to a head node.
-func reachFlags(c *cobra.Command, o *reach.Options) {
+func reachFlags(c *cobra.Command, o *connect.Options) {
 	c.Flags().StringVar(&o.User, "user", "", "log in as `USER` (default: the image's)")
 	c.Flags().StringVarP(&o.Identity, "identity", "i", "", "the `FILE` of the private key (default: the key pair's in ~/.ssh, or SSH's choice)")
 	c.Flags().BoolVar(&o.Private, "private", false, "go to the private address, as from the VPC or a VPN")
@@ -79,7 +79,7 @@ func (a *app) sshHere(c *cobra.Command, w where, args []string, dryRun bool) err
 }
 
 // sshLine runs SSH with arguments of the user's, or prints how it would be run.
-func (a *app) sshLine(ctx context.Context, w where, o reach.Options, args []string, dryRun bool) error {
+func (a *app) sshLine(ctx context.Context, w where, o connect.Options, args []string, dryRun bool) error {
 	way, err := a.way(ctx, w, o)
 	if err != nil {
 		return err
@@ -89,21 +89,21 @@ func (a *app) sshLine(ctx context.Context, w where, o reach.Options, args []stri
 	way.Alone = true
 	line := way.Shell(args...)
 	if dryRun {
-		_, err := fmt.Fprintln(a.out, reach.Quote(line))
+		_, err := fmt.Fprintln(a.out, connect.Quote(line))
 		return err
 	}
 	return turnInto(line, os.Environ())
 }
 
 // login opens a login shell on the head node.
-func (a *app) login(ctx context.Context, w where, o reach.Options) error {
+func (a *app) login(ctx context.Context, w where, o connect.Options) error {
 	way, err := a.headWay(ctx, w, o)
 	if err != nil {
 		return err
 	}
 	keyless := way.KeyName == "" && o.Identity == ""
-	if (keyless || o.Session && len(way.HostKeys) == 0) && reach.PluginMissing(ctx) == nil {
-		return a.startSession(ctx, w, reach.ShellSession(way.Head))
+	if (keyless || o.Session && len(way.HostKeys) == 0) && connect.PluginMissing(ctx) == nil {
+		return a.startSession(ctx, w, connect.ShellSession(way.Head))
 	}
 	if way, err = a.chooseWay(ctx, way); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (a *app) agentSession() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			w := where{}
 			w.record.Region = region
-			return a.startSession(c.Context(), w, reach.SSHSession(args[0]))
+			return a.startSession(c.Context(), w, connect.SSHSession(args[0]))
 		},
 	}
 	c.Flags().StringVar(&region, "region", "", "the instance's `REGION`")
@@ -129,7 +129,7 @@ func (a *app) agentSession() *cobra.Command {
 }
 
 // startSession starts a session and becomes the program that carries it.
-func (a *app) startSession(ctx context.Context, w where, order account.SessionOrder) error {
+func (a *app) startSession(ctx context.Context, w where, order api.SessionOrder) error {
 	acc, err := w.accountOf(ctx)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (a *app) startSession(ctx context.Context, w where, order account.SessionOr
 	if err != nil {
 		return err
 	}
-	line, env, err := reach.Plugin(acc.Region, os.Getenv("AWS_PROFILE"), session)
+	line, env, err := connect.Plugin(acc.Region, os.Getenv("AWS_PROFILE"), session)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/account"
-	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/aws/api"
 )
 
 // awsClusters looks at clusters on AWS: those that this machine knows of, and those
@@ -21,15 +21,15 @@ func (a *app) awsClusters(ctx context.Context, place string) ([]clusterStatus, e
 	if err != nil || place == onLocal {
 		return nil, err
 	}
-	records, err := cloud.Records(home)
+	records, err := aws.Records(home)
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]cloud.Record{}
+	found := map[string]aws.Record{}
 	for _, r := range records {
 		found[r.Name] = r
 	}
-	if place == onAWS || account.Configured() {
+	if place == onAWS || api.Configured() {
 		here, err := inRegion(ctx)
 		if err != nil && place == onAWS && len(records) == 0 {
 			return nil, err
@@ -40,27 +40,27 @@ func (a *app) awsClusters(ctx context.Context, place string) ([]clusterStatus, e
 			}
 		}
 	}
-	maps.DeleteFunc(found, func(name string, _ cloud.Record) bool { return a.asked() != "" && name != a.asked() })
+	maps.DeleteFunc(found, func(name string, _ aws.Record) bool { return a.asked() != "" && name != a.asked() })
 	return lookAtAWS(ctx, slices.SortedFunc(maps.Values(found), byName)), nil
 }
 
-func byName(x, y cloud.Record) int { return strings.Compare(x.Name, y.Name) }
+func byName(x, y aws.Record) int { return strings.Compare(x.Name, y.Name) }
 
 // inRegion are the clusters of the region of the environment.
-func inRegion(ctx context.Context) ([]cloud.Record, error) {
+func inRegion(ctx context.Context) ([]aws.Record, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listWait, fmt.Errorf("no answer within %s", listWait))
 	defer cancel()
-	acc, err := account.Open(ctx, "")
+	acc, err := api.Open(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	names, err := cloud.Clusters(ctx, acc)
+	names, err := aws.Clusters(ctx, acc)
 	if err != nil {
 		return nil, err
 	}
-	var all []cloud.Record
+	var all []aws.Record
 	for _, name := range names {
-		all = append(all, cloud.Record{Name: name, Region: acc.Region})
+		all = append(all, aws.Record{Name: name, Region: acc.Region})
 	}
 	return all, nil
 }
@@ -72,7 +72,7 @@ const (
 )
 
 // lookAtAWS looks at clusters on AWS, all at once.
-func lookAtAWS(ctx context.Context, records []cloud.Record) []clusterStatus {
+func lookAtAWS(ctx context.Context, records []aws.Record) []clusterStatus {
 	ctx, cancel := context.WithTimeoutCause(ctx, awsWait, fmt.Errorf("no answer within %s", awsWait))
 	defer cancel()
 	all := make([]clusterStatus, len(records))
@@ -84,14 +84,14 @@ func lookAtAWS(ctx context.Context, records []cloud.Record) []clusterStatus {
 	return all
 }
 
-func lookAtOneAWS(ctx context.Context, r cloud.Record) clusterStatus {
+func lookAtOneAWS(ctx context.Context, r aws.Record) clusterStatus {
 	s := clusterStatus{Name: r.Name, Place: onAWS, State: "unknown", File: r.File}
-	acc, err := account.Open(ctx, r.Region)
+	acc, err := api.Open(ctx, r.Region)
 	if err != nil {
 		s.Blind = append(s.Blind, err.Error())
 		return s
 	}
-	status := cloud.StatusBy(ctx, acc, r, time.Now())
+	status := aws.StatusBy(ctx, acc, r, time.Now())
 	s.AWS, s.State, s.Look, s.Blind = &status, status.State, status.Look, status.Blind
 	if s.State == "gone" && len(s.Blind) == 0 {
 		forget := "muster down --cluster " + r.Name
@@ -143,7 +143,7 @@ func stackWords(status string) string {
 	return strings.ToLower(strings.ReplaceAll(status, "_", " "))
 }
 
-func instanceWords(g cloud.InstanceGroup) string {
+func instanceWords(g aws.InstanceGroup) string {
 	who := g.Role
 	if g.Queue != "" {
 		who += " of " + g.Queue

@@ -10,25 +10,25 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/agent"
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/head"
-	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/aws/agent"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // statusHere looks at the cluster on AWS that this machine belongs to.
 func statusHere(ctx context.Context) (clusterStatus, error) {
-	ticket, err := agent.ReadTicket(head.TicketFile)
+	ticket, err := agent.ReadTicket(services.TicketFile)
 	if err != nil {
 		return clusterStatus{}, err
 	}
-	s := clusterStatus{Name: ticket.Cluster, Place: onAWS, File: head.ClusterFile}
-	services, err := agent.Services()
-	s.judgeServices(services, err, agent.LogDir, time.Now())
+	s := clusterStatus{Name: ticket.Cluster, Place: onAWS, File: services.ClusterFile}
+	running, err := agent.Services()
+	s.judgeServices(running, err, agent.LogDir, time.Now())
 	s.lookAtSlurm(ctx, slurm.Client{Runner: slurm.Exec{}})
-	if ticket.Role == site.RoleHead {
-		s.lookAtFleet(ctx, cluster.SocketClient(head.RunDir, "controller.sock"))
+	if ticket.Role == manifest.RoleHead {
+		s.lookAtFleet(ctx, local.SocketClient(services.RunDir, "controller.sock"))
 	}
 	s.Healthy = len(s.Look)+len(s.Blind) == 0
 	return s, nil
@@ -48,8 +48,8 @@ func (s *clusterStatus) lookAtFleet(ctx context.Context, controller *http.Client
 	}
 }
 
-func askFleet(ctx context.Context, controller *http.Client) (site.ClusterStatus, error) {
-	var status site.ClusterStatus
+func askFleet(ctx context.Context, controller *http.Client) (manifest.ClusterStatus, error) {
+	var status manifest.ClusterStatus
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://controller/v1/status", http.NoBody)
 	if err != nil {
 		return status, err

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/cluster"
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/supervise"
 )
@@ -21,16 +21,16 @@ func lookAtAll(ctx context.Context, home string, names []string) []clusterStatus
 	all := make([]clusterStatus, len(names))
 	var group sync.WaitGroup
 	for i, name := range names {
-		group.Go(func() { all[i] = lookAt(ctx, cluster.Ref{Home: home, Name: name}) })
+		group.Go(func() { all[i] = lookAt(ctx, local.Ref{Home: home, Name: name}) })
 	}
 	group.Wait()
 	return all
 }
 
 // lookAt looks at one cluster. It waits for no answer longer than slurmWait.
-func lookAt(ctx context.Context, ref cluster.Ref) clusterStatus {
+func lookAt(ctx context.Context, ref local.Ref) clusterStatus {
 	s := clusterStatus{Name: ref.Name, Place: onLocal, State: "stopped", Dir: ref.Layout().Dir}
-	l, r, err := local.Open(s.Dir)
+	l, r, err := nodes.Open(s.Dir)
 	if err != nil {
 		s.Blind = append(s.Blind, fmt.Sprintf("its record cannot be read: %v", err))
 		return s
@@ -43,16 +43,16 @@ func lookAt(ctx context.Context, ref cluster.Ref) clusterStatus {
 	}
 	if alive {
 		s.lookAtServices(l, time.Now())
-		s.judgeMachines(local.Hanging(anchor))
+		s.judgeMachines(nodes.Hanging(anchor))
 		s.lookAtSlurm(ctx, slurm.Client{Runner: fromHost{layout: l, anchor: anchor}})
 		if s.State == "up" {
-			s.lookAtFleet(ctx, cluster.ControllerClient(l))
+			s.lookAtFleet(ctx, local.ControllerClient(l))
 		}
 		s.lookAtS3(l)
 		s.lookAtExports(ctx, l)
 	} else {
 		s.needs("it does not run; `muster up %s` starts it again", r.File)
-		if u := cluster.Unasked(l); u != nil {
+		if u := local.Unasked(l); u != nil {
 			s.Blind = append(s.Blind, "exports: "+nobodyKnows+": "+u.Why)
 		}
 	}
@@ -63,14 +63,14 @@ func lookAt(ctx context.Context, ref cluster.Ref) clusterStatus {
 }
 
 // lookFromOutside says what anybody may know of a cluster, and that the rest is not seen.
-func (s *clusterStatus) lookFromOutside(l *local.Layout, owner string, alive bool) {
+func (s *clusterStatus) lookFromOutside(l *nodes.Layout, owner string, alive bool) {
 	if alive {
 		s.lookAtServices(l, time.Now())
 	}
 	s.Blind = append(s.Blind, fmt.Sprintf("cluster %s is %s's: only %s its nodes, jobs and storage", s.Name, owner, andRoot(owner, "sees", "see")))
 }
 
-func (s *clusterStatus) lookAtServices(l *local.Layout, now time.Time) {
+func (s *clusterStatus) lookAtServices(l *nodes.Layout, now time.Time) {
 	if info, err := os.Stat(l.Path("anchor.json")); err == nil {
 		s.Since = info.ModTime()
 	}
@@ -79,7 +79,7 @@ func (s *clusterStatus) lookAtServices(l *local.Layout, now time.Time) {
 }
 
 // judgeMachines says which machines hang.
-func (s *clusterStatus) judgeMachines(hanging []local.Hung, err error) {
+func (s *clusterStatus) judgeMachines(hanging []nodes.Hung, err error) {
 	if err != nil {
 		s.Blind = append(s.Blind, fmt.Sprintf("machines: %v", err))
 	}

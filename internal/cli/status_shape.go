@@ -3,7 +3,7 @@ package cli
 import (
 	"time"
 
-	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/aws"
 )
 
 // statusAnswer is what `muster status -o json` prints.
@@ -35,7 +35,7 @@ type clusterStatus struct {
 	S3       *s3Status       `json:"s3,omitempty"`
 	Exports  []exportStatus  `json:"exports,omitempty"`
 	// AWS is there for a cluster on AWS.
-	AWS *cloud.Status `json:"aws,omitempty"`
+	AWS *aws.Status `json:"aws,omitempty"`
 	// Look says what needs a look, Blind what did not answer.
 	Look  []string `json:"look,omitempty"`
 	Blind []string `json:"blind,omitempty"`

@@ -16,20 +16,20 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/cluster"
 	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/head"
-	"github.com/muster-hpc/muster/internal/provider/local"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/services"
 )
 
 // lookAtS3 lists the buckets of the cluster's S3 server, which keeps each as a folder.
-func (s *clusterStatus) lookAtS3(l *local.Layout) {
+func (s *clusterStatus) lookAtS3(l *nodes.Layout) {
 	entries, err := os.ReadDir(l.Path("s3"))
 	if err != nil {
 		s.Blind = append(s.Blind, fmt.Sprintf("S3: %v", err))
 		return
 	}
-	s.S3 = &s3Status{Endpoint: "http://" + netip.AddrPortFrom(local.HeadAddress, head.S3Port).String(), Buckets: []string{}}
+	s.S3 = &s3Status{Endpoint: "http://" + netip.AddrPortFrom(nodes.HeadAddress, services.S3Port).String(), Buckets: []string{}}
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
 			s.S3.Buckets = append(s.S3.Buckets, e.Name())
@@ -38,10 +38,10 @@ func (s *clusterStatus) lookAtS3(l *local.Layout) {
 }
 
 // lookAtExports asks the controller how far its exports are.
-func (s *clusterStatus) lookAtExports(ctx context.Context, l *local.Layout) {
+func (s *clusterStatus) lookAtExports(ctx context.Context, l *nodes.Layout) {
 	ctx, cancel := limited(ctx)
 	defer cancel()
-	found, err := askExports(ctx, cluster.ControllerClient(l))
+	found, err := askExports(ctx, local.ControllerClient(l))
 	if err != nil {
 		s.Blind = append(s.Blind, fmt.Sprintf("exports: %v", err))
 		return
@@ -93,7 +93,7 @@ func askExports(ctx context.Context, c *http.Client) ([]exportStatus, error) {
 }
 
 // lookAtMounts measures the file systems of the cluster file.
-func (s *clusterStatus) lookAtMounts(ctx context.Context, l *local.Layout, r local.Record) {
+func (s *clusterStatus) lookAtMounts(ctx context.Context, l *nodes.Layout, r nodes.Record) {
 	for _, m := range r.Shared {
 		if !strings.HasPrefix(m.Source, l.Path("shared")+"/") {
 			continue

@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/provider"
-	"github.com/muster-hpc/muster/internal/provider/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/supervise"
 )
@@ -143,7 +143,7 @@ func TestStatusSaysWhatNeedsALook(t *testing.T) {
 }
 
 func TestStatusOfServices(t *testing.T) {
-	l := &local.Layout{Dir: t.TempDir()}
+	l := &nodes.Layout{Dir: t.TempDir()}
 	var s clusterStatus
 	s.lookAtServices(l, now)
 	if s.State != "starting" || len(s.Blind) != 1 {
@@ -153,7 +153,7 @@ func TestStatusOfServices(t *testing.T) {
 	if err := os.MkdirAll(l.Path("run"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := local.WriteJSON(l.Path("run", "services.json"), status); err != nil {
+	if err := nodes.WriteJSON(l.Path("run", "services.json"), status); err != nil {
 		t.Fatal(err)
 	}
 	s = clusterStatus{}
@@ -163,7 +163,7 @@ func TestStatusOfServices(t *testing.T) {
 		t.Errorf("state %s (-want +got):\n%s", s.State, diff)
 	}
 	status[0].Phase = supervise.Ready
-	if err := local.WriteJSON(l.Path("run", "services.json"), status); err != nil {
+	if err := nodes.WriteJSON(l.Path("run", "services.json"), status); err != nil {
 		t.Fatal(err)
 	}
 	s = clusterStatus{}
@@ -175,7 +175,7 @@ func TestStatusOfServices(t *testing.T) {
 
 func TestStatusOfHangingMachines(t *testing.T) {
 	var s clusterStatus
-	s.judgeMachines([]local.Hung{{PID: 7}, {Node: "q-st-r-1", PID: 9}}, nil)
+	s.judgeMachines([]nodes.Hung{{PID: 7}, {Node: "q-st-r-1", PID: 9}}, nil)
 	s.judgeMachines(nil, errors.New("no such process"))
 	want := clusterStatus{Look: []string{
 		"the head node is hanging: a signal stopped its first process; `kill -CONT 7` lets it go on",
@@ -194,7 +194,7 @@ func TestStatusOfADeadCluster(t *testing.T) {
 	}
 	for name, dir := range map[string]string{"linked": "shared/fsx2", "not_linked": "shared/fsx1"} {
 		t.Run(name, func(t *testing.T) {
-			ref := cluster.Ref{Home: t.TempDir(), Name: "u"}
+			ref := local.Ref{Home: t.TempDir(), Name: "u"}
 			l := ref.Layout()
 			err := os.MkdirAll(l.Path(dir), 0o755)
 			for file, text := range map[string]string{"cluster.yaml": string(example), "cluster.json": "{}", dir + "/weights": "x"} {

@@ -10,16 +10,16 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
-	"github.com/muster-hpc/muster/internal/account"
-	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/heed"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/heed"
 )
 
 // upAWS makes a cluster on AWS what its file says.
 func (a *app) upAWS(ctx context.Context, path string, o upOptions) error {
-	var up cloud.UpOptions
+	var up aws.UpOptions
 	err := heed.Call(ctx, func() (err error) {
 		up, err = a.readForAWS(path)
 		return err
@@ -41,14 +41,14 @@ func (a *app) upAWS(ctx context.Context, path string, o upOptions) error {
 		return err
 	}
 	info, _ := debug.ReadBuildInfo()
-	up.Version, up.PublicKey, up.Address, up.Report = versionOf(info).Version, publicKey(ctx), account.CallerAddress, a.reporter()
+	up.Version, up.PublicKey, up.Address, up.Report = versionOf(info).Version, publicKey(ctx), api.CallerAddress, a.reporter()
 	up.Test = o.test()
 	answer := changeAnswer{Cluster: up.Name}
-	up.Confirm = func(p *cloud.Plan) error {
+	up.Confirm = func(p *aws.Plan) error {
 		answer.Plan = p
 		return a.confirmPlan(p, o.yes)
 	}
-	answer.Steps, err = cloud.Up(ctx, up)
+	answer.Steps, err = aws.Up(ctx, up)
 	if err != nil && ctx.Err() != nil {
 		fmt.Fprintf(a.err, "\nmuster: `muster up` goes on from here, `muster down --cluster %s` takes away what there is\n", up.Name)
 	}
@@ -56,19 +56,19 @@ func (a *app) upAWS(ctx context.Context, path string, o upOptions) error {
 }
 
 // test says when a test job is run on AWS.
-func (o upOptions) test() cloud.Test {
+func (o upOptions) test() aws.Test {
 	switch {
 	case o.noTest:
-		return cloud.TestNever
+		return aws.TestNever
 	case o.verify:
-		return cloud.TestAlways
+		return aws.TestAlways
 	}
-	return cloud.TestStatic
+	return aws.TestStatic
 }
 
 // readForAWS reads and checks the cluster file as strictly as AWS takes it.
-func (a *app) readForAWS(path string) (cloud.UpOptions, error) {
-	var up cloud.UpOptions
+func (a *app) readForAWS(path string) (aws.UpOptions, error) {
+	var up aws.UpOptions
 	var err error
 	if up.Path, err = filepath.Abs(path); err != nil {
 		return up, err
@@ -91,10 +91,10 @@ func (a *app) readForAWS(path string) (cloud.UpOptions, error) {
 
 // openForAWS opens the account, and asks it for what the file leaves to capacity
 // reservations.
-func openForAWS(ctx context.Context, path string, up *cloud.UpOptions) error {
+func openForAWS(ctx context.Context, path string, up *aws.UpOptions) error {
 	root, _ := up.File.Root() // one without keys has errors
 	var err error
-	if up.Account, err = account.Open(ctx, root.Key("Region").Text()); err != nil {
+	if up.Account, err = api.Open(ctx, root.Key("Region").Text()); err != nil {
 		return err
 	}
 	if _, err := up.Account.Identity(ctx); err != nil {
@@ -103,7 +103,7 @@ func openForAWS(ctx context.Context, path string, up *cloud.UpOptions) error {
 	if up.File.Cluster != nil {
 		return nil
 	}
-	if up.Source, err = cloud.Typed(ctx, up.Account, path, up.Source); err != nil {
+	if up.Source, err = aws.Typed(ctx, up.Account, path, up.Source); err != nil {
 		return err
 	}
 	up.File = spec.OpenText(path, up.Source, spec.Options{AWS: true})
@@ -124,7 +124,7 @@ func unknownType(problems *diag.List) error {
 }
 
 // workloadForAWS reads and checks muster.yaml.
-func (a *app) workloadForAWS(workload string, up *cloud.UpOptions) error {
+func (a *app) workloadForAWS(workload string, up *aws.UpOptions) error {
 	var problems *diag.List
 	up.Workload, up.WorkloadSource, problems = readWorkload(workload, up.File.Cluster)
 	return a.showProblems(problems)
@@ -137,7 +137,7 @@ func (a *app) notOnAWS(path string, asked bool) error {
 	if err != nil {
 		return nil // what is wrong with the name is said elsewhere
 	}
-	record, err := cloud.RecordOf(home, name)
+	record, err := aws.RecordOf(home, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -155,9 +155,9 @@ func (a *app) notOnAWS(path string, asked bool) error {
 
 // lookForUp says of the file what AWS says of it, as `muster check --online` does. What
 // AWS does not answer comes in one line.
-func (a *app) lookForUp(ctx context.Context, path string, written []byte, up cloud.UpOptions) error {
+func (a *app) lookForUp(ctx context.Context, path string, written []byte, up aws.UpOptions) error {
 	f := spec.OpenText(path, written, spec.Options{AWS: true})
-	ask := online{app: a, accounts: map[string]*account.Account{up.File.Cluster.Region: up.Account}}
+	ask := online{app: a, accounts: map[string]*api.Account{up.File.Cluster.Region: up.Account}}
 	if err := ask.judge(ctx, f, up.Name, up.Workload); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (a *app) nameForAWS(path string) (name, home string, err error) {
 	if taken, err := localCluster(home, name); err != nil || taken {
 		return "", "", errors.Join(err, fmt.Errorf("there is a local cluster %s: choose another name with --cluster, or take it down with `muster down --cluster %s`", name, name))
 	}
-	return name, home, cloud.CheckUp(home, name)
+	return name, home, aws.CheckUp(home, name)
 }
 
 // publicKey is the user's, nil if there is none. EC2 takes Ed25519 and RSA.
@@ -214,7 +214,7 @@ func publicKey(ctx context.Context) []byte {
 }
 
 // confirmPlan shows what is to be done and asks, unless there is nothing to do.
-func (a *app) confirmPlan(p *cloud.Plan, yes bool) error {
+func (a *app) confirmPlan(p *aws.Plan, yes bool) error {
 	if p.Empty() {
 		return nil
 	}

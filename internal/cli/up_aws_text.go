@@ -5,14 +5,14 @@ import (
 	"io"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/formation"
 	"github.com/muster-hpc/muster/internal/plan"
 )
 
 // writeCloudPlan writes what `up` is about to do on AWS.
-func writeCloudPlan(w io.Writer, p *cloud.Plan) error {
+func writeCloudPlan(w io.Writer, p *aws.Plan) error {
 	sections := []section{
 		{table: table{{fmt.Sprintf("Cluster %s in %s of account %s, as %s", p.Cluster, p.Region, p.Account, p.Caller)}}},
 		fileChanges(p.Changes),
@@ -47,7 +47,7 @@ func fileChanges(changes []plan.Change) section {
 
 // stackSection lists what becomes of a stack's resources. What costs nothing is
 // counted where all is new.
-func stackSection(s cloud.StackPlan) section {
+func stackSection(s aws.StackPlan) section {
 	head := "Stack " + s.Name + ": " + s.Action
 	if s.Action == "keep" {
 		head = "Stack " + s.Name + ": as it is"
@@ -69,12 +69,12 @@ func stackSection(s cloud.StackPlan) section {
 		if free == 1 {
 			cost, self = "costs", "itself"
 		}
-		t.add("  "+string(formation.Add), fmt.Sprintf("%s that %s nothing by %s", count.Of(free, "resource"), cost, self), "")
+		t.add("  "+string(cloudformation.Add), fmt.Sprintf("%s that %s nothing by %s", count.Of(free, "resource"), cost, self), "")
 	}
 	return section{table: t}
 }
 
-func resourceWords(c cloud.ResourceChange) string {
+func resourceWords(c aws.ResourceChange) string {
 	what := c.What
 	if what == "" {
 		what = c.Type
@@ -88,20 +88,20 @@ func resourceWords(c cloud.ResourceChange) string {
 }
 
 // changeWords are what changes of a resource, or by what a new one costs.
-func changeWords(c cloud.ResourceChange) string {
+func changeWords(c aws.ResourceChange) string {
 	switch {
 	case len(c.Properties) > 0:
 		return strings.Join(c.Properties, ", ")
-	case c.Action == formation.Remove && c.Keeps:
+	case c.Action == cloudformation.Remove && c.Keeps:
 		return "stays in the account"
-	case c.Action == formation.Add && c.Billed != "":
+	case c.Action == cloudformation.Add && c.Billed != "":
 		return "paid by " + c.Billed
 	}
 	return ""
 }
 
 // laterSection is what happens on the machines: another build of muster, and a test job.
-func laterSection(p *cloud.Plan) section {
+func laterSection(p *aws.Plan) section {
 	var s section
 	if p.Program != "" {
 		s.lines = append(s.lines, fmt.Sprintf("The head node takes up muster %s: its agent and controller start again, jobs go on. Nodes that run keep theirs until they end.", p.Program))
@@ -119,7 +119,7 @@ func laterSection(p *cloud.Plan) section {
 }
 
 // hourSection is what an hour costs.
-func hourSection(p *cloud.Plan) section {
+func hourSection(p *aws.Plan) section {
 	t := table{{"Cost", "an hour"}}
 	t.add("  with the nodes that are always on", cost(p.Always))
 	t.add("  with all nodes", cost(p.Full))

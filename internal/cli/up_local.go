@@ -7,20 +7,20 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/muster-hpc/muster/internal/cluster"
+	"github.com/muster-hpc/muster/internal/local"
 )
 
 // runUp makes a cluster on this machine what its files say.
 func (a *app) runUp(ctx context.Context, home, name string, f files, o upOptions) error {
-	if err := foreign(cluster.Ref{Home: home, Name: name}); err != nil {
+	if err := foreign(local.Ref{Home: home, Name: name}); err != nil {
 		return err
 	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	up := cluster.UpOptions{
-		Ref: cluster.Ref{Home: home, Name: name}, File: f.cluster, Workload: f.workload, Source: f.source, WorkloadSource: f.workloadSource,
+	up := local.UpOptions{
+		Ref: local.Ref{Home: home, Name: name}, File: f.cluster, Workload: f.workload, Source: f.source, WorkloadSource: f.workloadSource,
 		WorkDir: dir, NoTest: o.noTest, Report: a.reporter(),
 	}
 	if err := up.Removable(ctx); err != nil {
@@ -29,7 +29,7 @@ func (a *app) runUp(ctx context.Context, home, name string, f files, o upOptions
 	if err := a.confirmGoing(ctx, up, o.yes); err != nil {
 		return err
 	}
-	steps, err := cluster.Up(ctx, up)
+	steps, err := local.Up(ctx, up)
 	if err != nil && ctx.Err() != nil {
 		fmt.Fprintf(a.err, "\nmuster: `muster up` goes on from here, `muster down --cluster %s` takes away what there is\n", name)
 	}
@@ -37,7 +37,7 @@ func (a *app) runUp(ctx context.Context, home, name string, f files, o upOptions
 }
 
 // confirmGoing asks before something is taken from a cluster that runs.
-func (a *app) confirmGoing(ctx context.Context, up cluster.UpOptions, yes bool) error {
+func (a *app) confirmGoing(ctx context.Context, up local.UpOptions, yes bool) error {
 	lines, err := up.Going(ctx)
 	if err != nil || len(lines) == 0 || yes {
 		return err

@@ -3,7 +3,7 @@ package cli
 import (
 	"errors"
 
-	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/step"
 )
 
@@ -13,8 +13,8 @@ type changeAnswer struct {
 	Steps   []step.Step `json:"steps"`
 	// Plan is what was shown on AWS before anything was made, Left what is left there
 	// after everything was taken down.
-	Plan *cloud.Plan  `json:"plan,omitempty"`
-	Left []cloud.Left `json:"left,omitempty"`
+	Plan *aws.Plan  `json:"plan,omitempty"`
+	Left []aws.Left `json:"left,omitempty"`
 	// NotExported is what a local cluster left behind that is not in its buckets.
 	NotExported *unexported `json:"not_exported,omitempty"`
 	// Error is what ended the command before its last step.

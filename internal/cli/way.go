@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/muster-hpc/muster/internal/cloud"
-	"github.com/muster-hpc/muster/internal/head"
-	"github.com/muster-hpc/muster/internal/reach"
+	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/services"
 )
 
 // way finds the way to the head node of a cluster on AWS. A connection that is open
 // is taken without asking AWS.
-func (a *app) way(ctx context.Context, w where, o reach.Options) (reach.Way, error) {
+func (a *app) way(ctx context.Context, w where, o connect.Options) (connect.Way, error) {
 	way, err := a.headWay(ctx, w, o)
 	if err != nil {
 		return way, err
@@ -29,26 +29,26 @@ func (a *app) way(ctx context.Context, w where, o reach.Options) (reach.Way, err
 }
 
 // headWay finds the head node.
-func (a *app) headWay(ctx context.Context, w where, o reach.Options) (reach.Way, error) {
-	way := reach.Way{Want: o, At: cloud.PlaceOf(w.home, w.name)}
-	way.At.Sockets = reach.Sockets(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
+func (a *app) headWay(ctx context.Context, w where, o connect.Options) (connect.Way, error) {
+	way := connect.Way{Want: o, At: aws.PlaceOf(w.home, w.name)}
+	way.At.Sockets = connect.Sockets(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
 	if home, err := os.UserHomeDir(); err == nil {
 		way.Keys = filepath.Join(home, ".ssh")
 	}
-	if known, ok := way.At.Recall(); ok && o == (reach.Options{}) {
+	if known, ok := way.At.Recall(); ok && o == (connect.Options{}) {
 		way.Head, way.Open = known, true
 		return way, nil
 	}
 	acc, err := w.accountOf(ctx)
 	if err == nil {
-		way.Head, err = cloud.HeadOf(ctx, acc, w.record)
+		way.Head, err = aws.HeadOf(ctx, acc, w.record)
 	}
 	return way, err
 }
 
 // chooseWay keeps the keys of the head node and finds out whether SSH gets there by
 // itself.
-func (a *app) chooseWay(ctx context.Context, way reach.Way) (reach.Way, error) {
+func (a *app) chooseWay(ctx context.Context, way connect.Way) (connect.Way, error) {
 	if way.Open {
 		return way, nil
 	}
@@ -71,7 +71,7 @@ func (a *app) chooseWay(ctx context.Context, way reach.Way) (reach.Way, error) {
 }
 
 // enterAWS becomes a program on the head node of a cluster on AWS.
-func (a *app) enterAWS(ctx context.Context, w where, o reach.Options, use reach.Use, program []string) error {
+func (a *app) enterAWS(ctx context.Context, w where, o connect.Options, use connect.Use, program []string) error {
 	way, err := a.way(ctx, w, o)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func runSSH(ctx context.Context, line []string) error {
 // somebody elsewhere.
 // muster is where that is.
 func entered(muster string, program []string) []string {
-	if program[0] == head.Muster {
+	if program[0] == services.Muster {
 		program = append([]string{muster}, program[1:]...)
 	}
 	return append([]string{muster, "agent", "enter", "--"}, program...)
@@ -108,9 +108,9 @@ func entered(muster string, program []string) []string {
 
 // use is how a command of ours uses its terminal: as one if there is one at both
 // ends. Else it reads nothing, and leaves our input to others.
-func (a *app) use() reach.Use {
+func (a *app) use() connect.Use {
 	terminal := a.terminal()
-	return reach.Use{Terminal: terminal, NoInput: !terminal}
+	return connect.Use{Terminal: terminal, NoInput: !terminal}
 }
 
 // terminal tells whether somebody types and reads here.
@@ -140,7 +140,7 @@ func (a *app) forwarded(run func(c *cobra.Command, args []string) error) func(*c
 
 // forward runs a command line of ours on the head node of a cluster on AWS.
 func (a *app) forward(ctx context.Context, w where, args []string) error {
-	return a.enterAWS(ctx, w, reach.Options{}, a.use(), append([]string{head.Muster}, args...))
+	return a.enterAWS(ctx, w, connect.Options{}, a.use(), append([]string{services.Muster}, args...))
 }
 
 // localOnly refuses what only clusters on this machine have.

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/muster-hpc/muster/internal/account"
-	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/diag"
 )
 
@@ -35,7 +35,7 @@ type where struct {
 	// place is local or aws, record that of a cluster on AWS; it is empty but for the
 	// name where this machine does not know of it.
 	place  string
-	record cloud.Record
+	record aws.Record
 }
 
 // errNone says that this machine knows of no cluster.
@@ -74,10 +74,10 @@ func (w where) settle(place string) (where, error) {
 	if err != nil {
 		return w, err
 	}
-	record, err := cloud.RecordOf(w.home, w.name)
+	record, err := aws.RecordOf(w.home, w.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		record = cloud.Record{Name: w.name}
+		record = aws.Record{Name: w.name}
 	case err != nil:
 		return w, err
 	}
@@ -90,7 +90,7 @@ func (w where) settle(place string) (where, error) {
 		return w, usageError{fmt.Errorf("there are two clusters %s; say which with --on local or --on aws", w.name)}
 	case isLocal:
 		w.place = onLocal
-	case record.Region != "" || account.Configured() && !near(w.name, names):
+	case record.Region != "" || api.Configured() && !near(w.name, names):
 		w.place = onAWS
 	default:
 		w.place = onLocal
@@ -107,6 +107,6 @@ func localCluster(home, name string) (bool, error) {
 }
 
 // accountOf opens the account of a cluster on AWS.
-func (w where) accountOf(ctx context.Context) (*account.Account, error) {
-	return account.Open(ctx, w.record.Region)
+func (w where) accountOf(ctx context.Context) (*api.Account, error) {
+	return api.Open(ctx, w.record.Region)
 }

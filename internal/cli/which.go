@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/cloud"
+	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -142,7 +142,7 @@ func known(home, place string) ([]madeOf, error) {
 		}
 	}
 	if place != onLocal {
-		records, err := cloud.Records(home)
+		records, err := aws.Records(home)
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/own"
+	"github.com/muster-hpc/muster/internal/sys/own"
 )
 
 // Listed is a container that is kept or runs.

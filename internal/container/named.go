@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/own"
-	"github.com/muster-hpc/muster/internal/thread"
+	"github.com/muster-hpc/muster/internal/sys/own"
+	"github.com/muster-hpc/muster/internal/sys/thread"
 )
 
 // A container with a name outlives the command that made it: what it has written is

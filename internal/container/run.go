@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/thread"
+	"github.com/muster-hpc/muster/internal/sys/thread"
 )
 
 // Run makes a container, runs a command in it and takes it away. It returns the

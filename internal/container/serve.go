@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/squashfs"
-	"github.com/muster-hpc/muster/internal/thread"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
+	"github.com/muster-hpc/muster/internal/sys/thread"
 )
 
 // mountImage mounts the image where that takes root, if it is to be.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
-	"github.com/muster-hpc/muster/internal/peer"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/peer"
 )
 
 // Request is what Slurm's Resume and Suspend programs send.

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/provider/providertest"
-	"github.com/muster-hpc/muster/internal/site"
 )
 
 // api is a controller that answers on a socket.
@@ -164,7 +164,7 @@ func TestServe_fleet(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		var got site.ClusterStatus
+		var got manifest.ClusterStatus
 		if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || got.Fleet != want || got.Nodes["idle~"] != 1 {
 			t.Errorf("got %+v, %v, want it %s", got, err, want)
 		}

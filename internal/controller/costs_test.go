@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/aws/join"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/fleet"
-	"github.com/muster-hpc/muster/internal/join"
 	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -21,7 +21,7 @@ func costly(s *scene) {
 	s.place.Addressed()
 }
 
-func nodes(lists ...string) []string {
+func nodeNames(lists ...string) []string {
 	var all []string
 	for _, l := range lists {
 		n, err := slurm.Expand(l)
@@ -73,12 +73,12 @@ func TestRun_goes_where_there_is_capacity(t *testing.T) {
 		if !s.slurm.state("q-dy-r-4").Down() || s.kinds(t, "launch") != 2 {
 			t.Errorf("a while later q-dy-r-4 is %s; %v", s.slurm.state("q-dy-r-4"), s.events(t))
 		}
-		for _, n := range nodes("q-dy-r-[1-4]") {
+		for _, n := range nodeNames("q-dy-r-[1-4]") {
 			within(t, 2*time.Minute, n+" back in the pool", func() bool { return s.slurm.state(n).PoweredDown() && !s.slurm.state(n).Down() })
 		}
 		s.place.Room("q-dy-r-", 4)
 		s.jobIs(t, s.slurm.submit(4, time.Minute), "COMPLETED", 5*time.Minute)
-	}, nodes("q-dy-r-[1-4]", "q-dy-s-[1-4]")...)
+	}, nodeNames("q-dy-r-[1-4]", "q-dy-s-[1-4]")...)
 }
 
 // A thousand nodes that fail for one reason are one word to Slurm and one event.
@@ -90,7 +90,7 @@ func TestRun_says_once_why_many_failed(t *testing.T) {
 		if n := s.kinds(t, "launch failed"); n != 1 {
 			t.Errorf("%d events: %v", n, s.events(t))
 		}
-	}, nodes("q-dy-r-[1-50]")...)
+	}, nodeNames("q-dy-r-[1-50]")...)
 }
 
 func TestRun_divides_what_there_is(t *testing.T) {
@@ -115,7 +115,7 @@ func TestRun_divides_what_there_is(t *testing.T) {
 				t.Errorf("job %d was restarted", got.ID)
 			}
 		}
-	}, nodes("q-dy-r-[1-8]")...)
+	}, nodeNames("q-dy-r-[1-8]")...)
 }
 
 func TestRun_starts_what_there_is_if_told_so(t *testing.T) {
@@ -127,7 +127,7 @@ func TestRun_starts_what_there_is_if_told_so(t *testing.T) {
 		if n := s.has(t, "q-dy-r-"); n != 2 {
 			t.Errorf("there are %d instances", n)
 		}
-	}, nodes("q-dy-r-[1-3]")...)
+	}, nodeNames("q-dy-r-[1-3]")...)
 }
 
 func TestRun_gives_back_the_half_of_a_job(t *testing.T) {
@@ -140,7 +140,7 @@ func TestRun_gives_back_the_half_of_a_job(t *testing.T) {
 			t.Errorf("%d started, events: %v", s.place.Started(), s.events(t))
 		}
 		within(t, time.Minute, "back in the pool", func() bool { return s.slurm.state("q-dy-r-1").PoweredDown() && !s.slurm.state("q-dy-r-1").Down() })
-	}, nodes("q-dy-r-[1-2]", "q-dy-s-[1-2]")...)
+	}, nodeNames("q-dy-r-[1-2]", "q-dy-s-[1-2]")...)
 }
 
 func TestRun_asks_again_when_it_asked_too_often(t *testing.T) {
@@ -194,7 +194,7 @@ func TestRun_replaces_what_will_not_last(t *testing.T) {
 		}
 		within(t, time.Minute, "ended", func() bool { return s.has(t, "q-dy-r-") == 0 })
 		s.jobIs(t, s.slurm.submit(2, time.Minute), "COMPLETED", 5*time.Minute)
-	}, nodes("q-st-r-1", "q-dy-r-[1-2]")...)
+	}, nodeNames("q-st-r-1", "q-dy-r-[1-2]")...)
 }
 
 func TestRun_does_not_wait_for_the_end_of_what_is_due(t *testing.T) {
@@ -234,7 +234,7 @@ func TestRun_tells_addresses(t *testing.T) {
 			t.Errorf("Slurm was told %d times", s.slurm.addressCalls)
 		}
 		within(t, idleTime+2*time.Minute, "taken back", func() bool { return s.slurm.node("q-dy-r-7").Address == "q-dy-r-7" })
-	}, nodes("q-dy-r-[1-100]")...)
+	}, nodeNames("q-dy-r-[1-100]")...)
 }
 
 // A launch that takes long keeps nothing else waiting.
@@ -260,7 +260,7 @@ func TestRun_ends_at_once_what_Slurm_does_not_want(t *testing.T) {
 		if took := time.Since(at); took > 100*time.Millisecond {
 			t.Errorf("it took %s from Slurm's call", took)
 		}
-	}, nodes("q-dy-r-1", "p-dy-r-[1-2]")...)
+	}, nodeNames("q-dy-r-1", "p-dy-r-[1-2]")...)
 }
 
 func TestJoin(t *testing.T) {
@@ -358,5 +358,5 @@ func TestRun_looks_seldom(t *testing.T) {
 		if n := s.place.Looks() - before - 3600; n < 300 || n > 400 {
 			t.Errorf("it looked %d times in an hour", n)
 		}
-	}, nodes("q-dy-r-[1-2]")...)
+	}, nodeNames("q-dy-r-[1-2]")...)
 }

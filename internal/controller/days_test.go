@@ -12,7 +12,7 @@ import (
 )
 
 func TestRun_a_day_that_costs(t *testing.T) {
-	all := nodes("q-st-r-1", "q-dy-r-[1-4]", "q-dy-s-[1-4]")
+	all := nodeNames("q-st-r-1", "q-dy-r-[1-4]", "q-dy-s-[1-4]")
 	for seed, strategy := range []fleet.Strategy{fleet.AllOrNothing, fleet.GreedyAllOrNothing, fleet.BestEffort} {
 		t.Run(string(strategy), func(t *testing.T) {
 			playWith(t, func(s *scene) { costly(s); s.config.Strategy = strategy }, func(t *testing.T, s *scene) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/aws/join"
 	"github.com/muster-hpc/muster/internal/fleet"
-	"github.com/muster-hpc/muster/internal/join"
 )
 
 // ServeNodes answers the cluster's machines until ctx ends: on the head node's

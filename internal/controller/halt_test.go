@@ -15,7 +15,7 @@ func TestRun_protects_a_queue_whose_nodes_do_not_boot(t *testing.T) {
 		s.config.Revision = "a"
 		s.stop()
 		s.start(t)
-		for _, n := range nodes("q-dy-r-[1-3]") {
+		for _, n := range nodeNames("q-dy-r-[1-3]") {
 			s.slurm.slow(n, true)
 		}
 		j := s.slurm.submitTo("q", 3, time.Minute)
@@ -36,14 +36,14 @@ func TestRun_protects_a_queue_whose_nodes_do_not_boot(t *testing.T) {
 		if other := s.slurm.partition("p"); other != "" {
 			t.Errorf("the other partition is %s", other)
 		}
-		for _, n := range nodes("q-dy-r-[1-3]") {
+		for _, n := range nodeNames("q-dy-r-[1-3]") {
 			s.slurm.slow(n, false)
 		}
 		s.config.Revision = "b" // somebody changed the cluster
 		s.stop()
 		s.start(t)
 		s.jobIs(t, j, "COMPLETED", 10*time.Minute)
-	}, nodes("q-dy-r-[1-3]", "p-dy-r-1")...)
+	}, nodeNames("q-dy-r-[1-3]", "p-dy-r-1")...)
 }
 
 func TestRun_is_not_stopped_by_a_node_that_boots_at_last(t *testing.T) {
@@ -56,7 +56,7 @@ func TestRun_is_not_stopped_by_a_node_that_boots_at_last(t *testing.T) {
 		if n := s.kinds(t, "queue protected"); n != 0 {
 			t.Errorf("events: %v", s.events(t))
 		}
-	}, nodes("q-dy-r-[1-2]")...)
+	}, nodeNames("q-dy-r-[1-2]")...)
 }
 
 func TestRun_stops_and_starts(t *testing.T) {
@@ -82,7 +82,7 @@ func TestRun_stops_and_starts(t *testing.T) {
 		}
 		s.jobIs(t, waits, "COMPLETED", 5*time.Minute)
 		within(t, time.Minute, "static up", func() bool { return s.has(t, "q-st-r-") == 1 })
-	}, nodes("q-st-r-1", "q-dy-r-1")...)
+	}, nodeNames("q-st-r-1", "q-dy-r-1")...)
 }
 
 func TestRun_stops_at_once(t *testing.T) {
@@ -100,7 +100,7 @@ func TestRun_stops_at_once(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.jobIs(t, j, "COMPLETED", 2*time.Hour)
-	}, nodes("q-dy-r-[1-2]")...)
+	}, nodeNames("q-dy-r-[1-2]")...)
 }
 
 func TestRun_keeps_jobs_off_a_block_that_is_not_active(t *testing.T) {
@@ -151,5 +151,5 @@ func TestRun_keeps_jobs_off_a_block_that_is_not_active(t *testing.T) {
 		if _, kept := s.slurm.reservations[theirs]; !kept {
 			t.Errorf("the reservation %s is gone", theirs)
 		}
-	}, nodes("q-st-r-1", "q-dy-r-1")...)
+	}, nodeNames("q-st-r-1", "q-dy-r-1")...)
 }

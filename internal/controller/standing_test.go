@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/aws/join"
 	"github.com/muster-hpc/muster/internal/controller"
-	"github.com/muster-hpc/muster/internal/join"
 )
 
 // A partition that somebody else made inactive stays so.

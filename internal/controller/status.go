@@ -8,22 +8,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/fleet"
-	"github.com/muster-hpc/muster/internal/site"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // Status is a look at Slurm and the fleet. The services are for others to add.
-func (c *Controller) Status(ctx context.Context) (site.ClusterStatus, error) {
+func (c *Controller) Status(ctx context.Context) (manifest.ClusterStatus, error) {
 	nodes, err := c.Slurm.Nodes(ctx)
 	if err != nil {
-		return site.ClusterStatus{}, fmt.Errorf("ask Slurm for its nodes: %w", err)
+		return manifest.ClusterStatus{}, fmt.Errorf("ask Slurm for its nodes: %w", err)
 	}
 	jobs, _, err := c.Jobs.Jobs(ctx)
 	if err != nil {
-		return site.ClusterStatus{}, fmt.Errorf("ask Slurm for its jobs: %w", err)
+		return manifest.ClusterStatus{}, fmt.Errorf("ask Slurm for its jobs: %w", err)
 	}
-	status := site.ClusterStatus{Nodes: map[string]int{}, Jobs: map[string]int{}}
+	status := manifest.ClusterStatus{Nodes: map[string]int{}, Jobs: map[string]int{}}
 	status.Fleet, status.Why = c.standing.get().word()
 	for _, n := range nodes {
 		status.Nodes[n.State.Long()]++
@@ -38,8 +38,8 @@ func (c *Controller) Status(ctx context.Context) (site.ClusterStatus, error) {
 
 // staticNodes are how many of the nodes that are always on answer, and what the others
 // are.
-func staticNodes(nodes []slurm.Node) *site.StaticNodes {
-	s := &site.StaticNodes{}
+func staticNodes(nodes []slurm.Node) *manifest.StaticNodes {
+	s := &manifest.StaticNodes{}
 	missing := map[string][]string{}
 	for _, n := range nodes {
 		f := nodeOf(n)

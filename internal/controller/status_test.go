@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -24,7 +24,7 @@ func TestStaticNodes(t *testing.T) {
 		node("q-dy-a-1", "IDLE", "", "dynamic"),
 		node("other", "IDLE", "", "fast", "static"),
 	})
-	want := &site.StaticNodes{Want: 7, Ready: 2, Later: []string{"q-st-b-1"}, Missing: []string{
+	want := &manifest.StaticNodes{Want: 7, Ready: 2, Later: []string{"q-st-b-1"}, Missing: []string{
 		"q-st-a-6 does not answer", "q-st-a-5 down: no capacity", "q-st-a-[3-4] on the way up",
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {

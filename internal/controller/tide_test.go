@@ -20,9 +20,9 @@ import (
 	sdkec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/muster-hpc/muster/internal/aws/nodes"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider"
-	"github.com/muster-hpc/muster/internal/provider/aws"
 	"github.com/muster-hpc/muster/test/cloud/ec2"
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
@@ -95,12 +95,12 @@ func ashore(t *testing.T, s *scene) *shore {
 	for i, zone := range []string{"us-east-2a", "us-east-2b"} {
 		place.ec2.AddSubnet(ec2.Subnet{ID: fmt.Sprint("subnet-", i+1), VPC: "vpc-1", Zone: zone, CIDR: netip.MustParsePrefix(fmt.Sprintf("10.0.%d.0/24", i))})
 	}
-	resource := func(name, kind string, subnets ...string) aws.Resource {
-		return aws.Resource{Queue: "q", Name: name, Template: "c-q-" + name, Types: []string{kind}, Subnets: subnets, Capacity: "ONDEMAND", Strategy: "lowest-price", Dynamic: 4}
+	resource := func(name, kind string, subnets ...string) nodes.Resource {
+		return nodes.Resource{Queue: "q", Name: name, Template: "c-q-" + name, Types: []string{kind}, Subnets: subnets, Capacity: "ONDEMAND", Strategy: "lowest-price", Dynamic: 4}
 	}
-	config := aws.Config{
-		Cluster: "c", Log: slog.New(slog.DiscardHandler), Limits: aws.Limits{Doubts: time.Hour},
-		Resources: []aws.Resource{resource("r", "c5.large", "subnet-1"), resource("s", "c5.xlarge", "subnet-2"), resource("z", "c5.large", "subnet-1", "subnet-2")},
+	config := nodes.Config{
+		Cluster: "c", Log: slog.New(slog.DiscardHandler), Limits: nodes.Limits{Doubts: time.Hour},
+		Resources: []nodes.Resource{resource("r", "c5.large", "subnet-1"), resource("s", "c5.xlarge", "subnet-2"), resource("z", "c5.large", "subnet-1", "subnet-2")},
 		AWS: sdk.Config{Region: "us-east-2", HTTPClient: &http.Client{Transport: place}, Credentials: sdk.CredentialsProviderFunc(
 			func(context.Context) (sdk.Credentials, error) {
 				return sdk.Credentials{AccessKeyID: "AKID", SecretAccessKey: "secret"}, nil
@@ -112,7 +112,7 @@ func ashore(t *testing.T, s *scene) *shore {
 	return place
 }
 
-func (s *shore) templates(c aws.Config) {
+func (s *shore) templates(c nodes.Config) {
 	client := sdkec2.NewFromConfig(c.AWS)
 	for _, r := range c.Resources {
 		card := types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest{DeviceIndex: sdk.Int32(0), InterfaceType: sdk.String("interface")}
@@ -129,9 +129,9 @@ func (s *shore) templates(c aws.Config) {
 	}
 }
 
-func (s *shore) open(c aws.Config) *aws.Fleet {
+func (s *shore) open(c nodes.Config) *nodes.Fleet {
 	c.Journal = filepath.Join(s.t.TempDir(), "launches")
-	f, err := aws.Open(s.t.Context(), c)
+	f, err := nodes.Open(s.t.Context(), c)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func (s *shore) calm(memory time.Duration) {
 // TestRun_under_capacity_that_changes_by_the_minute are hours of jobs on machines
 // that EC2 has in one minute and has not in the next.
 func TestRun_under_capacity_that_changes_by_the_minute(t *testing.T) {
-	all := nodes("q-dy-r-[1-4]", "q-dy-s-[1-4]", "q-dy-z-[1-4]")
+	all := nodeNames("q-dy-r-[1-4]", "q-dy-s-[1-4]", "q-dy-z-[1-4]")
 	for seed, strategy := range []fleet.Strategy{fleet.AllOrNothing, fleet.GreedyAllOrNothing, fleet.BestEffort} {
 		t.Run(string(strategy), func(t *testing.T) {
 			var place *shore

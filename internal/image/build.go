@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/tie"
+	"github.com/muster-hpc/muster/internal/sys/tie"
 )
 
 // BuildOptions say what to build.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/image/layer"
-	"github.com/muster-hpc/muster/internal/own"
+	"github.com/muster-hpc/muster/internal/sys/own"
 )
 
 // defaultLimit is the most that a layer cache takes if nobody says otherwise, on

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/image/source"
-	"github.com/muster-hpc/muster/internal/own"
+	"github.com/muster-hpc/muster/internal/sys/own"
 )
 
 // EnsureOptions say which image a user's step needs.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/image/layer"
 	"github.com/muster-hpc/muster/internal/image/source"
-	"github.com/muster-hpc/muster/internal/own"
+	"github.com/muster-hpc/muster/internal/sys/own"
 )
 
 // ImportOptions say what to import and where to. URI and Dir are needed.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
 // Image is an image's file.

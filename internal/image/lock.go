@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/own"
+	"github.com/muster-hpc/muster/internal/sys/own"
 )
 
 // A lock that others hold is tried again after a wait, which grows, since on a

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
 // Seal puts a checksum behind a squashfs file that another program has just written, so

@@ -3,8 +3,8 @@ package lint
 import (
 	"slices"
 
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/inventory"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 

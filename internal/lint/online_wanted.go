@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/catalog"
-	"github.com/muster-hpc/muster/internal/inventory"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	yaml "go.yaml.in/yaml/v4"
 
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/golden"
-	"github.com/muster-hpc/muster/internal/inventory"
 	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/spec"
 )

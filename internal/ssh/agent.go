@@ -12,7 +12,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/peer"
+	"github.com/muster-hpc/muster/internal/sys/peer"
 )
 
 // Agent answers SSH's clients as ssh-agent does (draft-miller-ssh-agent). For each connection

@@ -22,7 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/muster-hpc/muster/internal/site"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/test/cloud"
 	"github.com/muster-hpc/muster/test/cloud/ec2"
 	"github.com/muster-hpc/muster/test/cloud/remains"
@@ -172,7 +172,7 @@ func (d *double) s3(key string) *s3.Client {
 func (d *double) heads() int {
 	n := 0
 	for _, i := range d.EC2.Instances() {
-		if i.Tags["muster:role"] == site.RoleHead && (i.State == "running" || i.State == "pending") {
+		if i.Tags["muster:role"] == manifest.RoleHead && (i.State == "running" || i.State == "pending") {
 			n++
 		}
 	}
@@ -338,7 +338,7 @@ var ticketBucket = regexp.MustCompile(`"bucket":"([^"]+)"`)
 
 func (p *puppet) launched(i ec2.Instance) {
 	m := ticketBucket.FindSubmatch(i.UserData)
-	if i.Tags["muster:role"] != site.RoleHead || m == nil {
+	if i.Tags["muster:role"] != manifest.RoleHead || m == nil {
 		return
 	}
 	p.mu.Lock()
@@ -360,20 +360,20 @@ func (p *puppet) speak(ctx context.Context) {
 	id, bucket := p.id, p.bucket
 	p.mu.Unlock()
 	client := p.d.s3("puppet")
-	var s site.Site
-	fleet := site.Fleet{Want: "running"}
-	if id == "" || !p.read(ctx, client, bucket, site.SiteKey(name), &s) {
+	var s manifest.Site
+	fleet := manifest.Fleet{Want: "running"}
+	if id == "" || !p.read(ctx, client, bucket, manifest.SiteKey(name), &s) {
 		return
 	}
-	p.read(ctx, client, bucket, site.FleetKey(name), &fleet)
-	text, err := json.Marshal(site.HeadStatus{
-		At: time.Now(), InstanceID: id, Revision: s.Revision, Phase: site.Ready, Version: s.Version,
-		Cluster: &site.ClusterStatus{Fleet: fleet.Want},
+	p.read(ctx, client, bucket, manifest.FleetKey(name), &fleet)
+	text, err := json.Marshal(manifest.HeadStatus{
+		At: time.Now(), InstanceID: id, Revision: s.Revision, Phase: manifest.Ready, Version: s.Version,
+		Cluster: &manifest.ClusterStatus{Fleet: fleet.Want},
 	})
 	if err != nil {
 		panic(err) // a value of our own types
 	}
-	key := site.HeadKey(name)
+	key := manifest.HeadKey(name)
 	// A bucket that goes takes no more words.
 	_, _ = client.PutObject(ctx, &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader(text)})
 }

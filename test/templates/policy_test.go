@@ -155,7 +155,7 @@ func (r service) has(a action, about []string, key string) bool {
 // TestPolicy_is_no_wider_than_what_is_needed holds that what is named in short allows no
 // change that nobody needs.
 func TestPolicy_is_no_wider_than_what_is_needed(t *testing.T) {
-	source, err := os.ReadFile("../../internal/account/rights_types.go")
+	source, err := os.ReadFile("../../internal/aws/api/rights_types.go")
 	if err != nil {
 		t.Fatal(err)
 	}

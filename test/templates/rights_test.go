@@ -53,7 +53,7 @@ func TestRights_of_resource_types(t *testing.T) {
 // sameRights compares the rights with those that muster has.
 func sameRights(t *testing.T, rights map[string][]string) {
 	t.Helper()
-	const path = "../../internal/account/rights_types.go"
+	const path = "../../internal/aws/api/rights_types.go"
 	want := rightsSource(t, rights)
 	if golden.Updating() {
 		if err := os.WriteFile(path, want, 0o644); err != nil {

@@ -1,4 +1,4 @@
-// Package templates holds the CloudFormation templates of internal/stack against
+// Package templates holds the CloudFormation templates of internal/aws/stack against
 // what others know: cfn-lint, and what ParallelCluster deploys for the same cluster
 // files. Every difference from ParallelCluster is decided in decided.tsv.
 package templates
@@ -80,7 +80,7 @@ func TestEvery_cluster_is_recorded(t *testing.T) {
 	}
 	for name := range have {
 		if want[name] == "" {
-			t.Errorf("%s is recorded, and internal/stack has no such cluster", name)
+			t.Errorf("%s is recorded, and internal/aws/stack has no such cluster", name)
 		}
 	}
 }

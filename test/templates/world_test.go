@@ -26,7 +26,7 @@ type resource struct {
 
 const (
 	recordings = "testdata/parallelcluster"
-	goldens    = "../../internal/stack/testdata"
+	goldens    = "../../internal/aws/stack/testdata"
 )
 
 // theirs is what ParallelCluster was recorded to make.

@@ -22,11 +22,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/account"
+	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/aws/nodes"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider"
-	"github.com/muster-hpc/muster/internal/provider/aws"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -51,13 +51,13 @@ func run(ctx context.Context) error {
 type head struct {
 	*controller.Controller
 	*watch
-	fleet  *aws.Fleet
+	fleet  *nodes.Fleet
 	events *controller.Events
 }
 
 // open puts a controller together. What it keeps lies in the working directory.
-func open(ctx context.Context, strategy fleet.Strategy, pace controller.Pace, limits aws.Limits) (*head, error) {
-	cloud, err := account.Open(ctx, os.Getenv("AWS_REGION"))
+func open(ctx context.Context, strategy fleet.Strategy, pace controller.Pace, limits nodes.Limits) (*head, error) {
+	cloud, err := api.Open(ctx, os.Getenv("AWS_REGION"))
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +65,9 @@ func open(ctx context.Context, strategy fleet.Strategy, pace controller.Pace, li
 		settled: map[string]bool{}, done: make(chan struct{}), looked: make(chan struct{}), rounds: make(chan time.Time, 16),
 	}}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	h.fleet, err = aws.Open(ctx, aws.Config{
+	h.fleet, err = nodes.Open(ctx, nodes.Config{
 		Cluster: "bench", Zone: "Z0123456789ABC", ZoneName: "bench.pcluster", Journal: "launches", AWS: cloud.Config(), Log: log, Limits: limits,
-		Resources: []aws.Resource{{
+		Resources: []nodes.Resource{{
 			Queue: "q1", Name: "p5", Template: "bench-q1-p5", Types: []string{"p5e.48xlarge"}, Subnets: []string{"subnet-00000000000000001"},
 			Capacity: "ONDEMAND", Dynamic: 1000,
 		}},
@@ -100,7 +100,7 @@ func (h *head) close() error { return errors.Join(h.fleet.Close(), h.events.Clos
 // controller does not look again: it would find the first nodes that power up, and
 // begin before its time is taken.
 func resume(ctx context.Context, strategy fleet.Strategy) error {
-	h, err := open(ctx, strategy, controller.Pace{Quiet: time.Hour, Eager: time.Second, Observe: 30 * time.Second}, aws.Limits{})
+	h, err := open(ctx, strategy, controller.Pace{Quiet: time.Hour, Eager: time.Second, Observe: 30 * time.Second}, nodes.Limits{})
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func jobs() ([]string, []fleet.Wish, error) {
 // first one has everything in it that is done once. Each asks EC2 for everything.
 func round(ctx context.Context) error {
 	always := time.Nanosecond
-	h, err := open(ctx, fleet.AllOrNothing, controller.Pace{Quiet: time.Millisecond, Eager: time.Millisecond}, aws.Limits{Doubts: always})
+	h, err := open(ctx, fleet.AllOrNothing, controller.Pace{Quiet: time.Millisecond, Eager: time.Millisecond}, nodes.Limits{Doubts: always})
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (w *watch) note(nodes []string, flying int) {
 
 // watchedFleet is the fleet.
 type watchedFleet struct {
-	*aws.Fleet
+	*nodes.Fleet
 	watch *watch
 }
 

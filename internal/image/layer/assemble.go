@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
 // File is an entry that is added to an image.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/image/layer"
-	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
 func contents(t *testing.T, path string) []byte {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
 // describer writes a tree's inodes and directories, the deepest first.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
 // kind is what an entry of a layer is.

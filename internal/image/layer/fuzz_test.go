@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/image/layer"
-	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
 // FuzzBuild reads anything as a layer, on top of a good one. It may be refused,

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
 // indexWriter encodes entries as they are complete.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
 // arrangement is what goes where in the image: ranges of segments that are

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
 // repacker fills new fragment blocks with what is left of old ones.

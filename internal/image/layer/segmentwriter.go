@@ -10,7 +10,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
 // keySize is the size of a content's key: its SHA-256, or for a file of whole

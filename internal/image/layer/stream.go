@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/muster-hpc/muster/internal/gunzip"
+	"github.com/muster-hpc/muster/internal/image/gunzip"
 )
 
 // stream is a layer's tar as it is read, in three stages that run at once:

@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"sync"
 
-	"github.com/muster-hpc/muster/internal/squashfs"
+	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
 // workers compress the blocks of all layers. What is in flight is bounded by

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 
-	"github.com/muster-hpc/muster/internal/heed"
+	"github.com/muster-hpc/muster/internal/sys/heed"
 )
 
 // credentials finds who we are to a registry: in the files that were given, in

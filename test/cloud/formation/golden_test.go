@@ -24,7 +24,7 @@ import (
 	"github.com/muster-hpc/muster/test/cloud"
 )
 
-const goldens = "../../../internal/stack/testdata"
+const goldens = "../../../internal/aws/stack/testdata"
 
 // TestOurTemplatesAreMadeChangedAndDeleted makes the stacks of every golden cluster,
 // changes their tags and sizes, and deletes them: then nothing of them is left.

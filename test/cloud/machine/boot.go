@@ -14,8 +14,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/machine"
-	"github.com/muster-hpc/muster/internal/thread"
+	"github.com/muster-hpc/muster/internal/local/machine"
+	"github.com/muster-hpc/muster/internal/sys/thread"
 )
 
 // firstBoot is the first process of a machine: what cloud-init does with user data.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/thread"
+	"github.com/muster-hpc/muster/internal/sys/thread"
 )
 
 // A guest is a program in a machine that stands for a device or a kernel module which

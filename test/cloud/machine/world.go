@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/machine"
+	"github.com/muster-hpc/muster/internal/local/machine"
 )
 
 // Instance is a machine as EC2 launched it.

@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/aws/boot"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/aws/stack"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// gpus starts what the machine's GPUs need.
+func (a *agent) gpus() step {
+	return step{"start NVIDIA's services", func(ctx context.Context) (string, error) {
+		if a.Ticket.Role != manifest.RoleCompute {
+			return a.machine.StartGPUs(ctx, false)
+		}
+		queue, resource, err := a.resource()
+		if err != nil {
+			return "", err
+		}
+		return a.machine.StartGPUs(ctx, checked(queue, resource))
+	}}
+}
+
+// tune sets the machine's kernel.
+func (a *agent) tune() step {
+	return step{"set the kernel", func(ctx context.Context) (string, error) {
+		t := boot.Tuning{Head: a.Ticket.Role == manifest.RoleHead}
+		switch a.Ticket.Role {
+		case manifest.RoleHead:
+			t.OneThread = a.cluster.root.At("HeadNode.DisableSimultaneousMultithreading").Bool()
+		case manifest.RoleCompute:
+			_, resource, err := a.resource()
+			if err != nil {
+				return "", err
+			}
+			t.OneThread, t.EFA = resource.Key("DisableSimultaneousMultithreading").Bool(), resource.At("Efa.Enabled").Bool()
+		}
+		return a.machine.Tune(ctx, t)
+	}}
+}
+
+// resource is the compute resource of a compute node, with its queue.
+func (a *agent) resource() (queue, resource spec.View, err error) {
+	if queue, err = a.cluster.section(a.Ticket); err != nil {
+		return queue, resource, err
+	}
+	resource, err = named(queue.Key("ComputeResources").Items(), a.Ticket.Resource)
+	return queue, resource, err
+}
+
+// health proves that a node can do what it costs, and writes what looks at its GPUs later.
+func (n *node) health(ctx context.Context) (string, error) {
+	queue, resource, err := n.resource()
+	if err != nil {
+		return "", err
+	}
+	prolog, err := n.machine.Prolog(checked(queue, resource))
+	if err != nil {
+		return "", err
+	}
+	detail, err := n.machine.Health(ctx, boot.Wanted{Type: n.identity.Type, EFA: stack.EFADevices(n.cluster.root, queue, resource, n.identity.Type)})
+	detail = fmt.Sprintf("%s; checks before jobs: %s", detail, prolog)
+	n.tell(blindOf(detail))
+	return detail, err
+}
+
+// nodeContainers makes what steps in containers need, and keeps for the head node that
+// they will see no GPU.
+func (n *node) nodeContainers(ctx context.Context) (string, error) {
+	detail, err := n.containers(ctx)
+	if _, why, ok := strings.Cut(detail, boot.NoGPUs); ok {
+		n.tell("containers see no GPU: " + why)
+	}
+	return detail, err
+}
+
+// tell keeps what the head node is to hear with the node's readiness.
+func (n *node) tell(what string) { n.blind = strings.Trim(n.blind+"; "+what, "; ") }
+
+// blindOf is what a step's detail says that nobody could look at.
+func blindOf(detail string) string {
+	var parts []string
+	for part := range strings.SplitSeq(detail, "; ") {
+		if _, what, ok := strings.Cut(part, "blind: "); ok {
+			parts = append(parts, what)
+		}
+	}
+	return strings.Join(parts, "; ")
+}

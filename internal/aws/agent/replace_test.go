@@ -1,0 +1,85 @@
+package agent_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/aws/manifest"
+)
+
+// replaceAgent kills the agent of a machine and starts another, which finds everything
+// as it was: what the agent keeps running goes on without it.
+func (c *cloud) replaceAgent(t *testing.T, host string) {
+	t.Helper()
+	agent, before := processOf(t, host, "agent\x00--ticket"), processOf(t, host, "slurmctld")
+	parent, err := os.ReadFile("/proc/" + agent + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	init := strings.Fields(string(parent[strings.LastIndex(string(parent), ")"):]))[2]
+	if out, err := exec.CommandContext(t.Context(), "kill", "-9", agent).CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=/root"}
+	for line := range strings.SplitSeq(readFile(t, "/proc/"+init+"/environ"), "\x00") {
+		if strings.HasPrefix(line, "AWS_") {
+			env = append(env, line)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "nsenter", "--target="+init, "--mount", "--uts", "--ipc", "--net", "--pid",
+		"/opt/muster/bin/muster", "agent", "--ticket", "/etc/muster/ticket.json")
+	cmd.Env = env
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	again := time.Now()
+	c.await(t, "ready with another agent", time.Minute, func() bool {
+		s := c.head()
+		return s.At.After(again) && s.Phase == manifest.Ready
+	})
+	if after := processOf(t, host, "slurmctld"); after != before {
+		t.Errorf("slurmctld was process %s, and is %s: it did not go on", before, after)
+	}
+	for _, s := range c.head().Steps {
+		if s.Name == "run OnNodeConfigured" && !strings.HasPrefix(s.Detail, "ran before") {
+			t.Errorf("%s: %s", s.Name, s.Detail)
+		}
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// processOf finds a machine's process by its host name and a part of its command line.
+func processOf(t *testing.T, host, part string) string {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range all {
+		line, err := os.ReadFile(dir + "/cmdline")
+		if err != nil || !strings.Contains(string(line), part) {
+			continue
+		}
+		if name, err := os.ReadFile(dir + "/root/etc/hostname"); err == nil && strings.TrimSpace(string(name)) == host {
+			return filepath.Base(dir)
+		}
+	}
+	t.Fatalf("%s has no process %q", host, part)
+	return ""
+}

@@ -1,0 +1,193 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/aws/boot"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/slurm/spank"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// params say how this machine's services are run.
+func (a *agent) params() services.Params {
+	setpriv := a.machine.Find("setpriv")
+	p := services.Params{
+		LogDir: LogDir, Address: a.identity.Address, Slurm: a.slurm, Region: a.Ticket.Region,
+		ControlUser: "slurm", MungeUser: "munge", RESTUser: "daemon",
+		Become: func(user string) []string {
+			return []string{setpriv, "--reuid=" + user, "--regid=" + user, "--init-groups", "--"}
+		},
+	}
+	if a.cluster != nil {
+		settings := a.cluster.root.At("Scheduling.SlurmSettings")
+		p.Database = settings.Key("Database").Present()
+		p.NoAccounting = settings.Key("ExternalSlurmdbd").Present()
+	}
+	return p
+}
+
+// headName is the head node's host name, by which slurmctld knows itself.
+func headName(cluster string) string { return strings.ToLower(cluster) + "-head" }
+
+// config is the cluster's configuration of Slurm.
+func (a *agent) config(p services.Params, accounting slurm.Accounting) (slurm.Config, error) {
+	c := services.Place(plan.Config(a.cluster.file, nil), p)
+	version, err := slurm.Version(a.slurm.Sbin + "/slurmd")
+	if err != nil {
+		return c, err
+	}
+	name := a.Ticket.Cluster
+	c.Cluster, c.HeadName, c.NodeUser = strings.ToLower(name), headName(name), "root"
+	c.Configless, c.GPUFile, c.PlugStack = true, "/dev/nvidia", ""
+	c.NodeProlog, c.Accounting = boot.NodeProlog, accounting
+	c.Timers = slurm.CloudTimers(a.cluster.root.At("DevSettings.Timeouts.ComputeNodeBootstrapTimeout").Int())
+	if a.cluster.healthChecks() {
+		c.Timers.BatchStart = 900 // DCGM's diagnosis runs before a job's first step
+	}
+	// Control groups need someone who shares them out; machines without systemd have none.
+	c.Confine = a.machine.Systemd()
+	c.CgroupPlugin = "autodetect"
+	if !c.Confine {
+		c.CgroupPlugin = slurm.NoCgroups(version)
+	}
+	return c, nil
+}
+
+// healthChecks tells whether the file asks for GPU checks anywhere.
+func (c *cluster) healthChecks() bool {
+	return slices.ContainsFunc(c.root.At("Scheduling.SlurmQueues").Items(), func(q spec.View) bool {
+		return slices.ContainsFunc(q.Key("ComputeResources").Items(), func(r spec.View) bool { return checked(q, r) })
+	})
+}
+
+// checked tells whether a compute resource's GPUs are to be checked: what it says
+// itself counts before what its queue says.
+func checked(queue, resource spec.View) bool {
+	if own := resource.At("HealthChecks.Gpu.Enabled"); own.Present() {
+		return own.Bool()
+	}
+	return queue.At("HealthChecks.Gpu.Enabled").Bool()
+}
+
+// accounting is where jobs are accounted for, as the file has it.
+func (a *agent) accounting(ctx context.Context) (slurm.Accounting, error) {
+	settings := a.cluster.root.At("Scheduling.SlurmSettings")
+	if external := settings.Key("ExternalSlurmdbd"); external.Present() {
+		return slurm.Accounting{Host: external.Key("Host").Text(), Port: external.Key("Port").Int()}, nil
+	}
+	db := settings.Key("Database")
+	if !db.Present() {
+		return slurm.Accounting{}, nil
+	}
+	d := slurm.Database{Host: db.Key("Uri").Text(), Port: 3306, User: db.Key("UserName").Text(), Name: db.Key("DatabaseName").Text()}
+	if host, port, err := net.SplitHostPort(d.Host); err == nil {
+		d.Host = host
+		if d.Port, err = strconv.Atoi(port); err != nil {
+			return slurm.Accounting{}, fmt.Errorf("read Database/Uri: the port of %s is no number", db.Key("Uri").Text())
+		}
+	}
+	if d.Name == "" { // as ParallelCluster calls it
+		d.Name = strings.ReplaceAll(strings.ToLower(a.Ticket.Cluster), "-", "_")
+	}
+	var err error
+	d.Password, err = a.secret(ctx, db.Key("PasswordSecretArn").Text())
+	return slurm.Accounting{Database: d}, err
+}
+
+// stack is Slurm's plugin for containers, and who brings it: muster's own, unless
+// somebody has set Pyxis up.
+func (a *agent) stack() (spank.Stack, string) {
+	if pyxis, ok := spank.Configured(a.slurm.Conf, spank.EnrootConf); ok {
+		return pyxis, "Pyxis, " + pyxis.Plugin
+	}
+	return spank.Own(services.Spank, services.Muster), "muster's own plugin"
+}
+
+// pluginKey is where the head node leaves the plugin that it built, so that its nodes
+// need no compiler.
+func (a *agent) pluginKey(version string) string {
+	return manifest.SharedPrefix(a.Ticket.Cluster) + spank.Packaged(version)
+}
+
+// rotation keeps the logs from filling the disk. Whoever writes them goes on with the
+// same file.
+const rotation = LogDir + `/*.log ` + LogDir + `/actions/*.log {
+	weekly
+	maxsize 100M
+	rotate 8
+	compress
+	copytruncate
+	missingok
+	notifempty
+}
+`
+
+// containers makes what steps in containers need.
+func (a *agent) containers(ctx context.Context) (string, error) {
+	dir := services.ImageDir(a.cluster.file)
+	files := map[string]string{services.ClusterFile: string(a.cluster.source), services.ImagesFile: dir + "\n", services.SiteFile: string(a.cluster.siteText),
+		"/etc/profile.d/muster.sh":  "export PATH=$PATH:" + a.slurm.Bin + ":" + services.BinDir + "\n",
+		"/etc/profile.d/muster.csh": "setenv PATH ${PATH}:" + a.slurm.Bin + ":" + services.BinDir + "\n"}
+	if a.cluster.root.At("Monitoring.Logs.Rotation.Enabled").Bool() {
+		files["/etc/logrotate.d/muster"] = rotation
+	}
+	for name, text := range files {
+		if _, err := a.machine.Write(name, text, 0o644, ""); err != nil {
+			return "", err
+		}
+	}
+	stack, by := a.stack()
+	if stack.Plugin == services.Spank {
+		if err := a.plugin(ctx); err != nil {
+			return "", err
+		}
+	}
+	detail := "srun --container-image is done by " + by + "; images in " + dir
+	if stack.Plugin == services.Spank {
+		opened, err := a.machine.OpenNamespaces(ctx)
+		return detail + opened + a.machine.ShowGPUs(ctx), err
+	}
+	return detail, nil
+}
+
+func (a *agent) plugin(ctx context.Context) error {
+	version, err := slurm.Version(a.slurm.Sbin + "/slurmd")
+	if err != nil {
+		return err
+	}
+	packaged := services.BinDir + "/" + spank.Packaged(version)
+	if a.Ticket.Role != manifest.RoleHead {
+		if data, err := a.object(ctx, a.pluginKey(version)); err == nil {
+			if _, err := a.machine.Write(packaged, string(data), 0o755, ""); err != nil {
+				return err
+			}
+		} else if spank.Pyxis() != "" && errors.Is(err, store.ErrNotFound) {
+			return nil // somebody has set Pyxis up on the head node
+		} else {
+			a.Log.Info("the head node left no plugin for containers, it is built here", "reason", err)
+		}
+	}
+	if err := spank.Install(ctx, services.Spank, packaged, version); err != nil {
+		return err
+	}
+	if a.Ticket.Role != manifest.RoleHead {
+		return nil
+	}
+	data, err := os.ReadFile(services.Spank)
+	if err != nil {
+		return err
+	}
+	return a.put(ctx, a.pluginKey(version), data)
+}

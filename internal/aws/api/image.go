@@ -1,0 +1,161 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+// Image is a machine image.
+type Image struct {
+	ID, Name string
+	// RootDevice is such as /dev/sda1, RootGiB the size of its snapshot.
+	RootDevice string
+	RootGiB    int
+	// Arch is amd64 or arm64.
+	Arch string
+	// Release is that of ParallelCluster in the name of an official image, such as 3.16.1.
+	Release string
+}
+
+// Official asks for ParallelCluster's own image.
+type Official struct {
+	// Level is the schema level, such as "3.16", OS the file's Image.Os, Arch amd64 or arm64.
+	Level, OS, Arch string
+	// Owner, Prefix and Tags are those of DevSettings.AmiSearchFilters.
+	Owner, Prefix string
+	Tags          map[string]string
+}
+
+// partOf is the part of an official image's name that stands for an OS:
+// OS_TO_IMAGE_NAME_PART_MAP of ParallelCluster 3.11 to 3.16, pcluster/constants.py.
+var partOf = map[string]string{
+	"alinux2": "amzn2", "alinux2023": "amzn2023", "ubuntu2004": "ubuntu-2004-lts", "ubuntu2204": "ubuntu-2204-lts",
+	"ubuntu2404": "ubuntu-2404-lts", "rhel8": "rhel8", "rhel9": "rhel9", "rocky8": "rocky8", "rocky9": "rocky9",
+}
+
+// private are systems for which ParallelCluster publishes no image.
+var private = []string{"rocky8", "rocky9"}
+
+// successor is what to write for a system that newer levels have no image of.
+var successor = map[string]string{"alinux2": "alinux2023", "ubuntu2004": "ubuntu2204 or ubuntu2404", "centos7": "rhel9 or alinux2023", "ubuntu1804": "ubuntu2204"}
+
+// Official finds the newest official image of a level, a system and an architecture.
+func (a *Account) Official(ctx context.Context, o Official) (Image, error) {
+	if slices.Contains(private, o.OS) && o.Owner == "" {
+		return Image{}, noImageError(fmt.Sprintf("there is no public image for %s: build one with `pcluster build-image` and write CustomAmi under Image", o.OS))
+	}
+	part := partOf[o.OS]
+	if part == "" {
+		return Image{}, noImageError(fmt.Sprintf("there is no image for Os: %s; write %s", o.OS, cmp.Or(successor[o.OS], "alinux2023")))
+	}
+	name := fmt.Sprintf("%saws-parallelcluster-%s.*-%s-hvm-%s*", o.Prefix, o.Level, part, machine(o.Arch))
+	filters := []types.Filter{filter("name", name), filter("state", "available")}
+	for _, key := range slices.Sorted(maps.Keys(o.Tags)) {
+		filters = append(filters, filter("tag:"+key, o.Tags[key]))
+	}
+	found, err := a.images(ctx, &ec2.DescribeImagesInput{Owners: []string{cmp.Or(o.Owner, "amazon")}, Filters: filters, IncludeDeprecated: aws.Bool(true)})
+	if err != nil {
+		return Image{}, failed(err, "look for the image %s in %s", name, a.Region)
+	}
+	if len(found) == 0 {
+		return Image{}, noImage(o, name, a.Region)
+	}
+	return imageOf(slices.MaxFunc(found, newer)), nil
+}
+
+func noImage(o Official, name, region string) error {
+	if next := successor[o.OS]; next != "" {
+		return noImageError(fmt.Sprintf("ParallelCluster %s has no image for %s any more: write Os: %s", o.Level, o.OS, next))
+	}
+	return noImageError(fmt.Sprintf("there is no image %s in %s: look whether ParallelCluster %s is released there, or write CustomAmi under Image", name, region, o.Level))
+}
+
+// noImageError says that AWS was asked, and there is no such image.
+type noImageError string
+
+func (e noImageError) Error() string { return string(e) }
+
+// Images looks at images by ID.
+func (a *Account) Images(ctx context.Context, ids []string) (map[string]Image, error) {
+	all := map[string]Image{}
+	if len(ids) == 0 {
+		return all, nil
+	}
+	found, err := a.images(ctx, &ec2.DescribeImagesInput{ImageIds: ids, IncludeDeprecated: aws.Bool(true)})
+	if err != nil {
+		return nil, failed(err, "look at the images %s in %s", strings.Join(ids, ", "), a.Region)
+	}
+	for _, i := range found {
+		all[aws.ToString(i.ImageId)] = imageOf(i)
+	}
+	for _, id := range ids {
+		if _, ok := all[id]; !ok {
+			return nil, fmt.Errorf("there is no image %s in %s, or it is not shared with this account", id, a.Region)
+		}
+	}
+	return all, nil
+}
+
+func (a *Account) images(ctx context.Context, in *ec2.DescribeImagesInput) ([]types.Image, error) {
+	var all []types.Image
+	pages := ec2.NewDescribeImagesPaginator(a.ec2(), in)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Images...)
+	}
+	return all, nil
+}
+
+func imageOf(i types.Image) Image {
+	image := Image{ID: aws.ToString(i.ImageId), Name: aws.ToString(i.Name), RootDevice: aws.ToString(i.RootDeviceName), Arch: "amd64", Release: releaseOf(i)}
+	if i.Architecture == types.ArchitectureValuesArm64 {
+		image.Arch = "arm64"
+	}
+	for _, b := range i.BlockDeviceMappings {
+		if b.Ebs != nil && aws.ToString(b.DeviceName) == image.RootDevice {
+			image.RootGiB = int(aws.ToInt32(b.Ebs.VolumeSize))
+		}
+	}
+	return image
+}
+
+// newer compares images by ParallelCluster's release, then by their age.
+func newer(a, b types.Image) int {
+	return cmp.Or(cmp.Compare(patch(a), patch(b)), cmp.Compare(aws.ToString(a.CreationDate), aws.ToString(b.CreationDate)))
+}
+
+// releaseOf is the release in an image's name, empty if it has none.
+func releaseOf(i types.Image) string {
+	_, rest, _ := strings.Cut(aws.ToString(i.Name), "aws-parallelcluster-")
+	release, _, _ := strings.Cut(rest, "-")
+	return release
+}
+
+// patch is the third number of the release in an image's name.
+func patch(i types.Image) int {
+	if numbers := strings.Split(releaseOf(i), "."); len(numbers) > 2 {
+		n, _ := strconv.Atoi(numbers[2]) // what is no number is no release
+		return n
+	}
+	return 0
+}
+
+// machine is EC2's name of an architecture.
+func machine(arch string) string {
+	if arch == "amd64" {
+		return "x86_64"
+	}
+	return arch
+}

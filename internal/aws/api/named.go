@@ -1,0 +1,128 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+)
+
+// ProfileRoles are the ARNs of the roles in an instance profile, by its own ARN.
+func (a *Account) ProfileRoles(ctx context.Context, profile string) ([]string, error) {
+	parsed, err := arn.Parse(profile)
+	if err != nil {
+		return nil, fmt.Errorf("look at the instance profile %s: %w", profile, err)
+	}
+	name := parsed.Resource[strings.LastIndexByte(parsed.Resource, '/')+1:]
+	out, err := iam.NewFromConfig(a.config).GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &name})
+	if err != nil {
+		return nil, failed(err, "look at the instance profile %s", profile)
+	}
+	var roles []string
+	for _, r := range out.InstanceProfile.Roles {
+		roles = append(roles, aws.ToString(r.Arn))
+	}
+	return roles, nil
+}
+
+// ZoneName is the name of a hosted zone, without the dot at its end.
+func (a *Account) ZoneName(ctx context.Context, id string) (string, error) {
+	out, err := route53.NewFromConfig(a.config).GetHostedZone(ctx, &route53.GetHostedZoneInput{Id: &id})
+	if err != nil {
+		return "", failed(err, "look at the hosted zone %s", id)
+	}
+	return strings.TrimSuffix(aws.ToString(out.HostedZone.Name), "."), nil
+}
+
+// LaunchTemplate is what a version of a launch template says, in JSON.
+func (a *Account) LaunchTemplate(ctx context.Context, id, version string) (json.RawMessage, error) {
+	out, err := a.ec2().DescribeLaunchTemplateVersions(ctx, &ec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateId: &id, Versions: []string{version}})
+	if err != nil {
+		return nil, failed(err, "look at version %s of the launch template %s", version, id)
+	}
+	if len(out.LaunchTemplateVersions) == 0 {
+		return nil, fmt.Errorf("the launch template %s has no version %s", id, version)
+	}
+	return json.Marshal(out.LaunchTemplateVersions[0].LaunchTemplateData)
+}
+
+// HasLogGroup reports whether there is a log group of a name.
+func (a *Account) HasLogGroup(ctx context.Context, name string) (bool, error) {
+	group, err := a.logGroup(ctx, name)
+	return group != nil, err
+}
+
+func (a *Account) logGroup(ctx context.Context, name string) (*types.LogGroup, error) {
+	pages := cloudwatchlogs.NewDescribeLogGroupsPaginator(cloudwatchlogs.NewFromConfig(a.config), &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: &name})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, failed(err, "look for the log group %s", name)
+		}
+		for _, g := range page.LogGroups {
+			if aws.ToString(g.LogGroupName) == name {
+				return &g, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// logBytes is how much a log group holds.
+func (a *Account) logBytes(ctx context.Context, name string) (bytes int64, known, there bool) {
+	group, err := a.logGroup(ctx, name)
+	if err != nil || group == nil {
+		return 0, false, err != nil
+	}
+	return aws.ToInt64(group.StoredBytes), true, true
+}
+
+// Allocation is the allocation of a public address of the account. The address may be
+// named by the id of its allocation, too.
+func (a *Account) Allocation(ctx context.Context, address string) (string, error) {
+	by := "public-ip"
+	if strings.HasPrefix(address, "eipalloc-") {
+		by = "allocation-id"
+	}
+	out, err := a.ec2().DescribeAddresses(ctx, &ec2.DescribeAddressesInput{Filters: []ec2types.Filter{filter(by, address)}})
+	if err != nil {
+		return "", failed(err, "look at the address %s", address)
+	}
+	if len(out.Addresses) == 0 {
+		return "", fmt.Errorf("the account has no Elastic IP %s in %s", address, a.Region)
+	}
+	return aws.ToString(out.Addresses[0].AllocationId), nil
+}
+
+// OwnLogGroup reports whether there is a log group of a name that has the cluster's tag.
+func (a *Account) OwnLogGroup(ctx context.Context, name, cluster string) (bool, error) {
+	group, err := a.logGroup(ctx, name)
+	if err != nil || group == nil {
+		return false, err
+	}
+	arn := strings.TrimSuffix(aws.ToString(group.Arn), ":*")
+	out, err := cloudwatchlogs.NewFromConfig(a.config).ListTagsForResource(ctx, &cloudwatchlogs.ListTagsForResourceInput{ResourceArn: &arn})
+	if err != nil {
+		return false, failed(err, "read the tags of the log group %s", name)
+	}
+	return out.Tags[ClusterTag] == cluster, nil
+}
+
+// DeleteLogGroup deletes a log group with all that it holds. One that is not there is
+// gone.
+func (a *Account) DeleteLogGroup(ctx context.Context, name string) error {
+	_, err := cloudwatchlogs.NewFromConfig(a.config).DeleteLogGroup(ctx, &cloudwatchlogs.DeleteLogGroupInput{LogGroupName: &name})
+	if err != nil && code(err) != "ResourceNotFoundException" {
+		return failed(err, "delete the log group %s", name)
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+// Reservation is a capacity reservation or block.
+type Reservation struct {
+	InstanceType, Zone, State string
+	// Block says that it is a capacity block, PlacementGroup (an ARN) that it was made in one.
+	Block            bool
+	PlacementGroup   string
+	Total, Available int
+	// Start and End are when it may be used; zero is not said.
+	Start, End time.Time
+}
+
+// Reservations looks at capacity reservations by ID. It fails if one is not there.
+func (a *Account) Reservations(ctx context.Context, ids []string) (map[string]Reservation, error) {
+	all := map[string]Reservation{}
+	if len(ids) == 0 {
+		return all, nil
+	}
+	out, err := a.ec2().DescribeCapacityReservations(ctx, &ec2.DescribeCapacityReservationsInput{CapacityReservationIds: ids})
+	if err != nil {
+		return nil, failed(err, "look at the capacity reservations %s in %s", strings.Join(ids, ", "), a.Region)
+	}
+	for _, r := range out.CapacityReservations {
+		all[aws.ToString(r.CapacityReservationId)] = Reservation{
+			InstanceType: aws.ToString(r.InstanceType), Zone: aws.ToString(r.AvailabilityZone), State: string(r.State),
+			Block: r.ReservationType == types.CapacityReservationTypeCapacityBlock, PlacementGroup: aws.ToString(r.PlacementGroupArn),
+			Total: int(aws.ToInt32(r.TotalInstanceCount)), Available: int(aws.ToInt32(r.AvailableInstanceCount)),
+			Start: aws.ToTime(r.StartDate), End: aws.ToTime(r.EndDate),
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,168 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/muster-hpc/muster/internal/aws/inventory"
+)
+
+// placementGroups asks about placement groups. A file names one by name or ID.
+func (s *survey) placementGroups(ctx context.Context) {
+	var ids, names []string
+	for _, n := range s.names(ofPlacement) {
+		if strings.HasPrefix(n, "pg-") {
+			ids = append(ids, n)
+		} else {
+			names = append(names, n)
+		}
+	}
+	s.batched(ofPlacement, "ec2:DescribePlacementGroups", ids, func(ids ...string) error {
+		return s.placement(ctx, &ec2.DescribePlacementGroupsInput{GroupIds: ids})
+	})
+	s.batched(ofPlacement, "ec2:DescribePlacementGroups", names, func(names ...string) error {
+		return s.placement(ctx, &ec2.DescribePlacementGroupsInput{GroupNames: names})
+	})
+}
+
+func (s *survey) placement(ctx context.Context, in *ec2.DescribePlacementGroupsInput) error {
+	out, err := s.ec2().DescribePlacementGroups(ctx, in)
+	if err != nil {
+		return err
+	}
+	s.answer(func(i *inventory.Inventory) {
+		for _, g := range out.PlacementGroups {
+			for _, name := range []string{aws.ToString(g.GroupName), aws.ToString(g.GroupId)} {
+				i.PlacementGroups = with(i.PlacementGroups, name, inventory.PlacementGroup{Strategy: string(g.Strategy), State: string(g.State)})
+			}
+		}
+	})
+	return nil
+}
+
+func (s *survey) keyPairs(ctx context.Context) {
+	s.batched(ofKeyPairs, "ec2:DescribeKeyPairs", s.names(ofKeyPairs), func(names ...string) error {
+		out, err := s.ec2().DescribeKeyPairs(ctx, &ec2.DescribeKeyPairsInput{KeyNames: names})
+		if err != nil {
+			return err
+		}
+		s.answer(func(i *inventory.Inventory) {
+			for _, k := range out.KeyPairs {
+				i.KeyPairs = with(i.KeyPairs, aws.ToString(k.KeyName), inventory.KeyPair{Type: string(k.KeyType)})
+			}
+		})
+		return nil
+	})
+}
+
+// versionTag is on images that ParallelCluster made.
+const versionTag = "parallelcluster:version"
+
+func (s *survey) images(ctx context.Context) {
+	s.batched(ofImages, "ec2:DescribeImages", s.names(ofImages), func(ids ...string) error {
+		found, err := s.Account.images(ctx, &ec2.DescribeImagesInput{ImageIds: ids, IncludeDeprecated: aws.Bool(true)})
+		if err != nil {
+			return err
+		}
+		s.answer(func(i *inventory.Inventory) {
+			for _, x := range found {
+				image := imageOf(x)
+				i.Images = with(i.Images, image.ID, inventory.Image{
+					State: string(x.State), Arch: image.Arch, RootGiB: image.RootGiB, Version: tagOf(x.Tags, versionTag),
+				})
+			}
+		})
+		return nil
+	})
+}
+
+func tagOf(tags []types.Tag, key string) string {
+	for _, t := range tags {
+		if aws.ToString(t.Key) == key {
+			return aws.ToString(t.Value)
+		}
+	}
+	return ""
+}
+
+// official looks for ParallelCluster's own images.
+func (s *survey) official(ctx context.Context) {
+	w := s.wanted.Official
+	all, releases := map[string]string{}, map[string]string{}
+	for _, arch := range w.Arches {
+		image, err := s.Official(ctx, Official{Level: w.Level, OS: w.OS, Arch: arch, Owner: w.Owner, Prefix: w.Prefix, Tags: w.Tags})
+		if _, none := errors.AsType[noImageError](err); err != nil && !none {
+			s.unasked(ofOfficial, "ec2:DescribeImages", err)
+			return
+		}
+		all[arch], releases[arch] = "", image.Release
+		if err != nil {
+			all[arch] = err.Error()
+		}
+	}
+	s.answer(func(i *inventory.Inventory) { i.Official, i.Releases = all, releases })
+}
+
+// offers asks which zones offer the instance types.
+func (s *survey) offers(ctx context.Context) {
+	names := s.names(ofTypes)
+	if len(names) == 0 {
+		return
+	}
+	all, err := s.offered(ctx, names)
+	if err != nil {
+		s.unasked(ofTypes, "ec2:DescribeInstanceTypeOfferings", err)
+		return
+	}
+	s.answer(func(i *inventory.Inventory) { i.Offers = all })
+}
+
+// reservations asks about capacity reservations and blocks. Groups of them have an
+// ARN, and are another service's.
+func (s *survey) reservations(ctx context.Context) {
+	var ids []string
+	for _, name := range s.names(ofReservations) {
+		if strings.HasPrefix(name, "arn:") {
+			s.hidden(ofReservations, name, "nobody asks for groups of reservations")
+		} else {
+			ids = append(ids, name)
+		}
+	}
+	s.batched(ofReservations, "ec2:DescribeCapacityReservations", ids, func(ids ...string) error {
+		found, err := s.Reservations(ctx, ids)
+		if err != nil {
+			return err
+		}
+		s.answer(func(i *inventory.Inventory) {
+			for id, r := range found {
+				i.Reservations = with(i.Reservations, id, inventory.Reservation{
+					InstanceType: r.InstanceType, Zone: r.Zone, State: r.State, Total: r.Total, Free: r.Available, Block: r.Block,
+					Start: r.Start, End: r.End, PlacementGroup: r.PlacementGroup,
+				})
+			}
+		})
+		return nil
+	})
+}
+
+func (s *survey) launchTemplates(ctx context.Context) {
+	s.batched(ofTemplates, "ec2:DescribeLaunchTemplates", s.names(ofTemplates), func(ids ...string) error {
+		out, err := s.ec2().DescribeLaunchTemplates(ctx, &ec2.DescribeLaunchTemplatesInput{LaunchTemplateIds: ids})
+		if err != nil {
+			return err
+		}
+		for _, t := range out.LaunchTemplates {
+			s.other(ofTemplates, aws.ToString(t.LaunchTemplateId), "")
+		}
+		return nil
+	})
+}
+
+// date is a day for people.
+func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }

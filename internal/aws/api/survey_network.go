@@ -1,0 +1,217 @@
+package api
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/muster-hpc/muster/internal/aws/inventory"
+)
+
+// network asks about subnets, and about the networks that they are in.
+func (s *survey) network(ctx context.Context) {
+	var mu sync.Mutex // guards found
+	found := map[string]Subnet{}
+	s.batched(ofSubnets, "ec2:DescribeSubnets", s.names(ofSubnets), func(ids ...string) error {
+		some, err := s.Subnets(ctx, ids)
+		mu.Lock()
+		defer mu.Unlock()
+		maps.Copy(found, some)
+		return err
+	})
+	if len(found) == 0 {
+		return
+	}
+	own, err := s.ownAddresses(ctx)
+	if err != nil {
+		s.unasked(ofVPCs, "ec2:DescribeInstances", err)
+	}
+	dns, routed := s.vpcs(ctx, found)
+	subnets := map[string]inventory.Subnet{}
+	for id, n := range found {
+		subnets[id] = inventory.Subnet{
+			VPC: n.VPC, Zone: n.Zone, Free: n.Free + own[id], Public: n.Public, DNS: dns[n.VPC], Routed: routed(id, n.VPC),
+		}
+	}
+	s.answer(func(i *inventory.Inventory) { i.Subnets = subnets })
+}
+
+// ownAddresses are how many addresses the cluster has in each subnet already.
+func (s *survey) ownAddresses(ctx context.Context) (map[string]int, error) {
+	own := map[string]int{}
+	if s.wanted.Cluster == "" {
+		return own, nil
+	}
+	pages := ec2.NewDescribeInstancesPaginator(s.ec2(), &ec2.DescribeInstancesInput{
+		Filters: []types.Filter{filter("tag:"+ClusterTag, s.wanted.Cluster), filter("instance-state-name", "pending", "running", "stopping", "stopped")},
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return own, err
+		}
+		for _, r := range page.Reservations {
+			for _, i := range r.Instances {
+				for _, n := range i.NetworkInterfaces {
+					own[aws.ToString(n.SubnetId)] += len(n.PrivateIpAddresses)
+				}
+			}
+		}
+	}
+	return own, nil
+}
+
+// vpcs says which networks have DNS, and which of their subnets a way out. Where
+// nobody may tell, nothing is held against them, and it is said.
+func (s *survey) vpcs(ctx context.Context, subnets map[string]Subnet) (dns map[string]bool, routed func(subnet, vpc string) bool) {
+	dns = map[string]bool{}
+	for _, n := range subnets {
+		dns[n.VPC] = true
+	}
+	ids := slices.Sorted(maps.Keys(dns))
+	for _, id := range ids {
+		for _, name := range []types.VpcAttributeName{types.VpcAttributeNameEnableDnsSupport, types.VpcAttributeNameEnableDnsHostnames} {
+			out, err := s.ec2().DescribeVpcAttribute(ctx, &ec2.DescribeVpcAttributeInput{VpcId: &id, Attribute: name})
+			if err != nil {
+				s.unasked(ofVPCs, "ec2:DescribeVpcAttribute", err)
+				continue
+			}
+			for _, v := range []*types.AttributeBooleanValue{out.EnableDnsSupport, out.EnableDnsHostnames} {
+				dns[id] = dns[id] && (v == nil || aws.ToBool(v.Value))
+			}
+		}
+	}
+	ways, err := s.ways(ctx, ids)
+	if err != nil {
+		s.unasked(ofVPCs, "ec2:DescribeRouteTables", err)
+		return dns, func(string, string) bool { return true }
+	}
+	return dns, func(subnet, vpc string) bool {
+		if way, explicit := ways[subnet]; explicit {
+			return way
+		}
+		return ways[vpc]
+	}
+}
+
+// ways says of subnets with a route table of their own, and of networks by their main
+// one, whether there is a way out.
+func (s *survey) ways(ctx context.Context, vpcs []string) (map[string]bool, error) {
+	all := map[string]bool{}
+	pages := ec2.NewDescribeRouteTablesPaginator(s.ec2(), &ec2.DescribeRouteTablesInput{Filters: []types.Filter{filter("vpc-id", vpcs...)}})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range page.RouteTables {
+			way := slices.ContainsFunc(t.Routes, outward)
+			for _, x := range t.Associations {
+				if aws.ToBool(x.Main) {
+					all[aws.ToString(t.VpcId)] = way
+				} else if x.SubnetId != nil {
+					all[*x.SubnetId] = way
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// outward is a route to everywhere that leads somewhere.
+func outward(r types.Route) bool {
+	everywhere := aws.ToString(r.DestinationCidrBlock) == "0.0.0.0/0" || aws.ToString(r.DestinationIpv6CidrBlock) == "::/0"
+	return everywhere && r.State != types.RouteStateBlackhole
+}
+
+// groups asks about security groups.
+func (s *survey) groups(ctx context.Context) {
+	s.batched(ofGroups, "ec2:DescribeSecurityGroups", s.names(ofGroups), func(ids ...string) error {
+		out, err := s.ec2().DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: ids})
+		if err != nil {
+			return err
+		}
+		s.answer(func(i *inventory.Inventory) {
+			for _, g := range out.SecurityGroups {
+				id := aws.ToString(g.GroupId)
+				i.SecurityGroups = with(i.SecurityGroups, id, inventory.SecurityGroup{
+					VPC: aws.ToString(g.VpcId), SelfIn: itself(g.IpPermissions, id), SelfOut: itself(g.IpPermissionsEgress, id),
+				})
+			}
+		})
+		return nil
+	})
+}
+
+// itself says that rules allow everything from and to a group itself.
+func itself(rules []types.IpPermission, id string) bool {
+	return slices.ContainsFunc(rules, func(r types.IpPermission) bool {
+		return aws.ToString(r.IpProtocol) == "-1" &&
+			slices.ContainsFunc(r.UserIdGroupPairs, func(p types.UserIdGroupPair) bool { return aws.ToString(p.GroupId) == id })
+	})
+}
+
+// with adds to a map that may not be there yet.
+func with[T any](all map[string]T, name string, value T) map[string]T {
+	if all == nil {
+		all = map[string]T{}
+	}
+	all[name] = value
+	return all
+}
+
+// addresses asks about elastic IP addresses.
+func (s *survey) addresses(ctx context.Context) {
+	s.batched(ofAddresses, "ec2:DescribeAddresses", s.names(ofAddresses), func(names ...string) error {
+		in := &ec2.DescribeAddressesInput{}
+		for _, n := range names {
+			if strings.HasPrefix(n, "eipalloc-") {
+				in.AllocationIds = append(in.AllocationIds, n)
+			} else {
+				in.PublicIps = append(in.PublicIps, n)
+			}
+		}
+		out, err := s.ec2().DescribeAddresses(ctx, in)
+		if err != nil {
+			return err
+		}
+		own, err := s.ownInstances(ctx)
+		if err != nil {
+			return err
+		}
+		s.answer(func(i *inventory.Inventory) {
+			for _, x := range out.Addresses {
+				used := aws.ToString(x.InstanceId)
+				if used == "" {
+					used = aws.ToString(x.NetworkInterfaceId)
+				}
+				if own[used] {
+					used = ""
+				}
+				for _, name := range []string{aws.ToString(x.PublicIp), aws.ToString(x.AllocationId)} {
+					i.Addresses = with(i.Addresses, name, inventory.Address{UsedBy: used})
+				}
+			}
+		})
+		return nil
+	})
+}
+
+// ownInstances are the cluster's, by ID.
+func (s *survey) ownInstances(ctx context.Context) (map[string]bool, error) {
+	own := map[string]bool{}
+	if s.wanted.Cluster == "" {
+		return own, nil
+	}
+	all, err := s.Instances(ctx, s.wanted.Cluster)
+	for _, i := range all {
+		own[i.ID] = true
+	}
+	return own, err
+}

@@ -1,0 +1,222 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/efs"
+	"github.com/aws/aws-sdk-go-v2/service/fsx"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/muster-hpc/muster/internal/aws/inventory"
+)
+
+// fileSystems asks about file systems, caches and volumes. IDs of FSx and of EFS have
+// one form, so both are asked.
+func (s *survey) fileSystems(ctx context.Context) {
+	var volumes, others []string
+	for _, name := range s.names(ofFileSystems) {
+		if strings.HasPrefix(name, "vol-") {
+			volumes = append(volumes, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	s.batched(ofFileSystems, "ec2:DescribeVolumes", volumes, func(ids ...string) error {
+		out, err := s.ec2().DescribeVolumes(ctx, &ec2.DescribeVolumesInput{VolumeIds: ids})
+		if err != nil {
+			return err
+		}
+		for _, v := range out.Volumes {
+			s.fileSystem(aws.ToString(v.VolumeId), inventory.FileSystem{State: string(v.State), Zone: aws.ToString(v.AvailabilityZone)})
+		}
+		return nil
+	})
+	s.eachOne(ofFileSystems, "fsx:DescribeFileSystems", others, func(id string) error { return s.oneFileSystem(ctx, id) })
+}
+
+func (s *survey) fileSystem(id string, f inventory.FileSystem) {
+	s.answer(func(i *inventory.Inventory) { i.FileSystems = with(i.FileSystems, id, f) })
+}
+
+func (s *survey) oneFileSystem(ctx context.Context, id string) error {
+	client := fsx.NewFromConfig(s.config)
+	switch {
+	case strings.HasPrefix(id, "fsvol-"):
+		return s.fsxVolume(ctx, client, id)
+	case strings.HasPrefix(id, "fc-"):
+		out, err := client.DescribeFileCaches(ctx, &fsx.DescribeFileCachesInput{FileCacheIds: []string{id}})
+		if err != nil {
+			return err
+		}
+		for _, c := range out.FileCaches {
+			s.fileSystem(id, inventory.FileSystem{VPC: aws.ToString(c.VpcId), State: string(c.Lifecycle)})
+		}
+		return nil
+	}
+	f, err := s.fsxSystem(ctx, client, id)
+	if err == nil {
+		s.fileSystem(id, f)
+		return nil
+	}
+	other := s.efsSystem(ctx, id)
+	if other == nil || absent(err) {
+		return other
+	}
+	return err
+}
+
+func (s *survey) fsxSystem(ctx context.Context, client *fsx.Client, id string) (inventory.FileSystem, error) {
+	out, err := client.DescribeFileSystems(ctx, &fsx.DescribeFileSystemsInput{FileSystemIds: []string{id}})
+	if err != nil {
+		return inventory.FileSystem{}, err
+	}
+	if len(out.FileSystems) == 0 {
+		return inventory.FileSystem{}, errUseless
+	}
+	f := out.FileSystems[0]
+	return inventory.FileSystem{VPC: aws.ToString(f.VpcId), State: string(f.Lifecycle)}, nil
+}
+
+// fsxVolume is a volume of OpenZFS or ONTAP, which is in its file system's network. A
+// volume of ONTAP is good when it is CREATED.
+func (s *survey) fsxVolume(ctx context.Context, client *fsx.Client, id string) error {
+	out, err := client.DescribeVolumes(ctx, &fsx.DescribeVolumesInput{VolumeIds: []string{id}})
+	if err != nil {
+		return err
+	}
+	for _, v := range out.Volumes {
+		f, err := s.fsxSystem(ctx, client, aws.ToString(v.FileSystemId))
+		if err != nil {
+			return err
+		}
+		if f.State = string(v.Lifecycle); f.State == "CREATED" {
+			f.State = "AVAILABLE"
+		}
+		s.fileSystem(id, f)
+	}
+	return nil
+}
+
+func (s *survey) efsSystem(ctx context.Context, id string) error {
+	out, err := efs.NewFromConfig(s.config).DescribeFileSystems(ctx, &efs.DescribeFileSystemsInput{FileSystemId: &id})
+	if err != nil || len(out.FileSystems) == 0 {
+		return err
+	}
+	found := inventory.FileSystem{State: string(out.FileSystems[0].LifeCycleState)}
+	if mounted, err := s.EFS(ctx, id); err == nil {
+		found.VPC = mounted.VPC
+	}
+	s.fileSystem(id, found)
+	return nil
+}
+
+// snapshots asks about snapshots of EBS and backups of FSx.
+func (s *survey) snapshots(ctx context.Context) {
+	var snapshots, backups []string
+	for _, name := range s.names(ofSnapshots) {
+		if strings.HasPrefix(name, "backup-") {
+			backups = append(backups, name)
+		} else {
+			snapshots = append(snapshots, name)
+		}
+	}
+	s.batched(ofSnapshots, "ec2:DescribeSnapshots", snapshots, func(ids ...string) error {
+		out, err := s.ec2().DescribeSnapshots(ctx, &ec2.DescribeSnapshotsInput{SnapshotIds: ids})
+		if err != nil {
+			return err
+		}
+		for _, x := range out.Snapshots {
+			s.snapshot(aws.ToString(x.SnapshotId), inventory.Snapshot{State: string(x.State), SizeGiB: int(aws.ToInt32(x.VolumeSize))})
+		}
+		return nil
+	})
+	s.batched(ofSnapshots, "fsx:DescribeBackups", backups, func(ids ...string) error {
+		out, err := fsx.NewFromConfig(s.config).DescribeBackups(ctx, &fsx.DescribeBackupsInput{BackupIds: ids})
+		if err != nil {
+			return err
+		}
+		for _, x := range out.Backups {
+			s.snapshot(aws.ToString(x.BackupId), inventory.Snapshot{State: string(x.Lifecycle)})
+		}
+		return nil
+	})
+}
+
+func (s *survey) snapshot(id string, x inventory.Snapshot) {
+	s.answer(func(i *inventory.Inventory) { i.Snapshots = with(i.Snapshots, id, x) })
+}
+
+// buckets asks where buckets are. S3 says it even to those who may not look inside.
+func (s *survey) buckets(ctx context.Context) {
+	s.eachOne(ofBuckets, "s3:ListBucket", s.names(ofBuckets), func(name string) error {
+		out, err := s.s3().HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &name})
+		region := ""
+		if err == nil {
+			region = aws.ToString(out.BucketRegion)
+		} else if answer, ok := errors.AsType[*awshttp.ResponseError](err); ok && answer.HTTPStatusCode() != http.StatusNotFound {
+			region = answer.Response.Header.Get("X-Amz-Bucket-Region")
+		}
+		if region == "" {
+			if err == nil {
+				err = fmt.Errorf("%w in which region it is", errUseless)
+			}
+			return err
+		}
+		s.answer(func(i *inventory.Inventory) { i.Buckets = with(i.Buckets, name, inventory.Bucket{Region: region}) })
+		return nil
+	})
+}
+
+// urlLimit is how long a web server may take.
+const urlLimit = 10 * time.Second
+
+// urls asks whether scripts and files are there, with our rights: machines have their
+// own.
+func (s *survey) urls(ctx context.Context) {
+	s.eachOne(ofURLs, "s3:GetObject", s.names(ofURLs), func(url string) error {
+		bucket, key, isObject := strings.Cut(strings.TrimPrefix(url, "s3://"), "/")
+		switch {
+		case strings.HasPrefix(url, "s3://") && isObject:
+			_, err := s.s3().HeadObject(ctx, &s3.HeadObjectInput{Bucket: &bucket, Key: &key})
+			if err == nil {
+				s.other(ofURLs, url, "")
+			}
+			return err
+		case strings.HasPrefix(url, "https://"), strings.HasPrefix(url, "http://"):
+			s.web(ctx, url)
+		default:
+			s.hidden(ofURLs, url, "only s3:// and https:// can be asked for")
+		}
+		return nil
+	})
+}
+
+func (s *survey) web(ctx context.Context, url string) {
+	ctx, cancel := context.WithTimeoutCause(ctx, urlLimit, fmt.Errorf("no answer within %s", urlLimit))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, url, http.NoBody)
+	if err != nil {
+		s.other(ofURLs, url, "it is no address")
+		return
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.hidden(ofURLs, url, err.Error())
+		return
+	}
+	resp.Body.Close()
+	switch {
+	case resp.StatusCode < http.StatusMultipleChoices:
+		s.other(ofURLs, url, "")
+	case resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusGone:
+		s.hidden(ofURLs, url, "its server answers "+resp.Status)
+	}
+}

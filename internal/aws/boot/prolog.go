@@ -1,0 +1,153 @@
+package boot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/services"
+)
+
+// NodeProlog is what a node runs before a job's first step: where GPU checks are asked
+// for, and on GPUs that a job was given, DCGM's diagnosis. A node that fails is
+// drained by Slurm.
+const NodeProlog = services.BinDir + "/node-prolog"
+
+// diagnosis fails for a failed test alone: a muster that is not there, or that cannot
+// look, drains no node.
+const diagnosis = `#!/bin/sh
+# Written by muster: HealthChecks/Gpu.
+if [ -z "${SLURM_JOB_GPUS:-}" ]; then exit 0; fi
+` + services.Muster + ` agent diagnose "$SLURM_JOB_GPUS"
+test $? -ne 1
+`
+
+// Prolog writes the node's prolog. asked says that the cluster file wants GPUs to be
+// checked.
+func (m Machine) Prolog(asked bool) (string, error) {
+	text, detail := "#!/bin/sh\n# Written by muster: no health checks are asked for.\nexit 0\n", "not asked for"
+	switch {
+	case asked && m.find("dcgmi") == "":
+		detail = "blind: the file asks for GPU checks, and this image has no dcgmi"
+	case asked:
+		text, detail = diagnosis, "DCGM before each job"
+	}
+	_, err := m.Write(NodeProlog, text, 0o755, "")
+	return detail, err
+}
+
+// Verdict is what DCGM found. The zero value is that all is well.
+type Verdict struct {
+	// Failed are the tests that failed, with what DCGM says of them.
+	Failed []string
+	// Blind is why nobody knows, empty where somebody does.
+	Blind string
+}
+
+// diagnosisWait bounds DCGM's diagnosis: Slurm waits for it.
+const diagnosisWait = 10 * time.Minute
+
+// Diagnose has DCGM look at a job's GPUs. Their engine is started where it does not
+// run. Only a test that failed counts against a node, and no DCGM that crashes on sound
+// GPUs: https://github.com/NVIDIA/DCGM/issues/134
+func (m Machine) Diagnose(ctx context.Context, gpus string) Verdict {
+	ctx, cancel := context.WithTimeoutCause(ctx, diagnosisWait, fmt.Errorf("no result within %s", diagnosisWait))
+	defer cancel()
+	if m.systemd() {
+		if err := m.start(ctx, dcgm); err != nil {
+			return Verdict{Blind: err.Error()}
+		}
+	}
+	args := []string{"dcgmi", "diag", "--run", "2", "--json", "-i", gpus}
+	if names, err := m.run(ctx, "nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "-i", gpus); err == nil && strings.Contains(names, "NVIDIA L4") {
+		args = append(args, "-p", narrowPCI)
+	}
+	out, err := m.run(ctx, args...)
+	v := verdict(out)
+	if v.Blind != "" && err != nil {
+		v.Blind = errors.Join(err, context.Cause(ctx)).Error()
+	}
+	return v
+}
+
+// narrowPCI tells DCGM that an L4 has eight lanes: it expects sixteen.
+const narrowPCI = "pcie.h2d_d2h_single_pinned.min_pci_width=8;pcie.h2d_d2h_single_unpinned.min_pci_width=8"
+
+// report is as much as is read of what `dcgmi diag --json` prints. The name around it
+// differs between versions, and so do the words for a failure: Fail and FAIL.
+type report struct {
+	Categories []struct {
+		Tests []struct {
+			Name    string
+			Results []struct {
+				Status   string
+				Warnings json.RawMessage
+			}
+		}
+	} `json:"test_categories"`
+	Error string `json:"runtime_error"`
+}
+
+// verdict reads DCGM's report, before which there may be other lines.
+func verdict(out string) Verdict {
+	var named map[string]json.RawMessage
+	_, text, _ := strings.Cut(out, "{")
+	if err := json.NewDecoder(strings.NewReader("{" + text)).Decode(&named); err != nil {
+		return Verdict{Blind: "DCGM gave no report: " + end(out, 3)}
+	}
+	var v Verdict
+	tests := 0
+	for _, data := range named {
+		var r report
+		if json.Unmarshal(data, &r) != nil {
+			continue // no report: a version, a date
+		}
+		if r.Error != "" {
+			v.Blind = r.Error
+		}
+		for _, c := range r.Categories {
+			for _, t := range c.Tests {
+				for _, result := range t.Results {
+					tests++
+					if strings.EqualFold(result.Status, "fail") {
+						v.Failed = append(v.Failed, strings.TrimSpace(t.Name+": "+string(result.Warnings)))
+					}
+				}
+			}
+		}
+	}
+	if tests == 0 && v.Blind == "" {
+		v.Blind = "DCGM ran no test"
+	}
+	return v
+}
+
+// healthLog has what DCGM found before jobs.
+const healthLog = "/var/log/muster/health.log"
+
+// NoteHealth writes a verdict that is not a pass into the health log.
+func (m Machine) NoteHealth(v Verdict, job string, now time.Time) error {
+	text := "failed: " + strings.Join(v.Failed, "; ")
+	switch {
+	case len(v.Failed) > 0:
+	case v.Blind != "":
+		text = "blind: " + v.Blind
+	default:
+		return nil
+	}
+	path := m.path(healthLog)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "%s job %s: %s\n", now.UTC().Format(time.RFC3339), job, text)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,146 @@
+package connect
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Place is where this machine keeps what it knows of the way to a cluster.
+type Place struct {
+	// Dir is the folder of clusters on AWS, Cluster its name.
+	Dir, Cluster string
+	// Sockets is a folder of the user's alone, empty where there is none; then
+	// connections are not shared.
+	Sockets string
+}
+
+// KnownHosts is the file with the head node's keys.
+func (p Place) KnownHosts() string { return filepath.Join(p.Dir, p.Cluster+".known_hosts") }
+
+// headFile is the file with the head node that a shared connection leads to.
+func (p Place) headFile() string { return filepath.Join(p.Dir, p.Cluster+".head") }
+
+// socketMost is how long the name of a socket may be: the kernel's 108 bytes without
+// what SSH puts behind it for a moment.
+const socketMost = 108 - 18
+
+// Socket is where a shared connection to the head node is, empty for none.
+func (p Place) Socket(h Head) string {
+	if p.Sockets == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(p.Dir + "\x00" + h.Region + "\x00" + h.Instance))
+	path := filepath.Join(p.Sockets, fmt.Sprintf("%x", sum[:8]))
+	if len(path) > socketMost {
+		return ""
+	}
+	return path
+}
+
+// Keep writes down who the head node is. SSH then knows its keys, and none but those.
+func (p Place) Keep(h Head) error {
+	text, err := knownHosts(h)
+	if err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(h, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
+		return err
+	}
+	return errors.Join(replace(p.KnownHosts(), []byte(text)), replace(p.headFile(), append(data, '\n')))
+}
+
+// knownHosts is a file of keys as SSH reads it.
+func knownHosts(h Head) (string, error) {
+	if len(h.HostKeys) == 0 {
+		return "", fmt.Errorf("the head node %s has not said yet by which keys SSH knows it", h.Instance)
+	}
+	var b strings.Builder
+	for _, key := range h.HostKeys {
+		words := strings.Fields(key)
+		if len(words) != 2 {
+			return "", fmt.Errorf("%q is no key of a head node", key)
+		}
+		fmt.Fprintf(&b, "%s %s %s\n", h.Instance, words[0], words[1])
+	}
+	return b.String(), nil
+}
+
+// Recall is the head node to which a shared connection leads that is open now.
+func (p Place) Recall() (Head, bool) {
+	var h Head
+	data, err := os.ReadFile(p.headFile())
+	if err != nil || json.Unmarshal(data, &h) != nil {
+		return h, false
+	}
+	socket := p.Socket(h)
+	if socket == "" {
+		return h, false
+	}
+	conn, err := net.DialTimeout("unix", socket, time.Second)
+	if err != nil {
+		return h, false
+	}
+	conn.Close()
+	return h, true
+}
+
+// Forget removes what was kept.
+func (p Place) Forget() error {
+	var errs []error
+	for _, path := range []string{p.KnownHosts(), p.headFile()} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// replace makes a file appear whole, for its user alone.
+func replace(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".reach") // with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Sockets makes the folder of shared connections. Whoever could write there could
+// speak for us: one that is not ours alone is not used.
+func Sockets(runtimeDir, tempDir string) string {
+	dir := filepath.Join(tempDir, fmt.Sprintf("muster-%d", os.Getuid()))
+	if runtimeDir != "" {
+		dir = filepath.Join(runtimeDir, "muster")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return ""
+	}
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 {
+		return ""
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Getuid() {
+		return ""
+	}
+	return dir
+}

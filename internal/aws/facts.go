@@ -1,0 +1,270 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/aws/stack"
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// memory is what was found out when a cluster was made and holds for as long as it
+// is there: a newer image or program would replace its head node. It lies in the
+// cluster's bucket.
+type memory struct {
+	Zones   []string               `json:"zones,omitempty"`
+	KeyName string                 `json:"key_name,omitempty"`
+	Images  map[string]chosenImage `json:"images"`
+	// Programs are muster's builds by architecture, Version is theirs.
+	Programs map[string]manifest.Program `json:"programs"`
+	Version  string                      `json:"version"`
+	// HeadProgram is the one that the head node was made with, if it is another.
+	HeadProgram manifest.Program `json:"head_program,omitzero"`
+}
+
+// chosenImage is an image and what was asked for.
+type chosenImage struct {
+	Asked string      `json:"asked"`
+	Image stack.Image `json:"image"`
+}
+
+// asker finds the facts of a file.
+type asker struct {
+	account  *api.Account
+	name     string
+	file     *spec.File
+	root     spec.View
+	workload *spec.Workload
+	// before is what the cluster was made with, if it is there.
+	before memory
+	// own are the resources that the cluster's stacks have made: IDs by nothing else.
+	own map[string]bool
+
+	facts    stack.Facts
+	after    memory
+	problems []error
+}
+
+// ask asks AWS for everything that the file names. All that is missing is said at
+// once.
+func (q *asker) ask(ctx context.Context) error {
+	for _, f := range []func(context.Context) error{
+		q.subnets, q.reservations, q.zones, q.images, q.fileSystems, q.profiles, q.names, q.address, q.templates, q.exists,
+	} {
+		err := f(ctx)
+		if _, stop := errors.AsType[*api.CredentialsError](err); stop {
+			return err
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		q.problems = append(q.problems, err)
+	}
+	return errors.Join(q.problems...)
+}
+
+// queues are the file's, pools its pools of login nodes.
+func (q *asker) queues() []spec.View { return q.root.At("Scheduling.SlurmQueues").Items() }
+func (q *asker) pools() []spec.View  { return q.root.At("LoginNodes.Pools").Items() }
+
+// named are the texts at a path of the head node, the queues and the pools.
+func (q *asker) named(path string) []string {
+	var all []string
+	for _, v := range slices.Concat([]spec.View{q.root.Key("HeadNode")}, q.queues(), q.pools()) {
+		all = append(all, v.At(path).Text())
+	}
+	return distinct(all)
+}
+
+// distinct are the texts that are not empty, each once, in order.
+func distinct(texts []string) []string {
+	var all []string
+	for _, t := range texts {
+		if t != "" && !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func (q *asker) subnets(ctx context.Context) error {
+	ids := []string{q.root.At("HeadNode.Networking.SubnetId").Text()}
+	for _, v := range slices.Concat(q.queues(), q.pools()) {
+		ids = append(ids, v.At("Networking.SubnetIds").Texts()...)
+	}
+	all, err := q.account.Subnets(ctx, distinct(ids))
+	q.facts.Subnets = map[string]stack.Subnet{}
+	for id, s := range all {
+		q.facts.Subnets[id] = stack.Subnet{VPC: s.VPC, Zone: s.Zone, CIDR: s.CIDR, Free: s.Free, Public: s.Public}
+	}
+	return err
+}
+
+func (q *asker) reservations(ctx context.Context) error {
+	var ids []string
+	for _, queue := range q.file.Cluster.Scheduling.Queues {
+		ids = append(ids, queue.Reservation)
+		for _, r := range queue.ComputeResources {
+			ids = append(ids, r.Reservation)
+		}
+	}
+	ids = slices.DeleteFunc(distinct(ids), func(id string) bool { return !strings.HasPrefix(id, "cr-") })
+	all, err := q.account.Reservations(ctx, ids)
+	q.facts.Reservations = map[string]stack.Reservation{}
+	for id, r := range all {
+		q.facts.Reservations[id] = stack.Reservation{InstanceType: r.InstanceType, Zone: r.Zone, Block: r.Block, PlacementGroup: r.PlacementGroup, Total: r.Total}
+	}
+	return err
+}
+
+// zones are asked for where the file leaves the network to muster. A cluster stays
+// where it is; a new one goes where its reservation is.
+func (q *asker) zones(ctx context.Context) error {
+	if len(q.facts.Subnets) > 0 {
+		return nil
+	}
+	q.facts.Zones = q.before.Zones
+	if len(q.facts.Zones) == 0 {
+		all, err := q.account.Zones(ctx, plan.InstanceTypes(q.file.Cluster, q.root))
+		if err != nil {
+			return err
+		}
+		for _, id := range slices.Sorted(maps.Keys(q.facts.Reservations)) {
+			if i := slices.Index(all, q.facts.Reservations[id].Zone); i > 0 {
+				all = slices.Insert(slices.Delete(all, i, i+1), 0, q.facts.Reservations[id].Zone)
+			}
+		}
+		q.facts.Zones = all
+	}
+	q.after.Zones = q.facts.Zones
+	return nil
+}
+
+// images finds the machine image of the head node, each queue and each pool.
+func (q *asker) images(ctx context.Context) error {
+	q.facts.Images, q.after.Images = map[string]stack.Image{}, map[string]chosenImage{}
+	cluster := q.file.Cluster
+	errs := []error{q.image(ctx, "", q.root.Key("HeadNode"), cluster.HeadNode.InstanceType)}
+	for i, v := range q.queues() {
+		queue := cluster.Scheduling.Queues[i]
+		if len(queue.ComputeResources) > 0 && len(queue.ComputeResources[0].InstanceTypes) > 0 {
+			errs = append(errs, q.image(ctx, queue.Name, v, queue.ComputeResources[0].InstanceTypes[0]))
+		}
+	}
+	for _, v := range q.pools() {
+		errs = append(errs, q.image(ctx, "login/"+v.Key("Name").Text(), v, v.Key("InstanceType").Text()))
+	}
+	return errors.Join(distinctErrors(errs)...)
+}
+
+// distinctErrors says each thing once: queues often have the same image.
+func distinctErrors(errs []error) []error {
+	var all []error
+	seen := map[string]bool{}
+	for _, err := range errs {
+		if err != nil && !seen[err.Error()] {
+			seen[err.Error()] = true
+			all = append(all, err)
+		}
+	}
+	return all
+}
+
+// image is that of one user. What was chosen once stays until something else is
+// asked for.
+func (q *asker) image(ctx context.Context, user string, v spec.View, instanceType string) error {
+	arch := "amd64"
+	if t, ok := catalog.Lookup(instanceType); ok {
+		arch = t.Arch
+	}
+	id := cmp.Or(v.At("Image.CustomAmi").Text(), q.root.At("Image.CustomAmi").Text())
+	filters := q.root.At("DevSettings.AmiSearchFilters")
+	official := api.Official{
+		Level: q.file.Level().String(), OS: q.file.Cluster.OS, Arch: arch,
+		Owner: filters.Key("Owner").Text(), Prefix: namePrefix(filters, q.file.Level()), Tags: map[string]string{},
+	}
+	for _, t := range filters.Key("Tags").Items() {
+		official.Tags[t.Key("Key").Text()] = t.Key("Value").Text()
+	}
+	asked := id
+	if id == "" {
+		asked = fmt.Sprint(official.Level, official.OS, official.Arch, official.Owner, official.Prefix, official.Tags)
+	}
+	if was := q.before.Images[user]; was.Asked == asked {
+		return q.choose(user, was, arch)
+	}
+	for _, other := range q.after.Images {
+		if other.Asked == asked {
+			return q.choose(user, other, arch)
+		}
+	}
+	image, err := q.findImage(ctx, id, official)
+	if err != nil {
+		return err
+	}
+	return q.choose(user, chosenImage{Asked: asked, Image: image}, arch)
+}
+
+// namePrefix is a filter that older levels do not have.
+func namePrefix(filters spec.View, level spec.Level) string {
+	for _, k := range spec.Keys(level) {
+		if k.Path == "DevSettings.AmiSearchFilters.NamePrefix" {
+			return filters.Key("NamePrefix").Text()
+		}
+	}
+	return ""
+}
+
+func (q *asker) findImage(ctx context.Context, id string, official api.Official) (stack.Image, error) {
+	var image api.Image
+	var err error
+	if id == "" {
+		image, err = q.account.Official(ctx, official)
+	} else {
+		var all map[string]api.Image
+		all, err = q.account.Images(ctx, []string{id})
+		image = all[id]
+	}
+	return stack.Image{ID: image.ID, RootDevice: image.RootDevice, RootGiB: image.RootGiB, Arch: image.Arch}, err
+}
+
+func (q *asker) choose(user string, c chosenImage, arch string) error {
+	if c.Image.Arch != arch {
+		return fmt.Errorf("image %s is for %s, and the instance type of %s for %s", c.Image.ID, c.Image.Arch, cmp.Or(user, "the head node"), arch)
+	}
+	q.facts.Images[user], q.after.Images[user] = c.Image, c
+	return nil
+}
+
+// architectures are those of all machines.
+func (q *asker) architectures() []string {
+	var all []string
+	for _, i := range q.facts.Images {
+		all = append(all, i.Arch)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// caller is the network from which SSH is allowed where the file does not say. It
+// is not known in a place that has no way to the internet.
+func caller(ctx context.Context, root spec.View, ask func(context.Context) (netip.Addr, error)) (netip.Prefix, string) {
+	if root.At("HeadNode.Ssh.AllowedIps").Present() {
+		return netip.Prefix{}, ""
+	}
+	address, err := ask(ctx)
+	if err != nil {
+		return netip.Prefix{}, fmt.Sprintf("our address in the internet is not known (%v): nobody may reach the head node by SSH, only by Session Manager; AllowedIps under HeadNode/Ssh opens it", err)
+	}
+	return netip.PrefixFrom(address, address.BitLen()), ""
+}

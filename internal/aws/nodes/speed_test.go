@@ -1,0 +1,101 @@
+package nodes_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/aws/nodes"
+)
+
+// childCloud and childDeed are variables of TestInAProcessOfItsOwn: where its cloud
+// is, and what it does.
+const (
+	childCloud = "MUSTER_TEST_CLOUD"
+	childDeed  = "MUSTER_TEST_DEED"
+)
+
+// TestInAProcessOfItsOwn is what TestSpeed measures; without a cloud it has nothing
+// to do.
+func TestInAProcessOfItsOwn(t *testing.T) {
+	c := &cloud{url: os.Getenv(childCloud)}
+	if c.url == "" {
+		return
+	}
+	f := open(t, c.config(t))
+	switch os.Getenv(childDeed) {
+	case "observe":
+		if got := len(observe(t, f)); got != 1000 {
+			t.Errorf("%d instances are observed", got)
+		}
+	case "launch":
+		launchAll(t, f, true, nodeNames("dy-r", 1, 1000)...)
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, most, _ := bytes.Cut(status, []byte("VmHWM:"))
+	most, _, _ = bytes.Cut(most, []byte(" kB"))
+	fmt.Printf("most memory: %s\n", bytes.TrimSpace(most))
+}
+
+// raced tells whether the race detector watches.
+func raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// A thousand instances with 32 interfaces each, 34 MB of XML, are launched or seen
+// with little CPU and memory. The limit of CPU is twice that for an idle machine. The
+// race detector takes its own.
+func TestSpeed(t *testing.T) {
+	for _, deed := range []string{"nothing", "observe", "launch"} {
+		t.Run(deed, func(t *testing.T) {
+			c := newCloud(t)
+			if deed == "observe" {
+				launchAll(t, open(t, c.config(t)), true, nodeNames("dy-r", 1, 1000)...)
+			}
+			c.mu.Lock()
+			c.interfaces = 32
+			c.mu.Unlock()
+			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInAProcessOfItsOwn$")
+			child.Env = append(os.Environ(), childCloud+"="+c.url, childDeed+"="+deed)
+			out, err := child.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			var kilobytes int
+			if _, err := fmt.Sscanf(string(out), "most memory: %d", &kilobytes); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			cpu := child.ProcessState.UserTime() + child.ProcessState.SystemTime()
+			t.Logf("%s: %s of CPU, %d MB", deed, cpu.Round(time.Millisecond), kilobytes>>10)
+			if !raced() && (cpu > 600*time.Millisecond || kilobytes > 60<<10) {
+				t.Errorf("%s took %s of CPU and %d KB", deed, cpu, kilobytes)
+			}
+		})
+	}
+}
+
+// The codes of which ParallelCluster's users know what becomes of them, and each
+// with a source.
+func TestCauses(t *testing.T) {
+	all := nodes.Causes()
+	for code, cause := range map[string]string{
+		"InsufficientInstanceCapacity": "capacity", "InsufficientHostCapacity": "capacity", "InsufficientReservedInstanceCapacity": "capacity",
+		"InsufficientCapacity": "capacity", "MaxSpotInstanceCountExceeded": "capacity", "SpotMaxPriceTooLow": "capacity", "Unsupported": "capacity",
+		"UnfulfillableCapacity": "capacity", "ReservationCapacityExceeded": "capacity", "InsufficientFreeAddressesInSubnet": "capacity",
+		"VcpuLimitExceeded": "limit", "InstanceLimitExceeded": "limit", "RequestLimitExceeded": "throttled", "UnauthorizedOperation": "permission",
+	} {
+		var got, source string
+		if _, err := fmt.Sscan(all[code], &got, &source); err != nil || got != cause || source == "" {
+			t.Errorf("%s is %q, want %s and its source", code, all[code], cause)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/aws/cloudformation"
+	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// HeadOf finds a cluster's head node, and how people get to it: its addresses as EC2
+// knows them, its keys and its user as it says itself.
+func HeadOf(ctx context.Context, a *api.Account, r Record) (connect.Head, error) {
+	if r.Adopted != nil {
+		return theirWay(ctx, a, r)
+	}
+	var (
+		group         sync.WaitGroup
+		instance      api.Instance
+		said          manifest.HeadStatus
+		isErr, hasErr error
+	)
+	group.Go(func() { instance, isErr = headInstance(ctx, a, r.Name) })
+	group.Go(func() { said, hasErr = headSaid(ctx, a, r) })
+	group.Wait()
+	if err := errors.Join(isErr, hasErr); err != nil {
+		return connect.Head{}, err
+	}
+	h := connect.Head{
+		Cluster: r.Name, Region: a.Region, Instance: instance.ID, Public: instance.Public, Private: instance.Address,
+		KeyName: instance.KeyName, User: said.User, HostKeys: said.HostKeys,
+	}
+	if said.InstanceID != instance.ID {
+		h.User, h.HostKeys = "", nil // an earlier head node's
+	}
+	return h, nil
+}
+
+func headInstance(ctx context.Context, a *api.Account, name string) (api.Instance, error) {
+	all, err := a.OfRole(ctx, name, manifest.RoleHead)
+	if err != nil {
+		return api.Instance{}, err
+	}
+	for _, i := range all {
+		switch {
+		case i.Gone():
+		case i.State == "running":
+			return i, nil
+		default:
+			return i, fmt.Errorf("the head node %s of cluster %s is %s", i.ID, name, i.State)
+		}
+	}
+	return api.Instance{}, fmt.Errorf("cluster %s has no head node in %s; `muster status --cluster %s` says what there is, `muster up` makes it whole", name, a.Region, name)
+}
+
+// headSaid is the last word of the head node, empty if it has said none.
+func headSaid(ctx context.Context, a *api.Account, r Record) (manifest.HeadStatus, error) {
+	var s manifest.HeadStatus
+	bucket := r.Bucket
+	if bucket == "" {
+		state, err := cloudformation.New(a.Config()).Describe(ctx, baseStack(r.Name))
+		if errors.Is(err, cloudformation.ErrNoStack) {
+			return s, nil
+		}
+		if err != nil {
+			return s, err
+		}
+		bucket = found{baseStack(r.Name): state}.bucket(r.Name)
+	}
+	b, err := openBucket(ctx, a, bucket)
+	if err == nil {
+		err = readJSON(ctx, b, manifest.HeadKey(r.Name), &s)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return s, nil
+	}
+	return s, err
+}

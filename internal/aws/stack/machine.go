@@ -1,0 +1,151 @@
+package stack
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/aws/cfn"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// machine is a kind of machine: what launch templates have in common.
+type machine struct {
+	// image is the key of Facts.Images, words what people call it.
+	image, words string
+	types        []string
+	threadsOff   bool
+	root         rootVolume
+	profile      cfn.Profile
+	ticket       manifest.Ticket
+	tags         []cfn.Tag
+}
+
+// launchData is what every machine gets: image, disks, metadata service, user data,
+// tags.
+func (m *maker) launchData(x machine) cfn.LaunchTemplateData {
+	image, ok := m.facts.Images[x.image]
+	if !ok {
+		m.fail("%s: no machine image is known", x.words)
+	}
+	program, ok := m.facts.Programs[image.Arch]
+	if !ok {
+		m.fail("%s: there is no build of muster for %s", x.words, image.Arch)
+	}
+	if x.ticket.Role == manifest.RoleHead && m.facts.HeadProgram.Key != "" {
+		program = m.facts.HeadProgram
+	}
+	x.ticket.Program = program
+	d := cfn.LaunchTemplateData{
+		ImageId: image.ID, IamInstanceProfile: x.profile, MetadataOptions: m.metadata(), CpuOptions: cpus(x.types, x.threadsOff),
+		BlockDeviceMappings: m.disks(x, image), UserData: userData(x.ticket),
+		TagSpecifications: []cfn.TagSpecification{{ResourceType: "instance", Tags: x.tags}, {ResourceType: "volume", Tags: x.tags}},
+	}
+	if len(x.types) == 1 {
+		d.InstanceType = x.types[0]
+	}
+	return d
+}
+
+// metadata is IMDSv2, unless the file asks for the old one beside it, within the
+// machine itself alone. Tags are not in it: machines ask the head node who they are.
+func (m *maker) metadata() cfn.Metadata {
+	tokens := "required"
+	if m.file.At("Imds.ImdsSupport").Text() == "v1.0" {
+		tokens = "optional"
+	}
+	return cfn.Metadata{HttpEndpoint: "enabled", HttpTokens: tokens, HttpPutResponseHopLimit: 1, InstanceMetadataTags: "disabled"}
+}
+
+// disks are the root volume, and the instance's own disks where it is of a kind
+// that has to ask for them.
+func (m *maker) disks(x machine, image Image) []cfn.Device {
+	root := cfn.Ebs{
+		DeleteOnTermination: new(!x.root.keep), Encrypted: new(!x.root.open), VolumeSize: x.root.gib,
+		VolumeType: x.root.kind, Iops: x.root.iops, Throughput: x.root.throughput,
+	}
+	root.Iops, root.Throughput = speed(root.VolumeType, root.Iops, root.Throughput)
+	if root.VolumeSize > 0 && root.VolumeSize < image.RootGiB {
+		m.fail("%s: the root volume has %d GiB, and image %s needs %d", x.words, root.VolumeSize, image.ID, image.RootGiB)
+	}
+	out := []cfn.Device{{DeviceName: image.RootDevice, Ebs: &root}}
+	if !asksForDisks(x.types) {
+		return out
+	}
+	for i := range 24 {
+		out = append(out, cfn.Device{DeviceName: "/dev/xvdb" + string(rune('a'+i)), VirtualName: "ephemeral" + strconv.Itoa(i)})
+	}
+	return out
+}
+
+// rootVolume is a root volume as the file has it. Size 0 is the image's.
+type rootVolume struct {
+	gib, iops, throughput int
+	kind                  string
+	// open says that it is not encrypted, keep that it outlives its machine.
+	open, keep bool
+}
+
+func rootOf(v spec.View) rootVolume {
+	return rootVolume{
+		gib: v.Key("Size").Int(), iops: v.Key("Iops").Int(), throughput: v.Key("Throughput").Int(),
+		kind: v.Key("VolumeType").Text(), open: !v.Key("Encrypted").Bool(),
+	}
+}
+
+// speed is that of a volume, with ParallelCluster's defaults for what the file does
+// not say. Kinds that have none are given none.
+func speed(kind string, iops, throughput int) (int, int) {
+	switch kind {
+	case "gp3":
+		return cmp.Or(iops, 3000), cmp.Or(throughput, 125)
+	case "io1", "io2":
+		return cmp.Or(iops, 100), 0
+	}
+	return iops, throughput
+}
+
+// asksForDisks reports whether one of the types is of an old family, whose own disks
+// are there only if they are asked for. NVMe disks always are.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/add-instance-store-volumes.html
+func asksForDisks(types []string) bool {
+	for _, name := range types {
+		family, _, _ := strings.Cut(name, ".")
+		switch family {
+		case "c1", "c3", "d2", "h1", "i2", "m1", "m2", "m3", "r3", "x1", "x1e":
+			return true
+		}
+	}
+	return false
+}
+
+// cpus is one thread for each core. Types with different numbers of cores, and
+// metal ones, cannot be told so in a launch template: their nodes do it themselves.
+func cpus(types []string, threadsOff bool) *cfn.CPUs {
+	cores := 0
+	for _, name := range types {
+		t, ok := catalog.Lookup(name)
+		if !ok || t.ThreadsPerCore < 2 || strings.Contains(name, ".metal") || cores > 0 && cores != t.VCPUs/2 {
+			return nil
+		}
+		cores = t.VCPUs / 2
+	}
+	if !threadsOff || cores == 0 {
+		return nil
+	}
+	return &cfn.CPUs{CoreCount: cores, ThreadsPerCore: 1}
+}
+
+// groupsOf are the security groups of machines: muster's or the file's instead, and
+// what the file adds.
+func (p *part) groupsOf(networking spec.View, managed value) []cfn.Text {
+	var out []cfn.Text
+	if replaced(networking) {
+		out = cfn.Lits(networking.Key("SecurityGroups").Texts()...)
+	} else {
+		out = append(out, p.text(managed))
+	}
+	return append(out, cfn.Lits(networking.Key("AdditionalSecurityGroups").Texts()...)...)
+}

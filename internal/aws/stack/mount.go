@@ -1,0 +1,161 @@
+package stack
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/aws/cfn"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// Types of storage, as the file calls them.
+const (
+	ebs       = "Ebs"
+	efs       = "Efs"
+	lustre    = "FsxLustre"
+	openZFS   = "FsxOpenZfs"
+	ontap     = "FsxOntap"
+	fileCache = "FileCache"
+	multiZone = "MULTI_AZ_1"
+)
+
+// mount is storage that machines mount: one that is made, or one that exists.
+type mount struct {
+	name, kind, dir string
+	ids             []value
+	host, export    value
+	// made says that the cluster makes it.
+	made bool
+	// authorized says that machines need rights of IAM to mount it.
+	authorized bool
+}
+
+// site is what the machines are told.
+func (m mount) site(v *values) manifest.Storage {
+	s := manifest.Storage{Name: m.name, Type: m.kind, MountDir: m.dir, Made: m.made}
+	for _, id := range m.ids {
+		s.IDs = append(s.IDs, v.of(id))
+	}
+	if !m.host.absent() {
+		s.Host = v.of(m.host)
+	}
+	if !m.export.absent() {
+		s.Export = v.of(m.export)
+	}
+	return s
+}
+
+// settings are those of a SharedStorage's type, and the id that it has there if it
+// exists already.
+func settings(s spec.View) (v spec.View, id string) {
+	key := ""
+	switch s.Key("StorageType").Text() {
+	case ebs:
+		v, key = s.Key("EbsSettings"), "VolumeId"
+	case efs:
+		v, key = s.Key("EfsSettings"), "FileSystemId"
+	case lustre:
+		v, key = s.Key("FsxLustreSettings"), "FileSystemId"
+	case openZFS:
+		v, key = s.Key("FsxOpenZfsSettings"), "VolumeId"
+	case ontap:
+		v, key = s.Key("FsxOntapSettings"), "VolumeId"
+	default:
+		v, key = s.Key("FileCacheSettings"), "FileCacheId"
+	}
+	return v, v.Key(key).Text()
+}
+
+func mountOf(s spec.View) mount {
+	return mount{name: s.Key("Name").Text(), kind: s.Key("StorageType").Text(), dir: path.Clean("/" + s.Key("MountDir").Text())}
+}
+
+// makesFSx reports whether a file system is made that is in one zone.
+func (m *maker) makesFSx() bool {
+	for _, s := range m.file.Key("SharedStorage").Items() {
+		if _, id := settings(s); id == "" && s.Key("StorageType").Text() == lustre {
+			return true
+		}
+	}
+	return len(m.work.FileSystems) > 0
+}
+
+// homeOnEFS reports whether the file wants users' homes on an EFS: SharedStorageType
+// says so, and nothing else is mounted there.
+func (m *maker) homeOnEFS() bool {
+	if !strings.EqualFold(m.file.At("HeadNode.SharedStorageType").Text(), efs) || m.file.At("DeploymentSettings.DefaultUserHome").Text() == "Local" {
+		return false
+	}
+	for _, s := range m.file.Key("SharedStorage").Items() {
+		if mountOf(s).dir == home {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(m.work.FileSystems, func(f spec.FileSystem) bool { return f.MountDir == home })
+}
+
+const home = "/home"
+
+// makesStorage reports whether any is made that machines reach over the network.
+func (m *maker) makesStorage() bool {
+	kinds := m.kindsMade()
+	return kinds[efs] || kinds[lustre] || kinds[openZFS]
+}
+
+// kindsMade are the types of file systems that are made.
+func (m *maker) kindsMade() map[string]bool {
+	kinds := map[string]bool{efs: m.homeOnEFS()}
+	for _, s := range m.file.Key("SharedStorage").Items() {
+		if _, id := settings(s); id == "" {
+			kinds[s.Key("StorageType").Text()] = true
+		}
+	}
+	for _, f := range m.work.FileSystems {
+		kinds[f.Type] = true
+	}
+	return kinds
+}
+
+// storageTalks opens the group of the file systems to all machines, on the ports
+// that its file systems use.
+func (m *maker) storageTalks(p *part) {
+	storage := []member{{"Storage", m.groups.storage, true}}
+	var clients []member
+	for _, all := range [][]member{m.heads(), m.computes(), m.logins()} {
+		clients = append(clients, all...)
+	}
+	kinds := m.kindsMade()
+	var rules []cfn.Rule
+	if kinds[lustre] {
+		rules = append(rules, lustrePorts()...)
+		m.let(p, storage, clients, lustrePorts()) // the servers call back
+		for i, r := range lustrePorts() {
+			r.SourceSecurityGroupId = p.text(m.groups.storage)
+			p.add(cfn.Resource{ID: "StorageFromItselfRule" + strconv.Itoa(i+1), Properties: cfn.Ingress{GroupId: p.text(m.groups.storage), Rule: r}})
+		}
+	}
+	if kinds[efs] || kinds[openZFS] {
+		rules = append(rules, cfn.Rule{IpProtocol: "tcp", FromPort: 2049, ToPort: 2049})
+	}
+	if kinds[openZFS] {
+		for _, protocol := range []string{"tcp", "udp"} {
+			rules = append(rules,
+				cfn.Rule{IpProtocol: protocol, FromPort: 111, ToPort: 111},
+				cfn.Rule{IpProtocol: protocol, FromPort: 20001, ToPort: 20003})
+		}
+		rules = append(rules, cfn.Rule{IpProtocol: "udp", FromPort: 2049, ToPort: 2049})
+	}
+	m.let(p, clients, storage, rules)
+}
+
+// lustrePorts are those between servers of Lustre, and between them and clients.
+// https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
+func lustrePorts() []cfn.Rule {
+	return []cfn.Rule{
+		{IpProtocol: "tcp", FromPort: 988, ToPort: 988},
+		{IpProtocol: "tcp", FromPort: 1018, ToPort: 1023},
+	}
+}

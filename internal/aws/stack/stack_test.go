@@ -1,0 +1,133 @@
+package stack
+
+import (
+	"encoding/json"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// facts are what an account says: two architectures, two zones, three subnets.
+func facts(name string, file spec.View) Facts {
+	region := file.Key("Region").Text()
+	f := Facts{
+		Name: name, Region: region, Partition: "aws", Account: "123456789012",
+		Caller: netip.MustParsePrefix("192.0.2.7/32"), Zones: []string{region + "a", region + "b"}, KeyName: "muster-" + name,
+		Subnets: map[string]Subnet{
+			"subnet-00000000000000001": {VPC: "vpc-00000000000000001", Zone: region + "a", CIDR: "10.1.0.0/24", Free: 250, Public: true},
+			"subnet-00000000000000002": {VPC: "vpc-00000000000000001", Zone: region + "a", CIDR: "10.1.16.0/20", Free: 4000},
+			"subnet-00000000000000003": {VPC: "vpc-00000000000000001", Zone: region + "b", CIDR: "10.1.32.0/20", Free: 4000},
+		},
+		Images: map[string]Image{},
+		Programs: map[string]manifest.Program{
+			"amd64": {Key: manifest.ProgramKey(strings.Repeat("a", 64), "amd64"), SHA256: strings.Repeat("a", 64)},
+			"arm64": {Key: manifest.ProgramKey(strings.Repeat("b", 64), "arm64"), SHA256: strings.Repeat("b", 64)},
+		},
+		FileSystems: map[string]FileSystem{
+			"fs-00000000000000002":    {Host: "fs-00000000000000002.fsx." + region + ".amazonaws.com", Export: "abcdefgh"},
+			"fsvol-00000000000000001": {Host: "fs-00000000000000003.fsx." + region + ".amazonaws.com", Export: "/fsx/vol"},
+			"fsvol-00000000000000002": {Host: "svm-00000000000000001.fs-00000000000000004.fsx." + region + ".amazonaws.com", Export: "/vol"},
+			"fc-00000000000000001":    {Host: "fc-00000000000000001.fsx." + region + ".amazonaws.com", Export: "ijklmnop"},
+		},
+		Reservations: map[string]Reservation{
+			"cr-00000000000000001": {InstanceType: "p4d.24xlarge", Zone: region + "a", Total: 2},
+			"cr-00000000000000002": {InstanceType: "p5en.48xlarge", Zone: region + "a", Total: 4, Block: true},
+			"cr-00000000000000003": {
+				InstanceType: "p5.48xlarge", Zone: region + "a", Total: 4,
+				PlacementGroup: "arn:aws:ec2:us-east-2:123456789012:placement-group/reserved",
+			},
+		},
+		Exists:          map[string]bool{"muster-test-there": true},
+		ProfileRoles:    map[string][]string{"arn:aws:iam::123456789012:instance-profile/compute": {"arn:aws:iam::123456789012:role/profiled"}},
+		ElasticIPs:      map[string]string{"192.0.2.10": "eipalloc-00000000000000001"},
+		HostedZoneName:  "example.com.",
+		LaunchTemplates: map[string]json.RawMessage{"lt-0123456789abcdef0:3": json.RawMessage(`{"EbsOptimized":true,"KeyName":null,"PrivateDnsNameOptions":{"HostnameType":"ip-name","EnableResourceNameDnsARecord":null}}`)},
+	}
+	if strings.HasPrefix(region, "cn-") {
+		f.Partition = "aws-cn"
+	}
+	images(&f, file)
+	return f
+}
+
+// images gives each machine an image of its architecture.
+func images(f *Facts, file spec.View) {
+	image := func(kind string) Image {
+		if strings.HasPrefix(kind, "c7g") {
+			return Image{ID: "ami-00000000000000002", RootDevice: "/dev/xvda", RootGiB: 45, Arch: "arm64"}
+		}
+		return Image{ID: "ami-00000000000000001", RootDevice: "/dev/xvda", RootGiB: 45, Arch: "amd64"}
+	}
+	f.Images[""] = image(file.At("HeadNode.InstanceType").Text())
+	for _, q := range file.At("Scheduling.SlurmQueues").Items() {
+		f.Images[q.Key("Name").Text()] = image(q.Key("ComputeResources").Items()[0].Key("InstanceType").Text())
+	}
+	for _, p := range file.At("LoginNodes.Pools").Items() {
+		f.Images["login/"+p.Key("Name").Text()] = image(p.Key("InstanceType").Text())
+	}
+}
+
+// open reads a cluster file and muster.yaml beside it.
+func open(t *testing.T, path string) (spec.View, *spec.Workload) {
+	t.Helper()
+	f := spec.Open(path, spec.Options{AWS: true})
+	root, ok := f.Root()
+	if !ok {
+		t.Fatal(f.Problems.All())
+	}
+	workload := strings.TrimSuffix(path, ".yaml") + ".muster.yaml"
+	if filepath.Base(path) == "cluster.yaml" {
+		workload = spec.WorkloadPath(path)
+	}
+	if _, err := os.Stat(workload); err != nil {
+		return root, nil
+	}
+	w, problems := spec.LoadWorkload(workload, f.Cluster)
+	if problems.HasErrors() {
+		t.Fatal(problems.All())
+	}
+	return root, w
+}
+
+func TestNew_makes_the_templates_of_testdata(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range append(files, "../../../examples/guide-80/cluster.yaml") {
+		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		switch {
+		case strings.HasSuffix(name, ".muster"):
+			continue
+		case name == "cluster":
+			name = "guide-80"
+		}
+		t.Run(name, func(t *testing.T) {
+			root, w := open(t, path)
+			set, err := New(root, w, facts(name, root))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range set.Stacks() {
+				body, err := s.Template.Indented()
+				if err != nil {
+					t.Fatal(err)
+				}
+				golden.Check(t, name+"."+partOf(name, s.Name)+".json", string(body))
+			}
+		})
+	}
+}
+
+func partOf(cluster, stack string) string {
+	if cluster == stack {
+		return "cluster"
+	}
+	return strings.TrimPrefix(stack, cluster+"-")
+}

@@ -1,0 +1,324 @@
+package stack
+
+import (
+	"strconv"
+
+	"github.com/muster-hpc/muster/internal/aws/cfn"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// storage is the stack of what holds data; nil if nothing is made.
+func (m *maker) storage() *Stack {
+	if m.net.vpc.absent() {
+		return nil
+	}
+	p := m.part(m.facts.Name+"-storage", "Cluster "+m.facts.Name+": file systems and volumes")
+	for _, s := range m.file.Key("SharedStorage").Items() {
+		m.mounts = append(m.mounts, m.shared(p, s))
+	}
+	for _, f := range m.work.FileSystems {
+		m.mounts = append(m.mounts, m.openZFS(p, f))
+	}
+	if m.homeOnEFS() {
+		m.mounts = append(m.mounts, m.home(p))
+	}
+	if len(p.Template.Resources) == 0 {
+		return nil
+	}
+	return p.Stack
+}
+
+// shared is storage of the file.
+func (m *maker) shared(p *part, s spec.View) mount {
+	one := mountOf(s)
+	v, known := settings(s)
+	if one.kind == efs {
+		one.authorized = v.Key("IamAuthorization").Bool()
+	}
+	if known != "" {
+		return m.existing(one, known)
+	}
+	one.made = true
+	switch one.kind {
+	case ebs:
+		return m.volumes(p, one, v)
+	case efs:
+		return m.elastic(p, one, v)
+	case lustre:
+		return m.lustre(p, one, v)
+	}
+	m.fail("storage %s: an %s is mounted if it exists, and the file has no id of it", one.name, one.kind)
+	return one
+}
+
+// existing is storage that is there. How it is mounted follows from its id, or is
+// what AWS said.
+func (m *maker) existing(one mount, id string) mount {
+	one.ids = []value{existing(id)}
+	switch one.kind {
+	case ebs:
+		return one
+	case efs:
+		one.host, one.export = existing(m.efsHost(id)), existing("/")
+		return one
+	}
+	known, ok := m.facts.FileSystems[id]
+	if !ok {
+		m.fail("storage %s: %s is not known in %s", one.name, id, m.facts.Region)
+	}
+	one.host, one.export = existing(known.Host), existing(known.Export)
+	return one
+}
+
+// domain is the end of the names of AWS's hosts.
+func (m *maker) domain() string {
+	if m.facts.Partition == "aws-cn" {
+		return "amazonaws.com.cn"
+	}
+	return "amazonaws.com"
+}
+
+func (m *maker) efsHost(id string) string { return id + ".efs." + m.facts.Region + "." + m.domain() }
+
+// homeSubnet is where a file system of one zone is: with the nodes of the first
+// queue.
+func (m *maker) homeSubnet() value {
+	for _, q := range m.queues() {
+		if all := m.queueSubnets(q); len(all) > 0 {
+			return all[0]
+		}
+	}
+	return m.net.head
+}
+
+// lustre is a new FSx for Lustre.
+func (m *maker) lustre(p *part, one mount, v spec.View) mount {
+	id := id("Lustre", one.name)
+	fs := cfn.FileSystem{
+		FileSystemType: "LUSTRE", FileSystemTypeVersion: "2.15", BackupId: v.Key("BackupId").Text(),
+		StorageCapacity: v.Key("StorageCapacity").Int(), StorageType: v.Key("StorageType").Text(), KmsKeyId: v.Key("KmsKeyId").Text(),
+		SubnetIds: []cfn.Text{p.text(m.homeSubnet())}, SecurityGroupIds: []cfn.Text{p.text(m.groups.storage)},
+		LustreConfiguration: lustreOf(v), Tags: m.tags(one.name),
+	}
+	if fs.BackupId != "" {
+		fs.FileSystemTypeVersion = "" // the backup's
+	}
+	policy := cfn.Policy(v.Key("DeletionPolicy").Text())
+	p.add(cfn.Resource{ID: id, Policy: policy, Properties: fs})
+	one.ids = []value{p.out(id+"Id", id)}
+	one.host, one.export = p.out(id+"Host", id+".DNSName"), p.out(id+"MountName", id+".LustreMountName")
+	for _, r := range v.Key("DataRepositoryAssociations").Items() {
+		m.repository(p, one, id, r, policy)
+	}
+	return one
+}
+
+func lustreOf(v spec.View) *cfn.Lustre {
+	l := &cfn.Lustre{
+		DeploymentType: v.Key("DeploymentType").Text(), PerUnitStorageThroughput: v.Key("PerUnitStorageThroughput").Int(),
+		DataCompressionType: v.Key("DataCompressionType").Text(), DriveCacheType: v.Key("DriveCacheType").Text(),
+		AutoImportPolicy: v.Key("AutoImportPolicy").Text(), ImportPath: v.Key("ImportPath").Text(), ExportPath: v.Key("ExportPath").Text(),
+		ImportedFileChunkSize:         v.Key("ImportedFileChunkSize").Int(),
+		DailyAutomaticBackupStartTime: v.Key("DailyAutomaticBackupStartTime").Text(),
+		WeeklyMaintenanceStartTime:    v.Key("WeeklyMaintenanceStartTime").Text(),
+	}
+	if v.Key("BackupId").Present() {
+		l.DeploymentType = "" // the backup's
+	}
+	if v.Key("StorageType").Text() == "HDD" && l.DriveCacheType == "" {
+		l.DriveCacheType = "NONE" // a disk has to have one
+	}
+	if days := v.Key("AutomaticBackupRetentionDays"); days.Present() {
+		l.AutomaticBackupRetentionDays = new(days.Int())
+	}
+	if tags := v.Key("CopyTagsToBackups"); tags.Present() {
+		l.CopyTagsToBackups = new(tags.Bool())
+	}
+	return l
+}
+
+// repository links a directory with a bucket. It goes with its file system: the
+// objects stay in any case.
+func (m *maker) repository(p *part, one mount, fs string, r spec.View, policy cfn.Policy) {
+	name := r.Key("Name").Text()
+	link := cfn.DataRepository{
+		FileSystemId: cfn.Ref(fs), FileSystemPath: r.Key("FileSystemPath").Text(), DataRepositoryPath: r.Key("DataRepositoryPath").Text(),
+		BatchImportMetaDataOnCreate: r.Key("BatchImportMetaDataOnCreate").Bool(),
+		ImportedFileChunkSize:       r.Key("ImportedFileChunkSize").Int(),
+		Tags:                        m.tags(one.name + "-" + name),
+	}
+	in, out := r.Key("AutoImportPolicy").Texts(), r.Key("AutoExportPolicy").Texts()
+	if len(in)+len(out) > 0 {
+		link.S3 = &cfn.Synchronization{AutoImportPolicy: events(in), AutoExportPolicy: events(out)}
+	}
+	p.add(cfn.Resource{ID: id("Link", one.name, name), Policy: policy, Properties: link})
+}
+
+func events(names []string) *cfn.Events {
+	if len(names) == 0 {
+		return nil
+	}
+	return &cfn.Events{Events: names}
+}
+
+// openZFS is a new FSx for OpenZFS of muster.yaml.
+func (m *maker) openZFS(p *part, f spec.FileSystem) mount {
+	one := mount{name: f.Name, kind: f.Type, dir: f.MountDir, made: true}
+	id := id("OpenZfs", f.Name)
+	iops := cfn.DiskIops{Mode: "AUTOMATIC"}
+	if f.Iops > 0 {
+		iops = cfn.DiskIops{Mode: "USER_PROVISIONED", Iops: f.Iops}
+	}
+	zfs := &cfn.OpenZFS{
+		DeploymentType: f.DeploymentType, ThroughputCapacity: f.ThroughputMBps, DiskIopsConfiguration: iops,
+		RootVolumeConfiguration: cfn.RootVolume{
+			DataCompressionType: f.Compression,
+			NfsExports: []cfn.NfsExport{{ClientConfigurations: []cfn.NfsClient{
+				{Clients: "*", Options: []string{"rw", "crossmnt", "no_root_squash"}}, // the security group says who may
+			}}},
+		},
+	}
+	subnets := []value{m.homeSubnet()}
+	if f.DeploymentType == multiZone {
+		subnets = m.twoZones(f.Name)
+		zfs.PreferredSubnetId, zfs.RouteTableIds = p.text(subnets[0]), p.texts(m.net.routes)
+	}
+	policy := cfn.Retain
+	if !f.Retain {
+		policy, zfs.Options = cfn.Delete, []string{"DELETE_CHILD_VOLUMES_AND_SNAPSHOTS"}
+	}
+	p.add(cfn.Resource{ID: id, Policy: policy, Properties: cfn.FileSystem{
+		FileSystemType: "OPENZFS", StorageCapacity: f.CapacityGiB, StorageType: "SSD", SubnetIds: p.texts(subnets),
+		SecurityGroupIds: []cfn.Text{p.text(m.groups.storage)}, OpenZFSConfiguration: zfs, Tags: m.tags(f.Name),
+	}})
+	one.ids = []value{p.out(id+"Id", id)}
+	one.host, one.export = p.out(id+"Host", id+".DNSName"), existing("/fsx")
+	return one
+}
+
+// twoZones are subnets in two zones, the nodes' first.
+func (m *maker) twoZones(name string) []value {
+	home := m.homeSubnet()
+	zones := m.zonal()
+	for _, s := range zones {
+		if s.zone != m.zoneOf(home) {
+			return []value{home, s.subnet}
+		}
+	}
+	m.fail("file system %s is in two zones, and all subnets of the cluster are in one", name)
+	return []value{home}
+}
+
+// place is a subnet and its zone.
+type place struct {
+	zone   string
+	subnet value
+}
+
+// zonal is one subnet for each zone in which the cluster has machines.
+func (m *maker) zonal() []place {
+	var all []place
+	seen := map[string]bool{}
+	add := func(v value) {
+		if zone := m.zoneOf(v); !seen[zone] {
+			seen[zone] = true
+			all = append(all, place{zone, v})
+		}
+	}
+	for _, q := range m.queues() {
+		for _, v := range m.queueSubnets(q) {
+			add(v)
+		}
+	}
+	for _, v := range m.net.private {
+		add(v)
+	}
+	add(m.net.head)
+	for _, pool := range m.pools() {
+		for _, v := range m.poolSubnets(pool) {
+			add(v)
+		}
+	}
+	return all
+}
+
+func (m *maker) zoneOf(v value) string {
+	if v.literal != "" {
+		return m.facts.Subnets[v.literal].Zone
+	}
+	for i, zone := range m.net.zones {
+		if v == m.net.private[i] || v == m.net.public[i] {
+			return zone
+		}
+	}
+	return ""
+}
+
+// elastic is a new EFS of the file.
+func (m *maker) elastic(p *part, one mount, v spec.View) mount {
+	policy := cfn.Policy(v.Key("DeletionPolicy").Text())
+	return m.mountTargets(p, one, id("Efs", one.name), policy, cfn.ElasticFileSystem{
+		Encrypted: v.Key("Encrypted").Bool(), KmsKeyId: v.Key("KmsKeyId").Text(), PerformanceMode: v.Key("PerformanceMode").Text(),
+		ThroughputMode: v.Key("ThroughputMode").Text(), ProvisionedThroughputInMibps: v.Key("ProvisionedThroughput").Int(),
+		FileSystemTags: m.tags(one.name),
+	})
+}
+
+// home is the EFS of HeadNode/SharedStorageType, for users' homes.
+func (m *maker) home(p *part) mount {
+	one := mount{name: "home", kind: efs, dir: home, made: true}
+	return m.mountTargets(p, one, "HomeEfs", cfn.Delete, cfn.ElasticFileSystem{
+		Encrypted:       m.file.At("HeadNode.SharedStorageEfsSettings.Encrypted").Bool(),
+		PerformanceMode: "generalPurpose", ThroughputMode: "elastic", FileSystemTags: m.tags(one.name),
+	})
+}
+
+// mountTargets make an EFS with an address in each zone.
+func (m *maker) mountTargets(p *part, one mount, id string, policy cfn.Policy, fs cfn.ElasticFileSystem) mount {
+	p.add(cfn.Resource{ID: id, Policy: policy, Properties: fs})
+	for _, s := range m.zonal() {
+		p.add(cfn.Resource{ID: id + "In" + camelZone(s.zone), Policy: policy, Properties: cfn.MountTarget{
+			FileSystemId: cfn.Ref(id), SubnetId: p.text(s.subnet), SecurityGroups: []cfn.Text{p.text(m.groups.storage)},
+		}})
+	}
+	one.ids = []value{p.out(id+"Id", id)}
+	p.Template.Outputs = append(p.Template.Outputs, cfn.Output{Name: id + "Host", Value: cfn.Sub(m.efsHost("${" + id + "}"))})
+	one.host = value{name: id + "Host", home: p}
+	one.export = existing("/")
+	return one
+}
+
+// camelZone is a zone as a part of a logical name: Useast1a.
+func camelZone(zone string) string { return id("", zone) }
+
+// volumes are new volumes of EBS, in the head node's zone, which exports them.
+func (m *maker) volumes(p *part, one mount, v spec.View) mount {
+	count := 1
+	if raid := v.Key("Raid"); raid.Present() {
+		count = raid.Key("NumberOfVolumes").Int()
+	}
+	volume := cfn.Volume{
+		AvailabilityZone: m.net.headZone, Size: v.Key("Size").Int(), VolumeType: v.Key("VolumeType").Text(), Iops: v.Key("Iops").Int(),
+		Throughput: v.Key("Throughput").Int(), Encrypted: v.Key("Encrypted").Bool(), KmsKeyId: v.Key("KmsKeyId").Text(),
+		SnapshotId: v.Key("SnapshotId").Text(), Tags: m.tags(one.name),
+	}
+	if volume.SnapshotId != "" && !v.Key("Size").Present() {
+		volume.Size = 0 // the snapshot's
+	}
+	volume.Iops, volume.Throughput = speed(volume.VolumeType, volume.Iops, volume.Throughput)
+	for i := range count {
+		id := volumeID("Volume", one.name, i, count)
+		p.add(cfn.Resource{ID: id, Policy: cfn.Policy(v.Key("DeletionPolicy").Text()), Properties: volume})
+		one.ids = append(one.ids, p.out(id+"Id", id))
+	}
+	return one
+}
+
+// volumeID is the logical name of a volume, or of what belongs to it: a storage's
+// only one, or one of several.
+func volumeID(prefix, storage string, i, count int) string {
+	if count == 1 {
+		return id(prefix, storage)
+	}
+	return id(prefix, storage, strconv.Itoa(i+1))
+}

@@ -1,0 +1,143 @@
+package aws_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// TestTyped fills in a type that only the reservation knows, in both of YAML's styles.
+func TestTyped(t *testing.T) {
+	w := newWorld(t)
+	out, err := ec2.NewFromConfig(w.Config()).CreateCapacityReservation(t.Context(), &ec2.CreateCapacityReservationInput{
+		AvailabilityZone: sdk.String("us-east-2a"), InstanceCount: sdk.Int32(2), InstancePlatform: types.CapacityReservationInstancePlatformLinuxUnix,
+		InstanceType: sdk.String("c5.xlarge"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := sdk.ToString(out.CapacityReservation.CapacityReservationId)
+	text := strings.Replace(plainFile, "{Name: r, InstanceType: c5.large, ", "{Name: r, CapacityReservationTarget: {CapacityReservationId: "+id+"}, ", 1) + `    - Name: p
+      ComputeResources:
+        - Name: s # with a comment
+          CapacityReservationTarget:
+            CapacityReservationId: ` + id + `
+          MaxCount: 1
+`
+	typed, err := aws.Typed(t.Context(), w.account, "cluster.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := spec.OpenText("cluster.yaml", typed, spec.Options{AWS: true})
+	if f.Cluster == nil {
+		t.Fatalf("the file is not whole: %v\n%s", f.Problems.All(), typed)
+	}
+	for _, q := range f.Cluster.Scheduling.Queues {
+		if got := q.ComputeResources[0].InstanceTypes; len(got) != 1 || got[0] != "c5.xlarge" {
+			t.Errorf("queue %s has %v", q.Name, got)
+		}
+	}
+	if again, err := aws.Typed(t.Context(), w.account, "cluster.yaml", typed); err != nil || string(again) != string(typed) {
+		t.Errorf("again: %v\n%s", err, again)
+	}
+}
+
+// TestOwnAddress gives the head node an Elastic IP of the account, and refuses one that
+// is not there.
+func TestOwnAddress(t *testing.T) {
+	w := newWorld(t)
+	w.heads()
+	out, err := ec2.NewFromConfig(w.Config()).AllocateAddress(t.Context(), &ec2.AllocateAddressInput{Domain: types.DomainTypeVpc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(address string) string {
+		return strings.Replace(plainFile, "  Ssh:", "  Networking: {ElasticIp: "+address+"}\n  Ssh:", 1)
+	}
+	_, err = w.up(t.Context(), with("203.0.113.9"), "", &told{t: t})
+	if err == nil || !strings.Contains(err.Error(), "the account has no Elastic IP 203.0.113.9 in us-east-2") {
+		t.Errorf("a foreign address: %v", err)
+	}
+	if _, err := w.up(t.Context(), with(sdk.ToString(out.PublicIp)), "", &told{t: t}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"stopped", "running"} {
+		o := aws.FleetOptions{Name: "demo", Account: w.account, Want: want, Report: &told{t: t}}
+		if err := aws.Fleet(t.Context(), o); err != nil {
+			t.Errorf("fleet %s: %v", want, err)
+		}
+	}
+	w.empty()
+}
+
+// TestForeign meets stacks, regions and accounts that are not the cluster's. Nothing is
+// touched.
+func TestForeign(t *testing.T) {
+	w := newWorld(t)
+	client := cloudformation.NewFromConfig(w.Config())
+	const empty = `{"Resources":{"Q":{"Type":"AWS::EC2::PlacementGroup","Properties":{"Strategy":"cluster"}}}}`
+	if _, err := client.CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: sdk.String("demo"), TemplateBody: sdk.String(empty)}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "there is a stack demo that is not muster's: choose another name with --cluster"
+	if _, err := w.up(t.Context(), plainFile, "", &told{t: t}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("up: %v", err)
+	}
+	if _, err := w.down(t.Context(), true, &told{t: t}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("down: %v", err)
+	}
+	fleet := aws.FleetOptions{Name: "other", Account: w.account, Want: "stopped", Report: &told{t: t}}
+	if err := aws.Fleet(t.Context(), fleet); err == nil || !strings.Contains(err.Error(), "cluster other has no head node in us-east-2") {
+		t.Errorf("fleet: %v", err)
+	}
+	for _, call := range w.Calls() {
+		if strings.HasPrefix(call.Operation, "Delete") || strings.HasPrefix(call.Operation, "ExecuteChangeSet") {
+			t.Errorf("called %+v", call)
+		}
+	}
+	if _, err := api.Of(w.Config()).Allocation(t.Context(), "192.0.2.7"); err == nil {
+		t.Error("an address that nobody has was found")
+	}
+}
+
+// TestAllocation finds an address by itself and by its id.
+func TestAllocation(t *testing.T) {
+	w := newWorld(t)
+	out, err := ec2.NewFromConfig(w.Config()).AllocateAddress(t.Context(), &ec2.AllocateAddressInput{Domain: types.DomainTypeVpc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := sdk.ToString(out.AllocationId)
+	for _, name := range []string{id, sdk.ToString(out.PublicIp)} {
+		if got, err := api.Of(w.Config()).Allocation(t.Context(), name); err != nil || got != id {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if _, err := api.Of(w.Config()).Allocation(t.Context(), "eipalloc-0123456789abcdef0"); err == nil {
+		t.Error("an id that nobody has was found")
+	}
+}
+
+// TestOtherAccount looks at a cluster with credentials of another account: that it is
+// not seen does not mean that it is gone.
+func TestOtherAccount(t *testing.T) {
+	w := newWorld(t)
+	r := aws.Record{Name: "demo", Region: region, Account: "210987654321"}
+	s := aws.StatusBy(t.Context(), w.account, r, time.Now())
+	if s.State != "unknown" || len(s.Blind) != 1 || !strings.Contains(s.Blind[0], "it is in account 210987654321, and these are credentials of account 123456789012") {
+		t.Errorf("status %+v", s)
+	}
+	r.Account = "123456789012"
+	if s := aws.StatusBy(t.Context(), w.account, r, time.Now()); s.State != "gone" || len(s.Blind) > 0 {
+		t.Errorf("status %+v", s)
+	}
+}

@@ -1,0 +1,95 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/export"
+	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// Associations are the links of a cluster file between directories and buckets,
+// on the cluster's own S3 server. Their directories are made.
+func Associations(ctx context.Context, l *nodes.Layout, c *spec.Cluster) ([]controller.Association, error) {
+	var all []controller.Association
+	for _, s := range c.SharedStorage {
+		for _, r := range s.Repositories {
+			a, err := association(ctx, l, c, s, r)
+			if err != nil {
+				return nil, fmt.Errorf("link %s with s3://%s/%s: %w", r.Dir, r.Bucket, r.Prefix, err)
+			}
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+// linkedDir is the directory of the host that is linked with a bucket.
+func linkedDir(l *nodes.Layout, c *spec.Cluster, s spec.SharedStorage, r spec.DataRepository) string {
+	return filepath.Join(StorageDir(l, c, s.MountDir), strings.TrimPrefix(r.Dir, s.MountDir))
+}
+
+func association(ctx context.Context, l *nodes.Layout, c *spec.Cluster, s spec.SharedStorage, r spec.DataRepository) (controller.Association, error) {
+	dir := linkedDir(l, c, s, r)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return controller.Association{}, err
+	}
+	bucket, err := openBucket(ctx, l, c, r.Bucket)
+	if err != nil {
+		return controller.Association{}, err
+	}
+	return controller.Association{
+		Path: r.Dir, Store: bucket, Record: l.Path("links", url.PathEscape(r.Dir)), Place: l.Path("s3", r.Bucket),
+		Rule: export.Rule{
+			Dir: dir, Mount: path.Clean(r.Dir), Bucket: r.Bucket, Prefix: r.Prefix, New: slices.Contains(r.AutoExport, "NEW"),
+			Changed: slices.Contains(r.AutoExport, "CHANGED"), Deleted: slices.Contains(r.AutoExport, "DELETED"),
+			Import: export.Policy{
+				Initial: r.ImportAtFirst, New: slices.Contains(r.AutoImport, "NEW"),
+				Changed: slices.Contains(r.AutoImport, "CHANGED"), Deleted: slices.Contains(r.AutoImport, "DELETED"),
+			},
+		},
+	}, nil
+}
+
+// Buckets are those that muster.yaml asks for, on the cluster's own S3 server.
+func Buckets(ctx context.Context, l *nodes.Layout, c *spec.Cluster, w *spec.Workload) (map[string]store.Store, error) {
+	all := map[string]store.Store{}
+	for _, name := range w.Buckets {
+		bucket, err := openBucket(ctx, l, c, name)
+		if err != nil {
+			return nil, fmt.Errorf("open the bucket %s: %w", name, err)
+		}
+		all[name] = bucket
+	}
+	return all, nil
+}
+
+func openBucket(ctx context.Context, l *nodes.Layout, c *spec.Cluster, name string) (store.Store, error) {
+	return store.Open(ctx, store.Config{
+		Endpoint: S3Endpoint(), Region: s3Region(c), CredentialsFile: l.Path("etc", "s3", "credentials"), Bucket: name,
+	})
+}
+
+// S3Endpoint is where a cluster's machines find its S3 server.
+func S3Endpoint() string {
+	return "http://" + netip.AddrPortFrom(nodes.HeadAddress, services.S3Port).String()
+}
+
+// s3Region is the region of the cluster file, which the S3 server takes as its own.
+func s3Region(c *spec.Cluster) string {
+	if c.Region != "" {
+		return c.Region
+	}
+	return "us-east-1"
+}

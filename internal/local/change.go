@@ -1,0 +1,111 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// Removable refuses to take away nodes that run jobs. Whoever asks the user first, looks
+// before that.
+func (o UpOptions) Removable(ctx context.Context) error {
+	l := o.Ref.Layout()
+	anchor, alive := l.Alive()
+	if !alive {
+		return nil
+	}
+	have, err := l.Addresses()
+	if err != nil {
+		return err
+	}
+	record, err := l.Record()
+	if err != nil {
+		return err
+	}
+	stay := append(plan.NodeNames(o.File), record.HeadName)
+	gone := func(node string) bool {
+		_, was := have[node]
+		return was && !slices.Contains(stay, node)
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(have)), gone) {
+		return nil
+	}
+	// A job that is ending leaves its nodes within moments.
+	ctx, cancel := context.WithTimeout(ctx, endingLimit)
+	defer cancel()
+	for {
+		out, err := OnHead(ctx, l, anchor, "squeue", "--noheader", "--states=RUNNING,COMPLETING,SUSPENDED,CONFIGURING", "--format=%A %T %N")
+		if err != nil {
+			return fmt.Errorf("see which nodes are in use: %w", err)
+		}
+		users, err := usersOf(out, gone)
+		if err != nil || len(users) == 0 {
+			return err
+		}
+		if users[0].ending {
+			select {
+			case <-time.After(100 * time.Millisecond):
+				continue
+			case <-ctx.Done():
+			}
+		}
+		return inUse(users)
+	}
+}
+
+// inUse names the jobs that nodes cannot go for, and how to be rid of them.
+func inUse(users []nodeUser) error {
+	if len(users) == 1 {
+		u := users[0]
+		return fmt.Errorf("the file no longer has node %s, but job %s runs on it: wait for it, or `muster job cancel %s`", u.node, u.job, u.job)
+	}
+	var where, jobs []string
+	for _, u := range users {
+		where, jobs = append(where, "job "+u.job+" on "+u.node), append(jobs, u.job)
+	}
+	return fmt.Errorf("the file no longer has nodes that jobs run on (%s): wait for them, or `muster job cancel %s`",
+		strings.Join(where, ", "), strings.Join(jobs, " "))
+}
+
+// endingLimit is how long a job may take to end before a change is refused for it.
+const endingLimit = 10 * time.Second
+
+// nodeUser is a job that has a node, or is just leaving it.
+type nodeUser struct {
+	job, node string
+	ending    bool
+}
+
+// usersOf finds in squeue's output the jobs that have certain nodes: those that stay,
+// or else those that are ending.
+func usersOf(squeue string, certain func(node string) bool) (stay []nodeUser, err error) {
+	var ending []nodeUser
+	for line := range strings.Lines(squeue) {
+		f := strings.Fields(line)
+		if len(f) != 3 {
+			continue
+		}
+		nodes, err := slurm.Expand(f[2])
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(nodes, certain)
+		switch {
+		case i < 0:
+		case f[1] == "COMPLETING":
+			ending = append(ending, nodeUser{job: f[0], node: nodes[i], ending: true})
+		default:
+			stay = append(stay, nodeUser{job: f[0], node: nodes[i]})
+		}
+	}
+	if len(stay) == 0 {
+		return ending, nil
+	}
+	return stay, nil
+}

@@ -1,0 +1,167 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/examples/train"
+	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/services"
+)
+
+const (
+	// suite is the Debian release of the training image, whatever this machine's
+	// is: the same PyTorch everywhere.
+	suite = "bookworm"
+	// imageName is the image's name in the cluster's registry and directory.
+	imageName = "training"
+)
+
+// install makes a file system of Debian's packages, with PyTorch.
+func (d *demo) install(ctx context.Context) (string, error) {
+	const step = "install PyTorch for an image"
+	args := []string{"--variant=minbase", "--include=python3-torch",
+		"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
+		suite, d.rootTar()}
+	if m := mirror(ctx); m != "" {
+		args = append(args, m)
+	}
+	cmd := exec.CommandContext(ctx, "mmdebstrap", args...)
+	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "LC_ALL=C.UTF-8")
+	// It removes its folder when it is interrupted.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second
+	var said tail
+	cmd.Stderr = &said
+	if err := d.watch(step, cmd, &said); err != nil {
+		return "", fmt.Errorf("mmdebstrap: %w\n%s", err, said.last(10))
+	}
+	info, err := os.Stat(d.rootTar())
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d MB of Debian %s with python3-torch", info.Size()/1e6, suite), nil
+}
+
+func (d *demo) rootTar() string { return filepath.Join(d.Dir, "root.tar") }
+
+// mirror is where this machine gets its packages from, "" if it does not say.
+func mirror(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "--format", "$(REPO_URI) $(COMPONENT)", "Created-By: Packages").Output()
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(out)) {
+		uri, component, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if component == "main" && !strings.Contains(uri, "security") {
+			return uri
+		}
+	}
+	return ""
+}
+
+// pushImage puts the file system and the training program into the cluster's
+// registry, as an image of two layers.
+func (d *demo) pushImage(ctx context.Context) (string, error) {
+	if err := writeProgram(filepath.Join(d.Dir, "program")); err != nil {
+		return "", err
+	}
+	var packed struct {
+		Reference string `json:"reference"`
+		Digest    string `json:"digest"`
+	}
+	err := d.muster(ctx, "put the image into the registry", &packed,
+		"image", "pack", "--tag", imageName, "--workdir", "/workspace", "root.tar", "program")
+	if err != nil {
+		return "", err
+	}
+	d.image = packed.Reference
+	return fmt.Sprintf("%s, %s", packed.Reference, shortDigest(packed.Digest)), os.Remove(d.rootTar())
+}
+
+// writeProgram makes dir hold the training program where the image is to have it.
+func writeProgram(dir string) error {
+	workspace := filepath.Join(dir, "workspace")
+	if err := os.MkdirAll(workspace, 0o755); err != nil {
+		return err
+	}
+	sources, err := fs.Glob(train.Files, "*.py")
+	if err != nil {
+		return err
+	}
+	for _, name := range sources {
+		text, err := train.Files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(workspace, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	// The name that batch scripts of the AWS guides call.
+	return os.Symlink("train.py", filepath.Join(workspace, "train_distributed_deepspeed.py"))
+}
+
+// importImage makes the image a squashfs file on shared storage.
+func (d *demo) importImage(ctx context.Context) (string, error) {
+	var imported struct {
+		OnNodes string `json:"on_nodes"`
+		Digest  string `json:"digest"`
+	}
+	if err := d.muster(ctx, "import the image", &imported, "image", "import", "--name", imageName, d.image); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(d.hostPath(imported.OnNodes))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s, %d MB, %s", imported.OnNodes, info.Size()/1e6, shortDigest(imported.Digest)), nil
+}
+
+// muster runs a command of muster on the head node, as a user would, and reads
+// its JSON answer.
+func (d *demo) muster(ctx context.Context, step string, answer any, args ...string) error {
+	line := d.layout.HeadCommand(d.anchor, d.Dir, append(append([]string{"env"}, local.HeadEnv()...), append([]string{services.Muster, "-o", "json"}, args...)...))
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second
+	var out bytes.Buffer
+	var said tail
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := d.watch(step, cmd, &said); err != nil {
+		return fmt.Errorf("muster %s: %w\n%s", strings.Join(args, " "), err, said.last(10))
+	}
+	return json.Unmarshal(out.Bytes(), answer)
+}
+
+// watch runs a program and shows its last words meanwhile.
+func (d *demo) watch(step string, cmd *exec.Cmd, said *tail) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	began := time.Now()
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-ticker.C:
+			d.Report.Waiting(step, said.last(1), time.Since(began))
+		}
+	}
+}
+
+func shortDigest(digest string) string {
+	return "sha256:" + short(strings.TrimPrefix(digest, "sha256:"))
+}

@@ -1,0 +1,293 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/step"
+)
+
+const (
+	exporting    = "export what is left"
+	lookAtExport = 250 * time.Millisecond
+	// standstill is how long the last export may stand still.
+	standstill = 15 * time.Second
+	// joinBytes is what an S3 server takes to join the parts of an upload at the
+	// least, each second, before it answers.
+	joinBytes = 20 << 20
+	// askLimit is how long the controller may take to say how far it is.
+	askLimit = 5 * time.Second
+	mebibyte = 1 << 20
+	// notWaited is why somebody left who had no patience.
+	notWaited = "you did not wait"
+)
+
+// Unexported is what is not in the buckets of a cluster that was taken down. It
+// lies on the shared file systems, and the next up exports it, but for what is Blocked.
+type Unexported struct {
+	// Why says why nobody waited for it.
+	Why string
+	// Unknown says that nobody could be asked: it may be anything.
+	Unknown   bool
+	Files     int
+	SizeBytes int64
+	// Blocked is how many of the files cannot be exported as they are, by any up.
+	Blocked int
+	// First are the first of the files, as the cluster's machines saw them.
+	First []UnexportedFile
+	// Dir is the folder of the shared file systems.
+	Dir string
+}
+
+// UnexportedFile is a file of Unexported.
+type UnexportedFile struct {
+	Path      string
+	SizeBytes int64
+	Reason    string
+	Blocked   bool
+}
+
+// lastExport waits for the controller to export what is left.
+type lastExport struct {
+	layout *nodes.Layout
+	client *http.Client
+	report step.Reporter
+
+	began, moved time.Time
+	told         bool // anything
+	seen         pace // the furthest so far
+	sentBefore   int64
+}
+
+// pace is how far all exports of a cluster are.
+type pace struct {
+	files                       int
+	bytes, sent, exported, done int64
+	failing                     bool
+	joining                     int64 // bytes that were all sent, and wait for the server's answer
+}
+
+// run exports what is left, for as long as that makes progress and ctx lasts, and says what it did and what is left.
+func (e *lastExport) run(ctx context.Context) (string, *Unexported) {
+	before, err := e.ask(ctx)
+	if err != nil {
+		return "not done: " + err.Error(), unknown(e.layout, err)
+	}
+	why := ""
+	if mirrored(before) {
+		e.sentBefore = paceOf(before).exported
+		why = e.wait(ctx)
+	}
+	after, err := e.ask(context.WithoutCancel(ctx))
+	if err != nil {
+		after, why = before, err.Error()
+	}
+	left := unexported(after, why, e.layout.Path("shared"))
+	switch {
+	case left != nil && left.Unknown && left.Files == 0:
+		return "unknown what is left behind: " + left.Why, left
+	case left != nil:
+		return fmt.Sprintf("left behind: %d, %s", left.Files, left.Why), left
+	}
+	if n := paceOf(after).exported - e.sentBefore; n > 0 && mirrored(before) {
+		return fmt.Sprintf("exported: %d, nothing waits", n), nil
+	}
+	return "nothing waits", nil
+}
+
+// Unasked is what is not in the buckets of a cluster that does not run: nobody can be
+// asked. It is nil where nothing is exported, or no file is there.
+func Unasked(l *nodes.Layout) *Unexported { return unknown(l, errors.New("the cluster does not run")) }
+
+// unknown is what is left if nobody can say: nothing, where nothing is exported, or no file is.
+func unknown(l *nodes.Layout, err error) *Unexported {
+	c, _ := spec.Load(l.Path("cluster.yaml"))
+	if c == nil {
+		return nil
+	}
+	for _, s := range c.SharedStorage {
+		for _, r := range s.Repositories {
+			if len(r.AutoExport) > 0 && holdsFile(linkedDir(l, c, s, r)) {
+				return &Unexported{Unknown: true, Why: err.Error(), First: []UnexportedFile{}, Dir: l.Path("shared")}
+			}
+		}
+	}
+	return nil
+}
+
+// wait has the controller export until it is done, and says why it was left before, "" if it was not.
+func (e *lastExport) wait(ctx context.Context) string {
+	flushing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- e.post(flushing, "flush") }()
+	defer func() { stop(); <-done }()
+	e.began, e.moved = time.Now(), time.Now()
+	tick := time.NewTicker(lookAtExport)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			done <- nil
+			if err != nil {
+				return err.Error()
+			}
+			return ""
+		case <-ctx.Done():
+			return notWaited
+		case <-tick.C:
+		}
+		if all, err := e.ask(ctx); err == nil {
+			e.tell(paceOf(all))
+		}
+		if still := time.Since(e.moved); still > standstill+time.Duration(e.seen.joining/joinBytes)*time.Second {
+			return fmt.Sprintf("nothing moved for %.0f s", still.Seconds())
+		}
+	}
+}
+
+// tell reports how far it is, and notes whether it came further.
+func (e *lastExport) tell(now pace) {
+	first := !e.told
+	e.told = true
+	if first || now.files < e.seen.files || now.bytes < e.seen.bytes || now.done > e.seen.done && !now.failing {
+		e.moved = time.Now()
+	}
+	if first {
+		e.seen = now
+	}
+	e.seen.files, e.seen.bytes = min(e.seen.files, now.files), min(e.seen.bytes, now.bytes)
+	e.seen.done, e.seen.joining = now.done, now.joining
+	since := time.Since(e.began)
+	if first {
+		e.seen.sent = now.sent
+	}
+	rate := float64(now.sent-e.seen.sent) / mebibyte / max(since.Seconds(), 0.001)
+	e.report.Waiting(exporting, fmt.Sprintf("%s, %.1f MiB, at %.1f MiB/s; Ctrl-C leaves them in %s",
+		count.Of(now.files, "file"), float64(now.bytes)/mebibyte, rate, e.layout.Path("shared")), since)
+}
+
+func paceOf(all []controller.ExportStatus) pace {
+	var p pace
+	for _, s := range all {
+		p.files += s.Pending
+		p.bytes += s.PendingBytes
+		p.sent += s.SentBytes
+		p.exported += int64(s.Exported)
+		p.done += s.Progress
+		p.failing = p.failing || s.Error != ""
+		for _, u := range s.Uploading {
+			if u.SentBytes >= u.SizeBytes {
+				p.joining += u.SizeBytes
+			}
+		}
+	}
+	return p
+}
+
+// mirrored says that something goes to a bucket.
+func mirrored(all []controller.ExportStatus) bool {
+	for _, s := range all {
+		if s.Export {
+			return true
+		}
+	}
+	return false
+}
+
+// unexported is what is not in the buckets, nil if all is.
+func unexported(all []controller.ExportStatus, why, dir string) *Unexported {
+	p := paceOf(all)
+	unseen := unlooked(all)
+	// A last export that did not come to its end although nothing seems to wait does not know it either.
+	unknown := unseen != "" || p.files == 0 && why != "" && why != notWaited
+	if p.files == 0 && !unknown {
+		return nil
+	}
+	u := &Unexported{Why: cmp.Or(why, unseen), Unknown: unknown, Files: p.files, SizeBytes: p.bytes, First: []UnexportedFile{}, Dir: dir}
+	for _, s := range all {
+		u.Blocked += s.Blocked
+		for _, f := range s.Uploading {
+			u.SizeBytes += f.SentBytes // half a file is none
+		}
+		for _, f := range s.Waiting {
+			reason := f.Reason
+			if s.Error != "" {
+				reason = s.Error
+			}
+			u.First = append(u.First, UnexportedFile{Path: s.Path + "/" + f.Path, SizeBytes: f.SizeBytes, Reason: reason})
+		}
+		for _, f := range s.BlockedFiles {
+			u.First = append(u.First, UnexportedFile{s.Path + "/" + f.Path, f.SizeBytes, f.Reason, true})
+		}
+	}
+	if u.Why == "" {
+		u.Why = "they cannot be exported"
+	}
+	return u
+}
+
+// unlooked is why a place that something goes to could not be looked at, "" if all could.
+func unlooked(all []controller.ExportStatus) string {
+	for _, s := range all {
+		if s.Export && s.PendingUnknown {
+			return cmp.Or(s.Error, s.Path+" was not looked at")
+		}
+	}
+	return ""
+}
+
+// ask asks the controller how far its exports are.
+func (e *lastExport) ask(ctx context.Context) ([]controller.ExportStatus, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, askLimit, errors.New("the controller does not answer"))
+	defer cancel()
+	body, err := e.call(ctx, http.MethodGet, "")
+	if err != nil || body == nil {
+		return nil, err
+	}
+	defer body.Close()
+	var all []controller.ExportStatus
+	if err := json.NewDecoder(body).Decode(&all); err != nil {
+		return nil, fmt.Errorf("read how far the export is: %w", err)
+	}
+	return all, nil
+}
+
+func (e *lastExport) post(ctx context.Context, what string) error {
+	body, err := e.call(ctx, http.MethodPost, "/"+what)
+	if err != nil || body == nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, body)
+	return errors.Join(err, body.Close())
+}
+
+// call returns the controller's answer, nothing from one that mirrors nothing.
+func (e *lastExport) call(ctx context.Context, method, what string) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://controller/v1/exports"+what, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the controller: %w", errors.Join(context.Cause(ctx), err))
+	}
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return resp.Body, nil
+	case http.StatusNotFound:
+		return nil, resp.Body.Close()
+	}
+	defer resp.Body.Close()
+	return nil, whyNot(resp)
+}

@@ -1,0 +1,139 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/local/nodes"
+)
+
+// Whoever can change a run directory has the rights of its cluster: it has the
+// programs that run as root, and files that get other owners and modes. So nothing
+// in one is used that somebody else could have made, and no link is followed.
+
+// Guard refuses a home or a run directory that others can change. Who owns a folder
+// above the home is trusted: the caller chose it.
+func (r Ref) Guard() error {
+	home, err := os.Stat(r.Home)
+	if err != nil {
+		return err
+	}
+	if err := mine(r.Home, home, os.Getuid(), 0); err != nil {
+		return fmt.Errorf("%w; let MUSTER_HOME name a folder of your own", err)
+	}
+	dir := r.Layout().Dir
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no directory of a cluster; remove it, or let MUSTER_HOME name another folder", dir)
+	}
+	if err := mine(dir, info, os.Getuid()); err != nil {
+		return fmt.Errorf("cluster %s is not yours: %w", r.Name, err)
+	}
+	return claimed(dir)
+}
+
+// mine refuses a directory that belongs to none of some users, or in which others may
+// replace what is there.
+func mine(path string, info fs.FileInfo, owners ...int) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fmt.Errorf("nobody knows whose %s is", path)
+	}
+	known := false
+	for _, o := range owners {
+		known = known || int(st.Uid) == o
+	}
+	if !known {
+		return fmt.Errorf("%s belongs to user %s", path, userName(st.Uid))
+	}
+	mode := info.Mode()
+	group := mode&0o020 != 0 && int(st.Gid) != os.Getgid() && st.Gid != 0
+	if (mode&0o002 != 0 || group) && mode&os.ModeSticky == 0 {
+		return fmt.Errorf("others may change %s, whose mode is %04o", path, mode.Perm())
+	}
+	return nil
+}
+
+// userName is a user's name, or his number if he has none here.
+func userName(uid uint32) string {
+	id := strconv.Itoa(int(uid))
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username
+	}
+	return id
+}
+
+// makeDirectories makes the run directory, each part before what is in it.
+func makeDirectories(l *nodes.Layout, o owners) error {
+	for _, d := range runDirectories(l, o) {
+		path := l.Path(d.path)
+		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := give(path, d.owner, d.mode|os.ModeDir); err != nil {
+			return err
+		}
+		if d.path == "" {
+			if err := claim(l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// give sets the owner, unless that is the caller, and the mode of a file or, as the
+// mode says, of a directory. It follows no link, and does nothing to what is neither.
+func give(path, owner string, mode os.FileMode) error {
+	flags := os.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	if mode.IsDir() {
+		flags |= unix.O_DIRECTORY
+	}
+	f, err := os.OpenFile(path, flags, 0)
+	if err != nil {
+		return fmt.Errorf("set the owner and the mode of what others must not have put there: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil {
+		return err
+	} else if !mode.IsDir() && !info.Mode().IsRegular() {
+		return fmt.Errorf("set the mode of %s: it is no file", path)
+	}
+	uid, gid, err := ids(owner)
+	if err != nil {
+		return err
+	}
+	if uid != os.Getuid() {
+		if err := f.Chown(uid, gid); err != nil {
+			return err
+		}
+	}
+	return f.Chmod(mode &^ os.ModeDir)
+}
+
+// ids are a user's, or the caller's for none.
+func ids(owner string) (uid, gid int, err error) {
+	if owner == "" {
+		return os.Getuid(), os.Getgid(), nil
+	}
+	u, err := user.Lookup(owner)
+	if err != nil {
+		return 0, 0, fmt.Errorf("find user %s, which Debian's packages make: %w", owner, err)
+	}
+	uid, _ = strconv.Atoi(u.Uid)
+	gid, _ = strconv.Atoi(u.Gid)
+	return uid, gid, nil
+}

@@ -1,0 +1,96 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// nextJobFile is kept with the data: jobs name their output by their IDs, and the
+// next cluster's must not write over the files of this one's.
+const nextJobFile = "next_job"
+
+// nextJob is the ID of the first job of a cluster that is made on kept data, 0 where
+// there was none before.
+func nextJob(l *nodes.Layout) int {
+	text, err := os.ReadFile(l.Path(nextJobFile))
+	if err != nil {
+		return 0
+	}
+	id, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || id <= 1 || id > slurm.LastJobID {
+		return 0
+	}
+	return id
+}
+
+// keepNextJob writes down which ID comes next: slurmctld knows, or it follows from what
+// a slurmctld saved that has died.
+func keepNextJob(ctx context.Context, l *nodes.Layout) error {
+	id := askedID(ctx, l)
+	if id == 0 {
+		id = slurm.NextAfterLoss(savedID(l))
+	}
+	if id <= max(nextJob(l), 1) {
+		return nil
+	}
+	if err := nodes.WriteFile(l.Path(nextJobFile), []byte(strconv.Itoa(id)+"\n"), 0o644); err != nil {
+		return fmt.Errorf("keep the next job's ID: %w", err)
+	}
+	return nil
+}
+
+// askWait is how long slurmctld may take for it.
+const askWait = 3 * time.Second
+
+func askedID(ctx context.Context, l *nodes.Layout) int {
+	anchor, alive := l.Alive()
+	if !alive || !ready(l, "slurmctld") {
+		return 0 // nobody would answer
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	out, err := OnHead(ctx, l, anchor, "scontrol", "show", "config")
+	if err != nil {
+		return 0
+	}
+	id, err := slurm.NextJobID(out)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// jobStateHead is more than the head of job_state.
+const jobStateHead = 4096
+
+func savedID(l *nodes.Layout) int {
+	root, err := os.OpenRoot(l.Path("state", "slurmctld")) // slurm's own, who may have made a link
+	if err != nil {
+		return 0
+	}
+	defer root.Close()
+	info, err := root.Lstat("job_state")
+	if err != nil || info.Mode().Type() != fs.FileMode(0) {
+		return 0
+	}
+	f, err := root.Open("job_state")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	head := make([]byte, jobStateHead)
+	n, _ := f.Read(head)
+	id, err := slurm.SavedJobID(head[:n])
+	if err != nil {
+		return 0
+	}
+	return id
+}

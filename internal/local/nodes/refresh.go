@@ -1,0 +1,112 @@
+package nodes
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/sys/thread"
+)
+
+// Refresh has every machine that runs look anew at what the host has: a layer over a
+// directory remembers names that were looked up there, also those that were not there,
+// and never hears that the host's directory changed. Users whom the host has got come into
+// the machines' own lists. What jobs have open stays as it is. It must be called in the anchor's namespaces, and may be repeated.
+func (l *Layout) Refresh() error {
+	inits, err := nodeInits(ownAnchor)
+	if err != nil {
+		return err
+	}
+	lists, err := l.userFiles()
+	if err != nil {
+		return err
+	}
+	errs := []error{l.lookAnew("the head node", "/proc/1/fd/"+strconv.Itoa(HeadMount), l.ownOf("head", lists))}
+	for _, i := range inits {
+		errs = append(errs, l.lookAnew(i.name, "/proc/"+strconv.Itoa(i.pid)+"/ns/mnt", l.ownOf(i.name, lists)))
+	}
+	return errors.Join(errs...)
+}
+
+// lookAnew has a machine's layers forget all names that nobody uses: a file system that is
+// configured anew, if only as it is, drops them. Then its lists of users are brought up to
+// date.
+func (l *Layout) lookAnew(machine, namespace string, lists map[string]string) error {
+	err := thread.Do(unix.CLONE_NEWNS, func() error {
+		ns, err := unix.Open(namespace, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if errors.Is(err, unix.ENOENT) {
+			return nil // the node ended just now
+		}
+		if err != nil {
+			return err
+		}
+		defer unix.Close(ns)
+		// There, /proc is of other processes.
+		self, err := unix.Open("/proc/thread-self", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(self)
+		if err := unix.Setns(ns, unix.CLONE_NEWNS); err != nil {
+			return err
+		}
+		mountinfo, err := readAt(self, "mountinfo")
+		for _, at := range l.layers(mountinfo) {
+			err = errors.Join(err, reconfigure(at))
+		}
+		return errors.Join(err, learn("/", lists))
+	})
+	if err != nil {
+		return fmt.Errorf("look anew on %s: %w", machine, err)
+	}
+	return nil
+}
+
+// readAt reads a file of a folder.
+func readAt(folder int, name string) (string, error) {
+	fd, err := unix.Openat(folder, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	return string(text), err
+}
+
+// layers are the mount points in a mountinfo, proc(5), of what the cluster's machines
+// have over the host's directories. The host and jobs may have such file systems, too.
+func (l *Layout) layers(mountinfo string) []string {
+	ours := "upperdir=" + unquoted(l.machineDir("")) + "/"
+	var found []string
+	for line := range strings.Lines(mountinfo) {
+		before, after, _ := strings.Cut(line, " - ")
+		f := strings.Fields(before)
+		if len(f) > 4 && strings.HasPrefix(after, "overlay ") && strings.Contains(unquoted(unescape.Replace(after)), ours) {
+			found = append(found, unescape.Replace(f[4]))
+		}
+	}
+	return found
+}
+
+// unquoted is a path without what protects characters of it among options.
+func unquoted(path string) string { return strings.ReplaceAll(path, `\`, "") }
+
+// reconfigure configures a file system as it is.
+func reconfigure(at string) error {
+	fd, err := unix.Fspick(unix.AT_FDCWD, at, unix.FSPICK_CLOEXEC|unix.FSPICK_NO_AUTOMOUNT)
+	if err != nil {
+		return fmt.Errorf("pick %s: %w", at, err)
+	}
+	defer unix.Close(fd)
+	// Of a layer that somebody has who has fewer rights, nobody else can change anything.
+	if err := unix.FsconfigReconfigure(fd); err != nil && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("configure %s: %w", at, err)
+	}
+	return nil
+}

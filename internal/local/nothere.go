@@ -1,0 +1,55 @@
+package local
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// installed refuses to begin without a program that the cluster needs.
+func installed(programs []string) error {
+	for _, p := range programs {
+		if _, err := os.Stat(p); err != nil {
+			return fmt.Errorf("%s is not installed; `muster doctor` says what is missing and installs it", p)
+		}
+	}
+	return nil
+}
+
+// notHere names what the cluster file asks for and a rehearsal does not have, so
+// that nobody takes it for tested.
+func notHere(c *spec.Cluster, ssh bool) string {
+	var missing []string
+	gpus, efa := 0, false
+	for _, q := range c.Scheduling.Queues {
+		for _, r := range q.ComputeResources {
+			t, _ := catalog.Lookup(r.InstanceTypes[0])
+			gpus += r.MaxCount * t.GPU.Count
+			efa = efa || hasEFA(r)
+		}
+	}
+	if gpus > 0 {
+		missing = append(missing, count.Of(gpus, "GPU")+" (Slurm counts them)")
+	}
+	if efa {
+		missing = append(missing, "EFA (/dev/infiniband is empty)")
+	}
+	if c.CustomActions {
+		missing = append(missing, "custom actions (not run)")
+	}
+	if c.LoginNodes {
+		missing = append(missing, "login nodes (the head node serves)")
+	}
+	if len(c.SharedStorage) > 0 {
+		missing = append(missing, "the sizes of file systems (df shows this machine's disk)")
+	}
+	if !ssh {
+		missing = append(missing, "SSH between machines (openssh-server is not installed)")
+	}
+	missing = append(missing, "the internet from nodes")
+	return strings.Join(missing, ", ")
+}

@@ -1,0 +1,114 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/local/nodes"
+)
+
+// installedIn are the directories of this machine that change when something is
+// installed: by Debian, by hand, or by Python.
+var installedIn = []string{
+	"/var/lib/dpkg", "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/usr/lib", "/usr/local/lib", "/opt", "/etc",
+	"/usr/local/lib/python3*/dist-packages",
+}
+
+// environments are the same for an environment of Python or conda.
+var environments = []string{"bin", "conda-meta", "lib", "lib/python3*/site-packages"}
+
+// InstalledIn are the directories in which programs for somebody with an environment are
+// installed.
+func InstalledIn(environ []string) []string {
+	patterns := append([]string{}, installedIn...)
+	for _, v := range environ {
+		name, value, _ := strings.Cut(v, "=")
+		if name != "VIRTUAL_ENV" && name != "CONDA_PREFIX" {
+			continue
+		}
+		for _, e := range environments {
+			patterns = append(patterns, filepath.Join(value, e))
+		}
+	}
+	var dirs []string
+	for _, p := range append(patterns, ActivePaths(environ)...) {
+		if found, err := filepath.Glob(p); err == nil { // a path that is no pattern names nothing
+			dirs = append(dirs, found...)
+		}
+	}
+	return dirs
+}
+
+// Stamp is another one whenever something comes into one of the directories, or goes.
+func Stamp(dirs []string) string {
+	sum := sha256.New()
+	for _, d := range dirs {
+		var st unix.Stat_t
+		if unix.Stat(d, &st) == nil {
+			fmt.Fprintf(sum, "%s %d %d %d\n", d, st.Ino, st.Mtim.Sec, st.Mtim.Nsec)
+		}
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil))
+}
+
+// refreshWait is how long a command waits for machines to look anew.
+const refreshWait = 2 * time.Second
+
+// Refresh has the controller let all machines look anew at this machine's files.
+func Refresh(l *nodes.Layout) error {
+	client := ControllerClient(l)
+	client.Timeout = refreshWait
+	resp, err := client.Post("http://controller/v1/refresh", "application/json", http.NoBody)
+	if err != nil {
+		return err
+	}
+	return done(resp)
+}
+
+// lookAgain is how often what is installed is looked at for those who are on a machine.
+const lookAgain = 3 * time.Second
+
+// WatchInstalled refreshes whenever something is installed on this machine, until ctx
+// ends.
+func WatchInstalled(ctx context.Context, refresh func() error, log *slog.Logger) {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for last := Stamp(InstalledIn(nil)); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := Stamp(InstalledIn(nil))
+		if now == last {
+			continue
+		}
+		if err := refresh(); err != nil {
+			log.Warn("have machines look anew", "cause", err)
+			continue
+		}
+		last = now
+	}
+}
+
+// Refreshed has all machines look anew if something was installed since the last time
+// that somebody with this environment came by.
+func Refreshed(l *nodes.Layout, environ []string) error {
+	file, stamp := l.Path("etc", "installed"), Stamp(InstalledIn(environ))
+	if last, err := os.ReadFile(file); err == nil && string(last) == stamp {
+		return nil
+	}
+	if err := Refresh(l); err != nil {
+		return err
+	}
+	return nodes.WriteFile(file, []byte(stamp), 0o600)
+}

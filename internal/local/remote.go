@@ -1,0 +1,136 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// ControllerClient speaks to a cluster's controller over its socket.
+func ControllerClient(l *nodes.Layout) *http.Client {
+	return SocketClient(l.Path(sockets("muster")), "controller.sock")
+}
+
+// SocketClient speaks HTTP to a socket in a folder, whose path may be longer
+// than a socket's name can be.
+func SocketClient(dir, name string) *http.Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		d, err := os.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		var dialer net.Dialer
+		return dialer.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(int(d.Fd()))+"/"+name)
+	}
+	return &http.Client{Transport: &http.Transport{DialContext: dial}}
+}
+
+// done ends a controller's answer that has no content. Any other one is why it refused.
+func done(resp *http.Response) error {
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNoContent {
+		return nil
+	}
+	return whyNot(resp)
+}
+
+// whyNot is what a controller says that does not do what it was asked for.
+func whyNot(resp *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	return errors.Join(errors.New(cmp.Or(strings.TrimSpace(string(text)), resp.Status)), err)
+}
+
+// HeadEnv is the environment of a program of ours that runs on the head node for the
+// caller: the caller's own, but for what belongs to this machine or to another
+// cluster, and for what he has activated, which is for his own programs: see Carry.
+func HeadEnv() []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); !staysBehind(name) {
+			env = append(env, v)
+		}
+	}
+	return append(append(env, "PATH="+strings.Join(searched(nil), ":")), ownVariables()...)
+}
+
+// ownVariables are those that the cluster sets, and what leads AWS programs to its own
+// S3 server. AWS credentials stay behind: a rehearsal must not write to real buckets.
+func ownVariables() []string {
+	return []string{
+		"LC_ALL=C.UTF-8", "SHELL=/bin/bash", "PDSH_RCMD_TYPE=ssh",
+		"AWS_CONFIG_FILE=" + services.AWSDir + "/config",
+		"AWS_SHARED_CREDENTIALS_FILE=" + services.AWSDir + "-credentials",
+		"AWS_EC2_METADATA_DISABLED=true",
+	}
+}
+
+func staysBehind(name string) bool {
+	switch name {
+	case "PATH", "LC_ALL", "SHELL", "PWD", "OLDPWD", "TMPDIR", "MANPATH", "BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV":
+		return true
+	}
+	for _, prefix := range []string{"AWS_", "SLURM_", "SBATCH_", "SALLOC_", "SRUN_", "MUSTER_", "LD_", "XDG_", "DBUS_", "SSH_", "SUDO_", "PYENV_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Runner runs Slurm's programs on the head node of a cluster for a process of
+// the host, in a directory.
+type Runner struct {
+	Layout *nodes.Layout
+	Anchor nodes.AnchorProcess
+	Dir    string
+	// Env is added to the programs' environment.
+	Env []string
+}
+
+// Run runs a program and returns what it printed.
+func (r Runner) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	line := r.Layout.HeadCommand(r.Anchor, r.Dir, append([]string{"env"}, append(append(HeadEnv(), r.Env...), append([]string{name}, args...)...)...))
+	return slurm.Exec{}.Run(ctx, line[0], line[1:]...)
+}
+
+// OnHead runs a program on the head node of a cluster and returns what it prints. It
+// ends with ctx, also where Slurm keeps the program waiting.
+func OnHead(ctx context.Context, l *nodes.Layout, a nodes.AnchorProcess, args ...string) (string, error) {
+	out, err := output(ctx, l.HeadCommand(a, "/", args))
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	return out, nil
+}
+
+// output is what a program prints. When ctx ends, it is told to end with all that it
+// started: what enters the head node is the parent of what runs there.
+func output(ctx context.Context, line []string) (string, error) {
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Env = HeadEnv()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = time.Second
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return string(out), fmt.Errorf("%w: %s", err, strings.TrimSpace(errs.String()))
+	}
+	return string(out), nil
+}

@@ -1,0 +1,65 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/supervise"
+)
+
+// errHangs says that a service was stopped. It is not started again: it would lose
+// what it has in mind, and whoever stopped it has a reason.
+var errHangs = errors.New("its process was stopped by a signal and answers nobody until it gets SIGCONT")
+
+// hangsAtMost is how long `up` waits for a service that was stopped.
+const hangsAtMost = 10 * time.Second
+
+func hanging(status []supervise.Status, now time.Time) error {
+	for _, s := range status {
+		if s.Phase == supervise.Hanging && now.Sub(s.Since) >= hangsAtMost {
+			return fmt.Errorf("%s hangs since %s: %w", s.Name, s.Since.Format(time.TimeOnly), errHangs)
+		}
+	}
+	return nil
+}
+
+// settleWait is how long the controller may take until it has asked slurmctld for all
+// nodes and done what follows.
+const settleWait = time.Minute
+
+// settle waits until the controller has set down the nodes that slurmctld's saved
+// state calls up and that died with the machine: no job must get them. It also proves
+// that the two answer, and do not only listen.
+func settle(ctx context.Context, l *nodes.Layout) error {
+	var last error
+	err := await(ctx, settleWait, askEvery, func() (bool, error) {
+		if _, alive := l.Alive(); !alive {
+			return false, errHeadEnded
+		}
+		last = askToSettle(ctx, l)
+		return last == nil, nil // it may be starting again just now
+	})
+	if err == nil || last == nil {
+		return err
+	}
+	return fmt.Errorf("wait for the controller to look at the nodes: %w: %w", err, last)
+}
+
+// askToSettle waits for one answer.
+func askToSettle(ctx context.Context, l *nodes.Layout) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, settleWait, fmt.Errorf("no answer within %s", settleWait))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://controller/v1/settle", http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := ControllerClient(l).Do(req)
+	if err != nil {
+		return err
+	}
+	return done(resp)
+}

@@ -1,0 +1,382 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/step"
+	"github.com/muster-hpc/muster/internal/supervise"
+)
+
+// UpOptions say what Up is to bring up.
+type UpOptions struct {
+	Ref      Ref
+	File     *spec.Cluster
+	Workload *spec.Workload
+	// Source and WorkloadSource are the files' bytes.
+	Source, WorkloadSource []byte
+	// WorkDir is shown on every machine at its own path.
+	WorkDir string
+	// NoTest leaves the test job out.
+	NoTest bool
+	Report step.Reporter
+}
+
+// Up makes the cluster what its file says, whatever there is of it: nothing, a
+// part after a crash, or one that runs jobs, which go on. It ends when the
+// cluster answers, its directories are as asked and a test job has run.
+func Up(ctx context.Context, o UpOptions) ([]step.Step, error) {
+	unlock, err := o.Ref.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	l := o.Ref.Layout()
+	u := &up{UpOptions: o, layout: l, steps: step.Series{Report: o.Report}}
+	err = u.run(ctx)
+	return u.steps.Done, err
+}
+
+type up struct {
+	UpOptions
+	steps   step.Series
+	layout  *nodes.Layout
+	config  config
+	changed bool // slurm.conf or another file that running daemons have read
+}
+
+func (u *up) run(ctx context.Context) error {
+	if err := u.steps.Do("write configuration", func() (string, error) { return u.write(ctx) }); err != nil {
+		return err
+	}
+	if err := u.steps.Do("prepare containers", func() (string, error) { return u.containers(ctx) }); err != nil {
+		return err
+	}
+	if err := u.steps.Do("start head node", func() (string, error) { return u.start(ctx) }); err != nil {
+		return orFormer(u.layout, u.Ref.Name, err)
+	}
+	if err := dropFormer(u.layout); err != nil {
+		return err
+	}
+	if err := u.steps.Do("make directories", u.directories); err != nil {
+		return err
+	}
+	if err := u.steps.Do("wait for static nodes", func() (string, error) { return u.static(ctx) }); err != nil {
+		return err
+	}
+	if err := u.steps.Do("say what is not here", func() (string, error) { return notHere(u.File, SSHInstalled()), nil }); err != nil {
+		return err
+	}
+	if u.NoTest {
+		return nil
+	}
+	return u.steps.Do("run test job", func() (string, error) { return u.test(ctx) })
+}
+
+// write makes the run directory.
+func (u *up) write(ctx context.Context) (string, error) {
+	l := u.layout
+	if old, err := l.Record(); err == nil && old.UID != l.UID {
+		return "", fmt.Errorf("cluster %s belongs to user %s", u.Ref.Name, old.User)
+	}
+	if err := u.room(); err != nil {
+		return "", err
+	}
+	if err := installed(services.Programs); err != nil {
+		return "", err
+	}
+	if err := u.prepared(ctx); err != nil {
+		return "", err
+	}
+	dir := u.WorkDir
+	if _, alive := l.Alive(); alive {
+		dir = "" // only the controller shows what machines that run do not have yet
+	}
+	record, err := newRecord(l, u.Ref.Name, u.File.File, dir, u.File)
+	if err != nil {
+		return "", err
+	}
+	u.config, err = newConfig(l, record, u.File)
+	if err != nil {
+		return "", err
+	}
+	if err := u.Removable(ctx); err != nil {
+		return "", err
+	}
+	if err := keepFormer(l, u.works(), u.Source); err != nil {
+		return "", fmt.Errorf("keep the file that the cluster was made of: %w", err)
+	}
+	if err := u.writeFiles(); err != nil {
+		return "", err
+	}
+	newer, err := installPrograms(l)
+	if err != nil {
+		return "", err
+	}
+	u.changed = u.changed || newer
+	// Last: a run directory with a record is one that can be started.
+	return l.Dir, l.ChangeRecord(func(old nodes.Record) nodes.Record {
+		if !old.Created.IsZero() {
+			record.Created = old.Created
+		}
+		record.Keep(old)
+		return record
+	})
+}
+
+// prepared makes the run directory and tries what Slurm would get. Of a cluster that
+// is refused before there ever was one, nothing stays.
+func (u *up) prepared(ctx context.Context) error {
+	_, err := os.Lstat(u.layout.Dir)
+	first := errors.Is(err, fs.ErrNotExist)
+	if err := makeDirectories(u.layout, daemons(u.layout, "")); err != nil {
+		return err
+	}
+	err = u.tried(ctx)
+	if err != nil && first {
+		_, undo := remove(u.layout, true)
+		err = errors.Join(err, undo)
+	}
+	return err
+}
+
+func (u *up) writeFiles() error {
+	if err := u.config.linkGPUs(); err != nil {
+		return err
+	}
+	files, err := u.config.files(u.Source, u.WorkloadSource)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		changed, err := f.write(u.layout)
+		if err != nil {
+			return err
+		}
+		u.changed = u.changed || changed
+	}
+	if _, alive := u.layout.Alive(); alive {
+		return nil // a supervisor that runs keeps to the services it began with
+	}
+	return nodes.WriteJSON(u.layout.Path("etc", "services.json"), services.Services(u.config.params))
+}
+
+// start starts the anchor, or has the daemons of a cluster that runs take up
+// what changed, and waits until all services answer.
+func (u *up) start(ctx context.Context) (string, error) {
+	_, was := u.layout.Alive()
+	detail, err := u.startOnce(ctx)
+	if _, is := u.layout.Alive(); err == nil || !was || is {
+		return detail, err
+	}
+	return u.startOnce(ctx) // it was dying when we came: start another one
+}
+
+func (u *up) startOnce(ctx context.Context) (string, error) {
+	anchor, alive := u.layout.Alive()
+	if !alive {
+		_ = os.Remove(u.layout.Path("run", "services.json"))
+		var err error
+		anchor, err = u.layout.StartAnchor(u.layout.Path("bin", "muster"))
+		if err != nil {
+			return "", err
+		}
+	} else if u.changed {
+		if err := u.restart(ctx, anchor); err != nil {
+			return "", err
+		}
+	}
+	if err := u.services(ctx, anchor); err != nil {
+		return "", err
+	}
+	state := "started"
+	if alive {
+		state = "was running"
+	}
+	if err := u.showWorkDir(); err != nil {
+		return "", err
+	}
+	if err := settle(ctx, u.layout); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("process %d %s, %s answer", anchor.PID, state, strings.Join(u.serviceNames(), ", ")), nil
+}
+
+// restart has slurmctld and the controller start again with the new files. Jobs
+// do not notice.
+func (u *up) restart(ctx context.Context, a nodes.AnchorProcess) error {
+	before, log := u.pidOf("slurmctld"), u.logFrom("slurmctld")
+	_, err := u.onHead(ctx, a, "scontrol", "shutdown", "slurmctld")
+	if err != nil && u.ready("slurmctld") {
+		return err // one that is not is started again and again by its supervisor
+	}
+	client := ControllerClient(u.layout)
+	resp, err := client.Post("http://controller/v1/restart", "application/json", http.NoBody)
+	if err == nil {
+		resp.Body.Close()
+	}
+	if err := await(ctx, 30*time.Second, askEvery, func() (bool, error) {
+		if pid := u.pidOf("slurmctld"); pid == 0 || pid == before {
+			return false, log.hopeless() // the one that was told to end may answer still
+		}
+		_, err := u.onHead(ctx, a, "scontrol", "ping")
+		return err == nil, log.hopeless()
+	}); err != nil {
+		return err
+	}
+	_, err = u.onHead(ctx, a, "scontrol", "reconfigure")
+	return err
+}
+
+const servicesWait = 60 * time.Second
+
+// errHeadEnded says that there is nobody left who would start the services.
+var errHeadEnded = errors.New("the head node's first process ended")
+
+// services waits until every service answers.
+func (u *up) services(ctx context.Context, anchor nodes.AnchorProcess) error {
+	began, log := time.Now(), u.logFrom("slurmctld")
+	var status []supervise.Status
+	err := await(ctx, servicesWait, lookEvery, func() (bool, error) {
+		var err error
+		status, err = supervise.LoadStatus(u.layout.Path("run", "services.json"))
+		if _, alive := u.layout.Alive(); !alive {
+			return false, errHeadEnded
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err := hanging(status, time.Now()); err != nil {
+			return false, err
+		}
+		waiting := unready(status)
+		if len(waiting) > 0 && time.Since(began) > time.Second {
+			u.Report.Waiting("start head node", strings.Join(waiting, ", "), time.Since(began))
+		}
+		if slices.Contains(waiting, "slurmctld") && err == nil {
+			err = log.hopeless()
+		}
+		return err == nil && len(waiting) == 0, err
+	})
+	if _, hopeless := errors.AsType[hopelessError](err); err == nil || hopeless {
+		return err
+	}
+	if errors.Is(err, errHeadEnded) {
+		return fmt.Errorf("%w %s%s", err, anchor.Ended(), lastWords(u.layout.Path("log", "anchor.log")))
+	}
+	if waiting := unready(status); len(waiting) > 0 && !errors.Is(err, errHangs) {
+		return fmt.Errorf("%s did not start: %w: %s", waiting[0], err, tail(u.layout.Path("log", waiting[0]+".log")))
+	}
+	return err
+}
+
+func (u *up) serviceNames() []string {
+	var names []string
+	for _, s := range services.Services(u.config.params) {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// onHead runs a program on the head node and returns what it prints.
+func (u *up) onHead(ctx context.Context, a nodes.AnchorProcess, args ...string) (string, error) {
+	return OnHead(ctx, u.layout, a, args...)
+}
+
+// static waits until the nodes that are always on have registered.
+func (u *up) static(ctx context.Context) (string, error) {
+	count := 0
+	for _, g := range u.config.slurm.Groups {
+		if g.Static {
+			count += len(g.Addresses)
+		}
+	}
+	if count == 0 {
+		return "none in the file", nil
+	}
+	return u.awaitStatic(ctx, count)
+}
+
+func (u *up) awaitStatic(ctx context.Context, count int) (string, error) {
+	anchor, _ := u.layout.Alive()
+	began := time.Now()
+	err := await(ctx, 2*time.Minute, askEvery, func() (bool, error) {
+		out, err := u.onHead(ctx, anchor, "sinfo", "--noheader", "--Node", "--format=%N %T %E")
+		if err != nil {
+			return false, err
+		}
+		up := 0
+		for line := range strings.Lines(out) {
+			f := strings.Fields(line)
+			if len(f) >= 2 && strings.Contains(f[0], "-st-") && slices.Contains([]string{"idle", "mixed", "allocated", "completing"}, f[1]) {
+				up++
+			}
+		}
+		if time.Since(began) > time.Second {
+			u.Report.Waiting("wait for static nodes", fmt.Sprintf("%d of %d registered", up, count), time.Since(began))
+		}
+		return up >= count, nil
+	})
+	return fmt.Sprintf("%d registered", count), err
+}
+
+// test runs a job on two nodes, or on one if there is only one.
+func (u *up) test(ctx context.Context) (string, error) {
+	names := plan.NodeNames(u.File)
+	nodes := min(2, len(names))
+	anchor, _ := u.layout.Alive()
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the test job did not end within 2m"))
+	defer cancel()
+	args := []string{"srun", "--job-name=muster-test", fmt.Sprintf("--nodes=%d", nodes), "--ntasks-per-node=1", "--time=2", "--quiet", "hostname"}
+	// One that there is already has ended: slurmctld died before it wrote that down, and
+	// keeps its nodes for it.
+	if _, err := u.onHead(ctx, anchor, "scancel", "--quiet", "--name=muster-test"); err != nil {
+		return "", err
+	}
+	out, err := u.onHead(ctx, anchor, args...)
+	if err != nil {
+		return "", err
+	}
+	seen := strings.Fields(out)
+	slices.Sort(seen)
+	seen = slices.Compact(seen)
+	for _, s := range seen {
+		if !slices.Contains(names, s) {
+			return "", fmt.Errorf("the test job ran on %q, which is no node of the file", s)
+		}
+	}
+	if len(seen) != nodes {
+		return "", fmt.Errorf("the test job ran on %s instead of %d: %s", count.Of(len(seen), "node"), nodes, strings.Join(seen, ", "))
+	}
+	return "ran on " + strings.Join(seen, ", "), nil
+}
+
+// lastWords is the end of a log for the end of an error, empty if it says nothing.
+func lastWords(path string) string {
+	if text := tail(path); text != "" {
+		return "; its log ends with: " + text
+	}
+	return ""
+}
+
+// tail is the end of a log, for an error.
+func tail(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	return strings.Join(lines[max(0, len(lines)-3):], " | ")
+}

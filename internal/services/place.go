@@ -1,0 +1,49 @@
+// Package services knows the services of a head node: which programs, as whom, in
+// which order, with which files. It promises that each keeps to the cluster's
+// own files, sockets and network. Keeping them running is supervise's business.
+package services
+
+// Where a machine of the cluster finds things.
+const (
+	SlurmDir = "/etc/slurm"
+	BinDir   = "/opt/muster/bin"
+	Muster   = BinDir + "/muster"
+	// Slurm's ResumeProgram and SuspendProgram.
+	ResumeProgram  = BinDir + "/resume"
+	SuspendProgram = BinDir + "/suspend"
+	// RebootProgram boots a node of a local cluster anew.
+	RebootProgram = BinDir + "/reboot"
+	// Seff says what a job used of what it was given.
+	Seff = BinDir + "/seff"
+	// JobProlog is slurmctld's prolog of a job, PrologSlurmctld.
+	JobProlog = BinDir + "/prolog"
+	RunDir    = "/run/muster"
+	// SocketDir is the folder of a local cluster's run directory with what its machines see
+	// below /run. It is closed: who is on no machine of the cluster reaches no socket.
+	SocketDir = "run/in"
+	// AWSDir has the configuration that leads AWS programs to the cluster's own S3
+	// server; the credentials lie beside it.
+	AWSDir = "/etc/muster-aws"
+	// ConfDir has what muster's own commands look for on every machine: the
+	// accounts of the cluster's registry, as Docker's clients keep them, of its owner
+	// and of those who may read it, the cluster
+	// file, and, in one line, the directory of its container images.
+	ConfDir      = "/etc/muster"
+	ClusterFile  = ConfDir + "/cluster.yaml"
+	RegistryFile = ConfDir + "/registry.json"
+	ReaderFile   = ConfDir + "/registry-reader.json"
+	ImagesFile   = ConfDir + "/images"
+	// SiteFile is what a cluster on AWS was made of.
+	SiteFile = ConfDir + "/site.json"
+	StateDir = "/var/spool/slurmctld"
+	SpoolDir = "/var/spool/slurmd"
+	GPUDir   = SlurmDir + "/gpu"
+	// RESTSocket is slurmrestd's socket on the head node.
+	RESTSocket = RunDir + "/rest/slurmrestd.sock"
+)
+
+// ControllerSocket is where the controller answers on a head node on AWS.
+const ControllerSocket = RunDir + "/controller.sock"
+
+// TicketFile says what a machine on AWS is.
+const TicketFile = ConfDir + "/ticket.json"
