@@ -28,6 +28,9 @@ func rebootsNode(t *testing.T, c *cluster, node string) {
 	before := booted()
 	c.head("scontrol", "reboot", "ASAP", "nextstate=RESUME", "reason=test", node)
 	c.await("the node booted anew", patience, func() bool { return booted() != before })
+	c.await("the events have the reboot", patience, func() bool {
+		return strings.Contains(c.run("events", "-o", "json").stdout, `"reboot"`)
+	})
 	if got := c.head("srun", "--nodelist="+node, "sh", "-c", "hostname; ls /run/rebooting 2>/dev/null; true"); got != node+"\n" {
 		t.Errorf("after the reboot: %q", got)
 	}

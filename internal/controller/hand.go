@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -47,12 +48,22 @@ func handKind(before, now slurm.Node) (kind, reason, user string) {
 		return "reboot", now.Reason, now.ReasonUser
 	case (is|was)&rebootFlags != 0:
 		return "", "", ""
+	case rebooted(before, now):
+		return "reboot", now.Reason, now.ReasonUser
 	case is&slurm.FlagDrain != 0 && was&slurm.FlagDrain == 0 && !fleet.Ours(now.Reason):
 		return "drained", now.Reason, now.ReasonUser
 	case is&slurm.FlagDrain == 0 && was&slurm.FlagDrain != 0 && is&powerFlags == 0 && !fleet.Ours(before.Reason):
 		return "resumed", before.Reason, ""
 	}
 	return "", "", ""
+}
+
+// rebooted says that a node booted anew between two looks, as an idle one may: nobody
+// saw that it was asked to. Of a node on AWS the time comes from its uptime, in seconds.
+func rebooted(before, now slurm.Node) bool {
+	const rounding = 3 * time.Second
+	return !before.BootTime.IsZero() && now.BootTime.After(before.BootTime.Add(rounding)) &&
+		(before.State.Flags|now.State.Flags)&powerFlags == 0 && before.State.Base != slurm.BaseDown
 }
 
 // noteHands adds such changes since the last look to the events.

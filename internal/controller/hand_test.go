@@ -2,6 +2,7 @@ package controller
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,6 +20,10 @@ func TestByHand(t *testing.T) {
 	ours := node("IDLE+CLOUD+DRAIN", "muster: status check failed", "root")
 	asked := node("IDLE+CLOUD+DRAIN+REBOOT_REQUESTED", "Reboot ASAP", "root")
 	issued := node("DOWN+CLOUD+DRAIN+REBOOT_ISSUED", "Reboot ASAP : reboot issued", "root")
+	booted := func(n slurm.Node, second int64) slurm.Node {
+		n.BootTime = time.Unix(second, 0)
+		return n
+	}
 	for name, row := range map[string]struct {
 		before, now slurm.Node
 		want        []Event
@@ -33,6 +38,10 @@ func TestByHand(t *testing.T) {
 		"reboot":              {idle, asked, []Event{{Kind: "reboot", Nodes: []string{"q-1"}, Reason: "Reboot ASAP", User: "root", From: "IDLE+CLOUD", To: asked.State.String()}}},
 		"reboot_goes_on":      {asked, issued, nil},
 		"rebooted":            {issued, idle, nil},
+		"rebooted_unseen":     {booted(idle, 1000), booted(idle, 1100), []Event{{Kind: "reboot", Nodes: []string{"q-1"}, From: "IDLE+CLOUD", To: "IDLE+CLOUD"}}},
+		"clocks_differ":       {booted(idle, 1000), booted(idle, 1001), nil},
+		"powered_up":          {booted(node("IDLE+CLOUD+POWERING_UP", "", ""), 1000), booted(idle, 1100), nil},
+		"came_back":           {booted(node("DOWN+CLOUD", "", ""), 1000), booted(idle, 1100), nil},
 		"what_was_not_before": {slurm.Node{Name: "q-2"}, drained, nil},
 	} {
 		got := byHand(map[string]slurm.Node{row.before.Name: row.before}, []slurm.Node{row.now})
