@@ -17,30 +17,33 @@ BENCH_TOOLS := e2fsprogs gcc iproute2 jq mmdebstrap pigz python3-venv skopeo squ
 # Packages are installed without starting or enabling their services, as doctor does it.
 UNSTARTED := -o DPkg::Path=$(CURDIR)/internal/local/doctor/guard:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
-.PHONY: build demo demo-aws test check dist archive bench bench-small clean doctor tools python shellcheck
+.PHONY: help build demo demo-aws test check dist archive bench bench-small clean doctor tools python shellcheck
+.DEFAULT_GOAL := build
 
-build:
+# A target with two number signs behind it is for people: `make help` lists these.
+help: ## this list
+	@awk -F ' *:.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## bin/muster and bin/muster-stand
 	$(BUILD) -o bin/muster ./cmd/muster
 	cd stand && $(BUILD) -o ../bin/muster-stand .
 
-# From nothing to a trained model, and back.
-demo: build
+demo: build ## from nothing to a trained model and back, on this machine
 	bin/muster demo --yes
 
-# The same on the double of AWS, whose machines boot here: as root, and with the Slurm that doctor installs.
-demo-aws: doctor python
+# Its machines boot here: as root, and with the Slurm that doctor installs.
+demo-aws: doctor python ## the same on the double of AWS
 	$(GO) build -o bin/muster-cloud ./test/cloud/muster-cloud
 	bin/muster-cloud demo bin/muster test/cloud/demo
 
 # What tests whole clusters takes longest and mostly waits, so it begins first and the rest runs beside it. Go would end a
 # package after ten minutes, which a machine that does something else may take.
-test: doctor python
+test: doctor python ## all tests
 	$(call each,$(GO) vet ./...)
 	$(GO) test -timeout 60m ./test ./test/aws ./...
 	cd stand && $(GO) test -timeout 60m ./...
 
-# What machines and tools see without running anything: format, vet, staticcheck, other systems, the house's rules, shell.
-check: shellcheck
+check: shellcheck ## format, vet, staticcheck, other systems, the house's rules, shell: without running anything
 	@diff=$$(gofmt -d bench cmd docs examples internal stand test) && test -z "$$diff" || { printf '%s\n' "$$diff"; exit 1; }
 	$(call each,$(GO) vet ./...)
 	$(call each,$(GO) run $(CHECKER) ./...)
@@ -51,35 +54,33 @@ check: shellcheck
 		awk '/^#!.*\/(env )?(ba)?sh$$/ { print FILENAME } { nextfile }' {} +)
 	shellcheck --shell=sh internal/local/nodes/*.sh internal/sys/tie/*.sh
 
-# What goes onto other machines: muster for each system, and an archive for local clusters on machines like this one.
-dist:
+dist: ## what goes onto other machines: muster for each system, and the archive
 	rm -rf bin/dist
 	set -e; for s in $(SYSTEMS); do GOOS=$${s%-*} GOARCH=$${s#*-} $(BUILD) -o bin/dist/muster-$$s ./cmd/muster; done
 	[ "$$(uname -s)" != Linux ] || $(MAKE) archive
 	cd bin/dist && $$(command -v sha256sum || echo shasum -a 256) muster-* >SHA256SUMS
 
-# The programs, and the plugin for the Slurm of this machine.
-archive: build
+archive: build ## the programs, and the plugin for the Slurm of this machine
 	mkdir -p bin/dist
 	bin/muster agent plugin bin
 	tar --create --gzip --file bin/dist/muster-$$(bin/muster version | awk '{ sub(",", "", $$2); print $$2; exit }')-linux-$$($(GO) env GOARCH).tar.gz \
 		--directory bin muster muster-stand $$(cd bin && ls spank_muster-*.so)
 
-bench: build
+bench: build ## every benchmark
 	bench/run
 
-# Every benchmark once, to see that it still measures something: its figures and limits mean nothing.
-bench-small: build
+# Its figures and limits mean nothing.
+bench-small: build ## every benchmark once, to see that it still measures something
 	$(MAKE) tools TOOLS="$(BENCH_TOOLS)"
 	bench/run --small
 
-clean:
+clean: ## remove bin
 	rm -rf bin
 
-doctor: build
+doctor: build ## install what local clusters need
 	bin/muster doctor --demo --yes
 
-tools:
+tools: ## install what only tests use
 	@missing=$$(dpkg-query --show --showformat '$${db:Status-Status} $${Package}\n' $(TOOLS) 2>&1 | \
 		awk '$$1 != "installed" { print $$NF }'); \
 	[ -z "$$missing" ] || if [ "$$(id -u)" = 0 ]; then apt-get install --yes --no-install-recommends $(UNSTARTED) $$missing; \
@@ -87,7 +88,7 @@ tools:
 
 # Python programs that tests use: moto and cfn-lint in bin/py; in bin/clients, those that run on nodes, by the Python that
 # nodes have. Each is made anew when its versions or this directory's path have changed.
-python: tools bin/py/made bin/clients/made
+python: tools bin/py/made bin/clients/made ## the Python programs that tests use
 
 PYTHON_STAMP = { echo '$(CURDIR)'; cat $(1); }
 PYTHON_MADE  = @if $(call PYTHON_STAMP,$(2)) | cmp --silent - $@; then exit 0; fi; \
@@ -104,5 +105,5 @@ bin/py/made: tools
 bin/clients/made: tools
 	$(call PYTHON_MADE,/usr/bin/python3,test/clients/requirements.txt)
 
-shellcheck:
+shellcheck: ## install shellcheck
 	@command -v shellcheck >/dev/null || apt-get install --yes --no-install-recommends shellcheck

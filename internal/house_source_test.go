@@ -32,6 +32,17 @@ func (s source) begins() bool {
 	})
 }
 
+// tests are the names of a file's tests, fuzzers and examples.
+func (s source) tests() []string {
+	var names []string
+	for _, d := range s.file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && s.test && f.Recv == nil && goTests.MatchString(f.Name.Name) {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names
+}
+
 var unfinishedWords = regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
 
 // unfinished are the comments that put something off.
