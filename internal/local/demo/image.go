@@ -34,7 +34,13 @@ func (d *demo) install(ctx context.Context) (string, error) {
 	if m := mirror(ctx); m != "" {
 		args = append(args, m)
 	}
-	cmd := exec.CommandContext(ctx, "mmdebstrap", args...)
+	name := "mmdebstrap"
+	if os.Geteuid() == 0 {
+		// As root it mounts the machine's /sys and devices below its folder: where nobody else
+		// sees them, so that they go with it whatever way it ends.
+		name, args = "unshare", append([]string{"--mount", "--propagation", "private", "--", "mmdebstrap"}, args...)
+	}
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "LC_ALL=C.UTF-8")
 	// It removes its folder when it is interrupted.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
