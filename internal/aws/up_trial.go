@@ -12,6 +12,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -93,7 +94,7 @@ func (u *up) trial(ctx context.Context) (string, error) {
 	if l.fleet() == "stopped" {
 		return stoppedWords, nil
 	}
-	if t.Static && slices.ContainsFunc(u.later, func(n string) bool { return strings.HasPrefix(n, t.Queue+"-st-"+t.Resource+"-") }) {
+	if t.Static && slices.ContainsFunc(u.later, t.on) {
 		return "none: its nodes start when their capacity block begins", nil
 	}
 	wish := manifest.Trial{ID: rand.Text(), Queue: t.Queue, Nodes: t.Nodes, Constraint: "static&" + t.Resource, LimitSeconds: int(testLimit.Seconds())}
@@ -119,6 +120,14 @@ func (u *up) trial(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
+}
+
+// on tells whether a node is one that the test job may run on.
+func (t *Trial) on(node string) bool {
+	_, ok := slurm.ParseNodeName(node, func(n slurm.NodeName) bool {
+		return n.Queue == t.Queue && n.Name == t.Resource && n.Static == t.Static
+	})
+	return ok
 }
 
 // untested is why there was no test job.

@@ -123,8 +123,8 @@ func cloudControl() (cloudConfig, manifest.Site, error) {
 }
 
 // ratesOf are what instances of compute resources cost: of several types the dearest.
-func ratesOf(resources []nodes.Resource) map[fleet.Resource]fleet.Rate {
-	rates := map[fleet.Resource]fleet.Rate{}
+func ratesOf(resources []nodes.Resource) map[slurm.Resource]fleet.Rate {
+	rates := map[slurm.Resource]fleet.Rate{}
 	for _, r := range resources {
 		rate := fleet.Rate{Type: "a reservation's instance"}
 		for _, name := range r.Types {
@@ -133,7 +133,7 @@ func ratesOf(resources []nodes.Resource) map[fleet.Resource]fleet.Rate {
 				rate = fleet.Rate{Type: name, USD: price.USD}
 			}
 		}
-		rates[fleet.Resource{Queue: r.Queue, Name: r.Name}] = rate
+		rates[slurm.Resource{Queue: r.Queue, Name: r.Name}] = rate
 	}
 	return rates
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/nodes"
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 func TestRatesOf(t *testing.T) {
@@ -15,7 +16,7 @@ func TestRatesOf(t *testing.T) {
 		{Queue: "q", Name: "unpriced", Types: []string{"p9.huge"}},
 		{Queue: "q", Name: "reserved"},
 	})
-	want := map[fleet.Resource]fleet.Rate{
+	want := map[slurm.Resource]fleet.Rate{
 		{Queue: "q", Name: "two"}:      {Type: "p5.48xlarge", USD: 55.04},
 		{Queue: "q", Name: "unpriced"}: {Type: "p9.huge"},
 		{Queue: "q", Name: "reserved"}: {Type: "a reservation's instance"},

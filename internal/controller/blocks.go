@@ -110,7 +110,7 @@ func (c *Controller) hold(ctx context.Context, have []slurm.Reservation, name st
 }
 
 // names are the nodes of a compute resource.
-func names(nodes []fleet.Node, of fleet.Resource) []string {
+func names(nodes []fleet.Node, of slurm.Resource) []string {
 	var all []string
 	for _, n := range nodes {
 		if n.Resource == of {

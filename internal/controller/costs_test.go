@@ -326,7 +326,7 @@ func TestRun_stops_early_where_boots_are_paid(t *testing.T) {
 	dear := func(s *scene) {
 		costly(s)
 		s.config.Limits.Failures = 10
-		s.config.Limits.Rates = map[fleet.Resource]fleet.Rate{{Queue: "q", Name: "r"}: {Type: "p5.48xlarge", USD: 55.04}}
+		s.config.Limits.Rates = map[slurm.Resource]fleet.Rate{{Queue: "q", Name: "r"}: {Type: "p5.48xlarge", USD: 55.04}}
 	}
 	playWith(t, dear, func(t *testing.T, s *scene) {
 		s.slurm.slow("q-dy-r-1", true)

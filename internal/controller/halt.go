@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // inactive is the state of a partition whose jobs wait, and that takes no new ones.
@@ -76,7 +77,7 @@ func (c *Controller) protect(nodes []fleet.Node) {
 const protectedHint = "mend the cause and run `muster fleet start`, or change the cluster with `muster up`"
 
 // halts are the compute resources that start nothing now.
-func (c *Controller) halts(now time.Time, nodes []fleet.Node) map[fleet.Resource]fleet.Halt {
+func (c *Controller) halts(now time.Time, nodes []fleet.Node) map[slurm.Resource]fleet.Halt {
 	s := c.standing.get()
 	halts := fleet.BlockHalts(now, c.blocks.list)
 	if s.Stopped == nil && len(s.Protected) == 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 func TestRun_protects_a_queue_whose_nodes_do_not_boot(t *testing.T) {
@@ -117,7 +118,7 @@ func TestRun_keeps_jobs_off_a_block_that_is_not_active(t *testing.T) {
 			b.Active = !time.Now().Before(b.Start) && time.Now().Before(b.End)
 			return []fleet.Block{b}, nil
 		}
-		block = fleet.Block{ID: "cr-1", Resource: fleet.Resource{Queue: "q", Name: "r"}, Start: time.Now().Add(time.Hour), End: time.Now().Add(5 * time.Hour)}
+		block = fleet.Block{ID: "cr-1", Resource: slurm.Resource{Queue: "q", Name: "r"}, Start: time.Now().Add(time.Hour), End: time.Now().Add(5 * time.Hour)}
 	}
 	playWith(t, set, func(t *testing.T, s *scene) {
 		const theirs = "muster-maintenance" // a user's

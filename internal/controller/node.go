@@ -12,7 +12,7 @@ import (
 // is static; others may have any name.
 func nodeOf(n slurm.Node) fleet.Node {
 	return fleet.Node{
-		Name: n.Name, Resource: fleet.ResourceOf(n.Name, n.Partitions), Static: slices.Index(n.Features, "static") == 0, State: stateOf(n),
+		Name: n.Name, Resource: n.Resource(), Static: slices.Index(n.Features, "static") == 0, State: stateOf(n),
 		Closed: n.State.Down() || n.State.Draining(), Reason: n.Reason, ReasonTime: n.ReasonTime,
 		Busy: n.State.Busy(), Silent: n.State.Has(slurm.FlagNotResponding), Address: n.Address,
 	}

@@ -60,3 +60,13 @@ func TestNodeOf_static_is_what_the_first_feature_says(t *testing.T) {
 		t.Error("a static node is taken for dynamic")
 	}
 }
+
+// A queue may have in its name what marks nodes as static.
+func TestNodeOf_a_queue_named_as_a_static_node(t *testing.T) {
+	resource := slurm.Resource{Queue: "a-st-b", Name: "c"}
+	static := nodeOf(slurm.Node{Name: "a-st-b-st-c-1", Partitions: []string{"a-st-b", "a"}, Features: []string{"static", "c5.large", "c"}})
+	dynamic := nodeOf(slurm.Node{Name: "a-st-b-dy-c-1", Partitions: []string{"a", "a-st-b"}, Features: []string{"dynamic", "c5.large", "c"}})
+	if static.Resource != resource || !static.Static || dynamic.Resource != resource || dynamic.Static {
+		t.Errorf("got %+v and %+v", static, dynamic)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // pauses pace launches that the provider answered with: not so often.
@@ -11,8 +12,8 @@ type pauses struct {
 	// until says when a node may be launched again, strikes how often in a row its
 	// resource was asked for too often.
 	until   map[string]time.Time
-	strikes map[fleet.Resource]int
-	last    map[fleet.Resource]time.Time
+	strikes map[slurm.Resource]int
+	last    map[slurm.Resource]time.Time
 }
 
 // The pause after the first refusal, and the longest. EC2 lets a caller start
@@ -25,9 +26,9 @@ const (
 // add lets nodes wait, longer each time.
 func (p *pauses) add(now time.Time, nodes []fleet.Node) {
 	if p.until == nil {
-		p.until, p.strikes, p.last = map[string]time.Time{}, map[fleet.Resource]int{}, map[fleet.Resource]time.Time{}
+		p.until, p.strikes, p.last = map[string]time.Time{}, map[slurm.Resource]int{}, map[slurm.Resource]time.Time{}
 	}
-	struck := map[fleet.Resource]bool{}
+	struck := map[slurm.Resource]bool{}
 	for _, n := range nodes {
 		if !struck[n.Resource] {
 			if now.Sub(p.last[n.Resource]) > 2*pauseMost {

@@ -22,6 +22,7 @@ func TestStaticNodes(t *testing.T) {
 		node("q-st-a-6", "IDLE+NOT_RESPONDING", "", "static"),
 		node("q-st-b-1", "IDLE+CLOUD+MAINTENANCE+POWERED_DOWN+RESERVED", "", "static"),
 		node("q-dy-a-1", "IDLE", "", "dynamic"),
+		node("q-st-b-dy-a-1", "IDLE", "", "dynamic"),
 		node("other", "IDLE", "", "fast", "static"),
 	})
 	want := &manifest.StaticNodes{Want: 7, Ready: 2, Later: []string{"q-st-b-1"}, Missing: []string{

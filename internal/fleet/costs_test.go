@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // costly are the limits of a place that costs money.
@@ -39,13 +40,13 @@ func TestLaunchReason(t *testing.T) {
 
 // A node of q/r failed for a reason; others are as they are.
 func TestDecide_remembers_what_failed(t *testing.T) {
-	r, other := fleet.Resource{Queue: "q", Name: "r"}, fleet.Resource{Queue: "q", Name: "s"}
+	r, other := slurm.Resource{Queue: "q", Name: "r"}, slurm.Resource{Queue: "q", Name: "s"}
 	failed := func(cause provider.Cause, since time.Duration) fleet.Node {
 		n := down(fleet.LaunchReason(launchError(cause, "C")), since)
 		n.Name, n.Resource = "f", r
 		return n
 	}
-	node := func(name string, of fleet.Resource, state fleet.State) fleet.Node {
+	node := func(name string, of slurm.Resource, state fleet.State) fleet.Node {
 		return fleet.Node{Name: name, Resource: of, State: state}
 	}
 	static := node("st", r, fleet.PoweredDown)
@@ -102,7 +103,7 @@ func TestDecide_remembers_what_failed(t *testing.T) {
 func TestDecide_remembers_longer_than_Slurm(t *testing.T) {
 	reason := fleet.LaunchReason(launchError(provider.Capacity, "C"))
 	n := down("ResumeTimeout reached", time.Second)
-	n.Name, n.Resource = "n-1", fleet.Resource{Queue: "q", Name: "r"}
+	n.Name, n.Resource = "n-1", slurm.Resource{Queue: "q", Name: "r"}
 	w := fleet.World{Now: now, Limits: costly, Nodes: []fleet.Node{n}, Told: map[string]fleet.Told{"n-1": {Reason: reason, At: ago(5 * time.Minute)}}}
 	if diff := cmp.Diff([]fleet.Action{act(fleet.SetDown, reason)}, fleet.Decide(w)); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
@@ -189,7 +190,7 @@ func TestDecide_weighs_doubts(t *testing.T) {
 }
 
 func TestDecide_halts(t *testing.T) {
-	r := fleet.Resource{Queue: "q", Name: "r"}
+	r := slurm.Resource{Queue: "q", Name: "r"}
 	n := func(state fleet.State) fleet.Node { return fleet.Node{Name: "n-1", Resource: r, State: state} }
 	busy := n(fleet.Up)
 	busy.Busy = true
@@ -219,7 +220,7 @@ func TestDecide_halts(t *testing.T) {
 		{"busy_at_once", busy, old, fleet.AtOnce, lose},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			w := fleet.World{Now: now, Limits: costly, Nodes: []fleet.Node{row.node}, Halts: map[fleet.Resource]fleet.Halt{r: {Reason: "because", Ending: row.ending}}}
+			w := fleet.World{Now: now, Limits: costly, Nodes: []fleet.Node{row.node}, Halts: map[slurm.Resource]fleet.Halt{r: {Reason: "because", Ending: row.ending}}}
 			if row.age > 0 {
 				w.Instances = []fleet.Instance{{Node: "n-1", ID: "i-1", Started: ago(row.age)}}
 			}
@@ -294,7 +295,7 @@ func BenchmarkDecide(b *testing.B) {
 	for i := range 1000 {
 		name := fmt.Sprintf("q-dy-r-%d", i)
 		at := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
-		w.Nodes = append(w.Nodes, fleet.Node{Name: name, Resource: fleet.Resource{Queue: "q", Name: "r"}, State: fleet.Up, Address: at.String()})
+		w.Nodes = append(w.Nodes, fleet.Node{Name: name, Resource: slurm.Resource{Queue: "q", Name: "r"}, State: fleet.Up, Address: at.String()})
 		w.Instances = append(w.Instances, fleet.Instance{Node: name, ID: fmt.Sprintf("i-%d", i), Started: ago(time.Hour), Address: at})
 	}
 	for b.Loop() {

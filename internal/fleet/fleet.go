@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // Node is a node as Slurm sees it.
 type Node struct {
 	Name     string
-	Resource Resource
+	Resource slurm.Resource
 	Static   bool
 	State    State
 	// Closed nodes are down or drained: they take no new job until somebody says
@@ -92,7 +93,7 @@ type World struct {
 	// that at ResumeTimeout, which may come before it is time to try again.
 	Told map[string]Told
 	// Halts are the compute resources that start nothing now.
-	Halts map[Resource]Halt
+	Halts map[slurm.Resource]Halt
 	// Forgive gives another try to what failed for a reason that only a person can
 	// mend: somebody says that it is mended.
 	Forgive bool
@@ -128,7 +129,7 @@ type Limits struct {
 	Failures int
 	// Rates are what instances cost where they are paid for: few boots that fail in the
 	// same way then protect a queue.
-	Rates map[Resource]Rate
+	Rates map[slurm.Resource]Rate
 }
 
 // Deed is what is to be done.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // Halt keeps a compute resource from starting instances.
@@ -34,8 +35,8 @@ const blockTime = "2006-01-02 15:04 MST"
 
 // BlockHalts are the halts of capacity blocks: of those that are not active, and of
 // those that AWS is about to end.
-func BlockHalts(now time.Time, blocks []Block) map[Resource]Halt {
-	halts := map[Resource]Halt{}
+func BlockHalts(now time.Time, blocks []Block) map[slurm.Resource]Halt {
+	halts := map[slurm.Resource]Halt{}
 	for _, b := range blocks {
 		if h, ok := b.halt(now); ok {
 			halts[b.Resource] = h

@@ -11,10 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 func TestBlockHalts(t *testing.T) {
-	r := fleet.Resource{Queue: "q", Name: "r"}
+	r := slurm.Resource{Queue: "q", Name: "r"}
 	block := fleet.Block{ID: "cr-1", Resource: r, Start: ago(time.Hour), End: now.Add(24 * time.Hour), Active: true}
 	for _, row := range []struct {
 		name   string
@@ -42,7 +43,7 @@ func TestBlockHalts(t *testing.T) {
 
 func TestTally(t *testing.T) {
 	node := func(queue string, state fleet.State, busy bool) fleet.Node {
-		return fleet.Node{Resource: fleet.Resource{Queue: queue, Name: "r"}, State: state, Busy: busy}
+		return fleet.Node{Resource: slurm.Resource{Queue: queue, Name: "r"}, State: state, Busy: busy}
 	}
 	a, b := node("a", fleet.PoweringUp, false), node("b", fleet.PoweringUp, false)
 	nine := slices.Repeat([]fleet.Failed{{Node: a}}, 9)
@@ -72,10 +73,10 @@ func TestTally(t *testing.T) {
 // way are no chance, and each is paid for.
 func TestTally_of_what_is_paid_for(t *testing.T) {
 	const mount = "its boot failed at mount file systems: mount /home from 10.0.0.5:/home: exit status 32"
-	dear, cheap, unknown, free := fleet.Resource{Queue: "q", Name: "dear"}, fleet.Resource{Queue: "q", Name: "cheap"}, fleet.Resource{Queue: "q", Name: "unknown"}, fleet.Resource{Queue: "q", Name: "free"}
-	limits := fleet.Limits{Failures: 10, Rates: map[fleet.Resource]fleet.Rate{
+	dear, cheap, unknown, free := slurm.Resource{Queue: "q", Name: "dear"}, slurm.Resource{Queue: "q", Name: "cheap"}, slurm.Resource{Queue: "q", Name: "unknown"}, slurm.Resource{Queue: "q", Name: "free"}
+	limits := fleet.Limits{Failures: 10, Rates: map[slurm.Resource]fleet.Rate{
 		dear: {Type: "p5.48xlarge", USD: 55.04}, cheap: {Type: "c6i.large", USD: 0.085}, unknown: {Type: "p6-b300.48xlarge"}}}
-	fails := func(of fleet.Resource, reasons ...string) (all []fleet.Failed) {
+	fails := func(of slurm.Resource, reasons ...string) (all []fleet.Failed) {
 		for _, why := range reasons {
 			all = append(all, fleet.Failed{Node: fleet.Node{Resource: of}, Why: why})
 		}
@@ -136,26 +137,6 @@ func TestAddresses(t *testing.T) {
 	want := map[string]string{"new": "10.0.0.7", "wrong": "10.0.0.7", "off": "off"}
 	if diff := cmp.Diff(want, fleet.Addresses(w)); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
-	}
-}
-
-func TestResourceOf(t *testing.T) {
-	for _, row := range []struct {
-		node       string
-		partitions []string
-		want       fleet.Resource
-	}{
-		{"q-dy-r-1", []string{"q"}, fleet.Resource{Queue: "q", Name: "r"}},
-		{"q-st-gpu-nodes-12", []string{"all", "q"}, fleet.Resource{Queue: "q", Name: "gpu-nodes"}},
-		{"q-dy-dy-r-1", []string{"q-dy"}, fleet.Resource{Queue: "q-dy", Name: "r"}},
-		{"q-dy-dy-r-1", []string{"q"}, fleet.Resource{Queue: "q", Name: "dy-r"}},
-		{"q-dy-r-1", nil, fleet.Resource{Queue: "q", Name: "r"}},
-		{"a-b-st-r-1", nil, fleet.Resource{Queue: "a-b", Name: "r"}},
-		{"login1", []string{"q"}, fleet.Resource{Name: "login"}},
-	} {
-		if got := fleet.ResourceOf(row.node, row.partitions); got != row.want {
-			t.Errorf("%s in %v is of %+v, want %+v", row.node, row.partitions, got, row.want)
-		}
 	}
 }
 

@@ -3,6 +3,8 @@ package fleet
 import (
 	"slices"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // Strategy says what is to be done for jobs that cannot have all of their nodes:
@@ -31,7 +33,7 @@ type Wish struct {
 type Order struct {
 	// Job is whose nodes they are, 0 if several jobs' or nobody's.
 	Job      int
-	Resource Resource
+	Resource slurm.Resource
 	Nodes    []string
 	// Whole orders are all or nothing.
 	Whole bool
@@ -43,7 +45,7 @@ type Order struct {
 // cannot start machines of several in one request. So a job over several has an
 // order for each, and Settle gives back the others where one fails.
 func Orders(s Strategy, nodes []Node, wishes []Wish) []Order {
-	left := make(map[string]Resource, len(nodes))
+	left := make(map[string]slurm.Resource, len(nodes))
 	for _, n := range nodes {
 		left[n.Name] = n.Resource
 	}
@@ -60,8 +62,8 @@ func Orders(s Strategy, nodes []Node, wishes []Wish) []Order {
 
 // take takes a wish's nodes out of those that are left, unless they are fewer
 // than least.
-func take(left map[string]Resource, wanted []string, least int) map[string]Resource {
-	mine := map[string]Resource{}
+func take(left map[string]slurm.Resource, wanted []string, least int) map[string]slurm.Resource {
+	mine := map[string]slurm.Resource{}
 	for _, n := range wanted {
 		if r, ok := left[n]; ok {
 			mine[n] = r
@@ -77,8 +79,8 @@ func take(left map[string]Resource, wanted []string, least int) map[string]Resou
 }
 
 // byResource makes an order like the given one for each compute resource.
-func byResource(like Order, nodes map[string]Resource) []Order {
-	of := map[Resource][]string{}
+func byResource(like Order, nodes map[string]slurm.Resource) []Order {
+	of := map[slurm.Resource][]string{}
 	for n, r := range nodes {
 		of[r] = append(of[r], n)
 	}
@@ -119,7 +121,7 @@ func Settle(s Strategy, orders []Order, wishes []Wish, lacking map[string]bool) 
 	if len(lacking) == 0 || s == BestEffort {
 		return settled
 	}
-	of := map[string]Resource{}
+	of := map[string]slurm.Resource{}
 	for _, o := range orders {
 		for _, n := range o.Nodes {
 			of[n] = o.Resource
@@ -141,7 +143,7 @@ func Settle(s Strategy, orders []Order, wishes []Wish, lacking map[string]bool) 
 
 // division gives instances to jobs.
 type division struct {
-	left    map[string]Resource // nodes that no job claimed yet
+	left    map[string]slurm.Resource // nodes that no job claimed yet
 	lacking map[string]bool
 	claims  []claim // of jobs that lack nodes, in order
 	settled Settlement
@@ -150,7 +152,7 @@ type division struct {
 // claim is a job with its nodes of this launch.
 type claim struct {
 	job   int
-	nodes map[string]Resource
+	nodes map[string]slurm.Resource
 	order []string
 }
 
@@ -183,7 +185,7 @@ func (d *division) refuse(c claim) {
 // have got. A job that cannot be served gets nothing, and leaves its part to
 // those behind it.
 func (d *division) divide() {
-	spare := map[Resource][]string{}
+	spare := map[slurm.Resource][]string{}
 	for _, c := range d.claims {
 		for _, n := range c.order {
 			if !d.lacking[n] {
@@ -193,7 +195,7 @@ func (d *division) divide() {
 	}
 	var served, refused []claim
 	for _, c := range d.claims {
-		need := map[Resource]int{}
+		need := map[slurm.Resource]int{}
 		for _, r := range c.nodes {
 			need[r]++
 		}
@@ -211,7 +213,7 @@ func (d *division) divide() {
 
 // covers tells whether there is enough. Which instances are counted does not
 // matter: those of one resource are alike.
-func covers(spare map[Resource][]string, need map[Resource]int) bool {
+func covers(spare map[slurm.Resource][]string, need map[slurm.Resource]int) bool {
 	for r, n := range need {
 		if len(spare[r]) < n {
 			return false
@@ -222,7 +224,7 @@ func covers(spare map[Resource][]string, need map[Resource]int) bool {
 
 // move gives what the refused have to those that are served and lack it.
 func (d *division) move(served, refused []claim) {
-	free := map[Resource][]string{}
+	free := map[slurm.Resource][]string{}
 	for _, c := range refused {
 		for _, n := range c.order {
 			if !d.lacking[n] {

@@ -9,13 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 func nodesOf(resource string, from, to int) []fleet.Node {
 	var nodes []fleet.Node
 	for i := from; i <= to; i++ {
 		name := fmt.Sprintf("q-dy-%s-%d", resource, i)
-		nodes = append(nodes, fleet.Node{Name: name, Resource: fleet.ResourceOf(name, []string{"q"})})
+		nodes = append(nodes, fleet.Node{Name: name, Resource: slurm.Resource{Queue: "q", Name: resource}})
 	}
 	return nodes
 }
@@ -29,7 +30,7 @@ func namesOf(resource string, from, to int) []string {
 }
 
 func TestOrders(t *testing.T) {
-	r, s := fleet.Resource{Queue: "q", Name: "r"}, fleet.Resource{Queue: "q", Name: "s"}
+	r, s := slurm.Resource{Queue: "q", Name: "r"}, slurm.Resource{Queue: "q", Name: "s"}
 	nodes := append(nodesOf("r", 1, 12), nodesOf("s", 1, 2)...)
 	wishes := []fleet.Wish{
 		{Job: 7, Nodes: namesOf("r", 1, 3)},
@@ -104,7 +105,7 @@ func TestOrders_lose_and_double_no_node(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		nodes, wishes := launchWorld(r)
 		s := strategies[r.IntN(len(strategies))]
-		of := map[string]fleet.Resource{}
+		of := map[string]slurm.Resource{}
 		for _, n := range nodes {
 			of[n.Name] = n.Resource
 		}
@@ -197,7 +198,7 @@ func TestSettle_leaves_whole_jobs_and_wastes_nothing(t *testing.T) {
 		nodes, wishes := launchWorld(r)
 		s := strategies[r.IntN(len(strategies))]
 		orders := fleet.Orders(s, nodes, wishes)
-		lacking, has, of := map[string]bool{}, map[string]bool{}, map[string]fleet.Resource{}
+		lacking, has, of := map[string]bool{}, map[string]bool{}, map[string]slurm.Resource{}
 		for _, o := range orders {
 			fails := r.IntN(3) == 0
 			for _, n := range o.Nodes {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // Tally has, for each queue, the boots that have failed since one succeeded.
@@ -15,7 +17,7 @@ type Streak struct {
 	// Boots is how many, and Alike how many of the last ones failed in the same way.
 	Boots, Alike int
 	// Last is the compute resource of the last one, and way how it failed.
-	Last Resource
+	Last slurm.Resource
 	way  string
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // The reasons that we give to Slurm begin with reasonMark, so that we know later
@@ -145,12 +146,12 @@ func (w World) over(f failure) bool {
 
 // shortages are the reasons for which compute resources are not asked now: one of
 // their nodes found no capacity a short while ago.
-func shortages(w World) map[Resource]string {
+func shortages(w World) map[slurm.Resource]string {
 	if w.Limits.Short <= 0 || w.Forgive {
 		return nil
 	}
-	short := map[Resource]string{}
-	latest := map[Resource]time.Time{}
+	short := map[slurm.Resource]string{}
+	latest := map[slurm.Resource]time.Time{}
 	for _, n := range w.Nodes {
 		f, ours := w.failure(n)
 		if !ours || !f.cause.scarce() || w.over(f) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // place is a small model of Slurm and a provider: what they make of actions.
@@ -26,7 +27,7 @@ type place struct {
 	ids    map[string]string
 	doubts map[string]provider.Doubt
 	jobs   map[string]time.Time // when the node's job ends
-	halts  map[fleet.Resource]fleet.Halt
+	halts  map[slurm.Resource]fleet.Halt
 	flying map[string]bool
 }
 
@@ -40,9 +41,9 @@ var worldLimits = fleet.Limits{Boot: time.Minute, Retry: 2 * time.Minute, Short:
 func randomPlace(r *rand.Rand) *place {
 	p := &place{now: now, next: map[string]fleet.State{}, instances: map[string]time.Time{}, resumed: map[string]time.Time{}, broken: map[string]int{}}
 	p.why, p.ids, p.doubts, p.jobs = map[string]error{}, map[string]string{}, map[string]provider.Doubt{}, map[string]time.Time{}
-	p.halts, p.flying = map[fleet.Resource]fleet.Halt{}, map[string]bool{}
+	p.halts, p.flying = map[slurm.Resource]fleet.Halt{}, map[string]bool{}
 	for i := range 1 + r.IntN(8) {
-		n := fleet.Node{Name: fmt.Sprintf("n-%d", i), Static: r.IntN(3) == 0, State: fleet.State(r.IntN(6)), Resource: fleet.Resource{Queue: "q", Name: []string{"r", "s"}[r.IntN(2)]}}
+		n := fleet.Node{Name: fmt.Sprintf("n-%d", i), Static: r.IntN(3) == 0, State: fleet.State(r.IntN(6)), Resource: slurm.Resource{Queue: "q", Name: []string{"r", "s"}[r.IntN(2)]}}
 		n.Closed = n.State == fleet.Down || n.State != fleet.PoweringUp && r.IntN(4) == 0
 		n.Reason = reasons[r.IntN(len(reasons))]
 		n.ReasonTime = ago(time.Duration(r.IntN(300)) * time.Second)
@@ -61,7 +62,7 @@ func randomPlace(r *rand.Rand) *place {
 	}
 	for _, name := range []string{"r", "s"} {
 		if r.IntN(4) == 0 {
-			p.halts[fleet.Resource{Queue: "q", Name: name}] = fleet.Halt{Reason: "because", Ending: fleet.Ending(r.IntN(4))}
+			p.halts[slurm.Resource{Queue: "q", Name: name}] = fleet.Halt{Reason: "because", Ending: fleet.Ending(r.IntN(4))}
 		}
 	}
 	p.instances["removed-1"] = ago(time.Hour)
@@ -205,7 +206,7 @@ func checkActions(t *testing.T, w fleet.World, actions []fleet.Action) {
 	for _, n := range w.Nodes {
 		state[n.Name] = n
 	}
-	done, short, alive := map[string]bool{}, map[fleet.Resource]bool{}, map[string]bool{}
+	done, short, alive := map[string]bool{}, map[slurm.Resource]bool{}, map[string]bool{}
 	for _, n := range w.Nodes {
 		scarce := strings.Contains(n.Reason, "failed, capacity") || strings.Contains(n.Reason, "failed, limit")
 		if n.State == fleet.Down && scarce && w.Now.Sub(n.ReasonTime) < w.Limits.Short {

@@ -22,7 +22,7 @@ func compute(root spec.View, all []resource, level spec.Level) {
 		}
 	}
 	computeTags(root, all)
-	slurm(root.Key("Scheduling"))
+	slurmRules(root.Key("Scheduling"))
 }
 
 // resource is a compute resource with what follows from it and from its queue.

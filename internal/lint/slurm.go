@@ -4,12 +4,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// slurm has the rules about Slurm's settings that the check of a file's form does
+// slurmRules are the rules about Slurm's settings that the check of a file's form does
 // not have. They are ParallelCluster's.
-func slurm(scheduling spec.View) {
+func slurmRules(scheduling spec.View) {
 	settings := scheduling.Key("SlurmSettings")
 	for _, line := range settings.Key("CustomSlurmSettings").Items() {
 		if !accountingSetting(settings, line) {
@@ -55,7 +56,7 @@ func ownSetting(line spec.View) {
 func nodeName(line spec.View) {
 	for _, e := range line.Entries() {
 		name := e.Value.Text()
-		if strings.EqualFold(e.Key, "NodeName") && (strings.Contains(name, "-st-") || strings.Contains(name, "-dy-")) {
+		if strings.EqualFold(e.Key, "NodeName") && slurm.LooksManaged(name) {
 			e.Value.Errorf("slurm/node-name", "%q looks like the name of one of ParallelCluster's nodes", name).
 				WithHint("choose a name without -st- and -dy-")
 		}

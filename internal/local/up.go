@@ -297,19 +297,19 @@ func (u *up) onHead(ctx context.Context, a nodes.AnchorProcess, args ...string) 
 
 // static waits until the nodes that are always on have registered.
 func (u *up) static(ctx context.Context) (string, error) {
-	count := 0
+	var names []string
 	for _, g := range u.config.slurm.Groups {
 		if g.Static {
-			count += len(g.Addresses)
+			names = append(names, g.Names()...)
 		}
 	}
-	if count == 0 {
+	if len(names) == 0 {
 		return "none in the file", nil
 	}
-	return u.awaitStatic(ctx, count)
+	return u.awaitStatic(ctx, names)
 }
 
-func (u *up) awaitStatic(ctx context.Context, count int) (string, error) {
+func (u *up) awaitStatic(ctx context.Context, names []string) (string, error) {
 	anchor, _ := u.layout.Alive()
 	began := time.Now()
 	err := await(ctx, 2*time.Minute, askEvery, func() (bool, error) {
@@ -317,19 +317,26 @@ func (u *up) awaitStatic(ctx context.Context, count int) (string, error) {
 		if err != nil {
 			return false, err
 		}
-		up := 0
-		for line := range strings.Lines(out) {
-			f := strings.Fields(line)
-			if len(f) >= 2 && strings.Contains(f[0], "-st-") && slices.Contains([]string{"idle", "mixed", "allocated", "completing"}, f[1]) {
-				up++
-			}
-		}
+		up := registered(out, names)
 		if time.Since(began) > time.Second {
-			u.Report.Waiting("wait for static nodes", fmt.Sprintf("%d of %d registered", up, count), time.Since(began))
+			u.Report.Waiting("wait for static nodes", fmt.Sprintf("%d of %d registered", up, len(names)), time.Since(began))
 		}
-		return up >= count, nil
+		return up == len(names), nil
 	})
-	return fmt.Sprintf("%d registered", count), err
+	return fmt.Sprintf("%d registered", len(names)), err
+}
+
+// registered is how many of the nodes are up. sinfo has a line of a node for each of its
+// partitions.
+func registered(sinfo string, names []string) int {
+	up := map[string]bool{}
+	for line := range strings.Lines(sinfo) {
+		f := strings.Fields(line)
+		if len(f) >= 2 && slices.Contains(names, f[0]) && slices.Contains([]string{"idle", "mixed", "allocated", "completing"}, f[1]) {
+			up[f[0]] = true
+		}
+	}
+	return len(up)
 }
 
 // test runs a job on two nodes, or on one if there is only one.

@@ -8,19 +8,17 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // slot is a node that may be given to a model.
 type slot struct {
-	prefix string
-	number int
-	node   Node
+	name slurm.NodeName
+	node Node
 	// pool is the key of the slot's pool.
 	pool string
 }
-
-func (s slot) name() string { return s.prefix + strconv.Itoa(s.number) }
 
 // pool is the nodes of a queue that have the same instance types. A model of
 // several nodes gets all of them from one pool, for a job goes at the pace of
@@ -115,11 +113,11 @@ func poolsOf(q spec.Queue) []pool {
 		}
 		node := nodeOf(r)
 		for n := range r.MaxCount {
-			s := slot{prefix: prefix(q, r, true), number: n + 1, node: node, pool: key}
-			if n >= r.MinCount {
-				s.prefix, s.number = prefix(q, r, false), n+1-r.MinCount
+			name := slurm.NodeName{Resource: slurm.Resource{Queue: q.Name, Name: r.Name}, Static: n < r.MinCount, Number: n + 1}
+			if !name.Static {
+				name.Number -= r.MinCount
 			}
-			pools[i].slots = append(pools[i].slots, s)
+			pools[i].slots = append(pools[i].slots, slot{name: name, node: node, pool: key})
 		}
 	}
 	return pools
@@ -233,7 +231,7 @@ func packQueue(q spec.Queue, pools []pool, models []spec.Model, all []Trained, m
 	for k, i := range jobs {
 		s := free[at[k]]
 		all[i].Part, all[i].Nodes, all[i].GPUs, all[i].FirstGPU = true, 1, sizes[k], used[at[k]]
-		all[i].slots, all[i].NodeList = []slot{s}, s.name()
+		all[i].slots, all[i].NodeList = []slot{s}, s.name.String()
 		used[at[k]] += sizes[k]
 	}
 	var left []Spare
@@ -272,32 +270,12 @@ func numbers(list []int) string {
 func hostList(slots []slot) string {
 	var parts []string
 	for len(slots) > 0 {
-		n := 1
-		for n < len(slots) && slots[n].prefix == slots[0].prefix {
-			n++
+		var names []string
+		first := slots[0].name
+		for len(slots) > 0 && slots[0].name.Resource == first.Resource && slots[0].name.Static == first.Static {
+			names, slots = append(names, slots[0].name.String()), slots[1:]
 		}
-		parts = append(parts, slots[0].prefix+ranges(slots[:n]))
-		slots = slots[n:]
+		parts = append(parts, slurm.Compress(names))
 	}
 	return strings.Join(parts, ",")
-}
-
-func ranges(slots []slot) string {
-	var parts []string
-	for i := 0; i < len(slots); {
-		k := i
-		for k+1 < len(slots) && slots[k+1].number == slots[k].number+1 {
-			k++
-		}
-		part := strconv.Itoa(slots[i].number)
-		if k > i {
-			part += "-" + strconv.Itoa(slots[k].number)
-		}
-		parts = append(parts, part)
-		i = k + 1
-	}
-	if len(slots) == 1 {
-		return parts[0]
-	}
-	return "[" + strings.Join(parts, ",") + "]"
 }

@@ -68,7 +68,7 @@ func TestGroups_offer_what_every_instance_type_has(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			row.resource.MaxCount = 1
-			row.want.Prefix, row.want.Addresses, row.want.TmpDiskMiB = "q-dy-r-", []netip.Addr{room.First}, 35<<10
+			row.want.Resource, row.want.Addresses, row.want.TmpDiskMiB = slurm.Resource{Queue: "q", Name: "r"}, []netip.Addr{room.First}, 35<<10
 			got := plan.Groups(one(row.resource), map[string]netip.Addr{"q-dy-r-1": room.First})
 			if diff := cmp.Diff([]slurm.NodeGroup{row.want}, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)

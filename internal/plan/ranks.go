@@ -26,7 +26,7 @@ func (t Trained) Ranks() []Rank {
 			count = t.GPUs
 		}
 		for local := range count {
-			all = append(all, Rank{Rank: len(all), Node: s.name(), LocalRank: local, GPU: t.FirstGPU + local})
+			all = append(all, Rank{Rank: len(all), Node: s.name.String(), LocalRank: local, GPU: t.FirstGPU + local})
 		}
 	}
 	return all

@@ -18,29 +18,10 @@ import (
 // cluster file, in the file's order.
 func NodeNames(c *spec.Cluster) []string {
 	var names []string
-	for _, q := range c.Scheduling.Queues {
-		for _, r := range q.ComputeResources {
-			names = append(names, groupNames(prefix(q, r, true), r.MinCount)...)
-			names = append(names, groupNames(prefix(q, r, false), r.MaxCount-r.MinCount)...)
-		}
+	for _, g := range Groups(c, nil) {
+		names = append(names, g.Names()...)
 	}
 	return names
-}
-
-func groupNames(prefix string, count int) []string {
-	names := make([]string, count)
-	for i := range names {
-		names[i] = fmt.Sprintf("%s%d", prefix, i+1)
-	}
-	return names
-}
-
-func prefix(q spec.Queue, r spec.ComputeResource, static bool) string {
-	kind := "dy"
-	if static {
-		kind = "st"
-	}
-	return q.Name + "-" + kind + "-" + r.Name + "-"
 }
 
 // Groups are the Slurm nodes of a cluster file, with those addresses that they have.
@@ -65,13 +46,14 @@ func resourceGroups(q spec.Queue, r spec.ComputeResource, addresses map[string]n
 			continue
 		}
 		g := offer(r)
-		g.Prefix, g.Static, g.Custom = prefix(q, r, static), static, settings(r.Custom)
+		g.Resource, g.Static, g.Custom = slurm.Resource{Queue: q.Name, Name: r.Name}, static, settings(r.Custom)
 		if g.Weight = r.DynamicPriority; static {
 			g.Weight = r.StaticPriority
 		}
 		g.Features, g.TmpDiskMiB = features(r, static), cmp.Or(q.RootGiB, imageGiB)<<10
-		for _, name := range groupNames(g.Prefix, count) {
-			g.Addresses = append(g.Addresses, addresses[name])
+		g.Addresses = make([]netip.Addr, count)
+		for i, name := range g.Names() {
+			g.Addresses[i] = addresses[name]
 		}
 		groups = append(groups, g)
 	}
@@ -142,11 +124,9 @@ func Partitions(c *spec.Cluster, groups []slurm.NodeGroup) []slurm.PartitionConf
 	var partitions []slurm.PartitionConf
 	for _, q := range c.Scheduling.Queues {
 		p := slurm.PartitionConf{Name: q.Name, Exclusive: q.JobExclusive, Custom: settings(q.Custom)}
-		for _, r := range q.ComputeResources {
-			for _, g := range groups {
-				if g.Prefix == prefix(q, r, true) || g.Prefix == prefix(q, r, false) {
-					p.Nodes = append(p.Nodes, g.List())
-				}
+		for _, g := range groups {
+			if g.Queue == q.Name {
+				p.Nodes = append(p.Nodes, g.List())
 			}
 		}
 		partitions = append(partitions, p)

@@ -228,10 +228,10 @@ func (f *FileSystem) clientMbps(models []Trained) float64 {
 	sum, seen := 0, map[string]bool{} // several models can share a node
 	for _, t := range models {
 		for _, s := range t.slots {
-			if seen[s.name()] {
+			if seen[s.name.String()] {
 				continue
 			}
-			seen[s.name()] = true
+			seen[s.name.String()] = true
 			each := s.node.networkMbps
 			if f.Type == "FsxLustre" && (each == 0 || each > catalog.LustreClientMbps) {
 				each = catalog.LustreClientMbps

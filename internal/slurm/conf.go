@@ -62,8 +62,7 @@ type Setting struct{ Key, Value string }
 // NodeGroup is a set of equal nodes: the static or the dynamic ones of a compute
 // resource.
 type NodeGroup struct {
-	// Prefix is the nodes' name without the number.
-	Prefix    string
+	Resource
 	Static    bool
 	Addresses []netip.Addr // of node 1, 2, ...; invalid where they have none of their own
 	CPUs      int
@@ -92,7 +91,7 @@ type PartitionConf struct {
 func (g NodeGroup) Names() []string {
 	names := make([]string, len(g.Addresses))
 	for i := range names {
-		names[i] = fmt.Sprintf("%s%d", g.Prefix, i+1)
+		names[i] = NodeName{g.Resource, g.Static, i + 1}.String()
 	}
 	return names
 }
@@ -261,10 +260,11 @@ func (c Config) static() []string {
 
 // List is the group's host list.
 func (g NodeGroup) List() string {
+	first := NodeName{g.Resource, g.Static, 1}
 	if len(g.Addresses) == 1 {
-		return g.Prefix + "1"
+		return first.String()
 	}
-	return fmt.Sprintf("%s[1-%d]", g.Prefix, len(g.Addresses))
+	return fmt.Sprintf("%s[1-%d]", first.prefix(), len(g.Addresses))
 }
 
 func (g NodeGroup) line() string {

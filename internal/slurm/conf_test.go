@@ -53,7 +53,7 @@ func TestAddressList(t *testing.T) {
 
 func TestConf_joins_features(t *testing.T) {
 	g := NodeGroup{
-		Prefix: "q-st-r-", Static: true, Features: []string{"static", "c5.large"}, Addresses: make([]netip.Addr, 2),
+		Resource: Resource{"q", "r"}, Static: true, Features: []string{"static", "c5.large"}, Addresses: make([]netip.Addr, 2),
 		Custom: []Setting{{Key: "Weight", Value: "7"}, {Key: "Features", Value: "fast,near"}},
 	}
 	if got := g.line(); !strings.Contains(got, " Feature=static,c5.large,fast,near ") || strings.Contains(got, "Features=") || !strings.HasSuffix(got, " Weight=7") {
@@ -101,7 +101,7 @@ func TestConf_of_a_cloud(t *testing.T) {
 		Cluster: "train", HeadName: "train-head", HeadAddress: netip.MustParseAddr("10.0.0.5"), ControlUser: "slurm", NodeUser: "root",
 		Configless: true, Confine: true, CgroupPlugin: "autodetect", GPUFile: "/dev/nvidia", NodeProlog: "/opt/muster/bin/node-prolog",
 		Timers: CloudTimers(1800), Included: "PriorityType=priority/multifactor\n",
-		Groups:     []NodeGroup{{Prefix: "gpu-dy-p5-", Addresses: make([]netip.Addr, 2), CPUs: 192, MemoryMiB: 1000, GPU: "h200", GPUs: 8, Features: []string{"dynamic"}}},
+		Groups:     []NodeGroup{{Resource: Resource{"gpu", "p5"}, Addresses: make([]netip.Addr, 2), CPUs: 192, MemoryMiB: 1000, GPU: "h200", GPUs: 8, Features: []string{"dynamic"}}},
 		Accounting: Accounting{Database: Database{Host: "db.example.com", Port: 3306, User: "ada", Password: "secret", Name: "train"}},
 	}
 	conf := c.Conf()

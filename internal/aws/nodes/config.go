@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -89,20 +89,23 @@ func (r *Resource) single() bool { return len(r.Types) <= 1 && len(r.Subnets) <=
 
 func (r *Resource) String() string { return r.Queue + "/" + r.Name }
 
-// resourceOf finds the resource of a node, whose name is QUEUE-st-RESOURCE-N or
-// QUEUE-dy-RESOURCE-N.
+// resourceOf finds the resource of a node.
 func (c *Config) resourceOf(node string) (*Resource, error) {
-	group := strings.TrimRight(node, "0123456789")
-	number, err := strconv.Atoi(node[len(group):])
 	for i := range c.Resources {
-		r := &c.Resources[i]
-		for kind, count := range map[string]int{"-st-": r.Static, "-dy-": r.Dynamic} {
-			if group == r.Queue+kind+r.Name+"-" && err == nil && 1 <= number && number <= count {
-				return r, nil
-			}
+		if _, ok := slurm.ParseNodeName(node, c.Resources[i].has); ok {
+			return &c.Resources[i], nil
 		}
 	}
 	return nil, fmt.Errorf("node %s is not in the cluster file", node)
+}
+
+// has tells whether a node is one of the resource's.
+func (r *Resource) has(n slurm.NodeName) bool {
+	count := r.Dynamic
+	if n.Static {
+		count = r.Static
+	}
+	return n.Queue == r.Queue && n.Name == r.Name && 1 <= n.Number && n.Number <= count
 }
 
 // Limits are the fleet's patience and haste. Zero is the usual.

@@ -107,6 +107,23 @@ func TestSuite(t *testing.T) {
 	})
 }
 
+// A node's name can be read in two ways where a queue's name has what marks nodes: the
+// cluster has one of them.
+func TestLaunch_of_a_queue_named_as_a_static_node(t *testing.T) {
+	c := newCloud(t)
+	config := c.config(t)
+	mine, other := config.Resources[0], config.Resources[0]
+	mine.Queue, mine.Name, mine.Template = "a-st-b", "c", "c-a-st-b-c"
+	other.Queue, other.Name, other.Template, other.Static = "a", "b-dy-c", "c-a-b-dy-c", 0
+	config.Resources = []nodes.Resource{other, mine}
+	launchAll(t, open(t, config), true, "a-st-b-dy-c-1", "a-st-b-st-c-1")
+	for _, i := range c.living() {
+		if i.template != mine.Template {
+			t.Errorf("%s was launched from %s", c.node(i), i.template)
+		}
+	}
+}
+
 // look observes again and again, as a controller does.
 func look(t *testing.T, f *nodes.Fleet) {
 	ctx, stop := context.WithCancel(t.Context())
