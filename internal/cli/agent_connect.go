@@ -21,8 +21,8 @@ func (a *app) agentConnect() *cobra.Command {
 		Use:   "connect DIR SERVICE",
 		Short: "Leads SSH of this machine to the head node of a local cluster",
 		Args:  cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			conn, said, err := local.Connect(args[0], args[1])
+		RunE: func(c *cobra.Command, args []string) error {
+			conn, said, err := local.Connect(c.Context(), args[0], args[1])
 			if err != nil {
 				return err
 			}

@@ -5,12 +5,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -98,17 +98,17 @@ func lookAtAll(context.Context, string, []string) []clusterStatus { return nil }
 
 func statusHere(context.Context) (clusterStatus, error) { return clusterStatus{}, errNotHere }
 
-func (a *app) enterLocal([]string) error { return errNotHere }
+func (a *app) enterLocal(context.Context, []string) error { return errNotHere }
 
-func (a *app) enterNode(string, []string) error { return errNotHere }
+func (a *app) enterNode(context.Context, string, []string) error { return errNotHere }
 
 func (a *app) fileHere() (string, error) {
 	return "", errors.New("a cluster on this machine needs Linux: give --cluster the cluster file")
 }
 
-func (a *app) shareFolder(string) error { return errNotHere }
+func (a *app) shareFolder(context.Context, string) error { return errNotHere }
 
-func (a *app) sayBehind() error { return errNotHere }
+func (a *app) sayBehind(context.Context) error { return errNotHere }
 
 func (a *app) slurmHere() (slurm.Client, error) { return slurm.Client{}, errNotHere }
 
@@ -118,17 +118,13 @@ func (a *app) eventsHere() (string, error) { return "", errNotHere }
 
 func (a *app) showEvents(context.Context, string, eventsOptions) error { return errNotHere }
 
-func (a *app) controllerHere() (*http.Client, error) { return nil, errNotHere }
-
-func startFleet(context.Context, *http.Client) error { return errNotHere }
-
-func stopFleet(context.Context, *http.Client, stopOptions) error { return errNotHere }
+func (a *app) controllerHere() (client.Client, error) { return client.Client{}, errNotHere }
 
 func (p *imagePlace) ofLocal(*app) error {
 	return errors.New("a cluster on this machine needs Linux: say with --dir where the images are")
 }
 
-func (a *app) ofRegistry(string, *imagePlace) error { return nil }
+func (a *app) ofRegistry(context.Context, string, *imagePlace) error { return nil }
 
 func (a *app) completeNode(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,12 +25,12 @@ type entrance struct {
 }
 
 // entrance finds it, and shows the working directory on the cluster if it is not yet.
-func (a *app) entrance() (entrance, error) {
+func (a *app) entrance(ctx context.Context) (entrance, error) {
 	l, r, anchor, err := a.running()
 	if err != nil {
 		return entrance{}, err
 	}
-	e := entrance{layout: l, anchor: anchor, dir: a.visibleDir(l, r)}
+	e := entrance{layout: l, anchor: anchor, dir: a.visibleDir(ctx, l, r)}
 	if r, err = l.Record(); err != nil {
 		return e, err
 	}
@@ -38,7 +39,7 @@ func (a *app) entrance() (entrance, error) {
 		return e, err
 	}
 	// Without that, machines may not find what was installed just now, and everything else.
-	if err := local.Refreshed(l, os.Environ()); err != nil {
+	if err := local.Refreshed(ctx, l, os.Environ()); err != nil {
 		a.note("programs that were installed since may not be found: %v", err)
 	}
 	e.carried = local.Carry(os.Environ(), local.LookAt(os.Environ(), view))
@@ -47,8 +48,8 @@ func (a *app) entrance() (entrance, error) {
 
 // enterLocal runs a program on the head node of a cluster on this machine, and returns
 // how that ended.
-func (a *app) enterLocal(args []string) error {
-	e, err := a.entrance()
+func (a *app) enterLocal(ctx context.Context, args []string) error {
+	e, err := a.entrance(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,8 +61,8 @@ func (a *app) enterLocal(args []string) error {
 }
 
 // enterNode does so on another machine of the cluster.
-func (a *app) enterNode(node string, args []string) error {
-	e, err := a.entrance()
+func (a *app) enterNode(ctx context.Context, node string, args []string) error {
+	e, err := a.entrance(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,8 +90,8 @@ func (e entrance) entered() string {
 }
 
 // sayBehind says what of the user's environment does not come along.
-func (a *app) sayBehind() error {
-	e, err := a.entrance()
+func (a *app) sayBehind(ctx context.Context) error {
+	e, err := a.entrance(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (a *app) sayBehindOnce(e entrance) {
 
 // visibleDir is the directory to work in on the cluster: the caller's, which is
 // shown there first if it is not yet.
-func (a *app) visibleDir(l *nodes.Layout, r nodes.Record) string {
+func (a *app) visibleDir(ctx context.Context, l *nodes.Layout, r nodes.Record) string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "/"
@@ -125,7 +126,7 @@ func (a *app) visibleDir(l *nodes.Layout, r nodes.Record) string {
 	if r.Visible(dir) {
 		return dir
 	}
-	if err := share(l, dir); err != nil {
+	if err := share(ctx, l, dir); err != nil {
 		fmt.Fprintf(a.err, "muster: working in / because %v\n", err)
 		return "/"
 	}
@@ -134,7 +135,7 @@ func (a *app) visibleDir(l *nodes.Layout, r nodes.Record) string {
 
 // shareFolder shows a file's folder on the cluster. Of a file that is not there,
 // the head node will tell.
-func (a *app) shareFolder(file string) error {
+func (a *app) shareFolder(ctx context.Context, file string) error {
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return err
@@ -150,12 +151,12 @@ func (a *app) shareFolder(file string) error {
 	if r.Visible(dir) || !nodes.Shareable(dir) {
 		return nil
 	}
-	return share(l, dir)
+	return share(ctx, l, dir)
 }
 
-func share(l *nodes.Layout, dir string) error {
+func share(ctx context.Context, l *nodes.Layout, dir string) error {
 	if !nodes.Shareable(dir) {
 		return fmt.Errorf("%s is the system's own and is not shared with the cluster", dir)
 	}
-	return local.Share(l, dir)
+	return local.Controller(l).Share(ctx, dir)
 }

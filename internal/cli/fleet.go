@@ -3,23 +3,17 @@
 package cli
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/controller"
-	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -87,7 +81,7 @@ const (
 func await(ctx context.Context, nodes string) error {
 	for reached := time.Now(); ; {
 		asked := time.Now()
-		err := tellController(ctx, "await", controller.Request{Nodes: nodes})
+		err := handingOver("await", nodes, client.In(services.RunDir).Await(ctx, nodes))
 		if !errors.As(err, new(*url.Error)) || ctx.Err() != nil {
 			return err
 		}
@@ -105,14 +99,12 @@ func await(ctx context.Context, nodes string) error {
 	}
 }
 
-const handOverWait = 5 * time.Second
-
 // handOver tells the controller what Slurm wants. If that fails, nothing is
 // lost: the controller asks Slurm itself.
 func (a *app) handOver(ctx context.Context, verb, nodes string) error {
 	ctx, cancel := context.WithTimeout(ctx, handOverWait)
 	defer cancel()
-	request := controller.Request{Nodes: nodes}
+	request := client.Request{Nodes: nodes}
 	if path := os.Getenv("SLURM_RESUME_FILE"); path != "" && verb == "resume" {
 		jobs, err := resumeJobs(path)
 		if err != nil {
@@ -120,7 +112,11 @@ func (a *app) handOver(ctx context.Context, verb, nodes string) error {
 		}
 		request.Jobs = jobs
 	}
-	return tellController(ctx, verb, request)
+	control := client.In(services.RunDir)
+	if verb == "suspend" {
+		return handingOver(verb, nodes, control.Suspend(ctx, request))
+	}
+	return handingOver(verb, nodes, control.Resume(ctx, request))
 }
 
 // resumeFileLimit is how long a resume file may be, in bytes.
@@ -128,7 +124,7 @@ const resumeFileLimit = 8 << 20
 
 // resumeJobs are the jobs that wait for nodes, as slurmctld wrote them into a file
 // for its ResumeProgram.
-func resumeJobs(path string) ([]controller.RequestJob, error) {
+func resumeJobs(path string) ([]client.RequestJob, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -142,38 +138,17 @@ func resumeJobs(path string) ([]controller.RequestJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	var jobs []controller.RequestJob
+	var jobs []client.RequestJob
 	for _, j := range resume.Jobs {
-		jobs = append(jobs, controller.RequestJob{ID: j.ID, Nodes: slurm.Compress(j.Resume)})
+		jobs = append(jobs, client.RequestJob{ID: j.ID, Nodes: slurm.Compress(j.Resume)})
 	}
 	return jobs, nil
 }
 
-func tellController(ctx context.Context, verb string, request controller.Request) error {
-	if err := post(ctx, local.SocketClient(services.RunDir, "controller.sock"), verb, request); err != nil {
-		return fmt.Errorf("hand %s of %s to the controller: %w", verb, request.Nodes, err)
+// handingOver says of what failed what was to be handed over.
+func handingOver(verb, nodes string, err error) error {
+	if err != nil {
+		return fmt.Errorf("hand %s of %s to the controller: %w", verb, nodes, err)
 	}
 	return nil
-}
-
-// post asks a controller for something that it accepts at once.
-func post(ctx context.Context, client *http.Client, verb string, request any) error {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://controller/v1/"+verb, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusAccepted {
-		return nil
-	}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	return errors.New(cmp.Or(strings.TrimSpace(string(text)), resp.Status))
 }

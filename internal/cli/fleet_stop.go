@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/controller/client"
 )
 
 // fleetVerbs are what people order.
@@ -26,9 +29,9 @@ for good get another try.`,
 		Example: "  muster fleet start",
 		Args:    cobra.NoArgs,
 		RunE: a.fleetOf(func(ctx context.Context, w where) error {
-			client, err := a.controllerHere()
+			control, err := a.controllerHere()
 			if err == nil {
-				err = startFleet(ctx, client)
+				err = orderFleet(ctx, "start", control.StartFleet)
 			}
 			return a.fleetAnswers(w, fleetRuns, err)
 		}, func(ctx context.Context, w where) error {
@@ -53,12 +56,14 @@ instances still run. Without --now it asks nothing.`,
 		Example: "  muster fleet stop\n  muster fleet stop --now --yes",
 		Args:    cobra.NoArgs,
 		RunE: a.fleetOf(func(ctx context.Context, w where) error {
-			client, err := a.controllerHere()
+			control, err := a.controllerHere()
 			if err == nil {
 				err = a.confirmStop(o)
 			}
 			if err == nil {
-				err = stopFleet(ctx, client, o)
+				err = orderFleet(ctx, "stop", func(ctx context.Context) error {
+					return control.StopFleet(ctx, client.StopRequest{Now: o.now})
+				})
 			}
 			return a.fleetAnswers(w, fleetStops, err)
 		}, func(ctx context.Context, w where) error {
@@ -81,6 +86,19 @@ func (a *app) confirmStop(o stopOptions) error {
 		return nil
 	}
 	return a.confirm("End all nodes now? Their jobs start anew later.")
+}
+
+// handOverWait is how long a controller may take to accept something.
+const handOverWait = 5 * time.Second
+
+// orderFleet has the controller of this machine start or stop the fleet.
+func orderFleet(ctx context.Context, verb string, order func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, handOverWait)
+	defer cancel()
+	if err := order(ctx); err != nil {
+		return fmt.Errorf("%s the fleet: %w", verb, err)
+	}
+	return nil
 }
 
 // fleetAnswer is what `muster fleet start` and `stop` print with -o json.

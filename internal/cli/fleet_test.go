@@ -8,19 +8,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/controller/client"
 )
 
 func TestResumeJobs(t *testing.T) {
 	for _, row := range []struct {
 		name, file string
-		want       []controller.RequestJob
+		want       []client.RequestJob
 		fails      bool
 	}{
 		{"22_05", `{"jobs":[{"job_id":1,"nodes":"q-[1-2]"},{"job_id":2,"nodes":"q-3"}],"all_nodes":"q-[1-3]"}`,
-			[]controller.RequestJob{{ID: 1, Nodes: "q-[1-2]"}, {ID: 2, Nodes: "q-3"}}, false},
+			[]client.RequestJob{{ID: 1, Nodes: "q-[1-2]"}, {ID: 2, Nodes: "q-3"}}, false},
 		{"23_02", `{"jobs":[{"job_id":7,"nodes_alloc":"q-[1-3]","nodes_resume":"q-[2-3]"}],"all_nodes_resume":"q-[2-3]"}`,
-			[]controller.RequestJob{{ID: 7, Nodes: "q-[2-3]"}}, false},
+			[]client.RequestJob{{ID: 7, Nodes: "q-[2-3]"}}, false},
 		{"by_hand", `{"jobs":[],"all_nodes":"q-1"}`, nil, false},
 		{"broken", `{"jobs":[{"jo`, nil, true},
 		{"empty", ``, nil, true},

@@ -83,7 +83,7 @@ Enroot's .credentials, and for Amazon's registries those of AWS.`,
 			if err != nil {
 				return err
 			}
-			if err := a.ofRegistry(args[0], place); err != nil {
+			if err := a.ofRegistry(c.Context(), args[0], place); err != nil {
 				return err
 			}
 			o.URI, o.Again = args[0], force

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,12 +46,12 @@ func (p *imagePlace) ofLocal(a *app) error {
 // ofRegistry makes a command one that runs on the head node if it is about an
 // image in the cluster's own registry, which is reached from there only. It
 // returns nil where the command has to run here.
-func (a *app) ofRegistry(uri string, p *imagePlace) error {
+func (a *app) ofRegistry(ctx context.Context, uri string, p *imagePlace) error {
 	if inside() || !strings.Contains(uri, local.RegistryAddress()) {
 		return nil
 	}
 	if p.Dir != "" && p.OnNodes == "" {
 		return fmt.Errorf("%s is the cluster's own registry; what is imported from it goes to the cluster's directory, so leave out --dir", local.RegistryAddress())
 	}
-	return a.enterLocal(append([]string{services.Muster}, os.Args[1:]...))
+	return a.enterLocal(ctx, append([]string{services.Muster}, os.Args[1:]...))
 }

@@ -36,7 +36,7 @@ a registry, the cluster's own if none is named, while it is read.`,
 			"  muster image import " + local.RegistryAddress() + "/train:v1",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			to, err := a.packTarget(tag)
+			to, err := a.packTarget(c.Context(), tag)
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ a registry, the cluster's own if none is named, while it is read.`,
 
 // packTarget is where an image goes. If that is the cluster's own registry, the
 // same command line is run again on the head node, which reaches it.
-func (a *app) packTarget(tag string) (source.Ref, error) {
+func (a *app) packTarget(ctx context.Context, tag string) (source.Ref, error) {
 	to, err := source.Parse(tag)
 	if err != nil || to.Kind != source.Registry || to.User != "" || to.Digest != "" {
 		return to, usageError{fmt.Errorf("%q is no name for an image, such as train:v1", tag)}
@@ -66,7 +66,7 @@ func (a *app) packTarget(tag string) (source.Ref, error) {
 		if err := a.localOnly("it has no registry of its own; say with --tag which one the image goes to"); err != nil {
 			return to, err
 		}
-		return to, a.enterLocal(append([]string{services.Muster}, os.Args[1:]...))
+		return to, a.enterLocal(ctx, append([]string{services.Muster}, os.Args[1:]...))
 	}
 	return to, nil
 }

@@ -41,7 +41,7 @@ func (a *app) onHead(run func(c *cobra.Command, args []string, s slurm.Client) e
 			if w.place == onAWS {
 				return a.forward(c.Context(), w, os.Args[1:])
 			}
-			return a.enterLocal(append([]string{services.Muster}, os.Args[1:]...))
+			return a.enterLocal(c.Context(), append([]string{services.Muster}, os.Args[1:]...))
 		}
 		if os.Getenv(enteredBy) != "" {
 			// The one who started us may be ended without our hearing of it.

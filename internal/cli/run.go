@@ -83,10 +83,10 @@ func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm
 		if w.place == onAWS {
 			return a.carry(c.Context(), w, args)
 		}
-		if err := a.shareFolder(args[0]); err != nil {
+		if err := a.shareFolder(c.Context(), args[0]); err != nil {
 			return err
 		}
-		if err := a.sayBehind(); err != nil {
+		if err := a.sayBehind(c.Context()); err != nil {
 			return err
 		}
 		if err := a.checkNeeds(c, args[0]); err != nil {

@@ -34,9 +34,9 @@ that.`,
 			case w.place == onAWS && !inside():
 				return a.login(c.Context(), w, o)
 			case node == "":
-				return a.enterLocal(a.shellLine(w.name))
+				return a.enterLocal(c.Context(), a.shellLine(w.name))
 			}
-			return a.enterNode(node, a.shellLine(node))
+			return a.enterNode(c.Context(), node, a.shellLine(node))
 		},
 	}
 	c.Flags().StringVar(&node, "node", "", "the node `NAME` to be on (default: the head node), on this machine's clusters")
@@ -84,9 +84,9 @@ it goes by SSH, as "muster ssh" does, to the home directory of its user there.`,
 		case w.place == onAWS && !inside():
 			return a.enterAWS(c.Context(), w, o, connect.Use{Terminal: a.terminal()}, args)
 		case node == "":
-			return a.enterLocal(args)
+			return a.enterLocal(c.Context(), args)
 		}
-		return a.enterNode(node, args)
+		return a.enterNode(c.Context(), node, args)
 	}
 	return c
 }

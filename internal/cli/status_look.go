@@ -46,7 +46,7 @@ func lookAt(ctx context.Context, ref local.Ref) clusterStatus {
 		s.judgeMachines(nodes.Hanging(anchor))
 		s.lookAtSlurm(ctx, slurm.Client{Runner: fromHost{layout: l, anchor: anchor}})
 		if s.State == "up" {
-			s.lookAtFleet(ctx, local.ControllerClient(l))
+			s.lookAtFleet(ctx, local.Controller(l))
 		}
 		s.lookAtS3(l)
 		s.lookAtExports(ctx, l)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/controller/client"
 )
 
 // statusAnswer is what `muster status -o json` prints.
@@ -24,16 +25,16 @@ type clusterStatus struct {
 	Healthy bool `json:"healthy"`
 	// File is the cluster file, User who made the cluster, Since when its head
 	// node was started.
-	File     string          `json:"file,omitempty"`
-	Dir      string          `json:"dir"`
-	User     string          `json:"user,omitempty"`
-	Since    time.Time       `json:"since,omitzero"`
-	Services []serviceStatus `json:"services,omitempty"`
-	Nodes    *nodesStatus    `json:"nodes,omitempty"`
-	Jobs     *jobsStatus     `json:"jobs,omitempty"`
-	Mounts   []mountStatus   `json:"mounts,omitempty"`
-	S3       *s3Status       `json:"s3,omitempty"`
-	Exports  []exportStatus  `json:"exports,omitempty"`
+	File     string                `json:"file,omitempty"`
+	Dir      string                `json:"dir"`
+	User     string                `json:"user,omitempty"`
+	Since    time.Time             `json:"since,omitzero"`
+	Services []serviceStatus       `json:"services,omitempty"`
+	Nodes    *nodesStatus          `json:"nodes,omitempty"`
+	Jobs     *jobsStatus           `json:"jobs,omitempty"`
+	Mounts   []mountStatus         `json:"mounts,omitempty"`
+	S3       *s3Status             `json:"s3,omitempty"`
+	Exports  []client.ExportStatus `json:"exports,omitempty"`
 	// AWS is there for a cluster on AWS.
 	AWS *aws.Status `json:"aws,omitempty"`
 	// Look says what needs a look, Blind what did not answer.
@@ -79,56 +80,6 @@ type mountStatus struct {
 type s3Status struct {
 	Endpoint string   `json:"endpoint"`
 	Buckets  []string `json:"buckets"`
-}
-
-// exportStatus is a directory that is tied to a bucket.
-type exportStatus struct {
-	Path   string `json:"path"`
-	Bucket string `json:"bucket"`
-	Prefix string `json:"prefix,omitempty"`
-	// Export and Import say which way files go.
-	Export bool `json:"export"`
-	Import bool `json:"import"`
-	// Pending files wait to be exported at this moment, those that cannot be
-	// exported among them; PendingBytes of them are still to be sent. Waiting are
-	// the first of those that will be exported.
-	Pending      int   `json:"pending"`
-	PendingBytes int64 `json:"pending_bytes"`
-	// PendingUnknown says that the bucket or the directory could not be looked at:
-	// more may wait.
-	PendingUnknown bool          `json:"pending_unknown,omitempty"`
-	Waiting        []waitingFile `json:"waiting,omitempty"`
-	// Blocked files cannot be exported, BlockedFiles are the first of them.
-	Blocked      int           `json:"blocked"`
-	BlockedFiles []waitingFile `json:"blocked_files,omitempty"`
-	// Uploading files are being sent now, and SentBytes were sent since the
-	// controller started.
-	Uploading []uploadStatus `json:"uploading,omitempty"`
-	SentBytes int64          `json:"sent_bytes"`
-	// LastLook is when the last round ended, LastSuccess when the bucket last had
-	// all that can be exported.
-	LastLook    time.Time `json:"last_look,omitzero"`
-	LastSuccess time.Time `json:"last_success,omitzero"`
-	// Exported and Imported were copied since the controller started.
-	Exported int    `json:"exported"`
-	Imported int    `json:"imported"`
-	Removed  int    `json:"removed,omitempty"` // files that went because their objects did
-	Error    string `json:"error,omitempty"`
-}
-
-// waitingFile is a file that is not in the bucket as it is, and why.
-type waitingFile struct {
-	Path      string `json:"path"`
-	SizeBytes int64  `json:"size_bytes"`
-	Reason    string `json:"reason"`
-}
-
-// uploadStatus is a file on its way to the bucket.
-type uploadStatus struct {
-	Path      string    `json:"path"`
-	SizeBytes int64     `json:"size_bytes"`
-	SentBytes int64     `json:"sent_bytes"`
-	Since     time.Time `json:"since"`
 }
 
 // serviceStatus is a service of a machine of the cluster.

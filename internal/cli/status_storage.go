@@ -4,9 +4,7 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -16,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
@@ -41,24 +40,25 @@ func (s *clusterStatus) lookAtS3(l *nodes.Layout) {
 func (s *clusterStatus) lookAtExports(ctx context.Context, l *nodes.Layout) {
 	ctx, cancel := limited(ctx)
 	defer cancel()
-	found, err := askExports(ctx, local.ControllerClient(l))
+	found, err := local.Controller(l).Exports(ctx)
 	if err != nil {
-		s.Blind = append(s.Blind, fmt.Sprintf("exports: %v", err))
+		s.Blind = append(s.Blind, fmt.Sprintf("exports: ask the controller: %v", err))
 		return
 	}
 	s.Exports = found
-	for _, e := range found {
+	for i, e := range found {
+		found[i].Progress = 0 // a number that says nothing to people
 		if e.Error != "" {
-			s.needs("%s: %s", e.title(), e.Error)
+			s.needs("%s: %s", titleOf(e), e.Error)
 		}
 		if e.Blocked > 0 {
-			s.needs("%s", e.blocked())
+			s.needs("%s", blockedOf(e))
 		}
 	}
 }
 
-// blocked says which files cannot be exported.
-func (e exportStatus) blocked() string {
+// blockedOf says which files cannot be exported.
+func blockedOf(e client.ExportStatus) string {
 	var first []string
 	for _, f := range e.BlockedFiles[:min(3, len(e.BlockedFiles))] {
 		first = append(first, f.Path+": "+f.Reason)
@@ -66,30 +66,7 @@ func (e exportStatus) blocked() string {
 	if more := e.Blocked - len(first); more > 0 {
 		first = append(first, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("%s: %s cannot be exported: %s", e.title(), count.Of(e.Blocked, "file"), strings.Join(first, "; "))
-}
-
-func askExports(ctx context.Context, c *http.Client) ([]exportStatus, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://controller/v1/exports", nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := c.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("ask the controller: %w", err)
-	}
-	defer resp.Body.Close()
-	switch resp.StatusCode {
-	case http.StatusNotFound:
-		return nil, nil // a controller without exports
-	case http.StatusOK:
-		var found []exportStatus
-		if err := json.NewDecoder(resp.Body).Decode(&found); err != nil {
-			return nil, fmt.Errorf("read the controller's answer: %w", err)
-		}
-		return found, nil
-	}
-	return nil, fmt.Errorf("ask the controller: %s", resp.Status)
+	return fmt.Sprintf("%s: %s cannot be exported: %s", titleOf(e), count.Of(e.Blocked, "file"), strings.Join(first, "; "))
 }
 
 // lookAtMounts measures the file systems of the cluster file.

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/provider"
@@ -94,14 +93,14 @@ func TestStatusSaysWhatNeedsALook(t *testing.T) {
 		Mounts: []mountStatus{{Path: "/fsx1", UsedBytes: 3 << 30, AtLeast: true, FreeBytes: 1 << 40}},
 		S3:     &s3Status{Endpoint: "http://10.0.0.1:9000", Buckets: []string{"data", "results"}},
 		Blind:  []string{"x: y"},
-		Exports: []exportStatus{
+		Exports: []client.ExportStatus{
 			{Path: "/fsx1/out", Bucket: "b", Prefix: "p/", Export: true, Pending: 2, Exported: 7},
 			{Path: "/fsx1/lost", Bucket: "b", Prefix: "q/", Export: true, PendingUnknown: true, Error: "not found"},
 			{Path: "/fsx1/gone", Bucket: "b", Prefix: "r/", Export: true, Pending: 1, PendingBytes: 7, PendingUnknown: true, Error: "not found"},
 			{Path: "/fsx1/in", Bucket: "b", Import: true, Imported: 1},
 			{Path: "/fsx1/less", Bucket: "b", Import: true, Imported: 1, Removed: 2},
 			{Path: "/fsx1/ck", Bucket: "b", Export: true, Pending: 9, PendingBytes: 3 << 29, Blocked: 1, Error: "no answer", LastSuccess: now.Add(-time.Minute),
-				Uploading: []uploadStatus{{Path: "m.bin", SizeBytes: 2 << 30, SentBytes: 1 << 29, Since: now.Add(-5 * time.Second)}, {Path: "n"}}},
+				Uploading: []client.Uploading{{Path: "m.bin", SizeBytes: 2 << 30, SentBytes: 1 << 29, Since: now.Add(-5 * time.Second)}, {Path: "n"}}},
 		},
 	}
 	s.judgeNodes([]slurm.Node{
@@ -213,36 +212,6 @@ func TestStatusOfADeadCluster(t *testing.T) {
 		})
 	}
 }
-
-func TestAskExports(t *testing.T) {
-	const found = `[{"path":"/fsx1","bucket":"b","export":true,"pending":3,"later":1}]`
-	for _, row := range []struct {
-		name, answer string
-		code, want   int
-		fails        bool
-	}{
-		{"some", found, http.StatusOK, 1, false},
-		{"none", "[]", http.StatusOK, 0, false},
-		{"an_older_controller", "404 page not found", http.StatusNotFound, 0, false},
-		{"junk", "{", http.StatusOK, 0, true},
-		{"not_allowed", "user 1 may not", http.StatusForbidden, 0, true},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			client := &http.Client{Transport: roundTrip(func(*http.Request) *http.Response {
-				return &http.Response{StatusCode: row.code, Status: http.StatusText(row.code), Body: io.NopCloser(strings.NewReader(row.answer))}
-			})}
-			got, err := askExports(t.Context(), client)
-			if len(got) != row.want || (err != nil) != row.fails {
-				t.Errorf("got %v and %v", got, err)
-			}
-		})
-	}
-}
-
-// roundTrip answers HTTP requests without a network.
-type roundTrip func(*http.Request) *http.Response
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
 func TestDiskUseCountsFilesOnDisk(t *testing.T) {
 	dir := t.TempDir()

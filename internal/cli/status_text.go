@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/count"
 )
 
@@ -150,12 +151,12 @@ func (s s3Status) text() string {
 	return fmt.Sprintf("%s, %s: %s", s.Endpoint, count.Of(len(s.Buckets), "bucket"), strings.Join(s.Buckets, ", "))
 }
 
-func exportLines(exports []exportStatus, now time.Time) []string {
+func exportLines(exports []client.ExportStatus, now time.Time) []string {
 	var lines []string
 	for _, e := range exports {
 		parts := []string{}
 		if e.Export {
-			parts = e.goingOut(now)
+			parts = goingOut(e, now)
 		}
 		if e.Import {
 			parts = append(parts, fmt.Sprintf("%d imported", e.Imported))
@@ -163,14 +164,14 @@ func exportLines(exports []exportStatus, now time.Time) []string {
 				parts = append(parts, fmt.Sprintf("%d deleted as in the bucket", e.Removed))
 			}
 		}
-		lines = append(lines, strings.TrimSuffix(e.title()+": "+strings.Join(parts, ", "), ": "))
+		lines = append(lines, strings.TrimSuffix(titleOf(e)+": "+strings.Join(parts, ", "), ": "))
 	}
 	return lines
 }
 
 // goingOut says how far an export is.
-func (e exportStatus) goingOut(now time.Time) []string {
-	parts := []string{e.waits()}
+func goingOut(e client.ExportStatus, now time.Time) []string {
+	parts := []string{waitsFor(e)}
 	if e.Blocked > 0 {
 		parts = append(parts, fmt.Sprintf("%d of them cannot be exported", e.Blocked))
 	}
@@ -188,8 +189,8 @@ func (e exportStatus) goingOut(now time.Time) []string {
 	return append(parts, fmt.Sprintf("%d exported", e.Exported))
 }
 
-// waits says how much is to be exported.
-func (e exportStatus) waits() string {
+// waitsFor says how much is to be exported.
+func waitsFor(e client.ExportStatus) string {
 	if e.PendingUnknown && e.Pending == 0 {
 		return "unknown how many wait"
 	}
@@ -211,8 +212,8 @@ func lastRun(s serviceStatus) string {
 	return ", its last run " + s.Last
 }
 
-// title is which directory is tied to which place.
-func (e exportStatus) title() string {
+// titleOf says which directory is tied to which place.
+func titleOf(e client.ExportStatus) string {
 	arrow := "--"
 	switch {
 	case e.Export && e.Import:

@@ -11,36 +11,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/sys/peer"
 )
-
-// Request is what Slurm's Resume and Suspend programs send.
-type Request struct {
-	// Nodes is a host list.
-	Nodes string `json:"nodes"`
-	// Jobs are those that wait for the nodes, in the order in which they are to be
-	// served, as far as Slurm says so.
-	Jobs []RequestJob `json:"jobs,omitempty"`
-}
-
-// RequestJob is a job that waits for nodes, a host list.
-type RequestJob struct {
-	ID    int    `json:"id"`
-	Nodes string `json:"nodes"`
-}
-
-// StopRequest stops the fleet.
-type StopRequest struct {
-	// Now ends instances at once. Their jobs go back into the queue and wait.
-	Now bool `json:"now"`
-}
-
-// ShareRequest asks for a directory to be shown on every machine.
-type ShareRequest struct {
-	Dir string `json:"dir"`
-}
 
 const requestLimit = 16 << 20
 
@@ -107,7 +82,7 @@ var ErrStopped = errors.New("stopped")
 
 // share shows a directory of the caller's on every machine.
 func (c *Controller) share(w http.ResponseWriter, r *http.Request) {
-	var req ShareRequest
+	var req client.ShareRequest
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -137,7 +112,7 @@ func (c *Controller) handover(w http.ResponseWriter, r *http.Request, kind strin
 
 // stop stops the fleet.
 func (c *Controller) stop(w http.ResponseWriter, r *http.Request) {
-	var req StopRequest
+	var req client.StopRequest
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -178,9 +153,9 @@ func (c *Controller) await(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// readRequest reads the nodes and the jobs of a Request.
+// readRequest reads the nodes and the jobs of a request.
 func readRequest(w http.ResponseWriter, r *http.Request) (nodes []string, jobs []fleet.Wish, err error) {
-	var req Request
+	var req client.Request
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
 		return nil, nil, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/provider/providertest"
 )
 
@@ -38,7 +39,7 @@ func serve(t *testing.T, users ...int) *api {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "s")
+	path := filepath.Join(dir, client.Socket)
 	socket, err := controller.Listen(path)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +88,7 @@ func (a *api) post(path, body string) (status int, text string) {
 
 func TestServe(t *testing.T) {
 	a := serve(t, os.Getuid())
-	huge, err := json.Marshal(controller.Request{Nodes: strings.Repeat("n", 17<<20)})
+	huge, err := json.Marshal(client.Request{Nodes: strings.Repeat("n", 17<<20)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestServe_ends_for_a_restart(t *testing.T) {
 }
 
 func TestListen_replaces_what_was_left(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
+	path := filepath.Join(t.TempDir(), client.Socket)
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 package controller
 
 import (
-	"bufio"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -32,30 +30,6 @@ func (c *Controller) connect(w http.ResponseWriter, r *http.Request) {
 	}
 	defer caller.Close()
 	Join(caller, early.Reader, service)
-}
-
-// Connect asks the controller behind a connection for a service. From then on the
-// connection is the service's, and what it says is read from the reader.
-func Connect(conn net.Conn, service string) (*bufio.Reader, error) {
-	ask, err := http.NewRequest(http.MethodPost, "http://controller/v1/connect/"+service, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	ask.Header.Set("Connection", "Upgrade")
-	ask.Header.Set("Upgrade", "muster")
-	if err := ask.Write(conn); err != nil {
-		return nil, err
-	}
-	r := bufio.NewReader(conn)
-	answer, err := http.ReadResponse(r, ask)
-	if err != nil {
-		return nil, err
-	}
-	if answer.StatusCode != http.StatusSwitchingProtocols {
-		said, _ := io.ReadAll(io.LimitReader(answer.Body, 4096))
-		return nil, errors.Join(errors.New(string(said)), answer.Body.Close())
-	}
-	return r, nil
 }
 
 // Join carries bytes between two connections until both have said their last. What one

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/export"
 	"github.com/muster-hpc/muster/internal/store"
 )
@@ -48,7 +49,7 @@ type link struct {
 	bell   <-chan struct{}
 
 	state  sync.Mutex // guards what follows
-	status ExportStatus
+	status client.ExportStatus
 	peeked time.Time // when the directory was looked at for the status
 }
 
@@ -65,7 +66,7 @@ func NewExports(all []Association, log *slog.Logger) *Exports {
 	for _, a := range all {
 		l := &link{Association: a, mirror: export.Mirror{Rule: a.Rule, Pace: export.DefaultPace, Store: a.Store, Place: a.Place}}
 		l.bell = l.mirror.Bell()
-		l.status = ExportStatus{Path: a.Path, Bucket: a.Rule.Bucket, Prefix: a.Rule.Prefix, Export: a.exports(), Import: a.imports()}
+		l.status = client.ExportStatus{Path: a.Path, Bucket: a.Rule.Bucket, Prefix: a.Rule.Prefix, Export: a.exports(), Import: a.imports()}
 		e.links = append(e.links, l)
 	}
 	return e
@@ -231,23 +232,9 @@ func troubles(errs []error) string {
 	return strings.Join(all, "; ")
 }
 
-// Verification is what reading one association back showed.
-type Verification struct {
-	Path   string `json:"path"`
-	Bucket string `json:"bucket"`
-	Prefix string `json:"prefix,omitempty"`
-	// Matched counts the files whose objects have the same SHA-256.
-	Matched int `json:"matched"`
-	// Missing are files without an object, Different those with another content,
-	// Extra objects whose files are gone.
-	Missing   []string `json:"missing,omitempty"`
-	Different []string `json:"different,omitempty"`
-	Extra     []string `json:"extra,omitempty"`
-}
-
 // Verify reads every exported object back and compares it with its file.
-func (e *Exports) Verify(ctx context.Context) ([]Verification, error) {
-	var all []Verification
+func (e *Exports) Verify(ctx context.Context) ([]client.Verification, error) {
+	var all []client.Verification
 	for _, l := range e.links {
 		if !l.exports() {
 			continue
@@ -256,7 +243,7 @@ func (e *Exports) Verify(ctx context.Context) ([]Verification, error) {
 		if err != nil {
 			return all, fmt.Errorf("verify %s: %w", l.Path, err)
 		}
-		all = append(all, Verification{
+		all = append(all, client.Verification{
 			Path: l.Path, Bucket: l.Rule.Bucket, Prefix: l.Rule.Prefix,
 			Matched: r.Matched, Missing: r.Missing, Different: r.Different, Extra: r.Extra,
 		})

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/store/storetest"
 )
@@ -30,22 +30,22 @@ func TestExports_say_what_waits_at_every_moment(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		put  func(ctx context.Context, u store.Upload) error
-		want func(s controller.ExportStatus) bool
+		want func(s client.ExportStatus) bool
 	}{
 		{"while_an_upload_hangs", func(ctx context.Context, u store.Upload) error {
 			u.Sent(3)
 			<-ctx.Done()
 			return context.Cause(ctx)
-		}, func(s controller.ExportStatus) bool {
+		}, func(s client.ExportStatus) bool {
 			return s.Pending == 1 && s.PendingBytes == 4 && len(s.Uploading) == 1 && s.Uploading[0].SentBytes == 3 && s.Waiting[0].Path == "model.bin"
 		}},
-		{"while_all_fails", func(context.Context, store.Upload) error { return errors.New("no space") }, func(s controller.ExportStatus) bool {
+		{"while_all_fails", func(context.Context, store.Upload) error { return errors.New("no space") }, func(s client.ExportStatus) bool {
 			return s.Pending == 1 && s.PendingBytes == 7 && strings.Contains(s.Error, "no space") && s.Blocked == 0
 		}},
-		{"while_it_is_refused", func(context.Context, store.Upload) error { return store.ErrRefused }, func(s controller.ExportStatus) bool {
+		{"while_it_is_refused", func(context.Context, store.Upload) error { return store.ErrRefused }, func(s client.ExportStatus) bool {
 			return s.Pending == 1 && s.PendingBytes == 7 && s.Error == "" && s.Blocked == 1 && s.BlockedFiles[0].Path == "model.bin" && !s.LastSuccess.IsZero()
 		}},
-		{"when_all_is_well", func(context.Context, store.Upload) error { return nil }, func(s controller.ExportStatus) bool {
+		{"when_all_is_well", func(context.Context, store.Upload) error { return nil }, func(s client.ExportStatus) bool {
 			return s.Pending == 0 && s.PendingBytes == 0 && s.Exported == 1 && len(s.Waiting) == 0
 		}},
 	} {

@@ -93,7 +93,7 @@ func noteEach(report step.Reporter, errs ...error) {
 
 // exportLast waits for the last export, and notes what is not in the buckets.
 func exportLast(ctx context.Context, l *nodes.Layout, s *step.Series, done *Downed) error {
-	e := &lastExport{layout: l, client: ControllerClient(l), report: s.Report}
+	e := &lastExport{layout: l, control: Controller(l), report: s.Report}
 	if _, alive := l.Alive(); !alive {
 		done.Unexported = Unasked(l)
 		if done.Unexported == nil {

@@ -3,14 +3,12 @@ package local
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
+	"net/url"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -59,9 +57,9 @@ type UnexportedFile struct {
 
 // lastExport waits for the controller to export what is left.
 type lastExport struct {
-	layout *nodes.Layout
-	client *http.Client
-	report step.Reporter
+	layout  *nodes.Layout
+	control client.Client
+	report  step.Reporter
 
 	began, moved time.Time
 	told         bool // anything
@@ -130,7 +128,7 @@ func (e *lastExport) wait(ctx context.Context) string {
 	flushing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	done := make(chan error, 1)
-	go func() { done <- e.post(flushing, "flush") }()
+	go func() { done <- asking(flushing, e.control.Flush(flushing)) }()
 	defer func() { stop(); <-done }()
 	e.began, e.moved = time.Now(), time.Now()
 	tick := time.NewTicker(lookAtExport)
@@ -177,7 +175,7 @@ func (e *lastExport) tell(now pace) {
 		count.Of(now.files, "file"), float64(now.bytes)/mebibyte, rate, e.layout.Path("shared")), since)
 }
 
-func paceOf(all []controller.ExportStatus) pace {
+func paceOf(all []client.ExportStatus) pace {
 	var p pace
 	for _, s := range all {
 		p.files += s.Pending
@@ -196,7 +194,7 @@ func paceOf(all []controller.ExportStatus) pace {
 }
 
 // mirrored says that something goes to a bucket.
-func mirrored(all []controller.ExportStatus) bool {
+func mirrored(all []client.ExportStatus) bool {
 	for _, s := range all {
 		if s.Export {
 			return true
@@ -206,7 +204,7 @@ func mirrored(all []controller.ExportStatus) bool {
 }
 
 // unexported is what is not in the buckets, nil if all is.
-func unexported(all []controller.ExportStatus, why, dir string) *Unexported {
+func unexported(all []client.ExportStatus, why, dir string) *Unexported {
 	p := paceOf(all)
 	unseen := unlooked(all)
 	// A last export that did not come to its end although nothing seems to wait does not know it either.
@@ -238,7 +236,7 @@ func unexported(all []controller.ExportStatus, why, dir string) *Unexported {
 }
 
 // unlooked is why a place that something goes to could not be looked at, "" if all could.
-func unlooked(all []controller.ExportStatus) string {
+func unlooked(all []client.ExportStatus) string {
 	for _, s := range all {
 		if s.Export && s.PendingUnknown {
 			return cmp.Or(s.Error, s.Path+" was not looked at")
@@ -248,46 +246,18 @@ func unlooked(all []controller.ExportStatus) string {
 }
 
 // ask asks the controller how far its exports are.
-func (e *lastExport) ask(ctx context.Context) ([]controller.ExportStatus, error) {
+func (e *lastExport) ask(ctx context.Context) ([]client.ExportStatus, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askLimit, errors.New("the controller does not answer"))
 	defer cancel()
-	body, err := e.call(ctx, http.MethodGet, "")
-	if err != nil || body == nil {
-		return nil, err
-	}
-	defer body.Close()
-	var all []controller.ExportStatus
-	if err := json.NewDecoder(body).Decode(&all); err != nil {
-		return nil, fmt.Errorf("read how far the export is: %w", err)
-	}
-	return all, nil
+	all, err := e.control.Exports(ctx)
+	return all, asking(ctx, err)
 }
 
-func (e *lastExport) post(ctx context.Context, what string) error {
-	body, err := e.call(ctx, http.MethodPost, "/"+what)
-	if err != nil || body == nil {
+// asking says of what failed that the controller was not reached, and why nobody waits
+// for it any longer.
+func asking(ctx context.Context, err error) error {
+	if !errors.As(err, new(*url.Error)) {
 		return err
 	}
-	_, err = io.Copy(io.Discard, body)
-	return errors.Join(err, body.Close())
-}
-
-// call returns the controller's answer, nothing from one that mirrors nothing.
-func (e *lastExport) call(ctx context.Context, method, what string) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://controller/v1/exports"+what, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := e.client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("ask the controller: %w", errors.Join(context.Cause(ctx), err))
-	}
-	switch resp.StatusCode {
-	case http.StatusOK:
-		return resp.Body, nil
-	case http.StatusNotFound:
-		return nil, resp.Body.Close()
-	}
-	defer resp.Body.Close()
-	return nil, whyNot(resp)
+	return fmt.Errorf("ask the controller: %w", errors.Join(context.Cause(ctx), err))
 }

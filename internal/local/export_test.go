@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/step"
 )
@@ -22,7 +22,7 @@ import (
 // mirroring is a controller whose export goes on as time does.
 type mirroring struct {
 	began time.Time
-	at    func(time.Duration) controller.ExportStatus
+	at    func(time.Duration) client.ExportStatus
 	ends  time.Duration // of the last export; never if zero
 	says  string        // what it ends with, "" if all is well
 	dead  bool
@@ -33,7 +33,7 @@ func (m mirroring) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("connection refused")
 	}
 	if r.Method == http.MethodGet {
-		body, err := json.Marshal([]controller.ExportStatus{m.at(time.Since(m.began))})
+		body, err := json.Marshal([]client.ExportStatus{m.at(time.Since(m.began))})
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(body))}, err
 	}
 	var ends <-chan time.Time
@@ -58,10 +58,10 @@ type told struct{ step.Reporter }
 func (told) Waiting(string, string, time.Duration) {}
 
 func TestLastExport(t *testing.T) {
-	status := func(pending int, bytes int64) controller.ExportStatus {
-		s := controller.ExportStatus{Path: "/fsx1", Export: true, Pending: pending, PendingBytes: bytes}
+	status := func(pending int, bytes int64) client.ExportStatus {
+		s := client.ExportStatus{Path: "/fsx1", Export: true, Pending: pending, PendingBytes: bytes}
 		if pending > 0 {
-			s.Waiting = []controller.WaitingFile{{Path: "model.bin", SizeBytes: bytes, Reason: "new"}}
+			s.Waiting = []client.WaitingFile{{Path: "model.bin", SizeBytes: bytes, Reason: "new"}}
 		}
 		return s
 	}
@@ -75,15 +75,15 @@ func TestLastExport(t *testing.T) {
 		unknown   bool  // what is left
 		blocked   int   // of what is left
 	}{
-		{name: "nothing_waits", m: mirroring{ends: time.Second, at: func(time.Duration) controller.ExportStatus { return status(0, 0) }}, limit: 2 * time.Second},
-		{name: "slow_and_steady", m: mirroring{ends: time.Hour, at: func(since time.Duration) controller.ExportStatus {
+		{name: "nothing_waits", m: mirroring{ends: time.Second, at: func(time.Duration) client.ExportStatus { return status(0, 0) }}, limit: 2 * time.Second},
+		{name: "slow_and_steady", m: mirroring{ends: time.Hour, at: func(since time.Duration) client.ExportStatus {
 			if since >= time.Hour {
 				return status(0, 0)
 			}
 			return status(1, int64(time.Hour-since))
 		}}, limit: 61 * time.Minute},
-		{name: "stands_still", m: mirroring{at: func(time.Duration) controller.ExportStatus { return status(1, 7) }}, why: "nothing moved for 1", limit: time.Minute},
-		{name: "reads_for_its_checksum", m: mirroring{ends: 10 * time.Minute, at: func(since time.Duration) controller.ExportStatus {
+		{name: "stands_still", m: mirroring{at: func(time.Duration) client.ExportStatus { return status(1, 7) }}, why: "nothing moved for 1", limit: time.Minute},
+		{name: "reads_for_its_checksum", m: mirroring{ends: 10 * time.Minute, at: func(since time.Duration) client.ExportStatus {
 			s := status(1, 7)
 			s.Progress = int64(since)
 			if since >= 10*time.Minute {
@@ -91,40 +91,40 @@ func TestLastExport(t *testing.T) {
 			}
 			return s
 		}}, limit: 11 * time.Minute},
-		{name: "sends_and_fails_for_ever", m: mirroring{at: func(since time.Duration) controller.ExportStatus {
+		{name: "sends_and_fails_for_ever", m: mirroring{at: func(since time.Duration) client.ExportStatus {
 			s := status(1, 100-int64(since/time.Second)%10)
 			s.Progress, s.Error = int64(since), "no space left"
 			return s
 		}}, why: "nothing moved for 1", limit: time.Minute},
-		{name: "joined_by_the_server", m: mirroring{ends: 10 * time.Minute, at: func(since time.Duration) controller.ExportStatus {
+		{name: "joined_by_the_server", m: mirroring{ends: 10 * time.Minute, at: func(since time.Duration) client.ExportStatus {
 			if since >= 10*time.Minute {
 				return status(0, 0)
 			}
 			s := status(1, 0)
-			s.Uploading = []controller.Uploading{{SizeBytes: 20 << 30, SentBytes: 20 << 30}}
+			s.Uploading = []client.Uploading{{SizeBytes: 20 << 30, SentBytes: 20 << 30}}
 			return s
 		}}, limit: 11 * time.Minute},
-		{name: "nobody_waits", m: mirroring{at: func(since time.Duration) controller.ExportStatus { return status(1, int64(time.Hour-since)) }},
+		{name: "nobody_waits", m: mirroring{at: func(since time.Duration) client.ExportStatus { return status(1, int64(time.Hour-since)) }},
 			interrupt: time.Minute, why: "you did not wait", limit: 2 * time.Minute},
-		{name: "half_a_file_is_none", m: mirroring{at: func(time.Duration) controller.ExportStatus {
+		{name: "half_a_file_is_none", m: mirroring{at: func(time.Duration) client.ExportStatus {
 			s := status(1, 3)
-			s.Uploading = []controller.Uploading{{SizeBytes: 7, SentBytes: 4}}
+			s.Uploading = []client.Uploading{{SizeBytes: 7, SentBytes: 4}}
 			return s
 		}}, why: "nothing moved", limit: time.Minute, size: 7},
-		{name: "blocked", m: mirroring{ends: time.Second, says: "1 files cannot be exported", at: func(time.Duration) controller.ExportStatus {
+		{name: "blocked", m: mirroring{ends: time.Second, says: "1 files cannot be exported", at: func(time.Duration) client.ExportStatus {
 			s := status(1, 7)
 			s.Waiting, s.Blocked, s.BlockedFiles = nil, 1, s.Waiting
 			return s
 		}},
 			why: "1 files cannot be exported", limit: 2 * time.Second, blocked: 1},
-		{name: "not_looked_at", m: mirroring{says: "list object * of bucket: not found", ends: time.Second, at: func(time.Duration) controller.ExportStatus {
+		{name: "not_looked_at", m: mirroring{says: "list object * of bucket: not found", ends: time.Second, at: func(time.Duration) client.ExportStatus {
 			s := status(0, 0)
 			s.PendingUnknown, s.Error = true, "list object * of bucket: not found"
 			return s
 		}}, why: "not found", limit: 2 * time.Second, unknown: true},
-		{name: "never_comes_to_its_end", m: mirroring{at: func(time.Duration) controller.ExportStatus { return status(0, 0) }},
+		{name: "never_comes_to_its_end", m: mirroring{at: func(time.Duration) client.ExportStatus { return status(0, 0) }},
 			why: "nothing moved for 1", limit: time.Minute, unknown: true},
-		{name: "nobody_waits_and_nothing_waits", m: mirroring{at: func(time.Duration) controller.ExportStatus { return status(0, 0) }},
+		{name: "nobody_waits_and_nothing_waits", m: mirroring{at: func(time.Duration) client.ExportStatus { return status(0, 0) }},
 			interrupt: time.Second, limit: 2 * time.Second},
 		{name: "dead", m: mirroring{dead: true}, why: "connection refused", limit: time.Minute, unknown: true},
 	} {
@@ -142,7 +142,7 @@ func TestLastExport(t *testing.T) {
 				if c.interrupt != 0 {
 					time.AfterFunc(c.interrupt, cancel)
 				}
-				_, left := (&lastExport{layout: l, client: &http.Client{Transport: c.m}, report: told{}}).run(ctx)
+				_, left := (&lastExport{layout: l, control: client.Over(c.m), report: told{}}).run(ctx)
 				if (left != nil) != (c.why != "") || left != nil && (!strings.Contains(left.Why, c.why) || left.Unknown != c.unknown) {
 					t.Errorf("left is %+v, want %q", left, c.why)
 				}

@@ -49,7 +49,7 @@ func ForwardRegistry(ctx context.Context, l *nodes.Layout) (*Forward, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	go f.serve(l.Dir)
+	go f.serve(context.WithoutCancel(ctx), l.Dir) // until it is closed
 	return f, nil
 }
 
@@ -73,7 +73,7 @@ func (f *Forward) ConfFile() string { return filepath.Join(f.dir, "registries.co
 // AuthFile has the user's own accounts, too.
 func (f *Forward) AuthFile() string { return filepath.Join(f.dir, "auth.json") }
 
-func (f *Forward) serve(dir string) {
+func (f *Forward) serve(ctx context.Context, dir string) {
 	for {
 		conn, err := f.socket.Accept()
 		if err != nil {
@@ -81,7 +81,7 @@ func (f *Forward) serve(dir string) {
 		}
 		go func() {
 			defer conn.Close()
-			registry, said, err := Connect(dir, RegistryService)
+			registry, said, err := Connect(ctx, dir, RegistryService)
 			if err != nil {
 				return // the builder sees the connection end
 			}

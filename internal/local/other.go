@@ -202,7 +202,7 @@ func (o UpOptions) look(ctx context.Context, anchor nodes.AnchorProcess) use {
 	defer cancel()
 	out, _ := OnHead(ctx, l, anchor, "squeue", "--noheader", "--all", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED,STOPPED,COMPLETING", "--format=%P %T %A")
 	u := useOf(out)
-	all, _ := (&lastExport{layout: l, client: ControllerClient(l)}).ask(ctx)
+	all, _ := Controller(l).Exports(ctx)
 	for _, s := range all {
 		if s.Export {
 			u.pending[s.Path] += s.Pending

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,14 +63,10 @@ func Stamp(dirs []string) string {
 const refreshWait = 2 * time.Second
 
 // Refresh has the controller let all machines look anew at this machine's files.
-func Refresh(l *nodes.Layout) error {
-	client := ControllerClient(l)
-	client.Timeout = refreshWait
-	resp, err := client.Post("http://controller/v1/refresh", "application/json", http.NoBody)
-	if err != nil {
-		return err
-	}
-	return done(resp)
+func Refresh(ctx context.Context, l *nodes.Layout) error {
+	ctx, cancel := context.WithTimeout(ctx, refreshWait)
+	defer cancel()
+	return Controller(l).Refresh(ctx)
 }
 
 // lookAgain is how often what is installed is looked at for those who are on a machine.
@@ -102,12 +97,12 @@ func WatchInstalled(ctx context.Context, refresh func() error, log *slog.Logger)
 
 // Refreshed has all machines look anew if something was installed since the last time
 // that somebody with this environment came by.
-func Refreshed(l *nodes.Layout, environ []string) error {
+func Refreshed(ctx context.Context, l *nodes.Layout, environ []string) error {
 	file, stamp := l.Path("etc", "installed"), Stamp(InstalledIn(environ))
 	if last, err := os.ReadFile(file); err == nil && string(last) == stamp {
 		return nil
 	}
-	if err := Refresh(l); err != nil {
+	if err := Refresh(ctx, l); err != nil {
 		return err
 	}
 	return nodes.WriteFile(file, []byte(stamp), 0o600)

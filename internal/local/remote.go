@@ -1,59 +1,26 @@
 package local
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
-	"strconv"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// ControllerClient speaks to a cluster's controller over its socket.
-func ControllerClient(l *nodes.Layout) *http.Client {
-	return SocketClient(l.Path(sockets("muster")), "controller.sock")
-}
+// Controller is a cluster's.
+func Controller(l *nodes.Layout) client.Client { return client.In(controllerDir(l.Dir)) }
 
-// SocketClient speaks HTTP to a socket in a folder, whose path may be longer
-// than a socket's name can be.
-func SocketClient(dir, name string) *http.Client {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		d, err := os.Open(dir)
-		if err != nil {
-			return nil, err
-		}
-		defer d.Close()
-		var dialer net.Dialer
-		return dialer.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(int(d.Fd()))+"/"+name)
-	}
-	return &http.Client{Transport: &http.Transport{DialContext: dial}}
-}
-
-// done ends a controller's answer that has no content. Any other one is why it refused.
-func done(resp *http.Response) error {
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusNoContent {
-		return nil
-	}
-	return whyNot(resp)
-}
-
-// whyNot is what a controller says that does not do what it was asked for.
-func whyNot(resp *http.Response) error {
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	return errors.Join(errors.New(cmp.Or(strings.TrimSpace(string(text)), resp.Status)), err)
-}
+// controllerDir is the folder of the controller's socket in a run directory.
+func controllerDir(dir string) string { return filepath.Join(dir, sockets("muster")) }
 
 // HeadEnv is the environment of a program of ours that runs on the head node for the
 // caller: the caller's own, but for what belongs to this machine or to another

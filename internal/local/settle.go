@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
@@ -53,13 +52,5 @@ func settle(ctx context.Context, l *nodes.Layout) error {
 func askToSettle(ctx context.Context, l *nodes.Layout) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, settleWait, fmt.Errorf("no answer within %s", settleWait))
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://controller/v1/settle", http.NoBody)
-	if err != nil {
-		return err
-	}
-	resp, err := ControllerClient(l).Do(req)
-	if err != nil {
-		return err
-	}
-	return done(resp)
+	return Controller(l).Settle(ctx)
 }

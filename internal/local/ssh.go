@@ -2,16 +2,15 @@ package local
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/controller"
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/ssh"
 )
@@ -124,19 +123,10 @@ func SSHAgent(l *nodes.Layout, r nodes.Record) (ssh.Agent, error) {
 }
 
 // Connect joins with a service of the head node. What that says is read from the reader.
-func Connect(dir, service string) (net.Conn, *bufio.Reader, error) {
-	d, err := os.Open(filepath.Join(dir, sockets("muster")))
+func Connect(ctx context.Context, dir, service string) (net.Conn, *bufio.Reader, error) {
+	conn, r, err := client.Connect(ctx, controllerDir(dir), service)
 	if err != nil {
-		return nil, nil, err
-	}
-	defer d.Close()
-	conn, err := net.Dial("unix", "/proc/self/fd/"+strconv.Itoa(int(d.Fd()))+"/controller.sock")
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := controller.Connect(conn, service)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("connect to the cluster's %s: %w", service, err), conn.Close())
+		return nil, nil, fmt.Errorf("connect to the cluster's %s: %w", service, err)
 	}
 	return conn, r, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -205,7 +204,7 @@ func (u *up) startOnce(ctx context.Context) (string, error) {
 	if alive {
 		state = "was running"
 	}
-	if err := u.showWorkDir(); err != nil {
+	if err := u.showWorkDir(ctx); err != nil {
 		return "", err
 	}
 	if err := settle(ctx, u.layout); err != nil {
@@ -222,11 +221,7 @@ func (u *up) restart(ctx context.Context, a nodes.AnchorProcess) error {
 	if err != nil && u.ready("slurmctld") {
 		return err // one that is not is started again and again by its supervisor
 	}
-	client := ControllerClient(u.layout)
-	resp, err := client.Post("http://controller/v1/restart", "application/json", http.NoBody)
-	if err == nil {
-		resp.Body.Close()
-	}
+	_ = Controller(u.layout).Restart(ctx) // one that does not answer is being started
 	if err := await(ctx, 30*time.Second, askEvery, func() (bool, error) {
 		if pid := u.pidOf("slurmctld"); pid == 0 || pid == before {
 			return false, log.hopeless() // the one that was told to end may answer still

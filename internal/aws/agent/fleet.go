@@ -1,18 +1,14 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/store"
 )
@@ -20,44 +16,26 @@ import (
 // controllerWait bounds a question to the controller: it asks Slurm in turn.
 const controllerWait = 20 * time.Second
 
-// tellController asks the head node's own controller.
-func tellController(ctx context.Context, method, path string, request, into any) error {
+// controller is the head node's own.
+func controller() client.Client { return client.In(services.RunDir) }
+
+// askController has the controller do something, or say how it is.
+func askController(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, controllerWait)
 	defer cancel()
-	body, err := json.Marshal(request)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://controller"+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	var d net.Dialer
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return d.DialContext(ctx, "unix", services.ControllerSocket)
-	}}}
-	resp, err := client.Do(req)
-	if err != nil {
+	if err := ask(ctx); err != nil {
 		return fmt.Errorf("ask the controller: %w", err)
 	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil {
-		return fmt.Errorf("ask the controller: %w", err)
-	}
-	if resp.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("ask the controller: %s: %s", resp.Status, strings.TrimSpace(string(answer)))
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(answer, into)
+	return nil
 }
 
 // look asks the controller how Slurm and the fleet are.
 func (h *headNode) look(ctx context.Context) (manifest.ClusterStatus, error) {
 	var status manifest.ClusterStatus
-	err := tellController(ctx, http.MethodGet, "/v1/status", struct{}{}, &status)
+	err := askController(ctx, func(ctx context.Context) (err error) {
+		status, err = controller().Status(ctx)
+		return err
+	})
 	return status, err
 }
 
@@ -95,9 +73,11 @@ func wanted(ctx context.Context, wish manifest.Fleet, is string) error {
 	case wish.Want == is && (is != "stopped" || wish.Gently): // one that ends nodes at once may follow a gentle one
 		return nil
 	case wish.Want == "running":
-		return tellController(ctx, http.MethodPost, "/v1/fleet/start", struct{}{}, nil)
+		return askController(ctx, controller().StartFleet)
 	case wish.Want == "stopped":
-		return tellController(ctx, http.MethodPost, "/v1/fleet/stop", map[string]bool{"now": !wish.Gently}, nil)
+		return askController(ctx, func(ctx context.Context) error {
+			return controller().StopFleet(ctx, client.StopRequest{Now: !wish.Gently})
+		})
 	}
 	return fmt.Errorf("the fleet cannot be %q", wish.Want)
 }

@@ -4,18 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
@@ -146,11 +142,12 @@ func (d *demo) compare(ctx context.Context) (string, error) {
 func (d *demo) readBack(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the export did not end within 2m"))
 	defer cancel()
-	if err := d.ask(ctx, "/v1/exports/flush", nil); err != nil {
+	control := local.Controller(d.layout)
+	if err := control.Flush(ctx); err != nil {
 		return "", err
 	}
-	var all []controller.Verification
-	if err := d.ask(ctx, "/v1/exports/verify", &all); err != nil {
+	all, err := control.Verify(ctx)
+	if err != nil {
 		return "", err
 	}
 	matched := 0
@@ -164,30 +161,6 @@ func (d *demo) readBack(ctx context.Context) (string, error) {
 		return "", errors.New("nothing was exported")
 	}
 	return fmt.Sprintf("%d files in %d buckets have the checksums of their originals", matched, len(all)), nil
-}
-
-// ask sends a request to the controller.
-func (d *demo) ask(ctx context.Context, path string, answer any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://controller"+path, http.NoBody)
-	if err != nil {
-		return err
-	}
-	resp, err := local.ControllerClient(d.layout).Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return errors.New(strings.TrimSpace(string(body)))
-	}
-	if answer == nil {
-		return nil
-	}
-	return json.Unmarshal(body, answer)
 }
 
 // idle waits until Slurm has sent every node away.

@@ -1,0 +1,165 @@
+// Package client asks the controller of a cluster's head node, which answers HTTP on
+// a socket. It has the words of both sides: what can be asked, and what is answered.
+// An error of a method is what the controller says, or that it was not reached
+// (a *url.Error); whoever asks adds what for.
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/aws/manifest"
+)
+
+// Socket is the controller's, in a folder that is the cluster's.
+const Socket = "controller.sock"
+
+// Client asks one controller. It may be used from many goroutines.
+type Client struct{ http *http.Client }
+
+// In is the client of the controller whose socket is in a folder.
+func In(dir string) Client {
+	return Over(&http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dial(ctx, dir)
+	}})
+}
+
+// Over is the client of the controller that a transport leads to.
+func Over(t http.RoundTripper) Client { return Client{&http.Client{Transport: t}} }
+
+// dial connects to a socket whose path may be longer than a socket's name can be.
+func dial(ctx context.Context, dir string) (net.Conn, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(int(d.Fd()))+"/"+Socket)
+}
+
+// Resume hands nodes over to be launched, and Suspend to be ended: it returns before
+// they are.
+func (c Client) Resume(ctx context.Context, r Request) error {
+	return c.post(ctx, "/v1/resume", r, nil)
+}
+func (c Client) Suspend(ctx context.Context, r Request) error {
+	return c.post(ctx, "/v1/suspend", r, nil)
+}
+
+// Await returns when none of the nodes of a host list is on its way up any more.
+func (c Client) Await(ctx context.Context, nodes string) error {
+	return c.post(ctx, "/v1/await", Request{Nodes: nodes}, nil)
+}
+
+// StartFleet lets nodes start again, and StopFleet has them end.
+func (c Client) StartFleet(ctx context.Context) error {
+	return c.post(ctx, "/v1/fleet/start", nil, nil)
+}
+func (c Client) StopFleet(ctx context.Context, r StopRequest) error {
+	return c.post(ctx, "/v1/fleet/stop", r, nil)
+}
+
+// Status is how Slurm and the fleet are.
+func (c Client) Status(ctx context.Context) (s manifest.ClusterStatus, err error) {
+	err = c.call(ctx, http.MethodGet, "/v1/status", nil, &s)
+	return s, err
+}
+
+// Settle returns when the controller has looked at all nodes and done what follows.
+func (c Client) Settle(ctx context.Context) error { return c.post(ctx, "/v1/settle", nil, nil) }
+
+// Share shows a directory on every machine.
+func (c Client) Share(ctx context.Context, dir string) error {
+	return c.post(ctx, "/v1/share", ShareRequest{dir}, nil)
+}
+
+// Refresh has the machines look anew at the files of the one that they share.
+func (c Client) Refresh(ctx context.Context) error { return c.post(ctx, "/v1/refresh", nil, nil) }
+
+// Restart ends the controller. What keeps it running starts it again.
+func (c Client) Restart(ctx context.Context) error { return c.post(ctx, "/v1/restart", nil, nil) }
+
+// Exports is how far the exports are. A controller that mirrors nothing has none.
+func (c Client) Exports(ctx context.Context) (all []ExportStatus, err error) {
+	err = c.call(ctx, http.MethodGet, "/v1/exports", nil, &all)
+	return all, unlessNone(err)
+}
+
+// Flush exports until all that can be exported is in the buckets. What cannot is its
+// error.
+func (c Client) Flush(ctx context.Context) error {
+	return unlessNone(c.post(ctx, "/v1/exports/flush", nil, nil))
+}
+
+// Verify reads all that was exported back and compares it.
+func (c Client) Verify(ctx context.Context) (all []Verification, err error) {
+	err = c.post(ctx, "/v1/exports/verify", nil, &all)
+	return all, err
+}
+
+// refusal is why a controller does not do what it is asked for.
+type refusal struct {
+	code int
+	said string
+}
+
+func (r *refusal) Error() string { return r.said }
+
+// unlessNone takes it for no error that a controller does not know what it is asked for.
+func unlessNone(err error) error {
+	if no, ok := errors.AsType[*refusal](err); ok && no.code == http.StatusNotFound {
+		return nil
+	}
+	return err
+}
+
+func (c Client) post(ctx context.Context, path string, request, into any) error {
+	return c.call(ctx, http.MethodPost, path, request, into)
+}
+
+// call asks, and reads the answer into a value if there is one.
+func (c Client) call(ctx context.Context, method, path string, request, into any) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://controller"+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		return refused(resp)
+	}
+	if into == nil {
+		_, err := io.Copy(io.Discard, resp.Body) // its end is the end of the deed
+		return err
+	}
+	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+		return fmt.Errorf("read the controller's answer: %w", err)
+	}
+	return nil
+}
+
+// saidLimit is how much of a refusal is read, in bytes.
+const saidLimit = 4096
+
+func refused(resp *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, saidLimit))
+	return errors.Join(&refusal{resp.StatusCode, cmp.Or(strings.TrimSpace(string(text)), resp.Status)}, err)
+}
