@@ -17,9 +17,9 @@ import (
 
 const patience = time.Minute
 
-// Stand builds and starts the real S3 server on a free port of loopback, and stops it after the test. It returns the
-// directory of its objects and how to reach it; the caller names the bucket. Where the server's module cannot be built
-// the test is skipped, unless MUSTER_CI is set.
+// Stand starts the real S3 server on a free port of loopback, and stops it after the test. It returns the directory of
+// its objects and how to reach it; the caller names the bucket. The program is the one that MUSTER_STAND names, as
+// `make test` does, and is built where that is not set. Where it cannot be built the test is skipped, unless MUSTER_CI is set.
 func Stand(t *testing.T) (root string, c store.Config) {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,6 +48,9 @@ func Stand(t *testing.T) (root string, c store.Config) {
 
 func build(t *testing.T, dir string) string {
 	t.Helper()
+	if program := os.Getenv("MUSTER_STAND"); program != "" {
+		return program
+	}
 	program := filepath.Join(dir, "muster-stand")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
 	cmd.Dir = filepath.Join(moduleRoot(t), "stand")
