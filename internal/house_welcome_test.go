@@ -13,7 +13,7 @@ import (
 
 // welcome are the pages that a newcomer reads first. What they name in code, and where their links lead, is there.
 var welcome = []string{
-	"SECURITY.md", ".github/pull_request_template.md", ".github/ISSUE_TEMPLATE/*.md", ".github/workflows/*.yml",
+	"CONTRIBUTING.md", "SECURITY.md", ".github/pull_request_template.md", ".github/ISSUE_TEMPLATE/*.md", ".github/workflows/*.yml",
 }
 
 var (
