@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/aws/stack"
 	"github.com/muster-hpc/muster/internal/catalog"
@@ -34,8 +35,8 @@ type memory struct {
 
 // chosenImage is an image and what was asked for.
 type chosenImage struct {
-	Asked string      `json:"asked"`
-	Image stack.Image `json:"image"`
+	Asked string          `json:"asked"`
+	Image inventory.Image `json:"image"`
 }
 
 // asker finds the facts of a file.
@@ -102,11 +103,8 @@ func (q *asker) subnets(ctx context.Context) error {
 	for _, v := range slices.Concat(q.queues(), q.pools()) {
 		ids = append(ids, v.At("Networking.SubnetIds").Texts()...)
 	}
-	all, err := q.account.Subnets(ctx, distinct(ids))
-	q.facts.Subnets = map[string]stack.Subnet{}
-	for id, s := range all {
-		q.facts.Subnets[id] = stack.Subnet{VPC: s.VPC, Zone: s.Zone, CIDR: s.CIDR, Free: s.Free, Public: s.Public}
-	}
+	var err error
+	q.facts.Subnets, err = q.account.Subnets(ctx, distinct(ids))
 	return err
 }
 
@@ -119,11 +117,8 @@ func (q *asker) reservations(ctx context.Context) error {
 		}
 	}
 	ids = slices.DeleteFunc(distinct(ids), func(id string) bool { return !strings.HasPrefix(id, "cr-") })
-	all, err := q.account.Reservations(ctx, ids)
-	q.facts.Reservations = map[string]stack.Reservation{}
-	for id, r := range all {
-		q.facts.Reservations[id] = stack.Reservation{InstanceType: r.InstanceType, Zone: r.Zone, Block: r.Block, PlacementGroup: r.PlacementGroup, Total: r.Total}
-	}
+	var err error
+	q.facts.Reservations, err = q.account.Reservations(ctx, ids)
 	return err
 }
 
@@ -152,7 +147,7 @@ func (q *asker) zones(ctx context.Context) error {
 
 // images finds the machine image of the head node, each queue and each pool.
 func (q *asker) images(ctx context.Context) error {
-	q.facts.Images, q.after.Images = map[string]stack.Image{}, map[string]chosenImage{}
+	q.facts.Images, q.after.Images = map[string]inventory.Image{}, map[string]chosenImage{}
 	cluster := q.file.Cluster
 	errs := []error{q.image(ctx, "", q.root.Key("HeadNode"), cluster.HeadNode.InstanceType)}
 	for i, v := range q.queues() {
@@ -189,8 +184,8 @@ func (q *asker) image(ctx context.Context, user string, v spec.View, instanceTyp
 	}
 	id := cmp.Or(v.At("Image.CustomAmi").Text(), q.root.At("Image.CustomAmi").Text())
 	filters := q.root.At("DevSettings.AmiSearchFilters")
-	official := api.Official{
-		Level: q.file.Level().String(), OS: q.file.Cluster.OS, Arch: arch,
+	official := inventory.Official{
+		Level: q.file.Level().String(), OS: q.file.Cluster.OS,
 		Owner: filters.Key("Owner").Text(), Prefix: namePrefix(filters, q.file.Level()), Tags: map[string]string{},
 	}
 	for _, t := range filters.Key("Tags").Items() {
@@ -198,7 +193,7 @@ func (q *asker) image(ctx context.Context, user string, v spec.View, instanceTyp
 	}
 	asked := id
 	if id == "" {
-		asked = fmt.Sprint(official.Level, official.OS, official.Arch, official.Owner, official.Prefix, official.Tags)
+		asked = fmt.Sprint(official.Level, official.OS, arch, official.Owner, official.Prefix, official.Tags)
 	}
 	if was := q.before.Images[user]; was.Asked == asked {
 		return q.choose(user, was, arch)
@@ -208,7 +203,7 @@ func (q *asker) image(ctx context.Context, user string, v spec.View, instanceTyp
 			return q.choose(user, other, arch)
 		}
 	}
-	image, err := q.findImage(ctx, id, official)
+	image, err := q.findImage(ctx, id, official, arch)
 	if err != nil {
 		return err
 	}
@@ -225,17 +220,12 @@ func namePrefix(filters spec.View, level spec.Level) string {
 	return ""
 }
 
-func (q *asker) findImage(ctx context.Context, id string, official api.Official) (stack.Image, error) {
-	var image api.Image
-	var err error
+func (q *asker) findImage(ctx context.Context, id string, official inventory.Official, arch string) (inventory.Image, error) {
 	if id == "" {
-		image, err = q.account.Official(ctx, official)
-	} else {
-		var all map[string]api.Image
-		all, err = q.account.Images(ctx, []string{id})
-		image = all[id]
+		return q.account.Official(ctx, official, arch)
 	}
-	return stack.Image{ID: image.ID, RootDevice: image.RootDevice, RootGiB: image.RootGiB, Arch: image.Arch}, err
+	all, err := q.account.Images(ctx, []string{id})
+	return all[id], err
 }
 
 func (q *asker) choose(user string, c chosenImage, arch string) error {

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/aws/api"
-	"github.com/muster-hpc/muster/internal/aws/stack"
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 )
 
 // idKeys are where each type of storage has the ID of one that exists.
@@ -18,7 +17,7 @@ var idKeys = map[string]string{
 }
 
 func (q *asker) fileSystems(ctx context.Context) error {
-	q.facts.FileSystems = map[string]stack.FileSystem{}
+	q.facts.FileSystems = map[string]inventory.FileSystem{}
 	var errs []error
 	for _, s := range q.root.Key("SharedStorage").Items() {
 		kind := s.Key("StorageType").Text()
@@ -29,12 +28,12 @@ func (q *asker) fileSystems(ctx context.Context) error {
 		id := s.At(key).Text()
 		f, err := q.fileSystem(ctx, kind, id)
 		errs = append(errs, err)
-		q.facts.FileSystems[id] = stack.FileSystem{VPC: f.VPC, Host: f.Host, Export: f.Export}
+		q.facts.FileSystems[id] = f
 	}
 	return errors.Join(errs...)
 }
 
-func (q *asker) fileSystem(ctx context.Context, kind, id string) (api.FileSystem, error) {
+func (q *asker) fileSystem(ctx context.Context, kind, id string) (inventory.FileSystem, error) {
 	if kind == "Efs" {
 		return q.account.EFS(ctx, id)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/test/cloud"
 )
 
@@ -149,14 +150,14 @@ func TestLookUps(t *testing.T) {
 	if who, err := a.Identity(ctx); err != nil || who.Account != cloud.Account || who.Partition != "aws" {
 		t.Errorf("identity %+v, %v", who, err)
 	}
-	image, err := a.Official(ctx, Official{Level: "3.16", OS: "ubuntu2404", Arch: "arm64"})
-	if err != nil || !strings.HasPrefix(image.Name, "aws-parallelcluster-3.16.1-ubuntu-2404-lts-hvm-arm64") || image.Release != "3.16.1" || image.Arch != "arm64" || image.RootDevice == "" {
+	image, err := a.Official(ctx, inventory.Official{Level: "3.16", OS: "ubuntu2404"}, "arm64")
+	if err != nil || image.Release != "3.16.1" || image.Arch != "arm64" || image.RootDevice == "" {
 		t.Errorf("image %+v, %v", image, err)
 	}
-	if _, err := a.Official(ctx, Official{Level: "3.16", OS: "alinux2", Arch: "amd64"}); err == nil || err.Error() != "ParallelCluster 3.16 has no image for alinux2 any more: write Os: alinux2023" {
+	if _, err := a.Official(ctx, inventory.Official{Level: "3.16", OS: "alinux2"}, "amd64"); err == nil || err.Error() != "ParallelCluster 3.16 has no image for alinux2 any more: write Os: alinux2023" {
 		t.Errorf("a system of the past: %v", err)
 	}
-	if _, err := a.Official(ctx, Official{Level: "3.16", OS: "rocky9", Arch: "amd64"}); err == nil || !strings.Contains(err.Error(), "CustomAmi") {
+	if _, err := a.Official(ctx, inventory.Official{Level: "3.16", OS: "rocky9"}, "amd64"); err == nil || !strings.Contains(err.Error(), "CustomAmi") {
 		t.Errorf("a system without images: %v", err)
 	}
 	if zones, err := a.Zones(ctx, []string{"c5.large"}); err != nil || len(zones) < 2 {

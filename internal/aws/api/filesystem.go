@@ -9,29 +9,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/efs"
 	"github.com/aws/aws-sdk-go-v2/service/fsx"
 	"github.com/aws/aws-sdk-go-v2/service/fsx/types"
-)
 
-// FileSystem is a file system that exists, and how it is mounted.
-type FileSystem struct {
-	VPC string
-	// Host and Export are what it is mounted by: the DNS name, and Lustre's mount
-	// name or the path of a volume.
-	Host, Export string
-}
+	"github.com/muster-hpc/muster/internal/aws/inventory"
+)
 
 // FileSystems looks at file systems of FSx and EFS and at volumes of FSx by ID. It
 // fails if one is not there.
-func (a *Account) FileSystems(ctx context.Context, ids []string) (map[string]FileSystem, error) {
-	all := map[string]FileSystem{}
+func (a *Account) FileSystems(ctx context.Context, ids []string) (map[string]inventory.FileSystem, error) {
+	all := map[string]inventory.FileSystem{}
 	for _, id := range ids {
-		look := a.fsx
-		switch {
-		case strings.HasPrefix(id, "fsvol-"):
-			look = a.volume
-		case strings.HasPrefix(id, "fc-"):
-			look = a.cache
-		}
-		f, err := look(ctx, id)
+		f, err := a.lookOf(id)(ctx, id)
 		if err != nil {
 			return nil, failed(err, "look at %s in %s", id, a.Region)
 		}
@@ -40,29 +27,40 @@ func (a *Account) FileSystems(ctx context.Context, ids []string) (map[string]Fil
 	return all, nil
 }
 
+// lookOf is how a file system of FSx, a volume of one or a cache is looked at.
+func (a *Account) lookOf(id string) func(context.Context, string) (inventory.FileSystem, error) {
+	switch {
+	case strings.HasPrefix(id, "fsvol-"):
+		return a.volume
+	case strings.HasPrefix(id, "fc-"):
+		return a.cache
+	}
+	return a.fsx
+}
+
 // EFS looks at a file system of EFS, which has an ID of the same form as one of FSx.
-func (a *Account) EFS(ctx context.Context, id string) (FileSystem, error) {
+func (a *Account) EFS(ctx context.Context, id string) (inventory.FileSystem, error) {
 	out, err := efs.NewFromConfig(a.config).DescribeMountTargets(ctx, &efs.DescribeMountTargetsInput{FileSystemId: &id})
 	if err != nil {
-		return FileSystem{}, failed(err, "look at %s in %s", id, a.Region)
+		return inventory.FileSystem{}, failed(err, "look at %s in %s", id, a.Region)
 	}
-	f := FileSystem{Host: fmt.Sprintf("%s.efs.%s.%s", id, a.Region, a.Suffix()), Export: "/"}
+	f := inventory.FileSystem{Host: fmt.Sprintf("%s.efs.%s.%s", id, a.Region, a.Suffix()), Export: "/"}
 	for _, t := range out.MountTargets {
 		f.VPC = aws.ToString(t.VpcId)
 	}
 	return f, nil
 }
 
-func (a *Account) fsx(ctx context.Context, id string) (FileSystem, error) {
+func (a *Account) fsx(ctx context.Context, id string) (inventory.FileSystem, error) {
 	out, err := fsx.NewFromConfig(a.config).DescribeFileSystems(ctx, &fsx.DescribeFileSystemsInput{FileSystemIds: []string{id}})
 	if err != nil {
-		return FileSystem{}, err
+		return inventory.FileSystem{}, err
 	}
 	if len(out.FileSystems) == 0 {
-		return FileSystem{}, fmt.Errorf("there is no file system %s", id)
+		return inventory.FileSystem{}, fmt.Errorf("there is no file system %s", id)
 	}
 	f := out.FileSystems[0]
-	found := FileSystem{VPC: aws.ToString(f.VpcId), Host: aws.ToString(f.DNSName), Export: "/"}
+	found := inventory.FileSystem{VPC: aws.ToString(f.VpcId), State: string(f.Lifecycle), Host: aws.ToString(f.DNSName), Export: "/"}
 	if l := f.LustreConfiguration; l != nil {
 		found.Export = aws.ToString(l.MountName)
 	}
@@ -70,20 +68,23 @@ func (a *Account) fsx(ctx context.Context, id string) (FileSystem, error) {
 }
 
 // volume is a volume of OpenZFS or ONTAP: its file system's or virtual machine's
-// name, and its own path.
-func (a *Account) volume(ctx context.Context, id string) (FileSystem, error) {
+// name, and its own path. A volume of ONTAP is good when it is CREATED.
+func (a *Account) volume(ctx context.Context, id string) (inventory.FileSystem, error) {
 	client := fsx.NewFromConfig(a.config)
 	out, err := client.DescribeVolumes(ctx, &fsx.DescribeVolumesInput{VolumeIds: []string{id}})
 	if err != nil {
-		return FileSystem{}, err
+		return inventory.FileSystem{}, err
 	}
 	if len(out.Volumes) == 0 {
-		return FileSystem{}, fmt.Errorf("there is no volume %s", id)
+		return inventory.FileSystem{}, fmt.Errorf("there is no volume %s", id)
 	}
 	v := out.Volumes[0]
 	found, err := a.fsx(ctx, aws.ToString(v.FileSystemId))
 	if err != nil {
-		return FileSystem{}, err
+		return inventory.FileSystem{}, err
+	}
+	if found.State = string(v.Lifecycle); found.State == "CREATED" {
+		found.State = "AVAILABLE"
 	}
 	if z := v.OpenZFSConfiguration; z != nil {
 		found.Export = aws.ToString(z.VolumePath)
@@ -136,16 +137,16 @@ func (a *Account) DeleteOpenZFS(ctx context.Context, id string) (goes bool, err 
 	return true, nil
 }
 
-func (a *Account) cache(ctx context.Context, id string) (FileSystem, error) {
+func (a *Account) cache(ctx context.Context, id string) (inventory.FileSystem, error) {
 	out, err := fsx.NewFromConfig(a.config).DescribeFileCaches(ctx, &fsx.DescribeFileCachesInput{FileCacheIds: []string{id}})
 	if err != nil {
-		return FileSystem{}, err
+		return inventory.FileSystem{}, err
 	}
 	if len(out.FileCaches) == 0 {
-		return FileSystem{}, fmt.Errorf("there is no cache %s", id)
+		return inventory.FileSystem{}, fmt.Errorf("there is no cache %s", id)
 	}
 	c := out.FileCaches[0]
-	found := FileSystem{VPC: aws.ToString(c.VpcId), Host: aws.ToString(c.DNSName)}
+	found := inventory.FileSystem{VPC: aws.ToString(c.VpcId), State: string(c.Lifecycle), Host: aws.ToString(c.DNSName)}
 	if c.FileCacheType == types.FileCacheTypeLustre && c.LustreConfiguration != nil {
 		found.Export = aws.ToString(c.LustreConfiguration.MountName)
 	}

@@ -12,28 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 )
-
-// Image is a machine image.
-type Image struct {
-	ID, Name string
-	// RootDevice is such as /dev/sda1, RootGiB the size of its snapshot.
-	RootDevice string
-	RootGiB    int
-	// Arch is amd64 or arm64.
-	Arch string
-	// Release is that of ParallelCluster in the name of an official image, such as 3.16.1.
-	Release string
-}
-
-// Official asks for ParallelCluster's own image.
-type Official struct {
-	// Level is the schema level, such as "3.16", OS the file's Image.Os, Arch amd64 or arm64.
-	Level, OS, Arch string
-	// Owner, Prefix and Tags are those of DevSettings.AmiSearchFilters.
-	Owner, Prefix string
-	Tags          map[string]string
-}
 
 // partOf is the part of an official image's name that stands for an OS:
 // OS_TO_IMAGE_NAME_PART_MAP of ParallelCluster 3.11 to 3.16, pcluster/constants.py.
@@ -48,31 +29,32 @@ var private = []string{"rocky8", "rocky9"}
 // successor is what to write for a system that newer levels have no image of.
 var successor = map[string]string{"alinux2": "alinux2023", "ubuntu2004": "ubuntu2204 or ubuntu2404", "centos7": "rhel9 or alinux2023", "ubuntu1804": "ubuntu2204"}
 
-// Official finds the newest official image of a level, a system and an architecture.
-func (a *Account) Official(ctx context.Context, o Official) (Image, error) {
+// Official finds the newest official image of a level, a system and an architecture
+// (amd64 or arm64).
+func (a *Account) Official(ctx context.Context, o inventory.Official, arch string) (inventory.Image, error) {
 	if slices.Contains(private, o.OS) && o.Owner == "" {
-		return Image{}, noImageError(fmt.Sprintf("there is no public image for %s: build one with `pcluster build-image` and write CustomAmi under Image", o.OS))
+		return inventory.Image{}, noImageError(fmt.Sprintf("there is no public image for %s: build one with `pcluster build-image` and write CustomAmi under Image", o.OS))
 	}
 	part := partOf[o.OS]
 	if part == "" {
-		return Image{}, noImageError(fmt.Sprintf("there is no image for Os: %s; write %s", o.OS, cmp.Or(successor[o.OS], "alinux2023")))
+		return inventory.Image{}, noImageError(fmt.Sprintf("there is no image for Os: %s; write %s", o.OS, cmp.Or(successor[o.OS], "alinux2023")))
 	}
-	name := fmt.Sprintf("%saws-parallelcluster-%s.*-%s-hvm-%s*", o.Prefix, o.Level, part, machine(o.Arch))
+	name := fmt.Sprintf("%saws-parallelcluster-%s.*-%s-hvm-%s*", o.Prefix, o.Level, part, machine(arch))
 	filters := []types.Filter{filter("name", name), filter("state", "available")}
 	for _, key := range slices.Sorted(maps.Keys(o.Tags)) {
 		filters = append(filters, filter("tag:"+key, o.Tags[key]))
 	}
 	found, err := a.images(ctx, &ec2.DescribeImagesInput{Owners: []string{cmp.Or(o.Owner, "amazon")}, Filters: filters, IncludeDeprecated: aws.Bool(true)})
 	if err != nil {
-		return Image{}, failed(err, "look for the image %s in %s", name, a.Region)
+		return inventory.Image{}, failed(err, "look for the image %s in %s", name, a.Region)
 	}
 	if len(found) == 0 {
-		return Image{}, noImage(o, name, a.Region)
+		return inventory.Image{}, noImage(o, name, a.Region)
 	}
 	return imageOf(slices.MaxFunc(found, newer)), nil
 }
 
-func noImage(o Official, name, region string) error {
+func noImage(o inventory.Official, name, region string) error {
 	if next := successor[o.OS]; next != "" {
 		return noImageError(fmt.Sprintf("ParallelCluster %s has no image for %s any more: write Os: %s", o.Level, o.OS, next))
 	}
@@ -85,8 +67,8 @@ type noImageError string
 func (e noImageError) Error() string { return string(e) }
 
 // Images looks at images by ID.
-func (a *Account) Images(ctx context.Context, ids []string) (map[string]Image, error) {
-	all := map[string]Image{}
+func (a *Account) Images(ctx context.Context, ids []string) (map[string]inventory.Image, error) {
+	all := map[string]inventory.Image{}
 	if len(ids) == 0 {
 		return all, nil
 	}
@@ -118,8 +100,8 @@ func (a *Account) images(ctx context.Context, in *ec2.DescribeImagesInput) ([]ty
 	return all, nil
 }
 
-func imageOf(i types.Image) Image {
-	image := Image{ID: aws.ToString(i.ImageId), Name: aws.ToString(i.Name), RootDevice: aws.ToString(i.RootDeviceName), Arch: "amd64", Release: releaseOf(i)}
+func imageOf(i types.Image) inventory.Image {
+	image := inventory.Image{ID: aws.ToString(i.ImageId), RootDevice: aws.ToString(i.RootDeviceName), Arch: "amd64", State: string(i.State), Version: tagOf(i.Tags, versionTag), Release: releaseOf(i)}
 	if i.Architecture == types.ArchitectureValuesArm64 {
 		image.Arch = "arm64"
 	}
@@ -129,6 +111,18 @@ func imageOf(i types.Image) Image {
 		}
 	}
 	return image
+}
+
+// versionTag is on images that ParallelCluster made.
+const versionTag = "parallelcluster:version"
+
+func tagOf(tags []types.Tag, key string) string {
+	for _, t := range tags {
+		if aws.ToString(t.Key) == key {
+			return aws.ToString(t.Value)
+		}
+	}
+	return ""
 }
 
 // newer compares images by ParallelCluster's release, then by their age.

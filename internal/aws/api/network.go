@@ -10,20 +10,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 )
 
-// Subnet is a subnet that exists.
-type Subnet struct {
-	VPC, Zone, CIDR string
-	// Free is the number of addresses left.
-	Free int
-	// Public says that new interfaces get a public address.
-	Public bool
-}
-
 // Subnets looks at subnets by ID. It fails if one is not there.
-func (a *Account) Subnets(ctx context.Context, ids []string) (map[string]Subnet, error) {
-	all := map[string]Subnet{}
+func (a *Account) Subnets(ctx context.Context, ids []string) (map[string]inventory.Subnet, error) {
+	all := map[string]inventory.Subnet{}
 	if len(ids) == 0 {
 		return all, nil
 	}
@@ -32,7 +25,7 @@ func (a *Account) Subnets(ctx context.Context, ids []string) (map[string]Subnet,
 		return nil, failed(err, "look at the subnets %s in %s", strings.Join(ids, ", "), a.Region)
 	}
 	for _, s := range out.Subnets {
-		all[aws.ToString(s.SubnetId)] = Subnet{
+		all[aws.ToString(s.SubnetId)] = inventory.Subnet{
 			VPC: aws.ToString(s.VpcId), Zone: aws.ToString(s.AvailabilityZone), CIDR: aws.ToString(s.CidrBlock),
 			Free: int(aws.ToInt32(s.AvailableIpAddressCount)), Public: aws.ToBool(s.MapPublicIpOnLaunch),
 		}

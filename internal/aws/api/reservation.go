@@ -3,27 +3,17 @@ package api
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 )
 
-// Reservation is a capacity reservation or block.
-type Reservation struct {
-	InstanceType, Zone, State string
-	// Block says that it is a capacity block, PlacementGroup (an ARN) that it was made in one.
-	Block            bool
-	PlacementGroup   string
-	Total, Available int
-	// Start and End are when it may be used; zero is not said.
-	Start, End time.Time
-}
-
 // Reservations looks at capacity reservations by ID. It fails if one is not there.
-func (a *Account) Reservations(ctx context.Context, ids []string) (map[string]Reservation, error) {
-	all := map[string]Reservation{}
+func (a *Account) Reservations(ctx context.Context, ids []string) (map[string]inventory.Reservation, error) {
+	all := map[string]inventory.Reservation{}
 	if len(ids) == 0 {
 		return all, nil
 	}
@@ -32,10 +22,10 @@ func (a *Account) Reservations(ctx context.Context, ids []string) (map[string]Re
 		return nil, failed(err, "look at the capacity reservations %s in %s", strings.Join(ids, ", "), a.Region)
 	}
 	for _, r := range out.CapacityReservations {
-		all[aws.ToString(r.CapacityReservationId)] = Reservation{
+		all[aws.ToString(r.CapacityReservationId)] = inventory.Reservation{
 			InstanceType: aws.ToString(r.InstanceType), Zone: aws.ToString(r.AvailabilityZone), State: string(r.State),
 			Block: r.ReservationType == types.CapacityReservationTypeCapacityBlock, PlacementGroup: aws.ToString(r.PlacementGroupArn),
-			Total: int(aws.ToInt32(r.TotalInstanceCount)), Available: int(aws.ToInt32(r.AvailableInstanceCount)),
+			Total: int(aws.ToInt32(r.TotalInstanceCount)), Free: int(aws.ToInt32(r.AvailableInstanceCount)),
 			Start: aws.ToTime(r.StartDate), End: aws.ToTime(r.EndDate),
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/muster-hpc/muster/internal/aws/inventory"
 )
@@ -61,9 +60,6 @@ func (s *survey) keyPairs(ctx context.Context) {
 	})
 }
 
-// versionTag is on images that ParallelCluster made.
-const versionTag = "parallelcluster:version"
-
 func (s *survey) images(ctx context.Context) {
 	s.batched(ofImages, "ec2:DescribeImages", s.names(ofImages), func(ids ...string) error {
 		found, err := s.Account.images(ctx, &ec2.DescribeImagesInput{ImageIds: ids, IncludeDeprecated: aws.Bool(true)})
@@ -72,23 +68,11 @@ func (s *survey) images(ctx context.Context) {
 		}
 		s.answer(func(i *inventory.Inventory) {
 			for _, x := range found {
-				image := imageOf(x)
-				i.Images = with(i.Images, image.ID, inventory.Image{
-					State: string(x.State), Arch: image.Arch, RootGiB: image.RootGiB, Version: tagOf(x.Tags, versionTag),
-				})
+				i.Images = with(i.Images, aws.ToString(x.ImageId), imageOf(x))
 			}
 		})
 		return nil
 	})
-}
-
-func tagOf(tags []types.Tag, key string) string {
-	for _, t := range tags {
-		if aws.ToString(t.Key) == key {
-			return aws.ToString(t.Value)
-		}
-	}
-	return ""
 }
 
 // official looks for ParallelCluster's own images.
@@ -96,7 +80,7 @@ func (s *survey) official(ctx context.Context) {
 	w := s.wanted.Official
 	all, releases := map[string]string{}, map[string]string{}
 	for _, arch := range w.Arches {
-		image, err := s.Official(ctx, Official{Level: w.Level, OS: w.OS, Arch: arch, Owner: w.Owner, Prefix: w.Prefix, Tags: w.Tags})
+		image, err := s.Official(ctx, w, arch)
 		if _, none := errors.AsType[noImageError](err); err != nil && !none {
 			s.unasked(ofOfficial, "ec2:DescribeImages", err)
 			return
@@ -141,10 +125,7 @@ func (s *survey) reservations(ctx context.Context) {
 		}
 		s.answer(func(i *inventory.Inventory) {
 			for id, r := range found {
-				i.Reservations = with(i.Reservations, id, inventory.Reservation{
-					InstanceType: r.InstanceType, Zone: r.Zone, State: r.State, Total: r.Total, Free: r.Available, Block: r.Block,
-					Start: r.Start, End: r.End, PlacementGroup: r.PlacementGroup,
-				})
+				i.Reservations = with(i.Reservations, id, r)
 			}
 		})
 		return nil

@@ -17,7 +17,7 @@ import (
 // network asks about subnets, and about the networks that they are in.
 func (s *survey) network(ctx context.Context) {
 	var mu sync.Mutex // guards found
-	found := map[string]Subnet{}
+	found := map[string]inventory.Subnet{}
 	s.batched(ofSubnets, "ec2:DescribeSubnets", s.names(ofSubnets), func(ids ...string) error {
 		some, err := s.Subnets(ctx, ids)
 		mu.Lock()
@@ -33,13 +33,11 @@ func (s *survey) network(ctx context.Context) {
 		s.unasked(ofVPCs, "ec2:DescribeInstances", err)
 	}
 	dns, routed := s.vpcs(ctx, found)
-	subnets := map[string]inventory.Subnet{}
 	for id, n := range found {
-		subnets[id] = inventory.Subnet{
-			VPC: n.VPC, Zone: n.Zone, Free: n.Free + own[id], Public: n.Public, DNS: dns[n.VPC], Routed: routed(id, n.VPC),
-		}
+		n.Free, n.DNS, n.Routed = n.Free+own[id], dns[n.VPC], routed(id, n.VPC)
+		found[id] = n
 	}
-	s.answer(func(i *inventory.Inventory) { i.Subnets = subnets })
+	s.answer(func(i *inventory.Inventory) { i.Subnets = found })
 }
 
 // ownAddresses are how many addresses the cluster has in each subnet already.
@@ -69,7 +67,7 @@ func (s *survey) ownAddresses(ctx context.Context) (map[string]int, error) {
 
 // vpcs says which networks have DNS, and which of their subnets a way out. Where
 // nobody may tell, nothing is held against them, and it is said.
-func (s *survey) vpcs(ctx context.Context, subnets map[string]Subnet) (dns map[string]bool, routed func(subnet, vpc string) bool) {
+func (s *survey) vpcs(ctx context.Context, subnets map[string]inventory.Subnet) (dns map[string]bool, routed func(subnet, vpc string) bool) {
 	dns = map[string]bool{}
 	for _, n := range subnets {
 		dns[n.VPC] = true

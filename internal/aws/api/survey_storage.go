@@ -47,62 +47,19 @@ func (s *survey) fileSystem(id string, f inventory.FileSystem) {
 }
 
 func (s *survey) oneFileSystem(ctx context.Context, id string) error {
-	client := fsx.NewFromConfig(s.config)
-	switch {
-	case strings.HasPrefix(id, "fsvol-"):
-		return s.fsxVolume(ctx, client, id)
-	case strings.HasPrefix(id, "fc-"):
-		out, err := client.DescribeFileCaches(ctx, &fsx.DescribeFileCachesInput{FileCacheIds: []string{id}})
-		if err != nil {
-			return err
-		}
-		for _, c := range out.FileCaches {
-			s.fileSystem(id, inventory.FileSystem{VPC: aws.ToString(c.VpcId), State: string(c.Lifecycle)})
-		}
-		return nil
-	}
-	f, err := s.fsxSystem(ctx, client, id)
+	f, err := s.lookOf(id)(ctx, id)
 	if err == nil {
 		s.fileSystem(id, f)
 		return nil
+	}
+	if !strings.HasPrefix(id, "fs-") {
+		return err
 	}
 	other := s.efsSystem(ctx, id)
 	if other == nil || absent(err) {
 		return other
 	}
 	return err
-}
-
-func (s *survey) fsxSystem(ctx context.Context, client *fsx.Client, id string) (inventory.FileSystem, error) {
-	out, err := client.DescribeFileSystems(ctx, &fsx.DescribeFileSystemsInput{FileSystemIds: []string{id}})
-	if err != nil {
-		return inventory.FileSystem{}, err
-	}
-	if len(out.FileSystems) == 0 {
-		return inventory.FileSystem{}, errUseless
-	}
-	f := out.FileSystems[0]
-	return inventory.FileSystem{VPC: aws.ToString(f.VpcId), State: string(f.Lifecycle)}, nil
-}
-
-// fsxVolume is a volume of OpenZFS or ONTAP, which is in its file system's network. A
-// volume of ONTAP is good when it is CREATED.
-func (s *survey) fsxVolume(ctx context.Context, client *fsx.Client, id string) error {
-	out, err := client.DescribeVolumes(ctx, &fsx.DescribeVolumesInput{VolumeIds: []string{id}})
-	if err != nil {
-		return err
-	}
-	for _, v := range out.Volumes {
-		f, err := s.fsxSystem(ctx, client, aws.ToString(v.FileSystemId))
-		if err != nil {
-			return err
-		}
-		if f.State = string(v.Lifecycle); f.State == "CREATED" {
-			f.State = "AVAILABLE"
-		}
-		s.fileSystem(id, f)
-	}
-	return nil
 }
 
 func (s *survey) efsSystem(ctx context.Context, id string) error {

@@ -90,6 +90,8 @@ type Inventory struct {
 // Subnet is a subnet.
 type Subnet struct {
 	VPC, Zone string
+	// CIDR is its network.
+	CIDR string
 	// Free is how many addresses are left.
 	Free int
 	// Public says that new interfaces get a public address.
@@ -123,13 +125,16 @@ type KeyPair struct {
 
 // Image is a machine image.
 type Image struct {
-	State string
+	ID, State string
 	// Arch is amd64 or arm64.
 	Arch string
 	// Version is ParallelCluster's, from the image's tag; empty if it has none.
 	Version string
-	// RootGiB is the size of its root volume's snapshot.
-	RootGiB int
+	// Release is ParallelCluster's in the name of an official image, such as 3.16.1.
+	Release string
+	// RootDevice is such as /dev/sda1, RootGiB the size of its snapshot.
+	RootDevice string
+	RootGiB    int
 }
 
 // FileSystem is a file system or a volume of one.
@@ -137,6 +142,9 @@ type FileSystem struct {
 	VPC, State string
 	// Zone is set for what can be reached from one availability zone alone.
 	Zone string
+	// Host and Export are what it is mounted by: the DNS name, and Lustre's mount name
+	// or the path of a volume.
+	Host, Export string
 }
 
 // Snapshot is a snapshot or backup.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/aws/cfn"
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 )
 
 func TestHeadNode_takes_the_address_that_the_file_names(t *testing.T) {
@@ -60,7 +61,7 @@ func TestHeadNode_with_several_cards_has_an_address_of_its_own(t *testing.T) {
 		text += "Scheduling:\n  Scheduler: slurm\n  SlurmQueues:\n    - Name: q" + subnets + "\n      ComputeResources: [{Name: r, InstanceType: c6i.large}]\n"
 		root := parse(t, text)
 		f := facts("cards", root)
-		f.Subnets = map[string]Subnet{"subnet-0123456789abcdef0": {VPC: "vpc-0123456789abcdef0", Zone: "us-east-2a", Public: true}}
+		f.Subnets = map[string]inventory.Subnet{"subnet-0123456789abcdef0": {VPC: "vpc-0123456789abcdef0", Zone: "us-east-2a", Public: true}}
 		set, err := New(root, nil, f)
 		if err != nil {
 			t.Fatal(err)

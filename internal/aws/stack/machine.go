@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/cfn"
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -61,7 +62,7 @@ func (m *maker) metadata() cfn.Metadata {
 
 // disks are the root volume, and the instance's own disks where it is of a kind
 // that has to ask for them.
-func (m *maker) disks(x machine, image Image) []cfn.Device {
+func (m *maker) disks(x machine, image inventory.Image) []cfn.Device {
 	root := cfn.Ebs{
 		DeleteOnTermination: new(!x.root.keep), Encrypted: new(!x.root.open), VolumeSize: x.root.gib,
 		VolumeType: x.root.kind, Iops: x.root.iops, Throughput: x.root.throughput,

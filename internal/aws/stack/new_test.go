@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/aws/cfn"
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -93,7 +94,7 @@ func TestNew_says_what_cannot_be_made(t *testing.T) {
 			root := parse(t, fmt.Sprintf(file, c.head, c.slurm, c.queue, c.count, c.more))
 			f := facts("c", root)
 			f.HostedZoneName = ""
-			f.Subnets["subnet-00000000000000004"] = Subnet{VPC: "vpc-00000000000000002", Zone: "us-east-2a"}
+			f.Subnets["subnet-00000000000000004"] = inventory.Subnet{VPC: "vpc-00000000000000002", Zone: "us-east-2a"}
 			if _, err := New(root, nil, f); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}

@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"net/netip"
 
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 )
 
@@ -33,10 +34,10 @@ type Facts struct {
 	// that is there are the ones that it was made with, in the same order.
 	Zones []string
 	// Subnets are those that the file names, by ID.
-	Subnets map[string]Subnet
+	Subnets map[string]inventory.Subnet
 	// Images are the machine images: of the head node under "", of queues by name, of
 	// pools of login nodes by "login/" and name.
-	Images map[string]Image
+	Images map[string]inventory.Image
 	// Programs are muster's builds in the cluster's bucket, by architecture (amd64, arm64).
 	Programs map[string]manifest.Program
 	// HeadProgram is the build that a head node was made with that is there, and which
@@ -46,7 +47,7 @@ type Facts struct {
 	// KeyName is the key pair where the file names none, empty for none.
 	KeyName string
 	// FileSystems are those that the file names by ID and that AWS was asked about.
-	FileSystems map[string]FileSystem
+	FileSystems map[string]inventory.FileSystem
 	// Exists are the buckets of muster.yaml, and the log group /aws/muster/NAME, that
 	// are there and that no stack of this cluster has made: they are used as they are.
 	Exists map[string]bool
@@ -61,42 +62,5 @@ type Facts struct {
 	// LaunchTemplateData that EC2 gave, by id, colon and version.
 	LaunchTemplates map[string]json.RawMessage
 	// Reservations are the capacity reservations that the file names, by ID.
-	Reservations map[string]Reservation
-}
-
-// Subnet is a subnet that exists.
-type Subnet struct {
-	VPC, Zone string
-	// CIDR is its network, Free the number of addresses left.
-	CIDR string
-	Free int
-	// Public says that new interfaces get a public address.
-	Public bool
-}
-
-// Image is a machine image.
-type Image struct {
-	ID string
-	// RootDevice is such as /dev/sda1, RootGiB the size of its snapshot.
-	RootDevice string
-	RootGiB    int
-	// Arch is amd64 or arm64.
-	Arch string
-}
-
-// FileSystem is a file system that exists.
-type FileSystem struct {
-	VPC string
-	// Host and Export are what it is mounted by.
-	Host, Export string
-}
-
-// Reservation is a capacity reservation or block.
-type Reservation struct {
-	InstanceType, Zone string
-	// Block says that it is a capacity block, PlacementGroup (an ARN) that it was made
-	// in one.
-	Block          bool
-	PlacementGroup string
-	Total          int
+	Reservations map[string]inventory.Reservation
 }

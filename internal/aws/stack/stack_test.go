@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -19,23 +20,23 @@ func facts(name string, file spec.View) Facts {
 	f := Facts{
 		Name: name, Region: region, Partition: "aws", Account: "123456789012",
 		Caller: netip.MustParsePrefix("192.0.2.7/32"), Zones: []string{region + "a", region + "b"}, KeyName: "muster-" + name,
-		Subnets: map[string]Subnet{
+		Subnets: map[string]inventory.Subnet{
 			"subnet-00000000000000001": {VPC: "vpc-00000000000000001", Zone: region + "a", CIDR: "10.1.0.0/24", Free: 250, Public: true},
 			"subnet-00000000000000002": {VPC: "vpc-00000000000000001", Zone: region + "a", CIDR: "10.1.16.0/20", Free: 4000},
 			"subnet-00000000000000003": {VPC: "vpc-00000000000000001", Zone: region + "b", CIDR: "10.1.32.0/20", Free: 4000},
 		},
-		Images: map[string]Image{},
+		Images: map[string]inventory.Image{},
 		Programs: map[string]manifest.Program{
 			"amd64": {Key: manifest.ProgramKey(strings.Repeat("a", 64), "amd64"), SHA256: strings.Repeat("a", 64)},
 			"arm64": {Key: manifest.ProgramKey(strings.Repeat("b", 64), "arm64"), SHA256: strings.Repeat("b", 64)},
 		},
-		FileSystems: map[string]FileSystem{
+		FileSystems: map[string]inventory.FileSystem{
 			"fs-00000000000000002":    {Host: "fs-00000000000000002.fsx." + region + ".amazonaws.com", Export: "abcdefgh"},
 			"fsvol-00000000000000001": {Host: "fs-00000000000000003.fsx." + region + ".amazonaws.com", Export: "/fsx/vol"},
 			"fsvol-00000000000000002": {Host: "svm-00000000000000001.fs-00000000000000004.fsx." + region + ".amazonaws.com", Export: "/vol"},
 			"fc-00000000000000001":    {Host: "fc-00000000000000001.fsx." + region + ".amazonaws.com", Export: "ijklmnop"},
 		},
-		Reservations: map[string]Reservation{
+		Reservations: map[string]inventory.Reservation{
 			"cr-00000000000000001": {InstanceType: "p4d.24xlarge", Zone: region + "a", Total: 2},
 			"cr-00000000000000002": {InstanceType: "p5en.48xlarge", Zone: region + "a", Total: 4, Block: true},
 			"cr-00000000000000003": {
@@ -58,11 +59,11 @@ func facts(name string, file spec.View) Facts {
 
 // images gives each machine an image of its architecture.
 func images(f *Facts, file spec.View) {
-	image := func(kind string) Image {
+	image := func(kind string) inventory.Image {
 		if strings.HasPrefix(kind, "c7g") {
-			return Image{ID: "ami-00000000000000002", RootDevice: "/dev/xvda", RootGiB: 45, Arch: "arm64"}
+			return inventory.Image{ID: "ami-00000000000000002", RootDevice: "/dev/xvda", RootGiB: 45, Arch: "arm64"}
 		}
-		return Image{ID: "ami-00000000000000001", RootDevice: "/dev/xvda", RootGiB: 45, Arch: "amd64"}
+		return inventory.Image{ID: "ami-00000000000000001", RootDevice: "/dev/xvda", RootGiB: 45, Arch: "amd64"}
 	}
 	f.Images[""] = image(file.At("HeadNode.InstanceType").Text())
 	for _, q := range file.At("Scheduling.SlurmQueues").Items() {
