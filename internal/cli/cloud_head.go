@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/aws/agent"
+	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/services"
 )
 
@@ -29,4 +31,14 @@ func findSlurm() error {
 		}
 	}
 	return os.Setenv("PATH", strings.Join(path, ":"))
+}
+
+// siteTypes are the instance types of the cluster whose head node this is, nil
+// elsewhere.
+func siteTypes() *catalog.Newer {
+	s, err := agent.ReadSite(services.SiteFile)
+	if err != nil {
+		return nil
+	}
+	return s.Types
 }

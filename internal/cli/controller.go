@@ -3,29 +3,13 @@
 package cli
 
 import (
-	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
-	"os/user"
-	"runtime/debug"
-	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
-	"github.com/muster-hpc/muster/internal/controller"
-	"github.com/muster-hpc/muster/internal/fleet"
-	"github.com/muster-hpc/muster/internal/local"
-	"github.com/muster-hpc/muster/internal/local/nodes"
-	"github.com/muster-hpc/muster/internal/services"
-	"github.com/muster-hpc/muster/internal/slurm"
-	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/store"
-	"github.com/muster-hpc/muster/internal/supervise"
+	awshead "github.com/muster-hpc/muster/internal/aws/headnode"
+	localhead "github.com/muster-hpc/muster/internal/local/headnode"
 )
 
 func (a *app) controller() *cobra.Command {
@@ -36,152 +20,16 @@ func (a *app) controller() *cobra.Command {
 		Args:   cobra.MaximumNArgs(1),
 		Hidden: true,
 		RunE: func(c *cobra.Command, args []string) error {
+			log := slog.New(slog.NewTextHandler(a.err, nil))
 			switch {
 			case ticket != "" && len(args) == 0:
-				return a.runCloudController(c.Context(), ticket)
+				return awshead.Run(c.Context(), ticket, log)
 			case ticket == "" && len(args) == 1:
-				return a.runController(c.Context(), args[0])
+				return localhead.Run(c.Context(), args[0], log)
 			}
 			return usageError{errors.New("give a local cluster's directory, or --ticket on a head node on AWS")}
 		},
 	}
 	c.Flags().StringVar(&ticket, "ticket", "", "serve the cluster on AWS that `FILE` names")
 	return c
-}
-
-// garbagePercent is how much garbage the controller keeps, in percent of what it needs: half as much as Go's programs
-// usually do, as it shares a machine with the jobs and has time.
-const garbagePercent = 50
-
-func (a *app) runController(ctx context.Context, dir string) error {
-	debug.SetGCPercent(garbagePercent)
-	l, record, err := nodes.Open(dir)
-	if err != nil {
-		return err
-	}
-	nodes, err := nodes.NewFleet(l)
-	if err != nil {
-		return err
-	}
-	defer nodes.Close()
-	events, err := controller.OpenEvents(l.Path("log", "events.jsonl"))
-	if err != nil {
-		return err
-	}
-	defer events.Close()
-	log := slog.New(slog.NewTextHandler(a.err, nil))
-	if err := local.SweepForwards(l); err != nil {
-		log.Warn("what killed forwards left stays", "err", err)
-	}
-	exports, buckets, err := openBuckets(ctx, l, log)
-	if err != nil {
-		return err
-	}
-	config, err := localConfig(l)
-	if err != nil {
-		return err
-	}
-	agent, err := serveSSH(l, record, nodes)
-	if err != nil {
-		return err
-	}
-	config.Fleet, config.Exports, config.Events, config.Log = nodes, exports, events, log
-	control := controller.New(config)
-	socket, err := controller.Listen(services.SocketDir + "/muster/controller.sock")
-	if err != nil {
-		return err
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return control.Serve(ctx, socket, controllers()) })
-	group.Go(func() error { return control.Run(ctx) })
-	group.Go(func() error { return agent(ctx) })
-	group.Go(func() error { return exports.Run(ctx) })
-	group.Go(func() error {
-		local.WatchInstalled(ctx, l.Refresh, log)
-		return nil
-	})
-	group.Go(func() error {
-		controller.MakeBuckets(ctx, buckets, log)
-		return nil
-	})
-	err = group.Wait()
-	if errors.Is(err, controller.ErrStopped) {
-		return nil
-	}
-	return err
-}
-
-// localConfig is what a controller has to know of a local cluster. Launches cost
-// nothing here and fail for no lack of machines, but nodes may fail to boot, as
-// when a custom action fails.
-func localConfig(l *nodes.Layout) (controller.Config, error) {
-	c, err := fileOf(l)
-	if err != nil {
-		return controller.Config{}, err
-	}
-	data, err := os.ReadFile(l.Path("cluster.yaml"))
-	if err != nil {
-		return controller.Config{}, err
-	}
-	client := slurm.Client{Runner: l.HeadRunner()}
-	return controller.Config{
-		Slurm: client, Jobs: client, Partitions: client,
-		Strategy: fleet.Strategy(c.Scheduling.ScalingStrategy),
-		Limits:   fleet.Limits{Boot: 30 * time.Second, Retry: time.Minute, Short: 10 * time.Minute, Failures: 10},
-		State:    l.Path("fleet.json"),
-		Revision: fmt.Sprintf("%x", sha256.Sum256(data)),
-		Share:    l.Share,
-		Doors:    local.Doors(),
-		Refresh:  l.Refresh,
-		Register: client.Reconfigure, EndRunaways: client.EndRunaways, Trust: time.Duration(slurm.LocalTimers().BatchStart+15) * time.Second,
-		Slurmctld: func() int {
-			status, _ := supervise.LoadStatus(l.Path("run", "services.json"))
-			return supervise.PID(status, "slurmctld")
-		},
-	}, nil
-}
-
-// fileOf is the cluster file that a local cluster runs.
-func fileOf(l *nodes.Layout) (*spec.Cluster, error) {
-	c, problems := spec.Load(l.Path("cluster.yaml"))
-	if c == nil {
-		return nil, problems.Err()
-	}
-	return c, nil
-}
-
-// openBuckets prepares what the cluster file links to buckets, and the buckets
-// that muster.yaml asks for.
-func openBuckets(ctx context.Context, l *nodes.Layout, log *slog.Logger) (*controller.Exports, map[string]store.Store, error) {
-	c, err := fileOf(l)
-	if err != nil {
-		return nil, nil, err
-	}
-	all, err := local.Associations(ctx, l, c)
-	if err != nil {
-		return nil, nil, err
-	}
-	exports := controller.NewExports(all, log)
-	path := l.Path("muster.yaml")
-	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-		return exports, nil, nil // up writes an empty one where the user has none
-	}
-	w, problems := spec.LoadWorkload(path, c)
-	if w == nil {
-		return nil, nil, problems.Err()
-	}
-	buckets, err := local.Buckets(ctx, l, c, w)
-	return exports, buckets, err
-}
-
-// controllers are the users who may ask for nodes: root, or the cluster's own
-// user who is root here, and Slurm's.
-func controllers() []int {
-	users := []int{0}
-	if u, err := user.Lookup("slurm"); err == nil {
-		if uid, err := strconv.Atoi(u.Uid); err == nil {
-			users = append(users, uid)
-		}
-	}
-	return users
 }

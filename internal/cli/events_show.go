@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/muster-hpc/muster/internal/aws/headnode"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/count"
 )
@@ -26,7 +27,7 @@ func (a *app) eventsHere() (string, error) {
 		return "", errTheirs
 	}
 	if onCloudHead() {
-		return cloudEvents, nil
+		return headnode.Events, nil
 	}
 	if err := onHost(); err != nil {
 		return "", err
