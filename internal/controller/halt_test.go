@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -44,6 +45,17 @@ func TestRun_protects_a_queue_whose_nodes_do_not_boot(t *testing.T) {
 		s.stop()
 		s.start(t)
 		s.jobIs(t, j, "COMPLETED", 10*time.Minute)
+	}, nodeNames("q-dy-r-[1-3]", "p-dy-r-1")...)
+}
+
+// Each node is asked for once and then needs a person: three are as bad as three failed boots.
+func TestRun_protects_a_queue_whose_launches_are_refused(t *testing.T) {
+	playWith(t, costly, func(t *testing.T, s *scene) {
+		for _, n := range nodeNames("q-dy-r-[1-3]") {
+			s.place.Fail(n, &provider.LaunchError{Cause: provider.Permission, Code: "UnauthorizedOperation", Message: "no"})
+		}
+		s.slurm.submitTo("q", 3, time.Minute)
+		within(t, 3*time.Minute, "protected", func() bool { return s.slurm.partition("q") == "INACTIVE" })
 	}, nodeNames("q-dy-r-[1-3]", "p-dy-r-1")...)
 }
 

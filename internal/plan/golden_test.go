@@ -35,20 +35,13 @@ func addresses(t testing.TB, c *spec.Cluster) map[string]netip.Addr {
 // configOf is what a local cluster makes of a file.
 func configOf(t testing.TB, c *spec.Cluster) slurm.Config {
 	t.Helper()
-	groups := plan.Groups(c, addresses(t, c))
-	var custom []slurm.Setting
-	for _, s := range c.Scheduling.Slurm.Custom {
-		custom = append(custom, slurm.Setting{Key: s.Key, Value: s.Value})
-	}
-	return slurm.Config{
-		Cluster: "train", HeadName: "train-head", HeadAddress: netip.MustParseAddr("10.99.0.1"),
-		ControlUser: "slurm", NodeUser: "root", MemoryBased: c.Scheduling.Slurm.MemoryBasedScheduling,
-		IdleSeconds:   60 * c.Scheduling.Slurm.ScaledownIdleMinutes,
-		ResumeProgram: "/opt/muster/bin/resume", SuspendProgram: "/opt/muster/bin/suspend", JobProlog: "/opt/muster/bin/prolog",
-		StateDir: "/var/spool/slurmctld", SpoolDir: "/var/spool/slurmd", GPUFile: "/etc/slurm/gpu/gpu",
-		Timers: slurm.LocalTimers(), Groups: groups, Partitions: plan.Partitions(c, groups), Custom: custom,
-		CgroupPlugin: slurm.NoCgroups("22.05.8"),
-	}
+	conf := plan.Config(c, addresses(t, c))
+	conf.Cluster, conf.HeadName, conf.HeadAddress = "train", "train-head", netip.MustParseAddr("10.99.0.1")
+	conf.ControlUser, conf.NodeUser = "slurm", "root"
+	conf.ResumeProgram, conf.SuspendProgram, conf.JobProlog = "/opt/muster/bin/resume", "/opt/muster/bin/suspend", "/opt/muster/bin/prolog"
+	conf.StateDir, conf.SpoolDir, conf.GPUFile = "/var/spool/slurmctld", "/var/spool/slurmd", "/etc/slurm/gpu/gpu"
+	conf.Timers, conf.CgroupPlugin = slurm.LocalTimers(), slurm.NoCgroups("22.05.8")
+	return conf
 }
 
 func TestSlurm_files(t *testing.T) {
