@@ -50,12 +50,8 @@ func (c *Controller) launch(ctx context.Context, nodes []fleet.Node) error {
 }
 
 // fly has orders carried out and settles what becomes of jobs that lack nodes.
-func (c *Controller) fly(ctx context.Context, orders []fleet.Order, wishes []fleet.Wish) landing {
-	list := make([]provider.Order, len(orders))
-	for i, o := range orders {
-		list[i] = provider.Order{Nodes: o.Nodes, Whole: o.Whole}
-	}
-	l := landing{lacking: c.Fleet.Launch(ctx, list, c.started)}
+func (c *Controller) fly(ctx context.Context, orders []provider.Order, wishes []fleet.Wish) landing {
+	l := landing{lacking: c.Fleet.Launch(ctx, orders, c.started)}
 	lacks := func() map[string]bool {
 		set := make(map[string]bool, len(l.lacking))
 		for n := range l.lacking {

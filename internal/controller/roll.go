@@ -1,11 +1,12 @@
 package controller
 
 import (
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider"
 )
 
@@ -126,15 +127,11 @@ func (r *roll) has(address netip.Addr) bool {
 	return false
 }
 
-// instances are all, in fleet's words.
-func (r *roll) instances() []fleet.Instance {
+// instances are all.
+func (r *roll) instances() []provider.Instance {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]fleet.Instance, 0, len(r.byID))
-	for _, i := range r.byID {
-		all = append(all, fleet.Instance{Node: i.Node, ID: i.ID, Started: i.Started, Address: i.Address, Doubts: i.Doubts})
-	}
-	return all
+	return slices.Collect(maps.Values(r.byID))
 }
 
 // addresses are where nodes answer, as far as that is known.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -149,7 +150,7 @@ func (c *Controller) observe(ctx context.Context, w *fleet.World) error {
 }
 
 // forgetBoots drops what was said of instances that are gone.
-func (c *Controller) forgetBoots(instances []fleet.Instance) {
+func (c *Controller) forgetBoots(instances []provider.Instance) {
 	if len(c.bootFailed) == 0 {
 		return
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/nodes"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/test/cloud/ec2"
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
@@ -96,7 +97,7 @@ func ashore(t *testing.T, s *scene) *shore {
 		place.ec2.AddSubnet(ec2.Subnet{ID: fmt.Sprint("subnet-", i+1), VPC: "vpc-1", Zone: zone, CIDR: netip.MustParsePrefix(fmt.Sprintf("10.0.%d.0/24", i))})
 	}
 	resource := func(name, kind string, subnets ...string) nodes.Resource {
-		return nodes.Resource{Queue: "q", Name: name, Template: "c-q-" + name, Types: []string{kind}, Subnets: subnets, Capacity: "ONDEMAND", Strategy: "lowest-price", Dynamic: 4}
+		return nodes.Resource{Resource: slurm.Resource{Queue: "q", Name: name}, Template: "c-q-" + name, Types: []string{kind}, Subnets: subnets, Capacity: "ONDEMAND", Strategy: "lowest-price", Dynamic: 4}
 	}
 	config := nodes.Config{
 		Cluster: "c", Log: slog.New(slog.DiscardHandler), Limits: nodes.Limits{Doubts: time.Hour},

@@ -88,7 +88,7 @@ func TestDecide_remembers_what_failed(t *testing.T) {
 			{Deed: fleet.PowerDown, Nodes: []string{"f"}, Reason: "trying again: the fleet was started"}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			w := fleet.World{Now: now, Limits: costly, Nodes: row.nodes, Forgive: row.forgive, Instances: []fleet.Instance{{Node: "up", ID: "i-1", Started: ago(time.Hour)}}}
+			w := fleet.World{Now: now, Limits: costly, Nodes: row.nodes, Forgive: row.forgive, Instances: []provider.Instance{{Node: "up", ID: "i-1", Started: ago(time.Hour)}}}
 			if row.nodes[0].Name != "a" {
 				w.Instances = nil
 			}
@@ -175,14 +175,14 @@ func TestDecide_weighs_doubts(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := fleet.World{Now: now, Limits: costly, Nodes: []fleet.Node{row.node},
-				Instances: []fleet.Instance{{Node: "n-1", ID: "i-1", Started: ago(time.Minute), Doubts: []provider.Doubt{row.doubt}}}}
+				Instances: []provider.Instance{{Node: "n-1", ID: "i-1", Started: ago(time.Minute), Doubts: []provider.Doubt{row.doubt}}}}
 			if diff := cmp.Diff(row.want, fleet.Decide(w)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
 	}
 	t.Run("no_doubt_and_drained_by_us", func(t *testing.T) {
-		w := fleet.World{Now: now, Limits: costly, Nodes: []fleet.Node{drained}, Instances: []fleet.Instance{{Node: "n-1", ID: "i-1"}}}
+		w := fleet.World{Now: now, Limits: costly, Nodes: []fleet.Node{drained}, Instances: []provider.Instance{{Node: "n-1", ID: "i-1"}}}
 		if diff := cmp.Diff([]fleet.Action{act(fleet.PowerDown, "x")}, fleet.Decide(w)); diff != "" {
 			t.Errorf("want -, got +:\n%s", diff)
 		}
@@ -222,7 +222,7 @@ func TestDecide_halts(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			w := fleet.World{Now: now, Limits: costly, Nodes: []fleet.Node{row.node}, Halts: map[slurm.Resource]fleet.Halt{r: {Reason: "because", Ending: row.ending}}}
 			if row.age > 0 {
-				w.Instances = []fleet.Instance{{Node: "n-1", ID: "i-1", Started: ago(row.age)}}
+				w.Instances = []provider.Instance{{Node: "n-1", ID: "i-1", Started: ago(row.age)}}
 			}
 			if diff := cmp.Diff(row.want, fleet.Decide(w)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
@@ -235,7 +235,7 @@ func TestDecide_ends_machines_that_nobody_knows(t *testing.T) {
 	at := netip.MustParseAddr("10.0.0.7")
 	w := fleet.World{Now: now, Limits: costly,
 		Nodes: []fleet.Node{{Name: "a", State: fleet.Up, Address: "10.0.0.7"}, {Name: "b", State: fleet.PoweringUp}, {Name: "c", State: fleet.PoweringUp}},
-		Instances: []fleet.Instance{
+		Instances: []provider.Instance{
 			{ID: "i-1", Started: ago(4 * time.Minute)}, {ID: "i-2", Started: ago(5 * time.Minute)},
 			{ID: "i-3", Node: "gone", Started: ago(4 * time.Minute)}, {ID: "i-4", Node: "gone", Started: ago(6 * time.Minute)},
 			{ID: "i-5", Node: "a", Started: ago(2 * time.Minute)}, {ID: "i-6", Node: "a", Started: ago(3 * time.Minute), Address: at},
@@ -260,7 +260,7 @@ func TestDecide_leaves_what_is_in_flight(t *testing.T) {
 		for _, alive := range []bool{false, true} {
 			w := fleet.World{Now: now, Limits: costly, Nodes: []fleet.Node{{Name: "n-1", State: state, Reason: "Not responding"}}, InFlight: map[string]bool{"n-1": true}}
 			if alive {
-				w.Instances = []fleet.Instance{{Node: "n-1", ID: "i-1", Started: ago(time.Hour)}}
+				w.Instances = []provider.Instance{{Node: "n-1", ID: "i-1", Started: ago(time.Hour)}}
 			}
 			if got := fleet.Decide(w); len(got) > 0 {
 				t.Errorf("state %d, alive %t: %+v", state, alive, got)
@@ -282,7 +282,7 @@ func TestDecide_waits_where_it_asked_too_often(t *testing.T) {
 
 func TestDecide_replaces_what_says_that_it_failed(t *testing.T) {
 	w := fleet.World{Now: now, Limits: costly, Nodes: []fleet.Node{{Name: "n-1", State: fleet.PoweringUp}},
-		Instances: []fleet.Instance{{Node: "n-1", ID: "i-1", Started: ago(time.Minute)}}, BootFailed: map[string]string{"i-1": "its boot failed at mount"}}
+		Instances: []provider.Instance{{Node: "n-1", ID: "i-1", Started: ago(time.Minute)}}, BootFailed: map[string]string{"i-1": "its boot failed at mount"}}
 	want := []fleet.Action{boot(fleet.Terminate, "its boot failed at mount"), boot(fleet.Launch, "its boot failed at mount")}
 	if diff := cmp.Diff(want, fleet.Decide(w)); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
@@ -296,7 +296,7 @@ func BenchmarkDecide(b *testing.B) {
 		name := fmt.Sprintf("q-dy-r-%d", i)
 		at := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
 		w.Nodes = append(w.Nodes, fleet.Node{Name: name, Resource: slurm.Resource{Queue: "q", Name: "r"}, State: fleet.Up, Address: at.String()})
-		w.Instances = append(w.Instances, fleet.Instance{Node: name, ID: fmt.Sprintf("i-%d", i), Started: ago(time.Hour), Address: at})
+		w.Instances = append(w.Instances, provider.Instance{Node: name, ID: fmt.Sprintf("i-%d", i), Started: ago(time.Hour), Address: at})
 	}
 	for b.Loop() {
 		if got := fleet.Decide(w); len(got) > 0 {

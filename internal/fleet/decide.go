@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/provider"
 )
 
 // decision collects actions.
@@ -20,7 +22,7 @@ type what struct {
 	boot   bool
 }
 
-func (d *decision) node(w World, n Node, i Instance, alive bool, short string) {
+func (d *decision) node(w World, n Node, i provider.Instance, alive bool, short string) {
 	halt, halted := w.Halts[n.Resource]
 	switch n.State {
 	case PoweredDown, PoweringDown:
@@ -67,7 +69,7 @@ func (d *decision) setDown(n Node, reason string) {
 
 // up looks at a node in service. One that somebody else took out of service is
 // left to him.
-func (d *decision) up(w World, n Node, i Instance, halt Halt) {
+func (d *decision) up(w World, n Node, i provider.Instance, halt Halt) {
 	if n.held() {
 		return
 	}
@@ -120,7 +122,7 @@ func (d *decision) off(n Node, alive, halted bool, short string) {
 	}
 }
 
-func (d *decision) starting(w World, n Node, i Instance, alive bool, short string) {
+func (d *decision) starting(w World, n Node, i provider.Instance, alive bool, short string) {
 	asked, heard := w.Resumed[n.Name]
 	if !alive {
 		switch {
@@ -143,7 +145,7 @@ func (d *decision) starting(w World, n Node, i Instance, alive bool, short strin
 }
 
 // bootFailure is why an instance will not get ready, empty if it may.
-func bootFailure(w World, i Instance) string {
+func bootFailure(w World, i provider.Instance) string {
 	if reason := w.BootFailed[i.ID]; reason != "" {
 		return reason
 	}

@@ -34,7 +34,7 @@ var ending = []string{"instance-retirement", "instance-stop"}
 
 // grade weighs the doubts about an instance of a node in service. A doubt costs a
 // job nothing that it would not lose anyway.
-func grade(w World, n Node, i Instance) graded {
+func grade(w World, n Node, i provider.Instance) graded {
 	var worst graded
 	doubts := slices.Clone(i.Doubts)
 	slices.SortFunc(doubts, func(a, b provider.Doubt) int { return strings.Compare(a.Code, b.Code) })
@@ -47,7 +47,7 @@ func grade(w World, n Node, i Instance) graded {
 	return worst
 }
 
-func gradeOne(w World, n Node, i Instance, doubt provider.Doubt) graded {
+func gradeOne(w World, n Node, i provider.Instance, doubt provider.Doubt) graded {
 	if doubt.Code == impairedCode {
 		reason := impaired(w, i)
 		switch {
@@ -73,7 +73,7 @@ func gradeOne(w World, n Node, i Instance, doubt provider.Doubt) graded {
 
 // impaired is why an instance counts as impaired, empty if it does not, or not
 // for long enough.
-func impaired(w World, i Instance) string {
+func impaired(w World, i provider.Instance) string {
 	for _, doubt := range i.Doubts {
 		if doubt.Code == impairedCode && since(w.Now, doubt.Since, w.Limits.Impaired) {
 			return fmt.Sprintf("its instance has been impaired for %s%s", w.Limits.Impaired, tail(doubt.Text))

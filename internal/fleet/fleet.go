@@ -11,7 +11,6 @@
 package fleet
 
 import (
-	"net/netip"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/provider"
@@ -65,21 +64,11 @@ const (
 	Down
 )
 
-// Instance is a machine as the provider sees it. Node is empty where the
-// provider knows none.
-type Instance struct {
-	Node    string
-	ID      string
-	Started time.Time
-	Address netip.Addr
-	Doubts  []provider.Doubt
-}
-
 // World is everything that Decide looks at.
 type World struct {
 	Now       time.Time
 	Nodes     []Node
-	Instances []Instance
+	Instances []provider.Instance
 	// Resumed says of a node when Slurm asked for it, or was last seen to have it
 	// powered down: an instance from before that is another power-up's.
 	Resumed map[string]time.Time
@@ -171,12 +160,12 @@ func Decide(w World) []Action {
 }
 
 // assign finds each node's instance, and ends those that are no node's.
-func (d *decision) assign(w World) map[string]Instance {
+func (d *decision) assign(w World) map[string]provider.Instance {
 	nodes := make(map[string]*Node, len(w.Nodes))
 	for i := range w.Nodes {
 		nodes[w.Nodes[i].Name] = &w.Nodes[i]
 	}
-	instances := make(map[string]Instance, len(w.Instances))
+	instances := make(map[string]provider.Instance, len(w.Instances))
 	for _, i := range w.Instances {
 		n := nodes[i.Node]
 		if n == nil {
@@ -196,7 +185,7 @@ func (d *decision) assign(w World) map[string]Instance {
 
 // orphan ends an instance that no node wants. One that is young may be another
 // look's.
-func (d *decision) orphan(w World, i Instance) {
+func (d *decision) orphan(w World, i provider.Instance) {
 	switch {
 	case w.Now.Sub(i.Started) < w.Limits.Orphan:
 	case i.Node == "":
@@ -208,7 +197,7 @@ func (d *decision) orphan(w World, i Instance) {
 
 // choose picks the instance of two that is the node's: the one that Slurm speaks
 // to, or the younger.
-func (n *Node) choose(a, b Instance) (keep, end Instance) {
+func (n *Node) choose(a, b provider.Instance) (keep, end provider.Instance) {
 	switch {
 	case a.Address.IsValid() && a.Address.String() == n.Address:
 		return a, b

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/provider"
 )
 
 var (
@@ -136,7 +137,7 @@ func TestDecide(t *testing.T) {
 			row.node.Name = "n-1"
 			w := fleet.World{Now: now, Limits: limits, Nodes: []fleet.Node{row.node}, Resumed: map[string]time.Time{}}
 			if row.age != never {
-				w.Instances = []fleet.Instance{{Node: "n-1", Started: ago(row.age)}}
+				w.Instances = []provider.Instance{{Node: "n-1", Started: ago(row.age)}}
 			}
 			if row.asked != never {
 				w.Resumed["n-1"] = ago(row.asked)
@@ -153,7 +154,7 @@ func TestDecide_groups_nodes(t *testing.T) {
 		Nodes: []fleet.Node{
 			{Name: "c", State: fleet.PoweringUp}, {Name: "a", State: fleet.PoweringUp}, {Name: "b", State: fleet.Up}, {Name: "d", State: fleet.PoweredDown},
 		},
-		Instances: []fleet.Instance{{Node: "y", Started: now}, {Node: "d", Started: now}, {Node: "x", Started: now}},
+		Instances: []provider.Instance{{Node: "y", Started: now}, {Node: "d", Started: now}, {Node: "x", Started: now}},
 	}
 	want := []fleet.Action{
 		{Deed: fleet.Terminate, Nodes: []string{"x", "y"}, Reason: "no longer in the cluster file"},

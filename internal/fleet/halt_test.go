@@ -129,10 +129,10 @@ func TestAddresses(t *testing.T) {
 			n("off", fleet.PoweredDown, "10.0.0.7"), n("reset", fleet.PoweredDown, "reset"), n("ending", fleet.PoweringDown, "10.0.0.9"),
 			n("not_ended", fleet.PoweredDown, "10.0.0.7"), n("down", fleet.Down, "10.0.0.9"), n("unknown", fleet.Up, ""), n("unaddressed", fleet.Up, "10.0.0.1"),
 		},
-		Instances: []fleet.Instance{{Node: "unaddressed"}},
+		Instances: []provider.Instance{{Node: "unaddressed"}},
 	}
 	for _, node := range []string{"new", "right", "wrong", "ending", "not_ended", "down", "unknown"} {
-		w.Instances = append(w.Instances, fleet.Instance{Node: node, Address: at})
+		w.Instances = append(w.Instances, provider.Instance{Node: node, Address: at})
 	}
 	want := map[string]string{"new": "10.0.0.7", "wrong": "10.0.0.7", "off": "off"}
 	if diff := cmp.Diff(want, fleet.Addresses(w)); diff != "" {

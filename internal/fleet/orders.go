@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -29,35 +30,25 @@ type Wish struct {
 	Nodes []string
 }
 
-// Order asks the provider for an instance of one compute resource for each node.
-type Order struct {
-	// Job is whose nodes they are, 0 if several jobs' or nobody's.
-	Job      int
-	Resource slurm.Resource
-	Nodes    []string
-	// Whole orders are all or nothing.
-	Whole bool
-}
-
 // Orders divides nodes that are to be launched. Wishes come in the order in which
 // jobs are to be served; a node that several wish for is the first one's. Each
 // node is in one order, and an order is about one compute resource: a provider
 // cannot start machines of several in one request. So a job over several has an
 // order for each, and Settle gives back the others where one fails.
-func Orders(s Strategy, nodes []Node, wishes []Wish) []Order {
+func Orders(s Strategy, nodes []Node, wishes []Wish) []provider.Order {
 	left := make(map[string]slurm.Resource, len(nodes))
 	for _, n := range nodes {
 		left[n.Name] = n.Resource
 	}
-	var whole []Order
+	var whole []provider.Order
 	if s == AllOrNothing || s == "" {
 		for _, wish := range wishes {
 			if mine := take(left, wish.Nodes, 2); len(mine) > 0 {
-				whole = append(whole, byResource(Order{Job: wish.Job, Whole: true}, mine)...)
+				whole = append(whole, byResource(provider.Order{Whole: true}, mine)...)
 			}
 		}
 	}
-	return append(whole, byResource(Order{}, left)...)
+	return append(whole, byResource(provider.Order{}, left)...)
 }
 
 // take takes a wish's nodes out of those that are left, unless they are fewer
@@ -79,19 +70,19 @@ func take(left map[string]slurm.Resource, wanted []string, least int) map[string
 }
 
 // byResource makes an order like the given one for each compute resource.
-func byResource(like Order, nodes map[string]slurm.Resource) []Order {
+func byResource(like provider.Order, nodes map[string]slurm.Resource) []provider.Order {
 	of := map[slurm.Resource][]string{}
 	for n, r := range nodes {
 		of[r] = append(of[r], n)
 	}
-	var all []Order
+	var all []provider.Order
 	for r, names := range of {
 		slices.SortFunc(names, compareNames)
 		o := like
 		o.Resource, o.Nodes = r, names
 		all = append(all, o)
 	}
-	slices.SortFunc(all, func(a, b Order) int { return strings.Compare(a.Resource.String(), b.Resource.String()) })
+	slices.SortFunc(all, func(a, b provider.Order) int { return strings.Compare(a.Resource.String(), b.Resource.String()) })
 	return all
 }
 
@@ -116,7 +107,7 @@ type Settlement struct {
 // lacking says of a node that it got no instance; nodes that are not in it
 // and not in orders had one before. Machines that are not given to another job
 // must be ended at once, before they cost for long.
-func Settle(s Strategy, orders []Order, wishes []Wish, lacking map[string]bool) Settlement {
+func Settle(s Strategy, orders []provider.Order, wishes []Wish, lacking map[string]bool) Settlement {
 	settled := Settlement{Moves: map[string]string{}, GiveBack: map[string]int{}}
 	if len(lacking) == 0 || s == BestEffort {
 		return settled

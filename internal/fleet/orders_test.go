@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -39,19 +40,19 @@ func TestOrders(t *testing.T) {
 		{Job: 10, Nodes: namesOf("r", 10, 11)},
 		{Job: 11, Nodes: namesOf("t", 1, 2)},
 	}
-	whole := []fleet.Order{
-		{Job: 7, Resource: r, Nodes: namesOf("r", 1, 3), Whole: true},
-		{Job: 9, Resource: r, Nodes: namesOf("r", 4, 6), Whole: true},
-		{Job: 9, Resource: s, Nodes: namesOf("s", 1, 1), Whole: true},
-		{Job: 10, Resource: r, Nodes: namesOf("r", 10, 11), Whole: true},
+	whole := []provider.Order{
+		{Resource: r, Nodes: namesOf("r", 1, 3), Whole: true},
+		{Resource: r, Nodes: namesOf("r", 4, 6), Whole: true},
+		{Resource: s, Nodes: namesOf("s", 1, 1), Whole: true},
+		{Resource: r, Nodes: namesOf("r", 10, 11), Whole: true},
 	}
-	plain := []fleet.Order{{Resource: r, Nodes: namesOf("r", 1, 12)}, {Resource: s, Nodes: namesOf("s", 1, 2)}}
-	rest := []fleet.Order{{Resource: r, Nodes: append(namesOf("r", 7, 9), namesOf("r", 12, 12)...)}, {Resource: s, Nodes: namesOf("s", 2, 2)}}
+	plain := []provider.Order{{Resource: r, Nodes: namesOf("r", 1, 12)}, {Resource: s, Nodes: namesOf("s", 1, 2)}}
+	rest := []provider.Order{{Resource: r, Nodes: append(namesOf("r", 7, 9), namesOf("r", 12, 12)...)}, {Resource: s, Nodes: namesOf("s", 2, 2)}}
 	for _, row := range []struct {
 		name     string
 		strategy fleet.Strategy
 		wishes   []fleet.Wish
-		want     []fleet.Order
+		want     []provider.Order
 	}{
 		{"by_default", "", wishes, slices.Concat(whole, rest)},
 		{"all_or_nothing", fleet.AllOrNothing, wishes, slices.Concat(whole, rest)},
@@ -67,7 +68,7 @@ func TestOrders(t *testing.T) {
 	}
 	t.Run("single_nodes_of_jobs_go_together", func(t *testing.T) {
 		wishes := []fleet.Wish{{Job: 1, Nodes: namesOf("r", 1, 1)}, {Job: 2, Nodes: namesOf("r", 2, 2)}, {Job: 3, Nodes: append(namesOf("r", 3, 3), "q-dy-r-99")}}
-		want := []fleet.Order{{Resource: r, Nodes: namesOf("r", 1, 3)}}
+		want := []provider.Order{{Resource: r, Nodes: namesOf("r", 1, 3)}}
 		if diff := cmp.Diff(want, fleet.Orders(fleet.AllOrNothing, nodesOf("r", 1, 3), wishes)); diff != "" {
 			t.Errorf("want -, got +:\n%s", diff)
 		}
@@ -111,7 +112,7 @@ func TestOrders_lose_and_double_no_node(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for _, o := range fleet.Orders(s, nodes, wishes) {
-			if len(o.Nodes) == 0 || o.Whole != (o.Job != 0) || o.Whole && (s == fleet.BestEffort || s == fleet.GreedyAllOrNothing) {
+			if len(o.Nodes) == 0 || o.Whole && (s == fleet.BestEffort || s == fleet.GreedyAllOrNothing) {
 				t.Fatalf("seed %d: %+v", seed, o)
 			}
 			for _, n := range o.Nodes {
@@ -134,7 +135,7 @@ func TestOrders_lose_and_double_no_node(t *testing.T) {
 
 // claims are the nodes of each job in a launch: a node that several want is the
 // first one's.
-func claims(orders []fleet.Order, wishes []fleet.Wish) map[int][]string {
+func claims(orders []provider.Order, wishes []fleet.Wish) map[int][]string {
 	free := map[string]bool{}
 	for _, o := range orders {
 		for _, n := range o.Nodes {

@@ -86,7 +86,7 @@ func (p *place) doubt(r *rand.Rand, n *fleet.Node) {
 func (p *place) world(r *rand.Rand) fleet.World {
 	w := fleet.World{Now: p.now, Limits: worldLimits, Nodes: slices.Clone(p.nodes), Resumed: p.resumed, Halts: p.halts, InFlight: p.flying}
 	for name, started := range p.instances {
-		i := fleet.Instance{Node: name, ID: name + p.ids[name], Started: started}
+		i := provider.Instance{Node: name, ID: name + p.ids[name], Started: started}
 		if d, ok := p.doubts[name]; ok {
 			i.Doubts = []provider.Doubt{d}
 		}

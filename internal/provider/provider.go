@@ -1,4 +1,4 @@
-// Package provider is the contract of a place where nodes run: local, aws, eks.
+// Package provider is the contract of a place where nodes run, such as this machine or AWS.
 // It says which instances there are, starts them and ends them, and decides
 // nothing. Every implementation passes the suite of providertest.
 package provider
@@ -8,6 +8,8 @@ import (
 	"errors"
 	"net/netip"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // Instance is a machine that stands for one Slurm node.
@@ -37,12 +39,12 @@ type Doubt struct {
 	NotBefore time.Time `json:"not_before,omitzero"`
 }
 
-// Order asks for one instance for each of its nodes.
+// Order asks for one instance for each of its nodes, which are of one compute resource.
 type Order struct {
-	Nodes []string
+	Resource slurm.Resource
+	Nodes    []string
 	// Whole orders are all or nothing: where not every node can have an instance,
 	// none of them gets one, and nothing is started that has to be ended again.
-	// Their nodes are of one compute resource.
 	Whole bool
 }
 

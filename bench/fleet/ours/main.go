@@ -68,7 +68,7 @@ func open(ctx context.Context, strategy fleet.Strategy, pace controller.Pace, li
 	h.fleet, err = nodes.Open(ctx, nodes.Config{
 		Cluster: "bench", Zone: "Z0123456789ABC", ZoneName: "bench.pcluster", Journal: "launches", AWS: cloud.Config(), Log: log, Limits: limits,
 		Resources: []nodes.Resource{{
-			Queue: "q1", Name: "p5", Template: "bench-q1-p5", Types: []string{"p5e.48xlarge"}, Subnets: []string{"subnet-00000000000000001"},
+			Resource: slurm.Resource{Queue: "q1", Name: "p5"}, Template: "bench-q1-p5", Types: []string{"p5e.48xlarge"}, Subnets: []string{"subnet-00000000000000001"},
 			Capacity: "ONDEMAND", Dynamic: 1000,
 		}},
 	})

@@ -7,7 +7,6 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/nodes"
 	"github.com/muster-hpc/muster/internal/fleet"
-	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // blocksOf asks for the capacity blocks that compute resources come from. It is nil
@@ -16,7 +15,7 @@ func blocksOf(cloud *api.Account, all []nodes.Resource) func(context.Context) ([
 	var blocks []fleet.Block
 	for _, r := range all {
 		if r.Capacity == "CAPACITY_BLOCK" && r.Reservation != "" {
-			blocks = append(blocks, fleet.Block{ID: r.Reservation, Resource: slurm.Resource{Queue: r.Queue, Name: r.Name}})
+			blocks = append(blocks, fleet.Block{ID: r.Reservation, Resource: r.Resource})
 		}
 	}
 	if len(blocks) == 0 {

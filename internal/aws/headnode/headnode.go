@@ -131,7 +131,7 @@ func ratesOf(resources []nodes.Resource) map[slurm.Resource]fleet.Rate {
 				rate = fleet.Rate{Type: name, USD: price.USD}
 			}
 		}
-		rates[slurm.Resource{Queue: r.Queue, Name: r.Name}] = rate
+		rates[r.Resource] = rate
 	}
 	return rates
 }

@@ -12,9 +12,9 @@ import (
 
 func TestRatesOf(t *testing.T) {
 	got := ratesOf([]nodes.Resource{
-		{Queue: "q", Name: "two", Types: []string{"p5.48xlarge", "p4d.24xlarge"}},
-		{Queue: "q", Name: "unpriced", Types: []string{"p9.huge"}},
-		{Queue: "q", Name: "reserved"},
+		{Resource: slurm.Resource{Queue: "q", Name: "two"}, Types: []string{"p5.48xlarge", "p4d.24xlarge"}},
+		{Resource: slurm.Resource{Queue: "q", Name: "unpriced"}, Types: []string{"p9.huge"}},
+		{Resource: slurm.Resource{Queue: "q", Name: "reserved"}},
 	})
 	want := map[slurm.Resource]fleet.Rate{
 		{Queue: "q", Name: "two"}:      {Type: "p5.48xlarge", USD: 55.04},

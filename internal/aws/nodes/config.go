@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ type Config struct {
 // Resource is a compute resource: a group of equal nodes, with a launch template of
 // its own.
 type Resource struct {
-	Queue, Name string
+	slurm.Resource
 	// Template is the launch template's name.
 	Template string
 	// Types are the instance types that EC2 may choose from, Subnets likewise. With
@@ -62,7 +61,7 @@ func Resources(c *spec.Cluster, s manifest.Site) []Resource {
 	for _, q := range c.Scheduling.Queues {
 		for _, r := range q.ComputeResources {
 			all = append(all, Resource{
-				Queue: q.Name, Name: r.Name, Template: s.Cluster + "-" + q.Name + "-" + r.Name,
+				Resource: slurm.Resource{Queue: q.Name, Name: r.Name}, Template: s.Cluster + "-" + q.Name + "-" + r.Name,
 				Types: r.InstanceTypes, Subnets: s.Subnets[q.Name],
 				Capacity: q.CapacityType, Strategy: q.AllocationStrategy, SpotPrice: r.SpotPrice,
 				Reservation: reservation(q, r), Static: r.MinCount, Dynamic: r.MaxCount - r.MinCount, Tags: slices.Concat(c.Tags, q.Tags, r.Tags),
@@ -87,25 +86,29 @@ func reservation(q spec.Queue, r spec.ComputeResource) string {
 // to choose from.
 func (r *Resource) single() bool { return len(r.Types) <= 1 && len(r.Subnets) <= 1 }
 
-func (r *Resource) String() string { return r.Queue + "/" + r.Name }
-
-// resourceOf finds the resource of a node.
-func (c *Config) resourceOf(node string) (*Resource, error) {
-	for i := range c.Resources {
-		if _, ok := slurm.ParseNodeName(node, c.Resources[i].has); ok {
-			return &c.Resources[i], nil
+// resource finds a compute resource, nil if there is none.
+func (c *Config) resource(of slurm.Resource) *Resource {
+	for i, r := range c.Resources {
+		if r.Resource == of {
+			return &c.Resources[i]
 		}
 	}
-	return nil, fmt.Errorf("node %s is not in the cluster file", node)
+	return nil
 }
 
-// has tells whether a node is one of the resource's.
-func (r *Resource) has(n slurm.NodeName) bool {
-	count := r.Dynamic
-	if n.Static {
-		count = r.Static
+// owns tells whether a node is one of the resource's.
+func (r *Resource) owns(node string) bool {
+	if r == nil {
+		return false
 	}
-	return n.Queue == r.Queue && n.Name == r.Name && 1 <= n.Number && n.Number <= count
+	_, ok := slurm.ParseNodeName(node, func(n slurm.NodeName) bool {
+		count := r.Dynamic
+		if n.Static {
+			count = r.Static
+		}
+		return n.Resource == r.Resource && 1 <= n.Number && n.Number <= count
+	})
+	return ok
 }
 
 // Limits are the fleet's patience and haste. Zero is the usual.

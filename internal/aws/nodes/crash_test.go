@@ -14,6 +14,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/nodes"
 	"github.com/muster-hpc/muster/internal/aws/nodes/journal"
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/provider/providertest"
 )
 
 // death stops a process at its nth step: before or after a line of the journal,
@@ -77,12 +78,10 @@ func (m mortal) Settle(tokens ...string) error {
 
 // work is what the process is doing when it dies.
 func work(t *testing.T, f *nodes.Fleet) {
-	f.Launch(t.Context(), []provider.Order{
-		{Nodes: nodeNames("dy-r", 1, 4), Whole: true}, {Nodes: nodeNames("dy-s", 1, 3)}, {Nodes: nodeNames("dy-f", 1, 3)},
-	}, nil)
+	f.Launch(t.Context(), append(providertest.Orders(append(nodeNames("dy-s", 1, 3), nodeNames("dy-f", 1, 3)...)...), providertest.Whole(nodeNames("dy-r", 1, 4)...)), nil)
 	_, _ = f.Observe(t.Context())
 	_ = f.Terminate(t.Context(), nodeNames("dy-s", 1, 1))
-	f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-s", 1, 1)}}, nil)
+	f.Launch(t.Context(), providertest.Orders(nodeNames("dy-s", 1, 1)...), nil)
 }
 
 // steer does what a controller does: it ends what is not wanted and launches what
@@ -108,7 +107,7 @@ func steer(t *testing.T, f *nodes.Fleet, wanted []string) {
 			surplus = append(surplus, name)
 		}
 		_ = f.Terminate(t.Context(), surplus) // one that EC2 does not know yet is ended in the next round
-		f.Launch(t.Context(), []provider.Order{{Nodes: missing}}, nil)
+		f.Launch(t.Context(), providertest.Orders(missing...), nil)
 	}
 }
 
@@ -255,7 +254,7 @@ func TestLaunchWithoutAnswerIsAskedForAgain(t *testing.T) {
 	c.blind = 100
 	f := open(t, c.config(t))
 	c.breaks(func(when, action string) bool { return when == "after" && action == "RunInstances" })
-	failed := f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-r", 1, 3)}}, nil)
+	failed := f.Launch(t.Context(), providertest.Orders(nodeNames("dy-r", 1, 3)...), nil)
 	if len(failed) != 3 || cause(t, failed["q-dy-r-1"]) != provider.Unknown {
 		t.Fatalf("failed: %v", failed)
 	}
@@ -281,7 +280,7 @@ func TestOldLaunchIsNotAskedForAgain(t *testing.T) {
 	}
 	f := open(t, config)
 	c.breaks(func(when, action string) bool { return when == "before" && action == "RunInstances" })
-	if failed := f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-r", 1, 3)}}, nil); len(failed) != 3 {
+	if failed := f.Launch(t.Context(), providertest.Orders(nodeNames("dy-r", 1, 3)...), nil); len(failed) != 3 {
 		t.Fatalf("failed: %v", failed)
 	}
 	c.breaks(nil)
@@ -297,7 +296,7 @@ func TestTokenOfAnotherRequest(t *testing.T) {
 	f := open(t, c.config(t))
 	c.refuse["RunInstances"] = []refusal{{400, "IdempotentParameterMismatch", "the template has changed"}, {400, "IdempotentParameterMismatch", "the template has changed"}}
 	for range 2 {
-		if failed := f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-r", 1, 1)}}, nil); cause(t, failed["q-dy-r-1"]) != provider.Unknown {
+		if failed := f.Launch(t.Context(), providertest.Orders(nodeNames("dy-r", 1, 1)...), nil); cause(t, failed["q-dy-r-1"]) != provider.Unknown {
 			t.Errorf("failed: %v", failed)
 		}
 	}
@@ -315,7 +314,7 @@ func TestNothingIsLaunchedWithoutALineInTheJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	failed := f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-r", 1, 3)}}, nil)
+	failed := f.Launch(t.Context(), providertest.Orders(nodeNames("dy-r", 1, 3)...), nil)
 	if len(failed) != 3 || !errors.Is(failed["q-dy-r-1"], errFull) || len(c.instances) > 0 {
 		t.Errorf("failed: %v, %d instances", failed, len(c.instances))
 	}

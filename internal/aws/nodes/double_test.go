@@ -61,7 +61,7 @@ func TestLostAnswersOfTheDouble(t *testing.T) {
 		c, config := double(t)
 		f := open(t, config)
 		hit := c.Cut(lost)
-		failed := f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-r", 1, 4), Whole: true}, {Nodes: nodeNames("dy-f", 1, 2)}}, nil)
+		failed := f.Launch(t.Context(), append(providertest.Orders(nodeNames("dy-f", 1, 2)...), providertest.Whole(nodeNames("dy-r", 1, 4)...)), nil)
 		record, cut := hit()
 		alive := 0
 		for _, i := range c.EC2.Instances() {
@@ -95,11 +95,11 @@ func TestCapacityOfTheDouble(t *testing.T) {
 	c, config := double(t)
 	c.EC2.SetCapacity("c5.large", "us-east-2a", 700)
 	f := open(t, config)
-	failed := f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-r", 1, 1000), Whole: true}}, nil)
+	failed := f.Launch(t.Context(), []provider.Order{providertest.Whole(nodeNames("dy-r", 1, 1000)...)}, nil)
 	if len(failed) != 1000 || cause(t, failed["q-dy-r-1"]) != provider.Capacity || len(c.EC2.Instances()) > 0 {
 		t.Errorf("%d failed: %v, %d instances", len(failed), failed["q-dy-r-1"], len(c.EC2.Instances()))
 	}
-	failed = f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-r", 1, 1000)}}, nil)
+	failed = f.Launch(t.Context(), providertest.Orders(nodeNames("dy-r", 1, 1000)...), nil)
 	if len(failed) != 300 || len(observe(t, f)) != 700 {
 		t.Errorf("%d failed, best effort", len(failed))
 	}

@@ -16,13 +16,14 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/nodes"
 	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/provider/providertest"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // config is a fleet with a queue q of three resources: r and s of one type, f from
 // which EC2 may choose.
 func (c *cloud) config(t *testing.T) nodes.Config {
 	t.Helper()
-	one := nodes.Resource{Queue: "q", Types: []string{"c5.large"}, Subnets: []string{"subnet-1"}, Capacity: "ONDEMAND", Strategy: "lowest-price", Static: 2, Dynamic: 3000}
+	one := nodes.Resource{Resource: slurm.Resource{Queue: "q"}, Types: []string{"c5.large"}, Subnets: []string{"subnet-1"}, Capacity: "ONDEMAND", Strategy: "lowest-price", Static: 2, Dynamic: 3000}
 	r, s, f := one, one, one
 	r.Name, r.Template = "r", "c-q-r"
 	s.Name, s.Template, s.Reservation = "s", "c-q-s", "cr-1"
@@ -77,7 +78,11 @@ func observe(t *testing.T, f *nodes.Fleet) map[string]provider.Instance {
 // launchAll launches nodes one by one or all or nothing, and wants no failure.
 func launchAll(t *testing.T, f *nodes.Fleet, whole bool, names ...string) {
 	t.Helper()
-	if failed := f.Launch(t.Context(), []provider.Order{{Nodes: names, Whole: whole}}, nil); len(failed) > 0 {
+	orders := providertest.Orders(names...)
+	if whole {
+		orders = []provider.Order{providertest.Whole(names...)}
+	}
+	if failed := f.Launch(t.Context(), orders, nil); len(failed) > 0 {
 		t.Fatalf("failed: %v", failed)
 	}
 }
@@ -157,7 +162,7 @@ func TestBestEffortGetsWhatThereIs(t *testing.T) {
 	c := newCloud(t)
 	f := open(t, c.config(t))
 	c.capacity["c-q-r"] = 3
-	failed := f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-r", 1, 5)}}, nil)
+	failed := f.Launch(t.Context(), providertest.Orders(nodeNames("dy-r", 1, 5)...), nil)
 	for _, n := range []string{"q-dy-r-4", "q-dy-r-5"} {
 		if cause(t, failed[n]) != provider.Capacity {
 			t.Errorf("%s: %v", n, failed[n])
@@ -172,7 +177,7 @@ func TestWholeOrdersLaunchNothingThatHasToBeEnded(t *testing.T) {
 	c := newCloud(t)
 	f := open(t, c.config(t))
 	c.capacity["c-q-r"] = 700
-	failed := f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-r", 1, 1000), Whole: true}}, nil)
+	failed := f.Launch(t.Context(), []provider.Order{providertest.Whole(nodeNames("dy-r", 1, 1000)...)}, nil)
 	if len(failed) != 1000 || cause(t, failed["q-dy-r-1"]) != provider.Capacity || len(c.instances) != 0 {
 		t.Errorf("%d failed (%v), %d instances were started", len(failed), failed["q-dy-r-1"], len(c.instances))
 	}
@@ -194,7 +199,7 @@ func TestManyJobs(t *testing.T) {
 			c.capacity["c-q-r"] = row.room
 			var jobs []provider.Order
 			for j := range 50 {
-				jobs = append(jobs, provider.Order{Nodes: nodeNames("dy-r", 20*j+1, 20*j+20), Whole: true})
+				jobs = append(jobs, providertest.Whole(nodeNames("dy-r", 20*j+1, 20*j+20)...))
 			}
 			failed := f.Launch(t.Context(), jobs, nil)
 			if len(failed) != row.failed || c.called("RunInstances") != row.calls {
@@ -217,7 +222,7 @@ func TestManyJobs(t *testing.T) {
 
 func TestOrderThatDoesNotFitInOneCall(t *testing.T) {
 	order := func(kind string) []provider.Order {
-		return []provider.Order{{Nodes: nodeNames(kind, 1, 1500), Whole: true}}
+		return []provider.Order{providertest.Whole(nodeNames(kind, 1, 1500)...)}
 	}
 	c := newCloud(t)
 	f := open(t, c.config(t))
@@ -243,7 +248,7 @@ func TestOrderThatDoesNotFitInOneCall(t *testing.T) {
 	if failed := f.Launch(t.Context(), order("dy-s"), nil); len(failed) != 1500 || len(c.living()) != 0 {
 		t.Errorf("with a reservation that others use: %d failed, %d live", len(failed), len(c.living()))
 	}
-	mixed := []provider.Order{{Nodes: []string{"q-dy-r-1", "q-dy-f-1"}, Whole: true}}
+	mixed := []provider.Order{providertest.Whole("q-dy-r-1", "q-dy-f-1")}
 	if failed := f.Launch(t.Context(), mixed, nil); cause(t, failed["q-dy-f-1"]) != provider.Configuration {
 		t.Errorf("over two resources: %v", failed)
 	}
@@ -276,7 +281,7 @@ func TestRetries(t *testing.T) {
 			c := newCloud(t)
 			f := open(t, c.config(t))
 			c.refuse["RunInstances"] = slices.Repeat([]refusal{row.refusal}, row.times)
-			failed := f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-r", 1, 2)}}, nil)
+			failed := f.Launch(t.Context(), providertest.Orders(nodeNames("dy-r", 1, 2)...), nil)
 			switch err := failed["q-dy-r-1"]; {
 			case row.cause == "" && err != nil:
 				t.Errorf("failed: %v", err)
@@ -296,7 +301,7 @@ func TestFleetRefusal(t *testing.T) {
 	c := newCloud(t)
 	f := open(t, c.config(t))
 	c.capacity["c-q-f"] = 0
-	failed := f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-f", 1, 3), Whole: true}}, nil)
+	failed := f.Launch(t.Context(), []provider.Order{providertest.Whole(nodeNames("dy-f", 1, 3)...)}, nil)
 	refused, ok := errors.AsType[*provider.LaunchError](failed["q-dy-f-3"])
 	if len(failed) != 3 || !ok || refused.Cause != provider.Capacity || refused.Code != "InsufficientInstanceCapacity" {
 		t.Errorf("failed: %v", failed)
@@ -308,7 +313,7 @@ func TestStartedTellsAddresses(t *testing.T) {
 	c.blind = 1 // a fleet's addresses are seen at the second look
 	f := open(t, c.config(t))
 	told := make(chan provider.Instance, 100)
-	orders := []provider.Order{{Nodes: append(nodeNames("dy-r", 1, 3), nodeNames("dy-f", 1, 3)...)}}
+	orders := providertest.Orders(append(nodeNames("dy-r", 1, 3), nodeNames("dy-f", 1, 3)...)...)
 	failed := f.Launch(t.Context(), orders, func(all []provider.Instance) {
 		for _, i := range all {
 			told <- i
@@ -331,8 +336,8 @@ func TestJobsThatShareANode(t *testing.T) {
 	c := newCloud(t)
 	f := open(t, c.config(t))
 	failed := f.Launch(t.Context(), []provider.Order{
-		{Nodes: nodeNames("dy-r", 1, 3), Whole: true}, {Nodes: nodeNames("dy-r", 3, 5), Whole: true}, {Nodes: nodeNames("dy-r", 5, 6)},
-		{Nodes: append(nodeNames("dy-r", 7, 8), "q-dy-x-1"), Whole: true},
+		providertest.Whole(nodeNames("dy-r", 1, 3)...), providertest.Whole(nodeNames("dy-r", 3, 5)...), providertest.Orders(nodeNames("dy-r", 5, 6)...)[0],
+		providertest.Whole(append(nodeNames("dy-r", 7, 8), "q-dy-x-1")...),
 	}, nil)
 	if len(failed) != 3 || cause(t, failed["q-dy-r-7"]) != provider.Configuration {
 		t.Errorf("failed: %v", failed)
@@ -353,11 +358,11 @@ func TestWaitingForALaunchEnds(t *testing.T) {
 		return false
 	})
 	done := make(chan map[string]error)
-	go func() { done <- f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-r", 1, 2)}}, nil) }()
+	go func() { done <- f.Launch(t.Context(), providertest.Orders(nodeNames("dy-r", 1, 2)...), nil) }()
 	<-launching
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	failed := f.Launch(ctx, []provider.Order{{Nodes: nodeNames("dy-r", 2, 3)}}, nil)
+	failed := f.Launch(ctx, providertest.Orders(nodeNames("dy-r", 2, 3)...), nil)
 	if len(failed) != 2 || !errors.Is(failed["q-dy-r-2"], context.DeadlineExceeded) {
 		t.Errorf("failed: %v", failed)
 	}

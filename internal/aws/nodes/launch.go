@@ -77,20 +77,24 @@ func (l *launching) fail(err error, nodes ...string) {
 func (l *launching) sort(orders []provider.Order) (some map[*Resource][]string, whole map[*Resource][][]string) {
 	some, whole = map[*Resource][]string{}, map[*Resource][][]string{}
 	for _, o := range orders {
-		if o.Whole && len(o.Nodes) > 1 {
-			if r, err := l.oneResource(o.Nodes); err != nil {
-				l.fail(err, o.Nodes...)
-			} else {
-				whole[r] = append(whole[r], distinct(o.Nodes))
-			}
-			continue
-		}
+		r := l.resource(o.Resource)
+		var mine []string
+		var strange error
 		for _, n := range o.Nodes {
-			if r, err := l.resourceOf(n); err != nil {
-				l.fail(configuration(err), n)
-			} else {
-				some[r] = append(some[r], n)
+			if r.owns(n) {
+				mine = append(mine, n)
+				continue
 			}
+			strange = configuration(fmt.Errorf("node %s is not in the cluster file", n))
+			l.fail(strange, n)
+		}
+		switch {
+		case o.Whole && strange != nil:
+			l.fail(strange, o.Nodes...)
+		case o.Whole && len(mine) > 1:
+			whole[r] = append(whole[r], distinct(mine))
+		case len(mine) > 0:
+			some[r] = append(some[r], mine...)
 		}
 	}
 	for r := range some {
@@ -103,23 +107,6 @@ func distinct(nodes []string) []string { return slices.Compact(slices.Sorted(sli
 
 func configuration(err error) error {
 	return &provider.LaunchError{Cause: provider.Configuration, Message: err.Error()}
-}
-
-// oneResource is the compute resource of all nodes of a whole order. One call cannot
-// launch nodes of two, and two calls may give half.
-func (l *launching) oneResource(nodes []string) (*Resource, error) {
-	var of *Resource
-	for _, n := range nodes {
-		r, err := l.resourceOf(n)
-		if err != nil {
-			return nil, configuration(err)
-		}
-		if of != nil && of != r {
-			return nil, configuration(fmt.Errorf("nodes of %s and %s cannot be launched in one call, all or nothing", of, r))
-		}
-		of = r
-	}
-	return of, nil
 }
 
 // part is how many nodes go into one call, of many that need not come together:

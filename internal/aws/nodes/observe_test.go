@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/provider/providertest"
 )
 
 func TestManyPages(t *testing.T) {
@@ -221,7 +222,7 @@ func TestNames(t *testing.T) {
 	c.mu.Lock()
 	c.refuse["ChangeResourceRecordSets"] = []refusal{{403, "AccessDenied", "no"}}
 	c.mu.Unlock()
-	failed := f.Launch(t.Context(), []provider.Order{{Nodes: nodeNames("dy-r", 2, 2)}}, nil)
+	failed := f.Launch(t.Context(), providertest.Orders(nodeNames("dy-r", 2, 2)...), nil)
 	if failed["q-dy-r-2"] == nil {
 		t.Error("a node without a name is no failure")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/aws/nodes"
+	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -87,7 +88,7 @@ Scheduling:
 		t.Fatal(problems)
 	}
 	want := []nodes.Resource{{
-		Queue: "gpu", Name: "a", Template: "test-gpu-a", Types: []string{"c5.large", "c5a.large"}, Subnets: []string{"subnet-1"}, Capacity: "SPOT",
+		Resource: slurm.Resource{Queue: "gpu", Name: "a"}, Template: "test-gpu-a", Types: []string{"c5.large", "c5a.large"}, Subnets: []string{"subnet-1"}, Capacity: "SPOT",
 		Strategy: "capacity-optimized", SpotPrice: "2.5", Reservation: "cr-0123456789abcdef0", Static: 1, Dynamic: 3,
 		Tags: []spec.Tag{{Key: "team", Value: "a"}, {Key: "cost", Value: "1"}, {Key: "cost", Value: "2"}, {Key: "own", Value: "x"}, {Key: "team", Value: "b"}},
 	}}

@@ -36,7 +36,7 @@ func openFleet(t *testing.T, l *Layout) *Fleet {
 
 func boot(t *testing.T, f *Fleet, nodes ...string) {
 	t.Helper()
-	if failed := f.Launch(t.Context(), []provider.Order{{Nodes: nodes}}, nil); len(failed) > 0 {
+	if failed := f.Launch(t.Context(), providertest.Orders(nodes...), nil); len(failed) > 0 {
 		t.Fatal(failed)
 	}
 }
@@ -210,7 +210,7 @@ func TestFleet_says_why_nothing_can_be_launched(t *testing.T) {
 		if err := os.Remove(l.recordFile()); err != nil {
 			t.Fatal(err)
 		}
-		failed := f.Launch(t.Context(), []provider.Order{{Nodes: testNodes}}, nil)
+		failed := f.Launch(t.Context(), providertest.Orders(testNodes...), nil)
 		if len(failed) != len(testNodes) || !errors.Is(failed[testNodes[0]], fs.ErrNotExist) {
 			t.Errorf("without a record: %v", failed)
 		}

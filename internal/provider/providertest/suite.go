@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // Place is somewhere to hold against the contract. It has room for the nodes
@@ -58,6 +59,25 @@ func Run(t *testing.T, open func(t *testing.T) Place) {
 	}
 }
 
+// Orders asks for nodes, in an order for each compute resource.
+func Orders(nodes ...string) []provider.Order {
+	var orders []provider.Order
+	for _, n := range nodes {
+		r := slurm.Node{Name: n}.Resource()
+		i := slices.IndexFunc(orders, func(o provider.Order) bool { return o.Resource == r })
+		if i < 0 {
+			i, orders = len(orders), append(orders, provider.Order{Resource: r})
+		}
+		orders[i].Nodes = append(orders[i].Nodes, n)
+	}
+	return orders
+}
+
+// Whole asks for all of the nodes or none. They should be of one compute resource.
+func Whole(nodes ...string) provider.Order {
+	return provider.Order{Resource: slurm.Node{Name: nodes[0]}.Resource(), Nodes: nodes, Whole: true}
+}
+
 func observe(t *testing.T, p provider.Provider) map[string]provider.Instance {
 	t.Helper()
 	list, err := p.Observe(t.Context())
@@ -76,7 +96,7 @@ func observe(t *testing.T, p provider.Provider) map[string]provider.Instance {
 
 func launch(t *testing.T, p provider.Provider, nodes ...string) map[string]provider.Instance {
 	t.Helper()
-	if failed := p.Launch(t.Context(), []provider.Order{{Nodes: nodes}}, nil); len(failed) > 0 {
+	if failed := p.Launch(t.Context(), Orders(nodes...), nil); len(failed) > 0 {
 		t.Fatalf("launch failed: %v", failed)
 	}
 	found := observe(t, p)
@@ -139,7 +159,7 @@ func launchLeavesTheLiving(t *testing.T, p Place) {
 }
 
 func launchNamesFailures(t *testing.T, p Place) {
-	failed := p.Provider.Launch(t.Context(), []provider.Order{{Nodes: []string{p.Nodes[0], "no-such-node-1"}}}, nil)
+	failed := p.Provider.Launch(t.Context(), Orders(p.Nodes[0], "no-such-node-1"), nil)
 	if len(failed) != 1 || failed["no-such-node-1"] == nil {
 		t.Errorf("failed are %v, want only no-such-node-1", failed)
 	}
@@ -152,7 +172,7 @@ func launchFromMany(t *testing.T, p Place) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if failed := p.Provider.Launch(t.Context(), []provider.Order{{Nodes: p.Nodes}}, nil); len(failed) > 0 {
+			if failed := p.Provider.Launch(t.Context(), Orders(p.Nodes...), nil); len(failed) > 0 {
 				t.Errorf("launch failed: %v", failed)
 			}
 		})
@@ -171,7 +191,7 @@ func launchFromMany(t *testing.T, p Place) {
 func launchCancelled(t *testing.T, p Place) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	failed := p.Provider.Launch(ctx, []provider.Order{{Nodes: p.Nodes}}, nil)
+	failed := p.Provider.Launch(ctx, Orders(p.Nodes...), nil)
 	found := observe(t, p.Provider)
 	for _, n := range p.Nodes {
 		if _, alive := found[n]; alive == (failed[n] != nil) {
@@ -249,8 +269,8 @@ func instancesOutlive(t *testing.T, p Place) {
 
 func wholeOrNothing(t *testing.T, p Place) {
 	orders := []provider.Order{
-		{Nodes: []string{p.Nodes[0], "no-such-node-1", p.Nodes[1]}, Whole: true},
-		{Nodes: []string{p.Nodes[2]}, Whole: true},
+		Whole(p.Nodes[0], "no-such-node-1", p.Nodes[1]),
+		Whole(p.Nodes[2]),
 	}
 	failed := p.Provider.Launch(t.Context(), orders, nil)
 	for _, n := range orders[0].Nodes {
@@ -269,7 +289,7 @@ func wholeOrNothing(t *testing.T, p Place) {
 		t.Errorf("an order that failed replaced %v by %v", alive, found[p.Nodes[0]])
 	}
 	alike := slices.DeleteFunc(slices.Clone(p.Nodes), func(n string) bool { return group(n) != group(p.Nodes[0]) })
-	if failed := p.Provider.Launch(t.Context(), []provider.Order{{Nodes: alike, Whole: true}}, nil); len(failed) > 0 {
+	if failed := p.Provider.Launch(t.Context(), []provider.Order{Whole(alike...)}, nil); len(failed) > 0 {
 		t.Errorf("failed are %v, want none", failed)
 	}
 	found := observe(t, p.Provider)
@@ -283,7 +303,7 @@ func wholeOrNothing(t *testing.T, p Place) {
 func launchTells(t *testing.T, p Place) {
 	var mu sync.Mutex
 	told := map[string]provider.Instance{}
-	failed := p.Provider.Launch(t.Context(), []provider.Order{{Nodes: append(slices.Clone(p.Nodes), "no-such-node-1")}}, func(list []provider.Instance) {
+	failed := p.Provider.Launch(t.Context(), Orders(append(slices.Clone(p.Nodes), "no-such-node-1")...), func(list []provider.Instance) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, i := range list {
