@@ -2,9 +2,6 @@ package catalog_test
 
 import (
 	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -114,41 +111,6 @@ func TestNames(t *testing.T) {
 		if !ok || in.Derived || in.VCPUs == 0 || in.MemoryMiB == 0 || in.GPU.Name == "" && in.Accelerator == "" {
 			t.Errorf("%s: %+v, %v", name, in, ok)
 		}
-	}
-}
-
-// TestListed_is_fresh holds that listed.go is what gen makes of the recorded list.
-func TestListed_is_fresh(t *testing.T) {
-	dir := t.TempDir()
-	data, err := os.ReadFile("testdata/gpu-instances.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "testdata"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "testdata", "gpu-instances.json"), data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	gen := filepath.Join(dir, "gen")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", gen, "./gen").CombinedOutput(); err != nil {
-		t.Fatalf("build gen: %v\n%s", err, out)
-	}
-	cmd := exec.CommandContext(t.Context(), gen)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("run gen: %v\n%s", err, out)
-	}
-	want, err := os.ReadFile(filepath.Join(dir, "listed.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("listed.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("listed.go is stale, run go generate (-want +got):\n%s", diff)
 	}
 }
 

@@ -16,21 +16,10 @@ func (in Instance) Links() (Link, bool) {
 	if in.GPU.Count < 2 {
 		return Link{}, false
 	}
-	switch in.GPU.Name {
-	case "v100":
-		return Link{"NVLink", 300, "https://www.nvidia.com/en-us/data-center/v100/"}, true
-	case "a100":
-		return Link{"NVLink", 600, "https://www.nvidia.com/en-us/data-center/a100/"}, true
-	case "h100":
-		return Link{"NVLink", 900, "https://www.nvidia.com/en-us/data-center/h100/"}, true
-	case "h200":
-		return Link{"NVLink", 900, "https://www.nvidia.com/en-us/data-center/h200/"}, true
-	case "gb200":
-		return Link{"NVLink", 1800, "https://www.nvidia.com/en-us/data-center/gb200-nvl72/"}, true
-	case "b200", "b300":
-		return Link{"NVLink", 1800, "https://www.nvidia.com/en-us/data-center/dgx-b200/"}, true
-	case "a10g", "t4", "t4g", "l4", "l40s", "rtx-pro-4500", "rtx-pro-server-6000":
-		return Link{Kind: "PCIe", Source: "https://aws.amazon.com/ec2/instance-types/accelerated-computing/"}, true
+	for _, l := range links {
+		if l.gpu == in.GPU.Name {
+			return l.Link, true
+		}
 	}
 	return Link{}, false
 }

@@ -8,6 +8,27 @@ const Source = "karpenter-provider-aws @1d927085: instance-types.md (EC2 Describ
 // Date is that of the listed types, and of the prices.
 const Date = "2026-07-20"
 
+// links are what joins the GPUs of one instance.
+var links = [...]struct {
+	gpu string
+	Link
+}{
+	{"v100", Link{"NVLink", 300, "https://www.nvidia.com/en-us/data-center/v100/"}},
+	{"a100", Link{"NVLink", 600, "https://www.nvidia.com/en-us/data-center/a100/"}},
+	{"h100", Link{"NVLink", 900, "https://www.nvidia.com/en-us/data-center/h100/"}},
+	{"h200", Link{"NVLink", 900, "https://www.nvidia.com/en-us/data-center/h200/"}},
+	{"gb200", Link{"NVLink", 1800, "https://www.nvidia.com/en-us/data-center/gb200-nvl72/"}},
+	{"b200", Link{"NVLink", 1800, "https://www.nvidia.com/en-us/data-center/dgx-b200/"}},
+	{"b300", Link{"NVLink", 1800, "https://www.nvidia.com/en-us/data-center/dgx-b200/"}},
+	{"a10g", Link{"PCIe", 0, "https://aws.amazon.com/ec2/instance-types/accelerated-computing/"}},
+	{"t4", Link{"PCIe", 0, "https://aws.amazon.com/ec2/instance-types/accelerated-computing/"}},
+	{"t4g", Link{"PCIe", 0, "https://aws.amazon.com/ec2/instance-types/accelerated-computing/"}},
+	{"l4", Link{"PCIe", 0, "https://aws.amazon.com/ec2/instance-types/accelerated-computing/"}},
+	{"l40s", Link{"PCIe", 0, "https://aws.amazon.com/ec2/instance-types/accelerated-computing/"}},
+	{"rtx-pro-4500", Link{"PCIe", 0, "https://aws.amazon.com/ec2/instance-types/accelerated-computing/"}},
+	{"rtx-pro-server-6000", Link{"PCIe", 0, "https://aws.amazon.com/ec2/instance-types/accelerated-computing/"}},
+}
+
 // net_mbps is the baseline (not burst) value; nvme_gb and gpu_mem_mib as EC2 reports; price null = no on-demand price listed (Capacity Block only or absent); g4ad.* and trn2.3xlarge are of EC2's DescribeInstanceTypes of 2026-08-02 as moto has it, their AMD GPUs are no GPUs to Slurm; threads of g7.*, and net_mbps of g7.2xlarge to g7.8xlarge and trn2.3xlarge, are of the same answers; p6e-gb200.36xlarge (not in either list) is of https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html and its 3,200 Gbit/s of karpenter's list; trn2u.48xlarge is of moto's list and its chips of https://awsdocs-neuron.readthedocs-hosted.com/en/latest/general/arch/neuron-hardware/trn2-arch.html.
 var listed = [...]Instance{
 	{Type: "dl2q.24xlarge", VCPUs: 96, ThreadsPerCore: 2, MemoryMiB: 786432, Arch: "amd64", Accelerator: "qualcomm-ai100", AcceleratorCount: 8, EFA: 1, NetworkMbps: 100000},
