@@ -134,13 +134,13 @@ func resumeJobs(path string) ([]client.RequestJob, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	resume, err := slurm.ParseResumeFile(data)
+	waiting, err := slurm.ParseResumeFile(data)
 	if err != nil {
 		return nil, err
 	}
 	var jobs []client.RequestJob
-	for _, j := range resume.Jobs {
-		jobs = append(jobs, client.RequestJob{ID: j.ID, Nodes: slurm.Compress(j.Resume)})
+	for _, j := range waiting {
+		jobs = append(jobs, client.RequestJob(j))
 	}
 	return jobs, nil
 }
