@@ -129,32 +129,43 @@ func readSource(name string) (source, error) {
 	return s, err
 }
 
-// readTables reads the tables of README.md by the titles that they stand under.
+// readTables reads the tables of README.md and MODULES.md by the titles that they stand under.
 func readTables() (map[string]*row, []home, error) {
-	text, err := os.ReadFile("README.md")
+	rows, homes := map[string]*row{}, []home{}
+	err := eachRow("Packages", "README.md", func(cells []string) {
+		r := &row{floor: cells[0], name: cells[1], purpose: cells[2], also: list(cells[3])}
+		r.pure, r.linux = slices.Contains(list(cells[4]), "pure"), slices.Contains(list(cells[4]), "Linux")
+		rows[r.name] = r
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, homes := map[string]*row{}, []home{}
-	title := ""
+	err = eachRow("Foreign modules", "MODULES.md", func(cells []string) {
+		users := list(cells[1])
+		h := home{module: cells[0], tests: slices.Contains(users, "tests")}
+		h.users = slices.DeleteFunc(users, func(u string) bool { return u == "tests" })
+		homes = append(homes, h)
+	})
+	return rows, homes, err
+}
+
+// eachRow calls do for the rows of the table below a title of a page.
+func eachRow(title, page string, do func(cells []string)) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	below := false
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		if t, ok := strings.CutPrefix(line, "## "); ok {
-			title = t
+			below = t == title
 		}
-		cells, ok := tableRow(line)
-		switch {
-		case !ok:
-		case title == "Packages":
-			r := &row{floor: cells[0], name: cells[1], purpose: cells[2], also: list(cells[3])}
-			r.pure, r.linux = slices.Contains(list(cells[4]), "pure"), slices.Contains(list(cells[4]), "Linux")
-			rows[r.name] = r
-		case title == "Foreign modules":
-			homes = append(homes, home{module: cells[0], users: list(cells[1]), tests: slices.Contains(list(cells[1]), "tests")})
-			homes[len(homes)-1].users = slices.DeleteFunc(list(cells[1]), func(u string) bool { return u == "tests" })
+		if cells, ok := tableRow(line); ok && below {
+			do(cells)
 		}
 	}
-	return rows, homes, nil
+	return nil
 }
 
 // tableRow reads a line of a table's body: one whose second cell is in code.

@@ -1,5 +1,5 @@
 // Package house holds the house rules: it reads the tables of README.md and
-// fails where the code differs from them.
+// MODULES.md and fails where the code differs from them.
 package house
 
 import (
@@ -66,7 +66,7 @@ func TestForeignModulesStayAtHome(t *testing.T) {
 			home, ok := h.home(name)
 			switch {
 			case !ok:
-				t.Errorf("%s imports %s, which has no row in README.md", p.path, name)
+				t.Errorf("%s imports %s, which has no row in MODULES.md", p.path, name)
 				continue
 			case !slices.Contains(home.users, strings.TrimPrefix(p.path, inside)) && !(home.tests && (p.testing() || !p.imports(productive)[name])):
 				t.Errorf("%s imports %s, whose home is %s", p.path, name, strings.Join(home.users, ", "))
@@ -80,7 +80,7 @@ func TestForeignModulesStayAtHome(t *testing.T) {
 	for _, home := range h.homes {
 		for _, user := range home.users {
 			if !used[home.module][user] {
-				t.Errorf("README.md says that %s uses %s, which it does not", user, home.module)
+				t.Errorf("MODULES.md says that %s uses %s, which it does not", user, home.module)
 			}
 		}
 	}
@@ -181,6 +181,6 @@ func TestTablesAreInOrder(t *testing.T) {
 		}
 	}
 	if names := slices.Collect(maps.Keys(h.rows)); len(names) == 0 || len(h.homes) == 0 {
-		t.Fatal("README.md has no tables")
+		t.Fatal("README.md or MODULES.md has no table")
 	}
 }

@@ -138,3 +138,50 @@ func TestMakeHelpsWithEachTarget(t *testing.T) {
 		t.Errorf("the Makefile has %d targets", n)
 	}
 }
+
+const screens = 125 // lines: what two screens show
+
+// README.md is a page that one reads whole: it has all wings, and the words that only we use.
+func TestREADMEIsAMap(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "\n"); n > screens {
+		t.Errorf("README.md has %d lines, more than %d", n, screens)
+	}
+	_, wings, _ := strings.Cut(string(text), "## Wings")
+	wings, _, _ = strings.Cut(wings, "## ")
+	for name := range load(t).rows {
+		if wing, _, _ := strings.Cut(name, "/"); !slices.Contains(strings.FieldsFunc(wings, func(r rune) bool { return strings.ContainsRune(" \n:,", r) }), wing) {
+			t.Errorf("README.md names %s in no wing", wing)
+		}
+	}
+	err = eachRow("Words of our own", "README.md", func(cells []string) {
+		word := regexp.MustCompile(`(?i)\b` + cells[0] + `(s|es)?\b`)
+		for _, name := range list(cells[1]) {
+			if !mentions(t, name, word) {
+				t.Errorf("README.md explains the word %q of %s, which does not have it", cells[0], name)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mentions tells whether a package's sources have a word.
+func mentions(t *testing.T, name string, word *regexp.Regexp) bool {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(name, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(found, func(file string) bool {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return !strings.HasSuffix(file, "_test.go") && word.Match(text)
+	})
+}
