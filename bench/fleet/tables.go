@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/sys/pause"
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
 
@@ -37,7 +38,7 @@ func (t *table) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool) {
 	if err := c.Decode(&in); err != nil {
 		return wire.Missing("%v", err), true
 	}
-	if pause(ctx, t.takes) != nil {
+	if pause.For(ctx, t.takes) != nil {
 		return nil, false
 	}
 	t.mu.Lock()
@@ -83,7 +84,7 @@ func (z *zone) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool) {
 	if err := xml.Unmarshal(c.Body, &in); err != nil {
 		return wire.Missing("%v", err), true
 	}
-	if pause(ctx, z.takes) != nil {
+	if pause.For(ctx, z.takes) != nil {
 		return nil, false
 	}
 	z.mu.Lock()
@@ -110,16 +111,4 @@ func (z *zone) list() *wire.Answer {
 	}
 	b.WriteString("</ResourceRecordSets><IsTruncated>false</IsTruncated><MaxItems>10000</MaxItems></ListResourceRecordSetsResponse>")
 	return &wire.Answer{Status: http.StatusOK, Type: "text/xml", Body: []byte(b.String())}
-}
-
-// pause waits as long as a call takes.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

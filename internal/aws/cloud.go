@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
@@ -113,18 +112,6 @@ func writeJSON(ctx context.Context, s store.Store, key string, value any) error 
 		return err
 	}
 	return writeObject(ctx, s, key, append(text, '\n'))
-}
-
-// pause waits a little. It fails when ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }
 
 // found are the stacks of a cluster that there are, by name.

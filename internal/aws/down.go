@@ -13,6 +13,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/step"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // DownOptions say what Down is to take down.
@@ -231,7 +232,7 @@ func (d *down) deleteNetwork(ctx context.Context) (string, error) {
 			return detail, err
 		}
 		d.Report.Note("tried again: " + failure.Error())
-		if err := pause(ctx, interfaceLook); err != nil {
+		if err := pause.For(ctx, interfaceLook); err != nil {
 			return "", err
 		}
 	}
@@ -265,7 +266,7 @@ func (d *down) interfaces(ctx context.Context, vpc string) error {
 			return fmt.Errorf("network interface %s (%s) holds %s: delete what it belongs to, then run this again", all[0].ID, all[0].What, vpc)
 		}
 		d.Report.Waiting("stack "+baseStack(d.Name), fmt.Sprintf("%s to go, such as %s (%s)", count.Of(len(all), "network interface"), all[0].ID, all[0].What), time.Since(began))
-		if err := pause(ctx, interfaceLook); err != nil {
+		if err := pause.For(ctx, interfaceLook); err != nil {
 			return err
 		}
 	}
@@ -347,7 +348,7 @@ func (d *down) deleteBucket(ctx context.Context, bucket string) (objects int, er
 		if !errors.Is(err, api.ErrNotEmpty) || time.Since(began) > bucketLimit {
 			return objects, err
 		}
-		if err := pause(ctx, bucketLook); err != nil {
+		if err := pause.For(ctx, bucketLook); err != nil {
 			return objects, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // How long a head node may take to stop the fleet, and instances to end.
@@ -88,7 +89,7 @@ func (d *down) obeyed(ctx context.Context, b store.Store, asked time.Time) (bool
 			return false, nil
 		}
 		d.Report.Waiting("stop the fleet", "the head node", time.Since(began))
-		if err := pause(ctx, time.Second); err != nil {
+		if err := pause.For(ctx, time.Second); err != nil {
 			return false, err
 		}
 	}
@@ -134,7 +135,7 @@ func (d *down) end(ctx context.Context, ended map[string]bool, which func(api.In
 			return len(ended), fmt.Errorf("%s did not end within %s", count.Of(there, "instance"), endLimit)
 		}
 		d.Report.Waiting("end instances", fmt.Sprintf("%d to go", there), time.Since(began))
-		if err := pause(ctx, every); err != nil {
+		if err := pause.For(ctx, every); err != nil {
 			return len(ended), err
 		}
 		every = min(every*5/4, lookLast)

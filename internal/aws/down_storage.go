@@ -11,6 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // storage exports what is linked with S3 for a last time and deletes what loses
@@ -117,7 +118,7 @@ func (d *down) endOpenZFS(ctx context.Context, all []cloudformation.Resource) er
 				return fmt.Errorf("%s did not go within %s", r.ID, endLimit)
 			}
 			d.Report.Waiting("delete "+r.ID, "FSx", time.Since(began))
-			if err := pause(ctx, every); err != nil {
+			if err := pause.For(ctx, every); err != nil {
 				return err
 			}
 		}

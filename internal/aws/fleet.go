@@ -11,6 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/step"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // FleetOptions say what the fleet of a cluster is to be.
@@ -64,7 +65,7 @@ func Fleet(ctx context.Context, o FleetOptions) error {
 			return fmt.Errorf("the head node of cluster %s has not obeyed within %s (%s); the wish stays: it will obey when it comes back", o.Name, fleetLimit, said)
 		}
 		o.Report.Waiting("fleet "+o.Want, "the head node", time.Since(asked))
-		if err := pause(ctx, every); err != nil {
+		if err := pause.For(ctx, every); err != nil {
 			return err
 		}
 	}

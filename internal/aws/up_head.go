@@ -13,6 +13,7 @@ import (
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // How long a head node may say nothing, and a revision or static nodes may take.
@@ -55,7 +56,7 @@ func (u *up) head(ctx context.Context) (string, error) {
 			return "", u.silent(ctx, l, limit)
 		}
 		u.Report.Waiting("head node", l.waiting(), time.Since(began))
-		if err := pause(ctx, every); err != nil {
+		if err := pause.For(ctx, every); err != nil {
 			return "", err
 		}
 		every = min(every*5/4, lookLast)
@@ -202,7 +203,7 @@ func (u *up) static(ctx context.Context) (string, error) {
 			return "", missingNodes(l.status.Cluster, have, want, waited)
 		}
 		u.Report.Waiting("static nodes", staticWords(have, want), time.Since(began))
-		if err := pause(ctx, every); err != nil {
+		if err := pause.For(ctx, every); err != nil {
 			return "", err
 		}
 		every = min(every*5/4, lookLast)

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // Test says when `up` runs a test job in the end.
@@ -116,7 +117,7 @@ func (u *up) trial(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("the head node has said nothing of the test job for %s", limit)
 		}
 		u.Report.Waiting("test job", fmt.Sprintf("%s of queue %s", count.Of(t.Nodes, "node"), t.Queue), time.Since(began))
-		if err := pause(ctx, every); err != nil {
+		if err := pause.For(ctx, every); err != nil {
 			return "", err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // fleet has, beside what people order, what Slurm's programs run on the head node.
@@ -91,10 +92,8 @@ func await(ctx context.Context, nodes string) error {
 		if time.Since(reached) > awayAtMost {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(askAgain):
+		if err := pause.For(ctx, askAgain); err != nil {
+			return err
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/image/source"
 	"github.com/muster-hpc/muster/internal/sys/own"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // EnsureOptions say which image a user's step needs.
@@ -90,7 +91,7 @@ func Ensure(ctx context.Context, o EnsureOptions) (path string, err error) {
 			return "", err
 		}
 		o.Progress.begin(Waiting, 0)
-		if err := pause(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return "", err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/sys/own"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // A lock that others hold is tried again after a wait, which grows, since on a
@@ -61,7 +62,7 @@ func lock(ctx context.Context, name string, waiting func()) (unlock func(), err 
 			waited = true
 			waiting()
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
@@ -87,18 +88,6 @@ func tryLock(name string) (*os.File, error) {
 		return nil, errLocked
 	}
 	return nil, err
-}
-
-// pause waits, or returns why the context ended before.
-func pause(ctx context.Context, wait time.Duration) error {
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }
 
 // bare is an error about a file without the file's name.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 const (
@@ -97,9 +98,7 @@ func watch(ctx context.Context, s Source, id int, looks chan<- look) {
 			}
 			last = v
 		}
-		select {
-		case <-time.After(pace(now.Sub(changed))):
-		case <-ctx.Done():
+		if pause.For(ctx, pace(now.Sub(changed))) != nil {
 			return
 		}
 	}

@@ -206,18 +206,6 @@ func (a *agent) put(ctx context.Context, key string, data []byte) error {
 	return err
 }
 
-// pause waits, unless ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}
-
 // shutDown ends the machine for good. It returns only if that failed.
 func (a *agent) shutDown(ctx context.Context, why string) error {
 	a.Log.Error("shutting down", "why", why)

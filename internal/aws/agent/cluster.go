@@ -22,6 +22,7 @@ import (
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // cluster is what the bucket says of the cluster.
@@ -47,7 +48,7 @@ func (a *agent) read(ctx context.Context) (string, error) {
 			a.cluster = c
 			return fmt.Sprintf("revision %s of %s", short(c.site.Revision), c.site.Cluster), nil
 		}
-		if !errors.Is(err, store.ErrNotFound) || pause(ctx, 2*time.Second) != nil {
+		if !errors.Is(err, store.ErrNotFound) || pause.For(ctx, 2*time.Second) != nil {
 			return "", err
 		}
 	}
@@ -271,7 +272,7 @@ func (a *agent) awaitObject(ctx context.Context, key string) ([]byte, error) {
 		if err == nil || !errors.Is(err, store.ErrNotFound) {
 			return data, err
 		}
-		if err := pause(ctx, 2*time.Second); err != nil {
+		if err := pause.For(ctx, 2*time.Second); err != nil {
 			return nil, err
 		}
 	}

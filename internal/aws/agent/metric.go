@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // measureEvery is how often the head node tells CloudWatch how full it is.
@@ -32,7 +33,7 @@ func (h *headNode) measure(ctx context.Context) {
 			h.Log.Warn("metrics to CloudWatch", "error", now)
 		}
 		trouble = now
-		if pause(ctx, measureEvery) != nil {
+		if pause.For(ctx, measureEvery) != nil {
 			return
 		}
 	}

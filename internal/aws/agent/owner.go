@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/boot"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // How often a ticket of another machine is looked at, and how long the metadata
@@ -29,7 +30,7 @@ func OwnerFile(ticket string) string { return filepath.Join(filepath.Dir(ticket)
 // that the ticket was another's, and that the program is to start again with its own.
 func (a *agent) own(ctx context.Context) (waited bool, err error) {
 	began, me := time.Now(), ""
-	for ; ; err = pause(ctx, ownerEvery) {
+	for ; ; err = pause.For(ctx, ownerEvery) {
 		if err != nil {
 			return true, nil // the machine ends first
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/supervise"
 	"github.com/muster-hpc/muster/internal/sys/own"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // The machine's services have a supervisor of their own, a process beside the agent:
@@ -167,7 +168,7 @@ func endSupervisor(ctx context.Context, pid int) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the supervisor of the services did not end within a minute"))
 	defer cancel()
 	for supervisor() != 0 {
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := pause.For(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -214,7 +215,7 @@ func (a *agent) answer(ctx context.Context, services []supervise.Service) error 
 		if slices.Contains(accountingServices, waiting[0].Name) {
 			limit = min(limit, a.Limits.Accounting)
 		}
-		if time.Since(began) < limit && pause(ctx, 50*time.Millisecond) == nil {
+		if time.Since(began) < limit && pause.For(ctx, 50*time.Millisecond) == nil {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -260,7 +261,7 @@ func (a *agent) restart(ctx context.Context, services []supervise.Service, name 
 		if now, err := supervise.LoadStatus(statusFile); err == nil && now[i].PID != before && len(notReady(services)) == 0 {
 			return nil
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := pause.For(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // logsClient is the part of CloudWatch Logs that is used.
@@ -96,7 +98,7 @@ func (s *shipper) add(path string) {
 // run sends until ctx ends.
 func (s *shipper) run(ctx context.Context) {
 	wait := shipEvery
-	for pause(ctx, wait) == nil {
+	for pause.For(ctx, wait) == nil {
 		wait = shipEvery
 		err := s.round(ctx)
 		now := ""

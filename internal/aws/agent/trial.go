@@ -14,6 +14,7 @@ import (
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // trialFile keeps how the last test job ended: a head node that starts again does not
@@ -101,7 +102,7 @@ func runTest(ctx context.Context, client slurm.Client, wish manifest.Trial) (man
 			}
 			return result, fmt.Errorf("it was %s after %d s: %s", strings.ToLower(job.State), wish.LimitSeconds, cmp.Or(job.Reason, "no reason given"))
 		}
-		if err := pause(ctx, trialLook); err != nil {
+		if err := pause.For(ctx, trialLook); err != nil {
 			return result, err
 		}
 	}

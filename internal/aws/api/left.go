@@ -14,6 +14,7 @@ import (
 	tags "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi/types"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // Left is something that has a cluster's tag and is there.
@@ -178,19 +179,15 @@ const tagLag = 2 * time.Minute
 // costs, is looked at again for a while.
 func (a *Account) LeftAfter(ctx context.Context, cluster string, kept func(Left) bool) ([]Left, error) {
 	deadline := time.Now().Add(tagLag)
-	pause := 200 * time.Millisecond
+	next := 200 * time.Millisecond
 	for {
 		all, err := a.Left(ctx, cluster)
 		if err != nil || !slices.ContainsFunc(all, func(l Left) bool { return l.doubtful && !kept(l) }) || time.Now().After(deadline) {
 			return all, err
 		}
-		timer := time.NewTimer(pause)
-		pause = min(2*pause, 15*time.Second)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return all, context.Cause(ctx)
-		case <-timer.C:
+		if err := pause.For(ctx, next); err != nil {
+			return all, err
 		}
+		next = min(2*next, 15*time.Second)
 	}
 }

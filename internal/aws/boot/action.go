@@ -17,6 +17,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // Action is a script of the cluster file that a machine runs.
@@ -171,7 +172,7 @@ func (s Scripts) fetch(ctx context.Context, url, path string) error {
 		if err == nil || i == fetchTries || ctx.Err() != nil {
 			return err
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
 		wait *= 2

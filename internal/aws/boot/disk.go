@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // Disk is a block device.
@@ -210,7 +211,7 @@ func (m Machine) await(ctx context.Context, ids []string) ([]Disk, error) {
 		if found := volumes(all, ids); len(found) == len(ids) {
 			return found, nil
 		}
-		if err := pause(ctx, time.Second); err != nil {
+		if err := pause.For(ctx, time.Second); err != nil {
 			return nil, err
 		}
 	}
@@ -228,16 +229,4 @@ func volumes(all []Disk, ids []string) []Disk {
 		}
 	}
 	return found
-}
-
-// pause waits, unless ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

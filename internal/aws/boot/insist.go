@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // patience is how long something is tried that may come late, and how often.
@@ -25,12 +27,8 @@ func (p patience) try(ctx context.Context, deed func(context.Context) (again boo
 		if time.Since(began)+p.Every > p.Limit {
 			return fmt.Errorf("%w (tried %d times in %s)", err, tries, time.Since(began).Round(time.Second))
 		}
-		timer := time.NewTimer(p.Every)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return errors.Join(err, context.Cause(ctx))
-		case <-timer.C:
+		if over := pause.For(ctx, p.Every); over != nil {
+			return errors.Join(err, over)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package cloudformation
 import (
 	"context"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // pace is how long to wait before the next look: little at first, then longer, so
@@ -18,13 +20,7 @@ func newPace() *pace { return &pace{next: firstLook} }
 
 // wait waits for the next look. It fails when ctx ends.
 func (p *pace) wait(ctx context.Context) error {
-	timer := time.NewTimer(p.next)
-	defer timer.Stop()
+	next := p.next
 	p.next = min(p.next*5/4, lastLook)
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
+	return pause.For(ctx, next)
 }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // Client speaks for a machine to the controller.
@@ -71,12 +73,8 @@ func (c Client) persist(ctx context.Context, try func() error) error {
 		if ctx.Err() == nil || last == nil {
 			last = err // and not what the end of time cut off
 		}
-		timer := time.NewTimer(every)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("%w; the last attempt: %w", context.Cause(ctx), last)
-		case <-timer.C:
+		if over := pause.For(ctx, every); over != nil {
+			return fmt.Errorf("%w; the last attempt: %w", over, last)
 		}
 	}
 }

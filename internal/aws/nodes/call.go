@@ -13,6 +13,7 @@ import (
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // fly launches a batch. An error is that no node of it has an instance; nodes that
@@ -217,7 +218,7 @@ func (f *Fleet) awaitAddresses(ctx context.Context, launched []ec2xml.Instance, 
 		if len(shown) > 0 {
 			started(shown)
 		}
-		if len(missing) > 0 && pause(ctx, f.Limits.pause(attempt)) != nil {
+		if len(missing) > 0 && pause.For(ctx, f.Limits.pause(attempt)) != nil {
 			return
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/muster-hpc/muster/internal/aws/nodes/ec2xml"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // clients are how we speak to AWS. Their retryers are the one place where calls
@@ -106,21 +107,7 @@ func (g *gate) wait(ctx context.Context) error {
 	g.mu.Lock()
 	d := time.Until(g.until)
 	g.mu.Unlock()
-	return pause(ctx, d)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
+	return pause.For(ctx, d)
 }
 
 // lean lets ec2xml read the answer of one call in place of the SDK, which needs

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // Retries of a download: it is given up after so many failures in a row that
@@ -98,7 +100,7 @@ func (d *download) retry(err error) error {
 		return hopeless
 	}
 	d.o.notice("a download broke off at byte %d of %d and is tried again: %v", d.at, d.size, err)
-	return sleep(d.ctx, wait)
+	return pause.For(d.ctx, wait)
 }
 
 func (d *download) drop() {
@@ -113,18 +115,6 @@ func (d *download) Close() error {
 	d.drop()
 	d.end(errors.New("closed"))
 	return nil
-}
-
-// sleep waits, or returns why the context ended before.
-func sleep(ctx context.Context, wait time.Duration) error {
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }
 
 // stalling closes a body that gives no byte for too long.

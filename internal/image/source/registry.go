@@ -17,6 +17,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // client speaks to one repository of a registry.
@@ -241,7 +243,7 @@ func (c *client) again(ctx context.Context, do func() error) error {
 		if hopeless != nil {
 			return hopeless
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 const (
@@ -184,7 +185,7 @@ func (d *demo) idle(ctx context.Context) (string, error) {
 			return fmt.Sprintf("all %d nodes are idle~ after an idle time of %s", len(nodes), wait), nil
 		}
 		d.Report.Waiting("let idle nodes go", strconv.Itoa(len(up))+" nodes that are still up", time.Since(began))
-		if err := sleep(ctx, time.Second); err != nil {
+		if err := pause.For(ctx, time.Second); err != nil {
 			return "", err
 		}
 	}
@@ -224,7 +225,7 @@ func (d *demo) follow(ctx context.Context, id int, step string, done func(log []
 			return &endedError{id, j.State, lastLines(path, 10)}
 		}
 		d.Report.Waiting(step, fmt.Sprintf("job %d, %s: %s", id, strings.ToLower(j.State), lastOf(log)), time.Since(began))
-		if err := sleep(ctx, 250*time.Millisecond); err != nil {
+		if err := pause.For(ctx, 250*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -246,17 +247,6 @@ func (d *demo) hostPath(path string) string {
 		}
 	}
 	return path
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }
 
 func short(digest string) string { return digest[:min(16, len(digest))] }
