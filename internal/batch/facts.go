@@ -156,16 +156,8 @@ func gresTypes(c *spec.Cluster) []string {
 // them in the file's order, a group's static nodes before its dynamic ones.
 func kindsOf(c *spec.Cluster) map[string][]Kind {
 	all := map[string][]Kind{}
-	groups := plan.Groups(c, nil)
-	for _, q := range c.Scheduling.Queues {
-		for _, r := range q.ComputeResources {
-			name := q.Name + "/" + r.Name
-			for left := r.MaxCount; left > 0 && len(groups) > 0; groups = groups[1:] {
-				nodes := groups[0].Names()
-				all[name] = append(all[name], Kind{Features: groups[0].Features, Nodes: nodes})
-				left -= len(nodes)
-			}
-		}
+	for _, g := range plan.Groups(c, nil) {
+		all[g.Resource.String()] = append(all[g.Resource.String()], Kind{Features: g.Features, Nodes: g.Names()})
 	}
 	return all
 }
