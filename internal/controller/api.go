@@ -30,7 +30,7 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 		c.handover(w, r, "resume requested", c.Resume)
 	})
 	mux.HandleFunc("POST /v1/suspend", func(w http.ResponseWriter, r *http.Request) {
-		c.handover(w, r, "suspend requested", func([]string, []fleet.Wish) { c.Wake() })
+		c.handover(w, r, "suspend requested", func([]string, []fleet.PendingJob) { c.Wake() })
 	})
 	mux.HandleFunc("POST /v1/fleet/start", func(w http.ResponseWriter, _ *http.Request) { accept(w, c.Start()) })
 	mux.HandleFunc("POST /v1/fleet/stop", c.stop)
@@ -99,7 +99,7 @@ func done(w http.ResponseWriter, err error) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (c *Controller) handover(w http.ResponseWriter, r *http.Request, kind string, take func([]string, []fleet.Wish)) {
+func (c *Controller) handover(w http.ResponseWriter, r *http.Request, kind string, take func([]string, []fleet.PendingJob)) {
 	nodes, jobs, err := readRequest(w, r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -154,7 +154,7 @@ func (c *Controller) await(w http.ResponseWriter, r *http.Request) {
 }
 
 // readRequest reads the nodes and the jobs of a request.
-func readRequest(w http.ResponseWriter, r *http.Request) (nodes []string, jobs []fleet.Wish, err error) {
+func readRequest(w http.ResponseWriter, r *http.Request) (nodes []string, jobs []fleet.PendingJob, err error) {
 	var req client.Request
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
 		return nil, nil, err
@@ -164,7 +164,7 @@ func readRequest(w http.ResponseWriter, r *http.Request) (nodes []string, jobs [
 		if err != nil {
 			return nil, nil, err
 		}
-		jobs = append(jobs, fleet.Wish{Job: j.ID, Nodes: wanted})
+		jobs = append(jobs, fleet.PendingJob{Job: j.ID, Nodes: wanted})
 	}
 	nodes, err = slurm.Expand(req.Nodes)
 	return nodes, jobs, err

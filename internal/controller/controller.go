@@ -143,7 +143,7 @@ type Controller struct {
 	// flying are the nodes whose launch is under way.
 	flying  map[string]bool
 	flights sync.WaitGroup
-	wishes  []wish
+	pending []pendingJob
 	pauses  pauses
 	tally   fleet.Tally
 	// told is World.Told.
@@ -180,7 +180,7 @@ type inbox struct {
 type resumption struct {
 	at    time.Time
 	nodes []string
-	jobs  []fleet.Wish
+	jobs  []fleet.PendingJob
 }
 
 const (
@@ -208,7 +208,7 @@ func New(c Config) *Controller {
 
 // Resume notes that Slurm wants nodes, for jobs in the order in which they are to
 // be served, and returns at once.
-func (c *Controller) Resume(nodes []string, jobs []fleet.Wish) {
+func (c *Controller) Resume(nodes []string, jobs []fleet.PendingJob) {
 	c.mu.Lock()
 	c.inbox.resumed = append(c.inbox.resumed, resumption{at: time.Now(), nodes: nodes, jobs: jobs})
 	c.mu.Unlock()

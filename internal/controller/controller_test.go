@@ -83,7 +83,7 @@ func (s *scene) start(t *testing.T) {
 		<-done
 		events.Close()
 	}
-	s.slurm.programs(func(nodes []string) { c.Resume(nodes, s.slurm.wishes(nodes)) }, func([]string) { c.Wake() })
+	s.slurm.programs(func(nodes []string) { c.Resume(nodes, s.slurm.pending(nodes)) }, func([]string) { c.Wake() })
 }
 
 // events are the lines written so far, as "kind nodes".

@@ -33,13 +33,13 @@ type landing struct {
 // launch begins to start instances, and does not wait for them: meanwhile other
 // nodes may come and go.
 func (c *Controller) launch(ctx context.Context, nodes []fleet.Node) error {
-	wishes := c.wishesFor(ctx, nodes)
-	orders := fleet.Orders(c.Strategy, nodes, wishes)
+	pending := c.pendingFor(ctx, nodes)
+	orders := fleet.Orders(c.Strategy, nodes, pending)
 	for _, n := range nodes {
 		c.flying[n.Name] = true
 	}
 	c.flights.Go(func() {
-		l := c.fly(ctx, orders, wishes)
+		l := c.fly(ctx, orders, pending)
 		l.nodes = nodes
 		c.mu.Lock()
 		c.inbox.landed = append(c.inbox.landed, &l)
@@ -50,7 +50,7 @@ func (c *Controller) launch(ctx context.Context, nodes []fleet.Node) error {
 }
 
 // fly has orders carried out and settles what becomes of jobs that lack nodes.
-func (c *Controller) fly(ctx context.Context, orders []provider.Order, wishes []fleet.Wish) landing {
+func (c *Controller) fly(ctx context.Context, orders []provider.Order, pending []fleet.PendingJob) landing {
 	l := landing{lacking: c.Fleet.Launch(ctx, orders, c.started)}
 	lacks := func() map[string]bool {
 		set := make(map[string]bool, len(l.lacking))
@@ -59,9 +59,9 @@ func (c *Controller) fly(ctx context.Context, orders []provider.Order, wishes []
 		}
 		return set
 	}
-	s := fleet.Settle(c.Strategy, orders, wishes, lacks())
+	s := fleet.Settle(c.Strategy, orders, pending, lacks())
 	if len(s.Moves) > 0 && !c.move(ctx, s.Moves) {
-		s = fleet.Settle(fleet.AllOrNothing, orders, wishes, lacks())
+		s = fleet.Settle(fleet.AllOrNothing, orders, pending, lacks())
 	}
 	for _, to := range s.Moves {
 		delete(l.lacking, to)

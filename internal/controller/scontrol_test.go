@@ -140,27 +140,27 @@ func (s *slurmctld) Unreserve(_ context.Context, name string) error {
 	return nil
 }
 
-// wishes are the jobs that wait for nodes, as slurmctld writes them into its
+// pending are the jobs that wait for nodes, as slurmctld writes them into its
 // resume file.
-func (s *slurmctld) wishes(nodes []string) []fleet.Wish {
+func (s *slurmctld) pending(nodes []string) []fleet.PendingJob {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var wishes []fleet.Wish
+	var pending []fleet.PendingJob
 	for _, j := range s.jobs {
 		if j.State != "RUNNING" {
 			continue
 		}
-		w := fleet.Wish{Job: j.ID}
+		w := fleet.PendingJob{Job: j.ID}
 		for _, n := range j.nodes {
 			if slices.Contains(nodes, n) {
 				w.Nodes = append(w.Nodes, n)
 			}
 		}
 		if len(w.Nodes) > 0 {
-			wishes = append(wishes, w)
+			pending = append(pending, w)
 		}
 	}
-	return wishes
+	return pending
 }
 
 func (s *slurmctld) partition(name string) string {

@@ -24,26 +24,26 @@ const (
 	BestEffort Strategy = "best-effort"
 )
 
-// Wish is a job that waits for nodes to be started.
-type Wish struct {
+// PendingJob is a job that waits for nodes to be started.
+type PendingJob struct {
 	Job   int
 	Nodes []string
 }
 
-// Orders divides nodes that are to be launched. Wishes come in the order in which
-// jobs are to be served; a node that several wish for is the first one's. Each
+// Orders divides nodes that are to be launched. Pending jobs come in the order in which
+// jobs are to be served; a node that several wait for is the first one's. Each
 // node is in one order, and an order is about one compute resource: a provider
 // cannot start machines of several in one request. So a job over several has an
 // order for each, and Settle gives back the others where one fails.
-func Orders(s Strategy, nodes []Node, wishes []Wish) []provider.Order {
+func Orders(s Strategy, nodes []Node, pending []PendingJob) []provider.Order {
 	left := make(map[string]slurm.Resource, len(nodes))
 	for _, n := range nodes {
 		left[n.Name] = n.Resource
 	}
 	var whole []provider.Order
 	if s == AllOrNothing || s == "" {
-		for _, wish := range wishes {
-			if mine := take(left, wish.Nodes, 2); len(mine) > 0 {
+		for _, job := range pending {
+			if mine := take(left, job.Nodes, 2); len(mine) > 0 {
 				whole = append(whole, byResource(provider.Order{Whole: true}, mine)...)
 			}
 		}
@@ -51,7 +51,7 @@ func Orders(s Strategy, nodes []Node, wishes []Wish) []provider.Order {
 	return append(whole, byResource(provider.Order{}, left)...)
 }
 
-// take takes a wish's nodes out of those that are left, unless they are fewer
+// take takes a job's nodes out of those that are left, unless they are fewer
 // than least.
 func take(left map[string]slurm.Resource, wanted []string, least int) map[string]slurm.Resource {
 	mine := map[string]slurm.Resource{}
@@ -107,7 +107,7 @@ type Settlement struct {
 // lacking says of a node that it got no instance; nodes that are not in it
 // and not in orders had one before. Machines that are not given to another job
 // must be ended at once, before they cost for long.
-func Settle(s Strategy, orders []provider.Order, wishes []Wish, lacking map[string]bool) Settlement {
+func Settle(s Strategy, orders []provider.Order, pending []PendingJob, lacking map[string]bool) Settlement {
 	settled := Settlement{Moves: map[string]string{}, GiveBack: map[string]int{}}
 	if len(lacking) == 0 || s == BestEffort {
 		return settled
@@ -119,8 +119,8 @@ func Settle(s Strategy, orders []provider.Order, wishes []Wish, lacking map[stri
 		}
 	}
 	d := division{left: of, lacking: lacking, settled: settled}
-	for _, wish := range wishes {
-		d.claim(wish)
+	for _, job := range pending {
+		d.claim(job)
 	}
 	if s == GreedyAllOrNothing {
 		d.divide()
@@ -147,8 +147,8 @@ type claim struct {
 	order []string
 }
 
-func (d *division) claim(wish Wish) {
-	c := claim{job: wish.Job, nodes: take(d.left, wish.Nodes, 1)}
+func (d *division) claim(job PendingJob) {
+	c := claim{job: job.Job, nodes: take(d.left, job.Nodes, 1)}
 	if len(c.nodes) == 0 {
 		return
 	}

@@ -33,7 +33,7 @@ func namesOf(resource string, from, to int) []string {
 func TestOrders(t *testing.T) {
 	r, s := slurm.Resource{Queue: "q", Name: "r"}, slurm.Resource{Queue: "q", Name: "s"}
 	nodes := append(nodesOf("r", 1, 12), nodesOf("s", 1, 2)...)
-	wishes := []fleet.Wish{
+	pending := []fleet.PendingJob{
 		{Job: 7, Nodes: namesOf("r", 1, 3)},
 		{Job: 8, Nodes: namesOf("r", 4, 4)},
 		{Job: 9, Nodes: append(namesOf("r", 3, 6), namesOf("s", 1, 1)...)},
@@ -51,41 +51,41 @@ func TestOrders(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		strategy fleet.Strategy
-		wishes   []fleet.Wish
+		pending  []fleet.PendingJob
 		want     []provider.Order
 	}{
-		{"by_default", "", wishes, slices.Concat(whole, rest)},
-		{"all_or_nothing", fleet.AllOrNothing, wishes, slices.Concat(whole, rest)},
-		{"greedy", fleet.GreedyAllOrNothing, wishes, plain},
-		{"best_effort", fleet.BestEffort, wishes, plain},
+		{"by_default", "", pending, slices.Concat(whole, rest)},
+		{"all_or_nothing", fleet.AllOrNothing, pending, slices.Concat(whole, rest)},
+		{"greedy", fleet.GreedyAllOrNothing, pending, plain},
+		{"best_effort", fleet.BestEffort, pending, plain},
 		{"for_no_job", fleet.AllOrNothing, nil, plain},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if diff := cmp.Diff(row.want, fleet.Orders(row.strategy, nodes, row.wishes)); diff != "" {
+			if diff := cmp.Diff(row.want, fleet.Orders(row.strategy, nodes, row.pending)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
 	}
 	t.Run("single_nodes_of_jobs_go_together", func(t *testing.T) {
-		wishes := []fleet.Wish{{Job: 1, Nodes: namesOf("r", 1, 1)}, {Job: 2, Nodes: namesOf("r", 2, 2)}, {Job: 3, Nodes: append(namesOf("r", 3, 3), "q-dy-r-99")}}
+		pending := []fleet.PendingJob{{Job: 1, Nodes: namesOf("r", 1, 1)}, {Job: 2, Nodes: namesOf("r", 2, 2)}, {Job: 3, Nodes: append(namesOf("r", 3, 3), "q-dy-r-99")}}
 		want := []provider.Order{{Resource: r, Nodes: namesOf("r", 1, 3)}}
-		if diff := cmp.Diff(want, fleet.Orders(fleet.AllOrNothing, nodesOf("r", 1, 3), wishes)); diff != "" {
+		if diff := cmp.Diff(want, fleet.Orders(fleet.AllOrNothing, nodesOf("r", 1, 3), pending)); diff != "" {
 			t.Errorf("want -, got +:\n%s", diff)
 		}
 	})
-	if got := fleet.Orders(fleet.AllOrNothing, nil, wishes); len(got) > 0 {
+	if got := fleet.Orders(fleet.AllOrNothing, nil, pending); len(got) > 0 {
 		t.Errorf("orders for nothing: %+v", got)
 	}
 }
 
 // launchWorld is a random launch: nodes, jobs, and a strategy.
-func launchWorld(r *rand.Rand) (nodes []fleet.Node, wishes []fleet.Wish) {
+func launchWorld(r *rand.Rand) (nodes []fleet.Node, pending []fleet.PendingJob) {
 	for _, resource := range []string{"r", "s", "t"} {
 		nodes = append(nodes, nodesOf(resource, 1, r.IntN(12))...)
 	}
 	r.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 	for job := range r.IntN(8) {
-		w := fleet.Wish{Job: job + 1}
+		w := fleet.PendingJob{Job: job + 1}
 		for range r.IntN(8) {
 			if len(nodes) > 0 {
 				w.Nodes = append(w.Nodes, nodes[r.IntN(len(nodes))].Name)
@@ -94,9 +94,9 @@ func launchWorld(r *rand.Rand) (nodes []fleet.Node, wishes []fleet.Wish) {
 		if r.IntN(4) == 0 {
 			w.Nodes = append(w.Nodes, "q-dy-up-1") // which is up
 		}
-		wishes = append(wishes, w)
+		pending = append(pending, w)
 	}
-	return nodes, wishes
+	return nodes, pending
 }
 
 var strategies = []fleet.Strategy{fleet.AllOrNothing, fleet.GreedyAllOrNothing, fleet.BestEffort, ""}
@@ -104,14 +104,14 @@ var strategies = []fleet.Strategy{fleet.AllOrNothing, fleet.GreedyAllOrNothing, 
 func TestOrders_lose_and_double_no_node(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		nodes, wishes := launchWorld(r)
+		nodes, pending := launchWorld(r)
 		s := strategies[r.IntN(len(strategies))]
 		of := map[string]slurm.Resource{}
 		for _, n := range nodes {
 			of[n.Name] = n.Resource
 		}
 		seen := map[string]bool{}
-		for _, o := range fleet.Orders(s, nodes, wishes) {
+		for _, o := range fleet.Orders(s, nodes, pending) {
 			if len(o.Nodes) == 0 || o.Whole && (s == fleet.BestEffort || s == fleet.GreedyAllOrNothing) {
 				t.Fatalf("seed %d: %+v", seed, o)
 			}
@@ -127,7 +127,7 @@ func TestOrders_lose_and_double_no_node(t *testing.T) {
 		}
 		turned := slices.Clone(nodes)
 		slices.Reverse(turned)
-		if diff := cmp.Diff(fleet.Orders(s, nodes, wishes), fleet.Orders(s, turned, wishes)); diff != "" {
+		if diff := cmp.Diff(fleet.Orders(s, nodes, pending), fleet.Orders(s, turned, pending)); diff != "" {
 			t.Fatalf("seed %d: the order of the nodes shows:\n%s", seed, diff)
 		}
 	}
@@ -135,7 +135,7 @@ func TestOrders_lose_and_double_no_node(t *testing.T) {
 
 // claims are the nodes of each job in a launch: a node that several want is the
 // first one's.
-func claims(orders []provider.Order, wishes []fleet.Wish) map[int][]string {
+func claims(orders []provider.Order, pending []fleet.PendingJob) map[int][]string {
 	free := map[string]bool{}
 	for _, o := range orders {
 		for _, n := range o.Nodes {
@@ -143,7 +143,7 @@ func claims(orders []provider.Order, wishes []fleet.Wish) map[int][]string {
 		}
 	}
 	of := map[int][]string{}
-	for _, w := range wishes {
+	for _, w := range pending {
 		for _, n := range w.Nodes {
 			if free[n] {
 				of[w.Job] = append(of[w.Job], n)
@@ -155,15 +155,15 @@ func claims(orders []provider.Order, wishes []fleet.Wish) map[int][]string {
 }
 
 func TestSettle(t *testing.T) {
-	jobs := []fleet.Wish{{Job: 1, Nodes: namesOf("r", 1, 3)}, {Job: 2, Nodes: namesOf("r", 4, 5)}, {Job: 3, Nodes: namesOf("r", 6, 6)}}
+	jobs := []fleet.PendingJob{{Job: 1, Nodes: namesOf("r", 1, 3)}, {Job: 2, Nodes: namesOf("r", 4, 5)}, {Job: 3, Nodes: namesOf("r", 6, 6)}}
 	all := nodesOf("r", 1, 7)
-	two := []fleet.Wish{{Job: 1, Nodes: append(namesOf("r", 1, 2), namesOf("s", 1, 2)...)}}
+	two := []fleet.PendingJob{{Job: 1, Nodes: append(namesOf("r", 1, 2), namesOf("s", 1, 2)...)}}
 	both := append(nodesOf("r", 1, 2), nodesOf("s", 1, 2)...)
 	for _, row := range []struct {
 		name     string
 		strategy fleet.Strategy
 		nodes    []fleet.Node
-		wishes   []fleet.Wish
+		pending  []fleet.PendingJob
 		lacking  []string
 		moves    map[string]string
 		giveBack map[string]int
@@ -185,7 +185,7 @@ func TestSettle(t *testing.T) {
 			for _, n := range row.lacking {
 				lacking[n] = true
 			}
-			got := fleet.Settle(row.strategy, fleet.Orders(row.strategy, row.nodes, row.wishes), row.wishes, lacking)
+			got := fleet.Settle(row.strategy, fleet.Orders(row.strategy, row.nodes, row.pending), row.pending, lacking)
 			if !maps.Equal(row.moves, got.Moves) || !maps.Equal(row.giveBack, got.GiveBack) {
 				t.Errorf("got %v and %v, want %v and %v", got.Moves, got.GiveBack, row.moves, row.giveBack)
 			}
@@ -196,9 +196,9 @@ func TestSettle(t *testing.T) {
 func TestSettle_leaves_whole_jobs_and_wastes_nothing(t *testing.T) {
 	for seed := range uint64(5000) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		nodes, wishes := launchWorld(r)
+		nodes, pending := launchWorld(r)
 		s := strategies[r.IntN(len(strategies))]
-		orders := fleet.Orders(s, nodes, wishes)
+		orders := fleet.Orders(s, nodes, pending)
 		lacking, has, of := map[string]bool{}, map[string]bool{}, map[string]slurm.Resource{}
 		for _, o := range orders {
 			fails := r.IntN(3) == 0
@@ -211,7 +211,7 @@ func TestSettle_leaves_whole_jobs_and_wastes_nothing(t *testing.T) {
 				}
 			}
 		}
-		got := fleet.Settle(s, orders, wishes, lacking)
+		got := fleet.Settle(s, orders, pending, lacking)
 		before := len(has)
 		for from, to := range got.Moves {
 			if _, back := got.GiveBack[from]; !has[from] || !lacking[to] || of[from] != of[to] || !back {
@@ -236,7 +236,7 @@ func TestSettle_leaves_whole_jobs_and_wastes_nothing(t *testing.T) {
 		if s == fleet.BestEffort {
 			continue
 		}
-		for job, mine := range claims(orders, wishes) {
+		for job, mine := range claims(orders, pending) {
 			n := 0
 			for _, m := range mine {
 				if has[m] {

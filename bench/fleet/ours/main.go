@@ -110,11 +110,11 @@ func resume(ctx context.Context, strategy fleet.Strategy) error {
 	go func() { ended <- h.Run(ctx) }()
 	<-h.looked
 	fmt.Println("ready")
-	nodes, wishes, err := jobs()
+	nodes, pending, err := jobs()
 	if err == nil {
 		began, used := time.Now(), cpu()
 		h.expect(len(nodes))
-		h.Resume(nodes, wishes)
+		h.Resume(nodes, pending)
 		select {
 		case <-h.done:
 			err = report(time.Since(began), cpu()-used)
@@ -127,7 +127,7 @@ func resume(ctx context.Context, strategy fleet.Strategy) error {
 }
 
 // jobs are those of a line of our input: their nodes, and which job wants which.
-func jobs() ([]string, []fleet.Wish, error) {
+func jobs() ([]string, []fleet.PendingJob, error) {
 	var list []struct {
 		ID    int    `json:"job_id"`
 		Nodes string `json:"nodes"`
@@ -136,16 +136,16 @@ func jobs() ([]string, []fleet.Wish, error) {
 		return nil, nil, err
 	}
 	var nodes []string
-	var wishes []fleet.Wish
+	var pending []fleet.PendingJob
 	for _, j := range list {
 		own, err := slurm.Expand(j.Nodes)
 		if err != nil {
 			return nil, nil, err
 		}
 		nodes = append(nodes, own...)
-		wishes = append(wishes, fleet.Wish{Job: j.ID, Nodes: own})
+		pending = append(pending, fleet.PendingJob{Job: j.ID, Nodes: own})
 	}
-	return nodes, wishes, nil
+	return nodes, pending, nil
 }
 
 // round measures from the beginning of the second round to that of the third. The

@@ -9,12 +9,12 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// wishKept is how long a job is remembered whose nodes are not on their way up yet.
-const wishKept = time.Minute
+// pendingKept is how long a job is remembered whose nodes are not on their way up yet.
+const pendingKept = time.Minute
 
-// wish is a job that waits for nodes, as ResumeProgram was told at a time.
-type wish struct {
-	fleet.Wish
+// pendingJob is a job that waits for nodes, as ResumeProgram was told at a time.
+type pendingJob struct {
+	fleet.PendingJob
 	at time.Time
 }
 
@@ -33,49 +33,49 @@ func (c *Controller) requested(calls []resumption) {
 		}
 	}
 	now := time.Now()
-	c.wishes = slices.DeleteFunc(c.wishes, func(w wish) bool {
+	c.pending = slices.DeleteFunc(c.pending, func(w pendingJob) bool {
 		waits := slices.ContainsFunc(w.Nodes, func(n string) bool { return c.rising[n] || c.flying[n] })
-		return renewed[w.Job] || !waits && now.Sub(w.at) > wishKept
+		return renewed[w.Job] || !waits && now.Sub(w.at) > pendingKept
 	})
 	for _, r := range calls {
 		for _, w := range r.jobs {
-			c.wishes = append(c.wishes, wish{w, r.at})
+			c.pending = append(c.pending, pendingJob{w, r.at})
 		}
 	}
 }
 
-// wishesFor are the jobs that wait for nodes. Where Slurm has not said so when it
+// pendingFor are the jobs that wait for nodes. Where Slurm has not said so when it
 // asked for the nodes, as by a call that was lost, it is asked now. Without an
 // answer the nodes are launched for nobody in particular.
-func (c *Controller) wishesFor(ctx context.Context, nodes []fleet.Node) []fleet.Wish {
+func (c *Controller) pendingFor(ctx context.Context, nodes []fleet.Node) []fleet.PendingJob {
 	wanted := map[string]bool{}
 	for _, n := range nodes {
 		wanted[n.Name] = true
 	}
-	var known []fleet.Wish
-	for _, w := range c.wishes {
-		known = append(known, w.Wish)
+	var known []fleet.PendingJob
+	for _, w := range c.pending {
+		known = append(known, w.PendingJob)
 	}
-	wishes := wishesOf(known, wanted)
-	for _, w := range wishes {
+	pending := pendingOn(known, wanted)
+	for _, w := range pending {
 		for _, n := range w.Nodes {
 			delete(wanted, n)
 		}
 	}
 	if len(wanted) == 0 || c.Strategy == fleet.BestEffort {
-		return wishes
+		return pending
 	}
 	jobs, _, err := c.Jobs.Jobs(ctx)
 	if err != nil {
 		c.Log.Warn("nobody knows for which jobs nodes are launched", "error", err)
-		return wishes
+		return pending
 	}
-	return append(wishes, wishesOf(waiting(jobs), wanted)...)
+	return append(pending, pendingOn(waiting(jobs), wanted)...)
 }
 
-// wishesOf are those of the wishes that are about some of the nodes.
-func wishesOf(all []fleet.Wish, nodes map[string]bool) []fleet.Wish {
-	var some []fleet.Wish
+// pendingOn are those of the pending jobs that wait for some of the nodes.
+func pendingOn(all []fleet.PendingJob, nodes map[string]bool) []fleet.PendingJob {
+	var some []fleet.PendingJob
 	for _, w := range all {
 		if slices.ContainsFunc(w.Nodes, func(n string) bool { return nodes[n] }) {
 			some = append(some, w)
@@ -85,18 +85,18 @@ func wishesOf(all []fleet.Wish, nodes map[string]bool) []fleet.Wish {
 }
 
 // waiting are the jobs that have nodes and do not run yet, or no longer.
-func waiting(jobs []slurm.Job) []fleet.Wish {
-	var wishes []fleet.Wish
+func waiting(jobs []slurm.Job) []fleet.PendingJob {
+	var pending []fleet.PendingJob
 	for _, j := range jobs {
 		if j.Ended() || j.State == "PENDING" || j.NodeList == "" {
 			continue
 		}
 		if nodes, err := slurm.Expand(j.NodeList); err == nil {
-			wishes = append(wishes, fleet.Wish{Job: j.ID, Nodes: nodes})
+			pending = append(pending, fleet.PendingJob{Job: j.ID, Nodes: nodes})
 		}
 	}
-	slices.SortFunc(wishes, func(a, b fleet.Wish) int { return a.Job - b.Job })
-	return wishes
+	slices.SortFunc(pending, func(a, b fleet.PendingJob) int { return a.Job - b.Job })
+	return pending
 }
 
 // untilWhen asks Slurm when jobs end, if an announced event makes that matter.
