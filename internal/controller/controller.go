@@ -115,7 +115,7 @@ type Controller struct {
 	wake chan struct{}
 	// addresses has a word in it when some wait to be told to Slurm.
 	addresses chan struct{}
-	roll      *roll
+	registry  *registry
 	standing  *standing
 
 	// What follows is the rounds' own.
@@ -140,12 +140,12 @@ type Controller struct {
 	lastSeen map[string]slurm.Node
 	// stranded is since when nodes are.
 	stranded map[string]time.Time
-	// flying are the nodes whose launch is under way.
-	flying  map[string]bool
-	flights sync.WaitGroup
-	pending []pendingJob
-	pauses  pauses
-	tally   fleet.Tally
+	// launching are the nodes whose launch is under way.
+	launching map[string]bool
+	launches  sync.WaitGroup
+	pending   []pendingJob
+	pauses    pauses
+	tally     fleet.Tally
 	// told is World.Told.
 	told map[string]fleet.Told
 	// bootFailed is World.BootFailed.
@@ -171,7 +171,7 @@ type Controller struct {
 // inbox is what came in since the last round.
 type inbox struct {
 	resumed    []resumption
-	landed     []*landing
+	launched   []*launchResult
 	bootFailed map[string]string
 	forgive    bool
 }
@@ -199,9 +199,9 @@ func New(c Config) *Controller {
 	c.Pace.Quiet = cmp.Or(c.Pace.Quiet, quietEvery)
 	c.Pace.Eager = cmp.Or(c.Pace.Eager, eagerEvery)
 	return &Controller{
-		Config: c, wake: make(chan struct{}, 1), addresses: make(chan struct{}, 1), roll: newRoll(), standing: &standing{path: c.State},
+		Config: c, wake: make(chan struct{}, 1), addresses: make(chan struct{}, 1), registry: newRegistry(), standing: &standing{path: c.State},
 		observed: time.Now().Add(-awayAtMost), sure: true, resumed: map[string]time.Time{}, rising: map[string]bool{},
-		stranded: map[string]time.Time{}, flying: map[string]bool{}, failed: map[string]bool{}, tally: fleet.Tally{}, bootFailed: map[string]string{}, told: map[string]fleet.Told{},
+		stranded: map[string]time.Time{}, launching: map[string]bool{}, failed: map[string]bool{}, tally: fleet.Tally{}, bootFailed: map[string]string{}, told: map[string]fleet.Told{},
 		waiters: map[*waiter]bool{}, lookers: map[*looker]bool{}, toTell: map[string]string{},
 	}
 }
@@ -227,12 +227,12 @@ func ring(bell chan<- struct{}) {
 
 // Run runs rounds until ctx ends, and waits for what it began.
 func (c *Controller) Run(ctx context.Context) error {
-	defer c.flights.Wait()
+	defer c.launches.Wait()
 	if err := c.begin(); err != nil {
 		return err
 	}
 	if c.Addresses != nil {
-		c.flights.Go(func() { c.tellAddresses(ctx) })
+		c.launches.Go(func() { c.tellAddresses(ctx) })
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()

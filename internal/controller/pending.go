@@ -34,7 +34,7 @@ func (c *Controller) requested(calls []resumption) {
 	}
 	now := time.Now()
 	c.pending = slices.DeleteFunc(c.pending, func(w pendingJob) bool {
-		waits := slices.ContainsFunc(w.Nodes, func(n string) bool { return c.rising[n] || c.flying[n] })
+		waits := slices.ContainsFunc(w.Nodes, func(n string) bool { return c.rising[n] || c.launching[n] })
 		return renewed[w.Job] || !waits && now.Sub(w.at) > pendingKept
 	})
 	for _, r := range calls {

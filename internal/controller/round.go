@@ -101,7 +101,7 @@ func (c *Controller) world(ctx context.Context, nodes []fleet.Node) (fleet.World
 	}
 	now := time.Now()
 	return fleet.World{
-		Now: now, Nodes: nodes, Instances: c.roll.instances(), Resumed: c.resumed, InFlight: c.flying, Pause: c.pauses.until,
+		Now: now, Nodes: nodes, Instances: c.registry.instances(), Resumed: c.resumed, InFlight: c.launching, Pause: c.pauses.until,
 		BootFailed: c.bootFailed, Told: c.told, Halts: c.halts(now, nodes), Forgive: in.forgive, Limits: c.Limits,
 	}, nil
 }
@@ -142,9 +142,9 @@ func (c *Controller) observe(ctx context.Context, w *fleet.World) error {
 	if err != nil {
 		return fmt.Errorf("observe instances: %w", err)
 	}
-	c.roll.observed(instances, began)
+	c.registry.observed(instances, began)
 	c.observed, c.sure = began, false
-	w.Now, w.Instances = time.Now(), c.roll.instances()
+	w.Now, w.Instances = time.Now(), c.registry.instances()
 	c.forgetBoots(w.Instances)
 	return c.untilWhen(ctx, w)
 }
@@ -227,7 +227,7 @@ func (c *Controller) act(ctx context.Context, w fleet.World, a fleet.Action) err
 		if err := c.Fleet.Terminate(ctx, a.Nodes); err != nil {
 			return err
 		}
-		c.roll.ended(a.Nodes)
+		c.registry.ended(a.Nodes)
 		if a.Boot {
 			c.tally.Count(nil, failed(pick(w.Nodes, a.Nodes), a.Reason))
 		}

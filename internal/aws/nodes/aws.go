@@ -34,8 +34,8 @@ type Fleet struct {
 	// node's.
 	machines map[string]*machine
 	of       map[string]string
-	// flights are the launches under way of nodes.
-	flights map[string]*flight
+	// claims are those of launches under way, by node.
+	claims map[string]*claim
 	// open are the launches without an answer, answers those with one that the journal
 	// still has.
 	open    map[string]*intent
@@ -71,8 +71,8 @@ type machine struct {
 	moved bool
 }
 
-// flight is a launch under way.
-type flight struct{ done chan struct{} }
+// claim is what a launch under way has on its nodes.
+type claim struct{ done chan struct{} }
 
 // Open opens the fleet of a cluster: with its journal if there is one, without it
 // from the instances' tags alone. Close ends it, and no node.
@@ -95,7 +95,7 @@ func newFleet(ctx context.Context, c Config, b book, launches []journal.Launch) 
 	f := &Fleet{
 		Config: c, clients: newClients(c.AWS, c.Limits), book: b,
 		ended: make(chan string, 4096), slots: make(chan struct{}, c.Limits.Calls),
-		machines: map[string]*machine{}, of: map[string]string{}, flights: map[string]*flight{},
+		machines: map[string]*machine{}, of: map[string]string{}, claims: map[string]*claim{},
 		open: map[string]*intent{}, answers: map[string]answer{}, over: map[string]time.Time{},
 	}
 	f.names = newNames(ctx, f.clients, c)

@@ -16,9 +16,9 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
-// fly launches a batch. An error is that no node of it has an instance; nodes that
+// carryOut launches a batch. An error is that no node of it has an instance; nodes that
 // EC2 left out fail alone.
-func (l *launching) fly(ctx context.Context, b batch) error {
+func (l *launching) carryOut(ctx context.Context, b batch) error {
 	served, err := l.begin(ctx, b)
 	if err != nil {
 		return err

@@ -151,7 +151,7 @@ func (l *launching) some(ctx context.Context, r *Resource, nodes []string) {
 	var all sync.WaitGroup
 	for part := range slices.Chunk(mine, l.part(len(mine))) {
 		all.Go(func() {
-			if err := l.fly(ctx, batch{resource: r, nodes: part}); err != nil {
+			if err := l.carryOut(ctx, batch{resource: r, nodes: part}); err != nil {
 				l.fail(err, part...)
 			}
 		})
@@ -213,7 +213,7 @@ func (l *launching) left(lists [][]string, mine []string) [][]string {
 // whole launches all of the nodes or none.
 func (l *launching) whole(ctx context.Context, r *Resource, nodes []string) error {
 	if len(nodes) <= l.Limits.Batch {
-		return l.fly(ctx, batch{resource: r, nodes: nodes, whole: true})
+		return l.carryOut(ctx, batch{resource: r, nodes: nodes, whole: true})
 	}
 	if err := l.reserved(ctx, r, len(nodes)); err != nil {
 		return err
@@ -222,7 +222,7 @@ func (l *launching) whole(ctx context.Context, r *Resource, nodes []string) erro
 	parts := slices.Collect(slices.Chunk(nodes, l.Limits.Batch))
 	failures := make([]error, len(parts))
 	for i, part := range parts {
-		all.Go(func() { failures[i] = l.fly(ctx, batch{resource: r, nodes: part, whole: true}) })
+		all.Go(func() { failures[i] = l.carryOut(ctx, batch{resource: r, nodes: part, whole: true}) })
 	}
 	all.Wait()
 	err := errors.Join(failures...)
@@ -264,21 +264,21 @@ func common(a, b []string) []string {
 
 // claim claims the nodes without an instance, unless some are being launched or
 // belong to a launch without an answer.
-func (f *Fleet) claim(nodes []string, mine *[]string) (*flight, *intent) {
+func (f *Fleet) claim(nodes []string, mine *[]string) (*claim, *intent) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, n := range nodes {
-		if fl := f.flights[n]; fl != nil {
-			return fl, nil
+		if c := f.claims[n]; c != nil {
+			return c, nil
 		}
 	}
 	if i := f.unsettled(nodes); i != nil {
 		return nil, i
 	}
-	fl := &flight{done: make(chan struct{})}
+	c := &claim{done: make(chan struct{})}
 	for _, n := range nodes {
 		if _, alive := f.of[n]; !alive {
-			f.flights[n] = fl
+			f.claims[n] = c
 			*mine = append(*mine, n)
 		}
 	}
@@ -289,10 +289,10 @@ func (f *Fleet) claim(nodes []string, mine *[]string) (*flight, *intent) {
 func (f *Fleet) release(mine []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var done *flight
+	var done *claim
 	for _, n := range mine {
-		done = f.flights[n]
-		delete(f.flights, n)
+		done = f.claims[n]
+		delete(f.claims, n)
 	}
 	if done != nil {
 		close(done.done)

@@ -35,7 +35,7 @@ func (f *Fleet) Terminate(ctx context.Context, nodes []string) error {
 	if err := f.prepare(ctx); err != nil {
 		return err
 	}
-	if err := f.landed(ctx, nodes); err != nil {
+	if err := f.awaitLaunches(ctx, nodes); err != nil {
 		return err
 	}
 	return f.end(ctx, f.instancesOf(nodes))
@@ -56,17 +56,17 @@ func (f *Fleet) instancesOf(nodes []string) []string {
 	return distinct(all)
 }
 
-// landed waits until none of the nodes is being launched.
-func (f *Fleet) landed(ctx context.Context, nodes []string) error {
+// awaitLaunches waits until none of the nodes is being launched.
+func (f *Fleet) awaitLaunches(ctx context.Context, nodes []string) error {
 	for _, n := range nodes {
 		f.mu.Lock()
-		fl := f.flights[n]
+		c := f.claims[n]
 		f.mu.Unlock()
-		if fl == nil {
+		if c == nil {
 			continue
 		}
 		select {
-		case <-fl.done:
+		case <-c.done:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -24,7 +24,7 @@ func (c *Controller) ServeNodes(ctx context.Context, l net.Listener, m join.Mung
 func (c *Controller) ServeKeys(ctx context.Context, l net.Listener, k join.Keys) error {
 	others := k.Member
 	k.Member = func(ctx context.Context, address netip.Addr) (bool, error) {
-		if c.roll.has(address) {
+		if c.registry.has(address) {
 			return true, nil
 		}
 		return others(ctx, address)
@@ -48,7 +48,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 
 // Join tells a machine which node it is, once that is known.
 func (c *Controller) Join(_ context.Context, h join.Hello) (join.Place, error) {
-	node, known := c.roll.join(h.InstanceID)
+	node, known := c.registry.join(h.InstanceID)
 	if !known {
 		return join.Place{}, join.ErrNotYet
 	}
@@ -85,7 +85,7 @@ func (c *Controller) tellBlind(r join.Ready) {
 
 // Failed takes note that a machine will never be ready.
 func (c *Controller) Failed(_ context.Context, f join.Failure) error {
-	node := c.roll.node(f.InstanceID)
+	node := c.registry.node(f.InstanceID)
 	what := f.Error
 	if !strings.HasPrefix(what, f.Step+": ") {
 		what = f.Step + ": " + what

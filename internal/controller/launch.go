@@ -18,8 +18,8 @@ type mover interface {
 	Move(ctx context.Context, moves map[string]string) error
 }
 
-// landing is how a launch went.
-type landing struct {
+// launchResult is how a launch went.
+type launchResult struct {
 	nodes []fleet.Node
 	// lacking are the nodes that got no instance, and why.
 	lacking map[string]error
@@ -36,22 +36,22 @@ func (c *Controller) launch(ctx context.Context, nodes []fleet.Node) error {
 	pending := c.pendingFor(ctx, nodes)
 	orders := fleet.Orders(c.Strategy, nodes, pending)
 	for _, n := range nodes {
-		c.flying[n.Name] = true
+		c.launching[n.Name] = true
 	}
-	c.flights.Go(func() {
-		l := c.fly(ctx, orders, pending)
+	c.launches.Go(func() {
+		l := c.carryOut(ctx, orders, pending)
 		l.nodes = nodes
 		c.mu.Lock()
-		c.inbox.landed = append(c.inbox.landed, &l)
+		c.inbox.launched = append(c.inbox.launched, &l)
 		c.mu.Unlock()
 		c.Wake()
 	})
 	return nil
 }
 
-// fly has orders carried out and settles what becomes of jobs that lack nodes.
-func (c *Controller) fly(ctx context.Context, orders []provider.Order, pending []fleet.PendingJob) landing {
-	l := landing{lacking: c.Fleet.Launch(ctx, orders, c.started)}
+// carryOut has the provider carry out orders and settles what becomes of jobs that lack nodes.
+func (c *Controller) carryOut(ctx context.Context, orders []provider.Order, pending []fleet.PendingJob) launchResult {
+	l := launchResult{lacking: c.Fleet.Launch(ctx, orders, c.started)}
 	lacks := func() map[string]bool {
 		set := make(map[string]bool, len(l.lacking))
 		for n := range l.lacking {
@@ -78,7 +78,7 @@ func (c *Controller) fly(ctx context.Context, orders []provider.Order, pending [
 		if err := c.Fleet.Terminate(ctx, end); err != nil {
 			c.Log.Warn("instances that no job can use were not ended; the next round tries again", "error", err)
 		} else {
-			c.roll.ended(end)
+			c.registry.ended(end)
 		}
 	}
 	return l
@@ -88,7 +88,7 @@ func (c *Controller) fly(ctx context.Context, orders []provider.Order, pending [
 // its name yet.
 func (c *Controller) move(ctx context.Context, moves map[string]string) bool {
 	m, ok := c.Fleet.(mover)
-	if !ok || !c.roll.move(moves) {
+	if !ok || !c.registry.move(moves) {
 		return false
 	}
 	if err := m.Move(ctx, moves); err != nil {
@@ -97,20 +97,20 @@ func (c *Controller) move(ctx context.Context, moves map[string]string) bool {
 		for from, to := range moves {
 			back[to] = from
 		}
-		c.roll.move(back)
+		c.registry.move(back)
 		return false
 	}
 	to := map[string]bool{}
 	for _, n := range moves {
 		to[n] = true
 	}
-	c.tellSlurm(c.roll.addresses(to))
+	c.tellSlurm(c.registry.addresses(to))
 	return true
 }
 
 // started takes in instances that have just appeared.
 func (c *Controller) started(list []provider.Instance) {
-	c.roll.started(list)
+	c.registry.started(list)
 	addresses := map[string]string{}
 	for _, i := range list {
 		if i.Node != "" && i.Address.IsValid() {
@@ -127,26 +127,26 @@ func (c *Controller) started(list []provider.Instance) {
 func (c *Controller) reap(ctx context.Context) error {
 	for {
 		c.mu.Lock()
-		if len(c.inbox.landed) == 0 {
+		if len(c.inbox.launched) == 0 {
 			c.mu.Unlock()
 			return nil
 		}
-		l := c.inbox.landed[0]
+		l := c.inbox.launched[0]
 		c.mu.Unlock()
 		if err := c.settle(ctx, l); err != nil {
 			return err
 		}
 		for _, n := range l.nodes {
-			delete(c.flying, n.Name)
+			delete(c.launching, n.Name)
 		}
 		c.mu.Lock()
-		c.inbox.landed = c.inbox.landed[1:]
+		c.inbox.launched = c.inbox.launched[1:]
 		c.mu.Unlock()
 	}
 }
 
 // settle tells Slurm of one launch.
-func (c *Controller) settle(ctx context.Context, l *landing) error {
+func (c *Controller) settle(ctx context.Context, l *launchResult) error {
 	down := map[string][]string{} // by reason
 	var throttled, hopeless []string
 	for node, err := range l.lacking {
@@ -183,7 +183,7 @@ func (c *Controller) settle(ctx context.Context, l *landing) error {
 }
 
 // tellFailures writes the events of a launch that failed, one for each reason.
-func (c *Controller) tellFailures(l *landing) {
+func (c *Controller) tellFailures(l *launchResult) {
 	of := map[string][]string{}
 	hints := map[string]string{}
 	for node, err := range l.lacking {

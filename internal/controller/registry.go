@@ -10,9 +10,9 @@ import (
 	"github.com/muster-hpc/muster/internal/provider"
 )
 
-// roll is the list of instances, as last observed and with what was started and
+// registry is the list of instances, as last observed and with what was started and
 // ended since. It answers machines that ask which node they are.
-type roll struct {
+type registry struct {
 	mu sync.Mutex // guards what follows
 	// byID has every instance. fresh says of those that were started here when we
 	// were told: a look that did not begin after that may not have them.
@@ -22,12 +22,12 @@ type roll struct {
 	joined map[string]bool
 }
 
-func newRoll() *roll {
-	return &roll{byID: map[string]provider.Instance{}, fresh: map[string]time.Time{}, joined: map[string]bool{}}
+func newRegistry() *registry {
+	return &registry{byID: map[string]provider.Instance{}, fresh: map[string]time.Time{}, joined: map[string]bool{}}
 }
 
 // observed takes in a whole look, which began at a time.
-func (r *roll) observed(list []provider.Instance, began time.Time) {
+func (r *registry) observed(list []provider.Instance, began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := make(map[string]provider.Instance, len(list))
@@ -51,7 +51,7 @@ func (r *roll) observed(list []provider.Instance, began time.Time) {
 }
 
 // started takes in instances that have just appeared.
-func (r *roll) started(list []provider.Instance) {
+func (r *registry) started(list []provider.Instance) {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +61,7 @@ func (r *roll) started(list []provider.Instance) {
 }
 
 // ended takes out instances, by node or ID.
-func (r *roll) ended(names []string) {
+func (r *registry) ended(names []string) {
 	gone := make(map[string]bool, len(names))
 	for _, n := range names {
 		gone[n] = true
@@ -79,7 +79,7 @@ func (r *roll) ended(names []string) {
 
 // move gives instances to other nodes, all or none: a machine that was told its
 // node's name keeps it.
-func (r *roll) move(moves map[string]string) bool {
+func (r *registry) move(moves map[string]string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id := range r.joined {
@@ -97,7 +97,7 @@ func (r *roll) move(moves map[string]string) bool {
 }
 
 // join tells an instance's node and takes note that it was told.
-func (r *roll) join(id string) (node string, known bool) {
+func (r *registry) join(id string) (node string, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i, ok := r.byID[id]
@@ -109,14 +109,14 @@ func (r *roll) join(id string) (node string, known bool) {
 }
 
 // node is an instance's node, empty if not known.
-func (r *roll) node(id string) string {
+func (r *registry) node(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.byID[id].Node
 }
 
 // has tells whether a node has an address.
-func (r *roll) has(address netip.Addr) bool {
+func (r *registry) has(address netip.Addr) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, i := range r.byID {
@@ -128,14 +128,14 @@ func (r *roll) has(address netip.Addr) bool {
 }
 
 // instances are all.
-func (r *roll) instances() []provider.Instance {
+func (r *registry) instances() []provider.Instance {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Collect(maps.Values(r.byID))
 }
 
 // addresses are where nodes answer, as far as that is known.
-func (r *roll) addresses(nodes map[string]bool) map[string]string {
+func (r *registry) addresses(nodes map[string]bool) map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := map[string]string{}
