@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Record says where a cluster is, so that commands need not ask every region. It can
@@ -88,19 +89,7 @@ func WriteFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".note")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return whole.Write(path, text, 0o600)
 }
 
 // forget removes the record of a cluster that is gone.

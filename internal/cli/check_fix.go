@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // mended is what became of a file whose problems were to be fixed.
@@ -105,10 +106,7 @@ func rewrite(path string, before, after []byte) error {
 	if now, err := os.ReadFile(target); err != nil || !bytes.Equal(now, before) {
 		return errChanged
 	}
-	if err := os.Rename(beside.Name(), target); err != nil {
-		return reason(err)
-	}
-	return syncDirectory(filepath.Dir(target))
+	return reason(whole.Rename(beside.Name(), target))
 }
 
 // writable opens a file for writing as an editor would, and says what it is.
@@ -137,15 +135,6 @@ func like(f *os.File, info fs.FileInfo) error {
 		return fmt.Errorf("its owner cannot be kept: %w", reason(err))
 	}
 	return f.Chmod(info.Mode().Perm())
-}
-
-func syncDirectory(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return reason(err)
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 // reason is a file error without the path, which the user knows.

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // entrance is the way into a machine of a cluster on this machine: in which directory
@@ -111,7 +112,7 @@ func (a *app) sayBehindOnce(e entrance) {
 	if text != "" {
 		a.note("%s", text)
 	}
-	if err := nodes.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := whole.Write(file, []byte(text), 0o600); err != nil {
 		a.note("%v", err)
 	}
 }

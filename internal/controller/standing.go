@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // standing is what a user, or the controller for his sake, has decided about the
@@ -105,14 +106,5 @@ func writeWhole(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(data, '\n'))
-	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return whole.Write(path, append(data, '\n'), 0o644)
 }

@@ -15,8 +15,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/store"
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Known is what a file and its object were when they were last the same. It tells a file that was deleted here from
@@ -186,7 +188,7 @@ func (r *Record) rewrite(name, head string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(r.dump(f, head), f.Sync(), os.Rename(name+".tmp", name)); err != nil {
+	if err := errors.Join(r.dump(f, head), f.Sync(), whole.Rename(name+".tmp", name)); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	r.file = f

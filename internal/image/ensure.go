@@ -17,6 +17,7 @@ import (
 	"github.com/muster-hpc/muster/internal/image/source"
 	"github.com/muster-hpc/muster/internal/sys/own"
 	"github.com/muster-hpc/muster/internal/sys/pause"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // EnsureOptions say which image a user's step needs.
@@ -181,16 +182,7 @@ func (e ensured) write(r record) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(e.file), filepath.Base(e.file)+unfinished+"*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), e.file)
+	return whole.Write(e.file, data, 0o600)
 }
 
 // trim removes images that nobody used for long, the oldest first, until the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/image/layer"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // write makes the image's file of layers that are in the cache: beside its place,
@@ -57,19 +58,10 @@ func (o ImportOptions) publish(ctx context.Context, out *os.File) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if err := os.Rename(out.Name(), Path(o.Dir, o.Name)); err != nil {
+	if err := whole.Rename(out.Name(), Path(o.Dir, o.Name)); err != nil {
 		return fmt.Errorf("name the image's file: %w", err)
 	}
-	return syncDir(o.Dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return nil
 }
 
 // cached is how many bytes layers take in the cache.

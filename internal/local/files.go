@@ -22,6 +22,7 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/slurm/spank"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // owners are the users that the daemons run as.
@@ -90,7 +91,7 @@ func (f file) write(l *nodes.Layout) (changed bool, err error) {
 	if f.inPlace && err == nil {
 		err = writeOwn(path, []byte(f.text))
 	} else {
-		err = nodes.WriteFile(path, []byte(f.text), f.mode)
+		err = whole.Write(path, []byte(f.text), f.mode)
 	}
 	if err != nil {
 		return false, err

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // formerDir has the files that a cluster which runs was made of, while it is changed.
@@ -28,7 +29,7 @@ func keepFormer(l *nodes.Layout, works bool, source []byte) error {
 	if err := os.Mkdir(l.Path(formerDir), 0o700); err != nil {
 		return err
 	}
-	if err := nodes.WriteFile(l.Path(formerDir, "cluster.yaml"), old, 0o644); err != nil {
+	if err := whole.Write(l.Path(formerDir, "cluster.yaml"), old, 0o644); err != nil {
 		return err
 	}
 	workload, err := os.ReadFile(l.Path("muster.yaml"))
@@ -38,7 +39,7 @@ func keepFormer(l *nodes.Layout, works bool, source []byte) error {
 	if err != nil {
 		return err
 	}
-	return nodes.WriteFile(l.Path(formerDir, "muster.yaml"), workload, 0o644)
+	return whole.Write(l.Path(formerDir, "muster.yaml"), workload, 0o644)
 }
 
 // dropFormer forgets them, once the cluster works with what it has now.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // madeOfFile is kept with the data of a cluster that was taken down: the path of the file
@@ -22,7 +23,7 @@ func keepMadeOf(l *nodes.Layout) error {
 		return nil // it is kept already
 	}
 	if err == nil {
-		err = nodes.WriteFile(l.Path(madeOfFile), []byte(record.File+"\n"), 0o644)
+		err = whole.Write(l.Path(madeOfFile), []byte(record.File+"\n"), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the name of the cluster's file: %w", err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // nextJobFile is kept with the data: jobs name their output by their IDs, and the
@@ -41,7 +42,7 @@ func keepNextJob(ctx context.Context, l *nodes.Layout) error {
 	if id <= max(nextJob(l), 1) {
 		return nil
 	}
-	if err := nodes.WriteFile(l.Path(nextJobFile), []byte(strconv.Itoa(id)+"\n"), 0o644); err != nil {
+	if err := whole.Write(l.Path(nextJobFile), []byte(strconv.Itoa(id)+"\n"), 0o644); err != nil {
 		return fmt.Errorf("keep the next job's ID: %w", err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // installedIn are the directories of this machine that change when something is
@@ -105,5 +106,5 @@ func Refreshed(ctx context.Context, l *nodes.Layout, environ []string) error {
 	if err := Refresh(ctx, l); err != nil {
 		return err
 	}
-	return nodes.WriteFile(file, []byte(stamp), 0o600)
+	return whole.Write(file, []byte(stamp), 0o600)
 }

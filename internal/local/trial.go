@@ -19,6 +19,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // trialDir is where a slurmctld tries a configuration.
@@ -90,7 +91,7 @@ func (u *up) writeTrial(cfg config) error {
 		"\nAccountingStorageTRES=gres/gpu\n", "\n", // which takes a slurmdbd
 	).Replace(conf.Conf())
 	for name, text := range map[string]string{"slurm.conf": text, "cgroup.conf": conf.CgroupConf()} {
-		if err := nodes.WriteFile(l.Path(trialDir, name), []byte(text), 0o644); err != nil {
+		if err := whole.Write(l.Path(trialDir, name), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // running is the SHA-256 of the program that this process runs.
@@ -82,5 +83,5 @@ func (h *headNode) fetchProgram(ctx context.Context, want manifest.Program) (str
 		return "", fmt.Errorf("the new muster does not run here: %w", err)
 	}
 	line, _, _ := strings.Cut(string(said), "\n")
-	return strings.TrimPrefix(strings.TrimSpace(line), "muster "), os.Rename(path, h.Program)
+	return strings.TrimPrefix(strings.TrimSpace(line), "muster "), whole.Rename(path, h.Program)
 }

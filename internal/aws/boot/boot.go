@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Machine is what boots. The zero value is the one that this program runs on.
@@ -107,23 +109,8 @@ func (m Machine) Write(name, text string, mode fs.FileMode, owner string) (chang
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return false, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return false, err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = give(f.Name(), mode, owner)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return false, fmt.Errorf("write %s: %w", path, err)
-	}
-	return true, nil
+	err = whole.Make(path, []byte(text), func(beside *os.File) error { return give(beside.Name(), mode, owner) })
+	return err == nil, err
 }
 
 // Directory makes a directory with its parents.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Place is where this machine keeps what it knows of the way to a cluster.
@@ -59,7 +61,7 @@ func (p Place) Keep(h Head) error {
 	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
 		return err
 	}
-	return errors.Join(replace(p.KnownHosts(), []byte(text)), replace(p.headFile(), append(data, '\n')))
+	return errors.Join(whole.Write(p.KnownHosts(), []byte(text), 0o600), whole.Write(p.headFile(), append(data, '\n'), 0o600))
 }
 
 // knownHosts is a file of keys as SSH reads it.
@@ -106,23 +108,6 @@ func (p Place) Forget() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// replace makes a file appear whole, for its user alone.
-func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".reach") // with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
 
 // Sockets makes the folder of shared connections. Whoever could write there could

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/local/machine"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Record is what a cluster was made with: the facts that its anchor and its
@@ -131,20 +132,5 @@ func WriteJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(path, append(data, '\n'), 0o644)
-}
-
-// WriteFile makes path hold data, whole or not at all, and safe on disk.
-func WriteFile(path string, data []byte, mode os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return os.Rename(f.Name(), path)
+	return whole.Write(path, append(data, '\n'), 0o644)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // The lists of users and groups that a machine has of its own are made when it starts.
@@ -50,7 +52,7 @@ func learn(root string, lists map[string]string) error {
 			continue // somebody on the machine wants it so
 		}
 		if now := caughtUp(string(have), text); err == nil && now != string(have) {
-			err = WriteFile(path, []byte(now), 0o644)
+			err = whole.Write(path, []byte(now), 0o644)
 		}
 		errs = append(errs, err)
 	}

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // flags are the compiler's: warnings are errors, and the usual hardening, which
@@ -42,10 +44,10 @@ func Install(ctx context.Context, path, packaged, version string) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(path, text, 0o755); err != nil {
+	if err := whole.Write(path, text, 0o755); err != nil {
 		return err
 	}
-	return replace(path+".stamp", []byte(stamp), 0o644)
+	return whole.Write(path+".stamp", []byte(stamp), 0o644)
 }
 
 // stampOf tells apart plugins of other sources or for another Slurm.
@@ -114,19 +116,4 @@ func build(ctx context.Context, dir string) ([]byte, error) {
 		return nil, hint(err, said.String())
 	}
 	return os.ReadFile(filepath.Join(dir, Name))
-}
-
-// replace makes a file appear whole.
-func replace(path string, text []byte, mode os.FileMode) error {
-	beside := path + ".new"
-	if err := os.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.WriteFile(beside, text, mode); err != nil {
-		return err
-	}
-	if err := os.Chmod(beside, mode); err != nil {
-		return err
-	}
-	return os.Rename(beside, path)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Package compiles the plugin for the Slurm whose headers are installed and writes
@@ -22,7 +24,7 @@ func Package(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return path, replace(path, text, 0o755)
+	return path, whole.Write(path, text, 0o755)
 }
 
 // headers asks the preprocessor for the version that Slurm's headers are of, such

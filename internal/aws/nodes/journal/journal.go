@@ -14,13 +14,13 @@ import (
 	"maps"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Launch is a call that may start instances.
@@ -186,10 +186,7 @@ func (j *Journal) rewrite() (err error) {
 	}
 	_, err = file.Write(all)
 	if err = errors.Join(err, file.Sync()); err == nil {
-		err = os.Rename(beside, j.path)
-	}
-	if err == nil {
-		err = syncDir(filepath.Dir(j.path))
+		err = whole.Rename(beside, j.path)
 	}
 	if err != nil {
 		return errors.Join(err, file.Close())
@@ -200,14 +197,6 @@ func (j *Journal) rewrite() (err error) {
 		_ = old.Close() // what it held is in the new one
 	}
 	return nil
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // apply takes a line into account. Settled launches do not come back.

@@ -1,0 +1,60 @@
+// Package whole writes files that others find whole or not at all, with the text before
+// or with the new one, even if the machine loses its power meanwhile: they are written
+// beside, brought to the disk, and renamed.
+package whole
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Write makes path a file with that text and mode.
+func Write(path string, text []byte, mode fs.FileMode) error {
+	return Make(path, text, func(beside *os.File) error { return beside.Chmod(mode) })
+}
+
+// Make makes path a file with that text. Before it has its name, finish does what else
+// belongs to it; until then only its owner can read it.
+func Make(path string, text []byte, finish func(beside *os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, cause(err))
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = finish(f)
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, errors.Join(cause(err), os.Remove(f.Name())))
+	}
+	return nil
+}
+
+// Rename gives a file its name for good. What is in the file is on the disk already.
+func Rename(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// cause is an error without the name of the file beside, which says nothing to anybody.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
+	}
+	return err
+}
