@@ -42,6 +42,9 @@ func show(t *testing.T, l *diag.List) {
 func TestGuide80(t *testing.T) {
 	c, w := load(t, "guide-80")
 	export := []string{"NEW", "CHANGED"}
+	lustre := spec.LustreSettings{DeploymentType: "PERSISTENT_2", CapacityGiB: 7200, PerUnitThroughput: 1000, DataCompressionType: "LZ4"}
+	logs := lustre
+	logs.CapacityGiB, logs.PerUnitThroughput = 4800, 500
 	want := &spec.Cluster{
 		File: "guide-80/cluster.yaml", Region: "ap-southeast-3", OS: "alinux2023",
 		HeadNode: spec.HeadNode{InstanceType: "c6i.4xlarge", ScratchDir: "/scratch"},
@@ -56,15 +59,15 @@ func TestGuide80(t *testing.T) {
 			}},
 		},
 		SharedStorage: []spec.SharedStorage{
-			{Name: "fsx-data", MountDir: "/fsx1", Type: "FsxLustre", DeploymentType: "PERSISTENT_2", DeletionPolicy: "Retain", Repositories: []spec.DataRepository{{
-				Name: "datasets", Dir: "/fsx1/datasets", Bucket: "training-data-jakarta", Prefix: "datasets/",
+			{Name: "fsx-data", MountDir: "/fsx1", Kind: spec.Lustre, Lustre: lustre, DeletionPolicy: "Retain", Repositories: []spec.DataRepository{{
+				Name: "datasets", Dir: "/fsx1/datasets", Bucket: "training-data-jakarta", Prefix: "datasets/", Association: &spec.Association{Path: "/datasets", URI: "s3://training-data-jakarta/datasets", ChunkMiB: 1024},
 				AutoImport: []string{"NEW", "CHANGED", "DELETED"}, ImportAtFirst: true,
 			}}},
-			{Name: "fsx-checkpoints", MountDir: "/fsx2", Type: "FsxLustre", DeploymentType: "PERSISTENT_2", DeletionPolicy: "Retain", Repositories: []spec.DataRepository{{
-				Name: "checkpoints", Dir: "/fsx2", Bucket: "checkpoint-jakarta", AutoExport: export,
+			{Name: "fsx-checkpoints", MountDir: "/fsx2", Kind: spec.Lustre, Lustre: lustre, DeletionPolicy: "Retain", Repositories: []spec.DataRepository{{
+				Name: "checkpoints", Dir: "/fsx2", Bucket: "checkpoint-jakarta", AutoExport: export, Association: &spec.Association{Path: "/", URI: "s3://checkpoint-jakarta", ChunkMiB: 1024},
 			}}},
-			{Name: "fsx-logs", MountDir: "/fsx3", Type: "FsxLustre", DeploymentType: "PERSISTENT_2", DeletionPolicy: "Retain", Repositories: []spec.DataRepository{{
-				Name: "logs", Dir: "/fsx3", Bucket: "training-logs-jakarta", AutoExport: export,
+			{Name: "fsx-logs", MountDir: "/fsx3", Kind: spec.Lustre, Lustre: logs, DeletionPolicy: "Retain", Repositories: []spec.DataRepository{{
+				Name: "logs", Dir: "/fsx3", Bucket: "training-logs-jakarta", AutoExport: export, Association: &spec.Association{Path: "/", URI: "s3://training-logs-jakarta", ChunkMiB: 1024},
 			}}},
 		},
 		CustomActions: true,

@@ -8,33 +8,26 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/inventory"
+	"github.com/muster-hpc/muster/internal/spec"
 )
-
-// idKeys are where each type of storage has the ID of one that exists.
-var idKeys = map[string]string{
-	"Efs": "EfsSettings.FileSystemId", "FsxLustre": "FsxLustreSettings.FileSystemId", "FsxOpenZfs": "FsxOpenZfsSettings.VolumeId",
-	"FsxOntap": "FsxOntapSettings.VolumeId", "FileCache": "FileCacheSettings.FileCacheId",
-}
 
 func (q *asker) fileSystems(ctx context.Context) error {
 	q.facts.FileSystems = map[string]inventory.FileSystem{}
 	var errs []error
-	for _, s := range q.root.Key("SharedStorage").Items() {
-		kind := s.Key("StorageType").Text()
-		key, ok := idKeys[kind]
-		if !ok || !s.At(key).Present() {
+	for _, s := range q.file.Cluster.SharedStorage {
+		id := s.ExistingID
+		if id == "" || s.Kind == spec.EBS {
 			continue
 		}
-		id := s.At(key).Text()
-		f, err := q.fileSystem(ctx, kind, id)
+		f, err := q.fileSystem(ctx, s.Kind, id)
 		errs = append(errs, err)
 		q.facts.FileSystems[id] = f
 	}
 	return errors.Join(errs...)
 }
 
-func (q *asker) fileSystem(ctx context.Context, kind, id string) (inventory.FileSystem, error) {
-	if kind == "Efs" {
+func (q *asker) fileSystem(ctx context.Context, kind spec.StorageKind, id string) (inventory.FileSystem, error) {
+	if kind == spec.EFS {
 		return q.account.EFS(ctx, id)
 	}
 	all, err := q.account.FileSystems(ctx, []string{id})

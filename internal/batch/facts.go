@@ -83,7 +83,7 @@ type Mount struct {
 	DeploymentType string
 	// DeletionPolicy says what becomes of it with the cluster: Delete, Retain. It is
 	// "" where the file system is not the cluster's.
-	DeletionPolicy string
+	DeletionPolicy spec.DeletionPolicy
 }
 
 // FactsOf are the facts in a cluster file.
@@ -108,7 +108,7 @@ func FactsOf(c *spec.Cluster) *Facts {
 		f.Queues = append(f.Queues, queue)
 	}
 	for _, s := range c.SharedStorage {
-		f.Mounts = append(f.Mounts, Mount{Dir: s.MountDir, Kind: s.Type, DeploymentType: s.DeploymentType, DeletionPolicy: s.DeletionPolicy})
+		f.Mounts = append(f.Mounts, Mount{Dir: s.MountDir, Kind: string(s.Kind), DeploymentType: s.Lustre.DeploymentType, DeletionPolicy: s.DeletionPolicy})
 	}
 	if !slices.ContainsFunc(f.Mounts, func(m Mount) bool { return m.Dir == "/home" }) {
 		f.Mounts = append(f.Mounts, Mount{Dir: "/home", Kind: "HeadNode"})

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // storageRules are about what stands where: output, checkpoints, data.
@@ -161,7 +162,7 @@ func (s *script) homeOutput(p spot) {
 // elsewhere says where there is room.
 func (s *script) elsewhere() string {
 	for _, m := range s.facts.Mounts {
-		if m.Kind == "FsxLustre" {
+		if m.Kind == string(spec.Lustre) {
 			return "use a directory below " + m.Dir
 		}
 	}
@@ -204,7 +205,7 @@ func (s *script) checkpointPlace(p spot) {
 	case strings.HasPrefix(m.DeploymentType, "SCRATCH"):
 		s.warnf("script/scratch-checkpoint", p.Place, "checkpoints go to %s, which is %s: it keeps one copy, and loses files with a server", m.Dir, m.DeploymentType).
 			WithHint("DeploymentType: PERSISTENT_2, or copy them to S3 as well")
-	case m.DeletionPolicy == "Delete":
+	case m.DeletionPolicy == spec.PolicyDelete:
 		s.warnf("script/deleted-checkpoint", p.Place, "checkpoints go to %s, which is deleted with the cluster", m.Dir).
 			WithHint("DeletionPolicy: Retain in the cluster file, or copy them to S3 as well")
 	}

@@ -13,7 +13,7 @@ func storageSection(e *plan.Estimate) section {
 	var from origins
 	for _, f := range e.FileSystems {
 		s.add(fileSystemCells(f)...)
-		from.add(storageKind(f.Type), f.Source)
+		from.add(f.Type.Title(), f.Source)
 	}
 	for _, v := range e.Price.Volumes {
 		what := v.What
@@ -51,17 +51,6 @@ func (o *origins) add(kind, source string) {
 		source string
 		kinds  []string
 	}{source, []string{kind}})
-}
-
-// storageKind is what people call a StorageType.
-func storageKind(storageType string) string {
-	switch storageType {
-	case "FsxLustre":
-		return "Lustre"
-	case "FsxOpenZfs":
-		return "OpenZFS"
-	}
-	return strings.ToUpper(storageType) // EFS, EBS
 }
 
 func fileSystemCells(f plan.FileSystem) []string {

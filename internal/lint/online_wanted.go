@@ -61,7 +61,7 @@ func lustres(root spec.View) []spec.View {
 	var all []spec.View
 	for _, s := range root.Key("SharedStorage").Items() {
 		l := s.Key("FsxLustreSettings")
-		if s.Key("StorageType").Text() == "FsxLustre" && !l.Key("FileSystemId").Present() && l.Key("DeploymentType").Sound() {
+		if spec.KindOf(s) == spec.Lustre && !l.Key("FileSystemId").Present() && l.Key("DeploymentType").Sound() {
 			all = append(all, l)
 		}
 	}
@@ -169,12 +169,12 @@ func placed(root spec.View) bool {
 func storageParts(root spec.View) []string {
 	var all []string
 	for _, s := range root.Key("SharedStorage").Items() {
-		switch s.Key("StorageType").Text() {
-		case "Ebs":
+		switch spec.KindOf(s) {
+		case spec.EBS:
 			all = append(all, "ebs")
-		case "Efs":
+		case spec.EFS:
 			all = append(all, made(s.At("EfsSettings.FileSystemId"), "efs"))
-		case "FsxLustre":
+		case spec.Lustre:
 			all = append(all, made(s.At("FsxLustreSettings.FileSystemId"), "fsx"))
 			if s.At("FsxLustreSettings.DataRepositoryAssociations").Present() {
 				all = append(all, "links")

@@ -202,7 +202,7 @@ func deletedResults(s spec.View) {
 func scratchResults(s spec.View) {
 	kind := s.At("FsxLustreSettings.DeploymentType")
 	name, results := holdsResults(s)
-	if results && kind.Sound() && s.Key("StorageType").Text() == "FsxLustre" && strings.HasPrefix(kind.Text(), "SCRATCH") && !exported(s) &&
+	if results && kind.Sound() && spec.KindOf(s) == spec.Lustre && strings.HasPrefix(kind.Text(), "SCRATCH") && !exported(s) &&
 		!s.At("FsxLustreSettings.FileSystemId").Present() {
 		kind.Warnf("storage/results-on-scratch", "%q is on a %s file system, which loses data when a server fails", name, kind.Text()).
 			WithHint("write DeploymentType: PERSISTENT_2, or export it to S3 with AutoExportPolicy")
@@ -212,8 +212,8 @@ func scratchResults(s spec.View) {
 // managed are the settings of a storage that is made with the cluster; false if
 // it exists already or has no deletion policy.
 func managed(s spec.View) (spec.View, bool) {
-	switch s.Key("StorageType").Text() {
-	case "Ebs", "Efs", "FsxLustre":
+	switch spec.KindOf(s) {
+	case spec.EBS, spec.EFS, spec.Lustre:
 		return settingsOf(s), !existingID(s).Present()
 	default:
 		return spec.View{}, false

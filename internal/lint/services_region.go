@@ -27,7 +27,7 @@ func regions(root spec.View, level spec.Level) {
 	}
 	for _, s := range root.Key("SharedStorage").Items() {
 		kind := s.Key("StorageType")
-		if kind.Given() && strings.HasPrefix(name, unsupportedIn(kind.Text(), level)) {
+		if kind.Given() && strings.HasPrefix(name, unsupportedIn(spec.KindOf(s), level)) {
 			kind.Errorf("region/feature", "there is no %s in %s", kind.Text(), name).
 				WithHint("use another type of storage, or another region")
 		}
@@ -35,16 +35,16 @@ func regions(root spec.View, level spec.Level) {
 }
 
 // unsupportedIn is how the names of regions begin that lack a type of storage.
-func unsupportedIn(kind string, level spec.Level) string {
+func unsupportedIn(kind spec.StorageKind, level spec.Level) string {
 	switch kind {
-	case "FileCache", "FsxOpenZfs":
+	case spec.FileCache, spec.OpenZFS:
 		return "us-iso"
-	case "FsxOntap":
+	case spec.ONTAP:
 		if level <= 12 {
 			return "us-iso"
 		}
 		return "us-iso-w"
-	case "FsxLustre":
+	case spec.Lustre:
 		if level <= 12 {
 			return "us-isob"
 		}

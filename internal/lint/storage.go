@@ -12,14 +12,14 @@ import (
 func storage(root spec.View) {
 	items := root.Key("SharedStorage").Items()
 	for _, s := range items {
-		switch s.Key("StorageType").Text() {
-		case "Ebs":
+		switch spec.KindOf(s) {
+		case spec.EBS:
 			ebsStorage(s)
-		case "Efs":
+		case spec.EFS:
 			efsStorage(s)
-		case "FsxLustre":
+		case spec.Lustre:
 			lustreStorage(s)
-		case "FileCache":
+		case spec.FileCache:
 			homeCache(s)
 		}
 		deletion(s)
@@ -37,21 +37,11 @@ func storage(root spec.View) {
 func filled(v spec.View) bool { return v.Given() && v.Text() != "" }
 
 // settingsOf are the settings that go with an entry's storage type.
-func settingsOf(s spec.View) spec.View { return s.Key(s.Key("StorageType").Text() + "Settings") }
+func settingsOf(s spec.View) spec.View { return spec.KindOf(s).Settings(s) }
 
 // existingID is the id of a file system or volume that exists already. What
 // it stands for is a new one if the id is not there.
-func existingID(s spec.View) spec.View {
-	settings := settingsOf(s)
-	switch s.Key("StorageType").Text() {
-	case "Efs", "FsxLustre":
-		return settings.Key("FileSystemId")
-	case "FileCache":
-		return settings.Key("FileCacheId")
-	default:
-		return settings.Key("VolumeId")
-	}
-}
+func existingID(s spec.View) spec.View { return spec.KindOf(s).ID(s) }
 
 // known reports whether an entry's storage type is one that there is.
 func known(s spec.View) bool { return s.Key("StorageType").Given() }
@@ -66,7 +56,7 @@ func homeCache(s spec.View) {
 
 // deletion says what becomes of the data (ParallelCluster's DeletionPolicyValidator).
 func deletion(s spec.View) {
-	if !known(s) || slices.Contains([]string{"FsxOpenZfs", "FsxOntap", "FileCache"}, s.Key("StorageType").Text()) {
+	if !known(s) || !spec.KindOf(s).Makeable() {
 		return
 	}
 	policy := settingsOf(s).Key("DeletionPolicy")
@@ -120,7 +110,7 @@ func storageZones(root spec.View, items []spec.View) {
 	}
 	n := distinct(all)
 	for _, s := range items {
-		if kind := s.Key("StorageType"); kind.Given() && kind.Text() == "FsxLustre" && !existingID(s).Present() && n > 1 {
+		if kind := s.Key("StorageType"); kind.Given() && spec.KindOf(s) == spec.Lustre && !existingID(s).Present() && n > 1 {
 			existingID(s).Errorf("storage/lustre-subnets", "a new Lustre file system is in one subnet, and the queues have %d", n).
 				WithHint("give all queues the same subnet, or name a file system that exists with FileSystemId")
 		}

@@ -13,8 +13,8 @@ type storageLimit struct {
 }
 
 var storageLimits = []storageLimit{
-	{of: newKind("Efs"), most: 1, name: "new EFS file system", names: "new EFS file systems"},
-	{of: newKind("FsxLustre"), most: 1, name: "new Lustre file system", names: "new Lustre file systems"},
+	{of: newKind(spec.EFS), most: 1, name: "new EFS file system", names: "new EFS file systems"},
+	{of: newKind(spec.Lustre), most: 1, name: "new Lustre file system", names: "new Lustre file systems"},
 	{of: newArray, most: 1, name: "new RAID array", names: "new RAID arrays"},
 	{of: existingEfs, existing: true, most: 20, names: "EFS file systems that exist already"},
 	{of: existingFsx, existing: true, most: 20, names: "FSx file systems that exist already"},
@@ -45,27 +45,27 @@ func storageCounts(items []spec.View) {
 }
 
 // newKind tells file systems of a type that are to be made.
-func newKind(kind string) func(spec.View) bool {
-	return func(s spec.View) bool { return s.Key("StorageType").Text() == kind && !filled(existingID(s)) }
+func newKind(kind spec.StorageKind) func(spec.View) bool {
+	return func(s spec.View) bool { return spec.KindOf(s) == kind && !filled(existingID(s)) }
 }
 
 func newArray(s spec.View) bool {
-	return s.Key("StorageType").Text() == "Ebs" && s.At("EbsSettings.Raid").Present()
+	return spec.KindOf(s) == spec.EBS && s.At("EbsSettings.Raid").Present()
 }
 
 func singleVolume(s spec.View) bool {
-	return s.Key("StorageType").Text() == "Ebs" && !s.At("EbsSettings.Raid").Present()
+	return spec.KindOf(s) == spec.EBS && !s.At("EbsSettings.Raid").Present()
 }
 
 func existingEfs(s spec.View) bool {
-	return s.Key("StorageType").Text() == "Efs" && filled(existingID(s))
+	return spec.KindOf(s) == spec.EFS && filled(existingID(s))
 }
 
 func existingFsx(s spec.View) bool {
-	switch s.Key("StorageType").Text() {
-	case "FsxOpenZfs", "FsxOntap", "FileCache":
+	switch spec.KindOf(s) {
+	case spec.OpenZFS, spec.ONTAP, spec.FileCache:
 		return true
 	default:
-		return s.Key("StorageType").Text() == "FsxLustre" && filled(existingID(s))
+		return spec.KindOf(s) == spec.Lustre && filled(existingID(s))
 	}
 }

@@ -185,7 +185,7 @@ func ebsBottleneck(root spec.View, items []spec.View) {
 		return
 	}
 	for _, s := range items {
-		if kind := s.Key("StorageType"); kind.Given() && kind.Text() == "Ebs" {
+		if kind := s.Key("StorageType"); kind.Given() && spec.KindOf(s) == spec.EBS {
 			kind.Warnf("ebs/bottleneck", "%d nodes read this volume through the network of the head node", nodes).
 				WithHint("use FsxLustre or Efs for what many nodes read")
 		}

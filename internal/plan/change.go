@@ -45,10 +45,10 @@ func Changes(before, after *spec.File) []Change {
 	c := comparison{differences: spec.Differences(before, after)}
 	if root, ok := after.Root(); ok {
 		c.strategy = root.At("Scheduling.SlurmSettings.QueueUpdateStrategy").Text()
-		c.after = root
+		c.after = root.Cluster().SharedStorage
 	}
 	if root, ok := before.Root(); ok {
-		c.before = root
+		c.before = root.Cluster().SharedStorage
 	}
 	var all []Change
 	for _, d := range c.differences {
@@ -62,7 +62,7 @@ func Changes(before, after *spec.File) []Change {
 type comparison struct {
 	differences   []spec.Difference
 	strategy      string
-	before, after spec.View
+	before, after []spec.SharedStorage
 }
 
 // judge says what a change needs. The rules are those of ParallelCluster 3.16.1,
@@ -160,12 +160,12 @@ func grown(d spec.Difference) bool {
 // lustre is a Lustre that the cluster makes and keeps.
 func (c comparison) lustre() string {
 	made := map[string]bool{}
-	for _, s := range c.before.Key("SharedStorage").Items() {
-		made[s.Key("Name").Text()] = s.Key("StorageType").Text() == "FsxLustre" && !s.At("FsxLustreSettings.FileSystemId").Present()
+	for _, s := range c.before {
+		made[s.Name] = s.Kind == spec.Lustre && s.ExistingID == ""
 	}
-	for _, s := range c.after.Key("SharedStorage").Items() {
-		if name := s.Key("Name").Text(); made[name] {
-			return name
+	for _, s := range c.after {
+		if made[s.Name] {
+			return s.Name
 		}
 	}
 	return ""
@@ -181,15 +181,12 @@ func (c comparison) storage(d spec.Difference) (need Need, instead string) {
 	if d.Removed() {
 		from, name = c.before, d.Old
 	}
-	for _, s := range from.Key("SharedStorage").Items() {
-		if s.Key("Name").Text() != name {
-			continue
-		}
-		kind := s.Key("StorageType").Text()
+	for _, s := range from {
 		switch {
-		case strings.Trim(s.Key("MountDir").Text(), "/") == "home":
+		case s.Name != name:
+		case s.MountDir == "/home":
 			return Never, "/home cannot be changed: take the cluster down and up again with the new file"
-		case kind != "Ebs" && (kind != "FsxLustre" && kind != "Efs" || s.At(kind+"Settings.FileSystemId").Present()):
+		case s.Kind != spec.EBS && (!s.Kind.Makeable() || s.ExistingID != ""):
 			return Nothing, ""
 		}
 	}

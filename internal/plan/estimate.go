@@ -264,10 +264,10 @@ type Failures struct {
 
 // FileSystem is shared storage and what it is worth for checkpoints.
 type FileSystem struct {
-	Name     string `json:"name"`
-	MountDir string `json:"mount_dir"`
-	Type     string `json:"type"`
-	What     string `json:"what"`
+	Name     string           `json:"name"`
+	MountDir string           `json:"mount_dir"`
+	Type     spec.StorageKind `json:"type"`
+	What     string           `json:"what"`
 	// CapacityGiB and ThroughputMBps are 0 where they are not known; Reason says
 	// why one of them or the price is not.
 	CapacityGiB    int     `json:"capacity_gib,omitempty"`
@@ -343,7 +343,7 @@ func New(q Question) (*Estimate, error) {
 	if e.Models, e.Spare, err = divide(q.Cluster, q.Workload.Models); err != nil {
 		return nil, err
 	}
-	e.FileSystems = fileSystems(q.File, q.Workload)
+	e.FileSystems = fileSystems(q.Cluster, q.Workload)
 	e.Failures = failures(e, q.Workload.Run)
 	e.checkpoints(q.Workload)
 	e.spares()

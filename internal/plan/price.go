@@ -182,7 +182,7 @@ func volumes(q Question) []Volume {
 		if !v.Key("Size").Present() || count == 0 {
 			return
 		}
-		d := diskOf(v)
+		d := disk{kind: v.Key("VolumeType").Text(), gib: v.Key("Size").Int(), iops: v.Key("Iops").Int(), mbps: v.Key("Throughput").Int()}.filled()
 		one := Volume{Name: name, Count: count, Least: least, What: d.what(), Month: Cost{Missing: []string{"the " + name}}}
 		if price, usd, ok := d.month(); ok {
 			one.Month, one.Date, one.Source = Cost{USD: cents(float64(count) * usd)}, price.Date, price.Source

@@ -1,9 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"path"
 	"slices"
 	"strings"
 
@@ -15,23 +15,10 @@ import (
 const exists = "it exists already: what it is and costs is not looked up"
 
 // fileSystems are the cluster file's and those of muster.yaml.
-func fileSystems(file spec.View, w *spec.Workload) []FileSystem {
+func fileSystems(c *spec.Cluster, w *spec.Workload) []FileSystem {
 	all := []FileSystem{}
-	for _, s := range file.Key("SharedStorage").Items() {
-		f := FileSystem{
-			Name: s.Key("Name").Text(), MountDir: path.Clean("/" + s.Key("MountDir").Text()), Type: s.Key("StorageType").Text(),
-		}
-		switch f.Type {
-		case "FsxLustre":
-			f.lustre(s.Key("FsxLustreSettings"))
-		case "Efs":
-			f.efs(s.Key("EfsSettings"))
-		case "Ebs":
-			f.ebs(s.Key("EbsSettings"))
-		default:
-			f.What, f.Reason = "file system that exists", exists
-		}
-		all = append(all, f)
+	for _, s := range c.SharedStorage {
+		all = append(all, fileSystem(s))
 	}
 	for _, made := range w.FileSystems {
 		all = append(all, zfs(made))
@@ -39,14 +26,38 @@ func fileSystems(file spec.View, w *spec.Workload) []FileSystem {
 	return all
 }
 
-func (f *FileSystem) lustre(v spec.View) {
-	if v.Key("FileSystemId").Present() {
-		f.What, f.Reason = "Lustre that exists", exists
-		return
+func fileSystem(s spec.SharedStorage) FileSystem {
+	f := FileSystem{Name: s.Name, MountDir: s.MountDir, Type: s.Kind}
+	if s.ExistingID != "" {
+		f.What, f.Reason = existing(s.Kind)+" that exists", exists
+		return f
 	}
+	switch s.Kind {
+	case spec.Lustre:
+		f.lustre(s.Lustre)
+	case spec.EFS:
+		f.efs(s.EFS)
+	case spec.EBS:
+		f.ebs(s.EBS)
+	}
+	return f
+}
+
+// existing is what storage that exists is called: of some kinds nothing more is known.
+func existing(kind spec.StorageKind) string {
+	switch {
+	case kind == spec.EBS:
+		return "EBS volume"
+	case kind.Makeable():
+		return kind.Title()
+	}
+	return "file system"
+}
+
+func (f *FileSystem) lustre(s spec.LustreSettings) {
 	l := catalog.Lustre{
-		DeploymentType: v.Key("DeploymentType").Text(), HDD: v.Key("StorageType").Text() == "HDD",
-		PerTiB: v.Key("PerUnitStorageThroughput").Int(), CapacityGiB: v.Key("StorageCapacity").Int(),
+		DeploymentType: s.DeploymentType, HDD: s.StorageType == "HDD",
+		PerTiB: s.PerUnitThroughput, CapacityGiB: s.CapacityGiB,
 	}
 	f.What = "Lustre " + l.DeploymentType
 	if l.HDD {
@@ -56,12 +67,11 @@ func (f *FileSystem) lustre(v spec.View) {
 		f.What += fmt.Sprintf(", %d MB/s for each TiB", l.Rate())
 	}
 	price, ok := l.Price()
-	backup := v.Key("BackupId").Present() && !v.Key("StorageCapacity").Present()
 	if l.Sold() {
 		f.CapacityGiB, f.ThroughputMBps, f.fit = l.CapacityGiB, l.MBps(), l.Fit
 	}
 	switch {
-	case backup:
+	case s.BackupID != "" && s.CapacityGiB == 0:
 		f.unknown("its size comes from a backup")
 	case !l.Sold():
 		f.unknown(fmt.Sprintf("there is none of %d GiB: see muster check", l.CapacityGiB))
@@ -72,43 +82,33 @@ func (f *FileSystem) lustre(v spec.View) {
 	}
 }
 
-func (f *FileSystem) efs(v spec.View) {
-	if v.Key("FileSystemId").Present() {
-		f.What, f.Reason = "EFS that exists", exists
-		return
-	}
+func (f *FileSystem) efs(s spec.EFSSettings) {
 	gb, mbps := catalog.EFSPrices()
 	f.What = "EFS, bursting"
 	f.Reason = fmt.Sprintf("EFS costs $%.2f a month for each GB that is stored, and its throughput grows with that", gb.USD)
 	f.priced(gb, 0)
-	if n := v.Key("ProvisionedThroughput"); v.Key("ThroughputMode").Text() == "provisioned" && n.Present() {
-		f.What = fmt.Sprintf("EFS, %d MB/s provisioned", n.Int())
+	if n := s.ProvisionedMBps; s.ThroughputMode == "provisioned" && n > 0 {
+		f.What = fmt.Sprintf("EFS, %d MB/s provisioned", n)
 		f.Reason = fmt.Sprintf("EFS costs $%.2f a month for each GB that is stored, besides its throughput", gb.USD)
-		f.ThroughputMBps = float64(n.Int())
-		f.Month.USD = float64(n.Int()) * mbps.USD
+		f.ThroughputMBps = float64(n)
+		f.Month.USD = float64(n) * mbps.USD
 	}
 	f.Month.Missing = []string{"what is stored on " + f.MountDir}
 }
 
-func (f *FileSystem) ebs(v spec.View) {
-	if v.Key("VolumeId").Present() {
-		f.What, f.Reason = "EBS volume that exists", exists
-		return
-	}
-	disk := diskOf(v)
+func (f *FileSystem) ebs(s spec.EBSSettings) {
+	disk := disk{kind: s.VolumeType, gib: s.SizeGiB, iops: s.Iops, mbps: s.Throughput}.filled()
 	f.What = disk.what() + ", over NFS from the head node"
 	if disk.sold() {
 		f.CapacityGiB, f.ThroughputMBps = disk.gib, float64(disk.mbps)
 	}
-	count := 1
-	if raid := v.Key("Raid"); raid.Present() {
-		count = raid.Key("NumberOfVolumes").Int()
-		f.What = fmt.Sprintf("RAID %d of %d × %s", raid.Key("Type").Int(), count, f.What)
-		if raid.Key("Type").Int() == 0 {
-			f.CapacityGiB, f.ThroughputMBps = count*f.CapacityGiB, float64(count)*f.ThroughputMBps
+	if s.RAIDVolumes > 0 {
+		f.What = fmt.Sprintf("RAID %d of %d × %s", s.RAIDLevel, s.RAIDVolumes, f.What)
+		if s.RAIDLevel == 0 {
+			f.CapacityGiB, f.ThroughputMBps = s.RAIDVolumes*f.CapacityGiB, float64(s.RAIDVolumes)*f.ThroughputMBps
 		}
 	}
-	if v.Key("SnapshotId").Present() && !v.Key("Size").Present() {
+	if s.SnapshotSized {
 		f.CapacityGiB = 0
 		f.unknown("its size is that of a snapshot")
 		return
@@ -122,12 +122,12 @@ func (f *FileSystem) ebs(v spec.View) {
 		f.unknown("the price of such a volume is not in the catalogue")
 		return
 	}
-	f.priced(price, float64(count)*usd)
+	f.priced(price, float64(s.Count())*usd)
 }
 
 func zfs(made spec.FileSystem) FileSystem {
 	f := FileSystem{
-		Name: made.Name, MountDir: made.MountDir, Type: made.Type, CapacityGiB: made.CapacityGiB, ThroughputMBps: float64(made.ThroughputMBps),
+		Name: made.Name, MountDir: made.MountDir, Type: made.Kind, CapacityGiB: made.CapacityGiB, ThroughputMBps: float64(made.ThroughputMBps),
 		What: fmt.Sprintf("OpenZFS %s, %d MB/s", made.DeploymentType, made.ThroughputMBps),
 		fit:  func(gib int) int { return max(64, gib) },
 	}
@@ -155,15 +155,10 @@ type disk struct {
 	gib, iops, mbps int
 }
 
-func diskOf(v spec.View) disk {
-	d := disk{kind: v.Key("VolumeType").Text(), gib: v.Key("Size").Int(), iops: v.Key("Iops").Int(), mbps: v.Key("Throughput").Int()}
+// filled has what the type gives where the file does not say.
+func (d disk) filled() disk {
 	limits, _ := catalog.VolumeOf(d.kind)
-	if !v.Key("Iops").Present() {
-		d.iops = limits.DefaultIops
-	}
-	if !v.Key("Throughput").Present() {
-		d.mbps = limits.DefaultThroughput
-	}
+	d.iops, d.mbps = cmp.Or(d.iops, limits.DefaultIops), cmp.Or(d.mbps, limits.DefaultThroughput)
 	return d
 }
 
@@ -233,7 +228,7 @@ func (f *FileSystem) clientMbps(models []Trained) float64 {
 			}
 			seen[s.name.String()] = true
 			each := s.node.networkMbps
-			if f.Type == "FsxLustre" && (each == 0 || each > catalog.LustreClientMbps) {
+			if f.Type == spec.Lustre && (each == 0 || each > catalog.LustreClientMbps) {
 				each = catalog.LustreClientMbps
 			}
 			if each == 0 {

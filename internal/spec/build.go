@@ -103,63 +103,28 @@ func buildResource(v View) ComputeResource {
 	return r
 }
 
-func buildStorage(v View) SharedStorage {
-	s := SharedStorage{
-		Name:     v.Key("Name").Text(),
-		MountDir: mountDir(v.Key("MountDir")),
-		Type:     v.Key("StorageType").Text(),
-	}
-	lustre := v.Key("FsxLustreSettings")
-	if s.Type == "FsxLustre" {
-		s.DeploymentType = lustre.Key("DeploymentType").Text()
-	}
-	s.DeletionPolicy = deletionPolicy(v, s.Type)
-	if old := lustre.Key("ImportPath"); old.Present() {
-		s.Repositories = append(s.Repositories, buildImport(s, old.Text(), lustre.Key("AutoImportPolicy").Text()))
-	}
-	for _, r := range lustre.Key("DataRepositoryAssociations").Items() {
-		s.Repositories = append(s.Repositories, buildRepository(s, r))
-	}
-	return s
-}
-
-// deletionPolicy is that of a file system which is made with the cluster.
-func deletionPolicy(s View, kind string) string {
-	settings, id := s, ""
-	switch kind {
-	case "Ebs":
-		settings, id = s.Key("EbsSettings"), "VolumeId"
-	case "Efs", "FsxLustre":
-		settings, id = s.Key(kind+"Settings"), "FileSystemId"
-	default: // the others are made elsewhere
-		return ""
-	}
-	if settings.Key(id).Present() {
-		return ""
-	}
-	return settings.Key("DeletionPolicy").Text()
-}
-
 func buildRepository(s SharedStorage, v View) DataRepository {
-	bucket, prefix, _ := parseURI(v.Key("DataRepositoryPath").Text())
+	uri, dir := v.Key("DataRepositoryPath").Text(), v.Key("FileSystemPath").Text()
+	bucket, prefix, _ := parseURI(uri)
 	return DataRepository{
 		Name:       v.Key("Name").Text(),
-		Dir:        path.Join(s.MountDir, path.Clean("/"+v.Key("FileSystemPath").Text())),
+		Dir:        path.Join(s.MountDir, path.Clean("/"+dir)),
 		Bucket:     bucket,
 		Prefix:     prefix,
 		AutoExport: v.Key("AutoExportPolicy").Texts(),
 		AutoImport: v.Key("AutoImportPolicy").Texts(),
 
 		ImportAtFirst: v.Key("BatchImportMetaDataOnCreate").Bool(),
+		Association:   &Association{Path: dir, URI: uri, ChunkMiB: v.Key("ImportedFileChunkSize").Int()},
 	}
 }
 
 // buildImport is the link that ImportPath makes: the whole file system with a
 // location, imported when it is made and then by a policy such as NEW_CHANGED. It exports nothing by itself.
-func buildImport(s SharedStorage, uri, policy string) DataRepository {
-	bucket, prefix, _ := parseURI(uri)
+func buildImport(s SharedStorage) DataRepository {
+	bucket, prefix, _ := parseURI(s.Lustre.ImportPath)
 	r := DataRepository{Name: s.Name, Dir: s.MountDir, Bucket: bucket, Prefix: prefix, ImportAtFirst: true}
-	if policy != "" {
+	if policy := s.Lustre.AutoImportPolicy; policy != "" {
 		r.AutoImport = strings.Split(policy, "_")
 	}
 	return r

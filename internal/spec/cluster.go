@@ -110,13 +110,16 @@ type SharedStorage struct {
 	Name string
 	// MountDir is absolute and clean.
 	MountDir string
-	// Type is Ebs, Efs, FsxLustre, FsxOpenZfs, FsxOntap or FileCache.
-	Type string
-	// DeploymentType is a Lustre file system's, such as SCRATCH_2.
-	DeploymentType string
-	// DeletionPolicy says what becomes of a file system that is made with the
-	// cluster: Delete, Retain or Snapshot. It is empty for one that exists already.
-	DeletionPolicy string
+	Kind     StorageKind
+	// ExistingID is that of what exists already. It is empty for what is made with the
+	// cluster.
+	ExistingID string
+	// DeletionPolicy is empty for what exists already.
+	DeletionPolicy DeletionPolicy
+	// EBS, EFS and Lustre are the settings of storage of that kind.
+	EBS    EBSSettings
+	EFS    EFSSettings
+	Lustre LustreSettings
 	// Repositories are the S3 links of a Lustre file system.
 	Repositories []DataRepository
 }
@@ -134,4 +137,12 @@ type DataRepository struct {
 	AutoImport []string
 	// ImportAtFirst is whether what the bucket has when the link is made comes, too.
 	ImportAtFirst bool
+	// Association is nil for the link of ImportPath, which is a part of its file system.
+	Association *Association
+}
+
+// Association is a link with S3 as the file has it.
+type Association struct {
+	Path, URI string
+	ChunkMiB  int
 }

@@ -73,6 +73,9 @@ func (f *File) Root() (View, bool) {
 	return f.doc.view(f.schema), true
 }
 
+// Cluster is the model of a file that has passed its checks, of which v is the root.
+func (v View) Cluster() *Cluster { return buildCluster(v.doc.name, v) }
+
 // Level is the schema level by which the file was read.
 func (f *File) Level() Level { return f.schema.level }
 

@@ -65,10 +65,10 @@ func TestParse_fills_in_defaults(t *testing.T) {
 			},
 		},
 		SharedStorage: []spec.SharedStorage{
-			{Name: "data", MountDir: "/data", Type: "FsxLustre", DeploymentType: "SCRATCH_2", DeletionPolicy: "Delete", Repositories: []spec.DataRepository{
-				{Name: "in", Dir: "/data/in", Bucket: "bucket", Prefix: "prefix/"},
+			{Name: "data", MountDir: "/data", Kind: spec.Lustre, Lustre: spec.LustreSettings{DeploymentType: "SCRATCH_2", CapacityGiB: 1200}, DeletionPolicy: "Delete", Repositories: []spec.DataRepository{
+				{Name: "in", Dir: "/data/in", Bucket: "bucket", Prefix: "prefix/", Association: &spec.Association{Path: "/in", URI: "s3://bucket/prefix", ChunkMiB: 1024}},
 			}},
-			{Name: "home", MountDir: "/home2", Type: "Efs", DeletionPolicy: "Delete"},
+			{Name: "home", MountDir: "/home2", Kind: spec.EFS, DeletionPolicy: "Delete", EFS: spec.EFSSettings{PerformanceMode: "generalPurpose", ThroughputMode: "bursting"}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

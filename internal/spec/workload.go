@@ -65,17 +65,16 @@ type Directory struct {
 type FileSystem struct {
 	Name string
 	// MountDir is absolute and clean.
-	MountDir string
-	// Type is a StorageType of the cluster file: FsxOpenZfs.
-	Type           string
+	MountDir       string
+	Kind           StorageKind
 	DeploymentType string
 	// CapacityGiB, ThroughputMBps and Iops are bought; Iops 0 is what comes
 	// with the capacity.
 	CapacityGiB, ThroughputMBps, Iops int
 	// Compression is NONE, ZSTD or LZ4.
 	Compression string
-	// Retain says that the file system outlives the cluster.
-	Retain bool
+	// DeletionPolicy is Delete or Retain.
+	DeletionPolicy DeletionPolicy
 }
 
 // Grafana is the cluster's dashboards.

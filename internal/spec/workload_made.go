@@ -9,20 +9,16 @@ import (
 
 func buildFileSystem(v View) FileSystem {
 	return FileSystem{
-		Name: v.Key("Name").Text(), MountDir: mountDir(v.Key("MountDir")), Type: v.Key("StorageType").Text(),
+		Name: v.Key("Name").Text(), MountDir: mountDir(v.Key("MountDir")), Kind: KindOf(v),
 		DeploymentType: v.Key("DeploymentType").Text(), CapacityGiB: v.Key("StorageCapacity").Int(),
 		ThroughputMBps: v.Key("ThroughputCapacity").Int(), Iops: v.Key("Iops").Int(),
-		Compression: v.Key("DataCompressionType").Text(), Retain: v.Key("DeletionPolicy").Text() == "Retain",
+		Compression: v.Key("DataCompressionType").Text(), DeletionPolicy: DeletionPolicy(v.Key("DeletionPolicy").Text()),
 	}
 }
 
 // Storage is the file system as nodes see it.
 func (f FileSystem) Storage() SharedStorage {
-	s := SharedStorage{Name: f.Name, MountDir: f.MountDir, Type: f.Type, DeletionPolicy: "Delete"}
-	if f.Retain {
-		s.DeletionPolicy = "Retain"
-	}
-	return s
+	return SharedStorage{Name: f.Name, MountDir: f.MountDir, Kind: f.Kind, DeletionPolicy: f.DeletionPolicy}
 }
 
 // With is the cluster with the file systems of muster.yaml beside its own.

@@ -48,10 +48,10 @@ Directories: [{Path: '/home/{model}'}, {Path: /more}]
 			{Name: "c", Parameters: 1000, Optimizer: "adam", Precision: "bf16", BytesPerParameter: 16, KeepCheckpoints: 3},
 		},
 		FileSystems: []spec.FileSystem{
-			{Name: "home", MountDir: "/home", Type: "FsxOpenZfs", DeploymentType: "SINGLE_AZ_2", CapacityGiB: 1024, ThroughputMBps: 640,
-				Compression: "NONE", Retain: true},
-			{Name: "more", MountDir: "/more", Type: "FsxOpenZfs", DeploymentType: "SINGLE_AZ_1", CapacityGiB: 64, ThroughputMBps: 64,
-				Iops: 1000, Compression: "LZ4"},
+			{Name: "home", MountDir: "/home", Kind: spec.OpenZFS, DeploymentType: "SINGLE_AZ_2", CapacityGiB: 1024, ThroughputMBps: 640,
+				Compression: "NONE", DeletionPolicy: spec.PolicyRetain},
+			{Name: "more", MountDir: "/more", Kind: spec.OpenZFS, DeploymentType: "SINGLE_AZ_1", CapacityGiB: 64, ThroughputMBps: 64,
+				Iops: 1000, Compression: "LZ4", DeletionPolicy: spec.PolicyDelete},
 		},
 		Buckets:     []string{"training-data", "checkpoints.example"},
 		Grafana:     spec.Grafana{Enabled: true, AllowedIps: "203.0.113.0/24"},
@@ -67,7 +67,7 @@ Directories: [{Path: '/home/{model}'}, {Path: /more}]
 	}
 	var mounts []string
 	for _, s := range fleet.With(got).SharedStorage {
-		mounts = append(mounts, s.Name+" "+s.Type+" "+s.MountDir+" "+s.DeletionPolicy)
+		mounts = append(mounts, fmt.Sprint(s.Name, " ", s.Kind, " ", s.MountDir, " ", s.DeletionPolicy))
 	}
 	if got, want := strings.Join(mounts, ", "), "data  /data , home FsxOpenZfs /home Retain, more FsxOpenZfs /more Delete"; got != want {
 		t.Errorf("got %q, want %q", got, want)

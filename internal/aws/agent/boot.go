@@ -180,7 +180,7 @@ func scratchDir(role string, section spec.View) string {
 func (a *agent) mounts(ctx context.Context) (string, error) {
 	var done []string
 	for _, s := range a.cluster.site.Storage {
-		if s.Type == "Ebs" && a.Ticket.Role == manifest.RoleHead {
+		if s.Type == spec.EBS && a.Ticket.Role == manifest.RoleHead {
 			continue // volumes has it
 		}
 		w, err := boot.MountOf(s, a.cluster.settings(s.Name), a.Ticket.Head)

@@ -150,7 +150,7 @@ func (c *cluster) exports() []string {
 		dirs = append(dirs, "/home")
 	}
 	for _, s := range c.site.Storage {
-		if s.Type == "Ebs" {
+		if s.Type == spec.EBS {
 			dirs = append(dirs, s.MountDir)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/boot"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // nodeTypes are what ParallelCluster calls the roles of machines.
@@ -42,7 +43,7 @@ func (a *agent) facts() (boot.Facts, error) {
 		f.Queue = a.Ticket.Queue
 	}
 	for _, s := range a.cluster.site.Storage {
-		if s.Type != "Ebs" {
+		if s.Type != spec.EBS {
 			continue
 		}
 		f.Shared = append(f.Shared, s.MountDir)

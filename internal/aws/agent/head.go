@@ -15,6 +15,7 @@ import (
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/supervise"
 )
 
@@ -131,7 +132,7 @@ func (h *headNode) bootHead(ctx context.Context) error {
 func (h *headNode) volumes(ctx context.Context) (string, error) {
 	var done []string
 	for _, s := range h.cluster.site.Storage {
-		if s.Type != "Ebs" {
+		if s.Type != spec.EBS {
 			continue
 		}
 		detail, err := h.machine.Volumes(ctx, boot.Volume{Name: s.Name, Dir: s.MountDir, IDs: s.IDs, Level: h.cluster.raidLevel(s.Name)})

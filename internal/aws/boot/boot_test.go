@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // fake are programs that note how they were run and answer as they are told.
@@ -98,16 +99,16 @@ func TestMounts_fit_exports(t *testing.T) {
 		t.Fatalf("any user could speak NFS as root to these exports:\n%s", text)
 	}
 	mounts := map[string]Mount{"home": NFS("10.0.0.5", "/home")}
-	for _, kind := range []string{"Ebs", "FsxOpenZfs", "FsxOntap", "Efs"} {
+	for _, kind := range []spec.StorageKind{spec.EBS, spec.OpenZFS, spec.ONTAP, spec.EFS} {
 		m, err := MountOf(manifest.Storage{Name: "s", Type: kind, MountDir: "/data", Host: "h", Export: "/"}, Settings{}, "10.0.0.5")
 		if err != nil {
 			t.Fatal(err)
 		}
-		mounts[kind] = m
+		mounts[string(kind)] = m
 	}
 	for name, m := range mounts {
 		// EFS alone is known to take any port.
-		if any := slices.Contains(strings.Split(m.Options, ","), "noresvport"); any != (name == "Efs") {
+		if any := slices.Contains(strings.Split(m.Options, ","), "noresvport"); any != (name == string(spec.EFS)) {
 			t.Errorf("%s is mounted with %s", name, m.Options)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // Mount is a file system at its place.
@@ -41,17 +42,17 @@ type Settings struct {
 // which exports them; their mount is that of all others.
 func MountOf(s manifest.Storage, set Settings, head string) (Mount, error) {
 	m := Mount{Target: s.MountDir}
-	if s.Type != "Ebs" && s.Host == "" {
+	if s.Type != spec.EBS && s.Host == "" {
 		return m, fmt.Errorf("the site does not say where %s is mounted from", s.Name)
 	}
 	switch s.Type {
-	case "Ebs":
+	case spec.EBS:
 		return NFS(head, s.MountDir), nil
-	case "FsxLustre", "FileCache":
+	case spec.Lustre, spec.FileCache:
 		m.Source, m.Type, m.Options = s.Host+"@tcp:/"+strings.Trim(s.Export, "/"), "lustre", "noatime,flock,user_xattr,_netdev"
-	case "FsxOpenZfs", "FsxOntap":
+	case spec.OpenZFS, spec.ONTAP:
 		m.Source, m.Type, m.Options = s.Host+":/"+strings.Trim(s.Export, "/"), "nfs", nfsOptions
-	case "Efs":
+	case spec.EFS:
 		return efs(s, set, m), nil
 	default:
 		return m, fmt.Errorf("%s has the type %q, which cannot be mounted", s.Name, s.Type)

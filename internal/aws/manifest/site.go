@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // Site is what a cluster on AWS was made of: clusters/NAME/site.json in its bucket.
@@ -47,10 +48,9 @@ func (s Site) Use() {
 
 // Storage is a file system or volume that machines mount.
 type Storage struct {
-	Name string `json:"name"`
-	// Type is the cluster file's StorageType.
-	Type     string `json:"type"`
-	MountDir string `json:"mount_dir"`
+	Name     string           `json:"name"`
+	Type     spec.StorageKind `json:"type"`
+	MountDir string           `json:"mount_dir"`
 	// IDs has one entry, or more for volumes that make up one array.
 	IDs []string `json:"ids"`
 	// Host is the DNS name to mount from, Export what is mounted of it: Lustre's

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/cfn"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // headAddress is the head node's private address, which lives as long as its
@@ -136,7 +137,7 @@ func (m *maker) headInterfaces(p *part) []cfn.Interface {
 func (m *maker) attach(p *part) {
 	taken := map[int]bool{}
 	for _, one := range m.mounts {
-		if one.kind != ebs {
+		if one.kind != spec.EBS {
 			continue
 		}
 		for i, volume := range one.ids {

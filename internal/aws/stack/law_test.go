@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/aws/cfn"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // sets are those of all files of testdata, by name.
@@ -152,7 +153,7 @@ func TestSite_is_whole_with_all_outputs(t *testing.T) {
 			}
 		}
 		for _, s := range got.Storage {
-			if len(s.IDs) == 0 || s.IDs[0] == "" || s.Type != ebs && (s.Host == "" || s.Export == "") {
+			if len(s.IDs) == 0 || s.IDs[0] == "" || s.Type != spec.EBS && (s.Host == "" || s.Export == "") {
 				t.Errorf("%s: storage %+v", name, s)
 			}
 		}

@@ -13,7 +13,9 @@ import (
 
 // maker decides the stacks, one after the other.
 type maker struct {
-	file  spec.View
+	file spec.View
+	// model is what of the file is typed.
+	model *spec.Cluster
 	work  *spec.Workload
 	facts Facts
 	// problems are why the cluster cannot be made.

@@ -1,7 +1,6 @@
 package stack
 
 import (
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,22 +10,14 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// Types of storage, as the file calls them.
-const (
-	ebs       = "Ebs"
-	efs       = "Efs"
-	lustre    = "FsxLustre"
-	openZFS   = "FsxOpenZfs"
-	ontap     = "FsxOntap"
-	fileCache = "FileCache"
-	multiZone = "MULTI_AZ_1"
-)
+const multiZone = "MULTI_AZ_1"
 
 // mount is storage that machines mount: one that is made, or one that exists.
 type mount struct {
-	name, kind, dir string
-	ids             []value
-	host, export    value
+	name, dir    string
+	kind         spec.StorageKind
+	ids          []value
+	host, export value
 	// made says that the cluster makes it.
 	made bool
 	// authorized says that machines need rights of IAM to mount it.
@@ -48,53 +39,19 @@ func (m mount) site(v *values) manifest.Storage {
 	return s
 }
 
-// settings are those of a SharedStorage's type, and the id that it has there if it
-// exists already.
-func settings(s spec.View) (v spec.View, id string) {
-	key := ""
-	switch s.Key("StorageType").Text() {
-	case ebs:
-		v, key = s.Key("EbsSettings"), "VolumeId"
-	case efs:
-		v, key = s.Key("EfsSettings"), "FileSystemId"
-	case lustre:
-		v, key = s.Key("FsxLustreSettings"), "FileSystemId"
-	case openZFS:
-		v, key = s.Key("FsxOpenZfsSettings"), "VolumeId"
-	case ontap:
-		v, key = s.Key("FsxOntapSettings"), "VolumeId"
-	default:
-		v, key = s.Key("FileCacheSettings"), "FileCacheId"
-	}
-	return v, v.Key(key).Text()
-}
-
-func mountOf(s spec.View) mount {
-	return mount{name: s.Key("Name").Text(), kind: s.Key("StorageType").Text(), dir: path.Clean("/" + s.Key("MountDir").Text())}
-}
-
 // makesFSx reports whether a file system is made that is in one zone.
 func (m *maker) makesFSx() bool {
-	for _, s := range m.file.Key("SharedStorage").Items() {
-		if _, id := settings(s); id == "" && s.Key("StorageType").Text() == lustre {
-			return true
-		}
-	}
-	return len(m.work.FileSystems) > 0
+	kinds := m.kindsMade()
+	return kinds[spec.Lustre] || kinds[spec.OpenZFS]
 }
 
 // homeOnEFS reports whether the file wants users' homes on an EFS: SharedStorageType
 // says so, and nothing else is mounted there.
 func (m *maker) homeOnEFS() bool {
-	if !strings.EqualFold(m.file.At("HeadNode.SharedStorageType").Text(), efs) || m.file.At("DeploymentSettings.DefaultUserHome").Text() == "Local" {
+	if !strings.EqualFold(m.file.At("HeadNode.SharedStorageType").Text(), string(spec.EFS)) || m.file.At("DeploymentSettings.DefaultUserHome").Text() == "Local" {
 		return false
 	}
-	for _, s := range m.file.Key("SharedStorage").Items() {
-		if mountOf(s).dir == home {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(m.work.FileSystems, func(f spec.FileSystem) bool { return f.MountDir == home })
+	return !slices.ContainsFunc(m.model.With(m.work).SharedStorage, func(s spec.SharedStorage) bool { return s.MountDir == home })
 }
 
 const home = "/home"
@@ -102,19 +59,16 @@ const home = "/home"
 // makesStorage reports whether any is made that machines reach over the network.
 func (m *maker) makesStorage() bool {
 	kinds := m.kindsMade()
-	return kinds[efs] || kinds[lustre] || kinds[openZFS]
+	return kinds[spec.EFS] || kinds[spec.Lustre] || kinds[spec.OpenZFS]
 }
 
 // kindsMade are the types of file systems that are made.
-func (m *maker) kindsMade() map[string]bool {
-	kinds := map[string]bool{efs: m.homeOnEFS()}
-	for _, s := range m.file.Key("SharedStorage").Items() {
-		if _, id := settings(s); id == "" {
-			kinds[s.Key("StorageType").Text()] = true
+func (m *maker) kindsMade() map[spec.StorageKind]bool {
+	kinds := map[spec.StorageKind]bool{spec.EFS: m.homeOnEFS()}
+	for _, s := range m.model.With(m.work).SharedStorage {
+		if s.ExistingID == "" {
+			kinds[s.Kind] = true
 		}
-	}
-	for _, f := range m.work.FileSystems {
-		kinds[f.Type] = true
 	}
 	return kinds
 }
@@ -129,7 +83,7 @@ func (m *maker) storageTalks(p *part) {
 	}
 	kinds := m.kindsMade()
 	var rules []cfn.Rule
-	if kinds[lustre] {
+	if kinds[spec.Lustre] {
 		rules = append(rules, lustrePorts()...)
 		m.let(p, storage, clients, lustrePorts()) // the servers call back
 		for i, r := range lustrePorts() {
@@ -137,10 +91,10 @@ func (m *maker) storageTalks(p *part) {
 			p.add(cfn.Resource{ID: "StorageFromItselfRule" + strconv.Itoa(i+1), Properties: cfn.Ingress{GroupId: p.text(m.groups.storage), Rule: r}})
 		}
 	}
-	if kinds[efs] || kinds[openZFS] {
+	if kinds[spec.EFS] || kinds[spec.OpenZFS] {
 		rules = append(rules, cfn.Rule{IpProtocol: "tcp", FromPort: 2049, ToPort: 2049})
 	}
-	if kinds[openZFS] {
+	if kinds[spec.OpenZFS] {
 		for _, protocol := range []string{"tcp", "udp"} {
 			rules = append(rules,
 				cfn.Rule{IpProtocol: protocol, FromPort: 111, ToPort: 111},

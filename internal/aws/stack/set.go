@@ -39,7 +39,7 @@ func New(file spec.View, w *spec.Workload, f Facts) (Set, error) {
 	if w == nil {
 		w = &spec.Workload{}
 	}
-	m := &maker{file: file, work: w, facts: f}
+	m := &maker{file: file, model: file.Cluster(), work: w, facts: f}
 	set := Set{Base: m.base(), Storage: m.storage(), Cluster: m.cluster(), m: m}
 	for _, s := range set.Stacks() {
 		body, err := s.Body()

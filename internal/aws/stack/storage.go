@@ -13,7 +13,7 @@ func (m *maker) storage() *Stack {
 		return nil
 	}
 	p := m.part(m.facts.Name+"-storage", "Cluster "+m.facts.Name+": file systems and volumes")
-	for _, s := range m.file.Key("SharedStorage").Items() {
+	for _, s := range m.model.SharedStorage {
 		m.mounts = append(m.mounts, m.shared(p, s))
 	}
 	for _, f := range m.work.FileSystems {
@@ -29,23 +29,19 @@ func (m *maker) storage() *Stack {
 }
 
 // shared is storage of the file.
-func (m *maker) shared(p *part, s spec.View) mount {
-	one := mountOf(s)
-	v, known := settings(s)
-	if one.kind == efs {
-		one.authorized = v.Key("IamAuthorization").Bool()
-	}
-	if known != "" {
-		return m.existing(one, known)
+func (m *maker) shared(p *part, s spec.SharedStorage) mount {
+	one := mount{name: s.Name, kind: s.Kind, dir: s.MountDir, authorized: s.EFS.IamAuthorization}
+	if s.ExistingID != "" {
+		return m.existing(one, s.ExistingID)
 	}
 	one.made = true
-	switch one.kind {
-	case ebs:
-		return m.volumes(p, one, v)
-	case efs:
-		return m.elastic(p, one, v)
-	case lustre:
-		return m.lustre(p, one, v)
+	switch policy := cfn.Policy(s.DeletionPolicy); one.kind {
+	case spec.EBS:
+		return m.volumes(p, one, s.EBS, policy)
+	case spec.EFS:
+		return m.elastic(p, one, s.EFS, policy)
+	case spec.Lustre:
+		return m.lustre(p, one, s, policy)
 	}
 	m.fail("storage %s: an %s is mounted if it exists, and the file has no id of it", one.name, one.kind)
 	return one
@@ -56,9 +52,9 @@ func (m *maker) shared(p *part, s spec.View) mount {
 func (m *maker) existing(one mount, id string) mount {
 	one.ids = []value{existing(id)}
 	switch one.kind {
-	case ebs:
+	case spec.EBS:
 		return one
-	case efs:
+	case spec.EFS:
 		one.host, one.export = existing(m.efsHost(id)), existing("/")
 		return one
 	}
@@ -92,66 +88,59 @@ func (m *maker) homeSubnet() value {
 }
 
 // lustre is a new FSx for Lustre.
-func (m *maker) lustre(p *part, one mount, v spec.View) mount {
-	id := id("Lustre", one.name)
+func (m *maker) lustre(p *part, one mount, s spec.SharedStorage, policy cfn.Policy) mount {
+	id, l := id("Lustre", one.name), s.Lustre
 	fs := cfn.FileSystem{
-		FileSystemType: "LUSTRE", FileSystemTypeVersion: "2.15", BackupId: v.Key("BackupId").Text(),
-		StorageCapacity: v.Key("StorageCapacity").Int(), StorageType: v.Key("StorageType").Text(), KmsKeyId: v.Key("KmsKeyId").Text(),
+		FileSystemType: "LUSTRE", FileSystemTypeVersion: "2.15", BackupId: l.BackupID,
+		StorageCapacity: l.CapacityGiB, StorageType: l.StorageType, KmsKeyId: l.KmsKeyID,
 		SubnetIds: []cfn.Text{p.text(m.homeSubnet())}, SecurityGroupIds: []cfn.Text{p.text(m.groups.storage)},
-		LustreConfiguration: lustreOf(v), Tags: m.tags(one.name),
+		LustreConfiguration: lustreOf(l), Tags: m.tags(one.name),
 	}
 	if fs.BackupId != "" {
 		fs.FileSystemTypeVersion = "" // the backup's
 	}
-	policy := cfn.Policy(v.Key("DeletionPolicy").Text())
 	p.add(cfn.Resource{ID: id, Policy: policy, Properties: fs})
 	one.ids = []value{p.out(id+"Id", id)}
 	one.host, one.export = p.out(id+"Host", id+".DNSName"), p.out(id+"MountName", id+".LustreMountName")
-	for _, r := range v.Key("DataRepositoryAssociations").Items() {
-		m.repository(p, one, id, r, policy)
+	for _, r := range s.Repositories {
+		if r.Association != nil {
+			m.repository(p, one, id, r, policy)
+		}
 	}
 	return one
 }
 
-func lustreOf(v spec.View) *cfn.Lustre {
+func lustreOf(s spec.LustreSettings) *cfn.Lustre {
 	l := &cfn.Lustre{
-		DeploymentType: v.Key("DeploymentType").Text(), PerUnitStorageThroughput: v.Key("PerUnitStorageThroughput").Int(),
-		DataCompressionType: v.Key("DataCompressionType").Text(), DriveCacheType: v.Key("DriveCacheType").Text(),
-		AutoImportPolicy: v.Key("AutoImportPolicy").Text(), ImportPath: v.Key("ImportPath").Text(), ExportPath: v.Key("ExportPath").Text(),
-		ImportedFileChunkSize:         v.Key("ImportedFileChunkSize").Int(),
-		DailyAutomaticBackupStartTime: v.Key("DailyAutomaticBackupStartTime").Text(),
-		WeeklyMaintenanceStartTime:    v.Key("WeeklyMaintenanceStartTime").Text(),
+		DeploymentType: s.DeploymentType, PerUnitStorageThroughput: s.PerUnitThroughput,
+		DataCompressionType: s.DataCompressionType, DriveCacheType: s.DriveCacheType,
+		AutoImportPolicy: s.AutoImportPolicy, ImportPath: s.ImportPath, ExportPath: s.ExportPath,
+		ImportedFileChunkSize:         s.ImportedFileChunkMiB,
+		DailyAutomaticBackupStartTime: s.DailyBackupStartTime,
+		WeeklyMaintenanceStartTime:    s.WeeklyMaintenanceTime,
+		AutomaticBackupRetentionDays:  s.BackupRetentionDays, CopyTagsToBackups: s.CopyTagsToBackups,
 	}
-	if v.Key("BackupId").Present() {
+	if s.BackupID != "" {
 		l.DeploymentType = "" // the backup's
 	}
-	if v.Key("StorageType").Text() == "HDD" && l.DriveCacheType == "" {
+	if s.StorageType == "HDD" && l.DriveCacheType == "" {
 		l.DriveCacheType = "NONE" // a disk has to have one
-	}
-	if days := v.Key("AutomaticBackupRetentionDays"); days.Present() {
-		l.AutomaticBackupRetentionDays = new(days.Int())
-	}
-	if tags := v.Key("CopyTagsToBackups"); tags.Present() {
-		l.CopyTagsToBackups = new(tags.Bool())
 	}
 	return l
 }
 
 // repository links a directory with a bucket. It goes with its file system: the
 // objects stay in any case.
-func (m *maker) repository(p *part, one mount, fs string, r spec.View, policy cfn.Policy) {
-	name := r.Key("Name").Text()
+func (m *maker) repository(p *part, one mount, fs string, r spec.DataRepository, policy cfn.Policy) {
 	link := cfn.DataRepository{
-		FileSystemId: cfn.Ref(fs), FileSystemPath: r.Key("FileSystemPath").Text(), DataRepositoryPath: r.Key("DataRepositoryPath").Text(),
-		BatchImportMetaDataOnCreate: r.Key("BatchImportMetaDataOnCreate").Bool(),
-		ImportedFileChunkSize:       r.Key("ImportedFileChunkSize").Int(),
-		Tags:                        m.tags(one.name + "-" + name),
+		FileSystemId: cfn.Ref(fs), FileSystemPath: r.Association.Path, DataRepositoryPath: r.Association.URI,
+		BatchImportMetaDataOnCreate: r.ImportAtFirst, ImportedFileChunkSize: r.Association.ChunkMiB,
+		Tags: m.tags(one.name + "-" + r.Name),
 	}
-	in, out := r.Key("AutoImportPolicy").Texts(), r.Key("AutoExportPolicy").Texts()
-	if len(in)+len(out) > 0 {
-		link.S3 = &cfn.Synchronization{AutoImportPolicy: events(in), AutoExportPolicy: events(out)}
+	if len(r.AutoImport)+len(r.AutoExport) > 0 {
+		link.S3 = &cfn.Synchronization{AutoImportPolicy: events(r.AutoImport), AutoExportPolicy: events(r.AutoExport)}
 	}
-	p.add(cfn.Resource{ID: id("Link", one.name, name), Policy: policy, Properties: link})
+	p.add(cfn.Resource{ID: id("Link", one.name, r.Name), Policy: policy, Properties: link})
 }
 
 func events(names []string) *cfn.Events {
@@ -163,7 +152,7 @@ func events(names []string) *cfn.Events {
 
 // openZFS is a new FSx for OpenZFS of muster.yaml.
 func (m *maker) openZFS(p *part, f spec.FileSystem) mount {
-	one := mount{name: f.Name, kind: f.Type, dir: f.MountDir, made: true}
+	one := mount{name: f.Name, kind: f.Kind, dir: f.MountDir, made: true}
 	id := id("OpenZfs", f.Name)
 	iops := cfn.DiskIops{Mode: "AUTOMATIC"}
 	if f.Iops > 0 {
@@ -183,11 +172,10 @@ func (m *maker) openZFS(p *part, f spec.FileSystem) mount {
 		subnets = m.twoZones(f.Name)
 		zfs.PreferredSubnetId, zfs.RouteTableIds = p.text(subnets[0]), p.texts(m.net.routes)
 	}
-	policy := cfn.Retain
-	if !f.Retain {
-		policy, zfs.Options = cfn.Delete, []string{"DELETE_CHILD_VOLUMES_AND_SNAPSHOTS"}
+	if f.DeletionPolicy == spec.PolicyDelete {
+		zfs.Options = []string{"DELETE_CHILD_VOLUMES_AND_SNAPSHOTS"}
 	}
-	p.add(cfn.Resource{ID: id, Policy: policy, Properties: cfn.FileSystem{
+	p.add(cfn.Resource{ID: id, Policy: cfn.Policy(f.DeletionPolicy), Properties: cfn.FileSystem{
 		FileSystemType: "OPENZFS", StorageCapacity: f.CapacityGiB, StorageType: "SSD", SubnetIds: p.texts(subnets),
 		SecurityGroupIds: []cfn.Text{p.text(m.groups.storage)}, OpenZFSConfiguration: zfs, Tags: m.tags(f.Name),
 	}})
@@ -255,18 +243,16 @@ func (m *maker) zoneOf(v value) string {
 }
 
 // elastic is a new EFS of the file.
-func (m *maker) elastic(p *part, one mount, v spec.View) mount {
-	policy := cfn.Policy(v.Key("DeletionPolicy").Text())
+func (m *maker) elastic(p *part, one mount, s spec.EFSSettings, policy cfn.Policy) mount {
 	return m.mountTargets(p, one, id("Efs", one.name), policy, cfn.ElasticFileSystem{
-		Encrypted: v.Key("Encrypted").Bool(), KmsKeyId: v.Key("KmsKeyId").Text(), PerformanceMode: v.Key("PerformanceMode").Text(),
-		ThroughputMode: v.Key("ThroughputMode").Text(), ProvisionedThroughputInMibps: v.Key("ProvisionedThroughput").Int(),
-		FileSystemTags: m.tags(one.name),
+		Encrypted: s.Encrypted, KmsKeyId: s.KmsKeyID, PerformanceMode: s.PerformanceMode,
+		ThroughputMode: s.ThroughputMode, ProvisionedThroughputInMibps: s.ProvisionedMBps, FileSystemTags: m.tags(one.name),
 	})
 }
 
 // home is the EFS of HeadNode/SharedStorageType, for users' homes.
 func (m *maker) home(p *part) mount {
-	one := mount{name: "home", kind: efs, dir: home, made: true}
+	one := mount{name: "home", kind: spec.EFS, dir: home, made: true}
 	return m.mountTargets(p, one, "HomeEfs", cfn.Delete, cfn.ElasticFileSystem{
 		Encrypted:       m.file.At("HeadNode.SharedStorageEfsSettings.Encrypted").Bool(),
 		PerformanceMode: "generalPurpose", ThroughputMode: "elastic", FileSystemTags: m.tags(one.name),
@@ -292,23 +278,18 @@ func (m *maker) mountTargets(p *part, one mount, id string, policy cfn.Policy, f
 func camelZone(zone string) string { return id("", zone) }
 
 // volumes are new volumes of EBS, in the head node's zone, which exports them.
-func (m *maker) volumes(p *part, one mount, v spec.View) mount {
-	count := 1
-	if raid := v.Key("Raid"); raid.Present() {
-		count = raid.Key("NumberOfVolumes").Int()
-	}
+func (m *maker) volumes(p *part, one mount, s spec.EBSSettings, policy cfn.Policy) mount {
 	volume := cfn.Volume{
-		AvailabilityZone: m.net.headZone, Size: v.Key("Size").Int(), VolumeType: v.Key("VolumeType").Text(), Iops: v.Key("Iops").Int(),
-		Throughput: v.Key("Throughput").Int(), Encrypted: v.Key("Encrypted").Bool(), KmsKeyId: v.Key("KmsKeyId").Text(),
-		SnapshotId: v.Key("SnapshotId").Text(), Tags: m.tags(one.name),
+		AvailabilityZone: m.net.headZone, Size: s.SizeGiB, VolumeType: s.VolumeType, Encrypted: s.Encrypted, KmsKeyId: s.KmsKeyID,
+		SnapshotId: s.SnapshotID, Tags: m.tags(one.name),
 	}
-	if volume.SnapshotId != "" && !v.Key("Size").Present() {
-		volume.Size = 0 // the snapshot's
+	if s.SnapshotSized {
+		volume.Size = 0
 	}
-	volume.Iops, volume.Throughput = speed(volume.VolumeType, volume.Iops, volume.Throughput)
-	for i := range count {
-		id := volumeID("Volume", one.name, i, count)
-		p.add(cfn.Resource{ID: id, Policy: cfn.Policy(v.Key("DeletionPolicy").Text()), Properties: volume})
+	volume.Iops, volume.Throughput = speed(s.VolumeType, s.Iops, s.Throughput)
+	for i := range s.Count() {
+		id := volumeID("Volume", one.name, i, s.Count())
+		p.add(cfn.Resource{ID: id, Policy: policy, Properties: volume})
 		one.ids = append(one.ids, p.out(id+"Id", id))
 	}
 	return one

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/cfn"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // watched is a metric of the head node, with the value from which on somebody
@@ -147,13 +148,13 @@ func (m *maker) graphs(p *part) []graph {
 func storageGraph(p *part, one mount) graph {
 	title := cfn.Literal(one.dir + " (" + one.name + ")")
 	switch one.kind {
-	case ebs:
+	case spec.EBS:
 		return graph{title, lines("AWS/EBS", []string{"VolumeReadBytes", "VolumeWriteBytes"}, []string{"VolumeId", p.sub(one.ids[0])})}
-	case efs:
+	case spec.EFS:
 		return graph{title, lines("AWS/EFS", []string{"DataReadIOBytes", "DataWriteIOBytes"}, []string{"FileSystemId", p.sub(one.ids[0])})}
-	case lustre:
+	case spec.Lustre:
 		return graph{title, lines("AWS/FSx", []string{"DataReadBytes", "DataWriteBytes", "FreeDataStorageCapacity"}, []string{"FileSystemId", p.sub(one.ids[0])})}
-	case openZFS:
+	case spec.OpenZFS:
 		if one.made {
 			return graph{title, lines("AWS/FSx", []string{"DataReadBytes", "DataWriteBytes"}, []string{"FileSystemId", p.sub(one.ids[0])})}
 		}
