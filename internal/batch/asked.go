@@ -25,8 +25,8 @@ func Wants(data []byte, flags []string, names ...string) bool {
 	return slices.ContainsFunc(all, func(o Option) bool { return slices.Contains(names, o.Name) })
 }
 
-// askedRules find what the job names and the cluster does not have. What nobody could
-// look up is said in one line.
+// askedRules find what the job names and the cluster does not have. What could not be
+// looked up is said in one line.
 func (s *script) askedRules() {
 	if s.facts == nil || s.parts {
 		return
@@ -68,7 +68,7 @@ func (s *script) at(o Option) diag.Place {
 	return o.Place
 }
 
-// judgeAsked reports what an option names in vain. It is false if nobody knows.
+// judgeAsked reports what an option names in vain. It is false if that is not known.
 func (s *script) judgeAsked(o Option, a *Asked) bool {
 	switch o.Name {
 	case "reservation":

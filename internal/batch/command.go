@@ -72,8 +72,8 @@ type context struct {
 	// piped says that its output goes into a pipe, tested that its exit code is
 	// looked at: by if, while, &&, ||, !.
 	piped, tested bool
-	// maybe says that whoever wrote it knows that it may not run or may fail: it depends
-	// on a test, or nothing depends on it.
+	// maybe says that the script expects that it may not run or may fail: it depends on a
+	// test, or nothing depends on it.
 	maybe bool
 	// errexit and pipefail are the shell's options at that point.
 	errexit, pipefail bool

@@ -149,7 +149,7 @@ func nearestOption(name, whose string) string {
 	return diag.Nearest(name, table.sorted())
 }
 
-// expanded finds what a shell would expand: nobody does so in a #SBATCH line.
+// expanded finds what a shell would expand: sbatch takes it as it stands in a #SBATCH line.
 func (s *script) expanded(o Option) {
 	i := strings.IndexAny(o.Value, "$`")
 	home := strings.HasPrefix(o.Value, "~/")

@@ -101,8 +101,8 @@ func (r setting) fits(v value) bool {
 	return v.whole() && listed != (r.status == "oneof")
 }
 
-// families of names, and whether the table has all variables of them. Others are
-// nobody's, or somebody's of whom we know nothing.
+// families of names, and whether the table has all variables of them. Of a family
+// that is not complete, other names may be right.
 var nameFamilies = []struct {
 	prefix   string
 	complete bool

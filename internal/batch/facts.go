@@ -19,8 +19,8 @@ type Facts struct {
 	Mounts []Mount
 	// MemoryScheduling says that Slurm counts memory and holds jobs to it.
 	MemoryScheduling bool
-	// Containers says that srun surely has the options for containers. Without it,
-	// nobody knows.
+	// Containers says that srun surely has the options for containers; false is not
+	// known.
 	Containers bool
 	// Missing are directories that are surely not there, of those in OutputDirs.
 	Missing []string
@@ -29,9 +29,9 @@ type Facts struct {
 	Filed bool
 	// GresTypes are the generic resources that Slurm counts; nil is not known.
 	GresTypes []string
-	// Asked is what the cluster itself told, nil if nobody asked it.
+	// Asked is what the cluster itself told, nil if it was not asked.
 	Asked *Asked
-	// Lacking are those of the script's Things that are not there; nil if nobody looked.
+	// Lacking are those of the script's Things that are not there; nil is not known.
 	Lacking Lacking
 	// Rehearsal says that the nodes are made out of one machine.
 	Rehearsal bool

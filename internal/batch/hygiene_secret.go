@@ -37,7 +37,7 @@ var (
 // minSecret is the least length of what we take for a password.
 const minSecret = 8
 
-// secret is a text that nobody should read, and where it stands.
+// secret is a text that others must not read, and where it stands.
 type secret struct {
 	text string
 	diag.Place

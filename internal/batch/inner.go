@@ -1,7 +1,7 @@
 package batch
 
-// The parser calls itself for each level of nesting. Nobody writes texts that are
-// longer, or nested deeper, than these.
+// The parser calls itself for each level of nesting. Texts that people write are
+// shorter, and less deeply nested, than these.
 const (
 	maxShell   = 1 << 19
 	maxNesting = 10000

@@ -86,8 +86,8 @@ func exclusions() [][]string {
 	}
 }
 
-// lonelyRules find options that need others. The environment of whoever submits the job
-// has no part in it: sbatch's own variables (SBATCH_GPUS) are not known.
+// lonelyRules find options that need others. sbatch's own variables (SBATCH_GPUS), in the
+// environment of the submission, are not known and do not count.
 func (s *script) lonelyRules() {
 	if s.parts {
 		return

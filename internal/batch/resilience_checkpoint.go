@@ -14,8 +14,8 @@ import (
 // Failures are counted on at the rate of Llama 3's training (catalog.Llama3).
 
 const (
-	// fewFailures are so few in the job's time that losing its work is a risk that
-	// somebody may take.
+	// fewFailures are so few in the job's time that losing its work is a risk that is
+	// left to the user.
 	fewFailures = 0.05
 	// much of the work is lost where this part of it is done a second time.
 	much = 0.05

@@ -214,8 +214,8 @@ func (s *script) checkpointPlace(p spot) {
 // copiers take files from one place to another.
 var copiers = []string{"cp", "rsync", "mv", "aws", "s5cmd", "rclone", "tar", "gsutil", "scp", "dcp", "mpifileutils"}
 
-// localCheckpoint: a node's own disk goes with the node. Whoever copies from
-// there, or names the directory to a program that may, knows.
+// localCheckpoint: a node's own disk goes with the node. A script that copies from
+// there, or names the directory to a program that may, takes care of that.
 func (s *script) localCheckpoint(p spot) {
 	for _, c := range s.commands {
 		if slices.Contains(copiers, c.name) && slices.ContainsFunc(c.args(), func(w word) bool {

@@ -16,12 +16,12 @@ const hole = '\uE000'
 type value struct {
 	// text has a hole for each part that is not known.
 	text string
-	// assumed says that the text is a default, as in ${NODES:-2}: whoever submits
-	// the script may give another.
+	// assumed says that the text is a default, as in ${NODES:-2}: the environment
+	// of the submission may have another.
 	assumed bool
 }
 
-// known tells whether the text is all there is, whoever submits the script.
+// known tells whether the text is whole, and the same in every environment.
 func (v value) known() bool { return !v.assumed && v.whole() }
 
 // whole tells whether the text has no holes. It may be a default.

@@ -15,7 +15,7 @@ import (
 )
 
 // claim finds out what there is of the container's name and says whether it is to
-// be joined. Until release nobody else decides about it.
+// be joined. Until release no other process decides about it.
 func (m *maker) claim() (joins bool, err error) {
 	if m.o.Name.Name == "" {
 		m.kept.ID = rand.Text()

@@ -24,7 +24,7 @@ type Life struct {
 func Hold(o Options, life Life) (well bool, err error) {
 	var notices []string
 	o.Notice = func(text string) { notices = append(notices, text) }
-	// Whoever ends the step's processes ends us among them; we go last.
+	// A signal for all of the step's processes reaches us, too; we go last.
 	signal.Ignore(calm...)
 	h, err := hold(o)
 	if err != nil {

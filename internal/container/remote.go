@@ -52,7 +52,7 @@ type call struct {
 	args   [6]uintptr
 	result uintptr
 	errno  uintptr
-	// mayFail: go on whatever comes.
+	// mayFail: go on after an error, too.
 	mayFail uintptr
 	// skip is, for a call that makes a process, how many of the following calls
 	// are the new process's business alone.

@@ -112,8 +112,8 @@ func facts(fd int, path string, st *unix.Stat_t) (fileFacts, error) {
 	return fileFacts{path: path, uid: st.Uid, mode: st.Mode, fsType: int64(fs.Type)}, nil
 }
 
-// openForWriting asks the kernel for a lease on reading, which it refuses while
-// somebody can write: one who opened the file when he still might.
+// openForWriting asks the kernel for a lease on reading, which it refuses while the
+// file is open for writing, even by a process that could not open it so any more.
 func openForWriting(f *os.File) (bool, error) {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	if errors.Is(err, unix.EAGAIN) {

@@ -171,7 +171,7 @@ func pointsAt(pointer, text, p string) bool {
 	return slices.ContainsFunc(named, func(n string) bool { return p == n || below(p, n) })
 }
 
-// alone does something to a file that nobody writes and that is as it was seen. A lease shows whether anybody has it
+// alone does something to a file that is as it was seen and is not being written. A lease shows whether a process has it
 // open for writing, in any mount namespace; a file system without leases cannot tell.
 func (in *importer) alone(f File, do func() error) error {
 	if f.Link == "" {

@@ -20,7 +20,7 @@ const (
 var unfinished = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.sgwtmp$|^\..+\.sgwtmp\.[0-9]+$`) })
 
 // looks are what a mirror saw last of both sides, and what tells it that something changed. Whole looks go on at a
-// seldom pace, whatever the watches say: they make it quick and cheap, and nothing rests on them alone.
+// seldom pace beside the watches, which make it quick and cheap: a watch that misses something costs time, and no file.
 type looks struct {
 	tree    *Tree
 	objects map[string]object // by path

@@ -314,7 +314,7 @@ func (d *decision) follow(s Step) {
 	d.plan.Puts = slices.Insert(d.plan.Puts, at, s)
 }
 
-// hold keeps back a pointer to nothing. What it names may still come, but nobody should wait for it for long.
+// hold keeps back a pointer whose target is not there. The target may still come; after a while the pointer is blocked.
 func (d *decision) hold(f File, reason string) {
 	if d.Time.Sub(f.ModTime.time()) < d.Pace.Settle {
 		d.wait(f, reason)

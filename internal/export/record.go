@@ -29,7 +29,7 @@ type Known struct {
 	SizeBytes int64 // of the file; -1 if there was none, because the policy did not want one
 	ModTime   int64 // of the file, in nanoseconds since 1970
 
-	// Which file it was that was exported, to tell one that was touched since; 0 if nobody looked, and a Change of -1
+	// Which file it was that was exported, to tell one that was touched since; 0 is not known, and a Change of -1
 	// if the object does not say.
 	Inode  uint64
 	Change int64

@@ -36,7 +36,7 @@ type Sending struct {
 	Since                time.Time
 }
 
-// Track follows the rounds of a mirror, so that what is waiting is known at every moment, whatever a round is at. The
+// Track follows the rounds of a mirror, so that what is waiting is known at every moment, also during a round. The
 // zero value is ready; for use by many goroutines.
 type Track struct {
 	mu       sync.Mutex // guards what follows
@@ -154,7 +154,7 @@ func (t *Track) taken() int {
 }
 
 // unseen are the files of a tree that an earlier one had not, or not so, and that the rule wants. Before the first look
-// at the bucket that is all of them: nobody knows yet what is there.
+// at the bucket that is all of them: what is there is not known yet.
 func unseen(rule Rule, before, now Tree) []Wait {
 	var all []Wait
 	for _, f := range now.Files {

@@ -53,7 +53,7 @@ func findCache(asked, dir string) string {
 	return asked
 }
 
-// cache is a layer cache that is in use: as long as it is, nobody makes room in it.
+// cache is a layer cache that is in use: until it is closed, no process makes room in it.
 type cache struct {
 	*layer.Cache
 	dir  string

@@ -141,8 +141,8 @@ func (e ensured) answer() (path string, err error, ok bool) {
 	return "", nil, false
 }
 
-// do brings the image and writes down how it went. Whoever held the lock before
-// may have done it.
+// do brings the image and writes down how it went. The holder of the lock before us
+// may have brought it already.
 func (e ensured) do(ctx context.Context) (string, error) {
 	if path, err, ok := e.answer(); ok {
 		return path, err

@@ -141,8 +141,8 @@ func (o ImportOptions) bring(ctx context.Context, img *source.Image) (Imported, 
 	return done, err
 }
 
-// present is the image if it is there already, and that will do. Root takes nobody's
-// word for what is in a file but root's.
+// present is the image if it is there already, and that will do. For root the file has
+// to be root's: other users could have written anything into it.
 func (o ImportOptions) present(want Meta) (Imported, bool) {
 	if o.Again {
 		return Imported{}, false
@@ -199,8 +199,8 @@ func (o ImportOptions) removeLeftovers() error {
 	return nil
 }
 
-// fetchAndWrite brings the layers into the cache and writes the image. Should a layer
-// prove damaged, or somebody empty the cache between the two, it does so again.
+// fetchAndWrite brings the layers into the cache and writes the image. If a layer proves
+// damaged, or the cache is emptied between the two, it does both again.
 func (o ImportOptions) fetchAndWrite(ctx context.Context, c *cache, img *source.Image, meta Meta) (Imported, error) {
 	var done Imported
 	for try := 1; ; try++ {

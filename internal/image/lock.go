@@ -22,11 +22,11 @@ const (
 	lockWaitMost = 500 * time.Millisecond
 )
 
-// errLocked is returned where nobody wants to wait for a lock.
+// errLocked is returned where the caller does not wait for a lock.
 var errLocked = errors.New("somebody else works on it")
 
 // locksOf is where the locks on a directory's images are: in it, in the user's own
-// directory, since whoever may open a lock's file may hold it for ever.
+// directory, since every user who may open a lock's file may hold it for ever.
 func locksOf(dir string) (string, error) { return own.Make(dir, cacheName(dir), os.Geteuid()) }
 
 // lockImage takes the lock on an image of the user's, over all processes and, where

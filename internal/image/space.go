@@ -25,8 +25,8 @@ func atLeast(l source.Layer) int64 {
 	return l.Size / 10 * 8
 }
 
-// checkSpace refuses work that would fill a file system for sure. It guards
-// nobody from other writers.
+// checkSpace refuses work that would fill a file system for sure. Other writers
+// may still fill it meanwhile.
 func checkSpace(all ...needs) error {
 	type place struct{ free, need int64 }
 	places := map[unix.Fsid]*place{}

@@ -60,8 +60,8 @@ func without() release {
 }
 
 // oldImages finds holes in the images that machines start from where the file has none of
-// its own: the newest of its level, so that only a later level can be without them. Whoever
-// publishes images under another account or name may have mended them.
+// its own: the newest of its level, so that only a later level can be without them.
+// Images that are published under another account or name may have mended them.
 func oldImages(root spec.View, level spec.Level) {
 	wanted := official(root, level)
 	if len(wanted.Arches) == 0 || wanted.Owner != "" || wanted.Prefix != "" {

@@ -66,7 +66,7 @@ func headMemory(root spec.View, level spec.Level) {
 }
 
 // keyPair says who logs in without a key pair. ParallelCluster's KeyPairValidator warns
-// of that, for there nobody does.
+// of that: without one, ParallelCluster's head node lets no user log in.
 func keyPair(name spec.View) {
 	if name.Sound() && name.Text() == "" {
 		name.Infof("head/no-key", "without Ssh: {KeyName: ...} the head node takes your own public key of ~/.ssh, which `muster up` imports; ParallelCluster's head node takes none").

@@ -64,8 +64,8 @@ func keyEncrypted(settings spec.View) {
 	}
 }
 
-// switchOn is the fix that adds a key with true. A false that somebody wrote is
-// left to them.
+// switchOn is the fix that adds a key with true. A false in the file was meant, and
+// stays.
 func switchOn(v spec.View, key string) *diag.Fix {
 	if v.Key(key).Present() {
 		return nil

@@ -22,7 +22,7 @@ import (
 
 // Machine is what boots. The zero value is the one that this program runs on.
 type Machine struct {
-	// Root is put before the path of each file; empty in earnest.
+	// Root is put before the path of each file; empty outside of tests.
 	Root string
 	// Programs are nil for those of this machine.
 	Programs programs

@@ -59,8 +59,8 @@ func unlockable(err error) bool {
 	return errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL)
 }
 
-// unlocked is a part under a name of its own, which nobody waits for: two
-// processes then do the same work, and the last one's segment stays.
+// unlocked is a part under a name of its own, without a lock: two processes may then
+// do the same work, and the last one's segment stays.
 func unlocked(place string) (*part, error) {
 	f, err := os.CreateTemp(filepath.Dir(place), filepath.Base(place)+"-*"+partSuffix)
 	return &part{File: f, place: place}, err

@@ -75,7 +75,7 @@ func (t *tree) child(parent uint32, base string) uint32 {
 	}
 }
 
-// add makes a name that there is not yet.
+// add makes a name. The caller has looked: the tree does not have it.
 func (t *tree) add(parent uint32, base string, inodeAt uint32) uint32 {
 	if 4*(t.filled+1) > 3*len(t.table) {
 		t.grow()

@@ -32,7 +32,7 @@ func (f folder) open(name string) (io.ReadCloser, int64, error) {
 }
 
 // openFile opens a file that is to be read at any place. A pipe is none: it is refused
-// at once, and nobody waits for who writes to it.
+// at once, since a writer may never come.
 func openFile(path string) (*os.File, int64, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

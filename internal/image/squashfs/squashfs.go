@@ -44,7 +44,7 @@ const (
 	superblockSize = 96
 	magic          = 0x73717368
 	blockLog       = 17
-	absent         = math.MaxUint64 // the place of a table that there is not
+	absent         = math.MaxUint64 // stands for the place of a table that the image does not have
 )
 
 const (

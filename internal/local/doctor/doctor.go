@@ -27,8 +27,8 @@ type Options struct {
 	// Install has what is missing installed, as root; an ordinary user is told
 	// the command.
 	Install bool
-	// Yes installs without asking. Otherwise Confirm is asked, and whatever it
-	// returns ends the run; without Confirm, nothing is installed.
+	// Yes installs without asking. Otherwise Confirm is asked, and an error of it
+	// ends the run; without Confirm, nothing is installed.
 	Yes     bool
 	Confirm func(question string) error
 	// Self is the command that installs, without sudo, such as
@@ -124,7 +124,7 @@ func consent(o Options, p Plan) error {
 		return nil
 	}
 	if o.Confirm == nil {
-		return errors.New("install packages: nobody said yes")
+		return errors.New("install packages: this needs a yes, from a terminal or by --yes")
 	}
 	return o.Confirm(p.Question())
 }

@@ -213,8 +213,8 @@ func judgeOverlay(f Facts) Finding {
 	return Finding{"overlay", Fail, "nodes cannot have a root of their own: " + f.Overlay.Said, "run it as root"}
 }
 
-// judgeFuse looks at what the images of containers are mounted with. Whoever has
-// no use for it can have clusters nevertheless.
+// judgeFuse looks at what the images of containers are mounted with. Clusters work
+// without it; containers do not.
 func judgeFuse(f Facts) Finding {
 	const name = "fuse"
 	sudo := "sudo "

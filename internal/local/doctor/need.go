@@ -47,8 +47,8 @@ var users = []struct{ name, pkg string }{
 	{"munge", "munge"},
 }
 
-// daemons are the services whose packages we install. Beside a system's own,
-// clusters of ours keep their peace.
+// daemons are the services whose packages we install. Where the system runs one
+// of them already, local clusters do not touch it.
 var daemons = []string{"munged", "slurmctld", "slurmd", "slurmdbd", "slurmrestd", "mariadbd", "mysqld"}
 
 // units are their names for the service manager.

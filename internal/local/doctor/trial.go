@@ -12,9 +12,9 @@ import (
 const nodeFlags = syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC
 
 // overlayTrial mounts an overlay of /usr with its upper folder on a tmpfs, over
-// /tmp of a mount namespace that ends with the trial. Whoever is not root on
-// the machine must keep the overlay's own attributes among the user's; the first
-// argument is that option.
+// /tmp of a mount namespace that ends with the trial. Without root's rights
+// the overlay's own attributes are kept among the user's; the first argument is
+// that option.
 const overlayTrial = `mount -t tmpfs tmpfs /tmp
 mkdir /tmp/upper /tmp/work /tmp/root
 mount -t overlay -o "lowerdir=/usr,upperdir=/tmp/upper,workdir=/tmp/work$1" overlay /tmp/root
