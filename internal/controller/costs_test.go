@@ -179,9 +179,9 @@ func TestRun_replaces_what_will_not_last(t *testing.T) {
 	playWith(t, costly, func(t *testing.T, s *scene) {
 		j := s.slurm.submit(2, 30*time.Minute)
 		s.runs(t, j)
-		s.place.Doubt("q-dy-r-1", provider.Doubt{Code: "instance-retirement", NotBefore: time.Now().Add(time.Hour)})
-		s.place.Doubt("q-dy-r-2", provider.Doubt{Code: "impaired", Since: time.Now()})
-		s.place.Doubt("q-st-r-1", provider.Doubt{Code: "instance-stop", NotBefore: time.Now().Add(14 * 24 * time.Hour)})
+		s.place.SetHealth("q-dy-r-1", provider.HealthEvent{Code: "instance-retirement", NotBefore: time.Now().Add(time.Hour)})
+		s.place.SetHealth("q-dy-r-2", provider.HealthEvent{Code: "impaired", Since: time.Now()})
+		s.place.SetHealth("q-st-r-1", provider.HealthEvent{Code: "instance-stop", NotBefore: time.Now().Add(14 * 24 * time.Hour)})
 		before := s.slurm.node("q-st-r-1").Address
 		within(t, time.Minute, "replaced", func() bool {
 			n := s.slurm.node("q-st-r-1")
@@ -201,7 +201,7 @@ func TestRun_does_not_wait_for_the_end_of_what_is_due(t *testing.T) {
 	playWith(t, costly, func(t *testing.T, s *scene) {
 		j := s.slurm.submit(1, 3*time.Hour)
 		s.runs(t, j)
-		s.place.Doubt("q-dy-r-1", provider.Doubt{Code: "instance-retirement", NotBefore: time.Now().Add(time.Hour)})
+		s.place.SetHealth("q-dy-r-1", provider.HealthEvent{Code: "instance-retirement", NotBefore: time.Now().Add(time.Hour)})
 		<-time.After(59 * time.Minute)
 		if n := s.slurm.job(j).Restarts; n != 0 {
 			t.Errorf("the job was restarted %d times", n)

@@ -27,7 +27,7 @@ func TestRun_a_day_that_costs(t *testing.T) {
 				s.place.Room("q-dy-s-", 4)
 				for _, n := range all {
 					s.place.Fail(n, nil)
-					s.place.Doubt(n)
+					s.place.SetHealth(n)
 				}
 				if err := s.now.Start(); err != nil {
 					t.Fatal(err)
@@ -52,7 +52,7 @@ func (s *scene) trouble(t *testing.T, r *rand.Rand, node string) {
 		s.place.Room(group, r.IntN(5))
 	case 3:
 		codes := []string{"impaired", "instance-retirement", "instance-stop", "system-reboot"}
-		s.place.Doubt(node, provider.Doubt{Code: codes[r.IntN(4)], Since: time.Now(), NotBefore: time.Now().Add(time.Duration(r.IntN(3600)) * time.Second)})
+		s.place.SetHealth(node, provider.HealthEvent{Code: codes[r.IntN(4)], Since: time.Now(), NotBefore: time.Now().Add(time.Duration(r.IntN(3600)) * time.Second)})
 	case 4:
 		s.place.Orphan()
 	case 5:

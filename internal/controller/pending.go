@@ -101,14 +101,14 @@ func waiting(jobs []slurm.Job) []fleet.PendingJob {
 
 // untilWhen asks Slurm when jobs end, if an announced event makes that matter.
 func (c *Controller) untilWhen(ctx context.Context, w *fleet.World) error {
-	doubted := map[string]bool{}
+	ailing := map[string]bool{}
 	for _, i := range w.Instances {
-		if len(i.Doubts) > 0 {
-			doubted[i.Node] = true
+		if len(i.Health) > 0 {
+			ailing[i.Node] = true
 		}
 	}
 	matters := slices.ContainsFunc(w.Nodes, func(n fleet.Node) bool {
-		return doubted[n.Name] && n.State == fleet.Up && n.Busy && !n.Closed
+		return ailing[n.Name] && n.State == fleet.Up && n.Busy && !n.Closed
 	})
 	if !matters {
 		return nil

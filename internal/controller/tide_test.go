@@ -100,7 +100,7 @@ func ashore(t *testing.T, s *scene) *shore {
 		return nodes.Resource{Resource: slurm.Resource{Queue: "q", Name: name}, Template: "c-q-" + name, Types: []string{kind}, Subnets: subnets, Capacity: "ONDEMAND", Strategy: "lowest-price", Dynamic: 4}
 	}
 	config := nodes.Config{
-		Cluster: "c", Log: slog.New(slog.DiscardHandler), Limits: nodes.Limits{Doubts: time.Hour},
+		Cluster: "c", Log: slog.New(slog.DiscardHandler), Limits: nodes.Limits{Health: time.Hour},
 		Resources: []nodes.Resource{resource("r", "c5.large", "subnet-1"), resource("s", "c5.xlarge", "subnet-2"), resource("z", "c5.large", "subnet-1", "subnet-2")},
 		AWS: sdk.Config{Region: "us-east-2", HTTPClient: &http.Client{Transport: place}, Credentials: sdk.CredentialsProviderFunc(
 			func(context.Context) (sdk.Credentials, error) {

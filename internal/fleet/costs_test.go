@@ -119,11 +119,11 @@ func TestDecide_remembers_longer_than_Slurm(t *testing.T) {
 }
 
 func TestDecide_weighs_doubts(t *testing.T) {
-	impaired := func(since time.Duration) provider.Doubt {
-		return provider.Doubt{Code: "impaired", Text: "system status", Since: ago(since)}
+	impaired := func(since time.Duration) provider.HealthEvent {
+		return provider.HealthEvent{Code: "impaired", Text: "system status", Since: ago(since)}
 	}
-	event := func(code string, in time.Duration) provider.Doubt {
-		return provider.Doubt{Code: code, NotBefore: now.Add(in)}
+	event := func(code string, in time.Duration) provider.HealthEvent {
+		return provider.HealthEvent{Code: code, NotBefore: now.Add(in)}
 	}
 	up := func(change func(*fleet.Node)) fleet.Node {
 		n := fleet.Node{Name: "n-1", State: fleet.Up}
@@ -149,7 +149,7 @@ func TestDecide_weighs_doubts(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		node  fleet.Node
-		doubt provider.Doubt
+		event provider.HealthEvent
 		want  []fleet.Action
 	}{
 		{"impaired_for_a_moment", idle, impaired(time.Minute), nil},
@@ -166,7 +166,7 @@ func TestDecide_weighs_doubts(t *testing.T) {
 		{"event_and_no_job", idle, event("instance-retirement", 14*24*time.Hour), replace("instance-retirement is announced for 2026-12-05 12:00 UTC")},
 		{"retirement_is_due", busy, event("instance-retirement", 0), lose("instance-retirement is due")},
 		{"stop_was_due", busy, event("instance-stop", -time.Hour), lose("instance-stop is due")},
-		{"stop_now", busy, provider.Doubt{Code: "instance-stop"}, lose("instance-stop is due")},
+		{"stop_now", busy, provider.HealthEvent{Code: "instance-stop"}, lose("instance-stop is due")},
 		{"reboot_was_due_and_the_job_lives", busy, event("system-reboot", -time.Hour),
 			drain("system-reboot is announced for 2026-11-21 11:00 UTC; it has a job that may run until 2026-11-21 13:00 UTC")},
 		{"drained_by_us_and_idle", drained, event("system-reboot", time.Hour), []fleet.Action{act(fleet.PowerDown, "system-reboot is announced for 2026-11-21 13:00 UTC")}},
@@ -175,7 +175,7 @@ func TestDecide_weighs_doubts(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := fleet.World{Now: now, Limits: costly, Nodes: []fleet.Node{row.node},
-				Instances: []provider.Instance{{Node: "n-1", ID: "i-1", Started: ago(time.Minute), Doubts: []provider.Doubt{row.doubt}}}}
+				Instances: []provider.Instance{{Node: "n-1", ID: "i-1", Started: ago(time.Minute), Health: []provider.HealthEvent{row.event}}}}
 			if diff := cmp.Diff(row.want, fleet.Decide(w)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}

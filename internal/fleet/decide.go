@@ -73,14 +73,14 @@ func (d *decision) up(w World, n Node, i provider.Instance, halt Halt) {
 	if n.held() {
 		return
 	}
-	doubt := grade(w, n, i)
+	health := grade(w, n, i)
 	switch {
-	case doubt.verdict == verdictLost:
-		d.lost(n, doubt.reason)
+	case health.verdict == verdictLost:
+		d.lost(n, health.reason)
 	case halt.Ending == AtOnce:
 		d.lost(n, halt.Reason)
-	case doubt.verdict == verdictDrain:
-		d.leave(n, doubt.reason)
+	case health.verdict == verdictDrain:
+		d.leave(n, health.reason)
 	case halt.Ending == AfterJobs:
 		d.leave(n, halt.Reason)
 	case halt.Ending == WhenIdle && !n.Busy:

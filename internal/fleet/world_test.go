@@ -25,7 +25,7 @@ type place struct {
 	broken map[string]int
 	why    map[string]error
 	ids    map[string]string
-	doubts map[string]provider.Doubt
+	health map[string]provider.HealthEvent
 	jobs   map[string]time.Time // when the node's job ends
 	halts  map[slurm.Resource]fleet.Halt
 	flying map[string]bool
@@ -40,7 +40,7 @@ var worldLimits = fleet.Limits{Boot: time.Minute, Retry: 2 * time.Minute, Short:
 // randomPlace is a world in any state, however it came to be.
 func randomPlace(r *rand.Rand) *place {
 	p := &place{now: now, next: map[string]fleet.State{}, instances: map[string]time.Time{}, resumed: map[string]time.Time{}, broken: map[string]int{}}
-	p.why, p.ids, p.doubts, p.jobs = map[string]error{}, map[string]string{}, map[string]provider.Doubt{}, map[string]time.Time{}
+	p.why, p.ids, p.health, p.jobs = map[string]error{}, map[string]string{}, map[string]provider.HealthEvent{}, map[string]time.Time{}
 	p.halts, p.flying = map[slurm.Resource]fleet.Halt{}, map[string]bool{}
 	for i := range 1 + r.IntN(8) {
 		n := fleet.Node{Name: fmt.Sprintf("n-%d", i), Static: r.IntN(3) == 0, State: fleet.State(r.IntN(6)), Resource: slurm.Resource{Queue: "q", Name: []string{"r", "s"}[r.IntN(2)]}}
@@ -56,7 +56,7 @@ func randomPlace(r *rand.Rand) *place {
 		p.next[n.Name] = []fleet.State{fleet.PoweringUp, fleet.PoweringDown}[r.IntN(2)]
 		p.broken[n.Name] = max(0, r.IntN(6)-3)
 		p.why[n.Name] = launchError([]provider.Cause{provider.Capacity, provider.Limit, provider.Unknown}[r.IntN(3)], "X")
-		p.doubt(r, &n)
+		p.trouble(r, &n)
 		n.Silent = n.Silent || n.State == fleet.PoweredDown && r.IntN(2) == 0
 		p.nodes = append(p.nodes, n)
 	}
@@ -69,8 +69,8 @@ func randomPlace(r *rand.Rand) *place {
 	return p
 }
 
-// doubt gives a node a job, doubts about its instance, or a launch in flight.
-func (p *place) doubt(r *rand.Rand, n *fleet.Node) {
+// trouble gives a node a job, health events of its instance, or a launch in flight.
+func (p *place) trouble(r *rand.Rand, n *fleet.Node) {
 	if n.State == fleet.Up && r.IntN(2) == 0 {
 		n.Busy, n.Silent = true, r.IntN(3) == 0
 		p.jobs[n.Name] = now.Add(time.Duration(r.IntN(200)) * time.Second)
@@ -78,7 +78,7 @@ func (p *place) doubt(r *rand.Rand, n *fleet.Node) {
 	}
 	if r.IntN(3) == 0 {
 		code := []string{"impaired", "instance-retirement", "instance-stop", "system-reboot"}[r.IntN(4)]
-		p.doubts[n.Name] = provider.Doubt{Code: code, Since: ago(time.Minute), NotBefore: now.Add(time.Duration(r.IntN(400)-100) * time.Second)}
+		p.health[n.Name] = provider.HealthEvent{Code: code, Since: ago(time.Minute), NotBefore: now.Add(time.Duration(r.IntN(400)-100) * time.Second)}
 	}
 	p.flying[n.Name] = r.IntN(8) == 0
 }
@@ -87,8 +87,8 @@ func (p *place) world(r *rand.Rand) fleet.World {
 	w := fleet.World{Now: p.now, Limits: worldLimits, Nodes: slices.Clone(p.nodes), Resumed: p.resumed, Halts: p.halts, InFlight: p.flying}
 	for name, started := range p.instances {
 		i := provider.Instance{Node: name, ID: name + p.ids[name], Started: started}
-		if d, ok := p.doubts[name]; ok {
-			i.Doubts = []provider.Doubt{d}
+		if d, ok := p.health[name]; ok {
+			i.Health = []provider.HealthEvent{d}
 		}
 		w.Instances = append(w.Instances, i)
 	}
@@ -111,7 +111,7 @@ func (p *place) apply(a fleet.Action) {
 		switch a.Deed {
 		case fleet.Terminate:
 			delete(p.instances, name)
-			delete(p.doubts, name)
+			delete(p.health, name)
 		case fleet.Drain:
 			n.Closed, n.Reason, n.ReasonTime = true, a.Reason, p.now
 		case fleet.SetDown:
@@ -164,9 +164,9 @@ func (p *place) pass() {
 
 func (p *place) moving() bool {
 	return slices.ContainsFunc(p.nodes, func(n fleet.Node) bool {
-		_, doubted := p.doubts[n.Name]
+		_, ailing := p.health[n.Name]
 		_, alive := p.instances[n.Name]
-		return n.State == fleet.Asked || n.State == fleet.PoweringDown || n.State == fleet.PoweringUp || doubted && alive && !n.Closed || n.Busy || p.flying[n.Name] ||
+		return n.State == fleet.Asked || n.State == fleet.PoweringDown || n.State == fleet.PoweringUp || ailing && alive && !n.Closed || n.Busy || p.flying[n.Name] ||
 			n.State == fleet.Down && strings.HasPrefix(n.Reason, "muster: ")
 	})
 }
@@ -256,7 +256,7 @@ func hopeless(w fleet.World, n fleet.Node) bool {
 		return true
 	}
 	for _, i := range w.Instances {
-		for _, d := range i.Doubts {
+		for _, d := range i.Health {
 			due := (d.Code == "instance-retirement" || d.Code == "instance-stop") && !w.Now.Before(d.NotBefore)
 			if i.Node == n.Name && (due || d.Code == "impaired" && n.Silent) {
 				return true

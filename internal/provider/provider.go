@@ -24,12 +24,12 @@ type Instance struct {
 	// Address is where the node answers. It is invalid where Slurm's
 	// configuration has the address already.
 	Address netip.Addr `json:"address,omitzero"`
-	// Doubts are what the place says against the machine.
-	Doubts []Doubt `json:"doubts,omitempty"`
+	// Health is what the place says against the machine.
+	Health []HealthEvent `json:"doubts,omitempty"`
 }
 
-// Doubt is a reason not to trust an instance for long.
-type Doubt struct {
+// HealthEvent is a reason not to trust an instance for long.
+type HealthEvent struct {
 	// Code is the place's own word, such as "instance-retirement" or "impaired".
 	Code string `json:"code"`
 	Text string `json:"text,omitempty"`

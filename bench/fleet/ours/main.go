@@ -152,7 +152,7 @@ func jobs() ([]string, []fleet.PendingJob, error) {
 // first one has everything in it that is done once. Each asks EC2 for everything.
 func round(ctx context.Context) error {
 	always := time.Nanosecond
-	h, err := open(ctx, fleet.AllOrNothing, controller.Pace{Quiet: time.Millisecond, Eager: time.Millisecond}, nodes.Limits{Doubts: always})
+	h, err := open(ctx, fleet.AllOrNothing, controller.Pace{Quiet: time.Millisecond, Eager: time.Millisecond}, nodes.Limits{Health: always})
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ type Fleet struct {
 	over map[string]time.Time
 	// looked says that machines is more than what the journal knew.
 	looked bool
-	doubts doubts
+	health health
 }
 
 var _ provider.Provider = (*Fleet)(nil)
@@ -152,7 +152,7 @@ func (f *Fleet) list() []provider.Instance {
 	all := make([]provider.Instance, 0, len(f.machines))
 	for _, id := range slices.Sorted(maps.Keys(f.machines)) {
 		i := f.machines[id].Instance
-		i.Doubts = slices.Clone(f.doubts.of[id])
+		i.Health = slices.Clone(f.health.of[id])
 		all = append(all, i)
 	}
 	return all

@@ -130,8 +130,8 @@ type Limits struct {
 	Lag time.Duration
 	// Settled is when what a lost call has started must have shown itself.
 	Settled time.Duration
-	// Doubts is how often EC2 is asked for what it has against the instances.
-	Doubts time.Duration
+	// Health is how often EC2 is asked for what it has against the instances.
+	Health time.Duration
 }
 
 func (l Limits) usual() Limits {
@@ -143,7 +143,7 @@ func (l Limits) usual() Limits {
 	set(&l.PauseMost, 20*time.Second)
 	set(&l.Lag, 3*time.Minute)
 	set(&l.Settled, 10*time.Minute)
-	set(&l.Doubts, time.Minute)
+	set(&l.Health, time.Minute)
 	return l
 }
 

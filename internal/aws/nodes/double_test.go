@@ -78,15 +78,15 @@ func TestLostAnswersOfTheDouble(t *testing.T) {
 	}
 }
 
-func TestDoubtsOfTheDouble(t *testing.T) {
+func TestHealthOfTheDouble(t *testing.T) {
 	c, config := double(t)
-	config.Limits.Doubts = time.Nanosecond
+	config.Limits.Health = time.Nanosecond
 	f := open(t, config)
 	launchAll(t, f, true, nodeNames("dy-r", 1, 2)...)
 	c.Clock.Advance(time.Minute)
 	c.EC2.Impair(observe(t, f)["q-dy-r-1"].ID, true)
-	if got := observe(t, f); len(got["q-dy-r-1"].Doubts) == 0 || len(got["q-dy-r-2"].Doubts) != 0 {
-		t.Errorf("doubts: %v", got)
+	if got := observe(t, f); len(got["q-dy-r-1"].Health) == 0 || len(got["q-dy-r-2"].Health) != 0 {
+		t.Errorf("health events: %v", got)
 	}
 }
 

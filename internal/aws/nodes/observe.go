@@ -42,9 +42,9 @@ type sight struct {
 // Observe implements provider.Provider. An instance without a node is one that was
 // started with the cluster's tags by somebody else, or whose tags are wrong.
 func (f *Fleet) Observe(ctx context.Context) ([]provider.Instance, error) {
-	doubted := f.lookForDoubts(ctx)
+	wait := f.lookAtHealth(ctx)
 	s, err := f.look(ctx)
-	doubted()
+	wait()
 	if err != nil {
 		return nil, err
 	}

@@ -172,17 +172,17 @@ func TestDoubts(t *testing.T) {
   <item><code>instance-retirement</code><description>The instance is running on degraded hardware</description><notBefore>2026-12-01T00:00:00Z</notBefore></item>
   <item><code>system-reboot</code><description>[Completed] scheduled reboot</description></item>
   <item><code>system-maintenance</code><description>[Canceled] The instance is undergoing maintenance</description></item></eventsSet></item>`
-	if got := observe(t, f)["q-dy-r-1"].Doubts; len(got) > 0 {
-		t.Errorf("doubts before it was time to ask: %v", got)
+	if got := observe(t, f)["q-dy-r-1"].Health; len(got) > 0 {
+		t.Errorf("health events before it was time to ask: %v", got)
 	}
 	asked := c.called("DescribeInstanceStatus")
 	ahead = time.Minute
 	got := observe(t, f)
-	want := map[string][]provider.Doubt{
+	want := map[string][]provider.HealthEvent{
 		"q-dy-r-1": {{Code: "impaired", Text: "the system status check fails", Since: time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)}},
 		"q-dy-r-2": {{Code: "instance-retirement", Text: "The instance is running on degraded hardware", NotBefore: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)}},
 	}
-	if d := cmp.Diff(want, map[string][]provider.Doubt{"q-dy-r-1": got["q-dy-r-1"].Doubts, "q-dy-r-2": got["q-dy-r-2"].Doubts}); d != "" {
+	if d := cmp.Diff(want, map[string][]provider.HealthEvent{"q-dy-r-1": got["q-dy-r-1"].Health, "q-dy-r-2": got["q-dy-r-2"].Health}); d != "" {
 		t.Error(d)
 	}
 	if n := c.called("DescribeInstanceStatus") - asked; n != 4 {
@@ -191,7 +191,7 @@ func TestDoubts(t *testing.T) {
 	// Without an answer the old ones stand.
 	c.refuse["DescribeInstanceStatus"] = []refusal{{403, "UnauthorizedOperation", "no"}}
 	ahead = 2 * time.Minute
-	if d := cmp.Diff(want["q-dy-r-1"], observe(t, f)["q-dy-r-1"].Doubts); d != "" {
+	if d := cmp.Diff(want["q-dy-r-1"], observe(t, f)["q-dy-r-1"].Health); d != "" {
 		t.Error(d)
 	}
 }

@@ -281,12 +281,12 @@ func (f *Fake) Addressed() {
 	f.place.addressed = true
 }
 
-// Doubt says something against a node's instance; nothing ends that.
-func (f *Fake) Doubt(node string, doubts ...provider.Doubt) {
+// SetHealth says something against a node's instance; nothing ends that.
+func (f *Fake) SetHealth(node string, events ...provider.HealthEvent) {
 	f.place.mu.Lock()
 	defer f.place.mu.Unlock()
 	if i, alive := f.place.instances[node]; alive {
-		i.Doubts = doubts
+		i.Health = events
 		f.place.instances[node] = i
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/muster-hpc/muster/internal/provider"
 )
 
-// doubts are what EC2 has against instances.
-type doubts struct {
+// health is what EC2 has against instances.
+type health struct {
 	asked time.Time
-	of    map[string][]provider.Doubt
+	of    map[string][]provider.HealthEvent
 	// trouble is why EC2 could not be asked the last time.
 	trouble string
 }
@@ -26,46 +26,46 @@ const impaired = "impaired"
 // events are the codes of what EC2 schedules.
 var events = []string{"instance-reboot", "system-reboot", "system-maintenance", "instance-retirement", "instance-stop"}
 
-// lookForDoubts begins to ask EC2 for doubts if it is time to. The returned function
+// lookAtHealth begins to ask EC2 for health events if it is time to. The returned function
 // waits for the answer.
-func (f *Fleet) lookForDoubts(ctx context.Context) (wait func()) {
+func (f *Fleet) lookAtHealth(ctx context.Context) (wait func()) {
 	now := f.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now.Sub(f.doubts.asked) < f.Limits.Doubts {
+	if now.Sub(f.health.asked) < f.Limits.Health {
 		return func() {}
 	}
-	f.doubts.asked = now
+	f.health.asked = now
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		of, err := f.describeDoubts(ctx)
-		f.doubted(of, err)
+		of, err := f.describeHealth(ctx)
+		f.tookHealth(of, err)
 	}()
 	return func() { <-done }
 }
 
-// doubted takes an answer into account. Without one, what was known is still
+// tookHealth takes an answer into account. Without one, what was known is still
 // believed: it is a reason to look, and nothing is ended for want of it.
-func (f *Fleet) doubted(of map[string][]provider.Doubt, err error) {
+func (f *Fleet) tookHealth(of map[string][]provider.HealthEvent, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	trouble := ""
 	if err != nil {
 		trouble = err.Error()
 	} else {
-		f.doubts.of = of
+		f.health.of = of
 	}
-	if trouble != "" && trouble != f.doubts.trouble {
+	if trouble != "" && trouble != f.health.trouble {
 		f.Log.Warn("the instances' health cannot be seen", "error", err)
 	}
-	f.doubts.trouble = trouble
+	f.health.trouble = trouble
 }
 
-// describeDoubts asks only for instances with something against them: the account
+// describeHealth asks only for instances with something against them: the account
 // may have many others.
-func (f *Fleet) describeDoubts(ctx context.Context) (map[string][]provider.Doubt, error) {
-	of := map[string][]provider.Doubt{}
+func (f *Fleet) describeHealth(ctx context.Context) (map[string][]provider.HealthEvent, error) {
+	of := map[string][]provider.HealthEvent{}
 	for _, about := range []types.Filter{
 		filter("system-status.status", impaired), filter("instance-status.status", impaired),
 		filter("attached-ebs-status.status", impaired), filter("event.code", events...),
@@ -77,16 +77,16 @@ func (f *Fleet) describeDoubts(ctx context.Context) (map[string][]provider.Doubt
 				return nil, err
 			}
 			for _, s := range page.InstanceStatuses {
-				of[aws.ToString(s.InstanceId)] = doubtsOf(s)
+				of[aws.ToString(s.InstanceId)] = healthEventsOf(s)
 			}
 		}
 	}
 	return of, nil
 }
 
-// doubtsOf are the doubts of one instance.
-func doubtsOf(s types.InstanceStatus) []provider.Doubt {
-	var all []provider.Doubt
+// healthEventsOf are the health events of one instance.
+func healthEventsOf(s types.InstanceStatus) []provider.HealthEvent {
+	var all []provider.HealthEvent
 	for _, check := range []struct {
 		of      string
 		summary *types.InstanceStatusSummary
@@ -94,14 +94,14 @@ func doubtsOf(s types.InstanceStatus) []provider.Doubt {
 		if check.summary == nil || check.summary.Status != types.SummaryStatusImpaired {
 			continue
 		}
-		d := provider.Doubt{Code: impaired, Text: "the " + check.of + " status check fails"}
+		d := provider.HealthEvent{Code: impaired, Text: "the " + check.of + " status check fails"}
 		for _, detail := range check.summary.Details {
 			d.Since = earliest(d.Since, detail.ImpairedSince)
 		}
 		all = append(all, d)
 	}
 	if e := s.AttachedEbsStatus; e != nil && e.Status == types.SummaryStatusImpaired {
-		d := provider.Doubt{Code: impaired, Text: "the status check of its volumes fails"}
+		d := provider.HealthEvent{Code: impaired, Text: "the status check of its volumes fails"}
 		for _, detail := range e.Details {
 			d.Since = earliest(d.Since, detail.ImpairedSince)
 		}
@@ -114,7 +114,7 @@ func doubtsOf(s types.InstanceStatus) []provider.Doubt {
 		if strings.HasPrefix(text, "[Completed]") || strings.HasPrefix(text, "[Canceled]") {
 			continue
 		}
-		all = append(all, provider.Doubt{Code: string(e.Code), Text: text, NotBefore: aws.ToTime(e.NotBefore)})
+		all = append(all, provider.HealthEvent{Code: string(e.Code), Text: text, NotBefore: aws.ToTime(e.NotBefore)})
 	}
 	return all
 }

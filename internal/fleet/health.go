@@ -9,7 +9,7 @@ import (
 	"github.com/muster-hpc/muster/internal/provider"
 )
 
-// verdict is what doubts come to.
+// verdict is what health events come to.
 type verdict int
 
 const (
@@ -26,20 +26,20 @@ type graded struct {
 	reason  string
 }
 
-// impairedCode is the doubt of an instance that fails EC2's status checks.
+// impairedCode is the event of an instance that fails EC2's status checks.
 const impairedCode = "impaired"
 
 // ending are the events after which the instance is no more.
 var ending = []string{"instance-retirement", "instance-stop"}
 
-// grade weighs the doubts about an instance of a node in service. A doubt costs a
+// grade weighs the health events of an instance of a node in service. One costs a
 // job nothing that it would not lose anyway.
 func grade(w World, n Node, i provider.Instance) graded {
 	var worst graded
-	doubts := slices.Clone(i.Doubts)
-	slices.SortFunc(doubts, func(a, b provider.Doubt) int { return strings.Compare(a.Code, b.Code) })
-	for _, doubt := range doubts {
-		g := gradeOne(w, n, i, doubt)
+	events := slices.Clone(i.Health)
+	slices.SortFunc(events, func(a, b provider.HealthEvent) int { return strings.Compare(a.Code, b.Code) })
+	for _, event := range events {
+		g := gradeOne(w, n, i, event)
 		if g.verdict > worst.verdict {
 			worst = g
 		}
@@ -47,8 +47,8 @@ func grade(w World, n Node, i provider.Instance) graded {
 	return worst
 }
 
-func gradeOne(w World, n Node, i provider.Instance, doubt provider.Doubt) graded {
-	if doubt.Code == impairedCode {
+func gradeOne(w World, n Node, i provider.Instance, event provider.HealthEvent) graded {
+	if event.Code == impairedCode {
 		reason := impaired(w, i)
 		switch {
 		case reason == "":
@@ -58,14 +58,14 @@ func gradeOne(w World, n Node, i provider.Instance, doubt provider.Doubt) graded
 		}
 		return graded{verdictDrain, reason}
 	}
-	if slices.Contains(ending, doubt.Code) && !w.Now.Before(doubt.NotBefore) {
-		return graded{verdictLost, doubt.Code + " is due" + tail(doubt.Text)}
+	if slices.Contains(ending, event.Code) && !w.Now.Before(event.NotBefore) {
+		return graded{verdictLost, event.Code + " is due" + tail(event.Text)}
 	}
-	reason := doubt.Code + " is announced" + when(doubt.NotBefore) + tail(doubt.Text)
+	reason := event.Code + " is announced" + when(event.NotBefore) + tail(event.Text)
 	switch {
 	case n.Busy && n.Until.IsZero():
 		reason += "; it has a job that may run longer"
-	case n.Busy && n.Until.After(doubt.NotBefore):
+	case n.Busy && n.Until.After(event.NotBefore):
 		reason += "; it has a job that may run until " + n.Until.UTC().Format(blockTime)
 	}
 	return graded{verdictDrain, reason}
@@ -74,9 +74,9 @@ func gradeOne(w World, n Node, i provider.Instance, doubt provider.Doubt) graded
 // impaired is why an instance counts as impaired, empty if it does not, or not
 // for long enough.
 func impaired(w World, i provider.Instance) string {
-	for _, doubt := range i.Doubts {
-		if doubt.Code == impairedCode && since(w.Now, doubt.Since, w.Limits.Impaired) {
-			return fmt.Sprintf("its instance has been impaired for %s%s", w.Limits.Impaired, tail(doubt.Text))
+	for _, event := range i.Health {
+		if event.Code == impairedCode && since(w.Now, event.Since, w.Limits.Impaired) {
+			return fmt.Sprintf("its instance has been impaired for %s%s", w.Limits.Impaired, tail(event.Text))
 		}
 	}
 	return ""
