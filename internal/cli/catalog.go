@@ -19,6 +19,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 func (a *app) catalog() *cobra.Command {
@@ -147,7 +148,7 @@ func (a *app) showTypes(names []string) error {
 	}
 	t := table{{"TYPE", "CPUS", "MEMORY", "GPUS", "EFA", "NETWORK", "DISKS", "PER HOUR", "AS OF"}}
 	for _, s := range answer.Types {
-		t.add(s.Type, strconv.Itoa(s.VCPUs), byteSize(int64(s.MemoryMiB)<<20), devicesOf(s.Instance), orDash(number(s.EFA, "")),
+		t.add(s.Type, strconv.Itoa(s.VCPUs), count.Bytes(int64(s.MemoryMiB)<<20), devicesOf(s.Instance), orDash(number(s.EFA, "")),
 			orDash(number(s.NetworkMbps/1000, " Gbit/s")), orDash(number(s.NVMeGB, " GB")), orDash(perHour(s.USDPerHour)), s.Date)
 	}
 	return t.write(a.out)

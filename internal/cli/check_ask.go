@@ -28,7 +28,7 @@ func (a *app) asker(ctx context.Context) func(*batch.Facts, []byte) *batch.Facts
 // askCluster asks a cluster that runs what else a script names, and only that. What has
 // no answer stays unknown, which the check then says.
 func askCluster(ctx context.Context, s slurm.Client, data []byte, flags []string) *batch.Asked {
-	look, cancel := limited(ctx)
+	look, cancel := slurm.Limited(ctx)
 	defer cancel()
 	a := &batch.Asked{}
 	for _, q := range []struct {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/status"
 )
 
 // unexported is what a local cluster left behind that is not in its buckets.
@@ -28,8 +29,6 @@ type unexportedFile struct {
 	Blocked   bool   `json:"blocked,omitempty"`
 }
 
-const nobodyKnows = "nobody knows what is not in the buckets yet"
-
 // showUnexported says what is not in the buckets, also to those who want no
 // progress, and that this is worth a look.
 func (a *app) showUnexported(u *unexported) error {
@@ -38,11 +37,11 @@ func (a *app) showUnexported(u *unexported) error {
 	}
 	switch {
 	case u.Unknown && u.Files > 0:
-		fmt.Fprintf(a.err, "muster: at least %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), byteSize(u.SizeBytes), printable(u.Why))
+		fmt.Fprintf(a.err, "muster: at least %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), count.Bytes(u.SizeBytes), printable(u.Why))
 	case u.Unknown:
-		fmt.Fprintf(a.err, "muster: %s: %s\n", nobodyKnows, printable(u.Why))
+		fmt.Fprintf(a.err, "muster: %s: %s\n", status.NobodyKnows, printable(u.Why))
 	default:
-		fmt.Fprintf(a.err, "muster: %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), byteSize(u.SizeBytes), printable(u.Why))
+		fmt.Fprintf(a.err, "muster: %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), count.Bytes(u.SizeBytes), printable(u.Why))
 	}
 	for _, f := range u.First {
 		fmt.Fprintf(a.err, "  %s\n", f.line())
@@ -69,7 +68,7 @@ func (u *unexported) outlook() string {
 func (f unexportedFile) line() string {
 	text := printable(f.Path)
 	if !f.Blocked || f.SizeBytes > 0 { // of a directory or a pipe nobody knows how much it is
-		text += ", " + byteSize(f.SizeBytes)
+		text += ", " + count.Bytes(f.SizeBytes)
 	}
 	if f.Blocked {
 		text += ", cannot be exported"

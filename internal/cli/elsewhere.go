@@ -12,6 +12,7 @@ import (
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/status"
 )
 
 // ofLinux are the commands that need Linux, by their names alone, and what is left of
@@ -94,9 +95,9 @@ func (a *app) findKept(*downOptions) error { return nil }
 
 func (a *app) downLocal(context.Context, where, downOptions) error { return errNotHere }
 
-func lookAtAll(context.Context, string, []string) []clusterStatus { return nil }
+func lookAt(context.Context, string, string) status.Cluster { return status.Cluster{} }
 
-func statusHere(context.Context) (clusterStatus, error) { return clusterStatus{}, errNotHere }
+func statusHere(context.Context) (status.Cluster, error) { return status.Cluster{}, errNotHere }
 
 func (a *app) enterLocal(context.Context, []string) error { return errNotHere }
 

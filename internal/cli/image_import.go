@@ -151,5 +151,5 @@ func importSummary(done image.Imported) string {
 	if done.Fetched < len(done.Layers) {
 		fetched = fmt.Sprintf("%d of %s fetched", done.Fetched, count.Of(len(done.Layers), "layer"))
 	}
-	return fmt.Sprintf("%s: %s, %s (%s) in %.1f s", filepath.Base(done.Path), byteSize(done.SizeBytes), fetched, byteSize(done.FetchedBytes), done.Seconds)
+	return fmt.Sprintf("%s: %s, %s (%s) in %.1f s", filepath.Base(done.Path), count.Bytes(done.SizeBytes), fetched, count.Bytes(done.FetchedBytes), done.Seconds)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/image"
 )
 
@@ -53,7 +54,7 @@ func showImage(w io.Writer, i image.Image) error {
 	}
 	row("Name", i.Name)
 	row("File", i.Path)
-	row("Size", byteSize(i.SizeBytes))
+	row("Size", count.Bytes(i.SizeBytes))
 	if i.Meta == nil {
 		row("Compression", i.Compression)
 		row("Made by", "another program; it says no more of itself")
@@ -64,7 +65,7 @@ func showImage(w io.Writer, i image.Image) error {
 		row("Saved", moment(i.Saved)+" by a step, with muster "+i.Muster)
 		return t.write(w)
 	}
-	row("Unpacked", byteSize(i.UncompressedBytes))
+	row("Unpacked", count.Bytes(i.UncompressedBytes))
 	row("Source", i.Source)
 	row("Digest", i.Digest)
 	row("Platform", "linux/"+i.Arch)
@@ -84,7 +85,7 @@ func showImage(w io.Writer, i image.Image) error {
 		row("Label", k+"="+i.Labels[k])
 	}
 	for _, l := range i.Layers {
-		row("Layer", l.Digest+" "+byteSize(l.SizeBytes))
+		row("Layer", l.Digest+" "+count.Bytes(l.SizeBytes))
 	}
 	return t.write(w)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/image"
 )
 
@@ -46,7 +47,7 @@ type imagesAnswer struct {
 func imageTable(all []image.Image, now time.Time) table {
 	t := table{{"NAME", "SIZE", "DIGEST", "CREATED", "SOURCE"}}
 	for _, i := range all {
-		row := []string{i.Name, byteSize(i.SizeBytes), "", "", i.Problem}
+		row := []string{i.Name, count.Bytes(i.SizeBytes), "", "", i.Problem}
 		if i.Meta != nil {
 			row[2], row[3], row[4] = shortDigest(i.Digest), clock(i.Created, now), i.Source
 			if !i.Saved.IsZero() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/pack"
 	"github.com/muster-hpc/muster/internal/image/source"
@@ -106,7 +107,7 @@ func (a *app) packImage(ctx context.Context, to source.Ref, paths []string, o pa
 		return a.writeJSON(done)
 	}
 	if !a.quiet {
-		fmt.Fprintf(a.err, "%s in %.1f s, %s\n", byteSize(done.Bytes), done.Seconds, done.Digest)
+		fmt.Fprintf(a.err, "%s in %.1f s, %s\n", count.Bytes(done.Bytes), done.Seconds, done.Digest)
 	}
 	_, err = fmt.Fprintln(a.out, done.Reference)
 	return err

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/image"
 )
 
@@ -89,12 +90,12 @@ func (r *importRate) line(s image.Step, now time.Time) string {
 	}
 	r.at, r.bytes = now, s.Bytes
 	if s.Total == 0 {
-		return fmt.Sprintf("%s, %s", s.Phase, span(now.Sub(r.began)))
+		return fmt.Sprintf("%s, %s", s.Phase, count.Span(now.Sub(r.began)))
 	}
-	text := fmt.Sprintf("%s: %s of %s", s.Phase, byteSize(s.Bytes), byteSize(s.Total))
+	text := fmt.Sprintf("%s: %s of %s", s.Phase, count.Bytes(s.Bytes), count.Bytes(s.Total))
 	if r.perSecond < 1 {
 		return text
 	}
 	left := time.Duration(float64(s.Total-s.Bytes) / r.perSecond * float64(time.Second))
-	return fmt.Sprintf("%s, %s/s, %s left", text, byteSize(int64(r.perSecond)), span(left))
+	return fmt.Sprintf("%s, %s/s, %s left", text, count.Bytes(int64(r.perSecond)), count.Span(left))
 }

@@ -105,7 +105,7 @@ func (a *app) imagePrune(place *imagePlace) *cobra.Command {
 			if a.output == "json" {
 				return a.writeJSON(done)
 			}
-			_, err = fmt.Fprintf(a.out, "%s removed, %s freed, %s kept\n", count.Of(done.Layers, "layer"), byteSize(done.FreedBytes), byteSize(done.KeptBytes))
+			_, err = fmt.Fprintf(a.out, "%s removed, %s freed, %s kept\n", count.Of(done.Layers, "layer"), count.Bytes(done.FreedBytes), count.Bytes(done.KeptBytes))
 			return err
 		}),
 	}

@@ -58,7 +58,7 @@ func (a *app) cancelJobs(ctx context.Context, s slurm.Client, ids []string) erro
 
 func cancelJob(ctx context.Context, s slurm.Client, text string) (cancelledJob, error) {
 	c := cancelledJob{ID: text}
-	ctx, cancel := limited(ctx)
+	ctx, cancel := slurm.Limited(ctx)
 	defer cancel()
 	id, err := jobID(ctx, s, text)
 	if err != nil {

@@ -47,7 +47,7 @@ there today, the newest last. TIME is how long the last run took or takes.`,
 // listJobs looks at the queue and at the history. Without the history, the
 // answer says so.
 func listJobs(ctx context.Context, s slurm.Client, w slurm.Window) (jobsAnswer, error) {
-	ctx, cancel := limited(ctx)
+	ctx, cancel := slurm.Limited(ctx)
 	defer cancel()
 	var answer jobsAnswer
 	queue, odd, err := s.Jobs(ctx)

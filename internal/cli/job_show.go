@@ -26,7 +26,7 @@ is. ID is a number, or 9_3 for task 3 of array 9; of an array, all tasks are lis
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeJob(true, 1),
 		RunE: a.onHead(func(c *cobra.Command, args []string, s slurm.Client) error {
-			ctx, cancel := limited(c.Context())
+			ctx, cancel := slurm.Limited(c.Context())
 			defer cancel()
 			id, err := jobID(ctx, s, args[0])
 			if err != nil {

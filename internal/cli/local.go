@@ -41,17 +41,9 @@ func (w where) ref() local.Ref { return local.Ref{Home: w.home, Name: w.name} }
 // foreign refuses what only a cluster's owner can do.
 func foreign(ref local.Ref) error {
 	if owner := ref.Foreign(); owner != "" && !inside() {
-		return coded(codeForeign, "cluster %s is %s's: only %s with it", ref.Name, owner, andRoot(owner, "works", "work"))
+		return coded(codeForeign, "cluster %s is %s's: only %s with it", ref.Name, owner, local.AndRoot(owner, "works", "work"))
 	}
 	return nil
-}
-
-// andRoot is a user and root, who may be the same, and what one or both do.
-func andRoot(owner, does, do string) string {
-	if owner == "root" {
-		return "root " + does
-	}
-	return owner + " and root " + do
 }
 
 // mine refuses a cluster of another user's.

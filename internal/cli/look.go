@@ -1,23 +1,12 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/muster-hpc/muster/internal/diag"
 )
-
-// slurmWait is how long Slurm's programs may take to answer a question.
-const slurmWait = 5 * time.Second
-
-// limited bounds a question to Slurm.
-func limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, slurmWait, fmt.Errorf("no answer within %s", slurmWait))
-}
 
 // onHost refuses commands that look at a cluster from outside to those who are
 // inside one.

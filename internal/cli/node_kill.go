@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -77,7 +78,7 @@ func (a *app) killNode(ctx context.Context, node string) error {
 	}
 	answer := killAnswer{Node: node, PID: pid, Jobs: []killedJob{}}
 	// Afterwards Slurm may no longer know whose the node was.
-	jobs, err := jobsOn(ctx, slurm.Client{Runner: fromHost{layout: l, anchor: anchor}}, node)
+	jobs, err := jobsOn(ctx, slurm.Client{Runner: local.FromHost{Layout: l, Anchor: anchor}}, node)
 	if err != nil {
 		answer.Blind = err.Error()
 	}
@@ -107,7 +108,7 @@ func notRunning(l *nodes.Layout, node, means string) error {
 
 // jobsOn are the jobs that have a node.
 func jobsOn(ctx context.Context, c slurm.Client, node string) ([]killedJob, error) {
-	ctx, cancel := limited(ctx)
+	ctx, cancel := slurm.Limited(ctx)
 	defer cancel()
 	jobs, _, err := c.Jobs(ctx)
 	if err != nil {

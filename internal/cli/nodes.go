@@ -103,7 +103,7 @@ func (n nodesAnswer) write(w io.Writer, all bool, now time.Time) error {
 const pidColumn = 6
 
 func (n nodeAnswer) row(now time.Time) []string {
-	memory := fmt.Sprintf("%s/%s", byteSize(int64(n.AllocatedMemoryMiB)<<20), byteSize(int64(n.MemoryMiB)<<20))
+	memory := fmt.Sprintf("%s/%s", count.Bytes(int64(n.AllocatedMemoryMiB)<<20), count.Bytes(int64(n.MemoryMiB)<<20))
 	pid := n.Instance
 	if n.PID > 0 {
 		pid = strconv.Itoa(n.PID)

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/status"
 )
 
 // lookAtNodes asks Slurm and the kernel for the nodes.
@@ -18,7 +20,7 @@ func (a *app) lookAtNodes(ctx context.Context) (nodesAnswer, error) {
 	if err != nil {
 		return nodesAnswer{}, err
 	}
-	ctx, cancel := limited(ctx)
+	ctx, cancel := slurm.Limited(ctx)
 	defer cancel()
 	told, err := client.Nodes(ctx)
 	if err != nil {
@@ -69,11 +71,21 @@ func joinNodes(nodes []slurm.Node, running []provider.Instance) nodesAnswer {
 		i := instances[n.Name]
 		pid, _ := strconv.Atoi(i.ID)
 		answer.Nodes = append(answer.Nodes, nodeAnswer{
-			Name: n.Name, State: nodeState(n.State), Slurm: n.State, Partitions: n.Partitions,
+			Name: n.Name, State: status.NodeState(n.State), Slurm: n.State, Partitions: n.Partitions,
 			CPUs: n.CPUs, CPUsAllocated: n.CPUsAllocated, MemoryMiB: n.MemoryMiB, AllocatedMemoryMiB: n.AllocatedMemoryMiB,
 			GPUs: slurm.GPUs(n.CfgTRES), GPUsAllocated: slurm.GPUs(n.AllocTRES), Address: n.Address, PID: pid, UpSince: i.Started,
 			Reason: n.Reason, ReasonUser: n.ReasonUser, ReasonTime: n.ReasonTime,
 		})
 	}
 	return answer
+}
+
+// slurmHere is a client for the cluster's Slurm that works on the host and on
+// the head node.
+func (a *app) slurmHere() (slurm.Client, error) {
+	if inside() {
+		return slurm.Client{Runner: slurm.Exec{}}, nil
+	}
+	l, _, anchor, err := a.running()
+	return slurm.Client{Runner: local.FromHost{Layout: l, Anchor: anchor}}, err
 }

@@ -241,7 +241,7 @@ func readScript(file string) ([]byte, *diag.List) {
 	case !info.Mode().IsRegular():
 		problem("script/missing", "this is no ordinary file")
 	case info.Size() > scriptLimit:
-		problem("script/size", "the file has %s, too much for a batch script", byteSize(info.Size()))
+		problem("script/size", "the file has %s, too much for a batch script", count.Bytes(info.Size()))
 	}
 	if problems.HasErrors() {
 		return nil, problems

@@ -54,7 +54,7 @@ func runningFacts(ctx context.Context, s slurm.Client) (*batch.Facts, error) {
 
 // runningOf is runningFacts with what the cluster file says, nil where there is none.
 func runningOf(ctx context.Context, s slurm.Client, filed *batch.Facts) (*batch.Facts, error) {
-	look, cancel := limited(ctx)
+	look, cancel := slurm.Limited(ctx)
 	defer cancel()
 	partitions, err := s.Partitions(look)
 	if err != nil {

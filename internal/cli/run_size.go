@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -21,12 +22,12 @@ func checkSize(ctx context.Context, s slurm.Client, b batchScript, data []byte) 
 	if len(data) <= slurmsScript {
 		return problems
 	}
-	look, cancel := limited(ctx)
+	look, cancel := slurm.Limited(ctx)
 	defer cancel()
 	conf, _ := s.Conf(look) // without an answer it is as usual
 	if limit := scriptSize(conf); len(data) > limit {
-		problems.Errorf("script/size", "", "the file has %s, too much for a batch script", byteSize(int64(len(data)))).At(diag.Place{File: b.called}).
-			WithHint("Slurm takes %s (max_script_size); let the script read its data from a file of its own", byteSize(int64(limit)))
+		problems.Errorf("script/size", "", "the file has %s, too much for a batch script", count.Bytes(int64(len(data)))).At(diag.Place{File: b.called}).
+			WithHint("Slurm takes %s (max_script_size); let the script read its data from a file of its own", count.Bytes(int64(limit)))
 	}
 	return problems
 }
@@ -40,7 +41,7 @@ func sizeHint(ctx context.Context, s slurm.Client, refusal string, size int) str
 	if !strings.Contains(refusal, tooLong) {
 		return ""
 	}
-	look, cancel := limited(ctx)
+	look, cancel := slurm.Limited(ctx)
 	defer cancel()
 	conf, _ := s.Conf(look)
 	limit := scriptSize(conf)
@@ -48,7 +49,7 @@ func sizeHint(ctx context.Context, s slurm.Client, refusal string, size int) str
 		return ""
 	}
 	return fmt.Sprintf("; the script has %s, and Slurm takes %s (max_script_size): let it read its data from a file of its own",
-		byteSize(int64(size)), byteSize(int64(limit)))
+		count.Bytes(int64(size)), count.Bytes(int64(limit)))
 }
 
 // scriptSize is how many bytes of a script Slurm takes, as of its configuration.

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"sync"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/status"
 )
 
 func (a *app) status() *cobra.Command {
@@ -45,11 +48,16 @@ run. What does not answer is shown as blind, which needs a look, too.`,
 	return c
 }
 
+// statusAnswer is what `muster status -o json` prints.
+type statusAnswer struct {
+	Clusters []status.Cluster `json:"clusters"`
+}
+
 // statusAnswer looks at clusters from outside, or at that of this head node.
 func (a *app) statusAnswer(ctx context.Context, place string) (statusAnswer, error) {
 	if onCloudHead() {
 		s, err := statusHere(ctx)
-		return statusAnswer{Clusters: []clusterStatus{s}}, err
+		return statusAnswer{Clusters: []status.Cluster{s}}, err
 	}
 	if err := onHost(); err != nil {
 		return statusAnswer{}, err
@@ -66,18 +74,29 @@ func (a *app) statuses(ctx context.Context, place string) (statusAnswer, error) 
 	if err != nil {
 		return statusAnswer{}, err
 	}
-	answer := statusAnswer{Clusters: lookAtAll(ctx, home, names)}
+	answer := statusAnswer{Clusters: lookAtAll(names, func(name string) status.Cluster { return lookAt(ctx, home, name) })}
 	if a.asked() == "" || len(names) == 0 {
-		aws, err := a.awsClusters(ctx, place)
+		records, err := a.awsClusters(ctx, place)
 		if err != nil {
 			return answer, err
 		}
-		answer.Clusters = append(answer.Clusters, aws...)
+		answer.Clusters = append(answer.Clusters, lookAtAll(records, func(r aws.Record) status.Cluster { return aws.Look(ctx, r) })...)
 	}
 	if a.asked() != "" && len(answer.Clusters) == 0 {
 		return answer, a.noSuchCluster(place)
 	}
 	return answer, nil
+}
+
+// lookAtAll looks at clusters, all at once.
+func lookAtAll[T any](clusters []T, look func(T) status.Cluster) []status.Cluster {
+	all := make([]status.Cluster, len(clusters))
+	var group sync.WaitGroup
+	for i, c := range clusters {
+		group.Go(func() { all[i] = look(c) })
+	}
+	group.Wait()
+	return all
 }
 
 // localOnes are the local cluster that was asked for, or all.
@@ -102,9 +121,4 @@ func (s statusAnswer) exit() error {
 		}
 	}
 	return nil
-}
-
-// needs adds what needs a look.
-func (s *clusterStatus) needs(format string, args ...any) {
-	s.Look = append(s.Look, fmt.Sprintf(format, args...))
 }

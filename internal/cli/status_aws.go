@@ -6,17 +6,17 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/count"
 )
 
-// awsClusters looks at clusters on AWS: those that this machine knows of, and those
+// awsClusters are the clusters on AWS: those that this machine knows of, and those
 // that the region of the environment has. Where nobody set up credentials there are
 // none, unless AWS was asked for.
-func (a *app) awsClusters(ctx context.Context, place string) ([]clusterStatus, error) {
+func (a *app) awsClusters(ctx context.Context, place string) ([]aws.Record, error) {
 	home, err := homeDir()
 	if err != nil || place == onLocal {
 		return nil, err
@@ -30,7 +30,7 @@ func (a *app) awsClusters(ctx context.Context, place string) ([]clusterStatus, e
 		found[r.Name] = r
 	}
 	if place == onAWS || api.Configured() {
-		here, err := inRegion(ctx)
+		here, err := aws.InRegion(ctx)
 		if err != nil && place == onAWS && len(records) == 0 {
 			return nil, err
 		}
@@ -41,72 +41,13 @@ func (a *app) awsClusters(ctx context.Context, place string) ([]clusterStatus, e
 		}
 	}
 	maps.DeleteFunc(found, func(name string, _ aws.Record) bool { return a.asked() != "" && name != a.asked() })
-	return lookAtAWS(ctx, slices.SortedFunc(maps.Values(found), byName)), nil
+	return slices.SortedFunc(maps.Values(found), byName), nil
 }
 
 func byName(x, y aws.Record) int { return strings.Compare(x.Name, y.Name) }
 
-// inRegion are the clusters of the region of the environment.
-func inRegion(ctx context.Context) ([]aws.Record, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, listWait, fmt.Errorf("no answer within %s", listWait))
-	defer cancel()
-	acc, err := api.Open(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	names, err := aws.Clusters(ctx, acc)
-	if err != nil {
-		return nil, err
-	}
-	var all []aws.Record
-	for _, name := range names {
-		all = append(all, aws.Record{Name: name, Region: acc.Region})
-	}
-	return all, nil
-}
-
-// How long a look at clusters on AWS, and their list, may take.
-const (
-	awsWait  = 30 * time.Second
-	listWait = 10 * time.Second
-)
-
-// lookAtAWS looks at clusters on AWS, all at once.
-func lookAtAWS(ctx context.Context, records []aws.Record) []clusterStatus {
-	ctx, cancel := context.WithTimeoutCause(ctx, awsWait, fmt.Errorf("no answer within %s", awsWait))
-	defer cancel()
-	all := make([]clusterStatus, len(records))
-	var group sync.WaitGroup
-	for i, r := range records {
-		group.Go(func() { all[i] = lookAtOneAWS(ctx, r) })
-	}
-	group.Wait()
-	return all
-}
-
-func lookAtOneAWS(ctx context.Context, r aws.Record) clusterStatus {
-	s := clusterStatus{Name: r.Name, Place: onAWS, State: "unknown", File: r.File}
-	acc, err := api.Open(ctx, r.Region)
-	if err != nil {
-		s.Blind = append(s.Blind, err.Error())
-		return s
-	}
-	status := aws.StatusBy(ctx, acc, r, time.Now())
-	s.AWS, s.State, s.Look, s.Blind = &status, status.State, status.Look, status.Blind
-	if s.State == "gone" && len(s.Blind) == 0 {
-		forget := "muster down --cluster " + r.Name
-		if r.Adopted != nil {
-			forget = "muster import --forget " + r.Name
-		}
-		s.needs("nothing of it is left in %s but this machine's record; `%s` forgets it", r.Region, forget)
-	}
-	s.Healthy = len(s.Look)+len(s.Blind) == 0
-	return s
-}
-
 // addAWS adds to the table what there is of a cluster on AWS.
-func (s clusterStatus) addAWS(t *table) {
-	c := s.AWS
+func addAWS(t *table, c *aws.Status) {
 	where := "AWS, " + c.Region
 	if c.Account != "" {
 		where += ", account " + c.Account
@@ -131,7 +72,7 @@ func (s clusterStatus) addAWS(t *table) {
 	}
 	addList(t, "  stacks", stacks)
 	addList(t, "  events", events)
-	s.addHead(t)
+	addHead(t, c)
 	addList(t, "  instances", instances)
 	if len(c.Instances) > 0 {
 		t.add("  cost", fmt.Sprintf("$%.2f an hour for instances, at the prices on demand of us-east-1", c.USDPerHour))
@@ -162,15 +103,15 @@ func instanceWords(g aws.InstanceGroup) string {
 }
 
 // addHead adds what the head node said last.
-func (s clusterStatus) addHead(t *table) {
-	h := s.AWS.Head
+func addHead(t *table, c *aws.Status) {
+	h := c.Head
 	if h == nil {
-		if adopted := s.AWS.Adopted; adopted != nil && adopted.Head != "" {
+		if adopted := c.Adopted; adopted != nil && adopted.Head != "" {
 			t.add("  head node", adopted.Head+", where `muster nodes` and `muster job list` look")
 		}
 		return
 	}
-	t.add("  head node", fmt.Sprintf("%s %s, muster %s, heard %s ago", h.InstanceID, h.Phase, h.Version, span(time.Duration(s.AWS.HeadAgeSeconds*float64(time.Second)))))
+	t.add("  head node", fmt.Sprintf("%s %s, muster %s, heard %s ago", h.InstanceID, h.Phase, h.Version, count.Span(time.Duration(c.HeadAgeSeconds*float64(time.Second)))))
 	if h.Phase == "booting" && len(h.Steps) > 0 {
 		last := h.Steps[len(h.Steps)-1]
 		t.add("", "boot: "+strings.TrimSuffix(last.Name+": "+last.Detail, ": "))

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/status"
 )
 
 // write writes the answer for people.
@@ -21,47 +23,47 @@ func (s statusAnswer) write(w io.Writer, now time.Time) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := c.table(now).write(w); err != nil {
+		if err := tableOf(c, now).write(w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s clusterStatus) table(now time.Time) table {
+func tableOf(c status.Cluster, now time.Time) table {
 	var t table
-	t.add(s.Name, s.headline(now))
-	if s.File != "" {
-		t.add("  file", s.File)
+	t.add(c.Name, statusHeadline(c, now))
+	if c.File != "" {
+		t.add("  file", c.File)
 	}
-	if s.AWS != nil {
-		s.addAWS(&t)
+	if own, ok := c.Own.(*aws.Status); ok {
+		addAWS(&t, own)
 	}
-	if s.Dir != "" {
-		t.add("  folder", s.Dir)
+	if c.Dir != "" {
+		t.add("  folder", c.Dir)
 	}
-	s.addServices(&t, now)
-	s.addNodes(&t)
-	if s.Jobs != nil {
-		t.add("  jobs", s.Jobs.text())
+	addServices(&t, c.Services, now)
+	addNodes(&t, c.Nodes)
+	if c.Jobs != nil {
+		t.add("  jobs", jobsText(*c.Jobs))
 	}
-	addList(&t, "  mounts", mountLines(s.Mounts))
-	if s.S3 != nil {
-		t.add("  S3", s.S3.text())
+	addList(&t, "  mounts", mountLines(c.Mounts))
+	if c.S3 != nil {
+		t.add("  S3", s3Text(*c.S3))
 	}
-	addList(&t, "  exports", exportLines(s.Exports, now))
-	addList(&t, "  look at", s.Look)
-	addList(&t, "  blind", s.Blind)
+	addList(&t, "  exports", exportLines(c.Exports, now))
+	addList(&t, "  look at", c.Look)
+	addList(&t, "  blind", c.Blind)
 	return t
 }
 
-func (s clusterStatus) headline(now time.Time) string {
-	text := s.State
-	if !s.Since.IsZero() {
-		text += " for " + span(now.Sub(s.Since))
+func statusHeadline(c status.Cluster, now time.Time) string {
+	text := c.State
+	if !c.Since.IsZero() {
+		text += " for " + count.Span(now.Sub(c.Since))
 	}
-	if s.User != "" {
-		text += ", made by " + s.User
+	if c.User != "" {
+		text += ", made by " + c.User
 	}
 	return text
 }
@@ -76,16 +78,16 @@ func addList(t *table, heading string, lines []string) {
 	}
 }
 
-func (s clusterStatus) addServices(t *table, now time.Time) {
+func addServices(t *table, services []status.Service, now time.Time) {
 	var ready, lines []string
-	for _, x := range s.Services {
-		if x.Phase == serviceReady && x.Restarts == 0 {
+	for _, x := range services {
+		if x.Phase == status.Ready && x.Restarts == 0 {
 			ready = append(ready, x.Name)
 			continue
 		}
-		line := fmt.Sprintf("%s %s for %s", x.Name, x.Phase, span(now.Sub(x.Since)))
+		line := fmt.Sprintf("%s %s for %s", x.Name, x.Phase, count.Span(now.Sub(x.Since)))
 		if x.Restarts > 0 {
-			line += fmt.Sprintf(", restarted %s%s", times(x.Restarts), lastRun(x))
+			line += fmt.Sprintf(", restarted %s%s", times(x.Restarts), x.LastRun())
 		}
 		lines = append(lines, line)
 	}
@@ -102,16 +104,16 @@ func times(n int) string {
 	return strconv.Itoa(n) + " times"
 }
 
-func (s clusterStatus) addNodes(t *table) {
-	if s.Nodes == nil {
+func addNodes(t *table, n *status.Nodes) {
+	if n == nil {
 		return
 	}
 	var lines []string
-	for _, x := range s.Nodes.States {
+	for _, x := range n.States {
 		lines = append(lines, fmt.Sprintf("%d %s: %s", x.Count, x.State, x.Nodes))
 	}
-	if len(s.Nodes.States) > 1 {
-		lines = append([]string{strconv.Itoa(s.Nodes.Total) + " in all"}, lines...)
+	if len(n.States) > 1 {
+		lines = append([]string{strconv.Itoa(n.Total) + " in all"}, lines...)
 	}
 	if len(lines) == 0 {
 		lines = []string{"none"}
@@ -119,7 +121,7 @@ func (s clusterStatus) addNodes(t *table) {
 	addList(t, "  nodes", lines)
 }
 
-func (j jobsStatus) text() string {
+func jobsText(j status.Jobs) string {
 	parts := []string{fmt.Sprintf("%d running", j.Running)}
 	for _, x := range []struct {
 		n    int
@@ -132,19 +134,19 @@ func (j jobsStatus) text() string {
 	return strings.Join(append(parts, fmt.Sprintf("%d pending", j.Pending)), ", ")
 }
 
-func mountLines(mounts []mountStatus) []string {
+func mountLines(mounts []status.Mount) []string {
 	var lines []string
 	for _, m := range mounts {
 		least := ""
 		if m.AtLeast {
 			least = "at least "
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s%s used, %s free", m.Path, least, byteSize(m.UsedBytes), byteSize(m.FreeBytes)))
+		lines = append(lines, fmt.Sprintf("%s: %s%s used, %s free", m.Path, least, count.Bytes(m.UsedBytes), count.Bytes(m.FreeBytes)))
 	}
 	return lines
 }
 
-func (s s3Status) text() string {
+func s3Text(s status.S3) string {
 	if len(s.Buckets) == 0 {
 		return s.Endpoint + ", no buckets"
 	}
@@ -164,7 +166,7 @@ func exportLines(exports []client.ExportStatus, now time.Time) []string {
 				parts = append(parts, fmt.Sprintf("%d deleted as in the bucket", e.Removed))
 			}
 		}
-		lines = append(lines, strings.TrimSuffix(titleOf(e)+": "+strings.Join(parts, ", "), ": "))
+		lines = append(lines, strings.TrimSuffix(status.TitleOf(e)+": "+strings.Join(parts, ", "), ": "))
 	}
 	return lines
 }
@@ -177,14 +179,14 @@ func goingOut(e client.ExportStatus, now time.Time) []string {
 	}
 	if n := len(e.Uploading); n > 0 {
 		u := e.Uploading[0]
-		sending := fmt.Sprintf("sending %s (%s of %s, for %s)", u.Path, byteSize(u.SentBytes), byteSize(u.SizeBytes), span(now.Sub(u.Since)))
+		sending := fmt.Sprintf("sending %s (%s of %s, for %s)", u.Path, count.Bytes(u.SentBytes), count.Bytes(u.SizeBytes), count.Span(now.Sub(u.Since)))
 		if n > 1 {
 			sending += fmt.Sprintf(" and %d more", n-1)
 		}
 		parts = append(parts, sending)
 	}
 	if e.Error != "" && !e.LastSuccess.IsZero() {
-		parts = append(parts, fmt.Sprintf("all was well %s ago", span(now.Sub(e.LastSuccess))))
+		parts = append(parts, fmt.Sprintf("all was well %s ago", count.Span(now.Sub(e.LastSuccess))))
 	}
 	return append(parts, fmt.Sprintf("%d exported", e.Exported))
 }
@@ -196,32 +198,10 @@ func waitsFor(e client.ExportStatus) string {
 	}
 	text := fmt.Sprintf("%d waiting", e.Pending)
 	if e.PendingBytes > 0 {
-		text += fmt.Sprintf(" (%s)", byteSize(e.PendingBytes))
+		text += fmt.Sprintf(" (%s)", count.Bytes(e.PendingBytes))
 	}
 	if e.PendingUnknown {
 		text += ", maybe more"
 	}
 	return text
-}
-
-// lastRun says how a service's last run ended.
-func lastRun(s serviceStatus) string {
-	if s.Last == "" {
-		return ""
-	}
-	return ", its last run " + s.Last
-}
-
-// titleOf says which directory is tied to which place.
-func titleOf(e client.ExportStatus) string {
-	arrow := "--"
-	switch {
-	case e.Export && e.Import:
-		arrow = "<->"
-	case e.Export:
-		arrow = "->"
-	case e.Import:
-		arrow = "<-"
-	}
-	return fmt.Sprintf("%s %s s3://%s/%s", e.Path, arrow, e.Bucket, e.Prefix)
 }

@@ -1,6 +1,4 @@
-//go:build linux
-
-package cli
+package local
 
 import (
 	"context"
@@ -9,22 +7,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// fromHost runs Slurm's programs on the head node for a muster on the host.
-type fromHost struct {
-	layout *nodes.Layout
-	anchor nodes.AnchorProcess
+// FromHost runs Slurm's programs on the head node for a muster on the host.
+type FromHost struct {
+	Layout *nodes.Layout
+	Anchor nodes.AnchorProcess
 }
 
 // Run runs a program and returns what it printed.
-func (h fromHost) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
-	line := h.layout.HeadCommand(h.anchor, "/", append([]string{name}, args...))
+func (h FromHost) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	line := h.Layout.HeadCommand(h.Anchor, "/", append([]string{name}, args...))
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Env = append(local.HeadEnv(), "LC_ALL=C", "SLURM_TIME_FORMAT=standard")
+	cmd.Env = append(HeadEnv(), "LC_ALL=C", "SLURM_TIME_FORMAT=standard")
 	// The program on the head node outlives nsenter and may hold the pipe.
 	cmd.WaitDelay = 100 * time.Millisecond
 	out, err := cmd.Output()
@@ -47,14 +44,4 @@ func asked(name string, args []string) string {
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// slurmHere is a client for the cluster's Slurm that works on the host and on
-// the head node.
-func (a *app) slurmHere() (slurm.Client, error) {
-	if inside() {
-		return slurm.Client{Runner: slurm.Exec{}}, nil
-	}
-	l, _, anchor, err := a.running()
-	return slurm.Client{Runner: fromHost{layout: l, anchor: anchor}}, err
 }

@@ -1,8 +1,8 @@
-package cli
+package status
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -10,29 +10,29 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// lookAtSlurm asks for nodes and jobs at the same time.
-func (s *clusterStatus) lookAtSlurm(ctx context.Context, c slurm.Client) {
-	ctx, cancel := limited(ctx)
+// LookAtSlurm asks for nodes and jobs at the same time.
+func (c *Cluster) LookAtSlurm(ctx context.Context, s slurm.Client) {
+	ctx, cancel := slurm.Limited(ctx)
 	defer cancel()
 	var jobs []slurm.Job
 	var odd []slurm.Problem
 	var jobsErr error
 	var group sync.WaitGroup
-	group.Go(func() { jobs, odd, jobsErr = c.Jobs(ctx) })
-	nodes, err := c.Nodes(ctx)
+	group.Go(func() { jobs, odd, jobsErr = s.Jobs(ctx) })
+	nodes, err := s.Nodes(ctx)
 	group.Wait()
 	if err != nil {
-		s.Blind = append(s.Blind, fmt.Sprintf("nodes: %v", err))
+		c.Unseen("nodes: %v", err)
 	} else {
-		s.judgeNodes(nodes)
+		c.JudgeNodes(nodes)
 	}
 	if jobsErr != nil {
-		s.Blind = append(s.Blind, fmt.Sprintf("jobs: %v", jobsErr))
+		c.Unseen("jobs: %v", jobsErr)
 		return
 	}
-	s.Jobs = countJobs(jobs)
+	c.Jobs = CountJobs(jobs)
 	if len(odd) > 0 {
-		s.Blind = append(s.Blind, fmt.Sprintf("jobs: %s cannot be read", count.Of(len(odd), "row")))
+		c.Unseen("jobs: %s cannot be read", count.Of(len(odd), "row"))
 	}
 }
 
@@ -40,8 +40,8 @@ func (s *clusterStatus) lookAtSlurm(ctx context.Context, c slurm.Client) {
 var nodeStates = []string{"allocated", "mixed", "completing", "idle", "maintenance", "powering up", "powering down", "powered down",
 	"draining", "drained", "not responding", "down", "unknown"}
 
-// nodeState is what a node does, in one word of nodeStates.
-func nodeState(s slurm.NodeState) string {
+// NodeState is what a node does, in one word of nodeStates.
+func NodeState(s slurm.NodeState) string {
 	switch {
 	case s.PoweringDown():
 		return "powering down"
@@ -74,10 +74,11 @@ func nodeState(s slurm.NodeState) string {
 // troubled are the states in which a node needs a look.
 var troubled = []string{"draining", "drained", "not responding", "down", "unknown"}
 
-func (s *clusterStatus) judgeNodes(nodes []slurm.Node) {
+// JudgeNodes says what nodes do, and which need a look.
+func (c *Cluster) JudgeNodes(nodes []slurm.Node) {
 	byState, byReason := map[string][]string{}, map[string][]string{}
 	for _, n := range nodes {
-		state := nodeState(n.State)
+		state := NodeState(n.State)
 		byState[state] = append(byState[state], n.Name)
 		if slices.Contains(troubled, state) {
 			why := state
@@ -87,22 +88,23 @@ func (s *clusterStatus) judgeNodes(nodes []slurm.Node) {
 			byReason[why] = append(byReason[why], n.Name)
 		}
 	}
-	s.Nodes = &nodesStatus{Total: len(nodes)}
+	c.Nodes = &Nodes{Total: len(nodes)}
 	for _, state := range nodeStates {
 		if names := byState[state]; len(names) > 0 {
-			s.Nodes.States = append(s.Nodes.States, nodesState{State: state, Count: len(names), Nodes: slurm.Compress(names)})
+			c.Nodes.States = append(c.Nodes.States, NodesState{State: state, Count: len(names), Nodes: slurm.Compress(names)})
 		}
 	}
-	for _, why := range sortedKeys(byReason) {
-		s.needs("%s: %s", slurm.Compress(byReason[why]), why)
+	for _, why := range slices.Sorted(maps.Keys(byReason)) {
+		c.Needs("%s: %s", slurm.Compress(byReason[why]), why)
 	}
 	if len(byReason) > 0 {
-		s.needs("to take nodes back into service: muster exec -- scontrol update NodeName=NAMES State=RESUME")
+		c.Needs("to take nodes back into service: muster exec -- scontrol update NodeName=NAMES State=RESUME")
 	}
 }
 
-func countJobs(jobs []slurm.Job) *jobsStatus {
-	var n jobsStatus
+// CountJobs counts those that have not ended.
+func CountJobs(jobs []slurm.Job) *Jobs {
+	var n Jobs
 	for _, j := range jobs {
 		switch j.State {
 		case "RUNNING":

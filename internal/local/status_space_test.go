@@ -1,4 +1,4 @@
-package cli
+package local
 
 import (
 	"path/filepath"
@@ -18,7 +18,7 @@ func TestStatusSaysThatTheDiskIsFull(t *testing.T) {
 		{400 << 20, 50 << 30, []string{"the disk is full or soon will be: 400 MiB of 50 GiB are free in /run/demo; jobs, Slurm and exports fail without"}},
 		{1 << 30, 50 << 40, nil},
 	} {
-		var s clusterStatus
+		var s sight
 		s.judgeSpace("/run/demo", x.free, x.total)
 		if diff := cmp.Diff(x.want, s.Look); diff != "" {
 			t.Errorf("%d of %d (-want +got):\n%s", x.free, x.total, diff)
@@ -38,7 +38,7 @@ func TestStatusSaysThatTheDiskTakesNoFiles(t *testing.T) {
 		{10_000, 1 << 40, nil},
 		{0, 0, nil}, // btrfs counts none
 	} {
-		var s clusterStatus
+		var s sight
 		s.judgeInodes("/run/demo", x.free, x.total)
 		if diff := cmp.Diff(x.want, s.Look); diff != "" {
 			t.Errorf("%d of %d (-want +got):\n%s", x.free, x.total, diff)
@@ -48,7 +48,7 @@ func TestStatusSaysThatTheDiskTakesNoFiles(t *testing.T) {
 
 // TestStatusIsBlindForADiskThatIsNotThere measures real directories.
 func TestStatusIsBlindForADiskThatIsNotThere(t *testing.T) {
-	var s clusterStatus
+	var s sight
 	s.lookAtSpace("/proc") // of which nothing is free
 	s.lookAtSpace(filepath.Join(t.TempDir(), "none"))
 	if len(s.Look) != 1 || len(s.Blind) != 1 {
