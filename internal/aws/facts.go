@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/inventory"
@@ -39,9 +38,12 @@ type chosenImage struct {
 	Image inventory.Image `json:"image"`
 }
 
-// asker finds the facts of a file.
+// asker finds the facts of a file: in the inventory, and by asking for what the check
+// has no use for.
 type asker struct {
 	account  *api.Account
+	have     inventory.Inventory
+	wanted   inventory.Wanted
 	name     string
 	file     *spec.File
 	root     spec.View
@@ -56,12 +58,10 @@ type asker struct {
 	problems []error
 }
 
-// ask asks AWS for everything that the file names. All that is missing is said at
-// once.
+// ask finds everything that the file names. All that is missing is said at once.
 func (q *asker) ask(ctx context.Context) error {
-	for _, f := range []func(context.Context) error{
-		q.subnets, q.reservations, q.zones, q.images, q.fileSystems, q.profiles, q.names, q.address, q.templates, q.exists,
-	} {
+	q.problems = append(q.problems, q.named(), q.images())
+	for _, f := range []func(context.Context) error{q.zones, q.templates, q.exists} {
 		err := f(ctx)
 		if _, stop := errors.AsType[*api.CredentialsError](err); stop {
 			return err
@@ -78,59 +78,18 @@ func (q *asker) ask(ctx context.Context) error {
 func (q *asker) queues() []spec.View { return q.root.At("Scheduling.SlurmQueues").Items() }
 func (q *asker) pools() []spec.View  { return q.root.At("LoginNodes.Pools").Items() }
 
-// named are the texts at a path of the head node, the queues and the pools.
-func (q *asker) named(path string) []string {
-	var all []string
-	for _, v := range slices.Concat([]spec.View{q.root.Key("HeadNode")}, q.queues(), q.pools()) {
-		all = append(all, v.At(path).Text())
-	}
-	return distinct(all)
-}
-
-// distinct are the texts that are not empty, each once, in order.
-func distinct(texts []string) []string {
-	var all []string
-	for _, t := range texts {
-		if t != "" && !slices.Contains(all, t) {
-			all = append(all, t)
-		}
-	}
-	return all
-}
-
-func (q *asker) subnets(ctx context.Context) error {
-	ids := []string{q.root.At("HeadNode.Networking.SubnetId").Text()}
-	for _, v := range slices.Concat(q.queues(), q.pools()) {
-		ids = append(ids, v.At("Networking.SubnetIds").Texts()...)
-	}
-	var err error
-	q.facts.Subnets, err = q.account.Subnets(ctx, distinct(ids))
-	return err
-}
-
-func (q *asker) reservations(ctx context.Context) error {
-	var ids []string
-	for _, queue := range q.file.Cluster.Scheduling.Queues {
-		ids = append(ids, queue.Reservation)
-		for _, r := range queue.ComputeResources {
-			ids = append(ids, r.Reservation)
-		}
-	}
-	ids = slices.DeleteFunc(distinct(ids), func(id string) bool { return !strings.HasPrefix(id, "cr-") })
-	var err error
-	q.facts.Reservations, err = q.account.Reservations(ctx, ids)
-	return err
-}
-
 // zones are asked for where the file leaves the network to muster. A cluster stays
 // where it is; a new one goes where its reservation is.
 func (q *asker) zones(ctx context.Context) error {
-	if len(q.facts.Subnets) > 0 {
+	if q.root.At("HeadNode.Networking.SubnetId").Present() {
 		return nil
 	}
 	q.facts.Zones = q.before.Zones
 	if len(q.facts.Zones) == 0 {
-		all, err := q.account.Zones(ctx, plan.InstanceTypes(q.file.Cluster, q.root))
+		if why := q.have.Unasked["aws/instance-type"]; why != "" {
+			return fmt.Errorf("ask which zones of %s have the instance types: %s", q.have.Region, why)
+		}
+		all, err := q.account.Zones(ctx, plan.InstanceTypes(q.file.Cluster, q.root), q.have.Offers)
 		if err != nil {
 			return err
 		}
@@ -146,18 +105,18 @@ func (q *asker) zones(ctx context.Context) error {
 }
 
 // images finds the machine image of the head node, each queue and each pool.
-func (q *asker) images(ctx context.Context) error {
+func (q *asker) images() error {
 	q.facts.Images, q.after.Images = map[string]inventory.Image{}, map[string]chosenImage{}
 	cluster := q.file.Cluster
-	errs := []error{q.image(ctx, "", q.root.Key("HeadNode"), cluster.HeadNode.InstanceType)}
+	errs := []error{q.image("", q.root.Key("HeadNode"), cluster.HeadNode.InstanceType)}
 	for i, v := range q.queues() {
 		queue := cluster.Scheduling.Queues[i]
 		if len(queue.ComputeResources) > 0 && len(queue.ComputeResources[0].InstanceTypes) > 0 {
-			errs = append(errs, q.image(ctx, queue.Name, v, queue.ComputeResources[0].InstanceTypes[0]))
+			errs = append(errs, q.image(queue.Name, v, queue.ComputeResources[0].InstanceTypes[0]))
 		}
 	}
 	for _, v := range q.pools() {
-		errs = append(errs, q.image(ctx, "login/"+v.Key("Name").Text(), v, v.Key("InstanceType").Text()))
+		errs = append(errs, q.image("login/"+v.Key("Name").Text(), v, v.Key("InstanceType").Text()))
 	}
 	return errors.Join(distinctErrors(errs)...)
 }
@@ -177,20 +136,13 @@ func distinctErrors(errs []error) []error {
 
 // image is that of one user. What was chosen once stays until something else is
 // asked for.
-func (q *asker) image(ctx context.Context, user string, v spec.View, instanceType string) error {
+func (q *asker) image(user string, v spec.View, instanceType string) error {
 	arch := "amd64"
 	if t, ok := catalog.Lookup(instanceType); ok {
 		arch = t.Arch
 	}
 	id := cmp.Or(v.At("Image.CustomAmi").Text(), q.root.At("Image.CustomAmi").Text())
-	filters := q.root.At("DevSettings.AmiSearchFilters")
-	official := inventory.Official{
-		Level: q.file.Level().String(), OS: q.file.Cluster.OS,
-		Owner: filters.Key("Owner").Text(), Prefix: namePrefix(filters, q.file.Level()), Tags: map[string]string{},
-	}
-	for _, t := range filters.Key("Tags").Items() {
-		official.Tags[t.Key("Key").Text()] = t.Key("Value").Text()
-	}
+	official := q.wanted.Official
 	asked := id
 	if id == "" {
 		asked = fmt.Sprint(official.Level, official.OS, arch, official.Owner, official.Prefix, official.Tags)
@@ -203,29 +155,26 @@ func (q *asker) image(ctx context.Context, user string, v spec.View, instanceTyp
 			return q.choose(user, other, arch)
 		}
 	}
-	image, err := q.findImage(ctx, id, official, arch)
+	image, err := q.findImage(id, arch)
 	if err != nil {
 		return err
 	}
 	return q.choose(user, chosenImage{Asked: asked, Image: image}, arch)
 }
 
-// namePrefix is a filter that older levels do not have.
-func namePrefix(filters spec.View, level spec.Level) string {
-	for _, k := range spec.Keys(level) {
-		if k.Path == "DevSettings.AmiSearchFilters.NamePrefix" {
-			return filters.Key("NamePrefix").Text()
-		}
-	}
-	return ""
-}
-
-func (q *asker) findImage(ctx context.Context, id string, official inventory.Official, arch string) (inventory.Image, error) {
+// findImage is an image by its ID, or ParallelCluster's own of an architecture.
+func (q *asker) findImage(id, arch string) (inventory.Image, error) {
+	image, ok := q.have.Images[id]
 	if id == "" {
-		return q.account.Official(ctx, official, arch)
+		image, ok = q.have.OfficialImages[arch]
 	}
-	all, err := q.account.Images(ctx, []string{id})
-	return all[id], err
+	switch {
+	case ok:
+		return image, nil
+	case id != "":
+		return image, q.unknown("aws/image", id)
+	}
+	return image, fmt.Errorf("look for ParallelCluster's image for %s and %s: %s", q.wanted.Official.OS, arch, cmp.Or(q.have.Official[arch], q.have.Why("aws/official-image", arch)))
 }
 
 func (q *asker) choose(user string, c chosenImage, arch string) error {

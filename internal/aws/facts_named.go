@@ -4,72 +4,35 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
+	"fmt"
 	"strings"
-
-	"github.com/muster-hpc/muster/internal/aws/inventory"
-	"github.com/muster-hpc/muster/internal/spec"
 )
 
-func (q *asker) fileSystems(ctx context.Context) error {
-	q.facts.FileSystems = map[string]inventory.FileSystem{}
-	var errs []error
-	for _, s := range q.file.Cluster.SharedStorage {
-		id := s.ExistingID
-		if id == "" || s.Kind == spec.EBS {
-			continue
-		}
-		f, err := q.fileSystem(ctx, s.Kind, id)
-		errs = append(errs, err)
-		q.facts.FileSystems[id] = f
-	}
-	return errors.Join(errs...)
-}
-
-func (q *asker) fileSystem(ctx context.Context, kind spec.StorageKind, id string) (inventory.FileSystem, error) {
-	if kind == spec.EFS {
-		return q.account.EFS(ctx, id)
-	}
-	all, err := q.account.FileSystems(ctx, []string{id})
-	return all[id], err
-}
-
-func (q *asker) profiles(ctx context.Context) error {
-	q.facts.ProfileRoles = map[string][]string{}
-	var errs []error
-	for _, arn := range q.named("Iam.InstanceProfile") {
-		roles, err := q.account.ProfileRoles(ctx, arn)
-		q.facts.ProfileRoles[arn] = roles
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
-}
-
-// address is the head node's public one, where the file names it.
-func (q *asker) address(ctx context.Context) error {
+// named takes what the file names by name or ID out of the inventory.
+func (q *asker) named() error {
+	q.facts.Subnets, q.facts.Reservations, q.facts.FileSystems, q.facts.ProfileRoles = q.have.Subnets, q.have.Reservations, q.have.FileSystems, q.have.ProfileRoles
+	q.facts.HostedZoneName = q.have.HostedZones[q.root.At("Scheduling.SlurmSettings.Dns.HostedZoneId").Text()].Name
 	q.facts.ElasticIPs = map[string]string{}
-	text := q.root.At("HeadNode.Networking.ElasticIp").Text()
-	if slices.Contains([]string{"", "true", "false"}, strings.ToLower(text)) {
-		return nil
+	for name, a := range q.have.Addresses {
+		q.facts.ElasticIPs[name] = a.Allocation
 	}
-	id, err := q.account.Allocation(ctx, text)
-	q.facts.ElasticIPs[text] = id
-	return err
+	var errs []error
+	for _, n := range []struct{ subject, part string }{
+		{"aws/subnet", ""}, {"aws/reservation", "cr-"}, {"aws/file-system", "fs"}, {"aws/file-system", "fc-"}, {"aws/role", ":instance-profile/"},
+		{"aws/hosted-zone", ""}, {"aws/key-pair", ""}, {"aws/elastic-ip", ""},
+	} {
+		for _, name := range q.wanted.Names[n.subject] {
+			if there, _ := q.have.Has(n.subject, name); !there && strings.Contains(name, n.part) {
+				errs = append(errs, q.unknown(n.subject, name))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
-// names are the zone of the nodes' names and the key pair.
-func (q *asker) names(ctx context.Context) error {
-	if id := q.root.At("Scheduling.SlurmSettings.Dns.HostedZoneId").Text(); id != "" {
-		name, err := q.account.ZoneName(ctx, id)
-		if err != nil {
-			return err
-		}
-		q.facts.HostedZoneName = name
-	}
-	if key := q.root.At("HeadNode.Ssh.KeyName").Text(); key != "" {
-		return q.account.Key(ctx, key)
-	}
-	return nil
+// unknown says of something that the file names why nothing is known of it.
+func (q *asker) unknown(subject, name string) error {
+	return fmt.Errorf("look at %s in %s: %s", name, q.have.Region, q.have.Why(subject, name))
 }
 
 func (q *asker) templates(ctx context.Context) error {

@@ -11,9 +11,11 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/aws/stack"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/step"
@@ -26,6 +28,8 @@ type UpOptions struct {
 	// program's.
 	Name, Home, Version string
 	Account             *api.Account
+	// Inventory is what the account has of what lint.Wanted names of the file.
+	Inventory inventory.Inventory
 	// File is the cluster file, checked for AWS, Path where it lies.
 	File     *spec.File
 	Path     string
@@ -150,13 +154,12 @@ func (u *up) prepare(ctx context.Context) error {
 }
 
 func (u *up) look(ctx context.Context) (string, error) {
-	var err error
-	if u.who, err = u.Account.Identity(ctx); err != nil {
-		return "", err
-	}
+	have := u.Inventory
+	u.who = api.Identity{Account: have.Account, ARN: have.Caller, Partition: have.Partition}
 	if r, err := RecordOf(u.Home, u.Name); err == nil && (r.Account != u.who.Account || r.Region != u.Account.Region) {
 		return "", fmt.Errorf("cluster %s is in %s of account %s; take it down there first, or choose another name with --cluster", u.Name, r.Region, r.Account)
 	}
+	var err error
 	if u.stacks, err = look(ctx, u.driver, u.Name); err != nil {
 		return "", err
 	}
@@ -194,7 +197,7 @@ func (u *up) ask(ctx context.Context) (string, error) {
 	if u.root, ok = u.File.Root(); !ok || u.File.Cluster == nil {
 		return "", errors.New("the file has errors, or leaves instance types to a capacity reservation that nobody looked at")
 	}
-	q := &asker{account: u.Account, name: u.Name, file: u.File, root: u.root, workload: u.Workload, before: u.before, own: map[string]bool{}}
+	q := &asker{account: u.Account, have: u.Inventory, wanted: lint.Wanted(u.File), name: u.Name, file: u.File, root: u.root, workload: u.Workload, before: u.before, own: map[string]bool{}}
 	if _, ok := u.stacks[baseStack(u.Name)]; ok {
 		all, err := u.driver.Resources(ctx, baseStack(u.Name))
 		if err != nil && !errors.Is(err, cloudformation.ErrNoStack) {

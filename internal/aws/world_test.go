@@ -17,6 +17,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/step"
 	"github.com/muster-hpc/muster/internal/store"
@@ -125,9 +126,15 @@ func (w *world) up(ctx context.Context, text, workload string, r *told) (*aws.Pl
 	if problems.HasErrors() {
 		w.t.Fatalf("muster.yaml has errors: %v", problems.All())
 	}
+	wanted := lint.Wanted(file)
+	wanted.Cluster = "demo"
+	have, err := w.account.Survey(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
 	var plan *aws.Plan
-	_, err := aws.Up(ctx, aws.UpOptions{
-		Name: "demo", Home: w.home, Version: "test", Account: w.account, File: file, Path: "/w/cluster.yaml", Workload: work,
+	_, err = aws.Up(ctx, aws.UpOptions{
+		Name: "demo", Home: w.home, Version: "test", Account: w.account, Inventory: have, File: file, Path: "/w/cluster.yaml", Workload: work,
 		Source: []byte(text), WorkloadSource: []byte(workload), Report: r, HeadSilence: 20 * time.Second, Test: w.test,
 		Programs:  map[string]string{"amd64": w.program},
 		PublicKey: []byte("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ6QG0bX0e4Yx0bH8gE0sFzB1Qq3j9w0s6m0b8F2x3yZ somebody"),

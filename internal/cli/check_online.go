@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/api"
@@ -24,26 +25,36 @@ const slow = time.Second
 // judge adds to a file's problems what AWS says of it. name is the cluster's, empty if
 // nobody knows it; the workload, which may be nil, has buckets that `up` makes.
 func (o *online) judge(ctx context.Context, f *spec.File, name string, workload *spec.Workload) error {
+	inv, err := o.ask(ctx, f, name)
+	if err != nil {
+		return err
+	}
+	judgeBy(inv, f, workload)
+	return nil
+}
+
+// ask asks for what a file names.
+func (o *online) ask(ctx context.Context, f *spec.File, name string) (inventory.Inventory, error) {
 	w := lint.Wanted(f)
 	w.Cluster = name
 	acc := o.accounts[w.Region]
 	if acc == nil {
 		var err error
 		if acc, err = api.Open(ctx, w.Region); err != nil {
-			return err
+			return inventory.Inventory{}, err
 		}
 		o.accounts[w.Region] = acc
 	}
-	inv, err := o.survey(ctx, acc, w)
-	if err != nil {
-		return err
-	}
+	return o.survey(ctx, acc, w)
+}
+
+// judgeBy adds to a file's problems what an inventory says of it.
+func judgeBy(inv inventory.Inventory, f *spec.File, workload *spec.Workload) {
 	if workload != nil {
 		makeBuckets(&inv, workload.Buckets)
 	}
 	lint.Online(f, inv)
 	f.Finish()
-	return nil
 }
 
 // beside is the muster.yaml beside a cluster file, nil if it has none that can be read.
@@ -57,9 +68,7 @@ func beside(f *spec.File, path string) *spec.Workload {
 
 // makeBuckets adds buckets that will be there.
 func makeBuckets(inv *inventory.Inventory, names []string) {
-	if inv.Buckets == nil {
-		inv.Buckets = map[string]inventory.Bucket{}
-	}
+	inv.Buckets = maps.Clone(inv.Buckets) // what the account has stays as it is
 	for _, name := range names {
 		if _, ok := inv.Buckets[name]; !ok {
 			inv.Buckets[name] = inventory.Bucket{Region: inv.Region}

@@ -37,7 +37,7 @@ func (a *app) upAWS(ctx context.Context, path string, o upOptions) error {
 	if err := heed.Call(ctx, func() error { return a.workloadForAWS(o.workload, &up) }); err != nil {
 		return err
 	}
-	if err := a.lookForUp(ctx, path, written, up); err != nil {
+	if err := a.lookForUp(ctx, path, written, &up); err != nil {
 		return err
 	}
 	info, _ := debug.ReadBuildInfo()
@@ -97,9 +97,6 @@ func openForAWS(ctx context.Context, path string, up *aws.UpOptions) error {
 	if up.Account, err = api.Open(ctx, root.Key("Region").Text()); err != nil {
 		return err
 	}
-	if _, err := up.Account.Identity(ctx); err != nil {
-		return err // before many others say the same
-	}
 	if up.File.Cluster != nil {
 		return nil
 	}
@@ -154,13 +151,15 @@ func (a *app) notOnAWS(path string, asked bool) error {
 }
 
 // lookForUp says of the file what AWS says of it, as `muster check --online` does. What
-// AWS does not answer comes in one line.
-func (a *app) lookForUp(ctx context.Context, path string, written []byte, up aws.UpOptions) error {
-	f := spec.OpenText(path, written, spec.Options{AWS: true})
+// AWS does not answer comes in one line. What it answers is kept for the templates.
+func (a *app) lookForUp(ctx context.Context, path string, written []byte, up *aws.UpOptions) error {
+	var err error
 	ask := online{app: a, accounts: map[string]*api.Account{up.File.Cluster.Region: up.Account}}
-	if err := ask.judge(ctx, f, up.Name, up.Workload); err != nil {
+	if up.Inventory, err = ask.ask(ctx, up.File, up.Name); err != nil {
 		return err
 	}
+	f := spec.OpenText(path, written, spec.Options{AWS: true})
+	judgeBy(up.Inventory, f, up.Workload)
 	return a.showFor(path, f)
 }
 

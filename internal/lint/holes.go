@@ -80,7 +80,7 @@ func oldImages(root spec.View, level spec.Level) {
 func (o online) oldOfficial(system spec.View) {
 	var told seen
 	for _, arch := range official(o.root, o.level).Arches {
-		is, ok := releaseOf(o.Releases[arch])
+		is, ok := releaseOf(o.OfficialImages[arch].Release)
 		for _, h := range holes {
 			if ok && is.level == h.mended.level && is.before(h.mended) && told.first(h.name) {
 				system.Warnf("image/vulnerable", "the newest image of ParallelCluster that %s has is of %s and has %s: %s (%s)", o.Region, is, h.name, h.what, h.source).

@@ -55,7 +55,7 @@ func (o online) exist(s subject) {
 		if s.code == "aws/bucket" {
 			name = bucketOf(name)
 		}
-		switch ok, wrong := o.has(s.code, name); {
+		switch ok, wrong := o.Has(s.code, name); {
 		case !ok && o.Hidden[s.code][name] != "":
 			v.Blindf(s.code, "%s %s is not looked up: %s", s.one, name, o.Hidden[s.code][name])
 		case !ok:
@@ -78,35 +78,6 @@ func (s subject) remedy() string {
 		return "the machine would fail to start: upload the script, or mend its address"
 	}
 	return "mend the name, or the region and account that you are in"
-}
-
-// has tells whether a thing exists, and what is wrong with it.
-func (o online) has(code, name string) (ok bool, wrong string) {
-	switch code {
-	case "aws/subnet":
-		_, ok = o.Subnets[name]
-	case "aws/security-group":
-		_, ok = o.SecurityGroups[name]
-	case "aws/elastic-ip":
-		_, ok = o.Addresses[name]
-	case "aws/placement-group":
-		_, ok = o.PlacementGroups[name]
-	case "aws/key-pair":
-		_, ok = o.KeyPairs[name]
-	case "aws/image":
-		_, ok = o.Images[name]
-	case "aws/file-system":
-		_, ok = o.FileSystems[name]
-	case "aws/snapshot":
-		_, ok = o.Snapshots[name]
-	case "aws/bucket":
-		_, ok = o.Buckets[name]
-	case "aws/hosted-zone":
-		_, ok = o.HostedZones[name]
-	default:
-		wrong, ok = o.Others[code][name]
-	}
-	return ok, wrong
 }
 
 // zones are the availability zones of subnets that exist.

@@ -39,6 +39,9 @@ func Wanted(f *spec.File) inventory.Wanted {
 	for _, r := range rooms(root, all) {
 		w.Quotas = append(w.Quotas, r.quota)
 	}
+	for _, v := range (subject{places: []string{"SharedStorage[].EfsSettings.FileSystemId"}}).named(root) {
+		w.EFS = append(w.EFS, v.Text())
+	}
 	for _, s := range lustres(root) {
 		w.Lustre = append(w.Lustre, s.Key("DeploymentType").Text())
 	}

@@ -160,7 +160,7 @@ func TestLookUps(t *testing.T) {
 	if _, err := a.Official(ctx, inventory.Official{Level: "3.16", OS: "rocky9"}, "amd64"); err == nil || !strings.Contains(err.Error(), "CustomAmi") {
 		t.Errorf("a system without images: %v", err)
 	}
-	if zones, err := a.Zones(ctx, []string{"c5.large"}); err != nil || len(zones) < 2 {
+	if zones, err := a.Zones(ctx, []string{"c5.large"}, map[string][]string{"c5.large": {"us-east-2a", "us-east-2b"}}); err != nil || len(zones) < 2 {
 		t.Errorf("zones %v, %v", zones, err)
 	}
 	if _, err := a.Subnets(ctx, []string{"subnet-0123456789abcdef0"}); err == nil || !strings.Contains(err.Error(), "subnet-0123456789abcdef0") {

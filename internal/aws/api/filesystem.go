@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/efs"
@@ -13,42 +12,24 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/inventory"
 )
 
-// FileSystems looks at file systems of FSx and EFS and at volumes of FSx by ID. It
-// fails if one is not there.
-func (a *Account) FileSystems(ctx context.Context, ids []string) (map[string]inventory.FileSystem, error) {
-	all := map[string]inventory.FileSystem{}
-	for _, id := range ids {
-		f, err := a.lookOf(id)(ctx, id)
-		if err != nil {
-			return nil, failed(err, "look at %s in %s", id, a.Region)
-		}
-		all[id] = f
-	}
-	return all, nil
-}
-
-// lookOf is how a file system of FSx, a volume of one or a cache is looked at.
-func (a *Account) lookOf(id string) func(context.Context, string) (inventory.FileSystem, error) {
-	switch {
-	case strings.HasPrefix(id, "fsvol-"):
-		return a.volume
-	case strings.HasPrefix(id, "fc-"):
-		return a.cache
-	}
-	return a.fsx
-}
-
-// EFS looks at a file system of EFS, which has an ID of the same form as one of FSx.
-func (a *Account) EFS(ctx context.Context, id string) (inventory.FileSystem, error) {
-	out, err := efs.NewFromConfig(a.config).DescribeMountTargets(ctx, &efs.DescribeMountTargetsInput{FileSystemId: &id})
+// efs is a file system of EFS. It is in the network of its mount targets, if one may look
+// at them.
+func (a *Account) efs(ctx context.Context, id string) (inventory.FileSystem, error) {
+	client := efs.NewFromConfig(a.config)
+	out, err := client.DescribeFileSystems(ctx, &efs.DescribeFileSystemsInput{FileSystemId: &id})
 	if err != nil {
-		return inventory.FileSystem{}, failed(err, "look at %s in %s", id, a.Region)
+		return inventory.FileSystem{}, err
 	}
-	f := inventory.FileSystem{Host: fmt.Sprintf("%s.efs.%s.%s", id, a.Region, a.Suffix()), Export: "/"}
-	for _, t := range out.MountTargets {
-		f.VPC = aws.ToString(t.VpcId)
+	if len(out.FileSystems) == 0 {
+		return inventory.FileSystem{}, fmt.Errorf("there is no file system %s", id)
 	}
-	return f, nil
+	found := inventory.FileSystem{State: string(out.FileSystems[0].LifeCycleState)}
+	if targets, err := client.DescribeMountTargets(ctx, &efs.DescribeMountTargetsInput{FileSystemId: &id}); err == nil {
+		for _, t := range targets.MountTargets {
+			found.VPC = aws.ToString(t.VpcId)
+		}
+	}
+	return found, nil
 }
 
 func (a *Account) fsx(ctx context.Context, id string) (inventory.FileSystem, error) {

@@ -66,27 +66,6 @@ type noImageError string
 
 func (e noImageError) Error() string { return string(e) }
 
-// Images looks at images by ID.
-func (a *Account) Images(ctx context.Context, ids []string) (map[string]inventory.Image, error) {
-	all := map[string]inventory.Image{}
-	if len(ids) == 0 {
-		return all, nil
-	}
-	found, err := a.images(ctx, &ec2.DescribeImagesInput{ImageIds: ids, IncludeDeprecated: aws.Bool(true)})
-	if err != nil {
-		return nil, failed(err, "look at the images %s in %s", strings.Join(ids, ", "), a.Region)
-	}
-	for _, i := range found {
-		all[aws.ToString(i.ImageId)] = imageOf(i)
-	}
-	for _, id := range ids {
-		if _, ok := all[id]; !ok {
-			return nil, fmt.Errorf("there is no image %s in %s, or it is not shared with this account", id, a.Region)
-		}
-	}
-	return all, nil
-}
-
 func (a *Account) images(ctx context.Context, in *ec2.DescribeImagesInput) ([]types.Image, error) {
 	var all []types.Image
 	pages := ec2.NewDescribeImagesPaginator(a.ec2(), in)

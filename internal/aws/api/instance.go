@@ -59,12 +59,7 @@ func (a *Account) instances(ctx context.Context, cluster string, which ...types.
 // tagged are the instances with a cluster's tag that are not gone yet.
 func (a *Account) tagged(ctx context.Context, tag, cluster string, which ...types.Filter) ([]Instance, error) {
 	var all []Instance
-	pages := ec2.NewDescribeInstancesPaginator(a.ec2(), &ec2.DescribeInstancesInput{
-		MaxResults: aws.Int32(1000),
-		Filters: append(which,
-			filter("tag:"+tag, cluster), filter("instance-state-name", "pending", "running", "shutting-down", "stopping", "stopped"),
-		),
-	})
+	pages := ec2.NewDescribeInstancesPaginator(a.ec2(), instancesOf(tag, cluster, which...))
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -77,6 +72,15 @@ func (a *Account) tagged(ctx context.Context, tag, cluster string, which ...type
 		}
 	}
 	return all, nil
+}
+
+func instancesOf(tag, cluster string, which ...types.Filter) *ec2.DescribeInstancesInput {
+	return &ec2.DescribeInstancesInput{
+		MaxResults: aws.Int32(1000),
+		Filters: append(which,
+			filter("tag:"+tag, cluster), filter("instance-state-name", "pending", "running", "shutting-down", "stopping", "stopped"),
+		),
+	}
 }
 
 func instanceOf(i types.Instance) Instance {

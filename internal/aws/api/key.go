@@ -2,24 +2,11 @@ package api
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
-
-// Key holds that there is a key pair of a name.
-func (a *Account) Key(ctx context.Context, name string) error {
-	_, err := a.ec2().DescribeKeyPairs(ctx, &ec2.DescribeKeyPairsInput{KeyNames: []string{name}})
-	if code(err) == "InvalidKeyPair.NotFound" {
-		return fmt.Errorf("there is no key pair %s in %s: `aws ec2 import-key-pair` makes one of your public key", name, a.Region)
-	}
-	if err != nil {
-		return failed(err, "look at the key pair %s", name)
-	}
-	return nil
-}
 
 // ImportKey makes a key pair of a public key, unless there is one of that name.
 func (a *Account) ImportKey(ctx context.Context, name, cluster string, public []byte) error {

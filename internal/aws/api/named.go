@@ -7,32 +7,11 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 )
-
-// ProfileRoles are the ARNs of the roles in an instance profile, by its own ARN.
-func (a *Account) ProfileRoles(ctx context.Context, profile string) ([]string, error) {
-	parsed, err := arn.Parse(profile)
-	if err != nil {
-		return nil, fmt.Errorf("look at the instance profile %s: %w", profile, err)
-	}
-	name := parsed.Resource[strings.LastIndexByte(parsed.Resource, '/')+1:]
-	out, err := iam.NewFromConfig(a.config).GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &name})
-	if err != nil {
-		return nil, failed(err, "look at the instance profile %s", profile)
-	}
-	var roles []string
-	for _, r := range out.InstanceProfile.Roles {
-		roles = append(roles, aws.ToString(r.Arn))
-	}
-	return roles, nil
-}
 
 // ZoneName is the name of a hosted zone, without the dot at its end.
 func (a *Account) ZoneName(ctx context.Context, id string) (string, error) {
@@ -84,23 +63,6 @@ func (a *Account) logBytes(ctx context.Context, name string) (bytes int64, known
 		return 0, false, err != nil
 	}
 	return aws.ToInt64(group.StoredBytes), true, true
-}
-
-// Allocation is the allocation of a public address of the account. The address may be
-// named by the id of its allocation, too.
-func (a *Account) Allocation(ctx context.Context, address string) (string, error) {
-	by := "public-ip"
-	if strings.HasPrefix(address, "eipalloc-") {
-		by = "allocation-id"
-	}
-	out, err := a.ec2().DescribeAddresses(ctx, &ec2.DescribeAddressesInput{Filters: []ec2types.Filter{filter(by, address)}})
-	if err != nil {
-		return "", failed(err, "look at the address %s", address)
-	}
-	if len(out.Addresses) == 0 {
-		return "", fmt.Errorf("the account has no Elastic IP %s in %s", address, a.Region)
-	}
-	return aws.ToString(out.Addresses[0].AllocationId), nil
 }
 
 // OwnLogGroup reports whether there is a log group of a name that has the cluster's tag.

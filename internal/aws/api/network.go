@@ -34,13 +34,10 @@ func (a *Account) Subnets(ctx context.Context, ids []string) (map[string]invento
 }
 
 // Zones are the region's availability zones that offer all of the instance types,
-// in the order of their names. Where none does the error says who offers what.
-func (a *Account) Zones(ctx context.Context, instanceTypes []string) ([]string, error) {
+// in the order of their names; offered says which zones offer each. Where none does the
+// error says who offers what.
+func (a *Account) Zones(ctx context.Context, instanceTypes []string, offered map[string][]string) ([]string, error) {
 	zones, err := a.allZones(ctx)
-	if err != nil {
-		return nil, err
-	}
-	offered, err := a.offered(ctx, instanceTypes)
 	if err != nil {
 		return nil, err
 	}

@@ -19,10 +19,11 @@ func (a *Account) Survey(ctx context.Context, w inventory.Wanted) (inventory.Inv
 		return inventory.Inventory{}, err
 	}
 	s := &survey{Account: a, wanted: w, who: who, found: inventory.Inventory{
-		At: time.Now(), Account: who.Account, Region: a.Region, Caller: who.ARN,
+		At: time.Now(), Account: who.Account, Region: a.Region, Partition: who.Partition, Caller: who.ARN,
 		Unasked: map[string]string{}, Hidden: map[string]map[string]string{}, Others: map[string]map[string]string{},
 		Buckets: map[string]inventory.Bucket{},
 	}}
+	s.own = sync.OnceValues(func() (own, error) { return s.whatIsOwn(ctx) })
 	var group sync.WaitGroup
 	for _, ask := range []func(context.Context){
 		s.network, s.groups, s.addresses, s.placementGroups, s.keyPairs, s.images, s.official, s.offers, s.reservations,
@@ -40,6 +41,8 @@ type survey struct {
 	*Account
 	wanted inventory.Wanted
 	who    Identity
+	// own asks once.
+	own func() (own, error)
 
 	mu    sync.Mutex // guards what follows
 	found inventory.Inventory

@@ -78,19 +78,20 @@ func (s *survey) images(ctx context.Context) {
 // official looks for ParallelCluster's own images.
 func (s *survey) official(ctx context.Context) {
 	w := s.wanted.Official
-	all, releases := map[string]string{}, map[string]string{}
+	all, images := map[string]string{}, map[string]inventory.Image{}
 	for _, arch := range w.Arches {
 		image, err := s.Official(ctx, w, arch)
 		if _, none := errors.AsType[noImageError](err); err != nil && !none {
 			s.unasked(ofOfficial, "ec2:DescribeImages", err)
 			return
 		}
-		all[arch], releases[arch] = "", image.Release
-		if err != nil {
+		if all[arch] = ""; err != nil {
 			all[arch] = err.Error()
+			continue
 		}
+		images[arch] = image
 	}
-	s.answer(func(i *inventory.Inventory) { i.Official, i.Releases = all, releases })
+	s.answer(func(i *inventory.Inventory) { i.Official, i.OfficialImages = all, images })
 }
 
 // offers asks which zones offer the instance types.

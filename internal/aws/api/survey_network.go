@@ -28,41 +28,46 @@ func (s *survey) network(ctx context.Context) {
 	if len(found) == 0 {
 		return
 	}
-	own, err := s.ownAddresses(ctx)
+	own, err := s.own()
 	if err != nil {
 		s.unasked(ofVPCs, "ec2:DescribeInstances", err)
 	}
 	dns, routed := s.vpcs(ctx, found)
 	for id, n := range found {
-		n.Free, n.DNS, n.Routed = n.Free+own[id], dns[n.VPC], routed(id, n.VPC)
+		n.Free, n.DNS, n.Routed = n.Free+own.addresses[id], dns[n.VPC], routed(id, n.VPC)
 		found[id] = n
 	}
 	s.answer(func(i *inventory.Inventory) { i.Subnets = found })
 }
 
-// ownAddresses are how many addresses the cluster has in each subnet already.
-func (s *survey) ownAddresses(ctx context.Context) (map[string]int, error) {
-	own := map[string]int{}
+// own is what the cluster has already: how many addresses in each subnet, and which
+// instances.
+type own struct {
+	addresses map[string]int
+	instances map[string]bool
+}
+
+func (s *survey) whatIsOwn(ctx context.Context) (own, error) {
+	found := own{map[string]int{}, map[string]bool{}}
 	if s.wanted.Cluster == "" {
-		return own, nil
+		return found, nil
 	}
-	pages := ec2.NewDescribeInstancesPaginator(s.ec2(), &ec2.DescribeInstancesInput{
-		Filters: []types.Filter{filter("tag:"+ClusterTag, s.wanted.Cluster), filter("instance-state-name", "pending", "running", "stopping", "stopped")},
-	})
+	pages := ec2.NewDescribeInstancesPaginator(s.ec2(), instancesOf(ClusterTag, s.wanted.Cluster))
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return own, err
+			return found, err
 		}
 		for _, r := range page.Reservations {
 			for _, i := range r.Instances {
+				found.instances[aws.ToString(i.InstanceId)] = true
 				for _, n := range i.NetworkInterfaces {
-					own[aws.ToString(n.SubnetId)] += len(n.PrivateIpAddresses)
+					found.addresses[aws.ToString(n.SubnetId)] += len(n.PrivateIpAddresses)
 				}
 			}
 		}
 	}
-	return own, nil
+	return found, nil
 }
 
 // vpcs says which networks have DNS, and which of their subnets a way out. Where
@@ -179,7 +184,7 @@ func (s *survey) addresses(ctx context.Context) {
 		if err != nil {
 			return err
 		}
-		own, err := s.ownInstances(ctx)
+		own, err := s.own()
 		if err != nil {
 			return err
 		}
@@ -189,27 +194,14 @@ func (s *survey) addresses(ctx context.Context) {
 				if used == "" {
 					used = aws.ToString(x.NetworkInterfaceId)
 				}
-				if own[used] {
+				if own.instances[used] {
 					used = ""
 				}
 				for _, name := range []string{aws.ToString(x.PublicIp), aws.ToString(x.AllocationId)} {
-					i.Addresses = with(i.Addresses, name, inventory.Address{UsedBy: used})
+					i.Addresses = with(i.Addresses, name, inventory.Address{Allocation: aws.ToString(x.AllocationId), UsedBy: used})
 				}
 			}
 		})
 		return nil
 	})
-}
-
-// ownInstances are the cluster's, by ID.
-func (s *survey) ownInstances(ctx context.Context) (map[string]bool, error) {
-	own := map[string]bool{}
-	if s.wanted.Cluster == "" {
-		return own, nil
-	}
-	all, err := s.Instances(ctx, s.wanted.Cluster)
-	for _, i := range all {
-		own[i.ID] = true
-	}
-	return own, err
 }

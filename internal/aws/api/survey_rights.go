@@ -132,6 +132,9 @@ func (s *survey) roles(ctx context.Context) {
 			wrong = "it has no role"
 		}
 		s.other(ofRoles, name, wrong)
+		if strings.Contains(name, profileARN) {
+			s.answer(func(i *inventory.Inventory) { i.ProfileRoles = with(i.ProfileRoles, name, roles) })
+		}
 		for _, role := range roles {
 			s.machineRights(ctx, name, role)
 		}
@@ -139,10 +142,13 @@ func (s *survey) roles(ctx context.Context) {
 	})
 }
 
+// profileARN is in the ARNs of instance profiles.
+const profileARN = ":instance-profile/"
+
 // rolesIn are the ARNs of a role itself, or of those in an instance profile.
 func (s *survey) rolesIn(ctx context.Context, client *iam.Client, name string) ([]string, error) {
 	short := name[strings.LastIndexByte(name, '/')+1:]
-	if !strings.Contains(name, ":instance-profile/") {
+	if !strings.Contains(name, profileARN) {
 		out, err := client.GetRole(ctx, &iam.GetRoleInput{RoleName: &short})
 		if err != nil {
 			return nil, err

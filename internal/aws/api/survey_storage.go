@@ -5,27 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/efs"
 	"github.com/aws/aws-sdk-go-v2/service/fsx"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/muster-hpc/muster/internal/aws/inventory"
 )
 
-// fileSystems asks about file systems, caches and volumes. IDs of FSx and of EFS have
-// one form, so both are asked.
+// fileSystems asks about file systems, caches and volumes.
 func (s *survey) fileSystems(ctx context.Context) {
 	var volumes, others []string
 	for _, name := range s.names(ofFileSystems) {
-		if strings.HasPrefix(name, "vol-") {
+		switch {
+		case strings.HasPrefix(name, "vol-"):
 			volumes = append(volumes, name)
-		} else {
+		case !slices.Contains(s.wanted.EFS, name):
 			others = append(others, name)
 		}
 	}
@@ -39,40 +39,28 @@ func (s *survey) fileSystems(ctx context.Context) {
 		}
 		return nil
 	})
-	s.eachOne(ofFileSystems, "fsx:DescribeFileSystems", others, func(id string) error { return s.oneFileSystem(ctx, id) })
+	s.eachOne(ofFileSystems, "elasticfilesystem:DescribeFileSystems", s.wanted.EFS, func(id string) error { return s.look(ctx, id, s.efs) })
+	s.eachOne(ofFileSystems, "fsx:DescribeFileSystems", others, func(id string) error {
+		switch {
+		case strings.HasPrefix(id, "fsvol-"):
+			return s.look(ctx, id, s.volume)
+		case strings.HasPrefix(id, "fc-"):
+			return s.look(ctx, id, s.cache)
+		}
+		return s.look(ctx, id, s.fsx)
+	})
 }
 
-func (s *survey) fileSystem(id string, f inventory.FileSystem) {
-	s.answer(func(i *inventory.Inventory) { i.FileSystems = with(i.FileSystems, id, f) })
-}
-
-func (s *survey) oneFileSystem(ctx context.Context, id string) error {
-	f, err := s.lookOf(id)(ctx, id)
+func (s *survey) look(ctx context.Context, id string, at func(context.Context, string) (inventory.FileSystem, error)) error {
+	f, err := at(ctx, id)
 	if err == nil {
 		s.fileSystem(id, f)
-		return nil
-	}
-	if !strings.HasPrefix(id, "fs-") {
-		return err
-	}
-	other := s.efsSystem(ctx, id)
-	if other == nil || absent(err) {
-		return other
 	}
 	return err
 }
 
-func (s *survey) efsSystem(ctx context.Context, id string) error {
-	out, err := efs.NewFromConfig(s.config).DescribeFileSystems(ctx, &efs.DescribeFileSystemsInput{FileSystemId: &id})
-	if err != nil || len(out.FileSystems) == 0 {
-		return err
-	}
-	found := inventory.FileSystem{State: string(out.FileSystems[0].LifeCycleState)}
-	if mounted, err := s.EFS(ctx, id); err == nil {
-		found.VPC = mounted.VPC
-	}
-	s.fileSystem(id, found)
-	return nil
+func (s *survey) fileSystem(id string, f inventory.FileSystem) {
+	s.answer(func(i *inventory.Inventory) { i.FileSystems = with(i.FileSystems, id, f) })
 }
 
 // snapshots asks about snapshots of EBS and backups of FSx.

@@ -195,6 +195,12 @@ func TestSurvey(t *testing.T) {
 	if !strings.Contains(i.Official["amd64"], "write Os: alinux2023") || len(i.Denied)+len(i.Narrow) > 0 {
 		t.Errorf("official %v, denied %v, %v", i.Official, i.Denied, i.Narrow)
 	}
+	if i.Addresses[x.address].Allocation == "" || i.Addresses[i.Addresses[x.address].Allocation] != i.Addresses[x.address] {
+		t.Errorf("addresses %+v", i.Addresses)
+	}
+	if got := i.ProfileRoles; len(got) != 1 || !slices.Equal(got[ownProfile], []string{ownRole}) {
+		t.Errorf("roles of profiles %v", got)
+	}
 	if !slices.Contains(i.Lacks[ownRole], "ec2:RunInstances") || slices.Contains(i.Lacks[ownRole], "s3:GetObject") || len(i.Lacks[ownProfile]) > 0 {
 		t.Errorf("lacks %v", i.Lacks)
 	}

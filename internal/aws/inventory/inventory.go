@@ -12,6 +12,8 @@ type Wanted struct {
 	Names  map[string][]string
 	// Quotas are the names of the quotas that count, such as "P on-demand instances".
 	Quotas []string
+	// EFS are the file systems that the file says to be EFS's. IDs of FSx have the same form.
+	EFS []string
 	// Lustre are the deployment types of new file systems for Lustre.
 	Lustre []string
 	// Official are ParallelCluster's own images that machines start from, Arches empty
@@ -46,6 +48,8 @@ type Official struct {
 type Inventory struct {
 	At              time.Time
 	Account, Region string
+	// Partition is aws, aws-cn or aws-us-gov.
+	Partition string
 	// Caller is who asked: an ARN.
 	Caller string
 	// Unasked says of subjects why they could not be asked.
@@ -75,9 +79,10 @@ type Inventory struct {
 	Lustre []string
 	// Official says of architectures why there is no official image; empty if there is one.
 	Official map[string]string
-	// Releases are those of ParallelCluster that made the official images which were found,
-	// such as 3.16.1, by architecture.
-	Releases map[string]string
+	// OfficialImages are those that there are, by architecture.
+	OfficialImages map[string]Image
+	// ProfileRoles are the ARNs of the roles in instance profiles, by the profile's ARN.
+	ProfileRoles map[string][]string
 	// Denied are actions that the caller has no right to, of those that `up` needs.
 	// Narrow are those that its policies do not allow on all resources: nobody can tell
 	// whether they allow them on the cluster's. Unsure depend on conditions that nobody
@@ -110,6 +115,8 @@ type SecurityGroup struct {
 
 // Address is an elastic IP address.
 type Address struct {
+	// Allocation is its ID.
+	Allocation string
 	// UsedBy is the instance or interface that has it.
 	UsedBy string
 }
