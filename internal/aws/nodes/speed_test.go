@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,6 +88,11 @@ func TestSpeed(t *testing.T) {
 // with a source.
 func TestCauses(t *testing.T) {
 	all := nodes.Causes()
+	for code, says := range all {
+		if len(strings.Fields(says)) < 2 {
+			t.Errorf("%s is %q, want its class and its source", code, says)
+		}
+	}
 	for code, cause := range map[string]string{
 		"InsufficientInstanceCapacity": "capacity", "InsufficientHostCapacity": "capacity", "InsufficientReservedInstanceCapacity": "capacity",
 		"InsufficientCapacity": "capacity", "MaxSpotInstanceCountExceeded": "capacity", "SpotMaxPriceTooLow": "capacity", "Unsupported": "capacity",
