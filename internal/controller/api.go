@@ -90,7 +90,7 @@ func (c *Controller) share(w http.ResponseWriter, r *http.Request) {
 	done(w, c.Share(req.Dir))
 }
 
-// done answers a request for a deed.
+// done answers a request for an action.
 func done(w http.ResponseWriter, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusConflict)

@@ -8,7 +8,7 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// byHand are the changes between two looks at Slurm's nodes that no deed of ours made:
+// byHand are the changes between two looks at Slurm's nodes that no action of ours made:
 // somebody, or a health check, drained nodes, took them back or had them rebooted. before
 // has the nodes of the last look by name; of one that is not in it nothing is known.
 func byHand(before map[string]slurm.Node, now []slurm.Node) []Event {

@@ -185,7 +185,7 @@ func (c *Controller) atOnce(w fleet.World) (quick []fleet.Action, all bool) {
 		sure := a
 		sure.Nodes = nil
 		for _, n := range a.Nodes {
-			if a.Deed == fleet.Terminate && off[n] || a.Deed == fleet.Launch && bare[n] {
+			if a.Kind == fleet.Terminate && off[n] || a.Kind == fleet.Launch && bare[n] {
 				sure.Nodes = append(sure.Nodes, n)
 			}
 		}
@@ -202,9 +202,9 @@ func (c *Controller) atOnce(w fleet.World) (quick []fleet.Action, all bool) {
 func (c *Controller) do(ctx context.Context, w fleet.World, actions []fleet.Action) error {
 	var errs []error
 	for _, a := range actions {
-		id := fmt.Sprint(a.Deed, a.Reason, a.Nodes)
+		id := fmt.Sprint(a.Kind, a.Reason, a.Nodes)
 		if !c.failed[id] { // what is tried again is no news
-			c.Events.Add(Event{Kind: string(a.Deed), Nodes: a.Nodes, Reason: a.Reason})
+			c.Events.Add(Event{Kind: string(a.Kind), Nodes: a.Nodes, Reason: a.Reason})
 		}
 		err := c.act(ctx, w, a)
 		if err == nil {
@@ -212,8 +212,8 @@ func (c *Controller) do(ctx context.Context, w fleet.World, actions []fleet.Acti
 			continue
 		}
 		c.failed[id] = true
-		errs = append(errs, fmt.Errorf("%s %s: %w", a.Deed, slurm.Compress(a.Nodes), err))
-		if a.Deed != fleet.Terminate {
+		errs = append(errs, fmt.Errorf("%s %s: %w", a.Kind, slurm.Compress(a.Nodes), err))
+		if a.Kind != fleet.Terminate {
 			break
 		}
 	}
@@ -221,7 +221,7 @@ func (c *Controller) do(ctx context.Context, w fleet.World, actions []fleet.Acti
 }
 
 func (c *Controller) act(ctx context.Context, w fleet.World, a fleet.Action) error {
-	switch a.Deed {
+	switch a.Kind {
 	case fleet.Terminate:
 		c.keepConsole(ctx, w, a)
 		if err := c.Fleet.Terminate(ctx, a.Nodes); err != nil {
@@ -243,7 +243,7 @@ func (c *Controller) act(ctx context.Context, w fleet.World, a fleet.Action) err
 	case fleet.Launch:
 		return c.launch(ctx, pick(w.Nodes, a.Nodes))
 	}
-	return fmt.Errorf("no such deed: %q", a.Deed)
+	return fmt.Errorf("no such action: %q", a.Kind)
 }
 
 // after does what follows from a round in which everything was done.

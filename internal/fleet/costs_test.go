@@ -55,11 +55,11 @@ func TestDecide_remembers_what_failed(t *testing.T) {
 	sibling := down("muster: no capacity in q/r: (Code:C) no 'luck' today", time.Second)
 	sibling.Name, sibling.Resource = "b", r
 	all := []fleet.Node{node("a", r, fleet.PoweredDown), static, held, node("up", r, fleet.Up), node("x", other, fleet.PoweredDown), node("y", other, fleet.PoweringUp), node("z", r, fleet.PoweringUp)}
-	short := fleet.Action{Deed: fleet.SetDown, Nodes: []string{"a", "st", "z"}, Reason: "muster: no capacity in q/r: (Code:C) no 'luck' today"}
-	launch := fleet.Action{Deed: fleet.Launch, Nodes: []string{"y"}, Reason: "resumed by Slurm"}
-	launchBoth := fleet.Action{Deed: fleet.Launch, Nodes: []string{"y", "z"}, Reason: "resumed by Slurm"}
-	powerUp := fleet.Action{Deed: fleet.PowerUp, Nodes: []string{"st"}, Reason: "static nodes are always on"}
-	again := fleet.Action{Deed: fleet.PowerDown, Nodes: []string{"f"}, Reason: "trying again after a failed launch"}
+	short := fleet.Action{Kind: fleet.SetDown, Nodes: []string{"a", "st", "z"}, Reason: "muster: no capacity in q/r: (Code:C) no 'luck' today"}
+	launch := fleet.Action{Kind: fleet.Launch, Nodes: []string{"y"}, Reason: "resumed by Slurm"}
+	launchBoth := fleet.Action{Kind: fleet.Launch, Nodes: []string{"y", "z"}, Reason: "resumed by Slurm"}
+	powerUp := fleet.Action{Kind: fleet.PowerUp, Nodes: []string{"st"}, Reason: "static nodes are always on"}
+	again := fleet.Action{Kind: fleet.PowerDown, Nodes: []string{"f"}, Reason: "trying again after a failed launch"}
 	for _, row := range []struct {
 		name    string
 		nodes   []fleet.Node
@@ -76,16 +76,16 @@ func TestDecide_remembers_what_failed(t *testing.T) {
 		}()), false, []fleet.Action{short, again, launch}},
 		{"sibling_while_short", []fleet.Node{sibling, failed(provider.Capacity, time.Minute)}, false, nil},
 		{"sibling_when_it_is_over", []fleet.Node{sibling, failed(provider.Capacity, 10*time.Minute)}, false, []fleet.Action{
-			{Deed: fleet.PowerDown, Nodes: []string{"b"}, Reason: "there may be capacity again"}, again}},
+			{Kind: fleet.PowerDown, Nodes: []string{"b"}, Reason: "there may be capacity again"}, again}},
 		{"unknown_just_now", append(all, failed(provider.Unknown, time.Second)), false, []fleet.Action{powerUp, launchBoth}},
 		{"unknown_a_minute_ago", []fleet.Node{failed(provider.Unknown, time.Minute)}, false, []fleet.Action{again}},
 		{"configuration", append(all, failed(provider.Configuration, 24*time.Hour)), false, []fleet.Action{powerUp, launchBoth}},
 		{"permission", []fleet.Node{failed(provider.Permission, 24*time.Hour)}, false, nil},
 		{"permission_and_somebody_mended_it", []fleet.Node{failed(provider.Permission, time.Second)}, true, []fleet.Action{
-			{Deed: fleet.PowerDown, Nodes: []string{"f"}, Reason: "trying again: the fleet was started"}}},
+			{Kind: fleet.PowerDown, Nodes: []string{"f"}, Reason: "trying again: the fleet was started"}}},
 		{"capacity_and_somebody_says_try", []fleet.Node{sibling, failed(provider.Capacity, time.Second)}, true, []fleet.Action{
-			{Deed: fleet.PowerDown, Nodes: []string{"b"}, Reason: "there may be capacity again"},
-			{Deed: fleet.PowerDown, Nodes: []string{"f"}, Reason: "trying again: the fleet was started"}}},
+			{Kind: fleet.PowerDown, Nodes: []string{"b"}, Reason: "there may be capacity again"},
+			{Kind: fleet.PowerDown, Nodes: []string{"f"}, Reason: "trying again: the fleet was started"}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := fleet.World{Now: now, Limits: costly, Nodes: row.nodes, Forgive: row.forgive, Instances: []provider.Instance{{Node: "up", ID: "i-1", Started: ago(time.Hour)}}}
@@ -245,10 +245,10 @@ func TestDecide_ends_machines_that_nobody_knows(t *testing.T) {
 		InFlight: map[string]bool{"c": true},
 	}
 	want := []fleet.Action{
-		{Deed: fleet.Terminate, Nodes: []string{"i-5"}, Reason: "a second instance of a"},
-		{Deed: fleet.Terminate, Nodes: []string{"i-8"}, Reason: "a second instance of b"},
-		{Deed: fleet.Terminate, Nodes: []string{"gone"}, Reason: "no longer in the cluster file"},
-		{Deed: fleet.Terminate, Nodes: []string{"i-2"}, Reason: "no node is known for it"},
+		{Kind: fleet.Terminate, Nodes: []string{"i-5"}, Reason: "a second instance of a"},
+		{Kind: fleet.Terminate, Nodes: []string{"i-8"}, Reason: "a second instance of b"},
+		{Kind: fleet.Terminate, Nodes: []string{"gone"}, Reason: "no longer in the cluster file"},
+		{Kind: fleet.Terminate, Nodes: []string{"i-2"}, Reason: "no node is known for it"},
 	}
 	if diff := cmp.Diff(want, fleet.Decide(w)); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)

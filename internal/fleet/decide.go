@@ -17,7 +17,7 @@ type decision struct {
 
 // what is an action without its nodes.
 type what struct {
-	deed   Deed
+	kind   ActionKind
 	reason string
 	boot   bool
 }
@@ -135,12 +135,12 @@ func (d *decision) starting(w World, n Node, i provider.Instance, alive bool, sh
 	}
 	if heard && i.Started.Before(asked.Add(-startedGrain)) {
 		d.add(Terminate, n.Name, "left over from before its resume")
-		d.again(w, n, what{deed: Launch, reason: "resumed by Slurm"}, short)
+		d.again(w, n, what{kind: Launch, reason: "resumed by Slurm"}, short)
 		return
 	}
 	if reason := bootFailure(w, i); reason != "" {
-		d.put(what{deed: Terminate, reason: reason, boot: true}, n.Name)
-		d.again(w, n, what{deed: Launch, reason: reason, boot: true}, short)
+		d.put(what{kind: Terminate, reason: reason, boot: true}, n.Name)
+		d.again(w, n, what{kind: Launch, reason: reason, boot: true}, short)
 	}
 }
 
@@ -199,7 +199,7 @@ func (d *decision) down(w World, n Node, alive bool, short string) {
 	}
 	if alive {
 		late := strings.HasPrefix(n.Reason, reasonLate)
-		d.put(what{deed: Terminate, reason: "its node is down: " + n.Reason, boot: late}, n.Name)
+		d.put(what{kind: Terminate, reason: "its node is down: " + n.Reason, boot: late}, n.Name)
 	}
 }
 
@@ -213,7 +213,9 @@ func (n Node) curable() bool {
 	return slices.ContainsFunc(curable, func(c string) bool { return strings.HasPrefix(n.Reason, c) })
 }
 
-func (d *decision) add(deed Deed, node, reason string) { d.put(what{deed: deed, reason: reason}, node) }
+func (d *decision) add(kind ActionKind, node, reason string) {
+	d.put(what{kind: kind, reason: reason}, node)
+}
 
 func (d *decision) put(k what, node string) {
 	if d.nodes == nil {
@@ -222,18 +224,18 @@ func (d *decision) put(k what, node string) {
 	d.nodes[k] = append(d.nodes[k], node)
 }
 
-// deeds are all, in the order in which they are applied.
-var deeds = []Deed{Terminate, Drain, SetDown, PowerDown, PowerUp, Launch}
+// kinds are all, in the order in which they are applied.
+var kinds = []ActionKind{Terminate, Drain, SetDown, PowerDown, PowerUp, Launch}
 
 // actions lists the decision in the order in which it is to be applied.
 func (d *decision) actions() []Action {
 	var all []Action
 	for k, nodes := range d.nodes {
 		slices.Sort(nodes)
-		all = append(all, Action{Deed: k.deed, Nodes: nodes, Reason: k.reason, Boot: k.boot})
+		all = append(all, Action{Kind: k.kind, Nodes: nodes, Reason: k.reason, Boot: k.boot})
 	}
 	slices.SortFunc(all, func(a, b Action) int {
-		return cmp.Or(cmp.Compare(slices.Index(deeds, a.Deed), slices.Index(deeds, b.Deed)), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Nodes[0], b.Nodes[0]))
+		return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Nodes[0], b.Nodes[0]))
 	})
 	return all
 }

@@ -121,22 +121,22 @@ type Limits struct {
 	Rates map[slurm.Resource]Rate
 }
 
-// Deed is what is to be done.
-type Deed string
+// ActionKind is what is to be done.
+type ActionKind string
 
-// Deeds, in the order in which they are applied.
+// Kinds of actions, in the order in which they are applied.
 const (
-	Terminate Deed = "terminate"  // end the instance
-	Drain     Deed = "drain"      // let no new job start on the node
-	SetDown   Deed = "set down"   // tell Slurm that the node is lost: its jobs are requeued
-	PowerDown Deed = "power down" // return the node to the pool of those that may be resumed
-	PowerUp   Deed = "power up"   // ask Slurm to resume the node
-	Launch    Deed = "launch"     // start an instance
+	Terminate ActionKind = "terminate"  // end the instance
+	Drain     ActionKind = "drain"      // let no new job start on the node
+	SetDown   ActionKind = "set down"   // tell Slurm that the node is lost: its jobs are requeued
+	PowerDown ActionKind = "power down" // return the node to the pool of those that may be resumed
+	PowerUp   ActionKind = "power up"   // ask Slurm to resume the node
+	Launch    ActionKind = "launch"     // start an instance
 )
 
-// Action is one deed on some nodes.
+// Action is something that is done to some nodes.
 type Action struct {
-	Deed Deed
+	Kind ActionKind
 	// Nodes are those that it is done to. Terminate may name instances by their IDs.
 	Nodes  []string
 	Reason string

@@ -17,13 +17,13 @@ var (
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
 // act is the one action on node n-1 that a row expects.
-func act(deed fleet.Deed, reason string) fleet.Action {
-	return fleet.Action{Deed: deed, Nodes: []string{"n-1"}, Reason: reason}
+func act(kind fleet.ActionKind, reason string) fleet.Action {
+	return fleet.Action{Kind: kind, Nodes: []string{"n-1"}, Reason: reason}
 }
 
 // boot is act because of a boot that failed.
-func boot(deed fleet.Deed, reason string) fleet.Action {
-	a := act(deed, reason)
+func boot(kind fleet.ActionKind, reason string) fleet.Action {
+	a := act(kind, reason)
 	a.Boot = true
 	return a
 }
@@ -157,11 +157,11 @@ func TestDecide_groups_nodes(t *testing.T) {
 		Instances: []provider.Instance{{Node: "y", Started: now}, {Node: "d", Started: now}, {Node: "x", Started: now}},
 	}
 	want := []fleet.Action{
-		{Deed: fleet.Terminate, Nodes: []string{"x", "y"}, Reason: "no longer in the cluster file"},
-		{Deed: fleet.Terminate, Nodes: []string{"d"}, Reason: "powered down by Slurm"},
-		{Deed: fleet.SetDown, Nodes: []string{"b"}, Reason: "muster: the instance ended"},
-		{Deed: fleet.PowerDown, Nodes: []string{"b"}, Reason: "the instance ended"},
-		{Deed: fleet.Launch, Nodes: []string{"a", "c"}, Reason: "resumed by Slurm"},
+		{Kind: fleet.Terminate, Nodes: []string{"x", "y"}, Reason: "no longer in the cluster file"},
+		{Kind: fleet.Terminate, Nodes: []string{"d"}, Reason: "powered down by Slurm"},
+		{Kind: fleet.SetDown, Nodes: []string{"b"}, Reason: "muster: the instance ended"},
+		{Kind: fleet.PowerDown, Nodes: []string{"b"}, Reason: "the instance ended"},
+		{Kind: fleet.Launch, Nodes: []string{"a", "c"}, Reason: "resumed by Slurm"},
 	}
 	for range 20 { // maps have no order
 		if diff := cmp.Diff(want, fleet.Decide(w)); diff != "" {

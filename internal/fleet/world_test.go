@@ -108,7 +108,7 @@ func (p *place) node(name string) *fleet.Node {
 func (p *place) apply(a fleet.Action) {
 	for _, name := range a.Nodes {
 		n := p.node(name)
-		switch a.Deed {
+		switch a.Kind {
 		case fleet.Terminate:
 			delete(p.instances, name)
 			delete(p.health, name)
@@ -223,24 +223,24 @@ func checkActions(t *testing.T, w fleet.World, actions []fleet.Action) {
 		for _, name := range a.Nodes {
 			n, known := state[name]
 			switch {
-			case done[string(a.Deed)+name]:
-				t.Errorf("%s twice of %s", a.Deed, name)
-			case a.Deed == fleet.Terminate && known && n.State == fleet.Up:
+			case done[string(a.Kind)+name]:
+				t.Errorf("%s twice of %s", a.Kind, name)
+			case a.Kind == fleet.Terminate && known && n.State == fleet.Up:
 				t.Errorf("ends the instance of %+v, which is in use", n)
 			case known && n.State == fleet.Asked:
-				t.Errorf("%s of %+v, with which Slurm has not begun", a.Deed, n)
+				t.Errorf("%s of %+v, with which Slurm has not begun", a.Kind, n)
 			case w.InFlight[name]:
-				t.Errorf("%s of %+v, whose launch is under way", a.Deed, n)
-			case known && a.Deed == fleet.Launch && (short[n.Resource] || halted(w, n)):
+				t.Errorf("%s of %+v, whose launch is under way", a.Kind, n)
+			case known && a.Kind == fleet.Launch && (short[n.Resource] || halted(w, n)):
 				t.Errorf("launch of %+v, whose resource has nothing or may not", n)
-			case known && n.State == fleet.Up && n.Busy && alive[name] && a.Deed == fleet.SetDown && !hopeless(w, n):
+			case known && n.State == fleet.Up && n.Busy && alive[name] && a.Kind == fleet.SetDown && !hopeless(w, n):
 				t.Errorf("the job on %+v would survive: %s", n, a.Reason)
-			case known && n.State == fleet.Up && n.Busy && a.Deed == fleet.PowerDown && !done[string(fleet.SetDown)+name]:
+			case known && n.State == fleet.Up && n.Busy && a.Kind == fleet.PowerDown && !done[string(fleet.SetDown)+name]:
 				t.Errorf("power down of %+v, which has a job", n)
-			case n.Closed && n.Reason == "bad fan" && (a.Deed == fleet.PowerUp || a.Deed == fleet.PowerDown):
-				t.Errorf("%s of %+v, which somebody took out of service", a.Deed, n)
+			case n.Closed && n.Reason == "bad fan" && (a.Kind == fleet.PowerUp || a.Kind == fleet.PowerDown):
+				t.Errorf("%s of %+v, which somebody took out of service", a.Kind, n)
 			}
-			done[string(a.Deed)+name] = true
+			done[string(a.Kind)+name] = true
 		}
 	}
 }

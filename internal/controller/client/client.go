@@ -147,7 +147,7 @@ func (c Client) call(ctx context.Context, method, path string, request, into any
 		return refused(resp)
 	}
 	if into == nil {
-		_, err := io.Copy(io.Discard, resp.Body) // its end is the end of the deed
+		_, err := io.Copy(io.Discard, resp.Body) // its end is the end of the action
 		return err
 	}
 	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
