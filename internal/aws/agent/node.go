@@ -153,7 +153,7 @@ func (n *node) join(ctx context.Context) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		ctx, cancel := context.WithTimeoutCause(ctx, n.Limits.Join, fmt.Errorf("no answer within %s", n.Limits.Join))
 		defer cancel()
-		p, err = n.desk().Join(ctx, join.Hello{InstanceID: n.identity.InstanceID, Version: n.Version})
+		p, err = n.controller().Join(ctx, join.Hello{InstanceID: n.identity.InstanceID, Version: n.Version})
 	}
 	if err != nil {
 		return "", err
@@ -167,7 +167,7 @@ func (n *node) join(ctx context.Context) (string, error) {
 	return p.Node, err
 }
 
-func (n *node) desk() join.Client {
+func (n *node) controller() join.Client {
 	return join.Client{Head: net.JoinHostPort(n.Ticket.Head, fmt.Sprint(join.Port))}
 }
 
@@ -179,7 +179,7 @@ func (n *node) ready(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, n.Limits.Join, fmt.Errorf("no answer within %s", n.Limits.Join))
 	defer cancel()
-	_, err := n.desk().Ready(ctx, join.Ready{InstanceID: n.identity.InstanceID, Node: n.Name, Seconds: took, Blind: n.blind})
+	_, err := n.controller().Ready(ctx, join.Ready{InstanceID: n.identity.InstanceID, Node: n.Name, Seconds: took, Blind: n.blind})
 	return fmt.Sprintf("ready after %.1f s", took), err
 }
 
@@ -201,7 +201,7 @@ func (n *node) giveUp(ctx context.Context, why error) error {
 	tell, cancel := context.WithTimeoutCause(ctx, failWait, errors.New("the head node did not listen"))
 	defer cancel()
 	f := join.Failure{InstanceID: n.identity.InstanceID, Node: n.Name, Step: n.step, Error: why.Error(), LogTail: boot.Tail(LogFile, 0, tailLines)}
-	if err := n.desk().Failed(tell, f); err != nil {
+	if err := n.controller().Failed(tell, f); err != nil {
 		n.Log.Error("the head node was not told", "error", err)
 	}
 	n.flushLogs(ctx)

@@ -28,7 +28,7 @@ func (n *node) settle(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleWait)
 	defer cancel()
-	s, err := n.desk().Ready(ctx, join.Ready{InstanceID: n.identity.InstanceID, Node: n.Name, Again: true})
+	s, err := n.controller().Ready(ctx, join.Ready{InstanceID: n.identity.InstanceID, Node: n.Name, Again: true})
 	switch {
 	case err != nil:
 		n.Log.Warn("not known whether Slurm knows this node", "error", err)

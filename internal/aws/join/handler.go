@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// desk is who answers: the controller. Join gives ErrNotYet while it knows no
+// nodeAPI is what answers: the controller. Join gives ErrNotYet while it knows no
 // node for the instance.
-type desk interface {
+type nodeAPI interface {
 	Join(ctx context.Context, h Hello) (Place, error)
 	Ready(ctx context.Context, r Ready) (Standing, error)
 	Failed(ctx context.Context, f Failure) error
@@ -35,7 +35,7 @@ const (
 )
 
 // Handler answers machines.
-func Handler(d desk, m Munge) http.Handler {
+func Handler(d nodeAPI, m Munge) http.Handler {
 	h := &handler{munge: m, room: make(chan struct{}, checksAtOnce)}
 	mux := http.NewServeMux()
 	mux.Handle("POST "+pathJoin, serve(h, func(ctx context.Context, v Hello) (any, error) { return d.Join(ctx, v) }))

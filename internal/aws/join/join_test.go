@@ -61,8 +61,8 @@ func munged(t *testing.T) join.Munge {
 	}
 }
 
-// desk is a controller that knows some machines.
-type desk struct {
+// headNode is a controller that knows some machines.
+type headNode struct {
 	mu     sync.Mutex
 	places map[string]join.Place
 	asked  int
@@ -71,7 +71,7 @@ type desk struct {
 	err    error
 }
 
-func (d *desk) Join(_ context.Context, h join.Hello) (join.Place, error) {
+func (d *headNode) Join(_ context.Context, h join.Hello) (join.Place, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked++
@@ -85,20 +85,20 @@ func (d *desk) Join(_ context.Context, h join.Hello) (join.Place, error) {
 	return p, nil
 }
 
-func (d *desk) Ready(_ context.Context, r join.Ready) (join.Standing, error) {
+func (d *headNode) Ready(_ context.Context, r join.Ready) (join.Standing, error) {
 	d.ready = append(d.ready, r)
 	return join.Standing{Register: r.Again}, nil
 }
 
-func (d *desk) Failed(_ context.Context, f join.Failure) error {
+func (d *headNode) Failed(_ context.Context, f join.Failure) error {
 	d.failed = append(d.failed, f)
 	return nil
 }
 
 var place = join.Place{Node: "q-dy-r-1", Head: "10.0.0.4", Cluster: "c", Revision: "abc"}
 
-func open(t *testing.T, m join.Munge) (*desk, join.Client) {
-	d := &desk{places: map[string]join.Place{"i-1": place}}
+func open(t *testing.T, m join.Munge) (*headNode, join.Client) {
+	d := &headNode{places: map[string]join.Place{"i-1": place}}
 	server := httptest.NewServer(join.Handler(d, m))
 	t.Cleanup(server.Close)
 	return d, join.Client{Head: strings.TrimPrefix(server.URL, "http://"), Munge: m, Every: time.Millisecond}
