@@ -116,7 +116,7 @@ type Controller struct {
 	// addresses has a word in it when some wait to be told to Slurm.
 	addresses chan struct{}
 	registry  *registry
-	standing  *standing
+	desired   *desired
 
 	// What follows is the rounds' own.
 
@@ -199,7 +199,7 @@ func New(c Config) *Controller {
 	c.Pace.Quiet = cmp.Or(c.Pace.Quiet, quietEvery)
 	c.Pace.Eager = cmp.Or(c.Pace.Eager, eagerEvery)
 	return &Controller{
-		Config: c, wake: make(chan struct{}, 1), addresses: make(chan struct{}, 1), registry: newRegistry(), standing: &standing{path: c.State},
+		Config: c, wake: make(chan struct{}, 1), addresses: make(chan struct{}, 1), registry: newRegistry(), desired: &desired{path: c.State},
 		observed: time.Now().Add(-awayAtMost), sure: true, resumed: map[string]time.Time{}, rising: map[string]bool{},
 		stranded: map[string]time.Time{}, launching: map[string]bool{}, failed: map[string]bool{}, tally: fleet.Tally{}, bootFailed: map[string]string{}, told: map[string]fleet.Told{},
 		waiters: map[*waiter]bool{}, lookers: map[*looker]bool{}, toTell: map[string]string{},

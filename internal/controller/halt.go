@@ -16,7 +16,7 @@ const inactive = "INACTIVE"
 
 // Start lets the fleet run, and gives another try to what had failed for good.
 func (c *Controller) Start() error {
-	err := c.standing.change(func(s *Standing) { s.Stopped, s.Protected = nil, nil })
+	err := c.desired.change(func(s *DesiredState) { s.Stopped, s.Protected = nil, nil })
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (c *Controller) Start() error {
 
 // Stop lets no job start and ends all instances: now, or as their jobs end.
 func (c *Controller) Stop(now bool) error {
-	err := c.standing.change(func(s *Standing) { s.Stopped = &Stopped{Since: time.Now(), Now: now} })
+	err := c.desired.change(func(s *DesiredState) { s.Stopped = &Stopped{Since: time.Now(), Now: now} })
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (c *Controller) protect(nodes []fleet.Node) {
 	if forgiven {
 		return // what was counted is about to be forgotten
 	}
-	known := c.standing.get().Protected
+	known := c.desired.get().Protected
 	for queue, why := range c.tally.Protect(nodes, c.Limits) {
 		if _, already := known[queue]; already {
 			continue
@@ -59,7 +59,7 @@ func (c *Controller) protect(nodes []fleet.Node) {
 		if last := c.lastFailure(queue, nodes); last != "" {
 			why += ", the last at " + last
 		}
-		err := c.standing.change(func(s *Standing) {
+		err := c.desired.change(func(s *DesiredState) {
 			if s.Protected == nil {
 				s.Protected = map[string]Protected{}
 			}
@@ -78,7 +78,7 @@ const protectedHint = "mend the cause and run `muster fleet start`, or change th
 
 // halts are the compute resources that start nothing now.
 func (c *Controller) halts(now time.Time, nodes []fleet.Node) map[slurm.Resource]fleet.Halt {
-	s := c.standing.get()
+	s := c.desired.get()
 	halts := fleet.BlockHalts(now, c.blocks.list)
 	if s.Stopped == nil && len(s.Protected) == 0 {
 		return halts
@@ -102,7 +102,7 @@ func (c *Controller) halts(now time.Time, nodes []fleet.Node) map[slurm.Resource
 // keepPartitions makes partitions inactive where nothing may start, and active
 // again.
 func (c *Controller) keepPartitions(ctx context.Context) error {
-	s := c.standing.get()
+	s := c.desired.get()
 	if s.Stopped == nil && len(s.Protected)+len(s.Closed) == 0 {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (c *Controller) closePartition(ctx context.Context, name, state string, our
 		return nil
 	}
 	if !ours {
-		err := c.standing.change(func(s *Standing) {
+		err := c.desired.change(func(s *DesiredState) {
 			if s.Closed == nil {
 				s.Closed = map[string]string{}
 			}
@@ -157,5 +157,5 @@ func (c *Controller) openPartition(ctx context.Context, name, state, before stri
 			return fmt.Errorf("make partition %s active again: %w", name, err)
 		}
 	}
-	return c.standing.change(func(s *Standing) { delete(s.Closed, name) })
+	return c.desired.change(func(s *DesiredState) { delete(s.Closed, name) })
 }

@@ -14,7 +14,7 @@ import (
 
 // begin reads what outlives a controller.
 func (c *Controller) begin() error {
-	renewed, err := c.standing.open(c.Revision)
+	renewed, err := c.desired.open(c.Revision)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (c *Controller) Status(ctx context.Context) (manifest.ClusterStatus, error)
 		return manifest.ClusterStatus{}, fmt.Errorf("ask Slurm for its jobs: %w", err)
 	}
 	status := manifest.ClusterStatus{Nodes: map[string]int{}, Jobs: map[string]int{}}
-	status.Fleet, status.Why = c.standing.get().word()
+	status.Fleet, status.Why = c.desired.get().word()
 	for _, n := range nodes {
 		status.Nodes[n.State.Long()]++
 	}
@@ -70,7 +70,7 @@ var staticWords = map[fleet.State]string{
 }
 
 // word is the fleet's state, and why it is not running.
-func (s Standing) word() (state, why string) {
+func (s DesiredState) word() (state, why string) {
 	if s.Stopped != nil {
 		return "stopped", "stopped at " + s.Stopped.Since.UTC().Format("2006-01-02 15:04 MST") + "; `muster fleet start` lets it run"
 	}

@@ -13,17 +13,17 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
-// standing is what a user, or the controller for his sake, has decided about the
+// desired is what a user, or the controller for his sake, has decided about the
 // fleet. Nothing else in the world knows it, so it is kept in a file.
-type standing struct {
+type desired struct {
 	path string
 
 	mu  sync.Mutex // guards now
-	now Standing
+	now DesiredState
 }
 
-// Standing is the file's content.
-type Standing struct {
+// DesiredState is the file's content.
+type DesiredState struct {
 	// Revision is the cluster's to which Protected applies.
 	Revision string `json:"revision,omitempty"`
 	// Stopped is nil while the fleet runs.
@@ -49,7 +49,7 @@ type Protected struct {
 
 // open reads the file. renewed says that the cluster has changed since it was
 // written, which ends the protection of its queues.
-func (s *standing) open(revision string) (renewed bool, err error) {
+func (s *desired) open(revision string) (renewed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.path == "" {
@@ -74,14 +74,14 @@ func (s *standing) open(revision string) (renewed bool, err error) {
 }
 
 // get is what was decided. Its maps are not to be changed.
-func (s *standing) get() Standing {
+func (s *desired) get() DesiredState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now
 }
 
 // change decides something else. It counts when it is on disk.
-func (s *standing) change(f func(*Standing)) error {
+func (s *desired) change(f func(*DesiredState)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := s.now
@@ -90,7 +90,7 @@ func (s *standing) change(f func(*Standing)) error {
 	return s.write(next)
 }
 
-func (s *standing) write(next Standing) error {
+func (s *desired) write(next DesiredState) error {
 	if s.path != "" {
 		if err := writeWhole(s.path, next); err != nil {
 			return fmt.Errorf("keep what was decided about the fleet: %w", err)
