@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/spec"
+	double "github.com/muster-hpc/muster/test/cloud"
 )
 
 // TestTyped fills in a type that only the reservation knows, in both of YAML's styles.
@@ -65,6 +66,12 @@ func TestOwnAddress(t *testing.T) {
 	_, err = w.up(t.Context(), with("203.0.113.9"), "", &told{t: t})
 	if err == nil || !strings.Contains(err.Error(), "look at 203.0.113.9 in us-east-2: it does not exist, or account 123456789012 may not see it") {
 		t.Errorf("a foreign address: %v", err)
+	}
+	lift := w.Fail(double.Rule{Kind: double.Denied, Code: "UnauthorizedOperation", Service: "ec2", Operation: "DescribeAddresses"})
+	_, err = w.up(t.Context(), with(sdk.ToString(out.PublicIp)), "", &told{t: t})
+	lift()
+	if want := "look at " + sdk.ToString(out.PublicIp) + " in us-east-2: UnauthorizedOperation on ec2:DescribeAddresses"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("an address that may not be looked at: %v, want %s", err, want)
 	}
 	if _, err := w.up(t.Context(), with(sdk.ToString(out.PublicIp)), "", &told{t: t}); err != nil {
 		t.Fatal(err)
