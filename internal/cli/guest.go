@@ -1,85 +1,20 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"path"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/muster-hpc/muster/internal/aws"
-	"github.com/muster-hpc/muster/internal/aws/connect"
-	"github.com/muster-hpc/muster/internal/services"
 )
 
-// guestDir is where muster is on the head node of a cluster that ParallelCluster made,
-// in its user's home directory: each build in a folder that is named for its SHA-256.
-const guestDir = ".muster/guest"
-
-// guest tells whether this muster was brought to such a head node.
+// guest tells whether this muster was brought to a head node that ParallelCluster made.
 func guest() bool {
 	self, err := os.Executable()
-	return err == nil && strings.HasSuffix(filepath.Dir(filepath.Dir(self)), "/"+guestDir)
+	return err == nil && strings.HasSuffix(filepath.Dir(filepath.Dir(self)), "/"+aws.GuestDir)
 }
 
 // errTheirs is that muster does not run a cluster's fleet.
 var errTheirs = errors.New("ParallelCluster runs the fleet of this cluster: `pcluster update-compute-fleet` starts and stops it, " +
 	"and /var/log/parallelcluster/clustermgtd on the head node says what it did")
-
-// musterAt is where muster is on a cluster's head node. To one that ParallelCluster made
-// it is brought.
-func (a *app) musterAt(ctx context.Context, w where, way connect.Way) (string, error) {
-	if w.record.Adopted == nil {
-		return services.Muster, nil
-	}
-	file, sum, err := aws.Program(w.record.Adopted.InstanceType)
-	if err != nil {
-		return "", err
-	}
-	there := path.Join(guestDir, sum, "muster")
-	err = runThere(ctx, way, nil, isThere, there, sum)
-	if exit, ok := errors.AsType[*exec.ExitError](err); err == nil || !ok || exit.ExitCode() == sshFailed {
-		return there, err
-	}
-	a.note("copying muster to ~/%s on the head node", there)
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	if err := runThere(ctx, way, f, bringThere, there, sum); err != nil {
-		return "", fmt.Errorf("copy muster to the head node: %w", err)
-	}
-	return there, nil
-}
-
-// sshFailed is SSH's exit code where it did not get there.
-const sshFailed = 255
-
-// Shell for the head node: $1 is a file, $2 what its SHA-256 has to be. A file that is
-// another one never gets the name.
-const (
-	isThere    = `[ -x "$1" ] && echo "$2  $1" | sha256sum -c >/dev/null 2>&1`
-	bringThere = `umask 077 && mkdir -p "$(dirname "$1")" && cat >"$1.$$" && echo "$2  $1.$$" | sha256sum -c >/dev/null && chmod 700 "$1.$$" && mv "$1.$$" "$1"`
-)
-
-// runThere runs a line of shell on a head node.
-func runThere(ctx context.Context, way connect.Way, input io.Reader, shell string, args ...string) error {
-	line := way.Run(connect.Use{NoInput: input == nil}, append([]string{"/bin/sh", "-c", shell, "muster"}, args...)...)
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	var said bytes.Buffer
-	cmd.Stdin, cmd.Stderr = input, &said
-	// A shared connection, of old versions of SSH, holds on to our pipe.
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
-	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
-		return nil
-	}
-	return fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
-}

@@ -80,7 +80,7 @@ func (a *app) sshHere(c *cobra.Command, w where, args []string, dryRun bool) err
 
 // sshLine runs SSH with arguments of the user's, or prints how it would be run.
 func (a *app) sshLine(ctx context.Context, w where, o connect.Options, args []string, dryRun bool) error {
-	way, err := a.way(ctx, w, o)
+	way, err := w.entrance(a).Way(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a *app) sshLine(ctx context.Context, w where, o connect.Options, args []st
 
 // login opens a login shell on the head node.
 func (a *app) login(ctx context.Context, w where, o connect.Options) error {
-	way, err := a.headWay(ctx, w, o)
+	way, err := w.entrance(a).Find(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *app) login(ctx context.Context, w where, o connect.Options) error {
 	if (keyless || o.Session && len(way.HostKeys) == 0) && connect.PluginMissing(ctx) == nil {
 		return a.startSession(ctx, w, connect.ShellSession(way.Head))
 	}
-	if way, err = a.chooseWay(ctx, way); err != nil {
+	if way, err = w.entrance(a).Choose(ctx, way); err != nil {
 		return err
 	}
 	return turnInto(way.Shell(), os.Environ())

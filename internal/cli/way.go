@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -18,69 +16,18 @@ import (
 	"github.com/muster-hpc/muster/internal/services"
 )
 
-// way finds the way to the head node of a cluster on AWS. A connection that is open
-// is taken without asking AWS.
-func (a *app) way(ctx context.Context, w where, o connect.Options) (connect.Way, error) {
-	way, err := a.headWay(ctx, w, o)
-	if err != nil {
-		return way, err
-	}
-	return a.chooseWay(ctx, way)
-}
-
-// headWay finds the head node.
-func (a *app) headWay(ctx context.Context, w where, o connect.Options) (connect.Way, error) {
-	way := connect.Way{Want: o, At: aws.PlaceOf(w.home, w.name)}
-	way.At.Sockets = connect.Sockets(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
-	if home, err := os.UserHomeDir(); err == nil {
-		way.Keys = filepath.Join(home, ".ssh")
-	}
-	if known, ok := way.At.Recall(); ok && o == (connect.Options{}) {
-		way.Head, way.Open = known, true
-		return way, nil
-	}
-	acc, err := w.accountOf(ctx)
-	if err == nil {
-		way.Head, err = aws.HeadOf(ctx, acc, w.record)
-	}
-	return way, err
-}
-
-// chooseWay keeps the keys of the head node and finds out whether SSH gets there by
-// itself.
-func (a *app) chooseWay(ctx context.Context, way connect.Way) (connect.Way, error) {
-	if way.Open {
-		return way, nil
-	}
-	if err := way.At.Keep(way.Head); err != nil {
-		return way, fmt.Errorf("%w; `muster status --cluster %s` shows its boot, `muster ssh --ssm` enters it by Session Manager", err, way.Cluster)
-	}
-	if way.KeyName == "" && way.Want.Identity == "" {
-		a.note("the head node has no key pair: SSH lets in only those whose key its image or a custom action brought")
-	}
-	if cmp.Or(way.Want.User, way.User) == "" {
-		return way, errors.New("the head node has not said yet as whom people log in; say it with `muster ssh --user NAME`")
-	}
-	session, err := way.Choose(way.Want, way.Look(ctx, way.Want, append(way.Line(), way.Name())))
-	if err != nil || !session {
-		return way, err
-	}
-	self, err := os.Executable()
-	way.Proxy = []string{self, "agent", "session", "--region", way.Region, way.Instance}
-	return way, err
+// entrance is how a command gets to the head node of a cluster on AWS.
+func (w where) entrance(a *app) aws.Entrance {
+	return aws.Entrance{Home: w.home, Record: w.record, Note: a.note}
 }
 
 // enterAWS becomes a program on the head node of a cluster on AWS.
 func (a *app) enterAWS(ctx context.Context, w where, o connect.Options, use connect.Use, program []string) error {
-	way, err := a.way(ctx, w, o)
+	way, muster, err := w.entrance(a).Open(ctx, o)
 	if err != nil {
 		return err
 	}
-	muster, err := a.musterAt(ctx, w, way)
-	if err != nil {
-		return err
-	}
-	return runSSH(ctx, way.Run(use, entered(muster, program)...))
+	return runSSH(ctx, way.Run(use, aws.Entered(muster, program)...))
 }
 
 // runSSH runs a command line with our input and output, and passes its exit code on.
@@ -94,16 +41,6 @@ func runSSH(ctx context.Context, line []string) error {
 		return context.Cause(ctx)
 	}
 	return endOf(err)
-}
-
-// entered is the command line by which the muster on the head node runs a program for
-// somebody elsewhere.
-// muster is where that is.
-func entered(muster string, program []string) []string {
-	if program[0] == services.Muster {
-		program = append([]string{muster}, program[1:]...)
-	}
-	return append([]string{muster, "agent", "enter", "--"}, program...)
 }
 
 // use is how a command of ours uses its terminal: as one if there is one at both

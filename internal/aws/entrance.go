@@ -1,0 +1,93 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/services"
+)
+
+// Entrance is how somebody gets to the head node of a cluster.
+type Entrance struct {
+	// Home is what this machine keeps of clusters, Record what it knows of this one.
+	Home   string
+	Record Record
+	// Note tells what is no error.
+	Note func(format string, args ...any)
+}
+
+// Open finds the way to the head node, and where muster is on it.
+func (e Entrance) Open(ctx context.Context, o connect.Options) (way connect.Way, muster string, err error) {
+	if way, err = e.Way(ctx, o); err != nil {
+		return way, "", err
+	}
+	muster, err = e.muster(ctx, way)
+	return way, muster, err
+}
+
+// Way finds the way to the head node. A connection that is open is taken without asking
+// AWS.
+func (e Entrance) Way(ctx context.Context, o connect.Options) (connect.Way, error) {
+	way, err := e.Find(ctx, o)
+	if err != nil {
+		return way, err
+	}
+	return e.Choose(ctx, way)
+}
+
+// Find finds the head node.
+func (e Entrance) Find(ctx context.Context, o connect.Options) (connect.Way, error) {
+	way := connect.Way{Want: o, At: PlaceOf(e.Home, e.Record.Name)}
+	way.At.Sockets = connect.Sockets(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
+	if home, err := os.UserHomeDir(); err == nil {
+		way.Keys = filepath.Join(home, ".ssh")
+	}
+	if known, ok := way.At.Recall(); ok && o == (connect.Options{}) {
+		way.Head, way.Open = known, true
+		return way, nil
+	}
+	acc, err := api.Open(ctx, e.Record.Region)
+	if err == nil {
+		way.Head, err = HeadOf(ctx, acc, e.Record)
+	}
+	return way, err
+}
+
+// Choose keeps the keys of the head node and finds out whether SSH gets there by
+// itself.
+func (e Entrance) Choose(ctx context.Context, way connect.Way) (connect.Way, error) {
+	if way.Open {
+		return way, nil
+	}
+	if err := way.At.Keep(way.Head); err != nil {
+		return way, fmt.Errorf("%w; `muster status --cluster %s` shows its boot, `muster ssh --ssm` enters it by Session Manager", err, way.Cluster)
+	}
+	if way.KeyName == "" && way.Want.Identity == "" {
+		e.Note("the head node has no key pair: SSH lets in only those whose key its image or a custom action brought")
+	}
+	if cmp.Or(way.Want.User, way.User) == "" {
+		return way, errors.New("the head node has not said yet as whom people log in; say it with `muster ssh --user NAME`")
+	}
+	session, err := way.Choose(way.Want, way.Look(ctx, way.Want, append(way.Line(), way.Name())))
+	if err != nil || !session {
+		return way, err
+	}
+	self, err := os.Executable()
+	way.Proxy = []string{self, "agent", "session", "--region", way.Region, way.Instance}
+	return way, err
+}
+
+// Entered is the command line by which the muster on the head node, which is at a path,
+// runs a program for somebody elsewhere.
+func Entered(muster string, program []string) []string {
+	if program[0] == services.Muster {
+		program = append([]string{muster}, program[1:]...)
+	}
+	return append([]string{muster, "agent", "enter", "--"}, program...)
+}
