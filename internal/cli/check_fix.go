@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/sys/whole"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 // mended is what became of a file whose problems were to be fixed.
@@ -34,7 +34,7 @@ func (c *checker) mend(name string, text []byte, problems *diag.List, check func
 	if !c.options.fix || text == nil {
 		return m
 	}
-	done := diag.Mender{Check: check, Keeps: spec.CommentsKept}.Mend(text)
+	done := diag.Mender{Check: check, Keeps: yamledit.CommentsKept}.Mend(text)
 	m.after, m.fixed = done.Text, done.Fixed
 	if c.options.dryRun || bytes.Equal(m.after, m.before) {
 		return m

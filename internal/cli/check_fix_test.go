@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 func checked(text []byte) *diag.List {
@@ -79,7 +80,7 @@ func TestFixes_of_damaged_files(t *testing.T) {
 // holds mends a text and reports whether something was fixed.
 func holds(t *testing.T, bad []byte) bool {
 	t.Helper()
-	mender := diag.Mender{Check: checked, Keeps: spec.CommentsKept}
+	mender := diag.Mender{Check: checked, Keeps: yamledit.CommentsKept}
 	done := mender.Mend(bad)
 	if before := checked(bad).Count(diag.Error); done.Left.Count(diag.Error) > before {
 		t.Errorf("%d errors became %d:\n%s", before, done.Left.Count(diag.Error), bad)
@@ -87,7 +88,7 @@ func holds(t *testing.T, bad []byte) bool {
 	if len(done.Fixed) == 0 {
 		return false
 	}
-	if !spec.CommentsKept(bad, done.Text) {
+	if !yamledit.CommentsKept(bad, done.Text) {
 		t.Errorf("a comment is lost:\n%s\n---\n%s", bad, done.Text)
 	}
 	if again := mender.Mend(done.Text); !bytes.Equal(again.Text, done.Text) {

@@ -7,6 +7,7 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 const (
@@ -199,7 +200,7 @@ func (c *converter) key(k *yaml.Node, path string) (entry, bool) {
 	}
 	if text.Kind != yaml.ScalarNode {
 		d := c.fail(k, "yaml/key", path, "a key must be a plain word")
-		if text.Kind == yaml.MappingNode && flow(text) {
+		if text.Kind == yaml.MappingNode && yamledit.Flow(text) {
 			d.WithHint("%s", fillIn)
 		}
 		return entry{}, false

@@ -9,6 +9,7 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 // kind is what a node is.
@@ -71,7 +72,7 @@ type document struct {
 	// original is the file as it is, and places where everything stands in it, for
 	// fixes; laid says that they were looked for.
 	original []byte
-	places   *layout
+	places   *yamledit.Layout
 	laid     bool
 }
 
@@ -126,7 +127,7 @@ func (d *document) full() bool { return d.errors > d.most }
 // finish proves the fixes, and says that not all problems were shown.
 func (d *document) finish() {
 	if d.places != nil {
-		d.places.settle()
+		d.places.Settle()
 	}
 	d.list.DropFixes(func(f *diag.Fix) bool { return len(f.Edits) > 0 })
 	d.list.Rehint(d.unfilled)

@@ -8,19 +8,20 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 // These are the schema's own fixes: nil where a problem has more than one right
 // answer, or its place does not allow a sure change.
 
 // slotOf is where a value stands, and nil if an alias stands for it.
-func (d *document) slotOf(n *node) (*layout, *slot) {
+func (d *document) slotOf(n *node) (*yamledit.Layout, *yamledit.Slot) {
 	l := d.layout()
 	if l == nil {
 		return nil, nil
 	}
-	s := l.values[position{n.line, n.column, yaml.ScalarNode}]
-	if n.kind != scalar || s == nil || s.shared {
+	s := l.ValueAt(n.line, n.column, yaml.ScalarNode)
+	if n.kind != scalar || s == nil || s.Shared {
 		return nil, nil
 	}
 	return l, s
@@ -32,7 +33,7 @@ func (d *document) rewrite(n *node, value, typ string) *diag.Fix {
 	if s == nil {
 		return nil
 	}
-	return l.replace(s, value, typ)
+	return l.Replace(s, value, typ)
 }
 
 // answer is the value that was meant where a key takes only certain ones.
@@ -43,12 +44,12 @@ func (d *document) answer(n *node, f *field) *diag.Fix {
 	}
 	value := f.meant(n.value)
 	if f.name == "DeploymentType" && strings.EqualFold(n.value, "PERSISTENT") {
-		value = persistent[sibling(s, "PerUnitStorageThroughput")]
+		value = persistent[s.Sibling("PerUnitStorageThroughput")]
 	}
 	if !slices.Contains(f.constraint.oneOf, value) {
 		return nil
 	}
-	return l.replace(s, value, f.Type)
+	return l.Replace(s, value, f.Type)
 }
 
 // meant is the one of a key's values that a word can only stand for; empty is
@@ -74,16 +75,6 @@ var systemNames = map[string]string{
 var persistent = map[string]string{
 	"125": "PERSISTENT_2", "250": "PERSISTENT_2", "500": "PERSISTENT_2", "1000": "PERSISTENT_2",
 	"12": "PERSISTENT_1", "40": "PERSISTENT_1", "50": "PERSISTENT_1", "100": "PERSISTENT_1", "200": "PERSISTENT_1",
-}
-
-// sibling is a plain value that stands beside another one.
-func sibling(s *slot, name string) string {
-	for i := 0; i+1 < len(s.in.Content); i += 2 {
-		if s.in.Kind == yaml.MappingNode && s.in.Content[i].Value == name {
-			return s.in.Content[i+1].Value
-		}
-	}
-	return ""
 }
 
 // truth writes a boolean as YAML does, if its letters leave no doubt.
@@ -117,11 +108,7 @@ func (d *document) around(n *node, before, after, title string) *diag.Fix {
 	if s == nil {
 		return nil
 	}
-	old, ok := l.token(s.value())
-	if !ok {
-		return nil
-	}
-	return l.fix(title, []diag.Edit{{Start: old.start, End: old.end, Text: before + l.text(old) + after}}, nil)
+	return l.Around(s, before, after, title)
 }
 
 // respell gives an entry the key that was meant: known is what Nearest found.
@@ -130,8 +117,8 @@ func (d *document) respell(e *entry, known string, keys []string) *diag.Fix {
 	if l == nil || diag.Surely(e.key, keys) != known {
 		return nil
 	}
-	s := l.keys[position{e.line, e.column, yaml.ScalarNode}]
-	return l.rename(s, known)
+	s := l.KeyAt(e.line, e.column)
+	return l.Rename(s, known)
 }
 
 // rehouse moves an entry to the map that takes its key; nil is that there is none.
@@ -140,12 +127,12 @@ func (d *document) rehouse(e *entry, field *field, home *node) *diag.Fix {
 	if l == nil {
 		return nil
 	}
-	key := l.keys[position{e.line, e.column, yaml.ScalarNode}]
+	key := l.KeyAt(e.line, e.column)
 	if key == nil {
 		return nil
 	}
-	s := l.values[positionOf(key.value())]
-	return l.moving(s, l.mapping(home), field.name, field.parent.title())
+	s := l.Whole(key)
+	return l.Move(s, mapOf(l, home), field.name, field.parent.title())
 }
 
 // twin takes an entry away whose key and value are there before it.
@@ -154,11 +141,19 @@ func (d *document) twin(first entry, again *yaml.Node) *diag.Fix {
 	if l == nil {
 		return nil
 	}
-	a := l.keys[position{first.line, first.column, yaml.ScalarNode}]
-	b := l.keys[positionOf(again)]
-	none := &future{}
-	if a == nil || b == nil || a.in != b.in || none.digest(a.value()) != none.digest(b.value()) {
+	a := l.KeyAt(first.line, first.column)
+	b := l.KeyAt(again.Line, again.Column)
+	if a == nil || b == nil || !yamledit.Twins(a, b) {
 		return nil
 	}
-	return l.removal(l.values[positionOf(b.value())], "remove the second "+clip(first.key))
+	return l.Remove(l.Whole(b), "remove the second "+clip(first.key))
+}
+
+// indent puts entries into the map without a value before them.
+func (d *document) indent(shell *entry, below []entry) *diag.Fix {
+	l := d.layout()
+	if l == nil {
+		return nil
+	}
+	return l.Indent(l.KeyAt(shell.line, shell.column), len(below), below[len(below)-1].key)
 }

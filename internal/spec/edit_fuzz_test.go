@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 func mender(o spec.Options) diag.Mender {
@@ -15,7 +16,7 @@ func mender(o spec.Options) diag.Mender {
 			f.Finish()
 			return f.Problems
 		},
-		Keeps: spec.CommentsKept,
+		Keeps: yamledit.CommentsKept,
 	}
 }
 
@@ -43,7 +44,7 @@ func FuzzFix(f *testing.F) {
 			}
 			return
 		}
-		if !spec.CommentsKept(data, done.Text) {
+		if !yamledit.CommentsKept(data, done.Text) {
 			t.Errorf("a comment is lost, or it is no YAML:\n%s", done.Text)
 		}
 		if again := m.Mend(done.Text); !bytes.Equal(again.Text, done.Text) {

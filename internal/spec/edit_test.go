@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 // edits are changes in every layout of a file. Where after is empty there must
@@ -152,7 +153,7 @@ func TestEdit(t *testing.T) {
 			if fix.Title == "" || strings.ContainsAny(fix.Title, "\r\n\x1b") {
 				t.Errorf("title %q", fix.Title)
 			}
-			if !spec.CommentsKept([]byte(row.before), got) {
+			if !yamledit.CommentsKept([]byte(row.before), got) {
 				t.Error("a comment is lost")
 			}
 		})

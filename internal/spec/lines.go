@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 // maxSource is the longest part of a line that a diagnostic carries.
@@ -56,39 +57,10 @@ func (t *lines) source(line, column int) string {
 	return string(text[:cut])
 }
 
-// index finds the starts of lines. Breaks are those of YAML 1.1, which the
-// parser counts: LF, CR, CR LF, NEL, LS and PS.
+// index finds the starts of lines.
 func (t *lines) index() {
 	if t.starts != nil {
 		return
 	}
-	t.starts = []int{0}
-	for i := 0; i < len(t.data); i++ {
-		if n := breakAt(t.data[i:]); n > 0 {
-			t.starts = append(t.starts, i+n)
-			i += n - 1
-		}
-	}
-}
-
-// breakAt is the length of the line break that data begins with.
-func breakAt(data []byte) int {
-	switch data[0] {
-	case '\n':
-		return 1
-	case '\r':
-		if len(data) > 1 && data[1] == '\n' {
-			return 2
-		}
-		return 1
-	case 0xc2:
-		if len(data) > 1 && data[1] == 0x85 {
-			return 2
-		}
-	case 0xe2:
-		if len(data) > 2 && data[1] == 0x80 && (data[2] == 0xa8 || data[2] == 0xa9) {
-			return 3
-		}
-	}
-	return 0
+	t.starts = yamledit.LineStarts(t.data)
 }

@@ -1,4 +1,4 @@
-package spec
+package yamledit
 
 import (
 	"strings"
@@ -9,11 +9,11 @@ import (
 )
 
 // remove takes an entry or item away. Its comments stay, on lines of their own.
-func (l *layout) remove(s *slot) (diag.Edit, bool) {
+func (l *Layout) remove(s *Slot) (diag.Edit, bool) {
 	if s.only() {
 		return diag.Edit{}, false
 	}
-	if flow(s.in) {
+	if Flow(s.in) {
 		return l.removeFlow(s)
 	}
 	if b, ok := l.block(s); ok {
@@ -29,16 +29,16 @@ func (l *layout) remove(s *slot) (diag.Edit, bool) {
 
 // removeFirst takes the first key of a list's entry away: the next one gets its
 // place behind the dash.
-func (l *layout) removeFirst(s *slot) (diag.Edit, bool) {
-	if s.key() == nil || s.at != 0 {
+func (l *Layout) removeFirst(s *Slot) (diag.Edit, bool) {
+	if s.Key() == nil || s.at != 0 {
 		return diag.Edit{}, false
 	}
-	next := &slot{in: s.in, at: s.width()}
+	next := &Slot{in: s.in, at: s.width()}
 	b, ok := l.block(next)
 	if !ok {
 		return diag.Edit{}, false
 	}
-	whole := span{l.offset(s.key()), l.offset(next.key())}
+	whole := span{l.offset(s.Key()), l.offset(next.Key())}
 	text := l.orphans(whole, b.column)
 	if text != "" {
 		text = strings.TrimLeft(text, " ") + strings.Repeat(" ", b.column-1)
@@ -47,10 +47,10 @@ func (l *layout) removeFirst(s *slot) (diag.Edit, bool) {
 }
 
 // removeFlow takes an entry in brackets away, with a comma.
-func (l *layout) removeFlow(s *slot) (diag.Edit, bool) {
+func (l *Layout) removeFlow(s *Slot) (diag.Edit, bool) {
 	cut := span{start: l.offset(s.first())}
 	if s.last() {
-		end, ok := l.valueEnd(s.value())
+		end, ok := l.valueEnd(s.Value())
 		before, sure := l.valueEnd(s.in.Content[s.at-1])
 		if !ok || !sure {
 			return diag.Edit{}, false
@@ -63,8 +63,8 @@ func (l *layout) removeFlow(s *slot) (diag.Edit, bool) {
 }
 
 // add puts an entry, which is one piece of text, at the end of a map.
-func (l *layout) add(in *yaml.Node, text string) (diag.Edit, bool) {
-	if flow(in) {
+func (l *Layout) add(in *yaml.Node, text string) (diag.Edit, bool) {
+	if Flow(in) {
 		return l.addFlow(in, text)
 	}
 	at, column, ok := l.end(in)
@@ -76,24 +76,24 @@ func (l *layout) add(in *yaml.Node, text string) (diag.Edit, bool) {
 
 // end is the byte at which a further entry of a map in block style goes, and the
 // column of its keys.
-func (l *layout) end(in *yaml.Node) (at, column int, ok bool) {
+func (l *Layout) end(in *yaml.Node) (at, column int, ok bool) {
 	if len(in.Content) == 0 {
 		return 0, 0, false
 	}
-	last := &slot{in: in, at: len(in.Content) - 2}
-	column = last.key().Column
+	last := &Slot{in: in, at: len(in.Content) - 2}
+	column = last.Key().Column
 	return l.lineStart(l.lastLine(last, column) + 1), column, true
 }
 
 // insert puts whole lines before a byte that begins a line or is the end.
-func (l *layout) insert(at int, text string) diag.Edit {
+func (l *Layout) insert(at int, text string) diag.Edit {
 	if !l.ended(at) {
 		text = l.newline() + strings.TrimRight(text, "\r\n")
 	}
 	return diag.Edit{Start: at, End: at, Text: text}
 }
 
-func (l *layout) addFlow(in *yaml.Node, text string) (diag.Edit, bool) {
+func (l *Layout) addFlow(in *yaml.Node, text string) (diag.Edit, bool) {
 	end := l.ends[in]
 	if end == 0 {
 		return diag.Edit{}, false
@@ -113,8 +113,8 @@ func (l *layout) addFlow(in *yaml.Node, text string) (diag.Edit, bool) {
 }
 
 // move takes an entry to the end of another map, under a name.
-func (l *layout) move(s *slot, to *yaml.Node, name string) ([]diag.Edit, bool) {
-	if b, ok := l.block(s); ok && !flow(to) {
+func (l *Layout) move(s *Slot, to *yaml.Node, name string) ([]diag.Edit, bool) {
+	if b, ok := l.block(s); ok && !Flow(to) {
 		return l.moveLines(s, b, to, name)
 	}
 	whole, ok := l.inline(s)
@@ -131,11 +131,11 @@ func (l *layout) move(s *slot, to *yaml.Node, name string) ([]diag.Edit, bool) {
 }
 
 // named gives a text that begins with an entry's key another key.
-func (l *layout) named(s *slot, text, name string) (string, bool) {
-	if s.key().Value == name {
+func (l *Layout) named(s *Slot, text, name string) (string, bool) {
+	if s.Key().Value == name {
 		return text, true
 	}
-	key, ok := l.token(s.key())
+	key, ok := l.token(s.Key())
 	if !ok {
 		return "", false
 	}
@@ -144,7 +144,7 @@ func (l *layout) named(s *slot, text, name string) (string, bool) {
 
 // moveLines moves the lines of an entry with the comments above it. Where it
 // follows the other map anyway, it is only indented.
-func (l *layout) moveLines(s *slot, b block, to *yaml.Node, name string) ([]diag.Edit, bool) {
+func (l *Layout) moveLines(s *Slot, b block, to *yaml.Node, name string) ([]diag.Edit, bool) {
 	at, column, ok := l.end(to)
 	if !ok {
 		return nil, false

@@ -1,4 +1,4 @@
-package spec
+package yamledit
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 // quoted texts, block texts and brackets. The parser says where these begin, so
 // that nothing has to be guessed.
 type scanner struct {
-	*layout
+	*Layout
 	special []start
 	at      int
 	// open are the collections whose closing bracket is looked for.

@@ -1,4 +1,4 @@
-package spec
+package yamledit
 
 import (
 	"bytes"
@@ -8,15 +8,17 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
-// layout is where everything of a document stands in its text, for changes of
+// Layout is where everything of a document stands in its text, for changes of
 // the text. It is made when the first fix is asked for.
-type layout struct {
-	lines
+type Layout struct {
+	data []byte
+	// starts are the byte offsets of the lines.
+	starts []int
 	// skip is the length of the byte order mark before the text.
 	skip int
 	top  *yaml.Node
 	// keys and values find the slot of a key, and of a value.
-	keys, values map[position]*slot
+	keys, values map[position]*Slot
 	// ends are the ends of values that do not end with their line: quoted texts,
 	// block texts, and collections in brackets.
 	ends map[*yaml.Node]int
@@ -51,27 +53,27 @@ func positionOf(y *yaml.Node) position { return position{y.Line, y.Column, y.Kin
 // span is the bytes from start up to end.
 type span struct{ start, end int }
 
-// slot is where a value stands in the tree: an entry of a mapping, or an item of
+// Slot is where a value stands in the tree: an entry of a mapping, or an item of
 // a sequence.
-type slot struct {
+type Slot struct {
 	in *yaml.Node
 	// at is the index of the key, or of the item, in in.Content.
 	at int
-	// shared says that an alias stands for the value, too, or for what is around it.
-	shared bool
+	// Shared says that an alias stands for the value, too, or for what is around it.
+	Shared bool
 }
 
-func (s *slot) key() *yaml.Node {
+func (s *Slot) Key() *yaml.Node {
 	if s.in.Kind != yaml.MappingNode {
 		return nil
 	}
 	return s.in.Content[s.at]
 }
 
-func (s *slot) value() *yaml.Node { return s.in.Content[s.at+s.width()-1] }
+func (s *Slot) Value() *yaml.Node { return s.in.Content[s.at+s.width()-1] }
 
 // width is how many nodes a slot has: an entry two, an item one.
-func (s *slot) width() int {
+func (s *Slot) width() int {
 	if s.in.Kind == yaml.MappingNode {
 		return 2
 	}
@@ -79,33 +81,33 @@ func (s *slot) width() int {
 }
 
 // first is the slot's first node.
-func (s *slot) first() *yaml.Node { return s.in.Content[s.at] }
+func (s *Slot) first() *yaml.Node { return s.in.Content[s.at] }
 
 // only reports whether the collection has nothing else.
-func (s *slot) only() bool { return len(s.in.Content) == s.width() }
+func (s *Slot) only() bool { return len(s.in.Content) == s.width() }
 
-func (s *slot) last() bool { return s.at+s.width() == len(s.in.Content) }
+func (s *Slot) last() bool { return s.at+s.width() == len(s.in.Content) }
 
-func flow(y *yaml.Node) bool { return y.Style&yaml.FlowStyle != 0 }
+// Flow reports whether a collection is written in brackets.
+func Flow(y *yaml.Node) bool { return y.Style&yaml.FlowStyle != 0 }
 
-// newLayout gives nil if the text is no YAML.
-func newLayout(data []byte) *layout {
+// New reads a text. It gives nil if the text is no YAML.
+func New(data []byte) *Layout {
 	text := bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	l := &layout{
-		lines: lines{data: text}, skip: len(data) - len(text), proofs: maxProofs,
-		keys: map[position]*slot{}, values: map[position]*slot{}, ends: map[*yaml.Node]int{},
+	l := &Layout{
+		data: text, starts: LineStarts(text), skip: len(data) - len(text), proofs: maxProofs,
+		keys: map[position]*Slot{}, values: map[position]*Slot{}, ends: map[*yaml.Node]int{},
 	}
 	top, err := loadTree(text)
 	if err != nil {
 		return nil
 	}
 	l.top = top
-	l.index()
-	walk := walker{layout: l, aliased: map[*yaml.Node]bool{}}
+	walk := walker{Layout: l, aliased: map[*yaml.Node]bool{}}
 	walk.aliases(top)
 	walk.node(top, false)
 	slices.SortFunc(walk.special, func(a, b start) int { return cmp.Compare(a.at, b.at) })
-	scan := scanner{layout: l, special: walk.special}
+	scan := scanner{Layout: l, special: walk.special}
 	if !scan.run() {
 		return nil
 	}
@@ -130,7 +132,7 @@ func loadTree(text []byte) (*yaml.Node, error) {
 
 // walker goes through the tree once.
 type walker struct {
-	*layout
+	*Layout
 	aliased map[*yaml.Node]bool
 	special []start
 }
@@ -156,24 +158,24 @@ func (w *walker) node(y *yaml.Node, shared bool) {
 		w.special = append(w.special, start{w.offset(y), y})
 	}
 	shared = shared || w.aliased[y]
-	s := slot{in: y, shared: shared}
+	s := Slot{in: y, Shared: shared}
 	for ; s.at < len(y.Content); s.at += s.width() {
 		one := s
-		if key := one.key(); key != nil {
+		if key := one.Key(); key != nil {
 			w.keys[positionOf(key)] = &one
 			w.node(key, shared)
 		}
-		w.values[positionOf(one.value())] = &one
-		one.shared = shared || w.aliased[one.value()]
-		w.node(one.value(), shared)
+		w.values[positionOf(one.Value())] = &one
+		one.Shared = shared || w.aliased[one.Value()]
+		w.node(one.Value(), shared)
 	}
 }
 
 // offset is the byte at which a node begins.
-func (l *layout) offset(y *yaml.Node) int { return l.byteAt(y.Line, y.Column) }
+func (l *Layout) offset(y *yaml.Node) int { return l.byteAt(y.Line, y.Column) }
 
 // byteAt is the byte of a line and column.
-func (l *layout) byteAt(line, column int) int {
+func (l *Layout) byteAt(line, column int) int {
 	if line < 1 || line > len(l.starts) {
 		return len(l.data)
 	}
@@ -205,7 +207,7 @@ func runeLength(b byte) int {
 
 // lineStart is the byte at which a line begins; behind the last line it is the
 // end of the text.
-func (l *layout) lineStart(line int) int {
+func (l *Layout) lineStart(line int) int {
 	if line > len(l.starts) {
 		return len(l.data)
 	}
@@ -213,7 +215,7 @@ func (l *layout) lineStart(line int) int {
 }
 
 // lineOf is the line of a byte.
-func (l *layout) lineOf(at int) int {
+func (l *Layout) lineOf(at int) int {
 	i, found := slices.BinarySearch(l.starts, at)
 	if found {
 		return i + 1
@@ -222,13 +224,13 @@ func (l *layout) lineOf(at int) int {
 }
 
 // within reports whether a byte lies inside of a value, not at its start.
-func (l *layout) within(at int) bool {
+func (l *Layout) within(at int) bool {
 	i, _ := slices.BinarySearchFunc(l.solid, at, func(s span, at int) int { return cmp.Compare(s.end, at+1) })
 	return i < len(l.solid) && l.solid[i].start < at
 }
 
 // commentsIn are the comments in a span.
-func (l *layout) commentsIn(s span) []span {
+func (l *Layout) commentsIn(s span) []span {
 	i, _ := slices.BinarySearchFunc(l.comments, s.start, func(c span, at int) int { return cmp.Compare(c.start, at) })
 	j := i
 	for j < len(l.comments) && l.comments[j].start < s.end {
@@ -239,7 +241,7 @@ func (l *layout) commentsIn(s span) []span {
 
 // indent is the number of blanks that a line begins with, and what stands
 // behind them: nothing, a comment or content.
-func (l *layout) indent(line int) (blanks int, what lineKind) {
+func (l *Layout) indent(line int) (blanks int, what lineKind) {
 	start := l.lineStart(line)
 	at := start
 	for at < len(l.data) && (l.data[at] == ' ' || l.data[at] == '\t') {
@@ -265,3 +267,44 @@ const (
 	comment
 	content
 )
+
+// ValueAt is where the value of a kind stands that begins at a place; nil if there is none.
+func (l *Layout) ValueAt(line, column int, kind yaml.Kind) *Slot {
+	return l.values[position{line, column, kind}]
+}
+
+// KeyAt is the entry whose key is at a place; nil if there is none.
+func (l *Layout) KeyAt(line, column int) *Slot {
+	return l.keys[position{line, column, yaml.ScalarNode}]
+}
+
+// Whole is the slot of an entry whose key was found: it knows whether an alias stands for its value.
+func (l *Layout) Whole(s *Slot) *Slot { return l.values[positionOf(s.Value())] }
+
+// MapAt is the map at a place, unless an alias stands for it.
+func (l *Layout) MapAt(line, column int) *yaml.Node {
+	at := position{line, column, yaml.MappingNode}
+	if at == positionOf(l.top) {
+		return l.top
+	}
+	if s := l.values[at]; s != nil && !s.Shared {
+		return s.Value()
+	}
+	return nil
+}
+
+// Twins reports whether two entries stand in one map and have values that mean the same.
+func Twins(a, b *Slot) bool {
+	none := &future{}
+	return a.in == b.in && none.digest(a.Value()) == none.digest(b.Value())
+}
+
+// Sibling is a plain value that stands beside another one.
+func (s *Slot) Sibling(name string) string {
+	for i := 0; i+1 < len(s.in.Content); i += 2 {
+		if s.in.Kind == yaml.MappingNode && s.in.Content[i].Value == name {
+			return s.in.Content[i+1].Value
+		}
+	}
+	return ""
+}

@@ -1,4 +1,4 @@
-package spec
+package yamledit
 
 import (
 	"regexp"
@@ -13,7 +13,7 @@ import (
 
 // token is the span of a word or quoted text that stands on one line, without
 // an anchor or a tag. It is false for all others.
-func (l *layout) token(y *yaml.Node) (span, bool) {
+func (l *Layout) token(y *yaml.Node) (span, bool) {
 	at := l.offset(y)
 	if y.Kind != yaml.ScalarNode || y.Anchor != "" || y.Style&yaml.TaggedStyle != 0 || at >= len(l.data) {
 		return span{}, false
@@ -34,7 +34,7 @@ func (l *layout) token(y *yaml.Node) (span, bool) {
 }
 
 // text is what a span holds.
-func (l *layout) text(s span) string { return string(l.data[s.start:s.end]) }
+func (l *Layout) text(s span) string { return string(l.data[s.start:s.end]) }
 
 // wordy is what needs no quotes as a text, wherever it stands.
 var wordy = sync.OnceValue(func() *regexp.Regexp {
@@ -83,8 +83,8 @@ func tag(value, typ string) string {
 	}
 }
 
-// shown is a value for the title of a fix.
-func shown(value string) string {
+// Shown is a value for the title of a fix.
+func Shown(value string) string {
 	if wordy().MatchString(value) || numeric().MatchString(value) {
 		return clip(value)
 	}
@@ -93,7 +93,7 @@ func shown(value string) string {
 
 // aligned keeps the comment behind a value in its column, if there is room: it
 // gives the end of what is replaced, and the new text with its blanks.
-func (l *layout) aligned(old span, text string) (int, string) {
+func (l *Layout) aligned(old span, text string) (int, string) {
 	gap := old.end
 	for gap < len(l.data) && l.data[gap] == ' ' {
 		gap++

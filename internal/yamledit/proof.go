@@ -1,4 +1,4 @@
-package spec
+package yamledit
 
 import (
 	"bytes"
@@ -16,13 +16,13 @@ var errNoDocument = errors.New("there is no document in the text")
 // change is what a fix does to the tree of values.
 type change struct {
 	// drop is the entry or item that goes.
-	drop *slot
+	drop *Slot
 	// in gets value under the name.
 	in    *yaml.Node
 	name  string
 	value *yaml.Node
 	// shell is a map without a value that gets the entries behind it up to below.
-	shell, below *slot
+	shell, below *Slot
 }
 
 // proposal is a fix whose change of the tree is not proved yet.
@@ -31,10 +31,10 @@ type proposal struct {
 	change
 }
 
-// settle proves the fixes that were proposed, as many at once as can be made
+// Settle proves the fixes that were proposed, as many at once as can be made
 // together, and in halves where they do not hold together. Those that do not hold
 // lose their edits.
-func (l *layout) settle() {
+func (l *Layout) Settle() {
 	waiting := l.proposed
 	l.proposed = nil
 	for len(waiting) > 0 {
@@ -55,7 +55,7 @@ func (l *layout) settle() {
 	}
 }
 
-func (l *layout) settleAll(group []proposal) {
+func (l *Layout) settleAll(group []proposal) {
 	switch half := len(group) / 2; {
 	case l.prove(group):
 	case len(group) == 1:
@@ -68,12 +68,12 @@ func (l *layout) settleAll(group []proposal) {
 
 // prove makes fixes and reads the result. It reports whether the tree is the one
 // before with the changes, and no comment is lost.
-func (l *layout) prove(group []proposal) bool {
+func (l *Layout) prove(group []proposal) bool {
 	if l.proofs -= len(l.data); l.proofs < 0 {
 		return false
 	}
 	var edits []diag.Edit
-	all := future{drops: map[seat]bool{}, puts: map[*yaml.Node][]change{}, fills: map[seat]*slot{}}
+	all := future{drops: map[seat]bool{}, puts: map[*yaml.Node][]change{}, fills: map[seat]*Slot{}}
 	for _, p := range group {
 		for _, e := range p.fix.Edits {
 			edits = append(edits, diag.Edit{Start: e.Start - l.skip, End: e.End - l.skip, Text: e.Text})
@@ -84,7 +84,7 @@ func (l *layout) prove(group []proposal) bool {
 	if !ok {
 		return false
 	}
-	after := newLayout(text)
+	after := New(text)
 	return after != nil && all.digest(l.top) == (&future{}).digest(after.top) && slices.Equal(l.remarks(), after.remarks())
 }
 
@@ -93,7 +93,7 @@ type future struct {
 	drops map[seat]bool
 	puts  map[*yaml.Node][]change
 	// fills are the last ones of the entries that an empty map before them gets.
-	fills map[seat]*slot
+	fills map[seat]*Slot
 }
 
 // seat is a place in the tree.
@@ -102,7 +102,7 @@ type seat struct {
 	at int
 }
 
-func (s *slot) seat() seat { return seat{s.in, s.at} }
+func (s *Slot) seat() seat { return seat{s.in, s.at} }
 
 func (c *future) add(one change) {
 	if one.drop != nil {
@@ -125,17 +125,17 @@ func (c *future) digest(y *yaml.Node) digest {
 	h.Write([]byte{byte(y.Kind)})
 	h.Write([]byte(y.Anchor + "\x00" + y.ShortTag() + "\x00" + y.Value))
 	var parts []digest
-	for s := (slot{in: y}); s.at < len(y.Content); s.at += s.width() {
+	for s := (Slot{in: y}); s.at < len(y.Content); s.at += s.width() {
 		if c.drops[s.seat()] {
 			continue
 		}
-		value, last := s.value(), s.at
+		value, last := s.Value(), s.at
 		if below := c.fills[s.seat()]; below != nil {
 			last = below.at
 			value = &yaml.Node{Kind: yaml.MappingNode, Content: y.Content[s.at+s.width() : last+s.width()]}
 		}
 		part := c.digest(value)
-		if key := s.key(); key != nil {
+		if key := s.Key(); key != nil {
 			part = pair(c.digest(key), part)
 		}
 		parts = append(parts, part)
@@ -157,7 +157,7 @@ func (c *future) digest(y *yaml.Node) digest {
 func pair(a, b digest) digest { return sha256.Sum256(append(a[:], b[:]...)) }
 
 // remarks are the comments' texts in order of the alphabet.
-func (l *layout) remarks() []string {
+func (l *Layout) remarks() []string {
 	out := make([]string, len(l.comments))
 	for i, c := range l.comments {
 		out[i] = l.text(c)
@@ -169,6 +169,6 @@ func (l *layout) remarks() []string {
 // CommentsKept reports whether two texts are YAML and have the same comments,
 // in any order: what every fix must leave true.
 func CommentsKept(before, after []byte) bool {
-	a, b := newLayout(before), newLayout(after)
+	a, b := New(before), New(after)
 	return a != nil && b != nil && slices.Equal(a.remarks(), b.remarks())
 }

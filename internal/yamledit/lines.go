@@ -1,4 +1,4 @@
-package spec
+package yamledit
 
 import (
 	"strings"
@@ -14,8 +14,8 @@ type block struct {
 }
 
 // block is false if an entry shares its first line with something else.
-func (l *layout) block(s *slot) (block, bool) {
-	if flow(s.in) {
+func (l *Layout) block(s *Slot) (block, bool) {
+	if Flow(s.in) {
 		return block{}, false
 	}
 	at := s.first()
@@ -23,11 +23,11 @@ func (l *layout) block(s *slot) (block, bool) {
 	if at.Line < 1 || at.Line > len(l.starts) {
 		return block{}, false
 	}
-	if s.key() == nil {
+	if s.Key() == nil {
 		b.column = s.in.Column
 	}
 	blanks, what := l.indent(b.first)
-	if what != content || blanks != b.column-1 || s.key() == nil && l.data[l.lineStart(b.first)+blanks] != '-' {
+	if what != content || blanks != b.column-1 || s.Key() == nil && l.data[l.lineStart(b.first)+blanks] != '-' {
 		return block{}, false
 	}
 	b.last = l.lastLine(s, b.column)
@@ -36,9 +36,9 @@ func (l *layout) block(s *slot) (block, bool) {
 
 // lastLine is the last line of an entry whose key, or dash, stands in a column.
 // Comments that are indented as what is in the entry belong to it.
-func (l *layout) lastLine(s *slot, column int) int {
+func (l *Layout) lastLine(s *Slot, column int) int {
 	last := s.first().Line
-	dashes := s.key() != nil && s.value().Kind == yaml.SequenceNode && !flow(s.value())
+	dashes := s.Key() != nil && s.Value().Kind == yaml.SequenceNode && !Flow(s.Value())
 	follows := true
 	for line := last + 1; line <= len(l.starts); line++ {
 		blanks, what := l.indent(line)
@@ -60,7 +60,7 @@ func (l *layout) lastLine(s *slot, column int) int {
 }
 
 // above is the first of the comment lines that stand directly above an entry.
-func (l *layout) above(b block) int {
+func (l *Layout) above(b block) int {
 	for b.first > 1 {
 		blanks, what := l.indent(b.first - 1)
 		if what != comment || blanks != b.column-1 {
@@ -73,7 +73,7 @@ func (l *layout) above(b block) int {
 
 // gap reports whether nothing but blank lines and comments stands between two
 // lines.
-func (l *layout) gap(from, to int) bool {
+func (l *Layout) gap(from, to int) bool {
 	if from >= to {
 		return false
 	}
@@ -86,7 +86,7 @@ func (l *layout) gap(from, to int) bool {
 }
 
 // newline is how the text ends its lines.
-func (l *layout) newline() string {
+func (l *Layout) newline() string {
 	if len(l.starts) > 1 {
 		if i := l.starts[1]; i > 1 && string(l.data[i-2:i]) == "\r\n" {
 			return "\r\n"
@@ -96,12 +96,12 @@ func (l *layout) newline() string {
 }
 
 // ended reports whether the line before a byte has its line break.
-func (l *layout) ended(at int) bool {
+func (l *Layout) ended(at int) bool {
 	return at == 0 || l.lineStart(l.lineOf(at)) == at
 }
 
 // shifted are lines, moved to the right or, if by is negative, to the left.
-func (l *layout) shifted(first, last, by int) string {
+func (l *Layout) shifted(first, last, by int) string {
 	var b strings.Builder
 	for line := first; line <= last; line++ {
 		text := string(l.data[l.lineStart(line):l.lineStart(line+1)])
@@ -121,7 +121,7 @@ func (l *layout) shifted(first, last, by int) string {
 
 // orphans are the comments in a span, each on a line of its own, and indented
 // for a column.
-func (l *layout) orphans(s span, column int) string {
+func (l *Layout) orphans(s span, column int) string {
 	var b strings.Builder
 	for _, c := range l.commentsIn(s) {
 		b.WriteString(strings.Repeat(" ", column-1) + l.text(c) + l.newline())
@@ -131,7 +131,7 @@ func (l *layout) orphans(s span, column int) string {
 
 // valueEnd is the byte behind a value that is written on one line or in
 // brackets; false is that it is not.
-func (l *layout) valueEnd(y *yaml.Node) (int, bool) {
+func (l *Layout) valueEnd(y *yaml.Node) (int, bool) {
 	if end := l.ends[y]; end > 0 {
 		return end, y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0
 	}
@@ -143,8 +143,8 @@ func (l *layout) valueEnd(y *yaml.Node) (int, bool) {
 
 // inline is an entry as one piece of text without comments, which can stand in
 // brackets or on a line.
-func (l *layout) inline(s *slot) (span, bool) {
-	end, ok := l.valueEnd(s.value())
+func (l *Layout) inline(s *Slot) (span, bool) {
+	end, ok := l.valueEnd(s.Value())
 	whole := span{l.offset(s.first()), end}
 	return whole, ok && len(l.commentsIn(whole)) == 0 && l.lineOf(whole.start) == l.lineOf(whole.end)
 }
