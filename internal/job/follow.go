@@ -174,7 +174,7 @@ func remembered(ctx context.Context, s Source, id int) (slurm.Job, error) {
 	if len(runs) == 0 {
 		return slurm.Job{}, fmt.Errorf("job %d: %w", id, slurm.ErrNoJob)
 	}
-	j := JobOf(runs)
+	j := jobOf(runs)
 	script, err := s.Script(ctx, id)
 	if script != nil {
 		j.StdOut, j.StdErr = OutputPaths(script, runs[len(runs)-1])

@@ -68,7 +68,7 @@ func Rows(queue []slurm.Job, history []slurm.Run, now time.Time) []Row {
 		if e := RunEnding(last); !e.OK {
 			text = e.Text
 		}
-		add(JobOf(runs), last.Label, text)
+		add(jobOf(runs), last.Label, text)
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
 	return rows

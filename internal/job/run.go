@@ -21,8 +21,8 @@ func byJob(history []slurm.Run) map[int][]slurm.Run {
 	return jobs
 }
 
-// JobOf is a job as its runs show it, of which there must be one.
-func JobOf(runs []slurm.Run) slurm.Job {
+// jobOf is a job as its runs show it, of which there must be one.
+func jobOf(runs []slurm.Run) slurm.Job {
 	last := runs[len(runs)-1]
 	return slurm.Job{
 		ID: last.ID, Name: last.Name, User: last.User, Partition: last.Partition, State: last.State, Reason: last.Reason,

@@ -12,11 +12,11 @@ func (c Client) Conf(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ParseConf(out), nil
+	return parseConf(out), nil
 }
 
-// ParseConf reads scontrol show config.
-func ParseConf(output []byte) map[string]string {
+// parseConf reads scontrol show config.
+func parseConf(output []byte) map[string]string {
 	conf := map[string]string{}
 	for line := range strings.Lines(string(output)) {
 		if key, value, ok := strings.Cut(line, "="); ok {
@@ -34,11 +34,11 @@ func (c Client) Licenses(ctx context.Context) (map[string]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ParseLicenses(out), nil
+	return parseLicenses(out), nil
 }
 
-// ParseLicenses reads scontrol show licenses.
-func ParseLicenses(output []byte) map[string]int {
+// parseLicenses reads scontrol show licenses.
+func parseLicenses(output []byte) map[string]int {
 	all := map[string]int{}
 	for _, r := range licenseGrammar.records(output, nil) {
 		n, _ := strconv.Atoi(r.values["Total"])

@@ -22,7 +22,8 @@ const (
 	abortLimit     = 10 * time.Second
 )
 
-// Put implements Store. The content is read twice, once for its checksums and once to be sent; the server refuses what
+// Put implements Store. The content is read twice, once for its checksums and once to be sent, and that of a large
+// object a third time, for the checksum of each part; the server refuses what
 // differs from the checksums, so a file that changes meanwhile is never stored half old and half new.
 func (s *S3) Put(ctx context.Context, u Upload) (Object, error) {
 	if u.Sums == (Sums{}) {
