@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 // checker holds a document against a schema.
@@ -155,7 +156,7 @@ func (c *checker) sequence(n *node, f *field, path string, at diag.Place) {
 		if n.kind == mapping {
 			d.WithHint("begin each entry with \"- \"")
 		} else {
-			d.WithHint("write it as [%s]", clip(n.value)).WithFix(c.listed(n, f))
+			d.WithHint("write it as [%s]", yamledit.Clip(n.value)).WithFix(c.listed(n, f))
 		}
 		return
 	}
@@ -192,7 +193,7 @@ func (c *checker) scalar(n *node, f *field, path string, at diag.Place) {
 		}
 		d := c.errorAt(at, "schema/type", path, "%s must be %s, not %s", what, kind, n.describe())
 		if name, ok := n.placeholder(); ok {
-			d.WithHint("write what %s stands for, without the braces", clip("{"+name+"}"))
+			d.WithHint("write what %s stands for, without the braces", yamledit.Clip("{"+name+"}"))
 		}
 		return
 	}
@@ -210,7 +211,7 @@ func (c *checker) scalar(n *node, f *field, path string, at diag.Place) {
 			return
 		}
 		if b := f.constraint.value; b != nil && b.low != nil && v < float64(*b.low) {
-			c.errorAt(at, "schema/value", path, "%s is %s; it must be %s", f.title(), clip(n.value), b)
+			c.errorAt(at, "schema/value", path, "%s is %s; it must be %s", f.title(), yamledit.Clip(n.value), b)
 		}
 	default:
 		c.text(n, f, path, at)
@@ -220,7 +221,7 @@ func (c *checker) scalar(n *node, f *field, path string, at diag.Place) {
 func (c *checker) integer(n *node, f *field, path string, at diag.Place) {
 	v, exact, ok := n.integer()
 	if !ok && n.tag == "int" {
-		c.errorAt(at, "schema/value", path, "%s is %s, which is far too large", f.title(), clip(n.value))
+		c.errorAt(at, "schema/value", path, "%s is %s, which is far too large", f.title(), yamledit.Clip(n.value))
 		return
 	}
 	if !ok {
@@ -228,7 +229,7 @@ func (c *checker) integer(n *node, f *field, path string, at diag.Place) {
 		return
 	}
 	if !exact {
-		c.warnAt(at, "schema/type", path, "%s is taken as %d", clip(n.value), v).WithHint("write %d", v).
+		c.warnAt(at, "schema/type", path, "%s is taken as %d", yamledit.Clip(n.value), v).WithHint("write %d", v).
 			WithFix(c.rewrite(n, fmt.Sprint(v), f.Type))
 	}
 	if b := f.constraint.value; b != nil && !b.hold(v) {
@@ -242,7 +243,7 @@ func (c *checker) integer(n *node, f *field, path string, at diag.Place) {
 func (c *checker) text(n *node, f *field, path string, at diag.Place) {
 	if !n.text() {
 		c.errorAt(at, "schema/type", path, "%s must be a text, not %s", f.title(), n.describe()).
-			WithHint("write it in quotes: \"%s\"", clip(n.value)).WithFix(c.quoted(n))
+			WithHint("write it in quotes: \"%s\"", yamledit.Clip(n.value)).WithFix(c.quoted(n))
 		return
 	}
 	rule := &f.constraint
@@ -255,7 +256,7 @@ func (c *checker) text(n *node, f *field, path string, at diag.Place) {
 	case f.Path == "Scheduling.Scheduler" && goneSchedulers[strings.ToLower(n.value)] != "": // scheduler says so
 	case foreign:
 		d := c.errorAt(at, "schema/level", path, "%s: %s %s; this file is read as %s",
-			f.title(), clip(n.value), other.history(c.schema.level), c.schema.level)
+			f.title(), yamledit.Clip(n.value), other.history(c.schema.level), c.schema.level)
 		c.levelHint(d, "use one of "+strings.Join(rule.oneOf, ", "), other)
 	case rule.oneOf != nil && !slices.Contains(rule.oneOf, n.value):
 		c.errorAt(at, "schema/value", path, "%s cannot be %s", f.title(), quote(n.value)).WithHint("%s", f.valuesHint(n.value)).

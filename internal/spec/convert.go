@@ -59,7 +59,7 @@ func (c *converter) convert(y *yaml.Node, path string, depth int) *node {
 // anchor notes a name that stands for two values: PyYAML allows one.
 func (c *converter) anchor(y *yaml.Node) {
 	if first, twice := c.anchors[y.Anchor]; twice && first != y {
-		c.awsErrorAt(c.at(y.Line, y.Column), "yaml/alias", "", "ParallelCluster cannot read a second anchor &%s", clip(y.Anchor)).
+		c.awsErrorAt(c.at(y.Line, y.Column), "yaml/alias", "", "ParallelCluster cannot read a second anchor &%s", yamledit.Clip(y.Anchor)).
 			WithHint("give it another name")
 	}
 	c.anchors[y.Anchor] = y
@@ -80,7 +80,7 @@ func (c *converter) byKind(y *yaml.Node, path string, depth int) *node {
 
 func (c *converter) alias(y *yaml.Node, path string, depth int) *node {
 	if c.open[y.Alias] {
-		c.fail(y, "yaml/alias", path, "the alias *%s stands inside of what it stands for", clip(y.Value)).
+		c.fail(y, "yaml/alias", path, "the alias *%s stands inside of what it stands for", yamledit.Clip(y.Value)).
 			WithHint("write the value out")
 		return nil
 	}
@@ -210,7 +210,7 @@ func (c *converter) key(k *yaml.Node, path string) (entry, bool) {
 		return entry{}, false
 	}
 	if n.tag != "str" {
-		c.fail(k, "schema/type", path, "a key must be a text, not %s", n.describe()).WithHint("write it in quotes: \"%s\"", clip(n.value))
+		c.fail(k, "schema/type", path, "a key must be a text, not %s", n.describe()).WithHint("write it in quotes: \"%s\"", yamledit.Clip(n.value))
 		return entry{}, false
 	}
 	return entry{key: text.Value, line: k.Line, column: k.Column}, true

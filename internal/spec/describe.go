@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 // title is a key as messages name it.
@@ -45,11 +46,11 @@ func (n *node) describe() string {
 	case n.null():
 		return "nothing"
 	case n.tag == "bool":
-		return "the truth value " + clip(n.value)
+		return "the truth value " + yamledit.Clip(n.value)
 	case n.tag == "int" || n.tag == "float":
-		return "the number " + clip(n.value)
+		return "the number " + yamledit.Clip(n.value)
 	case n.tag == "timestamp":
-		return "the date " + clip(n.value)
+		return "the date " + yamledit.Clip(n.value)
 	default:
 		return "the text " + quote(n.value)
 	}

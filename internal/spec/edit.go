@@ -33,7 +33,7 @@ func (v View) Remove() *diag.Fix {
 	}
 	switch {
 	case s.Key() != nil:
-		return l.Remove(s, "remove "+clip(s.Key().Value))
+		return l.Remove(s, "remove "+yamledit.Clip(s.Key().Value))
 	case s.Value().Kind == yaml.ScalarNode:
 		return l.Remove(s, fmt.Sprintf("remove %s from %s", yamledit.Shown(s.Value().Value), v.field.title()))
 	default:

@@ -91,7 +91,7 @@ func (d *document) truth(n *node) *diag.Fix {
 
 // quoted makes a text of a number, a date or a truth value.
 func (d *document) quoted(n *node) *diag.Fix {
-	return d.around(n, `"`, `"`, "put "+clip(n.value)+" in quotes")
+	return d.around(n, `"`, `"`, "put "+yamledit.Clip(n.value)+" in quotes")
 }
 
 // listed makes a list of its only entry.
@@ -99,7 +99,7 @@ func (d *document) listed(n *node, f *field) *diag.Fix {
 	if f.Type != "strings" || n.value == "" || strings.ContainsAny(n.value, ",[]{}# \t") {
 		return nil
 	}
-	return d.around(n, "[", "]", fmt.Sprintf("make a list of %s", clip(n.value)))
+	return d.around(n, "[", "]", fmt.Sprintf("make a list of %s", yamledit.Clip(n.value)))
 }
 
 // around puts something around a value.
@@ -146,7 +146,7 @@ func (d *document) twin(first entry, again *yaml.Node) *diag.Fix {
 	if a == nil || b == nil || !yamledit.Twins(a, b) {
 		return nil
 	}
-	return l.Remove(l.Whole(b), "remove the second "+clip(first.key))
+	return l.Remove(l.Whole(b), "remove the second "+yamledit.Clip(first.key))
 }
 
 // indent puts entries into the map without a value before them.

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 // join adds a key to a path.
 func join(path, key string) string {
-	key = clip(key)
+	key = yamledit.Clip(key)
 	if path == "" {
 		return key
 	}
@@ -85,20 +86,5 @@ func spot(e *entry) (line, column int) {
 	return e.line, e.column
 }
 
-// maxQuoted is how much of a user's value a message repeats.
-const maxQuoted = 60
-
 // quote is a user's value for a message.
-func quote(s string) string { return fmt.Sprintf("%q", clip(s)) }
-
-// clip cuts a user's value to a length that can be shown.
-func clip(s string) string {
-	n := 0
-	for i := range s {
-		if n == maxQuoted {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
-}
+func quote(s string) string { return fmt.Sprintf("%q", yamledit.Clip(s)) }

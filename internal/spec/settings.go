@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 // settingPlace is where custom Slurm settings stand: lines of slurm.conf, or
@@ -56,7 +57,7 @@ func checkLine(v View, at settingPlace) {
 		setting := View{doc: v.doc, field: v.field, node: e.value, path: join(v.path, e.key)}
 		checkSetting(setting, e, single)
 		if (single || at != slurmConf) && slices.Contains(denied[at], strings.ToLower(e.key)) {
-			v.doc.errorAt(v.doc.at(e.line, e.column), "slurm/denied", setting.path, "%s cannot be set here", clip(e.key)).
+			v.doc.errorAt(v.doc.at(e.line, e.column), "slurm/denied", setting.path, "%s cannot be set here", yamledit.Clip(e.key)).
 				WithHint("it follows from the cluster file; remove it")
 		}
 	}
@@ -71,22 +72,22 @@ func checkSetting(v View, e *entry, alone bool) {
 	switch {
 	case e.value.tag == "bad":
 	case e.value.kind != scalar || e.value.null():
-		v.doc.errorAt(at, "schema/type", v.path, "%s must be a text, not %s", clip(e.key), e.value.describe())
+		v.doc.errorAt(at, "schema/type", v.path, "%s must be a text, not %s", yamledit.Clip(e.key), e.value.describe())
 	case strings.ContainsFunc(value, breaksLine):
-		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s has a line break or control character", clip(e.key)).
+		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s has a line break or control character", yamledit.Clip(e.key)).
 			WithHint("write it on one line")
 	case strings.Contains(value, "#"):
-		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s has a #, which begins a comment in slurm.conf", clip(e.key)).
+		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s has a #, which begins a comment in slurm.conf", yamledit.Clip(e.key)).
 			WithHint("remove the #")
 	case strings.HasSuffix(value, `\`):
-		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s ends in \\, which joins it with the next line of slurm.conf", clip(e.key)).
+		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s ends in \\, which joins it with the next line of slurm.conf", yamledit.Clip(e.key)).
 			WithHint("remove the \\")
 	case e.value.tag == "timestamp":
-		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s is a date to YAML", clip(e.key)).WithHint("write it in quotes: \"%s\"", clip(value))
+		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s is a date to YAML", yamledit.Clip(e.key)).WithHint("write it in quotes: \"%s\"", yamledit.Clip(value))
 	case e.value.tag != "str":
 		checkRead(v, e, at)
 	case !alone && !oneWord(value):
-		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s has a blank, which begins another setting in slurm.conf", clip(e.key)).
+		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s has a blank, which begins another setting in slurm.conf", yamledit.Clip(e.key)).
 			WithHint("remove the blank, or put double quotes inside the value")
 	}
 }
@@ -96,10 +97,10 @@ func checkSetting(v View, e *entry, alone bool) {
 func checkRead(v View, e *entry, at diag.Place) {
 	switch got, ok := e.value.asPython(); {
 	case !ok:
-		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s is %s to YAML, which cannot be written", clip(e.key), e.value.describe())
+		v.doc.errorAt(at, "slurm/value", v.path, "the value of %s is %s to YAML, which cannot be written", yamledit.Clip(e.key), e.value.describe())
 	case got != e.value.value:
-		v.doc.warnAt(at, "slurm/value", v.path, "%s is %s to YAML: slurm.conf gets %s=%s", clip(e.value.value), e.value.what(), clip(e.key), got).
-			WithHint("write it in quotes if it is meant as it stands: \"%s\"", clip(e.value.value))
+		v.doc.warnAt(at, "slurm/value", v.path, "%s is %s to YAML: slurm.conf gets %s=%s", yamledit.Clip(e.value.value), e.value.what(), yamledit.Clip(e.key), got).
+			WithHint("write it in quotes if it is meant as it stands: \"%s\"", yamledit.Clip(e.value.value))
 	}
 }
 

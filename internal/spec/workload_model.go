@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 func buildRun(v View) Run {
@@ -100,7 +101,7 @@ func checkRun(v View) {
 // checkTime holds that a time is in its range, the lower end of which is put in words.
 func checkTime(v View, from string, least, most float64) {
 	if x := v.Float(); v.Given() && !(x >= least && x <= most) {
-		v.Errorf("workload/run", "%s is %s", v.Name(), clip(v.Text())).WithHint("give %s, and at most %g", from, most)
+		v.Errorf("workload/run", "%s is %s", v.Name(), yamledit.Clip(v.Text())).WithHint("give %s, and at most %g", from, most)
 	}
 }
 
@@ -137,7 +138,7 @@ func checkParameters(m View) {
 		}
 	}
 	if b := m.Key("BytesPerParameter"); b.Given() && !(b.Float() > 0 && b.Float() <= 1000) {
-		b.Errorf("workload/parameters", "BytesPerParameter is %s", clip(b.Text())).
+		b.Errorf("workload/parameters", "BytesPerParameter is %s", yamledit.Clip(b.Text())).
 			WithHint("a checkpoint of mixed precision with Adam has 14")
 	}
 }

@@ -3,11 +3,11 @@
 // reads each new text, and takes away what changes more than it says.
 package yamledit
 
-// maxShown is how much of a user's value a title repeats.
+// maxShown is how much of a user's value a message or a title repeats.
 const maxShown = 60
 
-// clip cuts a user's value to a length that can be shown.
-func clip(s string) string {
+// Clip cuts a user's value to a length that can be shown.
+func Clip(s string) string {
 	n := 0
 	for i := range s {
 		if n == maxShown {

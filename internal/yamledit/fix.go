@@ -34,7 +34,7 @@ func (l *Layout) Replace(s *Slot, value, typ string) *diag.Fix {
 	if !ok || !sure || text == l.text(old) {
 		return nil
 	}
-	title := fmt.Sprintf("write %s instead of %s", Shown(value), clip(l.text(old)))
+	title := fmt.Sprintf("write %s instead of %s", Shown(value), Clip(l.text(old)))
 	end, text := l.aligned(old, text)
 	return l.fix(title, []diag.Edit{{Start: old.start, End: end, Text: text}}, nil)
 }
@@ -48,7 +48,7 @@ func (l *Layout) Rename(s *Slot, key string) *diag.Fix {
 	if !ok || has(s.in, key) {
 		return nil
 	}
-	title := fmt.Sprintf("rename %s to %s", clip(s.Key().Value), key)
+	title := fmt.Sprintf("rename %s to %s", Clip(s.Key().Value), key)
 	return l.fix(title, []diag.Edit{{Start: old.start, End: old.end, Text: key}}, nil)
 }
 
@@ -83,7 +83,7 @@ func (l *Layout) Move(s *Slot, in *yaml.Node, name, where string) *diag.Fix {
 	if !ok {
 		return nil
 	}
-	title := fmt.Sprintf("move %s to %s", clip(s.Key().Value), where)
+	title := fmt.Sprintf("move %s to %s", Clip(s.Key().Value), where)
 	return l.fix(title, edits, &change{drop: s, in: in, name: name, value: s.Value()})
 }
 

@@ -25,9 +25,9 @@ func (l *Layout) Indent(s *Slot, many int, key string) *diag.Fix {
 		return nil
 	}
 	edit := diag.Edit{Start: l.lineStart(top.first), End: l.lineStart(bottom.last + 1), Text: l.shifted(top.first, bottom.last, step)}
-	title := fmt.Sprintf("indent %s below %s", clip(first.Key().Value), clip(s.Key().Value))
+	title := fmt.Sprintf("indent %s below %s", Clip(first.Key().Value), Clip(s.Key().Value))
 	if many > 1 {
-		title = fmt.Sprintf("indent %s to %s below %s", clip(first.Key().Value), clip(last.Key().Value), clip(s.Key().Value))
+		title = fmt.Sprintf("indent %s to %s below %s", Clip(first.Key().Value), Clip(last.Key().Value), Clip(s.Key().Value))
 	}
 	return l.fix(title, []diag.Edit{edit}, &change{shell: s, below: last})
 }

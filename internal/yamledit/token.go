@@ -86,9 +86,9 @@ func tag(value, typ string) string {
 // Shown is a value for the title of a fix.
 func Shown(value string) string {
 	if wordy().MatchString(value) || numeric().MatchString(value) {
-		return clip(value)
+		return Clip(value)
 	}
-	return strconv.Quote(clip(value))
+	return strconv.Quote(Clip(value))
 }
 
 // aligned keeps the comment behind a value in its column, if there is room: it
