@@ -183,7 +183,7 @@ func (a *agent) mounts(ctx context.Context) (string, error) {
 		if s.Type == spec.EBS && a.Ticket.Role == manifest.RoleHead {
 			continue // volumes has it
 		}
-		w, err := boot.MountOf(s, a.cluster.settings(s.Name), a.Ticket.Head)
+		w, err := boot.MountOf(s, a.Ticket.Head)
 		if err != nil {
 			return "", err
 		}
@@ -208,14 +208,4 @@ func (a *agent) mounts(ctx context.Context) (string, error) {
 		return "nothing to mount", nil
 	}
 	return strings.Join(done, ", "), nil
-}
-
-// raidLevel is the file's RAID level of a storage of several volumes.
-func (c *cluster) raidLevel(name string) string {
-	for _, s := range c.root.Key("SharedStorage").Items() {
-		if s.Key("Name").Text() == name && s.Key("StorageType").Text() == "Ebs" {
-			return s.At("EbsSettings.Raid.Type").Text()
-		}
-	}
-	return ""
 }

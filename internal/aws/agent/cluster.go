@@ -16,7 +16,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
-	"github.com/muster-hpc/muster/internal/aws/boot"
 	"github.com/muster-hpc/muster/internal/aws/join"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/services"
@@ -122,18 +121,6 @@ func named(all []spec.View, name string) (spec.View, error) {
 		}
 	}
 	return spec.View{}, fmt.Errorf("the cluster file has no queue or pool %q any more", name)
-}
-
-// settings are how the cluster file wants an EFS to be mounted.
-func (c *cluster) settings(name string) boot.Settings {
-	for _, s := range c.root.Key("SharedStorage").Items() {
-		if s.Key("Name").Text() == name && s.Key("StorageType").Text() == "Efs" {
-			efs := s.Key("EfsSettings")
-			return boot.Settings{EncryptionInTransit: efs.Key("EncryptionInTransit").Bool(), IAM: efs.Key("IamAuthorization").Bool(),
-				AccessPoint: efs.Key("AccessPointId").Text()}
-		}
-	}
-	return boot.Settings{}
 }
 
 // sharedHome tells whether users' homes are the head node's, shown everywhere: where

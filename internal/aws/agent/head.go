@@ -135,7 +135,10 @@ func (h *headNode) volumes(ctx context.Context) (string, error) {
 		if s.Type != spec.EBS {
 			continue
 		}
-		detail, err := h.machine.Volumes(ctx, boot.Volume{Name: s.Name, Dir: s.MountDir, IDs: s.IDs, Level: h.cluster.raidLevel(s.Name)})
+		if len(s.IDs) > 1 && s.RAID == "" {
+			return "", fmt.Errorf("the manifest is an older muster's and does not say how the volumes of %s are one: run `muster up` again", s.Name)
+		}
+		detail, err := h.machine.Volumes(ctx, boot.Volume{Name: s.Name, Dir: s.MountDir, IDs: s.IDs, Level: s.RAID})
 		if err != nil {
 			return "", err
 		}

@@ -173,20 +173,11 @@ Scheduling:
       ComputeResources:
         - {Name: a}
         - {Name: b, HealthChecks: {Gpu: {Enabled: false}}}
-SharedStorage:
-  - {Name: raid, MountDir: /raid, StorageType: Ebs, EbsSettings: {Raid: {Type: 1}}}
-  - {Name: e, MountDir: /e, StorageType: Efs, EfsSettings: {EncryptionInTransit: true}}
 `)
 	queue := c.root.At("Scheduling.SlurmQueues").Items()[0]
 	resources := queue.Key("ComputeResources").Items()
 	if !checked(queue, resources[0]) || checked(queue, resources[1]) {
 		t.Error("a compute resource's own word on health checks counts before its queue's")
-	}
-	if got := c.raidLevel("raid"); got != "1" {
-		t.Errorf("RAID level %q", got)
-	}
-	if got := c.settings("e"); !got.EncryptionInTransit || got.IAM {
-		t.Errorf("EFS is mounted with %+v", got)
 	}
 	c.site.Storage = []manifest.Storage{{Type: "Ebs", MountDir: "/raid"}, {Type: "Efs", MountDir: "/e"}}
 	if got := c.exports(); !slices.Equal(got, []string{"/home", "/raid"}) {

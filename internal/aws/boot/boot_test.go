@@ -66,25 +66,24 @@ func machineOf(t *testing.T, f *fake, mounts string) Machine {
 func TestMountOf(t *testing.T) {
 	for name, row := range map[string]struct {
 		storage manifest.Storage
-		set     Settings
 		want    Mount
 	}{
-		"lustre":        {manifest.Storage{Type: "FsxLustre", Host: "fs-1.fsx", Export: "abcd"}, Settings{}, Mount{Source: "fs-1.fsx@tcp:/abcd", Type: "lustre", Options: "noatime,flock,user_xattr,_netdev"}},
-		"zfs":           {manifest.Storage{Type: "FsxOpenZfs", Host: "fs-2.fsx", Export: "/fsx/"}, Settings{}, Mount{Source: "fs-2.fsx:/fsx", Type: "nfs", Options: nfsOptions}},
-		"efs":           {manifest.Storage{Type: "Efs", Host: "fs-3.efs", Export: "/"}, Settings{}, Mount{Source: "fs-3.efs:/", Type: "nfs", Options: efsOptions}},
-		"efs_encrypted": {manifest.Storage{Type: "Efs", Host: "fs-3.efs", IDs: []string{"fs-3"}}, Settings{EncryptionInTransit: true, IAM: true, AccessPoint: "fsap-1"}, Mount{Source: "fs-3:/", Type: "efs", Options: "_netdev,noresvport,tls,iam,accesspoint=fsap-1"}},
-		"volume":        {manifest.Storage{Type: "Ebs"}, Settings{}, Mount{Source: "10.0.0.5:/data", Type: "nfs", Options: nfsOptions}},
+		"lustre":        {manifest.Storage{Type: "FsxLustre", Host: "fs-1.fsx", Export: "abcd"}, Mount{Source: "fs-1.fsx@tcp:/abcd", Type: "lustre", Options: "noatime,flock,user_xattr,_netdev"}},
+		"zfs":           {manifest.Storage{Type: "FsxOpenZfs", Host: "fs-2.fsx", Export: "/fsx/"}, Mount{Source: "fs-2.fsx:/fsx", Type: "nfs", Options: nfsOptions}},
+		"efs":           {manifest.Storage{Type: "Efs", Host: "fs-3.efs", Export: "/", EFS: &manifest.EFSMount{}}, Mount{Source: "fs-3.efs:/", Type: "nfs", Options: efsOptions}},
+		"efs_encrypted": {manifest.Storage{Type: "Efs", Host: "fs-3.efs", IDs: []string{"fs-3"}, EFS: &manifest.EFSMount{EncryptionInTransit: true, IAM: true, AccessPoint: "fsap-1"}}, Mount{Source: "fs-3:/", Type: "efs", Options: "_netdev,noresvport,tls,iam,accesspoint=fsap-1"}},
+		"volume":        {manifest.Storage{Type: "Ebs"}, Mount{Source: "10.0.0.5:/data", Type: "nfs", Options: nfsOptions}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			row.storage.Name, row.storage.MountDir, row.want.Target = "s", "/data", "/data"
-			got, err := MountOf(row.storage, row.set, "10.0.0.5")
+			got, err := MountOf(row.storage, "10.0.0.5")
 			if err != nil || got != row.want {
 				t.Errorf("got %+v, %v, want %+v", got, err, row.want)
 			}
 		})
 	}
-	for name, s := range map[string]manifest.Storage{"no_host": {Name: "s", Type: "FsxLustre"}, "no_type": {Name: "s", Type: "Tape", Host: "h"}} {
-		if m, err := MountOf(s, Settings{}, ""); err == nil {
+	for name, s := range map[string]manifest.Storage{"older_manifest": {Name: "s", Type: "Efs", Host: "h", IDs: []string{"fs-1"}}, "no_host": {Name: "s", Type: "FsxLustre"}, "no_type": {Name: "s", Type: "Tape", Host: "h"}} {
+		if m, err := MountOf(s, ""); err == nil {
 			t.Errorf("%s: got %+v and no error", name, m)
 		}
 	}
@@ -100,7 +99,7 @@ func TestMounts_fit_exports(t *testing.T) {
 	}
 	mounts := map[string]Mount{"home": NFS("10.0.0.5", "/home")}
 	for _, kind := range []spec.StorageKind{spec.EBS, spec.OpenZFS, spec.ONTAP, spec.EFS} {
-		m, err := MountOf(manifest.Storage{Name: "s", Type: kind, MountDir: "/data", Host: "h", Export: "/"}, Settings{}, "10.0.0.5")
+		m, err := MountOf(manifest.Storage{Name: "s", Type: kind, MountDir: "/data", Host: "h", Export: "/", EFS: &manifest.EFSMount{}}, "10.0.0.5")
 		if err != nil {
 			t.Fatal(err)
 		}

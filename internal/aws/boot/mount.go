@@ -31,16 +31,9 @@ const (
 	efsOptions = nfsOptions + ",noresvport"
 )
 
-// Settings are what the cluster file says of how a file system is mounted.
-type Settings struct {
-	// EncryptionInTransit, IamAuthorization and AccessPoint are EFS's.
-	EncryptionInTransit, IAM bool
-	AccessPoint              string
-}
-
 // MountOf is how a file system is mounted. Volumes are mounted on the head node,
 // which exports them; their mount is that of all others.
-func MountOf(s manifest.Storage, set Settings, head string) (Mount, error) {
+func MountOf(s manifest.Storage, head string) (Mount, error) {
 	m := Mount{Target: s.MountDir}
 	if s.Type != spec.EBS && s.Host == "" {
 		return m, fmt.Errorf("the site does not say where %s is mounted from", s.Name)
@@ -53,7 +46,10 @@ func MountOf(s manifest.Storage, set Settings, head string) (Mount, error) {
 	case spec.OpenZFS, spec.ONTAP:
 		m.Source, m.Type, m.Options = s.Host+":/"+strings.Trim(s.Export, "/"), "nfs", nfsOptions
 	case spec.EFS:
-		return efs(s, set, m), nil
+		if s.EFS == nil {
+			return m, fmt.Errorf("the manifest is an older muster's and does not say how %s is mounted: run `muster up` again", s.Name)
+		}
+		return efs(s, m), nil
 	default:
 		return m, fmt.Errorf("%s has the type %q, which cannot be mounted", s.Name, s.Type)
 	}
@@ -61,7 +57,8 @@ func MountOf(s manifest.Storage, set Settings, head string) (Mount, error) {
 }
 
 // efs needs the helper of amazon-efs-utils where more is asked for than NFS has.
-func efs(s manifest.Storage, set Settings, m Mount) Mount {
+func efs(s manifest.Storage, m Mount) Mount {
+	set := *s.EFS
 	if !set.EncryptionInTransit && !set.IAM && set.AccessPoint == "" {
 		m.Source, m.Type, m.Options = s.Host+":/"+strings.Trim(s.Export, "/"), "nfs", efsOptions
 		return m

@@ -59,6 +59,17 @@ type Storage struct {
 	Export string `json:"export,omitempty"`
 	// Made says that it was made with the cluster.
 	Made bool `json:"made,omitempty"`
+	// EFS is how an EFS is mounted. RAID is the level of several volumes' array. A
+	// manifest of an older muster has neither.
+	EFS  *EFSMount `json:"efs,omitempty"`
+	RAID string    `json:"raid,omitempty"`
+}
+
+// EFSMount is what an EFS asks of its mounts.
+type EFSMount struct {
+	EncryptionInTransit bool   `json:"encryption_in_transit,omitempty"`
+	IAM                 bool   `json:"iam,omitempty"`
+	AccessPoint         string `json:"access_point,omitempty"`
 }
 
 // Program is a build of muster in the cluster's bucket.

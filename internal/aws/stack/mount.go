@@ -20,13 +20,17 @@ type mount struct {
 	host, export value
 	// made says that the cluster makes it.
 	made bool
-	// authorized says that machines need rights of IAM to mount it.
-	authorized bool
+	// efs is how machines mount an EFS, raid the level of an array of volumes.
+	efs  manifest.EFSMount
+	raid string
 }
 
 // site is what the machines are told.
 func (m mount) site(v *values) manifest.Storage {
-	s := manifest.Storage{Name: m.name, Type: m.kind, MountDir: m.dir, Made: m.made}
+	s := manifest.Storage{Name: m.name, Type: m.kind, MountDir: m.dir, Made: m.made, RAID: m.raid}
+	if m.kind == spec.EFS {
+		s.EFS = &m.efs
+	}
 	for _, id := range m.ids {
 		s.IDs = append(s.IDs, v.of(id))
 	}

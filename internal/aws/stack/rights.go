@@ -52,7 +52,7 @@ func (m *maker) seeRights(p *part) cfn.Statement {
 func (m *maker) authorizedShares(p *part) []cfn.Text {
 	var out []cfn.Text
 	for _, one := range m.mounts {
-		if one.authorized {
+		if one.efs.IAM {
 			out = append(out, cfn.Sub(m.arn("elasticfilesystem", "file-system/"+p.sub(one.ids[0]))))
 		}
 	}

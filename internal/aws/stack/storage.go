@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/muster-hpc/muster/internal/aws/cfn"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -30,7 +31,11 @@ func (m *maker) storage() *Stack {
 
 // shared is storage of the file.
 func (m *maker) shared(p *part, s spec.SharedStorage) mount {
-	one := mount{name: s.Name, kind: s.Kind, dir: s.MountDir, authorized: s.EFS.IamAuthorization}
+	one := mount{name: s.Name, kind: s.Kind, dir: s.MountDir}
+	one.efs = manifest.EFSMount{EncryptionInTransit: s.EFS.EncryptionInTransit, IAM: s.EFS.IamAuthorization, AccessPoint: s.EFS.AccessPointID}
+	if s.EBS.RAIDVolumes > 0 {
+		one.raid = strconv.Itoa(s.EBS.RAIDLevel)
+	}
 	if s.ExistingID != "" {
 		return m.existing(one, s.ExistingID)
 	}
