@@ -122,10 +122,9 @@ func (k *Kept) checkpoints(e *Estimate, w *spec.Workload) {
 // machines is what is kept on the machines' own disks.
 func machines(e *Estimate, q Question) []Kept {
 	var all []Kept
-	queues := q.File.At("Scheduling.SlurmQueues").Items()
-	for i, queue := range q.Cluster.Scheduling.Queues {
+	for _, queue := range q.Cluster.Scheduling.Queues {
 		disks := slices.ContainsFunc(e.Fleet.Groups, func(g Group) bool { return g.Queue == queue.Name && (g.Node.ScratchGB > 0 || !g.Node.DisksKnown) })
-		dir := path.Clean("/" + queues[i].At("ComputeSettings.LocalStorage.EphemeralVolume.MountDir").Text())
+		dir := queue.ScratchDir
 		if !disks || dir == "/" {
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path"
 	"strings"
 	"time"
 
@@ -152,28 +151,32 @@ func (a *agent) named(name string) step {
 // scratch mounts the instance's own disks.
 func (a *agent) scratch() step {
 	return step{"mount the instance's own disks", func(ctx context.Context) (string, error) {
-		section, err := a.cluster.section(a.Ticket)
-		if err != nil {
-			return "", err
-		}
 		if a.Ticket.Role == manifest.RoleLogin {
 			return "not on login nodes", nil
 		}
-		dir := scratchDir(a.Ticket.Role, section)
+		dir, err := a.scratchDir()
+		if err != nil {
+			return "", err
+		}
 		return a.machine.Scratch(ctx, a.identity.Type, dir)
 	}}
 }
 
 // scratchDir is where the file wants the instance's own disks. It says nothing of
 // login nodes'.
-func scratchDir(role string, section spec.View) string {
-	switch role {
-	case manifest.RoleCompute:
-		section = section.Key("ComputeSettings")
+func (a *agent) scratchDir() (string, error) {
+	switch a.Ticket.Role {
+	case manifest.RoleHead:
+		return a.cluster.file.HeadNode.ScratchDir, nil
 	case manifest.RoleLogin:
-		return "/scratch"
+		return "/scratch", nil
 	}
-	return path.Clean("/" + section.At("LocalStorage.EphemeralVolume.MountDir").Text())
+	for _, q := range a.cluster.file.Scheduling.Queues {
+		if q.Name == a.Ticket.Queue {
+			return q.ScratchDir, nil
+		}
+	}
+	return "", fmt.Errorf("the cluster file has no queue or pool %q any more", a.Ticket.Queue)
 }
 
 // mounts mounts all that a machine mounts from elsewhere.

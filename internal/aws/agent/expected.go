@@ -28,13 +28,13 @@ func (a *agent) expected(context.Context) (string, error) {
 
 // facts are what scripts ask about this machine.
 func (a *agent) facts() (boot.Facts, error) {
-	section, err := a.cluster.section(a.Ticket)
+	scratch, err := a.scratchDir()
 	if err != nil {
 		return boot.Facts{}, err
 	}
 	f := boot.Facts{
 		Cluster: a.Ticket.Cluster, Region: a.Ticket.Region, NodeType: nodeTypes[a.Ticket.Role], User: a.cluster.file.DefaultUser(),
-		CPUs: runtime.NumCPU(), Scratch: scratchDir(a.Ticket.Role, section),
+		CPUs: runtime.NumCPU(), Scratch: scratch,
 	}
 	if a.Ticket.Role != manifest.RoleHead {
 		f.Head, f.HeadAddress = headName(a.Ticket.Cluster), a.Ticket.Head
