@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 // as it was: what the agent keeps running goes on without it.
 func (c *cloud) replaceAgent(t *testing.T, host string) {
 	t.Helper()
-	agent, before := processOf(t, host, "agent\x00--ticket"), processOf(t, host, "slurmctld")
+	agent, before := processOf(t, host, "agent\x00--ticket"), processOf(t, host, "sbin/slurmctld\x00")
 	parent, err := os.ReadFile("/proc/" + agent + "/stat")
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func (c *cloud) replaceAgent(t *testing.T, host string) {
 		s := c.head()
 		return s.At.After(again) && s.Phase == manifest.Ready
 	})
-	if after := processOf(t, host, "slurmctld"); after != before {
+	if after := processOf(t, host, "sbin/slurmctld\x00"); after != before {
 		t.Errorf("slurmctld was process %s, and is %s: it did not go on", before, after)
 	}
 	for _, s := range c.head().Steps {
@@ -64,22 +65,38 @@ func readFile(t *testing.T, path string) string {
 	return string(data)
 }
 
-// processOf finds a machine's process by its host name and a part of its command line.
+// processOf finds a machine's oldest process with a part in its command line: what a daemon
+// forks has the same one for a moment.
 func processOf(t *testing.T, host, part string) string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		t.Fatal(err)
 	}
+	oldest, began := "", 0
 	for _, dir := range all {
 		line, err := os.ReadFile(dir + "/cmdline")
 		if err != nil || !strings.Contains(string(line), part) {
 			continue
 		}
-		if name, err := os.ReadFile(dir + "/root/etc/hostname"); err == nil && strings.TrimSpace(string(name)) == host {
-			return filepath.Base(dir)
+		name, err := os.ReadFile(dir + "/root/etc/hostname")
+		if err != nil || strings.TrimSpace(string(name)) != host {
+			continue
+		}
+		stat, err := os.ReadFile(dir + "/stat")
+		if err != nil {
+			continue // it has ended
+		}
+		start, err := strconv.Atoi(strings.Fields(string(stat[strings.LastIndex(string(stat), ")"):]))[20])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if oldest == "" || start < began {
+			oldest, began = filepath.Base(dir), start
 		}
 	}
-	t.Fatalf("%s has no process %q", host, part)
-	return ""
+	if oldest == "" {
+		t.Fatalf("%s has no process %q", host, part)
+	}
+	return oldest
 }
