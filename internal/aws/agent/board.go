@@ -12,7 +12,7 @@ import (
 	"github.com/muster-hpc/muster/internal/lint"
 )
 
-// board is what the head node says of itself: a site.HeadStatus that is put into the
+// board is what the head node says of itself: a manifest.HeadStatus that is put into the
 // bucket whenever it changed, and now and then so that readers see that it lives.
 type board struct {
 	mu     sync.Mutex // guards what follows
