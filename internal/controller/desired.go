@@ -92,19 +92,10 @@ func (s *desired) change(f func(*DesiredState)) error {
 
 func (s *desired) write(next DesiredState) error {
 	if s.path != "" {
-		if err := writeWhole(s.path, next); err != nil {
+		if err := whole.JSON(s.path, next); err != nil {
 			return fmt.Errorf("keep what was decided about the fleet: %w", err)
 		}
 	}
 	s.now = next
 	return nil
-}
-
-// writeWhole makes a file hold v, whole or not at all.
-func writeWhole(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	return whole.Write(path, append(data, '\n'), 0o644)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 func TestMadeOf(t *testing.T) {
@@ -17,7 +18,7 @@ func TestMadeOf(t *testing.T) {
 	if err := keepMadeOf(l); err != nil || r.MadeOf() != "" {
 		t.Errorf("of no cluster: %v, %q", err, r.MadeOf())
 	}
-	if err := nodes.WriteJSON(l.Path("cluster.json"), nodes.Record{Name: "c", File: "/files/odd\nname.yaml"}); err != nil {
+	if err := whole.JSON(l.Path("cluster.json"), nodes.Record{Name: "c", File: "/files/odd\nname.yaml"}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // a `down` that was cut off goes on without the record

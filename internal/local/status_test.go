@@ -12,6 +12,7 @@ import (
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/status"
 	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // noon is when all is looked at.
@@ -28,7 +29,7 @@ func TestStatusOfServices(t *testing.T) {
 	if err := os.MkdirAll(l.Path("run"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := nodes.WriteJSON(l.Path("run", "services.json"), running); err != nil {
+	if err := whole.JSON(l.Path("run", "services.json"), running); err != nil {
 		t.Fatal(err)
 	}
 	s = sight{}
@@ -38,7 +39,7 @@ func TestStatusOfServices(t *testing.T) {
 		t.Errorf("state %s (-want +got):\n%s", s.State, diff)
 	}
 	running[0].Phase = supervise.Ready
-	if err := nodes.WriteJSON(l.Path("run", "services.json"), running); err != nil {
+	if err := whole.JSON(l.Path("run", "services.json"), running); err != nil {
 		t.Fatal(err)
 	}
 	s = sight{}

@@ -17,6 +17,7 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/step"
 	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // UpOptions say what Up is to bring up.
@@ -169,7 +170,7 @@ func (u *up) writeFiles() error {
 	if _, alive := u.layout.Alive(); alive {
 		return nil // a supervisor that runs keeps to the services it began with
 	}
-	return nodes.WriteJSON(u.layout.Path("etc", "services.json"), services.Services(u.config.params))
+	return whole.JSON(u.layout.Path("etc", "services.json"), services.Services(u.config.params))
 }
 
 // start starts the anchor, or has the daemons of a cluster that runs take up

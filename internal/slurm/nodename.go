@@ -37,7 +37,8 @@ func (n NodeName) prefix() string {
 // ParseNodeName takes a node's name apart. Queues and compute resources may have -st-
 // and -dy- in their own names, and the text alone leaves open where the queue's ends:
 // known says whether a reading is one of the cluster's nodes. Of several that are, the
-// one with the longest queue is taken, as ParallelCluster does.
+// one with the longest queue is taken, as ParallelCluster does (parse_nodename of
+// aws-parallelcluster-node, whose pattern is greedy).
 func ParseNodeName(name string, known func(NodeName) bool) (NodeName, bool) {
 	text := strings.TrimRight(name, "0123456789")
 	number, err := strconv.Atoi(name[len(text):])

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-hpc/muster/internal/local/machine"
 	"github.com/muster-hpc/muster/internal/supervise"
 	"github.com/muster-hpc/muster/internal/sys/thread"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // The anchor is the first process of a cluster and its first process only: it
@@ -69,7 +70,7 @@ func (l *Layout) StartAnchor(muster string) (AnchorProcess, error) {
 		return AnchorProcess{}, fmt.Errorf("look at anchor: %w", err)
 	}
 	a := AnchorProcess{PID: cmd.Process.Pid, Started: started}
-	if err := WriteJSON(l.anchorFile(), a); err != nil {
+	if err := whole.JSON(l.anchorFile(), a); err != nil {
 		return a, err
 	}
 	_, err = record.Write([]byte{1})

@@ -67,7 +67,7 @@ func (l *Layout) ChangeRecord(change func(Record) Record) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return WriteJSON(l.recordFile(), change(r))
+	return whole.JSON(l.recordFile(), change(r))
 }
 
 // lockFile waits until the caller is the only one that holds a file's lock.
@@ -124,13 +124,4 @@ func readJSON(path string, into any) error {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	return nil
-}
-
-// WriteJSON makes path hold v, whole or not at all.
-func WriteJSON(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	return whole.Write(path, append(data, '\n'), 0o644)
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Nodes are made inside the namespaces of an anchor. Here the anchor is this
@@ -104,7 +106,7 @@ func world(t *testing.T, dir string) *Layout {
 	}
 	r.Shared = []Mount{{Source: l.Path("shared"), Target: "/fsx1"}, {Source: l.Path("etc"), Target: "/etc/read", ReadOnly: true}}
 	for _, err := range []error{
-		WriteJSON(l.anchorFile(), AnchorProcess{PID: ownAnchor, Started: started}),
+		whole.JSON(l.anchorFile(), AnchorProcess{PID: ownAnchor, Started: started}),
 		l.ChangeRecord(func(Record) Record { return r }),
 		os.WriteFile(l.HostsFile(), []byte(Hosts("t-head", addresses)), 0o644),
 	} {

@@ -4,6 +4,7 @@
 package whole
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,13 +28,23 @@ func Make(path string, text []byte, finish func(beside *os.File) error) error {
 	if err == nil {
 		err = finish(f)
 	}
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = Rename(f.Name(), path)
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, errors.Join(cause(err), os.Remove(f.Name())))
 	}
+	if err := Rename(f.Name(), path); err != nil {
+		_ = os.Remove(f.Name()) // it is not there if only the directory could not be brought to the disk
+		return fmt.Errorf("write %s: %w", path, cause(err))
+	}
 	return nil
+}
+
+// JSON makes path a file that everybody may read, with a value as people can read it.
+func JSON(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return Write(path, append(text, '\n'), 0o644)
 }
 
 // Rename gives a file its name for good. What is in the file is on the disk already.
