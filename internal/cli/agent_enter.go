@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 // agentEnter runs a program for somebody who came by SSH. Without a terminal, SSH's
@@ -27,7 +29,7 @@ func (a *app) agentEnter() *cobra.Command {
 			path, err := exec.LookPath(args[0])
 			if err != nil {
 				fmt.Fprintf(a.err, "muster: run %s on the head node: %v\n", args[0], errors.Unwrap(err))
-				return exitCode(cannotRun(err))
+				return fault.Exit(cannotRun(err))
 			}
 			return runTied(c.Context(), path, args)
 		},
@@ -75,7 +77,7 @@ func runTied(ctx context.Context, path string, args []string) error {
 		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
 		<-ended
 	}
-	return exitCode(exitInterrupted)
+	return fault.Exit(fault.ExitInterrupted)
 }
 
 // watchReaders calls gone when nobody reads any more what is written to one of the

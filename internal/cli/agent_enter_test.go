@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 func TestWatchReaders_hears_of_a_reader_that_goes(t *testing.T) {
@@ -39,7 +41,7 @@ func TestWatchReaders_hears_of_a_reader_that_goes(t *testing.T) {
 
 func TestEndOf(t *testing.T) {
 	for script, want := range map[string]int{"exit 7": 7, "kill -9 $$": 137, "kill -15 $$": 143} {
-		var code passedOn
+		var code fault.PassedOn
 		if err := endOf(exec.Command("/bin/sh", "-c", script).Run()); !errors.As(err, &code) || int(code) != want {
 			t.Errorf("%s: got %v, want %d", script, err, want)
 		}

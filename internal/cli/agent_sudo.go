@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/sudo"
 )
@@ -38,7 +39,7 @@ func (a *app) agentSudo() *cobra.Command {
 func (a *app) sudo(args []string) error {
 	o, err := sudo.Parse(args)
 	if err != nil {
-		return usageError{err}
+		return fault.Usage(err)
 	}
 	if o.Nothing && len(o.Words) == 0 {
 		return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 func (a *app) catalog() *cobra.Command {
@@ -146,12 +147,12 @@ func (a *app) showTypes(names []string) error {
 	if a.output == "json" {
 		return a.writeJSON(answer)
 	}
-	t := table{{"TYPE", "CPUS", "MEMORY", "GPUS", "EFA", "NETWORK", "DISKS", "PER HOUR", "AS OF"}}
+	t := page.Table{{"TYPE", "CPUS", "MEMORY", "GPUS", "EFA", "NETWORK", "DISKS", "PER HOUR", "AS OF"}}
 	for _, s := range answer.Types {
-		t.add(s.Type, strconv.Itoa(s.VCPUs), count.Bytes(int64(s.MemoryMiB)<<20), devicesOf(s.Instance), orDash(number(s.EFA, "")),
+		t.Add(s.Type, strconv.Itoa(s.VCPUs), count.Bytes(int64(s.MemoryMiB)<<20), devicesOf(s.Instance), orDash(number(s.EFA, "")),
 			orDash(number(s.NetworkMbps/1000, " Gbit/s")), orDash(number(s.NVMeGB, " GB")), orDash(perHour(s.USDPerHour)), s.Date)
 	}
-	return t.write(a.out)
+	return t.Write(a.out)
 }
 
 func shown(name string) (shownType, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -73,7 +74,7 @@ func (a *app) check() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			if level != "" {
 				if o.level, err = spec.ParseLevel(level); err != nil {
-					return usageError{err}
+					return fault.Usage(err)
 				}
 			}
 			if schemaOnly {
@@ -98,10 +99,10 @@ func (a *app) check() *cobra.Command {
 
 func (a *app) checkFiles(ctx context.Context, o checkOptions) error {
 	if o.dryRun && !o.fix {
-		return usageError{errors.New("--dry-run goes with --fix")}
+		return fault.Usage(errors.New("--dry-run goes with --fix"))
 	}
 	if i := slices.Index(o.files, stdin); i >= 0 && slices.Contains(o.files[i+1:], stdin) {
-		return usageError{errors.New("the standard input can be read only once")}
+		return fault.Usage(errors.New("the standard input can be read only once"))
 	}
 	// There is nothing to clean up, and reading can wait for ever.
 	signal.Reset(stopping...)
@@ -115,7 +116,7 @@ func (a *app) checkFiles(ctx context.Context, o checkOptions) error {
 	}
 	for _, path := range o.files {
 		if path == stdin && o.fix && !o.dryRun && a.output != "text" {
-			return usageError{errors.New("--fix writes the fixed standard input to the standard output, which leaves no room for -o " + a.output)}
+			return fault.Usage(errors.New("--fix writes the fixed standard input to the standard output, which leaves no room for -o " + a.output))
 		}
 		if err := errors.Join(c.checkArgument(path, a.in), c.failed); err != nil {
 			return err
@@ -126,9 +127,9 @@ func (a *app) checkFiles(ctx context.Context, o checkOptions) error {
 	}
 	switch {
 	case c.problems.HasErrors():
-		return exitCode(exitProblem)
+		return fault.Exit(fault.ExitProblem)
 	case o.strict && c.problems.Count(diag.Warning)+c.problems.Count(diag.Blind) > 0:
-		return exitCode(exitLook)
+		return fault.Exit(fault.ExitLook)
 	}
 	return nil
 }
@@ -174,7 +175,7 @@ func noAnswer(c *cobra.Command) string {
 // checkFormat refuses a format of output that a command does not have.
 func checkFormat(c *cobra.Command, output string) error {
 	if why := noAnswer(c); why != "" && output != "text" {
-		return usageError{fmt.Errorf("`%s` has no answer of its own: %s; leave -o %s out", c.CommandPath(), why, output)}
+		return fault.Usage(fmt.Errorf("`%s` has no answer of its own: %s; leave -o %s out", c.CommandPath(), why, output))
 	}
 	have := formats(c)
 	for _, f := range have {
@@ -182,5 +183,5 @@ func checkFormat(c *cobra.Command, output string) error {
 			return nil
 		}
 	}
-	return usageError{fmt.Errorf("no output format %q: use %s", output, orList(have))}
+	return fault.Usage(fmt.Errorf("no output format %q: use %s", output, orList(have)))
 }

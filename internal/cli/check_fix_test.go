@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/yamledit"
 )
@@ -140,7 +141,7 @@ func TestRewrite(t *testing.T) {
 
 func TestPrintableLines(t *testing.T) {
 	change := "--- a\r\n+\tx\u202ey\x1b[2J\n"
-	if got, want := printableLines(change), "--- a\n+\tx\\u202ey\\x1b[2J\n"; got != want {
+	if got, want := page.PrintableLines(change), "--- a\n+\tx\\u202ey\\x1b[2J\n"; got != want {
 		t.Errorf("a terminal gets %q, want %q", got, want)
 	}
 }

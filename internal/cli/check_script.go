@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/muster-hpc/muster/internal/batch"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -21,7 +22,7 @@ func notScript(path string, text []byte) error {
 	if !isScript(text) {
 		return nil
 	}
-	return fmt.Errorf("%s is a batch script, not a cluster file; `muster check` checks it, `muster run` submits it", printable(path))
+	return fmt.Errorf("%s is a batch script, not a cluster file; `muster check` checks it, `muster run` submits it", page.Printable(path))
 }
 
 // checkScript checks a batch script, and against the cluster of the file before
@@ -76,7 +77,7 @@ func (a *app) around(ctx context.Context, c *checker) {
 	name := os.Getenv(clusterVariable)
 	path, err := a.fileHere()
 	if err != nil {
-		a.note("%s names %s, which is no cluster on this machine: the scripts are checked without one", clusterVariable, printable(name))
+		a.note("%s names %s, which is no cluster on this machine: the scripts are checked without one", clusterVariable, page.Printable(name))
 		return
 	}
 	a.note("the scripts are checked against cluster %s, which %s names", name, clusterVariable)

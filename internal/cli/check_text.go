@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 // writeCheckedText writes what was changed and the sums to stdout, and the
@@ -50,7 +51,7 @@ func (a *app) writeChange(c *checker, f checkedFile) error {
 	}
 	change := f.Diff
 	if terminal(to) {
-		change = printableLines(change) // elsewhere it stays as it is, so that it can be applied
+		change = page.PrintableLines(change) // elsewhere it stays as it is, so that it can be applied
 	}
 	_, err := io.WriteString(to, change)
 	return err
@@ -64,7 +65,7 @@ func (a *app) writeProblems(c *checker) error {
 			if c.options.dryRun {
 				break
 			}
-			if _, err := fmt.Fprintf(a.err, "%s:%d:%d: fixed: %s [%s]\n", printable(f.File), d.Line, d.Column, printable(d.Fix.Title), d.Code); err != nil {
+			if _, err := fmt.Fprintf(a.err, "%s:%d:%d: fixed: %s [%s]\n", page.Printable(f.File), d.Line, d.Column, page.Printable(d.Fix.Title), d.Code); err != nil {
 				return err
 			}
 		}
@@ -82,7 +83,7 @@ func (a *app) writeProblems(c *checker) error {
 	}
 	for _, f := range c.files {
 		if blind := f.unseen(); blind != "" && !c.options.verbose {
-			if _, err := fmt.Fprintf(a.err, "%s: blind: %s (-v says more)\n", printable(f.File), printable(blind)); err != nil {
+			if _, err := fmt.Fprintf(a.err, "%s: blind: %s (-v says more)\n", page.Printable(f.File), page.Printable(blind)); err != nil {
 				return err
 			}
 		}
@@ -112,7 +113,7 @@ func (f checkedFile) unseen() string {
 
 func (c *checker) writeSums(w io.Writer) error {
 	for _, f := range c.files {
-		if _, err := fmt.Fprintf(w, "%s: %s\n", printable(f.File), f.text(c.options)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s: %s\n", page.Printable(f.File), f.text(c.options)); err != nil {
 			return err
 		}
 	}
@@ -178,7 +179,7 @@ func word(path string) string {
 	if strings.HasPrefix(path, "-") && path != stdin {
 		path = "./" + path
 	}
-	switch shown := printable(path); {
+	switch shown := page.Printable(path); {
 	case path != "" && strings.Trim(path, plain) == "":
 		return path
 	case shown != path:

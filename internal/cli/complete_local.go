@@ -7,8 +7,9 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/local/nodes"
 )
 
 func (a *app) completeNode(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

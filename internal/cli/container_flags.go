@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/muster-hpc/muster/internal/container"
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 // containerFlags are the flags that say what a container is to be like. They have
@@ -90,7 +91,7 @@ func (f *containerFlags) options() (container.Options, error) {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return o, usageError{err}
+		return o, fault.Usage(err)
 	}
 	return o, nil
 }

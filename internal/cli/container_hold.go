@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/container"
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 // The descriptors on which the Slurm plugin talks with hold.
@@ -73,7 +74,7 @@ func collectLate() {
 // heard ends the program without a word about what the plugin has told the user.
 func heard(well bool, err error) error {
 	if err == nil && !well {
-		return exitCode(exitProblem)
+		return fault.Exit(fault.ExitProblem)
 	}
 	return err
 }
@@ -96,19 +97,19 @@ func (f *holdFlags) options() (container.Options, error) {
 		o.Environ, o.Dir = order.environ, order.dir
 	}
 	if f.image == "" && o.Name.Name == "" {
-		return o, usageError{errors.New("--image or --name must be given")}
+		return o, fault.Usage(errors.New("--image or --name must be given"))
 	}
 	if f.uid < 0 {
 		return o, nil
 	}
 	if f.gid < 0 {
-		return o, usageError{errors.New("--user needs --group")}
+		return o, fault.Usage(errors.New("--user needs --group"))
 	}
 	o.User = container.User{UID: f.uid, GID: f.gid}
 	for word := range strings.FieldsFuncSeq(f.groups, func(r rune) bool { return r == ',' }) {
 		g, err := strconv.Atoi(word)
 		if err != nil {
-			return o, usageError{err}
+			return o, fault.Usage(err)
 		}
 		o.User.Groups = append(o.User.Groups, g)
 	}

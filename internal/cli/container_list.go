@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/container"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 // containerRow is one of what `muster container list -o json` prints.
@@ -50,7 +51,7 @@ func self() container.User { return container.User{UID: os.Getuid(), GID: os.Get
 
 func (a *app) showContainers(all []container.Listed) error {
 	rows := []containerRow{}
-	lines := table{{"NAME", "JOB", "STATE", "PID", "CREATED", "IMAGE"}}
+	lines := page.Table{{"NAME", "JOB", "STATE", "PID", "CREATED", "IMAGE"}}
 	for _, l := range all {
 		r := containerRow{Name: l.Name, Job: l.Job, Image: l.Image, Running: l.PID != 0, PID: l.PID, Dir: l.Dir}
 		if !l.Created.IsZero() {
@@ -61,12 +62,12 @@ func (a *app) showContainers(all []container.Listed) error {
 		if r.Running {
 			state, pid = "running", fmt.Sprint(r.PID)
 		}
-		lines.add(dash(r.Name), dash(r.Job), state, pid, dash(clock(l.Created, time.Now())), r.Image)
+		lines.Add(dash(r.Name), dash(r.Job), state, pid, dash(clock(l.Created, time.Now())), r.Image)
 	}
 	if a.output == "json" {
 		return a.writeJSON(rows)
 	}
-	return lines.write(a.out)
+	return lines.Write(a.out)
 }
 
 // dash stands for what there is not.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/container"
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 func (a *app) containerRemove() *cobra.Command {
@@ -31,9 +32,9 @@ narrow that down. It is no error if there is none.`,
 	c.RunE = func(_ *cobra.Command, names []string) error {
 		switch {
 		case len(names) == 0 && job == "":
-			return usageError{errors.New("which container? see `muster container list`")}
+			return fault.Usage(errors.New("which container? see `muster container list`"))
 		case allUsers && (job == "" || len(names) > 0):
-			return usageError{errors.New("--all-users goes with --job alone")}
+			return fault.Usage(errors.New("--all-users goes with --job alone"))
 		case len(names) == 0:
 			if err := container.RemoveJob(self(), state, job, allUsers); err != nil {
 				return err

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/container"
+	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 func (a *app) containerRun() *cobra.Command {
@@ -47,7 +49,7 @@ can have written it.`,
 			return err
 		}
 		o.Absent, o.Seal = a.absent(o.Image), seal(c.Context())
-		o.Notice = func(text string) { fmt.Fprint(a.err, printableLines("muster: "+text)) }
+		o.Notice = func(text string) { fmt.Fprint(a.err, page.PrintableLines("muster: "+text)) }
 		if o.User.Groups, err = os.Getgroups(); err != nil {
 			return err
 		}
@@ -56,7 +58,7 @@ can have written it.`,
 			return hinted(err)
 		}
 		if code != 0 {
-			return exitCode(code)
+			return fault.Exit(code)
 		}
 		return nil
 	}
@@ -72,9 +74,9 @@ func imageAndCommand(args []string, dash int, named bool) (image string, command
 	case len(args) == 0 && named:
 		return "", nil, nil
 	case len(args) == 0 || dash == 0:
-		return "", nil, usageError{errors.New("which image? see `muster container run --help`")}
+		return "", nil, fault.Usage(errors.New("which image? see `muster container run --help`"))
 	case dash > 1:
-		return "", nil, usageError{fmt.Errorf("%q is in the place of the command, which comes after --", args[1])}
+		return "", nil, fault.Usage(fmt.Errorf("%q is in the place of the command, which comes after --", args[1]))
 	}
 	return args[0], args[1:], nil
 }

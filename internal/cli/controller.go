@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	awshead "github.com/muster-hpc/muster/internal/aws/headnode"
+	"github.com/muster-hpc/muster/internal/fault"
 	localhead "github.com/muster-hpc/muster/internal/local/headnode"
 )
 
@@ -27,7 +28,7 @@ func (a *app) controller() *cobra.Command {
 			case ticket == "" && len(args) == 1:
 				return localhead.Run(c.Context(), args[0], log)
 			}
-			return usageError{errors.New("give a local cluster's directory, or --ticket on a head node on AWS")}
+			return fault.Usage(errors.New("give a local cluster's directory, or --ticket on a head node on AWS"))
 		},
 	}
 	c.Flags().StringVar(&ticket, "ticket", "", "serve the cluster on AWS that `FILE` names")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/local/demo"
 	"github.com/muster-hpc/muster/internal/local/doctor"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 func (a *app) demo() *cobra.Command {
@@ -61,7 +62,7 @@ func (a *app) showDemo(r demo.Result) error {
 	}
 	fmt.Fprintf(a.out, "\n%d steps in %.0f s:\n", len(r.Steps), r.Seconds)
 	for _, s := range r.Steps {
-		fmt.Fprintf(a.out, "%7.1f s  %-38s %s\n", s.Seconds, s.Name, printable(s.Detail))
+		fmt.Fprintf(a.out, "%7.1f s  %-38s %s\n", s.Seconds, s.Name, page.Printable(s.Detail))
 	}
 	if r.Kept {
 		fmt.Fprintf(a.out, "\nThe cluster is still up: `muster shell`, `muster status`; `muster down --delete-data` ends it.\n")

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/local/doctor"
 )
 
@@ -119,9 +120,9 @@ func mendWith(o doctorOptions) string {
 func (a *app) verdict(r doctor.Report) error {
 	switch {
 	case !r.OK():
-		return exitCode(exitProblem)
+		return fault.Exit(fault.ExitProblem)
 	case slices.ContainsFunc(r.Checks, func(f doctor.Finding) bool { return f.Status == doctor.Blind }):
-		return exitCode(exitLook)
+		return fault.Exit(fault.ExitLook)
 	case a.output == "text" && len(r.Missing) > 0:
 		_, err := fmt.Fprintln(a.out, "nothing that every cluster needs is missing")
 		return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/local/doctor"
 )
 
@@ -14,10 +15,10 @@ func TestDoctorsVerdict(t *testing.T) {
 		statuses []doctor.Status
 		want     int
 	}{
-		{"all_well", []doctor.Status{doctor.Pass, doctor.Skip}, exitDone},
-		{"a_warning_is_no_lack", []doctor.Status{doctor.Pass, doctor.Warn}, exitDone},
-		{"blind_is_no_pass", []doctor.Status{doctor.Blind, doctor.Warn, doctor.Pass}, exitLook},
-		{"something_is_missing", []doctor.Status{doctor.Blind, doctor.Fail, doctor.Pass}, exitProblem},
+		{"all_well", []doctor.Status{doctor.Pass, doctor.Skip}, fault.ExitDone},
+		{"a_warning_is_no_lack", []doctor.Status{doctor.Pass, doctor.Warn}, fault.ExitDone},
+		{"blind_is_no_pass", []doctor.Status{doctor.Blind, doctor.Warn, doctor.Pass}, fault.ExitLook},
+		{"something_is_missing", []doctor.Status{doctor.Blind, doctor.Fail, doctor.Pass}, fault.ExitProblem},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var r doctor.Report
@@ -26,11 +27,11 @@ func TestDoctorsVerdict(t *testing.T) {
 			}
 			var out strings.Builder
 			err := (&app{out: &out, output: "text"}).verdict(r)
-			got := exitDone
-			if code, ok := errors.AsType[exitCode](err); ok {
+			got := fault.ExitDone
+			if code, ok := errors.AsType[fault.Exit](err); ok {
 				got = int(code)
 			}
-			if got != row.want || (out.String() == "nothing is missing\n") != (row.want == exitDone) {
+			if got != row.want || (out.String() == "nothing is missing\n") != (row.want == fault.ExitDone) {
 				t.Errorf("got exit code %d and %q, want %d", got, out.String(), row.want)
 			}
 		})

@@ -9,6 +9,8 @@ import (
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 // downAWS takes a cluster on AWS down.
@@ -52,18 +54,18 @@ func (a *app) showLeft(left []aws.Left) error {
 	code := error(nil)
 	for _, l := range left {
 		if l.Costs() {
-			code = exitCode(exitLook)
+			code = fault.Exit(fault.ExitLook)
 		}
 	}
 	if a.output == "json" {
 		return code
 	}
-	return errors.Join(leftTable(left).write(a.out), code)
+	return errors.Join(leftTable(left).Write(a.out), code)
 }
 
 // leftTable has what costs, and the number of what does not.
-func leftTable(left []aws.Left) table {
-	var t table
+func leftTable(left []aws.Left) page.Table {
+	var t page.Table
 	free := 0
 	for _, l := range left {
 		if l.Free && l.Known {
@@ -78,10 +80,10 @@ func leftTable(left []aws.Left) table {
 		if l.Kept {
 			why = "kept: " + l.Why
 		}
-		t.add(l.Kind, l.ID, l.What, price, why)
+		t.Add(l.Kind, l.ID, l.What, price, why)
 	}
 	if free > 0 {
-		t.add(fmt.Sprintf("and %s of no cost", count.Of(free, "thing")))
+		t.Add(fmt.Sprintf("and %s of no cost", count.Of(free, "thing")))
 	}
 	return t
 }

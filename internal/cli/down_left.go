@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/status"
 )
 
@@ -37,11 +39,11 @@ func (a *app) showUnexported(u *unexported) error {
 	}
 	switch {
 	case u.Unknown && u.Files > 0:
-		fmt.Fprintf(a.err, "muster: at least %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), count.Bytes(u.SizeBytes), printable(u.Why))
+		fmt.Fprintf(a.err, "muster: at least %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), count.Bytes(u.SizeBytes), page.Printable(u.Why))
 	case u.Unknown:
-		fmt.Fprintf(a.err, "muster: %s: %s\n", status.NobodyKnows, printable(u.Why))
+		fmt.Fprintf(a.err, "muster: %s: %s\n", status.NobodyKnows, page.Printable(u.Why))
 	default:
-		fmt.Fprintf(a.err, "muster: %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), count.Bytes(u.SizeBytes), printable(u.Why))
+		fmt.Fprintf(a.err, "muster: %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), count.Bytes(u.SizeBytes), page.Printable(u.Why))
 	}
 	for _, f := range u.First {
 		fmt.Fprintf(a.err, "  %s\n", f.line())
@@ -49,8 +51,8 @@ func (a *app) showUnexported(u *unexported) error {
 	if more := u.Files - len(u.First); more > 0 {
 		fmt.Fprintf(a.err, "  and %d more\n", more)
 	}
-	fmt.Fprintf(a.err, "the data stays in %s, and %s\n", printable(u.Dir), u.outlook())
-	return exitCode(exitLook)
+	fmt.Fprintf(a.err, "the data stays in %s, and %s\n", page.Printable(u.Dir), u.outlook())
+	return fault.Exit(fault.ExitLook)
 }
 
 // outlook is what becomes of the files.
@@ -66,12 +68,12 @@ func (u *unexported) outlook() string {
 }
 
 func (f unexportedFile) line() string {
-	text := printable(f.Path)
+	text := page.Printable(f.Path)
 	if !f.Blocked || f.SizeBytes > 0 { // of a directory or a pipe nobody knows how much it is
 		text += ", " + count.Bytes(f.SizeBytes)
 	}
 	if f.Blocked {
 		text += ", cannot be exported"
 	}
-	return text + ": " + printable(f.Reason)
+	return text + ": " + page.Printable(f.Reason)
 }

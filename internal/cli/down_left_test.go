@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 func TestShowUnexported(t *testing.T) {
@@ -50,8 +52,8 @@ the data stays in /d, and the next ` + "`muster up`" + ` of this cluster exports
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
 			err := (&app{err: &out, quiet: true}).showUnexported(c.left)
-			var code exitCode
-			if errors.As(err, &code) != (c.left != nil) || c.left != nil && int(code) != exitLook {
+			var code fault.Exit
+			if errors.As(err, &code) != (c.left != nil) || c.left != nil && int(code) != fault.ExitLook {
 				t.Errorf("it ends with %v", err)
 			}
 			if diff := cmp.Diff(c.want, out.String()); diff != "" {

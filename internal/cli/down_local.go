@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -67,7 +68,7 @@ func (a *app) confirmLocalDown(ctx context.Context, ref local.Ref, deleteData bo
 	}
 	err = a.confirm(question)
 	if errors.Is(err, errNoTerminal) {
-		return usageError{fmt.Errorf("%s: %w", atStake(ref.Name, jobs, deleteData), err)}
+		return fault.Usage(fmt.Errorf("%s: %w", atStake(ref.Name, jobs, deleteData), err))
 	}
 	return err
 }
@@ -86,7 +87,7 @@ func atStake(name string, jobs []string, deleteData bool) string {
 
 // noData says that there is no data to delete. It suggests no other cluster's.
 func noData(w where) error {
-	return coded(codeUnknown, "there is no cluster %s, and no data of it", w.name)
+	return fault.Coded(fault.CodeUnknown, "there is no cluster %s, and no data of it", w.name)
 }
 
 // findKept makes a command that deletes data one about a cluster that was taken down, if

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/sys/tie"
 )
 
@@ -62,12 +63,12 @@ func inForeground() bool {
 // signal that it does not hear itself: then it ends with 1.
 func endOfEntered(err error, last os.Signal) error {
 	ended := endOf(err)
-	var code passedOn
+	var code fault.PassedOn
 	if err == nil {
-		return passedOn(0)
+		return fault.PassedOn(0)
 	}
 	if errors.As(ended, &code) && code == 1 && (last == syscall.SIGINT || last == syscall.SIGQUIT) {
-		return passedOn(128 + int(last.(syscall.Signal)))
+		return fault.PassedOn(128 + int(last.(syscall.Signal)))
 	}
 	return ended
 }

@@ -9,35 +9,9 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/page"
 )
-
-// Codes of errors, for programs. They never change their meaning; docs/commands.md
-// lists them.
-const (
-	codeUsage    = "usage"
-	codeStopped  = "stopped"
-	codeProblem  = "problem"
-	codeNone     = "cluster/none"
-	codeUnknown  = "cluster/unknown"
-	codeSeveral  = "cluster/several"
-	codeDown     = "cluster/down"
-	codeForeign  = "cluster/foreign"
-	codeJob      = "job/unknown"
-	codeQuestion = "question"
-)
-
-// codedError is an error with a code of its own.
-type codedError struct {
-	code string
-	error
-}
-
-func (e codedError) Unwrap() error { return e.error }
-
-// coded gives an error that is written here a code.
-func coded(code, format string, args ...any) error {
-	return codedError{code, fmt.Errorf(format, args...)}
-}
 
 // errorAnswer is the last line on stderr where -o json is asked for and there is no
 // answer.
@@ -54,20 +28,20 @@ type errorAnswer struct {
 // exit tells the user about an error, once, and returns the exit code.
 func (a *app) exit(ctx context.Context, err error) int {
 	if err == nil {
-		return exitDone
+		return fault.ExitDone
 	}
-	var passed passedOn
+	var passed fault.PassedOn
 	if errors.As(err, &passed) {
 		return int(passed)
 	}
 	answer, said := answerOf(err, ctx.Err() != nil)
 	switch {
-	case a.wantsJSON(answer.Code) && (!said || answer.Exit == exitInterrupted):
+	case a.wantsJSON(answer.Code) && (!said || answer.Exit == fault.ExitInterrupted):
 		out := json.NewEncoder(a.err)
 		out.SetEscapeHTML(false)
 		_ = out.Encode(answer) // nobody is left to tell
 	case !said:
-		fmt.Fprint(a.err, printableLines("muster: "+answer.Error))
+		fmt.Fprint(a.err, page.PrintableLines("muster: "+answer.Error))
 	}
 	return answer.Exit
 }
@@ -75,36 +49,36 @@ func (a *app) exit(ctx context.Context, err error) int {
 // wantsJSON tells whether errors are to be JSON. A command line that was not
 // understood was not read to its end.
 func (a *app) wantsJSON(code string) bool {
-	return a.output == "json" || code == codeUsage && asksJSON(os.Args[1:])
+	return a.output == "json" || code == fault.CodeUsage && asksJSON(os.Args[1:])
 }
 
 // answerOf is what there is to say of an error, and whether it was said already.
 func answerOf(err error, stopped bool) (answer errorAnswer, said bool) {
-	var code exitCode
+	var code fault.Exit
 	var problems *diag.List
-	var usage usageError
-	var own codedError
+	var usage fault.UsageError
+	var own fault.CodedError
 	switch {
 	case errors.As(err, &problems):
 		return ofProblems(problems), false
 	case errors.As(err, &code):
-		return errorAnswer{Error: "stopped", Code: codeStopped, Exit: int(code)}, true
+		return errorAnswer{Error: "stopped", Code: fault.CodeStopped, Exit: int(code)}, true
 	case stopped:
-		return errorAnswer{Error: "stopped", Code: codeStopped, Exit: exitInterrupted}, false
+		return errorAnswer{Error: "stopped", Code: fault.CodeStopped, Exit: fault.ExitInterrupted}, false
 	}
-	answer = errorAnswer{Error: err.Error(), Hint: hintIn(err.Error()), Code: codeProblem, Exit: exitProblem}
+	answer = errorAnswer{Error: err.Error(), Hint: hintIn(err.Error()), Code: fault.CodeProblem, Exit: fault.ExitProblem}
 	if errors.As(err, &usage) {
-		answer.Code, answer.Exit = codeUsage, exitUsage
+		answer.Code, answer.Exit = fault.CodeUsage, fault.ExitUsage
 	}
 	if errors.As(err, &own) {
-		answer.Code = own.code
+		answer.Code = own.Code
 	}
 	return answer, false
 }
 
 // ofProblems is what there is to say of problems of files: the first error, and all.
 func ofProblems(list *diag.List) errorAnswer {
-	answer := errorAnswer{Error: list.Error(), Code: codeProblem, Exit: exitProblem, Problems: list.All()}
+	answer := errorAnswer{Error: list.Error(), Code: fault.CodeProblem, Exit: fault.ExitProblem, Problems: list.All()}
 	for _, d := range answer.Problems {
 		if d.Severity == diag.Error {
 			answer.Hint, answer.Code = d.Hint, d.Code

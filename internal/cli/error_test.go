@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 func TestHintIn(t *testing.T) {
@@ -59,11 +60,11 @@ func TestErrorsForPeopleAndPrograms(t *testing.T) {
 	}{
 		"nothing":       {err: nil},
 		"a_problem":     {err: errors.New("no <luck>"), exit: 1, text: "muster: no <luck>\n", json: `{"error":"no <luck>","code":"problem","exit":1}` + "\n"},
-		"a_wrong_line":  {err: usageError{errors.New("what; see `x`")}, exit: 2, text: "muster: what; see `x`\n", json: `{"error":"what; see ` + "`x`" + `","hint":"see ` + "`x`" + `","code":"usage","exit":2}` + "\n"},
-		"a_code":        {err: usageError{coded(codeSeveral, "which")}, exit: 2, text: "muster: which\n", json: `{"error":"which","code":"cluster/several","exit":2}` + "\n"},
+		"a_wrong_line":  {err: fault.Usage(errors.New("what; see `x`")), exit: 2, text: "muster: what; see `x`\n", json: `{"error":"what; see ` + "`x`" + `","hint":"see ` + "`x`" + `","code":"usage","exit":2}` + "\n"},
+		"a_code":        {err: fault.Usage(fault.Coded(fault.CodeSeveral, "which")), exit: 2, text: "muster: which\n", json: `{"error":"which","code":"cluster/several","exit":2}` + "\n"},
 		"stopped":       {ctx: ended, err: errors.New("x"), exit: 130, text: "muster: stopped\n", json: `{"error":"stopped","code":"stopped","exit":130}` + "\n"},
-		"told_stopped":  {err: exitCode(130), exit: 130, json: `{"error":"stopped","code":"stopped","exit":130}` + "\n"},
-		"with_answer":   {err: exitCode(3), exit: 3},
+		"told_stopped":  {err: fault.Exit(130), exit: 130, json: `{"error":"stopped","code":"stopped","exit":130}` + "\n"},
+		"with_answer":   {err: fault.Exit(3), exit: 3},
 		"of_files":      {err: problems, exit: 1, text: "muster: too few\n", json: `{"error":"too few","hint":"write more","code":"queue/count","exit":1,"problems":[{"severity":"warning","code":"a/b","message":"not nice"},{"severity":"error","code":"queue/count","message":"too few","hint":"write more"}]}` + "\n"},
 		"of_a_question": {err: errNoTerminal, exit: 2, text: "muster: this needs a yes: give --yes, or run it on a terminal\n", json: `{"error":"this needs a yes: give --yes, or run it on a terminal","code":"question","exit":2}` + "\n"},
 	} {
@@ -104,7 +105,7 @@ func TestEveryCommandSaysWhatItAnswers(t *testing.T) {
 			t.Errorf("docs/commands.md does not say what `muster %s` answers with -o json", name)
 		}
 	})
-	for _, code := range []string{codeUsage, codeStopped, codeProblem, codeNone, codeUnknown, codeSeveral, codeDown, codeForeign, codeJob, codeQuestion} {
+	for _, code := range []string{fault.CodeUsage, fault.CodeStopped, fault.CodeProblem, fault.CodeNone, fault.CodeUnknown, fault.CodeSeveral, fault.CodeDown, fault.CodeForeign, fault.CodeJob, fault.CodeQuestion} {
 		if !slices.Contains(strings.Fields(codes), "`"+code+"`") {
 			t.Errorf("docs/commands.md does not have the code %s", code)
 		}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 type eventsOptions struct {
@@ -25,7 +27,7 @@ With -o json each event is one line, as the controller wrote it.`,
 		Args:    a.clusterName,
 		PreRunE: func(*cobra.Command, []string) error {
 			if o.since < 0 {
-				return usageError{fmt.Errorf("--since %s lies in the future", o.since)}
+				return fault.Usage(fmt.Errorf("--since %s lies in the future", o.since))
 			}
 			return nil
 		},

@@ -19,6 +19,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/headnode"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 // eventsHere is the file of the cluster's events.
@@ -174,17 +175,17 @@ func (v *eventsView) head() error {
 // not known; a reason has no end where nobody minds, and else the rest of the line.
 func (v *eventsView) row(when, kind, nodes, reason string) string {
 	const reasonLeast = 24
-	cells := []string{when, printable(kind), printable(nodes), printable(reason)}
+	cells := []string{when, page.Printable(kind), page.Printable(nodes), page.Printable(reason)}
 	widths := []int{19, 17, 32, 0}
-	limit := columns(v.out)
+	limit := page.Columns(v.out)
 	if limit > 0 {
-		widths[3] = max(reasonLeast, limit-widths[0]-widths[1]-widths[2]-3*len(gap))
-		return row(squeeze(widths, []int{10, 17, 0, 0}, limit), cells)
+		widths[3] = max(reasonLeast, limit-widths[0]-widths[1]-widths[2]-3*len(page.Gap))
+		return page.Row(widths, []int{10, 17, 0, 0}, limit, cells)
 	}
 	for i, cell := range cells {
 		widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 	}
-	return row(widths, cells)
+	return page.Row(widths, nil, 0, cells)
 }
 
 // earlier shows the events that were written before those of a file. If that has just

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 // onlyOn is the place where a flag of a command means something, empty where it
@@ -46,7 +48,7 @@ func (w where) fits(c *cobra.Command) error {
 	if w.place == onAWS {
 		here = "on AWS"
 	}
-	return usageError{fmt.Errorf("%s %s not for clusters %s, as %s is: leave %s out", strings.Join(wrong, ", "), verb, here, w.name, them)}
+	return fault.Usage(fmt.Errorf("%s %s not for clusters %s, as %s is: leave %s out", strings.Join(wrong, ", "), verb, here, w.name, them))
 }
 
 // ofNoCluster tells whether a command has nothing to do with a cluster that there is.
@@ -66,5 +68,5 @@ func checkCluster(c *cobra.Command) error {
 	if f := c.Flags().Lookup("cluster"); f == nil || !f.Changed || !ofNoCluster(c) {
 		return nil
 	}
-	return usageError{fmt.Errorf("`%s` is about no cluster that there is: leave --cluster out", c.CommandPath())}
+	return fault.Usage(fmt.Errorf("`%s` is about no cluster that there is: leave --cluster out", c.CommandPath()))
 }

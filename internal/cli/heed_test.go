@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -43,7 +44,7 @@ func TestStoppedWhileItReads(t *testing.T) {
 		a := &app{in: strings.NewReader(""), out: io.Discard, err: &said}
 		root := a.root()
 		root.SetArgs(strings.Fields(line))
-		if code := a.exit(ctx, root.ExecuteContext(ctx)); code != exitInterrupted || said.String() != "muster: stopped\n" {
+		if code := a.exit(ctx, root.ExecuteContext(ctx)); code != fault.ExitInterrupted || said.String() != "muster: stopped\n" {
 			t.Errorf("muster %s: exit code %d, stderr %q", line, code, said.String())
 		}
 	}

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 // chapters are the commands as `muster help` groups them. Commands that are in
@@ -26,7 +29,7 @@ func groups(root *cobra.Command) {
 		c.Args = cobra.ArbitraryArgs
 		c.RunE = func(c *cobra.Command, args []string) error {
 			if format := c.Flag("output").Value.String(); len(args) == 0 && format != "text" {
-				return usageError{fmt.Errorf("`%s` has no answer of its own: alone it shows its help; leave -o %s out", c.CommandPath(), format)}
+				return fault.Usage(fmt.Errorf("`%s` has no answer of its own: alone it shows its help; leave -o %s out", c.CommandPath(), format))
 			}
 			if len(args) == 0 {
 				return c.Help()
@@ -38,14 +41,14 @@ func groups(root *cobra.Command) {
 
 func unknown(c *cobra.Command, verb string) error {
 	if ours := ofOthers(c.CommandPath(), verb); ours != "" {
-		return usageError{fmt.Errorf("%s has no `%s`: %s", c.CommandPath(), verb, ours)}
+		return fault.Usage(fmt.Errorf("%s has no `%s`: %s", c.CommandPath(), verb, ours))
 	}
 	message := fmt.Sprintf("%q is no command of %s", verb, c.CommandPath())
 	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(verb); len(near) > 0 {
-		return usageError{fmt.Errorf("%s; did you mean %s?", message, strings.Join(near, " or "))}
+		return fault.Usage(fmt.Errorf("%s; did you mean %s?", message, strings.Join(near, " or ")))
 	}
-	return usageError{fmt.Errorf("%s; see `%s --help`", message, c.CommandPath())}
+	return fault.Usage(fmt.Errorf("%s; see `%s --help`", message, c.CommandPath()))
 }
 
 // help replaces cobra's command of that name, which is content with anything.
@@ -57,7 +60,7 @@ func (a *app) help() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			found, rest, err := c.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usageError{errors.New("no such command: " + fmt.Sprintf("%q", strings.Join(args, " ")))}
+				return fault.Usage(errors.New("no such command: " + fmt.Sprintf("%q", strings.Join(args, " "))))
 			}
 			found.InitDefaultHelpFlag()
 			return found.Help()
@@ -80,13 +83,13 @@ func showUsage(c *cobra.Command) error {
 		}
 	}
 	if c.HasAvailableLocalFlags() {
-		fmt.Fprintf(&b, "\nFlags:\n%s", c.LocalFlags().FlagUsagesWrapped(columns(c.OutOrStdout())))
+		fmt.Fprintf(&b, "\nFlags:\n%s", c.LocalFlags().FlagUsagesWrapped(page.Columns(c.OutOrStdout())))
 	}
 	if !c.HasParent() {
 		fmt.Fprint(&b, "\nA command is about the cluster that --cluster names, or else MUSTER_CLUSTER, or else the\none whose file is in this directory or nearest above it, or else the only one.\n\nExit codes: 0 done, 1 a problem, 2 wrong command line, 3 something to look at, 130 stopped.\n\"muster help COMMAND\" says what a command does.\n")
 	}
 	if c.HasAvailableInheritedFlags() {
-		fmt.Fprintf(&b, "\nFlags of all commands:\n%s", c.InheritedFlags().FlagUsagesWrapped(columns(c.OutOrStdout())))
+		fmt.Fprintf(&b, "\nFlags of all commands:\n%s", c.InheritedFlags().FlagUsagesWrapped(page.Columns(c.OutOrStdout())))
 	}
 	_, err := fmt.Fprint(c.OutOrStdout(), b.String())
 	return err

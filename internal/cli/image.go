@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/source"
 	"github.com/muster-hpc/muster/internal/services"
@@ -152,7 +153,7 @@ func bytesOf(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
 	if err != nil || n < 0 || n > 1<<62>>shift {
-		return 0, usageError{fmt.Errorf("%q is no number of bytes, such as 500M or 64G", text)}
+		return 0, fault.Usage(fmt.Errorf("%q is no number of bytes, such as 500M or 64G", text))
 	}
 	return n << shift, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/source"
 	"github.com/muster-hpc/muster/internal/local"
@@ -38,11 +39,11 @@ its squashfs file.`,
 				return errors.New("images are built outside the cluster, where the builder is; leave the cluster's shell first")
 			}
 			if o.Name == "" {
-				return usageError{errors.New("say with -t what the image is called")}
+				return fault.Usage(errors.New("say with -t what the image is called"))
 			}
 			ref, err := source.Parse(o.Name)
 			if err != nil || ref.Kind != source.Registry || ref.User != "" || ref.Digest != "" {
-				return usageError{fmt.Errorf("%q is no name of an image, such as train or train:v2", o.Name)}
+				return fault.Usage(fmt.Errorf("%q is no name of an image, such as train or train:v2", o.Name))
 			}
 			if err := place.find(a); err != nil {
 				return err
@@ -152,7 +153,7 @@ func (a *app) imagePush() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			to, err := source.Parse(args[1])
 			if err != nil {
-				return usageError{err}
+				return fault.Usage(err)
 			}
 			digest, err := source.Push(c.Context(), args[0], to, source.Options{AuthFiles: registryFiles(nil)})
 			if err != nil {

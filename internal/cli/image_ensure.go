@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/source"
 )
@@ -30,7 +31,7 @@ func (a *app) imageEnsure(place *imagePlace) *cobra.Command {
 			defer func() {
 				if tell && err != nil {
 					_, err = fmt.Fprint(os.NewFile(whyFD, "why"), err)
-					err = errors.Join(err, exitCode(exitProblem))
+					err = errors.Join(err, fault.Exit(fault.ExitProblem))
 				}
 			}()
 			if err := place.find(a); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/image"
 )
 
@@ -37,7 +38,7 @@ func (f *importFlags) options(p *imagePlace) (image.ImportOptions, error) {
 	case "root":
 		o.RootOwned = true
 	default:
-		return o, usageError{fmt.Errorf("no owners %q: use keep or root", f.owners)}
+		return o, fault.Usage(fmt.Errorf("no owners %q: use keep or root", f.owners))
 	}
 	if f.limit != "" {
 		limit, err := bytesOf(f.limit)

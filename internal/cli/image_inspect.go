@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/image"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 func (a *app) imageInspect(place *imagePlace) *cobra.Command {
@@ -46,10 +47,10 @@ func (p *imagePlace) findFor(a *app, name string) error {
 
 // showImage writes what there is to know of an image, one fact a line.
 func showImage(w io.Writer, i image.Image) error {
-	var t table
+	var t page.Table
 	row := func(name, value string) {
 		if value != "" {
-			t.add(name, value)
+			t.Add(name, value)
 		}
 	}
 	row("Name", i.Name)
@@ -58,12 +59,12 @@ func showImage(w io.Writer, i image.Image) error {
 	if i.Meta == nil {
 		row("Compression", i.Compression)
 		row("Made by", "another program; it says no more of itself")
-		return t.write(w)
+		return t.Write(w)
 	}
 	if !i.Saved.IsZero() {
 		row("Compression", i.Compression)
 		row("Saved", moment(i.Saved)+" by a step, with muster "+i.Muster)
-		return t.write(w)
+		return t.Write(w)
 	}
 	row("Unpacked", count.Bytes(i.UncompressedBytes))
 	row("Source", i.Source)
@@ -87,7 +88,7 @@ func showImage(w io.Writer, i image.Image) error {
 	for _, l := range i.Layers {
 		row("Layer", l.Digest+" "+count.Bytes(l.SizeBytes))
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 // moment is a time with its date and zone, "" if it is not known.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/image"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 func (a *app) imageList(place *imagePlace) *cobra.Command {
@@ -28,10 +29,10 @@ func (a *app) imageList(place *imagePlace) *cobra.Command {
 				return a.writeJSON(imagesAnswer{Dir: place.Dir, Images: append([]image.Image{}, all...)})
 			}
 			if len(all) == 0 {
-				fmt.Fprintf(a.err, "there is no image in %s; `muster image import URI` brings one\n", printable(place.Dir))
+				fmt.Fprintf(a.err, "there is no image in %s; `muster image import URI` brings one\n", page.Printable(place.Dir))
 				return nil
 			}
-			return imageTable(all, time.Now()).write(a.out)
+			return imageTable(all, time.Now()).Write(a.out)
 		}),
 	}
 	place.addOfSteps(c)
@@ -44,8 +45,8 @@ type imagesAnswer struct {
 	Images []image.Image `json:"images"`
 }
 
-func imageTable(all []image.Image, now time.Time) table {
-	t := table{{"NAME", "SIZE", "DIGEST", "CREATED", "SOURCE"}}
+func imageTable(all []image.Image, now time.Time) page.Table {
+	t := page.Table{{"NAME", "SIZE", "DIGEST", "CREATED", "SOURCE"}}
 	for _, i := range all {
 		row := []string{i.Name, count.Bytes(i.SizeBytes), "", "", i.Problem}
 		if i.Meta != nil {
@@ -54,7 +55,7 @@ func imageTable(all []image.Image, now time.Time) table {
 				row[3], row[4] = clock(i.Saved, now), "saved by a step"
 			}
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t
 }

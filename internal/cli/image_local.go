@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/services"
-	"github.com/spf13/cobra"
 )
 
 // imageMakers are the commands that work with what clusters and builders on this

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/pack"
 	"github.com/muster-hpc/muster/internal/image/source"
@@ -58,7 +59,7 @@ a registry, the cluster's own if none is named, while it is read.`,
 func (a *app) packTarget(ctx context.Context, tag string) (source.Ref, error) {
 	to, err := source.Parse(tag)
 	if err != nil || to.Kind != source.Registry || to.User != "" || to.Digest != "" {
-		return to, usageError{fmt.Errorf("%q is no name for an image, such as train:v1", tag)}
+		return to, fault.Usage(fmt.Errorf("%q is no name for an image, such as train:v1", tag))
 	}
 	if to.Host == source.Hub && !strings.Contains(tag, "docker.io/") {
 		to.Host, to.Repository = local.RegistryAddress(), strings.TrimPrefix(to.Repository, "library/")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/image"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 const (
@@ -54,7 +55,7 @@ func (a *app) tellImport(step image.Step, terminal bool, line string) {
 		b.WriteString("\r\033[K")
 	}
 	for _, n := range step.Notices {
-		b.WriteString("muster: " + printable(n) + "\n")
+		b.WriteString("muster: " + page.Printable(n) + "\n")
 	}
 	if line != "" {
 		b.WriteString("  " + line)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/image"
 )
 
@@ -24,7 +25,7 @@ func (a *app) imageRemove(place *imagePlace) *cobra.Command {
 		RunE: a.whereItIs(place, func(c *cobra.Command, args []string) error {
 			for _, name := range args {
 				if err := image.CheckName(name); err != nil {
-					return usageError{err}
+					return fault.Usage(err)
 				}
 			}
 			if err := place.find(a); err != nil {

@@ -16,7 +16,7 @@ func TestSavedImage(t *testing.T) {
 	now := time.Date(2026, 8, 1, 12, 0, 0, 0, time.Local)
 	saved := image.Image{Name: "mine", Path: "/fsx/mine.sqsh", Compression: "zstd", Meta: &image.Meta{Saved: now, Muster: "v1"}}
 	var out bytes.Buffer
-	if err := imageTable([]image.Image{saved}, now).write(&out); err != nil {
+	if err := imageTable([]image.Image{saved}, now).Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	if err := showImage(&out, saved); err != nil {

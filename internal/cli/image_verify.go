@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/image"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 func (a *app) imageVerify(place *imagePlace) *cobra.Command {
@@ -64,15 +66,15 @@ type verifyAnswer struct {
 
 // showVerified shows the verdicts, and what to do about damaged images.
 func (a *app) showVerified(place *imagePlace, answer verifyAnswer) error {
-	t := table{{"NAME", "VERDICT", "WHY"}}
+	t := page.Table{{"NAME", "VERDICT", "WHY"}}
 	var damaged []image.Verified
 	for _, v := range answer.Images {
-		t.add(v.Name, string(v.Verdict), v.Problem)
+		t.Add(v.Name, string(v.Verdict), v.Problem)
 		if v.Verdict == image.Damaged {
 			damaged = append(damaged, v)
 		}
 	}
-	write := func() error { return t.write(a.out) }
+	write := func() error { return t.Write(a.out) }
 	if a.output == "json" {
 		write = func() error { return a.writeJSON(answer) }
 	}
@@ -80,9 +82,9 @@ func (a *app) showVerified(place *imagePlace, answer verifyAnswer) error {
 		return err
 	}
 	for _, v := range damaged {
-		fmt.Fprintf(a.err, "%s is damaged: %s\n", printable(v.Name), place.repair(v))
+		fmt.Fprintf(a.err, "%s is damaged: %s\n", page.Printable(v.Name), place.repair(v))
 	}
-	return exitCode(exitProblem)
+	return fault.Exit(fault.ExitProblem)
 }
 
 // repair is what makes a damaged image anew.

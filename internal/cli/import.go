@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -58,14 +59,14 @@ type forgotten struct {
 
 func (a *app) importCluster(ctx context.Context, name string, o importOptions) error {
 	if err := spec.CheckName(name); err != nil {
-		return usageError{err}
+		return fault.Usage(err)
 	}
 	home, err := homeDir()
 	if err != nil {
 		return err
 	}
 	if o.forget && (o.region != "" || len(o.hostKeys) > 0) {
-		return usageError{errors.New("--forget only forgets: --region and --host-key mean nothing with it")}
+		return fault.Usage(errors.New("--forget only forgets: --region and --host-key mean nothing with it"))
 	}
 	if o.forget {
 		if err := aws.Forget(home, name); err != nil || a.output != "json" {
@@ -78,7 +79,7 @@ func (a *app) importCluster(ctx context.Context, name string, o importOptions) e
 	}
 	for _, key := range o.hostKeys {
 		if len(strings.Fields(key)) < 2 {
-			return usageError{fmt.Errorf("--host-key %q: write the kind and the key, such as 'ssh-ed25519 AAAA...'", key)}
+			return fault.Usage(fmt.Errorf("--host-key %q: write the kind and the key, such as 'ssh-ed25519 AAAA...'", key))
 		}
 	}
 	acc, err := api.Open(ctx, o.region)

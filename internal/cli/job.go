@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -23,7 +25,7 @@ func (a *app) job() *cobra.Command {
 }
 
 func noJob(id int) error {
-	return coded(codeJob, "there is no job %d; `muster job list --all` shows all", id)
+	return fault.Coded(fault.CodeJob, "there is no job %d; `muster job list --all` shows all", id)
 }
 
 // everything is a history's window with all there is.
@@ -38,7 +40,7 @@ func jobID(ctx context.Context, s slurm.Client, text string) (int, error) {
 	}
 	switch {
 	case err != nil || id == 0:
-		return 0, usageError{fmt.Errorf("%q is no job's ID, such as 12 or 9_3", text)}
+		return 0, fault.Usage(fmt.Errorf("%q is no job's ID, such as 12 or 9_3", text))
 	case isTask:
 		return taskID(ctx, s, int(id), text)
 	}
@@ -97,7 +99,7 @@ func (a *app) completeJob(ended bool, most int) cobra.CompletionFunc {
 		var ids []string
 		for _, j := range jobs {
 			if ended || !j.Ended() {
-				ids = append(ids, fmt.Sprintf("%d\t%s, %s", j.ID, printable(j.Name), j.State))
+				ids = append(ids, fmt.Sprintf("%d\t%s, %s", j.ID, page.Printable(j.Name), j.State))
 			}
 		}
 		return ids, directive

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -32,7 +34,7 @@ of an array stands for all its tasks.`,
 
 func (a *app) cancelJobs(ctx context.Context, s slurm.Client, ids []string) error {
 	var answer cancelAnswer
-	var usage usageError
+	var usage fault.UsageError
 	failed := false
 	for _, id := range ids {
 		done, err := cancelJob(ctx, s, id)
@@ -51,7 +53,7 @@ func (a *app) cancelJobs(ctx context.Context, s slurm.Client, ids []string) erro
 		}
 	}
 	if failed {
-		return exitCode(exitProblem)
+		return fault.Exit(fault.ExitProblem)
 	}
 	return nil
 }
@@ -85,7 +87,7 @@ func cancelJob(ctx context.Context, s slurm.Client, text string) (cancelledJob, 
 func (a *app) tellCancelled(c cancelledJob) {
 	switch {
 	case c.Error != "":
-		fmt.Fprintf(a.err, "muster: %s\n", printable(c.Error))
+		fmt.Fprintf(a.err, "muster: %s\n", page.Printable(c.Error))
 	case a.quiet:
 	case c.Cancelled:
 		fmt.Fprintf(a.err, "job %s is cancelled\n", c.ID)

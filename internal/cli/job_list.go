@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -67,7 +68,7 @@ func listJobs(ctx context.Context, s slurm.Client, w slurm.Window) (jobsAnswer, 
 
 func (a *app) writeJobs(answer jobsAnswer) error {
 	for _, b := range answer.Blind {
-		fmt.Fprintf(a.err, "muster: could not read %s\n", printable(b))
+		fmt.Fprintf(a.err, "muster: could not read %s\n", page.Printable(b))
 	}
 	if len(answer.Jobs) == 0 {
 		if !a.quiet {
@@ -75,13 +76,13 @@ func (a *app) writeJobs(answer jobsAnswer) error {
 		}
 		return nil
 	}
-	t := table{{"ID", "NAME", "USER", "STATE", "TIME", "NODES", "WHERE OR WHY"}}
+	t := page.Table{{"ID", "NAME", "USER", "STATE", "TIME", "NODES", "WHERE OR WHY"}}
 	for _, r := range answer.Jobs {
 		where := r.Why
 		if where == "" {
 			where = r.NodeList
 		}
-		t.add(r.Label, r.Name, r.User, r.State, job.Span(r.Elapsed), strconv.Itoa(r.NumNodes), where)
+		t.Add(r.Label, r.Name, r.User, r.State, job.Span(r.Elapsed), strconv.Itoa(r.NumNodes), where)
 	}
-	return t.write(a.out)
+	return t.Write(a.out)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -126,10 +127,10 @@ func notNil(list []string) []string {
 
 // write writes the answer for people.
 func (j jobAnswer) write(a *app, now time.Time) error {
-	t := table{{"job", j.Label + "  " + j.Name}}
+	t := page.Table{{"job", j.Label + "  " + j.Name}}
 	row := func(name, value string) {
 		if value != "" {
-			t.add(name, value)
+			t.Add(name, value)
 		}
 	}
 	row("state", j.stateText())
@@ -143,11 +144,11 @@ func (j jobAnswer) write(a *app, now time.Time) error {
 	if j.Stderr != j.Stdout {
 		row("errors", j.Stderr)
 	}
-	if err := t.write(a.out); err != nil {
+	if err := t.Write(a.out); err != nil {
 		return err
 	}
 	for _, b := range j.Blind {
-		fmt.Fprintf(a.err, "muster: could not read %s\n", printable(b))
+		fmt.Fprintf(a.err, "muster: could not read %s\n", page.Printable(b))
 	}
 	if err := j.writeAttempts(a, now); err != nil {
 		return err
@@ -189,14 +190,14 @@ func (j jobAnswer) writeAttempts(a *app, now time.Time) error {
 		return nil
 	}
 	fmt.Fprintln(a.out)
-	t := table{{"RUN", "START", "END", "TIME", "STATE", "NODES", "HOW IT ENDED"}}
+	t := page.Table{{"RUN", "START", "END", "TIME", "STATE", "NODES", "HOW IT ENDED"}}
 	for _, r := range j.Attempts {
 		how := r.Text
 		if r.End.IsZero() {
 			how = ""
 		}
-		t.add(strconv.Itoa(r.Attempt), clock(r.Start, now), clock(r.End, now),
+		t.Add(strconv.Itoa(r.Attempt), clock(r.Start, now), clock(r.End, now),
 			job.Span(time.Duration(r.ElapsedSeconds)*time.Second), r.State, r.nodeList, how)
 	}
-	return t.write(a.out)
+	return t.Write(a.out)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -39,15 +40,15 @@ func (j jobAnswer) writeTasks(a *app) error {
 	}
 	array, _, _ := strings.Cut(j.Label, "_")
 	fmt.Fprintf(a.out, "\narray %s, of which this is one:\n", array)
-	t := table{{"TASK", "STATE", "TIME", "NODES", "WHERE OR WHY"}}
+	t := page.Table{{"TASK", "STATE", "TIME", "NODES", "WHERE OR WHY"}}
 	for _, r := range j.Tasks {
 		where := r.Why
 		if where == "" {
 			where = r.NodeList
 		}
-		t.add(r.Label, r.State, job.Span(r.Elapsed), fmt.Sprint(r.NumNodes), where)
+		t.Add(r.Label, r.State, job.Span(r.Elapsed), fmt.Sprint(r.NumNodes), where)
 	}
-	return t.write(a.out)
+	return t.Write(a.out)
 }
 
 // sayTask says which task of an array is shown to whom asked for the array: Slurm gives

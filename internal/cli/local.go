@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
-	"github.com/spf13/cobra"
 )
 
 // ofLinux are the commands that are other ones, or none, where this is not Linux.
@@ -41,7 +43,7 @@ func (w where) ref() local.Ref { return local.Ref{Home: w.home, Name: w.name} }
 // foreign refuses what only a cluster's owner can do.
 func foreign(ref local.Ref) error {
 	if owner := ref.Foreign(); owner != "" && !inside() {
-		return coded(codeForeign, "cluster %s is %s's: only %s with it", ref.Name, owner, local.AndRoot(owner, "works", "work"))
+		return fault.Coded(fault.CodeForeign, "cluster %s is %s's: only %s with it", ref.Name, owner, local.AndRoot(owner, "works", "work"))
 	}
 	return nil
 }
@@ -107,7 +109,7 @@ func (a *app) running() (*nodes.Layout, nodes.Record, nodes.AnchorProcess, error
 	}
 	anchor, alive := l.Alive()
 	if !alive {
-		return nil, r, anchor, coded(codeDown, "cluster %s does not run; `muster up` starts it again", ref.Name)
+		return nil, r, anchor, fault.Coded(fault.CodeDown, "cluster %s does not run; `muster up` starts it again", ref.Name)
 	}
 	return l, r, anchor, nil
 }

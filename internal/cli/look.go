@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 // onHost refuses commands that look at a cluster from outside to those who are
@@ -25,10 +26,10 @@ func noCluster(home, name string) error {
 	}
 	names, _ := knownNames(home, "")
 	if near := diag.Nearest(name, names); near != "" {
-		return coded(codeUnknown, "there is no cluster %s; did you mean %s?", said, near)
+		return fault.Coded(fault.CodeUnknown, "there is no cluster %s; did you mean %s?", said, near)
 	}
 	if len(names) > 0 {
-		return coded(codeUnknown, "there is no cluster %s; there is %s", said, strings.Join(names, ", "))
+		return fault.Coded(fault.CodeUnknown, "there is no cluster %s; there is %s", said, strings.Join(names, ", "))
 	}
-	return coded(codeUnknown, "there is no cluster %s; %s", said, makesOne)
+	return fault.Coded(fault.CodeUnknown, "there is no cluster %s; %s", said, makesOne)
 }

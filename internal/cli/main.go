@@ -15,15 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/catalog"
-)
-
-// Exit codes.
-const (
-	exitDone        = 0
-	exitProblem     = 1
-	exitUsage       = 2
-	exitLook        = 3
-	exitInterrupted = 130
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 // app is what the commands share: the streams and the global flags.
@@ -57,22 +49,6 @@ func Main() int {
 	return a.exit(ctx, err)
 }
 
-// exitCode ends the program with a code and without a further word.
-type exitCode int
-
-func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
-
-// passedOn is the exit code of a program that ended with it, and said what there was to
-// say. It may be 0.
-type passedOn int
-
-func (c passedOn) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
-
-// usageError is a command line that cannot be understood.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "muster",
@@ -91,7 +67,7 @@ partitions, node names, GPU counts, mounts and batch scripts), or on AWS.`,
 		if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
 			return unknown(c, words[0]) // whose flag it is
 		}
-		return usageError{fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
+		return fault.Usage(fmt.Errorf("%w; see `%s --help`", err, c.CommandPath()))
 	})
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.cluster, "cluster", "", "the cluster's `NAME` (default: see \"muster help\")")
@@ -132,7 +108,7 @@ func usage(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {
-				return usageError{fmt.Errorf("%w; see `%s --help`", nameHint(c, args, argumentError(c, err)), c.CommandPath())}
+				return fault.Usage(fmt.Errorf("%w; see `%s --help`", nameHint(c, args, argumentError(c, err)), c.CommandPath()))
 			}
 			return nil
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -134,11 +135,11 @@ func (k killAnswer) text() string {
 		if !j.Requeue {
 			fate = "ends: it was submitted with --no-requeue"
 		}
-		fmt.Fprintf(&b, "job %s (%s) on %s %s\n", j.ID, printable(j.Name), j.Nodes, fate)
+		fmt.Fprintf(&b, "job %s (%s) on %s %s\n", j.ID, page.Printable(j.Name), j.Nodes, fate)
 	}
 	switch {
 	case k.Blind != "":
-		fmt.Fprintf(&b, "blind: which jobs it had is not known: %s\n", printable(k.Blind))
+		fmt.Fprintf(&b, "blind: which jobs it had is not known: %s\n", page.Printable(k.Blind))
 	case len(k.Jobs) == 0:
 		fmt.Fprintln(&b, "no job was on it")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -72,7 +73,7 @@ type nodeAnswer struct {
 
 // write writes the table for people.
 func (n nodesAnswer) write(w io.Writer, all bool, now time.Time) error {
-	t := table{{"NODE", "STATE", "CPUS", "MEM", "GPUS", "ADDRESS", "PID", "UP SINCE", "REASON"}}
+	t := page.Table{{"NODE", "STATE", "CPUS", "MEM", "GPUS", "ADDRESS", "PID", "UP SINCE", "REASON"}}
 	if n.elsewhere {
 		t[0][pidColumn] = "INSTANCE"
 	}
@@ -82,16 +83,16 @@ func (n nodesAnswer) write(w io.Writer, all bool, now time.Time) error {
 			off = append(off, x.Name)
 			continue
 		}
-		t.add(x.row(now)...)
+		t.Add(x.row(now)...)
 	}
 	if len(t) > 1 {
-		if err := t.write(w); err != nil {
+		if err := t.Write(w); err != nil {
 			return err
 		}
 	}
 	switch {
 	case len(off) > 0:
-		return line(w, fmt.Sprintf("%s powered down: %s", count.Of(len(off), "node"), slurm.Compress(off)))
+		return page.Line(w, fmt.Sprintf("%s powered down: %s", count.Of(len(off), "node"), slurm.Compress(off)))
 	case len(n.Nodes) == 0:
 		_, err := fmt.Fprintln(w, "no nodes")
 		return err

@@ -12,6 +12,8 @@ import (
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/sys/heed"
@@ -64,7 +66,7 @@ of them reach each other.`,
 func notEmpty(c *cobra.Command) error {
 	for _, name := range []string{"models", "run", "ranks", "path"} {
 		if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
-			return usageError{fmt.Errorf("--%s is empty: leave it out, or give it a value", name)}
+			return fault.Usage(fmt.Errorf("--%s is empty: leave it out, or give it a value", name))
 		}
 	}
 	return nil
@@ -117,7 +119,7 @@ func (a *app) question(path string, o planOptions) (plan.Question, error) {
 	if o.run != "" {
 		var ok bool
 		if q.RunHours, ok = spec.ParseRun(o.run); !ok {
-			return q, usageError{fmt.Errorf("%q is no length of a run: write 14d, 36h or 2w, from a minute up to ten years", o.run)}
+			return q, fault.Usage(fmt.Errorf("%q is no length of a run: write 14d, 36h or 2w, from a minute up to ten years", o.run))
 		}
 	}
 	file := spec.Open(path, spec.Options{})
@@ -165,11 +167,11 @@ func userPrices(texts, used []string) (map[string]float64, error) {
 		usd, err := strconv.ParseFloat(amount, 64)
 		switch {
 		case !ok || name == "" || err != nil || !(usd >= minPrice && usd <= maxPrice) || strings.Trim(amount, "0123456789.") != "":
-			return nil, usageError{fmt.Errorf("--price %s: write the instance type and dollars an hour, as p5e.48xlarge=34.60", printable(text))}
+			return nil, fault.Usage(fmt.Errorf("--price %s: write the instance type and dollars an hour, as p5e.48xlarge=34.60", page.Printable(text)))
 		case !slices.Contains(used, name):
-			return nil, usageError{notUsed(name, used)}
+			return nil, fault.Usage(notUsed(name, used))
 		case prices[name] != 0:
-			return nil, usageError{fmt.Errorf("--price gives %s two prices", name)}
+			return nil, fault.Usage(fmt.Errorf("--price gives %s two prices", name))
 		}
 		prices[name] = usd
 	}
@@ -181,9 +183,9 @@ func notUsed(name string, used []string) error {
 		return fmt.Errorf("--price: the file has no %s; it has %s", name, strings.Join(used, ", "))
 	}
 	if near := diag.Nearest(name, used); near != "" {
-		return fmt.Errorf("--price: the file has no %s; did you mean %s?", printable(name), near)
+		return fmt.Errorf("--price: the file has no %s; did you mean %s?", page.Printable(name), near)
 	}
-	return fmt.Errorf("--price: the instance type %s is not known", printable(name))
+	return fmt.Errorf("--price: the instance type %s is not known", page.Printable(name))
 }
 
 // ranksAnswer is what `muster plan --ranks -o json` prints.
@@ -226,7 +228,7 @@ func (a *app) showRanks(e *plan.Estimate, o planOptions) error {
 			return err
 		}
 		if len(chosen) != 1 {
-			return usageError{errors.New("--path needs one model: give --ranks MODEL")}
+			return fault.Usage(errors.New("--path needs one model: give --ranks MODEL"))
 		}
 		path, err := chosen[0].Path(from, to)
 		if err != nil {
@@ -256,9 +258,9 @@ func chooseModels(e *plan.Estimate, name string) ([]plan.Trained, error) {
 	case name == allModels || name == "":
 		return e.Models, nil
 	case near != "":
-		return nil, usageError{fmt.Errorf("there is no model %q; did you mean %s?", name, near)}
+		return nil, fault.Usage(fmt.Errorf("there is no model %q; did you mean %s?", name, near))
 	}
-	return nil, usageError{fmt.Errorf("there is no model %q; there are %s", name, strings.Join(names, ", "))}
+	return nil, fault.Usage(fmt.Errorf("there is no model %q; there are %s", name, strings.Join(names, ", ")))
 }
 
 func twoRanks(text string) (from, to int, err error) {
@@ -266,7 +268,7 @@ func twoRanks(text string) (from, to int, err error) {
 	from, wrong := strconv.Atoi(strings.TrimSpace(first))
 	to, wrongToo := strconv.Atoi(strings.TrimSpace(second))
 	if !ok || wrong != nil || wrongToo != nil {
-		return 0, 0, usageError{fmt.Errorf("--path %s: write two ranks, as 0,17", printable(text))}
+		return 0, 0, fault.Usage(fmt.Errorf("--path %s: write two ranks, as 0,17", page.Printable(text)))
 	}
 	return from, to, nil
 }

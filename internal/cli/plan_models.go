@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/plan"
 )
 
-func modelSection(e *plan.Estimate) section {
-	t := table{{"Models", "nodes", "GPUs", "parameters", "interruptions", "one in", "where"}}
+func modelSection(e *plan.Estimate) page.Section {
+	t := page.Table{{"Models", "nodes", "GPUs", "parameters", "interruptions", "one in", "where"}}
 	for _, m := range e.Models {
 		size, often, each, where := "?", "?", "?", orDash(m.NodeList)
 		if m.Parameters > 0 {
@@ -32,7 +33,7 @@ func modelSection(e *plan.Estimate) section {
 		if m.Nodes == 0 {
 			nodes = "?"
 		}
-		t.add("  "+m.Name, nodes, thousands(float64(m.GPUs)), size, often, each, where)
+		t.Add("  "+m.Name, nodes, thousands(float64(m.GPUs)), size, often, each, where)
 	}
 	var lines []string
 	if len(e.Models) > 0 {
@@ -40,7 +41,7 @@ func modelSection(e *plan.Estimate) section {
 			lines = append(lines, leftLine(left, e.Spare))
 		}
 	}
-	return section{t, lines}
+	return page.Section{Table: t, Lines: lines}
 }
 
 // spareName is a queue, with the instance types where nodes of several kinds are left over.
@@ -77,11 +78,11 @@ func parameters(n float64) string {
 	return thousands(n)
 }
 
-func checkpointSection(e *plan.Estimate) section {
-	t := table{{"Checkpoints", "size", "bytes a parameter", "weights", "where", "written in", "every", "goodput", "no spare", "lost to failures"}}
+func checkpointSection(e *plan.Estimate) page.Section {
+	t := page.Table{{"Checkpoints", "size", "bytes a parameter", "weights", "where", "written in", "every", "goodput", "no spare", "lost to failures"}}
 	for _, m := range e.Models {
 		if m.Checkpoint != nil {
-			t.add(checkpointCells(m, e.RunHours)...)
+			t.Add(checkpointCells(m, e.RunHours)...)
 		}
 	}
 	var lines []string
@@ -94,7 +95,7 @@ func checkpointSection(e *plan.Estimate) section {
 		lines = append(lines, fmt.Sprintf("goodput and what is lost are with a spare node at hand; with no spare, each interruption also waits %g h for a node",
 			e.Failures.ReplacementHours))
 	}
-	return section{t, lines}
+	return page.Section{Table: t, Lines: lines}
 }
 
 func checkpointCells(m plan.Trained, runHours float64) []string {
@@ -142,9 +143,9 @@ func keptLine(f plan.FileSystem) string {
 	return line
 }
 
-func failureSection(e *plan.Estimate) section {
+func failureSection(e *plan.Estimate) page.Section {
 	f := e.Failures
-	s := section{table: table{{"Failures"}}}
+	s := page.Section{Table: page.Table{{"Failures"}}}
 	if f.GPUs == 0 {
 		return s
 	}
@@ -152,14 +153,14 @@ func failureSection(e *plan.Estimate) section {
 	if e.RunHours > 0 {
 		line += fmt.Sprintf(", %s expected in %s", rough(f.Expected), duration(e.RunHours))
 	}
-	s.lines = []string{
+	s.Lines = []string{
 		line,
 		fmt.Sprintf("%.2fe-5 interruptions for each GPU and hour: %s", 1e5*f.PerGPUHour, f.Source),
 		fmt.Sprintf("reckoned with %g min until a job computes again, and %g h until a failed node is replaced (Run of muster.yaml)", f.RestartMinutes, f.ReplacementHours),
 	}
 	for _, q := range e.Spare {
 		if q.Rated {
-			s.lines = append(s.lines, fmt.Sprintf("spares for %s: %d (at any one moment %s being replaced, with %.0f %% or more); left over: %d",
+			s.Lines = append(s.Lines, fmt.Sprintf("spares for %s: %d (at any one moment %s being replaced, with %.0f %% or more); left over: %d",
 				spareName(q, e.Spare), q.Wanted, atMost(q.Wanted), 100*f.Confidence, q.Nodes))
 		}
 	}
@@ -179,28 +180,28 @@ func atMost(n int) string {
 // write writes the ranks, or the path between two, for people.
 func (a ranksAnswer) write(w io.Writer) error {
 	if p := a.Path; p != nil {
-		t := table{{"rank", "node", "local rank", "GPU"}}
+		t := page.Table{{"rank", "node", "local rank", "GPU"}}
 		for _, r := range []plan.Rank{p.From, p.To} {
-			t.add(strconv.Itoa(r.Rank), r.Node, strconv.Itoa(r.LocalRank), strconv.Itoa(r.GPU))
+			t.Add(strconv.Itoa(r.Rank), r.Node, strconv.Itoa(r.LocalRank), strconv.Itoa(r.GPU))
 		}
-		if err := t.write(w); err != nil {
+		if err := t.Write(w); err != nil {
 			return err
 		}
-		if err := line(w, p.What); err != nil || p.Source == "" {
+		if err := page.Line(w, p.What); err != nil || p.Source == "" {
 			return err
 		}
-		return line(w, "source: "+p.Source)
+		return page.Line(w, "source: "+p.Source)
 	}
-	t := table{{"model", "rank", "node", "local rank", "GPU"}}
+	t := page.Table{{"model", "rank", "node", "local rank", "GPU"}}
 	for _, m := range a.Models {
 		for _, r := range m.Ranks {
-			t.add(m.Model, strconv.Itoa(r.Rank), r.Node, strconv.Itoa(r.LocalRank), strconv.Itoa(r.GPU))
+			t.Add(m.Model, strconv.Itoa(r.Rank), r.Node, strconv.Itoa(r.LocalRank), strconv.Itoa(r.GPU))
 		}
 	}
-	if err := t.write(w); err != nil {
+	if err := t.Write(w); err != nil {
 		return err
 	}
-	return line(w, ranksHold)
+	return page.Line(w, ranksHold)
 }
 
 // ranksHold says for which launchers the order of ranks is that of nodes.

@@ -5,14 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/plan"
 )
 
-func storageSection(e *plan.Estimate) section {
-	s := section{table: table{{"Storage", "what", "capacity", "throughput", "a month", "as of"}}}
+func storageSection(e *plan.Estimate) page.Section {
+	s := page.Section{Table: page.Table{{"Storage", "what", "capacity", "throughput", "a month", "as of"}}}
 	var from origins
 	for _, f := range e.FileSystems {
-		s.add(fileSystemCells(f)...)
+		s.Add(fileSystemCells(f)...)
 		from.add(f.Type.Title(), f.Source)
 	}
 	for _, v := range e.Price.Volumes {
@@ -20,11 +21,11 @@ func storageSection(e *plan.Estimate) section {
 		if v.Count > 1 {
 			what = fmt.Sprintf("%d × %s", v.Count, v.What)
 		}
-		s.add("  "+v.Name, what, "", "", cost(v.Month), v.Date)
+		s.Add("  "+v.Name, what, "", "", cost(v.Month), v.Date)
 		from.add("EBS", v.Source)
 	}
 	for _, o := range from {
-		s.lines = append(s.lines, fmt.Sprintf("prices of %s: %s", strings.Join(o.kinds, ", "), o.source))
+		s.Lines = append(s.Lines, fmt.Sprintf("prices of %s: %s", strings.Join(o.kinds, ", "), o.source))
 	}
 	return s
 }
@@ -72,8 +73,8 @@ func fileSystemCells(f plan.FileSystem) []string {
 	return cells
 }
 
-func keptSection(e *plan.Estimate) section {
-	t := table{{"What goes where", "on", "holds", "S3"}}
+func keptSection(e *plan.Estimate) page.Section {
+	t := page.Table{{"What goes where", "on", "holds", "S3"}}
 	for _, k := range e.Kept {
 		holds := k.Holds
 		if k.Bytes > 0 {
@@ -86,9 +87,9 @@ func keptSection(e *plan.Estimate) section {
 		for _, url := range k.To {
 			links = append(links, "written on to "+url)
 		}
-		t.add("  "+k.Path, strings.TrimSpace(k.FileSystem+" "+onWhat(k)), orDash(holds), orDash(strings.Join(links, ", ")))
+		t.Add("  "+k.Path, strings.TrimSpace(k.FileSystem+" "+onWhat(k)), orDash(holds), orDash(strings.Join(links, ", ")))
 	}
-	return section{table: t}
+	return page.Section{Table: t}
 }
 
 // onWhat is what carries a directory; the table of storage describes file systems.

@@ -7,62 +7,44 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/plan"
 )
 
-// section is a part of a plan: a table, and lines below it.
-type section struct {
-	table
-	lines []string
-}
-
-func (s section) write(w io.Writer) error {
-	if err := s.table.write(w); err != nil {
-		return err
-	}
-	for _, text := range s.lines {
-		if err := line(w, "  "+printable(text)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // writePlan writes an estimate for people.
 func writePlan(w io.Writer, e *plan.Estimate) error {
-	if err := line(w, headline(e)); err != nil {
+	if err := page.Line(w, headline(e)); err != nil {
 		return err
 	}
-	for _, s := range []section{
+	for _, s := range []page.Section{
 		fleetSection(e), priceSection(e), costSection(e), modelSection(e), failureSection(e), checkpointSection(e), storageSection(e), keptSection(e),
 		blockSection(e), madeSection(e), noteSection(e),
 	} {
-		if len(s.table)+len(s.lines) < 2 {
+		if len(s.Table)+len(s.Lines) < 2 {
 			continue
 		}
 		fmt.Fprintln(w)
-		if err := s.write(w); err != nil {
+		if err := s.Write(w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func noteSection(e *plan.Estimate) section {
-	s := section{table: table{{"Notes"}}}
+func noteSection(e *plan.Estimate) page.Section {
+	s := page.Section{Table: page.Table{{"Notes"}}}
 	for _, n := range e.Notes {
-		s.lines = append(s.lines, "- "+n)
+		s.Lines = append(s.Lines, "- "+n)
 	}
 	return s
 }
 
 func headline(e *plan.Estimate) string {
 	full := e.Fleet.Full
-	text := fmt.Sprintf("%s: %s, %s", printable(e.File), many(full.Nodes, "node"), many(full.GPUCount(), "GPU"))
+	text := fmt.Sprintf("%s: %s, %s", page.Printable(e.File), many(full.Nodes, "node"), many(full.GPUCount(), "GPU"))
 	for _, g := range full.GPUs {
 		if g.Accelerator {
 			text += fmt.Sprintf(", %s %s", thousands(float64(g.Count)), g.GPU)
@@ -82,24 +64,24 @@ func many(n int, noun string) string {
 // unknownCell is what a table shows for what the catalogue does not have.
 const unknownCell = "?"
 
-func fleetSection(e *plan.Estimate) section {
-	t := table{{"Fleet", "nodes", "GPUs", "vCPUs", "memory", "EFA", "own disks"}}
+func fleetSection(e *plan.Estimate) page.Section {
+	t := page.Table{{"Fleet", "nodes", "GPUs", "vCPUs", "memory", "EFA", "own disks"}}
 	for _, q := range e.Fleet.Queues {
-		t.add(totalCells(q.Queue, q)...)
+		t.Add(totalCells(q.Queue, q)...)
 	}
 	if len(e.Fleet.Queues) > 1 {
-		t.add(totalCells("all", e.Fleet.Full)...)
+		t.Add(totalCells("all", e.Fleet.Full)...)
 	}
-	t.add(totalCells("always on", e.Fleet.Least)...)
+	t.Add(totalCells("always on", e.Fleet.Least)...)
 	for _, g := range e.Fleet.Groups {
-		t.add(nodeCells(g)...)
+		t.Add(nodeCells(g)...)
 	}
 	for _, s := range e.Fleet.Services {
-		t.add(serviceCells(s)...)
+		t.Add(serviceCells(s)...)
 	}
-	s := section{table: t}
+	s := page.Section{Table: t}
 	if slices.ContainsFunc(t, func(row []string) bool { return slices.Contains(row, unknownCell) }) {
-		s.lines = []string{unknownCell + " is not in the catalogue"}
+		s.Lines = []string{unknownCell + " is not in the catalogue"}
 	}
 	return s
 }
@@ -194,16 +176,16 @@ func nodeCells(g plan.Group) []string {
 	return cells
 }
 
-func priceSection(e *plan.Estimate) section {
-	t := table{{"Prices", "bought", "an hour", "as of", ""}}
+func priceSection(e *plan.Estimate) page.Section {
+	t := page.Table{{"Prices", "bought", "an hour", "as of", ""}}
 	for _, p := range e.Price.Types {
 		price, why := "unknown", p.Reason
 		if p.Known {
 			price, why = unitPrice(p.USDPerHour), p.Source
 		}
-		t.add("  "+p.InstanceType, p.Purchase, price, orDash(p.Date), why)
+		t.Add("  "+p.InstanceType, p.Purchase, price, orDash(p.Date), why)
 	}
-	return section{table: t}
+	return page.Section{Table: t}
 }
 
 func orDash(text string) string {
@@ -213,18 +195,18 @@ func orDash(text string) string {
 	return text
 }
 
-func costSection(e *plan.Estimate) section {
+func costSection(e *plan.Estimate) page.Section {
 	head := []string{"Cost", "an hour", "a day"}
 	if e.RunHours > 0 {
 		head = append(head, "the run")
 	}
-	t := table{head}
+	t := page.Table{head}
 	add := func(name string, s plan.Spend) {
 		cells := []string{"  " + name, cost(s.Hour), cost(s.Day)}
 		if s.Run != nil {
 			cells = append(cells, cost(*s.Run))
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
 	p := e.Price
 	add(many(e.Fleet.Full.Nodes, "compute node"), p.Nodes)
@@ -233,8 +215,8 @@ func costSection(e *plan.Estimate) section {
 	add("together", p.All)
 	add(many(e.Fleet.Least.Nodes, "compute node")+" always on", p.LeastNodes)
 	add("together with no more on", p.LeastAll)
-	t.alignRight(1)
-	return section{t, costLines(e)}
+	t.AlignRight(1)
+	return page.Section{Table: t, Lines: costLines(e)}
 }
 
 // costLines say what the sums are made of, and what they lack.
@@ -266,21 +248,8 @@ func costLines(e *plan.Estimate) []string {
 	return lines
 }
 
-// alignRight pads the cells from a column on, so that figures stand below each other.
-func (t table) alignRight(from int) {
-	for column := from; column < len(t[0]); column++ {
-		width := 0
-		for _, row := range t {
-			width = max(width, utf8.RuneCountInString(row[column]))
-		}
-		for _, row := range t {
-			row[column] = strings.Repeat(" ", width-utf8.RuneCountInString(row[column])) + row[column]
-		}
-	}
-}
-
-func blockSection(e *plan.Estimate) section {
-	t := table{{"Capacity Blocks", "instances", "blocks", "length", "usable", "paid in advance", ""}}
+func blockSection(e *plan.Estimate) page.Section {
+	t := page.Table{{"Capacity Blocks", "instances", "blocks", "length", "usable", "paid in advance", ""}}
 	for _, b := range e.Blocks {
 		length, usable, upfront := unknownCell, unknownCell, "unknown"
 		if len(b.LengthsDays) > 0 {
@@ -295,10 +264,10 @@ func blockSection(e *plan.Estimate) section {
 		if b.Upfront != nil {
 			upfront = cost(*b.Upfront)
 		}
-		t.add("  "+b.Queue, fmt.Sprintf("%d × %s", b.Instances, b.InstanceType), plus(b.Sizes), length, usable, upfront,
+		t.Add("  "+b.Queue, fmt.Sprintf("%d × %s", b.Instances, b.InstanceType), plus(b.Sizes), length, usable, upfront,
 			fmt.Sprintf("at most %d each, up to %d weeks ahead", catalog.BlockInstances, catalog.BlockWeeksAhead))
 	}
-	return section{table: t}
+	return page.Section{Table: t}
 }
 
 // plus is numbers as a sum: 64 + 16.
@@ -310,10 +279,10 @@ func plus(list []int) string {
 	return strings.Join(words, " + ")
 }
 
-func madeSection(e *plan.Estimate) section {
-	t := table{{"Made besides", "", "on aws", "on local"}}
+func madeSection(e *plan.Estimate) page.Section {
+	t := page.Table{{"Made besides", "", "on aws", "on local"}}
 	for _, m := range e.Made {
-		t.add("  "+m.Kind, m.Name, m.What, m.Local)
+		t.Add("  "+m.Kind, m.Name, m.What, m.Local)
 	}
-	return section{table: t}
+	return page.Section{Table: t}
 }

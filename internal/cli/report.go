@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/step"
 )
 
@@ -45,14 +47,14 @@ func (a *app) color() bool {
 // Begin implements step.Reporter.
 func (p *progress) Begin(name string) {
 	if p.terminal {
-		fmt.Fprint(p.app.err, "\r\033[K"+short(p.app.err, printable("       … "+name)))
+		fmt.Fprint(p.app.err, "\r\033[K"+page.Short(p.app.err, page.Printable("       … "+name)))
 	}
 }
 
 // Waiting implements step.Reporter.
 func (p *progress) Waiting(name, what string, since time.Duration) {
 	if p.terminal {
-		fmt.Fprint(p.app.err, "\r\033[K"+short(p.app.err, printable(fmt.Sprintf("%5.0f s … %s: waiting for %s", since.Seconds(), name, what))))
+		fmt.Fprint(p.app.err, "\r\033[K"+page.Short(p.app.err, page.Printable(fmt.Sprintf("%5.0f s … %s: waiting for %s", since.Seconds(), name, what))))
 		return
 	}
 	if name != p.waits {
@@ -72,7 +74,7 @@ func (p *progress) Note(line string) {
 	if p.terminal {
 		fmt.Fprint(p.app.err, "\r\033[K")
 	}
-	fmt.Fprintf(p.app.err, "           %s\n", printable(line))
+	fmt.Fprintf(p.app.err, "           %s\n", page.Printable(line))
 }
 
 // Done implements step.Reporter.
@@ -87,11 +89,11 @@ func (p *progress) Done(s step.Step) {
 	if s.Detail != "" {
 		text += ": " + s.Detail
 	}
-	fmt.Fprintf(p.app.err, "%6.2f s  %s\n", s.Seconds, printable(text))
+	fmt.Fprintf(p.app.err, "%6.2f s  %s\n", s.Seconds, page.Printable(text))
 }
 
 // errNoTerminal says that there is nobody to ask.
-var errNoTerminal = usageError{coded(codeQuestion, "this needs a yes: give --yes, or run it on a terminal")}
+var errNoTerminal = fault.Usage(fault.Coded(fault.CodeQuestion, "this needs a yes: give --yes, or run it on a terminal"))
 
 // confirm asks the user on the terminal. Where there is none, it says how to
 // answer beforehand.
@@ -100,7 +102,7 @@ func (a *app) confirm(question string) error {
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return errNoTerminal
 	}
-	fmt.Fprintf(a.err, "%s [y/N] ", printable(question))
+	fmt.Fprintf(a.err, "%s [y/N] ", page.Printable(question))
 	line, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil {
 		return err

@@ -15,7 +15,9 @@ import (
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -105,7 +107,7 @@ func submitFlags(c *cobra.Command, options *[]string, force *bool) {
 	_ = c.Flags().MarkHidden(calledFlag) // it fails only for a flag that is not there
 	c.Flags().SetInterspersed(false)
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; options of sbatch go as in --sbatch=--nodes=4, see `%s --help`", err, c.CommandPath())}
+		return fault.Usage(fmt.Errorf("%w; options of sbatch go as in --sbatch=--nodes=4, see `%s --help`", err, c.CommandPath()))
 	})
 }
 
@@ -141,8 +143,9 @@ func scriptArgs(c *cobra.Command, args []string) (batchScript, error) {
 		ours := strings.HasPrefix(arg, "--") && c.Flag(name) != nil ||
 			len(arg) == 2 && arg[0] == '-' && c.Flags().ShorthandLookup(arg[1:]) != nil
 		if ours {
-			return s, usageError{fmt.Errorf("%s stands behind %s, where the script's arguments are; put it before %s, or -- before the arguments",
-				arg, s.file, s.file)}
+			return s, fault.Usage(fmt.Errorf("%s stands behind %s, where the script's arguments are; put it before %s, or -- before the arguments",
+				arg, s.file, s.file))
+
 		}
 	}
 	return s, nil
@@ -294,7 +297,7 @@ func (a *app) followRun(ctx context.Context, s slurm.Client, id int) error {
 		}
 	}
 	if !ending.OK {
-		return exitCode(exitProblem)
+		return fault.Exit(fault.ExitProblem)
 	}
 	return nil
 }
@@ -303,10 +306,10 @@ func (a *app) followRun(ctx context.Context, s slurm.Client, id int) error {
 // and what to do.
 func (a *app) explain(id int, e job.Ending) {
 	if a.quiet {
-		fmt.Fprintf(a.err, "muster: job %d %s\n", id, printable(e.Text))
+		fmt.Fprintf(a.err, "muster: job %d %s\n", id, page.Printable(e.Text))
 	}
 	if e.Hint != "" {
-		fmt.Fprintf(a.err, "  hint: %s\n", printable(e.Hint))
+		fmt.Fprintf(a.err, "  hint: %s\n", page.Printable(e.Hint))
 	}
 }
 
@@ -318,7 +321,7 @@ func (a *app) follow(ctx context.Context, s slurm.Client, id int, out, errOut io
 	case err != nil && ctx.Err() != nil:
 		fmt.Fprintf(a.err, "\nno longer following job %d, which goes on\n  %s follows it again\n  %s ends it\n",
 			id, a.command("job logs -f %d", id), a.command("job cancel %d", id))
-		return view, exitCode(exitInterrupted)
+		return view, fault.Exit(fault.ExitInterrupted)
 	case errors.Is(err, slurm.ErrNoJob):
 		return view, noJob(id)
 	}
@@ -329,7 +332,7 @@ func (a *app) follow(ctx context.Context, s slurm.Client, id int, out, errOut io
 func (a *app) sayOf(id int) func(line string) {
 	return func(line string) {
 		if !a.quiet {
-			fmt.Fprintf(a.err, "[%s] job %d %s\n", time.Now().Format(time.TimeOnly), id, printable(line))
+			fmt.Fprintf(a.err, "[%s] job %d %s\n", time.Now().Format(time.TimeOnly), id, page.Printable(line))
 		}
 	}
 }

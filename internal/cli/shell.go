@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 func (a *app) shell() *cobra.Command {
@@ -30,7 +31,7 @@ that.`,
 			}
 			switch {
 			case w.place == onAWS && !inside() && node != "":
-				return usageError{errors.New("on AWS a shell runs on a node as a job: `muster exec -- srun --nodelist=" + node + " --pty bash`")}
+				return fault.Usage(errors.New("on AWS a shell runs on a node as a job: `muster exec -- srun --nodelist=" + node + " --pty bash`"))
 			case w.place == onAWS && !inside():
 				return a.login(c.Context(), w, o)
 			case node == "":
@@ -80,7 +81,7 @@ it goes by SSH, as "muster ssh" does, to the home directory of its user there.`,
 		case err != nil:
 			return err
 		case w.place == onAWS && !inside() && node != "":
-			return usageError{errors.New("on AWS a command runs on a node as a job: `muster exec -- srun --nodelist=" + node + " COMMAND`")}
+			return fault.Usage(errors.New("on AWS a command runs on a node as a job: `muster exec -- srun --nodelist=" + node + " COMMAND`"))
 		case w.place == onAWS && !inside():
 			return a.enterAWS(c.Context(), w, o, connect.Use{Terminal: a.terminal()}, args)
 		case node == "":

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/status"
 )
@@ -117,7 +118,7 @@ func (a *app) localOnes(place string) (home string, names []string, err error) {
 func (s statusAnswer) exit() error {
 	for _, c := range s.Clusters {
 		if !c.Healthy {
-			return exitCode(exitLook)
+			return fault.Exit(fault.ExitLook)
 		}
 	}
 	return nil

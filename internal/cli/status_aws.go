@@ -11,6 +11,8 @@ import (
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 // awsClusters are the clusters on AWS: those that this machine knows of, and those
@@ -47,14 +49,14 @@ func (a *app) awsClusters(ctx context.Context, place string) ([]aws.Record, erro
 func byName(x, y aws.Record) int { return strings.Compare(x.Name, y.Name) }
 
 // addAWS adds to the table what there is of a cluster on AWS.
-func addAWS(t *table, c *aws.Status) {
+func addAWS(t *page.Table, c *aws.Status) {
 	where := "AWS, " + c.Region
 	if c.Account != "" {
 		where += ", account " + c.Account
 	}
-	t.add("  place", where)
+	t.Add("  place", where)
 	if c.Adopted != nil {
-		t.add("  made by", "ParallelCluster "+c.Adopted.Version)
+		t.Add("  made by", "ParallelCluster "+c.Adopted.Version)
 	}
 	var stacks, events, instances []string
 	for _, x := range c.Stacks {
@@ -75,7 +77,7 @@ func addAWS(t *table, c *aws.Status) {
 	addHead(t, c)
 	addList(t, "  instances", instances)
 	if len(c.Instances) > 0 {
-		t.add("  cost", fmt.Sprintf("$%.2f an hour for instances, at the prices on demand of us-east-1", c.USDPerHour))
+		t.Add("  cost", fmt.Sprintf("$%.2f an hour for instances, at the prices on demand of us-east-1", c.USDPerHour))
 	}
 }
 
@@ -103,28 +105,28 @@ func instanceWords(g aws.InstanceGroup) string {
 }
 
 // addHead adds what the head node said last.
-func addHead(t *table, c *aws.Status) {
+func addHead(t *page.Table, c *aws.Status) {
 	h := c.Head
 	if h == nil {
 		if adopted := c.Adopted; adopted != nil && adopted.Head != "" {
-			t.add("  head node", adopted.Head+", where `muster nodes` and `muster job list` look")
+			t.Add("  head node", adopted.Head+", where `muster nodes` and `muster job list` look")
 		}
 		return
 	}
-	t.add("  head node", fmt.Sprintf("%s %s, muster %s, heard %s ago", h.InstanceID, h.Phase, h.Version, count.Span(time.Duration(c.HeadAgeSeconds*float64(time.Second)))))
+	t.Add("  head node", fmt.Sprintf("%s %s, muster %s, heard %s ago", h.InstanceID, h.Phase, h.Version, count.Span(time.Duration(c.HeadAgeSeconds*float64(time.Second)))))
 	if h.Phase == "booting" && len(h.Steps) > 0 {
 		last := h.Steps[len(h.Steps)-1]
-		t.add("", "boot: "+strings.TrimSuffix(last.Name+": "+last.Detail, ": "))
+		t.Add("", "boot: "+strings.TrimSuffix(last.Name+": "+last.Detail, ": "))
 	}
 	for _, line := range h.LogTail {
 		if h.Phase == "failed" {
-			t.add("", line)
+			t.Add("", line)
 		}
 	}
 	if c := h.Cluster; c != nil {
-		t.add("  fleet", c.Fleet)
-		t.add("  nodes", countsWords(c.Nodes))
-		t.add("  jobs", countsWords(c.Jobs))
+		t.Add("  fleet", c.Fleet)
+		t.Add("  nodes", countsWords(c.Nodes))
+		t.Add("  jobs", countsWords(c.Jobs))
 	}
 }
 
@@ -142,7 +144,7 @@ func countsWords(counts map[string]int) string {
 // noSuchCluster is what to say where neither this machine nor AWS has a cluster.
 func (a *app) noSuchCluster(place string) error {
 	if place == onAWS {
-		return coded(codeUnknown, "there is no cluster %s on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one", a.asked())
+		return fault.Coded(fault.CodeUnknown, "there is no cluster %s on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one", a.asked())
 	}
 	home, err := homeDir()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/status"
 )
 
@@ -23,33 +24,33 @@ func (s statusAnswer) write(w io.Writer, now time.Time) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := tableOf(c, now).write(w); err != nil {
+		if err := tableOf(c, now).Write(w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func tableOf(c status.Cluster, now time.Time) table {
-	var t table
-	t.add(c.Name, statusHeadline(c, now))
+func tableOf(c status.Cluster, now time.Time) page.Table {
+	var t page.Table
+	t.Add(c.Name, statusHeadline(c, now))
 	if c.File != "" {
-		t.add("  file", c.File)
+		t.Add("  file", c.File)
 	}
 	if own, ok := c.Own.(*aws.Status); ok {
 		addAWS(&t, own)
 	}
 	if c.Dir != "" {
-		t.add("  folder", c.Dir)
+		t.Add("  folder", c.Dir)
 	}
 	addServices(&t, c.Services, now)
 	addNodes(&t, c.Nodes)
 	if c.Jobs != nil {
-		t.add("  jobs", jobsText(*c.Jobs))
+		t.Add("  jobs", jobsText(*c.Jobs))
 	}
 	addList(&t, "  mounts", mountLines(c.Mounts))
 	if c.S3 != nil {
-		t.add("  S3", s3Text(*c.S3))
+		t.Add("  S3", s3Text(*c.S3))
 	}
 	addList(&t, "  exports", exportLines(c.Exports, now))
 	addList(&t, "  look at", c.Look)
@@ -69,16 +70,16 @@ func statusHeadline(c status.Cluster, now time.Time) string {
 }
 
 // addList adds lines below one heading.
-func addList(t *table, heading string, lines []string) {
+func addList(t *page.Table, heading string, lines []string) {
 	for i, line := range lines {
 		if i > 0 {
 			heading = ""
 		}
-		t.add(heading, line)
+		t.Add(heading, line)
 	}
 }
 
-func addServices(t *table, services []status.Service, now time.Time) {
+func addServices(t *page.Table, services []status.Service, now time.Time) {
 	var ready, lines []string
 	for _, x := range services {
 		if x.Phase == status.Ready && x.Restarts == 0 {
@@ -104,7 +105,7 @@ func times(n int) string {
 	return strconv.Itoa(n) + " times"
 }
 
-func addNodes(t *table, n *status.Nodes) {
+func addNodes(t *page.Table, n *status.Nodes) {
 	if n == nil {
 		return
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/sys/heed"
 )
@@ -53,7 +55,7 @@ why, 2 wrong command line or no terminal to ask on, 130 stopped.`,
 				return err
 			}
 			if o.noTest && o.verify {
-				return usageError{errors.New("--no-test and --verify want opposite things")}
+				return fault.Usage(errors.New("--no-test and --verify want opposite things"))
 			}
 			if err := (where{name: "this one", place: o.place}).fits(c); err != nil {
 				return err
@@ -158,7 +160,7 @@ func (a *app) tellOfAWS(path string, source []byte) {
 		return
 	}
 	fmt.Fprintf(a.err, "for AWS the file has %s and %s: `muster check %s` shows them\n",
-		count.Of(errs, "error"), count.Of(warnings, "warning"), printable(path))
+		count.Of(errs, "error"), count.Of(warnings, "warning"), page.Printable(path))
 }
 
 // showProblems shows problems on stderr. It fails if one of them is an error. With -o
@@ -171,7 +173,7 @@ func (a *app) showProblems(list *diag.List) error {
 		return err
 	}
 	if list.HasErrors() {
-		return exitCode(exitProblem)
+		return fault.Exit(fault.ExitProblem)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/sys/heed"
 )
@@ -145,9 +146,9 @@ func (a *app) notOnAWS(path string, asked bool) error {
 		return err
 	}
 	if asked || record.Adopted != nil {
-		return usageError{fmt.Errorf("cluster %s is on AWS, in %s: choose another name for a local one with --cluster", name, record.Region)}
+		return fault.Usage(fmt.Errorf("cluster %s is on AWS, in %s: choose another name for a local one with --cluster", name, record.Region))
 	}
-	return usageError{fmt.Errorf("cluster %s is on AWS, in %s: `muster up %s --on aws` changes it; for a local one choose another name with --cluster", name, record.Region, path)}
+	return fault.Usage(fmt.Errorf("cluster %s is on AWS, in %s: `muster up %s --on aws` changes it; for a local one choose another name with --cluster", name, record.Region, path))
 }
 
 // lookForUp says of the file what AWS says of it, as `muster check --online` does. What
@@ -174,7 +175,7 @@ func (a *app) showFor(path string, f *spec.File) error {
 		return err
 	}
 	if f.Problems.HasErrors() {
-		return exitCode(exitProblem)
+		return fault.Exit(fault.ExitProblem)
 	}
 	return nil
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/plan"
 )
 
 // writeCloudPlan writes what `up` is about to do on AWS.
 func writeCloudPlan(w io.Writer, p *aws.Plan) error {
-	sections := []section{
-		{table: table{{fmt.Sprintf("Cluster %s in %s of account %s, as %s", p.Cluster, p.Region, p.Account, p.Caller)}}},
+	sections := []page.Section{
+		{Table: page.Table{{fmt.Sprintf("Cluster %s in %s of account %s, as %s", p.Cluster, p.Region, p.Account, p.Caller)}}},
 		fileChanges(p.Changes),
 	}
 	for _, s := range p.Stacks {
@@ -22,10 +23,10 @@ func writeCloudPlan(w io.Writer, p *aws.Plan) error {
 	}
 	sections = append(sections, hourSection(p), laterSection(p))
 	for _, s := range sections {
-		if len(s.table)+len(s.lines) == 0 {
+		if len(s.Table)+len(s.Lines) == 0 {
 			continue
 		}
-		if err := s.write(w); err != nil {
+		if err := s.Write(w); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)
@@ -34,20 +35,20 @@ func writeCloudPlan(w io.Writer, p *aws.Plan) error {
 }
 
 // fileChanges are the keys that differ from the cluster's.
-func fileChanges(changes []plan.Change) section {
+func fileChanges(changes []plan.Change) page.Section {
 	if len(changes) == 0 {
-		return section{}
+		return page.Section{}
 	}
-	t := table{{"Changes of the file", "was", "is", "needs"}}
+	t := page.Table{{"Changes of the file", "was", "is", "needs"}}
 	for _, c := range changes {
-		t.add("  "+c.Path, orDash(c.Old), orDash(c.New), string(c.Need))
+		t.Add("  "+c.Path, orDash(c.Old), orDash(c.New), string(c.Need))
 	}
-	return section{table: t}
+	return page.Section{Table: t}
 }
 
 // stackSection lists what becomes of a stack's resources. What costs nothing is
 // counted where all is new.
-func stackSection(s aws.StackPlan) section {
+func stackSection(s aws.StackPlan) page.Section {
 	head := "Stack " + s.Name + ": " + s.Action
 	if s.Action == "keep" {
 		head = "Stack " + s.Name + ": as it is"
@@ -55,23 +56,23 @@ func stackSection(s aws.StackPlan) section {
 	if s.Why != "" {
 		head += ", " + s.Why
 	}
-	t := table{{head}}
+	t := page.Table{{head}}
 	free := 0
 	for _, c := range s.Changes {
 		if s.Action == "create" && c.Billed == "" {
 			free++
 			continue
 		}
-		t.add("  "+string(c.Action), resourceWords(c), changeWords(c))
+		t.Add("  "+string(c.Action), resourceWords(c), changeWords(c))
 	}
 	if free > 0 {
 		cost, self := "cost", "themselves"
 		if free == 1 {
 			cost, self = "costs", "itself"
 		}
-		t.add("  "+string(cloudformation.Add), fmt.Sprintf("%s that %s nothing by %s", count.Of(free, "resource"), cost, self), "")
+		t.Add("  "+string(cloudformation.Add), fmt.Sprintf("%s that %s nothing by %s", count.Of(free, "resource"), cost, self), "")
 	}
-	return section{table: t}
+	return page.Section{Table: t}
 }
 
 func resourceWords(c aws.ResourceChange) string {
@@ -101,35 +102,35 @@ func changeWords(c aws.ResourceChange) string {
 }
 
 // laterSection is what happens on the machines: another build of muster, and a test job.
-func laterSection(p *aws.Plan) section {
-	var s section
+func laterSection(p *aws.Plan) page.Section {
+	var s page.Section
 	if p.Program != "" {
-		s.lines = append(s.lines, fmt.Sprintf("The head node takes up muster %s: its agent and controller start again, jobs go on. Nodes that run keep theirs until they end.", p.Program))
+		s.Lines = append(s.Lines, fmt.Sprintf("The head node takes up muster %s: its agent and controller start again, jobs go on. Nodes that run keep theirs until they end.", p.Program))
 	}
 	if t := p.Trial; t != nil && !t.Static {
 		price := "at a price that is not known"
 		if t.Known {
 			price = fmt.Sprintf("for $%.2f an hour", t.USDPerHour)
 		}
-		s.lines = append(s.lines, fmt.Sprintf("A test job starts %s of queue %s (%s), %s; they end when they have been idle for %s.",
+		s.Lines = append(s.Lines, fmt.Sprintf("A test job starts %s of queue %s (%s), %s; they end when they have been idle for %s.",
 			count.Of(t.Nodes, "node"), t.Queue, t.InstanceType, price, count.Of(t.IdleMinutes, "minute")))
 	}
-	s.lines = append(s.lines, p.Notes...)
+	s.Lines = append(s.Lines, p.Notes...)
 	return s
 }
 
 // hourSection is what an hour costs.
-func hourSection(p *aws.Plan) section {
-	t := table{{"Cost", "an hour"}}
-	t.add("  with the nodes that are always on", cost(p.Always))
-	t.add("  with all nodes", cost(p.Full))
-	t.alignRight(1)
-	s := section{table: t}
+func hourSection(p *aws.Plan) page.Section {
+	t := page.Table{{"Cost", "an hour"}}
+	t.Add("  with the nodes that are always on", cost(p.Always))
+	t.Add("  with all nodes", cost(p.Full))
+	t.AlignRight(1)
+	s := page.Section{Table: t}
 	if missing := p.Full.Missing; len(missing) > 0 {
-		s.lines = append(s.lines, "not counted, for the price is not known: "+strings.Join(missing, ", "))
+		s.Lines = append(s.Lines, "not counted, for the price is not known: "+strings.Join(missing, ", "))
 	}
 	if p.Region != p.PriceRegion {
-		s.lines = append(s.lines, fmt.Sprintf("with the prices of %s: those of %s differ", p.PriceRegion, p.Region))
+		s.Lines = append(s.Lines, fmt.Sprintf("with the prices of %s: those of %s differ", p.PriceRegion, p.Region))
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 // runUp makes a cluster on this machine what its files say.
@@ -44,7 +45,7 @@ func (a *app) confirmGoing(ctx context.Context, up local.UpOptions, yes bool) er
 	}
 	fmt.Fprintf(a.err, "cluster %s runs, and would be changed:\n", up.Ref.Name)
 	for _, line := range lines {
-		fmt.Fprintln(a.err, "  "+printable(line))
+		fmt.Fprintln(a.err, "  "+page.Printable(line))
 	}
 	return a.confirm("Go on?")
 }

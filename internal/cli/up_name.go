@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -73,7 +74,7 @@ func (a *app) nameForUp(file, place string) (home, name, told string, err error)
 		}
 	}
 	if name, told, err = c.cluster(); err != nil {
-		return "", "", "", usageError{err}
+		return "", "", "", fault.Usage(err)
 	}
 	return home, name, told, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/services"
 )
 
@@ -105,7 +106,7 @@ func endOf(err error) error {
 		return err
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return passedOn(128 + int(status.Signal()))
+		return fault.PassedOn(128 + int(status.Signal()))
 	}
-	return passedOn(exit.ExitCode())
+	return fault.PassedOn(exit.ExitCode())
 }

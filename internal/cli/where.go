@@ -10,6 +10,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/fault"
 )
 
 // Places where clusters are.
@@ -26,7 +27,7 @@ func checkPlace(place string) error {
 	case onLocal:
 		return localHere()
 	}
-	return usageError{fmt.Errorf("there is no place %q: a cluster is on local or on aws", place)}
+	return fault.Usage(fmt.Errorf("there is no place %q: a cluster is on local or on aws", place))
 }
 
 // where is a cluster's place.
@@ -39,7 +40,7 @@ type where struct {
 }
 
 // errNone says that this machine knows of no cluster.
-var errNone = coded(codeNone, "there is no cluster; %s", makesOne)
+var errNone = fault.Coded(fault.CodeNone, "there is no cluster; %s", makesOne)
 
 // find finds the cluster that the command is about. place, if not empty, is where it
 // has to be.
@@ -87,7 +88,7 @@ func (w where) settle(place string) (where, error) {
 	}
 	switch {
 	case isLocal && record.Region != "":
-		return w, usageError{fmt.Errorf("there are two clusters %s; say which with --on local or --on aws", w.name)}
+		return w, fault.Usage(fmt.Errorf("there are two clusters %s; say which with --on local or --on aws", w.name))
 	case isLocal:
 		w.place = onLocal
 	case record.Region != "" || api.Configured() && !near(w.name, names):

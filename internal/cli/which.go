@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -55,7 +56,7 @@ func (c choice) cluster() (string, error) {
 }
 
 func several(which string) error {
-	return usageError{coded(codeSeveral, "%s; say which with --cluster NAME, or %s", which, clusterVariable)}
+	return fault.Usage(fault.Coded(fault.CodeSeveral, "%s; say which with --cluster NAME, or %s", which, clusterVariable))
 }
 
 // nearest are the clusters whose files are in here, or else in the nearest directory

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 // takesName are the commands that take the cluster's name as their argument, too.
@@ -30,7 +32,7 @@ func (a *app) clusterName(c *cobra.Command, args []string) error {
 		return fmt.Errorf("--cluster says %s, the argument %s: leave one of them out", a.cluster, args[0])
 	}
 	if name := a.madeOfFile(args[0]); name != "" {
-		return fmt.Errorf("%s is the file of cluster %s: `%s %s`", printable(args[0]), name, c.CommandPath(), name)
+		return fmt.Errorf("%s is the file of cluster %s: `%s %s`", page.Printable(args[0]), name, c.CommandPath(), name)
 	}
 	a.cluster = args[0]
 	return nil

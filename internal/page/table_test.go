@@ -1,4 +1,4 @@
-package cli
+package page
 
 import (
 	"strings"
@@ -15,18 +15,18 @@ func TestPrintable(t *testing.T) {
 		{"\xff", `\xff`},
 		{"", ""},
 	} {
-		if got := printable(row.text); got != row.want {
-			t.Errorf("printable(%q) is %s, want %s", row.text, got, row.want)
+		if got := Printable(row.text); got != row.want {
+			t.Errorf("Printable(%q) is %s, want %s", row.text, got, row.want)
 		}
 	}
 }
 
 func TestTable(t *testing.T) {
-	rows := table{{"NAME", "STATE", "REASON"}}
-	rows.add("a", "down", "power\tcut")
-	rows.add("longer", "idle", "")
+	rows := Table{{"NAME", "STATE", "REASON"}}
+	rows.Add("a", "down", "power\tcut")
+	rows.Add("longer", "idle", "")
 	var b strings.Builder
-	if err := rows.write(&b); err != nil {
+	if err := rows.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	want := "NAME    STATE  REASON\na       down   power\\tcut\nlonger  idle\n"

@@ -1,4 +1,4 @@
-package cli
+package page
 
 import (
 	"math/rand/v2"
@@ -79,9 +79,9 @@ func TestFitLosesNothing(t *testing.T) {
 }
 
 func TestTableOfWidth(t *testing.T) {
-	rows := table{{"Nodes of a cluster whose name is quite long"}, {"NODE", "STATE", "REASON"}}
-	rows.add("gpu-queue-dy-p5e-nodes-1", "down", "the power was cut while it was booting")
-	rows.add("b", "idle", "")
+	rows := Table{{"Nodes of a cluster whose name is quite long"}, {"NODE", "STATE", "REASON"}}
+	rows.Add("gpu-queue-dy-p5e-nodes-1", "down", "the power was cut while it was booting")
+	rows.Add("b", "idle", "")
 	got := rows.text(40)
 	want := `Nodes of a cluster whose name is quite
 long
@@ -98,9 +98,9 @@ b                     idle
 }
 
 func TestTableThatFitsNowhere(t *testing.T) {
-	rows := table{{"Models", "one", "two", "three", "four"}, {"all that there are"}}
-	rows.add("  model1", "11111111", "22222222", "-", "44444444 444444444")
-	rows.add("  model2", "1", "", "3", "4")
+	rows := Table{{"Models", "one", "two", "three", "four"}, {"all that there are"}}
+	rows.Add("  model1", "11111111", "22222222", "-", "44444444 444444444")
+	rows.Add("  model2", "1", "", "3", "4")
 	want := `Models
 all that there are
   model1

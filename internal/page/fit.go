@@ -1,4 +1,4 @@
-package cli
+package page
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 // broken, never cut. What goes elsewhere is left as it is, unless COLUMNS says how wide
 // it may be.
 
-// columns is how wide a line may be, 0 where nobody minds.
-func columns(w io.Writer) int {
+// Columns is how wide a line may be, 0 where nobody minds.
+func Columns(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok {
 		return 0
@@ -31,10 +31,10 @@ func columns(w io.Writer) int {
 	return 0
 }
 
-// gap stands between two columns. leastColumn is as narrow as a column gets, and
+// Gap stands between two columns. leastColumn is as narrow as a column gets, and
 // longWord the longest word that is kept whole while others can give way.
 const (
-	gap         = "  "
+	Gap         = "  "
 	leastColumn = 8
 	longWord    = 20
 )
@@ -70,7 +70,7 @@ func squeeze(widths, words []int, limit int) []int {
 
 // total is how long a row is.
 func total(widths []int) int {
-	sum := len(gap) * (len(widths) - 1)
+	sum := len(Gap) * (len(widths) - 1)
 	for _, w := range widths {
 		sum += w
 	}
@@ -126,6 +126,12 @@ func breakAt(runes []rune, indent, width int) int {
 	return width
 }
 
+// Row is a line of a table whose columns have these widths, made narrower for a limit as
+// those of a table are; words are the columns' longest words.
+func Row(widths, words []int, limit int, cells []string) string {
+	return row(squeeze(widths, words, limit), cells)
+}
+
 // row is a line of a table, or several where cells are broken.
 func row(widths []int, cells []string) string {
 	parts := make([][]string, len(cells))
@@ -145,23 +151,23 @@ func row(widths []int, cells []string) string {
 			if n < len(part) {
 				text = part[n]
 			}
-			line += fmt.Sprintf("%-*s", widths[i], text) + gap
+			line += fmt.Sprintf("%-*s", widths[i], text) + Gap
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
 }
 
-// line writes a line for people, broken where it is too long for w.
-func line(w io.Writer, text string) error {
-	_, err := io.WriteString(w, strings.Join(fit(text, columns(w)), "\n")+"\n")
+// Line writes a line for people, broken where it is too long for w.
+func Line(w io.Writer, text string) error {
+	_, err := io.WriteString(w, strings.Join(fit(text, Columns(w)), "\n")+"\n")
 	return err
 }
 
-// short is the beginning of a text that is replaced by another one on its line.
-func short(w io.Writer, text string) string {
+// Short is the beginning of a text that is replaced by another one on its line.
+func Short(w io.Writer, text string) string {
 	runes := []rune(text)
-	if limit := columns(w) - 1; limit > 0 && len(runes) > limit {
+	if limit := Columns(w) - 1; limit > 0 && len(runes) > limit {
 		return string(runes[:limit-1]) + "…"
 	}
 	return text
