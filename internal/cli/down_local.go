@@ -187,8 +187,8 @@ func askForJobs(ctx context.Context, ref local.Ref) ([]string, error) {
 	if !alive {
 		return nil, nil
 	}
-	out, err := local.OnHead(ctx, l, anchor, "scontrol", "--oneliner", "--all", "show", "job")
-	return unfinished(slurm.ParseJobs([]byte(out), nil)), err
+	jobs, problems, err := slurm.Client{Runner: local.FromHost{Layout: l, Anchor: anchor}}.Jobs(ctx)
+	return unfinished(jobs, problems), err
 }
 
 // unfinished are the jobs that have still something to do. One that Slurm cleans up after

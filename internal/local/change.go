@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // Removable refuses to take away nodes that run jobs. Whoever asks the user first, looks
@@ -40,19 +42,17 @@ func (o UpOptions) Removable(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, endingLimit)
 	defer cancel()
 	for {
-		out, err := OnHead(ctx, l, anchor, "squeue", "--noheader", "--states=RUNNING,COMPLETING,SUSPENDED,CONFIGURING", "--format=%A %T %N")
+		jobs, err := slurmOf(l, anchor).Queue(ctx)
 		if err != nil {
 			return fmt.Errorf("see which nodes are in use: %w", err)
 		}
-		users, err := usersOf(out, gone)
+		users, err := usersOf(jobs, gone)
 		if err != nil || len(users) == 0 {
 			return err
 		}
 		if users[0].ending {
-			select {
-			case <-time.After(100 * time.Millisecond):
+			if pause.For(ctx, 100*time.Millisecond) == nil {
 				continue
-			case <-ctx.Done():
 			}
 		}
 		return inUse(users)
@@ -82,26 +82,22 @@ type nodeUser struct {
 	ending    bool
 }
 
-// usersOf finds in squeue's output the jobs that have certain nodes: those that stay,
-// or else those that are ending.
-func usersOf(squeue string, certain func(node string) bool) (stay []nodeUser, err error) {
+// usersOf finds the jobs that have certain nodes: those that stay, or else those that are
+// ending.
+func usersOf(jobs []slurm.Queued, certain func(node string) bool) (stay []nodeUser, err error) {
 	var ending []nodeUser
-	for line := range strings.Lines(squeue) {
-		f := strings.Fields(line)
-		if len(f) != 3 {
-			continue
-		}
-		nodes, err := slurm.Expand(f[2])
+	for _, j := range jobs {
+		nodes, err := slurm.Expand(j.NodeList)
 		if err != nil {
 			return nil, err
 		}
 		i := slices.IndexFunc(nodes, certain)
 		switch {
 		case i < 0:
-		case f[1] == "COMPLETING":
-			ending = append(ending, nodeUser{job: f[0], node: nodes[i], ending: true})
+		case j.State == "COMPLETING":
+			ending = append(ending, nodeUser{job: strconv.Itoa(j.ID), node: nodes[i], ending: true})
 		default:
-			stay = append(stay, nodeUser{job: f[0], node: nodes[i]})
+			stay = append(stay, nodeUser{job: strconv.Itoa(j.ID), node: nodes[i]})
 		}
 	}
 	if len(stay) == 0 {

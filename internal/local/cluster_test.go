@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/supervise"
 )
@@ -186,29 +187,39 @@ func TestHanging(t *testing.T) {
 func TestUsersOf(t *testing.T) {
 	gone := func(node string) bool { return node == "n5" || node == "n6" }
 	for _, row := range []struct {
-		squeue, want string // want is empty for nobody
-		ending       bool
+		jobs   []slurm.Queued
+		want   string // want is empty for nobody
+		ending bool
 	}{
-		{"", "", false},
-		{"1 RUNNING n[1-4]\n", "", false},
-		{"1 PENDING \n", "", false},
-		{"1 RUNNING n[4-6]\n", "the file no longer has node n5, but job 1 runs on it: wait for it, or `muster job cancel 1`", false},
-		{"2 COMPLETING n[1,6]\n", "the file no longer has node n6, but job 2 runs on it: wait for it, or `muster job cancel 2`", true},
+		{nil, "", false},
+		{[]slurm.Queued{{ID: 1, State: "RUNNING", NodeList: "n[1-4]"}}, "", false},
+		{[]slurm.Queued{{ID: 1, State: "PENDING"}}, "", false},
 		{
-			"2 COMPLETING n6\n3 CONFIGURING n5\n4 RUNNING n6\n5 RUNNING n1\n",
+			[]slurm.Queued{{ID: 1, State: "RUNNING", NodeList: "n[4-6]"}},
+			"the file no longer has node n5, but job 1 runs on it: wait for it, or `muster job cancel 1`", false,
+		},
+		{
+			[]slurm.Queued{{ID: 2, State: "COMPLETING", NodeList: "n[1,6]"}},
+			"the file no longer has node n6, but job 2 runs on it: wait for it, or `muster job cancel 2`", true,
+		},
+		{
+			[]slurm.Queued{
+				{ID: 2, State: "COMPLETING", NodeList: "n6"}, {ID: 3, State: "CONFIGURING", NodeList: "n5"},
+				{ID: 4, State: "RUNNING", NodeList: "n6"}, {ID: 5, State: "RUNNING", NodeList: "n1"},
+			},
 			"the file no longer has nodes that jobs run on (job 3 on n5, job 4 on n6): wait for them, or `muster job cancel 3 4`", false,
 		},
 	} {
-		users, err := usersOf(row.squeue, gone)
+		users, err := usersOf(row.jobs, gone)
 		got := ""
 		if len(users) > 0 {
 			got = inUse(users).Error()
 		}
 		if err != nil || got != row.want || len(users) > 0 && users[0].ending != row.ending {
-			t.Errorf("%q: %+v, %v, want %q", row.squeue, users, err, row.want)
+			t.Errorf("%+v: %+v, %v, want %q", row.jobs, users, err, row.want)
 		}
 	}
-	if _, err := usersOf("1 RUNNING n[1-\n", gone); err == nil {
+	if _, err := usersOf([]slurm.Queued{{ID: 1, State: "RUNNING", NodeList: "n[1-"}}, gone); err == nil {
 		t.Error("a list of nodes that is none is taken")
 	}
 }

@@ -58,11 +58,7 @@ func askedID(ctx context.Context, l *nodes.Layout) int {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
-	out, err := OnHead(ctx, l, anchor, "scontrol", "show", "config")
-	if err != nil {
-		return 0
-	}
-	id, err := slurm.NextJobID(out)
+	id, err := slurmOf(l, anchor).NextJobID(ctx)
 	if err != nil {
 		return 0
 	}

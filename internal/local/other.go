@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/count"
@@ -65,17 +66,13 @@ type waitingJob struct {
 	queues []string
 }
 
-// useOf reads the queues, the states and the IDs of jobs.
-func useOf(squeue string) use {
+// useOf counts the jobs of each queue, and has those that wait.
+func useOf(jobs []slurm.Queued) use {
 	u := use{jobs: map[string]int{}, full: map[string]bool{}, pending: map[string]int{}}
-	for line := range strings.Lines(squeue) {
-		f := strings.Fields(line)
-		if len(f) != 3 {
-			continue
-		}
-		u.jobs[f[0]]++
-		if f[1] == "PENDING" {
-			u.wait = append(u.wait, waitingJob{f[2], strings.Split(f[0], ",")})
+	for _, j := range jobs {
+		u.jobs[j.Partition]++
+		if j.State == "PENDING" {
+			u.wait = append(u.wait, waitingJob{strconv.Itoa(j.ID), strings.Split(j.Partition, ",")})
 		}
 	}
 	return u
@@ -200,8 +197,8 @@ func (o UpOptions) look(ctx context.Context, anchor nodes.AnchorProcess) use {
 	l := o.Ref.Layout()
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
-	out, _ := OnHead(ctx, l, anchor, "squeue", "--noheader", "--all", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED,STOPPED,COMPLETING", "--format=%P %T %A")
-	u := useOf(out)
+	jobs, _ := slurmOf(l, anchor).Queue(ctx)
+	u := useOf(jobs)
 	all, _ := Controller(l).Exports(ctx)
 	for _, s := range all {
 		if s.Export {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // TestGoingForGood takes a queue in which jobs wait, and a mount whose files are not in
@@ -11,7 +13,10 @@ import (
 func TestGoingForGood(t *testing.T) {
 	was := face{File: "/a", Text: "a", Queues: []string{"cpu", "gpu", "more"}, Mounts: []string{"/f", "/fs"}}
 	is := face{File: "/a", Text: "b", Queues: []string{"cpu"}}
-	used := useOf("gpu RUNNING 11\ngpu PENDING 12\ncpu,gpu PENDING 13\nmore,gpu PENDING 14\ncpu PENDING 15\n")
+	used := useOf([]slurm.Queued{
+		{ID: 11, Partition: "gpu", State: "RUNNING"}, {ID: 12, Partition: "gpu", State: "PENDING"}, {ID: 13, Partition: "cpu,gpu", State: "PENDING"},
+		{ID: 14, Partition: "more,gpu", State: "PENDING"}, {ID: 15, Partition: "cpu", State: "PENDING"},
+	})
 	used.pending = map[string]int{"/f": 2, "/f/sub": 3, "/fs/a": 7}
 	want := []string{
 		"queue gpu goes, which has jobs: 2", "queue more goes", "jobs that wait there and cannot run any more: 12, 14",
@@ -24,7 +29,7 @@ func TestGoingForGood(t *testing.T) {
 	}
 	is.Queues = []string{"cpu", "gpu"}
 	is.Mounts = was.Mounts
-	if got := going(was, is, useOf("more,gpu PENDING 14\n")); got != nil {
+	if got := going(was, is, useOf([]slurm.Queued{{ID: 14, Partition: "more,gpu", State: "PENDING"}})); got != nil {
 		t.Errorf("a job that has another queue strands: %q", got)
 	}
 }

@@ -2,13 +2,9 @@ package local
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/local/nodes"
@@ -73,31 +69,4 @@ type Runner struct {
 func (r Runner) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	line := r.Layout.HeadCommand(r.Anchor, r.Dir, append([]string{"env"}, append(append(HeadEnv(), r.Env...), append([]string{name}, args...)...)...))
 	return slurm.Exec{}.Run(ctx, line[0], line[1:]...)
-}
-
-// OnHead runs a program on the head node of a cluster and returns what it prints. It
-// ends with ctx, also where Slurm keeps the program waiting.
-func OnHead(ctx context.Context, l *nodes.Layout, a nodes.AnchorProcess, args ...string) (string, error) {
-	out, err := output(ctx, l.HeadCommand(a, "/", args))
-	if err != nil {
-		return out, fmt.Errorf("%s: %w", strings.Join(args, " "), err)
-	}
-	return out, nil
-}
-
-// output is what a program prints. When ctx ends, it is told to end with all that it
-// started: what enters the head node is the parent of what runs there.
-func output(ctx context.Context, line []string) (string, error) {
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Env = HeadEnv()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = time.Second
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil {
-		return string(out), fmt.Errorf("%w: %s", err, strings.TrimSpace(errs.String()))
-	}
-	return string(out), nil
 }

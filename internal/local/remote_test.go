@@ -15,10 +15,3 @@ func TestOutputEnds(t *testing.T) {
 		t.Error("what was told to end did not")
 	}
 }
-
-func TestOutput(t *testing.T) {
-	out, err := output(t.Context(), []string{"/bin/sh", "-c", "echo a; echo b >&2; exit 3"})
-	if out != "a\n" || err == nil || err.Error() != "exit status 3: b" {
-		t.Errorf("got %q, %v", out, err)
-	}
-}

@@ -2,27 +2,38 @@ package local
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// TestRegistered has a queue whose name has what marks nodes as static, and a node of two partitions.
+// asShown are nodes by their names and states.
+func asShown(all ...string) []slurm.Node {
+	var nodes []slurm.Node
+	for _, text := range all {
+		name, state, _ := strings.Cut(text, " ")
+		nodes = append(nodes, slurm.Node{Name: name, State: slurm.ParseNodeState(state)})
+	}
+	return nodes
+}
+
+// TestRegistered has a queue whose name has that marks nodes as static.
 func TestRegistered(t *testing.T) {
 	group := slurm.NodeGroup{Resource: slurm.Resource{Queue: "a-st-b", Name: "c"}, Static: true, Addresses: make([]netip.Addr, 2)}
 	for _, row := range []struct {
-		name  string
-		sinfo string
-		want  int
+		name string
+		all  []slurm.Node
+		want int
 	}{
-		{"nothing", "", 0},
-		{"one_up", "a-st-b-st-c-1 idle none\na-st-b-st-c-2 idle~ none\n", 1},
-		{"dynamic_ones_do_not_count", "a-st-b-dy-c-1 idle none\na-st-b-dy-c-2 mixed none\na-st-b-st-c-1 down boot failed\n", 0},
-		{"in_two_partitions", "a-st-b-st-c-1 idle none\na-st-b-st-c-1 idle none\n", 1},
-		{"all", "a-st-b-st-c-1 allocated none\na-st-b-dy-c-1 idle none\na-st-b-st-c-2 completing none\n", 2},
+		{"nothing", nil, 0},
+		{"one_up", asShown("a-st-b-st-c-1 IDLE", "a-st-b-st-c-2 IDLE+POWERED_DOWN"), 1},
+		{"dynamic_ones_do_not_count", asShown("a-st-b-dy-c-1 IDLE", "a-st-b-dy-c-2 MIXED", "a-st-b-st-c-1 DOWN"), 0},
+		{"of_a_cloud", asShown("a-st-b-st-c-1 IDLE+CLOUD", "a-st-b-st-c-2 IDLE+CLOUD+NOT_RESPONDING+POWERING_UP"), 1},
+		{"all", asShown("a-st-b-st-c-1 ALLOCATED", "a-st-b-dy-c-1 IDLE", "a-st-b-st-c-2 IDLE+COMPLETING"), 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := registered(row.sinfo, group.Names()); got != row.want {
+			if got := registered(row.all, group.Names()); got != row.want {
 				t.Errorf("%d are up, want %d", got, row.want)
 			}
 		})

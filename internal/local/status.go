@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
-	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/status"
 	"github.com/muster-hpc/muster/internal/supervise"
 )
@@ -36,7 +35,7 @@ func (s *sight) look(ctx context.Context, ref Ref) {
 	if alive {
 		s.lookAtServices(l, time.Now())
 		s.judgeMachines(nodes.Hanging(anchor))
-		s.LookAtSlurm(ctx, slurm.Client{Runner: FromHost{Layout: l, Anchor: anchor}})
+		s.LookAtSlurm(ctx, slurmOf(l, anchor))
 		if s.State == "up" {
 			s.LookAtFleet(ctx, Controller(l))
 		}

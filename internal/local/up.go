@@ -14,6 +14,7 @@ import (
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/step"
 	"github.com/muster-hpc/muster/internal/supervise"
@@ -218,7 +219,8 @@ func (u *up) startOnce(ctx context.Context) (string, error) {
 // do not notice.
 func (u *up) restart(ctx context.Context, a nodes.AnchorProcess) error {
 	before, log := u.pidOf("slurmctld"), u.logFrom("slurmctld")
-	_, err := u.onHead(ctx, a, "scontrol", "shutdown", "slurmctld")
+	client := slurmOf(u.layout, a)
+	err := client.Shutdown(ctx)
 	if err != nil && u.ready("slurmctld") {
 		return err // one that is not is started again and again by its supervisor
 	}
@@ -227,13 +229,11 @@ func (u *up) restart(ctx context.Context, a nodes.AnchorProcess) error {
 		if pid := u.pidOf("slurmctld"); pid == 0 || pid == before {
 			return false, log.hopeless() // the one that was told to end may answer still
 		}
-		_, err := u.onHead(ctx, a, "scontrol", "ping")
-		return err == nil, log.hopeless()
+		return client.Ping(ctx) == nil, log.hopeless()
 	}); err != nil {
 		return err
 	}
-	_, err = u.onHead(ctx, a, "scontrol", "reconfigure")
-	return err
+	return client.Reconfigure(ctx)
 }
 
 const servicesWait = 60 * time.Second
@@ -286,11 +286,6 @@ func (u *up) serviceNames() []string {
 	return names
 }
 
-// onHead runs a program on the head node and returns what it prints.
-func (u *up) onHead(ctx context.Context, a nodes.AnchorProcess, args ...string) (string, error) {
-	return OnHead(ctx, u.layout, a, args...)
-}
-
 // static waits until the nodes that are always on have registered.
 func (u *up) static(ctx context.Context) (string, error) {
 	var names []string
@@ -309,11 +304,11 @@ func (u *up) awaitStatic(ctx context.Context, names []string) (string, error) {
 	anchor, _ := u.layout.Alive()
 	began := time.Now()
 	err := await(ctx, 2*time.Minute, askEvery, func() (bool, error) {
-		out, err := u.onHead(ctx, anchor, "sinfo", "--noheader", "--Node", "--format=%N %T %E")
+		all, err := slurmOf(u.layout, anchor).Nodes(ctx)
 		if err != nil {
 			return false, err
 		}
-		up := registered(out, names)
+		up := registered(all, names)
 		if time.Since(began) > time.Second {
 			u.Report.Waiting("wait for static nodes", fmt.Sprintf("%d of %d registered", up, len(names)), time.Since(began))
 		}
@@ -322,18 +317,18 @@ func (u *up) awaitStatic(ctx context.Context, names []string) (string, error) {
 	return fmt.Sprintf("%d registered", len(names)), err
 }
 
-// registered is how many of the nodes are up. sinfo has a line of a node for each of its
-// partitions.
-func registered(sinfo string, names []string) int {
-	up := map[string]bool{}
-	for line := range strings.Lines(sinfo) {
-		f := strings.Fields(line)
-		if len(f) >= 2 && slices.Contains(names, f[0]) && slices.Contains([]string{"idle", "mixed", "allocated", "completing"}, f[1]) {
-			up[f[0]] = true
+// registered is how many of the nodes with these names are up.
+func registered(all []slurm.Node, names []string) int {
+	up := 0
+	for _, n := range all {
+		if slices.Contains(names, n.Name) && slices.Contains([]string{"idle", "mixed", "allocated", "completing"}, n.State.Long()) {
+			up++
 		}
 	}
-	return len(up)
+	return up
 }
+
+const testJob = "muster-test"
 
 // test runs a job on two nodes, or on one if there is only one.
 func (u *up) test(ctx context.Context) (string, error) {
@@ -342,17 +337,17 @@ func (u *up) test(ctx context.Context) (string, error) {
 	anchor, _ := u.layout.Alive()
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the test job did not end within 2m"))
 	defer cancel()
-	args := []string{"srun", "--job-name=muster-test", fmt.Sprintf("--nodes=%d", nodes), "--ntasks-per-node=1", "--time=2", "--quiet", "hostname"}
+	client := slurmOf(u.layout, anchor)
 	// One that there is already has ended: slurmctld died before it wrote that down, and
 	// keeps its nodes for it.
-	if _, err := u.onHead(ctx, anchor, "scancel", "--quiet", "--name=muster-test"); err != nil {
+	if err := client.CancelNamed(ctx, testJob); err != nil {
 		return "", err
 	}
-	out, err := u.onHead(ctx, anchor, args...)
+	out, err := client.Runner.Run(ctx, "srun", "--job-name="+testJob, fmt.Sprintf("--nodes=%d", nodes), "--ntasks-per-node=1", "--time=2", "--quiet", "hostname")
 	if err != nil {
 		return "", err
 	}
-	seen := strings.Fields(out)
+	seen := strings.Fields(string(out))
 	slices.Sort(seen)
 	seen = slices.Compact(seen)
 	for _, s := range seen {

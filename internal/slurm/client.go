@@ -57,6 +57,12 @@ func (c Client) Reconfigure(ctx context.Context) error {
 	return err
 }
 
+// Shutdown ends slurmctld, and nothing else.
+func (c Client) Shutdown(ctx context.Context) error {
+	_, err := c.Runner.Run(ctx, "scontrol", "shutdown", "slurmctld")
+	return err
+}
+
 // Nodes are all nodes. Those that are powered down are among them only if
 // slurm.conf has PrivateData=cloud. It is the whole picture or an error.
 func (c Client) Nodes(ctx context.Context) ([]Node, error) {
@@ -244,6 +250,13 @@ func (c Client) Cancel(ctx context.Context, id int) error {
 	if errors.Is(err, ErrJobEnded) {
 		return nil
 	}
+	return err
+}
+
+// CancelNamed ends all jobs of the caller's that have a name. That there is none is no
+// error.
+func (c Client) CancelNamed(ctx context.Context, name string) error {
+	_, err := c.Runner.Run(ctx, "scancel", "--quiet", "--name="+name)
 	return err
 }
 

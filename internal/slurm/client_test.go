@@ -43,6 +43,8 @@ func TestClientAsks(t *testing.T) {
 		"power_down_force": {func(ctx context.Context, c Client) error { return c.PowerDownForce(ctx, nodes, "gone") }, "scontrol update NodeName=q-dy-x-[1-2],q-st-x-1 State=POWER_DOWN_FORCE Reason=gone"},
 		"requeue":          {func(ctx context.Context, c Client) error { return c.Requeue(ctx, 7) }, "scontrol requeue 7"},
 		"cancel":           {func(ctx context.Context, c Client) error { return c.Cancel(ctx, 7) }, "scancel 7"},
+		"cancel_named":     {func(ctx context.Context, c Client) error { return c.CancelNamed(ctx, "test") }, "scancel --quiet --name=test"},
+		"shutdown":         {func(ctx context.Context, c Client) error { return c.Shutdown(ctx) }, "scontrol shutdown slurmctld"},
 		"hold":             {func(ctx context.Context, c Client) error { return c.Hold(ctx, 7) }, "scontrol hold 7"},
 		"release":          {func(ctx context.Context, c Client) error { return c.Release(ctx, 7) }, "scontrol release 7"},
 		"nodes":            {func(ctx context.Context, c Client) error { _, err := c.Nodes(ctx); return err }, "scontrol --oneliner --all --detail show node"},

@@ -1,21 +1,23 @@
 package slurm
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"strconv"
-	"strings"
 )
 
-// NextJobID finds in what `scontrol show config` prints the ID that the next job gets.
-func NextJobID(config string) (int, error) {
-	for line := range strings.Lines(config) {
-		key, value, _ := strings.Cut(line, "=")
-		if strings.TrimSpace(key) == "NEXT_JOB_ID" {
-			return strconv.Atoi(strings.TrimSpace(value))
-		}
+// NextJobID is the ID that the next job gets.
+func (c Client) NextJobID(ctx context.Context) (int, error) {
+	conf, err := c.Conf(ctx)
+	if err != nil {
+		return 0, err
 	}
-	return 0, errors.New("scontrol does not say which ID the next job gets")
+	id, err := strconv.Atoi(conf["NEXT_JOB_ID"])
+	if err != nil {
+		return 0, errors.New("scontrol does not say which ID the next job gets")
+	}
+	return id, nil
 }
 
 // The head of slurmctld's file job_state: a text with its length, the protocol's

@@ -4,11 +4,11 @@ import "testing"
 
 func TestNextJobID(t *testing.T) {
 	const said = "MpiDefault              = none\nNEXT_JOB_ID             = 43\nNodeFeaturesPlugins     = (null)\n"
-	if id, err := NextJobID(said); id != 43 || err != nil {
+	if id, err := (Client{Runner: &programs{stdout: said}}).NextJobID(t.Context()); id != 43 || err != nil {
 		t.Errorf("got %d, %v", id, err)
 	}
 	for _, text := range []string{"", "NEXT_JOB_ID", "NEXT_JOB_ID = x", "FirstJobId = 1\n"} {
-		if id, err := NextJobID(text); err == nil {
+		if id, err := (Client{Runner: &programs{stdout: text}}).NextJobID(t.Context()); err == nil {
 			t.Errorf("%q: got %d", text, id)
 		}
 	}
