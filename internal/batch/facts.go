@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -121,7 +120,7 @@ func FactsOf(c *spec.Cluster) *Facts {
 func resourceOf(q spec.Queue, r spec.ComputeResource) Resource {
 	out := Resource{
 		Name: r.Name, Count: r.MaxCount, InstanceTypes: r.InstanceTypes, SingleThread: r.DisableSMT, EFA: r.EFA,
-		Reservation: cmp.Or(r.Reservation, q.Reservation),
+		Reservation: r.Reservation.Name(),
 	}
 	for i, name := range r.InstanceTypes {
 		t, _ := catalog.Lookup(name) // spec has refused unknown types

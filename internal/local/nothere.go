@@ -41,7 +41,7 @@ func notHere(c *spec.Cluster, ssh bool) string {
 	if c.CustomActions {
 		missing = append(missing, "custom actions (not run)")
 	}
-	if c.LoginNodes {
+	if len(c.LoginPools) > 0 {
 		missing = append(missing, "login nodes (the head node serves)")
 	}
 	if len(c.SharedStorage) > 0 {

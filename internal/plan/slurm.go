@@ -50,7 +50,7 @@ func resourceGroups(q spec.Queue, r spec.ComputeResource, addresses map[string]n
 		if g.Weight = r.DynamicPriority; static {
 			g.Weight = r.StaticPriority
 		}
-		g.Features, g.TmpDiskMiB = features(r, static), cmp.Or(q.RootGiB, imageGiB)<<10
+		g.Features, g.TmpDiskMiB = features(r, static), cmp.Or(q.RootVolume.SizeGiB, imageGiB)<<10
 		g.Addresses = make([]netip.Addr, count)
 		for i, name := range g.Names() {
 			g.Addresses[i] = addresses[name]

@@ -3,33 +3,102 @@ package spec
 import (
 	"cmp"
 	"path"
+	"strconv"
 	"strings"
 )
 
 // buildCluster makes the model of a file that was checked.
 func buildCluster(name string, root View) *Cluster {
 	head, scheduling := root.Key("HeadNode"), root.Key("Scheduling")
+	image := root.Key("Image").Key("CustomAmi").Text()
 	c := &Cluster{
 		File:     name,
 		Region:   root.Key("Region").Text(),
 		OS:       root.Key("Image").Key("Os").Text(),
-		HeadNode: HeadNode{InstanceType: head.Key("InstanceType").Text(), ScratchDir: scratchDir(head)},
+		HeadNode: buildHead(head, image),
 		Scheduling: Scheduling{
 			ScalingStrategy: scheduling.Key("ScalingStrategy").Text(),
 			Slurm:           buildSlurm(scheduling.Key("SlurmSettings")),
 		},
+		Monitoring:          buildMonitoring(root.Key("Monitoring")),
+		Tags:                buildTags(root),
+		CustomS3Bucket:      root.Key("CustomS3Bucket").Text(),
+		AdditionalResources: root.Key("AdditionalResources").Text(),
+		PermissionsBoundary: root.At("Iam.PermissionsBoundary").Text(),
+		ResourcePrefix:      root.At("Iam.ResourcePrefix").Text(),
+		OldMetadata:         root.At("Imds.ImdsSupport").Text() == "v1.0",
+		LocalHomes:          root.At("DeploymentSettings.DefaultUserHome").Text() == "Local",
+		EFAInterfaceType:    root.At("DevSettings.EfaInterfaceType").Text(),
 	}
-	c.Tags = buildTags(root)
 	c.CustomActions = head.Key("CustomActions").Present()
 	for _, q := range scheduling.Key("SlurmQueues").Items() {
-		c.Scheduling.Queues = append(c.Scheduling.Queues, buildQueue(q))
+		c.Scheduling.Queues = append(c.Scheduling.Queues, buildQueue(q, image))
 		c.CustomActions = c.CustomActions || q.Key("CustomActions").Present()
 	}
-	c.LoginNodes = len(root.Key("LoginNodes").Key("Pools").Items()) > 0
+	for _, p := range root.Key("LoginNodes").Key("Pools").Items() {
+		c.LoginPools = append(c.LoginPools, buildPool(p, c.HeadNode.SSH, image))
+	}
 	for _, s := range root.Key("SharedStorage").Items() {
 		c.SharedStorage = append(c.SharedStorage, buildStorage(s))
 	}
 	return c
+}
+
+// buildHead is the head node; image is the file's for all machines.
+func buildHead(v View, image string) HeadNode {
+	networking, root := v.Key("Networking"), v.At("LocalStorage.RootVolume")
+	h := HeadNode{
+		InstanceType: v.Key("InstanceType").Text(),
+		ScratchDir:   scratchDir(v),
+		RootVolume:   buildRoot(root),
+		KeepRoot:     !root.Key("DeleteOnTermination").Bool(),
+		DisableSMT:   v.Key("DisableSimultaneousMultithreading").Bool(),
+		CustomAMI:    cmp.Or(v.At("Image.CustomAmi").Text(), image),
+		ElasticIP:    networking.Key("ElasticIp").Text(),
+		SSH:          buildSSH(v.Key("Ssh")),
+		DCV:          buildDCV(v.Key("Dcv")),
+		IAM:          buildIAM(v.Key("Iam")),
+		SharedEFS:    strings.EqualFold(v.Key("SharedStorageType").Text(), string(EFS)),
+
+		SharedEFSEncrypted: v.At("SharedStorageEfsSettings.Encrypted").Bool(),
+	}
+	var subnets []string
+	if subnet := networking.Key("SubnetId"); subnet.Present() {
+		subnets = []string{subnet.Text()}
+	}
+	h.Networking = buildNetworking(networking, subnets)
+	return h
+}
+
+// buildPool is a pool of login nodes; ssh is the head node's, image the file's for all
+// machines.
+func buildPool(v View, ssh SSH, image string) LoginPool {
+	own, networking := buildSSH(v.Key("Ssh")), v.Key("Networking")
+	return LoginPool{
+		Name:         v.Key("Name").Text(),
+		InstanceType: v.Key("InstanceType").Text(),
+		Count:        v.Key("Count").Int(),
+		GraceMinutes: v.Key("GracetimePeriod").Int(),
+		CustomAMI:    cmp.Or(v.At("Image.CustomAmi").Text(), image),
+		Networking:   buildNetworking(networking, networking.Key("SubnetIds").Texts()),
+		SSH:          SSH{KeyName: cmp.Or(own.KeyName, ssh.KeyName), AllowedIPs: cmp.Or(own.AllowedIPs, ssh.AllowedIPs)},
+		DCV:          buildDCV(v.Key("Dcv")),
+		IAM:          buildIAM(v.Key("Iam")),
+	}
+}
+
+func buildMonitoring(v View) Monitoring {
+	logs := v.At("Logs.CloudWatch")
+	policy := logs.Key("DeletionPolicy")
+	return Monitoring{
+		Logs: Logs{
+			Enabled: logs.Key("Enabled").Bool(), RetentionDays: logs.Key("RetentionInDays").Int(),
+			DeletionPolicy: DeletionPolicy(policy.Text()), Kept: policy.Present() && policy.Text() == string(PolicyRetain),
+		},
+		Detailed:  v.Key("DetailedMonitoring").Bool(),
+		Dashboard: v.At("Dashboards.CloudWatch.Enabled").Bool(),
+		Alarms:    v.At("Alarms.Enabled").Bool(),
+	}
 }
 
 // scratchDir is the mount point of the own disks of a head node or of a
@@ -42,25 +111,34 @@ func buildSlurm(v View) SlurmSettings {
 	return SlurmSettings{
 		ScaledownIdleMinutes:  v.Key("ScaledownIdletime").Int(),
 		MemoryBasedScheduling: v.Key("EnableMemoryBasedScheduling").Bool(),
+		DNS:                   DNS{Disabled: v.At("Dns.DisableManagedDns").Bool(), HostedZoneID: v.At("Dns.HostedZoneId").Text()},
 		Custom:                settingLines(v.Key("CustomSlurmSettings")),
 	}
 }
 
-func buildQueue(v View) Queue {
+func buildQueue(v View, image string) Queue {
+	networking := v.Key("Networking")
 	q := Queue{
 		Name:         v.Key("Name").Text(),
 		CapacityType: v.Key("CapacityType").Text(),
 		JobExclusive: v.Key("JobExclusiveAllocation").Bool(),
 		ScratchDir:   scratchDir(v.Key("ComputeSettings")),
-		RootGiB:      v.At("ComputeSettings.LocalStorage.RootVolume.Size").Int(),
-		Reservation:  reservation(v),
+		RootVolume:   buildRoot(v.At("ComputeSettings.LocalStorage.RootVolume")),
+		CustomAMI:    cmp.Or(v.At("Image.CustomAmi").Text(), image),
+		Networking:   buildNetworking(networking, networking.Key("SubnetIds").Texts()),
+		IAM:          buildIAM(v.Key("Iam")),
+		Reservation:  buildReservation(v, Reservation{}),
 		Custom:       settings(v.Key("CustomSlurmSettings")),
 		Tags:         buildTags(v),
 
 		AllocationStrategy: v.Key("AllocationStrategy").Text(),
+		PlacementGroup:     buildPlacement(networking, PlacementGroup{}),
+	}
+	if public := networking.Key("AssignPublicIp"); public.Present() {
+		q.PublicIP = new(public.Bool())
 	}
 	for _, r := range v.Key("ComputeResources").Items() {
-		q.ComputeResources = append(q.ComputeResources, buildResource(r))
+		q.ComputeResources = append(q.ComputeResources, buildResource(r, q))
 	}
 	return q
 }
@@ -73,13 +151,8 @@ func buildTags(v View) []Tag {
 	return all
 }
 
-// reservation is the target of a queue or a compute resource, however it is named.
-func reservation(v View) string {
-	target := v.Key("CapacityReservationTarget")
-	return cmp.Or(target.Key("CapacityReservationId").Text(), target.Key("CapacityReservationResourceGroupArn").Text())
-}
-
-func buildResource(v View) ComputeResource {
+// buildResource is a compute resource of a queue.
+func buildResource(v View, q Queue) ComputeResource {
 	r := ComputeResource{
 		Name:                 v.Key("Name").Text(),
 		MinCount:             v.Key("MinCount").Int(),
@@ -89,15 +162,20 @@ func buildResource(v View) ComputeResource {
 		DisableSMT:           v.Key("DisableSimultaneousMultithreading").Bool(),
 		EFA:                  v.Key("Efa").Key("Enabled").Bool(),
 		SchedulableMemoryMiB: v.Key("SchedulableMemory").Int(),
-		SpotPrice:            v.Key("SpotPrice").Text(),
-		Reservation:          reservation(v),
+		PlacementGroup:       buildPlacement(v.Key("Networking"), q.PlacementGroup),
+		Reservation:          buildReservation(v, q.Reservation),
+		LaunchTemplate:       buildLaunchTemplate(v.Key("LaunchTemplateOverrides")),
 		Custom:               settings(v.Key("CustomSlurmSettings")),
 		Tags:                 buildTags(v),
+	}
+	if price := v.Key("SpotPrice"); price.Present() {
+		r.SpotPrice = strconv.FormatFloat(price.Float(), 'f', -1, 64)
 	}
 	if single := v.Key("InstanceType"); single.Present() {
 		r.InstanceTypes = []string{single.Text()}
 	}
 	for _, item := range v.Key("Instances").Items() {
+		r.Several = true
 		r.InstanceTypes = append(r.InstanceTypes, item.Key("InstanceType").Text())
 	}
 	return r

@@ -14,13 +14,27 @@ type Cluster struct {
 	// OS is Image.Os, for example "alinux2023".
 	OS            string
 	HeadNode      HeadNode
+	LoginPools    []LoginPool
 	Scheduling    Scheduling
 	SharedStorage []SharedStorage
-	// CustomActions says that the file has scripts for nodes or the head node,
-	// LoginNodes that it has pools of login nodes.
-	CustomActions, LoginNodes bool
+	Monitoring    Monitoring
+	// CustomActions says that the file has scripts for nodes or the head node.
+	CustomActions bool
 	// Tags are for all that is made in AWS.
 	Tags []Tag
+	// CustomS3Bucket holds the cluster's files; empty for a bucket of its own.
+	CustomS3Bucket string
+	// AdditionalResources is the URL of a template of more that is made.
+	AdditionalResources string
+	// PermissionsBoundary is for roles that are made; ResourcePrefix begins their path
+	// and their names.
+	PermissionsBoundary, ResourcePrefix string
+	// OldMetadata says that machines have the metadata service of IMDSv1, too.
+	OldMetadata bool
+	// LocalHomes says that each machine has homes of its own.
+	LocalHomes bool
+	// EFAInterfaceType is empty for ParallelCluster's choice.
+	EFAInterfaceType string
 }
 
 // HeadNode is the machine that runs the controllers.
@@ -29,6 +43,54 @@ type HeadNode struct {
 	// ScratchDir is where the instance's own disks are mounted, "/scratch" by
 	// default.
 	ScratchDir string
+	RootVolume RootVolume
+	// KeepRoot says that the root volume outlives the head node.
+	KeepRoot bool
+	// DisableSMT is one thread for each core.
+	DisableSMT bool
+	// CustomAMI is empty for ParallelCluster's own image.
+	CustomAMI  string
+	Networking Networking
+	// ElasticIP is the public address, "true" for a new one; empty or "false" is none.
+	ElasticIP string
+	SSH       SSH
+	DCV       DCV
+	IAM       IAM
+	// SharedEFS says that what the head node shares is on an EFS that is made, and
+	// SharedEFSEncrypted that it is encrypted.
+	SharedEFS, SharedEFSEncrypted bool
+}
+
+// LoginPool are machines on which people work.
+type LoginPool struct {
+	Name         string
+	InstanceType string
+	Count        int
+	// GraceMinutes are for people to finish before a machine ends.
+	GraceMinutes int
+	CustomAMI    string
+	Networking   Networking
+	// SSH is the head node's where the pool says nothing.
+	SSH SSH
+	DCV DCV
+	IAM IAM
+}
+
+// Monitoring is how the cluster is watched in CloudWatch.
+type Monitoring struct {
+	Logs Logs
+	// Detailed says that EC2 counts each minute.
+	Detailed          bool
+	Dashboard, Alarms bool
+}
+
+// Logs are the cluster's in CloudWatch.
+type Logs struct {
+	Enabled        bool
+	RetentionDays  int
+	DeletionPolicy DeletionPolicy
+	// Kept says that the file itself wants them to outlive the cluster.
+	Kept bool
 }
 
 // Scheduling is the file's Scheduling section with Scheduler: slurm.
@@ -45,8 +107,17 @@ type SlurmSettings struct {
 	// taken away; -1 is never. ParallelCluster's default is 10.
 	ScaledownIdleMinutes  int
 	MemoryBasedScheduling bool
+	DNS                   DNS
 	// Custom are lines for slurm.conf in the file's order.
 	Custom []Setting
+}
+
+// DNS says where the nodes' names are.
+type DNS struct {
+	// Disabled says that nobody keeps them.
+	Disabled bool
+	// HostedZoneID is the file's zone, empty for one of the cluster's own.
+	HostedZoneID string
 }
 
 // Setting is one key of a Slurm configuration file, spelt as in the cluster file.
@@ -67,12 +138,17 @@ type Queue struct {
 	AllocationStrategy string
 	// ScratchDir is where a node's own disks are mounted, "/scratch" by default.
 	ScratchDir string
-	// RootGiB is the size of a node's root volume, 0 for the image's.
-	RootGiB int
-	// Reservation is the capacity reservation, block or resource group that nodes
-	// come from, unless the compute resource has its own.
-	Reservation string
-	Custom      []Setting
+	RootVolume RootVolume
+	// CustomAMI is empty for ParallelCluster's own image.
+	CustomAMI  string
+	Networking Networking
+	// PublicIP is nil where the subnet says whether nodes have public addresses.
+	PublicIP *bool
+	IAM      IAM
+	// PlacementGroup and Reservation are for compute resources that have none of their own.
+	PlacementGroup PlacementGroup
+	Reservation    Reservation
+	Custom         []Setting
 	// Tags are for its nodes.
 	Tags []Tag
 }
@@ -83,8 +159,10 @@ type ComputeResource struct {
 	Name string
 	// InstanceTypes has one entry for InstanceType, or those of Instances.
 	InstanceTypes []string
-	MinCount      int
-	MaxCount      int
+	// Several says that the file has Instances: EC2 chooses the type of each node.
+	Several  bool
+	MinCount int
+	MaxCount int
 	// StaticPriority and DynamicPriority are Slurm's weights of its nodes: low numbers
 	// are taken first.
 	StaticPriority, DynamicPriority int
@@ -95,9 +173,12 @@ type ComputeResource struct {
 	// the instance type's memory.
 	SchedulableMemoryMiB int
 	// SpotPrice is the most that an hour may cost, empty for the on-demand price.
-	SpotPrice   string
-	Reservation string
-	Custom      []Setting
+	SpotPrice string
+	// PlacementGroup and Reservation are its own, or the queue's.
+	PlacementGroup PlacementGroup
+	Reservation    Reservation
+	LaunchTemplate LaunchTemplate
+	Custom         []Setting
 	// Tags are for its nodes.
 	Tags []Tag
 }

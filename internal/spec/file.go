@@ -73,6 +73,16 @@ func (f *File) Root() (View, bool) {
 	return f.doc.view(f.schema), true
 }
 
+// Model is what the file says as far as it can be read, whatever is wrong with it: a value
+// that is missing or of a wrong type is its default. It is never nil.
+func (f *File) Model() *Cluster {
+	root, ok := f.Root()
+	if !ok {
+		return &Cluster{}
+	}
+	return buildCluster(f.doc.name, root)
+}
+
 // Cluster is the model of a file that has passed its checks, of which v is the root.
 func (v View) Cluster() *Cluster { return buildCluster(v.doc.name, v) }
 

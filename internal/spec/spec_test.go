@@ -49,17 +49,22 @@ func TestParse_fills_in_defaults(t *testing.T) {
 	if problems.Len() != 0 {
 		t.Fatal(text(t, problems))
 	}
+	root, dcv := spec.RootVolume{VolumeType: "gp3", Encrypted: true}, spec.DCV{Port: 8443, AllowedIPs: "0.0.0.0/0"}
 	want := &spec.Cluster{
 		File: "cluster.yaml", Region: "us-east-1", OS: "alinux2023",
-		HeadNode: spec.HeadNode{InstanceType: "c6i.4xlarge", ScratchDir: "/scratch"},
+		HeadNode: spec.HeadNode{
+			InstanceType: "c6i.4xlarge", ScratchDir: "/scratch", RootVolume: root, DCV: dcv,
+			Networking: spec.Networking{Subnets: []string{"subnet-0123456789abcdef0"}},
+		},
+		Monitoring: spec.Monitoring{Logs: spec.Logs{Enabled: true, RetentionDays: 180, DeletionPolicy: spec.PolicyRetain}, Dashboard: true, Alarms: true},
 		Scheduling: spec.Scheduling{
 			ScalingStrategy: "all-or-nothing",
 			Slurm:           spec.SlurmSettings{ScaledownIdleMinutes: 5},
 			Queues: []spec.Queue{
-				{Name: "gpu", CapacityType: "ONDEMAND", ScratchDir: "/scratch", AllocationStrategy: "lowest-price", ComputeResources: []spec.ComputeResource{
+				{Name: "gpu", CapacityType: "ONDEMAND", ScratchDir: "/scratch", RootVolume: root, AllocationStrategy: "lowest-price", ComputeResources: []spec.ComputeResource{
 					{Name: "nodes", InstanceTypes: []string{"p5e.48xlarge"}, MinCount: 1, MaxCount: 4, StaticPriority: 1, DynamicPriority: 1000},
 				}},
-				{Name: "cpu", CapacityType: "ONDEMAND", ScratchDir: "/scratch", AllocationStrategy: "lowest-price", ComputeResources: []spec.ComputeResource{
+				{Name: "cpu", CapacityType: "ONDEMAND", ScratchDir: "/scratch", RootVolume: root, AllocationStrategy: "lowest-price", ComputeResources: []spec.ComputeResource{
 					{Name: "small", InstanceTypes: []string{"c6i.large"}, MaxCount: 10, StaticPriority: 1, DynamicPriority: 1000},
 				}},
 			},

@@ -3,7 +3,6 @@ package nodes
 import (
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -64,22 +63,11 @@ func Resources(c *spec.Cluster, s manifest.Site) []Resource {
 				Resource: slurm.Resource{Queue: q.Name, Name: r.Name}, Template: s.Cluster + "-" + q.Name + "-" + r.Name,
 				Types: r.InstanceTypes, Subnets: s.Subnets[q.Name],
 				Capacity: q.CapacityType, Strategy: q.AllocationStrategy, SpotPrice: r.SpotPrice,
-				Reservation: reservation(q, r), Static: r.MinCount, Dynamic: r.MaxCount - r.MinCount, Tags: slices.Concat(c.Tags, q.Tags, r.Tags),
+				Reservation: r.Reservation.ID, Static: r.MinCount, Dynamic: r.MaxCount - r.MinCount, Tags: slices.Concat(c.Tags, q.Tags, r.Tags),
 			})
 		}
 	}
 	return all
-}
-
-func reservation(q spec.Queue, r spec.ComputeResource) string {
-	id := r.Reservation
-	if id == "" {
-		id = q.Reservation
-	}
-	if !strings.HasPrefix(id, "cr-") {
-		return ""
-	}
-	return id
 }
 
 // single tells whether one RunInstances call can launch the nodes: there is nothing
