@@ -19,11 +19,9 @@ type Lustre struct {
 	CapacityGiB int
 }
 
-// LustreSource has the figures of Lustre.
-const LustreSource = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html"
-
-// Limits of one client of FSx for Lustre over the ordinary network (ENA). EFA
-// gives more, but ParallelCluster has no key for it.
+// LustreClientMbps is what one client of FSx for Lustre gets over the ordinary network
+// (ENA). EFA gives more, but ParallelCluster has no key for it
+// (https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html).
 const LustreClientMbps = 100_000
 
 // Rate is the throughput for each TiB in MB/s, 0 if it is not known.

@@ -30,7 +30,7 @@ func Hold(o Options, life Life) (well bool, err error) {
 	if err != nil {
 		return false, Refuse(life, err)
 	}
-	err = answerOK(life.Answer, h.container(), SeccompHex(), notices)
+	err = answerOK(life.Answer, h.container(), seccompHex(), notices)
 	if o.Save == "" {
 		err = errors.Join(err, life.Answer.Close())
 	}

@@ -158,11 +158,11 @@ func firstWord(args []string) string {
 	return ""
 }
 
-// ErrRunning says that a container cannot be removed while it runs.
-var ErrRunning = errors.New("it is running")
+// errRunning says that a container cannot be removed while it runs.
+var errRunning = errors.New("it is running")
 
 // Remove removes what a named container has written. It fails with fs.ErrNotExist if
-// there is none, and with ErrRunning if it runs.
+// there is none, and with errRunning if it runs.
 func Remove(u User, state string, n Name) error {
 	found := false
 	for _, place := range existing(u, state) {
@@ -194,7 +194,7 @@ func removeEntry(dir string, u User) error {
 	}
 	defer users.Close()
 	if err := unix.Flock(int(users.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return ErrRunning
+		return errRunning
 	}
 	return removeTree(dir)
 }

@@ -114,7 +114,7 @@ func TestNameIsJoined(t *testing.T) {
 			if got := shell(t, who.user, Options{State: state, Name: Name{Name: "n", Flag: NameExec}}, "cat /f; ls -A /host 2>/dev/null; true"); got != "seen\n" {
 				t.Errorf("run: %q", got)
 			}
-			if err := Remove(who.user, state, o.Name); !errors.Is(err, ErrRunning) {
+			if err := Remove(who.user, state, o.Name); !errors.Is(err, errRunning) {
 				t.Errorf("removal while it runs: %v", err)
 			}
 			// The first one's end is not the second one's.

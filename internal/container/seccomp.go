@@ -59,6 +59,6 @@ func filterBytes(code []unix.SockFilter) []byte {
 	return b
 }
 
-// SeccompHex is the filter for this machine, as hexadecimal digits. It is empty
+// seccompHex is the filter for this machine, as hexadecimal digits. It is empty
 // for architectures that have none.
-func SeccompHex() string { return hex.EncodeToString(filterBytes(nativeFilter())) }
+func seccompHex() string { return hex.EncodeToString(filterBytes(nativeFilter())) }

@@ -18,8 +18,8 @@ type Edit struct {
 	Text  string `json:"text"`
 }
 
-// Same is equal for fixes that make the same change.
-func (f *Fix) Same() string { return fmt.Sprintf("%#v", f.Edits) }
+// same is equal for fixes that make the same change.
+func (f *Fix) same() string { return fmt.Sprintf("%#v", f.Edits) }
 
 // DropFixes takes away the fixes that are not right.
 func (l *List) DropFixes(right func(*Fix) bool) {

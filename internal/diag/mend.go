@@ -92,7 +92,7 @@ func (m *mending) make(from Mended, fixes []Diagnostic) (Mended, bool) {
 	var edits []Edit
 	same := map[string]bool{}
 	for _, d := range fixes {
-		if key := d.Fix.Same(); !same[key] {
+		if key := d.Fix.same(); !same[key] {
 			same[key] = true
 			edits = append(edits, d.Fix.Edits...)
 		}
@@ -115,7 +115,7 @@ func apart(all []Diagnostic) []Diagnostic {
 		if d.Fix == nil || len(d.Fix.Edits) == 0 {
 			continue
 		}
-		if key := d.Fix.Same(); taken[key] || room.Take(d.Fix.Edits) {
+		if key := d.Fix.same(); taken[key] || room.Take(d.Fix.Edits) {
 			taken[key] = true
 			chosen = append(chosen, d)
 		}

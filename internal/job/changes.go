@@ -65,7 +65,7 @@ func State(v View) string {
 	case j.State == "CONFIGURING":
 		return "is about to start on " + j.NodeList
 	case j.State == "RUNNING" && j.Restarts > 0:
-		return fmt.Sprintf("runs on %s, attempt %d", j.NodeList, Attempt(j))
+		return fmt.Sprintf("runs on %s, attempt %d", j.NodeList, attempt(j))
 	case j.State == "RUNNING":
 		return "runs on " + j.NodeList
 	case j.Again:

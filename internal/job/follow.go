@@ -120,7 +120,7 @@ func Look(ctx context.Context, s Source, id int, last View) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	j = Resolved(j)
+	j = resolved(j)
 	v := View{Job: j, Lost: last.Lost}
 	requeued := last.Job.ID != 0 && j.Restarts > last.Job.Restarts
 	failed := j.State == "NODE_FAIL"
@@ -177,7 +177,7 @@ func remembered(ctx context.Context, s Source, id int) (slurm.Job, error) {
 	j := jobOf(runs)
 	script, err := s.Script(ctx, id)
 	if script != nil {
-		j.StdOut, j.StdErr = OutputPaths(script, runs[len(runs)-1])
+		j.StdOut, j.StdErr = outputPaths(script, runs[len(runs)-1])
 	}
 	return j, err
 }
@@ -306,7 +306,7 @@ func (s *following) pump(ctx context.Context) error {
 func (s *following) last(ctx context.Context) error {
 	for _, o := range s.outputs {
 		o.Since = time.Time{}
-		if err := o.Reopen(); err != nil {
+		if err := o.reopen(); err != nil {
 			return err
 		}
 	}

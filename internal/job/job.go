@@ -44,8 +44,8 @@ func Started(j slurm.Job) bool {
 	return !j.Ended() || !j.StartTime.IsZero()
 }
 
-// Attempt counts the job's runs from 1.
-func Attempt(j slurm.Job) int { return j.Restarts + 1 }
+// attempt counts the job's runs from 1.
+func attempt(j slurm.Job) int { return j.Restarts + 1 }
 
 // Span is a time span as Slurm writes it, but without leading zeros: 0:07,
 // 1:02:03, 2-00:30:00.

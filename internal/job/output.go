@@ -113,9 +113,9 @@ func (m *marker) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Reopen opens the file anew to go on at the same place. Network file systems
+// reopen opens the file anew to go on at the same place. Network file systems
 // show what others wrote to those who open a file after it was closed.
-func (o *Output) Reopen() error {
+func (o *Output) reopen() error {
 	if o.file == nil {
 		return nil
 	}

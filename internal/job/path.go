@@ -9,10 +9,10 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// OutputPaths are where a job of the history wrote its output and its errors,
+// outputPaths are where a job of the history wrote its output and its errors,
 // as its batch script says. Options that were given on sbatch's command line
 // are not known there. "" is a name that cannot be told.
-func OutputPaths(script []byte, r slurm.Run) (stdout, stderr string) {
+func outputPaths(script []byte, r slurm.Run) (stdout, stderr string) {
 	output, errors := "slurm-%j.out", ""
 	if strings.Contains(r.Label, "_") {
 		output = "slurm-%A_%a.out"
@@ -32,10 +32,10 @@ func OutputPaths(script []byte, r slurm.Run) (stdout, stderr string) {
 	return stdout, outputPath(errors, r)
 }
 
-// Resolved is a job whose output files have the names that Slurm gives them:
+// resolved is a job whose output files have the names that Slurm gives them:
 // scontrol shows some patterns (%5j, %N) as they are. What cannot be resolved
 // stays. Tasks of an array that have not started have no file yet.
-func Resolved(j slurm.Job) slurm.Job {
+func resolved(j slurm.Job) slurm.Job {
 	if j.ArrayJobID != 0 && number(j.ArrayTask) == 0 && j.ArrayTask != "0" {
 		j.StdOut, j.StdErr = "", ""
 	}

@@ -25,7 +25,7 @@ func TestPaths(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			stdout, stderr := OutputPaths([]byte("#!/bin/sh\n#SBATCH "+c.options+"\n"), c.run)
+			stdout, stderr := outputPaths([]byte("#!/bin/sh\n#SBATCH "+c.options+"\n"), c.run)
 			if stdout != c.stdout || stderr != c.stderr {
 				t.Errorf("got %q and %q, want %q and %q", stdout, stderr, c.stdout, c.stderr)
 			}
@@ -34,7 +34,7 @@ func TestPaths(t *testing.T) {
 }
 
 func TestResolved(t *testing.T) {
-	j := Resolved(slurm.Job{ID: 7, BatchHost: "q-1", StdOut: "/w/%5j-%N.out", StdErr: "/w/%z"})
+	j := resolved(slurm.Job{ID: 7, BatchHost: "q-1", StdOut: "/w/%5j-%N.out", StdErr: "/w/%z"})
 	if j.StdOut != "/w/00007-q-1.out" || j.StdErr != "/w/%z" {
 		t.Errorf("got %q and %q", j.StdOut, j.StdErr)
 	}
@@ -42,7 +42,7 @@ func TestResolved(t *testing.T) {
 
 func TestResolvedOfAnArray(t *testing.T) {
 	for task, want := range map[string]string{"0": "/w/o", "12": "/w/o", "3-7%2": "", "1,3": "", "": ""} {
-		if got := Resolved(slurm.Job{ID: 7, ArrayJobID: 7, ArrayTask: task, StdOut: "/w/o"}).StdOut; got != want {
+		if got := resolved(slurm.Job{ID: 7, ArrayJobID: 7, ArrayTask: task, StdOut: "/w/o"}).StdOut; got != want {
 			t.Errorf("task %q: got %q, want %q", task, got, want)
 		}
 	}

@@ -42,7 +42,7 @@ func Rows(queue []slurm.Job, history []slurm.Run, now time.Time) []Row {
 		listed[j.ID] = true
 		r := Row{
 			ID: j.ID, Label: label, Name: j.Name, User: j.User, Partition: j.Partition, State: j.State, NumNodes: j.NumNodes,
-			NodeList: j.NodeList, Why: why, Attempts: Attempt(j), Submit: j.SubmitTime, Elapsed: Elapsed(j, now),
+			NodeList: j.NodeList, Why: why, Attempts: attempt(j), Submit: j.SubmitTime, Elapsed: Elapsed(j, now),
 		}
 		if j.State == "PENDING" || j.Again {
 			r.Attempts = j.Restarts

@@ -70,7 +70,7 @@ func (c Client) Nodes(ctx context.Context) ([]Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes, problems := ParseNodes(out, c.Location)
+	nodes, problems := parseNodes(out, c.Location)
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("scontrol show node: %w", problems[0])
 	}
@@ -84,7 +84,7 @@ func (c Client) Partitions(ctx context.Context) ([]Partition, error) {
 	if err != nil {
 		return nil, err
 	}
-	partitions, problems := ParsePartitions(out)
+	partitions, problems := parsePartitions(out)
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("scontrol show partition: %w", problems[0])
 	}
@@ -193,38 +193,6 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, `"`, "'")), " ")
 }
 
-// SetDown gives nodes up: their jobs end, or go back into the queue.
-func (c Client) SetDown(ctx context.Context, names []string, reason string) error {
-	return c.UpdateNodes(ctx, names, "DOWN", reason)
-}
-
-// DrainNodes lets no new job start on nodes.
-func (c Client) DrainNodes(ctx context.Context, names []string, reason string) error {
-	return c.UpdateNodes(ctx, names, "DRAIN", reason)
-}
-
-// ResumeNodes takes nodes back into service from DOWN or DRAIN. A node that is
-// neither is an error of Slurm's.
-func (c Client) ResumeNodes(ctx context.Context, names []string) error {
-	return c.UpdateNodes(ctx, names, "RESUME", "")
-}
-
-// PowerUp has ResumeProgram called for nodes.
-func (c Client) PowerUp(ctx context.Context, names []string) error {
-	return c.UpdateNodes(ctx, names, "POWER_UP", "")
-}
-
-// PowerDown has SuspendProgram called for nodes as soon as their jobs are done.
-func (c Client) PowerDown(ctx context.Context, names []string, reason string) error {
-	return c.UpdateNodes(ctx, names, "POWER_DOWN_ASAP", reason)
-}
-
-// PowerDownForce has SuspendProgram called for nodes at once. Their jobs end or
-// go back into the queue, and the nodes lose what made them DOWN or DRAIN.
-func (c Client) PowerDownForce(ctx context.Context, names []string, reason string) error {
-	return c.UpdateNodes(ctx, names, "POWER_DOWN_FORCE", reason)
-}
-
 // Requeue ends a running batch job and puts it back into the queue. A pending
 // job is left as it is.
 func (c Client) Requeue(ctx context.Context, id int) error {
@@ -247,7 +215,7 @@ func lastStderr(err error) string {
 // does not complain of one that it does not know.
 func (c Client) Cancel(ctx context.Context, id int) error {
 	_, err := c.Runner.Run(ctx, "scancel", strconv.Itoa(id))
-	if errors.Is(err, ErrJobEnded) {
+	if errors.Is(err, errJobEnded) {
 		return nil
 	}
 	return err
@@ -257,18 +225,6 @@ func (c Client) Cancel(ctx context.Context, id int) error {
 // error.
 func (c Client) CancelNamed(ctx context.Context, name string) error {
 	_, err := c.Runner.Run(ctx, "scancel", "--quiet", "--name="+name)
-	return err
-}
-
-// Hold keeps a pending job from starting.
-func (c Client) Hold(ctx context.Context, id int) error {
-	_, err := c.Runner.Run(ctx, "scontrol", "hold", strconv.Itoa(id))
-	return err
-}
-
-// Release lets a held job start.
-func (c Client) Release(ctx context.Context, id int) error {
-	_, err := c.Runner.Run(ctx, "scontrol", "release", strconv.Itoa(id))
 	return err
 }
 

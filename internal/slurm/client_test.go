@@ -35,20 +35,16 @@ func TestClientAsks(t *testing.T) {
 		do   func(context.Context, Client) error
 		want string
 	}{
-		"set_down":         {func(ctx context.Context, c Client) error { return c.SetDown(ctx, nodes, "no\ncapacity \"here\"") }, "scontrol update NodeName=q-dy-x-[1-2],q-st-x-1 State=DOWN Reason=no capacity 'here'"},
-		"drain":            {func(ctx context.Context, c Client) error { return c.DrainNodes(ctx, nodes, "x") }, "scontrol update NodeName=q-dy-x-[1-2],q-st-x-1 State=DRAIN Reason=x"},
-		"resume":           {func(ctx context.Context, c Client) error { return c.ResumeNodes(ctx, nodes) }, "scontrol update NodeName=q-dy-x-[1-2],q-st-x-1 State=RESUME"},
-		"power_up":         {func(ctx context.Context, c Client) error { return c.PowerUp(ctx, nodes) }, "scontrol update NodeName=q-dy-x-[1-2],q-st-x-1 State=POWER_UP"},
-		"power_down":       {func(ctx context.Context, c Client) error { return c.PowerDown(ctx, nodes, "") }, "scontrol update NodeName=q-dy-x-[1-2],q-st-x-1 State=POWER_DOWN_ASAP"},
-		"power_down_force": {func(ctx context.Context, c Client) error { return c.PowerDownForce(ctx, nodes, "gone") }, "scontrol update NodeName=q-dy-x-[1-2],q-st-x-1 State=POWER_DOWN_FORCE Reason=gone"},
-		"requeue":          {func(ctx context.Context, c Client) error { return c.Requeue(ctx, 7) }, "scontrol requeue 7"},
-		"cancel":           {func(ctx context.Context, c Client) error { return c.Cancel(ctx, 7) }, "scancel 7"},
-		"cancel_named":     {func(ctx context.Context, c Client) error { return c.CancelNamed(ctx, "test") }, "scancel --quiet --name=test"},
-		"shutdown":         {func(ctx context.Context, c Client) error { return c.Shutdown(ctx) }, "scontrol shutdown slurmctld"},
-		"hold":             {func(ctx context.Context, c Client) error { return c.Hold(ctx, 7) }, "scontrol hold 7"},
-		"release":          {func(ctx context.Context, c Client) error { return c.Release(ctx, 7) }, "scontrol release 7"},
-		"nodes":            {func(ctx context.Context, c Client) error { _, err := c.Nodes(ctx); return err }, "scontrol --oneliner --all --detail show node"},
-		"partitions":       {func(ctx context.Context, c Client) error { _, err := c.Partitions(ctx); return err }, "scontrol --oneliner --all show partition"},
+		"update": {func(ctx context.Context, c Client) error {
+			return c.UpdateNodes(ctx, nodes, "DOWN", "no\ncapacity \"here\"")
+		}, "scontrol update NodeName=q-dy-x-[1-2],q-st-x-1 State=DOWN Reason=no capacity 'here'"},
+		"update_alone": {func(ctx context.Context, c Client) error { return c.UpdateNodes(ctx, nodes, "RESUME", "") }, "scontrol update NodeName=q-dy-x-[1-2],q-st-x-1 State=RESUME"},
+		"requeue":      {func(ctx context.Context, c Client) error { return c.Requeue(ctx, 7) }, "scontrol requeue 7"},
+		"cancel":       {func(ctx context.Context, c Client) error { return c.Cancel(ctx, 7) }, "scancel 7"},
+		"cancel_named": {func(ctx context.Context, c Client) error { return c.CancelNamed(ctx, "test") }, "scancel --quiet --name=test"},
+		"shutdown":     {func(ctx context.Context, c Client) error { return c.Shutdown(ctx) }, "scontrol shutdown slurmctld"},
+		"nodes":        {func(ctx context.Context, c Client) error { _, err := c.Nodes(ctx); return err }, "scontrol --oneliner --all --detail show node"},
+		"partitions":   {func(ctx context.Context, c Client) error { _, err := c.Partitions(ctx); return err }, "scontrol --oneliner --all show partition"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +65,7 @@ func TestUpdateNodesSplitsLongLists(t *testing.T) {
 		names = append(names, fmt.Sprintf("%s%d-x", "node-with-a-long-name-", i))
 	}
 	p := &programs{}
-	if err := (Client{Runner: p}).SetDown(t.Context(), names, "gone"); err != nil {
+	if err := (Client{Runner: p}).UpdateNodes(t.Context(), names, "DOWN", "gone"); err != nil {
 		t.Fatal(err)
 	}
 	var updated []string
@@ -87,7 +83,7 @@ func TestUpdateNodesSplitsLongLists(t *testing.T) {
 	if len(p.asked) < 2 || !sameNames(names, updated) {
 		t.Errorf("%d commands for %d of %d names", len(p.asked), len(updated), len(names))
 	}
-	if err := (Client{}).SetDown(t.Context(), nil, "nobody"); err != nil {
+	if err := (Client{}).UpdateNodes(t.Context(), nil, "DOWN", "nobody"); err != nil {
 		t.Errorf("no names: %v", err)
 	}
 }
@@ -103,9 +99,7 @@ func TestClientErrors(t *testing.T) {
 		"database":       {"sacct: error: Problem talking to the database: Connection refused\n", ErrUnreachable},
 		"no_job":         {"slurm_load_jobs error: Invalid job id specified\n", ErrNoJob},
 		"no_job_requeue": {"Invalid job id specified for job 999\n", ErrNoJob},
-		"ended":          {"scancel: error: Kill job error on job id 7: Job/step already completing or completed\n", ErrJobEnded},
-		"no_node":        {"slurm_update error: Invalid node name specified\n", ErrNoNode},
-		"not_allowed":    {"slurm_update error: Access/permission denied\n", ErrNotAllowed},
+		"ended":          {"scancel: error: Kill job error on job id 7: Job/step already completing or completed\n", errJobEnded},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

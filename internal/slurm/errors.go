@@ -14,12 +14,8 @@ var (
 	ErrUnreachable = errors.New("slurm does not answer")
 	// ErrNoJob: slurmctld knows no such job. It forgets jobs that ended.
 	ErrNoJob = errors.New("no such job")
-	// ErrJobEnded: the job has ended already.
-	ErrJobEnded = errors.New("the job has ended")
-	// ErrNoNode: slurmctld knows no such node.
-	ErrNoNode = errors.New("no such node")
-	// ErrNotAllowed: the caller may not do this.
-	ErrNotAllowed = errors.New("not allowed")
+	// errJobEnded: the job has ended already.
+	errJobEnded = errors.New("the job has ended")
 )
 
 // causes are what Slurm's programs print, of all versions.
@@ -34,11 +30,7 @@ var causes = []struct {
 	{"Problem talking to the database", ErrUnreachable},
 	{"Slurm backup controller in standby mode", ErrUnreachable},
 	{"Invalid job id", ErrNoJob},
-	{"Job/step already completing or completed", ErrJobEnded},
-	{"Invalid node name specified", ErrNoNode},
-	{"Invalid node names in", ErrNoNode},
-	{"Access/permission denied", ErrNotAllowed},
-	{"Invalid user id", ErrNotAllowed},
+	{"Job/step already completing or completed", errJobEnded},
 }
 
 // ProgramError is a program that ran and ended with an error.

@@ -35,7 +35,7 @@ type Run struct {
 }
 
 // Ended says that this run is over.
-func (r Run) Ended() bool { return StateEnded(r.State) || r.State == "REQUEUED" }
+func (r Run) Ended() bool { return stateEnded(r.State) || r.State == "REQUEUED" }
 
 // historyFields are the columns that History asks sacct for.
 const historyFields = "JobIDRaw,JobID,JobName,User,Partition,State,ExitCode,Submit,Start,End,ElapsedRaw,NNodes,NodeList,AllocTRES,Reason,WorkDir"

@@ -99,7 +99,7 @@ func (j Job) Label() string {
 func (j Job) Unsplit() bool { return strings.ContainsAny(j.ArrayTask, "-,%") }
 
 // Ended says that the job will not run again without being requeued.
-func (j Job) Ended() bool { return StateEnded(j.State) }
+func (j Job) Ended() bool { return stateEnded(j.State) }
 
 // Refused says that Slurm failed the job before it had a node. slurmctld gives it the
 // status 1, which reads as a signal and is none; the history has it as exit code 1.
@@ -109,8 +109,8 @@ func (j Job) Refused() bool {
 		j.ExitCode.Code+j.ExitCode.Signal == setBySlurm
 }
 
-// StateEnded says that a job in this state has ended for good.
-func StateEnded(state string) bool {
+// stateEnded says that a job in this state has ended for good.
+func stateEnded(state string) bool {
 	switch state {
 	case "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED",
 		"OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE", "LAUNCH_FAILED", "RECONFIG_FAIL", "REVOKED":

@@ -55,9 +55,9 @@ var nodeGrammar = sync.OnceValue(func() grammar {
 	}
 })
 
-// ParseNodes reads scontrol show node, one line a node or many. Times are in
+// parseNodes reads scontrol show node, one line a node or many. Times are in
 // loc, nil is local.
-func ParseNodes(output []byte, loc *time.Location) ([]Node, []Problem) {
+func parseNodes(output []byte, loc *time.Location) ([]Node, []Problem) {
 	var nodes []Node
 	var problems []Problem
 	for _, r := range nodeGrammar().records(output, loc) {
@@ -114,7 +114,7 @@ func (r *record) reason() (text, user string, at time.Time) {
 	if m == nil {
 		return text, "", time.Time{}
 	}
-	at, err := ParseTime(m[3], r.loc)
+	at, err := parseTime(m[3], r.loc)
 	if err != nil {
 		return text, "", time.Time{}
 	}

@@ -36,22 +36,22 @@ func at(t testing.TB, text string) time.Time {
 func TestParseNodes(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
-			nodes, problems := ParseNodes(sample(t, "slurm-"+version, "scontrol-show-node.txt"), time.UTC)
+			nodes, problems := parseNodes(sample(t, "slurm-"+version, "scontrol-show-node.txt"), time.UTC)
 			if len(problems) > 0 || len(nodes) != 4 {
 				t.Fatalf("got %d nodes, problems %v", len(nodes), problems)
 			}
 			for i, want := range []struct {
-				state, compact, reason string
-				partitions             []string
+				state, long, reason string
+				partitions          []string
 			}{
 				{"IDLE", "idle", "", []string{"gpu", "debug"}},
 				{"IDLE", "idle", "", []string{"gpu", "debug"}},
-				{"IDLE+DRAIN+MAINTENANCE+RESERVED", "drain$", "gpuhealth: Xid 79 GPU fell off bus gpu=3", []string{"gpu"}},
+				{"IDLE+DRAIN+MAINTENANCE+RESERVED", "drained$", "gpuhealth: Xid 79 GPU fell off bus gpu=3", []string{"gpu"}},
 				{"DOWN", "down", "gpuhealth: unresponsive", []string{"gpu"}},
 			} {
 				n := nodes[i]
-				if n.State.String() != want.state || n.State.Compact() != want.compact || n.Reason != want.reason || !slices.Equal(n.Partitions, want.partitions) {
-					t.Errorf("node %d: got %v %v %q %v, want %v", i, n.State, n.State.Compact(), n.Reason, n.Partitions, want)
+				if n.State.String() != want.state || n.State.Long() != want.long || n.Reason != want.reason || !slices.Equal(n.Partitions, want.partitions) {
+					t.Errorf("node %d: got %v %v %q %v, want %v", i, n.State, n.State.Long(), n.Reason, n.Partitions, want)
 				}
 				if n.CPUs != 2 || n.MemoryMiB != 2000 || n.Gres != "gpu:h200:8" || n.Version != version || n.BootTime.IsZero() {
 					t.Errorf("node %d: %+v", i, n)
@@ -65,7 +65,7 @@ func TestParseNodes(t *testing.T) {
 }
 
 func TestParseNodesOneLine(t *testing.T) {
-	nodes, problems := ParseNodes(sample(t, "slurm-22.05.8", "cloud", "node-3.txt"), time.UTC)
+	nodes, problems := parseNodes(sample(t, "slurm-22.05.8", "cloud", "node-3.txt"), time.UTC)
 	if len(problems) > 0 || len(nodes) != 6 {
 		t.Fatalf("got %d nodes, problems %v", len(nodes), problems)
 	}
@@ -86,11 +86,11 @@ func TestParseNodesOneLine(t *testing.T) {
 }
 
 func TestParseNodesBadRows(t *testing.T) {
-	nodes, problems := ParseNodes([]byte("NodeName=a State=IDLE CPUTot=many\nNodeName=b State=IDLE\nNodeName=c\nNodeName=d State=IDLE BootTime=soon\n"), nil)
+	nodes, problems := parseNodes([]byte("NodeName=a State=IDLE CPUTot=many\nNodeName=b State=IDLE\nNodeName=c\nNodeName=d State=IDLE BootTime=soon\n"), nil)
 	if len(nodes) != 1 || nodes[0].Name != "b" || len(problems) != 3 {
 		t.Errorf("got nodes %v, problems %v", nodes, problems)
 	}
-	if nodes, problems := ParseNodes([]byte("No nodes in the system\n"), nil); nodes != nil || problems != nil {
+	if nodes, problems := parseNodes([]byte("No nodes in the system\n"), nil); nodes != nil || problems != nil {
 		t.Errorf("got %v, %v", nodes, problems)
 	}
 }
@@ -98,54 +98,52 @@ func TestParseNodesBadRows(t *testing.T) {
 // TestNodeStateAsSinfo compares with what sinfo said at the same moment.
 func TestNodeStateAsSinfo(t *testing.T) {
 	for _, step := range []string{"1", "3", "4", "5", "6", "7"} {
-		nodes, _ := ParseNodes(sample(t, "slurm-22.05.8", "cloud", "node-"+step+".txt"), time.UTC)
-		for form, shown := range map[string]func(NodeState) string{"t": NodeState.Compact, "T": NodeState.Long} {
-			want := string(sample(t, "slurm-22.05.8", "cloud", "sinfo-"+form+"-"+step+".txt"))
-			got := ""
-			for _, n := range nodes {
-				got += n.Name + " " + shown(n.State) + "\n"
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("step %s, %%%s: %s", step, form, diff)
-			}
+		nodes, _ := parseNodes(sample(t, "slurm-22.05.8", "cloud", "node-"+step+".txt"), time.UTC)
+		want := string(sample(t, "slurm-22.05.8", "cloud", "sinfo-T-"+step+".txt"))
+		got := ""
+		for _, n := range nodes {
+			got += n.Name + " " + n.State.Long() + "\n"
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("step %s: %s", step, diff)
 		}
 	}
 }
 
 func TestNodeState(t *testing.T) {
 	cases := map[string]struct {
-		text, compact, long, again string
+		text, long, again string
 	}{
-		"idle":               {"IDLE", "idle", "idle", "IDLE"},
-		"powered_down":       {"IDLE+CLOUD+POWERED_DOWN", "idle~", "idle~", "IDLE+CLOUD+POWERED_DOWN"},
-		"powered_down_20_11": {"IDLE+CLOUD+POWER", "idle~", "idle~", "IDLE+CLOUD+POWERED_DOWN"},
-		"powering_up":        {"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP", "alloc#", "allocated#", "ALLOCATED+CLOUD+POWERING_UP+NOT_RESPONDING"},
-		"powering_down":      {"IDLE+CLOUD+POWERING_DOWN", "idle%", "idle%", "IDLE+CLOUD+POWERING_DOWN"},
-		"power_down":         {"IDLE+CLOUD+POWER_DOWN", "idle!", "idle!", "IDLE+CLOUD+POWER_DOWN"},
-		"down_star":          {"DOWN*+CLOUD", "down*", "down*", "DOWN+CLOUD+NOT_RESPONDING"},
-		"not_responding":     {"DOWN+NOT_RESPONDING", "down*", "down*", "DOWN+NOT_RESPONDING"},
-		"draining":           {"MIXED+DRAIN", "drng", "draining", "MIXED+DRAIN"},
-		"drained_maint":      {"IDLE+DRAIN+MAINTENANCE+RESERVED", "drain$", "drained$", "IDLE+DRAIN+MAINTENANCE+RESERVED"},
-		"maint":              {"IDLE+MAINTENANCE", "maint", "maint", "IDLE+MAINTENANCE"},
-		"completing":         {"IDLE+COMPLETING", "comp", "completing", "IDLE+COMPLETING"},
-		"alloc_completing":   {"ALLOCATED+COMPLETING", "alloc+", "allocated+", "ALLOCATED+COMPLETING"},
-		"reserved":           {"IDLE+RESERVED", "resv", "reserved", "IDLE+RESERVED"},
-		"planned":            {"IDLE+PLANNED", "plnd", "planned", "IDLE+PLANNED"},
-		"mixed_planned":      {"MIXED+PLANNED", "mix-", "mixed-", "MIXED+PLANNED"},
-		"reboot":             {"DOWN+REBOOT_ISSUED", "boot^", "reboot^", "DOWN+REBOOT_ISSUED"},
-		"fail":               {"IDLE+FAIL", "fail", "fail", "IDLE+FAIL"},
-		"failing":            {"ALLOCATED+FAIL", "failg", "failing", "ALLOCATED+FAIL"},
-		"inval":              {"UNKNOWN+DRAIN+INVALID_REG", "inval", "inval", "UNKNOWN+DRAIN+INVALID_REG"},
-		"future":             {"FUTURE", "futr", "future", "FUTURE"},
-		"flag_of_tomorrow":   {"IDLE+SHINY+CLOUD", "idle", "idle", "IDLE+CLOUD+SHINY"},
-		"base_of_tomorrow":   {"DREAMING+CLOUD", "unk", "unknown", "UNKNOWN+CLOUD+DREAMING"},
-		"empty":              {"", "unk", "unknown", "UNKNOWN"},
+		"idle":               {"IDLE", "idle", "IDLE"},
+		"powered_down":       {"IDLE+CLOUD+POWERED_DOWN", "idle~", "IDLE+CLOUD+POWERED_DOWN"},
+		"powered_down_20_11": {"IDLE+CLOUD+POWER", "idle~", "IDLE+CLOUD+POWERED_DOWN"},
+		"powering_up":        {"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP", "allocated#", "ALLOCATED+CLOUD+POWERING_UP+NOT_RESPONDING"},
+		"powering_down":      {"IDLE+CLOUD+POWERING_DOWN", "idle%", "IDLE+CLOUD+POWERING_DOWN"},
+		"power_down":         {"IDLE+CLOUD+POWER_DOWN", "idle!", "IDLE+CLOUD+POWER_DOWN"},
+		"down_star":          {"DOWN*+CLOUD", "down*", "DOWN+CLOUD+NOT_RESPONDING"},
+		"not_responding":     {"DOWN+NOT_RESPONDING", "down*", "DOWN+NOT_RESPONDING"},
+		"draining":           {"MIXED+DRAIN", "draining", "MIXED+DRAIN"},
+		"drained_maint":      {"IDLE+DRAIN+MAINTENANCE+RESERVED", "drained$", "IDLE+DRAIN+MAINTENANCE+RESERVED"},
+		"maint":              {"IDLE+MAINTENANCE", "maint", "IDLE+MAINTENANCE"},
+		"completing":         {"IDLE+COMPLETING", "completing", "IDLE+COMPLETING"},
+		"alloc_completing":   {"ALLOCATED+COMPLETING", "allocated+", "ALLOCATED+COMPLETING"},
+		"reserved":           {"IDLE+RESERVED", "reserved", "IDLE+RESERVED"},
+		"planned":            {"IDLE+PLANNED", "planned", "IDLE+PLANNED"},
+		"mixed_planned":      {"MIXED+PLANNED", "mixed-", "MIXED+PLANNED"},
+		"reboot":             {"DOWN+REBOOT_ISSUED", "reboot^", "DOWN+REBOOT_ISSUED"},
+		"fail":               {"IDLE+FAIL", "fail", "IDLE+FAIL"},
+		"failing":            {"ALLOCATED+FAIL", "failing", "ALLOCATED+FAIL"},
+		"inval":              {"UNKNOWN+DRAIN+INVALID_REG", "inval", "UNKNOWN+DRAIN+INVALID_REG"},
+		"future":             {"FUTURE", "future", "FUTURE"},
+		"flag_of_tomorrow":   {"IDLE+SHINY+CLOUD", "idle", "IDLE+CLOUD+SHINY"},
+		"base_of_tomorrow":   {"DREAMING+CLOUD", "unknown", "UNKNOWN+CLOUD+DREAMING"},
+		"empty":              {"", "unknown", "UNKNOWN"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := ParseNodeState(c.text)
-			if s.Compact() != c.compact || s.Long() != c.long || s.String() != c.again {
-				t.Errorf("got %q %q %q, want %q %q %q", s.Compact(), s.Long(), s.String(), c.compact, c.long, c.again)
+			if s.Long() != c.long || s.String() != c.again {
+				t.Errorf("got %q %q, want %q %q", s.Long(), s.String(), c.long, c.again)
 			}
 			var back NodeState
 			text, err := json.Marshal(s)
@@ -190,7 +188,7 @@ func FuzzParseNodes(f *testing.F) {
 	}
 	f.Add(sample(f, "slurm-22.05.8", "cloud", "node-3.txt"))
 	f.Fuzz(func(t *testing.T, output []byte) {
-		nodes, problems := ParseNodes(output, time.UTC)
+		nodes, problems := parseNodes(output, time.UTC)
 		rows := strings.Count("\n"+strings.ToValidUTF8(string(output), "\uFFFD"), "\nNodeName=")
 		if len(nodes)+len(problems) != rows {
 			t.Errorf("%d nodes and %d problems from %d rows", len(nodes), len(problems), rows)

@@ -20,18 +20,17 @@ const (
 	BaseFuture
 )
 
-// baseName is Slurm's name of a base state: scontrol's, sinfo --long's and
-// sinfo's.
-type baseName struct{ name, long, compact string }
+// baseName is Slurm's name of a base state: scontrol's, and sinfo --long's.
+type baseName struct{ name, long string }
 
 var baseNames = [...]baseName{
-	BaseUnknown:   {"UNKNOWN", "unknown", "unk"},
-	BaseIdle:      {"IDLE", "idle", "idle"},
-	BaseAllocated: {"ALLOCATED", "allocated", "alloc"},
-	BaseMixed:     {"MIXED", "mixed", "mix"},
-	BaseDown:      {"DOWN", "down", "down"},
-	BaseError:     {"ERROR", "error", "error"},
-	BaseFuture:    {"FUTURE", "future", "futr"},
+	BaseUnknown:   {"UNKNOWN", "unknown"},
+	BaseIdle:      {"IDLE", "idle"},
+	BaseAllocated: {"ALLOCATED", "allocated"},
+	BaseMixed:     {"MIXED", "mixed"},
+	BaseDown:      {"DOWN", "down"},
+	BaseError:     {"ERROR", "error"},
+	BaseFuture:    {"FUTURE", "future"},
 }
 
 // Flag is one of the things that may be so beside a node's base state.
@@ -220,33 +219,9 @@ func (s *NodeState) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Compact is the state as sinfo shows it by default: idle~, alloc#, drain$.
-func (s NodeState) Compact() string {
-	return s.shown(s.base().compact, compactWords)
-}
-
-// Long is the state as sinfo --long shows it: idle~, allocated#, drained$.
+// Long is the state as sinfo --long shows it: idle~, allocated#, drained$. Word and mark
+// are picked in sinfo's order.
 func (s NodeState) Long() string {
-	return s.shown(s.base().long, longWords)
-}
-
-func (s NodeState) base() baseName {
-	if s.Base < 0 || int(s.Base) >= len(baseNames) {
-		return baseNames[BaseUnknown]
-	}
-	return baseNames[s.Base]
-}
-
-// shownWords are sinfo's words for states that come from flags.
-type shownWords struct{ reboot, draining, drained, failing, completing, reserved, planned string }
-
-var (
-	compactWords = shownWords{"boot", "drng", "drain", "failg", "comp", "resv", "plnd"}
-	longWords    = shownWords{"reboot", "draining", "drained", "failing", "completing", "reserved", "planned"}
-)
-
-// shown picks the word and the mark that sinfo shows, in sinfo's order.
-func (s NodeState) shown(base string, w shownWords) string {
 	working := s.Base == BaseAllocated || s.Base == BaseMixed
 	switch {
 	case s.Has(FlagInvalidRegistration):
@@ -254,37 +229,44 @@ func (s NodeState) shown(base string, w shownWords) string {
 	case s.Has(FlagMaintenance) && !s.Has(FlagDrain) && !working && s.Base != BaseDown:
 		return "maint" + s.mark(FlagNotResponding)
 	case s.Has(FlagRebootIssued) && !working:
-		return w.reboot + "^"
+		return "reboot^"
 	case s.Has(FlagRebootRequested) && !working:
-		return w.reboot + s.mark(FlagNotResponding)
+		return "reboot" + s.mark(FlagNotResponding)
 	case s.Has(FlagDrain) && (working || s.Has(FlagCompleting)):
-		return w.draining + s.mark(^Flag(0))
+		return "draining" + s.mark(^Flag(0))
 	case s.Has(FlagDrain):
-		return w.drained + s.mark(^Flag(0))
+		return "drained" + s.mark(^Flag(0))
 	case s.Has(FlagFail) && (s.Base == BaseAllocated || s.Has(FlagCompleting)):
-		return w.failing + s.mark(FlagNotResponding)
+		return "failing" + s.mark(FlagNotResponding)
 	case s.Has(FlagFail):
 		return "fail" + s.mark(FlagNotResponding)
 	}
-	return s.shownPlain(base, w)
+	return s.shownPlain()
 }
 
 // shownPlain is what sinfo shows of a node in ordinary service.
-func (s NodeState) shownPlain(base string, w shownWords) string {
-	mark := s.mark(^Flag(0))
+func (s NodeState) shownPlain() string {
+	base, mark := s.base().long, s.mark(^Flag(0))
 	switch {
 	case s.Base == BaseAllocated && s.Has(FlagCompleting) && mark == "":
 		return base + "+"
 	case s.Base != BaseAllocated && s.Base != BaseDown && s.Has(FlagCompleting):
-		return w.completing + mark
+		return "completing" + mark
 	case s.Base == BaseIdle && s.Has(FlagReserved) && mark == "":
-		return w.reserved
+		return "reserved"
 	case s.Base == BaseIdle && s.Has(FlagPlanned) && mark == "":
-		return w.planned
+		return "planned"
 	case s.Base == BaseMixed && s.Has(FlagPlanned) && mark == "":
 		return base + "-"
 	}
 	return base + mark
+}
+
+func (s NodeState) base() baseName {
+	if s.Base < 0 || int(s.Base) >= len(baseNames) {
+		return baseNames[BaseUnknown]
+	}
+	return baseNames[s.Base]
 }
 
 // mark is sinfo's sign for the foremost of the state's flags among the given.

@@ -24,8 +24,8 @@ type Partition struct {
 
 var partitionGrammar = grammar{first: "PartitionName"}
 
-// ParsePartitions reads scontrol show partition, one line a partition or many.
-func ParsePartitions(output []byte) ([]Partition, []Problem) {
+// parsePartitions reads scontrol show partition, one line a partition or many.
+func parsePartitions(output []byte) ([]Partition, []Problem) {
 	var partitions []Partition
 	var problems []Problem
 	for _, r := range partitionGrammar.records(output, nil) {

@@ -15,7 +15,7 @@ func TestParsePartitions(t *testing.T) {
 			TRES: "cpu=4,mem=4000M,node=2,billing=4,gres/gpu=16"},
 	}
 	for _, version := range versions {
-		got, problems := ParsePartitions(sample(t, "slurm-"+version, "scontrol-show-partition.txt"))
+		got, problems := parsePartitions(sample(t, "slurm-"+version, "scontrol-show-partition.txt"))
 		if len(problems) > 0 {
 			t.Errorf("%s: %v", version, problems)
 		}
@@ -26,11 +26,11 @@ func TestParsePartitions(t *testing.T) {
 }
 
 func TestParsePartitionsOneLine(t *testing.T) {
-	got, problems := ParsePartitions(sample(t, "slurm-22.05.8", "cloud", "partition.txt"))
+	got, problems := parsePartitions(sample(t, "slurm-22.05.8", "cloud", "partition.txt"))
 	if len(problems) > 0 || len(got) != 2 || got[1].MaxTime != 24*time.Hour {
 		t.Errorf("got %v, problems %v", got, problems)
 	}
-	field, problems := ParsePartitions(sample(t, "slurm-field", "scontrol-show-partition.txt"))
+	field, problems := parsePartitions(sample(t, "slurm-field", "scontrol-show-partition.txt"))
 	if len(problems) > 0 || len(field) != 3 || field[1].MaxNodes != 64 || field[1].MaxTime != 14*24*time.Hour {
 		t.Errorf("got %v, problems %v", field, problems)
 	}
@@ -44,7 +44,7 @@ func FuzzParsePartitions(f *testing.F) {
 	f.Add(sample(f, "slurm-25.11.7", "scontrol-show-partition.txt"))
 	f.Add(sample(f, "slurm-field", "scontrol-show-partition.txt"))
 	f.Fuzz(func(t *testing.T, output []byte) {
-		partitions, problems := ParsePartitions(output)
+		partitions, problems := parsePartitions(output)
 		for _, p := range partitions {
 			if p.Name == "" {
 				t.Errorf("a partition has no name: %+v; problems %v", p, problems)

@@ -160,7 +160,7 @@ func (r *record) int(key string) int {
 }
 
 func (r *record) time(key string) time.Time {
-	t, err := ParseTime(r.values[key], r.loc)
+	t, err := parseTime(r.values[key], r.loc)
 	if err != nil {
 		r.fail(fmt.Errorf("%s: %w", key, err))
 	}
@@ -168,7 +168,7 @@ func (r *record) time(key string) time.Time {
 }
 
 func (r *record) duration(key string) time.Duration {
-	d, err := ParseDuration(r.values[key])
+	d, err := parseDuration(r.values[key])
 	if err != nil {
 		r.fail(fmt.Errorf("%s: %w", key, err))
 	}

@@ -10,9 +10,9 @@ import (
 // timeLayout is how Slurm's programs write a time under SLURM_TIME_FORMAT=standard.
 const timeLayout = "2006-01-02T15:04:05"
 
-// ParseTime reads a time of Slurm's programs, which is local to where they run.
+// parseTime reads a time of Slurm's programs, which is local to where they run.
 // The words for no time (Unknown, N/A, None, ...) are the zero time.
-func ParseTime(text string, loc *time.Location) (time.Time, error) {
+func parseTime(text string, loc *time.Location) (time.Time, error) {
 	switch text {
 	case "", "Unknown", "N/A", "None", "None assigned", "NONE", "(null)", "n/a", "Never":
 		return time.Time{}, nil
@@ -31,9 +31,9 @@ func orLocal(loc *time.Location) *time.Location {
 	return loc
 }
 
-// ParseDuration reads a span such as 01:02:03, 2-00:30:00 or 05:00
+// parseDuration reads a span such as 01:02:03, 2-00:30:00 or 05:00
 // (minutes and seconds). Words that set no limit (UNLIMITED, NONE, ...) are 0.
-func ParseDuration(text string) (time.Duration, error) {
+func parseDuration(text string) (time.Duration, error) {
 	switch text {
 	case "", "UNLIMITED", "NONE", "INVALID", "Partition_Limit", "N/A", "(null)":
 		return 0, nil

@@ -36,7 +36,7 @@ func (c Client) Usage(ctx context.Context, job string) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	u, err := ParseUsage(string(out))
+	u, err := parseUsage(string(out))
 	if err != nil {
 		return Usage{}, err
 	}
@@ -58,8 +58,8 @@ func (c Client) owner(ctx context.Context, u Usage) (user, group string) {
 	return j.User, j.Group
 }
 
-// ParseUsage reads the answer of sacct for one job: its own row, and then its steps'.
-func ParseUsage(text string) (Usage, error) {
+// parseUsage reads the answer of sacct for one job: its own row, and then its steps'.
+func parseUsage(text string) (Usage, error) {
 	var u Usage
 	found := false
 	for line := range strings.Lines(text) {
@@ -91,7 +91,7 @@ func (u *Usage) allocation(f []string) (err error) {
 	code, signal, _ := strings.Cut(f[6], ":")
 	errs := []error{fill(code, &u.ExitCode.Code), fill(signal, &u.ExitCode.Signal), fill(f[7], &u.Nodes), fill(f[8], &u.CPUs)}
 	whole, _, _ := strings.Cut(f[9], ".") // 00:01.234
-	u.CPUTime, err = ParseDuration(whole)
+	u.CPUTime, err = parseDuration(whole)
 	errs = append(errs, err)
 	var seconds int
 	errs = append(errs, fill(f[10], &seconds))

@@ -19,14 +19,14 @@ func TestParseUsage(t *testing.T) {
 		ID: "7", Label: "7", Cluster: "whole", User: "ada", Group: "lab", State: "FAILED", ExitCode: ExitCode{Code: 13}, Nodes: 2, CPUs: 384,
 		CPUTime: 3 * time.Second, Elapsed: 10 * time.Second, MemoryBytes: 8000 << 10, Tasks: 8, GivenBytes: 4 << 30,
 	}
-	got, err := ParseUsage(text)
+	got, err := parseUsage(text)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v, want -, got +:\n%s", err, diff)
 	}
 	for name, row := range map[string]string{
 		"of_an_array": "12|9_3|whole|ada|lab|CANCELLED by 1000|0:15|1|2|1-00:00:01|86401|||cpu=2\n13|9_4|whole|ada|lab|RUNNING|0:0|1|2|00:00:00|1|||\n",
 	} {
-		got, err := ParseUsage(row)
+		got, err := parseUsage(row)
 		if err != nil || got.Label != "9_3" || got.State != "CANCELLED" || got.ExitCode.Signal != 15 || got.CPUTime != 24*time.Hour+time.Second {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -34,11 +34,11 @@ func TestParseUsage(t *testing.T) {
 }
 
 func TestParseUsage_refuses(t *testing.T) {
-	if _, err := ParseUsage(""); !errors.Is(err, ErrNoJob) {
+	if _, err := parseUsage(""); !errors.Is(err, ErrNoJob) {
 		t.Errorf("of no job: %v", err)
 	}
 	for _, text := range []string{"7|7\n", "7|7|c|u|g|FAILED|x:0|2|4|00:01|10|||\n", "7|7|c|u|g|FAILED|1:0|2|4|00:01|10|||mem=x\n", "7.0|7.0|c|||FAILED|1:0|2|4|00:01|10|-1K|1|\n"} {
-		if u, err := ParseUsage(text); err == nil {
+		if u, err := parseUsage(text); err == nil {
 			t.Errorf("%q is %+v", text, u)
 		}
 	}
@@ -47,7 +47,7 @@ func TestParseUsage_refuses(t *testing.T) {
 func FuzzParseUsage(f *testing.F) {
 	f.Add("7|7|whole|ada|lab|FAILED|13:0|2|384|00:03.750|10|1.5M|8|billing=384,cpu=384,mem=4G,node=2\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if u, err := ParseUsage(text); err == nil && u.MemoryBytes < 0 {
+		if u, err := parseUsage(text); err == nil && u.MemoryBytes < 0 {
 			t.Errorf("%q is %+v", text, u)
 		}
 	})

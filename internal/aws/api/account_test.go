@@ -150,20 +150,20 @@ func TestLookUps(t *testing.T) {
 	if who, err := a.Identity(ctx); err != nil || who.Account != cloud.Account || who.Partition != "aws" {
 		t.Errorf("identity %+v, %v", who, err)
 	}
-	image, err := a.Official(ctx, inventory.Official{Level: "3.16", OS: "ubuntu2404"}, "arm64")
+	image, err := a.newest(ctx, inventory.Official{Level: "3.16", OS: "ubuntu2404"}, "arm64")
 	if err != nil || image.Release != "3.16.1" || image.Arch != "arm64" || image.RootDevice == "" {
 		t.Errorf("image %+v, %v", image, err)
 	}
-	if _, err := a.Official(ctx, inventory.Official{Level: "3.16", OS: "alinux2"}, "amd64"); err == nil || err.Error() != "ParallelCluster 3.16 has no image for alinux2 any more: write Os: alinux2023" {
+	if _, err := a.newest(ctx, inventory.Official{Level: "3.16", OS: "alinux2"}, "amd64"); err == nil || err.Error() != "ParallelCluster 3.16 has no image for alinux2 any more: write Os: alinux2023" {
 		t.Errorf("a system of the past: %v", err)
 	}
-	if _, err := a.Official(ctx, inventory.Official{Level: "3.16", OS: "rocky9"}, "amd64"); err == nil || !strings.Contains(err.Error(), "CustomAmi") {
+	if _, err := a.newest(ctx, inventory.Official{Level: "3.16", OS: "rocky9"}, "amd64"); err == nil || !strings.Contains(err.Error(), "CustomAmi") {
 		t.Errorf("a system without images: %v", err)
 	}
 	if zones, err := a.Zones(ctx, []string{"c5.large"}, map[string][]string{"c5.large": {"us-east-2a", "us-east-2b"}}); err != nil || len(zones) < 2 {
 		t.Errorf("zones %v, %v", zones, err)
 	}
-	if _, err := a.Subnets(ctx, []string{"subnet-0123456789abcdef0"}); err == nil || !strings.Contains(err.Error(), "subnet-0123456789abcdef0") {
+	if _, err := a.subnets(ctx, []string{"subnet-0123456789abcdef0"}); err == nil || !strings.Contains(err.Error(), "subnet-0123456789abcdef0") {
 		t.Errorf("a subnet that is not there: %v", err)
 	}
 }

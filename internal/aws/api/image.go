@@ -29,9 +29,9 @@ var private = []string{"rocky8", "rocky9"}
 // successor is what to write for a system that newer levels have no image of.
 var successor = map[string]string{"alinux2": "alinux2023", "ubuntu2004": "ubuntu2204 or ubuntu2404", "centos7": "rhel9 or alinux2023", "ubuntu1804": "ubuntu2204"}
 
-// Official finds the newest official image of a level, a system and an architecture
+// newest finds the newest official image of a level, a system and an architecture
 // (amd64 or arm64).
-func (a *Account) Official(ctx context.Context, o inventory.Official, arch string) (inventory.Image, error) {
+func (a *Account) newest(ctx context.Context, o inventory.Official, arch string) (inventory.Image, error) {
 	if slices.Contains(private, o.OS) && o.Owner == "" {
 		return inventory.Image{}, noImageError(fmt.Sprintf("there is no public image for %s: build one with `pcluster build-image` and write CustomAmi under Image", o.OS))
 	}

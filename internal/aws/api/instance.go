@@ -18,7 +18,7 @@ import (
 const (
 	ClusterTag = "muster:cluster"
 	RoleTag    = "muster:role"
-	QueueTag   = "muster:queue"
+	queueTag   = "muster:queue"
 )
 
 // Instance is an instance of a cluster that is not gone.
@@ -95,7 +95,7 @@ func instanceOf(i types.Instance) Instance {
 		switch aws.ToString(t.Key) {
 		case RoleTag:
 			found.Role = aws.ToString(t.Value)
-		case QueueTag, theirQueueTag:
+		case queueTag, theirQueueTag:
 			found.Queue = aws.ToString(t.Value)
 		case theirRoleTag:
 			found.Role = theirRoles[aws.ToString(t.Value)]

@@ -14,8 +14,8 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/inventory"
 )
 
-// Subnets looks at subnets by ID. It fails if one is not there.
-func (a *Account) Subnets(ctx context.Context, ids []string) (map[string]inventory.Subnet, error) {
+// subnets looks at subnets by ID. It fails if one is not there.
+func (a *Account) subnets(ctx context.Context, ids []string) (map[string]inventory.Subnet, error) {
 	all := map[string]inventory.Subnet{}
 	if len(ids) == 0 {
 		return all, nil

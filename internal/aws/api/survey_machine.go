@@ -80,7 +80,7 @@ func (s *survey) official(ctx context.Context) {
 	w := s.wanted.Official
 	all, images := map[string]string{}, map[string]inventory.Image{}
 	for _, arch := range w.Arches {
-		image, err := s.Official(ctx, w, arch)
+		image, err := s.newest(ctx, w, arch)
 		if _, none := errors.AsType[noImageError](err); err != nil && !none {
 			s.unasked(ofOfficial, "ec2:DescribeImages", err)
 			return

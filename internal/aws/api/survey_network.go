@@ -19,7 +19,7 @@ func (s *survey) network(ctx context.Context) {
 	var mu sync.Mutex // guards found
 	found := map[string]inventory.Subnet{}
 	s.batched(ofSubnets, "ec2:DescribeSubnets", s.names(ofSubnets), func(ids ...string) error {
-		some, err := s.Subnets(ctx, ids)
+		some, err := s.subnets(ctx, ids)
 		mu.Lock()
 		defer mu.Unlock()
 		maps.Copy(found, some)

@@ -30,7 +30,7 @@ func (d *Driver) change(ctx context.Context, s Stack) (State, Proposal, error) {
 	if err != nil {
 		return State{Name: s.Name}, p, err
 	}
-	state, err := d.Execute(ctx, p)
+	state, err := d.execute(ctx, p)
 	return state, p, err
 }
 
@@ -91,8 +91,8 @@ func (d *Driver) rollBack(ctx context.Context, state State) error {
 	return fmt.Errorf("go on with the rollback of stack %s: %w", state.Name, o.failure(after))
 }
 
-// Execute does what a proposal says and waits for its end.
-func (d *Driver) Execute(ctx context.Context, p Proposal) (State, error) {
+// execute does what a proposal says and waits for its end.
+func (d *Driver) execute(ctx context.Context, p Proposal) (State, error) {
 	if p.ID == "" {
 		return d.Describe(ctx, p.Stack)
 	}

@@ -25,8 +25,8 @@ type Place struct {
 	Sockets string
 }
 
-// KnownHosts is the file with the head node's keys.
-func (p Place) KnownHosts() string { return filepath.Join(p.Dir, p.Cluster+".known_hosts") }
+// knownHosts is the file with the head node's keys.
+func (p Place) knownHosts() string { return filepath.Join(p.Dir, p.Cluster+".known_hosts") }
 
 // headFile is the file with the head node that a shared connection leads to.
 func (p Place) headFile() string { return filepath.Join(p.Dir, p.Cluster+".head") }
@@ -35,8 +35,8 @@ func (p Place) headFile() string { return filepath.Join(p.Dir, p.Cluster+".head"
 // what SSH puts behind it for a moment.
 const socketMost = 108 - 18
 
-// Socket is where a shared connection to the head node is, empty for none.
-func (p Place) Socket(h Head) string {
+// socket is where a shared connection to the head node is, empty for none.
+func (p Place) socket(h Head) string {
 	if p.Sockets == "" {
 		return ""
 	}
@@ -61,7 +61,7 @@ func (p Place) Keep(h Head) error {
 	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
 		return err
 	}
-	return errors.Join(whole.Write(p.KnownHosts(), []byte(text), 0o600), whole.Write(p.headFile(), append(data, '\n'), 0o600))
+	return errors.Join(whole.Write(p.knownHosts(), []byte(text), 0o600), whole.Write(p.headFile(), append(data, '\n'), 0o600))
 }
 
 // knownHosts is a file of keys as SSH reads it.
@@ -87,7 +87,7 @@ func (p Place) Recall() (Head, bool) {
 	if err != nil || json.Unmarshal(data, &h) != nil {
 		return h, false
 	}
-	socket := p.Socket(h)
+	socket := p.socket(h)
 	if socket == "" {
 		return h, false
 	}
@@ -102,7 +102,7 @@ func (p Place) Recall() (Head, bool) {
 // Forget removes what was kept.
 func (p Place) Forget() error {
 	var errs []error
-	for _, path := range []string{p.KnownHosts(), p.headFile()} {
+	for _, path := range []string{p.knownHosts(), p.headFile()} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}

@@ -39,8 +39,8 @@ type Options struct {
 	Private, Session bool
 }
 
-// Address is where SSH connects to.
-func (h Head) Address(o Options) string {
+// address is where SSH connects to.
+func (h Head) address(o Options) string {
 	if o.Private {
 		return h.Private
 	}
@@ -71,7 +71,7 @@ func (h Head) Look(ctx context.Context, o Options, config []string) Look {
 	}
 	ctx, cancel := context.WithTimeout(ctx, portWait)
 	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(h.Address(o), "22"))
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(h.address(o), "22"))
 	if err == nil {
 		conn.Close()
 	}
@@ -112,5 +112,5 @@ func (h Head) Choose(o Options, l Look) (session bool, err error) {
 		reason = cause.Err
 	}
 	return false, fmt.Errorf("%s does not answer on SSH's port (%w): HeadNode/Ssh/AllowedIps of the cluster file says who may connect. Another way is Session Manager: %w",
-		h.Address(o), reason, l.Plugin)
+		h.address(o), reason, l.Plugin)
 }

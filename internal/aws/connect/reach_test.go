@@ -135,14 +135,14 @@ func TestPlace(t *testing.T) {
 	if err := p.Keep(head()); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(p.KnownHosts())
+	text, err := os.ReadFile(p.knownHosts())
 	if want := "i-0123 ssh-ed25519 AAAAC3\ni-0123 ssh-rsa AAAAB3\n"; err != nil || string(text) != want {
 		t.Errorf("known hosts %q, %v", text, err)
 	}
 	if _, ok := p.Recall(); ok {
 		t.Error("a head node to which no connection is open is recalled")
 	}
-	l, err := net.Listen("unix", p.Socket(head()))
+	l, err := net.Listen("unix", p.socket(head()))
 	if err != nil {
 		t.Fatal(err)
 	}

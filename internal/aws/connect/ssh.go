@@ -40,11 +40,11 @@ func (w Way) Name() string { return "muster-" + w.Cluster }
 func (w Way) Line() []string {
 	line := []string{"ssh"}
 	set := func(key, value string) { line = append(line, "-o", key+"="+value) }
-	set("HostName", w.Address(w.Want))
+	set("HostName", w.address(w.Want))
 	set("User", cmp.Or(w.Want.User, w.User))
 	// The name of the machine's keys: an address may get another machine one day.
 	set("HostKeyAlias", w.Instance)
-	set("UserKnownHostsFile", word(w.At.KnownHosts()))
+	set("UserKnownHostsFile", word(w.At.knownHosts()))
 	set("GlobalKnownHostsFile", "/dev/null")
 	set("StrictHostKeyChecking", "yes")
 	set("UpdateHostKeys", "no")
@@ -54,7 +54,7 @@ func (w Way) Line() []string {
 	if w.Proxy != nil {
 		set("ProxyCommand", strings.ReplaceAll(Quote(w.Proxy), "%", "%%"))
 	}
-	if socket := w.At.Socket(w.Head); w.Alone || socket == "" {
+	if socket := w.At.socket(w.Head); w.Alone || socket == "" {
 		set("ControlPath", "none")
 	} else {
 		set("ControlMaster", "auto")

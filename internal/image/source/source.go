@@ -91,15 +91,6 @@ func (i *Image) Close() error {
 	return i.close()
 }
 
-// Size is the number of bytes of all layers as they are stored.
-func (i *Image) Size() int64 {
-	var sum int64
-	for _, l := range i.Layers {
-		sum += l.Size
-	}
-	return sum
-}
-
 // Layer is one layer of an image.
 type Layer struct {
 	// Digest is that of the bytes as they are stored, sha256:HEX.

@@ -1,8 +1,8 @@
 // Package doctor says what this machine has and lacks for clusters of its own,
 // and installs from Debian what it lacks.
 //
-// It looks (Look), judges what it saw (Judge, NewPlan) and, if asked to,
-// installs (Install). Installing starts no service, enables none, removes no
+// It looks (look), judges what it saw (judge, newPlan) and, if asked to,
+// installs (install). Installing starts no service, enables none, removes no
 // package and leaves every configuration file that exists as it is. It can be
 // run again after it was cut off anywhere.
 package doctor
@@ -10,7 +10,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -24,7 +23,7 @@ type Options struct {
 	// StateDir is where clusters keep their state; its disk is looked at. It
 	// need not exist.
 	StateDir string
-	// Install has what is missing installed, as root; an ordinary user is told
+	// install has what is missing installed, as root; an ordinary user is told
 	// the command.
 	Install bool
 	// Yes installs without asking. Otherwise Confirm is asked, and an error of it
@@ -54,15 +53,15 @@ var ErrNotRoot = errors.New("only root can install packages")
 // Report is what Run found and did.
 type Report struct {
 	Checks []Finding `json:"checks"`
-	// Missing are the packages to install. Command installs them.
+	// Missing are the packages to install. command installs them.
 	Missing []string `json:"missing_packages"`
 	Command string   `json:"command,omitempty"`
 	// Installed are the packages that this run installed.
 	Installed []string `json:"installed_packages"`
 }
 
-// Worst is the worst status of all checks: pass if there is none.
-func (r Report) Worst() Status {
+// worst is the worst status of all checks: pass if there is none.
+func (r Report) worst() Status {
 	worst := Pass
 	for _, f := range r.Checks {
 		if rank(f.Status) > rank(worst) {
@@ -74,18 +73,18 @@ func (r Report) Worst() Status {
 
 // OK says that nothing stands in the way of a cluster. Warnings and checks that
 // could not look do not.
-func (r Report) OK() bool { return r.Worst() != Fail }
+func (r Report) OK() bool { return r.worst() != Fail }
 
 // Run looks, judges and, if asked to, installs; then it looks again. The report
 // is whole whenever the error is nil or ErrNotRoot.
 func Run(ctx context.Context, o Options) (Report, error) {
-	facts, err := Look(ctx, o)
+	facts, err := look(ctx, o)
 	if err != nil {
 		return Report{}, err
 	}
-	plan := NewPlan(facts, o)
+	plan := newPlan(facts, o)
 	report := newReport(facts, plan, o)
-	if !o.Install || plan.Empty() {
+	if !o.Install || plan.empty() {
 		return report, nil
 	}
 	if !facts.Root {
@@ -94,26 +93,26 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if err := consent(o, plan); err != nil {
 		return report, err
 	}
-	if err := Install(ctx, plan, o.Out); err != nil {
+	if err := install(ctx, plan, o.Out); err != nil {
 		return report, err
 	}
-	after, err := Look(ctx, o)
+	after, err := look(ctx, o)
 	if err != nil {
 		return report, err
 	}
-	report = newReport(after, NewPlan(after, o), o)
+	report = newReport(after, newPlan(after, o), o)
 	report.Installed = append(report.Installed, plan.Packages...)
 	report.Checks = append(report.Checks, judgeChange(facts, after))
 	return report, nil
 }
 
 func newReport(f Facts, p Plan, o Options) Report {
-	r := Report{Checks: Judge(f, o), Missing: p.Packages, Installed: []string{}}
+	r := Report{Checks: judge(f, o), Missing: p.Packages, Installed: []string{}}
 	if r.Missing == nil {
 		r.Missing = []string{}
 	}
-	if !p.Empty() {
-		r.Command = p.Command(f.Root, o.Self)
+	if !p.empty() {
+		r.Command = p.command(f.Root, o.Self)
 	}
 	return r
 }
@@ -126,7 +125,7 @@ func consent(o Options, p Plan) error {
 	if o.Confirm == nil {
 		return errors.New("install packages: this needs a yes, from a terminal or by --yes")
 	}
-	return o.Confirm(p.Question())
+	return o.Confirm(p.question())
 }
 
 // groups are the groups of needs that were asked for.
@@ -146,14 +145,4 @@ func (o Options) needs() []need {
 		}
 	}
 	return list
-}
-
-// CheckGroups refuses groups that do not exist.
-func CheckGroups(groups []string) error {
-	for _, g := range groups {
-		if g != Local && g != Demo {
-			return fmt.Errorf("%q is no group of needs: %s, %s", g, Local, Demo)
-		}
-	}
-	return nil
 }

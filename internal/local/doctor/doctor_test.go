@@ -26,12 +26,3 @@ func TestConsent(t *testing.T) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
 }
-
-func TestCheckGroups(t *testing.T) {
-	if err := CheckGroups([]string{Local, Demo}); err != nil {
-		t.Error(err)
-	}
-	if err := CheckGroups([]string{"toys"}); err == nil {
-		t.Error("toys are a group")
-	}
-}

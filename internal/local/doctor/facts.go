@@ -2,7 +2,7 @@ package doctor
 
 import "time"
 
-// Facts are what Look saw. What could not be seen is in Blind.
+// Facts are what look saw. What could not be seen is in Blind.
 type Facts struct {
 	System  string // GOOS
 	Machine string // GOARCH

@@ -16,11 +16,11 @@ import (
 // file system that no restart keeps, in a folder that only root can write.
 const guardDir = "/run/muster-install"
 
-// Install carries out a plan, as root. It starts no service and enables none;
+// install carries out a plan, as root. It starts no service and enables none;
 // services that run may be restarted if their package is upgraded. It shows
 // what apt-get says on out. If ctx ends, apt-get is asked to stop.
-func Install(ctx context.Context, p Plan, out io.Writer) (err error) {
-	if p.Empty() {
+func install(ctx context.Context, p Plan, out io.Writer) (err error) {
+	if p.empty() {
 		return nil
 	}
 	g, err := openGuard(guardDir)

@@ -42,9 +42,9 @@ const (
 	leastDisk, fineDisk     = 512 << 20, 4 << 30
 )
 
-// Judge says what the facts mean for a cluster on this machine: every check,
+// judge says what the facts mean for a cluster on this machine: every check,
 // those that pass included.
-func Judge(f Facts, o Options) []Finding {
+func judge(f Facts, o Options) []Finding {
 	findings := []Finding{judgeSystem(f), judgeDebian(f, o)}
 	for _, n := range o.needs() {
 		findings = append(findings, judgeNeed(f, n))
@@ -114,7 +114,7 @@ func installHint(f Facts, pkg string) string {
 	if !f.Apt {
 		return ""
 	}
-	return Plan{Packages: []string{pkg}}.Command(f.Root, "")
+	return Plan{Packages: []string{pkg}}.command(f.Root, "")
 }
 
 // The versions of Slurm whose output this program knows.

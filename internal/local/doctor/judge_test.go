@@ -43,7 +43,7 @@ func bare() Facts {
 }
 
 func TestJudgeHealthy(t *testing.T) {
-	for _, f := range Judge(healthy(), Options{Groups: []string{Local, Demo}}) {
+	for _, f := range judge(healthy(), Options{Groups: []string{Local, Demo}}) {
 		if f.Status != Pass || f.Hint != "" {
 			t.Errorf("%+v", f)
 		}
@@ -121,7 +121,7 @@ func TestJudge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := healthy()
 			c.change(&f)
-			findings := Judge(f, Options{Groups: []string{Local, Demo}})
+			findings := judge(f, Options{Groups: []string{Local, Demo}})
 			i := slices.IndexFunc(findings, func(f Finding) bool { return f.Name == c.want.Name })
 			if i < 0 {
 				t.Fatalf("no check %q", c.want.Name)
@@ -135,7 +135,7 @@ func TestJudge(t *testing.T) {
 
 func TestJudgeNamesAreUnique(t *testing.T) {
 	seen := map[string]int{}
-	for _, f := range Judge(bare(), Options{Groups: []string{Local, Demo}}) {
+	for _, f := range judge(bare(), Options{Groups: []string{Local, Demo}}) {
 		seen[f.Name]++
 	}
 	for name := range maps.Keys(seen) {
@@ -182,8 +182,8 @@ func TestWorst(t *testing.T) {
 		for _, s := range c.statuses {
 			r.Checks = append(r.Checks, Finding{Status: s})
 		}
-		if r.Worst() != c.want || r.OK() != c.ok {
-			t.Errorf("%s: got %v, %v", name, r.Worst(), r.OK())
+		if r.worst() != c.want || r.OK() != c.ok {
+			t.Errorf("%s: got %v, %v", name, r.worst(), r.OK())
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestWriteText(t *testing.T) {
 	f.Limits["kernel.unprivileged_userns_clone"] = "0"
 	o := Options{Self: "muster doctor --install"}
 	var b strings.Builder
-	if err := newReport(f, NewPlan(f, o), o).WriteText(&b, Brief); err != nil {
+	if err := newReport(f, newPlan(f, o), o).WriteText(&b, Brief); err != nil {
 		t.Fatal(err)
 	}
 	want := `fail   package/munge                    authentication between nodes: missing munged
@@ -207,7 +207,7 @@ to mend it:
 		t.Error(diff)
 	}
 	b.Reset()
-	if err := newReport(f, NewPlan(f, o), o).WriteText(&b, Full); err != nil || strings.Count(b.String(), "\n") < 20 {
+	if err := newReport(f, newPlan(f, o), o).WriteText(&b, Full); err != nil || strings.Count(b.String(), "\n") < 20 {
 		t.Errorf("got %v: %s", err, b.String())
 	}
 }

@@ -16,12 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookLimit bounds each program that Look asks.
+// lookLimit bounds each program that look asks.
 const lookLimit = 20 * time.Second
 
-// Look sees what this machine has. It changes nothing. An error means that ctx
+// look sees what this machine has. It changes nothing. An error means that ctx
 // ended.
-func Look(ctx context.Context, o Options) (Facts, error) {
+func look(ctx context.Context, o Options) (Facts, error) {
 	f := Facts{
 		System: runtime.GOOS, Machine: runtime.GOARCH, Root: os.Geteuid() == 0, Cores: runtime.NumCPU(),
 		Programs: map[string]string{}, Files: map[string]bool{}, Users: map[string]bool{},

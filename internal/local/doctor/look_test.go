@@ -113,7 +113,7 @@ func TestMatches(t *testing.T) {
 }
 
 func TestLook(t *testing.T) {
-	facts, err := Look(t.Context(), Options{StateDir: filepath.Join(t.TempDir(), "not", "there"), Now: time.Now()})
+	facts, err := look(t.Context(), Options{StateDir: filepath.Join(t.TempDir(), "not", "there"), Now: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestTrialsLeaveNothing(t *testing.T) {
 func TestLookEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	if _, err := Look(ctx, Options{}); err == nil || err.Error() != "enough" {
+	if _, err := look(ctx, Options{}); err == nil || err.Error() != "enough" {
 		t.Errorf("got %v", err)
 	}
 }

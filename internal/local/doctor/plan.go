@@ -23,8 +23,8 @@ type Plan struct {
 // listsLimit is how old package lists may be before they are fetched again.
 const listsLimit = 24 * time.Hour
 
-// NewPlan decides what to install and to mend. Without apt nothing is installed.
-func NewPlan(f Facts, o Options) Plan {
+// newPlan decides what to install and to mend. Without apt nothing is installed.
+func newPlan(f Facts, o Options) Plan {
 	open := f.Fuse.Present && !f.Fuse.Everyones
 	if !f.Apt {
 		return Plan{OpenFuse: open}
@@ -38,14 +38,14 @@ func NewPlan(f Facts, o Options) Plan {
 	return p
 }
 
-// Empty says that there is nothing to do.
-func (p Plan) Empty() bool { return !p.installs() && !p.OpenFuse }
+// empty says that there is nothing to do.
+func (p Plan) empty() bool { return !p.installs() && !p.OpenFuse }
 
 // installs says that apt-get has something to do.
 func (p Plan) installs() bool { return len(p.Packages) > 0 || p.Repair }
 
-// Question asks for leave to carry out the plan.
-func (p Plan) Question() string {
+// question asks for leave to carry out the plan.
+func (p Plan) question() string {
 	var deeds []string
 	switch {
 	case len(p.Packages) > 0:
@@ -59,9 +59,9 @@ func (p Plan) Question() string {
 	return strings.Join(deeds, " ")
 }
 
-// Command is what to type to carry out the plan: self, with sudo if need be, or
+// command is what to type to carry out the plan: self, with sudo if need be, or
 // without self apt-get.
-func (p Plan) Command(root bool, self string) string {
+func (p Plan) command(root bool, self string) string {
 	sudo := "sudo "
 	if root {
 		sudo = ""

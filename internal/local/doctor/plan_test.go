@@ -43,7 +43,7 @@ func TestNewPlan(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, NewPlan(c.facts(), Options{Groups: c.groups})); diff != "" {
+			if diff := cmp.Diff(c.want, newPlan(c.facts(), Options{Groups: c.groups})); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -64,7 +64,7 @@ func TestCommand(t *testing.T) {
 		"self":   {Plan{Packages: []string{"munge"}, Update: true}, false, "/usr/bin/muster doctor --install", "sudo /usr/bin/muster doctor --install"},
 	}
 	for name, c := range cases {
-		if got := c.plan.Command(c.root, c.self); got != c.want {
+		if got := c.plan.command(c.root, c.self); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}

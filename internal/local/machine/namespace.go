@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// InitialUserNamespace tells whether the process is in the machine's first user
+// initialUserNamespace tells whether the process is in the machine's first user
 // namespace, where root is really root.
-var InitialUserNamespace = sync.OnceValue(func() bool {
+var initialUserNamespace = sync.OnceValue(func() bool {
 	ids, err := os.ReadFile("/proc/self/uid_map")
 	return err == nil && len(strings.Fields(string(ids))) == 3 && strings.Fields(string(ids))[2] == "4294967295"
 })

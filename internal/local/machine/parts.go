@@ -14,7 +14,7 @@ func readOnlyBind(lower, target string) error {
 	if err := unix.Mount(lower, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return err
 	}
-	return ReadOnly(target)
+	return readOnly(target)
 }
 
 // parts shows each entry of a directory by itself in the directory's writable layer,

@@ -142,11 +142,11 @@ func (r Root) mountOverlay(name, lower, target string, mode os.FileMode) error {
 		return err
 	}
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", escape(lower), escape(upper), escape(work))
-	if !InitialUserNamespace() {
+	if !initialUserNamespace() {
 		options += ",userxattr"
 	}
 	err := unix.Mount("overlay", target, "overlay", 0, options)
-	if err == nil || InitialUserNamespace() {
+	if err == nil || initialUserNamespace() {
 		return err
 	}
 	if len(r.wanted(name)) > 0 {
@@ -167,7 +167,7 @@ func systemMounts(top string) error {
 		if err := unix.Mount(p, p, "", unix.MS_BIND, ""); err != nil {
 			continue // not in every kernel
 		}
-		if err := ReadOnly(p); err != nil {
+		if err := readOnly(p); err != nil {
 			return err
 		}
 	}
@@ -191,7 +191,7 @@ func mountSys(at string) error {
 	if err := unix.Mount("/sys", at, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return err
 	}
-	return ReadOnly(at)
+	return readOnly(at)
 }
 
 // mountDev makes a small /dev: the devices that every program expects and no
@@ -272,7 +272,7 @@ func (b Mount) show(top string) error {
 		return err
 	}
 	if b.ReadOnly {
-		return ReadOnly(target)
+		return readOnly(target)
 	}
 	return nil
 }
@@ -291,8 +291,8 @@ func pivot(top string) error {
 	return unix.Chdir("/")
 }
 
-// ReadOnly makes a mount and all below it read-only.
-func ReadOnly(target string) error {
+// readOnly makes a mount and all below it read-only.
+func readOnly(target string) error {
 	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
 	return unix.MountSetattr(unix.AT_FDCWD, target, unix.AT_RECURSIVE, &attr)
 }

@@ -61,7 +61,7 @@ func ownUsers(users string, r Record) string {
 	if r.ImageUser == "" || has(users, 0, r.ImageUser) || !has(users, 2, strconv.Itoa(r.UID)) {
 		return openShell(users, r.UID)
 	}
-	return openShell(ended(users), r.UID) + fmt.Sprintf("%s:x:%d:%d:%s's other name:%s:/bin/bash\n", r.ImageUser, r.UID, r.GID, r.User, ImageHome(r.ImageUser))
+	return openShell(ended(users), r.UID) + fmt.Sprintf("%s:x:%d:%d:%s's other name:%s:/bin/bash\n", r.ImageUser, r.UID, r.GID, r.User, imageHome(r.ImageUser))
 }
 
 // ownGroups does so for groups. That of terminals goes where nobody can be in it but the
@@ -108,8 +108,8 @@ func ended(lines string) string {
 	return strings.TrimRight(lines, "\n") + "\n"
 }
 
-// ImageHome is the home directory of an image's default user.
-func ImageHome(user string) string { return "/home/" + user }
+// imageHome is the home directory of an image's default user.
+func imageHome(user string) string { return "/home/" + user }
 
 // Names are the names of a user by his number, his own first. A cluster of an ordinary
 // user has him alone, who is root where the cluster's daemons are.

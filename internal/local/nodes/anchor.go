@@ -152,9 +152,9 @@ type head struct {
 	spawns chan func()
 }
 
-// HeadMount is the descriptor under which the anchor holds the head node's mount
+// headMount is the descriptor under which the anchor holds the head node's mount
 // namespace; /proc/ANCHOR/fd/HeadMount leads into it.
-const HeadMount = 100
+const headMount = 100
 
 func (l *Layout) makeHead(r Record) (*head, error) {
 	h := &head{spawns: make(chan func())}
@@ -187,14 +187,14 @@ func (l *Layout) makeHead(r Record) (*head, error) {
 	return h, <-made
 }
 
-// holdNamespace keeps the calling thread's mount namespace at descriptor HeadMount.
+// holdNamespace keeps the calling thread's mount namespace at descriptor headMount.
 func holdNamespace() error {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(os.Getpid())+"/task/"+strconv.Itoa(unix.Gettid())+"/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("open head node's mounts: %w", err)
 	}
 	defer unix.Close(fd)
-	if err := unix.Dup3(fd, HeadMount, unix.O_CLOEXEC); err != nil {
+	if err := unix.Dup3(fd, headMount, unix.O_CLOEXEC); err != nil {
 		return fmt.Errorf("hold head node's mounts: %w", err)
 	}
 	return nil

@@ -37,7 +37,7 @@ const mostNew = 100
 
 // openHead opens the head node's.
 func (d *doors) openHead() error {
-	line := append([]string{"/usr/bin/nsenter", "--mount=/proc/1/fd/" + strconv.Itoa(HeadMount), "--wdns=/", "--"}, d.as()...)
+	line := append([]string{"/usr/bin/nsenter", "--mount=/proc/1/fd/" + strconv.Itoa(headMount), "--wdns=/", "--"}, d.as()...)
 	socket, err := net.Listen("tcp4", netip.AddrPortFrom(HeadAddress, sshPort).String())
 	if err != nil {
 		return fmt.Errorf("listen for SSH on the head node: %w", err)

@@ -40,7 +40,7 @@ func (a AnchorProcess) Ended() string {
 // the cluster's user, with no more rights than jobs have. It is nsenter's, because a program of many threads cannot
 // enter a user namespace itself.
 func (l *Layout) HeadCommand(a AnchorProcess, dir string, args []string) []string {
-	return l.enter(a.PID, "/proc/"+strconv.Itoa(a.PID)+"/fd/"+strconv.Itoa(HeadMount), dir, args)
+	return l.enter(a.PID, "/proc/"+strconv.Itoa(a.PID)+"/fd/"+strconv.Itoa(headMount), dir, args)
 }
 
 // NodeCommand is the command line that runs args on a node whose init process
@@ -101,7 +101,7 @@ type HeadRunner struct {
 
 // HeadRunner returns a runner for a process in the anchor's own namespaces.
 func (l *Layout) HeadRunner() HeadRunner {
-	prefix := []string{"/usr/bin/nsenter", "--mount=/proc/1/fd/" + strconv.Itoa(HeadMount), "--wdns=/", "--"}
+	prefix := []string{"/usr/bin/nsenter", "--mount=/proc/1/fd/" + strconv.Itoa(headMount), "--wdns=/", "--"}
 	return HeadRunner{prefix: append(prefix, l.Become("")...)}
 }
 

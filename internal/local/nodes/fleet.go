@@ -326,7 +326,7 @@ func (l *Layout) nodeBinds(name string, r Record) ([]Mount, error) {
 // Addresses reads the nodes' addresses from the cluster's hosts file, which is
 // their one record.
 func (l *Layout) Addresses() (map[string]netip.Addr, error) {
-	data, err := os.ReadFile(l.HostsFile())
+	data, err := os.ReadFile(l.hostsFile())
 	if errors.Is(err, os.ErrNotExist) {
 		return map[string]netip.Addr{}, nil
 	}
@@ -341,17 +341,17 @@ func (l *Layout) Addresses() (map[string]netip.Addr, error) {
 		}
 		a, err := netip.ParseAddr(fields[0])
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", l.HostsFile(), err)
+			return nil, fmt.Errorf("read %s: %w", l.hostsFile(), err)
 		}
 		addresses[fields[1]] = a
 	}
 	return addresses, nil
 }
 
-// HostsFile is every machine's /etc/hosts.
-func (l *Layout) HostsFile() string { return filepath.Join(l.Dir, "etc", "hosts") }
+// hostsFile is every machine's /etc/hosts.
+func (l *Layout) hostsFile() string { return filepath.Join(l.Dir, "etc", "hosts") }
 
-// Hosts is the text of HostsFile.
+// Hosts is the text of hostsFile.
 func Hosts(head string, addresses map[string]netip.Addr) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "127.0.0.1 localhost\n%s %s\n", HeadAddress, head)

@@ -26,7 +26,7 @@ func (l *Layout) Refresh() error {
 	if err != nil {
 		return err
 	}
-	errs := []error{l.lookAnew("the head node", "/proc/1/fd/"+strconv.Itoa(HeadMount), l.ownOf("head", lists))}
+	errs := []error{l.lookAnew("the head node", "/proc/1/fd/"+strconv.Itoa(headMount), l.ownOf("head", lists))}
 	for _, i := range inits {
 		errs = append(errs, l.lookAnew(i.name, "/proc/"+strconv.Itoa(i.pid)+"/ns/mnt", l.ownOf(i.name, lists)))
 	}

@@ -96,7 +96,7 @@ func (l *Layout) Share(dir string) error {
 	if err != nil {
 		return err
 	}
-	errs := []error{attach(dir, "the head node", "/proc/1/fd/"+strconv.Itoa(HeadMount))}
+	errs := []error{attach(dir, "the head node", "/proc/1/fd/"+strconv.Itoa(headMount))}
 	for _, i := range inits {
 		errs = append(errs, attach(dir, i.name, "/proc/"+strconv.Itoa(i.pid)+"/ns/mnt"))
 	}

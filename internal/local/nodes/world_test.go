@@ -108,7 +108,7 @@ func world(t *testing.T, dir string) *Layout {
 	for _, err := range []error{
 		whole.JSON(l.anchorFile(), AnchorProcess{PID: ownAnchor, Started: started}),
 		l.ChangeRecord(func(Record) Record { return r }),
-		os.WriteFile(l.HostsFile(), []byte(Hosts("t-head", addresses)), 0o644),
+		os.WriteFile(l.hostsFile(), []byte(Hosts("t-head", addresses)), 0o644),
 	} {
 		if err != nil {
 			t.Fatal(err)
