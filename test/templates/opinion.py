@@ -111,7 +111,7 @@ async def main(paths):
         kinds[kind] = {"create": lambda name, *rest: (name, Attributes()), "delete": lambda *rest: None}
     for cluster, parts in clusters.items():
         await live(cluster, parts)
-    base = clusters["cpu"]["base"]
+    base = clusters["least"]["base"]
     for i, (fault, parts) in enumerate(damages(base).items()):
         _, said = await make(f"damaged-{i}", {**base, **parts}, {}, leave="" if "role" in fault else "CAPABILITY_NAMED_IAM")
         print(f"damaged\t{fault}\t{''.join(said) or 'taken'}")

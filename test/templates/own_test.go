@@ -10,12 +10,8 @@ import (
 // TestOwn_things_are_known_as_ours holds that what docs/aws-policy.json allows by path or
 // by tag alone is below that path or has that tag.
 func TestOwn_things_are_known_as_ours(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(goldens, "*.json"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no templates: %v", err)
-	}
 	seen := map[string]int{}
-	for _, path := range paths {
+	for _, path := range ourFiles(t) {
 		var have template
 		decode(t, path, &have)
 		for id, r := range have.Resources {

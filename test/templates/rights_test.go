@@ -143,12 +143,8 @@ func schemasOf(t *testing.T, kinds []string) map[string]schema {
 // usedProperties are the properties that any golden template has, by the type.
 func usedProperties(t *testing.T) map[string]map[string]bool {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(goldens, "*.json"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no templates: %v", err)
-	}
 	used := map[string]map[string]bool{}
-	for _, path := range paths {
+	for _, path := range ourFiles(t) {
 		var have template
 		decode(t, path, &have)
 		for _, r := range have.Resources {

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/muster-hpc/muster/internal/golden"
 )
 
 // world is what a cluster file is made into: the resources of all stacks together,
@@ -44,14 +46,25 @@ type template struct {
 	Outputs    map[string]struct{ Value any }
 }
 
+// ourFiles are all templates of the goldens.
+func ourFiles(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(golden.Unfolded(t, goldens), "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
 // ours is what muster makes: its three stacks, where an output of one is the
 // parameter of the same name of a later one.
 func ours(t *testing.T, name, file string) world {
 	t.Helper()
 	w := world{cluster: name, file: file, resources: map[string]resource{}}
 	outputs := map[string]any{}
+	dir := golden.Unfolded(t, goldens)
 	for _, stack := range []string{"base", "storage", "cluster"} {
-		path := filepath.Join(goldens, name+"."+stack+".json")
+		path := filepath.Join(dir, name+"."+stack+".json")
 		if _, err := os.Stat(path); os.IsNotExist(err) && stack == "storage" {
 			continue // a cluster without storage of its own
 		}

@@ -157,7 +157,7 @@ func TestSite_is_whole_with_all_outputs(t *testing.T) {
 				t.Errorf("%s: storage %+v", name, s)
 			}
 		}
-		if _, err := set.Site(nil); name == "cpu" && (err == nil || !strings.Contains(err.Error(), "BucketName")) {
+		if _, err := set.Site(nil); name == "least" && (err == nil || !strings.Contains(err.Error(), "BucketName")) {
 			t.Errorf("without outputs: %v", err)
 		}
 	}
@@ -178,7 +178,7 @@ func TestNew_gives_the_same_bytes_again(t *testing.T) {
 
 func TestWidened_keeps_what_later_stacks_use(t *testing.T) {
 	all := sets(t)
-	before, after := all["login"], all["cpu"]
+	before, after := all["login"], all["least"]
 	former, err := before.Base.Body()
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func TestOpen_ports_are_served(t *testing.T) {
 // TestNetworks_of_a_cluster are those of its own subnets, and no wider.
 func TestNetworks_of_a_cluster(t *testing.T) {
 	all := sets(t)
-	for name, want := range map[string][]string{"cpu": {"10.0.0.0/24", "10.0.128.0/17"}, "groups": {"10.1.0.0/24", "10.1.16.0/20"}} {
+	for name, want := range map[string][]string{"least": {"10.0.0.0/24", "10.0.128.0/17"}, "groups": {"10.1.0.0/24", "10.1.16.0/20"}} {
 		if got := all[name].m.networks(); !slices.Equal(got, want) {
 			t.Errorf("%s: networks %v, want %v", name, got, want)
 		}

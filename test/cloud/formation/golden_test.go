@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/test/cloud"
 )
 
@@ -29,7 +30,8 @@ const goldens = "../../../internal/aws/stack/testdata"
 // TestOurTemplatesAreMadeChangedAndDeleted makes the stacks of every golden cluster,
 // changes their tags and sizes, and deletes them: then nothing of them is left.
 func TestOurTemplatesAreMadeChangedAndDeleted(t *testing.T) {
-	files, err := filepath.Glob(goldens + "/*.base.json")
+	dir := golden.Unfolded(t, goldens)
+	files, err := filepath.Glob(dir + "/*.base.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no templates in %s: %v", goldens, err)
 	}
@@ -38,7 +40,7 @@ func TestOurTemplatesAreMadeChangedAndDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := &double{T: t}
-			texts := d.templates(name)
+			texts := d.templates(dir, name)
 			d.startIn(regionOf(texts))
 			d.furnish(texts)
 			before := d.inventory()
@@ -62,11 +64,11 @@ func (d *double) startIn(region string) {
 }
 
 // templates are those of a cluster, by the last part of their stack's name.
-func (d *double) templates(name string) map[string]string {
+func (d *double) templates(dir, name string) map[string]string {
 	d.Helper()
 	out := map[string]string{}
 	for _, part := range []string{"base", "storage", "cluster"} {
-		b, err := os.ReadFile(filepath.Join(goldens, name+"."+part+".json"))
+		b, err := os.ReadFile(filepath.Join(dir, name+"."+part+".json"))
 		if os.IsNotExist(err) {
 			continue
 		}
