@@ -89,7 +89,7 @@ func (q *asker) zones(ctx context.Context) error {
 		if why := q.have.Unasked["aws/instance-type"]; why != "" {
 			return fmt.Errorf("ask which zones of %s have the instance types: %s", q.have.Region, why)
 		}
-		all, err := q.account.Zones(ctx, plan.InstanceTypes(q.file.Cluster, q.root), q.have.Offers)
+		all, err := q.account.Zones(ctx, plan.InstanceTypes(q.file.Cluster), q.have.Offers)
 		if err != nil {
 			return err
 		}

@@ -300,5 +300,5 @@ func (u *up) takeBack(ctx context.Context) error {
 
 // estimate is what the cluster costs.
 func (u *up) estimate() (*plan.Estimate, error) {
-	return plan.New(plan.Question{Cluster: u.File.Cluster, File: u.root, Workload: u.Workload})
+	return plan.New(plan.Question{Cluster: u.File.Cluster, Workload: u.Workload})
 }

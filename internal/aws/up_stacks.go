@@ -165,7 +165,7 @@ func (u *up) describe(ctx context.Context) (string, error) {
 	if u.site, err = u.set.Site(u.outputs); err != nil {
 		return "", err
 	}
-	u.site.Version, u.site.Types = u.after.Version, catalog.Of(plan.InstanceTypes(u.File.Cluster, u.root))
+	u.site.Version, u.site.Types = u.after.Version, catalog.Of(plan.InstanceTypes(u.File.Cluster))
 	if u.site.Revision, err = revision(u.Source, u.WorkloadSource, u.site); err != nil {
 		return "", err
 	}

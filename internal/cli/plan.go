@@ -131,7 +131,6 @@ func (a *app) question(path string, o planOptions) (plan.Question, error) {
 		return q, err
 	}
 	q.Cluster = file.Cluster
-	q.File, _ = file.Root()
 	models := o.models
 	if models == "" {
 		models = spec.WorkloadPath(path)
@@ -142,7 +141,7 @@ func (a *app) question(path string, o planOptions) (plan.Question, error) {
 		return q, err
 	}
 	var err error
-	q.Prices, err = userPrices(o.prices, plan.InstanceTypes(q.Cluster, q.File))
+	q.Prices, err = userPrices(o.prices, plan.InstanceTypes(q.Cluster))
 	return q, err
 }
 
@@ -297,9 +296,8 @@ func completePrice(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 	if file.Cluster == nil {
 		return nil, directive
 	}
-	root, _ := file.Root()
 	var names []string
-	for _, name := range plan.InstanceTypes(file.Cluster, root) {
+	for _, name := range plan.InstanceTypes(file.Cluster) {
 		names = append(names, name+"=")
 	}
 	return names, directive

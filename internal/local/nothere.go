@@ -3,6 +3,7 @@ package local
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
@@ -38,7 +39,7 @@ func notHere(c *spec.Cluster, ssh bool) string {
 	if efa {
 		missing = append(missing, "EFA (/dev/infiniband is empty)")
 	}
-	if c.CustomActions {
+	if c.HeadNode.CustomActions != nil || slices.ContainsFunc(c.Scheduling.Queues, func(q spec.Queue) bool { return q.CustomActions != nil }) {
 		missing = append(missing, "custom actions (not run)")
 	}
 	if len(c.LoginPools) > 0 {

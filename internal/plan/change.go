@@ -42,13 +42,10 @@ const stopFleet = "stop the fleet with `muster fleet stop`, or set QueueUpdateSt
 
 // Changes compares the file of a cluster with a new one.
 func Changes(before, after *spec.File) []Change {
-	c := comparison{differences: spec.Differences(before, after)}
-	if root, ok := after.Root(); ok {
-		c.strategy = root.At("Scheduling.SlurmSettings.QueueUpdateStrategy").Text()
-		c.after = root.Cluster().SharedStorage
-	}
-	if root, ok := before.Root(); ok {
-		c.before = root.Cluster().SharedStorage
+	was, is := before.Model(), after.Model()
+	c := comparison{
+		differences: spec.Differences(before, after), strategy: is.Scheduling.Slurm.UpdateStrategy,
+		before: was.SharedStorage, after: is.SharedStorage,
 	}
 	var all []Change
 	for _, d := range c.differences {
@@ -61,7 +58,7 @@ func Changes(before, after *spec.File) []Change {
 
 type comparison struct {
 	differences   []spec.Difference
-	strategy      string
+	strategy      spec.UpdateStrategy
 	before, after []spec.SharedStorage
 }
 
@@ -107,7 +104,7 @@ func (c comparison) nodes(d spec.Difference) (need Need, instead string) {
 			return Nothing, ""
 		}
 	case "MANAGED_PLACEMENT_GROUP":
-		if c.strategy != "" && c.strategy != "COMPUTE_FLEET_STOP" && d.Old != "true" {
+		if c.strategy != spec.UpdateStopped && d.Old != "true" {
 			return Replaced, ""
 		}
 		return Stopped, "stop the fleet with `muster fleet stop`"
@@ -115,12 +112,12 @@ func (c comparison) nodes(d spec.Difference) (need Need, instead string) {
 		switch {
 		case d.Added(), c.larger(d):
 			return Nothing, ""
-		case c.strategy == "TERMINATE" && inQueue:
+		case c.strategy == spec.UpdateTerminate && inQueue:
 			return Replaced, ""
 		}
 		return Stopped, "stop the fleet with `muster fleet stop`, or set QueueUpdateStrategy: TERMINATE, which ends jobs on the nodes that go"
 	}
-	if inQueue && c.strategy != "" && c.strategy != "COMPUTE_FLEET_STOP" {
+	if inQueue && c.strategy != spec.UpdateStopped {
 		return Replaced, ""
 	}
 	return Stopped, stopFleet
@@ -190,7 +187,7 @@ func (c comparison) storage(d spec.Difference) (need Need, instead string) {
 			return Nothing, ""
 		}
 	}
-	if c.strategy != "" && c.strategy != "COMPUTE_FLEET_STOP" {
+	if c.strategy != spec.UpdateStopped {
 		return Replaced, ""
 	}
 	return Stopped, stopFleet

@@ -4,9 +4,7 @@ import "github.com/muster-hpc/muster/internal/spec"
 
 // Question is what an estimate is made of.
 type Question struct {
-	Cluster *spec.Cluster
-	// File has what Cluster leaves out: volumes, file systems, reservations.
-	File     spec.View
+	Cluster  *spec.Cluster
 	Workload *spec.Workload
 	// RunHours is the length of the run, 0 for that of the workload.
 	RunHours float64
@@ -334,7 +332,7 @@ type Made struct {
 func New(q Question) (*Estimate, error) {
 	e := &Estimate{
 		File: q.Cluster.File, Workload: q.Workload.File, Region: q.Cluster.Region, RunHours: q.RunHours,
-		Fleet: fleetOf(q.Cluster, q.File), Made: made(q.Workload), Notes: []string{},
+		Fleet: fleetOf(q.Cluster), Made: made(q.Workload), Notes: []string{},
 	}
 	if e.RunHours == 0 {
 		e.RunHours = q.Workload.Run.Hours

@@ -21,8 +21,7 @@ func ask(t testing.TB, cluster, workload string) plan.Question {
 	if f.Cluster == nil {
 		t.Fatal(f.Problems.Err())
 	}
-	root, _ := f.Root()
-	q := plan.Question{Cluster: f.Cluster, File: root, Workload: &spec.Workload{}}
+	q := plan.Question{Cluster: f.Cluster, Workload: &spec.Workload{}}
 	if workload != "" {
 		var problems *diag.List
 		if q.Workload, problems = spec.ParseWorkload("muster.yaml", []byte(workload), f.Cluster); q.Workload == nil {

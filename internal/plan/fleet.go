@@ -9,13 +9,12 @@ import (
 )
 
 // fleetOf counts the machines of a cluster file.
-func fleetOf(c *spec.Cluster, file spec.View) Fleet {
+func fleetOf(c *spec.Cluster) Fleet {
 	var f Fleet
-	for i, q := range c.Scheduling.Queues {
+	for _, q := range c.Scheduling.Queues {
 		queue := Total{Queue: q.Name, GPUs: []GPUTotal{}}
-		for k, r := range q.ComputeResources {
+		for _, r := range q.ComputeResources {
 			g := group(q, r)
-			g.Reserved = reserved(file.At("Scheduling.SlurmQueues").Items()[i], k)
 			f.Groups = append(f.Groups, g)
 			queue.add(g.Node, g.MaxCount)
 			f.Full.add(g.Node, g.MaxCount)
@@ -24,21 +23,10 @@ func fleetOf(c *spec.Cluster, file spec.View) Fleet {
 		f.Queues = append(f.Queues, queue)
 	}
 	f.Services = append(f.Services, service("head node", c.HeadNode.InstanceType, 1))
-	for _, p := range file.At("LoginNodes.Pools").Items() {
-		f.Services = append(f.Services, service("login nodes "+p.Key("Name").Text(), p.Key("InstanceType").Text(), p.Key("Count").Int()))
+	for _, p := range c.LoginPools {
+		f.Services = append(f.Services, service("login nodes "+p.Name, p.InstanceType, p.Count))
 	}
 	return f
-}
-
-// reserved reports whether a compute resource of a queue has a capacity
-// reservation, its own or the queue's.
-func reserved(queue spec.View, resource int) bool {
-	for _, v := range []spec.View{queue, queue.Key("ComputeResources").Items()[resource]} {
-		if v.Key("CapacityReservationTarget").Present() {
-			return true
-		}
-	}
-	return false
 }
 
 func service(name, instanceType string, count int) Service {
@@ -51,7 +39,7 @@ func service(name, instanceType string, count int) Service {
 func group(q spec.Queue, r spec.ComputeResource) Group {
 	return Group{
 		Queue: q.Name, Name: r.Name, InstanceTypes: r.InstanceTypes, CapacityType: q.CapacityType,
-		MinCount: r.MinCount, MaxCount: r.MaxCount, Node: nodeOf(r),
+		Reserved: r.Reservation.Name() != "", MinCount: r.MinCount, MaxCount: r.MaxCount, Node: nodeOf(r),
 	}
 }
 

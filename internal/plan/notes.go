@@ -76,7 +76,7 @@ func (e *Estimate) notePrices(q Question) {
 			e.notef("the price of --price for %s is used for all of it: %s", t.InstanceType, strings.Join(bought, ", "))
 		}
 	}
-	if headOnEFS(q.File) {
+	if q.Cluster.HeadNode.SharedEFS {
 		e.notef("not counted: the EFS of HeadNode.SharedStorageType")
 	}
 	e.notef("not counted: S3, data transfer, NAT gateways, CloudWatch, taxes, and root volumes for which the file gives no Size")

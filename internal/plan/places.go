@@ -135,24 +135,19 @@ func machines(e *Estimate, q Question) []Kept {
 		all = append(all, Kept{Path: dir, On: "own disks of each node of " + queue.Name, Holds: "temporary files: lost when the node ends"})
 	}
 	if e.fileSystemOf("/home") == nil {
-		all = append(all, home(q.File))
+		all = append(all, home(q.Cluster.HeadNode))
 	}
 	return all
 }
 
 // home is where /home is that no shared file system has.
-func home(file spec.View) Kept {
-	if headOnEFS(file) {
+func home(head spec.HeadNode) Kept {
+	if head.SharedEFS {
 		return Kept{Path: "/home", On: "an EFS that ParallelCluster makes", Holds: "home directories: lost with the cluster"}
 	}
 	k := Kept{Path: "/home", On: "root volume of the head node, over NFS", Holds: "home directories"}
-	if file.At("HeadNode.LocalStorage.RootVolume.DeleteOnTermination").Bool() {
+	if !head.KeepRoot {
 		k.Holds += ": lost with the cluster"
 	}
 	return k
-}
-
-// headOnEFS reports whether ParallelCluster makes an EFS for what the head node shares.
-func headOnEFS(file spec.View) bool {
-	return strings.EqualFold(file.At("HeadNode.SharedStorageType").Text(), "Efs")
 }

@@ -38,8 +38,8 @@ func spend(hour Cost, runHours float64) Spend {
 }
 
 // InstanceTypes are all that a cluster file names, in its order.
-func InstanceTypes(c *spec.Cluster, file spec.View) []string {
-	f := fleetOf(c, file)
+func InstanceTypes(c *spec.Cluster) []string {
+	f := fleetOf(c)
 	var all []string
 	add := func(name string) {
 		if !slices.Contains(all, name) {
@@ -178,25 +178,24 @@ func typePrice(name, purchase string, prices map[string]float64) TypePrice {
 // volumes are the root volumes of machines for which the file gives a size.
 func volumes(q Question) []Volume {
 	all := []Volume{}
-	add := func(name string, count, least int, v spec.View) {
-		if !v.Key("Size").Present() || count == 0 {
+	add := func(name string, count, least int, v spec.RootVolume) {
+		if v.SizeGiB == 0 || count == 0 {
 			return
 		}
-		d := disk{kind: v.Key("VolumeType").Text(), gib: v.Key("Size").Int(), iops: v.Key("Iops").Int(), mbps: v.Key("Throughput").Int()}.filled()
+		d := disk{kind: v.VolumeType, gib: v.SizeGiB, iops: v.Iops, mbps: v.Throughput}.filled()
 		one := Volume{Name: name, Count: count, Least: least, What: d.what(), Month: Cost{Missing: []string{"the " + name}}}
 		if price, usd, ok := d.month(); ok {
 			one.Month, one.Date, one.Source = Cost{USD: cents(float64(count) * usd)}, price.Date, price.Source
 		}
 		all = append(all, one)
 	}
-	add("root volume of the head node", 1, 1, q.File.At("HeadNode.LocalStorage.RootVolume"))
-	queues := q.File.At("Scheduling.SlurmQueues").Items()
-	for i, queue := range q.Cluster.Scheduling.Queues {
+	add("root volume of the head node", 1, 1, q.Cluster.HeadNode.RootVolume)
+	for _, queue := range q.Cluster.Scheduling.Queues {
 		count, least := 0, 0
 		for _, r := range queue.ComputeResources {
 			count, least = count+r.MaxCount, least+r.MinCount
 		}
-		add("root volumes of "+queue.Name, count, least, queues[i].At("ComputeSettings.LocalStorage.RootVolume"))
+		add("root volumes of "+queue.Name, count, least, queue.RootVolume)
 	}
 	return all
 }

@@ -28,12 +28,13 @@ func buildCluster(name string, root View) *Cluster {
 		ResourcePrefix:      root.At("Iam.ResourcePrefix").Text(),
 		OldMetadata:         root.At("Imds.ImdsSupport").Text() == "v1.0",
 		LocalHomes:          root.At("DeploymentSettings.DefaultUserHome").Text() == "Local",
+		NoSudo:              root.At("DeploymentSettings.DisableSudoAccessForDefaultUser").Bool(),
+		Timeouts:            buildTimeouts(root.At("DevSettings.Timeouts")),
+		DirectorySecretARN:  root.At("DirectoryService.PasswordSecretArn").Text(),
 		EFAInterfaceType:    root.At("DevSettings.EfaInterfaceType").Text(),
 	}
-	c.CustomActions = head.Key("CustomActions").Present()
 	for _, q := range scheduling.Key("SlurmQueues").Items() {
 		c.Scheduling.Queues = append(c.Scheduling.Queues, buildQueue(q, image))
-		c.CustomActions = c.CustomActions || q.Key("CustomActions").Present()
 	}
 	for _, p := range root.Key("LoginNodes").Key("Pools").Items() {
 		c.LoginPools = append(c.LoginPools, buildPool(p, c.HeadNode.SSH, image))
@@ -61,6 +62,8 @@ func buildHead(v View, image string) HeadNode {
 		SharedEFS:    strings.EqualFold(v.Key("SharedStorageType").Text(), string(EFS)),
 
 		SharedEFSEncrypted: v.At("SharedStorageEfsSettings.Encrypted").Bool(),
+		SecuredMetadata:    v.At("Imds.Secured").Bool(),
+		CustomActions:      buildActions(v.Key("CustomActions")),
 	}
 	var subnets []string
 	if subnet := networking.Key("SubnetId"); subnet.Present() {
@@ -84,6 +87,8 @@ func buildPool(v View, ssh SSH, image string) LoginPool {
 		SSH:          SSH{KeyName: cmp.Or(own.KeyName, ssh.KeyName), AllowedIPs: cmp.Or(own.AllowedIPs, ssh.AllowedIPs)},
 		DCV:          buildDCV(v.Key("Dcv")),
 		IAM:          buildIAM(v.Key("Iam")),
+
+		CustomActions: buildActions(v.Key("CustomActions")),
 	}
 }
 
@@ -98,6 +103,8 @@ func buildMonitoring(v View) Monitoring {
 		Detailed:  v.Key("DetailedMonitoring").Bool(),
 		Dashboard: v.At("Dashboards.CloudWatch.Enabled").Bool(),
 		Alarms:    v.At("Alarms.Enabled").Bool(),
+
+		LogRotation: v.At("Logs.Rotation.Enabled").Bool(),
 	}
 }
 
@@ -105,15 +112,6 @@ func buildMonitoring(v View) Monitoring {
 // queue's ComputeSettings.
 func scratchDir(v View) string {
 	return mountDir(v.Key("LocalStorage").Key("EphemeralVolume").Key("MountDir"))
-}
-
-func buildSlurm(v View) SlurmSettings {
-	return SlurmSettings{
-		ScaledownIdleMinutes:  v.Key("ScaledownIdletime").Int(),
-		MemoryBasedScheduling: v.Key("EnableMemoryBasedScheduling").Bool(),
-		DNS:                   DNS{Disabled: v.At("Dns.DisableManagedDns").Bool(), HostedZoneID: v.At("Dns.HostedZoneId").Text()},
-		Custom:                settingLines(v.Key("CustomSlurmSettings")),
-	}
 }
 
 func buildQueue(v View, image string) Queue {
@@ -133,6 +131,8 @@ func buildQueue(v View, image string) Queue {
 
 		AllocationStrategy: v.Key("AllocationStrategy").Text(),
 		PlacementGroup:     buildPlacement(networking, PlacementGroup{}),
+		CheckGPUs:          v.At("HealthChecks.Gpu.Enabled").Bool(),
+		CustomActions:      buildActions(v.Key("CustomActions")),
 	}
 	if public := networking.Key("AssignPublicIp"); public.Present() {
 		q.PublicIP = new(public.Bool())
@@ -165,11 +165,15 @@ func buildResource(v View, q Queue) ComputeResource {
 		PlacementGroup:       buildPlacement(v.Key("Networking"), q.PlacementGroup),
 		Reservation:          buildReservation(v, q.Reservation),
 		LaunchTemplate:       buildLaunchTemplate(v.Key("LaunchTemplateOverrides")),
+		CheckGPUs:            q.CheckGPUs,
 		Custom:               settings(v.Key("CustomSlurmSettings")),
 		Tags:                 buildTags(v),
 	}
 	if price := v.Key("SpotPrice"); price.Present() {
 		r.SpotPrice = strconv.FormatFloat(price.Float(), 'f', -1, 64)
+	}
+	if own := v.At("HealthChecks.Gpu.Enabled"); own.Present() {
+		r.CheckGPUs = own.Bool()
 	}
 	if single := v.Key("InstanceType"); single.Present() {
 		r.InstanceTypes = []string{single.Text()}

@@ -1,7 +1,5 @@
 package spec
 
-import "github.com/muster-hpc/muster/internal/diag"
-
 // Cluster is a checked AWS ParallelCluster v3 cluster file: the part of the
 // schema that muster acts on, with ParallelCluster's defaults filled in. Keys
 // that muster does not act on are checked for spelling and type, and are not
@@ -18,8 +16,7 @@ type Cluster struct {
 	Scheduling    Scheduling
 	SharedStorage []SharedStorage
 	Monitoring    Monitoring
-	// CustomActions says that the file has scripts for nodes or the head node.
-	CustomActions bool
+	Timeouts      Timeouts
 	// Tags are for all that is made in AWS.
 	Tags []Tag
 	// CustomS3Bucket holds the cluster's files; empty for a bucket of its own.
@@ -33,6 +30,10 @@ type Cluster struct {
 	OldMetadata bool
 	// LocalHomes says that each machine has homes of its own.
 	LocalHomes bool
+	// NoSudo says that the image's default user may not use sudo.
+	NoSudo bool
+	// DirectorySecretARN has the password of the DirectoryService.
+	DirectorySecretARN string
 	// EFAInterfaceType is empty for ParallelCluster's choice.
 	EFAInterfaceType string
 }
@@ -59,6 +60,9 @@ type HeadNode struct {
 	// SharedEFS says that what the head node shares is on an EFS that is made, and
 	// SharedEFSEncrypted that it is encrypted.
 	SharedEFS, SharedEFSEncrypted bool
+	// SecuredMetadata keeps the users of the head node from its rights.
+	SecuredMetadata bool
+	CustomActions   CustomActions
 }
 
 // LoginPool are machines on which people work.
@@ -74,6 +78,8 @@ type LoginPool struct {
 	SSH SSH
 	DCV DCV
 	IAM IAM
+
+	CustomActions CustomActions
 }
 
 // Monitoring is how the cluster is watched in CloudWatch.
@@ -82,6 +88,8 @@ type Monitoring struct {
 	// Detailed says that EC2 counts each minute.
 	Detailed          bool
 	Dashboard, Alarms bool
+	// LogRotation keeps the logs of a machine from filling its disk.
+	LogRotation bool
 }
 
 // Logs are the cluster's in CloudWatch.
@@ -99,32 +107,6 @@ type Scheduling struct {
 	ScalingStrategy string
 	Slurm           SlurmSettings
 	Queues          []Queue
-}
-
-// SlurmSettings is Scheduling.SlurmSettings.
-type SlurmSettings struct {
-	// ScaledownIdleMinutes is how long a dynamic node may be idle before it is
-	// taken away; -1 is never. ParallelCluster's default is 10.
-	ScaledownIdleMinutes  int
-	MemoryBasedScheduling bool
-	DNS                   DNS
-	// Custom are lines for slurm.conf in the file's order.
-	Custom []Setting
-}
-
-// DNS says where the nodes' names are.
-type DNS struct {
-	// Disabled says that nobody keeps them.
-	Disabled bool
-	// HostedZoneID is the file's zone, empty for one of the cluster's own.
-	HostedZoneID string
-}
-
-// Setting is one key of a Slurm configuration file, spelt as in the cluster file.
-type Setting struct {
-	Key, Value string
-	// Place is where the key stands in the cluster file.
-	Place diag.Place
 }
 
 // Queue is a Slurm partition.
@@ -148,7 +130,10 @@ type Queue struct {
 	// PlacementGroup and Reservation are for compute resources that have none of their own.
 	PlacementGroup PlacementGroup
 	Reservation    Reservation
-	Custom         []Setting
+	// CheckGPUs is for compute resources that do not say it themselves.
+	CheckGPUs     bool
+	CustomActions CustomActions
+	Custom        []Setting
 	// Tags are for its nodes.
 	Tags []Tag
 }
@@ -178,7 +163,9 @@ type ComputeResource struct {
 	PlacementGroup PlacementGroup
 	Reservation    Reservation
 	LaunchTemplate LaunchTemplate
-	Custom         []Setting
+	// CheckGPUs looks at a node's GPUs before each job.
+	CheckGPUs bool
+	Custom    []Setting
 	// Tags are for its nodes.
 	Tags []Tag
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -54,12 +55,13 @@ func TestParse_fills_in_defaults(t *testing.T) {
 		File: "cluster.yaml", Region: "us-east-1", OS: "alinux2023",
 		HeadNode: spec.HeadNode{
 			InstanceType: "c6i.4xlarge", ScratchDir: "/scratch", RootVolume: root, DCV: dcv,
-			Networking: spec.Networking{Subnets: []string{"subnet-0123456789abcdef0"}},
+			Networking: spec.Networking{Subnets: []string{"subnet-0123456789abcdef0"}}, SecuredMetadata: true,
 		},
-		Monitoring: spec.Monitoring{Logs: spec.Logs{Enabled: true, RetentionDays: 180, DeletionPolicy: spec.PolicyRetain}, Dashboard: true, Alarms: true},
+		Timeouts:   spec.Timeouts{HeadNode: 35 * time.Minute, ComputeNode: 35 * time.Minute},
+		Monitoring: spec.Monitoring{Logs: spec.Logs{Enabled: true, RetentionDays: 180, DeletionPolicy: spec.PolicyRetain}, Dashboard: true, Alarms: true, LogRotation: true},
 		Scheduling: spec.Scheduling{
 			ScalingStrategy: "all-or-nothing",
-			Slurm:           spec.SlurmSettings{ScaledownIdleMinutes: 5},
+			Slurm:           spec.SlurmSettings{ScaledownIdleMinutes: 5, UpdateStrategy: spec.UpdateStopped},
 			Queues: []spec.Queue{
 				{Name: "gpu", CapacityType: "ONDEMAND", ScratchDir: "/scratch", RootVolume: root, AllocationStrategy: "lowest-price", ComputeResources: []spec.ComputeResource{
 					{Name: "nodes", InstanceTypes: []string{"p5e.48xlarge"}, MinCount: 1, MaxCount: 4, StaticPriority: 1, DynamicPriority: 1000},

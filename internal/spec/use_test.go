@@ -54,11 +54,14 @@ func sample(f *field) (a, b string) {
 	return "", ""
 }
 
-// modelWith is the model of a file that has one key, and the type of storage
-// that the key is for.
+// modelWith is the model of a file that has one key, and the type of storage or the
+// script that the key is for.
 func modelWith(t *testing.T, path, value string) *Cluster {
 	t.Helper()
 	text := value
+	if strings.HasSuffix(path, ".Args") {
+		text += ", Script: s3://bucket/script"
+	}
 	steps := strings.Split(path, ".")
 	for i := len(steps) - 1; i >= 0; i-- {
 		name, list := strings.CutSuffix(steps[i], "[]")

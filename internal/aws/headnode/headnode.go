@@ -95,13 +95,12 @@ type config struct {
 // control is what the cluster file and the site say of the controller.
 func control() (config, manifest.Site, error) {
 	file := spec.Open(services.ClusterFile, spec.Options{})
-	root, ok := file.Root()
-	if file.Cluster == nil || !ok {
+	if file.Cluster == nil {
 		return config{}, manifest.Site{}, file.Problems.Err()
 	}
 	where, err := agent.ReadSite(services.SiteFile)
 	client := slurm.Client{Runner: slurm.Exec{}}
-	timeout := time.Duration(root.At("DevSettings.Timeouts.ComputeNodeBootstrapTimeout").Int()) * time.Second
+	timeout := file.Cluster.Timeouts.ComputeNode
 	return config{cluster: file.Cluster, Config: controller.Config{
 		Slurm: client, Jobs: client, Partitions: client, Addresses: client, Reservations: client,
 		Strategy: fleet.Strategy(file.Cluster.Scheduling.ScalingStrategy),
