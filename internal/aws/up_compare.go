@@ -34,7 +34,7 @@ func (u *up) compare(ctx context.Context) (string, error) {
 	if u.newer {
 		u.plan.Program = u.after.Version
 	}
-	u.plan.Notes = lint.Ignored(u.root)
+	u.plan.Notes = lint.Ignored(u.File)
 	if u.plan.New && u.facts.KeyName == "" && !u.root.At("HeadNode.Ssh.KeyName").Present() {
 		u.plan.Notes = append(u.plan.Notes, "There is no SSH key: only `muster ssh` will reach the head node, by Session Manager, and a key cannot be added later. `ssh-keygen -t ed25519` makes one.")
 	}

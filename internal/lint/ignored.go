@@ -40,7 +40,11 @@ func allIgnored(root spec.View) []ignored {
 }
 
 // Ignored says in words which parts of a file have no effect on AWS.
-func Ignored(root spec.View) []string {
+func Ignored(f *spec.File) []string {
+	root, ok := f.Root()
+	if !ok {
+		return nil
+	}
 	var all []string
 	for _, i := range allIgnored(root) {
 		all = append(all, i.view.Path()+" of the cluster file has no effect: "+i.what)

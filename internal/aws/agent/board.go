@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
-	"github.com/muster-hpc/muster/internal/lint"
 )
 
 // board is what the head node says of itself: a manifest.HeadStatus that is put into the
@@ -186,7 +185,7 @@ func (h *headNode) observe(ctx context.Context) {
 			status.Look = append(status.Look, why)
 		}
 	}
-	status.Look = append(status.Look, lint.Ignored(h.cluster.root)...)
+	status.Look = append(status.Look, h.cluster.ignored...)
 	status.Services = h.serviceStates()
 	for _, s := range status.Services {
 		if !s.Ready {

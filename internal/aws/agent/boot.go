@@ -47,7 +47,7 @@ func (a *agent) first() []step {
 			if err := a.directories(); err != nil {
 				return "", err
 			}
-			if a.cluster.root.At("DeploymentSettings.DisableSudoAccessForDefaultUser").Bool() {
+			if a.cluster.file.NoSudo {
 				user := a.cluster.file.DefaultUser()
 				detail += ", " + user + " may not use sudo"
 				err = a.machine.RevokeSudo(user)
@@ -64,18 +64,18 @@ func (a *agent) first() []step {
 const onceDir = "/var/lib/muster/ran"
 
 // actions runs the cluster file's scripts for an event.
-func (a *agent) actions(event string) step {
-	return step{actionStep + event, func(ctx context.Context) (string, error) {
-		if event == boot.OnNodeUpdated {
+func (a *agent) actions(event spec.Event) step {
+	return step{actionStep + string(event), func(ctx context.Context) (string, error) {
+		if event == spec.OnNodeUpdated {
 			return a.run(ctx, event)
 		}
-		ran, err := a.machine.Read(onceDir + "/" + event)
+		ran, err := a.machine.Read(onceDir + "/" + string(event))
 		if err != nil || ran != "" {
 			return "ran before: " + strings.TrimSpace(ran), err
 		}
 		detail, err := a.run(ctx, event)
 		if err == nil {
-			_, err = a.machine.Write(onceDir+"/"+event, detail+"\n", 0o644, "")
+			_, err = a.machine.Write(onceDir+"/"+string(event), detail+"\n", 0o644, "")
 		}
 		return detail, err
 	}}
@@ -84,21 +84,21 @@ func (a *agent) actions(event string) step {
 // actionStep begins the names of steps that run scripts.
 const actionStep = "run "
 
-func (a *agent) run(ctx context.Context, event string) (string, error) {
-	section, err := a.cluster.section(a.Ticket)
+func (a *agent) run(ctx context.Context, event spec.Event) (string, error) {
+	all, err := a.cluster.actions(a.Ticket)
 	if err != nil {
 		return "", err
 	}
 	scripts := boot.Scripts{Machine: a.machine, Fetch: a.fetch, Limit: a.cluster.limit(a.Ticket), Env: a.environment()}
-	return scripts.Run(ctx, event, boot.Actions(section.Key("CustomActions"), event))
+	return scripts.Run(ctx, event, all[event])
 }
 
 // limit is how long a machine may take to boot, and its scripts with it.
 func (c *cluster) limit(t manifest.Ticket) time.Duration {
 	if t.Role == manifest.RoleHead {
-		return c.seconds("HeadNodeBootstrapTimeout")
+		return c.file.Timeouts.HeadNode
 	}
-	return c.seconds("ComputeNodeBootstrapTimeout")
+	return c.file.Timeouts.ComputeNode
 }
 
 // limited bounds what is left of a boot.
@@ -171,12 +171,8 @@ func (a *agent) scratchDir() (string, error) {
 	case manifest.RoleLogin:
 		return "/scratch", nil
 	}
-	for _, q := range a.cluster.file.Scheduling.Queues {
-		if q.Name == a.Ticket.Queue {
-			return q.ScratchDir, nil
-		}
-	}
-	return "", fmt.Errorf("the cluster file has no queue or pool %q any more", a.Ticket.Queue)
+	q, err := a.cluster.queue(a.Ticket)
+	return q.ScratchDir, err
 }
 
 // mounts mounts all that a machine mounts from elsewhere.

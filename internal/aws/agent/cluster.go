@@ -18,6 +18,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/join"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
@@ -30,8 +31,9 @@ type cluster struct {
 	// source and siteText are the cluster file's and the site's bytes.
 	source, siteText []byte
 	file             *spec.Cluster
-	root             spec.View
-	workload         *spec.Workload
+	// ignored says in words what of the file has no effect.
+	ignored  []string
+	workload *spec.Workload
 	// version is the site's object's.
 	version string
 }
@@ -76,11 +78,10 @@ func (a *agent) readOnce(ctx context.Context) (*cluster, error) {
 		return nil, err
 	}
 	file := spec.OpenText("cluster.yaml", c.source, spec.Options{})
-	root, ok := file.Root()
-	if !ok || file.Cluster == nil {
+	if file.Cluster == nil {
 		return nil, fmt.Errorf("read %s: %w", manifest.FileKey(name), file.Problems.Err())
 	}
-	c.file, c.root = file.Cluster, root
+	c.file, c.ignored = file.Cluster, lint.Ignored(file)
 	text, err := a.object(ctx, manifest.WorkloadKey(name))
 	if errors.Is(err, store.ErrNotFound) || err == nil && len(text) == 0 {
 		c.workload = &spec.Workload{}
@@ -97,37 +98,48 @@ func (a *agent) readOnce(ctx context.Context) (*cluster, error) {
 	return c, nil
 }
 
-// seconds is a time limit of the cluster file.
-func (c *cluster) seconds(key string) time.Duration {
-	return time.Duration(c.root.At("DevSettings.Timeouts").Key(key).Int()) * time.Second
+// queue is the queue of a compute node.
+func (c *cluster) queue(t manifest.Ticket) (spec.Queue, error) {
+	return named(c.file.Scheduling.Queues, t.Queue, func(q spec.Queue) string { return q.Name })
 }
 
-// section is the part of the cluster file about a machine: the head node's, its
-// queue's, or its pool of login nodes'.
-func (c *cluster) section(t manifest.Ticket) (spec.View, error) {
+// resource is the compute resource of a compute node.
+func (c *cluster) resource(t manifest.Ticket) (spec.ComputeResource, error) {
+	q, err := c.queue(t)
+	if err != nil {
+		return spec.ComputeResource{}, err
+	}
+	return named(q.ComputeResources, t.Resource, func(r spec.ComputeResource) string { return r.Name })
+}
+
+// actions are a machine's scripts: the head node's, its queue's, or its pool of login
+// nodes'.
+func (c *cluster) actions(t manifest.Ticket) (spec.CustomActions, error) {
 	switch t.Role {
 	case manifest.RoleHead:
-		return c.root.Key("HeadNode"), nil
+		return c.file.HeadNode.CustomActions, nil
 	case manifest.RoleCompute:
-		return named(c.root.At("Scheduling.SlurmQueues").Items(), t.Queue)
+		q, err := c.queue(t)
+		return q.CustomActions, err
 	}
-	return named(c.root.At("LoginNodes.Pools").Items(), t.Queue)
+	p, err := named(c.file.LoginPools, t.Queue, func(p spec.LoginPool) string { return p.Name })
+	return p.CustomActions, err
 }
 
-func named(all []spec.View, name string) (spec.View, error) {
-	for _, v := range all {
-		if v.Key("Name").Text() == name {
-			return v, nil
-		}
+func named[T any](all []T, name string, nameOf func(T) string) (T, error) {
+	i := slices.IndexFunc(all, func(one T) bool { return nameOf(one) == name })
+	if i < 0 {
+		var none T
+		return none, fmt.Errorf("the cluster file has no queue or pool %q any more", name)
 	}
-	return spec.View{}, fmt.Errorf("the cluster file has no queue or pool %q any more", name)
+	return all[i], nil
 }
 
 // sharedHome tells whether users' homes are the head node's, shown everywhere: where
 // no file system is mounted there, and the file does not want them local.
 func (c *cluster) sharedHome() bool {
 	elsewhere := slices.ContainsFunc(c.site.Storage, func(s manifest.Storage) bool { return s.MountDir == "/home" })
-	return !elsewhere && c.root.At("DeploymentSettings.DefaultUserHome").Text() != "Local"
+	return !elsewhere && !c.file.LocalHomes
 }
 
 // exports are the directories that the head node shows to all others.
@@ -194,7 +206,7 @@ func (a *agent) askKey(ctx context.Context) (key []byte, from string, err error)
 
 // headKey is the file's key, or one that was made here once.
 func (a *agent) headKey(ctx context.Context) (key []byte, from string, err error) {
-	if secret := a.cluster.root.At("Scheduling.SlurmSettings.MungeKeySecretArn").Text(); secret != "" {
+	if secret := a.cluster.file.Scheduling.Slurm.MungeKeySecretARN; secret != "" {
 		key, err = a.fileKey(ctx, secret)
 		return key, "the file's secret", err
 	}

@@ -70,7 +70,7 @@ func (h *headNode) headSteps() []step {
 	// Users come back with the machine: before anything else, its rights are root's.
 	all := slices.Insert(h.first(), 2, step{"restrict metadata", h.restrict})
 	return append(all, []step{
-		h.actions(boot.OnNodeStart),
+		h.actions(spec.OnNodeStart),
 		h.named(headName(h.Ticket.Cluster)),
 		h.scratch(),
 		h.tune(),
@@ -82,7 +82,7 @@ func (h *headNode) headSteps() []step {
 		}},
 		{"make directories", h.shared},
 		{"make key for SSH", func(ctx context.Context) (string, error) {
-			if h.cluster.root.At("DeploymentSettings.DefaultUserHome").Text() == "Local" {
+			if h.cluster.file.LocalHomes {
 				return "homes are each machine's own", nil
 			}
 			return h.machine.ClusterKey(ctx, h.cluster.file.DefaultUser())
@@ -95,8 +95,8 @@ func (h *headNode) headSteps() []step {
 			return detail, err
 		}},
 		{"start services", h.start},
-		h.actions(boot.OnNodeConfigured),
-		{"run " + boot.OnNodeUpdated, h.updated},
+		h.actions(spec.OnNodeConfigured),
+		{actionStep + string(spec.OnNodeUpdated), h.updated},
 	}...)
 }
 
@@ -226,7 +226,7 @@ func (h *headNode) configure(ctx context.Context) (changed bool, detail string, 
 
 // included is the text that CustomSlurmSettingsIncludeFile names.
 func (h *headNode) included(ctx context.Context) (string, error) {
-	url := h.cluster.root.At("Scheduling.SlurmSettings.CustomSlurmSettingsIncludeFile").Text()
+	url := h.cluster.file.Scheduling.Slurm.CustomFile
 	if url == "" {
 		return "", nil
 	}
@@ -281,7 +281,7 @@ func (h *headNode) updated(ctx context.Context) (string, error) {
 	if err != nil || replaced == "" {
 		return "no update", err
 	}
-	detail, err := h.run(ctx, boot.OnNodeUpdated)
+	detail, err := h.run(ctx, spec.OnNodeUpdated)
 	if err != nil {
 		return "", err
 	}
@@ -300,7 +300,7 @@ func without(all []supervise.Service, name string) []supervise.Service {
 
 // restrict keeps users of the head node from its role, unless the file does not want it.
 func (h *headNode) restrict(ctx context.Context) (string, error) {
-	if !h.cluster.root.At("HeadNode.Imds.Secured").Bool() {
+	if !h.cluster.file.HeadNode.SecuredMetadata {
 		return "the file lets all users ask", nil
 	}
 	detail, closed, err := h.machine.SecureMetadata(ctx)

@@ -8,7 +8,6 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/boot"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/aws/stack"
-	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // gpus starts what the machine's GPUs need.
@@ -17,11 +16,11 @@ func (a *agent) gpus() step {
 		if a.Ticket.Role != manifest.RoleCompute {
 			return a.machine.StartGPUs(ctx, false)
 		}
-		queue, resource, err := a.resource()
+		resource, err := a.cluster.resource(a.Ticket)
 		if err != nil {
 			return "", err
 		}
-		return a.machine.StartGPUs(ctx, checked(queue, resource))
+		return a.machine.StartGPUs(ctx, resource.CheckGPUs)
 	}}
 }
 
@@ -31,38 +30,29 @@ func (a *agent) tune() step {
 		t := boot.Tuning{Head: a.Ticket.Role == manifest.RoleHead}
 		switch a.Ticket.Role {
 		case manifest.RoleHead:
-			t.OneThread = a.cluster.root.At("HeadNode.DisableSimultaneousMultithreading").Bool()
+			t.OneThread = a.cluster.file.HeadNode.DisableSMT
 		case manifest.RoleCompute:
-			_, resource, err := a.resource()
+			resource, err := a.cluster.resource(a.Ticket)
 			if err != nil {
 				return "", err
 			}
-			t.OneThread, t.EFA = resource.Key("DisableSimultaneousMultithreading").Bool(), resource.At("Efa.Enabled").Bool()
+			t.OneThread, t.EFA = resource.DisableSMT, resource.EFA
 		}
 		return a.machine.Tune(ctx, t)
 	}}
 }
 
-// resource is the compute resource of a compute node, with its queue.
-func (a *agent) resource() (queue, resource spec.View, err error) {
-	if queue, err = a.cluster.section(a.Ticket); err != nil {
-		return queue, resource, err
-	}
-	resource, err = named(queue.Key("ComputeResources").Items(), a.Ticket.Resource)
-	return queue, resource, err
-}
-
 // health proves that a node can do what it costs, and writes what looks at its GPUs later.
 func (n *node) health(ctx context.Context) (string, error) {
-	queue, resource, err := n.resource()
+	resource, err := n.cluster.resource(n.Ticket)
 	if err != nil {
 		return "", err
 	}
-	prolog, err := n.machine.Prolog(checked(queue, resource))
+	prolog, err := n.machine.Prolog(resource.CheckGPUs)
 	if err != nil {
 		return "", err
 	}
-	detail, err := n.machine.Health(ctx, boot.Wanted{Type: n.identity.Type, EFA: stack.EFADevices(n.cluster.root, queue, resource, n.identity.Type)})
+	detail, err := n.machine.Health(ctx, boot.Wanted{Type: n.identity.Type, EFA: stack.EFADevices(n.cluster.file, resource, n.identity.Type)})
 	detail = fmt.Sprintf("%s; checks before jobs: %s", detail, prolog)
 	n.tell(blindOf(detail))
 	return detail, err

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/join"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/supervise"
 )
 
@@ -56,7 +57,7 @@ func (n *node) steps() []step {
 	all = append(all, []step{
 		{"start munged", func(ctx context.Context) (string, error) { return n.startServices(ctx, "") }},
 		{"join cluster", n.join},
-		n.actions(boot.OnNodeStart),
+		n.actions(spec.OnNodeStart),
 		{"name machine", func(ctx context.Context) (string, error) {
 			name := n.Name
 			if name == "" {
@@ -75,7 +76,7 @@ func (n *node) steps() []step {
 	} else {
 		all = append(all, step{"write configuration", n.loginConf})
 	}
-	return append(all, n.actions(boot.OnNodeConfigured),
+	return append(all, n.actions(spec.OnNodeConfigured),
 		step{"start services", func(ctx context.Context) (string, error) { return n.startServices(ctx, n.Name) }},
 		step{"tell head node", n.ready})
 }

@@ -31,9 +31,8 @@ func (a *agent) params() services.Params {
 		},
 	}
 	if a.cluster != nil {
-		settings := a.cluster.root.At("Scheduling.SlurmSettings")
-		p.Database = settings.Key("Database").Present()
-		p.NoAccounting = settings.Key("ExternalSlurmdbd").Present()
+		settings := a.cluster.file.Scheduling.Slurm
+		p.Database, p.NoAccounting = settings.Database != nil, settings.ExternalSlurmdbd != nil
 	}
 	return p
 }
@@ -52,7 +51,7 @@ func (a *agent) config(p services.Params, accounting slurm.Accounting) (slurm.Co
 	c.Cluster, c.HeadName, c.NodeUser = strings.ToLower(name), headName(name), "root"
 	c.Configless, c.GPUFile, c.PlugStack = true, "/dev/nvidia", ""
 	c.NodeProlog, c.Accounting = boot.NodeProlog, accounting
-	c.Timers = slurm.CloudTimers(a.cluster.root.At("DevSettings.Timeouts.ComputeNodeBootstrapTimeout").Int())
+	c.Timers = slurm.CloudTimers(int(a.cluster.file.Timeouts.ComputeNode.Seconds()))
 	if a.cluster.healthChecks() {
 		c.Timers.BatchStart = 900 // DCGM's diagnosis runs before a job's first step
 	}
@@ -67,42 +66,33 @@ func (a *agent) config(p services.Params, accounting slurm.Accounting) (slurm.Co
 
 // healthChecks tells whether the file asks for GPU checks anywhere.
 func (c *cluster) healthChecks() bool {
-	return slices.ContainsFunc(c.root.At("Scheduling.SlurmQueues").Items(), func(q spec.View) bool {
-		return slices.ContainsFunc(q.Key("ComputeResources").Items(), func(r spec.View) bool { return checked(q, r) })
+	return slices.ContainsFunc(c.file.Scheduling.Queues, func(q spec.Queue) bool {
+		return slices.ContainsFunc(q.ComputeResources, func(r spec.ComputeResource) bool { return r.CheckGPUs })
 	})
-}
-
-// checked tells whether a compute resource's GPUs are to be checked: what it says
-// itself counts before what its queue says.
-func checked(queue, resource spec.View) bool {
-	if own := resource.At("HealthChecks.Gpu.Enabled"); own.Present() {
-		return own.Bool()
-	}
-	return queue.At("HealthChecks.Gpu.Enabled").Bool()
 }
 
 // accounting is where jobs are accounted for, as the file has it.
 func (a *agent) accounting(ctx context.Context) (slurm.Accounting, error) {
-	settings := a.cluster.root.At("Scheduling.SlurmSettings")
-	if external := settings.Key("ExternalSlurmdbd"); external.Present() {
-		return slurm.Accounting{Host: external.Key("Host").Text(), Port: external.Key("Port").Int()}, nil
+	settings := a.cluster.file.Scheduling.Slurm
+	if external := settings.ExternalSlurmdbd; external != nil {
+		return slurm.Accounting{Host: external.Host, Port: external.Port}, nil
 	}
-	db := settings.Key("Database")
-	if !db.Present() {
+	db := settings.Database
+	if db == nil {
 		return slurm.Accounting{}, nil
 	}
-	d := slurm.Database{Host: db.Key("Uri").Text(), Port: 3306, User: db.Key("UserName").Text(), Name: db.Key("DatabaseName").Text()}
+	d := slurm.Database{Host: db.URI, Port: 3306, User: db.UserName, Name: db.Name}
 	if host, port, err := net.SplitHostPort(d.Host); err == nil {
 		d.Host = host
 		if d.Port, err = strconv.Atoi(port); err != nil {
-			return slurm.Accounting{}, fmt.Errorf("read Database/Uri: the port of %s is no number", db.Key("Uri").Text())
+			return slurm.Accounting{}, fmt.Errorf("read Database/Uri: the port of %s is no number", db.URI)
 		}
 	}
 	if d.Name == "" { // as ParallelCluster calls it
 		d.Name = strings.ReplaceAll(strings.ToLower(a.Ticket.Cluster), "-", "_")
 	}
 	var err error
-	d.Password, err = a.secret(ctx, db.Key("PasswordSecretArn").Text())
+	d.Password, err = a.secret(ctx, db.PasswordSecretARN)
 	return slurm.Accounting{Database: d}, err
 }
 
@@ -140,7 +130,7 @@ func (a *agent) containers(ctx context.Context) (string, error) {
 	files := map[string]string{services.ClusterFile: string(a.cluster.source), services.ImagesFile: dir + "\n", services.SiteFile: string(a.cluster.siteText),
 		"/etc/profile.d/muster.sh":  "export PATH=$PATH:" + a.slurm.Bin + ":" + services.BinDir + "\n",
 		"/etc/profile.d/muster.csh": "setenv PATH ${PATH}:" + a.slurm.Bin + ":" + services.BinDir + "\n"}
-	if a.cluster.root.At("Monitoring.Logs.Rotation.Enabled").Bool() {
+	if a.cluster.file.Monitoring.LogRotation {
 		files["/etc/logrotate.d/muster"] = rotation
 	}
 	for name, text := range files {

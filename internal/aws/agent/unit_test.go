@@ -149,36 +149,8 @@ func TestMemoryUsed(t *testing.T) {
 	}
 }
 
-func clusterOf(t *testing.T, text string) *cluster {
-	t.Helper()
-	root, ok := spec.OpenText("cluster.yaml", []byte(text), spec.Options{}).Root()
-	if !ok {
-		t.Fatal("no file")
-	}
-	return &cluster{root: root}
-}
-
 func TestCluster_reads_what_machines_need(t *testing.T) {
-	c := clusterOf(t, `Region: us-east-2
-Image: {Os: alinux2023}
-HeadNode:
-  InstanceType: c5.large
-  Dcv: {Enabled: true}
-DirectoryService: {DomainName: lab}
-Scheduling:
-  Scheduler: slurm
-  SlurmQueues:
-    - Name: gpu
-      HealthChecks: {Gpu: {Enabled: true}}
-      ComputeResources:
-        - {Name: a}
-        - {Name: b, HealthChecks: {Gpu: {Enabled: false}}}
-`)
-	queue := c.root.At("Scheduling.SlurmQueues").Items()[0]
-	resources := queue.Key("ComputeResources").Items()
-	if !checked(queue, resources[0]) || checked(queue, resources[1]) {
-		t.Error("a compute resource's own word on health checks counts before its queue's")
-	}
+	c := &cluster{file: &spec.Cluster{Timeouts: spec.Timeouts{HeadNode: time.Hour, ComputeNode: time.Minute}}}
 	c.site.Storage = []manifest.Storage{{Type: "Ebs", MountDir: "/raid"}, {Type: "Efs", MountDir: "/e"}}
 	if got := c.exports(); !slices.Equal(got, []string{"/home", "/raid"}) {
 		t.Errorf("exports %q", got)
@@ -187,11 +159,33 @@ Scheduling:
 	if got := c.exports(); !slices.Equal(got, []string{"/raid"}) {
 		t.Errorf("with homes elsewhere, exports %q", got)
 	}
-	if _, err := c.section(manifest.Ticket{Role: manifest.RoleCompute, Queue: "gone"}); err == nil {
-		t.Error("a queue that is gone has a section")
-	}
-	if got := c.limit(manifest.Ticket{Role: manifest.RoleHead}); got < 1800*time.Second {
+	if got := c.limit(manifest.Ticket{Role: manifest.RoleHead}); got != time.Hour {
 		t.Errorf("a head node may take %s", got)
+	}
+	if got := c.limit(manifest.Ticket{Role: manifest.RoleLogin}); got != time.Minute {
+		t.Errorf("a login node may take %s", got)
+	}
+}
+
+func TestCluster_finds_a_machine_scripts(t *testing.T) {
+	actions := func(url string) spec.CustomActions { return spec.CustomActions{spec.OnNodeStart: {{URL: url}}} }
+	c := &cluster{file: &spec.Cluster{
+		HeadNode:   spec.HeadNode{CustomActions: actions("head")},
+		Scheduling: spec.Scheduling{Queues: []spec.Queue{{Name: "people"}, {Name: "gpu", CustomActions: actions("queue")}}},
+		LoginPools: []spec.LoginPool{{Name: "gpu"}, {Name: "people", CustomActions: actions("pool")}},
+	}}
+	for _, row := range []struct{ role, queue, want string }{
+		{manifest.RoleHead, "", "head"}, {manifest.RoleCompute, "gpu", "queue"}, {manifest.RoleLogin, "people", "pool"},
+	} {
+		got, err := c.actions(manifest.Ticket{Role: row.role, Queue: row.queue})
+		if err != nil || got[spec.OnNodeStart][0].URL != row.want {
+			t.Errorf("%s: %v, %v", row.want, got, err)
+		}
+	}
+	for _, role := range []string{manifest.RoleCompute, manifest.RoleLogin} {
+		if _, err := c.actions(manifest.Ticket{Role: role, Queue: "gone"}); err == nil {
+			t.Errorf("%s: what is gone has scripts", role)
+		}
 	}
 }
 

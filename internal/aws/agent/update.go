@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/aws/boot"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/supervise"
 )
 
@@ -33,7 +33,7 @@ func (h *headNode) update(ctx context.Context) error {
 		{"prepare containers", h.containers},
 		{"prepare database", h.database},
 		{"apply configuration", h.apply},
-		h.actions(boot.OnNodeUpdated),
+		h.actions(spec.OnNodeUpdated),
 	}
 	h.board.anew()
 	for _, s := range steps {
@@ -154,7 +154,7 @@ func (n *node) poll(ctx context.Context) error {
 	var errs []error
 	steps := []step{{"mount file systems", n.mounts}, {"prepare containers", n.containers}}
 	if n.Ticket.Role == manifest.RoleLogin { // queues have no such scripts
-		steps = append(steps, n.actions(boot.OnNodeUpdated))
+		steps = append(steps, n.actions(spec.OnNodeUpdated))
 	}
 	for _, s := range steps {
 		detail, err := s.do(ctx)

@@ -20,33 +20,6 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
-// Action is a script of the cluster file that a machine runs.
-type Action struct {
-	// Script is an s3:// or https:// URL.
-	Script string
-	Args   []string
-}
-
-// Events are when a machine runs actions, as the cluster file calls them.
-const (
-	OnNodeStart      = "OnNodeStart"
-	OnNodeConfigured = "OnNodeConfigured"
-	OnNodeUpdated    = "OnNodeUpdated"
-)
-
-// Actions are those that a CustomActions section has for an event, in order: one
-// Script, or a Sequence.
-func Actions(v spec.View, event string) []Action {
-	e := v.Key(event)
-	var all []Action
-	for _, s := range append(e.Key("Sequence").Items(), e) {
-		if script := s.Key("Script"); script.Present() {
-			all = append(all, Action{Script: script.Text(), Args: s.Key("Args").Texts()})
-		}
-	}
-	return all
-}
-
 // Scripts runs actions.
 type Scripts struct {
 	Machine
@@ -68,7 +41,7 @@ const (
 
 // Run fetches an event's scripts and runs them one after the other, as root, and stops
 // at the first that fails. What they print is kept; the error has its end.
-func (s Scripts) Run(ctx context.Context, event string, all []Action) (string, error) {
+func (s Scripts) Run(ctx context.Context, event spec.Event, all []spec.Script) (string, error) {
 	if len(all) == 0 {
 		return "none in the file", nil
 	}
@@ -77,8 +50,8 @@ func (s Scripts) Run(ctx context.Context, event string, all []Action) (string, e
 	for i, a := range all {
 		name := fmt.Sprintf("%s-%d", event, i+1)
 		path := s.path(filepath.Join(scriptDir, name))
-		if err := s.fetch(ctx, a.Script, path); err != nil {
-			return "", fmt.Errorf("fetch %s: %w", a.Script, err)
+		if err := s.fetch(ctx, a.URL, path); err != nil {
+			return "", fmt.Errorf("fetch %s: %w", a.URL, err)
 		}
 		if err := s.script(ctx, a, path, s.path(filepath.Join(actionDir, name+".log"))); err != nil {
 			return "", err
@@ -87,7 +60,7 @@ func (s Scripts) Run(ctx context.Context, event string, all []Action) (string, e
 	return fmt.Sprintf("%d of %s ended well, output in %s", len(all), count.Of(len(all), "script"), actionDir), nil
 }
 
-func (s Scripts) script(ctx context.Context, a Action, path, logPath string) error {
+func (s Scripts) script(ctx context.Context, a spec.Script, path, logPath string) error {
 	if err := os.MkdirAll(filepath.Dir(logPath), 0o700); err != nil {
 		return err
 	}
@@ -115,7 +88,7 @@ func (s Scripts) script(ctx context.Context, a Action, path, logPath string) err
 		err = errors.New("it has no #! line, so nothing knows how to run it")
 	}
 	if err != nil {
-		return fmt.Errorf("run %s: %w%s", a.Script, err, said(logPath, began))
+		return fmt.Errorf("run %s: %w%s", a.URL, err, said(logPath, began))
 	}
 	return nil
 }

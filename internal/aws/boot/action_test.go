@@ -35,38 +35,6 @@ func scripts(t *testing.T, texts map[string]string) Scripts {
 	}
 }
 
-func TestActions_reads_both_forms(t *testing.T) {
-	file := spec.OpenText("cluster.yaml", []byte(`Region: us-east-2
-Image: {Os: alinux2023}
-HeadNode:
-  InstanceType: c5.large
-  Networking: {SubnetId: subnet-0123456789abcdef0}
-  CustomActions:
-    OnNodeStart: {Script: "s3://b/one", Args: [a]}
-    OnNodeConfigured:
-      Sequence:
-        - {Script: "s3://b/two", Args: [b, c]}
-        - Script: https://example.com/three
-Scheduling:
-  Scheduler: slurm
-  SlurmQueues: []
-`), spec.Options{})
-	root, ok := file.Root()
-	if !ok {
-		t.Fatal(file.Problems)
-	}
-	all := root.At("HeadNode.CustomActions")
-	if got := Actions(all, OnNodeStart); len(got) != 1 || got[0].Script != "s3://b/one" || len(got[0].Args) != 1 {
-		t.Errorf("OnNodeStart: %+v", got)
-	}
-	if got := Actions(all, OnNodeConfigured); len(got) != 2 || got[0].Args[1] != "c" || got[1].Script != "https://example.com/three" {
-		t.Errorf("OnNodeConfigured: %+v", got)
-	}
-	if got := Actions(all, OnNodeUpdated); len(got) != 0 {
-		t.Errorf("OnNodeUpdated: %+v", got)
-	}
-}
-
 func TestScripts(t *testing.T) {
 	for name, row := range map[string]struct {
 		script string
@@ -81,7 +49,7 @@ func TestScripts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scripts(t, map[string]string{"b/s": row.script})
-			_, err := s.Run(t.Context(), OnNodeStart, []Action{{Script: "s3://b/s", Args: row.args}})
+			_, err := s.Run(t.Context(), spec.OnNodeStart, []spec.Script{{URL: "s3://b/s", Args: row.args}})
 			if got := text(err); !strings.Contains(got, row.err) || row.err == "" && got != "" {
 				t.Errorf("got %q, want %q", got, row.err)
 			}
@@ -95,7 +63,7 @@ func TestScripts(t *testing.T) {
 
 func TestScripts_stop_at_the_first_that_fails(t *testing.T) {
 	s := scripts(t, map[string]string{"b/bad": "#!/bin/sh\nexit 1\n", "b/good": "#!/bin/sh\necho ran\n"})
-	_, err := s.Run(t.Context(), OnNodeConfigured, []Action{{Script: "s3://b/bad"}, {Script: "s3://b/good"}})
+	_, err := s.Run(t.Context(), spec.OnNodeConfigured, []spec.Script{{URL: "s3://b/bad"}, {URL: "s3://b/good"}})
 	if err == nil {
 		t.Error("no error")
 	}
@@ -108,7 +76,7 @@ func TestScripts_have_a_limit(t *testing.T) {
 	s := scripts(t, map[string]string{"b/s": "#!/bin/sh\necho began\nsleep 600 &\nwait\n"})
 	s.Limit = 300 * time.Millisecond
 	began := time.Now()
-	_, err := s.Run(t.Context(), OnNodeStart, []Action{{Script: "s3://b/s"}})
+	_, err := s.Run(t.Context(), spec.OnNodeStart, []spec.Script{{URL: "s3://b/s"}})
 	if got := text(err); !strings.Contains(got, "took longer than 300ms") || !strings.Contains(got, "began") {
 		t.Errorf("got %q", got)
 	}
