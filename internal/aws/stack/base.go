@@ -27,7 +27,7 @@ const bucketOutput = "BucketName"
 // the file's CustomS3Bucket if there is one. Its name is CloudFormation's choice: a
 // bucket that a former cluster of the same name has left is in nobody's way.
 func (m *maker) clusterBucket(p *part) {
-	if own := m.file.Key("CustomS3Bucket").Text(); own != "" {
+	if own := m.file.CustomS3Bucket; own != "" {
 		m.bucket = existing(own)
 		p.Template.Outputs = append(p.Template.Outputs, cfn.Output{Name: bucketOutput, Value: cfn.Lit(own)})
 		return
@@ -89,12 +89,10 @@ func tlsOnly(resources ...cfn.Text) cfn.Policies {
 // logGroupName is where the cluster's logs are.
 func (m *maker) logGroupName() string { return "/aws/muster/" + m.facts.Name }
 
-// logsOn reports whether logs go to CloudWatch.
-func (m *maker) logsOn() bool { return m.file.At("Monitoring.Logs.CloudWatch.Enabled").Bool() }
-
 // logs makes the log group, unless a former cluster of the same name has left it.
 func (m *maker) logs(p *part) {
-	if !m.logsOn() {
+	own := m.file.Monitoring.Logs
+	if !own.Enabled {
 		return
 	}
 	name := m.logGroupName()
@@ -102,8 +100,7 @@ func (m *maker) logs(p *part) {
 	if m.facts.Exists[name] {
 		return
 	}
-	v := m.file.At("Monitoring.Logs.CloudWatch")
-	p.add(cfn.Resource{ID: "LogGroup", Policy: cfn.Policy(v.Key("DeletionPolicy").Text()), Properties: cfn.LogGroup{
-		LogGroupName: name, RetentionInDays: v.Key("RetentionInDays").Int(), Tags: m.tags("logs"),
+	p.add(cfn.Resource{ID: "LogGroup", Policy: cfn.Policy(own.DeletionPolicy), Properties: cfn.LogGroup{
+		LogGroupName: name, RetentionInDays: own.RetentionDays, Tags: m.tags("logs"),
 	}})
 }

@@ -32,11 +32,11 @@ func TestCards_are_numbered_as_EC2_does(t *testing.T) {
 			if got := cardsOf(row.types); !slices.Equal(got, row.want) {
 				t.Errorf("got %v, want %v", got, row.want)
 			}
-			m := &maker{file: parse(t, fleet(1, 1, row.types[0]))}
-			r := m.queues()[0].resources[0]
-			r.types = row.types
+			file := parse(fleet(1, 1, row.types[0]))
+			r := file.Scheduling.Queues[0].ComputeResources[0]
+			r.InstanceTypes = row.types
 			var sits []int
-			for _, c := range m.interfaces(r) {
+			for _, c := range interfaces(file, r) {
 				sits = append(sits, c.card)
 			}
 			if sits = slices.Compact(sits); !slices.Equal(sits, row.want) {

@@ -17,7 +17,7 @@ func (m *maker) cluster() *Stack {
 	m.loginNodes(p, profiles)
 	m.dashboard(p)
 	m.alarms(p)
-	if url := m.file.Key("AdditionalResources").Text(); url != "" {
+	if url := m.file.AdditionalResources; url != "" {
 		p.add(cfn.Resource{ID: "AdditionalResources", Properties: cfn.Stack{TemplateURL: url, Tags: m.tags("additional")}})
 	}
 	return p.Stack

@@ -6,17 +6,15 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// EFADevices is how many EFA devices a node of a compute resource is launched with.
-// root is the cluster file, and the instance's own type counts where it names none.
-func EFADevices(root, inQueue, of spec.View, own string) int {
-	m := maker{file: root}
-	r := m.resource(queue{view: inQueue}, of)
-	if len(r.types) == 0 {
-		r.types = []string{own}
+// EFADevices is how many EFA devices a node of a compute resource is launched with. The
+// instance's own type counts where the resource names none.
+func EFADevices(c *spec.Cluster, r spec.ComputeResource, own string) int {
+	if len(r.InstanceTypes) == 0 {
+		r.InstanceTypes = []string{own}
 	}
 	n := 0
-	for _, c := range m.interfaces(r) {
-		if strings.HasPrefix(c.kind, efaBoth) {
+	for _, i := range interfaces(c, r) {
+		if strings.HasPrefix(i.kind, efaBoth) {
 			n++
 		}
 	}

@@ -24,12 +24,8 @@ func TestEFADevices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := "Scheduling:\n  SlurmQueues:\n    - Name: q\n      ComputeResources: [{Name: r, " + row.resource + "}]\n" + row.settings
-			root, ok := spec.OpenText("cluster.yaml", []byte(text), spec.Options{}).Root()
-			if !ok {
-				t.Fatal("no file")
-			}
-			q := root.At("Scheduling.SlurmQueues").Items()[0]
-			if got := stack.EFADevices(root, q, q.Key("ComputeResources").Items()[0], row.own); got != row.want {
+			c := spec.OpenText("cluster.yaml", []byte(text), spec.Options{}).Model()
+			if got := stack.EFADevices(c, c.Scheduling.Queues[0].ComputeResources[0], row.own); got != row.want {
 				t.Errorf("got %d, want %d", got, row.want)
 			}
 		})

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"strings"
 
@@ -16,11 +17,11 @@ const headAddress = "HeadNodeInterface.PrimaryPrivateIpAddress"
 // hostedZone is the private zone of the nodes' names: one of our own, the file's, or
 // none. Nodes are called NODE.NAME.muster in the first, NODE.NAME.ZONE in the second.
 func (m *maker) hostedZone(p *part) {
-	dns := m.file.At("Scheduling.SlurmSettings.Dns")
-	if dns.Key("DisableManagedDns").Bool() {
+	dns := m.file.Scheduling.Slurm.DNS
+	if dns.Disabled {
 		return
 	}
-	if own := dns.Key("HostedZoneId").Text(); own != "" {
+	if own := dns.HostedZoneID; own != "" {
 		if m.facts.HostedZoneName == "" {
 			m.fail("the name of hosted zone %s is not known", own)
 		}
@@ -39,16 +40,14 @@ func (m *maker) hostedZone(p *part) {
 // its launch template and never again from another: what it holds would be lost, and
 // it takes new versions of muster and of the cluster's files while it runs.
 func (m *maker) headNode(p *part, profiles profiles, after []string) {
-	head := m.file.Key("HeadNode")
+	head := m.file.HeadNode
 	tags := m.tags("head", tag("muster:role", manifest.RoleHead))
-	root := rootOf(head.At("LocalStorage.RootVolume"))
-	root.keep = !head.At("LocalStorage.RootVolume.DeleteOnTermination").Bool()
 	data := m.launchData(machine{
-		words: "the head node", types: []string{head.Key("InstanceType").Text()},
-		threadsOff: head.Key("DisableSimultaneousMultithreading").Bool(), root: root, profile: profiles.head,
+		words: "the head node", types: []string{head.InstanceType},
+		threadsOff: head.DisableSMT, root: head.RootVolume, keepRoot: head.KeepRoot, profile: profiles.head,
 		ticket: m.ticket(p, manifest.RoleHead), tags: tags,
 	})
-	data.KeyName = m.keyName()
+	data.KeyName = m.keyName(head.SSH)
 	data.NetworkInterfaces = m.headInterfaces(p)
 	p.add(cfn.Resource{ID: "HeadNodeTemplate", Properties: cfn.LaunchTemplate{
 		LaunchTemplateData: data, TagSpecifications: []cfn.TagSpecification{{ResourceType: "launch-template", Tags: tags}},
@@ -62,22 +61,16 @@ func (m *maker) headNode(p *part, profiles profiles, after []string) {
 }
 
 // keyName is the key pair with which people log in.
-func (m *maker) keyName() string {
-	if name := m.file.At("HeadNode.Ssh.KeyName").Text(); name != "" {
-		return name
-	}
-	return m.facts.KeyName
-}
+func (m *maker) keyName(ssh spec.SSH) string { return cmp.Or(ssh.KeyName, m.facts.KeyName) }
 
 // headInterface is the head node's first, with its address. The fleet's launch
 // templates name it, so that it is there before the head node.
 func (m *maker) headInterface(p *part) {
-	networking := m.file.At("HeadNode.Networking")
 	p.add(cfn.Resource{ID: "HeadNodeInterface", Properties: cfn.NetworkInterface{
 		Description: "Head node of cluster " + m.facts.Name, SubnetId: p.text(m.net.head),
-		GroupSet: p.groupsOf(networking, m.groups.head), Tags: m.tags("head", tag("muster:role", manifest.RoleHead)),
+		GroupSet: p.groupsOf(m.file.HeadNode.Networking, m.groups.head), Tags: m.tags("head", tag("muster:role", manifest.RoleHead)),
 	}})
-	address := networking.Key("ElasticIp").Text()
+	address := m.file.HeadNode.ElasticIP
 	if address == "" && m.net.ours && len(m.headCards()) > 1 {
 		// EC2 gives no public address by itself to a machine with several interfaces:
 		// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html
@@ -108,7 +101,7 @@ func (m *maker) elasticIP(p *part, text string) {
 
 // headCards are where the head node has interfaces: a plain one on each card.
 func (m *maker) headCards() []card {
-	types := []string{m.file.At("HeadNode.InstanceType").Text()}
+	types := []string{m.file.HeadNode.InstanceType}
 	all := []card{{}}
 	for _, index := range cardsOf(types)[1:] {
 		c := card{card: index, device: 1}
@@ -126,7 +119,7 @@ func (m *maker) headInterfaces(p *part) []cfn.Interface {
 	for _, c := range m.headCards()[1:] {
 		out = append(out, cfn.Interface{
 			DeviceIndex: new(c.device), NetworkCardIndex: new(c.card), SubnetId: p.text(m.net.head),
-			Groups: p.groupsOf(m.file.At("HeadNode.Networking"), m.groups.head),
+			Groups: p.groupsOf(m.file.HeadNode.Networking, m.groups.head),
 		})
 	}
 	return out

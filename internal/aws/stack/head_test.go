@@ -15,7 +15,7 @@ func TestHeadNode_takes_the_address_that_the_file_names(t *testing.T) {
 	const id = "eipalloc-0123456789abcdef0"
 	text := "Region: us-east-2\nImage: {Os: alinux2023}\nHeadNode:\n  InstanceType: c6i.large\n  Networking: {ElasticIp: " + id + "}\n" +
 		"Scheduling:\n  Scheduler: slurm\n  SlurmQueues:\n    - Name: q\n      ComputeResources: [{Name: r, InstanceType: c6i.large}]\n"
-	root := parse(t, text)
+	root := parse(text)
 	f := facts("address", root)
 	if _, err := New(root, nil, f); err == nil || !strings.Contains(err.Error(), "no address "+id) {
 		t.Errorf("an address that nobody has: %v", err)
@@ -59,7 +59,7 @@ func TestHeadNode_with_several_cards_has_an_address_of_its_own(t *testing.T) {
 			subnets = "\n      Networking: {SubnetIds: [" + c.networking + "]}"
 		}
 		text += "Scheduling:\n  Scheduler: slurm\n  SlurmQueues:\n    - Name: q" + subnets + "\n      ComputeResources: [{Name: r, InstanceType: c6i.large}]\n"
-		root := parse(t, text)
+		root := parse(text)
 		f := facts("cards", root)
 		f.Subnets = map[string]inventory.Subnet{"subnet-0123456789abcdef0": {VPC: "vpc-0123456789abcdef0", Zone: "us-east-2a", Public: true}}
 		set, err := New(root, nil, f)

@@ -5,46 +5,44 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/cfn"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // loginNodes are pools of machines on which people work, each behind a load
 // balancer.
 func (m *maker) loginNodes(p *part, profiles profiles) {
-	for _, l := range m.pools() {
-		m.loginPool(p, l, profiles.pools[l.name])
+	for _, l := range m.file.LoginPools {
+		m.loginPool(p, l, profiles.pools[l.Name])
 	}
 }
 
-func (m *maker) loginPool(p *part, l pool, profile cfn.Profile) {
-	tags := m.tags(l.name, tag("muster:role", manifest.RoleLogin), tag("muster:pool", l.name))
+func (m *maker) loginPool(p *part, l spec.LoginPool, profile cfn.Profile) {
+	tags := m.tags(l.Name, tag("muster:role", manifest.RoleLogin), tag("muster:pool", l.Name))
 	subnets := p.texts(m.poolSubnets(l))
-	template, balancer, targets := id("LoginTemplate", l.name), id("LoginBalancer", l.name), id("LoginTargets", l.name)
+	template, balancer, targets := id("LoginTemplate", l.Name), id("LoginBalancer", l.Name), id("LoginTargets", l.Name)
 	ticket := m.ticket(p, manifest.RoleLogin)
-	ticket.Queue = l.name
+	ticket.Queue = l.Name
 	data := m.launchData(machine{
-		image: "login/" + l.name, words: "login nodes " + l.name,
-		types: []string{l.view.Key("InstanceType").Text()}, root: rootVolume{kind: "gp3"},
+		image: "login/" + l.Name, words: "login nodes " + l.Name,
+		types: []string{l.InstanceType}, root: spec.RootVolume{VolumeType: "gp3", Encrypted: true},
 		profile: profile, ticket: ticket, tags: tags,
 	})
-	data.KeyName = m.keyName()
-	if own := l.view.At("Ssh.KeyName").Text(); own != "" {
-		data.KeyName = own
-	}
+	data.KeyName = m.keyName(l.SSH)
 	data.NetworkInterfaces = []cfn.Interface{{
-		DeviceIndex: new(0), SubnetId: subnets[0], Groups: p.groupsOf(l.view.Key("Networking"), m.groups.pools[l.name].nodes),
+		DeviceIndex: new(0), SubnetId: subnets[0], Groups: p.groupsOf(l.Networking, m.groups.pools[l.Name].nodes),
 	}}
 	p.add(cfn.Resource{ID: template, Properties: cfn.LaunchTemplate{
 		LaunchTemplateData: data, TagSpecifications: []cfn.TagSpecification{{ResourceType: "launch-template", Tags: tags}},
 	}})
 	m.balancer(p, l, balancer, targets)
-	count := strconv.Itoa(l.view.Key("Count").Int())
-	p.add(cfn.Resource{ID: id("LoginNodes", l.name), DependsOn: []string{"HeadNode", balancer + "Ssh"}, Properties: cfn.AutoScalingGroup{
+	count := strconv.Itoa(l.Count)
+	p.add(cfn.Resource{ID: id("LoginNodes", l.Name), DependsOn: []string{"HeadNode", balancer + "Ssh"}, Properties: cfn.AutoScalingGroup{
 		LaunchTemplate: cfn.TemplateVersion{LaunchTemplateId: cfn.Ref(template), Version: cfn.Att(template, "LatestVersionNumber")},
 		MinSize:        count, MaxSize: count, DesiredCapacity: count, VPCZoneIdentifier: subnets, TargetGroupARNs: []cfn.Text{cfn.Ref(targets)},
 		HealthCheckType: "EC2", HealthCheckGracePeriod: 600,
 		LifecycleHookSpecificationList: []cfn.LifecycleHook{{
 			LifecycleHookName: "grace", LifecycleTransition: "autoscaling:EC2_INSTANCE_TERMINATING", DefaultResult: "CONTINUE",
-			HeartbeatTimeout: l.view.Key("GracetimePeriod").Int() * 60,
+			HeartbeatTimeout: l.GraceMinutes * 60,
 		}},
 		Tags: groupTags(tags),
 	}})
@@ -52,8 +50,7 @@ func (m *maker) loginPool(p *part, l pool, profile cfn.Profile) {
 }
 
 // balancer is the address of a pool, which passes port 22 on.
-func (m *maker) balancer(p *part, l pool, balancer, targets string) {
-	networking := l.view.Key("Networking")
+func (m *maker) balancer(p *part, l spec.LoginPool, balancer, targets string) {
 	subnets := m.poolSubnets(l)
 	scheme := "internal"
 	if m.net.ours || m.facts.Subnets[subnets[0].literal].Public {
@@ -61,11 +58,11 @@ func (m *maker) balancer(p *part, l pool, balancer, targets string) {
 	}
 	p.add(cfn.Resource{ID: targets, Properties: cfn.TargetGroup{
 		Protocol: "TCP", Port: sshPort, TargetType: "instance", HealthCheckProtocol: "TCP", HealthCheckPort: strconv.Itoa(sshPort),
-		VpcId: p.text(m.net.vpc), Tags: m.tags(l.name),
+		VpcId: p.text(m.net.vpc), Tags: m.tags(l.Name),
 	}})
-	groups := p.groupsOf(networking, m.groups.pools[l.name].balancer)
+	groups := p.groupsOf(l.Networking, m.groups.pools[l.Name].balancer)
 	p.add(cfn.Resource{ID: balancer, Properties: cfn.LoadBalancer{
-		Kind: "network", Scheme: scheme, Subnets: p.texts(subnets), SecurityGroups: groups, Tags: m.tags(l.name),
+		Kind: "network", Scheme: scheme, Subnets: p.texts(subnets), SecurityGroups: groups, Tags: m.tags(l.Name),
 	}})
 	p.add(cfn.Resource{ID: balancer + "Ssh", Properties: cfn.Listener{
 		LoadBalancerArn: cfn.Ref(balancer), Protocol: "TCP", Port: sshPort,

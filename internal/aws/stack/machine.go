@@ -18,10 +18,12 @@ type machine struct {
 	image, words string
 	types        []string
 	threadsOff   bool
-	root         rootVolume
-	profile      cfn.Profile
-	ticket       manifest.Ticket
-	tags         []cfn.Tag
+	root         spec.RootVolume
+	// keepRoot says that the root volume outlives its machine.
+	keepRoot bool
+	profile  cfn.Profile
+	ticket   manifest.Ticket
+	tags     []cfn.Tag
 }
 
 // launchData is what every machine gets: image, disks, metadata service, user data,
@@ -54,7 +56,7 @@ func (m *maker) launchData(x machine) cfn.LaunchTemplateData {
 // machine itself alone. Tags are not in it: machines ask the head node who they are.
 func (m *maker) metadata() cfn.Metadata {
 	tokens := "required"
-	if m.file.At("Imds.ImdsSupport").Text() == "v1.0" {
+	if m.file.OldMetadata {
 		tokens = "optional"
 	}
 	return cfn.Metadata{HttpEndpoint: "enabled", HttpTokens: tokens, HttpPutResponseHopLimit: 1, InstanceMetadataTags: "disabled"}
@@ -64,10 +66,9 @@ func (m *maker) metadata() cfn.Metadata {
 // that has to ask for them.
 func (m *maker) disks(x machine, image inventory.Image) []cfn.Device {
 	root := cfn.Ebs{
-		DeleteOnTermination: new(!x.root.keep), Encrypted: new(!x.root.open), VolumeSize: x.root.gib,
-		VolumeType: x.root.kind, Iops: x.root.iops, Throughput: x.root.throughput,
+		DeleteOnTermination: new(!x.keepRoot), Encrypted: new(x.root.Encrypted), VolumeSize: x.root.SizeGiB, VolumeType: x.root.VolumeType,
 	}
-	root.Iops, root.Throughput = speed(root.VolumeType, root.Iops, root.Throughput)
+	root.Iops, root.Throughput = speed(x.root.VolumeType, x.root.Iops, x.root.Throughput)
 	if root.VolumeSize > 0 && root.VolumeSize < image.RootGiB {
 		m.fail("%s: the root volume has %d GiB, and image %s needs %d", x.words, root.VolumeSize, image.ID, image.RootGiB)
 	}
@@ -79,21 +80,6 @@ func (m *maker) disks(x machine, image inventory.Image) []cfn.Device {
 		out = append(out, cfn.Device{DeviceName: "/dev/xvdb" + string(rune('a'+i)), VirtualName: "ephemeral" + strconv.Itoa(i)})
 	}
 	return out
-}
-
-// rootVolume is a root volume as the file has it. Size 0 is the image's.
-type rootVolume struct {
-	gib, iops, throughput int
-	kind                  string
-	// open says that it is not encrypted, keep that it outlives its machine.
-	open, keep bool
-}
-
-func rootOf(v spec.View) rootVolume {
-	return rootVolume{
-		gib: v.Key("Size").Int(), iops: v.Key("Iops").Int(), throughput: v.Key("Throughput").Int(),
-		kind: v.Key("VolumeType").Text(), open: !v.Key("Encrypted").Bool(),
-	}
 }
 
 // speed is that of a volume, with ParallelCluster's defaults for what the file does
@@ -141,12 +127,10 @@ func cpus(types []string, threadsOff bool) *cfn.CPUs {
 
 // groupsOf are the security groups of machines: muster's or the file's instead, and
 // what the file adds.
-func (p *part) groupsOf(networking spec.View, managed value) []cfn.Text {
-	var out []cfn.Text
-	if replaced(networking) {
-		out = cfn.Lits(networking.Key("SecurityGroups").Texts()...)
-	} else {
+func (p *part) groupsOf(networking spec.Networking, managed value) []cfn.Text {
+	out := cfn.Lits(networking.SecurityGroups...)
+	if len(out) == 0 {
 		out = append(out, p.text(managed))
 	}
-	return append(out, cfn.Lits(networking.Key("AdditionalSecurityGroups").Texts()...)...)
+	return append(out, cfn.Lits(networking.AdditionalSecurityGroups...)...)
 }

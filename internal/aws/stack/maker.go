@@ -13,9 +13,7 @@ import (
 
 // maker decides the stacks, one after the other.
 type maker struct {
-	file spec.View
-	// model is what of the file is typed.
-	model *spec.Cluster
+	file  *spec.Cluster
 	work  *spec.Workload
 	facts Facts
 	// problems are why the cluster cannot be made.
@@ -60,6 +58,15 @@ type value struct {
 
 // existing is a value that is known.
 func existing(literal string) value { return value{literal: literal} }
+
+// existingAll are values that are known.
+func existingAll(literals []string) []value {
+	var out []value
+	for _, one := range literals {
+		out = append(out, existing(one))
+	}
+	return out
+}
 
 // absent reports whether there is no such thing.
 func (v value) absent() bool { return v.literal == "" && v.name == "" }
@@ -121,28 +128,20 @@ func (p *part) local(v value) string {
 // tags of something, with a name that people see. Those of the file come first;
 // none of them can take muster's place.
 func (m *maker) tags(name string, extra ...cfn.Tag) []cfn.Tag {
-	return m.tagged(m.file, append([]cfn.Tag{tag("Name", m.facts.Name+"-"+name)}, extra...)...)
+	return m.merged(m.file.Tags, append([]cfn.Tag{tag("Name", m.facts.Name+"-"+name)}, extra...))
 }
 
-// tagged are tags of muster's, and those of the Tags of some views of the file. The
-// later view wins.
-func (m *maker) tagged(from spec.View, own ...cfn.Tag) []cfn.Tag {
-	return m.merged([]spec.View{from}, own)
-}
-
-func (m *maker) merged(from []spec.View, own []cfn.Tag) []cfn.Tag {
+// merged are tags of muster's and of the file. Of two with one key the later counts.
+func (m *maker) merged(from []spec.Tag, own []cfn.Tag) []cfn.Tag {
 	out := append([]cfn.Tag{tag("muster:cluster", m.facts.Name)}, own...)
 	fixed := len(out)
-	for _, v := range from {
-		for _, item := range v.Key("Tags").Items() {
-			key, text := item.Key("Key").Text(), item.Key("Value").Text()
-			i := slices.IndexFunc(out, func(t cfn.Tag) bool { return t.Key == key })
-			switch {
-			case i < 0:
-				out = append(out, tag(key, text))
-			case i >= fixed || key == "Name":
-				out[i] = tag(key, text)
-			}
+	for _, t := range from {
+		i := slices.IndexFunc(out, func(have cfn.Tag) bool { return have.Key == t.Key })
+		switch {
+		case i < 0:
+			out = append(out, tag(t.Key, t.Value))
+		case i >= fixed || t.Key == "Name":
+			out[i] = tag(t.Key, t.Value)
 		}
 	}
 	return out
@@ -150,7 +149,7 @@ func (m *maker) merged(from []spec.View, own []cfn.Tag) []cfn.Tag {
 
 func (m *maker) stackTags() map[string]string {
 	out := map[string]string{}
-	for _, t := range m.tagged(m.file) {
+	for _, t := range m.merged(m.file.Tags, nil) {
 		out[t.Key], _ = t.Value.Literal()
 	}
 	return out

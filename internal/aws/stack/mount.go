@@ -3,7 +3,6 @@ package stack
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/cfn"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
@@ -52,10 +51,10 @@ func (m *maker) makesFSx() bool {
 // homeOnEFS reports whether the file wants users' homes on an EFS: SharedStorageType
 // says so, and nothing else is mounted there.
 func (m *maker) homeOnEFS() bool {
-	if !strings.EqualFold(m.file.At("HeadNode.SharedStorageType").Text(), string(spec.EFS)) || m.file.At("DeploymentSettings.DefaultUserHome").Text() == "Local" {
+	if !m.file.HeadNode.SharedEFS || m.file.LocalHomes {
 		return false
 	}
-	return !slices.ContainsFunc(m.model.With(m.work).SharedStorage, func(s spec.SharedStorage) bool { return s.MountDir == home })
+	return !slices.ContainsFunc(m.file.With(m.work).SharedStorage, func(s spec.SharedStorage) bool { return s.MountDir == home })
 }
 
 const home = "/home"
@@ -69,7 +68,7 @@ func (m *maker) makesStorage() bool {
 // kindsMade are the types of file systems that are made.
 func (m *maker) kindsMade() map[spec.StorageKind]bool {
 	kinds := map[spec.StorageKind]bool{spec.EFS: m.homeOnEFS()}
-	for _, s := range m.model.With(m.work).SharedStorage {
+	for _, s := range m.file.With(m.work).SharedStorage {
 		if s.ExistingID == "" {
 			kinds[s.Kind] = true
 		}

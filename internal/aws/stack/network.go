@@ -2,9 +2,12 @@ package stack
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/cfn"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // network is where the cluster's machines are.
@@ -43,19 +46,19 @@ func (m *maker) network(p *part) {
 // then: a network of our own cannot be joined to one of theirs.
 func (m *maker) namesSubnets() bool {
 	var named, unnamed []string
-	look := func(what string, there bool) {
-		if there {
+	look := func(what string, n spec.Networking) {
+		if len(n.Subnets) > 0 {
 			named = append(named, what)
 		} else {
 			unnamed = append(unnamed, what)
 		}
 	}
-	look("the head node", m.file.At("HeadNode.Networking.SubnetId").Present())
-	for _, q := range m.queues() {
-		look("queue "+q.name, len(q.view.At("Networking.SubnetIds").Items()) > 0)
+	look("the head node", m.file.HeadNode.Networking)
+	for _, q := range m.file.Scheduling.Queues {
+		look("queue "+q.Name, q.Networking)
 	}
-	for _, pool := range m.pools() {
-		look("the login nodes "+pool.name, len(pool.view.At("Networking.SubnetIds").Items()) > 0)
+	for _, pool := range m.file.LoginPools {
+		look("the login nodes "+pool.Name, pool.Networking)
 	}
 	if len(named) > 0 && len(unnamed) > 0 {
 		m.fail("%s has a subnet of yours, and %s has none: name subnets for all, or for none, and muster makes the network", named[0], unnamed[0])
@@ -64,7 +67,7 @@ func (m *maker) namesSubnets() bool {
 }
 
 func (m *maker) existingNetwork() {
-	head := m.file.At("HeadNode.Networking.SubnetId").Text()
+	head := strings.Join(m.file.HeadNode.Networking.Subnets, "")
 	m.net.head = existing(head)
 	for i, id := range m.fileSubnets() {
 		s, ok := m.facts.Subnets[id]
@@ -86,12 +89,12 @@ func (m *maker) existingNetwork() {
 
 // fileSubnets are all that the file names, the head node's first.
 func (m *maker) fileSubnets() []string {
-	ids := []string{m.file.At("HeadNode.Networking.SubnetId").Text()}
-	for _, q := range m.queues() {
-		ids = append(ids, q.view.At("Networking.SubnetIds").Texts()...)
+	ids := slices.Clone(m.file.HeadNode.Networking.Subnets)
+	for _, q := range m.file.Scheduling.Queues {
+		ids = append(ids, q.Networking.Subnets...)
 	}
-	for _, pool := range m.pools() {
-		ids = append(ids, pool.view.At("Networking.SubnetIds").Texts()...)
+	for _, pool := range m.file.LoginPools {
+		ids = append(ids, pool.Networking.Subnets...)
 	}
 	return unique(ids)
 }
@@ -120,7 +123,7 @@ func (m *maker) neededZones() []string {
 			}
 		}
 	}
-	for _, q := range m.queues() {
+	for _, q := range m.file.Scheduling.Queues {
 		if m.spreads(q) {
 			need = len(zones)
 		}
@@ -131,14 +134,13 @@ func (m *maker) neededZones() []string {
 // spreads reports whether a queue's nodes may be in any zone: they are of several
 // types, talk over no EFA, need not stand close together, are not reserved in one
 // place, and no file system of the cluster's is in one zone alone.
-func (m *maker) spreads(q queue) bool {
-	for _, r := range q.resources {
-		_, grouped := m.groupOf(q, r)
-		if !r.several || r.efa() || grouped || r.target(q).Present() {
+func (m *maker) spreads(q spec.Queue) bool {
+	for _, r := range q.ComputeResources {
+		if !r.Several || r.EFA || r.PlacementGroup.Wanted() || r.Reservation != (spec.Reservation{}) {
 			return false
 		}
 	}
-	return !m.makesFSx() && len(q.resources) > 0
+	return !m.makesFSx() && len(q.ComputeResources) > 0
 }
 
 // The network of our own is 10.0.0.0/16: a public subnet of 251 addresses for each
@@ -216,9 +218,9 @@ func (m *maker) subnet(p *part, s subnet) {
 // roomForFleet holds that the whole fleet has an address in the first zone.
 func (m *maker) roomForFleet() {
 	need := spareAddresses
-	for _, q := range m.queues() {
-		for _, r := range q.resources {
-			need += r.view.Key("MaxCount").Int() * m.addresses(r)
+	for _, q := range m.file.Scheduling.Queues {
+		for _, r := range q.ComputeResources {
+			need += r.MaxCount * m.addresses(r)
 		}
 	}
 	if need > mostAddresses {
@@ -228,9 +230,9 @@ func (m *maker) roomForFleet() {
 
 // addresses are those that a node takes: one for each interface that is more than
 // EFA.
-func (m *maker) addresses(r resource) int {
+func (m *maker) addresses(r spec.ComputeResource) int {
 	n := 0
-	for _, i := range m.interfaces(r) {
+	for _, i := range interfaces(m.file, r) {
 		if i.kind != efaOnly {
 			n++
 		}
@@ -239,14 +241,10 @@ func (m *maker) addresses(r resource) int {
 }
 
 // queueSubnets are those in which a queue's nodes may be.
-func (m *maker) queueSubnets(q queue) []value {
+func (m *maker) queueSubnets(q spec.Queue) []value {
 	switch {
 	case !m.net.ours:
-		var out []value
-		for _, id := range unique(q.view.At("Networking.SubnetIds").Texts()) {
-			out = append(out, existing(id))
-		}
-		return out
+		return existingAll(unique(q.Networking.Subnets))
 	case len(m.net.private) == 0:
 		return nil
 	case m.spreads(q):

@@ -14,13 +14,8 @@ import (
 )
 
 // parse reads a cluster file from a text.
-func parse(t *testing.T, text string) spec.View {
-	t.Helper()
-	root, ok := spec.OpenText("cluster.yaml", []byte(text), spec.Options{AWS: true}).Root()
-	if !ok {
-		t.Fatal("no YAML")
-	}
-	return root
+func parse(text string) *spec.Cluster {
+	return spec.OpenText("cluster.yaml", []byte(text), spec.Options{AWS: true}).Model()
 }
 
 // fleet is a file with queues of compute resources of one type.
@@ -38,7 +33,7 @@ func fleet(queues, resources int, kind string) string {
 
 func TestNew_the_largest_fleet_fits(t *testing.T) {
 	for _, shape := range [][2]int{{50, 1}, {1, 50}, {10, 5}} {
-		root := parse(t, fleet(shape[0], shape[1], "p5e.48xlarge"))
+		root := parse(fleet(shape[0], shape[1], "p5e.48xlarge"))
 		set, err := New(root, nil, facts("large", root))
 		if err != nil {
 			t.Errorf("%v: %v", shape, err)
@@ -56,7 +51,7 @@ func TestInterfaces(t *testing.T) {
 		first, last          card
 	}{
 		{"p5e_with_efa", "p5e.48xlarge", "true", "", 33, card{}, card{31, 1, efaOnly}},
-		{"p5e_without_efa", "p5e.48xlarge", "false", "", 32, card{}, card{31, 1, plain}},
+		{"p5e_without_efa", "p5e.48xlarge", "false", "", 32, card{}, card{31, 1, ""}},
 		{"p5e_in_the_old_way", "p5e.48xlarge", "true", "DevSettings: {EfaInterfaceType: efa}", 32, card{0, 0, efaBoth}, card{31, 1, efaBoth}},
 		{"first_card_without_efa", "p6-b300.48xlarge", "true", "", 17, card{}, card{16, 1, efaOnly}},
 		{"one_card", "c5n.18xlarge", "true", "", 2, card{}, card{0, 1, efaOnly}},
@@ -66,8 +61,8 @@ func TestInterfaces(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			text := strings.Replace(fleet(1, 1, c.kind), "Enabled: true}}\n", "Enabled: "+c.efa+"}}\n", 2)
 			text = strings.Replace(text, "Efa: {Enabled: true}", "Efa: {Enabled: "+c.efa+"}", 1) + c.dev
-			m := &maker{file: parse(t, text)}
-			got := m.interfaces(m.queues()[0].resources[0])
+			file := parse(text)
+			got := interfaces(file, file.Scheduling.Queues[0].ComputeResources[0])
 			if len(got) != c.want || got[0] != c.first || got[len(got)-1] != c.last {
 				t.Errorf("got %d, first %+v, last %+v", len(got), got[0], got[len(got)-1])
 			}
@@ -91,7 +86,7 @@ func TestNew_says_what_cannot_be_made(t *testing.T) {
 		{"volumes", "", "", "", "1", "SharedStorage:" + strings.Repeat("\n  - {Name: f, MountDir: /f, StorageType: Ebs, EbsSettings: {VolumeId: vol-1}}", 12), "cannot have more than 11 volumes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			root := parse(t, fmt.Sprintf(file, c.head, c.slurm, c.queue, c.count, c.more))
+			root := parse(fmt.Sprintf(file, c.head, c.slurm, c.queue, c.count, c.more))
 			f := facts("c", root)
 			f.HostedZoneName = ""
 			f.Subnets["subnet-00000000000000004"] = inventory.Subnet{VPC: "vpc-00000000000000002", Zone: "us-east-2a"}
@@ -105,7 +100,7 @@ func TestNew_says_what_cannot_be_made(t *testing.T) {
 func TestNew_refuses_two_launch_templates_of_one_name(t *testing.T) {
 	text := strings.NewReplacer("Name: q1", "Name: q0-r", "Name: r0", "Name: r-s").Replace(fleet(2, 1, "p5e.48xlarge"))
 	at := strings.LastIndex(text, "Name: r-s")
-	root := parse(t, text[:at]+"Name: s"+text[at+len("Name: r-s"):])
+	root := parse(text[:at]+"Name: s"+text[at+len("Name: r-s"):])
 	_, err := New(root, nil, facts("c", root))
 	want := "compute resource r-s of queue q0 and compute resource s of queue q0-r give one launch template, c-q0-r-s: give one of them another name"
 	if err == nil || err.Error() != want {
@@ -114,7 +109,7 @@ func TestNew_refuses_two_launch_templates_of_one_name(t *testing.T) {
 }
 
 func TestNew_without_images_and_programs(t *testing.T) {
-	root := parse(t, fleet(1, 1, "p5e.48xlarge"))
+	root := parse(fleet(1, 1, "p5e.48xlarge"))
 	f := facts("c", root)
 	f.Images, f.Programs = nil, nil
 	_, err := New(root, nil, f)
@@ -126,7 +121,7 @@ func TestNew_without_images_and_programs(t *testing.T) {
 }
 
 func TestNew_lets_nobody_in_who_is_not_named(t *testing.T) {
-	root := parse(t, fleet(1, 1, "p5e.48xlarge"))
+	root := parse(fleet(1, 1, "p5e.48xlarge"))
 	f := facts("c", root)
 	f.Caller = netip.Prefix{}
 	set, err := New(root, nil, f)
@@ -163,11 +158,11 @@ func TestNew_reads_files_of_all_levels(t *testing.T) {
 	for _, level := range spec.Levels() {
 		for _, path := range files {
 			name := strings.TrimSuffix(filepath.Base(path), ".yaml")
-			root, ok := spec.Open(path, spec.Options{AWS: true, Level: level}).Root()
-			if !ok || strings.HasSuffix(name, ".muster") {
+			if strings.HasSuffix(name, ".muster") {
 				continue
 			}
-			if _, err := New(root, nil, facts(name, root)); err != nil {
+			file := spec.Open(path, spec.Options{AWS: true, Level: level}).Model()
+			if _, err := New(file, nil, facts(name, file)); err != nil {
 				t.Errorf("%s at level %s: %v", name, level, err)
 			}
 		}
@@ -175,7 +170,7 @@ func TestNew_reads_files_of_all_levels(t *testing.T) {
 }
 
 func TestNew_takes_names_that_look_alike(t *testing.T) {
-	root := parse(t, `
+	root := parse(`
 Region: us-east-2
 Image: {Os: alinux2023}
 HeadNode: {InstanceType: c6i.large}

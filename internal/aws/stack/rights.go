@@ -24,7 +24,7 @@ func (m *maker) commonRights(p *part) []cfn.Statement {
 			m.object(p, manifest.WorkloadKey(name)), m.object(p, manifest.SharedPrefix(name)+"*")),
 		m.seeRights(p),
 	}
-	if m.logsOn() {
+	if m.file.Monitoring.Logs.Enabled {
 		out = append(out, allow("WriteLogs", []string{"logs:CreateLogStream", "logs:PutLogEvents"},
 			cfn.Lit(m.arn("logs", "log-group:"+m.logGroupName()+":*"))))
 	}
@@ -42,7 +42,7 @@ func (m *maker) commonRights(p *part) []cfn.Statement {
 // prefix where it only looks whether an object is there, so that it may be missing.
 func (m *maker) seeRights(p *part) cfn.Statement {
 	see := allow("SeeThatNothingIsThere", []string{"s3:ListBucket"}, cfn.Sub(m.s3(p.sub(m.bucket))))
-	if !m.file.Key("CustomS3Bucket").Present() {
+	if m.file.CustomS3Bucket == "" {
 		return see
 	}
 	return only(see, when("StringLikeIfExists", "s3:prefix", cfn.Lit("clusters/"+m.facts.Name+"/*"), cfn.Lit("programs/*")))
@@ -65,13 +65,13 @@ func (m *maker) computeRights(p *part) []cfn.Statement { return m.commonRights(p
 
 // loginRights are those of login nodes. All their users have them: Session Manager's are
 // not among them.
-func (m *maker) loginRights(p *part, l pool) []cfn.Statement {
-	return append(m.commonRights(p), m.dcvRights(l.view.Key("Dcv"))...)
+func (m *maker) loginRights(p *part, l spec.LoginPool) []cfn.Statement {
+	return append(m.commonRights(p), m.dcvRights(l.DCV)...)
 }
 
 // dcvRights let NICE DCV find its licence, where people have desktops.
-func (m *maker) dcvRights(v spec.View) []cfn.Statement {
-	if !v.Key("Enabled").Bool() {
+func (m *maker) dcvRights(d spec.DCV) []cfn.Statement {
+	if !d.Enabled {
 		return nil
 	}
 	return []cfn.Statement{allow("DcvLicense", []string{"s3:GetObject"}, cfn.Lit(m.s3("dcv-license."+m.facts.Region+"/*")))}
@@ -88,7 +88,7 @@ func sessions() cfn.Statement {
 // headRights are those of the head node, which starts and ends the fleet.
 func (m *maker) headRights(p *part, passed []string) []cfn.Statement {
 	out := append(m.commonRights(p), sessions())
-	out = append(out, m.dcvRights(m.file.At("HeadNode.Dcv"))...)
+	out = append(out, m.dcvRights(m.file.HeadNode.DCV)...)
 	out = append(out, m.bucketRights(p)...)
 	out = append(out, m.metricRights(), m.lookRights())
 	out = append(out, m.launchRights(p)...)
@@ -107,12 +107,12 @@ func (m *maker) headRights(p *part, passed []string) []cfn.Statement {
 // role that AWS works under.
 func (m *maker) serviceRoles() []cfn.Statement {
 	var services []string
-	for _, q := range m.queues() {
-		if q.view.Key("CapacityType").Text() == "SPOT" {
+	for _, q := range m.file.Scheduling.Queues {
+		if q.CapacityType == "SPOT" {
 			services = append(services, "spot.amazonaws.com")
 		}
-		for _, r := range q.resources {
-			if r.several {
+		for _, r := range q.ComputeResources {
+			if r.Several {
 				services = append(services, "ec2fleet.amazonaws.com")
 			}
 		}
@@ -180,9 +180,9 @@ func (m *maker) launchRights(p *part) []cfn.Statement {
 // it, and not whether the calls do that CreateFleet makes: where the file has fleets, a
 // call that tells none is allowed, too. Subnets and roles bound it all the same.
 func (m *maker) withTemplate() string {
-	for _, q := range m.queues() {
-		for _, r := range q.resources {
-			if r.several {
+	for _, q := range m.file.Scheduling.Queues {
+		for _, r := range q.ComputeResources {
+			if r.Several {
 				return "ArnLikeIfExists"
 			}
 		}
@@ -197,7 +197,7 @@ func (m *maker) launched() []cfn.Text {
 	made := cfn.Lits(
 		m.arn("ec2", "instance/*"), m.arn("ec2", "key-pair/*"), m.arn("ec2", "network-interface/*"), m.arn("ec2", "placement-group/*"),
 		m.arn("ec2", "security-group/*"), m.arn("ec2", "volume/*"), shared+":image/*", shared+":snapshot/*")
-	for _, id := range few(m.targets("CapacityReservationId")) {
+	for _, id := range few(m.reserved(func(r spec.Reservation) string { return r.ID })) {
 		made = append(made, cfn.Lit(shared+"*:capacity-reservation/"+id))
 	}
 	return made
@@ -206,7 +206,7 @@ func (m *maker) launched() []cfn.Text {
 // fleetSubnets are those of the queues.
 func (m *maker) fleetSubnets(p *part) []cfn.Text {
 	var ids []string
-	for _, q := range m.queues() {
+	for _, q := range m.file.Scheduling.Queues {
 		for _, v := range m.queueSubnets(q) {
 			ids = append(ids, p.sub(v))
 		}
@@ -241,19 +241,19 @@ func (m *maker) fleetRights() []cfn.Statement {
 	}, cfn.Lit(m.arn("ec2", "instance/*"))), own)}
 }
 
-// targets are the reservations that the file names, by the key of their name.
-func (m *maker) targets(key string) []string {
+// reserved are the reservations that the file names, by their IDs or their groups.
+func (m *maker) reserved(by func(spec.Reservation) string) []string {
 	var all []string
-	for _, q := range m.queues() {
-		for _, r := range q.resources {
-			all = append(all, r.target(q).Key(key).Text())
+	for _, q := range m.file.Scheduling.Queues {
+		for _, r := range q.ComputeResources {
+			all = append(all, by(r.Reservation))
 		}
 	}
 	return unique(all)
 }
 
 func (m *maker) reservationGroups() []cfn.Text {
-	return cfn.Lits(m.targets("CapacityReservationResourceGroupArn")...)
+	return cfn.Lits(m.reserved(func(r spec.Reservation) string { return r.Group })...)
 }
 
 // secretRights let the head node read the secrets that the file names.

@@ -106,7 +106,7 @@ func TestRights_to_launch_fleets(t *testing.T) {
 func TestRights_to_see_names(t *testing.T) {
 	seen := 0
 	for name, set := range sets(t) {
-		own := set.m.file.Key("CustomS3Bucket").Present()
+		own := set.m.file.CustomS3Bucket != ""
 		for role, all := range statements(set) {
 			for _, s := range all {
 				if s.Sid == "SessionManager" && role != "HeadRole" {

@@ -22,17 +22,15 @@ func (m *maker) roles(p *part) profiles {
 	out := profiles{queues: map[string]cfn.Profile{}, pools: map[string]cfn.Profile{}}
 	own, _ := m.iamName(computePath)
 	passed := []string{"arn:" + m.facts.Partition + ":iam::" + m.facts.Account + ":role" + own + "*"}
-	for _, q := range m.queues() {
-		who := identity{computePath, id("Queue", q.name), "queue-" + q.name, q.view.Key("Iam"), q.view.At("Iam.S3Access").Items()}
-		made := m.profile(p, who, m.computeRights(p))
-		out.queues[q.name] = made.profile
+	for _, q := range m.file.Scheduling.Queues {
+		made := m.profile(p, identity{computePath, id("Queue", q.Name), "queue-" + q.Name, q.IAM}, m.computeRights(p))
+		out.queues[q.Name] = made.profile
 		passed = append(passed, made.roles...)
 	}
-	for _, l := range m.pools() {
-		out.pools[l.name] = m.profile(p, identity{"login/", id("Login", l.name), "login-" + l.name, l.view.Key("Iam"), nil}, m.loginRights(p, l)).profile
+	for _, l := range m.file.LoginPools {
+		out.pools[l.Name] = m.profile(p, identity{"login/", id("Login", l.Name), "login-" + l.Name, l.IAM}, m.loginRights(p, l)).profile
 	}
-	head := identity{"", "Head", "head", m.file.At("HeadNode.Iam"), m.file.At("HeadNode.Iam.S3Access").Items()}
-	out.head = m.profile(p, head, m.headRights(p, unique(passed))).profile
+	out.head = m.profile(p, identity{"", "Head", "head", m.file.HeadNode.IAM}, m.headRights(p, unique(passed))).profile
 	return out
 }
 
@@ -41,9 +39,7 @@ type identity struct {
 	// path is that of its role below the cluster's.
 	path     string
 	id, name string
-	view     spec.View
-	// access are the buckets that it may reach.
-	access []spec.View
+	own      spec.IAM
 }
 
 // computePath is below which the roles of compute nodes are: those that the head
@@ -59,7 +55,7 @@ type given struct {
 // profile is the instance profile of a kind of machine: the file's, or one of our
 // own around the file's role, or one with a role of our own.
 func (m *maker) profile(p *part, who identity, rights []cfn.Statement) given {
-	if arn := who.view.Key("InstanceProfile").Text(); arn != "" {
+	if arn := who.own.InstanceProfile; arn != "" {
 		roles, ok := m.facts.ProfileRoles[arn]
 		if !ok {
 			m.fail("the role of instance profile %s is not known", arn)
@@ -70,7 +66,7 @@ func (m *maker) profile(p *part, who identity, rights []cfn.Statement) given {
 	profile := cfn.InstanceProfile{InstanceProfileName: name(who.name, "profile"), Path: path}
 	roleID, profileID := who.id+"Role", who.id+"Profile"
 	roles := []string{}
-	if own := who.view.Key("InstanceRole").Text(); own != "" {
+	if own := who.own.InstanceRole; own != "" {
 		profile.Roles, roles = cfn.Lits(own[strings.LastIndex(own, "/")+1:]), append(roles, own)
 	} else {
 		profile.Roles = []cfn.Text{cfn.Ref(roleID)}
@@ -82,20 +78,18 @@ func (m *maker) profile(p *part, who identity, rights []cfn.Statement) given {
 
 func (m *maker) role(who identity, path, name string, rights []cfn.Statement) cfn.Role {
 	role := cfn.Role{
-		RoleName: name, Path: path, PermissionsBoundary: m.file.At("Iam.PermissionsBoundary").Text(),
+		RoleName: name, Path: path, PermissionsBoundary: m.file.PermissionsBoundary,
 		AssumeRolePolicyDocument: policies(cfn.Statement{
 			Effect: "Allow", Principal: &cfn.Principal{Service: cfn.Lit("ec2." + m.domain())}, Action: []string{"sts:AssumeRole"},
 		}),
 		Policies: []cfn.RolePolicy{{PolicyName: "muster", PolicyDocument: policies(rights...)}},
 		Tags:     m.tags(who.name),
 	}
-	if access := m.s3Access(who.access); len(access) > 0 {
+	if access := m.s3Access(who.own.S3Access); len(access) > 0 {
 		role.Policies = append(role.Policies, cfn.RolePolicy{PolicyName: "S3Access", PolicyDocument: policies(access...)})
 	}
 	m.sizeOf(who, role)
-	for _, item := range who.view.Key("AdditionalIamPolicies").Items() {
-		role.ManagedPolicyArns = append(role.ManagedPolicyArns, cfn.Lit(item.Key("Policy").Text()))
-	}
+	role.ManagedPolicyArns = cfn.Lits(who.own.Policies...)
 	return role
 }
 
@@ -122,7 +116,7 @@ func (m *maker) sizeOf(who identity, role cfn.Role) {
 // iamName is the path of roles and profiles, and their names: CloudFormation's
 // choice, unless the file's ResourcePrefix has the beginning of one.
 func (m *maker) iamName(below string) (path string, name func(who, kind string) string) {
-	prefix := m.file.At("Iam.ResourcePrefix").Text()
+	prefix := m.file.ResourcePrefix
 	at := strings.LastIndex(prefix, "/") + 1
 	path, begin := prefix[:at], prefix[at:]
 	if path == "" {
@@ -139,14 +133,14 @@ func (m *maker) iamName(below string) (path string, name func(who, kind string) 
 
 // s3Access is the file's S3Access: whole buckets, or keys of them, to read or to
 // read and write.
-func (m *maker) s3Access(items []spec.View) []cfn.Statement {
+func (m *maker) s3Access(items []spec.S3Access) []cfn.Statement {
 	var read, write []cfn.Text
 	for _, item := range items {
-		resources := cfn.Lits(m.s3(item.Key("BucketName").Text()), m.s3(item.Key("BucketName").Text()+"/*"))
-		if key := item.Key("KeyName").Text(); key != "" {
-			resources = cfn.Lits(m.s3(item.Key("BucketName").Text() + "/" + key))
+		resources := cfn.Lits(m.s3(item.Bucket), m.s3(item.Bucket+"/*"))
+		if item.Key != "" {
+			resources = cfn.Lits(m.s3(item.Bucket + "/" + item.Key))
 		}
-		if item.Key("EnableWriteAccess").Bool() {
+		if item.Write {
 			write = append(write, resources...)
 		} else {
 			read = append(read, resources...)

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,17 +29,16 @@ const (
 
 // securityGroups are made in the base stack, with the rules between them.
 func (m *maker) securityGroups(p *part) {
-	head := m.file.At("HeadNode.Networking")
-	if !replaced(head) {
+	if !replaced(m.file.HeadNode.Networking) {
 		m.groups.head = m.group(p, "Head", "Head node of cluster "+m.facts.Name, m.headRules())
 	}
-	if m.anyManaged(m.queueNetworks()) {
+	if slices.ContainsFunc(m.queueNetworks(), func(n spec.Networking) bool { return !replaced(n) }) {
 		m.groups.compute = m.computeGroup(p)
 	}
 	m.groups.pools = map[string]poolGroups{}
-	for _, l := range m.pools() {
-		if !replaced(l.view.Key("Networking")) {
-			m.groups.pools[l.name] = m.poolGroups(p, l)
+	for _, l := range m.file.LoginPools {
+		if !replaced(l.Networking) {
+			m.groups.pools[l.Name] = m.poolGroups(p, l)
 		}
 	}
 	m.between(p)
@@ -50,39 +50,30 @@ func (m *maker) securityGroups(p *part) {
 
 // replaced reports whether a Networking of the file has security groups instead of
 // muster's.
-func replaced(networking spec.View) bool { return len(networking.Key("SecurityGroups").Items()) > 0 }
+func replaced(n spec.Networking) bool { return len(n.SecurityGroups) > 0 }
 
-func (m *maker) queueNetworks() []spec.View {
-	var all []spec.View
-	for _, q := range m.queues() {
-		all = append(all, q.view.Key("Networking"))
+func (m *maker) queueNetworks() []spec.Networking {
+	var all []spec.Networking
+	for _, q := range m.file.Scheduling.Queues {
+		all = append(all, q.Networking)
 	}
 	return all
 }
 
-func (m *maker) poolNetworks() []spec.View {
-	var all []spec.View
-	for _, p := range m.pools() {
-		all = append(all, p.view.Key("Networking"))
+func (m *maker) poolNetworks() []spec.Networking {
+	var all []spec.Networking
+	for _, p := range m.file.LoginPools {
+		all = append(all, p.Networking)
 	}
 	return all
-}
-
-func (m *maker) anyManaged(all []spec.View) bool {
-	for _, v := range all {
-		if !replaced(v) {
-			return true
-		}
-	}
-	return false
 }
 
 // poolGroups are made for a pool of login nodes.
-func (m *maker) poolGroups(p *part, l pool) poolGroups {
-	rules := m.ssh(m.poolSSH(l))
+func (m *maker) poolGroups(p *part, l spec.LoginPool) poolGroups {
+	rules := m.ssh(l.SSH)
 	return poolGroups{
-		balancer: m.group(p, id("LoadBalancer", l.name), "Load balancer of login nodes "+l.name+" of cluster "+m.facts.Name, rules),
-		nodes:    m.group(p, id("Login", l.name), "Login nodes "+l.name+" of cluster "+m.facts.Name, append(rules, dcv(l.view.Key("Dcv"))...)),
+		balancer: m.group(p, id("LoadBalancer", l.Name), "Load balancer of login nodes "+l.Name+" of cluster "+m.facts.Name, rules),
+		nodes:    m.group(p, id("Login", l.Name), "Login nodes "+l.Name+" of cluster "+m.facts.Name, append(rules, dcv(l.DCV)...)),
 	}
 }
 
@@ -112,35 +103,23 @@ func (m *maker) computeGroup(p *part) value {
 
 // headRules let people in.
 func (m *maker) headRules() []cfn.Rule {
-	return append(m.ssh(m.file.At("HeadNode.Ssh")), dcv(m.file.At("HeadNode.Dcv"))...)
-}
-
-// poolSSH is the Ssh of a pool, or the head node's where the pool does not say from
-// where it is open.
-func (m *maker) poolSSH(p pool) spec.View {
-	if own := p.view.Key("Ssh"); own.Key("AllowedIps").Present() {
-		return own
-	}
-	return m.file.At("HeadNode.Ssh")
+	return append(m.ssh(m.file.HeadNode.SSH), dcv(m.file.HeadNode.DCV)...)
 }
 
 // ssh opens port 22 to those that the file allows, or else to the user alone.
-func (m *maker) ssh(v spec.View) []cfn.Rule {
-	from := ""
-	switch allowed := v.Key("AllowedIps"); {
-	case allowed.Present():
-		from = allowed.Text()
-	case m.facts.Caller.IsValid():
+func (m *maker) ssh(s spec.SSH) []cfn.Rule {
+	from := s.AllowedIPs
+	if from == "" && m.facts.Caller.IsValid() {
 		from = m.facts.Caller.String()
 	}
 	return rulesFrom(sshPort, from, "SSH")
 }
 
-func dcv(v spec.View) []cfn.Rule {
-	if !v.Key("Enabled").Bool() {
+func dcv(d spec.DCV) []cfn.Rule {
+	if !d.Enabled {
 		return nil
 	}
-	return rulesFrom(v.Key("Port").Int(), v.Key("AllowedIps").Text(), "NICE DCV")
+	return rulesFrom(d.Port, d.AllowedIPs, "NICE DCV")
 }
 
 // rulesFrom opens a port to a network or to a prefix list; to nobody if from is
@@ -170,14 +149,14 @@ type member struct {
 
 // members are the security groups by which machines of a role are known: muster's,
 // and the file's own instead.
-func (m *maker) members(role string, managed value, networks []spec.View) []member {
+func (m *maker) members(role string, managed value, networks []spec.Networking) []member {
 	var all []member
 	if !managed.absent() {
 		all = append(all, member{role, managed, true})
 	}
 	var ids []string
-	for _, v := range networks {
-		ids = append(ids, v.Key("SecurityGroups").Texts()...)
+	for _, n := range networks {
+		ids = append(ids, n.SecurityGroups...)
 	}
 	for _, id := range unique(ids) {
 		all = append(all, member{role + "Sg" + strings.TrimPrefix(id, "sg-"), existing(id), false})
@@ -186,7 +165,7 @@ func (m *maker) members(role string, managed value, networks []spec.View) []memb
 }
 
 func (m *maker) heads() []member {
-	return m.members("Head", m.groups.head, []spec.View{m.file.At("HeadNode.Networking")})
+	return m.members("Head", m.groups.head, []spec.Networking{m.file.HeadNode.Networking})
 }
 func (m *maker) computes() []member {
 	return m.members("Compute", m.groups.compute, m.queueNetworks())
@@ -195,9 +174,9 @@ func (m *maker) computes() []member {
 // logins are the login nodes' groups, pool by pool.
 func (m *maker) logins() []member {
 	var all []member
-	for _, l := range m.pools() {
-		if g, ok := m.groups.pools[l.name]; ok {
-			all = append(all, member{id("Login", l.name), g.nodes, true})
+	for _, l := range m.file.LoginPools {
+		if g, ok := m.groups.pools[l.Name]; ok {
+			all = append(all, member{id("Login", l.Name), g.nodes, true})
 		}
 	}
 	return append(all, m.members("Login", value{}, m.poolNetworks())...)
@@ -215,9 +194,9 @@ func (m *maker) between(p *part) {
 	m.let(p, m.logins(), m.computes(), everything)
 	m.let(p, m.heads(), m.logins(), everything)
 	m.let(p, m.computes(), m.logins(), everything)
-	for _, l := range m.pools() {
-		if g, ok := m.groups.pools[l.name]; ok {
-			from, to := member{id("LoadBalancer", l.name), g.balancer, true}, member{id("Login", l.name), g.nodes, true}
+	for _, l := range m.file.LoginPools {
+		if g, ok := m.groups.pools[l.Name]; ok {
+			from, to := member{id("LoadBalancer", l.Name), g.balancer, true}, member{id("Login", l.Name), g.nodes, true}
 			m.let(p, []member{from}, []member{to}, []cfn.Rule{{IpProtocol: "tcp", FromPort: sshPort, ToPort: sshPort}})
 		}
 	}

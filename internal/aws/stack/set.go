@@ -35,11 +35,11 @@ type Stack struct {
 
 // New decides the stacks of a cluster. The file has passed its checks; w may be
 // nil. An error names everything that cannot be made.
-func New(file spec.View, w *spec.Workload, f Facts) (Set, error) {
+func New(file *spec.Cluster, w *spec.Workload, f Facts) (Set, error) {
 	if w == nil {
 		w = &spec.Workload{}
 	}
-	m := &maker{file: file, model: file.Cluster(), work: w, facts: f}
+	m := &maker{file: file, work: w, facts: f}
 	set := Set{Base: m.base(), Storage: m.storage(), Cluster: m.cluster(), m: m}
 	for _, s := range set.Stacks() {
 		body, err := s.Body()
@@ -112,10 +112,10 @@ func (v *values) of(x value) string {
 // networks are those of all subnets that the cluster's machines are in.
 func (m *maker) networks() []string {
 	subnets := []value{m.net.head}
-	for _, q := range m.queues() {
+	for _, q := range m.file.Scheduling.Queues {
 		subnets = append(subnets, m.queueSubnets(q)...)
 	}
-	for _, l := range m.pools() {
+	for _, l := range m.file.LoginPools {
 		subnets = append(subnets, m.poolSubnets(l)...)
 	}
 	var all []string
@@ -133,12 +133,12 @@ func (m *maker) site(outputs map[string]string) (manifest.Site, error) {
 		Cluster: m.facts.Name, Region: m.facts.Region, Partition: m.facts.Partition, Account: m.facts.Account,
 		Programs: m.facts.Programs, Bucket: v.of(m.bucket), Subnets: map[string][]string{"": {v.of(m.net.head)}},
 	}
-	if m.logsOn() {
+	if m.file.Monitoring.Logs.Enabled {
 		out.LogGroup = v.of(m.logGroup)
 	}
-	for _, q := range m.queues() {
+	for _, q := range m.file.Scheduling.Queues {
 		for _, subnet := range m.queueSubnets(q) {
-			out.Subnets[q.name] = append(out.Subnets[q.name], v.of(subnet))
+			out.Subnets[q.Name] = append(out.Subnets[q.Name], v.of(subnet))
 		}
 	}
 	out.Networks = m.networks()

@@ -15,8 +15,8 @@ import (
 )
 
 // facts are what an account says: two architectures, two zones, three subnets.
-func facts(name string, file spec.View) Facts {
-	region := file.Key("Region").Text()
+func facts(name string, file *spec.Cluster) Facts {
+	region := file.Region
 	f := Facts{
 		Name: name, Region: region, Partition: "aws", Account: "123456789012",
 		Caller: netip.MustParsePrefix("192.0.2.7/32"), Zones: []string{region + "a", region + "b"}, KeyName: "muster-" + name,
@@ -54,46 +54,54 @@ func facts(name string, file spec.View) Facts {
 		f.Partition = "aws-cn"
 	}
 	images(&f, file)
+	complete(file, f)
 	return f
 }
 
 // images gives each machine an image of its architecture.
-func images(f *Facts, file spec.View) {
+func images(f *Facts, file *spec.Cluster) {
 	image := func(kind string) inventory.Image {
 		if strings.HasPrefix(kind, "c7g") {
 			return inventory.Image{ID: "ami-00000000000000002", RootDevice: "/dev/xvda", RootGiB: 45, Arch: "arm64"}
 		}
 		return inventory.Image{ID: "ami-00000000000000001", RootDevice: "/dev/xvda", RootGiB: 45, Arch: "amd64"}
 	}
-	f.Images[""] = image(file.At("HeadNode.InstanceType").Text())
-	for _, q := range file.At("Scheduling.SlurmQueues").Items() {
-		f.Images[q.Key("Name").Text()] = image(q.Key("ComputeResources").Items()[0].Key("InstanceType").Text())
+	f.Images[""] = image(file.HeadNode.InstanceType)
+	for _, q := range file.Scheduling.Queues {
+		f.Images[q.Name] = image(strings.Join(q.ComputeResources[0].InstanceTypes, " "))
 	}
-	for _, p := range file.At("LoginNodes.Pools").Items() {
-		f.Images["login/"+p.Key("Name").Text()] = image(p.Key("InstanceType").Text())
+	for _, p := range file.LoginPools {
+		f.Images["login/"+p.Name] = image(p.InstanceType)
+	}
+}
+
+// complete gives a file the instance types that it leaves to reservations, as Up does.
+func complete(file *spec.Cluster, f Facts) {
+	for _, q := range file.Scheduling.Queues {
+		for i, r := range q.ComputeResources {
+			if len(r.InstanceTypes) == 0 {
+				q.ComputeResources[i].InstanceTypes = []string{f.Reservations[r.Reservation.ID].InstanceType}
+			}
+		}
 	}
 }
 
 // open reads a cluster file and muster.yaml beside it.
-func open(t *testing.T, path string) (spec.View, *spec.Workload) {
+func open(t *testing.T, path string) (*spec.Cluster, *spec.Workload) {
 	t.Helper()
 	f := spec.Open(path, spec.Options{AWS: true})
-	root, ok := f.Root()
-	if !ok {
-		t.Fatal(f.Problems.All())
-	}
 	workload := strings.TrimSuffix(path, ".yaml") + ".muster.yaml"
 	if filepath.Base(path) == "cluster.yaml" {
 		workload = spec.WorkloadPath(path)
 	}
 	if _, err := os.Stat(workload); err != nil {
-		return root, nil
+		return f.Model(), nil
 	}
 	w, problems := spec.LoadWorkload(workload, f.Cluster)
 	if problems.HasErrors() {
 		t.Fatal(problems.All())
 	}
-	return root, w
+	return f.Model(), w
 }
 
 // least is the cluster of which the templates are kept whole. Those of the others are

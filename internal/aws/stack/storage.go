@@ -14,7 +14,7 @@ func (m *maker) storage() *Stack {
 		return nil
 	}
 	p := m.part(m.facts.Name+"-storage", "Cluster "+m.facts.Name+": file systems and volumes")
-	for _, s := range m.model.SharedStorage {
+	for _, s := range m.file.SharedStorage {
 		m.mounts = append(m.mounts, m.shared(p, s))
 	}
 	for _, f := range m.work.FileSystems {
@@ -84,7 +84,7 @@ func (m *maker) efsHost(id string) string { return id + ".efs." + m.facts.Region
 // homeSubnet is where a file system of one zone is: with the nodes of the first
 // queue.
 func (m *maker) homeSubnet() value {
-	for _, q := range m.queues() {
+	for _, q := range m.file.Scheduling.Queues {
 		if all := m.queueSubnets(q); len(all) > 0 {
 			return all[0]
 		}
@@ -218,7 +218,7 @@ func (m *maker) zonal() []place {
 			all = append(all, place{zone, v})
 		}
 	}
-	for _, q := range m.queues() {
+	for _, q := range m.file.Scheduling.Queues {
 		for _, v := range m.queueSubnets(q) {
 			add(v)
 		}
@@ -227,7 +227,7 @@ func (m *maker) zonal() []place {
 		add(v)
 	}
 	add(m.net.head)
-	for _, pool := range m.pools() {
+	for _, pool := range m.file.LoginPools {
 		for _, v := range m.poolSubnets(pool) {
 			add(v)
 		}
@@ -259,7 +259,7 @@ func (m *maker) elastic(p *part, one mount, s spec.EFSSettings, policy cfn.Polic
 func (m *maker) home(p *part) mount {
 	one := mount{name: "home", kind: spec.EFS, dir: home, made: true}
 	return m.mountTargets(p, one, "HomeEfs", cfn.Delete, cfn.ElasticFileSystem{
-		Encrypted:       m.file.At("HeadNode.SharedStorageEfsSettings.Encrypted").Bool(),
+		Encrypted:       m.file.HeadNode.SharedEFSEncrypted,
 		PerformanceMode: "generalPurpose", ThroughputMode: "elastic", FileSystemTags: m.tags(one.name),
 	})
 }

@@ -35,7 +35,7 @@ func metrics() []watched {
 // alarms say when the head node is not well. They do nothing but change their
 // state: whom they wake is the user's to add.
 func (m *maker) alarms(p *part) {
-	if !m.file.At("Monitoring.Alarms.Enabled").Bool() {
+	if !m.file.Monitoring.Alarms {
 		return
 	}
 	var rule []string
@@ -65,7 +65,7 @@ func (m *maker) alarms(p *part) {
 
 // dashboard is CloudWatch's page of the cluster.
 func (m *maker) dashboard(p *part) {
-	if !m.file.At("Monitoring.Dashboards.CloudWatch.Enabled").Bool() {
+	if !m.file.Monitoring.Dashboard {
 		return
 	}
 	var widgets []widget
@@ -75,7 +75,7 @@ func (m *maker) dashboard(p *part) {
 			Properties: properties{Title: g.title, Region: m.facts.Region, Metrics: g.metrics, Stat: "Maximum", Period: 60},
 		})
 	}
-	if m.logsOn() {
+	if m.file.Monitoring.Logs.Enabled {
 		widgets = append(widgets, widget{
 			Type: "log", Y: (len(widgets) + 2) / 3 * 6, Width: 24, Height: 8,
 			Properties: properties{Title: "Errors", Region: m.facts.Region, Query: "SOURCE '" + m.logGroupName() +
