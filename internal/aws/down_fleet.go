@@ -174,11 +174,7 @@ func (d *down) ownZone(ctx context.Context) (int, error) {
 	if err != nil || file == nil {
 		return 0, err
 	}
-	root, ok := file.Root()
-	if !ok {
-		return 0, nil
-	}
-	id := root.At("Scheduling.SlurmSettings.Dns.HostedZoneId").Text()
+	id := file.Scheduling.Slurm.DNS.HostedZoneID
 	if id == "" {
 		return 0, nil
 	}
@@ -190,7 +186,7 @@ func (d *down) ownZone(ctx context.Context) (int, error) {
 }
 
 // file is the cluster's file, nil where it is not there any more.
-func (d *down) file(ctx context.Context) (*spec.File, error) {
+func (d *down) file(ctx context.Context) (*spec.Cluster, error) {
 	if d.bucket == "" {
 		return nil, nil
 	}
@@ -205,7 +201,7 @@ func (d *down) file(ctx context.Context) (*spec.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return spec.OpenText("the cluster's file", text, spec.Options{}), nil
+	return spec.OpenText("the cluster's file", text, spec.Options{}).Model(), nil
 }
 
 // leftInWords is the end of the list.

@@ -32,8 +32,7 @@ func (d *down) deleteLogs(ctx context.Context, left []api.Left) (string, error) 
 		d.kept[name] = "the cluster's file, which may want to keep it, is not there any more; `aws logs delete-log-group --log-group-name " + name + "` deletes it"
 		return "", nil
 	}
-	root, _ := file.Root()
-	if policy := root.At("Monitoring.Logs.CloudWatch.DeletionPolicy"); policy.Present() && policy.Text() == "Retain" {
+	if file.Monitoring.Logs.Kept {
 		d.kept[name] = retainedWhy
 		return "", nil
 	}

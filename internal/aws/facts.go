@@ -45,8 +45,7 @@ type asker struct {
 	have     inventory.Inventory
 	wanted   inventory.Wanted
 	name     string
-	file     *spec.File
-	root     spec.View
+	file     *spec.Cluster
 	workload *spec.Workload
 	// before is what the cluster was made with, if it is there.
 	before memory
@@ -74,14 +73,10 @@ func (q *asker) ask(ctx context.Context) error {
 	return errors.Join(q.problems...)
 }
 
-// queues are the file's, pools its pools of login nodes.
-func (q *asker) queues() []spec.View { return q.root.At("Scheduling.SlurmQueues").Items() }
-func (q *asker) pools() []spec.View  { return q.root.At("LoginNodes.Pools").Items() }
-
 // zones are asked for where the file leaves the network to muster. A cluster stays
 // where it is; a new one goes where its reservation is.
 func (q *asker) zones(ctx context.Context) error {
-	if q.root.At("HeadNode.Networking.SubnetId").Present() {
+	if len(q.file.HeadNode.Networking.Subnets) > 0 {
 		return nil
 	}
 	q.facts.Zones = q.before.Zones
@@ -89,7 +84,7 @@ func (q *asker) zones(ctx context.Context) error {
 		if why := q.have.Unasked["aws/instance-type"]; why != "" {
 			return fmt.Errorf("ask which zones of %s have the instance types: %s", q.have.Region, why)
 		}
-		all, err := q.account.Zones(ctx, plan.InstanceTypes(q.file.Cluster), q.have.Offers)
+		all, err := q.account.Zones(ctx, plan.InstanceTypes(q.file), q.have.Offers)
 		if err != nil {
 			return err
 		}
@@ -107,16 +102,14 @@ func (q *asker) zones(ctx context.Context) error {
 // images finds the machine image of the head node, each queue and each pool.
 func (q *asker) images() error {
 	q.facts.Images, q.after.Images = map[string]inventory.Image{}, map[string]chosenImage{}
-	cluster := q.file.Cluster
-	errs := []error{q.image("", q.root.Key("HeadNode"), cluster.HeadNode.InstanceType)}
-	for i, v := range q.queues() {
-		queue := cluster.Scheduling.Queues[i]
+	errs := []error{q.image("", q.file.HeadNode.CustomAMI, q.file.HeadNode.InstanceType)}
+	for _, queue := range q.file.Scheduling.Queues {
 		if len(queue.ComputeResources) > 0 && len(queue.ComputeResources[0].InstanceTypes) > 0 {
-			errs = append(errs, q.image(queue.Name, v, queue.ComputeResources[0].InstanceTypes[0]))
+			errs = append(errs, q.image(queue.Name, queue.CustomAMI, queue.ComputeResources[0].InstanceTypes[0]))
 		}
 	}
-	for _, v := range q.pools() {
-		errs = append(errs, q.image("login/"+v.Key("Name").Text(), v, v.Key("InstanceType").Text()))
+	for _, pool := range q.file.LoginPools {
+		errs = append(errs, q.image("login/"+pool.Name, pool.CustomAMI, pool.InstanceType))
 	}
 	return errors.Join(distinctErrors(errs)...)
 }
@@ -134,14 +127,13 @@ func distinctErrors(errs []error) []error {
 	return all
 }
 
-// image is that of one user. What was chosen once stays until something else is
-// asked for.
-func (q *asker) image(user string, v spec.View, instanceType string) error {
+// image is that of one user, by the ID in the file if it has one. What was chosen once
+// stays until something else is asked for.
+func (q *asker) image(user, id, instanceType string) error {
 	arch := "amd64"
 	if t, ok := catalog.Lookup(instanceType); ok {
 		arch = t.Arch
 	}
-	id := cmp.Or(v.At("Image.CustomAmi").Text(), q.root.At("Image.CustomAmi").Text())
 	official := q.wanted.Official
 	asked := id
 	if id == "" {
@@ -197,8 +189,8 @@ func (q *asker) architectures() []string {
 
 // caller is the network from which SSH is allowed where the file does not say. It
 // is not known in a place that has no way to the internet.
-func caller(ctx context.Context, root spec.View, ask func(context.Context) (netip.Addr, error)) (netip.Prefix, string) {
-	if root.At("HeadNode.Ssh.AllowedIps").Present() {
+func caller(ctx context.Context, file *spec.Cluster, ask func(context.Context) (netip.Addr, error)) (netip.Prefix, string) {
+	if file.HeadNode.SSH.AllowedIPs != "" {
 		return netip.Prefix{}, ""
 	}
 	address, err := ask(ctx)

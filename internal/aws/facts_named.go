@@ -11,7 +11,7 @@ import (
 // named takes what the file names by name or ID out of the inventory.
 func (q *asker) named() error {
 	q.facts.Subnets, q.facts.Reservations, q.facts.FileSystems, q.facts.ProfileRoles = q.have.Subnets, q.have.Reservations, q.have.FileSystems, q.have.ProfileRoles
-	q.facts.HostedZoneName = q.have.HostedZones[q.root.At("Scheduling.SlurmSettings.Dns.HostedZoneId").Text()].Name
+	q.facts.HostedZoneName = q.have.HostedZones[q.file.Scheduling.Slurm.DNS.HostedZoneID].Name
 	q.facts.ElasticIPs = map[string]string{}
 	for name, a := range q.have.Addresses {
 		q.facts.ElasticIPs[name] = a.Allocation
@@ -37,18 +37,17 @@ func (q *asker) unknown(subject, name string) error {
 
 func (q *asker) templates(ctx context.Context) error {
 	q.facts.LaunchTemplates = map[string]json.RawMessage{}
-	for _, queue := range q.queues() {
-		for _, r := range queue.Key("ComputeResources").Items() {
-			own := r.Key("LaunchTemplateOverrides")
-			if !own.Present() {
+	for _, queue := range q.file.Scheduling.Queues {
+		for _, r := range queue.ComputeResources {
+			own := r.LaunchTemplate
+			if own.ID == "" {
 				continue
 			}
-			id, version := own.Key("LaunchTemplateId").Text(), own.Key("Version").Text()
-			data, err := q.account.LaunchTemplate(ctx, id, version)
+			data, err := q.account.LaunchTemplate(ctx, own.ID, own.Version)
 			if err != nil {
 				return err
 			}
-			q.facts.LaunchTemplates[id+":"+version] = data
+			q.facts.LaunchTemplates[own.String()] = data
 		}
 	}
 	return nil

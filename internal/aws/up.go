@@ -75,7 +75,6 @@ type up struct {
 	driver *cloudformation.Driver
 
 	who    api.Identity
-	root   spec.View
 	stacks found
 	before memory
 	after  memory
@@ -193,11 +192,11 @@ func (u *up) open(ctx context.Context) error {
 }
 
 func (u *up) ask(ctx context.Context) (string, error) {
-	var ok bool
-	if u.root, ok = u.File.Root(); !ok || u.File.Cluster == nil {
+	file := u.File.Cluster
+	if file == nil {
 		return "", errors.New("the file has errors, or leaves instance types to a capacity reservation that nobody looked at")
 	}
-	q := &asker{account: u.Account, have: u.Inventory, wanted: lint.Wanted(u.File), name: u.Name, file: u.File, root: u.root, workload: u.Workload, before: u.before, own: map[string]bool{}}
+	q := &asker{account: u.Account, have: u.Inventory, wanted: lint.Wanted(u.File), name: u.Name, file: file, workload: u.Workload, before: u.before, own: map[string]bool{}}
 	if _, ok := u.stacks[baseStack(u.Name)]; ok {
 		all, err := u.driver.Resources(ctx, baseStack(u.Name))
 		if err != nil && !errors.Is(err, cloudformation.ErrNoStack) {
@@ -217,7 +216,7 @@ func (u *up) ask(ctx context.Context) (string, error) {
 	}
 	u.keyName()
 	var note string
-	if u.facts.Caller, note = caller(ctx, u.root, u.Address); note != "" {
+	if u.facts.Caller, note = caller(ctx, file, u.Address); note != "" {
 		u.Report.Note(note)
 	}
 	return count.Of(len(u.facts.Subnets), "subnet") + ", " + count.Of(len(u.facts.Images), "image"), nil
@@ -227,7 +226,7 @@ func (u *up) ask(ctx context.Context) (string, error) {
 // keeps the one that it was made with: another would replace its head node.
 func (u *up) keyName() {
 	switch {
-	case u.root.At("HeadNode.Ssh.KeyName").Present():
+	case u.File.Cluster.HeadNode.SSH.KeyName != "":
 	case len(u.before.Images) > 0:
 		u.facts.KeyName = u.before.KeyName
 	case len(u.PublicKey) > 0:

@@ -19,7 +19,7 @@ import (
 // compare decides the stacks and says what becomes of those that are there.
 func (u *up) compare(ctx context.Context) (string, error) {
 	var err error
-	if u.set, err = stack.New(u.root, u.Workload, u.facts); err != nil {
+	if u.set, err = stack.New(u.File.Cluster, u.Workload, u.facts); err != nil {
 		return "", err
 	}
 	e, err := u.estimate()
@@ -35,7 +35,7 @@ func (u *up) compare(ctx context.Context) (string, error) {
 		u.plan.Program = u.after.Version
 	}
 	u.plan.Notes = lint.Ignored(u.File)
-	if u.plan.New && u.facts.KeyName == "" && !u.root.At("HeadNode.Ssh.KeyName").Present() {
+	if u.plan.New && u.facts.KeyName == "" && u.File.Cluster.HeadNode.SSH.KeyName == "" {
 		u.plan.Notes = append(u.plan.Notes, "There is no SSH key: only `muster ssh` will reach the head node, by Session Manager, and a key cannot be added later. `ssh-keygen -t ed25519` makes one.")
 	}
 	if err := u.policies(ctx); err != nil {
@@ -167,7 +167,7 @@ func (u *up) input(s *stack.Stack) (cloudformation.Stack, error) {
 		in.Tags = map[string]string{}
 	}
 	in.Tags[clusterTag] = u.Name
-	if own := u.root.Key("CustomS3Bucket").Text(); own != "" && s == u.set.Base {
+	if own := u.File.Cluster.CustomS3Bucket; own != "" && s == u.set.Base {
 		in.Tags[bucketTag] = own
 	}
 	for _, name := range s.Inputs {

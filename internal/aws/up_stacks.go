@@ -24,7 +24,7 @@ import (
 
 // key imports the user's public key.
 func (u *up) key(ctx context.Context) (string, error) {
-	switch own := u.root.At("HeadNode.Ssh.KeyName").Text(); {
+	switch own := u.File.Cluster.HeadNode.SSH.KeyName; {
 	case own != "":
 		return own + ", the file's", nil
 	case u.facts.KeyName == "":

@@ -32,7 +32,7 @@ func (a *app) upAWS(ctx context.Context, path string, o upOptions) error {
 		return err
 	}
 	written := up.Source
-	if err := openForAWS(ctx, path, &up); err != nil {
+	if err := openForAWS(ctx, &up); err != nil {
 		return err
 	}
 	if err := heed.Call(ctx, func() error { return a.workloadForAWS(o.workload, &up) }); err != nil {
@@ -92,19 +92,18 @@ func (a *app) readForAWS(path string) (aws.UpOptions, error) {
 
 // openForAWS opens the account, and asks it for what the file leaves to capacity
 // reservations.
-func openForAWS(ctx context.Context, path string, up *aws.UpOptions) error {
-	root, _ := up.File.Root() // one without keys has errors
+func openForAWS(ctx context.Context, up *aws.UpOptions) error {
 	var err error
-	if up.Account, err = api.Open(ctx, root.Key("Region").Text()); err != nil {
+	if up.Account, err = api.Open(ctx, up.File.Model().Region); err != nil {
 		return err
 	}
 	if up.File.Cluster != nil {
 		return nil
 	}
-	if up.Source, err = aws.Typed(ctx, up.Account, path, up.Source); err != nil {
+	if up.File, err = aws.Typed(ctx, up.Account, up.File); err != nil {
 		return err
 	}
-	up.File = spec.OpenText(path, up.Source, spec.Options{AWS: true})
+	up.Source = up.File.Text()
 	if up.File.Cluster == nil {
 		return errors.New("the file leaves instance types to something else than a capacity reservation: write InstanceType")
 	}

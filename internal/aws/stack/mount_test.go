@@ -10,7 +10,7 @@ import (
 
 // TestSite_says_how_storage_is_mounted holds that machines need no cluster file to mount.
 func TestSite_says_how_storage_is_mounted(t *testing.T) {
-	root := parse(fleet(1, 1, "c6i.large")+`
+	root := parse(fleet(1, 1, "c6i.large") + `
 SharedStorage:
   - {Name: raid, MountDir: /a, StorageType: Ebs, EbsSettings: {Raid: {Type: 0, NumberOfVolumes: 2}}}
   - {Name: one, MountDir: /b, StorageType: Ebs}

@@ -100,7 +100,7 @@ func TestNew_says_what_cannot_be_made(t *testing.T) {
 func TestNew_refuses_two_launch_templates_of_one_name(t *testing.T) {
 	text := strings.NewReplacer("Name: q1", "Name: q0-r", "Name: r0", "Name: r-s").Replace(fleet(2, 1, "p5e.48xlarge"))
 	at := strings.LastIndex(text, "Name: r-s")
-	root := parse(text[:at]+"Name: s"+text[at+len("Name: r-s"):])
+	root := parse(text[:at] + "Name: s" + text[at+len("Name: r-s"):])
 	_, err := New(root, nil, facts("c", root))
 	want := "compute resource r-s of queue q0 and compute resource s of queue q0-r give one launch template, c-q0-r-s: give one of them another name"
 	if err == nil || err.Error() != want {

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/cfn"
@@ -258,12 +259,13 @@ func (m *maker) reservationGroups() []cfn.Text {
 
 // secretRights let the head node read the secrets that the file names.
 func (m *maker) secretRights() []cfn.Statement {
-	settings := m.file.At("Scheduling.SlurmSettings")
+	slurm := m.file.Scheduling.Slurm
+	named := []string{slurm.MungeKeySecretARN, m.file.DirectorySecretARN}
+	if slurm.Database != nil {
+		named = slices.Insert(named, 0, slurm.Database.PasswordSecretARN)
+	}
 	var secrets, parameters []string
-	for _, arn := range []string{
-		settings.At("Database.PasswordSecretArn").Text(), settings.Key("MungeKeySecretArn").Text(),
-		m.file.At("DirectoryService.PasswordSecretArn").Text(),
-	} {
+	for _, arn := range named {
 		if strings.Contains(arn, ":ssm:") {
 			parameters = append(parameters, arn)
 		} else {
