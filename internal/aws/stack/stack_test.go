@@ -122,8 +122,8 @@ func TestNew_makes_the_templates_of_testdata(t *testing.T) {
 			name = "guide-80"
 		}
 		t.Run(name, func(t *testing.T) {
-			root, w := open(t, path)
-			set, err := New(root, w, facts(name, root))
+			file, w := open(t, path)
+			set, err := New(file, w, facts(name, file))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +132,7 @@ func TestNew_makes_the_templates_of_testdata(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				folded(name, partOf(name, s.Name), root.Key("Region").Text(), body).Check(t)
+				folded(name, partOf(name, s.Name), file.Region, body).Check(t)
 			}
 		})
 	}
