@@ -38,6 +38,42 @@ func TestOneHome(t *testing.T) {
 	}
 }
 
+// TestTheClusterFileHasOneModel holds that its keys are read in spec, which makes the model of
+// them, and by the rules of lint, which speak of the text. A path of keys that there is not
+// panics when it is read; a field that there is not does not compile.
+func TestTheClusterFileHasOneModel(t *testing.T) {
+	readers := []string{inside + "spec", inside + "lint"}
+	for _, p := range load(t).packages {
+		if !p.imports(all)[module+inside+"spec"] || slices.Contains(readers, p.path) {
+			continue
+		}
+		for _, s := range p.sources {
+			for _, place := range s.reads() {
+				t.Errorf("%s: read a field of spec.Cluster, and give it one if it lacks it", place)
+			}
+		}
+	}
+}
+
+// reads are the places of a file that read keys of a cluster file: those that name
+// spec.View, or look up a key or a path of keys.
+func (s source) reads() []string {
+	places := s.calls("spec", "View")
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) != 1 {
+			return true
+		}
+		look, ok := call.Fun.(*ast.SelectorExpr)
+		text, literal := call.Args[0].(*ast.BasicLit)
+		if ok && literal && text.Kind == token.STRING && (look.Sel.Name == "Key" || look.Sel.Name == "At") {
+			places = append(places, s.set.Position(look.Sel.Pos()).String())
+		}
+		return true
+	})
+	return places
+}
+
 // says are the places of a file that have one of these texts.
 func (s source) says(words []string) []string {
 	var places []string

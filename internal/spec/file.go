@@ -56,10 +56,9 @@ func newFile(name string, data []byte, o Options, list *diag.List) *File {
 		f.schema = clusterSchema(own)
 	}
 	check(f.doc, f.schema, o)
-	root := f.doc.view(f.schema)
-	checkCluster(root)
+	checkCluster(f.doc.view(f.schema))
 	if f.doc.errors == 0 && !f.doc.partial {
-		f.Cluster = buildCluster(name, root)
+		f.Cluster = f.Model()
 	}
 	return f
 }
@@ -82,9 +81,6 @@ func (f *File) Model() *Cluster {
 	}
 	return buildCluster(f.doc.name, root)
 }
-
-// Cluster is the model of a file that has passed its checks, of which v is the root.
-func (v View) Cluster() *Cluster { return buildCluster(v.doc.name, v) }
 
 // Level is the schema level by which the file was read.
 func (f *File) Level() Level { return f.schema.level }
