@@ -16,17 +16,26 @@ import (
 	"github.com/muster-hpc/muster/internal/store/storetest"
 )
 
-// TestRealServer takes the whole way against the S3 server that a local cluster has: out, changed, deleted, back.
+// TestRealServer is all that is tried on the S3 server that a local cluster has, which is built for it once.
 func TestRealServer(t *testing.T) {
 	objects, config := storetest.Stand(t)
-	config.Bucket = "checkpoints"
-	s, err := store.Open(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
+	for name, try := range map[string]func(t *testing.T, objects string, s store.Store){"checkpoints": goesAllTheWay, "watched": isWatched} {
+		t.Run(name, func(t *testing.T) {
+			config.Bucket = name
+			s, err := store.Open(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.MakeBucket(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			try(t, objects, s)
+		})
 	}
-	if err := s.MakeBucket(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// goesAllTheWay is: out, changed, deleted, back.
+func goesAllTheWay(t *testing.T, objects string, s store.Store) {
 	dir := t.TempDir()
 	write(t, dir, job)
 	m := mirror(dir, s)
@@ -56,17 +65,8 @@ func TestRealServer(t *testing.T) {
 	wantMirrored(t, fresh, s, later)
 }
 
-// TestRealServerIsWatched has objects come, change and go by S3 and by hand: no look is a whole one but the first.
-func TestRealServerIsWatched(t *testing.T) {
-	objects, config := storetest.Stand(t)
-	config.Bucket = "watched"
-	s, err := store.Open(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.MakeBucket(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+// isWatched has objects come, change and go by S3 and by hand: no look is a whole one but the first.
+func isWatched(t *testing.T, objects string, s store.Store) {
 	place(t, s, files{"fsx1/first": "1", "other/x": "1"})
 	lists := &counting{Store: s}
 	rule := export.Rule{Dir: t.TempDir(), Bucket: "watched", Prefix: "fsx1", New: true, Changed: true, Deleted: true, Import: allOf}

@@ -19,7 +19,7 @@ const patience = time.Minute
 
 // Stand starts the real S3 server on a free port of loopback, and stops it after the test. It returns the directory of
 // its objects and how to reach it; the caller names the bucket. The program is the one that MUSTER_STAND names, as
-// `make test` does, and is built where that is not set. Where it cannot be built the test is skipped, unless MUSTER_CI is set.
+// `make test` does. Where that is not set it is built, for each call: a package calls this once. Where it cannot be built the test is skipped, unless MUSTER_CI is set.
 func Stand(t *testing.T) (root string, c store.Config) {
 	t.Helper()
 	dir := t.TempDir()
