@@ -38,14 +38,21 @@ func TestChanges(t *testing.T) {
 		{"more_subnets", "[subnet-1]", "[subnet-1, subnet-2]", "Scheduling.SlurmQueues[a].Networking.SubnetIds", plan.Nothing},
 		{"other_subnets", "[subnet-1]", "[subnet-2]", "Scheduling.SlurmQueues[a].Networking.SubnetIds", plan.Stopped},
 		{"volume_removed", "  - {Name: fs, MountDir: /fs, StorageType: Ebs}\n", "  - {Name: x, MountDir: /x, StorageType: Efs, EfsSettings: {FileSystemId: fs-1}}\n", "SharedStorage[fs]", plan.Stopped},
+		{"capacity_while_nodes_drain", "- Name: a\n", "- Name: a\n      CapacityType: SPOT\n", "Scheduling.SlurmQueues[a].CapacityType", plan.Replaced},
+		{"smaller_while_nodes_drain", "MaxCount: 4", "MaxCount: 2", "Scheduling.SlurmQueues[a].ComputeResources[x].MaxCount", plan.Stopped},
+		{"volume_removed_while_nodes_drain", "  - {Name: fs, MountDir: /fs, StorageType: Ebs}\n", "", "SharedStorage[fs]", plan.Replaced},
 		{"efs_mounted", "SharedStorage:\n", "SharedStorage:\n  - {Name: x, MountDir: /x, StorageType: Efs, EfsSettings: {FileSystemId: fs-1}}\n", "SharedStorage[x]", plan.Nothing},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			after := strings.Replace(changeBase, row.from, row.to, 1)
-			if after == changeBase {
+			before := changeBase
+			if strings.HasSuffix(row.name, "_while_nodes_drain") {
+				before = strings.Replace(before, "SlurmSettings: {}", "SlurmSettings: {QueueUpdateStrategy: DRAIN}", 1)
+			}
+			after := strings.Replace(before, row.from, row.to, 1)
+			if after == before {
 				t.Fatal("nothing was changed")
 			}
-			all := plan.Changes(spec.OpenText("old.yaml", []byte(changeBase), spec.Options{}), spec.OpenText("new.yaml", []byte(after), spec.Options{}))
+			all := plan.Changes(spec.OpenText("old.yaml", []byte(before), spec.Options{}), spec.OpenText("new.yaml", []byte(after), spec.Options{}))
 			for _, c := range all {
 				if c.Path != row.path {
 					continue

@@ -25,10 +25,9 @@ type slot struct {
 // its slowest node.
 type pool struct {
 	key   string
+	gpus  bool
 	slots []slot
 }
-
-func (p pool) gpus() bool { return len(p.slots) > 0 && p.slots[0].node.GPUs > 0 }
 
 // Misfit says which model has no room, and why.
 type Misfit struct {
@@ -107,11 +106,11 @@ func poolsOf(q spec.Queue) []pool {
 	var pools []pool
 	for _, r := range q.ComputeResources {
 		key := strings.Join(r.InstanceTypes, " ")
+		node := nodeOf(r)
 		i := slices.IndexFunc(pools, func(p pool) bool { return p.key == key })
 		if i < 0 {
-			i, pools = len(pools), append(pools, pool{key: key})
+			i, pools = len(pools), append(pools, pool{key: key, gpus: node.GPUs > 0})
 		}
-		node := nodeOf(r)
 		for n := range r.MaxCount {
 			name := slurm.NodeName{Resource: slurm.Resource{Queue: q.Name, Name: r.Name}, Static: n < r.MinCount, Number: n + 1}
 			if !name.Static {
@@ -159,8 +158,9 @@ func choosePools(q spec.Queue, pools []pool, models []spec.Model, mine []int) (m
 // queue that has GPUs none without.
 func roomOf(pools []pool) []int {
 	room := make([]int, len(pools))
+	none := !slices.ContainsFunc(pools, func(p pool) bool { return p.gpus })
 	for i, p := range pools {
-		if p.gpus() || !slices.ContainsFunc(pools, pool.gpus) {
+		if p.gpus || none {
 			room[i] = len(p.slots)
 		}
 	}
@@ -169,8 +169,8 @@ func roomOf(pools []pool) []int {
 
 // withGPUs says so of nodes where a queue has others, too.
 func withGPUs(pools []pool) string {
-	some := slices.ContainsFunc(pools, pool.gpus)
-	if some && slices.ContainsFunc(pools, func(p pool) bool { return !p.gpus() }) {
+	some := slices.ContainsFunc(pools, func(p pool) bool { return p.gpus })
+	if some && slices.ContainsFunc(pools, func(p pool) bool { return !p.gpus }) {
 		return " with GPUs"
 	}
 	return ""

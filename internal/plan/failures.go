@@ -26,7 +26,7 @@ func Interval(write, mtbf float64) (seconds float64, formula string) {
 	young := math.Sqrt(2 * write * mtbf)
 	half := write / (2 * mtbf)
 	switch {
-	case write < mtbf/100:
+	case write <= mtbf/100:
 		return young, "Young"
 	case half < 1:
 		return young*(1+math.Sqrt(half)/3+half/9) - write, "Daly"
@@ -53,7 +53,7 @@ func Spares(expected float64) int {
 	term := math.Exp(-expected)
 	sum := term
 	k := 0
-	for sum < confidence && term > 0 {
+	for sum < confidence {
 		k++
 		term *= expected / float64(k)
 		sum += term
@@ -72,7 +72,7 @@ func failures(e *Estimate, run spec.Run) Failures {
 	}
 	for i := range e.Models {
 		t := &e.Models[i]
-		if len(t.slots) == 0 || !t.slots[0].node.rated() || t.GPUs == 0 {
+		if len(t.slots) == 0 || !t.slots[0].node.rated() {
 			continue
 		}
 		f.GPUs += t.GPUs

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/plan"
 )
 
@@ -35,7 +36,7 @@ func TestInterval(t *testing.T) {
 		write, mtbf, want float64
 		formula           string
 	}{
-		{99, 10000, math.Sqrt(2 * 99 * 10000), "Young"},
+		{100, 10000, math.Sqrt(2 * 100 * 10000), "Young"},
 		{1000, 10000, 3830.3, "Daly"},
 		{20000, 10000, 10000, "Daly"},
 		{30000, 10000, 10000, "Daly"},
@@ -172,13 +173,14 @@ func TestNew_sizes_a_file_system_that_is_too_small(t *testing.T) {
 func TestNew_knows_no_rate_for_what_has_no_GPU(t *testing.T) {
 	for _, instance := range []string{"c6i.large", "trn1.32xlarge"} {
 		e := answer(t, ask(t, queue("InstanceType: "+instance+", MaxCount: 2"), "Run: {Days: 14}\nModels: [{Name: m, Nodes: 2}]"))
-		if m := e.Models[0]; m.MTBFHours != 0 || m.Expected != 0 || e.Failures.GPUs != 0 || e.Failures.MTBFHours != 0 {
+		if m := e.Models[0]; m.NodeList != "q-dy-r-[1-2]" || m.MTBFHours != 0 || m.Expected != 0 || e.Failures.GPUs != 0 || e.Failures.MTBFHours != 0 {
 			t.Errorf("%s: %+v, %+v", instance, m, e.Failures)
 		}
 	}
 }
 
 func TestNew_paths(t *testing.T) {
+	var words strings.Builder
 	for _, row := range []struct {
 		resource string
 		from, to int
@@ -193,6 +195,8 @@ func TestNew_paths(t *testing.T) {
 		{"InstanceType: p4d.24xlarge, MaxCount: 2", 1, 2, "NVLink 600 GB/s, 0 Gbps, 0"},
 		{"InstanceType: g5.48xlarge, MaxCount: 2", 1, 2, "PCIe 0 GB/s, 0 Gbps, 0"},
 		{"InstanceType: g6.12xlarge, MaxCount: 2", 0, 4, "TCP 0 GB/s, 40 Gbps, 10"},
+		{"InstanceType: g6.12xlarge, MaxCount: 2, Efa: {Enabled: true}", 0, 4, "EFA 0 GB/s, 40 Gbps, 10"},
+		{"InstanceType: g4dn.xlarge, MaxCount: 2", 0, 1, "TCP 0 GB/s, 5 Gbps, 5"},
 		{"InstanceType: trn2.48xlarge, MaxCount: 2", 0, 1, " 0 GB/s, 0 Gbps, 0"},
 		{"InstanceType: p5e.48xlarge, MaxCount: 2", 3, 3, " 0 GB/s, 0 Gbps, 0"},
 	} {
@@ -204,11 +208,13 @@ func TestNew_paths(t *testing.T) {
 		if got := fmt.Sprintf("%s %d GB/s, %d Gbps, %g", p.Over, p.GBps, p.NodeGbps, p.GPUGbps); got != row.want || p.What == "" || (p.Over == "") != (p.Source == "") {
 			t.Errorf("%s, %d to %d: got %s (%+v), want %s", row.resource, row.from, row.to, got, p, row.want)
 		}
+		fmt.Fprintf(&words, "%s, %d to %d:\n\t%s\n", row.resource, row.from, row.to, p.What)
 	}
+	golden.Check(t, "paths.txt", words.String())
 	e := answer(t, ask(t, queue("InstanceType: p5.48xlarge, MaxCount: 2"), "Models: [{Name: m, Nodes: 2}]"))
 	for _, pair := range [][2]int{{-1, 0}, {0, 16}} {
-		if _, err := e.Models[0].Path(pair[0], pair[1]); err == nil {
-			t.Errorf("%v have a path", pair)
+		if _, err := e.Models[0].Path(pair[0], pair[1]); err == nil || !strings.HasSuffix(err.Error(), ": its ranks are 0 to 15") {
+			t.Errorf("%v: got %v", pair, err)
 		}
 	}
 }

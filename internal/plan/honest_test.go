@@ -79,6 +79,11 @@ func TestNew_prices_blocks_as_blocks(t *testing.T) {
 		t.Errorf("got %+v", b)
 	}
 	q.Prices = map[string]float64{"p5.48xlarge": 30}
+	endless := ask(t, file, "")
+	endless.Prices = q.Prices
+	if b := answer(t, endless).Blocks[0]; b.Upfront != nil {
+		t.Errorf("%v is paid for a run of no length", b.Upfront)
+	}
 	e := answer(t, q)
 	if b := e.Blocks[0]; b.Upfront.USD != 30*2*24*21 || b.Beyond.USD != 30*2*24*6 {
 		t.Errorf("got %v paid, %v of it beyond the run", b.Upfront, b.Beyond)
@@ -119,6 +124,10 @@ func TestNew_names_the_model_that_has_no_room(t *testing.T) {
 	m, ok := errors.AsType[*plan.Misfit](err)
 	if !ok || m.Model != 1 || m.Hint == "" {
 		t.Errorf("got %+v", err)
+	}
+	_, err = plan.New(ask(t, queue("InstanceType: p5.48xlarge, MaxCount: 5"), "Models: [{Name: a, Nodes: 6}, {Name: b, Nodes: 1}]"))
+	if m, ok := errors.AsType[*plan.Misfit](err); !ok || m.Model != 0 {
+		t.Errorf("got %+v, want the first that is too many", err)
 	}
 }
 
@@ -199,6 +208,9 @@ func TestNew_counts_the_blocks_of_all_queues(t *testing.T) {
 	const file = head + `    - {Name: a, ComputeResources: [{Name: r, Instances: [{InstanceType: p5.48xlarge}, {InstanceType: p5e.48xlarge}], MaxCount: 130}]}
     - {Name: b, ComputeResources: [{Name: r, InstanceType: trn2.48xlarge, MaxCount: 127}]}
 `
+	if few := answer(t, ask(t, strings.Replace(file, "127", "126", 1), "")); strings.Contains(strings.Join(few.Notes, "\n"), "more than the 256") {
+		t.Errorf("256 are said to be too many: %q", few.Notes)
+	}
 	e := answer(t, ask(t, file, ""))
 	if len(e.Blocks) != 2 || e.Blocks[0].InstanceType != "p5e.48xlarge" || e.Blocks[0].Instances != 130 || e.Blocks[1].InstanceType != "trn2.48xlarge" {
 		t.Errorf("got %+v", e.Blocks)

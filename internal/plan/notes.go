@@ -59,8 +59,8 @@ func hours(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) + " h"
 func (e *Estimate) notePrices(q Question) {
 	var asked []string
 	for _, t := range e.Price.Types {
-		if !t.Known {
-			asked = append(asked, fmt.Sprintf("--price %s=DOLLARS", t.InstanceType))
+		if flag := fmt.Sprintf("--price %s=DOLLARS", t.InstanceType); !t.Known && !slices.Contains(asked, flag) {
+			asked = append(asked, flag)
 		}
 	}
 	if len(asked) > 0 {

@@ -33,11 +33,11 @@ func alone(jobs, nodes []int) ([]int, bool) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(jobs[b], jobs[a]) })
-	at, _ := place(jobs, nodes, order, func(need, free, size int) int {
+	at, _ := place(jobs, nodes, order, func(free, size int) int {
 		if free < size {
 			return -1
 		}
-		return free - need
+		return free
 	})
 	return at, at != nil
 }
@@ -45,7 +45,7 @@ func alone(jobs, nodes []int) ([]int, bool) {
 // place gives each job, in an order, the node with the least score that is not
 // negative. It also says how many nodes are used. There is no answer if a job
 // finds no node.
-func place(jobs, nodes, order []int, score func(need, free, size int) int) (at []int, used int) {
+func place(jobs, nodes, order []int, score func(free, size int) int) (at []int, used int) {
 	free := slices.Clone(nodes)
 	at = make([]int, len(jobs))
 	for _, job := range order {
@@ -54,7 +54,7 @@ func place(jobs, nodes, order []int, score func(need, free, size int) int) (at [
 			if jobs[job] > free[n] {
 				continue
 			}
-			if s := score(jobs[job], free[n], nodes[n]); s >= 0 && (chosen < 0 || s < least) {
+			if s := score(free[n], nodes[n]); s >= 0 && (chosen < 0 || s < least) {
 				chosen, least = n, s
 			}
 		}
@@ -73,14 +73,14 @@ func place(jobs, nodes, order []int, score func(need, free, size int) int) (at [
 // unused is added to the score of a node that has no job yet.
 const unused = 1 << 20
 
-func bestFit(need, free, size int) int {
+func bestFit(free, size int) int {
 	if free == size {
-		return unused + free - need
+		return unused + free
 	}
-	return free - need
+	return free
 }
 
-func firstFit(_, free, size int) int {
+func firstFit(free, size int) int {
 	if free == size {
 		return unused
 	}
