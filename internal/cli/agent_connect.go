@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/aws/connect"
 	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 // agentConnect joins its input and output with a service of a local cluster's head node.
@@ -49,7 +49,7 @@ func (a *app) sshLocal(args []string, dryRun bool) error {
 	}
 	line := local.SSHLine(l, r.Name, args)
 	if dryRun {
-		_, err := fmt.Fprintln(a.out, connect.Quote(line))
+		_, err := fmt.Fprintln(a.out, shell.Line(line))
 		return err
 	}
 	return turnInto(line, os.Environ())

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 // writeCheckedText writes what was changed and the sums to stdout, and the
@@ -175,16 +176,11 @@ func (f checkedFile) further(o checkOptions) string {
 
 // word is a path as a shell takes it, and not for an option.
 func word(path string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:,@"
 	if strings.HasPrefix(path, "-") && path != stdin {
 		path = "./" + path
 	}
-	switch shown := page.Printable(path); {
-	case path != "" && strings.Trim(path, plain) == "":
-		return path
-	case shown != path:
+	if shown := page.Printable(path); shown != path {
 		return "$'" + strings.ReplaceAll(shown, "'", `\'`) + "'"
-	default:
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}
+	return shell.Line([]string{path})
 }

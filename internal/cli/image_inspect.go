@@ -12,6 +12,7 @@ import (
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 func (a *app) imageInspect(place *imagePlace) *cobra.Command {
@@ -72,8 +73,8 @@ func showImage(w io.Writer, i image.Image) error {
 	row("Platform", "linux/"+i.Arch)
 	row("Created", moment(i.Created))
 	row("Imported", moment(i.Imported)+" by muster "+i.Muster)
-	row("Entrypoint", commandLine(i.Entrypoint))
-	row("Command", commandLine(i.Cmd))
+	row("Entrypoint", shell.Line(i.Entrypoint))
+	row("Command", shell.Line(i.Cmd))
 	row("Directory", i.Workdir)
 	row("User", i.User)
 	for _, v := range i.Volumes {
@@ -97,19 +98,4 @@ func moment(t time.Time) string {
 		return ""
 	}
 	return t.Local().Format("2006-01-02 15:04:05 MST")
-}
-
-// commandLine is words as somebody would type them.
-func commandLine(words []string) string {
-	var b strings.Builder
-	for i, w := range words {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		if w == "" || strings.ContainsAny(w, " \t\n\"'$\\") {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		b.WriteString(w)
-	}
-	return b.String()
 }

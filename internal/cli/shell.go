@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/connect"
 	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 func (a *app) shell() *cobra.Command {
@@ -55,7 +56,7 @@ func (a *app) shellLine(where string) []string {
 	if _, err := os.Stat(terminalMaker); err != nil || !a.terminal() {
 		return line
 	}
-	return []string{terminalMaker, "--quiet", "--return", "--command", "exec " + connect.Quote(line), "/dev/null"}
+	return []string{terminalMaker, "--quiet", "--return", "--command", "exec " + shell.Line(line), "/dev/null"}
 }
 
 func (a *app) exec() *cobra.Command {

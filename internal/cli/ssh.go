@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 func (a *app) ssh() *cobra.Command {
@@ -89,7 +90,7 @@ func (a *app) sshLine(ctx context.Context, w where, o connect.Options, args []st
 	way.Alone = true
 	line := way.Shell(args...)
 	if dryRun {
-		_, err := fmt.Fprintln(a.out, connect.Quote(line))
+		_, err := fmt.Fprintln(a.out, shell.Line(line))
 		return err
 	}
 	return turnInto(line, os.Environ())

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/image/layer"
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 // enrootFiles are the files by which Enroot and Pyxis know an image's environment,
@@ -59,21 +60,16 @@ func enrootRC(m Meta) string {
 	if entrypoint == "" && cmd == "" {
 		cmd = " /bin/sh"
 	}
-	fmt.Fprintf(&b, "\nmkdir -p %[1]s 2>/dev/null\ncd %[1]s || exit 1\nunset OLDPWD\n", quote(dir))
+	fmt.Fprintf(&b, "\nmkdir -p %[1]s 2>/dev/null\ncd %[1]s || exit 1\nunset OLDPWD\n", shell.Quote(dir))
 	b.WriteString("\nif [ -s /etc/rc.local ]; then . /etc/rc.local; fi\n")
 	fmt.Fprintf(&b, "\nif [ $# -gt 0 ]; then exec%s \"$@\"; fi\nexec%s%s\n", entrypoint, entrypoint, cmd)
 	return b.String()
 }
 
-// quote makes a text one word of a shell.
-func quote(text string) string {
-	return "'" + strings.ReplaceAll(strings.ReplaceAll(text, "\x00", ""), "'", `'\''`) + "'"
-}
-
 func quoted(words []string) string {
 	var b strings.Builder
 	for _, w := range words {
-		b.WriteString(" " + quote(w))
+		b.WriteString(" " + shell.Quote(w))
 	}
 	return b.String()
 }

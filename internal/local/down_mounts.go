@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 // Removable refuses to take down a cluster with mounts where something would be
@@ -41,7 +41,7 @@ func refuseMounts(mounts []string) error {
 	}
 	lines := []string{"something is mounted below the run directory, and what is on it is not the cluster's; nothing was touched. Unmount it, then `muster down` again:"}
 	for _, m := range slices.Backward(mounts) {
-		lines = append(lines, "  umount "+connect.Quote([]string{m}))
+		lines = append(lines, "  umount "+shell.Line([]string{m}))
 	}
 	return errors.New(strings.Join(lines, "\n"))
 }

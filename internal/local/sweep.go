@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 // sweep deletes a file or directory of an open directory with all that is below.
@@ -58,7 +58,7 @@ func empty(dir *os.File, name, mount string) error {
 		return err
 	}
 	if own != mount {
-		return fmt.Errorf("delete %s: something is mounted there; `umount %s`, then `muster down` again", path, connect.Quote([]string{path}))
+		return fmt.Errorf("delete %s: something is mounted there; `umount %s`, then `muster down` again", path, shell.Line([]string{path}))
 	}
 	names, err := inner.Readdirnames(-1)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/step"
 	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/sys/tail"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
@@ -273,7 +274,7 @@ func (u *up) services(ctx context.Context, anchor nodes.AnchorProcess) error {
 		return fmt.Errorf("%w %s%s", err, anchor.Ended(), lastWords(u.layout.Path("log", "anchor.log")))
 	}
 	if waiting := unready(status); len(waiting) > 0 && !errors.Is(err, errHangs) {
-		return fmt.Errorf("%s did not start: %w: %s", waiting[0], err, tail(u.layout.Path("log", waiting[0]+".log")))
+		return fmt.Errorf("%s did not start: %w: %s", waiting[0], err, endOf(u.layout.Path("log", waiting[0]+".log")))
 	}
 	return err
 }
@@ -363,18 +364,17 @@ func (u *up) test(ctx context.Context) (string, error) {
 
 // lastWords is the end of a log for the end of an error, empty if it says nothing.
 func lastWords(path string) string {
-	if text := tail(path); text != "" {
+	if text := endOf(path); text != "" {
 		return "; its log ends with: " + text
 	}
 	return ""
 }
 
-// tail is the end of a log, for an error.
-func tail(path string) string {
-	data, err := os.ReadFile(path)
+// endOf is the end of a log, or why it cannot be read.
+func endOf(path string) string {
+	lines, err := tail.File(path, 0, 3)
 	if err != nil {
 		return err.Error()
 	}
-	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-	return strings.Join(lines[max(0, len(lines)-3):], " | ")
+	return strings.Join(lines, " | ")
 }

@@ -207,7 +207,7 @@ func TestExecError(t *testing.T) {
 		t.Errorf("got %q, %v", out, err)
 	}
 	e, ok := errors.AsType[*ProgramError](err)
-	if !ok || len(e.Stderr) > stderrLimit || !strings.HasSuffix(err.Error(), "x error: Invalid job id specified") {
+	if !ok || len(e.Stderr) > 64<<10 || !strings.HasSuffix(err.Error(), "x error: Invalid job id specified") {
 		t.Errorf("got %.200q", err)
 	}
 	if _, err := (Exec{}).Run(t.Context(), filepath.Join(dir, "absent")); err == nil || errors.Is(err, ErrNoJob) {

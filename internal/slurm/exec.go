@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/tail"
 )
 
 // Exec runs Slurm's programs as children of this process, on this machine. It
@@ -20,17 +22,14 @@ type Exec struct {
 	Env []string
 }
 
-// stderrLimit is how much of a program's complaints is kept, in bytes.
-const stderrLimit = 64 << 10
-
 // Run runs a program and returns what it printed. If ctx ends, the program is
 // killed. An error is a *ProgramError, or wraps ctx's cause.
 func (e Exec) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = e.environ(name)
 	cmd.WaitDelay = time.Second
-	stderr := &tail{}
-	cmd.Stderr = stderr
+	var stderr tail.Writer
+	cmd.Stderr = &stderr
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
 	if err := cmd.Run(); err != nil {
@@ -61,16 +60,3 @@ func describe(name string, args []string) string {
 	}
 	return shorten(strings.Join(words, " "))
 }
-
-// tail keeps the end of what is written to it.
-type tail struct{ kept []byte }
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	if extra := len(t.kept) - stderrLimit; extra > 0 {
-		t.kept = slices.Delete(t.kept, 0, extra)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string { return string(t.kept) }

@@ -18,20 +18,6 @@ func head() Head {
 	}
 }
 
-func TestQuote_gives_a_shell_the_same_words(t *testing.T) {
-	words := []string{"printf", "%s|", "", "a b", "it's", `"$HOME"`, "*", "x=y", "~", "-n", "a\nb", "`id`", `\`, "ü", "#", "!"}
-	out, err := exec.Command("/bin/sh", "-c", Quote(words)).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := strings.Join(words[2:], "|") + "|"; string(out) != want {
-		t.Errorf("got %q, want %q", out, want)
-	}
-	if got := Quote([]string{"/opt/muster/bin/muster", "nodes", "--all"}); got != "/opt/muster/bin/muster nodes --all" {
-		t.Errorf("plain words are quoted: %s", got)
-	}
-}
-
 func TestChoose(t *testing.T) {
 	closed := &net.OpError{Op: "dial", Err: errors.New("i/o timeout")}
 	missing := errors.New("there is no plugin")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 // plugin is AWS's program that speaks Session Manager's protocol.
@@ -70,7 +71,7 @@ func ShellSession(h Head) api.SessionOrder {
 	}
 	return api.SessionOrder{
 		Instance: h.Instance, Document: "AWS-StartInteractiveCommand",
-		Parameters: map[string][]string{"command": {"sudo --login --user=" + quoted(h.User)}},
+		Parameters: map[string][]string{"command": {"sudo --login --user=" + shell.Line([]string{h.User})}},
 	}
 }
 

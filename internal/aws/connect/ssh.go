@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 // Way is a way to a head node.
@@ -52,7 +54,7 @@ func (w Way) Line() []string {
 	set("ConnectTimeout", connectSeconds)
 	set("ServerAliveInterval", aliveSeconds)
 	if w.Proxy != nil {
-		set("ProxyCommand", strings.ReplaceAll(Quote(w.Proxy), "%", "%%"))
+		set("ProxyCommand", strings.ReplaceAll(shell.Line(w.Proxy), "%", "%%"))
 	}
 	if socket := w.At.socket(w.Head); w.Alone || socket == "" {
 		set("ControlPath", "none")
@@ -111,7 +113,7 @@ func (w Way) Run(u Use, program ...string) []string {
 	default:
 		line = append(line, "-T")
 	}
-	return append(line, w.Name(), Quote(program))
+	return append(line, w.Name(), shell.Line(program))
 }
 
 // Shell is the command line of a shell on the head node, or of whatever else the

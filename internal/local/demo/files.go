@@ -15,6 +15,7 @@ import (
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/tail"
 )
 
 // files are the demo's files, read and checked.
@@ -101,10 +102,9 @@ func (d *demo) up(ctx context.Context) (string, error) {
 
 // lastLines is the end of a text file, or why it cannot be read.
 func lastLines(path string, count int) string {
-	data, err := os.ReadFile(path)
+	lines, err := tail.File(path, 0, count)
 	if err != nil {
 		return err.Error()
 	}
-	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-count):], "\n")
+	return strings.Join(lines, "\n")
 }

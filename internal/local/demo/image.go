@@ -15,6 +15,7 @@ import (
 	"github.com/muster-hpc/muster/examples/train"
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/sys/tail"
 )
 
 const (
@@ -45,10 +46,10 @@ func (d *demo) install(ctx context.Context) (string, error) {
 	// It removes its folder when it is interrupted.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
-	var said tail
+	var said tail.Writer
 	cmd.Stderr = &said
 	if err := d.watch(step, cmd, &said); err != nil {
-		return "", fmt.Errorf("mmdebstrap: %w\n%s", err, said.last(10))
+		return "", fmt.Errorf("mmdebstrap: %w\n%s", err, said.Last(10))
 	}
 	info, err := os.Stat(d.rootTar())
 	if err != nil {
@@ -140,16 +141,16 @@ func (d *demo) muster(ctx context.Context, step string, answer any, args ...stri
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
 	var out bytes.Buffer
-	var said tail
+	var said tail.Writer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := d.watch(step, cmd, &said); err != nil {
-		return fmt.Errorf("muster %s: %w\n%s", strings.Join(args, " "), err, said.last(10))
+		return fmt.Errorf("muster %s: %w\n%s", strings.Join(args, " "), err, said.Last(10))
 	}
 	return json.Unmarshal(out.Bytes(), answer)
 }
 
 // watch runs a program and shows its last words meanwhile.
-func (d *demo) watch(step string, cmd *exec.Cmd, said *tail) error {
+func (d *demo) watch(step string, cmd *exec.Cmd, said *tail.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (d *demo) watch(step string, cmd *exec.Cmd, said *tail) error {
 		case err := <-ended:
 			return err
 		case <-ticker.C:
-			d.Report.Waiting(step, said.last(1), time.Since(began))
+			d.Report.Waiting(step, said.Last(1), time.Since(began))
 		}
 	}
 }

@@ -30,25 +30,3 @@ func TestProgramIsWhereBatchScriptsCallIt(t *testing.T) {
 		t.Errorf("the batch script calls %d programs of the image", called)
 	}
 }
-
-func TestTail(t *testing.T) {
-	var said tail
-	for _, text := range []string{strings.Repeat("x", 2*tailLimit), "\none\n", "I: 10%\rI: 20%"} {
-		if n, err := said.Write([]byte(text)); n != len(text) || err != nil {
-			t.Errorf("wrote %d of %d: %v", n, len(text), err)
-		}
-	}
-	if got := said.last(1); got != "I: 20%" {
-		t.Errorf("the last line is %q", got)
-	}
-	if got := said.last(3); got != "one\nI: 10%\nI: 20%" {
-		t.Errorf("the last lines are %q", got)
-	}
-	if len(said.text) > tailLimit {
-		t.Errorf("%d bytes are kept", len(said.text))
-	}
-	var none tail
-	if got := none.last(1); got != "" {
-		t.Errorf("no words: %q", got)
-	}
-}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 // User is one of a machine's.
@@ -211,18 +213,9 @@ func (o Order) words(target User) []string {
 		line = append(line, "-l")
 	}
 	if len(o.Words) > 0 {
-		line = append(line, "-c", quoted(o.Words))
+		line = append(line, "-c", shell.Line(o.Words))
 	}
 	return line
-}
-
-// quoted is the words as a line for a shell.
-func quoted(words []string) string {
-	var line []string
-	for _, w := range words {
-		line = append(line, "'"+strings.ReplaceAll(w, "'", `'\''`)+"'")
-	}
-	return strings.Join(line, " ")
 }
 
 // kept are variables that sudo leaves in any case, and what leads AWS programs to the
