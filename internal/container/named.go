@@ -18,6 +18,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/sys/own"
 	"github.com/muster-hpc/muster/internal/sys/thread"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // A container with a name outlives the command that made it: what it has written is
@@ -294,13 +295,7 @@ func (e *entryDir) write(u User, k kept) error {
 	if err != nil {
 		return err
 	}
-	return asUser(u, func() error {
-		part := filepath.Join(e.dir, ".container.json")
-		if err := os.WriteFile(part, data, 0o600); err != nil {
-			return err
-		}
-		return os.Rename(part, filepath.Join(e.dir, "container.json"))
-	})
+	return asUser(u, func() error { return whole.Write(filepath.Join(e.dir, "container.json"), data, 0o600) })
 }
 
 // member is a process that is in the container: the one that held it or, when that

@@ -286,18 +286,21 @@ func install(from, to string) (changed bool, err error) {
 		return false, err
 	}
 	if err := os.Link(from, beside); err != nil {
-		data, err := os.ReadFile(from)
-		if err != nil {
-			return false, err
-		}
-		if err := os.WriteFile(beside, data, 0o755); err != nil {
-			return false, err
-		}
-		if err := os.Chtimes(beside, source.ModTime(), source.ModTime()); err != nil {
-			return false, err
-		}
+		return true, copyProgram(from, to, source.ModTime())
 	}
-	return true, os.Rename(beside, to)
+	return true, whole.Rename(beside, to)
+}
+
+func copyProgram(from, to string, when time.Time) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return whole.Make(to, nil, func(beside *os.File) error {
+		_, err := io.Copy(beside, in)
+		return errors.Join(err, beside.Chmod(0o755), os.Chtimes(beside.Name(), when, when))
+	})
 }
 
 // newRecord is the record of a cluster that is made or changed now.

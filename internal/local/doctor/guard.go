@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/sys/own"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // guardFiles stand in for the programs by which packages' scripts start and
@@ -59,11 +60,7 @@ func (g *guard) fill() error {
 		if err != nil {
 			return err
 		}
-		file := filepath.Join(g.dir, entry.Name())
-		if err := os.WriteFile(file+".new", text, 0o755); err != nil {
-			return err
-		}
-		return os.Rename(file+".new", file)
+		return whole.Write(filepath.Join(g.dir, entry.Name()), text, 0o755)
 	})
 }
 

@@ -18,7 +18,7 @@ func Write(path string, text []byte, mode fs.FileMode) error {
 }
 
 // Make makes path a file with that text. Before it has its name, finish does what else
-// belongs to it; until then only its owner can read it.
+// belongs to it, such as more text; until then only its owner can read it.
 func Make(path string, text []byte, finish func(beside *os.File) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
