@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -45,16 +46,26 @@ func TestGuide80(t *testing.T) {
 	lustre := spec.LustreSettings{DeploymentType: "PERSISTENT_2", CapacityGiB: 7200, PerUnitThroughput: 1000, DataCompressionType: "LZ4"}
 	logs := lustre
 	logs.CapacityGiB, logs.PerUnitThroughput = 4800, 500
+	root := spec.RootVolume{VolumeType: "gp3", SizeGiB: 200, Encrypted: true}
+	together := spec.PlacementGroup{Enabled: true}
+	buckets := []spec.S3Access{
+		{Bucket: "your-bucket"}, {Bucket: "training-data-jakarta"}, {Bucket: "checkpoint-jakarta", Write: true}, {Bucket: "training-logs-jakarta", Write: true},
+	}
 	want := &spec.Cluster{
 		File: "guide-80/cluster.yaml", Region: "ap-southeast-3", OS: "alinux2023",
-		HeadNode: spec.HeadNode{InstanceType: "c6i.4xlarge", ScratchDir: "/scratch"},
+		HeadNode: spec.HeadNode{
+			InstanceType: "c6i.4xlarge", ScratchDir: "/scratch", RootVolume: root, SecuredMetadata: true,
+			SSH: spec.SSH{KeyName: "your-keypair-name", AllowedIPs: "203.0.113.0/24"}, DCV: spec.DCV{Port: 8443, AllowedIPs: "0.0.0.0/0"},
+			IAM: spec.IAM{Policies: []string{"arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"}, S3Access: buckets},
+		},
 		Scheduling: spec.Scheduling{
 			ScalingStrategy: "all-or-nothing",
-			Slurm:           spec.SlurmSettings{ScaledownIdleMinutes: 10, MemoryBasedScheduling: true},
+			Slurm:           spec.SlurmSettings{ScaledownIdleMinutes: 10, MemoryBasedScheduling: true, UpdateStrategy: "COMPUTE_FLEET_STOP"},
 			Queues: []spec.Queue{{
-				Name: "gpu-queue", CapacityType: "ONDEMAND", AllocationStrategy: "lowest-price", ScratchDir: "/scratch", RootGiB: 200,
+				Name: "gpu-queue", CapacityType: "ONDEMAND", AllocationStrategy: "lowest-price", ScratchDir: "/scratch", RootVolume: root,
+				PlacementGroup: together, IAM: spec.IAM{S3Access: buckets}, CustomActions: c.Scheduling.Queues[0].CustomActions,
 				ComputeResources: []spec.ComputeResource{{
-					Name: "p5e-nodes", InstanceTypes: []string{"p5e.48xlarge"}, MaxCount: 80, StaticPriority: 1, DynamicPriority: 1000, EFA: true,
+					Name: "p5e-nodes", InstanceTypes: []string{"p5e.48xlarge"}, MaxCount: 80, StaticPriority: 1, DynamicPriority: 1000, EFA: true, PlacementGroup: together,
 				}},
 			}},
 		},
@@ -70,11 +81,18 @@ func TestGuide80(t *testing.T) {
 				Name: "logs", Dir: "/fsx3", Bucket: "training-logs-jakarta", AutoExport: export, Association: &spec.Association{Path: "/", URI: "s3://training-logs-jakarta", ChunkMiB: 1024},
 			}}},
 		},
-		CustomActions: true,
-		Tags:          []spec.Tag{{Key: "Project", Value: "DistributedTraining"}, {Key: "Environment", Value: "Production"}},
+		Monitoring: spec.Monitoring{
+			Logs:     spec.Logs{Enabled: true, RetentionDays: 14, DeletionPolicy: "Retain"},
+			Detailed: true, Dashboard: true, Alarms: true, LogRotation: true,
+		},
+		Timeouts: spec.Timeouts{HeadNode: 35 * time.Minute, ComputeNode: 35 * time.Minute},
+		Tags:     []spec.Tag{{Key: "Project", Value: "DistributedTraining"}, {Key: "Environment", Value: "Production"}},
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("cluster (-want +got):\n%s", diff)
+	}
+	if got := c.Scheduling.Queues[0].CustomActions["OnNodeStart"]; len(got) != 1 || !strings.HasPrefix(got[0].URL, "s3://your-bucket/scripts/") {
+		t.Errorf("scripts are %+v", got)
 	}
 	nodes := 0
 	for _, m := range w.Models {

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/step"
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )
@@ -25,22 +26,11 @@ type DownOptions struct {
 	Report     step.Reporter
 }
 
-// Left is what a cluster leaves behind.
-type Left struct {
-	api.Left
-	// Kept says that it was left on purpose, and Why.
-	Kept bool   `json:"kept"`
-	Why  string `json:"why,omitempty"`
-}
-
-// Costs says that it is worth a look.
-func (l Left) Costs() bool { return !l.Free && (!l.Known || l.USDPerMonth >= 0.01) }
-
 // Down takes a cluster down in the order in which nothing holds another thing: the
 // fleet, its names, the head node, file systems after their last export, the
 // network. It says what is left. It may be repeated, and goes on where an earlier
 // one was cut off.
-func Down(ctx context.Context, o DownOptions) ([]step.Step, []Left, error) {
+func Down(ctx context.Context, o DownOptions) ([]step.Step, []place.Left, error) {
 	if err := theirs(o.Home, o.Name, "`pcluster delete-cluster -n %s -r %s` deletes it, `muster import --forget` forgets it"); err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +65,7 @@ type down struct {
 	deleted bool
 }
 
-func (d *down) run(ctx context.Context) ([]Left, error) {
+func (d *down) run(ctx context.Context) ([]place.Left, error) {
 	for _, s := range []struct {
 		name string
 		do   func(context.Context) (string, error)
@@ -93,7 +83,7 @@ func (d *down) run(ctx context.Context) ([]Left, error) {
 			return nil, err
 		}
 	}
-	var left []Left
+	var left []place.Left
 	err := d.steps.Do("list what is left", func() (detail string, err error) {
 		left, err = d.left(ctx)
 		return leftInWords(left), err

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/sys/pause"
@@ -205,7 +206,7 @@ func (d *down) file(ctx context.Context) (*spec.Cluster, error) {
 }
 
 // leftInWords is the end of the list.
-func leftInWords(left []Left) string {
+func leftInWords(left []place.Left) string {
 	costs, shown, month, least := 0, 0, 0.0, ""
 	for _, l := range left {
 		if !l.Free || !l.Known {

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
@@ -221,7 +222,7 @@ func (d *down) uploader(ctx context.Context) func(context.Context, string, []byt
 }
 
 // left lists what is there with the cluster's tag.
-func (d *down) left(ctx context.Context) ([]Left, error) {
+func (d *down) left(ctx context.Context) ([]place.Left, error) {
 	stays := func(l api.Left) bool {
 		return d.kept[l.ID] != "" || d.keepBase && l.Free || !d.deleted
 	}
@@ -229,9 +230,12 @@ func (d *down) left(ctx context.Context) ([]Left, error) {
 	if err != nil {
 		return nil, err
 	}
-	var left []Left
+	var left []place.Left
 	for _, l := range all {
-		left = append(left, Left{Left: l, Kept: d.kept[l.ID] != "" || d.keepBase && l.Free, Why: d.kept[l.ID]})
+		left = append(left, place.Left{
+			Kind: l.Kind, ID: l.ID, What: l.What, USDPerMonth: l.USDPerMonth, Known: l.Known, Free: l.Free,
+			Kept: d.kept[l.ID] != "" || d.keepBase && l.Free, Why: d.kept[l.ID],
+		})
 	}
 	return left, nil
 }

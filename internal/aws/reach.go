@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"sync"
+	"syscall"
 
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/aws/connect"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/tie"
 )
 
 // HeadOf finds a cluster's head node, and how people get to it: its addresses as EC2
@@ -80,4 +84,34 @@ func headSaid(ctx context.Context, a *api.Account, r Record) (manifest.HeadStatu
 		return s, nil
 	}
 	return s, err
+}
+
+// runSSH runs a command line with our input and output, and passes its exit code on. One
+// that was stopped with us was stopped, whatever it says.
+func runSSH(ctx context.Context, line []string) error {
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return tie.Ended(err)
+}
+
+// StartSession starts a session of Session Manager and becomes the program that carries it.
+func StartSession(ctx context.Context, region string, order api.SessionOrder) error {
+	acc, err := api.Open(ctx, region)
+	if err != nil {
+		return err
+	}
+	session, err := acc.StartSession(ctx, order)
+	if err != nil {
+		return err
+	}
+	line, env, err := connect.Plugin(acc.Region, os.Getenv("AWS_PROFILE"), session)
+	if err != nil {
+		return err
+	}
+	return tie.Become(line, append(os.Environ(), env...))
 }

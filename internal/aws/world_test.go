@@ -18,6 +18,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/lint"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/step"
 	"github.com/muster-hpc/muster/internal/store"
@@ -147,7 +148,7 @@ func (w *world) up(ctx context.Context, text, workload string, r *told) (*aws.Pl
 	return plan, err
 }
 
-func (w *world) down(ctx context.Context, deleteData bool, r *told) ([]aws.Left, error) {
+func (w *world) down(ctx context.Context, deleteData bool, r *told) ([]place.Left, error) {
 	w.t.Helper()
 	_, left, err := aws.Down(ctx, aws.DownOptions{Name: "demo", Home: w.home, Account: w.account, DeleteData: deleteData, Report: r})
 	return left, err

@@ -85,3 +85,8 @@ func (s *script) continuations() {
 		}
 	}
 }
+
+// IsScript reports whether a text names its interpreter, if behind a byte order mark.
+func IsScript(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("#!"))
+}

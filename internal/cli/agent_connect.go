@@ -3,8 +3,6 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -12,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/local"
-	"github.com/muster-hpc/muster/internal/shell"
 )
 
 // agentConnect joins its input and output with a service of a local cluster's head node.
@@ -36,21 +33,4 @@ func (a *app) agentConnect() *cobra.Command {
 			return err
 		},
 	}
-}
-
-// sshLocal logs in to the head node of a cluster on this machine.
-func (a *app) sshLocal(args []string, dryRun bool) error {
-	l, r, _, err := a.running()
-	if err != nil {
-		return err
-	}
-	if !local.SSHInstalled() {
-		return errors.New("this machine has no SSH server for machines of clusters: `muster doctor` offers openssh-server, and `muster shell` opens a shell without it")
-	}
-	line := local.SSHLine(l, r.Name, args)
-	if dryRun {
-		_, err := fmt.Fprintln(a.out, shell.Line(line))
-		return err
-	}
-	return turnInto(line, os.Environ())
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/sys/tie"
 )
 
 // agentEnter runs a program for somebody who came by SSH. Without a terminal, SSH's
@@ -56,7 +57,7 @@ func runTied(ctx context.Context, path string, args []string) error {
 	cmd.Args[0] = args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if term.IsTerminal(int(os.Stdin.Fd())) {
-		return endOf(cmd.Run())
+		return tie.Ended(cmd.Run())
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -67,7 +68,7 @@ func runTied(ctx context.Context, path string, args []string) error {
 	go watchReaders(ctx, cancel, int(os.Stdout.Fd()), int(os.Stderr.Fd()))
 	select {
 	case err := <-ended:
-		return endOf(err)
+		return tie.Ended(err)
 	case <-ctx.Done():
 	}
 	_ = unix.Kill(-cmd.Process.Pid, unix.SIGTERM) // it may have ended just now

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/sys/tie"
 )
 
 func TestWatchReaders_hears_of_a_reader_that_goes(t *testing.T) {
@@ -42,11 +43,11 @@ func TestWatchReaders_hears_of_a_reader_that_goes(t *testing.T) {
 func TestEndOf(t *testing.T) {
 	for script, want := range map[string]int{"exit 7": 7, "kill -9 $$": 137, "kill -15 $$": 143} {
 		var code fault.PassedOn
-		if err := endOf(exec.Command("/bin/sh", "-c", script).Run()); !errors.As(err, &code) || int(code) != want {
+		if err := tie.Ended(exec.Command("/bin/sh", "-c", script).Run()); !errors.As(err, &code) || int(code) != want {
 			t.Errorf("%s: got %v, want %d", script, err, want)
 		}
 	}
-	if err := endOf(nil); err != nil {
+	if err := tie.Ended(nil); err != nil {
 		t.Error(err)
 	}
 }

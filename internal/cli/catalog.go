@@ -149,8 +149,8 @@ func (a *app) showTypes(names []string) error {
 	}
 	t := page.Table{{"TYPE", "CPUS", "MEMORY", "GPUS", "EFA", "NETWORK", "DISKS", "PER HOUR", "AS OF"}}
 	for _, s := range answer.Types {
-		t.Add(s.Type, strconv.Itoa(s.VCPUs), count.Bytes(int64(s.MemoryMiB)<<20), devicesOf(s.Instance), orDash(number(s.EFA, "")),
-			orDash(number(s.NetworkMbps/1000, " Gbit/s")), orDash(number(s.NVMeGB, " GB")), orDash(perHour(s.USDPerHour)), s.Date)
+		t.Add(s.Type, strconv.Itoa(s.VCPUs), count.Bytes(int64(s.MemoryMiB)<<20), devicesOf(s.Instance), page.OrDash(number(s.EFA, "")),
+			page.OrDash(number(s.NetworkMbps/1000, " Gbit/s")), page.OrDash(number(s.NVMeGB, " GB")), page.OrDash(perHour(s.USDPerHour)), s.Date)
 	}
 	return t.Write(a.out)
 }

@@ -2,12 +2,9 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"time"
 
+	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
-	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/spec"
 )
@@ -19,42 +16,24 @@ type online struct {
 	accounts map[string]*api.Account
 }
 
-// slow is how long a question may take until it is told.
-const slow = time.Second
-
 // judge adds to a file's problems what AWS says of it. name is the cluster's, empty if
 // nobody knows it; the workload, which may be nil, has buckets that `up` makes.
 func (o *online) judge(ctx context.Context, f *spec.File, name string, workload *spec.Workload) error {
-	inv, err := o.ask(ctx, f, name)
+	region := lint.Wanted(f).Region
+	acc := o.accounts[region]
+	if acc == nil {
+		var err error
+		if acc, err = api.Open(ctx, region); err != nil {
+			return err
+		}
+		o.accounts[region] = acc
+	}
+	inv, err := aws.Survey(ctx, acc, f, name, talk{o.app})
 	if err != nil {
 		return err
 	}
-	judgeBy(inv, f, workload)
+	aws.Judge(inv, f, workload)
 	return nil
-}
-
-// ask asks for what a file names.
-func (o *online) ask(ctx context.Context, f *spec.File, name string) (inventory.Inventory, error) {
-	w := lint.Wanted(f)
-	w.Cluster = name
-	acc := o.accounts[w.Region]
-	if acc == nil {
-		var err error
-		if acc, err = api.Open(ctx, w.Region); err != nil {
-			return inventory.Inventory{}, err
-		}
-		o.accounts[w.Region] = acc
-	}
-	return o.survey(ctx, acc, w)
-}
-
-// judgeBy adds to a file's problems what an inventory says of it.
-func judgeBy(inv inventory.Inventory, f *spec.File, workload *spec.Workload) {
-	if workload != nil {
-		makeBuckets(&inv, workload.Buckets)
-	}
-	lint.Online(f, inv)
-	f.Finish()
 }
 
 // beside is the muster.yaml beside a cluster file, nil if it has none that can be read.
@@ -64,41 +43,6 @@ func beside(f *spec.File, path string) *spec.Workload {
 	}
 	w, _ := spec.LoadWorkload(spec.WorkloadPath(path), f.Cluster) // what is wrong with it is said elsewhere
 	return w
-}
-
-// makeBuckets adds buckets that will be there.
-func makeBuckets(inv *inventory.Inventory, names []string) {
-	inv.Buckets = maps.Clone(inv.Buckets) // what the account has stays as it is
-	for _, name := range names {
-		if _, ok := inv.Buckets[name]; !ok {
-			inv.Buckets[name] = inventory.Bucket{Region: inv.Region}
-		}
-	}
-}
-
-// survey asks AWS, and says so if it takes long.
-func (a *app) survey(ctx context.Context, acc *api.Account, w inventory.Wanted) (inventory.Inventory, error) {
-	type answer struct {
-		inventory.Inventory
-		error
-	}
-	came := make(chan answer, 1)
-	go func() {
-		inv, err := acc.Survey(ctx, w)
-		came <- answer{inv, err}
-	}()
-	timer := time.NewTimer(slow)
-	defer timer.Stop()
-	select {
-	case x := <-came:
-		return x.Inventory, x.error
-	case <-timer.C:
-		if !a.quiet {
-			fmt.Fprintf(a.err, "asking AWS what there is in %s ...\n", acc.Region)
-		}
-	}
-	x := <-came
-	return x.Inventory, x.error
 }
 
 // named is the name of the cluster that a file makes, empty for the standard input.

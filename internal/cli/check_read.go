@@ -111,7 +111,7 @@ func (c *checker) check(path string) {
 	case !ok:
 		c.cluster, c.around = nil, nil
 		c.add(path, "cluster", "", list)
-	case isScript(data):
+	case batch.IsScript(data):
 		c.checkScript(path, data)
 	default:
 		c.checkCluster(path, spec.OpenText(path, data, c.reading()))

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -11,19 +9,6 @@ import (
 	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/spec"
 )
-
-// isScript reports whether a text names its interpreter, if behind a byte order mark.
-func isScript(text []byte) bool {
-	return bytes.HasPrefix(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("#!"))
-}
-
-// notScript refuses a batch script where a cluster file is wanted.
-func notScript(path string, text []byte) error {
-	if !isScript(text) {
-		return nil
-	}
-	return fmt.Errorf("%s is a batch script, not a cluster file; `muster check` checks it, `muster run` submits it", page.Printable(path))
-}
 
 // checkScript checks a batch script, and against the cluster of the file before
 // it if there is one.

@@ -17,7 +17,7 @@ func (a *app) complete(root *cobra.Command) {
 		"node":    a.completeNode,
 		"output":  completeFormat,
 		"schema":  completeLevel,
-		"on":      cobra.FixedCompletions([]string{onLocal, onAWS}, cobra.ShellCompDirectiveNoFileComp),
+		"on":      cobra.FixedCompletions(placeNames(), cobra.ShellCompDirectiveNoFileComp),
 	}
 	walk(root, func(c *cobra.Command) {
 		for name, complete := range flags {
@@ -60,7 +60,7 @@ func (a *app) completeCluster(*cobra.Command, []string, string) ([]string, cobra
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names, _ := knownNames(home, "")
+	names, _ := knownNames(home, nil)
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 

@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/place"
 )
 
 func (a *app) down() *cobra.Command {
@@ -41,10 +46,7 @@ Who makes the cluster again later pays for what stays until then.`,
 				return err
 			}
 			a.tellWhich(w)
-			if w.place == onAWS {
-				return a.downAWS(c.Context(), w, o)
-			}
-			return a.downLocal(c.Context(), w, o)
+			return a.takeDown(c.Context(), w, o)
 		},
 	}
 	c.Flags().StringVar(&o.place, "on", "", "the `PLACE`: local or aws (default: where the cluster is)")
@@ -56,4 +58,71 @@ Who makes the cluster again later pays for what stays until then.`,
 type downOptions struct {
 	place           string
 	deleteData, yes bool
+}
+
+// takeDown takes a cluster down and says what is left of it.
+func (a *app) takeDown(ctx context.Context, w where, o downOptions) error {
+	answer, err := w.Down(ctx, place.DownOptions{DeleteData: o.deleteData, Yes: o.yes})
+	if err != nil && ctx.Err() != nil && begun(answer) {
+		fmt.Fprintf(a.err, "\nmuster: `muster down --cluster %s` goes on from here\n", w.name)
+	}
+	if err := a.showSteps(answer, err); err != nil {
+		return err
+	}
+	return errors.Join(a.showLeft(answer.Left), a.showUnexported(answer.NotExported))
+}
+
+// findKept makes a command that deletes data one about a cluster that was taken down, if
+// that is named, or if nobody named one and the file of that is the nearest. It is never
+// taken for being the only one there is.
+func (a *app) findKept(o *downOptions) error {
+	home, err := homeDir()
+	if err != nil {
+		return err
+	}
+	only, err := placeOf(o.place)
+	if err != nil {
+		return err
+	}
+	var kept []madeOf
+	of := map[string]place.Place{}
+	for _, p := range those(only) {
+		for _, k := range p.Kept(home) {
+			kept, of[k.Name] = append(kept, ofFile(k.Known)), p
+		}
+	}
+	c := choice{}
+	if c.known, err = known(home, only); err != nil {
+		return err
+	}
+	if name := a.asked(); name != "" {
+		if p := of[name]; p != nil && !slices.ContainsFunc(c.known, func(m madeOf) bool { return m.name == name }) {
+			o.place = p.Name() // whatever other clusters of that name there may be that this machine does not know
+		}
+		return nil
+	}
+	c.known = append(c.known, kept...)
+	c.lookHere()
+	near := c.nearest()
+	if !slices.ContainsFunc(near, func(m madeOf) bool { return of[m.name] != nil }) {
+		return nil
+	}
+	if len(near) > 1 {
+		return several(fmt.Sprintf("%d clusters were made of files in %s: %s", len(near), near[0].dir, listed(near)))
+	}
+	a.note("this is about the data of cluster %s, which was taken down and whose file is %s", near[0].name, near[0].file)
+	a.cluster, o.place = near[0].name, of[near[0].name].Name()
+	return nil
+}
+
+// keptData names the data that clusters left when they were taken down, and what
+// deletes it, at the end of an error.
+func keptData(home string) string {
+	var text strings.Builder
+	for _, p := range places {
+		for _, k := range p.Kept(home) {
+			fmt.Fprintf(&text, "; the data of %s is kept in %s, and `muster down --cluster %s --delete-data` deletes it", k.Name, k.Dir, k.Name)
+		}
+	}
+	return text.String()
 }

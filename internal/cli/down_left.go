@@ -1,39 +1,58 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/status"
 )
 
-// unexported is what a local cluster left behind that is not in its buckets.
-type unexported struct {
-	// Why says why nobody waited for it.
-	Why string `json:"why"`
-	// Unknown says that nobody could be asked, or look: it may be anything.
-	Unknown   bool             `json:"unknown,omitempty"`
-	Files     int              `json:"files"`
-	SizeBytes int64            `json:"size_bytes"`
-	Blocked   int              `json:"blocked,omitempty"` // of the files: no `muster up` exports them as they are
-	First     []unexportedFile `json:"first"`             // of the files
-	// Dir is the folder of the shared file systems, where they are.
-	Dir string `json:"dir"`
+// showLeft lists what a cluster leaves behind. What costs is worth a look.
+func (a *app) showLeft(left []place.Left) error {
+	code := error(nil)
+	for _, l := range left {
+		if l.Costs() {
+			code = fault.Exit(fault.ExitLook)
+		}
+	}
+	if a.output == "json" || len(left) == 0 {
+		return code
+	}
+	return errors.Join(leftTable(left).Write(a.out), code)
 }
 
-// unexportedFile is a file as the cluster's machines saw it.
-type unexportedFile struct {
-	Path      string `json:"path"`
-	SizeBytes int64  `json:"size_bytes"`
-	Reason    string `json:"reason"`
-	Blocked   bool   `json:"blocked,omitempty"`
+// leftTable has what costs, and the number of what does not.
+func leftTable(left []place.Left) page.Table {
+	var t page.Table
+	free := 0
+	for _, l := range left {
+		if l.Free && l.Known {
+			free++
+			continue
+		}
+		price := "price unknown"
+		if l.Known {
+			price = fmt.Sprintf("$%.2f a month", l.USDPerMonth)
+		}
+		why := "left behind"
+		if l.Kept {
+			why = "kept: " + l.Why
+		}
+		t.Add(l.Kind, l.ID, l.What, price, why)
+	}
+	if free > 0 {
+		t.Add(fmt.Sprintf("and %s of no cost", count.Of(free, "thing")))
+	}
+	return t
 }
 
 // showUnexported says what is not in the buckets, also to those who want no
 // progress, and that this is worth a look.
-func (a *app) showUnexported(u *unexported) error {
+func (a *app) showUnexported(u *place.Unexported) error {
 	if u == nil {
 		return nil
 	}
@@ -46,17 +65,17 @@ func (a *app) showUnexported(u *unexported) error {
 		fmt.Fprintf(a.err, "muster: %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), count.Bytes(u.SizeBytes), page.Printable(u.Why))
 	}
 	for _, f := range u.First {
-		fmt.Fprintf(a.err, "  %s\n", f.line())
+		fmt.Fprintf(a.err, "  %s\n", unexportedLine(f))
 	}
 	if more := u.Files - len(u.First); more > 0 {
 		fmt.Fprintf(a.err, "  and %d more\n", more)
 	}
-	fmt.Fprintf(a.err, "the data stays in %s, and %s\n", page.Printable(u.Dir), u.outlook())
+	fmt.Fprintf(a.err, "the data stays in %s, and %s\n", page.Printable(u.Dir), outlook(u))
 	return fault.Exit(fault.ExitLook)
 }
 
 // outlook is what becomes of the files.
-func (u *unexported) outlook() string {
+func outlook(u *place.Unexported) string {
 	const next = "the next `muster up` of this cluster exports "
 	switch {
 	case u.Blocked == 0:
@@ -67,7 +86,7 @@ func (u *unexported) outlook() string {
 	return "no `muster up` of this cluster exports it as things are"
 }
 
-func (f unexportedFile) line() string {
+func unexportedLine(f place.UnexportedFile) string {
 	text := page.Printable(f.Path)
 	if !f.Blocked || f.SizeBytes > 0 { // of a directory or a pipe nobody knows how much it is
 		text += ", " + count.Bytes(f.SizeBytes)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/batch"
+	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/catalog"
-	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/status"
 )
@@ -44,9 +44,6 @@ func needsLinux(name, short string) *cobra.Command {
 	}
 }
 
-// sshLocal is for clusters on this machine, of which there are none.
-func (a *app) sshLocal([]string, bool) error { return errNotHere }
-
 // agent has what SSH runs on the way to a head node.
 func (a *app) agent() *cobra.Command {
 	c := &cobra.Command{Use: "agent", Short: "Used by clusters", Hidden: true}
@@ -60,22 +57,10 @@ const makesOne = "`muster up FILE --on aws` makes one"
 // siteTypes are of head nodes.
 func siteTypes() *catalog.Newer { return nil }
 
+// places are all places. Clusters on this machine need Linux.
+var places = []place.Place{place.Absent{Called: "local", At: "on this machine", Why: errNotHere}, aws.Place{}}
+
 var errNotHere = errors.New("a cluster on this machine needs Linux; clusters on AWS are made and used from here, too: say --on aws")
-
-// localHere says that there are no clusters on this machine.
-func localHere() error { return errNotHere }
-
-// keptData is none.
-func keptData(string) string { return "" }
-
-// localNames are none.
-func localNames(string) ([]string, error) { return nil, nil }
-
-// localFile is none's.
-func localFile(string, string) string { return "" }
-
-// mine is nobody's concern where nobody has a cluster.
-func (w where) mine() error { return nil }
 
 // inside and onCloudHead tell that this is no machine of a cluster: those have Linux.
 func inside() bool      { return false }
@@ -87,39 +72,18 @@ func (a *app) onHead(func(*cobra.Command, []string, slurm.Client) error) func(*c
 	return a.forwarded(func(*cobra.Command, []string) error { return errNotHere })
 }
 
-// What follows is about clusters on this machine. Nobody comes so far: a.find finds none.
-
-func (a *app) runUp(context.Context, string, string, files, upOptions) error { return errNotHere }
-
-func (a *app) findKept(*downOptions) error { return nil }
-
-func (a *app) downLocal(context.Context, where, downOptions) error { return errNotHere }
-
-func lookAt(context.Context, string, string) status.Cluster { return status.Cluster{} }
+// insideOf is nothing where nobody is inside.
+type insideOf struct{ place.Near }
 
 func statusHere(context.Context) (status.Cluster, error) { return status.Cluster{}, errNotHere }
 
-func (a *app) enterLocal(context.Context, []string) error { return errNotHere }
-
-func (a *app) enterNode(context.Context, string, []string) error { return errNotHere }
+// What follows is about clusters on this machine. Nobody comes so far: a.find finds none.
 
 func (a *app) fileHere() (string, error) {
 	return "", errors.New("a cluster on this machine needs Linux: give --cluster the cluster file")
 }
 
-func (a *app) shareFolder(context.Context, string) error { return errNotHere }
-
-func (a *app) sayBehind(context.Context) error { return errNotHere }
-
-func (a *app) slurmHere() (slurm.Client, error) { return slurm.Client{}, errNotHere }
-
-func (a *app) lookAtNodes(context.Context) (nodesAnswer, error) { return nodesAnswer{}, errNotHere }
-
-func (a *app) eventsHere() (string, error) { return "", errNotHere }
-
 func (a *app) showEvents(context.Context, string, eventsOptions) error { return errNotHere }
-
-func (a *app) controllerHere() (client.Client, error) { return client.Client{}, errNotHere }
 
 func (p *imagePlace) ofLocal(*app) error {
 	return errors.New("a cluster on this machine needs Linux: say with --dir where the images are")
@@ -134,8 +98,5 @@ func (a *app) completeNode(*cobra.Command, []string, string) ([]string, cobra.Sh
 func (a *app) completeRunningNode(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
-
-// jobSight is none.
-func (a *app) jobSight() (*batch.Facts, sight, error) { return nil, sight{}, nil }
 
 func runAgain() bool { return false }

@@ -32,7 +32,11 @@ With -o json each event is one line, as the controller wrote it.`,
 			return nil
 		},
 		RunE: a.forwarded(func(c *cobra.Command, _ []string) error {
-			path, err := a.eventsHere()
+			n, err := a.near()
+			if err != nil {
+				return err
+			}
+			path, err := n.Events()
 			if err != nil {
 				return err
 			}

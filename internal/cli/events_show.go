@@ -16,29 +16,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/muster-hpc/muster/internal/aws/headnode"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/page"
 )
-
-// eventsHere is the file of the cluster's events.
-func (a *app) eventsHere() (string, error) {
-	if guest() {
-		return "", errTheirs
-	}
-	if onCloudHead() {
-		return headnode.Events, nil
-	}
-	if err := onHost(); err != nil {
-		return "", err
-	}
-	ref, err := a.existing()
-	if err != nil {
-		return "", err
-	}
-	return ref.Layout().Path("log", "events.jsonl"), nil
-}
 
 // followEvery is how often the file is looked at for new events.
 const followEvery = 200 * time.Millisecond

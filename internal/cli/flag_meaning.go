@@ -9,31 +9,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/place"
 )
 
-// onlyOn is the place where a flag of a command means something, empty where it
-// does so everywhere.
-func onlyOn(command, flag string) string {
-	switch command {
-	case "up":
-		if flag == "verify" {
-			return onAWS
-		}
-	case "shell", "exec":
-		switch flag {
-		case "user", "identity", "private", "ssm":
-			return onAWS
-		}
-	}
-	return ""
-}
-
-// fits refuses flags that mean nothing where the cluster is: who gives one believes
-// that it does something.
-func (w where) fits(c *cobra.Command) error {
+// fits refuses flags that mean nothing where a cluster of a name is: who gives one
+// believes that it does something.
+func fits(c *cobra.Command, at place.Place, name string) error {
 	var wrong []string
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if place := onlyOn(c.Name(), f.Name); place != "" && w.place != "" && place != w.place {
+		if at.Lacks(c.Name(), f.Name) {
 			wrong = append(wrong, "--"+f.Name)
 		}
 	})
@@ -44,11 +28,7 @@ func (w where) fits(c *cobra.Command) error {
 	if len(wrong) > 1 {
 		verb, them = "are", "them"
 	}
-	here := "on this machine"
-	if w.place == onAWS {
-		here = "on AWS"
-	}
-	return fault.Usage(fmt.Errorf("%s %s not for clusters %s, as %s is: leave %s out", strings.Join(wrong, ", "), verb, here, w.name, them))
+	return fault.Usage(fmt.Errorf("%s %s not for clusters %s, as %s is: leave %s out", strings.Join(wrong, ", "), verb, at.On(), name, them))
 }
 
 // ofNoCluster tells whether a command has nothing to do with a cluster that there is.

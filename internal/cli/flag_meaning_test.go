@@ -2,11 +2,14 @@ package cli
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/muster-hpc/muster/internal/place"
 )
 
 // bothPlaces are the flags, by command, that mean something for clusters on this
@@ -53,7 +56,7 @@ func TestEveryFlagHasAPlace(t *testing.T) {
 					return
 				}
 			}
-			if !f.Hidden && f.Name != "help" && onlyOn(c.Name(), f.Name) == "" && !strings.HasPrefix(path, "container") {
+			if !f.Hidden && f.Name != "help" && !slices.ContainsFunc(places, func(p place.Place) bool { return p.Lacks(c.Name(), f.Name) }) && !strings.HasPrefix(path, "container") {
 				t.Errorf("%s --%s: where does it mean something?", path, f.Name)
 			}
 		})
@@ -92,13 +95,13 @@ func TestWhere_fits(t *testing.T) {
 		args        []string
 		want        string // empty is no error
 	}{
-		{"verify_here", onLocal, []string{"up", "--verify"}, "--verify is not for clusters on this machine, as u is: leave it out"},
-		{"verify_on_aws", onAWS, []string{"up", "--verify"}, ""},
-		{"two", onLocal, []string{"shell", "--ssm", "--user=x"}, "--ssm, --user are not for clusters on this machine, as u is: leave them out"},
-		{"not_given", onLocal, []string{"shell"}, ""},
-		{"ways_on_aws", onAWS, []string{"exec", "--ssm", "true"}, ""},
-		{"identity_here", onLocal, []string{"exec", "-i", "key", "true"}, "--identity is not for clusters on this machine, as u is: leave it out"},
-		{"node_here", onLocal, []string{"exec", "--node", "n", "true"}, ""},
+		{"verify_here", "local", []string{"up", "--verify"}, "--verify is not for clusters on this machine, as u is: leave it out"},
+		{"verify_on_aws", "aws", []string{"up", "--verify"}, ""},
+		{"two", "local", []string{"shell", "--ssm", "--user=x"}, "--ssm, --user are not for clusters on this machine, as u is: leave them out"},
+		{"not_given", "local", []string{"shell"}, ""},
+		{"ways_on_aws", "aws", []string{"exec", "--ssm", "true"}, ""},
+		{"identity_here", "local", []string{"exec", "-i", "key", "true"}, "--identity is not for clusters on this machine, as u is: leave it out"},
+		{"node_here", "local", []string{"exec", "--node", "n", "true"}, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c, rest, err := (&app{}).root().Find(row.args)
@@ -109,7 +112,11 @@ func TestWhere_fits(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			if err := (where{name: "u", place: row.place}).fits(c); err != nil {
+			at, err := placeOf(row.place)
+			if err == nil {
+				err = fits(c, at, "u")
+			}
+			if err != nil {
 				got = err.Error()
 			}
 			if got != row.want {

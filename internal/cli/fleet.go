@@ -118,6 +118,9 @@ func (a *app) handOver(ctx context.Context, verb, nodes string) error {
 	return handingOver(verb, nodes, control.Resume(ctx, request))
 }
 
+// handOverWait is how long a controller may take to accept something.
+const handOverWait = 5 * time.Second
+
 // resumeFileLimit is how long a resume file may be, in bytes.
 const resumeFileLimit = 8 << 20
 

@@ -3,11 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/muster-hpc/muster/internal/controller/client"
 )
 
 // fleetVerbs are what people order.
@@ -28,15 +25,9 @@ func (a *app) fleetStart() *cobra.Command {
 for good get another try.`,
 		Example: "  muster fleet start",
 		Args:    cobra.NoArgs,
-		RunE: a.fleetOf(func(ctx context.Context, w where) error {
-			control, err := a.controllerHere()
-			if err == nil {
-				err = orderFleet(ctx, "start", control.StartFleet)
-			}
-			return a.fleetAnswers(w, fleetRuns, err)
-		}, func(ctx context.Context, w where) error {
-			return a.fleetAnswers(w, fleetRuns, a.orderFleetAWS(ctx, w, "running", false))
-		}),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.orderFleet(c.Context(), fleetRuns, stopOptions{})
+		},
 	}
 }
 
@@ -55,24 +46,9 @@ The command ends when the head node has heard it; "muster status" shows which
 instances still run. Without --now it asks nothing.`,
 		Example: "  muster fleet stop\n  muster fleet stop --now --yes",
 		Args:    cobra.NoArgs,
-		RunE: a.fleetOf(func(ctx context.Context, w where) error {
-			control, err := a.controllerHere()
-			if err == nil {
-				err = a.confirmStop(o)
-			}
-			if err == nil {
-				err = orderFleet(ctx, "stop", func(ctx context.Context) error {
-					return control.StopFleet(ctx, client.StopRequest{Now: o.now})
-				})
-			}
-			return a.fleetAnswers(w, fleetStops, err)
-		}, func(ctx context.Context, w where) error {
-			err := a.confirmStop(o)
-			if err == nil {
-				err = a.orderFleetAWS(ctx, w, "stopped", o.now)
-			}
-			return a.fleetAnswers(w, fleetStops, err)
-		}),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.orderFleet(c.Context(), fleetStops, o)
+		},
 	}
 	c.Flags().BoolVar(&o.now, "now", false, "do not wait for jobs to end")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
@@ -88,17 +64,46 @@ func (a *app) confirmStop(o stopOptions) error {
 	return a.confirm("End all nodes now? Their jobs start anew later.")
 }
 
-// handOverWait is how long a controller may take to accept something.
-const handOverWait = 5 * time.Second
-
-// orderFleet has the controller of this machine start or stop the fleet.
-func orderFleet(ctx context.Context, verb string, order func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, handOverWait)
-	defer cancel()
-	if err := order(ctx); err != nil {
-		return fmt.Errorf("%s the fleet: %w", verb, err)
+// orderFleet has the fleet run or stop, of the cluster that the command is about or whose
+// machine this is.
+func (a *app) orderFleet(ctx context.Context, does string, o stopOptions) error {
+	name, order := "", controlHere
+	if !inside() {
+		w, err := a.find("")
+		if err != nil {
+			return err
+		}
+		name, order = w.name, w.Fleet
+	}
+	if n, err := a.near(); err == nil && n != nil { // nobody is asked for nothing
+		if _, err := n.Control(); err != nil {
+			return err
+		}
+	}
+	if err := a.confirmStop(o); err != nil {
+		return err
+	}
+	if err := order(ctx, does == fleetRuns, o.now); err != nil {
+		return err
+	}
+	switch {
+	case a.output == "json":
+		return a.writeJSON(fleetAnswer{Cluster: name, Fleet: does})
+	case does == fleetRuns:
+		fmt.Fprintln(a.err, "The fleet runs. `muster status` shows it.")
+	default:
+		fmt.Fprintln(a.err, "The fleet stops. `muster status` shows how far it is, `muster fleet start` lets it run again.")
 	}
 	return nil
+}
+
+// controlHere has the controller of this machine start or stop the fleet.
+func controlHere(ctx context.Context, run, now bool) error {
+	control, err := insideOf{}.Control()
+	if err != nil {
+		return err
+	}
+	return control.OrderFleet(ctx, run, now)
 }
 
 // fleetAnswer is what `muster fleet start` and `stop` print with -o json.
@@ -113,18 +118,3 @@ const (
 	fleetRuns  = "running"
 	fleetStops = "stopping"
 )
-
-// fleetAnswers says what the fleet does now, unless there was an error.
-func (a *app) fleetAnswers(w where, does string, err error) error {
-	switch {
-	case err != nil:
-		return err
-	case a.output == "json":
-		return a.writeJSON(fleetAnswer{Cluster: w.name, Fleet: does})
-	case does == fleetRuns:
-		fmt.Fprintln(a.err, "The fleet runs. `muster status` shows it.")
-	default:
-		fmt.Fprintln(a.err, "The fleet stops. `muster status` shows how far it is, `muster fleet start` lets it run again.")
-	}
-	return nil
-}

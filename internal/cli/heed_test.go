@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -62,7 +63,7 @@ func TestWorkloadOutOfAPipe(t *testing.T) {
 	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	workload, source, problems := readWorkload(fmt.Sprintf("/dev/fd/%d", r.Fd()), &spec.Cluster{})
+	workload, source, problems := place.ReadWorkload(fmt.Sprintf("/dev/fd/%d", r.Fd()), &spec.Cluster{})
 	if problems.HasErrors() || workload == nil || string(source) != text {
 		t.Errorf("got %+v, %q, %v", workload, source, problems.All())
 	}

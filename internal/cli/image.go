@@ -51,10 +51,10 @@ func (p *imagePlace) addOfSteps(c *cobra.Command) {
 func (a *app) whereItIs(p *imagePlace, run func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		w, err := a.find("")
-		if inside() || err != nil || w.place != onAWS || p.Dir != "" || os.Getenv("MUSTER_IMAGES") != "" || ofHere(c, args) {
+		if inside() || err != nil || w.Near() != nil || p.Dir != "" || os.Getenv("MUSTER_IMAGES") != "" || ofHere(c, args) {
 			return run(c, args) // which says what is wrong in more words
 		}
-		return a.forward(c.Context(), w, os.Args[1:])
+		return a.againOn(c.Context(), w)
 	}
 }
 

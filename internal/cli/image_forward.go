@@ -39,7 +39,7 @@ how to use the port, and keeps it open until it is ended.`,
 			if len(args) == 0 {
 				return a.keepForward(c.Context(), f)
 			}
-			return endOf(withForward(f, args).RunUntil(c.Context()))
+			return tie.Ended(withForward(f, args).RunUntil(c.Context()))
 		},
 	}
 	c.Flags().SetInterspersed(false)

@@ -4,15 +4,15 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/local"
-	"github.com/muster-hpc/muster/internal/services"
 )
 
 // imageMakers are the commands that work with what clusters and builders on this
@@ -23,12 +23,15 @@ func (a *app) imageMakers(place *imagePlace) []*cobra.Command {
 
 // ofLocal takes the directory of images of a cluster on this machine.
 func (p *imagePlace) ofLocal(a *app) error {
-	ref, err := a.existing()
+	ref, err := a.ref()
 	if err != nil {
 		return fmt.Errorf("%w; or say with --dir where the images are", err)
 	}
 	l := ref.Layout()
 	record, err := l.Record()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; or say with --dir where the images are", noCluster(ref.Home, ref.Name))
+	}
 	if err != nil {
 		return err
 	}
@@ -54,5 +57,5 @@ func (a *app) ofRegistry(ctx context.Context, uri string, p *imagePlace) error {
 	if p.Dir != "" && p.OnNodes == "" {
 		return fmt.Errorf("%s is the cluster's own registry; what is imported from it goes to the cluster's directory, so leave out --dir", local.RegistryAddress())
 	}
-	return a.enterLocal(ctx, append([]string{services.Muster}, os.Args[1:]...))
+	return a.again(ctx)
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/muster-hpc/muster/internal/image/pack"
 	"github.com/muster-hpc/muster/internal/image/source"
 	"github.com/muster-hpc/muster/internal/local"
-	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/sys/heed"
 )
 
@@ -68,7 +67,7 @@ func (a *app) packTarget(ctx context.Context, tag string) (source.Ref, error) {
 		if err := a.localOnly("it has no registry of its own; say with --tag which one the image goes to"); err != nil {
 			return to, err
 		}
-		return to, a.enterLocal(ctx, append([]string{services.Muster}, os.Args[1:]...))
+		return to, a.again(ctx)
 	}
 	return to, nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -74,8 +76,11 @@ func (a *app) importCluster(ctx context.Context, name string, o importOptions) e
 		}
 		return a.writeJSON(forgotten{Name: name, Forgotten: true})
 	}
-	if taken, err := localCluster(home, name); err != nil || taken {
-		return errors.Join(err, fmt.Errorf("there is a local cluster %s, and one name means one cluster on a machine: `muster down --cluster %s` takes it down", name, name))
+	switch p, err := having(home, name); {
+	case err != nil:
+		return err
+	case p != nil && p != place.Place(aws.Place{}):
+		return fmt.Errorf("there is a %s cluster %s, and one name means one cluster on a machine: `muster down --cluster %s` takes it down", p.Name(), name, name)
 	}
 	for _, key := range o.hostKeys {
 		if len(strings.Fields(key)) < 2 {
@@ -96,7 +101,7 @@ func (a *app) importCluster(ctx context.Context, name string, o importOptions) e
 	if a.output == "json" {
 		return a.writeJSON(adoptAnswer{Record: found.Record, Notes: found.Notes})
 	}
-	_, err = fmt.Fprintf(a.out, "%s in %s: ParallelCluster %s, head node %s\n", name, found.Region, found.Adopted.Version, orDash(found.Adopted.Head))
+	_, err = fmt.Fprintf(a.out, "%s in %s: ParallelCluster %s, head node %s\n", name, found.Region, found.Adopted.Version, page.OrDash(found.Adopted.Head))
 	return err
 }
 

@@ -24,7 +24,7 @@ func noCluster(home, name string) error {
 	if name == os.Getenv(clusterVariable) {
 		said += ", which " + clusterVariable + " names"
 	}
-	names, _ := knownNames(home, "")
+	names, _ := knownNames(home, nil)
 	if near := diag.Nearest(name, names); near != "" {
 		return fault.Coded(fault.CodeUnknown, "there is no cluster %s; did you mean %s?", said, near)
 	}

@@ -9,13 +9,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/sys/heed"
 )
 
 // app is what the commands share: the streams and the global flags.
@@ -32,16 +32,9 @@ type app struct {
 // stopping are the signals by which people and programs stop a command.
 var stopping = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
-// heeded are the signals that we hear: who starts a command with nohup wants it to go
-// on without him. A shell that starts it in the background wants nothing of the kind,
-// though it has SIGINT ignored: the keyboard is for others, but kill -INT means us.
-func heeded(signals []os.Signal) []os.Signal {
-	return slices.DeleteFunc(slices.Clone(signals), func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })
-}
-
 // Main runs the command line and returns the exit code.
 func Main() int {
-	ctx, stop := signal.NotifyContext(context.Background(), heeded(stopping)...)
+	ctx, stop := signal.NotifyContext(context.Background(), heed.Signals(stopping)...)
 	defer stop()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	catalog.Beside(func() *catalog.Newer { return newerTypes(a.err) })

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -137,6 +138,24 @@ func (a *app) checkNeeds(c *cobra.Command, file string) error {
 	flags, force := submitOptions(c)
 	facts.Lacking = s.lacking(batch.Things(b.called, data, flags))
 	return a.showChecked(batch.CheckNeeds(b.called, data, flags, facts), force)
+}
+
+// jobSight is what jobs see that are submitted from here, and what the file of the
+// cluster says. There are no facts where nobody can tell.
+func (a *app) jobSight() (*batch.Facts, sight, error) {
+	n, err := a.near()
+	if err != nil || n == nil {
+		return nil, sight{}, err
+	}
+	seen, err := n.Sight()
+	dir, wdErr := os.Getwd()
+	if err != nil || seen.File == nil || wdErr != nil {
+		return nil, sight{}, err
+	}
+	facts := batch.FactsOf(seen.File)
+	facts.Rehearsal = !onCloudHead() // custom actions, which could change nodes, do not run in one
+	s := sight{stat: seen.Stat, path: seen.Path, dir: dir, functions: bringsFunctions(os.Environ())}
+	return facts, s.sees(facts, onCloudHead()), nil
 }
 
 // lookFor adds to the facts what of a script is on no node, where that can be told.

@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -75,7 +74,7 @@ func (a *app) killNode(ctx context.Context, node string) error {
 	}
 	pid, err := nodes.NodePID(anchor, node)
 	if err != nil {
-		return notRunning(l, node, "there is nothing to kill")
+		return local.NotRunning(l, node, "there is nothing to kill")
 	}
 	answer := killAnswer{Node: node, PID: pid, Jobs: []killedJob{}}
 	// Afterwards Slurm may no longer know whose the node was.
@@ -92,19 +91,6 @@ func (a *app) killNode(ctx context.Context, node string) error {
 	}
 	_, err = fmt.Fprint(a.out, answer.text())
 	return err
-}
-
-// notRunning says of a node that does not run whether there is such a node, and of one
-// that there is what that means.
-func notRunning(l *nodes.Layout, node, means string) error {
-	nodes, err := l.Addresses()
-	if err != nil {
-		return err
-	}
-	if _, known := nodes[node]; known {
-		return fmt.Errorf("node %s is powered down: %s", node, means)
-	}
-	return fmt.Errorf("cluster %s has no node %q; `muster nodes --all` lists them", filepath.Base(l.Dir), node)
 }
 
 // jobsOn are the jobs that have a node.

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/sys/heed"
@@ -123,7 +124,7 @@ func (a *app) question(path string, o planOptions) (plan.Question, error) {
 		}
 	}
 	file := spec.Open(path, spec.Options{})
-	if err := notScript(path, file.Text()); err != nil {
+	if err := place.NotScript(path, file.Text()); err != nil {
 		return q, err
 	}
 	file.Finish()

@@ -15,7 +15,7 @@ import (
 func modelSection(e *plan.Estimate) page.Section {
 	t := page.Table{{"Models", "nodes", "GPUs", "parameters", "interruptions", "one in", "where"}}
 	for _, m := range e.Models {
-		size, often, each, where := "?", "?", "?", orDash(m.NodeList)
+		size, often, each, where := "?", "?", "?", page.OrDash(m.NodeList)
 		if m.Parameters > 0 {
 			size = parameters(m.Parameters)
 		}
@@ -33,7 +33,7 @@ func modelSection(e *plan.Estimate) page.Section {
 		if m.Nodes == 0 {
 			nodes = "?"
 		}
-		t.Add("  "+m.Name, nodes, thousands(float64(m.GPUs)), size, often, each, where)
+		t.Add("  "+m.Name, nodes, count.Thousands(float64(m.GPUs)), size, often, each, where)
 	}
 	var lines []string
 	if len(e.Models) > 0 {
@@ -75,7 +75,7 @@ func parameters(n float64) string {
 	case n >= 1e6:
 		return figures(n/1e6) + "M"
 	}
-	return thousands(n)
+	return count.Thousands(n)
 }
 
 func checkpointSection(e *plan.Estimate) page.Section {
@@ -100,7 +100,7 @@ func checkpointSection(e *plan.Estimate) page.Section {
 
 func checkpointCells(m plan.Trained, runHours float64) []string {
 	c := m.Checkpoint
-	cells := []string{"  " + m.Name, decimal(c.Bytes, "B"), figures(c.BytesPerParameter), "?", orDash(c.Dir), "?", "?", "?", "?", "?"}
+	cells := []string{"  " + m.Name, decimal(c.Bytes, "B"), figures(c.BytesPerParameter), "?", page.OrDash(c.Dir), "?", "?", "?", "?", "?"}
 	if c.WeightBytes > 0 {
 		cells[3] = decimal(c.WeightBytes, "B")
 	}

@@ -1,33 +1,12 @@
 package cli
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/count"
 )
-
-// thousands is a whole number as people write large ones: 15,360.
-func thousands(n float64) string {
-	digits := strconv.FormatFloat(math.Round(math.Abs(n)), 'f', 0, 64)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	if n < 0 {
-		return "-" + digits
-	}
-	return digits
-}
-
-// dollars is an amount of money: with cents below $100, for more is not known so well.
-func dollars(usd float64) string {
-	if usd < 99.995 {
-		return fmt.Sprintf("$%.2f", usd)
-	}
-	return "$" + thousands(usd)
-}
 
 // unitPrice is a price as it was given, without zeros at the end beyond cents.
 func unitPrice(usd float64) string {
@@ -37,17 +16,6 @@ func unitPrice(usd float64) string {
 		text += "0"
 	}
 	return "$" + text
-}
-
-// cost is an amount of which a part may not be known.
-func cost(c plan.Cost) string {
-	switch {
-	case len(c.Missing) == 0:
-		return dollars(c.USD)
-	case c.USD == 0:
-		return "unknown"
-	}
-	return "at least " + dollars(c.USD)
 }
 
 // decimal is a quantity with a decimal prefix and about three figures: 980 GB, 2.4 PB.
@@ -76,7 +44,7 @@ func binary(mib float64) string {
 func figures(n float64) string {
 	switch {
 	case n >= 99.95:
-		return thousands(n)
+		return count.Thousands(n)
 	case n >= 9.995:
 		return strings.TrimSuffix(strconv.FormatFloat(n, 'f', 1, 64), ".0")
 	}
@@ -114,7 +82,7 @@ func duration(hours float64) string {
 	case days == 1:
 		return "1 day"
 	case days >= 1 && days == math.Trunc(days):
-		return thousands(days) + " days"
+		return count.Thousands(days) + " days"
 	}
 	return figures(hours) + " h"
 }
@@ -122,7 +90,7 @@ func duration(hours float64) string {
 // gbps is a rate of a network.
 func gbps(n int) string {
 	if n < 10_000 {
-		return thousands(float64(n)) + " Gbps"
+		return count.Thousands(float64(n)) + " Gbps"
 	}
 	return decimal(float64(n)*1e9, "bps")
 }

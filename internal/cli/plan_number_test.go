@@ -3,15 +3,16 @@ package cli
 import (
 	"testing"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/plan"
 )
 
 func TestNumbers_of_a_plan(t *testing.T) {
 	for _, row := range []struct{ got, want string }{
-		{thousands(0), "0"}, {thousands(999), "999"}, {thousands(15360), "15,360"}, {thousands(1234567.6), "1,234,568"}, {thousands(-1000), "-1,000"},
-		{dollars(0), "$0.00"}, {dollars(34.6), "$34.60"}, {dollars(99.99), "$99.99"}, {dollars(99.999), "$100"}, {dollars(2768), "$2,768"}, {dollars(930048), "$930,048"},
+		{count.Thousands(0), "0"}, {count.Thousands(999), "999"}, {count.Thousands(15360), "15,360"}, {count.Thousands(1234567.6), "1,234,568"}, {count.Thousands(-1000), "-1,000"},
+		{count.Dollars(0), "$0.00"}, {count.Dollars(34.6), "$34.60"}, {count.Dollars(99.99), "$99.99"}, {count.Dollars(99.999), "$100"}, {count.Dollars(2768), "$2,768"}, {count.Dollars(930048), "$930,048"},
 		{unitPrice(0.68), "$0.68"}, {unitPrice(34.6), "$34.60"}, {unitPrice(55), "$55.00"}, {unitPrice(21.957642), "$21.957642"}, {unitPrice(0.0042), "$0.0042"},
-		{cost(plan.Cost{USD: 5}), "$5.00"}, {cost(plan.Cost{Missing: []string{"x"}}), "unknown"}, {cost(plan.Cost{USD: 5, Missing: []string{"x"}}), "at least $5.00"},
+		{plan.Cost{USD: 5}.Words(), "$5.00"}, {plan.Cost{Missing: []string{"x"}}.Words(), "unknown"}, {plan.Cost{USD: 5, Missing: []string{"x"}}.Words(), "at least $5.00"},
 		{decimal(0, "B"), "0 B"}, {decimal(980e9, "B"), "980 GB"}, {decimal(1.57e12, "B"), "1.57 TB"}, {decimal(999.9e9, "B"), "1 TB"}, {decimal(2432e12, "B"), "2.43 PB"},
 		{binary(512), "512 MiB"}, {binary(2048 << 10), "2 TiB"}, {binary(160 << 20), "160 TiB"}, {binary(144384), "141 GiB"},
 		{gbps(3200), "3,200 Gbps"}, {gbps(256000), "256 Tbps"},

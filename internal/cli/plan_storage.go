@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/plan"
 )
@@ -21,7 +22,7 @@ func storageSection(e *plan.Estimate) page.Section {
 		if v.Count > 1 {
 			what = fmt.Sprintf("%d × %s", v.Count, v.What)
 		}
-		s.Add("  "+v.Name, what, "", "", cost(v.Month), v.Date)
+		s.Add("  "+v.Name, what, "", "", v.Month.Words(), v.Date)
 		from.add("EBS", v.Source)
 	}
 	for _, o := range from {
@@ -55,12 +56,12 @@ func (o *origins) add(kind, source string) {
 }
 
 func fileSystemCells(f plan.FileSystem) []string {
-	cells := []string{"  " + f.MountDir + " " + f.Name, f.What, unknownCell, unknownCell, cost(f.Month), f.Date}
+	cells := []string{"  " + f.MountDir + " " + f.Name, f.What, unknownCell, unknownCell, f.Month.Words(), f.Date}
 	if f.CapacityGiB > 0 {
-		cells[2] = thousands(float64(f.CapacityGiB)) + " GiB"
+		cells[2] = count.Thousands(float64(f.CapacityGiB)) + " GiB"
 	}
 	if f.ThroughputMBps > 0 {
-		cells[3] = thousands(f.ThroughputMBps) + " MB/s"
+		cells[3] = count.Thousands(f.ThroughputMBps) + " MB/s"
 	}
 	switch {
 	case f.Reason != "" && len(f.Month.Missing) == 0:
@@ -87,7 +88,7 @@ func keptSection(e *plan.Estimate) page.Section {
 		for _, url := range k.To {
 			links = append(links, "written on to "+url)
 		}
-		t.Add("  "+k.Path, strings.TrimSpace(k.FileSystem+" "+onWhat(k)), orDash(holds), orDash(strings.Join(links, ", ")))
+		t.Add("  "+k.Path, strings.TrimSpace(k.FileSystem+" "+onWhat(k)), page.OrDash(holds), page.OrDash(strings.Join(links, ", ")))
 	}
 	return page.Section{Table: t}
 }

@@ -47,7 +47,7 @@ func headline(e *plan.Estimate) string {
 	text := fmt.Sprintf("%s: %s, %s", page.Printable(e.File), many(full.Nodes, "node"), many(full.GPUCount(), "GPU"))
 	for _, g := range full.GPUs {
 		if g.Accelerator {
-			text += fmt.Sprintf(", %s %s", thousands(float64(g.Count)), g.GPU)
+			text += fmt.Sprintf(", %s %s", count.Thousands(float64(g.Count)), g.GPU)
 		}
 	}
 	if e.RunHours > 0 {
@@ -58,7 +58,7 @@ func headline(e *plan.Estimate) string {
 
 // many is a number of things, as people write large ones.
 func many(n int, noun string) string {
-	return thousands(float64(n)) + " " + count.Noun(n, noun)
+	return count.Thousands(float64(n)) + " " + count.Noun(n, noun)
 }
 
 // unknownCell is what a table shows for what the catalogue does not have.
@@ -91,7 +91,7 @@ func serviceCells(s plan.Service) []string {
 	if s.Count > 1 {
 		name = fmt.Sprintf("  one of %d %s, %s", s.Count, s.Name, s.InstanceType)
 	}
-	return []string{name, "1", "-", thousands(float64(s.VCPUs)), binary(float64(s.MemoryMiB)), "-", diskCell(s.ScratchGB, s.DisksKnown)}
+	return []string{name, "1", "-", count.Thousands(float64(s.VCPUs)), binary(float64(s.MemoryMiB)), "-", diskCell(s.ScratchGB, s.DisksKnown)}
 }
 
 // diskCell is a machine's own disks.
@@ -106,7 +106,7 @@ func diskCell(gb int, known bool) string {
 }
 
 func totalCells(name string, t plan.Total) []string {
-	cells := []string{"  " + name, thousands(float64(t.Nodes)), gpuTotals(t.GPUs), thousands(float64(t.VCPUs)), memoryTotal(t.MemoryMiB), "-", "-"}
+	cells := []string{"  " + name, count.Thousands(float64(t.Nodes)), gpuTotals(t.GPUs), count.Thousands(float64(t.VCPUs)), memoryTotal(t.MemoryMiB), "-", "-"}
 	if t.EFAGbps > 0 {
 		cells[5] = gbps(t.EFAGbps)
 	}
@@ -136,7 +136,7 @@ func gpuTotals(list []plan.GPUTotal) string {
 	}
 	var parts []string
 	for _, g := range list {
-		text := thousands(float64(g.Count)) + " " + g.GPU
+		text := count.Thousands(float64(g.Count)) + " " + g.GPU
 		if g.MemoryMiB > 0 {
 			text += ", " + binary(float64(g.MemoryMiB))
 		}
@@ -156,7 +156,7 @@ func memoryTotal(mib int64) string {
 func nodeCells(g plan.Group) []string {
 	n := g.Node
 	cells := []string{
-		"  a node of " + g.Name + ", " + strings.Join(g.InstanceTypes, " or "), "1", "-", thousands(float64(n.VCPUs)),
+		"  a node of " + g.Name + ", " + strings.Join(g.InstanceTypes, " or "), "1", "-", count.Thousands(float64(n.VCPUs)),
 		binary(float64(n.MemoryMiB)), "off", diskCell(n.ScratchGB, n.DisksKnown),
 	}
 	if n.GPUs > 0 {
@@ -183,16 +183,9 @@ func priceSection(e *plan.Estimate) page.Section {
 		if p.Known {
 			price, why = unitPrice(p.USDPerHour), p.Source
 		}
-		t.Add("  "+p.InstanceType, p.Purchase, price, orDash(p.Date), why)
+		t.Add("  "+p.InstanceType, p.Purchase, price, page.OrDash(p.Date), why)
 	}
 	return page.Section{Table: t}
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 func costSection(e *plan.Estimate) page.Section {
@@ -202,9 +195,9 @@ func costSection(e *plan.Estimate) page.Section {
 	}
 	t := page.Table{head}
 	add := func(name string, s plan.Spend) {
-		cells := []string{"  " + name, cost(s.Hour), cost(s.Day)}
+		cells := []string{"  " + name, s.Hour.Words(), s.Day.Words()}
 		if s.Run != nil {
-			cells = append(cells, cost(*s.Run))
+			cells = append(cells, s.Run.Words())
 		}
 		t.Add(cells...)
 	}
@@ -240,7 +233,7 @@ func costLines(e *plan.Estimate) []string {
 		if paid := 24 * float64(b.Days()); paid > e.RunHours {
 			line := fmt.Sprintf("Capacity Blocks of %s are paid whole, %s for a run of %s", b.Queue, duration(paid), duration(e.RunHours))
 			if b.Beyond != nil {
-				line += ": " + cost(*b.Beyond) + " more than the run costs here"
+				line += ": " + b.Beyond.Words() + " more than the run costs here"
 			}
 			lines = append(lines, line)
 		}
@@ -253,7 +246,7 @@ func blockSection(e *plan.Estimate) page.Section {
 	for _, b := range e.Blocks {
 		length, usable, upfront := unknownCell, unknownCell, "unknown"
 		if len(b.LengthsDays) > 0 {
-			length, usable = plus(b.LengthsDays)+" days", thousands(b.UsableHours)+" h"
+			length, usable = plus(b.LengthsDays)+" days", count.Thousands(b.UsableHours)+" h"
 			if b.Days() == 1 {
 				length = "1 day"
 			}
@@ -262,7 +255,7 @@ func blockSection(e *plan.Estimate) page.Section {
 			}
 		}
 		if b.Upfront != nil {
-			upfront = cost(*b.Upfront)
+			upfront = b.Upfront.Words()
 		}
 		t.Add("  "+b.Queue, fmt.Sprintf("%d × %s", b.Instances, b.InstanceType), plus(b.Sizes), length, usable, upfront,
 			fmt.Sprintf("at most %d each, up to %d weeks ahead", catalog.BlockInstances, catalog.BlockWeeksAhead))

@@ -82,13 +82,11 @@ func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm
 		if err != nil {
 			return err
 		}
-		if w.place == onAWS {
+		n := w.Near()
+		if n == nil {
 			return a.carry(c.Context(), w, args)
 		}
-		if err := a.shareFolder(c.Context(), args[0]); err != nil {
-			return err
-		}
-		if err := a.sayBehind(c.Context()); err != nil {
+		if err := n.Bring(c.Context(), args[0]); err != nil {
 			return err
 		}
 		if err := a.checkNeeds(c, args[0]); err != nil {

@@ -7,13 +7,12 @@ import (
 	"os"
 	"slices"
 
-	"github.com/muster-hpc/muster/internal/aws"
-	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/services"
 )
 
-// carry submits a batch script on the head node of a cluster on AWS. The script is
-// copied there if it is a file of this machine.
+// carry submits a batch script on the head node of a cluster that is elsewhere. The script
+// is copied there if it is a file of this machine.
 func (a *app) carry(ctx context.Context, w where, args []string) error {
 	before := flagsBefore(os.Args[1:], args)
 	if fromStdin(args[0]) {
@@ -27,7 +26,7 @@ func (a *app) carry(ctx context.Context, w where, args []string) error {
 	info, err := os.Stat(args[0])
 	if errors.Is(err, fs.ErrNotExist) {
 		a.note("there is no %s on this machine; it is looked for on the head node", args[0])
-		return a.forward(ctx, w, os.Args[1:])
+		return a.againOn(ctx, w)
 	}
 	if err != nil || !info.Mode().IsRegular() || info.Size() > scriptLimit {
 		_, problems := readScript(args[0])
@@ -37,17 +36,12 @@ func (a *app) carry(ctx context.Context, w where, args []string) error {
 	if err != nil {
 		return err
 	}
-	way, muster, err := w.entrance(a).Open(ctx, connect.Options{})
+	there, err := w.Send(ctx, args[0], data)
 	if err != nil {
 		return err
 	}
-	there, err := aws.SendScript(ctx, way, muster, args[0], data)
-	if err != nil {
-		return err
-	}
-	a.note("%s is ~/%s on the head node; the job begins in the home directory there", args[0], there)
 	line := slices.Concat([]string{services.Muster}, before, []string{"--" + calledFlag + "=" + args[0], there}, args[1:])
-	return runSSH(ctx, way.Run(a.use(), aws.Entered(muster, line)...))
+	return w.Enter(ctx, place.Program{Args: line, Quiet: true})
 }
 
 // flagsBefore are the command and the flags that stand before FILE.

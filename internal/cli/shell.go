@@ -1,18 +1,13 @@
 package cli
 
 import (
-	"errors"
-	"os"
-
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/aws/connect"
-	"github.com/muster-hpc/muster/internal/fault"
-	"github.com/muster-hpc/muster/internal/shell"
+	"github.com/muster-hpc/muster/internal/place"
 )
 
 func (a *app) shell() *cobra.Command {
-	var o connect.Options
+	var o place.Way
 	var node string
 	c := &cobra.Command{
 		Use:   "shell [NAME]",
@@ -23,22 +18,11 @@ that.`,
 		Example: "  muster shell\n  muster shell demo\n  muster shell --node gpu-queue-dy-p5e-nodes-1",
 		Args:    a.clusterName,
 		RunE: func(c *cobra.Command, _ []string) error {
-			w, err := a.find("")
-			if err == nil {
-				err = w.fits(c)
-			}
+			w, err := a.findFor(c)
 			if err != nil {
 				return err
 			}
-			switch {
-			case w.place == onAWS && !inside() && node != "":
-				return fault.Usage(errors.New("on AWS a shell runs on a node as a job: `muster exec -- srun --nodelist=" + node + " --pty bash`"))
-			case w.place == onAWS && !inside():
-				return a.login(c.Context(), w, o)
-			case node == "":
-				return a.enterLocal(c.Context(), a.shellLine(w.name))
-			}
-			return a.enterNode(c.Context(), node, a.shellLine(node))
+			return w.Shell(c.Context(), node, o)
 		},
 	}
 	c.Flags().StringVar(&node, "node", "", "the node `NAME` to be on (default: the head node), on this machine's clusters")
@@ -46,21 +30,17 @@ that.`,
 	return c
 }
 
-// terminalMaker runs a command on a terminal that it makes. The caller's own has no name
-// among the terminals of a cluster's machine.
-const terminalMaker = "/usr/bin/script"
-
-// shellLine is the command line of a shell with a prompt that says where it is.
-func (a *app) shellLine(where string) []string {
-	line := []string{"env", "PS1=(" + where + ") \\w\\$ ", "/bin/bash", "--norc", "-i"}
-	if _, err := os.Stat(terminalMaker); err != nil || !a.terminal() {
-		return line
+// findFor finds the cluster, and refuses flags that mean nothing there.
+func (a *app) findFor(c *cobra.Command) (where, error) {
+	w, err := a.find("")
+	if err != nil {
+		return w, err
 	}
-	return []string{terminalMaker, "--quiet", "--return", "--command", "exec " + shell.Line(line), "/dev/null"}
+	return w, fits(c, w.place, w.name)
 }
 
 func (a *app) exec() *cobra.Command {
-	var o connect.Options
+	var o place.Way
 	var node string
 	c := &cobra.Command{
 		Use:   "exec [--node NAME] [--] COMMAND [ARG...]",
@@ -74,21 +54,11 @@ it goes by SSH, as "muster ssh" does, to the home directory of its user there.`,
 	c.Flags().StringVar(&node, "node", "", "the node `NAME` to run on (default: the head node), on this machine's clusters")
 	reachFlags(c, &o)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		w, err := a.find("")
-		if err == nil {
-			err = w.fits(c)
-		}
-		switch {
-		case err != nil:
+		w, err := a.findFor(c)
+		if err != nil {
 			return err
-		case w.place == onAWS && !inside() && node != "":
-			return fault.Usage(errors.New("on AWS a command runs on a node as a job: `muster exec -- srun --nodelist=" + node + " COMMAND`"))
-		case w.place == onAWS && !inside():
-			return a.enterAWS(c.Context(), w, o, connect.Use{Terminal: a.terminal()}, args)
-		case node == "":
-			return a.enterLocal(c.Context(), args)
 		}
-		return a.enterNode(c.Context(), node, args)
+		return w.Enter(c.Context(), place.Program{Args: args, Node: node, Way: o})
 	}
 	return c
 }

@@ -2,20 +2,16 @@ package cli
 
 import (
 	"context"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/fault"
-	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/status"
 )
 
 func (a *app) status() *cobra.Command {
-	var place string
+	var on string
 	c := &cobra.Command{
 		Use:   "status [NAME]",
 		Short: "Show what there is: clusters, services, nodes, jobs, storage",
@@ -30,7 +26,7 @@ run. What does not answer is shown as blind, which needs a look, too.`,
 		Example: "  muster status\n  muster status demo\n  muster status --on aws\n  muster status -o json | jq '.clusters[].nodes.states'",
 		Args:    a.clusterName,
 		RunE: func(c *cobra.Command, _ []string) error {
-			answer, err := a.statusAnswer(c.Context(), place)
+			answer, err := a.statusAnswer(c.Context(), on)
 			if err != nil {
 				return err
 			}
@@ -45,7 +41,7 @@ run. What does not answer is shown as blind, which needs a look, too.`,
 			return answer.exit()
 		},
 	}
-	c.Flags().StringVar(&place, "on", "", "only clusters on `PLACE`: local or aws")
+	c.Flags().StringVar(&on, "on", "", "only clusters on `PLACE`: local or aws")
 	return c
 }
 
@@ -55,7 +51,7 @@ type statusAnswer struct {
 }
 
 // statusAnswer looks at clusters from outside, or at that of this head node.
-func (a *app) statusAnswer(ctx context.Context, place string) (statusAnswer, error) {
+func (a *app) statusAnswer(ctx context.Context, on string) (statusAnswer, error) {
 	if onCloudHead() {
 		s, err := statusHere(ctx)
 		return statusAnswer{Clusters: []status.Cluster{s}}, err
@@ -63,56 +59,34 @@ func (a *app) statusAnswer(ctx context.Context, place string) (statusAnswer, err
 	if err := onHost(); err != nil {
 		return statusAnswer{}, err
 	}
-	return a.statuses(ctx, place)
+	return a.statuses(ctx, on)
 }
 
 // statuses looks at the cluster that was asked for, or at all.
-func (a *app) statuses(ctx context.Context, place string) (statusAnswer, error) {
-	if err := checkPlace(place); err != nil {
-		return statusAnswer{}, err
-	}
-	home, names, err := a.localOnes(place)
+func (a *app) statuses(ctx context.Context, on string) (statusAnswer, error) {
+	answer := statusAnswer{Clusters: []status.Cluster{}}
+	only, err := placeOf(on)
 	if err != nil {
-		return statusAnswer{}, err
+		return answer, err
 	}
-	answer := statusAnswer{Clusters: lookAtAll(names, func(name string) status.Cluster { return lookAt(ctx, home, name) })}
-	if a.asked() == "" || len(names) == 0 {
-		records, err := a.awsClusters(ctx, place)
+	home, err := homeDir()
+	if err != nil {
+		return answer, err
+	}
+	for _, p := range those(only) {
+		if a.asked() != "" && len(answer.Clusters) > 0 {
+			break // one name is one cluster
+		}
+		here, err := p.Look(ctx, home, a.asked(), only != nil)
 		if err != nil {
 			return answer, err
 		}
-		answer.Clusters = append(answer.Clusters, lookAtAll(records, func(r aws.Record) status.Cluster { return aws.Look(ctx, r) })...)
+		answer.Clusters = append(answer.Clusters, here...)
 	}
 	if a.asked() != "" && len(answer.Clusters) == 0 {
-		return answer, a.noSuchCluster(place)
+		return answer, noCluster(home, a.asked())
 	}
 	return answer, nil
-}
-
-// lookAtAll looks at clusters, all at once.
-func lookAtAll[T any](clusters []T, look func(T) status.Cluster) []status.Cluster {
-	all := make([]status.Cluster, len(clusters))
-	var group sync.WaitGroup
-	for i, c := range clusters {
-		group.Go(func() { all[i] = look(c) })
-	}
-	group.Wait()
-	return all
-}
-
-// localOnes are the local cluster that was asked for, or all.
-func (a *app) localOnes(place string) (home string, names []string, err error) {
-	home, err = homeDir()
-	if err != nil || place == onAWS {
-		return home, nil, err
-	}
-	if a.asked() != "" {
-		if err := spec.CheckName(a.asked()); err != nil {
-			return home, nil, err
-		}
-	}
-	names, err = localNames(home)
-	return home, slices.DeleteFunc(names, func(n string) bool { return a.asked() != "" && n != a.asked() }), err
 }
 
 func (s statusAnswer) exit() error {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
-	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/status"
 )
@@ -99,7 +99,7 @@ func TestNodesTable(t *testing.T) {
 	busy.CPUs, busy.CPUsAllocated, busy.MemoryMiB, busy.AllocatedMemoryMiB = 192, 2, 2<<20, 1<<20
 	busy.CfgTRES, busy.AllocTRES, busy.Address = "cpu=192,gres/gpu=8", "cpu=2,gres/gpu=4", "10.99.0.2"
 	answer := joinNodes([]slurm.Node{busy, node("q-dy-n-2", "DOWN+CLOUD", "power cut"), node("q-dy-n-3", "IDLE+CLOUD+POWERED_DOWN", ""), node("q-dy-n-4", "IDLE+CLOUD+POWERED_DOWN", "")},
-		[]provider.Instance{{Node: "q-dy-n-1", ID: "4711", Started: now.Add(-48 * time.Hour)}})
+		map[string]place.Process{"q-dy-n-1": {PID: 4711, Started: now.Add(-48 * time.Hour)}})
 	for _, row := range []struct {
 		name string
 		all  bool

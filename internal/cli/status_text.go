@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/page"
@@ -37,8 +36,8 @@ func tableOf(c status.Cluster, now time.Time) page.Table {
 	if c.File != "" {
 		t.Add("  file", c.File)
 	}
-	if own, ok := c.Own.(*aws.Status); ok {
-		addAWS(&t, own)
+	if c.Own != nil {
+		c.Own.Show(&t)
 	}
 	if c.Dir != "" {
 		t.Add("  folder", c.Dir)
@@ -48,13 +47,13 @@ func tableOf(c status.Cluster, now time.Time) page.Table {
 	if c.Jobs != nil {
 		t.Add("  jobs", jobsText(*c.Jobs))
 	}
-	addList(&t, "  mounts", mountLines(c.Mounts))
+	t.AddList("  mounts", mountLines(c.Mounts))
 	if c.S3 != nil {
 		t.Add("  S3", s3Text(*c.S3))
 	}
-	addList(&t, "  exports", exportLines(c.Exports, now))
-	addList(&t, "  look at", c.Look)
-	addList(&t, "  blind", c.Blind)
+	t.AddList("  exports", exportLines(c.Exports, now))
+	t.AddList("  look at", c.Look)
+	t.AddList("  blind", c.Blind)
 	return t
 }
 
@@ -67,16 +66,6 @@ func statusHeadline(c status.Cluster, now time.Time) string {
 		text += ", made by " + c.User
 	}
 	return text
-}
-
-// addList adds lines below one heading.
-func addList(t *page.Table, heading string, lines []string) {
-	for i, line := range lines {
-		if i > 0 {
-			heading = ""
-		}
-		t.Add(heading, line)
-	}
 }
 
 func addServices(t *page.Table, services []status.Service, now time.Time) {
@@ -95,7 +84,7 @@ func addServices(t *page.Table, services []status.Service, now time.Time) {
 	if len(ready) > 0 {
 		lines = append([]string{strings.Join(ready, ", ") + " ready"}, lines...)
 	}
-	addList(t, "  services", lines)
+	t.AddList("  services", lines)
 }
 
 func times(n int) string {
@@ -119,7 +108,7 @@ func addNodes(t *page.Table, n *status.Nodes) {
 	if len(lines) == 0 {
 		lines = []string{"none"}
 	}
-	addList(t, "  nodes", lines)
+	t.AddList("  nodes", lines)
 }
 
 func jobsText(j status.Jobs) string {

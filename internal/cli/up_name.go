@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -43,7 +44,7 @@ func (c upChoice) cluster() (name, told string, err error) {
 	case has(c.env):
 		return c.env, "", nil
 	}
-	return "", "", several(fmt.Sprintf("%d clusters were made of %s: %s", len(of), c.file, namesOf(of)))
+	return "", "", several(fmt.Sprintf("%d clusters were made of %s: %s", len(of), c.file, listed(of)))
 }
 
 // tell says that a cluster which is not named for its file is meant.
@@ -51,15 +52,9 @@ func (c upChoice) tell(name string) string {
 	return fmt.Sprintf("this is about cluster %s, which was made of this file; --cluster %s makes another one", name, cmp.Or(c.byFile, "NAME"))
 }
 
-// newName is the name of the cluster that a file makes or changes at a place, and the
-// folder that all are in.
-func (a *app) newName(file, place string) (home, name string, err error) {
-	home, name, _, err = a.nameForUp(file, place)
-	return home, name, err
-}
-
-// nameForUp is newName with a word for the user about the name, if there is need of one.
-func (a *app) nameForUp(file, place string) (home, name, told string, err error) {
+// nameForUp is the name of the cluster that a file makes or changes at a place, and the
+// folder that all are in, with a word for the user about the name, if there is need of one.
+func (a *app) nameForUp(file string, at place.Place) (home, name, told string, err error) {
 	if home, err = homeDir(); err != nil {
 		return "", "", "", err
 	}
@@ -69,7 +64,7 @@ func (a *app) nameForUp(file, place string) (home, name, told string, err error)
 		c.file = real(abs)
 	}
 	if c.flag == "" {
-		if c.known, err = known(home, place); err != nil {
+		if c.known, err = known(home, at); err != nil {
 			return "", "", "", err
 		}
 	}

@@ -1,113 +1,147 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
+	"strings"
 
-	"github.com/muster-hpc/muster/internal/aws"
-	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/place"
 )
 
-// Places where clusters are.
-const (
-	onLocal = "local"
-	onAWS   = "aws"
-)
-
-// checkPlace refuses a place that muster does not know. An empty one is any.
-func checkPlace(place string) error {
-	switch place {
-	case "", onAWS:
-		return nil
-	case onLocal:
-		return localHere()
+// placeOf is the place of a name that --on gives, nil for an empty one: any.
+func placeOf(name string) (place.Place, error) {
+	if name == "" {
+		return nil, nil
 	}
-	return fault.Usage(fmt.Errorf("there is no place %q: a cluster is on local or on aws", place))
+	for _, p := range places {
+		if p.Name() == name {
+			return p, p.Here()
+		}
+	}
+	return nil, fault.Usage(fmt.Errorf("there is no place %q: a cluster is on %s", name, strings.Join(placeNames(), " or on ")))
 }
 
-// where is a cluster's place.
+// placeNames are what --on takes.
+func placeNames() []string {
+	var names []string
+	for _, p := range places {
+		names = append(names, p.Name())
+	}
+	return names
+}
+
+// those are the one place, or all where it is nil.
+func those(only place.Place) []place.Place {
+	if only == nil {
+		return places
+	}
+	return []place.Place{only}
+}
+
+// where is a cluster of a name, with its place.
 type where struct {
+	place.Cluster
 	home, name string
-	// place is local or aws, record that of a cluster on AWS; it is empty but for the
-	// name where this machine does not know of it.
-	place  string
-	record aws.Record
+	place      place.Place
 }
 
 // errNone says that this machine knows of no cluster.
 var errNone = fault.Coded(fault.CodeNone, "there is no cluster; %s", makesOne)
 
-// find finds the cluster that the command is about. place, if not empty, is where it
-// has to be.
-func (a *app) find(place string) (where, error) {
-	w := where{place: place}
-	err := checkPlace(place)
+// find finds the cluster that the command is about. on, if not empty, is the name of its
+// place.
+func (a *app) find(on string) (where, error) {
+	var w where
+	only, err := placeOf(on)
 	if err == nil {
 		w.home, err = homeDir()
 	}
+	if err == nil {
+		w.name, err = a.which(w.home, only)
+	}
+	if err == nil {
+		w.place, err = settle(w.home, w.name, only)
+	}
 	if err != nil {
 		return w, err
 	}
-	if w.name, err = a.which(w.home, place); err != nil {
-		return w, err
+	if only == nil && w.place.Here() != nil {
+		return w, noCluster(w.home, w.name)
 	}
-	if w, err = w.settle(place); err == nil && w.place == onLocal && localHere() != nil {
-		err = noCluster(w.home, w.name)
-	}
-	if err == nil && w.place == onLocal {
-		err = w.mine()
-	}
+	w.Cluster, err = w.place.Open(w.home, w.name, talk{a})
 	return w, err
 }
 
-// settle finds the place of a cluster whose name is known.
-func (w where) settle(place string) (where, error) {
-	names, err := knownNames(w.home, place)
-	if err != nil {
-		return w, err
+// settle finds the place of a cluster: the one that is asked for, the one that knows it,
+// or else one that may have it without our knowing, unless the name is probably a misspelt
+// one.
+func settle(home, name string, only place.Place) (place.Place, error) {
+	if only != nil {
+		return only, nil
 	}
-	isLocal, err := localCluster(w.home, w.name)
-	if err != nil {
-		return w, err
+	var with []place.Place
+	var names, on []string
+	for _, p := range places {
+		known, err := p.Known(home)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range known {
+			names = append(names, k.Name)
+		}
+		if slices.Contains(namesOf(known), name) {
+			with, on = append(with, p), append(on, "--on "+p.Name())
+		}
 	}
-	record, err := aws.RecordOf(w.home, w.name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		record = aws.Record{Name: w.name}
-	case err != nil:
-		return w, err
+	case len(with) > 1:
+		return nil, fault.Usage(fmt.Errorf("there are %s clusters %s; say which with %s", numeral(len(with)), name, strings.Join(on, " or ")))
+	case len(with) == 1:
+		return with[0], nil
 	}
-	w.record = record
-	if w.place != "" {
-		return w, nil
+	if i := slices.IndexFunc(places, place.Place.Asks); i >= 0 && !near(name, names) {
+		return places[i], nil
 	}
-	switch {
-	case isLocal && record.Region != "":
-		return w, fault.Usage(fmt.Errorf("there are two clusters %s; say which with --on local or --on aws", w.name))
-	case isLocal:
-		w.place = onLocal
-	case record.Region != "" || api.Configured() && !near(w.name, names):
-		w.place = onAWS
-	default:
-		w.place = onLocal
+	return places[0], nil
+}
+
+// numeral is a small number as a word.
+func numeral(n int) string {
+	if n == 2 {
+		return "two"
 	}
-	return w, nil
+	return fmt.Sprint(n)
 }
 
 // near says that a name is probably a misspelt one.
 func near(name string, names []string) bool { return diag.Nearest(name, names) != "" }
 
-func localCluster(home, name string) (bool, error) {
-	names, err := localNames(home)
-	return slices.Contains(names, name), err
+// taken refuses a name for a new cluster of one place that another place's has.
+func (a *app) taken(home, name, file string, of place.Place, asked bool) error {
+	p, err := having(home, name)
+	if err != nil || p == nil || p == of {
+		return err
+	}
+	c, err := p.Open(home, name, talk{a})
+	if err != nil {
+		return err
+	}
+	return c.Taken(file, asked)
 }
 
-// accountOf opens the account of a cluster on AWS.
-func (w where) accountOf(ctx context.Context) (*api.Account, error) {
-	return api.Open(ctx, w.record.Region)
+// having is the first place that has a cluster of a name, as far as this machine knows; nil
+// if none has.
+func having(home, name string) (place.Place, error) {
+	for _, p := range places {
+		known, err := p.Known(home)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(namesOf(known), name) {
+			return p, nil
+		}
+	}
+	return nil, nil
 }

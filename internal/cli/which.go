@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -48,11 +48,11 @@ func (c choice) cluster() (string, error) {
 	near := c.nearest()
 	switch len(near) {
 	case 0:
-		return "", several(fmt.Sprintf("there are %d clusters: %s", len(c.known), namesOf(c.known)))
+		return "", several(fmt.Sprintf("there are %d clusters: %s", len(c.known), listed(c.known)))
 	case 1:
 		return near[0].name, nil
 	}
-	return "", several(fmt.Sprintf("%d clusters were made of files in %s: %s", len(near), near[0].dir, namesOf(near)))
+	return "", several(fmt.Sprintf("%d clusters were made of files in %s: %s", len(near), near[0].dir, listed(near)))
 }
 
 func several(which string) error {
@@ -82,12 +82,20 @@ func (c choice) covers(dir string) bool {
 	return dir != "/" && dir != c.userHome && strings.HasPrefix(c.here, dir+"/")
 }
 
-func namesOf(clusters []madeOf) string {
+func listed(clusters []madeOf) string {
 	var names []string
 	for _, c := range clusters {
 		names = append(names, c.name)
 	}
 	return strings.Join(names, ", ")
+}
+
+func namesOf(clusters []place.Known) []string {
+	var names []string
+	for _, c := range clusters {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 // asked is the cluster that the user named, if any.
@@ -106,13 +114,13 @@ func (a *app) tellWhich(w where) {
 
 // which looks for what decides which cluster of a place is meant, and decides. It
 // looks at no cluster where one is named.
-func (a *app) which(home, place string) (string, error) {
+func (a *app) which(home string, only place.Place) (string, error) {
 	c := choice{flag: a.cluster, env: os.Getenv(clusterVariable)}
 	if a.asked() != "" {
 		return c.cluster()
 	}
 	var err error
-	if c.known, err = known(home, place); err != nil {
+	if c.known, err = known(home, only); err != nil {
 		return "", err
 	}
 	c.lookHere()
@@ -131,24 +139,15 @@ func (c *choice) lookHere() {
 
 // known are the clusters that this machine knows of at a place, or at all, by name.
 // One name is one cluster here.
-func known(home, place string) ([]madeOf, error) {
+func known(home string, only place.Place) ([]madeOf, error) {
 	var all []madeOf
-	if place != onAWS {
-		here, err := localNames(home)
+	for _, p := range those(only) {
+		here, err := p.Known(home)
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range here {
-			all = append(all, ofFile(name, localFile(home, name)))
-		}
-	}
-	if place != onLocal {
-		records, err := aws.Records(home)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range records {
-			all = append(all, ofFile(r.Name, r.File))
+		for _, k := range here {
+			all = append(all, ofFile(k))
 		}
 	}
 	slices.SortStableFunc(all, func(x, y madeOf) int { return strings.Compare(x.name, y.name) })
@@ -156,8 +155,8 @@ func known(home, place string) ([]madeOf, error) {
 }
 
 // knownNames are the names of clusters that this machine knows of.
-func knownNames(home, place string) ([]string, error) {
-	all, err := known(home, place)
+func knownNames(home string, only place.Place) ([]string, error) {
+	all, err := known(home, only)
 	var names []string
 	for _, k := range all {
 		names = append(names, k.name)
@@ -165,12 +164,12 @@ func knownNames(home, place string) ([]string, error) {
 	return names, err
 }
 
-// ofFile is a cluster that was made of a file.
-func ofFile(name, file string) madeOf {
-	if file == "" {
-		return madeOf{name: name}
+// ofFile is a cluster with the directory of its file.
+func ofFile(k place.Known) madeOf {
+	if k.File == "" {
+		return madeOf{name: k.Name}
 	}
-	return madeOf{name, file, real(filepath.Dir(file))}
+	return madeOf{k.Name, k.File, real(filepath.Dir(k.File))}
 }
 
 // real is a path without links, or as it is where nobody can say.

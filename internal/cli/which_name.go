@@ -51,7 +51,7 @@ func (a *app) madeOfFile(arg string) string {
 	if err != nil {
 		return ""
 	}
-	all, _ := known(home, "")
+	all, _ := known(home, nil)
 	for _, k := range all {
 		if k.file == path {
 			return k.name
@@ -70,7 +70,7 @@ func nameHint(c *cobra.Command, args []string, err error) error {
 	if homeErr != nil {
 		return err
 	}
-	names, _ := knownNames(home, "")
+	names, _ := knownNames(home, nil)
 	for _, arg := range args {
 		if slices.Contains(names, arg) {
 			return fmt.Errorf("%w; cluster %s is named with --cluster %s", err, arg, arg)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/step"
 )
 
@@ -31,7 +32,7 @@ type DownOptions struct {
 type Downed struct {
 	Steps []step.Step
 	// Unexported is what is not in the buckets, nil if all is there.
-	Unexported *Unexported
+	Unexported *place.Unexported
 }
 
 // Down ends the cluster and proves that nothing of it is left. It may be

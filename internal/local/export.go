@@ -11,6 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/step"
 )
@@ -29,31 +30,6 @@ const (
 	// notWaited is why somebody left who had no patience.
 	notWaited = "you did not wait"
 )
-
-// Unexported is what is not in the buckets of a cluster that was taken down. It
-// lies on the shared file systems, and the next up exports it, but for what is Blocked.
-type Unexported struct {
-	// Why says why nobody waited for it.
-	Why string
-	// Unknown says that nobody could be asked: it may be anything.
-	Unknown   bool
-	Files     int
-	SizeBytes int64
-	// Blocked is how many of the files cannot be exported as they are, by any up.
-	Blocked int
-	// First are the first of the files, as the cluster's machines saw them.
-	First []UnexportedFile
-	// Dir is the folder of the shared file systems.
-	Dir string
-}
-
-// UnexportedFile is a file of Unexported.
-type UnexportedFile struct {
-	Path      string
-	SizeBytes int64
-	Reason    string
-	Blocked   bool
-}
 
 // lastExport waits for the controller to export what is left.
 type lastExport struct {
@@ -76,7 +52,7 @@ type pace struct {
 }
 
 // run exports what is left, for as long as that makes progress and ctx lasts, and says what it did and what is left.
-func (e *lastExport) run(ctx context.Context) (string, *Unexported) {
+func (e *lastExport) run(ctx context.Context) (string, *place.Unexported) {
 	before, err := e.ask(ctx)
 	if err != nil {
 		return "not done: " + err.Error(), unknown(e.layout, err)
@@ -105,10 +81,12 @@ func (e *lastExport) run(ctx context.Context) (string, *Unexported) {
 
 // Unasked is what is not in the buckets of a cluster that does not run: nobody can be
 // asked. It is nil where nothing is exported, or no file is there.
-func Unasked(l *nodes.Layout) *Unexported { return unknown(l, errors.New("the cluster does not run")) }
+func Unasked(l *nodes.Layout) *place.Unexported {
+	return unknown(l, errors.New("the cluster does not run"))
+}
 
 // unknown is what is left if nobody can say: nothing, where nothing is exported, or no file is.
-func unknown(l *nodes.Layout, err error) *Unexported {
+func unknown(l *nodes.Layout, err error) *place.Unexported {
 	c, _ := spec.Load(l.Path("cluster.yaml"))
 	if c == nil {
 		return nil
@@ -116,7 +94,7 @@ func unknown(l *nodes.Layout, err error) *Unexported {
 	for _, s := range c.SharedStorage {
 		for _, r := range s.Repositories {
 			if len(r.AutoExport) > 0 && holdsFile(linkedDir(l, c, s, r)) {
-				return &Unexported{Unknown: true, Why: err.Error(), First: []UnexportedFile{}, Dir: l.Path("shared")}
+				return &place.Unexported{Unknown: true, Why: err.Error(), First: []place.UnexportedFile{}, Dir: l.Path("shared")}
 			}
 		}
 	}
@@ -204,7 +182,7 @@ func mirrored(all []client.ExportStatus) bool {
 }
 
 // unexported is what is not in the buckets, nil if all is.
-func unexported(all []client.ExportStatus, why, dir string) *Unexported {
+func unexported(all []client.ExportStatus, why, dir string) *place.Unexported {
 	p := paceOf(all)
 	unseen := unlooked(all)
 	// A last export that did not come to its end although nothing seems to wait does not know it either.
@@ -212,7 +190,7 @@ func unexported(all []client.ExportStatus, why, dir string) *Unexported {
 	if p.files == 0 && !unknown {
 		return nil
 	}
-	u := &Unexported{Why: cmp.Or(why, unseen), Unknown: unknown, Files: p.files, SizeBytes: p.bytes, First: []UnexportedFile{}, Dir: dir}
+	u := &place.Unexported{Why: cmp.Or(why, unseen), Unknown: unknown, Files: p.files, SizeBytes: p.bytes, First: []place.UnexportedFile{}, Dir: dir}
 	for _, s := range all {
 		u.Blocked += s.Blocked
 		for _, f := range s.Uploading {
@@ -223,10 +201,10 @@ func unexported(all []client.ExportStatus, why, dir string) *Unexported {
 			if s.Error != "" {
 				reason = s.Error
 			}
-			u.First = append(u.First, UnexportedFile{Path: s.Path + "/" + f.Path, SizeBytes: f.SizeBytes, Reason: reason})
+			u.First = append(u.First, place.UnexportedFile{Path: s.Path + "/" + f.Path, SizeBytes: f.SizeBytes, Reason: reason})
 		}
 		for _, f := range s.BlockedFiles {
-			u.First = append(u.First, UnexportedFile{s.Path + "/" + f.Path, f.SizeBytes, f.Reason, true})
+			u.First = append(u.First, place.UnexportedFile{Path: s.Path + "/" + f.Path, SizeBytes: f.SizeBytes, Reason: f.Reason, Blocked: true})
 		}
 	}
 	if u.Why == "" {

@@ -123,6 +123,24 @@ func (t Table) AlignRight(from int) {
 	}
 }
 
+// AddList adds lines below one heading.
+func (t *Table) AddList(heading string, lines []string) {
+	for i, line := range lines {
+		if i > 0 {
+			heading = ""
+		}
+		t.Add(heading, line)
+	}
+}
+
+// OrDash is a cell, or a dash where it is empty.
+func OrDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
 // Section is a table, and lines below it.
 type Section struct {
 	Table

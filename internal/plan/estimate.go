@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/muster-hpc/muster/internal/spec"
+import (
+	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/spec"
+)
 
 // Question is what an estimate is made of.
 type Question struct {
@@ -129,6 +132,17 @@ type Service struct {
 type Cost struct {
 	USD     float64  `json:"usd"`
 	Missing []string `json:"missing,omitempty"`
+}
+
+// Words is an amount of which a part may not be known.
+func (c Cost) Words() string {
+	switch {
+	case len(c.Missing) == 0:
+		return count.Dollars(c.USD)
+	case c.USD == 0:
+		return "unknown"
+	}
+	return "at least " + count.Dollars(c.USD)
 }
 
 // Spend is the cost of something over time. Run is nil if nobody has said how

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/page"
 )
 
 // Cluster is one cluster. What could not be looked at is absent, and the
@@ -37,10 +38,16 @@ type Cluster struct {
 	S3       *S3                   `json:"s3,omitempty"`
 	Exports  []client.ExportStatus `json:"exports,omitempty"`
 	// Own is what there is of it at its place alone: in JSON it has the place's name.
-	Own any `json:"-"`
+	Own Own `json:"-"`
 	// Look says what needs a look, Blind what did not answer.
 	Look  []string `json:"look,omitempty"`
 	Blind []string `json:"blind,omitempty"`
+}
+
+// Own is what there is of a cluster at its place alone.
+type Own interface {
+	// Show adds it to a table for people.
+	Show(t *page.Table)
 }
 
 // Nodes are all nodes of a cluster by what they do.

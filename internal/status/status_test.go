@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -66,15 +68,20 @@ func TestStatusIsBlindForWhatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// words are what is a place's own.
+type words []string
+
+func (words) Show(*page.Table) {}
+
 // TestClusterJSON holds that what is a place's own stands below its name, and that people can read it.
 func TestClusterJSON(t *testing.T) {
 	for _, row := range []struct {
 		name string
-		own  any
+		own  Own
 		want string
 	}{
 		{"without", nil, `{"name":"c","place":"moon","state":"up","healthy":false,"dir":"","look":["a -> b"]}`},
-		{"with", []string{"<"}, `{"name":"c","place":"moon","state":"up","healthy":false,"dir":"","look":["a -> b"],"moon":["<"]}`},
+		{"with", words{"<"}, `{"name":"c","place":"moon","state":"up","healthy":false,"dir":"","look":["a -> b"],"moon":["<"]}`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got, err := Cluster{Name: "c", Place: "moon", State: "up", Look: []string{"a -> b"}, Own: row.own}.MarshalJSON()

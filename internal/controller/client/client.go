@@ -17,6 +17,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 )
@@ -68,6 +69,25 @@ func (c Client) StartFleet(ctx context.Context) error {
 }
 func (c Client) StopFleet(ctx context.Context, r StopRequest) error {
 	return c.post(ctx, "/v1/fleet/stop", r, nil)
+}
+
+// orderWait is how long a controller may take to accept an order.
+const orderWait = 5 * time.Second
+
+// OrderFleet lets the fleet run, or stops it; with now jobs are not waited for.
+func (c Client) OrderFleet(ctx context.Context, run, now bool) error {
+	ctx, cancel := context.WithTimeout(ctx, orderWait)
+	defer cancel()
+	verb, err := "start", error(nil)
+	if run {
+		err = c.StartFleet(ctx)
+	} else {
+		verb, err = "stop", c.StopFleet(ctx, StopRequest{Now: now})
+	}
+	if err != nil {
+		return fmt.Errorf("%s the fleet: %w", verb, err)
+	}
+	return nil
 }
 
 // Status is how Slurm and the fleet are.

@@ -8,6 +8,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
+	"slices"
+	"syscall"
 )
 
 // Call does what cannot be told to stop, and returns at once when the context ends. Then
@@ -52,4 +55,12 @@ func Reader(ctx context.Context, from io.ReadCloser) io.ReadCloser {
 		stop()
 	}()
 	return r
+}
+
+// Signals are those of some signals that a program is to hear: who starts it with nohup
+// wants it to go on without him. A shell that starts it in the background wants nothing of
+// the kind, though it has SIGINT ignored: the keyboard is for others, but kill -INT means
+// the program.
+func Signals(of []os.Signal) []os.Signal {
+	return slices.DeleteFunc(slices.Clone(of), func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 // story is the life of a cluster on the double, told with the real muster in the
@@ -199,7 +199,7 @@ func (s *story) runWith(ctx context.Context, code int, args ...string) (string, 
 
 // show shows a command as somebody would type it, and returns the line without muster.
 func (s *story) show(args []string) string {
-	line := connect.Quote(args)
+	line := shell.Line(args)
 	fmt.Fprintf(s.out, "\n$ muster %s\n", line)
 	return line
 }

@@ -1,8 +1,6 @@
-package cli
+package local
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -22,27 +20,6 @@ func TestAtStake(t *testing.T) {
 		if got := atStake("c", row.jobs, row.delete); got != row.want {
 			t.Errorf("got %q, want %q", got, row.want)
 		}
-	}
-}
-
-// TestNoData looks for data of a cluster that is not there, beside what others kept.
-func TestNoData(t *testing.T) {
-	home := t.TempDir()
-	for _, path := range []string{"old/shared/fsx/file", "runs/cluster.json", "runs/shared/file", "else/file"} {
-		path = filepath.Join(home, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, want := noData(where{home: home, name: "run"}).Error(), "there is no cluster run, and no data of it"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	want := "; the data of old is kept in " + home + "/old, and `muster down --cluster old --delete-data` deletes it"
-	if got := keptData(home); got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -1,6 +1,4 @@
-//go:build linux
-
-package cli
+package local
 
 import (
 	"errors"
@@ -13,15 +11,32 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/sys/heed"
 	"github.com/muster-hpc/muster/internal/sys/tie"
 )
+
+// EnteredBy is set for a program that a muster outside started on a machine of a cluster:
+// to EnteredAgain for one that goes on with that muster's own command, which has said what
+// there is to say outside.
+const (
+	EnteredBy    = "MUSTER_ENTERED"
+	EnteredAgain = "again"
+)
+
+// entered is what the program finds in it.
+func (e entrance) entered() string {
+	if e.again {
+		return EnteredAgain
+	}
+	return "1"
+}
 
 // run runs a command line that enters the cluster, and passes on how it ended. What we
 // hear, the program that was entered with hears, but for the keyboard, which it hears
 // by itself: a terminal tells all who work on it.
 func (e entrance) run(line []string) error {
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env = append(e.carried.Env, enteredBy+"="+e.entered())
+	cmd.Env = append(e.carried.Env, EnteredBy+"="+e.entered())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// What waits for the program must not be ended or stopped by the keyboard before it.
 	signal.Ignore(keyboard...)
@@ -31,7 +46,7 @@ func (e entrance) run(line []string) error {
 	err := tie.Program{
 		Cmd: cmd, Through: true, AtDeath: syscall.SIGTERM, Hear: heard,
 		Started: func() {
-			signal.Notify(heard, heeded(append(slices.Clone(keyboard), syscall.SIGTERM, syscall.SIGHUP))...)
+			signal.Notify(heard, heed.Signals(append(slices.Clone(keyboard), syscall.SIGTERM, syscall.SIGHUP))...)
 		},
 		Pass: func(s os.Signal) bool {
 			if s == syscall.SIGTSTP { // that program has stopped, and we do with it
@@ -62,7 +77,7 @@ func inForeground() bool {
 // endOfEntered is how the program ended. What waits for it ends as it did, but by a
 // signal that it does not hear itself: then it ends with 1.
 func endOfEntered(err error, last os.Signal) error {
-	ended := endOf(err)
+	ended := tie.Ended(err)
 	var code fault.PassedOn
 	if err == nil {
 		return fault.PassedOn(0)

@@ -1,55 +1,18 @@
-package cli
+package aws
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/aws"
-	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/page"
 )
 
-// awsClusters are the clusters on AWS: those that this machine knows of, and those
-// that the region of the environment has. Where nobody set up credentials there are
-// none, unless AWS was asked for.
-func (a *app) awsClusters(ctx context.Context, place string) ([]aws.Record, error) {
-	home, err := homeDir()
-	if err != nil || place == onLocal {
-		return nil, err
-	}
-	records, err := aws.Records(home)
-	if err != nil {
-		return nil, err
-	}
-	found := map[string]aws.Record{}
-	for _, r := range records {
-		found[r.Name] = r
-	}
-	if place == onAWS || api.Configured() {
-		here, err := aws.InRegion(ctx)
-		if err != nil && place == onAWS && len(records) == 0 {
-			return nil, err
-		}
-		for _, r := range here {
-			if _, ok := found[r.Name]; !ok {
-				found[r.Name] = r
-			}
-		}
-	}
-	maps.DeleteFunc(found, func(name string, _ aws.Record) bool { return a.asked() != "" && name != a.asked() })
-	return slices.SortedFunc(maps.Values(found), byName), nil
-}
-
-func byName(x, y aws.Record) int { return strings.Compare(x.Name, y.Name) }
-
-// addAWS adds to the table what there is of a cluster on AWS.
-func addAWS(t *page.Table, c *aws.Status) {
+// Show adds to a table what there is of the cluster.
+func (c *Status) Show(t *page.Table) {
 	where := "AWS, " + c.Region
 	if c.Account != "" {
 		where += ", account " + c.Account
@@ -72,10 +35,10 @@ func addAWS(t *page.Table, c *aws.Status) {
 	for _, g := range c.Instances {
 		instances = append(instances, instanceWords(g))
 	}
-	addList(t, "  stacks", stacks)
-	addList(t, "  events", events)
-	addHead(t, c)
-	addList(t, "  instances", instances)
+	t.AddList("  stacks", stacks)
+	t.AddList("  events", events)
+	c.showHead(t)
+	t.AddList("  instances", instances)
 	if len(c.Instances) > 0 {
 		t.Add("  cost", fmt.Sprintf("$%.2f an hour for instances, at the prices on demand of us-east-1", c.USDPerHour))
 	}
@@ -86,7 +49,7 @@ func stackWords(status string) string {
 	return strings.ToLower(strings.ReplaceAll(status, "_", " "))
 }
 
-func instanceWords(g aws.InstanceGroup) string {
+func instanceWords(g InstanceGroup) string {
 	who := g.Role
 	if g.Queue != "" {
 		who += " of " + g.Queue
@@ -104,8 +67,8 @@ func instanceWords(g aws.InstanceGroup) string {
 	return text
 }
 
-// addHead adds what the head node said last.
-func addHead(t *page.Table, c *aws.Status) {
+// showHead adds what the head node said last.
+func (c *Status) showHead(t *page.Table) {
 	h := c.Head
 	if h == nil {
 		if adopted := c.Adopted; adopted != nil && adopted.Head != "" {
@@ -132,23 +95,11 @@ func addHead(t *page.Table, c *aws.Status) {
 
 func countsWords(counts map[string]int) string {
 	var parts []string
-	for _, state := range sortedKeys(counts) {
+	for _, state := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[state], strings.ToLower(state)))
 	}
 	if len(parts) == 0 {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
-}
-
-// noSuchCluster is what to say where neither this machine nor AWS has a cluster.
-func (a *app) noSuchCluster(place string) error {
-	if place == onAWS {
-		return fault.Coded(fault.CodeUnknown, "there is no cluster %s on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one", a.asked())
-	}
-	home, err := homeDir()
-	if err != nil {
-		return err
-	}
-	return noCluster(home, a.asked())
 }

@@ -1,19 +1,18 @@
-package cli
+package aws
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/plan"
 )
 
-// writeCloudPlan writes what `up` is about to do on AWS.
-func writeCloudPlan(w io.Writer, p *aws.Plan) error {
+// Write writes what `up` is about to do, for people.
+func (p *Plan) Write(w io.Writer) error {
 	sections := []page.Section{
 		{Table: page.Table{{fmt.Sprintf("Cluster %s in %s of account %s, as %s", p.Cluster, p.Region, p.Account, p.Caller)}}},
 		fileChanges(p.Changes),
@@ -41,14 +40,14 @@ func fileChanges(changes []plan.Change) page.Section {
 	}
 	t := page.Table{{"Changes of the file", "was", "is", "needs"}}
 	for _, c := range changes {
-		t.Add("  "+c.Path, orDash(c.Old), orDash(c.New), string(c.Need))
+		t.Add("  "+c.Path, page.OrDash(c.Old), page.OrDash(c.New), string(c.Need))
 	}
 	return page.Section{Table: t}
 }
 
 // stackSection lists what becomes of a stack's resources. What costs nothing is
 // counted where all is new.
-func stackSection(s aws.StackPlan) page.Section {
+func stackSection(s StackPlan) page.Section {
 	head := "Stack " + s.Name + ": " + s.Action
 	if s.Action == "keep" {
 		head = "Stack " + s.Name + ": as it is"
@@ -75,7 +74,7 @@ func stackSection(s aws.StackPlan) page.Section {
 	return page.Section{Table: t}
 }
 
-func resourceWords(c aws.ResourceChange) string {
+func resourceWords(c ResourceChange) string {
 	what := c.What
 	if what == "" {
 		what = c.Type
@@ -89,7 +88,7 @@ func resourceWords(c aws.ResourceChange) string {
 }
 
 // changeWords are what changes of a resource, or by what a new one costs.
-func changeWords(c aws.ResourceChange) string {
+func changeWords(c ResourceChange) string {
 	switch {
 	case len(c.Properties) > 0:
 		return strings.Join(c.Properties, ", ")
@@ -102,7 +101,7 @@ func changeWords(c aws.ResourceChange) string {
 }
 
 // laterSection is what happens on the machines: another build of muster, and a test job.
-func laterSection(p *aws.Plan) page.Section {
+func laterSection(p *Plan) page.Section {
 	var s page.Section
 	if p.Program != "" {
 		s.Lines = append(s.Lines, fmt.Sprintf("The head node takes up muster %s: its agent and controller start again, jobs go on. Nodes that run keep theirs until they end.", p.Program))
@@ -120,10 +119,10 @@ func laterSection(p *aws.Plan) page.Section {
 }
 
 // hourSection is what an hour costs.
-func hourSection(p *aws.Plan) page.Section {
+func hourSection(p *Plan) page.Section {
 	t := page.Table{{"Cost", "an hour"}}
-	t.Add("  with the nodes that are always on", cost(p.Always))
-	t.Add("  with all nodes", cost(p.Full))
+	t.Add("  with the nodes that are always on", p.Always.Words())
+	t.Add("  with all nodes", p.Full.Words())
 	t.AlignRight(1)
 	s := page.Section{Table: t}
 	if missing := p.Full.Missing; len(missing) > 0 {

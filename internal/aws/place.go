@@ -1,0 +1,227 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/muster-hpc/muster/internal/aws/api"
+	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/place"
+	"github.com/muster-hpc/muster/internal/shell"
+	"github.com/muster-hpc/muster/internal/status"
+	"github.com/muster-hpc/muster/internal/sys/tie"
+)
+
+// Place is AWS.
+type Place struct{}
+
+// Name implements place.Place.
+func (Place) Name() string { return "aws" }
+
+// On implements place.Place.
+func (Place) On() string { return "on AWS" }
+
+// Here implements place.Place.
+func (Place) Here() error { return nil }
+
+// Asks implements place.Place: where there are credentials, AWS may have clusters that
+// other machines made.
+func (Place) Asks() bool { return api.Configured() }
+
+// Known implements place.Place.
+func (Place) Known(home string) ([]place.Known, error) {
+	records, err := Records(home)
+	var all []place.Known
+	for _, r := range records {
+		all = append(all, place.Known{Name: r.Name, File: r.File})
+	}
+	return all, err
+}
+
+// Kept implements place.Place: what stays of a cluster on AWS stays there.
+func (Place) Kept(string) []place.Kept { return nil }
+
+// Lacks implements place.Place. Every flag means something, if only that another command
+// does it.
+func (Place) Lacks(string, string) bool { return false }
+
+// Look implements place.Place: at the clusters that this machine knows of, and at those
+// that the region of the environment has. Where nobody set up credentials there are none
+// of these, unless AWS was asked for.
+func (Place) Look(ctx context.Context, home, name string, only bool) ([]status.Cluster, error) {
+	records, err := everywhere(ctx, home, only)
+	if err != nil {
+		return nil, err
+	}
+	records = slices.DeleteFunc(records, func(r Record) bool { return name != "" && r.Name != name })
+	if len(records) == 0 && name != "" && only {
+		return nil, fault.Coded(fault.CodeUnknown, "there is no cluster %s on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one", name)
+	}
+	all := make([]status.Cluster, len(records))
+	var group sync.WaitGroup
+	for i, r := range records {
+		group.Go(func() { all[i] = Look(ctx, r) })
+	}
+	group.Wait()
+	return all, nil
+}
+
+// everywhere are all clusters, by name.
+func everywhere(ctx context.Context, home string, only bool) ([]Record, error) {
+	records, err := Records(home)
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string]Record{}
+	if only || api.Configured() {
+		here, err := InRegion(ctx)
+		if err != nil && only && len(records) == 0 {
+			return nil, err
+		}
+		for _, r := range here {
+			byName[r.Name] = r
+		}
+	}
+	for _, r := range records {
+		byName[r.Name] = r
+	}
+	return slices.SortedFunc(maps.Values(byName), func(x, y Record) int { return strings.Compare(x.Name, y.Name) }), nil
+}
+
+// Open implements place.Place.
+func (Place) Open(home, name string, t place.Talk) (place.Cluster, error) {
+	record, err := RecordOf(home, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		record, err = Record{Name: name}, nil
+	}
+	return &cluster{home: home, record: record, talk: t}, err
+}
+
+// cluster is a cluster on AWS, for those who use it.
+type cluster struct {
+	home   string
+	record Record
+	talk   place.Talk
+	// way leads to the head node, where muster is at a path, once it was opened.
+	way    *connect.Way
+	muster string
+}
+
+// Near implements place.Cluster.
+func (*cluster) Near() place.Near { return nil }
+
+// Taken implements place.Cluster.
+func (c *cluster) Taken(file string, asked bool) error {
+	if asked || c.record.Adopted != nil {
+		return fault.Usage(fmt.Errorf("cluster %s is on AWS, in %s: choose another name for a local one with --cluster", c.record.Name, c.record.Region))
+	}
+	return fault.Usage(fmt.Errorf("cluster %s is on AWS, in %s: `muster up %s --on aws` changes it; for a local one choose another name with --cluster", c.record.Name, c.record.Region, file))
+}
+
+func (c *cluster) account(ctx context.Context) (*api.Account, error) {
+	return api.Open(ctx, c.record.Region)
+}
+
+func (c *cluster) entrance() Entrance {
+	return Entrance{Home: c.home, Record: c.record, Note: c.talk.Note}
+}
+
+// open finds the way to the head node, once.
+func (c *cluster) open(ctx context.Context, w place.Way) (way connect.Way, muster string, err error) {
+	if c.way == nil {
+		if way, muster, err = c.entrance().Open(ctx, connect.Options(w)); err != nil {
+			return way, "", err
+		}
+		c.way, c.muster = &way, muster
+	}
+	return *c.way, c.muster, nil
+}
+
+// Enter implements place.Cluster. On nodes of a cluster on AWS programs are jobs.
+func (c *cluster) Enter(ctx context.Context, p place.Program) error {
+	if p.Node != "" {
+		return fault.Usage(errors.New("on AWS a command runs on a node as a job: `muster exec -- srun --nodelist=" + p.Node + " COMMAND`"))
+	}
+	way, muster, err := c.open(ctx, p.Way)
+	if err != nil {
+		return err
+	}
+	terminal := c.talk.Terminal()
+	return runSSH(ctx, way.Run(connect.Use{Terminal: terminal, NoInput: p.Quiet && !terminal}, Entered(muster, p.Args)...))
+}
+
+// Send implements place.Cluster.
+func (c *cluster) Send(ctx context.Context, script string, text []byte) (string, error) {
+	way, muster, err := c.open(ctx, place.Way{})
+	if err != nil {
+		return "", err
+	}
+	there, err := SendScript(ctx, way, muster, script, text)
+	if err == nil {
+		c.talk.Note("%s is ~/%s on the head node; the job begins in the home directory there", script, there)
+	}
+	return there, err
+}
+
+// Shell implements place.Cluster.
+func (c *cluster) Shell(ctx context.Context, node string, w place.Way) error {
+	if node != "" {
+		return fault.Usage(errors.New("on AWS a shell runs on a node as a job: `muster exec -- srun --nodelist=" + node + " --pty bash`"))
+	}
+	way, err := c.entrance().Find(ctx, connect.Options(w))
+	if err != nil {
+		return err
+	}
+	keyless := way.KeyName == "" && w.Identity == ""
+	if (keyless || w.Session && len(way.HostKeys) == 0) && connect.PluginMissing(ctx) == nil {
+		return StartSession(ctx, c.record.Region, connect.ShellSession(way.Head))
+	}
+	if way, err = c.entrance().Choose(ctx, way); err != nil {
+		return err
+	}
+	return tie.Become(way.Shell(), os.Environ())
+}
+
+// SSH implements place.Cluster.
+func (c *cluster) SSH(ctx context.Context, args []string, dryRun bool, w place.Way) error {
+	if !dryRun && len(args) == 0 {
+		return c.Shell(ctx, "", w)
+	}
+	way, err := c.entrance().Way(ctx, connect.Options(w))
+	if err != nil {
+		return err
+	}
+	// What the user asks SSH for may last longer than a shared connection, or need one
+	// of another kind.
+	way.Alone = true
+	line := way.Shell(args...)
+	if dryRun {
+		return c.talk.Answer(shell.Line(line))
+	}
+	return tie.Become(line, os.Environ())
+}
+
+// Fleet implements place.Cluster, by way of the cluster's bucket: that works from
+// everywhere.
+func (c *cluster) Fleet(ctx context.Context, run, now bool) error {
+	want, theirs := "stopped", "STOP_REQUESTED"
+	if run {
+		want, theirs = "running", "START_REQUESTED"
+	}
+	if c.record.Adopted != nil {
+		return fmt.Errorf("cluster %s is ParallelCluster's: `pcluster update-compute-fleet -n %s -r %s --status %s`", c.record.Name, c.record.Name, c.record.Region, theirs)
+	}
+	acc, err := c.account(ctx)
+	if err != nil {
+		return err
+	}
+	return Fleet(ctx, FleetOptions{Name: c.record.Name, Account: acc, Want: want, Now: now, Why: "muster fleet from another machine", Report: c.talk.Report()})
+}

@@ -1,0 +1,102 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/lint"
+	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/place"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/heed"
+)
+
+// wanted is what a cluster is to be.
+type wanted struct {
+	cluster                *spec.Cluster
+	workload               *spec.Workload
+	source, workloadSource []byte
+	talk                   place.Talk
+}
+
+// Read implements place.Place. It ends with the context.
+func (Place) Read(ctx context.Context, f place.Files, t place.Talk) (place.Wanted, error) {
+	w := &wanted{talk: t}
+	err := heed.Call(ctx, func() error { return w.read(f) })
+	return w, err
+}
+
+func (w *wanted) read(f place.Files) (err error) {
+	if w.source, err = place.ReadCluster(f.Cluster, w.talk); err != nil {
+		return err
+	}
+	var problems, more *diag.List
+	if w.cluster, problems = spec.Parse(f.Cluster, w.source); w.cluster == nil {
+		return w.talk.Problems(problems)
+	}
+	w.workload, w.workloadSource, more = place.ReadWorkload(f.Workload, w.cluster)
+	problems.Append(more.All()...)
+	if err := w.talk.Problems(problems); err != nil {
+		return err
+	}
+	w.cluster = w.cluster.With(w.workload)
+	w.tellOfAWS(f.Cluster)
+	return nil
+}
+
+// tellOfAWS says that a file which is good for this machine is not yet good for AWS.
+func (w *wanted) tellOfAWS(path string) {
+	if w.talk.Quiet() {
+		return
+	}
+	f := spec.OpenText(path, w.source, spec.Options{AWS: true})
+	lint.Cluster(f)
+	f.Finish()
+	errs, warnings := f.Problems.Count(diag.Error), f.Problems.Count(diag.Warning)
+	if errs+warnings == 0 {
+		return
+	}
+	fmt.Fprintf(w.talk.Out(), "for AWS the file has %s and %s: `muster check %s` shows them\n",
+		count.Of(errs, "error"), count.Of(warnings, "warning"), page.Printable(path))
+}
+
+// Up implements place.Wanted.
+func (w *wanted) Up(ctx context.Context, o place.UpOptions) (place.Answer, error) {
+	answer := place.Answer{Cluster: o.Name}
+	ref := Ref{Home: o.Home, Name: o.Name}
+	if err := ref.mine(); err != nil {
+		return answer, err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return answer, err
+	}
+	up := UpOptions{
+		Ref: ref, File: w.cluster, Workload: w.workload, Source: w.source, WorkloadSource: w.workloadSource,
+		WorkDir: dir, NoTest: o.NoTest, Report: w.talk.Report(),
+	}
+	if err := up.Removable(ctx); err != nil {
+		return answer, err
+	}
+	if err := w.confirmGoing(ctx, up, o.Yes); err != nil {
+		return answer, err
+	}
+	answer.Steps, err = Up(ctx, up)
+	return answer, err
+}
+
+// confirmGoing asks before something is taken from a cluster that runs.
+func (w *wanted) confirmGoing(ctx context.Context, up UpOptions, yes bool) error {
+	lines, err := up.Going(ctx)
+	if err != nil || len(lines) == 0 || yes {
+		return err
+	}
+	fmt.Fprintf(w.talk.Out(), "cluster %s runs, and would be changed:\n", up.Ref.Name)
+	for _, line := range lines {
+		fmt.Fprintln(w.talk.Out(), "  "+page.Printable(line))
+	}
+	return w.talk.Confirm("Go on?")
+}

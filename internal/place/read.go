@@ -1,0 +1,51 @@
+package place
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/muster-hpc/muster/internal/batch"
+	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// ReadCluster reads the text of a cluster file, once, as it can be a pipe, and shows why
+// it cannot.
+func ReadCluster(path string, t Talk) ([]byte, error) {
+	problems := &diag.List{}
+	text, ok := spec.Read(path, problems)
+	if !ok {
+		return nil, t.Problems(problems)
+	}
+	return text, NotScript(path, text)
+}
+
+// NotScript refuses a batch script where a cluster file is wanted.
+func NotScript(path string, text []byte) error {
+	if !batch.IsScript(text) {
+		return nil
+	}
+	return fmt.Errorf("%s is a batch script, not a cluster file; `muster check` checks it, `muster run` submits it", page.Printable(path))
+}
+
+// ReadWorkload reads and checks a workload file, once, as it can be a pipe. If none is
+// asked for, it is the one beside the cluster file, which need not be there.
+func ReadWorkload(asked string, c *spec.Cluster) (*spec.Workload, []byte, *diag.List) {
+	path := asked
+	list := &diag.List{}
+	if path == "" {
+		path = spec.WorkloadPath(c.File)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return &spec.Workload{}, nil, list
+		}
+	}
+	source, ok := spec.Read(path, list)
+	if !ok {
+		return nil, nil, list
+	}
+	w, list := spec.ParseWorkload(path, source, c)
+	return w, source, list
+}
