@@ -13,11 +13,13 @@ package fsx
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,13 +42,13 @@ type Service struct {
 
 	mu       sync.Mutex // guards what follows
 	account  string
-	systems  []*system
-	links    []*link
-	tasks    []*task
-	backups  []*backup
-	more     []*volume // those that are no roots
-	machines []*machine
-	caches   []*cache
+	systems  shelf[*system]
+	links    shelf[*link]
+	tasks    shelf[*task]
+	backups  shelf[*backup]
+	volumes  shelf[*volume]
+	machines shelf[*machine]
+	caches   shelf[*cache]
 	faults   []fault
 	most     int // file systems; 0 is no limit
 }
@@ -59,8 +61,23 @@ var (
 // New returns an FSx that makes network interfaces by the given configuration's
 // endpoint, and looks for buckets there.
 func New(cfg aws.Config, clock *wire.Clock) *Service {
-	return &Service{clock: clock, region: cfg.Region, ec2: ec2.NewFromConfig(cfg), sts: sts.NewFromConfig(cfg),
+	s := &Service{clock: clock, region: cfg.Region, ec2: ec2.NewFromConfig(cfg), sts: sts.NewFromConfig(cfg),
 		s3: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })}
+	s.systems = shelf[*system]{prefix: "fs-", one: "FileSystem", list: "FileSystems", id: "FileSystemId", arn: "file-system",
+		code: "FileSystemNotFound", noun: "File system", show: s.showSystem}
+	s.links = shelf[*link]{prefix: "dra-", one: "Association", list: "Associations", id: "AssociationId", arn: "association",
+		code: "DataRepositoryAssociationNotFound", noun: "Data repository association", show: showLink}
+	s.tasks = shelf[*task]{prefix: "task-", one: "DataRepositoryTask", list: "DataRepositoryTasks", id: "TaskId", arn: "task",
+		code: "DataRepositoryTaskNotFound", noun: "Data repository task", show: s.showTask}
+	s.backups = shelf[*backup]{prefix: "backup-", one: "Backup", list: "Backups", id: "BackupId", arn: "backup",
+		code: "BackupNotFound", noun: "Backup", show: showBackup}
+	s.volumes = shelf[*volume]{prefix: "fsvol-", one: "Volume", list: "Volumes", id: "VolumeId", arn: "volume", inSystem: true,
+		code: "VolumeNotFound", noun: "Volume", show: showVolume}
+	s.machines = shelf[*machine]{prefix: "svm-", one: "StorageVirtualMachine", list: "StorageVirtualMachines", id: "StorageVirtualMachineId",
+		arn: "storage-virtual-machine", inSystem: true, code: "StorageVirtualMachineNotFound", noun: "Storage virtual machine", show: s.showMachine}
+	s.caches = shelf[*cache]{prefix: "fc-", one: "FileCache", list: "FileCaches", id: "FileCacheId", arn: "file-cache",
+		code: "FileCacheNotFound", noun: "File cache", show: s.showCache}
+	return s
 }
 
 // fields are the members of a structure in JSON.
@@ -68,16 +85,18 @@ type fields map[string]any
 
 // Answer answers a call to FSx.
 func (s *Service) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool) {
-	act, ok := map[string]func(context.Context, *wire.Call) (fields, error){
-		"CreateFileSystem": s.createSystem, "DescribeFileSystems": s.describeSystems, "UpdateFileSystem": s.updateSystem, "DeleteFileSystem": s.deleteSystem,
-		"CreateDataRepositoryAssociation": s.createLink, "DescribeDataRepositoryAssociations": s.describeLinks,
-		"UpdateDataRepositoryAssociation": s.updateLink, "DeleteDataRepositoryAssociation": s.deleteLink,
-		"CreateDataRepositoryTask": s.createTask, "DescribeDataRepositoryTasks": s.describeTasks, "CancelDataRepositoryTask": s.cancelTask,
-		"CreateVolume": s.createVolume, "DescribeVolumes": s.describeVolumes, "DeleteVolume": s.deleteVolume,
-		"CreateStorageVirtualMachine": s.createMachine, "DescribeStorageVirtualMachines": s.describeMachines,
-		"CreateFileCache": s.createCache, "DescribeFileCaches": s.describeCaches, "DeleteFileCache": s.deleteCache,
-		"CreateBackup": s.createBackup, "DescribeBackups": s.describeBackups, "DeleteBackup": s.deleteBackup, "CreateFileSystemFromBackup": s.fromBackup,
-		"TagResource": s.tag, "UntagResource": s.untag, "ListTagsForResource": s.listTags,
+	do, ok := map[string]act{
+		"CreateFileSystem": reads(s.createSystem), "CreateFileSystemFromBackup": reads(s.fromBackup), "DescribeFileSystems": describing(s, &s.systems),
+		"UpdateFileSystem": locked(s, s.updateSystem), "DeleteFileSystem": deleting(s, &s.systems, "DELETING", takesToDelete, s.lastBackup),
+		"CreateDataRepositoryAssociation": reads(s.createLink), "DescribeDataRepositoryAssociations": describing(s, &s.links),
+		"UpdateDataRepositoryAssociation": locked(s, s.updateLink), "DeleteDataRepositoryAssociation": deleting(s, &s.links, "DELETING", takesToLink, nil),
+		"CreateDataRepositoryTask": reads(s.createTask), "DescribeDataRepositoryTasks": describing(s, &s.tasks), "CancelDataRepositoryTask": locked(s, s.cancelTask),
+		"CreateVolume": locked(s, s.createVolume), "DescribeVolumes": describing(s, &s.volumes),
+		"DeleteVolume":                deleting(s, &s.volumes, "DELETING", takesToMount, noRoot),
+		"CreateStorageVirtualMachine": locked(s, s.createMachine), "DescribeStorageVirtualMachines": describing(s, &s.machines),
+		"CreateFileCache": reads(s.createCache), "DescribeFileCaches": describing(s, &s.caches), "DeleteFileCache": deleting(s, &s.caches, "DELETING", takesToDelete, nil),
+		"CreateBackup": locked(s, s.createBackup), "DescribeBackups": describing(s, &s.backups), "DeleteBackup": deleting(s, &s.backups, "DELETED", 0, nil),
+		"TagResource": locked(s, s.tag), "UntagResource": locked(s, s.untag), "ListTagsForResource": locked(s, s.listTags),
 	}[c.Action]
 	if !ok {
 		return nil, false
@@ -85,7 +104,7 @@ func (s *Service) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool)
 	if err := s.sweep(ctx); err != nil {
 		return c.Fault(asFault(err)), true
 	}
-	out, err := act(ctx, c)
+	out, err := do(ctx, c)
 	if err != nil {
 		return c.Fault(asFault(err)), true
 	}
@@ -171,113 +190,84 @@ type tag struct{ Key, Value string }
 func (s *Service) Tagged() []wire.Resource {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.clock.Now()
+	return append(listed(s, &s.systems), listed(s, &s.links)...)
+}
+
+func listed[T item](s *Service, x *shelf[T]) []wire.Resource {
 	var out []wire.Resource
-	add := func(arn string, tags []tag) {
-		r := wire.Resource{ARN: arn, Tags: map[string]string{}}
-		for _, t := range tags {
-			r.Tags[t.Key] = t.Value
+	for _, one := range x.all {
+		r := one.itself()
+		if r.life.at(s.clock.Now()) == gone {
+			continue
 		}
-		out = append(out, r)
-	}
-	for _, f := range s.systems {
-		if f.life.at(now) != gone {
-			add(s.arn("file-system", f.id), f.tags)
+		tags := map[string]string{}
+		for _, t := range r.tags {
+			tags[t.Key] = t.Value
 		}
-	}
-	for _, l := range s.links {
-		if l.life.at(now) != gone {
-			add(s.arn("association", l.id), l.tags)
-		}
+		out = append(out, wire.Resource{ARN: x.arnOf(s, r), Tags: tags})
 	}
 	return out
 }
 
-// tagged finds the tags of a resource. Service.mu is held.
-func (s *Service) tagged(arn string) (*[]tag, error) {
-	for _, f := range s.systems {
-		if s.arn("file-system", f.id) == arn {
-			return &f.tags, nil
-		}
-	}
-	for _, l := range s.links {
-		if s.arn("association", l.id) == arn {
-			return &l.tags, nil
-		}
-	}
-	for _, t := range s.tasks {
-		if s.arn("task", t.id) == arn {
-			return &t.tags, nil
-		}
-	}
-	return nil, wire.Errorf("ResourceNotFound", "The resource %s does not exist", arn)
+// labelled is a request that speaks of the tags of a resource.
+type labelled struct {
+	ResourceARN, NextToken string
+	Tags                   []tag
+	TagKeys                []string
+	MaxResults             int
 }
 
-func (s *Service) tag(_ context.Context, c *wire.Call) (fields, error) {
-	var in struct {
-		ResourceARN string
-		Tags        []tag
+// tagged finds a resource that can be given tags. Service.mu is held.
+func (s *Service) tagged(arn string) (*resource, error) {
+	r := cmp.Or(s.systems.having(s, arn), s.links.having(s, arn), s.tasks.having(s, arn))
+	if r == nil {
+		return nil, wire.Errorf("ResourceNotFound", "The resource %s does not exist", arn)
 	}
-	if err := decode(c, &in); err != nil {
-		return nil, err
+	return r, nil
+}
+
+// having is the resource with an ARN, if there is one.
+func (x *shelf[T]) having(s *Service, arn string) *resource {
+	for _, one := range x.all {
+		if r := one.itself(); x.arnOf(s, r) == arn {
+			return r
+		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	tags, err := s.tagged(in.ResourceARN)
+	return nil
+}
+
+func (s *Service) tag(in *labelled) (fields, error) {
+	r, err := s.tagged(in.ResourceARN)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range in.Tags {
-		*tags = append(drop(*tags, t.Key), t)
+		r.tags = append(drop(r.tags, t.Key), t)
 	}
 	return fields{}, nil
 }
 
 func drop(tags []tag, key string) []tag {
-	var out []tag
-	for _, t := range tags {
-		if t.Key != key {
-			out = append(out, t)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(tags), func(t tag) bool { return t.Key == key })
 }
 
-func (s *Service) untag(_ context.Context, c *wire.Call) (fields, error) {
-	var in struct {
-		ResourceARN string
-		TagKeys     []string
-	}
-	if err := decode(c, &in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	tags, err := s.tagged(in.ResourceARN)
+func (s *Service) untag(in *labelled) (fields, error) {
+	r, err := s.tagged(in.ResourceARN)
 	if err != nil {
 		return nil, err
 	}
 	for _, key := range in.TagKeys {
-		*tags = drop(*tags, key)
+		r.tags = drop(r.tags, key)
 	}
 	return fields{}, nil
 }
 
-func (s *Service) listTags(_ context.Context, c *wire.Call) (fields, error) {
-	var in struct {
-		ResourceARN, NextToken string
-		MaxResults             int
-	}
-	if err := decode(c, &in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	tags, err := s.tagged(in.ResourceARN)
+func (s *Service) listTags(in *labelled) (fields, error) {
+	r, err := s.tagged(in.ResourceARN)
 	if err != nil {
 		return nil, err
 	}
-	return fields{"Tags": append([]tag{}, *tags...)}, nil
+	return fields{"Tags": append([]tag{}, r.tags...)}, nil
 }
 
 // within says that a path is the other one or lies below it.

@@ -41,7 +41,7 @@ func (s *Service) Limit(most int) {
 func (s *Service) SetState(id, state, why string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f, err := s.system(id)
+	f, err := s.systems.find(id)
 	if err == nil {
 		f.life.become(s.clock.Now(), state, state, 0)
 		f.life.why = why

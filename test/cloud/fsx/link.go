@@ -1,6 +1,7 @@
 package fsx
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -18,13 +19,16 @@ const mostLinks = 8
 
 // link is a data repository association.
 type link struct {
-	id, system, token, asked string
-	path, repository         string
-	chunk                    int
-	batch                    bool
-	s3                       *syncs
-	tags                     []tag
-	life                     life
+	resource
+	in linkRequest
+}
+
+type linkRequest struct {
+	FileSystemId, FileSystemPath, DataRepositoryPath, ClientRequestToken string
+	BatchImportMetaDataOnCreate                                          bool
+	ImportedFileChunkSize                                                int
+	S3                                                                   *syncs
+	Tags                                                                 []tag
 }
 
 // syncs says what goes to and fro by itself.
@@ -54,24 +58,14 @@ func (x *syncs) check() error {
 
 // createLink follows
 // https://docs.aws.amazon.com/fsx/latest/APIReference/API_CreateDataRepositoryAssociation.html
-func (s *Service) createLink(ctx context.Context, c *wire.Call) (fields, error) {
-	var in struct {
-		FileSystemId, FileSystemPath, DataRepositoryPath, ClientRequestToken string
-		BatchImportMetaDataOnCreate                                          bool
-		ImportedFileChunkSize                                                int
-		S3                                                                   *syncs
-		Tags                                                                 []tag
-	}
-	if err := decode(c, &in); err != nil {
-		return nil, err
-	}
+func (s *Service) createLink(ctx context.Context, c *wire.Call, in *linkRequest) (fields, error) {
 	if err := in.S3.check(); err != nil {
 		return nil, err
 	}
-	l := &link{id: newID("dra-"), system: in.FileSystemId, token: in.ClientRequestToken, asked: string(c.Body), path: in.FileSystemPath,
-		repository: in.DataRepositoryPath, chunk: max(in.ImportedFileChunkSize, 0), batch: in.BatchImportMetaDataOnCreate, s3: in.S3, tags: in.Tags}
-	if l.chunk == 0 {
-		l.chunk = 1024
+	l := &link{resource: newResource(c, in.ClientRequestToken, in.Tags), in: *in}
+	l.system = in.FileSystemId
+	if l.in.ImportedFileChunkSize <= 0 {
+		l.in.ImportedFileChunkSize = 1024
 	}
 	bucket, ok := strings.CutPrefix(in.DataRepositoryPath, "s3://")
 	if bucket, _, _ = strings.Cut(bucket, "/"); !ok || bucket == "" {
@@ -80,33 +74,22 @@ func (s *Service) createLink(ctx context.Context, c *wire.Call) (fields, error) 
 	_, noBucket := s.s3.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &bucket})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, old := range s.links {
-		if l.token != "" && old.token == l.token {
-			if old.asked != l.asked {
-				return nil, wire.Errorf("IncompatibleParameterError", "The client request token was used before with other parameters: ClientRequestToken")
-			}
-			return fields{"Association": s.describeLink(old)}, nil
-		}
+	if old, err := s.links.again(s, l.token, c); old != nil || err != nil {
+		return old, err
 	}
 	if err := s.linkable(l); err != nil {
 		return nil, err
 	}
-	now := s.clock.Now()
-	l.life.made = now
-	l.life.become(now, "CREATING", "AVAILABLE", takesToLink)
+	end := "AVAILABLE"
 	if noBucket != nil {
-		l.life.next, l.life.why = "FAILED", "Amazon FSx is unable to access the S3 bucket "+bucket
+		end, l.life.why = "FAILED", "Amazon FSx is unable to access the S3 bucket "+bucket
 	}
-	if x := s.harm("association"); x != nil {
-		l.life.next, l.life.why = x.state, x.why
-	}
-	s.links = append(s.links, l)
-	return fields{"Association": s.describeLink(l)}, nil
+	return add(s, &s.links, l, end, takesToLink), nil
 }
 
 // linkable checks that a link fits its file system and the links that it has.
 func (s *Service) linkable(l *link) error {
-	f, err := s.system(l.system)
+	f, err := s.systems.find(l.system)
 	if err != nil {
 		return err
 	}
@@ -120,16 +103,16 @@ func (s *Service) linkable(l *link) error {
 		return badRequest("File system '%s' was created with an ImportPath and can have no data repository association", f.id)
 	case state != "AVAILABLE" && state != "UPDATING":
 		return badRequest("File system '%s' is in state %s", f.id, state)
-	case !strings.HasPrefix(l.path, "/"):
-		return badRequest("FileSystemPath must begin with /, got %q", l.path)
+	case !strings.HasPrefix(l.in.FileSystemPath, "/"):
+		return badRequest("FileSystemPath must begin with /, got %q", l.in.FileSystemPath)
 	}
 	n := 0
-	for _, other := range s.links {
+	for _, other := range s.links.all {
 		if other.system != l.system {
 			continue
 		}
-		if n++; within(l.path, other.path) || within(other.path, l.path) {
-			return badRequest("FileSystemPath %s overlaps with %s of %s", l.path, other.path, other.id)
+		if n++; within(l.in.FileSystemPath, other.in.FileSystemPath) || within(other.in.FileSystemPath, l.in.FileSystemPath) {
+			return badRequest("FileSystemPath %s overlaps with %s of %s", l.in.FileSystemPath, other.in.FileSystemPath, other.id)
 		}
 	}
 	if n >= mostLinks {
@@ -138,91 +121,28 @@ func (s *Service) linkable(l *link) error {
 	return nil
 }
 
-// describeLink follows
+// showLink follows
 // https://docs.aws.amazon.com/fsx/latest/APIReference/API_DataRepositoryAssociation.html
-func (s *Service) describeLink(l *link) fields {
-	state := l.life.at(s.clock.Now())
-	out := fields{"AssociationId": l.id, "ResourceARN": s.arn("association", l.id), "FileSystemId": l.system, "Lifecycle": state, "FileSystemPath": l.path,
-		"DataRepositoryPath": l.repository, "BatchImportMetaDataOnCreate": l.batch, "ImportedFileChunkSize": l.chunk,
-		"CreationTime": epoch(l.life.made), "Tags": append([]tag{}, l.tags...)}
-	if l.s3 != nil {
-		out["S3"] = l.s3
-	}
-	if l.life.why != "" && state == l.life.next {
-		out["FailureDetails"] = fields{"Message": l.life.why}
+func showLink(l *link) fields {
+	out := fields{"FileSystemId": l.system, "FileSystemPath": l.in.FileSystemPath, "DataRepositoryPath": l.in.DataRepositoryPath,
+		"BatchImportMetaDataOnCreate": l.in.BatchImportMetaDataOnCreate, "ImportedFileChunkSize": l.in.ImportedFileChunkSize}
+	if l.in.S3 != nil {
+		out["S3"] = l.in.S3
 	}
 	return out
 }
 
-// link finds a link. Service.mu is held.
-func (s *Service) link(id string) (*link, error) {
-	for _, l := range s.links {
-		if l.id == id {
-			return l, nil
-		}
-	}
-	return nil, wire.Errorf("DataRepositoryAssociationNotFound", "Data repository association '%s' does not exist.", id)
+type linkUpdate struct {
+	AssociationId, ClientRequestToken string
+	ImportedFileChunkSize             int
+	S3                                *syncs
 }
 
-// filter selects by name and values.
-type filter struct {
-	Name   string
-	Values []string
-}
-
-// passes says that values by name satisfy all filters.
-func passes(filters []filter, have map[string]string) bool {
-	for _, f := range filters {
-		if !slices.Contains(f.Values, have[f.Name]) {
-			return false
-		}
-	}
-	return true
-}
-
-func (s *Service) describeLinks(_ context.Context, c *wire.Call) (fields, error) {
-	var in struct {
-		AssociationIds []string
-		Filters        []filter
-		MaxResults     int
-		NextToken      string
-	}
-	if err := decode(c, &in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, id := range in.AssociationIds {
-		if _, err := s.link(id); err != nil {
-			return nil, err
-		}
-	}
-	var all []fields
-	for _, l := range s.links {
-		if (len(in.AssociationIds) == 0 || slices.Contains(in.AssociationIds, l.id)) &&
-			passes(in.Filters, map[string]string{"file-system-id": l.system, "data-repository-type": "S3", "file-system-type": "LUSTRE"}) {
-			all = append(all, s.describeLink(l))
-		}
-	}
-	some, next, err := page(all, in.NextToken, in.MaxResults)
-	return answer("Associations", some, next), err
-}
-
-func (s *Service) updateLink(_ context.Context, c *wire.Call) (fields, error) {
-	var in struct {
-		AssociationId, ClientRequestToken string
-		ImportedFileChunkSize             int
-		S3                                *syncs
-	}
-	if err := decode(c, &in); err != nil {
-		return nil, err
-	}
+func (s *Service) updateLink(in *linkUpdate) (fields, error) {
 	if err := in.S3.check(); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l, err := s.link(in.AssociationId)
+	l, err := s.links.find(in.AssociationId)
 	if err != nil {
 		return nil, err
 	}
@@ -230,33 +150,9 @@ func (s *Service) updateLink(_ context.Context, c *wire.Call) (fields, error) {
 	if state := l.life.at(now); state != "AVAILABLE" && state != "MISCONFIGURED" {
 		return nil, badRequest("Data repository association '%s' is in state %s", l.id, state)
 	}
-	if in.S3 != nil {
-		l.s3 = in.S3
-	}
-	if in.ImportedFileChunkSize != 0 {
-		l.chunk = in.ImportedFileChunkSize
-	}
+	l.in.S3 = cmp.Or(in.S3, l.in.S3)
+	l.in.ImportedFileChunkSize = cmp.Or(in.ImportedFileChunkSize, l.in.ImportedFileChunkSize)
 	l.life.why = ""
 	l.life.become(now, "UPDATING", "AVAILABLE", takesToLink)
-	return fields{"Association": s.describeLink(l)}, nil
-}
-
-func (s *Service) deleteLink(_ context.Context, c *wire.Call) (fields, error) {
-	var in struct {
-		AssociationId, ClientRequestToken string
-		DeleteDataInFileSystem            bool
-	}
-	if err := decode(c, &in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l, err := s.link(in.AssociationId)
-	if err != nil {
-		return nil, err
-	}
-	if now := s.clock.Now(); l.life.at(now) != "DELETING" {
-		l.life.become(now, "DELETING", gone, takesToLink)
-	}
-	return fields{"AssociationId": l.id, "Lifecycle": "DELETING", "DeleteDataInFileSystem": in.DeleteDataInFileSystem}, nil
+	return fields{"Association": s.links.describe(s, l)}, nil
 }

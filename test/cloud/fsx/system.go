@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,67 +23,45 @@ const (
 
 // system is a file system.
 type system struct {
-	id, token string
-	asked     string // the request as it came, for the token
-	in        creation
-	tags      []tag
-	vpc       string
-	mount     string
-	volume    string
-	nics      []string
-	life      life
-	actions   []fields
+	resource
+	in      creation
+	vpc     string
+	mount   string
+	volume  string // the root of one of OpenZFS
+	nics    []string
+	actions []fields
 }
 
-// life is a state that ends at a time.
-type life struct {
-	state, next string
-	until       time.Time
-	why         string // of a state that is a failure
-	made        time.Time
-}
-
-func (l life) at(now time.Time) string {
-	if l.next != "" && !now.Before(l.until) {
-		return l.next
-	}
-	return l.state
-}
-
-func (l *life) become(now time.Time, state, next string, after time.Duration) {
-	l.state, l.next, l.until = state, next, now.Add(after)
-}
-
-const gone = "gone"
-
-func (s *Service) createSystem(ctx context.Context, c *wire.Call) (fields, error) {
-	in := creation{}
-	if err := decode(c, &in); err != nil {
-		return nil, err
-	}
-	if old, err := s.again(in.ClientRequestToken, string(c.Body)); old != nil || err != nil {
+func (s *Service) createSystem(ctx context.Context, c *wire.Call, in *creation) (fields, error) {
+	if old, err := s.made(in.ClientRequestToken, c); old != nil || err != nil {
 		return old, err
 	}
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	return s.add(ctx, in, string(c.Body))
+	return s.add(ctx, c, *in)
+}
+
+// made answers a request for a file system that was made before.
+func (s *Service) made(token string, c *wire.Call) (fields, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.systems.again(s, token, c)
 }
 
 // add makes a file system from a request that is good.
-func (s *Service) add(ctx context.Context, in creation, asked string) (fields, error) {
+func (s *Service) add(ctx context.Context, c *wire.Call, in creation) (fields, error) {
 	if err := s.identify(ctx); err != nil {
 		return nil, err
 	}
-	f := &system{id: newID("fs-"), token: in.ClientRequestToken, asked: asked, in: in, tags: in.Tags, mount: newID("")[:8]}
+	f := &system{resource: newResource(c, in.ClientRequestToken, in.Tags), in: in, mount: newID("")[:8]}
+	f.id = newID(s.systems.prefix)
+	f.system = f.id
 	if in.LustreConfiguration != nil && in.LustreConfiguration.DeploymentType == "SCRATCH_1" {
 		f.mount = "fsx"
 	}
-	if in.OpenZFSConfiguration != nil {
-		f.volume = newID("fsvol-")
-	}
 	s.mu.Lock()
-	full := s.most > 0 && len(s.systems) >= s.most
+	full := s.most > 0 && len(s.systems.all) >= s.most
 	s.mu.Unlock()
 	if full {
 		return nil, wire.Errorf("ServiceLimitExceeded", "You have reached the maximum number of file systems: FILE_SYSTEM_COUNT")
@@ -94,30 +71,10 @@ func (s *Service) add(ctx context.Context, in creation, asked string) (fields, e
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.clock.Now()
-	f.life.made = now
-	f.life.become(now, "CREATING", "AVAILABLE", takesToCreate)
-	if x := s.harm("file-system"); x != nil {
-		f.life.next, f.life.why = x.state, x.why
+	if in.OpenZFSConfiguration != nil {
+		s.addRoot(f)
 	}
-	s.systems = append(s.systems, f)
-	return fields{"FileSystem": s.describe(f)}, nil
-}
-
-// again answers a request that was made before with the same token.
-func (s *Service) again(token, body string) (fields, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range s.systems {
-		if token == "" || f.token != token {
-			continue
-		}
-		if f.asked != body {
-			return nil, wire.Errorf("IncompatibleParameterError", "The client request token was used before with other parameters: ClientRequestToken")
-		}
-		return fields{"FileSystem": s.describe(f)}, nil
-	}
-	return nil, nil
+	return add(s, &s.systems, f, "AVAILABLE", takesToCreate), nil
 }
 
 // place puts a file system into its subnets, with an interface in each.
@@ -166,21 +123,15 @@ func (s *Service) reachable(ctx context.Context, f *system) error {
 	return wire.Errorf("InvalidNetworkSettings", "The file system cannot be created because the security groups provided do not permit Lustre LNET network traffic on port %d", want)
 }
 
-// describe follows https://docs.aws.amazon.com/fsx/latest/APIReference/API_FileSystem.html
-func (s *Service) describe(f *system) fields {
-	now := s.clock.Now()
-	state := f.life.at(now)
-	out := fields{"FileSystemId": f.id, "OwnerId": s.account, "CreationTime": epoch(f.life.made), "FileSystemType": f.in.FileSystemType,
-		"Lifecycle": state, "StorageCapacity": f.in.StorageCapacity, "StorageType": f.in.StorageType, "VpcId": f.vpc, "SubnetIds": f.in.SubnetIds,
-		"NetworkInterfaceIds": f.nics, "DNSName": f.id + ".fsx." + s.region + ".amazonaws.com", "ResourceARN": s.arn("file-system", f.id), "Tags": append([]tag{}, f.tags...)}
-	if f.life.why != "" && state == f.life.next {
-		out["FailureDetails"] = fields{"Message": f.life.why}
-	}
+// showSystem follows https://docs.aws.amazon.com/fsx/latest/APIReference/API_FileSystem.html
+func (s *Service) showSystem(f *system) fields {
+	out := fields{"OwnerId": s.account, "FileSystemType": f.in.FileSystemType, "StorageCapacity": f.in.StorageCapacity, "StorageType": f.in.StorageType,
+		"VpcId": f.vpc, "SubnetIds": f.in.SubnetIds, "NetworkInterfaceIds": f.nics, "DNSName": f.id + ".fsx." + s.region + ".amazonaws.com"}
 	if f.in.KmsKeyId != "" {
 		out["KmsKeyId"] = f.in.KmsKeyId
 	}
 	if len(f.actions) > 0 {
-		done := map[bool]string{true: "COMPLETED", false: "IN_PROGRESS"}[state != "UPDATING"]
+		done := map[bool]string{true: "COMPLETED", false: "IN_PROGRESS"}[f.life.at(s.clock.Now()) != "UPDATING"]
 		f.actions[len(f.actions)-1]["Status"] = done
 		out["AdministrativeActions"] = f.actions
 	}
@@ -221,64 +172,16 @@ func structure(v any) fields {
 	return out
 }
 
-// system finds a file system. Service.mu is held.
-func (s *Service) system(id string) (*system, error) {
-	for _, f := range s.systems {
-		if f.id == id {
-			return f, nil
-		}
-	}
-	return nil, wire.Errorf("FileSystemNotFound", "File system '%s' does not exist.", id)
-}
-
-func (s *Service) describeSystems(_ context.Context, c *wire.Call) (fields, error) {
-	var in struct {
-		FileSystemIds []string
-		MaxResults    int
-		NextToken     string
-	}
-	if err := decode(c, &in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, id := range in.FileSystemIds {
-		if _, err := s.system(id); err != nil {
-			return nil, err
-		}
-	}
-	var all []fields
-	for _, f := range s.systems {
-		if len(in.FileSystemIds) == 0 || slices.Contains(in.FileSystemIds, f.id) {
-			all = append(all, s.describe(f))
-		}
-	}
-	some, next, err := page(all, in.NextToken, in.MaxResults)
-	return answer("FileSystems", some, next), err
-}
-
-func answer(name string, some []fields, next string) fields {
-	out := fields{name: some}
-	if next != "" {
-		out["NextToken"] = next
-	}
-	return out
+type systemUpdate struct {
+	FileSystemId, ClientRequestToken, StorageType, FileSystemTypeVersion string
+	StorageCapacity                                                      int
+	LustreConfiguration                                                  *lustre
+	OpenZFSConfiguration                                                 *openZFS
 }
 
 // updateSystem follows https://docs.aws.amazon.com/fsx/latest/APIReference/API_UpdateFileSystem.html
-func (s *Service) updateSystem(_ context.Context, c *wire.Call) (fields, error) {
-	var in struct {
-		FileSystemId, ClientRequestToken, StorageType, FileSystemTypeVersion string
-		StorageCapacity                                                      int
-		LustreConfiguration                                                  *lustre
-		OpenZFSConfiguration                                                 *openZFS
-	}
-	if err := decode(c, &in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f, err := s.system(in.FileSystemId)
+func (s *Service) updateSystem(in *systemUpdate) (fields, error) {
+	f, err := s.systems.find(in.FileSystemId)
 	if err != nil {
 		return nil, err
 	}
@@ -293,57 +196,40 @@ func (s *Service) updateSystem(_ context.Context, c *wire.Call) (fields, error) 
 		}
 		next.StorageCapacity = n
 	}
-	if in.LustreConfiguration != nil && next.LustreConfiguration != nil {
-		next.LustreConfiguration = overlaid(*next.LustreConfiguration, in.LustreConfiguration)
-	}
-	if in.OpenZFSConfiguration != nil && next.OpenZFSConfiguration != nil {
-		next.OpenZFSConfiguration = overlaid(*next.OpenZFSConfiguration, in.OpenZFSConfiguration)
-	}
+	next.LustreConfiguration = overlaid(next.LustreConfiguration, in.LustreConfiguration)
+	next.OpenZFSConfiguration = overlaid(next.OpenZFSConfiguration, in.OpenZFSConfiguration)
 	if err := next.check(); err != nil {
 		return nil, err
 	}
 	f.in = next
 	f.actions = append(f.actions, fields{"AdministrativeActionType": "FILE_SYSTEM_UPDATE", "RequestTime": epoch(now), "Status": "PENDING"})
 	f.life.become(now, "UPDATING", "AVAILABLE", takesToUpdate)
-	return fields{"FileSystem": s.describe(f)}, nil
+	return fields{"FileSystem": s.systems.describe(s, f)}, nil
 }
 
-// overlaid is a value with what the other one sets.
-func overlaid[T any](base T, with *T) *T {
+// overlaid is a value, if there is one, with what the other one sets.
+func overlaid[T any](base, with *T) *T {
+	if base == nil || with == nil {
+		return base
+	}
+	out := *base
 	b, err := json.Marshal(with)
 	if err == nil {
-		err = json.Unmarshal(b, &base)
+		err = json.Unmarshal(b, &out)
 	}
 	if err != nil {
 		panic(err) // a value of our own types
 	}
-	return &base
+	return &out
 }
 
-func (s *Service) deleteSystem(_ context.Context, c *wire.Call) (fields, error) {
-	var in struct {
-		FileSystemId, ClientRequestToken                              string
-		LustreConfiguration, OpenZFSConfiguration, OntapConfiguration map[string]any
+// lastBackup is made of what is deleted by whoever does not say otherwise, and has its price:
+// https://docs.aws.amazon.com/fsx/latest/APIReference/API_DeleteFileSystemOpenZFSConfiguration.html
+func (s *Service) lastBackup(f *system, in *deletion) error {
+	if f.in.FileSystemType == "OPENZFS" && in.OpenZFSConfiguration["SkipFinalBackup"] != true {
+		add(s, &s.backups, &backup{resource: resource{system: f.id}, in: f.in}, "AVAILABLE", 0)
 	}
-	if err := decode(c, &in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f, err := s.system(in.FileSystemId)
-	if err != nil {
-		return nil, err
-	}
-	now := s.clock.Now()
-	if f.life.at(now) != "DELETING" {
-		// Whoever does not say otherwise gets a backup, and its bill:
-		// https://docs.aws.amazon.com/fsx/latest/APIReference/API_DeleteFileSystemOpenZFSConfiguration.html
-		if f.in.FileSystemType == "OPENZFS" && in.OpenZFSConfiguration["SkipFinalBackup"] != true {
-			s.backups = append(s.backups, &backup{id: newID("backup-"), of: f.id, in: f.in, life: f.life})
-		}
-		f.life.become(now, "DELETING", gone, takesToDelete)
-	}
-	return fields{"FileSystemId": f.id, "Lifecycle": "DELETING"}, nil
+	return nil
 }
 
 // sweep takes away what has gone, with its interfaces and links.
@@ -351,17 +237,21 @@ func (s *Service) sweep(ctx context.Context) error {
 	var nics []string
 	s.mu.Lock()
 	now := s.clock.Now()
-	s.systems = slices.DeleteFunc(s.systems, func(f *system) bool {
-		if f.life.at(now) != gone {
-			return false
+	lost := map[string]bool{}
+	for _, f := range s.systems.all {
+		if f.life.at(now) == gone {
+			lost[f.id] = true
+			nics = append(nics, f.nics...)
 		}
-		nics = append(nics, f.nics...)
-		s.links = slices.DeleteFunc(s.links, func(l *link) bool { return l.system == f.id })
-		s.more = slices.DeleteFunc(s.more, func(v *volume) bool { return v.system == f.id })
-		s.machines = slices.DeleteFunc(s.machines, func(m *machine) bool { return m.system == f.id })
-		return true
-	})
-	s.links = slices.DeleteFunc(s.links, func(l *link) bool { return l.life.at(now) == gone })
+	}
+	below := func(r *resource) bool { return lost[r.system] }
+	alone := func(*resource) bool { return false }
+	s.systems.goes(now, alone)
+	s.links.goes(now, below)
+	s.volumes.goes(now, below)
+	s.machines.goes(now, below)
+	s.backups.goes(now, alone)
+	s.caches.goes(now, alone)
 	s.mu.Unlock()
 	for _, id := range nics {
 		if _, err := s.ec2.DeleteNetworkInterface(ctx, &ec2.DeleteNetworkInterfaceInput{NetworkInterfaceId: &id}); err != nil && !strings.Contains(err.Error(), "NotFound") {

@@ -16,14 +16,18 @@ const (
 
 // task moves data over a link.
 type task struct {
-	id, kind, system, token, asked string
-	paths                          []string
-	report                         fields
-	tags                           []tag
-	made                           time.Time
-	files, failed                  int64
-	cancelled                      time.Time
-	why                            string
+	resource
+	in        taskRequest
+	cancelled time.Time
+}
+
+type taskRequest struct {
+	Type, FileSystemId, ClientRequestToken string
+	Paths                                  []string
+	Report                                 fields
+	ReleaseConfiguration                   map[string]any
+	CapacityToRelease                      int
+	Tags                                   []tag
 }
 
 // Files is how many files a task finds.
@@ -31,33 +35,17 @@ const Files = 1000
 
 // createTask follows
 // https://docs.aws.amazon.com/fsx/latest/APIReference/API_CreateDataRepositoryTask.html
-func (s *Service) createTask(_ context.Context, c *wire.Call) (fields, error) {
-	var in struct {
-		Type, FileSystemId, ClientRequestToken string
-		Paths                                  []string
-		Report                                 fields
-		ReleaseConfiguration                   map[string]any
-		CapacityToRelease                      int
-		Tags                                   []tag
-	}
-	if err := decode(c, &in); err != nil {
-		return nil, err
-	}
+func (s *Service) createTask(_ context.Context, c *wire.Call, in *taskRequest) (fields, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f, err := s.system(in.FileSystemId)
+	f, err := s.systems.find(in.FileSystemId)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range s.tasks {
-		if in.ClientRequestToken != "" && t.token == in.ClientRequestToken {
-			if t.asked != string(c.Body) {
-				return nil, wire.Errorf("IncompatibleParameterError", "The client request token was used before with other parameters: ClientRequestToken")
-			}
-			return fields{"DataRepositoryTask": s.describeTask(t)}, nil
-		}
+	if old, err := s.tasks.again(s, in.ClientRequestToken, c); old != nil || err != nil {
+		return old, err
 	}
-	linked := slices.ContainsFunc(s.links, func(l *link) bool { return l.system == f.id && l.life.at(s.clock.Now()) == "AVAILABLE" })
+	linked := slices.ContainsFunc(s.links.all, func(l *link) bool { return l.system == f.id && l.life.at(s.clock.Now()) == "AVAILABLE" })
 	switch {
 	case !slices.Contains([]string{"EXPORT_TO_REPOSITORY", "IMPORT_METADATA_FROM_REPOSITORY", "RELEASE_DATA_FROM_FILESYSTEM"}, in.Type):
 		return nil, badRequest("Invalid task type: %s", in.Type)
@@ -69,118 +57,59 @@ func (s *Service) createTask(_ context.Context, c *wire.Call) (fields, error) {
 		return nil, badRequest("File system '%s' is in state %s", f.id, f.life.at(s.clock.Now()))
 	case !linked && f.in.LustreConfiguration.ImportPath == "":
 		return nil, badRequest("File system '%s' is not linked to a data repository", f.id)
-	case slices.ContainsFunc(s.tasks, func(t *task) bool { return t.system == f.id && !s.ended(t) }):
+	case slices.ContainsFunc(s.tasks.all, func(t *task) bool { return t.system == f.id && !s.ended(t) }):
 		return nil, wire.Errorf("DataRepositoryTaskExecuting", "A data repository task is already running on file system '%s'", f.id)
 	}
-	t := &task{id: newID("task-"), kind: in.Type, system: f.id, token: in.ClientRequestToken, asked: string(c.Body), paths: in.Paths, report: in.Report,
-		tags: in.Tags, made: s.clock.Now(), files: Files}
-	if x := s.harm("task"); x != nil {
-		t.failed, t.why = 1, x.why
-	}
-	s.tasks = append(s.tasks, t)
-	return fields{"DataRepositoryTask": s.describeTask(t)}, nil
+	t := &task{resource: newResource(c, in.ClientRequestToken, in.Tags), in: *in}
+	t.system = f.id
+	return add(s, &s.tasks, t, "SUCCEEDED", takesToBegin+takesToMove), nil
 }
 
-// state is a task's, with the number of files that it has dealt with.
-func (s *Service) state(t *task) (string, int64) {
+func (s *Service) ended(t *task) bool {
+	return slices.Contains([]string{"SUCCEEDED", "FAILED", "CANCELED"}, t.life.at(s.clock.Now()))
+}
+
+// showTask follows https://docs.aws.amazon.com/fsx/latest/APIReference/API_DataRepositoryTask.html
+func (s *Service) showTask(t *task) fields {
 	now := s.clock.Now()
+	out := fields{"Type": t.in.Type, "FileSystemId": t.system, "Paths": append([]string{}, t.in.Paths...), "Report": t.in.Report}
 	at := now
 	if !t.cancelled.IsZero() {
 		at = t.cancelled
 	}
-	spent := at.Sub(t.made) - takesToBegin
-	done := min(t.files, max(0, int64(float64(t.files)*float64(spent)/float64(takesToMove))))
+	spent := at.Sub(t.life.made) - takesToBegin
 	switch {
-	case !t.cancelled.IsZero() && now.Before(t.cancelled.Add(takesToBegin)):
-		return "CANCELING", done
-	case !t.cancelled.IsZero():
-		return "CANCELED", done
+	case t.life.at(now) != "CREATING":
 	case spent < 0:
-		return "PENDING", 0
-	case spent < takesToMove:
-		return "EXECUTING", done
-	case t.failed > 0:
-		return "FAILED", done
-	}
-	return "SUCCEEDED", done
-}
-
-func (s *Service) ended(t *task) bool {
-	state, _ := s.state(t)
-	return slices.Contains([]string{"SUCCEEDED", "FAILED", "CANCELED"}, state)
-}
-
-// describeTask follows https://docs.aws.amazon.com/fsx/latest/APIReference/API_DataRepositoryTask.html
-func (s *Service) describeTask(t *task) fields {
-	state, done := s.state(t)
-	out := fields{"TaskId": t.id, "Lifecycle": state, "Type": t.kind, "CreationTime": epoch(t.made), "ResourceARN": s.arn("task", t.id),
-		"FileSystemId": t.system, "Paths": append([]string{}, t.paths...), "Report": t.report, "Tags": append([]tag{}, t.tags...)}
-	if state == "PENDING" {
+		out["Lifecycle"] = "PENDING"
 		return out
+	default:
+		out["Lifecycle"] = "EXECUTING"
 	}
-	out["StartTime"] = epoch(t.made.Add(takesToBegin))
-	failed := min(t.failed, done)
-	out["Status"] = fields{"TotalCount": t.files, "SucceededCount": done - failed, "FailedCount": failed, "LastUpdatedTime": epoch(s.clock.Now())}
+	done := min(Files, max(0, int64(float64(Files)*float64(spent)/float64(takesToMove))))
+	failed := int64(0)
+	if t.life.why != "" {
+		failed = min(1, done)
+	}
+	out["StartTime"] = epoch(t.life.made.Add(takesToBegin))
+	out["Status"] = fields{"TotalCount": Files, "SucceededCount": done - failed, "FailedCount": failed, "LastUpdatedTime": epoch(now)}
 	if s.ended(t) {
-		out["EndTime"] = epoch(t.made.Add(takesToBegin + takesToMove))
-	}
-	if state == "FAILED" {
-		out["FailureDetails"] = fields{"Message": t.why}
+		out["EndTime"] = epoch(t.life.made.Add(takesToBegin + takesToMove))
 	}
 	return out
 }
 
-func (s *Service) describeTasks(_ context.Context, c *wire.Call) (fields, error) {
-	var in struct {
-		TaskIds    []string
-		Filters    []filter
-		MaxResults int
-		NextToken  string
-	}
-	if err := decode(c, &in); err != nil {
+func (s *Service) cancelTask(in *struct{ TaskId string }) (fields, error) {
+	t, err := s.tasks.find(in.TaskId)
+	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []fields
-	found := map[string]bool{}
-	for _, t := range s.tasks {
-		state, _ := s.state(t)
-		if (len(in.TaskIds) == 0 || slices.Contains(in.TaskIds, t.id)) && passes(in.Filters, map[string]string{"file-system-id": t.system, "task-lifecycle": state}) {
-			all = append(all, s.describeTask(t))
-			found[t.id] = true
-		}
-	}
-	for _, id := range in.TaskIds {
-		if !found[id] && len(in.Filters) == 0 {
-			return nil, noTask(id)
-		}
-	}
-	some, next, err := page(all, in.NextToken, in.MaxResults)
-	return answer("DataRepositoryTasks", some, next), err
-}
-
-func noTask(id string) error {
-	return wire.Errorf("DataRepositoryTaskNotFound", "Data repository task '%s' does not exist.", id)
-}
-
-func (s *Service) cancelTask(_ context.Context, c *wire.Call) (fields, error) {
-	var in struct{ TaskId string }
-	if err := decode(c, &in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.tasks, func(t *task) bool { return t.id == in.TaskId })
-	if i < 0 {
-		return nil, noTask(in.TaskId)
-	}
-	t := s.tasks[i]
 	if s.ended(t) {
 		return nil, wire.Errorf("DataRepositoryTaskEnded", "Data repository task '%s' has ended", t.id)
 	}
 	if t.cancelled.IsZero() {
-		t.cancelled = s.clock.Now()
+		t.cancelled, t.life.why = s.clock.Now(), ""
+		t.life.become(t.cancelled, "CANCELING", "CANCELED", takesToBegin)
 	}
 	return fields{"TaskId": t.id, "Lifecycle": "CANCELING"}, nil
 }
