@@ -21,6 +21,14 @@ func (j *job) balanced(ctx context.Context, action, give string, params map[stri
 	return out.find(give), out, nil
 }
 
+// plainly removes the resource of an ID.
+func plainly(q query, action, name string) work {
+	return func(ctx context.Context, j *job) error {
+		_, err := j.aws.plain.call(ctx, q, action, map[string]any{name: j.id})
+		return err
+	}
+}
+
 // attributes sets those properties that are calls of their own.
 func (j *job) attributes(ctx context.Context, name, action, arn string) error {
 	if j.props[name] == nil || !j.changed(name) {
@@ -71,11 +79,6 @@ func (j *job) retagBalanced(ctx context.Context) error {
 	return err
 }
 
-func removeBalancer(ctx context.Context, j *job) error {
-	_, err := j.aws.plain.call(ctx, balancing, "DeleteLoadBalancer", map[string]any{"LoadBalancerArn": j.id})
-	return err
-}
-
 func createTargets(ctx context.Context, j *job) (err error) {
 	props := without(j.props, "Tags", "TargetGroupAttributes", "Targets")
 	props["Name"] = cmp.Or(text(props["Name"]), j.generated(32))
@@ -103,11 +106,6 @@ func updateTargets(ctx context.Context, j *job) error {
 	return j.retagBalanced(ctx)
 }
 
-func removeTargets(ctx context.Context, j *job) error {
-	_, err := j.aws.plain.call(ctx, balancing, "DeleteTargetGroup", map[string]any{"TargetGroupArn": j.id})
-	return err
-}
-
 func createListener(ctx context.Context, j *job) (err error) {
 	out, err := j.aws.plain.call(ctx, balancing, "CreateListener", j.props)
 	if err != nil {
@@ -122,11 +120,6 @@ func updateListener(ctx context.Context, j *job) error {
 	props := without(j.props, "LoadBalancerArn")
 	props["ListenerArn"] = j.id
 	_, err := j.aws.plain.call(ctx, balancing, "ModifyListener", props)
-	return err
-}
-
-func removeListener(ctx context.Context, j *job) error {
-	_, err := j.aws.plain.call(ctx, balancing, "DeleteListener", map[string]any{"ListenerArn": j.id})
 	return err
 }
 

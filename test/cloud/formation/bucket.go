@@ -47,41 +47,31 @@ func updateBucket(ctx context.Context, j *job) error {
 			return err
 		}
 	}
-	if tags := j.labels(); len(tags) > 0 && canon(tagValue(tags)) != canon(tagValue(labels(j.old, j.oldTags))) {
-		var set []types.Tag
-		for _, k := range slices.Sorted(maps.Keys(tags)) {
-			set = append(set, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
-		}
-		_, err := j.aws.s3.PutBucketTagging(ctx, &s3.PutBucketTaggingInput{Bucket: &j.id, Tagging: &types.Tagging{TagSet: set}})
-		return err
+	tags := j.labels()
+	if set, unset := j.relabelled(); len(tags) == 0 || len(set)+len(unset) == 0 {
+		return nil
 	}
-	return nil
+	return tell(ctx, j.aws.s3.PutBucketTagging, props{"Bucket": j.id, "Tagging": props{"TagSet": tagsOf(tags)}})
 }
 
 func (j *job) configure(ctx context.Context, name string) error {
-	props, _ := j.props[name].(map[string]any)
+	value, _ := j.props[name].(props)
+	with := props{"Bucket": j.id, name: value}
 	switch name {
 	case "BucketEncryption":
-		in := &s3.PutBucketEncryptionInput{Bucket: &j.id, ServerSideEncryptionConfiguration: &types.ServerSideEncryptionConfiguration{}}
-		err := fill(in.ServerSideEncryptionConfiguration, props, map[string]string{"ServerSideEncryptionConfiguration": "Rules",
-			"ServerSideEncryptionConfiguration/ServerSideEncryptionByDefault": "ApplyServerSideEncryptionByDefault"})
-		return steps(func() error { return err }, func() error { _, err := j.aws.s3.PutBucketEncryption(ctx, in); return err })
+		_, err := ask(ctx, j.aws.s3.PutBucketEncryption, with, map[string]string{name: "ServerSideEncryptionConfiguration",
+			"BucketEncryption/ServerSideEncryptionConfiguration":                               "Rules",
+			"BucketEncryption/ServerSideEncryptionConfiguration/ServerSideEncryptionByDefault": "ApplyServerSideEncryptionByDefault"})
+		return err
 	case "PublicAccessBlockConfiguration":
-		in := &s3.PutPublicAccessBlockInput{Bucket: &j.id, PublicAccessBlockConfiguration: &types.PublicAccessBlockConfiguration{}}
-		err := fill(in.PublicAccessBlockConfiguration, props, nil)
-		return steps(func() error { return err }, func() error { _, err := j.aws.s3.PutPublicAccessBlock(ctx, in); return err })
+		return tell(ctx, j.aws.s3.PutPublicAccessBlock, with)
 	case "VersioningConfiguration":
-		in := &s3.PutBucketVersioningInput{Bucket: &j.id, VersioningConfiguration: &types.VersioningConfiguration{}}
-		err := fill(in.VersioningConfiguration, props, nil)
-		return steps(func() error { return err }, func() error { _, err := j.aws.s3.PutBucketVersioning(ctx, in); return err })
+		return tell(ctx, j.aws.s3.PutBucketVersioning, with)
 	case "OwnershipControls":
-		in := &s3.PutBucketOwnershipControlsInput{Bucket: &j.id, OwnershipControls: &types.OwnershipControls{}}
-		err := fill(in.OwnershipControls, props, nil)
-		return steps(func() error { return err }, func() error { _, err := j.aws.s3.PutBucketOwnershipControls(ctx, in); return err })
+		return tell(ctx, j.aws.s3.PutBucketOwnershipControls, with)
 	case "LifecycleConfiguration":
-		in := &s3.PutBucketLifecycleConfigurationInput{Bucket: &j.id, LifecycleConfiguration: &types.BucketLifecycleConfiguration{}}
-		err := fill(in.LifecycleConfiguration, lifecycle(props), nil)
-		return steps(func() error { return err }, func() error { _, err := j.aws.s3.PutBucketLifecycleConfiguration(ctx, in); return err })
+		with[name] = lifecycle(value)
+		return tell(ctx, j.aws.s3.PutBucketLifecycleConfiguration, with)
 	}
 	return reason("The double does not set the %s of a bucket", name)
 }
@@ -111,17 +101,14 @@ func removeBucket(ctx context.Context, j *job) error {
 	if err == nil && len(out.Versions)+len(out.DeleteMarkers) > 0 {
 		return reason("Resource handler returned message: \"The bucket you tried to delete is not empty. You must delete all versions in the bucket. (Service: S3, Status Code: 409, Request ID: %s)\" (RequestToken: %s, HandlerErrorCode: GeneralServiceException)", uuid(), uuid())
 	}
-	_, err = j.aws.s3.DeleteBucket(ctx, &s3.DeleteBucketInput{Bucket: &j.id})
-	return err
+	return tell(ctx, j.aws.s3.DeleteBucket, props{"Bucket": j.id})
 }
 
 func putBucketPolicy(ctx context.Context, j *job) error {
 	j.id = text(j.props["Bucket"])
-	_, err := j.aws.s3.PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: &j.id, Policy: aws.String(document(j.props["PolicyDocument"]))})
-	return err
+	return tell(ctx, j.aws.s3.PutBucketPolicy, props{"Bucket": j.id, "Policy": document(j.props["PolicyDocument"])})
 }
 
 func removeBucketPolicy(ctx context.Context, j *job) error {
-	_, err := j.aws.s3.DeleteBucketPolicy(ctx, &s3.DeleteBucketPolicyInput{Bucket: &j.id})
-	return err
+	return tell(ctx, j.aws.s3.DeleteBucketPolicy, props{"Bucket": j.id})
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -14,77 +13,39 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-func createInterface(ctx context.Context, j *job) error {
-	in := &ec2.CreateNetworkInterfaceInput{TagSpecifications: tagged(types.ResourceTypeNetworkInterface, j.labels())}
-	if err := fill(in, without(j.props, "Tags", "SourceDestCheck"), map[string]string{"GroupSet": "Groups"}); err != nil {
-		return err
-	}
-	out, err := j.aws.ec2.CreateNetworkInterface(ctx, in)
-	if err != nil {
-		return err
-	}
-	j.id = *out.NetworkInterface.NetworkInterfaceId
-	j.att["Id"], j.att["PrimaryPrivateIpAddress"], j.att["VpcId"] = j.id, *out.NetworkInterface.PrivateIpAddress, aws.ToString(out.NetworkInterface.VpcId)
-	return nil
-}
-
 func updateInterface(ctx context.Context, j *job) error {
 	if j.changed("GroupSet") {
-		_, err := j.aws.ec2.ModifyNetworkInterfaceAttribute(ctx, &ec2.ModifyNetworkInterfaceAttributeInput{NetworkInterfaceId: &j.id, Groups: textsOf(j.props["GroupSet"])})
-		if err != nil {
+		if err := tell(ctx, j.aws.ec2.ModifyNetworkInterfaceAttribute, props{"NetworkInterfaceId": j.id, "Groups": j.props["GroupSet"]}); err != nil {
 			return err
 		}
 	}
 	return retag(ctx, j)
 }
 
-func removeInterface(ctx context.Context, j *job) error {
-	_, err := j.aws.ec2.DeleteNetworkInterface(ctx, &ec2.DeleteNetworkInterfaceInput{NetworkInterfaceId: &j.id})
-	return err
-}
-
-func createPlacementGroup(ctx context.Context, j *job) error {
-	in := &ec2.CreatePlacementGroupInput{GroupName: aws.String(j.generated(255)), TagSpecifications: tagged(types.ResourceTypePlacementGroup, j.labels())}
-	if err := fill(in, without(j.props, "Tags"), nil); err != nil {
-		return err
-	}
-	out, err := j.aws.ec2.CreatePlacementGroup(ctx, in)
-	if err != nil {
-		return err
-	}
-	j.id = *in.GroupName
-	j.att["GroupName"] = j.id
-	if out.PlacementGroup != nil {
-		j.att["GroupId"] = aws.ToString(out.PlacementGroup.GroupId)
-	}
-	return nil
-}
-
 func removePlacementGroup(ctx context.Context, j *job) error {
-	_, err := j.aws.ec2.DeletePlacementGroup(ctx, &ec2.DeletePlacementGroupInput{GroupName: &j.id})
+	err := tell(ctx, j.aws.ec2.DeletePlacementGroup, props{"GroupName": j.id})
 	if code(err) == "InvalidPlacementGroup.Unknown" {
 		return nil
 	}
 	return err
 }
 
+// templateTags are the tags that a launch template itself has.
+func templateTags(from props) []any {
+	var out []any
+	for _, s := range ruleList(from, "TagSpecifications") {
+		all, _ := s["Tags"].([]any)
+		out = append(out, all...)
+	}
+	return out
+}
+
 func createTemplate(ctx context.Context, j *job) error {
-	in := &ec2.CreateLaunchTemplateInput{LaunchTemplateName: aws.String(j.generated(128))}
-	if err := fill(in, j.props, nil); err != nil {
-		return err
-	}
+	with := merged(props{"LaunchTemplateName": j.generated(128)}, j.props)
 	if len(j.tags) > 0 {
-		own := map[string]string{}
-		for _, spec := range in.TagSpecifications {
-			for _, t := range spec.Tags {
-				own[*t.Key] = aws.ToString(t.Value)
-			}
-		}
-		all := maps.Clone(j.tags)
-		maps.Copy(all, own)
-		in.TagSpecifications = tagged(types.ResourceTypeLaunchTemplate, all)
+		maps.Copy(with, tagging("launch-template", labels(templateTags(j.props), j.tags)))
 	}
-	out, err := j.aws.ec2.CreateLaunchTemplate(ctx, in)
+	out, err := ask(ctx, j.aws.ec2.CreateLaunchTemplate, with, nil)
 	if err != nil {
 		return err
 	}
@@ -95,32 +56,17 @@ func createTemplate(ctx context.Context, j *job) error {
 
 func updateTemplate(ctx context.Context, j *job) error {
 	if j.changed("LaunchTemplateData") || j.changed("VersionDescription") {
-		in := &ec2.CreateLaunchTemplateVersionInput{LaunchTemplateId: &j.id}
-		if err := fill(in, without(j.props, "LaunchTemplateName", "TagSpecifications"), nil); err != nil {
-			return err
-		}
-		out, err := j.aws.ec2.CreateLaunchTemplateVersion(ctx, in)
+		with := without(j.props, "LaunchTemplateName", "TagSpecifications")
+		with["LaunchTemplateId"] = j.id
+		out, err := ask(ctx, j.aws.ec2.CreateLaunchTemplateVersion, with, nil)
 		if err != nil {
 			return err
 		}
-		j.att["LatestVersionNumber"] = strconv.FormatInt(*out.LaunchTemplateVersion.VersionNumber, 10)
-	}
-	tags := func(props map[string]any) map[string]any {
-		out := []any{}
-		for _, s := range ruleList(props, "TagSpecifications") {
-			all, _ := s["Tags"].([]any)
-			out = append(out, all...)
-		}
-		return map[string]any{"Tags": out}
+		j.att["LatestVersionNumber"] = text(*out.LaunchTemplateVersion.VersionNumber)
 	}
 	labelled := *j
-	labelled.old, labelled.props = tags(j.old), tags(j.props)
+	labelled.old, labelled.props = props{"Tags": templateTags(j.old)}, props{"Tags": templateTags(j.props)}
 	return retag(ctx, &labelled)
-}
-
-func removeTemplate(ctx context.Context, j *job) error {
-	_, err := j.aws.ec2.DeleteLaunchTemplate(ctx, &ec2.DeleteLaunchTemplateInput{LaunchTemplateId: &j.id})
-	return err
 }
 
 // instanceNames are where a property of an instance has another name in RunInstances.
@@ -128,28 +74,25 @@ var instanceNames = map[string]string{"NetworkInterfaces/GroupSet": "Groups", "N
 
 func createInstance(ctx context.Context, j *job) error {
 	sum := sha256.Sum256([]byte(j.stack.id + j.logical + canon(j.props)))
-	in := &ec2.RunInstancesInput{MinCount: aws.Int32(1), MaxCount: aws.Int32(1), ClientToken: aws.String(hex.EncodeToString(sum[:])),
-		TagSpecifications: tagged(types.ResourceTypeInstance, j.labels())}
-	placement := map[string]any{}
+	placement := props{}
 	for from, to := range map[string]string{"AvailabilityZone": "AvailabilityZone", "Tenancy": "Tenancy", "PlacementGroupName": "GroupName", "HostId": "HostId"} {
 		if v := j.props[from]; v != nil {
 			placement[to] = v
 		}
 	}
-	props := without(j.props, "Tags", "AvailabilityZone", "Tenancy", "PlacementGroupName", "HostId", "SourceDestCheck", "Monitoring", "IamInstanceProfile", "PropagateTagsToVolumeOnCreation")
+	with := without(j.props, "Tags", "AvailabilityZone", "Tenancy", "PlacementGroupName", "HostId", "SourceDestCheck", "Monitoring", "IamInstanceProfile", "PropagateTagsToVolumeOnCreation")
 	if len(placement) > 0 {
-		props["Placement"] = placement
+		with["Placement"] = placement
 	}
 	if v := j.props["Monitoring"]; v != nil {
-		props["Monitoring"] = map[string]any{"Enabled": v}
+		with["Monitoring"] = props{"Enabled": v}
 	}
 	if v := j.props["IamInstanceProfile"]; v != nil {
-		props["IamInstanceProfile"] = map[string]any{"Name": v}
+		with["IamInstanceProfile"] = props{"Name": v}
 	}
-	if err := fill(in, props, instanceNames); err != nil {
-		return err
-	}
-	out, err := j.aws.ec2.RunInstances(ctx, in)
+	maps.Copy(with, props{"MinCount": "1", "MaxCount": "1", "ClientToken": hex.EncodeToString(sum[:])})
+	maps.Copy(with, tagging("instance", j.labels()))
+	out, err := ask(ctx, j.aws.ec2.RunInstances, with, instanceNames)
 	if err != nil {
 		return err
 	}
@@ -205,27 +148,20 @@ func updateInstance(ctx context.Context, j *job) error {
 		if !j.changed(name) || name == "Tags" {
 			continue
 		}
-		in := &ec2.ModifyInstanceAttributeInput{InstanceId: &j.id}
+		with := props{"InstanceId": j.id}
 		switch name {
 		case "SecurityGroupIds":
-			in.Groups = textsOf(j.props[name])
+			with["Groups"] = j.props[name]
 		case "DisableApiTermination", "SourceDestCheck", "EbsOptimized":
-			if err := fill(in, map[string]any{name: map[string]any{"Value": j.props[name]}}, nil); err != nil {
-				return err
-			}
+			with[name] = props{"Value": j.props[name]}
 		default:
 			return reason("The double does not change the %s of an instance in place", name)
 		}
-		if _, err := j.aws.ec2.ModifyInstanceAttribute(ctx, in); err != nil {
+		if err := tell(ctx, j.aws.ec2.ModifyInstanceAttribute, with); err != nil {
 			return err
 		}
 	}
 	return retag(ctx, j)
-}
-
-func removeInstance(ctx context.Context, j *job) error {
-	_, err := j.aws.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{j.id}})
-	return err
 }
 
 func goneInstance(ctx context.Context, j *job) (bool, error) {
@@ -233,30 +169,8 @@ func goneInstance(ctx context.Context, j *job) (bool, error) {
 	return err == nil && (i == nil || i.State.Name == types.InstanceStateNameTerminated), err
 }
 
-func createVolume(ctx context.Context, j *job) error {
-	in := &ec2.CreateVolumeInput{TagSpecifications: tagged(types.ResourceTypeVolume, j.labels())}
-	if err := fill(in, without(j.props, "Tags"), nil); err != nil {
-		return err
-	}
-	out, err := j.aws.ec2.CreateVolume(ctx, in)
-	if err != nil {
-		return err
-	}
-	j.id = *out.VolumeId
-	j.att["VolumeId"] = j.id
-	return nil
-}
-
-func readyVolume(ctx context.Context, j *job) (bool, error) {
-	out, err := j.aws.ec2.DescribeVolumes(ctx, &ec2.DescribeVolumesInput{VolumeIds: []string{j.id}})
-	if err != nil || len(out.Volumes) == 0 {
-		return false, err
-	}
-	return out.Volumes[0].State == types.VolumeStateAvailable || out.Volumes[0].State == types.VolumeStateInUse, nil
-}
-
 func updateVolume(ctx context.Context, j *job) error {
-	change := map[string]any{}
+	change := props{}
 	for _, name := range []string{"Size", "VolumeType", "Iops", "Throughput"} {
 		if j.changed(name) {
 			change[name] = j.props[name]
@@ -268,11 +182,8 @@ func updateVolume(ctx context.Context, j *job) error {
 		}
 	}
 	if len(change) > 0 {
-		in := &ec2.ModifyVolumeInput{VolumeId: &j.id}
-		if err := fill(in, change, nil); err != nil {
-			return err
-		}
-		if _, err := j.aws.ec2.ModifyVolume(ctx, in); err != nil {
+		change["VolumeId"] = j.id
+		if err := tell(ctx, j.aws.ec2.ModifyVolume, change); err != nil {
 			return err
 		}
 	}
@@ -281,39 +192,27 @@ func updateVolume(ctx context.Context, j *job) error {
 
 func removeVolume(ctx context.Context, j *job) error {
 	if j.final {
-		about := "Created by CloudFormation stack " + j.stack.name
-		if _, err := j.aws.ec2.CreateSnapshot(ctx, &ec2.CreateSnapshotInput{VolumeId: &j.id, Description: &about, TagSpecifications: tagged(types.ResourceTypeSnapshot, j.labels())}); err != nil {
+		with := tagging("snapshot", j.labels())
+		if err := tell(ctx, j.aws.ec2.CreateSnapshot, merged(with, props{"VolumeId": j.id, "Description": "Created by CloudFormation stack " + j.stack.name})); err != nil {
 			return err
 		}
 		j.final = false
 	}
-	_, err := j.aws.ec2.DeleteVolume(ctx, &ec2.DeleteVolumeInput{VolumeId: &j.id})
-	return err
+	return tell(ctx, j.aws.ec2.DeleteVolume, props{"VolumeId": j.id})
 }
 
-func attachVolume(ctx context.Context, j *job) error {
-	in := &ec2.AttachVolumeInput{}
-	if err := fill(in, j.props, nil); err != nil {
-		return err
-	}
-	if _, err := j.aws.ec2.AttachVolume(ctx, in); err != nil {
-		return err
-	}
-	j.id = *in.VolumeId + "|" + *in.InstanceId
+func volumeAttached(_ context.Context, j *job) error {
+	j.id = text(j.props["VolumeId"]) + "|" + text(j.props["InstanceId"])
 	return nil
 }
 
 func detachVolume(ctx context.Context, j *job) error {
-	in := &ec2.DetachVolumeInput{}
-	if err := fill(in, j.props, nil); err != nil {
-		return err
-	}
-	out, err := j.aws.ec2.DetachVolume(ctx, in)
+	out, err := ask(ctx, j.aws.ec2.DetachVolume, j.props, nil)
 	switch {
 	case code(err) == "IncorrectState" || code(err) == "InvalidAttachment.NotFound":
 		return nil // the instance is gone, and the attachment with it
 	case err == nil && out.State == types.VolumeAttachmentStateBusy:
-		return &smithy.GenericAPIError{Code: "VolumeInUse", Message: "Exceeded attempts to wait: " + *in.VolumeId + " is busy"}
+		return &smithy.GenericAPIError{Code: "VolumeInUse", Message: "Exceeded attempts to wait: " + text(j.props["VolumeId"]) + " is busy"}
 	}
 	return err
 }

@@ -149,13 +149,26 @@ func without(props map[string]any, names ...string) map[string]any {
 // changed says that a property is otherwise than before.
 func (j *job) changed(name string) bool { return canon(j.old[name]) != canon(j.props[name]) }
 
+// tagged is the property with the tags of a resource.
+func (j *job) tagged() string {
+	switch j.kind {
+	case "AWS::EFS::FileSystem":
+		return "FileSystemTags"
+	case "AWS::Route53::HostedZone":
+		return "HostedZoneTags"
+	}
+	return "Tags"
+}
+
 // labels are the tags of a resource: its own above those of the stack.
-func labels(props map[string]any, tags map[string]string) map[string]string {
+func (j *job) labels() map[string]string { return labels(j.props[j.tagged()], j.tags) }
+
+func labels(own any, tags map[string]string) map[string]string {
 	out := maps.Clone(tags)
 	if out == nil {
 		out = map[string]string{}
 	}
-	switch all := props["Tags"].(type) {
+	switch all := own.(type) {
 	case []any:
 		for _, e := range all {
 			t, _ := e.(map[string]any)
@@ -169,11 +182,9 @@ func labels(props map[string]any, tags map[string]string) map[string]string {
 	return out
 }
 
-func (j *job) labels() map[string]string { return labels(j.props, j.tags) }
-
 // relabelled are the tags to set and the keys to take away in an update.
 func (j *job) relabelled() (set map[string]string, unset []string) {
-	before, after := labels(j.old, j.oldTags), j.labels()
+	before, after := labels(j.old[j.tagged()], j.oldTags), j.labels()
 	set = map[string]string{}
 	for k, v := range after {
 		if before[k] != v || !has(before, k) {

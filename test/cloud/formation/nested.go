@@ -13,33 +13,25 @@ import (
 
 // A stack within a stack is made by the calls that a user would make.
 
-func nestedParameters(props map[string]any) []types.Parameter {
-	all, _ := props["Parameters"].(map[string]any)
-	var out []types.Parameter
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, types.Parameter{ParameterKey: aws.String(name), ParameterValue: aws.String(text(all[name]))})
+func nested(j *job) props {
+	out := merged(tagging("Tags", j.labels()), props{"TemplateURL": j.props["TemplateURL"], "Capabilities": []any{"CAPABILITY_NAMED_IAM"}})
+	given, _ := j.props["Parameters"].(props)
+	var params []any
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		params = append(params, props{"ParameterKey": name, "ParameterValue": given[name]})
+	}
+	if params != nil {
+		out["Parameters"] = params
 	}
 	return out
 }
-
-func nestedTags(tags map[string]string) []types.Tag {
-	var out []types.Tag
-	for _, k := range slices.Sorted(maps.Keys(tags)) {
-		out = append(out, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
-	}
-	return out
-}
-
-var everything = []types.Capability{types.CapabilityCapabilityNamedIam}
 
 func createNested(ctx context.Context, j *job) error {
-	out, err := j.aws.nested.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: aws.String(j.generated(128)), TemplateURL: aws.String(text(j.props["TemplateURL"])),
-		Parameters: nestedParameters(j.props), Tags: nestedTags(j.labels()), Capabilities: everything, OnFailure: types.OnFailureDoNothing})
-	if err != nil {
-		return err
+	out, err := ask(ctx, j.aws.nested.CreateStack, merged(nested(j), props{"StackName": j.generated(128), "OnFailure": "DO_NOTHING"}), nil)
+	if err == nil {
+		j.id = *out.StackId
 	}
-	j.id = *out.StackId
-	return nil
+	return err
 }
 
 func (j *job) child(ctx context.Context) (*types.Stack, error) {
@@ -69,16 +61,10 @@ func readyNested(ctx context.Context, j *job) (bool, error) {
 }
 
 func updateNested(ctx context.Context, j *job) error {
-	_, err := j.aws.nested.UpdateStack(ctx, &cloudformation.UpdateStackInput{StackName: &j.id, TemplateURL: aws.String(text(j.props["TemplateURL"])),
-		Parameters: nestedParameters(j.props), Tags: nestedTags(j.labels()), Capabilities: everything})
+	err := tell(ctx, j.aws.nested.UpdateStack, merged(nested(j), props{"StackName": j.id}))
 	if message(err) == "No updates are to be performed." {
 		return nil
 	}
-	return err
-}
-
-func removeNested(ctx context.Context, j *job) error {
-	_, err := j.aws.nested.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &j.id})
 	return err
 }
 

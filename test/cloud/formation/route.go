@@ -9,21 +9,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-func createNAT(ctx context.Context, j *job) error {
-	in := &ec2.CreateNatGatewayInput{TagSpecifications: tagged(types.ResourceTypeNatgateway, j.labels())}
-	if err := fill(in, without(j.props, "Tags"), nil); err != nil {
-		return err
-	}
-	out, err := j.aws.ec2.CreateNatGateway(ctx, in)
-	if err != nil {
-		return err
-	}
-	j.id = *out.NatGateway.NatGatewayId
-	j.att["NatGatewayId"] = j.id
-	for _, a := range out.NatGateway.NatGatewayAddresses {
-		j.att["EniId"] = aws.ToString(a.NetworkInterfaceId)
-	}
-	return nil
+// findNIC learns the interface of a new NAT gateway.
+func findNIC(ctx context.Context, j *job) error {
+	_, _, err := j.nat(ctx)
+	return err
 }
 
 // nat is the state of a NAT gateway, deleted if there is none.
@@ -32,11 +21,11 @@ func (j *job) nat(ctx context.Context) (types.NatGatewayState, string, error) {
 	if err != nil || len(out.NatGateways) == 0 {
 		return types.NatGatewayStateDeleted, "", ignoreMissing(err)
 	}
-	n, why := out.NatGateways[0], ""
-	if n.FailureMessage != nil {
-		why = *n.FailureMessage
+	n := out.NatGateways[0]
+	for _, a := range n.NatGatewayAddresses {
+		j.att["EniId"] = aws.ToString(a.NetworkInterfaceId)
 	}
-	return n.State, why, nil
+	return n.State, aws.ToString(n.FailureMessage), nil
 }
 
 func readyNAT(ctx context.Context, j *job) (bool, error) {
@@ -47,11 +36,6 @@ func readyNAT(ctx context.Context, j *job) (bool, error) {
 	return state == types.NatGatewayStateAvailable, err
 }
 
-func removeNAT(ctx context.Context, j *job) error {
-	_, err := j.aws.ec2.DeleteNatGateway(ctx, &ec2.DeleteNatGatewayInput{NatGatewayId: &j.id})
-	return err
-}
-
 func goneNAT(ctx context.Context, j *job) (bool, error) {
 	state, _, err := j.nat(ctx)
 	if err != nil || state != types.NatGatewayStateDeleted {
@@ -59,35 +43,12 @@ func goneNAT(ctx context.Context, j *job) (bool, error) {
 	}
 	// EC2 takes a gateway's interface away with it; moto leaves it.
 	if nic := text(j.att["EniId"]); nic != "" {
-		_, err = j.aws.ec2.DeleteNetworkInterface(ctx, &ec2.DeleteNetworkInterfaceInput{NetworkInterfaceId: &nic})
+		err = tell(ctx, j.aws.ec2.DeleteNetworkInterface, props{"NetworkInterfaceId": nic})
 	}
 	return true, ignoreMissing(err)
 }
 
-func createRouteTable(ctx context.Context, j *job) error {
-	vpc := text(j.props["VpcId"])
-	out, err := j.aws.ec2.CreateRouteTable(ctx, &ec2.CreateRouteTableInput{VpcId: &vpc, TagSpecifications: tagged(types.ResourceTypeRouteTable, j.labels())})
-	if err != nil {
-		return err
-	}
-	j.id = *out.RouteTable.RouteTableId
-	j.att["RouteTableId"] = j.id
-	return nil
-}
-
-func removeRouteTable(ctx context.Context, j *job) error {
-	_, err := j.aws.ec2.DeleteRouteTable(ctx, &ec2.DeleteRouteTableInput{RouteTableId: &j.id})
-	return err
-}
-
-func createRoute(ctx context.Context, j *job) error {
-	in := &ec2.CreateRouteInput{}
-	if err := fill(in, j.props, nil); err != nil {
-		return err
-	}
-	if _, err := j.aws.ec2.CreateRoute(ctx, in); err != nil {
-		return err
-	}
+func routed(_ context.Context, j *job) error {
 	j.id = text(j.props["RouteTableId"]) + "|" + destination(j.props)
 	j.att["CidrBlock"] = destination(j.props)
 	return nil
@@ -95,63 +56,6 @@ func createRoute(ctx context.Context, j *job) error {
 
 func destination(props map[string]any) string {
 	return cmp.Or(text(props["DestinationCidrBlock"]), text(props["DestinationIpv6CidrBlock"]), text(props["DestinationPrefixListId"]))
-}
-
-func updateRoute(ctx context.Context, j *job) error {
-	in := &ec2.ReplaceRouteInput{}
-	if err := fill(in, j.props, nil); err != nil {
-		return err
-	}
-	_, err := j.aws.ec2.ReplaceRoute(ctx, in)
-	return err
-}
-
-func removeRoute(ctx context.Context, j *job) error {
-	in := &ec2.DeleteRouteInput{}
-	keep := map[string]any{}
-	for _, name := range []string{"RouteTableId", "DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId"} {
-		if v := j.props[name]; v != nil {
-			keep[name] = v
-		}
-	}
-	if err := fill(in, keep, nil); err != nil {
-		return err
-	}
-	_, err := j.aws.ec2.DeleteRoute(ctx, in)
-	return err
-}
-
-func associateRouteTable(ctx context.Context, j *job) error {
-	in := &ec2.AssociateRouteTableInput{}
-	if err := fill(in, j.props, nil); err != nil {
-		return err
-	}
-	out, err := j.aws.ec2.AssociateRouteTable(ctx, in)
-	if err != nil {
-		return err
-	}
-	j.id = *out.AssociationId
-	j.att["Id"] = j.id
-	return nil
-}
-
-func disassociateRouteTable(ctx context.Context, j *job) error {
-	_, err := j.aws.ec2.DisassociateRouteTable(ctx, &ec2.DisassociateRouteTableInput{AssociationId: &j.id})
-	return err
-}
-
-func createEndpoint(ctx context.Context, j *job) error {
-	in := &ec2.CreateVpcEndpointInput{TagSpecifications: tagged(types.ResourceTypeVpcEndpoint, j.labels())}
-	if err := fill(in, without(j.props, "Tags"), nil); err != nil {
-		return err
-	}
-	out, err := j.aws.ec2.CreateVpcEndpoint(ctx, in)
-	if err != nil {
-		return err
-	}
-	j.id = *out.VpcEndpoint.VpcEndpointId
-	j.att["Id"] = j.id
-	return nil
 }
 
 func updateEndpoint(ctx context.Context, j *job) error {
@@ -194,9 +98,4 @@ func moved(j *job, name string) (added, removed []string) {
 		}
 	}
 	return added, removed
-}
-
-func removeEndpoint(ctx context.Context, j *job) error {
-	_, err := j.aws.ec2.DeleteVpcEndpoints(ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{j.id}})
-	return err
 }

@@ -10,26 +10,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-func createGroup(ctx context.Context, j *job) error {
-	in := &ec2.CreateSecurityGroupInput{GroupName: aws.String(j.generated(255)), TagSpecifications: tagged(types.ResourceTypeSecurityGroup, j.labels())}
-	if err := fill(in, without(j.props, "Tags", "SecurityGroupIngress", "SecurityGroupEgress"), map[string]string{"GroupDescription": "Description"}); err != nil {
-		return err
-	}
-	out, err := j.aws.ec2.CreateSecurityGroup(ctx, in)
-	if err != nil {
-		return err
-	}
-	j.id = *out.GroupId
-	j.att["GroupId"], j.att["Id"], j.att["VpcId"] = j.id, j.id, text(j.props["VpcId"])
-	return j.rules(ctx)
-}
-
 // everywhere is the rule for outgoing traffic that a new group has. CloudFormation
 // takes it away where the template has rules of its own.
 var everywhere = map[string]any{"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}
 
 // rules brings a group's rules to those of the properties, with one call for each.
-func (j *job) rules(ctx context.Context) error {
+func setRules(ctx context.Context, j *job) error {
 	for _, name := range []string{"SecurityGroupIngress", "SecurityGroupEgress"} {
 		before, after := ruleList(j.old, name), ruleList(j.props, name)
 		if name == "SecurityGroupEgress" {
@@ -81,90 +67,71 @@ func lost(from, to []map[string]any) []map[string]any {
 }
 
 // permission is a rule as the API takes it.
-func permission(r map[string]any) (types.IpPermission, error) {
-	p := types.IpPermission{}
-	optional := func(name string) *string {
-		if r[name] == nil {
-			return nil
+func permission(r props) props {
+	out := without(r, "GroupId", "Description", "CidrIp", "CidrIpv6", "SourcePrefixListId", "DestinationPrefixListId",
+		"SourceSecurityGroupId", "DestinationSecurityGroupId", "SourceSecurityGroupOwnerId")
+	for _, peer := range [][3]string{{"CidrIp", "IpRanges", "CidrIp"}, {"CidrIpv6", "Ipv6Ranges", "CidrIpv6"},
+		{"SourcePrefixListId", "PrefixListIds", "PrefixListId"}, {"DestinationPrefixListId", "PrefixListIds", "PrefixListId"},
+		{"SourceSecurityGroupId", "UserIdGroupPairs", "GroupId"}, {"DestinationSecurityGroupId", "UserIdGroupPairs", "GroupId"}} {
+		if r[peer[0]] == nil {
+			continue
 		}
-		return aws.String(text(r[name]))
+		one := props{peer[2]: text(r[peer[0]])}
+		if r["Description"] != nil {
+			one["Description"] = text(r["Description"])
+		}
+		if owner := r["SourceSecurityGroupOwnerId"]; owner != nil && peer[2] == "GroupId" {
+			one["UserId"] = text(owner)
+		}
+		out[peer[1]] = []any{one}
 	}
-	about := optional("Description")
-	if c := optional("CidrIp"); c != nil {
-		p.IpRanges = []types.IpRange{{CidrIp: c, Description: about}}
-	}
-	if c := optional("CidrIpv6"); c != nil {
-		p.Ipv6Ranges = []types.Ipv6Range{{CidrIpv6: c, Description: about}}
-	}
-	if c := cmp.Or(optional("SourcePrefixListId"), optional("DestinationPrefixListId")); c != nil {
-		p.PrefixListIds = []types.PrefixListId{{PrefixListId: c, Description: about}}
-	}
-	if g := cmp.Or(optional("SourceSecurityGroupId"), optional("DestinationSecurityGroupId")); g != nil {
-		p.UserIdGroupPairs = []types.UserIdGroupPair{{GroupId: g, UserId: optional("SourceSecurityGroupOwnerId"), Description: about}}
-	}
-	return p, fill(&p, without(r, "GroupId", "Description", "CidrIp", "CidrIpv6", "SourcePrefixListId", "DestinationPrefixListId",
-		"SourceSecurityGroupId", "DestinationSecurityGroupId", "SourceSecurityGroupOwnerId"), nil)
+	return out
+}
+
+// rule is the request about one rule of a group.
+func (j *job) rule(r props) props {
+	return props{"GroupId": cmp.Or(text(r["GroupId"]), j.id), "IpPermissions": []any{permission(r)}}
 }
 
 // authorize adds a rule and gives its ID.
-func (j *job) authorize(ctx context.Context, name string, r map[string]any) (string, error) {
-	p, err := permission(r)
-	if err != nil {
-		return "", err
-	}
+func (j *job) authorize(ctx context.Context, name string, r props) (string, error) {
 	j.aws.rules.Lock()
 	defer j.aws.rules.Unlock()
-	group := cmp.Or(text(r["GroupId"]), j.id)
 	var rules []types.SecurityGroupRule
+	var err error
 	if name == "SecurityGroupEgress" {
-		out, err := j.aws.ec2.AuthorizeSecurityGroupEgress(ctx, &ec2.AuthorizeSecurityGroupEgressInput{GroupId: &group, IpPermissions: []types.IpPermission{p}})
-		if err != nil {
-			return "", err
+		var out *ec2.AuthorizeSecurityGroupEgressOutput
+		if out, err = ask(ctx, j.aws.ec2.AuthorizeSecurityGroupEgress, j.rule(r), nil); err == nil {
+			rules = out.SecurityGroupRules
 		}
-		rules = out.SecurityGroupRules
 	} else {
-		out, err := j.aws.ec2.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{GroupId: &group, IpPermissions: []types.IpPermission{p}})
-		if err != nil {
-			return "", err
+		var out *ec2.AuthorizeSecurityGroupIngressOutput
+		if out, err = ask(ctx, j.aws.ec2.AuthorizeSecurityGroupIngress, j.rule(r), nil); err == nil {
+			rules = out.SecurityGroupRules
 		}
-		rules = out.SecurityGroupRules
 	}
-	if len(rules) == 0 {
-		return "", reason("the rule of %s has no ID", group)
+	if err == nil && len(rules) == 0 {
+		err = reason("the rule of a group has no ID")
+	}
+	if err != nil {
+		return "", err
 	}
 	return aws.ToString(rules[0].SecurityGroupRuleId), nil
 }
 
-func (j *job) revoke(ctx context.Context, name string, r map[string]any) error {
-	p, err := permission(r)
-	if err != nil {
-		return err
-	}
+func (j *job) revoke(ctx context.Context, name string, r props) error {
 	j.aws.rules.Lock()
 	defer j.aws.rules.Unlock()
-	group := cmp.Or(text(r["GroupId"]), j.id)
 	if name == "SecurityGroupEgress" {
-		_, err = j.aws.ec2.RevokeSecurityGroupEgress(ctx, &ec2.RevokeSecurityGroupEgressInput{GroupId: &group, IpPermissions: []types.IpPermission{p}})
-		return err
+		return tell(ctx, j.aws.ec2.RevokeSecurityGroupEgress, j.rule(r))
 	}
-	_, err = j.aws.ec2.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{GroupId: &group, IpPermissions: []types.IpPermission{p}})
-	return err
+	return tell(ctx, j.aws.ec2.RevokeSecurityGroupIngress, j.rule(r))
 }
 
-func updateGroup(ctx context.Context, j *job) error {
-	return steps(func() error { return j.rules(ctx) }, func() error { return retag(ctx, j) })
-}
-
-func removeGroup(ctx context.Context, j *job) error {
-	n, err := j.aws.interfaces(ctx, "group-id", j.id)
-	if err != nil {
-		return err
-	}
-	if n > 0 {
-		return dependent("DeleteSecurityGroup", "resource %s has a dependent object", j.id)
-	}
-	_, err = j.aws.ec2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: &j.id})
-	return err
+// groupInVPC adds the attributes of a group that its creation does not answer with.
+func groupInVPC(_ context.Context, j *job) error {
+	j.att["VpcId"] = text(j.props["VpcId"])
+	return nil
 }
 
 // direction is the property of a group that a rule of its own would stand in.

@@ -20,12 +20,12 @@ type kind struct {
 	goes  time.Duration // to be removed
 	// name is the property that names the resource for all the account, if there is one.
 	name   string
-	create func(context.Context, *job) error
+	create work
 	// ready says whether what was created or changed can be used.
 	ready func(context.Context, *job) (bool, error)
 	// update changes it in place. It is nil where no property can be changed so.
-	update func(context.Context, *job) error
-	remove func(context.Context, *job) error
+	update work
+	remove work
 	// gone says whether what was removed is no more.
 	gone func(context.Context, *job) (bool, error)
 }

@@ -1,22 +1,16 @@
 package formation
 
 import (
+	"cmp"
 	"context"
-	"maps"
-	"slices"
-	"strconv"
+	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 )
 
 func createLogGroup(ctx context.Context, j *job) error {
-	name := text(j.props["LogGroupName"])
-	if name == "" {
-		name = j.generated(512)
-	}
+	name := cmp.Or(text(j.props["LogGroupName"]), j.generated(512))
 	in := &cloudwatchlogs.CreateLogGroupInput{LogGroupName: &name}
 	if tags := j.labels(); len(tags) > 0 {
 		in.Tags = tags
@@ -28,130 +22,57 @@ func createLogGroup(ctx context.Context, j *job) error {
 		return err
 	}
 	j.id = name
-	j.att["Arn"] = "arn:aws:logs:" + j.aws.region + ":" + j.stack.account + ":log-group:" + name + ":*"
-	return j.retention(ctx)
+	j.att["Arn"] = j.arn("logs", "log-group:"+name+":*")
+	return setRetention(ctx, j)
 }
 
-func (j *job) retention(ctx context.Context) error {
+// arn is that of a resource of this stack's region and account.
+func (j *job) arn(service, id string) string {
+	return strings.Join([]string{"arn:aws", service, j.aws.region, j.stack.account, id}, ":")
+}
+
+func setRetention(ctx context.Context, j *job) error {
 	if !j.changed("RetentionInDays") {
 		return nil
 	}
 	if j.props["RetentionInDays"] == nil {
-		_, err := j.aws.logs.DeleteRetentionPolicy(ctx, &cloudwatchlogs.DeleteRetentionPolicyInput{LogGroupName: &j.id})
-		return err
+		return tell(ctx, j.aws.logs.DeleteRetentionPolicy, props{"LogGroupName": j.id})
 	}
-	days, err := strconv.Atoi(text(j.props["RetentionInDays"]))
-	if err != nil {
-		return wrongType("RetentionInDays", "Integer", j.props["RetentionInDays"])
-	}
-	_, err = j.aws.logs.PutRetentionPolicy(ctx, &cloudwatchlogs.PutRetentionPolicyInput{LogGroupName: &j.id, RetentionInDays: aws.Int32(int32(days))})
-	return err
+	return tell(ctx, j.aws.logs.PutRetentionPolicy, props{"LogGroupName": j.id, "RetentionInDays": j.props["RetentionInDays"]})
 }
 
-func updateLogGroup(ctx context.Context, j *job) error {
-	if err := j.retention(ctx); err != nil {
-		return err
-	}
-	arn := text(j.att["Arn"])
-	arn = arn[:len(arn)-len(":*")]
+func retagLogGroup(ctx context.Context, j *job) error {
+	arn := strings.TrimSuffix(text(j.att["Arn"]), ":*")
 	set, unset := j.relabelled()
 	if len(unset) > 0 {
-		if _, err := j.aws.logs.UntagResource(ctx, &cloudwatchlogs.UntagResourceInput{ResourceArn: &arn, TagKeys: unset}); err != nil {
+		if err := tell(ctx, j.aws.logs.UntagResource, props{"ResourceArn": arn, "TagKeys": list(unset)}); err != nil {
 			return err
 		}
 	}
 	if len(set) == 0 {
 		return nil
 	}
-	_, err := j.aws.logs.TagResource(ctx, &cloudwatchlogs.TagResourceInput{ResourceArn: &arn, Tags: set})
-	return err
-}
-
-func removeLogGroup(ctx context.Context, j *job) error {
-	_, err := j.aws.logs.DeleteLogGroup(ctx, &cloudwatchlogs.DeleteLogGroupInput{LogGroupName: &j.id})
-	return err
+	return tell(ctx, j.aws.logs.TagResource, props{"ResourceArn": arn, "Tags": tagValue(set)})
 }
 
 func putDashboard(ctx context.Context, j *job) error {
-	if j.id == "" {
-		if j.id = text(j.props["DashboardName"]); j.id == "" {
-			j.id = j.generated(255)
+	j.id = cmp.Or(j.id, text(j.props["DashboardName"]), j.generated(255))
+	return tell(ctx, j.aws.watch.PutDashboard, props{"DashboardName": j.id, "DashboardBody": document(j.props["DashboardBody"])})
+}
+
+// putsAlarm makes an alarm, or puts it again, which leaves its tags as they are.
+func putsAlarm[I, R any](put func(*cloudwatch.Client, context.Context, *I, ...func(*cloudwatch.Options)) (*R, error)) work {
+	return func(ctx context.Context, j *job) error {
+		with, fresh := without(j.props, "Tags"), j.id == ""
+		if fresh {
+			j.id = cmp.Or(text(j.props["AlarmName"]), j.generated(255))
+			j.att["Arn"] = j.arn("cloudwatch", "alarm:"+j.id)
+			with = merged(with, tagging("Tags", j.labels()))
 		}
-	}
-	_, err := j.aws.watch.PutDashboard(ctx, &cloudwatch.PutDashboardInput{DashboardName: &j.id, DashboardBody: aws.String(document(j.props["DashboardBody"]))})
-	return err
-}
-
-func removeDashboard(ctx context.Context, j *job) error {
-	_, err := j.aws.watch.DeleteDashboards(ctx, &cloudwatch.DeleteDashboardsInput{DashboardNames: []string{j.id}})
-	return err
-}
-
-func watchTags(tags map[string]string) []types.Tag {
-	var out []types.Tag
-	for _, k := range slices.Sorted(maps.Keys(tags)) {
-		out = append(out, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
-	}
-	return out
-}
-
-func (j *job) alarm() *string {
-	if j.id == "" {
-		if j.id = text(j.props["AlarmName"]); j.id == "" {
-			j.id = j.generated(255)
-		}
-		j.att["Arn"] = "arn:aws:cloudwatch:" + j.aws.region + ":" + j.stack.account + ":alarm:" + j.id
-	}
-	return &j.id
-}
-
-func putAlarm(ctx context.Context, j *job) error {
-	fresh := j.id == ""
-	in := &cloudwatch.PutMetricAlarmInput{AlarmName: j.alarm()}
-	if err := fill(in, without(j.props, "Tags"), nil); err != nil {
-		return err
-	}
-	if fresh {
-		in.Tags = watchTags(j.labels())
-	}
-	if _, err := j.aws.watch.PutMetricAlarm(ctx, in); err != nil || fresh {
-		return err
-	}
-	return j.retagAlarm(ctx)
-}
-
-func putComposite(ctx context.Context, j *job) error {
-	fresh := j.id == ""
-	in := &cloudwatch.PutCompositeAlarmInput{AlarmName: j.alarm()}
-	if err := fill(in, without(j.props, "Tags"), nil); err != nil {
-		return err
-	}
-	if fresh {
-		in.Tags = watchTags(j.labels())
-	}
-	if _, err := j.aws.watch.PutCompositeAlarm(ctx, in); err != nil || fresh {
-		return err
-	}
-	return j.retagAlarm(ctx)
-}
-
-// retagAlarm is needed as putting an alarm again leaves its tags as they are.
-func (j *job) retagAlarm(ctx context.Context) error {
-	arn := aws.String(text(j.att["Arn"]))
-	set, unset := j.relabelled()
-	if len(unset) > 0 {
-		if _, err := j.aws.watch.UntagResource(ctx, &cloudwatch.UntagResourceInput{ResourceARN: arn, TagKeys: unset}); err != nil {
+		with["AlarmName"] = j.id
+		if err := tell(ctx, bound(j.aws.watch, put), with); err != nil || fresh {
 			return err
 		}
+		return relabels(ctx, j, j.aws.watch.UntagResource, j.aws.watch.TagResource, "ResourceARN", text(j.att["Arn"]))
 	}
-	if len(set) == 0 {
-		return nil
-	}
-	_, err := j.aws.watch.TagResource(ctx, &cloudwatch.TagResourceInput{ResourceARN: arn, Tags: watchTags(set)})
-	return err
-}
-
-func removeAlarm(ctx context.Context, j *job) error {
-	_, err := j.aws.watch.DeleteAlarms(ctx, &cloudwatch.DeleteAlarmsInput{AlarmNames: []string{j.id}})
-	return err
 }
