@@ -176,49 +176,54 @@ func (f *fault) answer(call *wire.Call) *wire.Answer {
 // https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/CommonErrors.html
 // and https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html.
 func standard(kind Kind, call *wire.Call) *wire.Error {
-	ec2, s3, query := call.Protocol == wire.EC2, call.Service == "s3", call.Form != nil
+	e := errorsOf[kind][family(call)]
 	switch kind {
-	case Throttled:
-		switch {
-		case ec2:
-			return &wire.Error{Status: http.StatusServiceUnavailable, Code: "RequestLimitExceeded", Message: "Request limit exceeded."}
-		case s3:
-			return &wire.Error{Status: http.StatusServiceUnavailable, Code: "SlowDown", Message: "Please reduce your request rate."}
-		case query || call.Service == "route53":
-			return &wire.Error{Status: http.StatusBadRequest, Code: "Throttling", Message: "Rate exceeded"}
-		}
-		return &wire.Error{Status: http.StatusBadRequest, Code: "ThrottlingException", Message: "Rate exceeded"}
-	case Internal:
-		code := "InternalFailure"
-		if ec2 || s3 {
-			code = "InternalError"
-		}
-		return &wire.Error{Status: http.StatusInternalServerError, Code: code, Message: "An internal error has occurred"}
 	case Unavailable:
-		return &wire.Error{Status: http.StatusServiceUnavailable, Code: "ServiceUnavailable", Message: "The request has failed due to a temporary failure of the server."}
-	case Expired:
-		switch {
-		case ec2:
-			return &wire.Error{Status: http.StatusBadRequest, Code: "RequestExpired", Message: "Request has expired."}
-		case s3:
-			return &wire.Error{Status: http.StatusBadRequest, Code: "ExpiredToken", Message: "The provided token has expired."}
-		case query || call.Service == "route53":
-			return &wire.Error{Status: http.StatusForbidden, Code: "ExpiredToken", Message: "The security token included in the request is expired"}
-		}
-		return &wire.Error{Status: http.StatusBadRequest, Code: "ExpiredTokenException", Message: "The security token included in the request is expired"}
+		e = wire.Error{Status: http.StatusServiceUnavailable, Code: "ServiceUnavailable", Message: "The request has failed due to a temporary failure of the server."}
 	case Denied:
-		return denied(call)
+		e.Message += "User: arn:aws:sts::" + Account + ":assumed-role/test/test is not authorized to perform: " + call.Service + ":" + call.Operation()
+	case Refused:
+		e = wire.Error{Status: http.StatusBadRequest, Code: "ValidationError", Message: "refused by a rule of the test"}
 	}
-	return &wire.Error{Status: http.StatusBadRequest, Code: "ValidationError", Message: "refused by a rule of the test"}
+	return &e
 }
 
-func denied(call *wire.Call) *wire.Error {
-	message := "User: arn:aws:sts::" + Account + ":assumed-role/test/test is not authorized to perform: " + call.Service + ":" + call.Operation()
+// family says whose words for errors a service has.
+func family(call *wire.Call) string {
 	switch {
 	case call.Protocol == wire.EC2:
-		return &wire.Error{Status: http.StatusForbidden, Code: "UnauthorizedOperation", Message: "You are not authorized to perform this operation. " + message}
+		return "ec2"
+	case call.Service == "s3":
+		return "s3"
 	case call.Form != nil || call.Protocol == wire.RestXML:
-		return &wire.Error{Status: http.StatusForbidden, Code: "AccessDenied", Message: message}
+		return "xml"
 	}
-	return &wire.Error{Status: http.StatusBadRequest, Code: "AccessDeniedException", Message: message}
+	return "json"
+}
+
+var errorsOf = map[Kind]map[string]wire.Error{
+	Throttled: {
+		"ec2":  {Status: 503, Code: "RequestLimitExceeded", Message: "Request limit exceeded."},
+		"s3":   {Status: 503, Code: "SlowDown", Message: "Please reduce your request rate."},
+		"xml":  {Status: 400, Code: "Throttling", Message: "Rate exceeded"},
+		"json": {Status: 400, Code: "ThrottlingException", Message: "Rate exceeded"},
+	},
+	Internal: {
+		"ec2":  {Status: 500, Code: "InternalError", Message: "An internal error has occurred"},
+		"s3":   {Status: 500, Code: "InternalError", Message: "An internal error has occurred"},
+		"xml":  {Status: 500, Code: "InternalFailure", Message: "An internal error has occurred"},
+		"json": {Status: 500, Code: "InternalFailure", Message: "An internal error has occurred"},
+	},
+	Expired: {
+		"ec2":  {Status: 400, Code: "RequestExpired", Message: "Request has expired."},
+		"s3":   {Status: 400, Code: "ExpiredToken", Message: "The provided token has expired."},
+		"xml":  {Status: 403, Code: "ExpiredToken", Message: "The security token included in the request is expired"},
+		"json": {Status: 400, Code: "ExpiredTokenException", Message: "The security token included in the request is expired"},
+	},
+	Denied: {
+		"ec2":  {Status: 403, Code: "UnauthorizedOperation", Message: "You are not authorized to perform this operation. "},
+		"s3":   {Status: 403, Code: "AccessDenied"},
+		"xml":  {Status: 403, Code: "AccessDenied"},
+		"json": {Status: 400, Code: "AccessDeniedException"},
+	},
 }

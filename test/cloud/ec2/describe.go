@@ -3,6 +3,7 @@ package ec2
 import (
 	"context"
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,11 +105,11 @@ func notFound(ids []string) *wire.Error {
 
 func filtered(all []sight, filters []filter) ([]sight, *wire.Error) {
 	for _, f := range filters {
-		values := valuesOf(f.name)
-		if values == nil {
+		look := valuesOf(f.name)
+		if look == nil {
 			return nil, unknownFilter(f.name)
 		}
-		all = slices.DeleteFunc(all, func(s sight) bool { return !slices.ContainsFunc(values(s), f.fits) })
+		all = slices.DeleteFunc(all, func(s sight) bool { return !slices.ContainsFunc(look(s), f.fits) })
 	}
 	return all, nil
 }
@@ -119,99 +120,69 @@ func unknownFilter(name string) *wire.Error {
 }
 
 // valuesOf says what a filter looks at in an instance; nil for a filter that is not
-// known: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstances.html
+// known.
 func valuesOf(name string) func(sight) []string {
-	one := func(f func(sight) string) func(sight) []string {
-		return func(s sight) []string { return []string{f(s)} }
+	key, ok := strings.CutPrefix(name, "tag:")
+	if !ok {
+		return values[name]
 	}
-	if key, ok := strings.CutPrefix(name, "tag:"); ok {
-		return func(s sight) []string {
-			if v, ok := s.instance.tagsAt(s.now.at)[key]; ok {
-				return []string{v}
-			}
-			return nil
+	return func(s sight) []string {
+		if v, ok := s.instance.tagsAt(s.now.at)[key]; ok {
+			return []string{v}
 		}
+		return nil
 	}
-	switch name {
-	case "tag-key":
-		return func(s sight) []string {
-			var keys []string
-			for k := range s.instance.tagsAt(s.now.at) {
-				keys = append(keys, k)
-			}
-			return keys
-		}
-	case "instance-id":
-		return one(func(s sight) string { return s.instance.ID })
-	case "instance-state-name":
-		return one(func(s sight) string { return string(s.now.state) })
-	case "instance-state-code":
-		return one(func(s sight) string { return itoa(s.now.state.code()) })
-	case "instance-type":
-		return one(func(s sight) string { return s.instance.Type })
-	case "availability-zone":
-		return one(func(s sight) string { return s.instance.Zone })
-	case "subnet-id", "network-interface.subnet-id":
-		return one(func(s sight) string { return s.instance.Subnet })
-	case "vpc-id", "network-interface.vpc-id":
-		return one(func(s sight) string { return s.instance.VPC })
-	case "private-ip-address":
-		return one(func(s sight) string { return s.instance.PrivateIP.String() })
-	case "ip-address":
-		return one(func(s sight) string { return s.instance.PublicIP.String() })
-	case "private-dns-name":
-		return one(func(s sight) string { return s.instance.PrivateDNS })
-	case "network-interface.addresses.private-ip-address":
-		return func(s sight) []string {
-			var all []string
-			for _, n := range s.instance.Interfaces {
-				all = append(all, n.Address.String())
-			}
-			return all
-		}
-	}
-	return valuesOfLaunch(name, one)
 }
 
-// valuesOfLaunch are filters for how an instance was launched.
-func valuesOfLaunch(name string, one func(func(sight) string) func(sight) []string) func(sight) []string {
-	switch name {
-	case "image-id":
-		return one(func(s sight) string { return s.instance.ImageID })
-	case "architecture":
-		return one(func(s sight) string { return s.instance.Arch })
-	case "key-name":
-		return one(func(s sight) string { return s.instance.KeyName })
-	case "client-token":
-		return one(func(s sight) string { return s.instance.Token })
-	case "reservation-id":
-		return one(func(s sight) string { return s.instance.ReservationID })
-	case "launch-index":
-		return one(func(s sight) string { return itoa(s.instance.Index) })
-	case "launch-time":
-		return one(func(s sight) string { return stamp(s.instance.Launched) })
-	case "placement-group-name":
-		return one(func(s sight) string { return s.instance.Placement })
-	case "capacity-reservation-id":
-		return one(func(s sight) string { return s.instance.Reservation })
-	case "iam-instance-profile.arn":
-		return one(func(s sight) string { return s.instance.Profile })
-	case "instance-lifecycle":
-		return one(func(s sight) string { return s.instance.Market })
-	case "instance.group-id", "group-id", "network-interface.group-id":
-		return func(s sight) []string { return s.instance.Groups }
-	case "metadata-options.http-tokens":
-		return one(func(s sight) string { return s.instance.spec.metadata["HttpTokens"] })
-	case "block-device-mapping.volume-id":
-		return func(s sight) []string {
-			var all []string
-			for _, v := range s.instance.volumes {
-				all = append(all, v.id)
-			}
-			return all
+func one(of func(sight) string) func(sight) []string {
+	return func(s sight) []string { return []string{of(s)} }
+}
+
+// values are what filters look at:
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstances.html
+var values = map[string]func(sight) []string{
+	"tag-key": func(s sight) []string { return slices.Collect(maps.Keys(s.instance.tagsAt(s.now.at))) },
+	"network-interface.addresses.private-ip-address": func(s sight) []string {
+		var all []string
+		for _, n := range s.instance.Interfaces {
+			all = append(all, n.Address.String())
 		}
-	}
-	return nil
+		return all
+	},
+	"block-device-mapping.volume-id": func(s sight) []string {
+		var all []string
+		for _, v := range s.instance.volumes {
+			all = append(all, v.id)
+		}
+		return all
+	},
+	"instance-id":                  one(func(s sight) string { return s.instance.ID }),
+	"instance-state-name":          one(func(s sight) string { return string(s.now.state) }),
+	"instance-state-code":          one(func(s sight) string { return itoa(s.now.state.code()) }),
+	"instance-type":                one(func(s sight) string { return s.instance.Type }),
+	"availability-zone":            one(func(s sight) string { return s.instance.Zone }),
+	"subnet-id":                    one(func(s sight) string { return s.instance.Subnet }),
+	"network-interface.subnet-id":  one(func(s sight) string { return s.instance.Subnet }),
+	"vpc-id":                       one(func(s sight) string { return s.instance.VPC }),
+	"network-interface.vpc-id":     one(func(s sight) string { return s.instance.VPC }),
+	"private-ip-address":           one(func(s sight) string { return s.instance.PrivateIP.String() }),
+	"ip-address":                   one(func(s sight) string { return s.instance.PublicIP.String() }),
+	"private-dns-name":             one(func(s sight) string { return s.instance.PrivateDNS }),
+	"image-id":                     one(func(s sight) string { return s.instance.ImageID }),
+	"architecture":                 one(func(s sight) string { return s.instance.Arch }),
+	"key-name":                     one(func(s sight) string { return s.instance.KeyName }),
+	"client-token":                 one(func(s sight) string { return s.instance.Token }),
+	"reservation-id":               one(func(s sight) string { return s.instance.ReservationID }),
+	"launch-index":                 one(func(s sight) string { return itoa(s.instance.Index) }),
+	"launch-time":                  one(func(s sight) string { return stamp(s.instance.Launched) }),
+	"placement-group-name":         one(func(s sight) string { return s.instance.Placement }),
+	"capacity-reservation-id":      one(func(s sight) string { return s.instance.Reservation }),
+	"iam-instance-profile.arn":     one(func(s sight) string { return s.instance.Profile }),
+	"instance-lifecycle":           one(func(s sight) string { return s.instance.Market }),
+	"instance.group-id":            func(s sight) []string { return s.instance.Groups },
+	"group-id":                     func(s sight) []string { return s.instance.Groups },
+	"network-interface.group-id":   func(s sight) []string { return s.instance.Groups },
+	"metadata-options.http-tokens": one(func(s sight) string { return s.instance.spec.metadata["HttpTokens"] }),
 }
 
 // paged cuts the page out that a call asks for. A page begins after the instance that

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/muster-hpc/muster/test/cloud/wire"
@@ -113,34 +112,29 @@ func reachability(check string) string {
 }
 
 func (s sight) statusFits(filters []filter) (bool, *wire.Error) {
+	if len(filters) == 0 {
+		return true, nil
+	}
 	system, instance := s.checks()
+	have := map[string][]string{
+		"system-status.status": {system}, "system-status.reachability": {reachability(system)},
+		"instance-status.status": {instance}, "instance-status.reachability": {reachability(instance)},
+		"attached-ebs-status.status": {"ok"}, // the double's volumes are never impaired
+		"event.code":                 nil, "event.instance-event-id": nil,
+	}
+	for _, e := range s.instance.events {
+		have["event.code"] = append(have["event.code"], e.Code)
+		have["event.instance-event-id"] = append(have["event.instance-event-id"], e.ID)
+	}
+	for _, name := range []string{"instance-state-name", "instance-state-code", "availability-zone"} {
+		have[name] = values[name](s)
+	}
 	for _, f := range filters {
-		fits := false
-		switch f.name {
-		case "system-status.status":
-			fits = f.fits(system)
-		case "instance-status.status":
-			fits = f.fits(instance)
-		case "system-status.reachability":
-			fits = f.fits(reachability(system))
-		case "instance-status.reachability":
-			fits = f.fits(reachability(instance))
-		case "attached-ebs-status.status":
-			fits = f.fits("ok") // the double's volumes are never impaired
-		case "event.code":
-			fits = slices.ContainsFunc(s.instance.events, func(e Event) bool { return f.fits(e.Code) })
-		case "event.instance-event-id":
-			fits = slices.ContainsFunc(s.instance.events, func(e Event) bool { return f.fits(e.ID) })
-		case "instance-state-name":
-			fits = f.fits(string(s.now.state))
-		case "instance-state-code":
-			fits = f.fits(strconv.Itoa(s.now.state.code()))
-		case "availability-zone":
-			fits = f.fits(s.instance.Zone)
-		default:
+		values, known := have[f.name]
+		if !known {
 			return false, unknownFilter(f.name)
 		}
-		if !fits {
+		if !slices.ContainsFunc(values, f.fits) {
 			return false, nil
 		}
 	}

@@ -2,13 +2,7 @@ package formation
 
 import "context"
 
-func (s *Service) cancelUpdate(_ context.Context, r request) (fields, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.find(r.text("StackName"))
-	if st == nil {
-		return nil, invalid("Stack [%s] does not exist", r.text("StackName"))
-	}
+func (s *Service) cancelUpdate(st *stack, r request) (fields, error) {
 	if st.status != "UPDATE_IN_PROGRESS" {
 		return nil, invalid("CancelUpdateStack cannot be called from current stack status")
 	}
@@ -17,13 +11,7 @@ func (s *Service) cancelUpdate(_ context.Context, r request) (fields, error) {
 	return nil, nil
 }
 
-func (s *Service) continueRollback(_ context.Context, r request) (fields, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.find(r.text("StackName"))
-	if st == nil {
-		return nil, invalid("Stack [%s] does not exist", r.text("StackName"))
-	}
+func (s *Service) continueRollback(st *stack, r request) (fields, error) {
 	if st.status != "UPDATE_ROLLBACK_FAILED" {
 		return nil, invalid("Stack:%s is in %s state and can not continue rollback.", st.id, st.status)
 	}
@@ -35,13 +23,7 @@ func (s *Service) continueRollback(_ context.Context, r request) (fields, error)
 
 // rollbackStack goes back after a failure that was kept:
 // https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_RollbackStack.html
-func (s *Service) rollbackStack(_ context.Context, r request) (fields, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.find(r.text("StackName"))
-	if st == nil {
-		return nil, invalid("Stack [%s] does not exist", r.text("StackName"))
-	}
+func (s *Service) rollbackStack(st *stack, r request) (fields, error) {
 	st.failure.keepNothing = r.yes("RetainExceptOnCreate")
 	switch st.status {
 	case "CREATE_FAILED":

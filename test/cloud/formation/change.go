@@ -324,13 +324,7 @@ func (s *Service) deleteStack(_ context.Context, r request) (fields, error) {
 	return nil, nil
 }
 
-func (s *Service) protect(_ context.Context, r request) (fields, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.find(r.text("StackName"))
-	if st == nil {
-		return nil, invalid("Stack [%s] does not exist", r.text("StackName"))
-	}
+func (s *Service) protect(st *stack, r request) (fields, error) {
 	st.protected = r.yes("EnableTerminationProtection")
 	return fields{"StackId": st.id}, nil
 }

@@ -229,13 +229,7 @@ func (c *change) detailed(values bool, mask func(string) string) []fields {
 	return out
 }
 
-func (s *Service) listChangeSets(_ context.Context, r request) (fields, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.find(r.text("StackName"))
-	if st == nil {
-		return nil, invalid("Stack [%s] does not exist", r.text("StackName"))
-	}
+func (s *Service) listChangeSets(st *stack, r request) (fields, error) {
 	var all []fields
 	for _, c := range st.sets {
 		all = append(all, c.summary(st, s.clock.Now()))

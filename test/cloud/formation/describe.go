@@ -16,7 +16,7 @@ func (s *Service) describeStacks(_ context.Context, r request) (fields, error) {
 	if name != "" {
 		st := s.find(name)
 		if st == nil {
-			return nil, invalid("Stack with id %s does not exist", name)
+			return nil, invalid(noWithID, name)
 		}
 		return fields{"Stacks": []fields{st.describe()}}, nil
 	}
@@ -74,13 +74,7 @@ func (s *Service) listStacks(_ context.Context, r request) (fields, error) {
 	return fields{"StackSummaries": some, "NextToken": next}, err
 }
 
-func (s *Service) describeEvents(_ context.Context, r request) (fields, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.find(r.text("StackName"))
-	if st == nil {
-		return nil, invalid("Stack [%s] does not exist", r.text("StackName"))
-	}
+func (s *Service) describeEvents(st *stack, r request) (fields, error) {
 	all := slices.Clone(st.events)
 	slices.Reverse(all)
 	some, next, err := page(r, all, 100)
@@ -101,13 +95,7 @@ func (st *stack) row(r *resource) fields {
 		"DriftInformation": fields{"StackResourceDriftStatus": "NOT_CHECKED"}}
 }
 
-func (s *Service) listResources(_ context.Context, r request) (fields, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.find(r.text("StackName"))
-	if st == nil {
-		return nil, invalid("Stack with id %s does not exist", r.text("StackName"))
-	}
+func (s *Service) listResources(st *stack, r request) (fields, error) {
 	some, next, err := page(r, st.rows(), 100)
 	return fields{"StackResourceSummaries": some, "NextToken": next}, err
 }
@@ -147,28 +135,16 @@ func (st *stack) owns(physical string) bool {
 	return false
 }
 
-func (s *Service) describeResource(_ context.Context, r request) (fields, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	name, logical := r.text("StackName"), r.text("LogicalResourceId")
-	st := s.find(name)
-	if st == nil {
-		return nil, invalid("Stack '%s' does not exist", name)
-	}
+func (s *Service) describeResource(st *stack, r request) (fields, error) {
+	logical := r.text("LogicalResourceId")
 	have := st.resources[logical]
 	if have == nil {
-		return nil, invalid("Resource %s does not exist for stack %s", logical, name)
+		return nil, invalid("Resource %s does not exist for stack %s", logical, r.text("StackName"))
 	}
 	return fields{"StackResourceDetail": st.row(have)}, nil
 }
 
-func (s *Service) getTemplate(_ context.Context, r request) (fields, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.find(r.text("StackName"))
-	if st == nil {
-		return nil, invalid("Stack with id %s does not exist", r.text("StackName"))
-	}
+func (s *Service) getTemplate(st *stack, r request) (fields, error) {
 	if name := r.text("ChangeSetName"); name != "" {
 		c := st.changeSet(name)
 		if c == nil {
@@ -229,7 +205,7 @@ func (s *Service) templateSummary(ctx context.Context, r request) (fields, error
 			}
 		})
 		if body == "" {
-			return nil, invalid("Stack with id %s does not exist", name)
+			return nil, invalid(noWithID, name)
 		}
 	}
 	t, err := parse(body)

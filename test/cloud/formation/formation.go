@@ -80,28 +80,46 @@ func (s *Service) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool)
 type action func(*Service, context.Context, request) (fields, error)
 
 var actions = map[string]action{
-	"CancelUpdateStack":           (*Service).cancelUpdate,
-	"ContinueUpdateRollback":      (*Service).continueRollback,
+	"CancelUpdateStack":           onStack(noStack, (*Service).cancelUpdate),
+	"ContinueUpdateRollback":      onStack(noStack, (*Service).continueRollback),
 	"CreateChangeSet":             (*Service).createChangeSet,
 	"CreateStack":                 (*Service).createStack,
 	"DeleteChangeSet":             (*Service).deleteChangeSet,
 	"DeleteStack":                 (*Service).deleteStack,
 	"DescribeChangeSet":           (*Service).describeChangeSet,
-	"DescribeStackEvents":         (*Service).describeEvents,
-	"DescribeStackResource":       (*Service).describeResource,
+	"DescribeStackEvents":         onStack(noStack, (*Service).describeEvents),
+	"DescribeStackResource":       onStack("Stack '%s' does not exist", (*Service).describeResource),
 	"DescribeStackResources":      (*Service).describeResources,
 	"DescribeStacks":              (*Service).describeStacks,
 	"ExecuteChangeSet":            (*Service).executeChangeSet,
-	"GetTemplate":                 (*Service).getTemplate,
+	"GetTemplate":                 onStack(noWithID, (*Service).getTemplate),
 	"GetTemplateSummary":          (*Service).templateSummary,
-	"ListChangeSets":              (*Service).listChangeSets,
-	"ListStackResources":          (*Service).listResources,
+	"ListChangeSets":              onStack(noStack, (*Service).listChangeSets),
+	"ListStackResources":          onStack(noWithID, (*Service).listResources),
 	"ListStacks":                  (*Service).listStacks,
-	"RollbackStack":               (*Service).rollbackStack,
+	"RollbackStack":               onStack(noStack, (*Service).rollbackStack),
 	"UpdateStack":                 (*Service).updateStack,
-	"UpdateTerminationProtection": (*Service).protect,
+	"UpdateTerminationProtection": onStack(noStack, (*Service).protect),
 	"ValidateTemplate":            (*Service).validateTemplate,
 }
+
+// onStack is an action on a stack that there is. The text is for one that there is not.
+func onStack(missing string, do func(*Service, *stack, request) (fields, error)) action {
+	return func(s *Service, _ context.Context, r request) (fields, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		name := r.text("StackName")
+		if st := s.find(name); st != nil {
+			return do(s, st, r)
+		}
+		return nil, invalid(missing, name)
+	}
+}
+
+const (
+	noStack  = "Stack [%s] does not exist"
+	noWithID = "Stack with id %s does not exist"
+)
 
 // invalid is the error that CloudFormation answers nearly everything with.
 func invalid(format string, args ...any) error {

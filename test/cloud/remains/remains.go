@@ -11,166 +11,113 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	stacktypes "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	logtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/fsx"
+	fsxtypes "github.com/aws/aws-sdk-go-v2/service/fsx/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
+	zonetypes "github.com/aws/aws-sdk-go-v2/service/route53/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
 // Of names all that there is and was not there in the beginning, in order. What has
 // ended, as instances do, is not there.
 func Of(ctx context.Context, cfg aws.Config) ([]string, error) {
+	kinds := append(ofEC2(ec2.NewFromConfig(cfg)), others(cfg)...)
 	var all []string
 	var errs []error
-	for _, look := range []func(context.Context, aws.Config) ([]string, error){machines, networks, stacks, systems, others} {
-		found, err := look(ctx, cfg)
+	for _, look := range kinds {
+		found, err := look(ctx)
 		all, errs = append(all, found...), append(errs, err)
 	}
 	slices.Sort(all)
 	return all, errors.Join(errs...)
 }
 
-func machines(ctx context.Context, cfg aws.Config) ([]string, error) {
-	client := ec2.NewFromConfig(cfg)
-	out, err := client.DescribeInstances(ctx, &ec2.DescribeInstancesInput{})
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for _, r := range out.Reservations {
-		for _, i := range r.Instances {
-			if n := i.State.Name; n != types.InstanceStateNameTerminated && n != types.InstanceStateNameShuttingDown {
-				all = append(all, "instance "+aws.ToString(i.InstanceId))
+// look names the things of one kind.
+type look func(context.Context) ([]string, error)
+
+// looks is the call that lists things of a kind, and the names of those that count.
+func looks[I, O, R, T any](list func(context.Context, *I, ...func(*O)) (*R, error), things func(*R) []T, name func(T) string) look {
+	return func(ctx context.Context) ([]string, error) {
+		out, err := list(ctx, new(I))
+		if err != nil {
+			return nil, err
+		}
+		var all []string
+		for _, x := range things(out) {
+			if n := name(x); n != "" {
+				all = append(all, n)
 			}
 		}
+		return all, nil
 	}
-	volumes, err := client.DescribeVolumes(ctx, &ec2.DescribeVolumesInput{})
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range volumes.Volumes {
-		all = append(all, "volume "+aws.ToString(v.VolumeId))
-	}
-	templates, err := client.DescribeLaunchTemplates(ctx, &ec2.DescribeLaunchTemplatesInput{})
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range templates.LaunchTemplates {
-		all = append(all, "launch template "+aws.ToString(t.LaunchTemplateName))
-	}
-	groups, err := client.DescribePlacementGroups(ctx, &ec2.DescribePlacementGroupsInput{})
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range groups.PlacementGroups {
-		all = append(all, "placement group "+aws.ToString(g.GroupName))
-	}
-	keys, err := client.DescribeKeyPairs(ctx, &ec2.DescribeKeyPairsInput{})
-	if err != nil {
-		return nil, err
-	}
-	for _, k := range keys.KeyPairs {
-		all = append(all, "key pair "+aws.ToString(k.KeyName))
-	}
-	return all, nil
 }
 
-func networks(ctx context.Context, cfg aws.Config) ([]string, error) {
-	client := ec2.NewFromConfig(cfg)
-	var all []string
-	vpcs, err := client.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{})
-	if err != nil {
-		return nil, err
+func ofEC2(client *ec2.Client) []look {
+	return []look{
+		looks(client.DescribeInstances, func(o *ec2.DescribeInstancesOutput) []types.Instance {
+			var all []types.Instance
+			for _, r := range o.Reservations {
+				all = append(all, r.Instances...)
+			}
+			return all
+		}, func(i types.Instance) string {
+			if n := i.State.Name; n == types.InstanceStateNameTerminated || n == types.InstanceStateNameShuttingDown {
+				return ""
+			}
+			return "instance " + *i.InstanceId
+		}),
+		looks(client.DescribeVolumes, func(o *ec2.DescribeVolumesOutput) []types.Volume { return o.Volumes },
+			func(v types.Volume) string { return "volume " + *v.VolumeId }),
+		looks(client.DescribeLaunchTemplates, func(o *ec2.DescribeLaunchTemplatesOutput) []types.LaunchTemplate { return o.LaunchTemplates },
+			func(t types.LaunchTemplate) string { return "launch template " + *t.LaunchTemplateName }),
+		looks(client.DescribePlacementGroups, func(o *ec2.DescribePlacementGroupsOutput) []types.PlacementGroup { return o.PlacementGroups },
+			func(g types.PlacementGroup) string { return "placement group " + *g.GroupName }),
+		looks(client.DescribeKeyPairs, func(o *ec2.DescribeKeyPairsOutput) []types.KeyPairInfo { return o.KeyPairs },
+			func(k types.KeyPairInfo) string { return "key pair " + *k.KeyName }),
+		looks(client.DescribeVpcs, func(o *ec2.DescribeVpcsOutput) []types.Vpc { return o.Vpcs }, func(v types.Vpc) string {
+			if aws.ToBool(v.IsDefault) {
+				return ""
+			}
+			return "VPC " + *v.VpcId
+		}),
+		looks(client.DescribeAddresses, func(o *ec2.DescribeAddressesOutput) []types.Address { return o.Addresses },
+			func(a types.Address) string { return "address " + *a.PublicIp }),
+		looks(client.DescribeNatGateways, func(o *ec2.DescribeNatGatewaysOutput) []types.NatGateway { return o.NatGateways }, func(g types.NatGateway) string {
+			if g.State == types.NatGatewayStateDeleted {
+				return ""
+			}
+			return fmt.Sprintf("NAT gateway %s (%s)", *g.NatGatewayId, g.State)
+		}),
+		looks(client.DescribeNetworkInterfaces, func(o *ec2.DescribeNetworkInterfacesOutput) []types.NetworkInterface { return o.NetworkInterfaces },
+			func(n types.NetworkInterface) string { return "network interface " + *n.NetworkInterfaceId }),
 	}
-	for _, v := range vpcs.Vpcs {
-		if !aws.ToBool(v.IsDefault) {
-			all = append(all, "VPC "+aws.ToString(v.VpcId))
-		}
-	}
-	addresses, err := client.DescribeAddresses(ctx, &ec2.DescribeAddressesInput{})
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range addresses.Addresses {
-		all = append(all, "address "+aws.ToString(a.PublicIp))
-	}
-	gateways, err := client.DescribeNatGateways(ctx, &ec2.DescribeNatGatewaysInput{})
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range gateways.NatGateways {
-		if g.State != types.NatGatewayStateDeleted {
-			all = append(all, fmt.Sprintf("NAT gateway %s (%s)", aws.ToString(g.NatGatewayId), g.State))
-		}
-	}
-	cards, err := client.DescribeNetworkInterfaces(ctx, &ec2.DescribeNetworkInterfacesInput{})
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range cards.NetworkInterfaces {
-		all = append(all, "network interface "+aws.ToString(c.NetworkInterfaceId))
-	}
-	return all, nil
 }
 
-func stacks(ctx context.Context, cfg aws.Config) ([]string, error) {
-	out, err := cloudformation.NewFromConfig(cfg).DescribeStacks(ctx, &cloudformation.DescribeStacksInput{})
-	if err != nil {
-		return nil, err
+func others(cfg aws.Config) []look {
+	return []look{
+		looks(cloudformation.NewFromConfig(cfg).DescribeStacks, func(o *cloudformation.DescribeStacksOutput) []stacktypes.Stack { return o.Stacks },
+			func(s stacktypes.Stack) string { return fmt.Sprintf("stack %s (%s)", *s.StackName, s.StackStatus) }),
+		looks(fsx.NewFromConfig(cfg).DescribeFileSystems, func(o *fsx.DescribeFileSystemsOutput) []fsxtypes.FileSystem { return o.FileSystems },
+			func(f fsxtypes.FileSystem) string { return "file system " + *f.FileSystemId }),
+		looks(s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }).ListBuckets, func(o *s3.ListBucketsOutput) []s3types.Bucket { return o.Buckets },
+			func(b s3types.Bucket) string { return "bucket " + *b.Name }),
+		looks(iam.NewFromConfig(cfg).ListRoles, func(o *iam.ListRolesOutput) []iamtypes.Role { return o.Roles }, func(r iamtypes.Role) string {
+			if strings.HasPrefix(aws.ToString(r.Path), "/aws-service-role/") {
+				return ""
+			}
+			return "role " + *r.RoleName
+		}),
+		looks(route53.NewFromConfig(cfg).ListHostedZones, func(o *route53.ListHostedZonesOutput) []zonetypes.HostedZone { return o.HostedZones },
+			func(z zonetypes.HostedZone) string { return "zone " + *z.Name }),
+		looks(cloudwatchlogs.NewFromConfig(cfg).DescribeLogGroups, func(o *cloudwatchlogs.DescribeLogGroupsOutput) []logtypes.LogGroup { return o.LogGroups },
+			func(g logtypes.LogGroup) string { return "log group " + *g.LogGroupName }),
 	}
-	var all []string
-	for _, s := range out.Stacks {
-		all = append(all, fmt.Sprintf("stack %s (%s)", aws.ToString(s.StackName), s.StackStatus))
-	}
-	return all, nil
-}
-
-func systems(ctx context.Context, cfg aws.Config) ([]string, error) {
-	out, err := fsx.NewFromConfig(cfg).DescribeFileSystems(ctx, &fsx.DescribeFileSystemsInput{})
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for _, f := range out.FileSystems {
-		all = append(all, "file system "+aws.ToString(f.FileSystemId))
-	}
-	buckets, err := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }).ListBuckets(ctx, &s3.ListBucketsInput{})
-	if err != nil {
-		return nil, err
-	}
-	for _, b := range buckets.Buckets {
-		all = append(all, "bucket "+aws.ToString(b.Name))
-	}
-	return all, nil
-}
-
-func others(ctx context.Context, cfg aws.Config) ([]string, error) {
-	var all []string
-	roles, err := iam.NewFromConfig(cfg).ListRoles(ctx, &iam.ListRolesInput{})
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range roles.Roles {
-		if !strings.HasPrefix(aws.ToString(r.Path), "/aws-service-role/") {
-			all = append(all, "role "+aws.ToString(r.RoleName))
-		}
-	}
-	zones, err := route53.NewFromConfig(cfg).ListHostedZones(ctx, &route53.ListHostedZonesInput{})
-	if err != nil {
-		return nil, err
-	}
-	for _, z := range zones.HostedZones {
-		all = append(all, "zone "+aws.ToString(z.Name))
-	}
-	groups, err := cloudwatchlogs.NewFromConfig(cfg).DescribeLogGroups(ctx, &cloudwatchlogs.DescribeLogGroupsInput{})
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range groups.LogGroups {
-		all = append(all, "log group "+aws.ToString(g.LogGroupName))
-	}
-	return all, nil
 }
