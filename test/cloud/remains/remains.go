@@ -12,10 +12,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	stacktypes "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	watchtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	logtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/efs"
+	efstypes "github.com/aws/aws-sdk-go-v2/service/efs/types"
 	"github.com/aws/aws-sdk-go-v2/service/fsx"
 	fsxtypes "github.com/aws/aws-sdk-go-v2/service/fsx/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
@@ -60,6 +64,22 @@ func looks[I, O, R, T any](list func(context.Context, *I, ...func(*O)) (*R, erro
 	}
 }
 
+// with is a call whose request says more.
+func with[I, O, R any](list func(context.Context, *I, ...func(*O)) (*R, error), say func(*I)) func(context.Context, *I, ...func(*O)) (*R, error) {
+	return func(ctx context.Context, in *I, o ...func(*O)) (*R, error) {
+		say(in)
+		return list(ctx, in, o...)
+	}
+}
+
+// unless names a thing that counts.
+func unless(no bool, kind string, id *string) string {
+	if no {
+		return ""
+	}
+	return kind + " " + aws.ToString(id)
+}
+
 func ofEC2(client *ec2.Client) []look {
 	return []look{
 		looks(client.DescribeInstances, func(o *ec2.DescribeInstancesOutput) []types.Instance {
@@ -69,10 +89,8 @@ func ofEC2(client *ec2.Client) []look {
 			}
 			return all
 		}, func(i types.Instance) string {
-			if n := i.State.Name; n == types.InstanceStateNameTerminated || n == types.InstanceStateNameShuttingDown {
-				return ""
-			}
-			return "instance " + *i.InstanceId
+			n := i.State.Name
+			return unless(n == types.InstanceStateNameTerminated || n == types.InstanceStateNameShuttingDown, "instance", i.InstanceId)
 		}),
 		looks(client.DescribeVolumes, func(o *ec2.DescribeVolumesOutput) []types.Volume { return o.Volumes },
 			func(v types.Volume) string { return "volume " + *v.VolumeId }),
@@ -83,18 +101,27 @@ func ofEC2(client *ec2.Client) []look {
 		looks(client.DescribeKeyPairs, func(o *ec2.DescribeKeyPairsOutput) []types.KeyPairInfo { return o.KeyPairs },
 			func(k types.KeyPairInfo) string { return "key pair " + *k.KeyName }),
 		looks(client.DescribeVpcs, func(o *ec2.DescribeVpcsOutput) []types.Vpc { return o.Vpcs }, func(v types.Vpc) string {
-			if aws.ToBool(v.IsDefault) {
-				return ""
-			}
-			return "VPC " + *v.VpcId
+			return unless(aws.ToBool(v.IsDefault), "VPC", v.VpcId)
 		}),
 		looks(client.DescribeAddresses, func(o *ec2.DescribeAddressesOutput) []types.Address { return o.Addresses },
 			func(a types.Address) string { return "address " + *a.PublicIp }),
 		looks(client.DescribeNatGateways, func(o *ec2.DescribeNatGatewaysOutput) []types.NatGateway { return o.NatGateways }, func(g types.NatGateway) string {
-			if g.State == types.NatGatewayStateDeleted {
-				return ""
-			}
-			return fmt.Sprintf("NAT gateway %s (%s)", *g.NatGatewayId, g.State)
+			return unless(g.State == types.NatGatewayStateDeleted, "NAT gateway ("+string(g.State)+")", g.NatGatewayId)
+		}),
+		looks(client.DescribeSubnets, func(o *ec2.DescribeSubnetsOutput) []types.Subnet { return o.Subnets }, func(s types.Subnet) string {
+			return unless(aws.ToBool(s.DefaultForAz), "subnet", s.SubnetId)
+		}),
+		looks(client.DescribeSecurityGroups, func(o *ec2.DescribeSecurityGroupsOutput) []types.SecurityGroup { return o.SecurityGroups }, func(g types.SecurityGroup) string {
+			return unless(aws.ToString(g.GroupName) == "default", "security group", g.GroupId)
+		}),
+		looks(client.DescribeRouteTables, func(o *ec2.DescribeRouteTablesOutput) []types.RouteTable { return o.RouteTables }, func(t types.RouteTable) string {
+			first := slices.ContainsFunc(t.Associations, func(a types.RouteTableAssociation) bool { return aws.ToBool(a.Main) })
+			return unless(first, "route table", t.RouteTableId)
+		}),
+		looks(client.DescribeInternetGateways, func(o *ec2.DescribeInternetGatewaysOutput) []types.InternetGateway { return o.InternetGateways },
+			func(g types.InternetGateway) string { return "internet gateway " + *g.InternetGatewayId }),
+		looks(client.DescribeVpcEndpoints, func(o *ec2.DescribeVpcEndpointsOutput) []types.VpcEndpoint { return o.VpcEndpoints }, func(e types.VpcEndpoint) string {
+			return unless(strings.EqualFold(string(e.State), "deleted"), "endpoint", e.VpcEndpointId)
 		}),
 		looks(client.DescribeNetworkInterfaces, func(o *ec2.DescribeNetworkInterfacesOutput) []types.NetworkInterface { return o.NetworkInterfaces },
 			func(n types.NetworkInterface) string { return "network interface " + *n.NetworkInterfaceId }),
@@ -102,6 +129,10 @@ func ofEC2(client *ec2.Client) []look {
 }
 
 func others(cfg aws.Config) []look {
+	id, watch := iam.NewFromConfig(cfg), cloudwatch.NewFromConfig(cfg)
+	alarms := with(watch.DescribeAlarms, func(in *cloudwatch.DescribeAlarmsInput) {
+		in.AlarmTypes = []watchtypes.AlarmType{watchtypes.AlarmTypeMetricAlarm, watchtypes.AlarmTypeCompositeAlarm}
+	})
 	return []look{
 		looks(cloudformation.NewFromConfig(cfg).DescribeStacks, func(o *cloudformation.DescribeStacksOutput) []stacktypes.Stack { return o.Stacks },
 			func(s stacktypes.Stack) string { return fmt.Sprintf("stack %s (%s)", *s.StackName, s.StackStatus) }),
@@ -109,12 +140,21 @@ func others(cfg aws.Config) []look {
 			func(f fsxtypes.FileSystem) string { return "file system " + *f.FileSystemId }),
 		looks(s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }).ListBuckets, func(o *s3.ListBucketsOutput) []s3types.Bucket { return o.Buckets },
 			func(b s3types.Bucket) string { return "bucket " + *b.Name }),
-		looks(iam.NewFromConfig(cfg).ListRoles, func(o *iam.ListRolesOutput) []iamtypes.Role { return o.Roles }, func(r iamtypes.Role) string {
-			if strings.HasPrefix(aws.ToString(r.Path), "/aws-service-role/") {
-				return ""
-			}
-			return "role " + *r.RoleName
+		looks(id.ListRoles, func(o *iam.ListRolesOutput) []iamtypes.Role { return o.Roles }, func(r iamtypes.Role) string {
+			return unless(strings.HasPrefix(aws.ToString(r.Path), "/aws-service-role/"), "role", r.RoleName)
 		}),
+		looks(id.ListInstanceProfiles, func(o *iam.ListInstanceProfilesOutput) []iamtypes.InstanceProfile { return o.InstanceProfiles },
+			func(p iamtypes.InstanceProfile) string { return "instance profile " + *p.InstanceProfileName }),
+		looks(with(id.ListPolicies, func(in *iam.ListPoliciesInput) { in.Scope = iamtypes.PolicyScopeTypeLocal }),
+			func(o *iam.ListPoliciesOutput) []iamtypes.Policy { return o.Policies }, func(p iamtypes.Policy) string { return "policy " + *p.Arn }),
+		looks(efs.NewFromConfig(cfg).DescribeFileSystems, func(o *efs.DescribeFileSystemsOutput) []efstypes.FileSystemDescription { return o.FileSystems },
+			func(f efstypes.FileSystemDescription) string { return "file system " + *f.FileSystemId }),
+		looks(watch.ListDashboards, func(o *cloudwatch.ListDashboardsOutput) []watchtypes.DashboardEntry { return o.DashboardEntries },
+			func(d watchtypes.DashboardEntry) string { return "dashboard " + *d.DashboardName }),
+		looks(alarms, func(o *cloudwatch.DescribeAlarmsOutput) []watchtypes.MetricAlarm { return o.MetricAlarms },
+			func(a watchtypes.MetricAlarm) string { return "alarm " + *a.AlarmName }),
+		looks(alarms, func(o *cloudwatch.DescribeAlarmsOutput) []watchtypes.CompositeAlarm { return o.CompositeAlarms },
+			func(a watchtypes.CompositeAlarm) string { return "alarm " + *a.AlarmName }),
 		looks(route53.NewFromConfig(cfg).ListHostedZones, func(o *route53.ListHostedZonesOutput) []zonetypes.HostedZone { return o.HostedZones },
 			func(z zonetypes.HostedZone) string { return "zone " + *z.Name }),
 		looks(cloudwatchlogs.NewFromConfig(cfg).DescribeLogGroups, func(o *cloudwatchlogs.DescribeLogGroupsOutput) []logtypes.LogGroup { return o.LogGroups },
