@@ -3,8 +3,6 @@ package formation
 import (
 	"context"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 )
 
 // createZone makes a zone. The call takes one network; others are associated with it
@@ -58,38 +56,4 @@ func updateZone(ctx context.Context, j *job) error {
 		}
 	}
 	return retagZone(ctx, j)
-}
-
-func (j *job) changeRecord(ctx context.Context, action types.ChangeAction) error {
-	set := without(j.props, "HostedZoneId", "HostedZoneName", "ResourceRecords", "Comment")
-	var values []any
-	for _, v := range textsOf(j.props["ResourceRecords"]) {
-		if v != "" {
-			values = append(values, props{"Value": v})
-		}
-	}
-	if values != nil {
-		set["ResourceRecords"] = values
-	}
-	return tell(ctx, j.aws.route53.ChangeResourceRecordSets, props{"HostedZoneId": j.props["HostedZoneId"],
-		"ChangeBatch": props{"Changes": []any{props{"Action": string(action), "ResourceRecordSet": set}}}})
-}
-
-func putRecord(ctx context.Context, j *job) error {
-	if j.id != "" {
-		return j.changeRecord(ctx, types.ChangeActionUpsert)
-	}
-	err := j.changeRecord(ctx, types.ChangeActionCreate)
-	if err == nil {
-		j.id = text(j.props["Name"])
-	}
-	return err
-}
-
-func removeRecord(ctx context.Context, j *job) error {
-	err := j.changeRecord(ctx, types.ChangeActionDelete)
-	if code(err) == "InvalidChangeBatch" {
-		return nil // somebody else has deleted it
-	}
-	return err
 }

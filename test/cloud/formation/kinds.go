@@ -94,13 +94,6 @@ var identities = map[string]*kind{
 		create: all(makes(onIAM, (*iam.Client).CreateInstanceProfile, recipe{apart: []string{"Roles"}, name: "InstanceProfileName", most: 128,
 			in: "InstanceProfile", id: "InstanceProfileName", att: "Arn"}), setProfileRoles),
 		remove: all(undone(setProfileRoles), removes(onIAM, (*iam.Client).DeleteInstanceProfile, "InstanceProfileName"))},
-	"AWS::IAM::ManagedPolicy": {takes: 18 * time.Second, name: "ManagedPolicyName", update: all(rolesOnly, updatePolicy, setPolicyRoles),
-		create: all(rolesOnly, makes(onIAM, (*iam.Client).CreatePolicy, recipe{apart: []string{"Roles", "Users", "Groups"},
-			renames: map[string]string{"ManagedPolicyName": "PolicyName"}, name: "ManagedPolicyName", most: 128,
-			in: "Policy", id: "Arn", att: "PolicyArn=Arn PolicyId DefaultVersionId"}), setPolicyRoles),
-		remove: all(undone(setPolicyRoles), removes(onIAM, (*iam.Client).DeletePolicy, "PolicyArn"))},
-	"AWS::IAM::Policy":     {takes: 16 * time.Second, create: all(rolesOnly, nameInline, putInline), update: putInline, remove: undone(putInline)},
-	"AWS::IAM::RolePolicy": {takes: 16 * time.Second, create: all(rolesOnly, nameInline, putInline), update: putInline, remove: undone(putInline)},
 }
 
 var storage = map[string]*kind{
@@ -123,7 +116,6 @@ var storage = map[string]*kind{
 var names = map[string]*kind{
 	"AWS::Route53::HostedZone": {takes: 45 * time.Second, create: createZone, update: updateZone,
 		remove: removes(onRoute53, (*route53.Client).DeleteHostedZone, "Id")}, // fails while there are records but its own two
-	"AWS::Route53::RecordSet": {takes: 45 * time.Second, create: putRecord, update: putRecord, remove: removeRecord},
 	"AWS::Logs::LogGroup": {takes: 3 * time.Second, name: "LogGroupName", create: createLogGroup, update: all(setRetention, retagLogGroup),
 		remove: removes(onLogs, (*cloudwatchlogs.Client).DeleteLogGroup, "LogGroupName")},
 	"AWS::CloudWatch::Dashboard": {takes: 2 * time.Second, name: "DashboardName", create: putDashboard, update: putDashboard,

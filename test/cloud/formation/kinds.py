@@ -21,9 +21,9 @@ AWS::EC2::VPCEndpoint AWS::EC2::VPCGatewayAttachment
 AWS::EFS::FileSystem AWS::EFS::MountTarget
 AWS::ElasticLoadBalancingV2::Listener AWS::ElasticLoadBalancingV2::LoadBalancer AWS::ElasticLoadBalancingV2::TargetGroup
 AWS::FSx::DataRepositoryAssociation AWS::FSx::FileSystem
-AWS::IAM::InstanceProfile AWS::IAM::ManagedPolicy AWS::IAM::Policy AWS::IAM::Role AWS::IAM::RolePolicy
+AWS::IAM::InstanceProfile AWS::IAM::Role
 AWS::Logs::LogGroup
-AWS::Route53::HostedZone AWS::Route53::RecordSet
+AWS::Route53::HostedZone
 AWS::S3::Bucket AWS::S3::BucketPolicy
 """.split()
 

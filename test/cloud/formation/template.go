@@ -260,7 +260,7 @@ func (t *template) order() ([]string, error) {
 // capabilities are those that the template's resources of IAM ask for:
 // https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
 func (t *template) capabilities() []string {
-	named := map[string]string{"AWS::IAM::Role": "RoleName", "AWS::IAM::InstanceProfile": "InstanceProfileName", "AWS::IAM::ManagedPolicy": "ManagedPolicyName"}
+	named := map[string]string{"AWS::IAM::Role": "RoleName", "AWS::IAM::InstanceProfile": "InstanceProfileName"}
 	need := ""
 	for _, r := range t.Resources {
 		if !strings.HasPrefix(r.Type, "AWS::IAM::") {
