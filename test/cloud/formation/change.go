@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -133,14 +132,13 @@ func (st *stack) become(p *proposal) {
 
 // policy is what a call says should follow a failure.
 func (r request) policy() (failurePolicy, error) {
-	p := failurePolicy{onFailure: cmp.Or(r.text("OnFailure"), r.text("OnStackFailure"), "ROLLBACK"), keepNothing: r.yes("RetainExceptOnCreate")}
+	p := failurePolicy{onFailure: cmp.Or(r.text("OnFailure"), r.text("OnStackFailure"), "ROLLBACK")}
 	if r.has("DisableRollback") && r.has("OnFailure") {
 		return p, invalid("Only one of DisableRollback and OnFailure can be specified") // our words
 	}
 	if r.yes("DisableRollback") {
 		p.onFailure = "DO_NOTHING"
 	}
-	p.minutes, _ = strconv.Atoi(r.text("TimeoutInMinutes"))
 	return p, nil
 }
 

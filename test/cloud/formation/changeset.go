@@ -229,15 +229,6 @@ func (c *change) detailed(values bool, mask func(string) string) []fields {
 	return out
 }
 
-func (s *Service) listChangeSets(st *stack, r request) (fields, error) {
-	var all []fields
-	for _, c := range st.sets {
-		all = append(all, c.summary(st, s.clock.Now()))
-	}
-	some, next, err := page(r, all, 100)
-	return fields{"Summaries": some, "NextToken": next}, err
-}
-
 func (s *Service) deleteChangeSet(_ context.Context, r request) (fields, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -276,7 +267,6 @@ func (s *Service) executeChangeSet(_ context.Context, r request) (fields, error)
 	if r.has("DisableRollback") {
 		policy.onFailure = map[bool]string{true: "DO_NOTHING", false: "ROLLBACK"}[r.yes("DisableRollback")]
 	}
-	policy.keepNothing = r.yes("RetainExceptOnCreate")
 	if c.kind == "CREATE" {
 		st.become(c.p)
 		st.failure, st.token = policy, token

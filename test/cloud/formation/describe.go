@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
@@ -59,21 +58,6 @@ func (s *Service) Tagged() []wire.Resource {
 	return out
 }
 
-func (s *Service) listStacks(_ context.Context, r request) (fields, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	filter := r.list("StackStatusFilter")
-	var all []fields
-	for _, st := range slices.Backward(s.stacks) {
-		if len(filter) == 0 || slices.Contains(filter, st.status) {
-			all = append(all, fields{"StackName": st.name, "StackId": st.id, "StackStatus": st.status, "StackStatusReason": st.reason,
-				"CreationTime": st.created, "LastUpdatedTime": st.updated, "DeletionTime": st.gone, "TemplateDescription": st.t.Description})
-		}
-	}
-	some, next, err := page(r, all, 100)
-	return fields{"StackSummaries": some, "NextToken": next}, err
-}
-
 func (s *Service) describeEvents(st *stack, r request) (fields, error) {
 	all := slices.Clone(st.events)
 	slices.Reverse(all)
@@ -100,50 +84,6 @@ func (s *Service) listResources(st *stack, r request) (fields, error) {
 	return fields{"StackResourceSummaries": some, "NextToken": next}, err
 }
 
-func (s *Service) describeResources(_ context.Context, r request) (fields, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	name, logical, physical := r.text("StackName"), r.text("LogicalResourceId"), r.text("PhysicalResourceId")
-	if (name == "") == (physical == "") {
-		return nil, invalid("Exactly one of StackName and PhysicalResourceId must be specified") // our words
-	}
-	var out []fields
-	for _, st := range s.stacks {
-		if name != "" && st != s.find(name) || name == "" && !st.owns(physical) {
-			continue
-		}
-		for _, row := range st.rows() {
-			if logical == "" || row["LogicalResourceId"] == logical {
-				out = append(out, row)
-			}
-		}
-	}
-	if name != "" && s.find(name) == nil || physical != "" && out == nil {
-		return nil, invalid("Stack for %s does not exist", name+physical)
-	}
-	// The call answers with 100 resources at most, and has no pages:
-	// https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStackResources.html
-	return fields{"StackResources": out[:min(len(out), 100)]}, nil
-}
-
-func (st *stack) owns(physical string) bool {
-	for _, r := range st.resources {
-		if r.physical == physical {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *Service) describeResource(st *stack, r request) (fields, error) {
-	logical := r.text("LogicalResourceId")
-	have := st.resources[logical]
-	if have == nil {
-		return nil, invalid("Resource %s does not exist for stack %s", logical, r.text("StackName"))
-	}
-	return fields{"StackResourceDetail": st.row(have)}, nil
-}
-
 func (s *Service) getTemplate(st *stack, r request) (fields, error) {
 	if name := r.text("ChangeSetName"); name != "" {
 		c := st.changeSet(name)
@@ -153,70 +93,4 @@ func (s *Service) getTemplate(st *stack, r request) (fields, error) {
 		return fields{"TemplateBody": c.p.body}, nil
 	}
 	return fields{"TemplateBody": st.body, "StagesAvailable": []string{"Original", "Processed"}}, nil
-}
-
-func (s *Service) validateTemplate(ctx context.Context, r request) (fields, error) {
-	body, err := s.body(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	t, err := parse(body)
-	if err != nil {
-		return nil, err
-	}
-	return t.summary("Parameters"), nil
-}
-
-// summary is what a template says of itself.
-func (t *template) summary(list string) fields {
-	var params []fields
-	for _, name := range slices.Sorted(maps.Keys(t.Parameters)) {
-		p := t.Parameters[name]
-		params = append(params, fields{"ParameterKey": name, "DefaultValue": text(p.Default), "NoEcho": p.secret(), "Description": p.Description})
-	}
-	caps := t.capabilities()
-	why := ""
-	if caps != nil {
-		why = "The following resource(s) require capabilities: [" + strings.Join(t.iam(), ", ") + "]"
-	}
-	return fields{list: params, "Description": t.Description, "Capabilities": caps, "CapabilitiesReason": why}
-}
-
-// iam are the types of IAM that the template has.
-func (t *template) iam() []string {
-	types := map[string]bool{}
-	for _, r := range t.Resources {
-		if strings.HasPrefix(r.Type, "AWS::IAM::") {
-			types[r.Type] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(types))
-}
-
-func (s *Service) templateSummary(ctx context.Context, r request) (fields, error) {
-	body, err := s.body(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if name := r.text("StackName"); body == "" {
-		s.locked(func() {
-			if st := s.find(name); st != nil {
-				body = st.body
-			}
-		})
-		if body == "" {
-			return nil, invalid(noWithID, name)
-		}
-	}
-	t, err := parse(body)
-	if err != nil {
-		return nil, err
-	}
-	types := map[string]bool{}
-	for _, d := range t.Resources {
-		types[d.Type] = true
-	}
-	out := t.summary("Parameters")
-	out["ResourceTypes"] = slices.Sorted(maps.Keys(types))
-	return out, nil
 }

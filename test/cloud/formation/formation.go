@@ -80,7 +80,6 @@ func (s *Service) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool)
 type action func(*Service, context.Context, request) (fields, error)
 
 var actions = map[string]action{
-	"CancelUpdateStack":           onStack(noStack, (*Service).cancelUpdate),
 	"ContinueUpdateRollback":      onStack(noStack, (*Service).continueRollback),
 	"CreateChangeSet":             (*Service).createChangeSet,
 	"CreateStack":                 (*Service).createStack,
@@ -88,19 +87,12 @@ var actions = map[string]action{
 	"DeleteStack":                 (*Service).deleteStack,
 	"DescribeChangeSet":           (*Service).describeChangeSet,
 	"DescribeStackEvents":         onStack(noStack, (*Service).describeEvents),
-	"DescribeStackResource":       onStack("Stack '%s' does not exist", (*Service).describeResource),
-	"DescribeStackResources":      (*Service).describeResources,
 	"DescribeStacks":              (*Service).describeStacks,
 	"ExecuteChangeSet":            (*Service).executeChangeSet,
 	"GetTemplate":                 onStack(noWithID, (*Service).getTemplate),
-	"GetTemplateSummary":          (*Service).templateSummary,
-	"ListChangeSets":              onStack(noStack, (*Service).listChangeSets),
 	"ListStackResources":          onStack(noWithID, (*Service).listResources),
-	"ListStacks":                  (*Service).listStacks,
-	"RollbackStack":               onStack(noStack, (*Service).rollbackStack),
 	"UpdateStack":                 (*Service).updateStack,
 	"UpdateTerminationProtection": onStack(noStack, (*Service).protect),
-	"ValidateTemplate":            (*Service).validateTemplate,
 }
 
 // onStack is an action on a stack that there is. The text is for one that there is not.

@@ -1,12 +1,10 @@
 package formation
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // scope is what a stack's values are evaluated in. With unknown, references to
@@ -131,8 +129,6 @@ func (s *Service) finish(st *stack, op *operation, status, reason string) {
 func (s *Service) deploy(ctx context.Context, st *stack, op *operation) string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	late := s.deadline(ctx, cancel, st)
-	defer late()
 	params, err := s.values(s.ctx, st.t, st.args)
 	if err != nil {
 		return err.Error()
@@ -148,7 +144,7 @@ func (s *Service) deploy(ctx context.Context, st *stack, op *operation) string {
 	if !well {
 		var said string
 		s.locked(func() {
-			said = cmp.Or(op.cancelled, st.failed("create", "update"), "Stack creation time exceeded the specified timeout")
+			said = st.failed("create", "update")
 		})
 		return said
 	}
@@ -169,20 +165,6 @@ func (s *Service) settleOutputs(st *stack, ids []string, outputs []fields) {
 			delete(st.resources, id)
 		}
 	}
-}
-
-// deadline ends a creation that takes longer than its TimeoutInMinutes.
-func (s *Service) deadline(ctx context.Context, cancel func(), st *stack) (stop func()) {
-	if st.failure.minutes == 0 || st.status != "CREATE_IN_PROGRESS" {
-		return func() {}
-	}
-	ctx, stop = context.WithCancel(ctx)
-	s.work.Go(func() {
-		if s.sleep(ctx, time.Duration(st.failure.minutes)*time.Minute) == nil {
-			cancel()
-		}
-	})
-	return stop
 }
 
 // bring makes a resource, changes it, puts a new one in its place, or leaves it.
@@ -308,7 +290,7 @@ func (s *Service) sweep(ctx context.Context, st *stack) {
 		switch {
 		case st.resources[r.logical] != nil:
 			return r.declared.UpdateReplacePolicy
-		case back && (p == "RetainExceptOnCreate" || p == "Retain" && st.failure.keepNothing):
+		case back && p == "RetainExceptOnCreate":
 			return "Delete"
 		case p == "RetainExceptOnCreate":
 			return "Retain"
@@ -324,7 +306,7 @@ func (s *Service) clear(ctx context.Context, st *stack, retain []string) bool {
 		if slices.Contains(retain, r.logical) {
 			return "Retain"
 		}
-		if p == "RetainExceptOnCreate" || p == "Retain" && st.failure.keepNothing || p == "Snapshot" {
+		if p == "RetainExceptOnCreate" || p == "Snapshot" {
 			return "Delete"
 		}
 		return p

@@ -41,9 +41,7 @@ type stack struct {
 
 // failurePolicy says what follows a failure.
 type failurePolicy struct {
-	onFailure   string // ROLLBACK, DELETE, DO_NOTHING
-	keepNothing bool   // RetainExceptOnCreate: what the operation made goes, whatever its policy
-	minutes     int    // TimeoutInMinutes of a creation
+	onFailure string // ROLLBACK, DELETE, DO_NOTHING
 }
 
 // past is what a stack was before an update.
@@ -73,9 +71,8 @@ type resource struct {
 
 // operation is a creation, an update or a deletion that goes on.
 type operation struct {
-	cancel    context.CancelFunc
-	done      chan struct{}
-	cancelled string // why the user ended it
+	cancel context.CancelFunc
+	done   chan struct{}
 }
 
 const stackType = "AWS::CloudFormation::Stack"
