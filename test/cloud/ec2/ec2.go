@@ -112,13 +112,6 @@ func (e *EC2) HookVolumes(attach, detach func(Attachment)) {
 	e.opts.OnAttach, e.opts.OnDetach = attach, detach
 }
 
-// SetLag changes Options.Lag.
-func (e *EC2) SetLag(lag time.Duration) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.lag = lag
-}
-
 type action func(context.Context, *wire.Call, params) (*wire.Answer, *wire.Error)
 
 // Answer answers the calls that are ours.
@@ -176,8 +169,6 @@ func (e *EC2) action(name string) action {
 		return e.createReservation
 	case "DescribeCapacityReservations":
 		return e.describeReservations
-	case "CancelCapacityReservation":
-		return e.cancelReservation
 	}
 	return e.networkAction(name)
 }

@@ -19,9 +19,8 @@ type Reservation struct {
 	Block      bool
 	Start, End time.Time
 	// Match is open or targeted.
-	Match     string
-	Tags      map[string]string
-	cancelled bool
+	Match string
+	Tags  map[string]string
 }
 
 // AddReservation adds a reservation, and returns its ID.
@@ -48,8 +47,6 @@ func (e *EC2) addReservation(r Reservation) *Reservation {
 // state is the reservation's at a time.
 func (r *Reservation) state(now time.Time) string {
 	switch {
-	case r.cancelled:
-		return "cancelled"
 	case now.Before(r.Start):
 		return "scheduled"
 	case !r.End.IsZero() && !now.Before(r.End):
@@ -152,18 +149,6 @@ func (e *EC2) createReservation(_ context.Context, c *wire.Call, p params) (*wir
 	w.open("capacityReservation")
 	e.writeOneReservation(&w, e.addReservation(r))
 	return w.close("capacityReservation").answer(c), nil
-}
-
-func (e *EC2) cancelReservation(_ context.Context, c *wire.Call, p params) (*wire.Answer, *wire.Error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, r := range e.reservations {
-		if r.ID == p.text("CapacityReservationId") {
-			r.cancelled = true
-			return done(c), nil
-		}
-	}
-	return nil, wire.Errorf("InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist", p.text("CapacityReservationId"))
 }
 
 func (e *EC2) describeReservations(_ context.Context, c *wire.Call, p params) (*wire.Answer, *wire.Error) {

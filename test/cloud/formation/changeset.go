@@ -3,7 +3,6 @@ package formation
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -167,7 +166,7 @@ func (s *Service) describeChangeSet(_ context.Context, r request) (fields, error
 	}
 	var all []fields
 	for _, one := range c.changes {
-		all = append(all, fields{"Type": "Resource", "ResourceChange": one.describe(r.yes("IncludePropertyValues"), c.p.t.secrets(c.p.args))})
+		all = append(all, fields{"Type": "Resource", "ResourceChange": one.describe()})
 	}
 	out["Changes"], out["NextToken"], err = page(r, all, 100) // a page is 1 MB at AWS
 	return out, err
@@ -185,39 +184,15 @@ func (t *template) secrets(g given) []string {
 }
 
 // describe follows https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ResourceChange.html
-func (c *change) describe(values bool, secrets []string) fields {
-	mask := func(s string) string {
-		for _, secret := range secrets {
-			s = strings.ReplaceAll(s, secret, "****")
-		}
-		return s
-	}
-	out := fields{"Action": c.action, "LogicalResourceId": c.logical, "PhysicalResourceId": c.physical, "ResourceType": c.kind,
-		"Replacement": c.replacement, "Scope": c.scope, "Details": c.detailed(values, mask)}
-	if values && c.action != "Add" {
-		out["BeforeContext"] = mask(contextOf(c.before))
-	}
-	if values && c.action != "Remove" {
-		out["AfterContext"] = mask(contextOf(c.after))
-	}
-	return out
+func (c *change) describe() fields {
+	return fields{"Action": c.action, "LogicalResourceId": c.logical, "PhysicalResourceId": c.physical, "ResourceType": c.kind,
+		"Replacement": c.replacement, "Scope": c.scope, "Details": c.detailed()}
 }
 
-func contextOf(props map[string]any) string {
-	b, err := json.Marshal(map[string]any{"Properties": props})
-	if err != nil {
-		panic(err) // values from JSON
-	}
-	return string(b)
-}
-
-func (c *change) detailed(values bool, mask func(string) string) []fields {
+func (c *change) detailed() []fields {
 	var out []fields
 	for _, d := range c.details {
 		target := fields{"Attribute": d.attribute, "Name": d.name, "RequiresRecreation": d.recreation}
-		if values {
-			target["BeforeValue"], target["AfterValue"] = mask(d.before), mask(d.after)
-		}
 		one := fields{"Target": target, "Evaluation": "Static", "ChangeSource": "DirectModification"}
 		if len(d.dynamic) > 0 {
 			r := d.dynamic[0]

@@ -11,9 +11,8 @@ type difference struct {
 	attribute string // Properties, Tags, DeletionPolicy, ...
 	name      string // of the property
 	// recreation is Never, Conditionally or Always.
-	recreation    string
-	before, after string
-	dynamic       []reference // what the value hangs on, and is not known yet
+	recreation string
+	dynamic    []reference // what the value hangs on, and is not known yet
 }
 
 func (d difference) replaces() bool { return d.recreation == "Always" }
@@ -61,22 +60,12 @@ func differences(have *resource, props map[string]any, tags map[string]string) [
 		if canon(before) == canon(after) {
 			continue
 		}
-		out = append(out, difference{attribute: "Properties", name: name, recreation: strictest(have.kind, name, before, after), before: shown(before), after: shown(after)})
+		out = append(out, difference{attribute: "Properties", name: name, recreation: strictest(have.kind, name, before, after)})
 	}
 	if canon(tagValue(have.tags)) != canon(tagValue(tags)) && slices.Contains(facts[have.kind].Properties, "Tags") {
-		out = append(out, difference{attribute: "Tags", recreation: recreation(have.kind, "Tags"), before: canon(tagValue(have.tags)), after: canon(tagValue(tags))})
+		out = append(out, difference{attribute: "Tags", recreation: recreation(have.kind, "Tags")})
 	}
 	return out
-}
-
-func shown(v any) string {
-	if s, ok := v.(string); ok {
-		return s
-	}
-	if v == nil {
-		return ""
-	}
-	return canon(v)
 }
 
 func tagValue(tags map[string]string) any {
@@ -119,11 +108,9 @@ type change struct {
 	replacement                     string
 	details                         []difference
 	scope                           []string
-	before, after                   map[string]any
 }
 
-// later stands for a value that is known only when the change set was executed. The
-// text is that of BeforeContext and AfterContext:
+// later stands for a value that is known only when the change set was executed:
 // https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-changesets-view.html
 const later = "{{changeSet:KNOWN_AFTER_APPLY}}"
 
@@ -163,7 +150,7 @@ func (s *Service) plan(st *stack, t *template, g given, tags map[string]string) 
 	}
 	for _, id := range slices.Sorted(maps.Keys(st.resources)) {
 		if r := st.resources[id]; !slices.Contains(ids, id) && r.status != "DELETE_COMPLETE" {
-			out = append(out, &change{action: "Remove", logical: id, physical: r.physical, kind: r.kind, before: r.props})
+			out = append(out, &change{action: "Remove", logical: id, physical: r.physical, kind: r.kind})
 		}
 	}
 	return out, p.sc, nil
@@ -191,12 +178,12 @@ func (p *planner) one(id string) (*change, error) {
 	}
 	have := p.st.resources[id]
 	if have == nil || have.physical == "" || have.status == "CREATE_FAILED" {
-		return &change{action: "Add", logical: id, kind: d.Type, after: props}, nil
+		return &change{action: "Add", logical: id, kind: d.Type}, nil
 	}
-	c := &change{action: "Modify", logical: id, physical: have.physical, kind: d.Type, replacement: "False", before: have.props, after: props,
+	c := &change{action: "Modify", logical: id, physical: have.physical, kind: d.Type, replacement: "False",
 		details: differences(have, props, p.tags)}
 	if have.declared.DeletionPolicy != d.DeletionPolicy {
-		c.details = append(c.details, difference{attribute: "DeletionPolicy", recreation: "Never", before: have.declared.DeletionPolicy, after: d.DeletionPolicy})
+		c.details = append(c.details, difference{attribute: "DeletionPolicy", recreation: "Never"})
 	}
 	if len(c.details) == 0 && have.status != "UPDATE_FAILED" {
 		return nil, nil

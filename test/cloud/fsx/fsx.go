@@ -90,13 +90,13 @@ func (s *Service) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool)
 		"UpdateFileSystem": locked(s, s.updateSystem), "DeleteFileSystem": deleting(s, &s.systems, "DELETING", takesToDelete, s.lastBackup),
 		"CreateDataRepositoryAssociation": reads(s.createLink), "DescribeDataRepositoryAssociations": describing(s, &s.links),
 		"UpdateDataRepositoryAssociation": locked(s, s.updateLink), "DeleteDataRepositoryAssociation": deleting(s, &s.links, "DELETING", takesToLink, nil),
-		"CreateDataRepositoryTask": reads(s.createTask), "DescribeDataRepositoryTasks": describing(s, &s.tasks), "CancelDataRepositoryTask": locked(s, s.cancelTask),
+		"CreateDataRepositoryTask": reads(s.createTask), "DescribeDataRepositoryTasks": describing(s, &s.tasks),
 		"CreateVolume": locked(s, s.createVolume), "DescribeVolumes": describing(s, &s.volumes),
 		"DeleteVolume":                deleting(s, &s.volumes, "DELETING", takesToMount, noRoot),
 		"CreateStorageVirtualMachine": locked(s, s.createMachine), "DescribeStorageVirtualMachines": describing(s, &s.machines),
 		"CreateFileCache": reads(s.createCache), "DescribeFileCaches": describing(s, &s.caches), "DeleteFileCache": deleting(s, &s.caches, "DELETING", takesToDelete, nil),
 		"CreateBackup": locked(s, s.createBackup), "DescribeBackups": describing(s, &s.backups), "DeleteBackup": deleting(s, &s.backups, "DELETED", 0, nil),
-		"TagResource": locked(s, s.tag), "UntagResource": locked(s, s.untag), "ListTagsForResource": locked(s, s.listTags),
+		"TagResource": locked(s, s.tag), "UntagResource": locked(s, s.untag),
 	}[c.Action]
 	if !ok {
 		return nil, false
@@ -211,10 +211,9 @@ func listed[T item](s *Service, x *shelf[T]) []wire.Resource {
 
 // labelled is a request that speaks of the tags of a resource.
 type labelled struct {
-	ResourceARN, NextToken string
-	Tags                   []tag
-	TagKeys                []string
-	MaxResults             int
+	ResourceARN string
+	Tags        []tag
+	TagKeys     []string
 }
 
 // tagged finds a resource that can be given tags. Service.mu is held.
@@ -260,14 +259,6 @@ func (s *Service) untag(in *labelled) (fields, error) {
 		r.tags = drop(r.tags, key)
 	}
 	return fields{}, nil
-}
-
-func (s *Service) listTags(in *labelled) (fields, error) {
-	r, err := s.tagged(in.ResourceARN)
-	if err != nil {
-		return nil, err
-	}
-	return fields{"Tags": append([]tag{}, r.tags...)}, nil
 }
 
 // within says that a path is the other one or lies below it.

@@ -24,9 +24,6 @@ func (s *Service) next(kind, state, why string) {
 // as FAILED or MISCONFIGURED.
 func (s *Service) FailSystem(state, why string) { s.next("file-system", state, why) }
 
-// FailLink lets the next data repository association end up in such a state.
-func (s *Service) FailLink(state, why string) { s.next("association", state, why) }
-
 // FailTask lets the next data repository task fail for one file.
 func (s *Service) FailTask(why string) { s.next("task", "FAILED", why) }
 

@@ -17,8 +17,7 @@ const (
 // task moves data over a link.
 type task struct {
 	resource
-	in        taskRequest
-	cancelled time.Time
+	in taskRequest
 }
 
 type taskRequest struct {
@@ -66,18 +65,14 @@ func (s *Service) createTask(_ context.Context, c *wire.Call, in *taskRequest) (
 }
 
 func (s *Service) ended(t *task) bool {
-	return slices.Contains([]string{"SUCCEEDED", "FAILED", "CANCELED"}, t.life.at(s.clock.Now()))
+	return slices.Contains([]string{"SUCCEEDED", "FAILED"}, t.life.at(s.clock.Now()))
 }
 
 // showTask follows https://docs.aws.amazon.com/fsx/latest/APIReference/API_DataRepositoryTask.html
 func (s *Service) showTask(t *task) fields {
 	now := s.clock.Now()
 	out := fields{"Type": t.in.Type, "FileSystemId": t.system, "Paths": append([]string{}, t.in.Paths...), "Report": t.in.Report}
-	at := now
-	if !t.cancelled.IsZero() {
-		at = t.cancelled
-	}
-	spent := at.Sub(t.life.made) - takesToBegin
+	spent := now.Sub(t.life.made) - takesToBegin
 	switch {
 	case t.life.at(now) != "CREATING":
 	case spent < 0:
@@ -97,19 +92,4 @@ func (s *Service) showTask(t *task) fields {
 		out["EndTime"] = epoch(t.life.made.Add(takesToBegin + takesToMove))
 	}
 	return out
-}
-
-func (s *Service) cancelTask(in *struct{ TaskId string }) (fields, error) {
-	t, err := s.tasks.find(in.TaskId)
-	if err != nil {
-		return nil, err
-	}
-	if s.ended(t) {
-		return nil, wire.Errorf("DataRepositoryTaskEnded", "Data repository task '%s' has ended", t.id)
-	}
-	if t.cancelled.IsZero() {
-		t.cancelled, t.life.why = s.clock.Now(), ""
-		t.life.become(t.cancelled, "CANCELING", "CANCELED", takesToBegin)
-	}
-	return fields{"TaskId": t.id, "Lifecycle": "CANCELING"}, nil
 }
