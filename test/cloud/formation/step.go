@@ -44,6 +44,8 @@ type job struct {
 	att     map[string]any
 	ref     string
 	final   bool // a removal makes a snapshot first
+	// known tells the ID of a resource that is about to be made: a stack lists it from then on.
+	known func(id string)
 }
 
 func (s *Service) job(st *stack, r *resource) *job {
@@ -95,6 +97,7 @@ func (s *Service) make(ctx context.Context, st *stack, r *resource, k *kind, pre
 	}
 	j := s.job(st, r)
 	j.att = map[string]any{}
+	j.known = func(id string) { s.locked(func() { r.physical = id }) }
 	err := k.create(s.ctx, j)
 	s.locked(func() {
 		r.physical, r.att, r.ref = j.id, j.att, j.ref
