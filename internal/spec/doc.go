@@ -9,6 +9,12 @@
 // may be missing. Strings that end up in Slurm's configuration cannot break out
 // of their line.
 //
+// The model is sound wherever the cluster is: queues, compute resources and storage
+// have names of their own, MinCount is no more than MaxCount, storage has the settings
+// of its type, and directories that the file names do not lie in each other. Such rules
+// about several keys are here, because machines, controllers and clusters on one machine
+// act on a Cluster and ask lint nothing. A rule that a sound model can break is lint's.
+//
 // The schema is data (schema.tsv, workload.tsv), from which the checks, the JSON
 // Schema for editors and the reference page come. It is held against recordings
 // of ParallelCluster's own schema (testdata/parallelcluster). This package is

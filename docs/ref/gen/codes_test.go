@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,35 @@ func TestDocumentsAreFresh(t *testing.T) {
 		if diff := cmp.Diff(want, string(got)); diff != "" {
 			t.Errorf("docs/ref/%s is old, run `go run ./docs/ref/gen` (-sources +file):\n%s", name, diff)
 		}
+	}
+}
+
+// bothRooms are the codes that spec and lint report: spec compares the directories that
+// the file names, lint the default one of types that have disks on AWS.
+var bothRooms = []string{"storage/mount", "storage/overlap"}
+
+// TestCodesHaveOneRoom: whoever looks for a rule of the cluster file by its code finds it
+// in one package.
+func TestCodesHaveOneRoom(t *testing.T) {
+	var rooms [2][]string
+	for i, name := range []string{"spec", "lint"} {
+		packages, err := sources(filepath.Join(root, "internal", name))
+		if err != nil || len(packages) != 1 {
+			t.Fatalf("%s: %d packages, %v", name, len(packages), err)
+		}
+		for _, c := range packages[0].codes() {
+			rooms[i] = append(rooms[i], c.name)
+		}
+	}
+	var both []string
+	for _, name := range rooms[0] {
+		if slices.Contains(rooms[1], name) && !slices.Contains(both, name) {
+			both = append(both, name)
+		}
+	}
+	slices.Sort(both)
+	if diff := cmp.Diff(bothRooms, both); diff != "" {
+		t.Errorf("codes of spec and lint (-want +got):\n%s", diff)
 	}
 }
 
