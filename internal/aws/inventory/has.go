@@ -7,33 +7,24 @@ import (
 
 // Has tells whether a thing of a subject exists, and what is wrong with it.
 func (i Inventory) Has(subject, name string) (ok bool, wrong string) {
-	switch subject {
-	case "aws/subnet":
-		_, ok = i.Subnets[name]
-	case "aws/security-group":
-		_, ok = i.SecurityGroups[name]
-	case "aws/elastic-ip":
-		_, ok = i.Addresses[name]
-	case "aws/placement-group":
-		_, ok = i.PlacementGroups[name]
-	case "aws/key-pair":
-		_, ok = i.KeyPairs[name]
-	case "aws/image":
-		_, ok = i.Images[name]
-	case "aws/file-system":
-		_, ok = i.FileSystems[name]
-	case "aws/reservation":
-		_, ok = i.Reservations[name]
-	case "aws/snapshot":
-		_, ok = i.Snapshots[name]
-	case "aws/bucket":
-		_, ok = i.Buckets[name]
-	case "aws/hosted-zone":
-		_, ok = i.HostedZones[name]
-	default:
-		wrong, ok = i.Others[subject][name]
+	has := map[string]func(name string) bool{
+		"aws/subnet": in(i.Subnets), "aws/security-group": in(i.SecurityGroups), "aws/elastic-ip": in(i.Addresses),
+		"aws/placement-group": in(i.PlacementGroups), "aws/key-pair": in(i.KeyPairs), "aws/image": in(i.Images),
+		"aws/file-system": in(i.FileSystems), "aws/reservation": in(i.Reservations), "aws/snapshot": in(i.Snapshots),
+		"aws/bucket": in(i.Buckets), "aws/hosted-zone": in(i.HostedZones),
+	}[subject]
+	if has != nil {
+		return has(name), ""
 	}
+	wrong, ok = i.Others[subject][name]
 	return ok, wrong
+}
+
+func in[T any](all map[string]T) func(name string) bool {
+	return func(name string) bool {
+		_, ok := all[name]
+		return ok
+	}
 }
 
 // Why says why nothing is known of a thing.
