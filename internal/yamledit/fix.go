@@ -103,7 +103,7 @@ func linked(y *yaml.Node) bool {
 // Insert adds a key with a plain value of a type to a map.
 func (l *Layout) Insert(in *yaml.Node, key, value, typ string) *diag.Fix {
 	text, ok := written(value, typ, 0)
-	if !ok {
+	if !ok || has(in, key) {
 		return nil
 	}
 	edit, ok := l.add(in, key+": "+text)
@@ -114,7 +114,8 @@ func (l *Layout) Insert(in *yaml.Node, key, value, typ string) *diag.Fix {
 	return l.fix("add "+key+": "+Shown(value), []diag.Edit{edit}, &change{in: in, name: key, value: &added})
 }
 
-// Around puts something around a plain value.
+// Around puts something, such as brackets, around a plain value. Whoever calls it knows
+// that the value has nothing that means something else there.
 func (l *Layout) Around(s *Slot, before, after, title string) *diag.Fix {
 	old, ok := l.token(s.Value())
 	if !ok {
