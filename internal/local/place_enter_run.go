@@ -35,19 +35,18 @@ func (e entrance) entered() string {
 // hear, the program that was entered with hears, but for the keyboard, which it hears
 // by itself: a terminal tells all who work on it.
 func (e entrance) run(line []string) error {
+	// What waits for the program must not be ended or stopped by the keyboard before it. It
+	// ignores that by itself: whatever we ignored meanwhile would be lost for the program, too.
+	line = append([]string{"/usr/bin/env", "--ignore-signal=INT,QUIT,TSTP"}, line...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(e.carried.Env, EnteredBy+"="+e.entered())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	// What waits for the program must not be ended or stopped by the keyboard before it.
-	signal.Ignore(keyboard...)
 	heard := make(chan os.Signal, 8)
+	signal.Notify(heard, heed.Signals(append(slices.Clone(keyboard), syscall.SIGTERM, syscall.SIGHUP))...)
 	defer signal.Stop(heard)
 	var last os.Signal
 	err := tie.Program{
 		Cmd: cmd, Through: true, AtDeath: syscall.SIGTERM, Hear: heard,
-		Started: func() {
-			signal.Notify(heard, heed.Signals(append(slices.Clone(keyboard), syscall.SIGTERM, syscall.SIGHUP))...)
-		},
 		Pass: func(s os.Signal) bool {
 			if s == syscall.SIGTSTP { // that program has stopped, and we do with it
 				_ = unix.Kill(unix.Getpid(), unix.SIGSTOP)

@@ -24,8 +24,6 @@ type Program struct {
 	// AtDeath is what the program and what it has started hear when the caller dies. They are
 	// killed a little later.
 	AtDeath syscall.Signal
-	// Started is called when the program has been started, if there is something to do.
-	Started func()
 	// Hear are the signals that are passed on, but for those that Pass, if there is one,
 	// says no to.
 	Hear <-chan os.Signal
@@ -38,9 +36,6 @@ func (p Program) Run() error {
 	go p.hold(started, ended)
 	if err := <-started; err != nil {
 		return err
-	}
-	if p.Started != nil {
-		p.Started()
 	}
 	for {
 		select {
