@@ -3,12 +3,14 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider"
@@ -98,23 +100,60 @@ func TestCarryOut_keeps_no_instance_that_no_job_can_use(t *testing.T) {
 }
 
 func TestPause_is_quiet_while_nobody_waits(t *testing.T) {
-	pace := Pace{Eager: 1, Quiet: 1000}
-	for _, row := range []struct {
-		name  string
-		set   func(*Controller)
-		acted bool
-		err   error
-		want  fmt.Stringer
-	}{
-		{"nothing", func(*Controller) {}, false, nil, pace.Quiet},
-		{"acted", func(*Controller) {}, true, nil, busyEvery},
-		{"failed", func(*Controller) {}, true, errors.New("no"), retryAfter},
-		{"awaited", func(c *Controller) { c.waiters[&waiter{}] = true }, false, nil, pace.Eager},
-	} {
-		c := New(Config{Pace: pace})
-		row.set(c)
-		if got := c.pause(row.acted, row.err); got != row.want {
-			t.Errorf("%s: %s, want %s", row.name, got, row.want)
+	synctest.Test(t, func(t *testing.T) {
+		pace, now := Pace{Eager: 1, Quiet: 1000}, time.Now()
+		for _, row := range []struct {
+			name  string
+			set   func(*Controller)
+			acted bool
+			err   error
+			want  time.Duration
+		}{
+			{"nothing", func(*Controller) {}, false, nil, pace.Quiet},
+			{"acted", func(*Controller) {}, true, nil, busyEvery},
+			{"failed", func(*Controller) {}, true, errors.New("no"), retryAfter},
+			{"awaited", func(c *Controller) { c.waiters[&waiter{}] = true }, false, nil, pace.Eager},
+			{"after_a_loss", func(c *Controller) { c.losses = []fleet.Loss{{Noticed: now}} }, false, nil, busyEvery},
+			{"long_after_a_loss", func(c *Controller) { c.losses = []fleet.Loss{{Noticed: now.Add(-lossFresh)}} }, false, nil, pace.Quiet},
+			{"before_a_launch", func(c *Controller) { c.pauses.until = map[string]time.Time{"n": now.Add(999)} }, false, nil, 999},
+			{"at_a_launch", func(c *Controller) { c.pauses.until = map[string]time.Time{"n": now} }, false, nil, pace.Quiet},
+		} {
+			c := New(Config{Pace: pace})
+			row.set(c)
+			if got := c.pause(row.acted, row.err); got != row.want {
+				t.Errorf("%s: %s, want %s", row.name, got, row.want)
+			}
 		}
+	})
+}
+
+// TestPauses_grow_and_are_forgotten: launches that came too often wait longer each time.
+func TestPauses_grow_and_are_forgotten(t *testing.T) {
+	var p pauses
+	now := time.Now()
+	node := nodesOf("r", "n")
+	for i, want := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute} {
+		now = now.Add(2 * pauseMost)
+		p.add(now, append(node, nodesOf("r", "m")...))
+		if got := p.until["n"].Sub(now); got != want || p.until["m"] != p.until["n"] {
+			t.Errorf("pause %d is %s, want %s", i, got, want)
+		}
+	}
+	now = now.Add(2*pauseMost + 1)
+	if p.add(now, node); p.until["n"].Sub(now) != pauseFirst {
+		t.Errorf("after a long time the pause is %s", p.until["n"].Sub(now))
+	}
+	if p.keep(map[string]bool{"n": true}); len(p.until) != 1 {
+		t.Errorf("pauses are left for %v", p.until)
+	}
+}
+
+// TestStarted_tells_where_nodes_answer, as soon as both are known.
+func TestStarted_tells_where_nodes_answer(t *testing.T) {
+	c := New(Config{Addresses: &switchboard{}})
+	at := netip.MustParseAddr("10.0.0.1")
+	c.started([]provider.Instance{{ID: "i-1", Node: "n1", Address: at}, {ID: "i-2", Address: at}, {ID: "i-3", Node: "n3"}})
+	if want := map[string]string{"n1": "10.0.0.1"}; !maps.Equal(c.toTell, want) {
+		t.Errorf("Slurm is told %v, want %v", c.toTell, want)
 	}
 }

@@ -45,7 +45,7 @@ func (c *Controller) ended(node string) {
 
 // lose takes note of nodes that lost their instance unheard since before.
 func (c *Controller) lose(w fleet.World, before time.Time) {
-	known := make(map[string]bool, len(w.Instances)+len(c.losses))
+	known := map[string]bool{}
 	for _, i := range w.Instances {
 		known[i.Node] = true
 	}
