@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,7 +161,7 @@ func (l *link) look(ctx context.Context) (result export.Result, busy bool, err e
 	in := result.Import
 	// What cannot be exported is tried again more and more seldom, and keeps nobody busy.
 	waits := result.Pending - len(result.Blocked)
-	busy = len(result.Objects)+waits+in.Files+in.Removed+in.Waiting > 0 || err != nil
+	busy = err != nil || cmp.Or(len(result.Objects), waits, in.Files, in.Removed, in.Waiting) > 0
 	return result, busy, l.note(result, err)
 }
 

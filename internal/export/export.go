@@ -12,6 +12,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ func (m *Mirror) state(tree Tree, now time.Time, objects map[string]object) Stat
 // settled says that a round had nothing to do, and that none will have until something changes.
 func (r Result) settled() bool {
 	in := r.Import
-	return len(r.Objects)+len(r.Deleted)+r.Pending+in.Files+in.Removed+in.Waiting+len(in.Failed) == 0
+	return cmp.Or(len(r.Objects), len(r.Deleted), r.Pending, in.Files, in.Removed, in.Waiting, len(in.Failed)) == 0
 }
 
 // sweep removes what a killed import left: all of it at first, and later what stands still.
