@@ -16,8 +16,8 @@ import (
 )
 
 // zoneOf are names of which nobody makes changes: the test does.
-func zoneOf(log io.Writer) *names {
-	n := newNames(context.Background(), clients{}, Config{Zone: "Z1", ZoneName: "c.muster.", Log: slog.New(slog.NewTextHandler(log, nil)), Limits: Limits{PauseMost: time.Minute}})
+func zoneOf(t *testing.T, log io.Writer) *names {
+	n := newNames(t.Context(), clients{}, Config{Zone: "Z1", ZoneName: "c.muster.", Log: slog.New(slog.NewTextHandler(log, nil)), Limits: Limits{PauseMost: time.Minute}})
 	n.close()
 	return n
 }
@@ -50,7 +50,7 @@ func TestNames_want_what_the_zone_has_not(t *testing.T) {
 		{"no_node_is_gone", func(*names) {}, func(n *names) { n.forget("", a) }, netip.Addr{}, netip.Addr{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			n := zoneOf(io.Discard)
+			n := zoneOf(t, io.Discard)
 			row.set(n)
 			row.act(n)
 			if n.wanted["n"] != row.wanted || n.unwanted["n"] != row.unwanted || len(n.wanted)+len(n.unwanted) > 1 {
@@ -68,7 +68,7 @@ func TestNames_want_what_the_zone_has_not(t *testing.T) {
 func TestNames_try_again_later(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		n, a, b := zoneOf(&log), netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
+		n, a, b := zoneOf(t, &log), netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 		n.underWay["n"] = a
 		for range 2 {
 			n.made(types.ChangeActionUpsert, []string{"n"}, errors.New("no answer"))
@@ -103,7 +103,7 @@ func TestNames_try_again_later(t *testing.T) {
 }
 
 func TestNames_wait_ends_with_its_caller(t *testing.T) {
-	n := zoneOf(io.Discard)
+	n := zoneOf(t, io.Discard)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	for _, of := range []map[string]netip.Addr{n.wanted, n.underWay} {
