@@ -60,7 +60,7 @@ type asker struct {
 // ask finds everything that the file names. All that is missing is said at once.
 func (q *asker) ask(ctx context.Context) error {
 	q.problems = append(q.problems, q.named(), q.images())
-	for _, f := range []func(context.Context) error{q.zones, q.templates, q.exists} {
+	for _, f := range []func(context.Context) error{q.zones, q.exists} {
 		err := f(ctx)
 		if _, stop := errors.AsType[*api.CredentialsError](err); stop {
 			return err

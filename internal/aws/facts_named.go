@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +11,7 @@ import (
 func (q *asker) named() error {
 	q.facts.Subnets, q.facts.Reservations, q.facts.FileSystems, q.facts.ProfileRoles = q.have.Subnets, q.have.Reservations, q.have.FileSystems, q.have.ProfileRoles
 	q.facts.HostedZoneName = q.have.HostedZones[q.file.Scheduling.Slurm.DNS.HostedZoneID].Name
+	q.facts.LaunchTemplates = q.have.Templates
 	q.facts.ElasticIPs = map[string]string{}
 	for name, a := range q.have.Addresses {
 		q.facts.ElasticIPs[name] = a.Allocation
@@ -19,7 +19,7 @@ func (q *asker) named() error {
 	var errs []error
 	for _, n := range []struct{ subject, part string }{
 		{"aws/subnet", ""}, {"aws/reservation", "cr-"}, {"aws/file-system", "fs"}, {"aws/file-system", "fc-"}, {"aws/role", ":instance-profile/"},
-		{"aws/hosted-zone", ""}, {"aws/key-pair", ""}, {"aws/elastic-ip", ""},
+		{"aws/hosted-zone", ""}, {"aws/key-pair", ""}, {"aws/elastic-ip", ""}, {"aws/launch-template", ""},
 	} {
 		for _, name := range q.wanted.Names[n.subject] {
 			if there, _ := q.have.Has(n.subject, name); !there && strings.Contains(name, n.part) {
@@ -33,24 +33,6 @@ func (q *asker) named() error {
 // unknown says of something that the file names why nothing is known of it.
 func (q *asker) unknown(subject, name string) error {
 	return fmt.Errorf("look at %s in %s: %s", name, q.have.Region, q.have.Why(subject, name))
-}
-
-func (q *asker) templates(ctx context.Context) error {
-	q.facts.LaunchTemplates = map[string]json.RawMessage{}
-	for _, queue := range q.file.Scheduling.Queues {
-		for _, r := range queue.ComputeResources {
-			own := r.LaunchTemplate
-			if own.ID == "" {
-				continue
-			}
-			data, err := q.account.LaunchTemplate(ctx, own.ID, own.Version)
-			if err != nil {
-				return err
-			}
-			q.facts.LaunchTemplates[own.String()] = data
-		}
-	}
-	return nil
 }
 
 // exists are what the cluster would make, and somebody else has made.

@@ -106,7 +106,7 @@ func (w *wanted) open(ctx context.Context) error {
 	if w.File.Cluster != nil {
 		return nil
 	}
-	if w.File, err = Typed(ctx, w.Account, w.File); err != nil {
+	if w.File, w.Inventory.Reservations, err = Typed(ctx, w.Account, w.File); err != nil {
 		return err
 	}
 	w.Source = w.File.Text()
@@ -136,7 +136,9 @@ func (w *wanted) readWorkload() error {
 // look says of the file what AWS says of it, as `muster check --online` does. What AWS
 // does not answer comes in one line. What it answers is kept for the templates.
 func (w *wanted) look(ctx context.Context, path string, written []byte) (err error) {
-	if w.Inventory, err = Survey(ctx, w.Account, w.File, w.Name, w.talk); err != nil {
+	asked := lint.Wanted(w.File)
+	asked.Cluster, asked.Reservations = w.Name, w.Inventory.Reservations
+	if w.Inventory, err = survey(ctx, w.Account, asked, w.talk); err != nil {
 		return err
 	}
 	f := spec.OpenText(path, written, spec.Options{AWS: true})

@@ -33,7 +33,7 @@ func TestTyped(t *testing.T) {
             CapacityReservationId: ` + id + `
           MaxCount: 1
 `
-	f, err := aws.Typed(t.Context(), w.account, spec.OpenText("cluster.yaml", []byte(text), spec.Options{AWS: true}))
+	f, found, err := aws.Typed(t.Context(), w.account, spec.OpenText("cluster.yaml", []byte(text), spec.Options{AWS: true}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +45,8 @@ func TestTyped(t *testing.T) {
 			t.Errorf("queue %s has %v", q.Name, got)
 		}
 	}
-	if again, err := aws.Typed(t.Context(), w.account, f); err != nil || again != f {
-		t.Errorf("again: %v", err)
+	if again, more, err := aws.Typed(t.Context(), w.account, f); err != nil || again != f || len(more) != 0 || found[id].InstanceType != "c5.xlarge" {
+		t.Errorf("again: %v; found %v", err, found)
 	}
 }
 

@@ -45,7 +45,7 @@ func Wanted(f *spec.File) inventory.Wanted {
 	for _, s := range lustres(root) {
 		w.Lustre = append(w.Lustre, s.Key("DeploymentType").Text())
 	}
-	w.Lustre = once(w.Lustre)
+	w.Lustre, w.Templates = once(w.Lustre), templates(root)
 	w.Official, w.Roles, w.Parts = official(root, f.Level()), rolesOf(root), parts(root)
 	if prefix := root.At("Iam.ResourcePrefix").Text(); strings.Contains(prefix, "/") {
 		w.RolePath = prefix[:strings.LastIndexByte(prefix, '/')+1]
@@ -69,6 +69,22 @@ func lustres(root spec.View) []spec.View {
 		}
 	}
 	return all
+}
+
+// templates are the versions of launch templates that the file names. Where a version is
+// none, the template is looked for by the one that each has.
+func templates(root spec.View) []string {
+	var all []string
+	for _, v := range places(root, "Scheduling.SlurmQueues[].ComputeResources[].LaunchTemplateOverrides") {
+		id, version := v.Key("LaunchTemplateId"), "$Default"
+		if own := v.Key("Version"); own.Given() {
+			version = own.Text()
+		}
+		if id.Given() {
+			all = append(all, id.Text()+":"+version)
+		}
+	}
+	return once(all)
 }
 
 // official are ParallelCluster's own images that machines start from: those of all

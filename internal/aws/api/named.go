@@ -2,14 +2,11 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 )
 
@@ -20,18 +17,6 @@ func (a *Account) ZoneName(ctx context.Context, id string) (string, error) {
 		return "", failed(err, "look at the hosted zone %s", id)
 	}
 	return strings.TrimSuffix(aws.ToString(out.HostedZone.Name), "."), nil
-}
-
-// LaunchTemplate is what a version of a launch template says, in JSON.
-func (a *Account) LaunchTemplate(ctx context.Context, id, version string) (json.RawMessage, error) {
-	out, err := a.ec2().DescribeLaunchTemplateVersions(ctx, &ec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateId: &id, Versions: []string{version}})
-	if err != nil {
-		return nil, failed(err, "look at version %s of the launch template %s", version, id)
-	}
-	if len(out.LaunchTemplateVersions) == 0 {
-		return nil, fmt.Errorf("the launch template %s has no version %s", id, version)
-	}
-	return json.Marshal(out.LaunchTemplateVersions[0].LaunchTemplateData)
 }
 
 // HasLogGroup reports whether there is a log group of a name.

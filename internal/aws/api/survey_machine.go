@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -113,9 +114,12 @@ func (s *survey) offers(ctx context.Context) {
 func (s *survey) reservations(ctx context.Context) {
 	var ids []string
 	for _, name := range s.names(ofReservations) {
-		if strings.HasPrefix(name, "arn:") {
+		switch known, ok := s.wanted.Reservations[name]; {
+		case ok:
+			s.answer(func(i *inventory.Inventory) { i.Reservations = with(i.Reservations, name, known) })
+		case strings.HasPrefix(name, "arn:"):
 			s.hidden(ofReservations, name, "nobody asks for groups of reservations")
-		} else {
+		default:
 			ids = append(ids, name)
 		}
 	}
@@ -133,16 +137,25 @@ func (s *survey) reservations(ctx context.Context) {
 	})
 }
 
+// launchTemplates are asked for with what the versions say that the file names. A template
+// that has no such version is there all the same.
 func (s *survey) launchTemplates(ctx context.Context) {
-	s.batched(ofTemplates, "ec2:DescribeLaunchTemplates", s.names(ofTemplates), func(ids ...string) error {
-		out, err := s.ec2().DescribeLaunchTemplates(ctx, &ec2.DescribeLaunchTemplatesInput{LaunchTemplateIds: ids})
-		if err != nil {
-			return err
+	const action = "ec2:DescribeLaunchTemplateVersions"
+	s.eachOne(ofTemplates, action, s.wanted.Templates, func(name string) error {
+		id, version, _ := strings.Cut(name, ":")
+		out, err := s.ec2().DescribeLaunchTemplateVersions(ctx, &ec2.DescribeLaunchTemplateVersionsInput{LaunchTemplateId: &id, Versions: []string{version}})
+		switch {
+		case err == nil || code(err) == "InvalidLaunchTemplateId.VersionNotFound":
+			s.other(ofTemplates, id, "")
+		case !absent(err):
+			s.hidden(ofTemplates, id, because(action, err))
 		}
-		for _, t := range out.LaunchTemplates {
-			s.other(ofTemplates, aws.ToString(t.LaunchTemplateId), "")
+		if err != nil || len(out.LaunchTemplateVersions) == 0 {
+			return nil
 		}
-		return nil
+		data, err := json.Marshal(out.LaunchTemplateVersions[0].LaunchTemplateData)
+		s.answer(func(i *inventory.Inventory) { i.Templates = with(i.Templates, name, json.RawMessage(data)) })
+		return err
 	})
 }
 

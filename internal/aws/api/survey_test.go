@@ -133,7 +133,7 @@ func (x things) wanted() inventory.Wanted {
 			"aws/image":           {"ami-0123456789abcdef0"},
 			"aws/instance-type":   {"c5.large", "p5.48xlarge"},
 			"aws/reservation":     {"cr-0123456789abcdef0"},
-			"aws/launch-template": {x.template},
+			"aws/launch-template": {x.template, "lt-0123456789abcdef0"},
 			"aws/file-system":     {x.volume, "fs-0123456789abcdef0"},
 			"aws/snapshot":        {x.snapshot},
 			"aws/kms-key":         {x.key, "0123abcd-0000-0000-0000-000000000000"},
@@ -144,6 +144,8 @@ func (x things) wanted() inventory.Wanted {
 			"aws/hosted-zone":     {x.zone, "Z0123456789ABCDEFGHI"},
 			"aws/url":             {"s3://here/start.sh", "s3://here/gone.sh", "file:///x"},
 		},
+		Templates: []string{x.template + ":1", x.template + ":9", "lt-0123456789abcdef0:1"},
+
 		Quotas:   []string{"P on-demand instances", "Standard spot instances"},
 		Lustre:   []string{"PERSISTENT_2", "SCRATCH_2"},
 		Official: inventory.Official{Level: "3.16", OS: "alinux2", Arches: []string{"amd64"}},
@@ -174,7 +176,7 @@ func TestSurvey(t *testing.T) {
 		"zones": {names(i.HostedZones), x.zone}, "keys": {names(i.Others["aws/kms-key"]), x.key}, "secrets": {names(i.Others["aws/secret"]), x.secret},
 		"roles": {names(i.Others["aws/role"]), ownProfile + " " + ownRole}, "policies": {names(i.Others["aws/policy"]), "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"},
 		"scripts": {names(i.Others["aws/url"]), "s3://here/start.sh"}, "hidden": {names(i.Hidden["aws/url"]), "file:///x"},
-		"templates": {names(i.Others["aws/launch-template"]), x.template}, "lustre": {strings.Join(i.Lustre, " "), "PERSISTENT_1 PERSISTENT_2 SCRATCH_2"},
+		"templates": {names(i.Others["aws/launch-template"]), x.template}, "versions": {names(i.Templates), x.template + ":1"}, "lustre": {strings.Join(i.Lustre, " "), "PERSISTENT_1 PERSISTENT_2 SCRATCH_2"},
 	} {
 		if got[0] != got[1] {
 			t.Errorf("%s: got %q, want %q", what, got[0], got[1])

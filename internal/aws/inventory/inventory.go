@@ -3,7 +3,10 @@
 // be asked. Whoever asks fills it in; rules read it.
 package inventory
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Wanted is what is to be asked: the names in a file by their subject, which is
 // the code of the rule that is blind without an answer, such as "aws/subnet".
@@ -16,6 +19,8 @@ type Wanted struct {
 	EFS []string
 	// Lustre are the deployment types of new file systems for Lustre.
 	Lustre []string
+	// Templates are the versions of the launch templates that the file names: ID:VERSION.
+	Templates []string
 	// Official are ParallelCluster's own images that machines start from, Arches empty
 	// if there are none such.
 	Official Official
@@ -27,6 +32,8 @@ type Wanted struct {
 	RolePath string
 	// Parts are what the cluster is made of, as far as rights differ: network, fsx and so on.
 	Parts []string
+	// Reservations are capacity reservations that were asked for already, by ID.
+	Reservations map[string]Reservation
 	// Cluster is the name of the cluster if there may be one of the file already. What it
 	// has is no obstacle to it.
 	Cluster string
@@ -68,6 +75,8 @@ type Inventory struct {
 	Reservations    map[string]Reservation
 	Buckets         map[string]Bucket
 	HostedZones     map[string]HostedZone
+	// Templates are the LaunchTemplateData of Wanted.Templates.
+	Templates map[string]json.RawMessage
 	// Offers are the availability zones that offer an instance type.
 	Offers map[string][]string
 	// Others are names of the other subjects that exist; the value says what is

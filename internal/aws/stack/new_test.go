@@ -83,6 +83,7 @@ func TestNew_says_what_cannot_be_made(t *testing.T) {
 		{"profile", "", "", "      Iam: {InstanceProfile: 'arn:aws:iam::1:instance-profile/x'}\n", "1", "", "the role of instance profile"},
 		{"root_volume", ", LocalStorage: {RootVolume: {Size: 20}}", "", "", "1", "", "the root volume has 20 GiB"},
 		{"file_system", "", "", "", "1", "SharedStorage: [{Name: f, MountDir: /f, StorageType: FsxLustre, FsxLustreSettings: {FileSystemId: fs-00000000000000009}}]", "fs-00000000000000009 is not known"},
+		{"launch_template", "", "", "", "1, LaunchTemplateOverrides: {LaunchTemplateId: lt-1, Version: 9}", "", "compute resource r: version 9 of launch template lt-1 is not known"},
 		{"volumes", "", "", "", "1", "SharedStorage:" + strings.Repeat("\n  - {Name: f, MountDir: /f, StorageType: Ebs, EbsSettings: {VolumeId: vol-1}}", 12), "cannot have more than 11 volumes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
