@@ -112,20 +112,18 @@ func (e *EC2) HookVolumes(attach, detach func(Attachment)) {
 	e.opts.OnAttach, e.opts.OnDetach = attach, detach
 }
 
-type action func(context.Context, *wire.Call, params) (*wire.Answer, *wire.Error)
-
 // Answer answers the calls that are ours.
 func (e *EC2) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool) {
-	act := e.action(c.Action)
-	if act == nil {
-		return nil, false
+	act := actions[c.Action]
+	if act == nil || e.opts.Moto != nil && strings.HasSuffix(c.Action, "LaunchTemplate") {
+		return nil, false // templates are kept here where there is no moto
 	}
 	e.endBlocks()
 	p := read(c.Form)
 	if e.opts.Paced && !e.pace.request(c.Action, p) {
 		return c.Fault(throttled()), true
 	}
-	answer, err := act(ctx, c, p)
+	answer, err := act(e, ctx, c, p)
 	if err != nil && err.Status == http.StatusNotImplemented {
 		return wire.Missing("%s", err.Message), true
 	}
@@ -138,65 +136,21 @@ func (e *EC2) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool) {
 	return answer, answer != nil
 }
 
-// action is who answers a call; nil is moto.
-func (e *EC2) action(name string) action {
-	switch name {
-	case "RunInstances":
-		return e.run
-	case "CreateFleet":
-		return e.createFleet
-	case "DescribeFleets":
-		return e.describeFleets
-	case "DescribeInstances":
-		return e.describe
-	case "DescribeInstanceStatus":
-		return e.describeStatus
-	case "TerminateInstances", "StopInstances", "StartInstances", "RebootInstances":
-		return e.change
-	case "DescribeInstanceAttribute", "ModifyInstanceAttribute", "GetConsoleOutput":
-		return e.ofOne
-	case "CreateTags", "DeleteTags":
-		return e.changeTags
-	case "DescribeTags":
-		return e.describeTags
-	case "CreatePlacementGroup":
-		return e.createGroup
-	case "DescribePlacementGroups":
-		return e.describeGroups
-	case "DeletePlacementGroup":
-		return e.deleteGroup
-	case "CreateCapacityReservation":
-		return e.createReservation
-	case "DescribeCapacityReservations":
-		return e.describeReservations
-	}
-	return e.networkAction(name)
-}
-
-// networkAction is who answers a call about networks and volumes, which are moto's
-// but for their use by instances.
-func (e *EC2) networkAction(name string) action {
-	switch name {
-	case "DescribeNetworkInterfaces":
-		return e.describeInterfaces
-	case "DescribeSubnets":
-		return e.describeSubnets
-	case "DescribeNatGateways":
-		return e.describeGateways
-	case "DeleteSubnet", "DeleteSecurityGroup":
-		return e.deleteUnused
-	case "DescribeVolumes":
-		return e.describeVolumes
-	case "AttachVolume", "DetachVolume":
-		return e.attachVolume
-	case "AssociateAddress", "DisassociateAddress":
-		return e.associateAddress
-	case "CreateLaunchTemplate", "DeleteLaunchTemplate":
-		if e.opts.Moto == nil {
-			return e.keepTemplate
-		}
-	}
-	return nil
+// actions are who answers a call; moto does where there is none. Networks and volumes
+// are moto's but for their use by instances.
+var actions = map[string]func(*EC2, context.Context, *wire.Call, params) (*wire.Answer, *wire.Error){
+	"RunInstances": (*EC2).run, "DescribeInstances": (*EC2).describe, "DescribeInstanceStatus": (*EC2).describeStatus,
+	"TerminateInstances": (*EC2).change, "StopInstances": (*EC2).change, "StartInstances": (*EC2).change, "RebootInstances": (*EC2).change,
+	"DescribeInstanceAttribute": (*EC2).ofOne, "ModifyInstanceAttribute": (*EC2).ofOne, "GetConsoleOutput": (*EC2).ofOne,
+	"CreateFleet": (*EC2).createFleet, "DescribeFleets": (*EC2).describeFleets,
+	"CreateTags": (*EC2).changeTags, "DeleteTags": (*EC2).changeTags, "DescribeTags": (*EC2).describeTags,
+	"CreatePlacementGroup": (*EC2).createGroup, "DescribePlacementGroups": (*EC2).describeGroups, "DeletePlacementGroup": (*EC2).deleteGroup,
+	"CreateCapacityReservation": (*EC2).createReservation, "DescribeCapacityReservations": (*EC2).describeReservations,
+	"DescribeNetworkInterfaces": (*EC2).describeInterfaces, "DescribeSubnets": (*EC2).describeSubnets, "DescribeNatGateways": (*EC2).describeGateways,
+	"DeleteSubnet": (*EC2).deleteUnused, "DeleteSecurityGroup": (*EC2).deleteUnused, "DescribeVolumes": (*EC2).describeVolumes,
+	"AttachVolume": (*EC2).attachVolume, "DetachVolume": (*EC2).attachVolume,
+	"AssociateAddress": (*EC2).associateAddress, "DisassociateAddress": (*EC2).associateAddress,
+	"CreateLaunchTemplate": (*EC2).keepTemplate, "DeleteLaunchTemplate": (*EC2).keepTemplate,
 }
 
 // moto passes a call on, as it came.

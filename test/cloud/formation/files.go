@@ -36,6 +36,14 @@ func createFSx(ctx context.Context, j *job) error {
 	return newFSx(ctx, j)
 }
 
+// stable says whether a resource of FSx is available, or why it never will be. The words are ours.
+func stable(what, id, state, why string) (bool, error) {
+	if state == "FAILED" || strings.HasPrefix(state, "MISCONFIGURED") {
+		return false, reason("%s %s is in state %s and hence failed to stabilize. Detailed failure message: %s", what, id, state, why)
+	}
+	return state == "AVAILABLE", nil
+}
+
 func (j *job) fileSystem(ctx context.Context) (*types.FileSystem, error) {
 	out, err := j.aws.fsx.DescribeFileSystems(ctx, &fsx.DescribeFileSystemsInput{FileSystemIds: []string{j.id}})
 	if err != nil {
@@ -49,16 +57,12 @@ func readyFSx(ctx context.Context, j *job) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	switch f.Lifecycle {
-	case types.FileSystemLifecycleFailed, types.FileSystemLifecycleMisconfigured, types.FileSystemLifecycleMisconfiguredUnavailable:
-		why := ""
-		if f.FailureDetails != nil {
-			why = aws.ToString(f.FailureDetails.Message)
-		}
-		return false, reason("File system %s is in state %s and hence failed to stabilize. Detailed failure message: %s", j.id, f.Lifecycle, why) // our words
-	case types.FileSystemLifecycleAvailable:
-	default:
-		return false, nil
+	why := ""
+	if f.FailureDetails != nil {
+		why = aws.ToString(f.FailureDetails.Message)
+	}
+	if ready, err := stable("File system", j.id, string(f.Lifecycle), why); err != nil || !ready {
+		return false, err
 	}
 	j.att["Id"], j.att["ResourceARN"], j.att["DNSName"] = j.id, *f.ResourceARN, aws.ToString(f.DNSName)
 	if c := f.LustreConfiguration; c != nil {
@@ -134,14 +138,11 @@ func readyDRA(ctx context.Context, j *job) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if a.Lifecycle == types.DataRepositoryLifecycleFailed || a.Lifecycle == types.DataRepositoryLifecycleMisconfigured {
-		why := ""
-		if a.FailureDetails != nil {
-			why = aws.ToString(a.FailureDetails.Message)
-		}
-		return false, reason("Data repository association %s is in state %s and hence failed to stabilize. Detailed failure message: %s", j.id, a.Lifecycle, why) // our words
+	why := ""
+	if a.FailureDetails != nil {
+		why = aws.ToString(a.FailureDetails.Message)
 	}
-	return a.Lifecycle == types.DataRepositoryLifecycleAvailable, nil
+	return stable("Data repository association", j.id, string(a.Lifecycle), why)
 }
 
 func updateDRA(ctx context.Context, j *job) error {
