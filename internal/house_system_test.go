@@ -1,8 +1,10 @@
 package house
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +25,25 @@ func TestOtherSystemsHaveNoCodeOfLinux(t *testing.T) {
 	}
 	if len(mac) == 0 {
 		t.Error("the program for macOS has no package")
+	}
+}
+
+// macOS cannot check out two files whose names differ in case alone, and `go install` takes no module that has them.
+func TestNamesOfFilesDifferInMoreThanCase(t *testing.T) {
+	seen := map[string]string{}
+	err := filepath.WalkDir(top, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && name != top && (e.Name() == "bin" || strings.HasPrefix(e.Name(), ".")) {
+			return fs.SkipDir
+		}
+		key := strings.ToLower(name)
+		if other, taken := seen[key]; taken {
+			t.Errorf("%s and %s differ in case alone", other, name)
+		}
+		seen[key] = name
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
