@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/count"
 )
 
 // Rank is a process of a training job: one for each GPU, node after node.
@@ -117,19 +118,12 @@ func (p *Path) between(instanceTypes string, n Node) {
 	switch {
 	case p.Over == "EFA":
 		p.What = fmt.Sprintf("between nodes over EFA: %s with %d Gbps for each node, %.4g Gbps for each GPU, each way",
-			interfaces(n.EFAInterfaces), gbps, p.GPUGbps)
+			count.Of(n.EFAInterfaces, "interface"), gbps, p.GPUGbps)
 	case n.EFAInterfaces > 0:
 		p.What = fmt.Sprintf("between nodes over TCP, for the file does not enable EFA: at most %d Gbps for each node, each way", gbps)
 	default:
 		p.What = fmt.Sprintf("between nodes over TCP, for %s has no EFA: at most %d Gbps for each node, each way", instanceTypes, gbps)
 	}
-}
-
-func interfaces(n int) string {
-	if n == 1 {
-		return "1 interface"
-	}
-	return fmt.Sprintf("%d interfaces", n)
 }
 
 // slowest is the model's node with the least EFA.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // Fake is a place in memory. Its clock is time.Now, so it keeps to a test's
@@ -96,15 +97,7 @@ func (f *Fake) wait(ctx context.Context) error {
 	f.place.mu.Lock()
 	takes := f.place.takes
 	f.place.mu.Unlock()
-	if takes == 0 {
-		return context.Cause(ctx)
-	}
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(takes):
-		return nil
-	}
+	return pause.For(ctx, takes)
 }
 
 func all(orders []provider.Order, err error) map[string]error {
