@@ -21,7 +21,7 @@ var homes = []struct {
 		func(s source) []string {
 			return s.says("sacct", "sacctmgr", "scancel", "scontrol", "sdiag", "sinfo", "squeue")
 		},
-		[]string{"batch", "local/doctor", "aws/agent"}, // scripts' commands, what Debian's packages have
+		[]string{"batch", "local/doctor"}, // scripts' commands, what Debian's packages have
 	},
 	{
 		"sys/whole", "gives files their names",

@@ -22,6 +22,7 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/slurm/spank"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/own"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
@@ -83,7 +84,7 @@ func (f file) write(l *nodes.Layout) (changed bool, err error) {
 	path := l.Path(f.path)
 	old, err := readOwn(path)
 	if err == nil && (f.once || string(old) == f.text) {
-		return false, give(path, f.owner, f.mode)
+		return false, own.Give(path, f.owner, f.mode)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, err
@@ -96,7 +97,7 @@ func (f file) write(l *nodes.Layout) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return true, give(path, f.owner, f.mode)
+	return true, own.Give(path, f.owner, f.mode)
 }
 
 // readOwn reads a file that is no link.

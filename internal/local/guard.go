@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/sys/own"
 )
 
 // Whoever can change a run directory has the rights of its cluster: it has the
@@ -83,7 +82,7 @@ func makeDirectories(l *nodes.Layout, o owners) error {
 		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		if err := give(path, d.owner, d.mode|os.ModeDir); err != nil {
+		if err := own.Give(path, d.owner, d.mode|os.ModeDir); err != nil {
 			return err
 		}
 		if d.path == "" {
@@ -93,47 +92,4 @@ func makeDirectories(l *nodes.Layout, o owners) error {
 		}
 	}
 	return nil
-}
-
-// give sets the owner, unless that is the caller, and the mode of a file or, as the
-// mode says, of a directory. It follows no link, and does nothing to what is neither.
-func give(path, owner string, mode os.FileMode) error {
-	flags := os.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	if mode.IsDir() {
-		flags |= unix.O_DIRECTORY
-	}
-	f, err := os.OpenFile(path, flags, 0)
-	if err != nil {
-		return fmt.Errorf("set the owner and the mode of what others must not have put there: %w", err)
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil {
-		return err
-	} else if !mode.IsDir() && !info.Mode().IsRegular() {
-		return fmt.Errorf("set the mode of %s: it is no file", path)
-	}
-	uid, gid, err := ids(owner)
-	if err != nil {
-		return err
-	}
-	if uid != os.Getuid() {
-		if err := f.Chown(uid, gid); err != nil {
-			return err
-		}
-	}
-	return f.Chmod(mode &^ os.ModeDir)
-}
-
-// ids are a user's, or the caller's for none.
-func ids(owner string) (uid, gid int, err error) {
-	if owner == "" {
-		return os.Getuid(), os.Getgid(), nil
-	}
-	u, err := user.Lookup(owner)
-	if err != nil {
-		return 0, 0, fmt.Errorf("find user %s, which Debian's packages make: %w", owner, err)
-	}
-	uid, _ = strconv.Atoi(u.Uid)
-	gid, _ = strconv.Atoi(u.Gid)
-	return uid, gid, nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/own"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
@@ -73,7 +74,7 @@ func (u *up) writeTrial(cfg config) error {
 	if err := os.MkdirAll(l.Path(trialDir, "state"), 0o755); err != nil {
 		return err
 	}
-	if err := give(l.Path(trialDir, "state"), cfg.owners.control, 0o700|os.ModeDir); err != nil {
+	if err := own.Give(l.Path(trialDir, "state"), cfg.owners.control, 0o700|os.ModeDir); err != nil {
 		return err
 	}
 	host, err := os.Hostname()

@@ -12,12 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/aws/boot"
 	"github.com/muster-hpc/muster/internal/aws/join"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/sys/tail"
 )
 
 // node is a compute or login node's part of an agent.
@@ -190,6 +190,12 @@ const failWait = 30 * time.Second
 // tailLines is how much of the log goes with a failure.
 const tailLines = 20
 
+// logEnd is the end of a log; one that cannot be read has none.
+func logEnd(path string, lines int) []string {
+	all, _ := tail.File(path, 0, lines)
+	return all
+}
+
 // giveUp says why the boot failed, to the head node and on the console, and ends the
 // machine: EC2 terminates it. A login node stays for a look.
 func (n *node) giveUp(ctx context.Context, why error) error {
@@ -201,7 +207,7 @@ func (n *node) giveUp(ctx context.Context, why error) error {
 	}
 	tell, cancel := context.WithTimeoutCause(ctx, failWait, errors.New("the head node did not listen"))
 	defer cancel()
-	f := join.Failure{InstanceID: n.identity.InstanceID, Node: n.Name, Step: n.step, Error: why.Error(), LogTail: boot.Tail(LogFile, 0, tailLines)}
+	f := join.Failure{InstanceID: n.identity.InstanceID, Node: n.Name, Step: n.step, Error: why.Error(), LogTail: logEnd(LogFile, tailLines)}
 	if err := n.controller().Failed(tell, f); err != nil {
 		n.Log.Error("the head node was not told", "error", err)
 	}

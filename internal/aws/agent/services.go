@@ -223,7 +223,7 @@ func (a *agent) answer(ctx context.Context, services []supervise.Service) error 
 		}
 		s := waiting[0]
 		i := slices.IndexFunc(services, func(x supervise.Service) bool { return x.Name == s.Name })
-		return unanswered{s.Name, fmt.Sprintf("%s (%s); its log ends: %s", limit, s.Last, strings.Join(boot.Tail(services[i].Log, 0, 5), " | "))}
+		return unanswered{s.Name, fmt.Sprintf("%s (%s); its log ends: %s", limit, s.Last, strings.Join(logEnd(services[i].Log, 5), " | "))}
 	}
 }
 

@@ -90,9 +90,7 @@ func (h *headNode) reconfigure(ctx context.Context) error {
 	if err := h.renew(ctx, "slurmdbd", "slurmctld", "controller"); err != nil {
 		return err
 	}
-	exec := slurm.Exec{Conf: h.slurm.Conf + "/slurm.conf"}
-	_, err := exec.Run(ctx, "scontrol", "reconfigure")
-	return err
+	return slurm.Client{Runner: slurm.Exec{Conf: h.slurm.Conf + "/slurm.conf"}}.Reconfigure(ctx)
 }
 
 // is tells whether a service has a name.

@@ -18,6 +18,8 @@ import (
 	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/sys/pause"
+	"github.com/muster-hpc/muster/internal/sys/tail"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Scripts runs actions.
@@ -95,34 +97,11 @@ func (s Scripts) script(ctx context.Context, a spec.Script, path, logPath string
 
 // said is the end of what a script printed since a place in its log.
 func said(path string, from int64) string {
-	lines := Tail(path, from, 5)
-	if len(lines) == 0 {
+	lines, err := tail.File(path, from, 5)
+	if err != nil || len(lines) == 0 {
 		return "; it printed nothing"
 	}
 	return "; it printed last: " + strings.Join(lines, " | ")
-}
-
-// tailBytes is how much of a log is read for its last lines.
-const tailBytes = 16 << 10
-
-// Tail is a log's last lines, of what was written after a place; none if it cannot be
-// read.
-func Tail(path string, from int64, lines int) []string {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil {
-		from = max(from, info.Size()-tailBytes)
-	}
-	data, err := io.ReadAll(io.NewSectionReader(f, from, tailBytes))
-	text := strings.TrimSpace(strings.ToValidUTF8(string(data), "?"))
-	if err != nil || text == "" {
-		return nil
-	}
-	all := strings.Split(text, "\n")
-	return all[max(0, len(all)-lines):]
 }
 
 // scriptLimit is the size of the largest script that is fetched.
@@ -158,19 +137,13 @@ func (s Scripts) fetchOnce(ctx context.Context, url, path string) error {
 		return err
 	}
 	defer body.Close()
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o700)
-	if err != nil {
-		return err
-	}
-	n, err := io.Copy(f, io.LimitReader(body, scriptLimit+1))
-	err = errors.Join(err, f.Close())
-	if err == nil && n > scriptLimit {
-		err = fmt.Errorf("it has more than %d MiB", scriptLimit>>20)
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return whole.Make(path, nil, func(beside *os.File) error {
+		n, err := io.Copy(beside, io.LimitReader(body, scriptLimit+1))
+		if err == nil && n > scriptLimit {
+			err = fmt.Errorf("it has more than %d MiB", scriptLimit>>20)
+		}
+		return errors.Join(err, beside.Chmod(0o700))
+	})
 }
 
 // Text is what a URL has.

@@ -12,11 +12,11 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/sys/own"
+	"github.com/muster-hpc/muster/internal/sys/tail"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
@@ -85,18 +85,12 @@ func (h here) Run(ctx context.Context, args ...string) (string, error) {
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PATH="+SystemPath)
 	err := cmd.Run()
 	if err != nil {
-		if text := end(said.String()+out.String(), 3); text != "" {
-			err = fmt.Errorf("%w: %s", err, text)
+		if lines := tail.Lines(said.String()+out.String(), 3); len(lines) > 0 {
+			err = fmt.Errorf("%w: %s", err, strings.Join(lines, " | "))
 		}
 		return out.String(), fmt.Errorf("run %s: %w", strings.Join(args, " "), err)
 	}
 	return out.String(), nil
-}
-
-// end is the last lines of a text, on one line.
-func end(text string, lines int) string {
-	all := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], " | ")
 }
 
 // Write makes a file appear whole, with its parents, and tells whether it was
@@ -104,12 +98,12 @@ func end(text string, lines int) string {
 func (m Machine) Write(name, text string, mode fs.FileMode, owner string) (changed bool, err error) {
 	path := m.path(name)
 	if old, err := os.ReadFile(path); err == nil && string(old) == text {
-		return false, give(path, mode, owner)
+		return false, give(path, owner, mode)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return false, err
 	}
-	err = whole.Make(path, []byte(text), func(beside *os.File) error { return give(beside.Name(), mode, owner) })
+	err = whole.Make(path, []byte(text), func(beside *os.File) error { return give(beside.Name(), owner, mode) })
 	return err == nil, err
 }
 
@@ -118,23 +112,15 @@ func (m Machine) Directory(name string, mode fs.FileMode, owner string) error {
 	if err := os.MkdirAll(m.path(name), 0o755); err != nil {
 		return err
 	}
-	return give(m.path(name), mode, owner)
+	return give(m.path(name), owner, mode|fs.ModeDir)
 }
 
-// give sets a file's mode, and its owner unless that is empty.
-func give(path string, mode fs.FileMode, owner string) error {
-	if owner != "" {
-		u, err := user.Lookup(owner)
-		if err != nil {
-			return fmt.Errorf("give %s to %s: %w", path, owner, err)
-		}
-		uid, _ := strconv.Atoi(u.Uid) // the system's own numbers
-		gid, _ := strconv.Atoi(u.Gid)
-		if err := os.Chown(path, uid, gid); err != nil {
-			return err
-		}
+// give is own.Give. What is root's may be a link of the image's.
+func give(path, owner string, mode fs.FileMode) error {
+	if owner == "" {
+		return os.Chmod(path, mode)
 	}
-	return os.Chmod(path, mode)
+	return own.Give(path, owner, mode)
 }
 
 // Read is a file's text, empty if there is none.

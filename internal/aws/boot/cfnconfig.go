@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/shell"
 )
 
 // Facts are what a machine's scripts ask about it, as ParallelCluster's documentation
@@ -79,13 +81,10 @@ func (f Facts) shell() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// word is one word of shell.
+// word is one word of shell; nothing is none.
 func word(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./,:@%+-", r)
+	if s == "" {
+		return ""
 	}
-	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return shell.Line([]string{s})
 }

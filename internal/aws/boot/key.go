@@ -46,7 +46,7 @@ func (m Machine) ClusterKey(ctx context.Context, name string) (string, error) {
 	if err := m.authorize(filepath.Join(dir, "authorized_keys"), half+".pub", name); err != nil {
 		return "", fmt.Errorf("authorize %s's key: %w", name, err)
 	}
-	err = errors.Join(give(half, 0o600, name), give(half+".pub", 0o644, name))
+	err = errors.Join(give(half, name, 0o600), give(half+".pub", name, 0o644))
 	if err == nil {
 		err = errors.Join(os.Rename(half+".pub", key+".pub"), os.Rename(half, key))
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/sys/tail"
 )
 
 // NodeProlog is what a node runs before a job's first step: where GPU checks are asked
@@ -98,7 +99,7 @@ func verdict(out string) Verdict {
 	var named map[string]json.RawMessage
 	_, text, _ := strings.Cut(out, "{")
 	if err := json.NewDecoder(strings.NewReader("{" + text)).Decode(&named); err != nil {
-		return Verdict{Blind: "DCGM gave no report: " + end(out, 3)}
+		return Verdict{Blind: "DCGM gave no report: " + strings.Join(tail.Lines(out, 3), " | ")}
 	}
 	var v Verdict
 	tests := 0

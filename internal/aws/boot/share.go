@@ -102,11 +102,11 @@ func (m Machine) Shared(dir string, mode uint32, owner string) error {
 		if err := os.Mkdir(m.path(at), 0o755); err != nil {
 			return err
 		}
-		if err := give(m.path(at), fileMode(mode), owner); err != nil {
+		if err := give(m.path(at), owner, fileMode(mode)|fs.ModeDir); err != nil {
 			return err
 		}
 	}
-	return give(m.path(dir), fileMode(mode), "")
+	return give(m.path(dir), "", fileMode(mode))
 }
 
 // fileMode is a mode as chmod(1) writes it in Go's bits.
