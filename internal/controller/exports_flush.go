@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (l *link) flush(ctx context.Context) error {
 			trouble = err
 		}
 		switch {
-		case err != nil || len(result.Objects)+len(result.Deleted) > 0:
+		case err != nil || cmp.Or(len(result.Objects), len(result.Deleted)) > 0:
 			moved = time.Now()
 		case waits > 0 && time.Since(moved) > flushPatience:
 			return fmt.Errorf("export %s: %s being written", l.Path, count.Are(waits, "file"))

@@ -208,3 +208,20 @@ func TestRegistry_takes_out_what_ended(t *testing.T) {
 		}
 	}
 }
+
+func TestTroubles_begin_with_the_controllers_own(t *testing.T) {
+	for _, row := range []struct{ trouble, want string }{{"", "block"}, {"no answer", "the controller cannot do its work: no answer; block"}} {
+		c := &Controller{trouble: row.trouble, over: []string{"block"}}
+		if got := strings.Join(c.troubles(), "; "); got != row.want {
+			t.Errorf("got %s, want %s", got, row.want)
+		}
+	}
+}
+
+func TestForgetBoots_of_instances_that_are_gone(t *testing.T) {
+	c := &Controller{bootFailed: map[string]string{"i-1": "no disk", "i-2": "no disk"}}
+	c.forgetBoots([]provider.Instance{{ID: "i-1"}, {ID: "i-3"}})
+	if got := slices.Sorted(maps.Keys(c.bootFailed)); !slices.Equal(got, []string{"i-1"}) {
+		t.Errorf("%q are remembered", got)
+	}
+}

@@ -149,7 +149,7 @@ func (m *Mirror) imports(ctx context.Context, now time.Time, tree Tree, objects 
 	if err := context.Cause(ctx); err != nil {
 		return done, fmt.Errorf("import into %s: %w", m.Rule.Dir, err)
 	}
-	r.looked(len(done.Failed)+done.Waiting == 0, m.unclear)
+	r.looked(cmp.Or(len(done.Failed), done.Waiting) == 0, m.unclear)
 	if err := r.err(); err != nil {
 		return done, fmt.Errorf("remember what was imported into %s: %w", m.Rule.Dir, err)
 	}

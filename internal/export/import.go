@@ -33,7 +33,7 @@ type Imported struct {
 }
 
 // did says that the directory is not as it was seen any more.
-func (i Imported) did() bool { return i.Files+i.Removed > 0 }
+func (i Imported) did() bool { return cmp.Or(i.Files, i.Removed) > 0 }
 
 // importer makes a plan true.
 type importer struct {

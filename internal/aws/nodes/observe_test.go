@@ -1,14 +1,18 @@
 package nodes_test
 
 import (
+	"log/slog"
 	"maps"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/muster-hpc/muster/internal/aws/nodes"
 	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/provider/providertest"
 )
@@ -265,6 +269,10 @@ func TestMove(t *testing.T) {
 	if err := f.Move(t.Context(), map[string]string{"q-dy-r-9": "q-dy-r-2"}); err == nil {
 		t.Error("a node has two instances")
 	}
+	c.refuse["CreateTags"] = []refusal{{403, "UnauthorizedOperation", "no"}}
+	if err := f.Move(t.Context(), map[string]string{"q-dy-r-2": "q-dy-r-8"}); err == nil {
+		t.Error("an instance has a node that its tags do not say")
+	}
 	again := open(t, config)
 	observe(t, again)
 	for _, who := range []map[string]provider.Instance{observe(t, f), observe(t, again)} {
@@ -294,5 +302,53 @@ func TestStopped(t *testing.T) {
 	}
 	if got := observe(t, f); len(got) != 1 || got["q-dy-r-1"].ID != c.instances[1].id {
 		t.Errorf("observed: %v", got)
+	}
+}
+
+// TestFleetsAreAskedForTheirUnknownNodes holds that EC2 is asked for a fleet's instances
+// where neither the journal nor a tag says whose they are, and nowhere else.
+func TestFleetsAreAskedForTheirUnknownNodes(t *testing.T) {
+	c := newCloud(t)
+	config := c.config(t)
+	f := open(t, config)
+	launchAll(t, f, false, "q-dy-f-1", "q-dy-r-1")
+	observe(t, f)
+	if n := c.called("DescribeFleets"); n != 0 {
+		t.Errorf("%d calls for what the journal knows", n)
+	}
+	fresh := func() *nodes.Fleet {
+		config.Journal = filepath.Join(t.TempDir(), "launches")
+		return open(t, config)
+	}
+	c.refuse["DescribeFleets"] = []refusal{{403, "UnauthorizedOperation", "no"}}
+	without := fresh()
+	if _, err := without.Observe(t.Context()); err == nil {
+		t.Error("half a picture is taken for a whole one")
+	}
+	if got := observe(t, without); len(got) != 2 || got["q-dy-f-1"].ID == "" || got["q-dy-r-1"].ID == "" {
+		t.Errorf("observed: %v", got)
+	}
+	if err := f.Move(t.Context(), map[string]string{"q-dy-f-1": "q-dy-f-2"}); err != nil {
+		t.Fatal(err)
+	}
+	before := c.called("DescribeFleets")
+	if got := observe(t, fresh()); len(got) != 2 || got["q-dy-f-2"].ID == "" || c.called("DescribeFleets") != before {
+		t.Errorf("after %d calls: %v", c.called("DescribeFleets")-before, got)
+	}
+}
+
+func TestOpenTellsOfADamagedJournal(t *testing.T) {
+	for text, want := range map[string]bool{"": false, "no line of ours\n": true} {
+		c := newCloud(t)
+		config := c.config(t)
+		var log strings.Builder
+		config.Log = slog.New(slog.NewTextHandler(&log, nil))
+		if err := os.WriteFile(config.Journal, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		open(t, config)
+		if got := strings.Contains(log.String(), "are damaged"); got != want {
+			t.Errorf("%q: the log says %q", text, &log)
+		}
 	}
 }

@@ -1,0 +1,152 @@
+package export
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/store/storetest"
+)
+
+// together is a bucket whose puts wait for each other.
+type together struct {
+	storetest.Fake
+	all sync.WaitGroup
+}
+
+func (s *together) Put(ctx context.Context, u store.Upload) (store.Object, error) {
+	s.all.Done()
+	s.all.Wait()
+	return s.Fake.Put(ctx, u)
+}
+
+// TestRound_exports_side_by_side: a file that takes long holds up none beside it. In
+// a bubble, puts that come one after the other would wait for ever.
+func TestRound_exports_side_by_side(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &together{}
+		rule := Rule{Dir: t.TempDir(), Bucket: "b", New: true, Changed: true, Deleted: true}
+		for _, name := range []string{"one", "two", "three"} {
+			old(t, filepath.Join(rule.Dir, name), time.Hour)
+			s.all.Add(1)
+		}
+		m := &Mirror{Rule: rule, Pace: DefaultPace, Store: s}
+		defer m.Close()
+		result, err := m.Round(t.Context(), time.Now())
+		if err != nil || len(result.Objects) != 3 || result.Pending != 0 {
+			t.Errorf("%d objects, %d files wait, %v", len(result.Objects), result.Pending, err)
+		}
+		if err := os.Remove(filepath.Join(rule.Dir, "two")); err != nil {
+			t.Fatal(err)
+		}
+		var deleted []string
+		for range 3 { // an object goes when its file was missed twice
+			m.LookAgain()
+			result, err = m.Round(t.Context(), time.Now())
+			deleted = append(deleted, result.Deleted...)
+			if err != nil || len(result.Deleted) > 0 && result.Pending != 0 {
+				t.Errorf("%d wait beside %q, %v", result.Pending, result.Deleted, err)
+			}
+			<-time.After(time.Minute)
+		}
+		if !slices.Equal(deleted, []string{"two"}) {
+			t.Errorf("%q were deleted", deleted)
+		}
+	})
+}
+
+// old makes a file that nobody wrote to for some time.
+func old(t *testing.T, path string, age time.Duration) {
+	t.Helper()
+	at := time.Now().Add(-age)
+	if err := cmp.Or(os.WriteFile(path, []byte("text"), 0o644), os.Chtimes(path, at, at)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOver ends a round for its caller, and for trouble that is the place's.
+func TestOver(t *testing.T) {
+	stopped, stop := context.WithCancelCause(t.Context())
+	stop(errors.New("stopped"))
+	for _, row := range []struct {
+		name     string
+		ctx      context.Context
+		troubles int
+		over     bool
+		want     int
+	}{
+		{"goes_on", t.Context(), maxTroubles - 1, false, maxTroubles - 1},
+		{"too_much", t.Context(), maxTroubles, true, maxTroubles},
+		{"stopped", stopped, 0, true, 1},
+		{"stopped_in_trouble", stopped, 1, true, 1},
+	} {
+		r := &round{}
+		for range row.troubles {
+			r.troubles = append(r.troubles, errors.New("no answer"))
+		}
+		if got := r.over(row.ctx); got != row.over || len(r.troubles) != row.want {
+			t.Errorf("%s: %v, %v", row.name, got, r.troubles)
+		}
+	}
+}
+
+// leftName is what a killed import leaves.
+const leftName = ".tmp-import-0123456789abcdef"
+
+// TestSweep removes what killed imports left: all of it at first, and then what nobody
+// wrote to for a minute, since another may be at it.
+func TestSweep(t *testing.T) {
+	now := time.Now()
+	for _, row := range []struct {
+		name  string
+		first bool
+		age   time.Duration
+		gone  bool
+	}{{"at_first", true, time.Second, true}, {"later", false, 30 * time.Second, false}, {"later_and_old", false, 2 * time.Minute, true}} {
+		dir := t.TempDir()
+		for _, name := range []string{leftName, "model"} {
+			old(t, filepath.Join(dir, name), row.age)
+		}
+		m := &Mirror{Rule: Rule{Dir: dir}}
+		tree := Tree{Files: []File{{Path: leftName, ModTime: stampOf(now.Add(-row.age))}, {Path: "model", ModTime: stampOf(now.Add(-row.age))}}}
+		if !row.first {
+			m.before = &tree
+		}
+		if err := m.sweep(tree, now); err != nil {
+			t.Error(err)
+		}
+		_, err := os.Stat(filepath.Join(dir, leftName))
+		if gone := os.IsNotExist(err); gone != row.gone {
+			t.Errorf("%s: gone is %v", row.name, gone)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "model")); err != nil {
+			t.Errorf("%s: %v", row.name, err)
+		}
+	}
+}
+
+func TestImported_did(t *testing.T) {
+	for _, row := range []struct {
+		in   Imported
+		want bool
+	}{{Imported{}, false}, {Imported{Files: 1}, true}, {Imported{Removed: 1}, true}, {Imported{Waiting: 1, Failed: []error{nil}}, false}} {
+		if got := row.in.did(); got != row.want {
+			t.Errorf("%+v: %v", row.in, got)
+		}
+	}
+}
+
+func TestBell_is_one(t *testing.T) {
+	var m Mirror
+	if m.Bell() != m.Bell() {
+		t.Error("who listens later hears another bell")
+	}
+}
