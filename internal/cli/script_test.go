@@ -16,6 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	moon()
 	testscript.Main(m, map[string]func(){"muster": func() { os.Exit(cli.Main()) }})
 }
 
