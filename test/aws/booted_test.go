@@ -59,6 +59,18 @@ type booted struct {
 // be left.
 func newBooted(t *testing.T) *booted {
 	t.Helper()
+	b := newWorld(t)
+	if err := os.WriteFile(filepath.Join(b.user, "cluster.yaml"), []byte(bootedFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.end)
+	b.must("exec", b.double, program(t, "muster"), "up", "cluster.yaml", "--on", "aws", "--yes")
+	return b
+}
+
+// newWorld starts a double whose machines boot, for a user who has made nothing yet.
+func newWorld(t *testing.T) *booted {
+	t.Helper()
 	needMachines(t)
 	needMoto(t)
 	base, err := os.MkdirTemp("/var/tmp", "muster-aws-")
@@ -71,11 +83,6 @@ func newBooted(t *testing.T) *booted {
 	if err := os.Mkdir(b.user, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(b.user, "cluster.yaml"), []byte(bootedFile), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.end)
-	b.must("exec", b.double, program(t, "muster"), "up", "cluster.yaml", "--on", "aws", "--yes")
 	return b
 }
 
