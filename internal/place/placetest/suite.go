@@ -5,6 +5,7 @@ package placetest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +62,7 @@ func (s suite) run(input string, args ...string) (answer, told string, code int)
 	cmd := s.Muster(args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &errs
 	err := cmd.Run()
-	if _, ended := err.(*exec.ExitError); err != nil && !ended { //nolint:errorlint // it is the program's own
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
 		s.t.Fatalf("muster %s: %v", strings.Join(args, " "), err)
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
@@ -93,7 +94,9 @@ func (s suite) fails(exit int, code string, args ...string) {
 func (s suite) clusters() map[string]string {
 	s.t.Helper()
 	answer, told, _ := s.run("", "status", "-o", "json")
-	var all struct{ Clusters []struct{ Name, Place, State string } }
+	var all struct {
+		Clusters []struct{ Name, Place, State string }
+	}
 	if err := json.Unmarshal([]byte(answer), &all); err != nil {
 		s.t.Fatalf("status: %v\n%s\n%s", err, answer, told)
 	}
