@@ -182,7 +182,7 @@ func volumes(q Question) []Volume {
 		if v.SizeGiB == 0 || count == 0 {
 			return
 		}
-		d := disk{kind: v.VolumeType, gib: v.SizeGiB, iops: v.Iops, mbps: v.Throughput}.filled()
+		d := disk{kind: v.VolumeType, gib: v.SizeGiB, iops: v.Iops, mbps: v.Throughput}
 		one := Volume{Name: name, Count: count, Least: least, What: d.what(), Month: Cost{Missing: []string{"the " + name}}}
 		if price, usd, ok := d.month(); ok {
 			one.Month, one.Date, one.Source = Cost{USD: cents(float64(count) * usd)}, price.Date, price.Source

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -97,7 +96,7 @@ func (f *FileSystem) efs(s spec.EFSSettings) {
 }
 
 func (f *FileSystem) ebs(s spec.EBSSettings) {
-	disk := disk{kind: s.VolumeType, gib: s.SizeGiB, iops: s.Iops, mbps: s.Throughput}.filled()
+	disk := disk{kind: s.VolumeType, gib: s.SizeGiB, iops: s.Iops, mbps: s.Throughput}
 	f.What = disk.what() + ", over NFS from the head node"
 	if disk.sold() {
 		f.CapacityGiB, f.ThroughputMBps = disk.gib, float64(disk.mbps)
@@ -153,13 +152,6 @@ func (f *FileSystem) unknown(reason string) {
 type disk struct {
 	kind            string
 	gib, iops, mbps int
-}
-
-// filled has what the type gives where the file does not say.
-func (d disk) filled() disk {
-	limits, _ := catalog.VolumeOf(d.kind)
-	d.iops, d.mbps = cmp.Or(d.iops, limits.DefaultIops), cmp.Or(d.mbps, limits.DefaultThroughput)
-	return d
 }
 
 // sold reports whether there is such a volume.

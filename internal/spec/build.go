@@ -83,6 +83,7 @@ func buildPool(v View, ssh SSH, image string) LoginPool {
 		Count:        v.Key("Count").Int(),
 		GraceMinutes: v.Key("GracetimePeriod").Int(),
 		CustomAMI:    cmp.Or(v.At("Image.CustomAmi").Text(), image),
+		RootVolume:   usualRoot(),
 		Networking:   buildNetworking(networking, networking.Key("SubnetIds").Texts()),
 		SSH:          SSH{KeyName: cmp.Or(own.KeyName, ssh.KeyName), AllowedIPs: cmp.Or(own.AllowedIPs, ssh.AllowedIPs)},
 		DCV:          buildDCV(v.Key("Dcv")),

@@ -73,7 +73,9 @@ type LoginPool struct {
 	// GraceMinutes are for people to finish before a machine ends.
 	GraceMinutes int
 	CustomAMI    string
-	Networking   Networking
+	// RootVolume is ParallelCluster's choice: no file has one.
+	RootVolume RootVolume
+	Networking Networking
 	// SSH is the head node's where the pool says nothing.
 	SSH SSH
 	DCV DCV

@@ -1,6 +1,10 @@
 package spec
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+)
 
 // Networking says where machines are, and in which security groups.
 type Networking struct {
@@ -43,7 +47,7 @@ type DCV struct {
 // RootVolume is the root volume of machines.
 type RootVolume struct {
 	VolumeType string
-	// SizeGiB is 0 for the image's, Iops and Throughput where they are the type's.
+	// SizeGiB is 0 for the image's, Iops and Throughput where the type has none to choose.
 	SizeGiB, Iops, Throughput int
 	Encrypted                 bool
 }
@@ -108,10 +112,21 @@ func buildDCV(v View) DCV {
 }
 
 func buildRoot(v View) RootVolume {
-	return RootVolume{
-		VolumeType: v.Key("VolumeType").Text(), SizeGiB: v.Key("Size").Int(), Iops: v.Key("Iops").Int(),
-		Throughput: v.Key("Throughput").Int(), Encrypted: v.Key("Encrypted").Bool(),
-	}
+	kind := v.Key("VolumeType").Text()
+	iops, throughput := volumeSpeed(kind, v.Key("Iops").Int(), v.Key("Throughput").Int())
+	return RootVolume{VolumeType: kind, SizeGiB: v.Key("Size").Int(), Iops: iops, Throughput: throughput, Encrypted: v.Key("Encrypted").Bool()}
+}
+
+// usualRoot is the root volume of machines of which the file has none.
+func usualRoot() RootVolume {
+	iops, throughput := volumeSpeed("gp3", 0, 0)
+	return RootVolume{VolumeType: "gp3", Iops: iops, Throughput: throughput, Encrypted: true}
+}
+
+// volumeSpeed is what a volume has where the file gives 0 for what it does not say.
+func volumeSpeed(kind string, iops, throughput int) (int, int) {
+	usual, _ := catalog.VolumeOf(kind)
+	return cmp.Or(iops, usual.DefaultIops), cmp.Or(throughput, usual.DefaultThroughput)
 }
 
 // buildPlacement is the group of a Networking, or the one around it where it says nothing.

@@ -50,7 +50,7 @@ func TestParse_fills_in_defaults(t *testing.T) {
 	if problems.Len() != 0 {
 		t.Fatal(text(t, problems))
 	}
-	root, dcv := spec.RootVolume{VolumeType: "gp3", Encrypted: true}, spec.DCV{Port: 8443, AllowedIPs: "0.0.0.0/0"}
+	root, dcv := spec.RootVolume{VolumeType: "gp3", Iops: 3000, Throughput: 125, Encrypted: true}, spec.DCV{Port: 8443, AllowedIPs: "0.0.0.0/0"}
 	want := &spec.Cluster{
 		File: "cluster.yaml", Region: "us-east-1", OS: "alinux2023",
 		HeadNode: spec.HeadNode{

@@ -65,7 +65,7 @@ type EBSSettings struct {
 	SizeGiB    int
 	// SnapshotSized says that the size is the snapshot's, and not SizeGiB.
 	SnapshotSized bool
-	// Iops and Throughput are 0 where they are the type's.
+	// Iops and Throughput are 0 where the type has none to choose.
 	Iops, Throughput     int
 	Encrypted            bool
 	KmsKeyID, SnapshotID string
@@ -128,9 +128,10 @@ func buildStorage(v View) SharedStorage {
 
 func buildEBS(v View) EBSSettings {
 	e := EBSSettings{
-		VolumeType: v.Key("VolumeType").Text(), SizeGiB: v.Key("Size").Int(), Iops: v.Key("Iops").Int(), Throughput: v.Key("Throughput").Int(),
+		VolumeType: v.Key("VolumeType").Text(), SizeGiB: v.Key("Size").Int(),
 		Encrypted: v.Key("Encrypted").Bool(), KmsKeyID: v.Key("KmsKeyId").Text(), SnapshotID: v.Key("SnapshotId").Text(),
 	}
+	e.Iops, e.Throughput = volumeSpeed(e.VolumeType, v.Key("Iops").Int(), v.Key("Throughput").Int())
 	e.SnapshotSized = e.SnapshotID != "" && !v.Key("Size").Present()
 	if raid := v.Key("Raid"); raid.Present() {
 		e.RAIDVolumes, e.RAIDLevel = raid.Key("NumberOfVolumes").Int(), raid.Key("Type").Int()

@@ -24,7 +24,7 @@ func (m *maker) loginPool(p *part, l spec.LoginPool, profile cfn.Profile) {
 	ticket.Queue = l.Name
 	data := m.launchData(machine{
 		image: "login/" + l.Name, words: "login nodes " + l.Name,
-		types: []string{l.InstanceType}, root: spec.RootVolume{VolumeType: "gp3", Encrypted: true},
+		types: []string{l.InstanceType}, root: l.RootVolume,
 		profile: profile, ticket: ticket, tags: tags,
 	})
 	data.KeyName = m.keyName(l.SSH)

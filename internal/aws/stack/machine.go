@@ -1,7 +1,6 @@
 package stack
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 
@@ -67,8 +66,8 @@ func (m *maker) metadata() cfn.Metadata {
 func (m *maker) disks(x machine, image inventory.Image) []cfn.Device {
 	root := cfn.Ebs{
 		DeleteOnTermination: new(!x.keepRoot), Encrypted: new(x.root.Encrypted), VolumeSize: x.root.SizeGiB, VolumeType: x.root.VolumeType,
+		Iops: x.root.Iops, Throughput: x.root.Throughput,
 	}
-	root.Iops, root.Throughput = speed(x.root.VolumeType, x.root.Iops, x.root.Throughput)
 	if root.VolumeSize > 0 && root.VolumeSize < image.RootGiB {
 		m.fail("%s: the root volume has %d GiB, and image %s needs %d", x.words, root.VolumeSize, image.ID, image.RootGiB)
 	}
@@ -80,18 +79,6 @@ func (m *maker) disks(x machine, image inventory.Image) []cfn.Device {
 		out = append(out, cfn.Device{DeviceName: "/dev/xvdb" + string(rune('a'+i)), VirtualName: "ephemeral" + strconv.Itoa(i)})
 	}
 	return out
-}
-
-// speed is that of a volume, with ParallelCluster's defaults for what the file does
-// not say. Kinds that have none are given none.
-func speed(kind string, iops, throughput int) (int, int) {
-	switch kind {
-	case "gp3":
-		return cmp.Or(iops, 3000), cmp.Or(throughput, 125)
-	case "io1", "io2":
-		return cmp.Or(iops, 100), 0
-	}
-	return iops, throughput
 }
 
 // asksForDisks reports whether one of the types is of an old family, whose own disks

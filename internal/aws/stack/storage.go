@@ -285,13 +285,12 @@ func camelZone(zone string) string { return id("", zone) }
 // volumes are new volumes of EBS, in the head node's zone, which exports them.
 func (m *maker) volumes(p *part, one mount, s spec.EBSSettings, policy cfn.Policy) mount {
 	volume := cfn.Volume{
-		AvailabilityZone: m.net.headZone, Size: s.SizeGiB, VolumeType: s.VolumeType, Encrypted: s.Encrypted, KmsKeyId: s.KmsKeyID,
-		SnapshotId: s.SnapshotID, Tags: m.tags(one.name),
+		AvailabilityZone: m.net.headZone, Size: s.SizeGiB, VolumeType: s.VolumeType, Iops: s.Iops, Throughput: s.Throughput,
+		Encrypted: s.Encrypted, KmsKeyId: s.KmsKeyID, SnapshotId: s.SnapshotID, Tags: m.tags(one.name),
 	}
 	if s.SnapshotSized {
 		volume.Size = 0
 	}
-	volume.Iops, volume.Throughput = speed(s.VolumeType, s.Iops, s.Throughput)
 	for i := range s.Count() {
 		id := volumeID("Volume", one.name, i, s.Count())
 		p.add(cfn.Resource{ID: id, Policy: policy, Properties: volume})
