@@ -170,8 +170,8 @@ func theirs(home, name, instead string) error {
 	return nil // what is wrong with the record, others find out
 }
 
-// CheckUp refuses a name that is a cluster's that ParallelCluster made.
-func CheckUp(home, name string) error {
+// checkUp refuses a name that is a cluster's that ParallelCluster made.
+func checkUp(home, name string) error {
 	return theirs(home, name, "`pcluster update-cluster -n %s -r %s` changes it, --cluster gives yours another name")
 }
 

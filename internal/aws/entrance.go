@@ -23,27 +23,27 @@ type Entrance struct {
 }
 
 // Open finds the way to the head node, and where muster is on it.
-func (e Entrance) Open(ctx context.Context, o connect.Options) (way connect.Way, muster string, err error) {
-	if way, err = e.Way(ctx, o); err != nil {
+func (e Entrance) open(ctx context.Context, o connect.Options) (way connect.Way, muster string, err error) {
+	if way, err = e.way(ctx, o); err != nil {
 		return way, "", err
 	}
 	muster, err = e.muster(ctx, way)
 	return way, muster, err
 }
 
-// Way finds the way to the head node. A connection that is open is taken without asking
+// way finds the way to the head node. A connection that is open is taken without asking
 // AWS.
-func (e Entrance) Way(ctx context.Context, o connect.Options) (connect.Way, error) {
-	way, err := e.Find(ctx, o)
+func (e Entrance) way(ctx context.Context, o connect.Options) (connect.Way, error) {
+	way, err := e.find(ctx, o)
 	if err != nil {
 		return way, err
 	}
-	return e.Choose(ctx, way)
+	return e.choose(ctx, way)
 }
 
-// Find finds the head node.
-func (e Entrance) Find(ctx context.Context, o connect.Options) (connect.Way, error) {
-	way := connect.Way{Want: o, At: PlaceOf(e.Home, e.Record.Name)}
+// find finds the head node.
+func (e Entrance) find(ctx context.Context, o connect.Options) (connect.Way, error) {
+	way := connect.Way{Want: o, At: placeOf(e.Home, e.Record.Name)}
 	way.At.Sockets = connect.Sockets(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
 	if home, err := os.UserHomeDir(); err == nil {
 		way.Keys = filepath.Join(home, ".ssh")
@@ -59,9 +59,9 @@ func (e Entrance) Find(ctx context.Context, o connect.Options) (connect.Way, err
 	return way, err
 }
 
-// Choose keeps the keys of the head node and finds out whether SSH gets there by
+// choose keeps the keys of the head node and finds out whether SSH gets there by
 // itself.
-func (e Entrance) Choose(ctx context.Context, way connect.Way) (connect.Way, error) {
+func (e Entrance) choose(ctx context.Context, way connect.Way) (connect.Way, error) {
 	if way.Open {
 		return way, nil
 	}
@@ -83,9 +83,9 @@ func (e Entrance) Choose(ctx context.Context, way connect.Way) (connect.Way, err
 	return way, err
 }
 
-// Entered is the command line by which the muster on the head node, which is at a path,
+// entered is the command line by which the muster on the head node, which is at a path,
 // runs a program for somebody elsewhere.
-func Entered(muster string, program []string) []string {
+func entered(muster string, program []string) []string {
 	if program[0] == services.Muster {
 		program = append([]string{muster}, program[1:]...)
 	}

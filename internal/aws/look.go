@@ -9,15 +9,15 @@ import (
 	"github.com/muster-hpc/muster/internal/status"
 )
 
-// InRegion are the clusters of the region of the environment.
-func InRegion(ctx context.Context) ([]Record, error) {
+// inRegion are the clusters of the region of the environment.
+func inRegion(ctx context.Context) ([]Record, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listWait, fmt.Errorf("no answer within %s", listWait))
 	defer cancel()
 	acc, err := api.Open(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	names, err := Clusters(ctx, acc)
+	names, err := clusters(ctx, acc)
 	if err != nil {
 		return nil, err
 	}

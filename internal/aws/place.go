@@ -82,7 +82,7 @@ func everywhere(ctx context.Context, home string, only bool) ([]Record, error) {
 	}
 	byName := map[string]Record{}
 	if only || api.Configured() {
-		here, err := InRegion(ctx)
+		here, err := inRegion(ctx)
 		if err != nil && only && len(records) == 0 {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (c *cluster) entrance() Entrance {
 // open finds the way to the head node, once.
 func (c *cluster) open(ctx context.Context, w place.Way) (way connect.Way, muster string, err error) {
 	if c.way == nil {
-		if way, muster, err = c.entrance().Open(ctx, connect.Options(w)); err != nil {
+		if way, muster, err = c.entrance().open(ctx, connect.Options(w)); err != nil {
 			return way, "", err
 		}
 		c.way, c.muster = &way, muster
@@ -155,7 +155,7 @@ func (c *cluster) Enter(ctx context.Context, p place.Program) error {
 		return err
 	}
 	terminal := c.talk.Terminal()
-	return runSSH(ctx, way.Run(connect.Use{Terminal: terminal, NoInput: p.Quiet && !terminal}, Entered(muster, p.Args)...))
+	return runSSH(ctx, way.Run(connect.Use{Terminal: terminal, NoInput: p.Quiet && !terminal}, entered(muster, p.Args)...))
 }
 
 // Send implements place.Cluster.
@@ -164,7 +164,7 @@ func (c *cluster) Send(ctx context.Context, script string, text []byte) (string,
 	if err != nil {
 		return "", err
 	}
-	there, err := SendScript(ctx, way, muster, script, text)
+	there, err := sendScript(ctx, way, muster, script, text)
 	if err == nil {
 		c.talk.Note("%s is ~/%s on the head node; the job begins in the home directory there", script, there)
 	}
@@ -176,7 +176,7 @@ func (c *cluster) Shell(ctx context.Context, node string, w place.Way) error {
 	if node != "" {
 		return fault.Usage(errors.New("on AWS a shell runs on a node as a job: `muster exec -- srun --nodelist=" + node + " --pty bash`"))
 	}
-	way, err := c.entrance().Find(ctx, connect.Options(w))
+	way, err := c.entrance().find(ctx, connect.Options(w))
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (c *cluster) Shell(ctx context.Context, node string, w place.Way) error {
 	if (keyless || w.Session && len(way.HostKeys) == 0) && connect.PluginMissing(ctx) == nil {
 		return StartSession(ctx, c.record.Region, connect.ShellSession(way.Head))
 	}
-	if way, err = c.entrance().Choose(ctx, way); err != nil {
+	if way, err = c.entrance().choose(ctx, way); err != nil {
 		return err
 	}
 	return tie.Become(way.Shell(), os.Environ())
@@ -195,7 +195,7 @@ func (c *cluster) SSH(ctx context.Context, args []string, dryRun bool, w place.W
 	if !dryRun && len(args) == 0 {
 		return c.Shell(ctx, "", w)
 	}
-	way, err := c.entrance().Way(ctx, connect.Options(w))
+	way, err := c.entrance().way(ctx, connect.Options(w))
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (c *cluster) confirmDown(ctx context.Context, acc *api.Account, o place.Dow
 	if o.Yes {
 		return nil
 	}
-	names, err := Clusters(ctx, acc)
+	names, err := clusters(ctx, acc)
 	if err != nil || !slices.Contains(names, c.record.Name) {
 		return err
 	}

@@ -62,7 +62,7 @@ func openForAWS(path string, text []byte) *spec.File {
 // Up implements place.Wanted.
 func (w *wanted) Up(ctx context.Context, o place.UpOptions) (place.Answer, error) {
 	w.Home, w.Name, w.Version = o.Home, o.Name, o.Version
-	if err := CheckUp(w.Home, w.Name); err != nil {
+	if err := checkUp(w.Home, w.Name); err != nil {
 		return place.Answer{}, err
 	}
 	if err := w.prepare(ctx); err != nil {

@@ -30,8 +30,8 @@ type Record struct {
 // ones have folders beside it.
 const recordDir = "aws.d"
 
-// PlaceOf is where this machine keeps what it knows of the way to a cluster.
-func PlaceOf(home, name string) connect.Place {
+// placeOf is where this machine keeps what it knows of the way to a cluster.
+func placeOf(home, name string) connect.Place {
 	return connect.Place{Dir: filepath.Join(home, recordDir), Cluster: name}
 }
 
@@ -97,5 +97,5 @@ func forget(home, name string) error {
 	if err := os.Remove(recordPath(home, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return PlaceOf(home, name).Forget()
+	return placeOf(home, name).Forget()
 }

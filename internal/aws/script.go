@@ -21,11 +21,11 @@ const scriptsDir = ".muster/scripts"
 // writeFile writes its input to $1, whole or not at all.
 const writeFile = `umask 077 && mkdir -p "$(dirname "$1")" && cat >"$1.$$" && chmod 700 "$1.$$" && mv "$1.$$" "$1"`
 
-// SendScript copies a script to the head node and returns where it is.
-func SendScript(ctx context.Context, way connect.Way, muster, file string, data []byte) (string, error) {
+// sendScript copies a script to the head node and returns where it is.
+func sendScript(ctx context.Context, way connect.Way, muster, file string, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	there := path.Join(scriptsDir, fmt.Sprintf("%x", sum[:6]), filepath.Base(file))
-	line := way.Run(connect.Use{}, Entered(muster, []string{"/bin/sh", "-c", writeFile, "write", there})...)
+	line := way.Run(connect.Use{}, entered(muster, []string{"/bin/sh", "-c", writeFile, "write", there})...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	var said bytes.Buffer
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(data), &said

@@ -59,8 +59,8 @@ type InstanceGroup struct {
 	Known      bool    `json:"known"`
 }
 
-// Clusters are the names of the clusters of a region, by their stacks' tags.
-func Clusters(ctx context.Context, a *api.Account) ([]string, error) {
+// clusters are the names of the clusters of a region, by their stacks' tags.
+func clusters(ctx context.Context, a *api.Account) ([]string, error) {
 	all, err := cloudformation.New(a.Config()).List(ctx)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ type UpOptions struct {
 // after a crash, or one that runs jobs. It ends when the head node runs what the
 // file says and the nodes that should be there have answered.
 func Up(ctx context.Context, o UpOptions) ([]step.Step, error) {
-	if err := CheckUp(o.Home, o.Name); err != nil {
+	if err := checkUp(o.Home, o.Name); err != nil {
 		return nil, err
 	}
 	unlock, err := lock(o.Home, o.Name)

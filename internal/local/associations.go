@@ -77,12 +77,12 @@ func Buckets(ctx context.Context, l *nodes.Layout, c *spec.Cluster, w *spec.Work
 
 func openBucket(ctx context.Context, l *nodes.Layout, c *spec.Cluster, name string) (store.Store, error) {
 	return store.Open(ctx, store.Config{
-		Endpoint: S3Endpoint(), Region: s3Region(c), CredentialsFile: l.Path("etc", "s3", "credentials"), Bucket: name,
+		Endpoint: s3Endpoint(), Region: s3Region(c), CredentialsFile: l.Path("etc", "s3", "credentials"), Bucket: name,
 	})
 }
 
-// S3Endpoint is where a cluster's machines find its S3 server.
-func S3Endpoint() string {
+// s3Endpoint is where a cluster's machines find its S3 server.
+func s3Endpoint() string {
 	return "http://" + netip.AddrPortFrom(nodes.HeadAddress, services.S3Port).String()
 }
 

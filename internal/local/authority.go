@@ -155,5 +155,5 @@ s3 =
 [services cluster]
 s3 =
   endpoint_url = %s
-`, region, services.AWSDir, S3Endpoint())
+`, region, services.AWSDir, s3Endpoint())
 }

@@ -51,8 +51,8 @@ type Carried struct {
 // LeftOut is a path and the variable that it was in.
 type LeftOut struct{ Variable, Path string }
 
-// ActivePaths are the paths that an environment has activated.
-func ActivePaths(environ []string) []string {
+// activePaths are the paths that an environment has activated.
+func activePaths(environ []string) []string {
 	var paths []string
 	for _, v := range environ {
 		name, value, _ := strings.Cut(v, "=")
@@ -66,11 +66,11 @@ func ActivePaths(environ []string) []string {
 	return paths
 }
 
-// Carry takes an environment to the cluster's machines: all of it but for what belongs
+// carry takes an environment to the cluster's machines: all of it but for what belongs
 // to this machine or to another cluster, and of what it has activated whatever the
 // machines see. Their own programs come first in PATH. A path that sight does not know
 // is hidden.
-func Carry(environ []string, sight map[string]Sight) Carried {
+func carry(environ []string, sight map[string]Sight) Carried {
 	var c Carried
 	active := map[string]string{}
 	for _, v := range environ {
@@ -153,8 +153,8 @@ func searched(kept []string) []string {
 	return path
 }
 
-// Behind says what stays behind and why, in one line; empty is nothing.
-func (c Carried) Behind() string {
+// behind says what stays behind and why, in one line; empty is nothing.
+func (c Carried) behind() string {
 	if len(c.LeftOut) == 0 {
 		return ""
 	}
@@ -173,11 +173,11 @@ func (c Carried) Behind() string {
 		" (nodes see the working directory, the cluster's file systems and this machine's system, not its /home and /tmp)"
 }
 
-// LookAt looks where the paths that an environment has activated are for the machines
+// lookAt looks where the paths that an environment has activated are for the machines
 // of a cluster. Through a link they see what they see at its end.
-func LookAt(environ []string, v nodes.View) map[string]Sight {
+func lookAt(environ []string, v nodes.View) map[string]Sight {
 	sight := map[string]Sight{}
-	for _, path := range ActivePaths(environ) {
+	for _, path := range activePaths(environ) {
 		if !v.Shows(path) {
 			sight[path] = hidden(path)
 			continue

@@ -38,7 +38,7 @@ func TestCarry(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Carry(c.environ, sight)
+			got := carry(c.environ, sight)
 			if diff := cmp.Diff(Carried{append(c.carried, ownVariables()...), c.late, c.leftOut}, got); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
@@ -63,7 +63,7 @@ func TestCarry_laws(t *testing.T) {
 			}
 		}
 		name := pathLists[int(which)%len(pathLists)]
-		c := Carry([]string{name + "=" + strings.Join(paths, ":")}, sight)
+		c := carry([]string{name + "=" + strings.Join(paths, ":")}, sight)
 		got := strings.Split(valueOf(slices.Concat(c.Env, c.Late), name), ":")
 		if name == "PATH" {
 			seen = searched(seen)
@@ -94,13 +94,13 @@ func valueOf(environ []string, name string) string {
 func loads(v string) bool { return strings.HasPrefix(v, "LD_") || strings.HasPrefix(v, "PYTHON") }
 
 func TestCarriedBehind(t *testing.T) {
-	if got := (Carried{}).Behind(); got != "" {
+	if got := (Carried{}).behind(); got != "" {
 		t.Errorf("of nothing it says %q", got)
 	}
 	c := Carried{LeftOut: []LeftOut{{"PATH", "/tmp/v/bin"}, {"PATH", "/home/ada/.local/bin"}, {"VIRTUAL_ENV", "/tmp/v"}}}
 	const want = "not carried over: PATH /tmp/v/bin, /home/ada/.local/bin; VIRTUAL_ENV /tmp/v " +
 		"(nodes see the working directory, the cluster's file systems and this machine's system, not its /home and /tmp)"
-	if got := c.Behind(); got != want {
+	if got := c.behind(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
@@ -111,7 +111,7 @@ func TestLookAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := nodes.View{Record: nodes.Record{Shared: []nodes.Mount{{Source: work, Target: work}}}}
-	got := LookAt([]string{"FOO=/x", "VIRTUAL_ENV=" + elsewhere, "PATH=" + work + ":" + work + "/none:" + work + "/link:/usr/bin:/tmp/muster-none:bin:"}, v)
+	got := lookAt([]string{"FOO=/x", "VIRTUAL_ENV=" + elsewhere, "PATH=" + work + ":" + work + "/none:" + work + "/link:/usr/bin:/tmp/muster-none:bin:"}, v)
 	want := map[string]Sight{elsewhere: Hidden, work: Seen, work + "/none": Seen, work + "/link": Hidden, "/usr/bin": Seen, "/tmp/muster-none": Absent, "bin": Absent, "": Absent}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)

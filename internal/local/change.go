@@ -14,9 +14,9 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
-// Removable refuses to take away nodes that run jobs. Whoever asks the user first, looks
+// removable refuses to take away nodes that run jobs. Whoever asks the user first, looks
 // before that.
-func (o UpOptions) Removable(ctx context.Context) error {
+func (o UpOptions) removable(ctx context.Context) error {
 	l := o.Ref.Layout()
 	anchor, alive := l.Alive()
 	if !alive {

@@ -40,8 +40,8 @@ func registryAccount(user string) (string, error) {
 	return string(text) + "\n", err
 }
 
-// ImageDir is where a cluster keeps its container images.
-func ImageDir(c *spec.Cluster) string { return services.ImageDir(c) }
+// imageDir is where a cluster keeps its container images.
+func imageDir(c *spec.Cluster) string { return services.ImageDir(c) }
 
 // containers makes what steps in containers need: Slurm's plugin, and the
 // directory of images, where every user may have some.
@@ -55,7 +55,7 @@ func (u *up) containers(ctx context.Context) (string, error) {
 	} else if err := u.installPlugin(ctx); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("srun --container-image is done by %s; images in %s, registry %s", by, ImageDir(u.File), RegistryAddress()), nil
+	return fmt.Sprintf("srun --container-image is done by %s; images in %s, registry %s", by, imageDir(u.File), RegistryAddress()), nil
 }
 
 func (u *up) installPlugin(ctx context.Context) error {

@@ -53,7 +53,7 @@ func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) erro
 	}
 	defer unlock()
 	l := o.Ref.Layout()
-	if err := o.Removable(); err != nil {
+	if err := o.removable(); err != nil {
 		return err
 	}
 	if !o.DeleteData {
@@ -96,7 +96,7 @@ func noteEach(report step.Reporter, errs ...error) {
 func exportLast(ctx context.Context, l *nodes.Layout, s *step.Series, done *Downed) error {
 	e := &lastExport{layout: l, control: Controller(l), report: s.Report}
 	if _, alive := l.Alive(); !alive {
-		done.Unexported = Unasked(l)
+		done.Unexported = unasked(l)
 		if done.Unexported == nil {
 			return nil // there is nothing to wait for
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/muster-hpc/muster/internal/shell"
 )
 
-// Removable refuses to take down a cluster with mounts where something would be
+// removable refuses to take down a cluster with mounts where something would be
 // deleted: what is on them is not the cluster's.
-func (o DownOptions) Removable() error {
+func (o DownOptions) removable() error {
 	l := o.Ref.Layout()
 	mounts, err := l.Mounts()
 	if err != nil {

@@ -79,9 +79,9 @@ func (e *lastExport) run(ctx context.Context) (string, *place.Unexported) {
 	return "nothing waits", nil
 }
 
-// Unasked is what is not in the buckets of a cluster that does not run: nobody can be
+// unasked is what is not in the buckets of a cluster that does not run: nobody can be
 // asked. It is nil where nothing is exported, or no file is there.
-func Unasked(l *nodes.Layout) *place.Unexported {
+func unasked(l *nodes.Layout) *place.Unexported {
 	return unknown(l, errors.New("the cluster does not run"))
 }
 

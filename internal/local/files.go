@@ -211,7 +211,7 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		{path: "etc/muster/cluster.yaml", text: string(source), mode: 0o644},
 		dfFile(c.file),
 		{path: runPath(services.RebootProgram), text: nodes.RebootProgram, mode: 0o755},
-		{path: "etc/muster/images", text: ImageDir(c.file) + "\n", mode: 0o644},
+		{path: "etc/muster/images", text: imageDir(c.file) + "\n", mode: 0o644},
 	}...)
 	for _, f := range services.Files(c.slurm, c.stack(), c.params) {
 		all = append(all, file{path: runPath(f.Path), text: f.Text, mode: f.Mode, owner: f.Owner})

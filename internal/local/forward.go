@@ -81,7 +81,7 @@ func (f *Forward) serve(ctx context.Context, dir string) {
 		}
 		go func() {
 			defer conn.Close()
-			registry, said, err := Connect(ctx, dir, RegistryService)
+			registry, said, err := Connect(ctx, dir, registryService)
 			if err != nil {
 				return // the builder sees the connection end
 			}

@@ -17,9 +17,9 @@ import (
 // programs that run as root, and files that get other owners and modes. So nothing
 // in one is used that somebody else could have made, and no link is followed.
 
-// Guard refuses a home or a run directory that others can change. Who owns a folder
+// guard refuses a home or a run directory that others can change. Who owns a folder
 // above the home is trusted: the caller chose it.
-func (r Ref) Guard() error {
+func (r Ref) guard() error {
 	home, err := os.Stat(r.Home)
 	if err != nil {
 		return err

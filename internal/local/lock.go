@@ -22,7 +22,7 @@ func (r Ref) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(r.Home, 0o755); err != nil {
 		return nil, err
 	}
-	if err := r.Guard(); err != nil {
+	if err := r.guard(); err != nil {
 		return nil, err
 	}
 	for {
@@ -81,9 +81,9 @@ func Kept(home string) []string {
 	return names
 }
 
-// There tells whether there is anything of the cluster: it itself, its data, or what
+// there tells whether there is anything of the cluster: it itself, its data, or what
 // an `up` or a `down` that was cut off left of it.
-func (r Ref) There() bool {
+func (r Ref) there() bool {
 	for _, path := range []string{r.Layout().Dir, r.lockFile()} {
 		if _, err := os.Lstat(path); err == nil {
 			return true

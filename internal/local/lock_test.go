@@ -26,7 +26,7 @@ func TestRef_lock_leaves_no_file(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !r.There() {
+			if !r.there() {
 				t.Error("what is being changed is not there")
 			}
 			unlock()

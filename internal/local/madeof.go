@@ -31,9 +31,9 @@ func keepMadeOf(l *nodes.Layout) error {
 	return nil
 }
 
-// MadeOf is the file of a cluster that was taken down and whose data is kept, "" where
+// madeOf is the file of a cluster that was taken down and whose data is kept, "" where
 // nobody knows.
-func (r Ref) MadeOf() string {
+func (r Ref) madeOf() string {
 	text, err := os.ReadFile(r.Layout().Path(madeOfFile))
 	if path := strings.TrimSuffix(string(text), "\n"); err == nil && filepath.IsAbs(path) {
 		return path

@@ -158,8 +158,8 @@ func without(list, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
 }
 
-// Going looks at what Up would take from a cluster that runs: see going.
-func (o UpOptions) Going(ctx context.Context) ([]string, error) {
+// going looks at what Up would take from a cluster that runs: see going.
+func (o UpOptions) going(ctx context.Context) ([]string, error) {
 	l := o.Ref.Layout()
 	anchor, alive := l.Alive()
 	record, err := l.Record()

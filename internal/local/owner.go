@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// Foreign names the user whose cluster it is where that is neither the caller nor
+// foreign names the user whose cluster it is where that is neither the caller nor
 // somebody whom the caller, being root, may act for. It is empty else.
-func (r Ref) Foreign() string {
+func (r Ref) foreign() string {
 	caller := os.Getuid()
 	owner, name := r.owner()
 	if caller == 0 || owner < 0 || owner == caller {

@@ -48,7 +48,7 @@ func (Place) Kept(home string) []place.Kept {
 	var all []place.Kept
 	for _, name := range Kept(home) {
 		ref := Ref{Home: home, Name: name}
-		all = append(all, place.Kept{Known: place.Known{Name: name, File: ref.MadeOf()}, Dir: ref.Layout().Dir})
+		all = append(all, place.Kept{Known: place.Known{Name: name, File: ref.madeOf()}, Dir: ref.Layout().Dir})
 	}
 	return all
 }
@@ -103,8 +103,8 @@ func (r Ref) mine() error {
 	if _, err := os.Stat(services.Muster); err == nil {
 		return nil
 	}
-	if owner := r.Foreign(); owner != "" {
-		return fault.Coded(fault.CodeForeign, "cluster %s is %s's: only %s with it", r.Name, owner, AndRoot(owner, "works", "work"))
+	if owner := r.foreign(); owner != "" {
+		return fault.Coded(fault.CodeForeign, "cluster %s is %s's: only %s with it", r.Name, owner, andRoot(owner, "works", "work"))
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (r Ref) Running() (*nodes.Layout, nodes.Record, nodes.AnchorProcess, error)
 		return nil, record, nodes.AnchorProcess{}, err
 	}
 	if os.Getuid() == 0 { // what root enters, root trusts
-		if err := r.Guard(); err != nil {
+		if err := r.guard(); err != nil {
 			return nil, record, nodes.AnchorProcess{}, err
 		}
 	}

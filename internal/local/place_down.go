@@ -14,14 +14,14 @@ import (
 
 // Down implements place.Cluster.
 func (c cluster) Down(ctx context.Context, o place.DownOptions) (place.Answer, error) {
-	if !c.There() {
+	if !c.there() {
 		if o.DeleteData { // it suggests no other cluster's data
 			return place.Answer{}, fault.Coded(fault.CodeUnknown, "there is no cluster %s, and no data of it", c.Name)
 		}
 		return place.Answer{}, c.talk.None(c.Name)
 	}
 	down := DownOptions{Ref: c.Ref, DeleteData: o.DeleteData, Report: c.talk.Report()}
-	if err := down.Removable(); err != nil {
+	if err := down.removable(); err != nil {
 		return place.Answer{}, err
 	}
 	if !o.Yes {

@@ -42,10 +42,10 @@ func (c cluster) entrance(ctx context.Context) (entrance, error) {
 		return e, err
 	}
 	// Without that, machines may not find what was installed just now, and everything else.
-	if err := Refreshed(ctx, l, os.Environ()); err != nil {
+	if err := refreshed(ctx, l, os.Environ()); err != nil {
 		c.talk.Note("programs that were installed since may not be found: %v", err)
 	}
-	e.carried = Carry(os.Environ(), LookAt(os.Environ(), view))
+	e.carried = carry(os.Environ(), lookAt(os.Environ(), view))
 	return e, nil
 }
 
@@ -110,7 +110,7 @@ func (c cluster) SSH(_ context.Context, args []string, dryRun bool, _ place.Way)
 	if !SSHInstalled() {
 		return errors.New("this machine has no SSH server for machines of clusters: `muster doctor` offers openssh-server, and `muster shell` opens a shell without it")
 	}
-	line := SSHLine(l, r.Name, args)
+	line := sshLine(l, r.Name, args)
 	if dryRun {
 		return c.talk.Answer(shell.Line(line))
 	}
@@ -127,7 +127,7 @@ func (e entrance) program(args []string) []string {
 // sayBehindOnce says what of the user's environment does not come along, unless it was the
 // last thing that was said of this cluster: of every command, nobody wants to read it.
 func (c cluster) sayBehindOnce(e entrance) {
-	text, file := e.carried.Behind(), e.layout.Path("etc", "said")
+	text, file := e.carried.behind(), e.layout.Path("etc", "said")
 	if last, _ := os.ReadFile(file); string(last) == text {
 		return
 	}

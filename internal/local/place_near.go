@@ -81,7 +81,7 @@ func (n near) Bring(ctx context.Context, script string) error {
 	if err != nil {
 		return err
 	}
-	if text := e.carried.Behind(); text != "" {
+	if text := e.carried.behind(); text != "" {
 		n.talk.Note("%s", text)
 	}
 	return nil
@@ -130,7 +130,7 @@ func (n near) Sight() (place.Sight, error) {
 		return place.Sight{}, err
 	}
 	s := place.Sight{File: file, Stat: view.Stat}
-	for _, v := range Carry(os.Environ(), LookAt(os.Environ(), view)).Env {
+	for _, v := range carry(os.Environ(), lookAt(os.Environ(), view)).Env {
 		if path, ok := strings.CutPrefix(v, "PATH="); ok {
 			s.Path = path
 		}

@@ -78,7 +78,7 @@ func (w *wanted) Up(ctx context.Context, o place.UpOptions) (place.Answer, error
 		Ref: ref, File: w.cluster, Workload: w.workload, Source: w.source, WorkloadSource: w.workloadSource,
 		WorkDir: dir, NoTest: o.NoTest, Report: w.talk.Report(),
 	}
-	if err := up.Removable(ctx); err != nil {
+	if err := up.removable(ctx); err != nil {
 		return answer, err
 	}
 	if err := w.confirmGoing(ctx, up, o.Yes); err != nil {
@@ -90,7 +90,7 @@ func (w *wanted) Up(ctx context.Context, o place.UpOptions) (place.Answer, error
 
 // confirmGoing asks before something is taken from a cluster that runs.
 func (w *wanted) confirmGoing(ctx context.Context, up UpOptions, yes bool) error {
-	lines, err := up.Going(ctx)
+	lines, err := up.going(ctx)
 	if err != nil || len(lines) == 0 || yes {
 		return err
 	}

@@ -40,7 +40,7 @@ func InstalledIn(environ []string) []string {
 		}
 	}
 	var dirs []string
-	for _, p := range append(patterns, ActivePaths(environ)...) {
+	for _, p := range append(patterns, activePaths(environ)...) {
 		if found, err := filepath.Glob(p); err == nil { // a path that is no pattern names nothing
 			dirs = append(dirs, found...)
 		}
@@ -96,9 +96,9 @@ func WatchInstalled(ctx context.Context, refresh func() error, log *slog.Logger)
 	}
 }
 
-// Refreshed has all machines look anew if something was installed since the last time
+// refreshed has all machines look anew if something was installed since the last time
 // that somebody with this environment came by.
-func Refreshed(ctx context.Context, l *nodes.Layout, environ []string) error {
+func refreshed(ctx context.Context, l *nodes.Layout, environ []string) error {
 	file, stamp := l.Path("etc", "installed"), Stamp(InstalledIn(environ))
 	if last, err := os.ReadFile(file); err == nil && string(last) == stamp {
 		return nil

@@ -20,7 +20,7 @@ func controllerDir(dir string) string { return filepath.Join(dir, sockets("muste
 
 // HeadEnv is the environment of a program of ours that runs on the head node for the
 // caller: the caller's own, but for what belongs to this machine or to another
-// cluster, and for what he has activated, which is for his own programs: see Carry.
+// cluster, and for what he has activated, which is for his own programs: see carry.
 func HeadEnv() []string {
 	var env []string
 	for _, v := range os.Environ() {

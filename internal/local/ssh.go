@@ -24,13 +24,13 @@ const (
 
 // Services of the head node that its controller leads to from outside.
 const (
-	SSHService      = "ssh"
-	RegistryService = "registry"
+	sshService      = "ssh"
+	registryService = "registry"
 )
 
 // Doors are their addresses.
 func Doors() map[string]string {
-	return map[string]string{SSHService: net.JoinHostPort(nodes.HeadAddress.String(), "22"), RegistryService: RegistryAddress()}
+	return map[string]string{sshService: net.JoinHostPort(nodes.HeadAddress.String(), "22"), registryService: RegistryAddress()}
 }
 
 // SSHInstalled tells whether this machine has SSH's server, which `muster doctor` offers.
@@ -101,15 +101,15 @@ func (c config) sshHere() string {
   UserKnownHostsFile %s
   StrictHostKeyChecking yes
   UpdateHostKeys no
-`, SSHName(c.record.Name), c.record.HeadName, c.record.User, at("bin", "muster"), at(), SSHService, at(sockets("ssh"), "agent"), at("etc", "ssh", ssh.KnownFile))
+`, sshName(c.record.Name), c.record.HeadName, c.record.User, at("bin", "muster"), at(), sshService, at(sockets("ssh"), "agent"), at("etc", "ssh", ssh.KnownFile))
 }
 
-// SSHName is what a cluster's head node is called for SSH.
-func SSHName(name string) string { return "muster-" + name }
+// sshName is what a cluster's head node is called for SSH.
+func sshName(name string) string { return "muster-" + name }
 
-// SSHLine is the command line that logs in to the head node.
-func SSHLine(l *nodes.Layout, name string, args []string) []string {
-	return append([]string{"ssh", "-F", l.Path(sshHere), SSHName(name)}, args...)
+// sshLine is the command line that logs in to the head node.
+func sshLine(l *nodes.Layout, name string, args []string) []string {
+	return append([]string{"ssh", "-F", l.Path(sshHere), sshName(name)}, args...)
 }
 
 // SSHAgent vouches for users of a cluster.

@@ -28,7 +28,7 @@ func (s *sight) look(ctx context.Context, ref Ref) {
 	}
 	s.File, s.User = r.File, r.User
 	anchor, alive := l.Alive()
-	if owner := ref.Foreign(); owner != "" {
+	if owner := ref.foreign(); owner != "" {
 		s.lookFromOutside(l, owner, alive)
 		return
 	}
@@ -43,7 +43,7 @@ func (s *sight) look(ctx context.Context, ref Ref) {
 		s.LookAtExports(ctx, Controller(l))
 	} else {
 		s.Needs("it does not run; `muster up %s` starts it again", r.File)
-		if u := Unasked(l); u != nil {
+		if u := unasked(l); u != nil {
 			s.Blind = append(s.Blind, "exports: "+status.NobodyKnows+": "+u.Why)
 		}
 	}
@@ -57,7 +57,7 @@ func (s *sight) lookFromOutside(l *nodes.Layout, owner string, alive bool) {
 	if alive {
 		s.lookAtServices(l, time.Now())
 	}
-	s.Unseen("cluster %s is %s's: only %s its nodes, jobs and storage", s.Name, owner, AndRoot(owner, "sees", "see"))
+	s.Unseen("cluster %s is %s's: only %s its nodes, jobs and storage", s.Name, owner, andRoot(owner, "sees", "see"))
 }
 
 func (s *sight) lookAtServices(l *nodes.Layout, now time.Time) {
@@ -82,8 +82,8 @@ func (s *sight) judgeMachines(hanging []nodes.Hung, err error) {
 	}
 }
 
-// AndRoot is a user and root, who may be the same, and what one or both do.
-func AndRoot(owner, does, do string) string {
+// andRoot is a user and root, who may be the same, and what one or both do.
+func andRoot(owner, does, do string) string {
 	if owner == "root" {
 		return "root " + does
 	}

@@ -114,7 +114,7 @@ func (u *up) write(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := u.Removable(ctx); err != nil {
+	if err := u.removable(ctx); err != nil {
 		return "", err
 	}
 	if err := keepFormer(l, u.works(), u.Source); err != nil {

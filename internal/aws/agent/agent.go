@@ -108,7 +108,7 @@ func ParseLimits(text string) (Limits, error) {
 // Places of the agent's own files.
 const (
 	LogDir  = "/var/log/muster"
-	LogFile = LogDir + "/agent.log"
+	logFile = LogDir + "/agent.log"
 )
 
 // ReadTicket reads what the machine was told.
@@ -244,8 +244,8 @@ func (a *agent) directories() error {
 
 // OpenLog opens the agent's own log, which is also its answer to what went wrong.
 func OpenLog() (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(LogFile), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(logFile), 0o755); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(LogFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	return os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 }

@@ -61,7 +61,7 @@ func (h *headNode) tryBoot(ctx context.Context) {
 	}
 	h.Log.Error("boot failed", "error", err)
 	console(err.Error())
-	h.board.fail(err, logEnd(LogFile, tailLines))
+	h.board.fail(err, logEnd(logFile, tailLines))
 	h.publish(ctx)
 }
 

@@ -207,7 +207,7 @@ func (n *node) giveUp(ctx context.Context, why error) error {
 	}
 	tell, cancel := context.WithTimeoutCause(ctx, failWait, errors.New("the head node did not listen"))
 	defer cancel()
-	f := join.Failure{InstanceID: n.identity.InstanceID, Node: n.Name, Step: n.step, Error: why.Error(), LogTail: logEnd(LogFile, tailLines)}
+	f := join.Failure{InstanceID: n.identity.InstanceID, Node: n.Name, Step: n.step, Error: why.Error(), LogTail: logEnd(logFile, tailLines)}
 	if err := n.controller().Failed(tell, f); err != nil {
 		n.Log.Error("the head node was not told", "error", err)
 	}

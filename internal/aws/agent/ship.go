@@ -68,7 +68,7 @@ func (a *agent) ship(ctx context.Context, services []string) {
 	// EC2's own name of the machine, as in ParallelCluster's streams.
 	host := "ip-" + strings.ReplaceAll(a.identity.Address.String(), ".", "-")
 	a.logs = &shipper{client: cloudwatchlogs.NewFromConfig(a.AWS), group: group, log: a.Log, prefix: host + "." + a.identity.InstanceID + "."}
-	a.logs.add(LogFile)
+	a.logs.add(logFile)
 	for _, s := range services {
 		a.logs.add(filepath.Join(LogDir, s+".log"))
 	}

@@ -213,16 +213,16 @@ func TestScratch_decides(t *testing.T) {
 	lvm.FSType, lvm.Children = "LVM2_member", []Disk{{Path: "/dev/mapper/vg.01-lv_ephemeral", Type: "lvm", FSType: "ext4", Mount: "/scratch"}}
 	for name, row := range map[string]struct {
 		disks []Disk
-		want  Array
+		want  array
 		none  bool
 	}{
-		"none": {[]Disk{root}, Array{}, true},
-		"one":  {[]Disk{root, one}, Array{Disks: []string{one.Path}, Device: one.Path, Format: true}, false},
-		"two": {[]Disk{two, root, one}, Array{Disks: []string{one.Path, two.Path}, Device: "/dev/md/scratch", Format: true,
+		"none": {[]Disk{root}, array{}, true},
+		"one":  {[]Disk{root, one}, array{Disks: []string{one.Path}, Device: one.Path, Format: true}, false},
+		"two": {[]Disk{two, root, one}, array{Disks: []string{one.Path, two.Path}, Device: "/dev/md/scratch", Format: true,
 			Assemble: []string{"mdadm", "--create", "/dev/md/scratch", "--run", "--force", "--level=0", "--raid-devices=2", one.Path, two.Path}}, false},
-		"two_after_a_restart": {[]Disk{member(one), member(two)}, Array{Disks: []string{one.Path, two.Path}, Device: "/dev/md/scratch",
+		"two_after_a_restart": {[]Disk{member(one), member(two)}, array{Disks: []string{one.Path, two.Path}, Device: "/dev/md/scratch",
 			Assemble: []string{"mdadm", "--assemble", "/dev/md/scratch", one.Path, two.Path}}, false},
-		"the_image_did_it": {[]Disk{lvm}, Array{Disks: []string{one.Path}, Device: "/dev/mapper/vg.01-lv_ephemeral", Mounted: "/scratch"}, false},
+		"the_image_did_it": {[]Disk{lvm}, array{Disks: []string{one.Path}, Device: "/dev/mapper/vg.01-lv_ephemeral", Mounted: "/scratch"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := scratch(row.disks)

@@ -48,8 +48,8 @@ func (m Machine) disks(ctx context.Context) ([]Disk, error) {
 	return all.Devices, nil
 }
 
-// Array is a file system over disks: what has to be done for it.
-type Array struct {
+// array is a file system over disks: what has to be done for it.
+type array struct {
 	// Disks are those that make it up, in order.
 	Disks []string
 	// Device is what the file system is on: the disk, or the array of several.
@@ -64,7 +64,7 @@ type Array struct {
 
 // scratch decides what the instance's own disks become: one file system over all of
 // them. It is false if there are none.
-func scratch(all []Disk) (Array, bool) {
+func scratch(all []Disk) (array, bool) {
 	var own []Disk
 	for _, d := range all {
 		if d.Type == "disk" && strings.TrimSpace(d.Model) == instanceStore {
@@ -72,14 +72,14 @@ func scratch(all []Disk) (Array, bool) {
 		}
 	}
 	if len(own) == 0 {
-		return Array{}, false
+		return array{}, false
 	}
 	return arrayOf(own, "/dev/md/scratch", "0"), true
 }
 
 // arrayOf decides for disks: one that they make up already is used as it is.
-func arrayOf(disks []Disk, device, level string) Array {
-	a := Array{Device: disks[0].Path, Format: disks[0].FSType == "" && len(disks[0].Children) == 0, Mounted: disks[0].Mount}
+func arrayOf(disks []Disk, device, level string) array {
+	a := array{Device: disks[0].Path, Format: disks[0].FSType == "" && len(disks[0].Children) == 0, Mounted: disks[0].Mount}
 	for _, d := range disks {
 		a.Disks = append(a.Disks, d.Path)
 	}
@@ -139,7 +139,7 @@ func hasDisks(instanceType string) bool {
 }
 
 // prepare assembles an array and makes its file system, if blkid sees none.
-func (m Machine) prepare(ctx context.Context, a Array) error {
+func (m Machine) prepare(ctx context.Context, a array) error {
 	if len(a.Assemble) > 0 {
 		if _, err := m.run(ctx, a.Assemble...); err != nil {
 			return err

@@ -12,9 +12,9 @@ import (
 // sysctlFile has what was set of the kernel, for the next restart.
 const sysctlFile = "/etc/sysctl.d/90-muster.conf"
 
-// Sysctl sets something of the kernel, now and after the next restart. had is false for
+// sysctl sets something of the kernel, now and after the next restart. had is false for
 // a kernel that does not have it, or that is another machine's, too.
-func (m Machine) Sysctl(name, value string) (had bool, err error) {
+func (m Machine) sysctl(name, value string) (had bool, err error) {
 	if !m.systemd() {
 		return false, nil // a machine without an init of its own has no kernel of its own
 	}
@@ -53,7 +53,7 @@ func (m Machine) OpenNamespaces(context.Context) (string, error) {
 			continue
 		}
 		open := map[string]string{"0": "1", "1": "0"}[closed]
-		if had, err := m.Sysctl(name, open); err != nil || had {
+		if had, err := m.sysctl(name, open); err != nil || had {
 			return fmt.Sprintf("; %s is %s now, so that users can make containers", name, open), err
 		}
 	}

@@ -43,10 +43,10 @@ func TestSysctl(t *testing.T) {
 	put(t, m, "/run/systemd/system/x", "")
 	put(t, m, "/proc/sys/net/core/somaxconn", "4096\n")
 	put(t, m, sysctlFile, "net.core.somaxconn = 1\nvm.other = 2\n")
-	if had, err := m.Sysctl("net.core.somaxconn", "65535"); err != nil || !had {
+	if had, err := m.sysctl("net.core.somaxconn", "65535"); err != nil || !had {
 		t.Error(had, err)
 	}
-	if had, err := m.Sysctl("kernel.yama.ptrace_scope", "0"); err != nil || had {
+	if had, err := m.sysctl("kernel.yama.ptrace_scope", "0"); err != nil || had {
 		t.Errorf("a kernel without it has it: %v, %v", had, err)
 	}
 	if got, _ := m.Read(sysctlFile); got != "vm.other = 2\nnet.core.somaxconn = 65535\n" {

@@ -34,7 +34,7 @@ func (m Machine) Tune(_ context.Context, t Tuning) (string, error) {
 	var done []string
 	for _, w := range wanted {
 		name, value, _ := strings.Cut(w, "=")
-		had, err := m.Sysctl(name, value)
+		had, err := m.sysctl(name, value)
 		if err != nil {
 			return "", err
 		}
