@@ -146,7 +146,7 @@ func TestImported_did(t *testing.T) {
 
 func TestBell_is_one(t *testing.T) {
 	var m Mirror
-	if m.Bell() != m.Bell() {
+	if first := m.Bell(); m.Bell() != first {
 		t.Error("who listens later hears another bell")
 	}
 }
