@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -165,8 +166,16 @@ func TestPause(t *testing.T) {
 		}
 	}
 	endless := Limits{Pause: time.Second, PauseMost: 1 << 62}
-	if got := endless.pause(19); got > 1<<18*time.Second {
-		t.Errorf("pause 19 is %s", got)
+	if early, late := endless.pause(19), endless.pause(20); early > 1<<18*time.Second || late < 1<<61 {
+		t.Errorf("pauses 19 and 20 are %s and %s", early, late)
+	}
+	if got := (Limits{Pause: 1, PauseMost: 1}).pause(1); got > 1 {
+		t.Errorf("the shortest pause is %s", got)
+	}
+	var o ec2.Options
+	(&clients{limits: l, gate: &gate{}}).paced(10)(&o)
+	if got, err := o.Retryer.RetryDelay(9, errors.New("EOF")); err != nil || got < 3*time.Second || got > 6*time.Second {
+		t.Errorf("for ten instances the longest pause is %s, %v", got, err)
 	}
 }
 
@@ -257,13 +266,33 @@ func TestPart_and_group(t *testing.T) {
 	}
 }
 
+// TestLeft launches no list of which a node cannot be, and none that is there.
+func TestLeft(t *testing.T) {
+	broken := errors.New("no place")
+	for _, row := range []struct {
+		name, mine, failed, want, lost string
+	}{
+		{"all", "a b", "", "[[a b]]", ""}, {"a_part", "b", "", "[[b]]", ""}, {"none", "", "", "[]", ""},
+		{"the_first_cannot_be", "b", "a", "[]", "a b"}, {"the_last_cannot_be", "a", "b", "[]", "a b"},
+	} {
+		l := &launching{failed: map[string]error{}}
+		if row.failed != "" {
+			l.failed[row.failed] = broken
+		}
+		got := fmt.Sprint(l.left([][]string{{"a", "b"}}, strings.Fields(row.mine)))
+		if lost := strings.Join(sortedKeys(l.failed), " "); got != row.want || lost != row.lost {
+			t.Errorf("%s: left %s, lost %s; want %s and %s", row.name, got, lost, row.want, row.lost)
+		}
+	}
+}
+
 func TestUnknownIDs(t *testing.T) {
 	of := []string{"i-0123456789abcdef0", "i-0123456789abcdef1"}
 	missing := &smithy.GenericAPIError{Code: "InvalidInstanceID.NotFound", Message: "The instance IDs 'i-0123456789abcdef1, i-0123456789abcdef2' do not exist"}
 	for _, row := range []struct {
 		err  error
 		want []string
-	}{{missing, of[1:]}, {errors.New("i-0123456789abcdef1"), nil}, {&smithy.GenericAPIError{Code: "Whatever", Message: missing.Message}, nil}} {
+	}{{missing, of[1:]}, {&smithy.GenericAPIError{Code: missing.Code, Message: strings.Join(of, " ")}, of}, {errors.New("i-0123456789abcdef1"), nil}, {&smithy.GenericAPIError{Code: "Whatever", Message: missing.Message}, nil}} {
 		if got := unknownIDs(row.err, of); !slices.Equal(got, row.want) {
 			t.Errorf("%v: got %q, want %q", row.err, got, row.want)
 		}
