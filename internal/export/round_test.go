@@ -146,7 +146,54 @@ func TestImported_did(t *testing.T) {
 
 func TestBell_is_one(t *testing.T) {
 	var m Mirror
-	if first := m.Bell(); m.Bell() != first {
+	if first := m.Bell(); first == nil || m.Bell() != first {
 		t.Error("who listens later hears another bell")
+	}
+}
+
+func TestPending_counts_all_that_is_left(t *testing.T) {
+	p := Plan{Puts: make([]Step, 1), Deletes: make([]Step, 2), Waits: make([]Wait, 4), Blocked: make([]Wait, 8), Kept: make([]Wait, 16)}
+	if got := p.Pending(); got != 15 {
+		t.Errorf("%d are pending, want 15", got)
+	}
+}
+
+// TestInTurn has what is new come first, and what failed before last.
+func TestInTurn(t *testing.T) {
+	now := time.Now()
+	step := func(name string, age time.Duration, s Step) Step {
+		s.File = File{Path: name, ModTime: stampOf(now.Add(-age))}
+		return s
+	}
+	steps := []Step{
+		step("failed", 4*time.Hour, Step{Again: true}), step("touched", 3*time.Hour, Step{Same: version{1}}),
+		step("newer", time.Hour, Step{}), step("older", 2*time.Hour, Step{}),
+	}
+	slices.SortStableFunc(steps, inTurn)
+	var got []string
+	for _, s := range steps {
+		got = append(got, s.File.Path)
+	}
+	if want := []string{"older", "newer", "touched", "failed"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestComplete_after_a_while: a file that was never seen before is finished when nobody
+// wrote to it for some time, or if its date is another day's.
+func TestComplete_after_a_while(t *testing.T) {
+	now := time.Now()
+	for _, row := range []struct {
+		age  time.Duration
+		want string
+	}{
+		{-1, "it is being written"}, {0, "it was just written"}, {justWritten - 1, "it was just written"}, {justWritten, "it is being written"},
+		{DefaultPace.Settle - 1, "it is being written"}, {DefaultPace.Settle, ""},
+	} {
+		d := &decision{State: State{Time: now, Pace: DefaultPace}}
+		why, ok := d.complete(File{Path: "model", ModTime: stampOf(now.Add(-row.age))})
+		if why != row.want || ok != (row.want == "") {
+			t.Errorf("after %s: %q, %v; want %q", row.age, why, ok, row.want)
+		}
 	}
 }

@@ -201,6 +201,8 @@ muster was written and tested without an account of AWS. Nothing on this page wa
 - **our double**: our own reading of AWS's reference answered it, in test/cloud. It shows what muster does with such an answer.
 - **unit tests only**: no server has answered it yet; tests hold what is made of an answer that they give.
 
+How much of the code those tests hold, a mutation tester has measured: [mutants.md](mutants.md).
+
 `
 
 // proofPage is docs/proof.md.
