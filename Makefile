@@ -6,6 +6,7 @@ MODULES := . stand
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 SYSTEMS := linux-amd64 linux-arm64 darwin-amd64 darwin-arm64
 CHECKER := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ACTIONS := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 
 # What only tests use. What users need, `muster doctor` installs.
@@ -47,6 +48,7 @@ check: shellcheck ## format, vet, staticcheck, other systems, the house's rules,
 	@diff=$$(gofmt -d bench cmd docs examples internal stand test) && test -z "$$diff" || { printf '%s\n' "$$diff"; exit 1; }
 	$(call each,$(GO) vet ./...)
 	$(call each,$(GO) run $(CHECKER) ./...)
+	$(GO) run $(ACTIONS)
 	GOOS=darwin GOARCH=arm64 $(BUILD) -o /dev/null ./cmd/muster
 	GOOS=linux GOARCH=arm64 $(BUILD) -o /dev/null ./cmd/muster
 	$(GO) test -count=1 ./internal

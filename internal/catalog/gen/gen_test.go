@@ -78,7 +78,7 @@ func TestTake(t *testing.T) {
 	if n := len(all.list.Instances) - len(before.list.Instances); n != 1 {
 		t.Errorf("%d types with accelerators more", n)
 	}
-	if want := "EC2's DescribeInstanceTypes and AWS's price list of us-east-1 on 2031-02-04; what that lacks: " + before.list.Source; all.list.Source != want {
+	if want := "EC2's DescribeInstanceTypes and AWS's price list of us-east-1 on 2031-02-04; what that lacks: " + last(before.list.Source, "; what that lacks: "); all.list.Source != want {
 		t.Errorf("the source is %q, want %q", all.list.Source, want)
 	}
 	if _, err := all.sources(); err != nil {
@@ -95,6 +95,19 @@ func TestTake_of_another_region(t *testing.T) {
 	err := all.take(&catalog.Newer{Region: "eu-west-1", Date: "2031-02-03"})
 	if err == nil || err.Error() != "the list is of eu-west-1: the built-in prices are those of us-east-1" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTake_without_prices holds that a list which was made without the right to ask for prices takes none away.
+func TestTake_without_prices(t *testing.T) {
+	all := tablesHere(t)
+	offers := known(all)
+	for i := range offers[:len(offers)*3/4] {
+		offers[i].USDPerHour = 0
+	}
+	before := all.prices
+	if err := all.take(&catalog.Newer{Region: catalog.Region, Date: "2031-02-03", Types: offers}); err == nil || all.prices != before {
+		t.Errorf("it was taken: %v", err)
 	}
 }
 

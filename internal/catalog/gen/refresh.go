@@ -16,6 +16,9 @@ func (t *tables) take(n *catalog.Newer) error {
 	if n.Region != catalog.Region {
 		return fmt.Errorf("the list is of %s: the built-in prices are those of %s", n.Region, catalog.Region)
 	}
+	if priced := countPriced(n.Types); priced*2 < len(n.Types) {
+		return fmt.Errorf("the list has a price of %d of its %d types: the built-in prices would be lost; `muster catalog update` asks for them with pricing:GetProducts", priced, len(n.Types))
+	}
 	from := fmt.Sprintf("DescribeInstanceTypes and AWS's price list of %s on %s", n.Region, n.Date)
 	t.list.Source = "EC2's " + from + "; what that lacks: " + last(t.list.Source, "; what that lacks: ")
 	t.head[0] = "# EC2 " + from + "; what that lacks: " + last(strings.TrimPrefix(t.head[0], "# "), "; what that lacks: ")
@@ -35,6 +38,16 @@ func (t *tables) take(n *catalog.Newer) error {
 	}
 	t.prices = prices
 	return nil
+}
+
+// countPriced is how many types have a price. Nearly all that a region has are sold on demand.
+func countPriced(types []catalog.Offer) (n int) {
+	for _, o := range types {
+		if o.USDPerHour > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // last is what follows the last of some words, the whole text without them.
