@@ -197,3 +197,103 @@ func TestComplete_after_a_while(t *testing.T) {
 		}
 	}
 }
+
+// TestTrack_counts_what_is_left while a plan is carried out.
+func TestTrack_counts_what_is_left(t *testing.T) {
+	var track Track
+	one, two := File{Path: "one", SizeBytes: 10}, File{Path: "two", SizeBytes: 5}
+	track.take(Plan{Puts: []Step{{Key: "one", File: one}, {Key: "two", File: two}}, Deletes: make([]Step, 1)}, Tree{})
+	first, second := track.begin(one), track.begin(two)
+	for _, step := range []struct {
+		name                         string
+		act                          func()
+		files, moved, sending, plans int
+	}{
+		{"planned", func() {}, 3, 0, 2, 1},
+		{"one_is_there", func() { track.end(first, "one", true) }, 2, 1, 1, 1},
+		{"two_is_not", func() { track.end(second, "two", false) }, 2, 1, 0, 1},
+		{"an_object_went", track.gone, 1, 2, 0, 1},
+		{"planned_anew", func() { track.take(Plan{}, Tree{}) }, 0, 2, 0, 2},
+	} {
+		step.act()
+		p := track.Progress()
+		if p.Files != step.files || p.Moved != int64(step.moved) || len(p.Sending) != step.sending || track.taken() != step.plans {
+			t.Errorf("%s: %+v, plan %d", step.name, p, track.taken())
+		}
+	}
+}
+
+// TestKnown_tells_touched_files from others, and objects that are to have no file.
+func TestKnown_tells_touched_files(t *testing.T) {
+	f := File{Inode: 7, Change: 9}
+	for _, row := range []struct {
+		known Known
+		want  bool
+	}{{Known{Change: -1}, true}, {Known{Change: 9, Inode: 7}, true}, {Known{Change: 9, Inode: 8}, false}, {Known{Change: 8, Inode: 7}, false}, {Known{Change: 1, Inode: 7}, false}} {
+		if got := row.known.told(f); got != row.want {
+			t.Errorf("%+v: %v", row.known, got)
+		}
+	}
+	if o := (object{}); unwantedObject(o).had(o) || !agreement(File{}, o).had(o) {
+		t.Error("an object without a file is taken for one that had it")
+	}
+	if got := agreement(File{}, object{Sum: unasked + 1}); got.Change != -1 {
+		t.Errorf("of a file that others made it is known %+v", got)
+	}
+}
+
+func TestRecord_closes_what_was_opened(t *testing.T) {
+	for _, r := range []*Record{nil, {}} {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestRemembered_of_an_object(t *testing.T) {
+	for _, row := range []struct {
+		known Known
+		want  object
+	}{
+		{Known{SizeBytes: -1, ModTime: 5}, object{}}, {Known{SizeBytes: 0, ModTime: 5}, object{ModTime: 5}},
+		{Known{SizeBytes: -1, Inode: 3}, object{}}, {Known{SizeBytes: -1, Inode: 3, Change: 1}, object{Self: self{7, 3, 1}}},
+	} {
+		if got := row.known.remembered(object{}, 7); got != row.want {
+			t.Errorf("%+v: %+v, want %+v", row.known, got, row.want)
+		}
+	}
+}
+
+func TestRetries_forget_what_nobody_wants(t *testing.T) {
+	r := retries{last: map[string]failure{"a": {}, "b": {}}}
+	r.keep([]fetch{{Path: "a"}, {Path: "c"}})
+	if _, ok := r.last["a"]; !ok || len(r.last) != 1 {
+		t.Errorf("%v are remembered", r.last)
+	}
+}
+
+// TestCompare leaves files that were touched to later rounds when enough was read in one.
+func TestCompare(t *testing.T) {
+	now := time.Now()
+	for budget, want := range map[int64]standing{0: waiting, 1: planned} {
+		d := &decision{State: State{Time: now, Pace: DefaultPace}, budget: budget}
+		if got, why := d.compare(File{Path: "model", SizeBytes: 5, ModTime: stampOf(now.Add(-time.Hour))}); got != want {
+			t.Errorf("with room for %d bytes it is %v: %s", budget, got, why)
+		}
+	}
+}
+
+func TestTrack_names_ten_files(t *testing.T) {
+	for files, want := range map[int]int{1: 1, namedAtMost: namedAtMost, namedAtMost + 1: namedAtMost} {
+		var track Track
+		var p Plan
+		for i := range files {
+			name := string(rune('a' + i))
+			p.Puts = append(p.Puts, Step{Key: name, File: File{Path: name}})
+		}
+		track.take(p, Tree{})
+		if got := len(track.Progress().Waiting); got != want {
+			t.Errorf("%d of %d files are named, want %d", got, files, want)
+		}
+	}
+}
