@@ -43,7 +43,7 @@ func (e Entrance) way(ctx context.Context, o connect.Options) (connect.Way, erro
 
 // find finds the head node.
 func (e Entrance) find(ctx context.Context, o connect.Options) (connect.Way, error) {
-	way := connect.Way{Want: o, At: placeOf(e.Home, e.Record.Name)}
+	way := connect.Way{Want: o, At: filesOf(e.Home, e.Record.Name)}
 	way.At.Sockets = connect.Sockets(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
 	if home, err := os.UserHomeDir(); err == nil {
 		way.Keys = filepath.Join(home, ".ssh")

@@ -30,9 +30,9 @@ type Record struct {
 // ones have folders beside it.
 const recordDir = "aws.d"
 
-// placeOf is where this machine keeps what it knows of the way to a cluster.
-func placeOf(home, name string) connect.Place {
-	return connect.Place{Dir: filepath.Join(home, recordDir), Cluster: name}
+// filesOf are what this machine keeps of the way to a cluster.
+func filesOf(home, name string) connect.Files {
+	return connect.Files{Dir: filepath.Join(home, recordDir), Cluster: name}
 }
 
 func recordPath(home, name string) string { return filepath.Join(home, recordDir, name+".json") }
@@ -97,5 +97,5 @@ func forget(home, name string) error {
 	if err := os.Remove(recordPath(home, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return placeOf(home, name).Forget()
+	return filesOf(home, name).Forget()
 }

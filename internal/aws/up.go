@@ -103,7 +103,7 @@ func (u *up) run(ctx context.Context) error {
 	if err := u.confirm(ctx); err != nil {
 		return err
 	}
-	for _, s := range u.deeds() {
+	for _, s := range u.actions() {
 		if s.name == "take away what has left the file" && len(u.narrow) == 0 && !u.emptied() {
 			continue
 		}
@@ -114,21 +114,21 @@ func (u *up) run(ctx context.Context) error {
 	return nil
 }
 
-// deed is a step that changes something.
-type deed struct {
+// action is a step that changes something.
+type action struct {
 	name string
 	do   func(context.Context) (string, error)
 }
 
-// deeds are the steps in their order. A new head node finds what the cluster is when it
+// actions are the steps in their order. A new head node finds what the cluster is when it
 // starts. One that runs hears of something new when there is all that it starts nodes
 // with: of a change that fails it hears nothing.
-func (u *up) deeds() []deed {
-	describe, cluster := deed{"describe the cluster to its machines", u.describe}, deed{"stack " + u.Name, u.cluster}
+func (u *up) actions() []action {
+	describe, cluster := action{"describe the cluster to its machines", u.describe}, action{"stack " + u.Name, u.cluster}
 	if u.stacks[u.Name].Good() {
 		describe, cluster = cluster, describe
 	}
-	return []deed{
+	return []action{
 		{"key pair", u.key},
 		{"stack " + baseStack(u.Name), u.base},
 		{"upload programs and files", u.upload},

@@ -57,16 +57,16 @@ func (c *Controller) Join(_ context.Context, h join.Hello) (join.Place, error) {
 
 // Ready takes note that a machine's slurmd runs. One that says so again is told to
 // register if Slurm still waits for it.
-func (c *Controller) Ready(_ context.Context, r join.Ready) (join.Standing, error) {
+func (c *Controller) Ready(_ context.Context, r join.Ready) (join.ReadyAnswer, error) {
 	if !r.Again {
 		c.Log.Info("node booted", "node", r.Node, "instance", r.InstanceID, "seconds", r.Seconds, "blind", r.Blind)
 		c.tellBlind(r)
 		c.Wake()
-		return join.Standing{}, nil
+		return join.ReadyAnswer{}, nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return join.Standing{Register: c.awaitedBySlurm[r.Node]}, nil
+	return join.ReadyAnswer{Register: c.awaitedBySlurm[r.Node]}, nil
 }
 
 // tellBlind says what a machine could not look at, once for all that say the same.

@@ -22,13 +22,13 @@ type place struct {
 	instances map[string]time.Time
 	resumed   map[string]time.Time
 	// broken counts how often a node's launch still fails, and why it does.
-	broken map[string]int
-	why    map[string]error
-	ids    map[string]string
-	health map[string]provider.HealthEvent
-	jobs   map[string]time.Time // when the node's job ends
-	halts  map[slurm.Resource]fleet.Halt
-	flying map[string]bool
+	broken   map[string]int
+	why      map[string]error
+	ids      map[string]string
+	health   map[string]provider.HealthEvent
+	jobs     map[string]time.Time // when the node's job ends
+	halts    map[slurm.Resource]fleet.Halt
+	inFlight map[string]bool
 }
 
 var reasons = []string{"", "bad fan", "Duplicate jobid", "Not responding", "ResumeTimeout reached", "muster: the instance ended", "muster: launch failed: no capacity",
@@ -41,7 +41,7 @@ var worldLimits = fleet.Limits{Boot: time.Minute, Retry: 2 * time.Minute, Short:
 func randomPlace(r *rand.Rand) *place {
 	p := &place{now: now, next: map[string]fleet.State{}, instances: map[string]time.Time{}, resumed: map[string]time.Time{}, broken: map[string]int{}}
 	p.why, p.ids, p.health, p.jobs = map[string]error{}, map[string]string{}, map[string]provider.HealthEvent{}, map[string]time.Time{}
-	p.halts, p.flying = map[slurm.Resource]fleet.Halt{}, map[string]bool{}
+	p.halts, p.inFlight = map[slurm.Resource]fleet.Halt{}, map[string]bool{}
 	for i := range 1 + r.IntN(8) {
 		n := fleet.Node{Name: fmt.Sprintf("n-%d", i), Static: r.IntN(3) == 0, State: fleet.State(r.IntN(6)), Resource: slurm.Resource{Queue: "q", Name: []string{"r", "s"}[r.IntN(2)]}}
 		n.Closed = n.State == fleet.Down || n.State != fleet.PoweringUp && r.IntN(4) == 0
@@ -80,11 +80,11 @@ func (p *place) trouble(r *rand.Rand, n *fleet.Node) {
 		code := []string{"impaired", "instance-retirement", "instance-stop", "system-reboot"}[r.IntN(4)]
 		p.health[n.Name] = provider.HealthEvent{Code: code, Since: ago(time.Minute), NotBefore: now.Add(time.Duration(r.IntN(400)-100) * time.Second)}
 	}
-	p.flying[n.Name] = r.IntN(8) == 0
+	p.inFlight[n.Name] = r.IntN(8) == 0
 }
 
 func (p *place) world(r *rand.Rand) fleet.World {
-	w := fleet.World{Now: p.now, Limits: worldLimits, Nodes: slices.Clone(p.nodes), Resumed: p.resumed, Halts: p.halts, InFlight: p.flying}
+	w := fleet.World{Now: p.now, Limits: worldLimits, Nodes: slices.Clone(p.nodes), Resumed: p.resumed, Halts: p.halts, InFlight: p.inFlight}
 	for name, started := range p.instances {
 		i := provider.Instance{Node: name, ID: name + p.ids[name], Started: started}
 		if d, ok := p.health[name]; ok {
@@ -138,7 +138,7 @@ func (p *place) setDown(n *fleet.Node, reason string) {
 // pass lets a second go by in which Slurm does what it has to.
 func (p *place) pass() {
 	p.now = p.now.Add(time.Second)
-	clear(p.flying)
+	clear(p.inFlight)
 	for i := range p.nodes {
 		n := &p.nodes[i]
 		if n.Busy && !p.now.Before(p.jobs[n.Name]) {
@@ -166,7 +166,7 @@ func (p *place) moving() bool {
 	return slices.ContainsFunc(p.nodes, func(n fleet.Node) bool {
 		_, ailing := p.health[n.Name]
 		_, alive := p.instances[n.Name]
-		return n.State == fleet.Asked || n.State == fleet.PoweringDown || n.State == fleet.PoweringUp || ailing && alive && !n.Closed || n.Busy || p.flying[n.Name] ||
+		return n.State == fleet.Asked || n.State == fleet.PoweringDown || n.State == fleet.PoweringUp || ailing && alive && !n.Closed || n.Busy || p.inFlight[n.Name] ||
 			n.State == fleet.Down && strings.HasPrefix(n.Reason, "muster: ")
 	})
 }

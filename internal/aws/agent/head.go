@@ -22,7 +22,7 @@ import (
 // headNode is a head node's part of an agent.
 type headNode struct {
 	*agent
-	board    *board
+	status   *bootStatus
 	services []supervise.Service
 	// again says that a boot that failed may be tried again: what failed was no script
 	// of the user's.
@@ -46,7 +46,7 @@ func (a *agent) runHead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h := &headNode{agent: a, board: newBoard(a.Version, sum), sum: sum}
+	h := &headNode{agent: a, status: newBootStatus(a.Version, sum), sum: sum}
 	h.background.Go(func() { h.measure(ctx) })
 	h.tryBoot(ctx)
 	return h.watch(ctx)
@@ -61,7 +61,7 @@ func (h *headNode) tryBoot(ctx context.Context) {
 	}
 	h.Log.Error("boot failed", "error", err)
 	console(err.Error())
-	h.board.fail(err, logEnd(logFile, tailLines))
+	h.status.fail(err, logEnd(logFile, tailLines))
 	h.publish(ctx)
 }
 
@@ -100,13 +100,13 @@ func (h *headNode) headSteps() []step {
 	}...)
 }
 
-// bootHead runs the steps, and puts each on the board.
+// bootHead runs the steps, and says in the status how each went.
 func (h *headNode) bootHead(ctx context.Context) error {
 	outer, cancel := ctx, func() {}
 	defer func() { cancel() }()
-	h.board.anew()
+	h.status.anew()
 	for _, s := range h.headSteps() {
-		h.board.begin(s.name)
+		h.status.begin(s.name)
 		h.publish(ctx)
 		began := time.Now()
 		detail, err := s.do(ctx)
@@ -115,16 +115,16 @@ func (h *headNode) bootHead(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		if s.name == readStep {
-			h.board.read(h.cluster.site.Revision)
+			h.status.read(h.cluster.site.Revision)
 		}
 		h.Log.Info("step done", "step", s.name, "detail", detail, "seconds", time.Since(began).Seconds())
-		h.board.done(s.name, detail, time.Since(began))
+		h.status.done(s.name, detail, time.Since(began))
 		if s.name == readStep {
 			h.ship(outer, []string{"slurmctld", "slurmdbd", "slurmrestd", "controller", "mariadb", "munged", "supervise"})
 			ctx, cancel = h.limited(outer)
 		}
 	}
-	h.board.ready(h.cluster.site.Revision)
+	h.status.ready(h.cluster.site.Revision)
 	h.publish(ctx)
 	return nil
 }

@@ -30,7 +30,7 @@ func (n *node) poolKeys(ctx context.Context) (string, error) {
 	return n.machine.HostKeys(ctx, private, public)
 }
 
-// introduce puts on the board how people get here: as whom they log in, and by which
+// introduce puts into the status how people get here: as whom they log in, and by which
 // keys SSH knows this machine.
 func (h *headNode) introduce() {
 	name := ""
@@ -38,7 +38,7 @@ func (h *headNode) introduce() {
 		name = loginUser(h.cluster.file.DefaultUser())
 	}
 	keys := hostKeys("/etc/ssh")
-	h.board.change(func(s *manifest.HeadStatus) { s.User, s.HostKeys = name, keys })
+	h.status.change(func(s *manifest.HeadStatus) { s.User, s.HostKeys = name, keys })
 }
 
 // loginUser is the user of the image's operating system, or of an image of the

@@ -11,9 +11,9 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 )
 
-// board is what the head node says of itself: a manifest.HeadStatus that is put into the
+// bootStatus is what the head node says of itself: a manifest.HeadStatus that is put into the
 // bucket whenever it changed, and now and then so that readers see that it lives.
-type board struct {
+type bootStatus struct {
 	mu     sync.Mutex // guards what follows
 	status manifest.HeadStatus
 	// told is the text that the bucket has, without its time, and when it was put.
@@ -26,25 +26,25 @@ type board struct {
 // quiet is how old the bucket's status may become while nothing changes.
 const quiet = 30 * time.Second
 
-func newBoard(version, sum string) *board {
-	return &board{status: manifest.HeadStatus{Version: version, Program: sum, Phase: manifest.Booting}}
+func newBootStatus(version, sum string) *bootStatus {
+	return &bootStatus{status: manifest.HeadStatus{Version: version, Program: sum, Phase: manifest.Booting}}
 }
 
 // change changes the status.
-func (b *board) change(f func(s *manifest.HeadStatus)) {
+func (b *bootStatus) change(f func(s *manifest.HeadStatus)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f(&b.status)
 }
 
-func (b *board) begin(name string) {
+func (b *bootStatus) begin(name string) {
 	b.change(func(s *manifest.HeadStatus) {
 		s.Phase, s.Error, s.LogTail = manifest.Booting, "", nil
 		s.Steps = append(slices.DeleteFunc(s.Steps, func(x manifest.Step) bool { return x.Name == name }), manifest.Step{Name: name, Revision: b.revision})
 	})
 }
 
-func (b *board) done(name, detail string, took time.Duration) {
+func (b *bootStatus) done(name, detail string, took time.Duration) {
 	b.change(func(s *manifest.HeadStatus) {
 		for i := range s.Steps {
 			if s.Steps[i].Name == name {
@@ -55,14 +55,14 @@ func (b *board) done(name, detail string, took time.Duration) {
 }
 
 // anew begins steps of which nobody knows yet which revision they are for.
-func (b *board) anew() {
+func (b *bootStatus) anew() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.revision = ""
 }
 
 // read says for which revision the steps are, also those just before.
-func (b *board) read(revision string) {
+func (b *bootStatus) read(revision string) {
 	b.change(func(s *manifest.HeadStatus) {
 		b.revision = revision
 		for i := range s.Steps {
@@ -73,24 +73,24 @@ func (b *board) read(revision string) {
 	})
 }
 
-func (b *board) fail(err error, tail []string) {
+func (b *bootStatus) fail(err error, tail []string) {
 	b.change(func(s *manifest.HeadStatus) { s.Phase, s.Error, s.LogTail = manifest.Failed, err.Error(), tail })
 }
 
-func (b *board) ready(revision string) {
+func (b *bootStatus) ready(revision string) {
 	b.change(func(s *manifest.HeadStatus) {
 		s.Phase, s.Revision, s.Error, s.LogTail = manifest.Ready, revision, "", nil
 	})
 }
 
-func (b *board) phase() manifest.Phase {
+func (b *bootStatus) phase() manifest.Phase {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.status.Phase
 }
 
 // news is the text to put, false if the bucket has it and it is young.
-func (b *board) news(now time.Time, id string) (text []byte, bare string, ok bool) {
+func (b *bootStatus) news(now time.Time, id string) (text []byte, bare string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.status
@@ -104,7 +104,7 @@ func (b *board) news(now time.Time, id string) (text []byte, bare string, ok boo
 	return text, string(plain), err == nil
 }
 
-func (b *board) put(bare string, at time.Time) {
+func (b *bootStatus) put(bare string, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.told, b.toldAt = bare, at
@@ -120,7 +120,7 @@ func (h *headNode) publish(ctx context.Context) {
 	}
 	h.introduce()
 	now := time.Now().UTC()
-	text, bare, ok := h.board.news(now, h.identity.InstanceID)
+	text, bare, ok := h.status.news(now, h.identity.InstanceID)
 	if !ok {
 		return
 	}
@@ -130,7 +130,7 @@ func (h *headNode) publish(ctx context.Context) {
 		h.Log.Warn("status not put into the bucket", "error", err)
 		return
 	}
-	h.board.put(bare, now)
+	h.status.put(bare, now)
 }
 
 // lookEvery is how often the head node looks at Slurm for its status.
@@ -153,7 +153,7 @@ func (h *headNode) watch(ctx context.Context) error {
 			polled = time.Now()
 		}
 		switch {
-		case h.board.phase() == manifest.Ready:
+		case h.status.phase() == manifest.Ready:
 			h.observe(ctx)
 		case h.again && time.Since(tried) >= h.Limits.Again:
 			h.again = false
@@ -164,7 +164,7 @@ func (h *headNode) watch(ctx context.Context) error {
 	}
 }
 
-// observe puts the state of Slurm and the services on the board.
+// observe puts the state of Slurm and of the services into the status.
 func (h *headNode) observe(ctx context.Context) {
 	h.keep(ctx)
 	if err := h.account(ctx); err != nil {
@@ -192,7 +192,7 @@ func (h *headNode) observe(ctx context.Context) {
 			status.Look = append(status.Look, s.Name+" does not answer")
 		}
 	}
-	h.board.change(func(s *manifest.HeadStatus) { s.Cluster = &status })
+	h.status.change(func(s *manifest.HeadStatus) { s.Cluster = &status })
 }
 
 // poll looks for a new revision and applies it.
@@ -210,7 +210,7 @@ func (h *headNode) poll(ctx context.Context) {
 	}
 	if err := h.update(ctx); err != nil && ctx.Err() == nil {
 		h.Log.Error("update failed", "error", err)
-		h.board.fail(err, strings.Split(err.Error(), "\n"))
+		h.status.fail(err, strings.Split(err.Error(), "\n"))
 	}
 	h.publish(ctx)
 }

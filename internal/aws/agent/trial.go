@@ -24,7 +24,7 @@ const trialFile = "/var/lib/muster/trial"
 // trialLook is how often a test job is looked at.
 const trialLook = time.Second
 
-// try runs the test job that somebody outside wants, once, and puts on the board how it
+// try runs the test job that was asked for, once, and puts into the status how it
 // ended. It does not wait for that.
 func (h *headNode) try(ctx context.Context) error {
 	data, err := h.object(ctx, manifest.TrialKey(h.Ticket.Cluster))
@@ -44,7 +44,7 @@ func (h *headNode) try(ctx context.Context) error {
 	h.tried = wish.ID
 	var before manifest.TrialResult
 	if text, err := h.machine.Read(trialFile); err == nil && json.Unmarshal([]byte(text), &before) == nil && before.ID == wish.ID {
-		h.board.change(func(s *manifest.HeadStatus) { s.Trial = &before })
+		h.status.change(func(s *manifest.HeadStatus) { s.Trial = &before })
 		return nil
 	}
 	h.background.Go(func() { h.runTrial(ctx, wish) })
@@ -68,7 +68,7 @@ func (h *headNode) runTrial(ctx context.Context, wish manifest.Trial) {
 			h.Log.Warn("the test job's end is not kept", "error", err)
 		}
 	}
-	h.board.change(func(s *manifest.HeadStatus) { s.Trial = &result })
+	h.status.change(func(s *manifest.HeadStatus) { s.Trial = &result })
 }
 
 // runTest submits the job and waits for its end. One that does not end in time is taken

@@ -19,7 +19,7 @@ import (
 )
 
 func TestBoard_tells_only_news(t *testing.T) {
-	b, now := newBoard("v1", ""), time.Unix(1000, 0)
+	b, now := newBootStatus("v1", ""), time.Unix(1000, 0)
 	put := func(at time.Time) bool {
 		_, bare, ok := b.news(at, "i-1")
 		if ok {
@@ -54,7 +54,7 @@ func TestBoard_tells_only_news(t *testing.T) {
 
 // TestBoard_says_for_which_revision a step was done.
 func TestBoard_says_for_which_revision(t *testing.T) {
-	b := newBoard("v1", "")
+	b := newBootStatus("v1", "")
 	run := func(revision string, names ...string) {
 		b.anew()
 		for i, name := range names {

@@ -35,9 +35,9 @@ func (h *headNode) update(ctx context.Context) error {
 		{"apply configuration", h.apply},
 		h.actions(spec.OnNodeUpdated),
 	}
-	h.board.anew()
+	h.status.anew()
 	for _, s := range steps {
-		h.board.begin(s.name)
+		h.status.begin(s.name)
 		h.publish(ctx)
 		began := time.Now()
 		detail, err := s.do(ctx)
@@ -47,13 +47,13 @@ func (h *headNode) update(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		if s.name == readStep {
-			h.board.read(h.cluster.site.Revision)
+			h.status.read(h.cluster.site.Revision)
 		}
 		h.Log.Info("step done", "step", s.name, "detail", detail)
-		h.board.done(s.name, detail, time.Since(began))
+		h.status.done(s.name, detail, time.Since(began))
 	}
 	h.Log.Info("updated", "from", had, "to", h.cluster.site.Revision)
-	h.board.ready(h.cluster.site.Revision)
+	h.status.ready(h.cluster.site.Revision)
 	return nil
 }
 

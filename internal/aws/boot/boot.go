@@ -1,5 +1,5 @@
 // Package boot makes a machine of AWS one of the cluster: disks, mounts, users, custom
-// actions. Each deed looks first, decides by a pure function, and acts; it may be
+// actions. Each step looks first, decides by a pure function, and acts; it may be
 // repeated, and says what it found or did. What a machine lacks is said, too: nothing
 // that is missing counts as done.
 package boot

@@ -14,12 +14,12 @@ type patience struct {
 	Limit, Every time.Duration
 }
 
-// try does a deed until it succeeds, until it says that trying again is no use, or
+// try does something until it succeeds, until it says that trying again is no use, or
 // until the limit is over.
-func (p patience) try(ctx context.Context, deed func(context.Context) (again bool, err error)) error {
+func (p patience) try(ctx context.Context, do func(context.Context) (again bool, err error)) error {
 	began, tries := time.Now(), 0
 	for {
-		again, err := deed(ctx)
+		again, err := do(ctx)
 		tries++
 		if err == nil || !again {
 			return err

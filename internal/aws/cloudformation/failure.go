@@ -42,8 +42,8 @@ func (e Event) words() string {
 	if e.ID != "" {
 		text += " " + e.ID
 	}
-	text += ") " + deeds[e.Status]
-	if deeds[e.Status] == "" {
+	text += ") " + failures[e.Status]
+	if failures[e.Status] == "" {
 		text += "is " + e.Status
 	}
 	if e.Reason != "" {
@@ -52,8 +52,8 @@ func (e Event) words() string {
 	return text
 }
 
-// deeds are the ends of sentences about resources.
-var deeds = map[string]string{
+// failures are what people read for the statuses of a failed change.
+var failures = map[string]string{
 	"CREATE_FAILED": "could not be made",
 	"UPDATE_FAILED": "could not be changed",
 	"DELETE_FAILED": "could not be deleted",

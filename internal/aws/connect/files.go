@@ -16,8 +16,8 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
-// Place is where this machine keeps what it knows of the way to a cluster.
-type Place struct {
+// Files are what this machine keeps of the way to a cluster.
+type Files struct {
 	// Dir is the folder of clusters on AWS, Cluster its name.
 	Dir, Cluster string
 	// Sockets is a folder of the user's alone, empty where there is none; then
@@ -26,22 +26,22 @@ type Place struct {
 }
 
 // knownHosts is the file with the head node's keys.
-func (p Place) knownHosts() string { return filepath.Join(p.Dir, p.Cluster+".known_hosts") }
+func (f Files) knownHosts() string { return filepath.Join(f.Dir, f.Cluster+".known_hosts") }
 
 // headFile is the file with the head node that a shared connection leads to.
-func (p Place) headFile() string { return filepath.Join(p.Dir, p.Cluster+".head") }
+func (f Files) headFile() string { return filepath.Join(f.Dir, f.Cluster+".head") }
 
 // socketMost is how long the name of a socket may be: the kernel's 108 bytes without
 // what SSH puts behind it for a moment.
 const socketMost = 108 - 18
 
 // socket is where a shared connection to the head node is, empty for none.
-func (p Place) socket(h Head) string {
-	if p.Sockets == "" {
+func (f Files) socket(h Head) string {
+	if f.Sockets == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(p.Dir + "\x00" + h.Region + "\x00" + h.Instance))
-	path := filepath.Join(p.Sockets, fmt.Sprintf("%x", sum[:8]))
+	sum := sha256.Sum256([]byte(f.Dir + "\x00" + h.Region + "\x00" + h.Instance))
+	path := filepath.Join(f.Sockets, fmt.Sprintf("%x", sum[:8]))
 	if len(path) > socketMost {
 		return ""
 	}
@@ -49,7 +49,7 @@ func (p Place) socket(h Head) string {
 }
 
 // Keep writes down who the head node is. SSH then knows its keys, and none but those.
-func (p Place) Keep(h Head) error {
+func (f Files) Keep(h Head) error {
 	text, err := knownHosts(h)
 	if err != nil {
 		return err
@@ -58,10 +58,10 @@ func (p Place) Keep(h Head) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(f.Dir, 0o700); err != nil {
 		return err
 	}
-	return errors.Join(whole.Write(p.knownHosts(), []byte(text), 0o600), whole.Write(p.headFile(), append(data, '\n'), 0o600))
+	return errors.Join(whole.Write(f.knownHosts(), []byte(text), 0o600), whole.Write(f.headFile(), append(data, '\n'), 0o600))
 }
 
 // knownHosts is a file of keys as SSH reads it.
@@ -81,13 +81,13 @@ func knownHosts(h Head) (string, error) {
 }
 
 // Recall is the head node to which a shared connection leads that is open now.
-func (p Place) Recall() (Head, bool) {
+func (f Files) Recall() (Head, bool) {
 	var h Head
-	data, err := os.ReadFile(p.headFile())
+	data, err := os.ReadFile(f.headFile())
 	if err != nil || json.Unmarshal(data, &h) != nil {
 		return h, false
 	}
-	socket := p.socket(h)
+	socket := f.socket(h)
 	if socket == "" {
 		return h, false
 	}
@@ -100,9 +100,9 @@ func (p Place) Recall() (Head, bool) {
 }
 
 // Forget removes what was kept.
-func (p Place) Forget() error {
+func (f Files) Forget() error {
 	var errs []error
-	for _, path := range []string{p.knownHosts(), p.headFile()} {
+	for _, path := range []string{f.knownHosts(), f.headFile()} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}

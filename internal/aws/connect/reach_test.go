@@ -53,7 +53,7 @@ func TestChoose(t *testing.T) {
 }
 
 func TestLine_trusts_only_the_head_node(t *testing.T) {
-	w := Way{Head: head(), At: Place{Dir: "/home/ada/my state", Cluster: "train"}, Proxy: []string{"/opt/a b/muster", "100%"}}
+	w := Way{Head: head(), At: Files{Dir: "/home/ada/my state", Cluster: "train"}, Proxy: []string{"/opt/a b/muster", "100%"}}
 	line := w.Run(Use{NoInput: true}, "sbatch", "--wrap=sleep 1")
 	for _, want := range []string{
 		"HostName=203.0.113.7", "User=ubuntu", "HostKeyAlias=i-0123", `UserKnownHostsFile="/home/ada/my state/train.known_hosts"`,
@@ -80,7 +80,7 @@ func TestLine_is_what_ssh_takes(t *testing.T) {
 		}
 		t.Skip("there is no ssh")
 	}
-	w := Way{Head: head(), At: Place{Dir: "/home/ada/my state", Cluster: "train", Sockets: "/run/user/1/100%"}}
+	w := Way{Head: head(), At: Files{Dir: "/home/ada/my state", Cluster: "train", Sockets: "/run/user/1/100%"}}
 	line := w.Line()
 	out, err := exec.Command(ssh, slices.Concat([]string{"-F", "none", "-G"}, line[1:], []string{w.Name()})...).CombinedOutput()
 	if err != nil {
@@ -117,7 +117,7 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestPlace(t *testing.T) {
-	p := Place{Dir: filepath.Join(t.TempDir(), "aws.d"), Cluster: "train", Sockets: shortDir(t)}
+	p := Files{Dir: filepath.Join(t.TempDir(), "aws.d"), Cluster: "train", Sockets: shortDir(t)}
 	if err := p.Keep(head()); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ type Way struct {
 	Head
 	Want Options
 	// At is where this machine keeps what it knows of the way.
-	At Place
+	At Files
 	// Proxy is a command line that SSH speaks through, nil for none.
 	Proxy []string
 	// Keys is the folder with the user's keys.

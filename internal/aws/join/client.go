@@ -41,10 +41,10 @@ func (c Client) Join(ctx context.Context, h Hello) (Place, error) {
 
 // Ready tells that the machine is ready, until the controller has heard it or ctx
 // ends.
-func (c Client) Ready(ctx context.Context, r Ready) (Standing, error) {
-	var s Standing
+func (c Client) Ready(ctx context.Context, r Ready) (ReadyAnswer, error) {
+	var s ReadyAnswer
 	if err := c.persist(ctx, func() error { return c.ask(ctx, pathReady, r, &s) }); err != nil {
-		return Standing{}, fmt.Errorf("tell the head node that %s is ready: %w", r.Node, err)
+		return ReadyAnswer{}, fmt.Errorf("tell the head node that %s is ready: %w", r.Node, err)
 	}
 	return s, nil
 }

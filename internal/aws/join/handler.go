@@ -14,7 +14,7 @@ import (
 // node for the instance.
 type nodeAPI interface {
 	Join(ctx context.Context, h Hello) (Place, error)
-	Ready(ctx context.Context, r Ready) (Standing, error)
+	Ready(ctx context.Context, r Ready) (ReadyAnswer, error)
 	Failed(ctx context.Context, f Failure) error
 }
 

@@ -47,8 +47,8 @@ type Ready struct {
 	Again bool `json:"again,omitempty"`
 }
 
-// Standing is how the head node sees a machine that says it is ready.
-type Standing struct {
+// ReadyAnswer is what the head node answers a machine that says it is ready.
+type ReadyAnswer struct {
 	// Register says that Slurm still waits for the node: its slurmd has to register
 	// again. slurmctld writes its state down seconds later, and one that was killed has
 	// forgotten who registered last.

@@ -85,9 +85,9 @@ func (d *headNode) Join(_ context.Context, h join.Hello) (join.Place, error) {
 	return p, nil
 }
 
-func (d *headNode) Ready(_ context.Context, r join.Ready) (join.Standing, error) {
+func (d *headNode) Ready(_ context.Context, r join.Ready) (join.ReadyAnswer, error) {
 	d.ready = append(d.ready, r)
-	return join.Standing{Register: r.Again}, nil
+	return join.ReadyAnswer{Register: r.Again}, nil
 }
 
 func (d *headNode) Failed(_ context.Context, f join.Failure) error {
