@@ -6,15 +6,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// Unfolded is a folder with the documents that the files of Folded in a folder hold:
-// name.json for name.txt.
+// Unfolded is a folder with the documents that Unfold reads in a folder: name.json for name.txt.
 func Unfolded(t testing.TB, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
@@ -35,217 +32,137 @@ func Unfolded(t testing.TB, dir string) string {
 	return out
 }
 
-// Unfold is the document that a file of Folded holds, as JSON.
+// Unfold is the document of a file that says what differs, as JSON. Such a file has lines like these:
+//
+//	base least.txt             the parts of another file are parts of this one, too
+//	{name} is queues           a word, and the name that it stands for
+//	Resources.Head like Resources.Node
+//	  .Properties.Size = 3     a value of the part Resources.Head that Resources.Node has not
+//	  .Properties.Tags.0 gone  a value of Resources.Node that Resources.Head has not
+//	Resources.Other gone       a part of the other file that is none of this one
 func Unfold(dir, file string) ([]byte, error) {
-	all, words, err := read(dir, file)
+	r, err := read(dir, file)
 	if err != nil {
 		return nil, err
 	}
-	doc := map[string]any{}
-	for name, part := range all {
-		section, member, ok := strings.Cut(name, ".")
-		if !ok {
-			doc[name] = part
-			continue
+	doc := tree{}
+	for name, part := range r.parts {
+		for path, value := range part {
+			doc.put(strings.Split(name+path, "."), json.RawMessage(value))
 		}
-		if doc[section] == nil {
-			doc[section] = map[string]any{}
-		}
-		doc[section].(map[string]any)[member] = part
 	}
-	body, err := json.MarshalIndent(doc, "", "  ")
+	body, err := json.MarshalIndent(doc.value(), "", "  ")
 	text := string(body)
-	for _, word := range slices.Sorted(maps.Keys(words)) {
-		text = strings.ReplaceAll(text, word, words[word])
+	for word, name := range r.words {
+		text = strings.ReplaceAll(text, word, name)
 	}
 	return []byte(text), err
 }
 
-// reader reads a file line by line.
+// reader has read some lines of a file.
 type reader struct {
-	base, own map[string]any
-	words     map[string]string
-	left      []string
+	dir   string
+	parts map[string]map[string]string // values as JSON, by part and path
+	part  map[string]string            // the last one
+	words map[string]string
 }
 
-func read(dir, file string) (own map[string]any, words map[string]string, err error) {
+func read(dir, file string) (*reader, error) {
 	text, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	r := &reader{own: map[string]any{}, words: map[string]string{}, left: strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")}
-	for len(r.left) > 0 {
-		line := r.next()
-		if base, ok := strings.CutPrefix(line, "base "); ok {
-			r.base, _, err = read(dir, base)
-			r.own = maps.Clone(r.base)
-		} else if word, name, ok := strings.Cut(line, " is "); ok {
-			r.words[word] = name
-		} else if line != "" {
-			err = r.part(line)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("read %s: %w", file, err)
+	r := &reader{dir: dir, parts: map[string]map[string]string{}, part: map[string]string{}, words: map[string]string{}}
+	for _, line := range strings.Split(string(text), "\n") {
+		if err := r.line(line); err != nil {
+			return nil, fmt.Errorf("read %s: %w", file, err)
 		}
 	}
-	return r.own, r.words, nil
+	return r, nil
 }
 
-func (r *reader) next() string {
-	line := r.left[0]
-	r.left = r.left[1:]
-	return line
-}
-
-// part reads one part: its name, and what is in it below.
-func (r *reader) part(head string) error {
-	name, like, _ := strings.Cut(head, " ")
-	if like == "gone" {
-		delete(r.own, name)
+func (r *reader) line(line string) error {
+	if line == "" {
 		return nil
 	}
-	var value any
-	if like == "like base" {
-		value = r.base[name]
-	} else if other, ok := strings.CutPrefix(like, "like base "); ok {
-		value = r.base[other]
-	} else if other, ok := strings.CutPrefix(like, "like "); ok {
-		value = r.own[other]
+	if value, ok := strings.CutPrefix(line, "  "); ok {
+		return r.value(value)
 	}
-	for len(r.left) > 0 && strings.HasPrefix(r.left[0], "  ") {
-		c, err := r.change()
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+	if file, ok := strings.CutPrefix(line, "base "); ok {
+		base, err := read(r.dir, file)
+		if err == nil {
+			r.parts = base.parts
 		}
-		value = c.applied(value, c.path)
+		return err
 	}
-	r.own[name] = value
+	if word, name, ok := strings.Cut(line, " is "); ok {
+		r.words[word] = name
+		return nil
+	}
+	if name, ok := strings.CutSuffix(line, " gone"); ok {
+		delete(r.parts, name)
+		return nil
+	}
+	name, like, _ := strings.Cut(line, " like ")
+	r.part = map[string]string{}
+	maps.Copy(r.part, r.parts[like])
+	r.parts[name] = r.part
 	return nil
 }
 
-var (
-	line = regexp.MustCompile(`^  ((?:\.(?:[A-Za-z0-9:/_-]+|"(?:[^"\\]|\\.)*")|\[\d+\])+|\.) (?:(gone|text)|(\d+)-(\d+)|= (.*))$`)
-	key  = regexp.MustCompile(`\.([A-Za-z0-9:/_-]+)|\.("(?:[^"\\]|\\.)*")|\[(\d+)\]`)
-)
-
-// change reads one change with the lines that belong to it.
-func (r *reader) change() (c change, err error) {
-	text := r.next()
-	m := line.FindStringSubmatch(text)
-	if m == nil {
-		return c, fmt.Errorf("%q is no change", text)
-	}
-	if c.path, err = pathOf(m[1]); err != nil {
-		return c, err
-	}
-	switch {
-	case m[2] == "gone":
-		c.deed = gone
-	case m[2] == "text":
-		c.value = joined(r.pieces())
-	case m[3] != "":
-		c.deed = cut
-		c.from, _ = strconv.Atoi(m[3])
-		c.to, _ = strconv.Atoi(m[4])
-		err = r.cut(&c)
-	default:
-		c.value, err = valueOf(m[5])
-	}
-	return c, err
-}
-
-// cut reads the new elements of a list or the new pieces of a text.
-func (r *reader) cut(c *change) error {
-	if text := r.pieces(); text != nil {
-		c.value = text
+func (r *reader) value(line string) error {
+	if path, ok := strings.CutSuffix(line, " gone"); ok {
+		delete(r.part, path)
 		return nil
 	}
-	elements := []any{}
-	for len(r.left) > 0 && strings.HasPrefix(r.left[0], "    - ") {
-		element, err := valueOf(strings.TrimPrefix(r.next(), "    - "))
-		if err != nil {
-			return err
-		}
-		elements = append(elements, element)
+	path, value, _ := strings.Cut(line, " = ")
+	if !json.Valid([]byte(value)) {
+		return fmt.Errorf("%q is no value", line)
 	}
-	c.value = elements
+	r.part[path] = value
 	return nil
 }
 
-func (r *reader) pieces() (out []string) {
-	for len(r.left) > 0 && (strings.HasPrefix(r.left[0], "    |") || strings.HasPrefix(r.left[0], "    +")) {
-		out = append(out, r.next()[len("    "):])
+// tree has the members of an object, the elements of a list by their numbers, or below
+// "|" the lines of a text.
+type tree map[string]any
+
+func (t tree) put(path []string, value json.RawMessage) {
+	if len(path) == 1 {
+		t[path[0]] = value
+		return
 	}
-	return out
+	below, _ := t[path[0]].(tree)
+	if below == nil {
+		below = tree{}
+		t[path[0]] = below
+	}
+	below.put(path[1:], value)
 }
 
-func valueOf(text string) (out any, err error) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	return out, d.Decode(&out)
-}
-
-func pathOf(text string) (path []any, err error) {
-	for _, m := range key.FindAllStringSubmatch(text, -1) {
-		switch {
-		case m[3] != "":
-			i, _ := strconv.Atoi(m[3])
-			path = append(path, i)
-		case m[2] != "":
-			name, err := valueOf(m[2])
-			if err != nil {
-				return nil, err
-			}
-			path = append(path, name)
-		default:
-			path = append(path, m[1])
+// value is the object, list or text.
+func (t tree) value() any {
+	for name, member := range t {
+		if below, ok := member.(tree); ok {
+			t[name] = below.value()
 		}
 	}
-	return path, nil
-}
-
-// applied is a value after the change, which is at a place below it. The value stays
-// as it is: others may be like it.
-func (c change) applied(value any, path []any) any {
-	if len(path) == 0 {
-		return c.here(value)
-	}
-	switch key := path[0].(type) {
-	case string:
-		members, _ := value.(map[string]any)
-		out := maps.Clone(members)
-		if out == nil {
-			out = map[string]any{}
+	if lines, ok := t["|"].([]any); ok {
+		var text strings.Builder
+		for _, line := range lines {
+			var plain string
+			_ = json.Unmarshal(line.(json.RawMessage), &plain) // it is valid
+			text.WriteString(plain)
 		}
-		if len(path) == 1 && c.deed == gone {
-			delete(out, key)
-			return out
+		return text.String()
+	}
+	var list []any
+	for i := range len(t) {
+		element, ok := t[strconv.Itoa(i)]
+		if !ok {
+			return t
 		}
-		out[key] = c.applied(out[key], path[1:])
-		return out
-	case int:
-		elements, _ := value.([]any)
-		out := slices.Clone(elements)
-		for len(out) <= key {
-			out = append(out, nil)
-		}
-		out[key] = c.applied(out[key], path[1:])
-		return out
+		list = append(list, element)
 	}
-	return value
-}
-
-func (c change) here(value any) any {
-	switch {
-	case c.deed == gone:
-		return nil
-	case c.deed == set:
-		return c.value
-	}
-	if text, ok := value.(string); ok {
-		added, _ := c.value.([]string)
-		return joined(slices.Replace(pieces(text), c.from, c.to, added...))
-	}
-	elements, _ := value.([]any)
-	return slices.Replace(slices.Clone(elements), c.from, c.to, c.value.([]any)...)
+	return list
 }

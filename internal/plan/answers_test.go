@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"os"
@@ -34,7 +35,7 @@ func TestNew_answers(t *testing.T) {
 			}
 			q := ask(t, string(cluster), string(workload))
 			q.Prices = row.prices
-			golden.Folded{File: "answers/" + row.name + ".txt", Body: rounded(t, answer(t, q))}.Check(t)
+			golden.Check(t, "answers/"+row.name+".json", rounded(t, answer(t, q)))
 		})
 	}
 }
@@ -43,17 +44,22 @@ var fraction = regexp.MustCompile(`[:,\[]\d+\.?\d*(e-?\d+)?`)
 
 // rounded is a value in JSON with six decimals of each number: the last digits are
 // the processor's.
-func rounded(t *testing.T, value any) []byte {
+func rounded(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fraction.ReplaceAllFunc(text, func(number []byte) []byte {
+	text = fraction.ReplaceAllFunc(text, func(number []byte) []byte {
 		f, err := strconv.ParseFloat(string(number[1:]), 64)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return strconv.AppendFloat(number[:1], math.Round(f*1e6)/1e6, 'f', -1, 64)
 	})
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	return out.String() + "\n"
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
-	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -113,7 +112,8 @@ func TestNew_makes_the_templates_of_testdata(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range append([]string{"testdata/" + least + ".yaml", "../../../examples/guide-80/cluster.yaml"}, files...) {
+	base := templates(t, least, "testdata/"+least+".yaml")
+	for _, path := range append(files, "../../../examples/guide-80/cluster.yaml") {
 		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
 		switch {
 		case strings.HasSuffix(name, ".muster"):
@@ -122,32 +122,37 @@ func TestNew_makes_the_templates_of_testdata(t *testing.T) {
 			name = "guide-80"
 		}
 		t.Run(name, func(t *testing.T) {
-			file, w := open(t, path)
-			set, err := New(file, w, facts(name, file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range set.Stacks() {
-				body, err := s.Template.Indented()
-				if err != nil {
-					t.Fatal(err)
+			for part, f := range templates(t, name, path) {
+				if b, ok := base[part]; ok && name != least { // the least has no storage
+					f.base = &b
 				}
-				folded(name, partOf(name, s.Name), file.Region, body).Check(t)
+				f.check(t)
 			}
 		})
 	}
 }
 
-// folded is a template as it is kept.
-func folded(cluster, part, region string, body []byte) golden.Folded {
-	f := golden.Folded{
-		File: cluster + "." + part + ".txt", Body: body,
-		Words: map[string]string{"{cluster}": cluster, "{region}": region, "{zone a}": region + "a", "{zone b}": region + "b"},
+// templates are those of a cluster, by the last part of their stack's name.
+func templates(t *testing.T, name, path string) map[string]folded {
+	t.Helper()
+	file, w := open(t, path)
+	set, err := New(file, w, facts(name, file))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if cluster != least && part != "storage" {
-		f.Base = least + "." + part + ".txt" // the least has no storage
+	out, region := map[string]folded{}, file.Region
+	for _, s := range set.Stacks() {
+		body, err := s.Template.Indented()
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := partOf(name, s.Name)
+		out[part] = folded{
+			file: name + "." + part + ".txt", body: body,
+			words: map[string]string{"{cluster}": name, "{region}": region, "{zone a}": region + "a", "{zone b}": region + "b"},
+		}
 	}
-	return f
+	return out
 }
 
 func partOf(cluster, stack string) string {
