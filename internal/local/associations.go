@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -87,9 +88,4 @@ func s3Endpoint() string {
 }
 
 // s3Region is the region of the cluster file, which the S3 server takes as its own.
-func s3Region(c *spec.Cluster) string {
-	if c.Region != "" {
-		return c.Region
-	}
-	return "us-east-1"
-}
+func s3Region(c *spec.Cluster) string { return cmp.Or(c.Region, "us-east-1") }

@@ -50,12 +50,9 @@ func (o UpOptions) removable(ctx context.Context) error {
 		if err != nil || len(users) == 0 {
 			return err
 		}
-		if users[0].ending {
-			if pause.For(ctx, 100*time.Millisecond) == nil {
-				continue
-			}
+		if !users[0].ending || pause.For(ctx, 100*time.Millisecond) != nil {
+			return inUse(users)
 		}
-		return inUse(users)
 	}
 }
 

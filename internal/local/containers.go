@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"os"
@@ -26,22 +25,10 @@ func RegistryAddress() string {
 
 // registryAccount is a new account of a user of the cluster's registry, as Docker's
 // clients keep it.
-func registryAccount(user string) (string, error) {
-	password, err := secret(20)
-	if err != nil {
-		return "", err
-	}
-	type entry struct {
-		Auth string `json:"auth"`
-	}
-	text, err := json.Marshal(map[string]map[string]entry{
-		"auths": {RegistryAddress(): {Auth: base64.StdEncoding.EncodeToString([]byte(user + ":" + password))}},
-	})
-	return string(text) + "\n", err
+func registryAccount(user string) string {
+	auth := base64.StdEncoding.EncodeToString([]byte(user + ":" + secret(20)))
+	return fmt.Sprintf("{\"auths\":{%q:{\"auth\":%q}}}\n", RegistryAddress(), auth)
 }
-
-// imageDir is where a cluster keeps its container images.
-func imageDir(c *spec.Cluster) string { return services.ImageDir(c) }
 
 // containers makes what steps in containers need: Slurm's plugin, and the
 // directory of images, where every user may have some.
@@ -55,7 +42,7 @@ func (u *up) containers(ctx context.Context) (string, error) {
 	} else if err := u.installPlugin(ctx); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("srun --container-image is done by %s; images in %s, registry %s", by, imageDir(u.File), RegistryAddress()), nil
+	return fmt.Sprintf("srun --container-image is done by %s; images in %s, registry %s", by, services.ImageDir(u.File), RegistryAddress()), nil
 }
 
 func (u *up) installPlugin(ctx context.Context) error {

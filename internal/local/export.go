@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
@@ -134,20 +135,14 @@ func (e *lastExport) wait(ctx context.Context) string {
 
 // tell reports how far it is, and notes whether it came further.
 func (e *lastExport) tell(now pace) {
-	first := !e.told
-	e.told = true
-	if first || now.files < e.seen.files || now.bytes < e.seen.bytes || now.done > e.seen.done && !now.failing {
+	if !e.told {
+		e.told, e.seen, e.moved = true, now, time.Now()
+	} else if now.files < e.seen.files || now.bytes < e.seen.bytes || now.done > e.seen.done && !now.failing {
 		e.moved = time.Now()
-	}
-	if first {
-		e.seen = now
 	}
 	e.seen.files, e.seen.bytes = min(e.seen.files, now.files), min(e.seen.bytes, now.bytes)
 	e.seen.done, e.seen.joining = now.done, now.joining
 	since := time.Since(e.began)
-	if first {
-		e.seen.sent = now.sent
-	}
 	rate := float64(now.sent-e.seen.sent) / mebibyte / max(since.Seconds(), 0.001)
 	e.report.Waiting(exporting, fmt.Sprintf("%s, %.1f MiB, at %.1f MiB/s; Ctrl-C leaves them in %s",
 		count.Of(now.files, "file"), float64(now.bytes)/mebibyte, rate, e.layout.Path("shared")), since)
@@ -173,12 +168,7 @@ func paceOf(all []client.ExportStatus) pace {
 
 // mirrored says that something goes to a bucket.
 func mirrored(all []client.ExportStatus) bool {
-	for _, s := range all {
-		if s.Export {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(s client.ExportStatus) bool { return s.Export })
 }
 
 // unexported is what is not in the buckets, nil if all is.
@@ -190,25 +180,18 @@ func unexported(all []client.ExportStatus, why, dir string) *place.Unexported {
 	if p.files == 0 && !unknown {
 		return nil
 	}
-	u := &place.Unexported{Why: cmp.Or(why, unseen), Unknown: unknown, Files: p.files, SizeBytes: p.bytes, First: []place.UnexportedFile{}, Dir: dir}
+	u := &place.Unexported{Why: cmp.Or(why, unseen, "they cannot be exported"), Unknown: unknown, Files: p.files, SizeBytes: p.bytes, First: []place.UnexportedFile{}, Dir: dir}
 	for _, s := range all {
 		u.Blocked += s.Blocked
 		for _, f := range s.Uploading {
 			u.SizeBytes += f.SentBytes // half a file is none
 		}
 		for _, f := range s.Waiting {
-			reason := f.Reason
-			if s.Error != "" {
-				reason = s.Error
-			}
-			u.First = append(u.First, place.UnexportedFile{Path: s.Path + "/" + f.Path, SizeBytes: f.SizeBytes, Reason: reason})
+			u.First = append(u.First, place.UnexportedFile{Path: s.Path + "/" + f.Path, SizeBytes: f.SizeBytes, Reason: cmp.Or(s.Error, f.Reason)})
 		}
 		for _, f := range s.BlockedFiles {
 			u.First = append(u.First, place.UnexportedFile{Path: s.Path + "/" + f.Path, SizeBytes: f.SizeBytes, Reason: f.Reason, Blocked: true})
 		}
-	}
-	if u.Why == "" {
-		u.Why = "they cannot be exported"
 	}
 	return u
 }

@@ -166,32 +166,12 @@ func newConfig(l *nodes.Layout, r nodes.Record, c *spec.Cluster) (config, error)
 }
 
 func (c config) files(source, workload []byte) ([]file, error) {
-	key, err := secret(128)
-	if err != nil {
-		return nil, err
-	}
-	id, err := secret(10)
-	if err != nil {
-		return nil, err
-	}
-	password, err := secret(20)
-	if err != nil {
-		return nil, err
-	}
-	registry, err := registryAccount("muster")
-	if err != nil {
-		return nil, err
-	}
-	reader, err := registryAccount("reader")
-	if err != nil {
-		return nil, err
-	}
 	// Users of root's clusters run each other's images; another's cluster is his alone.
 	readers := os.FileMode(0o644)
 	if c.layout.Rootless {
 		readers = 0o600
 	}
-	credentials := fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", strings.ToUpper(id), password)
+	credentials := fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", strings.ToUpper(secret(10)), secret(20))
 	names, err := c.nameFiles()
 	if err != nil {
 		return nil, err
@@ -204,14 +184,14 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		{path: "cluster.yaml", text: string(source), mode: 0o600},
 		{path: "muster.yaml", text: string(workload), mode: 0o600},
 		{path: "etc/hosts", text: nodes.Hosts(c.record.HeadName, c.addresses), mode: 0o644, inPlace: true},
-		{path: "etc/munge/munge.key", text: key, mode: 0o600, owner: c.owners.munge, once: true},
+		{path: "etc/munge/munge.key", text: secret(128), mode: 0o600, owner: c.owners.munge, once: true},
 		{path: "etc/s3/credentials", text: credentials, mode: 0o600, once: true},
-		{path: "etc/muster/registry.json", text: registry, mode: 0o600, once: true},
-		{path: "etc/muster/registry-reader.json", text: reader, mode: readers, once: true},
+		{path: "etc/muster/registry.json", text: registryAccount("muster"), mode: 0o600, once: true},
+		{path: "etc/muster/registry-reader.json", text: registryAccount("reader"), mode: readers, once: true},
 		{path: "etc/muster/cluster.yaml", text: string(source), mode: 0o644},
 		dfFile(c.file),
 		{path: runPath(services.RebootProgram), text: nodes.RebootProgram, mode: 0o755},
-		{path: "etc/muster/images", text: imageDir(c.file) + "\n", mode: 0o644},
+		{path: "etc/muster/images", text: services.ImageDir(c.file) + "\n", mode: 0o644},
 	}...)
 	for _, f := range services.Files(c.slurm, c.stack(), c.params) {
 		all = append(all, file{path: runPath(f.Path), text: f.Text, mode: f.Mode, owner: f.Owner})
@@ -228,12 +208,10 @@ func runPath(path string) string {
 }
 
 // secret is a random text that carries bytes of randomness.
-func secret(bytes int) (string, error) {
+func secret(bytes int) string {
 	b := make([]byte, bytes)
-	if _, err := rand.Read(b); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(b), nil
+	_, _ = rand.Read(b) // it never fails
+	return hex.EncodeToString(b)
 }
 
 // linkGPUs makes the files that stand for GPUs in gres.conf. Slurm counts

@@ -52,7 +52,7 @@ func lockForward(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// isAt tells whether an open directory is still the one at a path.
+// isAt tells whether an open file or directory is still the one at a path.
 func isAt(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -51,11 +52,7 @@ func mine(path string, info fs.FileInfo, owners ...int) error {
 	if !ok {
 		return fmt.Errorf("nobody knows whose %s is", path)
 	}
-	known := false
-	for _, o := range owners {
-		known = known || int(st.Uid) == o
-	}
-	if !known {
+	if !slices.Contains(owners, int(st.Uid)) {
 		return fmt.Errorf("%s belongs to user %s", path, userName(st.Uid))
 	}
 	mode := info.Mode()
@@ -92,4 +89,32 @@ func makeDirectories(l *nodes.Layout, o owners) error {
 		}
 	}
 	return nil
+}
+
+// foreign names the user whose cluster it is where that is neither the caller nor
+// somebody whom the caller, being root, may act for. It is empty else.
+func (r Ref) foreign() string {
+	caller := os.Getuid()
+	owner, name := r.owner()
+	if caller == 0 || owner < 0 || owner == caller {
+		return ""
+	}
+	return name
+}
+
+// owner is the user who made the cluster, or who owns what there is of it; -1 where
+// there is nothing.
+func (r Ref) owner() (uid int, name string) {
+	if record, err := r.Layout().Record(); err == nil && record.User != "" {
+		return record.UID, record.User
+	}
+	info, err := os.Lstat(r.Layout().Dir)
+	if err != nil {
+		return -1, ""
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return -1, ""
+	}
+	return int(stat.Uid), userName(stat.Uid)
 }

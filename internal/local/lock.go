@@ -30,7 +30,7 @@ func (r Ref) lock() (unlock func(), err error) {
 		if err != nil {
 			return nil, err
 		}
-		if current(f) {
+		if isAt(f, f.Name()) {
 			return func() { r.unlock(f) }, nil
 		}
 		f.Close() // its owner took it away when we had opened it
@@ -47,16 +47,6 @@ func (r Ref) tryLock() (*os.File, error) {
 		return nil, fmt.Errorf("cluster %s is being changed by another muster; wait for it to end", r.Name)
 	}
 	return f, nil
-}
-
-// current tells whether an open file is the one that its name leads to.
-func current(f *os.File) bool {
-	ours, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Lstat(f.Name())
-	return err == nil && os.SameFile(ours, there)
 }
 
 // unlock takes the file away where there is no run directory it could be for.
@@ -84,10 +74,7 @@ func Kept(home string) []string {
 // there tells whether there is anything of the cluster: it itself, its data, or what
 // an `up` or a `down` that was cut off left of it.
 func (r Ref) there() bool {
-	for _, path := range []string{r.Layout().Dir, r.lockFile()} {
-		if _, err := os.Lstat(path); err == nil {
-			return true
-		}
-	}
-	return false
+	_, noDir := os.Lstat(r.Layout().Dir)
+	_, noLock := os.Lstat(r.lockFile())
+	return noDir == nil || noLock == nil
 }

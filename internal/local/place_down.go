@@ -111,7 +111,7 @@ func askForJobs(ctx context.Context, ref Ref) ([]string, error) {
 	if !alive {
 		return nil, nil
 	}
-	jobs, problems, err := slurm.Client{Runner: FromHost{Layout: l, Anchor: anchor}}.Jobs(ctx)
+	jobs, problems, err := slurmOf(l, anchor).Jobs(ctx)
 	return unfinished(jobs, problems), err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
@@ -47,12 +48,8 @@ func staysBehind(name string) bool {
 	case "PATH", "LC_ALL", "SHELL", "PWD", "OLDPWD", "TMPDIR", "MANPATH", "BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV":
 		return true
 	}
-	for _, prefix := range []string{"AWS_", "SLURM_", "SBATCH_", "SALLOC_", "SRUN_", "MUSTER_", "LD_", "XDG_", "DBUS_", "SSH_", "SUDO_", "PYENV_"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	prefixes := []string{"AWS_", "SLURM_", "SBATCH_", "SALLOC_", "SRUN_", "MUSTER_", "LD_", "XDG_", "DBUS_", "SSH_", "SUDO_", "PYENV_"}
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // Runner runs Slurm's programs on the head node of a cluster for a process of
@@ -61,12 +58,10 @@ type Runner struct {
 	Layout *nodes.Layout
 	Anchor nodes.AnchorProcess
 	Dir    string
-	// Env is added to the programs' environment.
-	Env []string
 }
 
 // Run runs a program and returns what it printed.
 func (r Runner) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
-	line := r.Layout.HeadCommand(r.Anchor, r.Dir, append([]string{"env"}, append(append(HeadEnv(), r.Env...), append([]string{name}, args...)...)...))
+	line := r.Layout.HeadCommand(r.Anchor, r.Dir, slices.Concat([]string{"env"}, HeadEnv(), []string{name}, args))
 	return slurm.Exec{}.Run(ctx, line[0], line[1:]...)
 }

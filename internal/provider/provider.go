@@ -48,6 +48,17 @@ type Order struct {
 	Whole bool
 }
 
+// AllFail is what Launch returns where one error keeps all orders from being carried out.
+func AllFail(orders []Order, err error) map[string]error {
+	failed := map[string]error{}
+	for _, o := range orders {
+		for _, n := range o.Nodes {
+			failed[n] = err
+		}
+	}
+	return failed
+}
+
 // Provider starts and ends instances. Its methods may be called from many
 // goroutines.
 type Provider interface {

@@ -138,11 +138,5 @@ func (o Options) groups() []string {
 
 // needs are the needs of the groups that were asked for.
 func (o Options) needs() []need {
-	var list []need
-	for _, n := range allNeeds {
-		if slices.Contains(o.groups(), n.group) {
-			list = append(list, n)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(allNeeds), func(n need) bool { return !slices.Contains(o.groups(), n.group) })
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -53,7 +54,7 @@ func judge(f Facts, o Options) []Finding {
 	findings = append(findings, judgeUsers(f)...)
 	findings = append(findings, judgeNamespaces(f), judgeOverlay(f), judgeFuse(f))
 	findings = append(findings, judgeRoom(f, "memory", f.FreeMemory, leastMemory, fineMemory, "are free for programs"))
-	findings = append(findings, judgeRoom(f, "disk", f.FreeDisk, leastDisk, fineDisk, "are free in "+either(f.StateDir, "/")))
+	findings = append(findings, judgeRoom(f, "disk", f.FreeDisk, leastDisk, fineDisk, "are free in "+cmp.Or(f.StateDir, "/")))
 	return append(findings, judgeCores(f), judgeServices(f))
 }
 
@@ -69,7 +70,7 @@ func judgeSystem(f Facts) Finding {
 }
 
 func judgeDebian(f Facts, o Options) Finding {
-	name := either(f.OS.Name, either(f.OS.ID, "an unknown system"))
+	name := cmp.Or(f.OS.Name, f.OS.ID, "an unknown system")
 	derived := slices.Contains(f.OS.Like, "debian") || slices.Contains(f.OS.Like, "ubuntu")
 	switch {
 	case f.Apt && f.OS.ID == "debian":
@@ -156,7 +157,7 @@ func judgeUsers(f Facts) []Finding {
 			findings = append(findings, Finding{name, Skip, "everything runs as you", ""})
 		case f.Users[u.name]:
 			findings = append(findings, Finding{name, Pass, "user " + u.name, ""})
-		case slices.Contains(f.missingOf(u.pkg), u.pkg):
+		case f.misses(u.pkg):
 			findings = append(findings, Finding{name, Skip, fmt.Sprintf("user %s comes with %s", u.name, u.pkg), ""})
 		default:
 			findings = append(findings, Finding{name, Fail, "there is no user " + u.name,
@@ -166,14 +167,9 @@ func judgeUsers(f Facts) []Finding {
 	return findings
 }
 
-// missingOf is the package if it is missing.
-func (f Facts) missingOf(pkg string) []string {
-	for _, n := range allNeeds {
-		if n.pkg == pkg && len(f.lacks(n)) > 0 {
-			return []string{pkg}
-		}
-	}
-	return nil
+// misses tells whether a package is missing.
+func (f Facts) misses(pkg string) bool {
+	return slices.ContainsFunc(allNeeds, func(n need) bool { return n.pkg == pkg && len(f.lacks(n)) > 0 })
 }
 
 func judgeNamespaces(f Facts) Finding {
@@ -217,10 +213,7 @@ func judgeOverlay(f Facts) Finding {
 // without it; containers do not.
 func judgeFuse(f Facts) Finding {
 	const name = "fuse"
-	sudo := "sudo "
-	if f.Root {
-		sudo = ""
-	}
+	sudo := sudoFor(f.Root)
 	switch {
 	case !f.Fuse.Present:
 		return Finding{name, Warn, "there is no /dev/fuse, with which ordinary users' containers are made", sudo + "modprobe fuse"}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -112,7 +113,7 @@ func (f *Facts) lookForRoom(dir string) {
 		dir = filepath.Dir(dir)
 	}
 	var disk unix.Statfs_t
-	if err := unix.Statfs(either(dir, "/"), &disk); err != nil {
+	if err := unix.Statfs(cmp.Or(dir, "/"), &disk); err != nil {
 		f.Blind["disk"] = err.Error()
 		return
 	}
@@ -125,13 +126,6 @@ func lookAtFuse(path string) Fuse {
 		return Fuse{}
 	}
 	return Fuse{Present: true, Mine: unix.Access(path, unix.R_OK|unix.W_OK) == nil, Everyones: info.Mode().Perm()&0o006 == 0o006}
-}
-
-func either(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // freeMemory is the available memory in bytes.

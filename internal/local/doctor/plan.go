@@ -62,10 +62,7 @@ func (p Plan) question() string {
 // command is what to type to carry out the plan: self, with sudo if need be, or
 // without self apt-get.
 func (p Plan) command(root bool, self string) string {
-	sudo := "sudo "
-	if root {
-		sudo = ""
-	}
+	sudo := sudoFor(root)
 	if self != "" {
 		return sudo + self
 	}
@@ -83,6 +80,14 @@ func (p Plan) command(root bool, self string) string {
 		steps = append(steps, sudo+"chmod 0666 /dev/fuse")
 	}
 	return strings.Join(steps, " && ")
+}
+
+// sudoFor is what command lines for root begin with.
+func sudoFor(root bool) string {
+	if root {
+		return ""
+	}
+	return "sudo "
 }
 
 // step is one program of an installation.

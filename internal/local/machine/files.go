@@ -3,6 +3,7 @@ package machine
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -33,10 +34,5 @@ func (r Root) place(name string) error {
 
 // has tells whether the machine has a file of its own at a path of its root.
 func (r Root) has(path string) bool {
-	for _, f := range r.Files {
-		if f.Path == path {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Files, func(f File) bool { return f.Path == path })
 }

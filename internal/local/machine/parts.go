@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -70,3 +72,10 @@ func ignoreExist(err error) error {
 	}
 	return err
 }
+
+// initialUserNamespace tells whether the process is in the machine's first user
+// namespace, where root is really root.
+var initialUserNamespace = sync.OnceValue(func() bool {
+	ids, err := os.ReadFile("/proc/self/uid_map")
+	return err == nil && len(strings.Fields(string(ids))) == 3 && strings.Fields(string(ids))[2] == "4294967295"
+})

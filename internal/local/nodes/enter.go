@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -107,20 +108,18 @@ func (l *Layout) HeadRunner() HeadRunner {
 
 // Run runs a program and returns what it printed.
 func (r HeadRunner) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
-	line := append(append(append([]string{}, r.prefix[1:]...), name), args...)
+	line := slices.Concat(r.prefix[1:], []string{name}, args)
 	return r.exec.Run(ctx, r.prefix[0], line...)
 }
 
 // NodePID is the process ID of a node's init process, as the caller sees it.
 func NodePID(a AnchorProcess, node string) (int, error) {
-	inits, err := nodeInits(a.PID)
+	i, err := findInit(a.PID, node)
+	if err == nil && i == nil {
+		err = fmt.Errorf("node %s is not running", node)
+	}
 	if err != nil {
 		return 0, err
 	}
-	for _, i := range inits {
-		if i.name == node {
-			return i.pid, nil
-		}
-	}
-	return 0, fmt.Errorf("node %s is not running", node)
+	return i.pid, nil
 }

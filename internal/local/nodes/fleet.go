@@ -83,22 +83,14 @@ func (f *Fleet) Ended() <-chan string { return f.watch.ended }
 
 // Observe implements provider.Provider.
 func (f *Fleet) Observe(context.Context) ([]provider.Instance, error) {
-	inits, err := nodeInits(ownAnchor)
-	if err != nil {
-		return nil, err
-	}
-	instances := make([]provider.Instance, len(inits))
-	for i, n := range inits {
-		instances[i] = provider.Instance{Node: n.name, ID: strconv.Itoa(n.pid), Started: n.began}
-	}
-	return instances, nil
+	return Running(AnchorProcess{PID: ownAnchor})
 }
 
 // Launch implements provider.Provider.
 func (f *Fleet) Launch(ctx context.Context, orders []provider.Order, started func([]provider.Instance)) map[string]error {
 	record, addresses, err := f.load()
 	if err != nil {
-		return failAll(orders, err)
+		return provider.AllFail(orders, err)
 	}
 	var mu sync.Mutex // guards failed and fresh
 	failed, fresh := map[string]error{}, map[string]bool{}
@@ -122,16 +114,6 @@ func (f *Fleet) Launch(ctx context.Context, orders []provider.Order, started fun
 	return failed
 }
 
-func failAll(orders []provider.Order, err error) map[string]error {
-	failed := map[string]error{}
-	for _, o := range orders {
-		for _, n := range o.Nodes {
-			failed[n] = err
-		}
-	}
-	return failed
-}
-
 // possible are the nodes to be started. Whole orders that are known to fail fail
 // before anything is started for them.
 func (f *Fleet) possible(orders []provider.Order, addresses map[string]netip.Addr, failed map[string]error) []string {
@@ -139,7 +121,7 @@ func (f *Fleet) possible(orders []provider.Order, addresses map[string]netip.Add
 	for _, o := range orders {
 		i := slices.IndexFunc(o.Nodes, func(n string) bool { return !addresses[n].IsValid() })
 		if o.Whole && i >= 0 {
-			maps.Copy(failed, failAll([]provider.Order{o}, noSuchNode(o.Nodes[i])))
+			maps.Copy(failed, provider.AllFail([]provider.Order{o}, noSuchNode(o.Nodes[i])))
 			continue
 		}
 		nodes = append(nodes, o.Nodes...)
@@ -207,7 +189,7 @@ func (f *Fleet) launch(ctx context.Context, name string, r Record, addresses map
 	if !ok {
 		return false, noSuchNode(name)
 	}
-	if i, err := findInit(name); err != nil || i != nil {
+	if i, err := findInit(ownAnchor, name); err != nil || i != nil {
 		return false, err
 	}
 	return true, f.boot(name, address, r)
@@ -241,7 +223,7 @@ func (f *Fleet) boot(name string, address netip.Addr, r Record) error {
 // lost cleans up after a node that ended without being asked to.
 func (f *Fleet) lost(name string) {
 	defer f.alone(name)()
-	if i, err := findInit(name); err != nil || i != nil {
+	if i, err := findInit(ownAnchor, name); err != nil || i != nil {
 		return // there is a new one already
 	}
 	f.doors.shut(name)
@@ -264,14 +246,10 @@ func (f *Fleet) Terminate(ctx context.Context, nodes []string) error {
 	if err != nil {
 		return err
 	}
-	wanted := map[string]bool{}
-	for _, n := range nodes {
-		wanted[n] = true
-	}
 	var group errgroup.Group
 	group.SetLimit(launchesAtOnce)
 	for _, i := range inits {
-		if !wanted[i.name] && !wanted[strconv.Itoa(i.pid)] {
+		if !slices.Contains(nodes, i.name) && !slices.Contains(nodes, strconv.Itoa(i.pid)) {
 			continue
 		}
 		group.Go(func() error {
@@ -361,7 +339,7 @@ func Hosts(head string, addresses map[string]netip.Addr) string {
 			names[a] = n
 		}
 	}
-	for _, a := range sortedAddresses(maps.Keys(names)) {
+	for _, a := range slices.SortedFunc(maps.Keys(names), netip.Addr.Compare) {
 		fmt.Fprintf(&b, "%s %s\n", a, names[a])
 	}
 	return b.String()

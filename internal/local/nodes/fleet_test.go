@@ -196,7 +196,7 @@ func TestFleet_launches_over_what_is_left(t *testing.T) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		until(t, "gone", func() bool { i, err := findInit(testNodes[0]); return err == nil && i == nil })
+		until(t, "gone", func() bool { i, err := findInit(ownAnchor, testNodes[0]); return err == nil && i == nil })
 		boot(t, f, testNodes[0])
 		if got, err := onNode(t, l, testNodes[0], reach("10.99.0.1")); got != "yes" {
 			t.Errorf("the new one does not reach the head node: %q, %v", got, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,17 +57,14 @@ func nodeInits(anchor int) ([]nodeInit, error) {
 	return inits, nil
 }
 
-func findInit(name string) (*nodeInit, error) {
-	inits, err := nodeInits(ownAnchor)
-	if err != nil {
+// findInit is a node's own, nil if it does not run.
+func findInit(anchor int, name string) (*nodeInit, error) {
+	inits, err := nodeInits(anchor)
+	i := slices.IndexFunc(inits, func(i nodeInit) bool { return i.name == name })
+	if err != nil || i < 0 {
 		return nil, err
 	}
-	for _, i := range inits {
-		if i.name == name {
-			return &i, nil
-		}
-	}
-	return nil, nil
+	return &inits[i], nil
 }
 
 // processSpace is the kernel's name of a process's process namespace, and how
@@ -82,12 +80,15 @@ func processSpace(pid int) (space string, depth int, err error) {
 
 // namespaceIDs are the IDs of a process in every process namespace that it is
 // in, the caller's first.
-func namespaceIDs(proc string) ([]string, error) {
+func namespaceIDs(proc string) ([]string, error) { return statusField(proc, "NSpid") }
+
+// statusField are the words of a line of a process's status, proc(5).
+func statusField(proc, name string) ([]string, error) {
 	status, err := os.ReadFile(proc + "/status")
 	if err != nil {
 		return nil, err
 	}
-	_, after, _ := strings.Cut(string(status), "\nNSpid:")
+	_, after, _ := strings.Cut(string(status), "\n"+name+":")
 	line, _, _ := strings.Cut(after, "\n")
 	return strings.Fields(line), nil
 }

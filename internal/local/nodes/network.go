@@ -117,3 +117,10 @@ func announce(link netlink.Link, address netip.Addr) error {
 	}
 	return nil
 }
+
+// FirstNodeAddress and LastNodeAddress are the lowest and the highest address
+// that a node can have.
+var (
+	FirstNodeAddress = HeadAddress.Next()
+	LastNodeAddress  = netip.MustParseAddr("10.99.255.254")
+)

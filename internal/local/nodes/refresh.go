@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/muster-hpc/muster/internal/sys/thread"
 )
 
 // Refresh has every machine that runs look anew at what the host has: a layer over a
@@ -18,53 +15,31 @@ import (
 // and never hears that the host's directory changed. Users whom the host has got come into
 // the machines' own lists. What jobs have open stays as it is. It must be called in the anchor's namespaces, and may be repeated.
 func (l *Layout) Refresh() error {
-	inits, err := nodeInits(ownAnchor)
-	if err != nil {
-		return err
-	}
 	lists, err := l.userFiles()
 	if err != nil {
 		return err
 	}
-	errs := []error{l.lookAnew("the head node", "/proc/1/fd/"+strconv.Itoa(headMount), l.ownOf("head", lists))}
-	for _, i := range inits {
-		errs = append(errs, l.lookAnew(i.name, "/proc/"+strconv.Itoa(i.pid)+"/ns/mnt", l.ownOf(i.name, lists)))
-	}
-	return errors.Join(errs...)
+	return onMachines("look anew on", func(m mounts) error { return l.lookAnew(m, l.ownOf(m.machine, lists)) })
 }
 
 // lookAnew has a machine's layers forget all names that nobody uses: a file system that is
 // configured anew, if only as it is, drops them. Then its lists of users are brought up to
 // date.
-func (l *Layout) lookAnew(machine, namespace string, lists map[string]string) error {
-	err := thread.Do(unix.CLONE_NEWNS, func() error {
-		ns, err := unix.Open(namespace, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if errors.Is(err, unix.ENOENT) {
-			return nil // the node ended just now
-		}
-		if err != nil {
-			return err
-		}
-		defer unix.Close(ns)
-		// There, /proc is of other processes.
-		self, err := unix.Open("/proc/thread-self", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(self)
-		if err := unix.Setns(ns, unix.CLONE_NEWNS); err != nil {
-			return err
-		}
-		mountinfo, err := readAt(self, "mountinfo")
-		for _, at := range l.layers(mountinfo) {
-			err = errors.Join(err, reconfigure(at))
-		}
-		return errors.Join(err, learn("/", lists))
-	})
+func (l *Layout) lookAnew(m mounts, lists map[string]string) error {
+	// There, /proc is of other processes.
+	self, err := unix.Open("/proc/thread-self", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("look anew on %s: %w", machine, err)
+		return err
 	}
-	return nil
+	defer unix.Close(self)
+	if err := m.enter(); err != nil {
+		return err
+	}
+	mountinfo, err := readAt(self, "mountinfo")
+	for _, at := range l.layers(mountinfo) {
+		err = errors.Join(err, reconfigure(at))
+	}
+	return errors.Join(err, learn("/", lists))
 }
 
 // readAt reads a file of a folder.

@@ -35,12 +35,7 @@ func Shareable(dir string) bool {
 
 // Visible tells whether a path of the host is the same file on every machine.
 func (r Record) Visible(path string) bool {
-	for _, m := range r.Shared {
-		if m.Source == m.Target && (path == m.Target || strings.HasPrefix(path, m.Target+"/")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Shared, func(m Mount) bool { return m.Source == m.Target && within(path, m.Target) })
 }
 
 // Keep also shows what another record of the same cluster shows of the host: jobs
@@ -92,43 +87,65 @@ func (l *Layout) Share(dir string) error {
 	}); err != nil {
 		return err
 	}
+	return onMachines("show "+dir+" on", func(m mounts) error { return m.attach(dir) })
+}
+
+// attach mounts a directory that the caller sees into the namespace.
+func (m mounts) attach(dir string) error {
+	tree, err := unix.OpenTree(unix.AT_FDCWD, dir, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(tree)
+	if err := m.enter(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return unix.MoveMount(tree, "", unix.AT_FDCWD, dir, unix.MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+// mounts is the mount namespace of a machine, which is not entered yet.
+type mounts struct {
+	machine string // the node's name, "head" for the head node
+	fd      int
+}
+
+// enter takes the calling thread into the namespace.
+func (m mounts) enter() error { return unix.Setns(m.fd, unix.CLONE_NEWNS) }
+
+// onMachines calls f for every machine that runs, each time on a thread that may enter its
+// mount namespace. Errors say what was to be done.
+func onMachines(what string, f func(mounts) error) error {
 	inits, err := nodeInits(ownAnchor)
 	if err != nil {
 		return err
 	}
-	errs := []error{attach(dir, "the head node", "/proc/1/fd/"+strconv.Itoa(headMount))}
+	errs := []error{onMachine(what, "head", "/proc/1/fd/"+strconv.Itoa(headMount), f)}
 	for _, i := range inits {
-		errs = append(errs, attach(dir, i.name, "/proc/"+strconv.Itoa(i.pid)+"/ns/mnt"))
+		errs = append(errs, onMachine(what, i.name, "/proc/"+strconv.Itoa(i.pid)+"/ns/mnt", f))
 	}
 	return errors.Join(errs...)
 }
 
-// attach mounts a directory that the caller sees into another mount namespace.
-func attach(dir, machine, namespace string) error {
+func onMachine(what, machine, namespace string, f func(mounts) error) error {
 	err := thread.Do(unix.CLONE_NEWNS, func() error {
-		ns, err := unix.Open(namespace, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		fd, err := unix.Open(namespace, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if errors.Is(err, unix.ENOENT) {
 			return nil // the node ended just now
 		}
 		if err != nil {
 			return err
 		}
-		defer unix.Close(ns)
-		tree, err := unix.OpenTree(unix.AT_FDCWD, dir, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(tree)
-		if err := unix.Setns(ns, unix.CLONE_NEWNS); err != nil {
-			return err
-		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		return unix.MoveMount(tree, "", unix.AT_FDCWD, dir, unix.MOVE_MOUNT_F_EMPTY_PATH)
+		defer unix.Close(fd)
+		return f(mounts{machine, fd})
 	})
-	if err != nil {
-		return fmt.Errorf("show %s on %s: %w", dir, machine, err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if machine == "head" {
+		machine = "the head node"
+	}
+	return fmt.Errorf("%s %s: %w", what, machine, err)
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,12 +90,7 @@ func (v View) follow(path string) (info fs.FileInfo, next string, err error) {
 
 // leads tells whether a path is above a mount of the cluster's, and so is there in any case.
 func (v View) leads(path string) bool {
-	for _, m := range v.Record.Shared {
-		if m.Target != path && within(m.Target, path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Record.Shared, func(m Mount) bool { return m.Target != path && within(m.Target, path) })
 }
 
 // behind is the path of this machine that the cluster's machines show at one of theirs.
@@ -105,10 +101,8 @@ func (v View) behind(path string) (string, error) {
 		}
 		return filepath.Join(over.Source, strings.TrimPrefix(path, over.Target)), nil
 	}
-	for _, point := range v.Mounts {
-		if within(path, point) {
-			return "", fs.ErrNotExist
-		}
+	if v.mounted(path) {
+		return "", fs.ErrNotExist
 	}
 	if machine.Shows(path) {
 		return path, nil

@@ -115,13 +115,11 @@ func inside(pid, anchor int, space string) bool {
 }
 
 func parentOf(pid int) int {
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
+	field, err := statusField("/proc/"+strconv.Itoa(pid), "PPid")
+	if err != nil || len(field) == 0 {
 		return 0
 	}
-	_, after, _ := strings.Cut(string(status), "\nPPid:")
-	line, _, _ := strings.Cut(after, "\n")
-	parent, _ := strconv.Atoi(strings.TrimSpace(line))
+	parent, _ := strconv.Atoi(field[0])
 	return parent
 }
 

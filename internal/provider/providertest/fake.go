@@ -37,6 +37,12 @@ type place struct {
 	hearers   []chan string
 }
 
+// locked locks the place until the returned function is called.
+func (p *place) locked() (unlock func()) {
+	p.mu.Lock()
+	return p.mu.Unlock
+}
+
 var _ provider.Provider = (*Fake)(nil)
 
 // ErrUnknown is a node that the place has no room for.
@@ -54,8 +60,7 @@ func New(nodes ...string) *Fake {
 // Again is another user of the same place, as after a crash of the first.
 func (f *Fake) Again() *Fake {
 	again := &Fake{place: f.place, ended: make(chan string, 1024)}
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	f.place.hearers = append(f.place.hearers, again.ended)
 	return again
 }
@@ -65,8 +70,7 @@ func (f *Fake) Observe(ctx context.Context) ([]provider.Instance, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	f.place.looks++
 	if f.place.silent != nil {
 		return nil, f.place.silent
@@ -77,7 +81,7 @@ func (f *Fake) Observe(ctx context.Context) ([]provider.Instance, error) {
 // Launch implements provider.Provider.
 func (f *Fake) Launch(ctx context.Context, orders []provider.Order, started func([]provider.Instance)) map[string]error {
 	if err := f.wait(ctx); err != nil {
-		return all(orders, err)
+		return provider.AllFail(orders, err)
 	}
 	failed := map[string]error{}
 	for _, o := range orders {
@@ -100,22 +104,12 @@ func (f *Fake) wait(ctx context.Context) error {
 	return pause.For(ctx, takes)
 }
 
-func all(orders []provider.Order, err error) map[string]error {
-	failed := map[string]error{}
-	for _, o := range orders {
-		for _, n := range o.Nodes {
-			failed[n] = err
-		}
-	}
-	return failed
-}
-
 // order carries out one order.
 func (p *place) order(ctx context.Context, o provider.Order) (list []provider.Instance, failed map[string]error) {
 	failed = map[string]error{}
 	if o.Whole {
 		if err := p.refusal(ctx, o.Nodes...); err != nil {
-			return nil, all([]provider.Order{o}, err)
+			return nil, provider.AllFail([]provider.Order{o}, err)
 		}
 	}
 	for _, n := range o.Nodes {
@@ -183,8 +177,7 @@ func (p *place) launch(node string) provider.Instance {
 
 // Move gives instances to other nodes, all or none.
 func (f *Fake) Move(ctx context.Context, moves map[string]string) error {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -208,8 +201,7 @@ func (f *Fake) Terminate(ctx context.Context, nodes []string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	for _, n := range nodes {
 		delete(f.place.instances, n)
 		maps.DeleteFunc(f.place.instances, func(_ string, i provider.Instance) bool { return i.ID == n })
@@ -222,8 +214,7 @@ func (f *Fake) Ended() <-chan string { return f.ended }
 
 // Kill ends a node's instance as a power cut does, and tells whether there was one.
 func (f *Fake) Kill(node string) bool {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	_, alive := f.place.instances[node]
 	delete(f.place.instances, node)
 	if !alive {
@@ -240,44 +231,38 @@ func (f *Fake) Kill(node string) bool {
 
 // KillUnheard is Kill with every message lost.
 func (f *Fake) KillUnheard(node string) {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	delete(f.place.instances, node)
 }
 
 // Fail lets launches of a node fail from now on; nil ends that.
 func (f *Fake) Fail(node string, err error) {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	f.place.failing[node] = err
 }
 
 // Room lets a group of nodes, named without their number, have so many instances
 // from now on, and no more.
 func (f *Fake) Room(group string, instances int) {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	f.place.room[group] = instances
 }
 
 // Takes lets each launch take so long from now on.
 func (f *Fake) Takes(d time.Duration) {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	f.place.takes = d
 }
 
 // Addressed lets instances have addresses from now on.
 func (f *Fake) Addressed() {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	f.place.addressed = true
 }
 
 // SetHealth says something against a node's instance; nothing ends that.
 func (f *Fake) SetHealth(node string, events ...provider.HealthEvent) {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	if i, alive := f.place.instances[node]; alive {
 		i.Health = events
 		f.place.instances[node] = i
@@ -286,8 +271,7 @@ func (f *Fake) SetHealth(node string, events ...provider.HealthEvent) {
 
 // Orphan is an instance that no node is known for.
 func (f *Fake) Orphan() (id string) {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	i := f.place.launch("orphan-0")
 	i.Node = ""
 	delete(f.place.instances, "orphan-0")
@@ -297,28 +281,24 @@ func (f *Fake) Orphan() (id string) {
 
 // Silence lets Observe fail from now on; nil ends that.
 func (f *Fake) Silence(err error) {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	f.place.silent = err
 }
 
 // Started counts the instances that were ever started.
 func (f *Fake) Started() int {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	return f.place.started
 }
 
 // Looks counts the calls of Observe.
 func (f *Fake) Looks() int {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	return f.place.looks
 }
 
 // Living counts the instances that live.
 func (f *Fake) Living() int {
-	f.place.mu.Lock()
-	defer f.place.mu.Unlock()
+	defer f.place.locked()()
 	return len(f.place.instances)
 }
