@@ -26,12 +26,13 @@ type Script struct {
 	Args []string
 }
 
-// buildActions reads both forms of an event: one Script, or a Sequence.
-func buildActions(v View) CustomActions {
+// build reads both forms of an event: one Script, or a Sequence.
+func (c *CustomActions) build(v View) {
 	if !v.Present() {
-		return nil
+		return
 	}
 	all := CustomActions{}
+	*c = all
 	for _, event := range []Event{OnNodeStart, OnNodeConfigured, OnNodeUpdated} {
 		if v.field.child(string(event)) == nil {
 			continue
@@ -43,10 +44,9 @@ func buildActions(v View) CustomActions {
 			}
 		}
 	}
-	return all
 }
 
-func buildTimeouts(v View) Timeouts {
+func (t *Timeouts) build(v View) {
 	limit := func(key string) time.Duration { return time.Duration(v.Key(key).Int()) * time.Second }
-	return Timeouts{HeadNode: limit("HeadNodeBootstrapTimeout"), ComputeNode: limit("ComputeNodeBootstrapTimeout")}
+	*t = Timeouts{HeadNode: limit("HeadNodeBootstrapTimeout"), ComputeNode: limit("ComputeNodeBootstrapTimeout")}
 }

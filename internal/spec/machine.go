@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"reflect"
 
 	"github.com/muster-hpc/muster/internal/catalog"
 )
@@ -12,13 +13,15 @@ type Networking struct {
 	Subnets []string
 	// SecurityGroups are instead of those that are made for the cluster,
 	// AdditionalSecurityGroups beside them.
-	SecurityGroups, AdditionalSecurityGroups []string
+	SecurityGroups           []string `key:"SecurityGroups"`
+	AdditionalSecurityGroups []string `key:"AdditionalSecurityGroups"`
 }
 
 // IAM says what rights machines have beside those that they need.
 type IAM struct {
 	// InstanceProfile and InstanceRole are ARNs of what is instead of one that is made.
-	InstanceProfile, InstanceRole string
+	InstanceProfile string `key:"InstanceProfile"`
+	InstanceRole    string `key:"InstanceRole"`
 	// Policies are the ARNs of AdditionalIamPolicies.
 	Policies []string
 	S3Access []S3Access
@@ -26,30 +29,34 @@ type IAM struct {
 
 // S3Access is a bucket that machines may reach, or a key of it.
 type S3Access struct {
-	Bucket, Key string
-	Write       bool
+	Bucket string `key:"BucketName"`
+	Key    string `key:"KeyName"`
+	Write  bool   `key:"EnableWriteAccess"`
 }
 
 // SSH says how people come to machines.
 type SSH struct {
 	// KeyName is the key pair, AllowedIPs the network that may connect. Each is empty
 	// where the file does not say.
-	KeyName, AllowedIPs string
+	KeyName    string `key:"KeyName"`
+	AllowedIPs string
 }
 
 // DCV is the remote desktop of machines.
 type DCV struct {
-	Enabled    bool
-	Port       int
-	AllowedIPs string
+	Enabled    bool   `key:"Enabled"`
+	Port       int    `key:"Port"`
+	AllowedIPs string `key:"AllowedIps"`
 }
 
 // RootVolume is the root volume of machines.
 type RootVolume struct {
-	VolumeType string
+	VolumeType string `key:"VolumeType"`
 	// SizeGiB is 0 for the image's, Iops and Throughput where the type has none to choose.
-	SizeGiB, Iops, Throughput int
-	Encrypted                 bool
+	SizeGiB    int  `key:"Size"`
+	Iops       int  `key:"Iops"`
+	Throughput int  `key:"Throughput"`
+	Encrypted  bool `key:"Encrypted"`
 }
 
 // PlacementGroup says that nodes stand close together.
@@ -64,57 +71,44 @@ func (g PlacementGroup) Wanted() bool { return g.Name != "" || g.Enabled }
 
 // Reservation is where nodes come from: a capacity reservation or block by its ID, or a
 // group of them by its ARN. Neither is none.
-type Reservation struct{ ID, Group string }
+type Reservation struct {
+	ID    string `key:"CapacityReservationId"`
+	Group string `key:"CapacityReservationResourceGroupArn"`
+}
 
 // Name is the reservation's ID or the group's ARN.
 func (r Reservation) Name() string { return cmp.Or(r.ID, r.Group) }
 
 // LaunchTemplate is a version of a launch template of the user's, whose values go before
 // muster's.
-type LaunchTemplate struct{ ID, Version string }
+type LaunchTemplate struct {
+	ID      string `key:"LaunchTemplateId"`
+	Version string `key:"Version"`
+}
 
 // String is ID:VERSION.
 func (t LaunchTemplate) String() string { return t.ID + ":" + t.Version }
 
-func buildNetworking(v View, subnets []string) Networking {
-	return Networking{
-		Subnets: subnets, SecurityGroups: v.Key("SecurityGroups").Texts(),
-		AdditionalSecurityGroups: v.Key("AdditionalSecurityGroups").Texts(),
-	}
-}
-
-func buildIAM(v View) IAM {
-	i := IAM{InstanceProfile: v.Key("InstanceProfile").Text(), InstanceRole: v.Key("InstanceRole").Text()}
+func (i *IAM) build(v View) {
+	v.fill(i)
 	for _, item := range v.Key("AdditionalIamPolicies").Items() {
 		i.Policies = append(i.Policies, item.Key("Policy").Text())
 	}
-	if v.field.child("S3Access") == nil {
-		return i // login nodes have none
+	if v.field.child("S3Access") != nil { // login nodes have none
+		v.Key("S3Access").set(reflect.ValueOf(&i.S3Access).Elem())
 	}
-	for _, item := range v.Key("S3Access").Items() {
-		i.S3Access = append(i.S3Access, S3Access{
-			Bucket: item.Key("BucketName").Text(), Key: item.Key("KeyName").Text(), Write: item.Key("EnableWriteAccess").Bool(),
-		})
-	}
-	return i
 }
 
-func buildSSH(v View) SSH {
-	s := SSH{KeyName: v.Key("KeyName").Text()}
+func (s *SSH) build(v View) {
+	v.fill(s)
 	if allowed := v.Key("AllowedIps"); allowed.Present() {
 		s.AllowedIPs = allowed.Text() // ParallelCluster's default is everybody
 	}
-	return s
 }
 
-func buildDCV(v View) DCV {
-	return DCV{Enabled: v.Key("Enabled").Bool(), Port: v.Key("Port").Int(), AllowedIPs: v.Key("AllowedIps").Text()}
-}
-
-func buildRoot(v View) RootVolume {
-	kind := v.Key("VolumeType").Text()
-	iops, throughput := volumeSpeed(kind, v.Key("Iops").Int(), v.Key("Throughput").Int())
-	return RootVolume{VolumeType: kind, SizeGiB: v.Key("Size").Int(), Iops: iops, Throughput: throughput, Encrypted: v.Key("Encrypted").Bool()}
+func (r *RootVolume) build(v View) {
+	v.fill(r)
+	r.Iops, r.Throughput = volumeSpeed(r.VolumeType, r.Iops, r.Throughput)
 }
 
 // usualRoot is the root volume of machines of which the file has none.
@@ -142,12 +136,9 @@ func buildPlacement(v View, around PlacementGroup) PlacementGroup {
 // where it says nothing.
 func buildReservation(v View, around Reservation) Reservation {
 	target := v.Key("CapacityReservationTarget")
-	if !target.Present() {
-		return around
+	if target.Present() {
+		around = Reservation{}
+		target.fill(&around)
 	}
-	return Reservation{ID: target.Key("CapacityReservationId").Text(), Group: target.Key("CapacityReservationResourceGroupArn").Text()}
-}
-
-func buildLaunchTemplate(v View) LaunchTemplate {
-	return LaunchTemplate{ID: v.Key("LaunchTemplateId").Text(), Version: v.Key("Version").Text()}
+	return around
 }

@@ -61,14 +61,16 @@ const (
 
 // EBSSettings are those of volumes, which the head node exports.
 type EBSSettings struct {
-	VolumeType string
-	SizeGiB    int
+	VolumeType string `key:"VolumeType"`
+	SizeGiB    int    `key:"Size"`
 	// SnapshotSized says that the size is the snapshot's, and not SizeGiB.
 	SnapshotSized bool
 	// Iops and Throughput are 0 where the type has none to choose.
-	Iops, Throughput     int
-	Encrypted            bool
-	KmsKeyID, SnapshotID string
+	Iops       int    `key:"Iops"`
+	Throughput int    `key:"Throughput"`
+	Encrypted  bool   `key:"Encrypted"`
+	KmsKeyID   string `key:"KmsKeyId"`
+	SnapshotID string `key:"SnapshotId"`
 	// RAIDVolumes is how many volumes are one array of RAIDLevel; 0 is one volume.
 	RAIDVolumes, RAIDLevel int
 }
@@ -78,37 +80,45 @@ func (e EBSSettings) Count() int { return max(1, e.RAIDVolumes) }
 
 // EFSSettings are those of an EFS.
 type EFSSettings struct {
-	Encrypted                             bool
-	KmsKeyID, PerformanceMode             string
-	ThroughputMode                        string
-	ProvisionedMBps                       int
-	EncryptionInTransit, IamAuthorization bool
-	AccessPointID                         string
+	Encrypted           bool   `key:"Encrypted"`
+	KmsKeyID            string `key:"KmsKeyId"`
+	PerformanceMode     string `key:"PerformanceMode"`
+	ThroughputMode      string `key:"ThroughputMode"`
+	ProvisionedMBps     int    `key:"ProvisionedThroughput"`
+	EncryptionInTransit bool   `key:"EncryptionInTransit"`
+	IamAuthorization    bool   `key:"IamAuthorization"`
+	AccessPointID       string `key:"AccessPointId"`
 }
 
 // LustreSettings are those of an FSx for Lustre.
 type LustreSettings struct {
 	// DeploymentType is one such as SCRATCH_2.
-	DeploymentType string
+	DeploymentType string `key:"DeploymentType"`
 	// CapacityGiB is 0 where it is that of the backup.
-	CapacityGiB int
+	CapacityGiB int `key:"StorageCapacity"`
 	// StorageType is HDD, SSD or empty.
-	StorageType                                 string
-	PerUnitThroughput                           int
-	BackupID, KmsKeyID                          string
-	DataCompressionType, DriveCacheType         string
-	AutoImportPolicy, ImportPath, ExportPath    string
-	ImportedFileChunkMiB                        int
-	DailyBackupStartTime, WeeklyMaintenanceTime string
+	StorageType           string `key:"StorageType"`
+	PerUnitThroughput     int    `key:"PerUnitStorageThroughput"`
+	BackupID              string `key:"BackupId"`
+	KmsKeyID              string `key:"KmsKeyId"`
+	DataCompressionType   string `key:"DataCompressionType"`
+	DriveCacheType        string `key:"DriveCacheType"`
+	AutoImportPolicy      string `key:"AutoImportPolicy"`
+	ImportPath            string `key:"ImportPath"`
+	ExportPath            string `key:"ExportPath"`
+	ImportedFileChunkMiB  int    `key:"ImportedFileChunkSize"`
+	DailyBackupStartTime  string `key:"DailyAutomaticBackupStartTime"`
+	WeeklyMaintenanceTime string `key:"WeeklyMaintenanceStartTime"`
 	// BackupRetentionDays and CopyTagsToBackups are nil where the file does not say.
-	BackupRetentionDays *int
-	CopyTagsToBackups   *bool
+	BackupRetentionDays *int  `key:"AutomaticBackupRetentionDays"`
+	CopyTagsToBackups   *bool `key:"CopyTagsToBackups"`
 }
 
 func buildStorage(v View) SharedStorage {
-	s := SharedStorage{Name: v.Key("Name").Text(), MountDir: mountDir(v.Key("MountDir")), Kind: KindOf(v)}
+	s := SharedStorage{MountDir: mountDir(v.Key("MountDir"))}
+	v.fill(&s)
 	if v.field.child(string(s.Kind)+"Settings") == nil {
-		return s // a type that there is not was reported
+		return s // the check of the schema has reported the type
 	}
 	settings := s.Kind.Settings(v)
 	if s.ExistingID = s.Kind.ID(v).Text(); s.ExistingID == "" && s.Kind.Makeable() {
@@ -116,55 +126,23 @@ func buildStorage(v View) SharedStorage {
 	}
 	switch s.Kind {
 	case EBS:
-		s.EBS = buildEBS(settings)
+		s.EBS.build(settings)
 	case EFS:
-		s.EFS = buildEFS(settings)
+		settings.fill(&s.EFS)
 	case Lustre:
-		s.Lustre = buildLustre(settings)
+		settings.fill(&s.Lustre)
 		s.Repositories = buildRepositories(s, settings)
 	}
 	return s
 }
 
-func buildEBS(v View) EBSSettings {
-	e := EBSSettings{
-		VolumeType: v.Key("VolumeType").Text(), SizeGiB: v.Key("Size").Int(),
-		Encrypted: v.Key("Encrypted").Bool(), KmsKeyID: v.Key("KmsKeyId").Text(), SnapshotID: v.Key("SnapshotId").Text(),
-	}
-	e.Iops, e.Throughput = volumeSpeed(e.VolumeType, v.Key("Iops").Int(), v.Key("Throughput").Int())
+func (e *EBSSettings) build(v View) {
+	v.fill(e)
+	e.Iops, e.Throughput = volumeSpeed(e.VolumeType, e.Iops, e.Throughput)
 	e.SnapshotSized = e.SnapshotID != "" && !v.Key("Size").Present()
 	if raid := v.Key("Raid"); raid.Present() {
 		e.RAIDVolumes, e.RAIDLevel = raid.Key("NumberOfVolumes").Int(), raid.Key("Type").Int()
 	}
-	return e
-}
-
-func buildEFS(v View) EFSSettings {
-	return EFSSettings{
-		Encrypted: v.Key("Encrypted").Bool(), KmsKeyID: v.Key("KmsKeyId").Text(), PerformanceMode: v.Key("PerformanceMode").Text(),
-		ThroughputMode: v.Key("ThroughputMode").Text(), ProvisionedMBps: v.Key("ProvisionedThroughput").Int(),
-		EncryptionInTransit: v.Key("EncryptionInTransit").Bool(), IamAuthorization: v.Key("IamAuthorization").Bool(),
-		AccessPointID: v.Key("AccessPointId").Text(),
-	}
-}
-
-func buildLustre(v View) LustreSettings {
-	l := LustreSettings{
-		DeploymentType: v.Key("DeploymentType").Text(), CapacityGiB: v.Key("StorageCapacity").Int(), StorageType: v.Key("StorageType").Text(),
-		PerUnitThroughput: v.Key("PerUnitStorageThroughput").Int(), BackupID: v.Key("BackupId").Text(), KmsKeyID: v.Key("KmsKeyId").Text(),
-		DataCompressionType: v.Key("DataCompressionType").Text(), DriveCacheType: v.Key("DriveCacheType").Text(),
-		AutoImportPolicy: v.Key("AutoImportPolicy").Text(), ImportPath: v.Key("ImportPath").Text(), ExportPath: v.Key("ExportPath").Text(),
-		ImportedFileChunkMiB:  v.Key("ImportedFileChunkSize").Int(),
-		DailyBackupStartTime:  v.Key("DailyAutomaticBackupStartTime").Text(),
-		WeeklyMaintenanceTime: v.Key("WeeklyMaintenanceStartTime").Text(),
-	}
-	if days := v.Key("AutomaticBackupRetentionDays"); days.Present() {
-		l.BackupRetentionDays = new(days.Int())
-	}
-	if tags := v.Key("CopyTagsToBackups"); tags.Present() {
-		l.CopyTagsToBackups = new(tags.Bool())
-	}
-	return l
 }
 
 // buildRepositories are the links of a Lustre with S3.

@@ -8,46 +8,48 @@ import "github.com/muster-hpc/muster/internal/diag"
 type Workload struct {
 	// File is the name under which the file was read, empty if there is none.
 	File   string
-	Run    Run
-	Models []Model
+	Run    Run     `key:"Run"`
+	Models []Model `key:"Models"`
 	// Directories are made on shared storage when the cluster comes up, in
 	// order, parents included. "{model}" in Path stands for each model's name.
 	Directories []Directory
 	// FileSystems are made with the cluster, beside the cluster file's.
-	FileSystems []FileSystem
+	FileSystems []FileSystem `key:"FileSystems"`
 	// Buckets are S3 buckets that are made if they are not there.
-	Buckets []string
+	Buckets []string `key:"Buckets"`
 	Grafana Grafana
 }
 
 // Run is how long the cluster trains, and what is reckoned with when a node fails.
 type Run struct {
 	// Hours is the length of the run; 0 is not said.
-	Hours float64
+	Hours float64 `key:"Hours"`
 	// RestartMinutes pass from a failure until the job computes again.
-	RestartMinutes float64
+	RestartMinutes float64 `key:"RestartMinutes"`
 	// ReplacementHours pass until there is another node for one that failed.
-	ReplacementHours float64
+	ReplacementHours float64 `key:"ReplacementHours"`
 }
 
 // Model is a model that is trained on the cluster.
 type Model struct {
-	Name string
+	Name string `key:"Name"`
 	// Queue is where it trains, empty if the file does not say.
-	Queue string
+	Queue string `key:"Queue"`
 	// Nodes is the number of whole nodes that it trains on, GPUs that of a part
 	// of one node. At most one of them is not 0.
-	Nodes, GPUs int
+	Nodes int `key:"Nodes"`
+	GPUs  int `key:"GPUs"`
 	// Parameters is the model's size; 0 is not said.
 	Parameters float64
 	// Optimizer and Precision say what a checkpoint holds for each parameter,
 	// unless BytesPerParameter, which is 0 if not given, says it.
-	Optimizer, Precision string
-	BytesPerParameter    float64
+	Optimizer         string  `key:"Optimizer"`
+	Precision         string  `key:"Precision"`
+	BytesPerParameter float64 `key:"BytesPerParameter"`
 	// Checkpoints is where they are written, empty if not said. KeepCheckpoints
 	// is how many of them stay.
 	Checkpoints     string
-	KeepCheckpoints int
+	KeepCheckpoints int `key:"KeepCheckpoints"`
 	// Place is where the file says how much of the cluster the model takes.
 	Place diag.Place
 }
@@ -63,23 +65,25 @@ type Directory struct {
 // FileSystem is an FSx for OpenZFS file system that is made with the cluster;
 // the cluster file can only name one that exists.
 type FileSystem struct {
-	Name string
+	Name string `key:"Name"`
 	// MountDir is absolute and clean.
 	MountDir       string
-	Kind           StorageKind
-	DeploymentType string
+	Kind           StorageKind `key:"StorageType"`
+	DeploymentType string      `key:"DeploymentType"`
 	// CapacityGiB, ThroughputMBps and Iops are bought; Iops 0 is what comes
 	// with the capacity.
-	CapacityGiB, ThroughputMBps, Iops int
+	CapacityGiB    int `key:"StorageCapacity"`
+	ThroughputMBps int `key:"ThroughputCapacity"`
+	Iops           int `key:"Iops"`
 	// Compression is NONE, ZSTD or LZ4.
-	Compression string
+	Compression string `key:"DataCompressionType"`
 	// DeletionPolicy is Delete or Retain.
-	DeletionPolicy DeletionPolicy
+	DeletionPolicy DeletionPolicy `key:"DeletionPolicy"`
 }
 
 // Grafana is the cluster's dashboards.
 type Grafana struct {
-	Enabled bool
+	Enabled bool `key:"Enabled"`
 	// AllowedIps is the network from which they can be seen.
-	AllowedIps string
+	AllowedIps string `key:"AllowedIps"`
 }

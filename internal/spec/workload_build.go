@@ -33,19 +33,14 @@ func (w *Workload) Expanded() []Directory {
 // buildWorkload makes the model of a file. It is whole only if the checks find
 // no errors.
 func buildWorkload(name string, root View) *Workload {
-	w := &Workload{File: name, Run: buildRun(root.Key("Run")), Buckets: root.Key("Buckets").Texts()}
-	for _, m := range root.Key("Models").Items() {
-		w.Models = append(w.Models, buildModel(m))
-	}
+	w := &Workload{File: name}
+	root.fill(w)
 	for _, d := range root.Key("Directories").Items() {
 		mode, _ := parseMode(d.Key("Mode").Text())
 		w.Directories = append(w.Directories, Directory{Path: path.Clean(d.Key("Path").Text()), Mode: mode})
 	}
-	for _, f := range root.Key("FileSystems").Items() {
-		w.FileSystems = append(w.FileSystems, buildFileSystem(f))
-	}
 	if g := root.Key("Grafana"); g.Present() {
-		w.Grafana = Grafana{Enabled: g.Key("Enabled").Bool(), AllowedIps: g.Key("AllowedIps").Text()}
+		g.fill(&w.Grafana)
 	}
 	return w
 }

@@ -7,13 +7,9 @@ import (
 	"strings"
 )
 
-func buildFileSystem(v View) FileSystem {
-	return FileSystem{
-		Name: v.Key("Name").Text(), MountDir: mountDir(v.Key("MountDir")), Kind: KindOf(v),
-		DeploymentType: v.Key("DeploymentType").Text(), CapacityGiB: v.Key("StorageCapacity").Int(),
-		ThroughputMBps: v.Key("ThroughputCapacity").Int(), Iops: v.Key("Iops").Int(),
-		Compression: v.Key("DataCompressionType").Text(), DeletionPolicy: DeletionPolicy(v.Key("DeletionPolicy").Text()),
-	}
+func (f *FileSystem) build(v View) {
+	v.fill(f)
+	f.MountDir = mountDir(v.Key("MountDir"))
 }
 
 // Storage is the file system as nodes see it.

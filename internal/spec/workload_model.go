@@ -10,22 +10,15 @@ import (
 	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
-func buildRun(v View) Run {
-	hours := v.Key("Hours").Float()
+func (r *Run) build(v View) {
+	v.fill(r)
 	if days := v.Key("Days"); days.Present() {
-		hours = 24 * days.Float()
-	}
-	return Run{
-		Hours: hours, RestartMinutes: v.Key("RestartMinutes").Float(), ReplacementHours: v.Key("ReplacementHours").Float(),
+		r.Hours = 24 * days.Float()
 	}
 }
 
-func buildModel(v View) Model {
-	m := Model{
-		Name: v.Key("Name").Text(), Queue: v.Key("Queue").Text(), Nodes: v.Key("Nodes").Int(), GPUs: v.Key("GPUs").Int(),
-		Optimizer: v.Key("Optimizer").Text(), Precision: v.Key("Precision").Text(),
-		BytesPerParameter: v.Key("BytesPerParameter").Float(), KeepCheckpoints: v.Key("KeepCheckpoints").Int(),
-	}
+func (m *Model) build(v View) {
+	v.fill(m)
 	share := v.Key("Name")
 	for _, key := range []string{"Nodes", "GPUs"} {
 		if k := v.Key(key); k.Present() {
@@ -38,7 +31,6 @@ func buildModel(v View) Model {
 	if dir := v.Key("Checkpoints"); dir.Present() {
 		m.Checkpoints = path.Clean(strings.ReplaceAll(dir.Text(), modelPlaceholder, m.Name))
 	}
-	return m
 }
 
 // maxParameters is far above what anybody trains.
