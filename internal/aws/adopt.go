@@ -16,12 +16,12 @@ import (
 	"github.com/muster-hpc/muster/internal/catalog"
 )
 
-// Adopted is what is known of a cluster that ParallelCluster made, and that stays its
-// own: muster changes nothing of it.
+// Adopted is what this machine knows of a cluster that ParallelCluster made. muster does
+// not change such a cluster.
 type Adopted struct {
 	// Version is ParallelCluster's.
 	Version string `json:"version"`
-	// User is who people log in as.
+	// User is the user that people log in as.
 	User string `json:"user,omitempty"`
 	// Head is the head node, and HostKeys its keys for SSH; they may be empty.
 	Head string `json:"head,omitempty"`
@@ -144,7 +144,7 @@ func (f *Adoption) file(ctx context.Context, o AdoptOptions, state cloudformatio
 
 func adoptedFile(home, name string) string { return filepath.Join(home, recordDir, name+".yaml") }
 
-// Forget forgets a cluster that ParallelCluster made. Nothing happens to it.
+// Forget forgets a cluster that ParallelCluster made. The cluster itself stays.
 func Forget(home, name string) error {
 	r, err := RecordOf(home, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,7 +167,7 @@ func theirs(home, name, instead string) error {
 	if r, err := RecordOf(home, name); err == nil && r.Adopted != nil {
 		return fmt.Errorf("cluster %s is ParallelCluster's: %s", name, fmt.Sprintf(instead, name, r.Region))
 	}
-	return nil // what is wrong with the record, others find out
+	return nil // a record that cannot be read is another step's error
 }
 
 // checkUp refuses a name that is a cluster's that ParallelCluster made.

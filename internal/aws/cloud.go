@@ -34,8 +34,8 @@ func stackNames(name string) []string { return []string{baseStack(name), storage
 const dirMode = 0o700
 
 // lock makes the caller the only one on this machine that changes the cluster until
-// the returned function is called. It waits for nobody. Other machines are held
-// apart by CloudFormation, where a stack has one operation at a time.
+// the returned function is called. It does not wait: a second caller has an error. Callers
+// on other machines are held apart by CloudFormation: a stack has one operation at a time.
 func lock(home, name string) (unlock func(), err error) {
 	dir := filepath.Join(home, recordDir)
 	if err := os.MkdirAll(dir, dirMode); err != nil {

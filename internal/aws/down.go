@@ -26,9 +26,9 @@ type DownOptions struct {
 	Report     step.Reporter
 }
 
-// Down takes a cluster down in the order in which nothing holds another thing: the
-// fleet, its names, the head node, file systems after their last export, the
-// network. It says what is left. It may be repeated, and goes on where an earlier
+// Down takes a cluster down, each thing before those that it uses: the fleet, its
+// names, the head node, file systems after their last export, the network. It
+// says what is left. It may be repeated, and goes on where an earlier
 // one was cut off.
 func Down(ctx context.Context, o DownOptions) ([]step.Step, []place.Left, error) {
 	if err := theirs(o.Home, o.Name, "`pcluster delete-cluster -n %s -r %s` deletes it, `muster import --forget` forgets it"); err != nil {
@@ -211,8 +211,8 @@ func (d *down) base(ctx context.Context) (string, error) {
 // heldTypes are the types of resources that network interfaces hold.
 var heldTypes = []string{"AWS::EC2::SecurityGroup", "AWS::EC2::Subnet", "AWS::EC2::VPC", "AWS::EC2::InternetGateway", "AWS::EC2::VPCGatewayAttachment"}
 
-// deleteNetwork deletes the base stack. In a network of the user's own nobody can
-// tell whose interfaces hold a security group: it is tried again until they are gone.
+// deleteNetwork deletes the base stack. In a network of the user's own, interfaces that hold
+// a security group may be anything's: it is tried again until they are gone.
 func (d *down) deleteNetwork(ctx context.Context) (string, error) {
 	began := time.Now()
 	for {
@@ -228,7 +228,7 @@ func (d *down) deleteNetwork(ctx context.Context) (string, error) {
 	}
 }
 
-// held says that nothing failed but what network interfaces hold.
+// held says that network interfaces explain all failures.
 func held(f *cloudformation.Failure) bool {
 	return len(f.First) > 0 && !slices.ContainsFunc(f.First, func(e cloudformation.Event) bool { return !slices.Contains(heldTypes, e.Type) })
 }
@@ -240,8 +240,8 @@ const (
 	interfaceLook  = 3 * time.Second
 )
 
-// interfaces waits until nothing is left in a network: AWS takes those of file
-// systems and gateways away some time later, and until then no subnet goes.
+// interfaces waits until a network has none: AWS deletes those of file systems and
+// gateways some time later, and until then subnets cannot be deleted.
 func (d *down) interfaces(ctx context.Context, vpc string) error {
 	began := time.Now()
 	for {

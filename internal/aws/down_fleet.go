@@ -29,7 +29,7 @@ func (d *down) fleet(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	head, seen := "", map[string]bool{} // by whomever they are ended
+	head, seen := "", map[string]bool{}
 	for _, i := range all {
 		if i.Role == manifest.RoleCompute && !i.Gone() {
 			seen[i.ID] = true
@@ -71,7 +71,7 @@ func (d *down) tell(ctx context.Context, head string) (string, error) {
 }
 
 // obeyed waits until the head node says that the fleet is stopped. One that has
-// said nothing for long is not waited for.
+// was silent for long is not waited for.
 func (d *down) obeyed(ctx context.Context, b store.Store, asked time.Time) (bool, error) {
 	began := time.Now()
 	for time.Since(began) < stopLimit {
@@ -106,7 +106,7 @@ func (d *down) orphans(ctx context.Context) (string, error) {
 // end ends instances and waits until they are gone: their network interfaces hold
 // what comes next. It looks until two looks in a row find none, for what was being
 // started may show late. It counts them with those that were seen before, which
-// somebody else may have ended meanwhile.
+// the head node may have ended meanwhile.
 func (d *down) end(ctx context.Context, ended map[string]bool, which func(api.Instance) bool) (int, error) {
 	began, every := time.Now(), lookFirst
 	for empty := 0; empty < 2; {

@@ -13,7 +13,7 @@ import (
 func logGroup(name string) string { return "/aws/muster/" + name }
 
 // deleteLogs deletes the logs of the cluster, unless its file says that they outlive it,
-// or nobody knows what its file says. Logs that were there before the cluster are not
+// or the file is gone. Logs that were there before the cluster are not
 // its own.
 func (d *down) deleteLogs(ctx context.Context, left []api.Left) (string, error) {
 	name := logGroup(d.Name)

@@ -15,8 +15,8 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
-// storage exports what is linked with S3 for a last time and deletes what loses
-// nothing by it. The stack stays as long as it holds data that is nowhere else: the
+// storage exports file systems that are linked with S3 for a last time and deletes those
+// whose data is all there. The stack stays as long as it holds data that is nowhere else: the
 // next `up` mounts it again.
 func (d *down) storage(ctx context.Context) (string, error) {
 	name := storageStack(d.Name)
@@ -25,7 +25,7 @@ func (d *down) storage(ctx context.Context) (string, error) {
 		return "no file systems", nil
 	}
 	if state.InProgress() || !state.Good() {
-		// Half made or half deleted: what is in it decides nothing any more.
+		// Half made or half deleted: its resources are looked at once it is settled.
 		if err := d.driver.Settle(ctx, name); err != nil {
 			return "", err
 		}
@@ -100,7 +100,7 @@ func release(ctx context.Context, driver *cloudformation.Driver, state cloudform
 	return driver.Release(ctx, state.Name)
 }
 
-// endOpenZFS ends the file systems of OpenZFS that nothing keeps, before their stack does
+// endOpenZFS ends the file systems of OpenZFS that are not kept, before their stack does
 // it, which would leave a backup of each.
 func (d *down) endOpenZFS(ctx context.Context, all []cloudformation.Resource) error {
 	for _, r := range all {
@@ -150,7 +150,7 @@ func (d *down) remaining(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// export has a file system write to S3 what is not there yet. It returns why the
+// export has a file system write to S3 what S3 lacks. It returns why the
 // file system has to stay, empty if all of its data is in S3.
 func (d *down) export(ctx context.Context, r cloudformation.Resource) (why string, err error) {
 	const alone = "its data is nowhere else; --delete-data deletes it"
@@ -221,7 +221,7 @@ func (d *down) uploader(ctx context.Context) func(context.Context, string, []byt
 	}
 }
 
-// left lists what is there with the cluster's tag.
+// left lists the resources with the cluster's tag.
 func (d *down) left(ctx context.Context) ([]place.Left, error) {
 	stays := func(l api.Left) bool {
 		return d.kept[l.ID] != "" || d.keepBase && l.Free || !d.deleted

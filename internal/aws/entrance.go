@@ -13,12 +13,12 @@ import (
 	"github.com/muster-hpc/muster/internal/services"
 )
 
-// Entrance is how somebody gets to the head node of a cluster.
+// Entrance finds the way to the head node of a cluster.
 type Entrance struct {
 	// Home is what this machine keeps of clusters, Record what it knows of this one.
 	Home   string
 	Record Record
-	// Note tells what is no error.
+	// Note tells what the user should know and is no error.
 	Note func(format string, args ...any)
 }
 
@@ -84,7 +84,7 @@ func (e Entrance) choose(ctx context.Context, way connect.Way) (connect.Way, err
 }
 
 // entered is the command line by which the muster on the head node, which is at a path,
-// runs a program for somebody elsewhere.
+// runs a program for a user of another machine.
 func entered(muster string, program []string) []string {
 	if program[0] == services.Muster {
 		program = append([]string{muster}, program[1:]...)

@@ -49,7 +49,7 @@ type asker struct {
 	workload *spec.Workload
 	// before is what the cluster was made with, if it is there.
 	before memory
-	// own are the resources that the cluster's stacks have made: IDs by nothing else.
+	// own has the IDs of the resources that the cluster's stacks have made.
 	own map[string]bool
 
 	facts    stack.Facts

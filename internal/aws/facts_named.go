@@ -30,12 +30,12 @@ func (q *asker) named() error {
 	return errors.Join(errs...)
 }
 
-// unknown says of something that the file names why nothing is known of it.
+// unknown is the reason why something that the file names was not found.
 func (q *asker) unknown(subject, name string) error {
 	return fmt.Errorf("look at %s in %s: %s", name, q.have.Region, q.have.Why(subject, name))
 }
 
-// exists are what the cluster would make, and somebody else has made.
+// exists finds what the cluster would make and what is there without it.
 func (q *asker) exists(ctx context.Context) error {
 	q.facts.Exists = map[string]bool{}
 	for _, bucket := range q.workload.Buckets {

@@ -29,7 +29,7 @@ type FleetOptions struct {
 const fleetLimit = 2 * time.Minute
 
 // Fleet has the head node stop or start the fleet by way of the cluster's bucket, and
-// waits for its word. Nobody has to reach the head node for that.
+// waits for its word. That needs no connection to the head node.
 func Fleet(ctx context.Context, o FleetOptions) error {
 	stacks, err := look(ctx, cloudformation.New(o.Account.Config()), o.Name)
 	if err != nil {

@@ -54,8 +54,8 @@ func (Place) Kept(string) []place.Kept { return nil }
 func (Place) Lacks(string, string) bool { return false }
 
 // Look implements place.Place: at the clusters that this machine knows of, and at those
-// that the region of the environment has. Where nobody set up credentials there are none
-// of these, unless AWS was asked for.
+// that the region of the environment has. Without credentials the region is left out,
+// unless AWS was asked for.
 func (Place) Look(ctx context.Context, home, name string, only bool) ([]status.Cluster, error) {
 	records, err := everywhere(ctx, home, only)
 	if err != nil {
@@ -105,7 +105,7 @@ func (Place) Open(home, name string, t place.Talk) (place.Cluster, error) {
 	return &cluster{home: home, record: record, talk: t}, err
 }
 
-// cluster is a cluster on AWS, for those who use it.
+// cluster is a cluster on AWS.
 type cluster struct {
 	home   string
 	record Record

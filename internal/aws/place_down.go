@@ -23,7 +23,7 @@ func (c *cluster) Down(ctx context.Context, o place.DownOptions) (place.Answer, 
 	return answer, err
 }
 
-// confirmDown asks before a cluster is taken down. What is not there needs no yes.
+// confirmDown asks before a cluster is taken down, unless there is none.
 func (c *cluster) confirmDown(ctx context.Context, acc *api.Account, o place.DownOptions) error {
 	if o.Yes {
 		return nil

@@ -45,8 +45,8 @@ func fileChanges(changes []plan.Change) page.Section {
 	return page.Section{Table: t}
 }
 
-// stackSection lists what becomes of a stack's resources. What costs nothing is
-// counted where all is new.
+// stackSection lists the changes of a stack's resources. Free ones of a new stack are only
+// counted.
 func stackSection(s StackPlan) page.Section {
 	head := "Stack " + s.Name + ": " + s.Action
 	if s.Action == "keep" {

@@ -165,7 +165,7 @@ func publicKey(ctx context.Context) []byte {
 	return nil
 }
 
-// confirm shows what is to be done and asks, unless there is nothing to do.
+// confirm shows the plan and asks, unless the plan is empty.
 func (w *wanted) confirm(p *Plan, yes bool) error {
 	if p.Empty() {
 		return nil

@@ -17,7 +17,7 @@ type Plan struct {
 	Cluster string `json:"cluster"`
 	Region  string `json:"region"`
 	Account string `json:"account"`
-	// Caller is who asks, an ARN.
+	// Caller is the ARN of the identity that asks.
 	Caller string `json:"caller"`
 	// New says that no stack of the cluster is there yet.
 	New    bool        `json:"new"`
@@ -41,7 +41,7 @@ type Plan struct {
 type StackPlan struct {
 	Name string `json:"name"`
 	// Action is create, change, keep, remove, or settle: an operation goes on or failed, and
-	// what is to be changed is seen behind it.
+	// the changes are known once it has ended.
 	Action string `json:"action"`
 	// Why is there with settle.
 	Why     string           `json:"why,omitempty"`
@@ -57,7 +57,7 @@ type ResourceChange struct {
 	Billed string `json:"billed,omitempty"`
 }
 
-// Empty says that there is nothing to do.
+// Empty says that the cluster is as its file says.
 func (p *Plan) Empty() bool {
 	return !slices.ContainsFunc(p.Stacks, func(s StackPlan) bool { return s.Action != "keep" }) && len(p.Changes) == 0 && p.Program == "" && (p.Trial == nil || p.Trial.Static)
 }
@@ -78,7 +78,7 @@ func inWords(set stack.Set, name string, changes []cloudformation.Change) []Reso
 	return all
 }
 
-// additions are the changes that make a stack from nothing.
+// additions are the changes that make a new stack.
 func additions(set stack.Set, name string) []ResourceChange {
 	var all []ResourceChange
 	for _, m := range set.Resources() {
@@ -151,7 +151,7 @@ func values(c plan.Change) string {
 	return c.Old + " -> " + c.New
 }
 
-// Refused is a change that must not be begun. Nothing was touched.
+// Refused is a change that was not begun.
 type Refused struct{ Reasons []string }
 
 func (r *Refused) Error() string {

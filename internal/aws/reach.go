@@ -86,8 +86,8 @@ func headSaid(ctx context.Context, a *api.Account, r Record) (manifest.HeadStatu
 	return s, err
 }
 
-// runSSH runs a command line with our input and output, and passes its exit code on. One
-// that was stopped with us was stopped, whatever it says.
+// runSSH runs a command line with our input and output, and passes its exit code on. If
+// ctx ended, the cause of that is the error, and the exit code does not count.
 func runSSH(ctx context.Context, line []string) error {
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

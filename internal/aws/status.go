@@ -75,7 +75,7 @@ func clusters(ctx context.Context, a *api.Account) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// StatusBy looks at a cluster by its record, whoever made it.
+// StatusBy looks at a cluster by its record: muster's own or ParallelCluster's.
 func StatusBy(ctx context.Context, a *api.Account, r Record, now time.Time) Status {
 	look := func() Status { return StatusOf(ctx, a, r.Name, now) }
 	if r.Adopted != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Survey asks the account for what a file names, and says so if it takes long. name is the
-// cluster's, empty if nobody knows it.
+// cluster's, empty if it is not known.
 func Survey(ctx context.Context, acc *api.Account, f *spec.File, name string, t place.Talk) (inventory.Inventory, error) {
 	w := lint.Wanted(f)
 	w.Cluster = name

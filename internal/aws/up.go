@@ -47,13 +47,13 @@ type UpOptions struct {
 	Programs map[string]string
 	// Test says when a test job is run.
 	Test Test
-	// HeadSilence is how long a head node may say nothing; zero is 15 minutes.
+	// HeadSilence is how long a head node may be silent; zero is 15 minutes.
 	HeadSilence time.Duration
 	Report      step.Reporter
 }
 
-// Up makes the cluster what its file says, whatever there is of it: nothing, a part
-// after a crash, or one that runs jobs. It ends when the head node runs what the
+// Up makes the cluster what its file says, be it new, half made when muster was cut off,
+// or one that runs jobs. It ends when the head node runs what the
 // file says and the nodes that should be there have answered.
 func Up(ctx context.Context, o UpOptions) ([]step.Step, error) {
 	if err := checkUp(o.Home, o.Name); err != nil {
@@ -122,7 +122,7 @@ type action struct {
 
 // actions are the steps in their order. A new head node finds what the cluster is when it
 // starts. One that runs hears of something new when there is all that it starts nodes
-// with: of a change that fails it hears nothing.
+// with, so that it never hears of a change that failed.
 func (u *up) actions() []action {
 	describe, cluster := action{"describe the cluster to its machines", u.describe}, action{"stack " + u.Name, u.cluster}
 	if u.stacks[u.Name].Good() {
@@ -194,7 +194,7 @@ func (u *up) open(ctx context.Context) error {
 func (u *up) ask(ctx context.Context) (string, error) {
 	file := u.File.Cluster
 	if file == nil {
-		return "", errors.New("the file has errors, or leaves instance types to a capacity reservation that nobody looked at")
+		return "", errors.New("the file has errors, or leaves instance types to a capacity reservation that was not looked up")
 	}
 	q := &asker{account: u.Account, have: u.Inventory, wanted: lint.Wanted(u.File), name: u.Name, file: file, workload: u.Workload, before: u.before, own: map[string]bool{}}
 	if _, ok := u.stacks[baseStack(u.Name)]; ok {

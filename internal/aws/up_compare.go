@@ -121,7 +121,7 @@ func (u *up) policies(ctx context.Context) error {
 }
 
 // planOf says what becomes of a stack. For one that is there a change set is made,
-// which costs nothing. What depends on stacks that are still to be made or changed
+// which is free. A stack that depends on stacks that are still to be made or changed
 // is shown by its own list.
 func (u *up) planOf(ctx context.Context, s *stack.Stack) (StackPlan, error) {
 	state, there := u.stacks[s.Name]

@@ -16,7 +16,7 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
-// How long a head node may say nothing, and a revision or static nodes may take.
+// How long a head node may be silent, and a revision or static nodes may take.
 const (
 	headSilence = 15 * time.Minute
 	staticLimit = 30 * time.Minute
@@ -25,7 +25,7 @@ const (
 )
 
 // headLook is how the head node is looked at: what it said last, and since when it
-// says nothing new.
+// is silent.
 type headLook struct {
 	status manifest.HeadStatus
 	heard  time.Time
@@ -91,7 +91,7 @@ func (u *up) hear(ctx context.Context, l *headLook) error {
 const worthTelling = time.Second
 
 // news are the steps for a revision that were done since the last look and took time.
-// Those of a head node that had come up before anybody looked are no news.
+// Those of a head node that had come up before the first look are no news.
 func (l *headLook) news(revision string) []manifest.Step {
 	first := l.told == nil
 	if first {
@@ -149,7 +149,7 @@ func headFailure(s manifest.HeadStatus) error {
 // consoleLines is how much of a console is shown.
 const consoleLines = 20
 
-// silent is the error of a head node that says nothing: with the end of its console,
+// silent is the error of a head node that does not report: with the end of its console,
 // and how to look.
 func (u *up) silent(ctx context.Context, l headLook, limit time.Duration) error {
 	id := l.status.InstanceID
@@ -254,7 +254,7 @@ func answerWords(have manifest.StaticNodes) string {
 	return text
 }
 
-// staticWords are what is waited for.
+// staticWords name the nodes that are waited for.
 func staticWords(have manifest.StaticNodes, want int) string {
 	text := fmt.Sprintf("%d of %d to answer", want-have.Ready, want)
 	if len(have.Missing) > 0 {

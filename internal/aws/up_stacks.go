@@ -71,7 +71,7 @@ func (u *up) storage(ctx context.Context) (string, error) {
 	if err != nil || u.stacks[u.set.Storage.Name].Protected {
 		return detail, err
 	}
-	// Whoever deletes the cluster's stacks by hand keeps its data, as `muster down` does.
+	// Stacks that are deleted by hand leave the data there, as `muster down` does.
 	return detail, u.driver.Protect(ctx, u.set.Storage.Name)
 }
 

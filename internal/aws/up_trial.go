@@ -21,7 +21,7 @@ import (
 type Test string
 
 // A test job runs on nodes that are always on; on others, which cost for it, only if
-// somebody asks; or never.
+// it is asked for; or never.
 const (
 	TestStatic Test = ""
 	TestAlways Test = "always"

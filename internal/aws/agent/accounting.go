@@ -16,7 +16,7 @@ import (
 // Accounting is worth less than the cluster: a head node on which it does not come up
 // is ready without it, and says so in its status.
 
-// noAccounting begins what is said of a head node without it.
+// noAccounting begins the reason why a head node has no accounting.
 const noAccounting = "there is no accounting (and no slurmrestd): "
 
 // accountingServices are those without which there is no accounting.
@@ -123,7 +123,7 @@ func needsPlugin(said string) bool {
 	for part := range strings.SplitSeq(text, ".") {
 		n, err := strconv.Atoi(part)
 		if err != nil {
-			return false // nobody knows, and new ones have it
+			return false // the version is not known, and new ones have it
 		}
 		version = append(version, n)
 	}

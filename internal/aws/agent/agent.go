@@ -1,6 +1,6 @@
 // Package agent is the daemon of a machine of a cluster on AWS: it boots the machine as
 // its ticket says, tells the head node how that went, and keeps its services running.
-// Every boot begins from what is: it may be cut off anywhere and begin again.
+// Every boot begins from the state of the machine: it may be cut off anywhere and begin again.
 package agent
 
 import (
@@ -29,7 +29,7 @@ type Config struct {
 	Ticket manifest.Ticket
 	// Owner is the path of a file that says whose the ticket is: see OwnerFile.
 	Owner string
-	// AWS is who the machine is and where.
+	// AWS are the machine's credentials and region.
 	AWS aws.Config
 	// Endpoint is where S3 is, empty for AWS's own.
 	Endpoint string
@@ -168,7 +168,7 @@ func installed() services.Slurm {
 	return services.Debian
 }
 
-// identify asks who this machine is, and opens the cluster's bucket.
+// identify asks the metadata service which machine this is, and opens the cluster's bucket.
 func (a *agent) identify(ctx context.Context) (string, error) {
 	var err error
 	a.identity, err = boot.Identify(ctx, a.AWS)

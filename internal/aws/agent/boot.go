@@ -101,7 +101,7 @@ func (c *cluster) limit(t manifest.Ticket) time.Duration {
 	return c.file.Timeouts.ComputeNode
 }
 
-// limited bounds what is left of a boot.
+// limited bounds the rest of a boot.
 func (a *agent) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := a.cluster.limit(a.Ticket)
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("the boot took longer than the cluster file's %s", limit))

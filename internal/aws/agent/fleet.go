@@ -40,10 +40,10 @@ func (h *headNode) look(ctx context.Context) (manifest.ClusterStatus, error) {
 }
 
 // obeyedFile notes which wish for the fleet was done: one that was is not done again
-// when somebody on the head node decides otherwise.
+// when a user of the head node decides otherwise.
 const obeyedFile = "/var/lib/muster/fleet"
 
-// obey does what somebody outside wants of the fleet, once for each wish.
+// obey carries out a wish for the fleet from outside, once for each wish.
 func (h *headNode) obey(ctx context.Context, is string) error {
 	data, err := h.object(ctx, manifest.FleetKey(h.Ticket.Cluster))
 	if errors.Is(err, store.ErrNotFound) {

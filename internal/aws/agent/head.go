@@ -52,7 +52,7 @@ func (a *agent) runHead(ctx context.Context) error {
 	return h.watch(ctx)
 }
 
-// tryBoot boots, or says why that failed. The machine stays: somebody may want to look,
+// tryBoot boots, or says why that failed. The machine stays: its user may want to look,
 // and another attempt or a new revision may help.
 func (h *headNode) tryBoot(ctx context.Context) {
 	err := h.bootHead(ctx)

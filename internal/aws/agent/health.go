@@ -71,7 +71,7 @@ func (n *node) nodeContainers(ctx context.Context) (string, error) {
 // tell keeps what the head node is to hear with the node's readiness.
 func (n *node) tell(what string) { n.blind = strings.Trim(n.blind+"; "+what, "; ") }
 
-// blindOf is what a step's detail says that nobody could look at.
+// blindOf is what a step could not check, as its detail says.
 func blindOf(detail string) string {
 	var parts []string
 	for part := range strings.SplitSeq(detail, "; ") {

@@ -41,7 +41,7 @@ func (a *agent) own(ctx context.Context) (waited bool, err error) {
 		if me == "" {
 			identity, err := boot.Identify(ctx, a.AWS)
 			if err != nil && time.Since(began) > metadataWait {
-				return false, nil // the boot asks again, and says what is wrong
+				return false, nil // the boot asks again, and reports the error
 			}
 			if err != nil {
 				continue
@@ -58,7 +58,7 @@ func (a *agent) own(ctx context.Context) (waited bool, err error) {
 	}
 }
 
-// owner is the instance that the ticket was written for, empty where nobody says.
+// owner is the instance that the ticket was written for, empty where that is not known.
 func (a *agent) owner() (string, error) {
 	text, err := os.ReadFile(a.Owner)
 	if a.Owner == "" || errors.Is(err, fs.ErrNotExist) {

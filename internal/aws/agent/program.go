@@ -32,8 +32,8 @@ func running() (string, error) {
 }
 
 // takeUp replaces muster by the build that the site names, and this process by it: the
-// new one boots the machine again, which leaves alone what is as it should be. Slurm and
-// its jobs go on. It returns only if there is nothing to take up, or on an error.
+// new one boots the machine again, which changes only what has to be changed. Slurm and
+// its jobs go on. It returns if this is that build already, or on an error.
 func (h *headNode) takeUp(ctx context.Context) (string, error) {
 	want, ok := h.cluster.site.Programs[runtime.GOARCH]
 	if !ok || want.SHA256 == h.sum {

@@ -126,7 +126,7 @@ func supervisor() int {
 	}
 	defer f.Close()
 	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-		return 0 // nobody holds it; closing gives it back
+		return 0 // the lock was free; closing the file frees it again
 	}
 	data := make([]byte, 16)
 	n, _ := f.ReadAt(data, 0)

@@ -25,7 +25,7 @@ type logsClient interface {
 	PutLogEvents(ctx context.Context, in *cloudwatchlogs.PutLogEventsInput, o ...func(*cloudwatchlogs.Options)) (*cloudwatchlogs.PutLogEventsOutput, error)
 }
 
-// shipper sends what is appended to log files to a log group, line by line. What
+// shipper sends new lines of log files to a log group, line by line. What
 // cannot be sent stays in its file: the place that was reached is kept, and memory
 // holds no more than one batch.
 type shipper struct {

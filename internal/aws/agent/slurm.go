@@ -55,7 +55,7 @@ func (a *agent) config(p services.Params, accounting slurm.Accounting) (slurm.Co
 	if a.cluster.healthChecks() {
 		c.Timers.BatchStart = 900 // DCGM's diagnosis runs before a job's first step
 	}
-	// Control groups need someone who shares them out; machines without systemd have none.
+	// Control groups need systemd to share them out, and some machines have none.
 	c.Confine = a.machine.Systemd()
 	c.CgroupPlugin = "autodetect"
 	if !c.Confine {
@@ -96,8 +96,8 @@ func (a *agent) accounting(ctx context.Context) (slurm.Accounting, error) {
 	return slurm.Accounting{Database: d}, err
 }
 
-// stack is Slurm's plugin for containers, and who brings it: muster's own, unless
-// somebody has set Pyxis up.
+// stack is Slurm's plugin for containers, and where it comes from: muster's own, unless
+// the image or a custom action has set Pyxis up.
 func (a *agent) stack() (spank.Stack, string) {
 	if pyxis, ok := spank.Configured(a.slurm.Conf, spank.EnrootConf); ok {
 		return pyxis, "Pyxis, " + pyxis.Plugin
@@ -111,7 +111,7 @@ func (a *agent) pluginKey(version string) string {
 	return manifest.SharedPrefix(a.Ticket.Cluster) + spank.Packaged(version)
 }
 
-// rotation keeps the logs from filling the disk. Whoever writes them goes on with the
+// rotation keeps the logs from filling the disk. Their writers go on with the
 // same file.
 const rotation = LogDir + `/*.log ` + LogDir + `/actions/*.log {
 	weekly
@@ -164,7 +164,7 @@ func (a *agent) plugin(ctx context.Context) error {
 				return err
 			}
 		} else if spank.Pyxis() != "" && errors.Is(err, store.ErrNotFound) {
-			return nil // somebody has set Pyxis up on the head node
+			return nil // Pyxis is set up on the head node
 		} else {
 			a.Log.Info("the head node left no plugin for containers, it is built here", "reason", err)
 		}

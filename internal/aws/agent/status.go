@@ -23,7 +23,7 @@ type bootStatus struct {
 	revision string
 }
 
-// quiet is how old the bucket's status may become while nothing changes.
+// quiet is how old the bucket's status may become while it stays the same.
 const quiet = 30 * time.Second
 
 func newBootStatus(version, sum string) *bootStatus {
@@ -54,7 +54,7 @@ func (b *bootStatus) done(name, detail string, took time.Duration) {
 	})
 }
 
-// anew begins steps of which nobody knows yet which revision they are for.
+// anew begins steps whose revision is not known yet.
 func (b *bootStatus) anew() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,7 +116,7 @@ const publishWait = 20 * time.Second
 // publish puts the status into the bucket. A head node that cannot do that goes on.
 func (h *headNode) publish(ctx context.Context) {
 	if h.bucket == nil {
-		return // it does not know who it is yet
+		return // the machine is not identified yet
 	}
 	h.introduce()
 	now := time.Now().UTC()

@@ -1,5 +1,5 @@
-// Package api asks an AWS account: who we are, what there is of what a cluster
-// file names, what is left of a cluster and what it costs. It also does the few
+// Package api asks an AWS account: which identity calls, which of the things exist that a
+// cluster file names, what is left of a cluster and what it costs. It also does the few
 // things that no stack does: it imports a key, ends instances, exports a file
 // system for the last time, empties a bucket. Each of its calls may be repeated.
 package api
@@ -73,7 +73,7 @@ func (a *Account) Config() aws.Config { return a.config }
 
 func (a *Account) ec2() *ec2.Client { return ec2.NewFromConfig(a.config) }
 
-// Identity is who asks.
+// Identity is the caller as AWS knows it.
 type Identity struct {
 	Account string `json:"account"`
 	ARN     string `json:"arn"`
@@ -81,7 +81,7 @@ type Identity struct {
 	Partition string `json:"partition"`
 }
 
-// Identity asks AWS who we are. It fails with a *CredentialsError for credentials
+// Identity asks AWS for the caller. It fails with a *CredentialsError for credentials
 // that AWS does not take.
 func (a *Account) Identity(ctx context.Context) (Identity, error) {
 	out, err := sts.NewFromConfig(a.config).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{}, firstCall)
@@ -95,7 +95,7 @@ func (a *Account) Identity(ctx context.Context) (Identity, error) {
 	return who, nil
 }
 
-// firstCall gives up sooner: whoever is not online hears it at once.
+// firstCall gives up sooner: a machine that is not online says so at once.
 func firstCall(o *sts.Options) { o.RetryMaxAttempts = 3 }
 
 // Suffix is the end of AWS's host names in the account's partition.

@@ -26,8 +26,8 @@ func (e *CredentialsError) Error() string { return e.Err.Error() + "; " + e.Hint
 // Unwrap is the cause.
 func (e *CredentialsError) Unwrap() error { return e.Err }
 
-// Configured reports whether somebody set up credentials in this environment. It
-// asks nobody: they may be wrong.
+// Configured reports whether credentials are set up in this environment. They are not
+// tried: they may be wrong.
 func Configured() bool {
 	for _, name := range []string{
 		"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",

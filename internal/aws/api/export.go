@@ -23,7 +23,7 @@ type Link struct {
 	// Path is the file system's directory, Repository the place in S3.
 	Path       string `json:"path"`
 	Repository string `json:"repository"`
-	// Exports says that what is new, changed and deleted goes there by itself.
+	// Exports says that new, changed and deleted files go there by themselves.
 	Exports bool `json:"exports"`
 }
 

@@ -119,7 +119,7 @@ func releaseOf(i types.Image) string {
 // patch is the third number of the release in an image's name.
 func patch(i types.Image) int {
 	if numbers := strings.Split(releaseOf(i), "."); len(numbers) > 2 {
-		n, _ := strconv.Atoi(numbers[2]) // what is no number is no release
+		n, _ := strconv.Atoi(numbers[2])
 		return n
 	}
 	return 0

@@ -25,7 +25,7 @@ type Left struct {
 	What string `json:"what,omitempty"`
 	// USDPerMonth is what it costs at least, as far as Known.
 	USDPerMonth float64 `json:"usd_per_month"`
-	// Known says that the price is, Free that it costs nothing by itself.
+	// Known says that the price is known, Free that it costs nothing by itself.
 	Known bool `json:"known"`
 	Free  bool `json:"free,omitempty"`
 
@@ -33,7 +33,7 @@ type Left struct {
 	doubtful bool
 }
 
-// Left lists what is there with a cluster's tag, the dearest first. What AWS bills
+// Left lists the resources with a cluster's tag, the dearest first. What AWS bills
 // by the hour is asked for at each service: the service that lists by tag lags by
 // minutes, both ways, and is asked for the rest.
 func (a *Account) Left(ctx context.Context, cluster string) ([]Left, error) {
@@ -78,8 +78,8 @@ var others = []string{
 	"fsx association/", "fsx task/", "elasticfilesystem file-system/",
 }
 
-// named are kinds in the user's words and what they cost a month; 0 is nothing by
-// itself, and -1 that it depends on what is in it.
+// named are kinds in the user's words and what they cost a month; 0 is free by
+// itself, and -1 that it depends on the contents.
 // Prices: https://aws.amazon.com/cloudwatch/pricing/, /route53/pricing/, /elasticloadbalancing/pricing/, /secrets-manager/pricing/ (2026).
 var named = []struct {
 	prefix, kind string
@@ -121,7 +121,7 @@ func (a *Account) leftByTag(ctx context.Context, cluster string) ([]Left, error)
 }
 
 // measured is what depends on how much is in it, with its price. It is false for
-// what is gone already: the list by tag lags.
+// resources that are gone already: the list by tag lags.
 func (a *Account) measured(ctx context.Context, l Left) (Left, bool) {
 	var bytes int64
 	var known, there bool
@@ -172,7 +172,7 @@ func tagged(name string) (Left, bool) {
 // hourly is a price a month.
 func hourly(usd float64) float64 { return usd * catalog.HoursPerMonth }
 
-// tagLag is how long the service that lists by tag may show what is gone.
+// tagLag is how long the service that lists by tag may show deleted resources.
 const tagLag = 2 * time.Minute
 
 // LeftAfter is Left once the list by tag has caught up: what it alone shows, and what

@@ -35,7 +35,7 @@ func (a *Account) subnets(ctx context.Context, ids []string) (map[string]invento
 
 // Zones are the region's availability zones that offer all of the instance types,
 // in the order of their names; offered says which zones offer each. Where none does the
-// error says who offers what.
+// error says which zones offer each type.
 func (a *Account) Zones(ctx context.Context, instanceTypes []string, offered map[string][]string) ([]string, error) {
 	zones, err := a.allZones(ctx)
 	if err != nil {

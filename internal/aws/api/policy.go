@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// wide are what the policy for whoever runs muster names in short, for IAM takes 6,144
+// wide are what the policy for muster's users names in short, for IAM takes 6,144
 // characters of a policy. They allow no more changes than there are in the list of
 // rights, and may allow more looks.
 var wide = []string{

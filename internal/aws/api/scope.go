@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// scope is what some actions are allowed on by the policy for whoever runs muster: on
+// scope is what some actions are allowed on by the policy for muster's users: on
 // less than everything.
 type scope struct {
 	sid     string
@@ -37,20 +37,20 @@ var scopes = []scope{
 		resource: "arn:aws:iam::*:instance-profile/muster/*", example: "arn:PARTITION:iam::ACCOUNT:instance-profilePATHCLUSTER/profile",
 	},
 	{
-		// IfExists: nobody promises the key for adding a role to an instance profile.
+		// IfExists: the key is not documented for adding a role to an instance profile.
 		sid: "PassOwnRoles", actions: []string{"iam:PassRole"}, resource: "arn:aws:iam::*:role/muster/*",
 		condition: map[string]map[string]string{"StringEqualsIfExists": {"iam:PassedToService": "ec2.amazonaws.com"}},
 		example:   "arn:PARTITION:iam::ACCOUNT:rolePATHCLUSTER/role",
 	},
 	{
-		// Whoever makes a link of a file system for Lustre gives AWS's role for it its rights.
+		// The maker of a link of a file system for Lustre gives AWS's role for it its rights.
 		sid: "ServiceRoles", actions: []string{"iam:CreateServiceLinkedRole", "iam:AttachRolePolicy", "iam:PutRolePolicy"},
 		resource: "arn:aws:iam::*:role/aws-service-role/*",
 		example:  "arn:PARTITION:iam::ACCOUNT:role/aws-service-role/fsx.amazonaws.com/AWSServiceRoleForAmazonFSx",
 	},
 	{
 		// fsx:DeleteFileSystem is not among them: CloudFormation may ask for it once more when
-		// muster has deleted a file system, and what is gone has no tags.
+		// muster has deleted a file system, and a deleted one has no tags.
 		sid: "ClustersAlone",
 		actions: []string{
 			"ec2:DeleteVolume", "ec2:ModifyInstanceAttribute", "ec2:StartInstances", "ec2:StopInstances", "ec2:TerminateInstances",

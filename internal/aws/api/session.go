@@ -25,7 +25,7 @@ type Session struct {
 	Order, Endpoint string
 }
 
-// StartSession opens a session. It ends by itself if nobody takes it up.
+// StartSession opens a session. It ends by itself if no client takes it up.
 func (a *Account) StartSession(ctx context.Context, o SessionOrder) (Session, error) {
 	out, err := ssm.NewFromConfig(a.config).StartSession(ctx, &ssm.StartSessionInput{
 		Target: &o.Instance, DocumentName: &o.Document, Parameters: o.Parameters, Reason: aws.String("muster"),

@@ -11,8 +11,8 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/inventory"
 )
 
-// Survey asks AWS about what a cluster file names. What may not be asked is said in
-// the answer; an error is that nobody knows who asks, or that ctx ended.
+// Survey asks AWS about the things that a cluster file names. Questions that are denied are
+// in the answer; an error is that the caller is not known, or that ctx ended.
 func (a *Account) Survey(ctx context.Context, w inventory.Wanted) (inventory.Inventory, error) {
 	who, err := a.Identity(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (a *Account) Survey(ctx context.Context, w inventory.Wanted) (inventory.Inv
 	return s.found, context.Cause(ctx)
 }
 
-// survey is what is asked at the same time.
+// survey are questions that are asked at the same time.
 type survey struct {
 	*Account
 	wanted inventory.Wanted
@@ -96,7 +96,7 @@ func (s *survey) hidden(subject, name, why string) {
 	s.answer(func(i *inventory.Inventory) { put(i.Hidden, subject, name, why) })
 }
 
-// other notes that a thing exists, and what is wrong with it.
+// other notes that a thing exists, and its fault.
 func (s *survey) other(subject, name, wrong string) {
 	s.answer(func(i *inventory.Inventory) { put(i.Others, subject, name, wrong) })
 }
@@ -114,7 +114,7 @@ func because(action string, err error) string {
 		return code(err) + " on " + action
 	}
 	if r, ok := errors.AsType[*Refusal](err); ok {
-		err = r // what was done to what is said already
+		err = r // without the frame: the caller has said the action and its object
 	}
 	return fmt.Sprintf("%s: %v", action, words(err))
 }
@@ -140,15 +140,15 @@ func absent(err error) bool {
 	if strings.HasSuffix(c, "NotFoundException") || strings.HasSuffix(c, "NotFound") && strings.HasPrefix(c, "Invalid") {
 		return true
 	}
-	// An ID that cannot be one is nobody's.
+	// A malformed ID belongs to no resource.
 	return strings.HasPrefix(c, "Invalid") && strings.HasSuffix(c, ".Malformed") || strings.HasPrefix(c, "InvalidAMIID.")
 }
 
 // mostAtOnce is how many calls about single names are made at the same time.
 const mostAtOnce = 8
 
-// eachOne asks for names one by one, some at the same time. What is absent is left
-// out, what is denied is hidden.
+// eachOne asks for names one by one, some at the same time. Absent ones are left out,
+// denied ones are hidden.
 func (s *survey) eachOne(subject, action string, names []string, ask func(name string) error) {
 	var group sync.WaitGroup
 	slots := make(chan struct{}, mostAtOnce)

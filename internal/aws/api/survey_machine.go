@@ -118,7 +118,7 @@ func (s *survey) reservations(ctx context.Context) {
 		case ok:
 			s.answer(func(i *inventory.Inventory) { i.Reservations = with(i.Reservations, name, known) })
 		case strings.HasPrefix(name, "arn:"):
-			s.hidden(ofReservations, name, "nobody asks for groups of reservations")
+			s.hidden(ofReservations, name, "muster does not ask for groups of reservations")
 		default:
 			ids = append(ids, name)
 		}

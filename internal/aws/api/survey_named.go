@@ -40,7 +40,7 @@ func (s *survey) kmsKeys(ctx context.Context) {
 	})
 }
 
-// secrets asks whether secrets are there, and never for what is in them.
+// secrets asks whether secrets are there, and never for their contents.
 func (s *survey) secrets(ctx context.Context) {
 	client := secretsmanager.NewFromConfig(s.config)
 	s.eachOne(ofSecrets, "secretsmanager:DescribeSecret", s.names(ofSecrets), func(name string) error {

@@ -71,7 +71,7 @@ func (s *survey) whatIsOwn(ctx context.Context) (own, error) {
 }
 
 // vpcs says which networks have DNS, and which of their subnets a way out. Where
-// nobody may tell, nothing is held against them, and it is said.
+// that may not be asked, they count as good, and the answer says so.
 func (s *survey) vpcs(ctx context.Context, subnets map[string]inventory.Subnet) (dns map[string]bool, routed func(subnet, vpc string) bool) {
 	dns = map[string]bool{}
 	for _, n := range subnets {

@@ -147,7 +147,7 @@ var deployment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 
 // soldIn are the deployment types that products of a price list name in their
 // attributes. Which attribute says it is written nowhere, so all are read. A list that
-// names no type of a family, SCRATCH or PERSISTENT, says nothing about it.
+// names no type of a family, SCRATCH or PERSISTENT, does not decide about it.
 func soldIn(list, wanted []string) (sold []string, why string) {
 	for _, text := range list {
 		var entry struct {

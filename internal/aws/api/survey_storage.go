@@ -99,7 +99,7 @@ func (s *survey) snapshot(id string, x inventory.Snapshot) {
 	s.answer(func(i *inventory.Inventory) { i.Snapshots = with(i.Snapshots, id, x) })
 }
 
-// buckets asks where buckets are. S3 says it even to those who may not look inside.
+// buckets asks where buckets are. S3 tells that to callers without rights, too.
 func (s *survey) buckets(ctx context.Context) {
 	s.eachOne(ofBuckets, "s3:ListBucket", s.names(ofBuckets), func(name string) error {
 		out, err := s.s3().HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &name})

@@ -127,7 +127,7 @@ func cardIndexes(cards []types.NetworkCardInfo) []int {
 // performance reads a bandwidth such as "400 Gigabit" or "16x 200 Gigabit". It is not
 // steady where an instance has it only for a time ("Up to 10 Gigabit") or where no
 // number stands. What cards have each is no sum where they share a link, as those of
-// g6e.48xlarge do, so that it is read only where there is nothing else.
+// g6e.48xlarge do, so that it is the last choice.
 func performance(text string) (gbps float64, steady bool) {
 	text, ok := strings.CutSuffix(text, " Gigabit")
 	times := 1.0

@@ -68,7 +68,7 @@ func (a answered) ErrorCode() string             { return a.code }
 func (a answered) ErrorMessage() string          { return a.text }
 func (a answered) ErrorFault() smithy.ErrorFault { return a.fault }
 
-// explain says in words what is known of an error; others stay as they are.
+// explain puts a known error into words; others stay as they are.
 func (c call) explain(err error) error {
 	var api smithy.APIError
 	if !errors.As(err, &api) {
@@ -132,7 +132,7 @@ var refusalWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:User: )?(\S+) is not authorized to perform: (\S+)(?: on resource: (\S+))?(?: because (.*?))?(?:\. Encoded.*)?$`)
 })
 
-// mayNot says who may not do what, and who can change that.
+// mayNot names the caller, the action that is denied, and the place where that can be changed.
 func (c call) mayNot(message string) string {
 	const help = "somebody who manages the account has to allow it; `muster check --online FILE` lists what else is missing"
 	m := refusalWords().FindStringSubmatch(strings.TrimSpace(message))
@@ -150,7 +150,7 @@ func (c call) mayNot(message string) string {
 }
 
 // always are the regions that every account has. In the others keys are unknown until
-// somebody enables the region: https://docs.aws.amazon.com/accounts/latest/reference/manage-acct-regions.html (2026).
+// the region is enabled: https://docs.aws.amazon.com/accounts/latest/reference/manage-acct-regions.html (2026).
 var always = []string{
 	"us-east-1", "us-east-2", "us-west-1", "us-west-2", "ap-south-1", "ap-northeast-1", "ap-northeast-2", "ap-northeast-3", "ap-southeast-1",
 	"ap-southeast-2", "ca-central-1", "eu-central-1", "eu-west-1", "eu-west-2", "eu-west-3", "eu-north-1", "sa-east-1",

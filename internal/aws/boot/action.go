@@ -87,7 +87,7 @@ func (s Scripts) script(ctx context.Context, a spec.Script, path, logPath string
 		err = context.Cause(ctx)
 	}
 	if errors.Is(err, unix.ENOEXEC) {
-		err = errors.New("it has no #! line, so nothing knows how to run it")
+		err = errors.New("it has no #! line to say by which program it is run")
 	}
 	if err != nil {
 		return fmt.Errorf("run %s: %w%s", a.URL, err, said(logPath, began))

@@ -59,7 +59,7 @@ type here struct{}
 // SystemPath is where programs of the system are, as PATH has it.
 var SystemPath = strings.Join(systemDirs, ":")
 
-// systemDirs are where programs of the system are, whatever PATH says.
+// systemDirs are where programs of the system are; PATH does not count.
 var systemDirs = []string{"/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin", "/opt/slurm/sbin", "/opt/slurm/bin"}
 
 func (here) Find(name string) string {
@@ -115,7 +115,7 @@ func (m Machine) Directory(name string, mode fs.FileMode, owner string) error {
 	return give(m.path(name), owner, mode|fs.ModeDir)
 }
 
-// give is own.Give. What is root's may be a link of the image's.
+// give is own.Give. Links that are root's are followed: images bring some.
 func give(path, owner string, mode fs.FileMode) error {
 	if owner == "" {
 		return os.Chmod(path, mode)

@@ -6,7 +6,7 @@ import (
 )
 
 // jitter is a timer of the image's that wakes up a program on every node, now and then, to
-// look for firmware that EC2's machines take from nobody: ranks of a large job wait for the
+// look for new firmware, which a machine of EC2 cannot take up: ranks of a large job wait for the
 // one that it delays. ParallelCluster's images have it off since 3.16.
 // https://github.com/aws/aws-parallelcluster-cookbook/pull/3264
 const jitter = "fwupd-refresh.timer"

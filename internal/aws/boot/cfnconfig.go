@@ -81,7 +81,7 @@ func (f Facts) shell() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// word is one word of shell; nothing is none.
+// word is one word of shell.
 func word(s string) string {
 	if s == "" {
 		return ""

@@ -25,7 +25,7 @@ type Disk struct {
 	// FSType is empty on an empty disk.
 	FSType string `json:"fstype"`
 	Mount  string `json:"mountpoint"`
-	// Children are partitions and what is made of the disk.
+	// Children are partitions and volumes of the disk.
 	Children []Disk `json:"children"`
 }
 
@@ -103,7 +103,7 @@ func arrayOf(disks []Disk, device, level string) array {
 	return a
 }
 
-// Scratch mounts the instance's own disks as one file system, on which everybody may
+// Scratch mounts the instance's own disks as one file system, on which every user may
 // write. What is mounted there already stays: images do the same at their start.
 func (m Machine) Scratch(ctx context.Context, instanceType, dir string) (string, error) {
 	if m.find("lsblk") == "" {

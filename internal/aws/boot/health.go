@@ -62,7 +62,7 @@ func (m Machine) gpus(ctx context.Context, w Wanted) (string, error) {
 	case t.GPU.Count == 0:
 		return w.Type + " has no GPUs to look at", nil
 	case m.find("nvidia-smi") == "":
-		return fmt.Sprintf("blind: no nvidia-smi, so nobody has looked at the %s", count.Of(t.GPU.Count, "GPU")), nil
+		return fmt.Sprintf("blind: no nvidia-smi, so the %s were not checked", count.Of(t.GPU.Count, "GPU")), nil
 	}
 	out, err := m.run(ctx, "nvidia-smi", "--list-gpus")
 	if err != nil {
@@ -161,7 +161,7 @@ func (m Machine) cuda(ctx context.Context, w Wanted) (string, error) {
 	t, _ := catalog.Lookup(w.Type)
 	switch {
 	case t.GPU.Count == 0 || m.find("nvidia-smi") == "":
-		return "", nil // there are none, or nobody has looked
+		return "", nil // there are none, or they were not looked for
 	case m.find("python3") == "":
 		return "blind: no python3 to start CUDA with", nil
 	}
@@ -176,7 +176,7 @@ func (m Machine) cuda(ctx context.Context, w Wanted) (string, error) {
 // killed is the exit code of a program that a signal ended.
 const killed = -1
 
-// startCUDA starts it once, with nothing of this program's environment.
+// startCUDA starts it once, with an empty environment.
 func (m Machine) startCUDA(ctx context.Context, want int) (detail string, again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cudaWait)
 	defer cancel()

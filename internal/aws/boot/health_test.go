@@ -175,7 +175,7 @@ func TestHealth(t *testing.T) {
 	}{
 		"all":        {"p5.48xlarge", nil, map[string]string{"nvidia-smi": gpus, "env": "cuda 0 8 CUDA_SUCCESS"}, nil, "8 GPUs; CUDA starts on 8 GPUs", ""},
 		"one_lost":   {"p5.48xlarge", nil, map[string]string{"nvidia-smi": gpus[:7*len(gpus)/8], "env": "cuda 0 7"}, nil, "", "nvidia-smi lists 7 GPUs, and p5.48xlarge has 8; CUDA sees 7 GPUs, and there should be 8"},
-		"no_program": {"p5.48xlarge", []string{"nvidia-smi"}, nil, nil, "blind: no nvidia-smi, so nobody has looked at the 8 GPUs", ""},
+		"no_program": {"p5.48xlarge", []string{"nvidia-smi"}, nil, nil, "blind: no nvidia-smi, so the 8 GPUs were not checked", ""},
 		"no_gpus":    {"c5.large", nil, nil, nil, "c5.large has no GPUs to look at", ""},
 		"no_python":  {"p5.48xlarge", []string{"python3"}, map[string]string{"nvidia-smi": gpus}, nil, "8 GPUs; blind: no python3 to start CUDA with", ""},
 		"no_library": {"p5.48xlarge", nil, map[string]string{"nvidia-smi": gpus, "env": "none libcuda.so.1: cannot open"}, nil, "8 GPUs; blind: CUDA's library was not loaded: none libcuda.so.1: cannot open", ""},

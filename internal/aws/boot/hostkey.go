@@ -13,7 +13,7 @@ const sshDir = "/etc/ssh"
 
 // HostKeys gives sshd its host keys, by the names of their files, with the lines of
 // their public halves. Keys of other kinds are taken away: they would be this machine's
-// alone. Who is logged in stays so.
+// alone. Open sessions go on.
 func (m Machine) HostKeys(ctx context.Context, private, public map[string]string) (string, error) {
 	changed := false
 	for name, text := range private {

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 )
 
-// Identity is who a machine is, as its metadata service says.
+// Identity is a machine as its metadata service describes it.
 type Identity struct {
 	InstanceID, Type string
 	Region, Zone     string

@@ -87,7 +87,7 @@ var helpers = map[string]string{"lustre": "mount.lustre", "nfs": "mount.nfs", "e
 // again.
 var mountPatience = patience{Limit: 5 * time.Minute, Every: 10 * time.Second}
 
-// Mount mounts what is not mounted, with patience. Another file system at the place is an error.
+// Mount mounts a file system unless it is mounted, and tries again for a while. Another one at its place is an error.
 func (m Machine) Mount(ctx context.Context, w Mount) (detail string, err error) {
 	text, err := os.ReadFile(m.path("/proc/self/mounts"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // asking about keys. The images do not have it.
 const nearProgram = "/usr/bin/ssh_target_checker.sh"
 
-// near compares the host's address with the networks. Without a network nobody is near.
+// near compares the host's address with the networks. Without a network no host is near.
 const near = `#!/bin/sh
 # Written by muster. ssh asks whether a host is in the cluster's network, where machines
 # come and go, and their keys with them.

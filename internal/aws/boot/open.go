@@ -9,8 +9,7 @@ import (
 )
 
 // Open lets all users write into the top directory of a file system that is new:
-// root's alone, and with nothing in it. A directory that somebody has used or changed
-// is left as it is.
+// root's alone and empty. A directory that was used or changed is left as it is.
 func (m Machine) Open(dir string) (opened bool, err error) {
 	path := m.path(dir)
 	info, err := os.Stat(path)

@@ -46,7 +46,7 @@ func (m Machine) Prolog(asked bool) (string, error) {
 type Verdict struct {
 	// Failed are the tests that failed, with what DCGM says of them.
 	Failed []string
-	// Blind is why nobody knows, empty where somebody does.
+	// Blind is why the answer is not known, empty where it is.
 	Blind string
 }
 

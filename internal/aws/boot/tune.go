@@ -19,7 +19,7 @@ type Tuning struct {
 
 // Tune sets the kernel as ParallelCluster does. What a kernel does not have is left
 // out, but for threads: with two on a core where one is expected, two ranks of a job
-// share a core and nobody sees why it is slow.
+// share a core, and it is slow for no visible reason.
 func (m Machine) Tune(_ context.Context, t Tuning) (string, error) {
 	if !m.systemd() {
 		return "left alone: no systemd", nil

@@ -63,8 +63,8 @@ func (d LaunchTemplateData) MarshalJSON() ([]byte, error) {
 	return marshal(all)
 }
 
-// pruned is a value without the nulls in it: AWS's SDK writes them for what is not
-// there.
+// pruned is a value without the nulls in it: AWS's SDK writes them for absent
+// fields.
 func pruned(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -18,7 +18,7 @@ type Statement struct {
 	Condition map[string]map[string][]Text `json:",omitempty"`
 }
 
-// Principal is who a statement is about.
+// Principal is the one that a statement is about.
 type Principal struct {
 	AWS     string `json:",omitempty"`
 	Service Text   `json:",omitzero"`

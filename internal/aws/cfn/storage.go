@@ -20,10 +20,10 @@ type EncryptionRule struct{ ServerSideEncryptionByDefault EncryptionDefault }
 // EncryptionDefault is an algorithm: AES256.
 type EncryptionDefault struct{ SSEAlgorithm string }
 
-// Versioning keeps what is written over.
+// Versioning keeps former versions of objects.
 type Versioning struct{ Status string }
 
-// Lifecycle takes away what is old.
+// Lifecycle deletes what is old.
 type Lifecycle struct{ Rules []LifecycleRule }
 
 // LifecycleRule is a rule of Lifecycle.
@@ -48,7 +48,7 @@ type OwnershipRule struct{ ObjectOwnership string }
 // PublicAccess keeps the world out.
 type PublicAccess struct{ BlockPublicAcls, BlockPublicPolicy, IgnorePublicAcls, RestrictPublicBuckets bool }
 
-// BucketPolicy says who may do what with a bucket.
+// BucketPolicy is the access policy of a bucket.
 type BucketPolicy struct {
 	Bucket         Text
 	PolicyDocument Policies
@@ -69,7 +69,7 @@ type FileSystem struct {
 	Tags                  []Tag
 }
 
-// Lustre is what is special of FSx for Lustre.
+// Lustre are the settings of FSx for Lustre alone.
 type Lustre struct {
 	DeploymentType                string `json:",omitempty"`
 	PerUnitStorageThroughput      int    `json:",omitempty"`
@@ -85,7 +85,7 @@ type Lustre struct {
 	WeeklyMaintenanceStartTime    string `json:",omitempty"`
 }
 
-// OpenZFS is what is special of FSx for OpenZFS.
+// OpenZFS are the settings of FSx for OpenZFS alone.
 type OpenZFS struct {
 	DeploymentType          string
 	ThroughputCapacity      int
@@ -109,7 +109,7 @@ type RootVolume struct {
 	NfsExports          []NfsExport
 }
 
-// NfsExport says who may mount a volume.
+// NfsExport are the clients that may mount a volume.
 type NfsExport struct{ ClientConfigurations []NfsClient }
 
 // NfsClient is a network with its options.

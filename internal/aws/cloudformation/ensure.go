@@ -12,7 +12,7 @@ import (
 
 // Ensure makes a stack what it is to be and returns what it is then. It may be
 // called at any time, also while another operation goes on: that one is waited for.
-// An *Overtaken says that somebody else made another change of it meanwhile.
+// An *Overtaken says that the stack was changed by another caller meanwhile.
 // What was changed, if anything, is in the proposal.
 func (d *Driver) Ensure(ctx context.Context, s Stack) (State, Proposal, error) {
 	if err := d.Settle(ctx, s.Name); err != nil {
@@ -65,7 +65,7 @@ func (d *Driver) Settle(ctx context.Context, name string) error {
 	return fmt.Errorf("stack %s does not come to rest", name)
 }
 
-// adopt waits for an operation that somebody else, or an earlier run, began. How it
+// adopt waits for an operation that another caller, or an earlier run, began. How it
 // ended is for the next look.
 func (d *Driver) adopt(ctx context.Context, state State) error {
 	_, err := d.follow(ctx, &operation{stack: state.ID})

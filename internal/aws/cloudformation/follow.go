@@ -121,7 +121,7 @@ read:
 	return all, nil
 }
 
-// begins says that an operation begins that somebody asked for: a rollback is a
+// begins says that an operation begins that was asked for: a rollback is a
 // part of the one before it.
 func (e Event) begins() bool {
 	if e.Resource != "" {

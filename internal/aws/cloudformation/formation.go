@@ -3,7 +3,7 @@
 // something failed, and takes stacks away. After a crash the same call goes on:
 //
 //	nothing, REVIEW_IN_PROGRESS ──create──> CREATE_COMPLETE ──update──> UPDATE_COMPLETE
-//	anything in progress          is waited for, whoever began it
+//	anything in progress          is waited for, our own or not
 //	a create that failed          is taken away and made again
 //	UPDATE_ROLLBACK_FAILED        is rolled back to its end first
 package cloudformation
@@ -51,7 +51,7 @@ type State struct {
 	Parameters     map[string]string
 	// Changed is when the stack was made or last changed.
 	Changed time.Time
-	// Protected says that it is not deleted until somebody lifts the protection.
+	// Protected says that it cannot be deleted until its protection is lifted.
 	Protected bool
 }
 
@@ -73,7 +73,7 @@ func (s State) Good() bool {
 	return false
 }
 
-// review is a stack that has a change set and nothing else.
+// review is a stack that has only a change set.
 func (s State) review() bool { return s.Status == string(types.StackStatusReviewInProgress) }
 
 // neverMade is a stack whose creation failed: nothing can be done with it but

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Overtaken says that somebody else changes the stack at the same time: a change set
+// Overtaken says that another caller changes the stack at the same time: a change set
 // is for the stack as it was, and goes with the first change.
 type Overtaken struct {
 	Stack string

@@ -20,7 +20,7 @@ import (
 // Proposal is a change set: what a stack would become.
 type Proposal struct {
 	Stack string
-	// ID is empty where there is nothing to change.
+	// ID is empty if the change set would be.
 	ID string
 	// Create says that the stack is not there yet.
 	Create  bool
@@ -121,7 +121,7 @@ func (d *Driver) await(ctx context.Context, p Proposal, set string) (Proposal, e
 }
 
 // noSet is what a change set means that failed: that there is nothing to change,
-// or a mistake. It is taken away, or nobody could make it again.
+// or a mistake. It is deleted, for its name could not be used again.
 func (d *Driver) noSet(ctx context.Context, p Proposal, set, reason string) (Proposal, error) {
 	if _, err := d.Client.DeleteChangeSet(ctx, &cloudformation.DeleteChangeSetInput{StackName: &p.Stack, ChangeSetName: &set}); err != nil {
 		return p, fmt.Errorf("take back a change set of stack %s: %w", p.Stack, cause(err))

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 )
 
-// Protect keeps everybody from deleting a stack, until Release.
+// Protect has CloudFormation refuse to delete a stack, until Release.
 func (d *Driver) Protect(ctx context.Context, name string) error { return d.protect(ctx, name, true) }
 
 // Release lets a stack be deleted again.

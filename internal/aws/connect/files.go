@@ -48,7 +48,7 @@ func (f Files) socket(h Head) string {
 	return path
 }
 
-// Keep writes down who the head node is. SSH then knows its keys, and none but those.
+// Keep writes down which machine the head node is. SSH then trusts its keys alone.
 func (f Files) Keep(h Head) error {
 	text, err := knownHosts(h)
 	if err != nil {
@@ -110,8 +110,8 @@ func (f Files) Forget() error {
 	return errors.Join(errs...)
 }
 
-// Sockets makes the folder of shared connections. Whoever could write there could
-// speak for us: one that is not ours alone is not used.
+// Sockets makes the folder of shared connections. Another user who could write there could
+// act as us: a folder that is not ours alone is not used.
 func Sockets(runtimeDir, tempDir string) string {
 	dir := filepath.Join(tempDir, fmt.Sprintf("muster-%d", os.Getuid()))
 	if runtimeDir != "" {

@@ -1,6 +1,6 @@
 // Package connect knows the ways to the head node of a cluster on AWS: SSH, straight or
 // through Session Manager, and Session Manager's own shell. It writes the command
-// lines, keeps the head node's host keys, so that SSH trusts nobody else, and notes
+// lines, keeps the head node's host keys, so that SSH trusts no other machine, and notes
 // where a connection is that others may share. Which machine the head node is, others
 // say; who runs the command lines, too.
 package connect
@@ -24,14 +24,14 @@ type Head struct {
 	// Public and Private are its addresses; Public may be empty.
 	Public  string `json:"public,omitempty"`
 	Private string `json:"private"`
-	// User is who people log in as, HostKeys the machine's public keys.
+	// User is the user that people log in as, HostKeys the machine's public keys.
 	User     string   `json:"user"`
 	HostKeys []string `json:"host_keys"`
 	// KeyName is EC2's key pair, empty for none.
 	KeyName string `json:"key_name,omitempty"`
 }
 
-// Options are what somebody wants of the way.
+// Options are a user's wishes for the way.
 type Options struct {
 	// User and Identity, a file, are empty for the usual ones.
 	User, Identity string
@@ -84,7 +84,7 @@ func ownWay(ctx context.Context, config []string) bool {
 	line := append([]string{config[0], "-G"}, config[1:]...)
 	out, err := exec.CommandContext(ctx, line[0], line[1:]...).Output()
 	if err != nil {
-		return false // what is wrong, SSH will tell when it is run
+		return false // SSH tells the reason when it is run
 	}
 	for line := range strings.Lines(string(out)) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -16,7 +16,7 @@ const plugin = "session-manager-plugin"
 
 const pluginPage = "https://docs.aws.amazon.com/systems-manager/latest/userguide/session-manager-working-with-install-plugin.html"
 
-// tokenVariable has the token of a session. Command lines can be read by everybody.
+// tokenVariable has the token of a session: every user could read it in a command line.
 const tokenVariable = "AWS_SSM_START_SESSION_RESPONSE"
 
 // lastWithoutVariable is the last plugin that takes the token on its command line
@@ -40,7 +40,7 @@ func PluginMissing(ctx context.Context) error {
 	return nil
 }
 
-// newer compares a version with another one. What is no version is not newer.
+// newer compares a version with another one. Other texts are never newer.
 func newer(version string, than []int) bool {
 	parts := strings.Split(version, ".")
 	for i, n := range than {

@@ -116,7 +116,7 @@ func (w Way) Run(u Use, program ...string) []string {
 	return append(line, w.Name(), shell.Line(program))
 }
 
-// Shell is the command line of a shell on the head node, or of whatever else the
+// Shell is the command line of a shell on the head node, or of another program that the
 // further arguments make SSH do.
 func (w Way) Shell(args ...string) []string {
 	return append(append(w.Line(), w.Name()), args...)

@@ -37,7 +37,7 @@ const (
 )
 
 // Run is the controller of the head node on AWS whose ticket is in a file, until ctx ends
-// or somebody stops it. The agent has written what it reads.
+// or the process is stopped. The agent has written the files that it reads.
 func Run(ctx context.Context, path string, log *slog.Logger) error {
 	ticket, err := agent.ReadTicket(path)
 	if err != nil {

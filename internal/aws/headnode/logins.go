@@ -31,7 +31,7 @@ type logins struct {
 	known  map[netip.Addr]bool
 }
 
-// loginsEvery is how often EC2 is asked for them at most, whoever asks us.
+// loginsEvery is how often EC2 is asked for them at most, however often we are asked.
 const loginsEvery = 5 * time.Second
 
 func (l *logins) has(ctx context.Context, address netip.Addr) (bool, error) {

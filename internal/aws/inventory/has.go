@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Has tells whether a thing of a subject exists, and what is wrong with it.
+// Has reports whether a thing of a subject exists, and its fault.
 func (i Inventory) Has(subject, name string) (ok bool, wrong string) {
 	has := map[string]func(name string) bool{
 		"aws/subnet": in(i.Subnets), "aws/security-group": in(i.SecurityGroups), "aws/elastic-ip": in(i.Addresses),
@@ -27,7 +27,7 @@ func in[T any](all map[string]T) func(name string) bool {
 	}
 }
 
-// Why says why nothing is known of a thing.
+// Why is the reason why it is not known whether a thing exists.
 func (i Inventory) Why(subject, name string) string {
 	return cmp.Or(i.Unasked[subject], i.Hidden[subject][name], fmt.Sprintf("it does not exist, or account %s may not see it", i.Account))
 }

@@ -1,6 +1,6 @@
 // Package inventory has what an AWS account and a region have of what a cluster file
 // names, as plain values: what was asked for, what was answered, and what could not
-// be asked. Whoever asks fills it in; rules read it.
+// be asked. The account fills it in; rules read it.
 package inventory
 
 import (
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Wanted is what is to be asked: the names in a file by their subject, which is
+// Wanted are the questions: the names in a file by their subject, which is
 // the code of the rule that is blind without an answer, such as "aws/subnet".
 type Wanted struct {
 	Region string
@@ -57,7 +57,7 @@ type Inventory struct {
 	Account, Region string
 	// Partition is aws, aws-cn or aws-us-gov.
 	Partition string
-	// Caller is who asked: an ARN.
+	// Caller is the ARN of the identity that asked.
 	Caller string
 	// Unasked says of subjects why they could not be asked.
 	Unasked map[string]string
@@ -79,8 +79,8 @@ type Inventory struct {
 	Templates map[string]json.RawMessage
 	// Offers are the availability zones that offer an instance type.
 	Offers map[string][]string
-	// Others are names of the other subjects that exist; the value says what is
-	// wrong with one, empty if nothing is.
+	// Others are names of the other subjects that exist; the value is the fault of
+	// one, empty if it has none.
 	Others map[string]map[string]string
 	// Quotas are how many vCPUs, or things, the account may have of each.
 	Quotas map[string]int
@@ -93,9 +93,8 @@ type Inventory struct {
 	// ProfileRoles are the ARNs of the roles in instance profiles, by the profile's ARN.
 	ProfileRoles map[string][]string
 	// Denied are actions that the caller has no right to, of those that `up` needs.
-	// Narrow are those that its policies do not allow on all resources: nobody can tell
-	// whether they allow them on the cluster's. Unsure depend on conditions that nobody
-	// knows before.
+	// Narrow are those that its policies do not allow on all resources: they may allow
+	// them on the cluster's. Unsure depend on conditions that only the call itself decides.
 	Denied, Narrow, Unsure []string
 	// Lacks are actions that a file's own role is not allowed, and its machines need.
 	Lacks map[string][]string
@@ -110,7 +109,7 @@ type Subnet struct {
 	Free int
 	// Public says that new interfaces get a public address.
 	Public bool
-	// Routed says that there is a way to the internet or that nobody could tell;
+	// Routed says that there is a way to the internet, or that it is not known;
 	// DNS that the VPC has both DNS support and DNS host names.
 	Routed, DNS bool
 }

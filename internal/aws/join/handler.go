@@ -73,7 +73,7 @@ func serve[Request any](h *handler, do func(context.Context, Request) (any, erro
 	})
 }
 
-// respond is what is to be answered to a request.
+// respond is the answer to a request.
 func respond[Request any](ctx context.Context, body []byte, do func(context.Context, Request) (any, error)) (int, []byte) {
 	var request Request
 	if err := json.Unmarshal(body, &request); err != nil {

@@ -2,7 +2,7 @@
 // ready or has failed: the words and both ends of the HTTP between the agent of a
 // node and the controller. Both prove by munge that they are root on a machine of
 // the cluster: each request and each answer carries a credential that covers it, is
-// good once, and ages within minutes. Nothing that is said is secret.
+// good once, and ages within minutes. No message is secret.
 package join
 
 import "errors"
@@ -41,7 +41,7 @@ type Ready struct {
 	// Seconds is how long the boot took.
 	Seconds float64 `json:"seconds"`
 	// Blind is what the machine could not look at before it was ready, or goes without;
-	// empty for nothing.
+	// empty if all was there.
 	Blind string `json:"blind,omitempty"`
 	// Again says that the machine said so before, and asks whether Slurm knows.
 	Again bool `json:"again,omitempty"`
@@ -51,7 +51,7 @@ type Ready struct {
 type ReadyAnswer struct {
 	// Register says that Slurm still waits for the node: its slurmd has to register
 	// again. slurmctld writes its state down seconds later, and one that was killed has
-	// forgotten who registered last.
+	// forgotten the last registrations.
 	Register bool `json:"register,omitempty"`
 }
 
@@ -71,6 +71,6 @@ type Failure struct {
 var (
 	// ErrNotYet: the controller does not know the instance. It may later.
 	ErrNotYet = errors.New("the controller does not know this instance yet")
-	// ErrRefused: the other side did not prove who it is.
+	// ErrRefused: the other side did not prove its identity.
 	ErrRefused = errors.New("refused")
 )

@@ -18,19 +18,19 @@ import (
 )
 
 // KeyPort is where the head node gives the cluster's munge key to its machines. A
-// machine without the key has no other proof of who it is than this: it comes from
+// machine without the key has only this proof of its identity: it comes from
 // an address of the cluster, and from a port that only root may use. The head node
 // answers at such a port, too, so that no user of it can stand in for it.
 const KeyPort = 815
 
 const (
 	pathKey = "/v1/key"
-	// privileged is the first port that everybody may use.
+	// privileged is the first port that every user may take.
 	privileged = 1024
 	// Ports that machines ask from. Lustre's own are above:
 	// https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
 	firstPort, lastPort = 600, 980
-	// portTries is how many ports are tried before somebody waits.
+	// portTries is how many ports are tried before a pause.
 	portTries = 16
 	aboutKey  = "muster key 1"
 )
@@ -40,7 +40,7 @@ type keyRequest struct {
 	Public []byte `json:"public"`
 }
 
-// keyAnswer is the munge key, sealed so that only who asked can read it.
+// keyAnswer is the munge key, sealed so that only the asker can read it.
 type keyAnswer struct {
 	Sealed []byte `json:"sealed"`
 }

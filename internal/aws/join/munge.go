@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Munge proves who somebody is, and sees through who pretends, by the programs
+// Munge signs and checks the identity of a caller, by the programs
 // munge and unmunge. The zero value speaks for root to the machine's own munged.
 type Munge struct {
 	// Socket is munged's, empty for munge's own choice.

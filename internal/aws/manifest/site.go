@@ -30,7 +30,7 @@ type Site struct {
 	LogGroup string `json:"log_group,omitempty"`
 	// Subnets are each queue's, in the file's order; the head node's has the key "".
 	Subnets map[string][]string `json:"subnets"`
-	// Networks are those of all these subnets and of the login nodes': nobody else mounts
+	// Networks are those of all these subnets and of the login nodes': only they mount
 	// from the head node.
 	Networks []string  `json:"networks,omitempty"`
 	Storage  []Storage `json:"storage,omitempty"`
@@ -53,7 +53,7 @@ type Storage struct {
 	MountDir string           `json:"mount_dir"`
 	// IDs has one entry, or more for volumes that make up one array.
 	IDs []string `json:"ids"`
-	// Host is the DNS name to mount from, Export what is mounted of it: Lustre's
+	// Host is the DNS name to mount from, Export the path of it that is mounted: Lustre's
 	// mount name, the path of an OpenZFS or ONTAP volume, / of EFS.
 	Host   string `json:"host,omitempty"`
 	Export string `json:"export,omitempty"`
@@ -85,7 +85,7 @@ func key(cluster, name string) string { return "clusters/" + cluster + "/" + nam
 // and muster.yaml. HeadKey is where the head node says how it is: a HeadStatus.
 // FactsKey is what `up` found out when it made the cluster and keeps to when it
 // changes it. FleetKey is what the fleet is to be: a Fleet, or absent. TrialKey is the
-// last test job that somebody asked for: a Trial.
+// last test job that was asked for: a Trial.
 // SharedPrefix is what the head node leaves there for the other machines. Nothing in
 // the bucket is secret: a job has the rights of its node, and can read what that can.
 func SiteKey(cluster string) string      { return key(cluster, "site.json") }
@@ -97,7 +97,7 @@ func FleetKey(cluster string) string     { return key(cluster, "fleet.json") }
 func TrialKey(cluster string) string     { return key(cluster, "trial.json") }
 func SharedPrefix(cluster string) string { return key(cluster, "shared/") }
 
-// Fleet is what somebody outside wants of the fleet. The head node obeys and says so
+// Fleet is a wish for the fleet from outside the cluster. The head node obeys and says so
 // in HeadStatus.Cluster.Fleet.
 type Fleet struct {
 	// Want is running or stopped.
@@ -109,7 +109,7 @@ type Fleet struct {
 	At  time.Time `json:"at"`
 }
 
-// Trial is a test job that somebody outside wants. The head node runs it once and
+// Trial is a wish for a test job from outside the cluster. The head node runs it once and
 // answers in HeadStatus.Trial.
 type Trial struct {
 	// ID is the trial's own: another one is another job.
@@ -139,11 +139,11 @@ type TrialResult struct {
 func ProgramKey(sha256, arch string) string { return "programs/" + sha256 + "/muster-linux-" + arch }
 
 // HeadStatus is what the head node says of itself: while it boots after every
-// step, later every few seconds. Whoever reads it looks at At: an old one is no
+// step, later every few seconds. A reader looks at At: an old one is no
 // news.
 type HeadStatus struct {
 	At time.Time `json:"at"`
-	// InstanceID is who says so.
+	// InstanceID is the head node's.
 	InstanceID string `json:"instance_id"`
 	// Revision is the Site's that it runs, empty while it boots for the first time.
 	Revision string `json:"revision,omitempty"`
@@ -151,7 +151,7 @@ type HeadStatus struct {
 	// Program is the SHA-256 of the muster that says so.
 	Program string `json:"program,omitempty"`
 	Phase   Phase  `json:"phase"`
-	// User is who people log in as, HostKeys are the machine's own public keys, as
+	// User is the user that people log in as, HostKeys are the machine's own public keys, as
 	// "TYPE KEY": by them, SSH knows that it is the right machine.
 	User     string   `json:"user,omitempty"`
 	HostKeys []string `json:"host_keys,omitempty"`
@@ -198,7 +198,7 @@ type ClusterStatus struct {
 	Jobs  map[string]int `json:"jobs"`
 	// Static are the nodes that are always on.
 	Static *StaticNodes `json:"static,omitempty"`
-	// Look are things that somebody should look at, in words.
+	// Look are things that need a look, in words.
 	Look []string `json:"look,omitempty"`
 }
 
@@ -207,7 +207,7 @@ type StaticNodes struct {
 	// Want is how many there are in Slurm's configuration, Ready how many of them answer.
 	Want  int `json:"want"`
 	Ready int `json:"ready"`
-	// Later are those that nobody starts yet, for their capacity block has not begun.
+	// Later are those that start later: their capacity block has not begun.
 	Later []string `json:"later,omitempty"`
 	// Missing say of the others what they are and why, those alike in one line.
 	Missing []string `json:"missing,omitempty"`

@@ -2,7 +2,7 @@ package manifest
 
 // Ticket is what a machine is told in its user data: enough to fetch muster, prove
 // that it is the right one, and go on. It has no secrets: user data can be read by
-// everybody on the machine.
+// every user of the machine.
 //
 // In a template, values may be CloudFormation's ${Name}, which Fn::Sub fills in.
 type Ticket struct {

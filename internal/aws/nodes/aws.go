@@ -127,7 +127,7 @@ func (f *Fleet) Close() error {
 	return f.book.Close()
 }
 
-// Ended implements provider.Provider. EC2 tells nobody that an instance ended:
+// Ended implements provider.Provider. EC2 does not tell that an instance ended:
 // Observe finds out.
 func (f *Fleet) Ended() <-chan string { return f.ended }
 

@@ -53,7 +53,7 @@ func (l *launching) begin(ctx context.Context, b batch) (served []string, err er
 	return got.nodes, nil
 }
 
-// intend writes down what is about to be done.
+// intend writes a launch down before it begins.
 func (f *Fleet) intend(b batch) (*intent, request, error) {
 	token := "muster-" + rand.Text()
 	// The tags say the nodes in this order.

@@ -24,7 +24,7 @@ import (
 )
 
 // clients are how we speak to AWS. Their retryers are the one place where calls
-// are made again. Looks and ends are repeated by whoever asked for them, so that
+// are made again. Looks and ends are repeated by their callers, so that
 // theirs only mend what happens every day, such as a connection that was closed
 // while it was idle.
 type clients struct {

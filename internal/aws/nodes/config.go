@@ -22,7 +22,7 @@ type Config struct {
 	Zone, ZoneName string
 	// Journal is the path of the journal of launches.
 	Journal string
-	// AWS is who we are and where, and how AWS is reached.
+	// AWS are credentials and region, and how AWS is reached.
 	AWS aws.Config
 	Log *slog.Logger
 	// Limits may be zero.

@@ -46,7 +46,7 @@ func (f *Fleet) lookAtHealth(ctx context.Context) (wait func()) {
 }
 
 // tookHealth takes an answer into account. Without one, what was known is still
-// believed: it is a reason to look, and nothing is ended for want of it.
+// believed: it is a reason to look, and no instance is ended because it is missing.
 func (f *Fleet) tookHealth(of map[string][]provider.HealthEvent, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

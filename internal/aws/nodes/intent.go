@@ -11,16 +11,16 @@ import (
 	"github.com/muster-hpc/muster/internal/provider"
 )
 
-// intent is a launch of which nobody knows what came of it: the process died, or
+// intent is a launch whose result is not known: the process died, or
 // the answer was lost.
 //
-//	begun -> called -> answered -> shown by EC2 to everybody: forgotten
+//	begun -> called -> answered -> shown by EC2: forgotten
 //	           |  `-> refused: forgotten
 //	           `-> lost: open -> asked again with the same token: answered or refused
-//	                      `---> nobody asks, and EC2 shows nothing for long: forgotten
+//	                      `---> not asked for again, and not shown by EC2 for long: forgotten
 type intent struct {
 	journal.Launch
-	// busy has room for the one who asks again.
+	// busy has room for the one call that asks again.
 	busy chan struct{}
 }
 
@@ -37,9 +37,9 @@ func (f *Fleet) unsettled(nodes []string) *intent {
 }
 
 // settle asks again what became of an open launch: EC2 answers a repeated token with
-// the instances that it started for it, or starts them now. Nodes that nobody
-// wants any more are then seen by Observe like all others, and ended by whoever
-// decides on nodes.
+// the instances that it started for it, or starts them now. Nodes that are not wanted
+// any more are then seen by Observe like all others, and ended by the caller that
+// decides about nodes.
 func (f *Fleet) settle(ctx context.Context, i *intent, started func([]provider.Instance)) error {
 	select {
 	case i.busy <- struct{}{}:
@@ -60,7 +60,7 @@ func (f *Fleet) settle(ctx context.Context, i *intent, started func([]provider.I
 	if _, err := f.call(ctx, i, r, started); err != nil && f.isOpen(i.Token) {
 		return fmt.Errorf("ask what became of the launch at %s: %w", i.At.Format(time.RFC3339), err)
 	}
-	return nil // whoever wants the nodes may go on
+	return nil // a launch of these nodes may go on
 }
 
 func (f *Fleet) isOpen(token string) bool {
@@ -97,7 +97,7 @@ func (f *Fleet) forget(tokens ...string) {
 }
 
 // expired are the launches that need not be remembered after a look at EC2 that
-// began at a time: lost ones of which nothing was to be seen for long, and answered
+// began at a time: lost ones that EC2 has not shown for long, and answered
 // ones whose instances EC2 shows. The caller holds mu.
 func (f *Fleet) expired(began time.Time) (tokens []string) {
 	for token, i := range f.open {

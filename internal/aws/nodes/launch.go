@@ -232,8 +232,8 @@ func (l *launching) whole(ctx context.Context, r *Resource, nodes []string) erro
 	return errors.Join(err, l.end(context.WithoutCancel(ctx), l.instancesOf(nodes)))
 }
 
-// take waits until nobody else launches the nodes, and claims those that have no
-// instance. Nodes of which nobody can say whether they have one fail.
+// take waits until no other call launches the nodes, and claims those that have no
+// instance. Nodes fail if it is not known whether they have one.
 func (l *launching) take(ctx context.Context, nodes []string) (mine []string, release func()) {
 	nodes = slices.Clone(nodes)
 	for {

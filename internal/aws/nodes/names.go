@@ -67,7 +67,7 @@ func newNames(ctx context.Context, c clients, f Config) *names {
 	return n
 }
 
-// close stops making changes. What is not made then is made after the next start.
+// close stops making changes. Those that wait are made after the next start.
 func (n *names) close() {
 	n.stop()
 	n.worker.Wait()
@@ -214,7 +214,7 @@ func (n *names) made(action types.ChangeAction, nodes []string, err error) {
 }
 
 // remove removes records. Route 53 refuses all of them if one is not as we think:
-// then it is found, and left to whoever makes it anew or removes the zone.
+// then it is found, and stays until it is made anew or the zone is removed.
 func (n *names) remove(ctx context.Context, nodes []string) {
 	err := n.change(ctx, types.ChangeActionDelete, nodes)
 	var invalid *types.InvalidChangeBatch

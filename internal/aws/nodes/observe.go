@@ -40,7 +40,7 @@ type sight struct {
 }
 
 // Observe implements provider.Provider. An instance without a node is one that was
-// started with the cluster's tags by somebody else, or whose tags are wrong.
+// started with the cluster's tags, but not by muster, or whose tags are wrong.
 func (f *Fleet) Observe(ctx context.Context) ([]provider.Instance, error) {
 	wait := f.lookAtHealth(ctx)
 	s, err := f.look(ctx)
@@ -141,7 +141,7 @@ func (f *Fleet) merge(s sight) (gone []*machine) {
 }
 
 // place notes a machine that EC2 lists, and whose it is. Of two for one node the
-// second is nobody's. The caller holds mu.
+// second belongs to no node. The caller holds mu.
 func (f *Fleet) place(m *machine, e *ec2xml.Instance, d *deducer) {
 	m.shown = true
 	f.add(m)
@@ -156,7 +156,7 @@ func (f *Fleet) place(m *machine, e *ec2xml.Instance, d *deducer) {
 	}
 }
 
-// stopped is a machine that somebody has stopped: it is nobody's node any more, and
+// stopped is a machine that a user has stopped: it is not a node any more, and
 // its disks cost.
 const stopped = "stopped"
 
@@ -193,7 +193,7 @@ func (d *deducer) node(i *ec2xml.Instance) string {
 	}
 	nodes, known := d.lists[launch]
 	if !known {
-		nodes, _ = nodesOf(i) // a list that somebody spoilt names no node
+		nodes, _ = nodesOf(i) // a tag that was changed by hand may name no node
 		d.lists[launch] = nodes
 	}
 	if launch == "" || index < 0 || index >= len(nodes) {
@@ -219,7 +219,7 @@ func (c *clients) describe(ctx context.Context, filters ...types.Filter) ([]ec2x
 	}
 }
 
-// describeIDs lists instances in whatever state, those that EC2 knows.
+// describeIDs lists instances in all states, those that EC2 knows.
 func (c *clients) describeIDs(ctx context.Context, ids []string) ([]ec2xml.Instance, error) {
 	var all []ec2xml.Instance
 	for some := range slices.Chunk(ids, filterValues) {

@@ -34,7 +34,7 @@ const (
 	ours      = "this package"
 )
 
-// causes are AWS's words for why it starts nothing.
+// causes are AWS's codes for refused launches.
 var causes = map[string]class{
 	"InsufficientInstanceCapacity":         {provider.Capacity, errorCodes},
 	"InsufficientHostCapacity":             {provider.Capacity, errorCodes},
@@ -85,7 +85,7 @@ var causes = map[string]class{
 	"ExpiredTokenException":      {provider.Permission, commonCode},
 	"InvalidClientTokenId":       {provider.Permission, commonCode},
 
-	// Nobody knows whether EC2 acted; of the last, its launch is over.
+	// EC2 may have acted all the same; of the last, its launch is over.
 	"InternalError":      {provider.Unknown, errorCodes},
 	"InternalFailure":    {provider.Unknown, errorCodes},
 	"ServerInternal":     {provider.Unknown, errorCodes},
@@ -125,7 +125,7 @@ func causeOf(code string, fault smithy.ErrorFault) provider.Cause {
 	return provider.Configuration
 }
 
-// refusal says why a launch failed. definite is that EC2 has started nothing.
+// refusal says why a launch failed. definite is that EC2 has started no instance.
 func refusal(err error) (refused *provider.LaunchError, definite bool) {
 	var api smithy.APIError
 	if !errors.As(err, &api) {

@@ -240,7 +240,7 @@ func (r *request) fleet(token string) *ec2.CreateFleetInput {
 		SingleInstanceType: aws.Bool(single), SingleAvailabilityZone: aws.Bool(oneZone),
 		CapacityReservationOptions: &types.CapacityReservationOptionsRequest{UsageStrategy: types.FleetCapacityReservationUsageStrategyUseCapacityReservationsFirst}}
 	if f.Capacity == "CAPACITY_BLOCK" {
-		in.OnDemandOptions.AllocationStrategy = "" // there is nothing to choose
+		in.OnDemandOptions.AllocationStrategy = "" // there is one choice only
 	}
 	return in
 }

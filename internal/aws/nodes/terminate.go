@@ -20,7 +20,7 @@ import (
 // endAtOnce is the most instances of one TerminateInstances call that EC2 advises.
 const endAtOnce = 1000
 
-// ids finds instances in what EC2 says, whole is that there is nothing else.
+// ids finds the IDs of instances in a message of EC2's, whole is that the text is nothing else.
 var (
 	ids     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`i-[0-9a-f]{8,17}`) })
 	wholeID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^i-[0-9a-f]{8,17}$`) })

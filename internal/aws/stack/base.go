@@ -6,7 +6,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/cfn"
 )
 
-// base is the stack of what costs next to nothing and has to be there first.
+// base is the stack of resources that cost next to nothing and have to be there first.
 func (m *maker) base() *Stack {
 	p := m.part(m.facts.Name+"-base", "Cluster "+m.facts.Name+": network, security groups, bucket, logs")
 	m.network(p)
@@ -25,7 +25,7 @@ const bucketOutput = "BucketName"
 
 // clusterBucket holds muster's programs, the cluster's files and its secrets. It is
 // the file's CustomS3Bucket if there is one. Its name is CloudFormation's choice: a
-// bucket that a former cluster of the same name has left is in nobody's way.
+// bucket that a former cluster of the same name has left does no harm.
 func (m *maker) clusterBucket(p *part) {
 	if own := m.file.CustomS3Bucket; own != "" {
 		m.bucket = existing(own)
@@ -78,7 +78,7 @@ func (m *maker) bucketOf(name string) cfn.Bucket {
 	}
 }
 
-// tlsOnly refuses whoever does not encrypt what goes over the network.
+// tlsOnly refuses requests that are not encrypted.
 func tlsOnly(resources ...cfn.Text) cfn.Policies {
 	return policies(cfn.Statement{
 		Sid: "EncryptedConnectionsOnly", Effect: "Deny", Principal: &cfn.Principal{AWS: "*"}, Action: []string{"s3:*"}, Resource: resources,

@@ -52,7 +52,7 @@ func (m *maker) launchData(x machine) cfn.LaunchTemplateData {
 }
 
 // metadata is IMDSv2, unless the file asks for the old one beside it, within the
-// machine itself alone. Tags are not in it: machines ask the head node who they are.
+// machine itself alone. Tags are not in it: machines ask the head node for their names.
 func (m *maker) metadata() cfn.Metadata {
 	tokens := "required"
 	if m.file.OldMetadata {

@@ -16,7 +16,7 @@ type Made struct {
 	// Name is what people know it by; What it is in words.
 	Name string `json:"name,omitempty"`
 	What string `json:"what"`
-	// Billed says by what it costs as long as it is there; empty is nothing.
+	// Billed says by what it costs as long as it is there; empty if it is free.
 	Billed string `json:"billed,omitempty"`
 	// Kept says that it outlives its stack.
 	Kept bool `json:"kept,omitempty"`
@@ -94,7 +94,7 @@ func fileSystemWords(kind string) string {
 	return "FSx for " + kind
 }
 
-// plainWords are for what costs nothing.
+// plainWords are for resources that are free.
 func plainWords(p cfn.Properties) string {
 	switch p.(type) {
 	case cfn.InternetGateway:

@@ -30,7 +30,7 @@ type maker struct {
 	zoneName string
 }
 
-// fail remembers why the cluster cannot be made. Nothing is made if there is one
+// fail remembers why the cluster cannot be made. No stack is made if there is one
 // reason; all of them are said at once.
 func (m *maker) fail(format string, args ...any) {
 	m.problems = append(m.problems, fmt.Errorf(format, args...))

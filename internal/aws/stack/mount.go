@@ -49,7 +49,7 @@ func (m *maker) makesFSx() bool {
 }
 
 // homeOnEFS reports whether the file wants users' homes on an EFS: SharedStorageType
-// says so, and nothing else is mounted there.
+// says so, and no other file system is mounted there.
 func (m *maker) homeOnEFS() bool {
 	if !m.file.HeadNode.SharedEFS || m.file.LocalHomes {
 		return false

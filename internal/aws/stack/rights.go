@@ -16,7 +16,7 @@ func (m *maker) object(p *part, key string) cfn.Text {
 
 // commonRights are what every machine may: read what the cluster is, and write its
 // logs. A job on a node may do the same, since the metadata service gives the node's
-// rights to whoever asks: nothing here may be secret, or decide anything.
+// rights to all users: no right here may reveal a secret, or decide anything.
 func (m *maker) commonRights(p *part) []cfn.Statement {
 	name := m.facts.Name
 	out := []cfn.Statement{
@@ -38,8 +38,8 @@ func (m *maker) commonRights(p *part) []cfn.Statement {
 }
 
 // seeRights are for objects that are not there: without the right to list, S3 says of them
-// that they are forbidden. A bucket of the file's may have other clusters' and anybody's
-// objects, whose names are not for this cluster's jobs. Nobody promises that S3 knows the
+// that they are forbidden. A bucket of the file's may have other clusters' and users'
+// objects, whose names are not for this cluster's jobs. It is not documented that S3 knows the
 // prefix where it only looks whether an object is there, so that it may be missing.
 func (m *maker) seeRights(p *part) cfn.Statement {
 	see := allow("SeeThatNothingIsThere", []string{"s3:ListBucket"}, cfn.Sub(m.s3(p.sub(m.bucket))))
@@ -61,7 +61,7 @@ func (m *maker) authorizedShares(p *part) []cfn.Text {
 }
 
 // computeRights are those of compute nodes. They need none of EC2: the head node
-// knows them, and they prove to it who they are.
+// knows them, and they prove their identity to it.
 func (m *maker) computeRights(p *part) []cfn.Statement { return m.commonRights(p) }
 
 // loginRights are those of login nodes. All their users have them: Session Manager's are
@@ -231,8 +231,8 @@ func few(names []string) []string {
 	return names
 }
 
-// fleetRights are over instances that are the cluster's compute nodes, and nobody
-// else's.
+// fleetRights are over instances that are the cluster's compute nodes, and over no
+// others.
 func (m *maker) fleetRights() []cfn.Statement {
 	own := conditions{"StringEquals": {
 		"aws:ResourceTag/muster:cluster": {cfn.Lit(m.facts.Name)}, "aws:ResourceTag/muster:role": {cfn.Lit(manifest.RoleCompute)},

@@ -122,7 +122,7 @@ func dcv(d spec.DCV) []cfn.Rule {
 	return rulesFrom(d.Port, d.AllowedIPs, "NICE DCV")
 }
 
-// rulesFrom opens a port to a network or to a prefix list; to nobody if from is
+// rulesFrom opens a port to a network or to a prefix list; it opens none if from is
 // empty.
 func rulesFrom(port int, from, what string) []cfn.Rule {
 	r := cfn.Rule{IpProtocol: "tcp", FromPort: port, ToPort: port, Description: what}

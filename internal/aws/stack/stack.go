@@ -27,7 +27,7 @@ type Facts struct {
 	// Region, Partition (aws, aws-cn, aws-us-gov) and Account are where it is made.
 	Region, Partition, Account string
 	// Caller is the network from which the user reaches the head node, where the file
-	// does not say who may. It may be invalid: then nobody may by SSH.
+	// does not name one. It may be invalid: then no network may by SSH.
 	Caller netip.Prefix
 	// Zones are the availability zones in which a network is made where the file
 	// names no subnets; the first is the head node's and the fleet's. Those of a cluster

@@ -8,7 +8,7 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// storage is the stack of what holds data; nil if nothing is made.
+// storage is the stack of everything that holds data; nil if it would be empty.
 func (m *maker) storage() *Stack {
 	if m.net.vpc.absent() {
 		return nil
@@ -168,7 +168,7 @@ func (m *maker) openZFS(p *part, f spec.FileSystem) mount {
 		RootVolumeConfiguration: cfn.RootVolume{
 			DataCompressionType: f.Compression,
 			NfsExports: []cfn.NfsExport{{ClientConfigurations: []cfn.NfsClient{
-				{Clients: "*", Options: []string{"rw", "crossmnt", "no_root_squash"}}, // the security group says who may
+				{Clients: "*", Options: []string{"rw", "crossmnt", "no_root_squash"}}, // the security group limits the clients
 			}}},
 		},
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// watched is a metric of the head node, with the value from which on somebody
+// watched is a metric of the head node, with the value from which on a person
 // should look.
 type watched struct {
 	id, title, description string
@@ -17,7 +17,7 @@ type watched struct {
 	// instance says that its dimension is the instance, and not the cluster.
 	instance bool
 	above    int
-	// minutes is for how long there has to be nothing at all, for an alarm on silence.
+	// minutes is how long there has to be no value at all, for an alarm on silence.
 	minutes int
 }
 
@@ -32,7 +32,7 @@ func metrics() []watched {
 	}
 }
 
-// alarms say when the head node is not well. They do nothing but change their
+// alarms say when the head node is not well. They only change their
 // state: whom they wake is the user's to add.
 func (m *maker) alarms(p *part) {
 	if !m.file.Monitoring.Alarms {

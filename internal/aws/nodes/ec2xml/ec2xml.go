@@ -201,7 +201,7 @@ func (d *decoder) word(into *string) error {
 	return nil
 }
 
-// parsed reads a text that means something. An empty one means nothing.
+// parsed reads a number or a time. An empty text is left out.
 func (d *decoder) parsed(parse func(string) error) error {
 	text, err := d.text()
 	if err != nil || len(text) == 0 {

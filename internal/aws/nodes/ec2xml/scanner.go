@@ -32,7 +32,7 @@ var endOfInterfaces = []byte("</networkInterfaceSet>")
 type scanner struct {
 	r        io.Reader
 	buf      []byte
-	pos, end int   // what is read and not used is buf[pos:end]
+	pos, end int   // buf[pos:end] is read and not used yet
 	read     int64 // bytes so far
 	err      error // of the reader
 
@@ -47,7 +47,7 @@ type scanner struct {
 	depth int
 }
 
-// fill reads more behind what is there. It is an error if nothing comes.
+// fill reads more bytes. It is an error if none come.
 func (s *scanner) fill() error {
 	if s.pos > 0 {
 		copy(s.buf, s.buf[s.pos:s.end])
@@ -251,7 +251,7 @@ func (s *scanner) past(c byte) error {
 	}
 }
 
-// leap steps over the element that has just begun without a look at what is in it,
+// leap steps over the element that has just begun without a look into it,
 // up to its end tag, which cannot stand in a text.
 func (s *scanner) leap(endTag []byte) error {
 	if s.empty {

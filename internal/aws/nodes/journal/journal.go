@@ -104,7 +104,7 @@ func (j *Journal) Answer(l Launch) error {
 	return nil
 }
 
-// Settle forgets launches: they gave nothing, or everybody can see what they gave.
+// Settle forgets launches that started no instance, or whose instances EC2 shows.
 // Unknown ones are no error.
 func (j *Journal) Settle(tokens ...string) error {
 	if len(tokens) == 0 {
