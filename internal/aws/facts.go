@@ -49,8 +49,9 @@ type asker struct {
 	workload *spec.Workload
 	// before is what the cluster was made with, if it is there.
 	before memory
-	// own has the IDs of the resources that the cluster's stacks have made.
-	own map[string]bool
+	// own returns the IDs of the base stack's resources. Where the stack has an operation in
+	// progress, it waits for the end and says so instead.
+	own func(context.Context) (ids map[string]bool, waited bool, err error)
 
 	facts    stack.Facts
 	after    memory

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -35,18 +36,43 @@ func (q *asker) unknown(subject, name string) error {
 	return fmt.Errorf("look at %s in %s: %s", name, q.have.Region, q.have.Why(subject, name))
 }
 
-// exists finds what the cluster would make and what is there without it.
+// exists finds buckets and log groups that the cluster would make and that are there without
+// it. A bucket is there some time before its stack lists it, and a rollback may delete it:
+// the stack is asked after the account, and both again if the stack was being changed.
 func (q *asker) exists(ctx context.Context) error {
-	q.facts.Exists = map[string]bool{}
-	for _, bucket := range q.workload.Buckets {
-		there, err := q.account.HasBucket(ctx, bucket)
+	for {
+		there, err := q.there(ctx)
+		if err != nil || len(there) == 0 {
+			return err
+		}
+		own, waited, err := q.own(ctx)
 		if err != nil {
 			return err
 		}
-		q.facts.Exists[bucket] = there && !q.own[bucket]
+		if !waited {
+			maps.DeleteFunc(there, func(name string, _ bool) bool { return own[name] })
+			q.facts.Exists = there
+			return nil
+		}
 	}
-	group := "/aws/muster/" + q.name
-	there, err := q.account.HasLogGroup(ctx, group)
-	q.facts.Exists[group] = there && !q.own[group]
-	return err
+}
+
+// there finds the buckets and the log group in the account.
+func (q *asker) there(ctx context.Context) (map[string]bool, error) {
+	there := map[string]bool{}
+	for _, bucket := range q.workload.Buckets {
+		has, err := q.account.HasBucket(ctx, bucket)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			there[bucket] = true
+		}
+	}
+	group := logGroup(q.name)
+	has, err := q.account.HasLogGroup(ctx, group)
+	if has {
+		there[group] = true
+	}
+	return there, err
 }

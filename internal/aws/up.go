@@ -162,6 +162,9 @@ func (u *up) look(ctx context.Context) (string, error) {
 	if u.stacks, err = look(ctx, u.driver, u.Name); err != nil {
 		return "", err
 	}
+	if err := u.rest(ctx); err != nil {
+		return "", err
+	}
 	if err := u.open(ctx); err != nil {
 		return "", err
 	}
@@ -196,16 +199,7 @@ func (u *up) ask(ctx context.Context) (string, error) {
 	if file == nil {
 		return "", errors.New("the file has errors, or leaves instance types to a capacity reservation that was not looked up")
 	}
-	q := &asker{account: u.Account, have: u.Inventory, wanted: lint.Wanted(u.File), name: u.Name, file: file, workload: u.Workload, before: u.before, own: map[string]bool{}}
-	if _, ok := u.stacks[baseStack(u.Name)]; ok {
-		all, err := u.driver.Resources(ctx, baseStack(u.Name))
-		if err != nil && !errors.Is(err, cloudformation.ErrNoStack) {
-			return "", err
-		}
-		for _, r := range all {
-			q.own[r.ID] = true
-		}
-	}
+	q := &asker{account: u.Account, have: u.Inventory, wanted: lint.Wanted(u.File), name: u.Name, file: file, workload: u.Workload, before: u.before, own: u.own}
 	q.facts = stack.Facts{Name: u.Name, Region: u.Account.Region, Partition: u.who.Partition, Account: u.who.Account}
 	if err := q.ask(ctx); err != nil {
 		return "", err

@@ -79,10 +79,16 @@ type told struct {
 	// on, if there is one, is called for each note, and after for each step that is done.
 	on    func(note string)
 	after func(s step.Step)
+	// waits, if there is one, is called when something takes time.
+	waits func(name, what string)
 }
 
-func (r *told) Begin(string)                          {}
-func (r *told) Waiting(string, string, time.Duration) {}
+func (r *told) Begin(string) {}
+func (r *told) Waiting(name, what string, _ time.Duration) {
+	if r.waits != nil {
+		r.waits(name, what)
+	}
+}
 func (r *told) Note(line string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

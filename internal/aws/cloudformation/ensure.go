@@ -65,6 +65,24 @@ func (d *Driver) Settle(ctx context.Context, name string) error {
 	return fmt.Errorf("stack %s does not come to rest", name)
 }
 
+// Rest waits until the stack has no operation in progress and reports whether it had one.
+// It changes nothing.
+func (d *Driver) Rest(ctx context.Context, name string) (waited bool, err error) {
+	for {
+		state, err := d.Describe(ctx, name)
+		switch {
+		case errors.Is(err, ErrNoStack):
+			return waited, nil
+		case err != nil || !state.InProgress():
+			return waited, err
+		}
+		waited = true
+		if err := d.adopt(ctx, state); err != nil && !errors.Is(err, ErrNoStack) {
+			return true, err
+		}
+	}
+}
+
 // adopt waits for an operation that another caller, or an earlier run, began. How it
 // ended is for the next look.
 func (d *Driver) adopt(ctx context.Context, state State) error {

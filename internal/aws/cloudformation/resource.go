@@ -20,6 +20,9 @@ type Resource struct {
 	Status string `json:"status"`
 }
 
+// LetGo says that the stack was to delete it and has left it in the account.
+func (r Resource) LetGo() bool { return r.Status == string(types.ResourceStatusDeleteSkipped) }
+
 // Resources are those that a stack has and that are not deleted.
 func (d *Driver) Resources(ctx context.Context, stack string) ([]Resource, error) {
 	var all []Resource
