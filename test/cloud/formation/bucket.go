@@ -24,7 +24,6 @@ func createBucket(ctx context.Context, j *job) error {
 	if _, err := j.aws.s3.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &name}); err == nil {
 		return reason("%s already exists", name)
 	}
-	j.known(name)
 	if _, err := j.aws.s3.CreateBucket(ctx, in); err != nil {
 		return err
 	}

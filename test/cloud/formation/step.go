@@ -44,8 +44,6 @@ type job struct {
 	att     map[string]any
 	ref     string
 	final   bool // a removal makes a snapshot first
-	// known tells the ID of a resource that is about to be made: a stack lists it from then on.
-	known func(id string)
 }
 
 func (s *Service) job(st *stack, r *resource) *job {
@@ -97,7 +95,9 @@ func (s *Service) make(ctx context.Context, st *stack, r *resource, k *kind, pre
 	}
 	j := s.job(st, r)
 	j.att = map[string]any{}
-	j.known = func(id string) { s.locked(func() { r.physical = id }) }
+	// A stack lists a resource by its ID once the type's handler has returned it, which may
+	// take a minute in which the resource is there already:
+	// https://repost.aws/knowledge-center/cloudformation-physical-resource-error
 	err := k.create(s.ctx, j)
 	s.locked(func() {
 		r.physical, r.att, r.ref = j.id, j.att, j.ref

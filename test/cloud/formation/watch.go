@@ -18,7 +18,6 @@ func createLogGroup(ctx context.Context, j *job) error {
 	if err := fill(in, without(j.props, "Tags", "RetentionInDays"), nil); err != nil {
 		return err
 	}
-	j.known(name)
 	if _, err := j.aws.logs.CreateLogGroup(ctx, in); err != nil {
 		return err
 	}
