@@ -84,7 +84,7 @@ func (s *script) judgeAsked(o Option, a *Asked) bool {
 	case "switches":
 		return s.switches(o, a.Conf)
 	}
-	return strings.EqualFold(a.Conf["TrackWCKey"], "no") // then nobody looks at it
+	return strings.EqualFold(a.Conf["TrackWCKey"], "no") // Slurm then ignores it
 }
 
 // among reports names that are not there.

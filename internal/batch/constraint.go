@@ -27,7 +27,7 @@ type term struct {
 	group *constraint
 }
 
-// maxConstraint is longer than anybody's.
+// maxConstraint is far longer than a constraint gets.
 const maxConstraint = 4096
 
 // parseConstraint reads the value of --constraint.

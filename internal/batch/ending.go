@@ -22,8 +22,8 @@ func endingRules(s *script) {
 	s.notRun()
 }
 
-// unawaited finds a step in the background that nobody waits for: it is ended
-// with the script.
+// unawaited finds a step in the background without a wait: it is ended with the
+// script.
 func (s *script) unawaited() {
 	for _, c := range s.named("srun") {
 		if !c.background || c.task() || c.function != "" || c.substituted {

@@ -111,7 +111,7 @@ var nameFamilies = []struct {
 	{"TORCH_", false}, {"PYTORCH_", false},
 }
 
-// meant is the variable that somebody who wrote a name most probably meant. It is
+// meant is the variable that a misspelt name most probably stands for. It is
 // surely meant if it is a slip of the hand away, or the same but for the TORCH_ with
 // which PyTorch's settings for NCCL begin. Otherwise it is the shortest that has all
 // words of the name, which a later release may know.

@@ -44,7 +44,7 @@ type secret struct {
 }
 
 // secrets reports what others may read: scripts are kept, copied and committed,
-// and Slurm shows them to whoever may see the job.
+// and Slurm shows them to all who may see the job.
 func (s *script) secrets() []secret {
 	var all []secret
 	found := func(text string, at diag.Place, message string, args ...any) {

@@ -64,7 +64,7 @@ func directives(name string, data []byte) (all []Option, parts bool) {
 	return all, false
 }
 
-// maxOptions is more than anybody gives.
+// maxOptions is far more than a script has.
 const maxOptions = 1000
 
 // magic begins a line with options.

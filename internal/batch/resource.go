@@ -53,7 +53,7 @@ func (s *script) exclusive() (alone, known bool) {
 }
 
 // noGPUs: without a request, a job's cgroup has no GPU (slurm.conf(5):
-// ConstrainDevices). Whoever has whole nodes has their GPUs.
+// ConstrainDevices). A job with whole nodes has their GPUs.
 func (s *script) noGPUs() {
 	q, ok := s.queue()
 	if alone, _ := s.exclusive(); !ok || alone || !q.gpus() || s.asksForGPUs() {
@@ -195,7 +195,7 @@ func arrayTasks(text string) int {
 	return n
 }
 
-// taskCPUs: a task has one CPU if nobody says otherwise, and data loaders of
+// taskCPUs: a task has one CPU by default, and data loaders of
 // PyTorch want several.
 func (s *script) taskCPUs() {
 	alone, known := s.exclusive()

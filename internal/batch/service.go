@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// endless tells whether a command surely runs until somebody ends it: servers, and
-// what writes a line every few seconds. Ray's own scripts for Slurm have such steps
+// endless reports whether a command surely runs until it is stopped: servers, and
+// programs that write a line every few seconds. Ray's own scripts for Slurm have such steps
 // (https://docs.ray.io/en/latest/cluster/vms/user-guides/community/slurm.html): ray
 // start --block & on each node, the work in front, and the script's end ends them.
 func (c *command) endless() bool {

@@ -46,7 +46,7 @@ type body struct {
 }
 
 // maxDepth bounds bash -c in bash -c, and the nesting of statements; maxCommands
-// and maxWords are more than anybody writes.
+// and maxWords are more than a script has.
 const (
 	maxDepth    = 200
 	maxCommands = 5000

@@ -89,8 +89,8 @@ func Names() []string {
 	return names
 }
 
-// Nearest is the instance type that somebody who typed name most probably
-// meant, empty if none is near.
+// Nearest is the instance type that a misspelt name most probably stands for, empty
+// if none is near.
 func Nearest(name string) string {
 	family, _, _ := strings.Cut(name, ".")
 	relatives := slices.DeleteFunc(Names(), func(n string) bool { return !strings.HasPrefix(n, family+".") })

@@ -83,7 +83,7 @@ func (n *Newer) find(instanceType string) (Offer, bool) {
 var source atomic.Pointer[func() *Newer]
 
 // Beside says where the newer list comes from, nil where there is none. It is asked
-// once, when somebody next asks for an instance type.
+// once, at the next look for an instance type.
 func Beside(load func() *Newer) {
 	once := sync.OnceValue(load)
 	source.Store(&once)

@@ -57,8 +57,8 @@ func (l Lustre) Fit(gib int) int {
 	return high
 }
 
-// Price is what a GB costs for a month in Region. It is false where nobody has
-// told us.
+// Price is what a GB costs for a month in Region. It is false where the price is
+// not known.
 func (l Lustre) Price() (Price, bool) {
 	const page = "what is commonly quoted; AWS has its own at https://aws.amazon.com/fsx/lustre/pricing/"
 	if l.DeploymentType == "SCRATCH_2" {

@@ -27,7 +27,7 @@ func (a *app) agentDiagnose() *cobra.Command {
 				fmt.Fprintln(a.err, "the health log was not written:", err)
 			}
 			if v.Blind != "" {
-				fmt.Fprintln(a.err, "nobody knows how these GPUs are:", v.Blind)
+				fmt.Fprintln(a.err, "these GPUs could not be checked:", v.Blind)
 			}
 			if len(v.Failed) > 0 {
 				return fmt.Errorf("DCGM's diagnosis failed: %s", strings.Join(v.Failed, "; "))

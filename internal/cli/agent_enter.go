@@ -19,8 +19,8 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/tie"
 )
 
-// agentEnter runs a program for somebody who came by SSH. Without a terminal, SSH's
-// server leaves a program alone whose caller has gone; this one ends it.
+// agentEnter runs a program for a user who came by SSH. Without a terminal, SSH's server
+// lets a program run on when its connection ends; agentEnter ends it.
 func (a *app) agentEnter() *cobra.Command {
 	return &cobra.Command{
 		Use:   "enter -- PROGRAM [ARG...]",
@@ -48,8 +48,8 @@ func cannotRun(err error) int {
 // gentle is how long a program has to end before it is killed.
 const gentle = 5 * time.Second
 
-// runTied runs a program until it ends, or whoever reads what it writes has gone. On a
-// terminal, the program hears of both by itself.
+// runTied runs a program until it ends, or until the readers of its output have gone. On
+// a terminal, the program hears of both by itself.
 func runTied(ctx context.Context, path string, args []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -81,8 +81,8 @@ func runTied(ctx context.Context, path string, args []string) error {
 	return fault.Exit(fault.ExitInterrupted)
 }
 
-// watchReaders calls gone when nobody reads any more what is written to one of the
-// descriptors: a connection that others share may keep the other one open.
+// watchReaders calls gone when one of the descriptors has no reader any more: a connection
+// that others share may keep the other one open.
 func watchReaders(ctx context.Context, gone func(), descriptors ...int) {
 	for ctx.Err() == nil {
 		var fds []unix.PollFd

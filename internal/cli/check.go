@@ -21,11 +21,11 @@ type checkOptions struct {
 	files []string
 	// fix changes the files; dryRun only shows how.
 	fix, dryRun bool
-	// strict makes warnings, and what nobody looked at, a reason to look.
+	// strict makes the exit code 3 for warnings, and for checks that could not look.
 	strict bool
-	// online asks AWS what nobody else knows.
+	// online asks AWS what only AWS knows.
 	online bool
-	// verbose shows what nobody looked at one by one.
+	// verbose lists each check that could not look.
 	verbose bool
 	// level is the schema level by which cluster files are read, 0 the newest or
 	// the file's own.

@@ -62,7 +62,7 @@ func reservationNames(ctx context.Context, s slurm.Client) ([]string, error) {
 	return names, nil
 }
 
-// accountsOf are the accounts that whoever runs this may charge.
+// accountsOf are the accounts that the caller may charge.
 func accountsOf(ctx context.Context, s slurm.Client) ([]string, error) {
 	u, err := user.Current()
 	if err != nil {

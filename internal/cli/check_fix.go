@@ -77,7 +77,7 @@ func unbroken(do func() error) error {
 	}
 }
 
-var errChanged = errors.New("somebody changed it meanwhile")
+var errChanged = errors.New("it was changed meanwhile")
 
 // rewrite gives a file another text. It appears whole, with the mode and owner of
 // the old one, in the place where a symbolic link leads to. Nothing is changed if

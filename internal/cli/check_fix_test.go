@@ -114,7 +114,7 @@ func TestRewrite(t *testing.T) {
 	if got, _ := os.ReadFile(path); string(got) != "new" {
 		t.Errorf("got %q", got)
 	}
-	if err := rewrite(path, []byte("old"), []byte("newer")); err == nil || err.Error() != "somebody changed it meanwhile" {
+	if err := rewrite(path, []byte("old"), []byte("newer")); err == nil || err.Error() != "it was changed meanwhile" {
 		t.Errorf("a file that is another one: %v", err)
 	}
 	if err := rewrite(filepath.Join(dir, "none"), nil, nil); err == nil || strings.Contains(err.Error(), dir) {

@@ -17,7 +17,7 @@ type online struct {
 }
 
 // judge adds to a file's problems what AWS says of it. name is the cluster's, empty if
-// nobody knows it; the workload, which may be nil, has buckets that `up` makes.
+// it is not known; the workload, which may be nil, has buckets that `up` makes.
 func (o *online) judge(ctx context.Context, f *spec.File, name string, workload *spec.Workload) error {
 	region := lint.Wanted(f).Region
 	acc := o.accounts[region]

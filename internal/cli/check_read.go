@@ -28,8 +28,8 @@ type checker struct {
 	problems diag.List
 	// cluster is the last cluster file's.
 	cluster *spec.Cluster
-	// look asks AWS about a file of a name, nil if nobody is to be asked. failed is why
-	// it could not be asked.
+	// look asks AWS about a file of a name, nil without --online. failed is why
+	// AWS could not be asked.
 	look   func(f *spec.File, name string) error
 	failed error
 	// ask asks the cluster that --cluster names about a batch script, nil if it does not

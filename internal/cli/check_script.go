@@ -56,7 +56,7 @@ func (a *app) against(ctx context.Context, c *checker) error {
 }
 
 // around makes batch scripts be checked against the cluster that MUSTER_CLUSTER names, as
-// if --cluster did, and says so: nobody sees a variable. A shell has it for its other
+// if --cluster did, and says so, since a variable is easily forgotten. A shell has it for its other
 // commands, too, so that a check without such a cluster here is no mistake.
 func (a *app) around(ctx context.Context, c *checker) {
 	name := os.Getenv(clusterVariable)

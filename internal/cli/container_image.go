@@ -86,8 +86,8 @@ func (a *app) absent(name string) string {
 
 const imageEnding = ".sqsh"
 
-// meant asks whether somebody meant an image of the cluster's, of which he said the name
-// without its directory or its ending, or a wrong directory.
+// meant asks back if the cluster has an image of that name, which was given without
+// its directory or its ending, or with a wrong directory.
 func (p *imagePlace) meant(a *app, name string) string {
 	base := strings.TrimSuffix(filepath.Base(name), imageEnding) + imageEnding
 	if strings.ContainsAny(base, ":@#") || !container.IsPath(name) && strings.Contains(name, "/") || p.findDir(a) != nil {

@@ -52,7 +52,7 @@ func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
 		return err
 	}
 	if report.Command != "" && (o.yes || a.canAsk()) {
-		// Whoever is asked has seen what for.
+		// The checks come before the question that they lead to.
 		if err := a.showChecks(report, doctor.Brief); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (a *app) doctorOptions(o doctorOptions) (doctor.Options, error) {
 	return options, nil
 }
 
-// canAsk tells whether somebody at a terminal could say yes to an installation.
+// canAsk reports whether the installation can be offered at a terminal.
 func (a *app) canAsk() bool {
 	in, ok := a.in.(*os.File)
 	return ok && term.IsTerminal(int(in.Fd())) && os.Geteuid() == 0 && a.output == "text"

@@ -73,8 +73,8 @@ func (a *app) takeDown(ctx context.Context, w where, o downOptions) error {
 }
 
 // findKept makes a command that deletes data one about a cluster that was taken down, if
-// that is named, or if nobody named one and the file of that is the nearest. It is never
-// taken for being the only one there is.
+// that is named, or if none is named and its file is the nearest. Being the only cluster
+// is not enough.
 func (a *app) findKept(o *downOptions) error {
 	home, err := homeDir()
 	if err != nil {

@@ -88,7 +88,7 @@ func outlook(u *place.Unexported) string {
 
 func unexportedLine(f place.UnexportedFile) string {
 	text := page.Printable(f.Path)
-	if !f.Blocked || f.SizeBytes > 0 { // of a directory or a pipe nobody knows how much it is
+	if !f.Blocked || f.SizeBytes > 0 { // a blocked directory or pipe has no size
 		text += ", " + count.Bytes(f.SizeBytes)
 	}
 	if f.Blocked {

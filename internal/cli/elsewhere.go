@@ -72,12 +72,12 @@ func (a *app) onHead(func(*cobra.Command, []string, slurm.Client) error) func(*c
 	return a.forwarded(func(*cobra.Command, []string) error { return errNotHere })
 }
 
-// insideOf is nothing where nobody is inside.
+// insideOf has no use on other systems: no command runs inside a cluster there.
 type insideOf struct{ place.Near }
 
 func statusHere(context.Context) (status.Cluster, error) { return status.Cluster{}, errNotHere }
 
-// What follows is about clusters on this machine. Nobody comes so far: a.find finds none.
+// What follows is about clusters on this machine. It is never reached: a.find finds none.
 
 func (a *app) fileHere() (string, error) {
 	return "", errors.New("a cluster on this machine needs Linux: give --cluster the cluster file")

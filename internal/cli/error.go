@@ -39,7 +39,7 @@ func (a *app) exit(ctx context.Context, err error) int {
 	case a.wantsJSON(answer.Code) && (!said || answer.Exit == fault.ExitInterrupted):
 		out := json.NewEncoder(a.err)
 		out.SetEscapeHTML(false)
-		_ = out.Encode(answer) // nobody is left to tell
+		_ = out.Encode(answer) // stdout is the only place for it
 	case !said:
 		fmt.Fprint(a.err, page.PrintableLines("muster: "+answer.Error))
 	}
@@ -103,7 +103,7 @@ func hintIn(text string) string {
 	}
 }
 
-// doing tells whether a clause tells somebody to do something.
+// doing reports whether a clause is an instruction.
 func doing(clause string) bool {
 	for _, verb := range []string{"did you mean", "say ", "give ", "leave ", "choose ", "use ", "see ", "put ", "run ", "or say ", "`"} {
 		if strings.HasPrefix(clause, verb) {

@@ -123,7 +123,7 @@ func (v *eventsView) show(line []byte) error {
 	return err
 }
 
-// withHands is an event's reason, with whose it is and what somebody else made of nodes.
+// withHands is an event's reason, with its author, and with what people and programs other than muster did to nodes.
 func withHands(e controller.Event) string {
 	if e.To == "" {
 		return e.Reason
@@ -153,7 +153,7 @@ func (v *eventsView) head() error {
 }
 
 // row is a line of the table. Its columns have fixed widths, because what will come is
-// not known; a reason has no end where nobody minds, and else the rest of the line.
+// not known; a reason is cut at the end of a terminal's line, and whole elsewhere.
 func (v *eventsView) row(when, kind, nodes, reason string) string {
 	const reasonLeast = 24
 	cells := []string{when, page.Printable(kind), page.Printable(nodes), page.Printable(reason)}

@@ -58,7 +58,7 @@ func (a *app) fleet() *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeout(c.Context(), awaitWait)
 			defer cancel()
-			// A job is not held back because nobody could tell: slurmctld looks itself.
+			// An error does not hold the job back: slurmctld looks itself.
 			if err := await(ctx, nodes); err != nil {
 				fmt.Fprintln(a.err, "muster:", err)
 			}

@@ -75,7 +75,7 @@ func (a *app) orderFleet(ctx context.Context, does string, o stopOptions) error 
 		}
 		name, order = w.name, w.Fleet
 	}
-	if n, err := a.near(); err == nil && n != nil { // nobody is asked for nothing
+	if n, err := a.near(); err == nil && n != nil { // the question is only asked if the fleet can be stopped
 		if _, err := n.Control(); err != nil {
 			return err
 		}

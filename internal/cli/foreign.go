@@ -6,7 +6,7 @@ import (
 )
 
 // ofOthers says what muster has for a word of another tool's: Slurm's, pcluster's,
-// SkyPilot's, docker's, kubectl's. It is empty where nobody has that word.
+// SkyPilot's, docker's, kubectl's. It is empty for a word of none of them.
 func ofOthers(command, word string) string {
 	for _, line := range theirs(command) {
 		if words, ours, _ := strings.Cut(line, ": "); slices.Contains(strings.Fields(words), word) {

@@ -131,7 +131,7 @@ func (p *packProgress) open(ctx context.Context, paths []string) (layers []pack.
 			return layers, err
 		case info.IsDir():
 			l = pack.Directory(path, "/")
-		case !info.Mode().IsRegular(): // a pipe that nobody writes to, a device without an end
+		case !info.Mode().IsRegular(): // a pipe without a writer, a device without an end
 			return layers, &fs.PathError{Op: "open", Path: path, Err: errors.New("it is no ordinary file and no directory; - is a tar stream on the standard input")}
 		default:
 			if l.ReadCloser, err = heed.Open(ctx, path); err != nil {

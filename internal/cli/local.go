@@ -14,7 +14,7 @@ import (
 	"github.com/muster-hpc/muster/internal/place"
 )
 
-// places are all places. The first is that of a file of which nobody says otherwise.
+// places are all places. The first is the default.
 var places = []place.Place{local.Place{}, aws.Place{}}
 
 // ofLinux are the commands that are other ones, or none, where this is not Linux.

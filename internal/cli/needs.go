@@ -17,8 +17,8 @@ import (
 
 // sight is what a job sees on its nodes.
 type sight struct {
-	// stat looks at an absolute path, through links. Nothing is surely there where it
-	// says fs.ErrNotExist; any other error is that nobody knows.
+	// stat looks at an absolute path, through links. fs.ErrNotExist means that
+	// the path is not there; with any other error it may be.
 	stat func(path string) (fs.FileInfo, error)
 	// path is the job's PATH, dir the directory that it is submitted from.
 	path, dir string
@@ -35,7 +35,7 @@ func (s sight) lacking(things []batch.Thing) batch.Lacking {
 	return lacking
 }
 
-// mayHave tells whether a thing is there, or nobody knows.
+// mayHave reports whether a thing is there or may be.
 func (s sight) mayHave(t batch.Thing) bool {
 	if t.What == batch.Program && !strings.Contains(t.Name, "/") {
 		return s.onPath(t.Path+":"+s.path, t.Name)
@@ -50,7 +50,7 @@ func (s sight) mayHave(t batch.Thing) bool {
 	return s.may(file)
 }
 
-// may tells whether a path is there, or nobody knows.
+// may reports whether a path is there or may be.
 func (s sight) may(path string) bool {
 	_, err := s.stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
@@ -75,7 +75,7 @@ func bringsFunctions(environ []string) bool {
 func (s sight) onPath(path, name string) bool {
 	for dir := range strings.SplitSeq(path, ":") {
 		if dir == "" {
-			continue // the working directory, of which nobody thinks
+			continue // an empty entry is the working directory, hardly on purpose
 		}
 		switch info, err := s.stat(filepath.Join(dir, name)); {
 		case errors.Is(err, fs.ErrNotExist):
@@ -90,8 +90,8 @@ func (s sight) onPath(path, name string) bool {
 // while it runs.
 var private = []string{"/dev", "/proc", "/run", "/sys", "/tmp", "/var/run", "/var/tmp"}
 
-// narrowed is a sight that knows only what is below some directories. Elsewhere somebody
-// may have put onto nodes what is not here.
+// narrowed is a sight that knows only what is below some directories. Elsewhere,
+// nodes may have things that this machine has not.
 func (s sight) narrowed(dirs []string) sight {
 	stat := s.stat
 	s.stat = func(path string) (fs.FileInfo, error) {
@@ -125,7 +125,7 @@ func (s sight) sees(facts *batch.Facts, changed bool) sight {
 func (a *app) checkNeeds(c *cobra.Command, file string) error {
 	data, problems := readScript(file)
 	if problems.HasErrors() || fromStdin(file) {
-		return nil // whoever submits it says so, and looks
+		return nil // the submission reports it, and looks at the standard input
 	}
 	facts, s, err := a.jobSight()
 	if facts == nil || err != nil {
@@ -141,7 +141,7 @@ func (a *app) checkNeeds(c *cobra.Command, file string) error {
 }
 
 // jobSight is what jobs see that are submitted from here, and what the file of the
-// cluster says. There are no facts where nobody can tell.
+// cluster says. The facts are nil where neither is known.
 func (a *app) jobSight() (*batch.Facts, sight, error) {
 	n, err := a.near()
 	if err != nil || n == nil {

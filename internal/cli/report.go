@@ -92,7 +92,7 @@ func (p *progress) Done(s step.Step) {
 	fmt.Fprintf(p.app.err, "%6.2f s  %s\n", s.Seconds, page.Printable(text))
 }
 
-// errNoTerminal says that there is nobody to ask.
+// errNoTerminal says that a question cannot be asked.
 var errNoTerminal = fault.Usage(fault.Coded(fault.CodeQuestion, "this needs a yes: give --yes, or run it on a terminal"))
 
 // confirm asks the user on the terminal. Where there is none, it says how to

@@ -62,5 +62,5 @@ func (a *app) localOnly(why string) error {
 	if w, err := a.find(""); err == nil && w.Near() == nil {
 		return fmt.Errorf("cluster %s is %s: %s", w.name, w.place.On(), why)
 	}
-	return nil // what else is wrong, whoever opens the cluster will say
+	return nil // other errors are reported where the cluster is opened
 }

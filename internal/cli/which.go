@@ -26,7 +26,7 @@ type choice struct {
 }
 
 // madeOf is a cluster with the file that it was made of and the directory of that
-// without links, both empty where nobody knows.
+// without links, both empty where they are not known.
 type madeOf struct{ name, file, dir string }
 
 // cluster is the name of the cluster that is meant: the one that is named, the one
@@ -102,7 +102,7 @@ func namesOf(clusters []place.Known) []string {
 func (a *app) asked() string { return cmp.Or(a.cluster, os.Getenv(clusterVariable)) }
 
 // tellWhich says which of several clusters a command is about that takes something
-// from it, where nobody named one.
+// from it, where the command line names none.
 func (a *app) tellWhich(w where) {
 	if a.asked() != "" {
 		return
@@ -172,7 +172,7 @@ func ofFile(k place.Known) madeOf {
 	return madeOf{k.Name, k.File, real(filepath.Dir(k.File))}
 }
 
-// real is a path without links, or as it is where nobody can say.
+// real is a path without links, or the path itself where links cannot be read.
 func real(path string) string {
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		return to

@@ -3,7 +3,7 @@
 // what to do next.
 //
 // It knows nothing of what is checked. A rule names a path such as
-// "HeadNode.InstanceType"; whoever read the file gives the List a Locate
+// "HeadNode.InstanceType"; the reader of the file gives the List a Locate
 // function that turns the path into a line and a column.
 package diag
 

@@ -8,8 +8,8 @@ import (
 // maxNearest bounds the work on a word that is no word.
 const maxNearest = 64
 
-// Nearest is the candidate that somebody who typed word most probably meant,
-// empty if none is near. Case does not count as a difference; of equally near
+// Nearest is the candidate that a misspelt word most probably stands for, empty if
+// none is near. Case does not count as a difference; of equally near
 // candidates the first wins.
 func Nearest(word string, candidates []string) string {
 	if len(word) > maxNearest {

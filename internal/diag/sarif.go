@@ -15,7 +15,7 @@ type Report struct {
 	// Tool, Version and Home say who speaks. Home and Codes are web pages; Codes
 	// explains all codes.
 	Tool, Version, Home, Codes string
-	// About says in one line what a code is for; empty is that nobody knows.
+	// About says in one line what a code is for; empty is that it has no such line.
 	About func(code string) string
 	Files []Findings
 }

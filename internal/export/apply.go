@@ -252,7 +252,7 @@ func (r *round) deletes(ctx context.Context, p Plan) {
 	}
 }
 
-// back says that there is a file again, as far as anybody can tell. What else may have its name, such as a directory or
+// back reports whether there seems to be a file again. What else may have its name, such as a directory or
 // a pipe, has no object.
 func (r *round) back(p string) bool {
 	info, err := r.root.Lstat(p)

@@ -26,7 +26,7 @@ import (
 // Rule ties a directory to the keys of a bucket that begin with a prefix. New, Changed and Deleted are for the export.
 type Rule struct {
 	Dir     string
-	Mount   string // where the cluster's machines see the directory; "" if nobody knows
+	Mount   string // where the cluster's machines see the directory; "" if that is not known
 	Bucket  string
 	Prefix  string // "" or "some/path"; files are below it
 	New     bool   // export files that the bucket lacks

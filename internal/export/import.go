@@ -27,7 +27,7 @@ import (
 type Imported struct {
 	Files   int      // came, or were replaced
 	Removed int      // went, because their objects did
-	Waiting int      // for the end of somebody's writing, or for what a pointer names
+	Waiting int      // for the end of a write, or for what a pointer names
 	Both    []string // files that were changed here and in the bucket; they stayed
 	Failed  []error  // what did not come, by name
 }
@@ -49,7 +49,7 @@ type importer struct {
 	missing []string // paths that did not come
 }
 
-var errBusy = errors.New("somebody writes it")
+var errBusy = errors.New("it is being written")
 
 func (in *importer) key(f fetch) string { return key(in.rule.Prefix, f.Path) }
 
@@ -302,12 +302,12 @@ func (in *importer) sync(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// directory opens a directory, and waits for nobody where a pipe took its place.
+// directory opens a directory, without waiting where a pipe took its place.
 func (in *importer) directory(name string) (*os.File, error) {
 	return in.dir.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 }
 
-// sweep removes what imports left that were killed, if nobody wrote it since some time.
+// sweep removes what killed imports left, if it was not written for some time.
 func sweep(root string, t Tree, since time.Time) error {
 	var errs []error
 	for _, f := range t.Files {

@@ -33,7 +33,7 @@ type Plan struct {
 	Puts    []Step // in this order
 	Deletes []Step // after all of Puts succeeded, in this order
 	Waits   []Wait // for a later round
-	Blocked []Wait // until somebody changes something
+	Blocked []Wait // until a person changes something
 	Kept    []Wait // objects without files that stay nevertheless
 }
 

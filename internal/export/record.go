@@ -348,7 +348,7 @@ func modTimeOf(meta map[string]string) int64 {
 	return ns
 }
 
-// modTime is when the file was written, or when the object was put if nobody said.
+// modTime is when the file was written, or when the object was put if that is not known.
 func modTime(o store.Object) time.Time {
 	if ns := modTimeOf(o.Meta); ns != noTime {
 		return time.Unix(0, ns)

@@ -50,7 +50,7 @@ type Tree struct {
 	Files []File            // in the order of their paths
 	Dirs  map[string]Dir    // by path; the root is "."
 	Shut  map[string]string // directories that cannot be read, and why
-	Odd   map[string]string // pipes, sockets and devices, and what they are; nobody opens them
+	Odd   map[string]string // pipes, sockets and devices, and what they are; they are not opened
 	mount string
 	home  uint64
 }
@@ -168,8 +168,8 @@ func (t *Tree) readPointers(r *os.Root) error {
 	return nil
 }
 
-// pointerText is the content of a file that may be a pointer, nothing of one that went away. Where a pipe took its place,
-// nobody waits for who writes to it.
+// pointerText is the content of a file that may be a pointer, empty for one that went away. It does not wait for
+// a writer where a pipe took the file's place.
 func pointerText(r *os.Root, f File) ([]byte, error) {
 	in, err := r.OpenFile(f.Path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) {

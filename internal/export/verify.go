@@ -116,7 +116,7 @@ func sameContent(ctx context.Context, dir *os.Root, f File, s store.Store, key s
 }
 
 func hashFile(w io.Writer, dir *os.Root, path string) error {
-	in, err := dir.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // nobody waits where a pipe took its place
+	in, err := dir.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // no waiting where a pipe took its place
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (w *watch) close() error {
 	return err
 }
 
-// ring says once that there is something to say, and then waits until somebody asks for it.
+// ring announces once that there are changes, until they are taken.
 func (w *watch) ring() {
 	for w.ready() == nil {
 		select {

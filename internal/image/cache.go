@@ -15,7 +15,7 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/own"
 )
 
-// defaultLimit is the most that a layer cache takes if nobody says otherwise, on
+// defaultLimit is the most that a layer cache takes by default, on
 // a file system where that is at most a quarter.
 const defaultLimit = 64 << 30
 
@@ -191,7 +191,7 @@ func Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 }
 
 // sweep removes the unfinished files of the user's imports that were killed: those whose
-// lock nobody holds.
+// lock is free.
 func sweep(ctx context.Context, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -208,7 +208,7 @@ func sweep(ctx context.Context, dir string) error {
 		}
 		unlock, err := lockImage(ctx, Path(dir, name), nil)
 		if err != nil {
-			continue // somebody works on it, or it is not ours to remove
+			continue // it is in use, or another user's
 		}
 		os.Remove(left)
 		unlock()

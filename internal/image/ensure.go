@@ -185,7 +185,7 @@ func (e ensured) write(r record) error {
 	return whole.Write(e.file, data, 0o600)
 }
 
-// trim removes images that nobody used for long, the oldest first, until the
+// trim removes images that were not used for long, the oldest first, until the
 // directory is within its limit.
 func (e ensured) trim(now time.Time) error {
 	all, err := List(e.Dir)

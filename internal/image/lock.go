@@ -23,7 +23,7 @@ const (
 )
 
 // errLocked is returned where the caller does not wait for a lock.
-var errLocked = errors.New("somebody else works on it")
+var errLocked = errors.New("another process works on it")
 
 // locksOf is where the locks on a directory's images are: in it, in the user's own
 // directory, since every user who may open a lock's file may hold it for ever.
@@ -49,7 +49,7 @@ func lock(ctx context.Context, name string, waiting func()) (unlock func(), err 
 		f, err := tryLock(name)
 		switch {
 		case err == nil:
-			// Nobody else can hold a lock on this file's name.
+			// No other process can hold a lock on this file's name.
 			return func() {
 				os.Remove(name)
 				f.Close()

@@ -145,8 +145,8 @@ func Look(ctx context.Context, s Source, id int, last View) (View, error) {
 	return v, nil
 }
 
-// leaving is the first view of a job that is about to be queued again. Of its last run
-// only the history knows; without it, nobody does.
+// leaving is the first view of a job that is about to be queued again. Its last run
+// is in the history alone.
 func leaving(ctx context.Context, s Source, v View) (View, error) {
 	history, _, _ := s.History(ctx, slurm.Window{Jobs: []int{v.Job.ID}, Since: time.Unix(0, 0)})
 	runs := RunsOf(history, v.Job.ID)
@@ -322,7 +322,7 @@ func (s *following) last(ctx context.Context) error {
 	return nil
 }
 
-// errDestination marks errors of whoever reads what we write.
+// errDestination marks errors of the place where the output goes.
 var errDestination = errors.New("write the job's output")
 
 // destination tells errors of writing from those of reading.

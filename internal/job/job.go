@@ -24,7 +24,7 @@ type View struct {
 	// for only when the job goes back into the queue or ended with NODE_FAIL.
 	Lost []Lost
 	// Before is Slurm's word for how the last run ended of a job that is about to be
-	// queued again. It is looked for only then, and empty if nobody knows.
+	// queued again. It is looked for only then, and empty if it is not known.
 	Before string
 }
 
@@ -65,8 +65,8 @@ func Span(d time.Duration) string {
 }
 
 // LostNodes are the nodes of a host list that failed since a time: those that
-// are down, and those that somebody gave a reason to. It is what is left to see
-// when a node was replaced quickly.
+// are down, and those with a reason. Where a node was replaced quickly, the reason is
+// all that is left to see.
 func LostNodes(list string, nodes []slurm.Node, since time.Time) []Lost {
 	names, err := slurm.Expand(list)
 	if err != nil {

@@ -67,8 +67,8 @@ func lastState(runs []slurm.Run) string {
 	return runs[len(runs)-1].State
 }
 
-// nodesOf is the host list of a job's last run. While nodes are released, whoever writes
-// their list down leaves out those that are, slurmctld for as long as it cleans up and the
+// nodesOf is the host list of a job's last run. While nodes are released, the lists
+// leave out those that are released already, slurmctld for as long as it cleans up and the
 // history sometimes for a while after the end: the longer list is the whole one.
 func nodesOf(j slurm.Job, runs []slurm.Run) string {
 	n := len(runs)

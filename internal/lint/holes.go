@@ -10,7 +10,7 @@ import (
 
 // hole is a known vulnerability of ParallelCluster's images.
 type hole struct {
-	// name is its CVE, what it lets somebody do.
+	// name is its CVE, what says what an attacker can do.
 	name, what string
 	// mended is the first release whose images do not have it.
 	mended release

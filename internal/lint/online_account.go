@@ -57,7 +57,7 @@ func (o online) roles() {
 	}
 }
 
-// vpcs says that nobody could tell what the networks of subnets are like.
+// vpcs reports networks of subnets about which AWS gave no answer.
 func (o online) vpcs() {
 	if why, no := o.Unasked["aws/vpc"]; no {
 		o.named("aws/subnet")[0].Blindf("aws/vpc", "the VPC of the subnets is not looked up, for its DNS, its routes and the cluster's own addresses: %s", why)

@@ -62,7 +62,7 @@ func (o online) addresses() {
 	}
 	for _, x := range o.all {
 		nets := subnetViews(x.queue)
-		if len(nets) != 1 { // several subnets share the nodes in a way that nobody knows before
+		if len(nets) != 1 { // how several subnets will share the nodes is not known before
 			continue
 		}
 		add(nets[0], x.view.Key("MaxCount").Int()*o.each(x))

@@ -22,7 +22,7 @@ type Estimate struct {
 	File     string `json:"file"`
 	Workload string `json:"workload,omitempty"`
 	Region   string `json:"region,omitempty"`
-	// RunHours is 0 if nobody has said how long the run is.
+	// RunHours is 0 if the length of the run is not given.
 	RunHours    float64      `json:"run_hours,omitempty"`
 	Fleet       Fleet        `json:"fleet"`
 	Price       Pricing      `json:"price"`
@@ -145,8 +145,8 @@ func (c Cost) Words() string {
 	return "at least " + count.Dollars(c.USD)
 }
 
-// Spend is the cost of something over time. Run is nil if nobody has said how
-// long the run is.
+// Spend is the cost of something over time. Run is nil if the length of
+// the run is not given.
 type Spend struct {
 	Hour Cost  `json:"hour"`
 	Day  Cost  `json:"day"`

@@ -36,7 +36,7 @@ func (e *Estimate) notef(format string, args ...any) {
 	}
 }
 
-// note says what somebody who buys this should know.
+// note adds the notes that a buyer should read.
 func (e *Estimate) note(q Question) {
 	if e.RunHours == 0 {
 		e.notef("nobody has said how long the run is: put Run: {Days: 14} into muster.yaml, or give --run 14d")

@@ -73,7 +73,7 @@ func (f *FileSystem) lustre(s spec.LustreSettings) {
 	case s.BackupID != "" && s.CapacityGiB == 0:
 		f.unknown("its size comes from a backup")
 	case !l.Sold():
-		f.unknown(fmt.Sprintf("there is none of %d GiB: see muster check", l.CapacityGiB))
+		f.unknown(fmt.Sprintf("a file system of this kind cannot have %d GiB: see muster check", l.CapacityGiB))
 	case !ok:
 		f.unknown("the price of this kind of Lustre is not in the catalogue")
 	default:

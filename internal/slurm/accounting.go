@@ -46,7 +46,7 @@ func (c Config) accounting(set func(string, any)) {
 		if c.Accounting.Port != 0 {
 			set("AccountingStoragePort", c.Accounting.Port)
 		}
-		// slurmctld does not start with these where nobody stores them.
+		// slurmctld does not start with these where no database stores them.
 		set("AccountingStorageTRES", "gres/gpu")
 		set("AccountingStoreFlags", "job_script")
 	}

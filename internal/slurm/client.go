@@ -91,8 +91,8 @@ func (c Client) Partitions(ctx context.Context) ([]Partition, error) {
 	return partitions, nil
 }
 
-// Jobs are all jobs that slurmctld knows. Rows that cannot be read are
-// problems: one user's odd job hides nobody else's.
+// Jobs are all jobs that slurmctld knows. Rows that cannot be read are problems: one
+// user's odd job does not hide those of others.
 func (c Client) Jobs(ctx context.Context) ([]Job, []Problem, error) {
 	out, err := c.show(ctx, "job")
 	if err != nil {

@@ -179,7 +179,7 @@ func (c Config) scheduling(set func(string, any)) {
 }
 
 // schedulerParameters let a job whose node failed its prolog go elsewhere: it would be
-// held until somebody releases it.
+// held until it is released by hand.
 func (c Config) schedulerParameters() string {
 	if c.NodeProlog != "" {
 		return c.Timers.scheduler() + ",nohold_on_prolog_fail"

@@ -38,8 +38,8 @@ func SavedJobID(state []byte) (int, error) {
 	return int(binary.BigEndian.Uint32(state[stateNextID:])), nil
 }
 
-// LastJobID is below Slurm's largest ID of a job (MaxJobId of slurm.conf) by as many as
-// anybody rehearses with.
+// LastJobID is below Slurm's largest ID of a job (MaxJobId of slurm.conf) by far more
+// jobs than a rehearsal has.
 const LastJobID = 60_000_000
 
 // unsavedJobs is as many IDs as slurmctld can give away between two writes of job_state,

@@ -10,8 +10,8 @@ import (
 )
 
 // SkipLostJobIDs has a slurmctld that is started after the death of another give no ID
-// away again, and returns the first one that it gives, 0 where nothing was saved. It is
-// for whoever runs slurmctld, and only while none runs.
+// away again, and returns the first one that it gives, 0 where nothing was saved. It may
+// be called only while no slurmctld runs.
 //
 // The ID stands in what slurmctld saved, rather than in FirstJobId of slurm.conf: machines
 // that have read slurm.conf have nothing to read again, and after MaxJobId Slurm begins

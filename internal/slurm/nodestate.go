@@ -166,8 +166,8 @@ func (s *NodeState) add(flag string) {
 // Has says whether all of the given flags are set.
 func (s NodeState) Has(flags Flag) bool { return s.Flags&flags == flags }
 
-// Down says that Slurm has given the node up: it starts nothing there until
-// somebody resumes it.
+// Down says that Slurm has given the node up: it starts nothing there until the node
+// is resumed.
 func (s NodeState) Down() bool { return s.Base == BaseDown || s.Base == BaseError }
 
 // Draining says that the node takes no new job, whether or not it has one.

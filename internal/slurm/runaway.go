@@ -21,7 +21,7 @@ func (c Client) EndRunaways(ctx context.Context) ([]string, error) {
 	if n := untold(string(diag)); n != "0" {
 		return nil, fmt.Errorf("slurmctld has not told the accounting all that it knows: messages that wait: %q", n)
 	}
-	// Without --immediate it asks, and asks on where nobody can answer, for 30 seconds.
+	// Without --immediate it asks for 30 seconds, even without a terminal.
 	out, err := c.Runner.Run(ctx, "sacctmgr", "--immediate", "--noheader", "--parsable2", "show", "runawayjobs", "format=id")
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type Usage struct {
 	// Tasks are those.
 	MemoryBytes int64
 	Tasks       int
-	// GivenBytes is the memory that it was given, 0 where memory is nobody's.
+	// GivenBytes is the memory that it was given, 0 where Slurm does not count memory.
 	GivenBytes int64
 }
 
@@ -108,7 +108,7 @@ func (u *Usage) allocation(f []string) (err error) {
 // step takes over what a step used, if that is the most.
 func (u *Usage) step(f []string) error {
 	if f[11] == "" {
-		return nil // it runs, or nobody measured
+		return nil // it runs, or was not measured
 	}
 	size, err := parseSize(f[11])
 	if err != nil {

@@ -156,8 +156,8 @@ func checkResourceInstances(r View) {
 	unknownType(r, name)
 }
 
-// unknownType reports that only AWS can tell a compute resource's type. AWS takes
-// such a file; nobody else can make the cluster.
+// unknownType reports that only AWS can tell a compute resource's type. Of such a
+// file, only AWS can make a cluster.
 func unknownType(r View, name string) {
 	if r.doc.aws {
 		r.doc.partial = true
@@ -194,7 +194,7 @@ func maybeNewer(name, near string) bool {
 }
 
 // checkInstance refuses types that are misspelt. One that may just be newer than the
-// list is nothing that anybody here can judge; a place that is not AWS needs its CPUs.
+// list cannot be judged here; a place that is not AWS needs its CPUs.
 func checkInstance(v View) {
 	if !v.Present() || v.node.kind != scalar {
 		return

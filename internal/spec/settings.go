@@ -104,8 +104,8 @@ func checkRead(v View, e *entry, at diag.Place) {
 	}
 }
 
-// breaksLine reports whether a character could end a line for anybody who
-// reads slurm.conf.
+// breaksLine reports whether a character ends a line for some program
+// that reads slurm.conf.
 func breaksLine(r rune) bool {
 	return r < ' ' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029
 }

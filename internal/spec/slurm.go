@@ -57,7 +57,7 @@ const (
 
 // DNS says where the nodes' names are.
 type DNS struct {
-	// Disabled says that nobody keeps them.
+	// Disabled says that the names are in no zone.
 	Disabled bool `key:"DisableManagedDns"`
 	// HostedZoneID is the file's zone, empty for one of the cluster's own.
 	HostedZoneID string `key:"HostedZoneId"`

@@ -33,7 +33,7 @@ func (m *Model) build(v View) {
 	}
 }
 
-// maxParameters is far above what anybody trains.
+// maxParameters is far above the largest models.
 const maxParameters = 1e18
 
 // ParseParameters reads the size of a model: 70e9, 70000000000, 70B, 1.5T.

@@ -47,7 +47,7 @@ type S3 struct {
 
 var _ Store = (*S3)(nil)
 
-// Open prepares the use of a bucket. It reads the credentials, so that a wrong file shows here, and asks nobody.
+// Open prepares the use of a bucket. It reads the credentials, so that a wrong file shows here, and sends no request.
 func Open(ctx context.Context, c Config) (*S3, error) {
 	creds := c.Credentials
 	if creds == nil {

@@ -114,8 +114,8 @@ func (l *Layout) Insert(in *yaml.Node, key, value, typ string) *diag.Fix {
 	return l.fix("add "+key+": "+Shown(value), []diag.Edit{edit}, &change{in: in, name: key, value: &added})
 }
 
-// Around puts something, such as brackets, around a plain value. Whoever calls it knows
-// that the value has nothing that means something else there.
+// Around puts something, such as brackets, around a plain value. The caller makes sure
+// that no character of the value has a meaning of its own there.
 func (l *Layout) Around(s *Slot, before, after, title string) *diag.Fix {
 	old, ok := l.token(s.Value())
 	if !ok {

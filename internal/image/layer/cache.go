@@ -48,7 +48,7 @@ func (c *Cache) path(digest string) (path string, ok bool) {
 }
 
 // Has says whether the layer is in the cache. It fails if it is not what the descriptor
-// says: one layer has one size and one diff_id, whoever names it.
+// says: one layer has one size and one diff_id in all images.
 func (c *Cache) Has(d Descriptor) (bool, error) {
 	path, ok := c.path(d.Digest)
 	if !ok {

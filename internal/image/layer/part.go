@@ -109,7 +109,7 @@ func (p *part) discard() error {
 	return errors.Join(os.Remove(p.Name()), p.Close())
 }
 
-// sweep removes parts that nobody writes.
+// sweep removes parts that no process writes.
 func (c *Cache) sweep() error {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {

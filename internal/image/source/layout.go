@@ -143,8 +143,8 @@ func noImage(tag string, names []string) error {
 	return fmt.Errorf("it has no image %s; there is %s: %w", tag, strings.Join(names, ", "), ErrNotFound)
 }
 
-// sameName compares what somebody calls an image with what an archive calls it,
-// which may be the longer form: docker.io/library/busybox:latest for busybox.
+// sameName compares a user's name of an image with the archive's, which may
+// be the longer form: docker.io/library/busybox:latest for busybox.
 func sameName(full, asked string) bool {
 	if full == asked {
 		return true

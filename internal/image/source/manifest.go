@@ -168,7 +168,7 @@ func newImage(ctx context.Context, d document, want Platform, get blobs) (*Image
 	return img, nil
 }
 
-// checkLayer refuses layers that nobody here can read.
+// checkLayer refuses layers of unknown formats.
 func checkLayer(l v1.Descriptor) error {
 	switch {
 	case !digestForm().MatchString(l.Digest.String()):

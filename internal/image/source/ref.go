@@ -261,7 +261,7 @@ func (r Ref) String() string {
 // notInNames are the characters that a file's name is kept free of.
 var notInNames = pattern(`[^A-Za-z0-9._+-]+`)
 
-// Name is what an image is called here if nobody says otherwise: as with Enroot,
+// Name is what an image is called here by default: as with Enroot,
 // the image's path and tag with + between them, nvidia+pytorch+25.06-py3. The tag
 // latest says nothing and is left out.
 func (r Ref) Name() string {

@@ -6,7 +6,7 @@
 // and configurations are checked against their digests and have a limit. A layer's
 // reader goes on where a broken download ended, and never gives more bytes than
 // the manifest says; who reads it checks the digest. Credentials come from the
-// files of Docker, Podman and Enroot and from AWS, and go to nobody but the
+// files of Docker, Podman and Enroot and from AWS, and go only to the
 // registry that they are for.
 package source
 

@@ -70,7 +70,7 @@ func pyxisIn(dirs []string) string {
 	return ""
 }
 
-// Configured is the stack of Pyxis where somebody has set it up: plugstack.conf in the
+// Configured is the stack of Pyxis where it is set up: plugstack.conf in the
 // directory of Slurm's configuration, or a file that it may include, names its plugin,
 // and Enroot has a configuration. ParallelCluster's images have both installed and
 // neither set up: there, Enroot has no directory that users can write to.
