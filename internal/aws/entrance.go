@@ -13,37 +13,19 @@ import (
 	"github.com/muster-hpc/muster/internal/services"
 )
 
-// Entrance finds the way to the head node of a cluster.
-type Entrance struct {
-	// Home is what this machine keeps of clusters, Record what it knows of this one.
-	Home   string
-	Record Record
-	// Note tells what the user should know and is no error.
-	Note func(format string, args ...any)
-}
-
-// Open finds the way to the head node, and where muster is on it.
-func (e Entrance) open(ctx context.Context, o connect.Options) (way connect.Way, muster string, err error) {
-	if way, err = e.way(ctx, o); err != nil {
-		return way, "", err
-	}
-	muster, err = e.muster(ctx, way)
-	return way, muster, err
-}
-
-// way finds the way to the head node. A connection that is open is taken without asking
+// find finds the way to the head node. A connection that is open is taken without asking
 // AWS.
-func (e Entrance) way(ctx context.Context, o connect.Options) (connect.Way, error) {
-	way, err := e.find(ctx, o)
+func (c *cluster) find(ctx context.Context, o connect.Options) (connect.Way, error) {
+	way, err := c.head(ctx, o)
 	if err != nil {
 		return way, err
 	}
-	return e.choose(ctx, way)
+	return c.choose(ctx, way)
 }
 
-// find finds the head node.
-func (e Entrance) find(ctx context.Context, o connect.Options) (connect.Way, error) {
-	way := connect.Way{Want: o, At: filesOf(e.Home, e.Record.Name)}
+// head finds the head node.
+func (c *cluster) head(ctx context.Context, o connect.Options) (connect.Way, error) {
+	way := connect.Way{Want: o, At: filesOf(c.home, c.record.Name)}
 	way.At.Sockets = connect.Sockets(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
 	if home, err := os.UserHomeDir(); err == nil {
 		way.Keys = filepath.Join(home, ".ssh")
@@ -52,16 +34,16 @@ func (e Entrance) find(ctx context.Context, o connect.Options) (connect.Way, err
 		way.Head, way.Open = known, true
 		return way, nil
 	}
-	acc, err := api.Open(ctx, e.Record.Region)
+	acc, err := api.Open(ctx, c.record.Region)
 	if err == nil {
-		way.Head, err = HeadOf(ctx, acc, e.Record)
+		way.Head, err = HeadOf(ctx, acc, c.record)
 	}
 	return way, err
 }
 
 // choose keeps the keys of the head node and finds out whether SSH gets there by
 // itself.
-func (e Entrance) choose(ctx context.Context, way connect.Way) (connect.Way, error) {
+func (c *cluster) choose(ctx context.Context, way connect.Way) (connect.Way, error) {
 	if way.Open {
 		return way, nil
 	}
@@ -69,7 +51,7 @@ func (e Entrance) choose(ctx context.Context, way connect.Way) (connect.Way, err
 		return way, fmt.Errorf("%w; `muster status --cluster %s` shows its boot, `muster ssh --ssm` enters it by Session Manager", err, way.Cluster)
 	}
 	if way.KeyName == "" && way.Want.Identity == "" {
-		e.Note("the head node has no key pair: SSH lets in only those whose key its image or a custom action brought")
+		c.talk.Note("the head node has no key pair: SSH lets in only those whose key its image or a custom action brought")
 	}
 	if cmp.Or(way.Want.User, way.User) == "" {
 		return way, errors.New("the head node has not said yet as whom people log in; say it with `muster ssh --user NAME`")

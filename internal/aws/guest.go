@@ -19,28 +19,28 @@ import (
 // in its user's home directory: each build in a folder that is named for its SHA-256.
 const GuestDir = ".muster/guest"
 
-// muster is where muster is on a cluster's head node. To one that ParallelCluster made
+// program is where muster is on a cluster's head node. To one that ParallelCluster made
 // it is brought.
-func (e Entrance) muster(ctx context.Context, way connect.Way) (string, error) {
-	if e.Record.Adopted == nil {
+func (c *cluster) program(ctx context.Context, way connect.Way) (string, error) {
+	if c.record.Adopted == nil {
 		return services.Muster, nil
 	}
-	file, sum, err := Program(e.Record.Adopted.InstanceType)
+	file, sum, err := Program(c.record.Adopted.InstanceType)
 	if err != nil {
 		return "", err
 	}
 	there := path.Join(GuestDir, sum, "muster")
-	err = runThere(ctx, way, nil, isThere, there, sum)
+	err = runThere(ctx, way, nil, "/bin/sh", "-c", isThere, "muster", there, sum)
 	if exit, ok := errors.AsType[*exec.ExitError](err); err == nil || !ok || exit.ExitCode() == sshFailed {
 		return there, err
 	}
-	e.Note("copying muster to ~/%s on the head node", there)
+	c.talk.Note("copying muster to ~/%s on the head node", there)
 	f, err := os.Open(file)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	if err := runThere(ctx, way, f, bringThere, there, sum); err != nil {
+	if err := runThere(ctx, way, f, "/bin/sh", "-c", bringThere, "muster", there, sum); err != nil {
 		return "", fmt.Errorf("copy muster to the head node: %w", err)
 	}
 	return there, nil
@@ -56,9 +56,9 @@ const (
 	bringThere = `umask 077 && mkdir -p "$(dirname "$1")" && cat >"$1.$$" && echo "$2  $1.$$" | sha256sum -c >/dev/null && chmod 700 "$1.$$" && mv "$1.$$" "$1"`
 )
 
-// runThere runs a line of shell on a head node.
-func runThere(ctx context.Context, way connect.Way, input io.Reader, shell string, args ...string) error {
-	line := way.Run(connect.Use{NoInput: input == nil}, append([]string{"/bin/sh", "-c", shell, "muster"}, args...)...)
+// runThere runs a program on a head node. Its error says what the program said.
+func runThere(ctx context.Context, way connect.Way, input io.Reader, program ...string) error {
+	line := way.Run(connect.Use{NoInput: input == nil}, program...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	var said bytes.Buffer
 	cmd.Stdin, cmd.Stderr = input, &said

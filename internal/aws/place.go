@@ -130,14 +130,13 @@ func (c *cluster) account(ctx context.Context) (*api.Account, error) {
 	return api.Open(ctx, c.record.Region)
 }
 
-func (c *cluster) entrance() Entrance {
-	return Entrance{Home: c.home, Record: c.record, Note: c.talk.Note}
-}
-
 // open finds the way to the head node, once.
 func (c *cluster) open(ctx context.Context, w place.Way) (way connect.Way, muster string, err error) {
 	if c.way == nil {
-		if way, muster, err = c.entrance().open(ctx, connect.Options(w)); err != nil {
+		if way, err = c.find(ctx, connect.Options(w)); err != nil {
+			return way, "", err
+		}
+		if muster, err = c.program(ctx, way); err != nil {
 			return way, "", err
 		}
 		c.way, c.muster = &way, muster
@@ -176,7 +175,7 @@ func (c *cluster) Shell(ctx context.Context, node string, w place.Way) error {
 	if node != "" {
 		return fault.Usage(errors.New("on AWS a shell runs on a node as a job: `muster exec -- srun --nodelist=" + node + " --pty bash`"))
 	}
-	way, err := c.entrance().find(ctx, connect.Options(w))
+	way, err := c.head(ctx, connect.Options(w))
 	if err != nil {
 		return err
 	}
@@ -184,7 +183,7 @@ func (c *cluster) Shell(ctx context.Context, node string, w place.Way) error {
 	if (keyless || w.Session && len(way.HostKeys) == 0) && connect.PluginMissing(ctx) == nil {
 		return StartSession(ctx, c.record.Region, connect.ShellSession(way.Head))
 	}
-	if way, err = c.entrance().choose(ctx, way); err != nil {
+	if way, err = c.choose(ctx, way); err != nil {
 		return err
 	}
 	return tie.Become(way.Shell(), os.Environ())
@@ -195,7 +194,7 @@ func (c *cluster) SSH(ctx context.Context, args []string, dryRun bool, w place.W
 	if !dryRun && len(args) == 0 {
 		return c.Shell(ctx, "", w)
 	}
-	way, err := c.entrance().way(ctx, connect.Options(w))
+	way, err := c.find(ctx, connect.Options(w))
 	if err != nil {
 		return err
 	}

@@ -23,14 +23,14 @@ func (c *Status) Show(t *page.Table) {
 	}
 	var stacks, events, instances []string
 	for _, x := range c.Stacks {
-		stacks = append(stacks, strings.TrimSuffix(fmt.Sprintf("%s %s: %s", x.Name, stackWords(x.Status), x.Reason), ": "))
+		stacks = append(stacks, strings.TrimSuffix(fmt.Sprintf("%s %s: %s", x.Name, inSmall(x.Status), x.Reason), ": "))
 	}
 	for _, e := range c.Events {
 		name := e.Resource
 		if name == "" {
 			name = "stack " + e.Stack
 		}
-		events = append(events, strings.TrimSuffix(fmt.Sprintf("%s %s (%s) %s: %s", e.At.Local().Format(time.TimeOnly), name, e.Type, stackWords(e.Status), e.Reason), ": "))
+		events = append(events, strings.TrimSuffix(fmt.Sprintf("%s %s (%s) %s: %s", e.At.Local().Format(time.TimeOnly), name, e.Type, inSmall(e.Status), e.Reason), ": "))
 	}
 	for _, g := range c.Instances {
 		instances = append(instances, instanceWords(g))
@@ -42,11 +42,6 @@ func (c *Status) Show(t *page.Table) {
 	if len(c.Instances) > 0 {
 		t.Add("  cost", fmt.Sprintf("$%.2f an hour for instances, at the prices on demand of us-east-1", c.USDPerHour))
 	}
-}
-
-// stackWords is a state of CloudFormation in small letters.
-func stackWords(status string) string {
-	return strings.ToLower(strings.ReplaceAll(status, "_", " "))
 }
 
 func instanceWords(g InstanceGroup) string {

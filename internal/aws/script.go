@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"os/exec"
 	"path"
 	"path/filepath"
-	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/connect"
 )
@@ -25,14 +22,9 @@ const writeFile = `umask 077 && mkdir -p "$(dirname "$1")" && cat >"$1.$$" && ch
 func sendScript(ctx context.Context, way connect.Way, muster, file string, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	there := path.Join(scriptsDir, fmt.Sprintf("%x", sum[:6]), filepath.Base(file))
-	line := way.Run(connect.Use{}, entered(muster, []string{"/bin/sh", "-c", writeFile, "write", there})...)
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	var said bytes.Buffer
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(data), &said
-	// A shared connection, of old versions of SSH, holds on to our pipe.
-	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		return "", fmt.Errorf("copy %s to the head node: %w: %s", file, err, bytes.TrimSpace(said.Bytes()))
+	line := entered(muster, []string{"/bin/sh", "-c", writeFile, "write", there})
+	if err := runThere(ctx, way, bytes.NewReader(data), line...); err != nil {
+		return "", fmt.Errorf("copy %s to the head node: %w", file, err)
 	}
 	return there, nil
 }

@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,17 +63,12 @@ type Limits struct {
 }
 
 func (l Limits) filled() Limits {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	def(&l.Poll, 15*time.Second)
-	def(&l.Join, 15*time.Minute)
-	def(&l.Services, 5*time.Minute)
-	def(&l.Accounting, 5*time.Minute)
-	def(&l.HeadGone, 10*time.Minute)
-	def(&l.Again, time.Minute)
+	l.Poll = cmp.Or(l.Poll, 15*time.Second)
+	l.Join = cmp.Or(l.Join, 15*time.Minute)
+	l.Services = cmp.Or(l.Services, 5*time.Minute)
+	l.Accounting = cmp.Or(l.Accounting, 5*time.Minute)
+	l.HeadGone = cmp.Or(l.HeadGone, 10*time.Minute)
+	l.Again = cmp.Or(l.Again, time.Minute)
 	return l
 }
 
@@ -85,22 +81,13 @@ func ParseLimits(text string) (Limits, error) {
 		if err != nil {
 			return l, fmt.Errorf("read the agent's limits: %w", err)
 		}
-		switch name {
-		case "poll":
-			l.Poll = d
-		case "join":
-			l.Join = d
-		case "services":
-			l.Services = d
-		case "accounting":
-			l.Accounting = d
-		case "head-gone":
-			l.HeadGone = d
-		case "again":
-			l.Again = d
-		default:
+		of, ok := map[string]*time.Duration{
+			"poll": &l.Poll, "join": &l.Join, "services": &l.Services, "accounting": &l.Accounting, "head-gone": &l.HeadGone, "again": &l.Again,
+		}[name]
+		if !ok {
 			return l, fmt.Errorf("read the agent's limits: there is none called %q", name)
 		}
+		*of = d
 	}
 	return l, nil
 }

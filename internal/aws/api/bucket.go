@@ -32,9 +32,7 @@ func (a *Account) HasBucket(ctx context.Context, bucket string) (bool, error) {
 // there is empty.
 func (a *Account) EmptyBucket(ctx context.Context, bucket string) (int, error) {
 	client, count := a.s3(), 0
-	pages := s3.NewListObjectVersionsPaginator(client, &s3.ListObjectVersionsInput{Bucket: &bucket})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, s3.NewListObjectVersionsPaginator(client, &s3.ListObjectVersionsInput{Bucket: &bucket})) {
 		if code(err) == "NoSuchBucket" {
 			return count, nil
 		}
@@ -75,9 +73,7 @@ func deletePage(ctx context.Context, client *s3.Client, bucket string, page *s3.
 }
 
 func abortUploads(ctx context.Context, client *s3.Client, bucket string) error {
-	pages := s3.NewListMultipartUploadsPaginator(client, &s3.ListMultipartUploadsInput{Bucket: &bucket})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, s3.NewListMultipartUploadsPaginator(client, &s3.ListMultipartUploadsInput{Bucket: &bucket})) {
 		if err != nil {
 			return failed(err, "list the unfinished uploads of bucket %s", bucket)
 		}

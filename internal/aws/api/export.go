@@ -30,11 +30,9 @@ type Link struct {
 // Links are the data-repository associations of a file system.
 func (a *Account) Links(ctx context.Context, fileSystem string) ([]Link, error) {
 	var all []Link
-	pages := fsx.NewDescribeDataRepositoryAssociationsPaginator(fsx.NewFromConfig(a.config), &fsx.DescribeDataRepositoryAssociationsInput{
+	for page, err := range pagesOf(ctx, fsx.NewDescribeDataRepositoryAssociationsPaginator(fsx.NewFromConfig(a.config), &fsx.DescribeDataRepositoryAssociationsInput{
 		Filters: []types.Filter{{Name: types.FilterNameFileSystemId, Values: []string{fileSystem}}},
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	})) {
 		if err != nil {
 			return nil, failed(err, "list the links of %s with S3", fileSystem)
 		}
@@ -97,11 +95,9 @@ func (a *Account) Export(ctx context.Context, fileSystem string, paths []string,
 // tasks finds the file system's task that runs, and the newest of all.
 func (a *Account) tasks(ctx context.Context, client *fsx.Client, fileSystem string) (running, last string, err error) {
 	var newest time.Time
-	pages := fsx.NewDescribeDataRepositoryTasksPaginator(client, &fsx.DescribeDataRepositoryTasksInput{
+	for page, err := range pagesOf(ctx, fsx.NewDescribeDataRepositoryTasksPaginator(client, &fsx.DescribeDataRepositoryTasksInput{
 		Filters: []types.DataRepositoryTaskFilter{{Name: types.DataRepositoryTaskFilterNameFileSystemId, Values: []string{fileSystem}}},
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	})) {
 		if err != nil {
 			return "", "", failed(err, "list the tasks of %s", fileSystem)
 		}

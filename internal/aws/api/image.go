@@ -68,9 +68,7 @@ func (e noImageError) Error() string { return string(e) }
 
 func (a *Account) images(ctx context.Context, in *ec2.DescribeImagesInput) ([]types.Image, error) {
 	var all []types.Image
-	pages := ec2.NewDescribeImagesPaginator(a.ec2(), in)
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, ec2.NewDescribeImagesPaginator(a.ec2(), in)) {
 		if err != nil {
 			return nil, err
 		}

@@ -59,9 +59,7 @@ func (a *Account) instances(ctx context.Context, cluster string, which ...types.
 // tagged are the instances with a cluster's tag that are not gone yet.
 func (a *Account) tagged(ctx context.Context, tag, cluster string, which ...types.Filter) ([]Instance, error) {
 	var all []Instance
-	pages := ec2.NewDescribeInstancesPaginator(a.ec2(), instancesOf(tag, cluster, which...))
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, ec2.NewDescribeInstancesPaginator(a.ec2(), instancesOf(tag, cluster, which...))) {
 		if err != nil {
 			return nil, failed(err, "list the instances of cluster %s", cluster)
 		}

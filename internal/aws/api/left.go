@@ -101,11 +101,9 @@ var named = []struct {
 // leftByTag lists what the other looks do not.
 func (a *Account) leftByTag(ctx context.Context, cluster string) ([]Left, error) {
 	var all []Left
-	pages := tagging.NewGetResourcesPaginator(tagging.NewFromConfig(a.config), &tagging.GetResourcesInput{
+	for page, err := range pagesOf(ctx, tagging.NewGetResourcesPaginator(tagging.NewFromConfig(a.config), &tagging.GetResourcesInput{
 		TagFilters: []tags.TagFilter{{Key: aws.String(ClusterTag), Values: []string{cluster}}},
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	})) {
 		if err != nil {
 			return nil, failed(err, "list what has the tag of cluster %s", cluster)
 		}

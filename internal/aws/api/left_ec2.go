@@ -20,9 +20,7 @@ const (
 
 func (a *Account) leftVolumes(ctx context.Context, cluster string) ([]Left, error) {
 	var all []Left
-	pages := ec2.NewDescribeVolumesPaginator(a.ec2(), &ec2.DescribeVolumesInput{Filters: []types.Filter{filter("tag:"+ClusterTag, cluster)}})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, ec2.NewDescribeVolumesPaginator(a.ec2(), &ec2.DescribeVolumesInput{Filters: []types.Filter{filter("tag:"+ClusterTag, cluster)}})) {
 		if err != nil {
 			return nil, failed(err, "list the volumes of cluster %s", cluster)
 		}
@@ -56,11 +54,9 @@ func (a *Account) leftAddresses(ctx context.Context, cluster string) ([]Left, er
 
 func (a *Account) leftGateways(ctx context.Context, cluster string) ([]Left, error) {
 	var all []Left
-	pages := ec2.NewDescribeNatGatewaysPaginator(a.ec2(), &ec2.DescribeNatGatewaysInput{
+	for page, err := range pagesOf(ctx, ec2.NewDescribeNatGatewaysPaginator(a.ec2(), &ec2.DescribeNatGatewaysInput{
 		Filter: []types.Filter{filter("tag:"+ClusterTag, cluster), filter("state", "pending", "available")},
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	})) {
 		if err != nil {
 			return nil, failed(err, "list the NAT gateways of cluster %s", cluster)
 		}
@@ -72,29 +68,20 @@ func (a *Account) leftGateways(ctx context.Context, cluster string) ([]Left, err
 }
 
 func (a *Account) leftInterfaces(ctx context.Context, cluster string) ([]Left, error) {
-	var all []Left
-	pages := ec2.NewDescribeNetworkInterfacesPaginator(a.ec2(), &ec2.DescribeNetworkInterfacesInput{Filters: []types.Filter{filter("tag:"+ClusterTag, cluster)}})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, failed(err, "list the network interfaces of cluster %s", cluster)
-		}
-		for _, i := range page.NetworkInterfaces {
-			all = append(all, Left{Kind: "network interface", ID: aws.ToString(i.NetworkInterfaceId), What: aws.ToString(i.Description), Known: true, Free: true})
-		}
-	}
-	return all, nil
+	return a.interfaces(ctx, "cluster "+cluster, filter("tag:"+ClusterTag, cluster))
 }
 
 // Interfaces are the network interfaces in some subnets that are not instances'
 // own: those that file systems and gateways leave behind for a while.
 func (a *Account) Interfaces(ctx context.Context, vpc string) ([]Left, error) {
+	return a.interfaces(ctx, vpc, filter("vpc-id", vpc))
+}
+
+func (a *Account) interfaces(ctx context.Context, of string, which types.Filter) ([]Left, error) {
 	var all []Left
-	pages := ec2.NewDescribeNetworkInterfacesPaginator(a.ec2(), &ec2.DescribeNetworkInterfacesInput{Filters: []types.Filter{filter("vpc-id", vpc)}})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, ec2.NewDescribeNetworkInterfacesPaginator(a.ec2(), &ec2.DescribeNetworkInterfacesInput{Filters: []types.Filter{which}})) {
 		if err != nil {
-			return nil, failed(err, "list the network interfaces of %s", vpc)
+			return nil, failed(err, "list the network interfaces of %s", of)
 		}
 		for _, i := range page.NetworkInterfaces {
 			all = append(all, Left{Kind: "network interface", ID: aws.ToString(i.NetworkInterfaceId), What: aws.ToString(i.Description), Known: true, Free: true})

@@ -28,9 +28,7 @@ func (a *Account) FileSystemsOf(ctx context.Context, cluster string) ([]Left, er
 
 func (a *Account) leftFSx(ctx context.Context, cluster string) ([]Left, error) {
 	var all []Left
-	pages := fsx.NewDescribeFileSystemsPaginator(fsx.NewFromConfig(a.config), &fsx.DescribeFileSystemsInput{})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, fsx.NewDescribeFileSystemsPaginator(fsx.NewFromConfig(a.config), &fsx.DescribeFileSystemsInput{})) {
 		if err != nil {
 			return nil, failed(err, "list the file systems of cluster %s", cluster)
 		}
@@ -68,9 +66,7 @@ func leftFSx(f types.FileSystem) Left {
 
 func (a *Account) leftEFS(ctx context.Context, cluster string) ([]Left, error) {
 	var all []Left
-	pages := efs.NewDescribeFileSystemsPaginator(efs.NewFromConfig(a.config), &efs.DescribeFileSystemsInput{})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, efs.NewDescribeFileSystemsPaginator(efs.NewFromConfig(a.config), &efs.DescribeFileSystemsInput{})) {
 		if err != nil {
 			return nil, failed(err, "list the EFS of cluster %s", cluster)
 		}

@@ -26,9 +26,7 @@ func (a *Account) HasLogGroup(ctx context.Context, name string) (bool, error) {
 }
 
 func (a *Account) logGroup(ctx context.Context, name string) (*types.LogGroup, error) {
-	pages := cloudwatchlogs.NewDescribeLogGroupsPaginator(cloudwatchlogs.NewFromConfig(a.config), &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: &name})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, cloudwatchlogs.NewDescribeLogGroupsPaginator(cloudwatchlogs.NewFromConfig(a.config), &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: &name})) {
 		if err != nil {
 			return nil, failed(err, "look for the log group %s", name)
 		}

@@ -66,9 +66,7 @@ func (a *Account) offered(ctx context.Context, instanceTypes []string) (map[stri
 	if len(instanceTypes) > 0 {
 		in.Filters, which = []types.Filter{filter("instance-type", instanceTypes...)}, strings.Join(instanceTypes, ", ")
 	}
-	pages := ec2.NewDescribeInstanceTypeOfferingsPaginator(a.ec2(), in)
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, ec2.NewDescribeInstanceTypeOfferingsPaginator(a.ec2(), in)) {
 		if err != nil {
 			return nil, failed(err, "ask which zones of %s have %s", a.Region, which)
 		}

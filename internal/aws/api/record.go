@@ -19,9 +19,7 @@ const mostRecords = 500
 func (a *Account) DeleteRecords(ctx context.Context, zone, domain string) (int, error) {
 	client := route53.NewFromConfig(a.config)
 	var changes []types.Change
-	pages := route53.NewListResourceRecordSetsPaginator(client, &route53.ListResourceRecordSetsInput{HostedZoneId: &zone})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, route53.NewListResourceRecordSetsPaginator(client, &route53.ListResourceRecordSetsInput{HostedZoneId: &zone})) {
 		if code(err) == "NoSuchHostedZone" {
 			return 0, nil
 		}

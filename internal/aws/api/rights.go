@@ -1,6 +1,9 @@
 package api
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // ofCalls are the rights for what muster itself calls when it makes a cluster, looks at
 // it and takes it down.
@@ -72,6 +75,11 @@ func actionsOf(parts []string) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// whole are actions without patterns: what can be asked about.
+func whole(actions []string) []string {
+	return slices.DeleteFunc(slices.Clone(actions), func(a string) bool { return strings.Contains(a, "*") })
 }
 
 // onMachines are the actions that each kind of machine needs, where a file brings its

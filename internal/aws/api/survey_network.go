@@ -52,9 +52,7 @@ func (s *survey) whatIsOwn(ctx context.Context) (own, error) {
 	if s.wanted.Cluster == "" {
 		return found, nil
 	}
-	pages := ec2.NewDescribeInstancesPaginator(s.ec2(), instancesOf(ClusterTag, s.wanted.Cluster))
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, ec2.NewDescribeInstancesPaginator(s.ec2(), instancesOf(ClusterTag, s.wanted.Cluster))) {
 		if err != nil {
 			return found, err
 		}
@@ -107,9 +105,7 @@ func (s *survey) vpcs(ctx context.Context, subnets map[string]inventory.Subnet) 
 // one, whether there is a way out.
 func (s *survey) ways(ctx context.Context, vpcs []string) (map[string]bool, error) {
 	all := map[string]bool{}
-	pages := ec2.NewDescribeRouteTablesPaginator(s.ec2(), &ec2.DescribeRouteTablesInput{Filters: []types.Filter{filter("vpc-id", vpcs...)}})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, ec2.NewDescribeRouteTablesPaginator(s.ec2(), &ec2.DescribeRouteTablesInput{Filters: []types.Filter{filter("vpc-id", vpcs...)}})) {
 		if err != nil {
 			return nil, err
 		}

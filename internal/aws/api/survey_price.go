@@ -128,12 +128,10 @@ func (s *survey) lustrePrices(ctx context.Context) ([]string, error) {
 	equal := func(field, value string) pricingtypes.Filter {
 		return pricingtypes.Filter{Type: pricingtypes.FilterTypeTermMatch, Field: &field, Value: &value}
 	}
-	pages := pricing.NewGetProductsPaginator(pricing.NewFromConfig(config), &pricing.GetProductsInput{
-		ServiceCode: aws.String("AmazonFSx"), Filters: []pricingtypes.Filter{equal("fileSystemType", "Lustre"), equal("regionCode", s.Region)},
-	})
 	var list []string
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, pricing.NewGetProductsPaginator(pricing.NewFromConfig(config), &pricing.GetProductsInput{
+		ServiceCode: aws.String("AmazonFSx"), Filters: []pricingtypes.Filter{equal("fileSystemType", "Lustre"), equal("regionCode", s.Region)},
+	})) {
 		if err != nil {
 			return nil, err
 		}

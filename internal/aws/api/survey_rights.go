@@ -38,8 +38,7 @@ func (s *survey) simulate(ctx context.Context, principal string, questions ...qu
 			if q.resource != "" {
 				in.ResourceArns = []string{q.resource}
 			}
-			for pages := iam.NewSimulatePrincipalPolicyPaginator(client, in); pages.HasMorePages(); {
-				page, err := pages.NextPage(ctx)
+			for page, err := range pagesOf(ctx, iam.NewSimulatePrincipalPolicyPaginator(client, in)) {
 				if err != nil {
 					return v, err
 				}

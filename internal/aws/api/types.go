@@ -51,9 +51,7 @@ func (a *Account) Types(ctx context.Context, now time.Time, say func(string)) (*
 
 func (a *Account) described(ctx context.Context) ([]types.InstanceTypeInfo, error) {
 	var all []types.InstanceTypeInfo
-	pages := ec2.NewDescribeInstanceTypesPaginator(a.ec2(), &ec2.DescribeInstanceTypesInput{})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, ec2.NewDescribeInstanceTypesPaginator(a.ec2(), &ec2.DescribeInstanceTypesInput{})) {
 		if err != nil {
 			return nil, failed(err, "list the instance types of %s", a.Region)
 		}
@@ -184,9 +182,7 @@ func (a *Account) onDemand(ctx context.Context) (map[string]float64, error) {
 		filters = append(filters, pricingtypes.Filter{Type: pricingtypes.FilterTypeTermMatch, Field: &f[0], Value: &f[1]})
 	}
 	prices := map[string]float64{}
-	pages := pricing.NewGetProductsPaginator(pricing.NewFromConfig(config), &pricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+	for page, err := range pagesOf(ctx, pricing.NewGetProductsPaginator(pricing.NewFromConfig(config), &pricing.GetProductsInput{ServiceCode: aws.String("AmazonEC2"), Filters: filters})) {
 		if err != nil {
 			return nil, failed(err, "ask AWS's price list for %s", a.Region)
 		}

@@ -100,20 +100,6 @@ func (t Template) JSON() ([]byte, error) {
 	return body, err
 }
 
-// Indented is the template for people.
-func (t Template) Indented() ([]byte, error) {
-	body, err := t.JSON()
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, body, "", "  "); err != nil {
-		return nil, err
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
-}
-
 // Resource finds a resource by its logical name.
 func (t Template) Resource(id string) (Resource, bool) {
 	for _, r := range t.Resources {

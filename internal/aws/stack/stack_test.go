@@ -142,7 +142,7 @@ func templates(t *testing.T, name, path string) map[string]folded {
 	}
 	out, region := map[string]folded{}, file.Region
 	for _, s := range set.Stacks() {
-		body, err := s.Template.Indented()
+		body, err := s.Template.JSON()
 		if err != nil {
 			t.Fatal(err)
 		}

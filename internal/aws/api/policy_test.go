@@ -3,7 +3,6 @@ package api
 import (
 	"path"
 	"slices"
-	"strings"
 )
 
 // wide are what the policy for muster's users names in short, for IAM takes 6,144
@@ -52,9 +51,4 @@ func inShort(actions []string) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// whole are actions without patterns: what can be asked about.
-func whole(actions []string) []string {
-	return slices.DeleteFunc(slices.Clone(actions), func(a string) bool { return strings.Contains(a, "*") })
 }
