@@ -2,11 +2,13 @@ package container
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -33,28 +35,15 @@ func findAccount(u User) (account, error) {
 	if fields != nil {
 		a.group = fields[0]
 	}
-	if a.shell == "" {
-		a.shell = "/bin/sh"
-	}
-	if a.home == "" {
-		a.home = "/"
-	}
+	a.shell, a.home = cmp.Or(a.shell, "/bin/sh"), cmp.Or(a.home, "/")
 	return a, nil
 }
 
 // findAccountAhead starts findAccount, which may have to ask a server.
 func findAccountAhead(u User) func() (account, error) {
-	var a account
-	var err error
-	done := make(chan struct{})
-	go func() {
-		a, err = findAccount(u)
-		close(done)
-	}()
-	return func() (account, error) {
-		<-done
-		return a, err
-	}
+	find := sync.OnceValues(func() (account, error) { return findAccount(u) })
+	go find()
+	return find
 }
 
 // nameServiceWait is more than a name service takes that answers at all.

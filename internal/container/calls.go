@@ -1,6 +1,7 @@
 package container
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"strings"
@@ -112,4 +113,15 @@ func (p *program) config(kind string, fs ref, option string) {
 		return
 	}
 	p.call(what, unix.SYS_FSCONFIG, fs, unix.FSCONFIG_SET_FLAG, p.text(key), 0, 0)
+}
+
+// raiseLoopback sets up the one interface of a new network namespace.
+func (p *program) raiseLoopback() {
+	// struct ifreq: a name of 16 bytes, then the flags.
+	request := make([]byte, 40)
+	copy(request, "lo")
+	binary.NativeEndian.PutUint16(request[16:], unix.IFF_UP|unix.IFF_RUNNING)
+	s := p.call("make socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	p.call("set up the loopback interface", unix.SYS_IOCTL, s, unix.SIOCSIFFLAGS, p.data(request))
+	p.close(s)
 }

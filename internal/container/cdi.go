@@ -143,11 +143,7 @@ func (e cdiEdits) shown() ([]shown, error) {
 		if err != nil {
 			return nil, fmt.Errorf("CDI specification: %w", err)
 		}
-		create := "file"
-		if info.IsDir() {
-			create = "dir"
-		}
-		list = append(list, shown{what: "show " + m.HostPath, source: m.HostPath, target: m.ContainerPath, create: create, plan: plan})
+		list = append(list, shown{what: "show " + m.HostPath, source: m.HostPath, target: m.ContainerPath, create: likeSource(info.IsDir()), plan: plan})
 	}
 	return list, nil
 }

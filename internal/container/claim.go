@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,12 +77,8 @@ func (m *maker) release() error {
 
 // keep is what others have to know of the container.
 func (m *maker) keep() kept {
-	image := m.o.Image
-	if !filepath.IsAbs(image) {
-		image = filepath.Join(m.o.Dir, image)
-	}
 	c := m.container()
-	return kept{ID: m.kept.ID, Image: image, Created: time.Now(), PID: c.PID, Space: m.space.name, Namespaces: c.Namespaces,
+	return kept{ID: m.kept.ID, Image: m.absolute(m.o.Image), Created: time.Now(), PID: c.PID, Space: m.space.name, Namespaces: c.Namespaces,
 		Environ: m.inner.list(), Workdir: m.workdir, RemapRoot: m.o.RemapRoot}
 }
 
@@ -129,11 +124,8 @@ func (m *maker) joinRunning() error {
 	if len(m.o.Mounts) > 0 {
 		m.notice("ignoring --mounts when attaching to a running container")
 	}
-	for _, n := range []struct {
-		asked      bool
-		name, word string
-	}{{m.o.Unshare.Net, "net", "network"}, {m.o.Unshare.IPC, "ipc", "IPC"}, {m.o.Unshare.UTS, "uts", "UTS"}} {
-		if n.asked && !slices.Contains(k.Namespaces, n.name) {
+	for _, n := range m.o.Unshare.namespaces() {
+		if !slices.Contains(k.Namespaces, n.name) {
 			return fmt.Errorf("--unshare=%s requested but the container is not in a separate %s namespace", n.name, n.word)
 		}
 	}

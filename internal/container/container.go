@@ -14,7 +14,11 @@
 //	                   run:  becomes the command
 package container
 
-import "os"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // Options say which container is to be made.
 type Options struct {
@@ -80,6 +84,27 @@ type User struct {
 
 // Unshare says which further namespaces are the container's own.
 type Unshare struct{ Net, IPC, UTS bool }
+
+// namespace is a kind of namespaces: its name in /proc/PID/ns, its name for people, and
+// what clone(2) makes one by.
+type namespace struct {
+	name, word string
+	flag       int
+}
+
+func (u Unshare) namespaces() []namespace {
+	var all []namespace
+	if u.IPC {
+		all = append(all, namespace{"ipc", "IPC", unix.CLONE_NEWIPC})
+	}
+	if u.UTS {
+		all = append(all, namespace{"uts", "UTS", unix.CLONE_NEWUTS})
+	}
+	if u.Net {
+		all = append(all, namespace{"net", "network", unix.CLONE_NEWNET})
+	}
+	return all
+}
 
 // Container is a container that is there.
 type Container struct {

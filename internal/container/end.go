@@ -21,6 +21,14 @@ func numbers(list ...uint64) []byte {
 	return b
 }
 
+// broken is closed when squashfuse has died.
+func (m *maker) broken() <-chan struct{} {
+	if m.fuse == nil {
+		return nil
+	}
+	return m.fuse.ended
+}
+
 // complain says that squashfuse has died and ends what cannot live without it.
 func (m *maker) complain() {
 	fmt.Fprintf(os.Stderr, "muster: %v; the container's processes are killed\n", m.fuse.problem())

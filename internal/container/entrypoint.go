@@ -59,9 +59,7 @@ func (m *maker) startEntrypoint(args []string, env environment) (pid int, status
 	null := p.open(os.DevNull, unix.O_RDWR)
 	out := p.call("make log", unix.SYS_MEMFD_CREATE, p.text("entrypoint"), unix.MFD_CLOEXEC)
 	child := p.fork("start the entrypoint", func() {
-		p.call("set input", unix.SYS_DUP3, null, 0, 0)
-		p.call("set output", unix.SYS_DUP3, out, 1, 0)
-		p.call("set output", unix.SYS_DUP3, out, 2, 0)
+		p.streams(null, out)
 		p.become(args, env, m)
 	})
 	word := p.space(4)
@@ -78,6 +76,13 @@ func (m *maker) startEntrypoint(args []string, env environment) (pid int, status
 		err = errors.New("start the entrypoint: no process")
 	}
 	return pid, status, log, err
+}
+
+// streams makes files the standard input and both outputs.
+func (p *program) streams(in, out ref) {
+	p.call("set input", unix.SYS_DUP3, in, 0, 0)
+	p.call("set output", unix.SYS_DUP3, out, 1, 0)
+	p.call("set output", unix.SYS_DUP3, out, 2, 0)
 }
 
 func waitStatus(word []byte) unix.WaitStatus {

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -105,10 +106,7 @@ func (m *maker) mountHome() error {
 	var list []shown
 	outer := readEnviron(m.o.Environ)
 	if m.o.MountHome {
-		from := outer["HOME"]
-		if from == "" {
-			from = m.survey.host.home
-		}
+		from := cmp.Or(outer["HOME"], m.survey.host.home)
 		list = append(list, shown{what: "show " + from, source: from, target: m.home(), create: "dir",
 			plan: mountPlan{recursive: true, set: nosuid}})
 	}
@@ -133,11 +131,7 @@ func (m *maker) enter() error {
 	p.call("go to the root", unix.SYS_CHDIR, p.text("/"))
 	p.call("close files", unix.SYS_CLOSE_RANGE, 3, uintptr(m.r.fd-1), 0)
 	p.call("close files", unix.SYS_CLOSE_RANGE, uintptr(m.r.fd+1), ^uintptr(0), 0)
-	dir := m.config.Workdir
-	if m.o.Workdir != "" {
-		dir = m.o.Workdir
-	}
-	if dir != "" {
+	if dir := cmp.Or(m.o.Workdir, m.config.Workdir); dir != "" {
 		change := p.call("couldn't chdir to "+dir, unix.SYS_CHDIR, p.text(dir))
 		if m.o.Workdir == "" {
 			p.allow(change)

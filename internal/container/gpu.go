@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -103,10 +104,7 @@ func nvidiaArgs(program string, wanted []string, outer, image environment) ([]st
 	if v := say("NVIDIA_MIG_MONITOR_DEVICES"); v != "" {
 		args = append(args, "--mig-monitor="+v)
 	}
-	capabilities := say("NVIDIA_DRIVER_CAPABILITIES")
-	if capabilities == "" {
-		capabilities = "utility"
-	}
+	capabilities := cmp.Or(say("NVIDIA_DRIVER_CAPABILITIES"), "utility")
 	for c := range strings.FieldsFuncSeq(capabilities, func(r rune) bool { return r == ',' || r == ' ' }) {
 		switch {
 		case c == "all":
@@ -128,14 +126,7 @@ func nvidiaArgs(program string, wanted []string, outer, image environment) ([]st
 }
 
 func sortedRequirements(image environment) []string {
-	var names []string
-	for name := range image {
-		if strings.HasPrefix(name, "NVIDIA_REQUIRE_") {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(image)), func(name string) bool { return !strings.HasPrefix(name, "NVIDIA_REQUIRE_") })
 }
 
 // runOnHost runs a program of the host's in the container's namespaces while the
@@ -150,9 +141,7 @@ func (m *maker) runOnHost(args, env []string, input []byte) (string, error) {
 	}
 	out := p.call("make log", unix.SYS_MEMFD_CREATE, p.text("log"), unix.MFD_CLOEXEC)
 	child := p.fork("start "+args[0], func() {
-		p.call("set input", unix.SYS_DUP3, in, 0, 0)
-		p.call("set output", unix.SYS_DUP3, out, 1, 0)
-		p.call("set output", unix.SYS_DUP3, out, 2, 0)
+		p.streams(in, out)
 		p.keepCapabilities()
 		p.call("set signal mask", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, p.data(make([]byte, 8)), 0, 8)
 		p.call("run", unix.SYS_EXECVE, p.text(args[0]), p.texts(args), p.texts(append(env, "PATH=/usr/sbin:/usr/bin:/sbin:/bin")))

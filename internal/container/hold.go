@@ -87,14 +87,8 @@ func (m *maker) container() Container {
 		return c
 	}
 	c := Container{PID: m.r.pid, Namespaces: []string{"user", "mnt"}, Workdir: m.workdir}
-	if m.o.Unshare.IPC {
-		c.Namespaces = append(c.Namespaces, "ipc")
-	}
-	if m.o.Unshare.UTS {
-		c.Namespaces = append(c.Namespaces, "uts")
-	}
-	if m.o.Unshare.Net {
-		c.Namespaces = append(c.Namespaces, "net")
+	for _, n := range m.o.Unshare.namespaces() {
+		c.Namespaces = append(c.Namespaces, n.name)
 	}
 	c.Set, c.Unset = m.environ()
 	return c
@@ -117,10 +111,7 @@ func (m *maker) wait(life Life) (well bool, err error) {
 			}
 		}
 	}()
-	var broken <-chan struct{}
-	if m.fuse != nil {
-		broken = m.fuse.ended
-	}
+	broken := m.broken()
 	for {
 		select {
 		case save := <-asked:

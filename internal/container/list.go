@@ -1,7 +1,6 @@
 package container
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -104,11 +103,8 @@ func statusField(pid int, name string) []string {
 }
 
 func parentOf(pid int) int {
-	if f := statusField(pid, "PPid"); len(f) == 1 {
-		parent, _ := strconv.Atoi(f[0])
-		return parent
-	}
-	return 0
+	parent, _ := strconv.Atoi(strings.Join(statusField(pid, "PPid"), ""))
+	return parent
 }
 
 func belongs(pid int, u User) bool {
@@ -118,10 +114,7 @@ func belongs(pid int, u User) bool {
 
 // watched reads a command line: which image it makes a container without a name of.
 func watched(line []byte) (image string, ok bool) {
-	var args []string
-	for arg := range bytes.SplitSeq(bytes.TrimRight(line, "\x00"), []byte{0}) {
-		args = append(args, string(arg))
-	}
+	args := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
 	if len(args) < 4 || filepath.Base(args[0]) != "muster" || args[1] != "container" {
 		return "", false
 	}

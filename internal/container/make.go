@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -169,14 +170,8 @@ func (m *maker) inside() (uid, gid int) {
 // separate takes the remote into the container's namespaces.
 func (m *maker) separate() error {
 	flags := unix.CLONE_NEWUSER | unix.CLONE_NEWNS
-	if m.o.Unshare.IPC {
-		flags |= unix.CLONE_NEWIPC
-	}
-	if m.o.Unshare.UTS {
-		flags |= unix.CLONE_NEWUTS
-	}
-	if m.o.Unshare.Net {
-		flags |= unix.CLONE_NEWNET
+	for _, n := range m.o.Unshare.namespaces() {
+		flags |= n.flag
 	}
 	p := m.r.program()
 	p.call("make a user namespace", unix.SYS_UNSHARE, uintptr(flags))
@@ -234,14 +229,8 @@ func (m *maker) prepare() error {
 	if dir := m.ownFiles(); dir != "" {
 		upper = p.open(dir, unix.O_PATH|unix.O_DIRECTORY)
 	}
-	if m.lower == "" {
-		m.lower = m.base + "/lower"
-	}
-	size := "size=50%"
-	if m.o.UpperSize != "" {
-		size = "size=" + m.o.UpperSize
-	}
-	p.mount("tmpfs", m.base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=700,"+size)
+	m.lower = cmp.Or(m.lower, m.base+"/lower")
+	p.mount("tmpfs", m.base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=700,size="+cmp.Or(m.o.UpperSize, "50%"))
 	for _, d := range []string{"lower", "upper", "work", "root"} {
 		p.mkdir(m.base+"/"+d, 0o755)
 	}

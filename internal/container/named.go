@@ -254,15 +254,6 @@ func (e *entryDir) makeLayers(u User) error {
 	})
 }
 
-// openUsers opens only the lock of those who use a container.
-func openUsers(path string) (*entryDir, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	return &entryDir{users: f}, nil
-}
-
 // open lets others decide.
 func (e *entryDir) open() error { return e.gate.Close() }
 

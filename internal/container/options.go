@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -64,10 +65,10 @@ func parseMount(text string) (Mount, error) {
 	if flags != "" {
 		m.Flags = strings.FieldsFunc(flags, func(r rune) bool { return r == '+' || r == ',' })
 	}
-	if m.bind() && !isPath(source) {
+	if m.bind() && !IsPath(source) {
 		return Mount{}, fmt.Errorf(`--mounts: %s: mount source must be a relative path, an absolute path, "tmpfs" or "umount"`, text)
 	}
-	if !isPath(target) {
+	if !IsPath(target) {
 		return Mount{}, fmt.Errorf("--mounts: %s: mount target must be a relative path or an absolute path", text)
 	}
 	if !strings.HasPrefix(target, "/") && leavesRoot(target) {
@@ -96,12 +97,8 @@ func leavesRoot(target string) bool {
 	return false
 }
 
-// isPath tells a path from a word.
-func isPath(s string) bool { return strings.HasPrefix(s, "/") || strings.HasPrefix(s, ".") }
-
-// IsPath tells whether an image is named by the path of its file, and not by where
-// it is to be had.
-func IsPath(image string) bool { return isPath(image) }
+// IsPath tells a path from a word: an image's from the name of where it is to be had.
+func IsPath(s string) bool { return strings.HasPrefix(s, "/") || strings.HasPrefix(s, ".") }
 
 // Name is the name of a container that outlives a command, and how it is meant.
 type Name struct {
@@ -128,10 +125,7 @@ func ParseName(text string) (Name, error) {
 		return Name{}, errors.New("--name: argument required")
 	}
 	name, flag, _ := strings.Cut(text, ":")
-	if flag == "" {
-		flag = string(NameAuto)
-	}
-	n := Name{Name: name, Flag: NameFlag(flag)}
+	n := Name{Name: name, Flag: cmp.Or(NameFlag(flag), NameAuto)}
 	switch n.Flag {
 	case NameAuto, NameCreate, NameExec, NameNoExec:
 	default:

@@ -225,15 +225,14 @@ func (e *callError) Error() string { return e.what + ": " + e.errno.Error() }
 func (e *callError) Unwrap() error { return e.errno }
 
 // end lets the remote end and waits for it.
-func (r *remote) end() error {
-	err := r.close()
-	return errors.Join(err, reap(r.pid))
-}
+func (r *remote) end() error { return errors.Join(r.close(), reap(r.pid)) }
 
 // reap waits for the end of a child.
-func reap(pid int) error {
+func reap(pid int) error { return wait(pid, nil) }
+
+func wait(pid int, status *unix.WaitStatus) error {
 	for {
-		_, err := unix.Wait4(pid, nil, 0, nil)
+		_, err := unix.Wait4(pid, status, 0, nil)
 		if !errors.Is(err, unix.EINTR) {
 			return err
 		}

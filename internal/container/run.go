@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -150,10 +151,7 @@ func candidates(name, path string) []string {
 	}
 	var all []string
 	for _, d := range filepath.SplitList(path) {
-		if d == "" {
-			d = "."
-		}
-		all = append(all, d+"/"+name)
+		all = append(all, cmp.Or(d, ".")+"/"+name)
 	}
 	return all
 }
@@ -206,19 +204,8 @@ func (m *maker) await() (int, error) {
 	defer signal.Stop(signals)
 	ended := make(chan error, 1)
 	var status unix.WaitStatus
-	go func() {
-		for {
-			_, err := unix.Wait4(m.r.pid, &status, 0, nil)
-			if !errors.Is(err, unix.EINTR) {
-				ended <- err
-				return
-			}
-		}
-	}()
-	var broken <-chan struct{}
-	if m.fuse != nil {
-		broken = m.fuse.ended
-	}
+	go func() { ended <- wait(m.r.pid, &status) }()
+	broken := m.broken()
 	for {
 		select {
 		case s := <-signals:

@@ -15,18 +15,30 @@ import (
 // save writes the container's root to a squashfs file, without what is mounted in
 // it. The file appears whole or not at all. It returns the file's path.
 func (m *maker) save() (string, error) {
-	to := m.o.Save
-	if !filepath.IsAbs(to) {
-		to = filepath.Join(m.o.Dir, to)
-	}
+	to := m.absolute(m.o.Save)
 	program, err := hostProgram("mksquashfs")
 	if err != nil {
 		return "", withHint(err, "install the package squashfs-tools")
 	}
+	if err := m.saveBy(program, to); err != nil {
+		return "", fmt.Errorf("save the container: %w", err)
+	}
+	return to, nil
+}
+
+// absolute is a path that is relative to the user's directory.
+func (m *maker) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(m.o.Dir, path)
+}
+
+func (m *maker) saveBy(program, to string) error {
 	// A directory of our own: a name in one of others' may be theirs already.
 	dir, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".*.part")
 	if err != nil {
-		return "", fmt.Errorf("save the container: %w", err)
+		return err
 	}
 	defer os.RemoveAll(dir)
 	part := filepath.Join(dir, "root.sqsh")
@@ -37,7 +49,7 @@ func (m *maker) save() (string, error) {
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	// One that was root has no say over its own /proc, where the maps are written.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
-		return "", fmt.Errorf("save the container: %w", err)
+		return err
 	}
 	cmd.ExtraFiles = []*os.File{m.saveRoot}
 	// As root of a user namespace of its own it reads all that is the user's.
@@ -47,15 +59,12 @@ func (m *maker) save() (string, error) {
 		GidMappings: []syscall.SysProcIDMap{{HostID: m.o.User.GID, Size: 1}},
 	}
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("save the container: %w: %s", err, lastLine(said.String()))
+		return fmt.Errorf("%w: %s", err, lastLine(said.String()))
 	}
 	if err := m.seal(part); err != nil {
-		return "", fmt.Errorf("save the container: %w", err)
+		return err
 	}
-	if err := os.Rename(part, to); err != nil {
-		return "", fmt.Errorf("save the container: %w", err)
-	}
-	return to, nil
+	return os.Rename(part, to)
 }
 
 // seal finishes the file and brings it to the disk.

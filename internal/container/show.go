@@ -140,10 +140,7 @@ func (m *maker) mountOthers() error {
 			s.sourceFD = m.sources[i].fd
 		}
 		if s.create == "auto" {
-			s.create = "file"
-			if m.sources[i].directory {
-				s.create = "dir"
-			}
+			s.create = likeSource(m.sources[i].directory)
 		}
 		err = m.showAll([]shown{s})
 		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTDIR) {
@@ -181,11 +178,9 @@ const (
 
 // systemMounts is Enroot's list, but that /tmp is for all as everywhere.
 func systemMounts(own Unshare) []shown {
-	sys := shown{what: "show /sys", source: "/sys", target: "/sys", create: "dir",
-		plan: mountPlan{recursive: true, set: ro | nosuid | nodev | noexec}}
 	list := []shown{
 		{what: "show /proc", source: "/proc", target: "/proc", create: "dir", plan: mountPlan{recursive: true, set: nosuid | nodev | noexec}},
-		sys,
+		{what: "show /sys", source: "/sys", target: "/sys", create: "dir", plan: mountPlan{recursive: true, set: ro | nosuid | nodev | noexec}},
 		{what: "show /dev", source: "/dev", target: "/dev", create: "dir", plan: mountPlan{recursive: true, set: nosuid | noexec}},
 		{what: "make /tmp", kind: "tmpfs", options: []string{"mode=1777"}, target: "/tmp", create: "dir"},
 		{what: "make /var/run", kind: "tmpfs", options: []string{"mode=755"}, target: "/var/run", create: "dir"},
@@ -203,10 +198,23 @@ func systemMounts(own Unshare) []shown {
 	}
 	for _, path := range []string{"/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/etc/machine-id"} {
 		// Not every machine has all of them.
-		list = append(list, shown{what: "show " + path, source: path, target: path, create: "file",
-			plan: mountPlan{set: ro | nosuid | nodev | noexec, propagation: unix.MS_PRIVATE, mayFail: true, silent: true}})
+		list = append(list, hostFile(path, "file"))
 	}
 	return append(list, awsMounts()...)
+}
+
+// hostFile shows a file or directory of the host at its own path, if it can.
+func hostFile(path, create string) shown {
+	return shown{what: "show " + path, source: path, target: path, create: create,
+		plan: mountPlan{set: ro | nosuid | nodev | noexec, propagation: unix.MS_PRIVATE, mayFail: true, silent: true}}
+}
+
+// likeSource is what is to be created as the place of a mount.
+func likeSource(directory bool) string {
+	if directory {
+		return "dir"
+	}
+	return "file"
 }
 
 // awsMounts show what leads clients of S3 to a local cluster's own: a job's environment names
@@ -218,12 +226,7 @@ func awsMounts() []shown {
 		if err != nil {
 			continue
 		}
-		create := "file"
-		if info.IsDir() {
-			create = "dir"
-		}
-		list = append(list, shown{what: "show " + path, source: path, target: path, create: create,
-			plan: mountPlan{set: ro | nosuid | nodev | noexec, propagation: unix.MS_PRIVATE, mayFail: true, silent: true}})
+		list = append(list, hostFile(path, likeSource(info.IsDir())))
 	}
 	return list
 }

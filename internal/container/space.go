@@ -135,12 +135,12 @@ func Sweep(number, users string) error {
 	}
 	defer s.close()
 	if users != "" {
-		e, err := openUsers(filepath.Clean(users))
+		f, err := os.OpenFile(filepath.Clean(users), os.O_RDWR, 0)
 		if err != nil {
 			return err
 		}
-		defer e.users.Close()
-		if !e.last() {
+		defer f.Close()
+		if !(&entryDir{users: f}).last() {
 			return nil
 		}
 	}

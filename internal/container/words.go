@@ -33,3 +33,19 @@ func errorToSrun(err error) string {
 	}
 	return text
 }
+
+// hinted is an error with what to do about it.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
+func withHint(err error, hint string) error { return hinted{error: err, hint: hint} }
+
+// Hint is what to do about an error; empty if it says so itself.
+func Hint(err error) string {
+	h, _ := errors.AsType[hinted](err)
+	return h.hint
+}

@@ -59,3 +59,13 @@ func (b Block) halt(now time.Time) (Halt, bool) {
 	}
 	return Halt{}, false
 }
+
+// Block is a capacity block: machines of one compute resource that were paid for
+// in advance, and for a time only.
+type Block struct {
+	ID       string
+	Resource slurm.Resource
+	// Active blocks can be launched into.
+	Active     bool
+	Start, End time.Time
+}

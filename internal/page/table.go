@@ -3,6 +3,7 @@
 package page
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strconv"
@@ -134,12 +135,7 @@ func (t *Table) AddList(heading string, lines []string) {
 }
 
 // OrDash is a cell, or a dash where it is empty.
-func OrDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
+func OrDash(text string) string { return cmp.Or(text, "-") }
 
 // Section is a table, and lines below it.
 type Section struct {

@@ -77,12 +77,7 @@ type MariaDB struct {
 // BySocket is that library's name.
 const BySocket = "auth_socket"
 
-func (p Params) slurm() Slurm {
-	if p.Slurm == (Slurm{}) {
-		return Debian
-	}
-	return p.Slurm
-}
+func (p Params) slurm() Slurm { return cmp.Or(p.Slurm, Debian) }
 
 func (p Params) programs() MariaDB {
 	return MariaDB{Daemon: cmp.Or(p.MariaDB.Daemon, "/usr/sbin/mariadbd"), Install: cmp.Or(p.MariaDB.Install, "mariadb-install-db"), Load: p.MariaDB.Load}

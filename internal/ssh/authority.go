@@ -108,11 +108,9 @@ var permits = []string{"permit-agent-forwarding", "permit-port-forwarding", "per
 
 // certificate says that whoever has a key is a user who goes by these names
 // (PROTOCOL.certkeys of OpenSSH).
-func (a Authority) certificate(key ed25519.PrivateKey, names []string, now time.Time) ([]byte, error) {
+func (a Authority) certificate(key ed25519.PrivateKey, names []string, now time.Time) []byte {
 	nonce := make([]byte, 32)
-	if _, err := rand.Read(nonce); err != nil {
-		return nil, err
-	}
+	_, _ = rand.Read(nonce) // it never fails
 	var principals, extensions []byte
 	for _, n := range names {
 		principals = append(principals, text(n)...)
@@ -123,7 +121,7 @@ func (a Authority) certificate(key ed25519.PrivateKey, names []string, now time.
 	const ofUser = 1
 	body := join(text(certType), text(nonce), text(public(key)), seconds(0), number(ofUser), text(strings.Join(names, ",")), text(principals),
 		seconds(now.Add(-validFor).Unix()), seconds(now.Add(validFor).Unix()), text(""), text(extensions), text(""), text(blob(a.key)))
-	return join(body, text(sign(a.key, body))), nil
+	return join(body, text(sign(a.key, body)))
 }
 
 func seconds(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }

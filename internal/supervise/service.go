@@ -72,29 +72,26 @@ type Status struct {
 }
 
 // Load reads a list of services from a file.
-func Load(path string) ([]Service, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var services []Service
-	if err := json.Unmarshal(data, &services); err != nil {
-		return nil, fmt.Errorf("read services of %s: %w", path, err)
-	}
-	return services, nil
+func Load(path string) (services []Service, err error) {
+	err = read("services", path, &services)
+	return services, err
 }
 
 // LoadStatus reads what a supervisor wrote to its status file.
-func LoadStatus(path string) ([]Status, error) {
+func LoadStatus(path string) (status []Status, err error) {
+	err = read("status", path, &status)
+	return status, err
+}
+
+func read(what, path string, into any) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var status []Status
-	if err := json.Unmarshal(data, &status); err != nil {
-		return nil, fmt.Errorf("read status of %s: %w", path, err)
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("read %s of %s: %w", what, path, err)
 	}
-	return status, nil
+	return nil
 }
 
 // PID is the process of a service that is ready, 0 while it is not.
