@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/user"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
@@ -62,19 +65,22 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 		w.WriteHeader(http.StatusAccepted)
 		stop() // whoever keeps us running starts us again
 	})
-	server := &http.Server{
-		Handler:           onlyFor(users, mux),
-		ReadHeaderTimeout: 5 * time.Second,
+	err := serve(ctx, socket, &http.Server{
+		Handler: onlyFor(users, mux), ReadHeaderTimeout: 5 * time.Second,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return context.WithValue(ctx, peerKey{}, peer.UID(conn))
 		},
-	}
-	closing := context.AfterFunc(ctx, func() { server.Close() })
-	defer closing()
-	if err := server.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
+	})
+	return cmp.Or(err, ErrStopped)
+}
+
+// serve serves until ctx ends.
+func serve(ctx context.Context, l net.Listener, server *http.Server) error {
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	return ErrStopped
+	return nil
 }
 
 // ErrStopped says that the controller was told to stop.
@@ -83,26 +89,37 @@ var ErrStopped = errors.New("stopped")
 // share shows a directory of the caller's on every machine.
 func (c *Controller) share(w http.ResponseWriter, r *http.Request) {
 	var req client.ShareRequest
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	if read(w, r, &req) {
+		done(w, c.Share(req.Dir))
 	}
-	done(w, c.Share(req.Dir))
+}
+
+// read reads a request, and refuses one that cannot be read.
+func read(w http.ResponseWriter, r *http.Request, into any) bool {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(into)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+	return err == nil
 }
 
 // done answers a request for an action.
 func done(w http.ResponseWriter, err error) {
+	reply(w, err, http.StatusConflict, http.StatusNoContent)
+}
+
+// reply answers with a status, or with an error and its status.
+func reply(w http.ResponseWriter, err error, failed, well int) {
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
+		http.Error(w, err.Error(), failed)
 		return
 	}
-	w.WriteHeader(http.StatusNoContent)
+	w.WriteHeader(well)
 }
 
 func (c *Controller) handover(w http.ResponseWriter, r *http.Request, kind string, take func([]string, []fleet.PendingJob)) {
-	nodes, jobs, err := readRequest(w, r)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	nodes, jobs, ok := readRequest(w, r)
+	if !ok {
 		return
 	}
 	c.Events.Add(Event{Kind: kind, Nodes: nodes})
@@ -113,20 +130,14 @@ func (c *Controller) handover(w http.ResponseWriter, r *http.Request, kind strin
 // stop stops the fleet.
 func (c *Controller) stop(w http.ResponseWriter, r *http.Request) {
 	var req client.StopRequest
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	if read(w, r, &req) {
+		accept(w, c.Stop(req.Now))
 	}
-	accept(w, c.Stop(req.Now))
 }
 
 // accept says that something will be done, or why it cannot.
 func accept(w http.ResponseWriter, err error) {
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.WriteHeader(http.StatusAccepted)
+	reply(w, err, http.StatusInternalServerError, http.StatusAccepted)
 }
 
 // answer writes a value as JSON, or an error as text.
@@ -141,33 +152,27 @@ func answer(w http.ResponseWriter, v any, err error) {
 
 // await answers when the nodes of a job are up.
 func (c *Controller) await(w http.ResponseWriter, r *http.Request) {
-	nodes, _, err := readRequest(w, r)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	if nodes, _, ok := readRequest(w, r); ok {
+		reply(w, c.Await(r.Context(), nodes), http.StatusServiceUnavailable, http.StatusAccepted)
 	}
-	if err := c.Await(r.Context(), nodes); err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
-	}
-	w.WriteHeader(http.StatusAccepted)
 }
 
 // readRequest reads the nodes and the jobs of a request.
-func readRequest(w http.ResponseWriter, r *http.Request) (nodes []string, jobs []fleet.PendingJob, err error) {
+func readRequest(w http.ResponseWriter, r *http.Request) (nodes []string, jobs []fleet.PendingJob, ok bool) {
 	var req client.Request
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, requestLimit)).Decode(&req); err != nil {
-		return nil, nil, err
+	if !read(w, r, &req) {
+		return nil, nil, false
 	}
+	nodes, err := slurm.Expand(req.Nodes)
 	for _, j := range req.Jobs {
-		wanted, err := slurm.Expand(j.Nodes)
-		if err != nil {
-			return nil, nil, err
-		}
+		wanted, wrong := slurm.Expand(j.Nodes)
+		err = cmp.Or(err, wrong)
 		jobs = append(jobs, fleet.PendingJob{Job: j.ID, Nodes: wanted})
 	}
-	nodes, err = slurm.Expand(req.Nodes)
-	return nodes, jobs, err
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+	return nodes, jobs, err == nil
 }
 
 // onlyFor lets only some users of the machine in, as the kernel names them.
@@ -193,4 +198,20 @@ func Listen(path string) (net.Listener, error) {
 		return nil, err
 	}
 	return l, os.Chmod(path, 0o666)
+}
+
+// Users are those who may ask a controller for changes: root, or the cluster's own user
+// who is root here, and of those who are named who there is.
+func Users(names ...string) []int {
+	users := []int{0}
+	for _, name := range names {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		if uid, err := strconv.Atoi(u.Uid); err == nil {
+			users = append(users, uid)
+		}
+	}
+	return users
 }

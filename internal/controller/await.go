@@ -2,14 +2,16 @@ package controller
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
 )
 
-// waiter is a job that waits for its nodes.
+// waiter is a call that waits: for a round, and for nodes if there are some.
 type waiter struct {
-	nodes map[string]bool
+	nodes []string
 	since time.Time
 	ready chan struct{}
 }
@@ -19,16 +21,18 @@ type waiter struct {
 // ends, and by itself would look only every 30 seconds whether the nodes are up
 // (PERIODIC_TIMEOUT in slurmctld.h of 22.05).
 func (c *Controller) Await(ctx context.Context, nodes []string) error {
-	w := &waiter{nodes: map[string]bool{}, since: time.Now(), ready: make(chan struct{})}
-	for _, n := range nodes {
-		w.nodes[n] = true
-	}
+	return c.wait(ctx, c.waiters, nodes)
+}
+
+// wait is one of all the waiters of a kind, until it is ready.
+func (c *Controller) wait(ctx context.Context, all map[*waiter]bool, nodes []string) error {
+	w := &waiter{nodes: nodes, since: time.Now(), ready: make(chan struct{})}
 	c.mu.Lock()
-	c.waiters[w] = true
+	all[w] = true
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
-		delete(c.waiters, w)
+		delete(all, w)
 		c.mu.Unlock()
 	}()
 	c.Wake()
@@ -57,21 +61,32 @@ func (c *Controller) release(nodes []fleet.Node, looked time.Time) {
 			rising[n.Name] = true
 		}
 	}
+	c.endWaits(c.waiters, rising, looked)
+}
+
+// endWaits ends the waits that began before a time and for none of some nodes.
+func (c *Controller) endWaits(all map[*waiter]bool, rising map[string]bool, before time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for w := range c.waiters {
-		if w.since.Before(looked) && !w.waits(rising) {
-			delete(c.waiters, w)
+	for w := range all {
+		if w.since.Before(before) && !slices.ContainsFunc(w.nodes, func(n string) bool { return rising[n] }) {
+			delete(all, w)
 			close(w.ready)
 		}
 	}
 }
 
-func (w *waiter) waits(rising map[string]bool) bool {
-	for n := range w.nodes {
-		if rising[n] {
-			return true
-		}
-	}
-	return false
+// Settle returns when a round that began after the call has done all that it
+// decided, or when ctx ends. After the death of a whole machine Slurm's saved state
+// still calls nodes up that are no more, and gives them to the next job; a round
+// sets them down.
+func (c *Controller) Settle(ctx context.Context) error {
+	return c.wait(ctx, c.lookers, nil)
+}
+
+// settled ends the calls of Settle that came before a round which is done now began.
+func (c *Controller) settled(began time.Time) { c.endWaits(c.lookers, nil, began) }
+
+func (c *Controller) serveSettle(w http.ResponseWriter, r *http.Request) {
+	reply(w, c.Settle(r.Context()), http.StatusServiceUnavailable, http.StatusNoContent)
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // MakeBuckets makes the buckets that muster.yaml asks for, by name, and tries
@@ -30,12 +30,8 @@ func makeBucket(ctx context.Context, name string, bucket store.Store, log *slog.
 			log.Warn("bucket not made", "bucket", name, "error", now)
 			trouble = now
 		}
-		timer := time.NewTimer(exportSeldom)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if pause.For(ctx, exportSeldom) != nil {
 			return
-		case <-timer.C:
 		}
 	}
 }

@@ -163,8 +163,8 @@ type Controller struct {
 	awaitedBySlurm map[string]bool
 	// over says of capacity blocks that they have ended.
 	over    []string
-	waiters map[*waiter]bool
-	lookers map[*looker]bool
+	waiters map[*waiter]bool  // calls of Await
+	lookers map[*waiter]bool  // calls of Settle
 	toTell  map[string]string // addresses by node
 }
 
@@ -202,7 +202,7 @@ func New(c Config) *Controller {
 		Config: c, wake: make(chan struct{}, 1), addresses: make(chan struct{}, 1), registry: newRegistry(), desired: &desired{path: c.State},
 		observed: time.Now().Add(-awayAtMost), sure: true, resumed: map[string]time.Time{}, rising: map[string]bool{},
 		stranded: map[string]time.Time{}, launching: map[string]bool{}, failed: map[string]bool{}, tally: fleet.Tally{}, bootFailed: map[string]string{}, told: map[string]fleet.Told{},
-		waiters: map[*waiter]bool{}, lookers: map[*looker]bool{}, toTell: map[string]string{},
+		waiters: map[*waiter]bool{}, lookers: map[*waiter]bool{}, toTell: map[string]string{}, blind: map[string]bool{}, lastWords: map[string]lastWords{},
 	}
 }
 

@@ -52,13 +52,7 @@ func (c *Controller) launch(ctx context.Context, nodes []fleet.Node) error {
 // carryOut has the provider carry out orders and settles what becomes of jobs that lack nodes.
 func (c *Controller) carryOut(ctx context.Context, orders []provider.Order, pending []fleet.PendingJob) launchResult {
 	l := launchResult{lacking: c.Fleet.Launch(ctx, orders, c.started)}
-	lacks := func() map[string]bool {
-		set := make(map[string]bool, len(l.lacking))
-		for n := range l.lacking {
-			set[n] = true
-		}
-		return set
-	}
+	lacks := func() map[string]bool { return setOf(slices.Collect(maps.Keys(l.lacking))) }
 	s := fleet.Settle(c.Strategy, orders, pending, lacks())
 	if len(s.Moves) > 0 && !c.move(ctx, s.Moves) {
 		s = fleet.Settle(fleet.AllOrNothing, orders, pending, lacks())
@@ -100,11 +94,7 @@ func (c *Controller) move(ctx context.Context, moves map[string]string) bool {
 		c.registry.move(back)
 		return false
 	}
-	to := map[string]bool{}
-	for _, n := range moves {
-		to[n] = true
-	}
-	c.tellSlurm(c.registry.addresses(to))
+	c.tellSlurm(c.registry.addresses(setOf(slices.Collect(maps.Values(moves)))))
 	return true
 }
 

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -16,7 +15,7 @@ import (
 // ServeNodes answers the cluster's machines until ctx ends: on the head node's
 // private address, and only to those that prove by munge that they are root.
 func (c *Controller) ServeNodes(ctx context.Context, l net.Listener, m join.Munge) error {
-	return serve(ctx, l, join.Handler(c, m))
+	return serve(ctx, l, machineServer(join.Handler(c, m)))
 }
 
 // ServeKeys gives the cluster's munge key to its machines until ctx ends. k.Member
@@ -29,21 +28,15 @@ func (c *Controller) ServeKeys(ctx context.Context, l net.Listener, k join.Keys)
 		}
 		return others(ctx, address)
 	}
-	return serve(ctx, l, join.KeyHandler(k))
+	return serve(ctx, l, machineServer(join.KeyHandler(k)))
 }
 
-// serve answers machines. None of them can hold a connection open for long.
-func serve(ctx context.Context, l net.Listener, h http.Handler) error {
-	server := &http.Server{
+// machineServer answers machines. None of them can hold a connection open for long.
+func machineServer(h http.Handler) *http.Server {
+	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 20 * time.Second, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 64 << 10,
 	}
-	closing := context.AfterFunc(ctx, func() { server.Close() })
-	defer closing()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
 }
 
 // Join tells a machine which node it is, once that is known.
@@ -73,9 +66,6 @@ func (c *Controller) Ready(_ context.Context, r join.Ready) (join.ReadyAnswer, e
 func (c *Controller) tellBlind(r join.Ready) {
 	c.mu.Lock()
 	told := r.Blind == "" || c.blind[r.Blind]
-	if c.blind == nil {
-		c.blind = map[string]bool{}
-	}
 	c.blind[r.Blind] = true
 	c.mu.Unlock()
 	if !told {
@@ -100,9 +90,6 @@ func (c *Controller) Failed(_ context.Context, f join.Failure) error {
 		c.inbox.bootFailed = map[string]string{}
 	}
 	c.inbox.bootFailed[f.InstanceID] = "its boot failed at " + what
-	if c.lastWords == nil {
-		c.lastWords = map[string]lastWords{}
-	}
 	c.lastWords[node] = lastWords{at: time.Now(), text: what}
 	c.mu.Unlock()
 	c.Wake()

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
@@ -44,11 +45,7 @@ func (p *pauses) add(now time.Time, nodes []fleet.Node) {
 
 // keep forgets nodes that are not on their way up any more.
 func (p *pauses) keep(rising map[string]bool) {
-	for n := range p.until {
-		if !rising[n] {
-			delete(p.until, n)
-		}
-	}
+	maps.DeleteFunc(p.until, func(n string, _ time.Time) bool { return !rising[n] })
 }
 
 // next is the time until a node may be launched again, at most a limit.

@@ -75,13 +75,9 @@ func (c *Controller) pendingFor(ctx context.Context, nodes []fleet.Node) []fleet
 
 // pendingOn are those of the pending jobs that wait for some of the nodes.
 func pendingOn(all []fleet.PendingJob, nodes map[string]bool) []fleet.PendingJob {
-	var some []fleet.PendingJob
-	for _, w := range all {
-		if slices.ContainsFunc(w.Nodes, func(n string) bool { return nodes[n] }) {
-			some = append(some, w)
-		}
-	}
-	return some
+	return slices.DeleteFunc(slices.Clone(all), func(w fleet.PendingJob) bool {
+		return !slices.ContainsFunc(w.Nodes, func(n string) bool { return nodes[n] })
+	})
 }
 
 // waiting are the jobs that have nodes and do not run yet, or no longer.

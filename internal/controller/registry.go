@@ -43,11 +43,7 @@ func (r *registry) observed(list []provider.Instance, began time.Time) {
 		}
 	}
 	r.byID = now
-	for id := range r.joined {
-		if _, ok := now[id]; !ok {
-			delete(r.joined, id)
-		}
-	}
+	maps.DeleteFunc(r.joined, func(id string, _ bool) bool { return now[id].ID == "" })
 }
 
 // started takes in instances that have just appeared.
@@ -62,10 +58,7 @@ func (r *registry) started(list []provider.Instance) {
 
 // ended takes out instances, by node or ID.
 func (r *registry) ended(names []string) {
-	gone := make(map[string]bool, len(names))
-	for _, n := range names {
-		gone[n] = true
-	}
+	gone := setOf(names)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id, i := range r.byID {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
@@ -90,9 +91,7 @@ func (c *Controller) world(ctx context.Context, nodes []fleet.Node) (fleet.World
 	c.requested(in.resumed)
 	c.seen(nodes)
 	c.pauses.keep(c.rising)
-	for id, reason := range in.bootFailed {
-		c.bootFailed[id] = reason
-	}
+	maps.Copy(c.bootFailed, in.bootFailed)
 	if err := c.keepPartitions(ctx); err != nil {
 		return fleet.World{}, err
 	}
@@ -158,11 +157,7 @@ func (c *Controller) forgetBoots(instances []provider.Instance) {
 	for _, i := range instances {
 		alive[i.ID] = true
 	}
-	for id := range c.bootFailed {
-		if !alive[id] {
-			delete(c.bootFailed, id)
-		}
-	}
+	maps.DeleteFunc(c.bootFailed, func(id, _ string) bool { return !alive[id] })
 }
 
 // atOnce is the part of a decision that holds without a look at the instances: a
@@ -273,15 +268,14 @@ func failed(nodes []fleet.Node, why string) []fleet.Failed {
 
 // pick are the nodes with the given names.
 func pick(nodes []fleet.Node, names []string) []fleet.Node {
-	wanted := make(map[string]bool, len(names))
+	wanted := setOf(names)
+	return slices.DeleteFunc(slices.Clone(nodes), func(n fleet.Node) bool { return !wanted[n.Name] })
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
 	for _, n := range names {
-		wanted[n] = true
+		set[n] = true
 	}
-	var some []fleet.Node
-	for _, n := range nodes {
-		if wanted[n.Name] {
-			some = append(some, n)
-		}
-	}
-	return some
+	return set
 }
