@@ -46,7 +46,7 @@ func TestGuide80(t *testing.T) {
 	lustre := spec.LustreSettings{DeploymentType: "PERSISTENT_2", CapacityGiB: 7200, PerUnitThroughput: 1000, DataCompressionType: "LZ4"}
 	logs := lustre
 	logs.CapacityGiB, logs.PerUnitThroughput = 4800, 500
-	root := spec.RootVolume{VolumeType: "gp3", SizeGiB: 200, Encrypted: true}
+	root := spec.RootVolume{VolumeType: "gp3", SizeGiB: 200, Iops: 3000, Throughput: 125, Encrypted: true}
 	together := spec.PlacementGroup{Enabled: true}
 	buckets := []spec.S3Access{
 		{Bucket: "your-bucket"}, {Bucket: "training-data-jakarta"}, {Bucket: "checkpoint-jakarta", Write: true}, {Bucket: "training-logs-jakarta", Write: true},
