@@ -87,16 +87,27 @@ func (s *survey) questions(actions []string) []question {
 		some := slices.DeleteFunc(slices.Clone(rest), func(a string) bool { return !of(a) })
 		rest = slices.DeleteFunc(rest, of)
 		if len(some) > 0 {
-			all = append(all, question{some, s.fill(c.example)})
+			all = join(all, question{some, s.fill(c.example)})
 		}
 	}
 	// The file's own roles are passed on, too.
 	for _, name := range s.names(ofRoles) {
 		if slices.Contains(actions, "iam:PassRole") && strings.Contains(name, ":role/") {
-			all = append(all, question{[]string{"iam:PassRole"}, name})
+			all = join(all, question{[]string{"iam:PassRole"}, name})
 		}
 	}
 	return append(all, question{actions: rest})
+}
+
+// join adds a question. IAM judges each action of a call by itself, so that one call asks all
+// about a resource.
+func join(all []question, q question) []question {
+	i := slices.IndexFunc(all, func(other question) bool { return other.resource == q.resource })
+	if i < 0 {
+		return append(all, q)
+	}
+	all[i].actions = append(all[i].actions, q.actions...)
+	return all
 }
 
 // fill is an example of the cluster's own.
