@@ -56,13 +56,21 @@ func (v *judgement) add(r types.EvaluationResult, own bool) {
 	action := aws.ToString(r.EvalActionName)
 	switch {
 	case r.EvalDecision == types.PolicyEvaluationDecisionTypeAllowed:
-	case len(r.MissingContextValues) > 0:
+	case unknown(r):
 		v.unsure = append(v.unsure, action)
 	case r.EvalDecision == types.PolicyEvaluationDecisionTypeExplicitDeny || own || onEverything(action):
 		v.denied = append(v.denied, action)
 	default:
 		v.narrow = append(v.narrow, action)
 	}
+}
+
+// unknown reports whether a decision depends on conditions whose values the call did not
+// give. IAM says so of each resource that was named, and only without one of the action:
+// https://docs.aws.amazon.com/IAM/latest/APIReference/API_ResourceSpecificResult.html
+func unknown(r types.EvaluationResult) bool {
+	return len(r.MissingContextValues) > 0 ||
+		slices.ContainsFunc(r.ResourceSpecificResults, func(one types.ResourceSpecificResult) bool { return len(one.MissingContextValues) > 0 })
 }
 
 // onEverything says of an action that no policy can allow it on some resources alone,
