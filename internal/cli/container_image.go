@@ -135,6 +135,6 @@ func seal(ctx context.Context) func(f *os.File) error {
 // describe reads what an image of ours says of itself. One that a step has saved says it
 // in its files, as those of others do.
 func describe(f *os.File) (container.Config, bool, error) {
-	m, found, err := image.ReadMetaFrom(f)
+	m, found, err := image.ReadMeta(f)
 	return container.Config{Env: m.Env, Entrypoint: m.Entrypoint, Cmd: m.Cmd, Workdir: m.Workdir, Volumes: m.Volumes}, found && m.Saved.IsZero(), err
 }

@@ -40,7 +40,12 @@ func TestImport(t *testing.T) {
 		t.Errorf("%d blobs were asked for, want 3", n)
 	}
 	sound(t, dir, "x")
-	meta, found, err := image.ReadMeta(done.Path)
+	f, err := os.Open(done.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	meta, found, err := image.ReadMeta(f)
 	if err != nil || !found {
 		t.Fatalf("got %v, %v", found, err)
 	}

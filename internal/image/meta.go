@@ -150,17 +150,7 @@ func trailerOf(r io.ReaderAt, size int64) (data []byte, found bool, err error) {
 // ReadMeta reads the metadata of an image file. A squashfs that others made has
 // none: then Meta is empty and found false. It says nothing about whether the
 // file is a squashfs.
-func ReadMeta(path string) (m Meta, found bool, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Meta{}, false, err
-	}
-	defer f.Close()
-	return ReadMetaFrom(f)
-}
-
-// ReadMetaFrom is ReadMeta for a file that is open.
-func ReadMetaFrom(f *os.File) (m Meta, found bool, err error) {
+func ReadMeta(f *os.File) (m Meta, found bool, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return Meta{}, false, err

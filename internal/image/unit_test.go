@@ -124,7 +124,7 @@ func TestTrailer(t *testing.T) {
 		if err := writeTrailer(t.Context(), f, used, nil, Meta{Name: "x"}); err != nil {
 			t.Fatal(err)
 		}
-		m, found, err := ReadMetaFrom(f)
+		m, found, err := ReadMeta(f)
 		if err != nil || !found || m.Name != "x" {
 			t.Errorf("got %+v, %v, %v", m, found, err)
 		}
@@ -153,7 +153,12 @@ func TestForeign(t *testing.T) {
 		if err != nil || i.Meta != nil || i.Compression != compression {
 			t.Errorf("got %+v, %v", i, err)
 		}
-		if _, found, err := ReadMeta(path); found || err != nil {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, found, err := ReadMeta(f); found || err != nil {
 			t.Errorf("got %v, %v", found, err)
 		}
 	}

@@ -52,23 +52,18 @@ func ParseHistory(output []byte, delimiter string, loc *time.Location) ([]Run, [
 	header, body, _ := strings.Cut(text, "\n")
 	columns := strings.Split(header, delimiter)
 	rows, problems := joinRows(body, delimiter, len(columns))
-	var runs []Run
+	var records []record
 	for _, row := range rows {
 		r := record{row: row, values: map[string]string{}, loc: loc}
 		for i, value := range strings.Split(row, delimiter) {
 			r.values[columns[i]] = value
 		}
-		if id := r.values["JobIDRaw"]; strings.Contains(id, ".") {
-			continue
+		if !strings.Contains(r.values["JobIDRaw"], ".") {
+			records = append(records, r)
 		}
-		run := runOf(&r)
-		if p, bad := r.problem(); bad {
-			problems = append(problems, p)
-			continue
-		}
-		runs = append(runs, run)
 	}
-	return runs, problems
+	runs, odd := parsed(records, runOf)
+	return runs, append(problems, odd...)
 }
 
 // maxRow is the longest row that is put together from several lines, in bytes.

@@ -155,10 +155,7 @@ func ParseJobs(output []byte, loc *time.Location) ([]Job, []Problem) {
 	for i := range rows {
 		seen[rows[i].values["JobId"]]++
 	}
-	var jobs []Job
-	var problems []Problem
-	for i := range rows {
-		r := &rows[i]
+	return parsed(rows, func(r *record) Job {
 		if end := nameEnd().FindStringIndex(r.row); end != nil {
 			if start := strings.Index(r.row[:end[0]], " JobName="); start >= 0 {
 				r.values = jobGrammar().cutAround(r.row, "JobName", start+len(" JobName="), end[0])
@@ -171,13 +168,8 @@ func ParseJobs(output []byte, loc *time.Location) ([]Job, []Problem) {
 		case len(nameEnd().FindAllStringIndex(r.row, 2)) > 1:
 			r.fail(fmt.Errorf("job %d can be read in two ways", job.ID))
 		}
-		if p, bad := r.problem(); bad {
-			problems = append(problems, p)
-			continue
-		}
-		jobs = append(jobs, job)
-	}
-	return jobs, problems
+		return job
+	})
 }
 
 func jobOf(r *record) Job {

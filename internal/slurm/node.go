@@ -58,17 +58,7 @@ var nodeGrammar = sync.OnceValue(func() grammar {
 // parseNodes reads scontrol show node, one line a node or many. Times are in
 // loc, nil is local.
 func parseNodes(output []byte, loc *time.Location) ([]Node, []Problem) {
-	var nodes []Node
-	var problems []Problem
-	for _, r := range nodeGrammar().records(output, loc) {
-		node := nodeOf(&r)
-		if p, bad := r.problem(); bad {
-			problems = append(problems, p)
-			continue
-		}
-		nodes = append(nodes, node)
-	}
-	return nodes, problems
+	return parsed(nodeGrammar().records(output, loc), nodeOf)
 }
 
 func nodeOf(r *record) Node {

@@ -26,9 +26,7 @@ var partitionGrammar = grammar{first: "PartitionName"}
 
 // parsePartitions reads scontrol show partition, one line a partition or many.
 func parsePartitions(output []byte) ([]Partition, []Problem) {
-	var partitions []Partition
-	var problems []Problem
-	for _, r := range partitionGrammar.records(output, nil) {
+	return parsed(partitionGrammar.records(output, nil), func(r *record) Partition {
 		p := Partition{
 			Name:          r.text("PartitionName"),
 			State:         r.text("State"),
@@ -45,11 +43,6 @@ func parsePartitions(output []byte) ([]Partition, []Problem) {
 		if p.Name == "" || p.State == "" {
 			r.fail(fmt.Errorf("a partition without a name or a state"))
 		}
-		if problem, bad := r.problem(); bad {
-			problems = append(problems, problem)
-			continue
-		}
-		partitions = append(partitions, p)
-	}
-	return partitions, problems
+		return p
+	})
 }

@@ -181,10 +181,16 @@ func (r *record) fail(err error) {
 	}
 }
 
-// problem is what is wrong with the record, if anything.
-func (r *record) problem() (Problem, bool) {
-	if r.wrong == nil {
-		return Problem{}, false
+// parsed reads all records. Those that cannot be read are problems.
+func parsed[T any](records []record, of func(*record) T) (all []T, problems []Problem) {
+	for i := range records {
+		r := &records[i]
+		value := of(r)
+		if r.wrong != nil {
+			problems = append(problems, Problem{Row: shorten(r.row), Text: r.wrong.Error()})
+			continue
+		}
+		all = append(all, value)
 	}
-	return Problem{Row: shorten(r.row), Text: r.wrong.Error()}, true
+	return all, problems
 }
