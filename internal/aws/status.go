@@ -119,7 +119,7 @@ func StatusOf(ctx context.Context, a *api.Account, name string, now time.Time) S
 	}
 	s.State = stateOf(name, stacks)
 	s.head(ctx, a, name, stacks.bucket(name), now)
-	s.instances(ctx, a, name)
+	s.count(a.Instances(ctx, name))
 	s.judge(name)
 	return s
 }
@@ -247,10 +247,6 @@ func (s *Status) hear(head manifest.HeadStatus, now time.Time) {
 			s.Look = append(s.Look, strings.TrimSuffix("the fleet is "+c.Fleet+": "+c.Why, ": "))
 		}
 	}
-}
-
-func (s *Status) instances(ctx context.Context, a *api.Account, name string) {
-	s.count(a.Instances(ctx, name))
 }
 
 // count groups instances and adds up what they cost.

@@ -187,6 +187,18 @@ func (a *agent) object(ctx context.Context, key string) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
+// decode reads an object of the cluster's bucket, which is JSON. It returns its text, too.
+func (a *agent) decode(ctx context.Context, key string, into any) ([]byte, error) {
+	text, err := a.object(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return nil, fmt.Errorf("read %s: %w", key, err)
+	}
+	return text, nil
+}
+
 // put stores a small object in the cluster's bucket.
 func (a *agent) put(ctx context.Context, key string, data []byte) error {
 	_, err := a.bucket.Put(ctx, store.Upload{Key: key, Body: strings.NewReader(string(data)), SizeBytes: int64(len(data))})

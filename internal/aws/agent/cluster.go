@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -65,13 +64,8 @@ func (a *agent) readOnce(ctx context.Context) (*cluster, error) {
 		return nil, err
 	}
 	c.version = at.Version
-	data, err := a.object(ctx, manifest.SiteKey(name))
-	if err != nil {
+	if c.siteText, err = a.decode(ctx, manifest.SiteKey(name), &c.site); err != nil {
 		return nil, err
-	}
-	c.siteText = data
-	if err := json.Unmarshal(data, &c.site); err != nil {
-		return nil, fmt.Errorf("read %s: %w", manifest.SiteKey(name), err)
 	}
 	c.site.Use()
 	if c.source, err = a.object(ctx, manifest.FileKey(name)); err != nil {

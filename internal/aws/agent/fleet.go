@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -45,7 +44,8 @@ const obeyedFile = "/var/lib/muster/fleet"
 
 // obey carries out a wish for the fleet from outside, once for each wish.
 func (h *headNode) obey(ctx context.Context, is string) error {
-	data, err := h.object(ctx, manifest.FleetKey(h.Ticket.Cluster))
+	var wish manifest.Fleet
+	data, err := h.decode(ctx, manifest.FleetKey(h.Ticket.Cluster), &wish)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -55,10 +55,6 @@ func (h *headNode) obey(ctx context.Context, is string) error {
 	done, err := h.machine.Read(obeyedFile)
 	if err != nil || done == string(data) {
 		return err
-	}
-	var wish manifest.Fleet
-	if err := json.Unmarshal(data, &wish); err != nil {
-		return fmt.Errorf("read %s: %w", manifest.FleetKey(h.Ticket.Cluster), err)
 	}
 	if err := wanted(ctx, wish, is); err != nil {
 		return err

@@ -77,9 +77,7 @@ func (h *headNode) headSteps() []step {
 		h.gpus(),
 		{"mount volumes", h.volumes},
 		{"mount file systems", h.mounts},
-		{"export directories", func(ctx context.Context) (string, error) {
-			return h.machine.Export(ctx, h.cluster.exports(), h.networks())
-		}},
+		{"export directories", h.export},
 		{"make directories", h.shared},
 		{"make key for SSH", func(ctx context.Context) (string, error) {
 			if h.cluster.file.LocalHomes {
@@ -100,25 +98,16 @@ func (h *headNode) headSteps() []step {
 	}...)
 }
 
-// bootHead runs the steps, and says in the status how each went.
+// bootHead runs the steps.
 func (h *headNode) bootHead(ctx context.Context) error {
 	outer, cancel := ctx, func() {}
 	defer func() { cancel() }()
 	h.status.anew()
 	for _, s := range h.headSteps() {
-		h.status.begin(s.name)
-		h.publish(ctx)
-		began := time.Now()
-		detail, err := s.do(ctx)
-		if err != nil {
+		if err := h.take(ctx, s); err != nil {
 			h.again = !strings.HasPrefix(s.name, actionStep)
-			return fmt.Errorf("%s: %w", s.name, err)
+			return err
 		}
-		if s.name == readStep {
-			h.status.read(h.cluster.site.Revision)
-		}
-		h.Log.Info("step done", "step", s.name, "detail", detail, "seconds", time.Since(began).Seconds())
-		h.status.done(s.name, detail, time.Since(began))
 		if s.name == readStep {
 			h.ship(outer, []string{"slurmctld", "slurmdbd", "slurmrestd", "controller", "mariadb", "munged", "supervise"})
 			ctx, cancel = h.limited(outer)
@@ -127,6 +116,27 @@ func (h *headNode) bootHead(ctx context.Context) error {
 	h.status.ready(h.cluster.site.Revision)
 	h.publish(ctx)
 	return nil
+}
+
+// take takes a step of a boot or of an update, and says in the status how it went.
+func (h *headNode) take(ctx context.Context, s step) error {
+	h.status.begin(s.name)
+	h.publish(ctx)
+	began := time.Now()
+	detail, err := s.do(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	if s.name == readStep {
+		h.status.read(h.cluster.site.Revision)
+	}
+	h.Log.Info("step done", "step", s.name, "detail", detail, "seconds", time.Since(began).Seconds())
+	h.status.done(s.name, detail, time.Since(began))
+	return nil
+}
+
+func (h *headNode) export(ctx context.Context) (string, error) {
+	return h.machine.Export(ctx, h.cluster.exports(), h.networks())
 }
 
 func (h *headNode) volumes(ctx context.Context) (string, error) {

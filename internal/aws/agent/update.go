@@ -26,9 +26,7 @@ func (h *headNode) update(ctx context.Context) error {
 		{"take up muster", h.takeUp},
 		{"mount volumes", h.volumes},
 		{"mount file systems", h.mounts},
-		{"export directories", func(ctx context.Context) (string, error) {
-			return h.machine.Export(ctx, h.cluster.exports(), h.networks())
-		}},
+		{"export directories", h.export},
 		{"make directories", h.shared},
 		{"prepare containers", h.containers},
 		{"prepare database", h.database},
@@ -37,20 +35,10 @@ func (h *headNode) update(ctx context.Context) error {
 	}
 	h.status.anew()
 	for _, s := range steps {
-		h.status.begin(s.name)
-		h.publish(ctx)
-		began := time.Now()
-		detail, err := s.do(ctx)
-		if err != nil {
-			// The next poll tries again.
-			h.cluster.version = ""
-			return fmt.Errorf("%s: %w", s.name, err)
+		if err := h.take(ctx, s); err != nil {
+			h.cluster.version = "" // the next poll tries again
+			return err
 		}
-		if s.name == readStep {
-			h.status.read(h.cluster.site.Revision)
-		}
-		h.Log.Info("step done", "step", s.name, "detail", detail)
-		h.status.done(s.name, detail, time.Since(began))
 	}
 	h.Log.Info("updated", "from", had, "to", h.cluster.site.Revision)
 	h.status.ready(h.cluster.site.Revision)

@@ -44,16 +44,12 @@ func (i Instance) Gone() bool { return i.State == "shutting-down" || i.State == 
 
 // Instances are those of a cluster that are not gone yet.
 func (a *Account) Instances(ctx context.Context, cluster string) ([]Instance, error) {
-	return a.instances(ctx, cluster)
+	return a.tagged(ctx, ClusterTag, cluster)
 }
 
 // OfRole are the instances of a cluster that have a role and are not gone yet.
 func (a *Account) OfRole(ctx context.Context, cluster, role string) ([]Instance, error) {
-	return a.instances(ctx, cluster, filter("tag:"+RoleTag, role))
-}
-
-func (a *Account) instances(ctx context.Context, cluster string, which ...types.Filter) ([]Instance, error) {
-	return a.tagged(ctx, ClusterTag, cluster, which...)
+	return a.tagged(ctx, ClusterTag, cluster, filter("tag:"+RoleTag, role))
 }
 
 // tagged are the instances with a cluster's tag that are not gone yet.

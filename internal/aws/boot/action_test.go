@@ -53,7 +53,7 @@ func TestScripts(t *testing.T) {
 			if got := text(err); !strings.Contains(got, row.err) || row.err == "" && got != "" {
 				t.Errorf("got %q, want %q", got, row.err)
 			}
-			log, _ := s.read(actionDir + "/OnNodeStart-1.log")
+			log, _ := s.Read(actionDir + "/OnNodeStart-1.log")
 			if log != row.log {
 				t.Errorf("it printed %q, want %q", log, row.log)
 			}
@@ -67,7 +67,7 @@ func TestScripts_stop_at_the_first_that_fails(t *testing.T) {
 	if err == nil {
 		t.Error("no error")
 	}
-	if log, _ := s.read(actionDir + "/OnNodeConfigured-2.log"); log != "" {
+	if log, _ := s.Read(actionDir + "/OnNodeConfigured-2.log"); log != "" {
 		t.Errorf("the second ran: %q", log)
 	}
 }

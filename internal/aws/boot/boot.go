@@ -37,7 +37,8 @@ type programs interface {
 	Find(name string) string
 }
 
-func (m Machine) run(ctx context.Context, args ...string) (string, error) {
+// Command runs a program to its end.
+func (m Machine) Command(ctx context.Context, args ...string) (string, error) {
 	if m.Programs == nil {
 		return here{}.Run(ctx, args...)
 	}
@@ -124,9 +125,7 @@ func give(path, owner string, mode fs.FileMode) error {
 }
 
 // Read is a file's text, empty if there is none.
-func (m Machine) Read(name string) (string, error) { return m.read(name) }
-
-func (m Machine) read(name string) (string, error) {
+func (m Machine) Read(name string) (string, error) {
 	data, err := os.ReadFile(m.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -138,11 +137,6 @@ func (m Machine) read(name string) (string, error) {
 func exitCode(err error, code int) bool {
 	e, ok := errors.AsType[*exec.ExitError](err)
 	return ok && e.ExitCode() == code
-}
-
-// Command runs a program to its end.
-func (m Machine) Command(ctx context.Context, args ...string) (string, error) {
-	return m.run(ctx, args...)
 }
 
 // Find is the path of the first of some programs that the machine has, empty for none.

@@ -269,11 +269,11 @@ func TestVolumes_formats_only_what_is_empty(t *testing.T) {
 func TestFiles_keep_what_is_not_ours(t *testing.T) {
 	lab := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}
 	for name, row := range map[string]struct{ got, want string }{
-		"exports": {exports("/lab *(ro)", []string{"/home", "/data"}, lab), "/lab *(ro)\n" + exportMark +
+		"exports": {exports("/lab *(ro)", []string{"/home", "/data"}, lab), "/lab *(ro)\n" + mark +
 			"\n/data 10.0.0.0/16(rw,sync,no_root_squash,no_subtree_check)\n/home 10.0.0.0/16(rw,sync,no_root_squash,no_subtree_check)\n"},
-		"exports_again": {exports(exports("/lab *(ro)\n", []string{"/old"}, lab), nil, lab), "/lab *(ro)\n" + exportMark + "\n"},
+		"exports_again": {exports(exports("/lab *(ro)\n", []string{"/old"}, lab), nil, lab), "/lab *(ro)\n" + mark + "\n"},
 		"hosts": {hosts("127.0.0.1 localhost", map[string]string{"train-head": "10.0.0.5", "a": "10.0.0.6"}),
-			"127.0.0.1 localhost\n" + hostsMark + "\n10.0.0.6 a\n10.0.0.5 train-head\n"},
+			"127.0.0.1 localhost\n" + mark + "\n10.0.0.6 a\n10.0.0.5 train-head\n"},
 		"resolver":       {searching("search ec2.internal\nnameserver 10.0.0.2\n", "train.muster"), "search train.muster ec2.internal\nnameserver 10.0.0.2\n"},
 		"resolver_again": {searching("search train.muster ec2.internal\n", "train.muster"), "search train.muster ec2.internal\n"},
 	} {

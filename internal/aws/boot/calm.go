@@ -14,13 +14,13 @@ const jitter = "fwupd-refresh.timer"
 // Calm switches off what disturbs large jobs, and says so. A machine on which that does
 // not work is as good as it was.
 func (m Machine) Calm(ctx context.Context) string {
-	if !m.systemd() {
+	if !m.Systemd() {
 		return ""
 	}
-	if out, _ := m.run(ctx, "systemctl", "is-enabled", jitter); strings.TrimSpace(out) != "enabled" {
+	if out, _ := m.Command(ctx, "systemctl", "is-enabled", jitter); strings.TrimSpace(out) != "enabled" {
 		return "" // it is off, or there is none
 	}
-	if _, err := m.run(ctx, "systemctl", "disable", "--now", jitter); err != nil {
+	if _, err := m.Command(ctx, "systemctl", "disable", "--now", jitter); err != nil {
 		return jitter + " goes on: " + err.Error()
 	}
 	return "switched off " + jitter

@@ -42,7 +42,7 @@ func (m Machine) InstallDatabase(ctx context.Context) error {
 			continue
 		}
 		for _, c := range i.commands {
-			if _, err := m.run(ctx, c...); err != nil {
+			if _, err := m.Command(ctx, c...); err != nil {
 				return fmt.Errorf("install MariaDB: %w", err)
 			}
 		}

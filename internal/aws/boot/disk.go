@@ -35,7 +35,7 @@ const instanceStore = "Amazon EC2 NVMe Instance Storage"
 // disks asks lsblk.
 func (m Machine) disks(ctx context.Context) ([]Disk, error) {
 	// Before 2.33 it has no column PATH.
-	out, err := m.run(ctx, "lsblk", "--json", "--paths", "--output", "NAME,TYPE,MODEL,SERIAL,FSTYPE,MOUNTPOINT")
+	out, err := m.Command(ctx, "lsblk", "--json", "--paths", "--output", "NAME,TYPE,MODEL,SERIAL,FSTYPE,MOUNTPOINT")
 	if err != nil {
 		return nil, fmt.Errorf("look at disks: %w", err)
 	}
@@ -141,7 +141,7 @@ func hasDisks(instanceType string) bool {
 // prepare assembles an array and makes its file system, if blkid sees none.
 func (m Machine) prepare(ctx context.Context, a array) error {
 	if len(a.Assemble) > 0 {
-		if _, err := m.run(ctx, a.Assemble...); err != nil {
+		if _, err := m.Command(ctx, a.Assemble...); err != nil {
 			return err
 		}
 	}
@@ -150,7 +150,7 @@ func (m Machine) prepare(ctx context.Context, a array) error {
 	}
 	// The second look: blkid reads the device itself, and says by its exit code 2 that
 	// nothing is on it.
-	out, err := m.run(ctx, "blkid", "--probe", a.Device)
+	out, err := m.Command(ctx, "blkid", "--probe", a.Device)
 	if strings.TrimSpace(out) != "" {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (m Machine) prepare(ctx context.Context, a array) error {
 	}
 	for _, program := range []string{"mkfs.ext4", "mkfs.xfs"} {
 		if m.find(program) != "" {
-			_, err := m.run(ctx, program, a.Device)
+			_, err := m.Command(ctx, program, a.Device)
 			return err
 		}
 	}

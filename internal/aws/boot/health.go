@@ -64,7 +64,7 @@ func (m Machine) gpus(ctx context.Context, w Wanted) (string, error) {
 	case m.find("nvidia-smi") == "":
 		return fmt.Sprintf("blind: no nvidia-smi, so the %s were not checked", count.Of(t.GPU.Count, "GPU")), nil
 	}
-	out, err := m.run(ctx, "nvidia-smi", "--list-gpus")
+	out, err := m.Command(ctx, "nvidia-smi", "--list-gpus")
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +102,7 @@ func (m Machine) joined(ctx context.Context) (string, error) {
 	}
 	var detail string
 	err := healthPatience.try(ctx, func(ctx context.Context) (again bool, err error) {
-		out, err := m.run(ctx, "nvidia-smi", "--query-gpu=fabric.state,fabric.status", "--format=csv,noheader")
+		out, err := m.Command(ctx, "nvidia-smi", "--query-gpu=fabric.state,fabric.status", "--format=csv,noheader")
 		if err != nil {
 			detail = "the driver does not tell the fabric's state, so CUDA decides"
 			return false, nil
@@ -180,7 +180,7 @@ const killed = -1
 func (m Machine) startCUDA(ctx context.Context, want int) (detail string, again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cudaWait)
 	defer cancel()
-	out, err := m.run(ctx, "env", "-i", "PATH="+SystemPath, m.find("python3"), "-I", "-c", cudaProbe)
+	out, err := m.Command(ctx, "env", "-i", "PATH="+SystemPath, m.find("python3"), "-I", "-c", cudaProbe)
 	switch {
 	case ctx.Err() != nil:
 		return "", false, fmt.Errorf("CUDA does not start within %s", cudaWait)
@@ -230,7 +230,7 @@ func (m Machine) efa(ctx context.Context, w Wanted) (string, error) {
 	case info == "":
 		return count.Of(seen, "EFA device") + "; blind: no fi_info to ask libfabric with", nil
 	}
-	if _, err := m.run(ctx, info, "-p", "efa"); err != nil {
+	if _, err := m.Command(ctx, info, "-p", "efa"); err != nil {
 		return "", fmt.Errorf("libfabric cannot use EFA: %w", err)
 	}
 	return count.Of(seen, "EFA device"), nil

@@ -27,7 +27,7 @@ func (m Machine) MountHome(ctx context.Context, w Mount) (string, error) {
 		return "", err
 	}
 	err = m.copyHomes(ctx, target)
-	_, off := m.run(ctx, "umount", m.path(homeBeside))
+	_, off := m.Command(ctx, "umount", m.path(homeBeside))
 	if err := errors.Join(err, off); err != nil {
 		return "", fmt.Errorf("copy homes to %s: %w", w.Source, err)
 	}
@@ -51,7 +51,7 @@ func (m Machine) copyHomes(ctx context.Context, from string) error {
 		if err := os.RemoveAll(half); err != nil {
 			return err
 		}
-		if _, err := m.run(ctx, "cp", "--archive", m.path(from+"/"+h.Name()), half); err != nil {
+		if _, err := m.Command(ctx, "cp", "--archive", m.path(from+"/"+h.Name()), half); err != nil {
 			return err
 		}
 		if err := os.Rename(half, to); err != nil {

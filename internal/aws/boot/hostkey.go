@@ -45,13 +45,13 @@ func (m Machine) HostKeys(ctx context.Context, private, public map[string]string
 
 // reloadSSH has an sshd that runs read its keys again.
 func (m Machine) reloadSSH(ctx context.Context) error {
-	pid, err := m.read("/run/sshd.pid")
+	pid, err := m.Read("/run/sshd.pid")
 	if pid = strings.TrimSpace(pid); err != nil || pid == "" || slices.Contains([]string{"0", "1"}, pid) {
 		return err // none runs: the next one reads them
 	}
 	if _, err := os.Stat(m.path("/proc/" + pid)); err != nil {
 		return nil
 	}
-	_, err = m.run(ctx, "kill", "-HUP", pid)
+	_, err = m.Command(ctx, "kill", "-HUP", pid)
 	return err
 }

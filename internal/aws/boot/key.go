@@ -40,7 +40,7 @@ func (m Machine) ClusterKey(ctx context.Context, name string) (string, error) {
 			return "", err
 		}
 	}
-	if _, err := m.run(ctx, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name+"@muster", "-f", half); err != nil {
+	if _, err := m.Command(ctx, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name+"@muster", "-f", half); err != nil {
 		return "", err
 	}
 	if err := m.authorize(filepath.Join(dir, "authorized_keys"), half+".pub", name); err != nil {
@@ -59,7 +59,7 @@ func (m Machine) authorize(list, public, owner string) error {
 	if err != nil {
 		return err
 	}
-	old, err := m.read(list)
+	old, err := m.Read(list)
 	if err != nil {
 		return err
 	}

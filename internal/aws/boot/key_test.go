@@ -30,8 +30,8 @@ func TestClusterKey(t *testing.T) {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 	}
-	list, err := m.read(filepath.Join(dir, "authorized_keys"))
-	public, _ := m.read(filepath.Join(dir, "id_ed25519.pub"))
+	list, err := m.Read(filepath.Join(dir, "authorized_keys"))
+	public, _ := m.Read(filepath.Join(dir, "id_ed25519.pub"))
 	if err != nil || list != "ssh-rsa AAAA laptop\n"+public || !strings.HasPrefix(public, "ssh-ed25519 ") {
 		t.Errorf("authorized keys are %q, %v", list, err)
 	}

@@ -58,10 +58,10 @@ func (m Machine) SecureMetadata(ctx context.Context) (detail string, closed bool
 	if _, err := m.Write(metadataProgram, text, 0o755, ""); err != nil {
 		return "", false, err
 	}
-	if _, err := m.run(ctx, m.path(metadataProgram)); err != nil {
+	if _, err := m.Command(ctx, m.path(metadataProgram)); err != nil {
 		return "", false, err
 	}
-	if !m.systemd() {
+	if !m.Systemd() {
 		return detail, true, nil
 	}
 	const unit = "muster-metadata.service"
@@ -70,7 +70,7 @@ func (m Machine) SecureMetadata(ctx context.Context) (detail string, closed bool
 		return detail, true, err
 	}
 	for _, command := range []string{"daemon-reload", "enable " + unit} {
-		if _, err := m.run(ctx, append([]string{"systemctl"}, strings.Fields(command)...)...); err != nil {
+		if _, err := m.Command(ctx, append([]string{"systemctl"}, strings.Fields(command)...)...); err != nil {
 			return "", false, err
 		}
 	}

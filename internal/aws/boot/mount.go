@@ -93,7 +93,7 @@ func (m Machine) Mount(ctx context.Context, w Mount) (detail string, err error) 
 	if err != nil {
 		return "", fmt.Errorf("look at mounts: %w", err)
 	}
-	noted, err := m.read(mountsFile)
+	noted, err := m.Read(mountsFile)
 	if err != nil {
 		return "", err
 	}
@@ -114,7 +114,7 @@ func (m Machine) Mount(ctx context.Context, w Mount) (detail string, err error) 
 		args = append(args, "-o", w.Options)
 	}
 	err = mountPatience.try(ctx, func(ctx context.Context) (bool, error) {
-		_, err := m.run(ctx, append(args, w.Source, w.Target)...)
+		_, err := m.Command(ctx, append(args, w.Source, w.Target)...)
 		return true, err
 	})
 	if err != nil {

@@ -13,22 +13,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemd tells whether systemd runs the machine.
-func (m Machine) systemd() bool {
+// Systemd reports whether systemd runs the machine.
+func (m Machine) Systemd() bool {
 	_, err := os.Stat(m.path("/run/systemd/system"))
 	return err == nil && m.find("systemctl") != ""
 }
-
-// Systemd tells whether systemd runs the machine.
-func (m Machine) Systemd() bool { return m.systemd() }
 
 // HostName gives the machine its name.
 func (m Machine) HostName(ctx context.Context, name string) (string, error) {
 	if have, err := os.Hostname(); err == nil && have == name {
 		return name + " already", nil
 	}
-	if m.systemd() && m.find("hostnamectl") != "" {
-		_, err := m.run(ctx, "hostnamectl", "set-hostname", name)
+	if m.Systemd() && m.find("hostnamectl") != "" {
+		_, err := m.Command(ctx, "hostnamectl", "set-hostname", name)
 		return name, err
 	}
 	if err := unix.Sethostname([]byte(name)); err != nil {
@@ -40,7 +37,7 @@ func (m Machine) HostName(ctx context.Context, name string) (string, error) {
 
 // Hosts are names that the machine knows without asking: name to address.
 func (m Machine) Hosts(names map[string]string) error {
-	old, err := m.read("/etc/hosts")
+	old, err := m.Read("/etc/hosts")
 	if err != nil {
 		return err
 	}
@@ -52,15 +49,21 @@ func (m Machine) Hosts(names map[string]string) error {
 	return os.WriteFile(m.path("/etc/hosts"), []byte(text), 0o644)
 }
 
-const hostsMark = "# muster: below here, lines are written anew"
+// mark begins the lines of a file that are ours.
+const mark = "# muster: below here, lines are written anew"
 
-func hosts(old string, names map[string]string) string {
-	kept, _, _ := strings.Cut(old, hostsMark)
+// aboveOurs is a file up to the mark, and the mark.
+func aboveOurs(old string) string {
+	kept, _, _ := strings.Cut(old, mark)
 	if kept != "" && !strings.HasSuffix(kept, "\n") {
 		kept += "\n"
 	}
+	return kept + mark + "\n"
+}
+
+func hosts(old string, names map[string]string) string {
 	var b strings.Builder
-	b.WriteString(kept + hostsMark + "\n")
+	b.WriteString(aboveOurs(old))
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		fmt.Fprintf(&b, "%s %s\n", names[name], name)
 	}
@@ -74,13 +77,13 @@ func (m Machine) Search(ctx context.Context, zone string) (string, error) {
 	if zone == "" {
 		return "names are not managed by the cluster", nil
 	}
-	if m.systemd() && m.find("resolvectl") != "" {
+	if m.Systemd() && m.find("resolvectl") != "" {
 		changed, err := m.Write("/etc/systemd/resolved.conf.d/muster.conf", "[Resolve]\nDomains="+zone+"\n", 0o644, "")
 		if err != nil {
 			return "", err
 		}
 		if changed {
-			if _, err := m.run(ctx, "systemctl", "try-restart", "systemd-resolved"); err != nil {
+			if _, err := m.Command(ctx, "systemctl", "try-restart", "systemd-resolved"); err != nil {
 				return "", err
 			}
 		}
@@ -88,7 +91,7 @@ func (m Machine) Search(ctx context.Context, zone string) (string, error) {
 	if link, err := os.Readlink(m.path("/etc/resolv.conf")); err == nil && strings.Contains(link, "systemd") {
 		return zone + " by systemd-resolved", nil
 	}
-	old, err := m.read("/etc/resolv.conf")
+	old, err := m.Read("/etc/resolv.conf")
 	if err != nil {
 		return "", err
 	}
@@ -137,10 +140,10 @@ func (m Machine) Users(ctx context.Context, accounts []Account) (string, error) 
 		var unknown user.UnknownUserError
 		if errors.As(err, &unknown) {
 			id := fmt.Sprint(a.ID)
-			if _, err := m.run(ctx, "groupadd", "--force", "--gid", id, a.Name); err != nil {
+			if _, err := m.Command(ctx, "groupadd", "--force", "--gid", id, a.Name); err != nil {
 				return "", err
 			}
-			if _, err := m.run(ctx, "useradd", "--system", "--uid", id, "--gid", id, "--no-create-home", "--shell", "/sbin/nologin", a.Name); err != nil {
+			if _, err := m.Command(ctx, "useradd", "--system", "--uid", id, "--gid", id, "--no-create-home", "--shell", "/sbin/nologin", a.Name); err != nil {
 				return "", err
 			}
 			said = append(said, a.Name+" made as "+id)
@@ -163,17 +166,17 @@ func (m Machine) RevokeSudo(user string) error {
 
 // Quiet stops services that the image starts by itself and that the agent runs.
 func (m Machine) Quiet(ctx context.Context, units []string) (string, error) {
-	if !m.systemd() {
+	if !m.Systemd() {
 		return "no systemd, so nothing was started by the image", nil
 	}
 	var stopped []string
 	for _, unit := range units {
-		if out, err := m.run(ctx, "systemctl", "is-enabled", unit); err != nil && strings.TrimSpace(out) != "disabled" {
-			if active, _ := m.run(ctx, "systemctl", "is-active", unit); strings.TrimSpace(active) != "active" {
+		if out, err := m.Command(ctx, "systemctl", "is-enabled", unit); err != nil && strings.TrimSpace(out) != "disabled" {
+			if active, _ := m.Command(ctx, "systemctl", "is-active", unit); strings.TrimSpace(active) != "active" {
 				continue // there is no such unit, or it does not run
 			}
 		}
-		if _, err := m.run(ctx, "systemctl", "disable", "--now", unit); err != nil {
+		if _, err := m.Command(ctx, "systemctl", "disable", "--now", unit); err != nil {
 			return "", err
 		}
 		stopped = append(stopped, unit)

@@ -37,7 +37,7 @@ exit 1
 // Near lets ssh reach the cluster's machines from this one without a question, where
 // the image's configuration of ssh leaves that to a program.
 func (m Machine) Near(networks []netip.Prefix) (string, error) {
-	config, err := m.read("/etc/ssh/ssh_config")
+	config, err := m.Read("/etc/ssh/ssh_config")
 	if err != nil {
 		return "", err
 	}

@@ -55,14 +55,14 @@ func (m Machine) StartGPUs(ctx context.Context, checked bool) (string, error) {
 
 // units are those of some units that the machine has.
 func (m Machine) units(ctx context.Context, names ...string) []string {
-	if !m.systemd() {
+	if !m.Systemd() {
 		return nil
 	}
 	args := []string{"systemctl", "list-unit-files", "--no-legend", "--no-pager"}
 	for _, n := range names {
 		args = append(args, n+".service")
 	}
-	out, _ := m.run(ctx, args...) // it fails where there is none
+	out, _ := m.Command(ctx, args...) // it fails where there is none
 	var have []string
 	for line := range strings.Lines(out) {
 		if name, _, ok := strings.Cut(line, ".service"); ok && slices.Contains(names, name) {
@@ -76,7 +76,7 @@ func (m Machine) units(ctx context.Context, names ...string) []string {
 func (m Machine) start(ctx context.Context, unit string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, unitWait, fmt.Errorf("%s does not start within %s", unit, unitWait))
 	defer cancel()
-	if _, err := m.run(ctx, "systemctl", "enable", "--now", unit); err != nil {
+	if _, err := m.Command(ctx, "systemctl", "enable", "--now", unit); err != nil {
 		return fmt.Errorf("start %s: %w", unit, err)
 	}
 	return nil
@@ -93,7 +93,7 @@ func (m Machine) started(ctx context.Context, unit string) string {
 
 // loaded loads a module of the kernel.
 func (m Machine) loaded(ctx context.Context, module string) string {
-	if _, err := m.run(ctx, "modprobe", module); err != nil {
+	if _, err := m.Command(ctx, "modprobe", module); err != nil {
 		return "without " + module + ": " + err.Error()
 	}
 	return module
@@ -129,11 +129,11 @@ func (m Machine) persist(ctx context.Context, units []string) string {
 		}
 	case m.find(persistence) != "":
 		// It goes on in the background, and must not keep what we read its words from.
-		if _, err := m.run(ctx, "/bin/sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh", persistence, "--user", "root"); err == nil && m.persists(ctx) {
+		if _, err := m.Command(ctx, "/bin/sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh", persistence, "--user", "root"); err == nil && m.persists(ctx) {
 			return persistence
 		}
 	}
-	if _, err := m.run(ctx, "nvidia-smi", "-pm", "1"); err != nil {
+	if _, err := m.Command(ctx, "nvidia-smi", "-pm", "1"); err != nil {
 		return "without persistence mode: " + err.Error()
 	}
 	return "persistence mode"
@@ -141,7 +141,7 @@ func (m Machine) persist(ctx context.Context, units []string) string {
 
 // persists tells whether all GPUs are in persistence mode.
 func (m Machine) persists(ctx context.Context) bool {
-	out, err := m.run(ctx, "nvidia-smi", "--query-gpu=persistence_mode", "--format=csv,noheader")
+	out, err := m.Command(ctx, "nvidia-smi", "--query-gpu=persistence_mode", "--format=csv,noheader")
 	return err == nil && strings.TrimSpace(out) != "" && !slices.ContainsFunc(strings.Fields(out), func(s string) bool { return s != "Enabled" })
 }
 
@@ -158,7 +158,7 @@ func (m Machine) ShowGPUs(ctx context.Context) string {
 	case hardwareOf(m.devices()).GPUs == 0, len(found)+len(running) > 0:
 		return ""
 	case m.find("nvidia-ctk") != "":
-		_, err := m.run(ctx, "nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml")
+		_, err := m.Command(ctx, "nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml")
 		if err == nil {
 			return "; containers see GPUs"
 		}

@@ -59,16 +59,16 @@ const diagnosisWait = 10 * time.Minute
 func (m Machine) Diagnose(ctx context.Context, gpus string) Verdict {
 	ctx, cancel := context.WithTimeoutCause(ctx, diagnosisWait, fmt.Errorf("no result within %s", diagnosisWait))
 	defer cancel()
-	if m.systemd() {
+	if m.Systemd() {
 		if err := m.start(ctx, dcgm); err != nil {
 			return Verdict{Blind: err.Error()}
 		}
 	}
 	args := []string{"dcgmi", "diag", "--run", "2", "--json", "-i", gpus}
-	if names, err := m.run(ctx, "nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "-i", gpus); err == nil && strings.Contains(names, "NVIDIA L4") {
+	if names, err := m.Command(ctx, "nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "-i", gpus); err == nil && strings.Contains(names, "NVIDIA L4") {
 		args = append(args, "-p", narrowPCI)
 	}
-	out, err := m.run(ctx, args...)
+	out, err := m.Command(ctx, args...)
 	v := verdict(out)
 	if v.Blind != "" && err != nil {
 		v.Blind = errors.Join(err, context.Cause(ctx)).Error()

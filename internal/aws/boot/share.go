@@ -19,26 +19,26 @@ func (m Machine) Export(ctx context.Context, dirs []string, networks []netip.Pre
 	if m.find("exportfs") == "" {
 		return "", fmt.Errorf("export %s: this image has no exportfs", strings.Join(dirs, ", "))
 	}
-	old, err := m.read("/etc/exports")
+	old, err := m.Read("/etc/exports")
 	if err != nil {
 		return "", err
 	}
 	if _, err := m.Write("/etc/exports", exports(old, dirs, networks), 0o644, ""); err != nil {
 		return "", err
 	}
-	if m.systemd() {
+	if m.Systemd() {
 		if _, err := m.Write(nfsConf, nfsVersions, 0o644, ""); err != nil {
 			return "", err
 		}
 		// Ubuntu's nfs-kernel-server answers to this name, too.
-		if _, err := m.run(ctx, "systemctl", "enable", "--now", "nfs-server"); err != nil {
+		if _, err := m.Command(ctx, "systemctl", "enable", "--now", "nfs-server"); err != nil {
 			return "", err
 		}
 		if err := m.serveMore(ctx); err != nil {
 			return "", err
 		}
 	}
-	if _, err := m.run(ctx, "exportfs", "-ra"); err != nil {
+	if _, err := m.Command(ctx, "exportfs", "-ra"); err != nil {
 		return "", err
 	}
 	to := "all who reach it"
@@ -58,12 +58,8 @@ const (
 	nfsVersions = "# Written by muster.\n[nfsd]\nvers3=n\n"
 )
 
-// exportMark begins the lines of /etc/exports that are ours.
-const exportMark = "# muster: below here, lines are written anew"
-
 // exports is /etc/exports with our directories.
 func exports(old string, dirs []string, networks []netip.Prefix) string {
-	kept, _, _ := strings.Cut(old, exportMark)
 	clients := []string{"*"}
 	if len(networks) > 0 {
 		clients = nil
@@ -72,11 +68,7 @@ func exports(old string, dirs []string, networks []netip.Prefix) string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString(kept)
-	if kept != "" && !strings.HasSuffix(kept, "\n") {
-		b.WriteByte('\n')
-	}
-	b.WriteString(exportMark + "\n")
+	b.WriteString(aboveOurs(old))
 	for _, d := range slices.Sorted(slices.Values(dirs)) {
 		b.WriteString(d)
 		for _, c := range clients {

@@ -16,7 +16,7 @@ const (
 // Own forgets what muster kept on the disk for another instance: an image that was made
 // of a machine has that machine's key, journal and list of scripts that ran.
 func (m Machine) Own(instance string) (string, error) {
-	owner, err := m.read(ownerFile)
+	owner, err := m.Read(ownerFile)
 	if err != nil || owner == instance {
 		return "", err
 	}

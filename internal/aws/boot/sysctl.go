@@ -15,7 +15,7 @@ const sysctlFile = "/etc/sysctl.d/90-muster.conf"
 // sysctl sets something of the kernel, now and after the next restart. had is false for
 // a kernel that does not have it, or that is another machine's, too.
 func (m Machine) sysctl(name, value string) (had bool, err error) {
-	if !m.systemd() {
+	if !m.Systemd() {
 		return false, nil // a machine without an init of its own has no kernel of its own
 	}
 	at := m.path("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
@@ -25,7 +25,7 @@ func (m Machine) sysctl(name, value string) (had bool, err error) {
 	if err := os.WriteFile(at, []byte(value+"\n"), 0o644); err != nil {
 		return true, fmt.Errorf("set %s to %s: %w", name, value, err)
 	}
-	old, err := m.read(sysctlFile)
+	old, err := m.Read(sysctlFile)
 	if err != nil {
 		return true, err
 	}
@@ -45,7 +45,7 @@ func (m Machine) sysctl(name, value string) (had bool, err error) {
 // user starts.
 func (m Machine) OpenNamespaces(context.Context) (string, error) {
 	for name, closed := range map[string]string{"kernel.apparmor_restrict_unprivileged_userns": "1", "kernel.unprivileged_userns_clone": "0"} {
-		have, err := m.read("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
+		have, err := m.Read("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
 		if err != nil {
 			return "", err
 		}

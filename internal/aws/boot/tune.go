@@ -21,7 +21,7 @@ type Tuning struct {
 // out, but for threads: with two on a core where one is expected, two ranks of a job
 // share a core, and it is slow for no visible reason.
 func (m Machine) Tune(_ context.Context, t Tuning) (string, error) {
-	if !m.systemd() {
+	if !m.Systemd() {
 		return "left alone: no systemd", nil
 	}
 	var wanted []string
@@ -65,7 +65,7 @@ const (
 
 // oneThread leaves each core one thread, where its launch template could not.
 func (m Machine) oneThread() (string, error) {
-	active, err := m.read(smtActive)
+	active, err := m.Read(smtActive)
 	if err != nil {
 		return "", err
 	}
@@ -73,7 +73,7 @@ func (m Machine) oneThread() (string, error) {
 		return "one thread on each core", nil
 	}
 	err = os.WriteFile(m.path(smtControl), []byte("off\n"), 0o644)
-	if after, again := m.read(smtActive); err == nil && again == nil && strings.TrimSpace(after) == "1" {
+	if after, again := m.Read(smtActive); err == nil && again == nil && strings.TrimSpace(after) == "1" {
 		err = errors.New("the kernel goes on with two")
 	}
 	if err != nil {
@@ -91,6 +91,6 @@ func (m Machine) serveMore(ctx context.Context) error {
 	if m.find("rpc.nfsd") == "" {
 		return nil
 	}
-	_, err := m.run(ctx, "rpc.nfsd", strconv.Itoa(nfsThreads(runtime.NumCPU())))
+	_, err := m.Command(ctx, "rpc.nfsd", strconv.Itoa(nfsThreads(runtime.NumCPU())))
 	return err
 }

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"log/slog"
 	"slices"
 	"time"
@@ -123,21 +124,10 @@ type Limits struct {
 }
 
 func (l Limits) usual() Limits {
-	set(&l.Batch, 1000)
-	set(&l.Calls, 5)
-	set(&l.Attempts, 8)
-	set(&l.Answer, time.Minute)
-	set(&l.Pause, time.Second)
-	set(&l.PauseMost, 20*time.Second)
-	set(&l.Lag, 3*time.Minute)
-	set(&l.Settled, 10*time.Minute)
-	set(&l.Health, time.Minute)
+	l.Batch, l.Calls, l.Attempts = cmp.Or(l.Batch, 1000), cmp.Or(l.Calls, 5), cmp.Or(l.Attempts, 8)
+	l.Answer = cmp.Or(l.Answer, time.Minute)
+	l.Pause, l.PauseMost = cmp.Or(l.Pause, time.Second), cmp.Or(l.PauseMost, 20*time.Second)
+	l.Lag, l.Settled = cmp.Or(l.Lag, 3*time.Minute), cmp.Or(l.Settled, 10*time.Minute)
+	l.Health = cmp.Or(l.Health, time.Minute)
 	return l
-}
-
-func set[T comparable](value *T, usual T) {
-	var zero T
-	if *value == zero {
-		*value = usual
-	}
 }
