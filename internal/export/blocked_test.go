@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,13 +24,17 @@ import (
 type picky struct {
 	store.Store
 	parts []string
+
+	mu    sync.Mutex // guards asked
 	asked map[string]int
 }
 
 func (p *picky) Put(ctx context.Context, u store.Upload) (store.Object, error) {
 	for _, part := range p.parts {
 		if strings.Contains(u.Key, part) {
+			p.mu.Lock()
 			p.asked[u.Key]++
+			p.mu.Unlock()
 			return store.Object{}, fmt.Errorf("put object %s: %w", u.Key, store.ErrRefused)
 		}
 	}
