@@ -166,8 +166,8 @@ func (r *round) block(s Step, reason string) {
 	r.Track.block(r.result.Blocked)
 }
 
-// export puts one file as it was planned, or nothing: the checksums are taken between two looks that find it unchanged,
-// and the store refuses other bytes.
+// export puts one file as it was planned, or nothing: it is read between two looks that find it unchanged. A file that may
+// grow meanwhile, or that may be its object already, is read for its checksums first, and the store refuses other bytes.
 func (r *round) export(ctx context.Context, s Step, sending *Sending) (store.Object, error) {
 	u := store.Upload{Key: s.Key, SizeBytes: s.File.SizeBytes, Meta: metadata(s.File), Sent: func(n int64) { r.Track.sent(sending, n) }}
 	if s.File.Link != "" {
@@ -185,18 +185,20 @@ func (r *round) export(ctx context.Context, s Step, sending *Sending) (store.Obj
 		return store.Object{}, local{err}
 	}
 	defer f.Close()
-	if err := asPlanned(f, s.File); err != nil {
-		return store.Object{}, local{err}
+	in := reading{f, s.File, r.Track}
+	u.Body, u.Same = in, in.same
+	if err := in.same(); err != nil {
+		return store.Object{}, err
 	}
-	sums, err := store.Sum(reading{f, r.Track}, s.File.SizeBytes)
-	if err := errors.Join(err, asPlanned(f, s.File)); err != nil {
-		return store.Object{}, local{err}
+	if s.Same != (version{}) || grows(s.File) {
+		if u.Sums, err = in.sums(); err != nil {
+			return store.Object{}, err
+		}
+		if o, err := r.same(ctx, s, u.Sums); err != nil || o.Key != "" {
+			o.Meta = u.Meta // what the bucket has of it is older, and says the same of its content
+			return o, err
+		}
 	}
-	if o, err := r.same(ctx, s, sums); err != nil || o.Key != "" {
-		o.Meta = u.Meta // what the bucket has of it is older, and says the same of its content
-		return o, err
-	}
-	u.Body, u.Sums = f, sums
 	o, err := r.Store.Put(ctx, u)
 	if errors.Is(err, store.ErrChecksum) {
 		return o, errChanged
@@ -210,26 +212,19 @@ func (r *round) same(ctx context.Context, s Step, sums store.Sums) (store.Object
 		return store.Object{}, nil
 	}
 	o, err := r.Store.Head(ctx, s.Key)
-	if errors.Is(err, store.ErrNotFound) || err == nil && o.SHA256 != sums.SHA256 {
+	if errors.Is(err, store.ErrNotFound) || err == nil && !contentOf(o, sums) {
 		return store.Object{}, nil
 	}
 	return o, err
 }
 
-// asPlanned compares an open file with the one in the plan. A log may have grown: what was planned is its beginning.
-func asPlanned(f *os.File, want File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
+// contentOf says that an object has the content of these sums: by its SHA-256, or where it has none, because it went in parts,
+// by the checksum that the place keeps.
+func contentOf(o store.Object, sums store.Sums) bool {
+	if o.SHA256 != "" {
+		return o.SHA256 == sums.SHA256
 	}
-	now := described(want.Path, info)
-	if unchanged(now, want) {
-		return nil
-	}
-	if growing(want.Path) && !pointerName(want.Path) && now.Inode == want.Inode && now.SizeBytes > want.SizeBytes {
-		return nil
-	}
-	return errChanged
+	return o.CRC64NVME == sums.CRC64NVME
 }
 
 func (r *round) deletes(ctx context.Context, p Plan) {

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -97,18 +98,18 @@ type object struct {
 	Modified  int64  // when it was put, in nanoseconds since 1970
 	ModTime   int64  // of the file that was exported, in the same; noTime if no export put it
 	Self      self   // which file that was
-	Sum       uint64 // of the text of its SHA-256, see sumOf
+	Sum       uint64 // of the text of its SHA-256, or of the place's checksum where it has none; see sumOf
 }
 
 // lean makes an object of what the store says of it.
 func lean(o store.Object) object {
 	return object{Version: versionOf(o.Version), SizeBytes: o.SizeBytes, Modified: o.Modified.UnixNano(),
-		ModTime: modTimeOf(o.Meta), Self: selfOf(o.Meta), Sum: sumOf(o.SHA256)}
+		ModTime: modTimeOf(o.Meta), Self: selfOf(o.Meta), Sum: sumOf(cmp.Or(o.SHA256, o.CRC64NVME))}
 }
 
 func (o object) seconds() int64 { return time.Unix(0, o.Modified).Unix() }
 
-// sumOf is enough of a SHA-256 to compare what a link says; 0 if there is none.
+// sumOf is enough of a checksum to compare what a link says; 0 if there is none.
 func sumOf(text string) uint64 {
 	if text == "" {
 		return 0

@@ -1,11 +1,13 @@
 package export_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/store/storetest"
 )
 
@@ -64,6 +66,32 @@ func TestFileOfTheYear1970(t *testing.T) {
 	finish(t, m)
 	finish(t, m)
 	wantMirrored(t, dir, fake, files{"b": "two"})
+}
+
+// inParts is a store that knows no SHA-256 of an object, as of one that went in parts.
+type inParts struct{ *storetest.Fake }
+
+func (s inParts) Head(ctx context.Context, key string) (store.Object, error) {
+	o, err := s.Fake.Head(ctx, key)
+	o.SHA256 = ""
+	return o, err
+}
+
+// TestReplacedInParts has nothing but the place's checksum to tell a file from its object by.
+func TestReplacedInParts(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, files{"a": "old", "b": "two"})
+	place := inParts{&storetest.Fake{}}
+	finish(t, mirror(dir, place))
+	replace(t, filepath.Join(dir, "a"), "new")
+	if err := os.Chmod(filepath.Join(dir, "b"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, mirror(dir, place))
+	wantMirrored(t, dir, place, files{"a": "new", "b": "two"})
+	if place.Puts() != 3 {
+		t.Errorf("%d objects were put, want 3", place.Puts())
+	}
 }
 
 func TestTouchedIsComparedAndNotSentAgain(t *testing.T) {

@@ -3,7 +3,6 @@ package export
 import (
 	"cmp"
 	"context"
-	"io"
 	"iter"
 	"slices"
 	"sync"
@@ -244,18 +243,6 @@ func (t *Track) succeeded(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.progress.Success = at
-}
-
-// reading is a file whose reading is told.
-type reading struct {
-	io.ReaderAt
-	track *Track
-}
-
-func (r reading) ReadAt(p []byte, at int64) (int, error) {
-	n, err := r.ReaderAt.ReadAt(p, at)
-	r.track.moved(int64(n))
-	return n, err
 }
 
 // looking is a store whose answers are told.

@@ -43,6 +43,8 @@ type S3 struct {
 	http   *http.Client
 	bucket string
 	idle   time.Duration
+	limits limits
+	memory *memory
 }
 
 var _ Store = (*S3)(nil)
@@ -59,7 +61,7 @@ func Open(ctx context.Context, c Config) (*S3, error) {
 	if c.Idle == 0 {
 		c.Idle = idleLimit
 	}
-	s := &S3{bucket: c.Bucket, idle: c.Idle, http: &http.Client{Transport: c.transport()}}
+	s := &S3{bucket: c.Bucket, idle: c.Idle, limits: theirs, memory: newMemory(heldBytes), http: &http.Client{Transport: c.transport()}}
 	s.client = s3.New(s3.Options{
 		Region:                     c.Region,
 		Credentials:                aws.NewCredentialsCache(creds),
@@ -119,11 +121,13 @@ func (s *S3) MakeBucket(ctx context.Context) error {
 
 // Head implements Store.
 func (s *S3) Head(ctx context.Context, key string) (Object, error) {
-	out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: &key})
+	out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: &key, ChecksumMode: types.ChecksumModeEnabled})
 	if err != nil {
 		return Object{}, s.failed("look at", key, err)
 	}
-	return described(key, out.ContentLength, out.LastModified, out.ETag, out.Metadata), nil
+	o := described(key, out.ContentLength, out.LastModified, out.ETag, out.Metadata)
+	o.CRC64NVME = whole(out.ChecksumType, out.ChecksumCRC64NVME)
+	return o, nil
 }
 
 // Get implements Store.
@@ -133,11 +137,16 @@ func (s *S3) Get(ctx context.Context, key string) (io.ReadCloser, Object, error)
 		return nil, Object{}, s.failed("get", key, err)
 	}
 	o := described(key, out.ContentLength, out.LastModified, out.ETag, out.Metadata)
-	want := Sums{SHA256: o.SHA256}
-	if out.ChecksumType != types.ChecksumTypeComposite {
-		want.CRC64NVME = aws.ToString(out.ChecksumCRC64NVME)
+	o.CRC64NVME = whole(out.ChecksumType, out.ChecksumCRC64NVME)
+	return named{Verify(out.Body, o.SizeBytes, Sums{o.SHA256, o.CRC64NVME}), key}, o, nil
+}
+
+// whole is the checksum of a whole object, "" if it is one of the checksums of its parts.
+func whole(kind types.ChecksumType, crc *string) string {
+	if kind == types.ChecksumTypeComposite {
+		return ""
 	}
-	return named{Verify(out.Body, o.SizeBytes, want), key}, o, nil
+	return aws.ToString(crc)
 }
 
 // askForChecksum asks the server for the stored checksum. The SDK's own switch would also make the SDK compare it,

@@ -2,9 +2,9 @@ package store
 
 import "io"
 
-// section is a part of an upload's body that says how much of it was read for sending.
-func (u Upload) section(offset, size int64) io.ReadSeeker {
-	s := io.NewSectionReader(u.Body, offset, size)
+// sender reads a piece to be sent, and says how much of it was.
+func (u Upload) sender(p piece) io.ReadSeeker {
+	s := io.NewSectionReader(p.content, p.from, p.size)
 	if u.Sent == nil {
 		return s
 	}

@@ -1,7 +1,8 @@
 // Package store keeps objects in buckets and proves that what comes back is what went in.
 //
-// Its law: no byte is trusted without its checksum. An upload carries the SHA-256 and the CRC64NVME of the content,
-// and the place refuses other bytes; a download is checked while it is read. Which files to keep is for others to say.
+// Its law: no byte is trusted without its checksum. An upload carries the CRC64NVME of the content, and the place refuses
+// other bytes; a download is checked while it is read. Which files to keep, and whether a file holds still while it is
+// read, is for others to say.
 package store
 
 import (
@@ -15,7 +16,7 @@ import (
 // ErrNotFound says that there is no such object or no such bucket.
 var ErrNotFound = errors.New("not found")
 
-// ErrChecksum says that bytes are not those that were put, or that a source changed while it was read.
+// ErrChecksum says that bytes are not those that were put, or not those that were to be put.
 var ErrChecksum = errors.New("checksum differs")
 
 // ErrRefused says that the place refuses this object, for its key or for what it is, and is otherwise well: the same
@@ -28,15 +29,16 @@ type Store interface {
 	// MakeBucket makes the bucket unless the caller has it already.
 	MakeBucket(ctx context.Context) error
 	// Put stores a whole object or nothing, in place of one of the same key. The answer means that it will outlive a
-	// crash of the place. It returns ErrChecksum if the content is not that of the given sums, ErrNotFound without a bucket,
-	// ErrRefused if this object is what the place does not take.
+	// crash of the place. It returns ErrChecksum if the content is not that of the given sums, the error of u.Same,
+	// io.ErrUnexpectedEOF for a body that is too short, ErrNotFound without a bucket, ErrRefused if this object is what the
+	// place does not take.
 	Put(ctx context.Context, u Upload) (Object, error)
 	// Get opens an object. The reader ends with io.EOF only if size and checksum are right, else with ErrChecksum or
 	// the transport's error: what was read is worth nothing until then. It returns ErrNotFound for an absent key.
 	Get(ctx context.Context, key string) (io.ReadCloser, Object, error)
 	// Head describes an object. It returns ErrNotFound for an absent key.
 	Head(ctx context.Context, key string) (Object, error)
-	// List yields the objects whose keys begin with the prefix, in the order of the keys' bytes, without SHA256 and
+	// List yields the objects whose keys begin with the prefix, in the order of the keys' bytes, without checksums and
 	// Meta. After an error it yields nothing more.
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
 	// Delete removes an object. An absent key is no error.
@@ -46,9 +48,10 @@ type Store interface {
 // Upload is an object to put.
 type Upload struct {
 	Key       string
-	Body      io.ReaderAt       // must hold still until Put returns
+	Body      io.ReaderAt       // each byte is read once, in order, but of what is larger than S3 takes in parts that can be held
 	SizeBytes int64             // as many bytes of Body are stored
-	Sums      Sums              // of these bytes; computed if zero
+	Sums      Sums              // of these bytes, as far as they are known
+	Same      func() error      // called when all was read and before the object appears: says that Body is what it was; may be nil
 	Sent      func(bytes int64) // told of bytes that went out, less than none if they go again; by many goroutines; may be nil
 	Meta      map[string]string // keys in lower case, all of it printable ASCII; "sha256" is the store's own
 }
@@ -59,6 +62,7 @@ type Object struct {
 	SizeBytes int64
 	Modified  time.Time         // when it was put, by the place's clock, to the second at least
 	Version   string            // differs whenever the content does (S3's ETag)
-	SHA256    string            // of the content, in hex; "" if who put it did not say
+	SHA256    string            // of the content, in hex; "" if who put it did not know it before
+	CRC64NVME string            // of the content, in base64; "" if the place does not know it
 	Meta      map[string]string // as it was put
 }

@@ -2,11 +2,13 @@ package store
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"hash/crc64"
 	"io"
+
+	"github.com/minio/crc64nvme"
 )
 
 // verified passes a body on and judges it at its end.
@@ -15,7 +17,7 @@ type verified struct {
 	size int64 // expected, in bytes
 	read int64
 	hash hash.Hash // nil if there is no checksum to compare with
-	sum  func(hash.Hash) string
+	sum  func([]byte) string
 	want string
 	end  error // what Read returns from now on
 }
@@ -27,9 +29,9 @@ func Verify(body io.ReadCloser, size int64, want Sums) io.ReadCloser {
 	switch {
 	case want.SHA256 != "":
 		v.hash, v.want = sha256.New(), want.SHA256
-		v.sum = func(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
+		v.sum = hex.EncodeToString
 	case want.CRC64NVME != "":
-		v.hash, v.want, v.sum = crc64.New(nvme()), want.CRC64NVME, crcText
+		v.hash, v.want, v.sum = crc64nvme.New(), want.CRC64NVME, base64.StdEncoding.EncodeToString
 	}
 	return v
 }
@@ -57,7 +59,7 @@ func (v *verified) verdict() error {
 	if v.hash == nil {
 		return io.EOF
 	}
-	if got := v.sum(v.hash); got != v.want {
+	if got := v.sum(v.hash.Sum(nil)); got != v.want {
 		return fmt.Errorf("%w: got %s, want %s", ErrChecksum, got, v.want)
 	}
 	return io.EOF

@@ -28,7 +28,6 @@ type Fake struct {
 type stored struct {
 	about store.Object
 	body  []byte
-	crc   string
 }
 
 var _ store.Store = (*Fake)(nil)
@@ -48,6 +47,11 @@ func (f *Fake) Put(ctx context.Context, u store.Upload) (store.Object, error) {
 	sums, err := store.Sum(bytes.NewReader(body), u.SizeBytes)
 	if err != nil {
 		return store.Object{}, failed("put", u.Key, err)
+	}
+	if u.Same != nil {
+		if err := u.Same(); err != nil {
+			return store.Object{}, failed("put", u.Key, err)
+		}
 	}
 	if u.Sums != (store.Sums{}) && u.Sums != sums {
 		return store.Object{}, failed("put", u.Key, store.ErrChecksum)
@@ -69,8 +73,8 @@ func (f *Fake) keep(u store.Upload, sums store.Sums, body []byte) store.Object {
 		f.objects = map[string]stored{}
 	}
 	f.puts++
-	o := store.Object{Key: u.Key, SizeBytes: u.SizeBytes, Modified: now(), Version: fmt.Sprint(f.puts), SHA256: sums.SHA256, Meta: maps.Clone(u.Meta)}
-	f.objects[u.Key] = stored{o, body, sums.CRC64NVME}
+	o := store.Object{Key: u.Key, SizeBytes: u.SizeBytes, Modified: now(), Version: fmt.Sprint(f.puts), SHA256: sums.SHA256, CRC64NVME: sums.CRC64NVME, Meta: maps.Clone(u.Meta)}
+	f.objects[u.Key] = stored{o, body}
 	return o
 }
 
@@ -95,7 +99,7 @@ func (f *Fake) Get(ctx context.Context, key string) (io.ReadCloser, store.Object
 		return nil, store.Object{}, failed("get", key, err)
 	}
 	body := io.NopCloser(bytes.NewReader(bytes.Clone(o.body)))
-	return store.Verify(body, o.about.SizeBytes, store.Sums{SHA256: o.about.SHA256, CRC64NVME: o.crc}), o.about, nil
+	return store.Verify(body, o.about.SizeBytes, store.Sums{SHA256: o.about.SHA256, CRC64NVME: o.about.CRC64NVME}), o.about, nil
 }
 
 // Head implements store.Store.
@@ -143,7 +147,7 @@ func (f *Fake) all(prefix string) []store.Object {
 	for _, key := range slices.Sorted(maps.Keys(f.objects)) {
 		if strings.HasPrefix(key, prefix) {
 			o := f.objects[key].about
-			o.SHA256, o.Meta = "", nil
+			o.SHA256, o.CRC64NVME, o.Meta = "", "", nil
 			found = append(found, o)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +27,9 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"large_object", largeObject},
 		{"wrong_sums_store_nothing", wrongSums},
 		{"short_source_stores_nothing", shortSource},
+		{"read_once", readOnce},
+		{"changing_source_stores_nothing", changingSource},
+		{"unreadable_source_stores_nothing", unreadableSource},
 		{"absent_key", absentKey},
 		{"list_is_sorted_and_whole", listSorted},
 		{"make_bucket_twice", makeBucketTwice},
@@ -94,7 +96,7 @@ func putComesBack(t *testing.T, s store.Store) {
 			}
 		}
 		for deed, o := range map[string]store.Object{"get": o, "head": head, "put": made} {
-			if o.SizeBytes != int64(len(body)) || o.SHA256 != sums.SHA256 || !maps.Equal(o.Meta, meta) || o.Modified.IsZero() || o.Version != made.Version {
+			if o.SizeBytes != int64(len(body)) || o.SHA256 != sums.SHA256 || o.CRC64NVME != sums.CRC64NVME || !maps.Equal(o.Meta, meta) || o.Modified.IsZero() || o.Version != made.Version {
 				t.Errorf("%s of %s describes it as %+v", deed, name, o)
 			}
 		}
@@ -129,12 +131,22 @@ func oddKeys(t *testing.T, s store.Store) {
 
 // largeObject is larger than one request may be.
 func largeObject(t *testing.T, s store.Store) {
-	body := make([]byte, 70<<20)
-	rand.NewChaCha8([32]byte{1}).Read(body)
-	put(t, s, "large", body, map[string]string{"file-mtime": "5ns"})
+	body := random(70 << 20)
+	made := put(t, s, "large", body, map[string]string{"file-mtime": "5ns"})
 	got, o := content(t, s, "large")
-	if !bytes.Equal(got, body) || o.Meta["file-mtime"] != "5ns" || o.SHA256 == "" {
-		t.Errorf("%d of %d bytes came back, described as %+v", len(got), len(body), o)
+	if !bytes.Equal(got, body) || o.Meta["file-mtime"] != "5ns" || made.SHA256 == "" || o.CRC64NVME != made.CRC64NVME {
+		t.Errorf("%d of %d bytes came back, put as %+v, described as %+v", len(got), len(body), made, o)
+	}
+	sums := store.Sums{SHA256: made.SHA256, CRC64NVME: made.CRC64NVME}
+	for name, u := range map[string]store.Upload{"known": {Sums: sums}, "unknown": {}} {
+		u.Key, u.Body, u.SizeBytes = "large", bytes.NewReader(body), int64(len(body))
+		if _, err := s.Put(t.Context(), u); err != nil {
+			t.Error(err)
+		}
+		var err error
+		if o, err = s.Head(t.Context(), "large"); err != nil || o.CRC64NVME != sums.CRC64NVME || o.SHA256 != sums.SHA256 && (o.SHA256 != "" || u.Sums == sums) {
+			t.Errorf("with sums that are %s it is described as %+v, %v", name, o, err)
+		}
 	}
 	wrong, err := store.Sum(bytes.NewReader(body[1:]), int64(len(body)-1))
 	if err != nil {
@@ -144,7 +156,7 @@ func largeObject(t *testing.T, s store.Store) {
 	if !errors.Is(err, store.ErrChecksum) {
 		t.Errorf("wrong sums got %v, want ErrChecksum", err)
 	}
-	if _, again := content(t, s, "large"); again.Version != o.Version {
+	if again, err := s.Head(t.Context(), "large"); err != nil || again.Version != o.Version {
 		t.Error("a refused upload changed the object")
 	}
 }

@@ -1,0 +1,11 @@
+package store
+
+// Divide has contents divided as if these were S3's limits.
+func (s *S3) Divide(whole, part, parts int64) { s.limits = limits{whole, part, parts} }
+
+// Held is how much memory uploads have.
+func (s *S3) Held() int64 {
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	return s.memory.mapped
+}
