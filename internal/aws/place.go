@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/shell"
@@ -56,14 +57,14 @@ func (Place) Lacks(string, string) bool { return false }
 // Look implements place.Place: at the clusters that this machine knows of, and at those
 // that the region of the environment has. Without credentials the region is left out,
 // unless AWS was asked for.
-func (Place) Look(ctx context.Context, home, name string, only bool) ([]status.Cluster, error) {
-	records, err := everywhere(ctx, home, only)
+func (Place) Look(ctx context.Context, q place.Query) ([]status.Cluster, error) {
+	records, err := everywhere(ctx, q.Home, q.Only)
 	if err != nil {
 		return nil, err
 	}
-	records = slices.DeleteFunc(records, func(r Record) bool { return name != "" && r.Name != name })
-	if len(records) == 0 && name != "" && only {
-		return nil, fault.Coded(fault.CodeUnknown, "there is no cluster %s on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one", name)
+	records = slices.DeleteFunc(records, func(r Record) bool { return q.Name != "" && r.Name != q.Name })
+	if len(records) == 0 && q.Name != "" && q.Only {
+		return nil, fault.Coded(fault.CodeUnknown, "there is no cluster %s on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one", q.Name)
 	}
 	all := make([]status.Cluster, len(records))
 	var group sync.WaitGroup
@@ -119,11 +120,11 @@ type cluster struct {
 func (*cluster) Near() place.Near { return nil }
 
 // Taken implements place.Cluster.
-func (c *cluster) Taken(file string, asked bool) error {
-	if asked || c.record.Adopted != nil {
+func (c *cluster) Taken(by place.Other) error {
+	if by.Chosen || c.record.Adopted != nil {
 		return fault.Usage(fmt.Errorf("cluster %s is on AWS, in %s: choose another name for a local one with --cluster", c.record.Name, c.record.Region))
 	}
-	return fault.Usage(fmt.Errorf("cluster %s is on AWS, in %s: `muster up %s --on aws` changes it; for a local one choose another name with --cluster", c.record.Name, c.record.Region, file))
+	return fault.Usage(fmt.Errorf("cluster %s is on AWS, in %s: `muster up %s --on aws` changes it; for a local one choose another name with --cluster", c.record.Name, c.record.Region, by.File))
 }
 
 func (c *cluster) account(ctx context.Context) (*api.Account, error) {
@@ -190,19 +191,19 @@ func (c *cluster) Shell(ctx context.Context, node string, w place.Way) error {
 }
 
 // SSH implements place.Cluster.
-func (c *cluster) SSH(ctx context.Context, args []string, dryRun bool, w place.Way) error {
-	if !dryRun && len(args) == 0 {
-		return c.Shell(ctx, "", w)
+func (c *cluster) SSH(ctx context.Context, o place.SSHOptions) error {
+	if !o.DryRun && len(o.Args) == 0 {
+		return c.Shell(ctx, "", o.Way)
 	}
-	way, err := c.find(ctx, connect.Options(w))
+	way, err := c.find(ctx, connect.Options(o.Way))
 	if err != nil {
 		return err
 	}
 	// What the user asks SSH for may last longer than a shared connection, or need one
 	// of another kind.
 	way.Alone = true
-	line := way.Shell(args...)
-	if dryRun {
+	line := way.Shell(o.Args...)
+	if o.DryRun {
 		return c.talk.Answer(shell.Line(line))
 	}
 	return tie.Become(line, os.Environ())
@@ -210,9 +211,9 @@ func (c *cluster) SSH(ctx context.Context, args []string, dryRun bool, w place.W
 
 // Fleet implements place.Cluster, by way of the cluster's bucket: that works from
 // everywhere.
-func (c *cluster) Fleet(ctx context.Context, run, now bool) error {
+func (c *cluster) Fleet(ctx context.Context, o client.FleetOrder) error {
 	want, theirs := "stopped", "STOP_REQUESTED"
-	if run {
+	if o.Run {
 		want, theirs = "running", "START_REQUESTED"
 	}
 	if c.record.Adopted != nil {
@@ -222,5 +223,5 @@ func (c *cluster) Fleet(ctx context.Context, run, now bool) error {
 	if err != nil {
 		return err
 	}
-	return Fleet(ctx, FleetOptions{Name: c.record.Name, Account: acc, Want: want, Now: now, Why: "muster fleet from another machine", Report: c.talk.Report()})
+	return Fleet(ctx, FleetOptions{Name: c.record.Name, Account: acc, Want: want, Now: o.Now, Why: "muster fleet from another machine", Report: c.talk.Report()})
 }

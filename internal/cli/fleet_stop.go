@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/controller/client"
 )
 
 // fleetVerbs are what people order.
@@ -83,7 +85,7 @@ func (a *app) orderFleet(ctx context.Context, does string, o stopOptions) error 
 	if err := a.confirmStop(o); err != nil {
 		return err
 	}
-	if err := order(ctx, does == fleetRuns, o.now); err != nil {
+	if err := order(ctx, client.FleetOrder{Run: does == fleetRuns, Now: o.now}); err != nil {
 		return err
 	}
 	switch {
@@ -98,12 +100,12 @@ func (a *app) orderFleet(ctx context.Context, does string, o stopOptions) error 
 }
 
 // controlHere has the controller of this machine start or stop the fleet.
-func controlHere(ctx context.Context, run, now bool) error {
+func controlHere(ctx context.Context, o client.FleetOrder) error {
 	control, err := insideOf{}.Control()
 	if err != nil {
 		return err
 	}
-	return control.OrderFleet(ctx, run, now)
+	return control.OrderFleet(ctx, o)
 }
 
 // fleetAnswer is what `muster fleet start` and `stop` print with -o json.

@@ -36,7 +36,7 @@ It ends with SSH's exit code: 255 if there is no connection.`,
 			if err != nil {
 				return err
 			}
-			return w.SSH(c.Context(), args, dryRun, o)
+			return w.SSH(c.Context(), place.SSHOptions{Args: args, DryRun: dryRun, Way: o})
 		},
 	}
 	reachFlags(c, &o)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/status"
 )
 
@@ -77,7 +78,7 @@ func (a *app) statuses(ctx context.Context, on string) (statusAnswer, error) {
 		if a.asked() != "" && len(answer.Clusters) > 0 {
 			break // one name is one cluster
 		}
-		here, err := p.Look(ctx, home, a.asked(), only != nil)
+		here, err := p.Look(ctx, place.Query{Home: home, Name: a.asked(), Only: only != nil})
 		if err != nil {
 			return answer, err
 		}

@@ -79,7 +79,7 @@ func (a *app) makeOrChange(c *cobra.Command, file string, o upOptions) error {
 		return err
 	}
 	a.tell(told)
-	if err := a.taken(home, name, file, at, c.Flags().Changed("on")); err != nil {
+	if err := a.taken(home, name, at, place.Other{File: file, Chosen: c.Flags().Changed("on")}); err != nil {
 		return err
 	}
 	info, _ := debug.ReadBuildInfo()

@@ -119,7 +119,7 @@ func numeral(n int) string {
 func near(name string, names []string) bool { return diag.Nearest(name, names) != "" }
 
 // taken refuses a name for a new cluster of one place that another place's has.
-func (a *app) taken(home, name, file string, of place.Place, asked bool) error {
+func (a *app) taken(home, name string, of place.Place, by place.Other) error {
 	p, err := having(home, name)
 	if err != nil || p == nil || p == of {
 		return err
@@ -128,7 +128,7 @@ func (a *app) taken(home, name, file string, of place.Place, asked bool) error {
 	if err != nil {
 		return err
 	}
-	return c.Taken(file, asked)
+	return c.Taken(by)
 }
 
 // having is the first place that has a cluster of a name, as far as this machine knows; nil

@@ -66,21 +66,21 @@ func (Place) Lacks(command, flag string) bool {
 }
 
 // Look implements place.Place.
-func (Place) Look(ctx context.Context, home, name string, _ bool) ([]status.Cluster, error) {
-	if name != "" {
-		if err := spec.CheckName(name); err != nil {
+func (Place) Look(ctx context.Context, q place.Query) ([]status.Cluster, error) {
+	if q.Name != "" {
+		if err := spec.CheckName(q.Name); err != nil {
 			return nil, err
 		}
 	}
-	names, err := nodes.Names(home)
+	names, err := nodes.Names(q.Home)
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return name != "" && n != name })
+	names = slices.DeleteFunc(names, func(n string) bool { return q.Name != "" && n != q.Name })
 	all := make([]status.Cluster, len(names))
 	var group sync.WaitGroup
 	for i, n := range names {
-		group.Go(func() { all[i] = Status(ctx, Ref{Home: home, Name: n}) })
+		group.Go(func() { all[i] = Status(ctx, Ref{Home: q.Home, Name: n}) })
 	}
 	group.Wait()
 	return all, nil
@@ -110,7 +110,7 @@ func (r Ref) mine() error {
 }
 
 // Taken implements place.Cluster.
-func (c cluster) Taken(string, bool) error {
+func (c cluster) Taken(place.Other) error {
 	return fmt.Errorf("there is a local cluster %[1]s: choose another name with --cluster, or take it down with `muster down --cluster %[1]s`", c.Name)
 }
 

@@ -102,7 +102,7 @@ func (c cluster) shellLine(where string) []string {
 }
 
 // SSH implements place.Cluster, with the cluster's own keys.
-func (c cluster) SSH(_ context.Context, args []string, dryRun bool, _ place.Way) error {
+func (c cluster) SSH(_ context.Context, o place.SSHOptions) error {
 	l, r, _, err := c.running()
 	if err != nil {
 		return err
@@ -110,8 +110,8 @@ func (c cluster) SSH(_ context.Context, args []string, dryRun bool, _ place.Way)
 	if !SSHInstalled() {
 		return errors.New("this machine has no SSH server for machines of clusters: `muster doctor` offers openssh-server, and `muster shell` opens a shell without it")
 	}
-	line := sshLine(l, r.Name, args)
-	if dryRun {
+	line := sshLine(l, r.Name, o.Args)
+	if o.DryRun {
 		return c.talk.Answer(shell.Line(line))
 	}
 	return tie.Become(line, os.Environ())

@@ -144,10 +144,10 @@ func (c cluster) Send(_ context.Context, script string, _ []byte) (string, error
 }
 
 // Fleet implements place.Cluster.
-func (c cluster) Fleet(ctx context.Context, run, now bool) error {
+func (c cluster) Fleet(ctx context.Context, o client.FleetOrder) error {
 	l, _, _, err := c.running()
 	if err != nil {
 		return err
 	}
-	return Controller(l).OrderFleet(ctx, run, now)
+	return Controller(l).OrderFleet(ctx, o)
 }

@@ -41,4 +41,4 @@ func (a Absent) Open(string, string, Talk) (Cluster, error) { return nil, a.Why 
 func (a Absent) Read(context.Context, Files, Talk) (Wanted, error) { return nil, a.Why }
 
 // Look implements Place.
-func (Absent) Look(context.Context, string, string, bool) ([]status.Cluster, error) { return nil, nil }
+func (Absent) Look(context.Context, Query) ([]status.Cluster, error) { return nil, nil }

@@ -6,6 +6,7 @@ package place
 import (
 	"context"
 
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/status"
 )
 
@@ -30,9 +31,17 @@ type Place interface {
 	Open(home, name string, t Talk) (Cluster, error)
 	// Read reads and checks what a cluster is to be made of, and shows what is wrong with it.
 	Read(ctx context.Context, f Files, t Talk) (Wanted, error)
-	// Look looks at the cluster of a name, or at all with an empty one. only says that its
-	// user asked for this place. What is not there is left out.
-	Look(ctx context.Context, home, name string, only bool) ([]status.Cluster, error)
+	// Look looks at clusters. What is not there is left out.
+	Look(ctx context.Context, q Query) ([]status.Cluster, error)
+}
+
+// Query says at which clusters to look.
+type Query struct {
+	Home string
+	// Name is the cluster's, empty for all.
+	Name string
+	// Only says that the user asked for this place.
+	Only bool
 }
 
 // Known is a cluster, with the file that it was made of; that is empty where nobody knows.
@@ -69,9 +78,8 @@ type UpOptions struct {
 // Cluster is a cluster of a place.
 type Cluster interface {
 	// Taken is why there can be no cluster of its name at another place, nil if there can:
-	// one name means one cluster. file is what the other would be made of; asked says that
-	// its user chose that place.
-	Taken(file string, asked bool) error
+	// one name means one cluster.
+	Taken(by Other) error
 	// Near is the way to a cluster whose head node is a part of this machine, nil for others:
 	// what looks at those runs on their head nodes.
 	Near() Near
@@ -80,16 +88,29 @@ type Cluster interface {
 	Enter(ctx context.Context, p Program) error
 	// Shell opens a shell on the head node, or on a node.
 	Shell(ctx context.Context, node string, w Way) error
-	// SSH becomes an SSH with arguments that leads to the head node, or writes its command
-	// line with dryRun.
-	SSH(ctx context.Context, args []string, dryRun bool, w Way) error
+	// SSH becomes an SSH that leads to the head node.
+	SSH(ctx context.Context, o SSHOptions) error
 	// Send makes a batch script of this machine one that the head node can read, and returns
 	// its path there.
 	Send(ctx context.Context, script string, text []byte) (string, error)
-	// Fleet lets the fleet run, or stops it. With now jobs are not waited for.
-	Fleet(ctx context.Context, run, now bool) error
+	// Fleet lets the fleet run, or stops it.
+	Fleet(ctx context.Context, o client.FleetOrder) error
 	// Down takes the cluster down and says what is left.
 	Down(ctx context.Context, o DownOptions) (Answer, error)
+}
+
+// Other is a cluster that somebody wants to make: of a file, at a place that he chose if
+// Chosen.
+type Other struct {
+	File   string
+	Chosen bool
+}
+
+// SSHOptions say what SSH gets. With DryRun its command line is only written.
+type SSHOptions struct {
+	Args   []string
+	DryRun bool
+	Way    Way
 }
 
 // Program is what runs on a machine of a cluster.

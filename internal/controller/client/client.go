@@ -74,15 +74,18 @@ func (c Client) StopFleet(ctx context.Context, r StopRequest) error {
 // orderWait is how long a controller may take to accept an order.
 const orderWait = 5 * time.Second
 
-// OrderFleet lets the fleet run, or stops it; with now jobs are not waited for.
-func (c Client) OrderFleet(ctx context.Context, run, now bool) error {
+// FleetOrder says that the fleet is to run, or to stop; Now does not wait for jobs.
+type FleetOrder struct{ Run, Now bool }
+
+// OrderFleet lets the fleet run, or stops it.
+func (c Client) OrderFleet(ctx context.Context, o FleetOrder) error {
 	ctx, cancel := context.WithTimeout(ctx, orderWait)
 	defer cancel()
 	verb, err := "start", error(nil)
-	if run {
+	if o.Run {
 		err = c.StartFleet(ctx)
 	} else {
-		verb, err = "stop", c.StopFleet(ctx, StopRequest{Now: now})
+		verb, err = "stop", c.StopFleet(ctx, StopRequest{Now: o.Now})
 	}
 	if err != nil {
 		return fmt.Errorf("%s the fleet: %w", verb, err)

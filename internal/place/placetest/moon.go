@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/services"
@@ -58,11 +59,11 @@ func (Moon) Known(home string) ([]place.Known, error) {
 }
 
 // Look implements place.Place.
-func (m Moon) Look(_ context.Context, home, name string, _ bool) ([]status.Cluster, error) {
-	known, err := m.Known(home)
+func (m Moon) Look(_ context.Context, q place.Query) ([]status.Cluster, error) {
+	known, err := m.Known(q.Home)
 	var all []status.Cluster
 	for _, k := range known {
-		if name == "" || name == k.Name {
+		if q.Name == "" || q.Name == k.Name {
 			all = append(all, status.Cluster{Name: k.Name, Place: "moon", State: "up", Healthy: true})
 		}
 	}
@@ -102,7 +103,7 @@ type moonCluster struct {
 }
 
 // Taken implements place.Cluster.
-func (c moonCluster) Taken(string, bool) error {
+func (c moonCluster) Taken(place.Other) error {
 	return fault.Usage(fmt.Errorf("cluster %s is on the moon: choose another name with --cluster", c.name))
 }
 
@@ -128,7 +129,7 @@ func (c moonCluster) Shell(ctx context.Context, _ string, _ place.Way) error {
 }
 
 // SSH implements place.Cluster.
-func (c moonCluster) SSH(context.Context, []string, bool, place.Way) error {
+func (c moonCluster) SSH(context.Context, place.SSHOptions) error {
 	return c.talk.Answer("ssh moon")
 }
 
@@ -138,7 +139,7 @@ func (moonCluster) Send(_ context.Context, script string, _ []byte) (string, err
 }
 
 // Fleet implements place.Cluster.
-func (moonCluster) Fleet(context.Context, bool, bool) error { return nil }
+func (moonCluster) Fleet(context.Context, client.FleetOrder) error { return nil }
 
 // Down implements place.Cluster.
 func (c moonCluster) Down(_ context.Context, o place.DownOptions) (place.Answer, error) {
