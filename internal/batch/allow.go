@@ -12,9 +12,8 @@ import (
 // "# muster: allow script/exclude". A comment is for its line or for the
 // statement below it, and above the first option also for the script as a whole.
 //
-// Many rules are silent where nothing is known of the cluster, so that only with
-// facts an allowance can be seen to be for nothing; and what is lacking on one cluster
-// may be there on another.
+// Allowances without effect are reported only with facts about the cluster, since many
+// rules are silent without them. Even then, another cluster may need the allowance.
 func (s *script) allow(list *diag.List) *diag.List {
 	first := s.beginnings()
 	list.AllowBy(s.file.name, s.file.data, func(line int) int { return first[line] })

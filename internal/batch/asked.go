@@ -25,8 +25,8 @@ func Wants(data []byte, flags []string, names ...string) bool {
 	return slices.ContainsFunc(all, func(o Option) bool { return slices.Contains(names, o.Name) })
 }
 
-// askedRules find what the job names and the cluster does not have. What could not be
-// looked up is said in one line.
+// askedRules find names of the job that the cluster does not have. Names that could not be
+// looked up are reported in one line.
 func (s *script) askedRules() {
 	if s.facts == nil || s.parts {
 		return
@@ -50,7 +50,7 @@ func (s *script) askedRules() {
 	}
 }
 
-// notAsked says what was not looked up.
+// notAsked reports the names that were not looked up.
 func (s *script) notAsked(unknown []Option) {
 	texts := make([]string, len(unknown))
 	for i, o := range unknown {
@@ -100,7 +100,7 @@ func (s *script) among(code string, o Option, noun string, names, there []string
 	return true
 }
 
-// withThere is the hint that names what there is.
+// withThere is a hint with the names that the cluster has.
 func withThere(d *diag.Diagnostic, name string, there []string) {
 	switch near := diag.Nearest(name, there); {
 	case near != "":

@@ -38,7 +38,7 @@ func check(name string, data []byte, flags []string, facts *Facts, rules func(*s
 	return oneLine(hide(s.allow(s.list), secrets))
 }
 
-// newScript reads a script. It is false for what is none, of which the list tells.
+// newScript reads a script. It is false for other files, and the list says why.
 func newScript(name string, data []byte, flags []string, facts *Facts) (*script, bool) {
 	s := &script{list: &diag.List{}, file: newFile(name, data), facts: facts}
 	if !readable(s.list, name, data) {
@@ -51,7 +51,7 @@ func newScript(name string, data []byte, flags []string, facts *Facts) (*script,
 	return s, true
 }
 
-// oneLine keeps control characters of the script out of what we say about it.
+// oneLine keeps control characters of the script out of messages.
 func oneLine(list *diag.List) *diag.List {
 	flat := func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -182,7 +182,7 @@ func (s *script) infof(code string, at diag.Place, format string, args ...any) *
 	return s.list.Infof(code, "", format, args...).At(at)
 }
 
-// whole is the place of what is not about a line of the script.
+// whole is the place of problems that are not about one line.
 func (s *script) whole() diag.Place { return diag.Place{File: s.file.name} }
 
 // read reads the shell below the options, if the interpreter is one.
@@ -200,7 +200,7 @@ func (s *script) read() {
 	w.functions()
 }
 
-// shells are those that are read. What is special about each of them is not.
+// shells are those whose scripts are read, all in the same way.
 var shells = []string{"bash", "sh", "dash", "ksh"}
 
 // shellOf is the shell that a script names in its first line; "" is none.

@@ -10,10 +10,10 @@ import (
 type constraint struct {
 	// names are the features in their order.
 	names []string
-	// broken says that no Slurm takes it: a bracket is not closed, a name is missing.
+	// broken says that every Slurm refuses it: a bracket is open, or a name is missing.
 	broken bool
-	// hard says that it has what versions of Slurm differ about or what is about several
-	// nodes together: counts and brackets. Then only the names are looked at.
+	// hard says that it has counts or brackets, about which versions of Slurm differ, or
+	// which are about several nodes together. Then only the names are looked at.
 	hard bool
 	// terms are the parts between & and |, and operators those in front of each but
 	// the first.
@@ -123,8 +123,8 @@ func (p *constraintParser) count() {
 	p.at += 1 + digits
 }
 
-// holds tells whether a node with some features is what is asked for. It is not known
-// of what is hard, nor where "and before or" gives another answer than "from left to
+// holds reports whether a node with some features fits. That is not known if the
+// constraint is hard, or if "and before or" gives another answer than "from left to
 // right".
 func (c constraint) holds(features []string) (holds, known bool) {
 	if c.hard || c.broken {

@@ -49,7 +49,7 @@ func (s *script) takesGPUs(c *command) bool {
 	return c.gives("--gpus") || c.gives("--runtime=nvidia") || c.gives("nvidia.com/gpu") || c.gives("/dev/nvidia")
 }
 
-// gives tells whether an argument has a text in it. What is not known may be it.
+// gives reports whether an argument has a text in it, or may have.
 func (c *command) gives(text string) bool {
 	return slices.ContainsFunc(c.args(), func(w word) bool { return strings.Contains(w.text, text) || w.text == string(hole) })
 }

@@ -25,7 +25,7 @@ func environmentRules(s *script) {
 func (s *script) setting(v *variable, own bool) {
 	rows := knownSettings().of(v.name)
 	if rows == nil {
-		s.nobodys(v, own)
+		s.unknownVariable(v, own)
 		return
 	}
 	if v.bare || v.known() && v.text == "" && rows[0].status != "unknown" {
@@ -86,7 +86,7 @@ func (s *script) outdated(v *variable, r setting) {
 	}
 }
 
-// tuning are settings that take choices away. Who measures sets them on purpose.
+// tuning reports settings that take choices away. Scripts that measure set them on purpose.
 func (s *script) tuning(v *variable, r setting) {
 	if s.measures() {
 		return
@@ -98,10 +98,10 @@ func (s *script) tuning(v *variable, r setting) {
 	s.warnf("script/env-tuning", v.Place, "%s: %s", v.shownAs(), r.why).WithHint("remove it, unless you have measured that it helps")
 }
 
-// nobodys reports a variable of which nothing is known, if its name begins as
-// those do of which all are known, or is nearly one. What the script looks at
-// itself is its own.
-func (s *script) nobodys(v *variable, own bool) {
+// unknownVariable reports an unknown variable whose name begins as those of a family that is
+// known as a whole, or is nearly one of them. A variable that the script reads is its
+// own.
+func (s *script) unknownVariable(v *variable, own bool) {
 	for _, f := range nameFamilies {
 		if !strings.HasPrefix(v.name, f.prefix) {
 			continue

@@ -99,7 +99,7 @@ func (s *script) loudLogs() {
 	}
 }
 
-// absentEFA reports what asks for EFA where there is none.
+// absentEFA reports settings that ask for EFA on nodes without it.
 func (s *script) absentEFA() {
 	if s.efa() != no {
 		return

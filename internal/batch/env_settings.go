@@ -49,8 +49,8 @@ var passing = map[string][]string{
 // hydra are the options of other mpiexecs, which take NAME VALUE.
 var hydra = []string{"-genv", "-env", "--genv", "--env"}
 
-// passed are the variables that a command gives to what it runs, by options of
-// its own.
+// passed are the variables that a command gives, by its own options, to the commands
+// that it runs.
 func (c *command) passed() []*variable {
 	flags, known := passing[c.name]
 	if !known {

@@ -36,7 +36,7 @@ func interpreterOf(line string) (interpreter, argument string) {
 	return line, ""
 }
 
-// ofFirstLine is the place of what the first line ends with, but for blanks.
+// ofFirstLine is the place of an ending of the first line, before trailing blanks.
 func (s *script) ofFirstLine(end string) diag.Place {
 	line, _, _ := bytes.Cut(s.file.data, []byte("\n"))
 	return s.file.place(len(bytes.TrimRight(line, " \t\r")) - len(end))

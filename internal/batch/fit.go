@@ -10,7 +10,7 @@ import (
 	"github.com/muster-hpc/muster/internal/diag"
 )
 
-// fitRules find what the job asks for and the cluster does not have:
+// fitRules find requests of the job that the cluster cannot meet:
 // partitions, nodes, and of each node GPUs, CPUs and memory.
 func fitRules(s *script) {
 	if s.facts == nil || s.parts {
@@ -156,7 +156,7 @@ func (r room) checkTogether() {
 	}
 }
 
-// fits says whether a node has what the job wants of each.
+// fits reports whether a node has as much as the job wants of each.
 func (r room) fits(g Resource) bool {
 	return g.CPUs >= r.job.cpusPerNode() && g.MemoryMiB >= r.job.memoryMiB && g.gpus(r.job.gpuType) >= r.job.gpuCount
 }

@@ -38,9 +38,9 @@ const (
 // surely not there.
 type Lacking map[Thing]bool
 
-// Things are what a script surely needs of its nodes, as far as that can be told. What it
-// makes, fetches or asks for itself is not among them, nor what depends on what it has
-// loaded before: that is unknown.
+// Things are the files and programs that a script surely needs on its nodes. It leaves out
+// those that the script makes, fetches or asks for itself, and those that depend on
+// something that it loads before.
 func Things(name string, data []byte, flags []string) []Thing {
 	s, ok := newScript(name, data, flags, nil)
 	if !ok {

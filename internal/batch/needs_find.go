@@ -16,7 +16,7 @@ var builtins = []string{
 
 var programName = pattern(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
-// programNeed is the program of a command, and for mpirun and its like what they start.
+// programNeed is the program of a command, and the program that mpirun and its like start.
 func (s *script) programNeed(c *command, h handling) []need {
 	if _, inside := s.mounts(c.context); inside || len(c.words) == 0 || c.under("which", "type", "hash", "ssh", "pdsh", "clush") {
 		return nil
@@ -138,7 +138,7 @@ func (s *script) fileNeeds(c *command, h handling) []need {
 	return []need{{Thing: Thing{What: File, Name: file}, Place: w.Place}}
 }
 
-// program is where the file stands that an interpreter runs, 0 if there is none to be told.
+// program is the word with the file that an interpreter runs, 0 if that cannot be told.
 func (c *command) program() int {
 	switch {
 	case c.name == "source" || c.name == ".":

@@ -17,7 +17,7 @@ type Option struct {
 	// Place is where it stands; on the command line it has none.
 	Place diag.Place
 
-	// known is nil for what is no option. short says that it was written as -N.
+	// known is nil for an unknown option. short says that it was written as -N.
 	known *option
 	short bool
 	// missing says that it has no value, but needs one; surplus that it has one, but takes none.

@@ -61,7 +61,7 @@ var forms = sync.OnceValue(func() map[string]form {
 	return all
 })
 
-// matches reads what is all of a pattern.
+// matches reads texts that match a pattern as a whole.
 func matches(pattern string) func(string) bool {
 	return regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString
 }
@@ -179,7 +179,7 @@ func readsLimits(text string) bool {
 	return true
 }
 
-// readsPriority: what is no number counts as 0 for Slurm.
+// readsPriority: Slurm takes a text that is not a number for 0.
 func readsPriority(text string) bool {
 	const most = 1<<32 - 3
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -210,8 +210,8 @@ func readsGres(list string) bool {
 	return true
 }
 
-// gresCount is a number with its unit. noCount is a number that is none of GPUs; all else
-// may be the name of a type.
+// gresCount is a number with its unit. noCount is a number that cannot count GPUs; all
+// other texts may be the name of a type.
 var (
 	gresCount = sync.OnceValue(func() func(string) bool { return matches(`(?i)\d+[kmgtp]?b?`) })
 	noCount   = sync.OnceValue(func() func(string) bool { return matches(`-\d+|[-+]?\d*\.\d+`) })

@@ -90,7 +90,7 @@ func (s *script) scale() diag.Place {
 	return s.file.place(0)
 }
 
-// largeNodes is from where on we speak of what is good practice and no more.
+// largeNodes is the number of nodes from which on good practices are reported.
 const largeNodes = 8
 
 // requeued is about a job that runs again after a failure.

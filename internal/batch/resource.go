@@ -7,7 +7,7 @@ import (
 	"github.com/muster-hpc/muster/internal/count"
 )
 
-// resourceRules are about what the job asks for, or does not ask for.
+// resourceRules are about the resources that the job asks for, or should.
 func resourceRules(s *script) {
 	if s.parts {
 		return

@@ -264,7 +264,7 @@ func (w *walker) binary(x *syntax.BinaryCmd, c context) {
 	w.apart(func() { w.stmt(x.Y, right) })
 }
 
-// forget makes unknown what is set anywhere in a statement: it may run again.
+// forget makes the variables unknown that a statement sets: it may run again.
 func (w *walker) forget(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if name := changed(n); name != "" {

@@ -64,7 +64,7 @@ func (s *script) runsTraining(srun *command) bool {
 	return slices.ContainsFunc(s.commands, func(c *command) bool { return c.srun == srun && c.trains() })
 }
 
-// step is how srun spreads its tasks; what is 0 is not known.
+// step is how srun spreads its tasks; 0 is not known.
 type step struct{ nodes, tasks, perNode int }
 
 // spreading are options of srun's that decide where its tasks are.

@@ -14,7 +14,7 @@ import (
 )
 
 // agentDiagnose is a node's prolog where the cluster file asks for GPU checks. It fails
-// for a failed test and for nothing else: what could not be looked at is said and noted.
+// only for a failed test; GPUs that could not be checked are reported and noted.
 func (a *app) agentDiagnose() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diagnose GPUS",

@@ -87,7 +87,7 @@ func become(r sudo.Run) error {
 	return unix.Exec(program, r.Line, r.Env)
 }
 
-// sayOnce says something to a job, or to who has logged in, that it has not heard yet.
+// sayOnce tells a job, or a user's session, something once.
 func (a *app) sayOnce(note string) {
 	if note == "" {
 		return

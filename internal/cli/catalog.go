@@ -127,7 +127,7 @@ type typesAnswer struct {
 	Types []shownType `json:"types"`
 }
 
-// shownType is an instance type, and who says so.
+// shownType is an instance type, and the source of its facts.
 type shownType struct {
 	catalog.Offer
 	// Source is AWS for a newer list, and else that of the built-in one.

@@ -25,8 +25,8 @@ func (a *app) asker(ctx context.Context) func(*batch.Facts, []byte) *batch.Facts
 	}
 }
 
-// askCluster asks a cluster that runs what else a script names, and only that. What has
-// no answer stays unknown, which the check then says.
+// askCluster asks a running cluster about the other names of a script, and only about
+// those. Names without an answer stay unknown, and the check says so.
 func askCluster(ctx context.Context, s slurm.Client, data []byte, flags []string) *batch.Asked {
 	look, cancel := slurm.Limited(ctx)
 	defer cancel()

@@ -53,7 +53,7 @@ func (c *checker) mend(name string, text []byte, problems *diag.List, check func
 	return m
 }
 
-// mended notes what was changed, or would be.
+// mended notes the changes that were made, or would be.
 func (f *checkedFile) mended(m mended) {
 	f.before, f.after = m.before, m.after
 	f.Fixed = m.fixed

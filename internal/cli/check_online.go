@@ -41,7 +41,7 @@ func beside(f *spec.File, path string) *spec.Workload {
 	if path == stdinName {
 		return nil
 	}
-	w, _ := spec.LoadWorkload(spec.WorkloadPath(path), f.Cluster) // what is wrong with it is said elsewhere
+	w, _ := spec.LoadWorkload(spec.WorkloadPath(path), f.Cluster) // its problems are reported elsewhere
 	return w
 }
 

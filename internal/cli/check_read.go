@@ -33,7 +33,7 @@ type checker struct {
 	look   func(f *spec.File, name string) error
 	failed error
 	// ask asks the cluster that --cluster names about a batch script, nil if it does not
-	// run here. It changes what its file says into what it has.
+	// run here. It corrects the facts of the cluster's file.
 	ask func(facts *batch.Facts, script []byte) *batch.Facts
 	// around takes the cluster that MUSTER_CLUSTER names, for the first batch script that
 	// has no cluster file before it; nil if it names none, or another one is meant.

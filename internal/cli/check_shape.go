@@ -39,8 +39,8 @@ type checkedFile struct {
 	Diff     string            `json:"diff,omitempty"`
 	Problems []diag.Diagnostic `json:"problems"`
 
-	// before is the text that was read, nil if there is none; after is what --fix
-	// made of it.
+	// before is the text that was read, nil if it could not be; after is the text
+	// that --fix made of it.
 	before, after []byte
 }
 

@@ -40,7 +40,7 @@ func (c *checker) prints() bool {
 	return false
 }
 
-// writeChange shows what was fixed in a file.
+// writeChange shows the changes of a file.
 func (a *app) writeChange(c *checker, f checkedFile) error {
 	if f.File == stdinName && c.prints() {
 		_, err := a.out.Write(f.after)
@@ -58,8 +58,8 @@ func (a *app) writeChange(c *checker, f checkedFile) error {
 	return err
 }
 
-// writeProblems shows what was fixed and what is left. What was not looked up is
-// said in a line for each file.
+// writeProblems shows the fixes and the problems that are left, and for each file a line
+// with the things that were not looked up.
 func (a *app) writeProblems(c *checker) error {
 	for _, f := range c.files {
 		for _, d := range f.Fixed {
@@ -92,8 +92,8 @@ func (a *app) writeProblems(c *checker) error {
 	return nil
 }
 
-// unseen says what was not looked up, in one line: "not looked up: 2 subnets, 1
-// key pair".
+// unseen counts in one line the things that were not looked up: "not looked up: 2
+// subnets, 1 key pair".
 func (f checkedFile) unseen() string {
 	var things []string
 	for _, d := range f.Problems {

@@ -44,7 +44,7 @@ func (f *containerFlags) add(s *pflag.FlagSet) {
 	s.BoolVarP(&f.verbose, "verbose", "v", false, "say how it is made")
 }
 
-// options are what the flags come to.
+// options are the options that the flags stand for.
 func (f *containerFlags) options() (container.Options, error) {
 	o := container.Options{
 		Workdir: f.workdir, Writable: f.writable, MountHome: f.home, RemapRoot: f.root, Entrypoint: f.entrypoint,

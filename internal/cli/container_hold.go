@@ -71,7 +71,7 @@ func collectLate() {
 	debug.SetGCPercent(-1)
 }
 
-// heard ends the program without a word about what the plugin has told the user.
+// heard ends the program silently where the plugin has told the user already.
 func heard(well bool, err error) error {
 	if err == nil && !well {
 		return fault.Exit(fault.ExitProblem)

@@ -100,8 +100,8 @@ func (p *imagePlace) meant(a *app, name string) string {
 	return "did you mean " + filepath.Join(cmp.Or(p.OnNodes, p.Dir), base) + "?"
 }
 
-// whyFD is where one who brings an image says what kept it from that, to the one who
-// tells the user. That is at most maxReason bytes.
+// whyFD is the descriptor on which a process that imports an image reports its error to
+// its parent, in at most maxReason bytes.
 const (
 	whyFD     = 3
 	maxReason = 16 << 10

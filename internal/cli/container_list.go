@@ -46,7 +46,7 @@ func (a *app) containerList() *cobra.Command {
 	return c
 }
 
-// self is the user who calls.
+// self is the calling user.
 func self() container.User { return container.User{UID: os.Getuid(), GID: os.Getgid()} }
 
 func (a *app) showContainers(all []container.Listed) error {
@@ -70,7 +70,7 @@ func (a *app) showContainers(all []container.Listed) error {
 	return lines.Write(a.out)
 }
 
-// dash stands for what there is not.
+// dash is the text, or a dash for none.
 func dash(text string) string {
 	if text == "" {
 		return "-"

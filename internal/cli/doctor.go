@@ -41,7 +41,7 @@ if something could not be looked at.`,
 	return c
 }
 
-// runDoctor looks, and mends what is missing if it may.
+// runDoctor looks, and installs missing packages if it may.
 func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
 	options, err := a.doctorOptions(o)
 	if err != nil {
@@ -103,7 +103,7 @@ func (a *app) canAsk() bool {
 	return ok && term.IsTerminal(int(in.Fd())) && os.Geteuid() == 0 && a.output == "text"
 }
 
-// mendWith is the command line that installs what is missing.
+// mendWith is the command line that installs missing packages.
 func mendWith(o doctorOptions) string {
 	self, err := os.Executable()
 	if err != nil {

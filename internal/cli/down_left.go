@@ -50,8 +50,8 @@ func leftTable(left []place.Left) page.Table {
 	return t
 }
 
-// showUnexported says what is not in the buckets, also to those who want no
-// progress, and that this is worth a look.
+// showUnexported lists files that are not in the buckets, even with --quiet. The
+// exit code says that this is worth a look.
 func (a *app) showUnexported(u *place.Unexported) error {
 	if u == nil {
 		return nil

@@ -52,7 +52,7 @@ func (a *app) wantsJSON(code string) bool {
 	return a.output == "json" || code == fault.CodeUsage && asksJSON(os.Args[1:])
 }
 
-// answerOf is what there is to say of an error, and whether it was said already.
+// answerOf is an error for the user, and whether it was shown already.
 func answerOf(err error, stopped bool) (answer errorAnswer, said bool) {
 	var code fault.Exit
 	var problems *diag.List
@@ -76,7 +76,7 @@ func answerOf(err error, stopped bool) (answer errorAnswer, said bool) {
 	return answer, false
 }
 
-// ofProblems is what there is to say of problems of files: the first error, and all.
+// ofProblems has the first error of a file's problems, and all of them.
 func ofProblems(list *diag.List) errorAnswer {
 	answer := errorAnswer{Error: list.Error(), Code: fault.CodeProblem, Exit: fault.ExitProblem, Problems: list.All()}
 	for _, d := range answer.Problems {

@@ -12,8 +12,8 @@ import (
 	"github.com/muster-hpc/muster/internal/place"
 )
 
-// fits refuses flags that mean nothing where a cluster of a name is: who gives one
-// believes that it does something.
+// fits refuses flags that have no effect at the cluster's place, instead of ignoring
+// them.
 func fits(c *cobra.Command, at place.Place, name string) error {
 	var wrong []string
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -31,7 +31,7 @@ func fits(c *cobra.Command, at place.Place, name string) error {
 	return fault.Usage(fmt.Errorf("%s %s not for clusters %s, as %s is: leave %s out", strings.Join(wrong, ", "), verb, at.On(), name, them))
 }
 
-// ofNoCluster tells whether a command has nothing to do with a cluster that there is.
+// ofNoCluster reports whether a command is not about an existing cluster.
 func ofNoCluster(c *cobra.Command) bool {
 	words := strings.Fields(c.CommandPath())
 	if len(words) < 2 {

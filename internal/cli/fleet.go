@@ -19,7 +19,7 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
-// fleet has, beside what people order, what Slurm's programs run on the head node.
+// fleet has the commands of people, and those that Slurm's programs run on the head node.
 func (a *app) fleet() *cobra.Command {
 	c := a.fleetVerbs()
 	for _, verb := range []string{"resume", "suspend"} {
@@ -147,7 +147,7 @@ func resumeJobs(path string) ([]client.RequestJob, error) {
 	return jobs, nil
 }
 
-// handingOver says of what failed what was to be handed over.
+// handingOver adds to an error which order was to be handed over.
 func handingOver(verb, nodes string, err error) error {
 	if err != nil {
 		return fmt.Errorf("hand %s of %s to the controller: %w", verb, nodes, err)

@@ -16,11 +16,10 @@ func ofOthers(command, word string) string {
 	return ""
 }
 
-// theWord stands for the word itself in what there is for several.
+// theWord stands for the other tool's word in answers to several words.
 const theWord = "THEIRS"
 
-// theirs are lines of words that others have where muster has something else, and of
-// what it has.
+// theirs are lines with words of other tools, and what muster has instead.
 func theirs(command string) []string {
 	switch command {
 	case "muster":

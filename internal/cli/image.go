@@ -52,7 +52,7 @@ func (a *app) whereItIs(p *imagePlace, run func(c *cobra.Command, args []string)
 	return func(c *cobra.Command, args []string) error {
 		w, err := a.find("")
 		if inside() || err != nil || w.Near() != nil || p.Dir != "" || os.Getenv("MUSTER_IMAGES") != "" || ofHere(c, args) {
-			return run(c, args) // which says what is wrong in more words
+			return run(c, args) // its error says more
 		}
 		return a.againOn(c.Context(), w)
 	}

@@ -106,7 +106,7 @@ Enroot's .credentials, and for Amazon's registries those of AWS.`,
 	return c
 }
 
-// enrootAllowsHTTP reads a switch as Enroot does: what does not say no says yes.
+// enrootAllowsHTTP reads a switch as Enroot does: all but the words for no mean yes.
 func enrootAllowsHTTP(value string) bool {
 	switch value {
 	case "", "n", "no", "N", "NO", "f", "false", "FALSE":

@@ -46,7 +46,7 @@ func (p *imagePlace) findFor(a *app, name string) error {
 	return p.find(a)
 }
 
-// showImage writes what there is to know of an image, one fact a line.
+// showImage writes the facts of an image, one a line.
 func showImage(w io.Writer, i image.Image) error {
 	var t page.Table
 	row := func(name, value string) {

@@ -41,8 +41,8 @@ or an older muster, have no checksum: nothing is known of them.`,
 	return c
 }
 
-// named are the names of images, all of the directory if there are none. Only those that
-// are no paths need the directory.
+// named are the names of images that are given, or those of all images of the directory.
+// Paths do not need the directory.
 func (p *imagePlace) named(a *app, names []string) ([]string, error) {
 	isPath := func(name string) bool { return strings.Contains(name, "/") }
 	if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !isPath(name) }) {

@@ -42,7 +42,7 @@ func (a *app) onHead(run func(c *cobra.Command, args []string, s slurm.Client) e
 			return a.again(c.Context())
 		}
 		if os.Getenv(local.EnteredBy) != "" {
-			// The one who started us may be ended without our hearing of it.
+			// The caller may be killed, and this process would not learn of it.
 			if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0); err != nil {
 				return fmt.Errorf("tie to the caller: %w", err)
 			}

@@ -52,7 +52,7 @@ is. ID is a number, or 9_3 for task 3 of array 9; of an array, all tasks are lis
 	}
 }
 
-// jobAnswer looks at what there is to say about a job beside its view.
+// jobAnswer adds to a job's view what the user can know beside it.
 func (a *app) jobAnswer(ctx context.Context, s slurm.Client, v job.View) jobAnswer {
 	j := v.Job
 	nodes, _ := slurm.Expand(j.NodeList)

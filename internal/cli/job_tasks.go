@@ -74,7 +74,7 @@ func (a *app) sayFollowed(asked string, j slurm.Job) {
 		asked, this, a.command("job show %s", asked), a.command("job logs -f %s_TASK", asked))
 }
 
-// isArray tells whether what was asked for is the number of an array.
+// isArray reports whether the user's ID is the number of an array.
 func isArray(asked string, j slurm.Job) bool {
 	return j.ArrayJobID != 0 && asked == fmt.Sprint(j.ArrayJobID)
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/muster-hpc/muster/internal/fault"
 )
 
-// onHost refuses commands that look at a cluster from outside to those who are
-// inside one.
+// onHost refuses, inside a cluster, commands that look at clusters from outside.
 func onHost() error {
 	if inside() {
 		return errors.New("this looks at the cluster from outside; leave the cluster's shell first")
@@ -18,7 +17,7 @@ func onHost() error {
 	return nil
 }
 
-// noCluster says that there is no such cluster, and which there are.
+// noCluster says that a cluster does not exist, and names those that do.
 func noCluster(home, name string) error {
 	said := name
 	if name == os.Getenv(clusterVariable) {

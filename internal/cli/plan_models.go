@@ -52,7 +52,7 @@ func spareName(s plan.Spare, all []plan.Spare) string {
 	return s.Queue
 }
 
-// leftLine says what is left over of a queue.
+// leftLine names the nodes of a queue that no model takes.
 func leftLine(s plan.Spare, all []plan.Spare) string {
 	line := fmt.Sprintf("left over of %s: %s", spareName(s, all), count.Of(s.Nodes, "node"))
 	if s.NodeList != "" {
@@ -125,7 +125,7 @@ func percent(part float64) string {
 	return fmt.Sprintf("%.1f %%", 100*part)
 }
 
-// keptLine says what the checkpoints of all models are to a file system.
+// keptLine says how much of a file system the checkpoints of all models take.
 func keptLine(f plan.FileSystem) string {
 	u := f.Use
 	line := fmt.Sprintf("%s: one of each is %s", f.MountDir, decimal(u.OneBytes, "B"))

@@ -16,12 +16,12 @@ import (
 	"github.com/muster-hpc/muster/internal/step"
 )
 
-// progress shows steps on stderr: a line for each when it is done, and on a
-// terminal what is waited for meanwhile; elsewhere a line now and then.
+// progress shows steps on stderr: a line for each when it is done. Meanwhile a terminal
+// shows the wait, and other outputs get a line now and then.
 type progress struct {
 	app      *app
 	terminal bool
-	// waits is what was said last to be waited for, spoke how long that had taken.
+	// waits is the wait that was shown last, spoke how long it had lasted then.
 	waits string
 	spoke time.Duration
 }

@@ -222,7 +222,7 @@ func whatHeadSees() string {
 	return "the head node sees the current directory and what is below it, and the cluster's file systems"
 }
 
-// scriptLimit is more than any Slurm takes, in bytes. checkSize knows what the cluster's takes.
+// scriptLimit is more than any Slurm takes, in bytes. checkSize knows the cluster's own limit.
 const scriptLimit = 16 << 20
 
 // readScript reads a file that is to be a batch script.

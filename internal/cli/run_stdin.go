@@ -22,7 +22,7 @@ func (a *app) keepStdin() (file string, done func(), err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("keep the script: %w", err)
 	}
-	done = func() { _ = os.RemoveAll(dir) } // what is left in /tmp costs little
+	done = func() { _ = os.RemoveAll(dir) } // a file that stays in /tmp costs little
 	file = filepath.Join(dir, stdinName)
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		done()

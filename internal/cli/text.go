@@ -42,7 +42,7 @@ func (a *app) note(format string, args ...any) {
 	}
 }
 
-// tell notes what there may be to say.
+// tell is note for a text that may be empty.
 func (a *app) tell(what string) {
 	if what != "" {
 		a.note("%s", what)

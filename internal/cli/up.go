@@ -60,7 +60,7 @@ why, 2 wrong command line or no terminal to ask on, 130 stopped.`,
 	return c
 }
 
-// makeOrChange makes the cluster of a file what the file says.
+// makeOrChange makes the cluster of a file, or changes it to match the file.
 func (a *app) makeOrChange(c *cobra.Command, file string, o upOptions) error {
 	ctx := c.Context()
 	at, err := placeOf(o.place)

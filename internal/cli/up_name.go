@@ -23,8 +23,8 @@ type upChoice struct {
 	known        []madeOf
 }
 
-// cluster is the name of the cluster. told is a word about it where the user could
-// expect another: a file has made a cluster under another name, and that is changed.
+// cluster is the name of the cluster. told is a note where the user
+// could expect another name: the file's cluster exists under that one, and is changed.
 func (c upChoice) cluster() (name, told string, err error) {
 	if c.flag != "" {
 		return c.flag, "", spec.CheckName(c.flag)

@@ -20,8 +20,8 @@ func takesName(c *cobra.Command) bool {
 	return false
 }
 
-// clusterName is the argument of commands that are about a cluster and nothing else:
-// what --cluster says, for those who write it behind the command.
+// clusterName reads the argument of commands that are about a cluster and nothing
+// else: it means the same as --cluster.
 func (a *app) clusterName(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:

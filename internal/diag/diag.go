@@ -1,8 +1,8 @@
-// Package diag holds what we say to people about their files: a problem with a
+// Package diag holds messages to people about their files: a problem with a
 // severity, a stable code, a place, one line on what is wrong, and a hint on
 // what to do next.
 //
-// It knows nothing of what is checked. A rule names a path such as
+// It knows nothing of the checks. A rule names a path such as
 // "HeadNode.InstanceType"; the reader of the file gives the List a Locate
 // function that turns the path into a line and a column.
 package diag

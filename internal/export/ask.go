@@ -14,7 +14,7 @@ import (
 // asksMost is how many objects are asked about in one look: what is new in the directory does not wait for all of them.
 const asksMost = 2000
 
-// unasked is the Sum of an object of which only is known what a listing says, and what the record remembers.
+// unasked is the Sum of an object of which only a listing and the record are known.
 const unasked = 1
 
 // remembered adds what the record knows of an object that was listed.
@@ -28,7 +28,7 @@ func (k Known) remembered(o object, home uint64) object {
 	return o
 }
 
-// doubt is a decision about what has to be asked about.
+// doubt decides which objects have to be asked about.
 type doubt struct {
 	Rule  Rule
 	Tree  *Tree

@@ -57,7 +57,7 @@ func (r *retries) failed(p string, version version, now time.Time, err error) {
 	r.last[p] = failure{version, wait, now.Add(wait), err}
 }
 
-// keep forgets all but what is still wanted.
+// keep forgets the objects that are not wanted any more.
 func (r *retries) keep(wanted []fetch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,8 +73,8 @@ func (r *retries) keep(wanted []fetch) {
 	r.last = still
 }
 
-// due says why an object is not to be tried now. What is in its way here, and what a pointer waits for, is looked at
-// each time: it costs no reading, and ends at once.
+// due says why an object is not to be tried now. A file in its way, and an object that a pointer waits for, are looked
+// at each time: that costs no reading, and ends at once.
 func (in *importer) due(f fetch) error {
 	if err := in.way(f); err != nil {
 		return err

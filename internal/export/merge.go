@@ -115,7 +115,7 @@ func (m *merging) differ(f File, o object, untouched bool) {
 	}
 }
 
-// same takes note of what is not known yet.
+// same notes that a file and its object are the same, if that is not known yet.
 func (m *merging) same(p string, k Known) {
 	if old, ok := m.Known[p]; !ok || old != k {
 		m.plan.Same[p] = k
@@ -151,7 +151,7 @@ func (m *merging) gone(p string, k Known) {
 	m.plan.Forget = append(m.plan.Forget, p)
 }
 
-// remember makes what was decided without any deed part of the record.
+// remember records the decisions that need no action.
 func (p mergePlan) remember(r *Record) {
 	for _, path := range slices.Sorted(maps.Keys(p.Same)) {
 		r.agree(path, p.Same[path])

@@ -84,9 +84,9 @@ func (o object) tells(home uint64) (inode uint64, change int64) {
 //	gone "path"                                    nothing is known any more
 //	full                                           all that the bucket had at first was looked at
 //
-// Without imports the link's line begins with "seen", and what is the same is an object and what was seen of it last.
+// Without imports the link's line begins with "seen", and the lines "same" have objects as they were seen last.
 //
-// A record of another directory or bucket is none: a directory that was made anew is filled anew.
+// The record of another directory or bucket is not used: a directory that was made anew is filled anew.
 type Record struct {
 	file *os.File // nil if it is in memory alone
 	seen bool     // of objects alone, as nothing is imported
@@ -154,7 +154,7 @@ func (r *Record) read(name, head string) error {
 	return nil
 }
 
-// take reads one line. One that says nothing is passed over: what it would have said is found out again.
+// take reads one line. A line that cannot be read is passed over, since its fact is found out again.
 func (r *Record) take(line string) {
 	var k Known
 	var path, text string
@@ -254,7 +254,7 @@ func (r *Record) sending(p string, k Known) {
 	r.write(sentLine(p, k))
 }
 
-// forget ends what is known of a path.
+// forget removes a path from the record.
 func (r *Record) forget(p string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -67,7 +67,7 @@ func (t *Tree) lookAt(r *os.Root, p string) error {
 	return present(t.add(r, p, fs.FileInfoToDirEntry(info)))
 }
 
-// present passes over what is not there any more.
+// present passes over paths that are gone.
 func present(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil

@@ -152,8 +152,8 @@ func (t *Track) taken() int {
 	return t.plans
 }
 
-// unseen are the files of a tree that an earlier one had not, or not so, and that the rule wants. Before the first look
-// at the bucket that is all of them: what is there is not known yet.
+// unseen are the files that the rule wants and that are new or changed since an earlier tree. Before the first look at
+// the bucket these are all files, since its objects are not known yet.
 func unseen(rule Rule, before, now Tree) []Wait {
 	var all []Wait
 	for _, f := range now.Files {

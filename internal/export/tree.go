@@ -207,7 +207,7 @@ func (t *Tree) has(p string) bool {
 	return ok
 }
 
-// oddities are the paths of what can never be exported, but for what is temporary.
+// oddities are the paths that can never be exported, without temporary ones.
 func (t Tree) oddities() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(t.Odd)), temporary)
 }

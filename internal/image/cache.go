@@ -19,8 +19,8 @@ import (
 // a file system where that is at most a quarter.
 const defaultLimit = 64 << 30
 
-// cacheName is what the directory is called in which a user keeps the layers of a
-// directory's images: each has one, since a layer in the cache is trusted.
+// cacheName is the name of a user's layer cache for a directory's images. Each user has
+// one of his own, since a layer in the cache is trusted.
 func cacheName(dir string) string {
 	uid := os.Geteuid()
 	var st unix.Stat_t

@@ -260,7 +260,7 @@ func (o ImportOptions) fetch(ctx context.Context, c *cache, img *source.Image) (
 	o.Progress.fetched.Store(0)
 	o.Progress.begin(Fetching, total)
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(c.AtOnce()) // who waits for a turn gets it in no order
+	group.SetLimit(c.AtOnce()) // those that wait get their turn in any order
 	for _, l := range todo {
 		group.Go(func() error { return o.build(ctx, c, l) })
 	}

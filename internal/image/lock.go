@@ -25,8 +25,8 @@ const (
 // errLocked is returned where the caller does not wait for a lock.
 var errLocked = errors.New("another process works on it")
 
-// locksOf is where the locks on a directory's images are: in it, in the user's own
-// directory, since every user who may open a lock's file may hold it for ever.
+// locksOf is the folder of the locks on a directory's images: the user's own, since a user
+// who may open a lock's file may hold the lock for ever.
 func locksOf(dir string) (string, error) { return own.Make(dir, cacheName(dir), os.Geteuid()) }
 
 // lockImage takes the lock on an image of the user's, over all processes and, where

@@ -69,7 +69,7 @@ func span(d time.Duration) string {
 	return clock
 }
 
-// size is one in the largest unit of which there is one.
+// size is a size in the largest unit that fits into it.
 func size(bytes int64) string {
 	units := []string{"KB", "MB", "GB", "TB", "PB"}
 	n, i := float64(bytes)/1024, 0

@@ -113,8 +113,8 @@ func (m *marker) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// reopen opens the file anew to go on at the same place. Network file systems
-// show what others wrote to those who open a file after it was closed.
+// reopen opens the file anew to go on at the same place. Network file systems show
+// writes of other machines only in files that are opened after the writer closed them.
 func (o *Output) reopen() error {
 	if o.file == nil {
 		return nil

@@ -81,7 +81,7 @@ func sameAccelerators(x resource) {
 	}
 }
 
-// gpuMaker is who makes an instance's GPUs; all that the catalog has are NVIDIA's.
+// gpuMaker is the maker of an instance's GPUs: all of the catalog's are NVIDIA's.
 func gpuMaker(k kind) string {
 	if k.GPU.Name == "" {
 		return ""
@@ -89,8 +89,8 @@ func gpuMaker(k kind) string {
 	return "NVIDIA"
 }
 
-// inferenceMaker is who makes an instance's inference accelerators as EC2 counts
-// them: Trainium is none.
+// inferenceMaker is the maker of an instance's inference accelerators as EC2 counts
+// them: Trainium does not count.
 func inferenceMaker(in catalog.Instance) string {
 	switch {
 	case strings.HasPrefix(in.Accelerator, "inferentia"):

@@ -26,7 +26,7 @@ func (g group) name() string {
 // on reports whether nodes are put into a placement group.
 func (g group) on() bool { return g.name() != "" || g.view.Key("Enabled").Bool() }
 
-// off reports whether the file says that there is none.
+// off reports whether the file turns the placement group off.
 func (g group) off() bool { return g.view.Key("Enabled").Present() && !g.view.Key("Enabled").Bool() }
 
 // placement has the rules about placement groups.

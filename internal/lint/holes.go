@@ -31,7 +31,7 @@ type release struct {
 	patch int
 }
 
-// releaseOf reads a release; false for what is none of a level that is known.
+// releaseOf reads a release; it is false for other texts, and for unknown levels.
 func releaseOf(text string) (release, bool) {
 	level, err := spec.ParseLevel(text)
 	numbers := strings.Split(text, ".")

@@ -87,7 +87,7 @@ func reconfigureTimeout(v spec.View, value any) {
 // readinessCheck is an attribute of the check that nodes have come up.
 type readinessCheck struct {
 	key string
-	// careless is the value of which effect says what it does.
+	// careless is the value that has the effect.
 	careless, effect string
 }
 

@@ -65,7 +65,7 @@ func headMemory(root spec.View, level spec.Level) {
 		WithHint("%s", hint)
 }
 
-// keyPair says who logs in without a key pair. ParallelCluster's KeyPairValidator warns
+// keyPair says which key is used without a key pair. ParallelCluster's KeyPairValidator warns
 // of that: without one, ParallelCluster's head node lets no user log in.
 func keyPair(name spec.View) {
 	if name.Sound() && name.Text() == "" {

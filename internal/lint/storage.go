@@ -43,7 +43,7 @@ func settingsOf(s spec.View) spec.View { return spec.KindOf(s).Settings(s) }
 // it stands for is a new one if the id is not there.
 func existingID(s spec.View) spec.View { return spec.KindOf(s).ID(s) }
 
-// known reports whether an entry's storage type is one that there is.
+// known reports whether an entry's storage type exists.
 func known(s spec.View) bool { return s.Key("StorageType").Given() }
 
 // homeCache holds ParallelCluster's SharedFileCacheNotHomeValidator.

@@ -60,8 +60,8 @@ func lustreRestored(lustre spec.View) {
 	}
 }
 
-// lustreThroughput holds ParallelCluster's FsxPersistentOptionsValidator, and of
-// its FsxStorageTypeOptionsValidator what it says of throughput.
+// lustreThroughput holds ParallelCluster's FsxPersistentOptionsValidator, and the part of
+// its FsxStorageTypeOptionsValidator that is about throughput.
 func lustreThroughput(lustre spec.View) {
 	kind, ok := deployment(lustre)
 	speed, key, disks := lustre.Key("PerUnitStorageThroughput"), lustre.Key("KmsKeyId"), lustre.Key("StorageType")

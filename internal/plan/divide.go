@@ -241,7 +241,7 @@ func packQueue(q spec.Queue, pools []pool, models []spec.Model, all []Trained, m
 	return left, nil
 }
 
-// spareOf is what is left over of a pool. Of the free slots some GPUs are used.
+// spareOf are the nodes of a pool that are left over. Some GPUs of free slots are in use.
 func spareOf(q spec.Queue, pool string, free []slot, used []int) Spare {
 	left := Spare{Queue: q.Name, InstanceTypes: strings.Fields(pool), pool: pool}
 	var whole []slot

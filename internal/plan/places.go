@@ -119,7 +119,7 @@ func (k *Kept) checkpoints(e *Estimate, w *spec.Workload) {
 	}
 }
 
-// machines is what is kept on the machines' own disks.
+// machines are the directories on the machines' own disks.
 func machines(e *Estimate, q Question) []Kept {
 	var all []Kept
 	for _, queue := range q.Cluster.Scheduling.Queues {

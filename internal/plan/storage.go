@@ -243,7 +243,7 @@ func (f *FileSystem) use(t *Trained) {
 
 const gib = 1 << 30
 
-// sum finishes what is said of the checkpoints of all models of a file system.
+// sum adds up the checkpoints of all models of a file system.
 func (f *FileSystem) sum(models []Trained) {
 	if f.Use == nil {
 		return

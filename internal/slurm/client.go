@@ -221,8 +221,7 @@ func (c Client) Cancel(ctx context.Context, id int) error {
 	return err
 }
 
-// CancelNamed ends all jobs of the caller's that have a name. That there is none is no
-// error.
+// CancelNamed ends all jobs of the caller's that have a name, if there are any.
 func (c Client) CancelNamed(ctx context.Context, name string) error {
 	_, err := c.Runner.Run(ctx, "scancel", "--quiet", "--name="+name)
 	return err

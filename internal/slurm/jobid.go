@@ -47,8 +47,8 @@ const LastJobID = 60_000_000
 // slurm.conf), and forgets none within five minutes (MinJobAge).
 const unsavedJobs = 10_000
 
-// NextAfterLoss is an ID that no job has had, when what a slurmctld saved before it was
-// killed says which one comes next. Near the largest ID there is none: Slurm begins again
+// NextAfterLoss is an ID that no job has had, from the next ID that a slurmctld saved
+// before it was killed. Near the largest ID it is the saved one: Slurm begins again
 // from the first.
 func NextAfterLoss(saved int) int {
 	if saved <= 0 || saved > LastJobID-unsavedJobs {

@@ -188,8 +188,8 @@ type SharedStorage struct {
 	// MountDir is absolute and clean.
 	MountDir string
 	Kind     StorageKind `key:"StorageType"`
-	// ExistingID is that of what exists already. It is empty for what is made with the
-	// cluster.
+	// ExistingID is the ID of a file system or volume that exists already. It is empty
+	// for one that is made with the cluster.
 	ExistingID string
 	// DeletionPolicy is empty for what exists already.
 	DeletionPolicy DeletionPolicy

@@ -43,7 +43,7 @@ type entry struct {
 // null reports whether nothing stands where a value should.
 func (n *node) null() bool { return n.kind == scalar && n.tag == "null" }
 
-// entry finds a key; nil is none, also in what is no mapping.
+// entry finds a key of a mapping; nil is that it has none.
 func (n *node) entry(key string) *entry {
 	for i := range n.entries {
 		if n.entries[i].key == key {
@@ -92,7 +92,7 @@ func (d *document) errorAt(at diag.Place, code, path, format string, args ...any
 	return d.list.Errorf(code, path, format, args...).At(at)
 }
 
-// awsErrorAt is errorAt for what is YAML, and ParallelCluster cannot read.
+// awsErrorAt is errorAt for YAML that ParallelCluster cannot read.
 func (d *document) awsErrorAt(at diag.Place, code, path, format string, args ...any) *diag.Diagnostic {
 	if !d.aws {
 		return &diag.Diagnostic{}

@@ -52,8 +52,8 @@ func (d *document) answer(n *node, f *field) *diag.Fix {
 	return l.Replace(s, value, f.Type)
 }
 
-// meant is the one of a key's values that a word can only stand for; empty is
-// that there is none.
+// meant is the only one of a key's values that a word can stand for; empty is that there
+// are none or several.
 func (f *field) meant(word string) string {
 	values := f.constraint.oneOf
 	if v := systemNames[strings.ToLower(word)]; f.name == "Os" && slices.Contains(values, v) {

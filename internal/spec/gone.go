@@ -10,8 +10,8 @@ var goneSchedulers = map[string]string{
 	"sge":      "Grid Engine is gone since ParallelCluster 3",
 }
 
-// scheduler reports schedulers that are gone. What is there for them, and what
-// Slurm would need, is then no problem of its own.
+// scheduler reports schedulers that are gone. Their own keys, and missing keys of Slurm,
+// are then not reported.
 func (c *checker) scheduler(n *node, f *field, path string) {
 	gone := ""
 	if e := n.entry("Scheduler"); e != nil && e.value.kind == scalar {

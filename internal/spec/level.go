@@ -34,7 +34,7 @@ func (l Level) String() string {
 	return fmt.Sprintf("3.%d", int(l))
 }
 
-// orNewest is the level itself, or the newest one for what is none.
+// orNewest is the level itself, or the newest one where it is unknown.
 func (l Level) orNewest() Level {
 	if l < oldest || l > Newest {
 		return Newest

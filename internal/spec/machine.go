@@ -17,9 +17,9 @@ type Networking struct {
 	AdditionalSecurityGroups []string `key:"AdditionalSecurityGroups"`
 }
 
-// IAM says what rights machines have beside those that they need.
+// IAM has the rights of machines beside those that they need.
 type IAM struct {
-	// InstanceProfile and InstanceRole are ARNs of what is instead of one that is made.
+	// InstanceProfile and InstanceRole are ARNs of the user's own; without them, muster makes its own.
 	InstanceProfile string `key:"InstanceProfile"`
 	InstanceRole    string `key:"InstanceRole"`
 	// Policies are the ARNs of AdditionalIamPolicies.

@@ -33,7 +33,7 @@ func (d *document) ownLevel() Level {
 	return level
 }
 
-// modeline is what a comment says to muster. Prose is none.
+// modeline is the settings of a comment for muster; false for other comments.
 func modeline(line string) (settings string, ok bool) {
 	comment, ok := strings.CutPrefix(strings.TrimSpace(line), "#")
 	if !ok {

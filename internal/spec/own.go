@@ -32,8 +32,8 @@ func warnOwnPlace(v View) {
 	}
 }
 
-// ownSettings are the settings of slurm.conf, in small letters, without which a cluster on
-// one machine is none. ParallelCluster passes them on; what it refuses is in denied.
+// ownSettings are the settings of slurm.conf, in small letters, that a cluster on one
+// machine sets itself. ParallelCluster passes them on; what it refuses is in denied.
 var ownSettings = []string{
 	"accountingstoragehost", "accountingstorageport", "accountingstoragetype", "authtype", "clustername", "credtype", "plugstackconfig",
 	"slurmctldaddr", "slurmctldpidfile", "slurmctldport", "slurmdport", "slurmdspooldir", "slurmduser", "statesavelocation",

@@ -151,7 +151,7 @@ func (n *node) boolean() (value, ok bool) {
 }
 
 // asPython is a scalar as ParallelCluster writes it into another file, such as
-// slurm.conf: True for yes, 90 for 1:30. It is false for what is no one word.
+// slurm.conf: True for yes, 90 for 1:30. It is false for other values.
 func (n *node) asPython() (string, bool) {
 	switch n.tag {
 	case "bool":

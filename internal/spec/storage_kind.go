@@ -2,8 +2,8 @@ package spec
 
 import "strings"
 
-// StorageKind is a StorageType of the file. What is true of one kind and not of another
-// is said here, or where that kind is made, mounted or judged.
+// StorageKind is a StorageType of the file. The differences of
+// the kinds are here, and where a kind is made, mounted or judged.
 type StorageKind string
 
 // Kinds of storage, as the file calls them.

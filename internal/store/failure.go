@@ -60,8 +60,8 @@ var ofThePlace = []string{
 	"InvalidBucketName", "InvalidBucketState", "InvalidToken", "OperationAborted", "RequestTimeout", "TokenRefreshRequired", "NoSuchUpload",
 }
 
-// ofTheObject says that an error would not be one with another object. Rights (401, 403), absence (404) and haste (429)
-// are of the place, and so is what it blames on itself.
+// ofTheObject reports whether an error is about one object alone. Rights (401, 403), absence (404), haste (429) and
+// errors of the server are about the place.
 func ofTheObject(status int, code string) bool {
 	switch status {
 	case http.StatusBadRequest, http.StatusConflict, http.StatusLengthRequired, http.StatusRequestEntityTooLarge,

@@ -166,7 +166,7 @@ func (s *S3) sendPart(ctx context.Context, u Upload, id *string, number int32, p
 	return types.CompletedPart{ETag: out.ETag, PartNumber: &number, ChecksumCRC64NVME: &crc}, nil
 }
 
-// abort frees what the parts hold. It must also work when the caller's own context is what ended the upload.
+// abort frees what the parts hold. It must also work when the caller's own context has ended the upload.
 func (s *S3) abort(ctx context.Context, key string, id *string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortLimit)
 	defer cancel()

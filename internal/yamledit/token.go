@@ -44,7 +44,7 @@ var wordy = sync.OnceValue(func() *regexp.Regexp {
 // notTexts are words that YAML 1.1 reads as something else than a text.
 var notTexts = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
-// numeric is what is a number, and no text, without quotes.
+// numeric are texts that YAML takes for numbers.
 var numeric = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,9})?$`) })
 
 // written is how a value of a type is written in place of another one, which is

@@ -1,7 +1,7 @@
 // Package gunzip decompresses gzip (RFC 1952, RFC 1951), for which it has one reader: a
 // file of one member or of several, one after the other. It promises the
 // bytes that klauspost/compress and compress/gzip give, and an error where one of them has
-// one. Strangers wrote what it reads, and it takes no memory but its buffers and tables.
+// one. Its input may be hostile, and it takes no memory but its buffers and tables.
 //
 // It is here because decompression is a large part of an import: 420 MB/s come out of it on
 // a core, of klauspost/compress 240 and of zlib 270 (decision 11).

@@ -8,7 +8,7 @@ const margin = 3 + 258 + 16
 
 // symbols decompresses until its block ends or there is no room. It is where the time
 // goes: what it needs is in variables of its own, and up to three literals are taken
-// between two looks at what is left of the input.
+// between two looks at the rest of the input.
 func (r *Reader) symbols() error {
 	lit, dist, out, buf := &r.lit, &r.dist, r.out, r.buf
 	bits, n, at, to := r.bits, r.n, r.at, r.to
@@ -66,9 +66,9 @@ func (r *Reader) symbols() error {
 	return err
 }
 
-// repeat writes again what is some distance before a place, in steps of eight bytes
-// where that much is known: up to 15 bytes more than it should, which come to be
-// written over.
+// repeat copies the bytes at some distance before a place, in steps of eight bytes where
+// the distance allows it. It may write up to 15 bytes too many, which are overwritten
+// later.
 func repeat(out []byte, to, distance, length int) {
 	from, end := to-distance, to+length
 	if distance < 8 {

@@ -12,7 +12,7 @@
 // upper layer deleted. What squashfs cannot hold is left out: POSIX access
 // lists, and times before 1970 or after 2106.
 //
-// What is too strange or too large is refused with an Error. Memory does not
+// Layers that are too strange or too large are refused with an Error. Memory does not
 // grow with the size of files, only with the number of entries, by some 200
 // bytes each; a caller who sets a soft limit of about 160 MB for Go's heap
 // (debug.SetMemoryLimit) stays below 250 MB with a million of them.

@@ -14,7 +14,7 @@ type arrangement struct {
 	ranges    []span
 	fragments []squashfs.Fragment // copied ones
 	repack    []parts
-	end       int64 // of what is copied
+	end       int64 // of the copied ranges
 }
 
 // span is a range of a layer's segment and where it goes.

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// Disks forget, and what is written stays for months. Each stretch of a segment's stored
+// Disks lose data, and a cache lives for months. Each stretch of a segment's stored
 // blocks has a checksum, which is compared whenever the segment becomes part of an image.
 
 const (
@@ -51,7 +51,7 @@ func (s *sums) list() []uint32 {
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// errUnreadable is what a disk says of what it has lost.
+// errUnreadable is a disk's error for data that it has lost.
 var errUnreadable = errors.New("it cannot be read")
 
 // readStretch reads a stretch piece by piece and returns its checksum.

@@ -61,8 +61,8 @@ func (w *writing) wrote(b []byte, at int64) {
 	}
 }
 
-// Sums are the checksums of a file's first bytes, for each stretch one. What is not known
-// of them is read, by all CPUs.
+// Sums are the checksums of a file's first bytes, one for each stretch. Unknown ones are
+// computed, by all CPUs.
 func Sums(ctx context.Context, r io.ReaderAt, size int64, known *Written) ([]uint32, error) {
 	parts := known.sorted()
 	found := make([]uint32, sumCount(size))

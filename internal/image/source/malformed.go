@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// malformed is what is wrong with a document, in words for people who know no Go.
+// malformed is the problem of a document, without the words of Go's JSON decoder.
 func malformed(err error) error {
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		value := map[string]string{"array": "a list", "object": "an object", "string": "a text", "bool": "true or false"}[t.Value]

@@ -33,8 +33,8 @@ type document struct {
 	data      []byte
 }
 
-// newDocument finds out what kind of document the bytes are. What they say of
-// themselves goes before what the one who gave them says, which may be anything.
+// newDocument finds out what kind of document the bytes are. Their own media type goes
+// before said, that of the registry's answer, which may be anything.
 func newDocument(data []byte, said string) (document, error) {
 	var shape struct {
 		SchemaVersion int             `json:"schemaVersion"`

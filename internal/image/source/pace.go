@@ -44,7 +44,8 @@ func asBusy(resp *http.Response, now time.Time, err error) error {
 	return b
 }
 
-// cost is what a failure counts of maxTries: who says nothing at all has had his time.
+// cost is what a failure counts of maxTries: two for a registry that was silent, since
+// that has taken long already.
 func cost(err error) int {
 	var slow interface{ Timeout() bool }
 	if errors.As(err, &slow) && slow.Timeout() {

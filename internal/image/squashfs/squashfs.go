@@ -1,6 +1,6 @@
 // Package squashfs writes squashfs 4.0 images with zstd: the tables that
 // describe a tree, behind data blocks that the caller has placed. The kernel,
-// squashfuse and unsquashfs read what it writes. It also reads a superblock
+// squashfuse and unsquashfs read its images. It also reads a superblock
 // and its id table, from files that may be hostile.
 //
 // The same input gives the same bytes. It knows nothing of container images.
