@@ -248,3 +248,16 @@ func OpenLog() (*os.File, error) {
 	}
 	return os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 }
+
+// ReadSite reads what the cluster of this machine was made of.
+func ReadSite(path string) (manifest.Site, error) {
+	var s manifest.Site
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("read %s: %w", path, err)
+	}
+	return s, nil
+}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -109,4 +110,18 @@ func (a *Account) Suffix() string {
 // failed says what was done, and why it failed in plain words.
 func failed(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), words(err))
+}
+
+// pagesOf are the pages of a list of AWS's, up to the first error.
+func pagesOf[Page, Options any](ctx context.Context, p interface {
+	HasMorePages() bool
+	NextPage(context.Context, ...func(*Options)) (*Page, error)
+}) iter.Seq2[*Page, error] {
+	return func(yield func(*Page, error) bool) {
+		for p.HasMorePages() {
+			if page, err := p.NextPage(ctx); !yield(page, err) || err != nil {
+				return
+			}
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/count"
 )
 
@@ -144,4 +146,45 @@ func (a *Account) Console(ctx context.Context, id string) (string, error) {
 		return "", failed(err, "read the console of %s", id)
 	}
 	return decoded(aws.ToString(out.Output)), nil
+}
+
+// ImportKey makes a key pair of a public key, unless there is one of that name.
+func (a *Account) ImportKey(ctx context.Context, name, cluster string, public []byte) error {
+	_, err := a.ec2().ImportKeyPair(ctx, &ec2.ImportKeyPairInput{
+		KeyName: &name, PublicKeyMaterial: public,
+		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeKeyPair, Tags: []types.Tag{{Key: aws.String(ClusterTag), Value: &cluster}}}},
+	})
+	if err != nil && code(err) != "InvalidKeyPair.Duplicate" {
+		return failed(err, "import your public key as %s", name)
+	}
+	return nil
+}
+
+// DeleteKey deletes a key pair. One that is not there is gone.
+func (a *Account) DeleteKey(ctx context.Context, name string) error {
+	if _, err := a.ec2().DeleteKeyPair(ctx, &ec2.DeleteKeyPairInput{KeyName: &name}); err != nil && code(err) != "InvalidKeyPair.NotFound" {
+		return failed(err, "delete the key pair %s", name)
+	}
+	return nil
+}
+
+// Reservations looks at capacity reservations by ID. It fails if one is not there.
+func (a *Account) Reservations(ctx context.Context, ids []string) (map[string]inventory.Reservation, error) {
+	all := map[string]inventory.Reservation{}
+	if len(ids) == 0 {
+		return all, nil
+	}
+	out, err := a.ec2().DescribeCapacityReservations(ctx, &ec2.DescribeCapacityReservationsInput{CapacityReservationIds: ids})
+	if err != nil {
+		return nil, failed(err, "look at the capacity reservations %s in %s", strings.Join(ids, ", "), a.Region)
+	}
+	for _, r := range out.CapacityReservations {
+		all[aws.ToString(r.CapacityReservationId)] = inventory.Reservation{
+			InstanceType: aws.ToString(r.InstanceType), Zone: aws.ToString(r.AvailabilityZone), State: string(r.State),
+			Block: r.ReservationType == types.CapacityReservationTypeCapacityBlock, PlacementGroup: aws.ToString(r.PlacementGroupArn),
+			Total: int(aws.ToInt32(r.TotalInstanceCount)), Free: int(aws.ToInt32(r.AvailableInstanceCount)),
+			Start: aws.ToTime(r.StartDate), End: aws.ToTime(r.EndDate),
+		}
+	}
+	return all, nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // Event is something that happened to a resource of a stack.
@@ -164,4 +166,22 @@ func (d *Driver) Events(ctx context.Context, stack string) ([]Event, error) {
 		return nil, fmt.Errorf("read the events of stack %s: %w", stack, ErrNoStack)
 	}
 	return all, err
+}
+
+// pace is how long to wait before the next look: little at first, then longer, so
+// that short operations are not waited for and long ones cost few calls.
+type pace struct{ next time.Duration }
+
+const (
+	firstLook = 200 * time.Millisecond
+	lastLook  = 8 * time.Second
+)
+
+func newPace() *pace { return &pace{next: firstLook} }
+
+// wait waits for the next look. It fails when ctx ends.
+func (p *pace) wait(ctx context.Context) error {
+	next := p.next
+	p.next = min(p.next*5/4, lastLook)
+	return pause.For(ctx, next)
 }

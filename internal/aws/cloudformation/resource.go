@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
@@ -147,6 +150,35 @@ func references(value any) []string {
 				all = append(all, substituted(x)...)
 			}
 			all = append(all, references(x)...)
+		}
+	}
+	return all
+}
+
+// texts are a text, or those of a list.
+func texts(value any) []string {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var all []string
+		for _, x := range v {
+			all = append(all, texts(x)...)
+		}
+		return all
+	}
+	return nil
+}
+
+// variable finds a name in the text of an Fn::Sub.
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([A-Za-z0-9]+)[^}]*\}`) })
+
+// substituted are the names in the text of an Fn::Sub.
+func substituted(value any) []string {
+	var all []string
+	for _, text := range texts(value) {
+		for _, m := range variable().FindAllStringSubmatch(text, -1) {
+			all = append(all, strings.TrimSpace(m[1]))
 		}
 	}
 	return all

@@ -121,3 +121,38 @@ func (p *part) groupsOf(networking spec.Networking, managed value) []cfn.Text {
 	}
 	return append(out, cfn.Lits(networking.AdditionalSecurityGroups...)...)
 }
+
+// ticket is what machines of a role are told, but for the program.
+func (m *maker) ticket(p *part, role string) manifest.Ticket {
+	t := manifest.Ticket{Cluster: m.facts.Name, Region: m.facts.Region, Bucket: p.sub(m.bucket), Role: role}
+	if !m.zone.absent() {
+		t.ZoneName = m.zoneName // all machines look for names in it
+	}
+	if role != manifest.RoleHead {
+		t.Head = "${" + headAddress + "}"
+		return t
+	}
+	if !m.zone.absent() {
+		t.Zone = p.sub(m.zone)
+	}
+	return t
+}
+
+// userData is the script that a machine runs first. It has no ${ of its own: what
+// looks so is CloudFormation's to fill in.
+func userData(t manifest.Ticket) cfn.Text { return cfn.Base64(cfn.Sub(manifest.UserData(t))) }
+
+// EFADevices is how many EFA devices a node of a compute resource is launched with. The
+// instance's own type counts where the resource names none.
+func EFADevices(c *spec.Cluster, r spec.ComputeResource, own string) int {
+	if len(r.InstanceTypes) == 0 {
+		r.InstanceTypes = []string{own}
+	}
+	n := 0
+	for _, i := range interfaces(c, r) {
+		if strings.HasPrefix(i.kind, efaBoth) {
+			n++
+		}
+	}
+	return n
+}
