@@ -64,10 +64,7 @@ func (a *app) showContainers(all []container.Listed) error {
 		}
 		lines.Add(dash(r.Name), dash(r.Job), state, pid, dash(clock(l.Created, time.Now())), r.Image)
 	}
-	if a.output == "json" {
-		return a.writeJSON(rows)
-	}
-	return lines.Write(a.out)
+	return a.answer(rows, func() error { return lines.Write(a.out) })
 }
 
 // dash is the text, or a dash for none.

@@ -30,10 +30,7 @@ func (a *app) imageInspect(place *imagePlace) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.output == "json" {
-				return a.writeJSON(i)
-			}
-			return showImage(a.out, i)
+			return a.answer(i, func() error { return showImage(a.out, i) })
 		}),
 	}
 }

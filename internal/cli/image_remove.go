@@ -103,11 +103,10 @@ func (a *app) imagePrune(place *imagePlace) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.output == "json" {
-				return a.writeJSON(done)
-			}
-			_, err = fmt.Fprintf(a.out, "%s removed, %s freed, %s kept\n", count.Of(done.Layers, "layer"), count.Bytes(done.FreedBytes), count.Bytes(done.KeptBytes))
-			return err
+			return a.answer(done, func() error {
+				_, err := fmt.Fprintf(a.out, "%s removed, %s freed, %s kept\n", count.Of(done.Layers, "layer"), count.Bytes(done.FreedBytes), count.Bytes(done.KeptBytes))
+				return err
+			})
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "remove all layers")

@@ -74,11 +74,7 @@ func (a *app) showVerified(place *imagePlace, answer verifyAnswer) error {
 			damaged = append(damaged, v)
 		}
 	}
-	write := func() error { return t.Write(a.out) }
-	if a.output == "json" {
-		write = func() error { return a.writeJSON(answer) }
-	}
-	if err := write(); err != nil || len(damaged) == 0 {
+	if err := a.answer(answer, func() error { return t.Write(a.out) }); err != nil || len(damaged) == 0 {
 		return err
 	}
 	for _, v := range damaged {

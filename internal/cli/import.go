@@ -98,11 +98,10 @@ func (a *app) importCluster(ctx context.Context, name string, o importOptions) e
 	for _, n := range found.Notes {
 		fmt.Fprintln(a.err, "muster:", n)
 	}
-	if a.output == "json" {
-		return a.writeJSON(adoptAnswer{Record: found.Record, Notes: found.Notes})
-	}
-	_, err = fmt.Fprintf(a.out, "%s in %s: ParallelCluster %s, head node %s\n", name, found.Region, found.Adopted.Version, page.OrDash(found.Adopted.Head))
-	return err
+	return a.answer(adoptAnswer{Record: found.Record, Notes: found.Notes}, func() error {
+		_, err := fmt.Fprintf(a.out, "%s in %s: ParallelCluster %s, head node %s\n", name, found.Region, found.Adopted.Version, page.OrDash(found.Adopted.Head))
+		return err
+	})
 }
 
 // withoutComments are keys as a file of known hosts has them.

@@ -35,10 +35,7 @@ there today, the newest last. TIME is how long the last run took or takes.`,
 			if err != nil {
 				return err
 			}
-			if a.output == "json" {
-				return a.writeJSON(answer)
-			}
-			return a.writeJobs(answer)
+			return a.answer(answer, func() error { return a.writeJobs(answer) })
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "also those that ended before today")

@@ -44,10 +44,7 @@ is. ID is a number, or 9_3 for task 3 of array 9; of an array, all tasks are lis
 			if err := answer.addTasks(ctx, s, args[0]); err != nil {
 				return err
 			}
-			if a.output == "json" {
-				return a.writeJSON(answer)
-			}
-			return answer.write(a, time.Now())
+			return a.answer(answer, func() error { return answer.write(a, time.Now()) })
 		}),
 	}
 }

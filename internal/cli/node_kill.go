@@ -86,11 +86,10 @@ func (a *app) killNode(ctx context.Context, node string) error {
 	if err := nodes.PullPlug(ctx, anchor, node); err != nil {
 		return fmt.Errorf("pull the plug of %s: %w", node, err)
 	}
-	if a.output == "json" {
-		return a.writeJSON(answer)
-	}
-	_, err = fmt.Fprint(a.out, answer.text())
-	return err
+	return a.answer(answer, func() error {
+		_, err := fmt.Fprint(a.out, answer.text())
+		return err
+	})
 }
 
 // jobsOn are the jobs that have a node.

@@ -29,10 +29,7 @@ are powered down come in one line, with --all each in its own.`,
 			if err != nil {
 				return err
 			}
-			if a.output == "json" {
-				return a.writeJSON(answer)
-			}
-			return answer.write(a.out, all, time.Now())
+			return a.answer(answer, func() error { return answer.write(a.out, all, time.Now()) })
 		}),
 	}
 	c.Flags().BoolVarP(&all, "all", "a", false, "list nodes that are powered down one by one, too")

@@ -107,10 +107,7 @@ func (a *app) runPlan(ctx context.Context, path string, o planOptions) error {
 	if o.ranks != "" || o.path != "" {
 		return a.showRanks(estimate, o)
 	}
-	if a.output == "json" {
-		return a.writeJSON(estimate)
-	}
-	return writePlan(a.out, estimate)
+	return a.answer(estimate, func() error { return writePlan(a.out, estimate) })
 }
 
 // question reads the files and the flags. Errors of the files stop it; the rest
@@ -236,10 +233,7 @@ func (a *app) showRanks(e *plan.Estimate, o planOptions) error {
 		}
 		answer.Path = &path
 	}
-	if a.output == "json" {
-		return a.writeJSON(answer)
-	}
-	return answer.write(a.out)
+	return a.answer(answer, func() error { return answer.write(a.out) })
 }
 
 // chooseModels finds a model by its name. All that have a place are chosen with

@@ -256,11 +256,10 @@ func readScript(file string) ([]byte, *diag.List) {
 
 // submitted answers with a job's ID.
 func (a *app) submitted(id int) error {
-	if a.output == "json" {
-		return a.writeJSON(submitAnswer{ID: id})
-	}
-	_, err := fmt.Fprintln(a.out, id)
-	return err
+	return a.answer(submitAnswer{ID: id}, func() error {
+		_, err := fmt.Fprintln(a.out, id)
+		return err
+	})
 }
 
 // followRun follows a job that was just submitted, to its end.

@@ -31,12 +31,7 @@ run. What does not answer is shown as blind, which needs a look, too.`,
 			if err != nil {
 				return err
 			}
-			if a.output == "json" {
-				err = a.writeJSON(answer)
-			} else {
-				err = answer.write(a.out, time.Now())
-			}
-			if err != nil {
+			if err := a.answer(answer, func() error { return answer.write(a.out, time.Now()) }); err != nil {
 				return err
 			}
 			return answer.exit()

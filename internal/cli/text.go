@@ -18,6 +18,14 @@ func (a *app) writeJSON(v any) error {
 	return out.Encode(v)
 }
 
+// answer writes the answer of a command: as JSON if that is asked for, and else as text.
+func (a *app) answer(v any, text func() error) error {
+	if a.output == "json" {
+		return a.writeJSON(v)
+	}
+	return text()
+}
+
 // clock is a time for a table: today's without the date; "" is unknown.
 func clock(t, now time.Time) string {
 	switch {

@@ -22,11 +22,10 @@ func (a *app) version() *cobra.Command {
 func (a *app) showVersion() error {
 	info, _ := debug.ReadBuildInfo()
 	answer := versionOf(info)
-	if a.output == "json" {
-		return a.writeJSON(answer)
-	}
-	_, err := fmt.Fprintln(a.out, answer)
-	return err
+	return a.answer(answer, func() error {
+		_, err := fmt.Fprintln(a.out, answer)
+		return err
+	})
 }
 
 // versionFlag makes --version what `muster version` is.
