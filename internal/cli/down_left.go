@@ -60,7 +60,7 @@ func (a *app) showUnexported(u *place.Unexported) error {
 	case u.Unknown && u.Files > 0:
 		fmt.Fprintf(a.err, "muster: at least %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), count.Bytes(u.SizeBytes), page.Printable(u.Why))
 	case u.Unknown:
-		fmt.Fprintf(a.err, "muster: %s: %s\n", status.NobodyKnows, page.Printable(u.Why))
+		fmt.Fprintf(a.err, "muster: %s: %s\n", status.ExportsUnknown, page.Printable(u.Why))
 	default:
 		fmt.Fprintf(a.err, "muster: %s not in the buckets, %s: %s\n", count.Are(u.Files, "file"), count.Bytes(u.SizeBytes), page.Printable(u.Why))
 	}

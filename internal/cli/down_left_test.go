@@ -48,7 +48,7 @@ the data stays in /d, and the next ` + "`muster up`" + ` of this cluster exports
   /fsx1/shut/, cannot be exported: permission denied
 the data stays in /d, and no ` + "`muster up`" + ` of this cluster exports it as things are
 `},
-		{"nobody_knows", &place.Unexported{Unknown: true, Why: "no answer", Dir: "/d"}, `muster: nobody knows what is not in the buckets yet: no answer
+		{"nobody_knows", &place.Unexported{Unknown: true, Why: "no answer", Dir: "/d"}, `muster: it is unknown which files still have to be exported: no answer
 the data stays in /d, and the next ` + "`muster up`" + ` of this cluster exports it
 `},
 	} {

@@ -39,7 +39,8 @@ func findAccount(u User) (account, error) {
 	return a, nil
 }
 
-// findAccountAhead starts findAccount, which may have to ask a server.
+// findAccountAhead starts findAccount, which may have to ask a server. The function waits
+// for its end.
 func findAccountAhead(u User) func() (account, error) {
 	find := sync.OnceValues(func() (account, error) { return findAccount(u) })
 	go find()
@@ -70,7 +71,7 @@ func lookUp(database string, id, fields int, u User) ([]string, error) {
 	}
 	late := time.AfterFunc(nameServiceWait, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
-	_ = cmd.Wait() // it fails for those that nobody knows
+	_ = cmd.Wait() // it fails for unknown users
 	return entry(out.Bytes(), id, fields), nil
 }
 

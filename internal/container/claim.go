@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// claim finds out what there is of the container's name and says whether it is to
-// be joined. Until release no other process decides about it.
+// claim looks for the container of the wanted name and says whether to join it. Until
+// release it keeps other processes from doing the same.
 func (m *maker) claim() (joins bool, err error) {
 	if m.o.Name.Name == "" {
 		m.kept.ID = rand.Text()
@@ -62,7 +62,7 @@ func (m *maker) claim() (joins bool, err error) {
 	return false, nil
 }
 
-// release records the container that was made and lets others decide.
+// release records the container that was made and lets other processes go on.
 func (m *maker) release() error {
 	if m.entry == nil {
 		return nil
@@ -75,7 +75,7 @@ func (m *maker) release() error {
 	return errors.Join(m.entry.write(m.o.User, k), m.entry.open())
 }
 
-// keep is what others have to know of the container.
+// keep is the record of the container for other processes.
 func (m *maker) keep() kept {
 	c := m.container()
 	return kept{ID: m.kept.ID, Image: m.absolute(m.o.Image), Created: time.Now(), PID: c.PID, Space: m.space.name, Namespaces: c.Namespaces,

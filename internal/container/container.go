@@ -2,11 +2,11 @@
 // runs commands in it, as Enroot and Pyxis do: the host's processes, network and
 // shared memory, another root.
 //
-// What it promises: the image is mounted, never unpacked. Nobody gains a right
-// outside the container's own user namespace, and nothing in it needs a setuid
-// program. The kernel reads an image by itself only if nobody but root can have
-// made or can change it. When a container ends, or those who made it are killed, no
-// process, mount, namespace, loop device or file of it is left.
+// What it promises: the image is mounted, never unpacked. No process gains a right
+// outside the container's own user namespace, and no setuid program is needed. The
+// kernel reads an image by itself only if root alone could make and change it. When a
+// container ends, or its watcher is killed, no process, mount, namespace, loop device
+// or file of it is left.
 //
 //	hold or run ──┬── squashfuse             (host's namespaces; unless the kernel mounts)
 //	 (watcher)    └── the container's process (its namespaces: user, mount, ...)
@@ -24,7 +24,7 @@ import (
 type Options struct {
 	// Image is the path of a squashfs file. It may be empty for a name that exists.
 	Image string
-	// Absent is what to say of an image that is not there, after that it is not.
+	// Absent is added to the error of an image that does not exist.
 	Absent string
 	Mounts []Mount
 	// Workdir is the directory to work in; empty is the image's own.

@@ -38,8 +38,8 @@ func (m *maker) complain() {
 	_ = unix.Kill(m.r.pid, unix.SIGKILL)
 }
 
-// finish takes away what is left of the container. One that others have joined goes on
-// without us.
+// finish removes the container. If other processes have joined it, it goes on without
+// us.
 func (m *maker) finish() error {
 	var errs []error
 	alone := m.entry == nil || m.entry.last()

@@ -80,8 +80,8 @@ func expand(value string, outer environment) string {
 }
 
 // changes are what a command's environment outside must become: the container's
-// variables, except those that keep their value, and no locale of the host's. What an
-// image says of a step of Slurm's or of its ranks is of the step that made the image.
+// variables, except those that keep their value, and no locale of the host's. Variables of
+// Slurm's steps in an image are left out: they are from the step that made the image.
 func changes(outer, inner environment, keep []string) (set, unset []string) {
 	_, step := outer["SLURM_STEP_ID"]
 	kept := func(name string) bool {
@@ -108,7 +108,7 @@ func ofStep(name string) bool {
 }
 
 // addPyTorch adds what torch.distributed wants to know about a step of Slurm's, if the
-// image is one of PyTorch and nobody else says it.
+// image is one of PyTorch and no other source has set it.
 func addPyTorch(inner, outer environment) {
 	if _, ok := inner["PYTORCH_VERSION"]; !ok {
 		return

@@ -118,8 +118,8 @@ func (m *maker) mountHome() error {
 }
 
 // enter makes the container's root the remote's, read-only unless it is to be
-// writable, lets go of the host's, and goes to the working directory. What is
-// mounted in the root stays as it is.
+// writable, lets go of the host's, and goes to the working directory. Mounts in
+// the root stay as they are.
 func (m *maker) enter() error {
 	p := m.r.program()
 	if !m.o.Writable {

@@ -37,8 +37,8 @@ func hostProgram(names ...string) (string, error) {
 	return "", fmt.Errorf("there is no %s on this machine", strings.Join(names, " or "))
 }
 
-// calm are the signals that must not end what a container lives on while its
-// commands still make up their minds about them.
+// calm are signals to a whole group of processes. The holder and squashfuse ignore them,
+// as the container's commands need both while they handle such a signal.
 var calm = []os.Signal{
 	unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTSTP, unix.SIGPIPE, unix.SIGALRM,
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // gpuRequest says which GPUs a container is to see: what NVIDIA_VISIBLE_DEVICES says
-// outside, or else in the image; and all that the job has where only Slurm says that
-// it has some. Nil is none.
+// outside, or else in the image; or else all GPUs of a job that Slurm gave some. Nil is
+// none.
 func gpuRequest(outer, image environment) []string {
 	value, said := outer["NVIDIA_VISIBLE_DEVICES"]
 	if !said {

@@ -39,7 +39,7 @@ func (m *maker) newGuard(step *os.File) error {
 		users = filepath.Join(m.entry.dir, "users")
 	}
 	p = g.program()
-	p.call("nothing", unix.SYS_GETPID) // a will has no number 0
+	p.call("nothing", unix.SYS_GETPID) // a will of 0 means none
 	if step != nil {
 		hangup := unix.PollFd{Fd: int32(step.Fd())} // which needs not be asked for
 		p.call("wait for the step's end", unix.SYS_PPOLL, p.data(unsafe.Slice((*byte)(unsafe.Pointer(&hangup)), unsafe.Sizeof(hangup))), 1, 0, 0, 0)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Life is how one who wants a container talks with the one who holds it.
+// Life is the connection between the plugin that wants a container and its holder.
 type Life struct {
 	// Answer gets the answer, and another one when the container was saved.
 	Answer io.WriteCloser
@@ -19,8 +19,8 @@ type Life struct {
 }
 
 // Hold makes a container for others to join and keeps it until life's step is over.
-// Then it ends what still runs in it and takes it away. It tells whether all went well;
-// the error is only what the user has not heard of, in an answer or on stderr.
+// Then it ends the processes in it and takes it away. It tells whether all went well; the
+// error has only problems that neither an answer nor stderr has told the user.
 func Hold(o Options, life Life) (well bool, err error) {
 	var notices []string
 	o.Notice = func(text string) { notices = append(notices, text) }
@@ -34,7 +34,7 @@ func Hold(o Options, life Life) (well bool, err error) {
 	if o.Save == "" {
 		err = errors.Join(err, life.Answer.Close())
 	}
-	// Tasks do not wait for it.
+	// This comes after the answer, so that tasks do not wait for it.
 	err = errors.Join(err, h.newGuard(life.Step), h.announce())
 	if err != nil {
 		return false, errors.Join(err, h.finish())

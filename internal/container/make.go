@@ -46,7 +46,7 @@ type maker struct {
 	sources   []source
 	upper     int // directory with a named container's files, in the remote
 	rootFD    int // the container's root, in the remote
-	// saveRoot is the same without what is mounted in it; nil if it is not to be saved.
+	// saveRoot is the same without the mounts in it; nil if it is not to be saved.
 	saveRoot *os.File
 	survey   survey
 	// inner is the environment that the container brings.
@@ -200,8 +200,8 @@ func (m *maker) separate() error {
 	return err
 }
 
-// prepare opens what is outside while it can be seen, and makes room for the
-// container's own files.
+// prepare opens the sources of mounts while the host's root is still there, and makes room
+// for the container's own files.
 func (m *maker) prepare() error {
 	p := m.r.program()
 	type opened struct {
@@ -274,7 +274,7 @@ func (m *maker) sourceError(err error) error {
 	return err
 }
 
-// mountRoot lays what is written over the image.
+// mountRoot mounts an overlay with a writable layer over the image.
 func (m *maker) mountRoot() error {
 	over := m.base
 	if m.upper != 0 {
@@ -302,8 +302,8 @@ func (m *maker) mountRoot() error {
 	return err
 }
 
-// name is what the root is mounted from, for those who look at mounts. By it the
-// container is known.
+// name is the source of the root's mount in /proc/PID/mountinfo, by which processes of the
+// container are found.
 func (m *maker) name() string {
 	return "muster-" + m.kept.ID
 }

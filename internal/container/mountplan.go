@@ -9,8 +9,8 @@ import (
 
 // mountPlan is what a mount's flags come to.
 type mountPlan struct {
-	// create is what is made where the target is missing: "dir", "file", "auto" for
-	// the like of the source, or "" for nothing.
+	// create is the kind of target that is made where it is missing: "dir", "file", "auto"
+	// for the source's kind, or "" for none.
 	create    string
 	recursive bool
 	// set are attributes of mount_setattr(2).
@@ -24,8 +24,8 @@ type mountPlan struct {
 	silent  bool
 }
 
-// attributes are flags that add one, and words that would take it away. They take
-// nothing away: what a host's mount forbids, a container may not allow.
+// attributes are the flags that set one, opposites those that would clear it. Attributes
+// of the host's mount stay: a container may not allow what the host forbids.
 var attributes = map[string]uint64{
 	"ro": unix.MOUNT_ATTR_RDONLY, "nosuid": unix.MOUNT_ATTR_NOSUID, "nodev": unix.MOUNT_ATTR_NODEV,
 	"noexec": unix.MOUNT_ATTR_NOEXEC, "noatime": unix.MOUNT_ATTR_NOATIME, "nodiratime": unix.MOUNT_ATTR_NODIRATIME,
@@ -76,7 +76,7 @@ func (p *mountPlan) flag(f string, hasOptions bool) error {
 	}
 	switch f {
 	case "bind", "rbind", "relatime", "strictatime", "defaults", "loud", "async", "norelatime", "x-detach":
-		// What is so anyway, or makes no difference.
+		// The default, or without effect here.
 	case "silent":
 		p.silent = true
 	case "nofail":

@@ -38,7 +38,7 @@ type entryDir struct {
 	users *os.File
 }
 
-// kept is what is known of a named container.
+// kept is the record of a named container, its container.json.
 type kept struct {
 	// ID is unlike that of any other container, of the same name, too.
 	ID      string    `json:"id"`
@@ -63,7 +63,7 @@ func (n Name) entry() string {
 	return n.Job + ":" + n.Name
 }
 
-// nameAction is what is to be done about a name.
+// nameAction is what to do about the container that has a name.
 type nameAction int
 
 const (
@@ -75,7 +75,7 @@ const (
 	beside
 )
 
-// decideName says what a name and what there is of it come to.
+// decideName decides what to do about a name.
 func decideName(n Name, exists, running, hasImage bool) (nameAction, error) {
 	switch {
 	case n.Flag == NameCreate && exists:
@@ -98,7 +98,7 @@ func decideName(n Name, exists, running, hasImage bool) (nameAction, error) {
 const rootState = "/var/lib/muster/containers"
 
 // place is where a user's directory for named containers may be: DIR/NAME/BELOW, with
-// another name where somebody else has taken that.
+// another name where another user has taken that.
 type place struct{ dir, name, below string }
 
 // places are the user's, best first.
@@ -254,11 +254,11 @@ func (e *entryDir) makeLayers(u User) error {
 	})
 }
 
-// open lets others decide.
+// open opens the gate again for other processes.
 func (e *entryDir) open() error { return e.gate.Close() }
 
-// last tells whether nobody else uses the container. Then it is locked against new
-// users until this process lets go.
+// last tells whether this process is the only user of the container. Then it is locked
+// against new users until this process unlocks it.
 func (e *entryDir) last() bool {
 	return unix.Flock(int(e.users.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 }

@@ -25,8 +25,8 @@ func (m Mount) String() string { return m.Source + ":" + m.Target }
 
 func (m Mount) bind() bool { return m.Source != "tmpfs" && m.Source != "umount" }
 
-// ParseMounts reads SRC[:DST[:FLAGS]],... with flags joined by +. What is said twice
-// counts once.
+// ParseMounts reads SRC[:DST[:FLAGS]],... with flags joined by +. Repetitions
+// count once.
 func ParseMounts(list string) ([]Mount, error) {
 	if list == "" {
 		return nil, errors.New("--mounts: argument required")
@@ -108,7 +108,7 @@ type Name struct {
 	Job string
 }
 
-// NameFlag says what is to be done about a container that is there already.
+// NameFlag says what to do about a container that exists already.
 type NameFlag string
 
 // The flags of --name.
@@ -182,7 +182,7 @@ func ParseKeep(list string) ([]string, error) {
 	return all, nil
 }
 
-// CheckSave says what is wrong with the path of --save.
+// CheckSave refuses paths that --save cannot write to.
 func CheckSave(path string) error {
 	switch {
 	case path == "":

@@ -33,8 +33,7 @@ func (p *program) makeDir(root ref, target string, mode os.FileMode) ref {
 	return dir
 }
 
-// makeFile makes an empty file if there is nothing of its name, and returns what is
-// there, open as a place only.
+// makeFile makes an empty file unless its name exists, and opens the name with O_PATH.
 func (p *program) makeFile(root ref, target string) ref {
 	p.makeFileIn(root, target)
 	return p.openIn(root, target, unix.O_PATH, 0)

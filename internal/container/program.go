@@ -21,7 +21,7 @@ func (r *remote) program() *program {
 	return &program{page: r.page}
 }
 
-// call adds a call; what is what an error says of it.
+// call adds a call, which errors name by what.
 func (p *program) call(what string, nr uintptr, args ...uintptr) ref {
 	if len(p.what) >= maxCalls-1 {
 		p.full = true

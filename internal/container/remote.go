@@ -23,7 +23,7 @@ type remote struct {
 	page *page
 	sock int // our end of the socket, over which it is asked
 	fd   int // its end, in the remote
-	// sent are files that it has sent and nobody has taken yet.
+	// sent are files that it has sent and receive has not returned yet.
 	sent []*os.File
 }
 

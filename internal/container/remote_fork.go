@@ -77,7 +77,7 @@ func perform(h *header, calls []call, from uintptr) {
 		}
 		r, _, errno := syscall.RawSyscall6(c.nr, a[0], a[1], a[2], a[3], a[4], a[5])
 		for again := 0; c.nr == unix.SYS_OPENAT2 && errno == unix.EAGAIN && again < 10000; again++ {
-			// Somebody on this machine renamed or mounted something meanwhile.
+			// A file was renamed or mounted on this machine meanwhile.
 			r, _, errno = syscall.RawSyscall6(c.nr, a[0], a[1], a[2], a[3], a[4], a[5])
 		}
 		if c.skip != 0 && errno == 0 && r == 0 {

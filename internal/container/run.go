@@ -41,7 +41,7 @@ func start(o Options, alone bool) (*maker, error) {
 	}
 	m.account = findAccountAhead(o.User)
 	if err := thread.Do(flags, m.make); err != nil {
-		// What is to be ended is the user's, and so is what says which that is.
+		// The processes to be ended, and /proc's files about them, are the user's.
 		return nil, errors.Join(err, becomeUser(o.User), m.finish())
 	}
 	return m, nil

@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// save writes the container's root to a squashfs file, without what is mounted in
-// it. The file appears whole or not at all. It returns the file's path.
+// save writes the container's root to a squashfs file, without the mounts in it. The file appears whole or not at all. It returns the file's path.
 func (m *maker) save() (string, error) {
 	to := m.absolute(m.o.Save)
 	program, err := hostProgram("mksquashfs")
@@ -47,7 +46,7 @@ func (m *maker) saveBy(program, to string) error {
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
-	// One that was root has no say over its own /proc, where the maps are written.
+	// A process that was root may not write its own /proc, where the maps are.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
 		return err
 	}

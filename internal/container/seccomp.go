@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// There is one user in a container, so nothing can be given to another. Package
-// managers try it all the same and take a refusal for a failure: a filter of
-// system calls says to them that it was done. It protects nothing.
+// A container has one user, so files cannot be given to another. Package managers try it
+// all the same and fail if it is refused: a filter of system calls pretends success. It is
+// no protection.
 
 // filter is the program for an architecture: success without deed for the given
 // calls, and for the guarded ones unless their first argument is -1, which only

@@ -10,7 +10,7 @@ import (
 
 // shown is something to be mounted in the container.
 type shown struct {
-	// what is it in an error.
+	// what names it in an error.
 	what string
 	// source is a path outside; sourceFD is one that is open in the remote.
 	source   string
@@ -154,7 +154,7 @@ func (m *maker) mountOthers() error {
 }
 
 func (m *maker) unmount(target string, plan mountPlan) error {
-	// The path of an open file leads to what is mounted there.
+	// The path of an open file leads to the topmost mount there.
 	const known = 902
 	p := m.r.program()
 	f := p.openIn(ref(m.rootFD), target, unix.O_PATH, 0)
@@ -209,7 +209,7 @@ func hostFile(path, create string) shown {
 		plan: mountPlan{set: ro | nosuid | nodev | noexec, propagation: unix.MS_PRIVATE, mayFail: true, silent: true}}
 }
 
-// likeSource is what is to be created as the place of a mount.
+// likeSource is the kind of mount point to create for a source.
 func likeSource(directory bool) string {
 	if directory {
 		return "dir"

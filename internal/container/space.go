@@ -123,7 +123,7 @@ func rootName(pid int) string {
 }
 
 // Sweep ends every process in the mount namespace that is open under a number; with a
-// file, only if nobody holds that locked.
+// file, only if no process has that locked.
 func Sweep(number, users string) error {
 	fd, err := strconv.Atoi(number)
 	if err != nil {

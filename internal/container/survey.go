@@ -23,7 +23,7 @@ type wantedFile struct {
 	reading
 }
 
-// look reads the image, and who the user is outside.
+// look reads the image, and the user's account outside.
 func (m *maker) look() error {
 	host, err := m.account()
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/muster-hpc/muster/internal/image/squashfs"
 )
 
-// A file system that somebody crafted is an attack on the kernel that reads it. So
-// the kernel gets only images that nobody but root can have written or can still
-// change; all others are read by a program without rights.
+// A crafted file system can attack the kernel that reads it. So the kernel gets only
+// images that root alone could write and can change; all others are read by a program
+// without rights.
 
-// origin is what is known of where an image comes from.
+// origin are the facts about an image's file that decide whether the kernel may read it.
 type origin struct {
 	file fileFacts
 	// dirs are the directories above it, the root first.
 	dirs []fileFacts
-	// written says that somebody has it open for writing.
+	// written says that a process has it open for writing.
 	written bool
 	info    squashfs.Info
 }
@@ -36,7 +36,7 @@ type fileFacts struct {
 // distrust says why the kernel may not mount an image; empty means that it may.
 func (o origin) distrust() string {
 	for _, f := range append(o.dirs, o.file) {
-		// In a directory like /tmp nobody but root can take away what is root's.
+		// In a directory like /tmp only root can remove root's files.
 		sticky := f.mode&unix.S_IFMT == unix.S_IFDIR && f.mode&unix.S_ISVTX != 0
 		switch {
 		case f.uid != 0:

@@ -12,7 +12,7 @@ var srunFlags = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(^|[^-\w])--((?:no-)?(?:mounts|workdir|name|writable|readonly|mount-home|remap-root|entrypoint-log|entrypoint|env|unshare|save))\b`)
 })
 
-// toSrun is a text for one who has typed srun's options.
+// toSrun is a text with srun's names of our options.
 func toSrun(text string) string {
 	return srunFlags().ReplaceAllStringFunc(text, func(found string) string {
 		before, name, _ := strings.Cut(found, "--")
@@ -23,7 +23,7 @@ func toSrun(text string) string {
 	})
 }
 
-// errorToSrun is an error for one who has typed srun's options. The kernel's part of it
+// errorToSrun is an error with srun's names of our options. The kernel's part of it
 // begins with a capital, as in all of Slurm's: scripts look for that.
 func errorToSrun(err error) string {
 	text := toSrun(err.Error())
@@ -34,7 +34,7 @@ func errorToSrun(err error) string {
 	return text
 }
 
-// hinted is an error with what to do about it.
+// hinted is an error with a hint.
 type hinted struct {
 	error
 	hint string

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-hpc/muster/internal/fleet"
 )
 
-// tellSlurm has Slurm told where nodes answer, soon.
+// tellSlurm queues addresses of nodes for tellAddresses.
 func (c *Controller) tellSlurm(addresses map[string]string) {
 	if c.Addresses == nil || len(addresses) == 0 {
 		return
@@ -21,9 +21,8 @@ func (c *Controller) tellSlurm(addresses map[string]string) {
 	ring(c.addresses)
 }
 
-// tellAddresses tells Slurm where nodes answer as their instances appear: what
-// comes while one call is under way goes into the next. What is lost is found by
-// correctAddresses.
+// tellAddresses tells Slurm the addresses of nodes as their instances appear: those that
+// come during one call go into the next. correctAddresses finds lost ones.
 func (c *Controller) tellAddresses(ctx context.Context) {
 	for {
 		select {
@@ -56,8 +55,8 @@ func (c *Controller) setAddresses(ctx context.Context, addresses map[string]stri
 	return nil
 }
 
-// correctAddresses tells Slurm those addresses that it has otherwise, and takes
-// back those of nodes that are off.
+// correctAddresses corrects addresses that Slurm has wrong, and resets those of nodes
+// that are off.
 func (c *Controller) correctAddresses(ctx context.Context, w fleet.World) error {
 	if c.Addresses == nil {
 		return nil

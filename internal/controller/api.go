@@ -63,7 +63,7 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 	}
 	mux.HandleFunc("POST /v1/restart", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
-		stop() // whoever keeps us running starts us again
+		stop() // the supervisor starts us again
 	})
 	err := serve(ctx, socket, &http.Server{
 		Handler: onlyFor(users, mux), ReadHeaderTimeout: 5 * time.Second,
@@ -147,7 +147,7 @@ func answer(w http.ResponseWriter, v any, err error) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the reader has gone: nobody is left to tell
+	_ = json.NewEncoder(w).Encode(v) // an error means that the reader has gone
 }
 
 // await answers when the nodes of a job are up.
@@ -187,8 +187,8 @@ func onlyFor(users []int, next http.Handler) http.Handler {
 	})
 }
 
-// Listen makes the controller's socket in the current folder's place, whoever
-// left one there. Everybody may connect; Serve sees who it is.
+// Listen makes a socket, in place of an old one. Every user may connect; Serve asks the
+// kernel who it is.
 func Listen(path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -200,8 +200,8 @@ func Listen(path string) (net.Listener, error) {
 	return l, os.Chmod(path, 0o666)
 }
 
-// Users are those who may ask a controller for changes: root, or the cluster's own user
-// who is root here, and of those who are named who there is.
+// Users are the IDs of the users who may ask a controller for changes: 0, which is root
+// or the cluster's own user, and those of the named users that exist.
 func Users(names ...string) []int {
 	users := []int{0}
 	for _, name := range names {

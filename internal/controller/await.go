@@ -44,15 +44,15 @@ func (c *Controller) wait(ctx context.Context, all map[*waiter]bool, nodes []str
 	}
 }
 
-// awaited tells whether somebody waits for nodes.
+// awaited tells whether a job waits for nodes.
 func (c *Controller) awaited() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.waiters) > 0
 }
 
-// release lets those go on whose nodes are not on their way up any more: all are
-// up, or one was given up. looked is when the nodes were asked for.
+// release ends the calls of Await whose nodes are no longer on their way up: all are up,
+// or one was given up. looked is when Slurm was asked for the nodes.
 func (c *Controller) release(nodes []fleet.Node, looked time.Time) {
 	rising := map[string]bool{}
 	for _, n := range nodes {
@@ -78,8 +78,8 @@ func (c *Controller) endWaits(all map[*waiter]bool, rising map[string]bool, befo
 
 // Settle returns when a round that began after the call has done all that it
 // decided, or when ctx ends. After the death of a whole machine Slurm's saved state
-// still calls nodes up that are no more, and gives them to the next job; a round
-// sets them down.
+// still has nodes up that are gone, and gives them to the next job; a round sets them
+// down.
 func (c *Controller) Settle(ctx context.Context) error {
 	return c.wait(ctx, c.lookers, nil)
 }

@@ -38,7 +38,7 @@ func (c *Controller) keepBlocks(ctx context.Context, nodes []fleet.Node) error {
 	}
 	list, err := c.askBlocks(ctx)
 	if err != nil {
-		// Nothing else waits for that: what was known is still so.
+		// The round goes on with the last known blocks.
 		c.Log.Warn("capacity blocks not known", "error", err)
 		c.blocks.asked = now
 		return nil
@@ -73,7 +73,7 @@ func (c *Controller) keepBlocks(ctx context.Context, nodes []fleet.Node) error {
 	return nil
 }
 
-// sayEnded notes the blocks that have ended, for whoever asks how things are.
+// sayEnded notes the blocks that have ended, for Status.
 func (c *Controller) sayEnded(list []fleet.Block, nodes []fleet.Node, now time.Time) {
 	var ended []string
 	for _, b := range list {

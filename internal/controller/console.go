@@ -16,8 +16,8 @@ const (
 )
 
 // keepConsole writes down the last lines of the console of a machine that is ended
-// because it never answered: nothing else says why. One of several is enough. A console
-// that could not be read is said, too: somebody would look for its lines.
+// because it never answered, as the only trace of the cause. One of several machines is
+// enough. If a console could not be read, the event says so.
 func (c *Controller) keepConsole(ctx context.Context, w fleet.World, a fleet.Action) {
 	if c.Console == nil || !a.Boot {
 		return

@@ -1,7 +1,7 @@
 // Package controller is the head-node daemon. It brings together what Slurm
 // wants, what the provider has and what fleet decides, round after round. It
-// promises that a lost request, a late answer or its own death costs time and
-// nothing else: every round starts from what is.
+// promises that a lost request, a late answer or its own death costs only time: every
+// round starts from the present state.
 package controller
 
 import (

@@ -13,8 +13,8 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
-// desired is what a user, or the controller for his sake, has decided about the
-// fleet. Nothing else in the world knows it, so it is kept in a file.
+// desired are the decisions of a user, or of the controller on his behalf, about the
+// fleet. They are recorded nowhere else, so they are kept in a file.
 type desired struct {
 	path string
 

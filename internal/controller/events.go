@@ -19,12 +19,12 @@ type Event struct {
 	Nodes  []string `json:"-"`
 	List   string   `json:"nodes"`
 	Reason string   `json:"reason,omitempty"`
-	// Hint is what somebody can do about it.
+	// Hint is what a user can do about it.
 	Hint string `json:"hint,omitempty"`
 	// Instance is the provider's name of the machine, where no node stands for it.
 	Instance string `json:"instance,omitempty"`
-	// From and To are Slurm's states of nodes that somebody else changed, User is whose
-	// the reason is.
+	// From and To are Slurm's states of nodes that were changed by hand, User is who gave
+	// the reason.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 	User string `json:"user,omitempty"`
@@ -84,8 +84,8 @@ func (e *Events) Add(v Event) {
 	}
 }
 
-// rotate begins a new file. There is one at path at every moment, and who reads the
-// old one goes on with it.
+// rotate begins a new file. There is one at path at every moment, and programs that read
+// the old one can go on with it.
 func (e *Events) rotate() error {
 	next := e.path + ".new"
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {

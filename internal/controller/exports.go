@@ -22,7 +22,7 @@ type Association struct {
 	// Path is the directory as the cluster's machines see it.
 	Path string
 	Rule export.Rule
-	// Record is the file that remembers what was imported, and what is in the bucket.
+	// Record is the file that lists the imported files and the objects of the bucket.
 	Record string
 	// Place is the directory in which the bucket's objects are plain files; empty if they are elsewhere.
 	Place string
@@ -46,7 +46,7 @@ type link struct {
 	mu     sync.Mutex // guards mirror, opened and lost, held for a whole round
 	mirror export.Mirror
 	opened bool
-	lost   bool // the bucket, perhaps: something was not found
+	lost   bool // an object was not found: the bucket may have been deleted
 	bell   <-chan struct{}
 
 	state  sync.Mutex // guards what follows
@@ -142,7 +142,7 @@ func (l *link) rest(ctx context.Context, wait time.Duration) bool {
 	return true
 }
 
-// pause is how long a look that sees everything lets rest, so that it costs little, and why each look is such a one.
+// pause is how long to rest after a look at everything, and why changes cannot be watched, "" if they can.
 func (l *link) pause() (time.Duration, string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,13 +159,13 @@ func (l *link) look(ctx context.Context) (result export.Result, busy bool, err e
 	}
 	result, err = l.round(ctx)
 	in := result.Import
-	// What cannot be exported is tried again more and more seldom, and keeps nobody busy.
+	// Files that cannot be exported are tried more and more seldom, and do not count as busy.
 	waits := result.Pending - len(result.Blocked)
 	busy = err != nil || cmp.Or(len(result.Objects), waits, in.Files, in.Removed, in.Waiting) > 0
 	return result, busy, l.note(result, err)
 }
 
-// open makes the bucket, again if somebody deleted it, and opens the record, once. An empty bucket is filled with what
+// open makes the bucket, again if it was deleted, and opens the record, once. An empty bucket is filled with what
 // the directory has, and takes nothing from it.
 func (l *link) open(ctx context.Context) error {
 	l.mu.Lock()

@@ -16,8 +16,8 @@ import (
 // flushPatience is how long the last export waits for files that are being written.
 const flushPatience = 5 * time.Second
 
-// Flush exports until all that can be exported is in the buckets, or until ctx ends: trouble with a place may pass. Of
-// files that are still being written it waits for none for long. What is left behind is its error.
+// Flush exports until all that can be exported is in the buckets, or until ctx ends, as trouble may pass. It does not
+// wait long for files that are still being written. Files that are left are its error.
 func (e *Exports) Flush(ctx context.Context) error {
 	errs := make([]error, len(e.links))
 	var all sync.WaitGroup
@@ -61,14 +61,14 @@ func (l *link) flush(ctx context.Context) error {
 	}
 }
 
-// lookAgain has the next round look at everything, whatever was said to have changed.
+// lookAgain makes the next round look at everything, not only at reported changes.
 func (l *link) lookAgain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mirror.LookAgain()
 }
 
-// last is a round that spares nothing: logs are exported as far as they are.
+// last is a round that also exports logs that still grow, as far as they are written.
 func (l *link) last(ctx context.Context) (export.Result, error) {
 	if err := l.open(ctx); err != nil {
 		return export.Result{}, l.note(export.Result{}, err)

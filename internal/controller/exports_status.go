@@ -14,10 +14,10 @@ import (
 // namedAtMost is how many of the files that cannot be exported are named.
 const namedAtMost = 10
 
-// peekEvery is how often a directory is looked at because somebody asks.
+// peekEvery is how often at most requests for the status look at a directory.
 const peekEvery = 2 * time.Second
 
-// Status is what is known of every association, by path.
+// Status is the state of every association, sorted by path.
 func (e *Exports) Status() []client.ExportStatus {
 	all := make([]client.ExportStatus, len(e.links))
 	for i, l := range e.links {

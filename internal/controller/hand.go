@@ -8,9 +8,9 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// byHand are the changes between two looks at Slurm's nodes that no action of ours made:
-// somebody, or a health check, drained nodes, took them back or had them rebooted. before
-// has the nodes of the last look by name; of one that is not in it nothing is known.
+// byHand are the changes between two looks at Slurm's nodes that the controller did not
+// make: an administrator, or a health check, drained nodes, took them back or had them
+// rebooted. before has the nodes of the last look by name.
 func byHand(before map[string]slurm.Node, now []slurm.Node) []Event {
 	var all []Event
 	for _, n := range now {
@@ -39,8 +39,8 @@ const (
 	powerFlags  = slurm.FlagPowerDownRequested | slurm.FlagPoweringDown | slurm.FlagPoweredDown | slurm.FlagPoweringUp
 )
 
-// handKind is what was done to a node, "" if nothing or by us, with the reason and whose
-// that is.
+// handKind is the kind of event that a change of a node by hand is, "" if there is none,
+// with its reason and the user who gave that.
 func handKind(before, now slurm.Node) (kind, reason, user string) {
 	is, was := now.State.Flags, before.State.Flags
 	switch {
@@ -58,8 +58,8 @@ func handKind(before, now slurm.Node) (kind, reason, user string) {
 	return "", "", ""
 }
 
-// rebooted says that a node booted anew between two looks, as an idle one may: nobody
-// saw that it was asked to. Of a node on AWS the time comes from its uptime, in seconds.
+// rebooted says that a node booted anew between two looks, as an idle one may, whose
+// flags never showed the request. On AWS the boot time comes from the uptime, in seconds.
 func rebooted(before, now slurm.Node) bool {
 	const rounding = 3 * time.Second
 	return !before.BootTime.IsZero() && now.BootTime.After(before.BootTime.Add(rounding)) &&

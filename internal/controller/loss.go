@@ -20,12 +20,12 @@ const (
 	lossFresh = 5 * time.Second
 )
 
-// awayAtMost is how long nobody looked before a controller began: whoever keeps
-// it running starts it again within this time.
+// awayAtMost is how long the gap between two controllers can be: a supervisor starts the
+// next one within this time.
 const awayAtMost = 10 * time.Second
 
-// ended takes note of instances that ended without being asked to: a node's, and
-// those of all others of which there is news.
+// ended takes note of instances that ended without being asked to: a node's, and those of
+// all further messages that wait.
 func (c *Controller) ended(node string) {
 	nodes := []string{node}
 	for more := true; more; {
@@ -43,7 +43,7 @@ func (c *Controller) ended(node string) {
 	}
 }
 
-// lose takes note of nodes that lost their instance unheard since before.
+// lose takes note of nodes that lost their instance since before, without a message.
 func (c *Controller) lose(w fleet.World, before time.Time) {
 	known := map[string]bool{}
 	for _, i := range w.Instances {

@@ -18,8 +18,8 @@ type pendingJob struct {
 	at time.Time
 }
 
-// requested takes in calls of ResumeProgram. One is no news of a node that was
-// seen to power up already: its instance is on its way.
+// requested takes in calls of ResumeProgram. A call for a node that powers up already
+// changes nothing for that node: its instance is on its way.
 func (c *Controller) requested(calls []resumption) {
 	renewed := map[int]bool{}
 	for _, r := range calls {
@@ -44,9 +44,9 @@ func (c *Controller) requested(calls []resumption) {
 	}
 }
 
-// pendingFor are the jobs that wait for nodes. Where Slurm has not said so when it
-// asked for the nodes, as by a call that was lost, it is asked now. Without an
-// answer the nodes are launched for nobody in particular.
+// pendingFor are the jobs that wait for nodes. Slurm names them when it asks for the
+// nodes; if it did not, as when a call was lost, it is asked now. Without an answer the
+// nodes are launched for no job in particular.
 func (c *Controller) pendingFor(ctx context.Context, nodes []fleet.Node) []fleet.PendingJob {
 	wanted := map[string]bool{}
 	for _, n := range nodes {
@@ -67,7 +67,7 @@ func (c *Controller) pendingFor(ctx context.Context, nodes []fleet.Node) []fleet
 	}
 	jobs, _, err := c.Jobs.Jobs(ctx)
 	if err != nil {
-		c.Log.Warn("nobody knows for which jobs nodes are launched", "error", err)
+		c.Log.Warn("nodes are launched for unknown jobs", "error", err)
 		return pending
 	}
 	return append(pending, pendingOn(waiting(jobs), wanted)...)

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// introduce has all nodes register with a slurmctld that was started while this
-// controller ran: it knows of jobs what was written down up to five seconds before
-// the end of the one before it, and would ask their nodes only minutes later. It takes
-// their word for a batch job that is not there only when Trust is over (its
-// BatchStartTimeout and ten seconds, seen with 22.05), so they register
-// once more then.
+// introduce makes all nodes register with a slurmctld that was started while this
+// controller ran: its knowledge of jobs may end five seconds before its predecessor did,
+// and it would ask their nodes only minutes later. It believes a node that a batch job is
+// gone only when Trust is over (its BatchStartTimeout and ten seconds, seen with 22.05),
+// so the nodes register once more then.
 func (c *Controller) introduce(ctx context.Context) error {
 	if c.Slurmctld == nil {
 		return nil
@@ -46,9 +45,9 @@ func (c *Controller) introduce(ctx context.Context) error {
 // settleLimit is how long the accounting may take to answer.
 const settleLimit = 10 * time.Second
 
-// settleAccounts ends in the accounting the jobs that the slurmctld of before had told it
-// of and not written down. Nobody else would: they count as running for ever. Nothing
-// rests on it, so where it fails all else goes on, and it is tried again.
+// settleAccounts ends in the accounting the jobs that an earlier slurmctld had reported
+// there but not saved. Without that they count as running for ever. If it fails, the round
+// goes on, and it is tried again.
 func (c *Controller) settleAccounts(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 // ended since. It answers machines that ask which node they are.
 type registry struct {
 	mu sync.Mutex // guards what follows
-	// byID has every instance. fresh says of those that were started here when we
-	// were told: a look that did not begin after that may not have them.
+	// byID has every instance. fresh has the time at which we were told of those that
+	// were started here: a look that began earlier may lack them.
 	byID  map[string]provider.Instance
 	fresh map[string]time.Time
 	// joined are the instances that were told which node they are.

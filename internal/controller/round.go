@@ -25,9 +25,9 @@ func (c *Controller) begin() error {
 	return nil
 }
 
-// round looks, decides and acts once. What can be done on what is known of the
-// instances already is done first, so that a node's start and end wait for no
-// look at all of them; the rest is decided on such a look.
+// round looks, decides and acts once. Actions that are safe with the last known instances
+// come first, so that a node's start and end need not wait for a look at all instances;
+// the rest is decided after such a look.
 func (c *Controller) round(ctx context.Context) (acted bool, err error) {
 	before, began := c.observed, time.Now()
 	if err := c.reap(ctx); err != nil {
@@ -82,7 +82,7 @@ func (c *Controller) nodes(ctx context.Context) ([]fleet.Node, error) {
 	return nodes, nil
 }
 
-// world is what is known, with the instances of the last look.
+// world is the present state, with the instances of the last look.
 func (c *Controller) world(ctx context.Context, nodes []fleet.Node) (fleet.World, error) {
 	c.mu.Lock()
 	in := c.inbox
@@ -105,7 +105,7 @@ func (c *Controller) world(ctx context.Context, nodes []fleet.Node) (fleet.World
 	}, nil
 }
 
-// seen takes note of what powers up, of what has come up, and of what is off.
+// seen takes note of nodes that power up, that have come up, and that are off.
 func (c *Controller) seen(nodes []fleet.Node) {
 	now := time.Now()
 	var rose []fleet.Node
@@ -132,9 +132,9 @@ func (c *Controller) seen(nodes []fleet.Node) {
 	c.mu.Unlock()
 }
 
-// observe sees the instances. The provider is asked after Slurm: what Slurm says
-// is then the older picture, and a node that it calls up and that has no instance
-// has truly lost it, because instances are started here and nowhere else.
+// observe lists the instances. The provider is asked after Slurm: then a node that is up
+// in Slurm and has no instance has truly lost it, because only this controller starts
+// instances.
 func (c *Controller) observe(ctx context.Context, w *fleet.World) error {
 	began := time.Now()
 	instances, err := c.Fleet.Observe(ctx)
@@ -160,9 +160,9 @@ func (c *Controller) forgetBoots(instances []provider.Instance) {
 	maps.DeleteFunc(c.bootFailed, func(id, _ string) bool { return !alive[id] })
 }
 
-// atOnce is the part of a decision that holds without a look at the instances: a
-// launch leaves a living instance as it is, and a node that is off has none that
-// anybody wants. all says that there is no other part.
+// atOnce is the part of a decision that is safe without a look at the instances: a launch
+// leaves a living instance as it is, and a node that is off needs none. all says that
+// there is no other part.
 func (c *Controller) atOnce(w fleet.World) (quick []fleet.Action, all bool) {
 	if c.sure {
 		return nil, false
@@ -192,13 +192,13 @@ func (c *Controller) atOnce(w fleet.World) (quick []fleet.Action, all bool) {
 	return quick, all
 }
 
-// do does what was decided. An instance that cannot be ended now keeps nothing
-// else from being done; when Slurm cannot be told something, the rest waits.
+// do carries out a decision. If an instance cannot be ended now, the other actions go on;
+// if Slurm cannot be told something, the rest waits.
 func (c *Controller) do(ctx context.Context, w fleet.World, actions []fleet.Action) error {
 	var errs []error
 	for _, a := range actions {
 		id := fmt.Sprint(a.Kind, a.Reason, a.Nodes)
-		if !c.failed[id] { // what is tried again is no news
+		if !c.failed[id] { // a repetition is no event
 			c.Events.Add(Event{Kind: string(a.Kind), Nodes: a.Nodes, Reason: a.Reason})
 		}
 		err := c.act(ctx, w, a)

@@ -64,14 +64,13 @@ func (e UsageError) Unwrap() error { return e.Err }
 // Usage says of an error that the command line is to blame.
 func Usage(err error) error { return UsageError{err} }
 
-// Exit ends the program with a code and without a further word: what there was to say was
-// said.
+// Exit ends the program with a code and without a message, as it was shown already.
 type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// PassedOn is the exit code of a program that ended with it, and said what there was to
-// say. It may be 0.
+// PassedOn is the exit code of another program, which has shown its own messages. It may
+// be 0.
 type PassedOn int
 
 func (e PassedOn) Error() string { return fmt.Sprintf("exit code %d", int(e)) }

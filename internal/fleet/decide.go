@@ -15,7 +15,7 @@ type decision struct {
 	nodes map[what][]string
 }
 
-// what is an action without its nodes.
+// what identifies an action: all of it but its nodes.
 type what struct {
 	kind   ActionKind
 	reason string
@@ -51,8 +51,8 @@ func (d *decision) node(w World, n Node, i provider.Instance, alive bool, short 
 // strandedFor is longer than Slurm takes to ask for a node that it gave to a job.
 const strandedFor = 30 * time.Second
 
-// lost gives up a node, so that its jobs can go on elsewhere. One that somebody
-// drained stays so, for the reason that it has.
+// lost gives up a node, so that its jobs can go on elsewhere. A node that was drained by
+// hand stays drained, with its reason.
 func (d *decision) lost(n Node, reason string) {
 	d.setDown(n, reasonMark+reason)
 	if !n.held() {
@@ -67,8 +67,8 @@ func (d *decision) setDown(n Node, reason string) {
 	d.add(SetDown, n.Name, reason)
 }
 
-// up looks at a node in service. One that somebody else took out of service is
-// left to him.
+// up looks at a node in service. A node that was taken out of service by hand is left
+// alone.
 func (d *decision) up(w World, n Node, i provider.Instance, halt Halt) {
 	if n.held() {
 		return
@@ -103,9 +103,8 @@ func (d *decision) leave(n Node, reason string) {
 	}
 }
 
-// off looks at a node that should have no instance. Slurm starts no job on one of which it
-// has noted that it does not answer, and takes that note away when it powers the node
-// down, and at no other time while it is off.
+// off looks at a node that should have no instance. Slurm starts no job on a node that is
+// marked as not responding. While the node is off, only powering it down clears the mark.
 // https://github.com/SchedMD/slurm/blob/slurm-24-05-6-1/src/slurmctld/power_save.c#L618
 func (d *decision) off(n Node, alive, halted bool, short string) {
 	if alive {
@@ -171,8 +170,8 @@ func (d *decision) again(w World, n Node, launch what, short string) {
 	}
 }
 
-// down returns to the pool what we or Slurm gave up. What an administrator set
-// down is his.
+// down returns nodes to the pool that we or Slurm gave up. Nodes that an administrator set
+// down are left alone.
 func (d *decision) down(w World, n Node, alive bool, short string) {
 	f, ours := w.failure(n)
 	switch {
@@ -208,7 +207,7 @@ func (n Node) held() bool {
 	return n.Closed && n.Reason != "" && !strings.HasPrefix(n.Reason, reasonMark) && !n.curable()
 }
 
-// curable tells whether Slurm gave up the node for what a new instance mends.
+// curable tells whether Slurm gave up the node for a reason that a new instance mends.
 func (n Node) curable() bool {
 	return slices.ContainsFunc(curable, func(c string) bool { return strings.HasPrefix(n.Reason, c) })
 }

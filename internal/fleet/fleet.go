@@ -23,8 +23,8 @@ type Node struct {
 	Resource slurm.Resource
 	Static   bool
 	State    State
-	// Closed nodes are down or drained: they take no new job until somebody says
-	// so. Reason is why, ReasonTime since when.
+	// Closed nodes are down or drained: they take no new job until they are resumed.
+	// Reason is why, ReasonTime since when.
 	Closed     bool
 	Reason     string
 	ReasonTime time.Time
@@ -32,9 +32,9 @@ type Node struct {
 	// is not known.
 	Busy  bool
 	Until time.Time
-	// Stranded is since when the node has a job and is off, and nobody has asked for it;
-	// zero is not. A slurmctld that died has such nodes when it knew of the job's start
-	// and had not written down that of the node.
+	// Stranded is since when the node has a job and is off, without a request to start it;
+	// zero is never. A slurmctld that died leaves such nodes if it had saved the job's start
+	// but not the node's.
 	Stranded time.Time
 	// Silent nodes do not answer Slurm.
 	Silent bool
@@ -53,7 +53,7 @@ const (
 	// Up nodes have registered and should have an instance.
 	Up State = iota
 	// Asked nodes are about to be powered up or down: Slurm was asked to and has
-	// not begun. What is done to them now, Slurm would not take note of.
+	// not begun. It would ignore further changes to them now.
 	Asked
 	// PoweringUp nodes are wanted and have not registered yet.
 	PoweringUp
@@ -83,8 +83,8 @@ type World struct {
 	Told map[string]Told
 	// Halts are the compute resources that start nothing now.
 	Halts map[slurm.Resource]Halt
-	// Forgive gives another try to what failed for a reason that only a person can
-	// mend: somebody says that it is mended.
+	// Forgive tries launches again that failed for a reason which only a person can mend:
+	// a user says that it is mended.
 	Forgive bool
 	Limits  Limits
 }
@@ -99,8 +99,7 @@ type Told struct {
 // EC2 counts in seconds.
 const startedGrain = time.Second
 
-// Limits are the waits of the provider in use. A zero switches off what it is
-// about.
+// Limits are the waits of the provider in use. A zero switches the rule behind it off.
 type Limits struct {
 	// Boot is how long an instance may take until its node has registered.
 	Boot time.Duration
@@ -121,7 +120,7 @@ type Limits struct {
 	Rates map[slurm.Resource]Rate
 }
 
-// ActionKind is what is to be done.
+// ActionKind is a kind of action.
 type ActionKind string
 
 // Kinds of actions, in the order in which they are applied.

@@ -21,8 +21,7 @@ type Ending int
 const (
 	// Stay leaves them as they are.
 	Stay Ending = iota
-	// WhenIdle ends those that have no job. Somebody else sees to it that they get
-	// no new one.
+	// WhenIdle ends those that have no job. Inactive partitions keep new jobs from them.
 	WhenIdle
 	// AfterJobs lets no new job start on them, and ends them when they are idle.
 	AfterJobs

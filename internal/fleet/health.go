@@ -32,8 +32,8 @@ const impairedCode = "impaired"
 // ending are the events after which the instance is no more.
 var ending = []string{"instance-retirement", "instance-stop"}
 
-// grade weighs the health events of an instance of a node in service. One costs a
-// job nothing that it would not lose anyway.
+// grade weighs the health events of an instance of a node in service. A verdict never ends
+// a job that would survive the event.
 func grade(w World, n Node, i provider.Instance) graded {
 	var worst graded
 	events := slices.Clone(i.Health)

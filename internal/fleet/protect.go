@@ -56,17 +56,17 @@ func wayOf(why string) string {
 	}, why)
 }
 
-// Rate is what an instance of a compute resource costs an hour; nobody may know.
+// Rate is what an instance of a compute resource costs an hour, 0 if unknown.
 type Rate struct {
 	Type string
 	USD  float64
 }
 
 const (
-	// costlyHour is what an hour costs of a machine that is costly, and so may be one
-	// whose price nobody knows.
+	// costlyHour is the price of an hour from which a machine counts as costly. A machine
+	// without a known price counts as costly, too.
 	costlyHour = 10
-	// Boots that fail alike, of costly machines and of others, until it is not chance.
+	// How many boots have to fail alike, of costly machines and of others, to rule out chance.
 	alikeCostly, alikeCheap = 2, 3
 )
 

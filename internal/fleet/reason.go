@@ -32,8 +32,8 @@ const (
 const reasonLate = "ResumeTimeout reached"
 
 // reasonTwice is of a node that slurmctld drained because it still had a job that was to
-// begin there: its start was forgotten when slurmctld died. Nobody knows what of the job
-// still runs; with the instance it all ends.
+// begin there: its start was forgotten when slurmctld died. Parts of the job may still
+// run; they end with the instance.
 // https://github.com/SchedMD/slurm/blob/slurm-22-05-8-1/src/slurmctld/agent.c#L808
 const reasonTwice = "Duplicate jobid"
 
@@ -44,8 +44,8 @@ var curable = []string{"Not responding", reasonLate, "Node unexpectedly rebooted
 //
 //	muster: launch failed, capacity: (Code:InsufficientInstanceCapacity) We currently do not ...
 //
-// A node whose launch failed because of others is not to blame: its reason is
-// another, and it goes back to the pool at once.
+// A node that failed only because others of its job did gets another reason, and goes
+// back to the pool at once.
 func LaunchReason(err error) string {
 	text := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), `"`, "'")), " ") // as Slurm keeps it
 	if errors.Is(err, provider.ErrIncomplete) {
@@ -71,8 +71,7 @@ func CauseOf(err error) provider.Cause {
 	return provider.Unknown
 }
 
-// Hint is what somebody can do about a cause, empty if there is nothing to do but
-// wait.
+// Hint is what a user can do about a cause, empty if waiting is all.
 func Hint(c provider.Cause) string {
 	switch c {
 	case provider.Limit:
@@ -105,7 +104,7 @@ func launchCause(reason string) (c cause, ours bool) {
 	return cause(provider.Unknown), true
 }
 
-// lasting causes stay until somebody mends them.
+// lasting causes stay until a person mends them.
 func (c cause) lasting() bool {
 	return c == cause(provider.Configuration) || c == cause(provider.Permission)
 }
@@ -144,8 +143,8 @@ func (w World) over(f failure) bool {
 	return !f.cause.lasting() && w.Now.Sub(f.at) >= w.Limits.memory(f.cause)
 }
 
-// shortages are the reasons for which compute resources are not asked now: one of
-// their nodes found no capacity a short while ago.
+// shortages are the compute resources of which nothing is launched now, as one of their
+// nodes found no capacity a short while ago, with the reason.
 func shortages(w World) map[slurm.Resource]string {
 	if w.Limits.Short <= 0 || w.Forgive {
 		return nil

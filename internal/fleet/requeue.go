@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Loss is the end of an instance that nobody had asked for.
+// Loss is the end of an instance that was not asked for.
 type Loss struct {
 	Node string
 	// Alive is when it was last seen, Noticed when we knew that it had ended.
@@ -20,8 +20,8 @@ type Job struct {
 	ID int
 	// Nodes are its last run's. The first ran its script and told how that ended.
 	Nodes []string
-	// Failed says that it ended by its own exit code, and not because Slurm or
-	// somebody ended it.
+	// Failed says that it ended by its own exit code, and was not cancelled or ended by
+	// Slurm.
 	Failed bool
 	// Killed says that a signal ended it, as a machine's that shuts down.
 	Killed bool

@@ -29,7 +29,7 @@ import (
 // its S3 server has the names of AWS.
 const authorityFile = "etc/s3/authority.pem"
 
-// authorityName is what it is called, in lower case as trustName needs it.
+// authorityName is its name, in lower case as trustName needs it.
 const authorityName = "muster's cluster on this machine"
 
 // authorityYears is longer than a cluster lives.
@@ -51,8 +51,8 @@ func authority(l *nodes.Layout, now time.Time) (secret, certificate string, err 
 	return string(have), string(pem.EncodeToMemory(block)), nil
 }
 
-// newAuthority makes one whose signature is good for names of AWS alone: whoever gets
-// hold of it can pretend nothing else to machines that trust it.
+// newAuthority makes an authority that may sign for names of AWS alone: a stolen key is
+// good for no other name on machines that trust it.
 func newAuthority(now time.Time) ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // Sight is what the cluster's machines see at a path of this one.
 type Sight int
 
-// A path is Hidden from them, or the same there as here, or they do not see it and
-// there is nothing here either.
+// A path is Hidden from them, or Seen as the same as here, or Absent: it does not exist
+// here either.
 const (
 	Hidden Sight = iota
 	Seen
@@ -24,11 +24,11 @@ const (
 // pathLists are the variables that activate something by a list of paths.
 var pathLists = []string{"PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "MODULEPATH"}
 
-// pathNames are the variables that name what is activated by one path.
+// pathNames are the variables that activate something by one path.
 var pathNames = []string{"VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME"}
 
-// Variables of environment modules: the files of those that are loaded, and their names
-// in the same order, which say nothing without each other.
+// Variables of environment modules: the files of the loaded modules, and their names in
+// the same order. Each is useless without the other.
 const (
 	moduleFiles = "_LMFILES_"
 	moduleNames = "LOADEDMODULES"
@@ -122,8 +122,8 @@ func (c *Carried) list(name, value string, sight map[string]Sight) []string {
 	return slices.DeleteFunc(split(value), func(path string) bool { return !c.keeps(name, path, sight) })
 }
 
-// split is a list of paths without the empty ones, which mean the working directory: of
-// which nobody thinks who has a colon too many.
+// split is a list of paths without the empty ones. They mean the working directory, but
+// usually come from a colon too many.
 func split(value string) []string {
 	return slices.DeleteFunc(strings.Split(value, ":"), func(path string) bool { return path == "" })
 }
@@ -199,6 +199,5 @@ func hidden(path string) Sight {
 	return Hidden
 }
 
-// SystemPath is where programs are looked for on the cluster's machines, if nobody says
-// otherwise.
+// SystemPath is the PATH on the cluster's machines, unless a user sets another.
 func SystemPath() []string { return searched(nil) }

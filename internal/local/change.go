@@ -14,8 +14,8 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
-// removable refuses to take away nodes that run jobs. Whoever asks the user first, looks
-// before that.
+// removable refuses to take away nodes that run jobs. It is called before the user is
+// asked, and again before the change.
 func (o UpOptions) removable(ctx context.Context) error {
 	l := o.Ref.Layout()
 	anchor, alive := l.Alive()

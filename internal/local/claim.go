@@ -17,8 +17,8 @@ import (
 // one, and the last to go.
 const markFile = ".muster"
 
-// claimed refuses a directory with files that was not made to be a cluster's: a folder
-// for clusters may be somebody's folder of projects, and what is in those is not ours.
+// claimed refuses a directory with files that muster did not make: MUSTER_HOME may be a
+// user's folder of projects, whose files are not a cluster's.
 func claimed(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -52,8 +52,8 @@ func claim(l *nodes.Layout) error {
 	return errors.Join(err, f.Close())
 }
 
-// made tells whether muster makes something of this name in a run directory. What
-// somebody else put there stays as long as data does.
+// made tells whether muster makes something of this name in a run directory. Other files
+// stay there as long as data does.
 func made(l *nodes.Layout, name string) bool {
 	if beside, ok := strings.CutPrefix(name, "."); ok { // a file on its way to its name, see local.WriteFile
 		name = beside[:max(0, strings.LastIndexByte(beside, '-'))]

@@ -179,7 +179,7 @@ func TestHanging(t *testing.T) {
 	if err := hanging(status, now); err != nil {
 		t.Errorf("after nine seconds: %v", err)
 	}
-	want := "slurmctld hangs since 12:00:21: its process was stopped by a signal and answers nobody until it gets SIGCONT"
+	want := "slurmctld hangs since 12:00:21: its process was stopped by a signal and does not answer until it gets SIGCONT"
 	if err := hanging(status, now.Add(time.Second)); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

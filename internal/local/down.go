@@ -31,13 +31,13 @@ type DownOptions struct {
 // Downed is what became of a cluster that was taken down.
 type Downed struct {
 	Steps []step.Step
-	// Unexported is what is not in the buckets, nil if all is there.
+	// Unexported are the files that are not in the buckets, nil if there are none.
 	Unexported *place.Unexported
 }
 
 // Down ends the cluster and proves that nothing of it is left. It may be
 // repeated, and goes on where an earlier one was cut off. Before, it waits for
-// the last export; whoever ends ctx then ends that wait, and not the rest.
+// the last export; the end of ctx then ends that wait, and not the rest.
 func Down(ctx context.Context, o DownOptions) (Downed, error) {
 	var done Downed
 	s := &step.Series{Report: o.Report}
@@ -60,7 +60,7 @@ func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) erro
 		if err := exportLast(ctx, l, s, done); err != nil {
 			return err
 		}
-		if ctx.Err() != nil { // nobody waits for the export any longer: the cluster is ended all the same
+		if ctx.Err() != nil { // the wait for the export was interrupted, which ends the cluster all the same
 			ctx = context.WithoutCancel(ctx)
 		}
 		noteEach(o.Report, keepNextJob(ctx, l), keepMadeOf(l)) // on a full disk, too, a cluster can be taken down
@@ -92,7 +92,7 @@ func noteEach(report step.Reporter, errs ...error) {
 	}
 }
 
-// exportLast waits for the last export, and notes what is not in the buckets.
+// exportLast waits for the last export, and notes the files that are not in the buckets.
 func exportLast(ctx context.Context, l *nodes.Layout, s *step.Series, done *Downed) error {
 	e := &lastExport{layout: l, control: Controller(l), report: s.Report}
 	if _, alive := l.Alive(); !alive {
@@ -158,7 +158,7 @@ func removed(l *nodes.Layout) (string, error) {
 // holdsData tells whether a part of the run directory holds any file of the
 // user's, or a mount of his.
 func holdsData(l *nodes.Layout, name string) bool {
-	if name == "links" || name == nextJobFile || name == madeOfFile { // what is known of the others
+	if name == "links" || name == nextJobFile || name == madeOfFile { // they describe the others
 		return holdsData(l, "shared") || holdsData(l, "s3")
 	}
 	if !slices.Contains(kept, name) {

@@ -10,7 +10,7 @@ import (
 )
 
 // removable refuses to take down a cluster with mounts where something would be
-// deleted: what is on them is not the cluster's.
+// deleted: the files on them are not the cluster's.
 func (o DownOptions) removable() error {
 	l := o.Ref.Layout()
 	mounts, err := l.Mounts()

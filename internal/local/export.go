@@ -28,11 +28,11 @@ const (
 	// askLimit is how long the controller may take to say how far it is.
 	askLimit = 5 * time.Second
 	mebibyte = 1 << 20
-	// notWaited is why somebody left who had no patience.
+	// notWaited is why files are left where the user interrupted the wait.
 	notWaited = "you did not wait"
 )
 
-// lastExport waits for the controller to export what is left.
+// lastExport waits for the controller to export the files that are left.
 type lastExport struct {
 	layout  *nodes.Layout
 	control client.Client
@@ -52,7 +52,7 @@ type pace struct {
 	joining                     int64 // bytes that were all sent, and wait for the server's answer
 }
 
-// run exports what is left, for as long as that makes progress and ctx lasts, and says what it did and what is left.
+// run waits as long as the export makes progress and ctx lasts. It says what it did, and which files are left.
 func (e *lastExport) run(ctx context.Context) (string, *place.Unexported) {
 	before, err := e.ask(ctx)
 	if err != nil {
@@ -80,13 +80,13 @@ func (e *lastExport) run(ctx context.Context) (string, *place.Unexported) {
 	return "nothing waits", nil
 }
 
-// unasked is what is not in the buckets of a cluster that does not run: nobody can be
-// asked. It is nil where nothing is exported, or no file is there.
+// unasked is what may be missing in the buckets of a cluster that does not run, whose
+// controller cannot be asked. It is nil where nothing is exported, or there is no file.
 func unasked(l *nodes.Layout) *place.Unexported {
 	return unknown(l, errors.New("the cluster does not run"))
 }
 
-// unknown is what is left if nobody can say: nothing, where nothing is exported, or no file is.
+// unknown is what is left if the controller cannot be asked: nil where nothing is exported, or there is no file.
 func unknown(l *nodes.Layout, err error) *place.Unexported {
 	c, _ := spec.Load(l.Path("cluster.yaml"))
 	if c == nil {
@@ -102,7 +102,7 @@ func unknown(l *nodes.Layout, err error) *place.Unexported {
 	return nil
 }
 
-// wait has the controller export until it is done, and says why it was left before, "" if it was not.
+// wait makes the controller export until it is done. It returns why it gave up before that, "" if it did not.
 func (e *lastExport) wait(ctx context.Context) string {
 	flushing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -171,11 +171,11 @@ func mirrored(all []client.ExportStatus) bool {
 	return slices.ContainsFunc(all, func(s client.ExportStatus) bool { return s.Export })
 }
 
-// unexported is what is not in the buckets, nil if all is.
+// unexported are the files that are not in the buckets, nil if there are none.
 func unexported(all []client.ExportStatus, why, dir string) *place.Unexported {
 	p := paceOf(all)
 	unseen := unlooked(all)
-	// A last export that did not come to its end although nothing seems to wait does not know it either.
+	// If the last export failed although no file seems to wait, that is unknown, too.
 	unknown := unseen != "" || p.files == 0 && why != "" && why != notWaited
 	if p.files == 0 && !unknown {
 		return nil
@@ -214,8 +214,8 @@ func (e *lastExport) ask(ctx context.Context) ([]client.ExportStatus, error) {
 	return all, asking(ctx, err)
 }
 
-// asking says of what failed that the controller was not reached, and why nobody waits
-// for it any longer.
+// asking adds to an error that the controller was not reached, and why the wait for it
+// ended.
 func asking(ctx context.Context, err error) error {
 	if !errors.As(err, new(*url.Error)) {
 		return err

@@ -46,9 +46,9 @@ type directory struct {
 }
 
 // runDirectories are all directories, each after the one that has it. Users of this
-// machine who are not the cluster's reach nothing that its jobs read or write, no socket,
-// no file that it was made of and no log: machines have mounted what they need of it, with
-// modes for the cluster's users, and need no way to it. Logs are opened for the daemons.
+// machine who are not the cluster's cannot reach its jobs' files, sockets, its cluster
+// file or logs: machines mount the parts that they need, with modes for the cluster's
+// users, and need no path to them. Logs are opened for the daemons.
 func runDirectories(l *nodes.Layout, o owners) []directory {
 	return []directory{
 		{"", 0o711, ""}, {"bin", 0o755, ""}, {"etc", 0o700, ""}, {"etc/slurm", 0o755, ""}, {"etc/slurm/gpu", 0o755, ""},

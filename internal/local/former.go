@@ -13,8 +13,8 @@ import (
 // formerDir has the files that a cluster which runs was made of, while it is changed.
 const formerDir = "former"
 
-// keepFormer copies the files that a cluster runs with before other ones take their
-// place. One that does not work has nothing to go back to but what is kept already.
+// keepFormer copies the files of a cluster that works before new ones replace them. If it
+// does not work, the copies of an earlier call stay.
 func keepFormer(l *nodes.Layout, works bool, source []byte) error {
 	old, err := os.ReadFile(l.Path("cluster.yaml"))
 	if errors.Is(err, fs.ErrNotExist) || !works || string(old) == string(source) {
@@ -42,10 +42,10 @@ func keepFormer(l *nodes.Layout, works bool, source []byte) error {
 	return whole.Write(l.Path(formerDir, "muster.yaml"), workload, 0o644)
 }
 
-// dropFormer forgets them, once the cluster works with what it has now.
+// dropFormer deletes the copies, once the cluster works with the new files.
 func dropFormer(l *nodes.Layout) error { return sweepPath(l, formerDir) }
 
-// orFormer adds to why slurmctld does not start how the cluster gets what it had before.
+// orFormer adds to an error how the cluster gets its former file back, if there is one.
 func orFormer(l *nodes.Layout, name string, err error) error {
 	path := l.Path(formerDir, "cluster.yaml")
 	if _, missing := os.Stat(path); err == nil || missing != nil {

@@ -27,7 +27,7 @@ type Forward struct {
 	Address string
 	socket  net.Listener
 	dir     string
-	// lock keeps the directory from being taken for a dead process's.
+	// lock says that the directory is in use, as long as this process lives.
 	lock *os.File
 }
 
@@ -67,7 +67,7 @@ func (f *Forward) Env() []string {
 	return []string{"CONTAINERS_REGISTRIES_CONF=" + f.ConfFile(), "REGISTRY_AUTH_FILE=" + f.AuthFile()}
 }
 
-// ConfFile says where the registry is, AuthFile who we are to it.
+// ConfFile says where the registry is, AuthFile has the account.
 func (f *Forward) ConfFile() string { return filepath.Join(f.dir, "registries.conf") }
 
 // AuthFile has the user's own accounts, too.

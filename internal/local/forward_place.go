@@ -31,14 +31,14 @@ func forwardPlace(parent string) (dir string, lock *os.File, err error) {
 		if err == nil {
 			lock.Close()
 		}
-		// Somebody took it for a dead one's before it was locked, and deletes it.
+		// Before it was locked, another process took it for a dead forward's and deletes it.
 		if err != nil && !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, fs.ErrNotExist) {
 			return "", nil, errors.Join(err, os.Remove(dir))
 		}
 	}
 }
 
-// lockForward opens and locks a directory of a forward, if nobody else has it.
+// lockForward opens and locks a directory of a forward. It fails if another process has it.
 func lockForward(dir string) (*os.File, error) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -79,7 +79,7 @@ func sweepForwards(path string) error {
 		}
 		lock, lockErr := lockForward(filepath.Join(path, name))
 		if lockErr != nil {
-			continue // it is somebody's, or no directory, or gone
+			continue // it is in use, or no directory, or gone
 		}
 		if sweepErr := sweep(parent, name); sweepErr != nil {
 			err = errors.Join(err, fmt.Errorf("delete what a killed forward left: %w", sweepErr))

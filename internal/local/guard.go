@@ -14,9 +14,9 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/own"
 )
 
-// Whoever can change a run directory has the rights of its cluster: it has the
-// programs that run as root, and files that get other owners and modes. So nothing
-// in one is used that somebody else could have made, and no link is followed.
+// A user who can change a run directory gains the rights of its cluster: it has the
+// programs that run as root, and files that get other owners and modes. So files that
+// another user could have made are not used, and links are not followed.
 
 // guard refuses a home or a run directory that others can change. Who owns a folder
 // above the home is trusted: the caller chose it.
@@ -45,12 +45,12 @@ func (r Ref) guard() error {
 	return claimed(dir)
 }
 
-// mine refuses a directory that belongs to none of some users, or in which others may
-// replace what is there.
+// mine refuses a directory whose owner is not among some users, or in which others may
+// replace files.
 func mine(path string, info fs.FileInfo, owners ...int) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return fmt.Errorf("nobody knows whose %s is", path)
+		return fmt.Errorf("the owner of %s is unknown", path)
 	}
 	if !slices.Contains(owners, int(st.Uid)) {
 		return fmt.Errorf("%s belongs to user %s", path, userName(st.Uid))
@@ -72,7 +72,7 @@ func userName(uid uint32) string {
 	return id
 }
 
-// makeDirectories makes the run directory, each part before what is in it.
+// makeDirectories makes the run directory, parents first.
 func makeDirectories(l *nodes.Layout, o owners) error {
 	for _, d := range runDirectories(l, o) {
 		path := l.Path(d.path)
@@ -91,8 +91,8 @@ func makeDirectories(l *nodes.Layout, o owners) error {
 	return nil
 }
 
-// foreign names the user whose cluster it is where that is neither the caller nor
-// somebody whom the caller, being root, may act for. It is empty else.
+// foreign names the user whose cluster it is, if the caller may not act for him: it is
+// empty for the caller's own cluster, and for root.
 func (r Ref) foreign() string {
 	caller := os.Getuid()
 	owner, name := r.owner()
@@ -102,8 +102,8 @@ func (r Ref) foreign() string {
 	return name
 }
 
-// owner is the user who made the cluster, or who owns what there is of it; -1 where
-// there is nothing.
+// owner is the user who made the cluster, or who owns its run directory; -1 where there
+// is none.
 func (r Ref) owner() (uid int, name string) {
 	if record, err := r.Layout().Record(); err == nil && record.User != "" {
 		return record.UID, record.User

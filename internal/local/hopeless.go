@@ -35,7 +35,7 @@ func (l serviceLog) hopeless() error {
 	defer f.Close()
 	text, err := io.ReadAll(io.NewSectionReader(f, l.begin, 1<<20))
 	if err != nil {
-		return nil // whoever waits will look again
+		return nil // the caller looks again
 	}
 	return hopelessIn(string(text))
 }

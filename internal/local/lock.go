@@ -17,7 +17,7 @@ import (
 func (r Ref) lockFile() string { return filepath.Join(r.Home, r.Name+".lock") }
 
 // lock makes the caller the only one that changes the cluster until the
-// returned function is called. It waits for nobody.
+// returned function is called. It fails at once if another process has the lock.
 func (r Ref) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(r.Home, 0o755); err != nil {
 		return nil, err

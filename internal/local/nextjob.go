@@ -34,8 +34,8 @@ func nextJob(l *nodes.Layout) int {
 	return id
 }
 
-// keepNextJob writes down which ID comes next: slurmctld knows, or it follows from what
-// a slurmctld saved that has died.
+// keepNextJob writes down which ID comes next: slurmctld knows, or the state tells that a
+// dead slurmctld saved.
 func keepNextJob(ctx context.Context, l *nodes.Layout) error {
 	id := askedID(ctx, l)
 	if id == 0 {
@@ -56,7 +56,7 @@ const askWait = 3 * time.Second
 func askedID(ctx context.Context, l *nodes.Layout) int {
 	anchor, alive := l.Alive()
 	if !alive || !ready(l, "slurmctld") {
-		return 0 // nobody would answer
+		return 0 // slurmctld would not answer
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -71,7 +71,7 @@ func askedID(ctx context.Context, l *nodes.Layout) int {
 const jobStateHead = 4096
 
 func savedID(l *nodes.Layout) int {
-	root, err := os.OpenRoot(l.Path("state", "slurmctld")) // slurm's own, who may have made a link
+	root, err := os.OpenRoot(l.Path("state", "slurmctld")) // the user slurm owns it, and may have made a link
 	if err != nil {
 		return 0
 	}
@@ -113,8 +113,8 @@ func keepMadeOf(l *nodes.Layout) error {
 	return nil
 }
 
-// madeOf is the file of a cluster that was taken down and whose data is kept, "" where
-// nobody knows.
+// madeOf is the file of a cluster that was taken down and whose data is kept, "" if
+// that is unknown.
 func (r Ref) madeOf() string {
 	text, err := os.ReadFile(r.Layout().Path(madeOfFile))
 	if path := strings.TrimSuffix(string(text), "\n"); err == nil && filepath.IsAbs(path) {

@@ -23,8 +23,8 @@ func installed(programs []string) error {
 	return nil
 }
 
-// notHere names what the cluster file asks for and a rehearsal does not have, so
-// that nobody takes it for tested.
+// notHere names what the cluster file asks for and a local cluster lacks, so that users
+// do not take it for tested.
 func notHere(c *spec.Cluster, ssh bool) string {
 	var missing []string
 	gpus, efa := 0, false

@@ -18,9 +18,9 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// face is what a user knows a cluster by.
+// face are the properties by which a user knows a cluster.
 type face struct {
-	// File is the cluster file's path, Text what is in it.
+	// File is the cluster file's path, Text its content.
 	File, Text string
 	Region, OS string
 	Queues     []string
@@ -191,8 +191,8 @@ func (o UpOptions) going(ctx context.Context) ([]string, error) {
 	return going(faceOf(old, record.File, text), faceOf(o.File, file, o.Source), u), nil
 }
 
-// look asks what a cluster that runs is used for. A Slurm that does not answer has no
-// job to lose, or Up says so; and a controller that does not knows of no file.
+// look asks Slurm and the controller what a cluster that runs is used for. Where they do
+// not answer, no job and no file is counted; Up fails later if Slurm stays silent.
 func (o UpOptions) look(ctx context.Context, anchor nodes.AnchorProcess) use {
 	l := o.Ref.Layout()
 	ctx, cancel := context.WithTimeout(ctx, askWait)

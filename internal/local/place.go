@@ -37,7 +37,7 @@ func (Place) Known(home string) ([]place.Known, error) {
 	names, err := nodes.Names(home)
 	var all []place.Known
 	for _, name := range names {
-		record, _ := Ref{Home: home, Name: name}.Layout().Record() // whoever opens the cluster will say
+		record, _ := Ref{Home: home, Name: name}.Layout().Record() // an error shows when the cluster is opened
 		all = append(all, place.Known{Name: name, File: record.File})
 	}
 	return all, err
@@ -53,8 +53,8 @@ func (Place) Kept(home string) []place.Kept {
 	return all
 }
 
-// Lacks implements place.Place: nobody is asked before a test job, for it costs nothing, and
-// there is one way in.
+// Lacks implements place.Place: a test job costs nothing, so it is run without a question,
+// and there is one way in.
 func (Place) Lacks(command, flag string) bool {
 	switch command {
 	case "up":
@@ -92,13 +92,13 @@ func (Place) Open(home, name string, t place.Talk) (place.Cluster, error) {
 	return c, c.mine()
 }
 
-// cluster is a cluster on this machine, for those who use it.
+// cluster is a cluster on this machine.
 type cluster struct {
 	Ref
 	talk place.Talk
 }
 
-// mine refuses what only a cluster's owner can do. Inside it is everybody's.
+// mine refuses users other than the cluster's owner, but on the cluster's own machines none.
 func (r Ref) mine() error {
 	if _, err := os.Stat(services.Muster); err == nil {
 		return nil

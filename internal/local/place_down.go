@@ -37,7 +37,7 @@ func (c cluster) Down(ctx context.Context, o place.DownOptions) (place.Answer, e
 func (c cluster) confirmDown(ctx context.Context, deleteData bool) error {
 	jobs, err := c.jobsToLose(ctx)
 	if err != nil {
-		fmt.Fprintf(c.talk.Out(), "muster: Slurm does not answer, so nobody knows which jobs cluster %s has\n", c.Name)
+		fmt.Fprintf(c.talk.Out(), "muster: Slurm does not answer, so the jobs of cluster %s are unknown\n", c.Name)
 	}
 	question := downQuestion(c.Name, len(jobs), deleteData)
 	if question == "" {
@@ -50,7 +50,7 @@ func (c cluster) confirmDown(ctx context.Context, deleteData bool) error {
 	return err
 }
 
-// atStake is what a question was about that nobody could be asked.
+// atStake says what would be lost, where there is no terminal to ask.
 func atStake(name string, jobs []string, deleteData bool) string {
 	var lost []string
 	if len(jobs) > 0 {
@@ -115,8 +115,8 @@ func askForJobs(ctx context.Context, ref Ref) ([]string, error) {
 	return unfinished(jobs, problems), err
 }
 
-// unfinished are the jobs that have still something to do. One that Slurm cleans up after
-// has not, unless it is queued again then. What cannot be read may be one.
+// unfinished are the jobs that would lose work. A job that is completing has ended, unless
+// it is queued again then. A job that cannot be read is counted.
 func unfinished(jobs []slurm.Job, problems []slurm.Problem) []string {
 	var labels []string
 	for _, j := range jobs {

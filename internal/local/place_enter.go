@@ -70,8 +70,8 @@ func (c cluster) Enter(ctx context.Context, p place.Program) error {
 	return e.run(e.layout.HeadCommand(e.anchor, e.dir, e.program(p.Args)))
 }
 
-// NotRunning says of a node that does not run whether there is such a node, and of one
-// that there is what that means.
+// NotRunning is the error about a node that does not run: the cluster has no such node, or
+// it is powered down. means is the consequence of that.
 func NotRunning(l *nodes.Layout, node, means string) error {
 	known, err := l.Addresses()
 	if err != nil {
@@ -117,15 +117,15 @@ func (c cluster) SSH(_ context.Context, o place.SSHOptions) error {
 	return tie.Become(line, os.Environ())
 }
 
-// program is a command line that gives a program what must not reach the ones that
-// lead to it, and has it hear the keyboard, which those do not.
+// program is a command line with the variables that must not reach nsenter and setpriv,
+// which lead to it. It no longer ignores the signals of the keyboard, which those do.
 func (e entrance) program(args []string) []string {
 	line := append([]string{"/usr/bin/env", "--default-signal=INT,QUIT,TSTP"}, e.carried.Late...)
 	return append(line, args...)
 }
 
-// sayBehindOnce says what of the user's environment does not come along, unless it was the
-// last thing that was said of this cluster: of every command, nobody wants to read it.
+// sayBehindOnce says what of the user's environment does not come along, unless the last
+// command that entered the cluster said the same.
 func (c cluster) sayBehindOnce(e entrance) {
 	text, file := e.carried.behind(), e.layout.Path("etc", "said")
 	if last, _ := os.ReadFile(file); string(last) == text {

@@ -23,7 +23,7 @@ const (
 	EnteredAgain = "again"
 )
 
-// entered is what the program finds in it.
+// entered is the value of EnteredBy.
 func (e entrance) entered() string {
 	if e.again {
 		return EnteredAgain
@@ -31,12 +31,13 @@ func (e entrance) entered() string {
 	return "1"
 }
 
-// run runs a command line that enters the cluster, and passes on how it ended. What we
-// hear, the program that was entered with hears, but for the keyboard, which it hears
-// by itself: a terminal tells all who work on it.
+// run runs a command line that enters the cluster, and passes on how it ended. Signals
+// to us are passed on to the program, but for those of the keyboard, which a terminal
+// sends to the program itself.
 func (e entrance) run(line []string) error {
-	// What waits for the program must not be ended or stopped by the keyboard before it. It
-	// ignores that by itself: whatever we ignored meanwhile would be lost for the program, too.
+	// The programs that wait for it must not be ended or stopped by the keyboard before it.
+	// env(1) ignores the signals for them: signals that we ignored ourselves would be lost
+	// for the program, too.
 	line = append([]string{"/usr/bin/env", "--ignore-signal=INT,QUIT,TSTP"}, line...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(e.carried.Env, EnteredBy+"="+e.entered())
@@ -62,7 +63,7 @@ func (e entrance) run(line []string) error {
 // keyboard are the signals that terminals send.
 var keyboard = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP}
 
-// inForeground tells whether we are among those who hear the keyboard.
+// inForeground tells whether the terminal sends the keyboard's signals to us.
 func inForeground() bool {
 	terminal, err := os.OpenFile("/dev/tty", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -73,8 +74,8 @@ func inForeground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// endOfEntered is how the program ended. What waits for it ends as it did, but by a
-// signal that it does not hear itself: then it ends with 1.
+// endOfEntered is how the program ended. nsenter and env end as it did, but with 1 if it
+// was ended by a signal that they ignore.
 func endOfEntered(err error, last os.Signal) error {
 	ended := tie.Ended(err)
 	var code fault.PassedOn

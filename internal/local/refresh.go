@@ -26,8 +26,7 @@ var installedIn = []string{
 // environments are the same for an environment of Python or conda.
 var environments = []string{"bin", "conda-meta", "lib", "lib/python3*/site-packages"}
 
-// InstalledIn are the directories in which programs for somebody with an environment are
-// installed.
+// InstalledIn are the directories in which programs of an environment are installed.
 func InstalledIn(environ []string) []string {
 	patterns := append([]string{}, installedIn...)
 	for _, v := range environ {
@@ -70,7 +69,7 @@ func Refresh(ctx context.Context, l *nodes.Layout) error {
 	return Controller(l).Refresh(ctx)
 }
 
-// lookAgain is how often what is installed is looked at for those who are on a machine.
+// lookAgain is how often WatchInstalled looks.
 const lookAgain = 3 * time.Second
 
 // WatchInstalled refreshes whenever something is installed on this machine, until ctx
@@ -96,8 +95,8 @@ func WatchInstalled(ctx context.Context, refresh func() error, log *slog.Logger)
 	}
 }
 
-// refreshed has all machines look anew if something was installed since the last time
-// that somebody with this environment came by.
+// refreshed has all machines look anew if something was installed since the last
+// command with this environment.
 func refreshed(ctx context.Context, l *nodes.Layout, environ []string) error {
 	file, stamp := l.Path("etc", "installed"), Stamp(InstalledIn(environ))
 	if last, err := os.ReadFile(file); err == nil && string(last) == stamp {

@@ -11,9 +11,9 @@ import (
 	"github.com/muster-hpc/muster/internal/supervise"
 )
 
-// errHangs says that a service was stopped. It is not started again: it would lose
-// what it has in mind, and whoever stopped it has a reason.
-var errHangs = errors.New("its process was stopped by a signal and answers nobody until it gets SIGCONT")
+// errHangs says that a signal stopped a service. The service is not started again, as it
+// would lose what it has in memory, and the signal may have been sent on purpose.
+var errHangs = errors.New("its process was stopped by a signal and does not answer until it gets SIGCONT")
 
 // hangsAtMost is how long `up` waits for a service that was stopped.
 const hangsAtMost = 10 * time.Second

@@ -44,7 +44,7 @@ func (s *sight) look(ctx context.Context, ref Ref) {
 	} else {
 		s.Needs("it does not run; `muster up %s` starts it again", r.File)
 		if u := unasked(l); u != nil {
-			s.Blind = append(s.Blind, "exports: "+status.NobodyKnows+": "+u.Why)
+			s.Blind = append(s.Blind, "exports: "+status.ExportsUnknown+": "+u.Why)
 		}
 	}
 	s.lookAtMounts(ctx, l, r)
@@ -52,7 +52,7 @@ func (s *sight) look(ctx context.Context, ref Ref) {
 	s.Judge()
 }
 
-// lookFromOutside says what anybody may know of a cluster, and that the rest is not seen.
+// lookFromOutside is the look of another user, who sees only the services.
 func (s *sight) lookFromOutside(l *nodes.Layout, owner string, alive bool) {
 	if alive {
 		s.lookAtServices(l, time.Now())
@@ -82,7 +82,7 @@ func (s *sight) judgeMachines(hanging []nodes.Hung, err error) {
 	}
 }
 
-// andRoot is a user and root, who may be the same, and what one or both do.
+// andRoot is the subject and the verb of what an owner and root do, who may be the same user.
 func andRoot(owner, does, do string) string {
 	if owner == "root" {
 		return "root " + does

@@ -79,7 +79,7 @@ func blocks(info os.FileInfo) int64 {
 	return 0
 }
 
-// lookAtSpace measures what is free where a local cluster keeps all it has.
+// lookAtSpace measures the free space on the disk of the run directory.
 func (s *sight) lookAtSpace(dir string) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
@@ -90,8 +90,8 @@ func (s *sight) lookAtSpace(dir string) {
 	s.judgeInodes(dir, int64(fs.Ffree), int64(fs.Files))
 }
 
-// judgeSpace says where a disk is about to be full: less than a hundredth is free. Of a
-// small disk more has to be, of a large one less is enough.
+// judgeSpace says where a disk is about to be full: less than a hundredth is free, but at
+// least 100 MiB and at most 1 GiB have to be.
 func (s *sight) judgeSpace(dir string, free, total int64) {
 	if enough := min(max(total/100, 100<<20), 1<<30); free < enough {
 		s.Needs("the disk is full or soon will be: %s of %s are free in %s; jobs, Slurm and exports fail without", count.Bytes(free), count.Bytes(total), dir)

@@ -82,7 +82,7 @@ func TestStatusOfADeadCluster(t *testing.T) {
 			}
 			var want []string
 			if name == "linked" {
-				want = []string{"exports: nobody knows what is not in the buckets yet: the cluster does not run"}
+				want = []string{"exports: it is unknown which files still have to be exported: the cluster does not run"}
 			}
 			if diff := cmp.Diff(want, Status(t.Context(), ref).Blind); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -11,7 +11,7 @@ import (
 const sudoPath = "/usr/bin/sudo"
 
 // sudoFiles are muster's own sudo, where the machines have none that works: the host's
-// needs to become root, which nobody can on a cluster of an ordinary user.
+// needs to become root, which is impossible on a cluster of an ordinary user.
 func sudoFiles(l *nodes.Layout) []machine.File {
 	if _, err := os.Stat(sudoPath); err == nil && !l.Rootless {
 		return nil

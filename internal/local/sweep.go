@@ -17,7 +17,7 @@ import (
 // sweep deletes a file or directory of an open directory with all that is below.
 // It follows no link and enters no mount, not even one that appears meanwhile: the
 // kernel is asked for each directory that was opened which mount it belongs to, and
-// it refuses itself to delete the place of one. What is not there is no error.
+// it refuses itself to delete a mount point. A missing file is no error.
 func sweep(dir *os.File, name string) error {
 	mount, err := mountOf(dir)
 	if err != nil {
@@ -44,7 +44,7 @@ func sweepBelow(dir *os.File, name, mount string) error {
 	return nil
 }
 
-// empty deletes what is in a directory of an open one.
+// empty deletes the entries of a subdirectory of an open directory.
 func empty(dir *os.File, name, mount string) error {
 	path := filepath.Join(dir.Name(), name)
 	fd, err := unix.Openat(int(dir.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

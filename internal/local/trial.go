@@ -65,7 +65,7 @@ func sweepPath(l *nodes.Layout, name string) error {
 	return sweep(dir, name)
 }
 
-// writeTrial writes the configuration as it would be, but for what is of this place.
+// writeTrial writes the cluster's configuration with the paths and services of a trial.
 func (u *up) writeTrial(cfg config) error {
 	l := u.layout
 	if err := sweepPath(l, trialDir); err != nil {
@@ -147,8 +147,8 @@ func trialPath(l *nodes.Layout) string {
 	return "/mnt"
 }
 
-// showTrial mounts a directory at another in a mount namespace of its own, and becomes
-// a program as a user who ends with us.
+// showTrial mounts a directory at another in a mount namespace of its own, and becomes a
+// program that runs as another user and ends with us.
 const showTrial = `set -e
 mount --make-rprivate /
 mount --bind "$1" "$2"

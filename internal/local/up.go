@@ -239,7 +239,7 @@ func (u *up) restart(ctx context.Context, a nodes.AnchorProcess) error {
 
 const servicesWait = 60 * time.Second
 
-// errHeadEnded says that there is nobody left who would start the services.
+// errHeadEnded says that the process which starts the services has ended.
 var errHeadEnded = errors.New("the head node's first process ended")
 
 // services waits until every service answers.
@@ -339,8 +339,8 @@ func (u *up) test(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the test job did not end within 2m"))
 	defer cancel()
 	client := slurmOf(u.layout, anchor)
-	// One that there is already has ended: slurmctld died before it wrote that down, and
-	// keeps its nodes for it.
+	// An earlier test job has ended, but a slurmctld that died before it wrote that down
+	// still keeps nodes for it.
 	if err := client.CancelNamed(ctx, testJob); err != nil {
 		return "", err
 	}

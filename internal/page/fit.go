@@ -16,7 +16,7 @@ import (
 // broken, never cut. What goes elsewhere is left as it is, unless COLUMNS says how wide
 // it may be.
 
-// Columns is how wide a line may be, 0 where nobody minds.
+// Columns is how wide a line may be, 0 for any width.
 func Columns(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -11,11 +11,10 @@ import (
 type Answer struct {
 	Cluster string      `json:"cluster"`
 	Steps   []step.Step `json:"steps"`
-	// Plan is what was shown before anything was made, Left what is left after everything
-	// was taken down.
+	// Plan was shown before anything was made, Left is what remains after Down.
 	Plan Plan   `json:"plan,omitempty"`
 	Left []Left `json:"left,omitempty"`
-	// NotExported is what a cluster left behind that is not in its buckets.
+	// NotExported are files that a cluster left behind and that are not in its buckets.
 	NotExported *Unexported `json:"not_exported,omitempty"`
 	// Error is what ended the command before its last step.
 	Error string `json:"error,omitempty"`
@@ -48,12 +47,13 @@ type Left struct {
 // Costs says that it is worth a look.
 func (l Left) Costs() bool { return !l.Free && (!l.Known || l.USDPerMonth >= 0.01) }
 
-// Unexported is what is not in the buckets of a cluster that was taken down. It lies on
-// the shared file systems, and the next Up exports it, but for what is Blocked.
+// Unexported are the files of a cluster that was taken down which are not in its buckets.
+// They lie on the shared file systems, and the next Up exports them, but for those that
+// are Blocked.
 type Unexported struct {
-	// Why says why nobody waited for it.
+	// Why says why their export was not awaited.
 	Why string `json:"why"`
-	// Unknown says that nobody could be asked, or look: it may be anything.
+	// Unknown says that there may be more files, as the controller could not be asked.
 	Unknown   bool             `json:"unknown,omitempty"`
 	Files     int              `json:"files"`
 	SizeBytes int64            `json:"size_bytes"`

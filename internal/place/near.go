@@ -37,10 +37,10 @@ type Process struct {
 
 // Sight is what a cluster's nodes see at paths of this machine.
 type Sight struct {
-	// File is the cluster file, nil where nobody can tell what nodes see.
+	// File is the cluster file, nil if it is unknown what nodes see.
 	File *spec.Cluster
-	// Stat looks at an absolute path, through links. Nothing is surely there where it says
-	// fs.ErrNotExist; any other error is that nobody knows.
+	// Stat looks at an absolute path, through links. With fs.ErrNotExist there is surely no
+	// file; any other error means that it is unknown.
 	Stat func(path string) (fs.FileInfo, error)
 	// Path is the PATH of jobs.
 	Path string

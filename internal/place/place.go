@@ -1,6 +1,6 @@
 // Package place is the contract of the places where clusters are made and run: this
 // machine, AWS. Commands ask a place for all that they do with its clusters, and know none
-// by name; who adds a place adds a package that keeps this contract.
+// by name; a new place is a new package that keeps this contract.
 package place
 
 import (
@@ -22,16 +22,17 @@ type Place interface {
 	Known(home string) ([]Known, error)
 	// Kept are those that were taken down and whose data is kept on this machine.
 	Kept(home string) []Kept
-	// Asks says that others can be asked for clusters that this machine knows nothing of.
+	// Asks says that the place itself can be asked for clusters, of which this machine need
+	// have no notes.
 	Asks() bool
 	// Lacks says that a flag of a command means nothing for its clusters.
 	Lacks(command, flag string) bool
 	// Open is the cluster of a name, whether there is one or not: what there is of it its
-	// methods say. It refuses a cluster that is somebody else's.
+	// methods say. It refuses a cluster of another user.
 	Open(home, name string, t Talk) (Cluster, error)
-	// Read reads and checks what a cluster is to be made of, and shows what is wrong with it.
+	// Read reads and checks the files of a cluster, and shows their problems.
 	Read(ctx context.Context, f Files, t Talk) (Wanted, error)
-	// Look looks at clusters. What is not there is left out.
+	// Look looks at clusters. Missing clusters are left out.
 	Look(ctx context.Context, q Query) ([]status.Cluster, error)
 }
 
@@ -44,7 +45,7 @@ type Query struct {
 	Only bool
 }
 
-// Known is a cluster, with the file that it was made of; that is empty where nobody knows.
+// Known is a cluster, with the file that it was made of, which is empty if unknown.
 type Known struct{ Name, File string }
 
 // Kept is a cluster that was taken down, and the folder where its data is.
@@ -95,7 +96,7 @@ type Cluster interface {
 	Send(ctx context.Context, script string, text []byte) (string, error)
 	// Fleet lets the fleet run, or stops it.
 	Fleet(ctx context.Context, o client.FleetOrder) error
-	// Down takes the cluster down and says what is left.
+	// Down takes the cluster down and returns what remains.
 	Down(ctx context.Context, o DownOptions) (Answer, error)
 }
 
@@ -125,7 +126,7 @@ type Program struct {
 	Way   Way
 }
 
-// Way is what somebody wants of the way to a head node. It is empty for the usual one.
+// Way says how to reach a head node. It is empty for the usual way.
 type Way struct {
 	// User and Identity, a file, are whom and with which key to log in.
 	User, Identity string

@@ -14,8 +14,8 @@ import (
 
 // Instance is a machine that stands for one Slurm node.
 type Instance struct {
-	// Node is the Slurm node's name. It is empty for a machine that is the
-	// cluster's and that no node is known for.
+	// Node is the Slurm node's name. It is empty for a machine of the cluster whose node is
+	// unknown.
 	Node string `json:"node"`
 	// ID is the provider's own name for the machine.
 	ID string `json:"id"`
@@ -24,7 +24,7 @@ type Instance struct {
 	// Address is where the node answers. It is invalid where Slurm's
 	// configuration has the address already.
 	Address netip.Addr `json:"address,omitzero"`
-	// Health is what the place says against the machine.
+	// Health are the place's warnings about the machine.
 	Health []HealthEvent `json:"doubts,omitempty"`
 }
 

@@ -14,12 +14,12 @@ import (
 type File struct {
 	Path, Text string
 	Mode       fs.FileMode
-	// Owner is empty for root, or the user who is root there.
+	// Owner is empty for root.
 	Owner string
 }
 
-// Place completes a cluster file's configuration of Slurm with what is the same on
-// every head node.
+// Place completes a cluster file's configuration of Slurm with the paths of every head
+// node.
 func Place(c slurm.Config, p Params) slurm.Config {
 	c.HeadAddress, c.ControlUser = p.Address, p.ControlUser
 	c.ResumeProgram, c.SuspendProgram, c.JobProlog = ResumeProgram, SuspendProgram, JobProlog

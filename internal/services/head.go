@@ -162,7 +162,7 @@ func (p Params) slurmdbd() supervise.Service {
 func (p Params) slurmctld() supervise.Service {
 	return p.service(supervise.Service{
 		Name: "slurmctld", After: p.after("slurmdbd", p.NoAccounting), Inside: true,
-		// One that was killed has given IDs to jobs that it did not save.
+		// A slurmctld that was killed may have given IDs to jobs that it did not save.
 		Recover: append(p.Become(p.ControlUser), Muster, "fleet", "recover", StateDir),
 		Args:    append(p.Become(p.ControlUser), p.slurm().Sbin+"/slurmctld", "-D", "-f", p.slurm().Conf+"/slurm.conf"),
 		Ready:   p.tcp(6817),

@@ -26,15 +26,15 @@ const (
 	JobProlog = BinDir + "/prolog"
 	RunDir    = "/run/muster"
 	// SocketDir is the folder of a local cluster's run directory with what its machines see
-	// below /run. It is closed: who is on no machine of the cluster reaches no socket.
+	// below /run. It is closed: only machines of the cluster reach the sockets.
 	SocketDir = "run/in"
 	// AWSDir has the configuration that leads AWS programs to the cluster's own S3
 	// server; the credentials lie beside it.
 	AWSDir = "/etc/muster-aws"
 	// ConfDir has what muster's own commands look for on every machine: the
-	// accounts of the cluster's registry, as Docker's clients keep them, of its owner
-	// and of those who may read it, the cluster
-	// file, and, in one line, the directory of its container images.
+	// accounts of the cluster's registry, as Docker's clients keep them, of its owner and
+	// of its readers, the cluster file, and, in one line, the directory of its container
+	// images.
 	ConfDir      = "/etc/muster"
 	ClusterFile  = ConfDir + "/cluster.yaml"
 	RegistryFile = ConfDir + "/registry.json"

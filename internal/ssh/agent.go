@@ -16,11 +16,11 @@ import (
 )
 
 // Agent answers SSH's clients as ssh-agent does (draft-miller-ssh-agent). For each connection
-// it has a key of its own and a certificate for who is at the other end: a server that has
-// seen somebody's certificate finds nobody else who would sign with its key.
+// it has a key of its own and a certificate for the user at the other end: a server that
+// has seen a certificate cannot find another agent that signs with its key.
 type Agent struct {
 	Authority Authority
-	// Names are the names of a user of this number; none is a user who has none.
+	// Names are the names of the user with this ID, none if he may not log in.
 	Names func(uid int) []string
 }
 
@@ -89,7 +89,7 @@ func answer(message []byte, key ed25519.PrivateKey, certificate []byte) []byte {
 			return []byte{failure}
 		}
 		data, _, err := next(rest)
-		if err != nil || !bytes.Contains(data, text(certificate)) { // a login with it has it in what is signed (RFC 4252, 7)
+		if err != nil || !bytes.Contains(data, text(certificate)) { // the signed data of a login contains it (RFC 4252, 7)
 			return []byte{failure}
 		}
 		return join([]byte{answerSignature}, text(sign(key, data)))

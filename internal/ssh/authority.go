@@ -1,8 +1,8 @@
 // Package ssh is a cluster's SSH: the host keys of a pool of login nodes on AWS, and of a
 // local cluster the key by which its machines are known, the
-// authority by which its users are, and an agent that vouches for whoever asks it, as
-// the kernel names him. It promises that nobody is taken for another, and that no key of a
-// user's is made or needed. SSH itself is OpenSSH.
+// authority by which its users are, and an agent that vouches for each user as the kernel
+// names him. It promises that no user is taken for another, and that users need no keys of
+// their own. SSH itself is OpenSSH.
 package ssh
 
 import (
@@ -41,7 +41,7 @@ func HostKey() ([]byte, error) {
 func HostLine(private []byte) (string, error) {
 	block, _ := pem.Decode(private)
 	if block == nil {
-		return "", errors.New("the key of the cluster's machines is none")
+		return "", errors.New("the key of the cluster's machines is not in PEM")
 	}
 	key, err := x509.ParseECPrivateKey(block.Bytes)
 	if err != nil {
@@ -58,7 +58,7 @@ func line(kind string, blob []byte) string {
 	return kind + " " + base64.StdEncoding.EncodeToString(blob)
 }
 
-// Authority says who users are.
+// Authority signs the certificates of users.
 type Authority struct{ key ed25519.PrivateKey }
 
 // NewAuthority is a new one as ReadAuthority takes it.
@@ -75,7 +75,7 @@ func NewAuthority() ([]byte, error) {
 func ReadAuthority(private []byte) (Authority, error) {
 	block, _ := pem.Decode(private)
 	if block == nil {
-		return Authority{}, errors.New("the cluster's authority for SSH is none")
+		return Authority{}, errors.New("the cluster's authority for SSH is not in PEM")
 	}
 	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
@@ -102,11 +102,10 @@ func (a Authority) Line() string { return line(keyType, blob(a.key)) }
 // validFor is how long a certificate holds: it is made anew for each connection.
 const validFor = 5 * time.Minute
 
-// permits are what whoever comes with a certificate may do, in the order of their names
-// as the form wants it.
+// permits are the rights that a certificate gives, sorted by name as its format demands.
 var permits = []string{"permit-agent-forwarding", "permit-port-forwarding", "permit-pty", "permit-user-rc"}
 
-// certificate says that whoever has a key is a user who goes by these names
+// certificate says that the holder of a key is a user with these names
 // (PROTOCOL.certkeys of OpenSSH).
 func (a Authority) certificate(key ed25519.PrivateKey, names []string, now time.Time) []byte {
 	nonce := make([]byte, 32)

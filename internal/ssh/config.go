@@ -29,8 +29,8 @@ func ServerLine() []string {
 }
 
 // Files are what machines have in Dir by their names, all but the machines' own key.
-// environment is what programs of those who log in begin with, NAME=VALUE. PAM is asked,
-// and agrees: without it, the server refuses users who have no password.
+// environment is the first environment of logins, NAME=VALUE. PAM is asked, and always
+// agrees: without PAM, the server refuses users without a password.
 func Files(host string, users Authority, environment []string) map[string]string {
 	quoted := make([]string, len(environment))
 	for i, v := range environment {

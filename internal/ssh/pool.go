@@ -16,8 +16,8 @@ import (
 type KeyFile struct{ Name, Private, Public string }
 
 // PoolKeys are the host keys of a pool of login nodes. Each of its machines makes the
-// same ones of a secret that only root of the cluster's machines has, so that whoever
-// logs in by the pool's one name always meets the host that it knows.
+// same ones of a secret that only root of the cluster's machines has, so that clients
+// which log in by the pool's one name always find the same host key.
 func PoolKeys(secret []byte, pool string) ([]KeyFile, error) {
 	seed, err := hkdf.Key(sha256.New, secret, nil, "muster host key ed25519 "+pool, ed25519.SeedSize)
 	if err != nil {
@@ -51,7 +51,7 @@ func curveKey(secret []byte, pool string) (*ecdsa.PrivateKey, error) {
 		if err != nil {
 			return nil, err
 		}
-		// One in four thousand million numbers is no key.
+		// One in four thousand million numbers is not a valid key.
 		if key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), number); err == nil || try > 8 {
 			return key, err
 		}

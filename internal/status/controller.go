@@ -24,8 +24,8 @@ func (c *Cluster) LookAtFleet(ctx context.Context, control client.Client) {
 	}
 }
 
-// NobodyKnows is what there is to say of exports where nobody can be asked.
-const NobodyKnows = "nobody knows what is not in the buckets yet"
+// ExportsUnknown is the text about exports where the controller cannot be asked.
+const ExportsUnknown = "it is unknown which files still have to be exported"
 
 // LookAtExports asks the controller how far its exports are.
 func (c *Cluster) LookAtExports(ctx context.Context, control client.Client) {
@@ -38,7 +38,7 @@ func (c *Cluster) LookAtExports(ctx context.Context, control client.Client) {
 	}
 	c.Exports = found
 	for i, e := range found {
-		found[i].Progress = 0 // a number that says nothing to people
+		found[i].Progress = 0 // a counter that means nothing to users
 		if e.Error != "" {
 			c.Needs("%s: %s", TitleOf(e), e.Error)
 		}

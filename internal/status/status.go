@@ -37,14 +37,14 @@ type Cluster struct {
 	Mounts   []Mount               `json:"mounts,omitempty"`
 	S3       *S3                   `json:"s3,omitempty"`
 	Exports  []client.ExportStatus `json:"exports,omitempty"`
-	// Own is what there is of it at its place alone: in JSON it has the place's name.
+	// Own are its properties at this kind of place alone: in JSON they have the place's name.
 	Own Own `json:"-"`
 	// Look says what needs a look, Blind what did not answer.
 	Look  []string `json:"look,omitempty"`
 	Blind []string `json:"blind,omitempty"`
 }
 
-// Own is what there is of a cluster at its place alone.
+// Own are properties of a cluster that only one kind of place has.
 type Own interface {
 	// Show adds it to a table for people.
 	Show(t *page.Table)
@@ -126,7 +126,7 @@ func (c *Cluster) Unseen(format string, args ...any) {
 // Judge says whether all is well: nothing needs a look, and all was seen.
 func (c *Cluster) Judge() { c.Healthy = len(c.Look)+len(c.Blind) == 0 }
 
-// MarshalJSON adds what is the place's own.
+// MarshalJSON adds Own under the place's name.
 func (c Cluster) MarshalJSON() ([]byte, error) {
 	type plain Cluster
 	text, err := encode(plain(c))

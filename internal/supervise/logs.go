@@ -23,8 +23,8 @@ type Logs struct {
 	Limit int64
 }
 
-// Rotate looks at all files once. Whoever writes them goes on with the same file, which
-// must be open for appending; what is written just then may be lost.
+// Rotate looks at all files once. Their writers keep the same file, which must be open for
+// appending; lines that are written at that moment may be lost.
 func (l Logs) Rotate() error {
 	var errs []error
 	for _, p := range l.Patterns {

@@ -25,9 +25,9 @@ type Service struct {
 	After []string `json:"after,omitempty"`
 	// Setup is run to its end before each start; it must be safe to repeat.
 	Setup []string `json:"setup,omitempty"`
-	// Recover is run to its end once after a run that others could use and that did not
-	// end with exit code 0, before the setup of the next one. What was before the
-	// supervisor nobody knows, so it is run before the first start, too.
+	// Recover is run to its end once after a run that was ready and ended with another exit
+	// code than 0, before the setup of the next one. Runs before the supervisor's own start
+	// are unknown, so it is run before the first start, too.
 	Recover []string `json:"recover,omitempty"`
 	// Ready tells when others may use the service. Empty is at once.
 	Ready Probe `json:"ready"`
@@ -53,10 +53,9 @@ const (
 	Waiting  Phase = "waiting"
 	Starting Phase = "starting"
 	Ready    Phase = "ready"
-	// Hanging services were stopped by a signal: they answer nobody, though their
-	// sockets accept. They are not ended for it. Whoever stopped one has a reason, and
-	// a slurmctld that is killed loses what it had not written down, which is worse
-	// than one that is slow.
+	// Hanging services were stopped by a signal: they do not answer, though their sockets
+	// accept. They are not ended: the signal may have been sent on purpose, and a slurmctld
+	// that is killed loses the state that it had not saved, which is worse than a slow one.
 	Hanging Phase = "hanging"
 )
 

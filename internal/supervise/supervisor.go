@@ -41,9 +41,9 @@ const (
 type service struct {
 	def Service
 	Status
-	todo     [][]string // what this start still has to run, what runs among it; the program itself is last
+	todo     [][]string // the commands of this start, from the one that runs on; the program itself is last
 	setup    bool       // PID is not the program's, but that of something before it
-	torn     bool       // a run ended, or may have, with something undone; see Service.Recover
+	torn     bool       // Recover has to be run before the next start
 	pause    time.Duration
 	notUntil time.Time
 	started  time.Time
@@ -153,8 +153,8 @@ func (s *supervisor) may(x *service) bool {
 	return true
 }
 
-// start runs the next of what a start consists of: the service itself when what
-// comes before it has ended well.
+// start runs the next command of a start: first recovery and setup, if there are any, then
+// the service itself.
 func (s *supervisor) start(x *service, now time.Time) {
 	if len(x.todo) == 0 {
 		x.todo = x.steps()
@@ -169,7 +169,7 @@ func (s *supervisor) start(x *service, now time.Time) {
 	x.PID, x.Phase, x.Since, x.started = pid, Starting, now, now
 }
 
-// steps are what a start consists of.
+// steps are the commands of a start.
 func (x *service) steps() [][]string {
 	var all [][]string
 	if x.torn && len(x.def.Recover) > 0 {

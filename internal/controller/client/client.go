@@ -1,7 +1,7 @@
 // Package client asks the controller of a cluster's head node, which answers HTTP on
-// a socket. It has the words of both sides: what can be asked, and what is answered.
-// An error of a method is what the controller says, or that it was not reached
-// (a *url.Error); whoever asks adds what for.
+// a socket. It has the requests and answers of both sides. An error of a method is the
+// controller's own text, or a *url.Error if it was not reached; callers add what they
+// asked for.
 package client
 
 import (
@@ -131,7 +131,7 @@ func (c Client) Verify(ctx context.Context) (all []Verification, err error) {
 	return all, err
 }
 
-// refusal is why a controller does not do what it is asked for.
+// refusal is a controller's own error, with its HTTP status.
 type refusal struct {
 	code int
 	said string
@@ -139,7 +139,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.said }
 
-// unlessNone takes it for no error that a controller does not know what it is asked for.
+// unlessNone drops the error of a controller that does not serve a request.
 func unlessNone(err error) error {
 	if no, ok := errors.AsType[*refusal](err); ok && no.code == http.StatusNotFound {
 		return nil

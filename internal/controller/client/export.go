@@ -2,7 +2,7 @@ package client
 
 import "time"
 
-// ExportStatus is what is known of one association.
+// ExportStatus is the state of one association.
 type ExportStatus struct {
 	Path   string `json:"path"`
 	Bucket string `json:"bucket"`
@@ -14,7 +14,7 @@ type ExportStatus struct {
 	Pending      int   `json:"pending"`
 	PendingBytes int64 `json:"pending_bytes"`
 	// PendingUnknown says that the bucket or the directory could not be looked at:
-	// Pending is only what is known of.
+	// Pending counts only the known files.
 	PendingUnknown bool `json:"pending_unknown,omitempty"`
 	// Waiting are the first of the files that will be exported.
 	Waiting []WaitingFile `json:"waiting,omitempty"`

@@ -37,8 +37,8 @@ func (d *demo) install(ctx context.Context) (string, error) {
 	}
 	name := "mmdebstrap"
 	if os.Geteuid() == 0 {
-		// As root it mounts the machine's /sys and devices below its folder: where nobody else
-		// sees them, so that they go with it whatever way it ends.
+		// As root it mounts the machine's /sys and devices below its folder. In a mount
+		// namespace of its own, the mounts go with it however it ends.
 		name, args = "unshare", append([]string{"--mount", "--propagation", "private", "--", "mmdebstrap"}, args...)
 	}
 	cmd := exec.CommandContext(ctx, name, args...)

@@ -23,7 +23,7 @@ type Options struct {
 	// StateDir is where clusters keep their state; its disk is looked at. It
 	// need not exist.
 	StateDir string
-	// install has what is missing installed, as root; an ordinary user is told
+	// Install installs the missing packages, as root; an ordinary user is told
 	// the command.
 	Install bool
 	// Yes installs without asking. Otherwise Confirm is asked, and an error of it
@@ -53,7 +53,7 @@ var ErrNotRoot = errors.New("only root can install packages")
 // Report is what Run found and did.
 type Report struct {
 	Checks []Finding `json:"checks"`
-	// Missing are the packages to install. command installs them.
+	// Missing are the packages to install, and Command the command that does.
 	Missing []string `json:"missing_packages"`
 	Command string   `json:"command,omitempty"`
 	// Installed are the packages that this run installed.

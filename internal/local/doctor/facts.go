@@ -50,7 +50,7 @@ type Release struct {
 }
 
 // Fuse is /dev/fuse: whether there is one, and whether this user and every other
-// may open it. It needs to be open to those who run containers.
+// may open it. Every user who runs containers has to be able to.
 type Fuse struct{ Present, Mine, Everyones bool }
 
 // Trial is whether something worked when it was tried.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// lookAtPackages asks apt and dpkg what they know of what is missing.
+// lookAtPackages asks apt and dpkg about the missing packages.
 func (f *Facts) lookAtPackages(ctx context.Context, o Options) {
 	f.lookAtStates(ctx, o)
 	missing := f.missing(o)
@@ -36,7 +36,7 @@ func (f *Facts) lookAtStates(ctx context.Context, o Options) {
 	for _, n := range o.needs() {
 		args = append(args, n.pkg)
 	}
-	// It fails where it knows one package not at all, and tells of the others.
+	// If it does not know one of the packages it fails, but prints the others.
 	states, _ := output(ctx, findProgram("dpkg-query"), args...)
 	f.Half = halfInstalled(states)
 }

@@ -103,7 +103,7 @@ func (p Plan) steps(path string) []step {
 	const wait = "DPkg::Lock::Timeout=300"
 	var steps []step
 	if p.Repair {
-		// What lacks others that are not even unpacked is left for apt-get.
+		// A package whose dependencies are not unpacked yet stays for apt-get.
 		steps = append(steps, step{argv: []string{"dpkg", "--force-confold", "--configure", "-a"}, mayFail: true})
 	}
 	if p.Update {

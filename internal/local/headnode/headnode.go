@@ -29,7 +29,7 @@ import (
 // usually do, as it shares a machine with the jobs and has time.
 const garbagePercent = 50
 
-// Run is the controller of the cluster in a directory, until ctx ends or somebody stops it.
+// Run is the controller of the cluster in a directory, until ctx ends or a request stops it.
 func Run(ctx context.Context, dir string, log *slog.Logger) error {
 	debug.SetGCPercent(garbagePercent)
 	l, record, err := nodes.Open(dir)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// File is one that a machine has instead of the host's, as a file of its own that it may
-// change: what is mounted in the host's place, no program could replace.
+// File replaces a file of the host on a machine. It is written into the machine's own
+// layer and not mounted: programs could not replace a mount point.
 type File struct {
 	Path string      `json:"path"`
 	Text string      `json:"text"`

@@ -27,8 +27,8 @@ const mtu = 9001
 // Network is the addresses of machines that a bridge joins.
 type Network netip.Prefix
 
-// MakeBridge makes the bridge in the calling thread's network namespace. It is the
-// interface of whoever lives there, with an address of its own.
+// MakeBridge makes the bridge in the calling thread's network namespace. It is also the
+// interface of the machine in that namespace, with an address of its own.
 func (n Network) MakeBridge(address netip.Addr) error {
 	if err := loopbackUp(); err != nil {
 		return err

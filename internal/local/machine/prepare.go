@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// prepare makes in the upper layer what is to be made anyway below one entry of
-// the root. An ordinary user could not make it later in a directory of the host's
-// root user.
+// prepare makes the machine's own files, directories and mount points below one entry of
+// the root in its upper layer. An ordinary user could not make them later in a directory
+// of the host's root user.
 func (r Root) prepare(name string) error {
 	for _, d := range r.wanted(name) {
 		at := ""

@@ -1,6 +1,6 @@
 // Package machine makes machines out of this one: a root that overlays the host's,
-// an interface of its own on a bridge, an uptime of its own. It promises that what
-// is written in such a root does not reach the host. What runs there, others decide.
+// an interface of its own on a bridge, an uptime of its own. It promises that writes
+// in such a root do not reach the host. The caller decides which programs run there.
 package machine
 
 import (
@@ -33,8 +33,8 @@ type Root struct {
 	EFA bool
 }
 
-// Mount shows Source, a directory or file of the host, at Target. What is
-// missing at Target is made.
+// Mount shows Source, a directory or file of the host, at Target. A missing mount
+// point is made.
 type Mount struct {
 	Source   string `json:"source"`
 	Target   string `json:"target"`
@@ -48,8 +48,8 @@ var freshTop = map[string]os.FileMode{
 	"mnt": 0o755, "media": 0o755, "boot": 0o755, "lost+found": 0o700, "home": 0o755,
 }
 
-// Shows tells whether a machine has an entry of the host's root below which a path
-// lies: what it does not make for itself alone.
+// Shows tells whether a path lies below an entry of the host's root that machines show,
+// rather than one that each makes for itself.
 func Shows(path string) bool {
 	top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	_, fresh := freshTop[top]
@@ -253,7 +253,7 @@ func makeFuse(dev string) error {
 	return os.Chmod(at, 0o666)
 }
 
-// show mounts it below top, making what is missing there.
+// show mounts b below top, and makes the mount point if it is missing.
 func (b Mount) show(top string) error {
 	info, err := os.Stat(b.Source)
 	if err != nil {

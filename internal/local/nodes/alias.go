@@ -55,8 +55,8 @@ func has(lines string, field int, value string) bool {
 }
 
 // ownUsers adds the image's user at the end, as another name of the cluster's owner:
-// whoever asks for the name of his number finds his own name first. An owner whom this
-// machine does not list would go by the other name himself, so he gets none.
+// a look-up by the owner's number finds his own name first. If this machine's list lacks
+// the owner, nothing is added: the look-up would find only the other name.
 func ownUsers(users string, r Record) string {
 	if r.ImageUser == "" || has(users, 0, r.ImageUser) || !has(users, 2, strconv.Itoa(r.UID)) {
 		return openShell(users, r.UID)
@@ -64,8 +64,8 @@ func ownUsers(users string, r Record) string {
 	return openShell(ended(users), r.UID) + fmt.Sprintf("%s:x:%d:%d:%s's other name:%s:/bin/bash\n", r.ImageUser, r.UID, r.GID, r.User, imageHome(r.ImageUser))
 }
 
-// ownGroups does so for groups. That of terminals goes where nobody can be in it but the
-// owner's own group, or SSH's server would want to give it terminals.
+// ownGroups does so for groups. On a cluster of an ordinary user the group tty is left
+// out: SSH's server would try to give terminals to it, which only root can.
 func ownGroups(groups string, r Record) string {
 	if r.UID != 0 {
 		groups = without(groups, "tty")
@@ -112,7 +112,7 @@ func ended(lines string) string {
 func imageHome(user string) string { return "/home/" + user }
 
 // Names are the names of a user by his number, his own first. A cluster of an ordinary
-// user has him alone, who is root where the cluster's daemons are.
+// user has only its owner, who is root where the cluster's daemons are.
 func (r Record) Names(uid int) []string {
 	if r.UID != 0 {
 		if uid != os.Getuid() {

@@ -30,7 +30,7 @@ import (
 type AnchorProcess struct {
 	PID int `json:"pid"`
 	// Started is the process's start time in clock ticks since the machine's
-	// boot; with PID it names the process for ever.
+	// boot; with PID it identifies the process for ever.
 	Started uint64 `json:"started"`
 }
 
@@ -80,8 +80,8 @@ func (l *Layout) StartAnchor(muster string) (AnchorProcess, error) {
 // recordedFD is where the anchor hears that it is on record.
 const recordedFD = 3
 
-// awaitRecord returns when the anchor is on record. It fails if whoever started
-// it died before: nobody would ever find it.
+// awaitRecord returns when the anchor is on record. It fails if the process that started
+// it died before that: without a record the anchor could never be found.
 func awaitRecord() error {
 	recorded := os.NewFile(recordedFD, "recorded")
 	defer recorded.Close()

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// arrivals keeps connections that have not logged in from becoming too many. Nobody but
-// its server knows whether one has; each has by the end of a time, or its server ends it.
-// So those count that are younger, by where they come from: who opens connections and says
-// nothing on them keeps nobody else out, and himself only for that time.
+// arrivals limits the connections of each source that have not logged in yet. Only the
+// SSH server knows whether a connection has logged in, but it ends those that have not
+// after a grace. So connections younger than the grace are counted: a client that opens
+// many and does not log in keeps out only itself, and only for that time.
 type arrivals struct {
 	// most is how many may come from one place to another.
 	most  int
@@ -37,7 +37,7 @@ func (a *arrivals) admit(c arrival) (left func(), ok bool) {
 	return func() { timer.Stop(); grown() }, true
 }
 
-// grown says that one of these has ended, or has logged in.
+// grown says that a connection has ended or outlived its grace.
 func (a *arrivals) grown(c arrival) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

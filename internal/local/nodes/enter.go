@@ -11,9 +11,8 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// Alive tells whether the cluster's anchor runs, and gives its process. One that
-// has ended is dead also where nobody reaps it, as under the first process of many
-// containers.
+// Alive tells whether the cluster's anchor runs, and gives its process. A zombie counts
+// as ended: in many containers the first process does not reap.
 func (l *Layout) Alive() (AnchorProcess, bool) {
 	var a AnchorProcess
 	if err := readJSON(l.anchorFile(), &a); err != nil {
@@ -30,7 +29,7 @@ func (a AnchorProcess) Ended() string {
 	pid, err := unix.Wait4(a.PID, &ws, 0, nil)
 	switch {
 	case err != nil || pid != a.PID:
-		return "nobody knows why"
+		return "for an unknown reason"
 	case ws.Signaled():
 		return "by signal " + unix.SignalName(ws.Signal())
 	}

@@ -147,7 +147,7 @@ func (f *Fleet) undo(ctx context.Context, orders []provider.Order, failed map[st
 				end = append(end, n)
 			}
 		}
-		// What is left is ended by the next look.
+		// Instances that are left are ended after the controller's next look.
 		_ = f.Terminate(context.WithoutCancel(ctx), end)
 	}
 }
@@ -159,7 +159,7 @@ func (f *Fleet) tell(ctx context.Context, orders []provider.Order, failed map[st
 	}
 	instances, err := f.Observe(ctx)
 	if err != nil {
-		return // whoever wants to know looks
+		return // the controller looks by itself, too
 	}
 	wanted := map[string]bool{}
 	for _, o := range orders {

@@ -1,9 +1,9 @@
 // Package nodes runs clusters on this machine: an anchor process whose
 // namespaces hold a whole cluster, nodes that are process trees with a network
 // and a root of their own inside it, and the end of all that. It promises that
-// nothing which runs on a node changes the host, that a cluster does not depend
-// on whoever made it, and that nothing outlives the anchor. What runs on a head
-// node, and when nodes come and go, others decide.
+// nothing which runs on a node changes the host, that a cluster goes on when the process
+// that made it ends, and that nothing outlives the anchor. Other packages decide what
+// runs on a head node and when nodes come and go.
 package nodes
 
 import "path/filepath"
@@ -13,7 +13,7 @@ import "path/filepath"
 //
 //	cluster.json   what was asked for: see Record
 //	anchor.json    the anchor process and its namespaces
-//	record.lock    held while somebody changes cluster.json
+//	record.lock    held while cluster.json is changed
 //	bin/           the muster that the cluster runs
 //	etc/           slurm/, munge/, hosts, services.json, credentials
 //	links/         what was imported from buckets and exported to them

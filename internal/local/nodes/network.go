@@ -30,13 +30,13 @@ func makeFabric() error {
 	return routeDead()
 }
 
-// markDead settles what becomes of connections to the address of a node that
-// ended. Left silent, it would hold up for many seconds each daemon that still
-// has something to tell that node. So the head node takes the address over and
-// refuses: nodes give up at once. But slurmctld takes a refusal for a slurmd that
-// is being restarted, and tries again until the node's successor gets what was
-// meant for the dead, the end of the job that both run; for what runs on the head
-// node itself the address is therefore unreachable, which it takes as final.
+// markDead makes connections to the address of a node that ended fail at once. A silent
+// address would hold up daemons that still want to reach the node for many seconds. So
+// the head node takes the address over and refuses connections: nodes give up. But
+// slurmctld takes a refusal for a slurmd that is being restarted, and tries again until
+// the node's successor gets the message that was meant for the dead node, which ends the
+// job that both run. For programs on the head node the address is therefore unreachable,
+// which slurmctld takes as final.
 func markDead(address netip.Addr) error {
 	bridge, err := netlink.LinkByName(machine.Interface)
 	if err != nil {
@@ -95,7 +95,7 @@ func routeDead() error {
 	return nil
 }
 
-// announce has all neighbours send to us what is for an address, with a
+// announce makes all neighbours send packets for an address to us, with a
 // gratuitous ARP request (RFC 5227, section 3). The kernel sends one only for a
 // link that comes up.
 func announce(link netlink.Link, address netip.Addr) error {

@@ -44,8 +44,8 @@ type node struct {
 }
 
 // start boots a node: namespaces, a root and an interface of its own, and an
-// init process that runs slurmd. It returns the init process's ID. Whoever
-// calls start is its parent, but need not live on: the node does not care.
+// init process that runs slurmd. It returns the init process's ID. The caller is its
+// parent; the node goes on when that ends.
 func (l *Layout) start(m node) (pid int, err error) {
 	log, err := os.OpenFile(m.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {

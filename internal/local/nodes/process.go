@@ -41,15 +41,15 @@ func dead(pid int) bool {
 // over tells whether a state is that of a process that has ended.
 func over(state string) bool { return state == "Z" || state == "X" }
 
-// Hung is a machine whose first process was stopped by a signal: what it should start,
-// end or note is left undone until it goes on.
+// Hung is a machine whose first process was stopped by a signal: until that goes on, it
+// starts, ends and reaps nothing.
 type Hung struct {
 	Node string // "" is the head node
 	PID  int    // of the process, as the caller sees it
 }
 
-// Hanging are the machines of an anchor that hang. They are not ended for it: whoever
-// stopped one has a reason.
+// Hanging are the machines of an anchor that hang. They are not ended: the signal may
+// have been sent on purpose.
 func Hanging(a AnchorProcess) ([]Hung, error) {
 	inits, err := nodeInits(a.PID)
 	if err != nil {

@@ -26,7 +26,7 @@ func Running(a AnchorProcess) ([]provider.Instance, error) {
 }
 
 // PullPlug ends a node as a power cut would: its init process is killed, and all
-// that ran on the node dies with it, without a word to anybody. It returns when
+// that ran on the node dies with it, without a message. It returns when
 // the node is gone, and fails if the node does not run.
 func PullPlug(ctx context.Context, a AnchorProcess, node string) error {
 	pid, err := NodePID(a, node)

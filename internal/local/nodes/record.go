@@ -55,8 +55,8 @@ func (l *Layout) Record() (Record, error) {
 }
 
 // ChangeRecord makes the cluster's record what change makes of the one that there
-// is, which is empty where there is none. Whoever else changes it waits: `up` and
-// the controller both do.
+// is, which is empty where there is none. It locks the record, as `up` and the
+// controller both change it.
 func (l *Layout) ChangeRecord(change func(Record) Record) error {
 	unlock, err := lockFile(l.Path("record.lock"))
 	if err != nil {

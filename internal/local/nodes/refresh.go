@@ -22,11 +22,11 @@ func (l *Layout) Refresh() error {
 	return onMachines("look anew on", func(m mounts) error { return l.lookAnew(m, l.ownOf(m.machine, lists)) })
 }
 
-// lookAnew has a machine's layers forget all names that nobody uses: a file system that is
-// configured anew, if only as it is, drops them. Then its lists of users are brought up to
-// date.
+// lookAnew makes a machine's overlays drop their cached names that are not in use:
+// reconfiguring a file system does that, even without a change. Then it brings the
+// machine's lists of users up to date.
 func (l *Layout) lookAnew(m mounts, lists map[string]string) error {
-	// There, /proc is of other processes.
+	// In the other namespace, /proc shows other processes.
 	self, err := unix.Open("/proc/thread-self", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (l *Layout) layers(mountinfo string) []string {
 	return found
 }
 
-// unquoted is a path without what protects characters of it among options.
+// unquoted is a path among mount options without its backslashes.
 func unquoted(path string) string { return strings.ReplaceAll(path, `\`, "") }
 
 // reconfigure configures a file system as it is.
@@ -79,7 +79,7 @@ func reconfigure(at string) error {
 		return fmt.Errorf("pick %s: %w", at, err)
 	}
 	defer unix.Close(fd)
-	// Of a layer that somebody has who has fewer rights, nobody else can change anything.
+	// An overlay of a user namespace below ours can be reconfigured only from there.
 	if err := unix.FsconfigReconfigure(fd); err != nil && !errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("configure %s: %w", at, err)
 	}

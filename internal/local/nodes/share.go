@@ -38,9 +38,9 @@ func (r Record) Visible(path string) bool {
 	return slices.ContainsFunc(r.Shared, func(m Mount) bool { return m.Source == m.Target && within(path, m.Target) })
 }
 
-// Keep also shows what another record of the same cluster shows of the host: jobs
-// that wait, or run again, use it. Nobody can tell when the last one has, so it is
-// shown until the cluster goes down, or the directory does.
+// Keep adds the directories of the host that another record of the same cluster shows:
+// jobs that wait, or run again, may still use them. They stay until the cluster goes
+// down or the directory is gone.
 func (r *Record) Keep(old Record) {
 	for _, m := range old.Shared {
 		if m.Source == m.Target && !absent(m.Source) {

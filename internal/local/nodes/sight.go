@@ -13,8 +13,8 @@ import (
 	"github.com/muster-hpc/muster/internal/local/machine"
 )
 
-// ErrUnseen says that nobody can tell from here what a machine has at a path: it is made
-// for each of them alone, or changes while it runs.
+// ErrUnseen says that a machine's file at a path cannot be seen from here: each machine
+// has its own, or it changes while the machine runs.
 var ErrUnseen = errors.New("each machine has its own")
 
 // maxLinks is how many links a path may lead through, as for Linux.
@@ -46,8 +46,7 @@ func (v View) own(path string) (ownFile, bool) {
 	return ownFile{}, false
 }
 
-// ownFile is such a file as fs.FileInfo. It is made with the machine, so that nobody knows
-// its time.
+// ownFile is such a file as fs.FileInfo. Its time is unknown: it is made with the machine.
 type ownFile struct{ file machine.File }
 
 func (f ownFile) Name() string       { return filepath.Base(f.file.Path) }

@@ -15,7 +15,7 @@ import (
 // Users whom the host has got since then come into them when machines look anew.
 
 // userFiles are those lists as a machine would have them if it started now. On a cluster
-// of an ordinary user nobody else has jobs.
+// of an ordinary user there are none: all jobs are its owner's.
 func (l *Layout) userFiles() (map[string]string, error) {
 	r, err := l.Record()
 	if err != nil || r.UID != 0 {
@@ -49,7 +49,7 @@ func learn(root string, lists map[string]string) error {
 		path = filepath.Join(root, path)
 		have, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // somebody on the machine wants it so
+			continue // it was deleted on the machine
 		}
 		if now := caughtUp(string(have), text); err == nil && now != string(have) {
 			err = whole.Write(path, []byte(now), 0o644)

@@ -13,8 +13,8 @@ import (
 // View is what the cluster's machines show of this one.
 type View struct {
 	Record Record
-	// Mounts are the mount points of the host that its machines do not show: a layer
-	// over a directory leaves out what is mounted below that.
+	// Mounts are the mount points of the host that its machines do not show: an overlay
+	// over a directory leaves out the mounts below it.
 	Mounts []string
 }
 

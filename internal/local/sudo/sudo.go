@@ -1,6 +1,6 @@
 // Package sudo runs a program as sudo(8) would on a machine of a local cluster, where
 // there is no other: with the rights that the caller has, and never with more. It reads
-// sudo's command line and says what to run; whoever calls it runs that.
+// sudo's command line and returns the program to run; its caller runs that.
 package sudo
 
 import (
@@ -34,7 +34,8 @@ type Order struct {
 	Home, Login, Shell bool
 	// Dir is where to run it.
 	Dir string
-	// Nothing is to be run: the caller asks only what he may, or forgets a password.
+	// Nothing says that there is no program to run: the user lists his rights, or drops a
+	// saved password.
 	Nothing bool
 	Words   []string
 }
@@ -89,8 +90,8 @@ var names = map[string]byte{
 	"list": 'l', "preserve-groups": 'P', "prompt": 'p', "command-timeout": 'T', "close-from": 'C', "host": 'h', "bell": 'B', "no-update": 'N',
 }
 
-// withValue are the options that have one, and those of them that we heed not.
-const withValue, unheeded = "ugDpTCh", "pTCh"
+// withValue are the options that have a value.
+const withValue = "ugDpTCh"
 
 func (o *Order) long(arg string, rest []string) ([]string, error) {
 	name, value, given := strings.Cut(arg, "=")
@@ -159,7 +160,7 @@ func (o *Order) flag(option byte) error {
 		o.Shell = true
 	case 'k', 'K', 'v', 'l':
 		o.Nothing = true
-	case 'n', 'S', 'A', 'P', 'B', 'N': // nobody is asked for a password
+	case 'n', 'S', 'A', 'P', 'B', 'N': // about passwords, which are not asked for
 	default:
 		return fmt.Errorf("there is no option -%c here", option)
 	}
@@ -174,8 +175,8 @@ type Run struct {
 	Note string
 }
 
-// Plan says what to run for an order, given who asks, whom he wants to become, as whose
-// group (-1 is that user's own), and the caller's environment.
+// Plan is what to run for an order of a caller, as a wanted user and a group (-1 is that
+// user's own). environ is the caller's environment, path the PATH of the program.
 func Plan(o Order, caller, wanted User, group int, environ, path []string) (Run, error) {
 	r := Run{Dir: o.Dir}
 	target := wanted
@@ -183,7 +184,7 @@ func Plan(o Order, caller, wanted User, group int, environ, path []string) (Run,
 	case caller.UID == 0 || caller.UID == wanted.UID:
 	case wanted.UID == 0:
 		target = caller
-		r.Note = fmt.Sprintf("nobody here is root for %s: this runs as %s", caller.Name, caller.Name)
+		r.Note = fmt.Sprintf("%s cannot become root here: this runs as %s", caller.Name, caller.Name)
 	default:
 		return r, fmt.Errorf("%s cannot be %s here", caller.Name, wanted.Name)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/muster-hpc/muster/internal/local/sudo"
 )
 
@@ -52,7 +53,7 @@ func TestPlan(t *testing.T) {
 	}{
 		"root_is_root":          {"bash x.sh", root, root, "bash x.sh", "", "/root"},
 		"root_becomes_a_user":   {"-u ada id", root, ada, "/usr/bin/setpriv --reuid=1000 --regid=1000 --init-groups -- id", "", "/home/ada"},
-		"a_user_is_himself":     {"id", ada, root, "id", "nobody here is root for ada: this runs as ada", "/home/ada"},
+		"a_user_is_himself":     {"id", ada, root, "id", "ada cannot become root here: this runs as ada", "/home/ada"},
 		"a_user_by_his_name":    {"-u ubuntu id", ada, other, "id", "", "/home/ubuntu"},
 		"a_shell_runs_words":    {"-s echo it's", root, root, `/bin/bash -c echo 'it'\''s'`, "", "/root"},
 		"a_login_shell":         {"-i", root, ada, "/usr/bin/setpriv --reuid=1000 --regid=1000 --init-groups -- /bin/bash -l", "", "/home/ada"},

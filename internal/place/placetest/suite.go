@@ -84,7 +84,7 @@ func (s suite) fails(exit int, code string, args ...string) {
 	_, told, got := s.run("", append(args, "-o", "json")...)
 	var e struct{ Code string }
 	lines := strings.Split(strings.TrimSpace(told), "\n")
-	_ = json.Unmarshal([]byte(lines[len(lines)-1]), &e) // what is no JSON has no code
+	_ = json.Unmarshal([]byte(lines[len(lines)-1]), &e) // a line that is not JSON has no code
 	if got != exit || e.Code != code {
 		s.t.Errorf("muster %s: exit code %d and code %q, want %d and %q\n%s", strings.Join(args, " "), got, e.Code, exit, code, told)
 	}
@@ -123,7 +123,7 @@ func (s suite) nothing() {
 	s.fails(fault.ExitUsage, fault.CodeUsage, "status", "--on", "nowhere")
 }
 
-// refused makes nothing: a file that is wrong, and a question that nobody answers.
+// refused makes nothing: files that are wrong.
 func (s suite) refused() {
 	s.t.Helper()
 	s.must(fault.ExitProblem, "up", "bad.yaml", "--on", s.Place, "--yes")

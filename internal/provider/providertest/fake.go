@@ -22,7 +22,7 @@ type Fake struct {
 	ended chan string
 }
 
-// place is what outlives whoever starts and ends instances.
+// place outlives the Fakes that use it.
 type place struct {
 	mu        sync.Mutex // guards what follows
 	nodes     map[string]bool

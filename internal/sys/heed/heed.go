@@ -1,6 +1,6 @@
 // Package heed lets a command end when it is told to, whatever it waits for. Opening a
-// pipe that nobody writes to, and reading a disk that no longer answers, wait for ever
-// and know no context.
+// pipe that has no writer, and reading a disk that no longer answers, wait for ever and
+// know no context.
 package heed
 
 import (
@@ -13,9 +13,9 @@ import (
 	"syscall"
 )
 
-// Call does what cannot be told to stop, and returns at once when the context ends. Then
-// do goes on by itself, until the process ends: it must only read, and what it
-// was to find must not be looked at.
+// Call calls a function that cannot be told to stop, and returns at once when the context
+// ends. Then do goes on in the background: it must only read, and the caller must not use
+// its results.
 func Call(ctx context.Context, do func() error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -30,8 +30,8 @@ func Call(ctx context.Context, do func() error) error {
 	}
 }
 
-// Open opens a file that a user named, which may be a pipe: neither the wait for who
-// writes to it nor that for what is written outlasts the context.
+// Open opens a file that a user named, which may be a pipe: the waits for its writer and
+// for data end with the context.
 func Open(ctx context.Context, path string) (io.ReadCloser, error) {
 	var f *os.File
 	err := Call(ctx, func() (err error) {
@@ -45,7 +45,7 @@ func Open(ctx context.Context, path string) (io.ReadCloser, error) {
 }
 
 // Reader reads what another reader has, until the context ends. Closing it closes the
-// other, too, unless somebody still waits in it.
+// other, too, unless a read still waits there.
 func Reader(ctx context.Context, from io.ReadCloser) io.ReadCloser {
 	r, w := io.Pipe()
 	stop := context.AfterFunc(ctx, func() { w.CloseWithError(context.Cause(ctx)) })
@@ -57,10 +57,9 @@ func Reader(ctx context.Context, from io.ReadCloser) io.ReadCloser {
 	return r
 }
 
-// Signals are those of some signals that a program is to hear: who starts it with nohup
-// wants it to go on without him. A shell that starts it in the background wants nothing of
-// the kind, though it has SIGINT ignored: the keyboard is for others, but kill -INT means
-// the program.
+// Signals are the signals that a program should handle out of some. SIGHUP stays ignored if
+// it is, as with nohup. SIGINT is handled even if it is ignored, as a shell does in the
+// background: kill -INT still means the program.
 func Signals(of []os.Signal) []os.Signal {
 	return slices.DeleteFunc(slices.Clone(of), func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Give sets the owner, unless that is the caller, and the mode of a file or, as the
-// mode says, of a directory. It follows no link, and does nothing to what is neither.
+// mode says, of a directory. It refuses links and all other kinds of files.
 func Give(path, owner string, mode fs.FileMode) error {
 	flags := os.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	if mode.IsDir() {
@@ -19,7 +19,7 @@ func Give(path, owner string, mode fs.FileMode) error {
 	}
 	f, err := os.OpenFile(path, flags, 0)
 	if err != nil {
-		return fmt.Errorf("set the owner and the mode of what others must not have put there: %w", err)
+		return fmt.Errorf("set the owner and the mode, following no link: %w", err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil {

@@ -1,7 +1,7 @@
-// Package own finds, makes and opens what is a user's alone in places where others may
-// write, such as /tmp or the directory of all users' images. It promises that no link
-// of another's is followed, that nothing of another's is taken for one's own, and that
-// nobody can keep a user from what he wants by taking its name first.
+// Package own finds, makes and opens files that are a user's alone in places where others
+// may write, such as /tmp or the directory of all users' images. It promises that other
+// users' links are not followed, that their files are not taken for the user's own, and
+// that they cannot block the user by taking a name first.
 package own
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 // Check fails unless a path is a directory, and no link to one, that belongs to a user
-// and that nobody else may write to.
+// and that only he may write to.
 func Check(dir string, uid int) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -49,7 +49,7 @@ func Find(parent, name string, uid int) string {
 	return ""
 }
 
-// instead stands between a name that another has taken and what nobody can know before.
+// instead stands between a name that another user has taken and a random suffix.
 const instead = "~"
 
 // Name is the name that a directory of Make's was asked for by.
@@ -75,8 +75,8 @@ func Make(parent, name string, uid int) (string, error) {
 	return dir, err
 }
 
-// makeNew makes a directory and looks whose it came to be: on some network file systems
-// root is nobody.
+// makeNew makes a directory and checks its owner: on some network file systems root's
+// files belong to the user nobody.
 func makeNew(dir string, uid int) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return fmt.Errorf("make directory %s: %w", dir, bare(err))
@@ -87,9 +87,9 @@ func makeNew(dir string, uid int) error {
 	return nil
 }
 
-// Open opens a file to lock it or to write it, and makes it if there is none. What has
-// the name must be a file of the caller's: no link, no device, nothing of another's. From
-// then on others cannot open it: whoever can read a file can hold its lock.
+// Open opens a file to lock it or to write it, and makes it if there is none. It refuses
+// links, devices and other users' files. From then on other users cannot open the file: a
+// reader of a file can hold its lock.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
 	if errors.Is(err, unix.ELOOP) {

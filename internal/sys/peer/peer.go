@@ -1,4 +1,4 @@
-// Package peer tells who is at the other end of a socket of this machine.
+// Package peer finds the user at the other end of a socket of this machine.
 package peer
 
 import (
@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UID is the user who connected, as the kernel knows him, -1 if that cannot be told.
+// UID is the user who connected, as the kernel knows him, -1 if unknown.
 func UID(conn net.Conn) int {
 	u, ok := conn.(*net.UnixConn)
 	if !ok {

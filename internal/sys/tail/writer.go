@@ -9,8 +9,8 @@ import (
 // kept is how much of what was written a Writer has, in bytes.
 const kept = 64 << 10
 
-// Writer keeps the end of what is written to it, such as a program's complaints. It can
-// be used by many goroutines.
+// Writer keeps the end of the text that is written to it, such as a program's errors. It
+// can be used by many goroutines.
 type Writer struct {
 	mu  sync.Mutex // of end
 	end []byte

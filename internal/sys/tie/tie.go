@@ -21,11 +21,10 @@ type Program struct {
 	// Through says that the program only waits for another one, which it has started,
 	// and ends as that does: it hears nothing itself.
 	Through bool
-	// AtDeath is what the program and what it has started hear when the caller dies. They are
-	// killed a little later.
+	// AtDeath is the signal that the program and all that it has started get when the caller
+	// dies. They are killed a little later.
 	AtDeath syscall.Signal
-	// Hear are the signals that are passed on, but for those that Pass, if there is one,
-	// says no to.
+	// Hear delivers the signals to pass on. If there is Pass, it chooses among them.
 	Hear <-chan os.Signal
 	Pass func(os.Signal) bool
 }
@@ -52,8 +51,8 @@ func (p Program) Run() error {
 // gentle is how long a program has to end before it is killed.
 const gentle = 5 * time.Second
 
-// RunUntil is Run for a caller who has a context. When that ends, the program and what it
-// has started hear what they hear when the caller dies, and are killed a little later.
+// RunUntil is Run until the context ends. Then the program and all that it has started get
+// AtDeath, and are killed a little later.
 func (p Program) RunUntil(ctx context.Context) error {
 	hear, done := make(chan os.Signal, 2), make(chan struct{})
 	p.Hear = hear

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// watchScript is a shell's, because there is one for each program, and the smallest process
-// is good enough. It must be a process: who was killed does nothing more.
+// watchScript is a shell's, because there is one for each program, and a shell is a small
+// process. It must be a process of its own: a caller that was killed can do nothing.
 //
 //go:embed watch.sh
 var watchScript string
 
 // watcher is the process that outlives us, if need be, and ends the program then.
 //
-// The kernel's own word at a parent's death (PR_SET_PDEATHSIG) reaches the program alone, and
-// its children are nobody's before anybody looks; a process namespace of its own would hold
-// them, but what a program and its user see of processes would be others.
+// The kernel's signal at a parent's death (PR_SET_PDEATHSIG) reaches the program alone, and
+// its children could no longer be found. A process namespace would end them, too, but the
+// program and its user would see other processes in it.
 type watcher struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -50,8 +50,8 @@ func (p Program) watch() (*watcher, error) {
 // over watches over a program that has started.
 func (w *watcher) over(p *os.Process) { _, _ = fmt.Fprintln(w.in, p.Pid) }
 
-// end tells it that the program has ended, or was never started. One that somebody has
-// killed meanwhile is no reason to fail: nothing needs it any more.
+// end tells it that the program has ended, or was never started. Errors are ignored: a
+// watcher that was killed is not needed any more.
 func (w *watcher) end() {
 	_, _ = io.WriteString(w.in, "\n\n")
 	_ = w.in.Close()

@@ -47,7 +47,7 @@ func JSON(path string, v any) error {
 	return Write(path, append(text, '\n'), 0o644)
 }
 
-// Rename gives a file its name for good. What is in the file is on the disk already.
+// Rename renames a file for good. The caller has brought its content to the disk.
 func Rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
@@ -59,7 +59,7 @@ func Rename(from, to string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// cause is an error without the name of the file beside, which says nothing to anybody.
+// cause is an error without the name of the file beside, which means nothing to users.
 func cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
