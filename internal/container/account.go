@@ -88,11 +88,11 @@ func askNameService(getent, database string, id int, u User) *exec.Cmd {
 }
 
 func entry(data []byte, id, fields int) []string {
-	number := []byte(strconv.Itoa(id))
-	for line := range bytes.Lines(data) {
-		parts := bytes.Split(bytes.TrimRight(line, "\n"), []byte(":"))
-		if len(parts) == fields && bytes.Equal(parts[2], number) {
-			return strings.Split(string(bytes.TrimRight(line, "\n")), ":")
+	number := strconv.Itoa(id)
+	for line := range strings.Lines(string(data)) {
+		parts := strings.Split(strings.TrimRight(line, "\n"), ":")
+		if len(parts) == fields && parts[2] == number {
+			return parts
 		}
 	}
 	return nil

@@ -28,25 +28,18 @@ type DownOptions struct {
 	Report     step.Reporter
 }
 
-// Downed is what became of a cluster that was taken down.
-type Downed struct {
-	Steps []step.Step
-	// Unexported are the files that are not in the buckets, nil if there are none.
-	Unexported *place.Unexported
-}
-
 // Down ends the cluster and proves that nothing of it is left. It may be
 // repeated, and goes on where an earlier one was cut off. Before, it waits for
 // the last export; the end of ctx then ends that wait, and not the rest.
-func Down(ctx context.Context, o DownOptions) (Downed, error) {
-	var done Downed
+func Down(ctx context.Context, o DownOptions) (place.Answer, error) {
+	done := place.Answer{Cluster: o.Ref.Name}
 	s := &step.Series{Report: o.Report}
 	err := down(ctx, o, s, &done)
 	done.Steps = s.Done
 	return done, err
 }
 
-func down(ctx context.Context, o DownOptions, s *step.Series, done *Downed) error {
+func down(ctx context.Context, o DownOptions, s *step.Series, done *place.Answer) error {
 	unlock, err := o.Ref.lock()
 	if err != nil {
 		return err
@@ -93,17 +86,17 @@ func noteEach(report step.Reporter, errs ...error) {
 }
 
 // exportLast waits for the last export, and notes the files that are not in the buckets.
-func exportLast(ctx context.Context, l *nodes.Layout, s *step.Series, done *Downed) error {
+func exportLast(ctx context.Context, l *nodes.Layout, s *step.Series, done *place.Answer) error {
 	e := &lastExport{layout: l, control: Controller(l), report: s.Report}
 	if _, alive := l.Alive(); !alive {
-		done.Unexported = unasked(l)
-		if done.Unexported == nil {
+		done.NotExported = unasked(l)
+		if done.NotExported == nil {
 			return nil // there is nothing to wait for
 		}
-		return s.Do(exporting, func() (string, error) { return "not done: " + done.Unexported.Why, nil })
+		return s.Do(exporting, func() (string, error) { return "not done: " + done.NotExported.Why, nil })
 	}
 	return s.Do(exporting, func() (detail string, err error) {
-		detail, done.Unexported = e.run(ctx)
+		detail, done.NotExported = e.run(ctx)
 		return detail, nil
 	})
 }

@@ -176,8 +176,8 @@ func TestDown_of_a_dead_cluster(t *testing.T) {
 			}
 			done, err := Down(t.Context(), DownOptions{Ref: r, Report: silent{}})
 			must(t, err)
-			if got, want := done.Unexported != nil && done.Unexported.Unknown, name == "with_a_file"; got != want {
-				t.Errorf("not in the buckets: %+v", done.Unexported)
+			if got, want := done.NotExported != nil && done.NotExported.Unknown, name == "with_a_file"; got != want {
+				t.Errorf("not in the buckets: %+v", done.NotExported)
 			}
 			if file != "" {
 				_, err := os.Stat(l.Path(file))

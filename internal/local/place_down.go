@@ -29,8 +29,7 @@ func (c cluster) Down(ctx context.Context, o place.DownOptions) (place.Answer, e
 			return place.Answer{}, err
 		}
 	}
-	done, err := Down(ctx, down)
-	return place.Answer{Cluster: c.Name, Steps: done.Steps, NotExported: done.Unexported}, err
+	return Down(ctx, down)
 }
 
 // confirmDown asks before something is lost.

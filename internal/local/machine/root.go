@@ -211,20 +211,22 @@ func mountDev(dev string) error {
 	if err := makeFuse(dev); err != nil {
 		return fmt.Errorf("make /dev/fuse: %w", err)
 	}
-	for _, d := range []string{"pts", "shm", "mqueue"} {
-		if err := os.Mkdir(filepath.Join(dev, d), 0o755); err != nil {
+	for _, m := range []struct {
+		name, kind, options string
+		flags               uintptr
+	}{
+		{"pts", "devpts", "newinstance,ptmxmode=0666,mode=620", unix.MS_NOEXEC},
+		{"shm", "tmpfs", "mode=1777", unix.MS_NODEV},
+		{"mqueue", "mqueue", "", unix.MS_NODEV | unix.MS_NOEXEC},
+	} {
+		at := filepath.Join(dev, m.name)
+		if err := os.Mkdir(at, 0o755); err != nil {
 			return err
 		}
-	}
-	if err := unix.Mount("devpts", dev+"/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620"); err != nil {
-		return fmt.Errorf("mount /dev/pts: %w", err)
-	}
-	if err := unix.Mount("tmpfs", dev+"/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777"); err != nil {
-		return fmt.Errorf("mount /dev/shm: %w", err)
-	}
-	err := unix.Mount("mqueue", dev+"/mqueue", "mqueue", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
-	if err != nil && !errors.Is(err, unix.ENODEV) { // not in every kernel
-		return fmt.Errorf("mount /dev/mqueue: %w", err)
+		err := unix.Mount(m.kind, at, m.kind, unix.MS_NOSUID|m.flags, m.options)
+		if err != nil && (m.name != "mqueue" || !errors.Is(err, unix.ENODEV)) { // mqueue is not in every kernel
+			return fmt.Errorf("mount /dev/%s: %w", m.name, err)
+		}
 	}
 	links := map[string]string{
 		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0",
