@@ -11,6 +11,9 @@ const (
 // combine is the CRC of content that follows other content, from both CRCs and the length of the second: the first is
 // shifted by so many bytes, which is a multiplication by a power of x.
 func combine(first, second uint64, secondBytes int64) uint64 {
+	if first == 0 {
+		return second // as of most contents, which are of one piece
+	}
 	return times(first, power(eightBits, secondBytes)) ^ second
 }
 
