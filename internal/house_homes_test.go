@@ -28,7 +28,7 @@ var homes = []struct {
 		func(s source) []string { return s.calls("os", "Rename") },
 		[]string{
 			"aws/boot", "container", // directories; a file that is on the disk already
-			"controller", "image/layer", "supervise", // what is made anew where it is lost
+			"controller", "image/layer", "services/supervise", // what is made anew where it is lost
 		},
 	},
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // refusedRecord has what sbatch said of options. The tests of package batch hold check to it.

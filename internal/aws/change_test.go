@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
-	"github.com/muster-hpc/muster/internal/step"
+	"github.com/muster-hpc/muster/internal/say/step"
 )
 
 const twoQueues = plainFile + `    - Name: p

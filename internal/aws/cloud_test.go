@@ -13,7 +13,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
-	"github.com/muster-hpc/muster/internal/step"
+	"github.com/muster-hpc/muster/internal/say/step"
 	double "github.com/muster-hpc/muster/test/cloud"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/place"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )

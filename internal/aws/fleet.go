@@ -9,7 +9,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
-	"github.com/muster-hpc/muster/internal/step"
+	"github.com/muster-hpc/muster/internal/say/step"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )

@@ -14,10 +14,10 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/connect"
 	"github.com/muster-hpc/muster/internal/controller/client"
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/place"
-	"github.com/muster-hpc/muster/internal/shell"
+	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/status"
+	"github.com/muster-hpc/muster/internal/sys/shell"
 	"github.com/muster-hpc/muster/internal/sys/tie"
 )
 

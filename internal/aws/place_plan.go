@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
-	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // Write writes what `up` is about to do, for people.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // Show adds to a table what there is of the cluster.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
-	"github.com/muster-hpc/muster/internal/step"
+	"github.com/muster-hpc/muster/internal/say/step"
 	double "github.com/muster-hpc/muster/test/cloud"
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )

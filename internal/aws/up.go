@@ -14,11 +14,11 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/aws/stack"
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/step"
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/step"
 	"github.com/muster-hpc/muster/internal/store"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/sys/pause"

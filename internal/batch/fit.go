@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // fitRules find requests of the job that the cluster cannot meet:

@@ -9,8 +9,8 @@ import (
 
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // facts are a partition of 80 GPU nodes, and one of two kinds of CPU nodes.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // TestGuides holds all that is reported about scripts of field guides, word for

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // launchRules are about how the ranks are started on the nodes.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // rankRules are about which rank is what, and how many there are.

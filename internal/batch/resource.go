@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // resourceRules are about the resources that the job asks for, or should.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // archive reads testdata/rules/CODE.txtar, which is about the code script/CODE.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // otherwise are options with which Slurm counts a job's CPUs in other ways than by its

@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/sudo"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 // agentSudo is sudo on machines of local clusters that have no other.

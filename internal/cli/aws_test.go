@@ -15,8 +15,8 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
-	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 	"github.com/muster-hpc/muster/test/cloud"
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )

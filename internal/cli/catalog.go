@@ -19,8 +19,8 @@ import (
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/catalog"
-	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 func (a *app) catalog() *cobra.Command {

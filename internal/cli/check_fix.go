@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/spec/yamledit"
 	"github.com/muster-hpc/muster/internal/sys/whole"
-	"github.com/muster-hpc/muster/internal/yamledit"
 )
 
 // mended is what became of a file whose problems were to be fixed.

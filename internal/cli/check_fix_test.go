@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/yamledit"
+	"github.com/muster-hpc/muster/internal/spec/yamledit"
 )
 
 func checked(text []byte) *diag.List {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 	"github.com/muster-hpc/muster/test/cloud"
 	"github.com/muster-hpc/muster/test/cloud/account"
 )

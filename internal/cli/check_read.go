@@ -14,10 +14,10 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/muster-hpc/muster/internal/batch"
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 

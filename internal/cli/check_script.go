@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/muster-hpc/muster/internal/batch"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 

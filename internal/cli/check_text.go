@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/page"
-	"github.com/muster-hpc/muster/internal/shell"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/sys/shell"
 )
 
 // writeCheckedText writes what was changed and the sums to stdout, and the

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/container"
-	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 // The descriptors on which the Slurm plugin talks with hold.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/container"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // containerRow is one of what `muster container list -o json` prints.

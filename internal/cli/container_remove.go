@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/container"
-	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 func (a *app) containerRemove() *cobra.Command {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	awshead "github.com/muster-hpc/muster/internal/aws/headnode"
-	"github.com/muster-hpc/muster/internal/fault"
 	localhead "github.com/muster-hpc/muster/internal/local/headnode"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 func (a *app) controller() *cobra.Command {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/local/demo"
 	"github.com/muster-hpc/muster/internal/local/doctor"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 func (a *app) demo() *cobra.Command {

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/local/doctor"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 type doctorOptions struct{ yes, demo bool }

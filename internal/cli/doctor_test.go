@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/local/doctor"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 func TestDoctorsVerdict(t *testing.T) {

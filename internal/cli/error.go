@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/fault"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // errorAnswer is the last line on stderr where -o json is asked for and there is no

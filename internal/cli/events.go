@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 type eventsOptions struct {

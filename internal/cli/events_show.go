@@ -17,8 +17,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/controller"
-	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // followEvery is how often the file is looked at for new events.

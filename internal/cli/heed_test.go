@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/place"
+	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/fault"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // chapters are the commands as `muster help` groups them. Commands that are in

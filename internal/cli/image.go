@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/source"
+	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/services"
 )
 

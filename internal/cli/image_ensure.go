@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/source"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 // imageEnsure is what the nodes of a step run, as the step's user, to get the

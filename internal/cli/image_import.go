@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/image"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 // importMemory is the heap's soft limit while an image is made: more than that

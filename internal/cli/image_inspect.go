@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/image"
-	"github.com/muster-hpc/muster/internal/page"
-	"github.com/muster-hpc/muster/internal/shell"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/sys/shell"
 )
 
 func (a *app) imageInspect(place *imagePlace) *cobra.Command {

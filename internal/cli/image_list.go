@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/image"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 func (a *app) imageList(place *imagePlace) *cobra.Command {

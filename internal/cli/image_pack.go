@@ -15,12 +15,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/image"
 	"github.com/muster-hpc/muster/internal/image/pack"
 	"github.com/muster-hpc/muster/internal/image/source"
 	"github.com/muster-hpc/muster/internal/local"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/sys/heed"
 )
 

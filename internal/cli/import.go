@@ -10,9 +10,9 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws"
 	"github.com/muster-hpc/muster/internal/aws/api"
-	"github.com/muster-hpc/muster/internal/fault"
-	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/place"
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 

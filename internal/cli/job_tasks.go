@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/job"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 

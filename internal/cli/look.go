@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 // onHost refuses, inside a cluster, commands that look at clusters from outside.

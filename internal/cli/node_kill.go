@@ -12,7 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 

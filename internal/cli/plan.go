@@ -12,10 +12,10 @@ import (
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/fault"
-	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/sys/heed"
 )

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 func modelSection(e *plan.Estimate) page.Section {

@@ -3,8 +3,8 @@ package cli
 import (
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 func TestNumbers_of_a_plan(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
-	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/page"
 	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // writePlan writes an estimate for people.

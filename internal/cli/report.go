@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/muster-hpc/muster/internal/fault"
-	"github.com/muster-hpc/muster/internal/page"
-	"github.com/muster-hpc/muster/internal/step"
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/say/step"
 )
 
 // progress shows steps on stderr: a line for each when it is done. Meanwhile a terminal

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/image"
-	"github.com/muster-hpc/muster/internal/step"
+	"github.com/muster-hpc/muster/internal/say/step"
 )
 
 // TestWaiting_without_a_terminal has a line now and then, and none where nothing is

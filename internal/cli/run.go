@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/batch"
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/job"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 

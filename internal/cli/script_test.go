@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/muster-hpc/muster/internal/cli"
-	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 func TestMain(m *testing.M) {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
-	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/status"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // writeJSON writes the answer as JSON.

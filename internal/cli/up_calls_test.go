@@ -21,7 +21,7 @@ import (
 	route53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 	"github.com/muster-hpc/muster/test/cloud"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/place"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 // placeOf is the place of a name that --on gives, nil for an empty one: any.

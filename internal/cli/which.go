@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/place"
+	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // takesName are the commands that take the cluster's name as their argument, too.

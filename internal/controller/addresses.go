@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // tellSlurm queues addresses of nodes for tellAddresses.

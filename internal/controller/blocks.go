@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // mover is a provider that can give instances to other nodes of the same compute

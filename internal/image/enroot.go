@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/image/layer"
-	"github.com/muster-hpc/muster/internal/shell"
+	"github.com/muster-hpc/muster/internal/sys/shell"
 )
 
 // enrootFiles are the files by which Enroot and Pyxis know an image's environment,

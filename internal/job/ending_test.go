@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // recorded is what a program of a version of Slurm printed.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/muster-hpc/muster/internal/aws/inventory"
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/supervise"
 )
 
 func TestRef_lock_is_of_one(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // directories makes and verifies the workload's directories on shared storage.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/shell"
+	"github.com/muster-hpc/muster/internal/sys/shell"
 )
 
 // removable refuses to take down a cluster with mounts where something would be

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/place"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/step"
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/step"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/local/nodes"
-	"github.com/muster-hpc/muster/internal/step"
+	"github.com/muster-hpc/muster/internal/say/step"
 )
 
 // mirroring is a controller whose export goes on as time does.

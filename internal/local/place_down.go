@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/count"
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/place"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 

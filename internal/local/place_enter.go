@@ -11,7 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/services"
-	"github.com/muster-hpc/muster/internal/shell"
+	"github.com/muster-hpc/muster/internal/sys/shell"
 	"github.com/muster-hpc/muster/internal/sys/tie"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
-	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 )
 
 // errHangs says that a signal stopped a service. The service is not started again, as it

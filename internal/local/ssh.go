@@ -12,7 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/local/nodes"
-	"github.com/muster-hpc/muster/internal/ssh"
+	"github.com/muster-hpc/muster/internal/services/ssh"
 )
 
 const (

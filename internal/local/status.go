@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 	"github.com/muster-hpc/muster/internal/status"
-	"github.com/muster-hpc/muster/internal/supervise"
 )
 
 // sight is a look at a cluster.

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 	"github.com/muster-hpc/muster/internal/status"
-	"github.com/muster-hpc/muster/internal/supervise"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/step"
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/step"
-	"github.com/muster-hpc/muster/internal/supervise"
 	"github.com/muster-hpc/muster/internal/sys/tail"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )

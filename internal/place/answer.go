@@ -3,7 +3,7 @@ package place
 import (
 	"io"
 
-	"github.com/muster-hpc/muster/internal/step"
+	"github.com/muster-hpc/muster/internal/say/step"
 )
 
 // Answer is what Up and Down have done: what `muster up` and `muster down` print with -o

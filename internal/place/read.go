@@ -8,7 +8,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 

@@ -4,8 +4,8 @@ import (
 	"io"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/say/step"
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/step"
 )
 
 // Talk is the conversation with the user who runs a command.

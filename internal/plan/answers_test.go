@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // TestNew_answers holds all that an estimate says, in JSON and in its notes, for

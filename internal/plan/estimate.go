@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tolerance }

@@ -5,7 +5,7 @@ package services
 import (
 	"slices"
 
-	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 )
 
 // CloudServices are the services of a head node on AWS in their order.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/services"
-	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/services/supervise"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // onAWS are the params of a machine on AWS.

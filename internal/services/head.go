@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/services/supervise"
 	"github.com/muster-hpc/muster/internal/slurm/spank"
-	"github.com/muster-hpc/muster/internal/supervise"
 )
 
 const (

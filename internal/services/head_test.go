@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/muster-hpc/muster/internal/golden"
+
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 func params(userNamespace bool) services.Params {

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // TestOpenText_for_AWS shows what is no problem here and one for AWS. Each row

@@ -9,7 +9,7 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/yamledit"
+	"github.com/muster-hpc/muster/internal/spec/yamledit"
 )
 
 // kind is what a node is.

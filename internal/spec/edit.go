@@ -6,7 +6,7 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/yamledit"
+	"github.com/muster-hpc/muster/internal/spec/yamledit"
 )
 
 // The fixes below are nil where the file's form does not allow a change that is

@@ -8,7 +8,7 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/yamledit"
+	"github.com/muster-hpc/muster/internal/spec/yamledit"
 )
 
 // These are the schema's own fixes: nil where a problem has more than one right

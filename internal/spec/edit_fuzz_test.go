@@ -6,7 +6,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/yamledit"
+	"github.com/muster-hpc/muster/internal/spec/yamledit"
 )
 
 func mender(o spec.Options) diag.Mender {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/yamledit"
+	"github.com/muster-hpc/muster/internal/spec/yamledit"
 )
 
 // edits are changes of values that rules see, each as its schema says: yamledit holds the

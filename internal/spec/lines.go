@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/yamledit"
+	"github.com/muster-hpc/muster/internal/spec/yamledit"
 )
 
 // maxSource is the longest part of a line that a diagnostic carries.

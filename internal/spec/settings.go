@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/yamledit"
+	"github.com/muster-hpc/muster/internal/spec/yamledit"
 )
 
 // settingPlace is where custom Slurm settings stand: lines of slurm.conf, or

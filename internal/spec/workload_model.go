@@ -7,7 +7,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/yamledit"
+	"github.com/muster-hpc/muster/internal/spec/yamledit"
 )
 
 func (r *Run) build(v View) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // fleet is a cluster with two queues and a mount.

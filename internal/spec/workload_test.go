@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/muster-hpc/muster/internal/golden"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // withoutPlaces leaves out where models stand in their file.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
-	"github.com/muster-hpc/muster/internal/page"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // Cluster is one cluster. What could not be looked at is absent, and the

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // TestRights_of_resource_types holds the rights that muster asks for, and its policy,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // world is what a cluster file is made into: the resources of all stacks together,

@@ -39,11 +39,13 @@ func TestCodesHaveOneRoom(t *testing.T) {
 	var rooms [2][]string
 	for i, name := range []string{"spec", "lint"} {
 		packages, err := sources(filepath.Join(root, "internal", name))
-		if err != nil || len(packages) != 1 {
-			t.Fatalf("%s: %d packages, %v", name, len(packages), err)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, c := range packages[0].codes() {
-			rooms[i] = append(rooms[i], c.name)
+		for _, p := range packages {
+			for _, c := range p.codes() {
+				rooms[i] = append(rooms[i], c.name)
+			}
 		}
 	}
 	var both []string

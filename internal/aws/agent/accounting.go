@@ -10,7 +10,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/boot"
 	"github.com/muster-hpc/muster/internal/services"
-	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 )
 
 // Accounting is worth less than the cluster: a head node on which it does not come up

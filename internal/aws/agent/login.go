@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
-	"github.com/muster-hpc/muster/internal/ssh"
+	"github.com/muster-hpc/muster/internal/services/ssh"
 )
 
 // poolKeys gives a login node the host keys that all machines of its pool have: they

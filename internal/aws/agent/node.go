@@ -15,8 +15,8 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/join"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/supervise"
 	"github.com/muster-hpc/muster/internal/sys/tail"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 )
 
 func TestRegister(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/boot"
 	"github.com/muster-hpc/muster/internal/services"
-	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 	"github.com/muster-hpc/muster/internal/sys/own"
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/supervise"
 )
 
 // update takes up a new revision: what it says is written, and what must is started

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/fsx"
 	"github.com/aws/aws-sdk-go-v2/service/fsx/types"
 
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // Link is a data-repository association of a file system.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/shell"
+	"github.com/muster-hpc/muster/internal/sys/shell"
 )
 
 // Facts are what a machine's scripts ask about it, as ParallelCluster's documentation

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/catalog"
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 

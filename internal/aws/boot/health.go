@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/catalog"
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // Wanted is what a machine must be able to do before it is a node.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/api"
-	"github.com/muster-hpc/muster/internal/shell"
+	"github.com/muster-hpc/muster/internal/sys/shell"
 )
 
 // plugin is AWS's program that speaks Session Manager's protocol.

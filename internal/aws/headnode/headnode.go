@@ -23,9 +23,9 @@ import (
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/supervise"
 )
 
 // What the controller of a head node on AWS keeps, on the head node's own disk.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/nodes/ec2xml"
 	"github.com/muster-hpc/muster/internal/aws/nodes/journal"
-	"github.com/muster-hpc/muster/internal/count"
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/sys/pause"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 func openArchive(ctx context.Context, ref Ref, want Platform) (*Image, error) {

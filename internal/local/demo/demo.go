@@ -16,8 +16,8 @@ import (
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/doctor"
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/say/step"
 	"github.com/muster-hpc/muster/internal/slurm"
-	"github.com/muster-hpc/muster/internal/step"
 )
 
 // Options say how the story is told.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // Status is how a check came out.

@@ -19,10 +19,10 @@ import (
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
-	"github.com/muster-hpc/muster/internal/supervise"
 )
 
 // garbagePercent is how much garbage the controller keeps, in percent of what it needs: half as much as Go's programs

@@ -8,7 +8,7 @@ import (
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/services"
-	"github.com/muster-hpc/muster/internal/ssh"
+	"github.com/muster-hpc/muster/internal/services/ssh"
 )
 
 // serveSSH opens the doors of a local cluster's machines, where this machine has SSH's

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/local/machine"
-	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 	"github.com/muster-hpc/muster/internal/sys/thread"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )

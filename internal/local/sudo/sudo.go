@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/muster-hpc/muster/internal/shell"
+	"github.com/muster-hpc/muster/internal/sys/shell"
 )
 
 // User is one of a machine's.

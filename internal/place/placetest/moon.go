@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
-	"github.com/muster-hpc/muster/internal/fault"
 	"github.com/muster-hpc/muster/internal/place"
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/step"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/status"
-	"github.com/muster-hpc/muster/internal/step"
 	"github.com/muster-hpc/muster/internal/sys/tie"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 // Suite tries a place by the command line of muster, which has nothing else to tell places

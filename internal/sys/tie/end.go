@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"syscall"
 
-	"github.com/muster-hpc/muster/internal/fault"
+	"github.com/muster-hpc/muster/internal/say/fault"
 )
 
 // Ended passes on how a program ended, as a shell does. Any other error it leaves as it is.

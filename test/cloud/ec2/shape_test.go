@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/smithy-go/middleware"
 
-	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 	"github.com/muster-hpc/muster/test/cloud"
 )
 

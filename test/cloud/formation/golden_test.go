@@ -21,7 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"github.com/muster-hpc/muster/internal/golden"
+	"github.com/muster-hpc/muster/internal/sys/golden"
 	"github.com/muster-hpc/muster/test/cloud"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-hpc/muster/internal/shell"
+	"github.com/muster-hpc/muster/internal/sys/shell"
 )
 
 // story is the life of a cluster on the double, told with the real muster in the

@@ -19,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/count"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 

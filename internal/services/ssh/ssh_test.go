@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/ssh"
+	"github.com/muster-hpc/muster/internal/services/ssh"
 )
 
 // have skips a test where OpenSSH's programs are not here.

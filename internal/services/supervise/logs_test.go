@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 )
 
 // TestLogs: what is large goes on empty under its writer, and what it had is beside it.

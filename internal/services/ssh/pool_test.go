@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/muster-hpc/muster/internal/ssh"
+	"github.com/muster-hpc/muster/internal/services/ssh"
 )
 
 // TestPoolKeys: every machine of a pool makes the same keys, those of other pools and

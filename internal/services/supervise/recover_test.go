@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/muster-hpc/muster/internal/supervise"
+	"github.com/muster-hpc/muster/internal/services/supervise"
 )
 
 // TestRun_recovers: once after what may have left something undone, and before the setup.
