@@ -22,7 +22,7 @@ const (
 	top    = ".." // the repository, seen from this test
 )
 
-// house is what there is, and what README.md says there is.
+// house is what there is, and what PACKAGES.md says there is.
 type house struct {
 	packages []pkg
 	rows     map[string]*row
@@ -129,10 +129,10 @@ func readSource(name string) (source, error) {
 	return s, err
 }
 
-// readTables reads the tables of README.md and MODULES.md by the titles that they stand under.
+// readTables reads the tables of PACKAGES.md and MODULES.md by the titles that they stand under.
 func readTables() (map[string]*row, []home, error) {
 	rows, homes := map[string]*row{}, []home{}
-	err := eachRow("Packages", "README.md", func(cells []string) {
+	err := eachRow("Packages", "PACKAGES.md", func(cells []string) {
 		r := &row{floor: cells[0], name: cells[1], purpose: cells[2], also: list(cells[3])}
 		r.pure, r.linux = slices.Contains(list(cells[4]), "pure"), slices.Contains(list(cells[4]), "Linux")
 		rows[r.name] = r

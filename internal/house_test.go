@@ -1,4 +1,4 @@
-// Package house holds the house rules: it reads the tables of README.md and
+// Package house holds the house rules: it reads the tables of PACKAGES.md and
 // MODULES.md and fails where the code differs from them.
 package house
 
@@ -14,12 +14,12 @@ func TestEveryPackageHasARow(t *testing.T) {
 	h := load(t)
 	for _, p := range h.packages {
 		if strings.HasPrefix(p.path, inside) && h.rows[p.name()] == nil {
-			t.Errorf("%s has no row in README.md: say in one sentence what no other package does", p.path)
+			t.Errorf("%s has no row in PACKAGES.md: say in one sentence what no other package does", p.path)
 		}
 	}
 	for name := range h.rows {
 		if !slices.ContainsFunc(h.packages, func(p pkg) bool { return p.path == inside+name }) {
-			t.Errorf("README.md has a row for %s, which is no package", name)
+			t.Errorf("PACKAGES.md has a row for %s, which is no package", name)
 		}
 	}
 }
@@ -181,6 +181,6 @@ func TestTablesAreInOrder(t *testing.T) {
 		}
 	}
 	if names := slices.Collect(maps.Keys(h.rows)); len(names) == 0 || len(h.homes) == 0 {
-		t.Fatal("README.md or MODULES.md has no table")
+		t.Fatal("PACKAGES.md or MODULES.md has no table")
 	}
 }

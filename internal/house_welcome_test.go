@@ -139,7 +139,7 @@ func TestMakeHelpsWithEachTarget(t *testing.T) {
 	}
 }
 
-const screens = 125 // lines: what two screens show
+const screens = 90 // lines: what two screens show
 
 // README.md is a page that one reads whole: it has all wings, and the words that only we use.
 func TestREADMEIsAMap(t *testing.T) {
