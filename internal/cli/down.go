@@ -49,7 +49,7 @@ Who makes the cluster again later pays for what stays until then.`,
 			return a.takeDown(c.Context(), w, o)
 		},
 	}
-	c.Flags().StringVar(&o.place, "on", "", "the `PLACE`: local or aws (default: where the cluster is)")
+	c.Flags().StringVar(&o.place, "on", "", "the `PLACE`: "+anyPlace()+" (default: where the cluster is)")
 	c.Flags().BoolVar(&o.deleteData, "delete-data", false, "also delete the data on shared file systems and in buckets")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	return c

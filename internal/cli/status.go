@@ -37,7 +37,7 @@ run. What does not answer is shown as blind, which needs a look, too.`,
 			return answer.exit()
 		},
 	}
-	c.Flags().StringVar(&on, "on", "", "only clusters on `PLACE`: local or aws")
+	c.Flags().StringVar(&on, "on", "", "only clusters on `PLACE`: "+anyPlace())
 	return c
 }
 

@@ -52,7 +52,7 @@ why, 2 wrong command line or no terminal to ask on, 130 stopped.`,
 			return a.makeOrChange(c, args[0], o)
 		},
 	}
-	c.Flags().StringVar(&o.place, "on", places[0].Name(), "the `PLACE`: local or aws")
+	c.Flags().StringVar(&o.place, "on", places[0].Name(), "the `PLACE`: "+anyPlace())
 	c.Flags().StringVar(&o.workload, "workload", "", "the workload `FILE` (default: muster.yaml beside FILE)")
 	c.Flags().BoolVar(&o.noTest, "no-test", false, "do not run the test job")
 	c.Flags().BoolVar(&o.verify, "verify", false, "on aws: run the test job even if nodes have to start for it")

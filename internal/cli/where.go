@@ -32,6 +32,9 @@ func placeNames() []string {
 	return names
 }
 
+// anyPlace is placeNames for people.
+func anyPlace() string { return strings.Join(placeNames(), " or ") }
+
 // those are the one place, or all where it is nil.
 func those(only place.Place) []place.Place {
 	if only == nil {
