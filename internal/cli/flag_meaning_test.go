@@ -98,6 +98,7 @@ func TestWhere_fits(t *testing.T) {
 		{"verify_here", "local", []string{"up", "--verify"}, "--verify is not for clusters on this machine, as u is: leave it out"},
 		{"verify_on_aws", "aws", []string{"up", "--verify"}, ""},
 		{"two", "local", []string{"shell", "--ssm", "--user=x"}, "--ssm, --user are not for clusters on this machine, as u is: leave them out"},
+		{"ssh_here", "local", []string{"ssh", "--user=x"}, "--user is not for clusters on this machine, as u is: leave it out"},
 		{"not_given", "local", []string{"shell"}, ""},
 		{"ways_on_aws", "aws", []string{"exec", "--ssm", "true"}, ""},
 		{"identity_here", "local", []string{"exec", "-i", "key", "true"}, "--identity is not for clusters on this machine, as u is: leave it out"},

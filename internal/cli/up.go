@@ -67,6 +67,9 @@ func (a *app) makeOrChange(c *cobra.Command, file string, o upOptions) error {
 	if err != nil {
 		return err
 	}
+	if at == nil { // an empty --on, as of a variable that is not set
+		return fault.Usage(fmt.Errorf("--on wants a place: %s", anyPlace()))
+	}
 	if err := fits(c, at, "this one"); err != nil {
 		return err
 	}

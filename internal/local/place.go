@@ -59,7 +59,7 @@ func (Place) Lacks(command, flag string) bool {
 	switch command {
 	case "up":
 		return flag == "verify"
-	case "shell", "exec":
+	case "shell", "exec", "ssh":
 		return slices.Contains([]string{"user", "identity", "private", "ssm"}, flag)
 	}
 	return false

@@ -65,25 +65,25 @@ func (w *wanted) tellOfAWS(path string) {
 
 // Up implements place.Wanted.
 func (w *wanted) Up(ctx context.Context, o place.UpOptions) (place.Answer, error) {
-	answer := place.Answer{Cluster: o.Name}
 	ref := Ref{Home: o.Home, Name: o.Name}
 	if err := ref.mine(); err != nil {
-		return answer, err
+		return place.Answer{}, err
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return answer, err
+		return place.Answer{}, err
 	}
 	up := UpOptions{
 		Ref: ref, File: w.cluster, Workload: w.workload, Source: w.source, WorkloadSource: w.workloadSource,
 		WorkDir: dir, NoTest: o.NoTest, Report: w.talk.Report(),
 	}
 	if err := up.removable(ctx); err != nil {
-		return answer, err
+		return place.Answer{}, err
 	}
 	if err := w.confirmGoing(ctx, up, o.Yes); err != nil {
-		return answer, err
+		return place.Answer{}, err
 	}
+	answer := place.Answer{Cluster: o.Name}
 	answer.Steps, err = Up(ctx, up)
 	return answer, err
 }

@@ -81,10 +81,13 @@ func (s suite) must(code int, args ...string) string {
 // fails holds that a command fails with a code for programs.
 func (s suite) fails(exit int, code string, args ...string) {
 	s.t.Helper()
-	_, told, got := s.run("", append(args, "-o", "json")...)
+	answer, told, got := s.run("", append(args, "-o", "json")...)
 	var e struct{ Code string }
 	lines := strings.Split(strings.TrimSpace(told), "\n")
 	_ = json.Unmarshal([]byte(lines[len(lines)-1]), &e) // a line that is not JSON has no code
+	if answer != "" {
+		s.t.Errorf("muster %s: what is refused has no answer: %s", strings.Join(args, " "), answer)
+	}
 	if got != exit || e.Code != code {
 		s.t.Errorf("muster %s: exit code %d and code %q, want %d and %q\n%s", strings.Join(args, " "), got, e.Code, exit, code, told)
 	}
@@ -126,6 +129,7 @@ func (s suite) nothing() {
 // refused makes nothing: files that are wrong.
 func (s suite) refused() {
 	s.t.Helper()
+	s.fails(fault.ExitUsage, fault.CodeUsage, "up", "cluster.yaml", "--on", "")
 	s.must(fault.ExitProblem, "up", "bad.yaml", "--on", s.Place, "--yes")
 	s.must(fault.ExitProblem, "up", "missing.yaml", "--on", s.Place, "--yes")
 	s.none("after files that are wrong")
