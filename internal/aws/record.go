@@ -64,6 +64,9 @@ func Records(home string) ([]Record, error) {
 // RecordOf is the record of a cluster. One that is not known is fs.ErrNotExist.
 func RecordOf(home, name string) (Record, error) {
 	var r Record
+	if info, err := os.Stat(recordPath(home, name)); err == nil && !info.Mode().IsRegular() { // reading a pipe would wait for ever
+		return r, fmt.Errorf("read %s: it is no ordinary file; remove it, `muster status --on aws` finds the cluster again", recordPath(home, name))
+	}
 	text, err := os.ReadFile(recordPath(home, name))
 	if err != nil {
 		return r, err
