@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/place"
 )
 
 // fleetVerbs are what people order.
@@ -69,15 +70,15 @@ func (a *app) confirmStop(o stopOptions) error {
 // orderFleet has the fleet run or stop, of the cluster that the command is about or whose
 // machine this is.
 func (a *app) orderFleet(ctx context.Context, does string, o stopOptions) error {
-	name, order := "", controlHere
+	name, order, n := "", controlHere, place.Near(insideOf{})
 	if !inside() {
 		w, err := a.find("")
 		if err != nil {
 			return err
 		}
-		name, order = w.name, w.Fleet
+		name, order, n = w.name, w.Fleet, w.Near()
 	}
-	if n, err := a.near(); err == nil && n != nil { // the question is only asked if the fleet can be stopped
+	if n != nil { // the question is only asked if the fleet can be stopped
 		if _, err := n.Control(); err != nil {
 			return err
 		}

@@ -144,7 +144,10 @@ func (a *app) checkNeeds(c *cobra.Command, file string) error {
 // cluster says. The facts are nil where neither is known.
 func (a *app) jobSight() (*batch.Facts, sight, error) {
 	n, err := a.near()
-	if err != nil || n == nil {
+	if errors.Is(err, errFar) {
+		return nil, sight{}, nil
+	}
+	if err != nil {
 		return nil, sight{}, err
 	}
 	seen, err := n.Sight()

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/muster-hpc/muster/internal/place"
@@ -63,14 +61,11 @@ func joinNodes(nodes []slurm.Node, running map[string]place.Process) nodesAnswer
 	return answer
 }
 
-// errFar is that a cluster cannot be looked at from here.
-var errFar = errors.New("its head node is elsewhere")
-
 // slurmHere is a client for the cluster's Slurm that works on the host and on the head node.
 func (a *app) slurmHere() (slurm.Client, error) {
 	n, err := a.near()
-	if err != nil || n == nil {
-		return slurm.Client{}, cmp.Or(err, errFar)
+	if err != nil {
+		return slurm.Client{}, err
 	}
 	return n.Slurm()
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -44,8 +45,11 @@ func (a *app) againOn(ctx context.Context, w where) error {
 	return w.Enter(ctx, place.Program{Args: append([]string{services.Muster}, os.Args[1:]...), Quiet: true})
 }
 
+// errFar is that a cluster cannot be looked at from here.
+var errFar = errors.New("its head node is elsewhere")
+
 // near is the cluster that the command is about, if its head node is a part of this machine
-// or this is one of its machines.
+// or this is one of its machines. For others it is errFar.
 func (a *app) near() (place.Near, error) {
 	if inside() {
 		return insideOf{}, nil
@@ -54,7 +58,10 @@ func (a *app) near() (place.Near, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.Near(), nil
+	if n := w.Near(); n != nil {
+		return n, nil
+	}
+	return nil, errFar
 }
 
 // localOnly refuses what only clusters on this machine have.
