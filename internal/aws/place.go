@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/aws/connect"
@@ -66,13 +65,7 @@ func (Place) Look(ctx context.Context, q place.Query) ([]status.Cluster, error) 
 	if len(records) == 0 && q.Name != "" && q.Only {
 		return nil, fault.Coded(fault.CodeUnknown, "there is no cluster %s on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one", q.Name)
 	}
-	all := make([]status.Cluster, len(records))
-	var group sync.WaitGroup
-	for i, r := range records {
-		group.Go(func() { all[i] = Look(ctx, r) })
-	}
-	group.Wait()
-	return all, nil
+	return status.All(records, func(r Record) status.Cluster { return Look(ctx, r) }), nil
 }
 
 // everywhere are all clusters, by name.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/place"
@@ -77,13 +76,7 @@ func (Place) Look(ctx context.Context, q place.Query) ([]status.Cluster, error) 
 		return nil, err
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return q.Name != "" && n != q.Name })
-	all := make([]status.Cluster, len(names))
-	var group sync.WaitGroup
-	for i, n := range names {
-		group.Go(func() { all[i] = Status(ctx, Ref{Home: q.Home, Name: n}) })
-	}
-	group.Wait()
-	return all, nil
+	return status.All(names, func(n string) status.Cluster { return Status(ctx, Ref{Home: q.Home, Name: n}) }), nil
 }
 
 // Open implements place.Place.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
@@ -112,6 +113,17 @@ func (s Service) LastRun() string {
 
 // Ready is the phase of a service that answers.
 const Ready = "ready"
+
+// All looks at many clusters at the same time. They stay in their order.
+func All[T any](those []T, look func(T) Cluster) []Cluster {
+	all := make([]Cluster, len(those))
+	var group sync.WaitGroup
+	for i, t := range those {
+		group.Go(func() { all[i] = look(t) })
+	}
+	group.Wait()
+	return all
+}
 
 // Needs adds what needs a look.
 func (c *Cluster) Needs(format string, args ...any) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,6 +41,24 @@ func TestNodeState(t *testing.T) {
 		if !slices.Contains(nodeStates, got) {
 			t.Errorf("%q is not in nodeStates and would not be shown", got)
 		}
+	}
+}
+
+// Each look waits for all others to have begun: one after the other they would never end.
+func TestAll_looks_at_all_at_the_same_time(t *testing.T) {
+	var begun sync.WaitGroup
+	names := []string{"c", "a", "b"}
+	begun.Add(len(names))
+	all := All(names, func(name string) Cluster {
+		begun.Done()
+		begun.Wait()
+		return Cluster{Name: name}
+	})
+	if diff := cmp.Diff([]Cluster{{Name: "c"}, {Name: "a"}, {Name: "b"}}, all); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if all := All(nil, func(string) Cluster { return Cluster{} }); all == nil || len(all) != 0 {
+		t.Errorf("of no clusters: %v", all)
 	}
 }
 
