@@ -104,7 +104,7 @@ type cluster struct {
 	home   string
 	record Record
 	talk   place.Talk
-	// way leads to the head node, where muster is at a path, once it was opened.
+	// way is the usual way to the head node, where muster is at a path, once it was opened.
 	way    *connect.Way
 	muster string
 }
@@ -124,18 +124,22 @@ func (c *cluster) account(ctx context.Context) (*api.Account, error) {
 	return api.Open(ctx, c.record.Region)
 }
 
-// open finds the way to the head node, once.
+// open finds the way to the head node: the usual one once.
 func (c *cluster) open(ctx context.Context, w place.Way) (way connect.Way, muster string, err error) {
-	if c.way == nil {
-		if way, err = c.find(ctx, connect.Options(w)); err != nil {
-			return way, "", err
-		}
-		if muster, err = c.program(ctx, way); err != nil {
-			return way, "", err
-		}
+	usual := w == place.Way{}
+	if usual && c.way != nil {
+		return *c.way, c.muster, nil
+	}
+	if way, err = c.find(ctx, connect.Options(w)); err != nil {
+		return way, "", err
+	}
+	if muster, err = c.program(ctx, way); err != nil {
+		return way, "", err
+	}
+	if usual {
 		c.way, c.muster = &way, muster
 	}
-	return *c.way, c.muster, nil
+	return way, muster, nil
 }
 
 // Enter implements place.Cluster. On nodes of a cluster on AWS programs are jobs.
