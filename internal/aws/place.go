@@ -38,9 +38,9 @@ func (Place) Asks() bool { return api.Configured() }
 
 // Known implements place.Place.
 func (Place) Known(home string) ([]place.Known, error) {
-	records, err := Records(home)
+	records, err := allKnown(home)
 	var all []place.Known
-	for _, r := range records {
+	for _, r := range records { // that one cannot be read shows when the cluster is opened
 		all = append(all, place.Known{Name: r.Name, File: r.File})
 	}
 	return all, err
@@ -61,33 +61,33 @@ func (Place) Look(ctx context.Context, q place.Query) ([]status.Cluster, error) 
 	if err != nil {
 		return nil, err
 	}
-	records = slices.DeleteFunc(records, func(r Record) bool { return q.Name != "" && r.Name != q.Name })
+	records = slices.DeleteFunc(records, func(r known) bool { return q.Name != "" && r.Name != q.Name })
 	if len(records) == 0 && q.Name != "" && q.Only {
 		return nil, fault.Coded(fault.CodeUnknown, "there is no cluster %s on AWS that this machine knows of, nor in the region of the environment; AWS_REGION chooses another one", q.Name)
 	}
-	return status.All(records, func(r Record) status.Cluster { return Look(ctx, r) }), nil
+	return status.All(records, func(r known) status.Cluster { return r.look(ctx) }), nil
 }
 
 // everywhere are all clusters, by name.
-func everywhere(ctx context.Context, home string, only bool) ([]Record, error) {
-	records, err := Records(home)
+func everywhere(ctx context.Context, home string, only bool) ([]known, error) {
+	records, err := allKnown(home)
 	if err != nil {
 		return nil, err
 	}
-	byName := map[string]Record{}
+	byName := map[string]known{}
 	if only || api.Configured() {
 		here, err := inRegion(ctx)
 		if err != nil && only && len(records) == 0 {
 			return nil, err
 		}
 		for _, r := range here {
-			byName[r.Name] = r
+			byName[r.Name] = known{Record: r}
 		}
 	}
 	for _, r := range records {
 		byName[r.Name] = r
 	}
-	return slices.SortedFunc(maps.Values(byName), func(x, y Record) int { return strings.Compare(x.Name, y.Name) }), nil
+	return slices.SortedFunc(maps.Values(byName), func(x, y known) int { return strings.Compare(x.Name, y.Name) }), nil
 }
 
 // Open implements place.Place.

@@ -37,8 +37,14 @@ func filesOf(home, name string) connect.Files {
 
 func recordPath(home, name string) string { return filepath.Join(home, recordDir, name+".json") }
 
-// Records are the clusters on AWS that this machine knows of.
-func Records(home string) ([]Record, error) {
+// known is a cluster that this machine has a record of, and why that cannot be read, if so.
+type known struct {
+	Record
+	unread error
+}
+
+// allKnown are the clusters on AWS that this machine has records of.
+func allKnown(home string) ([]known, error) {
 	entries, err := os.ReadDir(filepath.Join(home, recordDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -46,7 +52,7 @@ func Records(home string) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []Record
+	var all []known
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".json")
 		if !ok {
@@ -54,9 +60,9 @@ func Records(home string) ([]Record, error) {
 		}
 		r, err := RecordOf(home, name)
 		if err != nil {
-			return nil, err
+			r = Record{Name: name}
 		}
-		all = append(all, r)
+		all = append(all, known{r, err})
 	}
 	return all, nil
 }
@@ -64,15 +70,18 @@ func Records(home string) ([]Record, error) {
 // RecordOf is the record of a cluster. One that is not known is fs.ErrNotExist.
 func RecordOf(home, name string) (Record, error) {
 	var r Record
-	if info, err := os.Stat(recordPath(home, name)); err == nil && !info.Mode().IsRegular() { // reading a pipe would wait for ever
-		return r, fmt.Errorf("read %s: it is no ordinary file; remove it, `muster status --on aws` finds the cluster again", recordPath(home, name))
-	}
-	text, err := os.ReadFile(recordPath(home, name))
-	if err != nil {
+	path := recordPath(home, name)
+	text, err := whole.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		return r, fmt.Errorf("read %s: %w; remove it, `muster status --on aws` finds the cluster again", recordPath(home, name), err)
+	if err == nil {
+		if err = json.Unmarshal(text, &r); err != nil {
+			err = fmt.Errorf("read %s: %w", path, err)
+		}
+	}
+	if err != nil {
+		return r, fmt.Errorf("%w; remove it, `muster status --on aws` finds the cluster again", err)
 	}
 	return r, nil
 }

@@ -313,6 +313,16 @@ const (
 	listWait = 10 * time.Second
 )
 
+// look looks at a cluster, of which nothing is known if its record cannot be read.
+func (k known) look(ctx context.Context) status.Cluster {
+	if k.unread == nil {
+		return Look(ctx, k.Record)
+	}
+	s := status.Cluster{Name: k.Name, Place: "aws", State: "unknown"}
+	s.Unseen("its record cannot be read: %v", k.unread)
+	return s
+}
+
 // Look looks at a cluster by its record. It waits long for no answer.
 func Look(ctx context.Context, r Record) status.Cluster {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookWait, fmt.Errorf("no answer within %s", lookWait))

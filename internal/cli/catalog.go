@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +19,7 @@ import (
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 func (a *app) catalog() *cobra.Command {
@@ -218,7 +217,7 @@ func newerTypes(say io.Writer) *catalog.Newer {
 	if err != nil {
 		return nil
 	}
-	data, err := readNewer(path)
+	data, err := whole.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return siteTypes()
 	}
@@ -226,30 +225,12 @@ func newerTypes(say io.Writer) *catalog.Newer {
 	if err == nil {
 		n, err = catalog.Read(data)
 	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err // the message has the path
+	}
 	if err != nil {
 		fmt.Fprintf(say, "muster: the newer list of instance types in %s is left out: %s; `muster catalog update` makes it anew\n", path, strings.TrimSpace(err.Error()))
 		return nil
 	}
 	return n
-}
-
-// newerLimit is far more than a list of all types takes, which is half a megabyte.
-const newerLimit = 16 << 20
-
-// readNewer reads a file that may be anything by now.
-func readNewer(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	switch info, err := f.Stat(); {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no ordinary file")
-	case info.Size() > newerLimit:
-		return nil, errors.New("it is too large for a list of instance types")
-	}
-	return io.ReadAll(io.LimitReader(f, newerLimit))
 }

@@ -116,7 +116,7 @@ func Names(home string) ([]string, error) {
 }
 
 func readJSON(path string, into any) error {
-	data, err := os.ReadFile(path)
+	data, err := whole.Read(path)
 	if err != nil {
 		return err
 	}

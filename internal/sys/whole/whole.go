@@ -1,15 +1,18 @@
 // Package whole writes files that others find whole or not at all, with the text before
 // or with the new one, even if the machine loses its power meanwhile: they are written
-// beside, brought to the disk, and renamed.
+// beside, brought to the disk, and renamed. It reads them without trust in what has their
+// names by now.
 package whole
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Write makes path a file with that text and mode.
@@ -57,6 +60,31 @@ func Rename(from, to string) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// readLimit is far more than a file takes that we write for ourselves, in bytes.
+const readLimit = 16 << 20
+
+// Read reads a small file of ours, which may be anything by now: a pipe, whose writer never
+// comes, is refused at once.
+func Read(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		err = errors.New("it is no ordinary file")
+	case info.Size() > readLimit:
+		err = errors.New("it is far too large")
+	default:
+		return io.ReadAll(io.LimitReader(f, readLimit))
+	}
+	return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 }
 
 // cause is an error without the name of the file beside, which means nothing to users.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/sys/whole"
@@ -75,5 +76,39 @@ func alone(t *testing.T, path string) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("beside %s: %v, %v", path, entries, err)
+	}
+}
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := whole.Write(path, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := whole.Read(path); string(text) != "text" || err != nil {
+		t.Errorf("got %q, %v", text, err)
+	}
+	if _, err := whole.Read(filepath.Join(dir, "none")); !os.IsNotExist(err) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// A pipe's writer may never come, and a file without an end never ends.
+func TestRead_refuses_what_is_no_file_of_ours(t *testing.T) {
+	dir := t.TempDir()
+	pipe, huge := filepath.Join(dir, "pipe"), filepath.Join(dir, "huge")
+	err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(huge, nil, 0o600), os.Truncate(huge, 1<<30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		pipe:        "it is no ordinary file",
+		dir:         "it is no ordinary file",
+		"/dev/zero": "it is no ordinary file",
+		huge:        "it is far too large",
+	} {
+		if _, err := whole.Read(path); err == nil || err.Error() != "read "+path+": "+want {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
