@@ -42,6 +42,28 @@ func show(t *testing.T, l *diag.List) {
 
 func TestGuide80(t *testing.T) {
 	c, w := load(t, "guide-80")
+	want := guide80()
+	want.Scheduling.Queues[0].CustomActions = c.Scheduling.Queues[0].CustomActions
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Errorf("cluster (-want +got):\n%s", diff)
+	}
+	if got := c.Scheduling.Queues[0].CustomActions["OnNodeStart"]; len(got) != 1 || !strings.HasPrefix(got[0].URL, "s3://your-bucket/scripts/") {
+		t.Errorf("scripts are %+v", got)
+	}
+	nodes := 0
+	for _, m := range w.Models {
+		nodes += m.Nodes
+	}
+	if len(w.Models) != 7 || nodes != 80 {
+		t.Errorf("%d models on %d nodes, want 7 on 80", len(w.Models), nodes)
+	}
+	if got, want := len(w.Expanded()), 2+5*7; got != want {
+		t.Errorf("%d directories, want %d", got, want)
+	}
+}
+
+// guide80 is the guide's cluster, but for its custom actions.
+func guide80() *spec.Cluster {
 	export := []string{"NEW", "CHANGED"}
 	lustre := spec.LustreSettings{DeploymentType: "PERSISTENT_2", CapacityGiB: 7200, PerUnitThroughput: 1000, DataCompressionType: "LZ4"}
 	logs := lustre
@@ -51,7 +73,7 @@ func TestGuide80(t *testing.T) {
 	buckets := []spec.S3Access{
 		{Bucket: "your-bucket"}, {Bucket: "training-data-jakarta"}, {Bucket: "checkpoint-jakarta", Write: true}, {Bucket: "training-logs-jakarta", Write: true},
 	}
-	want := &spec.Cluster{
+	return &spec.Cluster{
 		File: "guide-80/cluster.yaml", Region: "ap-southeast-3", OS: "alinux2023",
 		HeadNode: spec.HeadNode{
 			InstanceType: "c6i.4xlarge", ScratchDir: "/scratch", RootVolume: root, SecuredMetadata: true,
@@ -63,7 +85,7 @@ func TestGuide80(t *testing.T) {
 			Slurm:           spec.SlurmSettings{ScaledownIdleMinutes: 10, MemoryBasedScheduling: true, UpdateStrategy: "COMPUTE_FLEET_STOP"},
 			Queues: []spec.Queue{{
 				Name: "gpu-queue", CapacityType: "ONDEMAND", AllocationStrategy: "lowest-price", ScratchDir: "/scratch", RootVolume: root,
-				PlacementGroup: together, IAM: spec.IAM{S3Access: buckets}, CustomActions: c.Scheduling.Queues[0].CustomActions,
+				PlacementGroup: together, IAM: spec.IAM{S3Access: buckets},
 				ComputeResources: []spec.ComputeResource{{
 					Name: "p5e-nodes", InstanceTypes: []string{"p5e.48xlarge"}, MaxCount: 80, StaticPriority: 1, DynamicPriority: 1000, EFA: true, PlacementGroup: together,
 				}},
@@ -87,22 +109,6 @@ func TestGuide80(t *testing.T) {
 		},
 		Timeouts: spec.Timeouts{HeadNode: 35 * time.Minute, ComputeNode: 35 * time.Minute},
 		Tags:     []spec.Tag{{Key: "Project", Value: "DistributedTraining"}, {Key: "Environment", Value: "Production"}},
-	}
-	if diff := cmp.Diff(want, c); diff != "" {
-		t.Errorf("cluster (-want +got):\n%s", diff)
-	}
-	if got := c.Scheduling.Queues[0].CustomActions["OnNodeStart"]; len(got) != 1 || !strings.HasPrefix(got[0].URL, "s3://your-bucket/scripts/") {
-		t.Errorf("scripts are %+v", got)
-	}
-	nodes := 0
-	for _, m := range w.Models {
-		nodes += m.Nodes
-	}
-	if len(w.Models) != 7 || nodes != 80 {
-		t.Errorf("%d models on %d nodes, want 7 on 80", len(w.Models), nodes)
-	}
-	if got, want := len(w.Expanded()), 2+5*7; got != want {
-		t.Errorf("%d directories, want %d", got, want)
 	}
 }
 
