@@ -20,6 +20,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -33,6 +34,9 @@ type Rule struct {
 	Changed bool   // export files that differ from their objects
 	Deleted bool   // delete objects whose files are gone
 	Import  Policy
+
+	Keep  checkpoint.Policy // which checkpoints stay in the bucket; those of the directory are for others to delete
+	Quiet time.Duration     // how long nothing changes in a checkpoint that does not tell when it is whole, until it is taken as whole
 }
 
 // exports says that anything of the directory goes to the bucket.
