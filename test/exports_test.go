@@ -14,10 +14,26 @@ import (
 // TestExports tries to keep the mirror of a cluster from its work.
 func TestExports(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, fileOf(1)+dataFile)
+	c := unmade(t, fileOf(1)+dataFile)
+	c.file("muster.yaml", "Exports: [{Directory: /fsx1/logs, Bucket: whole-logs, Prefix: team}]\n")
+	c.must("up", "--no-test", "cluster.yaml")
+	whatMusterYAMLExports(c)
 	blockedFilesHoldUpNobody(c)
 	downWaitsForAnUpload(c)
 	downSaysWhatIsNotThere(c)
+}
+
+// whatMusterYAMLExports brings a file of a directory that the cluster file links with nothing
+// to the bucket that muster.yaml names.
+func whatMusterYAMLExports(c *cluster) {
+	c.t.Helper()
+	if err := os.WriteFile(c.path("shared", "fsx1", "logs", "run.txt"), []byte("all went well"), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+	c.await("the file is in the bucket", time.Minute, func() bool {
+		got, err := os.ReadFile(c.path("s3", "whole-logs", "team", "run.txt"))
+		return err == nil && string(got) == "all went well"
+	})
 }
 
 // lay puts a file on the results' file system.

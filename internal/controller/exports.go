@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/export"
+	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -27,6 +29,15 @@ type Association struct {
 	// Place is the directory in which the bucket's objects are plain files; empty if they are elsewhere.
 	Place string
 	Store store.Store
+}
+
+// ExportRule is what an export of muster.yaml says. Its directory is that of the cluster's
+// machines: where it is elsewhere, the caller says so.
+func ExportRule(e spec.Export) export.Rule {
+	return export.Rule{
+		Dir: e.Directory, Mount: e.Directory, Bucket: e.Bucket, Prefix: e.Prefix,
+		New: slices.Contains(e.Policy, "NEW"), Changed: slices.Contains(e.Policy, "CHANGED"), Deleted: slices.Contains(e.Policy, "DELETED"),
+	}
 }
 
 // exports reports whether files of the directory go to the bucket.

@@ -20,30 +20,67 @@ import (
 	"github.com/muster-hpc/muster/internal/store"
 )
 
-// Associations are the links of a cluster file between directories and buckets,
-// on the cluster's own S3 server. Their directories are made.
-func Associations(ctx context.Context, l *nodes.Layout, c *spec.Cluster) ([]controller.Association, error) {
+// Associations are the links of a cluster file between directories and buckets, and the
+// exports of muster.yaml, on the cluster's own S3 server. Their directories are made.
+func Associations(ctx context.Context, l *nodes.Layout, c *spec.Cluster, w *spec.Workload) ([]controller.Association, error) {
+	c = c.With(w)
 	var all []controller.Association
-	for _, s := range c.SharedStorage {
-		for _, r := range s.Repositories {
-			a, err := association(ctx, l, c, s, r)
-			if err != nil {
-				return nil, fmt.Errorf("link %s with s3://%s/%s: %w", r.Dir, r.Bucket, r.Prefix, err)
-			}
-			all = append(all, a)
+	for _, rule := range rules(l, c, w) {
+		a, err := association(ctx, l, c, rule)
+		if err != nil {
+			return nil, fmt.Errorf("link %s with s3://%s/%s: %w", rule.Mount, rule.Bucket, rule.Prefix, err)
 		}
+		all = append(all, a)
 	}
 	return all, nil
 }
 
-// linkedDir is the directory of the host that is linked with a bucket.
-func linkedDir(l *nodes.Layout, c *spec.Cluster, s spec.SharedStorage, r spec.DataRepository) string {
-	return filepath.Join(StorageDir(l, c, s.MountDir), strings.TrimPrefix(r.Dir, s.MountDir))
+// rules are those of the cluster file's links, and those of muster.yaml's exports.
+func rules(l *nodes.Layout, c *spec.Cluster, w *spec.Workload) []export.Rule {
+	var all []export.Rule
+	for _, s := range c.SharedStorage {
+		for _, r := range s.Repositories {
+			rule := linkRule(r)
+			rule.Dir = linkedDir(l, c, s, r.Dir)
+			all = append(all, rule)
+		}
+	}
+	for _, e := range w.Exports {
+		for _, s := range c.SharedStorage {
+			if below(e.Directory, s.MountDir) {
+				rule := controller.ExportRule(e)
+				rule.Dir = linkedDir(l, c, s, e.Directory)
+				all = append(all, rule)
+				break
+			}
+		}
+	}
+	return all
 }
 
-func association(ctx context.Context, l *nodes.Layout, c *spec.Cluster, s spec.SharedStorage, r spec.DataRepository) (controller.Association, error) {
-	dir := linkedDir(l, c, s, r)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+// below says that a path is a directory or lies in it.
+func below(p, dir string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// linkedDir is the directory of the host that stands for one of shared storage.
+func linkedDir(l *nodes.Layout, c *spec.Cluster, s spec.SharedStorage, dir string) string {
+	return filepath.Join(StorageDir(l, c, s.MountDir), strings.TrimPrefix(dir, s.MountDir))
+}
+
+func linkRule(r spec.DataRepository) export.Rule {
+	return export.Rule{
+		Mount: path.Clean(r.Dir), Bucket: r.Bucket, Prefix: r.Prefix, New: slices.Contains(r.AutoExport, "NEW"),
+		Changed: slices.Contains(r.AutoExport, "CHANGED"), Deleted: slices.Contains(r.AutoExport, "DELETED"),
+		Import: export.Policy{
+			Initial: r.ImportAtFirst, New: slices.Contains(r.AutoImport, "NEW"),
+			Changed: slices.Contains(r.AutoImport, "CHANGED"), Deleted: slices.Contains(r.AutoImport, "DELETED"),
+		},
+	}
+}
+
+func association(ctx context.Context, l *nodes.Layout, c *spec.Cluster, r export.Rule) (controller.Association, error) {
+	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return controller.Association{}, err
 	}
 	bucket, err := openBucket(ctx, l, c, r.Bucket)
@@ -51,15 +88,7 @@ func association(ctx context.Context, l *nodes.Layout, c *spec.Cluster, s spec.S
 		return controller.Association{}, err
 	}
 	return controller.Association{
-		Path: r.Dir, Store: bucket, Record: l.Path("links", url.PathEscape(r.Dir)), Place: l.Path("s3", r.Bucket),
-		Rule: export.Rule{
-			Dir: dir, Mount: path.Clean(r.Dir), Bucket: r.Bucket, Prefix: r.Prefix, New: slices.Contains(r.AutoExport, "NEW"),
-			Changed: slices.Contains(r.AutoExport, "CHANGED"), Deleted: slices.Contains(r.AutoExport, "DELETED"),
-			Import: export.Policy{
-				Initial: r.ImportAtFirst, New: slices.Contains(r.AutoImport, "NEW"),
-				Changed: slices.Contains(r.AutoImport, "CHANGED"), Deleted: slices.Contains(r.AutoImport, "DELETED"),
-			},
-		},
+		Path: r.Mount, Store: bucket, Record: l.Path("links", url.PathEscape(r.Mount)), Place: l.Path("s3", r.Bucket), Rule: r,
 	}, nil
 }
 

@@ -92,14 +92,22 @@ func unknown(l *nodes.Layout, err error) *place.Unexported {
 	if c == nil {
 		return nil
 	}
-	for _, s := range c.SharedStorage {
-		for _, r := range s.Repositories {
-			if len(r.AutoExport) > 0 && holdsFile(linkedDir(l, c, s, r)) {
-				return &place.Unexported{Unknown: true, Why: err.Error(), First: []place.UnexportedFile{}, Dir: l.Path("shared")}
-			}
+	w := workloadOf(l, c)
+	for _, r := range rules(l, c.With(w), w) {
+		if (r.New || r.Changed || r.Deleted) && holdsFile(r.Dir) {
+			return &place.Unexported{Unknown: true, Why: err.Error(), First: []place.UnexportedFile{}, Dir: l.Path("shared")}
 		}
 	}
 	return nil
+}
+
+// workloadOf is the muster.yaml of a cluster that is there. One that cannot be read is an
+// empty one: the controller refuses it, too.
+func workloadOf(l *nodes.Layout, c *spec.Cluster) *spec.Workload {
+	if w, _ := spec.LoadWorkload(l.Path("muster.yaml"), c); w != nil {
+		return w
+	}
+	return &spec.Workload{}
 }
 
 // wait makes the controller export until it is done. It returns why it gave up before that, "" if it did not.

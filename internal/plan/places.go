@@ -37,6 +37,7 @@ func kept(e *Estimate, q Question) []Kept {
 		}
 		k := Kept{Path: dir, On: f.What, FileSystem: f.Name}
 		k.linked(q.Cluster)
+		k.exported(q.Workload)
 		k.checkpoints(e, q.Workload)
 		all = append(all, k)
 	}
@@ -53,6 +54,11 @@ func kept(e *Estimate, q Question) []Kept {
 			if !slices.ContainsFunc(all, func(k Kept) bool { return within(k.Path, r.Dir) }) {
 				add(r.Dir)
 			}
+		}
+	}
+	for _, x := range q.Workload.Exports {
+		if !slices.ContainsFunc(all, func(k Kept) bool { return within(k.Path, x.Directory) }) {
+			add(x.Directory)
 		}
 	}
 	for _, f := range e.FileSystems {
@@ -97,6 +103,15 @@ func (k *Kept) linked(c *spec.Cluster) {
 			if len(r.AutoImport) > 0 || len(r.AutoExport) == 0 {
 				k.From = append(k.From, url)
 			}
+		}
+	}
+}
+
+// exported finds the places in S3 to which muster.yaml exports a directory.
+func (k *Kept) exported(w *spec.Workload) {
+	for _, x := range w.Exports {
+		if within(k.Path, x.Directory) {
+			k.To = append(k.To, "s3://"+x.Bucket+"/"+x.Prefix)
 		}
 	}
 }

@@ -17,6 +17,8 @@ type Workload struct {
 	FileSystems []FileSystem `key:"FileSystems"`
 	// Buckets are S3 buckets that are made if they are not there.
 	Buckets []string `key:"Buckets"`
+	// Exports are directories whose files go to buckets.
+	Exports []Export `key:"Exports"`
 	Grafana Grafana
 }
 

@@ -62,6 +62,7 @@ func checkWorkload(root View, w *Workload, c *Cluster) {
 		return
 	}
 	mounts := mountsOf(w, c)
+	checkExports(root.Key("Exports"), w, c, mounts)
 	for _, m := range root.Key("Models").Items() {
 		checkDirectory(m.Key("Checkpoints"), mounts)
 	}

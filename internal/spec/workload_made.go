@@ -103,17 +103,26 @@ func checkBuckets(list View) {
 	seen := map[string]bool{}
 	for _, b := range list.Items() {
 		name := b.Text()
-		_, notAddress := netip.ParseAddr(name)
-		switch {
-		case !b.Given():
-		case seen[name]:
+		if b.Given() && seen[name] {
 			b.Errorf("workload/duplicate", "the bucket %s is here twice", quote(name)).WithHint("remove one of them")
-		case strings.Contains(name, ".."), notAddress == nil, strings.HasPrefix(name, "xn--"), strings.HasPrefix(name, "sthree-"),
-			strings.HasSuffix(name, "-s3alias"), strings.HasSuffix(name, "--ol-s3"), strings.HasSuffix(name, "--x-s3"):
-			b.Errorf("workload/bucket", "S3 takes no bucket of the name %s", quote(name)).
-				WithHint("use small letters, digits and hyphens, such as training-data-jakarta")
+		} else {
+			checkBucketName(b)
 		}
 		seen[name] = true
+	}
+}
+
+func checkBucketName(b View) {
+	if !b.Given() {
+		return
+	}
+	name := b.Text()
+	_, notAddress := netip.ParseAddr(name)
+	switch {
+	case strings.Contains(name, ".."), notAddress == nil, strings.HasPrefix(name, "xn--"), strings.HasPrefix(name, "sthree-"),
+		strings.HasSuffix(name, "-s3alias"), strings.HasSuffix(name, "--ol-s3"), strings.HasSuffix(name, "--x-s3"):
+		b.Errorf("workload/bucket", "S3 takes no bucket of the name %s", quote(name)).
+			WithHint("use small letters, digits and hyphens, such as training-data-jakarta")
 	}
 }
 

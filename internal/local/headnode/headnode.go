@@ -133,19 +133,27 @@ func openBuckets(ctx context.Context, l *nodes.Layout, log *slog.Logger) (*contr
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := local.Associations(ctx, l, c)
+	w, err := workloadOf(l, c)
 	if err != nil {
 		return nil, nil, err
 	}
-	exports := controller.NewExports(all, log)
+	all, err := local.Associations(ctx, l, c, w)
+	if err != nil {
+		return nil, nil, err
+	}
+	buckets, err := local.Buckets(ctx, l, c, w)
+	return controller.NewExports(all, log), buckets, err
+}
+
+// workloadOf is the muster.yaml that a local cluster runs.
+func workloadOf(l *nodes.Layout, c *spec.Cluster) (*spec.Workload, error) {
 	path := l.Path("muster.yaml")
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-		return exports, nil, nil // up writes an empty one where the user has none
+		return &spec.Workload{}, nil // up writes an empty one where the user has none
 	}
 	w, problems := spec.LoadWorkload(path, c)
 	if w == nil {
-		return nil, nil, problems.Err()
+		return nil, problems.Err()
 	}
-	buckets, err := local.Buckets(ctx, l, c, w)
-	return exports, buckets, err
+	return w, nil
 }
