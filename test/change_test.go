@@ -43,8 +43,20 @@ func TestChange(t *testing.T) {
 	busy.lives()
 	c.resize(2)
 	h.lives()
+	regionStays(t, c)
 	refusedBySlurm(t, c)
 	upFromElsewhere(t, c)
+}
+
+// regionStays: programs of jobs that run sign their requests to S3 with the region that the cluster was started in.
+func regionStays(t *testing.T, c *cluster) {
+	c.file("cluster.yaml", strings.Replace(fileOf(2), "us-east-1", "us-west-2", 1))
+	r := c.run("up", "--no-test", "cluster.yaml")
+	if want := "the region us-west-2 (S3 stays in us-east-1 until `muster down` and `muster up`)"; r.code != 0 || !strings.Contains(r.stderr, want) {
+		t.Errorf("another region: exit code %d\n%s\nwant %s", r.code, r.stderr, want)
+	}
+	c.head("/usr/bin/aws", "s3", "mb", "s3://answers")
+	c.resize(2)
 }
 
 // refusedBySlurm: what slurmctld does not take leaves the cluster as it is.

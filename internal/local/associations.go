@@ -83,7 +83,7 @@ func association(ctx context.Context, l *nodes.Layout, c *spec.Cluster, r export
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return controller.Association{}, err
 	}
-	bucket, err := openBucket(ctx, l, c, r.Bucket)
+	bucket, err := openBucket(ctx, l, r.Bucket)
 	if err != nil {
 		return controller.Association{}, err
 	}
@@ -93,10 +93,10 @@ func association(ctx context.Context, l *nodes.Layout, c *spec.Cluster, r export
 }
 
 // Buckets are those that muster.yaml asks for, on the cluster's own S3 server.
-func Buckets(ctx context.Context, l *nodes.Layout, c *spec.Cluster, w *spec.Workload) (map[string]store.Store, error) {
+func Buckets(ctx context.Context, l *nodes.Layout, w *spec.Workload) (map[string]store.Store, error) {
 	all := map[string]store.Store{}
 	for _, name := range w.Buckets {
-		bucket, err := openBucket(ctx, l, c, name)
+		bucket, err := openBucket(ctx, l, name)
 		if err != nil {
 			return nil, fmt.Errorf("open the bucket %s: %w", name, err)
 		}
@@ -105,9 +105,13 @@ func Buckets(ctx context.Context, l *nodes.Layout, c *spec.Cluster, w *spec.Work
 	return all, nil
 }
 
-func openBucket(ctx context.Context, l *nodes.Layout, c *spec.Cluster, name string) (store.Store, error) {
+func openBucket(ctx context.Context, l *nodes.Layout, name string) (store.Store, error) {
+	r, err := l.Record()
+	if err != nil {
+		return nil, err
+	}
 	return store.Open(ctx, store.Config{
-		Endpoint: s3Endpoint(), Region: s3Region(c), CredentialsFile: l.Path("etc", "s3", "credentials"), Bucket: name,
+		Endpoint: s3Endpoint(), Region: r.Region, CredentialsFile: l.Path("etc", "s3", "credentials"), Bucket: name,
 	})
 }
 
@@ -116,5 +120,6 @@ func s3Endpoint() string {
 	return "http://" + netip.AddrPortFrom(nodes.HeadAddress, services.S3Port).String()
 }
 
-// s3Region is the region of the cluster file, which the S3 server takes as its own.
+// s3Region is the region of the cluster file, which the S3 server takes as its own when it
+// is started.
 func s3Region(c *spec.Cluster) string { return cmp.Or(c.Region, "us-east-1") }

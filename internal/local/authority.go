@@ -136,7 +136,7 @@ func (c config) nameFiles() ([]file, error) {
 	return []file{
 		{path: authorityFile, text: secret, mode: 0o600, once: true},
 		{path: "etc/aws/ca.pem", text: own, mode: 0o644, inPlace: true},
-		{path: "etc/aws/config", text: awsConfig(s3Region(c.file)), mode: 0o644},
+		{path: "etc/aws/config", text: awsConfig(c.record.Region), mode: 0o644},
 		{path: "etc/ca-certificates.crt", text: all, mode: 0o644, inPlace: true},
 		{path: "etc/resolv.conf", text: "nameserver " + nodes.HeadAddress.String() + "\n", mode: 0o644, inPlace: true},
 	}, nil

@@ -235,8 +235,12 @@ func TestNotHere(t *testing.T) {
 		"640 GPUs (Slurm counts them), EFA (/dev/infiniband is empty), custom actions (not run), the sizes of file systems (df shows this machine's disk), the internet from nodes": large,
 		"the internet from nodes": small,
 	} {
-		if got := notHere(c, true); got != want {
+		if got := notHere(c, s3Region(c), true); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+	const want = "the region us-east-1 (S3 stays in us-west-2 until `muster down` and `muster up`), the internet from nodes"
+	if got := notHere(small, "us-west-2", true); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -147,7 +147,7 @@ func newConfig(l *nodes.Layout, r nodes.Record, c *spec.Cluster) (config, error)
 	cfg.params = services.Params{
 		Dir: l.Dir, Address: nodes.HeadAddress, ControlUser: cfg.owners.control, MungeUser: cfg.owners.munge,
 		RESTUser: cfg.owners.rest, UserNamespace: l.Rootless, Become: l.Become,
-		Region: s3Region(c),
+		Region: r.Region,
 	}
 	nodeUser := "root"
 	if l.Rootless {
@@ -295,7 +295,7 @@ func newRecord(l *nodes.Layout, name, source, workDir string, c *spec.Cluster) (
 	r := nodes.Record{
 		Name: name, Created: time.Now(), File: file, UID: l.UID, GID: l.GID, User: u.Username,
 		HeadName: strings.ToLower(name) + "-head", ScratchDirs: c.ScratchDirs(), EFA: efaNodes(c),
-		ImageUser: c.DefaultUser(), Files: sudoFiles(l),
+		ImageUser: c.DefaultUser(), Files: sudoFiles(l), Region: s3Region(c),
 	}
 	r.Shared, err = sharedMounts(l, u, workDir, c)
 	r.HeadOnly = []nodes.Mount{

@@ -24,9 +24,12 @@ func installed(programs []string) error {
 }
 
 // notHere names what the cluster file asks for and a local cluster lacks, so that users
-// do not take it for tested.
-func notHere(c *spec.Cluster, ssh bool) string {
+// do not take it for tested. Its S3 server is in a region.
+func notHere(c *spec.Cluster, region string, ssh bool) string {
 	var missing []string
+	if want := s3Region(c); region != want {
+		missing = append(missing, fmt.Sprintf("the region %s (S3 stays in %s until `muster down` and `muster up`)", want, region))
+	}
 	gpus, efa := 0, false
 	for _, q := range c.Scheduling.Queues {
 		for _, r := range q.ComputeResources {

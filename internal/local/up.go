@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func (u *up) run(ctx context.Context) error {
 	if err := u.steps.Do("wait for static nodes", func() (string, error) { return u.static(ctx) }); err != nil {
 		return err
 	}
-	if err := u.steps.Do("say what is not here", func() (string, error) { return notHere(u.File, SSHInstalled()), nil }); err != nil {
+	if err := u.steps.Do("say what is not here", func() (string, error) { return notHere(u.File, u.config.record.Region, SSHInstalled()), nil }); err != nil {
 		return err
 	}
 	if u.NoTest {
@@ -90,7 +91,8 @@ func (u *up) run(ctx context.Context) error {
 // write makes the run directory.
 func (u *up) write(ctx context.Context) (string, error) {
 	l := u.layout
-	if old, err := l.Record(); err == nil && old.UID != l.UID {
+	old, err := l.Record()
+	if err == nil && old.UID != l.UID {
 		return "", fmt.Errorf("cluster %s belongs to user %s", u.Ref.Name, old.User)
 	}
 	if err := u.room(); err != nil {
@@ -102,11 +104,7 @@ func (u *up) write(ctx context.Context) (string, error) {
 	if err := u.prepared(ctx); err != nil {
 		return "", err
 	}
-	dir := u.WorkDir
-	if _, alive := l.Alive(); alive {
-		dir = "" // only the controller shows what machines that run do not have yet
-	}
-	record, err := newRecord(l, u.Ref.Name, u.File.File, dir, u.File)
+	record, err := u.record(old)
 	if err != nil {
 		return "", err
 	}
@@ -136,6 +134,20 @@ func (u *up) write(ctx context.Context) (string, error) {
 		record.Keep(old)
 		return record
 	})
+}
+
+// record is what the cluster is made with from now on.
+func (u *up) record(old nodes.Record) (nodes.Record, error) {
+	dir := u.WorkDir
+	_, alive := u.layout.Alive()
+	if alive {
+		dir = "" // only the controller shows what machines that run do not have yet
+	}
+	r, err := newRecord(u.layout, u.Ref.Name, u.File.File, dir, u.File)
+	if alive {
+		r.Region = cmp.Or(old.Region, r.Region) // programs of jobs that run sign their requests with it
+	}
+	return r, err
 }
 
 // prepared makes the run directory and tries what Slurm would get. Of a cluster that

@@ -141,7 +141,7 @@ func openBuckets(ctx context.Context, l *nodes.Layout, log *slog.Logger) (*contr
 	if err != nil {
 		return nil, nil, err
 	}
-	buckets, err := local.Buckets(ctx, l, c, w)
+	buckets, err := local.Buckets(ctx, l, w)
 	return controller.NewExports(all, log), buckets, err
 }
 

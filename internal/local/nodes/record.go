@@ -38,6 +38,8 @@ type Record struct {
 	ImageUser string `json:"image_user,omitempty"`
 	// Files are every machine's own, instead of the host's.
 	Files []machine.File `json:"files,omitempty"`
+	// Region is the one that the cluster's S3 server was started in.
+	Region string `json:"region,omitempty"`
 	// EFA are the nodes whose instance type has EFA.
 	EFA []string `json:"efa,omitempty"`
 }
