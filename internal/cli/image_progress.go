@@ -70,33 +70,24 @@ func (a *app) tellImport(step image.Step, terminal bool, line string) {
 type importRate struct {
 	phase image.Phase
 	began time.Time
-	// at and bytes are of the last look, perSecond a mean that forgets.
-	at        time.Time
-	bytes     int64
-	perSecond float64
+	bytes int64
+	pace  pace
 }
 
 // line is how far a phase is, how fast, and how long it takes still.
 func (r *importRate) line(s image.Step, now time.Time) string {
 	if s.Phase != r.phase || s.Bytes < r.bytes {
-		*r = importRate{phase: s.Phase, began: now, at: now, bytes: s.Bytes}
+		*r = importRate{phase: s.Phase, began: now}
 	}
-	if past := now.Sub(r.at).Seconds(); past > 0 {
-		rate := float64(s.Bytes-r.bytes) / past
-		if r.perSecond == 0 {
-			r.perSecond = rate
-		}
-		weight := min(past/5, 1)
-		r.perSecond += weight * (rate - r.perSecond)
-	}
-	r.at, r.bytes = now, s.Bytes
+	r.bytes = s.Bytes
+	perSecond := r.pace.seen(s.Bytes, now)
 	if s.Total == 0 {
 		return fmt.Sprintf("%s, %s", s.Phase, count.Span(now.Sub(r.began)))
 	}
 	text := fmt.Sprintf("%s: %s of %s", s.Phase, count.Bytes(s.Bytes), count.Bytes(s.Total))
-	if r.perSecond < 1 {
+	if perSecond < 1 {
 		return text
 	}
-	left := time.Duration(float64(s.Total-s.Bytes) / r.perSecond * float64(time.Second))
-	return fmt.Sprintf("%s, %s/s, %s left", text, count.Bytes(int64(r.perSecond)), count.Span(left))
+	left := time.Duration(float64(s.Total-s.Bytes) / perSecond * float64(time.Second))
+	return fmt.Sprintf("%s, %s/s, %s left", text, count.Bytes(int64(perSecond)), count.Span(left))
 }

@@ -116,9 +116,9 @@ func openBucket(ctx context.Context, l *nodes.Layout, name string) (store.Store,
 }
 
 // s3Endpoint is where a cluster's machines find its S3 server.
-func s3Endpoint() string {
-	return "http://" + netip.AddrPortFrom(nodes.HeadAddress, services.S3Port).String()
-}
+func s3Endpoint() string { return "http://" + s3Address() }
+
+func s3Address() string { return netip.AddrPortFrom(nodes.HeadAddress, services.S3Port).String() }
 
 // s3Region is the region of the cluster file, which the S3 server takes as its own when it
 // is started.

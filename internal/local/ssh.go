@@ -26,11 +26,14 @@ const (
 const (
 	sshService      = "ssh"
 	registryService = "registry"
+	s3Service       = "s3"
 )
 
 // Doors are their addresses.
 func Doors() map[string]string {
-	return map[string]string{sshService: net.JoinHostPort(nodes.HeadAddress.String(), "22"), registryService: RegistryAddress()}
+	return map[string]string{
+		sshService: net.JoinHostPort(nodes.HeadAddress.String(), "22"), registryService: RegistryAddress(), s3Service: s3Address(),
+	}
 }
 
 // SSHInstalled tells whether this machine has SSH's server, which `muster doctor` offers.

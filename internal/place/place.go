@@ -91,6 +91,8 @@ type Cluster interface {
 	Shell(ctx context.Context, node string, w Way) error
 	// SSH becomes an SSH that leads to the head node.
 	SSH(ctx context.Context, o SSHOptions) error
+	// S3 is where the cluster's buckets are. It fails where there is no such cluster.
+	S3(ctx context.Context) (S3, error)
 	// Send makes a batch script of this machine one that the head node can read, and returns
 	// its path there.
 	Send(ctx context.Context, script string, text []byte) (string, error)

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,9 @@ type Config struct {
 	Bucket          string
 	Idle            time.Duration // how long a request may stand still; 0 for 30 s
 	Attempts        int           // how often a request is made at the most; 0 for 4
+	TLS             *tls.Config   // whom to trust, where the system's authorities are not enough; may be nil
+	// Dial connects to the endpoint where this machine's network does not reach it; may be nil.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // S3 is a bucket behind the S3 protocol.
@@ -91,6 +95,10 @@ func (c Config) transport() *http.Transport {
 		WriteBufferSize:     64 << 10,
 		ReadBufferSize:      64 << 10,
 		DisableCompression:  true,
+		TLSClientConfig:     c.TLS.Clone(),
+	}
+	if c.Dial != nil {
+		t.DialContext = c.Dial
 	}
 	if c.Endpoint == "" {
 		t.Proxy = http.ProxyFromEnvironment

@@ -34,20 +34,33 @@ type Account struct {
 // environment's where none is given. A *CredentialsError says what is missing; AWS
 // is not asked yet.
 func Open(ctx context.Context, region string) (*Account, error) {
-	known := region
-	c, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithRetryer(retryer), config.WithLogger(logging.Nop{}),
-		config.WithEC2RoleCredentialOptions(sessionsOnly), config.WithAPIOptions([]func(*middleware.Stack) error{inWords(&known)}))
+	c, err := load(ctx, region)
 	if err != nil {
-		return nil, &CredentialsError{Err: err, Hint: "look at ~/.aws/config, or set AWS_PROFILE to a profile that is in it"}
+		return nil, unread(err)
 	}
 	if c.Region == "" {
 		return nil, errors.New("the region is not known: set AWS_REGION, or write Region into the cluster file")
 	}
-	known = c.Region
 	if _, err := c.Credentials.Retrieve(ctx); err != nil {
 		return nil, missing(err)
 	}
 	return &Account{Region: c.Region, config: c}, nil
+}
+
+// load reads the settings of the environment. The region is the environment's where
+// none is given.
+func load(ctx context.Context, region string, more ...func(*config.LoadOptions) error) (aws.Config, error) {
+	known := region
+	options := append(more, config.WithRegion(region), config.WithRetryer(retryer), config.WithLogger(logging.Nop{}),
+		config.WithEC2RoleCredentialOptions(sessionsOnly), config.WithAPIOptions([]func(*middleware.Stack) error{inWords(&known)}))
+	c, err := config.LoadDefaultConfig(ctx, options...)
+	known = c.Region
+	return c, err
+}
+
+// unread is that the settings cannot be read.
+func unread(err error) error {
+	return &CredentialsError{Err: err, Hint: "look at ~/.aws/config, or set AWS_PROFILE to a profile that is in it"}
 }
 
 // Of is the account that a configuration of the SDK leads to.

@@ -133,6 +133,14 @@ func (c moonCluster) SSH(context.Context, place.SSHOptions) error {
 	return c.talk.Answer("ssh moon")
 }
 
+// S3 implements place.Cluster.
+func (c moonCluster) S3(context.Context) (place.S3, error) {
+	if _, err := os.Stat(c.file); err != nil {
+		return place.S3{}, c.talk.None(c.name)
+	}
+	return place.S3{}, nil
+}
+
 // Send implements place.Cluster.
 func (moonCluster) Send(_ context.Context, script string, _ []byte) (string, error) {
 	return script, nil

@@ -1,0 +1,23 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// data has the commands about datasets in buckets.
+func (a *app) data() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "data",
+		Short: dataShort,
+		Long: `A dataset is a prefix of a bucket: its files are plain objects, and a manifest
+that is put last has the checksum of each. So it is there whole, or it is not.
+
+s3://BUCKET/PREFIX is of AWS, by the credentials and settings that AWS's programs
+use, or where AWS_ENDPOINT_URL or --endpoint-url leads. With --cluster or
+MUSTER_CLUSTER it is of that cluster's buckets: of a cluster on this machine they
+are in its own S3 server, of one on AWS in its region.`,
+		Example: "  muster data push ./dataset s3://my-bucket/dataset\n  muster data verify s3://my-bucket/dataset --full",
+	}
+	c.AddCommand()
+	return c
+}
+
+const dataShort = "Bring datasets to buckets and back, every byte proven"
