@@ -18,6 +18,8 @@ import (
 
 // losing is a place whose bucket can be deleted with all that is in it.
 type losing struct {
+	store.Store // what exports do not use
+
 	bucket  atomic.Pointer[storetest.Fake] // nil while there is none
 	refuses atomic.Bool                    // makes no bucket
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
@@ -21,7 +20,7 @@ func (path sharedFile) Retrieve(context.Context) (aws.Credentials, error) {
 	c := aws.Credentials{Source: string(path)}
 	f, err := os.Open(string(path))
 	if err != nil {
-		return c, fmt.Errorf("read credentials: %w", err)
+		return c, err
 	}
 	defer f.Close()
 	profile := ""
@@ -47,10 +46,10 @@ func (path sharedFile) Retrieve(context.Context) (aws.Credentials, error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return c, fmt.Errorf("read credentials: %w", err)
+		return c, err
 	}
 	if !c.HasKeys() {
-		return c, errors.New("read credentials: no access key and secret key in [default] of " + string(path))
+		return c, errors.New("no access key and secret key in [default] of " + string(path))
 	}
 	return c, nil
 }

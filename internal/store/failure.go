@@ -24,6 +24,10 @@ func (s *S3) failed(deed, key string, err error) error {
 }
 
 func reason(err error) error {
+	var gave *gaveUp
+	if errors.As(err, &gave) {
+		return &gaveUp{reason(gave.cause), gave.times, gave.after}
+	}
 	var api smithy.APIError
 	if !errors.As(err, &api) {
 		var op *smithy.OperationError
@@ -35,7 +39,12 @@ func reason(err error) error {
 	switch api.ErrorCode() {
 	case "NoSuchKey", "NoSuchBucket", "NotFound":
 		return ErrNotFound
-	case "BadDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch":
+	case "NoSuchUpload":
+		return fmt.Errorf("%w: %s", errNoUpload, api.ErrorMessage())
+	case "PreconditionFailed":
+		return ErrChanged
+	}
+	if damaged(api.ErrorCode()) {
 		return fmt.Errorf("%w: %s", ErrChecksum, api.ErrorMessage())
 	}
 	words := fmt.Errorf("%s: %s", api.ErrorCode(), api.ErrorMessage())
@@ -44,6 +53,18 @@ func reason(err error) error {
 		return refusal{words}
 	}
 	return words
+}
+
+// errNoUpload says that no such upload in parts is under way.
+var errNoUpload = errors.New("there is no such upload")
+
+// damaged reports whether a code says that other bytes came to the place than were sent.
+func damaged(code string) bool {
+	switch code {
+	case "BadDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch":
+		return true
+	}
+	return false
 }
 
 // refusal is an ErrRefused in the place's own words.
@@ -56,7 +77,7 @@ func (r refusal) Unwrap() error      { return r.error }
 // a connection that broke, a bucket that is being made. S3 lists them at
 // https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html.
 var ofThePlace = []string{
-	"AuthorizationHeaderMalformed", "BucketAlreadyExists", "ExpiredToken", "IllegalLocationConstraintException", "IncompleteBody",
+	"AuthorizationHeaderMalformed", "BucketAlreadyExists", "ConditionalRequestConflict", "ExpiredToken", "IllegalLocationConstraintException", "IncompleteBody",
 	"InvalidBucketName", "InvalidBucketState", "InvalidToken", "OperationAborted", "RequestTimeout", "TokenRefreshRequired", "NoSuchUpload",
 }
 

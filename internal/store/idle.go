@@ -13,6 +13,7 @@ import (
 type idleClient struct {
 	next  *http.Client
 	limit time.Duration
+	pace  pace
 }
 
 // silence is the error of a request that stood still. The SDK takes it for a timeout and tries again.
@@ -27,7 +28,7 @@ func (c idleClient) Do(req *http.Request) (*http.Response, error) {
 	watch.timer = time.AfterFunc(c.limit, func() { cancel(silence{c.limit}) })
 	req = req.WithContext(ctx)
 	if req.Body != nil && req.Body != http.NoBody {
-		req.Body = sending{req.Body, watch}
+		req.Body = sending{ctx, req.Body, watch, c.pace}
 	}
 	resp, err := c.next.Do(req)
 	watch.timer.Stop()
@@ -35,7 +36,7 @@ func (c idleClient) Do(req *http.Request) (*http.Response, error) {
 		defer cancel(nil)
 		return nil, watch.why(err)
 	}
-	resp.Body = &receiving{resp.Body, watch, cancel}
+	resp.Body = &receiving{ctx, resp.Body, watch, cancel, c.pace}
 	return resp, nil
 }
 
@@ -59,26 +60,29 @@ func (w *watch) why(err error) error {
 
 // sending is a request's body: each read shows that the last one was sent.
 type sending struct {
+	ctx context.Context // of the request
 	io.ReadCloser
 	watch *watch
+	pace  pace
 }
 
 func (s sending) Read(p []byte) (int, error) {
-	s.watch.timer.Reset(s.watch.limit)
-	return s.ReadCloser.Read(p)
+	s.watch.timer.Stop() // neither the disk nor our own pace is the server's silence
+	defer s.watch.timer.Reset(s.watch.limit)
+	return s.pace.read(s.ctx, s.ReadCloser, p)
 }
 
 // receiving is an answer's body. Only the wait for the server counts, not the time that its reader takes.
 type receiving struct {
+	ctx context.Context // of the request
 	io.ReadCloser
 	watch  *watch
 	cancel context.CancelCauseFunc
+	pace   pace
 }
 
 func (r *receiving) Read(p []byte) (int, error) {
-	r.watch.timer.Reset(r.watch.limit)
-	n, err := r.ReadCloser.Read(p)
-	r.watch.timer.Stop()
+	n, err := r.pace.read(r.ctx, heard{r.ReadCloser, r.watch}, p)
 	return n, r.watch.why(err)
 }
 
@@ -87,4 +91,16 @@ func (r *receiving) Close() error {
 	r.watch.timer.Stop()
 	r.cancel(nil)
 	return err
+}
+
+// heard waits for the server no longer than the watch allows.
+type heard struct {
+	io.Reader
+	watch *watch
+}
+
+func (h heard) Read(p []byte) (int, error) {
+	h.watch.timer.Reset(h.watch.limit)
+	defer h.watch.timer.Stop()
+	return h.Reader.Read(p)
 }

@@ -1,9 +1,9 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -11,7 +11,6 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -32,23 +31,49 @@ type limits struct {
 // theirs has S3's limit of parts.
 var theirs = limits{whole: 64 << 20, part: partBytes, parts: 10_000}
 
+// mostBytes is the longest object that S3 keeps.
+const mostBytes = 5 << 40
+
 // Put implements Store. The content is read once, into memory, and summed up on the way; from there it is sent, again if
 // it has to be. The SHA-256 is known when all is read, which is too late for the metadata of what goes in parts: there it
 // is kept only if the caller knew it before, and else the place's CRC64NVME of the whole is what proves the object. Parts
 // of objects above 625 GiB are too large to be held, and are read again to be sent.
 func (s *S3) Put(ctx context.Context, u Upload) (Object, error) {
+	return s.put(ctx, u, condition{})
+}
+
+// PutIf implements Store.
+func (s *S3) PutIf(ctx context.Context, u Upload, version string) (Object, error) {
+	if version == "" {
+		return s.put(ctx, u, condition{none: aws.String("*")})
+	}
+	return s.put(ctx, u, condition{match: &version})
+}
+
+func (s *S3) put(ctx context.Context, u Upload, c condition) (Object, error) {
+	if err := u.Fits(); err != nil {
+		return Object{}, s.failed("put", u.Key, err)
+	}
 	put := s.putWhole
 	if u.SizeBytes > s.limits.whole {
 		put = s.putParts
 	}
-	o, err := put(ctx, u)
+	o, err := put(ctx, u, c)
 	if err != nil {
 		return Object{}, s.failed("put", u.Key, err)
 	}
-	return o, nil
+	return o, s.failed("put", u.Key, s.asAsked(ctx, u))
 }
 
-func (s *S3) putWhole(ctx context.Context, u Upload) (Object, error) {
+// Fits returns ErrRefused for what is longer than any object.
+func (u Upload) Fits() error {
+	if u.SizeBytes <= mostBytes {
+		return nil
+	}
+	return refusal{fmt.Errorf("it has %d bytes, and an object at the most %d (5 TiB)", u.SizeBytes, int64(mostBytes))}
+}
+
+func (s *S3) putWhole(ctx context.Context, u Upload, c condition) (Object, error) {
 	from := s.source(u)
 	p, err := from.next(ctx, u.SizeBytes)
 	if err != nil {
@@ -59,19 +84,62 @@ func (s *S3) putWhole(ctx context.Context, u Upload) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
+	tries := &again{body: true}
 	out, err := s.client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket:            &s.bucket,
-		Key:               &u.Key,
-		Body:              u.sender(p),
-		ContentLength:     &u.SizeBytes,
-		Metadata:          metadata(u, sums.SHA256),
-		ChecksumAlgorithm: types.ChecksumAlgorithmCrc64nvme,
-		ChecksumCRC64NVME: &sums.CRC64NVME,
-	}, unsigned)
+		Bucket:               &s.bucket,
+		Key:                  &u.Key,
+		Body:                 u.sender(p),
+		ContentLength:        &u.SizeBytes,
+		Metadata:             metadata(u, sums.SHA256),
+		ChecksumAlgorithm:    types.ChecksumAlgorithmCrc64nvme,
+		ChecksumCRC64NVME:    &sums.CRC64NVME,
+		StorageClass:         types.StorageClass(u.Class),
+		ServerSideEncryption: u.encryption(),
+		SSEKMSKeyId:          u.keyID(),
+		IfMatch:              c.match,
+		IfNoneMatch:          c.none,
+	}, unsigned, s.again(tries))
 	if err != nil {
+		return s.putAfterAll(ctx, u, sums, c.judge(err), tries.count)
+	}
+	return u.stored(sums, out.ETag), u.encrypted(out.ServerSideEncryption)
+}
+
+// condition is what has to be true of the object that is there.
+type condition struct{ match, none *string }
+
+// judge turns the absence of the object that was to be there into what it means.
+func (c condition) judge(err error) error {
+	if err = reason(err); c.match != nil && errors.Is(err, ErrNotFound) {
+		return ErrChanged
+	}
+	return err
+}
+
+// putAfterAll asks whether an object is there although its upload failed, because the answer to an attempt got lost and the next one
+// found the object changed, or its upload gone.
+func (s *S3) putAfterAll(ctx context.Context, u Upload, sums Sums, err error, attempts int) (Object, error) {
+	if attempts == 0 || !errors.Is(err, ErrChanged) && !errors.Is(err, errNoUpload) {
 		return Object{}, err
 	}
-	return u.stored(sums, out.ETag), nil
+	o, there, askErr := s.there(ctx, u, sums)
+	if askErr != nil || !there {
+		return Object{}, errors.Join(err, askErr)
+	}
+	return o, nil
+}
+
+// there reports whether the object of an upload is in its place.
+func (s *S3) there(ctx context.Context, u Upload, sums Sums) (Object, bool, error) {
+	o, err := s.Head(ctx, u.Key)
+	if errors.Is(err, ErrNotFound) {
+		return Object{}, false, nil
+	}
+	if err != nil {
+		return Object{}, false, err
+	}
+	same := o.SizeBytes == u.SizeBytes && o.CRC64NVME == sums.CRC64NVME && maps.Equal(o.Meta, u.Meta)
+	return u.stored(sums, &o.Version), same, nil
 }
 
 // stored describes an upload that was stored.
@@ -84,94 +152,6 @@ func (u Upload) stored(sums Sums, etag *string) Object {
 // cost of an upload.
 func unsigned(o *s3.Options) {
 	o.APIOptions = append(o.APIOptions, v4.SwapComputePayloadSHA256ForUnsignedPayloadMiddleware)
-}
-
-func (s *S3) putParts(ctx context.Context, u Upload) (Object, error) {
-	begun, err := s.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
-		Bucket:            &s.bucket,
-		Key:               &u.Key,
-		Metadata:          metadata(u, u.Sums.SHA256),
-		ChecksumAlgorithm: types.ChecksumAlgorithmCrc64nvme,
-		ChecksumType:      types.ChecksumTypeFullObject,
-	})
-	if err != nil {
-		return Object{}, err
-	}
-	o, err := s.fill(ctx, u, begun.UploadId)
-	if err != nil {
-		return Object{}, errors.Join(err, s.abort(ctx, u.Key, begun.UploadId))
-	}
-	return o, nil
-}
-
-// fill sends the parts and joins them.
-func (s *S3) fill(ctx context.Context, u Upload, id *string) (Object, error) {
-	parts, sums, err := s.sendParts(ctx, u, id)
-	if err != nil {
-		return Object{}, err
-	}
-	patience := s.idle + time.Duration(u.SizeBytes/assemblyBytes)*time.Second
-	done, err := s.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
-		Bucket:            &s.bucket,
-		Key:               &u.Key,
-		UploadId:          id,
-		MultipartUpload:   &types.CompletedMultipartUpload{Parts: parts},
-		ChecksumType:      types.ChecksumTypeFullObject,
-		ChecksumCRC64NVME: &sums.CRC64NVME,
-		MpuObjectSize:     &u.SizeBytes,
-	}, func(o *s3.Options) { o.HTTPClient = idleClient{s.http, patience} })
-	if err != nil {
-		return Object{}, err
-	}
-	return u.stored(sums, done.ETag), nil
-}
-
-// sendParts reads the parts in order and sends some at a time. If anything fails, all of it ends.
-func (s *S3) sendParts(ctx context.Context, u Upload, id *string) ([]types.CompletedPart, Sums, error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(partsAtOnce)
-	size := max(s.limits.part, (u.SizeBytes+s.limits.parts-1)/s.limits.parts)
-	parts := make([]types.CompletedPart, (u.SizeBytes+size-1)/size)
-	sums, err := s.source(u).pieces(ctx, size, func(i int, p piece) {
-		group.Go(func() (err error) {
-			defer p.free()
-			parts[i], err = s.sendPart(ctx, u, id, int32(i+1), p)
-			return err
-		})
-	})
-	if err != nil {
-		stop(err)
-	}
-	sendErr := group.Wait()
-	return parts, sums, cmp.Or(err, sendErr)
-}
-
-func (s *S3) sendPart(ctx context.Context, u Upload, id *string, number int32, p piece) (types.CompletedPart, error) {
-	crc := crcText(p.crc)
-	out, err := s.client.UploadPart(ctx, &s3.UploadPartInput{
-		Bucket:            &s.bucket,
-		Key:               &u.Key,
-		UploadId:          id,
-		PartNumber:        &number,
-		Body:              u.sender(p),
-		ContentLength:     &p.size,
-		ChecksumAlgorithm: types.ChecksumAlgorithmCrc64nvme,
-		ChecksumCRC64NVME: &crc,
-	}, unsigned)
-	if err != nil {
-		return types.CompletedPart{}, err
-	}
-	return types.CompletedPart{ETag: out.ETag, PartNumber: &number, ChecksumCRC64NVME: &crc}, nil
-}
-
-// abort frees what the parts hold. It must also work when the caller's own context has ended the upload.
-func (s *S3) abort(ctx context.Context, key string, id *string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortLimit)
-	defer cancel()
-	_, err := s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.bucket, Key: &key, UploadId: id})
-	return s.failed("abort the upload of", key, err)
 }
 
 func metadata(u Upload, sha string) map[string]string {

@@ -1,24 +1,21 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // idleLimit is how long a request may stand still before it is tried again.
@@ -39,6 +36,13 @@ type Config struct {
 	TLS             *tls.Config   // whom to trust, where the system's authorities are not enough; may be nil
 	// Dial connects to the endpoint where this machine's network does not reach it; may be nil.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	// Patience is how long what passes is endured: a place that is gone, overloaded or silent, bytes that came as others,
+	// credentials that expired. A request is then made as often as it fits in, at the least as often as Attempts says, and
+	// a body that breaks off is read on. 0 is as often as Attempts says.
+	Patience       time.Duration
+	Bell           func(err error, wait time.Duration) // told of each such wait; by many goroutines; may be nil
+	BytesPerSecond int64                               // of all bodies in both directions; 0 for no limit
 }
 
 // S3 is a bucket behind the S3 protocol.
@@ -49,6 +53,10 @@ type S3 struct {
 	idle   time.Duration
 	limits limits
 	memory *memory
+
+	patience *patience
+	pace     pace
+	classes  sync.Map // by name: whether objects got it
 }
 
 var _ Store = (*S3)(nil)
@@ -59,18 +67,21 @@ func Open(ctx context.Context, c Config) (*S3, error) {
 	if creds == nil {
 		creds = sharedFile(c.CredentialsFile)
 	}
-	if _, err := creds.Retrieve(ctx); err != nil {
+	renewed := newRenewing(creds)
+	if _, err := renewed.Retrieve(ctx); err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", c.Bucket, err)
 	}
 	if c.Idle == 0 {
 		c.Idle = idleLimit
 	}
-	s := &S3{bucket: c.Bucket, idle: c.Idle, limits: theirs, memory: newMemory(heldBytes), http: &http.Client{Transport: c.transport()}}
+	s := &S3{bucket: c.Bucket, idle: c.Idle, limits: theirs, memory: newMemory(heldBytes), http: &http.Client{Transport: c.transport()},
+		patience: newPatience(c, renewed), pace: newPace(c.BytesPerSecond)}
 	s.client = s3.New(s3.Options{
 		Region:                     c.Region,
-		Credentials:                aws.NewCredentialsCache(creds),
-		HTTPClient:                 idleClient{s.http, c.Idle},
-		Retryer:                    retry.NewStandard(c.retryLimits),
+		Credentials:                renewed,
+		HTTPClient:                 idleClient{s.http, c.Idle, s.pace},
+		Retryer:                    s.patience,
+		APIOptions:                 s.patience.options(),
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
 	}, func(o *s3.Options) {
 		if c.Endpoint != "" {
@@ -78,11 +89,6 @@ func Open(ctx context.Context, c Config) (*S3, error) {
 		}
 	})
 	return s, nil
-}
-
-func (c Config) retryLimits(o *retry.StandardOptions) {
-	o.MaxAttempts = cmp.Or(c.Attempts, 4)
-	o.MaxBackoff = 2 * time.Second
 }
 
 // transport takes the way to AWS that the environment names. An endpoint of our own is near, and no proxy knows it.
@@ -136,43 +142,6 @@ func (s *S3) Head(ctx context.Context, key string) (Object, error) {
 	o := described(key, out.ContentLength, out.LastModified, out.ETag, out.Metadata)
 	o.CRC64NVME = whole(out.ChecksumType, out.ChecksumCRC64NVME)
 	return o, nil
-}
-
-// Get implements Store.
-func (s *S3) Get(ctx context.Context, key string) (io.ReadCloser, Object, error) {
-	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key}, s3.WithAPIOptions(askForChecksum))
-	if err != nil {
-		return nil, Object{}, s.failed("get", key, err)
-	}
-	o := described(key, out.ContentLength, out.LastModified, out.ETag, out.Metadata)
-	o.CRC64NVME = whole(out.ChecksumType, out.ChecksumCRC64NVME)
-	return named{Verify(out.Body, o.SizeBytes, Sums{o.SHA256, o.CRC64NVME}), key}, o, nil
-}
-
-// whole is the checksum of a whole object, "" if it is one of the checksums of its parts.
-func whole(kind types.ChecksumType, crc *string) string {
-	if kind == types.ChecksumTypeComposite {
-		return ""
-	}
-	return aws.ToString(crc)
-}
-
-// askForChecksum asks the server for the stored checksum. The SDK's own switch would also make the SDK compare it,
-// with an error that cannot be told from others.
-var askForChecksum = smithyhttp.SetHeaderValue("x-amz-checksum-mode", "ENABLED")
-
-// named adds the object's name to what goes wrong while it is read.
-type named struct {
-	io.ReadCloser
-	key string
-}
-
-func (n named) Read(p []byte) (int, error) {
-	c, err := n.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
-		err = fmt.Errorf("read object %s: %w", n.key, err)
-	}
-	return c, err
 }
 
 // List implements Store.

@@ -32,6 +32,7 @@ type piece struct {
 	from    int64 // its offset there
 	size    int64
 	crc     uint64
+	held    bool // in memory
 	free    func()
 }
 
@@ -67,7 +68,7 @@ func (s *source) hold(ctx context.Context, size int64) (piece, error) {
 	if err != nil {
 		return piece{}, err
 	}
-	p := piece{content: bytes.NewReader(held), size: size, free: func() { s.memory.give(held) }}
+	p := piece{content: bytes.NewReader(held), size: size, held: true, free: func() { s.memory.give(held) }}
 	for rest := held; len(rest) > 0; {
 		n := min(len(rest), readBytes)
 		if err := s.read(ctx, rest[:n], &p.crc); err != nil {
@@ -101,7 +102,7 @@ func (s *source) read(ctx context.Context, b []byte, crc *uint64) error {
 	n, err := s.Body.ReadAt(b, s.at)
 	if n < len(b) {
 		if err == nil || err == io.EOF {
-			err = io.ErrUnexpectedEOF
+			err = otherBody{io.ErrUnexpectedEOF}
 		}
 		return err
 	}
@@ -116,12 +117,20 @@ func (s *source) read(ctx context.Context, b []byte, crc *uint64) error {
 func (s *source) end() (Sums, error) {
 	if s.Same != nil {
 		if err := s.Same(); err != nil {
-			return Sums{}, err
+			return Sums{}, otherBody{err}
 		}
 	}
 	sums := Sums{SHA256: hex.EncodeToString(s.sha.Sum(nil)), CRC64NVME: crcText(s.crc)}
-	return sums, s.Sums.holds(sums)
+	if err := s.Sums.holds(sums); err != nil {
+		return sums, otherBody{err}
+	}
+	return sums, nil
 }
+
+// otherBody is the error of a content that is not what it was.
+type otherBody struct{ error }
+
+func (o otherBody) Unwrap() error { return o.error }
 
 // holds compares what is known of the sums with what they are.
 func (known Sums) holds(sums Sums) error {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestFakeKeepsTheContract(t *testing.T) {
-	storetest.Run(t, func(*testing.T) store.Store { return &storetest.Fake{} })
+	storetest.Run(t, func(*testing.T) store.Store { return &storetest.Fake{PartBytes: 32 << 20} })
 }
 
 func TestS3KeepsTheContract(t *testing.T) {

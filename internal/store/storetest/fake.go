@@ -4,6 +4,7 @@ package storetest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -20,9 +21,13 @@ import (
 type Fake struct {
 	Now func() time.Time // the place's clock; nil for the system's
 
-	mu      sync.Mutex // guards objects and puts
+	PartBytes int64 // what is longer goes in parts of so many bytes; 0 for never
+
+	mu      sync.Mutex // guards what follows
 	objects map[string]stored
 	puts    int
+	uploads map[string][]string // by ID: the CRC64NVME of each part that came, "" for the others
+	begun   int
 }
 
 type stored struct {
@@ -37,45 +42,83 @@ func (f *Fake) MakeBucket(ctx context.Context) error { return context.Cause(ctx)
 
 // Put implements store.Store.
 func (f *Fake) Put(ctx context.Context, u store.Upload) (store.Object, error) {
+	return f.put(ctx, u, func(store.Object, bool) bool { return true })
+}
+
+// PutIf implements store.Store.
+func (f *Fake) PutIf(ctx context.Context, u store.Upload, version string) (store.Object, error) {
+	return f.put(ctx, u, func(o store.Object, there bool) bool { return there == (version != "") && o.Version == version })
+}
+
+func (f *Fake) put(ctx context.Context, u store.Upload, may func(store.Object, bool) bool) (store.Object, error) {
 	if err := context.Cause(ctx); err != nil {
 		return store.Object{}, failed("put", u.Key, err)
 	}
-	body := make([]byte, u.SizeBytes)
-	if _, err := io.ReadFull(io.NewSectionReader(u.Body, 0, u.SizeBytes), body); err != nil {
+	if err := u.Fits(); err != nil {
 		return store.Object{}, failed("put", u.Key, err)
 	}
+	id, err := f.upload(u)
+	if err != nil {
+		f.forget(id)
+		return store.Object{}, failed("put", u.Key, err)
+	}
+	body := make([]byte, u.SizeBytes)
+	if err := f.read(ctx, u, id, body); err != nil {
+		if u.Begun == nil && u.Resume == "" || errors.Is(err, io.ErrUnexpectedEOF) {
+			f.forget(id)
+		}
+		return store.Object{}, failed("put", u.Key, err)
+	}
+	defer f.forget(id)
 	sums, err := store.Sum(bytes.NewReader(body), u.SizeBytes)
+	if err == nil && u.Same != nil {
+		err = u.Same()
+	}
+	if err == nil && u.Sums != (store.Sums{}) && u.Sums != sums {
+		err = store.ErrChecksum
+	}
+	var o store.Object
+	if err == nil {
+		o, err = f.keep(u, sums, body, may)
+	}
 	if err != nil {
 		return store.Object{}, failed("put", u.Key, err)
 	}
-	if u.Same != nil {
-		if err := u.Same(); err != nil {
-			return store.Object{}, failed("put", u.Key, err)
-		}
-	}
-	if u.Sums != (store.Sums{}) && u.Sums != sums {
-		return store.Object{}, failed("put", u.Key, store.ErrChecksum)
-	}
-	if u.Sent != nil {
-		u.Sent(u.SizeBytes)
-	}
-	return f.keep(u, sums, body), nil
+	return o, nil
 }
 
-func (f *Fake) keep(u store.Upload, sums store.Sums, body []byte) store.Object {
+// read takes all of a content.
+func (f *Fake) read(ctx context.Context, u store.Upload, id string, body []byte) error {
+	if id != "" {
+		return f.readParts(ctx, u, id, body)
+	}
+	if _, err := io.ReadFull(io.NewSectionReader(u.Body, 0, u.SizeBytes), body); err != nil {
+		return err
+	}
+	told(u.Sent, u.SizeBytes)
+	return nil
+}
+
+func (f *Fake) keep(u store.Upload, sums store.Sums, body []byte, may func(store.Object, bool) bool) (store.Object, error) {
 	now := time.Now
 	if f.Now != nil {
 		now = f.Now
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if former, there := f.objects[u.Key]; !may(former.about, there) {
+		return store.Object{}, store.ErrChanged
+	}
 	if f.objects == nil {
 		f.objects = map[string]stored{}
 	}
 	f.puts++
 	o := store.Object{Key: u.Key, SizeBytes: u.SizeBytes, Modified: now(), Version: fmt.Sprint(f.puts), SHA256: sums.SHA256, CRC64NVME: sums.CRC64NVME, Meta: maps.Clone(u.Meta)}
 	f.objects[u.Key] = stored{o, body}
-	return o
+	if f.inParts(u) {
+		o.PartBytes, o.Parts = f.PartBytes, f.partsOf(body)
+	}
+	return o, nil
 }
 
 // Damage flips one bit of an object at rest, as a bad disk does.
@@ -100,6 +143,33 @@ func (f *Fake) Get(ctx context.Context, key string) (io.ReadCloser, store.Object
 	}
 	body := io.NopCloser(bytes.NewReader(bytes.Clone(o.body)))
 	return store.Verify(body, o.about.SizeBytes, store.Sums{SHA256: o.about.SHA256, CRC64NVME: o.about.CRC64NVME}), o.about, nil
+}
+
+// Range implements store.Store.
+func (f *Fake) Range(ctx context.Context, key string, from, size int64, version string) (io.ReadCloser, error) {
+	o, err := f.find(ctx, key)
+	if err == nil && version != "" && o.about.Version != version {
+		err = store.ErrChanged
+	}
+	if err != nil {
+		return nil, failed("get", key, err)
+	}
+	length := int64(len(o.body))
+	return io.NopCloser(&short{bytes.NewReader(o.body[min(from, length):min(from+size, length)]), from+size > length}), nil
+}
+
+// short is a body that ends too early if it is.
+type short struct {
+	*bytes.Reader
+	is bool
+}
+
+func (s *short) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err == io.EOF && s.is {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
 }
 
 // Head implements store.Store.

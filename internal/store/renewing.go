@@ -1,0 +1,100 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// renewing are credentials that are asked for again when they expire, and also when the place says that they did, or
+// does not know them: the SDK's own cache believes the date that came with them, and some have none.
+type renewing struct {
+	*aws.CredentialsCache
+	below interface{ Invalidate() } // the caller's own cache, nil if it has none
+}
+
+func newRenewing(c aws.CredentialsProvider) *renewing {
+	r := &renewing{CredentialsCache: aws.NewCredentialsCache(c)}
+	r.below, _ = c.(interface{ Invalidate() })
+	return r
+}
+
+// stale reports whether other credentials might help. The answer to HEAD has no body, and so no code.
+func (r *renewing) stale(err error) bool {
+	switch code(err) {
+	case "ExpiredToken", "TokenRefreshRequired", "InvalidToken", "InvalidAccessKeyId":
+		return true
+	}
+	req := request(err)
+	return req != nil && req.Method == http.MethodHead && status(err) == http.StatusBadRequest && req.Header.Get(tokenHeader) != ""
+}
+
+const tokenHeader = "X-Amz-Security-Token"
+
+// renew asks for credentials again if those of the failed request are still the newest, and the place does not take them. Where they may
+// have expired, the same are tried again: somebody may renew them meanwhile. Else it returns an error if there are no others.
+func (r *renewing) renew(ctx context.Context, err error) error {
+	req := request(err)
+	if !r.stale(err) || req == nil {
+		return nil
+	}
+	now, readErr := r.Retrieve(ctx)
+	if readErr == nil && signed(req, now) {
+		r.forget()
+		now, readErr = r.Retrieve(ctx)
+	}
+	if !passing[code(err)] && readErr == nil && signed(req, now) {
+		return errSameCredentials
+	}
+	return nil // who cannot read them finds that out by the next attempt
+}
+
+func (r *renewing) forget() {
+	r.Invalidate()
+	if r.below != nil {
+		r.below.Invalidate()
+	}
+}
+
+// Retrieve implements aws.CredentialsProvider.
+func (r *renewing) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	c, err := r.CredentialsCache.Retrieve(ctx)
+	if err != nil {
+		return c, unreadable{cmp.Or(errors.Unwrap(err), err)}
+	}
+	return c, nil
+}
+
+// unreadable is the error of credentials that could not be read.
+type unreadable struct{ cause error }
+
+func (u unreadable) Error() string { return fmt.Sprintf("read credentials: %v", u.cause) }
+func (u unreadable) Unwrap() error { return u.cause }
+
+var errSameCredentials = errors.New("there are no other credentials")
+
+func signed(req *http.Request, c aws.Credentials) bool {
+	return req.Header.Get(tokenHeader) == c.SessionToken && strings.Contains(req.Header.Get("Authorization"), "Credential="+c.AccessKeyID+"/")
+}
+
+func request(err error) *http.Request {
+	var answer *smithyhttp.ResponseError
+	if errors.As(err, &answer) && answer.Response != nil && answer.Response.Response != nil {
+		return answer.Response.Request
+	}
+	return nil
+}
+
+func status(err error) int {
+	var answer *smithyhttp.ResponseError
+	if errors.As(err, &answer) && answer.Response != nil {
+		return answer.HTTPStatusCode()
+	}
+	return 0
+}
