@@ -15,6 +15,7 @@ import (
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/status"
 	"github.com/muster-hpc/muster/internal/sys/shell"
 	"github.com/muster-hpc/muster/internal/sys/tie"
@@ -117,7 +118,7 @@ func (c *cluster) Taken(by place.Other) error {
 	if by.Chosen || c.record.Adopted != nil {
 		return fault.Usage(fmt.Errorf("cluster %s is on AWS, in %s: choose another name for a local one with --cluster", c.record.Name, c.record.Region))
 	}
-	return fault.Usage(fmt.Errorf("cluster %s is on AWS, in %s: `muster up %s --on aws` changes it; for a local one choose another name with --cluster", c.record.Name, c.record.Region, by.File))
+	return fault.Usage(fmt.Errorf("cluster %s is on AWS, in %s: `muster up %s --on aws` changes it; for a local one choose another name with --cluster", c.record.Name, c.record.Region, spec.Again(by.File)))
 }
 
 func (c *cluster) account(ctx context.Context) (*api.Account, error) {

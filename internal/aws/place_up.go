@@ -35,9 +35,7 @@ func (Place) Read(ctx context.Context, f place.Files, t place.Talk) (place.Wante
 }
 
 func (w *wanted) read(path string) (err error) {
-	if w.Path, err = filepath.Abs(path); err != nil {
-		return err
-	}
+	w.Path = spec.Lasting(path)
 	if w.Source, err = place.ReadCluster(path, w.talk); err != nil {
 		return err
 	}

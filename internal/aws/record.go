@@ -19,7 +19,7 @@ type Record struct {
 	Name    string `json:"name"`
 	Region  string `json:"region"`
 	Account string `json:"account"`
-	// File is the cluster file's path on this machine.
+	// File is the cluster file's path on this machine, if it has one that lasts.
 	File   string `json:"file,omitempty"`
 	Bucket string `json:"bucket,omitempty"`
 	// Adopted is there for a cluster that ParallelCluster made.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/muster-hpc/muster/internal/place"
@@ -16,7 +15,7 @@ import (
 type upChoice struct {
 	// flag is what --cluster says, env what MUSTER_CLUSTER says.
 	flag, env string
-	// file is the path of the cluster file without links, byFile the name that a new
+	// file is the path of the cluster file without links, empty for a pipe, byFile the name that a new
 	// cluster of it gets, badName why it cannot give one.
 	file, byFile string
 	badName      error
@@ -60,8 +59,8 @@ func (a *app) nameForUp(file string, at place.Place) (home, name, told string, e
 	}
 	c := upChoice{flag: a.cluster, env: os.Getenv(clusterVariable)}
 	c.byFile, c.badName = spec.NameOf(file)
-	if abs, err := filepath.Abs(file); err == nil {
-		c.file = real(abs)
+	if path := spec.Lasting(file); path != "" {
+		c.file = real(path)
 	}
 	if c.flag == "" {
 		if c.known, err = known(home, at); err != nil {

@@ -288,12 +288,8 @@ func newRecord(l *nodes.Layout, name, source, workDir string, c *spec.Cluster) (
 	if err != nil {
 		return nodes.Record{}, fmt.Errorf("look up the caller: %w", err)
 	}
-	file, err := filepath.Abs(source)
-	if err != nil {
-		return nodes.Record{}, err
-	}
 	r := nodes.Record{
-		Name: name, Created: time.Now(), File: file, UID: l.UID, GID: l.GID, User: u.Username,
+		Name: name, Created: time.Now(), File: spec.Lasting(source), UID: l.UID, GID: l.GID, User: u.Username,
 		HeadName: strings.ToLower(name) + "-head", ScratchDirs: c.ScratchDirs(), EFA: efaNodes(c),
 		ImageUser: c.DefaultUser(), Files: sudoFiles(l), Region: s3Region(c),
 	}

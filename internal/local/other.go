@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +19,7 @@ import (
 
 // face are the properties by which a user knows a cluster.
 type face struct {
-	// File is the cluster file's path, Text its content.
+	// File is the cluster file's path, empty for a pipe, Text its content.
 	File, Text string
 	Region, OS string
 	Queues     []string
@@ -91,9 +90,10 @@ func (u use) stranded(gone []string) []string {
 
 // going are the lines on what an `up` takes from a cluster that runs, none where it
 // need not ask: the same file, edited, may take away what holds no data and no job.
-// Another file is another cluster, whatever it takes.
+// Another file is another cluster, whatever it takes, and nobody knows of a pipe which file
+// it is.
 func going(was, is face, u use) []string {
-	other := was.File != is.File && was.Text != is.Text
+	other := (was.File != is.File || is.File == "") && was.Text != is.Text
 	queues, mounts := without(was.Queues, is.Queues), without(was.Mounts, is.Mounts)
 	matters := other || slices.ContainsFunc(queues, func(q string) bool { return u.jobs[q] > 0 }) ||
 		slices.ContainsFunc(mounts, func(m string) bool { return u.full[m] }) || len(u.stranded(queues)) > 0
@@ -102,7 +102,10 @@ func going(was, is face, u use) []string {
 	}
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	if other {
+	switch {
+	case other && was.File == "":
+		add("it was made of another text")
+	case other:
 		add("it was made of another file: %s", was.File)
 	}
 	for _, q := range queues {
@@ -180,15 +183,11 @@ func (o UpOptions) going(ctx context.Context) ([]string, error) {
 	if workload, problems := spec.LoadWorkload(l.Path("muster.yaml"), old); !problems.HasErrors() {
 		old = old.With(workload)
 	}
-	file, err := filepath.Abs(o.File.File)
-	if err != nil {
-		return nil, err
-	}
 	u := o.look(ctx, anchor)
 	for _, s := range old.SharedStorage {
 		u.full[s.MountDir] = holdsFile(StorageDir(l, old, s.MountDir))
 	}
-	return going(faceOf(old, record.File, text), faceOf(o.File, file, o.Source), u), nil
+	return going(faceOf(old, record.File, text), faceOf(o.File, spec.Lasting(o.File.File), o.Source), u), nil
 }
 
 // look asks Slurm and the controller what a cluster that runs is used for. Where they do

@@ -72,11 +72,20 @@ func TestGoing(t *testing.T) {
 			"/fsx2 goes from all machines; it is empty", "the region is r2 instead of r1", "the operating system is ubuntu2204 instead of alinux2023",
 			"jobs that run or wait there: 2",
 		}},
+		{"a_pipe", edited(func(f *face) { f.File = "" }), []string{"it was made of another file: /w/a.yaml", "jobs that run or wait there: 2"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if diff := cmp.Diff(row.want, going(was, row.is, used)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+	was.File = ""
+	piped := edited(func(*face) {})
+	if diff := cmp.Diff([]string{"it was made of another text", "jobs that run or wait there: 2"}, going(was, piped, used)); diff != "" {
+		t.Errorf("another pipe (-want +got):\n%s", diff)
+	}
+	if lines := going(was, was, used); lines != nil {
+		t.Errorf("the same text by a pipe: %q", lines)
 	}
 }

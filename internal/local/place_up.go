@@ -60,7 +60,7 @@ func (w *wanted) tellOfAWS(path string) {
 		return
 	}
 	fmt.Fprintf(w.talk.Out(), "for AWS the file has %s and %s: `muster check %s` shows them\n",
-		count.Of(errs, "error"), count.Of(warnings, "warning"), page.Printable(path))
+		count.Of(errs, "error"), count.Of(warnings, "warning"), page.Printable(spec.Again(path)))
 }
 
 // Up implements place.Wanted.

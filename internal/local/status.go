@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"time"
@@ -42,7 +43,7 @@ func (s *sight) look(ctx context.Context, ref Ref) {
 		s.lookAtS3(l)
 		s.LookAtExports(ctx, Controller(l))
 	} else {
-		s.Needs("it does not run; `muster up %s` starts it again", r.File)
+		s.Needs("it does not run; `muster up %s` starts it again", cmp.Or(r.File, "FILE"))
 		if u := unasked(l); u != nil {
 			s.Blind = append(s.Blind, "exports: "+status.ExportsUnknown+": "+u.Why)
 		}

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,14 +18,43 @@ func NameOf(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if passing(abs) {
+		return "", fmt.Errorf("%s gives a cluster no name; give one with --cluster NAME", file)
+	}
 	name := strings.TrimSuffix(filepath.Base(abs), filepath.Ext(abs))
 	if name == "cluster" || name == "cluster-config" {
 		name = filepath.Base(filepath.Dir(abs))
 	}
 	if err := CheckName(name); err != nil {
-		return "", fmt.Errorf("%w; give one with --cluster", err)
+		return "", fmt.Errorf("%w; give one with --cluster NAME", err)
 	}
 	return name, nil
+}
+
+// Lasting is the path of a file, made absolute, if it leads to that file later, too: it is
+// empty for a pipe, and for what a shell or a process shows of its own.
+func Lasting(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil || passing(abs) {
+		return ""
+	}
+	if info, err := os.Stat(abs); err == nil && !info.Mode().IsRegular() {
+		return ""
+	}
+	return abs
+}
+
+// passing says that a path is another file for each process.
+func passing(abs string) bool {
+	return abs == "/dev/stdin" || strings.HasPrefix(abs, "/dev/fd/") || strings.HasPrefix(abs, "/proc/")
+}
+
+// Again is what stands for a file in a command that can be typed later.
+func Again(path string) string {
+	if Lasting(path) == "" {
+		return "FILE"
+	}
+	return path
 }
 
 // CheckName refuses what ParallelCluster would refuse as a cluster's name.

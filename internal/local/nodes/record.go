@@ -20,7 +20,7 @@ import (
 type Record struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
-	// File is the cluster file's path as the user gave it, made absolute.
+	// File is the cluster file's path as the user gave it, made absolute, and empty for a pipe.
 	File string `json:"file"`
 	UID  int    `json:"uid"`
 	GID  int    `json:"gid"`
