@@ -1,0 +1,285 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// Pull brings a dataset's files to a directory.
+type Pull struct {
+	Dataset  *Dataset
+	Dir      string
+	Wanted   func(path string, dir bool) bool // nil for all
+	Progress *Progress                        // may be nil
+}
+
+// Todo is what a pull has to do, as it looks before.
+type Todo struct {
+	Files, Bytes         int64 // that are fetched
+	KeptFiles, KeptBytes int64 // that are there, as far as size and time say
+	FreeBytes            int64 // of the file system, below 0 if nobody knows
+}
+
+// Problem is what is wrong with one file.
+type Problem struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
+// mostProblems are kept; how many there are besides is counted.
+const mostProblems = 1000
+
+// Problems are those of a run.
+type Problems struct {
+	List []Problem
+	All  int64
+}
+
+func (p *Problems) add(path string, err error) {
+	if p.All++; len(p.List) < mostProblems {
+		p.List = append(p.List, Problem{path, cause(err).Error()})
+	}
+}
+
+// Pulled is what a pull did.
+type Pulled struct {
+	Todo
+	Problems Problems
+}
+
+// Look finds out what is to be fetched. It changes nothing.
+func (p *Pull) Look(ctx context.Context) (Todo, error) {
+	todo := Todo{FreeBytes: free(p.Dir)}
+	err := p.each(ctx, func(to *local, r manifest.Record) error {
+		switch here, err := p.isHere(to, r); {
+		case err != nil: // Run says so
+		case here:
+			todo.KeptFiles++
+			todo.KeptBytes += r.SizeBytes
+		default:
+			todo.Files++
+			todo.Bytes += r.SizeBytes
+		}
+		return nil
+	})
+	return todo, err
+}
+
+// each visits the wanted files.
+func (p *Pull) each(ctx context.Context, visit func(to *local, r manifest.Record) error) error {
+	to, err := seeLocal(p.Dir)
+	if err != nil {
+		return err
+	}
+	defer to.close()
+	for r, err := range p.Dataset.Records(ctx) {
+		if err != nil {
+			return err
+		}
+		if p.Wanted != nil && !p.Wanted(r.Path, false) {
+			continue
+		}
+		if err := visit(to, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isHere says whether a file needs not be fetched, or why it cannot be put there.
+func (p *Pull) isHere(to *local, r manifest.Record) (bool, error) {
+	info, err := to.look(r.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return isHere(r, info)
+}
+
+// Run fetches what is not there. What is wrong with one file does not keep it from the others; what is wrong with the
+// bucket, the disk or the dataset ends it, and the next run goes on.
+func (p *Pull) Run(ctx context.Context) (Pulled, error) {
+	to, err := openLocal(p.Dir)
+	if err != nil {
+		return Pulled{}, fmt.Errorf("pull to %s: %w", p.Dir, err)
+	}
+	defer to.close()
+	run := &pulling{Pull: p, to: to, arrival: newArrival(p.Dataset.bucket, p.Dataset.Prefix, to, p.Progress)}
+	if run.done.FreeBytes = free(p.Dir); err == nil {
+		err = run.all(ctx)
+	}
+	return run.done, err
+}
+
+// pulling is a pull under way.
+type pulling struct {
+	*Pull
+	*arrival
+	to *local
+
+	mu   sync.Mutex // guards done
+	done Pulled
+}
+
+func (p *pulling) all(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(wholeAtOnce + largeAtOnce)
+	large := make(chan struct{}, largeAtOnce)
+	var failed error
+	for r, err := range p.Dataset.Records(ctx) {
+		if err != nil {
+			failed = err
+			break
+		}
+		if p.Wanted != nil && !p.Wanted(r.Path, false) {
+			continue
+		}
+		here, err := p.isHere(p.to, r)
+		if here || err != nil {
+			if failed = p.count(ctx, r, here, err); failed != nil {
+				break
+			}
+			continue
+		}
+		slot := func() {}
+		if len(r.Parts) > 0 {
+			select {
+			case large <- struct{}{}:
+				slot = func() { <-large }
+			case <-ctx.Done():
+				continue // the records end
+			}
+		}
+		group.Go(func() error {
+			defer slot()
+			return p.count(ctx, r, false, p.bring(ctx, r))
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return failed
+}
+
+// count notes how it went with a file, and returns what ends all.
+func (p *pulling) count(ctx context.Context, r manifest.Record, kept bool, err error) error {
+	if err != nil {
+		if err = p.judge(ctx, r, err); !isFlaw(err) {
+			return err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err != nil:
+		p.done.Problems.add(r.Path, err)
+	case kept:
+		p.done.KeptFiles++
+		p.done.KeptBytes += r.SizeBytes
+	default:
+		p.done.Files++
+		p.done.Bytes += r.SizeBytes
+		p.Pull.Progress.Done(1)
+	}
+	return nil
+}
+
+// flaw is what is wrong with one file alone.
+type flaw struct{ error }
+
+func (f flaw) Unwrap() error { return f.error }
+
+func isFlaw(err error) bool {
+	_, ok := errors.AsType[flaw](err)
+	return ok
+}
+
+// judge tells a flaw of one file from what ends all.
+func (p *pulling) judge(ctx context.Context, r manifest.Record, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrNotFound):
+		return p.replaced(ctx, err)
+	case errors.Is(err, errDamaged):
+		return flaw{err}
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("write %s: %w; make room and run the same again, it goes on from there", p.to.at(r.Path), cause(err))
+	case ofOneFile(err):
+		return flaw{err}
+	}
+	return fmt.Errorf("pull %s: %w", r.Path, err)
+}
+
+// ofOneFile says whether an error of the file system says something about one place alone.
+func ofOneFile(err error) bool {
+	for _, all := range []error{syscall.EROFS, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ESTALE} {
+		if errors.Is(err, all) {
+			return false
+		}
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*os.LinkError](err); ok {
+		return true
+	}
+	_, isLocal := errors.AsType[localError](err)
+	return isLocal
+}
+
+// replaced says what it means that an object is not the one of the manifest: the dataset is another one by now, or
+// somebody touched the object alone.
+func (p *pulling) replaced(ctx context.Context, why error) error {
+	d := p.Dataset
+	head, err := FindHead(ctx, d.bucket, d.Prefix, d.Name)
+	switch {
+	case err != nil && !errors.Is(err, ErrNone):
+		return err
+	case err != nil || head.ManifestSHA256 != d.Head.ManifestSHA256 || head.State != manifest.Whole:
+		return fmt.Errorf("%s: %w", d.Name, ErrReplaced)
+	case errors.Is(why, store.ErrNotFound):
+		return flaw{errors.New("its object is not there, though the manifest names it; push the dataset again")}
+	}
+	return flaw{errors.New("its object is another one than was pushed, though the manifest is the same; push the dataset again")}
+}
+
+// free is how many bytes the file system has for its users where a directory is or will be, -1 if nobody knows.
+func free(dir string) int64 {
+	dir, err := filepath.Abs(dir)
+	for err == nil {
+		var s syscall.Statfs_t
+		if err = syscall.Statfs(dir, &s); err == nil {
+			return int64(s.Bavail) * int64(s.Bsize)
+		}
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return -1
+		}
+		dir, err = filepath.Dir(dir), nil
+	}
+	return -1
+}
+
+// cause is an error without the names of files, which are said beside it or mean nothing to users.
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,178 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+
+	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// ErrNone says that there is no dataset at a prefix.
+var ErrNone = errors.New("there is no dataset")
+
+// ErrChanging says that a push of the dataset is under way or was cut off.
+var ErrChanging = errors.New("the dataset is being changed")
+
+// ErrReplaced says that the dataset is another one than when it was looked at.
+var ErrReplaced = errors.New("the dataset was changed meanwhile; run the same again")
+
+// Dataset is a dataset as it is in a bucket: its head, and its manifest, which was read and proven.
+type Dataset struct {
+	Name   string // s3://BUCKET/PREFIX
+	Prefix string
+	Head   manifest.Head
+
+	bucket store.Store
+	spool  spool
+}
+
+// mostHead is how long a head may be, in bytes.
+const mostHead = 64 << 10
+
+// FindHead reads a dataset's head. It returns ErrNone where there is none.
+func FindHead(ctx context.Context, bucket store.Store, prefix, name string) (manifest.Head, error) {
+	body, o, err := bucket.Get(ctx, manifest.HeadKey(prefix))
+	if errors.Is(err, store.ErrNotFound) {
+		return manifest.Head{}, fmt.Errorf("%w at %s: %s, which a push puts last, is not there", ErrNone, name, manifest.HeadKey(prefix))
+	}
+	if err != nil {
+		return manifest.Head{}, err
+	}
+	defer body.Close()
+	if o.SizeBytes > mostHead {
+		return manifest.Head{}, fmt.Errorf("%s is no head of a dataset: it has %d bytes", o.Key, o.SizeBytes)
+	}
+	text, err := io.ReadAll(io.LimitReader(body, mostHead+1))
+	if err != nil {
+		return manifest.Head{}, err
+	}
+	head, err := manifest.ParseHead(text)
+	if err != nil {
+		return manifest.Head{}, fmt.Errorf("%s: %w", o.Key, err)
+	}
+	return head, nil
+}
+
+// Open finds a dataset and reads its manifest. It returns ErrNone and ErrChanging. Close it.
+func Open(ctx context.Context, bucket store.Store, prefix, name string) (*Dataset, error) {
+	for tries := 0; ; tries++ {
+		head, err := FindHead(ctx, bucket, prefix, name)
+		if err != nil {
+			return nil, err
+		}
+		if head.State == manifest.Changing {
+			return nil, fmt.Errorf("%w: %s: a push is under way, or was cut off; if none is, run that `muster data push` again", ErrChanging, name)
+		}
+		d := &Dataset{Name: name, Prefix: prefix, Head: head, bucket: bucket}
+		err = d.load(ctx)
+		if err == nil {
+			return d, nil
+		}
+		if gone := errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChecksum); !gone || tries == 3 {
+			return nil, fmt.Errorf("read the manifest of %s: %w", name, err) // a commit takes the old one away
+		}
+	}
+}
+
+// Close lets the manifest go.
+func (d *Dataset) Close() { d.spool.close() }
+
+// load reads the manifest to where it can be read often. Nothing of it is used before all of it is proven.
+func (d *Dataset) load(ctx context.Context) error {
+	body, o, err := d.bucket.Get(ctx, manifest.ManifestKey(d.Prefix, d.Head.Manifest))
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if err := d.spool.fill(body, o.SizeBytes); err != nil {
+		return err
+	}
+	if got := d.spool.sum; got != d.Head.ManifestSHA256 {
+		d.spool.close()
+		return fmt.Errorf("%w: %s has %s, and the head says %s", store.ErrChecksum, o.Key, got, d.Head.ManifestSHA256)
+	}
+	return nil
+}
+
+// Records yields the files of the dataset in their order. It may be called often, and by many.
+func (d *Dataset) Records(ctx context.Context) iter.Seq2[manifest.Record, error] {
+	return func(yield func(manifest.Record, error) bool) {
+		for r, err := range manifest.NewReader(d.spool.reader()).All() {
+			if err == nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			if err != nil {
+				yield(manifest.Record{}, fmt.Errorf("%s: %w", d.Name, err))
+				return
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// held is how many bytes of a manifest are held in memory; a longer one lies in a file without a name.
+const held = 4 << 20
+
+// spool is a text that was read once, and is read again.
+type spool struct {
+	text []byte
+	file *os.File
+	size int64
+	sum  string // SHA-256 in hex
+}
+
+func (s *spool) fill(from io.Reader, size int64) error {
+	s.close()
+	sha := sha256.New()
+	from = io.TeeReader(from, sha)
+	var err error
+	if size <= held {
+		s.text, err = io.ReadAll(from)
+		s.size = int64(len(s.text))
+	} else {
+		err = s.write(from)
+	}
+	if err != nil {
+		s.close()
+		return err
+	}
+	s.sum = hex.EncodeToString(sha.Sum(nil))
+	return nil
+}
+
+func (s *spool) write(from io.Reader) error {
+	f, err := os.CreateTemp("", "muster-manifest-*.tmp")
+	if err != nil {
+		return err
+	}
+	s.file = f
+	if err := os.Remove(f.Name()); err != nil {
+		return err
+	}
+	s.size, err = io.Copy(f, from)
+	return err
+}
+
+func (s *spool) reader() io.Reader {
+	if s.file != nil {
+		return io.NewSectionReader(s.file, 0, s.size)
+	}
+	return bytes.NewReader(s.text)
+}
+
+func (s *spool) close() {
+	if s.file != nil {
+		s.file.Close()
+	}
+	*s = spool{}
+}
