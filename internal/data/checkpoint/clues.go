@@ -1,0 +1,113 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Clue is a file whose beginning says which others there have to be.
+type Clue struct {
+	Path      string
+	MostBytes int64
+}
+
+// Clues are the files of a checkpoint whose beginnings say more than names do.
+func Clues(files []File) []Clue {
+	var all []Clue
+	ranks := map[string]bool{}
+	for _, f := range files {
+		name, dir := path.Base(f.Path), path.Dir(f.Path)
+		switch {
+		case name == ".metadata", patterns().index.MatchString(name):
+			all = append(all, Clue{f.Path, 64 << 20})
+		case name == "manifest.json" && dir == ".":
+			all = append(all, Clue{f.Path, 4 << 20})
+		case strings.HasSuffix(name, "mp_rank_00_model_states.pt"), name == "model_optim_rng.pt":
+			if name == "model_optim_rng.pt" {
+				dir = path.Dir(dir)
+			}
+			if !ranks[dir] {
+				all = append(all, Clue{f.Path, 8 << 20})
+			}
+			ranks[dir] = true
+		}
+	}
+	return all
+}
+
+var dataName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`__\d{1,9}_\d{1,9}\.distcp`) })
+
+// metadataNames are the files that a .metadata of torch.distributed.checkpoint names: it is a pickle, and their names
+// are plain in it.
+func metadataNames(pickle []byte) []string {
+	found := map[string]bool{}
+	for _, name := range dataName().FindAll(pickle, -1) {
+		found[string(name)] = true
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// indexed are the files that an index of Hugging Face names. Others than those right beside it are not.
+func indexed(text []byte) []string {
+	var index struct {
+		Weights map[string]string `json:"weight_map"`
+	}
+	if json.Unmarshal(text, &index) != nil {
+		return nil
+	}
+	found := map[string]bool{}
+	for _, name := range index.Weights {
+		if name != "" && path.Base(name) == name {
+			found[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// pickled is a number above zero that a pickle has under a key. It does not read the pickle, which is a program: a key
+// is its text, perhaps kept for later, and then the number, see pickletools of Python.
+func pickled(text []byte, key string) (int, bool) {
+	for {
+		at := bytes.Index(text, []byte(key))
+		if at < 0 {
+			return 0, false
+		}
+		text = text[at+len(key):]
+		if n, ok := number(kept(text)); ok && n > 0 && n < 1e6 {
+			return n, true
+		}
+	}
+}
+
+// kept passes over the instruction by which a pickle keeps a text: BINPUT, LONG_BINPUT or MEMOIZE.
+func kept(b []byte) []byte {
+	switch {
+	case len(b) > 2 && b[0] == 'q':
+		return b[2:]
+	case len(b) > 5 && b[0] == 'r':
+		return b[5:]
+	case len(b) > 1 && b[0] == 0x94:
+		return b[1:]
+	}
+	return b
+}
+
+// number reads BININT1, BININT2 or BININT.
+func number(b []byte) (int, bool) {
+	switch {
+	case len(b) > 1 && b[0] == 'K':
+		return int(b[1]), true
+	case len(b) > 2 && b[0] == 'M':
+		return int(binary.LittleEndian.Uint16(b[1:])), true
+	case len(b) > 4 && b[0] == 'J':
+		return int(int32(binary.LittleEndian.Uint32(b[1:]))), true
+	}
+	return 0, false
+}

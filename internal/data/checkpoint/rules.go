@@ -1,0 +1,334 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// dcp: torch.distributed.checkpoint. Each rank writes __RANK_N.distcp; when all did, the coordinator writes .metadata,
+// which names them, under another name and renames it
+// (https://github.com/pytorch/pytorch/blob/main/torch/distributed/checkpoint/filesystem.py, FileSystemWriter.finish).
+// A rank with nothing to write may leave no file, so a gap between their numbers says nothing.
+func (p *part) dcp() {
+	if !p.any(patterns().data) && !(p.has(".metadata") && len(metadataNames(p.begin(".metadata"))) > 0) {
+		return
+	}
+	p.layout = "torch distributed checkpoint"
+	if !p.has(".metadata") {
+		p.torn = path.Join(p.dir, ".metadata") + ", which is written last, is not there"
+		return
+	}
+	p.seals = append(p.seals, ".metadata")
+	for _, name := range metadataNames(p.begin(".metadata")) {
+		if !p.has(name) {
+			p.torn = fmt.Sprintf("%s, which .metadata names, is not there", path.Join(p.dir, name))
+			return
+		}
+	}
+}
+
+// megatron: Megatron-LM. Its distributed checkpoint is one of torch with common.pt before and metadata.json after
+// (https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/dist_checkpointing/serialization.py, save). Its legacy
+// one has a directory mp_rank_TENSOR[_PIPELINE[_EXPERT]] for each rank, and no last file but the tracker outside.
+func (p *part) megatron() {
+	if p.has("common.pt") {
+		p.layout = "Megatron"
+		if !p.has("metadata.json") {
+			p.torn = first(p.torn, path.Join(p.dir, "metadata.json")+", which is written last, is not there")
+			return
+		}
+		if p.seals = append(p.seals, "metadata.json"); !p.has(".metadata") {
+			p.torn = first(p.torn, path.Join(p.dir, ".metadata")+" is not there")
+		}
+		return
+	}
+	ranks := p.ranks()
+	if len(ranks) == 0 {
+		return
+	}
+	p.layout = "Megatron"
+	if !p.Named {
+		p.slow = first(p.slow, "its tracker file does not name it yet")
+	}
+	if p.all {
+		p.grid(ranks)
+	}
+}
+
+// ranks are the directories of ranks right in a directory, with the files of each.
+func (p *part) ranks() map[string][]string {
+	ranks := map[string][]string{}
+	for _, f := range p.Files {
+		if rel, ok := cut(f.Path, p.dir); ok && strings.HasPrefix(rel, "mp_rank_") && strings.Count(rel, "/") == 1 {
+			rank, name := path.Split(rel)
+			ranks[strings.TrimSuffix(rank, "/")] = append(ranks[strings.TrimSuffix(rank, "/")], name)
+		}
+	}
+	return ranks
+}
+
+// cut is a path below a directory.
+func cut(p, dir string) (string, bool) {
+	if dir == "." {
+		return p, true
+	}
+	return strings.CutPrefix(p, dir+"/")
+}
+
+// grid holds that there is each rank, and that each has model_optim_rng.pt.
+func (p *part) grid(ranks map[string][]string) {
+	var sizes []int
+	var parallel string
+	for _, name := range slices.Sorted(maps.Keys(ranks)) {
+		parallel = name
+		for i, n := range numbers(name) {
+			if i == len(sizes) {
+				sizes = append(sizes, 0)
+			}
+			sizes[i] = max(sizes[i], n+1)
+		}
+	}
+	head := p.begin(path.Join(parallel, "model_optim_rng.pt"))
+	for _, name := range slices.Sorted(maps.Keys(ranks)) {
+		if b := p.begin(path.Join(name, "model_optim_rng.pt")); b != nil {
+			head = b
+		}
+	}
+	for i, key := range []string{"tensor_model_parallel_size", "pipeline_model_parallel_size"} {
+		if n, ok := pickled(head, key); ok && i < len(sizes) {
+			sizes[i] = max(sizes[i], n)
+		}
+	}
+	want := 1
+	for _, n := range sizes {
+		want *= n
+	}
+	if len(ranks) < want {
+		p.torn = first(p.torn, fmt.Sprintf("%d of the directories of %d ranks are there", len(ranks), want))
+	}
+	p.equal(ranks)
+}
+
+// equal holds that all ranks have a model.
+func (p *part) equal(ranks map[string][]string) {
+	for _, name := range slices.Sorted(maps.Keys(ranks)) {
+		if !slices.Contains(ranks[name], "model_optim_rng.pt") {
+			p.torn = first(p.torn, path.Join(p.dir, name, "model_optim_rng.pt")+" is not there")
+		}
+	}
+}
+
+// numbers are the numbers in a name.
+func numbers(name string) []int {
+	var all []int
+	for text := range strings.FieldsFuncSeq(name, func(r rune) bool { return r < '0' || r > '9' }) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n > 1e6 {
+			return nil
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// deepSpeed: DeepSpeed. Each rank writes its states, with no last file but "latest" beside the directory, which is
+// written when all did (https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/engine.py,
+// save_checkpoint). The model's states say how many ranks there are.
+func (p *part) deepSpeed() {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(p.names)), patterns().states.MatchString) {
+		return
+	}
+	p.layout = "DeepSpeed"
+	if !p.Named && !p.nestedPointer() {
+		p.slow = first(p.slow, "the latest beside it does not name it yet")
+	}
+	if p.all {
+		p.states()
+	}
+}
+
+// nestedPointer says that the directory is a part of a checkpoint whose own pointer names it, as with Hugging Face's Trainer.
+func (p *part) nestedPointer() bool {
+	up := path.Join(path.Dir(p.dir), "latest")
+	return p.dir != "." && slices.ContainsFunc(p.Files, func(f File) bool { return f.Path == up })
+}
+
+// states holds that there are the states of all ranks.
+func (p *part) states() {
+	data, model, optim := 0, 0, false
+	modelByData := false
+	var head []byte
+	for name := range p.names {
+		m := patterns().states.FindStringSubmatch(name)
+		if m == nil {
+			continue
+		}
+		if b := p.begin(name); b != nil {
+			head = b
+		}
+		n := numbers(m[2])
+		if n == nil {
+			return
+		}
+		model = max(model, n[0]+1)
+		if n = numbers(m[1]); m[1] != "" && n != nil {
+			data = max(data, n[0]+1)
+			modelByData = modelByData || m[3] == "model"
+		}
+		optim = optim || m[3] == "optim"
+	}
+	if n, ok := pickled(head, "dp_world_size"); ok {
+		data = max(data, n)
+	}
+	if n, ok := pickled(head, "mp_world_size"); ok {
+		model = max(model, n)
+	}
+	p.complete(data, model, optim, modelByData)
+}
+
+func (p *part) complete(data, model int, optim, modelByData bool) {
+	have := map[[3]string]bool{}
+	for name := range p.names {
+		if m := patterns().states.FindStringSubmatch(name); m != nil {
+			have[[3]string{strings.TrimLeft(m[1], "0"), strings.TrimLeft(m[2], "0"), m[3]}] = true
+		}
+	}
+	text := func(n int) string { return strings.TrimLeft(strconv.Itoa(n), "0") }
+	for m := range model { // the first that is missing ends it: there may be very many
+		if !modelByData && !have[[3]string{"", text(m), "model"}] {
+			p.torn = first(p.torn, fmt.Sprintf("the model's states of rank %d are not there", m))
+			return
+		}
+		for d := range data {
+			of := [3]string{text(d), text(m), "model"}
+			if modelByData && !have[of] {
+				p.torn = first(p.torn, fmt.Sprintf("the model's states of rank %d (%d of model parallel) are not there", d, m))
+				return
+			}
+			of[2] = "optim"
+			if (optim || modelByData) && !have[of] {
+				p.torn = first(p.torn, fmt.Sprintf("the optimizer's states of rank %d (%d of model parallel) are not there", d, m))
+				return
+			}
+		}
+	}
+}
+
+// shards: weights in several files with an index that names them, as of Hugging Face; the index is written after them.
+func (p *part) shards() {
+	for name := range p.names {
+		if !patterns().index.MatchString(name) {
+			continue
+		}
+		p.layout = first(p.layout, "Hugging Face")
+		for _, shard := range indexed(p.begin(name)) {
+			if !p.has(shard) {
+				p.torn = first(p.torn, fmt.Sprintf("%s, which %s names, is not there", path.Join(p.dir, shard), name))
+			}
+		}
+	}
+	p.counted()
+}
+
+// counted holds that of files called model-00001-of-00004.safetensors there are all.
+func (p *part) counted() {
+	for name := range p.names {
+		at := strings.LastIndex(name, "-of-")
+		if at < 0 {
+			continue
+		}
+		of := numbers(name[at:])
+		have := numbers(name[strings.LastIndex(name[:at], "-")+1 : at])
+		if len(of) != 1 || len(have) != 1 || of[0] > 10000 {
+			continue
+		}
+		stem, digits := name[:strings.LastIndex(name[:at], "-")+1], at-strings.LastIndex(name[:at], "-")-1
+		for n := range of[0] {
+			if other := fmt.Sprintf("%s%0*d%s", stem, digits, n+1, name[at:]); !p.has(other) && !p.has(fmt.Sprintf("%s%0*d%s", stem, digits, 0, name[at:])) {
+				p.torn = first(p.torn, path.Join(p.dir, other)+" is not there")
+				return
+			}
+		}
+	}
+}
+
+func (p *part) file(rel string) (File, bool) {
+	i := slices.IndexFunc(p.Files, func(f File) bool { return f.Path == path.Join(p.dir, rel) })
+	if i < 0 {
+		return File{}, false
+	}
+	return p.Files[i], true
+}
+
+// trainer: the Trainer of Hugging Face's transformers writes weights, optimizer, scheduler and random states, and then
+// trainer_state.json (https://github.com/huggingface/transformers/blob/main/src/transformers/trainer.py,
+// _save_checkpoint).
+func (p *part) trainer() {
+	ours := p.has("training_args.bin") && p.any(patterns().trainer)
+	switch {
+	case p.has("trainer_state.json"):
+		p.layout, p.seals = "Hugging Face", append(p.seals, "trainer_state.json")
+	case ours:
+		p.layout, p.torn = "Hugging Face", first(p.torn, "trainer_state.json, which is written last, is not there")
+		return
+	case p.has("training_args.bin"):
+		p.layout, p.slow = "Hugging Face", first(p.slow, "trainer_state.json is not there yet")
+		return
+	default:
+		return
+	}
+	if p.all {
+		p.trained()
+	}
+}
+
+// trained holds that there is what the Trainer needs to go on.
+func (p *part) trained() {
+	deep := p.under("global_step")
+	switch {
+	case !p.any(patterns().weights) && !p.under("pytorch_model") && !deep:
+		p.torn = first(p.torn, "there are no weights")
+	case deep && !p.has("latest"):
+		p.torn = first(p.torn, "latest, which names the states of DeepSpeed, is not there")
+	case !p.any(patterns().trainer) && !deep: // the weights alone were to be saved
+	case !p.has("optimizer.pt") && !p.has("optimizer.bin") && !p.under("optimizer") && !deep:
+		p.torn = first(p.torn, "optimizer.pt is not there")
+	case !p.has("scheduler.pt") && !deep:
+		p.torn = first(p.torn, "scheduler.pt is not there")
+	case !p.has("training_args.bin"):
+		p.torn = first(p.torn, "training_args.bin is not there")
+	case !p.under("rng_state"):
+		p.torn = first(p.torn, "rng_state.pth is not there")
+	}
+}
+
+// listed: a manifest.json that lists the files with their sizes, as the example program of muster writes it.
+func (p *part) listed() {
+	text := p.begin("manifest.json")
+	if text == nil {
+		return
+	}
+	var list struct {
+		Files map[string]struct{ Bytes *int64 }
+	}
+	if json.Unmarshal(text, &list) != nil || len(list.Files) == 0 {
+		return
+	}
+	for name, entry := range list.Files {
+		if entry.Bytes == nil {
+			return
+		}
+		switch f, ok := p.file(name); {
+		case !ok:
+			p.torn = first(p.torn, fmt.Sprintf("%s, which manifest.json names, is not there", name))
+		case f.SizeBytes != *entry.Bytes:
+			p.torn = first(p.torn, fmt.Sprintf("%s has %d bytes, and manifest.json says %d", name, f.SizeBytes, *entry.Bytes))
+		}
+	}
+	p.layout, p.seals = first(p.layout, "files with a manifest"), append(p.seals, "manifest.json")
+}
