@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/place/placetest"
 )
@@ -96,6 +98,17 @@ func TestBucketOf(t *testing.T) {
 				t.Errorf("got %q in %q of %q and said %q", got.Bucket, got.Region, got.Endpoint, said.String())
 			}
 		})
+	}
+}
+
+// TestBucketFlags holds that commands can say where buckets are.
+func TestBucketFlags(t *testing.T) {
+	var f bucketFlags
+	c := &cobra.Command{}
+	f.add(c)
+	err := c.ParseFlags([]string{"--endpoint-url", "http://x", "--region", "y", "--profile", "z"})
+	if want := (bucketFlags{"http://x", "y", "z"}); err != nil || f != want {
+		t.Errorf("got %+v, %v", f, err)
 	}
 }
 

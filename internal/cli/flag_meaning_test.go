@@ -39,6 +39,7 @@ var bothPlaces = map[string]string{
 	"image verify":   "of-steps",
 	"image prune":    "all cache-limit",
 	"image":          "dir cache",
+	"data clean":     "older pattern delete",
 	"demo":           "keep yes",
 	"doctor":         "yes demo",
 	"fleet stop":     "now yes",

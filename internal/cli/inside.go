@@ -41,14 +41,23 @@ func (a *app) onHead(run func(c *cobra.Command, args []string, s slurm.Client) e
 		if !inside() {
 			return a.again(c.Context())
 		}
-		if os.Getenv(local.EnteredBy) != "" {
-			// The caller may be killed, and this process would not learn of it.
-			if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0); err != nil {
-				return fmt.Errorf("tie to the caller: %w", err)
-			}
+		if err := endWithCaller(); err != nil {
+			return err
 		}
 		return run(c, args, slurm.Client{Runner: slurm.Exec{}})
 	}
+}
+
+// endWithCaller ends this process when the caller is killed who has entered the cluster by
+// it: it would not learn of that.
+func endWithCaller() error {
+	if os.Getenv(local.EnteredBy) == "" {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0); err != nil {
+		return fmt.Errorf("tie to the caller: %w", err)
+	}
+	return nil
 }
 
 // insideOf is the cluster whose machine this is.
