@@ -17,6 +17,7 @@ are in its own S3 server, of one on AWS in its region.`,
 	}
 	c.AddCommand(
 		a.dataClean(),
+		a.dataPull(),
 	)
 	return c
 }

@@ -40,6 +40,7 @@ var bothPlaces = map[string]string{
 	"image prune":    "all cache-limit",
 	"image":          "dir cache",
 	"data clean":     "older pattern delete",
+	"data pull":      "endpoint-url region profile delete limit dry-run yes",
 	"demo":           "keep yes",
 	"doctor":         "yes demo",
 	"fleet stop":     "now yes",

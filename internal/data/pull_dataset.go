@@ -31,11 +31,11 @@ type Dataset struct {
 	Head   manifest.Head
 
 	bucket store.Store
-	spool  spool
+	kept   kept
 }
 
-// mostHead is how long a head may be, in bytes.
-const mostHead = 64 << 10
+// headBytes is how long a head may be, in bytes.
+const headBytes = 64 << 10
 
 // FindHead reads a dataset's head. It returns ErrNone where there is none.
 func FindHead(ctx context.Context, bucket store.Store, prefix, name string) (manifest.Head, error) {
@@ -47,10 +47,10 @@ func FindHead(ctx context.Context, bucket store.Store, prefix, name string) (man
 		return manifest.Head{}, err
 	}
 	defer body.Close()
-	if o.SizeBytes > mostHead {
+	if o.SizeBytes > headBytes {
 		return manifest.Head{}, fmt.Errorf("%s is no head of a dataset: it has %d bytes", o.Key, o.SizeBytes)
 	}
-	text, err := io.ReadAll(io.LimitReader(body, mostHead+1))
+	text, err := io.ReadAll(io.LimitReader(body, headBytes+1))
 	if err != nil {
 		return manifest.Head{}, err
 	}
@@ -83,7 +83,7 @@ func Open(ctx context.Context, bucket store.Store, prefix, name string) (*Datase
 }
 
 // Close lets the manifest go.
-func (d *Dataset) Close() { d.spool.close() }
+func (d *Dataset) Close() { d.kept.close() }
 
 // load reads the manifest to where it can be read often. Nothing of it is used before all of it is proven.
 func (d *Dataset) load(ctx context.Context) error {
@@ -92,11 +92,11 @@ func (d *Dataset) load(ctx context.Context) error {
 		return err
 	}
 	defer body.Close()
-	if err := d.spool.fill(body, o.SizeBytes); err != nil {
+	if err := d.kept.fill(body, o.SizeBytes); err != nil {
 		return err
 	}
-	if got := d.spool.sum; got != d.Head.ManifestSHA256 {
-		d.spool.close()
+	if got := d.kept.sum; got != d.Head.ManifestSHA256 {
+		d.kept.close()
 		return fmt.Errorf("%w: %s has %s, and the head says %s", store.ErrChecksum, o.Key, got, d.Head.ManifestSHA256)
 	}
 	return nil
@@ -105,7 +105,7 @@ func (d *Dataset) load(ctx context.Context) error {
 // Records yields the files of the dataset in their order. It may be called often, and by many.
 func (d *Dataset) Records(ctx context.Context) iter.Seq2[manifest.Record, error] {
 	return func(yield func(manifest.Record, error) bool) {
-		for r, err := range manifest.NewReader(d.spool.reader()).All() {
+		for r, err := range manifest.NewReader(d.kept.reader()).All() {
 			if err == nil && ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
@@ -120,23 +120,23 @@ func (d *Dataset) Records(ctx context.Context) iter.Seq2[manifest.Record, error]
 	}
 }
 
-// held is how many bytes of a manifest are held in memory; a longer one lies in a file without a name.
-const held = 4 << 20
+// keptBytes is how much of a manifest is kept in memory; a longer one lies in a file without a name.
+const keptBytes = 4 << 20
 
-// spool is a text that was read once, and is read again.
-type spool struct {
+// kept is a text that was read once, and is read again.
+type kept struct {
 	text []byte
 	file *os.File
 	size int64
 	sum  string // SHA-256 in hex
 }
 
-func (s *spool) fill(from io.Reader, size int64) error {
+func (s *kept) fill(from io.Reader, size int64) error {
 	s.close()
 	sha := sha256.New()
 	from = io.TeeReader(from, sha)
 	var err error
-	if size <= held {
+	if size <= keptBytes {
 		s.text, err = io.ReadAll(from)
 		s.size = int64(len(s.text))
 	} else {
@@ -150,7 +150,7 @@ func (s *spool) fill(from io.Reader, size int64) error {
 	return nil
 }
 
-func (s *spool) write(from io.Reader) error {
+func (s *kept) write(from io.Reader) error {
 	f, err := os.CreateTemp("", "muster-manifest-*.tmp")
 	if err != nil {
 		return err
@@ -163,16 +163,16 @@ func (s *spool) write(from io.Reader) error {
 	return err
 }
 
-func (s *spool) reader() io.Reader {
+func (s *kept) reader() io.Reader {
 	if s.file != nil {
 		return io.NewSectionReader(s.file, 0, s.size)
 	}
 	return bytes.NewReader(s.text)
 }
 
-func (s *spool) close() {
+func (s *kept) close() {
 	if s.file != nil {
 		s.file.Close()
 	}
-	*s = spool{}
+	*s = kept{}
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/data"
 	"github.com/muster-hpc/muster/internal/data/manifest"
@@ -44,8 +45,8 @@ func TestPullFetchesWhatChanged(t *testing.T) {
 	files.put(t, bucket, "p")
 	pulled(t, bucket, "p", dir)
 	at := filepath.Join(dir, "deep/er/file")
-	must(t, os.WriteFile(at, []byte("other"), 0o600), os.Remove(filepath.Join(dir, "a")), os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600))
-	must(t, os.Remove(filepath.Join(dir, "empty")), os.Symlink("mine", filepath.Join(dir, "empty")))
+	fine(t, os.WriteFile(at, []byte("other"), 0o600), os.Remove(filepath.Join(dir, "a")), os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600))
+	fine(t, os.Remove(filepath.Join(dir, "empty")), os.Symlink("mine", filepath.Join(dir, "empty")))
 	if got := pulled(t, bucket, "p", dir); got.Files != 3 || got.Problems.All != 0 {
 		t.Errorf("got %+v", got)
 	}
@@ -101,8 +102,8 @@ func TestPullSaysWhatStandsInTheWay(t *testing.T) {
 	files["pipe"], files["out/of/it"] = []byte("x"), []byte("y")
 	files.put(t, bucket, "p")
 	outside := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, "a"), 0o755), os.WriteFile(filepath.Join(dir, "deep"), nil, 0o644), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
-	must(t, os.Symlink(outside, filepath.Join(dir, "out")))
+	fine(t, os.Mkdir(filepath.Join(dir, "a"), 0o755), os.WriteFile(filepath.Join(dir, "deep"), nil, 0o644), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
+	fine(t, os.Symlink(outside, filepath.Join(dir, "out")))
 	got := pulled(t, bucket, "p", dir)
 	var said []string
 	for _, p := range got.Problems.List {
@@ -143,7 +144,7 @@ func TestPullTellsAReplacedObjectFromAReplacedDataset(t *testing.T) {
 	files.put(t, bucket, "p")
 	d := opened(t, bucket, "p")
 	puts(t, bucket, "p/a", []byte("other"))
-	must(t, bucket.Delete(t.Context(), "p/deep/er/file"), bucket.Delete(t.Context(), "p/zeros"))
+	fine(t, bucket.Delete(t.Context(), "p/deep/er/file"), bucket.Delete(t.Context(), "p/zeros"))
 	dir := t.TempDir()
 	got, err := (&data.Pull{Dataset: d, Dir: dir}).Run(t.Context())
 	if err != nil || got.Problems.All != 3 {
@@ -163,12 +164,12 @@ func TestPullOnlyOneAtATime(t *testing.T) {
 	bucket, dir := fake(), t.TempDir()
 	some().put(t, bucket, "p")
 	f, err := os.Open(dir)
-	must(t, err, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+	fine(t, err, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 	_, err = (&data.Pull{Dataset: opened(t, bucket, "p"), Dir: dir}).Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "another muster brings files to "+dir) {
 		t.Errorf("got %v", err)
 	}
-	must(t, f.Close())
+	fine(t, f.Close())
 	pulled(t, bucket, "p", dir)
 }
 
@@ -269,9 +270,37 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-func must(t testing.TB, errs ...error) {
+func fine(t testing.TB, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestPullDeletesWhatTheDatasetLacks(t *testing.T) {
+	bucket, dir, files := fake(), t.TempDir(), some()
+	files.put(t, bucket, "p")
+	pulled(t, bucket, "p", dir)
+	for _, path := range []string{"A", "deep/er/aaa", "deep/zzz", "zzz"} {
+		fine(t, os.WriteFile(filepath.Join(dir, path), []byte("mine"), 0o644))
+	}
+	fine(t, os.Symlink("a", filepath.Join(dir, "link")))
+	p := &data.Pull{Dataset: opened(t, bucket, "p"), Dir: dir, Wanted: func(path string, _ bool) bool { return path != "zzz" }}
+	var extra []string
+	for f, err := range p.Extra(t.Context()) {
+		fine(t, err)
+		extra = append(extra, f.Path)
+	}
+	if !slices.Equal(extra, []string{"A", "deep/er/aaa", "deep/zzz"}) {
+		t.Errorf("it lacks %q", extra)
+	}
+	if n, _, err := p.Delete(t.Context(), stocked); err != nil || n != 0 {
+		t.Errorf("it deleted %d files that came after the question, %v", n, err)
+	}
+	if n, bytes, err := p.Delete(t.Context(), time.Now().Add(time.Hour)); err != nil || n != 3 || bytes != 12 {
+		t.Errorf("deleted %d, %d bytes, %v", n, bytes, err)
+	}
+	fine(t, os.Remove(filepath.Join(dir, "link")))
+	files["zzz"] = []byte("mine")
+	files.is(t, dir)
 }

@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/data"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// bucketPatience is how long a bucket's place may be gone before a command about data gives up.
+const bucketPatience = 5 * time.Minute
+
+type pullOptions struct {
+	bucketFlags
+	delete, dryRun, yes bool
+	limit               string
+}
+
+func (a *app) dataPull() *cobra.Command {
+	var o pullOptions
+	c := &cobra.Command{
+		Use:   "pull s3://BUCKET/PREFIX DIR",
+		Short: "Bring a dataset to a directory",
+		Long: `Pull brings the files of a dataset to the directory DIR. Files that have the size
+and time of the dataset's are taken for the same; the others are fetched, several
+at once, and proven by their SHA-256 before they have their names. Times and
+permissions are those of the dataset.
+
+What was cut off goes on where it was when pull runs again. A dataset that is
+being pushed is not pulled.`,
+		Example: "  muster data pull s3://my-bucket/dataset ./dataset\n  muster data pull s3://my-bucket/dataset /fsx/dataset --delete --dry-run",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			from, err := parseTarget(args[0])
+			if err != nil {
+				return err
+			}
+			if isTarget(args[1]) {
+				return fault.Usage(fmt.Errorf("%s is no directory: pull brings a dataset from a bucket to a directory; push is the other way", page.Printable(args[1])))
+			}
+			return a.pull(c.Context(), from, args[1], o)
+		},
+	}
+	o.add(c)
+	c.Flags().BoolVar(&o.delete, "delete", false, "delete the files of DIR that the dataset does not have")
+	c.Flags().StringVar(&o.limit, "limit", "", "how many `BYTES` a second at the most, such as 100M")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	return c
+}
+
+// openBucket opens a target's bucket for a command that tells its waits by a progress.
+func (a *app) openBucket(ctx context.Context, f bucketFlags, t target, limit string, p *data.Progress) (*store.S3, error) {
+	config, err := a.bucketOf(ctx, f, t)
+	if err != nil {
+		return nil, err
+	}
+	if limit != "" {
+		if config.BytesPerSecond, err = bytesOf(limit); err != nil {
+			return nil, err
+		}
+	}
+	config.Patience = bucketPatience
+	config.Bell = func(err error, wait time.Duration) {
+		if wait >= time.Second {
+			p.Note("%v: again in %s", err, count.Span(wait))
+		}
+	}
+	return store.Open(ctx, config)
+}
+
+// pullAnswer is what `muster data pull -o json` prints.
+type pullAnswer struct {
+	Dataset   string         `json:"dataset"`
+	Committed time.Time      `json:"committed"`
+	Dir       string         `json:"dir"`
+	DryRun    bool           `json:"dry_run"`
+	Fetched   fileCount      `json:"fetched"`
+	Kept      fileCount      `json:"kept"`
+	Deleted   fileCount      `json:"deleted"`
+	Failed    int64          `json:"failed"`
+	Problems  []data.Problem `json:"problems"`
+	Seconds   float64        `json:"seconds"`
+}
+
+type fileCount struct {
+	Files int64 `json:"files"`
+	Bytes int64 `json:"bytes"`
+}
+
+func (a *app) pull(ctx context.Context, from target, dir string, o pullOptions) error {
+	began := time.Now()
+	progress := &data.Progress{}
+	bucket, err := a.openBucket(ctx, o.bucketFlags, from, o.limit, progress)
+	if err != nil {
+		return err
+	}
+	stop := a.watchData(progress)
+	defer stop()
+	set, err := data.Open(ctx, bucket, from.prefix, from.String())
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	p := &data.Pull{Dataset: set, Dir: dir, Progress: progress}
+	answer := pullAnswer{Dataset: from.String(), Committed: set.Head.Committed, Dir: dir, DryRun: o.dryRun, Problems: []data.Problem{}}
+	todo, err := p.Look(ctx)
+	if err != nil {
+		return err
+	}
+	if o.delete {
+		if answer.Deleted, err = extra(ctx, p); err != nil {
+			return err
+		}
+	}
+	answer.Fetched, answer.Kept = fileCount{todo.Files, todo.Bytes}, fileCount{todo.KeptFiles, todo.KeptBytes}
+	if !o.dryRun {
+		stop()
+		if err := a.askPull(todo, answer, o); err != nil {
+			return err
+		}
+		stop = a.watchData(progress)
+		err = doPull(ctx, p, todo, &answer, time.Now())
+		stop()
+	}
+	answer.Seconds = time.Since(began).Seconds()
+	return a.showPulled(answer, err)
+}
+
+// extra counts what the dataset does not have.
+func extra(ctx context.Context, p *data.Pull) (fileCount, error) {
+	var n fileCount
+	for f, err := range p.Extra(ctx) {
+		if err != nil {
+			return n, err
+		}
+		n.Files++
+		n.Bytes += f.SizeBytes
+	}
+	return n, nil
+}
+
+// askPull asks before something is deleted, and where the disk looks too small: a file system that compresses may hold more.
+func (a *app) askPull(todo data.Todo, answer pullAnswer, o pullOptions) error {
+	if o.yes {
+		return nil
+	}
+	if todo.FreeBytes >= 0 && todo.Bytes > todo.FreeBytes {
+		err := a.confirm(fmt.Sprintf("%s are to come, and %s has room for %s. Begin all the same?", count.Bytes(todo.Bytes), answer.Dir, count.Bytes(todo.FreeBytes)))
+		if err != nil {
+			return fmt.Errorf("%s are to come, and %s has room for %s: %w", count.Bytes(todo.Bytes), answer.Dir, count.Bytes(todo.FreeBytes), err)
+		}
+	}
+	if answer.Deleted.Files == 0 {
+		return nil
+	}
+	return a.confirm(fmt.Sprintf("Delete %s, %s, of %s that the dataset does not have?", count.Of(answer.Deleted.Files, "file"), count.Bytes(answer.Deleted.Bytes), answer.Dir))
+}
+
+// doPull fetches, and deletes when all is there.
+func doPull(ctx context.Context, p *data.Pull, todo data.Todo, answer *pullAnswer, asked time.Time) error {
+	p.Progress.Begin("fetch")
+	p.Progress.Expect(todo.Files, todo.Bytes)
+	p.Progress.Counted()
+	got, err := p.Run(ctx)
+	answer.Fetched, answer.Kept = fileCount{got.Files, got.Bytes}, fileCount{got.KeptFiles, got.KeptBytes}
+	answer.Problems, answer.Failed = append(answer.Problems, got.Problems.List...), got.Problems.All
+	wanted := answer.Deleted.Files > 0
+	answer.Deleted = fileCount{}
+	if err != nil || !wanted || answer.Failed > 0 {
+		return err
+	}
+	answer.Deleted.Files, answer.Deleted.Bytes, err = p.Delete(ctx, asked)
+	return err
+}
+
+// showPulled answers. What failed is told file by file.
+func (a *app) showPulled(answer pullAnswer, err error) error {
+	if err != nil {
+		return err
+	}
+	a.tellProblems(answer.Problems, answer.Failed)
+	if err := a.answer(answer, func() error {
+		_, err := fmt.Fprintln(a.out, answer.text())
+		return err
+	}); err != nil {
+		return err
+	}
+	if answer.Failed > 0 {
+		return fault.Exit(fault.ExitProblem)
+	}
+	return nil
+}
+
+// tellProblems shows what is wrong with files.
+func (a *app) tellProblems(list []data.Problem, all int64) {
+	for i, p := range list {
+		if i == shownProblems {
+			break
+		}
+		fmt.Fprint(a.err, page.PrintableLines(fmt.Sprintf("muster: %s: %s", p.Path, p.Why)))
+	}
+	if all > shownProblems {
+		fmt.Fprintf(a.err, "muster: and %d more\n", all-shownProblems)
+	}
+}
+
+// shownProblems are told one by one; -o json has more.
+const shownProblems = 20
+
+func (p pullAnswer) text() string {
+	fetched := "fetched and proven"
+	if p.DryRun {
+		fetched = "to fetch"
+	}
+	text := fmt.Sprintf("%s, %s %s; %s there already", count.Of(p.Fetched.Files, "file"), count.Bytes(p.Fetched.Bytes), fetched, count.Of(p.Kept.Files, "file"))
+	switch {
+	case p.Deleted.Files > 0 && p.DryRun:
+		text += fmt.Sprintf("; %s to delete", count.Of(p.Deleted.Files, "file"))
+	case p.Deleted.Files > 0:
+		text += fmt.Sprintf("; %s deleted", count.Of(p.Deleted.Files, "file"))
+	}
+	if p.Failed > 0 {
+		text += fmt.Sprintf("; %s failed", count.Of(p.Failed, "file"))
+	}
+	return page.Printable(text)
+}
