@@ -45,6 +45,7 @@ func Down(ctx context.Context, o DownOptions) ([]step.Step, []place.Left, error)
 			o.Report.Note(line)
 		}
 	}
+	d.driver.Waiting = func(name, status string, since time.Duration) { o.Report.Waiting("stack "+name, status, since) }
 	left, err := d.run(ctx)
 	return d.steps.Done, left, err
 }
@@ -114,6 +115,10 @@ func (d *down) look(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("nothing was touched: stack %s is protected; lift that with `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name %s`", state.Name, state.Name)
 		}
 	}
+	// What is being made is not listed yet; what is being deleted needs the steps that follow.
+	if d.stacks, err = rested(ctx, d.driver, d.Name, d.stacks, cloudformation.State.Changing); err != nil {
+		return "", err
+	}
 	d.bucket = d.stacks.bucket(d.Name)
 	for _, name := range []string{baseStack(d.Name), d.Name} {
 		if err := d.retained(ctx, name); err != nil {
@@ -173,7 +178,6 @@ func (d *down) delete(ctx context.Context, stack string) (string, error) {
 	if _, ok := d.stacks[stack]; !ok {
 		return "not there", nil
 	}
-	d.driver.Waiting = func(name, status string, since time.Duration) { d.Report.Waiting("stack "+name, status, since) }
 	if err := d.driver.Delete(ctx, stack); err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/say/step"
 	double "github.com/muster-hpc/muster/test/cloud"
 	"github.com/muster-hpc/muster/test/cloud/wire"
@@ -42,22 +43,8 @@ func (h halfMade) Answer(ctx context.Context, c *wire.Call) (*wire.Answer, bool)
 func TestUpMeetsItsOwnBucket(t *testing.T) {
 	w := newWorld(t)
 	w.heads()
-	h := halfMade{bucket: "demo-results", held: make(chan struct{}, 2), let: make(chan struct{})}
-	w.Handle("s3", h)
-	w.Handle("logs", h)
-	const work = "Buckets: [demo-results]\n"
-
-	ctx, kill := context.WithCancel(t.Context())
-	defer kill()
-	lift := w.Fail(double.Rule{Operation: "ExecuteChangeSet", Kind: double.Delayed, Then: func(*wire.Call) { kill() }})
-	if _, err := w.up(ctx, plainFile, work, &told{t: t}); err == nil {
-		t.Fatal("the first up was not killed")
-	}
-	lift()
-	<-h.held
-	<-h.held
-
-	waited, let := "", sync.OnceFunc(func() { close(h.let) })
+	let := w.killedUp(work)
+	waited := ""
 	r := &told{t: t, after: func(s step.Step) {
 		if s.Name == "compare with what is there" { // too late
 			let()
@@ -82,6 +69,52 @@ func TestUpMeetsItsOwnBucket(t *testing.T) {
 	w.empty()
 }
 
+// work has a bucket of the cluster's own.
+const work = "Buckets: [demo-results]\n"
+
+// killedUp kills `up` while the base stack is being made, and stops CloudFormation where a
+// bucket and a log group are made and not listed, until let is called.
+func (w *world) killedUp(work string) (let func()) {
+	w.t.Helper()
+	h := halfMade{bucket: "demo-results", held: make(chan struct{}, 2), let: make(chan struct{})}
+	w.Handle("s3", h)
+	w.Handle("logs", h)
+	ctx, kill := context.WithCancel(w.t.Context())
+	defer kill()
+	lift := w.Fail(double.Rule{Operation: "ExecuteChangeSet", Kind: double.Delayed, Then: func(*wire.Call) { kill() }})
+	if _, err := w.up(ctx, plainFile, work, &told{t: w.t}); err == nil {
+		w.t.Fatal("the first up was not killed")
+	}
+	lift()
+	<-h.held
+	<-h.held
+	return sync.OnceFunc(func() { close(h.let) })
+}
+
+// TestDownMeetsABucketThatIsBeingMade takes a cluster down right after an `up` that was
+// killed: it names the bucket that was just being made among those that it keeps.
+func TestDownMeetsABucketThatIsBeingMade(t *testing.T) {
+	w := newWorld(t)
+	let := w.killedUp(work)
+	details := map[string]string{}
+	r := &told{t: t, after: func(s step.Step) {
+		details[s.Name] = s.Detail
+		let() // too late
+	}, waits: func(string, string) { let() }}
+	left, err := w.down(t.Context(), false, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := details["delete buckets and keys"]; got != "2 buckets kept" {
+		t.Errorf("it says of buckets %q", got)
+	}
+	if !slices.ContainsFunc(left, func(l place.Left) bool {
+		return strings.Contains(l.ID, "demo-results") && l.Why == "buckets go with --delete-data"
+	}) {
+		t.Errorf("left are %+v", left)
+	}
+}
+
 // has are the names of the resources of a stack.
 func (w *world) has(stack string) []string {
 	w.t.Helper()
@@ -101,7 +134,6 @@ func (w *world) has(stack string) []string {
 func TestUpAfterARollback(t *testing.T) {
 	w := newWorld(t)
 	w.heads()
-	const work = "Buckets: [demo-results]\n"
 	w.Formation.FailResource("demo-base", "DataBucket1Policy", "no")
 	if _, err := w.up(t.Context(), plainFile, work, &told{t: t}); err == nil {
 		t.Fatal("the first up did not fail")

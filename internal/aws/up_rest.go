@@ -20,22 +20,27 @@ func (u *up) rest(ctx context.Context) error {
 	u.driver.Waiting = func(stack, status string, since time.Duration) {
 		u.Report.Waiting("stack "+stack, inSmall(status), since)
 	}
+	var err error
+	u.stacks, err = rested(ctx, u.driver, u.Name, u.stacks, cloudformation.State.InProgress)
+	return err
+}
+
+// rested are the stacks of a cluster when those that move have come to rest.
+func rested(ctx context.Context, driver *cloudformation.Driver, name string, stacks found, moves func(cloudformation.State) bool) (found, error) {
 	again := false
-	for _, name := range stackNames(u.Name) {
-		if !u.stacks[name].InProgress() {
+	for _, stack := range stackNames(name) {
+		if !moves(stacks[stack]) {
 			continue
 		}
-		if _, err := u.driver.Rest(ctx, name); err != nil {
-			return err
+		if _, err := driver.Rest(ctx, stack); err != nil {
+			return nil, err
 		}
 		again = true
 	}
 	if !again {
-		return nil
+		return stacks, nil
 	}
-	var err error
-	u.stacks, err = look(ctx, u.driver, u.Name)
-	return err
+	return look(ctx, driver, name)
 }
 
 // own returns the IDs of the base stack's resources. Another machine may have begun an

@@ -14,7 +14,7 @@ import (
 // once the reason is mended, the same call goes on.
 func (d *Driver) Delete(ctx context.Context, name string) error {
 	state, err := d.Describe(ctx, name)
-	for err == nil && state.InProgress() && state.Status != string(types.StackStatusDeleteInProgress) {
+	for err == nil && state.Changing() {
 		if err = d.adopt(ctx, state); err == nil {
 			state, err = d.Describe(ctx, name)
 		}

@@ -63,6 +63,11 @@ func (s State) InProgress() bool {
 	return strings.HasSuffix(s.Status, "_IN_PROGRESS") && !s.review()
 }
 
+// Changing says that an operation goes on that is not the stack's deletion.
+func (s State) Changing() bool {
+	return s.InProgress() && s.Status != string(types.StackStatusDeleteInProgress)
+}
+
 // Good says that the last operation did what it was to do, or was undone whole.
 func (s State) Good() bool {
 	switch types.StackStatus(s.Status) {
