@@ -1,5 +1,10 @@
 package store
 
+import "time"
+
+// Hurry has nothing waited for but for a moment.
+func (s *S3) Hurry() { s.patience.first, s.patience.most = time.Millisecond, time.Millisecond }
+
 // Divide has contents divided as if these were S3's limits.
 func (s *S3) Divide(whole, part, parts int64) { s.limits = limits{whole, part, parts} }
 

@@ -28,7 +28,7 @@ type patience struct {
 	*retry.Standard
 	attempts    int
 	limit       time.Duration
-	first       time.Duration // the first wait; each is twice the one before
+	first, most time.Duration // waits: each is twice the one before
 	bell        func(err error, wait time.Duration)
 	credentials *renewing
 }
@@ -36,7 +36,7 @@ type patience struct {
 var _ aws.RetryerV2 = (*patience)(nil)
 
 func newPatience(c Config, credentials *renewing) *patience {
-	p := &patience{attempts: c.Attempts, limit: c.Patience, first: firstWait, bell: c.Bell, credentials: credentials}
+	p := &patience{attempts: c.Attempts, limit: c.Patience, first: firstWait, most: mostWait, bell: c.Bell, credentials: credentials}
 	if p.attempts == 0 {
 		p.attempts = usualAttempts
 	}
@@ -60,11 +60,10 @@ func (p *patience) MaxAttempts() int {
 
 // passing are codes of what passes, beside those that the SDK knows.
 var passing = map[string]bool{
-	"ConditionalRequestConflict": true, // "retry the upload", says S3's reference of PutObject
-	"IncompleteBody":             true,
-	"OperationAborted":           true,
-	"ExpiredToken":               true,
-	"TokenRefreshRequired":       true,
+	"ExpiredToken":         true,
+	"IncompleteBody":       true,
+	"OperationAborted":     true,
+	"TokenRefreshRequired": true,
 }
 
 // IsErrorRetryable implements aws.Retryer.
@@ -115,10 +114,10 @@ func (p *patience) RetryDelay(attempt int, err error) (time.Duration, error) {
 // wait is how long to wait after so many failures: with a random part, so that many do not come back at once.
 func (p *patience) wait(failures int) time.Duration {
 	wait := p.first
-	for n := 1; n < failures && wait < mostWait; n++ {
+	for n := 1; n < failures && wait < p.most; n++ {
 		wait *= 2
 	}
-	wait = min(wait, mostWait)
+	wait = min(wait, p.most)
 	return wait/2 + rand.N(wait/2+1)
 }
 
@@ -174,7 +173,7 @@ func counted(stack *middleware.Stack) error {
 	}), middleware.Before)
 }
 
-// again makes a request again, too, whose body came to the place as other bytes, and counts how often.
+// again makes a request again, too, whose body came to the place as other bytes, or met another request for its key, and counts how often.
 type again struct {
 	aws.RetryerV2
 	body  bool // it is the same each time it is sent
@@ -187,8 +186,15 @@ func (s *S3) again(a *again) func(*s3.Options) {
 	return func(o *s3.Options) { o.Retryer = a }
 }
 
+// conflict is that of a conditional request with another one for its key. S3's reference has PutObject tried again after it; parts that
+// met it can be joined no more.
+const conflict = "ConditionalRequestConflict"
+
 func (a *again) IsErrorRetryable(err error) bool {
-	return a.body && damaged(code(err)) || a.RetryerV2.IsErrorRetryable(err)
+	if a.body && (damaged(code(err)) || code(err) == conflict) {
+		return true
+	}
+	return a.RetryerV2.IsErrorRetryable(err)
 }
 
 func (a *again) GetRetryToken(ctx context.Context, err error) (func(error) error, error) {

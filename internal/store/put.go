@@ -31,7 +31,7 @@ type limits struct {
 // theirs has S3's limit of parts.
 var theirs = limits{whole: 64 << 20, part: partBytes, parts: 10_000}
 
-// mostBytes is the longest object that S3 keeps.
+// mostBytes is the longest object that all of S3's relatives keep. S3 itself takes 48.8 TiB by now.
 const mostBytes = 5 << 40
 
 // Put implements Store. The content is read once, into memory, and summed up on the way; from there it is sent, again if
@@ -70,7 +70,7 @@ func (u Upload) Fits() error {
 	if u.SizeBytes <= mostBytes {
 		return nil
 	}
-	return refusal{fmt.Errorf("it has %d bytes, and an object at the most %d (5 TiB)", u.SizeBytes, int64(mostBytes))}
+	return refusal{fmt.Errorf("it has %d bytes, and one object takes %d (5 TiB) at the most", u.SizeBytes, int64(mostBytes))}
 }
 
 func (s *S3) putWhole(ctx context.Context, u Upload, c condition) (Object, error) {
@@ -110,6 +110,9 @@ type condition struct{ match, none *string }
 
 // judge turns the absence of the object that was to be there into what it means.
 func (c condition) judge(err error) error {
+	if code(err) == conflict {
+		return ErrChanged
+	}
 	if err = reason(err); c.match != nil && errors.Is(err, ErrNotFound) {
 		return ErrChanged
 	}

@@ -63,11 +63,7 @@ var _ Store = (*S3)(nil)
 
 // Open prepares the use of a bucket. It reads the credentials, so that a wrong file shows here, and sends no request.
 func Open(ctx context.Context, c Config) (*S3, error) {
-	creds := c.Credentials
-	if creds == nil {
-		creds = sharedFile(c.CredentialsFile)
-	}
-	renewed := newRenewing(creds)
+	renewed := newRenewing(c.Keys())
 	if _, err := renewed.Retrieve(ctx); err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", c.Bucket, err)
 	}
@@ -89,6 +85,14 @@ func Open(ctx context.Context, c Config) (*S3, error) {
 		}
 	})
 	return s, nil
+}
+
+// Keys are the credentials that count.
+func (c Config) Keys() aws.CredentialsProvider {
+	if c.Credentials != nil {
+		return c.Credentials
+	}
+	return sharedFile(c.CredentialsFile)
 }
 
 // transport takes the way to AWS that the environment names. An endpoint of our own is near, and no proxy knows it.
