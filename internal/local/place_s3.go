@@ -6,19 +6,14 @@ import (
 	"net"
 
 	"github.com/muster-hpc/muster/internal/place"
-	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // S3 implements place.Cluster: the cluster's own server, which is in a network that this
 // machine is not in.
 func (c cluster) S3(context.Context) (place.S3, error) {
-	l, _, _, err := c.running()
+	l, r, _, err := c.running()
 	if err != nil {
 		return place.S3{}, err
-	}
-	file, problems := spec.Load(l.Path("cluster.yaml"))
-	if file == nil {
-		return place.S3{}, problems
 	}
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		conn, said, err := Connect(ctx, l.Dir, s3Service)
@@ -27,7 +22,7 @@ func (c cluster) S3(context.Context) (place.S3, error) {
 		}
 		return begun{conn, said}, nil
 	}
-	return place.S3{Endpoint: s3Endpoint(), Region: s3Region(file), CredentialsFile: l.Path("etc", "s3", "credentials"), Dial: dial}, nil
+	return place.S3{Endpoint: s3Endpoint(), Region: r.Region, CredentialsFile: l.Path("etc", "s3", "credentials"), Dial: dial}, nil
 }
 
 // begun is a connection of which a part may have been read.
