@@ -135,6 +135,7 @@ func (w *wanted) readWorkload() error {
 // does not answer comes in one line. What it answers is kept for the templates.
 func (w *wanted) look(ctx context.Context, path string, written []byte) (err error) {
 	asked := lint.Wanted(w.File)
+	lint.WantExports(asked, w.Workload)
 	asked.Cluster, asked.Reservations = w.Name, w.Inventory.Reservations
 	if w.Inventory, err = survey(ctx, w.Account, asked, w.talk); err != nil {
 		return err

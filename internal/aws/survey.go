@@ -13,20 +13,22 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// Survey asks the account for what a file names, and says so if it takes long. name is the
-// cluster's, empty if it is not known.
-func Survey(ctx context.Context, acc *api.Account, f *spec.File, name string, t place.Talk) (inventory.Inventory, error) {
+// Survey asks the account for what a file and its muster.yaml, which may be nil, name, and says
+// so if it takes long. name is the cluster's, empty if it is not known.
+func Survey(ctx context.Context, acc *api.Account, f *spec.File, workload *spec.Workload, name string, t place.Talk) (inventory.Inventory, error) {
 	w := lint.Wanted(f)
+	lint.WantExports(w, workload)
 	w.Cluster = name
 	return survey(ctx, acc, w, t)
 }
 
-// Judge adds to a file's problems what an inventory says of it.
+// Judge adds to a file's problems what an inventory says of it and of its muster.yaml.
 func Judge(inv inventory.Inventory, f *spec.File, workload *spec.Workload) {
 	if workload != nil {
 		makeBuckets(&inv, workload.Buckets)
 	}
 	lint.Online(f, inv)
+	f.Problems.Append(lint.Exports(workload, inv).All()...)
 	f.Finish()
 }
 

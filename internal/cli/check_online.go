@@ -28,7 +28,7 @@ func (o *online) judge(ctx context.Context, f *spec.File, name string, workload 
 		}
 		o.accounts[region] = acc
 	}
-	inv, err := aws.Survey(ctx, acc, f, name, talk{o.app})
+	inv, err := aws.Survey(ctx, acc, f, workload, name, talk{o.app})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
 	"github.com/muster-hpc/muster/internal/export"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
@@ -29,6 +30,11 @@ type Association struct {
 	// Place is the directory in which the bucket's objects are plain files; empty if they are elsewhere.
 	Place string
 	Store store.Store
+	// Find finds the bucket when it is used, in place of Store: it is not made. A controller
+	// starts without the place where it is.
+	Find func(ctx context.Context) (store.Store, error)
+	// Pace is export.DefaultPace if it is zero.
+	Pace export.Pace
 }
 
 // ExportRule is what an export of muster.yaml says. Its directory is that of the cluster's
@@ -37,6 +43,7 @@ func ExportRule(e spec.Export) export.Rule {
 	return export.Rule{
 		Dir: e.Directory, Mount: e.Directory, Bucket: e.Bucket, Prefix: e.Prefix,
 		New: slices.Contains(e.Policy, "NEW"), Changed: slices.Contains(e.Policy, "CHANGED"), Deleted: slices.Contains(e.Policy, "DELETED"),
+		Keep: checkpoint.Policy{Last: e.KeepLast, Every: int64(e.KeepEvery)}, Quiet: e.Quiet,
 	}
 }
 
@@ -54,7 +61,7 @@ type Exports struct {
 
 type link struct {
 	Association
-	mu     sync.Mutex // guards mirror, opened and lost, held for a whole round
+	mu     sync.Mutex // guards mirror, Store, opened and lost, held for a whole round
 	mirror export.Mirror
 	opened bool
 	lost   bool // an object was not found: the bucket may have been deleted
@@ -76,7 +83,7 @@ const (
 func NewExports(all []Association, log *slog.Logger) *Exports {
 	e := &Exports{log: log}
 	for _, a := range all {
-		l := &link{Association: a, mirror: export.Mirror{Rule: a.Rule, Pace: export.DefaultPace, Store: a.Store, Place: a.Place}}
+		l := &link{Association: a, mirror: export.Mirror{Rule: a.Rule, Pace: cmp.Or(a.Pace, export.DefaultPace), Store: a.Store, Place: a.Place}}
 		l.bell = l.mirror.Bell()
 		l.status = client.ExportStatus{Path: a.Path, Bucket: a.Rule.Bucket, Prefix: a.Rule.Prefix, Export: a.exports(), Import: a.imports()}
 		e.links = append(e.links, l)
@@ -184,7 +191,7 @@ func (l *link) open(ctx context.Context) error {
 	if l.opened && !l.lost {
 		return nil
 	}
-	if err := l.Store.MakeBucket(ctx); err != nil {
+	if err := l.reach(ctx); err != nil {
 		return err
 	}
 	if l.lost {
@@ -200,6 +207,27 @@ func (l *link) open(ctx context.Context) error {
 	}
 	l.mirror.Record, l.opened = record, true
 	return nil
+}
+
+// reach makes the bucket, or finds it.
+func (l *link) reach(ctx context.Context) (err error) {
+	if l.Find == nil {
+		return l.Store.MakeBucket(ctx)
+	}
+	if l.Store, err = l.Find(ctx); err == nil {
+		l.mirror.Store = l.Store
+	}
+	return err
+}
+
+// bucket is the bucket, opened.
+func (l *link) bucket(ctx context.Context) (store.Store, error) {
+	if err := l.open(ctx); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Store, nil
 }
 
 func (l *link) close() {
@@ -251,7 +279,11 @@ func (e *Exports) Verify(ctx context.Context) ([]client.Verification, error) {
 		if !l.exports() {
 			continue
 		}
-		r, err := export.Verify(ctx, l.Rule, l.Store)
+		bucket, err := l.bucket(ctx)
+		if err != nil {
+			return all, fmt.Errorf("verify %s: %w", l.Path, err)
+		}
+		r, err := export.Verify(ctx, l.Rule, bucket)
 		if err != nil {
 			return all, fmt.Errorf("verify %s: %w", l.Path, err)
 		}

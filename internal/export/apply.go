@@ -36,12 +36,14 @@ type Result struct {
 
 // Work is where a plan is carried out.
 type Work struct {
-	Root   string
-	Prefix string // of the keys
-	Store  store.Store
-	Time   time.Time
-	Failed map[string]Attempt // in earlier rounds, by path
-	Track  *Track             // is told how far it is
+	Root string
+	// Trusted is Rule.Trusted.
+	Trusted string
+	Prefix  string // of the keys
+	Store   store.Store
+	Time    time.Time
+	Failed  map[string]Attempt // in earlier rounds, by path
+	Track   *Track             // is told how far it is
 }
 
 // round is a plan on its way.
@@ -58,7 +60,7 @@ type round struct {
 // last. Files that cannot be exported do not hold up others, however many they are: only trouble with the place itself
 // ends the round early, and is an error. It may be cut off anywhere.
 func Apply(ctx context.Context, p Plan, w Work) (Result, error) {
-	dir, err := os.OpenRoot(w.Root)
+	dir, err := openRoot(w.Root, w.Trusted)
 	if err != nil {
 		return Result{Pending: p.Pending()}, fmt.Errorf("export %s: %w", w.Root, err)
 	}

@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
@@ -27,6 +26,7 @@ import (
 // Rule ties a directory to the keys of a bucket that begin with a prefix. New, Changed and Deleted are for the export.
 type Rule struct {
 	Dir     string
+	Trusted string // the part of Dir in which links are followed; "" for all of it
 	Mount   string // where the cluster's machines see the directory; "" if that is not known
 	Bucket  string
 	Prefix  string // "" or "some/path"; files are below it
@@ -45,6 +45,7 @@ func (r Rule) exports() bool { return r.New || r.Changed || r.Deleted }
 // Pace says how long to wait for files that are being written.
 type Pace struct {
 	Settle   time.Duration // a file untouched for so long is finished even if it was never seen before
+	Late     time.Duration // what other machines write may show only so much later, in size and in time
 	LogEvery time.Duration // a growing log is exported again after so long at the earliest
 }
 
@@ -131,7 +132,7 @@ func (m *Mirror) sweep(tree Tree, now time.Time) error {
 	if m.before != nil {
 		now = now.Add(-time.Minute)
 	}
-	return sweep(m.Rule.Dir, tree, now)
+	return sweep(m.Rule, tree, now)
 }
 
 // imports takes over what happened in the bucket.
@@ -142,7 +143,7 @@ func (m *Mirror) imports(ctx context.Context, now time.Time, tree Tree, objects 
 	r := m.Record
 	plan := merge(merging{Rule: m.Rule, Tree: tree, Objects: objects, Known: r.known, Sent: r.sent, Unclear: m.unclear, Full: r.full})
 	plan.remember(r)
-	dir, err := os.OpenRoot(m.Rule.Dir)
+	dir, err := m.Rule.open()
 	if err != nil {
 		return Imported{}, fmt.Errorf("import into %s: %w", m.Rule.Dir, err)
 	}
@@ -167,7 +168,7 @@ func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects 
 	}
 	plan := Decide(m.state(tree, now, objects))
 	m.Track.take(plan, tree)
-	work := Work{Root: m.Rule.Dir, Prefix: m.Rule.Prefix, Store: m.Store, Time: now, Failed: m.failed, Track: &m.Track}
+	work := Work{Root: m.Rule.Dir, Trusted: m.Rule.Trusted, Prefix: m.Rule.Prefix, Store: m.Store, Time: now, Failed: m.failed, Track: &m.Track}
 	if m.Record != nil {
 		work.Store = noting{m.Store, m.Record, m.Rule.Prefix}
 	}

@@ -308,18 +308,18 @@ func (in *importer) directory(name string) (*os.File, error) {
 }
 
 // sweep removes what killed imports left, if it was not written for some time.
-func sweep(root string, t Tree, since time.Time) error {
+func sweep(rule Rule, t Tree, since time.Time) error {
 	var errs []error
 	for _, f := range t.Files {
 		if left.MatchString(path.Base(f.Path)) && f.ModTime < stampOf(since) {
-			errs = append(errs, removeBelow(root, f.Path))
+			errs = append(errs, removeBelow(rule, f.Path))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func removeBelow(root, name string) error {
-	dir, err := os.OpenRoot(root)
+func removeBelow(rule Rule, name string) error {
+	dir, err := rule.open()
 	if err != nil {
 		return err
 	}

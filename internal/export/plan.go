@@ -234,7 +234,7 @@ func (d *decision) complete(f File) (string, bool) {
 	} else if f.Link != "" || d.renamed(f) {
 		return "", true // it came to be in one step
 	}
-	if age >= 0 && age < justWritten {
+	if age >= 0 && age < justWritten || age.Abs() < d.Pace.Late {
 		return "it was just written", false
 	}
 	if before, ok := d.Before.file(f.Path); (ok && unchanged(before, f)) || age >= d.Pace.Settle {

@@ -18,7 +18,7 @@ import (
 
 // renewed is the tree after these paths changed, directories (true) with all below them. Only they are looked at.
 func (t Tree) renewed(rule Rule, changed map[string]bool) (Tree, error) {
-	r, err := os.OpenRoot(rule.Dir)
+	r, err := rule.open()
 	if err != nil {
 		return Tree{}, fmt.Errorf("look at %s: %w", rule.Dir, err)
 	}

@@ -63,7 +63,7 @@ func newTree(mount string) Tree {
 // for files that went away meanwhile, and for directories below that may not be read, which are named.
 func Scan(rule Rule) (Tree, error) {
 	root := rule.Dir
-	r, err := os.OpenRoot(root)
+	r, err := rule.open()
 	if err != nil {
 		return Tree{}, fmt.Errorf("scan %s: %w", root, err)
 	}

@@ -37,7 +37,7 @@ func Verify(ctx context.Context, rule Rule, s store.Store) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	dir, err := os.OpenRoot(root)
+	dir, err := rule.open()
 	if err != nil {
 		return Report{}, fmt.Errorf("verify %s: %w", root, err)
 	}

@@ -40,17 +40,13 @@ func rules(l *nodes.Layout, c *spec.Cluster, w *spec.Workload) []export.Rule {
 	var all []export.Rule
 	for _, s := range c.SharedStorage {
 		for _, r := range s.Repositories {
-			rule := linkRule(r)
-			rule.Dir = linkedDir(l, c, s, r.Dir)
-			all = append(all, rule)
+			all = append(all, onStorage(l, c, s, linkRule(r)))
 		}
 	}
 	for _, e := range w.Exports {
 		for _, s := range c.SharedStorage {
 			if below(e.Directory, s.MountDir) {
-				rule := controller.ExportRule(e)
-				rule.Dir = linkedDir(l, c, s, e.Directory)
-				all = append(all, rule)
+				all = append(all, onStorage(l, c, s, controller.ExportRule(e)))
 				break
 			}
 		}
@@ -63,9 +59,11 @@ func below(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// linkedDir is the directory of the host that stands for one of shared storage.
-func linkedDir(l *nodes.Layout, c *spec.Cluster, s spec.SharedStorage, dir string) string {
-	return filepath.Join(StorageDir(l, c, s.MountDir), strings.TrimPrefix(dir, s.MountDir))
+// onStorage is a rule with the directory of the host that stands for its mount.
+func onStorage(l *nodes.Layout, c *spec.Cluster, s spec.SharedStorage, r export.Rule) export.Rule {
+	r.Trusted = StorageDir(l, c, s.MountDir)
+	r.Dir = filepath.Join(r.Trusted, strings.TrimPrefix(r.Mount, s.MountDir))
+	return r
 }
 
 func linkRule(r spec.DataRepository) export.Rule {
@@ -80,7 +78,7 @@ func linkRule(r spec.DataRepository) export.Rule {
 }
 
 func association(ctx context.Context, l *nodes.Layout, c *spec.Cluster, r export.Rule) (controller.Association, error) {
-	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+	if err := makeLinked(r); err != nil {
 		return controller.Association{}, err
 	}
 	bucket, err := openBucket(ctx, l, r.Bucket)
@@ -90,6 +88,23 @@ func association(ctx context.Context, l *nodes.Layout, c *spec.Cluster, r export
 	return controller.Association{
 		Path: r.Mount, Store: bucket, Record: l.Path("links", url.PathEscape(r.Mount)), Place: l.Path("s3", r.Bucket), Rule: r,
 	}, nil
+}
+
+// makeLinked makes a rule's directory on its storage: links that users put there lead nowhere else.
+func makeLinked(r export.Rule) error {
+	if err := os.MkdirAll(r.Trusted, 0o755); err != nil {
+		return err
+	}
+	storage, err := os.OpenRoot(r.Trusted)
+	if err != nil {
+		return err
+	}
+	defer storage.Close()
+	rest, err := filepath.Rel(r.Trusted, r.Dir)
+	if err != nil || rest == "." {
+		return err
+	}
+	return storage.MkdirAll(rest, 0o755)
 }
 
 // Buckets are those that muster.yaml asks for, on the cluster's own S3 server.

@@ -23,9 +23,9 @@ func TestRules(t *testing.T) {
 		},
 	}
 	want := []export.Rule{
-		{Dir: "/r/shared/fsx-big/data", Mount: "/fsx/big/data", Bucket: "sets", Import: export.Policy{Initial: true, New: true}},
-		{Dir: "/r/shared/home/me/runs", Mount: "/home/me/runs", Bucket: "results", Prefix: "runs/", New: true, Deleted: true},
-		{Dir: "/r/shared/shared", Mount: "/shared", Bucket: "results", Prefix: "shared/", New: true, Changed: true},
+		{Dir: "/r/shared/fsx-big/data", Trusted: "/r/shared/fsx-big", Mount: "/fsx/big/data", Bucket: "sets", Import: export.Policy{Initial: true, New: true}},
+		{Dir: "/r/shared/home/me/runs", Trusted: "/r/shared/home", Mount: "/home/me/runs", Bucket: "results", Prefix: "runs/", New: true, Deleted: true},
+		{Dir: "/r/shared/shared", Trusted: "/r/shared/shared", Mount: "/shared", Bucket: "results", Prefix: "shared/", New: true, Changed: true},
 	}
 	if diff := cmp.Diff(want, rules(&nodes.Layout{Dir: "/r"}, c.With(w), w)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

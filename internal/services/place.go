@@ -37,6 +37,7 @@ const (
 	// images.
 	ConfDir      = "/etc/muster"
 	ClusterFile  = ConfDir + "/cluster.yaml"
+	WorkloadFile = ConfDir + "/muster.yaml"
 	RegistryFile = ConfDir + "/registry.json"
 	ReaderFile   = ConfDir + "/registry-reader.json"
 	ImagesFile   = ConfDir + "/images"

@@ -27,9 +27,10 @@ import (
 // cluster is what the bucket says of the cluster.
 type cluster struct {
 	site manifest.Site
-	// source and siteText are the cluster file's and the site's bytes.
-	source, siteText []byte
-	file             *spec.Cluster
+	// source, workloadText and siteText are the bytes of the cluster file, muster.yaml
+	// and the site.
+	source, workloadText, siteText []byte
+	file                           *spec.Cluster
 	// ignored says in words what of the file has no effect.
 	ignored  []string
 	workload *spec.Workload
@@ -88,7 +89,7 @@ func (a *agent) readOnce(ctx context.Context) (*cluster, error) {
 	if w == nil {
 		return nil, fmt.Errorf("read %s: %w", manifest.WorkloadKey(name), problems.Err())
 	}
-	c.workload = w
+	c.workload, c.workloadText = w, text
 	return c, nil
 }
 

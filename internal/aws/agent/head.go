@@ -181,6 +181,9 @@ func (h *headNode) shared(context.Context) (string, error) {
 			return "", fmt.Errorf("make %s: %w", d.Path, err)
 		}
 	}
+	if err := h.exported(owner); err != nil {
+		return "", err
+	}
 	images := services.ImageDir(h.cluster.file)
 	if _, err := os.Stat(images); errors.Is(err, os.ErrNotExist) {
 		if err := h.machine.Directory(images, 0o777|os.ModeSticky, ""); err != nil {
@@ -192,6 +195,20 @@ func (h *headNode) shared(context.Context) (string, error) {
 		who = "root: the image's default user is not here"
 	}
 	return fmt.Sprintf("%s, owner %s; %s", count.Of(len(wanted), "directory"), who, images), nil
+}
+
+// exported makes the directories that muster.yaml exports, where they are missing. Homes
+// are made with their users.
+func (h *headNode) exported(owner string) error {
+	for _, e := range h.cluster.workload.Exports {
+		if _, err := os.Stat(e.Directory); !errors.Is(err, os.ErrNotExist) || strings.HasPrefix(e.Directory, "/home/") {
+			continue // what else is wrong with it the export says
+		}
+		if err := h.machine.Shared(e.Directory, 0o775, owner); err != nil {
+			return fmt.Errorf("make %s: %w", e.Directory, err)
+		}
+	}
+	return nil
 }
 
 // headParams are params with what was found on a head node.

@@ -128,6 +128,7 @@ const rotation = LogDir + `/*.log ` + LogDir + `/actions/*.log {
 func (a *agent) containers(ctx context.Context) (string, error) {
 	dir := services.ImageDir(a.cluster.file)
 	files := map[string]string{services.ClusterFile: string(a.cluster.source), services.ImagesFile: dir + "\n", services.SiteFile: string(a.cluster.siteText),
+		services.WorkloadFile:       string(a.cluster.workloadText),
 		"/etc/profile.d/muster.sh":  "export PATH=$PATH:" + a.slurm.Bin + ":" + services.BinDir + "\n",
 		"/etc/profile.d/muster.csh": "setenv PATH ${PATH}:" + a.slurm.Bin + ":" + services.BinDir + "\n"}
 	if a.cluster.file.Monitoring.LogRotation {

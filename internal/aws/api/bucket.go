@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
@@ -25,6 +27,32 @@ func (a *Account) HasBucket(ctx context.Context, bucket string) (bool, error) {
 		return false, failed(err, "look at the bucket %s", bucket)
 	}
 	return true, nil
+}
+
+// BucketRegion is where a bucket is. S3 tells that to callers without rights, too.
+func (a *Account) BucketRegion(ctx context.Context, bucket string) (string, error) {
+	region, err := regionOf(a.s3().HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &bucket}))
+	if err != nil {
+		return "", failed(err, "look at the bucket %s", bucket)
+	}
+	return region, nil
+}
+
+// regionOf reads the region of a bucket from S3's answer.
+func regionOf(out *s3.HeadBucketOutput, err error) (string, error) {
+	region := ""
+	if err == nil {
+		region = aws.ToString(out.BucketRegion)
+	} else if answer, ok := errors.AsType[*awshttp.ResponseError](err); ok && answer.HTTPStatusCode() != http.StatusNotFound {
+		region = answer.Response.Header.Get("X-Amz-Bucket-Region")
+	}
+	switch {
+	case region != "":
+		return region, nil
+	case err == nil:
+		err = fmt.Errorf("%w in which region it is", errUseless)
+	}
+	return "", err
 }
 
 // EmptyBucket deletes all objects of a bucket, with all their versions and uploads

@@ -131,7 +131,7 @@ func TestPolicy(t *testing.T) {
 var conditional = []string{
 	"ec2:CreateAction", "ec2:LaunchTemplate", "iam:AWSServiceName", "iam:PassedToService", "iam:CreateServiceLinkedRole", "cloudwatch:namespace", "s3:prefix",
 	"elasticfilesystem:ClientMount", "elasticfilesystem:ClientRootAccess", "elasticfilesystem:ClientWrite", "resource-groups:ListGroupResources",
-	"secretsmanager:GetSecretValue", "ssm:GetParameter",
+	"secretsmanager:GetSecretValue", "ssm:GetParameter", "s3:DeleteObject", "s3:ListMultipartUploadParts",
 }
 
 // TestRightsOfMachines holds that the roles of files are asked for what muster's own

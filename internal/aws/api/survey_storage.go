@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/fsx"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -102,17 +100,8 @@ func (s *survey) snapshot(id string, x inventory.Snapshot) {
 // buckets asks where buckets are. S3 tells that to callers without rights, too.
 func (s *survey) buckets(ctx context.Context) {
 	s.eachOne(ofBuckets, "s3:ListBucket", s.names(ofBuckets), func(name string) error {
-		out, err := s.s3().HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &name})
-		region := ""
-		if err == nil {
-			region = aws.ToString(out.BucketRegion)
-		} else if answer, ok := errors.AsType[*awshttp.ResponseError](err); ok && answer.HTTPStatusCode() != http.StatusNotFound {
-			region = answer.Response.Header.Get("X-Amz-Bucket-Region")
-		}
-		if region == "" {
-			if err == nil {
-				err = fmt.Errorf("%w in which region it is", errUseless)
-			}
+		region, err := regionOf(s.s3().HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &name}))
+		if err != nil {
 			return err
 		}
 		s.answer(func(i *inventory.Inventory) { i.Buckets = with(i.Buckets, name, inventory.Bucket{Region: region}) })

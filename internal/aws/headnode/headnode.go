@@ -81,6 +81,9 @@ func Run(ctx context.Context, path string, log *slog.Logger) error {
 	}
 	defer c.Events.Close()
 	c.Fleet = nodes
+	if c.Exports, err = exportsOf(cloud, c.cluster, log); err != nil {
+		return err
+	}
 	// The image's user may become root on a machine of EC2.
 	users := controller.Users("slurm", c.cluster.DefaultUser())
 	return serve(ctx, controller.New(c.Config), c.Head, users, keysOf(cloud, ticket.Cluster))
@@ -154,6 +157,7 @@ func serve(ctx context.Context, control *controller.Controller, address string, 
 	group.Go(func() error { return control.ServeNodes(ctx, machines, join.Munge{}) })
 	group.Go(func() error { return control.ServeKeys(ctx, asking, keys) })
 	group.Go(func() error { return control.Run(ctx) })
+	group.Go(func() error { return runExports(ctx, control.Exports) })
 	if err := group.Wait(); !errors.Is(err, controller.ErrStopped) {
 		return err
 	}

@@ -24,6 +24,7 @@ func Status(ctx context.Context) (status.Cluster, error) {
 	s.LookAtSlurm(ctx, slurm.Client{Runner: slurm.Exec{}})
 	if ticket.Role == manifest.RoleHead {
 		s.LookAtFleet(ctx, client.In(services.RunDir))
+		s.LookAtExports(ctx, client.In(services.RunDir))
 	}
 	s.Judge()
 	return s, nil

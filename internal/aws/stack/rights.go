@@ -2,6 +2,7 @@ package stack
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/cfn"
@@ -91,6 +92,7 @@ func (m *maker) headRights(p *part, passed []string) []cfn.Statement {
 	out := append(m.commonRights(p), sessions())
 	out = append(out, m.dcvRights(m.file.HeadNode.DCV)...)
 	out = append(out, m.bucketRights(p)...)
+	out = append(out, m.exportRights()...)
 	out = append(out, m.metricRights(), m.lookRights())
 	out = append(out, m.launchRights(p)...)
 	out = append(out, m.fleetRights()...)
@@ -139,6 +141,32 @@ func (m *maker) bucketRights(p *part) []cfn.Statement {
 		allow("OwnObjects", []string{"s3:AbortMultipartUpload", "s3:PutObject"},
 			m.object(p, manifest.HeadKey(name)), m.object(p, manifest.SharedPrefix(name)+"*")),
 	}
+}
+
+// exportRights let the head node bring files to the buckets of muster.yaml's exports, below
+// their prefixes alone, and delete there only what an export may.
+func (m *maker) exportRights() []cfn.Statement {
+	var out []cfn.Statement
+	var write, remove []cfn.Text
+	for i, e := range m.work.Exports {
+		keys := cfn.Lit(m.s3(e.Bucket + "/" + e.Prefix + "*"))
+		write = append(write, keys)
+		if slices.Contains(e.Policy, "DELETED") || e.KeepLast > 0 {
+			remove = append(remove, keys)
+		}
+		list := allow("ExportList"+strconv.Itoa(i+1), []string{"s3:ListBucket"}, cfn.Lit(m.s3(e.Bucket)))
+		if e.Prefix != "" { // that a bucket is there is asked without a prefix
+			list = only(list, when("StringLikeIfExists", "s3:prefix", cfn.Lit(e.Prefix+"*")))
+		}
+		out = append(out, list)
+	}
+	if len(write) > 0 {
+		out = append(out, allow("ExportWrite", []string{"s3:AbortMultipartUpload", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject"}, write...))
+	}
+	if len(remove) > 0 {
+		out = append(out, allow("ExportDelete", []string{"s3:DeleteObject"}, remove...))
+	}
+	return out
 }
 
 // metricRights let the head node say how full it is. The alarms believe it.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/muster-hpc/muster/internal/aws/cfn"
 )
 
@@ -101,6 +103,34 @@ func TestRights_to_launch_fleets(t *testing.T) {
 	}
 }
 
+// TestRights_to_export holds that only the head node writes to the buckets of exports, below
+// their prefixes, and deletes there only where the file says so.
+func TestRights_to_export(t *testing.T) {
+	got := map[string][]string{}
+	for role, all := range statements(sets(t)["exports"]) {
+		for _, s := range all {
+			for _, r := range s.Resource {
+				text, _ := r.Literal()
+				if role == "HeadRole" && strings.HasPrefix(s.Sid, "Export") {
+					got[text] = append(got[text], s.Action...)
+				} else if strings.Contains(text, "muster-test-") {
+					t.Errorf("%s has %v of %s", role, s.Action, text)
+				}
+			}
+		}
+	}
+	put := []string{"s3:AbortMultipartUpload", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject"}
+	want := map[string][]string{
+		"arn:aws:s3:::muster-test-data": {"s3:ListBucket"}, "arn:aws:s3:::muster-test-elsewhere": {"s3:ListBucket", "s3:ListBucket"},
+		"arn:aws:s3:::muster-test-data/*":                  put,
+		"arn:aws:s3:::muster-test-elsewhere/team/logs/*":   append(slices.Clone(put), "s3:DeleteObject"),
+		"arn:aws:s3:::muster-test-elsewhere/checkpoints/*": append(slices.Clone(put), "s3:DeleteObject"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestRights_to_see_names holds that nodes see no names of a shared bucket's other objects,
 // and that users of login nodes take part in no session of Session Manager.
 func TestRights_to_see_names(t *testing.T) {
@@ -112,7 +142,7 @@ func TestRights_to_see_names(t *testing.T) {
 				if s.Sid == "SessionManager" && role != "HeadRole" {
 					t.Errorf("%s: %s has %v", name, role, s.Action)
 				}
-				if !slices.Contains(s.Action, "s3:ListBucket") {
+				if s.Sid != "SeeThatNothingIsThere" {
 					continue
 				}
 				seen++
