@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +74,11 @@ func cancelJob(ctx context.Context, s slurm.Client, text string) (cancelledJob, 
 	if err != nil {
 		return c, err
 	}
-	if view.Job.Ended() && view.Job.ArrayJobID != id {
+	ended, err := wholeEnded(ctx, s, view.Job)
+	if err != nil {
+		return c, err
+	}
+	if ended {
 		c.State = view.Job.State
 		return c, nil
 	}
@@ -82,6 +87,16 @@ func cancelJob(ctx context.Context, s slurm.Client, text string) (cancelledJob, 
 	}
 	c.Cancelled = true
 	return c, nil
+}
+
+// wholeEnded says that a job has ended, and with it all tasks of the array whose number it
+// has.
+func wholeEnded(ctx context.Context, s slurm.Client, j slurm.Job) (bool, error) {
+	if !j.Ended() || j.ArrayJobID != j.ID {
+		return j.Ended(), nil
+	}
+	all, _, err := s.Jobs(ctx)
+	return !slices.ContainsFunc(all, func(o slurm.Job) bool { return o.ArrayJobID == j.ID && !o.Ended() }), err
 }
 
 func (a *app) tellCancelled(c cancelledJob) {

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/job"
@@ -27,9 +25,6 @@ func (j *jobAnswer) addTasks(ctx context.Context, s slurm.Client, id string) err
 			j.Tasks = append(j.Tasks, r)
 		}
 	}
-	slices.SortFunc(j.Tasks, func(x, y job.Row) int {
-		return cmp.Or(cmp.Compare(len(x.Label), len(y.Label)), strings.Compare(x.Label, y.Label))
-	})
 	return nil
 }
 

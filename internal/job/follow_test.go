@@ -263,10 +263,15 @@ func TestRows(t *testing.T) {
 		{ID: 5, Name: "five", State: "RUNNING", NodeList: "q-1", StartTime: noon.Add(-time.Minute)},
 		{ID: 6, Name: "six", State: "PENDING", Reason: "Resources", StartTime: noon.Add(time.Hour)},
 		{ID: 8, Name: "eight", State: "COMPLETING", Again: true, Restarts: 1, NodeList: "q-3", StartTime: noon.Add(-time.Second)},
+		{ID: 13, ArrayJobID: 13, ArrayTask: "1-4%2", Name: "wait", State: "PENDING", Reason: "Resources"},
+		{ID: 14, ArrayJobID: 13, ArrayTask: "0", Name: "begun", State: "RUNNING", NodeList: "q-4", StartTime: noon},
 		{ID: 4, ArrayJobID: 3, ArrayTask: "1", Name: "four", State: "FAILED", ExitCode: slurm.ExitCode{Code: 2}, StartTime: noon.Add(-time.Hour), EndTime: noon.Add(-30 * time.Minute)},
 	}
 	history := []slurm.Run{
 		{ID: 5, Label: "5", State: "RUNNING"},
+		{ID: 9, Label: "9_10", Name: "last", State: "COMPLETED", Start: noon, End: noon},
+		{ID: 10, Label: "9_2", Name: "second", State: "COMPLETED", Start: noon, End: noon},
+		{ID: 12, Label: "12", Name: "later", State: "COMPLETED", Start: noon, End: noon},
 		{ID: 2, Label: "2", Name: "two", State: "NODE_FAIL", Start: noon.Add(-2 * time.Hour), Submit: noon.Add(-3 * time.Hour)},
 		{ID: 1, Label: "1", Name: "one", State: "CANCELLED", CancelledBy: "0"},
 		{ID: 8, Label: "8", Name: "eight", State: "NODE_FAIL", Start: noon.Add(-time.Hour)},
@@ -283,6 +288,11 @@ func TestRows(t *testing.T) {
 		"5|five|RUNNING|1:00|q-1||I",
 		"6|six|PENDING|0:00||waits for free nodes|",
 		"8|eight|COMPLETING|0:00|q-3|will be queued again because a node failed; Slurm cleans up|I",
+		"9_2|second|COMPLETED|0:00|||I",
+		"9_10|last|COMPLETED|0:00|||I",
+		"12|later|COMPLETED|0:00|||I",
+		"13_0|begun|RUNNING|0:00|q-4||I",
+		"13_[1-4%2]|wait|PENDING|0:00||waits for free nodes|",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

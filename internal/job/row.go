@@ -2,7 +2,9 @@ package job
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -34,7 +36,7 @@ type Row struct {
 }
 
 // Rows are the jobs of the queue, and those of the history that are no longer in
-// it, in the order of their IDs.
+// it, in the order of their IDs, and tasks in the order of their array.
 func Rows(queue []slurm.Job, history []slurm.Run, now time.Time) []Row {
 	rows := []Row{}
 	listed := map[int]bool{}
@@ -70,8 +72,25 @@ func Rows(queue []slurm.Job, history []slurm.Run, now time.Time) []Row {
 		}
 		add(jobOf(runs), last.Label, text)
 	}
-	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.number(), b.number()), cmp.Compare(a.task(), b.task()), cmp.Compare(a.ID, b.ID))
+	})
 	return rows
+}
+
+// number is the job's number, or its array's.
+func (r Row) number() int {
+	array, _, _ := strings.Cut(r.Label, "_")
+	return cmp.Or(number(array), r.ID)
+}
+
+// task is an index of an array. Tasks that were not split off come last.
+func (r Row) task() int {
+	_, task, _ := strings.Cut(r.Label, "_")
+	if strings.HasPrefix(task, "[") {
+		return math.MaxInt
+	}
+	return number(task)
 }
 
 // why says why a job of the queue waits or did not complete.
