@@ -28,6 +28,12 @@ func shellHasTerminal(t *testing.T, c *cluster) {
 	if want := "muster: cluster whole has no node \"nosuch\"; `muster nodes --all` lists them\n"; r.code != 1 || r.stderr != want {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}
+	if r := c.run("exec", "--node", "whole-head", "hostname"); r.code != 0 || r.stdout != "whole-head\n" {
+		t.Errorf("exec on the head node by its name: exit code %d, %q, %q", r.code, r.stdout, r.stderr)
+	}
+	if r := c.run("node", "kill", "whole-head"); r.code != 1 || r.stderr != "muster: whole-head is the head node; `muster nodes --all` lists the nodes\n" {
+		t.Errorf("kill of the head node: exit code %d, %q", r.code, r.stderr)
+	}
 	if r := c.run("shell", "--node", "nosuch"); r.code != 1 || !strings.Contains(r.stderr, "has no node") {
 		t.Errorf("exit code %d, %q", r.code, r.stderr)
 	}

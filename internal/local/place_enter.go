@@ -23,6 +23,8 @@ type entrance struct {
 	anchor  nodes.AnchorProcess
 	dir     string
 	carried Carried
+	// head is the head node's name.
+	head string
 	// again says that the program is this one with the same arguments.
 	again bool
 }
@@ -37,6 +39,7 @@ func (c cluster) entrance(ctx context.Context) (entrance, error) {
 	if r, err = l.Record(); err != nil {
 		return e, err
 	}
+	e.head = r.HeadName
 	view, err := l.View(r)
 	if err != nil {
 		return e, err
@@ -55,7 +58,7 @@ func (c cluster) Enter(ctx context.Context, p place.Program) error {
 	if err != nil {
 		return err
 	}
-	if p.Node != "" {
+	if p.Node != "" && p.Node != e.head {
 		pid, err := nodes.NodePID(e.anchor, p.Node)
 		if err != nil {
 			return NotRunning(e.layout, p.Node, "`muster exec -- srun --nodelist="+p.Node+" true` starts it")
@@ -71,11 +74,14 @@ func (c cluster) Enter(ctx context.Context, p place.Program) error {
 }
 
 // NotRunning is the error about a node that does not run: the cluster has no such node, or
-// it is powered down. means is the consequence of that.
+// it is powered down, or the head node was meant. means is the consequence of that.
 func NotRunning(l *nodes.Layout, node, means string) error {
 	known, err := l.Addresses()
 	if err != nil {
 		return err
+	}
+	if r, err := l.Record(); err == nil && node == r.HeadName {
+		return fmt.Errorf("%s is the head node; `muster nodes --all` lists the nodes", node)
 	}
 	if _, ok := known[node]; ok {
 		return fmt.Errorf("node %s is powered down: %s", node, means)
