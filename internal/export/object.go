@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -26,6 +27,16 @@ const (
 	metaGroup   = "file-group"
 	metaSelf    = "muster-file" // which file it was, see self
 )
+
+// metadata are the file's, and of a part of a checkpoint how many there are: who reads the bucket knows by it whether all
+// came.
+func (s Step) metadata() map[string]string {
+	m := metadata(s.File)
+	if s.Parts > 0 {
+		m[checkpoint.MetaParts] = fmt.Sprint(s.Parts)
+	}
+	return m
+}
 
 func metadata(f File) map[string]string {
 	return map[string]string{

@@ -3,6 +3,7 @@ package export
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -44,6 +45,9 @@ type Step struct {
 	Reason string
 	Needs  []string // a pointer's: keys of Puts that must have succeeded
 	Again  bool     // it failed before, and comes after all others
+	Parts  int      // how many files the checkpoint has that it is in, this one among them; 0 if it is in none
+	// Expired says of a delete that the object has to go though its file may be there.
+	Expired bool
 	// Same is the version of the object that may already be the file: it is put only if the file's content is another one.
 	Same version
 }
@@ -77,22 +81,24 @@ type decision struct {
 	plan   Plan
 	stands []standing // of the tree's files that are no pointers
 	budget int64      // how many bytes of files may still be compared with their objects
+
+	pointers []pointer
+	saved    map[string]*saved // by directory
+	markers  map[string]string // by run
+	gone     map[string]string // checkpoints that have to go, by directory: why
+	left     []string          // pointers of the bucket without files
 }
 
 // Decide says which files to put, in which order, and which objects to delete. It is pure.
 func Decide(s State) Plan {
 	d := decision{State: s, stands: make([]standing, len(s.Tree.Files)), budget: compareBytes}
-	var pointers []pointer
+	d.findPointers()
+	d.checkpoints()
+	d.expiring()
 	for i, f := range s.Tree.Files {
-		d.stands[i] = elsewhere
-		if temporary(f.Path) {
-			continue
+		if d.stands[i] != elsewhere {
+			d.stands[i] = d.file(f)
 		}
-		if p, ok := s.Tree.pointer(f); ok {
-			pointers = append(pointers, p)
-			continue
-		}
-		d.stands[i] = d.file(f)
 	}
 	for _, dir := range s.Tree.shut() {
 		d.block(File{Path: dir + "/"}, s.Tree.Shut[dir])
@@ -103,11 +109,29 @@ func Decide(s State) Plan {
 		}
 	}
 	slices.SortStableFunc(d.plan.Puts, inTurn)
-	for _, p := range pointers {
+	for _, dir := range slices.Sorted(maps.Keys(d.saved)) {
+		d.seal(d.saved[dir])
+	}
+	for _, p := range d.pointers {
 		d.pointer(p)
 	}
 	d.deletes()
+	d.expire()
 	return d.plan
+}
+
+// findPointers leaves what is data.
+func (d *decision) findPointers() {
+	for i, f := range d.Tree.Files {
+		if temporary(f.Path) {
+			d.stands[i] = elsewhere
+			continue
+		}
+		if p, ok := d.Tree.pointer(f); ok {
+			d.stands[i] = elsewhere
+			d.pointers = append(d.pointers, p)
+		}
+	}
 }
 
 // inTurn has the oldest first, then what only has to be compared, and last what failed before.
@@ -128,6 +152,12 @@ func late(s Step) int {
 // file decides on a file that is no pointer.
 func (d *decision) file(f File) standing {
 	stand, reason := d.judge(f, growing(f.Path))
+	if _, gone := d.expired(f.Path); gone && stand != done {
+		return unwanted
+	}
+	if stand == planned {
+		stand, reason = d.gate(f, reason)
+	}
 	switch stand {
 	case planned:
 		d.plan.Puts = append(d.plan.Puts, d.step(f, reason))
@@ -142,6 +172,9 @@ func (d *decision) file(f File) standing {
 func (d *decision) step(f File, reason string) Step {
 	s := Step{Key: d.key(f), File: f, Reason: reason}
 	_, s.Again = d.Failed[f.Path]
+	if c := d.in(f.Path); c != nil {
+		s.Parts = c.parts
+	}
 	if o, have := d.Objects[f.Path]; have && d.touched(f, o) {
 		s.Same = o.Version
 	}
@@ -260,6 +293,9 @@ func (d *decision) key(f File) string { return key(d.Rule.Prefix, f.Path) }
 
 // pointer decides on a pointer: it follows right behind the last of what it names.
 func (d *decision) pointer(p pointer) {
+	if _, gone := d.expired(p.file.Path); gone {
+		return
+	}
 	stand, reason := d.judge(p.file, false)
 	switch stand {
 	case waiting:
@@ -321,63 +357,4 @@ func (d *decision) hold(f File, reason string) {
 		return
 	}
 	d.block(f, reason)
-}
-
-// deletes plans the end of objects whose files were missing in two looks. Pointers go before what they name.
-func (d *decision) deletes() {
-	if !d.Rule.Deleted || d.Before == nil {
-		return
-	}
-	var gone []string
-	for p, o := range d.Objects {
-		if !d.Unclear[p] && !d.Tree.has(p) && !d.Before.has(p) && d.ours(p, o) {
-			gone = append(gone, p)
-		}
-	}
-	for _, p := range slices.SortedFunc(slices.Values(gone), byPointer) {
-		if why := d.keep(p); why != "" {
-			d.plan.Kept = append(d.plan.Kept, Wait{Path: p, Reason: why})
-			continue
-		}
-		d.plan.Deletes = append(d.plan.Deletes, Step{Key: key(d.Rule.Prefix, p), File: File{Path: p}, Reason: "its file is gone"})
-	}
-}
-
-// ours says that an object is of a file that was here: an export put it, or it is the one that was imported. One that
-// is new in the bucket may be yet to come.
-func (d *decision) ours(p string, o object) bool {
-	if d.Known == nil {
-		return own(o)
-	}
-	k, known := d.Known[p]
-	return known && k.had(o)
-}
-
-func byPointer(a, b string) int {
-	if x, y := pointerName(a), pointerName(b); x != y {
-		if x {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Compare(a, b)
-}
-
-// keep says why an object without a file stays: the exported pointer may still name it, or all files are gone at once,
-// which is how a lost mount looks.
-func (d *decision) keep(p string) string {
-	if len(d.Tree.Files) == 0 {
-		return "the directory is empty"
-	}
-	for _, dir := range d.Tree.shut() {
-		if below(p, dir) {
-			return "its directory cannot be read"
-		}
-	}
-	for _, w := range slices.Concat(d.plan.Waits, d.plan.Blocked) {
-		if pointerName(w.Path) && below(p, path.Dir(w.Path)) {
-			return fmt.Sprintf("the exported %s may name it", w.Path)
-		}
-	}
-	return ""
 }

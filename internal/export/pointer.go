@@ -20,6 +20,10 @@ func checkpointName(name string) bool { return strings.HasPrefix(name, "checkpoi
 
 // pointer reads a file as a pointer, if it is one.
 func (t Tree) pointer(f File) (pointer, bool) {
+	if f.Link != "" && !pointerName(f.Path) {
+		target, ok := t.linked(f)
+		return pointer{file: f, target: target}, ok
+	}
 	name := f.Link
 	if name == "" {
 		name = strings.TrimSpace(f.Text)
@@ -36,6 +40,27 @@ func (t Tree) pointer(f File) (pointer, bool) {
 		return pointer{file: f, target: name, absent: true}, true
 	}
 	return pointer{file: f, target: path.Dir(f.Path), loose: true}, true
+}
+
+// linked is what a link leads to, if that is here: a link of any name comes after it. Links to links are followed, and one
+// that leads around is no pointer.
+func (t Tree) linked(f File) (string, bool) {
+	at := f
+	for range 8 {
+		target := path.Join(path.Dir(at.Path), at.Link)
+		if path.IsAbs(at.Link) || temporary(target) || target == f.Path || below(f.Path, target) {
+			return "", false
+		}
+		if _, ok := t.Dirs[target]; ok {
+			return target, true
+		}
+		next, ok := t.file(target)
+		if !ok || next.Link == "" || pointerName(next.Path) {
+			return target, ok && next.Link == ""
+		}
+		at = next
+	}
+	return "", false
 }
 
 // named finds what a pointer names: a path from its directory, a sibling with the last part of the path (a job may see

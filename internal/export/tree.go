@@ -195,11 +195,16 @@ func (t *Tree) file(p string) (File, bool) {
 	if t == nil {
 		return File{}, false
 	}
-	i, ok := slices.BinarySearchFunc(t.Files, p, func(f File, p string) int { return strings.Compare(f.Path, p) })
+	i, ok := t.index(p)
 	if !ok {
 		return File{}, false
 	}
 	return t.Files[i], true
+}
+
+// index is where the file of a path is.
+func (t *Tree) index(p string) (int, bool) {
+	return slices.BinarySearchFunc(t.Files, p, func(f File, p string) int { return strings.Compare(f.Path, p) })
 }
 
 func (t *Tree) has(p string) bool {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/store"
 	"golang.org/x/sync/errgroup"
@@ -30,7 +31,7 @@ func (r Report) OK() bool {
 }
 
 // Verify reads every object below the rule's prefix and every file of its directory, and compares their SHA-256.
-// Temporary files do not count. What changes meanwhile is different.
+// Temporary files do not count, nor do checkpoints that the rule does not keep. What changes meanwhile is different.
 func Verify(ctx context.Context, rule Rule, s store.Store) (Report, error) {
 	root, prefix := rule.Dir, rule.Prefix
 	tree, err := Scan(rule)
@@ -42,13 +43,11 @@ func Verify(ctx context.Context, rule Rule, s store.Store) (Report, error) {
 		return Report{}, fmt.Errorf("verify %s: %w", root, err)
 	}
 	defer dir.Close()
-	extra := map[string]bool{}
-	for o, err := range s.List(ctx, key(prefix, "")) {
-		if err != nil {
-			return Report{}, err
-		}
-		extra[o.Key] = true
+	extra, objects, err := inBucket(ctx, rule, s)
+	if err != nil {
+		return Report{}, err
 	}
+	gone := expiredIn(rule, tree, objects, time.Now())
 	var report Report
 	var mu sync.Mutex // guards Matched and Different
 	group, ctx := errgroup.WithContext(ctx)
@@ -58,6 +57,9 @@ func Verify(ctx context.Context, rule Rule, s store.Store) (Report, error) {
 			continue
 		}
 		k := key(prefix, f.Path)
+		if _, expired := gone(f.Path); expired && !extra[k] {
+			continue
+		}
 		if !extra[k] {
 			report.Missing = append(report.Missing, f.Path)
 			continue
@@ -87,6 +89,21 @@ func Verify(ctx context.Context, rule Rule, s store.Store) (Report, error) {
 	slices.Sort(report.Different)
 	slices.Sort(report.Extra)
 	return report, nil
+}
+
+// inBucket are the keys of the bucket, and what the keeping of checkpoints needs to know of the objects.
+func inBucket(ctx context.Context, rule Rule, s store.Store) (map[string]bool, map[string]object, error) {
+	keys, objects := map[string]bool{}, map[string]object{}
+	for o, err := range s.List(ctx, key(rule.Prefix, "")) {
+		if err != nil {
+			return nil, nil, err
+		}
+		keys[o.Key] = true
+		if !rule.Keep.All() {
+			objects[pathOf(rule.Prefix, o.Key)] = lean(o)
+		}
+	}
+	return keys, objects, nil
 }
 
 // sameContent reads a file and its object. Damage of either makes them differ; other errors are returned.

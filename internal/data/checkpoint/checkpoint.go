@@ -24,3 +24,7 @@ type Known struct {
 
 // NoStep is the step of a checkpoint whose name has none: it is neither old nor new, and always stays.
 const NoStep = -1
+
+// MetaParts is the key of an object's metadata that says how many files the checkpoint has that it is in, as whoever put
+// it knew.
+const MetaParts = "muster-checkpoint-files"

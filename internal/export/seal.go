@@ -1,0 +1,52 @@
+package export
+
+import (
+	"fmt"
+	"path"
+	"slices"
+)
+
+// seal plans the files that say of a checkpoint that it is whole right behind the last of its others: in the bucket they
+// say so, too.
+func (d *decision) seal(c *saved) {
+	for n, name := range c.seals {
+		p := path.Join(c.dir, name)
+		at := slices.IndexFunc(d.plan.Puts, func(s Step) bool { return s.File.Path == p })
+		if at < 0 {
+			continue
+		}
+		s := d.plan.Puts[at]
+		d.plan.Puts = slices.Delete(d.plan.Puts, at, at+1)
+		stand, reason := d.ready(c, c.seals[n:], &s)
+		switch stand {
+		case waiting:
+			d.wait(s.File, reason)
+		case blocked:
+			d.block(s.File, reason)
+		default:
+			d.follow(s)
+		}
+		if i, ok := d.Tree.index(p); ok {
+			d.stands[i] = stand
+		}
+	}
+}
+
+// ready says whether all files of a checkpoint but the last ones are there, or come in this round before a seal.
+func (d *decision) ready(c *saved, last []string, s *Step) (standing, string) {
+	s.Needs = []string{}
+	for i, f := range d.parts(c) {
+		if slices.ContainsFunc(last, func(name string) bool { return path.Join(c.dir, name) == f.Path }) {
+			continue
+		}
+		switch d.stands[i] {
+		case waiting:
+			return waiting, fmt.Sprintf("it waits for %s", f.Path)
+		case blocked:
+			return blocked, fmt.Sprintf("it waits for %s, which cannot be exported", f.Path)
+		case planned:
+			s.Needs = append(s.Needs, d.key(f))
+		}
+	}
+	return planned, ""
+}
