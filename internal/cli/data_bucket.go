@@ -55,7 +55,7 @@ func (a *app) bucketPlace(ctx context.Context, f bucketFlags) (store.Config, err
 	}
 	s3, err := api.OpenS3(ctx, o)
 	if err != nil {
-		return store.Config{}, err
+		return store.Config{}, orOfCluster(err)
 	}
 	if s3.Endpoint != "" {
 		if err := checkEndpoint(s3.Endpoint); err != nil {
@@ -64,6 +64,16 @@ func (a *app) bucketPlace(ctx context.Context, f bucketFlags) (store.Config, err
 		a.note("the buckets are those at %s", s3.Endpoint)
 	}
 	return store.Config{Endpoint: s3.Endpoint, Region: s3.Region, Credentials: s3.Credentials, TLS: s3.TLS}, nil
+}
+
+// orOfCluster adds to what is said of missing credentials that clusters have buckets, too.
+func orOfCluster(err error) error {
+	home, _ := homeDir()
+	names, _ := knownNames(home, nil)
+	if len(names) == 0 || !errors.As(err, new(*api.CredentialsError)) || inside() {
+		return err
+	}
+	return fmt.Errorf("%w; for a cluster's buckets say --cluster %s", err, names[0])
 }
 
 // clusterS3 is where the buckets of the cluster are that the user names. A machine of a

@@ -147,7 +147,7 @@ func TestBucketPlace_refuses(t *testing.T) {
 		{"no_such_cluster", "v", bucketFlags{}, "", "", "there is no cluster v"},
 		{"no_url", "", bucketFlags{endpoint: "localhost:9000"}, "", "", "is no URL of an S3 server"},
 		{"no_url_in_the_environment", "", bucketFlags{}, "AWS_ENDPOINT_URL_S3", "localhost", "is no URL of an S3 server"},
-		{"no_credentials", "", bucketFlags{}, "AWS_ACCESS_KEY_ID", "", "there are no AWS credentials; run `aws configure"},
+		{"no_credentials", "", bucketFlags{}, "AWS_ACCESS_KEY_ID", "", "there are no AWS credentials; run `aws configure sso` or `aws configure`, or set AWS_PROFILE; for a cluster's buckets say --cluster u"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			outside(t)

@@ -48,6 +48,8 @@ func theirs(command string) []string {
 			"rm delete rmi: `muster image remove NAME` removes an image",
 			"show describe info: `muster image inspect NAME` says what is in an image",
 		}
+	case "muster data":
+		return theirData()
 	case "muster container":
 		return []string{
 			"ls ps: `muster container list` lists containers",
@@ -57,6 +59,14 @@ func theirs(command string) []string {
 		}
 	}
 	return nil
+}
+
+// theirData are those of AWS's, s5cmd's and find's.
+func theirData() []string {
+	return []string{
+		"cp sync get download fetch: `muster data pull s3://BUCKET/PREFIX DIR` brings a dataset here",
+		"rm delete del tidy prune sweep: `muster data clean ROOT` lists old temporary files and deletes them",
+	}
 }
 
 // theirCommands are those in place of our first word.

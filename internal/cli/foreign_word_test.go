@@ -11,7 +11,7 @@ import (
 func TestWordsOfOthers(t *testing.T) {
 	root := (&app{}).root()
 	commands := regexp.MustCompile("`muster [^`]*`")
-	for _, path := range []string{"muster", "muster job", "muster node", "muster fleet", "muster image", "muster container"} {
+	for _, path := range []string{"muster", "muster job", "muster node", "muster fleet", "muster image", "muster data", "muster container"} {
 		seen := map[string]bool{}
 		for _, line := range theirs(path) {
 			words, ours, _ := strings.Cut(line, ": ")
