@@ -1,0 +1,184 @@
+package data
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/data/walk"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// Push brings a directory or a file to a bucket, as a dataset. What is there already does not move.
+type Push struct {
+	Bucket  store.Store
+	Place   string // where the bucket is, and its name: of two such places a push has two journals
+	Prefix  string
+	Source  string
+	State   string // a directory for journals, and for what is too long for the memory; it is made
+	Options PushOptions
+
+	Progress *Progress // may be nil
+
+	single bool // the source is one file
+}
+
+// PushOptions are what the user wishes.
+type PushOptions struct {
+	Filter
+	MakeBucket bool
+	Delete     bool   // what former pushes put and the source has no more
+	NoFollow   bool   // leaves symbolic links out
+	Class      string // of storage
+	KMSKey     string
+}
+
+// ErrSource says that some of the source cannot be sent. All else was, but nothing is committed.
+var ErrSource = errors.New("not all files could be sent")
+
+// ErrNothing says that there is not one file in the source.
+var ErrNothing = errors.New("there is no file in it")
+
+// Run pushes. When it returns nil the dataset in the bucket is the source as it was found. What it did before it was cut
+// off, in whatever way, it does not do again. It returns ErrSource with what is wrong in Pushed, ErrBusy or store.ErrChanged
+// if another push is under way.
+func (p Push) Run(ctx context.Context) (Pushed, error) {
+	began := time.Now()
+	if err := p.check(); err != nil {
+		return Pushed{}, err
+	}
+	j, err := p.takeJournal()
+	if err != nil {
+		return Pushed{}, err
+	}
+	defer j.close()
+	if p.Options.MakeBucket {
+		if err := p.Bucket.MakeBucket(ctx); err != nil {
+			return Pushed{}, err
+		}
+	}
+	r := pushing{Push: p, journal: j}
+	defer r.close()
+	err = r.run(ctx)
+	r.done.Seconds = time.Since(began).Seconds()
+	return r.done, err
+}
+
+// check refuses what cannot be pushed, and finds what else there is to know.
+func (p *Push) check() error {
+	if err := p.Options.Check(); err != nil {
+		return err
+	}
+	source, err := filepath.Abs(p.Source)
+	if err == nil {
+		source, err = filepath.EvalSymlinks(source)
+	}
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(source)
+	if err != nil {
+		return err
+	}
+	if p.single = !info.IsDir(); !p.single {
+		p.Source = source // a file is called as the user calls it
+	}
+	return os.MkdirAll(p.State, 0o700)
+}
+
+// takeJournal takes the journal of this push.
+func (p Push) takeJournal() (*journal, error) {
+	j, err := openJournal(p.journalPath())
+	if err != nil {
+		return nil, err
+	}
+	if err := j.mend(); err != nil {
+		return nil, errors.Join(err, j.close())
+	}
+	return j, nil
+}
+
+// journalPath is where the journal of pushes of this source to this place is.
+func (p Push) journalPath() string {
+	return filepath.Join(p.State, fmt.Sprintf("%x.jsonl", sha256.Sum256([]byte(p.Source+"\n"+p.Place+"\n"+p.Prefix))))
+}
+
+// walk is the walk of the source.
+func (p Push) walk() *walk.Walk {
+	w := &walk.Walk{Root: p.Source, NoFollow: p.Options.NoFollow, Longest: longestKey - len(p.key(""))}
+	w.Wanted = func(path string, dir bool) bool {
+		if dir {
+			return p.Options.Enters(path)
+		}
+		return p.Options.Takes(path)
+	}
+	return w
+}
+
+// longestKey is S3's limit, in bytes.
+const longestKey = 1024
+
+// key is where a path is in the bucket.
+func (p Push) key(path string) string {
+	if prefix := strings.Trim(p.Prefix, "/"); prefix != "" {
+		return prefix + "/" + path
+	}
+	return path
+}
+
+// rules are those of the plan.
+func (p Push) rules() rules {
+	return rules{remove: p.Options.Delete, wanted: p.Options.Takes, occupied: func(path string) bool {
+		info, err := os.Stat(p.at(path))
+		return err == nil && info.IsDir()
+	}}
+}
+
+// pushing is a push under way.
+type pushing struct {
+	Push
+	journal *journal
+	head    *claim
+	former  *scratch // the committed manifest
+	out     *outgoing
+	removes *scratch
+	source  *walk.Walk
+	done    Pushed
+	changed bool // the dataset is to be another than the committed one
+
+	seen      []string // manifests in the bucket when it was listed
+	manifests []string // all but the one that is committed
+
+	mu sync.Mutex // guards done, which many count in
+}
+
+func (r *pushing) close() {
+	for _, s := range []*scratch{r.former, r.removes} {
+		s.close()
+	}
+	r.out.close()
+}
+
+// run compares, sends, commits and cleans up, in this order.
+func (r *pushing) run(ctx context.Context) error {
+	if err := r.send(ctx); err != nil {
+		return err
+	}
+	if r.done.Problems.All > 0 {
+		return ErrSource
+	}
+	if r.done.Files == 0 && !r.head.there {
+		return fmt.Errorf("push %s: %w", r.Source, ErrNothing)
+	}
+	r.manifests = append(r.manifests, r.seen...)
+	if !r.changed && !r.head.torn() && len(r.manifests) == 1 {
+		return r.journal.remove()
+	}
+	return r.commit(ctx)
+}

@@ -1,0 +1,117 @@
+package data
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// look opens what a push compares. The streams end with the context.
+func (r *pushing) look(ctx context.Context, group *sync.WaitGroup) (sources, error) {
+	objects := ahead(ctx, group, r.objects(ctx))
+	r.source = r.walk()
+	files := ahead(ctx, group, r.source.Files())
+	var err error
+	if r.head, err = r.readHead(ctx); err != nil {
+		return sources{}, err
+	}
+	if r.former, err = r.fetch(ctx); err != nil {
+		return sources{}, err
+	}
+	return sources{
+		walk:      files,
+		objects:   objects,
+		committed: ahead(ctx, group, r.former.records()),
+		noted:     ahead(ctx, group, r.journal.notes()),
+	}, nil
+}
+
+// objects are those below the prefix but the dataset's own, by their paths. Empty objects that stand for folders are
+// of no file.
+func (r *pushing) objects(ctx context.Context) iter.Seq2[store.Object, error] {
+	below, own := r.key(""), r.key(manifest.Dir+"/")
+	return func(yield func(store.Object, error) bool) {
+		for o, err := range r.Bucket.List(ctx, below) {
+			if errors.Is(err, store.ErrNotFound) && r.Options.MakeBucket {
+				return // a preview makes none
+			}
+			if err == nil && strings.HasPrefix(o.Key, own+"manifests/") {
+				r.seen = append(r.seen, o.Key)
+			}
+			if err == nil && (strings.HasPrefix(o.Key, own) || strings.HasSuffix(o.Key, "/")) {
+				continue
+			}
+			o.Key = strings.TrimPrefix(o.Key, below)
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+// fetch brings the committed manifest here, where it is read as often as it has to be.
+func (r *pushing) fetch(ctx context.Context) (*scratch, error) {
+	if !r.head.there {
+		return nil, nil
+	}
+	key := manifest.ManifestKey(r.Prefix, r.head.head.Manifest)
+	body, _, err := r.Bucket.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("%w; to begin anew, delete %s and push again", err, manifest.HeadKey(r.Prefix))
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	s, err := newScratch(r.State)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(s.file, sum), body); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != r.head.head.ManifestSHA256 {
+		return nil, errors.Join(fmt.Errorf("%s is not the manifest that %s names", key, manifest.HeadKey(r.Prefix)), s.close())
+	}
+	return s, nil
+}
+
+// scratch is a file that nobody sees, for what is too long for the memory.
+type scratch struct{ file *os.File }
+
+func newScratch(dir string) (*scratch, error) {
+	f, err := nameless(dir)
+	if err != nil {
+		return nil, fmt.Errorf("make a file for what is too long for the memory: %w", err)
+	}
+	return &scratch{f}, nil
+}
+
+func (s *scratch) close() error {
+	if s == nil {
+		return nil
+	}
+	return s.file.Close()
+}
+
+// reader reads it from its beginning.
+func (s *scratch) reader() io.Reader { return io.NewSectionReader(s.file, 0, 1<<62) }
+
+// records are those of a manifest; of none there are none.
+func (s *scratch) records() iter.Seq2[manifest.Record, error] {
+	if s == nil {
+		return func(func(manifest.Record, error) bool) {}
+	}
+	return manifest.NewReader(s.reader()).All()
+}

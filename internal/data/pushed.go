@@ -1,0 +1,39 @@
+package data
+
+// Pushed is what a push did. Each file of the source is sent, unchanged, found or failed.
+type Pushed struct {
+	Files     int64 // of the dataset as it is now
+	Bytes     int64
+	Committed bool // it is another one than before
+
+	SentFiles      int64
+	SentBytes      int64
+	ResumedBytes   int64 // of these, what a push before had sent already
+	UnchangedFiles int64
+	UnchangedBytes int64
+	FoundFiles     int64 // were there, though no push knew of them
+	FoundBytes     int64
+	DeletedFiles   int64
+	DeletedBytes   int64
+	StayingFiles   int64 // are of the dataset, and the source has them no more
+	LinksLeft      int64
+	Seconds        float64
+
+	Problems Problems // the files that cannot be sent
+	Strays   Named    // objects that are of no dataset
+	Lost     Named    // files of the dataset that somebody deleted in the bucket, and that the source has no more
+}
+
+// Named are some of many paths.
+type Named struct {
+	Count int64
+	First []string
+}
+
+const mostNamed = 10
+
+func (n *Named) add(path string) {
+	if n.Count++; n.Count <= mostNamed {
+		n.First = append(n.First, path)
+	}
+}
