@@ -58,13 +58,19 @@ being pushed is not pulled.`,
 
 // openBucket opens a target's bucket for a command that tells its waits by a progress.
 func (a *app) openBucket(ctx context.Context, f bucketFlags, t target, limit string, p *data.Progress) (*store.S3, error) {
+	bucket, _, err := a.openBucketAt(ctx, f, t, limit, p)
+	return bucket, err
+}
+
+// openBucketAt also says where it is.
+func (a *app) openBucketAt(ctx context.Context, f bucketFlags, t target, limit string, p *data.Progress) (*store.S3, store.Config, error) {
 	config, err := a.bucketOf(ctx, f, t)
 	if err != nil {
-		return nil, err
+		return nil, config, err
 	}
 	if limit != "" {
 		if config.BytesPerSecond, err = bytesOf(limit); err != nil {
-			return nil, err
+			return nil, config, err
 		}
 	}
 	config.Patience = bucketPatience
@@ -73,7 +79,8 @@ func (a *app) openBucket(ctx context.Context, f bucketFlags, t target, limit str
 			p.Note("%v: again in %s", err, count.Span(wait))
 		}
 	}
-	return store.Open(ctx, config)
+	bucket, err := store.Open(ctx, config)
+	return bucket, config, err
 }
 
 // pullAnswer is what `muster data pull -o json` prints.

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/data"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
+)
+
+// pushAnswer is what `muster data push -o json` prints. With --dry-run it begins with the steps.
+type pushAnswer struct {
+	Dataset   string         `json:"dataset"`
+	DryRun    bool           `json:"dry_run"`
+	Committed bool           `json:"committed"` // the dataset is another one than before
+	Whole     fileCount      `json:"whole"`     // the dataset as it is now
+	Sent      fileCount      `json:"sent"`
+	Resumed   int64          `json:"resumed_bytes"` // of what was sent, this was there since a push that was cut off
+	Found     fileCount      `json:"found"`         // were there, put by others
+	Unchanged fileCount      `json:"unchanged"`
+	Deleted   fileCount      `json:"deleted"`
+	Staying   int64          `json:"staying_files"` // are of the dataset, though the source has them no more
+	Strays    int64          `json:"stray_objects"` // are of no dataset
+	Lost      int64          `json:"lost_files"`    // somebody deleted them from the bucket
+	Links     int64          `json:"links_left"`
+	Failed    int64          `json:"failed"`
+	Problems  []data.Problem `json:"problems"`
+	Seconds   float64        `json:"seconds"`
+	PerSecond float64        `json:"bytes_per_second"`
+}
+
+func pushAnswerOf(to target, p data.Pushed) pushAnswer {
+	answer := pushAnswer{
+		Dataset: to.String(), Committed: p.Committed, Whole: fileCount{p.Files, p.Bytes}, Sent: fileCount{p.SentFiles, p.SentBytes},
+		Resumed: p.ResumedBytes, Found: fileCount{p.FoundFiles, p.FoundBytes}, Unchanged: fileCount{p.UnchangedFiles, p.UnchangedBytes},
+		Deleted: fileCount{p.DeletedFiles, p.DeletedBytes}, Staying: p.StayingFiles, Strays: p.Strays.Count, Lost: p.Lost.Count,
+		Links: p.LinksLeft, Failed: p.Problems.All, Problems: append([]data.Problem{}, p.Problems.List...), Seconds: p.Seconds,
+	}
+	if p.Seconds > 0 {
+		answer.PerSecond = float64(p.SentBytes-p.ResumedBytes) / p.Seconds
+	}
+	return answer
+}
+
+// showPushed answers. What is odd is told beside.
+func (a *app) showPushed(ctx context.Context, to target, p data.Pushed, err error) error {
+	if err != nil && !errors.Is(err, data.ErrSource) {
+		if ctx.Err() != nil {
+			a.note("what was sent stays; the same command goes on with it")
+		}
+		return pushError(err, to)
+	}
+	a.tellProblems(p.Problems.List, p.Problems.All)
+	a.tellOdd(to, p)
+	answer := pushAnswerOf(to, p)
+	if err := a.answer(answer, func() error {
+		_, err := fmt.Fprintln(a.out, answer.text())
+		return err
+	}); err != nil {
+		return err
+	}
+	if err == nil {
+		return nil
+	}
+	if a.output == "json" {
+		return fault.Exit(fault.ExitProblem)
+	}
+	return pushError(err, to)
+}
+
+// tellOdd tells what a push found that nobody expects.
+func (a *app) tellOdd(to target, p data.Pushed) {
+	if n := p.Strays; n.Count > 0 {
+		a.note("%s at %s that no push put; they stay: %s", count.Are(n.Count, "object"), to, some(n))
+	}
+	if n := p.Lost; n.Count > 0 {
+		a.note("%s of the dataset were deleted from the bucket by somebody, and are not in the source either: %s", count.Of(n.Count, "file"), some(n))
+	}
+	if p.LinksLeft > 0 {
+		a.note("%s left out", count.Of(p.LinksLeft, "symbolic link"))
+	}
+}
+
+// some are the first names of many.
+func some(n data.Named) string {
+	text := ""
+	for i, path := range n.First {
+		if i > 0 {
+			text += ", "
+		}
+		text += page.Printable(path)
+	}
+	if more := n.Count - int64(len(n.First)); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func (p pushAnswer) text() string {
+	sent := "sent"
+	if p.DryRun {
+		sent = "to send"
+	}
+	text := fmt.Sprintf("%s, %s %s", count.Of(p.Sent.Files, "file"), count.Bytes(p.Sent.Bytes), sent)
+	text += fmt.Sprintf("; %d unchanged", p.Unchanged.Files)
+	for _, more := range []struct {
+		n    int64
+		what string
+	}{
+		{p.Found.Files, p.word("found there", "to compare with what is there")},
+		{p.Deleted.Files, p.word("deleted", "to delete")},
+		{p.Staying, "not in the source any more (--delete deletes them)"},
+		{p.Failed, p.word("failed", "that cannot be sent")},
+	} {
+		if more.n > 0 {
+			text += fmt.Sprintf("; %d %s", more.n, more.what)
+		}
+	}
+	if p.DryRun {
+		return text
+	}
+	text += "; in " + count.Span(time.Duration(p.Seconds*float64(time.Second)))
+	if p.PerSecond >= 1 {
+		text += fmt.Sprintf(", %s/s", count.Bytes(int64(p.PerSecond)))
+	}
+	if p.Failed > 0 {
+		return text
+	}
+	return fmt.Sprintf("%s\n%s is whole: %s, %s", text, p.Dataset, count.Of(p.Whole.Files, "file"), count.Bytes(p.Whole.Bytes))
+}
+
+func (p pushAnswer) word(done, planned string) string {
+	if p.DryRun {
+		return planned
+	}
+	return done
+}
+
+// previewPush says what a push would do. Steps are written as they are found: there may be very many.
+func (a *app) previewPush(ctx context.Context, p data.Push, to target, o pushOptions) error {
+	first := true
+	done, err := p.Preview(ctx, func(s data.PushStep) error {
+		if a.output != "json" {
+			if !o.verbose {
+				return nil
+			}
+			_, err := fmt.Fprintln(a.out, s.Deed, page.Printable(s.Path))
+			return err
+		}
+		text, err := json.Marshal(s)
+		if err == nil {
+			_, err = fmt.Fprintf(a.out, "%s\n    %s", begins(&first, "{\n  \"steps\": [", ","), text)
+		}
+		return err
+	})
+	if err != nil {
+		return pushError(err, to)
+	}
+	answer := pushAnswerOf(to, done)
+	answer.DryRun = true
+	if a.output == "json" {
+		text, err := json.MarshalIndent(answer, "", "  ")
+		if err == nil {
+			_, err = fmt.Fprintf(a.out, "%s\n  ],%s\n", begins(&first, "{\n  \"steps\": [", ""), text[1:])
+		}
+		return err
+	}
+	a.tellOdd(to, done)
+	a.tellProblems(done.Problems.List, done.Problems.All)
+	_, err = fmt.Fprintln(a.out, answer.text())
+	return err
+}
+
+// begins is the first text once, and then the other one.
+func begins(first *bool, once, then string) string {
+	if *first {
+		*first = false
+		return once
+	}
+	return then
+}
