@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/signal"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/heed"
 )
 
 // checkOptions are the words of `muster check`.
@@ -104,23 +104,17 @@ func (a *app) checkFiles(ctx context.Context, o checkOptions) error {
 	if i := slices.Index(o.files, stdin); i >= 0 && slices.Contains(o.files[i+1:], stdin) {
 		return fault.Usage(errors.New("the standard input can be read only once"))
 	}
-	// There is nothing to clean up, and reading can wait for ever.
-	signal.Reset(stopping...)
 	c := checker{options: o}
 	if o.online {
 		ask := online{app: a, accounts: map[string]*api.Account{}}
 		c.look = func(f *spec.File, path string) error { return ask.judge(ctx, f, a.named(path), beside(f, path)) }
 	}
-	if err := a.against(ctx, &c); err != nil {
-		return err
+	err := heed.Call(ctx, func() error { return a.checkAll(ctx, &c) })
+	if ctx.Err() != nil {
+		c.fixes.Lock() // a fix that was begun ends, and none begins any more
 	}
-	for _, path := range o.files {
-		if path == stdin && o.fix && !o.dryRun && a.output != "text" {
-			return fault.Usage(errors.New("--fix writes the fixed standard input to the standard output, which leaves no room for -o " + a.output))
-		}
-		if err := errors.Join(c.checkArgument(path, a.in), c.failed); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	if err := a.writeChecked(&c); err != nil {
 		return err
@@ -130,6 +124,22 @@ func (a *app) checkFiles(ctx context.Context, o checkOptions) error {
 		return fault.Exit(fault.ExitProblem)
 	case o.strict && c.problems.Count(diag.Warning)+c.problems.Count(diag.Blind) > 0:
 		return fault.Exit(fault.ExitLook)
+	}
+	return nil
+}
+
+// checkAll reads and checks the files. It can wait for ever.
+func (a *app) checkAll(ctx context.Context, c *checker) error {
+	if err := a.against(ctx, c); err != nil {
+		return err
+	}
+	for _, path := range c.options.files {
+		if path == stdin && c.options.fix && !c.options.dryRun && a.output != "text" {
+			return fault.Usage(errors.New("--fix writes the fixed standard input to the standard output, which leaves no room for -o " + a.output))
+		}
+		if err := errors.Join(c.checkArgument(path, a.in), c.failed); err != nil {
+			return err
+		}
 	}
 	return nil
 }

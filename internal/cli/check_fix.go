@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"syscall"
 
@@ -40,7 +39,7 @@ func (c *checker) mend(name string, text []byte, problems *diag.List, check func
 		return m
 	}
 	if name != stdinName {
-		if err := unbroken(func() error { return rewrite(name, m.before, m.after) }); err != nil {
+		if err := c.rewrite(name, m.before, m.after); err != nil {
 			m.after, m.fixed = text, nil
 			d := problems.Errorf("file/write", "", "the fixed file cannot be written: %v", err).At(diag.Place{File: name})
 			if d.WithHint("muster check --fix - < %s prints the fixed text", word(name)); errors.Is(err, errChanged) {
@@ -62,19 +61,11 @@ func (f *checkedFile) mended(m mended) {
 	}
 }
 
-// unbroken does what a signal must not cut off. A signal that comes meanwhile ends
-// the program behind it.
-func unbroken(do func() error) error {
-	came := make(chan os.Signal, 1)
-	signal.Notify(came, stopping...)
-	err := do()
-	signal.Stop(came)
-	select {
-	case s := <-came:
-		return errors.Join(err, syscall.Kill(os.Getpid(), s.(syscall.Signal)))
-	default:
-		return err
-	}
+// rewrite gives a file another text, whole or not at all.
+func (c *checker) rewrite(name string, before, after []byte) error {
+	c.fixes.Lock()
+	defer c.fixes.Unlock()
+	return rewrite(name, before, after)
 }
 
 var errChanged = errors.New("it was changed meanwhile")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -26,6 +27,8 @@ type checker struct {
 	options  checkOptions
 	files    []checkedFile
 	problems diag.List
+	// fixes is held while a file is being changed, which a signal must not cut off.
+	fixes sync.Mutex
 	// cluster is the last cluster file's.
 	cluster *spec.Cluster
 	// look asks AWS about a file of a name, nil without --online. failed is why

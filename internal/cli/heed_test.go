@@ -37,6 +37,7 @@ func TestStoppedWhileItReads(t *testing.T) {
 	stop()
 	for _, line := range []string{
 		"plan " + pipe, "plan " + good + " --models " + pipe,
+		"check " + pipe, "check " + good + " " + pipe, "check --cluster " + pipe + " " + good,
 		"up " + pipe, "up " + good + " --workload " + pipe,
 		"up --on aws " + pipe,
 		"image import --authfile " + pipe + " --dir " + dir + " localhost:1/x",
@@ -47,6 +48,11 @@ func TestStoppedWhileItReads(t *testing.T) {
 		root.SetArgs(strings.Fields(line))
 		if code := a.exit(ctx, root.ExecuteContext(ctx)); code != fault.ExitInterrupted || said.String() != "muster: stopped\n" {
 			t.Errorf("muster %s: exit code %d, stderr %q", line, code, said.String())
+		}
+		said.Reset()
+		root.SetArgs(append(strings.Fields(line), "-o", "json"))
+		if code := a.exit(ctx, root.ExecuteContext(ctx)); code != fault.ExitInterrupted || said.String() != `{"error":"stopped","code":"stopped","exit":130}`+"\n" {
+			t.Errorf("muster %s -o json: exit code %d, stderr %q", line, code, said.String())
 		}
 	}
 }
