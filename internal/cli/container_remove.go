@@ -54,7 +54,7 @@ narrow that down. It is no error if there is none.`,
 			}
 			done.Removed = append(done.Removed, name)
 		}
-		return errors.Join(append(errs, a.showRemoved(done))...)
+		return a.showRemoved(done, errs...)
 	}
 	return c
 }

@@ -51,7 +51,7 @@ func (a *app) imageRemove(place *imagePlace) *cobra.Command {
 				}
 				done.Removed = append(done.Removed, name)
 			}
-			return errors.Join(append(errs, a.showRemoved(done))...)
+			return a.showRemoved(done, errs...)
 		}),
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -66,12 +66,13 @@ type removed struct {
 	Job string `json:"job,omitempty"`
 }
 
-// showRemoved answers in JSON, if that was asked for: people have nothing to read.
-func (a *app) showRemoved(done removed) error {
-	if a.output != "json" {
-		return nil
+// showRemoved answers in JSON, if that was asked for: people have nothing to read. Where
+// nothing was removed the errors are the answer.
+func (a *app) showRemoved(done removed, errs ...error) error {
+	if a.output != "json" || len(errs) > 0 && len(done.Removed) == 0 {
+		return errors.Join(errs...)
 	}
-	return a.writeJSON(done)
+	return errors.Join(append(errs, a.writeJSON(done))...)
 }
 
 func (a *app) imagePrune(place *imagePlace) *cobra.Command {
