@@ -19,6 +19,7 @@ are in its own S3 server, of one on AWS in its region.`,
 		a.dataClean(),
 		a.dataPull(),
 		a.dataPush(),
+		a.dataVerify(),
 	)
 	return c
 }

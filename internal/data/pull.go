@@ -213,7 +213,7 @@ func (p *pulling) judge(ctx context.Context, r manifest.Record, err error) error
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrNotFound):
-		return p.replaced(ctx, err)
+		return p.Dataset.replaced(ctx, err)
 	case errors.Is(err, errDamaged):
 		return flaw{err}
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -239,22 +239,6 @@ func ofOneFile(err error) bool {
 	}
 	_, isLocal := errors.AsType[localError](err)
 	return isLocal
-}
-
-// replaced says what it means that an object is not the one of the manifest: the dataset is another one by now, or
-// somebody touched the object alone.
-func (p *pulling) replaced(ctx context.Context, why error) error {
-	d := p.Dataset
-	head, err := FindHead(ctx, d.bucket, d.Prefix, d.Name)
-	switch {
-	case err != nil && !errors.Is(err, ErrNone):
-		return err
-	case err != nil || head.ManifestSHA256 != d.Head.ManifestSHA256 || head.State != manifest.Whole:
-		return fmt.Errorf("%s: %w", d.Name, ErrReplaced)
-	case errors.Is(why, store.ErrNotFound):
-		return flaw{errors.New("its object is not there, though the manifest names it; push the dataset again")}
-	}
-	return flaw{errors.New("its object is another one than was pushed, though the manifest is the same; push the dataset again")}
 }
 
 // free is how many bytes the file system has for its users where a directory is or will be, -1 if nobody knows.

@@ -120,6 +120,30 @@ func (d *Dataset) Records(ctx context.Context) iter.Seq2[manifest.Record, error]
 	}
 }
 
+// replaced says what it means that an object is not the one of the manifest: the dataset is another one by now, or
+// somebody touched the object alone.
+func (d *Dataset) replaced(ctx context.Context, why error) error {
+	if err := d.still(ctx); err != nil {
+		return err
+	}
+	if errors.Is(why, store.ErrNotFound) {
+		return flaw{errors.New("its object is not there, though the manifest names it; push the dataset again")}
+	}
+	return flaw{errors.New("its object is another one than was pushed, though the manifest is the same; push the dataset again")}
+}
+
+// still returns ErrReplaced if the dataset is another one by now.
+func (d *Dataset) still(ctx context.Context) error {
+	head, err := FindHead(ctx, d.bucket, d.Prefix, d.Name)
+	if err != nil && !errors.Is(err, ErrNone) {
+		return err
+	}
+	if err != nil || head.ManifestSHA256 != d.Head.ManifestSHA256 || head.State != manifest.Whole {
+		return fmt.Errorf("%s: %w", d.Name, ErrReplaced)
+	}
+	return nil
+}
+
 // keptBytes is how much of a manifest is kept in memory; a longer one lies in a file without a name.
 const keptBytes = 4 << 20
 

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/muster-hpc/muster/internal/data"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
+)
+
+// provenAnswer is what `muster data verify -o json` prints.
+type provenAnswer struct {
+	Dataset   string         `json:"dataset"`
+	Mode      string         `json:"mode"` // head, full, sample, or directory
+	Manifest  bool           `json:"manifest"`
+	Dir       string         `json:"dir,omitempty"`
+	OK        bool           `json:"ok"`
+	Proven    fileCount      `json:"proven"`
+	Unproven  int64          `json:"unproven"` // of these: what had no checksum to compare with
+	Seed      *uint64        `json:"seed,omitempty"`
+	Sample    []string       `json:"sample,omitempty"`
+	Unpacked  int64          `json:"unpacked,omitempty"`
+	Missing   []string       `json:"missing"`
+	Extra     []string       `json:"extra"`
+	Problems  []data.Problem `json:"problems"`
+	Counts    provenCounts   `json:"counts"`
+	Validator string         `json:"validator,omitempty"`
+	Seconds   float64        `json:"seconds"`
+
+	leftOut int64
+}
+
+// provenCounts are of all, where the lists beside have some.
+type provenCounts struct {
+	Missing  int64 `json:"missing"`
+	Extra    int64 `json:"extra"`
+	Problems int64 `json:"problems"`
+}
+
+// showProven answers, and tells what is wrong file by file.
+func (a *app) showProven(v provenAnswer) error {
+	a.tellNames("%s is not in the bucket", v.Missing, v.Counts.Missing)
+	a.tellProblems(v.Problems, v.Counts.Problems)
+	if v.Mode == "directory" {
+		a.tellNames("%s is in the bucket, and not in "+page.Printable(v.Dir), v.Extra, v.Counts.Extra)
+	} else if !a.quiet {
+		a.tellNames("%s is none of the dataset's files", v.Extra, v.Counts.Extra)
+	}
+	v.Missing, v.Extra, v.Problems = append([]string{}, v.Missing...), append([]string{}, v.Extra...), append([]data.Problem{}, v.Problems...)
+	if err := a.answer(v, func() error {
+		_, err := fmt.Fprintln(a.out, page.Printable(v.text()))
+		return err
+	}); err != nil {
+		return err
+	}
+	if !v.OK {
+		return fault.Exit(fault.ExitProblem)
+	}
+	return nil
+}
+
+func (a *app) tellNames(format string, names []string, all int64) {
+	for i, name := range names {
+		if i == shownProblems {
+			break
+		}
+		fmt.Fprint(a.err, page.PrintableLines("muster: "+fmt.Sprintf(format, name)))
+	}
+	if all > shownProblems {
+		fmt.Fprintf(a.err, "muster: and %d more\n", all-shownProblems)
+	}
+}
+
+// proof is what the mode proves.
+func (v provenAnswer) proof() string {
+	switch v.Mode {
+	case "head":
+		return "with the size, version and checksum of the manifest"
+	case "full":
+		return "read, every byte as it was pushed"
+	case "sample":
+		return "fetched, every byte as it was pushed"
+	}
+	return "the same in both"
+}
+
+func (v provenAnswer) text() string {
+	text := fmt.Sprintf("%s, %s: %s", count.Of(v.Proven.Files, "file"), count.Bytes(v.Proven.Bytes), v.proof())
+	if v.Unproven > 0 {
+		text += fmt.Sprintf("; %d of them have no checksum in the bucket, and only their size is known: --full reads them", v.Unproven)
+	}
+	if v.Mode == "directory" && !v.Manifest {
+		text += "; there is no manifest"
+	}
+	if v.Unpacked > 0 {
+		text += fmt.Sprintf("; %s unpacked", count.Of(v.Unpacked, "file"))
+	}
+	if v.leftOut > 0 && v.Mode == "sample" {
+		text += fmt.Sprintf("; %s of archives left out", count.Of(v.leftOut, "link"))
+	} else if v.leftOut > 0 {
+		text += fmt.Sprintf("; %s not compared", count.Of(v.leftOut, "temporary file"))
+	}
+	if v.Counts.Extra > 0 && v.Mode != "directory" {
+		text += fmt.Sprintf("; %s besides", count.Of(v.Counts.Extra, "object"))
+	}
+	if wrong := v.Counts.Missing + v.Counts.Problems; wrong > 0 {
+		text += fmt.Sprintf("; %d are not as they should be", wrong)
+	}
+	if v.Validator != "" {
+		text += "; the validator takes them"
+	}
+	return text
+}

@@ -1,0 +1,244 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/data/walk"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+// Compare compares a directory with what a bucket has of it, both ways: files, their sizes and their bytes.
+type Compare struct {
+	Dir      string
+	Bucket   store.Store
+	Prefix   string
+	Dataset  *Dataset                         // nil for objects without a manifest, as exports write them
+	Full     bool                             // reads the objects, too; else their checksums at their place count
+	Wanted   func(path string, dir bool) bool // nil for all
+	Progress *Progress                        // may be nil
+}
+
+// Compared is what was found.
+type Compared struct {
+	Files, Bytes int64 // that are the same
+	Unproven     int64 // of these: files whose objects have no checksum at their place, so that only the size is known
+	Passing      int64 // temporary files, which are not exported
+	Missing      Names // files without an object
+	Extra        Names // objects without a file
+	Different    Problems
+}
+
+// Same says that each has what the other has.
+func (c Compared) Same() bool {
+	return c.Missing.All == 0 && c.Extra.All == 0 && c.Different.All == 0
+}
+
+// Run compares.
+func (c *Compare) Run(ctx context.Context) (Compared, error) {
+	run := &comparing{Compare: c}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	failed := run.merge(groupCtx, func(f walk.File, r manifest.Record) {
+		group.Go(func() error { return run.pair(groupCtx, f, r) })
+	})
+	if err := group.Wait(); err != nil {
+		return run.found, err
+	}
+	return run.found, failed
+}
+
+// comparing is a comparison under way.
+type comparing struct {
+	*Compare
+
+	mu    sync.Mutex // guards found
+	found Compared
+}
+
+// merge goes through files and objects in their common order, and hands on those that are both.
+func (c *comparing) merge(ctx context.Context, both func(walk.File, manifest.Record)) error {
+	next, stop := iter.Pull2(c.objects(ctx))
+	defer stop()
+	r, err, more := next()
+	w := walk.Walk{Root: c.Dir, Wanted: c.Wanted}
+	for f, wrong := range w.Files() {
+		if wrong != nil && f.Path == "" {
+			return fmt.Errorf("compare %s: %w", c.Dir, cause(wrong))
+		}
+		for ; more && err == nil && (r.Path < f.Path || wrong != nil && r.Path == f.Path); r, err, more = next() {
+			c.lone(r.Path, &c.found.Extra)
+		}
+		switch {
+		case err != nil:
+			return err
+		case wrong != nil:
+			c.differ(f.Path, wrong)
+		case more && r.Path == f.Path:
+			both(f, r)
+			r, err, more = next()
+		case c.Dataset == nil && passing(f.Path):
+			c.found.Passing++
+		default:
+			c.lone(f.Path, &c.found.Missing)
+		}
+	}
+	for ; more && err == nil; r, err, more = next() {
+		c.lone(r.Path, &c.found.Extra)
+	}
+	return err
+}
+
+// objects are the wanted ones of the bucket.
+func (c *comparing) objects(ctx context.Context) iter.Seq2[manifest.Record, error] {
+	all := listed(ctx, c.Bucket, c.Prefix)
+	if c.Dataset != nil {
+		all = c.Dataset.Records(ctx)
+	}
+	return func(yield func(manifest.Record, error) bool) {
+		for r, err := range all {
+			if err == nil && (c.Wanted != nil && !c.Wanted(r.Path, false) || strings.HasSuffix(r.Path, "/") && r.SizeBytes == 0) {
+				continue // what consoles put for a directory is no file
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// passing says that a file is not exported, by its name or that of a directory above it.
+func passing(path string) bool {
+	for name := range strings.SplitSeq(path, "/") {
+		if strings.HasPrefix(name, ".tmp-") || strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".part") {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *comparing) lone(path string, where *Names) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	where.add(path)
+}
+
+func (c *comparing) differ(path string, why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.found.Different.add(path, why)
+}
+
+// pair compares a file with its object.
+func (c *comparing) pair(ctx context.Context, f walk.File, r manifest.Record) error {
+	proven, err := c.same(ctx, f, r)
+	if c.Dataset != nil && (errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrNotFound)) {
+		err = c.Dataset.replaced(ctx, err)
+	}
+	c.Progress.Done(1)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case isFlaw(err) || err != nil && ofOneFile(err):
+		c.differ(f.Path, err)
+		return nil
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrChecksum), errors.Is(err, errDamaged):
+		c.differ(f.Path, err)
+		return nil
+	case err != nil:
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.found.Files++
+	c.found.Bytes += f.SizeBytes
+	if !proven {
+		c.found.Unproven++
+	}
+	return nil
+}
+
+// same says whether a file has the bytes of its object, and whether that is proven: sizes and times prove nothing.
+func (c *comparing) same(ctx context.Context, f walk.File, r manifest.Record) (proven bool, err error) {
+	if f.SizeBytes != r.SizeBytes {
+		return false, flaw{fmt.Errorf("the file has %d bytes, the object %d", f.SizeBytes, r.SizeBytes)}
+	}
+	o, err := c.Bucket.Head(ctx, manifest.Key(c.Prefix, r.Path))
+	if err != nil {
+		return false, err
+	}
+	if c.Dataset != nil {
+		if err := differs(r, o); err != nil {
+			return false, err
+		}
+	}
+	sums, err := c.sum(ctx, f)
+	if err != nil {
+		return false, err
+	}
+	for _, pair := range [][2]string{{sums.SHA256, r.SHA256}, {sums.SHA256, o.SHA256}, {sums.CRC64NVME, o.CRC64NVME}} {
+		if pair[1] == "" {
+			continue
+		}
+		if proven = true; pair[0] != pair[1] {
+			return true, flaw{errors.New("the file has other bytes than the object")}
+		}
+	}
+	if !c.Full {
+		return proven, nil
+	}
+	r.SHA256, r.Version = sums.SHA256, o.Version
+	err = newArrival(c.Bucket, c.Prefix, nil, nil).prove(ctx, r)
+	if errors.Is(err, errDamaged) {
+		err = flaw{errors.New("the object's bytes were read, and are not those of the file")}
+	}
+	return true, err
+}
+
+// sum reads a file, which has to hold still meanwhile.
+func (c *comparing) sum(ctx context.Context, f walk.File) (store.Sums, error) {
+	in, err := os.OpenFile(filepath.Join(c.Dir, filepath.FromSlash(f.Path)), os.O_RDONLY|syscall.O_NONBLOCK, 0) // no waiting where a pipe took its place
+	if err != nil {
+		return store.Sums{}, err
+	}
+	defer in.Close()
+	sums, err := store.Sum(told{ctx, in, c.Progress}, f.SizeBytes)
+	if err != nil && err != io.ErrUnexpectedEOF {
+		return sums, err
+	}
+	info, statErr := in.Stat()
+	if statErr != nil {
+		return sums, statErr
+	}
+	if now := walk.Described(f.Path, info); err != nil || now.Self != f.Self || now.SizeBytes != f.SizeBytes {
+		return sums, flaw{errors.New("the file changed while it was read")}
+	}
+	return sums, nil
+}
+
+// told is a file whose reading is told of, and ends with a context.
+type told struct {
+	ctx      context.Context
+	file     *os.File
+	progress *Progress
+}
+
+func (t told) ReadAt(b []byte, at int64) (int, error) {
+	if err := context.Cause(t.ctx); err != nil {
+		return 0, err
+	}
+	n, err := t.file.ReadAt(b, at)
+	t.progress.Move(int64(n))
+	return n, err
+}
