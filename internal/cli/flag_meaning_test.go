@@ -43,6 +43,7 @@ var bothPlaces = map[string]string{
 	"data push":      "endpoint-url region profile make-bucket delete include exclude storage-class sse-kms limit no-follow dry-run verbose",
 	"data pull":      "endpoint-url region profile delete limit dry-run yes",
 	"data verify":    "endpoint-url region profile head full sample seed keep-sample run limit",
+	"data restore":   "endpoint-url region profile checkpoint step replace limit dry-run",
 	"demo":           "keep yes",
 	"doctor":         "yes demo",
 	"fleet stop":     "now yes",

@@ -18,6 +18,10 @@ func TestCheckpointsGoWhole(t *testing.T) {
 	for i := range trainer {
 		trainer[i].ModTime = stampOf(noon.Add(-time.Minute))
 	}
+	late := exportedState(all, file("step-9/.metadata", longAgo), file("step-9/__0_0.distcp", longAgo))
+	o := late.Objects["step-9/__0_0.distcp"]
+	o.Modified = noon.UnixNano()
+	late.Objects["step-9/__0_0.distcp"] = o
 	quiet := all
 	quiet.Quiet = 2 * time.Hour
 	for _, c := range []struct {
@@ -56,6 +60,7 @@ func TestCheckpointsGoWhole(t *testing.T) {
 		{"a_marker_does_not_have_to_be_quiet", State{Rule: quiet, Tree: tree(file("ckpt-1/a", older(3)), file("ckpt-1/.complete", longAgo))}, []string{"put fsx/ckpt-1/a: new", "put fsx/ckpt-1/.complete: new"}},
 		{"a_marker_that_others_have", State{Rule: all, Tree: tree(file("ckpt-1/a", older(3)), file("ckpt-1/.complete", longAgo), file("ckpt-2/a", noon.Add(-time.Minute))), Objects: objects(objectOf(file("ckpt-1/a", older(3))), objectOf(file("ckpt-1/.complete", longAgo)))}, []string{
 			"wait ckpt-2/a: ckpt-2 is not whole: .complete is not there yet, and it changed 1m0s ago"}},
+		{"a_file_that_came_after_it", late, []string{"put fsx/step-9/.metadata: a file of its checkpoint came after it"}},
 		{"a_link_of_any_name", State{Rule: all, Tree: tree(File{Path: "best", Link: "ckpt-1", ModTime: stampOf(older(9))}, file("ckpt-1/a", older(3)))}, []string{"put fsx/ckpt-1/a: new", "put fsx/best: new"}},
 		{"a_link_to_what_waits", State{Rule: all, Tree: tree(File{Path: "last.ckpt", Link: "epoch=1-step=5.ckpt", ModTime: stampOf(older(9))}, file("epoch=1-step=5.ckpt", recent))}, []string{
 			"wait epoch=1-step=5.ckpt: it is being written", "wait last.ckpt: it waits for epoch=1-step=5.ckpt"}},
@@ -70,7 +75,7 @@ func TestCheckpointsGoWhole(t *testing.T) {
 	}
 }
 
-// done is a tree with all that it exports in the bucket.
+// exportedState is a tree with all that it exports in the bucket.
 func exportedState(rule Rule, files ...File) State {
 	s := State{Rule: rule, Tree: tree(files...), Objects: map[string]object{}}
 	for _, f := range files {

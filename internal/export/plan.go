@@ -110,6 +110,7 @@ func Decide(s State) Plan {
 	}
 	slices.SortStableFunc(d.plan.Puts, inTurn)
 	for _, dir := range slices.Sorted(maps.Keys(d.saved)) {
+		d.reseal(d.saved[dir])
 		d.seal(d.saved[dir])
 	}
 	for _, p := range d.pointers {

@@ -32,6 +32,39 @@ func (d *decision) seal(c *saved) {
 	}
 }
 
+// reseal plans a file that says that a checkpoint is whole once more if another one came after it: whoever reads the bucket
+// takes that for one that is being sent again.
+func (d *decision) reseal(c *saved) {
+	if !d.Rule.Changed || d.lastPart(c) == 0 {
+		return
+	}
+	if d.judgeWhole(c); !c.whole {
+		return
+	}
+	last := d.lastPart(c) // without the seals, which are known now
+	for _, name := range c.seals {
+		i, ok := d.Tree.index(path.Join(c.dir, name))
+		if !ok || d.stands[i] != done {
+			continue
+		}
+		if o := d.Objects[d.Tree.Files[i].Path]; own(o) && o.seconds() < last {
+			d.stands[i] = planned
+			d.plan.Puts = append(d.plan.Puts, d.step(d.Tree.Files[i], "a file of its checkpoint came after it"))
+		}
+	}
+}
+
+// lastPart is when the last of a checkpoint's files came that do not say that it is whole.
+func (d *decision) lastPart(c *saved) int64 {
+	last := int64(0)
+	for _, f := range d.parts(c) {
+		if o, have := d.Objects[f.Path]; have && own(o) && !slices.ContainsFunc(c.seals, func(name string) bool { return path.Join(c.dir, name) == f.Path }) {
+			last = max(last, o.seconds())
+		}
+	}
+	return last
+}
+
 // ready says whether all files of a checkpoint but the last ones are there, or come in this round before a seal.
 func (d *decision) ready(c *saved, last []string, s *Step) (standing, string) {
 	s.Needs = []string{}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/data"
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
+	"github.com/muster-hpc/muster/internal/data/restore"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
+)
+
+type restoreOptions struct {
+	bucketFlags
+	checkpoint      string
+	step            int64
+	replace, dryRun bool
+	limit           string
+}
+
+func (a *app) dataRestore() *cobra.Command {
+	var o restoreOptions
+	c := &cobra.Command{
+		Use:   "restore s3://BUCKET/PREFIX DIR",
+		Short: "Bring the newest whole checkpoint to a directory",
+		Long: `Restore finds the checkpoints below the prefix, of torch, DeepSpeed, Megatron-LM,
+Hugging Face, Lightning, NeMo, with a marker or without, and brings the newest of
+which all files are there: to DIR, with the path that it has below the prefix. It
+says which ones it passed over, and why.
+
+Each file is proven by its stored checksum. The checkpoint has its name only when
+all of it is there, and latest or the like leads to it after that. What was cut
+off goes on where it was when restore runs again. A checkpoint that is there and
+differs stays, and so does a pointer that leads to another one, unless --replace
+is given.`,
+		Example: "  muster data restore s3://my-bucket/models/large /fsx/models/large\n  muster data restore s3://my-bucket/models/large /fsx/models/large --step 4000 --dry-run",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			from, err := parseTarget(args[0])
+			if err != nil {
+				return err
+			}
+			if isTarget(args[1]) {
+				return fault.Usage(fmt.Errorf("%s is no directory: restore brings a checkpoint from a bucket to a directory", page.Printable(args[1])))
+			}
+			if !c.Flags().Changed("step") {
+				o.step = checkpoint.NoStep
+			} else if o.step < 0 {
+				return fault.Usage(fmt.Errorf("--step %d: steps begin at 0", o.step))
+			}
+			return a.restore(c.Context(), from, args[1], o)
+		},
+	}
+	o.add(c)
+	c.Flags().StringVar(&o.checkpoint, "checkpoint", "", "the one of this `NAME`, or path below the prefix")
+	c.Flags().Int64Var(&o.step, "step", 0, "the one of this `STEP`")
+	c.MarkFlagsMutuallyExclusive("checkpoint", "step")
+	c.Flags().BoolVar(&o.replace, "replace", false, "put it in the place of one that differs, and lead pointers to it that lead to another one")
+	c.Flags().StringVar(&o.limit, "limit", "", "how many `BYTES` a second at the most, such as 100M")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be brought, and bring nothing")
+	return c
+}
+
+// restoreAnswer is what `muster data restore -o json` prints.
+type restoreAnswer struct {
+	From       string            `json:"from"`
+	Checkpoint string            `json:"checkpoint"`
+	Step       *int64            `json:"step,omitempty"`
+	Layout     string            `json:"layout"`
+	Whole      string            `json:"whole"`
+	Doubt      string            `json:"doubt,omitempty"`
+	Path       string            `json:"path"`
+	DryRun     bool              `json:"dry_run"`
+	Here       bool              `json:"here"`
+	Size       fileCount         `json:"size"`
+	Fetched    fileCount         `json:"fetched"`
+	Kept       fileCount         `json:"kept"`
+	Unproven   int64             `json:"unproven"`
+	Pointers   []restore.Pointer `json:"pointers"`
+	Passed     []restore.Passed  `json:"passed_over"`
+	Seconds    float64           `json:"seconds"`
+}
+
+func (a *app) restore(ctx context.Context, from target, dir string, o restoreOptions) error {
+	began := time.Now()
+	progress := &data.Progress{}
+	bucket, err := a.openBucket(ctx, o.bucketFlags, from, o.limit, progress)
+	if err != nil {
+		return err
+	}
+	stop := a.watchData(progress)
+	defer stop()
+	view, err := restore.Look(ctx, bucket, from.prefix, began)
+	if err != nil {
+		return err
+	}
+	found, passed, err := view.Choose(ctx, restore.Want{Name: o.checkpoint, Step: o.step})
+	if err != nil {
+		stop()
+		return a.noCheckpoint(from, passed, err)
+	}
+	a.tellPassed(passed)
+	answer := newRestoreAnswer(from, found, passed)
+	answer.DryRun = o.dryRun
+	bring := &restore.Bring{View: view, Found: found, Dir: dir, Replace: o.replace, Progress: progress}
+	if answer.Path = bring.Path(); !o.dryRun {
+		done, err := bring.Run(ctx)
+		if err != nil {
+			return err
+		}
+		answer.take(done)
+	}
+	stop()
+	answer.Seconds = time.Since(began).Seconds()
+	return a.showRestored(answer)
+}
+
+func newRestoreAnswer(from target, f *restore.Found, passed []restore.Passed) restoreAnswer {
+	r := restoreAnswer{From: from.String(), Checkpoint: f.Dir, Layout: f.Layout, Whole: f.Proof, Doubt: f.Doubt,
+		Size: fileCount{int64(len(f.Files)), f.Bytes}, Pointers: []restore.Pointer{}, Passed: append([]restore.Passed{}, passed...)}
+	if f.Step != checkpoint.NoStep {
+		r.Step = &f.Step
+	}
+	return r
+}
+
+func (r *restoreAnswer) take(done restore.Brought) {
+	r.Here, r.Unproven = done.Here, done.Unproven
+	r.Fetched, r.Kept = fileCount{done.Files, done.Bytes}, fileCount{done.KeptFiles, done.KeptBytes}
+	r.Pointers = append(r.Pointers, done.Pointers...)
+}
+
+// tellPassed says which checkpoints were not taken.
+func (a *app) tellPassed(passed []restore.Passed) {
+	for _, p := range passed {
+		a.note("passed over %s: %s", page.Printable(p.Checkpoint), page.Printable(p.Why))
+	}
+}
+
+// noCheckpoint says why none was taken, and how to say which one is meant.
+func (a *app) noCheckpoint(from target, passed []restore.Passed, err error) error {
+	a.tellPassed(passed)
+	if several, ok := errors.AsType[restore.Several](err); ok {
+		return fmt.Errorf("%s: %w; say s3://BUCKET/PREFIX of one of them, as %s/%s, or its --checkpoint", from, several, from, several.Runs[0])
+	}
+	return fmt.Errorf("%s: %w", from, err)
+}
+
+// showRestored answers. A pointer that leads elsewhere is to be looked at.
+func (a *app) showRestored(r restoreAnswer) error {
+	if r.Doubt != "" {
+		a.note("it is taken as it was asked for by name, but %s", page.Printable(r.Doubt))
+	}
+	if r.Unproven > 0 {
+		a.note("%s came without a stored checksum: only the size is known to be right", count.Of(r.Unproven, "file"))
+	}
+	if err := a.answer(r, func() error {
+		_, err := fmt.Fprintln(a.out, page.Printable(r.text()))
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, p := range r.Pointers {
+		if p.State == restore.Kept {
+			a.note("%s leads to %s, which is there, and stays; --replace leads it to %s", page.Printable(p.Path), page.Printable(p.Names), page.Printable(r.Checkpoint))
+			return fault.Exit(fault.ExitLook)
+		}
+	}
+	return nil
+}
+
+func (r restoreAnswer) text() string {
+	what := fmt.Sprintf("%s (%s, %s, %s; %s)", r.Path, r.Layout, count.Of(r.Size.Files, "file"), count.Bytes(r.Size.Bytes), r.Whole)
+	switch {
+	case r.DryRun:
+		return what + ": to fetch"
+	case r.Here:
+		what += ": there already, byte for byte"
+	default:
+		what += fmt.Sprintf(": %s fetched and proven", count.Of(r.Fetched.Files, "file"))
+		if r.Kept.Files > 0 {
+			what += fmt.Sprintf(", %d from before", r.Kept.Files)
+		}
+	}
+	for _, p := range r.Pointers {
+		if p.State != restore.Kept {
+			what += fmt.Sprintf("; %s leads to it", p.Path)
+		}
+	}
+	return what
+}

@@ -1,0 +1,111 @@
+package restore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
+)
+
+// Want says which checkpoint.
+type Want struct {
+	Name string // its name, or its path below the prefix; "" for the newest whole one
+	Step int64  // checkpoint.NoStep for the newest whole one
+}
+
+// Passed is a checkpoint that was not taken, and why.
+type Passed struct {
+	Checkpoint string `json:"checkpoint"`
+	Why        string `json:"why"`
+}
+
+// ErrNone says that there is no checkpoint that could be brought.
+var ErrNone = errors.New("there is no whole checkpoint")
+
+// Choose looks at checkpoints, the newest first, until one is whole. One that is wanted by name is taken also if there is
+// only doubt about it, and refused if something of it is missing.
+func (v *View) Choose(ctx context.Context, w Want) (*Found, []Passed, error) {
+	all, err := v.wanted(w)
+	if err != nil {
+		return nil, nil, err
+	}
+	named := w.Name != "" || w.Step != checkpoint.NoStep
+	var passed []Passed
+	var before *Found // the one that was listed already, as the next newer one was compared with it
+	for i, c := range all {
+		f := before
+		if before = nil; f == nil {
+			if f, err = v.list(ctx, c); err != nil {
+				return nil, passed, err
+			}
+		}
+		if err := v.judge(ctx, f); err != nil {
+			return nil, passed, err
+		}
+		if f.Torn == "" && f.Doubt == "" && !f.certain && i+1 < len(all) && !all[i+1].single {
+			if before, err = v.list(ctx, all[i+1]); err != nil {
+				return nil, passed, err
+			}
+			if lack := checkpoint.Lacks(f.parts(), before.parts()); lack != "" {
+				f.Doubt = fmt.Sprintf("it has no %s, which %s has", lack, before.Dir)
+			}
+		}
+		if f.Torn == "" && (f.Doubt == "" || named) {
+			return f, passed, nil
+		}
+		passed = append(passed, Passed{f.Dir, cmp.Or(f.Torn, f.Doubt)})
+	}
+	return nil, passed, ErrNone
+}
+
+// wanted are the checkpoints of one run that may be taken, the best first.
+func (v *View) wanted(w Want) ([]*candidate, error) {
+	var all []*candidate
+	runs := map[string]bool{}
+	for _, c := range v.all {
+		if w.Name != "" && strings.Trim(w.Name, "/") != c.dir && w.Name != path.Base(c.dir) || w.Step != checkpoint.NoStep && w.Step != c.step() {
+			continue
+		}
+		all = append(all, c)
+		runs[c.run()] = true
+	}
+	if len(all) == 0 {
+		return nil, v.none(w)
+	}
+	if len(runs) > 1 {
+		return nil, Several{Runs: slices.Sorted(maps.Keys(runs))}
+	}
+	slices.SortStableFunc(all, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.step(), a.step()), b.at.Compare(a.at), strings.Compare(a.dir, b.dir))
+	})
+	return all, nil
+}
+
+// none says what there is instead of what is wanted.
+func (v *View) none(w Want) error {
+	if len(v.all) == 0 {
+		return errors.New("there is no checkpoint that this program knows")
+	}
+	var names []string
+	for _, c := range v.all[:min(len(v.all), 10)] {
+		names = append(names, c.dir)
+	}
+	what := "checkpoint " + w.Name
+	if w.Name == "" {
+		what = fmt.Sprintf("checkpoint of step %d", w.Step)
+	}
+	return fmt.Errorf("there is no %s; there is %s", what, strings.Join(names, ", "))
+}
+
+// Several says that there are checkpoints of several models.
+type Several struct{ Runs []string }
+
+func (s Several) Error() string {
+	return "there are checkpoints of several models: " + strings.Join(s.Runs, ", ")
+}
