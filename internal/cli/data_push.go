@@ -74,6 +74,9 @@ func (o *pushOptions) addOwn(c *cobra.Command) {
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "with --dry-run, name each file")
 }
 
+// journalDir is where pushes keep what they have sent, in the folder of the clusters' run directories: no cluster can have its name.
+const journalDir = "data.d"
+
 func (a *app) push(ctx context.Context, source string, to target, o pushOptions) error {
 	if err := o.Check(); err != nil {
 		return fault.Usage(err)
@@ -88,7 +91,7 @@ func (a *app) push(ctx context.Context, source string, to target, o pushOptions)
 		return err
 	}
 	p := data.Push{Bucket: bucket, Place: at.Endpoint + " " + to.bucket, Prefix: to.prefix, Source: source,
-		State: filepath.Join(home, "data"), Options: o.PushOptions, Progress: progress}
+		State: filepath.Join(home, journalDir), Options: o.PushOptions, Progress: progress}
 	if o.dryRun {
 		return a.previewPush(ctx, p, to, o)
 	}
