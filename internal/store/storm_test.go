@@ -3,10 +3,14 @@ package store_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
-	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/store/storetest"
@@ -16,7 +20,7 @@ import (
 // servers are the S3 servers that tests of faults use.
 func servers(t *testing.T) map[string]store.Config {
 	_, stand := storetest.Stand(t)
-	return map[string]store.Config{"stand": stand}
+	return map[string]store.Config{"stand": stand, "second": storetest.Second(t)}
 }
 
 // patient opens a bucket that endures everything, in parts of 5 MiB.
@@ -42,13 +46,112 @@ func TestFaultsAreSurvived(t *testing.T) {
 		s := patient(t, config)
 		for _, kind := range faults.All {
 			t.Run(name+"/"+string(kind), func(t *testing.T) {
-				for _, match := range []func(*http.Request) bool{faults.Objects, faults.Parts} {
-					proxy.Do(faults.First(2, kind, match))
-					comesBack(t, s, 100_000)
-					comesBack(t, s, 12<<20)
-				}
+				proxy.Do(faults.First(2, kind, faults.Objects))
+				comesBack(t, s, 100_000)
+				proxy.Do(faults.First(2, kind, faults.Parts))
+				comesBack(t, s, 5<<20+100_000) // two parts
 			})
 		}
+	}
+}
+
+// TestSilenceIsSurvived has nothing move any more, at three points.
+func TestSilenceIsSurvived(t *testing.T) {
+	for name, config := range servers(t) {
+		proxy, config := faults.New(t, config)
+		config.Idle = 300 * time.Millisecond
+		s := patient(t, config)
+		for _, kind := range []faults.Kind{faults.Hang, faults.HangRequest, faults.HangAnswer} {
+			t.Run(name+"/"+string(kind), func(t *testing.T) {
+				proxy.Do(faults.First(1, kind, faults.Objects))
+				comesBack(t, s, 100_000)
+			})
+		}
+	}
+}
+
+// TestManyFaults has a third of all requests meet one, of many at a time. The seed says which.
+func TestManyFaults(t *testing.T) {
+	for name, config := range servers(t) {
+		t.Run(name, func(t *testing.T) {
+			proxy, config := faults.New(t, config)
+			s := patient(t, config)
+			proxy.Do(faults.Mixed(15, 0.33, faults.All...))
+			group, ctx := errgroup.WithContext(t.Context())
+			group.SetLimit(8)
+			for i := range 60 {
+				group.Go(func() error {
+					body := content(1000 * (i + 1))
+					_, err := s.Put(ctx, store.Upload{Key: fmt.Sprint(i), Body: bytes.NewReader(body), SizeBytes: int64(len(body))})
+					return err
+				})
+			}
+			if err := group.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 60 {
+				if got := get(t, s, fmt.Sprint(i)); !bytes.Equal(got, content(1000*(i+1))) {
+					t.Errorf("%d has other bytes", i)
+				}
+			}
+		})
+	}
+}
+
+// TestServerIsGoneForAWhile takes the server away before an upload and in the midst of a download. It comes back when it was missed
+// three times.
+func TestServerIsGoneForAWhile(t *testing.T) {
+	for name, config := range servers(t) {
+		t.Run(name, func(t *testing.T) {
+			proxy, config := faults.New(t, config)
+			var missed atomic.Int32
+			config.Bell = func(error, time.Duration) {
+				if missed.Add(1)%3 == 0 {
+					proxy.Back()
+				}
+			}
+			s := patient(t, config)
+			proxy.Gone()
+			body := content(2 << 20)
+			if _, err := s.Put(t.Context(), store.Upload{Key: "key", Body: bytes.NewReader(body), SizeBytes: int64(len(body))}); err != nil {
+				t.Fatal(err)
+			}
+			proxy.Do(faults.First(1, faults.HangAnswer, faults.Objects))
+			r, _, err := s.Get(t.Context(), "key")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			got := make([]byte, 1000)
+			if _, err := io.ReadFull(r, got); err != nil {
+				t.Fatal(err)
+			}
+			proxy.Gone()
+			rest, err := io.ReadAll(r)
+			if err != nil || !bytes.Equal(append(got, rest...), body) {
+				t.Errorf("other bytes came back, %v", err)
+			}
+			if missed.Load() < 6 {
+				t.Errorf("it was missed %d times", missed.Load())
+			}
+		})
+	}
+}
+
+// TestPatienceEnds has a server that does not come back.
+func TestPatienceEnds(t *testing.T) {
+	_, config := storetest.Stand(t)
+	proxy, config := faults.New(t, config)
+	proxy.Gone()
+	config.Bucket, config.Patience, config.Attempts = "bucket", time.Nanosecond, 3
+	s, err := store.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Hurry()
+	_, err = s.Head(t.Context(), "key")
+	if err == nil || !strings.Contains(err.Error(), "connection refused, 3 times within ") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v", err)
 	}
 }
 

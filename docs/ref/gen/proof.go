@@ -192,6 +192,9 @@ muster was written and tested without an account of AWS. Nothing on this page wa
 - That S3 refuses an object for what it is with status 400, 409 or their like, and for the caller, the bucket or itself with others or with the codes that
   its [list of errors](https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html) has for that: exports go on after the first and stop at the second. That it
   lists keys percent-encoded, with + or %20 for a space, where ` + "`encoding-type=url`" + ` asks for it, as its own clients for Python read them.
+- How S3 goes on after what got lost, which versitygw and ministack do as its reference says: that it lists the CRC64NVME of each part that it has (where it does not, the part's MD5 is compared, and with KMS it is sent
+  again); that a joined upload is joined once more or is unknown; that a condition which another request met is refused with 409 or 412; that an answer to PutObject and CreateMultipartUpload names ` + "`aws:kms`" + ` where
+  it was asked for, and one to HeadObject the class of storage; that credentials which expired are refused with ExpiredToken, and by HEAD, without words, with 400. Else uploads are sent again or end with an error; none is taken for whole.
 - That capacity is there, what it costs in the end, and which quotas and limits of requests apply.
 
 ## What proves a call

@@ -50,10 +50,10 @@ type Plan func(*http.Request) Fault
 // Always does the same to each request.
 func Always(k Kind) Plan { return func(*http.Request) Fault { return Fault{k, 0.5} } }
 
-// First does the same to the first n requests that match, and nothing to others. A nil match takes all.
+// First does the same to the first n requests that match and that it can be done to, and nothing to others. A nil match takes all.
 func First(n int, k Kind, match func(*http.Request) bool) Plan {
 	return func(r *http.Request) Fault {
-		if n == 0 || match != nil && !match(r) {
+		if n == 0 || !k.suits(r) || match != nil && !match(r) {
 			return Fault{}
 		}
 		n--

@@ -65,7 +65,14 @@ func (p *Proxy) Do(plan Plan) {
 	p.diary.plan = plan
 }
 
-// Requests are those that came since the last call.
+// Forget forgets all requests that came.
+func (p *Proxy) Forget() {
+	p.diary.mu.Lock()
+	defer p.diary.mu.Unlock()
+	p.diary.all = nil
+}
+
+// Requests are those that came.
 func (p *Proxy) Requests() []Request {
 	p.diary.mu.Lock()
 	defer p.diary.mu.Unlock()
@@ -73,7 +80,6 @@ func (p *Proxy) Requests() []Request {
 	for _, r := range p.diary.all {
 		all = append(all, *r)
 	}
-	p.diary.all = nil
 	return all
 }
 

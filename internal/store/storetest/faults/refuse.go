@@ -44,15 +44,17 @@ func (p *Proxy) tell(h http.Header) {
 	}
 }
 
-// sign signs a request again for the server where the client's signature is not good for it: by its time, or by its length.
+// sign signs a request again for the server where the client's signature is not good for it: by its time, by its length, or by a
+// token, which is known here alone.
 func (p *Proxy) sign(r *http.Request, f Fault) error {
 	p.mu.Lock()
 	skew := p.skew
 	p.mu.Unlock()
-	if skew == 0 && f.Kind != CutRequest {
+	if skew == 0 && f.Kind != CutRequest && r.Header.Get(tokenHeader) == "" {
 		return nil
 	}
 	r.Header.Del("Content-Length")
+	r.Header.Del(tokenHeader)
 	return v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }).
 		SignHTTP(r.Context(), p.signer, r, r.Header.Get("X-Amz-Content-Sha256"), "s3", p.region, time.Now())
 }
