@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -233,5 +231,3 @@ func put(t *testing.T, s store.Store, key, text string) {
 	_, err := s.Put(t.Context(), store.Upload{Key: key, Body: bytes.NewReader([]byte(text)), SizeBytes: int64(len(text))})
 	ok(t, err)
 }
-
-func sorted(m map[string]string) string { return fmt.Sprint(slices.Sorted(maps.Keys(m))) }

@@ -1,0 +1,203 @@
+package test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/store/storetest"
+)
+
+// kills is how often a push is killed in TestPush_is_killed.
+const kills = 200
+
+// TestPush_is_killed has `muster data push` end by SIGKILL at random requests: before the server has them, while it
+// reads them, when it has done them and nobody knows it. The next one goes on. In the end the dataset is the directory, to
+// the byte, and neither a file nor a part of a file that the server had taken was sent a second time.
+func TestPush_is_killed(t *testing.T) {
+	t.Parallel()
+	dir, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, server := storetest.Stand(t)
+	gate := newGate(t, server.Endpoint)
+	r := rand.New(rand.NewPCG(200, 9))
+	s := &story{t: t, r: r, gate: gate, muster: filepath.Join(dir, "muster"), server: server, root: t.TempDir(), home: t.TempDir()}
+	for n := 0; gate.killed < kills; n++ {
+		s.prefix = fmt.Sprintf("set-%d", n/3)
+		s.change(n%15 == 0)
+		for range r.IntN(14) {
+			if s.push(1+r.IntN(s.calls()), r.IntN(3)) {
+				break
+			}
+		}
+		if !s.push(0, 0) {
+			t.Fatal("a push that nobody kills does not end well")
+		}
+		s.check()
+	}
+	t.Logf("%d kills, %d requests", gate.killed, gate.all)
+}
+
+// story is a directory that changes and is pushed.
+type story struct {
+	t            *testing.T
+	r            *rand.Rand
+	gate         *gate
+	muster       string
+	server       store.Config
+	root, home   string
+	prefix       string
+	versions     int
+	lastRequests int
+}
+
+// calls is about how many requests a push makes.
+func (s *story) calls() int { return max(12, s.lastRequests) }
+
+// change writes some files, all of whose bytes are new, and removes others. A big one goes in parts.
+func (s *story) change(big bool) {
+	for range 3 + s.r.IntN(12) {
+		p := filepath.Join(s.root, fmt.Sprint(s.r.IntN(3)), fmt.Sprintf("f%d", s.r.IntN(12)))
+		if s.r.IntN(4) == 0 {
+			_ = os.Remove(p)
+			continue
+		}
+		s.write(p, 1+s.r.IntN(5000))
+	}
+	s.write(filepath.Join(s.root, "always"), 100)
+	if big {
+		s.write(filepath.Join(s.root, "big"), 65<<20)
+	}
+}
+
+func (s *story) write(path string, size int) {
+	s.t.Helper()
+	s.versions++
+	text := make([]byte, size)
+	rand.NewChaCha8([32]byte{byte(s.versions), byte(s.versions >> 8), 7}).Read(text)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o644)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// push pushes, and is killed at a request if it is not 0. It tells whether the push came to its end.
+func (s *story) push(killAt int, moment int) bool {
+	s.t.Helper()
+	cmd := exec.Command(s.muster, "data", "push", s.root, "s3://bucket/"+s.prefix, "--make-bucket", "--delete", "--endpoint-url", s.gate.URL, "--region", "us-east-1", "-q")
+	cmd.Env = append(os.Environ(), "MUSTER_HOME="+s.home, "AWS_SHARED_CREDENTIALS_FILE="+s.server.CredentialsFile, "MUSTER_CLUSTER=")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	s.gate.mu.Lock() // no request passes before it is known who makes it
+	err := cmd.Start()
+	if err == nil {
+		s.gate.begin(cmd.Process, killAt, moment)
+	}
+	s.gate.mu.Unlock()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	err = cmd.Wait()
+	n := s.gate.end()
+	if err == nil {
+		s.lastRequests = n
+		return true
+	}
+	if cmd.ProcessState.ExitCode() >= 0 {
+		s.t.Fatalf("push: %v: %s", err, &stderr)
+	}
+	return false
+}
+
+// check compares the dataset with the directory.
+func (s *story) check() {
+	s.t.Helper()
+	c := s.server
+	c.Bucket = "bucket"
+	bucket, err := store.Open(s.t.Context(), c)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	head, err := manifest.ParseHead([]byte(s.object(bucket, manifest.HeadKey(s.prefix))))
+	if err != nil || head.State != manifest.Whole {
+		s.t.Fatalf("the head: %+v, %v", head, err)
+	}
+	got := map[string]string{}
+	for rec, err := range manifest.NewReader(strings.NewReader(s.object(bucket, manifest.ManifestKey(s.prefix, head.Manifest)))).All() {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		got[rec.Path] = rec.SHA256
+		if sums, err := store.Sum(strings.NewReader(s.object(bucket, manifest.Key(s.prefix, rec.Path))), rec.SizeBytes); err != nil || sums.SHA256 != rec.SHA256 {
+			s.t.Errorf("the object of %s has %s, %v, and its record %s", rec.Path, sums.SHA256, err, rec.SHA256)
+		}
+	}
+	if diff := cmp.Diff(s.sums(), got); diff != "" {
+		s.t.Fatalf("the dataset (-want +got):\n%s", diff)
+	}
+	objects := 0
+	for _, err := range bucket.List(s.t.Context(), s.prefix+"/") {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		objects++
+	}
+	if objects != len(got)+2 {
+		s.t.Errorf("there are %d objects for %d files", objects, len(got))
+	}
+	if len(s.gate.twice) > 0 {
+		s.t.Fatalf("sent twice: %q", s.gate.twice)
+	}
+	if left, err := os.ReadDir(filepath.Join(s.home, "data")); err != nil || len(left) > 0 {
+		s.t.Errorf("left on this machine: %v, %v", left, err)
+	}
+}
+
+func (s *story) object(bucket store.Store, key string) string {
+	s.t.Helper()
+	body, _, err := bucket.Get(s.t.Context(), key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer body.Close()
+	text, err := io.ReadAll(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// sums are the SHA-256 of the directory's files.
+func (s *story) sums() map[string]string {
+	s.t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(s.root, func(p string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		sums, err := store.Sum(bytes.NewReader(text), int64(len(text)))
+		rel, _ := filepath.Rel(s.root, p)
+		all[rel] = sums.SHA256
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return all
+}
