@@ -115,6 +115,8 @@ func TestJobs(t *testing.T) {
 		"finds_later_programs": findsWhatIsInstalledLater,
 		"slurm_as_production":  slurmAsInProduction,
 		"debian_finds_s3":      debianClientFindsS3,
+		"datasets":             datasets,
+		"cleans":               cleans,
 		"image_user_is_owner":  imageUserIsOwner,
 		"df_shows_mounts":      dfShowsFileSystems,
 		"ssh_between_machines": sshBetweenMachines,

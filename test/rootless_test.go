@@ -67,6 +67,8 @@ func TestOrdinaryUser(t *testing.T) {
 		"answers_rest":           answersREST,
 		"exports":                userExports,
 		"debian_finds_s3":        debianClientFindsS3,
+		"datasets":               datasets,
+		"cleans":                 cleans,
 		"carries_what_is_active": jobHasWhatIsActive,
 		"image_user_is_owner":    imageUserIsOwner,
 		"df_shows_mounts":        dfShowsFileSystems,

@@ -14,6 +14,7 @@ s3://BUCKET/PREFIX is of AWS, by the credentials and settings that AWS's program
 use, or where AWS_ENDPOINT_URL or --endpoint-url leads. With --cluster or
 MUSTER_CLUSTER it is of that cluster's buckets: of a cluster on this machine they
 are in its own S3 server, of one on AWS in its region.`,
+		Example: "  muster data push ./dataset s3://my-bucket/dataset --make-bucket\n  muster data verify s3://my-bucket/dataset --sample 3 --run ./validate_dataset.py\n  muster data pull s3://my-bucket/dataset /fsx/dataset",
 	}
 	c.AddCommand(
 		a.dataClean(),

@@ -64,7 +64,8 @@ func theirs(command string) []string {
 // theirData are those of AWS's, s5cmd's and find's.
 func theirData() []string {
 	return []string{
-		"cp sync get download fetch: `muster data pull s3://BUCKET/PREFIX DIR` brings a dataset here",
+		"cp sync copy mv put get upload download fetch mb: `muster data push DIR s3://BUCKET/PREFIX` brings a directory there, `muster data pull s3://BUCKET/PREFIX DIR` brings it back",
+		"check validate diff md5 compare: `muster data verify s3://BUCKET/PREFIX` proves what is in a bucket",
 		"rm delete del tidy prune sweep: `muster data clean ROOT` lists old temporary files and deletes them",
 	}
 }
@@ -89,8 +90,9 @@ func theirCommands() []string {
 		"validate lint verify: `muster check FILE` checks cluster files and batch scripts",
 		"cost cost-report estimate: `muster plan FILE` says what a cluster costs",
 		"build build-image: `muster image build` makes an image of a Dockerfile",
-		"pull: `muster image import URI` takes an image from a registry",
-		"push: `muster image pack -t REGISTRY/NAME` makes an image of files and pushes it",
+		"pull: `muster image import URI` takes an image from a registry, `muster data pull s3://BUCKET/PREFIX DIR` a dataset from a bucket",
+		"push: `muster image pack -t REGISTRY/NAME` makes an image of files and pushes it, `muster data push DIR s3://BUCKET/PREFIX` brings a directory to a bucket",
+		"s3 sync upload download restore checkpoint: `muster data push` and `muster data pull` bring datasets to buckets and back, `muster data restore` a checkpoint",
 		"images list-images describe-image list-official-images: `muster image list` lists images",
 		"rmi delete-image: `muster image remove NAME` removes an image",
 		"configure init: write a cluster file of ParallelCluster's, check it with `muster check FILE`, make it with `muster up FILE`",
