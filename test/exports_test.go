@@ -30,10 +30,12 @@ func whatMusterYAMLExports(c *cluster) {
 	if err := os.WriteFile(c.path("shared", "fsx1", "logs", "run.txt"), []byte("all went well"), 0o644); err != nil {
 		c.t.Fatal(err)
 	}
-	c.await("the file is in the bucket", time.Minute, func() bool {
-		got, err := os.ReadFile(c.path("s3", "whole-logs", "team", "run.txt"))
-		return err == nil && string(got) == "all went well"
-	})
+	if out := c.must("data", "export", "--wait", "/fsx1/logs"); !strings.HasPrefix(out, "/fsx1/logs -> s3://whole-logs/team/  1 of 1 file verified") {
+		c.t.Errorf("it says %q", out)
+	}
+	if got, err := os.ReadFile(c.path("s3", "whole-logs", "team", "run.txt")); err != nil || string(got) != "all went well" {
+		c.t.Errorf("the bucket has %q, %v", got, err)
+	}
 }
 
 // lay puts a file on the results' file system.

@@ -18,6 +18,7 @@ are in its own S3 server, of one on AWS in its region.`,
 	}
 	c.AddCommand(
 		a.dataClean(),
+		a.dataExport(),
 		a.dataPull(),
 		a.dataRestore(),
 		a.dataPush(),

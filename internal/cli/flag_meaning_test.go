@@ -40,6 +40,7 @@ var bothPlaces = map[string]string{
 	"image prune":    "all cache-limit",
 	"image":          "dir cache",
 	"data clean":     "older pattern delete",
+	"data export":    "wait",
 	"data push":      "endpoint-url region profile make-bucket delete include exclude storage-class sse-kms limit no-follow dry-run verbose",
 	"data pull":      "endpoint-url region profile delete limit dry-run yes",
 	"data verify":    "endpoint-url region profile head full sample seed keep-sample run limit",

@@ -56,6 +56,7 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 			err := c.Exports.Flush(r.Context())
 			answer(w, c.Exports.Status(), err)
 		})
+		mux.HandleFunc("POST /v1/exports/await", c.awaitExports)
 		mux.HandleFunc("POST /v1/exports/verify", func(w http.ResponseWriter, r *http.Request) {
 			report, err := c.Exports.Verify(r.Context())
 			answer(w, report, err)
@@ -154,6 +155,15 @@ func answer(w http.ResponseWriter, v any, err error) {
 func (c *Controller) await(w http.ResponseWriter, r *http.Request) {
 	if nodes, _, ok := readRequest(w, r); ok {
 		reply(w, c.Await(r.Context(), nodes), http.StatusServiceUnavailable, http.StatusAccepted)
+	}
+}
+
+// awaitExports answers when what a directory has now is in its bucket.
+func (c *Controller) awaitExports(w http.ResponseWriter, r *http.Request) {
+	var req client.AwaitRequest
+	if read(w, r, &req) {
+		all, err := c.Exports.Await(r.Context(), req.Dir)
+		answer(w, all, err)
 	}
 }
 

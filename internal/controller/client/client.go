@@ -125,6 +125,13 @@ func (c Client) Flush(ctx context.Context) error {
 	return unlessNone(c.post(ctx, "/v1/exports/flush", nil, nil))
 }
 
+// AwaitExports returns when all that there is now of a directory is in its bucket or cannot
+// be, and was held against it. A controller that mirrors nothing has none.
+func (c Client) AwaitExports(ctx context.Context, r AwaitRequest) (all []Awaited, err error) {
+	err = c.post(ctx, "/v1/exports/await", r, &all)
+	return all, unlessNone(err)
+}
+
 // Verify reads all that was exported back and compares it.
 func (c Client) Verify(ctx context.Context) (all []Verification, err error) {
 	err = c.post(ctx, "/v1/exports/verify", nil, &all)

@@ -53,6 +53,40 @@ type Uploading struct {
 	Since     time.Time `json:"since"`
 }
 
+// AwaitRequest asks for what a directory has now; "" is all that is exported.
+type AwaitRequest struct {
+	Dir string `json:"dir,omitempty"`
+}
+
+// Awaited is what the bucket of one association has of the files that there were when it was asked.
+type Awaited struct {
+	Path   string `json:"path"`
+	Bucket string `json:"bucket"`
+	Prefix string `json:"prefix,omitempty"`
+	// Files and SizeBytes are what there was.
+	Files     int   `json:"files"`
+	SizeBytes int64 `json:"size_bytes"`
+	// Verified counts the files of which the bucket has every byte, by its own checksums.
+	Verified int `json:"verified"`
+	// Changed counts those that changed or went meanwhile, LeftAlone those that the policy
+	// leaves as the bucket has them.
+	Changed   int `json:"changed,omitempty"`
+	LeftAlone int `json:"left_alone,omitempty"`
+	// Blocked is how many files cannot be exported, BlockedFiles the first of them.
+	Blocked      int           `json:"blocked"`
+	BlockedFiles []WaitingFile `json:"blocked_files,omitempty"`
+	// Missing are files without an object, Different those with another content, Unreadable
+	// those that the exporter cannot read.
+	Missing    []string `json:"missing,omitempty"`
+	Different  []string `json:"different,omitempty"`
+	Unreadable []string `json:"unreadable,omitempty"`
+}
+
+// OK says that the bucket has all of it.
+func (a Awaited) OK() bool {
+	return a.Blocked == 0 && len(a.Missing) == 0 && len(a.Different) == 0 && len(a.Unreadable) == 0
+}
+
 // Verification is what reading one association back showed.
 type Verification struct {
 	Path   string `json:"path"`

@@ -1,0 +1,97 @@
+package controller_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+func TestExports_await(t *testing.T) {
+	for _, c := range []struct {
+		name, dir string
+		put       func(n int, key string) error
+		want      client.Awaited
+		fails     string
+	}{
+		{"all", "", func(int, string) error { return nil }, client.Awaited{Files: 3, SizeBytes: 9, Verified: 3}, ""},
+		{"a_part", "/fsx1/a/", func(int, string) error { return nil }, client.Awaited{Files: 2, SizeBytes: 6, Verified: 2}, ""},
+		{"a_file", "/fsx1/b", func(int, string) error { return nil }, client.Awaited{Files: 1, SizeBytes: 3, Verified: 1}, ""},
+		{"from_above", "/", func(int, string) error { return nil }, client.Awaited{Files: 3, SizeBytes: 9, Verified: 3}, ""},
+		{"trouble_that_passes", "", func(n int, _ string) error {
+			if n < 8 {
+				return errors.New("no answer")
+			}
+			return nil
+		}, client.Awaited{Files: 3, SizeBytes: 9, Verified: 3}, ""},
+		{"one_is_refused", "", func(_ int, key string) error {
+			if key == "b" {
+				return fmt.Errorf("put %s: %w", key, store.ErrRefused)
+			}
+			return nil
+		}, client.Awaited{Files: 3, SizeBytes: 9, Verified: 2, Blocked: 1, BlockedFiles: []client.WaitingFile{{Path: "b", SizeBytes: 3, Reason: "put b: refused"}}}, ""},
+		{"trouble_that_stays", "", func(int, string) error { return errors.New("no answer") }, client.Awaited{}, "no answer"},
+		{"elsewhere", "/home/me", func(int, string) error { return nil }, client.Awaited{}, "/home/me: no export has it; exported: /fsx1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				puts := 0
+				a := mirrored(t, &moody{put: func(_ context.Context, u store.Upload) error { puts++; return c.put(puts, u.Key) }})
+				for _, name := range []string{"a/x", "a/y", "b"} {
+					makeFile(t, a.Rule.Dir, name, "abc")
+				}
+				e := running(t, a)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+				defer cancel()
+				got, err := e.Await(ctx, c.dir)
+				if c.fails != "" {
+					if err == nil || !strings.Contains(err.Error(), c.fails) {
+						t.Errorf("got %v, want %q", err, c.fails)
+					}
+					return
+				}
+				if err != nil || len(got) != 1 {
+					t.Fatalf("got %+v, %v", got, err)
+				}
+				c.want.Path, c.want.Bucket = "/fsx1", "b"
+				if fmt.Sprint(got[0]) != fmt.Sprint(c.want) {
+					t.Errorf("got  %+v\nwant %+v", got[0], c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestExports_await_what_was_there holds that files that come and go on growing keep nobody
+// waiting.
+func TestExports_await_what_was_there(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake, made := &moody{}, 0
+		a := mirrored(t, fake)
+		more := func(n int) {
+			makeFile(t, a.Rule.Dir, fmt.Sprintf("more-%d", n), "abc")
+			if err := os.WriteFile(filepath.Join(a.Rule.Dir, "train.log"), bytes.Repeat([]byte("x"), n), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+		fake.put = func(context.Context, store.Upload) error { made++; more(made); return nil }
+		makeFile(t, a.Rule.Dir, "model.bin", "abc")
+		makeFile(t, a.Rule.Dir, "train.log", "")
+		e := running(t, a)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		got, err := e.Await(ctx, "")
+		if err != nil || len(got) != 1 || got[0].Files != 2 || !got[0].OK() || got[0].Verified < 1 {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
