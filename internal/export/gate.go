@@ -107,7 +107,9 @@ func (d *decision) judgeWhole(c *saved) {
 	case v.Mute && still >= 0 && still < d.Rule.Quiet && !d.published(c):
 		c.why = fmt.Sprintf("it changed %s ago", still.Round(time.Second))
 	case v.Mute:
-		c.why = d.unfinished(c)
+		if c.why = d.unfinished(c); c.why == "" && still >= 0 && still < checkpoint.Patience && !d.published(c) {
+			c.why = d.lacks(c)
+		}
 	}
 	c.whole = c.why == ""
 }
@@ -140,6 +142,24 @@ func (d *decision) newest(c *saved) time.Time {
 		}
 	}
 	return last
+}
+
+// lacks says which kind of file is yet to come, as the checkpoint before has it.
+func (d *decision) lacks(c *saved) string {
+	var before *saved
+	for dir, other := range d.saved {
+		step := checkpoint.Step(dir)
+		if path.Dir(dir) == path.Dir(c.dir) && step < checkpoint.Step(c.dir) && (before == nil || step > checkpoint.Step(before.dir)) {
+			before = other
+		}
+	}
+	if before == nil {
+		return ""
+	}
+	if kind := checkpoint.Lacks(d.files(c), d.files(before)); kind != "" {
+		return fmt.Sprintf("%s is not there yet, which %s has", kind, path.Base(before.dir))
+	}
+	return ""
 }
 
 // published says that a checkpoint came under its name in one step.

@@ -57,6 +57,8 @@ func TestCheckpointsGoWhole(t *testing.T) {
 		{"files_of_which_one_is_being_written", State{Rule: all, Tree: tree(file("ckpt-1/a", longAgo), file("ckpt-1/b", recent))}, []string{
 			"wait ckpt-1/a: ckpt-1 is not whole: b: it is being written", "wait ckpt-1/b: it is being written"}},
 		{"files_that_were_not_quiet_for_long_enough", State{Rule: quiet, Tree: tree(file("ckpt-1/a", longAgo))}, []string{"wait ckpt-1/a: ckpt-1 is not whole: it changed 1h0m0s ago"}},
+		{"files_of_which_one_is_yet_to_come", State{Rule: all, Tree: tree(file("ckpt-1/a", longAgo), file("ckpt-1/b", longAgo), file("ckpt-2/a", noon.Add(-time.Minute))), Objects: objects(objectOf(file("ckpt-1/a", longAgo)), objectOf(file("ckpt-1/b", longAgo)))},
+			[]string{"wait ckpt-2/a: ckpt-2 is not whole: b is not there yet, which ckpt-1 has"}},
 		{"a_marker_does_not_have_to_be_quiet", State{Rule: quiet, Tree: tree(file("ckpt-1/a", older(3)), file("ckpt-1/.complete", longAgo))}, []string{"put fsx/ckpt-1/a: new", "put fsx/ckpt-1/.complete: new"}},
 		{"a_marker_that_others_have", State{Rule: all, Tree: tree(file("ckpt-1/a", older(3)), file("ckpt-1/.complete", longAgo), file("ckpt-2/a", noon.Add(-time.Minute))), Objects: objects(objectOf(file("ckpt-1/a", older(3))), objectOf(file("ckpt-1/.complete", longAgo)))}, []string{
 			"wait ckpt-2/a: ckpt-2 is not whole: .complete is not there yet, and it changed 1m0s ago"}},

@@ -48,7 +48,7 @@ func (v *View) Choose(ctx context.Context, w Want) (*Found, []Passed, error) {
 		if err := v.judge(ctx, f); err != nil {
 			return nil, passed, err
 		}
-		if f.Torn == "" && f.Doubt == "" && !f.certain && i+1 < len(all) && !all[i+1].single {
+		if f.Torn == "" && f.Doubt == "" && !f.sure() && i+1 < len(all) && !all[i+1].single {
 			if before, err = v.list(ctx, all[i+1]); err != nil {
 				return nil, passed, err
 			}

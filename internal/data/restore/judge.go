@@ -30,6 +30,7 @@ type Found struct {
 
 	from    *candidate
 	certain bool // who put it there said how many files it has
+	mute    bool // by its files alone, nobody could know
 }
 
 // File is an object of a checkpoint.
@@ -75,6 +76,9 @@ func (f *Found) add(p string, o store.Object) {
 	}
 }
 
+// sure says that there is nothing to compare it with others for.
+func (f *Found) sure() bool { return f.from.single || f.certain && !f.mute }
+
 func (f *Found) parts() []checkpoint.File {
 	var all []checkpoint.File
 	for _, x := range f.Files {
@@ -113,7 +117,7 @@ func (v *View) judge(ctx context.Context, f *Found) error {
 		}
 	}
 	verdict := checkpoint.Stored(set)
-	f.Layout, f.Torn = verdict.Layout, verdict.Torn
+	f.Layout, f.Torn, f.mute = verdict.Layout, verdict.Torn, verdict.Mute
 	switch {
 	case f.Torn != "":
 	case f.certain:
