@@ -19,6 +19,7 @@ are in its own S3 server, of one on AWS in its region.`,
 	c.AddCommand(
 		a.dataClean(),
 		a.dataExport(),
+		a.dataList(),
 		a.dataPull(),
 		a.dataRestore(),
 		a.dataPush(),

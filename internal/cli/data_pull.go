@@ -19,6 +19,7 @@ const bucketPatience = 5 * time.Minute
 
 type pullOptions struct {
 	bucketFlags
+	data.Filter
 	delete, dryRun, yes bool
 	limit               string
 }
@@ -34,13 +35,16 @@ at once, and proven by their SHA-256 before they have their names. Times and
 permissions are those of the dataset.
 
 What was cut off goes on where it was when pull runs again. A dataset that is
-being pushed is not pulled.`,
+being pushed is not pulled. PATTERNs are those of push.`,
 		Example: "  muster data pull s3://my-bucket/dataset ./dataset\n  muster data pull s3://my-bucket/dataset /fsx/dataset --delete --dry-run",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			from, err := parseTarget(args[0])
 			if err != nil {
 				return err
+			}
+			if err := o.Check(); err != nil {
+				return fault.Usage(err)
 			}
 			if isTarget(args[1]) {
 				return fault.Usage(fmt.Errorf("%s is no directory: pull brings a dataset from a bucket to a directory; push is the other way", page.Printable(args[1])))
@@ -49,11 +53,18 @@ being pushed is not pulled.`,
 		},
 	}
 	o.add(c)
+	addFilter(c, &o.Filter)
 	c.Flags().BoolVar(&o.delete, "delete", false, "delete the files of DIR that the dataset does not have")
 	c.Flags().StringVar(&o.limit, "limit", "", "how many `BYTES` a second at the most, such as 100M")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	return c
+}
+
+// addFilter adds the flags that say which files are meant.
+func addFilter(c *cobra.Command, f *data.Filter) {
+	c.Flags().StringArrayVar(&f.Include, "include", nil, "take only what matches the `PATTERN`; may be repeated")
+	c.Flags().StringArrayVar(&f.Exclude, "exclude", nil, "leave out what matches the `PATTERN`; may be repeated")
 }
 
 // openBucket opens a target's bucket for a command that tells its waits by a progress.
@@ -116,7 +127,7 @@ func (a *app) pull(ctx context.Context, from target, dir string, o pullOptions) 
 		return err
 	}
 	defer set.Close()
-	p := &data.Pull{Dataset: set, Dir: dir, Progress: progress}
+	p := &data.Pull{Dataset: set, Dir: dir, Wanted: o.Wanted, Progress: progress}
 	answer := pullAnswer{Dataset: from.String(), Committed: set.Head.Committed, Dir: dir, DryRun: o.dryRun, Problems: []data.Problem{}}
 	todo, err := p.Look(ctx)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 type verifyOptions struct {
 	bucketFlags
+	data.Filter
 	head, full bool
 	sample     int
 	seed       uint64
@@ -56,6 +57,7 @@ CMD --data-dir D, where D is the sample, or DIR.`,
 		},
 	}
 	o.add(c)
+	addFilter(c, &o.Filter)
 	c.Flags().BoolVar(&o.head, "head", false, "compare what the bucket's place says of the objects (default)")
 	c.Flags().BoolVar(&o.full, "full", false, "read every byte")
 	c.Flags().IntVar(&o.sample, "sample", 0, "fetch `N` files that chance chooses")
@@ -92,6 +94,9 @@ func (o *verifyOptions) check(dir string) error {
 	}
 	if why != "" {
 		return fault.Usage(errors.New(why))
+	}
+	if err := o.Check(); err != nil {
+		return fault.Usage(err)
 	}
 	if !o.seeded {
 		o.seed = rand.Uint64N(1_000_000)
@@ -146,7 +151,7 @@ func (v proving) run(ctx context.Context) (provenAnswer, error) {
 	case v.o.sample > 0:
 		return v.sample(ctx)
 	}
-	check := data.Verify{Dataset: v.set, Progress: v.progress}
+	check := data.Verify{Dataset: v.set, Wanted: v.o.Wanted, Progress: v.progress}
 	mode, judge := "head", check.Heads
 	v.progress.Begin("compare")
 	if v.o.full {
@@ -163,7 +168,7 @@ func (v proving) run(ctx context.Context) (provenAnswer, error) {
 
 func (v proving) directory(ctx context.Context) (provenAnswer, error) {
 	v.progress.Begin("compare")
-	got, err := (&data.Compare{Dir: v.dir, Bucket: v.bucket, Prefix: v.at.prefix, Dataset: v.set, Full: v.o.full, Progress: v.progress}).Run(ctx)
+	got, err := (&data.Compare{Dir: v.dir, Bucket: v.bucket, Prefix: v.at.prefix, Dataset: v.set, Full: v.o.full, Wanted: v.o.Wanted, Progress: v.progress}).Run(ctx)
 	answer := provenAnswer{Mode: "directory", Dir: v.dir, OK: got.Same(), Proven: fileCount{got.Files, got.Bytes}, Unproven: got.Unproven,
 		Missing: got.Missing.List, Extra: got.Extra.List, Problems: got.Different.List,
 		Counts: provenCounts{got.Missing.All, got.Extra.All, got.Different.All}, leftOut: got.Passing}
@@ -182,7 +187,7 @@ func (v proving) sample(ctx context.Context) (answer provenAnswer, err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	v.app.note("the sample is that of --seed %d", v.o.seed)
-	got, err := (&data.Sample{Dataset: v.set, Files: v.o.sample, Seed: v.o.seed, Dir: dir, Progress: v.progress}).Run(ctx)
+	got, err := (&data.Sample{Dataset: v.set, Files: v.o.sample, Seed: v.o.seed, Dir: dir, Wanted: v.o.Wanted, Progress: v.progress}).Run(ctx)
 	answer = provenAnswer{Mode: "sample", Dir: v.o.keep, OK: got.Problems.All == 0, Seed: &v.o.seed, Sample: got.Paths, Unpacked: got.Unpacked,
 		Proven: fileCount{int64(len(got.Paths)) - got.Problems.All, got.Bytes}, Problems: got.Problems.List,
 		Counts: provenCounts{Problems: got.Problems.All}, leftOut: got.LeftOut}

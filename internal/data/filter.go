@@ -45,6 +45,14 @@ func (f Filter) Enters(dir string) bool {
 	return len(f.Include) == 0 || slices.ContainsFunc(f.Include, func(p string) bool { return matches(p, dir) || leads(p, dir) })
 }
 
+// Wanted is Takes for files and Enters for directories.
+func (f Filter) Wanted(path string, dir bool) bool {
+	if dir {
+		return f.Enters(path)
+	}
+	return f.Takes(path)
+}
+
 // matches tells whether a pattern matches a path or a directory that it is in.
 func matches(pattern, path string) bool {
 	pattern = trimmed(pattern)

@@ -39,6 +39,15 @@ const headBytes = 64 << 10
 
 // FindHead reads a dataset's head. It returns ErrNone where there is none.
 func FindHead(ctx context.Context, bucket store.Store, prefix, name string) (manifest.Head, error) {
+	for n := 1; ; n++ {
+		head, err := findHead(ctx, bucket, prefix, name)
+		if !errors.Is(err, store.ErrChecksum) || n == fetches {
+			return head, err // what came damaged is fetched again
+		}
+	}
+}
+
+func findHead(ctx context.Context, bucket store.Store, prefix, name string) (manifest.Head, error) {
 	body, o, err := bucket.Get(ctx, manifest.HeadKey(prefix))
 	if errors.Is(err, store.ErrNotFound) {
 		return manifest.Head{}, fmt.Errorf("%w at %s: %s, which a push puts last, is not there", ErrNone, name, manifest.HeadKey(prefix))
@@ -76,7 +85,7 @@ func Open(ctx context.Context, bucket store.Store, prefix, name string) (*Datase
 		if err == nil {
 			return d, nil
 		}
-		if gone := errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChecksum); !gone || tries == 3 {
+		if gone := errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChecksum); !gone || tries == fetches {
 			return nil, fmt.Errorf("read the manifest of %s: %w", name, err) // a commit takes the old one away
 		}
 	}

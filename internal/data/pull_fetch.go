@@ -25,7 +25,7 @@ const (
 	wholeAtOnce = 32        // files that are fetched in one piece each
 	largeAtOnce = 8         // files that are fetched in parts
 	partsAtOnce = 16        // parts of all these
-	fetches     = 3         // of bytes that come damaged
+	fetches     = 5         // of bytes that come damaged
 )
 
 // arrival fetches files to where they are proven.

@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/data"
+	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/store"
+)
+
+func (a *app) dataList() *cobra.Command {
+	var at bucketFlags
+	var files bool
+	c := &cobra.Command{
+		Use:   "list [s3://BUCKET[/PREFIX]]",
+		Short: "List buckets, datasets, and what is in them",
+		Long: `List shows the buckets; with s3://BUCKET the datasets that are in it, up to two
+levels below; with the prefix of a dataset whether it is whole, when it was
+committed, and its folders. Of a prefix that is no dataset it counts the objects.`,
+		Example: "  muster data list\n  muster data list s3://my-bucket\n  muster data list s3://my-bucket/dataset --files",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 && files {
+				return fault.Usage(errors.New("--files needs s3://BUCKET/PREFIX: whose files?"))
+			}
+			if len(args) == 0 {
+				return a.listBuckets(c.Context(), at)
+			}
+			t, err := parseTarget(args[0])
+			if err != nil {
+				return err
+			}
+			return a.listTarget(c.Context(), at, t, files)
+		},
+	}
+	at.add(c)
+	c.Flags().BoolVar(&files, "files", false, "list each file")
+	return c
+}
+
+// bucketsAnswer is what `muster data list -o json` prints.
+type bucketsAnswer struct {
+	Buckets []string `json:"buckets"`
+}
+
+func (a *app) listBuckets(ctx context.Context, at bucketFlags) error {
+	config, err := a.bucketPlace(ctx, at)
+	if err != nil {
+		return err
+	}
+	names, err := store.Buckets(ctx, config)
+	if err != nil {
+		return err
+	}
+	return a.answer(bucketsAnswer{append([]string{}, names...)}, func() error {
+		for _, name := range names {
+			if _, err := fmt.Fprintln(a.out, "s3://"+page.Printable(name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// datasetsAnswer is what `muster data list s3://BUCKET -o json` prints, if that is no dataset itself.
+type datasetsAnswer struct {
+	At       string        `json:"at"`
+	Datasets []datasetLine `json:"datasets"`
+	Objects  *fileCount    `json:"objects,omitempty"` // where there is no dataset
+}
+
+type datasetLine struct {
+	Dataset   string    `json:"dataset"`
+	State     string    `json:"state"`
+	Files     int64     `json:"files"`
+	Bytes     int64     `json:"bytes"`
+	Committed time.Time `json:"committed"`
+}
+
+// datasetAnswer is what it prints of a dataset.
+type datasetAnswer struct {
+	datasetLine
+	Folders []data.Folder     `json:"folders"`
+	Records []manifest.Record `json:"records,omitempty"`
+}
+
+func lineOf(t target, prefix string, h manifest.Head) datasetLine {
+	return datasetLine{target{t.bucket, prefix}.String(), h.State, h.Files, h.Bytes, h.Committed}
+}
+
+func (a *app) listTarget(ctx context.Context, at bucketFlags, t target, files bool) error {
+	progress := &data.Progress{}
+	bucket, err := a.openBucket(ctx, at, t, "", progress)
+	if err != nil {
+		return err
+	}
+	stop := a.watchData(progress)
+	defer stop()
+	found, err := data.Datasets(ctx, bucket, t.prefix)
+	if err != nil {
+		return err
+	}
+	if len(found) == 1 && found[0].Prefix == t.prefix {
+		return a.listDataset(ctx, bucket, t, found[0].Head, files)
+	}
+	if len(found) == 0 {
+		return a.listObjects(ctx, bucket, t, files)
+	}
+	answer := datasetsAnswer{At: t.String()}
+	for _, f := range found {
+		answer.Datasets = append(answer.Datasets, lineOf(t, f.Prefix, f.Head))
+	}
+	return a.answer(answer, func() error { return datasetTable(answer.Datasets, time.Now()).Write(a.out) })
+}
+
+func datasetTable(all []datasetLine, now time.Time) page.Table {
+	t := page.Table{{"DATASET", "STATE", "FILES", "SIZE", "COMMITTED"}}
+	for _, d := range all {
+		t.Add(page.Printable(d.Dataset), d.State, fmt.Sprint(d.Files), count.Bytes(d.Bytes), clock(d.Committed, now))
+	}
+	return t
+}
+
+// listDataset shows a dataset. One that is changing has no manifest to go by.
+func (a *app) listDataset(ctx context.Context, bucket store.Store, t target, head manifest.Head, files bool) error {
+	answer := datasetAnswer{datasetLine: lineOf(t, t.prefix, head), Folders: []data.Folder{}}
+	if head.State == manifest.Changing {
+		a.note("a push of %s is under way, or was cut off; if none is, run that `muster data push` again", t)
+		return a.answer(answer, func() error { return datasetTable([]datasetLine{answer.datasetLine}, time.Now()).Write(a.out) })
+	}
+	set, err := data.Open(ctx, bucket, t.prefix, t.String())
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	if files {
+		return a.listFiles(answer, set.Records(ctx))
+	}
+	folders, err := data.Folders(set.Records(ctx))
+	if err != nil {
+		return err
+	}
+	answer.Folders = append(answer.Folders, folders...)
+	return a.answer(answer, func() error {
+		if err := datasetTable([]datasetLine{answer.datasetLine}, time.Now()).Write(a.out); err != nil {
+			return err
+		}
+		return a.writeFolders(folders)
+	})
+}
+
+func (a *app) writeFolders(folders []data.Folder) error {
+	if len(folders) == 0 {
+		return nil
+	}
+	t := page.Table{{"FOLDER", "FILES", "SIZE"}}
+	for _, f := range folders {
+		name := "."
+		if f.Name != "" {
+			name = page.Printable(f.Name) + "/"
+		}
+		t.Add(name, fmt.Sprint(f.Files), count.Bytes(f.Bytes))
+	}
+	if _, err := fmt.Fprintln(a.out); err != nil {
+		return err
+	}
+	return t.Write(a.out)
+}
+
+// listFiles writes a line for each file, while they are read.
+func (a *app) listFiles(answer any, records iter.Seq2[manifest.Record, error]) error {
+	var all []manifest.Record
+	for r, err := range records {
+		if err != nil {
+			return err
+		}
+		if a.output == "json" {
+			all = append(all, r)
+			continue
+		}
+		when := time.Unix(0, r.ModTime).Local().Format("2006-01-02 15:04:05")
+		if _, err := fmt.Fprintf(a.out, "%12d  %s  %s\n", r.SizeBytes, when, page.Printable(r.Path)); err != nil {
+			return err
+		}
+	}
+	if a.output != "json" {
+		return nil
+	}
+	if d, ok := answer.(datasetAnswer); ok {
+		d.Records = all
+		answer = d
+	}
+	return a.writeJSON(answer)
+}
+
+// listObjects counts what is no dataset.
+func (a *app) listObjects(ctx context.Context, bucket store.Store, t target, files bool) error {
+	a.note("there is no dataset at %s, nor up to two levels below: what is there has no manifest", t)
+	if files {
+		return a.listFiles(datasetAnswer{datasetLine: datasetLine{Dataset: t.String(), State: "none"}, Folders: []data.Folder{}}, data.Objects(ctx, bucket, t.prefix))
+	}
+	folders, err := data.Folders(data.Objects(ctx, bucket, t.prefix))
+	if err != nil {
+		return err
+	}
+	sum := &fileCount{}
+	for _, f := range folders {
+		sum.Files += f.Files
+		sum.Bytes += f.Bytes
+	}
+	return a.answer(datasetsAnswer{At: t.String(), Datasets: []datasetLine{}, Objects: sum}, func() error {
+		if _, err := fmt.Fprintf(a.out, "%s, %s\n", count.Of(sum.Files, "object"), count.Bytes(sum.Bytes)); err != nil {
+			return err
+		}
+		return a.writeFolders(folders)
+	})
+}
