@@ -46,8 +46,8 @@ var ErrSource = errors.New("not all files could be sent")
 var ErrNothing = errors.New("there is no file in it")
 
 // Run pushes. When it returns nil the dataset in the bucket is the source as it was found. What it did before it was cut
-// off, in whatever way, it does not do again. It returns ErrSource with what is wrong in Pushed, ErrBusy or store.ErrChanged
-// if another push is under way.
+// off, in whatever way, it does not do again. It returns ErrSource with what is wrong in Pushed, ErrBusy or ErrRival if
+// another push is under way.
 func (p Push) Run(ctx context.Context) (Pushed, error) {
 	began := time.Now()
 	if err := p.check(); err != nil {
@@ -65,7 +65,9 @@ func (p Push) Run(ctx context.Context) (Pushed, error) {
 	}
 	r := pushing{Push: p, journal: j}
 	defer r.close()
-	err = r.run(ctx)
+	if err = r.run(ctx); errors.Is(err, store.ErrChanged) {
+		err = r.rivalled(ctx, err)
+	}
 	r.done.Seconds = time.Since(began).Seconds()
 	return r.done, err
 }
@@ -151,6 +153,9 @@ type pushing struct {
 	source  *walk.Walk
 	done    Pushed
 	changed bool // the dataset is to be another than the committed one
+
+	replaces bool // this push replaces objects that the committed manifest names
+	inherits bool // a push before did not come to its end, or is under way
 
 	seen      []string // manifests in the bucket when it was listed
 	manifests []string // all but the one that is committed

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/store"
 )
 
 // deletesAtOnce is how many objects are deleted at a time.
@@ -23,6 +25,11 @@ func (r *pushing) commit(ctx context.Context) error {
 	size, err := r.out.end()
 	if err != nil {
 		return err
+	}
+	if r.inherits {
+		if whole, err := r.holds(ctx, r.out.file); err != nil || !whole {
+			return cmp.Or(err, fmt.Errorf("what was sent: %w", store.ErrChanged))
+		}
 	}
 	former := r.manifests
 	head, err := r.putManifest(ctx, r.out.file.file, size)

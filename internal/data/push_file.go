@@ -33,7 +33,8 @@ type fileError struct{ error }
 
 func (e fileError) Unwrap() error { return e.error }
 
-// put sends a file as it is now, again if it changes meanwhile.
+// put sends a file as it is now, again if it changes meanwhile. It returns store.ErrChanged if somebody else put an object
+// of its key.
 func (r *pushing) put(ctx context.Context, s step) (record manifest.Record, err error) {
 	for range tries {
 		record, err = r.putOnce(ctx, s)
@@ -60,7 +61,7 @@ func (r *pushing) putOnce(ctx context.Context, s step) (manifest.Record, error) 
 			u.Resume = ""
 		}
 	}
-	o, err := r.Bucket.Put(ctx, u)
+	o, err := r.Bucket.PutIf(ctx, u, s.was) // what appeared since the bucket was listed is another push's
 	if errors.Is(err, io.ErrUnexpectedEOF) && in.same() != nil {
 		err = fileError{errChanged}
 	}

@@ -57,8 +57,17 @@ func (b *bench) remove(path string) {
 	ok(b.t, os.RemoveAll(filepath.Join(b.root, path)))
 }
 
-func (b *bench) push() (data.Pushed, error) {
-	return data.Push{Bucket: b.bucket, Place: "test", Prefix: "set", Source: b.root, State: b.state, Options: b.PushOptions}.Run(b.t.Context())
+func (b *bench) of() data.Push {
+	return data.Push{Bucket: b.bucket, Place: "test", Prefix: "set", Source: b.root, State: b.state, Options: b.PushOptions}
+}
+
+func (b *bench) push() (data.Pushed, error) { return b.of().Run(b.t.Context()) }
+
+func (b *bench) preview(tell func(data.PushStep)) (data.Pushed, error) {
+	return b.of().Preview(b.t.Context(), func(s data.PushStep) error {
+		tell(s)
+		return nil
+	})
 }
 
 func (b *bench) pushes() data.Pushed {
@@ -194,26 +203,25 @@ func (f *frail) revive(calls int, after bool) {
 }
 
 func (f *frail) Put(ctx context.Context, u store.Upload) (store.Object, error) {
+	return f.put(ctx, u, f.Fake.Put)
+}
+
+func (f *frail) PutIf(ctx context.Context, u store.Upload, version string) (store.Object, error) {
+	return f.put(ctx, u, func(ctx context.Context, u store.Upload) (store.Object, error) { return f.Fake.PutIf(ctx, u, version) })
+}
+
+func (f *frail) put(ctx context.Context, u store.Upload, put func(context.Context, store.Upload) (store.Object, error)) (store.Object, error) {
 	end, err := f.call()
 	if err != nil {
 		return store.Object{}, err
 	}
 	former, headErr := f.Fake.Head(ctx, u.Key)
-	o, err := f.Fake.Put(ctx, u)
+	o, err := put(ctx, u)
 	if err == nil && headErr == nil && former.SHA256 == o.SHA256 && maps.Equal(former.Meta, u.Meta) {
 		f.mu.Lock()
 		f.twice = append(f.twice, u.Key)
 		f.mu.Unlock()
 	}
-	return o, end(err)
-}
-
-func (f *frail) PutIf(ctx context.Context, u store.Upload, version string) (store.Object, error) {
-	end, err := f.call()
-	if err != nil {
-		return store.Object{}, err
-	}
-	o, err := f.Fake.PutIf(ctx, u, version)
 	return o, end(err)
 }
 

@@ -87,7 +87,7 @@ func (r *pushing) taken(ctx context.Context, head manifest.Head, err error) erro
 		return errors.Join(err, lookErr)
 	}
 	if !now.there || !bytes.Equal(now.head.Encode(), head.Encode()) {
-		return fmt.Errorf("another push to s3://%s is under way: %w", r.Prefix, err)
+		return err
 	}
 	now.mine = true
 	*r.head = *now

@@ -25,6 +25,7 @@ func (r *pushing) look(ctx context.Context, group *sync.WaitGroup) (sources, err
 	if r.head, err = r.readHead(ctx); err != nil {
 		return sources{}, err
 	}
+	r.inherits = r.head.torn()
 	if r.former, err = r.fetch(ctx); err != nil {
 		return sources{}, err
 	}

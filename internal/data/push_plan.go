@@ -32,6 +32,7 @@ type step struct {
 	file   walk.File       // of keep, compare, send
 	record manifest.Record // of keep, stay, remove
 	bytes  int64           // the object has them; of remove, stray
+	was    string          // the object's version, "" if there is none
 	fresh  bool            // the record is not that of the committed manifest
 	named  bool            // the committed manifest names the object, which readers may be reading
 	begun  *begun          // the upload in parts that was cut off
@@ -92,7 +93,7 @@ func (r rules) decide(s sight, replaced bool) step {
 	record, fresh := s.known()
 	d.record, d.fresh = record, fresh
 	if s.object != nil {
-		d.bytes = s.object.SizeBytes
+		d.bytes, d.was = s.object.SizeBytes, s.object.Version
 	}
 	if s.noted != nil {
 		d.begun = s.noted.Begun

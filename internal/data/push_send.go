@@ -106,7 +106,7 @@ func (r *pushing) begin(ctx context.Context, s step, l lanes) error {
 }
 
 func (r *pushing) enqueue(ctx context.Context, s step, l lanes) error {
-	r.changed = true
+	r.changed, r.replaces = true, r.replaces || s.named
 	if err := r.take(ctx, s.named); err != nil {
 		return err
 	}
