@@ -125,7 +125,7 @@ func (p pushAnswer) text() string {
 		return text
 	}
 	text += "; in " + count.Span(time.Duration(p.Seconds*float64(time.Second)))
-	if p.PerSecond >= 1 {
+	if p.Seconds >= 1 && p.PerSecond >= 1 {
 		text += fmt.Sprintf(", %s/s", count.Bytes(int64(p.PerSecond)))
 	}
 	if p.Failed > 0 {
