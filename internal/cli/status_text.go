@@ -163,7 +163,7 @@ func exportLines(exports []client.ExportStatus, now time.Time) []string {
 
 // goingOut says how far an export is.
 func goingOut(e client.ExportStatus, now time.Time) []string {
-	parts := []string{waitsFor(e)}
+	parts := []string{waitsFor(e, now)}
 	if e.Blocked > 0 {
 		parts = append(parts, fmt.Sprintf("%d of them cannot be exported", e.Blocked))
 	}
@@ -181,14 +181,20 @@ func goingOut(e client.ExportStatus, now time.Time) []string {
 	return append(parts, fmt.Sprintf("%d exported", e.Exported))
 }
 
+// slowExport is from when on it is said how long files wait.
+const slowExport = time.Minute
+
 // waitsFor says how much is to be exported.
-func waitsFor(e client.ExportStatus) string {
+func waitsFor(e client.ExportStatus, now time.Time) string {
 	if e.PendingUnknown && e.Pending == 0 {
 		return "unknown how many wait"
 	}
 	text := fmt.Sprintf("%d waiting", e.Pending)
 	if e.PendingBytes > 0 {
 		text += fmt.Sprintf(" (%s)", count.Bytes(e.PendingBytes))
+	}
+	if behind := now.Sub(e.WaitsSince); !e.WaitsSince.IsZero() && behind >= slowExport {
+		text += ", the oldest for " + count.Span(behind)
 	}
 	if e.PendingUnknown {
 		text += ", maybe more"

@@ -97,6 +97,13 @@ func (l *link) await(ctx context.Context, at string) (client.Awaited, error) {
 		}
 	}
 	files = slices.DeleteFunc(files, func(f export.File) bool { _, no := blocked[f.Path]; return no })
+	files = slices.DeleteFunc(files, func(f export.File) bool {
+		gone := l.mirror.Track.Expired(f.Path)
+		if gone {
+			a.LeftAlone++
+		}
+		return gone
+	})
 	bucket, err := l.bucket(ctx)
 	if err != nil {
 		return a, err
@@ -105,7 +112,7 @@ func (l *link) await(ctx context.Context, at string) (client.Awaited, error) {
 	if err != nil {
 		return a, fmt.Errorf("verify %s: %w", l.Path, err)
 	}
-	a.Verified, a.Changed, a.LeftAlone = proof.Proven, proof.Changed, proof.LeftAlone
+	a.Verified, a.Changed, a.LeftAlone = proof.Proven, proof.Changed, a.LeftAlone+proof.LeftAlone
 	a.Missing, a.Different, a.Unreadable = printable(proof.Missing), printable(proof.Different), printable(proof.Unreadable)
 	return a, nil
 }

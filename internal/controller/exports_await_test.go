@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -91,6 +92,25 @@ func TestExports_await_what_was_there(t *testing.T) {
 		defer cancel()
 		got, err := e.Await(ctx, "")
 		if err != nil || len(got) != 1 || got[0].Files != 2 || !got[0].OK() || got[0].Verified < 1 {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
+// TestExports_await_kept holds that checkpoints which the rule does not keep keep nobody waiting, and are not missed.
+func TestExports_await_kept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := mirrored(t, &moody{put: func(context.Context, store.Upload) error { return nil }})
+		a.Rule.Keep = checkpoint.Policy{Last: 1}
+		for n := range 3 {
+			makeFile(t, a.Rule.Dir, fmt.Sprintf("run/checkpoint-%d/model.bin", n), "abc")
+		}
+		e := running(t, a)
+		<-time.After(10 * time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		got, err := e.Await(ctx, "")
+		if err != nil || len(got) != 1 || got[0].Verified != 1 || got[0].LeftAlone != 2 || len(got[0].Missing) != 0 {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})

@@ -95,6 +95,18 @@ func (d *decision) gonePart(dir string) bool {
 	return checkpoint.Stored(s).Torn == ""
 }
 
+// Expired says that the bucket is not to have a file: it is of a checkpoint that the rule does not keep.
+func (t *Track) Expired(p string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for dir := range parents(p) {
+		if _, gone := t.plan.Gone[dir]; gone {
+			return true
+		}
+	}
+	return false
+}
+
 // expired says that a path is in a checkpoint that has to go, and why.
 func (d *decision) expired(p string) (string, bool) {
 	if len(d.gone) == 0 {

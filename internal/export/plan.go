@@ -31,11 +31,12 @@ type State struct {
 
 // Plan is what to do in this round, and why other files have to wait.
 type Plan struct {
-	Puts    []Step // in this order
-	Deletes []Step // after all of Puts succeeded, in this order
-	Waits   []Wait // for a later round
-	Blocked []Wait // until a person changes something
-	Kept    []Wait // objects without files that stay nevertheless
+	Puts    []Step            // in this order
+	Deletes []Step            // after all of Puts succeeded, in this order
+	Waits   []Wait            // for a later round
+	Blocked []Wait            // until a person changes something
+	Kept    []Wait            // objects without files that stay nevertheless
+	Gone    map[string]string // checkpoints that the rule does not keep in the bucket, by directory: why
 }
 
 // Step puts or deletes one object.
@@ -95,6 +96,7 @@ func Decide(s State) Plan {
 	d.findPointers()
 	d.checkpoints()
 	d.expiring()
+	d.plan.Gone = d.gone
 	for i, f := range s.Tree.Files {
 		if d.stands[i] != elsewhere {
 			d.stands[i] = d.file(f)

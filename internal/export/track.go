@@ -23,6 +23,7 @@ type Progress struct {
 	Blocked  []Wait    // files that cannot be exported
 	Sending  []Sending // what is being uploaded, the oldest first
 	Success  time.Time // when a round ended last in which the place was well
+	Since    time.Time // when the oldest of the files changed that could be sent and are not; zero if there is none
 }
 
 // namedAtMost is how many of the files that wait are named.
@@ -46,6 +47,7 @@ type Track struct {
 	plan     Plan            // of this round, or the last one
 	done     map[string]bool // keys of the plan's puts
 	plans    int             // that were taken up
+	began    time.Time       // when the first of them was
 	unseen   []Wait          // files that came or changed since the plan was made
 }
 
@@ -70,7 +72,27 @@ func (t *Track) Progress() Progress {
 	}
 	p.Bytes = max(p.Bytes, 0) // of a file that became shorter more may be sent than it has
 	p.Waiting = t.first()
+	p.Since = t.since()
 	return p
+}
+
+// since is when the oldest of the files changed that are to be sent: what waited before there was an export, waits since
+// there is one. A log that grows is never done, and does not count.
+func (t *Track) since() time.Time {
+	var oldest time.Time
+	for _, s := range t.plan.Puts {
+		if t.done[s.Key] || s.Again || grows(s.File) {
+			continue
+		}
+		at := s.File.Change.time()
+		if at.Before(t.began) {
+			at = t.began
+		}
+		if oldest.IsZero() || at.Before(oldest) {
+			oldest = at
+		}
+	}
+	return oldest
 }
 
 // planned are the sizes of those files of the plan that still wait, if anything was seen since that may be among them.
@@ -122,6 +144,9 @@ func (t *Track) take(p Plan, tree Tree) {
 	t.plans++
 	t.plan, t.tree, t.done, t.unseen, t.seen = p, tree, map[string]bool{}, nil, true
 	t.progress.Files, t.progress.Bytes, t.progress.Blocked = p.Pending(), 0, p.Blocked
+	if t.began.IsZero() {
+		t.began = time.Now()
+	}
 	for _, s := range p.Puts {
 		t.progress.Bytes += s.File.SizeBytes
 	}

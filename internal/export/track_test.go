@@ -71,3 +71,29 @@ func (a *asking) Put(ctx context.Context, u store.Upload) (store.Object, error) 
 	a.ask()
 	return store.Object{}, errCut
 }
+
+// TestSinceWhen has files that wait because the bucket takes nothing: it is said since when, until they are sent.
+func TestSinceWhen(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, files{"a": "x", "b": "y", "c.log": "z"})
+	m := mirror(dir, shut{&storetest.Fake{}})
+	before := time.Now()
+	if _, err := m.Round(t.Context(), soon()); err == nil {
+		t.Fatal("the bucket took it")
+	}
+	if p := m.Track.Progress(); p.Since.Before(before) || p.Since.After(time.Now()) || p.Files != 3 {
+		t.Errorf("got %+v", p)
+	}
+	m.Store = &storetest.Fake{}
+	finish(t, m)
+	if p := m.Track.Progress(); !p.Since.IsZero() || p.Files != 0 {
+		t.Errorf("got %+v", p)
+	}
+}
+
+// shut is a bucket that can be looked at, and takes nothing.
+type shut struct{ store.Store }
+
+func (shut) Put(context.Context, store.Upload) (store.Object, error) {
+	return store.Object{}, errors.New("no answer")
+}

@@ -16,6 +16,8 @@ type ExportStatus struct {
 	// PendingUnknown says that the bucket or the directory could not be looked at:
 	// Pending counts only the known files.
 	PendingUnknown bool `json:"pending_unknown,omitempty"`
+	// WaitsSince is when the oldest of the files changed that could be sent and are not.
+	WaitsSince time.Time `json:"waits_since,omitzero"`
 	// Waiting are the first of the files that will be exported.
 	Waiting []WaitingFile `json:"waiting,omitempty"`
 	// Blocked is how many files cannot be exported, BlockedFiles the first of them.
