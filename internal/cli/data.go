@@ -23,6 +23,7 @@ are in its own S3 server, of one on AWS in its region.`,
 		a.dataPull(),
 		a.dataRestore(),
 		a.dataPush(),
+		a.dataWarm(),
 		a.dataVerify(),
 	)
 	return c

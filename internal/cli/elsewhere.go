@@ -70,6 +70,9 @@ func findSlurm() error  { return nil }
 // endWithCaller has nobody to end with.
 func endWithCaller() error { return nil }
 
+// onLustre is asked on machines of clusters alone.
+func onLustre(string) (bool, error) { return false, errNotHere }
+
 // onHead makes a command one that runs on the head node.
 func (a *app) onHead(func(*cobra.Command, []string, slurm.Client) error) func(*cobra.Command, []string) error {
 	return a.forwarded(func(*cobra.Command, []string) error { return errNotHere })

@@ -41,6 +41,7 @@ var bothPlaces = map[string]string{
 	"image":          "dir cache",
 	"data clean":     "older pattern delete",
 	"data export":    "wait",
+	"data warm":      "nodes",
 	"data push":      "endpoint-url region profile make-bucket delete include exclude storage-class sse-kms limit no-follow dry-run verbose",
 	"data restore":   "endpoint-url region profile checkpoint step replace limit dry-run",
 	"data list":      "endpoint-url region profile files",

@@ -189,6 +189,8 @@ muster was written and tested without an account of AWS. Nothing on this page wa
 - Whether distributions' packages of MariaDB install beside the libraries of MySQL that images of RPM systems carry. If not, the cluster goes on without accounting, and ` + "`muster status`" + ` says so.
 - Which file systems besides EFS answer to ports that any user can take: all others are asked from privileged ones, which all take.
 - That Lustre, EFS, OpenZFS and ONTAP mount, how fast they are, and what their links with S3 copy.
+- That lfs on FSx's clients prints what Lustre's source prints, that an ordinary user may have files restored, and how many at a time: muster data warm was tried with a stand-in for lfs.
+- How late a file that one machine writes by NFS shows on the head node, which exports it: it waits 35 s.
 - That S3 refuses an object for what it is with status 400, 409 or their like, and for the caller, the bucket or itself with others or with the codes that
   its [list of errors](https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html) has for that: exports go on after the first and stop at the second. That it
   lists keys percent-encoded, with + or %20 for a space, where ` + "`encoding-type=url`" + ` asks for it, as its own clients for Python read them.
