@@ -15,7 +15,7 @@ import (
 
 const (
 	partsAtOnce   = 4
-	heldBytes     = (partsAtOnce + 1) * partBytes // of contents by all uploads of a bucket: parts that are sent, and one that is read
+	heldBytes     = partsAtOnce * partBytes // of contents by all uploads of a bucket: parts that are sent, and those that are read
 	partBytes     = 32 << 20
 	assemblyBytes = 20 << 20 // a server joins parts at this many bytes a second, at the least
 	abortLimit    = 10 * time.Second
