@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,6 +136,7 @@ type pulling struct {
 }
 
 func (p *pulling) all(ctx context.Context) error {
+	outer := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(wholeAtOnce + largeAtOnce)
 	large := make(chan struct{}, largeAtOnce)
@@ -168,10 +170,10 @@ func (p *pulling) all(ctx context.Context) error {
 			return p.count(ctx, r, false, p.bring(ctx, r))
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return err
+	if err := group.Wait(); err != nil || failed != nil {
+		return cmp.Or(err, failed)
 	}
-	return failed
+	return p.Dataset.settled(outer)
 }
 
 // count notes how it went with a file, and returns what ends all.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"sync/atomic"
 
 	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/store"
@@ -32,6 +33,7 @@ type Dataset struct {
 
 	bucket store.Store
 	kept   kept
+	doubts atomic.Int64 // how often an object was not the one of the manifest
 }
 
 // headBytes is how long a head may be, in bytes.
@@ -129,16 +131,30 @@ func (d *Dataset) Records(ctx context.Context) iter.Seq2[manifest.Record, error]
 	}
 }
 
+// asked is how many objects that are not those of the manifest make it ask for the head each time. With many, a look at
+// the end has to do.
+const asked = 8
+
 // replaced says what it means that an object is not the one of the manifest: the dataset is another one by now, or
 // somebody touched the object alone.
 func (d *Dataset) replaced(ctx context.Context, why error) error {
-	if err := d.still(ctx); err != nil {
-		return err
+	if d.doubts.Add(1) <= asked {
+		if err := d.still(ctx); err != nil {
+			return err
+		}
 	}
 	if errors.Is(why, store.ErrNotFound) {
 		return flaw{errors.New("its object is not there, though the manifest names it; push the dataset again")}
 	}
 	return flaw{errors.New("its object is another one than was pushed, though the manifest is the same; push the dataset again")}
+}
+
+// settled returns ErrReplaced if the dataset is another one by now, where there were doubts.
+func (d *Dataset) settled(ctx context.Context) error {
+	if d.doubts.Load() == 0 {
+		return nil
+	}
+	return d.still(ctx)
 }
 
 // still returns ErrReplaced if the dataset is another one by now.

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -159,6 +160,7 @@ type verifying struct {
 
 // each judges the wanted files, many at once. What is wrong with one keeps it from no other.
 func (v *verifying) each(ctx context.Context, atOnce int, judge func(context.Context, manifest.Record) (proven bool, err error)) error {
+	outer := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	var failed error
@@ -175,10 +177,10 @@ func (v *verifying) each(ctx context.Context, atOnce int, judge func(context.Con
 			return v.count(ctx, r, proven, err)
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return err
+	if err := group.Wait(); err != nil || failed != nil {
+		return cmp.Or(err, failed)
 	}
-	return failed
+	return v.Dataset.settled(outer)
 }
 
 func (v *verifying) count(ctx context.Context, r manifest.Record, proven bool, err error) error {
