@@ -51,8 +51,8 @@ is given.`,
 			}
 			if !c.Flags().Changed("step") {
 				o.step = checkpoint.NoStep
-			} else if o.step < 0 {
-				return fault.Usage(fmt.Errorf("--step %d: steps begin at 0", o.step))
+			} else if o.step < 0 || o.checkpoint != "" {
+				return fault.Usage(errors.New("--step is a number from 0 on, and goes without --checkpoint"))
 			}
 			return a.restore(c.Context(), from, args[1], o)
 		},
@@ -60,7 +60,6 @@ is given.`,
 	o.add(c)
 	c.Flags().StringVar(&o.checkpoint, "checkpoint", "", "the one of this `NAME`, or path below the prefix")
 	c.Flags().Int64Var(&o.step, "step", 0, "the one of this `STEP`")
-	c.MarkFlagsMutuallyExclusive("checkpoint", "step")
 	c.Flags().BoolVar(&o.replace, "replace", false, "put it in the place of one that differs, and lead pointers to it that lead to another one")
 	c.Flags().StringVar(&o.limit, "limit", "", "how many `BYTES` a second at the most, such as 100M")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be brought, and bring nothing")

@@ -61,7 +61,24 @@ func (v *View) list(ctx context.Context, c *candidate) (*Found, error) {
 		}
 		f.add(strings.TrimPrefix(o.Key, below), o)
 	}
+	f.oneEach()
 	return f, nil
+}
+
+// oneEach holds that nothing is a file and a directory at once: a bucket can have that, and no directory.
+func (f *Found) oneEach() {
+	files := map[string]bool{}
+	for _, x := range f.Files {
+		files[x.Path] = true
+	}
+	for _, x := range f.Files {
+		for dir := path.Dir(x.Path); dir != "."; dir = path.Dir(dir) {
+			if files[dir] {
+				f.Torn = fmt.Sprintf("%s is a file in it, and a directory with %s", dir, x.Path)
+				return
+			}
+		}
+	}
 }
 
 // add takes an object up. One whose key is no path of a file can be none of a checkpoint that a program wrote.
@@ -159,10 +176,10 @@ func (v *View) believe(f *Found, verdict checkpoint.Verdict, named bool) {
 	switch {
 	case still < quiet:
 		f.Doubt = fmt.Sprintf("nothing says that all of it is there, and the last of it came %s ago", count.Span(max(still, 0)))
-	case named:
-		f.Proof = "a pointer names it, or a later one"
 	case len(verdict.Seals) > 0:
 		f.Proof = verdict.Seals[len(verdict.Seals)-1] + ", which is written last, is there"
+	case named:
+		f.Proof = "a pointer names it, or a later one"
 	default:
 		f.Proof = fmt.Sprintf("nothing of it came in the last %s; it says nothing of itself", count.Span(still))
 	}
