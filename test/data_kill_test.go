@@ -160,8 +160,14 @@ func (s *story) check() {
 	if len(s.gate.twice) > 0 {
 		s.t.Fatalf("sent twice: %q", s.gate.twice)
 	}
-	if left, err := os.ReadDir(filepath.Join(s.home, "data")); err != nil || len(left) > 0 {
-		s.t.Errorf("left on this machine: %v, %v", left, err)
+	err = filepath.WalkDir(s.home, func(p string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			s.t.Errorf("%s is left on this machine", p)
+		}
+		return err
+	})
+	if err != nil {
+		s.t.Error(err)
 	}
 }
 
