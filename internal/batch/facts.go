@@ -83,7 +83,12 @@ type Mount struct {
 	// DeletionPolicy says what becomes of it with the cluster: Delete, Retain. It is
 	// "" where the file system is not the cluster's.
 	DeletionPolicy spec.DeletionPolicy
+	// Exported are the directories of it that FSx exports to buckets, each with where to.
+	Exported []Exported
 }
+
+// Exported is a directory that FSx exports by itself.
+type Exported struct{ Dir, Bucket, Prefix string }
 
 // FactsOf are the facts in a cluster file.
 func FactsOf(c *spec.Cluster) *Facts {
@@ -107,7 +112,13 @@ func FactsOf(c *spec.Cluster) *Facts {
 		f.Queues = append(f.Queues, queue)
 	}
 	for _, s := range c.SharedStorage {
-		f.Mounts = append(f.Mounts, Mount{Dir: s.MountDir, Kind: string(s.Kind), DeploymentType: s.Lustre.DeploymentType, DeletionPolicy: s.DeletionPolicy})
+		m := Mount{Dir: s.MountDir, Kind: string(s.Kind), DeploymentType: s.Lustre.DeploymentType, DeletionPolicy: s.DeletionPolicy}
+		for _, r := range s.Repositories {
+			if r.Exports() {
+				m.Exported = append(m.Exported, Exported{r.Dir, r.Bucket, r.Prefix})
+			}
+		}
+		f.Mounts = append(f.Mounts, m)
 	}
 	if !slices.ContainsFunc(f.Mounts, func(m Mount) bool { return m.Dir == "/home" }) {
 		f.Mounts = append(f.Mounts, Mount{Dir: "/home", Kind: "HeadNode"})

@@ -209,6 +209,21 @@ func (s *script) checkpointPlace(p spot) {
 		s.warnf("script/deleted-checkpoint", p.Place, "checkpoints go to %s, which is deleted with the cluster", m.Dir).
 			WithHint("DeletionPolicy: Retain in the cluster file, or copy them to S3 as well")
 	}
+	s.exportOrder(m, p)
+}
+
+// exportOrder: FSx exports each file by itself, in no order that it tells. What a pointer names may come to the bucket
+// after it, and a job that was killed while it saved leaves half a checkpoint there
+// (https://docs.aws.amazon.com/fsx/latest/LustreGuide/autoexport-data-repo-dra.html).
+func (s *script) exportOrder(m Mount, p spot) {
+	for _, e := range m.Exported {
+		if within(e.Dir, p.path) {
+			from := strings.TrimSuffix("s3://"+e.Bucket+"/"+strings.Trim(e.Prefix, "/"), "/")
+			s.infof("script/export-order", p.Place, "FSx exports the checkpoints in %s file by file: the bucket may have half of one, and a pointer to it", e.Dir).
+				WithHint("`muster data restore %s` takes the newest of which all is there", from)
+			return
+		}
+	}
 }
 
 // copiers take files from one place to another.
