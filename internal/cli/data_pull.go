@@ -223,7 +223,7 @@ func (a *app) tellProblems(list []data.Problem, all int64) {
 		if i == shownProblems {
 			break
 		}
-		fmt.Fprint(a.err, page.PrintableLines(fmt.Sprintf("muster: %s: %s", p.Path, p.Why)))
+		fmt.Fprintf(a.err, "muster: %s: %s\n", page.Printable(p.Path), page.Printable(p.Why))
 	}
 	if all > shownProblems {
 		fmt.Fprintf(a.err, "muster: and %d more\n", all-shownProblems)

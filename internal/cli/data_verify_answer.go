@@ -65,7 +65,7 @@ func (a *app) tellNames(format string, names []string, all int64) {
 		if i == shownProblems {
 			break
 		}
-		fmt.Fprint(a.err, page.PrintableLines("muster: "+fmt.Sprintf(format, name)))
+		fmt.Fprintln(a.err, "muster: "+page.Printable(fmt.Sprintf(format, name)))
 	}
 	if all > shownProblems {
 		fmt.Fprintf(a.err, "muster: and %d more\n", all-shownProblems)
