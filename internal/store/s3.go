@@ -67,6 +67,10 @@ func Open(ctx context.Context, c Config) (*S3, error) {
 	if _, err := renewed.Retrieve(ctx); err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", c.Bucket, err)
 	}
+	at, err := url.Parse(c.Endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("open bucket %s: %w", c.Bucket, err)
+	}
 	if c.Idle == 0 {
 		c.Idle = idleLimit
 	}
@@ -82,6 +86,7 @@ func Open(ctx context.Context, c Config) (*S3, error) {
 	}, func(o *s3.Options) {
 		if c.Endpoint != "" {
 			o.BaseEndpoint, o.UsePathStyle = &c.Endpoint, true
+			o.EndpointResolverV2 = endpoint{*at}
 		}
 	})
 	return s, nil
