@@ -2,9 +2,11 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -27,16 +29,19 @@ func (c idleClient) Do(req *http.Request) (*http.Response, error) {
 	watch := &watch{limit: c.limit, cause: func() error { return context.Cause(ctx) }}
 	watch.timer = time.AfterFunc(c.limit, func() { cancel(silence{c.limit}) })
 	req = req.WithContext(ctx)
+	var body *sending
 	if req.Body != nil && req.Body != http.NoBody {
-		req.Body = sending{ctx, req.Body, watch, c.pace}
+		body = &sending{ctx: ctx, ReadCloser: req.Body, watch: watch, pace: c.pace}
+		req.Body = body
 	}
 	resp, err := c.next.Do(req)
 	watch.timer.Stop()
 	if err != nil {
 		defer cancel(nil)
+		body.end()
 		return nil, watch.why(err)
 	}
-	resp.Body = &receiving{ctx, resp.Body, watch, cancel, c.pace}
+	resp.Body = &receiving{ctx, resp.Body, watch, cancel, c.pace, body}
 	return resp, nil
 }
 
@@ -58,18 +63,55 @@ func (w *watch) why(err error) error {
 	return err
 }
 
-// sending is a request's body: each read shows that the last one was sent.
+// sending is a request's body: each read shows that the last one was sent. The transport may go on reading when the answer
+// is there or the request has failed, but not when the request is over: then its memory has others, or is none any more.
 type sending struct {
 	ctx context.Context // of the request
 	io.ReadCloser
 	watch *watch
 	pace  pace
+
+	mu   sync.Mutex // guards over, and is held while the body is read from memory
+	over bool
 }
 
-func (s sending) Read(p []byte) (int, error) {
+var errOver = errors.New("the request is over")
+
+func (s *sending) Read(p []byte) (int, error) {
 	s.watch.timer.Stop() // neither the disk nor our own pace is the server's silence
-	defer s.watch.timer.Reset(s.watch.limit)
-	return s.pace.read(s.ctx, s.ReadCloser, p)
+	defer s.resume()
+	return s.pace.read(s.ctx, unlessOver{s}, p)
+}
+
+// resume measures the server's silence again.
+func (s *sending) resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.watch.timer.Reset(s.watch.limit)
+	}
+}
+
+// unlessOver reads a body until the request is over.
+type unlessOver struct{ *sending }
+
+func (s unlessOver) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return 0, errOver
+	}
+	return s.ReadCloser.Read(p)
+}
+
+// end returns when nobody reads the body any more.
+func (s *sending) end() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
 }
 
 // receiving is an answer's body. Only the wait for the server counts, not the time that its reader takes.
@@ -79,6 +121,7 @@ type receiving struct {
 	watch  *watch
 	cancel context.CancelCauseFunc
 	pace   pace
+	body   *sending // of the request, nil if it had none
 }
 
 func (r *receiving) Read(p []byte) (int, error) {
@@ -90,6 +133,7 @@ func (r *receiving) Close() error {
 	err := r.ReadCloser.Close()
 	r.watch.timer.Stop()
 	r.cancel(nil)
+	r.body.end()
 	return err
 }
 
