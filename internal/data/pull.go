@@ -119,8 +119,9 @@ func (p *Pull) Run(ctx context.Context) (Pulled, error) {
 	}
 	defer to.close()
 	run := &pulling{Pull: p, to: to, arrival: newArrival(p.Dataset.bucket, p.Dataset.Prefix, to, p.Progress)}
-	if run.done.FreeBytes = free(p.Dir); err == nil {
-		err = run.all(ctx)
+	run.done.FreeBytes = free(p.Dir)
+	if err = run.all(ctx); err == nil && run.done.Files > 0 {
+		err = to.settle()
 	}
 	return run.done, err
 }

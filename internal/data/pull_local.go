@@ -51,6 +51,20 @@ func openLocal(dir string) (*local, error) {
 	return l, nil
 }
 
+// settle returns when all that was brought will outlive a crash of the machine: once for all files, where a wait for
+// each would take longer than to fetch it. Without that, a file that was cut off has another size, and is fetched again.
+func (l *local) settle() error {
+	dir, err := l.root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := settle(dir); err != nil {
+		return fmt.Errorf("write what was brought to the disk of %s: %w", l.dir, err)
+	}
+	return nil
+}
+
 // claim takes the directory's lock. File systems without locks let everybody in.
 func (l *local) claim() error {
 	f, err := os.Open(l.dir)
