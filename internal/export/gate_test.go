@@ -22,6 +22,8 @@ func TestCheckpointsGoWhole(t *testing.T) {
 	o := late.Objects["step-9/__0_0.distcp"]
 	o.Modified = noon.UnixNano()
 	late.Objects["step-9/__0_0.distcp"] = o
+	added := late
+	added.Rule.Changed = false
 	quiet := all
 	quiet.Quiet = 2 * time.Hour
 	for _, c := range []struct {
@@ -62,6 +64,7 @@ func TestCheckpointsGoWhole(t *testing.T) {
 		{"a_marker_does_not_have_to_be_quiet", State{Rule: quiet, Tree: tree(file("ckpt-1/a", older(3)), file("ckpt-1/.complete", longAgo))}, []string{"put fsx/ckpt-1/a: new", "put fsx/ckpt-1/.complete: new"}},
 		{"a_marker_that_others_have", State{Rule: all, Tree: tree(file("ckpt-1/a", older(3)), file("ckpt-1/.complete", longAgo), file("ckpt-2/a", noon.Add(-time.Minute))), Objects: objects(objectOf(file("ckpt-1/a", older(3))), objectOf(file("ckpt-1/.complete", longAgo)))}, []string{
 			"wait ckpt-2/a: ckpt-2 is not whole: .complete is not there yet, and it changed 1m0s ago"}},
+		{"a_file_that_came_after_it_where_changes_stay", added, []string{"put fsx/step-9/.metadata: a file of its checkpoint came after it"}},
 		{"a_file_that_came_after_it", late, []string{"put fsx/step-9/.metadata: a file of its checkpoint came after it"}},
 		{"a_link_of_any_name", State{Rule: all, Tree: tree(File{Path: "best", Link: "ckpt-1", ModTime: stampOf(older(9))}, file("ckpt-1/a", older(3)))}, []string{"put fsx/ckpt-1/a: new", "put fsx/best: new"}},
 		{"a_link_to_what_waits", State{Rule: all, Tree: tree(File{Path: "last.ckpt", Link: "epoch=1-step=5.ckpt", ModTime: stampOf(older(9))}, file("epoch=1-step=5.ckpt", recent))}, []string{

@@ -35,7 +35,7 @@ func (d *decision) seal(c *saved) {
 // reseal plans a file that says that a checkpoint is whole once more if another one came after it: whoever reads the bucket
 // takes that for one that is being sent again.
 func (d *decision) reseal(c *saved) {
-	if !d.Rule.Changed || d.lastPart(c) == 0 {
+	if !d.Rule.New && !d.Rule.Changed || d.lastPart(c) == 0 {
 		return
 	}
 	if d.judgeWhole(c); !c.whole {
@@ -47,9 +47,10 @@ func (d *decision) reseal(c *saved) {
 		if !ok || d.stands[i] != done {
 			continue
 		}
-		if o := d.Objects[d.Tree.Files[i].Path]; own(o) && o.seconds() < last {
+		f := d.Tree.Files[i]
+		if o := d.Objects[f.Path]; own(o) && exported(f, o) && o.seconds() < last {
 			d.stands[i] = planned
-			d.plan.Puts = append(d.plan.Puts, d.step(d.Tree.Files[i], "a file of its checkpoint came after it"))
+			d.plan.Puts = append(d.plan.Puts, d.step(f, "a file of its checkpoint came after it"))
 		}
 	}
 }

@@ -19,7 +19,10 @@ import (
 // TestRealServer is all that is tried on the S3 server that a local cluster has, which is built for it once.
 func TestRealServer(t *testing.T) {
 	objects, config := storetest.Stand(t)
-	for name, try := range map[string]func(t *testing.T, objects string, s store.Store){"checkpoints": goesAllTheWay, "watched": isWatched} {
+	for name, try := range map[string]func(t *testing.T, objects string, s store.Store){
+		"checkpoints": goesAllTheWay, "watched": isWatched,
+		"killed": func(t *testing.T, _ string, s store.Store) { isKilled(t, config, s) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			config.Bucket = name
 			s, err := store.Open(t.Context(), config)
