@@ -62,27 +62,37 @@ type down struct {
 	// a stack stays.
 	kept                  map[string]string
 	keepStorage, keepBase bool
+	// silenced says that the head node did not answer and was ended.
+	silenced bool
 	// deleted says that a stack went: the list by tag lags behind that.
 	deleted bool
 }
 
+// downStep is a step of the way down.
+type downStep struct {
+	name string
+	do   func(context.Context) (string, error)
+}
+
 func (d *down) run(ctx context.Context) ([]place.Left, error) {
-	for _, s := range []struct {
-		name string
-		do   func(context.Context) (string, error)
-	}{
-		{"look at the account", d.look},
-		{"stop the fleet", d.fleet},
+	begin := []downStep{{"look at the account", d.look}, {"stop the fleet", d.fleet}}
+	if err := d.take(ctx, begin); err != nil {
+		return nil, err
+	}
+	var steps []downStep
+	if m, err := d.mirrors(ctx); err != nil || len(m.all) > 0 {
+		steps = append(steps, downStep{"export what is left", d.exports})
+	}
+	steps = append(steps, []downStep{
 		{"delete DNS records", d.records},
 		{"delete stack " + d.Name, d.cluster},
 		{"end what is left of the fleet", d.orphans},
 		{"export and delete file systems", d.storage},
 		{"delete stack " + baseStack(d.Name), d.base},
 		{"delete buckets and keys", d.rest},
-	} {
-		if err := d.steps.Do(s.name, func() (string, error) { return s.do(ctx) }); err != nil {
-			return nil, err
-		}
+	}...)
+	if err := d.take(ctx, steps); err != nil {
+		return nil, err
 	}
 	var left []place.Left
 	err := d.steps.Do("list what is left", func() (detail string, err error) {
@@ -93,6 +103,15 @@ func (d *down) run(ctx context.Context) ([]place.Left, error) {
 		err = forget(d.Home, d.Name)
 	}
 	return left, err
+}
+
+func (d *down) take(ctx context.Context, steps []downStep) error {
+	for _, s := range steps {
+		if err := d.steps.Do(s.name, func() (string, error) { return s.do(ctx) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *down) look(ctx context.Context) (string, error) {

@@ -67,6 +67,7 @@ func (d *down) tell(ctx context.Context, head string) (string, error) {
 			}
 		}
 	}
+	d.silenced = true
 	return "the head node did not answer and was ended", d.Account.Terminate(ctx, []string{head})
 }
 

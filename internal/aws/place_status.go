@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/page"
 )
@@ -38,6 +39,7 @@ func (c *Status) Show(t *page.Table) {
 	t.AddList("  stacks", stacks)
 	t.AddList("  events", events)
 	c.showHead(t)
+	t.AddList("  exports", c.exportLines(time.Now()))
 	t.AddList("  instances", instances)
 	if len(c.Instances) > 0 {
 		t.Add("  cost", fmt.Sprintf("$%.2f an hour for instances, at the prices on demand of us-east-1", c.USDPerHour))
@@ -97,4 +99,42 @@ func countsWords(counts map[string]int) string {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// exportLines say how far the head node's exports are, as far as it said so.
+func (c *Status) exportLines(now time.Time) []string {
+	if c.Head == nil || c.Head.Cluster == nil {
+		return nil
+	}
+	var lines []string
+	for _, e := range c.Head.Cluster.Exports {
+		line := fmt.Sprintf("%s: %d waiting", titleOf(e), e.Pending)
+		if e.PendingBytes > 0 {
+			line += fmt.Sprintf(" (%s)", count.Bytes(e.PendingBytes))
+		}
+		if e.Unknown {
+			line += ", maybe more"
+		}
+		if behind := now.Sub(e.WaitsSince); !e.WaitsSince.IsZero() && behind >= time.Minute {
+			line += ", the oldest for " + count.Span(behind)
+		}
+		lines = append(lines, fmt.Sprintf("%s, %d exported", line, e.Exported))
+	}
+	return lines
+}
+
+func titleOf(e manifest.Exported) string {
+	return fmt.Sprintf("%s -> s3://%s/%s", e.Path, e.Bucket, e.Prefix)
+}
+
+// troubleOf is what of an export needs a look.
+func troubleOf(e manifest.Exported) []string {
+	var lines []string
+	if e.Error != "" {
+		lines = append(lines, titleOf(e)+": "+e.Error)
+	}
+	if e.Blocked > 0 {
+		lines = append(lines, fmt.Sprintf("%s: %s cannot be exported, such as %s", titleOf(e), count.Of(e.Blocked, "file"), e.First))
+	}
+	return lines
 }

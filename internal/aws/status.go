@@ -244,6 +244,9 @@ func (s *Status) hear(head manifest.HeadStatus, now time.Time) {
 				s.Look = append(s.Look, "service "+service.Name+" is not ready")
 			}
 		}
+		for _, e := range c.Exports {
+			s.Look = append(s.Look, troubleOf(e)...)
+		}
 		if c.Fleet != "" && c.Fleet != "running" {
 			s.Look = append(s.Look, strings.TrimSuffix("the fleet is "+c.Fleet+": "+c.Why, ": "))
 		}

@@ -33,7 +33,30 @@ func (c *Controller) Status(ctx context.Context) (manifest.ClusterStatus, error)
 		status.Jobs[strings.ToLower(j.State)]++
 	}
 	status.Look = append(c.troubles(), outOfService(nodes)...)
+	status.Exports = exported(c.Exports)
 	return status, nil
+}
+
+// exported is how far the exports are, as far as it changes when something happens.
+func exported(e *Exports) []manifest.Exported {
+	if e == nil {
+		return nil
+	}
+	var all []manifest.Exported
+	for _, s := range e.Status() {
+		if !s.Export {
+			continue
+		}
+		x := manifest.Exported{
+			Path: s.Path, Bucket: s.Bucket, Prefix: s.Prefix, Pending: s.Pending, PendingBytes: s.PendingBytes, Blocked: s.Blocked,
+			Unknown: s.PendingUnknown, WaitsSince: s.WaitsSince, Exported: s.Exported, Error: s.Error,
+		}
+		if len(s.BlockedFiles) > 0 {
+			x.First = s.BlockedFiles[0].Path + ": " + s.BlockedFiles[0].Reason
+		}
+		all = append(all, x)
+	}
+	return all
 }
 
 // staticNodes are how many of the nodes that are always on answer, and what the others

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -47,7 +48,17 @@ func TestExports(t *testing.T) {
 	if out, err := b.head("sh", "-c", "echo all went well >/runs/logs/run.txt"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	b.await("the file is in the bucket", patience, func() bool { return b.object("train-results", "team/run.txt") == "all went well\n" })
+	out, err := b.head("/opt/muster/bin/muster", "data", "export", "--wait", "/runs/logs")
+	if err != nil || !strings.Contains(out, "/runs/logs -> s3://train-results/team/  1 of 1 file verified") {
+		t.Errorf("the wait says %v\n%s", err, out)
+	}
+	if got := b.object("train-results", "team/run.txt"); got != "all went well\n" {
+		t.Errorf("the bucket has %q", got)
+	}
+	b.await("the status to say so", patience, func() bool {
+		out, _ := b.try("exec", b.double, program(t, "muster"), "status") // exit code 3 for what else needs a look
+		return strings.Contains(out, "/runs/logs -> s3://train-results/team/: 0 waiting, 1 exported")
+	})
 }
 
 // object is the text of an object, "" if there is none.

@@ -200,6 +200,27 @@ type ClusterStatus struct {
 	Static *StaticNodes `json:"static,omitempty"`
 	// Look are things that need a look, in words.
 	Look []string `json:"look,omitempty"`
+	// Exports are those that muster.yaml asks for.
+	Exports []Exported `json:"exports,omitempty"`
+}
+
+// Exported is how far an export is.
+type Exported struct {
+	Path   string `json:"path"`
+	Bucket string `json:"bucket"`
+	Prefix string `json:"prefix,omitempty"`
+	// Pending is how many files wait, the Blocked ones among them, which cannot be exported.
+	// Unknown says that it may be more.
+	Pending      int   `json:"pending"`
+	PendingBytes int64 `json:"pending_bytes"`
+	Blocked      int   `json:"blocked,omitempty"`
+	Unknown      bool  `json:"unknown,omitempty"`
+	// First is a file that cannot be exported, and why.
+	First string `json:"first,omitempty"`
+	// WaitsSince is when the oldest of the files changed that could be sent and are not.
+	WaitsSince time.Time `json:"waits_since,omitzero"`
+	Exported   int       `json:"exported"`
+	Error      string    `json:"error,omitempty"`
 }
 
 // StaticNodes are a look at the nodes that are always on.
