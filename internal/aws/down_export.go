@@ -18,7 +18,7 @@ import (
 // How long the head node may be silent, and its exports stand still, before down goes on without them.
 const (
 	silentLimit = 90 * time.Second
-	standLimit  = 3 * time.Minute
+	standLimit  = 15 * time.Minute // looks at very many files are as far apart
 	lookAgain   = 2 * time.Second
 )
 
@@ -60,12 +60,13 @@ func (d *down) exports(ctx context.Context) (string, error) {
 	if running, err := d.headRuns(ctx); err != nil || !running {
 		return d.headless(err)
 	}
-	last, moved, fresh := first, time.Now(), false
+	last, moved, heard := first, time.Now(), false
+	looks := 0 // since the fleet has stopped: the first may have begun before
 	for {
 		switch still := time.Since(moved); {
-		case fresh && waiting(last.all) == 0:
+		case looks > 1 && waiting(last.all) == 0:
 			return d.exported(last)
-		case !fresh && still > silentLimit:
+		case !heard && still > silentLimit:
 			return d.unexported("the head node says nothing any more: it is unknown what is not in the buckets")
 		case still > standLimit:
 			return d.unexported(fmt.Sprintf("%s, and nothing moves for %s", left(last.all), count.Span(still)))
@@ -78,8 +79,14 @@ func (d *down) exports(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if !fresh && now.at.After(first.at) || !slices.Equal(now.all, last.all) {
-			fresh, moved = fresh || now.at.After(first.at), time.Now()
+		if now.at.After(first.at) {
+			heard = true
+		}
+		if !slices.Equal(now.all, last.all) {
+			moved = time.Now()
+		}
+		if looked(now.all).After(looked(last.all)) {
+			looks++
 		}
 		last = now
 	}
@@ -126,6 +133,17 @@ func (d *down) unexported(why string) (string, error) {
 	}
 	d.Report.Note(why)
 	return why, nil
+}
+
+// looked is since when all exports have looked.
+func looked(all []manifest.Exported) time.Time {
+	var oldest time.Time
+	for i, e := range all {
+		if i == 0 || e.Looked.Before(oldest) {
+			oldest = e.Looked
+		}
+	}
+	return oldest
 }
 
 // waiting are the files that will be exported.

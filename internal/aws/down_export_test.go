@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/say/step"
@@ -22,7 +23,7 @@ func TestDownExportsFirst(t *testing.T) {
 			waits.Add(-1)
 		}
 		n := int(blocked.Load())
-		c.Exports = []manifest.Exported{{Path: "/ebs/runs", Bucket: "results", Pending: int(waits.Load()) + n, Blocked: n, First: "pipe: it is a pipe"}}
+		c.Exports = []manifest.Exported{{Path: "/ebs/runs", Looked: time.Now().UTC(), Bucket: "results", Pending: int(waits.Load()) + n, Blocked: n, First: "pipe: it is a pipe"}}
 	}
 	w.heads()
 	r := &told{t: t}

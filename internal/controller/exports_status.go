@@ -27,22 +27,43 @@ func (e *Exports) Status() []client.ExportStatus {
 	return all
 }
 
+// Told is the state of every association as of the last looks of their rounds, which it does not add to: a look at very
+// many files takes long.
+func (e *Exports) Told() []client.ExportStatus {
+	all := make([]client.ExportStatus, len(e.links))
+	for i, l := range e.links {
+		all[i] = l.told()
+	}
+	slices.SortFunc(all, func(a, b client.ExportStatus) int { return cmp.Compare(a.Path, b.Path) })
+	return all
+}
+
 // now is how an association stands at this moment, whatever its round is at.
 func (l *link) now() client.ExportStatus {
 	l.state.Lock()
-	s := l.status
 	look := l.exports() && time.Since(l.peeked) >= peekEvery
 	if look {
 		l.peeked = time.Now()
 	}
 	l.state.Unlock()
+	var err error
+	if look {
+		err = l.mirror.Peek()
+	}
+	s := l.told()
+	if err != nil && s.Error == "" {
+		s.Error = err.Error()
+	}
+	return s
+}
+
+// told is how an association stood when its round looked last, and what was sent since.
+func (l *link) told() client.ExportStatus {
+	l.state.Lock()
+	s := l.status
+	l.state.Unlock()
 	if !l.exports() {
 		return s
-	}
-	if look {
-		if err := l.mirror.Peek(); err != nil && s.Error == "" {
-			s.Error = err.Error()
-		}
 	}
 	p := l.mirror.Track.Progress()
 	s.Pending, s.PendingBytes, s.SentBytes, s.Progress, s.LastSuccess = p.Files, p.Bytes, p.Sent, p.Moved, p.Success

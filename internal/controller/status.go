@@ -43,13 +43,13 @@ func exported(e *Exports) []manifest.Exported {
 		return nil
 	}
 	var all []manifest.Exported
-	for _, s := range e.Status() {
+	for _, s := range e.Told() {
 		if !s.Export {
 			continue
 		}
 		x := manifest.Exported{
 			Path: s.Path, Bucket: s.Bucket, Prefix: s.Prefix, Pending: s.Pending, PendingBytes: s.PendingBytes, Blocked: s.Blocked,
-			Unknown: s.PendingUnknown, WaitsSince: s.WaitsSince, Exported: s.Exported, Error: s.Error,
+			Unknown: s.PendingUnknown, WaitsSince: s.WaitsSince, Looked: s.LastLook, Exported: s.Exported, Error: s.Error,
 		}
 		if len(s.BlockedFiles) > 0 {
 			x.First = s.BlockedFiles[0].Path + ": " + s.BlockedFiles[0].Reason

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/muster-hpc/muster/internal/aws/agent"
 	"github.com/muster-hpc/muster/internal/aws/api"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/export"
@@ -21,6 +24,9 @@ import (
 
 // linksDir has what the exports remember of their buckets.
 const linksDir = stateDir + "/links"
+
+// figures is the file of figures about the exports.
+const figures = agent.LogDir + "/exports.prom"
 
 // patient is for files that other machines write, which show here only some time later: clients
 // of NFS keep what was written to themselves for up to half a minute.
@@ -79,9 +85,12 @@ func workloadOf(path string, c *spec.Cluster) (*spec.Workload, error) {
 }
 
 // runExports runs exports beside a controller until ctx ends.
-func runExports(ctx context.Context, e *controller.Exports) error {
+func runExports(ctx context.Context, e *controller.Exports, log *slog.Logger) error {
 	if e == nil {
 		return nil
 	}
-	return e.Run(ctx)
+	var group errgroup.Group
+	group.Go(func() error { return e.WriteMetrics(ctx, figures, log) })
+	group.Go(func() error { return e.Run(ctx) })
+	return group.Wait()
 }

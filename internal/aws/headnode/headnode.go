@@ -157,7 +157,7 @@ func serve(ctx context.Context, control *controller.Controller, address string, 
 	group.Go(func() error { return control.ServeNodes(ctx, machines, join.Munge{}) })
 	group.Go(func() error { return control.ServeKeys(ctx, asking, keys) })
 	group.Go(func() error { return control.Run(ctx) })
-	group.Go(func() error { return runExports(ctx, control.Exports) })
+	group.Go(func() error { return runExports(ctx, control.Exports, control.Log) })
 	if err := group.Wait(); !errors.Is(err, controller.ErrStopped) {
 		return err
 	}

@@ -219,8 +219,10 @@ type Exported struct {
 	First string `json:"first,omitempty"`
 	// WaitsSince is when the oldest of the files changed that could be sent and are not.
 	WaitsSince time.Time `json:"waits_since,omitzero"`
-	Exported   int       `json:"exported"`
-	Error      string    `json:"error,omitempty"`
+	// Looked is when the directory and the bucket were looked at last.
+	Looked   time.Time `json:"looked,omitzero"`
+	Exported int       `json:"exported"`
+	Error    string    `json:"error,omitempty"`
 }
 
 // StaticNodes are a look at the nodes that are always on.

@@ -72,6 +72,7 @@ func Run(ctx context.Context, dir string, log *slog.Logger) error {
 	group.Go(func() error { return control.Run(ctx) })
 	group.Go(func() error { return agent(ctx) })
 	group.Go(func() error { return exports.Run(ctx) })
+	group.Go(func() error { return exports.WriteMetrics(ctx, l.Path("log", "exports.prom"), log) })
 	group.Go(func() error {
 		local.WatchInstalled(ctx, l.Refresh, log)
 		return nil
