@@ -148,6 +148,11 @@ func (a *app) noCheckpoint(from target, passed []restore.Passed, err error) erro
 	if several, ok := errors.AsType[restore.Several](err); ok {
 		return fmt.Errorf("%s: %w; say s3://BUCKET/PREFIX of one of them, as %s/%s, or its --checkpoint", from, several, from, several.Runs[0])
 	}
+	for _, p := range passed {
+		if p.Doubt {
+			return fmt.Errorf("%s: %w; --checkpoint %s takes that one all the same", from, err, page.Printable(p.Checkpoint))
+		}
+	}
 	return fmt.Errorf("%s: %w", from, err)
 }
 

@@ -23,6 +23,7 @@ type Want struct {
 type Passed struct {
 	Checkpoint string `json:"checkpoint"`
 	Why        string `json:"why"`
+	Doubt      bool   `json:"doubt,omitempty"` // nothing is known to be missing: by its name it is taken
 }
 
 // ErrNone says that there is no checkpoint that could be brought.
@@ -59,7 +60,7 @@ func (v *View) Choose(ctx context.Context, w Want) (*Found, []Passed, error) {
 		if f.Torn == "" && (f.Doubt == "" || named) {
 			return f, passed, nil
 		}
-		passed = append(passed, Passed{f.Dir, cmp.Or(f.Torn, f.Doubt)})
+		passed = append(passed, Passed{f.Dir, cmp.Or(f.Torn, f.Doubt), f.Torn == ""})
 	}
 	return nil, passed, ErrNone
 }

@@ -48,7 +48,7 @@ func (v *View) list(ctx context.Context, c *candidate) (*Found, error) {
 			f.Torn = "it went while it was looked at"
 			return f, nil
 		}
-		f.Files, f.Bytes, f.Layout = []File{{Path: path.Base(c.dir), Object: o}}, o.SizeBytes, "one file"
+		f.Files, f.Bytes, f.Layout = []File{{Path: path.Base(c.dir), Object: o}}, o.SizeBytes, "checkpoint file"
 		return f, err
 	}
 	below := v.key(c.dir) + "/"
@@ -147,7 +147,7 @@ func (v *View) judge(ctx context.Context, f *Found) error {
 }
 
 func (f *Found) single(set checkpoint.Set) {
-	f.Proof = "it is one file"
+	f.Proof = "an object is there whole or not at all"
 	if set.Unfinished {
 		f.Torn = path.Base(checkpoint.UnfinishedName(f.Dir)) + " says that it is being written"
 	}

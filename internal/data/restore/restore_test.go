@@ -119,10 +119,10 @@ func TestNewestWhole(t *testing.T) {
 		err    string
 	}{
 		{"newest", join(whole("m/step-9"), whole("m/step-10")), newest, "step-10", nil, ""},
-		{"newest_whole", join(whole("m/step-20"), torn), newest, "step-20", []restore.Passed{{"step-30", "__1_0.distcp, which .metadata names, is not there"}}, ""},
+		{"newest_whole", join(whole("m/step-20"), torn), newest, "step-20", []restore.Passed{{"step-30", "__1_0.distcp, which .metadata names, is not there", false}}, ""},
 		{"by_step", join(whole("m/step-9"), whole("m/step-10")), restore.Want{Step: 9}, "step-9", nil, ""},
 		{"by_name", join(whole("m/step-9"), whole("m/step-10")), restore.Want{Name: "step-9", Step: checkpoint.NoStep}, "step-9", nil, ""},
-		{"a_torn_one_by_name", join(whole("m/step-20"), torn), restore.Want{Name: "step-30", Step: checkpoint.NoStep}, "", []restore.Passed{{"step-30", "__1_0.distcp, which .metadata names, is not there"}}, "there is no whole checkpoint"},
+		{"a_torn_one_by_name", join(whole("m/step-20"), torn), restore.Want{Name: "step-30", Step: checkpoint.NoStep}, "", []restore.Passed{{"step-30", "__1_0.distcp, which .metadata names, is not there", false}}, "there is no whole checkpoint"},
 		{"none_of_that_name", whole("m/step-9"), restore.Want{Name: "step-8", Step: checkpoint.NoStep}, "", nil, "there is no checkpoint step-8; there is step-9"},
 		{"none_of_that_step", whole("m/step-9"), restore.Want{Step: 8}, "", nil, "there is no checkpoint of step 8; there is step-9"},
 		{"nothing", files{"m/readme.md": "x"}, newest, "", nil, "there is no checkpoint that this program knows"},
@@ -130,12 +130,12 @@ func TestNewestWhole(t *testing.T) {
 		{"one_of_several_models", join(whole("m/a/step-9"), whole("m/b/step-9")), restore.Want{Name: "b/step-9", Step: checkpoint.NoStep}, "b/step-9", nil, ""},
 		{"the_prefix_itself", files{"m/.metadata": metadata, "m/__0_0.distcp": "a", "m/__1_0.distcp": "b"}, newest, ".", nil, ""},
 		{"single_files", files{"m/epoch=0-step=2.ckpt": "a", "m/epoch=0-step=10.ckpt": "b", "m/last.ckpt": "-> epoch=0-step=10.ckpt"}, newest, "epoch=0-step=10.ckpt", nil, ""},
-		{"a_kind_of_file_less", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a"}, newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", "it has no optimizer.bin, which checkpoint-1 has"}}, ""},
+		{"a_kind_of_file_less", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a"}, newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", "it has no optimizer.bin, which checkpoint-1 has", true}}, ""},
 		{"a_kind_of_file_less_by_name", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a"}, restore.Want{Step: 2}, "checkpoint-2", nil, ""},
-		{"without_the_marker", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/.complete": "", "m/checkpoint-2/model.bin": "a"}, newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", ".complete is not there, which others of its run have"}}, ""},
-		{"nemo_is_writing", files{"m/s--step=1/weights/.metadata": "__0_0.distcp", "m/s--step=1/weights/__0_0.distcp": "a", "m/s--step=1-unfinished": ""}, newest, "", []restore.Passed{{"s--step=1", "s--step=1-unfinished says that it is being written"}}, "there is no whole checkpoint"},
-		{"a_file_and_a_directory", files{"m/ckpt-5/a": "w", "m/ckpt-5/a/b": "w"}, newest, "", []restore.Passed{{"ckpt-5", "a is a file in it, and a directory with a/b"}}, "there is no whole checkpoint"},
-		{"a_hostile_key", files{"m/step-1/.metadata": "x", "m/step-1/__0_0.distcp": "a", "m/step-1/../../etc/passwd": "root"}, newest, "", []restore.Passed{{"step-1", `the key "m/step-1/../../etc/passwd" leads to no file in it`}}, "there is no whole checkpoint"},
+		{"without_the_marker", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/.complete": "", "m/checkpoint-2/model.bin": "a"}, newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", ".complete is not there, which others of its run have", false}}, ""},
+		{"nemo_is_writing", files{"m/s--step=1/weights/.metadata": "__0_0.distcp", "m/s--step=1/weights/__0_0.distcp": "a", "m/s--step=1-unfinished": ""}, newest, "", []restore.Passed{{"s--step=1", "s--step=1-unfinished says that it is being written", false}}, "there is no whole checkpoint"},
+		{"a_file_and_a_directory", files{"m/ckpt-5/a": "w", "m/ckpt-5/a/b": "w"}, newest, "", []restore.Passed{{"ckpt-5", "a is a file in it, and a directory with a/b", false}}, "there is no whole checkpoint"},
+		{"a_hostile_key", files{"m/step-1/.metadata": "x", "m/step-1/__0_0.distcp": "a", "m/step-1/../../etc/passwd": "root"}, newest, "", []restore.Passed{{"step-1", `the key "m/step-1/../../etc/passwd" leads to no file in it`, false}}, "there is no whole checkpoint"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fake := &storetest.Fake{}
