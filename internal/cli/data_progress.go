@@ -28,7 +28,7 @@ func (a *app) watchData(p *data.Progress) (stop func()) {
 	group.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
-		var line dataLine
+		line := dataLine{pace: pace{at: time.Now()}}
 		for {
 			select {
 			case <-done:
@@ -70,9 +70,10 @@ type dataLine struct {
 }
 
 func (l *dataLine) text(s data.Step, now time.Time) string {
-	if s.Phase != l.phase {
-		*l = dataLine{phase: s.Phase}
+	if s.Phase != l.phase && l.phase != "" {
+		l.pace = pace{}
 	}
+	l.phase = s.Phase
 	perSecond := l.pace.seen(s.Bytes, now)
 	parts := []string{ofTotal(s)}
 	if perSecond >= 1 {

@@ -34,6 +34,16 @@ func TestDataLine(t *testing.T) {
 	}
 }
 
+// TestDataLine_first holds that a line that comes late has a pace, too.
+func TestDataLine_first(t *testing.T) {
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	line := dataLine{pace: pace{at: begin}}
+	got := line.text(data.Step{Phase: "send", Bytes: 100 << 20, OfFiles: 1, OfBytes: 300 << 20, Counted: true}, begin.Add(10*time.Second))
+	if want := "send: 0 of 1 file, 100 MiB of 300 MiB, 10 MiB/s, 20 s left"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestWatchData(t *testing.T) {
 	for _, row := range []struct {
 		name  string
