@@ -69,6 +69,8 @@ func exportedDir(args []string) (string, error) {
 // exportsAnswer is what `muster data export -o json` prints.
 type exportsAnswer struct {
 	Exports []exportAnswer `json:"exports"`
+	// FSx are the links that FSx for Lustre exports by itself.
+	FSx []fsxAnswer `json:"fsx,omitempty"`
 }
 
 type exportAnswer struct {
@@ -86,16 +88,23 @@ func (a *app) exports(ctx context.Context, dir string, wait bool) error {
 	if err != nil {
 		return err
 	}
-	var awaited []client.Awaited
-	var failed error
-	if wait {
-		awaited, failed = a.awaitExports(ctx, control, dir)
-	}
-	answer, err := exportsOf(context.WithoutCancel(ctx), control, dir)
-	if err != nil {
+	links := fsxLinks(dir)
+	answer, err := exportsOf(ctx, control, dir)
+	if err != nil && (!errors.Is(err, errNotExported) || len(links) == 0) {
 		return err
 	}
-	answer.add(awaited)
+	var failed error
+	if wait && len(answer.Exports) > 0 {
+		awaited, err := a.awaitExports(ctx, control, dir)
+		failed = err
+		if answer, err = exportsOf(context.WithoutCancel(ctx), control, dir); err != nil {
+			return err
+		}
+		answer.add(awaited)
+	}
+	if failed == nil {
+		answer.FSx, failed = fsxExports(ctx, links, dir, wait)
+	}
 	if err := a.answer(answer, func() error { return answer.write(a.out, time.Now()) }); err != nil {
 		return err
 	}
@@ -107,6 +116,8 @@ func (a *app) exports(ctx context.Context, dir string, wait bool) error {
 
 // askExports is how long the controller may take to say how far it is.
 const askExports = 10 * time.Second
+
+var errNotExported = errors.New("is exported to no bucket")
 
 // exportsOf asks the controller how far the exports of a directory are.
 func exportsOf(ctx context.Context, control client.Client, dir string) (exportsAnswer, error) {
@@ -123,7 +134,7 @@ func exportsOf(ctx context.Context, control client.Client, dir string) (exportsA
 		}
 	}
 	if dir != "" && len(answer.Exports) == 0 {
-		return answer, fmt.Errorf("%s is exported to no bucket", dir)
+		return answer, fmt.Errorf("%s %w", dir, errNotExported)
 	}
 	return answer, nil
 }
@@ -206,6 +217,14 @@ func (s exportsAnswer) exit(wait bool) error {
 		case e.Awaited != nil && !e.Awaited.OK():
 			return fmt.Errorf("not all of %s is in s3://%s/%s: %s", e.Path, e.Bucket, e.Prefix, missingText(*e.Awaited))
 		case !wait && (e.Error != "" || e.Blocked > 0):
+			return fault.Exit(fault.ExitLook)
+		}
+	}
+	for _, f := range s.FSx {
+		switch {
+		case wait && f.Failed > 0:
+			return fmt.Errorf("not all of %s is in s3://%s/%s: %s", f.Path, f.Bucket, f.Prefix, f.First)
+		case wait || f.Failed > 0: // it is not proven
 			return fault.Exit(fault.ExitLook)
 		}
 	}

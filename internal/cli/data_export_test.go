@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/data/lustre"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 func TestExportsAnswer(t *testing.T) {
@@ -52,6 +54,14 @@ func TestExportsAnswer(t *testing.T) {
 				t.Errorf("it ends with %q, want %q", ends, c.ends)
 			}
 		})
+	}
+	fsx := exportsAnswer{FSx: []fsxAnswer{fsxOf(spec.DataRepository{Dir: "/fsx", Bucket: "b"}, lustre.Exported{Files: 9, Waiting: []string{"/fsx/x", "/fsx/y"}})}}
+	var told bytes.Buffer
+	if err := fsx.write(&told, now); err != nil || told.String() != "/fsx -> s3://b/  by FSx: 2 of 9 files waiting, such as /fsx/x\n  blind          "+notCompared+"\n" {
+		t.Errorf("of FSx it says %q, %v", told.String(), err)
+	}
+	if fsx.exit(false) != nil || fsx.exit(true) == nil {
+		t.Error("what is not compared passes for proven")
 	}
 	var out bytes.Buffer
 	if err := (exportsAnswer{}).write(&out, now); err != nil || out.String() != "nothing of this cluster goes to a bucket\n" {

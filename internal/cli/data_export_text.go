@@ -13,7 +13,7 @@ import (
 
 // write writes the answer for people.
 func (s exportsAnswer) write(w io.Writer, now time.Time) error {
-	if len(s.Exports) == 0 {
+	if len(s.Exports)+len(s.FSx) == 0 {
 		_, err := fmt.Fprintln(w, "nothing of this cluster goes to a bucket")
 		return err
 	}
@@ -29,6 +29,10 @@ func (s exportsAnswer) write(w io.Writer, now time.Time) error {
 		if e.Error != "" {
 			t.Add("  fails", e.Error)
 		}
+	}
+	for _, f := range s.FSx {
+		t.Add(f.title(), f.text())
+		t.Add("  blind", f.Blind)
 	}
 	return t.Write(w)
 }
