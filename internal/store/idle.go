@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,6 +17,7 @@ type idleClient struct {
 	next  *http.Client
 	limit time.Duration
 	pace  pace
+	known *atomic.Bool // whether there was an answer ever; may be nil
 }
 
 // silence is the error of a request that stood still. The SDK takes it for a timeout and tries again.
@@ -40,6 +42,9 @@ func (c idleClient) Do(req *http.Request) (*http.Response, error) {
 		defer cancel(nil)
 		body.end()
 		return nil, watch.why(err)
+	}
+	if c.known != nil {
+		c.known.Store(true)
 	}
 	resp.Body = &receiving{ctx, resp.Body, watch, cancel, c.pace, body}
 	return resp, nil

@@ -36,7 +36,7 @@ func TestNothingIsReadOfARequestThatIsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := idleClient{http.DefaultClient, time.Minute, pace{}}.Do(req)
+	resp, err := idleClient{http.DefaultClient, time.Minute, pace{}, nil}.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

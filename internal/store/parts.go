@@ -96,7 +96,7 @@ func (up *session) fill(ctx context.Context, c condition) (Object, error) {
 		MpuObjectSize:     &up.SizeBytes,
 		IfMatch:           c.match,
 		IfNoneMatch:       c.none,
-	}, func(o *s3.Options) { o.HTTPClient = idleClient{up.http, patience, up.pace} }, up.again(tries))
+	}, func(o *s3.Options) { o.HTTPClient = idleClient{up.http, patience, up.pace, nil} }, up.again(tries))
 	o := Object{}
 	if err == nil {
 		o = up.stored(sums, done.ETag)

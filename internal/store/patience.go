@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -31,6 +33,7 @@ type patience struct {
 	first, most time.Duration // waits: each is twice the one before
 	bell        func(err error, wait time.Duration)
 	credentials *renewing
+	known       atomic.Bool // the place: it has answered before
 }
 
 var _ aws.RetryerV2 = (*patience)(nil)
@@ -79,6 +82,9 @@ func (p *patience) IsErrorRetryable(err error) bool {
 	}
 	if _, blind := errors.AsType[unreadable](err); blind && p.limit > 0 {
 		return true // somebody may renew them
+	}
+	if _, nameless := errors.AsType[*net.DNSError](err); nameless && p.limit > 0 && p.known.Load() {
+		return true // a machine without a network says that there is no such name
 	}
 	return p.Standard.IsErrorRetryable(err)
 }

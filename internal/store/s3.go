@@ -79,7 +79,7 @@ func Open(ctx context.Context, c Config) (*S3, error) {
 	s.client = s3.New(s3.Options{
 		Region:                     c.Region,
 		Credentials:                renewed,
-		HTTPClient:                 idleClient{s.http, c.Idle, s.pace},
+		HTTPClient:                 idleClient{s.http, c.Idle, s.pace, &s.patience.known},
 		Retryer:                    s.patience,
 		APIOptions:                 s.patience.options(),
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,

@@ -2,9 +2,11 @@ package store_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -135,6 +137,40 @@ func TestServerIsGoneForAWhile(t *testing.T) {
 				t.Errorf("it was missed %d times", missed.Load())
 			}
 		})
+	}
+}
+
+// TestNameIsGoneForAWhile has no name be found, as where a machine has lost its network: at once it is a wrong name, later it is waited for.
+func TestNameIsGoneForAWhile(t *testing.T) {
+	_, config := storetest.Stand(t)
+	proxy, config := faults.New(t, config)
+	var missed atomic.Int32
+	missed.Store(1)
+	config.Bucket, config.Patience = "bucket", time.Minute
+	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if missed.Load() > 0 {
+			missed.Add(-1)
+			return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	s, err := store.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Hurry()
+	if err := s.MakeBucket(t.Context()); err == nil || !strings.Contains(err.Error(), "no such host") {
+		t.Errorf("a wrong name got %v", err)
+	}
+	if err := s.MakeBucket(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Gone()
+	proxy.Back()
+	missed.Store(5)
+	comesBack(t, s, 1000)
+	if missed.Load() != 0 {
+		t.Errorf("it was looked for %d times too few", missed.Load())
 	}
 }
 
