@@ -27,7 +27,7 @@ func (r *pushing) send(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.out, err = newOutgoing(r.State); err != nil {
+	if r.out, err = newOutgoing(r.State, r.former); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -90,11 +90,18 @@ func (r *pushing) begin(ctx context.Context, s step, l lanes) error {
 			return err
 		}
 	}
+	if !s.fresh && (s.deed == keep || s.deed == stay) {
+		r.count(func(p *Pushed) { p.settled(s) })
+		return r.out.keep(s.record)
+	}
+	if err := r.out.part(); err != nil {
+		return err
+	}
 	switch s.deed {
 	case compare, send:
 		return r.enqueue(ctx, s, l)
 	case keep, stay:
-		r.changed = r.changed || s.fresh
+		r.changed = true
 		r.count(func(p *Pushed) { p.settled(s) })
 		return r.out.add(s.record)
 	case remove:

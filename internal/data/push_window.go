@@ -21,6 +21,9 @@ type outgoing struct {
 	err   error
 	files int64
 	bytes int64
+
+	former *scratch // the committed manifest
+	parted bool     // from it: until then nothing is written, as what there is so far is its beginning
 }
 
 // slot is the place of a record.
@@ -29,12 +32,12 @@ type slot struct {
 	filled bool
 }
 
-func newOutgoing(dir string) (*outgoing, error) {
+func newOutgoing(dir string, former *scratch) (*outgoing, error) {
 	s, err := newScratch(dir)
 	if err != nil {
 		return nil, err
 	}
-	w := &outgoing{file: s, to: manifest.NewWriter(s.file)}
+	w := &outgoing{file: s, to: manifest.NewWriter(s.file), former: former}
 	w.room.L = &w.mu
 	return w, nil
 }
@@ -44,6 +47,41 @@ func (w *outgoing) close() error {
 		return nil
 	}
 	return w.file.close()
+}
+
+// keep adds the next record of the committed manifest.
+func (w *outgoing) keep(r manifest.Record) error {
+	if w.parted {
+		return w.add(r)
+	}
+	w.files++
+	w.bytes += r.SizeBytes
+	return nil
+}
+
+// part says that what follows is not what the committed manifest has: its beginning is written now. Like keep it is for
+// who takes up the steps, before whom nobody else writes.
+func (w *outgoing) part() error {
+	if w.parted {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.parted = true
+	n := w.files
+	w.files, w.bytes = 0, 0
+	if n == 0 {
+		return nil
+	}
+	for r, err := range w.former.records() {
+		if err != nil {
+			return err
+		}
+		if w.write(r); w.files == n || w.err != nil {
+			break
+		}
+	}
+	return w.err
 }
 
 // slot takes the next place, when there is room.
@@ -108,6 +146,9 @@ func (w *outgoing) write(r manifest.Record) {
 
 // end ends the manifest, and returns its length.
 func (w *outgoing) end() (size int64, err error) {
+	if err := w.part(); err != nil {
+		return 0, err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err == nil {
