@@ -31,8 +31,8 @@ func (a *app) dataPull() *cobra.Command {
 		Short: "Bring a dataset to a directory",
 		Long: `Pull brings the files of a dataset to the directory DIR. Files that have the size
 and time of the dataset's are taken for the same; the others are fetched, several
-at once, and proven by their SHA-256 before they have their names. Times and
-permissions are those of the dataset.
+at once, and every byte is compared with the manifest's checksums before a file
+has its name. Times and permissions are those of the dataset.
 
 What was cut off goes on where it was when pull runs again. A dataset that is
 being pushed is not pulled. PATTERNs are those of push.`,

@@ -8,10 +8,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path"
+	"runtime"
 	"sync"
 
 	"github.com/minio/crc64nvme"
@@ -24,7 +24,6 @@ const (
 	pieceBytes  = 256 << 10 // are read, summed up and written at once: few enough to stay in the processor's cache
 	wholeAtOnce = 32        // files that are fetched in one piece each
 	largeAtOnce = 8         // files that are fetched in parts
-	partsAtOnce = 16        // parts of all these
 	fetches     = 5         // of bytes that come damaged
 )
 
@@ -38,8 +37,12 @@ type arrival struct {
 	pieces   sync.Pool     // of *[]byte
 }
 
+// partsAtOnce is how many parts of all files are fetched at once: a place far away gives each no more than 100 MB a second, and
+// more than a few for each processor only get in each other's way.
+func partsAtOnce() int { return min(max(8, 4*runtime.NumCPU()), 32) }
+
 func newArrival(bucket store.Store, prefix string, to *local, p *Progress) *arrival {
-	a := &arrival{bucket: bucket, prefix: prefix, to: to, progress: p, parts: make(chan struct{}, partsAtOnce)}
+	a := &arrival{bucket: bucket, prefix: prefix, to: to, progress: p, parts: make(chan struct{}, partsAtOnce())}
 	a.pieces.New = func() any {
 		b := make([]byte, pieceBytes)
 		return &b
@@ -96,13 +99,23 @@ func (a *arrival) whole(ctx context.Context, f *os.File, r manifest.Record) erro
 			return err
 		}
 		if hex.EncodeToString(sha.Sum(nil)) == r.SHA256 {
-			return f.Truncate(r.SizeBytes) // there may be a hole at its end
+			return hollow(f, r.SizeBytes)
 		}
 		a.progress.Move(-r.SizeBytes)
 		if n == fetches {
 			return errDamaged
 		}
 	}
+}
+
+// hollow gives a file its size, where it ends with a hole. After a crash it would have that without its bytes, and be taken
+// for whole: so they go to the disk first.
+func hollow(f *os.File, size int64) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == size {
+		return err
+	}
+	return errors.Join(f.Truncate(size), f.Sync())
 }
 
 // read passes some bytes of an object on, in pieces that are gone afterwards.
@@ -142,19 +155,13 @@ func crcText(crc uint64) string {
 	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, crc))
 }
 
-// parted is a file that arrives in parts: each is proven by its own CRC64NVME, and the SHA-256 of all goes over them in
-// their order. Parts that arrive when it is their turn are summed up on the way, the others are read again.
+// parted is a file that arrives in parts, each of which is proven by its own CRC64NVME in the manifest. A SHA-256 over all
+// of them would cost as much time again as all the rest, and prove nothing more: who can forge the one can forge the other.
 type parted struct {
 	*arrival
 	record  manifest.Record
 	file    *os.File
 	resumed bool // something was there before, which may be parts of it
-
-	mu      sync.Mutex // guards what follows
-	arrived []bool
-	next    int  // whose turn it is in sha
-	summing bool // somebody is at it
-	sha     hash.Hash
 }
 
 // inParts fetches a large file. What is there of it from before is proven part by part, and fetched where it is not right.
@@ -163,30 +170,17 @@ func (a *arrival) inParts(ctx context.Context, f *os.File, r manifest.Record) er
 	if err != nil {
 		return err
 	}
-	resumed := info.Size() > 0
-	for n := 1; ; n++ {
-		if err := f.Truncate(r.SizeBytes); err != nil {
-			return err
-		}
-		p := &parted{arrival: a, record: r, file: f, resumed: resumed, arrived: make([]bool, len(r.Parts)), sha: sha256.New()}
-		if err := p.fill(ctx); err != nil {
-			return err
-		}
-		if hex.EncodeToString(p.sha.Sum(nil)) == r.SHA256 {
-			return nil
-		}
-		a.progress.Move(-r.SizeBytes)
-		if n == 2 {
-			return errDamaged
-		}
-		if err := f.Truncate(0); err != nil {
-			return err
-		}
-		resumed = false
+	if err := f.Truncate(r.SizeBytes); err != nil {
+		return err
 	}
+	p := &parted{arrival: a, record: r, file: f, resumed: info.Size() > 0}
+	if err := p.fill(ctx); err != nil {
+		return err
+	}
+	return f.Sync() // it had its size before its bytes: after a crash it would be taken for whole
 }
 
-// fill fetches the parts, several at once, and ends when all are summed up.
+// fill fetches the parts, several at once.
 func (p *parted) fill(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -227,7 +221,7 @@ func (p *parted) part(ctx context.Context, i int) error {
 		}
 		if there {
 			p.progress.Move(size)
-			return p.sum(ctx, i)
+			return nil
 		}
 		empty = nothing
 	}
@@ -254,27 +248,18 @@ func (p *parted) isThere(i int) (there, nothing bool, err error) {
 	return crcText(crc) == p.record.Parts[i], nothing, err
 }
 
-// fetch brings the bytes of a part, summed up as one of all if it is its turn.
+// fetch brings the bytes of a part.
 func (p *parted) fetch(ctx context.Context, i int, empty bool) error {
 	from, size := p.span(i)
-	crc, sha := uint64(0), p.claim(i)
+	crc := uint64(0)
 	err := p.read(ctx, p.record, from, size, func(b []byte, at int64) error {
 		crc = crc64nvme.Update(crc, b)
-		if sha != nil {
-			sha.Write(b)
-		}
 		return p.write(b, at, empty)
 	})
 	if err == nil && crcText(crc) != p.record.Parts[i] {
 		err = fmt.Errorf("%w: those from %d to %d", errDamaged, from, from+size)
 	}
-	if sha != nil {
-		p.unclaim(sha, err)
-	}
-	if err != nil {
-		return err
-	}
-	return p.sum(ctx, i)
+	return err
 }
 
 func (p *parted) write(b []byte, at int64, empty bool) error {
@@ -283,57 +268,4 @@ func (p *parted) write(b []byte, at int64, empty bool) error {
 	}
 	_, err := p.file.WriteAt(b, at)
 	return err
-}
-
-// claim gives a copy of the sum of all before a part to who brings it, if it is its turn.
-func (p *parted) claim(i int) hash.Hash {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.summing || p.next != i {
-		return nil
-	}
-	at, err := p.sha.(hash.Cloner).Clone()
-	if err != nil {
-		return nil
-	}
-	p.summing = true
-	return at
-}
-
-// unclaim takes a claimed sum as that of one part more, if all went well.
-func (p *parted) unclaim(sha hash.Hash, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.summing = false
-	if err == nil {
-		p.sha = sha
-		p.next++
-	}
-}
-
-// sum notes that a part is there, and goes on with the sum over all that are there in a row, unless somebody is at it.
-func (p *parted) sum(ctx context.Context, i int) error {
-	p.mu.Lock()
-	p.arrived[i] = true
-	for !p.summing && p.next < len(p.arrived) && p.arrived[p.next] {
-		p.summing = true
-		from, size := p.span(p.next)
-		p.mu.Unlock()
-		err := context.Cause(ctx)
-		if err == nil {
-			err = p.pass(io.NewSectionReader(p.file, from, size), from, size, func(b []byte, _ int64) error {
-				p.sha.Write(b)
-				return nil
-			})
-		}
-		p.mu.Lock()
-		p.summing = false
-		if err != nil {
-			p.mu.Unlock()
-			return err
-		}
-		p.next++
-	}
-	p.mu.Unlock()
-	return nil
 }

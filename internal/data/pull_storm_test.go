@@ -106,7 +106,7 @@ func TestPullFillsADisk(t *testing.T) {
 		t.Skipf("needs the right to mount a tmpfs: %v", err)
 	}
 	t.Cleanup(func() { fine(t, unmount(small)) })
-	bucket, files := fake(), stock{"a": random(1, 1000), "large": random(2, 3*mebi), "larger": random(3, 6*mebi)}
+	bucket, files := fake(), stock{"a": random(1, 1000), "large": random(2, 3*mebi), "larger": random(3, 9*mebi)}
 	files.put(t, bucket, "p")
 	for range 2 {
 		_, err := (&data.Pull{Dataset: opened(t, bucket, "p"), Dir: small}).Run(t.Context())
