@@ -1,4 +1,5 @@
-// Command spent runs a program and prints what it took: the seconds, the seconds of CPU and the MB of memory at its peak.
+// Command spent runs a program and prints what it took: the seconds, the seconds of CPU, the MB of memory at its peak, and the
+// seconds until all that was written is on the disk.
 // What the program writes to stdout is dropped. It has to end well.
 package main
 
@@ -21,5 +22,6 @@ func main() {
 	took := time.Since(began)
 	used := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	fmt.Printf("%.3f\n%.3f\n%.1f\n", took.Seconds(), cpu.Seconds(), float64(used.Maxrss)*1024/1e6)
+	syscall.Sync()
+	fmt.Printf("%.3f\n%.3f\n%.1f\n%.3f\n", took.Seconds(), cpu.Seconds(), float64(used.Maxrss)*1024/1e6, time.Since(began).Seconds())
 }
