@@ -69,7 +69,7 @@ func (r *pushing) take(ctx context.Context, named bool) error {
 // putHead puts the head in place of the one that this push knows.
 func (r *pushing) putHead(ctx context.Context, head manifest.Head) error {
 	text := head.Encode()
-	o, err := r.Bucket.PutIf(ctx, store.Upload{Key: manifest.HeadKey(r.Prefix), Body: bytes.NewReader(text), SizeBytes: int64(len(text))}, r.head.version)
+	o, err := r.Bucket.PutIf(ctx, r.own(manifest.HeadKey(r.Prefix), bytes.NewReader(text), int64(len(text))), r.head.version)
 	if errors.Is(err, store.ErrChanged) {
 		return r.taken(ctx, head, err)
 	}
@@ -99,6 +99,12 @@ func (r *pushing) putManifest(ctx context.Context, body io.ReaderAt, size int64)
 	name := manifest.Name(time.Now().UTC().Format("20060102T150405") + "-" + rand.Text()[:8])
 	key := manifest.ManifestKey(r.Prefix, name)
 	r.manifests = append(r.manifests, key)
-	o, err := r.Bucket.Put(ctx, store.Upload{Key: key, Body: body, SizeBytes: size})
+	o, err := r.Bucket.Put(ctx, r.own(key, body, size))
 	return manifest.Head{Manifest: name, ManifestSHA256: o.SHA256}, err
+}
+
+// own is an upload of what the dataset has besides files. It is encrypted as they are, whose names and checksums are in it;
+// it is read too often for any class of storage but the usual one.
+func (r *pushing) own(key string, body io.ReaderAt, size int64) store.Upload {
+	return store.Upload{Key: key, Body: body, SizeBytes: size, KMSKey: r.Options.KMSKey}
 }
