@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
@@ -18,19 +16,11 @@ func (s *S3) Get(ctx context.Context, key string) (io.ReadCloser, Object, error)
 		return nil, Object{}, s.failed("get", key, err)
 	}
 	o := described(key, out.ContentLength, out.LastModified, out.ETag, out.Metadata)
-	o.CRC64NVME = whole(out.ChecksumType, out.ChecksumCRC64NVME)
+	answeredSums{out.ChecksumType, out.ChecksumCRC64NVME, out.ChecksumCRC32, out.ChecksumCRC32C, out.ChecksumSHA1, out.ChecksumSHA256}.add(&o)
 	body := s.unbroken(ctx, out.Body, 0, o.SizeBytes, func(from int64) (io.ReadCloser, error) {
 		return s.part(ctx, key, from, o.SizeBytes-from, o.Version)
 	})
-	return named{Verify(body, o.SizeBytes, Sums{o.SHA256, o.CRC64NVME}), key}, o, nil
-}
-
-// whole is the checksum of a whole object, "" if it is one of the checksums of its parts.
-func whole(kind types.ChecksumType, crc *string) string {
-	if kind == types.ChecksumTypeComposite {
-		return ""
-	}
-	return aws.ToString(crc)
+	return named{o.Verify(body), key}, o, nil
 }
 
 // askForChecksum asks the server for the stored checksum. The SDK's own switch would also make the SDK compare it,

@@ -149,7 +149,7 @@ func (s *S3) Head(ctx context.Context, key string) (Object, error) {
 		return Object{}, s.failed("look at", key, err)
 	}
 	o := described(key, out.ContentLength, out.LastModified, out.ETag, out.Metadata)
-	o.CRC64NVME = whole(out.ChecksumType, out.ChecksumCRC64NVME)
+	answeredSums{out.ChecksumType, out.ChecksumCRC64NVME, out.ChecksumCRC32, out.ChecksumCRC32C, out.ChecksumSHA1, out.ChecksumSHA256}.add(&o)
 	return o, nil
 }
 

@@ -85,8 +85,9 @@ type Object struct {
 	SizeBytes int64
 	Modified  time.Time         // when it was put, by the place's clock, to the second at least
 	Version   string            // differs whenever the content does (S3's ETag)
-	SHA256    string            // of the content, in hex; "" if who put it did not know it before
+	SHA256    string            // of the content, in hex; "" if who put it did not know it before, nor the place
 	CRC64NVME string            // of the content, in base64; "" if the place does not know it
+	Other     Checksum          // of the content, where others put it with another one than these
 	Meta      map[string]string // as it was put
 
 	PartBytes int64    // the length of its parts but the last, and

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"hash"
 	"io"
 
 	"github.com/minio/crc64nvme"
@@ -20,11 +21,16 @@ type Sums struct {
 	CRC64NVME string // base64, as S3 writes it
 }
 
-// Sum reads the first size bytes and returns their checksums. It returns io.ErrUnexpectedEOF if there are fewer.
-func Sum(r io.ReaderAt, size int64) (Sums, error) {
+// Sum reads the first size bytes and returns their checksums; what others are to be known is written to, too. It returns
+// io.ErrUnexpectedEOF if there are fewer.
+func Sum(r io.ReaderAt, size int64, others ...hash.Hash) (Sums, error) {
 	sha, crc := sha256.New(), crc64nvme.New()
+	to := []io.Writer{sha, crc}
+	for _, h := range others {
+		to = append(to, h)
+	}
 	buf := make([]byte, min(readBytes, max(size, 1)))
-	n, err := io.CopyBuffer(io.MultiWriter(sha, crc), struct{ io.Reader }{io.NewSectionReader(r, 0, size)}, buf)
+	n, err := io.CopyBuffer(io.MultiWriter(to...), struct{ io.Reader }{io.NewSectionReader(r, 0, size)}, buf)
 	if err == nil && n < size {
 		err = io.ErrUnexpectedEOF
 	}

@@ -90,7 +90,7 @@ func (r *running) count(files, bytes *int64, f File) {
 	defer r.mu.Unlock()
 	*files++
 	*bytes += f.Object.SizeBytes
-	if f.Object.CRC64NVME == "" && f.Object.SHA256 == "" {
+	if !f.Object.HasSum() {
 		r.done.Unproven++
 	}
 	r.Progress.Done(1)

@@ -142,7 +142,7 @@ func (f *Fake) Get(ctx context.Context, key string) (io.ReadCloser, store.Object
 		return nil, store.Object{}, failed("get", key, err)
 	}
 	body := io.NopCloser(bytes.NewReader(bytes.Clone(o.body)))
-	return store.Verify(body, o.about.SizeBytes, store.Sums{SHA256: o.about.SHA256, CRC64NVME: o.about.CRC64NVME}), o.about, nil
+	return o.about.Verify(body), o.about, nil
 }
 
 // Range implements store.Store.
