@@ -22,7 +22,7 @@ func Buckets(ctx context.Context, c Config) ([]string, error) {
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return names, fmt.Errorf("list the buckets: %w", reason(err))
+			return names, fmt.Errorf("list the buckets: %w", s.reason(err))
 		}
 		for _, b := range page.Buckets {
 			names = append(names, aws.ToString(b.Name))

@@ -5,6 +5,9 @@ import "time"
 // Hurry has nothing waited for but for a moment.
 func (s *S3) Hurry() { s.patience.first, s.patience.most = time.Millisecond, time.Millisecond }
 
+// Doubt has a place that never answered waited for no longer than this.
+func (s *S3) Doubt(d time.Duration) { s.patience.strange = d }
+
 // Divide has contents divided as if these were S3's limits.
 func (s *S3) Divide(whole, part, parts int64) { s.limits = limits{whole, part, parts} }
 

@@ -20,13 +20,26 @@ func (s *S3) failed(deed, key string, err error) error {
 	if key != "" {
 		what = "object " + key + " of " + what
 	}
-	return fmt.Errorf("%s %s: %w", deed, what, reason(err))
+	return fmt.Errorf("%s %s: %w", deed, what, s.reason(err))
+}
+
+// reason also says what to do where nothing ever answered.
+func (s *S3) reason(err error) error {
+	err = reason(err)
+	if s.patience.known.Load() {
+		return err
+	}
+	return advised(err)
 }
 
 func reason(err error) error {
 	var gave *gaveUp
 	if errors.As(err, &gave) {
 		return &gaveUp{reason(gave.cause), gave.times, gave.after}
+	}
+	var send *smithyhttp.RequestSendError
+	if errors.As(err, &send) {
+		return unansweredBy(send.Err)
 	}
 	var api smithy.APIError
 	if !errors.As(err, &api) {

@@ -22,6 +22,7 @@ const (
 	usualAttempts = 4
 	firstWait     = 200 * time.Millisecond
 	mostWait      = 10 * time.Second // a place that comes back is found within it
+	strangeLimit  = 5 * time.Second  // of a place that never answered: it may be that there is none
 )
 
 // patience says how often and how long a request is made again. Without a limit of time it is the SDK's own; with one,
@@ -31,6 +32,7 @@ type patience struct {
 	attempts    int
 	limit       time.Duration
 	first, most time.Duration // waits: each is twice the one before
+	strange     time.Duration // in place of limit until the place is known
 	bell        func(err error, wait time.Duration)
 	credentials *renewing
 	known       atomic.Bool // the place: it has answered before
@@ -39,7 +41,7 @@ type patience struct {
 var _ aws.RetryerV2 = (*patience)(nil)
 
 func newPatience(c Config, credentials *renewing) *patience {
-	p := &patience{attempts: c.Attempts, limit: c.Patience, first: firstWait, most: mostWait, bell: c.Bell, credentials: credentials}
+	p := &patience{attempts: c.Attempts, limit: c.Patience, first: firstWait, most: mostWait, strange: strangeLimit, bell: c.Bell, credentials: credentials}
 	if p.attempts == 0 {
 		p.attempts = usualAttempts
 	}
@@ -85,6 +87,9 @@ func (p *patience) IsErrorRetryable(err error) bool {
 	}
 	if _, nameless := errors.AsType[*net.DNSError](err); nameless && p.limit > 0 && p.known.Load() {
 		return true // a machine without a network says that there is no such name
+	}
+	if !p.known.Load() && (withoutTLS(err) || distrusted(err)) {
+		return false
 	}
 	return p.Standard.IsErrorRetryable(err)
 }
@@ -146,7 +151,8 @@ func (p *patience) endures(f *failures, err error) error {
 	if f.count++; f.count == 1 {
 		f.since = time.Now()
 	}
-	if lasted := time.Since(f.since); f.count >= p.attempts && lasted >= p.limit {
+	lasted := time.Since(f.since)
+	if f.count >= p.attempts && lasted >= p.limit || !p.known.Load() && lasted >= p.strange {
 		return &gaveUp{err, f.count, lasted}
 	}
 	return nil
