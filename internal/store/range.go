@@ -14,7 +14,7 @@ import (
 // Range implements Store.
 func (s *S3) Range(ctx context.Context, key string, from, size int64, version string) (io.ReadCloser, error) {
 	if size == 0 {
-		return io.NopCloser(strings.NewReader("")), nil // no range has no bytes
+		return s.nothing(ctx, key, version)
 	}
 	open := func(at int64) (io.ReadCloser, error) { return s.part(ctx, key, at, from+size-at, version) }
 	body, err := open(from)
@@ -22,6 +22,18 @@ func (s *S3) Range(ctx context.Context, key string, from, size int64, version st
 		return nil, s.failed("get", key, err)
 	}
 	return named{ended{s.unbroken(ctx, body, from, size, open)}, key}, nil
+}
+
+// nothing is no byte of an object, which no range can ask for: but the object is there, and is the one that it is to be.
+func (s *S3) nothing(ctx context.Context, key, version string) (io.ReadCloser, error) {
+	o, err := s.Head(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if version != "" && o.Version != version {
+		return nil, s.failed("get", key, ErrChanged)
+	}
+	return io.NopCloser(strings.NewReader("")), nil
 }
 
 // part asks for some bytes of an object.
