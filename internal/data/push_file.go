@@ -65,9 +65,33 @@ func (r *pushing) putOnce(ctx context.Context, s step) (manifest.Record, error) 
 	if errors.Is(err, io.ErrUnexpectedEOF) && in.same() != nil {
 		err = fileError{errChanged}
 	}
+	if errors.Is(err, store.ErrChanged) {
+		return r.landed(ctx, in, err)
+	}
 	if err != nil {
 		return manifest.Record{}, err
 	}
+	return in.record(o), nil
+}
+
+// landed looks what stands in the way of a file. It may be this very file: what a push sent that was killed can come to
+// its place after the next one listed the bucket.
+func (r *pushing) landed(ctx context.Context, in *reading, changed error) (manifest.Record, error) {
+	o, err := r.Bucket.Head(ctx, r.key(in.want.Path))
+	if errors.Is(err, store.ErrNotFound) || err == nil && (o.SizeBytes != in.want.SizeBytes || o.CRC64NVME == "") {
+		return manifest.Record{}, changed
+	}
+	if err != nil {
+		return manifest.Record{}, errors.Join(changed, err)
+	}
+	sums, err := in.sums()
+	if err != nil {
+		return manifest.Record{}, err
+	}
+	if sums.CRC64NVME != o.CRC64NVME {
+		return manifest.Record{}, changed
+	}
+	o.SHA256 = sums.SHA256
 	return in.record(o), nil
 }
 
