@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,6 +78,7 @@ type restoreAnswer struct {
 	Path       string            `json:"path"`
 	DryRun     bool              `json:"dry_run"`
 	Here       bool              `json:"here"`
+	Differs    bool              `json:"differs"` // what is there is another one, and stays
 	Size       fileCount         `json:"size"`
 	Fetched    fileCount         `json:"fetched"`
 	Kept       fileCount         `json:"kept"`
@@ -108,12 +110,14 @@ func (a *app) restore(ctx context.Context, from target, dir string, o restoreOpt
 	answer := newRestoreAnswer(from, found, passed)
 	answer.DryRun = o.dryRun
 	bring := &restore.Bring{View: view, Found: found, Dir: dir, Replace: o.replace, Progress: progress}
-	if answer.Path = bring.Path(); !o.dryRun {
-		done, err := bring.Run(ctx)
-		if err != nil {
-			return err
-		}
-		answer.take(done)
+	answer.Path = bring.Path()
+	if o.dryRun {
+		err = answer.look(ctx, bring)
+	} else {
+		err = answer.run(ctx, bring)
+	}
+	if err != nil {
+		return err
 	}
 	stop()
 	answer.Seconds = time.Since(began).Seconds()
@@ -127,6 +131,23 @@ func newRestoreAnswer(from target, f *restore.Found, passed []restore.Passed) re
 		r.Step = &f.Step
 	}
 	return r
+}
+
+// look says how what is there stands, and brings nothing.
+func (r *restoreAnswer) look(ctx context.Context, b *restore.Bring) error {
+	here, err := b.Look(ctx)
+	r.Here, r.Differs = here == restore.Equal, here == restore.Different && !b.Replace
+	return err
+}
+
+// run brings the checkpoint. That another one is there, and stays, is no failure.
+func (r *restoreAnswer) run(ctx context.Context, b *restore.Bring) error {
+	done, err := b.Run(ctx)
+	if r.Differs = errors.Is(err, restore.ErrDiffers); err != nil && !r.Differs {
+		return err
+	}
+	r.take(done)
+	return nil
 }
 
 func (r *restoreAnswer) take(done restore.Brought) {
@@ -146,7 +167,7 @@ func (a *app) tellPassed(passed []restore.Passed) {
 func (a *app) noCheckpoint(from target, passed []restore.Passed, err error) error {
 	a.tellPassed(passed)
 	if several, ok := errors.AsType[restore.Several](err); ok {
-		return fmt.Errorf("%s: %w; say s3://BUCKET/PREFIX of one of them, as %s/%s, or its --checkpoint", from, several, from, several.Runs[0])
+		return fmt.Errorf("%s: %w; %s", from, several, oneOf(from, several))
 	}
 	for _, p := range passed {
 		if p.Doubt {
@@ -154,6 +175,14 @@ func (a *app) noCheckpoint(from target, passed []restore.Passed, err error) erro
 		}
 	}
 	return fmt.Errorf("%s: %w", from, err)
+}
+
+// oneOf is how to say which of several models is meant. What is right below the prefix has no prefix of its own.
+func oneOf(from target, s restore.Several) string {
+	if s.Runs[0] == "." {
+		return "--checkpoint says which one is meant: " + page.Printable(strings.Join(s.Newest, ", "))
+	}
+	return fmt.Sprintf("say s3://BUCKET/PREFIX of one of them, as %s/%s, or its --checkpoint", from, s.Runs[0])
 }
 
 // showRestored answers. A pointer that leads elsewhere is to be looked at.
@@ -170,6 +199,10 @@ func (a *app) showRestored(r restoreAnswer) error {
 	}); err != nil {
 		return err
 	}
+	if r.Differs {
+		a.note("%s: %v, and stays; --replace puts the one of the bucket in its place", page.Printable(r.Path), restore.ErrDiffers)
+		return fault.Exit(fault.ExitLook)
+	}
 	for _, p := range r.Pointers {
 		if p.State == restore.Kept {
 			a.note("%s leads to %s, which is there, and stays; --replace leads it to %s", page.Printable(p.Path), page.Printable(p.Names), page.Printable(r.Checkpoint))
@@ -182,15 +215,14 @@ func (a *app) showRestored(r restoreAnswer) error {
 func (r restoreAnswer) text() string {
 	what := fmt.Sprintf("%s (%s, %s, %s; %s)", r.Path, r.Layout, count.Of(r.Size.Files, "file"), count.Bytes(r.Size.Bytes), r.Whole)
 	switch {
-	case r.DryRun:
-		return what + ": to fetch"
+	case r.Differs:
+		return what + ": another one is there, and stays"
 	case r.Here:
 		what += ": there already, byte for byte"
+	case r.DryRun:
+		return what + ": to fetch"
 	default:
-		what += fmt.Sprintf(": %s fetched and proven", count.Of(r.Fetched.Files, "file"))
-		if r.Kept.Files > 0 {
-			what += fmt.Sprintf(", %d from before", r.Kept.Files)
-		}
+		what += ": " + r.came()
 	}
 	for _, p := range r.Pointers {
 		if p.State != restore.Kept {
@@ -198,4 +230,19 @@ func (r restoreAnswer) text() string {
 		}
 	}
 	return what
+}
+
+// came says which files came, and which of them nothing proves.
+func (r restoreAnswer) came() string {
+	text, all := count.Of(r.Fetched.Files, "file")+" fetched", r.Fetched.Files+r.Kept.Files
+	if r.Unproven == 0 {
+		text += " and proven"
+	}
+	if r.Kept.Files > 0 {
+		text += fmt.Sprintf(", %d from before", r.Kept.Files)
+	}
+	if r.Unproven > 0 {
+		text += fmt.Sprintf("; of all %d are proven and %d not", all-r.Unproven, r.Unproven)
+	}
+	return text
 }

@@ -30,6 +30,21 @@ func (p *part) dcp() {
 			return
 		}
 	}
+	if p.all {
+		p.long(lengths(p.begin(".metadata")))
+	}
+}
+
+// long holds that each file has as many bytes at least.
+func (p *part) long(ends map[string]int64) {
+	for _, name := range slices.Sorted(maps.Keys(ends)) {
+		switch f, ok := p.file(name); {
+		case !ok && name == path.Base(name):
+			p.torn = first(p.torn, fmt.Sprintf("%s, which .metadata names, is not there", path.Join(p.dir, name)))
+		case ok && f.SizeBytes < ends[name]:
+			p.torn = first(p.torn, fmt.Sprintf("%s has %d bytes, and .metadata says %d", path.Join(p.dir, name), f.SizeBytes, ends[name]))
+		}
+	}
 }
 
 // megatron: Megatron-LM. Its distributed checkpoint is one of torch with common.pt before and metadata.json after

@@ -86,28 +86,44 @@ type running struct {
 // begin opens the directory, and keeps others from restoring to it. The prefix itself may be the checkpoint: then it comes
 // to the directory itself, in the one above.
 func (b *Bring) begin() (*running, error) {
-	dir, at := b.Dir, b.Found.Dir
-	if at == "." {
-		full, err := filepath.Abs(b.Dir)
-		if err != nil {
-			return nil, err
-		}
-		if dir, at = filepath.Dir(full), filepath.Base(full); dir == full {
-			return nil, errors.New("a checkpoint cannot be the root directory")
-		}
+	dir, at, err := b.where()
+	if err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
+	r, err := b.in(dir, at)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.claim(dir); err != nil {
+		return nil, errors.Join(err, r.root.Close())
+	}
+	return r, nil
+}
+
+// where is the directory to open, and where in it the checkpoint comes to.
+func (b *Bring) where() (dir, at string, err error) {
+	if b.Found.Dir != "." {
+		return b.Dir, b.Found.Dir, nil
+	}
+	full, err := filepath.Abs(b.Dir)
+	if err != nil {
+		return "", "", err
+	}
+	if dir, at = filepath.Dir(full), filepath.Base(full); dir == full {
+		return "", "", errors.New("a checkpoint cannot be the root directory")
+	}
+	return dir, at, nil
+}
+
+func (b *Bring) in(dir, at string) (*running, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	r := &running{Bring: b, root: root, at: at, parts: make(chan struct{}, partsAtOnce), done: Brought{Path: b.Path()}}
-	if err := r.claim(dir); err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	return r, nil
+	return &running{Bring: b, root: root, at: at, parts: make(chan struct{}, partsAtOnce), done: Brought{Path: b.Path()}}, nil
 }
 
 // claim takes the directory's lock. File systems without locks let everybody in.
@@ -157,17 +173,17 @@ func (r *running) checkpoint(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("look at %s: %w", r.done.Path, err)
-	case here == same:
+	case here == Equal:
 		r.done.Here = true
 		return nil
-	case here == different && !r.Replace:
+	case here == Different && !r.Replace:
 		return fmt.Errorf("%s: %w; --replace puts the one of the bucket in its place", r.done.Path, ErrDiffers)
 	}
 	beside := r.beside()
 	if err := r.fetch(ctx, beside); err != nil {
 		return err
 	}
-	return r.place(beside, here == different)
+	return r.place(beside, here == Different)
 }
 
 // beside is where the files come to first. Of another content it has another name, so that what is there is of this one.

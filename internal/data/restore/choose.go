@@ -69,8 +69,10 @@ func (v *View) Choose(ctx context.Context, w Want) (*Found, []Passed, error) {
 func (v *View) wanted(w Want) ([]*candidate, error) {
 	var all []*candidate
 	runs := map[string]bool{}
+	name := strings.Trim(w.Name, "/")
+	byPath := slices.ContainsFunc(v.all, func(c *candidate) bool { return c.dir == name }) // then it is no name of others
 	for _, c := range v.all {
-		if w.Name != "" && strings.Trim(w.Name, "/") != c.dir && w.Name != path.Base(c.dir) || w.Step != checkpoint.NoStep && w.Step != c.step() {
+		if name != "" && name != c.dir && (byPath || name != path.Base(c.dir)) || w.Step != checkpoint.NoStep && w.Step != c.step() {
 			continue
 		}
 		all = append(all, c)
@@ -79,12 +81,12 @@ func (v *View) wanted(w Want) ([]*candidate, error) {
 	if len(all) == 0 {
 		return nil, v.none(w)
 	}
-	if len(runs) > 1 {
-		return nil, Several{Runs: slices.Sorted(maps.Keys(runs))}
-	}
 	slices.SortStableFunc(all, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.step(), a.step()), b.at.Compare(a.at), strings.Compare(a.dir, b.dir))
 	})
+	if len(runs) > 1 {
+		return nil, several(all, slices.Sorted(maps.Keys(runs)))
+	}
 	return all, nil
 }
 
@@ -105,8 +107,25 @@ func (v *View) none(w Want) error {
 }
 
 // Several says that there are checkpoints of several models.
-type Several struct{ Runs []string }
+type Several struct {
+	Runs   []string // their directories below the prefix; "." is the prefix itself
+	Newest []string // the path of the newest checkpoint of each, whole or not
+}
+
+// several makes one of checkpoints of which the newest come first.
+func several(all []*candidate, runs []string) Several {
+	s := Several{Runs: runs}
+	for _, run := range runs {
+		i := slices.IndexFunc(all, func(c *candidate) bool { return c.run() == run })
+		s.Newest = append(s.Newest, all[i].dir)
+	}
+	return s
+}
 
 func (s Several) Error() string {
-	return "there are checkpoints of several models: " + strings.Join(s.Runs, ", ")
+	runs := slices.Clone(s.Runs)
+	if i := slices.Index(runs, "."); i >= 0 {
+		runs[i] = "that of the prefix itself"
+	}
+	return "there are checkpoints of several models: " + strings.Join(runs, ", ")
 }

@@ -1,8 +1,10 @@
 package restore
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -14,32 +16,57 @@ import (
 	"github.com/muster-hpc/muster/internal/store"
 )
 
-// standing is how what is there stands with the bucket's.
-type standing int8
+// Standing is how what is there stands with the bucket's.
+type Standing int8
 
+// What Bring finds.
 const (
-	absent standing = iota
-	same
-	different
+	Absent Standing = iota
+	Equal
+	Different
 )
 
+// Look says how what is there stands with the bucket's, and changes nothing.
+func (b *Bring) Look(ctx context.Context) (Standing, error) {
+	dir, at, err := b.where()
+	if err != nil {
+		return Absent, err
+	}
+	r, err := b.in(dir, at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Absent, nil
+	}
+	if err != nil {
+		return Absent, fmt.Errorf("look at %s: %w", b.Dir, err)
+	}
+	defer r.root.Close()
+	if err := r.ask(ctx); err != nil {
+		return Absent, err
+	}
+	here, err := r.here(ctx)
+	if err != nil {
+		return Absent, fmt.Errorf("look at %s: %w", r.done.Path, err)
+	}
+	return here, nil
+}
+
 // here compares what has the checkpoint's name with the bucket's, byte for byte.
-func (r *running) here(ctx context.Context) (standing, error) {
+func (r *running) here(ctx context.Context) (Standing, error) {
 	info, err := r.root.Lstat(r.at)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return absent, nil
+		return Absent, nil
 	case err != nil:
-		return absent, err
+		return Absent, err
 	case info.IsDir() == r.Found.from.single:
-		return different, nil
+		return Different, nil
 	case info.IsDir():
 		entries, err := fs.ReadDir(r.root.FS(), r.at)
 		if err != nil || len(entries) == 0 {
-			return absent, err
+			return Absent, err
 		}
 		if more, err := r.more(); more || err != nil {
-			return different, err
+			return Different, err
 		}
 	}
 	r.Progress.Begin("compare")
@@ -56,11 +83,11 @@ func (r *running) here(ctx context.Context) (standing, error) {
 	}
 	switch err := group.Wait(); {
 	case errors.Is(err, ErrDiffers):
-		return different, nil
+		return Different, nil
 	case err != nil:
-		return absent, err
+		return Absent, err
 	}
-	return same, nil
+	return Equal, nil
 }
 
 // more says that there are parts of a checkpoint that the bucket's has not.
@@ -80,7 +107,7 @@ func (r *running) more() (bool, error) {
 	return found, err
 }
 
-// equal returns ErrDiffers for a file that is not that of an object. One without a checksum cannot be compared.
+// equal returns ErrDiffers for a file that is not that of an object. One without a checksum is read for that.
 func (r *running) equal(ctx context.Context, at string, f File) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -103,17 +130,44 @@ func (r *running) equal(ctx context.Context, at string, f File) error {
 		return err
 	}
 	defer in.Close()
-	sums, err := store.Sum(in, f.Object.SizeBytes)
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return ErrDiffers
-	case err != nil:
-		return err
-	case f.Object.CRC64NVME != "" && sums.CRC64NVME == f.Object.CRC64NVME || f.Object.SHA256 != "" && sums.SHA256 == f.Object.SHA256:
-		r.Progress.Move(f.Object.SizeBytes)
-		return nil
+	if !f.Object.HasSum() {
+		return r.equalBytes(ctx, in, f)
 	}
-	return ErrDiffers
+	body := f.Object.Verify(io.NopCloser(told{in, r}))
+	if _, err = io.Copy(io.Discard, body); errors.Is(err, store.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return ErrDiffers
+	}
+	return err
+}
+
+// equalBytes compares a file with what an object holds.
+func (r *running) equalBytes(ctx context.Context, in io.Reader, f File) error {
+	body, o, err := r.View.bucket.Get(ctx, f.Object.Key)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if o.Version != f.Object.Version {
+		return fmt.Errorf("%s: %w: run the same again", f.Object.Key, store.ErrChanged)
+	}
+	mine, theirs := make([]byte, 1<<20), make([]byte, 1<<20)
+	for left := f.Object.SizeBytes; left > 0; {
+		n := min(left, int64(len(mine)))
+		if _, err := io.ReadFull(body, theirs[:n]); err != nil {
+			return err
+		}
+		switch _, err := io.ReadFull(in, mine[:n]); {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return ErrDiffers
+		case err != nil:
+			return err
+		case !bytes.Equal(mine[:n], theirs[:n]):
+			return ErrDiffers
+		}
+		r.Progress.Move(n)
+		left -= n
+	}
+	return nil
 }
 
 func (r *running) sameLink(ctx context.Context, at string, f File) error {
