@@ -171,7 +171,7 @@ func (v proving) directory(ctx context.Context) (provenAnswer, error) {
 	got, err := (&data.Compare{Dir: v.dir, Bucket: v.bucket, Prefix: v.at.prefix, Dataset: v.set, Full: v.o.full, Wanted: v.o.Wanted, Progress: v.progress}).Run(ctx)
 	answer := provenAnswer{Mode: "directory", Dir: v.dir, OK: got.Same(), Proven: fileCount{got.Files, got.Bytes}, Unproven: got.Unproven,
 		Missing: got.Missing.List, Extra: got.Extra.List, Problems: got.Different.List,
-		Counts: provenCounts{got.Missing.All, got.Extra.All, got.Different.All}, leftOut: got.Passing}
+		Besides: got.Besides.List, Counts: provenCounts{got.Missing.All, got.Extra.All, got.Different.All, got.Besides.All}, leftOut: got.Passing}
 	if err == nil && answer.OK {
 		err = v.validate(ctx, v.dir, &answer)
 	}

@@ -23,6 +23,7 @@ type provenAnswer struct {
 	Unpacked  int64          `json:"unpacked,omitempty"`
 	Missing   []string       `json:"missing"`
 	Extra     []string       `json:"extra"`
+	Besides   []string       `json:"besides,omitempty"` // of a directory that is compared with a dataset: objects that are none of it
 	Problems  []data.Problem `json:"problems"`
 	Counts    provenCounts   `json:"counts"`
 	Validator string         `json:"validator,omitempty"`
@@ -36,6 +37,7 @@ type provenCounts struct {
 	Missing  int64 `json:"missing"`
 	Extra    int64 `json:"extra"`
 	Problems int64 `json:"problems"`
+	Besides  int64 `json:"besides,omitempty"`
 }
 
 // showProven answers, and tells what is wrong file by file.
@@ -44,8 +46,9 @@ func (a *app) showProven(v provenAnswer) error {
 	a.tellProblems(v.Problems, v.Counts.Problems)
 	if v.Mode == "directory" {
 		a.tellNames("%s is in the bucket, and not in "+page.Printable(v.Dir), v.Extra, v.Counts.Extra)
-	} else if !a.quiet {
-		a.tellNames("%s is none of the dataset's files", v.Extra, v.Counts.Extra)
+	}
+	if names, all := v.others(); !a.quiet {
+		a.tellNames("%s is none of the dataset's files", names, all)
 	}
 	v.Missing, v.Extra, v.Problems = append([]string{}, v.Missing...), append([]string{}, v.Extra...), append([]data.Problem{}, v.Problems...)
 	if err := a.answer(v, func() error {
@@ -54,10 +57,21 @@ func (a *app) showProven(v provenAnswer) error {
 	}); err != nil {
 		return err
 	}
-	if !v.OK {
+	switch {
+	case !v.OK:
 		return fault.Exit(fault.ExitProblem)
+	case v.Mode == "directory" && v.Unproven > 0:
+		return fault.Exit(fault.ExitLook)
 	}
 	return nil
+}
+
+// others are the objects that are none of the dataset.
+func (v provenAnswer) others() (names []string, all int64) {
+	if v.Mode == "directory" {
+		return v.Besides, v.Counts.Besides
+	}
+	return v.Extra, v.Counts.Extra
 }
 
 func (a *app) tellNames(format string, names []string, all int64) {
@@ -86,9 +100,13 @@ func (v provenAnswer) proof() string {
 }
 
 func (v provenAnswer) text() string {
+	wrong := wrongFiles(v.Counts.Missing + v.Counts.Problems)
+	if v.Proven.Files == 0 && wrong != "" {
+		return wrong
+	}
 	text := fmt.Sprintf("%s, %s: %s", count.Of(v.Proven.Files, "file"), count.Bytes(v.Proven.Bytes), v.proof())
 	if v.Unproven > 0 {
-		text += fmt.Sprintf("; %d of them have no checksum in the bucket, and only their size is known: --full reads them", v.Unproven)
+		text += "; " + v.unproven()
 	}
 	if v.Mode == "directory" && !v.Manifest {
 		text += "; there is no manifest"
@@ -101,14 +119,36 @@ func (v provenAnswer) text() string {
 	} else if v.leftOut > 0 {
 		text += fmt.Sprintf("; %s not compared", count.Of(v.leftOut, "temporary file"))
 	}
-	if v.Counts.Extra > 0 && v.Mode != "directory" {
-		text += fmt.Sprintf("; %s besides", count.Of(v.Counts.Extra, "object"))
+	if _, all := v.others(); all > 0 {
+		text += fmt.Sprintf("; %s besides", count.Of(all, "object"))
 	}
-	if wrong := v.Counts.Missing + v.Counts.Problems; wrong > 0 {
-		text += fmt.Sprintf("; %d are not as they should be", wrong)
+	if wrong != "" {
+		text += "; " + wrong
 	}
 	if v.Validator != "" {
 		text += "; the validator takes them"
 	}
 	return text
+}
+
+func wrongFiles(n int64) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 file is not as it should be"
+	}
+	return fmt.Sprintf("%d files are not as they should be", n)
+}
+
+// unproven says what is known of files whose objects have no checksum.
+func (v provenAnswer) unproven() string {
+	known := "only size and version are known"
+	if v.Mode == "directory" {
+		known = "only the size is known"
+	}
+	if v.Unproven == 1 {
+		return "1 of them has no checksum in the bucket, and " + known + ": --full reads it"
+	}
+	return fmt.Sprintf("%d of them have no checksum in the bucket, and %s: --full reads them", v.Unproven, known)
 }

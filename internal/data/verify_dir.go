@@ -1,13 +1,14 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,6 +38,7 @@ type Compared struct {
 	Passing      int64 // temporary files, which are not exported
 	Missing      Names // files without an object
 	Extra        Names // objects without a file
+	Besides      Names // objects that are none of the dataset, where there is one
 	Different    Problems
 }
 
@@ -53,10 +55,13 @@ func (c *Compare) Run(ctx context.Context) (Compared, error) {
 	failed := run.merge(groupCtx, func(f walk.File, r manifest.Record) {
 		group.Go(func() error { return run.pair(groupCtx, f, r) })
 	})
-	if err := group.Wait(); err != nil {
+	if err := cmp.Or(group.Wait(), failed); err != nil || c.Dataset == nil {
 		return run.found, err
 	}
-	return run.found, failed
+	besides := &verifying{Verify: &Verify{Dataset: c.Dataset, Wanted: c.Wanted}}
+	err := besides.extras(ctx)
+	run.found.Besides = besides.found.Extra
+	return run.found, err
 }
 
 // comparing is a comparison under way.
@@ -72,17 +77,24 @@ func (c *comparing) merge(ctx context.Context, both func(walk.File, manifest.Rec
 	next, stop := iter.Pull2(c.objects(ctx))
 	defer stop()
 	r, err, more := next()
-	w := walk.Walk{Root: c.Dir, Wanted: c.Wanted}
+	w := walk.Walk{Root: c.Dir, Wanted: func(path string, dir bool) bool { return c.enters(ctx, path, dir) }}
 	for f, wrong := range w.Files() {
 		if wrong != nil && f.Path == "" {
 			return fmt.Errorf("compare %s: %w", c.Dir, cause(wrong))
 		}
-		for ; more && err == nil && (r.Path < f.Path || wrong != nil && r.Path == f.Path); r, err, more = next() {
-			c.lone(r.Path, &c.found.Extra)
+		for ; more && err == nil && r.Path < f.Path; r, err, more = next() {
+			if err := c.alone(ctx, r, nil); err != nil {
+				return err
+			}
 		}
 		switch {
 		case err != nil:
 			return err
+		case wrong != nil && more && r.Path == f.Path:
+			if err := c.alone(ctx, r, wrong); err != nil {
+				return err
+			}
+			r, err, more = next()
 		case wrong != nil:
 			c.differ(f.Path, wrong)
 		case more && r.Path == f.Path:
@@ -95,7 +107,9 @@ func (c *comparing) merge(ctx context.Context, both func(walk.File, manifest.Rec
 		}
 	}
 	for ; more && err == nil; r, err, more = next() {
-		c.lone(r.Path, &c.found.Extra)
+		if err := c.alone(ctx, r, nil); err != nil {
+			return err
+		}
 	}
 	return err
 }
@@ -143,6 +157,11 @@ func (c *comparing) differ(path string, why error) {
 // pair compares a file with its object.
 func (c *comparing) pair(ctx context.Context, f walk.File, r manifest.Record) error {
 	proven, err := c.same(ctx, f, r)
+	return c.judged(ctx, f, proven, err)
+}
+
+// judged notes how a comparison went, and returns what ends all.
+func (c *comparing) judged(ctx context.Context, f walk.File, proven bool, err error) error {
 	if c.Dataset != nil && (errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrNotFound)) {
 		err = c.Dataset.replaced(ctx, err)
 	}
@@ -171,6 +190,11 @@ func (c *comparing) pair(ctx context.Context, f walk.File, r manifest.Record) er
 
 // same says whether a file has the bytes of its object, and whether that is proven: sizes and times prove nothing.
 func (c *comparing) same(ctx context.Context, f walk.File, r manifest.Record) (proven bool, err error) {
+	if c.isLink(r.Path) {
+		if is, err := c.sameLink(ctx, r); is || err != nil {
+			return true, err
+		}
+	}
 	if f.SizeBytes != r.SizeBytes {
 		return false, flaw{fmt.Errorf("the file has %d bytes, the object %d", f.SizeBytes, r.SizeBytes)}
 	}
@@ -183,7 +207,19 @@ func (c *comparing) same(ctx context.Context, f walk.File, r manifest.Record) (p
 			return false, err
 		}
 	}
-	sums, err := c.sum(ctx, f)
+	if c.Full { // what the place says of the object does not count then
+		return true, c.sameBytes(ctx, f, r, o.Version)
+	}
+	return c.sameSums(ctx, f, r, o)
+}
+
+// sameSums compares a file's checksums with those of its record and of its object.
+func (c *comparing) sameSums(ctx context.Context, f walk.File, r manifest.Record, o store.Object) (proven bool, err error) {
+	var others []hash.Hash
+	if h := o.Other.Hash(); h != nil {
+		others = append(others, h)
+	}
+	sums, err := c.sum(ctx, f, others...)
 	if err != nil {
 		return false, err
 	}
@@ -192,28 +228,44 @@ func (c *comparing) same(ctx context.Context, f walk.File, r manifest.Record) (p
 			continue
 		}
 		if proven = true; pair[0] != pair[1] {
-			return true, flaw{errors.New("the file has other bytes than the object")}
+			return true, errOtherBytes
 		}
 	}
-	if !c.Full {
-		return proven, nil
+	if len(others) > 0 {
+		if proven = true; !o.Other.Is(others[0]) {
+			return true, errOtherBytes
+		}
 	}
-	r.SHA256, r.Version = sums.SHA256, o.Version
+	return proven, nil
+}
+
+var errOtherBytes = flaw{errors.New("the file has other bytes than the object")}
+
+// sameBytes reads both.
+func (c *comparing) sameBytes(ctx context.Context, f walk.File, r manifest.Record, version string) error {
+	sums, err := c.sum(ctx, f)
+	if err != nil {
+		return err
+	}
+	if r.SHA256 != "" && r.SHA256 != sums.SHA256 {
+		return errOtherBytes
+	}
+	r.SHA256, r.Version = sums.SHA256, version
 	err = newArrival(c.Bucket, c.Prefix, nil, nil).prove(ctx, r)
 	if errors.Is(err, errDamaged) {
-		err = flaw{errors.New("the object's bytes were read, and are not those of the file")}
+		return flaw{errors.New("the object's bytes were read, and are not those of the file")}
 	}
-	return true, err
+	return err
 }
 
 // sum reads a file, which has to hold still meanwhile.
-func (c *comparing) sum(ctx context.Context, f walk.File) (store.Sums, error) {
-	in, err := os.OpenFile(filepath.Join(c.Dir, filepath.FromSlash(f.Path)), os.O_RDONLY|syscall.O_NONBLOCK, 0) // no waiting where a pipe took its place
+func (c *comparing) sum(ctx context.Context, f walk.File, others ...hash.Hash) (store.Sums, error) {
+	in, err := os.OpenFile(c.at(f.Path), os.O_RDONLY|syscall.O_NONBLOCK, 0) // no waiting where a pipe took its place
 	if err != nil {
 		return store.Sums{}, err
 	}
 	defer in.Close()
-	sums, err := store.Sum(told{ctx, in, c.Progress}, f.SizeBytes)
+	sums, err := store.Sum(told{ctx, in, c.Progress}, f.SizeBytes, others...)
 	if err != nil && err != io.ErrUnexpectedEOF {
 		return sums, err
 	}
