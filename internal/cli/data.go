@@ -1,6 +1,13 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/say/fault"
+)
 
 // data has the commands about datasets in buckets.
 func (a *app) data() *cobra.Command {
@@ -26,7 +33,23 @@ are in its own S3 server, of one on AWS in its region.`,
 		a.dataWarm(),
 		a.dataVerify(),
 	)
+	for _, sub := range c.Commands() {
+		sub.Args = noneEmpty(sub.Args)
+	}
 	return c
+}
+
+// noneEmpty refuses empty arguments: they come of variables that are not set, and as a path would mean this directory.
+func noneEmpty(then cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if slices.Contains(args, "") {
+			return fault.Usage(errors.New("an argument is empty: is a variable not set? This directory is ."))
+		}
+		if then == nil {
+			return nil
+		}
+		return then(c, args)
+	}
 }
 
 const dataShort = "Bring datasets to buckets and back, every byte proven"

@@ -15,7 +15,7 @@ func (p *Pull) Extra(ctx context.Context) iter.Seq2[walk.File, error] {
 		next, stop := iter.Pull2(p.Dataset.Records(ctx))
 		defer stop()
 		r, err, more := next()
-		w := walk.Walk{Root: p.Dir, NoFollow: true, Wanted: p.Wanted}
+		w := walk.Walk{Root: p.Dir, NoFollow: true, Leftovers: true, Wanted: p.Wanted}
 		for f, wrong := range w.Files() {
 			for more && err == nil && r.Path < f.Path {
 				r, err, more = next()

@@ -61,7 +61,7 @@ func (a *arrival) bring(ctx context.Context, r manifest.Record) (err error) {
 	}
 	defer a.to.release(dir)
 	tmp := beside(path.Base(r.Path))
-	f, err := dir.root.OpenFile(tmp, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openBeside(dir.root, tmp)
 	if err != nil {
 		return err
 	}

@@ -173,6 +173,33 @@ const (
 	besideEnd   = ".tmp"
 )
 
+// openBeside opens the file that another one is written to. What is there is gone on with if it is ours alone: a link of
+// any kind would lead the bytes to another file.
+func openBeside(dir *os.Root, tmp string) (*os.File, error) {
+	for range 2 {
+		f, err := dir.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+		if f, err := dir.OpenFile(tmp, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0); err == nil {
+			if info, err := f.Stat(); err == nil && alone(info) {
+				return f, nil
+			}
+			f.Close()
+		}
+		if err := dir.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return nil, localError("what is fetched is written to " + tmp + " beside it, and something else has that name")
+}
+
+// alone says that an open file has one name, and is no pipe or device.
+func alone(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode().IsRegular() && stat.Nlink == 1
+}
+
 // localError is what stands in the way of a file.
 type localError string
 

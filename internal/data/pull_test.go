@@ -2,6 +2,8 @@ package data_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"os"
@@ -122,6 +124,32 @@ func TestPullSaysWhatStandsInTheWay(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(outside); len(left) > 0 {
 		t.Errorf("it wrote outside: %v", left)
+	}
+}
+
+// TestPullWritesToNothingElse holds that what has the name that a file is written to first is not written to, if it leads
+// to another file.
+func TestPullWritesToNothingElse(t *testing.T) {
+	for name, plant := range map[string]func(precious, tmp string) error{
+		"link":      os.Symlink,
+		"hard_link": os.Link,
+		"pipe":      func(_, tmp string) error { return syscall.Mkfifo(tmp, 0o644) },
+		"directory": func(_, tmp string) error { return os.Mkdir(tmp, 0o755) },
+		"leftover":  func(_, tmp string) error { return os.WriteFile(tmp, []byte("more than the file has"), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bucket, dir, files := fake(), t.TempDir(), stock{"f": []byte("content")}
+			files.put(t, bucket, "p")
+			sum := sha256.Sum256([]byte("f"))
+			precious := filepath.Join(dir, "precious")
+			fine(t, os.WriteFile(precious, []byte("precious"), 0o644), plant(precious, filepath.Join(dir, ".muster-"+hex.EncodeToString(sum[:12])+".tmp")))
+			if got := pulled(t, bucket, "p", dir); got.Files != 1 || got.Problems.All != 0 {
+				t.Errorf("got %+v", got)
+			}
+			fine(t, os.Chtimes(precious, stocked, stocked), os.Chmod(precious, 0o640))
+			files["precious"] = []byte("precious")
+			files.is(t, dir)
+		})
 	}
 }
 

@@ -178,7 +178,7 @@ func (r *pushing) run(ctx context.Context) error {
 	if r.done.Problems.All > 0 {
 		return ErrSource
 	}
-	if r.done.Files == 0 && !r.head.there {
+	if r.done.Files == 0 { // also a file system that is not mounted looks like that
 		return fmt.Errorf("push %s: %w", r.Source, ErrNothing)
 	}
 	r.manifests = append(r.manifests, r.seen...)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/muster-hpc/muster/internal/data"
 	"github.com/muster-hpc/muster/internal/store/storetest"
 )
@@ -58,6 +59,21 @@ func TestNothingToPush(t *testing.T) {
 	ok(t, os.Mkdir(filepath.Join(b.root, "d"), 0o755))
 	if _, err := b.push(); !errors.Is(err, data.ErrNothing) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestNothingLeft holds that a source that is empty now, as one that is not mounted, takes nothing of its dataset away.
+func TestNothingLeft(t *testing.T) {
+	b := newBench(t, &storetest.Fake{})
+	b.Delete = true
+	b.write("a", "1")
+	b.pushes()
+	ok(t, os.Remove(filepath.Join(b.root, "a")))
+	if _, err := b.push(); !errors.Is(err, data.ErrNothing) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "1"}, b.dataset()); diff != "" {
+		t.Errorf("the dataset (-want +got):\n%s", diff)
 	}
 }
 

@@ -52,8 +52,17 @@ func CheckPath(path string) error {
 		case ".", "..":
 			return errors.New("a part of the path is " + part)
 		}
+		if Leftover(part) {
+			return errors.New(part + " is a name of what is not fetched yet")
+		}
 	}
 	return nil
+}
+
+// Leftover tells the names that pull and restore write under until all is proven. What has such a name was cut off: it is
+// no part of a dataset, and a record of that name could take the place of another file while it comes.
+func Leftover(name string) bool {
+	return strings.HasPrefix(name, Dir+"-") && strings.HasSuffix(name, ".tmp")
 }
 
 // Key is the key of a dataset's file.

@@ -126,6 +126,8 @@ func TestPathsThatLeadElsewhere(t *testing.T) {
 		{".muster", ".muster is the dataset's own"},
 		{".muster/dataset.json", ".muster is the dataset's own"},
 		{strings.Repeat("x", 1025), "the path has 1025 bytes, and S3 takes 1024 at the most"},
+		{"a/.muster-0a.tmp", ".muster-0a.tmp is a name of what is not fetched yet"},
+		{".muster-restore-x.tmp/f", ".muster-restore-x.tmp is a name of what is not fetched yet"},
 		{"a/.muster/b", ""},
 		{".musterb", ""},
 		{"...", ""},

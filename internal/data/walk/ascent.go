@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/muster-hpc/muster/internal/data/manifest"
 )
 
 // ascent is a walk under way: the directories from the root to where it is.
@@ -41,7 +43,9 @@ func (a *ascent) enter(path, at string, info fs.FileInfo) bool {
 func (a *ascent) visit(dir, at string, e entry) bool {
 	path := dir + e.name
 	switch {
-	case dir == "" && e.name == Own:
+	case dir == "" && e.name == manifest.Dir:
+		return true
+	case manifest.Leftover(e.name) && !a.walk.Leftovers:
 		return true
 	case !a.wanted(path, e.dir):
 		return true

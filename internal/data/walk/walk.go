@@ -16,19 +16,17 @@ import (
 )
 
 const (
-	// Own is the directory at the top that is not of the files: what a dataset says of itself.
-	Own = ".muster"
-
 	longestPath = 1024    // bytes, as of a key of S3
 	largestFile = 5 << 40 // bytes, as of an object of S3
 )
 
 // Walk says what is walked. It may be used once.
 type Walk struct {
-	Root     string                           // a directory, or one file
-	NoFollow bool                             // leaves symbolic links out, where else what they lead to is taken
-	Wanted   func(path string, dir bool) bool // says whether a file is wanted, or may be anything below a directory; nil for all
-	Longest  int                              // bytes of a path; 0 for those of a key
+	Root      string                           // a directory, or one file
+	Leftovers bool                             // takes what a pull that was cut off left, which else is left out
+	NoFollow  bool                             // leaves symbolic links out, where else what they lead to is taken
+	Wanted    func(path string, dir bool) bool // says whether a file is wanted, or may be anything below a directory; nil for all
+	Longest   int                              // bytes of a path; 0 for those of a key
 
 	Links int // that were left out, so far
 }

@@ -71,6 +71,8 @@ func TestFiles(t *testing.T) {
 		"a_prefix_comes_first":     {[]string{"ab/x", "abc", "ab-"}, walk.Walk{}, []string{"ab-", "ab/x", "abc"}},
 		"deep":                     {[]string{deep}, walk.Walk{}, []string{deep}},
 		"its_own_at_the_top_alone": {[]string{".muster/x", "a/.muster", ".musterx"}, walk.Walk{}, []string{".musterx", "a/.muster"}},
+		"cut_off_pulls":            {[]string{"a/.muster-15d4.tmp", ".muster-restore-m.tmp/f", "b"}, walk.Walk{}, []string{"b"}},
+		"cut_off_pulls_taken":      {[]string{"a/.muster-15d4.tmp", "b"}, walk.Walk{Leftovers: true}, []string{"a/.muster-15d4.tmp", "b"}},
 		"odd_names":                {[]string{"a b", "a\nb", "a\x01", "ü", `"`, "%41"}, walk.Walk{}, []string{`"`, "%41", "a\x01", "a\nb", "a b", "ü"}},
 		"links_to_files":           {[]string{"a/f", "l -> a/f"}, walk.Walk{}, []string{"a/f", "l"}},
 		"links_to_directories":     {[]string{"a/f", "l -> a", "l.x"}, walk.Walk{}, []string{"a/f", "l.x", "l/f"}},
