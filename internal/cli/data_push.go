@@ -42,7 +42,7 @@ Symbolic links are followed. Directories without files are not kept. PATTERNs ar
 paths below SRC: * is anything but a slash, ** any directories, and what matches a
 directory means all that is in there.`,
 		Example: "  muster data push ./dataset s3://my-bucket/dataset --make-bucket\n  muster data push /fsx/dataset s3://my-bucket/dataset --delete --exclude '**/*.tmp'\n  muster data push ./dataset s3://my-bucket/dataset --dry-run -v",
-		Args:    cobra.ExactArgs(2),
+		Args:    twoArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if isTarget(args[0]) {
 				return fault.Usage(fmt.Errorf("%s is no directory: push brings a directory to a bucket; pull is the other way", page.Printable(args[0])))
@@ -90,6 +90,9 @@ func (a *app) push(ctx context.Context, source string, to target, o pushOptions)
 	if err != nil {
 		return err
 	}
+	if err := a.checkClass(o.Class, at.Endpoint); err != nil {
+		return err
+	}
 	p := data.Push{Bucket: bucket, Place: at.Endpoint + " " + to.bucket, Prefix: to.prefix, Source: source,
 		State: filepath.Join(home, journalDir), Options: o.PushOptions, Progress: progress}
 	if o.dryRun {
@@ -98,7 +101,7 @@ func (a *app) push(ctx context.Context, source string, to target, o pushOptions)
 	stop := a.watchData(progress)
 	done, err := p.Run(ctx)
 	stop()
-	return a.showPushed(ctx, to, done, err)
+	return a.showPushed(ctx, to, done, o.PushOptions, err)
 }
 
 // pushError says what to do about an error of a push.
@@ -106,6 +109,8 @@ func pushError(err error, to target) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return fmt.Errorf("%w; is there a bucket %s? --make-bucket makes it", err, to.bucket)
+	case errors.Is(err, data.ErrState):
+		return fmt.Errorf("%w; see that MUSTER_HOME names a directory that you may write to", err)
 	case errors.Is(err, data.ErrNothing):
 		return fmt.Errorf("%w; an empty dataset is of no use to anybody", err)
 	case errors.Is(err, data.ErrSource):

@@ -24,7 +24,10 @@ type pushAnswer struct {
 	Found     fileCount      `json:"found"`         // were there, put by others
 	Unchanged fileCount      `json:"unchanged"`
 	Deleted   fileCount      `json:"deleted"`
-	Staying   int64          `json:"staying_files"` // are of the dataset, though the source has them no more
+	Staying   int64          `json:"staying_files"`  // are of the dataset, though the source has them no more
+	LeftOut   int64          `json:"left_out_files"` // are of the dataset, and stay as the patterns do not mean them
+	Below     int64          `json:"datasets_below"`
+	Around    string         `json:"inside_dataset,omitempty"`
 	Strays    int64          `json:"stray_objects"` // are of no dataset
 	Lost      int64          `json:"lost_files"`    // somebody deleted them from the bucket
 	Links     int64          `json:"links_left"`
@@ -38,8 +41,11 @@ func pushAnswerOf(to target, p data.Pushed) pushAnswer {
 	answer := pushAnswer{
 		Dataset: to.String(), Committed: p.Committed, Whole: fileCount{p.Files, p.Bytes}, Sent: fileCount{p.SentFiles, p.SentBytes},
 		Resumed: p.ResumedBytes, Found: fileCount{p.FoundFiles, p.FoundBytes}, Unchanged: fileCount{p.UnchangedFiles, p.UnchangedBytes},
-		Deleted: fileCount{p.DeletedFiles, p.DeletedBytes}, Staying: p.StayingFiles, Strays: p.Strays.Count, Lost: p.Lost.Count,
+		Deleted: fileCount{p.DeletedFiles, p.DeletedBytes}, Staying: p.StayingFiles, LeftOut: p.LeftOutFiles, Below: p.Below.Count, Strays: p.Strays.Count, Lost: p.Lost.Count,
 		Links: p.LinksLeft, Failed: p.Problems.All, Problems: append([]data.Problem{}, p.Problems.List...), Seconds: p.Seconds,
+	}
+	if p.Around != nil {
+		answer.Around = target{to.bucket, *p.Around}.String()
 	}
 	if p.Seconds > 0 {
 		answer.PerSecond = float64(p.SentBytes-p.ResumedBytes) / p.Seconds
@@ -48,15 +54,18 @@ func pushAnswerOf(to target, p data.Pushed) pushAnswer {
 }
 
 // showPushed answers. What is odd is told beside.
-func (a *app) showPushed(ctx context.Context, to target, p data.Pushed, err error) error {
+func (a *app) showPushed(ctx context.Context, to target, p data.Pushed, o data.PushOptions, err error) error {
 	if err != nil && !errors.Is(err, data.ErrSource) {
 		if ctx.Err() != nil {
 			a.note("what was sent stays; the same command goes on with it")
 		}
+		if errors.Is(err, data.ErrNothing) {
+			a.tellIdle(p)
+		}
 		return pushError(err, to)
 	}
 	a.tellProblems(p.Problems.List, p.Problems.All)
-	a.tellOdd(to, p)
+	a.tellOdd(to, p, o)
 	answer := pushAnswerOf(to, p)
 	if err := a.answer(answer, func() error {
 		_, err := fmt.Fprintln(a.out, answer.text())
@@ -71,19 +80,6 @@ func (a *app) showPushed(ctx context.Context, to target, p data.Pushed, err erro
 		return fault.Exit(fault.ExitProblem)
 	}
 	return pushError(err, to)
-}
-
-// tellOdd tells what a push found that nobody expects.
-func (a *app) tellOdd(to target, p data.Pushed) {
-	if n := p.Strays; n.Count > 0 {
-		a.note("%s at %s that no push put; they stay: %s", count.Are(n.Count, "object"), to, some(n))
-	}
-	if n := p.Lost; n.Count > 0 {
-		a.note("%s of the dataset were deleted from the bucket by somebody, and are not in the source either: %s", count.Of(n.Count, "file"), some(n))
-	}
-	if p.LinksLeft > 0 {
-		a.note("%s left out", count.Of(p.LinksLeft, "symbolic link"))
-	}
 }
 
 // some are the first names of many.
@@ -115,6 +111,7 @@ func (p pushAnswer) text() string {
 		{p.Found.Files, p.word("found there", "to compare with what is there")},
 		{p.Deleted.Files, p.word("deleted", "to delete")},
 		{p.Staying, "not in the source any more (--delete deletes them)"},
+		{p.LeftOut, "left out by --include or --exclude (they stay)"},
 		{p.Failed, p.word("failed", "that cannot be sent")},
 	} {
 		if more.n > 0 {
@@ -158,6 +155,9 @@ func (a *app) previewPush(ctx context.Context, p data.Push, to target, o pushOpt
 		}
 		return err
 	})
+	if errors.Is(err, data.ErrNothing) {
+		a.tellIdle(done)
+	}
 	if err != nil {
 		return pushError(err, to)
 	}
@@ -170,7 +170,7 @@ func (a *app) previewPush(ctx context.Context, p data.Push, to target, o pushOpt
 		}
 		return err
 	}
-	a.tellOdd(to, done)
+	a.tellOdd(to, done, o.PushOptions)
 	a.tellProblems(done.Problems.List, done.Problems.All)
 	_, err = fmt.Fprintln(a.out, answer.text())
 	return err

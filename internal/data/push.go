@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,6 +46,9 @@ var ErrSource = errors.New("not all files could be sent")
 // ErrNothing says that there is not one file in the source.
 var ErrNothing = errors.New("there is no file in it")
 
+// ErrState says that there is no directory for what a push has to remember.
+var ErrState = errors.New("no directory for what was sent")
+
 // Run pushes. When it returns nil the dataset in the bucket is the source as it was found. What it did before it was cut
 // off, in whatever way, it does not do again. It returns ErrSource with what is wrong in Pushed, ErrBusy or ErrRival if
 // another push is under way.
@@ -81,6 +85,9 @@ func (p *Push) check() error {
 	if err == nil {
 		source, err = filepath.EvalSymlinks(source)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("push %s: there is no such file or directory", p.Source)
+	}
 	if err != nil {
 		return err
 	}
@@ -91,7 +98,10 @@ func (p *Push) check() error {
 	if p.single = !info.IsDir(); !p.single {
 		p.Source = source // a file is called as the user calls it
 	}
-	return os.MkdirAll(p.State, 0o700)
+	if err := os.MkdirAll(p.State, 0o700); err != nil {
+		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	return nil
 }
 
 // takeJournal takes the journal of this push.
@@ -111,14 +121,12 @@ func (p Push) journalPath() string {
 	return filepath.Join(p.State, fmt.Sprintf("%x.jsonl", sha256.Sum256([]byte(p.Source+"\n"+p.Place+"\n"+p.Prefix))))
 }
 
-// walk is the walk of the source.
-func (p Push) walk() *walk.Walk {
+// walk is the walk of the source, which shows what it meets to the patterns.
+func (p Push) walk(patterns *idle) *walk.Walk {
 	w := &walk.Walk{Root: p.Source, NoFollow: p.Options.NoFollow, Longest: longestKey - len(p.key(""))}
 	w.Wanted = func(path string, dir bool) bool {
-		if dir {
-			return p.Options.Enters(path)
-		}
-		return p.Options.Takes(path)
+		patterns.see(path)
+		return p.Options.Wanted(path, dir)
 	}
 	return w
 }
@@ -151,6 +159,7 @@ type pushing struct {
 	out     *outgoing
 	removes *scratch
 	source  *walk.Walk
+	idle    *idle
 	done    Pushed
 	changed bool // the dataset is to be another than the committed one
 
@@ -161,6 +170,20 @@ type pushing struct {
 	manifests []string // all but the one that is committed
 
 	mu sync.Mutex // guards done, which many count in
+}
+
+// nothing says that there is nothing to push, and what was meant.
+func (r *pushing) nothing() error {
+	if said := r.Options.said(); said != "" {
+		return fmt.Errorf("push %s: %w with %s", r.Source, ErrNothing, said)
+	}
+	return fmt.Errorf("push %s: %w", r.Source, ErrNothing)
+}
+
+// seenAll notes what is known of the source when all of it was met.
+func (r *pushing) seenAll() {
+	r.done.LinksLeft = int64(r.source.Links)
+	r.done.IdleIncludes, r.done.IdleExcludes = r.idle.include, r.idle.exclude
 }
 
 func (r *pushing) close() {
@@ -179,7 +202,7 @@ func (r *pushing) run(ctx context.Context) error {
 		return ErrSource
 	}
 	if r.done.Files == 0 { // also a file system that is not mounted looks like that
-		return fmt.Errorf("push %s: %w", r.Source, ErrNothing)
+		return r.nothing()
 	}
 	r.manifests = append(r.manifests, r.seen...)
 	if !r.changed && !r.head.torn() && len(r.manifests) == 1 {

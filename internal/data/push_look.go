@@ -19,13 +19,17 @@ import (
 // look opens what a push compares. The streams end with the context.
 func (r *pushing) look(ctx context.Context, group *sync.WaitGroup) (sources, error) {
 	objects := ahead(ctx, group, r.objects(ctx))
-	r.source = r.walk()
+	r.idle = idleOf(r.Options.Filter)
+	r.source = r.walk(r.idle)
 	files := ahead(ctx, group, r.source.Files())
 	var err error
 	if r.head, err = r.readHead(ctx); err != nil {
 		return sources{}, err
 	}
 	r.inherits = r.head.torn()
+	if prefix, ok := r.around(ctx); ok {
+		r.done.Around = &prefix
+	}
 	if r.former, err = r.fetch(ctx); err != nil {
 		return sources{}, err
 	}

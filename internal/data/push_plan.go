@@ -27,16 +27,17 @@ const (
 
 // step is what a push does about one path, and why it can.
 type step struct {
-	deed   deed
-	path   string
-	file   walk.File       // of keep, compare, send
-	record manifest.Record // of keep, stay, remove
-	bytes  int64           // the object has them; of remove, stray
-	was    string          // the object's version, "" if there is none
-	fresh  bool            // the record is not that of the committed manifest
-	named  bool            // the committed manifest names the object, which readers may be reading
-	begun  *begun          // the upload in parts that was cut off
-	err    error           // of wrong
+	deed    deed
+	path    string
+	file    walk.File       // of keep, compare, send
+	record  manifest.Record // of keep, stay, remove
+	bytes   int64           // the object has them; of remove, stray
+	was     string          // the object's version, "" if there is none
+	fresh   bool            // the record is not that of the committed manifest
+	named   bool            // the committed manifest names the object, which readers may be reading
+	unmeant bool            // of stay: the patterns leave it out
+	begun   *begun          // the upload in parts that was cut off
+	err     error           // of wrong
 }
 
 // sources are what a push compares. All yield in the order of paths.
@@ -137,7 +138,7 @@ func (r rules) decideObject(d *step, s sight, replaced bool) {
 	case d.fresh || replaced || r.occupied(s.path):
 		d.deed = stray
 	default:
-		d.deed = stay
+		d.deed, d.unmeant = stay, !r.wanted(s.path)
 	}
 }
 

@@ -50,7 +50,10 @@ func (r *pushing) preview(ctx context.Context, tell func(PushStep) error) error 
 			}
 		}
 	}
-	r.done.LinksLeft = int64(r.source.Links)
+	r.seenAll()
+	if r.done.Files == 0 && r.done.Problems.All == 0 {
+		return r.nothing()
+	}
 	return nil
 }
 

@@ -34,8 +34,9 @@ func (r *pushing) send(ctx context.Context) error {
 	l := lanes{small: make(chan job, windowSlots), big: make(chan job, windowSlots)}
 	l.work(ctx, group, r)
 	group.Go(func() error { return r.carry(ctx, s, l) })
-	err = group.Wait()
-	r.done.LinksLeft = int64(r.source.Links)
+	if err = group.Wait(); err == nil {
+		r.seenAll()
+	}
 	r.done.Files, r.done.Bytes = r.out.files, r.out.bytes
 	return err
 }
@@ -184,9 +185,16 @@ func (p *Pushed) settled(s step) {
 		p.UnchangedFiles++
 		p.UnchangedBytes += s.record.SizeBytes
 	case stay:
-		p.StayingFiles++
+		if s.unmeant {
+			p.LeftOutFiles++
+		} else {
+			p.StayingFiles++
+		}
 	case stray:
 		p.Strays.add(s.path)
+		if dir, ok := headOf(s.path); ok {
+			p.Below.add(dir)
+		}
 	case lost:
 		p.Lost.add(s.path)
 	case wrong:

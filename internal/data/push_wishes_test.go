@@ -2,10 +2,12 @@ package data_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/muster-hpc/muster/internal/data"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/store/storetest"
 )
@@ -57,5 +59,66 @@ func TestPushEncryptsItsOwn(t *testing.T) {
 	}
 	if own < 3 {
 		t.Errorf("only %d of the dataset's own", own)
+	}
+}
+
+// TestPushTellsPatterns holds that what patterns leave out is not taken for gone, and that patterns without effect are known.
+func TestPushTellsPatterns(t *testing.T) {
+	b := newBench(t, &storetest.Fake{})
+	b.write("a.tmp", "1")
+	b.write("d/b.tmp", "2")
+	b.write("d/c", "3")
+	b.pushes()
+	b.Delete, b.Include, b.Exclude = true, []string{"d"}, []string{"c", "**/*.none"}
+	p := b.pushes()
+	if p.LeftOutFiles != 1 || p.StayingFiles != 0 || p.DeletedFiles != 0 {
+		t.Errorf("got %+v", p)
+	}
+	if got := append(p.IdleIncludes, p.IdleExcludes...); len(got) != 2 || got[0] != "c" || data.Everywhere("c") != "**/c" || data.Everywhere("d/*") != "" {
+		t.Errorf("idle are %q", got)
+	}
+	b = newBench(t, &storetest.Fake{})
+	b.write("d/a", "1")
+	b.Include = []string{"nosuch/**"}
+	for name, run := range map[string]func() error{
+		"push":    func() error { _, err := b.push(); return err },
+		"preview": func() error { _, err := b.preview(func(data.PushStep) {}); return err },
+	} {
+		if err := run(); !errors.Is(err, data.ErrNothing) || !strings.Contains(err.Error(), `--include "nosuch/**"`) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// TestPushAmongDatasets holds that a push tells which datasets are below it and around it.
+func TestPushAmongDatasets(t *testing.T) {
+	bucket := &storetest.Fake{}
+	push := func(prefix string) data.Pushed {
+		b := newBench(t, bucket)
+		b.write("a", prefix)
+		p := b.of()
+		p.Prefix = prefix
+		done, err := p.Run(t.Context())
+		ok(t, err)
+		return done
+	}
+	push("set/x/y")
+	if p := push("set"); p.Below.Count != 1 || p.Below.First[0] != "x/y" || p.Around != nil {
+		t.Errorf("below: got %+v", p)
+	}
+	if p := push("set/z/z"); p.Around == nil || *p.Around != "set" || p.Below.Count != 0 {
+		t.Errorf("inside: got %+v", p)
+	}
+	if p := push(""); p.Below.Count != 3 {
+		t.Errorf("of the bucket: got %+v", p)
+	}
+}
+
+// TestPushOfNothingThere holds that a source that is not there is told in plain words.
+func TestPushOfNothingThere(t *testing.T) {
+	b := newBench(t, &storetest.Fake{})
+	b.remove(".")
+	if _, err := b.push(); err == nil || !strings.HasSuffix(err.Error(), "source: there is no such file or directory") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -16,12 +16,18 @@ type Pushed struct {
 	DeletedFiles   int64
 	DeletedBytes   int64
 	StayingFiles   int64 // are of the dataset, and the source has them no more
+	LeftOutFiles   int64 // are of the dataset, and stay because the patterns do not mean them
 	LinksLeft      int64
 	Seconds        float64
 
 	Problems Problems // the files that cannot be sent
 	Strays   Named    // objects that are of no dataset
+	Below    Named    // the datasets that some of these are of, by their directories
+	Around   *string  // the prefix of the dataset that this one lies in, if there is one
 	Lost     Named    // files of the dataset that somebody deleted in the bucket, and that the source has no more
+
+	IdleIncludes []string // patterns that nothing matched
+	IdleExcludes []string
 }
 
 // Named are some of many paths.

@@ -60,3 +60,17 @@ func (u Upload) classed(got string) error {
 	}
 	return fmt.Errorf("%w: its class of storage is %s, not %s", ErrIgnored, got, u.Class)
 }
+
+// Classes are S3's classes of storage.
+func Classes() []string {
+	var names []string
+	for _, c := range types.StorageClass("").Values() {
+		names = append(names, string(c))
+	}
+	return names
+}
+
+// Asleep reports whether objects of a class cannot be read before they are restored.
+func Asleep(class string) bool {
+	return class == string(types.StorageClassGlacier) || class == string(types.StorageClassDeepArchive)
+}
