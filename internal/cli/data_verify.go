@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/data"
 	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -21,6 +23,7 @@ type verifyOptions struct {
 	sample     int
 	seed       uint64
 	seeded     bool
+	sampled    bool
 	run, keep  string
 	limit      string
 }
@@ -40,12 +43,12 @@ different and too much. Every byte of DIR is read; a file of the same size and
 time may have other bytes. The objects need no manifest, so it does for exports,
 too. --full reads the objects as well.
 
---run CMD ends it with your own validator, whose failure is the command's: it runs
-CMD --data-dir D, where D is the sample, or DIR.`,
+--run CMD ends --sample, or the comparison of DIR, with your own validator, whose
+failure is the command's: it runs CMD --data-dir D, where D is the sample, or DIR.`,
 		Example: "  muster data verify s3://my-bucket/dataset\n  muster data verify s3://my-bucket/dataset --sample 3 --run ./validate_dataset.py\n  muster data verify ./dataset s3://my-bucket/dataset --full",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.seeded = c.Flags().Changed("seed")
+			o.seeded, o.sampled = c.Flags().Changed("seed"), c.Flags().Changed("sample")
 			dir, at, err := verifyArgs(args)
 			if err == nil {
 				err = o.check(dir)
@@ -65,7 +68,6 @@ CMD --data-dir D, where D is the sample, or DIR.`,
 	c.Flags().StringVar(&o.keep, "keep-sample", "", "put the sample to this new `DIR`, and leave it there")
 	c.Flags().StringVar(&o.run, "run", "", "the `CMD` that validates the data")
 	c.Flags().StringVar(&o.limit, "limit", "", "how many `BYTES` a second at the most, such as 100M")
-	c.MarkFlagsMutuallyExclusive("head", "full", "sample")
 	return c
 }
 
@@ -83,7 +85,9 @@ func verifyArgs(args []string) (dir string, at target, err error) {
 func (o *verifyOptions) check(dir string) error {
 	why := ""
 	switch {
-	case o.sample < 0:
+	case o.head && o.full || o.sampled && (o.head || o.full):
+		why = "--head, --full and --sample are different proofs: choose one of them"
+	case o.sampled && o.sample <= 0:
 		why = "--sample takes a number of files above 0"
 	case dir != "" && o.sample > 0:
 		why = "a directory is compared as a whole: leave --sample or the directory out"
@@ -96,6 +100,9 @@ func (o *verifyOptions) check(dir string) error {
 		return fault.Usage(errors.New(why))
 	}
 	if err := o.Check(); err != nil {
+		return fault.Usage(err)
+	}
+	if err := (data.Validator{Command: o.run}).Check(); err != nil {
 		return fault.Usage(err)
 	}
 	if !o.seeded {
@@ -204,5 +211,11 @@ func (v proving) validate(ctx context.Context, dir string, answer *provenAnswer)
 	}
 	v.quiet()
 	answer.Validator = v.o.run
-	return data.Validator{Command: v.o.run, Dir: dir, Out: v.app.err}.Run(ctx)
+	err := data.Validator{Command: v.o.run, Dir: dir, Out: v.app.err}.Run(ctx)
+	if refused, ok := errors.AsType[*data.Refused](err); ok && ctx.Err() == nil {
+		answer.OK, answer.ValidatorExit = false, &refused.Code
+		fmt.Fprintln(v.app.err, "muster: "+page.Printable(refused.Error()))
+		return nil
+	}
+	return err
 }

@@ -11,23 +11,24 @@ import (
 
 // provenAnswer is what `muster data verify -o json` prints.
 type provenAnswer struct {
-	Dataset   string         `json:"dataset"`
-	Mode      string         `json:"mode"` // head, full, sample, or directory
-	Manifest  bool           `json:"manifest"`
-	Dir       string         `json:"dir,omitempty"`
-	OK        bool           `json:"ok"`
-	Proven    fileCount      `json:"proven"`
-	Unproven  int64          `json:"unproven"` // of these: what had no checksum to compare with
-	Seed      *uint64        `json:"seed,omitempty"`
-	Sample    []string       `json:"sample,omitempty"`
-	Unpacked  int64          `json:"unpacked,omitempty"`
-	Missing   []string       `json:"missing"`
-	Extra     []string       `json:"extra"`
-	Besides   []string       `json:"besides,omitempty"` // of a directory that is compared with a dataset: objects that are none of it
-	Problems  []data.Problem `json:"problems"`
-	Counts    provenCounts   `json:"counts"`
-	Validator string         `json:"validator,omitempty"`
-	Seconds   float64        `json:"seconds"`
+	Dataset       string         `json:"dataset"`
+	Mode          string         `json:"mode"` // head, full, sample, or directory
+	Manifest      bool           `json:"manifest"`
+	Dir           string         `json:"dir,omitempty"`
+	OK            bool           `json:"ok"`
+	Proven        fileCount      `json:"proven"`
+	Unproven      int64          `json:"unproven"` // of these: what had no checksum to compare with
+	Seed          *uint64        `json:"seed,omitempty"`
+	Sample        []string       `json:"sample,omitempty"`
+	Unpacked      int64          `json:"unpacked,omitempty"`
+	Missing       []string       `json:"missing"`
+	Extra         []string       `json:"extra"`
+	Besides       []string       `json:"besides,omitempty"` // of a directory that is compared with a dataset: objects that are none of it
+	Problems      []data.Problem `json:"problems"`
+	Counts        provenCounts   `json:"counts"`
+	Validator     string         `json:"validator,omitempty"`
+	ValidatorExit *int           `json:"validator_exit,omitempty"` // if it does not take the data; -1 if a signal ended it
+	Seconds       float64        `json:"seconds"`
 
 	leftOut int64
 }
@@ -125,7 +126,10 @@ func (v provenAnswer) text() string {
 	if wrong != "" {
 		text += "; " + wrong
 	}
-	if v.Validator != "" {
+	switch {
+	case v.ValidatorExit != nil:
+		text += "; the validator refuses them"
+	case v.Validator != "":
 		text += "; the validator takes them"
 	}
 	return text

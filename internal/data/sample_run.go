@@ -2,8 +2,10 @@ package data
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +22,42 @@ type Validator struct {
 	Out     io.Writer // of all that it says
 }
 
-// Run runs the validator to its end. It is an error if it does not end well.
+// Refused says that a validator ended with an exit code of its own, or was ended, which is -1.
+type Refused struct {
+	Command string
+	Code    int
+	how     error
+}
+
+func (r *Refused) Error() string {
+	if r.Code < 0 {
+		return fmt.Sprintf("the validator %q was ended: %v", r.Command, r.how)
+	}
+	return fmt.Sprintf("the validator %q refuses the data: it ended with exit code %d", r.Command, r.Code)
+}
+
+// Check says whether the program is there, as far as it can be told before a shell reads the line.
+func (v Validator) Check() error {
+	if _, err := os.Stat(v.Command); err == nil {
+		return nil
+	}
+	word, _, more := strings.Cut(strings.TrimSpace(v.Command), " ")
+	if word == "" || strings.ContainsAny(word, "$`'\"*?[]~(){}<>|&;=\\#") {
+		return nil // for the shell to say
+	}
+	if strings.Contains(word, "/") {
+		if _, err := os.Stat(word); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the validator %s is not there", word)
+		}
+		return nil
+	}
+	if _, err := exec.LookPath(word); err != nil && !more && strings.Contains(word, ".") {
+		return fmt.Errorf("the validator %s is not there, and is no program of PATH", word)
+	}
+	return nil
+}
+
+// Run runs the validator to its end. It returns Refused if it does not end well.
 func (v Validator) Run(ctx context.Context) error {
 	dir, err := filepath.Abs(v.Dir)
 	if err != nil {
@@ -32,10 +69,7 @@ func (v Validator) Run(ctx context.Context) error {
 	cmd.Stdout, cmd.Stderr = v.Out, v.Out
 	err = tie.Program{Cmd: cmd, AtDeath: syscall.SIGTERM}.RunUntil(ctx)
 	if exit, ok := err.(*exec.ExitError); ok {
-		if exit.ExitCode() < 0 {
-			return fmt.Errorf("the validator %q was ended: %v", v.Command, exit)
-		}
-		return fmt.Errorf("the validator %q refuses the data: it ended with exit code %d", v.Command, exit.ExitCode())
+		return &Refused{v.Command, exit.ExitCode(), exit}
 	}
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("run the validator %q: %w", v.Command, err)

@@ -104,9 +104,14 @@ func TestSampleIsUnpacked(t *testing.T) {
 			t.Errorf("%s: got %+v", path, got)
 		}
 	}
-	all = stock{"one.tar": content, "two.tgz": zipped(t, content)}
+	other := tarOf(t, member{"train/b.txt", "more", tar.TypeReg})
+	all = stock{"d/one.tar": content, "d/two.tgz": zipped(t, other)}
 	_, dir := sampled(t, all, 2, 1)
-	all["one/train/a.txt"], all["two/train/a.txt"] = []byte("text"), []byte("text")
+	all["d/train/a.txt"], all["d/train/b.txt"] = []byte("text"), []byte("more")
+	all.is(t, dir)
+	all = stock{"one.tar": content, "other.tar": other, "two.tgz": zipped(t, content)}
+	_, dir = sampled(t, all, 3, 1)
+	all["one/train/a.txt"], all["two/train/a.txt"], all["train/b.txt"] = []byte("text"), []byte("text"), []byte("more")
 	all.is(t, dir)
 }
 

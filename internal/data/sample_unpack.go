@@ -29,8 +29,8 @@ const (
 // archives are the endings of what is unpacked.
 var archives = []string{".tar.gz", ".tar.zst", ".tar", ".tgz", ".zip"}
 
-// unpackAll unpacks the archives of a sample: one where it lies, as `tar -xf` does, several each into a directory of its
-// name, where their files do not meet.
+// unpackAll unpacks the archives of a sample, each where it lies, as `tar -xf` does. Those that would put a file where
+// another one of the sample is go each into a directory of its name.
 func unpackAll(ctx context.Context, root *os.Root, records []manifest.Record, found *Sampled) error {
 	var packed []manifest.Record
 	for _, r := range records {
@@ -38,9 +38,13 @@ func unpackAll(ctx context.Context, root *os.Root, records []manifest.Record, fo
 			packed = append(packed, r)
 		}
 	}
+	apart := map[string]bool{}
+	if len(packed) > 1 {
+		apart = meeting(ctx, root, packed)
+	}
 	for _, r := range packed {
 		dir := path.Dir(r.Path)
-		if len(packed) > 1 {
+		if apart[r.Path] {
 			dir = strings.TrimSuffix(r.Path, ending(r.Path))
 		}
 		err := unpack(ctx, root, r, dir, found)
@@ -54,6 +58,25 @@ func unpackAll(ctx context.Context, root *os.Root, records []manifest.Record, fo
 	return nil
 }
 
+// meeting are the archives whose files would meet. One that cannot be read says so when it is unpacked.
+func meeting(ctx context.Context, root *os.Root, packed []manifest.Record) map[string]bool {
+	owners, apart := map[string]string{}, map[string]bool{}
+	for _, r := range packed {
+		u := &unpacking{ctx: ctx, left: most(r), named: func(name string) {
+			at := path.Join(path.Dir(r.Path), name)
+			if owner, there := owners[at]; there && owner != r.Path {
+				apart[owner], apart[r.Path] = true, true
+			}
+			owners[at] = r.Path
+		}}
+		_ = u.archive(root, r)
+	}
+	return apart
+}
+
+// most is how many bytes may come out of an archive.
+func most(r manifest.Record) int64 { return max(leastBytes, mostTimes*r.SizeBytes) }
+
 func ending(file string) string {
 	for _, e := range archives {
 		if strings.HasSuffix(file, e) && path.Base(file) != e {
@@ -65,11 +88,6 @@ func ending(file string) string {
 
 // unpack puts the files of an archive into a directory.
 func unpack(ctx context.Context, root *os.Root, r manifest.Record, dir string, found *Sampled) error {
-	f, err := root.Open(r.Path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
 	if err := root.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -78,7 +96,16 @@ func unpack(ctx context.Context, root *os.Root, r manifest.Record, dir string, f
 		return err
 	}
 	defer to.Close()
-	u := &unpacking{ctx: ctx, to: to, left: max(leastBytes, mostTimes*r.SizeBytes), found: found}
+	return (&unpacking{ctx: ctx, to: to, left: most(r), found: found}).archive(root, r)
+}
+
+// archive goes through all of an archive.
+func (u *unpacking) archive(root *os.Root, r manifest.Record) error {
+	f, err := root.Open(r.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
 	switch ending(r.Path) {
 	case ".zip":
 		return u.zip(f, r.SizeBytes)
@@ -106,6 +133,7 @@ type unpacking struct {
 	left    int64 // bytes that may still come out
 	entries int
 	found   *Sampled
+	named   func(file string) // told of each file, instead of unpacking it; nil to unpack
 }
 
 func (u *unpacking) tar(from io.Reader) error {
@@ -160,6 +188,12 @@ func (u *unpacking) entry(name string, mode fs.FileMode, body io.Reader) error {
 		return nil
 	case !fs.ValidPath(name) || strings.IndexByte(name, 0) >= 0:
 		return errors.New("the path leads elsewhere")
+	case u.named != nil && mode.IsRegular():
+		u.named(name)
+		n, err := io.Copy(io.Discard, io.LimitReader(body, u.left+1))
+		return errors.Join(err, u.take(n))
+	case u.named != nil:
+		return nil
 	case mode.IsDir():
 		return u.to.MkdirAll(name, 0o777)
 	case !mode.IsRegular():
