@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -88,10 +90,28 @@ func (p *patience) IsErrorRetryable(err error) bool {
 	if _, nameless := errors.AsType[*net.DNSError](err); nameless && p.limit > 0 && p.known.Load() {
 		return true // a machine without a network says that there is no such name
 	}
+	if unsaid(err) {
+		return false
+	}
 	if !p.known.Load() && (withoutTLS(err) || distrusted(err)) {
 		return false
 	}
 	return p.Standard.IsErrorRetryable(err)
+}
+
+// unsaid reports whether a request went nowhere, because it has what no request can have, such as the end of a line in a
+// header. The transport has no type for it.
+func unsaid(err error) bool {
+	var request *url.Error
+	if !errors.As(err, &request) {
+		return false
+	}
+	for _, says := range []string{"net/http: invalid header", "net/http: invalid method", "net/http: invalid trailer"} {
+		if strings.HasPrefix(request.Err.Error(), says) {
+			return true
+		}
+	}
+	return false
 }
 
 // GetRetryToken implements aws.Retryer: its error ends the attempts.

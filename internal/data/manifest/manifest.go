@@ -28,8 +28,11 @@ type Record struct {
 	Parts     []string `json:"parts,omitempty"`      // CRC64NVME of each, in base64
 }
 
-// mostPath is how long a key of S3 may be.
-const mostPath = 1024
+const (
+	mostPath    = 1024    // bytes, as of a key of S3
+	mostSize    = 1 << 50 // bytes of a file, many times those of S3's largest object
+	mostVersion = 1024    // bytes; S3's have less than 40
+)
 
 // CheckPath says why a path cannot be that of a file of a dataset.
 func CheckPath(path string) error {
@@ -92,6 +95,10 @@ func (r *Record) check() error {
 	switch {
 	case r.SizeBytes < 0:
 		return fmt.Errorf("the size is %d", r.SizeBytes)
+	case r.SizeBytes > mostSize:
+		return fmt.Errorf("the size is %d, which no object has", r.SizeBytes)
+	case !isVersion(r.Version):
+		return fmt.Errorf("%.60q is no version of an object", r.Version)
 	case r.Mode > 0o777:
 		return fmt.Errorf("the mode is %o, which is more than permissions", r.Mode)
 	case !isSHA256(r.SHA256):
@@ -115,6 +122,17 @@ func (r *Record) checkParts() error {
 		}
 	}
 	return nil
+}
+
+// isVersion tells whether s can be an ETag, which goes into the head of requests: one with a line's end in it would be
+// two lines there.
+func isVersion(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return len(s) <= mostVersion
 }
 
 func isSHA256(s string) bool {

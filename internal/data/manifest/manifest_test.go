@@ -168,6 +168,10 @@ func TestReadRefuses(t *testing.T) {
 		{"hidden_up", "a part of the path is ..", with(`"b"`, `"\u002e./b"`)},
 		{"less_than_nothing", "the size is -4", with(`:4,`, `:-4,`)},
 		{"too_large_for_a_number", "cannot unmarshal number", with(`:4,`, `:99999999999999999999,`)},
+		{"larger_than_any_object", "which no object has", with(`:4,`, `:1125899906842625,`)},
+		{"version_of_two_lines", `"x\r\nHost: evil" is no version`, with(`"\"098f6bcd\""`, `"x\r\nHost: evil"`)},
+		{"version_of_other_letters", "is no version", with(`098f6bcd`, `ü`)},
+		{"long_version", "is no version", with(`098f6bcd`, strings.Repeat("0", 2000))},
 		{"fraction", "cannot unmarshal number", with(`:4,`, `:4.5,`)},
 		{"set_user_id", "more than permissions", with(`:420`, `:2541`)},
 		{"no_sum", `"" is no SHA-256`, with(sha, "")},
@@ -183,6 +187,19 @@ func TestReadRefuses(t *testing.T) {
 				t.Errorf("got %v, want %s", err, row.want)
 			}
 		})
+	}
+}
+
+func TestReadRefusesSumsThatNoNumberHas(t *testing.T) {
+	large := record("")
+	large.SizeBytes = 1 << 50
+	var records []manifest.Record
+	for i := range 8192 {
+		large.Path = fmt.Sprintf("%04d", i)
+		records = append(records, large)
+	}
+	if got, err := read(write(t, records)); len(got) != 8191 || err == nil || !strings.Contains(err.Error(), "add up to more bytes") {
+		t.Errorf("got %d records, %v", len(got), err)
 	}
 }
 

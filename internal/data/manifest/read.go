@@ -21,6 +21,7 @@ type Reader struct {
 	lines *bufio.Scanner
 	order order
 	n     int
+	bytes int64 // of the files so far
 	err   error
 }
 
@@ -75,10 +76,21 @@ func (r *Reader) next() (Record, error) {
 	if err == nil {
 		err = r.order.next(record.Path)
 	}
+	if err == nil {
+		err = r.add(record.SizeBytes)
+	}
 	if err != nil {
 		return Record{}, err
 	}
 	return record, nil
+}
+
+// add sums the sizes up, so that nobody who does it again meets a sum below zero.
+func (r *Reader) add(size int64) error {
+	if r.bytes += size; r.bytes < 0 {
+		return errors.New("the sizes add up to more bytes than can be counted")
+	}
+	return nil
 }
 
 // cutOff keeps io.EOF for the end of what is whole.
