@@ -113,9 +113,11 @@ func (d *Dataset) load(ctx context.Context) error {
 	return nil
 }
 
-// Records yields the files of the dataset in their order. It may be called often, and by many.
+// Records yields the files of the dataset in their order, and an error after the last one if the head counts others. It
+// may be called often, and by many.
 func (d *Dataset) Records(ctx context.Context) iter.Seq2[manifest.Record, error] {
 	return func(yield func(manifest.Record, error) bool) {
+		files, bytes := int64(0), int64(0)
 		for r, err := range manifest.NewReader(d.kept.reader()).All() {
 			if err == nil && ctx.Err() != nil {
 				err = context.Cause(ctx)
@@ -124,9 +126,14 @@ func (d *Dataset) Records(ctx context.Context) iter.Seq2[manifest.Record, error]
 				yield(manifest.Record{}, fmt.Errorf("%s: %w", d.Name, err))
 				return
 			}
+			files, bytes = files+1, bytes+r.SizeBytes
 			if !yield(r, nil) {
 				return
 			}
+		}
+		if files != d.Head.Files || bytes != d.Head.Bytes {
+			yield(manifest.Record{}, fmt.Errorf("%s: %s counts %d files of %d bytes, and its manifest names %d of %d; push the dataset again",
+				d.Name, manifest.HeadKey(d.Prefix), d.Head.Files, d.Head.Bytes, files, bytes))
 		}
 	}
 }

@@ -205,8 +205,13 @@ func (r *pushing) run(ctx context.Context) error {
 		return r.nothing()
 	}
 	r.manifests = append(r.manifests, r.seen...)
-	if !r.changed && !r.head.torn() && len(r.manifests) == 1 {
+	if !r.changed && !r.miscounted() && !r.head.torn() && len(r.manifests) == 1 {
 		return r.journal.remove()
 	}
 	return r.commit(ctx)
+}
+
+// miscounted says that the committed head counts other files than its manifest names.
+func (r *pushing) miscounted() bool {
+	return r.head.head.Files != r.done.Files || r.head.head.Bytes != r.done.Bytes
 }
