@@ -76,7 +76,7 @@ func (e *Exports) Await(ctx context.Context, dir string) ([]client.Awaited, erro
 // await exports what there is now at a path below the directory, and proves it.
 func (l *link) await(ctx context.Context, at string) (client.Awaited, error) {
 	a := client.Awaited{Path: l.Path, Bucket: l.Rule.Bucket, Prefix: l.Rule.Prefix}
-	files, err := export.Wanted(l.Rule, at)
+	files, barred, err := export.Wanted(l.Rule, at)
 	if err != nil {
 		return a, err
 	}
@@ -90,12 +90,10 @@ func (l *link) await(ctx context.Context, at string) (client.Awaited, error) {
 	}
 	for _, f := range files {
 		if why, no := blocked[f.Path]; no {
-			a.Blocked++
-			if len(a.BlockedFiles) < namedAtMost {
-				a.BlockedFiles = append(a.BlockedFiles, client.WaitingFile{Path: printableName(f.Path), SizeBytes: f.SizeBytes, Reason: why})
-			}
+			barred = append(barred, export.Wait{Path: f.Path, SizeBytes: f.SizeBytes, Reason: why})
 		}
 	}
+	a.Blocked, a.BlockedFiles = len(barred), named(barred[:min(namedAtMost, len(barred))])
 	files = slices.DeleteFunc(files, func(f export.File) bool { _, no := blocked[f.Path]; return no })
 	files = slices.DeleteFunc(files, func(f export.File) bool {
 		gone := l.mirror.Track.Expired(f.Path)

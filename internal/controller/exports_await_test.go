@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,6 +114,31 @@ func TestExports_await_kept(t *testing.T) {
 		got, err := e.Await(ctx, "")
 		if err != nil || len(got) != 1 || got[0].Verified != 1 || got[0].LeftAlone != 2 || len(got[0].Missing) != 0 {
 			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
+// TestExports_await_no_file holds that what is no file, and so in no bucket, is named, if it is in the directory that is meant.
+func TestExports_await_no_file(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := mirrored(t, &moody{put: func(context.Context, store.Upload) error { return nil }})
+		makeFile(t, a.Rule.Dir, "a/x", "abc")
+		makeFile(t, a.Rule.Dir, "b", "abc")
+		if err := syscall.Mkfifo(filepath.Join(a.Rule.Dir, "a/pipe"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e := running(t, a)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		want := []client.WaitingFile{{Path: "a/pipe", Reason: "it is a pipe, not a file"}}
+		for _, dir := range []string{"", "/fsx1/a", "/fsx1/a/pipe"} {
+			got, err := e.Await(ctx, dir)
+			if err != nil || len(got) != 1 || got[0].OK() || got[0].Blocked != 1 || !slices.Equal(got[0].BlockedFiles, want) || got[0].Verified != got[0].Files {
+				t.Errorf("of %q it says %+v, %v", dir, got, err)
+			}
+		}
+		if got, err := e.Await(ctx, "/fsx1/b"); err != nil || len(got) != 1 || !got[0].OK() || got[0].Verified != 1 {
+			t.Errorf("of another file it says %+v, %v", got, err)
 		}
 	})
 }

@@ -102,13 +102,8 @@ func Decide(s State) Plan {
 			d.stands[i] = d.file(f)
 		}
 	}
-	for _, dir := range s.Tree.shut() {
-		d.block(File{Path: dir + "/"}, s.Tree.Shut[dir])
-	}
-	for _, p := range s.Tree.oddities() {
-		if s.Rule.New {
-			d.block(File{Path: p}, "it is "+s.Tree.Odd[p]+", not a file")
-		}
+	for _, w := range s.Tree.barred(s.Rule) {
+		d.block(File{Path: w.Path}, w.Reason)
 	}
 	slices.SortStableFunc(d.plan.Puts, inTurn)
 	for _, dir := range slices.Sorted(maps.Keys(d.saved)) {

@@ -31,16 +31,19 @@ func (p Proof) OK() bool {
 }
 
 // Wanted are the files of a rule's directory that an export brings to the bucket, of those that are this path or lie
-// below it. Of "." it is all.
-func Wanted(rule Rule, at string) ([]File, error) {
+// below it, and what of these no export can bring: pipes and the like, and directories that may not be read. Of "." it is
+// all.
+func Wanted(rule Rule, at string) ([]File, []Wait, error) {
 	tree, err := Scan(rule)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return slices.DeleteFunc(tree.Files, func(f File) bool {
-		return temporary(f.Path) || at != "." && f.Path != at && !below(f.Path, at)
-	}), nil
+	files := slices.DeleteFunc(tree.Files, func(f File) bool { return temporary(f.Path) || !meant(f.Path, at) })
+	return files, slices.DeleteFunc(tree.barred(rule), func(w Wait) bool { return !meant(strings.TrimSuffix(w.Path, "/"), at) }), nil
 }
+
+// meant says that a file is a path or lies below it.
+func meant(p, at string) bool { return at == "." || p == at || below(p, at) }
 
 // PathOf is the file of a key.
 func (r Rule) PathOf(key string) string { return pathOf(r.Prefix, key) }

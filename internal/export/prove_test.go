@@ -20,11 +20,11 @@ func TestProve(t *testing.T) {
 	m.Rule.Prefix = ""
 	finish(t, m)
 	rule := m.Rule
-	all, err := export.Wanted(rule, ".")
+	all, _, err := export.Wanted(rule, ".")
 	if err != nil || len(all) != 7 {
 		t.Fatalf("%d files are wanted, %v", len(all), err)
 	}
-	if some, err := export.Wanted(rule, "a"); err != nil || len(some) != 3 {
+	if some, _, err := export.Wanted(rule, "a"); err != nil || len(some) != 3 {
 		t.Errorf("%d files are wanted of a, %v", len(some), err)
 	}
 	whole, err := export.Prove(t.Context(), rule, fake, all)

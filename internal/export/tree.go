@@ -217,4 +217,18 @@ func (t Tree) oddities() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(t.Odd)), temporary)
 }
 
+// barred is what of the tree an export can never bring, and why.
+func (t Tree) barred(rule Rule) []Wait {
+	var all []Wait
+	for _, dir := range t.shut() {
+		all = append(all, Wait{Path: dir + "/", Reason: t.Shut[dir]})
+	}
+	for _, p := range t.oddities() {
+		if rule.New {
+			all = append(all, Wait{Path: p, Reason: "it is " + t.Odd[p] + ", not a file"})
+		}
+	}
+	return all
+}
+
 func (t Tree) shut() []string { return slices.Sorted(maps.Keys(t.Shut)) }
