@@ -23,6 +23,8 @@ type Facts struct {
 	Containers bool
 	// Missing are directories that are surely not there, of those in OutputDirs.
 	Missing []string
+	// Made are directories that are surely there before any job.
+	Made []string
 	// Filed says that the facts come from a cluster file, so that what is not here
 	// is not on the cluster. Partitions and nodes alone say nothing of mounts.
 	Filed bool

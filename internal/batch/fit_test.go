@@ -132,3 +132,17 @@ func TestRunning(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestOutputDir_made says nothing of a directory that the cluster has from the beginning, or that one of these lies in.
+func TestOutputDir_made(t *testing.T) {
+	script := []byte("#!/bin/bash\n#SBATCH --output=/fsx3/runs/%j.out\nmkdir -p /fsx3/runs/m/$SLURM_JOB_ID /fsx3/runs\nsrun hostname\n")
+	for made, late := range map[string]bool{"/fsx3/runs": false, "/fsx3/runs/m": false, "/fsx3/run": true, "": true} {
+		f := facts()
+		if f.Made = nil; made != "" {
+			f.Made = []string{made}
+		}
+		if got := said(t, batch.Check("s", script, nil, f)); strings.Contains(got, "too late") != late {
+			t.Errorf("where there is %q, it says %s", made, got)
+		}
+	}
+}

@@ -132,16 +132,24 @@ func (s *script) outputDirs() {
 				WithHint("mkdir -p %s", dir)
 			continue
 		}
-		for _, c := range s.named("mkdir") {
-			if !c.task() && slices.ContainsFunc(c.args(), func(w word) bool { return w.known() && within(dir, w.text) }) {
-				s.warnf("script/output-dir", o.Place, "the job makes %s in line %d, too late: Slurm opens its output before, and the first job fails without a word", dir, c.Line).
-					WithHint("make the directory before you submit: mkdir -p %s", dir)
-				break
-			}
-		}
+		s.lateDir(o, dir)
 		if strings.Contains(dir, "%") {
 			s.warnf("script/output-dir", o.Place, "Slurm makes no directory for the output, and the name of %s is not known before the job is there", dir).
 				WithHint("put the %% into the name of the file")
+		}
+	}
+}
+
+// lateDir: what the job makes itself comes after its output was opened.
+func (s *script) lateDir(o Option, dir string) {
+	if s.facts != nil && slices.ContainsFunc(s.facts.Made, func(made string) bool { return within(dir, made) }) {
+		return
+	}
+	for _, c := range s.named("mkdir") {
+		if !c.task() && slices.ContainsFunc(c.args(), func(w word) bool { return w.known() && within(dir, w.text) }) {
+			s.warnf("script/output-dir", o.Place, "the job makes %s in line %d, too late: Slurm opens its output before, and the first job fails without a word", dir, c.Line).
+				WithHint("make the directory before you submit: mkdir -p %s", dir)
+			return
 		}
 	}
 }

@@ -20,6 +20,7 @@ func (c *checker) checkScript(path string, data []byte) {
 	var facts *batch.Facts
 	if c.cluster != nil {
 		facts = batch.FactsOf(c.cluster)
+		facts.Made = madeBeside(c.cluster)
 	}
 	if facts != nil && c.ask != nil {
 		facts = c.ask(facts, data)
@@ -30,6 +31,22 @@ func (c *checker) checkScript(path string, data []byte) {
 		summary = "fits " + c.cluster.File
 	}
 	c.add(path, "script", summary, list)
+}
+
+// madeBeside are the directories that the muster.yaml beside a cluster file has made when the cluster comes up.
+func madeBeside(c *spec.Cluster) []string {
+	if c.File == stdinName {
+		return nil
+	}
+	w, _ := spec.LoadWorkload(spec.WorkloadPath(c.File), c)
+	if w == nil {
+		return nil // its problems are reported elsewhere
+	}
+	var dirs []string
+	for _, d := range w.Expanded() {
+		dirs = append(dirs, d.Path)
+	}
+	return dirs
 }
 
 // against makes batch scripts be checked against a cluster: that of a file, or

@@ -25,8 +25,11 @@ func (a *app) checkSubmitted(ctx context.Context, s slurm.Client, b batchScript,
 		return err
 	}
 	for _, dir := range batch.OutputDirs(data, b.flags) {
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		switch _, err := os.Stat(dir); {
+		case errors.Is(err, fs.ErrNotExist):
 			facts.Missing = append(facts.Missing, dir)
+		case err == nil:
+			facts.Made = append(facts.Made, dir)
 		}
 	}
 	facts.Asked = askCluster(ctx, s, data, b.flags)
