@@ -90,6 +90,7 @@ type datasetLine struct {
 type datasetAnswer struct {
 	datasetLine
 	Folders []data.Folder     `json:"folders"`
+	Below   []datasetLine     `json:"below,omitempty"` // other datasets, in the bucket of one that has all of it
 	Records []manifest.Record `json:"records,omitempty"`
 }
 
@@ -131,11 +132,14 @@ func datasetTable(all []datasetLine, now time.Time) page.Table {
 }
 
 // listDataset shows a dataset. One that is changing has no manifest to go by.
-func (a *app) listDataset(ctx context.Context, bucket store.Store, t target, head manifest.Head, files bool) error {
+func (a *app) listDataset(ctx context.Context, bucket store.Store, t target, head manifest.Head, files bool) (err error) {
 	answer := datasetAnswer{datasetLine: lineOf(t, t.prefix, head), Folders: []data.Folder{}}
 	if head.State == manifest.Changing {
 		a.note("a push of %s is under way, or was cut off; if none is, run that `muster data push` again", t)
-		return a.answer(answer, func() error { return datasetTable([]datasetLine{answer.datasetLine}, time.Now()).Write(a.out) })
+		if answer.Below, err = linesBelow(ctx, bucket, t, nil); err != nil {
+			return err
+		}
+		return a.answer(answer, func() error { return datasetTable(answer.lines(), time.Now()).Write(a.out) })
 	}
 	set, err := data.Open(ctx, bucket, t.prefix, t.String())
 	if err != nil {
@@ -150,13 +154,32 @@ func (a *app) listDataset(ctx context.Context, bucket store.Store, t target, hea
 		return err
 	}
 	answer.Folders = append(answer.Folders, folders...)
+	if answer.Below, err = linesBelow(ctx, bucket, t, folders); err != nil {
+		return err
+	}
 	return a.answer(answer, func() error {
-		if err := datasetTable([]datasetLine{answer.datasetLine}, time.Now()).Write(a.out); err != nil {
+		if err := datasetTable(answer.lines(), time.Now()).Write(a.out); err != nil {
 			return err
 		}
 		return a.writeFolders(folders)
 	})
 }
+
+// linesBelow are the other datasets of a bucket whose root is one.
+func linesBelow(ctx context.Context, bucket store.Store, t target, own []data.Folder) ([]datasetLine, error) {
+	if t.prefix != "" {
+		return nil, nil
+	}
+	found, err := data.Below(ctx, bucket, t.prefix, own)
+	var lines []datasetLine
+	for _, f := range found {
+		lines = append(lines, lineOf(t, f.Prefix, f.Head))
+	}
+	return lines, err
+}
+
+// lines are those of the dataset and of the ones below.
+func (d datasetAnswer) lines() []datasetLine { return append([]datasetLine{d.datasetLine}, d.Below...) }
 
 func (a *app) writeFolders(folders []data.Folder) error {
 	if len(folders) == 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -72,10 +73,15 @@ func Datasets(ctx context.Context, bucket store.Store, prefix string) ([]Found, 
 	return find(ctx, bucket, prefix, deepest)
 }
 
+// Below finds those that are below a dataset. In its own folders there are too many directories to look into each.
+func Below(ctx context.Context, bucket store.Store, prefix string, own []Folder) ([]Found, error) {
+	return below(ctx, bucket, prefix, deepest, own)
+}
+
 func find(ctx context.Context, bucket store.Store, prefix string, levels int) ([]Found, error) {
 	head, err := FindHead(ctx, bucket, prefix, prefix)
 	if errors.Is(err, ErrNone) {
-		return below(ctx, bucket, prefix, levels)
+		return below(ctx, bucket, prefix, levels, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -83,7 +89,7 @@ func find(ctx context.Context, bucket store.Store, prefix string, levels int) ([
 	return []Found{{prefix, head}}, nil
 }
 
-func below(ctx context.Context, bucket store.Store, prefix string, levels int) ([]Found, error) {
+func below(ctx context.Context, bucket store.Store, prefix string, levels int, own []Folder) ([]Found, error) {
 	folders, ok := bucket.(browser)
 	if !ok || levels == 0 {
 		return nil, nil
@@ -102,8 +108,12 @@ func below(ctx context.Context, bucket store.Store, prefix string, levels int) (
 			continue
 		}
 		order = append(order, at)
+		further := levels - 1
+		if slices.ContainsFunc(own, func(f Folder) bool { return f.Name+"/" == folder }) {
+			further = 0
+		}
 		group.Go(func() error {
-			found, err := find(groupCtx, bucket, at, levels-1)
+			found, err := find(groupCtx, bucket, at, further)
 			mu.Lock()
 			defer mu.Unlock()
 			of[at] = found

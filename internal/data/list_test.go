@@ -61,6 +61,22 @@ func TestDatasetsAreFound(t *testing.T) {
 	}
 }
 
+func TestDatasetsBelowOneAreFound(t *testing.T) {
+	bucket := shelves{fake()}
+	for _, prefix := range []string{"", "one", "in/two", "own/three"} {
+		stock{"own/a": []byte("text")}.put(t, bucket, prefix)
+	}
+	found, err := data.Below(t.Context(), bucket, "", []data.Folder{{Name: "own"}})
+	fine(t, err)
+	var got []string
+	for _, f := range found {
+		got = append(got, f.Prefix)
+	}
+	if want := []string{"in/two", "one"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestFoldersSumUp(t *testing.T) {
 	bucket := fake()
 	stock{"a/1": []byte("1"), "a/b/2": []byte("22"), "a-b": []byte("333"), "c/1": nil}.put(t, bucket, "p")
