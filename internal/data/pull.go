@@ -139,8 +139,7 @@ type pulling struct {
 func (p *pulling) all(ctx context.Context) error {
 	outer := ctx
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(wholeAtOnce + largeAtOnce)
-	large := make(chan struct{}, largeAtOnce)
+	whole, large := p.lane(ctx, group, wholeAtOnce), p.lane(ctx, group, largeAtOnce)
 	var failed error
 	for r, err := range p.Dataset.Records(ctx) {
 		if err != nil {
@@ -157,24 +156,37 @@ func (p *pulling) all(ctx context.Context) error {
 			}
 			continue
 		}
-		slot := func() {}
+		lane := whole
 		if len(r.Parts) > 0 {
-			select {
-			case large <- struct{}{}:
-				slot = func() { <-large }
-			case <-ctx.Done():
-				continue // the records end
-			}
+			lane = large
 		}
-		group.Go(func() error {
-			defer slot()
-			return p.count(ctx, r, false, p.bring(ctx, r))
-		})
+		select {
+		case lane <- r:
+		case <-ctx.Done(): // the records end
+		}
 	}
+	close(whole)
+	close(large)
 	if err := group.Wait(); err != nil || failed != nil {
 		return cmp.Or(err, failed)
 	}
 	return p.Dataset.settled(outer)
+}
+
+// lane leads to those who fetch files. They stay for all of them: a stack that has grown to what a request takes needs not grow again.
+func (p *pulling) lane(ctx context.Context, group *errgroup.Group, n int) chan<- manifest.Record {
+	lane := make(chan manifest.Record)
+	for range n {
+		group.Go(func() error {
+			for r := range lane {
+				if err := p.count(ctx, r, false, p.bring(ctx, r)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return lane
 }
 
 // count notes how it went with a file, and returns what ends all.
