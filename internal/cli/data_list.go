@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,6 +108,9 @@ func (a *app) listTarget(ctx context.Context, at bucketFlags, t target, files bo
 	stop := a.watchData(progress)
 	defer stop()
 	found, err := data.Datasets(ctx, bucket, t.prefix)
+	if errors.Is(err, store.ErrNotFound) {
+		err = cmp.Or(noBucket(ctx, bucket, t), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -227,6 +231,9 @@ func (a *app) listFiles(answer any, records iter.Seq2[manifest.Record, error]) e
 
 // listObjects counts what is no dataset.
 func (a *app) listObjects(ctx context.Context, bucket store.Store, t target, files bool) error {
+	if some, err := anything(ctx, bucket, t.prefix); err != nil || !some && t.prefix != "" {
+		return cmp.Or(err, fmt.Errorf("there is nothing at %s", t))
+	}
 	a.note("there is no dataset at %s, nor up to two levels below: what is there has no manifest", t)
 	if files {
 		return a.listFiles(datasetAnswer{datasetLine: datasetLine{Dataset: t.String(), State: "none"}, Folders: []data.Folder{}}, data.Objects(ctx, bucket, t.prefix))
@@ -246,4 +253,12 @@ func (a *app) listObjects(ctx context.Context, bucket store.Store, t target, fil
 		}
 		return a.writeFolders(folders)
 	})
+}
+
+// anything says whether there is an object below a prefix.
+func anything(ctx context.Context, bucket store.Store, prefix string) (bool, error) {
+	for _, err := range data.Objects(ctx, bucket, prefix) {
+		return err == nil, err
+	}
+	return false, nil
 }

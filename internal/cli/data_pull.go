@@ -20,8 +20,8 @@ const bucketPatience = 5 * time.Minute
 type pullOptions struct {
 	bucketFlags
 	data.Filter
-	delete, dryRun, yes bool
-	limit               string
+	delete, dryRun, yes, verbose bool
+	limit                        string
 }
 
 func (a *app) dataPull() *cobra.Command {
@@ -57,6 +57,7 @@ being pushed is not pulled. PATTERNs are those of push.`,
 	c.Flags().BoolVar(&o.delete, "delete", false, "delete the files of DIR that the dataset does not have")
 	c.Flags().StringVar(&o.limit, "limit", "", "how many `BYTES` a second at the most, such as 100M")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "with --dry-run, name every file that would be fetched or deleted")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	return c
 }
@@ -124,17 +125,20 @@ func (a *app) pull(ctx context.Context, from target, dir string, o pullOptions) 
 	defer stop()
 	set, err := data.Open(ctx, bucket, from.prefix, from.String())
 	if err != nil {
-		return err
+		return noDataset(ctx, bucket, from, err)
 	}
 	defer set.Close()
 	p := &data.Pull{Dataset: set, Dir: dir, Wanted: o.Wanted, Progress: progress}
 	answer := pullAnswer{Dataset: from.String(), Committed: set.Head.Committed, Dir: dir, DryRun: o.dryRun, Problems: []data.Problem{}}
-	todo, err := p.Look(ctx)
+	if o.dryRun && o.verbose {
+		stop() // a line that changes would get in the way of the names
+	}
+	todo, err := p.Look(ctx, a.toldPull("fetch", o))
 	if err != nil {
 		return err
 	}
 	if o.delete {
-		if answer.Deleted, err = extra(ctx, p); err != nil {
+		if answer.Deleted, err = extra(ctx, p, a.toldPull("delete", o)); err != nil {
 			return err
 		}
 	}
@@ -152,11 +156,25 @@ func (a *app) pull(ctx context.Context, from target, dir string, o pullOptions) 
 	return a.showPulled(answer, err)
 }
 
+// toldPull names what would be done about a file, if that was asked for.
+func (a *app) toldPull(deed string, o pullOptions) func(path string) error {
+	return func(path string) error {
+		if !o.dryRun || !o.verbose || a.output == "json" {
+			return nil
+		}
+		_, err := fmt.Fprintln(a.out, deed, page.Printable(path))
+		return err
+	}
+}
+
 // extra counts what the dataset does not have.
-func extra(ctx context.Context, p *data.Pull) (fileCount, error) {
+func extra(ctx context.Context, p *data.Pull, tell func(path string) error) (fileCount, error) {
 	var n fileCount
 	for f, err := range p.Extra(ctx) {
 		if err != nil {
+			return n, err
+		}
+		if err := tell(f.Path); err != nil {
 			return n, err
 		}
 		n.Files++

@@ -121,10 +121,10 @@ func (a *app) verifyData(ctx context.Context, dir string, at target, o verifyOpt
 	defer stop()
 	set, err := data.Open(ctx, bucket, at.prefix, at.String())
 	if dir != "" && errors.Is(err, data.ErrNone) {
-		set, err = nil, nil
+		set, err = nil, noBucket(ctx, bucket, at)
 	}
 	if err != nil {
-		return err
+		return noDataset(ctx, bucket, at, err)
 	}
 	if set != nil {
 		defer set.Close()

@@ -45,7 +45,7 @@ var bothPlaces = map[string]string{
 	"data push":      "endpoint-url region profile make-bucket delete include exclude storage-class sse-kms limit no-follow dry-run verbose",
 	"data restore":   "endpoint-url region profile checkpoint step replace limit dry-run",
 	"data list":      "endpoint-url region profile files",
-	"data pull":      "endpoint-url region profile include exclude delete limit dry-run yes",
+	"data pull":      "endpoint-url region profile include exclude delete limit dry-run yes verbose",
 	"data verify":    "endpoint-url region profile include exclude head full sample seed keep-sample run limit",
 	"demo":           "keep yes",
 	"doctor":         "yes demo",

@@ -59,8 +59,8 @@ type Pulled struct {
 	Problems Problems
 }
 
-// Look finds out what is to be fetched. It changes nothing.
-func (p *Pull) Look(ctx context.Context) (Todo, error) {
+// Look finds out what is to be fetched, and tells each file of it, if somebody asks. It changes nothing.
+func (p *Pull) Look(ctx context.Context, tell func(path string) error) (Todo, error) {
 	todo := Todo{FreeBytes: free(p.Dir)}
 	err := p.each(ctx, func(to *local, r manifest.Record) error {
 		switch here, err := p.isHere(to, r); {
@@ -71,6 +71,7 @@ func (p *Pull) Look(ctx context.Context) (Todo, error) {
 		default:
 			todo.Files++
 			todo.Bytes += r.SizeBytes
+			return tell(r.Path)
 		}
 		return nil
 	})
@@ -231,6 +232,8 @@ func (p *pulling) judge(ctx context.Context, r manifest.Record, err error) error
 		return p.Dataset.replaced(ctx, err)
 	case errors.Is(err, errDamaged):
 		return flaw{err}
+	case errors.Is(err, store.ErrArchived):
+		return flaw{store.ErrArchived}
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("write %s: %w; make room and run the same again, it goes on from there", p.to.at(r.Path), cause(err))
 	case ofOneFile(err):

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -59,7 +60,7 @@ func TestPullFetchesWhatChanged(t *testing.T) {
 func TestLookChangesNothing(t *testing.T) {
 	bucket, dir := fake(), filepath.Join(t.TempDir(), "none")
 	some().put(t, bucket, "p")
-	todo, err := (&data.Pull{Dataset: opened(t, bucket, "p"), Dir: dir}).Look(t.Context())
+	todo, err := (&data.Pull{Dataset: opened(t, bucket, "p"), Dir: dir}).Look(t.Context(), func(string) error { return nil })
 	if err != nil || todo.Files != int64(len(some())) || todo.FreeBytes <= 0 {
 		t.Errorf("got %+v, %v", todo, err)
 	}
@@ -331,4 +332,36 @@ func TestPullDeletesWhatTheDatasetLacks(t *testing.T) {
 	fine(t, os.Remove(filepath.Join(dir, "link")))
 	files["zzz"] = []byte("mine")
 	files.is(t, dir)
+}
+
+// archived is a place that has some objects in an archive.
+type archived struct {
+	*storetest.Fake
+	key string
+}
+
+func (a archived) Range(ctx context.Context, key string, from, size int64, version string) (io.ReadCloser, error) {
+	if key == a.key {
+		return nil, fmt.Errorf("get %s: %w", key, store.ErrArchived)
+	}
+	return a.Fake.Range(ctx, key, from, size, version)
+}
+
+func TestArchivedObjectsHoldUpNoOther(t *testing.T) {
+	bucket, files := archived{fake(), "p/b"}, stock{"a": []byte("1"), "b": []byte("2"), "c": []byte("3")}
+	files.put(t, bucket, "p")
+	dir := t.TempDir()
+	got, err := (&data.Pull{Dataset: opened(t, bucket, "p"), Dir: dir}).Run(t.Context())
+	if fine(t, err); got.Files != 2 || got.Problems.All != 1 || !strings.HasPrefix(says(got.Problems), "b: it is archived (GLACIER") {
+		t.Errorf("got %+v", got)
+	}
+	full, err := (&data.Verify{Dataset: opened(t, bucket, "p")}).Full(t.Context())
+	if fine(t, err); full.Files != 2 || full.Problems.All != 1 {
+		t.Errorf("got %+v", full)
+	}
+	fine(t, os.WriteFile(filepath.Join(dir, "b"), []byte("2"), 0o644))
+	compared, err := (&data.Compare{Dir: dir, Bucket: bucket, Prefix: "p", Full: true}).Run(t.Context())
+	if fine(t, err); compared.Files != 2 || compared.Different.All != 1 {
+		t.Errorf("got %+v", compared)
+	}
 }

@@ -187,6 +187,9 @@ func (v *verifying) count(ctx context.Context, r manifest.Record, proven bool, e
 	if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrNotFound) {
 		err = v.Dataset.replaced(ctx, err)
 	}
+	if errors.Is(err, store.ErrArchived) {
+		err = flaw{store.ErrArchived}
+	}
 	if err != nil && !isFlaw(err) && !errors.Is(err, errDamaged) {
 		return err
 	}

@@ -169,6 +169,9 @@ func (c *comparing) judged(ctx context.Context, f walk.File, proven bool, err er
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.Is(err, store.ErrArchived):
+		c.differ(f.Path, store.ErrArchived)
+		return nil
 	case isFlaw(err) || err != nil && ofOneFile(err):
 		c.differ(f.Path, err)
 		return nil

@@ -31,6 +31,12 @@ func Buckets(ctx context.Context, c Config) ([]string, error) {
 	return names, nil
 }
 
+// Exists returns ErrNotFound if there is no such bucket.
+func (s *S3) Exists(ctx context.Context) error {
+	_, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.bucket})
+	return s.failed("look at", "", err)
+}
+
 // regionHeader is in every answer about a bucket that there is, refusals too.
 const regionHeader = "X-Amz-Bucket-Region"
 

@@ -72,3 +72,21 @@ func readAll(t *testing.T, s store.Store) error {
 	_, err = io.Copy(io.Discard, body)
 	return err
 }
+
+func TestArchivedObjectsSayWhatToDo(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `<Error><Code>InvalidObjectState</Code><Message>The operation is not valid for the object's storage class</Message></Error>`)
+	}))
+	defer server.Close()
+	s, err := store.Open(t.Context(), store.Config{Endpoint: server.URL, Region: "us-east-1", Credentials: keys, Bucket: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Get(t.Context(), "k"); !errors.Is(err, store.ErrArchived) {
+		t.Errorf("get: %v", err)
+	}
+	if _, err := s.Range(t.Context(), "k", 0, 1, ""); !errors.Is(err, store.ErrArchived) {
+		t.Errorf("range: %v", err)
+	}
+}

@@ -56,6 +56,8 @@ func reason(err error) error {
 		return fmt.Errorf("%w: %s", errNoUpload, api.ErrorMessage())
 	case "PreconditionFailed":
 		return ErrChanged
+	case "InvalidObjectState":
+		return ErrArchived
 	}
 	if damaged(api.ErrorCode()) {
 		return fmt.Errorf("%w: %s", ErrChecksum, api.ErrorMessage())

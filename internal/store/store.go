@@ -26,6 +26,9 @@ var ErrRefused = errors.New("refused")
 // ErrChanged says that the object is another one than the caller knows, or that there is one where there was to be none.
 var ErrChanged = errors.New("it is another object by now")
 
+// ErrArchived says that the object's class of storage has to bring it back before it can be read.
+var ErrArchived = errors.New("it is archived (GLACIER, DEEP_ARCHIVE), and cannot be read until it is brought back: `aws s3api restore-object` asks for that, which takes hours; then run the same again")
+
 // ErrIgnored says that the place stored an object, but not as it was asked to: without its class of storage, or without
 // the key of KMS.
 var ErrIgnored = errors.New("the place does not do what was asked")
