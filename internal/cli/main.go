@@ -60,6 +60,9 @@ partitions, node names, GPU counts, mounts and batch scripts), or on AWS.`,
 		if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
 			return unknown(c, words[0]) // whose flag it is
 		}
+		if near := flagNear(c, err); near != "" {
+			return fault.Usage(fmt.Errorf("%w; did you mean --%s?", err, near))
+		}
 		return fault.Usage(fmt.Errorf("%w; see `%s --help`", err, c.CommandPath()))
 	})
 	flags := root.PersistentFlags()
