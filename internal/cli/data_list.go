@@ -85,6 +85,7 @@ type datasetLine struct {
 	Files     int64     `json:"files"`
 	Bytes     int64     `json:"bytes"`
 	Committed time.Time `json:"committed"`
+	Error     string    `json:"error,omitempty"` // why it cannot be read; its state is "unknown" then
 }
 
 // datasetAnswer is what it prints of a dataset.
@@ -96,7 +97,15 @@ type datasetAnswer struct {
 }
 
 func lineOf(t target, prefix string, h manifest.Head) datasetLine {
-	return datasetLine{target{t.bucket, prefix}.String(), h.State, h.Files, h.Bytes, h.Committed}
+	return datasetLine{Dataset: target{t.bucket, prefix}.String(), State: h.State, Files: h.Files, Bytes: h.Bytes, Committed: h.Committed}
+}
+
+func lineOfFound(t target, f data.Found) datasetLine {
+	line := lineOf(t, f.Prefix, f.Head)
+	if f.Err != nil {
+		line.State, line.Error = "unknown", f.Err.Error()
+	}
+	return line
 }
 
 func (a *app) listTarget(ctx context.Context, at bucketFlags, t target, files bool) error {
@@ -115,21 +124,43 @@ func (a *app) listTarget(ctx context.Context, at bucketFlags, t target, files bo
 		return err
 	}
 	if len(found) == 1 && found[0].Prefix == t.prefix {
+		if found[0].Err != nil {
+			return found[0].Err
+		}
 		return a.listDataset(ctx, bucket, t, found[0].Head, files)
 	}
 	if len(found) == 0 {
 		return a.listObjects(ctx, bucket, t, files)
 	}
-	answer := datasetsAnswer{At: t.String()}
+	stop()
+	return a.listDatasets(t, found)
+}
+
+// listDatasets shows the datasets of a bucket. One that cannot be read hides no other.
+func (a *app) listDatasets(t target, found []data.Found) error {
+	answer, broken := datasetsAnswer{At: t.String()}, false
 	for _, f := range found {
-		answer.Datasets = append(answer.Datasets, lineOf(t, f.Prefix, f.Head))
+		line := lineOfFound(t, f)
+		if f.Err != nil {
+			broken = true
+			fmt.Fprintf(a.err, "muster: %s: %s\n", page.Printable(line.Dataset), page.Printable(line.Error))
+		}
+		answer.Datasets = append(answer.Datasets, line)
 	}
-	return a.answer(answer, func() error { return datasetTable(answer.Datasets, time.Now()).Write(a.out) })
+	err := a.answer(answer, func() error { return datasetTable(answer.Datasets, time.Now()).Write(a.out) })
+	if err == nil && broken {
+		return fault.Exit(fault.ExitProblem)
+	}
+	return err
 }
 
 func datasetTable(all []datasetLine, now time.Time) page.Table {
 	t := page.Table{{"DATASET", "STATE", "FILES", "SIZE", "COMMITTED"}}
 	for _, d := range all {
+		if d.Error != "" {
+			t.Add(page.Printable(d.Dataset), d.State, "-", "-", "-")
+			continue
+		}
 		t.Add(page.Printable(d.Dataset), d.State, fmt.Sprint(d.Files), count.Bytes(d.Bytes), clock(d.Committed, now))
 	}
 	return t
@@ -177,7 +208,7 @@ func linesBelow(ctx context.Context, bucket store.Store, t target, own []data.Fo
 	found, err := data.Below(ctx, bucket, t.prefix, own)
 	var lines []datasetLine
 	for _, f := range found {
-		lines = append(lines, lineOf(t, f.Prefix, f.Head))
+		lines = append(lines, lineOfFound(t, f))
 	}
 	return lines, err
 }

@@ -57,6 +57,7 @@ func Objects(ctx context.Context, bucket store.Store, prefix string) iter.Seq2[m
 type Found struct {
 	Prefix string
 	Head   manifest.Head
+	Err    error // ErrHead in place of the head
 }
 
 // deepest is how far below a prefix datasets are looked for.
@@ -68,7 +69,7 @@ type browser interface {
 }
 
 // Datasets finds the datasets at a prefix and up to two levels below it, in the order of their prefixes. None is looked
-// for inside another one.
+// for inside another one, and one that cannot be read hides no other.
 func Datasets(ctx context.Context, bucket store.Store, prefix string) ([]Found, error) {
 	return find(ctx, bucket, prefix, deepest)
 }
@@ -83,10 +84,10 @@ func find(ctx context.Context, bucket store.Store, prefix string, levels int) ([
 	if errors.Is(err, ErrNone) {
 		return below(ctx, bucket, prefix, levels, nil)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrHead) {
 		return nil, err
 	}
-	return []Found{{prefix, head}}, nil
+	return []Found{{prefix, head, err}}, nil
 }
 
 func below(ctx context.Context, bucket store.Store, prefix string, levels int, own []Folder) ([]Found, error) {

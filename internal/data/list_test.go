@@ -1,7 +1,10 @@
 package data_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/data"
+	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/store/storetest"
 )
 
@@ -73,6 +77,24 @@ func TestDatasetsBelowOneAreFound(t *testing.T) {
 		got = append(got, f.Prefix)
 	}
 	if want := []string{"in/two", "one"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestADatasetThatCannotBeReadHidesNoOther(t *testing.T) {
+	bucket := shelves{fake()}
+	for _, prefix := range []string{"a", "c"} {
+		stock{"x": []byte("text")}.put(t, bucket, prefix)
+	}
+	puts(t, bucket, manifest.HeadKey("b"), []byte("<html>"))
+	puts(t, bucket, manifest.HeadKey("d"), bytes.Repeat([]byte(" "), 1<<20))
+	found, err := data.Datasets(t.Context(), bucket, "")
+	fine(t, err)
+	var got []string
+	for _, f := range found {
+		got = append(got, fmt.Sprintln(f.Prefix, errors.Is(f.Err, data.ErrHead), f.Head.Files))
+	}
+	if want := []string{"a false 1\n", "b true 0\n", "c false 1\n", "d true 0\n"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

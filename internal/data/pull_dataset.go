@@ -19,6 +19,9 @@ import (
 // ErrNone says that there is no dataset at a prefix.
 var ErrNone = errors.New("there is no dataset")
 
+// ErrHead says that what is in the place of a dataset's head is none.
+var ErrHead = errors.New("the dataset cannot be read")
+
 // ErrChanging says that a push of the dataset is under way or was cut off.
 var ErrChanging = errors.New("the dataset is being changed")
 
@@ -59,7 +62,7 @@ func findHead(ctx context.Context, bucket store.Store, prefix, name string) (man
 	}
 	defer body.Close()
 	if o.SizeBytes > headBytes {
-		return manifest.Head{}, fmt.Errorf("%s is no head of a dataset: it has %d bytes", o.Key, o.SizeBytes)
+		return manifest.Head{}, fmt.Errorf("%w: %s is no head of a dataset: it has %d bytes", ErrHead, o.Key, o.SizeBytes)
 	}
 	text, err := io.ReadAll(io.LimitReader(body, headBytes+1))
 	if err != nil {
@@ -67,7 +70,7 @@ func findHead(ctx context.Context, bucket store.Store, prefix, name string) (man
 	}
 	head, err := manifest.ParseHead(text)
 	if err != nil {
-		return manifest.Head{}, fmt.Errorf("%s: %w", o.Key, err)
+		return manifest.Head{}, fmt.Errorf("%w: %s: %w", ErrHead, o.Key, err)
 	}
 	return head, nil
 }
