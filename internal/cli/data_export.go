@@ -51,6 +51,9 @@ there; without, what needs a look is exit code 3.`,
 			if err != nil {
 				return err
 			}
+			if head := headAway(); head != "" {
+				return a.exportsAway(c.Context(), head, dir, wait)
+			}
 			return a.exports(c.Context(), dir, wait)
 		}),
 	}
