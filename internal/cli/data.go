@@ -43,7 +43,7 @@ are in its own S3 server, of one on AWS in its region.`,
 func noneEmpty(then cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if slices.Contains(args, "") {
-			return fault.Usage(errors.New("an argument is empty: is a variable not set? This directory is ."))
+			return fault.Usage(errors.New("an argument is empty: is a variable not set? This directory is written as a dot"))
 		}
 		if then == nil {
 			return nil
