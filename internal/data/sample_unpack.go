@@ -133,6 +133,7 @@ type unpacking struct {
 	left    int64 // bytes that may still come out
 	entries int
 	found   *Sampled
+	made    map[string]bool   // files, by their names
 	named   func(file string) // told of each file, instead of unpacking it; nil to unpack
 }
 
@@ -207,10 +208,20 @@ func (u *unpacking) entry(name string, mode fs.FileMode, body io.Reader) error {
 }
 
 func (u *unpacking) file(name string, mode fs.FileMode, body io.Reader) error {
+	if u.made[name] { // of two of one name the later counts, as for `tar -xf`
+		if err := u.to.Remove(name); err != nil {
+			return err
+		}
+		u.found.Unpacked--
+	}
 	f, err := u.to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode.Perm()&0o755|0o600)
 	if err != nil {
 		return err
 	}
+	if u.made == nil {
+		u.made = map[string]bool{}
+	}
+	u.made[name] = true
 	n, err := io.Copy(f, io.LimitReader(body, u.left+1))
 	if err == nil {
 		err = u.take(n)

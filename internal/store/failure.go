@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -18,9 +21,18 @@ func (s *S3) failed(deed, key string, err error) error {
 	}
 	what := "bucket " + s.bucket
 	if key != "" {
-		what = "object " + key + " of " + what
+		what = "object " + oneLine(key) + " of " + what
 	}
 	return fmt.Errorf("%s %s: %w", deed, what, s.reason(err))
+}
+
+// oneLine is a key as part of a line: keys are names of files, which can have anything in them.
+func oneLine(key string) string {
+	if !strings.ContainsFunc(key, unicode.IsControl) {
+		return key
+	}
+	quoted := strconv.Quote(key)
+	return quoted[1 : len(quoted)-1]
 }
 
 // reason also says what to do where nothing ever answered.

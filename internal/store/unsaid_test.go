@@ -30,3 +30,11 @@ func TestWhatCannotBeSaidIsNotSaidAgain(t *testing.T) {
 		t.Errorf("got %v after %d waits", err, waits)
 	}
 }
+
+func TestErrorsAreOneLine(t *testing.T) {
+	_, config := storetest.Stand(t)
+	s := patient(t, config)
+	if _, err := s.Head(t.Context(), "weird/new\nline\x1b"); err == nil || !strings.Contains(err.Error(), `object weird/new\nline\x1b of bucket`) {
+		t.Errorf("got %v", err)
+	}
+}
