@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,11 +50,37 @@ that cluster's head node, otherwise here.`,
 			return a.clean(c.Context(), args, o)
 		},
 	}
-	c.Flags().DurationVar(&o.older, "older", 24*time.Hour, "only files that were not written for this `TIME`, such as 72h")
+	o.older = 24 * time.Hour
+	c.Flags().Var((*age)(&o.older), "older", "only files that were not written for this `TIME`, such as 72h or 3d")
 	repeat(c.Flags(), &o.patterns, "pattern", "only files with a name like `PATTERN`, which has * and ? and no slash (default *.tmp)")
 	c.Flags().BoolVar(&o.delete, "delete", false, "delete them, and do not ask")
 	return c
 }
+
+// age is a flag's time, which may be in days.
+type age time.Duration
+
+func (a *age) String() string { return time.Duration(*a).String() }
+func (a *age) Type() string   { return "duration" }
+
+func (a *age) Set(text string) error {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err == nil && n <= mostDays {
+			*a = age(time.Duration(n) * 24 * time.Hour)
+			return nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q is no time, such as 90m, 72h or 3d", text)
+	}
+	*a = age(d)
+	return nil
+}
+
+// mostDays are a hundred years.
+const mostDays = 36500
 
 func (o *cleanOptions) check() error {
 	if o.older < 0 {

@@ -81,7 +81,10 @@ func (a *app) openBucketAt(ctx context.Context, f bucketFlags, t target, limit s
 		return nil, config, err
 	}
 	if limit != "" {
-		if config.BytesPerSecond, err = bytesOf(limit); err != nil {
+		if config.BytesPerSecond, err = bytesOf(limit); err == nil && config.BytesPerSecond == 0 {
+			err = fault.Usage(fmt.Errorf("--limit %s lets nothing through; leave it out for no limit", limit))
+		}
+		if err != nil {
 			return nil, config, err
 		}
 	}
