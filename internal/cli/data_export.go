@@ -34,7 +34,7 @@ DIR is a directory or file as the cluster's machines see it.
 
 It ends with exit code 0 if all is well. With --wait a file that cannot be exported,
 or of which the bucket has something else, is exit code 1, once all others are
-there; without, what needs a look is exit code 3.`,
+there, and what cannot be compared exit code 3; without, what needs a look is 3.`,
 		Example: "  muster data export\n  muster data export --wait /fsx/checkpoints\n  muster data export -o json | jq '.exports[].pending'",
 		Args:    cobra.MaximumNArgs(1),
 		PreRunE: func(_ *cobra.Command, args []string) error {
@@ -106,7 +106,7 @@ func (a *app) exports(ctx context.Context, dir string, wait bool) error {
 		answer.add(awaited)
 	}
 	if failed == nil {
-		answer.FSx, failed = fsxExports(ctx, links, dir, wait)
+		answer.FSx, failed = a.fsxExports(ctx, links, dir, wait)
 	}
 	if err := a.answer(answer, func() error { return answer.write(a.out, time.Now()) }); err != nil {
 		return err
@@ -224,12 +224,12 @@ func (s exportsAnswer) exit(wait bool) error {
 		}
 	}
 	for _, f := range s.FSx {
-		switch {
-		case wait && f.Failed > 0:
-			return fmt.Errorf("not all of %s is in s3://%s/%s: %s", f.Path, f.Bucket, f.Prefix, f.First)
-		case wait || f.Failed > 0: // it is not proven
-			return fault.Exit(fault.ExitLook)
+		if lacks := f.lacks(); wait && lacks != "" {
+			return fmt.Errorf("not all of %s is in s3://%s/%s: %s", f.Path, f.Bucket, f.Prefix, lacks)
 		}
+	}
+	if slices.ContainsFunc(s.FSx, func(f fsxAnswer) bool { return f.Failed > 0 || wait && !f.proven() }) {
+		return fault.Exit(fault.ExitLook)
 	}
 	return nil
 }

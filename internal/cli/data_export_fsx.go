@@ -21,11 +21,16 @@ type fsxAnswer struct {
 	Failed  int    `json:"failed"`
 	// First is one of those that wait or fail.
 	First string `json:"first,omitempty"`
-	// Blind says what was not looked at.
+	// Blind says what was not looked at, "" for nothing.
 	Blind string `json:"blind"`
+	// Proof is what came of the comparison with the bucket, with --wait.
+	Proof *lustre.Proof `json:"proof,omitempty"`
 }
 
-const notCompared = "what the bucket has is not compared: FSx writes it"
+const (
+	notCompared = "what the bucket has is not compared"
+	notAsked    = notCompared + ": --wait does that"
+)
 
 // fsxLinks are the links of the cluster's file that FSx exports by itself, and that have something of a directory, ""
 // for all. A cluster on this machine has none: its controller stands for FSx.
@@ -51,8 +56,9 @@ func fsxLinks(dir string) []spec.DataRepository {
 // fsxEvery is how often Lustre is asked while FSx is waited for.
 const fsxEvery = 10 * time.Second
 
-// fsxExports asks Lustre how far FSx is with its links, and waits for what there is now if that is asked for.
-func fsxExports(ctx context.Context, links []spec.DataRepository, dir string, wait bool) ([]fsxAnswer, error) {
+// fsxExports asks Lustre how far FSx is with its links. If that is asked for, it waits for what there is now, and compares
+// it with the bucket.
+func (a *app) fsxExports(ctx context.Context, links []spec.DataRepository, dir string, wait bool) ([]fsxAnswer, error) {
 	var all []fsxAnswer
 	client := lustre.Client{Run: lustre.Lfs}
 	for _, r := range links {
@@ -67,13 +73,19 @@ func fsxExports(ctx context.Context, links []spec.DataRepository, dir string, wa
 		if err != nil {
 			return all, fmt.Errorf("ask Lustre how far the export of %s is: %w", at, err)
 		}
-		all = append(all, fsxOf(r, e))
+		f := fsxOf(r, e)
+		if wait {
+			if err := f.prove(ctx, client, at, a.fsxBucket(r)); err != nil {
+				return append(all, f), err
+			}
+		}
+		all = append(all, f)
 	}
 	return all, nil
 }
 
 func fsxOf(r spec.DataRepository, e lustre.Exported) fsxAnswer {
-	f := fsxAnswer{Path: r.Dir, Bucket: r.Bucket, Prefix: r.Prefix, Files: e.Files, Waiting: len(e.Waiting), Failed: len(e.Failed), Blind: notCompared}
+	f := fsxAnswer{Path: r.Dir, Bucket: r.Bucket, Prefix: r.Prefix, Files: e.Files, Waiting: len(e.Waiting), Failed: len(e.Failed), Blind: notAsked}
 	switch {
 	case len(e.Failed) > 0 && e.Failed[0].Err != nil:
 		f.First = e.Failed[0].Path + ": " + e.Failed[0].Err.Error()

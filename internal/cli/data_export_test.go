@@ -57,7 +57,7 @@ func TestExportsAnswer(t *testing.T) {
 	}
 	fsx := exportsAnswer{FSx: []fsxAnswer{fsxOf(spec.DataRepository{Dir: "/fsx", Bucket: "b"}, lustre.Exported{Files: 9, Waiting: []string{"/fsx/x", "/fsx/y"}})}}
 	var told bytes.Buffer
-	if err := fsx.write(&told, now); err != nil || told.String() != "/fsx -> s3://b/  by FSx: 2 of 9 files waiting, such as /fsx/x\n  blind          "+notCompared+"\n" {
+	if err := fsx.write(&told, now); err != nil || told.String() != "/fsx -> s3://b/  by FSx: 2 of 9 files waiting, such as /fsx/x\n  blind          "+notAsked+"\n" {
 		t.Errorf("of FSx it says %q, %v", told.String(), err)
 	}
 	if fsx.exit(false) != nil || fsx.exit(true) == nil {

@@ -32,7 +32,12 @@ func (s exportsAnswer) write(w io.Writer, now time.Time) error {
 	}
 	for _, f := range s.FSx {
 		t.Add(f.title(), f.text())
-		t.Add("  blind", f.Blind)
+		if f.Proof != nil {
+			t.Add("  compared", proofText(*f.Proof))
+		}
+		if f.Blind != "" {
+			t.Add("  blind", f.Blind)
+		}
 	}
 	return t.Write(w)
 }

@@ -198,8 +198,8 @@ func (c *comparing) same(ctx context.Context, f walk.File, r manifest.Record) (p
 			return true, err
 		}
 	}
-	if f.SizeBytes != r.SizeBytes {
-		return false, flaw{fmt.Errorf("the file has %d bytes, the object %d", f.SizeBytes, r.SizeBytes)}
+	if err := sameSize(f, r.SizeBytes); err != nil {
+		return false, err
 	}
 	o, err := c.Bucket.Head(ctx, manifest.Key(c.Prefix, r.Path))
 	if err != nil {
@@ -214,6 +214,13 @@ func (c *comparing) same(ctx context.Context, f walk.File, r manifest.Record) (p
 		return true, c.sameBytes(ctx, f, r, o.Version)
 	}
 	return c.sameSums(ctx, f, r, o)
+}
+
+func sameSize(f walk.File, objectBytes int64) error {
+	if f.SizeBytes != objectBytes {
+		return flaw{fmt.Errorf("the file has %d bytes, the object %d", f.SizeBytes, objectBytes)}
+	}
+	return nil
 }
 
 // sameSums compares a file's checksums with those of its record and of its object.

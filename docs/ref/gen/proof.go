@@ -190,6 +190,8 @@ muster was written and tested without an account of AWS. Nothing on this page wa
 - Which file systems besides EFS answer to ports that any user can take: all others are asked from privileged ones, which all take.
 - That Lustre, EFS, OpenZFS and ONTAP mount, how fast they are, and what their links with S3 copy.
 - That lfs on FSx's clients prints what Lustre's source prints, that an ordinary user may have files restored, and how many at a time: muster data warm was tried with a stand-in for lfs.
+- What checksum S3 has of the objects that FSx for Lustre puts, and what FSx makes of symbolic links: ` + "`muster data export --wait`" + ` compares files with a CRC64NVME, or whatever other checksum of the whole object
+  S3 tells, and takes an object without one for not proven. It compares no links. It was tried with a stand-in for lfs and with objects that clients put to a real S3 server.
 - How late a file that one machine writes by NFS shows on the head node, which exports it: it waits 35 s.
 - That S3 refuses an object for what it is with status 400, 409 or their like, and for the caller, the bucket or itself with others or with the codes that
   its [list of errors](https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html) has for that: exports go on after the first and stop at the second. That it

@@ -103,7 +103,8 @@ func (m *maker) headRights(p *part, passed []string) []cfn.Statement {
 			cfn.Sub("arn:"+m.facts.Partition+":route53:::hostedzone/"+p.sub(z))))
 	}
 	out = append(out, m.serviceRoles()...)
-	return append(out, m.secretRights()...)
+	out = append(out, m.secretRights()...)
+	return append(out, m.linkRights()...)
 }
 
 // serviceRoles let the first spot request and the first fleet of an account make the
@@ -165,6 +166,44 @@ func (m *maker) exportRights() []cfn.Statement {
 	}
 	if len(remove) > 0 {
 		out = append(out, allow("ExportDelete", []string{"s3:DeleteObject"}, remove...))
+	}
+	return out
+}
+
+// linkRights let the head node compare what FSx for Lustre exports with its bucket: read, below the prefixes alone. Without
+// the right to list, S3 says of what is not there that it is forbidden.
+func (m *maker) linkRights() []cfn.Statement {
+	var buckets []string
+	var read []string
+	prefixes := map[string][]string{}
+	for _, s := range m.file.SharedStorage {
+		for _, r := range s.Repositories {
+			if r.Exports() {
+				buckets = append(buckets, r.Bucket)
+				prefixes[r.Bucket] = append(prefixes[r.Bucket], r.Prefix)
+				read = append(read, m.s3(r.Bucket+"/"+r.Prefix+"*"))
+			}
+		}
+	}
+	var out []cfn.Statement
+	for i, bucket := range unique(buckets) {
+		list := allow("LinkList"+strconv.Itoa(i+1), []string{"s3:ListBucket"}, cfn.Lit(m.s3(bucket)))
+		if !slices.Contains(prefixes[bucket], "") {
+			list = only(list, when("StringLikeIfExists", "s3:prefix", below(prefixes[bucket])...))
+		}
+		out = append(out, list)
+	}
+	if len(read) > 0 {
+		out = append(out, allow("LinkRead", []string{"s3:GetObject"}, cfn.Lits(unique(read)...)...))
+	}
+	return out
+}
+
+// below are patterns of what is below prefixes.
+func below(prefixes []string) []cfn.Text {
+	var out []cfn.Text
+	for _, p := range unique(prefixes) {
+		out = append(out, cfn.Lit(p+"*"))
 	}
 	return out
 }

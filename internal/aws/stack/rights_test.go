@@ -131,6 +131,39 @@ func TestRights_to_export(t *testing.T) {
 	}
 }
 
+// TestRights_to_compare_exports holds that the head node, and no other machine, may read what FSx for Lustre exports,
+// below the prefixes alone, and that links without exports give no rights.
+func TestRights_to_compare_exports(t *testing.T) {
+	for name, want := range map[string]map[string][]string{
+		"storage": {"arn:aws:s3:::bucket out/*": {"s3:ListBucket"}, "arn:aws:s3:::bucket/out/*": {"s3:GetObject"}},
+		"least":   {},
+	} {
+		got := map[string][]string{}
+		for role, all := range statements(sets(t)[name]) {
+			for _, s := range all {
+				if !strings.HasPrefix(s.Sid, "Link") {
+					continue
+				}
+				if role != "HeadRole" {
+					t.Errorf("%s has %s", role, s.Sid)
+				}
+				below := ""
+				for _, prefix := range s.Condition["StringLikeIfExists"]["s3:prefix"] {
+					text, _ := prefix.Literal()
+					below += " " + text
+				}
+				for _, r := range s.Resource {
+					text, _ := r.Literal()
+					got[text+below] = append(got[text+below], s.Action...)
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestRights_to_see_names holds that nodes see no names of a shared bucket's other objects,
 // and that users of login nodes take part in no session of Session Manager.
 func TestRights_to_see_names(t *testing.T) {

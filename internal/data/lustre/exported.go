@@ -19,32 +19,53 @@ type Exported struct {
 // Exported looks at all ordinary files at a path and below it. Links are not followed.
 func (c Client) Exported(ctx context.Context, dir string) (Exported, error) {
 	var e Exported
+	return e, found{
+		files: func(batch []string) error { return e.take(ctx, c, batch) },
+		other: func(string) {},
+		wrong: func(at string, err error) { e.Failed = append(e.Failed, Answer{Path: at, Err: err}) },
+	}.walk(ctx, dir)
+}
+
+// found takes what is at a path and below it.
+type found struct {
+	files func(batch []string) error // ordinary files, as many as lfs is asked about at a time
+	other func(at string)            // what is neither that nor a directory: links are not followed
+	wrong func(at string, err error) // what cannot be looked at
+}
+
+func (f found) walk(ctx context.Context, dir string) error {
 	var batch []string
 	err := filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
-		if err != nil {
-			e.Failed = append(e.Failed, Answer{Path: at, Err: err})
+		switch {
+		case err != nil:
+			f.wrong(at, err)
 			return nil
-		}
-		if !d.Type().IsRegular() {
+		case d.IsDir():
+			return context.Cause(ctx)
+		case !d.Type().IsRegular():
+			f.other(at)
 			return context.Cause(ctx)
 		}
 		if batch = append(batch, at); len(batch) < batchFiles {
 			return nil
 		}
-		err = e.take(ctx, c, batch)
+		err = f.files(batch)
 		batch = batch[:0]
 		return err
 	})
 	if err != nil {
-		return e, err
+		return err
 	}
-	return e, e.take(ctx, c, batch)
+	return f.files(batch)
 }
 
 // take adds the states of some files.
 func (e *Exported) take(ctx context.Context, c Client, paths []string) error {
 	answers, err := c.States(ctx, paths)
 	for _, a := range answers {
+		if a.Err != nil && gone(a.Path) {
+			continue
+		}
 		switch e.Files++; {
 		case a.Err != nil || a.State.Refused() || a.State.Lost():
 			e.Failed = append(e.Failed, a)
