@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/say/fault"
@@ -81,24 +82,24 @@ func schemeHint(arg string) string {
 	return "it begins with s3://"
 }
 
-var bucketARN = regexp.MustCompile(`^arn:[a-z-]+:s3:::(.+)$`)
+var bucketARN = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^arn:[a-z-]+:s3:::(.+)$`) })
 
 // arnHint says how what an ARN names is written.
 func arnHint(arn string) string {
-	if m := bucketARN.FindStringSubmatch(arn); m != nil {
+	if m := bucketARN().FindStringSubmatch(arn); m != nil {
 		return "say s3://" + page.Printable(m[1])
 	}
 	return "it is an ARN; say the bucket's name, or for an access point its alias, which stands for a bucket's name"
 }
 
 // bucketName is what buckets may be called, old ones and those of other places too.
-var bucketName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$`)
+var bucketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$`) })
 
 func badBucket(name string) string {
 	switch {
 	case name == "":
 		return "it names no bucket"
-	case !bucketName.MatchString(name):
+	case !bucketName().MatchString(name):
 		return fmt.Sprintf("%q is no name of a bucket: those are 3 to 63 letters, digits, dots and hyphens", page.Printable(name))
 	}
 	return ""

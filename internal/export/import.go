@@ -163,7 +163,7 @@ func beside(key, dir string) string {
 }
 
 // left is what an import leaves that was killed.
-var left = regexp.MustCompile(`^\.tmp-import-[0-9a-f]{16}$`)
+var left = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.tmp-import-[0-9a-f]{16}$`) })
 
 // fetch makes the file of an object under a temporary name, with the owner, the mode and the time that it had when it
 // was exported. What the object does not say stays as it is with the file that it replaces.
@@ -311,7 +311,7 @@ func (in *importer) directory(name string) (*os.File, error) {
 func sweep(rule Rule, t Tree, since time.Time) error {
 	var errs []error
 	for _, f := range t.Files {
-		if left.MatchString(path.Base(f.Path)) && f.ModTime < stampOf(since) {
+		if left().MatchString(path.Base(f.Path)) && f.ModTime < stampOf(since) {
 			errs = append(errs, removeBelow(rule, f.Path))
 		}
 	}

@@ -201,7 +201,7 @@ const (
 )
 
 // leftover is what an earlier restore of another content left, or what one replaced.
-var leftover = regexp.MustCompile(`^\.muster-(?:restore|replaced)-[0-9a-f]{16}\.tmp$`)
+var leftover = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.muster-(?:restore|replaced)-[0-9a-f]{16}\.tmp$`) })
 
 // fetch brings all files.
 func (r *running) fetch(ctx context.Context, beside string) error {
@@ -268,7 +268,7 @@ func (r *running) sweep() error {
 		return fmt.Errorf("tidy up in %s: %w", r.Dir, err)
 	}
 	for _, e := range entries {
-		if leftover.MatchString(e.Name()) {
+		if leftover().MatchString(e.Name()) {
 			err = errors.Join(err, r.root.RemoveAll(path.Join(dir, e.Name())))
 		}
 	}
