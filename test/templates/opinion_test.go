@@ -45,7 +45,7 @@ func TestOpinion_of_another_CloudFormation(t *testing.T) {
 	run.Stderr = os.Stderr
 	out, err := run.Output()
 	if err != nil {
-		t.Fatalf("opinion.py: %v", err)
+		t.Fatalf("opinion.py: %v; it said:\n%s", err, out)
 	}
 	used := make([]bool, len(opinions))
 	for line := range strings.Lines(string(out)) {

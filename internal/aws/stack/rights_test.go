@@ -121,8 +121,8 @@ func TestRights_to_export(t *testing.T) {
 	}
 	put := []string{"s3:AbortMultipartUpload", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject"}
 	want := map[string][]string{
-		"arn:aws:s3:::muster-test-data": {"s3:ListBucket"}, "arn:aws:s3:::muster-test-elsewhere": {"s3:ListBucket", "s3:ListBucket"},
-		"arn:aws:s3:::muster-test-data/*":                  put,
+		"arn:aws:s3:::muster-test-runs": {"s3:ListBucket"}, "arn:aws:s3:::muster-test-elsewhere": {"s3:ListBucket", "s3:ListBucket"},
+		"arn:aws:s3:::muster-test-runs/*":                  put,
 		"arn:aws:s3:::muster-test-elsewhere/team/logs/*":   append(slices.Clone(put), "s3:DeleteObject"),
 		"arn:aws:s3:::muster-test-elsewhere/checkpoints/*": append(slices.Clone(put), "s3:DeleteObject"),
 	}
