@@ -40,8 +40,8 @@ fetching N files that chance chooses, and unpacking those that are archives.
 
 With a directory DIR it compares that with the bucket, both ways: what is missing,
 different and too much. Every byte of DIR is read; a file of the same size and
-time may have other bytes. The objects need no manifest, so it does for exports,
-too. --full reads the objects as well.
+time may have other bytes. DIR may be the one file that was pushed. The objects
+need no manifest, so it does for exports, too. --full reads the objects as well.
 
 --run CMD ends --sample, or the comparison of DIR, with your own validator, whose
 failure is the command's: it runs CMD --data-dir D, where D is the sample, or DIR.`,

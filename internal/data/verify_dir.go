@@ -22,7 +22,7 @@ import (
 
 // Compare compares a directory with what a bucket has of it, both ways: files, their sizes and their bytes.
 type Compare struct {
-	Dir      string
+	Dir      string // or the one file that was pushed
 	Bucket   store.Store
 	Prefix   string
 	Dataset  *Dataset                         // nil for objects without a manifest, as exports write them
@@ -49,7 +49,8 @@ func (c Compared) Same() bool {
 
 // Run compares.
 func (c *Compare) Run(ctx context.Context) (Compared, error) {
-	run := &comparing{Compare: c}
+	info, err := os.Stat(c.Dir)
+	run := &comparing{Compare: c, single: err == nil && !info.IsDir()}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
 	failed := run.merge(groupCtx, func(f walk.File, r manifest.Record) {
@@ -59,7 +60,7 @@ func (c *Compare) Run(ctx context.Context) (Compared, error) {
 		return run.found, err
 	}
 	besides := &verifying{Verify: &Verify{Dataset: c.Dataset, Wanted: c.Wanted}}
-	err := besides.extras(ctx)
+	err = besides.extras(ctx)
 	run.found.Besides = besides.found.Extra
 	return run.found, err
 }
@@ -67,6 +68,7 @@ func (c *Compare) Run(ctx context.Context) (Compared, error) {
 // comparing is a comparison under way.
 type comparing struct {
 	*Compare
+	single bool // Dir is a file
 
 	mu    sync.Mutex // guards found
 	found Compared

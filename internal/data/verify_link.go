@@ -27,12 +27,21 @@ func exported(o store.Object) bool {
 	return err == nil && mode&syscall.S_IFMT == syscall.S_IFLNK
 }
 
-// at is where a path of the bucket is in the directory.
-func (c *comparing) at(path string) string { return filepath.Join(c.Dir, filepath.FromSlash(path)) }
+// root is what paths lie in.
+func (c *comparing) root() string {
+	if c.single {
+		return filepath.Dir(c.Dir)
+	}
+	return c.Dir
+}
 
-// isLink says whether there is a symbolic link that an export may have put as one. Pushes put what links lead to.
+// at is where a path of the bucket is in the directory.
+func (c *comparing) at(path string) string { return filepath.Join(c.root(), filepath.FromSlash(path)) }
+
+// isLink says whether there is a symbolic link that an export may have put as one. Pushes put what links lead to, and one
+// file that is named is meant as what it leads to.
 func (c *comparing) isLink(path string) bool {
-	if c.Dataset != nil {
+	if c.Dataset != nil || c.single {
 		return false
 	}
 	info, err := os.Lstat(c.at(path))
@@ -110,6 +119,6 @@ func (c *comparing) sameTarget(at, target, text string) bool {
 	if fs.ValidPath(below) {
 		return below == "." || strings.HasSuffix(target, "/"+below)
 	}
-	dir, err := filepath.Abs(c.Dir)
+	dir, err := filepath.Abs(c.root())
 	return err == nil && filepath.Join(dir, filepath.FromSlash(below)) == target
 }

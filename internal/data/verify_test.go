@@ -178,3 +178,26 @@ func TestCompareSaysWhereNothingIsProven(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestCompareTakesOneFile as push does, also one that a link leads to, and one without a directory before its name.
+func TestCompareTakesOneFile(t *testing.T) {
+	bucket, dir := fake(), t.TempDir()
+	stock{"a.tar": []byte("1"), "l.tar": []byte("1")}.put(t, bucket, "p")
+	fine(t, os.WriteFile(filepath.Join(dir, "a.tar"), []byte("1"), 0o644), os.Symlink("a.tar", filepath.Join(dir, "l.tar")))
+	t.Chdir(dir)
+	for _, row := range []struct {
+		file, extra string
+	}{{"a.tar", "l.tar"}, {filepath.Join(dir, "a.tar"), "l.tar"}, {"l.tar", "a.tar"}} {
+		for _, full := range []bool{false, true} {
+			got, err := (&data.Compare{Dir: row.file, Bucket: bucket, Prefix: "p", Dataset: opened(t, bucket, "p"), Full: full}).Run(t.Context())
+			if fine(t, err); got.Files != 1 || got.Different.All != 0 || !slices.Equal(got.Extra.List, []string{row.extra}) {
+				t.Errorf("%s, full %v: got %+v", row.file, full, got)
+			}
+		}
+	}
+	fine(t, os.WriteFile("a.tar", []byte("2"), 0o644))
+	got, err := (&data.Compare{Dir: "a.tar", Bucket: bucket, Prefix: "p"}).Run(t.Context())
+	if fine(t, err); says(got.Different) != "a.tar: the file has other bytes than the object" {
+		t.Errorf("got %+v", got)
+	}
+}
