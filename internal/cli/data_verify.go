@@ -189,7 +189,7 @@ func (v proving) sample(ctx context.Context) (answer provenAnswer, err error) {
 	dir := v.o.keep
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "muster-sample-"); err != nil {
-			return answer, err
+			return answer, v.noRoom(err)
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
@@ -201,7 +201,18 @@ func (v proving) sample(ctx context.Context) (answer provenAnswer, err error) {
 	if err == nil && answer.OK {
 		err = v.validate(ctx, dir, &answer)
 	}
-	return answer, err
+	return answer, v.noRoom(err)
+}
+
+// noRoom says what to do where the disk was full.
+func (v proving) noRoom(err error) error {
+	switch {
+	case data.NoRoom(err) == nil:
+		return err
+	case v.o.keep != "":
+		return fmt.Errorf("%w; choose another directory for --keep-sample, or make room in this one", err)
+	}
+	return fmt.Errorf("%w; choose a directory that has room by TMPDIR=DIR or --keep-sample DIR", err)
 }
 
 // validate runs the user's validator, if there is one. What it says goes to stderr.

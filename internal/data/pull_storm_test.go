@@ -96,16 +96,7 @@ func TestPullWaitsForAServerThatIsGone(t *testing.T) {
 
 // TestPullFillsADisk needs the right to mount.
 func TestPullFillsADisk(t *testing.T) {
-	dir := t.TempDir()
-	small := filepath.Join(dir, "small")
-	fine(t, os.Mkdir(small, 0o755))
-	if err := mountSmall(small); err != nil {
-		if os.Getenv("MUSTER_CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("needs the right to mount a tmpfs: %v", err)
-	}
-	t.Cleanup(func() { fine(t, unmount(small)) })
+	small := smallDisk(t)
 	bucket, files := fake(), stock{"a": random(1, 1000), "large": random(2, 3*mebi), "larger": random(3, 9*mebi)}
 	files.put(t, bucket, "p")
 	for range 2 {
@@ -121,4 +112,19 @@ func TestPullFillsADisk(t *testing.T) {
 	fine(t, widen(small))
 	pulled(t, bucket, "p", small)
 	files.is(t, small)
+}
+
+// smallDisk is a file system of 8 MiB.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	small := filepath.Join(t.TempDir(), "small")
+	fine(t, os.Mkdir(small, 0o755))
+	if err := mountSmall(small); err != nil {
+		if os.Getenv("MUSTER_CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("needs the right to mount a tmpfs: %v", err)
+	}
+	t.Cleanup(func() { fine(t, unmount(small)) })
+	return small
 }

@@ -49,7 +49,7 @@ func (s *Sample) Run(ctx context.Context) (Sampled, error) {
 	run := &pulling{Pull: &Pull{Dataset: s.Dataset, Dir: s.Dir, Progress: s.Progress}, to: to}
 	run.arrival = newArrival(s.Dataset.bucket, s.Dataset.Prefix, to, s.Progress)
 	if err := run.these(ctx, chosen); err != nil {
-		return Sampled{}, err
+		return Sampled{}, s.put(err)
 	}
 	found := Sampled{Bytes: run.done.Bytes, Problems: run.done.Problems}
 	for _, r := range chosen {
@@ -58,7 +58,15 @@ func (s *Sample) Run(ctx context.Context) (Sampled, error) {
 	if found.Problems.All > 0 {
 		return found, nil
 	}
-	return found, unpackAll(ctx, to.root, chosen, &found)
+	return found, s.put(unpackAll(ctx, to.root, chosen, &found))
+}
+
+// put says where there is no room. A sample that was cut off is not gone on with.
+func (s *Sample) put(err error) error {
+	if why := NoRoom(err); why != nil {
+		return fmt.Errorf("put the sample to %s: %w", s.Dir, why)
+	}
+	return err
 }
 
 // choose picks files, each as likely as any other, in one pass that holds no more than these.

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
@@ -239,6 +241,25 @@ func TestValidator(t *testing.T) {
 			if said := strings.ReplaceAll(out.String(), dir, "DIR"); row.name != "none" && said != row.said {
 				t.Errorf("it said %q", said)
 			}
+		})
+	}
+}
+
+// TestSampleFillsADisk needs the right to mount. The disk may be full as files come, or as they are unpacked.
+func TestSampleFillsADisk(t *testing.T) {
+	small := smallDisk(t)
+	for name, files := range map[string]stock{
+		"file":    {"large": random(3, 9*mebi)},
+		"archive": {"a.tar.gz": zipped(t, tarOf(t, member{name: "a", text: strings.Repeat("a", 9*mebi), kind: tar.TypeReg}))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bucket, dir := fake(), filepath.Join(small, name)
+			files.put(t, bucket, "p")
+			_, err := (&data.Sample{Dataset: opened(t, bucket, "p"), Files: 1, Dir: dir}).Run(t.Context())
+			if want := "put the sample to " + dir + ": no space left on device"; !errors.Is(err, syscall.ENOSPC) || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+			fine(t, os.RemoveAll(dir))
 		})
 	}
 }

@@ -51,6 +51,9 @@ func unpackAll(ctx context.Context, root *os.Root, records []manifest.Record, fo
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if NoRoom(err) != nil {
+			return err
+		}
 		if err != nil {
 			found.Problems.add(r.Path, fmt.Errorf("it cannot be unpacked: %w", cause(err)))
 		}
