@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -235,11 +236,11 @@ func (p *pulling) judge(ctx context.Context, r manifest.Record, err error) error
 	case errors.Is(err, store.ErrArchived):
 		return flaw{store.ErrArchived}
 	case NoRoom(err) != nil:
-		return fmt.Errorf("write %s: %w; make room and run the same again, it goes on from there", p.to.at(r.Path), cause(err))
+		return fmt.Errorf("write %s: %w; make room and run the same again, it goes on from there", page.Printable(p.to.at(r.Path)), cause(err))
 	case ofOneFile(err):
 		return flaw{err}
 	}
-	return fmt.Errorf("pull %s: %w", r.Path, err)
+	return fmt.Errorf("pull %s: %w", page.Printable(r.Path), cause(err))
 }
 
 // NoRoom is how the system says that there is no room for more, nil if an error does not say so.

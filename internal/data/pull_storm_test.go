@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -97,21 +99,41 @@ func TestPullWaitsForAServerThatIsGone(t *testing.T) {
 // TestPullFillsADisk needs the right to mount.
 func TestPullFillsADisk(t *testing.T) {
 	small := smallDisk(t)
-	bucket, files := fake(), stock{"a": random(1, 1000), "large": random(2, 3*mebi), "larger": random(3, 9*mebi)}
+	bucket, files := fake(), stock{"a": random(1, 1000), "large": random(2, 3*mebi), "larger\n": random(3, 9*mebi)}
 	files.put(t, bucket, "p")
 	for range 2 {
 		_, err := (&data.Pull{Dataset: opened(t, bucket, "p"), Dir: small}).Run(t.Context())
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("got %v", err)
 		}
+		if strings.Contains(err.Error(), "\n") {
+			t.Errorf("more than one line: %v", err)
+		}
 	}
-	entries, err := filepath.Glob(filepath.Join(small, "larger"))
+	entries, err := filepath.Glob(filepath.Join(small, "larger*"))
 	if fine(t, err); len(entries) > 0 {
 		t.Error("what is not whole has its name")
 	}
 	fine(t, widen(small))
 	pulled(t, bucket, "p", small)
 	files.is(t, small)
+}
+
+// broken is a place that gives no bytes.
+type broken struct{ *storetest.Fake }
+
+func (broken) Range(context.Context, string, int64, int64, string) (io.ReadCloser, error) {
+	return nil, syscall.EIO
+}
+
+// TestPullKeepsErrorsOnOneLine is of names that have the end of a line in them.
+func TestPullKeepsErrorsOnOneLine(t *testing.T) {
+	bucket := fake()
+	stock{"dir\n/a\nb": []byte("1")}.put(t, bucket, "p")
+	_, err := (&data.Pull{Dataset: opened(t, broken{bucket}, "p"), Dir: t.TempDir()}).Run(t.Context())
+	if err == nil || err.Error() != `pull dir\n/a\nb: input/output error` {
+		t.Errorf("got %v", err)
+	}
 }
 
 // smallDisk is a file system of 8 MiB.
