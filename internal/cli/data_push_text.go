@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -136,51 +135,4 @@ func (p pushAnswer) word(done, planned string) string {
 		return planned
 	}
 	return done
-}
-
-// previewPush says what a push would do. Steps are written as they are found: there may be very many.
-func (a *app) previewPush(ctx context.Context, p data.Push, to target, o pushOptions) error {
-	first := true
-	done, err := p.Preview(ctx, func(s data.PushStep) error {
-		if a.output != "json" {
-			if !o.verbose {
-				return nil
-			}
-			_, err := fmt.Fprintln(a.out, s.Deed, page.Printable(s.Path))
-			return err
-		}
-		text, err := json.Marshal(s)
-		if err == nil {
-			_, err = fmt.Fprintf(a.out, "%s\n    %s", begins(&first, "{\n  \"steps\": [", ","), text)
-		}
-		return err
-	})
-	if errors.Is(err, data.ErrNothing) {
-		a.tellIdle(done)
-	}
-	if err != nil {
-		return pushError(err, to)
-	}
-	answer := pushAnswerOf(to, done)
-	answer.DryRun = true
-	if a.output == "json" {
-		text, err := json.MarshalIndent(answer, "", "  ")
-		if err == nil {
-			_, err = fmt.Fprintf(a.out, "%s\n  ],%s\n", begins(&first, "{\n  \"steps\": [", ""), text[1:])
-		}
-		return err
-	}
-	a.tellOdd(to, done, o.PushOptions)
-	a.tellProblems(done.Problems.List, done.Problems.All)
-	_, err = fmt.Fprintln(a.out, answer.text())
-	return err
-}
-
-// begins is the first text once, and then the other one.
-func begins(first *bool, once, then string) string {
-	if *first {
-		*first = false
-		return once
-	}
-	return then
 }
