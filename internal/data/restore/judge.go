@@ -87,7 +87,7 @@ func (f *Found) add(p string, o store.Object) {
 	case strings.HasSuffix(p, "/") || p == "": // a marker of a directory
 	case !fs.ValidPath(p) || strings.ContainsRune(p, 0):
 		f.Torn = fmt.Sprintf("the key %q leads to no file in it", o.Key)
-	case !checkpoint.Temporary(p):
+	case !checkpoint.Temporary(p) && !ofDataset(p):
 		f.Files = append(f.Files, File{Path: p, Object: o})
 		f.Bytes += o.SizeBytes
 	}
@@ -110,6 +110,9 @@ func (f *Found) parts() []checkpoint.File {
 func (v *View) judge(ctx context.Context, f *Found) error {
 	if f.Torn != "" {
 		return nil
+	}
+	if err := v.hold(ctx, f); err != nil {
+		return err
 	}
 	parts := f.parts()
 	set := checkpoint.Set{Dir: f.Dir, Files: parts, Named: v.named(f.from), Unfinished: f.from.hidden}

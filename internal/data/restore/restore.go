@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
+	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -32,6 +33,7 @@ type View struct {
 	now      time.Time
 	all      []*candidate
 	pointers []pointed
+	datasets map[string]bool // directories below the prefix, with "." for itself, that are datasets
 }
 
 // candidate is a directory that may be a checkpoint, or a file that is one.
@@ -56,7 +58,7 @@ type pointed struct {
 
 // Look finds the checkpoints below a prefix. It keeps directories, not files: there may be very many.
 func Look(ctx context.Context, bucket store.Store, prefix string, now time.Time) (*View, error) {
-	v := &View{Prefix: strings.Trim(prefix, "/"), bucket: bucket, now: now}
+	v := &View{Prefix: strings.Trim(prefix, "/"), bucket: bucket, now: now, datasets: map[string]bool{}}
 	singles, unfinished := []*candidate{}, map[string]bool{}
 	var pointers []store.Object
 	var failed error
@@ -69,6 +71,11 @@ func Look(ctx context.Context, bucket store.Store, prefix string, now time.Time)
 			p := v.path(o.Key)
 			switch {
 			case !fs.ValidPath(p) || checkpoint.Temporary(p):
+				continue
+			case ofDataset(p):
+				if dir, is := strings.CutSuffix("/"+p, "/"+manifest.HeadKey("")); is {
+					v.datasets[path.Clean("."+dir)] = true
+				}
 				continue
 			case strings.HasSuffix(p, "-unfinished"):
 				unfinished[p] = true
