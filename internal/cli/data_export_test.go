@@ -18,7 +18,7 @@ func TestExportsAnswer(t *testing.T) {
 	busy.Waiting = []client.WaitingFile{{Path: "a", Reason: "it is being written"}, {Path: "b", Reason: "new"}}
 	busy.BlockedFiles = []client.WaitingFile{{Path: "pipe", Reason: "it is a pipe, not a file"}}
 	failing := status
-	failing.Error = "no answer"
+	failing.Error, failing.FailsSince = "no answer", now.Add(-time.Hour)
 	for _, c := range []struct {
 		name    string
 		status  client.ExportStatus
@@ -33,7 +33,7 @@ func TestExportsAnswer(t *testing.T) {
                                   and 2 more
   cannot be exported              pipe: it is a pipe, not a file
 `, "exit code 3"},
-		{"it_fails", failing, nil, "/fsx1/runs -> s3://results/runs/  0 waiting, 7 exported\n  fails                           no answer\n", "exit code 3"},
+		{"it_fails", failing, nil, "/fsx1/runs -> s3://results/runs/  0 waiting, failing for 1 h 0 min, 7 exported\n  fails                           no answer\n", "exit code 3"},
 		{"awaited", status, &client.Awaited{Files: 9, Verified: 7, Changed: 1, LeftAlone: 1},
 			"/fsx1/runs -> s3://results/runs/  7 of 9 files verified, 1 changed meanwhile, 1 left as the policy says, 0 waiting, 7 exported\n", ""},
 		{"awaited_in_vain", status, &client.Awaited{Files: 9, Verified: 5, Blocked: 2, BlockedFiles: []client.WaitingFile{{Path: "pipe", Reason: "it is a pipe"}}, Different: []string{"x", "y"}},

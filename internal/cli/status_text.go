@@ -175,6 +175,9 @@ func goingOut(e client.ExportStatus, now time.Time) []string {
 		}
 		parts = append(parts, sending)
 	}
+	if e.Error != "" && !e.FailsSince.IsZero() {
+		parts = append(parts, fmt.Sprintf("failing for %s", count.Span(now.Sub(e.FailsSince))))
+	}
 	if e.Error != "" && !e.LastSuccess.IsZero() {
 		parts = append(parts, fmt.Sprintf("all was well %s ago", count.Span(now.Sub(e.LastSuccess))))
 	}

@@ -248,10 +248,16 @@ func (l *link) round(ctx context.Context) (export.Result, error) {
 func (l *link) note(r export.Result, err error) error {
 	l.state.Lock()
 	defer l.state.Unlock()
-	l.status.LastLook, l.status.Error = time.Now(), ""
+	l.status.LastLook = time.Now()
 	l.status.Imported += r.Import.Files
 	l.status.Removed += r.Import.Removed
 	l.status.Error = troubles(append(r.Import.Failed, err))
+	switch {
+	case l.status.Error == "":
+		l.status.FailsSince = time.Time{}
+	case l.status.FailsSince.IsZero():
+		l.status.FailsSince = l.status.LastLook
+	}
 	return err
 }
 

@@ -47,6 +47,7 @@ func metrics(all []client.ExportStatus, now time.Time) string {
 		{"muster_export_oldest_wait_seconds", "gauge", "Since when the oldest of the files waits that could be sent.", func(s client.ExportStatus) float64 { return since(s.WaitsSince, now) }},
 		{"muster_export_blocked_files", "gauge", "Files that cannot be exported.", func(s client.ExportStatus) float64 { return float64(s.Blocked) }},
 		{"muster_export_failing", "gauge", "Whether the last look or round failed, or not all could be seen.", func(s client.ExportStatus) float64 { return truth(s.Error != "" || s.PendingUnknown) }},
+		{"muster_export_fails_since_timestamp_seconds", "gauge", "Since when each look or round failed, 0 if the last one did not.", func(s client.ExportStatus) float64 { return unixTime(s.FailsSince) }},
 		{"muster_export_files_total", "counter", "Files that were exported since the controller started.", func(s client.ExportStatus) float64 { return float64(s.Exported) }},
 		{"muster_export_sent_bytes_total", "counter", "Bytes that were sent since the controller started.", func(s client.ExportStatus) float64 { return float64(s.SentBytes) }},
 		{"muster_export_last_success_timestamp_seconds", "gauge", "When all was well last.", func(s client.ExportStatus) float64 { return unixTime(s.LastSuccess) }},

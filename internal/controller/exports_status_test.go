@@ -40,13 +40,13 @@ func TestExports_say_what_waits_at_every_moment(t *testing.T) {
 			return s.Pending == 1 && s.PendingBytes == 4 && len(s.Uploading) == 1 && s.Uploading[0].SentBytes == 3 && s.Waiting[0].Path == "model.bin"
 		}},
 		{"while_all_fails", func(context.Context, store.Upload) error { return errors.New("no space") }, func(s client.ExportStatus) bool {
-			return s.Pending == 1 && s.PendingBytes == 7 && strings.Contains(s.Error, "no space") && s.Blocked == 0
+			return s.Pending == 1 && s.PendingBytes == 7 && strings.Contains(s.Error, "no space") && s.Blocked == 0 && time.Since(s.FailsSince) > 50*time.Second
 		}},
 		{"while_it_is_refused", func(context.Context, store.Upload) error { return store.ErrRefused }, func(s client.ExportStatus) bool {
 			return s.Pending == 1 && s.PendingBytes == 7 && s.Error == "" && s.Blocked == 1 && s.BlockedFiles[0].Path == "model.bin" && !s.LastSuccess.IsZero()
 		}},
 		{"when_all_is_well", func(context.Context, store.Upload) error { return nil }, func(s client.ExportStatus) bool {
-			return s.Pending == 0 && s.PendingBytes == 0 && s.Exported == 1 && len(s.Waiting) == 0
+			return s.Pending == 0 && s.PendingBytes == 0 && s.Exported == 1 && len(s.Waiting) == 0 && s.FailsSince.IsZero()
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

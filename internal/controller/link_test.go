@@ -245,3 +245,21 @@ func TestRun_tells_what_happened_once(t *testing.T) {
 		}
 	})
 }
+
+// TestNote_fails_since keeps the first of several failures, and forgets it when all is well.
+func TestNote_fails_since(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, began := &link{}, time.Now()
+		for _, row := range []struct {
+			err  error
+			want time.Duration // ago
+			none bool
+		}{{nil, 0, true}, {errors.New("x"), 0, false}, {errors.New("y"), time.Minute, false}, {nil, 0, true}, {errors.New("z"), 0, false}} {
+			_ = l.note(export.Result{}, row.err)
+			if at := l.told().FailsSince; at.IsZero() != row.none || !row.none && time.Since(at) != row.want {
+				t.Errorf("after %v, %v it fails since %v", time.Since(began), row.err, at)
+			}
+			<-time.After(time.Minute)
+		}
+	})
+}

@@ -38,6 +38,8 @@ type ExportStatus struct {
 	Removed  int       `json:"removed,omitempty"` // files that went because their objects did
 	LastLook time.Time `json:"last_look,omitzero"`
 	Error    string    `json:"error,omitempty"`
+	// FailsSince is since when each look and round failed.
+	FailsSince time.Time `json:"fails_since,omitzero"`
 }
 
 // WaitingFile is a file that is not in the bucket as it is, and why.
