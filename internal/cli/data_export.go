@@ -94,6 +94,9 @@ func (a *app) exports(ctx context.Context, dir string, wait bool) error {
 	links := fsxLinks(dir)
 	answer, err := exportsOf(ctx, control, dir)
 	if err != nil && (!errors.Is(err, errNotExported) || len(links) == 0) {
+		if inside() {
+			err = elsewhereAsked(err)
+		}
 		return err
 	}
 	var failed error

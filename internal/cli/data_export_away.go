@@ -59,6 +59,15 @@ func (a *app) exportsAway(ctx context.Context, head, dir string, wait bool) erro
 	return nil
 }
 
+// elsewhereAsked is an error of asking the controller on a machine of a cluster: those on AWS but the head node have none,
+// and no way to log in there.
+func elsewhereAsked(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("this machine has no controller, which knows how far the exports are; run `muster data export` on the head node, or outside of the cluster")
+	}
+	return err
+}
+
 // exportsLine is the command line for the head node's shell.
 func (a *app) exportsLine(dir string, wait bool) string {
 	line := []string{services.Muster, "data", "export", "--output", a.output}

@@ -1,6 +1,13 @@
 package cli
 
-import "testing"
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/muster-hpc/muster/internal/controller/client"
+)
 
 func TestHeadIn(t *testing.T) {
 	for conf, want := range map[string]string{
@@ -23,5 +30,19 @@ func TestExportsLine(t *testing.T) {
 	}
 	if got, want := (&app{output: "text"}).exportsLine("", false), "/opt/muster/bin/muster data export --output text"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestElsewhereAsked says where the controller is, on a machine that has no folder of it or one without its socket.
+func TestElsewhereAsked(t *testing.T) {
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none")} {
+		_, err := exportsOf(t.Context(), client.In(dir), "")
+		got := elsewhereAsked(err).Error()
+		if strings.Contains(got, dir) || hintIn(got) != "run `muster data export` on the head node, or outside of the cluster" {
+			t.Errorf("got %q, of %v", got, err)
+		}
+	}
+	if other := errors.New("no answer"); elsewhereAsked(other) != other {
+		t.Error("another error is changed")
 	}
 }
