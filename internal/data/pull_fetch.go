@@ -60,7 +60,7 @@ func (a *arrival) bring(ctx context.Context, r manifest.Record) (err error) {
 		return err
 	}
 	defer a.to.release(dir)
-	tmp := beside(path.Base(r.Path))
+	tmp := manifest.Beside(path.Base(r.Path))
 	f, err := openBeside(dir.root, tmp)
 	if err != nil {
 		return err

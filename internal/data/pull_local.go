@@ -1,8 +1,6 @@
 package data
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -161,18 +159,6 @@ func (l *local) look(file string) (fs.FileInfo, error) {
 // at is a path as its user writes it.
 func (l *local) at(file string) string { return filepath.Join(l.dir, filepath.FromSlash(file)) }
 
-// beside is the name of the file that another one is written to before it has its name. It is the same each time, so that
-// what was cut off is found again.
-func beside(name string) string {
-	sum := sha256.Sum256([]byte(name))
-	return besideBegin + hex.EncodeToString(sum[:12]) + besideEnd
-}
-
-const (
-	besideBegin = ".muster-"
-	besideEnd   = ".tmp"
-)
-
 // openBeside opens the file that another one is written to. What is there is gone on with if it is ours alone: a link of
 // any kind would lead the bytes to another file.
 func openBeside(dir *os.Root, tmp string) (*os.File, error) {
@@ -226,8 +212,8 @@ func finish(dir *folder, f *os.File, r manifest.Record) error {
 		return err
 	}
 	at := time.Unix(0, r.ModTime)
-	if err := dir.root.Chtimes(beside(name), at, at); err != nil {
+	if err := dir.root.Chtimes(manifest.Beside(name), at, at); err != nil {
 		return err
 	}
-	return dir.root.Rename(beside(name), name)
+	return dir.root.Rename(manifest.Beside(name), name)
 }

@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/data/walk"
 	"github.com/muster-hpc/muster/internal/store"
 )
@@ -123,7 +123,7 @@ func (p Push) journalPath() string {
 
 // walk is the walk of the source, which shows what it meets to the patterns.
 func (p Push) walk(patterns *idle) *walk.Walk {
-	w := &walk.Walk{Root: p.Source, NoFollow: p.Options.NoFollow, Longest: longestKey - len(p.key(""))}
+	w := &walk.Walk{Root: p.Source, NoFollow: p.Options.NoFollow, Longest: manifest.MostPath - len(p.key(""))}
 	w.Wanted = func(path string, dir bool) bool {
 		patterns.see(path)
 		return p.Options.Wanted(path, dir)
@@ -131,16 +131,8 @@ func (p Push) walk(patterns *idle) *walk.Walk {
 	return w
 }
 
-// longestKey is S3's limit, in bytes.
-const longestKey = 1024
-
 // key is where a path is in the bucket.
-func (p Push) key(path string) string {
-	if prefix := strings.Trim(p.Prefix, "/"); prefix != "" {
-		return prefix + "/" + path
-	}
-	return path
-}
+func (p Push) key(path string) string { return manifest.Key(p.Prefix, path) }
 
 // rules are those of the plan.
 func (p Push) rules() rules {

@@ -6,6 +6,8 @@
 package manifest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,8 +30,10 @@ type Record struct {
 	Parts     []string `json:"parts,omitempty"`      // CRC64NVME of each, in base64
 }
 
+// MostPath is how many bytes a path has at the most, as a key of S3.
+const MostPath = 1024
+
 const (
-	mostPath    = 1024    // bytes, as of a key of S3
 	mostSize    = 1 << 50 // bytes of a file, many times those of S3's largest object
 	mostVersion = 1024    // bytes; S3's have less than 40
 )
@@ -39,8 +43,8 @@ func CheckPath(path string) error {
 	switch {
 	case path == "":
 		return errors.New("the path is empty")
-	case len(path) > mostPath:
-		return fmt.Errorf("the path has %d bytes, and S3 takes %d at the most", len(path), mostPath)
+	case len(path) > MostPath:
+		return fmt.Errorf("the path has %d bytes, and S3 takes %d at the most", len(path), MostPath)
 	case !utf8.ValidString(path):
 		return errors.New("the path is no UTF-8")
 	case strings.IndexByte(path, 0) >= 0:
@@ -65,8 +69,20 @@ func CheckPath(path string) error {
 // Leftover tells the names that pull and restore write under until all is proven. What has such a name was cut off: it is
 // no part of a dataset, and a record of that name could take the place of another file while it comes.
 func Leftover(name string) bool {
-	return strings.HasPrefix(name, Dir+"-") && strings.HasSuffix(name, ".tmp")
+	return strings.HasPrefix(name, besideBegin) && strings.HasSuffix(name, besideEnd)
 }
+
+// Beside is the name of the file that another one is written to before it has its name. It is the same each time, so that
+// what was cut off is found again.
+func Beside(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return besideBegin + hex.EncodeToString(sum[:12]) + besideEnd
+}
+
+const (
+	besideBegin = Dir + "-"
+	besideEnd   = ".tmp"
+)
 
 // Key is the key of a dataset's file.
 func Key(prefix, path string) string {

@@ -2,8 +2,6 @@ package restore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -47,12 +46,6 @@ func number(text string) int {
 		return -1
 	}
 	return int(n)
-}
-
-// beforehand is the name of a file that is not proven yet.
-func beforehand(name string) string {
-	sum := sha256.Sum256([]byte(name))
-	return ".muster-" + hex.EncodeToString(sum[:12]) + ".tmp"
 }
 
 // one brings one file below the temporary directory. It has its name there when it is proven.
@@ -117,7 +110,7 @@ func (r *running) file(ctx context.Context, to *os.Root, f File, l like) error {
 	}
 	defer dir.Close()
 	name := path.Base(f.Path)
-	tmp := beforehand(name)
+	tmp := manifest.Beside(name)
 	w, err := dir.OpenFile(tmp, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err

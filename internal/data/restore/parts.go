@@ -15,6 +15,7 @@ import (
 	"github.com/minio/crc64nvme"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -36,7 +37,7 @@ type parted struct {
 
 // inParts fetches a large file.
 func (r *running) inParts(ctx context.Context, dir *os.Root, to *os.File, f File) error {
-	name := beforehand(path.Base(f.Path) + " parts")
+	name := manifest.Beside(path.Base(f.Path) + " parts")
 	for n := 1; ; n++ {
 		err := r.fill(ctx, dir, name, to, f)
 		if err == nil {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
+	"github.com/muster-hpc/muster/internal/data/manifest"
 )
 
 // Pointer is a pointer to the checkpoint, and what became of it.
@@ -122,7 +123,7 @@ func (r *running) leads(at, text string) bool {
 // write gives a pointer its text or its target.
 func (r *running) write(p pointed, text string, link bool) error {
 	dir, name := path.Dir(p.path), path.Base(p.path)
-	tmp := path.Join(dir, beforehand(name))
+	tmp := path.Join(dir, manifest.Beside(name))
 	if err := r.root.RemoveAll(tmp); err != nil {
 		return err
 	}

@@ -148,12 +148,7 @@ func isStep(text, base string) bool {
 }
 
 // key is the key of a path below the prefix.
-func (v *View) key(p string) string {
-	if v.Prefix == "" {
-		return p
-	}
-	return v.Prefix + "/" + p
-}
+func (v *View) key(p string) string { return manifest.Key(v.Prefix, p) }
 
 func (v *View) path(key string) string {
 	return strings.TrimPrefix(key, v.key(""))

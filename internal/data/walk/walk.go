@@ -13,12 +13,11 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/muster-hpc/muster/internal/data/manifest"
 )
 
-const (
-	longestPath = 1024    // bytes, as of a key of S3
-	largestFile = 5 << 40 // bytes, as of an object of S3
-)
+const largestFile = 5 << 40 // bytes, as of an object of S3
 
 // Walk says what is walked. It may be used once.
 type Walk struct {
@@ -80,13 +79,13 @@ func (w *Walk) one(info fs.FileInfo, yield func(File, error) bool) {
 func (w *Walk) file(path string, info fs.FileInfo) (File, error) {
 	longest := w.Longest
 	if longest == 0 {
-		longest = longestPath
+		longest = manifest.MostPath
 	}
 	switch {
 	case odd(info.Mode()) != "":
 		return File{Path: path}, fmt.Errorf("it is %s, not a file", odd(info.Mode()))
 	case len(path) > longest:
-		return File{Path: path}, fmt.Errorf("its key would have %d bytes, and S3 takes %d", len(path)+longestPath-longest, longestPath)
+		return File{Path: path}, fmt.Errorf("its key would have %d bytes, and S3 takes %d", len(path)+manifest.MostPath-longest, manifest.MostPath)
 	case info.Size() > largestFile:
 		return File{Path: path}, fmt.Errorf("it has %d bytes, and S3 takes %d (5 TiB) in one object", info.Size(), int64(largestFile))
 	}
