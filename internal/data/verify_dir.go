@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
 	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/data/walk"
 	"github.com/muster-hpc/muster/internal/store"
@@ -102,7 +103,7 @@ func (c *comparing) merge(ctx context.Context, both func(walk.File, manifest.Rec
 		case more && r.Path == f.Path:
 			both(f, r)
 			r, err, more = next()
-		case c.Dataset == nil && passing(f.Path):
+		case c.Dataset == nil && checkpoint.Temporary(f.Path):
 			c.found.Passing++
 		default:
 			c.lone(f.Path, &c.found.Missing)
@@ -132,16 +133,6 @@ func (c *comparing) objects(ctx context.Context) iter.Seq2[manifest.Record, erro
 			}
 		}
 	}
-}
-
-// passing says that a file is not exported, by its name or that of a directory above it.
-func passing(path string) bool {
-	for name := range strings.SplitSeq(path, "/") {
-		if strings.HasPrefix(name, ".tmp-") || strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".part") {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *comparing) lone(path string, where *Names) {
