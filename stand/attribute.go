@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/versity/versitygw/backend/meta"
@@ -19,7 +21,7 @@ func attributes(root string) (meta.MetadataStorer, error) {
 		return nil, fmt.Errorf("write below the root %s: %w", root, err)
 	}
 	if ok {
-		return meta.XattrMeta{}, nil
+		return extended{}, nil
 	}
 	side := filepath.Join(filepath.Dir(root), "."+filepath.Base(root)+"-attributes")
 	if err := os.MkdirAll(side, 0o700); err != nil {
@@ -43,4 +45,25 @@ func extendedAttributes(root string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// extended adds one thing to attributes of files: to look for one costs no memory. A list looks for many.
+type extended struct{ meta.XattrMeta }
+
+// RetrieveAttribute implements meta.MetadataStorer.
+func (x extended) RetrieveAttribute(f *os.File, bucket, object, attribute string) ([]byte, error) {
+	if f != nil {
+		return x.XattrMeta.RetrieveAttribute(f, bucket, object, attribute)
+	}
+	var value [512]byte
+	n, err := unix.Getxattr(filepath.Join(bucket, object), "user."+attribute, value[:])
+	switch {
+	case err == unix.ENODATA:
+		return nil, meta.ErrNoSuchKey
+	case err == unix.ERANGE:
+		return x.XattrMeta.RetrieveAttribute(f, bucket, object, attribute)
+	case err != nil:
+		return nil, &fs.PathError{Op: "read attribute " + attribute + " of", Path: filepath.Join(bucket, object), Err: err}
+	}
+	return slices.Clone(value[:n]), nil
 }

@@ -29,7 +29,7 @@ func (e exact) ListObjectsV2(ctx context.Context, in *s3.ListObjectsV2Input) (s3
 		}
 		in.ContinuationToken = aws.String(string(marker))
 	}
-	out, err := e.durable.ListObjectsV2(ctx, in)
+	out, err := e.listed(ctx, in)
 	if err != nil {
 		return out, err
 	}

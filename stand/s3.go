@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -31,6 +32,7 @@ const (
 	bufferBytes    = 256 << 10       // for each body that is being copied
 	copyBytes      = 5 << 30         // the largest object that one call copies, as S3 has it (API reference, CopyObject)
 	memoryBytes    = 96 << 20        // the garbage collector works harder above it
+	minThreads     = 8               // at Go's code at a time: one that waits for the disk keeps its place for a while
 	goodbye        = 2 * time.Second // for requests that are being answered when the end comes
 	portTries      = 10
 	hostStyle      = "s3." // what stands behind a bucket in BUCKET.s3.REGION.amazonaws.com and BUCKET.s3.amazonaws.com
@@ -40,6 +42,7 @@ const (
 // is on the disk.
 func serveS3(ctx context.Context, o s3Options) error {
 	debug.SetMemoryLimit(memoryBytes)
+	runtime.GOMAXPROCS(max(minThreads, runtime.GOMAXPROCS(0)))
 	account, err := readCredentials(o.Credentials)
 	if err != nil {
 		return err
@@ -146,7 +149,7 @@ func openBackend(root string) (exact, error) {
 	if err != nil {
 		return exact{}, fmt.Errorf("open the root %s: %w", root, err)
 	}
-	return exact{durable{Posix: be, root: root}}, nil
+	return exact{newDurable(be, attrs, root, syncPath)}, nil
 }
 
 // absolute makes the root and all paths absolute: the backend changes the working directory.

@@ -9,7 +9,7 @@ import (
 // aheadOf are how many elements a stream is ahead, in so many batches.
 const (
 	aheadOf      = 512
-	aheadBatches = 8
+	aheadBatches = 16
 )
 
 // ahead begins a stream at once, in a goroutine of its own which the group waits for. Its end is that of the stream or

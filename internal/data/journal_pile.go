@@ -74,19 +74,6 @@ func (p *pile) spill() error {
 	return out.Flush()
 }
 
-// nameless makes a file that goes with the program.
-func nameless(dir string) (*os.File, error) {
-	f, err := os.CreateTemp(dir, ".muster-*")
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
 // sorted yields the notes.
 func (p *pile) sorted() iter.Seq2[note, error] {
 	p.sort()

@@ -47,12 +47,6 @@ func Folders(records iter.Seq2[manifest.Record, error]) ([]Folder, error) {
 	return folders, nil
 }
 
-// Objects yields what is below a prefix, with or without a manifest, in the order of paths; of records it has path, size,
-// time and version.
-func Objects(ctx context.Context, bucket store.Store, prefix string) iter.Seq2[manifest.Record, error] {
-	return listed(ctx, bucket, prefix)
-}
-
 // Found is a dataset that was found in a bucket.
 type Found struct {
 	Prefix string

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Pull brings a dataset's files to a directory.
@@ -26,11 +27,16 @@ type Pull struct {
 	Progress *Progress                        // may be nil
 }
 
-// Todo is what a pull has to do, as it looks before.
-type Todo struct {
+// Tally counts the files of a pull.
+type Tally struct {
 	Files, Bytes         int64 // that are fetched
 	KeptFiles, KeptBytes int64 // that are there, as far as size and time say
-	FreeBytes            int64 // of the file system, below 0 if nobody knows
+}
+
+// Todo is what a pull has to do, as it looks before.
+type Todo struct {
+	Tally
+	FreeBytes int64 // of the file system, below 0 if nobody knows
 }
 
 // Problem is what is wrong with one file.
@@ -50,21 +56,29 @@ type Problems struct {
 
 func (p *Problems) add(path string, err error) {
 	if p.All++; len(p.List) < mostProblems {
-		p.List = append(p.List, Problem{path, cause(err).Error()})
+		p.List = append(p.List, Problem{path, whole.Cause(err).Error()})
 	}
 }
 
 // Pulled is what a pull did.
 type Pulled struct {
-	Todo
+	Tally
 	Problems Problems
 }
 
-// Look finds out what is to be fetched, and tells each file of it, if somebody asks. It changes nothing.
+// Look finds out what is to be fetched, and tells each file of it. It changes nothing.
 func (p *Pull) Look(ctx context.Context, tell func(path string) error) (Todo, error) {
 	todo := Todo{FreeBytes: free(p.Dir)}
-	err := p.each(ctx, func(to *local, r manifest.Record) error {
-		switch here, err := p.isHere(to, r); {
+	to, err := seeLocal(p.Dir)
+	if err != nil {
+		return todo, err
+	}
+	defer to.close()
+	for r, err := range p.Dataset.wanted(ctx, p.Wanted) {
+		if err != nil {
+			return todo, err
+		}
+		switch here, err := to.has(r); {
 		case err != nil: // Run says so
 		case here:
 			todo.KeptFiles++
@@ -72,44 +86,12 @@ func (p *Pull) Look(ctx context.Context, tell func(path string) error) (Todo, er
 		default:
 			todo.Files++
 			todo.Bytes += r.SizeBytes
-			return tell(r.Path)
-		}
-		return nil
-	})
-	return todo, err
-}
-
-// each visits the wanted files.
-func (p *Pull) each(ctx context.Context, visit func(to *local, r manifest.Record) error) error {
-	to, err := seeLocal(p.Dir)
-	if err != nil {
-		return err
-	}
-	defer to.close()
-	for r, err := range p.Dataset.Records(ctx) {
-		if err != nil {
-			return err
-		}
-		if p.Wanted != nil && !p.Wanted(r.Path, false) {
-			continue
-		}
-		if err := visit(to, r); err != nil {
-			return err
+			if err := tell(r.Path); err != nil {
+				return todo, err
+			}
 		}
 	}
-	return nil
-}
-
-// isHere says whether a file needs not be fetched, or why it cannot be put there.
-func (p *Pull) isHere(to *local, r manifest.Record) (bool, error) {
-	info, err := to.look(r.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return isHere(r, info)
+	return todo, nil
 }
 
 // Run fetches what is not there. What is wrong with one file does not keep it from the others; what is wrong with the
@@ -121,7 +103,6 @@ func (p *Pull) Run(ctx context.Context) (Pulled, error) {
 	}
 	defer to.close()
 	run := &pulling{Pull: p, to: to, arrival: newArrival(p.Dataset.bucket, p.Dataset.Prefix, to, p.Progress)}
-	run.done.FreeBytes = free(p.Dir)
 	if err = run.all(ctx); err == nil && run.done.Files > 0 {
 		err = to.settle()
 	}
@@ -143,15 +124,12 @@ func (p *pulling) all(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	whole, large := p.lane(ctx, group, wholeAtOnce), p.lane(ctx, group, largeAtOnce)
 	var failed error
-	for r, err := range p.Dataset.Records(ctx) {
+	for r, err := range p.Dataset.wanted(ctx, p.Wanted) {
 		if err != nil {
 			failed = err
 			break
 		}
-		if p.Wanted != nil && !p.Wanted(r.Path, false) {
-			continue
-		}
-		here, err := p.isHere(p.to, r)
+		here, err := p.to.has(r)
 		if here || err != nil {
 			if failed = p.count(ctx, r, here, err); failed != nil {
 				break
@@ -236,11 +214,11 @@ func (p *pulling) judge(ctx context.Context, r manifest.Record, err error) error
 	case errors.Is(err, store.ErrArchived):
 		return flaw{store.ErrArchived}
 	case NoRoom(err) != nil:
-		return fmt.Errorf("write %s: %w; make room and run the same again, it goes on from there", page.Printable(p.to.at(r.Path)), cause(err))
+		return fmt.Errorf("write %s: %w; make room and run the same again, it goes on from there", page.Printable(p.to.at(r.Path)), whole.Cause(err))
 	case ofOneFile(err):
 		return flaw{err}
 	}
-	return fmt.Errorf("pull %s: %w", page.Printable(r.Path), cause(err))
+	return fmt.Errorf("pull %s: %w", page.Printable(r.Path), whole.Cause(err))
 }
 
 // NoRoom is how the system says that there is no room for more, nil if an error does not say so.
@@ -284,15 +262,4 @@ func free(dir string) int64 {
 		dir, err = filepath.Dir(dir), nil
 	}
 	return -1
-}
-
-// cause is an error without the names of files, which are said beside it or mean nothing to users.
-func cause(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	if e, ok := errors.AsType[*os.LinkError](err); ok {
-		return e.Err
-	}
-	return err
 }

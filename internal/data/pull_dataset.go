@@ -44,35 +44,52 @@ const headBytes = 64 << 10
 
 // FindHead reads a dataset's head. It returns ErrNone where there is none.
 func FindHead(ctx context.Context, bucket store.Store, prefix, name string) (manifest.Head, error) {
+	found, err := readHead(ctx, bucket, prefix)
+	if err == nil && !found.there {
+		err = fmt.Errorf("%w at %s: %s, which a push puts last, is not there", ErrNone, name, manifest.HeadKey(prefix))
+	}
+	if err != nil {
+		return manifest.Head{}, err
+	}
+	return found.head, nil
+}
+
+// undamaged fetches again what came damaged.
+func undamaged[T any](fetch func() (T, error)) (T, error) {
 	for n := 1; ; n++ {
-		head, err := findHead(ctx, bucket, prefix, name)
+		got, err := fetch()
 		if !errors.Is(err, store.ErrChecksum) || n == fetches {
-			return head, err // what came damaged is fetched again
+			return got, err
 		}
 	}
 }
 
-func findHead(ctx context.Context, bucket store.Store, prefix, name string) (manifest.Head, error) {
+// readHead reads a head, if there is one. It returns ErrHead for what is none.
+func readHead(ctx context.Context, bucket store.Store, prefix string) (*claim, error) {
+	return undamaged(func() (*claim, error) { return readHeadOnce(ctx, bucket, prefix) })
+}
+
+func readHeadOnce(ctx context.Context, bucket store.Store, prefix string) (*claim, error) {
 	body, o, err := bucket.Get(ctx, manifest.HeadKey(prefix))
 	if errors.Is(err, store.ErrNotFound) {
-		return manifest.Head{}, fmt.Errorf("%w at %s: %s, which a push puts last, is not there", ErrNone, name, manifest.HeadKey(prefix))
+		return &claim{}, nil
 	}
 	if err != nil {
-		return manifest.Head{}, err
+		return nil, err
 	}
 	defer body.Close()
 	if o.SizeBytes > headBytes {
-		return manifest.Head{}, fmt.Errorf("%w: %s is no head of a dataset: it has %d bytes", ErrHead, o.Key, o.SizeBytes)
+		return nil, fmt.Errorf("%w: %s is no head of a dataset: it has %d bytes", ErrHead, o.Key, o.SizeBytes)
 	}
 	text, err := io.ReadAll(io.LimitReader(body, headBytes+1))
 	if err != nil {
-		return manifest.Head{}, err
+		return nil, err
 	}
 	head, err := manifest.ParseHead(text)
 	if err != nil {
-		return manifest.Head{}, fmt.Errorf("%w: %s: %w", ErrHead, o.Key, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrHead, o.Key, err)
 	}
-	return head, nil
+	return &claim{there: true, head: head, version: o.Version}, nil
 }
 
 // Open finds a dataset and reads its manifest. It returns ErrNone and ErrChanging. Close it.
@@ -137,6 +154,17 @@ func (d *Dataset) Records(ctx context.Context) iter.Seq2[manifest.Record, error]
 		if files != d.Head.Files || bytes != d.Head.Bytes {
 			yield(manifest.Record{}, fmt.Errorf("%s: %s counts %d files of %d bytes, and its manifest names %d of %d; push the dataset again",
 				d.Name, manifest.HeadKey(d.Prefix), d.Head.Files, d.Head.Bytes, files, bytes))
+		}
+	}
+}
+
+// wanted yields those records that are wanted; nil is for all.
+func (d *Dataset) wanted(ctx context.Context, wanted func(path string, dir bool) bool) iter.Seq2[manifest.Record, error] {
+	return func(yield func(manifest.Record, error) bool) {
+		for r, err := range d.Records(ctx) {
+			if (err != nil || wanted == nil || wanted(r.Path, false)) && !yield(r, err) {
+				return
+			}
 		}
 	}
 }
@@ -210,14 +238,11 @@ func (s *kept) fill(from io.Reader, size int64) error {
 }
 
 func (s *kept) write(from io.Reader) error {
-	f, err := os.CreateTemp("", "muster-manifest-*.tmp")
+	f, err := nameless("")
 	if err != nil {
 		return err
 	}
 	s.file = f
-	if err := os.Remove(f.Name()); err != nil {
-		return err
-	}
 	s.size, err = io.Copy(f, from)
 	return err
 }

@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	pieceBytes  = 256 << 10 // are read, summed up and written at once: few enough to stay in the processor's cache
-	wholeAtOnce = 32        // files that are fetched in one piece each
-	largeAtOnce = 8         // files that are fetched in parts
-	fetches     = 5         // of bytes that come damaged
+	pieceBytes  = 1 << 20 // are read, summed up and written at once: many enough for few calls of the system, few enough for the processor's cache
+	wholeAtOnce = 32      // files that are fetched in one piece each
+	largeAtOnce = 8       // files that are fetched in parts
+	fetches     = 5       // of bytes that come damaged
 )
 
 // arrival fetches files to where they are proven.
@@ -61,7 +61,7 @@ func (a *arrival) bring(ctx context.Context, r manifest.Record) (err error) {
 	}
 	defer a.to.release(dir)
 	tmp := manifest.Beside(path.Base(r.Path))
-	f, err := openBeside(dir.root, tmp)
+	f, err := OpenBeside(dir.root, tmp)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func keeps(r manifest.Record, err error) bool {
 // whole fetches a file in one piece.
 func (a *arrival) whole(ctx context.Context, f *os.File, r manifest.Record) error {
 	for n := 1; ; n++ {
-		if err := f.Truncate(0); err != nil { // of one that was cut off, or that is to come again
+		if err := makeEmpty(f); err != nil { // of one that was cut off, or that is to come again
 			return err
 		}
 		sha := sha256.New()
@@ -106,6 +106,15 @@ func (a *arrival) whole(ctx context.Context, f *os.File, r manifest.Record) erro
 			return errDamaged
 		}
 	}
+}
+
+// makeEmpty takes away what is in a file. ext4 writes a file down when it is closed that was cut to nothing, even one that had nothing.
+func makeEmpty(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	return f.Truncate(0)
 }
 
 // hollow gives a file its size, where it ends with a hole. After a crash it would have that without its bytes, and be taken
@@ -159,9 +168,9 @@ func crcText(crc uint64) string {
 // of them would cost as much time again as all the rest, and prove nothing more: who can forge the one can forge the other.
 type parted struct {
 	*arrival
-	record  manifest.Record
-	file    *os.File
-	resumed bool // something was there before, which may be parts of it
+	record manifest.Record
+	file   io.WriterAt
+	before io.ReaderAt // what was there before, which may be parts of it; nil if there was nothing
 }
 
 // inParts fetches a large file. What is there of it from before is proven part by part, and fetched where it is not right.
@@ -173,7 +182,12 @@ func (a *arrival) inParts(ctx context.Context, f *os.File, r manifest.Record) er
 	if err := f.Truncate(r.SizeBytes); err != nil {
 		return err
 	}
-	p := &parted{arrival: a, record: r, file: f, resumed: info.Size() > 0}
+	past := pastCache(f, r.PartBytes)
+	defer past.close()
+	p := &parted{arrival: a, record: r, file: past}
+	if info.Size() > 0 {
+		p.before = f
+	}
 	if err := p.fill(ctx); err != nil {
 		return err
 	}
@@ -214,7 +228,7 @@ func (p *parted) span(i int) (from, size int64) {
 func (p *parted) part(ctx context.Context, i int) error {
 	from, size := p.span(i)
 	empty := true
-	if p.resumed {
+	if p.before != nil {
 		there, nothing, err := p.isThere(i)
 		if err != nil {
 			return err
@@ -240,7 +254,7 @@ func (p *parted) part(ctx context.Context, i int) error {
 func (p *parted) isThere(i int) (there, nothing bool, err error) {
 	from, size := p.span(i)
 	crc, nothing := uint64(0), true
-	err = p.pass(io.NewSectionReader(p.file, from, size), from, size, func(b []byte, _ int64) error {
+	err = p.pass(io.NewSectionReader(p.before, from, size), from, size, func(b []byte, _ int64) error {
 		crc = crc64nvme.Update(crc, b)
 		nothing = nothing && isZero(b)
 		return nil

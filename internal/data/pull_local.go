@@ -41,12 +41,12 @@ func openLocal(dir string) (*local, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &local{dir: dir, root: root}
-	if err := l.claim(); err != nil {
+	lock, err := Claim(dir)
+	if err != nil {
 		root.Close()
 		return nil, err
 	}
-	return l, nil
+	return &local{dir: dir, root: root, lock: lock}, nil
 }
 
 // settle returns when all that was brought will outlive a crash of the machine: once for all files, where a wait for
@@ -63,18 +63,18 @@ func (l *local) settle() error {
 	return nil
 }
 
-// claim takes the directory's lock. File systems without locks let everybody in.
-func (l *local) claim() error {
-	f, err := os.Open(l.dir)
+// Claim takes the lock of a directory to which files are brought, until it is closed. File systems without locks let
+// everybody in.
+func Claim(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l.lock = f
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		f.Close()
-		return fmt.Errorf("another muster brings files to %s; wait for its end", l.dir)
+		return nil, fmt.Errorf("another muster brings files to %s; wait for its end", dir)
 	}
-	return nil
+	return f, nil
 }
 
 // seeLocal opens the directory to look at. One that is not there has nothing in it.
@@ -156,12 +156,24 @@ func (l *local) look(file string) (fs.FileInfo, error) {
 	return dir.root.Lstat(path.Base(file))
 }
 
+// has says whether a record's file is there and needs not be fetched, or why it cannot be put there.
+func (l *local) has(r manifest.Record) (bool, error) {
+	info, err := l.look(r.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return isHere(r, info)
+}
+
 // at is a path as its user writes it.
 func (l *local) at(file string) string { return filepath.Join(l.dir, filepath.FromSlash(file)) }
 
-// openBeside opens the file that another one is written to. What is there is gone on with if it is ours alone: a link of
+// OpenBeside opens the file that another one is written to. What is there is gone on with if it is ours alone: a link of
 // any kind would lead the bytes to another file.
-func openBeside(dir *os.Root, tmp string) (*os.File, error) {
+func OpenBeside(dir *os.Root, tmp string) (*os.File, error) {
 	for range 2 {
 		f, err := dir.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if !errors.Is(err, fs.ErrExist) {

@@ -141,6 +141,11 @@ func smallDisk(t *testing.T) string {
 	t.Helper()
 	small := filepath.Join(t.TempDir(), "small")
 	fine(t, os.Mkdir(small, 0o755))
+	return smallDiskAt(t, small)
+}
+
+func smallDiskAt(t *testing.T, small string) string {
+	t.Helper()
 	if err := mountSmall(small); err != nil {
 		if os.Getenv("MUSTER_CI") != "" {
 			t.Fatal(err)

@@ -121,7 +121,7 @@ func TestPullSaysWhatStandsInTheWay(t *testing.T) {
 		"pipe: something is there that is no file",
 	}
 	if !slices.Equal(said, want) || got.Problems.All != 5 || got.Files != int64(len(files)-5) {
-		t.Errorf("got %q, %+v", said, got.Todo)
+		t.Errorf("got %q, %+v", said, got.Tally)
 	}
 	if left, _ := os.ReadDir(outside); len(left) > 0 {
 		t.Errorf("it wrote outside: %v", left)

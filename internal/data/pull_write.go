@@ -2,14 +2,14 @@ package data
 
 import (
 	"bytes"
-	"os"
+	"io"
 )
 
 // zeros are compared with what is written: as many of them in a row are left out, and the file has a hole there.
 var zeros [64 << 10]byte
 
 // writeSparse writes to a file, whose place for b holds nothing but zeros, and leaves out what is nothing else.
-func writeSparse(f *os.File, b []byte, at int64) error {
+func writeSparse(f io.WriterAt, b []byte, at int64) error {
 	for len(b) > 0 {
 		n := dense(b)
 		if n > 0 {

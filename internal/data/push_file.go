@@ -14,6 +14,7 @@ import (
 	"github.com/muster-hpc/muster/internal/data/walk"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/sys/pause"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 const (
@@ -163,7 +164,7 @@ type reading struct {
 func (r *pushing) open(ctx context.Context, path string) (*reading, error) {
 	f, err := os.OpenFile(r.at(path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fileError{cause(err)}
+		return nil, fileError{whole.Cause(err)}
 	}
 	in := &reading{file: f}
 	err = in.look(path)
@@ -205,7 +206,7 @@ func (in *reading) close() { in.file.Close() }
 func (in *reading) ReadAt(p []byte, at int64) (int, error) {
 	n, err := in.file.ReadAt(p, at)
 	if err != nil && err != io.EOF {
-		err = fileError{cause(err)}
+		err = fileError{whole.Cause(err)}
 	}
 	return n, err
 }

@@ -80,15 +80,18 @@ func (b *bench) pushes() data.Pushed {
 }
 
 // files are those of the source, with their content.
-func (b *bench) files() map[string]string {
-	b.t.Helper()
+func (b *bench) files() map[string]string { return filesOf(b.t, b.root) }
+
+// filesOf are those of a directory.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
 	all := map[string]string{}
-	ok(b.t, filepath.WalkDir(b.root, func(p string, d fs.DirEntry, err error) error {
+	ok(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		text, err := os.ReadFile(p)
-		rel, _ := filepath.Rel(b.root, p)
+		rel, _ := filepath.Rel(dir, p)
 		all[rel] = string(text)
 		return err
 	}))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -26,23 +25,7 @@ type claim struct {
 func (c *claim) torn() bool { return c.there && c.head.State == manifest.Changing }
 
 func (r *pushing) readHead(ctx context.Context) (*claim, error) {
-	body, o, err := r.Bucket.Get(ctx, manifest.HeadKey(r.Prefix))
-	if errors.Is(err, store.ErrNotFound) {
-		return &claim{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer body.Close()
-	text, err := io.ReadAll(io.LimitReader(body, headBytes))
-	if err != nil {
-		return nil, err
-	}
-	head, err := manifest.ParseHead(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", manifest.HeadKey(r.Prefix), err)
-	}
-	return &claim{there: true, head: head, version: o.Version}, nil
+	return readHead(ctx, r.Bucket, r.Prefix)
 }
 
 // take says in the bucket that this push is changing the dataset, before it does so for the first time. New files of a

@@ -13,21 +13,23 @@ import (
 	"sync"
 
 	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/data/walk"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
 // look opens what a push compares. The streams end with the context.
 func (r *pushing) look(ctx context.Context, group *sync.WaitGroup) (sources, error) {
-	objects := ahead(ctx, group, r.objects(ctx))
+	guesses := make(chan string, guessesAhead)
+	objects := ahead(ctx, group, r.objects(ctx, guesses))
 	r.idle = idleOf(r.Options.Filter)
 	r.source = r.walk(r.idle)
-	files := ahead(ctx, group, r.source.Files())
+	files := ahead(ctx, group, r.guess(r.source.Files(), guesses))
 	var err error
 	if r.head, err = r.readHead(ctx); err != nil {
 		return sources{}, err
 	}
 	r.inherits = r.head.torn()
-	if prefix, ok := r.around(ctx); ok {
+	if prefix, ok := Around(ctx, r.Bucket, r.Prefix); ok {
 		r.done.Around = &prefix
 	}
 	if r.former, err = r.fetch(ctx); err != nil {
@@ -43,10 +45,14 @@ func (r *pushing) look(ctx context.Context, group *sync.WaitGroup) (sources, err
 
 // objects are those below the prefix but the dataset's own, by their paths. Empty objects that stand for folders are
 // of no file.
-func (r *pushing) objects(ctx context.Context) iter.Seq2[store.Object, error] {
+func (r *pushing) objects(ctx context.Context, guesses <-chan string) iter.Seq2[store.Object, error] {
 	below, own := r.key(""), r.key(manifest.Dir+"/")
+	all := r.Bucket.List(ctx, below)
+	if b, ok := r.Bucket.(alongLister); ok {
+		all = b.ListAlong(ctx, below, guesses)
+	}
 	return func(yield func(store.Object, error) bool) {
-		for o, err := range r.Bucket.List(ctx, below) {
+		for o, err := range all {
 			if errors.Is(err, store.ErrNotFound) && r.Options.MakeBucket {
 				return // a preview makes none
 			}
@@ -64,11 +70,44 @@ func (r *pushing) objects(ctx context.Context) iter.Seq2[store.Object, error] {
 	}
 }
 
+// alongLister is a bucket of which several pages are listed at a time by who guesses keys.
+type alongLister interface {
+	ListAlong(ctx context.Context, prefix string, guesses <-chan string) iter.Seq2[store.Object, error]
+}
+
+const (
+	guessEvery   = 1000 // files, as a page of S3's lists has
+	guessFirst   = 900  // the first page has the dataset's own objects, too
+	guessesAhead = 64   // the walk is never that far ahead
+)
+
+// guess says of some files where their objects would be, while they are met: most often they are there.
+func (r *pushing) guess(files iter.Seq2[walk.File, error], guesses chan<- string) iter.Seq2[walk.File, error] {
+	return func(yield func(walk.File, error) bool) {
+		n := 0
+		for f, err := range files {
+			if n++; n%guessEvery == guessFirst && err == nil {
+				select {
+				case guesses <- r.key(f.Path):
+				default:
+				}
+			}
+			if !yield(f, err) {
+				return
+			}
+		}
+	}
+}
+
 // fetch brings the committed manifest here, where it is read as often as it has to be.
 func (r *pushing) fetch(ctx context.Context) (*scratch, error) {
 	if !r.head.there {
 		return nil, nil
 	}
+	return undamaged(func() (*scratch, error) { return r.fetchOnce(ctx) })
+}
+
+func (r *pushing) fetchOnce(ctx context.Context) (*scratch, error) {
 	key := manifest.ManifestKey(r.Prefix, r.head.head.Manifest)
 	body, _, err := r.Bucket.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {

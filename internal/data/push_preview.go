@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // PushStep is what a push would do about a path.
@@ -67,7 +69,7 @@ func (s step) preview() (PushStep, bool) {
 	case remove:
 		return PushStep{Deed: "delete", Path: s.path, Bytes: s.bytes}, true
 	case wrong:
-		return PushStep{Deed: "refuse", Path: s.path, Why: cause(s.err).Error()}, true
+		return PushStep{Deed: "refuse", Path: s.path, Why: whole.Cause(s.err).Error()}, true
 	}
 	return PushStep{}, false
 }

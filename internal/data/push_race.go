@@ -54,7 +54,7 @@ func (r *pushing) mark(ctx context.Context) error {
 
 // holds tells whether the bucket has each object of a manifest.
 func (r *pushing) holds(ctx context.Context, s *scratch) (bool, error) {
-	look := sources{walk: none[walk.File](), committed: s.records(), noted: none[note](), objects: r.objects(ctx)}
+	look := sources{walk: none[walk.File](), committed: s.records(), noted: none[note](), objects: r.objects(ctx, nil)}
 	all := rules{wanted: func(string) bool { return true }, occupied: func(string) bool { return false }}
 	for step, err := range plan(look, all) {
 		if err != nil {

@@ -45,7 +45,7 @@ func TestPush(t *testing.T) {
 
 	b.Delete = true
 	put(t, bucket, "set/x", "somebody's")
-	if p := b.pushes(); p.DeletedFiles != 1 || p.DeletedBytes != 3 || p.SentFiles != 0 || p.Strays.Count != 1 || p.Strays.First[0] != "x" {
+	if p := b.pushes(); p.DeletedFiles != 1 || p.DeletedBytes != 3 || p.SentFiles != 0 || p.Strays.All != 1 || p.Strays.List[0] != "x" {
 		t.Errorf("with deletes: %+v", p)
 	}
 	b.wants(b.files())
@@ -99,7 +99,7 @@ func TestAnyPush(t *testing.T) {
 				bucket.revive(1<<30, false)
 				p := b.pushes()
 				b.wants(b.files())
-				if p.Strays.Count > 0 || p.Lost.Count > 0 {
+				if p.Strays.All > 0 || p.Lost.All > 0 {
 					t.Fatalf("strays and lost: %+v", p)
 				}
 			}

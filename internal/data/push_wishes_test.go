@@ -103,13 +103,13 @@ func TestPushAmongDatasets(t *testing.T) {
 		return done
 	}
 	push("set/x/y")
-	if p := push("set"); p.Below.Count != 1 || p.Below.First[0] != "x/y" || p.Around != nil {
+	if p := push("set"); p.Below.All != 1 || p.Below.List[0] != "x/y" || p.Around != nil {
 		t.Errorf("below: got %+v", p)
 	}
-	if p := push("set/z/z"); p.Around == nil || *p.Around != "set" || p.Below.Count != 0 {
+	if p := push("set/z/z"); p.Around == nil || *p.Around != "set" || p.Below.All != 0 {
 		t.Errorf("inside: got %+v", p)
 	}
-	if p := push(""); p.Below.Count != 3 {
+	if p := push(""); p.Below.All != 3 {
 		t.Errorf("of the bucket: got %+v", p)
 	}
 }

@@ -21,25 +21,11 @@ type Pushed struct {
 	Seconds        float64
 
 	Problems Problems // the files that cannot be sent
-	Strays   Named    // objects that are of no dataset
-	Below    Named    // the datasets that some of these are of, by their directories
+	Strays   Names    // objects that are of no dataset
+	Below    Names    // the datasets that some of these are of, by their directories
 	Around   *string  // the prefix of the dataset that this one lies in, if there is one
-	Lost     Named    // files of the dataset that somebody deleted in the bucket, and that the source has no more
+	Lost     Names    // files of the dataset that somebody deleted in the bucket, and that the source has no more
 
 	IdleIncludes []string // patterns that nothing matched
 	IdleExcludes []string
-}
-
-// Named are some of many paths.
-type Named struct {
-	Count int64
-	First []string
-}
-
-const mostNamed = 10
-
-func (n *Named) add(path string) {
-	if n.Count++; n.Count <= mostNamed {
-		n.First = append(n.First, path)
-	}
 }

@@ -74,12 +74,9 @@ func (s *Sample) choose(ctx context.Context) ([]manifest.Record, error) {
 	chance := rand.New(rand.NewPCG(s.Seed, 0))
 	var chosen []manifest.Record
 	seen := 0
-	for r, err := range s.Dataset.Records(ctx) {
+	for r, err := range s.Dataset.wanted(ctx, s.Wanted) {
 		if err != nil {
 			return nil, err
-		}
-		if s.Wanted != nil && !s.Wanted(r.Path, false) {
-			continue
 		}
 		seen++
 		if len(chosen) < s.Files {

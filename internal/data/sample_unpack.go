@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // What may come out of an archive: archives come from outside, and some are made to fill disks.
@@ -55,7 +56,7 @@ func unpackAll(ctx context.Context, root *os.Root, records []manifest.Record, fo
 			return err
 		}
 		if err != nil {
-			found.Problems.add(r.Path, fmt.Errorf("it cannot be unpacked: %w", cause(err)))
+			found.Problems.add(r.Path, fmt.Errorf("it cannot be unpacked: %w", whole.Cause(err)))
 		}
 	}
 	return nil

@@ -164,13 +164,10 @@ func (v *verifying) each(ctx context.Context, atOnce int, judge func(context.Con
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	var failed error
-	for r, err := range v.Dataset.Records(ctx) {
+	for r, err := range v.Dataset.wanted(ctx, v.Wanted) {
 		if err != nil {
 			failed = err
 			break
-		}
-		if v.Wanted != nil && !v.Wanted(r.Path, false) {
-			continue
 		}
 		group.Go(func() error {
 			proven, err := judge(ctx, r)
@@ -213,7 +210,7 @@ func (v *verifying) extras(ctx context.Context) error {
 	next, stop := iter.Pull2(v.Dataset.Records(ctx))
 	defer stop()
 	r, err, more := next()
-	for o, listErr := range listed(ctx, v.Dataset.bucket, v.Dataset.Prefix) {
+	for o, listErr := range Objects(ctx, v.Dataset.bucket, v.Dataset.Prefix) {
 		if listErr != nil {
 			return listErr
 		}
@@ -230,8 +227,9 @@ func (v *verifying) extras(ctx context.Context) error {
 	return nil
 }
 
-// listed yields the objects below a prefix as records without sums, in their order: all but what a dataset says of itself.
-func listed(ctx context.Context, bucket store.Store, prefix string) iter.Seq2[manifest.Record, error] {
+// Objects yields what is below a prefix, with or without a manifest, in the order of paths, but not what a dataset says of
+// itself. Of records it has path, size, time and version.
+func Objects(ctx context.Context, bucket store.Store, prefix string) iter.Seq2[manifest.Record, error] {
 	below := manifest.Key(prefix, "")
 	return func(yield func(manifest.Record, error) bool) {
 		for o, err := range bucket.List(ctx, below) {

@@ -19,6 +19,7 @@ import (
 	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/data/walk"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Compare compares a directory with what a bucket has of it, both ways: files, their sizes and their bytes.
@@ -83,7 +84,7 @@ func (c *comparing) merge(ctx context.Context, both func(walk.File, manifest.Rec
 	w := walk.Walk{Root: c.Dir, Wanted: func(path string, dir bool) bool { return c.enters(ctx, path, dir) }}
 	for f, wrong := range w.Files() {
 		if wrong != nil && f.Path == "" {
-			return fmt.Errorf("compare %s: %w", c.Dir, cause(wrong))
+			return fmt.Errorf("compare %s: %w", c.Dir, whole.Cause(wrong))
 		}
 		for ; more && err == nil && r.Path < f.Path; r, err, more = next() {
 			if err := c.alone(ctx, r, nil); err != nil {
@@ -119,7 +120,7 @@ func (c *comparing) merge(ctx context.Context, both func(walk.File, manifest.Rec
 
 // objects are the wanted ones of the bucket.
 func (c *comparing) objects(ctx context.Context) iter.Seq2[manifest.Record, error] {
-	all := listed(ctx, c.Bucket, c.Prefix)
+	all := Objects(ctx, c.Bucket, c.Prefix)
 	if c.Dataset != nil {
 		all = c.Dataset.Records(ctx)
 	}

@@ -13,8 +13,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/store"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/muster-hpc/muster/internal/data/walk"
+	"github.com/muster-hpc/muster/internal/store"
 )
 
 const (
@@ -256,7 +258,7 @@ func (r *round) back(p string) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	return err != nil || !info.IsDir() && odd(info.Mode()) == ""
+	return err != nil || !info.IsDir() && walk.Odd(info.Mode()) == ""
 }
 
 // named says that the bucket may still have a pointer to an object: the newer one was to be put, and was not.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
@@ -17,10 +18,9 @@ func (d *decision) expiring() {
 		return
 	}
 	var all []checkpoint.Known
-	for _, dir := range checkpoint.Dirs(maps.Keys(d.Objects)) {
-		if _, here := d.saved[dir]; !here && dir != "." {
-			all = append(all, d.known(dir, d.gonePart(dir)))
-		}
+	lost := d.lost()
+	for _, dir := range slices.Sorted(maps.Keys(lost)) {
+		all = append(all, d.known(dir, checkpoint.Stored(*lost[dir]).Torn == ""))
 	}
 	proven := map[string]int{} // the newest of each run, in all
 	for _, c := range d.saved {
@@ -84,15 +84,25 @@ func (d *decision) exported(c *saved) bool {
 	return c.whole
 }
 
-// gonePart says that a checkpoint which the directory has no more lacks nothing in the bucket that one can see.
-func (d *decision) gonePart(dir string) bool {
-	s := checkpoint.Set{Dir: dir}
-	for p, o := range d.Objects {
-		if rest, ok := within(dir, p); ok && checkpoint.Part(rest) {
-			s.Files = append(s.Files, checkpoint.File{Path: rest, SizeBytes: o.SizeBytes})
+// lost are the checkpoints that the directory has no more, with what the bucket has of them.
+func (d *decision) lost() map[string]*checkpoint.Set {
+	all := map[string]*checkpoint.Set{}
+	for _, dir := range checkpoint.Dirs(maps.Keys(d.Objects)) {
+		if _, here := d.saved[dir]; !here && dir != "." {
+			all[dir] = &checkpoint.Set{Dir: dir}
 		}
 	}
-	return checkpoint.Stored(s).Torn == ""
+	if len(all) == 0 {
+		return nil
+	}
+	for p, o := range d.Objects {
+		for dir := range parents(p) {
+			if s, ok := all[dir]; ok && checkpoint.Part(p) {
+				s.Files = append(s.Files, checkpoint.File{Path: strings.TrimPrefix(p, dir+"/"), SizeBytes: o.SizeBytes})
+			}
+		}
+	}
+	return all
 }
 
 // Expired says that the bucket is not to have a file: it is of a checkpoint that the rule does not keep.

@@ -12,6 +12,24 @@ import (
 // older is some seconds before longAgo.
 func older(seconds int) time.Time { return longAgo.Add(-time.Duration(seconds) * time.Second) }
 
+// decided is what a plan says of a state at noon.
+type decided struct {
+	name  string
+	state State
+	want  []string
+}
+
+func decides(t *testing.T, all []decided) {
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			c.state.Time, c.state.Pace = noon, DefaultPace
+			if diff := cmp.Diff(c.want, lines(Decide(c.state))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestCheckpointsGoWhole(t *testing.T) {
 	trainer := []File{file("checkpoint-4/model.safetensors", older(9)), file("checkpoint-4/training_args.bin", older(8)), file("checkpoint-4/optimizer.pt", older(7)), file("checkpoint-4/rng_state.pth", older(6))}
 	state := file("checkpoint-4/trainer_state.json", older(5))
@@ -26,11 +44,7 @@ func TestCheckpointsGoWhole(t *testing.T) {
 	added.Rule.Changed = false
 	quiet := all
 	quiet.Quiet = 2 * time.Hour
-	for _, c := range []struct {
-		name  string
-		state State
-		want  []string
-	}{
+	decides(t, []decided{
 		{"trainer_half_way", State{Rule: all, Tree: tree(trainer...)}, []string{
 			"wait checkpoint-4/model.safetensors: checkpoint-4 is not whole: trainer_state.json, which is written last, is not there",
 			"wait checkpoint-4/optimizer.pt: checkpoint-4 is not whole: trainer_state.json, which is written last, is not there",
@@ -66,18 +80,16 @@ func TestCheckpointsGoWhole(t *testing.T) {
 			"wait ckpt-2/a: ckpt-2 is not whole: .complete is not there yet, and it changed 1m0s ago"}},
 		{"a_file_that_came_after_it_where_changes_stay", added, []string{"put fsx/step-9/.metadata: a file of its checkpoint came after it"}},
 		{"a_file_that_came_after_it", late, []string{"put fsx/step-9/.metadata: a file of its checkpoint came after it"}},
+	})
+}
+
+func TestLinksComeAfterWhatTheyLeadTo(t *testing.T) {
+	decides(t, []decided{
 		{"a_link_of_any_name", State{Rule: all, Tree: tree(File{Path: "best", Link: "ckpt-1", ModTime: stampOf(older(9))}, file("ckpt-1/a", older(3)))}, []string{"put fsx/ckpt-1/a: new", "put fsx/best: new"}},
 		{"a_link_to_what_waits", State{Rule: all, Tree: tree(File{Path: "last.ckpt", Link: "epoch=1-step=5.ckpt", ModTime: stampOf(older(9))}, file("epoch=1-step=5.ckpt", recent))}, []string{
 			"wait epoch=1-step=5.ckpt: it is being written", "wait last.ckpt: it waits for epoch=1-step=5.ckpt"}},
 		{"links_around", State{Rule: all, Tree: tree(File{Path: "a", Link: "b", ModTime: stampOf(older(9))}, File{Path: "b", Link: "a", ModTime: stampOf(older(9))})}, []string{"put fsx/a: new", "put fsx/b: new"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.state.Time, c.state.Pace = noon, DefaultPace
-			if diff := cmp.Diff(c.want, lines(Decide(c.state))); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
+	})
 }
 
 // exportedState is a tree with all that it exports in the bucket.
@@ -115,11 +127,7 @@ func TestCheckpointsGoByPolicy(t *testing.T) {
 	foreign.Objects["r/ckpt-1/a"] = o
 	fresh := exportedState(two, run("1", "2", "3")...)
 	fresh.Objects = exportedState(two, run("2", "3")...).Objects
-	for _, c := range []struct {
-		name  string
-		state State
-		want  []string
-	}{
+	decides(t, []decided{
 		{"the_newest_stay", exportedState(two, run("1", "2", "3")...), []string{
 			"delete fsx/r/ckpt-1/.complete: 2 whole checkpoints are newer", "delete fsx/r/ckpt-1/a: 2 whole checkpoints are newer"}},
 		{"and_it_does_not_come_back", fresh, nil},
@@ -133,12 +141,5 @@ func TestCheckpointsGoByPolicy(t *testing.T) {
 		{"the_one_that_is_named_stays", exportedState(two, append(run("1", "2", "3"), pointerFile("r/latest", "ckpt-1"))...), nil},
 		{"nothing_goes_beside_a_pointer_of_the_bucket", unknown, nil},
 		{"what_somebody_else_put_stays", foreign, []string{"delete fsx/r/ckpt-1/.complete: 2 whole checkpoints are newer"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.state.Time, c.state.Pace = noon, DefaultPace
-			if diff := cmp.Diff(c.want, lines(Decide(c.state))); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
+	})
 }

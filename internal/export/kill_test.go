@@ -1,12 +1,9 @@
 package export_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
 	"github.com/muster-hpc/muster/internal/data/restore"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/store/storetest"
 )
 
 // TestExports is the process that is killed: it says each put before it does it.
@@ -43,40 +41,6 @@ func (s *telling) Put(ctx context.Context, u store.Upload) (store.Object, error)
 	return s.Store.Put(ctx, u)
 }
 
-// exportKilled runs an export and kills it at its n-th put. It returns false if it came to its end before.
-func exportKilled(t *testing.T, n int, dir string, c store.Config) bool {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, "-test.run=^TestExports$")
-	cmd.Env = append(os.Environ(), "EXPORT_DIR="+dir, "EXPORT_TO="+c.Endpoint, "EXPORT_AS="+c.CredentialsFile, "EXPORT_BUCKET="+c.Bucket)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	for range n {
-		if !lines.Scan() {
-			if err := cmd.Wait(); err != nil {
-				t.Fatalf("it ended with %v", err)
-			}
-			return false
-		}
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_, _ = io.Copy(io.Discard, out)
-	_ = cmd.Wait() // it was killed, or just done
-	return true
-}
-
 // isKilled kills an export with kill -9 at each of its puts, one after the other: what a restore would take is whole each
 // time, and in the end all is there.
 func isKilled(t *testing.T, c store.Config, s store.Store) {
@@ -88,7 +52,7 @@ func isKilled(t *testing.T, c store.Config, s store.Store) {
 	}
 	all["run/latest"] = "step-4"
 	write(t, dir, all)
-	for n := 1; exportKilled(t, n, dir, c); n++ {
+	for n := 1; storetest.Killed(t, n, "TestExports", "EXPORT_DIR="+dir, "EXPORT_TO="+c.Endpoint, "EXPORT_AS="+c.CredentialsFile, "EXPORT_BUCKET="+c.Bucket); n++ {
 		v, err := restore.Look(t.Context(), s, "fsx1", time.Now().Add(24*time.Hour))
 		if err != nil {
 			t.Fatal(err)

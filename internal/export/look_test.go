@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/muster-hpc/muster/internal/data/walk"
 )
 
 // TestFollowedTreeIsTheScannedOne does things at random to a directory, also through another name of it and through
@@ -61,7 +63,7 @@ func meddle(t *testing.T, rng *rand.Rand, dir string) string {
 	}
 	p, q := name(), name()
 	for _, opened := range []string{p, filepath.Dir(p)} { // os.RemoveAll opens what p is in
-		if info, err := os.Stat(opened); err == nil && odd(info.Mode()) != "" {
+		if info, err := os.Stat(opened); err == nil && walk.Odd(info.Mode()) != "" {
 			return fmt.Sprint("remove the pipe ", opened, " ", os.Remove(opened))
 		}
 	}

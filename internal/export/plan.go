@@ -88,11 +88,13 @@ type decision struct {
 	markers  map[string]string // by run
 	gone     map[string]string // checkpoints that have to go, by directory: why
 	left     []string          // pointers of the bucket without files
+	sealing  map[string]Step   // what says of checkpoints that they are whole, by path
+	held     []Step            // what comes right behind others
 }
 
 // Decide says which files to put, in which order, and which objects to delete. It is pure.
 func Decide(s State) Plan {
-	d := decision{State: s, stands: make([]standing, len(s.Tree.Files)), budget: compareBytes}
+	d := decision{State: s, stands: make([]standing, len(s.Tree.Files)), budget: compareBytes, sealing: map[string]Step{}}
 	d.findPointers()
 	d.checkpoints()
 	d.expiring()
@@ -105,7 +107,6 @@ func Decide(s State) Plan {
 	for _, w := range s.Tree.barred(s.Rule) {
 		d.block(File{Path: w.Path}, w.Reason)
 	}
-	slices.SortStableFunc(d.plan.Puts, inTurn)
 	for _, dir := range slices.Sorted(maps.Keys(d.saved)) {
 		d.reseal(d.saved[dir])
 		d.seal(d.saved[dir])
@@ -113,6 +114,7 @@ func Decide(s State) Plan {
 	for _, p := range d.pointers {
 		d.pointer(p)
 	}
+	d.plan.Puts = arranged(d.plan.Puts, d.held)
 	d.deletes()
 	d.expire()
 	return d.plan
@@ -158,13 +160,22 @@ func (d *decision) file(f File) standing {
 	}
 	switch stand {
 	case planned:
-		d.plan.Puts = append(d.plan.Puts, d.step(f, reason))
+		d.put(d.step(f, reason))
 	case waiting:
 		d.wait(f, reason)
 	case blocked:
 		d.block(f, reason)
 	}
 	return stand
+}
+
+// put plans a step: the files that say of a checkpoint that it is whole come later.
+func (d *decision) put(s Step) {
+	if c := d.in(s.File.Path); c != nil && c.sealed(s.File.Path) {
+		d.sealing[s.File.Path] = s
+		return
+	}
+	d.plan.Puts = append(d.plan.Puts, s)
 }
 
 func (d *decision) step(f File, reason string) Step {
@@ -326,26 +337,7 @@ func (d *decision) pointer(p pointer) {
 	}
 	s := d.step(p.file, reason)
 	s.Needs = needs
-	d.follow(s)
-}
-
-// follow puts a step right behind the last of those that it needs.
-func (d *decision) follow(s Step) {
-	if s.Again {
-		d.plan.Puts = append(d.plan.Puts, s)
-		return
-	}
-	need := map[string]bool{}
-	for _, k := range s.Needs {
-		need[k] = true
-	}
-	at := 0
-	for i, put := range d.plan.Puts {
-		if need[put.Key] {
-			at = i + 1
-		}
-	}
-	d.plan.Puts = slices.Insert(d.plan.Puts, at, s)
+	d.held = append(d.held, s)
 }
 
 // hold keeps back a pointer whose target is not there. The target may still come; after a while the pointer is blocked.

@@ -4,19 +4,23 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 )
+
+// sealed says that a file of the checkpoint is one that says that it is whole.
+func (c *saved) sealed(p string) bool {
+	return slices.Contains(c.seals, strings.TrimPrefix(p, c.dir+"/"))
+}
 
 // seal plans the files that say of a checkpoint that it is whole right behind the last of its others: in the bucket they
 // say so, too.
 func (d *decision) seal(c *saved) {
 	for n, name := range c.seals {
 		p := path.Join(c.dir, name)
-		at := slices.IndexFunc(d.plan.Puts, func(s Step) bool { return s.File.Path == p })
-		if at < 0 {
+		s, ok := d.sealing[p]
+		if !ok {
 			continue
 		}
-		s := d.plan.Puts[at]
-		d.plan.Puts = slices.Delete(d.plan.Puts, at, at+1)
 		stand, reason := d.ready(c, c.seals[n:], &s)
 		switch stand {
 		case waiting:
@@ -24,7 +28,7 @@ func (d *decision) seal(c *saved) {
 		case blocked:
 			d.block(s.File, reason)
 		default:
-			d.follow(s)
+			d.held = append(d.held, s)
 		}
 		if i, ok := d.Tree.index(p); ok {
 			d.stands[i] = stand
@@ -50,7 +54,7 @@ func (d *decision) reseal(c *saved) {
 		f := d.Tree.Files[i]
 		if o := d.Objects[f.Path]; own(o) && exported(f, o) && o.seconds() < last {
 			d.stands[i] = planned
-			d.plan.Puts = append(d.plan.Puts, d.step(f, "a file of its checkpoint came after it"))
+			d.put(d.step(f, "a file of its checkpoint came after it"))
 		}
 	}
 }
@@ -59,7 +63,7 @@ func (d *decision) reseal(c *saved) {
 func (d *decision) lastPart(c *saved) int64 {
 	last := int64(0)
 	for _, f := range d.parts(c) {
-		if o, have := d.Objects[f.Path]; have && own(o) && !slices.ContainsFunc(c.seals, func(name string) bool { return path.Join(c.dir, name) == f.Path }) {
+		if o, have := d.Objects[f.Path]; have && own(o) && !c.sealed(f.Path) {
 			last = max(last, o.seconds())
 		}
 	}

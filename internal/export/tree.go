@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"github.com/muster-hpc/muster/internal/data/walk"
 )
 
 // pointerBytes is the size up to which a file may be a pointer.
@@ -111,7 +113,7 @@ func (t *Tree) add(r *os.Root, path string, d fs.DirEntry) error {
 		}
 		return nil
 	}
-	if what := odd(info.Mode()); what != "" {
+	if what := walk.Odd(info.Mode()); what != "" {
 		t.Odd[path] = what
 		return nil
 	}
@@ -126,19 +128,6 @@ func (t *Tree) add(r *os.Root, path string, d fs.DirEntry) error {
 	}
 	t.Files = append(t.Files, f)
 	return nil
-}
-
-// odd says what something is that is neither a directory nor a file nor a link, "" of these.
-func odd(mode fs.FileMode) string {
-	switch mode.Type() {
-	case 0, fs.ModeDir, fs.ModeSymlink:
-		return ""
-	case fs.ModeNamedPipe:
-		return "a pipe"
-	case fs.ModeSocket:
-		return "a socket"
-	}
-	return "a device"
 }
 
 func described(path string, info fs.FileInfo) File {

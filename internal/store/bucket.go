@@ -1,13 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // Buckets are the names of the caller's buckets at a place. The configuration names none.
@@ -50,12 +49,5 @@ func Region(ctx context.Context, c Config) string {
 	}
 	defer s.http.CloseIdleConnections()
 	_, err = s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.bucket})
-	var answer *smithyhttp.ResponseError
-	if !errors.As(err, &answer) {
-		return c.Region
-	}
-	if region := answer.Response.Header.Get(regionHeader); region != "" {
-		return region
-	}
-	return c.Region
+	return cmp.Or(answer(err).Header.Get(regionHeader), c.Region)
 }

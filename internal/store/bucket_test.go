@@ -75,6 +75,16 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
+// TestBuckets_of_servers holds that servers that are not ours answer as Buckets reads them.
+func TestBuckets_of_servers(t *testing.T) {
+	for name, c := range servers(t) {
+		patient(t, c)
+		if got, err := store.Buckets(t.Context(), c); err != nil || !slices.Contains(got, "bucket") {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+	}
+}
+
 // TestDial holds that a place is found by the caller's own way to it.
 func TestDial(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(twoPages))

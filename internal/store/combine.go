@@ -8,14 +8,9 @@ const (
 	eightBits = 1 << (63 - 8) // x^8: what a byte shifts by
 )
 
-// Combine is the CRC64NVME of content that follows other content, from both CRCs and the length of the second.
-func Combine(first, second uint64, secondBytes int64) uint64 {
-	return combine(first, second, secondBytes)
-}
-
-// combine is the CRC of content that follows other content, from both CRCs and the length of the second: the first is
+// Combine is the CRC64NVME of content that follows other content, from both CRCs and the length of the second: the first is
 // shifted by so many bytes, which is a multiplication by a power of x.
-func combine(first, second uint64, secondBytes int64) uint64 {
+func Combine(first, second uint64, secondBytes int64) uint64 {
 	if first == 0 {
 		return second // as of most contents, which are of one piece
 	}

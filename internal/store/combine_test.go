@@ -20,7 +20,7 @@ func TestCheckValue(t *testing.T) {
 	if got := crc64nvme.Checksum(digits); got != want {
 		t.Errorf("crc64nvme has %#x, want %#x", got, uint64(want))
 	}
-	if got := combine(crc64nvme.Checksum(digits[:4]), crc64nvme.Checksum(digits[4:]), 5); got != want {
+	if got := Combine(crc64nvme.Checksum(digits[:4]), crc64nvme.Checksum(digits[4:]), 5); got != want {
 		t.Errorf("combined it is %#x, want %#x", got, uint64(want))
 	}
 	sums, err := Sum(bytes.NewReader(digits), 9)
@@ -44,7 +44,7 @@ func TestCombine(t *testing.T) {
 		got := uint64(0)
 		for rest := content; len(rest) > 0; {
 			n := 1 + r.IntN(len(rest))
-			got = combine(got, crc64.Checksum(rest[:n], table), int64(n))
+			got = Combine(got, crc64.Checksum(rest[:n], table), int64(n))
 			rest = rest[n:]
 		}
 		if got != want {
@@ -59,7 +59,7 @@ func TestCombineManyBytes(t *testing.T) {
 	for range 100 {
 		a, b, c := r.Uint64(), r.Uint64(), r.Uint64()
 		m, n := r.Int64N(5<<40), r.Int64N(5<<40)
-		if left, right := combine(combine(a, b, m), c, n), combine(a, combine(b, c, n), m+n); left != right {
+		if left, right := Combine(Combine(a, b, m), c, n), Combine(a, Combine(b, c, n), m+n); left != right {
 			t.Fatalf("%d and %d bytes: %#x and %#x", m, n, left, right)
 		}
 	}

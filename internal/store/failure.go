@@ -1,16 +1,16 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // failed says what was done to which object, or to the bucket if key is "", and puts our own sentinel in place of the
@@ -21,18 +21,9 @@ func (s *S3) failed(deed, key string, err error) error {
 	}
 	what := "bucket " + s.bucket
 	if key != "" {
-		what = "object " + oneLine(key) + " of " + what
+		what = "object " + page.Printable(key) + " of " + what
 	}
 	return fmt.Errorf("%s %s: %w", deed, what, s.reason(err))
-}
-
-// oneLine is a key as part of a line: keys are names of files, which can have anything in them.
-func oneLine(key string) string {
-	if !strings.ContainsFunc(key, unicode.IsControl) {
-		return key
-	}
-	quoted := strconv.Quote(key)
-	return quoted[1 : len(quoted)-1]
 }
 
 // reason also says what to do where nothing ever answered.
@@ -53,30 +44,36 @@ func reason(err error) error {
 	if errors.As(err, &send) {
 		return unansweredBy(send.Err)
 	}
+	if garbled, ok := errors.AsType[*smithy.DeserializationError](err); ok {
+		return fmt.Errorf("read the answer: %w", cmp.Or(errors.Unwrap(garbled.Err), garbled.Err))
+	}
 	var api smithy.APIError
 	if !errors.As(err, &api) {
+		if status := status(err); status >= 300 {
+			return fmt.Errorf("the answer is %d %s, not in the words of S3", status, http.StatusText(status))
+		}
 		var op *smithy.OperationError
 		if errors.As(err, &op) {
 			return op.Err
 		}
 		return err
 	}
+	says := page.Printable(api.ErrorMessage())
 	switch api.ErrorCode() {
 	case "NoSuchKey", "NoSuchBucket", "NotFound":
 		return ErrNotFound
 	case "NoSuchUpload":
-		return fmt.Errorf("%w: %s", errNoUpload, api.ErrorMessage())
+		return fmt.Errorf("%w: %s", errNoUpload, says)
 	case "PreconditionFailed":
 		return ErrChanged
 	case "InvalidObjectState":
 		return ErrArchived
 	}
 	if damaged(api.ErrorCode()) {
-		return fmt.Errorf("%w: %s", ErrChecksum, api.ErrorMessage())
+		return fmt.Errorf("%w: %s", ErrChecksum, says)
 	}
-	words := fmt.Errorf("%s: %s", api.ErrorCode(), api.ErrorMessage())
-	var answer *smithyhttp.ResponseError
-	if errors.As(err, &answer) && ofTheObject(answer.HTTPStatusCode(), api.ErrorCode()) {
+	words := fmt.Errorf("%s: %s", api.ErrorCode(), says)
+	if ofTheObject(status(err), api.ErrorCode()) {
 		return refusal{words}
 	}
 	return words

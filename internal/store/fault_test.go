@@ -29,6 +29,7 @@ func faulty(t *testing.T, idle time.Duration, h http.HandlerFunc) *store.S3 {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Hurry()
 	return s
 }
 

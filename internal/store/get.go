@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // Get implements Store.
@@ -36,7 +38,7 @@ type named struct {
 func (n named) Read(p []byte) (int, error) {
 	c, err := n.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
-		err = fmt.Errorf("read object %s: %w", n.key, err)
+		err = fmt.Errorf("read object %s: %w", page.Printable(n.key), err)
 	}
 	return c, err
 }

@@ -75,7 +75,7 @@ var passing = map[string]bool{
 
 // IsErrorRetryable implements aws.Retryer.
 func (p *patience) IsErrorRetryable(err error) bool {
-	if p.credentials.stale(err) || passing[code(err)] {
+	if p.credentials.stale(err) || skewed(err) || passing[code(err)] {
 		return true
 	}
 	if status(err) == http.StatusTooManyRequests {

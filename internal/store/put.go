@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"time"
 
@@ -31,8 +32,8 @@ type limits struct {
 // theirs has S3's limit of parts.
 var theirs = limits{whole: 64 << 20, part: partBytes, parts: 10_000}
 
-// mostBytes is the longest object that all of S3's relatives keep. S3 itself takes 48.8 TiB by now.
-const mostBytes = 5 << 40
+// MostBytes is the longest object that all of S3's relatives keep. S3 itself takes 48.8 TiB by now.
+const MostBytes = 5 << 40
 
 // Put implements Store. The content is read once, into memory, and summed up on the way; from there it is sent, again if
 // it has to be. The SHA-256 is known when all is read, which is too late for the metadata of what goes in parts: there it
@@ -67,10 +68,10 @@ func (s *S3) put(ctx context.Context, u Upload, c condition) (Object, error) {
 
 // Fits returns ErrRefused for what is longer than any object.
 func (u Upload) Fits() error {
-	if u.SizeBytes <= mostBytes {
+	if u.SizeBytes <= MostBytes {
 		return nil
 	}
-	return refusal{fmt.Errorf("it has %d bytes, and one object takes %d (5 TiB) at the most", u.SizeBytes, int64(mostBytes))}
+	return refusal{fmt.Errorf("it has %d bytes, and one object takes %d (5 TiB) at the most", u.SizeBytes, int64(MostBytes))}
 }
 
 func (s *S3) putWhole(ctx context.Context, u Upload, c condition) (Object, error) {
@@ -85,10 +86,23 @@ func (s *S3) putWhole(ctx context.Context, u Upload, c condition) (Object, error
 		return Object{}, err
 	}
 	tries := &again{body: true}
+	body := u.sender(p)
+	if s.short.open() && p.size <= shortBytes {
+		etag, as, err := s.short.put(ctx, u, sums, c, body)
+		if err == nil {
+			return u.stored(sums, &etag), u.encrypted(as)
+		}
+		if err == errNoAnswer {
+			tries.count++
+		}
+		if _, err := body.Seek(0, io.SeekStart); err != nil {
+			return Object{}, err
+		}
+	}
 	out, err := s.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket:               &s.bucket,
 		Key:                  &u.Key,
-		Body:                 u.sender(p),
+		Body:                 body,
 		ContentLength:        &u.SizeBytes,
 		Metadata:             metadata(u, sums.SHA256),
 		ChecksumAlgorithm:    types.ChecksumAlgorithmCrc64nvme,

@@ -38,7 +38,13 @@ func (s *S3) nothing(ctx context.Context, key, version string) (io.ReadCloser, e
 
 // part asks for some bytes of an object.
 func (s *S3) part(ctx context.Context, key string, from, size int64, version string) (io.ReadCloser, error) {
-	in := &s3.GetObjectInput{Bucket: &s.bucket, Key: &key, Range: aws.String(fmt.Sprintf("bytes=%d-%d", from, from+size-1))}
+	span := fmt.Sprintf("bytes=%d-%d", from, from+size-1)
+	if s.short.open() && size <= shortBytes {
+		if body := s.short.get(ctx, key, span, version); body != nil {
+			return body, nil
+		}
+	}
+	in := &s3.GetObjectInput{Bucket: &s.bucket, Key: &key, Range: &span}
 	if version != "" {
 		in.IfMatch = &version
 	}

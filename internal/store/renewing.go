@@ -83,18 +83,17 @@ func signed(req *http.Request, c aws.Credentials) bool {
 	return req.Header.Get(tokenHeader) == c.SessionToken && strings.Contains(req.Header.Get("Authorization"), "Credential="+c.AccessKeyID+"/")
 }
 
-func request(err error) *http.Request {
-	var answer *smithyhttp.ResponseError
-	if errors.As(err, &answer) && answer.Response != nil && answer.Response.Response != nil {
-		return answer.Response.Request
+// answer is that to a request which failed, one of nothing if there was none.
+func answer(err error) *http.Response {
+	var failed *smithyhttp.ResponseError
+	if errors.As(err, &failed) && failed.Response != nil && failed.Response.Response != nil {
+		return failed.Response.Response
 	}
-	return nil
+	return &http.Response{}
 }
 
-func status(err error) int {
-	var answer *smithyhttp.ResponseError
-	if errors.As(err, &answer) && answer.Response != nil {
-		return answer.HTTPStatusCode()
-	}
-	return 0
-}
+// request is the one that was answered, nil if none was.
+func request(err error) *http.Request { return answer(err).Request }
+
+// status is that of the answer, 0 if there was none.
+func status(err error) int { return answer(err).StatusCode }

@@ -100,6 +100,9 @@ func TestClockIsWrong(t *testing.T) {
 				proxy, config := faults.New(t, config)
 				s := patient(t, config)
 				proxy.Skew(by)
+				if err := patient(t, config).MakeBucket(t.Context()); err != nil {
+					t.Errorf("who begins now: %v", err)
+				}
 				comesBack(t, s, 1000)
 				comesBack(t, s, 5<<20+1)
 				proxy.Skew(0)

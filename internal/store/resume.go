@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"maps"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -47,7 +48,7 @@ func (p piece) sentAs(had types.Part, crc string) bool {
 }
 
 // joined reports whether the parts of an upload that is not under way any more were joined, and only nobody heard of it.
-// The content is read for that if the object has its size.
+// The content is read for that if the object has its size and its metadata.
 func (s *S3) joined(ctx context.Context, u Upload) (Object, bool, error) {
 	if u.Resume == "" {
 		return Object{}, false, nil
@@ -56,7 +57,7 @@ func (s *S3) joined(ctx context.Context, u Upload) (Object, bool, error) {
 	if errors.Is(err, ErrNotFound) {
 		return Object{}, false, nil
 	}
-	if err != nil || o.SizeBytes != u.SizeBytes || o.CRC64NVME == "" {
+	if err != nil || o.SizeBytes != u.SizeBytes || o.CRC64NVME == "" || !maps.Equal(o.Meta, u.Meta) {
 		return Object{}, false, err
 	}
 	up := s.session(u, &u.Resume)

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"net"
 	"net/http"
@@ -54,6 +53,7 @@ type S3 struct {
 	limits limits
 	memory *memory
 
+	short    *short // nil where there is none
 	patience *patience
 	pace     pace
 	classes  sync.Map // by name: whether objects got it
@@ -76,10 +76,11 @@ func Open(ctx context.Context, c Config) (*S3, error) {
 	}
 	s := &S3{bucket: c.Bucket, idle: c.Idle, limits: theirs, memory: newMemory(heldBytes), http: &http.Client{Transport: c.transport()},
 		patience: newPatience(c, renewed), pace: newPace(c.BytesPerSecond)}
+	http := idleClient{s.http, c.Idle, s.pace, &s.patience.known}
 	s.client = s3.New(s3.Options{
 		Region:                     c.Region,
 		Credentials:                renewed,
-		HTTPClient:                 idleClient{s.http, c.Idle, s.pace, &s.patience.known},
+		HTTPClient:                 http,
 		Retryer:                    s.patience,
 		APIOptions:                 s.patience.options(),
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
@@ -89,6 +90,9 @@ func Open(ctx context.Context, c Config) (*S3, error) {
 			o.EndpointResolverV2 = endpoint{*at}
 		}
 	})
+	if c.Patience > 0 {
+		s.short = newShort(ctx, s.client.Options(), s.bucket, http, renewed)
+	}
 	return s, nil
 }
 
@@ -151,39 +155,6 @@ func (s *S3) Head(ctx context.Context, key string) (Object, error) {
 	o := described(key, out.ContentLength, out.LastModified, out.ETag, out.Metadata)
 	answeredSums{out.ChecksumType, out.ChecksumCRC64NVME, out.ChecksumCRC32, out.ChecksumCRC32C, out.ChecksumSHA1, out.ChecksumSHA256}.add(&o)
 	return o, nil
-}
-
-// List implements Store.
-func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
-	return func(yield func(Object, error) bool) {
-		pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl})
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx, quickly)
-			if err != nil {
-				yield(Object{}, s.failed("list", prefix+"*", err))
-				return
-			}
-			for _, o := range page.Contents {
-				key, err := listed(page.EncodingType, o.Key)
-				if err != nil {
-					yield(Object{}, s.failed("list", prefix+"*", err))
-					return
-				}
-				if !yield(described(key, o.Size, o.LastModified, o.ETag, nil), nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// listed is a key of a list. XML cannot carry every key, so they are asked for percent-encoded, with + for a space, as
-// AWS's own clients read them; a place that knows no encoding says so by not naming it.
-func listed(encoding types.EncodingType, key *string) (string, error) {
-	if encoding != types.EncodingTypeUrl {
-		return aws.ToString(key), nil
-	}
-	return url.QueryUnescape(aws.ToString(key))
 }
 
 // Delete implements Store.

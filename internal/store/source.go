@@ -58,7 +58,7 @@ func (s *source) next(ctx context.Context, size int64) (piece, error) {
 	if err != nil {
 		return piece{}, err
 	}
-	s.crc = combine(s.crc, p.crc, size)
+	s.crc = Combine(s.crc, p.crc, size)
 	return p, nil
 }
 

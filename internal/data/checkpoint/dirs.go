@@ -20,7 +20,7 @@ func tells(name string) bool {
 // Dirs are the directories of checkpoints among these files, sorted, none in another one; "." is the one that all are in.
 // A directory counts by its name, or by what is in it. One that has several checkpoints in it is none.
 func Dirs(files iter.Seq[string]) []string {
-	f := finder{named: map[string]bool{}, told: map[string]bool{}, seen: map[string]bool{}, inside: map[string]int{}}
+	f := finder{named: map[string]bool{}, told: map[string]bool{}, seen: map[string]bool{}, inside: map[string]int{}, chosen: map[string]bool{}, above: map[string]bool{}}
 	for p := range files {
 		if !Temporary(p) {
 			f.file(p)
@@ -32,12 +32,15 @@ func Dirs(files iter.Seq[string]) []string {
 			all = append(all, dir)
 		}
 	}
-	f.chosen = map[string]bool{}
 	for _, dir := range all {
 		f.chosen[dir] = true
+		for up := dir; up != "." && !f.above[path.Dir(up)]; {
+			up = path.Dir(up)
+			f.above[up] = true
+		}
 	}
 	for dir := range f.told {
-		if !f.within(dir, f.isChosen) && !(dir != "." && f.within(path.Dir(dir), f.isTold)) && !f.around(dir) {
+		if !f.within(dir, f.isChosen) && !(dir != "." && f.within(path.Dir(dir), f.isTold)) && !f.above[dir] {
 			all = append(all, dir)
 		}
 	}
@@ -50,7 +53,8 @@ type finder struct {
 	told   map[string]bool // by what is in them
 	seen   map[string]bool // directories that were looked at
 	inside map[string]int  // how many named ones with a number are right in a directory
-	chosen map[string]bool
+	chosen map[string]bool // by their names
+	above  map[string]bool // directories of which one is below
 }
 
 func (f *finder) file(p string) {
@@ -86,7 +90,7 @@ func (f *finder) outer(dir string) bool {
 }
 
 func (f *finder) isChosen(dir string) bool { return f.chosen[dir] }
-func (f *finder) isTold(dir string) bool   { return f.told[dir] && !f.around(dir) }
+func (f *finder) isTold(dir string) bool   { return f.told[dir] && !f.above[dir] }
 
 // within says that a directory or one above it is such a one.
 func (f *finder) within(dir string, is func(string) bool) bool {
@@ -96,14 +100,4 @@ func (f *finder) within(dir string, is func(string) bool) bool {
 		}
 	}
 	return is(".")
-}
-
-// around says that there are checkpoints below a directory that is none by its name.
-func (f *finder) around(dir string) bool {
-	for c := range f.chosen {
-		if dir == "." && c != "." || strings.HasPrefix(c, dir+"/") {
-			return true
-		}
-	}
-	return false
 }

@@ -252,20 +252,23 @@ func (p *part) shards() {
 
 // counted holds that of files called model-00001-of-00004.safetensors there are all.
 func (p *part) counted() {
+	seen := map[string]bool{}
 	for name := range p.names {
 		at := strings.LastIndex(name, "-of-")
 		if at < 0 {
 			continue
 		}
-		of := numbers(name[at:])
-		have := numbers(name[strings.LastIndex(name[:at], "-")+1 : at])
-		if len(of) != 1 || len(have) != 1 || of[0] > 10000 {
+		begin := strings.LastIndex(name[:at], "-") + 1
+		stem, end := name[:begin], name[at:]
+		of, have := numbers(end), numbers(name[begin:at])
+		if len(of) != 1 || len(have) != 1 || of[0] > 10000 || seen[stem+end] {
 			continue
 		}
-		stem, digits := name[:strings.LastIndex(name[:at], "-")+1], at-strings.LastIndex(name[:at], "-")-1
-		for n := range of[0] {
-			if other := fmt.Sprintf("%s%0*d%s", stem, digits, n+1, name[at:]); !p.has(other) && !p.has(fmt.Sprintf("%s%0*d%s", stem, digits, 0, name[at:])) {
-				p.torn = first(p.torn, path.Join(p.dir, other)+" is not there")
+		seen[stem+end] = true
+		nth := func(n int) string { return fmt.Sprintf("%s%0*d%s", stem, at-begin, n, end) }
+		for n := 1; n <= of[0] && !p.has(nth(0)); n++ {
+			if !p.has(nth(n)) {
+				p.torn = first(p.torn, path.Join(p.dir, nth(n))+" is not there")
 				return
 			}
 		}
@@ -273,6 +276,9 @@ func (p *part) counted() {
 }
 
 func (p *part) file(rel string) (File, bool) {
+	if f, ok := p.names[rel]; ok {
+		return f, true
+	}
 	i := slices.IndexFunc(p.Files, func(f File) bool { return f.Path == path.Join(p.dir, rel) })
 	if i < 0 {
 		return File{}, false

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Rule says which files go: ordinary ones.
@@ -145,7 +147,7 @@ func (w *walk) directory(ctx context.Context, d *directory) bool {
 	for d.less = named; d.less && goOn; {
 		d.less = false
 		if _, err := d.file.Seek(0, io.SeekStart); err != nil {
-			return w.fail(fmt.Errorf("read directory %s again: %w", d.path, cause(err)))
+			return w.fail(fmt.Errorf("read directory %s again: %w", d.path, whole.Cause(err)))
 		}
 		goOn = w.entries(ctx, d, func(e fs.DirEntry) bool { return !w.names(e) || w.file(d, e.Name()) })
 	}
@@ -175,7 +177,7 @@ func (w *walk) entries(ctx context.Context, d *directory, each func(fs.DirEntry)
 		case err == io.EOF || gone(err):
 			return true
 		case err != nil:
-			return w.fail(fmt.Errorf("read directory %s: %w", d.path, cause(err)))
+			return w.fail(fmt.Errorf("read directory %s: %w", d.path, whole.Cause(err)))
 		}
 	}
 }

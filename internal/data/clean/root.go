@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Root is a directory below which files are looked for.
@@ -66,7 +68,7 @@ func ordinary(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look at %s: %w", path, cause(err))
+		return fmt.Errorf("look at %s: %w", path, whole.Cause(err))
 	case info.Mode()&fs.ModeSymlink != 0:
 		to, err := filepath.EvalSymlinks(path)
 		if err != nil {

@@ -26,35 +26,40 @@ func (c Client) Exported(ctx context.Context, dir string) (Exported, error) {
 	}.walk(ctx, dir)
 }
 
-// found takes what is at a path and below it.
+// found takes what is at paths and below them.
 type found struct {
+	share Share                      // of the ordinary files
 	files func(batch []string) error // ordinary files, as many as lfs is asked about at a time
 	other func(at string)            // what is neither that nor a directory: links are not followed
 	wrong func(at string, err error) // what cannot be looked at
 }
 
-func (f found) walk(ctx context.Context, dir string) error {
+func (f found) walk(ctx context.Context, paths ...string) error {
 	var batch []string
-	err := filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			f.wrong(at, err)
-			return nil
-		case d.IsDir():
-			return context.Cause(ctx)
-		case !d.Type().IsRegular():
-			f.other(at)
-			return context.Cause(ctx)
+	for _, p := range paths {
+		err := filepath.WalkDir(p, func(at string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				f.wrong(at, err)
+				return nil
+			case d.IsDir():
+				return context.Cause(ctx)
+			case !d.Type().IsRegular():
+				f.other(at)
+				return context.Cause(ctx)
+			case !f.share.has(at):
+				return context.Cause(ctx)
+			}
+			if batch = append(batch, at); len(batch) < batchFiles {
+				return nil
+			}
+			err = f.files(batch)
+			batch = batch[:0]
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		if batch = append(batch, at); len(batch) < batchFiles {
-			return nil
-		}
-		err = f.files(batch)
-		batch = batch[:0]
-		return err
-	})
-	if err != nil {
-		return err
 	}
 	return f.files(batch)
 }

@@ -6,8 +6,9 @@ package lustre
 import (
 	"context"
 	"fmt"
-	"strconv"
+	"os"
 	"strings"
+	"syscall"
 )
 
 // State is what Lustre's store of a file's data knows of it. The bits are those of hsm_state's hexadecimal number.
@@ -48,13 +49,6 @@ func (s State) String() string {
 	return strings.Join(words, " ")
 }
 
-// Action is what is being done for a file now.
-type Action struct {
-	Name       string // NOOP, ARCHIVE, RESTORE, RELEASE, REMOVE, CANCEL
-	Progress   string // waiting, running, done; "" of NOOP
-	MovedBytes int64  // so far, while it runs
-}
-
 // Runner runs lfs with arguments. An exit code other than 0 is an error.
 type Runner func(ctx context.Context, args ...string) (stdout, stderr string, err error)
 
@@ -74,25 +68,21 @@ const (
 	batchBytes = 128 << 10
 )
 
-// Batches divides paths into as many as one call takes.
-func Batches(paths []string) [][]string {
-	var all [][]string
-	for len(paths) > 0 {
-		n, bytes := 0, 0
-		for n < len(paths) && n < batchFiles && (n == 0 || bytes+len(paths[n]) < batchBytes) {
-			bytes += len(paths[n]) + 1
-			n++
-		}
-		all, paths = append(all, paths[:n]), paths[n:]
+// batch is as many of some paths as one call takes.
+func batch(paths []string) []string {
+	n, bytes := 0, 0
+	for n < len(paths) && n < batchFiles && (n == 0 || bytes+len(paths[n]) < batchBytes) {
+		bytes += len(paths[n]) + 1
+		n++
 	}
-	return all
+	return paths[:n]
 }
 
 // States asks for the states of ordinary files, whose paths are absolute. Their order is that of the answers.
 func (c Client) States(ctx context.Context, paths []string) ([]Answer, error) {
 	var all []Answer
 	for len(paths) > 0 {
-		batch := Batches(paths)[0]
+		batch := batch(paths)
 		out, complaint, err := c.Run(ctx, append([]string{"hsm_state"}, batch...)...)
 		if ctx.Err() != nil {
 			return all, context.Cause(ctx)
@@ -101,88 +91,108 @@ func (c Client) States(ctx context.Context, paths []string) ([]Answer, error) {
 		if wrong != nil {
 			return all, wrong
 		}
-		for i, s := range states {
-			all = append(all, Answer{Path: batch[i], State: s})
+		if len(states) < len(batch) && err == nil {
+			return all, fmt.Errorf("lfs hsm_state says nothing of some of %d files, such as %q", len(batch), batch[len(batch)-1])
 		}
-		n := len(states)
-		if n < len(batch) { // lfs stops at the first file of which it cannot say anything
-			if err == nil {
-				return all, fmt.Errorf("lfs hsm_state says nothing of %q", batch[n])
+		n := tried(batch, states, complaint)
+		for _, p := range batch[:n] {
+			a := Answer{Path: p}
+			if s, ok := states[p]; ok {
+				a.State = s
+			} else {
+				a.Err = said(about(complaint, p), err)
 			}
-			all = append(all, Answer{Path: batch[n], Err: said(complaint, err)})
-			n++
+			all = append(all, a)
 		}
 		paths = paths[n:]
 	}
 	return all, nil
 }
 
+// tried is how many files lfs came to: before 2.16 it stops at the first of which it cannot say anything, and from then on
+// it goes on to the last (https://jira.whamcloud.com/browse/LU-5170).
+func tried(batch []string, states map[string]State, complaint string) int {
+	if about(complaint, batch[len(batch)-1]) != "" {
+		return len(batch)
+	}
+	for n := len(batch); n > 0; n-- {
+		if _, ok := states[batch[n-1]]; ok {
+			return min(n+1, len(batch))
+		}
+	}
+	return 1
+}
+
+// about is what lfs complains of a file, "" if it does not.
+func about(complaint, path string) string {
+	for _, end := range []string{":", "'"} {
+		before, after, ok := strings.Cut(complaint, path+end)
+		if ok {
+			reason, _, _ := strings.Cut(after, "\n")
+			return before[strings.LastIndex(before, "\n")+1:] + path + end + reason
+		}
+	}
+	return ""
+}
+
 // said is an error of lfs in its own words.
 func said(complaint string, err error) error {
-	if line, _, _ := strings.Cut(strings.TrimSpace(complaint), "\n"); line != "" {
-		return fmt.Errorf("lfs: %s", line)
+	if words := strings.TrimPrefix(strings.TrimSpace(complaint), "lfs "); words != "" {
+		return fmt.Errorf("lfs: %s", words)
 	}
 	return fmt.Errorf("lfs: %w", err)
 }
 
 // Restore asks Lustre to bring files' data from their bucket. It returns once that is asked for. What was asked for
-// before is no error.
+// before is no error, nor is a file that went away.
 func (c Client) Restore(ctx context.Context, paths []string) error {
-	for _, batch := range Batches(paths) {
-		if _, complaint, err := c.Run(ctx, append([]string{"hsm_restore"}, batch...)...); err != nil {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
+	for len(paths) > 0 {
+		batch := batch(paths)
+		if err := c.restore(ctx, batch); err != nil {
+			parts := together(batch)
+			if len(parts) == 1 && len(parts[0]) == len(batch) {
+				return err
 			}
-			return said(complaint, err)
+			for _, some := range parts {
+				if err := c.restore(ctx, some); err != nil {
+					return err
+				}
+			}
 		}
+		paths = paths[len(batch):]
 	}
 	return nil
 }
 
-// ParseStates reads what `lfs hsm_state` says of files, as many as it says something of: it stops at the first of which
-// it cannot. A path may have any byte.
-func ParseStates(out string, paths []string) ([]State, error) {
-	var all []State
-	for _, p := range paths {
-		if out == "" {
-			return all, nil
-		}
-		rest, ok := strings.CutPrefix(out, p+": (0x")
-		line, next, _ := strings.Cut(rest, "\n")
-		bits, _, closed := strings.Cut(line, ")")
-		n, err := strconv.ParseUint(bits, 16, 32)
-		if !ok || !closed || err != nil {
-			return all, fmt.Errorf("read lfs hsm_state: this is not about %q: %.200q", p, out)
-		}
-		all, out = append(all, State(n)), next
+func (c Client) restore(ctx context.Context, batch []string) error {
+	_, complaint, err := c.Run(ctx, append([]string{"hsm_restore"}, batch...)...)
+	if err == nil {
+		return nil
 	}
-	if out != "" {
-		return all, fmt.Errorf("read lfs hsm_state: nothing was asked of this: %.200q", out)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	return all, nil
+	line, _, _ := strings.Cut(strings.TrimSpace(complaint), "\n")
+	return said(line, err)
 }
 
-// ParseActions reads what `lfs hsm_action` says of files, in the same way.
-func ParseActions(out string, paths []string) ([]Action, error) {
-	var all []Action
+// together divides files by their file system, without those that went away: lfs asks for none if there is one of another
+// file system among them, or one that is not there.
+func together(paths []string) [][]string {
+	var all [][]string
+	at := map[uint64]int{}
 	for _, p := range paths {
-		if out == "" {
-			return all, nil
+		info, err := os.Lstat(p)
+		if err != nil {
+			continue
 		}
-		rest, ok := strings.CutPrefix(out, p+": ")
-		line, next, _ := strings.Cut(rest, "\n")
-		words := strings.Fields(line)
-		if !ok || len(words) == 0 {
-			return all, fmt.Errorf("read lfs hsm_action: this is not about %q: %.200q", p, out)
+		device := uint64(info.Sys().(*syscall.Stat_t).Dev)
+		n, ok := at[device]
+		if !ok {
+			n, all = len(all), append(all, nil)
+			at[device] = n
 		}
-		a := Action{Name: words[0]}
-		if len(words) > 1 {
-			a.Progress = words[1]
-		}
-		if len(words) == 5 && words[3] == "bytes" {
-			a.MovedBytes, _ = strconv.ParseInt(strings.TrimPrefix(words[2], "("), 10, 64)
-		}
-		all, out = append(all, a), next
+		all[n] = append(all[n], p)
 	}
-	return all, nil
+	return all
 }

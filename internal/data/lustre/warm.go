@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io/fs"
-	"path/filepath"
+	"os"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/data"
@@ -33,8 +32,6 @@ type Warm struct {
 	Share    Share
 	// AskOnly does not wait until the data have come.
 	AskOnly bool
-	// Pause is the time between two looks; 0 is what suits FSx.
-	Pause time.Duration
 
 	Result Warmed
 	out    []string         // asked for, and not there yet
@@ -65,33 +62,13 @@ const (
 func (w *Warm) Run(ctx context.Context, paths []string) error {
 	w.Result.Problems, w.sizes, w.tries = []data.Problem{}, map[string]int64{}, map[string]int{}
 	w.Progress.Begin("warm")
-	var batch []string
-	for _, p := range paths {
-		err := filepath.WalkDir(p, func(at string, d fs.DirEntry, err error) error {
-			if err != nil {
-				w.failed(at, err)
-				return nil
-			}
-			if !d.Type().IsRegular() || !w.Share.has(at) {
-				return context.Cause(ctx)
-			}
-			info, err := d.Info()
-			if err != nil {
-				return nil // it went away meanwhile
-			}
-			w.sizes[at] = info.Size()
-			if batch = append(batch, at); len(batch) < batchFiles {
-				return nil
-			}
-			err = w.ask(ctx, batch)
-			batch = batch[:0]
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if err := w.ask(ctx, batch); err != nil {
+	err := found{
+		share: w.Share,
+		files: func(batch []string) error { return w.ask(ctx, batch) },
+		other: func(string) {},
+		wrong: w.failed,
+	}.walk(ctx, paths...)
+	if err != nil {
 		return err
 	}
 	w.Progress.Counted()
@@ -104,22 +81,16 @@ func (w *Warm) ask(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
+	w.Result.Files += int64(len(answers))
 	var wanted []string
-	for _, a := range answers {
-		w.Result.Files++
-		switch {
-		case a.Err != nil:
-			w.failed(a.Path, a.Err)
-		case a.State.Lost():
-			w.failed(a.Path, errors.New("its bucket does not have it any more"))
-		case a.State.Released():
-			w.Progress.Expect(1, w.sizes[a.Path])
-			wanted = append(wanted, a.Path)
-			continue
-		default:
-			w.Result.Here++
+	for _, p := range w.released(answers, func(string) { w.Result.Here++ }) {
+		info, err := os.Lstat(p)
+		if err != nil {
+			continue // it went away meanwhile
 		}
-		delete(w.sizes, a.Path)
+		w.sizes[p] = info.Size()
+		w.Progress.Expect(1, info.Size())
+		wanted = append(wanted, p)
 	}
 	if err := w.Client.Restore(ctx, wanted); err != nil {
 		return err
@@ -128,16 +99,33 @@ func (w *Warm) ask(ctx context.Context, paths []string) error {
 	return w.wait(ctx, mostOut)
 }
 
+// released are the files of which only the bucket has the data.
+func (w *Warm) released(answers []Answer, here func(path string)) []string {
+	var released []string
+	for _, a := range answers {
+		switch {
+		case a.Err != nil && gone(a.Path):
+			w.forget(a.Path)
+		case a.Err != nil:
+			w.failed(a.Path, a.Err)
+		case a.State.Lost():
+			w.failed(a.Path, errors.New("its bucket does not have it any more"))
+		case a.State.Released():
+			released = append(released, a.Path)
+		default:
+			here(a.Path)
+		}
+	}
+	return released
+}
+
 // wait waits until not more than so many files are on their way.
 func (w *Warm) wait(ctx context.Context, most int) error {
 	if w.AskOnly {
 		w.out, w.sizes = nil, map[string]int64{}
 		return nil
 	}
-	between := w.Pause
-	if between == 0 {
-		between = usualPause
-	}
+	between := usualPause
 	for look := 1; len(w.out) > most; look++ {
 		before := len(w.out)
 		if err := w.look(ctx, look%askedAgain == 0); err != nil {
@@ -149,7 +137,7 @@ func (w *Warm) wait(ctx context.Context, most int) error {
 		if err := pause.For(ctx, between); err != nil {
 			return err
 		}
-		if len(w.out) == before && w.Pause == 0 {
+		if len(w.out) == before {
 			between = min(between*3/2, slowestLook)
 		}
 	}
@@ -162,26 +150,14 @@ func (w *Warm) look(ctx context.Context, again bool) error {
 	if err != nil {
 		return err
 	}
-	var left []string
-	for _, a := range answers {
-		switch {
-		case a.Err != nil:
-			w.failed(a.Path, a.Err)
-		case a.State.Lost():
-			w.failed(a.Path, errors.New("its bucket does not have it any more"))
-		case a.State.Released():
-			left = append(left, a.Path)
-			continue
-		default:
-			w.Result.Fetched++
-			w.Result.FetchedSize += w.sizes[a.Path]
-			w.Progress.Done(1)
-			w.Progress.Move(w.sizes[a.Path])
-		}
-		delete(w.sizes, a.Path)
-		delete(w.tries, a.Path)
-	}
-	if w.out = left; again {
+	w.out = w.released(answers, func(p string) {
+		w.Result.Fetched++
+		w.Result.FetchedSize += w.sizes[p]
+		w.Progress.Done(1)
+		w.Progress.Move(w.sizes[p])
+		w.forget(p)
+	})
+	if again {
 		return w.again(ctx)
 	}
 	return nil
@@ -213,14 +189,20 @@ func (w *Warm) failed(path string, err error) {
 	if w.Result.Failed++; len(w.Result.Problems) < mostTold {
 		w.Result.Problems = append(w.Result.Problems, data.Problem{Path: path, Why: err.Error()})
 	}
+	w.forget(path)
+}
+
+func (w *Warm) forget(path string) {
 	delete(w.sizes, path)
+	delete(w.tries, path)
 }
 
 // idle are the files for which nothing is being done.
 func (c Client) idle(ctx context.Context, paths []string) (map[string]bool, error) {
 	idle := map[string]bool{}
-	for _, batch := range Batches(paths) {
-		out, _, err := c.Run(ctx, append([]string{"hsm_action"}, batch...)...)
+	for len(paths) > 0 {
+		batch := batch(paths)
+		out, _, _ := c.Run(ctx, append([]string{"hsm_action"}, batch...)...) // the next look says what is wrong with a file
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -228,12 +210,10 @@ func (c Client) idle(ctx context.Context, paths []string) (map[string]bool, erro
 		if wrong != nil {
 			return nil, wrong
 		}
-		for i, a := range actions {
-			idle[batch[i]] = a.Name == "NOOP"
+		for p, name := range actions {
+			idle[p] = name == "NOOP"
 		}
-		if err != nil && len(actions) == 0 {
-			continue // the next look says what is wrong with it
-		}
+		paths = paths[len(batch):]
 	}
 	return idle, nil
 }

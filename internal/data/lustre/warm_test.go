@@ -118,6 +118,25 @@ func TestWarm_shares(t *testing.T) {
 	}
 }
 
+// TestWarm_of_what_goes_away has a file go between two looks.
+func TestWarm_of_what_goes_away(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, a := shelf(t)
+		first := filepath.Join(dir, "gone/one")
+		w := &lustre.Warm{Client: lustre.Client{Run: func(ctx context.Context, args ...string) (string, string, error) {
+			out, complaint, err := a.run(ctx, args...)
+			if args[0] == "hsm_restore" {
+				delete(a.states, first)
+				_ = os.Remove(first)
+			}
+			return out, complaint, err
+		}}}
+		if err := w.Run(t.Context(), []string{filepath.Join(dir, "gone")}); err != nil || w.Result.Fetched != 2 || w.Result.Failed != 0 {
+			t.Errorf("got %+v, %v", w.Result, err)
+		}
+	})
+}
+
 func TestWarm_stops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, a := shelf(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// mostLine is how long a line may be. The 10,000 parts of the largest object take a sixth of it.
+// mostLine is how long a line may be. The 10,000 parts of the largest object take a seventh of it.
 const mostLine = 1 << 20
 
 // Reader reads a manifest, and trusts nothing of it.

@@ -12,12 +12,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-hpc/muster/internal/data"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 const (
@@ -65,9 +66,19 @@ func (b *Bring) Run(ctx context.Context) (Brought, error) {
 		return r.done, err
 	}
 	if r.done.Pointers, err = r.pointers(ctx); err != nil {
-		err = fmt.Errorf("write the pointer to %s: %w", r.done.Path, err)
+		err = r.failed("write the pointer to", err)
 	}
 	return r.done, err
+}
+
+// failed says what was done to the checkpoint. Its name is the bucket's, which can have anything in it.
+func (r *running) failed(deed string, err error) error {
+	return fmt.Errorf("%s %s: %w", deed, page.Printable(r.done.Path), whole.Cause(err))
+}
+
+// changed is the error of an object that is another one by now.
+func changed(f File) error {
+	return fmt.Errorf("%s: %w: run the same again", page.Printable(f.Object.Key), store.ErrChanged)
 }
 
 // running is a restore under way.
@@ -97,7 +108,7 @@ func (b *Bring) begin() (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.claim(dir); err != nil {
+	if r.lock, err = data.Claim(dir); err != nil {
 		return nil, errors.Join(err, r.root.Close())
 	}
 	return r, nil
@@ -126,20 +137,6 @@ func (b *Bring) in(dir, at string) (*running, error) {
 	return &running{Bring: b, root: root, at: at, parts: make(chan struct{}, partsAtOnce), done: Brought{Path: b.Path()}}, nil
 }
 
-// claim takes the directory's lock. File systems without locks let everybody in.
-func (r *running) claim(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
-		f.Close()
-		return fmt.Errorf("another muster brings files to %s; wait for its end", dir)
-	}
-	r.lock = f
-	return nil
-}
-
 func (r *running) close() {
 	r.lock.Close()
 	r.root.Close()
@@ -157,7 +154,7 @@ func (r *running) ask(ctx context.Context) error {
 		group.Go(func() error {
 			o, err := r.View.bucket.Head(ctx, f.Object.Key)
 			if err == nil && o.Version != f.Object.Version && f.Object.Version != "" {
-				err = fmt.Errorf("%s: %w: run the same again", f.Object.Key, store.ErrChanged)
+				err = changed(f)
 			}
 			r.files[i] = File{f.Path, o}
 			r.Progress.Done(1)
@@ -172,12 +169,12 @@ func (r *running) checkpoint(ctx context.Context) error {
 	here, err := r.here(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look at %s: %w", r.done.Path, err)
+		return r.failed("look at", err)
 	case here == Equal:
 		r.done.Here = true
 		return nil
 	case here == Different && !r.Replace:
-		return fmt.Errorf("%s: %w; --replace puts the one of the bucket in its place", r.done.Path, ErrDiffers)
+		return fmt.Errorf("%s: %w; --replace puts the one of the bucket in its place", page.Printable(r.done.Path), ErrDiffers)
 	}
 	beside := r.beside()
 	if err := r.fetch(ctx, beside); err != nil {
@@ -224,7 +221,7 @@ func (r *running) fetch(ctx context.Context, beside string) error {
 		}
 		group.Go(func() error {
 			if err := r.one(going, to, f); err != nil {
-				return fmt.Errorf("restore %s: %w", path.Join(r.Found.Dir, f.Path), err)
+				return fmt.Errorf("restore %s: %w", page.Printable(path.Join(r.Found.Dir, f.Path)), whole.Cause(err))
 			}
 			return nil
 		})
@@ -247,15 +244,15 @@ func (r *running) place(beside string, replaced bool) error {
 	old := path.Join(path.Dir(r.at), ".muster-replaced-"+beside[len(beside)-len(besideEnd)-16:])
 	if replaced {
 		if err := errors.Join(r.root.RemoveAll(old), r.root.Rename(r.at, old)); err != nil {
-			return fmt.Errorf("move %s away: %w", r.done.Path, err)
+			return r.failed("move away", err)
 		}
 	} else if !r.Found.from.single {
 		if err := r.root.Remove(r.at); err != nil && !errors.Is(err, fs.ErrNotExist) { // an empty directory
-			return fmt.Errorf("restore to %s: %w", r.done.Path, err)
+			return r.failed("restore to", err)
 		}
 	}
 	if err := errors.Join(r.root.Rename(from, r.at), r.sync(path.Dir(r.at))); err != nil {
-		return fmt.Errorf("give %s its name: %w", r.done.Path, err)
+		return r.failed("give its name to", err)
 	}
 	return r.sweep()
 }

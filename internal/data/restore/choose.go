@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // Want says which checkpoint.
@@ -97,7 +98,7 @@ func (v *View) none(w Want) error {
 	}
 	var names []string
 	for _, c := range v.all[:min(len(v.all), 10)] {
-		names = append(names, c.dir)
+		names = append(names, page.Printable(c.dir))
 	}
 	what := "checkpoint " + w.Name
 	if w.Name == "" {
@@ -123,9 +124,12 @@ func several(all []*candidate, runs []string) Several {
 }
 
 func (s Several) Error() string {
-	runs := slices.Clone(s.Runs)
-	if i := slices.Index(runs, "."); i >= 0 {
-		runs[i] = "that of the prefix itself"
+	var runs []string
+	for _, run := range s.Runs {
+		if run == "." {
+			run = "that of the prefix itself"
+		}
+		runs = append(runs, page.Printable(run))
 	}
 	return "there are checkpoints of several models: " + strings.Join(runs, ", ")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
 	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -42,7 +43,7 @@ func (v *View) holdTo(ctx context.Context, f *Found, at string) error {
 	if at != "." {
 		prefix = v.key(at)
 	}
-	set, err := data.Open(ctx, v.bucket, prefix, prefix)
+	set, err := data.Open(ctx, v.bucket, prefix, page.Printable(prefix))
 	for _, none := range []error{data.ErrNone, data.ErrHead, data.ErrChanging, store.ErrNotFound, store.ErrChecksum} {
 		if errors.Is(err, none) {
 			return nil

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/data"
 	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/store"
 )
@@ -111,7 +112,7 @@ func (r *running) file(ctx context.Context, to *os.Root, f File, l like) error {
 	defer dir.Close()
 	name := path.Base(f.Path)
 	tmp := manifest.Beside(name)
-	w, err := dir.OpenFile(tmp, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	w, err := data.OpenBeside(dir, tmp)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (b *Bring) Look(ctx context.Context) (Standing, error) {
 	}
 	here, err := r.here(ctx)
 	if err != nil {
-		return Absent, fmt.Errorf("look at %s: %w", r.done.Path, err)
+		return Absent, r.failed("look at", err)
 	}
 	return here, nil
 }
@@ -148,7 +148,7 @@ func (r *running) equalBytes(ctx context.Context, in io.Reader, f File) error {
 	}
 	defer body.Close()
 	if o.Version != f.Object.Version {
-		return fmt.Errorf("%s: %w: run the same again", f.Object.Key, store.ErrChanged)
+		return changed(f)
 	}
 	mine, theirs := make([]byte, 1<<20), make([]byte, 1<<20)
 	for left := f.Object.SizeBytes; left > 0; {

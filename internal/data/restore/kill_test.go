@@ -1,14 +1,12 @@
 package restore_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -69,40 +67,6 @@ func (s *saying) Range(ctx context.Context, key string, from, size int64, versio
 	return s.Store.Range(ctx, key, from, size, version)
 }
 
-// killedAfter runs a restore and kills it at its n-th read. It returns false if it came to its end before.
-func killedAfter(t *testing.T, n int, dir string, c store.Config) bool {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, "-test.run=^TestRestores$")
-	cmd.Env = append(os.Environ(), "RESTORE_TO="+dir, "RESTORE_FROM="+c.Endpoint, "RESTORE_AS="+c.CredentialsFile)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	for range n {
-		if !lines.Scan() {
-			if err := cmd.Wait(); err != nil {
-				t.Fatalf("it ended with %v", err)
-			}
-			return false
-		}
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_, _ = io.Copy(io.Discard, out)
-	_ = cmd.Wait() // it was killed, or just done
-	return true
-}
-
 // TestKill9 kills a restore from the real server with kill -9 at each of its reads, one after the other: nothing of the
 // checkpoint has its name until all of it is there, its pointer comes after that, and in the end it is what was put.
 func TestKill9(t *testing.T) {
@@ -125,7 +89,7 @@ func TestKill9(t *testing.T) {
 	}
 	put(t, s, bucket)
 	dir := t.TempDir()
-	for n := 1; killedAfter(t, n, dir, c); n += 2 {
+	for n := 1; storetest.Killed(t, n, "TestRestores", "RESTORE_TO="+dir, "RESTORE_FROM="+c.Endpoint, "RESTORE_AS="+c.CredentialsFile); n += 2 {
 		wantWholeOrNone(t, dir, all)
 	}
 	want(t, dir, all)

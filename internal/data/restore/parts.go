@@ -15,6 +15,7 @@ import (
 	"github.com/minio/crc64nvme"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/muster-hpc/muster/internal/data"
 	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/store"
 )
@@ -55,7 +56,7 @@ func (r *running) inParts(ctx context.Context, dir *os.Root, to *os.File, f File
 }
 
 func (r *running) fill(ctx context.Context, dir *os.Root, name string, to *os.File, f File) error {
-	notes, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	notes, err := data.OpenBeside(dir, name)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (r *running) fill(ctx context.Context, dir *os.Root, name string, to *os.Fi
 		return err
 	}
 	if p.sum() != f.Object.CRC64NVME {
-		return fmt.Errorf("%s: %w", f.Object.Key, store.ErrChecksum)
+		return store.ErrChecksum
 	}
 	return nil
 }
@@ -89,6 +90,9 @@ func (p *parted) recall() error {
 		}
 	}
 	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
+		return err
+	}
+	if _, err := p.notes.Seek(0, io.SeekEnd); err != nil {
 		return err
 	}
 	_, err := p.notes.WriteString("\n")

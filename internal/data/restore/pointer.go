@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
 	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/say/page"
 )
 
 // Pointer is a pointer to the checkpoint, and what became of it.
@@ -101,7 +102,7 @@ func (r *running) now(at string) (text string, there bool, err error) {
 		text, err = r.root.Readlink(at)
 		return text, true, err
 	case !info.Mode().IsRegular():
-		return "", false, fmt.Errorf("%s is no file", at)
+		return "", false, fmt.Errorf("%s is no file", page.Printable(at))
 	}
 	if info.Size() > mostPointer {
 		return "", true, nil

@@ -95,19 +95,18 @@ func want(t *testing.T, dir string, all files) {
 	}
 }
 
+func join(all ...files) files {
+	sum := files{}
+	for _, f := range all {
+		maps.Copy(sum, f)
+	}
+	return sum
+}
+
 func TestNewestWhole(t *testing.T) {
 	metadata := "pickle __0_0.distcp and __1_0.distcp"
 	whole := func(step string) files {
 		return files{step + "/.metadata": metadata, step + "/__0_0.distcp": "a", step + "/__1_0.distcp": "b"}
-	}
-	join := func(all ...files) files {
-		sum := files{}
-		for _, f := range all {
-			for p, text := range f {
-				sum[p] = text
-			}
-		}
-		return sum
 	}
 	torn := whole("m/step-30")
 	delete(torn, "m/step-30/__1_0.distcp")

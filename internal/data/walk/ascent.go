@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // ascent is a walk under way: the directories from the root to where it is.
@@ -83,12 +84,6 @@ func (a *ascent) lost(path, at string, err error) bool {
 	return a.wrong(path, err)
 }
 
-func (a *ascent) wrong(path string, err error) bool { return a.yield(File{Path: path}, cause(err)) }
-
-// cause is an error without the path, which is said beside it.
-func cause(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
+func (a *ascent) wrong(path string, err error) bool {
+	return a.yield(File{Path: path}, whole.Cause(err))
 }

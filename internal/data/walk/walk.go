@@ -15,9 +15,8 @@ import (
 	"syscall"
 
 	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/store"
 )
-
-const largestFile = 5 << 40 // bytes, as of an object of S3
 
 // Walk says what is walked. It may be used once.
 type Walk struct {
@@ -82,12 +81,12 @@ func (w *Walk) file(path string, info fs.FileInfo) (File, error) {
 		longest = manifest.MostPath
 	}
 	switch {
-	case odd(info.Mode()) != "":
-		return File{Path: path}, fmt.Errorf("it is %s, not a file", odd(info.Mode()))
+	case Odd(info.Mode()) != "":
+		return File{Path: path}, fmt.Errorf("it is %s, not a file", Odd(info.Mode()))
 	case len(path) > longest:
 		return File{Path: path}, fmt.Errorf("its key would have %d bytes, and S3 takes %d", len(path)+manifest.MostPath-longest, manifest.MostPath)
-	case info.Size() > largestFile:
-		return File{Path: path}, fmt.Errorf("it has %d bytes, and S3 takes %d (5 TiB) in one object", info.Size(), int64(largestFile))
+	case info.Size() > store.MostBytes:
+		return File{Path: path}, fmt.Errorf("it has %d bytes, and S3 takes %d (5 TiB) in one object", info.Size(), int64(store.MostBytes))
 	}
 	return Described(path, info), nil
 }
@@ -99,8 +98,8 @@ func Described(path string, info fs.FileInfo) File {
 		UID: stat.Uid, GID: stat.Gid, Self: self(stat)}
 }
 
-// odd says what something is that is neither a file nor a directory nor a link, "" of these.
-func odd(mode fs.FileMode) string {
+// Odd says what something is that is neither a file nor a directory nor a link, "" of these.
+func Odd(mode fs.FileMode) string {
 	switch mode.Type() {
 	case 0, fs.ModeDir, fs.ModeSymlink:
 		return ""

@@ -122,13 +122,16 @@ func unknownUpload(t *testing.T, s store.Store, u store.Upload) {
 			t.Errorf("abort what is unknown: %v", err)
 		}
 	}
-	put(t, s, u.Key, []byte("other"), nil)
-	u.Body = &Source{Body: u.Body.(*Source).Body}
-	if o, err := s.Put(t.Context(), u); err != nil || again == "" || again == u.Resume || o.SizeBytes != u.SizeBytes {
-		t.Errorf("an unknown upload became %q, %+v, %v", again, o, err)
+	body := u.Body.(*Source).Body
+	for what, there := range map[string][]byte{"other content": []byte("other"), "other metadata": body} {
+		put(t, s, u.Key, there, map[string]string{"a": "b"})
+		again, u.Body = "", &Source{Body: body}
+		if o, err := s.Put(t.Context(), u); err != nil || again == "" || again == u.Resume || o.SizeBytes != u.SizeBytes {
+			t.Errorf("%s: an unknown upload became %q, %+v, %v", what, again, o, err)
+		}
 	}
 	refuse := errors.New("the journal's disk is full")
-	u.Resume, u.Begun, u.Body = "", func(string) error { return refuse }, bytes.NewReader(u.Body.(*Source).Body)
+	u.Resume, u.Begun, u.Body = "", func(string) error { return refuse }, bytes.NewReader(body)
 	if _, err := s.Put(t.Context(), u); !errors.Is(err, refuse) {
 		t.Errorf("got %v, want what Begun says", err)
 	}

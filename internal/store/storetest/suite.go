@@ -142,7 +142,7 @@ func largeObject(t *testing.T, s store.Store) {
 		t.Errorf("%d of %d bytes came back, put as %+v, described as %+v", len(got), len(body), made, o)
 	}
 	sums := store.Sums{SHA256: made.SHA256, CRC64NVME: made.CRC64NVME}
-	for name, u := range map[string]store.Upload{"known": {Sums: sums}, "unknown": {}} {
+	for name, u := range map[string]store.Upload{"known": {Sums: sums}, "known in part": {Sums: store.Sums{CRC64NVME: sums.CRC64NVME}}, "unknown": {}} {
 		u.Key, u.Body, u.SizeBytes = "large", bytes.NewReader(body), int64(len(body))
 		if _, err := s.Put(t.Context(), u); err != nil {
 			t.Error(err)

@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Check fails unless a path is a directory, and no link to one, that belongs to a user
@@ -22,7 +24,7 @@ import (
 func Check(dir string, uid int) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", dir, bare(err))
+		return fmt.Errorf("look at %s: %w", dir, whole.Cause(err))
 	}
 	if !info.IsDir() || ownerOf(info) != uid || info.Mode()&0o022 != 0 {
 		return fmt.Errorf("%s must be a directory of user %d that nobody else may write to", dir, uid)
@@ -79,7 +81,7 @@ func Make(parent, name string, uid int) (string, error) {
 // files belong to the user nobody.
 func makeNew(dir string, uid int) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return fmt.Errorf("make directory %s: %w", dir, bare(err))
+		return fmt.Errorf("make directory %s: %w", dir, whole.Cause(err))
 	}
 	if err := Check(dir, uid); err != nil {
 		return errors.Join(err, os.Remove(dir))
@@ -132,7 +134,7 @@ func Way(path string) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("look at %s: %w", at, bare(err))
+			return fmt.Errorf("look at %s: %w", at, whole.Cause(err))
 		}
 		if owner := ownerOf(info); info.Mode()&fs.ModeSymlink != 0 && owner != 0 && owner != os.Geteuid() {
 			return fmt.Errorf("%s is a link of user %d, who decides where it leads", at, owner)
@@ -142,11 +144,3 @@ func Way(path string) error {
 }
 
 func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
-
-// bare is an error about a file without the file's name.
-func bare(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
-}

@@ -1,6 +1,6 @@
 // Package shell writes words for a POSIX shell, which reads the same words again: nothing
 // in them is expanded, split or run. A plain first word that a shell has a meaning of its
-// own for, such as time, keeps that.
+// own for, such as time, keeps that. Split reads words as such a shell does.
 package shell
 
 import "strings"

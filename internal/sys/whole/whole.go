@@ -25,18 +25,18 @@ func Write(path string, text []byte, mode fs.FileMode) error {
 func Make(path string, text []byte, finish func(beside *os.File) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, cause(err))
+		return fmt.Errorf("write %s: %w", path, Cause(err))
 	}
 	_, err = f.Write(text)
 	if err == nil {
 		err = finish(f)
 	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, errors.Join(cause(err), os.Remove(f.Name())))
+		return fmt.Errorf("write %s: %w", path, errors.Join(Cause(err), os.Remove(f.Name())))
 	}
 	if err := Rename(f.Name(), path); err != nil {
 		_ = os.Remove(f.Name()) // it is not there if only the directory could not be brought to the disk
-		return fmt.Errorf("write %s: %w", path, cause(err))
+		return fmt.Errorf("write %s: %w", path, Cause(err))
 	}
 	return nil
 }
@@ -87,8 +87,9 @@ func Read(path string) ([]byte, error) {
 	return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 }
 
-// cause is an error without the name of the file beside, which means nothing to users.
-func cause(err error) error {
+// Cause is an error about a file without the deed and the name that package os adds: for who says them himself, or where
+// the name means nothing to users.
+func Cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}

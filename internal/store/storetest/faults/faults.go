@@ -53,7 +53,7 @@ func Always(k Kind) Plan { return func(*http.Request) Fault { return Fault{k, 0.
 // First does the same to the first n requests that match and that it can be done to, and nothing to others. A nil match takes all.
 func First(n int, k Kind, match func(*http.Request) bool) Plan {
 	return func(r *http.Request) Fault {
-		if n == 0 || !k.suits(r) || match != nil && !match(r) {
+		if n == 0 || !k.Suits(r) || match != nil && !match(r) {
 			return Fault{}
 		}
 		n--
@@ -110,7 +110,7 @@ func (d *diary) meet(r *http.Request) (*Request, Fault) {
 	if d.plan != nil {
 		f = d.plan(r)
 	}
-	if !f.Kind.suits(r) {
+	if !f.Kind.Suits(r) {
 		f = Fault{}
 	}
 	req := &Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Fault: f.Kind}
@@ -118,9 +118,9 @@ func (d *diary) meet(r *http.Request) (*Request, Fault) {
 	return req, f
 }
 
-// suits reports whether the request has the body that the fault is about. Bodies of lists and the like are left alone, but for
+// Suits reports whether the request has the body that the fault is about. Bodies of lists and the like are left alone, but for
 // a broken connection.
-func (k Kind) suits(r *http.Request) bool {
+func (k Kind) Suits(r *http.Request) bool {
 	switch k {
 	case ResetRequest, CutRequest, FlipRequest, HangRequest:
 		return r.ContentLength > 0 && (Objects(r) || Parts(r))

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -10,6 +11,11 @@ import (
 
 // forward asks the server, and passes its answer on.
 func (p *Proxy) forward(w *noted, r *http.Request, f Fault) {
+	if !p.begun() {
+		reset(w)
+		return
+	}
+	defer p.under.Done()
 	out, err := p.outgoing(w, r, f)
 	if err != nil {
 		refuse(w, r, http.StatusBadGateway, "BadGateway")
@@ -31,7 +37,7 @@ func (p *Proxy) forward(w *noted, r *http.Request, f Fault) {
 // outgoing is the request as the server gets it.
 func (p *Proxy) outgoing(w *noted, r *http.Request, f Fault) (*http.Request, error) {
 	to := &url.URL{Scheme: p.server.Scheme, Host: p.server.Host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
-	out := (&http.Request{Method: r.Method, URL: to, Host: r.Host, Header: http.Header{}, ContentLength: r.ContentLength}).WithContext(r.Context())
+	out := (&http.Request{Method: r.Method, URL: to, Host: r.Host, Header: http.Header{}, ContentLength: r.ContentLength}).WithContext(context.WithoutCancel(r.Context()))
 	copyHeader(out.Header, r.Header)
 	if r.ContentLength != 0 {
 		var body io.Reader = r.Body

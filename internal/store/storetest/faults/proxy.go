@@ -28,6 +28,7 @@ type Proxy struct {
 	region  string
 	address string
 	diary   diary
+	under   sync.WaitGroup // requests that the server answers
 
 	mu      sync.Mutex // guards what follows
 	door    *http.Server
@@ -97,6 +98,20 @@ func (p *Proxy) Gone() {
 	}
 	p.held = nil
 }
+
+// begun reports whether a request may still go to the server. If so, it has to be done.
+func (p *Proxy) begun() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.door == nil {
+		return false
+	}
+	p.under.Add(1)
+	return true
+}
+
+// Settle waits for the server's answers to requests that were cut off: what they do is done then.
+func (p *Proxy) Settle() { p.under.Wait() }
 
 // Back brings the server back, where it was.
 func (p *Proxy) Back() {

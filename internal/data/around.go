@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/store"
 )
 
-// around is the nearest dataset that the prefix lies in, if there is one that this user may see.
-func (r *pushing) around(ctx context.Context) (prefix string, found bool) {
-	for at := strings.Trim(r.Prefix, "/"); at != ""; {
+// Around is the nearest dataset that a prefix lies in, if there is one that this user may see.
+func Around(ctx context.Context, bucket store.Store, prefix string) (around string, found bool) {
+	for at := strings.Trim(prefix, "/"); at != ""; {
 		if at = path.Dir(at); at == "." {
 			at = ""
 		}
-		if _, err := r.Bucket.Head(ctx, manifest.HeadKey(at)); err == nil {
+		if _, err := bucket.Head(ctx, manifest.HeadKey(at)); err == nil {
 			return at, true
 		}
 	}
