@@ -10,7 +10,7 @@ ACTIONS := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 
 # What only tests use. What users need, `muster doctor` installs.
-TOOLS := awscli buildah openmpi-bin openssh-server procps python3-torch python3-venv tree umoci
+TOOLS := awscli buildah openmpi-bin openssh-server procps python3-torch python3-venv tmux tree umoci
 
 # What only benchmarks use.
 BENCH_TOOLS := e2fsprogs gcc iproute2 jq mmdebstrap pigz python3-venv skopeo squashfs-tools squashfuse time umoci zstd
@@ -88,24 +88,27 @@ tools: ## install what only tests use
 	[ -z "$$missing" ] || if [ "$$(id -u)" = 0 ]; then apt-get install --yes --no-install-recommends $(UNSTARTED) $$missing; \
 	else echo "tests that use these are skipped; as root: apt-get install --no-install-recommends" $$missing; fi
 
-# Python programs that tests use: moto and cfn-lint in bin/py; in bin/clients, those that run on nodes, by the Python that
-# nodes have. Each is made anew when its versions or this directory's path have changed.
-python: tools bin/py/made bin/clients/made ## the Python programs that tests use
+# Python programs that tests use: moto and cfn-lint in bin/py; in bin/clients and bin/trainers, those that run on nodes, by the
+# Python that nodes have, the latter beside Debian's PyTorch. Each is made anew when its versions or this directory's path have changed.
+python: tools bin/py/made bin/clients/made bin/trainers/made ## the Python programs that tests use
 
 PYTHON_STAMP = { echo '$(CURDIR)'; cat $(1); }
 PYTHON_MADE  = @if $(call PYTHON_STAMP,$(2)) | cmp --silent - $@; then exit 0; fi; \
 	rm -rf $(@D); \
 	$(1) -c 'import ensurepip, venv' 2>/dev/null || { echo "tests that use $(@D) are skipped: python3-venv is missing"; exit 0; }; \
-	$(1) -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $(2) && \
+	$(1) -m venv $(3) $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $(2) && \
 	$(call PYTHON_STAMP,$(2)) > $@
 
-.PHONY: bin/py/made bin/clients/made
+.PHONY: bin/py/made bin/clients/made bin/trainers/made
 
 bin/py/made: tools
 	$(call PYTHON_MADE,python3,test/cloud/requirements.txt)
 
 bin/clients/made: tools
 	$(call PYTHON_MADE,/usr/bin/python3,test/clients/requirements.txt)
+
+bin/trainers/made: tools
+	$(call PYTHON_MADE,/usr/bin/python3,test/trainers/requirements.txt,--system-site-packages)
 
 shellcheck: ## install shellcheck
 	@command -v shellcheck >/dev/null || apt-get install --yes --no-install-recommends shellcheck

@@ -224,6 +224,11 @@ func (x *chaos) ranOnceAtATime(task int) {
 func (x *chaos) accounted() {
 	x.t.Helper()
 	var wrong []string
+	defer func() {
+		if len(wrong) > 0 {
+			x.t.Log(strings.Join(wrong, "\n"))
+		}
+	}()
 	x.await("sacct says what the jobs say", time.Minute, func() bool {
 		rows := map[string][]string{}
 		for line := range strings.Lines(x.head("sacct", "--duplicates", "--allocations", "--noheader", "--parsable2", "--format=JobID,State", "--jobs="+x.job)) {
@@ -240,9 +245,6 @@ func (x *chaos) accounted() {
 		}
 		return len(wrong) == 0 || x.t.Failed()
 	})
-	if len(wrong) > 0 {
-		x.t.Error(strings.Join(wrong, "\n"))
-	}
 }
 
 // ends tells whether states are those of a task that completed after so many restarts.

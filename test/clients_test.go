@@ -70,7 +70,7 @@ func needFiles(t *testing.T, files ...string) {
 // runsClients runs each client in a folder of its own, from a venv that is active where muster is called.
 func runsClients(c *cluster) {
 	c.t.Helper()
-	c.copyClients()
+	c.copyVenv(clientsVenv, "clients")
 	outs := map[string]*bytes.Buffer{}
 	ends := map[string]error{}
 	var all sync.WaitGroup
@@ -96,21 +96,21 @@ func runsClients(c *cluster) {
 	}
 }
 
-// copyClients copies the venv and the scripts into the working directory. Programs of a venv name its place.
-func (c *cluster) copyClients() {
+// copyVenv copies a venv, and scripts for it, into the working directory. Programs of a venv name its place.
+func (c *cluster) copyVenv(from, scripts string) {
 	c.t.Helper()
-	was, err := filepath.Abs(clientsVenv)
+	was, err := filepath.Abs(from)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	venv := filepath.Join(c.dir, "venv")
-	for from, to := range map[string]string{was: venv, "clients": filepath.Join(c.dir, "scripts")} {
+	for from, to := range map[string]string{was: venv, scripts: filepath.Join(c.dir, "scripts")} {
 		if out, err := exec.Command("cp", "--recursive", "--preserve=mode,timestamps,links", from, to).CombinedOutput(); err != nil {
 			c.t.Fatalf("cp %s: %v\n%s", from, err, out)
 		}
 	}
-	scripts, _ := filepath.Glob(filepath.Join(venv, "bin", "*"))
-	for _, file := range append(scripts, filepath.Join(venv, "pyvenv.cfg")) {
+	programs, _ := filepath.Glob(filepath.Join(venv, "bin", "*"))
+	for _, file := range append(programs, filepath.Join(venv, "pyvenv.cfg")) {
 		text, err := os.ReadFile(file)
 		if err != nil || !bytes.Contains(text, []byte(was)) {
 			continue // a folder, or nothing that names the venv

@@ -61,7 +61,7 @@ func installWithLibraries(name, tree string) error {
 	if err != nil {
 		return fmt.Errorf("ldd %s: %w", path, err)
 	}
-	if err := copyFile(path, filepath.Join(tree, "usr/bin", name)); err != nil {
+	if err := copyFile(path, filepath.Join(tree, "usr/bin", filepath.Base(name))); err != nil {
 		return err
 	}
 	for _, field := range strings.Fields(string(list)) {

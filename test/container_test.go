@@ -51,6 +51,7 @@ func TestContainers(t *testing.T) {
 		"keeps_variables":          keepsVariables,
 		"finds_s3":                 containerFindsS3,
 		"heeds_enroot":             heedsEnroot,
+		"job_file":                 jobFileInImage,
 		"refuses":                  refusesContainers,
 		"step_is_cancelled":        containerIsCancelled,
 		"import_is_cancelled":      importIsCancelled,
@@ -85,6 +86,7 @@ func TestContainersOfAnOrdinaryUser(t *testing.T) {
 		"pmix":                pmixInContainer,
 		"keeps_variables":     keepsVariables,
 		"finds_s3":            containerFindsS3,
+		"job_file":            jobFileInImage,
 		"parties_are_killed":  partiesAreKilled,
 	})
 }

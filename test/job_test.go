@@ -109,6 +109,7 @@ func TestJobs(t *testing.T) {
 		"is_cancelled":         jobIsCancelled,
 		"is_no_longer_watched": jobIsNoLongerWatched,
 		"loses_its_node":       jobLosesItsNode,
+		"is_reported":          jobIsReported,
 		"leaves_its_nodes":     jobLeavesItsNodes,
 		"tells_its_nodes":      jobTellsItsNodes,
 		"has_what_is_active":   jobHasWhatIsActive,

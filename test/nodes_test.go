@@ -56,6 +56,7 @@ func TestNodes(t *testing.T) {
 		"ends_with_its_caller":     endsWithItsCaller,
 		"hears_interrupts":         hearsInterrupts,
 		"shell_has_a_terminal":     shellHasTerminal,
+		"top_shows_a_job":          topShowsAJob,
 		"makes_no_devices":         makesNoDevices,
 		"ticks_with_wall_clock":    ticksWithWallClock,
 		"leaves_host_alone":        leavesHostAlone,

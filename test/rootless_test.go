@@ -68,6 +68,7 @@ func TestOrdinaryUser(t *testing.T) {
 		"exports":                userExports,
 		"debian_finds_s3":        debianClientFindsS3,
 		"datasets":               datasets,
+		"secrets":                userSecrets,
 		"cleans":                 cleans,
 		"carries_what_is_active": jobHasWhatIsActive,
 		"image_user_is_owner":    imageUserIsOwner,

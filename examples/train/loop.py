@@ -135,8 +135,8 @@ def run(options):
     trainer = Trainer(options, torch.frombuffer(bytearray(text), dtype=torch.uint8))
     config = settings(options, digest)
     resume(trainer, config, log)
-    train(trainer, config, log)
-    finish(trainer, config, log)
+    if train(trainer, config, log):
+        finish(trainer, config, log)
     dist.barrier()
     dist.destroy_process_group()
 
@@ -176,6 +176,7 @@ def compare(was, now, path, log):
 
 
 def train(trainer, config, log):
+    """Train to the last batch, or until somebody wants it to stop. Return whether it was the last."""
     options = trainer.options
     since, samples = time.monotonic(), 0
     while trainer.step < options.steps:
@@ -189,8 +190,24 @@ def train(trainer, config, log):
             mean = loss.item() / dist.get_world_size()
             log.say(f"Batch {number} Loss: {mean:.5f}, Speed: {speed:.2f} samples/sec, lr: {rate:.6f}")
             since, samples = time.monotonic(), 0
-        if trainer.step % options.checkpoint_freq == 0 or last:
+        saved = trainer.step % options.checkpoint_freq == 0 or last
+        if saved:
             save(trainer, config, log)
+        if not last and told_to_stop(options):
+            if not saved:
+                save(trainer, config, log)
+            log.say(f"Stopped before batch {trainer.step}, as {options.stop_file} asks")
+            return False
+    return True
+
+
+def told_to_stop(options):
+    """Return whether the file is there, the same on every rank: one that stopped alone would hang the others."""
+    if not options.stop_file:
+        return False
+    told = torch.tensor(int(dist.get_rank() == 0 and os.path.exists(options.stop_file)))
+    dist.broadcast(told, 0)
+    return bool(told.item())
 
 
 def save(trainer, config, log):

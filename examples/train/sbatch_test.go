@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,12 @@ import (
 
 // batch runs train.sbatch as Slurm would on two nodes, with both nodes on this machine.
 func batch(t *testing.T, p place, env ...string) (string, error) {
+	t.Helper()
+	out, err := batchCommand(t, p, env...).CombinedOutput()
+	return string(out), err
+}
+
+func batchCommand(t *testing.T, p place, env ...string) *exec.Cmd {
 	t.Helper()
 	bin, err := filepath.Abs("testdata/bin")
 	if err != nil {
@@ -36,8 +43,7 @@ func batch(t *testing.T, p place, env ...string) (string, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return cmd
 }
 
 func TestBatchScriptTrainsAndResumes(t *testing.T) {
@@ -64,6 +70,44 @@ func TestBatchScriptTrainsAndResumes(t *testing.T) {
 	}
 	if got := final(t, again); got != want {
 		t.Errorf("the second attempt's weights are %s, want %s", got, want)
+	}
+}
+
+// A job that Slurm tells to give way saves a checkpoint where it is, is queued again, and ends with the bits of one that
+// was left alone.
+func TestBatchScriptGivesWay(t *testing.T) {
+	requireTorch(t)
+	alone, err := batch(t, newPlace(t), "STEPS=30", "CHECKPOINT_FREQ=30")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, alone)
+	}
+	p := newPlace(t)
+	cmd := batchCommand(t, p, "STEPS=30", "CHECKPOINT_FREQ=30")
+	out := newWatched()
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !out.await(limit(t), "Batch 1 Loss") {
+		t.Fatalf("no batch\n%s", out)
+	}
+	if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it is killed when it is queued again
+	stopped := regexp.MustCompile(`\nStopped before batch (\d+), as \S+ asks\n`).FindStringSubmatch(out.String())
+	if stopped == nil || !strings.Contains(out.String(), "\nJob 41 is queued again\n") {
+		t.Fatalf("it did not give way:\n%s", out)
+	}
+	again, err := batch(t, p, "SLURM_RESTART_COUNT=1", "STEPS=30", "CHECKPOINT_FREQ=30")
+	if err != nil || !strings.Contains(again, " at batch "+stopped[1]+"\n") {
+		t.Fatalf("%v: it did not go on at batch %s:\n%s", err, stopped[1], again)
+	}
+	if got, want := final(t, again), final(t, alone); got != want {
+		t.Errorf("the weights are %s, and %s without an interruption", got, want)
+	}
+	if left, _ := filepath.Glob(p.path("checkpoints/.*")); len(left) > 0 {
+		t.Errorf("there is still %v", left)
 	}
 }
 

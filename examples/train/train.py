@@ -21,6 +21,7 @@ def parse():
     parser.add_argument("--steps", type=int, default=180, help="batches in all")
     parser.add_argument("--checkpoint-freq", type=int, default=15, help="batches between two checkpoints")
     parser.add_argument("--log-freq", type=int, default=1, help="batches between two lines of the log")
+    parser.add_argument("--stop-file", help="save a checkpoint and stop once this file is there; rank 0 looks after each batch")
     parser.add_argument("--keep", type=int, default=3, help="checkpoints to keep")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--layers", type=int, default=2)

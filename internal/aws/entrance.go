@@ -26,7 +26,6 @@ func (c *cluster) find(ctx context.Context, o connect.Options) (connect.Way, err
 // head finds the head node.
 func (c *cluster) head(ctx context.Context, o connect.Options) (connect.Way, error) {
 	way := connect.Way{Want: o, At: filesOf(c.home, c.record.Name)}
-	way.At.Sockets = connect.Sockets(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
 	if home, err := os.UserHomeDir(); err == nil {
 		way.Keys = filepath.Join(home, ".ssh")
 	}

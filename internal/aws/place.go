@@ -152,8 +152,9 @@ func (c *cluster) Enter(ctx context.Context, p place.Program) error {
 	if err != nil {
 		return err
 	}
-	terminal := c.talk.Terminal()
-	return runSSH(ctx, way.Run(connect.Use{Terminal: terminal, NoInput: p.Quiet && !terminal}, entered(muster, p.Args)...))
+	terminal := c.talk.Terminal() && p.Input == nil // a terminal there would show what is typed
+	use := connect.Use{Terminal: terminal, NoInput: p.Quiet && !terminal && p.Input == nil}
+	return runSSH(ctx, way.Run(use, entered(muster, p.Args)...), p.Input)
 }
 
 // Send implements place.Cluster.

@@ -15,7 +15,7 @@ import (
 func (p *Plan) Write(w io.Writer) error {
 	sections := []page.Section{
 		{Table: page.Table{{fmt.Sprintf("Cluster %s in %s of account %s, as %s", p.Cluster, p.Region, p.Account, p.Caller)}}},
-		fileChanges(p.Changes),
+		fileChanges(p.Changes), accountChanges(p),
 	}
 	for _, s := range p.Stacks {
 		sections = append(sections, stackSection(s))
@@ -43,6 +43,22 @@ func fileChanges(changes []plan.Change) page.Section {
 		t.Add("  "+c.Path, page.OrDash(c.Old), page.OrDash(c.New), string(c.Need))
 	}
 	return page.Section{Table: t}
+}
+
+// accountChanges are those of Slurm's accounts, which the head node makes.
+func accountChanges(p *Plan) page.Section {
+	if len(p.Accounts) == 0 {
+		return page.Section{}
+	}
+	t := page.Table{{"Slurm's accounts, users and QoS"}}
+	for _, line := range p.Accounts {
+		t.Add("  " + page.Printable(line))
+	}
+	s := page.Section{Table: t}
+	if !p.New {
+		s.Lines = []string{"What muster did not make stays, and so does what jobs have."}
+	}
+	return s
 }
 
 // stackSection lists the changes of a stack's resources. Free ones of a new stack are only

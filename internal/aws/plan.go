@@ -24,6 +24,8 @@ type Plan struct {
 	Stacks []StackPlan `json:"stacks"`
 	// Changes are the keys of the cluster file that differ from the cluster's.
 	Changes []plan.Change `json:"changes,omitempty"`
+	// Accounts are the changes of Slurm's accounts, users and QoS that muster.yaml asks for.
+	Accounts []string `json:"accounts,omitempty"`
 	// Always is what an hour costs as long as the cluster is there, Full with all nodes.
 	Always plan.Cost `json:"always_hour"`
 	Full   plan.Cost `json:"full_hour"`
@@ -59,7 +61,7 @@ type ResourceChange struct {
 
 // Empty says that the cluster is as its file says.
 func (p *Plan) Empty() bool {
-	return !slices.ContainsFunc(p.Stacks, func(s StackPlan) bool { return s.Action != "keep" }) && len(p.Changes) == 0 && p.Program == "" && (p.Trial == nil || p.Trial.Static)
+	return !slices.ContainsFunc(p.Stacks, func(s StackPlan) bool { return s.Action != "keep" }) && len(p.Changes)+len(p.Accounts) == 0 && p.Program == "" && (p.Trial == nil || p.Trial.Static)
 }
 
 // inWords joins changes with what the stacks say of their resources.

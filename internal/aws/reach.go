@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -86,11 +87,15 @@ func headSaid(ctx context.Context, a *api.Account, r Record) (manifest.HeadStatu
 	return s, err
 }
 
-// runSSH runs a command line with our input and output, and passes its exit code on. If
-// ctx ended, the cause of that is the error, and the exit code does not count.
-func runSSH(ctx context.Context, line []string) error {
+// runSSH runs a command line with our output, and with our input unless there is another, and
+// passes its exit code on. If ctx ended, the cause of that is the error, and the exit code does
+// not count.
+func runSSH(ctx context.Context, line []string, input []byte) error {
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if input != nil {
+		cmd.Stdin = bytes.NewReader(input)
+	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	err := cmd.Run()
 	if ctx.Err() != nil {

@@ -32,7 +32,7 @@ const recordDir = "aws.d"
 
 // filesOf are what this machine keeps of the way to a cluster.
 func filesOf(home, name string) connect.Files {
-	return connect.Files{Dir: filepath.Join(home, recordDir), Cluster: name}
+	return connect.Files{Dir: filepath.Join(home, recordDir), Cluster: name, Sockets: connect.Sockets(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())}
 }
 
 func recordPath(home, name string) string { return filepath.Join(home, recordDir, name+".json") }

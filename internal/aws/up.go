@@ -77,6 +77,8 @@ type up struct {
 	who    api.Identity
 	stacks found
 	before memory
+	// former is the muster.yaml that the cluster has, nil if it has none that can be read.
+	former *spec.Workload
 	after  memory
 	set    stack.Set
 	facts  stack.Facts
@@ -166,6 +168,9 @@ func (u *up) look(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if err := u.open(ctx); err != nil {
+		return "", err
+	}
+	if err := u.formerWorkload(ctx); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("account %s, %s, as %s", u.who.Account, u.Account.Region, u.who.ARN), nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/aws/stack"
@@ -34,6 +35,7 @@ func (u *up) compare(ctx context.Context) (string, error) {
 	if u.newer {
 		u.plan.Program = u.after.Version
 	}
+	u.plan.Accounts = account.Lines(account.Foreseen(u.Name, u.former, u.Workload))
 	u.plan.Notes = lint.Ignored(u.File)
 	if u.plan.New && u.facts.KeyName == "" && u.File.Cluster.HeadNode.SSH.KeyName == "" {
 		u.plan.Notes = append(u.plan.Notes, "There is no SSH key: only `muster ssh` will reach the head node, by Session Manager, and a key cannot be added later. `ssh-keygen -t ed25519` makes one.")
@@ -82,7 +84,11 @@ func (p *Plan) summary() string {
 	for _, s := range p.Stacks {
 		n += len(s.Changes)
 	}
-	return count.Of(n, "resource") + " to add or change"
+	text := count.Of(n, "resource") + " to add or change"
+	if len(p.Accounts) > 0 {
+		text += ", " + count.Of(len(p.Accounts), "change") + " of Slurm's accounts"
+	}
+	return text
 }
 
 // policies holds the new file against the one that the cluster was made of.

@@ -34,11 +34,16 @@ type headLook struct {
 	// fresh says that the word is no old one: by its time, or because a newer one came
 	// while we looked.
 	fresh bool
+	// asked is a step that is told however short it is.
+	asked string
 }
 
 // head waits until the head node runs this revision, and shows its boot.
 func (u *up) head(ctx context.Context) (string, error) {
 	l := headLook{heard: time.Now()}
+	if len(u.plan.Accounts) > 0 {
+		l.asked = manifest.SetAccounts
+	}
 	limit, began, every := cmp.Or(u.HeadSilence, headSilence), time.Now(), lookFirst
 	for {
 		if err := u.hear(ctx, &l); err != nil {
@@ -50,6 +55,9 @@ func (u *up) head(ctx context.Context) (string, error) {
 		case l.fresh && s.Phase == manifest.Failed:
 			return "", headFailure(s)
 		case l.fresh && s.Phase == manifest.Ready && s.Revision == u.site.Revision && u.runs(s):
+			if s.AccountsError != "" {
+				return "", fmt.Errorf("the cluster works, but %s; once that is settled, the head node sets them by itself", s.AccountsError)
+			}
 			return fmt.Sprintf("%s runs revision %s with muster %s", s.InstanceID, s.Revision, s.Version), nil
 		}
 		if time.Since(l.heard) > limit {
@@ -108,7 +116,7 @@ func (l *headLook) news(revision string) []manifest.Step {
 		// What runs already was not waited for. Before a revision is read, or from an older
 		// muster, a step says of none.
 		old := first && (l.status.Revision == revision || of == "" && l.status.Revision != "")
-		if !old && (of == "" || of == revision) && step.Seconds >= worthTelling.Seconds() {
+		if !old && (of == "" || of == revision) && (step.Seconds >= worthTelling.Seconds() || step.Name == l.asked) {
 			all = append(all, step)
 		}
 	}

@@ -182,17 +182,12 @@ func (u *up) describe(ctx context.Context) (string, error) {
 	if err := writeObject(ctx, u.bucket, manifest.FileKey(u.Name), u.Source); err != nil {
 		return "", err
 	}
-	if err := u.describeWorkload(ctx); err != nil {
-		return "", err
+	if u.WorkloadSource != nil {
+		if err := writeObject(ctx, u.bucket, manifest.WorkloadKey(u.Name), u.WorkloadSource); err != nil {
+			return "", err
+		}
 	}
 	return "revision " + u.site.Revision, writeJSON(ctx, u.bucket, manifest.SiteKey(u.Name), u.site)
-}
-
-func (u *up) describeWorkload(ctx context.Context) error {
-	if u.WorkloadSource == nil {
-		return u.bucket.Delete(ctx, manifest.WorkloadKey(u.Name))
-	}
-	return writeObject(ctx, u.bucket, manifest.WorkloadKey(u.Name), u.WorkloadSource)
 }
 
 // revision is a digest of all that the machines are told.

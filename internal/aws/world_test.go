@@ -121,6 +121,9 @@ Scheduling:
         - {Name: r, InstanceType: c5.large, MinCount: 0, MaxCount: 4}
 `
 
+// missing is a muster.yaml that is not there.
+const missing = "missing"
+
 // up brings a cluster up and returns the plan that was shown.
 func (w *world) up(ctx context.Context, text, workload string, r *told) (*aws.Plan, error) {
 	w.t.Helper()
@@ -128,6 +131,10 @@ func (w *world) up(ctx context.Context, text, workload string, r *told) (*aws.Pl
 	file.Finish()
 	if file.Problems.HasErrors() {
 		w.t.Fatalf("the file has errors: %v", file.Problems.All())
+	}
+	source := []byte(workload)
+	if workload == missing {
+		workload, source = "", nil
 	}
 	work, problems := spec.ParseWorkload("muster.yaml", []byte("Run: {Hours: 1}\n"+workload), file.Cluster)
 	if problems.HasErrors() {
@@ -142,7 +149,7 @@ func (w *world) up(ctx context.Context, text, workload string, r *told) (*aws.Pl
 	var plan *aws.Plan
 	_, err = aws.Up(ctx, aws.UpOptions{
 		Name: "demo", Home: w.home, Version: "test", Account: w.account, Inventory: have, File: file, Path: "/w/cluster.yaml", Workload: work,
-		Source: []byte(text), WorkloadSource: []byte(workload), Report: r, HeadSilence: 20 * time.Second, Test: w.test,
+		Source: []byte(text), WorkloadSource: source, Report: r, HeadSilence: 20 * time.Second, Test: w.test,
 		Programs:  map[string]string{"amd64": w.program},
 		PublicKey: []byte("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ6QG0bX0e4Yx0bH8gE0sFzB1Qq3j9w0s6m0b8F2x3yZ somebody"),
 		Address:   func(context.Context) (netip.Addr, error) { return netip.Addr{}, errors.New("no network in tests") },

@@ -79,6 +79,7 @@ func rules(s *script) {
 	s.needRules()
 	mountRules(s)
 	directiveRules(s)
+	s.musterRules()
 	refusedRules(s)
 	s.lonelyRules()
 	resourceRules(s)

@@ -46,8 +46,8 @@ type Queue struct {
 	Exclusive bool
 	// CapacityType is ONDEMAND, SPOT, CAPACITY_BLOCK, or "" if it is not known.
 	CapacityType string
-	// MaxNodes is how many nodes a job may have, 0 for all. MaxMinutes is how long.
-	MaxNodes, MaxMinutes int
+	// MinNodes is how many nodes a job must have, MaxNodes how many it may have, 0 for all. MaxMinutes is how long.
+	MinNodes, MaxNodes, MaxMinutes int
 	// ScratchDir is where the nodes' own disks are mounted.
 	ScratchDir string
 	Resources  []Resource
@@ -102,6 +102,8 @@ func FactsOf(c *spec.Cluster) *Facts {
 			switch c.Key {
 			case "MaxTime":
 				queue.MaxMinutes = minutesIn(c.Value)
+			case "MinNodes":
+				queue.MinNodes = number(c.Value)
 			case "MaxNodes":
 				queue.MaxNodes = number(c.Value)
 			}
@@ -189,7 +191,7 @@ func Running(filed *Facts, partitions []slurm.Partition, nodes []slurm.Node) *Fa
 				q = known
 			}
 		}
-		q.Default, q.MaxNodes, q.MaxMinutes = p.Default, p.MaxNodes, int(p.MaxTime.Minutes())
+		q.Default, q.MinNodes, q.MaxNodes, q.MaxMinutes = p.Default, p.MinNodes, p.MaxNodes, int(p.MaxTime.Minutes())
 		q.Exclusive = q.Exclusive || strings.HasPrefix(p.OverSubscribe, "EXCLUSIVE")
 		q.Resources = runningResources(q.Resources, p.Name, nodes)
 		f.Queues = append(f.Queues, q)

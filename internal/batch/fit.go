@@ -132,6 +132,9 @@ func (r room) checkNodes() bool {
 	case r.queue.MaxNodes > 0 && least > r.queue.MaxNodes:
 		r.errorf("script/nodes", asked, "%s, but partition %s allows a job %s", asked.written(), name, count.Of(r.queue.MaxNodes, "node")).
 			WithHint("ask for at most %d", r.queue.MaxNodes)
+	case asked.Name == "nodes" && r.job.exact && least < r.queue.MinNodes:
+		r.errorf("script/nodes", asked, "%s, but a job of partition %s has at least %d nodes", asked.written(), name, r.queue.MinNodes).
+			WithHint("ask for %d, or for another partition", r.queue.MinNodes)
 	default:
 		return false
 	}

@@ -40,7 +40,8 @@ that; "-" is a cluster file on the standard input. A pattern in quotes, such as
 
 A file that begins with #! is a batch script. It is read, not run, and checked
 against the cluster file before it, or --cluster, which is a file or a name, or else
-the cluster on this machine that MUSTER_CLUSTER names.
+the cluster on this machine that MUSTER_CLUSTER names. A job file is checked, too,
+and the scripts that it becomes on that cluster.
 
 With --fix, what has one right answer is changed in the files: misspelt keys,
 sections at a wrong place, values in a wrong form. Comments and layout stay. It

@@ -76,28 +76,28 @@ var errChanged = errors.New("it was changed meanwhile")
 func rewrite(path string, before, after []byte) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return reason(err)
+		return whole.Cause(err)
 	}
 	info, err := writable(target)
 	if err != nil {
-		return reason(err)
+		return whole.Cause(err)
 	}
 	beside, err := os.CreateTemp(filepath.Dir(target), ".muster-fix-*")
 	if err != nil {
-		return fmt.Errorf("no new file can be made in its directory: %w", reason(err))
+		return fmt.Errorf("no new file can be made in its directory: %w", whole.Cause(err))
 	}
 	defer os.Remove(beside.Name())
 	defer beside.Close()
 	if _, err := beside.Write(after); err != nil {
-		return reason(err)
+		return whole.Cause(err)
 	}
 	if err := errors.Join(like(beside, info), beside.Sync()); err != nil {
-		return reason(err)
+		return whole.Cause(err)
 	}
 	if now, err := os.ReadFile(target); err != nil || !bytes.Equal(now, before) {
 		return errChanged
 	}
-	return reason(whole.Rename(beside.Name(), target))
+	return whole.Cause(whole.Rename(beside.Name(), target))
 }
 
 // writable opens a file for writing as an editor would, and says what it is.
@@ -123,18 +123,7 @@ func writable(path string) (fs.FileInfo, error) {
 func like(f *os.File, info fs.FileInfo) error {
 	owner := info.Sys().(*syscall.Stat_t)
 	if err := f.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
-		return fmt.Errorf("its owner cannot be kept: %w", reason(err))
+		return fmt.Errorf("its owner cannot be kept: %w", whole.Cause(err))
 	}
 	return f.Chmod(info.Mode().Perm())
-}
-
-// reason is a file error without the path, which the user knows.
-func reason(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	if e, ok := errors.AsType[*os.LinkError](err); ok {
-		return e.Err
-	}
-	return err
 }

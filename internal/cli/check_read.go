@@ -116,6 +116,8 @@ func (c *checker) check(path string) {
 		c.add(path, "cluster", "", list)
 	case batch.IsScript(data):
 		c.checkScript(path, data)
+	case jobKey().Match(data):
+		c.checkJob(path, data)
 	default:
 		c.checkCluster(path, spec.OpenText(path, data, c.reading()))
 		c.checkBeside(spec.WorkloadPath(path))

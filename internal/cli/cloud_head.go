@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/agent"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/status"
 )
 
 // onCloudHead tells whether this is a machine of a cluster on AWS.
@@ -31,6 +33,19 @@ func findSlurm() error {
 		}
 	}
 	return os.Setenv("PATH", strings.Join(path, ":"))
+}
+
+// servicesHere are the services of the machine on AWS that this is, none elsewhere.
+func servicesHere() ([]manifest.Service, error) {
+	if !onCloudHead() {
+		return nil, nil
+	}
+	running, err := agent.Services()
+	var all []manifest.Service
+	for _, x := range running {
+		all = append(all, manifest.Service{Name: x.Name, Ready: string(x.Phase) == status.Ready})
+	}
+	return all, err
 }
 
 // siteTypes are the instance types of the cluster whose head node this is, nil

@@ -144,9 +144,6 @@ func (l *cleanList) take(ctx context.Context, found func(func(*clean.File, error
 	return nil
 }
 
-// toldOf is how many troubles of a kind are told; the others are counted.
-const toldOf = 20
-
 func (l *cleanList) tell(n int64, err error) {
 	if n <= toldOf {
 		l.app.note("%s", page.Printable(err.Error()))

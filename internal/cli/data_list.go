@@ -109,12 +109,10 @@ func lineOfFound(t target, f data.Found) datasetLine {
 }
 
 func (a *app) listTarget(ctx context.Context, at bucketFlags, t target, files bool) error {
-	progress := &data.Progress{}
-	bucket, err := a.openBucket(ctx, at, t, "", progress)
+	bucket, _, stop, err := a.beginData(ctx, at, t, "")
 	if err != nil {
 		return err
 	}
-	stop := a.watchData(progress)
 	defer stop()
 	found, err := data.Datasets(ctx, bucket, t.prefix)
 	if errors.Is(err, store.ErrNotFound) {
@@ -161,7 +159,11 @@ func datasetTable(all []datasetLine, now time.Time) page.Table {
 			t.Add(page.Printable(d.Dataset), d.State, "-", "-", "-")
 			continue
 		}
-		t.Add(page.Printable(d.Dataset), d.State, fmt.Sprint(d.Files), count.Bytes(d.Bytes), clock(d.Committed, now))
+		committed := clock(d.Committed, now)
+		if d.State == manifest.Changing && d.Files == 0 {
+			committed = "-" // the first push is under way, or was cut off
+		}
+		t.Add(page.Printable(d.Dataset), d.State, fmt.Sprint(d.Files), count.Bytes(d.Bytes), committed)
 	}
 	return t
 }

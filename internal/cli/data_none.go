@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/data"
@@ -19,15 +18,9 @@ func noDataset(ctx context.Context, bucket *store.S3, at target, err error) erro
 	if err := noBucket(ctx, bucket, at); err != nil {
 		return err
 	}
-	for above := at.prefix; above != ""; {
-		if above = path.Dir(above); above == "." {
-			above = ""
-		}
-		whole := target{at.bucket, above}
-		if _, none := data.FindHead(ctx, bucket, above, whole.String()); none == nil {
-			part := strings.TrimPrefix(strings.TrimPrefix(at.prefix, above), "/")
-			return fmt.Errorf("there is no dataset at %s, but one at %s that it may be a part of: take that with --include '%s/**'", at, whole, part)
-		}
+	if above, found := data.Around(ctx, bucket, at.prefix); found {
+		part := strings.TrimPrefix(strings.TrimPrefix(at.prefix, above), "/")
+		return fmt.Errorf("there is no dataset at %s, but one at %s that it may be a part of: take that with --include '%s/**'", at, target{at.bucket, above}, part)
 	}
 	return err
 }

@@ -11,11 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
-	"github.com/muster-hpc/muster/internal/store"
 )
-
-// bucketPatience is how long a bucket's place may be gone before a command about data gives up.
-const bucketPatience = 5 * time.Minute
 
 type pullOptions struct {
 	bucketFlags
@@ -68,36 +64,6 @@ func addFilter(c *cobra.Command, f *data.Filter) {
 	c.Flags().StringArrayVar(&f.Exclude, "exclude", nil, "leave out what matches the `PATTERN`; may be repeated")
 }
 
-// openBucket opens a target's bucket for a command that tells its waits by a progress.
-func (a *app) openBucket(ctx context.Context, f bucketFlags, t target, limit string, p *data.Progress) (*store.S3, error) {
-	bucket, _, err := a.openBucketAt(ctx, f, t, limit, p)
-	return bucket, err
-}
-
-// openBucketAt also says where it is.
-func (a *app) openBucketAt(ctx context.Context, f bucketFlags, t target, limit string, p *data.Progress) (*store.S3, store.Config, error) {
-	config, err := a.bucketOf(ctx, f, t)
-	if err != nil {
-		return nil, config, err
-	}
-	if limit != "" {
-		if config.BytesPerSecond, err = bytesOf(limit); err == nil && config.BytesPerSecond == 0 {
-			err = fault.Usage(fmt.Errorf("--limit %s lets nothing through; leave it out for no limit", limit))
-		}
-		if err != nil {
-			return nil, config, err
-		}
-	}
-	config.Patience = bucketPatience
-	config.Bell = func(err error, wait time.Duration) {
-		if wait >= time.Second {
-			p.Note("%v: again in %s", err, count.Span(wait))
-		}
-	}
-	bucket, err := store.Open(ctx, config)
-	return bucket, config, err
-}
-
 // pullAnswer is what `muster data pull -o json` prints.
 type pullAnswer struct {
 	Dataset   string         `json:"dataset"`
@@ -119,12 +85,10 @@ type fileCount struct {
 
 func (a *app) pull(ctx context.Context, from target, dir string, o pullOptions) error {
 	began := time.Now()
-	progress := &data.Progress{}
-	bucket, err := a.openBucket(ctx, o.bucketFlags, from, o.limit, progress)
+	bucket, progress, stop, err := a.beginData(ctx, o.bucketFlags, from, o.limit)
 	if err != nil {
 		return err
 	}
-	stop := a.watchData(progress)
 	defer stop()
 	set, err := data.Open(ctx, bucket, from.prefix, from.String())
 	if err != nil {
@@ -154,9 +118,12 @@ func (a *app) pull(ctx context.Context, from target, dir string, o pullOptions) 
 		stop = a.watchData(progress)
 		err = doPull(ctx, p, todo, &answer, time.Now())
 		stop()
+		if err != nil {
+			return err
+		}
 	}
 	answer.Seconds = time.Since(began).Seconds()
-	return a.showPulled(answer, err)
+	return a.answerFiles(answer, answer.Problems, answer.Failed)
 }
 
 // toldPull names what would be done about a file, if that was asked for.
@@ -192,9 +159,9 @@ func (a *app) askPull(todo data.Todo, answer pullAnswer, o pullOptions) error {
 		return nil
 	}
 	if todo.FreeBytes >= 0 && todo.Bytes > todo.FreeBytes {
-		err := a.confirm(fmt.Sprintf("%s are to come, and %s has room for %s. Begin all the same?", count.Bytes(todo.Bytes), answer.Dir, count.Bytes(todo.FreeBytes)))
-		if err != nil {
-			return fmt.Errorf("%s are to come, and %s has room for %s: %w", count.Bytes(todo.Bytes), answer.Dir, count.Bytes(todo.FreeBytes), err)
+		lack := fmt.Sprintf("%s are to come, and %s has room for %s", count.Bytes(todo.Bytes), answer.Dir, count.Bytes(todo.FreeBytes))
+		if err := a.confirm(lack + ". Begin all the same?"); err != nil {
+			return fmt.Errorf("%s: %w", lack, err)
 		}
 	}
 	if answer.Deleted.Files == 0 {
@@ -219,40 +186,6 @@ func doPull(ctx context.Context, p *data.Pull, todo data.Todo, answer *pullAnswe
 	answer.Deleted.Files, answer.Deleted.Bytes, err = p.Delete(ctx, asked)
 	return err
 }
-
-// showPulled answers. What failed is told file by file.
-func (a *app) showPulled(answer pullAnswer, err error) error {
-	if err != nil {
-		return err
-	}
-	a.tellProblems(answer.Problems, answer.Failed)
-	if err := a.answer(answer, func() error {
-		_, err := fmt.Fprintln(a.out, answer.text())
-		return err
-	}); err != nil {
-		return err
-	}
-	if answer.Failed > 0 {
-		return fault.Exit(fault.ExitProblem)
-	}
-	return nil
-}
-
-// tellProblems shows what is wrong with files.
-func (a *app) tellProblems(list []data.Problem, all int64) {
-	for i, p := range list {
-		if i == shownProblems {
-			break
-		}
-		fmt.Fprintf(a.err, "muster: %s: %s\n", page.Printable(p.Path), page.Printable(p.Why))
-	}
-	if all > shownProblems {
-		fmt.Fprintf(a.err, "muster: and %d more\n", all-shownProblems)
-	}
-}
-
-// shownProblems are told one by one; -o json has more.
-const shownProblems = 20
 
 func (p pullAnswer) text() string {
 	fetched := "fetched and proven"

@@ -55,6 +55,7 @@ directory means all that is in there.`,
 		},
 	}
 	o.add(c)
+	addFilter(c, &o.Filter)
 	o.addOwn(c)
 	return c
 }
@@ -63,8 +64,6 @@ func (o *pushOptions) addOwn(c *cobra.Command) {
 	flags := c.Flags()
 	flags.BoolVar(&o.MakeBucket, "make-bucket", false, "make the bucket if there is none")
 	flags.BoolVar(&o.Delete, "delete", false, "delete what former pushes put and SRC has no more")
-	flags.StringArrayVar(&o.Include, "include", nil, "take only what matches the `PATTERN`; may be repeated")
-	flags.StringArrayVar(&o.Exclude, "exclude", nil, "leave out what matches the `PATTERN`; may be repeated")
 	flags.StringVar(&o.Class, "storage-class", "", "the `CLASS` of storage, such as STANDARD_IA or INTELLIGENT_TIERING")
 	flags.StringVar(&o.KMSKey, "sse-kms", "", "encrypt with KMS, by =`KEY` or the account's own key for S3")
 	flags.Lookup("sse-kms").NoOptDefVal = "aws/s3"
@@ -86,7 +85,7 @@ func (a *app) push(ctx context.Context, source string, to target, o pushOptions)
 		return err
 	}
 	progress := &data.Progress{}
-	bucket, at, err := a.openBucketAt(ctx, o.bucketFlags, to, o.limit, progress)
+	bucket, at, err := a.openBucket(ctx, o.bucketFlags, to, o.limit, progress)
 	if err != nil {
 		return err
 	}

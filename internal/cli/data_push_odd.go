@@ -12,17 +12,17 @@ func (a *app) tellOdd(to target, p data.Pushed, o data.PushOptions) {
 	if there := p.UnchangedFiles + p.FoundFiles; there > 0 && (o.Class != "" || o.KMSKey != "") {
 		a.note("%s: --storage-class and --sse-kms count for what is sent", stayed(there))
 	}
-	if n := p.Strays; n.Count > 0 {
-		a.note("%s at %s that no push put; they stay: %s", count.Are(n.Count, "object"), to, some(n))
+	if n := p.Strays; n.All > 0 {
+		a.note("%s at %s that no push put; they stay: %s", count.Are(n.All, "object"), to, some(n))
 	}
-	if n := p.Below; n.Count > 0 {
-		a.note("of these, some are of %s below %s, and stay: %s", count.Of(n.Count, "other dataset"), to, some(n))
+	if n := p.Below; n.All > 0 {
+		a.note("of these, some are of %s below %s, and stay: %s", count.Of(n.All, "other dataset"), to, some(n))
 	}
 	if p.Around != nil {
 		a.note("%s lies inside the dataset %s, whose pushes count its files among their strays", to, target{to.bucket, *p.Around})
 	}
-	if n := p.Lost; n.Count > 0 {
-		a.note("%s of the dataset were deleted from the bucket by somebody, and are not in the source either: %s", count.Of(n.Count, "file"), some(n))
+	if n := p.Lost; n.All > 0 {
+		a.note("%s of the dataset were deleted from the bucket by somebody, and are not in the source either: %s", count.Of(n.All, "file"), some(n))
 	}
 	if p.LinksLeft > 0 {
 		a.note("%s left out", count.Of(p.LinksLeft, "symbolic link"))

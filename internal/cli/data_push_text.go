@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/data"
@@ -40,7 +41,7 @@ func pushAnswerOf(to target, p data.Pushed) pushAnswer {
 	answer := pushAnswer{
 		Dataset: to.String(), Committed: p.Committed, Whole: fileCount{p.Files, p.Bytes}, Sent: fileCount{p.SentFiles, p.SentBytes},
 		Resumed: p.ResumedBytes, Found: fileCount{p.FoundFiles, p.FoundBytes}, Unchanged: fileCount{p.UnchangedFiles, p.UnchangedBytes},
-		Deleted: fileCount{p.DeletedFiles, p.DeletedBytes}, Staying: p.StayingFiles, LeftOut: p.LeftOutFiles, Below: p.Below.Count, Strays: p.Strays.Count, Lost: p.Lost.Count,
+		Deleted: fileCount{p.DeletedFiles, p.DeletedBytes}, Staying: p.StayingFiles, LeftOut: p.LeftOutFiles, Below: p.Below.All, Strays: p.Strays.All, Lost: p.Lost.All,
 		Links: p.LinksLeft, Failed: p.Problems.All, Problems: append([]data.Problem{}, p.Problems.List...), Seconds: p.Seconds,
 	}
 	if p.Around != nil {
@@ -81,16 +82,14 @@ func (a *app) showPushed(ctx context.Context, to target, p data.Pushed, o data.P
 	return pushError(err, to)
 }
 
+// someOf are how many names stand in one line.
+const someOf = 10
+
 // some are the first names of many.
-func some(n data.Named) string {
-	text := ""
-	for i, path := range n.First {
-		if i > 0 {
-			text += ", "
-		}
-		text += page.Printable(path)
-	}
-	if more := n.Count - int64(len(n.First)); more > 0 {
+func some(n data.Names) string {
+	first := n.List[:min(len(n.List), someOf)]
+	text := page.Printable(strings.Join(first, ", "))
+	if more := n.All - int64(len(first)); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

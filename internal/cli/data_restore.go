@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-hpc/muster/internal/data"
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
 	"github.com/muster-hpc/muster/internal/data/restore"
 	"github.com/muster-hpc/muster/internal/say/count"
@@ -90,12 +89,10 @@ type restoreAnswer struct {
 
 func (a *app) restore(ctx context.Context, from target, dir string, o restoreOptions) error {
 	began := time.Now()
-	progress := &data.Progress{}
-	bucket, err := a.openBucket(ctx, o.bucketFlags, from, o.limit, progress)
+	bucket, progress, stop, err := a.beginData(ctx, o.bucketFlags, from, o.limit)
 	if err != nil {
 		return err
 	}
-	stop := a.watchData(progress)
 	defer stop()
 	view, err := restore.Look(ctx, bucket, from.prefix, began)
 	if err != nil {
@@ -182,7 +179,7 @@ func oneOf(from target, s restore.Several) string {
 	if s.Runs[0] == "." {
 		return "--checkpoint says which one is meant: " + page.Printable(strings.Join(s.Newest, ", "))
 	}
-	return fmt.Sprintf("say s3://BUCKET/PREFIX of one of them, as %s/%s, or its --checkpoint", from, s.Runs[0])
+	return fmt.Sprintf("say s3://BUCKET/PREFIX of one of them, as %s/%s, or its --checkpoint", from, page.Printable(s.Runs[0]))
 }
 
 // showRestored answers. A pointer that leads elsewhere is to be looked at.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
 )
@@ -32,13 +33,6 @@ func isTarget(arg string) bool {
 	}
 	return false
 }
-
-const (
-	// keyBytes is how long a key may be in S3.
-	keyBytes = 1024
-	// ownFolder is where muster keeps what it knows of a dataset.
-	ownFolder = ".muster"
-)
 
 // parseTarget reads s3://BUCKET[/PREFIX]. A slash at its end means nothing.
 func parseTarget(arg string) (target, error) {
@@ -112,8 +106,8 @@ func badPrefix(prefix string) string {
 		return ""
 	case !utf8.ValidString(prefix):
 		return "S3's keys are UTF-8"
-	case len(prefix) > keyBytes:
-		return fmt.Sprintf("S3's keys have %d bytes at the most, this has %d", keyBytes, len(prefix))
+	case len(prefix) > manifest.MostPath:
+		return fmt.Sprintf("S3's keys have %d bytes at the most, this has %d", manifest.MostPath, len(prefix))
 	}
 	for part := range strings.SplitSeq(prefix, "/") {
 		switch part {
@@ -121,8 +115,8 @@ func badPrefix(prefix string) string {
 			return "it has a slash too many, and S3 takes each as a part of the key"
 		case ".", "..":
 			return fmt.Sprintf("S3 knows no %q: it would be a part of the key", part)
-		case ownFolder:
-			return ownFolder + " is muster's own folder in a dataset; name the dataset above it"
+		case manifest.Dir:
+			return manifest.Dir + " is muster's own folder in a dataset; name the dataset above it"
 		}
 	}
 	return ""

@@ -112,12 +112,11 @@ func (o *verifyOptions) check(dir string) error {
 }
 
 func (a *app) verifyData(ctx context.Context, dir string, at target, o verifyOptions) error {
-	began, progress := time.Now(), &data.Progress{}
-	bucket, err := a.openBucket(ctx, o.bucketFlags, at, o.limit, progress)
+	began := time.Now()
+	bucket, progress, stop, err := a.beginData(ctx, o.bucketFlags, at, o.limit)
 	if err != nil {
 		return err
 	}
-	stop := a.watchData(progress)
 	defer stop()
 	set, err := data.Open(ctx, bucket, at.prefix, at.String())
 	if dir != "" && errors.Is(err, data.ErrNone) {

@@ -75,18 +75,6 @@ func (v provenAnswer) others() (names []string, all int64) {
 	return v.Extra, v.Counts.Extra
 }
 
-func (a *app) tellNames(format string, names []string, all int64) {
-	for i, name := range names {
-		if i == shownProblems {
-			break
-		}
-		fmt.Fprintln(a.err, "muster: "+page.Printable(fmt.Sprintf(format, name)))
-	}
-	if all > shownProblems {
-		fmt.Fprintf(a.err, "muster: and %d more\n", all-shownProblems)
-	}
-}
-
 // proof is what the mode proves.
 func (v provenAnswer) proof() string {
 	switch v.Mode {

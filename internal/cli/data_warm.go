@@ -125,17 +125,7 @@ func (a *app) showWarmed(answer warmAnswer) error {
 	for _, p := range answer.Elsewhere {
 		a.note("%s is on no Lustre: there is nothing to do", p)
 	}
-	a.tellProblems(answer.Problems, answer.Failed)
-	if err := a.answer(answer, func() error {
-		_, err := fmt.Fprintln(a.out, answer.text())
-		return err
-	}); err != nil {
-		return err
-	}
-	if answer.Failed > 0 {
-		return fault.Exit(fault.ExitProblem)
-	}
-	return nil
+	return a.answerFiles(answer, answer.Problems, answer.Failed)
 }
 
 func (w warmAnswer) text() string {

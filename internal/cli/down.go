@@ -119,10 +119,22 @@ func (a *app) findKept(o *downOptions) error {
 // deletes it, at the end of an error.
 func keptData(home string) string {
 	var text strings.Builder
-	for _, p := range places {
-		for _, k := range p.Kept(home) {
-			fmt.Fprintf(&text, "; the data of %s is kept in %s, and `muster down --cluster %s --delete-data` deletes it", k.Name, k.Dir, k.Name)
-		}
+	for _, k := range keptIn(home, places) {
+		text.WriteString("; " + sayKept(k))
 	}
 	return text.String()
+}
+
+// keptIn are the clusters of places that were taken down and whose data is kept.
+func keptIn(home string, of []place.Place) []place.Kept {
+	var all []place.Kept
+	for _, p := range of {
+		all = append(all, p.Kept(home)...)
+	}
+	return all
+}
+
+// sayKept says where the data of a cluster is, and how it goes.
+func sayKept(k place.Kept) string {
+	return fmt.Sprintf("the data of %s is kept in %s, and `muster down --cluster %s --delete-data` deletes it", k.Name, k.Dir, k.Name)
 }

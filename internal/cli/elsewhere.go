@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/aws"
+	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -80,6 +81,8 @@ func (a *app) onHead(func(*cobra.Command, []string, slurm.Client) error) func(*c
 
 // insideOf has no use on other systems: no command runs inside a cluster there.
 type insideOf struct{ place.Near }
+
+func servicesHere() ([]manifest.Service, error) { return nil, errNotHere }
 
 func statusHere(context.Context) (status.Cluster, error) { return status.Cluster{}, errNotHere }
 

@@ -40,6 +40,9 @@ func ofNoCluster(c *cobra.Command) bool {
 	if words[1] == "image" && len(words) > 2 {
 		return words[2] == "push" // pack may push to the cluster's registry
 	}
+	if words[1] == "job" && len(words) > 2 {
+		return words[2] == "init"
+	}
 	return slices.Contains([]string{"version", "doctor", "demo", "import", "container", "plan", "catalog"}, words[1])
 }
 

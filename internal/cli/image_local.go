@@ -27,6 +27,9 @@ func (p *imagePlace) ofLocal(a *app) error {
 	if err != nil {
 		return fmt.Errorf("%w; or say with --dir where the images are", err)
 	}
+	if _, err := (local.Place{}).Open(ref.Home, ref.Name, talk{a}); err != nil { // another user's
+		return fmt.Errorf("%w; or say with --dir where the images are", err)
+	}
 	l := ref.Layout()
 	record, err := l.Record()
 	if errors.Is(err, fs.ErrNotExist) {

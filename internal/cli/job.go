@@ -18,18 +18,15 @@ import (
 func (a *app) job() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "job",
-		Short: "Submit jobs, list, show, follow and cancel them",
+		Short: "Write jobs, submit, list, show, follow and cancel them",
 	}
-	c.AddCommand(a.jobSubmit(), a.jobList(), a.jobShow(), a.jobLogs(), a.jobCancel())
+	c.AddCommand(a.jobInit(), a.jobScript(), a.jobSubmit(), a.jobReport(), a.jobList(), a.jobShow(), a.jobLogs(), a.jobAdopt(), a.jobCancel())
 	return c
 }
 
 func noJob(id int) error {
 	return fault.Coded(fault.CodeJob, "there is no job %d; `muster job list --all` shows all", id)
 }
-
-// everything is a history's window with all there is.
-func everything(ids ...int) slurm.Window { return slurm.Window{Jobs: ids, Since: time.Unix(0, 0)} }
 
 // jobID reads a job's ID: 12, or 9_3 for a task of an array.
 func jobID(ctx context.Context, s slurm.Client, text string) (int, error) {
@@ -47,6 +44,19 @@ func jobID(ctx context.Context, s slurm.Client, text string) (int, error) {
 	return int(id), nil
 }
 
+// aboutJob is onHead for commands that ask about the job that their first argument is, and wait no longer than Slurm may take.
+func (a *app) aboutJob(run func(ctx context.Context, s slurm.Client, id int, asked string) error) func(*cobra.Command, []string) error {
+	return a.onHead(func(c *cobra.Command, args []string, s slurm.Client) error {
+		ctx, cancel := slurm.Limited(c.Context())
+		defer cancel()
+		id, err := jobID(ctx, s, args[0])
+		if err != nil {
+			return err
+		}
+		return run(ctx, s, id, args[0])
+	})
+}
+
 // taskID finds the job that is a task of an array.
 func taskID(ctx context.Context, s slurm.Client, array int, label string) (int, error) {
 	jobs, _, err := s.Jobs(ctx)
@@ -60,7 +70,7 @@ func taskID(ctx context.Context, s slurm.Client, array int, label string) (int, 
 		}
 		waiting = waiting || j.ArrayJobID == array && j.State == "PENDING"
 	}
-	runs, _, err := s.History(ctx, everything(array))
+	runs, _, err := s.History(ctx, slurm.Ever(array))
 	if err != nil {
 		return 0, err
 	}

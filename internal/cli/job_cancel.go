@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -82,7 +83,7 @@ func cancelJob(ctx context.Context, s slurm.Client, text string) (cancelledJob, 
 		c.State = view.Job.State
 		return c, nil
 	}
-	if err := s.Cancel(ctx, id); err != nil {
+	if err := s.Cancel(ctx, strconv.Itoa(id)); err != nil {
 		return c, err
 	}
 	c.Cancelled = true

@@ -11,25 +11,41 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 func (a *app) jobLogs() *cobra.Command {
 	var follow, errors bool
+	var rank string
 	c := &cobra.Command{
 		Use:   "logs ID",
 		Short: "Print what a job writes, or follow it with -f",
 		Long: `Logs prints a job's output file. With -f it waits for the file, goes on as the file
 grows, and ends when the job has ended, whatever way; what happens to the job comes
 to stderr. Ctrl-C stops the following; the job goes on. ID is a number, or 9_3 for
-task 3 of array 9; of an array, the output of one task is printed.`,
-		Example:           "  muster job logs 12\n  muster job logs -f 12\n  muster job logs --err 12",
+task 3 of array 9; of an array, the output of one task is printed.
+
+With --rank, only what one rank wrote, or with "all" each line with its rank: of job
+files with the launcher srun, of scripts with ` + "`srun --label`" + `, and of what ranks
+wrote to stderr in job files with torchrun's launchers.`,
+		Example:           "  muster job logs 12\n  muster job logs -f 12\n  muster job logs --err 12\n  muster job logs -f --rank 3 12",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeJob(true, 1),
+		PreRunE: func(*cobra.Command, []string) error {
+			if rank != "" && errors {
+				return fault.Usage(fmt.Errorf("--rank shows what a rank wrote of both kinds: leave --err out"))
+			}
+			_, err := rankWish{rank: rank}.number()
+			return err
+		},
 		RunE: a.onHead(func(c *cobra.Command, args []string, s slurm.Client) error {
 			id, err := jobID(c.Context(), s, args[0])
 			if err != nil {
 				return err
+			}
+			if rank != "" {
+				return a.rankLogs(c.Context(), s, rankWish{asked: args[0], id: id, rank: rank, follow: follow})
 			}
 			if follow {
 				return a.followLogs(c.Context(), s, args[0], id, errors)
@@ -39,6 +55,7 @@ task 3 of array 9; of an array, the output of one task is printed.`,
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job has ended")
 	c.Flags().BoolVar(&errors, "err", false, "the file for errors, where that is another one")
+	c.Flags().StringVar(&rank, "rank", "", "only what `RANK` wrote, such as 0; all has each line with its rank")
 	return c
 }
 
@@ -81,7 +98,7 @@ func (a *app) printLogs(ctx context.Context, s slurm.Client, asked string, id in
 			id, j.WorkDir, filepath.Base(usualName(j)))
 	}
 	a.sayTask(asked, j)
-	output := job.Output{Path: path, Since: job.WrittenSince(j)}
+	output := job.Output{Path: path, UID: j.UID, Since: job.WrittenSince(j)}
 	defer output.Close()
 	for more := true; more; {
 		if more, err = output.Copy(a.out); err != nil {

@@ -4,17 +4,58 @@ import (
 	"math"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/job"
 )
 
 // submitAnswer is what `muster job submit -o json` prints.
 type submitAnswer struct {
 	ID int `json:"id"`
+	// Script is where the batch script is that a job file became.
+	Script string `json:"script,omitempty"`
+}
+
+// submittedJobs is what `muster job submit --all -o json` prints.
+type submittedJobs struct {
+	Jobs []submittedJob `json:"jobs"`
+}
+
+// submittedJob is a job that was submitted; of a job file, with what it is and where its
+// batch script is. Error says why it was not.
+type submittedJob struct {
+	ID     int    `json:"id,omitempty"`
+	Job    string `json:"job,omitempty"`
+	Model  string `json:"model,omitempty"`
+	Script string `json:"script,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// initAnswer is what `muster job init -o json` prints.
+type initAnswer struct {
+	File string `json:"file"`
+}
+
+// scriptsAnswer is what `muster job script -o json` prints.
+type scriptsAnswer struct {
+	Jobs []scriptedJob `json:"jobs"`
+}
+
+// scriptedJob is the batch script of a job. File is where it was written to, if it was.
+type scriptedJob struct {
+	Job    string `json:"job"`
+	Model  string `json:"model,omitempty"`
+	Script string `json:"script"`
+	File   string `json:"file,omitempty"`
+	// Problems are those that a check finds.
+	Problems []diag.Diagnostic `json:"problems"`
 }
 
 // jobsAnswer is what `muster job list -o json` prints.
 type jobsAnswer struct {
 	Jobs []job.Row `json:"jobs"`
+	// More says that there are older ones, which --last left out.
+	More bool `json:"more,omitempty"`
 	// Blind says what could not be read.
 	Blind []string `json:"blind,omitempty"`
 }
@@ -48,7 +89,11 @@ type jobAnswer struct {
 	ExitCode  int    `json:"exit_code"`
 	Signal    int    `json:"signal,omitempty"`
 	Partition string `json:"partition"`
-	NumNodes  int    `json:"num_nodes"`
+	Account   string `json:"account,omitempty"`
+	QOS       string `json:"qos,omitempty"`
+	// Priority is Slurm's, of a job that waits.
+	Priority int `json:"priority,omitempty"`
+	NumNodes int `json:"num_nodes"`
 	// Nodes are the nodes of the last run, by name.
 	Nodes            []string  `json:"nodes"`
 	CPUs             int       `json:"cpus,omitempty"`
@@ -64,6 +109,10 @@ type jobAnswer struct {
 	Stderr           string    `json:"stderr,omitempty"`
 	// Progress is the last line of progress in the job's output.
 	Progress *progressShape `json:"progress,omitempty"`
+	// Kept is what the keeper of jobs knows of it, absent for jobs that are not kept.
+	Kept *client.JobReport `json:"kept,omitempty"`
+	// cause says why it failed, where more is known than its state says.
+	cause string
 	// Attempts are the job's runs, the last one last.
 	Attempts []attempt `json:"attempts"`
 	// Tasks are those of the array, if the ID is an array's. The rest is about one of them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,22 +27,19 @@ is. ID is a number, or 9_3 for task 3 of array 9; of an array, all tasks are lis
 		Example:           "  muster job show 12\n  muster job show 12 -o json | jq .progress.loss",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeJob(true, 1),
-		RunE: a.onHead(func(c *cobra.Command, args []string, s slurm.Client) error {
-			ctx, cancel := slurm.Limited(c.Context())
-			defer cancel()
-			id, err := jobID(ctx, s, args[0])
-			if err != nil {
-				return err
-			}
-			view, err := job.Look(ctx, s, id, job.View{})
+		RunE: a.aboutJob(func(ctx context.Context, s slurm.Client, id int, asked string) error {
+			told := &recall{Client: s}
+			view, err := job.Look(ctx, told, id, job.View{})
 			if errors.Is(err, slurm.ErrNoJob) {
 				return noJob(id)
 			}
 			if err != nil {
 				return err
 			}
-			answer := a.jobAnswer(ctx, s, view)
-			if err := answer.addTasks(ctx, s, args[0]); err != nil {
+			answer := a.jobAnswer(ctx, told, view)
+			answer.addKept(ctx)
+			answer.addCause(ctx, s, view)
+			if err := answer.addTasks(ctx, s, asked); err != nil {
 				return err
 			}
 			return a.answer(answer, func() error { return answer.write(a, time.Now()) })
@@ -50,19 +48,22 @@ is. ID is a number, or 9_3 for task 3 of array 9; of an array, all tasks are lis
 }
 
 // jobAnswer adds to a job's view what the user can know beside it.
-func (a *app) jobAnswer(ctx context.Context, s slurm.Client, v job.View) jobAnswer {
+func (a *app) jobAnswer(ctx context.Context, s job.Source, v job.View) jobAnswer {
 	j := v.Job
 	nodes, _ := slurm.Expand(j.NodeList)
 	answer := jobAnswer{
 		ID: j.ID, Label: j.Label(), Name: j.Name, User: j.User, State: j.State, Text: job.State(v),
 		Ended: j.Ended(), Completed: j.State == "COMPLETED", ExitCode: j.ExitCode.Code, Signal: j.ExitCode.Signal,
-		Partition: j.Partition, NumNodes: j.NumNodes, Nodes: notNil(nodes), CPUs: j.NumCPUs, GPUs: slurm.GPUs(j.TRES),
+		Partition: j.Partition, Account: j.Account, QOS: j.QOS, NumNodes: j.NumNodes, Nodes: notNil(nodes), CPUs: j.NumCPUs, GPUs: slurm.GPUs(j.TRES),
 		TimeLimitSeconds: int(job.Limit(j) / time.Second), Submit: j.SubmitTime,
 		Script: j.Command, WorkDir: j.WorkDir, Stdout: j.StdOut, Stderr: j.StdErr,
 	}
 	if job.Started(j) && j.State != "PENDING" && !j.Again {
 		answer.Start = j.StartTime
 		answer.ElapsedSeconds = int(job.Elapsed(j, time.Now()) / time.Second)
+	}
+	if j.State == "PENDING" {
+		answer.Priority = j.Priority
 	}
 	if j.Ended() {
 		answer.End = j.EndTime
@@ -72,8 +73,8 @@ func (a *app) jobAnswer(ctx context.Context, s slurm.Client, v job.View) jobAnsw
 	return answer
 }
 
-func (j *jobAnswer) addAttempts(ctx context.Context, s slurm.Client, of slurm.Job, now time.Time) {
-	history, _, err := s.History(ctx, everything(j.ID))
+func (j *jobAnswer) addAttempts(ctx context.Context, s job.Source, of slurm.Job, now time.Time) {
+	history, _, err := s.History(ctx, slurm.Ever(j.ID))
 	if err != nil {
 		j.Blind = append(j.Blind, fmt.Sprintf("the job's runs: %v", err))
 	}
@@ -102,7 +103,7 @@ func (j *jobAnswer) addProgress(of slurm.Job) {
 	if of.StdOut == "" || !job.Started(of) {
 		return
 	}
-	p, found, err := job.ReadProgress(of.StdOut)
+	p, found, err := job.ReadProgress(of.StdOut, of.UID)
 	if err != nil {
 		j.Blind = append(j.Blind, fmt.Sprintf("the job's output: %v", err))
 	}
@@ -113,6 +114,24 @@ func (j *jobAnswer) addProgress(of slurm.Job) {
 		Batch: p.Batch, Loss: finite(p.Loss), SamplesPerSecond: finite(p.Speed), LearningRate: finite(p.LR),
 		text: fmt.Sprintf("batch %d, loss %g, %g samples/s, learning rate %g", p.Batch, p.Loss, p.Speed, p.LR),
 	}
+}
+
+// addCause says why a job that failed did so, where its logs say more than Slurm. What the keeper has
+// found out counts more.
+func (j *jobAnswer) addCause(ctx context.Context, s slurm.Client, v job.View) {
+	kept := j.Kept != nil && len(j.Kept.Rounds) > 0
+	if !j.Ended || j.Completed || kept || v.Job.State == "CANCELLED" || !job.Started(v.Job) {
+		return
+	}
+	steps, err := s.Steps(ctx, v.Job.ID, v.Job.StartTime)
+	if err != nil && len(j.Blind) == 0 { // else it was said of its runs
+		j.Blind = append(j.Blind, fmt.Sprintf("the job's steps: %v", err))
+	}
+	signs, err := job.ReadSigns(v.Job)
+	if said := fmt.Sprintf("the job's output: %v", err); err != nil && !slices.Contains(j.Blind, said) {
+		j.Blind = append(j.Blind, said)
+	}
+	j.cause = job.CauseText(job.Judge(v, steps, signs))
 }
 
 func notNil(list []string) []string {
@@ -131,10 +150,13 @@ func (j jobAnswer) write(a *app, now time.Time) error {
 		}
 	}
 	row("state", j.stateText())
+	row("because it", page.Printable(j.cause))
 	row("asks for", j.resources())
 	row("user", j.User)
+	row("account", j.accountText())
 	row("submitted", clock(j.Submit, now))
 	row("progress", j.progressText())
+	j.keptRows(row, now)
 	row("script", j.Script)
 	row("directory", j.WorkDir)
 	row("output", j.Stdout)
@@ -175,8 +197,23 @@ func (j jobAnswer) resources() string {
 	return strings.Join(parts, ", ")
 }
 
+// accountText is what the job is charged to, where that is not the same for everybody.
+func (j jobAnswer) accountText() string {
+	if !job.Accounted(j.Account, j.QOS) {
+		return ""
+	}
+	text := j.Account + ", QOS " + j.QOS
+	if j.Account == "" {
+		text = "none, QOS " + j.QOS
+	}
+	if j.Priority > 0 {
+		text += fmt.Sprintf(", priority %d", j.Priority)
+	}
+	return text
+}
+
 func (j jobAnswer) progressText() string {
-	if j.Progress == nil {
+	if j.Progress == nil || j.before() {
 		return ""
 	}
 	return j.Progress.text

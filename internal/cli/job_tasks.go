@@ -16,7 +16,7 @@ func (j *jobAnswer) addTasks(ctx context.Context, s slurm.Client, id string) err
 	if !strings.HasPrefix(j.Label, id+"_") {
 		return nil
 	}
-	all, err := listJobs(ctx, s, everything(j.ID))
+	all, err := listJobs(ctx, s, ofJobs(j.ID))
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,11 @@ func noCluster(home, name string) error {
 	if name == os.Getenv(clusterVariable) {
 		said += ", which " + clusterVariable + " names"
 	}
+	for _, k := range keptIn(home, places) {
+		if k.Name == name {
+			return fault.Coded(fault.CodeUnknown, "there is no cluster %s; %s; %s", said, makesOne, sayKept(k))
+		}
+	}
 	names, _ := knownNames(home, nil)
 	if near := diag.Nearest(name, names); near != "" {
 		return fault.Coded(fault.CodeUnknown, "there is no cluster %s; did you mean %s?", said, near)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/say/page"
@@ -34,7 +35,8 @@ dies at once, and nobody is told. It does not ask.
 
 The controller notices within a second and tells Slurm that the node is lost. Slurm
 puts the node's jobs back into the queue, unless they were submitted with
---no-requeue; a job starts again when it has as many nodes as it wants.`,
+--no-requeue; a job starts again when it has as many nodes as it wants. One with
+--no-kill goes on with its other nodes.`,
 		Example: "  muster node kill gpu-queue-dy-p5e-nodes-1\n  muster events -f",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -65,6 +67,8 @@ type killedJob struct {
 	Nodes string `json:"nodes"`
 	// Requeue says that Slurm starts it again.
 	Requeue bool `json:"requeue"`
+	// GoesOn says that it has other nodes and goes on with these.
+	GoesOn bool `json:"goes_on,omitempty"`
 }
 
 func (a *app) killNode(ctx context.Context, node string) error {
@@ -106,10 +110,29 @@ func jobsOn(ctx context.Context, c slurm.Client, node string) ([]killedJob, erro
 			continue
 		}
 		if nodes, err := slurm.Expand(j.NodeList); err == nil && slices.Contains(nodes, node) {
-			found = append(found, killedJob{ID: j.Label(), Name: j.Name, Nodes: j.NodeList, Requeue: j.Requeue})
+			found = append(found, killedJob{ID: j.Label(), Name: j.Name, Nodes: j.NodeList, Requeue: j.Requeue, GoesOn: goesOn(ctx, c, j, node)})
 		}
 	}
 	return found, nil
+}
+
+// goesOn says that a job asks for Slurm to leave it its other nodes (--no-kill), as far as its script
+// says so: Slurm itself does not. Without the node of its script it cannot go on.
+func goesOn(ctx context.Context, c slurm.Client, j slurm.Job, node string) bool {
+	if !j.Batch || j.NumNodes < 2 || j.BatchHost == node {
+		return false
+	}
+	script, err := c.BatchScript(ctx, j.ID)
+	if err != nil {
+		return false
+	}
+	keeps := false
+	for _, o := range batch.Directives(script) {
+		if o.Name == "no-kill" {
+			keeps = !strings.EqualFold(o.Value, "off") && !strings.EqualFold(o.Value, "no")
+		}
+	}
+	return keeps
 }
 
 func (k killAnswer) text() string {
@@ -117,7 +140,10 @@ func (k killAnswer) text() string {
 	fmt.Fprintf(&b, "%s: pulled the plug, process %d and all that ran on it is dead\n", k.Node, k.PID)
 	for _, j := range k.Jobs {
 		fate := "goes back into the queue"
-		if !j.Requeue {
+		switch {
+		case j.GoesOn:
+			fate = "goes on with its other nodes: it was submitted with --no-kill"
+		case !j.Requeue:
 			fate = "ends: it was submitted with --no-requeue"
 		}
 		fmt.Fprintf(&b, "job %s (%s) on %s %s\n", j.ID, page.Printable(j.Name), j.Nodes, fate)

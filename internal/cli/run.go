@@ -24,11 +24,15 @@ import (
 func (a *app) run() *cobra.Command {
 	var options []string
 	var noFollow, force bool
+	var wishes jobWishes
 	c := &cobra.Command{
 		Use:   "run FILE [ARG...]",
-		Short: "Submit a batch script and follow it to its end",
+		Short: "Submit a batch script or a job file and follow it to its end",
 		Long: `Run submits a batch script from the current directory, as sbatch does, and follows
 it: what the job writes comes to stdout, what happens to it to stderr.
+
+A job file (see "muster job init") becomes a batch script first, which stays beside
+the job's log; "muster job script" shows it.
 
 The script is checked first, as "muster check" does it, against the cluster that
 runs. An error stops it, unless --force is given; warnings are shown, a line each.
@@ -40,7 +44,7 @@ then says nothing of its tasks.
 
 What stands behind FILE are arguments of the script. "-" is a script on the
 standard input.`,
-		Example: "  muster run train.sbatch\n" +
+		Example: "  muster run train.sbatch\n  muster run job.yaml\n" +
 			"  muster run --sbatch=--nodes=4 train.sbatch\n" +
 			"  muster run --sbatch=--export=ALL,STEPS=100 train.sbatch\n" +
 			"  muster run --no-follow train.sbatch --epochs 3",
@@ -51,17 +55,19 @@ standard input.`,
 				return err
 			}
 			script.flags, script.force = batch.Flags(options), force
-			id, err := a.submitScript(c.Context(), s, script)
+			jobs, err := a.submit(c.Context(), s, script, wishes)
 			if err != nil {
 				return err
 			}
 			if noFollow {
-				return a.submitted(id)
+				return a.submitted(jobs[0])
 			}
-			return a.followRun(c.Context(), s, id)
+			return a.followRun(c.Context(), s, jobs[0].ID)
 		}),
 	}
 	c.Flags().BoolVar(&noFollow, "no-follow", false, "submit it and print the job's ID")
+	modelFlag(c, &wishes.model)
+	secretsOnStdin(c, &wishes.secretsOnStdin)
 	submitFlags(c, &options, &force)
 	return c
 }
@@ -89,11 +95,30 @@ func (a *app) onHeadWithScript(run func(c *cobra.Command, args []string, s slurm
 		if err := n.Bring(c.Context(), args[0]); err != nil {
 			return err
 		}
+		if isJobFileAt(args[0]) { // what it needs is looked for on the head node
+			return a.jobFileOn(c.Context(), w, args)
+		}
 		if err := a.checkNeeds(c, args[0]); err != nil {
 			return err
 		}
 		return onHead(c, args)
 	}
+}
+
+// jobFileOn runs our command line again for a job file, with what only this side can read.
+func (a *app) jobFileOn(ctx context.Context, w where, args []string) error {
+	data, problems := readScript(args[0])
+	if err := a.showProblems(problems); err != nil {
+		return err
+	}
+	secrets, err := a.secretsOutside(ctx, w, args[0], data)
+	if err != nil {
+		return err
+	}
+	if secrets == nil {
+		return a.againOn(ctx, w)
+	}
+	return a.withSecrets(ctx, w, args, secrets)
 }
 
 // submitFlags are those of commands that submit scripts: the way to sbatch's
@@ -121,6 +146,8 @@ type batchScript struct {
 	called string
 	// force submits it in spite of errors.
 	force bool
+	// unset are variables that the job does not inherit.
+	unset []string
 	// unseen says that no muster outside has looked for what it needs.
 	unseen bool
 }
@@ -149,43 +176,48 @@ func scriptArgs(c *cobra.Command, args []string) (batchScript, error) {
 	return s, nil
 }
 
-// submitScript hands a batch script to Slurm, unless a check finds errors, and
-// returns the job's ID.
-func (a *app) submitScript(ctx context.Context, s slurm.Client, b batchScript) (int, error) {
+// submit hands a batch script, or those that a job file becomes, to Slurm, unless a check
+// finds errors.
+func (a *app) submit(ctx context.Context, s slurm.Client, b batchScript, w jobWishes) ([]submittedJob, error) {
 	if fromStdin(b.file) {
 		file, done, err := a.keepStdin()
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		defer done()
 		b.file, b.called, b.unseen = file, stdinName, true
 	}
 	data, problems := readScript(b.file)
 	if err := a.showProblems(problems); err != nil {
-		return 0, err
+		return nil, err
+	}
+	if isJobFile(b.called, data) {
+		return a.submitJobs(ctx, s, b, data, w)
+	}
+	if w.asks() {
+		return nil, fault.Usage(fmt.Errorf("%s is a batch script; --model and --all are for job files", b.called))
 	}
 	if err := a.showProblems(checkSize(ctx, s, b, data)); err != nil {
-		return 0, err
+		return nil, err
 	}
-	if err := a.checkSubmitted(ctx, s, b, data); err != nil {
-		return 0, err
+	facts, err := a.factsFor(ctx, s, b, data)
+	if err != nil {
+		return nil, err
 	}
-	id, err := s.Submit(ctx, slurm.SubmitOptions{Script: scriptPath(b.file), Args: b.args, Flags: b.flags})
-	if refused, ok := errors.AsType[*slurm.ProgramError](err); ok {
-		return 0, fmt.Errorf("sbatch does not take %s: %s", b.called, a.wayOut(refusal(refused))+sizeHint(ctx, s, refusal(refused), len(data)))
+	if err := a.showChecked(batch.Check(b.called, data, b.flags, facts), b.force); err != nil {
+		return nil, err
 	}
-	return id, err
+	id, err := a.toSlurm(ctx, s, b, len(data))
+	return []submittedJob{{ID: id}}, err
 }
 
-// closedQueue is what sbatch says of a queue that the controller keeps inactive.
-const closedQueue = "Required partition not available (inactive or drain)"
-
-// wayOut adds to what sbatch says what to do about it, where that is a command of ours.
-func (a *app) wayOut(refusal string) string {
-	if !strings.HasSuffix(refusal, closedQueue) {
-		return refusal
+// toSlurm submits a script of a size that was checked.
+func (a *app) toSlurm(ctx context.Context, s slurm.Client, b batchScript, size int) (int, error) {
+	id, err := s.Submit(ctx, slurm.SubmitOptions{Script: scriptPath(b.file), Args: b.args, Flags: b.flags, Unset: b.unset})
+	if refused, ok := errors.AsType[*slurm.ProgramError](err); ok {
+		return 0, fmt.Errorf("sbatch does not take %s: %s", b.called, a.wayOut(refusal(refused))+sizeHint(ctx, s, refusal(refused), size)+accountHint(ctx, s, refusal(refused)))
 	}
-	return refusal + "; if the fleet is stopped, which " + a.command("status") + " says, " + a.command("fleet start") + " lets it run"
+	return id, err
 }
 
 // scriptPath keeps a file's name from being taken for an option of sbatch's.
@@ -255,9 +287,9 @@ func readScript(file string) ([]byte, *diag.List) {
 }
 
 // submitted answers with a job's ID.
-func (a *app) submitted(id int) error {
-	return a.answer(submitAnswer{ID: id}, func() error {
-		_, err := fmt.Fprintln(a.out, id)
+func (a *app) submitted(j submittedJob) error {
+	return a.answer(submitAnswer{ID: j.ID, Script: j.Script}, func() error {
+		_, err := fmt.Fprintln(a.out, j.ID)
 		return err
 	})
 }
@@ -274,7 +306,7 @@ func (a *app) followRun(ctx context.Context, s slurm.Client, id int) error {
 	if err == nil && first.ArrayJobID != 0 {
 		fmt.Fprintf(a.err, "  job %d is an array; %s shows its tasks, and %s follows one\n",
 			id, a.command("job list"), a.command("job logs -f %d_TASK", id))
-		return a.submitted(id)
+		return a.submitted(submittedJob{ID: id})
 	}
 	out := a.out
 	if a.output == "json" {
@@ -312,7 +344,11 @@ func (a *app) explain(id int, e job.Ending) {
 
 // follow follows a job. Where the user stops that, it says how to go on.
 func (a *app) follow(ctx context.Context, s slurm.Client, id int, out, errOut io.Writer) (job.View, error) {
-	f := job.Follower{Slurm: s, Out: out, Err: errOut, Say: a.sayOf(id)}
+	return a.followBy(ctx, job.Follower{Slurm: s, Out: out, Err: errOut, Say: a.sayOf(id), Fate: fates(s).of}, id)
+}
+
+// followBy is follow by a follower that is made already.
+func (a *app) followBy(ctx context.Context, f job.Follower, id int) (job.View, error) {
 	view, err := f.Follow(ctx, id)
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -36,12 +36,19 @@ func (a *app) carry(ctx context.Context, w where, args []string) error {
 	if err != nil {
 		return err
 	}
+	secrets, err := a.secretsOutside(ctx, w, args[0], data)
+	if err != nil {
+		return err
+	}
+	if secrets != nil {
+		before = append(before, "--"+secretsFlag)
+	}
 	there, err := w.Send(ctx, args[0], data)
 	if err != nil {
 		return err
 	}
 	line := slices.Concat([]string{services.Muster}, before, []string{"--" + calledFlag + "=" + args[0], there}, args[1:])
-	return w.Enter(ctx, place.Program{Args: line, Quiet: true})
+	return w.Enter(ctx, place.Program{Args: line, Quiet: true, Input: secrets})
 }
 
 // flagsBefore are the command and the flags that stand before FILE.

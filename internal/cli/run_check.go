@@ -16,13 +16,11 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// checkSubmitted checks a batch script against the cluster that runs. Errors are
-// shown in full and stop it, unless it is forced; warnings, and what could not be
-// looked at, are a line each.
-func (a *app) checkSubmitted(ctx context.Context, s slurm.Client, b batchScript, data []byte) error {
+// factsFor are what the cluster that runs has, and what of it a script asks for.
+func (a *app) factsFor(ctx context.Context, s slurm.Client, b batchScript, data []byte) (*batch.Facts, error) {
 	facts, err := runningFacts(ctx, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, dir := range batch.OutputDirs(data, b.flags) {
 		switch _, err := os.Stat(dir); {
@@ -36,7 +34,7 @@ func (a *app) checkSubmitted(ctx context.Context, s slurm.Client, b batchScript,
 	if b.unseen {
 		a.lookFor(facts, data, b.flags)
 	}
-	return a.showChecked(batch.Check(b.called, data, b.flags, facts), b.force)
+	return facts, nil
 }
 
 // only are the problems of some severities.

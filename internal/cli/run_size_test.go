@@ -26,7 +26,7 @@ func TestScriptIsTooLong(t *testing.T) {
 		}
 		var said bytes.Buffer
 		a := &app{in: strings.NewReader(""), out: io.Discard, err: &said}
-		_, err := a.submitScript(t.Context(), slurm.Client{Runner: answers{"scontrol show config": conf}}, batchScript{file: file, called: "long.sbatch", force: true})
+		_, err := a.submit(t.Context(), slurm.Client{Runner: answers{"scontrol show config": conf}}, batchScript{file: file, called: "long.sbatch", force: true}, jobWishes{})
 		if err == nil {
 			t.Fatal("a Slurm that does not answer has taken a script")
 		}
@@ -66,7 +66,7 @@ func TestScriptIsLongerThanThisSlurmTakes(t *testing.T) {
 		}
 		a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
 		client := slurm.Client{Runner: refusing{answers{"scontrol show config": row.conf, "show partition": "", "--detail show node": ""}, row.words}}
-		_, err := a.submitScript(t.Context(), client, batchScript{file: file, called: "a.sbatch", force: true})
+		_, err := a.submit(t.Context(), client, batchScript{file: file, called: "a.sbatch", force: true}, jobWishes{})
 		if err == nil || !strings.HasSuffix(err.Error(), ": "+row.want) {
 			t.Errorf("%s, %s: got %v, want %q", row.conf, row.words, err, row.want)
 		}

@@ -44,6 +44,16 @@ run. What does not answer is shown as blind, which needs a look, too.`,
 // statusAnswer is what `muster status -o json` prints.
 type statusAnswer struct {
 	Clusters []status.Cluster `json:"clusters"`
+	// Kept are clusters that were taken down and whose data is kept on this machine.
+	Kept []keptCluster `json:"kept,omitempty"`
+}
+
+// keptCluster is the data of a cluster that was taken down.
+type keptCluster struct {
+	Name string `json:"name"`
+	Dir  string `json:"dir"`
+	// File is the cluster file that it was made of, if that is known.
+	File string `json:"file,omitempty"`
 }
 
 // statusAnswer looks at clusters from outside, or at that of this head node.
@@ -81,6 +91,11 @@ func (a *app) statuses(ctx context.Context, on string) (statusAnswer, error) {
 	}
 	if a.asked() != "" && len(answer.Clusters) == 0 {
 		return answer, noCluster(home, a.asked())
+	}
+	if a.asked() == "" {
+		for _, k := range keptIn(home, those(only)) {
+			answer.Kept = append(answer.Kept, keptCluster{k.Name, k.Dir, k.File})
+		}
 	}
 	return answer, nil
 }

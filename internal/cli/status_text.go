@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/status"
@@ -16,14 +17,31 @@ import (
 // write writes the answer for people.
 func (s statusAnswer) write(w io.Writer, now time.Time) error {
 	if len(s.Clusters) == 0 {
-		_, err := fmt.Fprintln(w, "no clusters; "+makesOne)
-		return err
+		if _, err := fmt.Fprintln(w, "no clusters; "+makesOne); err != nil {
+			return err
+		}
 	}
 	for i, c := range s.Clusters {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
 		if err := tableOf(c, now).Write(w); err != nil {
+			return err
+		}
+	}
+	return s.writeKept(w)
+}
+
+// writeKept says what data of former clusters is kept.
+func (s statusAnswer) writeKept(w io.Writer) error {
+	for i, k := range s.Kept {
+		if i == 0 && len(s.Clusters) > 0 {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		text := sayKept(place.Kept{Known: place.Known{Name: k.Name}, Dir: k.Dir})
+		if _, err := fmt.Fprintln(w, page.Printable(text)); err != nil {
 			return err
 		}
 	}
@@ -45,7 +63,7 @@ func tableOf(c status.Cluster, now time.Time) page.Table {
 	addServices(&t, c.Services, now)
 	addNodes(&t, c.Nodes)
 	if c.Jobs != nil {
-		t.Add("  jobs", jobsText(*c.Jobs))
+		t.Add("  jobs", c.Jobs.Text("pending"))
 	}
 	t.AddList("  mounts", mountLines(c.Mounts))
 	if c.S3 != nil {
@@ -109,19 +127,6 @@ func addNodes(t *page.Table, n *status.Nodes) {
 		lines = []string{"none"}
 	}
 	t.AddList("  nodes", lines)
-}
-
-func jobsText(j status.Jobs) string {
-	parts := []string{fmt.Sprintf("%d running", j.Running)}
-	for _, x := range []struct {
-		n    int
-		what string
-	}{{j.Starting, "starting"}, {j.Completing, "completing"}, {j.Suspended, "suspended"}} {
-		if x.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
-		}
-	}
-	return strings.Join(append(parts, fmt.Sprintf("%d pending", j.Pending)), ", ")
 }
 
 func mountLines(mounts []status.Mount) []string {

@@ -266,7 +266,7 @@ func (e *entryDir) last() bool {
 func (e *entryDir) read(u User) (k kept, exists bool, err error) {
 	var data []byte
 	err = asUser(u, func() error {
-		data, err = os.ReadFile(filepath.Join(e.dir, "container.json"))
+		data, err = whole.Read(filepath.Join(e.dir, "container.json"))
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {

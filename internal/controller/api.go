@@ -66,8 +66,15 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 		w.WriteHeader(http.StatusAccepted)
 		stop() // the supervisor starts us again
 	})
+	handler := http.NewServeMux()
+	handler.Handle("/", onlyFor(users, mux))
+	if c.Kept != nil {
+		jobs := c.jobRoutes(users)
+		handler.Handle("/v1/jobs", jobs)
+		handler.Handle("/v1/jobs/", jobs)
+	}
 	err := serve(ctx, socket, &http.Server{
-		Handler: onlyFor(users, mux), ReadHeaderTimeout: 5 * time.Second,
+		Handler: handler, ReadHeaderTimeout: 5 * time.Second,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return context.WithValue(ctx, peerKey{}, peer.UID(conn))
 		},

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -30,7 +31,8 @@ type addressClient interface {
 // jobClient is the part of it that is about jobs.
 type jobClient interface {
 	Jobs(ctx context.Context) ([]slurm.Job, []slurm.Problem, error)
-	Requeue(ctx context.Context, id int) error
+	Requeue(ctx context.Context, job string) error
+	Cancel(ctx context.Context, job string) error
 }
 
 // partitionClient is the part of it that is about partitions.
@@ -79,6 +81,8 @@ type Config struct {
 	// EndRunaways ends, in the accounting alone, jobs that run there and that slurmctld
 	// does not know, and says which. It is there where Slurmctld is.
 	EndRunaways func(ctx context.Context) ([]string, error)
+	// Services are those of the head node, nil where others know them.
+	Services func() []manifest.Service
 	// Trust is how long a slurmctld that starts believes of its jobs what it read.
 	Trust time.Duration
 
@@ -86,6 +90,10 @@ type Config struct {
 	Log    *slog.Logger
 	// Exports may be nil.
 	Exports *Exports
+	// Kept keeps jobs; nil keeps none.
+	Kept keeper
+	// Secrets keeps jobs' secrets where Kept keeps jobs; nil keeps none.
+	Secrets secrets
 	// Share shows a directory of the user's machine on every machine of the cluster;
 	// nil where they share none.
 	Share func(dir string) error
@@ -124,6 +132,8 @@ type Controller struct {
 	// instances were last seen.
 	losses   []fleet.Loss
 	observed time.Time
+	// jobsSeen says that jobs were looked at since a node last went down.
+	jobsSeen bool
 	// sure says that the next round has to see the instances themselves.
 	sure bool
 	// failed are the actions that could not be done in the last round.

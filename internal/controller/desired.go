@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"sync"
 	"time"
 
@@ -55,7 +54,7 @@ func (s *desired) open(revision string) (renewed bool, err error) {
 	if s.path == "" {
 		return false, nil
 	}
-	data, err := os.ReadFile(s.path)
+	data, err := whole.Read(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("read what was decided about the fleet: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,13 +55,16 @@ func TestStop_counts_only_when_it_is_kept(t *testing.T) {
 }
 
 func TestRun_does_not_guess_what_was_decided(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "fleet.json")
-	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+	dir := t.TempDir()
+	half, pipe := filepath.Join(dir, "half.json"), filepath.Join(dir, "pipe.json")
+	if err := errors.Join(os.WriteFile(half, []byte("{"), 0o600), syscall.Mkfifo(pipe, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	c := controller.New(controller.Config{State: path})
-	if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("got %v", err)
+	for _, path := range []string{half, pipe} {
+		c := controller.New(controller.Config{State: path})
+		if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ type Event struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 	User string `json:"user,omitempty"`
+	// Job is the number of the job that it happened to.
+	Job int `json:"job,omitempty"`
 	// Log has the last lines of what the machine wrote.
 	Log []string `json:"log,omitempty"`
 }

@@ -88,25 +88,23 @@ func (l *link) await(ctx context.Context, at string) (client.Awaited, error) {
 	if err != nil {
 		return a, fmt.Errorf("export %s: %w", l.Path, err)
 	}
+	var due []export.File
 	for _, f := range files {
-		if why, no := blocked[f.Path]; no {
+		switch why, no := blocked[f.Path]; {
+		case no:
 			barred = append(barred, export.Wait{Path: f.Path, SizeBytes: f.SizeBytes, Reason: why})
+		case l.mirror.Track.Expired(f.Path):
+			a.LeftAlone++
+		default:
+			due = append(due, f)
 		}
 	}
 	a.Blocked, a.BlockedFiles = len(barred), named(barred[:min(namedAtMost, len(barred))])
-	files = slices.DeleteFunc(files, func(f export.File) bool { _, no := blocked[f.Path]; return no })
-	files = slices.DeleteFunc(files, func(f export.File) bool {
-		gone := l.mirror.Track.Expired(f.Path)
-		if gone {
-			a.LeftAlone++
-		}
-		return gone
-	})
 	bucket, err := l.bucket(ctx)
 	if err != nil {
 		return a, err
 	}
-	proof, err := export.Prove(ctx, l.Rule, bucket, files)
+	proof, err := export.Prove(ctx, l.Rule, bucket, due)
 	if err != nil {
 		return a, fmt.Errorf("verify %s: %w", l.Path, err)
 	}

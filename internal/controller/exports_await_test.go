@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
 	"github.com/muster-hpc/muster/internal/store"
@@ -86,10 +88,16 @@ func TestExports_await_what_was_there(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		fake.put = func(context.Context, store.Upload) error { made++; more(made); return nil }
+		e := controller.NewExports([]controller.Association{a}, slog.New(slog.DiscardHandler))
+		fake.put = func(context.Context, store.Upload) error {
+			if made++; made == 1 { // the call has seen what there is: others export from now on, too
+				runs(t, e)
+			}
+			more(made)
+			return nil
+		}
 		makeFile(t, a.Rule.Dir, "model.bin", "abc")
 		makeFile(t, a.Rule.Dir, "train.log", "")
-		e := running(t, a)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		got, err := e.Await(ctx, "")

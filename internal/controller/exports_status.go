@@ -18,21 +18,16 @@ const namedAtMost = 10
 const peekEvery = 2 * time.Second
 
 // Status is the state of every association, sorted by path.
-func (e *Exports) Status() []client.ExportStatus {
-	all := make([]client.ExportStatus, len(e.links))
-	for i, l := range e.links {
-		all[i] = l.now()
-	}
-	slices.SortFunc(all, func(a, b client.ExportStatus) int { return cmp.Compare(a.Path, b.Path) })
-	return all
-}
+func (e *Exports) Status() []client.ExportStatus { return e.each((*link).now) }
 
 // Told is the state of every association as of the last looks of their rounds, which it does not add to: a look at very
 // many files takes long.
-func (e *Exports) Told() []client.ExportStatus {
+func (e *Exports) Told() []client.ExportStatus { return e.each((*link).told) }
+
+func (e *Exports) each(state func(*link) client.ExportStatus) []client.ExportStatus {
 	all := make([]client.ExportStatus, len(e.links))
 	for i, l := range e.links {
-		all[i] = l.told()
+		all[i] = state(l)
 	}
 	slices.SortFunc(all, func(a, b client.ExportStatus) int { return cmp.Compare(a.Path, b.Path) })
 	return all

@@ -27,9 +27,16 @@ func mirrored(t *testing.T, s store.Store) controller.Association {
 // running starts the exports of an association until the test ends.
 func running(t *testing.T, a controller.Association) *controller.Exports {
 	t.Helper()
+	e := controller.NewExports([]controller.Association{a}, slog.New(slog.DiscardHandler))
+	runs(t, e)
+	return e
+}
+
+// runs has exports run until the test ends.
+func runs(t *testing.T, e *controller.Exports) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	e := controller.NewExports([]controller.Association{a}, slog.New(slog.DiscardHandler))
 	go func() {
 		defer close(done)
 		_ = e.Run(ctx)
@@ -38,7 +45,6 @@ func running(t *testing.T, a controller.Association) *controller.Exports {
 		stop()
 		<-done
 	})
-	return e
 }
 
 func makeFile(t *testing.T, dir, name, text string) {

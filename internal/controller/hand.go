@@ -9,8 +9,8 @@ import (
 )
 
 // byHand are the changes between two looks at Slurm's nodes that the controller did not
-// make: an administrator, or a health check, drained nodes, took them back or had them
-// rebooted. before has the nodes of the last look by name.
+// make: an administrator, a health check or a node itself drained nodes, took them back or
+// had them rebooted. before has the nodes of the last look by name.
 func byHand(before map[string]slurm.Node, now []slurm.Node) []Event {
 	var all []Event
 	for _, n := range now {
@@ -43,6 +43,7 @@ const (
 // with its reason and the user who gave that.
 func handKind(before, now slurm.Node) (kind, reason, user string) {
 	is, was := now.State.Flags, before.State.Flags
+	_, byItself := fleet.KernelLine(now.Reason)
 	switch {
 	case is&rebootFlags != 0 && was&rebootFlags == 0:
 		return "reboot", now.Reason, now.ReasonUser
@@ -50,7 +51,7 @@ func handKind(before, now slurm.Node) (kind, reason, user string) {
 		return "", "", ""
 	case rebooted(before, now):
 		return "reboot", now.Reason, now.ReasonUser
-	case is&slurm.FlagDrain != 0 && was&slurm.FlagDrain == 0 && !fleet.Ours(now.Reason):
+	case is&slurm.FlagDrain != 0 && was&slurm.FlagDrain == 0 && (byItself || !fleet.Ours(now.Reason)):
 		return "drained", now.Reason, now.ReasonUser
 	case is&slurm.FlagDrain == 0 && was&slurm.FlagDrain != 0 && is&powerFlags == 0 && !fleet.Ours(before.Reason):
 		return "resumed", before.Reason, ""

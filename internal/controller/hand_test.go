@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -18,6 +19,7 @@ func TestByHand(t *testing.T) {
 	idle := node("IDLE+CLOUD", "", "")
 	drained := node("IDLE+CLOUD+DRAIN", "fan", "alice")
 	ours := node("IDLE+CLOUD+DRAIN", "muster: status check failed", "root")
+	byItself := node("MIXED+CLOUD+DRAIN", fleet.KernelReason("NVRM: Xid (PCI:0000:38:00): 79, x"), "root")
 	asked := node("IDLE+CLOUD+DRAIN+REBOOT_REQUESTED", "Reboot ASAP", "root")
 	issued := node("DOWN+CLOUD+DRAIN+REBOOT_ISSUED", "Reboot ASAP : reboot issued", "root")
 	booted := func(n slurm.Node, second int64) slurm.Node {
@@ -33,6 +35,7 @@ func TestByHand(t *testing.T) {
 		"still_drained":       {drained, drained, nil},
 		"resumed":             {drained, idle, []Event{{Kind: "resumed", Nodes: []string{"q-1"}, Reason: "fan", From: "IDLE+CLOUD+DRAIN", To: "IDLE+CLOUD"}}},
 		"drained_by_us":       {idle, ours, nil},
+		"by_itself":           {idle, byItself, []Event{{Kind: "drained", Nodes: []string{"q-1"}, Reason: byItself.Reason, User: "root", From: "IDLE+CLOUD", To: "MIXED+CLOUD+DRAIN"}}},
 		"replaced_by_us":      {ours, idle, nil},
 		"powered_down":        {drained, node("IDLE+CLOUD+POWERING_DOWN", "", ""), nil},
 		"reboot":              {idle, asked, []Event{{Kind: "reboot", Nodes: []string{"q-1"}, Reason: "Reboot ASAP", User: "root", From: "IDLE+CLOUD", To: asked.State.String()}}},

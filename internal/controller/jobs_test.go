@@ -25,16 +25,56 @@ import (
 type queue struct {
 	jobs     []slurm.Job
 	fails    error
-	requeued []int
+	requeued []string
+	canceled []string
 }
 
 func (q *queue) Jobs(context.Context) ([]slurm.Job, []slurm.Problem, error) {
 	return q.jobs, nil, q.fails
 }
 
-func (q *queue) Requeue(_ context.Context, job int) error {
+func (q *queue) Requeue(_ context.Context, job string) error {
 	q.requeued = append(q.requeued, job)
 	return nil
+}
+
+func (q *queue) Cancel(_ context.Context, job string) error {
+	q.canceled = append(q.canceled, job)
+	return nil
+}
+
+// TestRequeue_finds_jobs_without_their_script, of whose loss it has no note: another
+// controller told Slurm, or Slurm found out by itself.
+func TestRequeue_finds_jobs_without_their_script(t *testing.T) {
+	job := slurm.Job{State: "RUNNING", Batch: true, BatchHost: "n-1", NodeList: "n-[2-3]"}
+	again, once, whole, alive := job, job, job, job
+	again.ID, again.ArrayJobID, again.ArrayTask, again.Requeue = 1, 1, "4", true // the others of the array are well
+	once.ID = 2
+	whole.ID, whole.NodeList, whole.Requeue = 3, "n-[1-3]", true
+	alive.ID, alive.Batch, alive.Requeue = 4, false, true // salloc's
+	q := &queue{jobs: []slurm.Job{again, once, whole, alive}}
+	events, err := OpenEvents(filepath.Join(t.TempDir(), "events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	c := New(Config{Jobs: q, Events: events})
+	for range 2 {
+		if err := c.requeue(t.Context()); err != nil || !slices.Equal(q.requeued, []string{"1_4"}) || !slices.Equal(q.canceled, []string{"2"}) {
+			t.Errorf("requeued %q, canceled %q, %v", q.requeued, q.canceled, err)
+		}
+	}
+	up, down := slurm.Node{Name: "n-2", State: slurm.ParseNodeState("IDLE")}, slurm.Node{Name: "n-2", State: slurm.ParseNodeState("DOWN")}
+	for _, step := range []struct {
+		state slurm.Node
+		want  int
+	}{{up, 1}, {down, 2}, {down, 2}} {
+		c.noteDown([]slurm.Node{step.state})
+		c.noteHands([]slurm.Node{step.state})
+		if err := c.requeue(t.Context()); err != nil || len(q.requeued) != step.want {
+			t.Errorf("%s: requeued %q, %v", step.state.State, q.requeued, err)
+		}
+	}
 }
 
 func TestKilled_by_a_signal(t *testing.T) {

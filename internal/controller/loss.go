@@ -59,6 +59,15 @@ func (c *Controller) lose(w fleet.World, before time.Time) {
 	}
 }
 
+// noteDown takes note that nodes went down since the last look.
+func (c *Controller) noteDown(now []slurm.Node) {
+	for _, n := range now {
+		if n.State.Down() && !c.lastSeen[n.Name].State.Down() {
+			c.jobsSeen = false
+		}
+	}
+}
+
 // mourning tells whether there was a loss just now.
 func (c *Controller) mourning() bool {
 	return slices.ContainsFunc(c.losses, func(l fleet.Loss) bool { return time.Since(l.Noticed) < lossFresh })
@@ -66,8 +75,11 @@ func (c *Controller) mourning() bool {
 
 // requeue has those jobs run again whose script failed because of a loss. It is
 // called when Slurm has been told of all losses.
+//
+// It looks without a loss, too, when Slurm has set a node down by itself, and the first time:
+// a controller before this one may have told Slurm of a loss as its last deed.
 func (c *Controller) requeue(ctx context.Context) error {
-	if len(c.losses) == 0 {
+	if len(c.losses) == 0 && c.jobsSeen {
 		return nil
 	}
 	now := time.Now()
@@ -83,15 +95,30 @@ func (c *Controller) requeue(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask Slurm for its jobs: %w", err)
 	}
+	c.jobsSeen = true
 	var errs []error
 	for _, r := range fleet.Requeues(c.losses, jobsOf(jobs)) {
-		if err := c.Jobs.Requeue(ctx, r.Job); err != nil {
-			errs = append(errs, fmt.Errorf("requeue job %d: %w", r.Job, err))
-			continue
-		}
-		c.Events.Add(Event{Kind: "requeue", Nodes: r.Nodes, Reason: r.Reason})
+		errs = append(errs, c.runAgain(ctx, r, labelOf(jobs, r.Job)))
 	}
 	return errors.Join(errs...)
+}
+
+// labelOf is what Slurm calls one job alone: the number of an array's task may be the array's.
+func labelOf(jobs []slurm.Job, id int) string {
+	return jobs[slices.IndexFunc(jobs, func(j slurm.Job) bool { return j.ID == id })].Label()
+}
+
+// runAgain puts a job back into the queue, or ends it.
+func (c *Controller) runAgain(ctx context.Context, r fleet.Requeue, label string) error {
+	kind, act := "requeue", c.Jobs.Requeue
+	if r.Cancel {
+		kind, act = "cancel", c.Jobs.Cancel
+	}
+	if err := act(ctx, label); err != nil {
+		return fmt.Errorf("%s job %s: %w", kind, label, err)
+	}
+	c.Events.Add(Event{Kind: kind, Nodes: r.Nodes, Reason: r.Reason})
+	return nil
 }
 
 // jobsOf are Slurm's jobs in fleet's words. One whose nodes cannot be read is
@@ -104,7 +131,7 @@ func jobsOf(from []slurm.Job) []fleet.Job {
 			continue
 		}
 		to = append(to, fleet.Job{
-			ID: j.ID, Nodes: nodes, Failed: j.State == "FAILED", Killed: killed(j.ExitCode), Requeue: j.Batch && j.Requeue,
+			ID: j.ID, Nodes: nodes, Host: hostOf(j, nodes), Running: j.Batch && j.State == "RUNNING", Failed: j.State == "FAILED", Killed: killed(j.ExitCode), Requeue: j.Batch && j.Requeue,
 			Started: j.StartTime, Ended: j.EndTime,
 		})
 	}
@@ -114,3 +141,11 @@ func jobsOf(from []slurm.Job) []fleet.Job {
 // killed tells whether a signal ended a script, or a program whose end is the
 // script's: shells then exit with 128 and the signal's number.
 func killed(e slurm.ExitCode) bool { return e.Signal != 0 || e.Code > 128 }
+
+// hostOf is the node of a job's script: the one that Slurm names, or else the first.
+func hostOf(j slurm.Job, nodes []string) string {
+	if j.BatchHost != "" || len(nodes) == 0 {
+		return j.BatchHost
+	}
+	return nodes[0]
+}

@@ -18,6 +18,11 @@ func (c *Controller) ServeNodes(ctx context.Context, l net.Listener, m join.Mung
 	return serve(ctx, l, machineServer(join.Handler(c, m)))
 }
 
+// ServeSecrets gives jobs their secrets until ctx ends.
+func ServeSecrets(ctx context.Context, l net.Listener, give join.Giver, m join.Munge) error {
+	return serve(ctx, l, machineServer(join.SecretsHandler(give, m)))
+}
+
 // ServeKeys gives the cluster's munge key to its machines until ctx ends. k.Member
 // knows those that the controller does not start: login nodes.
 func (c *Controller) ServeKeys(ctx context.Context, l net.Listener, k join.Keys) error {

@@ -72,6 +72,7 @@ func (c *Controller) nodes(ctx context.Context) ([]fleet.Node, error) {
 	if len(list) == 0 {
 		return nil, errors.New("ask Slurm for its nodes: it names none")
 	}
+	c.noteDown(list)
 	c.noteHands(list)
 	nodes, stranded := make([]fleet.Node, len(list)), map[string]bool{}
 	for i, n := range list {
@@ -253,6 +254,9 @@ func (c *Controller) after(ctx context.Context, w fleet.World) error {
 	c.protect(w.Nodes)
 	if err := c.correctAddresses(ctx, w); err != nil {
 		return err
+	}
+	if c.Kept != nil && c.mourning() {
+		c.Kept.Wake() // a job has just lost its node
 	}
 	return c.requeue(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/fleet"
@@ -67,13 +68,29 @@ func (s *slurmctld) Jobs(context.Context) ([]slurm.Job, []slurm.Problem, error) 
 	return all, nil, s.silent
 }
 
-func (s *slurmctld) Requeue(_ context.Context, id int) error {
+func (s *slurmctld) Requeue(_ context.Context, job string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.silent == nil {
-		s.jobs[id-1].again(time.Now())
+		s.labelled(job).again(time.Now())
 	}
 	return s.silent
+}
+
+func (s *slurmctld) Cancel(_ context.Context, job string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.silent == nil {
+		s.labelled(job).stop("CANCELLED", time.Now())
+		s.free(s.labelled(job), time.Now())
+	}
+	return s.silent
+}
+
+// labelled is the job of a label, which is a number here.
+func (s *slurmctld) labelled(job string) *slurmJob {
+	id, _ := strconv.Atoi(job)
+	return s.jobs[id-1]
 }
 
 // Partitions is one for each queue of the nodes.

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// Status is a look at Slurm and the fleet. The services are for others to add.
+// Status is a look at Slurm and the fleet. The services are for others to add where it does not know them.
 func (c *Controller) Status(ctx context.Context) (manifest.ClusterStatus, error) {
 	nodes, err := c.Slurm.Nodes(ctx)
 	if err != nil {
@@ -34,6 +34,9 @@ func (c *Controller) Status(ctx context.Context) (manifest.ClusterStatus, error)
 	}
 	status.Look = append(c.troubles(), outOfService(nodes)...)
 	status.Exports = exported(c.Exports)
+	if c.Services != nil {
+		status.Services = c.Services()
+	}
 	return status, nil
 }
 

@@ -63,6 +63,19 @@ func ReasonIncomplete(job int) string {
 	return fmt.Sprintf("%sjob %d did not get all of its nodes", reasonMark, job)
 }
 
+// reasonKernel begins the reason of a node that drained itself for what its own kernel said.
+const reasonKernel = reasonMark + "kernel: "
+
+// KernelReason is the reason of a node whose kernel says that its machine is at fault, by the line that says so.
+func KernelReason(line string) string {
+	const most = 200
+	text := strings.ReplaceAll(line, `"`, "'") // as Slurm keeps it
+	return reasonKernel + text[:min(len(text), most)]
+}
+
+// KernelLine is the line that such a reason has.
+func KernelLine(reason string) (line string, ok bool) { return strings.CutPrefix(reason, reasonKernel) }
+
 // CauseOf is the class of why a launch failed.
 func CauseOf(err error) provider.Cause {
 	if e, ok := errors.AsType[*provider.LaunchError](err); ok && e.Cause != "" {

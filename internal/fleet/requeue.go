@@ -15,11 +15,15 @@ type Loss struct {
 	Told time.Time
 }
 
-// Job is a job of which Slurm says that its last run has ended.
+// Job is a job in Slurm's words.
 type Job struct {
 	ID int
-	// Nodes are its last run's. The first ran its script and told how that ended.
+	// Nodes are its last run's, without those that it lost and went on without.
 	Nodes []string
+	// Host is the node that ran its script and told how that ended.
+	Host string
+	// Running says that Slurm takes it for running.
+	Running bool
 	// Failed says that it ended by its own exit code, and was not cancelled or ended by
 	// Slurm.
 	Failed bool
@@ -31,10 +35,11 @@ type Job struct {
 	Started, Ended time.Time
 }
 
-// Requeue is a job that is to run again.
+// Requeue is a job that is to run again, or that is to end because its user does not let it.
 type Requeue struct {
 	Job    int
 	Nodes  []string // those that it lost
+	Cancel bool
 	Reason string
 }
 
@@ -45,9 +50,15 @@ const slurmGrain = time.Second
 // node and Slurm being told. Slurm requeues the jobs of a node that it knows to
 // be lost; those it takes for failed by themselves. A job that was requeued
 // starts after the loss, so each loss requeues it once at most.
+//
+// And it finds those that hold their other nodes for nothing since they lost the node of
+// their script.
 func Requeues(losses []Loss, jobs []Job) []Requeue {
 	var all []Requeue
 	for _, j := range jobs {
+		if j.orphan() {
+			all = append(all, Requeue{Job: j.ID, Nodes: []string{j.Host}, Cancel: !j.Requeue, Reason: fmt.Sprintf("job %d lost the node of its script", j.ID)})
+		}
 		if !j.Failed || !j.Requeue {
 			continue
 		}
@@ -65,9 +76,14 @@ func Requeues(losses []Loss, jobs []Job) []Requeue {
 	return all
 }
 
+// orphan tells whether the job has lost its script. With --no-kill Slurm takes a lost node
+// out of a job, also the one that runs the script, and calls the job running until its time
+// is over.
+func (j Job) orphan() bool { return j.Running && j.Host != "" && !slices.Contains(j.Nodes, j.Host) }
+
 // outlived tells whether the node's loss cannot have been why the job failed: the
 // node told itself how its script ended, and was alive then.
-func (j Job) outlived(l Loss) bool { return l.Node == j.Nodes[0] && !j.Killed }
+func (j Job) outlived(l Loss) bool { return l.Node == j.Host && !j.Killed }
 
 // hit tells whether the job may have run when the instance ended, and failed
 // before Slurm knew.

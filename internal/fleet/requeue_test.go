@@ -1,10 +1,11 @@
 package fleet_test
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/muster-hpc/muster/internal/fleet"
 )
 
@@ -18,8 +19,10 @@ func TestRequeues(t *testing.T) {
 	job := func(change func(*fleet.Job)) fleet.Job {
 		j := fleet.Job{ID: 7, Nodes: []string{"n-0", "n-1"}, Failed: true, Requeue: true, Started: at(0), Ended: at(12)}
 		change(&j)
+		j.Host = cmp.Or(j.Host, j.Nodes[0])
 		return j
 	}
+	running := func(j *fleet.Job) { j.Failed, j.Running = false, true }
 	again := []fleet.Requeue{{Job: 7, Nodes: []string{"n-1"}, Reason: "job 7 failed because it lost a node"}}
 	for _, row := range []struct {
 		name   string
@@ -40,10 +43,15 @@ func TestRequeues(t *testing.T) {
 		{"failed_by_itself_on_the_first_of_two", []fleet.Loss{loss}, job(func(j *fleet.Job) { j.Nodes = []string{"n-1", "n-2"} }), nil},
 		{"killed_by_a_machine_that_shuts_down", []fleet.Loss{loss}, job(func(j *fleet.Job) { j.Nodes, j.Killed = []string{"n-1"}, true }), again},
 		{"no_loss", nil, job(func(*fleet.Job) {}), nil},
+		{"runs_on_without_the_node_of_its_script", nil, job(func(j *fleet.Job) { running(j); j.Host = "n-9" }),
+			[]fleet.Requeue{{Job: 7, Nodes: []string{"n-9"}, Reason: "job 7 lost the node of its script"}}},
+		{"runs_on_so_and_is_not_to_be_requeued", nil, job(func(j *fleet.Job) { running(j); j.Host, j.Requeue = "n-9", false }),
+			[]fleet.Requeue{{Job: 7, Nodes: []string{"n-9"}, Cancel: true, Reason: "job 7 lost the node of its script"}}},
+		{"runs_on_without_another", []fleet.Loss{{Node: "n-9", Alive: at(10), Noticed: at(12), Told: at(12)}}, job(running), nil},
 		{"same_loss_twice", []fleet.Loss{loss, loss}, job(func(*fleet.Job) {}), again},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if diff := cmp.Diff(row.want, fleet.Requeues(row.losses, []fleet.Job{row.job})); diff != "" {
+			if diff := gocmp.Diff(row.want, fleet.Requeues(row.losses, []fleet.Job{row.job})); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
 		})
@@ -53,7 +61,7 @@ func TestRequeues(t *testing.T) {
 		other.Node = "n-0"
 		want := []fleet.Requeue{{Job: 7, Nodes: []string{"n-0", "n-1"}, Reason: "job 7 failed because it lost a node"}}
 		killed := job(func(j *fleet.Job) { j.Killed = true })
-		if diff := cmp.Diff(want, fleet.Requeues([]fleet.Loss{loss, other}, []fleet.Job{killed})); diff != "" {
+		if diff := gocmp.Diff(want, fleet.Requeues([]fleet.Loss{loss, other}, []fleet.Job{killed})); diff != "" {
 			t.Errorf("want -, got +:\n%s", diff)
 		}
 	})

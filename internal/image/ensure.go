@@ -125,7 +125,7 @@ type record struct {
 // always means the same.
 func (e ensured) answer() (path string, err error, ok bool) {
 	var r record
-	data, err := os.ReadFile(e.file)
+	data, err := whole.Read(e.file)
 	if err != nil || json.Unmarshal(data, &r) != nil {
 		return "", nil, false
 	}

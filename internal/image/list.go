@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/image/squashfs"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Image is an image's file.
@@ -51,7 +52,7 @@ func List(dir string) ([]Image, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // removed meanwhile
 		case err != nil:
-			i.Problem = bare(err).Error()
+			i.Problem = whole.Cause(err).Error()
 		}
 		all = append(all, i)
 	}
@@ -67,7 +68,7 @@ func Inspect(dir, name string) (Image, error) {
 		return i, fmt.Errorf("there is no image %s: %w", path, fs.ErrNotExist)
 	}
 	if err != nil {
-		return i, fmt.Errorf("read image %s: %w", path, bare(err))
+		return i, fmt.Errorf("read image %s: %w", path, whole.Cause(err))
 	}
 	return i, nil
 }
@@ -108,7 +109,7 @@ func read(path string) (Image, error) {
 func Remove(ctx context.Context, dir, name string) error {
 	path := Path(dir, name)
 	if _, err := os.Lstat(path); err != nil {
-		return fmt.Errorf("there is no image %s: %w", path, bare(err))
+		return fmt.Errorf("there is no image %s: %w", path, whole.Cause(err))
 	}
 	unlock, err := lockImage(ctx, path, func() {})
 	if err != nil {
@@ -116,7 +117,7 @@ func Remove(ctx context.Context, dir, name string) error {
 	}
 	defer unlock()
 	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("remove image %s: %w", path, bare(err))
+		return fmt.Errorf("remove image %s: %w", path, whole.Cause(err))
 	}
 	return nil
 }

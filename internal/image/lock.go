@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/sys/own"
 	"github.com/muster-hpc/muster/internal/sys/pause"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // A lock that others hold is tried again after a wait, which grows, since on a
@@ -55,7 +56,7 @@ func lock(ctx context.Context, name string, waiting func()) (unlock func(), err 
 				f.Close()
 			}, nil
 		case !errors.Is(err, errLocked):
-			return nil, fmt.Errorf("lock %s: %w", name, bare(err))
+			return nil, fmt.Errorf("lock %s: %w", name, whole.Cause(err))
 		case waiting == nil:
 			return nil, err
 		case !waited:
@@ -88,12 +89,4 @@ func tryLock(name string) (*os.File, error) {
 		return nil, errLocked
 	}
 	return nil, err
-}
-
-// bare is an error about a file without the file's name.
-func bare(err error) error {
-	if p, ok := errors.AsType[*os.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }

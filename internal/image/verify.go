@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Verdict is what is known of the bytes of an image's file.
@@ -35,7 +37,7 @@ func Verify(ctx context.Context, dir, name string) (Verified, error) {
 		_, err = Inspect(dir, name) // in other words
 		return Verified{Image: i, Verdict: Unknown}, err
 	case err != nil:
-		i.Problem = bare(err).Error()
+		i.Problem = whole.Cause(err).Error()
 		return Verified{Image: i, Verdict: Damaged}, nil
 	}
 	f, err := os.Open(i.Path)
@@ -60,7 +62,7 @@ func verdictOn(ctx context.Context, f *os.File, size int64) (v Verdict, problem 
 		return Damaged, "it is too short", nil
 	}
 	if _, err := f.ReadAt(want, at); err != nil {
-		return Damaged, bare(err).Error(), nil
+		return Damaged, whole.Cause(err).Error(), nil
 	}
 	if !bytes.HasPrefix(want, []byte(sumMagic)) && at%padTo != 0 {
 		return Unknown, "it has no checksum: an older muster has made it", nil

@@ -36,6 +36,8 @@ func RunEnding(r slurm.Run) Ending {
 	switch {
 	case r.State == "REQUEUED":
 		e.Text = "was put back into the queue"
+	case r.State == "RESIZING":
+		e.Text = "went on with fewer nodes"
 	case r.State == "CANCELLED" && r.CancelledBy != "":
 		e.Text = "was cancelled by user " + r.CancelledBy
 	case !r.Ended():

@@ -46,6 +46,30 @@ func TestWordsForRecordedJobs(t *testing.T) {
 	golden.Check(t, "recorded.txt", b.String())
 }
 
+// TestRunEnding_of_one_that_lost_a_node: a job with --no-kill has another run after it.
+func TestRunEnding_of_one_that_lost_a_node(t *testing.T) {
+	r := slurm.Run{ID: 8, State: "RESIZING", NodeList: "q-[1-3]"}
+	if got := job.RunEnding(r); got.Text != "went on with fewer nodes" || got.OK || !r.Ended() {
+		t.Errorf("%+v, ended %v", got, r.Ended())
+	}
+}
+
+// TestAttempts_of_one_that_lost_nodes: slurmctld says when it began with all of them.
+func TestAttempts_of_one_that_lost_nodes(t *testing.T) {
+	at := func(second int64) time.Time { return time.Unix(1_700_000_000+second, 0) }
+	runs := []slurm.Run{
+		{ID: 8, State: "REQUEUED", Start: at(0), End: at(9), NodeList: "q-[1-4]"},
+		{ID: 8, State: "RESIZING", Start: at(20), End: at(30), NodeList: "q-[1-4]"},
+		{ID: 8, State: "RESIZING", Start: at(30), End: at(30), NodeList: "q-[1-3]"},
+		{ID: 8, State: "RUNNING", Start: at(30), NodeList: "q-[1-2]"},
+	}
+	j := slurm.Job{ID: 8, State: "RUNNING", StartTime: at(20), NodeList: "q-[1-2]", Restarts: 1}
+	got := job.Attempts(runs, j)
+	if len(got) != 4 || got[3].State != "RUNNING" || !got[3].Start.Equal(at(30)) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestEndingOf(t *testing.T) {
 	lost := []job.Lost{{Node: "q-2", Reason: "the instance ended"}}
 	cases := map[string]struct {

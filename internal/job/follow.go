@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -37,13 +38,19 @@ type Follower struct {
 	// Out takes what the job writes to its standard output, Err what it writes to
 	// its standard error if that is another file. A nil one is not read.
 	Out, Err io.Writer
+	// Also, if there is one, is called each time that the output of a job that has started was looked at, the last time
+	// after its end.
+	Also func(j slurm.Job) error
+	// Fate, if there is one, is asked what follows the end of a run that is not what its user wanted. An error says that
+	// nobody can tell now.
+	Fate func(ctx context.Context, j slurm.Job) (Fate, error)
 	// Say takes what happens to the job, a line each, which goes on from "the
 	// job".
 	Say func(line string)
 }
 
-// Follow follows a job until it has ended, through all its runs, and returns
-// the last view. It fails if ctx ends, if the job is not known (slurm.ErrNoJob),
+// Follow follows a job until it has ended and is not started again, through all its runs,
+// and returns the last view. It fails if ctx ends, if the job is not known (slurm.ErrNoJob),
 // if Out or Err cannot be written, or if Slurm does not answer for ten minutes.
 // The job itself is never touched.
 func (f Follower) Follow(ctx context.Context, id int) (View, error) {
@@ -67,7 +74,7 @@ func (f Follower) Follow(ctx context.Context, id int) (View, error) {
 		case l := <-looks:
 			err = s.take(ctx, l)
 		}
-		if err != nil || s.view.Job.Ended() {
+		if err != nil || s.over {
 			return s.view, err
 		}
 	}
@@ -148,7 +155,7 @@ func Look(ctx context.Context, s Source, id int, last View) (View, error) {
 // leaving is the first view of a job that is about to be queued again. Its last run
 // is in the history alone.
 func leaving(ctx context.Context, s Source, v View) (View, error) {
-	history, _, _ := s.History(ctx, slurm.Window{Jobs: []int{v.Job.ID}, Since: time.Unix(0, 0)})
+	history, _, _ := s.History(ctx, slurm.Ever(v.Job.ID))
 	runs := RunsOf(history, v.Job.ID)
 	v.Before = lastState(runs)
 	if v.Before != "NODE_FAIL" {
@@ -164,9 +171,14 @@ func leaving(ctx context.Context, s Source, v View) (View, error) {
 }
 
 // remembered is a job that slurmctld has forgotten, as far as the history
-// knows it.
+// knows it. Both questions are asked at once: each takes a tenth of a second.
 func remembered(ctx context.Context, s Source, id int) (slurm.Job, error) {
-	runs, _, err := s.History(ctx, slurm.Window{Jobs: []int{id}, Since: time.Unix(0, 0)})
+	var script []byte
+	var unread error
+	var asked sync.WaitGroup
+	asked.Go(func() { script, unread = s.Script(ctx, id) })
+	runs, _, err := s.History(ctx, slurm.Ever(id))
+	asked.Wait()
 	if err != nil {
 		return slurm.Job{}, err
 	}
@@ -175,11 +187,10 @@ func remembered(ctx context.Context, s Source, id int) (slurm.Job, error) {
 		return slurm.Job{}, fmt.Errorf("job %d: %w", id, slurm.ErrNoJob)
 	}
 	j := jobOf(runs)
-	script, err := s.Script(ctx, id)
 	if script != nil {
 		j.StdOut, j.StdErr = outputPaths(script, runs[len(runs)-1])
 	}
-	return j, err
+	return j, unread
 }
 
 // following is the state of Follow.
@@ -191,6 +202,11 @@ type following struct {
 	// that the user knows.
 	silent time.Time
 	told   bool
+	// said is the view of which the user has heard.
+	said View
+	// open is a run that has ended of which more is to be heard, over says that the job has ended for good.
+	open *open
+	over bool
 }
 
 // stream is one of the job's files and where it goes.
@@ -217,16 +233,27 @@ func (s *following) take(ctx context.Context, l look) error {
 			return err
 		}
 	}
-	s.open()
-	if l.view.Job.Ended() {
+	s.openOutputs()
+	if l.view.Job.Ended() && (!before.Job.Ended() || before.Job.Restarts != l.view.Job.Restarts) {
 		if err := s.last(ctx); err != nil {
 			return err
 		}
 	}
-	for _, line := range Changes(before, l.view) {
-		s.Say(line)
+	if l.view.Job.Ended() {
+		s.tell()
+	}
+	if s.decide(ctx, l.at) {
+		s.tell()
 	}
 	return s.pump(ctx)
+}
+
+// tell says what has happened since the user heard of the job last.
+func (s *following) tell() {
+	for _, line := range Changes(s.said, s.view) {
+		s.Say(line)
+	}
+	s.said = s.view
 }
 
 func (s *following) noAnswer(l look) error {
@@ -247,8 +274,8 @@ func (s *following) noAnswer(l look) error {
 	return nil
 }
 
-// open makes the streams of a job that has started.
-func (s *following) open() {
+// openOutputs makes the streams of a job that has started.
+func (s *following) openOutputs() {
 	j := s.view.Job
 	if len(s.outputs) > 0 || !Started(j) {
 		return
@@ -256,7 +283,7 @@ func (s *following) open() {
 	since := WrittenSince(j)
 	add := func(path string, to io.Writer) {
 		if to != nil && path != "" {
-			s.outputs = append(s.outputs, &stream{Output: Output{Path: path, Since: since}, to: to})
+			s.outputs = append(s.outputs, &stream{Output: Output{Path: path, UID: j.UID, Since: since}, to: to})
 		}
 	}
 	add(j.StdOut, s.Out)
@@ -298,6 +325,9 @@ func (s *following) pump(ctx context.Context) error {
 				s.Say(fmt.Sprintf("has output that cannot be read: %v", err))
 			}
 		}
+	}
+	if s.Also != nil && Started(s.view.Job) && ctx.Err() == nil {
+		return s.Also(s.view.Job)
 	}
 	return nil
 }

@@ -37,6 +37,8 @@ type play struct {
 	nodes []slurm.Node
 	runs  []slurm.Run
 	out   string
+	// fates are the answers to what follows the end of a run, by the clock.
+	fates []fateAct
 }
 
 func (p *play) Job(context.Context, int) (slurm.Job, error) {
@@ -78,6 +80,9 @@ func (p *play) follow(t *testing.T, ctx context.Context) (shown string, took tim
 	p.t, p.start, p.out = t, time.Now(), filepath.Join(t.TempDir(), "out")
 	var b bytes.Buffer
 	f := job.Follower{Slurm: p, Out: &b, Err: io.Discard, Say: func(line string) { b.WriteString("* " + line + "\n") }}
+	if p.fates != nil {
+		f.Fate = p.fate
+	}
 	v, err = f.Follow(ctx, 7)
 	return b.String(), time.Since(p.start), v, err
 }
@@ -129,23 +134,26 @@ func TestFollow(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				got, _, _, err := c.play.follow(t, t.Context())
-				if err != nil {
-					t.Error(err)
-				}
-				lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(got, c.play.out, "OUT"), "\n"), "\n")
-				if diff := cmp.Diff(said(c.want), said(lines)); diff != "" {
-					t.Error(diff)
-				}
-				if diff := cmp.Diff(written(c.want), written(lines)); diff != "" {
-					t.Error(diff)
-				}
-				if last := len(lines) - 1; lines[last] != c.want[len(c.want)-1] {
-					t.Errorf("the last line is %q", lines[last])
-				}
-			})
+			synctest.Test(t, func(t *testing.T) { c.play.shows(t, c.want) })
 		})
+	}
+}
+
+// shows follows job 7, and holds what its user sees.
+func (p *play) shows(t *testing.T, want []string) {
+	got, _, _, err := p.follow(t, t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(got, p.out, "OUT"), "\n"), "\n")
+	if diff := cmp.Diff(said(want), said(lines)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(written(want), written(lines)); diff != "" {
+		t.Error(diff)
+	}
+	if last := len(lines) - 1; lines[last] != want[len(want)-1] {
+		t.Errorf("the last line is %q", lines[last])
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -27,6 +25,8 @@ const (
 // replaced is read from its start. It is for one goroutine at a time.
 type Output struct {
 	Path string
+	// UID is the job's user, the file's owner where root reads it.
+	UID int
 	// Since leaves a file alone that was last written before this time: it is
 	// another job's.
 	Since time.Time
@@ -86,7 +86,11 @@ func (o *Output) find() (replaced bool, err error) {
 		o.Close()
 	}
 	// Should it become a pipe in this moment, opening it must not wait.
-	o.file, err = os.OpenFile(o.Path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	o.file, now, err = openLog(o.Path, o.UID)
+	if err == nil && !now.Mode().IsRegular() {
+		o.Close()
+		err = fmt.Errorf("%s is no ordinary file", o.Path)
+	}
 	o.offset, o.mark = 0, nil
 	return false, err
 }
@@ -119,16 +123,15 @@ func (o *Output) reopen() error {
 	if o.file == nil {
 		return nil
 	}
-	file, err := os.OpenFile(o.Path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	file, now, err := openLog(o.Path, o.UID)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	have, err1 := o.file.Stat()
-	now, err2 := file.Stat()
-	if err := errors.Join(err1, err2); err != nil || !os.SameFile(have, now) {
+	have, err := o.file.Stat()
+	if err != nil || !os.SameFile(have, now) {
 		return errors.Join(err, file.Close())
 	}
 	err = o.file.Close()
@@ -144,25 +147,35 @@ func (o *Output) Close() {
 	}
 }
 
-// ReadProgress finds the last line of progress at the end of a file. A file
+// ReadProgress finds the last line of progress at the end of a file of a user's job. A file
 // that is not there has none.
-func ReadProgress(path string) (Progress, bool, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-		return Progress{}, false, nil
-	}
-	if err != nil {
-		return Progress{}, false, err
-	}
-	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return Progress{}, false, err
-	}
-	defer file.Close()
-	tail, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-tailSize), tailSize))
+func ReadProgress(path string, uid int) (Progress, bool, error) {
+	tail, _, err := readTail(path, uid, tailSize)
 	if err != nil {
 		return Progress{}, false, err
 	}
 	p, ok := LastProgress(tail)
 	return p, ok, nil
+}
+
+// readTail reads the end of a file, and says where it begins. A file that is not there has none.
+func readTail(path string, uid int, size int64) (tail []byte, from int64, err error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	file, info, err := openLog(path, uid)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer file.Close()
+	if !info.Mode().IsRegular() {
+		return nil, 0, nil
+	}
+	from = max(0, info.Size()-size)
+	tail, err = io.ReadAll(io.NewSectionReader(file, from, size))
+	return tail, from, err
 }

@@ -142,14 +142,14 @@ func TestOutputThatIsNoFile(t *testing.T) {
 
 func TestReadProgress(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
-	if _, ok, err := job.ReadProgress(path); ok || err != nil {
+	if _, ok, err := job.ReadProgress(path, os.Geteuid()); ok || err != nil {
 		t.Errorf("of no file: %v, %v", ok, err)
 	}
 	text := "Batch 3 Loss: 1.5, Speed: 2.0 samples/sec, lr: 0.1\n"
 	if err := os.WriteFile(path, append(bytes.Repeat([]byte("x\n"), 1<<20), text...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if p, ok, err := job.ReadProgress(path); !ok || err != nil || p.Batch != 3 {
+	if p, ok, err := job.ReadProgress(path, os.Geteuid()); !ok || err != nil || p.Batch != 3 {
 		t.Errorf("got %+v, %v, %v", p, ok, err)
 	}
 }

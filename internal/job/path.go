@@ -2,6 +2,7 @@ package job
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,18 @@ func outputPaths(script []byte, r slurm.Run) (stdout, stderr string) {
 		return stdout, stdout
 	}
 	return stdout, outputPath(errors, r)
+}
+
+// Logs are the files that a job writes to, as far as Slurm's names for them can be resolved.
+func Logs(j slurm.Job) []string {
+	j = resolved(j)
+	var all []string
+	for _, path := range []string{j.StdOut, j.StdErr} {
+		if filepath.IsAbs(path) && !strings.Contains(path, "%") && !slices.Contains(all, path) {
+			all = append(all, path)
+		}
+	}
+	return all
 }
 
 // resolved is a job whose output files have the names that Slurm gives them:

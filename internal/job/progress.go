@@ -1,10 +1,9 @@
 package job
 
 import (
-	"bytes"
-	"regexp"
-	"strconv"
-	"sync"
+	"slices"
+
+	"github.com/muster-hpc/muster/internal/job/trainlog"
 )
 
 // Progress is how far a training has come, from a line of its output:
@@ -21,42 +20,24 @@ type Progress struct {
 	LR    float64
 }
 
-const numberText = `([-+]?(?:[0-9][0-9.eE+-]*|nan|inf|NaN|Inf))`
-
-var progressLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`Batch ([0-9]{1,12})(?: Steps [0-9]+)? Loss: ` + numberText + `, Speed: ` + numberText + ` samples/sec, lr: ` + numberText + `(?:[^0-9.]|$)`)
-})
-
 // ParseProgress reads one line of a training's output.
 func ParseProgress(line []byte) (Progress, bool) {
-	m := progressLine().FindSubmatch(line)
-	if m == nil {
-		return Progress{}, false
-	}
-	var p Progress
-	var err error
-	if p.Batch, err = strconv.Atoi(string(m[1])); err != nil {
-		return Progress{}, false
-	}
-	for i, value := range []*float64{&p.Loss, &p.Speed, &p.LR} {
-		if *value, err = strconv.ParseFloat(string(m[i+2]), 64); err != nil {
-			return Progress{}, false
-		}
-	}
-	return p, true
+	var r trainlog.Reader
+	return lastProgress(append(r.Feed(line).Samples, r.End().Samples...))
 }
 
 // LastProgress finds the last line of progress in a piece of output. A last
 // line without its end may not be whole and does not count.
 func LastProgress(output []byte) (Progress, bool) {
-	output = output[:bytes.LastIndexByte(output, '\n')+1]
-	for len(output) > 0 {
-		output = output[:len(output)-1]
-		start := bytes.LastIndexByte(output, '\n') + 1
-		if p, ok := ParseProgress(output[start:]); ok {
-			return p, true
+	var r trainlog.Reader
+	return lastProgress(r.Feed(output).Samples)
+}
+
+func lastProgress(samples []trainlog.Sample) (Progress, bool) {
+	for _, s := range slices.Backward(samples) {
+		if s.Format == trainlog.FSDP && !s.Eval {
+			return Progress{Batch: int(s.Batch), Loss: s.Loss.Float, Speed: s.SamplesPerSecond.Float, LR: s.LearningRate.Float}, true
 		}
-		output = output[:start]
 	}
 	return Progress{}, false
 }

@@ -31,10 +31,40 @@ var waits = map[string]string{
 	"launch_failed_requeued_held": "is held: it could not be started on its nodes",
 	"JobHoldMaxRequeue":           "is held: it was put back into the queue too often",
 	"InactiveLimit":               "waits because the system's inactive limit was reached",
-	"InvalidAccount":              "waits because its account is invalid",
-	"InvalidQOS":                  "waits because its QOS is invalid",
 	"AssociationJobLimit":         "waits because its account runs as many jobs as it may",
+	"AssociationResourceLimit":    "waits because its account has all that it may have at once",
+	"AssociationTimeLimit":        "waits because its account has used the time that it may",
+	"AccountNotAllowed":           "waits because its partition takes no jobs of its account",
+	"AccountingPolicy":            "waits because of a limit of its account or QOS",
+	"QOSNotAllowed":               "waits because its partition or its account takes no jobs of its QOS",
+	"QOSJobLimit":                 "waits because as many jobs of its QOS run as may at once",
+	"QOSResourceLimit":            "waits because the jobs of its QOS have all that they may have at once",
+	"QOSTimeLimit":                "waits because the jobs of its QOS have used the time that they may",
+	"QOSUsageThreshold":           "waits because its account has used more than its share, and its QOS asks for a share that is left",
+	"MaxMemPerLimit":              "never starts: it asks for more memory on a CPU or a node than jobs may",
+	"MaxPoweredUpNodes":           "waits because as many nodes are powered up as may be (MaxPoweredUpNodes)",
+	"PartitionConfig":             "waits because its partition's limits do not take it",
+	"Constraints":                 "waits for nodes with the features that it asks for",
+	"NodeDown":                    "waits for a node that is down",
+	"DeadLine":                    "cannot end before its deadline any more",
+	"ReservationInvalid":          "never starts: it may not use its reservation",
+	"SchedDefer":                  "waits because Slurm could not start it at once, as it asked",
+	"FedJobLock":                  "waits until the clusters of the federation agree on who runs it",
+	"MpiPortsBusy":                "waits because the ports that its ranks need are in use",
+	"NvidiaImexChannels":          "waits for a free IMEX channel of its GPUs",
+	"BurstBufferResources":        "waits for room in the burst buffer",
+	"BurstBufferStageIn":          "waits until its data are in the burst buffer",
+	"BurstBufferOperation":        "waits because an operation of its burst buffer failed",
+	"PowerNotAvail":               "waits for electric power that the cluster does not have at present",
+	"PowerReserved":               "waits for electric power that is kept for a reservation",
+	"BlockMaxError":               "waits for blocks of nodes that have too many errors",
+	"BlockFreeAction":             "waits for blocks of nodes that are being freed",
 	"FrontEndDown":                "waits because no front end answers",
+	"SystemFailure":               "failed because of an error of Slurm's or of a node",
+	"NonZeroExitCode":             "failed: its script ended with an exit code other than 0",
+	"RaisedSignal":                "failed: a signal ended its script",
+	"OutOfMemory":                 "was ended because it took more memory than it was given",
+	"TimeLimit":                   "was ended at its time limit",
 }
 
 // Why says why a pending job waits. It goes on from "the job".
@@ -45,7 +75,14 @@ func Why(j slurm.Job) string {
 	if text, ok := waits[reason]; ok {
 		return text
 	}
+	if text, ok := limited(reason); ok {
+		return "waits: " + text + " (" + reason + ")"
+	}
 	switch {
+	case reason == "InvalidAccount":
+		return "waits because its account is invalid" + notOf(j.User, j.Account)
+	case reason == "InvalidQOS":
+		return "waits because its QOS is invalid" + notOf(j.User, j.QOS)
 	case reason == "BeginTime":
 		return "waits until " + clock(j.EligibleTime) + " before it may start"
 	case reason == "Dependency":
@@ -60,6 +97,14 @@ func Why(j slurm.Job) string {
 		return "waits because a limit was reached (" + reason + ")"
 	}
 	return "waits (" + strings.ReplaceAll(j.Reason, "_", " ") + ")"
+}
+
+// notOf says that a user has no right to an account or a QOS, where both are known.
+func notOf(user, name string) string {
+	if user == "" || name == "" {
+		return ""
+	}
+	return fmt.Sprintf(": %s has no right to %s; `sacctmgr show assoc user=%s` lists what there is", user, name, user)
 }
 
 // clock is the time of day in the user's time zone.

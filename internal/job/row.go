@@ -18,6 +18,10 @@ type Row struct {
 	Name      string `json:"name"`
 	User      string `json:"user"`
 	Partition string `json:"partition"`
+	Account   string `json:"account,omitempty"`
+	QOS       string `json:"qos,omitempty"`
+	// Priority is Slurm's, of jobs that wait.
+	Priority int `json:"priority,omitempty"`
 	// State is Slurm's word.
 	State string `json:"state"`
 	// Elapsed is how long the last run took until now or its end, in Go's terms;
@@ -43,11 +47,11 @@ func Rows(queue []slurm.Job, history []slurm.Run, now time.Time) []Row {
 	add := func(j slurm.Job, label, why string) {
 		listed[j.ID] = true
 		r := Row{
-			ID: j.ID, Label: label, Name: j.Name, User: j.User, Partition: j.Partition, State: j.State, NumNodes: j.NumNodes,
+			ID: j.ID, Label: label, Name: j.Name, User: j.User, Partition: j.Partition, Account: j.Account, QOS: j.QOS, State: j.State, NumNodes: j.NumNodes,
 			NodeList: j.NodeList, Why: why, Attempts: attempt(j), Submit: j.SubmitTime, Elapsed: Elapsed(j, now),
 		}
 		if j.State == "PENDING" || j.Again {
-			r.Attempts = j.Restarts
+			r.Attempts, r.Priority = j.Restarts, j.Priority
 		} else {
 			r.Start = j.StartTime
 		}
@@ -76,6 +80,11 @@ func Rows(queue []slurm.Job, history []slurm.Run, now time.Time) []Row {
 		return cmp.Or(cmp.Compare(a.number(), b.number()), cmp.Compare(a.task(), b.task()), cmp.Compare(a.ID, b.ID))
 	})
 	return rows
+}
+
+// Accounted says that a job's account or QoS is another than the one that Slurm has for everybody.
+func Accounted(account, qos string) bool {
+	return account != "" && account != "root" || qos != "" && qos != "normal"
 }
 
 // number is the job's number, or its array's.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"slices"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -25,7 +26,7 @@ func byJob(history []slurm.Run) map[int][]slurm.Run {
 func jobOf(runs []slurm.Run) slurm.Job {
 	last := runs[len(runs)-1]
 	return slurm.Job{
-		ID: last.ID, Name: last.Name, User: last.User, Partition: last.Partition, State: last.State, Reason: last.Reason,
+		ID: last.ID, Name: last.Name, User: last.User, UID: last.UID, Account: last.Account, QOS: last.QOS, Partition: last.Partition, State: last.State, Reason: last.Reason,
 		NodeList: last.NodeList, NumNodes: last.NumNodes, Restarts: len(runs) - 1, ExitCode: last.ExitCode,
 		SubmitTime: runs[0].Submit, StartTime: last.Start, EndTime: last.End, WorkDir: last.WorkDir, TRES: last.TRES,
 	}
@@ -41,6 +42,7 @@ func Attempts(history []slurm.Run, j slurm.Job) []slurm.Run {
 	if j.State == "PENDING" || j.Again || j.Refused() || j.StartTime.IsZero() {
 		return runs
 	}
+	j.StartTime = lastStart(j, runs)
 	j.NodeList = nodesOf(j, runs)
 	if n := len(runs); n > 0 && runs[n-1].Start.Equal(j.StartTime) {
 		if runs[n-1].Ended() {
@@ -50,13 +52,25 @@ func Attempts(history []slurm.Run, j slurm.Job) []slurm.Run {
 		runs = runs[:n-1]
 	}
 	last := slurm.Run{
-		ID: j.ID, Label: j.Label(), Name: j.Name, User: j.User, Partition: j.Partition, State: j.State, ExitCode: j.ExitCode,
+		ID: j.ID, Label: j.Label(), Name: j.Name, User: j.User, UID: j.UID, Account: j.Account, QOS: j.QOS, Partition: j.Partition, State: j.State, ExitCode: j.ExitCode,
 		Submit: j.SubmitTime, Start: j.StartTime, NumNodes: j.NumNodes, NodeList: j.NodeList, TRES: j.TRES, WorkDir: j.WorkDir,
 	}
 	if j.Ended() {
 		last.End = j.EndTime
 	}
 	return append(runs, last)
+}
+
+// lastStart is when a job's last run began, as the history counts: where a job goes on
+// without a node that it lost, slurmctld still says when it began with all of them.
+func lastStart(j slurm.Job, runs []slurm.Run) time.Time {
+	start := j.StartTime
+	for _, r := range runs {
+		if r.State == "RESIZING" && r.Start.Equal(start) {
+			start = r.End
+		}
+	}
+	return start
 }
 
 // lastState is Slurm's word for how the last of a job's runs ended, "" if there is none.

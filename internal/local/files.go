@@ -134,7 +134,7 @@ type config struct {
 	pyxis string
 }
 
-func newConfig(l *nodes.Layout, r nodes.Record, c *spec.Cluster) (config, error) {
+func newConfig(l *nodes.Layout, r nodes.Record, c *spec.Cluster, w *spec.Workload) (config, error) {
 	have, err := l.Addresses()
 	if err != nil {
 		return config{}, err
@@ -157,7 +157,7 @@ func newConfig(l *nodes.Layout, r nodes.Record, c *spec.Cluster) (config, error)
 	if err != nil {
 		return config{}, err
 	}
-	cfg.slurm = services.Place(plan.Config(c, cfg.addresses), cfg.params)
+	cfg.slurm = services.Place(plan.Config(c, w, cfg.addresses), cfg.params)
 	cfg.slurm.Cluster, cfg.slurm.HeadName, cfg.slurm.NodeUser = strings.ToLower(r.Name), r.HeadName, nodeUser
 	cfg.slurm.GPUFile, cfg.slurm.Timers = services.GPUDir+"/gpu", slurm.LocalTimers()
 	cfg.slurm.FirstJobID, cfg.slurm.RebootProgram = nextJob(l), services.RebootProgram
@@ -189,6 +189,7 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		{path: "etc/muster/registry.json", text: registryAccount("muster"), mode: 0o600, once: true},
 		{path: "etc/muster/registry-reader.json", text: registryAccount("reader"), mode: readers, once: true},
 		{path: "etc/muster/cluster.yaml", text: string(source), mode: 0o644},
+		{path: "etc/muster/muster.yaml", text: string(workload), mode: 0o644},
 		dfFile(c.file),
 		{path: runPath(services.RebootProgram), text: nodes.RebootProgram, mode: 0o755},
 		{path: "etc/muster/images", text: services.ImageDir(c.file) + "\n", mode: 0o644},

@@ -33,11 +33,11 @@ func keepFormer(l *nodes.Layout, works bool, source []byte) error {
 		return err
 	}
 	workload, err := os.ReadFile(l.Path("muster.yaml"))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(workload) == 0 {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if len(workload) == 0 {
+		workload = []byte("{}\n") // without any, the cluster would keep the one that it has by then
 	}
 	return whole.Write(l.Path(formerDir, "muster.yaml"), workload, 0o644)
 }

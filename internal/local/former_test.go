@@ -50,6 +50,13 @@ func TestFormer(t *testing.T) {
 	if err := dropFormer(l); err != nil {
 		t.Fatal(err)
 	}
+	change(true, "four", "w4")
+	if text, err := os.ReadFile(l.Path(formerDir, "muster.yaml")); err != nil || string(text) != "{}\n" {
+		t.Errorf("the former cluster had no muster.yaml, and gets %q, %v", text, err)
+	}
+	if err := dropFormer(l); err != nil {
+		t.Fatal(err)
+	}
 	if err := orFormer(l, ref.Name, dead); err != dead { //nolint:errorlint // the very same
 		t.Errorf("a cluster that works has a former file: %v", err)
 	}

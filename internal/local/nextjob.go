@@ -23,7 +23,7 @@ const nextJobFile = "next_job"
 // nextJob is the ID of the first job of a cluster that is made on kept data, 0 where
 // there was none before.
 func nextJob(l *nodes.Layout) int {
-	text, err := os.ReadFile(l.Path(nextJobFile))
+	text, err := whole.Read(l.Path(nextJobFile))
 	if err != nil {
 		return 0
 	}
@@ -116,7 +116,7 @@ func keepMadeOf(l *nodes.Layout) error {
 // madeOf is the file of a cluster that was taken down and whose data is kept, "" if
 // that is unknown.
 func (r Ref) madeOf() string {
-	text, err := os.ReadFile(r.Layout().Path(madeOfFile))
+	text, err := whole.Read(r.Layout().Path(madeOfFile))
 	if path := strings.TrimSuffix(string(text), "\n"); err == nil && filepath.IsAbs(path) {
 		return path
 	}

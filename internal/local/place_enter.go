@@ -27,6 +27,8 @@ type entrance struct {
 	head string
 	// again says that the program is this one with the same arguments.
 	again bool
+	// input is what the program reads; nil is our own input.
+	input []byte
 }
 
 // entrance finds it, and shows the working directory on the cluster if it is not yet.
@@ -58,6 +60,7 @@ func (c cluster) Enter(ctx context.Context, p place.Program) error {
 	if err != nil {
 		return err
 	}
+	e.input = p.Input
 	if p.Node != "" && p.Node != e.head {
 		pid, err := nodes.NodePID(e.anchor, p.Node)
 		if err != nil {
@@ -134,7 +137,7 @@ func (e entrance) program(args []string) []string {
 // command that entered the cluster said the same.
 func (c cluster) sayBehindOnce(e entrance) {
 	text, file := e.carried.behind(), e.layout.Path("etc", "said")
-	if last, _ := os.ReadFile(file); string(last) == text {
+	if last, _ := whole.Read(file); string(last) == text {
 		return
 	}
 	if text != "" {

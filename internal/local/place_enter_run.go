@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -42,6 +43,9 @@ func (e entrance) run(line []string) error {
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(e.carried.Env, EnteredBy+"="+e.entered())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if e.input != nil {
+		cmd.Stdin = bytes.NewReader(e.input)
+	}
 	heard := make(chan os.Signal, 8)
 	signal.Notify(heard, heed.Signals(append(slices.Clone(keyboard), syscall.SIGTERM, syscall.SIGHUP))...)
 	defer signal.Stop(heard)

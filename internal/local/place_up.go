@@ -2,9 +2,12 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
+	"github.com/muster-hpc/muster/internal/account"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/lint"
 	"github.com/muster-hpc/muster/internal/place"
@@ -77,6 +80,11 @@ func (w *wanted) Up(ctx context.Context, o place.UpOptions) (place.Answer, error
 		Ref: ref, File: w.cluster, Workload: w.workload, Source: w.source, WorkloadSource: w.workloadSource,
 		WorkDir: dir, NoTest: o.NoTest, Report: w.talk.Report(),
 	}
+	if up.WorkloadSource == nil {
+		if err := heed.Call(ctx, func() error { return w.keepWorkload(&up) }); err != nil {
+			return place.Answer{}, err
+		}
+	}
 	if err := up.removable(ctx); err != nil {
 		return place.Answer{}, err
 	}
@@ -88,9 +96,33 @@ func (w *wanted) Up(ctx context.Context, o place.UpOptions) (place.Answer, error
 	return answer, err
 }
 
+// keepWorkload leaves a cluster the muster.yaml that it has where there is none beside the cluster
+// file: a file that is missing is no wish to lose what it says.
+func (w *wanted) keepWorkload(up *UpOptions) error {
+	text, err := os.ReadFile(up.Ref.Layout().Path("muster.yaml"))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	workload, problems := spec.ParseWorkload(place.FormerWorkload, text, w.cluster)
+	if workload == nil {
+		return place.Unfit(problems)
+	}
+	up.Workload, up.WorkloadSource, up.File = workload, text, w.cluster.With(workload)
+	w.talk.Note("%s", place.KeepsWorkload(up.Ref.Name))
+	return nil
+}
+
 // confirmGoing asks before something is taken from a cluster that runs.
 func (w *wanted) confirmGoing(ctx context.Context, up UpOptions, yes bool) error {
 	lines, err := up.going(ctx)
+	p := up.accountsPlan(ctx)
+	if conflicts := w.talk.Problems(&p.Conflicts); conflicts != nil {
+		return conflicts
+	}
+	lines = append(lines, account.Losses(p.Changes)...)
 	if err != nil || len(lines) == 0 || yes {
 		return err
 	}

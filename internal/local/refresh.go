@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -99,7 +98,7 @@ func WatchInstalled(ctx context.Context, refresh func() error, log *slog.Logger)
 // command with this environment.
 func refreshed(ctx context.Context, l *nodes.Layout, environ []string) error {
 	file, stamp := l.Path("etc", "installed"), Stamp(InstalledIn(environ))
-	if last, err := os.ReadFile(file); err == nil && string(last) == stamp {
+	if last, err := whole.Read(file); err == nil && string(last) == stamp {
 		return nil
 	}
 	if err := Refresh(ctx, l); err != nil {

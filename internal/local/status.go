@@ -24,6 +24,7 @@ func Status(ctx context.Context, ref Ref) status.Cluster {
 func (s *sight) look(ctx context.Context, ref Ref) {
 	l, r, err := nodes.Open(s.Dir)
 	if err != nil {
+		s.State = "unreadable"
 		s.Unseen("its record cannot be read: %v", err)
 		return
 	}

@@ -41,7 +41,7 @@ func (u *up) tried(ctx context.Context) (err error) {
 		return fmt.Errorf("look up the caller: %w", err)
 	}
 	name := strings.ToLower(u.Ref.Name)
-	cfg, err := newConfig(u.layout, nodes.Record{Name: u.Ref.Name, User: me.Username, HeadName: name + "-head"}, u.File)
+	cfg, err := newConfig(u.layout, nodes.Record{Name: u.Ref.Name, User: me.Username, HeadName: name + "-head"}, u.File, u.Workload)
 	if err != nil {
 		return err
 	}

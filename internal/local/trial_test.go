@@ -135,7 +135,7 @@ func TestTried(t *testing.T) {
 				t.Fatal(problems.All())
 			}
 			ref := Ref{Home: home, Name: "u"}
-			u := &up{UpOptions: UpOptions{Ref: ref, File: file}, layout: ref.Layout()}
+			u := &up{UpOptions: UpOptions{Ref: ref, File: file, Workload: &spec.Workload{}}, layout: ref.Layout()}
 			err := u.prepared(t.Context())
 			switch {
 			case row.want == "" && err != nil, row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)):

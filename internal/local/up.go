@@ -54,10 +54,12 @@ func Up(ctx context.Context, o UpOptions) ([]step.Step, error) {
 
 type up struct {
 	UpOptions
-	steps   step.Series
-	layout  *nodes.Layout
-	config  config
-	changed bool // slurm.conf or another file that running daemons have read
+	steps  step.Series
+	layout *nodes.Layout
+	config config
+	// accounted is what was done to accounts before slurmctld started again.
+	accounted string
+	changed   bool // slurm.conf or another file that running daemons have read
 }
 
 func (u *up) run(ctx context.Context) error {
@@ -71,6 +73,9 @@ func (u *up) run(ctx context.Context) error {
 		return orFormer(u.layout, u.Ref.Name, err)
 	}
 	if err := dropFormer(u.layout); err != nil {
+		return err
+	}
+	if err := u.accountsStep(ctx); err != nil {
 		return err
 	}
 	if err := u.steps.Do("make directories", u.directories); err != nil {
@@ -108,7 +113,7 @@ func (u *up) write(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	u.config, err = newConfig(l, record, u.File)
+	u.config, err = newConfig(l, record, u.File, u.Workload)
 	if err != nil {
 		return "", err
 	}
@@ -208,6 +213,9 @@ func (u *up) startOnce(ctx context.Context) (string, error) {
 			return "", err
 		}
 	} else if u.changed {
+		if err := u.accountsFirst(ctx); err != nil {
+			return "", err
+		}
 		if err := u.restart(ctx, anchor); err != nil {
 			return "", err
 		}

@@ -125,6 +125,8 @@ type Program struct {
 	Node string
 	// Quiet says that it reads our input only from a terminal.
 	Quiet bool
+	// Input, if there is any, is what it reads instead of our input. Nobody else can read it.
+	Input []byte
 	Way   Way
 }
 

@@ -49,3 +49,16 @@ func ReadWorkload(asked string, c *spec.Cluster) (*spec.Workload, []byte, *diag.
 	w, list := spec.ParseWorkload(path, source, c)
 	return w, source, list
 }
+
+// FormerWorkload is what problems call the muster.yaml that a cluster has, where there is none beside its file.
+const FormerWorkload = "the cluster's muster.yaml"
+
+// KeepsWorkload says that a cluster goes on with the muster.yaml that it has.
+func KeepsWorkload(cluster string) string {
+	return fmt.Sprintf("there is no muster.yaml beside the cluster file: cluster %s keeps the one that it has, and its accounts; one with the text {} would take them away", page.Printable(cluster))
+}
+
+// Unfit says that the muster.yaml that a cluster has does not fit its new file.
+func Unfit(problems *diag.List) error {
+	return fmt.Errorf("there is no muster.yaml beside the cluster file, and the one that the cluster has does not fit the file: %w; put one beside the file, {} for none of it", problems.Err())
+}

@@ -37,7 +37,7 @@ func TestConfig(t *testing.T) {
 	for minutes, seconds := range map[int]int{-1: -1, 0: 0, 10: 600} {
 		c := &spec.Cluster{}
 		c.Scheduling.Slurm.ScaledownIdleMinutes = minutes
-		if got := Config(c, nil).IdleSeconds; got != seconds {
+		if got := Config(c, &spec.Workload{}, nil).IdleSeconds; got != seconds {
 			t.Errorf("%d minutes are %d seconds", minutes, got)
 		}
 	}

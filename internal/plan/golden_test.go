@@ -35,7 +35,7 @@ func addresses(t testing.TB, c *spec.Cluster) map[string]netip.Addr {
 // configOf is what a local cluster makes of a file.
 func configOf(t testing.TB, c *spec.Cluster) slurm.Config {
 	t.Helper()
-	conf := plan.Config(c, addresses(t, c))
+	conf := plan.Config(c, &spec.Workload{}, addresses(t, c))
 	conf.Cluster, conf.HeadName, conf.HeadAddress = "train", "train-head", netip.MustParseAddr("10.99.0.1")
 	conf.ControlUser, conf.NodeUser = "slurm", "root"
 	conf.ResumeProgram, conf.SuspendProgram, conf.JobProlog = "/opt/muster/bin/resume", "/opt/muster/bin/suspend", "/opt/muster/bin/prolog"

@@ -136,9 +136,23 @@ type Window struct {
 // History are the runs of jobs in the accounting database, oldest first, each
 // requeued run a row of its own.
 func (c Client) History(ctx context.Context, w Window) ([]Run, []Problem, error) {
-	args := []string{"--parsable2", "--delimiter=" + historyDelimiter, "--allusers", "--duplicates", "--allocations",
-		"--format=" + historyFields}
-	loc := orLocal(c.Location)
+	args := append(historyArgs(historyFields), "--allusers", "--duplicates", "--allocations")
+	out, err := c.Runner.Run(ctx, "sacct", append(args, w.args(c.Location)...)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	runs, problems := ParseHistory(out, historyDelimiter, c.Location)
+	return runs, problems, nil
+}
+
+// historyArgs have sacct print columns in a way that can be read.
+func historyArgs(fields string) []string {
+	return []string{"--parsable2", "--delimiter=" + historyDelimiter, "--format=" + fields}
+}
+
+// args are a window as sacct's options.
+func (w Window) args(loc *time.Location) (args []string) {
+	loc = orLocal(loc)
 	if !w.Since.IsZero() {
 		args = append(args, "--starttime="+w.Since.In(loc).Format(timeLayout))
 	}
@@ -152,12 +166,7 @@ func (c Client) History(ctx context.Context, w Window) ([]Run, []Problem, error)
 		}
 		args = append(args, "--jobs="+strings.Join(ids, ","))
 	}
-	out, err := c.Runner.Run(ctx, "sacct", args...)
-	if err != nil {
-		return nil, nil, err
-	}
-	runs, problems := ParseHistory(out, historyDelimiter, c.Location)
-	return runs, problems, nil
+	return args
 }
 
 // maxListLength keeps one scontrol's arguments well below the kernel's limit
@@ -195,8 +204,8 @@ func oneLine(text string) string {
 
 // Requeue ends a running batch job and puts it back into the queue. A pending
 // job is left as it is.
-func (c Client) Requeue(ctx context.Context, id int) error {
-	_, err := c.Runner.Run(ctx, "scontrol", "requeue", strconv.Itoa(id))
+func (c Client) Requeue(ctx context.Context, job string) error {
+	_, err := c.Runner.Run(ctx, "scontrol", "requeue", job)
 	if err != nil && strings.Contains(lastStderr(err), "is pending execution") {
 		return nil
 	}
@@ -211,10 +220,10 @@ func lastStderr(err error) string {
 	return ""
 }
 
-// Cancel ends a job for good. A job that has ended is no error, and scancel
+// Cancel ends a job for good: job is its label, and an array's number means all of its tasks. A job that has ended is no error, and scancel
 // does not complain of one that it does not know.
-func (c Client) Cancel(ctx context.Context, id int) error {
-	_, err := c.Runner.Run(ctx, "scancel", strconv.Itoa(id))
+func (c Client) Cancel(ctx context.Context, job string) error {
+	_, err := c.Runner.Run(ctx, "scancel", job)
 	if errors.Is(err, errJobEnded) {
 		return nil
 	}
@@ -238,14 +247,20 @@ type SubmitOptions struct {
 	Dir string
 	// Env is added to the environment that the job inherits: "NAME=value".
 	Env []string
+	// Unset are variables that the job does not inherit.
+	Unset []string
 }
 
 // Submit hands a batch script to Slurm and returns the job's number. If it
 // fails with ErrUnreachable, the job may have been taken nevertheless.
 func (c Client) Submit(ctx context.Context, o SubmitOptions) (int, error) {
 	command := []string{"sbatch", "--parsable"}
-	if len(o.Env) > 0 {
-		command = slices.Concat([]string{"env"}, o.Env, command)
+	if len(o.Env)+len(o.Unset) > 0 {
+		env := []string{"env"}
+		for _, name := range o.Unset {
+			env = append(env, "--unset="+name)
+		}
+		command = slices.Concat(env, o.Env, command)
 	}
 	if o.Dir != "" {
 		command = append(command, "--chdir="+o.Dir)

@@ -39,8 +39,8 @@ func TestClientAsks(t *testing.T) {
 			return c.UpdateNodes(ctx, nodes, "DOWN", "no\ncapacity \"here\"")
 		}, "scontrol update NodeName=q-dy-x-[1-2],q-st-x-1 State=DOWN Reason=no capacity 'here'"},
 		"update_alone": {func(ctx context.Context, c Client) error { return c.UpdateNodes(ctx, nodes, "RESUME", "") }, "scontrol update NodeName=q-dy-x-[1-2],q-st-x-1 State=RESUME"},
-		"requeue":      {func(ctx context.Context, c Client) error { return c.Requeue(ctx, 7) }, "scontrol requeue 7"},
-		"cancel":       {func(ctx context.Context, c Client) error { return c.Cancel(ctx, 7) }, "scancel 7"},
+		"requeue":      {func(ctx context.Context, c Client) error { return c.Requeue(ctx, "7") }, "scontrol requeue 7"},
+		"cancel":       {func(ctx context.Context, c Client) error { return c.Cancel(ctx, "9_3") }, "scancel 9_3"},
 		"cancel_named": {func(ctx context.Context, c Client) error { return c.CancelNamed(ctx, "test") }, "scancel --quiet --name=test"},
 		"shutdown":     {func(ctx context.Context, c Client) error { return c.Shutdown(ctx) }, "scontrol shutdown slurmctld"},
 		"nodes":        {func(ctx context.Context, c Client) error { _, err := c.Nodes(ctx); return err }, "scontrol --oneliner --all --detail show node"},
@@ -116,11 +116,11 @@ func TestClientErrors(t *testing.T) {
 
 func TestClientForgives(t *testing.T) {
 	ended := Client{Runner: &programs{stderr: "scancel: error: Kill job error on job id 7: Job/step already completing or completed"}}
-	if err := ended.Cancel(t.Context(), 7); err != nil {
+	if err := ended.Cancel(t.Context(), "7"); err != nil {
 		t.Errorf("cancel a job that ended: %v", err)
 	}
 	pending := Client{Runner: &programs{stderr: "Job is pending execution for job 1"}}
-	if err := pending.Requeue(t.Context(), 1); err != nil {
+	if err := pending.Requeue(t.Context(), "1"); err != nil {
 		t.Errorf("requeue a pending job: %v", err)
 	}
 }
@@ -167,12 +167,12 @@ func TestHistoryAsks(t *testing.T) {
 func TestSubmit(t *testing.T) {
 	p := &programs{stdout: "sbatch: warning\n123;cluster\n"}
 	id, err := Client{Runner: p}.Submit(t.Context(), SubmitOptions{
-		Script: "train.sbatch", Args: []string{"--steps", "9"}, Dir: "/w", Env: []string{"A=b c"}, Flags: []string{"--hold"},
+		Script: "train.sbatch", Args: []string{"--steps", "9"}, Dir: "/w", Env: []string{"A=b c"}, Unset: []string{"TOKEN"}, Flags: []string{"--hold"},
 	})
 	if err != nil || id != 123 {
 		t.Fatalf("got %d, %v", id, err)
 	}
-	if want := "env A=b c sbatch --parsable --chdir=/w --hold train.sbatch --steps 9"; p.asked[0] != want {
+	if want := "env --unset=TOKEN A=b c sbatch --parsable --chdir=/w --hold train.sbatch --steps 9"; p.asked[0] != want {
 		t.Errorf("got %q, want %q", p.asked[0], want)
 	}
 	for _, said := range []string{"", "Submitted batch job 7", "-1"} {

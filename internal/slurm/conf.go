@@ -44,8 +44,12 @@ type Config struct {
 	// NodeProlog is a program that each node runs before a job's first step there,
 	// empty for none.
 	NodeProlog string
+	// NodeEpilog is a program that each node runs after a job, empty for none.
+	NodeEpilog string
 	// Accounting says where jobs are accounted for.
 	Accounting Accounting
+	// Policy is what accounts and QoS make of the scheduling.
+	Policy Policy
 	// FirstJobID is the ID of the first job of all, 0 for Slurm's choice.
 	FirstJobID int
 	// PlugStack is the path of plugstack.conf, empty for none.
@@ -122,6 +126,7 @@ func (c Config) Conf() string {
 	set("SlurmctldParameters", c.parameters())
 	c.limits(set)
 	c.accounting(set)
+	c.policy(set)
 	if c.FirstJobID > 0 && !c.customised("FirstJobId") {
 		set("FirstJobId", c.FirstJobID)
 	}
@@ -209,6 +214,10 @@ func (c Config) parameters() string {
 	if c.Configless {
 		names = "enable_configless"
 	}
+	if c.Policy.Preempt {
+		// A job that asked for a signal of its own before its end gets that one when it gives way.
+		names += ",preempt_send_user_signal"
+	}
 	return "idle_on_node_suspend," + names + ",power_save_interval=" + strconv.Itoa(c.Timers.Power)
 }
 
@@ -228,6 +237,9 @@ func (c Config) power(set func(string, any)) {
 	}
 	if c.NodeProlog != "" {
 		set("Prolog", c.NodeProlog)
+	}
+	if c.NodeEpilog != "" {
+		set("Epilog", c.NodeEpilog)
 	}
 	set("SuspendTime", c.idle())
 	set("ResumeRate", 0)

@@ -99,7 +99,7 @@ func TestNoCgroups(t *testing.T) {
 func TestConf_of_a_cloud(t *testing.T) {
 	c := Config{
 		Cluster: "train", HeadName: "train-head", HeadAddress: netip.MustParseAddr("10.0.0.5"), ControlUser: "slurm", NodeUser: "root",
-		Configless: true, Confine: true, CgroupPlugin: "autodetect", GPUFile: "/dev/nvidia", NodeProlog: "/opt/muster/bin/node-prolog",
+		Configless: true, Confine: true, CgroupPlugin: "autodetect", GPUFile: "/dev/nvidia", NodeProlog: "/opt/muster/bin/node-prolog", NodeEpilog: "/opt/muster/bin/node-epilog",
 		Timers: CloudTimers(1800), Included: "PriorityType=priority/multifactor\n",
 		Groups:     []NodeGroup{{Resource: Resource{"gpu", "p5"}, Addresses: make([]netip.Addr, 2), CPUs: 192, MemoryMiB: 1000, GPU: "h200", GPUs: 8, Features: []string{"dynamic"}}},
 		Accounting: Accounting{Database: Database{Host: "db.example.com", Port: 3306, User: "ada", Password: "secret", Name: "train"}},
@@ -108,7 +108,7 @@ func TestConf_of_a_cloud(t *testing.T) {
 	for _, want := range []string{
 		"\nNodeName=gpu-dy-p5-[1-2] CPUs=192 ", "\nSlurmctldParameters=idle_on_node_suspend,enable_configless,power_save_interval=2\n",
 		"\nProctrackType=proctrack/cgroup\n", "\nTaskPlugin=task/affinity,task/cgroup\n", "\nJobAcctGatherType=jobacct_gather/cgroup\n",
-		"\nProlog=/opt/muster/bin/node-prolog\n", "\nResumeTimeout=1800\n", "\nPropagateResourceLimitsExcept=MEMLOCK,NOFILE\n",
+		"\nProlog=/opt/muster/bin/node-prolog\nEpilog=/opt/muster/bin/node-epilog\n", "\nResumeTimeout=1800\n", "\nPropagateResourceLimitsExcept=MEMLOCK,NOFILE\n",
 		"\nPriorityType=priority/multifactor\nNodeName=", "\nAccountingStorageHost=train-head\n", ",nohold_on_prolog_fail\n", "\nEnforcePartLimits=ALL\n", "\nUnkillableStepTimeout=300\n",
 	} {
 		if !strings.Contains(conf, want) {

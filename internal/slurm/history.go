@@ -3,6 +3,7 @@ package slurm
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,13 +13,17 @@ import (
 // requeued has several.
 type Run struct {
 	// ID is the job's own number; Label is what users write, such as 9_3.
-	ID        int    `json:"id"`
-	Label     string `json:"label"`
-	Name      string `json:"name"`
-	User      string `json:"user,omitempty"`
+	ID    int    `json:"id"`
+	Label string `json:"label"`
+	Name  string `json:"name"`
+	User  string `json:"user,omitempty"`
+	// UID is the user's number, -1 if it is not known.
+	UID       int    `json:"-"`
 	Partition string `json:"partition"`
+	Account   string `json:"account,omitempty"`
+	QOS       string `json:"qos,omitempty"`
 	// State is Slurm's word in capitals; of a run that was requeued it is
-	// REQUEUED.
+	// REQUEUED, of one that goes on with other nodes RESIZING.
 	State string `json:"state"`
 	// CancelledBy is the number of the user who cancelled the job.
 	CancelledBy string        `json:"cancelled_by,omitempty"`
@@ -34,13 +39,23 @@ type Run struct {
 	Reason      string        `json:"reason,omitempty"`
 }
 
-// Ended says that this run is over.
-func (r Run) Ended() bool { return stateEnded(r.State) || r.State == "REQUEUED" }
+// Ended says that this run is over. That of a job that lost a node and goes on without it
+// has the state RESIZING, and another run follows it.
+func (r Run) Ended() bool {
+	return stateEnded(r.State) || r.State == "REQUEUED" || r.State == "RESIZING"
+}
+
+// historyColumns are what History reads.
+const historyColumns = "JobIDRaw,JobID,JobName,User,UID,Partition,State,ExitCode,Submit,Start,End,ElapsedRaw,NNodes,NodeList,AllocTRES,Account,QOS,Reason,WorkDir"
+
+// rowEnd ends each row with what it begins with: users choose names and directories, which may have line breaks, and a
+// row that ended with one of them would end too early.
+const rowEnd = ",JobIDRaw"
 
 // historyFields are the columns that History asks sacct for.
-const historyFields = "JobIDRaw,JobID,JobName,User,Partition,State,ExitCode,Submit,Start,End,ElapsedRaw,NNodes,NodeList,AllocTRES,Reason,WorkDir"
+const historyFields = historyColumns + rowEnd
 
-// historyDelimiter parts the columns: no name of a job should have it.
+// historyDelimiter parts the columns: no name of a job should have it. One that does spoils its own row alone.
 const historyDelimiter = "\x1f"
 
 // ParseHistory reads sacct --parsable2 with its header and the given delimiter.
@@ -48,22 +63,30 @@ const historyDelimiter = "\x1f"
 // together again; a row that still does not fit its header is a Problem. Times
 // are in loc, nil is local.
 func ParseHistory(output []byte, delimiter string, loc *time.Location) ([]Run, []Problem) {
+	rows, problems := tableRecords(output, delimiter, loc)
+	records := slices.DeleteFunc(rows, func(r record) bool { return strings.Contains(r.values["JobIDRaw"], ".") })
+	runs, odd := parsed(records, runOf)
+	return runs, append(problems, odd...)
+}
+
+// tableRecords reads a table with its header.
+func tableRecords(output []byte, delimiter string, loc *time.Location) ([]record, []Problem) {
 	text := strings.ToValidUTF8(string(bytes.TrimRight(output, "\n")), "\uFFFD")
 	header, body, _ := strings.Cut(text, "\n")
 	columns := strings.Split(header, delimiter)
-	rows, problems := joinRows(body, delimiter, len(columns))
-	var records []record
-	for _, row := range rows {
-		r := record{row: row, values: map[string]string{}, loc: loc}
-		for i, value := range strings.Split(row, delimiter) {
-			r.values[columns[i]] = value
-		}
-		if !strings.Contains(r.values["JobIDRaw"], ".") {
-			records = append(records, r)
+	join := joinRows
+	if n := len(columns); n > 1 && columns[0] == columns[n-1] {
+		join = closedRows
+	}
+	rows, problems := join(body, delimiter, len(columns))
+	records := make([]record, len(rows))
+	for i, row := range rows {
+		records[i] = record{row: row, values: make(map[string]string, len(columns)), loc: loc}
+		for k, value := range strings.Split(row, delimiter) {
+			records[i].values[columns[k]] = value
 		}
 	}
-	runs, odd := parsed(records, runOf)
-	return runs, append(problems, odd...)
+	return records, problems
 }
 
 // maxRow is the longest row that is put together from several lines, in bytes.
@@ -111,6 +134,8 @@ func runOf(r *record) Run {
 		Name:        r.values["JobName"],
 		User:        r.text("User"),
 		Partition:   r.text("Partition"),
+		Account:     r.text("Account"),
+		QOS:         r.text("QOS"),
 		State:       strings.TrimSuffix(state, "+"),
 		CancelledBy: by,
 		Submit:      r.time("Submit"),
@@ -121,6 +146,10 @@ func runOf(r *record) Run {
 		TRES:        r.text("AllocTRES"),
 		WorkDir:     r.text("WorkDir"),
 		Reason:      r.text("Reason"),
+	}
+	var err error
+	if run.UID, err = strconv.Atoi(r.text("UID")); err != nil {
+		run.UID = -1
 	}
 	r.runRest(&run)
 	return run

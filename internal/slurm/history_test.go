@@ -26,7 +26,7 @@ func TestParseHistory(t *testing.T) {
 		t.Errorf("job 8: %+v", r)
 	}
 	if diff := cmp.Diff(Run{
-		ID: 7, Label: "7", Name: "llama3-70b", Partition: "gpu", State: "REQUEUED", NumNodes: 2, NodeList: "p5e-st-[1-2]",
+		ID: 7, Label: "7", Name: "llama3-70b", UID: -1, Partition: "gpu", State: "REQUEUED", NumNodes: 2, NodeList: "p5e-st-[1-2]",
 		Submit: at(t, "2026-11-20T20:34:26Z"), Start: at(t, "2026-11-20T20:34:27Z"), End: at(t, "2026-11-20T20:34:36Z"),
 		Elapsed: 9 * time.Second, TRES: "billing=2,cpu=2,gres/gpu=16,node=2",
 	}, runs[6]); diff != "" {

@@ -21,18 +21,25 @@ type Job struct {
 	User       string `json:"user"`
 	UID        int    `json:"uid"`
 	Group      string `json:"group,omitempty"`
+	GID        int    `json:"gid,omitempty"`
 	Account    string `json:"account,omitempty"`
-	Partition  string `json:"partition"`
+	QOS        string `json:"qos,omitempty"`
+	// Priority is Slurm's number for a job that waits or runs.
+	Priority  int    `json:"priority,omitempty"`
+	Partition string `json:"partition"`
 	// State is Slurm's word in capitals, such as PENDING or NODE_FAIL.
 	State      string `json:"state"`
 	Reason     string `json:"reason,omitempty"`
 	Dependency string `json:"dependency,omitempty"`
 	NodeList   string `json:"node_list,omitempty"`
-	BatchHost  string `json:"batch_host,omitempty"`
-	NumNodes   int    `json:"num_nodes"`
-	NumCPUs    int    `json:"num_cpus"`
-	Restarts   int    `json:"restarts"`
-	Requeue    bool   `json:"requeue"`
+	// ExcNodeList are nodes that the job may not have, a host list.
+	ExcNodeList string `json:"exc_node_list,omitempty"`
+	BatchHost   string `json:"batch_host,omitempty"`
+	NumNodes    int    `json:"num_nodes"`
+	NumCPUs     int    `json:"num_cpus"`
+	NumTasks    int    `json:"num_tasks,omitempty"`
+	Restarts    int    `json:"restarts"`
+	Requeue     bool   `json:"requeue"`
 	// Again says that Slurm cleans up after the job's last run (COMPLETING) and then
 	// queues the job again. NodeList are the nodes that it still cleans up.
 	Again    bool     `json:"again,omitempty"`
@@ -179,14 +186,18 @@ func jobOf(r *record) Job {
 		ArrayTask:    r.text("ArrayTaskId"),
 		Name:         r.values["JobName"],
 		Account:      r.text("Account"),
+		QOS:          r.text("QOS"),
+		Priority:     r.int("Priority"),
 		Partition:    r.text("Partition"),
 		State:        r.text("JobState"),
 		Reason:       r.text("Reason"),
 		Dependency:   r.text("Dependency"),
 		NodeList:     r.text("NodeList"),
+		ExcNodeList:  r.text("ExcNodeList"),
 		BatchHost:    r.text("BatchHost"),
 		NumNodes:     r.int("NumNodes"),
 		NumCPUs:      r.int("NumCPUs"),
+		NumTasks:     r.int("NumTasks"),
 		Restarts:     r.int("Restarts"),
 		Requeue:      r.values["Requeue"] == "1",
 		Batch:        r.values["BatchFlag"] == "1",
@@ -219,7 +230,10 @@ func (r *record) jobRest(j *Job) {
 	if j.User, j.UID, err = parseUser(r.values["UserId"]); err != nil {
 		r.fail(err)
 	}
-	j.Group, _, _ = strings.Cut(r.values["GroupId"], "(")
+	if j.Group, j.GID, err = parseUser(r.values["GroupId"]); err != nil {
+		j.Group, _, _ = strings.Cut(r.values["GroupId"], "(")
+		j.GID = -1
+	}
 	if j.ExitCode, err = parseExitCode(r.text("ExitCode")); err != nil {
 		r.fail(err)
 	}
@@ -281,3 +295,6 @@ func GPUs(tres string) int {
 	}
 	return typed
 }
+
+// CPUs counts the CPUs in a list of trackable resources.
+func CPUs(tres string) int { return counted(tres, "cpu") }

@@ -17,8 +17,8 @@ func TestParseJobs(t *testing.T) {
 		t.Fatalf("got %d jobs, problems %v", len(got), problems)
 	}
 	want := Job{
-		ID: 5, ArrayJobID: 3, ArrayTask: "1", Name: "sweep", User: "root", Group: "root", Account: "root", Partition: "gpu",
-		State: "FAILED", Reason: "NonZeroExitCode", NodeList: "p5e-st-1", BatchHost: "p5e-st-1", NumNodes: 1, NumCPUs: 1,
+		ID: 5, ArrayJobID: 3, ArrayTask: "1", Name: "sweep", User: "root", Group: "root", Account: "root", QOS: "normal", Priority: 4294901757, Partition: "gpu",
+		State: "FAILED", Reason: "NonZeroExitCode", NodeList: "p5e-st-1", BatchHost: "p5e-st-1", NumNodes: 1, NumCPUs: 1, NumTasks: 1,
 		Requeue: true, Batch: true, ExitCode: ExitCode{Code: 1},
 		SubmitTime: at(t, "2026-11-20T20:34:06Z"), EligibleTime: at(t, "2026-11-20T20:34:10Z"),
 		StartTime: at(t, "2026-11-20T20:34:10Z"), EndTime: at(t, "2026-11-20T20:34:12Z"),

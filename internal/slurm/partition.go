@@ -14,7 +14,8 @@ type Partition struct {
 	NodeList string `json:"node_list,omitempty"`
 	Nodes    int    `json:"nodes"`
 	CPUs     int    `json:"cpus"`
-	// MaxTime and DefaultTime are 0 where there is none, MaxNodes likewise.
+	// MinNodes is how many nodes a job must have. MaxTime and DefaultTime are 0 where there is none, MaxNodes likewise.
+	MinNodes      int           `json:"min_nodes,omitempty"`
 	MaxTime       time.Duration `json:"max_time,omitempty"`
 	DefaultTime   time.Duration `json:"default_time,omitempty"`
 	MaxNodes      int           `json:"max_nodes,omitempty"`
@@ -36,6 +37,7 @@ func parsePartitions(output []byte) ([]Partition, []Problem) {
 			CPUs:          r.int("TotalCPUs"),
 			MaxTime:       r.duration("MaxTime"),
 			DefaultTime:   r.duration("DefaultTime"),
+			MinNodes:      r.int("MinNodes"),
 			MaxNodes:      r.int("MaxNodes"),
 			OverSubscribe: r.text("OverSubscribe"),
 			TRES:          r.text("TRES"),

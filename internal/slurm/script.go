@@ -16,6 +16,27 @@ func (c Client) Script(ctx context.Context, id int) ([]byte, error) {
 	return parseScript(out), nil
 }
 
+// Scripts are the batch scripts of jobs from the accounting database, by the jobs' numbers, as far as it has them.
+func (c Client) Scripts(ctx context.Context, ids []int) (map[int][]byte, error) {
+	all := map[int][]byte{}
+	if len(ids) == 0 {
+		return all, nil
+	}
+	args := append([]string{"--batch-script"}, Ever(ids...).args(c.Location)[1:]...)
+	out, err := c.Runner.Run(ctx, "sacct", args...)
+	if err != nil {
+		return nil, err
+	}
+	title := []byte("Batch Script for ")
+	for part := range bytes.SplitSeq(append([]byte("\n"), out...), append([]byte("\n"), title...)) {
+		id, err := strconv.Atoi(string(bytes.TrimSpace(part[:max(0, bytes.IndexByte(part, '\n'))])))
+		if script := parseScript(append(title[:len(title):len(title)], part...)); err == nil && script != nil && all[id] == nil {
+			all[id] = script
+		}
+	}
+	return all, nil
+}
+
 // parseScript reads sacct --batch-script: a title, a line, the script. Of
 // several scripts, the first counts.
 func parseScript(output []byte) []byte {

@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -126,6 +127,12 @@ func (f *field) patternHint() string {
 		return "give a directory such as /shared, without dots at the start of a name"
 	case f.Path == "Models[].Name":
 		return "begin with a letter or digit; use letters, digits, dots, _ and -"
+	case slices.Contains([]string{"Job", "Queue", "Account", "QoS", "Model"}, f.Path):
+		return "begin with a letter or digit; use letters, digits, dots, _ and -"
+	case strings.HasPrefix(pattern, "^[a-z0-9][a-z0-9._-]"):
+		return "use small letters, digits, dots, _ and -, as Slurm does"
+	case f.Path == "Accounts[].Users":
+		return "give the name with which somebody logs in"
 	case f.name == "BucketName", f.Path == "Buckets":
 		return "give a bucket's name alone: small letters, digits, dots, hyphens"
 	case f.name == "DailyAutomaticBackupStartTime":

@@ -52,6 +52,9 @@ func newFile(name string, data []byte, o Options, list *diag.List) *File {
 	if f.doc == nil {
 		return f
 	}
+	if f.doc.otherKind() {
+		return f
+	}
 	if own := f.doc.ownLevel(); o.Level == 0 && own != 0 {
 		f.schema = clusterSchema(own)
 	}

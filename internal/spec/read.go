@@ -54,9 +54,12 @@ func cause(err error) error {
 	return err
 }
 
-// missingHint says where a link leads, or names the file that was probably meant: one beside it with
-// another ending, or the YAML files there.
+// missingHint says where a link leads, or names the file that was probably meant: standard input, one beside
+// it with another ending, or the YAML files there.
 func missingHint(path string) string {
+	if path == "-" {
+		return "standard input is /dev/stdin here; a cluster of it wants --cluster NAME"
+	}
 	if target, err := os.Readlink(path); err == nil {
 		return "it is a link to " + target + ", which is not there"
 	}

@@ -20,6 +20,11 @@ type Workload struct {
 	// Exports are directories whose files go to buckets.
 	Exports []Export `key:"Exports"`
 	Grafana Grafana
+	// Accounts and QOS are what slurmdbd is to know. Enforce are what jobs are held to, nil
+	// where the file does not say it: see Enforced.
+	Accounts []Account `key:"Accounts"`
+	QOS      []QOS     `key:"QOS"`
+	Enforce  []string  `key:"Enforce"`
 }
 
 // Run is how long the cluster trains, and what is reckoned with when a node fails.

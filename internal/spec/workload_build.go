@@ -42,6 +42,9 @@ func buildWorkload(name string, root View) *Workload {
 	if g := root.Key("Grafana"); g.Present() {
 		g.fill(&w.Grafana)
 	}
+	if root.Key("Enforce").Present() && w.Enforce == nil {
+		w.Enforce = []string{} // to nothing, and that is said
+	}
 	return w
 }
 
@@ -58,6 +61,7 @@ func checkWorkload(root View, w *Workload, c *Cluster) {
 	checkFileSystems(root.Key("FileSystems"), c)
 	checkBuckets(root.Key("Buckets"))
 	checkGrafana(root.Key("Grafana"))
+	checkAccounts(root, w, c)
 	if !checkSize(root, w) {
 		return
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/sys/golden"
 )
 
 // fleet is a cluster with two queues and a mount.
@@ -79,7 +78,7 @@ Directories: [{Path: '/home/{model}'}, {Path: /more}]
 
 func TestParseWorkload_plan_problems(t *testing.T) {
 	const zfs = "DeploymentType: SINGLE_AZ_2, StorageCapacity: 1024, ThroughputCapacity: 640"
-	rows := []struct{ name, data string }{
+	rows := []refusedFile{
 		{"run_twice", "Run: {Days: 1, Hours: 24}\n"},
 		{"run_of_nothing", "Run: {Days: 0}\n"},
 		{"run_of_next_to_nothing", "Run: {Days: 1e-300}\n"},
@@ -110,15 +109,7 @@ func TestParseWorkload_plan_problems(t *testing.T) {
 		{"grafana_for_whom", "Grafana: {Enabled: true}\n"},
 		{"grafana_network", "Grafana: {AllowedIps: everybody}\n"},
 	}
-	var b strings.Builder
-	for _, row := range rows {
-		w, problems := spec.ParseWorkload("muster.yaml", []byte(row.data), fleet)
-		if w != nil || !problems.HasErrors() {
-			t.Errorf("%s is accepted", row.name)
-		}
-		b.WriteString("== " + row.name + "\n" + text(t, problems))
-	}
-	golden.Check(t, "workload-plan-problems.txt", b.String())
+	checkRefused(t, "workload-plan-problems.txt", fleet, rows)
 }
 
 func TestParseWorkload_warns_of_grafana_for_everybody(t *testing.T) {

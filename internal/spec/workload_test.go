@@ -31,6 +31,23 @@ Directories:
     Mode: "0750"
 `
 
+// refusedFile is a muster.yaml with errors.
+type refusedFile struct{ name, data string }
+
+// checkRefused holds that files are refused, with the problems that a golden file has.
+func checkRefused(t *testing.T, file string, c *spec.Cluster, rows []refusedFile) {
+	t.Helper()
+	var b strings.Builder
+	for _, row := range rows {
+		w, problems := spec.ParseWorkload("muster.yaml", []byte(row.data), c)
+		if w != nil || !problems.HasErrors() {
+			t.Errorf("%s is accepted", row.name)
+		}
+		b.WriteString("== " + row.name + "\n" + text(t, problems))
+	}
+	golden.Check(t, file, b.String())
+}
+
 func TestParseWorkload(t *testing.T) {
 	got, problems := spec.ParseWorkload("muster.yaml", []byte(workload), mounts)
 	if problems.Len() != 0 {
@@ -77,7 +94,7 @@ func TestParseWorkload_accepts(t *testing.T) {
 }
 
 func TestParseWorkload_problems(t *testing.T) {
-	rows := []struct{ name, data string }{
+	rows := []refusedFile{
 		{"unknown_key", "Model: []\n"},
 		{"small_letters", "directories:\n  - path: /data/x\n    mode: '0775'\n"},
 		{"no_list", "Models:\n  Name: a\n"},
@@ -100,15 +117,7 @@ func TestParseWorkload_problems(t *testing.T) {
 		{"empty", ""},
 		{"syntax", "Models: [\n"},
 	}
-	var b strings.Builder
-	for _, row := range rows {
-		w, problems := spec.ParseWorkload("muster.yaml", []byte(row.data), mounts)
-		if w != nil || !problems.HasErrors() {
-			t.Errorf("%s is accepted", row.name)
-		}
-		b.WriteString("== " + row.name + "\n" + text(t, problems))
-	}
-	golden.Check(t, "workload-problems.txt", b.String())
+	checkRefused(t, "workload-problems.txt", mounts, rows)
 }
 
 func TestLoadWorkload(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,7 +22,7 @@ type Cluster struct {
 	Name string `json:"name"`
 	// Place is local or aws.
 	Place string `json:"place"`
-	// State is up, starting or stopped; on AWS also creating, changing, failed,
+	// State is up, starting or stopped, or unreadable where its record is; on AWS also creating, changing, failed,
 	// removing, half made, gone or unknown.
 	State string `json:"state"`
 	// Healthy says that Look and Blind are empty.
@@ -72,6 +73,20 @@ type Jobs struct {
 	Completing int `json:"completing"`
 	Suspended  int `json:"suspended"`
 	Pending    int `json:"pending"`
+}
+
+// Text says it for people, who call the queue pending or waiting.
+func (j Jobs) Text(pending string) string {
+	parts := []string{fmt.Sprintf("%d running", j.Running)}
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{j.Starting, "starting"}, {j.Completing, "completing"}, {j.Suspended, "suspended"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%d %s", j.Pending, pending)), ", ")
 }
 
 // Mount is a file system that every node sees.

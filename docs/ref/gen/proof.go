@@ -187,11 +187,16 @@ muster was written and tested without an account of AWS. Nothing on this page wa
 - That NVIDIA's services start on each image and type. Every node proves its GPUs, CUDA and EFA itself before it is one. A fabric manager that does not start fails the boot where NVSwitches are on the PCI bus
   (A100, H100, H200); those of B200 and B300 are not, and their host may run it, so there CUDA alone decides. A program or a state that an image or a driver does not have is blind, and fails nothing.
 - Whether distributions' packages of MariaDB install beside the libraries of MySQL that images of RPM systems carry. If not, the cluster goes on without accounting, and ` + "`muster status`" + ` says so.
+- That a driver of NVIDIA that lives writes into the kernel's log what its open sources and recorded logs have: no test has a GPU that fails. The log's format is that of Linux, read from the kernel of the
+  machine that runs the tests and held against dmesg; the lines are recorded ones (internal/job/cause/testdata); that slurmd runs the epilog as root, and lets a node drain itself, real Slurm shows.
+- What sacctmgr of Slurm 23.02 to 25.11 shows of accounts, users and QoS, and how it changes them: that its options, columns and words of refusal are those of 22.05 was read in
+  the sources of each version (src/sacctmgr, src/common/slurm_errno.c), and 22.05.8 alone was run.
 - Which file systems besides EFS answer to ports that any user can take: all others are asked from privileged ones, which all take.
 - That Lustre, EFS, OpenZFS and ONTAP mount, how fast they are, and what their links with S3 copy.
 - That lfs on FSx's clients prints what Lustre's source prints, that an ordinary user may have files restored, and how many at a time: muster data warm was tried with a stand-in for lfs.
 - What checksum S3 has of the objects that FSx for Lustre puts, and what FSx makes of symbolic links: ` + "`muster data export --wait`" + ` compares files with a CRC64NVME, or whatever other checksum of the whole object
   S3 tells, and takes an object without one for not proven. It compares no links. It was tried with a stand-in for lfs and with objects that clients put to a real S3 server.
+- In which order FSx exports files: muster takes it for none, so that a bucket may have half a checkpoint. That it imports a dataset's ` + "`.muster`" + ` as any other folder.
 - How late a file that one machine writes by NFS shows on the head node, which exports it: it waits 35 s.
 - That S3 refuses an object for what it is with status 400, 409 or their like, and for the caller, the bucket or itself with others or with the codes that
   its [list of errors](https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html) has for that: exports go on after the first and stop at the second. That it
@@ -199,7 +204,17 @@ muster was written and tested without an account of AWS. Nothing on this page wa
 - How S3 goes on after what got lost, which versitygw and ministack do as its reference says: that it lists the CRC64NVME of each part that it has (where it does not, the part's MD5 is compared, and with KMS it is sent
   again); that a joined upload is joined once more or is unknown; that a condition which another request met is refused with 409 or 412; that an answer to PutObject and CreateMultipartUpload names ` + "`aws:kms`" + ` where
   it was asked for, and one to HeadObject the class of storage; that credentials which expired are refused with ExpiredToken, and by HEAD, without words, with 400. Else uploads are sent again or end with an error; none is taken for whole.
+- That S3 tells in which region a bucket is also to who may not look at it, refuses to read an archived object with InvalidObjectState, and wants ` + "`kms:Decrypt`" + ` of who asks for the checksum of an object that KMS encrypts.
+- That ` + "`muster data`" + ` runs on macOS: it is built for it and vetted, and that is all.
 - That capacity is there, what it costs in the end, and which quotas and limits of requests apply.
+
+## What only NCCL on GPUs can prove
+
+- That NCCL's RAS service answers the same where it runs with GPUs, over several nodes, and in releases before 2.30. NVIDIA's own service, built from the sources of NCCL 2.30.7 around processes that have no GPU and
+  only count (internal/job/ras/testdata/rasd.cc), answered muster's probe on one machine: ranks that come on, one that is behind, one that is stopped, one that NCCL takes for dead. What it said is replayed in tests. NVIDIA's own
+  client, compiled, says the same to the server of our tests as muster does.
+- That ranks which wait in NCCL show py-spy one place each, and begin no operation in its counts, while those that evaluate do neither for long. py-spy itself is a real one, on programs of Python that stand
+  still, and that compute, with no GPU. Where one of both says nothing, a job that computes is told of and not ended.
 
 ## What proves a call
 

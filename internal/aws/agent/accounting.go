@@ -95,7 +95,10 @@ func (h *headNode) account(ctx context.Context) error {
 	if _, err := h.takeDatabase(ctx); err != nil {
 		return err
 	}
-	_, err := h.apply(ctx)
+	if _, err := h.apply(ctx); err != nil {
+		return err
+	}
+	_, err := h.accounts(ctx)
 	return err
 }
 

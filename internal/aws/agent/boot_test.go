@@ -158,6 +158,14 @@ SharedStorage:
       DeploymentType: SCRATCH_2
 `
 
+const workloadFile = `Directories:
+  - {Path: /fsx/checkpoints, Mode: "2775"}
+Accounts:
+  - {Name: research, Users: [root, daemon], GrpTRES: gres/gpu=32, MaxWall: 90}
+QOS:
+  - {Name: urgent, Priority: 10, Preempt: [normal]}
+`
+
 // configured sends jobs on their way when the head node is ready, and leaves what
 // they say on shared storage.
 const configured = `#!/bin/sh
@@ -176,6 +184,9 @@ sbatch --partition=dead --output=/dev/null --wrap=true
 	srun --partition=gpu --nodes=2 --gpus-per-node=8 --time=5 sh /home/task
 	echo "exit code $?"
 	ls /home
+	sacctmgr --noheader --parsable2 show association account=research WOPLimits format=user,grptres,maxwall,qos
+	scontrol show config | grep -E '^(AccountingStorageEnforce|PreemptType) '
+	setpriv --reuid=games --regid=games --clear-groups sbatch --chdir=/ --output=/dev/null --wrap=true
 } >/fsx/out.new 2>&1
 mv /fsx/out.new /fsx/out
 JOBS
@@ -208,7 +219,7 @@ func inside(t *testing.T, file string, late int) *cloud {
 	c.putObject("login.sh", "#!/bin/sh\nscontrol ping >/fsx/login 2>&1\nls /home >>/fsx/login\n")
 	c.putObject("bad.sh", "#!/bin/sh\necho this cannot work >&2\nexit 3\n")
 	c.putObject(manifest.FileKey("train"), file)
-	c.putObject(manifest.WorkloadKey("train"), "Directories:\n  - {Path: /fsx/checkpoints, Mode: \"2775\"}\n")
+	c.putObject(manifest.WorkloadKey("train"), workloadFile)
 	c.write(t, "first")
 	data := strings.Replace(manifest.UserData(ticket), "umask 022\n", "umask 022\nexport MUSTER_LIMITS=accounting=3s\n", 1)
 	ticket.Role, ticket.Head, ticket.Queue, ticket.Resource = manifest.RoleCompute, "10.0.0.5", "gpu", "p5"
@@ -307,7 +318,8 @@ func TestInside(t *testing.T) {
 	}
 	c.await(t, "done with the job", 2*time.Minute, func() bool { return c.shared("out") != "" })
 	out := c.shared("out")
-	for _, want := range []string{"gpu-dy-p5-1 has 8 GPUs, one two", "gpu-dy-p5-2 has 8 GPUs, one two", "exit code 0", "\ngpu-dy-p5-1\ngpu-dy-p5-2\n"} {
+	for _, want := range []string{"gpu-dy-p5-1 has 8 GPUs, one two", "gpu-dy-p5-2 has 8 GPUs, one two", "exit code 0", "\ngpu-dy-p5-1\ngpu-dy-p5-2\n",
+		"\n|gres/gpu=32|01:30:00|normal,urgent\n", "\ndaemon|||\n", "= associations,limits,qos,safe\n", "= preempt/qos\n", "Invalid account"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the job printed %q, and not %q", out, want)
 		}

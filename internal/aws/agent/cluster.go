@@ -28,7 +28,7 @@ import (
 type cluster struct {
 	site manifest.Site
 	// source, workloadText and siteText are the bytes of the cluster file, muster.yaml
-	// and the site.
+	// and the site; workloadText is nil where there is no muster.yaml.
 	source, workloadText, siteText []byte
 	file                           *spec.Cluster
 	// ignored says in words what of the file has no effect.

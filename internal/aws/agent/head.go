@@ -29,6 +29,9 @@ type headNode struct {
 	again bool
 	// poor is why there is no accounting, empty if there is.
 	poor string
+	// unset is why Slurm's accounts are not as muster.yaml says, empty if they are, unsetAt when they were set last.
+	unset   string
+	unsetAt time.Time
 	// uninstalled says that a database could not be installed, and installed has the end
 	// of what goes on trying.
 	uninstalled bool
@@ -93,6 +96,7 @@ func (h *headNode) headSteps() []step {
 			return detail, err
 		}},
 		{"start services", h.start},
+		{manifest.SetAccounts, h.accounts},
 		h.actions(spec.OnNodeConfigured),
 		{actionStep + string(spec.OnNodeUpdated), h.updated},
 	}...)

@@ -52,8 +52,12 @@ func (n *node) health(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	epilog, err := n.machine.Epilog()
+	if err != nil {
+		return "", err
+	}
 	detail, err := n.machine.Health(ctx, boot.Wanted{Type: n.identity.Type, EFA: stack.EFADevices(n.cluster.file, resource, n.identity.Type)})
-	detail = fmt.Sprintf("%s; checks before jobs: %s", detail, prolog)
+	detail = fmt.Sprintf("%s; checks before jobs: %s; after them: %s", detail, prolog, epilog)
 	n.tell(blindOf(detail))
 	return detail, err
 }

@@ -22,24 +22,37 @@ func (c *cloud) replaceAgent(t *testing.T, host string) {
 		t.Fatal(err)
 	}
 	init := strings.Fields(string(parent[strings.LastIndex(string(parent), ")"):]))[2]
-	if out, err := exec.CommandContext(t.Context(), "kill", "-9", agent).CombinedOutput(); err != nil {
-		t.Fatalf("%v %s", err, out)
-	}
+	// The first process starts another program when the agent ends, and has no environment for a moment then.
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=/root"}
 	for line := range strings.SplitSeq(readFile(t, "/proc/"+init+"/environ"), "\x00") {
 		if strings.HasPrefix(line, "AWS_") {
 			env = append(env, line)
 		}
 	}
+	if out, err := exec.CommandContext(t.Context(), "kill", "-9", agent).CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
 	cmd := exec.CommandContext(t.Context(), "nsenter", "--target="+init, "--mount", "--uts", "--ipc", "--net", "--pid",
 		"/opt/muster/bin/muster", "agent", "--ticket", "/etc/muster/ticket.json")
 	cmd.Env = env
+	said := filepath.Join(t.TempDir(), "said")
+	out, err := os.Create(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+	})
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the other agent said %s", readFile(t, said))
+		}
 	})
 	again := time.Now()
 	c.await(t, "ready with another agent", time.Minute, func() bool {

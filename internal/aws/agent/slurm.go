@@ -42,7 +42,7 @@ func headName(cluster string) string { return strings.ToLower(cluster) + "-head"
 
 // config is the cluster's configuration of Slurm.
 func (a *agent) config(p services.Params, accounting slurm.Accounting) (slurm.Config, error) {
-	c := services.Place(plan.Config(a.cluster.file, nil), p)
+	c := services.Place(plan.Config(a.cluster.file, a.cluster.workload, nil), p)
 	version, err := slurm.Version(a.slurm.Sbin + "/slurmd")
 	if err != nil {
 		return c, err
@@ -50,7 +50,7 @@ func (a *agent) config(p services.Params, accounting slurm.Accounting) (slurm.Co
 	name := a.Ticket.Cluster
 	c.Cluster, c.HeadName, c.NodeUser = strings.ToLower(name), headName(name), "root"
 	c.Configless, c.GPUFile, c.PlugStack = true, "/dev/nvidia", ""
-	c.NodeProlog, c.Accounting = boot.NodeProlog, accounting
+	c.NodeProlog, c.NodeEpilog, c.Accounting = boot.NodeProlog, boot.NodeEpilog, accounting
 	c.Timers = slurm.CloudTimers(int(a.cluster.file.Timeouts.ComputeNode.Seconds()))
 	if a.cluster.healthChecks() {
 		c.Timers.BatchStart = 900 // DCGM's diagnosis runs before a job's first step

@@ -170,6 +170,7 @@ func (h *headNode) observe(ctx context.Context) {
 	if err := h.account(ctx); err != nil {
 		h.Log.Warn("accounting is not taken up", "error", err)
 	}
+	h.accountsAgain(ctx)
 	status, err := h.look(ctx)
 	if err != nil {
 		status = manifest.ClusterStatus{Fleet: "unknown", Why: err.Error(), Nodes: map[string]int{}, Jobs: map[string]int{}}
@@ -180,7 +181,7 @@ func (h *headNode) observe(ctx context.Context) {
 	if err := h.try(ctx); err != nil {
 		h.Log.Warn("the test job is not run", "error", err)
 	}
-	for _, why := range []string{h.poor, h.exposed} {
+	for _, why := range []string{h.poor, h.unset, h.exposed} {
 		if why != "" {
 			status.Look = append(status.Look, why)
 		}

@@ -89,7 +89,7 @@ func runTest(ctx context.Context, client slurm.Client, wish manifest.Trial) (man
 		case job.Ended():
 			return ended(job, wish)
 		case time.Now().After(limit):
-			err := client.Cancel(ctx, id)
+			err := client.Cancel(ctx, strconv.Itoa(id))
 			result.Busy = job.State == "PENDING" && (job.Reason == "Resources" || job.Reason == "Priority")
 			if err != nil || result.Busy {
 				return result, err

@@ -31,6 +31,7 @@ func (h *headNode) update(ctx context.Context) error {
 		{"prepare containers", h.containers},
 		{"prepare database", h.database},
 		{"apply configuration", h.apply},
+		{manifest.SetAccounts, h.accounts},
 		h.actions(spec.OnNodeUpdated),
 	}
 	h.status.anew()
@@ -47,6 +48,7 @@ func (h *headNode) update(ctx context.Context) error {
 
 // apply writes the configuration and has the daemons take it up.
 func (h *headNode) apply(ctx context.Context) (string, error) {
+	h.accountsFirst(ctx)
 	changed, detail, err := h.configure(ctx)
 	if err != nil {
 		return "", err

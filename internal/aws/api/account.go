@@ -33,8 +33,18 @@ type Account struct {
 // Open reads the credentials and settings of the environment. The region is the
 // environment's where none is given. A *CredentialsError says what is missing; AWS
 // is not asked yet.
-func Open(ctx context.Context, region string) (*Account, error) {
-	c, err := load(ctx, region)
+func Open(ctx context.Context, region string) (*Account, error) { return open(ctx, region) }
+
+// OpenOwn is Open with the user's own credentials alone: the role of the machine counts for nobody. A cluster's machines
+// have one that is theirs.
+func OpenOwn(ctx context.Context, region string) (*Account, error) {
+	return open(ctx, region, config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) {
+		o.Client = imds.New(imds.Options{ClientEnableState: imds.ClientDisabled, Logger: logging.Nop{}})
+	}))
+}
+
+func open(ctx context.Context, region string, more ...func(*config.LoadOptions) error) (*Account, error) {
+	c, err := load(ctx, region, more...)
 	if err != nil {
 		return nil, unread(err)
 	}
@@ -51,9 +61,11 @@ func Open(ctx context.Context, region string) (*Account, error) {
 // none is given.
 func load(ctx context.Context, region string, more ...func(*config.LoadOptions) error) (aws.Config, error) {
 	known := region
-	options := append(more, config.WithRegion(region), config.WithRetryer(retryer), config.WithLogger(logging.Nop{}),
-		config.WithEC2RoleCredentialOptions(sessionsOnly), config.WithAPIOptions([]func(*middleware.Stack) error{inWords(&known)}))
-	c, err := config.LoadDefaultConfig(ctx, options...)
+	options := []func(*config.LoadOptions) error{
+		config.WithRegion(region), config.WithRetryer(retryer), config.WithLogger(logging.Nop{}),
+		config.WithEC2RoleCredentialOptions(sessionsOnly), config.WithAPIOptions([]func(*middleware.Stack) error{inWords(&known)}),
+	}
+	c, err := config.LoadDefaultConfig(ctx, append(options, more...)...)
 	known = c.Region
 	return c, err
 }

@@ -52,8 +52,9 @@ var names = map[string]string{
 	"s3:ListMultipartUploads": "s3:ListBucketMultipartUploads",
 }
 
-// free are calls that need no right, or are not made by `up`, `status` and `down`.
-var free = []string{"sts:GetCallerIdentity", "ssm:StartSession"}
+// free are calls that need no right, or are not made by `up`, `status` and `down`: secrets are read for whoever submits a
+// job, who needs the right to those alone.
+var free = []string{"sts:GetCallerIdentity", "ssm:StartSession", "secretsmanager:GetSecretValue"}
 
 // TestRightsForCalls holds that what muster calls is asked for.
 func TestRightsForCalls(t *testing.T) {

@@ -134,7 +134,10 @@ var refusalWords = sync.OnceValue(func() *regexp.Regexp {
 
 // mayNot names the caller, the action that is denied, and the place where that can be changed.
 func (c call) mayNot(message string) string {
-	const help = "somebody who manages the account has to allow it; `muster check --online FILE` lists what else is missing"
+	help := "somebody who manages the account has to allow it; `muster check --online FILE` lists what else is missing"
+	if c.operation == "GetSecretValue" {
+		help = "somebody who manages the account has to allow it, and kms:Decrypt where the secret has a key of its own"
+	}
 	m := refusalWords().FindStringSubmatch(strings.TrimSpace(message))
 	if m == nil {
 		return fmt.Sprintf("these credentials may not do %s of %s (%s): %s", c.operation, c.service, strings.TrimSuffix(message, "."), help)

@@ -48,8 +48,10 @@ func (f Files) socket(h Head) string {
 	return path
 }
 
-// Keep writes down which machine the head node is. SSH then trusts its keys alone.
-func (f Files) Keep(h Head) error {
+// Keep writes down which machine the head node is. SSH then trusts its keys alone. It makes the folder of shared
+// connections, if there is to be one.
+func (f *Files) Keep(h Head) error {
+	f.makeSockets()
 	text, err := knownHosts(h)
 	if err != nil {
 		return err
@@ -83,7 +85,7 @@ func knownHosts(h Head) (string, error) {
 // Recall is the head node to which a shared connection leads that is open now.
 func (f Files) Recall() (Head, bool) {
 	var h Head
-	data, err := os.ReadFile(f.headFile())
+	data, err := whole.Read(f.headFile())
 	if err != nil || json.Unmarshal(data, &h) != nil {
 		return h, false
 	}
@@ -107,25 +109,40 @@ func (f Files) Forget() error {
 			errs = append(errs, err)
 		}
 	}
+	if f.Sockets != "" {
+		_ = os.Remove(f.Sockets) // where other clusters have connections it is not empty, and stays
+	}
 	return errors.Join(errs...)
 }
 
-// Sockets makes the folder of shared connections. Another user who could write there could
+// Sockets is where shared connections are, whether the folder is there or not. Another user who could write there could
 // act as us: a folder that is not ours alone is not used.
 func Sockets(runtimeDir, tempDir string) string {
 	dir := filepath.Join(tempDir, fmt.Sprintf("muster-%d", os.Getuid()))
 	if runtimeDir != "" {
 		dir = filepath.Join(runtimeDir, "muster")
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return ""
-	}
-	info, err := os.Lstat(dir)
-	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 {
-		return ""
-	}
-	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Getuid() {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) && !oursAlone(dir) {
 		return ""
 	}
 	return dir
+}
+
+// makeSockets makes the folder of shared connections. There are none where another user was there first.
+func (f *Files) makeSockets() {
+	if f.Sockets == "" {
+		return
+	}
+	if err := os.Mkdir(f.Sockets, 0o700); err != nil && !errors.Is(err, fs.ErrExist) || !oursAlone(f.Sockets) {
+		f.Sockets = ""
+	}
+}
+
+func oursAlone(dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 {
+		return false
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(owner.Uid) == os.Getuid()
 }

@@ -162,9 +162,44 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
+// TestSockets_go holds that nothing stays of shared connections, but the folder of those of other clusters.
+func TestSockets_go(t *testing.T) {
+	f := Files{Dir: t.TempDir(), Cluster: "c", Sockets: filepath.Join(t.TempDir(), "muster")}
+	f.makeSockets()
+	other := filepath.Join(f.Sockets, "other")
+	if err := errors.Join(os.WriteFile(other, nil, 0o600), f.Forget()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("another cluster's connection went: %v", err)
+	}
+	if err := errors.Join(os.Remove(other), f.Forget()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(f.Sockets); err == nil {
+		t.Error("the empty folder stays")
+	}
+	if err := os.Mkdir(f.Sockets, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(f.Sockets, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if f.makeSockets(); f.Sockets != "" {
+		t.Error("a folder that others write to is used")
+	}
+}
+
 func TestSockets_are_ours_alone(t *testing.T) {
 	run := t.TempDir()
 	dir := Sockets(run, "/nowhere")
+	if _, err := os.Stat(dir); dir == "" || err == nil {
+		t.Fatalf("a look makes %q, %v", dir, err)
+	}
+	f := Files{Dir: t.TempDir(), Cluster: "c", Sockets: dir}
+	if err := f.Keep(Head{Instance: "i-1", HostKeys: []string{"ssh-ed25519 AAAA"}}); err != nil || f.Sockets != dir {
+		t.Fatalf("keep: %v, sockets in %q", err, f.Sockets)
+	}
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Fatalf("%q: %v", dir, err)
 	}

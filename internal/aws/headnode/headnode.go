@@ -22,6 +22,8 @@ import (
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/job/keeper"
+	"github.com/muster-hpc/muster/internal/job/secret"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/services/supervise"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -84,15 +86,40 @@ func Run(ctx context.Context, path string, log *slog.Logger) error {
 	if c.Exports, err = exportsOf(cloud, c.cluster, log); err != nil {
 		return err
 	}
+	jobs, crew, err := openKeeper(c.owners(), c.Events, log)
+	if err != nil {
+		return err
+	}
+	defer crew.Close()
+	c.Kept = jobs
+	secrets, err := secret.Open(stateDir+"/secrets", slurm.Client{Runner: slurm.Exec{}}, log)
+	if err != nil {
+		return err
+	}
+	c.Secrets = secrets
 	// The image's user may become root on a machine of EC2.
 	users := controller.Users("slurm", c.cluster.DefaultUser())
-	return serve(ctx, controller.New(c.Config), c.Head, users, keysOf(cloud, ticket.Cluster))
+	return serve(ctx, controller.New(c.Config), kept{jobs, secrets}, c.Head, users, keysOf(cloud, ticket.Cluster))
+}
+
+// kept is what keeps jobs, and their secrets.
+type kept struct {
+	jobs    *keeper.Keeper
+	secrets *secret.Store
 }
 
 // config is a controller's configuration with the file that it is from.
 type config struct {
 	controller.Config
 	cluster *spec.Cluster
+}
+
+// owners are the users who may do on the head node what root may.
+func (c config) owners() []int {
+	if c.cluster.NoSudo {
+		return controller.Users("slurm")
+	}
+	return controller.Users("slurm", c.cluster.DefaultUser())
 }
 
 // control is what the cluster file and the site say of the controller.
@@ -139,7 +166,7 @@ func ratesOf(resources []nodes.Resource) map[slurm.Resource]fleet.Rate {
 }
 
 // serve answers Slurm's programs on a socket and machines on the network.
-func serve(ctx context.Context, control *controller.Controller, address string, users []int, keys join.Keys) error {
+func serve(ctx context.Context, control *controller.Controller, k kept, address string, users []int, keys join.Keys) error {
 	socket, err := controller.Listen(services.ControllerSocket)
 	if err != nil {
 		return err
@@ -152,11 +179,18 @@ func serve(ctx context.Context, control *controller.Controller, address string, 
 	if err != nil {
 		return err
 	}
+	jobs, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(join.SecretsPort)))
+	if err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return control.Serve(ctx, socket, users) })
+	group.Go(func() error { return controller.ServeSecrets(ctx, jobs, k.secrets.Give, join.Munge{}) })
+	group.Go(func() error { return k.secrets.Run(ctx) })
 	group.Go(func() error { return control.ServeNodes(ctx, machines, join.Munge{}) })
 	group.Go(func() error { return control.ServeKeys(ctx, asking, keys) })
 	group.Go(func() error { return control.Run(ctx) })
+	group.Go(func() error { return k.jobs.Run(ctx) })
 	group.Go(func() error { return runExports(ctx, control.Exports, control.Log) })
 	if err := group.Wait(); !errors.Is(err, controller.ErrStopped) {
 		return err

@@ -2,13 +2,19 @@
 // ready or has failed: the words and both ends of the HTTP between the agent of a
 // node and the controller. Both prove by munge that they are root on a machine of
 // the cluster: each request and each answer carries a credential that covers it, is
-// good once, and ages within minutes. No message is secret.
+// good once, and ages within minutes. None of those messages is secret. Jobs' secrets,
+// which their users ask for in the same way, are in credentials that munge encrypts and that
+// nobody but that user can open.
 package join
 
 import "errors"
 
-// Port is where the controller listens on the head node's private address.
-const Port = 6815
+// Port is where the controller listens on the head node's private address, and SecretsPort
+// where it gives jobs their secrets, on every place.
+const (
+	Port        = 6815
+	SecretsPort = 6816
+)
 
 // Paths of the requests.
 const (

@@ -45,7 +45,12 @@ func answerClaim(credential string, status int, body []byte) string {
 
 // sign makes a credential of a claim, which only the same user can read.
 func (m Munge) sign(ctx context.Context, claim string) (string, error) {
-	out, err := m.run(ctx, claim, "munge", "--restrict-uid="+strconv.Itoa(m.UID))
+	return m.seal(ctx, claim, m.UID)
+}
+
+// seal makes a credential of a text, which only a user can read.
+func (m Munge) seal(ctx context.Context, text string, uid int) (string, error) {
+	out, err := m.run(ctx, text, "munge", "--cipher="+cipher, "--restrict-uid="+strconv.Itoa(uid))
 	if err != nil {
 		return "", fmt.Errorf("make a credential: %w", err)
 	}
@@ -55,28 +60,38 @@ func (m Munge) sign(ctx context.Context, claim string) (string, error) {
 // check tells whether a credential is the user's, fresh, never seen before, and
 // makes the claim. munged knows those that it has seen.
 func (m Munge) check(ctx context.Context, credential, claim string) error {
+	uid, payload, err := m.open(ctx, credential)
+	switch {
+	case err != nil:
+		return err
+	case uid != m.UID:
+		return fmt.Errorf("%w: the credential is of user %d, not %d", ErrRefused, uid, m.UID)
+	case payload != claim:
+		return fmt.Errorf("%w: the credential is of something else", ErrRefused)
+	}
+	return nil
+}
+
+// open is whose a credential is and what it says, if it is fresh, never seen before, and the caller may read it.
+func (m Munge) open(ctx context.Context, credential string) (uid int, payload string, err error) {
 	out, err := m.run(ctx, credential, "unmunge", "--numeric", "--keys=STATUS,UID")
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
+		return -1, "", fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	head, payload, ok := strings.Cut(out, "\n\n")
-	if !ok {
-		return fmt.Errorf("%w: unmunge said %q", ErrRefused, out)
-	}
 	facts := map[string]string{}
 	for line := range strings.Lines(head) {
 		key, value, _ := strings.Cut(line, ":")
 		facts[key] = strings.TrimSpace(value)
 	}
+	uid, err = strconv.Atoi(facts["UID"])
 	switch {
+	case !ok || facts["STATUS"] == "0" && err != nil:
+		return -1, "", fmt.Errorf("%w: unmunge does not say whose the credential is", ErrRefused)
 	case facts["STATUS"] != "0":
-		return fmt.Errorf("%w: the credential has status %q", ErrRefused, facts["STATUS"])
-	case facts["UID"] != strconv.Itoa(m.UID):
-		return fmt.Errorf("%w: the credential is of user %s, not %d", ErrRefused, facts["UID"], m.UID)
-	case payload != claim:
-		return fmt.Errorf("%w: the credential is of something else", ErrRefused)
+		return -1, "", fmt.Errorf("%w: the credential has status %q", ErrRefused, facts["STATUS"])
 	}
-	return nil
+	return uid, payload, nil
 }
 
 // mostSaid is how much of a program's complaint is passed on, in bytes.

@@ -160,6 +160,8 @@ type HeadStatus struct {
 	// Error is why Phase is failed, LogTail the end of the log.
 	Error   string   `json:"error,omitempty"`
 	LogTail []string `json:"log_tail,omitempty"`
+	// AccountsError is why Slurm's accounts are not as muster.yaml says, empty if they are.
+	AccountsError string `json:"accounts_error,omitempty"`
 	// Cluster is there once Slurm answers: what `muster status` shows.
 	Cluster *ClusterStatus `json:"cluster,omitempty"`
 	// Trial is the last test job that was asked for, once it has ended.
@@ -175,6 +177,9 @@ const (
 	Ready   Phase = "ready"
 	Failed  Phase = "failed"
 )
+
+// SetAccounts is the step of a boot, and of an update, that changes Slurm's accounts.
+const SetAccounts = "set accounts"
 
 // Step is a step of a boot.
 type Step struct {

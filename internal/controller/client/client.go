@@ -146,6 +146,12 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.said }
 
+// Refused says that the controller does not answer this user.
+func Refused(err error) bool {
+	no, ok := errors.AsType[*refusal](err)
+	return ok && no.code == http.StatusForbidden
+}
+
 // unlessNone drops the error of a controller that does not serve a request.
 func unlessNone(err error) error {
 	if no, ok := errors.AsType[*refusal](err); ok && no.code == http.StatusNotFound {

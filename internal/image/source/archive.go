@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 func openArchive(ctx context.Context, ref Ref, want Platform) (*Image, error) {
@@ -24,7 +25,7 @@ func openArchive(ctx context.Context, ref Ref, want Platform) (*Image, error) {
 	}
 	file, _, err := openFile(ref.Path)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", ref.Path, bare(err))
+		return nil, fmt.Errorf("open %s: %w", ref.Path, whole.Cause(err))
 	}
 	img, err := archiveImage(ctx, file, ref.Tag, want)
 	if err != nil {

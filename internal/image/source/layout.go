@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 func openFolder(ctx context.Context, ref Ref, want Platform) (*Image, error) {
@@ -20,7 +22,7 @@ func openFolder(ctx context.Context, ref Ref, want Platform) (*Image, error) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return openArchive(ctx, ref, want)
 	} else if err != nil {
-		return nil, fmt.Errorf("open %s: %w%s", dir, bare(err), meantTag(ref))
+		return nil, fmt.Errorf("open %s: %w%s", dir, whole.Cause(err), meantTag(ref))
 	}
 	if _, err := os.Stat(filepath.Join(dir, "index.json")); err != nil {
 		return nil, fmt.Errorf("%s is no OCI layout: it has no index.json", dir)
@@ -41,14 +43,6 @@ func meantTag(ref Ref) string {
 		return ""
 	}
 	return fmt.Sprintf("; use oci:%s for %s in the OCI layout %s", ref.Path, tag, dir)
-}
-
-// bare is an error about a file without the file's name.
-func bare(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }
 
 // layoutImage finds an image in the OCI image layout.

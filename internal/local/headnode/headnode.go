@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/controller"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/local"
@@ -61,7 +62,12 @@ func Run(ctx context.Context, dir string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	config.Fleet, config.Exports, config.Events, config.Log = nodes, exports, events, log
+	kept, err := openKept(ctx, l, events, log)
+	if err != nil {
+		return err
+	}
+	defer kept.crew.Close()
+	config.Fleet, config.Exports, config.Events, config.Log, config.Kept, config.Secrets = nodes, exports, events, log, kept.jobs, kept.secrets
 	control := controller.New(config)
 	socket, err := controller.Listen(services.SocketDir + "/muster/controller.sock")
 	if err != nil {
@@ -71,21 +77,24 @@ func Run(ctx context.Context, dir string, log *slog.Logger) error {
 	group.Go(func() error { return control.Serve(ctx, socket, controller.Users("slurm")) })
 	group.Go(func() error { return control.Run(ctx) })
 	group.Go(func() error { return agent(ctx) })
+	group.Go(func() error { return kept.run(ctx) })
 	group.Go(func() error { return exports.Run(ctx) })
 	group.Go(func() error { return exports.WriteMetrics(ctx, l.Path("log", "exports.prom"), log) })
-	group.Go(func() error {
-		local.WatchInstalled(ctx, l.Refresh, log)
-		return nil
-	})
-	group.Go(func() error {
-		controller.MakeBuckets(ctx, buckets, log)
-		return nil
-	})
+	group.Go(quietly(func() { local.WatchInstalled(ctx, l.Refresh, log) }))
+	group.Go(quietly(func() { controller.MakeBuckets(ctx, buckets, log) }))
 	err = group.Wait()
 	if errors.Is(err, controller.ErrStopped) {
 		return nil
 	}
 	return err
+}
+
+// quietly is work that says itself what is wrong.
+func quietly(do func()) func() error {
+	return func() error {
+		do()
+		return nil
+	}
 }
 
 // localConfig is what a controller has to know of a local cluster. Launches cost
@@ -115,7 +124,18 @@ func localConfig(l *nodes.Layout) (controller.Config, error) {
 			status, _ := supervise.LoadStatus(l.Path("run", "services.json"))
 			return supervise.PID(status, "slurmctld")
 		},
+		Services: func() []manifest.Service { return servicesOf(l) },
 	}, nil
+}
+
+// servicesOf are the services of the head node, as far as their supervisor says.
+func servicesOf(l *nodes.Layout) []manifest.Service {
+	running, _ := supervise.LoadStatus(l.Path("run", "services.json"))
+	var all []manifest.Service
+	for _, x := range running {
+		all = append(all, manifest.Service{Name: x.Name, Ready: x.Phase == supervise.Ready})
+	}
+	return all
 }
 
 // fileOf is the cluster file that a local cluster runs.

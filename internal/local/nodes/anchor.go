@@ -91,12 +91,34 @@ func awaitRecord() error {
 	return nil
 }
 
+// closeInherited closes what this process has of others' files: from a file descriptor on, all that are passed on to programs, which
+// none of its own is. A lock or a pipe of whoever called `muster up` would live as long as the cluster.
+func closeInherited(from int) error {
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("close the caller's files: %w", err)
+	}
+	for _, entry := range all {
+		fd, err := strconv.Atoi(entry.Name())
+		if err != nil || fd < from {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd) // it is closed in any case
+		}
+	}
+	return nil
+}
+
 func (l *Layout) anchorFile() string { return l.Path("anchor.json") }
 
 // RunAnchor is the anchor's main program. It returns when ctx ends.
 func (l *Layout) RunAnchor(ctx context.Context, r Record) error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("the anchor must be the first process of its own namespace")
+	}
+	if err := closeInherited(recordedFD + 1); err != nil {
+		return err
 	}
 	if err := awaitRecord(); err != nil {
 		return err

@@ -105,6 +105,17 @@ func (l *Layout) HeadRunner() HeadRunner {
 	return HeadRunner{prefix: append(prefix, l.Become("")...)}
 }
 
+// HeadAs is the start of a command line that runs on the head node as a user with these numbers,
+// for a process in the anchor's own namespaces.
+func (l *Layout) HeadAs(uid, gid int) []string {
+	r := l.HeadRunner()
+	if l.Rootless {
+		return r.prefix
+	}
+	return append(r.prefix, "/usr/bin/setpriv", "--reuid="+strconv.Itoa(uid), "--regid="+strconv.Itoa(gid), "--init-groups",
+		"--no-new-privs", "--bounding-set="+droppedCapabilities, "--")
+}
+
 // Run runs a program and returns what it printed.
 func (r HeadRunner) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	line := slices.Concat(r.prefix[1:], []string{name}, args)

@@ -9,8 +9,9 @@ package supervise
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Service is one program to keep running.
@@ -83,7 +84,7 @@ func LoadStatus(path string) (status []Status, err error) {
 }
 
 func read(what, path string, into any) error {
-	data, err := os.ReadFile(path)
+	data, err := whole.Read(path)
 	if err != nil {
 		return err
 	}

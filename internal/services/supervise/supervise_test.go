@@ -367,19 +367,22 @@ func TestRun_kills_what_does_not_stop(t *testing.T) {
 }
 
 func TestLoad_names_a_file_that_cannot_be_read(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "services.json")
-	if _, err := supervise.Load(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a file: %v", err)
-	}
-	if err := os.WriteFile(path, []byte(`[{"name":`), 0o644); err != nil {
+	dir := t.TempDir()
+	half, pipe := filepath.Join(dir, "half"), filepath.Join(dir, "pipe")
+	if err := errors.Join(os.WriteFile(half, []byte(`[{"name":`), 0o644), syscall.Mkfifo(pipe, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	for _, load := range []func(string) error{
 		func(p string) error { _, err := supervise.Load(p); return err },
 		func(p string) error { _, err := supervise.LoadStatus(p); return err },
 	} {
-		if err := load(path); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("half a file: %v", err)
+		if err := load(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("without a file: %v", err)
+		}
+		for _, path := range []string{half, pipe} {
+			if err := load(path); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: %v", path, err)
+			}
 		}
 	}
 }

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/services"
+)
+
+// addKept adds what the keeper knows of the job.
+func (j *jobAnswer) addKept(ctx context.Context) {
+	r, err := client.In(services.RunDir).Job(ctx, j.ID)
+	if err != nil {
+		if inner := errors.Unwrap(err); inner != nil {
+			err = inner // without the socket's name
+		}
+		j.Blind = append(j.Blind, fmt.Sprintf("how the job is kept: %v", err))
+		return
+	}
+	j.Kept = r
+}
+
+// keptRows are what there is to say of a kept job.
+func (j jobAnswer) keptRows(row func(name, value string), now time.Time) {
+	k := j.Kept
+	if k == nil {
+		return
+	}
+	row("phase", keptPhase(*k, now))
+	switch n := len(k.Samples); {
+	case j.before():
+		row("progress", "run before: "+sampleText(k.Samples[n-1]))
+	case n > 0 && j.Progress == nil:
+		row("progress", sampleText(k.Samples[n-1]))
+	}
+	row("restarts", fmt.Sprint(k.Restarts))
+	if c := k.Checkpoint; c != nil {
+		row("checkpoint", fmt.Sprintf("%s, %s old", page.Printable(c.Dir), count.Span(max(0, now.Sub(c.At)))))
+	}
+	if k.Curves != "" {
+		row("curves", page.Printable(k.Curves))
+	}
+	for _, c := range k.Torn {
+		row("torn", fmt.Sprintf("%s: %s", page.Printable(c.Dir), page.Printable(c.Torn)))
+	}
+	if !k.ExpectedEnd.IsZero() && !j.Ended {
+		row("expected end", clock(k.ExpectedEnd, now))
+	}
+	for _, c := range movedAside(k.Rounds) {
+		row("moved aside", fmt.Sprintf("%s, to %s: %s", page.Printable(c.Path), page.Printable(c.Now), page.Printable(c.Why)))
+	}
+	if n := len(k.Rounds); n > 0 {
+		row("last ending", page.Printable(k.Rounds[n-1].Why))
+		if last := k.Rounds[n-1]; last.Action == "stop" && last.Because != "" && k.Phase != "training" && k.Phase != "starting" {
+			row("stopped, as", page.Printable(last.Because))
+		}
+	}
+}
+
+// before says that what is known of the job's progress is of a run before this one.
+func (j jobAnswer) before() bool {
+	return j.Kept != nil && j.Kept.Phase == "starting" && len(j.Kept.Samples) > 0
+}
+
+// movedAside are the checkpoints that were moved out of the way, the last ones of them.
+func movedAside(rounds []client.JobRound) (all []client.JobAside) {
+	const most = 5
+	for _, r := range rounds {
+		all = append(all, r.Aside...)
+	}
+	return all[max(0, len(all)-most):]
+}
+
+// keptPhase says what a training is at.
+func keptPhase(k client.JobReport, now time.Time) string {
+	switch k.Phase {
+	case "starting":
+		return "starts up: no line of progress yet"
+	case "training":
+		if k.Slow != nil {
+			return fmt.Sprintf("silent since %s: %s", clock(k.Slow.Since, now), page.Printable(strings.Join(append([]string{k.Slow.Why}, k.Slow.Ranks...), "; ")))
+		}
+		if k.Rhythm.MedianSeconds > 0 {
+			return fmt.Sprintf("trains, a line every %s", span(k.Rhythm.MedianSeconds))
+		}
+		return "trains"
+	case "silent":
+		return fmt.Sprintf("hangs since %s: %s", clock(k.Hang.Since, now), page.Printable(strings.Join(append([]string{k.Hang.Why}, k.Hang.Ranks...), "; ")))
+	case "returning":
+		return "is brought back"
+	case "ended":
+		return "has ended"
+	}
+	return "has not begun a run" // why it waits, its state says
+}
+
+// span is a number of seconds for people.
+func span(seconds float64) string {
+	if seconds < 60 {
+		return fmt.Sprintf("%.3g s", seconds)
+	}
+	return job.Span(time.Duration(seconds * float64(time.Second)))
+}
+
+// sampleText is a line of progress in words.
+func sampleText(s client.JobSample) string {
+	text := fmt.Sprintf("step %d", s.Step)
+	if s.Steps > 0 {
+		text += fmt.Sprintf(" of %d", s.Steps)
+	}
+	for _, v := range []struct {
+		format string
+		value  *float64
+	}{{", loss %g", s.Loss}, {", %g samples/s", s.SamplesPerSecond}, {", %g tokens/s", s.TokensPerSecond}, {", learning rate %g", s.LearningRate}} {
+		if v.value != nil {
+			text += fmt.Sprintf(v.format, *v.value)
+		}
+	}
+	return text
+}

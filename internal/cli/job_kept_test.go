@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/controller/client"
+)
+
+// TestAddKept says why it is not known how a job is kept, whatever the error is made of.
+func TestAddKept(t *testing.T) {
+	j := jobAnswer{ID: 1}
+	j.addKept(t.Context())
+	if len(j.Blind) != 1 || strings.Contains(j.Blind[0], "nil") || !strings.HasPrefix(j.Blind[0], "how the job is kept: ") || len(j.Blind[0]) < 30 {
+		t.Errorf("%q", j.Blind)
+	}
+	for phase, want := range map[string]string{"waiting": "has not begun a run", "ended": "has ended", "training": "trains"} {
+		if got := keptPhase(client.JobReport{Phase: phase}, time.Now()); got != want {
+			t.Errorf("%s: got %q", phase, got)
+		}
+	}
+}
+
+// TestProgressOfTheRunBefore is told from the progress of a run that starts up.
+func TestProgressOfTheRunBefore(t *testing.T) {
+	for phase, want := range map[string]string{"starting": "phase: starts up: no line of progress yet, progress: run before: step 9", "training": "progress: batch 9, phase: trains"} {
+		j := jobAnswer{Progress: &progressShape{text: "batch 9"}, Kept: &client.JobReport{Phase: phase, Samples: []client.JobSample{{Step: 8}, {Step: 9}}}}
+		var rows []string
+		row := func(name, value string) {
+			if value != "" && name != "restarts" {
+				rows = append(rows, name+": "+value)
+			}
+		}
+		row("progress", j.progressText())
+		j.keptRows(row, time.Now())
+		if got := strings.Join(rows, ", "); got != want {
+			t.Errorf("%s: got %q", phase, got)
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package client
+
+import (
+	"math"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/job/trainlog"
+)
+
+// SampleOf is a line of progress as JSON can carry it.
+func SampleOf(s trainlog.Sample, at time.Time) JobSample {
+	return JobSample{
+		At: at, Step: s.Step, Steps: s.Steps, Eval: s.Eval, Loss: number(s.Loss), LearningRate: number(s.LearningRate),
+		SamplesPerSecond: number(s.SamplesPerSecond), TokensPerSecond: number(s.TokensPerSecond), TFLOPs: number(s.TFLOPsPerGPU),
+		StepSeconds: number(s.StepSeconds), GradNorm: number(s.GradNorm),
+	}
+}
+
+// number is a value that JSON can carry, nil for others.
+func number(v trainlog.Value) *float64 {
+	if !v.Known || math.IsNaN(v.Float) || math.IsInf(v.Float, 0) {
+		return nil
+	}
+	return &v.Float
+}

@@ -1,0 +1,249 @@
+package keeper
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/job/cause"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// act is a decision on the way to be done. Each step looks whether it is done already, so that
+// it may be repeated; those whose doing nobody could see are noted.
+//
+//	drain -> mend -> queue, held -> exclude -> release
+type act struct {
+	// Restarts and Start are of the run that ended: the job of another run is not touched.
+	Restarts int             `json:"restarts"`
+	Start    time.Time       `json:"start"`
+	Round    client.JobRound `json:"round"`
+	Faults   []cause.Fault   `json:"faults,omitempty"`
+	Decided  time.Time       `json:"decided"`
+	// Requeued says that Slurm had queued the job again before it was judged, Alive that the
+	// run hangs and has to be ended.
+	Requeued bool `json:"requeued,omitempty"`
+	Alive    bool `json:"alive,omitempty"`
+	Drained  bool `json:"drained,omitempty"`
+	// Stuck says that it stops since none of its checkpoints can be used.
+	Stuck   bool    `json:"stuck,omitempty"`
+	Mending mending `json:"mending,omitzero"`
+}
+
+// carryOut does what was decided, up to the step that has to wait.
+func (k *Keeper) carryOut(ctx context.Context, r *record) error {
+	a := r.Act
+	if r.job.State == "CANCELLED" && a.Round.Action != actionNone {
+		return k.close(r, actionNone, "it was cancelled meanwhile")
+	}
+	switch a.Round.Action {
+	case actionNone:
+		return k.close(r, actionNone, "")
+	case actionStop:
+		return k.stop(ctx, r)
+	}
+	if err := k.drain(ctx, r); err != nil {
+		return err
+	}
+	if done, err := k.queueAgain(ctx, r); !done || err != nil {
+		return err
+	}
+	if goes, err := k.mend(ctx, r); err != nil {
+		return err
+	} else if !goes {
+		return k.stop(ctx, r)
+	}
+	if err := k.exclude(ctx, r); err != nil {
+		return err
+	}
+	return k.release(ctx, r)
+}
+
+// queueAgain puts the job into the queue, held. done says that it is there.
+func (k *Keeper) queueAgain(ctx context.Context, r *record) (done bool, err error) {
+	a, j := r.Act, r.job
+	switch {
+	case j.Restarts > a.Restarts && j.State == "PENDING":
+		return true, nil
+	case j.Restarts > a.Restarts && running(j):
+		a.Requeued = true
+		return false, k.close(r, a.Round.Action, "")
+	case j.Restarts > a.Restarts:
+		return false, nil // Slurm cleans up after its last run
+	case !j.Ended() && !(a.Alive && running(j)):
+		return false, nil
+	case !j.Requeue:
+		a.Round.Because = "it was submitted with --no-requeue, so that Slurm does not queue it again"
+		return false, k.stop(ctx, r)
+	}
+	if err := k.Orders.RequeueHeld(ctx, r.Label); err != nil {
+		if errors.Is(err, slurm.ErrNoJob) {
+			return false, k.close(r, actionStop, "Slurm has forgotten it")
+		}
+		return false, fmt.Errorf("queue it again: %w", err)
+	}
+	k.Wake()
+	return false, nil // what follows needs to see it there
+}
+
+// exclude keeps the job from the nodes at fault while there are enough others.
+func (k *Keeper) exclude(ctx context.Context, r *record) error {
+	if _, err := k.nodesOf(ctx, ""); err != nil {
+		return err
+	}
+	r.exclude(k.nodes)
+	want := union(expand(r.Exclude), r.Excluded)
+	if slices.Equal(want, union(expand(r.job.ExcNodeList), nil)) {
+		return nil
+	}
+	err := k.Fates.Exclude(ctx, r.Label, want)
+	if err != nil && ctx.Err() != nil || errors.Is(err, slurm.ErrUnreachable) {
+		return fmt.Errorf("exclude %s: %w", slurm.Compress(want), err)
+	}
+	if err != nil { // such as a job that asked for one of them by name: it is not held for that
+		k.Tell(Event{Job: r.ID, Kind: "job goes on", Nodes: want, Reason: fmt.Sprintf("job %s may have nodes again that were at fault: %v", r.Label, err)})
+	}
+	return nil
+}
+
+// exclude chooses the nodes that the next run does not get: those at fault now, and those that were
+// before and have not booted since. What has booted is another machine, or was mended.
+func (r *record) exclude(nodes []slurm.Node) {
+	at := r.Act.Decided
+	if end := r.Act.Round.End; !end.IsZero() && end.Before(at) {
+		at = end
+	}
+	out := map[string]time.Time{}
+	for _, name := range r.Excluded {
+		since := r.ExcludedAt[name]
+		booted := func(n slurm.Node) bool { return n.Name == name && n.BootTime.After(since) }
+		if !slices.ContainsFunc(nodes, booted) {
+			out[name] = since
+		}
+	}
+	for _, name := range r.Act.atFault() {
+		out[name] = at
+	}
+	byTime := func(a, b string) int { return cmp.Or(out[a].Compare(out[b]), cmp.Compare(a, b)) }
+	r.Excluded = exclusions(r.job, expand(r.Exclude), nodes, slices.SortedFunc(maps.Keys(out), byTime))
+	r.ExcludedAt = out
+}
+
+// exclusions are the nodes that a job can do without: as many of the last ones as leave it enough
+// of its partition, besides those that its owner excludes. The others are drained, and replaced
+// before it gets them.
+func exclusions(j slurm.Job, owners []string, nodes []slurm.Node, wanted []string) []string {
+	others := 0
+	for _, n := range nodes {
+		if slices.Contains(n.Partitions, j.Partition) && !slices.Contains(owners, n.Name) {
+			others++
+		}
+	}
+	spare := max(0, others-j.NumNodes)
+	return wanted[max(0, len(wanted)-spare):]
+}
+
+// union is a sorted list of what is in both, each once.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func expand(list string) []string {
+	names, err := slurm.Expand(list)
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
+// release lets the job go.
+func (k *Keeper) release(ctx context.Context, r *record) error {
+	if held(r.job) {
+		if err := k.Orders.Release(ctx, r.Label); err != nil {
+			return fmt.Errorf("release it: %w", err)
+		}
+	}
+	return k.close(r, r.Act.Round.Action, "")
+}
+
+// held says that a job waits for somebody to release it.
+func held(j slurm.Job) bool {
+	return j.State == "PENDING" && strings.Contains(strings.ToLower(j.Reason), "held")
+}
+
+// stop leaves a job that would fail again. One that hangs is ended, and one that Slurm has
+// queued is held.
+func (k *Keeper) stop(ctx context.Context, r *record) error {
+	a, j := r.Act, r.job
+	switch {
+	case a.Alive && running(j) && j.Restarts == a.Restarts:
+		if err := k.Fates.Cancel(ctx, r.Label); err != nil {
+			return fmt.Errorf("end it: %w", err)
+		}
+	case j.State == "PENDING" && !held(j):
+		if err := k.Orders.Hold(ctx, r.Label); err != nil {
+			return fmt.Errorf("hold it: %w", err)
+		}
+	case !j.Ended() && j.State != "PENDING":
+		return nil
+	}
+	return k.close(r, actionStop, "")
+}
+
+// close ends a decision: it is done, or something else was, because of something.
+func (k *Keeper) close(r *record, action, because string) error {
+	round := r.Act.Round
+	round.Action, round.Because = action, cmp.Or(because, round.Because)
+	goes := action == actionElsewhere || action == actionHere
+	if goes {
+		round.By = "muster"
+	}
+	if goes && r.Act.Requeued {
+		round.By = "slurm"
+	}
+	r.over(round)
+	at, waits := r.Act.atFault(), r.job.State == "PENDING"
+	hint := stopHint(r, waits)
+	if r.Act.Stuck {
+		hint = stuckHint(r)
+	}
+	r.Act = nil
+	if !goes && !waits {
+		r.Ended = time.Now()
+	}
+	if err := k.save(r); err != nil {
+		return err
+	}
+	k.Wake()
+	switch {
+	case goes:
+		k.Tell(Event{Job: r.ID, Kind: "job goes on", Nodes: at, Reason: fmt.Sprintf("job %s is queued again%s: %s", r.Label, fromWhere(r), round.Because)})
+	case action == actionStop:
+		k.Tell(Event{Job: r.ID, Kind: "job stopped", Nodes: at, Reason: fmt.Sprintf("job %s is not started again: %s", r.Label, round.Because), Hint: hint})
+	}
+	return nil
+}
+
+func stopHint(r *record, waits bool) string {
+	if waits {
+		return fmt.Sprintf("when the cause is mended, `scontrol release %d` lets it go", r.ID)
+	}
+	return fmt.Sprintf("when the cause is mended, `scontrol requeue %d` starts it again while Slurm knows it", r.ID)
+}
+
+// fromWhere says which checkpoint a job goes on from.
+func fromWhere(r *record) string {
+	if c, ok := r.newest(); ok {
+		return fmt.Sprintf(" from %s", filepath.Base(c.Dir))
+	}
+	return ""
+}

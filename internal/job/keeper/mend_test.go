@@ -1,0 +1,140 @@
+package keeper
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/job/errand"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// tornWorld is one in which a checkpoint was torn when the job failed.
+func tornWorld(t *testing.T) *world {
+	w := newWorld(t)
+	w.saves(10)
+	w.torn = []errand.Repair{{Path: "/fsx/ck/checkpoint-15", Now: "/fsx/ck/torn.checkpoint.15.part", Why: "model.pt is cut off"}}
+	return w
+}
+
+// toldOf are the reasons of events of a kind.
+func (w *world) toldOf(kind string) (all []string) {
+	for _, e := range w.events {
+		if e.Kind == kind {
+			all = append(all, e.Reason+"|"+e.Hint)
+		}
+	}
+	return all
+}
+
+// What moves aside is told, and kept in the job's record, wherever the keeper is killed.
+func TestTellsWhatMovesAside(t *testing.T) {
+	for deadly := 1; ; deadly++ {
+		w := tornWorld(t)
+		w.rounds(2)
+		w.fails("FAILED", 1)
+		w.calls, w.deadly = 0, deadly
+		w.rounds(8)
+		over := w.calls < deadly
+		w.deadly = 0
+		k := w.rounds(1)
+		want := []client.JobAside{{Path: "/fsx/ck/checkpoint-15", Now: "/fsx/ck/torn.checkpoint.15.part", Why: "model.pt is cut off"}}
+		if r := k.Report(7); len(r.Rounds) != 1 || !slices.Equal(r.Rounds[0].Aside, want) || w.job.State != "RUNNING" {
+			t.Fatalf("killed at call %d: %s, %+v", deadly, w.job.State, r.Rounds)
+		}
+		said := "job 7: /fsx/ck/checkpoint-15: model.pt is cut off; now /fsx/ck/torn.checkpoint.15.part|" +
+			"`mv -nT /fsx/ck/torn.checkpoint.15.part /fsx/ck/checkpoint-15` brings it back"
+		if told := w.toldOf("job checkpoint"); !slices.Contains(told, said) {
+			t.Fatalf("killed at call %d: %q", deadly, told)
+		}
+		if over {
+			return
+		}
+	}
+}
+
+// A job that has checkpoints, and none that is whole, does not begin anew by itself. Who mends one
+// lets it go, and it is kept as before.
+func TestStopsWithoutAnyWhole(t *testing.T) {
+	for deadly := 1; ; deadly++ {
+		w := tornWorld(t)
+		w.stuck = "none of its checkpoints is whole"
+		w.rounds(2)
+		w.fails("FAILED", 1)
+		w.calls, w.deadly = 0, deadly
+		w.rounds(8)
+		over := w.calls < deadly
+		w.deadly = 0
+		k := w.rounds(1)
+		if !held(w.job) || w.job.Restarts != 1 || len(w.moved) > 0 {
+			t.Fatalf("killed at call %d: %s (%s), moved %v", deadly, w.job.State, w.job.Reason, w.moved)
+		}
+		r := k.Report(7)
+		if len(r.Rounds) != 1 || r.Rounds[0].Action != actionStop || r.Rounds[0].Because != "none of its checkpoints is whole (checkpoint-15: model.pt is cut off)" {
+			t.Fatalf("killed at call %d: %+v", deadly, r.Rounds)
+		}
+		told := w.toldOf("job stopped")
+		if len(told) == 0 && !over { // it was killed between the record and the words
+			continue
+		}
+		if len(told) != 1 || !strings.Contains(told[0], "job 7 is not started again: none of its checkpoints is whole") || !strings.Contains(told[0], "`scontrol release 7` lets it go") {
+			t.Fatalf("killed at call %d: %q", deadly, told)
+		}
+		w.stuck, w.torn = "", nil
+		w.job.Reason = "Priority"
+		w.schedule()
+		w.rounds(2)
+		w.fails("FAILED", 1)
+		if k = w.rounds(6); w.job.State != "RUNNING" || w.job.Restarts != 2 || len(k.Report(7).Rounds) != 2 {
+			t.Fatalf("killed at call %d: it is %s after another run: %+v", deadly, w.job.State, k.Report(7))
+		}
+		if over {
+			return
+		}
+	}
+}
+
+// Who wants it to go on whatever the cause is has it go on.
+func TestGoesOnWithoutAnyWhole(t *testing.T) {
+	w := tornWorld(t)
+	w.script = strings.Replace(asking, "--restarts=5", "--on-failure=requeue", 1)
+	w.stuck = "none of its checkpoints is whole"
+	w.rounds(2)
+	w.fails("FAILED", 1)
+	if w.rounds(6); w.job.State != "RUNNING" || len(w.moved) > 0 || len(w.toldOf("job checkpoint")) != 1 {
+		t.Errorf("it is %s, moved %v: %+v", w.job.State, w.moved, w.events)
+	}
+}
+
+// A program may write for as long as it is given to end: the time after which something is another's
+// is that of the run's last step.
+func TestMendsUpToTheLastStep(t *testing.T) {
+	w := tornWorld(t)
+	w.rounds(2)
+	w.fails("FAILED", 1)
+	late := w.job.EndTime.Add(30 * time.Second)
+	w.steps = append(w.steps, slurm.Step{Name: "0", State: "CANCELLED", Start: w.job.StartTime, End: late})
+	w.rounds(6)
+	if !w.ended.Equal(late.Add(endSlack)) {
+		t.Errorf("got %s, want %s", w.ended, late.Add(endSlack))
+	}
+}
+
+// Files that do not answer are asked again for a while, and then it is told what may have moved.
+func TestCannotMend(t *testing.T) {
+	w := tornWorld(t)
+	w.unwell = errors.New("the file system does not answer")
+	k := w.rounds(2)
+	w.fails("FAILED", 1)
+	for range 12 {
+		_ = k.round(t.Context())
+		w.schedule()
+	}
+	told := w.toldOf("job checkpoint")
+	if w.job.State != "RUNNING" || w.repairs != mostTries || len(told) != 1 || !strings.Contains(told[0], "torn.checkpoint.15.part now, which could not be found out: the file system does not answer") {
+		t.Errorf("it is %s, tried %d times: %q", w.job.State, w.repairs, told)
+	}
+}

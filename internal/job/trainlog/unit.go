@@ -1,0 +1,82 @@
+package trainlog
+
+import "bytes"
+
+// unit is a line on its way through those who read it, or the part of one that ends with a carriage return.
+type unit struct {
+	whole  []byte // without colours
+	text   []byte // without its origin's prefixes, too
+	about  topics
+	origin origin
+}
+
+// unit reads one.
+func (r *Reader) unit(line []byte) {
+	if bytes.IndexByte(line, escape) >= 0 {
+		r.cleaned = clean(r.cleaned, line)
+		line = r.cleaned
+	}
+	u := unit{whole: line, about: words().scan(line)}
+	if u.about == 0 && r.Pattern == nil && len(r.state.blocks) == 0 {
+		return
+	}
+	u.origin = originOf(line)
+	u.text = line[u.origin.prefix:]
+	if r.Pattern != nil {
+		for _, s := range r.Pattern.match(u) {
+			r.sample(u, s)
+		}
+	} else if u.about&aboutProgress != 0 {
+		r.samples(u)
+	}
+	if u.about&^aboutProgress != 0 || len(r.state.blocks) > 0 {
+		r.signs(u)
+	}
+}
+
+// samples reads progress in the known formats.
+func (r *Reader) samples(u unit) {
+	s := Sample{Step: NoStep}
+	if u.about&aboutBar != 0 {
+		if b, ok := parseBar(u.text); ok {
+			r.bar(u, b)
+			return
+		}
+	}
+	for _, f := range [...]struct {
+		about topics
+		read  func(line []byte, s *Sample) bool
+	}{
+		{aboutFSDP, fsdp},
+		{aboutIteration, r.state.bars.iteration},
+		{aboutTitan, titan},
+		{aboutDeepSpeed, deepSpeed},
+	} {
+		if u.about&f.about == 0 {
+			continue
+		}
+		if f.read(u.text, &s) {
+			r.sample(u, s)
+			r.evaluation(u, s)
+			return
+		}
+		s = Sample{Step: NoStep}
+	}
+	if u.about&aboutDict != 0 && dict(u.text, &s) {
+		r.dict(u, s)
+	}
+}
+
+// sample adds what a line says, with where and when it says so.
+func (r *Reader) sample(u unit, s Sample) {
+	s.Place, s.Time = r.next, stamp(u.text)
+	r.found.Samples = append(r.found.Samples, s)
+}
+
+// evaluation adds what a line says besides of an evaluation.
+func (r *Reader) evaluation(u unit, of Sample) {
+	if v := r.state.bars.eval; v.Known {
+		r.state.bars.eval = Value{}
+		r.sample(u, Sample{Format: of.Format, Step: of.Step, Epoch: of.Epoch, Eval: true, Loss: v})
+	}
+}
