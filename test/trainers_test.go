@@ -120,8 +120,14 @@ func (c *cluster) trainerEnds(name, id, found string, steps int) {
 	if own := c.stderrs("logs/" + id + ".1/ranks"); own != 2 && !strings.HasSuffix(name, "-srun") {
 		c.t.Errorf("%s: %d ranks have a file of what they wrote to stderr", name, own)
 	}
-	if curve := c.curve(j.Kept.Curves, "train/loss"); len(curve) < len(samples) {
-		c.t.Errorf("%s: %d samples, and on TensorBoard %d points", name, len(samples), len(curve))
+	// gloo may abort a rank that still waits when another one is through. Then muster starts the job again, samples are of
+	// both runs, and TensorBoard shows each step once.
+	seen := map[int64]bool{}
+	for _, s := range samples {
+		seen[s.Step] = true
+	}
+	if curve := c.curve(j.Kept.Curves, "train/loss"); len(curve) < len(seen) {
+		c.t.Errorf("%s: %d steps, and on TensorBoard %d points", name, len(seen), len(curve))
 	}
 }
 

@@ -25,6 +25,21 @@ func (j *jobAnswer) addKept(ctx context.Context) {
 		return
 	}
 	j.Kept = r
+	j.tellEndings()
+}
+
+// tellEndings says of runs that Slurm only knows to be queued again how they ended. Slurm and the keeper name a run by its start, in seconds.
+func (j *jobAnswer) tellEndings() {
+	if j.Kept == nil {
+		return
+	}
+	for _, r := range j.Kept.Rounds {
+		for i, a := range j.Attempts {
+			if a.State == "REQUEUED" && r.Why != "" && a.Start.Unix() == r.Start.Unix() {
+				j.Attempts[i].Text = r.Why + "; was put back into the queue"
+			}
+		}
+	}
 }
 
 // keptRows are what there is to say of a kept job.

@@ -22,6 +22,23 @@ func TestAddKept(t *testing.T) {
 	}
 }
 
+// TestTellEndings says how a run ended that Slurm only knows to be queued again, and leaves what Slurm knows.
+func TestTellEndings(t *testing.T) {
+	start := func(s int64) time.Time { return time.Unix(1_000_000+s, 0) }
+	j := jobAnswer{Kept: &client.JobReport{Rounds: []client.JobRound{
+		{Start: start(1).Add(300 * time.Millisecond), Why: "hung: rank 1 on n1 is stopped"}, {Start: start(2), Why: "lost n2"}, {Start: start(3)},
+	}}}
+	for i, state := range []string{"REQUEUED", "NODE_FAIL", "REQUEUED", "REQUEUED"} {
+		j.Attempts = append(j.Attempts, attempt{State: state, Text: "Slurm's", Start: start(int64(i + 1))})
+	}
+	j.tellEndings()
+	for i, want := range []string{"hung: rank 1 on n1 is stopped; was put back into the queue", "Slurm's", "Slurm's", "Slurm's"} {
+		if got := j.Attempts[i].Text; got != want {
+			t.Errorf("run %d: %q, want %q", i+1, got, want)
+		}
+	}
+}
+
 // TestProgressOfTheRunBefore is told from the progress of a run that starts up.
 func TestProgressOfTheRunBefore(t *testing.T) {
 	for phase, want := range map[string]string{"starting": "phase: starts up: no line of progress yet, progress: run before: step 9", "training": "progress: batch 9, phase: trains"} {

@@ -33,6 +33,8 @@ def main():
     accelerator.save_state(os.path.join(options.dir, "checkpoints", f"step_{step}"))
     state = accelerator.state
     print(f"\n{state.distributed_type} {state.backend}: rank {state.process_index} of {state.num_processes}, {step} steps", flush=True)
+    accelerator.wait_for_everyone()
+    torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":
