@@ -108,4 +108,6 @@ func (a *app) completeRunningNode(*cobra.Command, []string, string) ([]string, c
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
+func (a *app) verifyOn(context.Context, slurm.Client, proofOptions) error { return errNotHere }
+
 func runAgain() bool { return false }

@@ -71,7 +71,7 @@ partitions, node names, GPU counts, mounts and batch scripts), or on AWS.`,
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress on stderr")
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours")
 	root.AddCommand(a.up(), a.down(), a.shell(), a.exec(), a.ssh(), a.status(), a.nodes(), a.events(), a.check(), a.plan())
-	root.AddCommand(a.top(), a.run(), a.job(), a.image(), a.data(), a.adopt(), a.catalog(), a.version())
+	root.AddCommand(a.top(), a.verify(), a.run(), a.job(), a.image(), a.data(), a.adopt(), a.catalog(), a.version())
 	root.AddCommand(a.ofLinux()...)
 	root.SetHelpCommand(a.help())
 	root.SetUsageFunc(showUsage)

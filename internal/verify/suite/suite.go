@@ -1,4 +1,194 @@
 //go:build linux
 
-// Package suite runs suites as jobs on Slurm's nodes, gathers what they say, and has it judged.
+// Package suite runs suites as jobs on Slurm's nodes, gathers what they say, and has it judged. Nothing of a verification
+// stays: its allocation ends with the process that asked for it, however that ends.
 package suite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/verify"
+)
+
+// Options say what is verified.
+type Options struct {
+	// Suites are what runs, in this order.
+	Suites []string
+	// Nodes is how many nodes take part, All all that can be had. NodeList, a host list, names them instead.
+	Nodes    int
+	All      Everything
+	NodeList string
+	// Partition is empty for Slurm's default.
+	Partition string
+	// Image is what suites of containers run in; empty is none.
+	Image string
+	// Budget is the time for all of it, the wait for nodes included.
+	Budget time.Duration
+	// Want overrides expectations: name=value.
+	Want []string
+}
+
+// Everything says that all nodes that can be had take part.
+type Everything bool
+
+// World is what a verification needs to know of where it runs.
+type World struct {
+	Slurm slurm.Client
+	// Place is local, aws, or empty for a cluster that muster did not make; File is its cluster file, nil if unknown.
+	Place string
+	File  *spec.Cluster
+	// Muster is the program as nodes have it. Sent says that they have it not: steps bring it along.
+	Muster string
+	Sent   Sent
+	// Head is the head node's name, as nodes call it; empty if it is not known.
+	Head string
+	// Buckets are those of the cluster, Reach lists one.
+	Buckets []string
+	Reach   func(ctx context.Context, bucket string) error
+	// Version is this program's.
+	Version string
+	// Tell is called with what goes on, for people.
+	Tell func(line string)
+}
+
+// Sent says that nodes get the program with the step that runs it.
+type Sent bool
+
+// run is a verification while it runs.
+type run struct {
+	World
+	Options
+	report *verify.Report
+	alloc  *allocation
+	types  map[string]string // instance types by node, as far as they are known
+	woken  []string          // of the nodes, those that were powered down before
+	// facts are what machines told of themselves, by node; asked says that they were asked.
+	facts map[string]any
+	blind map[string]string
+	asked bool
+}
+
+// bySuite are the suites. Each returns its results; an error is one of the suite as a whole, and makes it blind.
+func (r *run) bySuite(name string) func(context.Context, *verify.Suite) error {
+	switch name {
+	case verify.Basic:
+		return r.basic
+	case verify.Host, verify.GPU, verify.EFA:
+		return r.machines(name)
+	case verify.Container:
+		return r.container
+	case verify.NCCL:
+		return r.nccl
+	case verify.Collectives:
+		return r.collectives
+	case verify.Network:
+		return r.network
+	case verify.Storage:
+		return r.storage
+	case verify.Slurm:
+		return r.slurmItself
+	}
+	return nil
+}
+
+// Run verifies. The report says what was found until the context ended or the budget was spent; an error is one that kept
+// it from beginning.
+func Run(ctx context.Context, w World, o Options) (verify.Report, error) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Budget, fmt.Errorf("the budget of %s is spent", o.Budget))
+	defer cancel()
+	report := verify.Report{Began: began.UTC().Truncate(time.Millisecond), Partition: o.Partition, Nodes: []string{}, Suites: []verify.Suite{}}
+	r := &run{World: w, Options: o, report: &report}
+	if err := r.identify(ctx); err != nil {
+		return report, err
+	}
+	if slices.ContainsFunc(o.Suites, needsNodes) {
+		if err := r.hold(ctx); err != nil {
+			return report, err
+		}
+		defer r.alloc.close()
+	}
+	for _, name := range o.Suites {
+		r.one(ctx, name)
+	}
+	if err := context.Cause(ctx); err != nil {
+		report.Error = err.Error()
+	}
+	r.after(context.WithoutCancel(ctx))
+	report.Seconds = time.Since(began).Seconds()
+	report.Close()
+	return report, nil
+}
+
+// needsNodes says that a suite runs on nodes of the allocation.
+func needsNodes(string) bool { return true }
+
+// one runs one suite.
+func (r *run) one(ctx context.Context, name string) {
+	s := verify.Suite{Name: name, Began: time.Now().UTC().Truncate(time.Millisecond), Results: []verify.Result{}}
+	if ctx.Err() != nil {
+		s.Verdict, s.Why = verify.Blind, context.Cause(ctx).Error()
+		r.report.Suites = append(r.report.Suites, s)
+		return
+	}
+	r.Tell(fmt.Sprintf("suite %s%s", name, r.on()))
+	if err := r.bySuite(name)(ctx, &s); err != nil {
+		if cause := context.Cause(ctx); ctx.Err() != nil {
+			err = cause
+		}
+		s.Why = err.Error()
+		s.Results = append(s.Results, verify.Result{Check: name, Verdict: verify.Blind, Why: err.Error(), Required: true})
+	}
+	s.Seconds = time.Since(s.Began).Seconds()
+	s.Verdict = verify.Sum(s.Results)
+	if r.alloc != nil && needsNodes(name) {
+		s.Jobs = append(s.Jobs, r.alloc.job)
+	}
+	r.report.Suites = append(r.report.Suites, s)
+	r.Tell(fmt.Sprintf("suite %s: %s%s, %.1f s", name, s.Verdict, tally(s.Results), s.Seconds))
+}
+
+// on says where suites run.
+func (r *run) on() string {
+	if r.alloc == nil {
+		return ""
+	}
+	return " on " + count.Of(len(r.alloc.nodes), "node")
+}
+
+// tally counts verdicts other than pass.
+func tally(results []verify.Result) string {
+	var said []string
+	for _, v := range []verify.Verdict{verify.Fail, verify.Blind, verify.Warn, verify.Skip, verify.Pass} {
+		n := 0
+		for _, r := range results {
+			if r.Verdict == v {
+				n++
+			}
+		}
+		if n > 0 {
+			said = append(said, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	return " (" + strings.Join(said, ", ") + ")"
+}
+
+// identify finds out which cluster this is.
+func (r *run) identify(ctx context.Context) error {
+	conf, err := r.Slurm.Conf(ctx)
+	if err != nil {
+		return fmt.Errorf("ask Slurm for its configuration: %w", err)
+	}
+	r.report.Identity = verify.Identity{
+		Cluster: conf["ClusterName"], Place: r.Place, Muster: r.Version, Slurm: conf["SLURM_VERSION"],
+		InstanceTypes: []string{}, Versions: map[string]string{},
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/verify"
+)
+
+// proofOptions are what `muster verify` is asked for.
+type proofOptions struct {
+	suites    []string
+	nodes     string
+	nodeList  string
+	partition string
+	image     string
+	budget    time.Duration
+	want      []string
+	report    string
+	here      bool
+	strict    bool
+}
+
+// usualSuites run where none is named. container needs an image.
+func (o proofOptions) usualSuites() []string {
+	return slices.DeleteFunc(verify.Suites(), func(s string) bool { return s == verify.Container && o.image == "" })
+}
+
+func (a *app) verify() *cobra.Command {
+	var o proofOptions
+	c := &cobra.Command{
+		Use:   "verify [SUITE...]",
+		Short: "Have a cluster prove itself: nodes, network, storage, Slurm",
+		Long: `Verify runs suites of checks as Slurm jobs on a cluster's nodes and judges what
+they find: pass, warn, fail, skip where a check does not apply, and blind where
+nobody could look. Without names it runs all suites:
+
+  basic        Slurm, partitions, mounts, buckets, names, clocks, a job and back
+  host         what each machine is: driver, EFA, programs, limits, disks
+  container    the same in a container image (--image)
+  gpu, efa     GPUs and their links; EFA's devices and what libfabric sees
+  nccl         the six collectives of nccl-tests on GPUs
+  collectives  the same six on any machine, over gloo
+  network      bandwidth and latency between nodes, in rounds that find a slow one
+  storage      each mount: bandwidth, and files made and removed a second
+  slurm        a job that is queued again, the accounting, nodes that power down
+
+The nodes are one job's, named muster-verify, which ends with this command,
+however that ends. With --here it is about the Slurm of this machine, whoever
+made the cluster: nothing has to be installed on its nodes.`,
+		Example: "  muster verify\n  muster verify basic network --nodes 10\n  muster verify --nodes all --budget 2h --report acceptance\n" +
+			"  muster verify --here -o json > report.json\n  muster verify diff before.json report.json",
+		ValidArgsFunction: cobra.FixedCompletions(verify.Suites(), cobra.ShellCompDirectiveNoFileComp),
+		PreRunE: func(c *cobra.Command, args []string) error {
+			o.suites = args
+			if o.here && c.Flags().Changed("cluster") {
+				return fault.Usage(errors.New("--here is about the Slurm of this machine: leave --cluster out"))
+			}
+			return o.check()
+		},
+	}
+	onHead := a.onHead(func(c *cobra.Command, _ []string, s slurm.Client) error { return a.verifyOn(c.Context(), s, o) })
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if o.here {
+			return a.verifyOn(c.Context(), slurm.Client{Runner: slurm.Exec{}}, o)
+		}
+		return onHead(c, args)
+	}
+	o.flags(c)
+	return c
+}
+
+func (o *proofOptions) flags(c *cobra.Command) {
+	c.Flags().StringVar(&o.nodes, "nodes", "2", "how many nodes take part, or all: a `NUMBER` or all")
+	c.Flags().StringVar(&o.nodeList, "nodelist", "", "these nodes, a `LIST` such as gpu-dy-p5-[1-4]")
+	c.Flags().StringVar(&o.partition, "partition", "", "the nodes of a `PARTITION` (default: Slurm's)")
+	c.Flags().StringVar(&o.image, "image", "", "an `IMAGE` for suites that look into a container or run in one")
+	c.Flags().DurationVar(&o.budget, "budget", 30*time.Minute, "the `TIME` for all of it, the wait for nodes included")
+	repeat(c.Flags(), &o.want, "want", "another expectation, as `NAME=VALUE`, such as driver=550; can be repeated")
+	c.Flags().StringVar(&o.report, "report", "", "write report.json, .html, .xml and .sig into a `DIR`")
+	c.Flags().BoolVar(&o.here, "here", false, "the Slurm of this machine, also of a cluster that muster did not make")
+	c.Flags().BoolVar(&o.strict, "strict", false, "warnings and blind checks, too, end with exit code 3")
+	_ = c.RegisterFlagCompletionFunc("nodes", cobra.FixedCompletions([]string{"2", "10", "all"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// leastBudget is the time in which no suite can end.
+const leastBudget = 10 * time.Second
+
+func (o *proofOptions) check() error {
+	for _, s := range o.suites {
+		if !slices.Contains(verify.Suites(), s) {
+			return fault.Usage(fmt.Errorf("there is no suite %q: there are %s", s, strings.Join(verify.Suites(), ", ")))
+		}
+	}
+	if slices.Contains(o.suites, verify.Container) && o.image == "" {
+		return fault.Usage(errors.New("suite container looks into an image: name it with --image"))
+	}
+	if n, err := strconv.Atoi(o.nodes); o.nodes != "all" && (err != nil || n < 1) {
+		return fault.Usage(fmt.Errorf("--nodes %s: write a number, or all", o.nodes))
+	}
+	for _, w := range o.want {
+		if name, _, ok := strings.Cut(w, "="); !ok || name == "" {
+			return fault.Usage(fmt.Errorf("--want %s: write NAME=VALUE", w))
+		}
+	}
+	if o.budget < leastBudget {
+		return fault.Usage(fmt.Errorf("--budget %s: give it a time of at least %s, such as 30m", o.budget, leastBudget))
+	}
+	if len(o.suites) == 0 {
+		o.suites = o.usualSuites()
+	}
+	// In the order in which they run, each once.
+	all := o.suites
+	o.suites = slices.DeleteFunc(verify.Suites(), func(s string) bool { return !slices.Contains(all, s) })
+	return nil
+}

@@ -1,0 +1,132 @@
+//go:build linux
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/suite"
+)
+
+// verifyOn verifies the cluster whose Slurm's programs lead to.
+func (a *app) verifyOn(ctx context.Context, s slurm.Client, o proofOptions) error {
+	w, err := a.verifyWorld(s, o)
+	if err != nil {
+		return err
+	}
+	n, _ := strconv.Atoi(o.nodes)
+	report, err := suite.Run(ctx, w, suite.Options{
+		Suites: o.suites, Nodes: n, All: o.nodes == "all", NodeList: o.nodeList, Partition: o.partition,
+		Image: o.image, Budget: o.budget, Want: o.want,
+	})
+	if err != nil {
+		return err
+	}
+	if err := a.answer(report, func() error { return a.verifyText(report) }); err != nil {
+		return err
+	}
+	return verdictError(report.Verdict, o.strict)
+}
+
+// verdictError is the exit code that a verdict means.
+func verdictError(v verify.Verdict, strict bool) error {
+	switch {
+	case v == verify.Fail:
+		return fault.Exit(1)
+	case strict && v != verify.Pass && v != verify.Skip:
+		return fault.Exit(3)
+	}
+	return nil
+}
+
+func (a *app) verifyText(r verify.Report) error {
+	for _, s := range r.Suites {
+		fmt.Fprintf(a.out, "%s: %s %s\n", s.Name, s.Verdict, s.Why)
+		for _, x := range s.Results {
+			fmt.Fprintf(a.out, "  %-6s %-18s %-24s %s; %s %s\n", x.Verdict, x.Check, x.On, x.Found, x.Why, x.Hint)
+		}
+	}
+	return nil
+}
+
+// verifyWorld is what there is to know of the cluster.
+func (a *app) verifyWorld(s slurm.Client, o proofOptions) (suite.World, error) {
+	w := suite.World{Slurm: s, Version: runningVersion(), Tell: func(line string) { a.note("%s", line) }}
+	self, err := os.Executable()
+	if err != nil {
+		return w, err
+	}
+	w.Muster, w.Sent = self, true
+	if o.here || !inside() {
+		return w, nil
+	}
+	w.Muster, w.Sent, w.Place = services.Muster, false, "local"
+	if onCloudHead() {
+		w.Place = "aws"
+	}
+	if guest() { // ParallelCluster made it
+		w.Muster, w.Sent, w.Place = self, true, ""
+	}
+	w.Head, _ = os.Hostname()
+	w.File, _ = spec.Load(services.ClusterFile)
+	w.Buckets = bucketsHere(w.File)
+	w.Reach = a.reach
+	return w, nil
+}
+
+// bucketsHere are the buckets that the cluster's files name.
+func bucketsHere(c *spec.Cluster) []string {
+	var all []string
+	if c != nil {
+		for _, s := range c.SharedStorage {
+			for _, r := range s.Repositories {
+				all = append(all, r.Bucket)
+			}
+		}
+	}
+	if w := workloadHere(); w != nil {
+		all = append(all, w.Buckets...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// reach lists a bucket, as far as its first object.
+func (a *app) reach(ctx context.Context, bucket string) error {
+	c, err := a.bucketPlace(ctx, bucketFlags{})
+	if err != nil {
+		return err
+	}
+	c.Bucket = bucket
+	if c.Dial == nil {
+		c.Region = store.Region(ctx, c)
+	}
+	s3, err := store.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, err := range s3.List(ctx, "") {
+		return err
+	}
+	return nil
+}
+
+// runningVersion is this program's version and revision.
+func runningVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return versionOf(info).Version
+}

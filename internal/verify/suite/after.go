@@ -1,0 +1,71 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/verify"
+)
+
+// idleWait is how long nodes may take to be free again: Slurm's epilogs run first.
+const idleWait = 45 * time.Second
+
+// after gives the nodes back, and sees that they are free for the next job.
+func (r *run) after(ctx context.Context) {
+	if r.alloc == nil {
+		return
+	}
+	r.alloc.close()
+	i := slices.IndexFunc(r.report.Suites, func(s verify.Suite) bool { return s.Name == verify.Basic })
+	if i < 0 {
+		return
+	}
+	s := &r.report.Suites[i]
+	s.Results = append(s.Results, r.given(ctx))
+	s.Verdict = verify.Sum(s.Results)
+}
+
+// given waits until no node is ours any more.
+func (r *run) given(ctx context.Context) verify.Result {
+	ctx, cancel := context.WithTimeoutCause(ctx, idleWait, fmt.Errorf("not within %s", idleWait))
+	defer cancel()
+	began := time.Now()
+	result := verify.Result{Check: "nodes-free-again", On: slurm.Compress(r.alloc.nodes), Want: "free after the job"}
+	for {
+		busy, err := r.busy(ctx)
+		switch {
+		case err == nil && len(busy) == 0:
+			result.Verdict, result.Found = verify.Pass, fmt.Sprintf("free after %.1f s", time.Since(began).Seconds())
+			return result
+		case ctx.Err() != nil && err != nil:
+			result.Verdict, result.Why = verify.Blind, err.Error()
+			return result
+		case ctx.Err() != nil:
+			result.Verdict, result.Found = verify.Fail, slurm.Compress(busy)+" not free"
+			result.Why, result.Hint = "what the job left keeps them", "squeue --states=all and slurmd's log on the node say why"
+			return result
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// busy are the nodes that our job still holds.
+func (r *run) busy(ctx context.Context) ([]string, error) {
+	j, err := r.Slurm.Job(ctx, r.alloc.job)
+	if err != nil && !strings.Contains(err.Error(), slurm.ErrNoJob.Error()) {
+		return nil, err
+	}
+	if err != nil || j.Ended() && j.State != "COMPLETING" {
+		return nil, nil
+	}
+	return r.alloc.nodes, nil
+}

@@ -1,0 +1,207 @@
+//go:build linux
+
+package suite
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/tail"
+)
+
+// allocation are nodes that Slurm has given us. They are ours for as long as our end of a pipe is open: when this process
+// ends, whatever way, salloc's command sees the end of its input, and salloc gives the nodes back.
+type allocation struct {
+	job   int
+	nodes []string
+	// waited is how long the nodes took to come.
+	waited time.Duration
+
+	cmd   *exec.Cmd
+	input io.Closer
+	ended chan struct{}
+	said  *tail.Writer
+}
+
+// request is what salloc is asked for.
+type request struct {
+	nodes     int
+	nodeList  string
+	partition string
+	gpus      int // per node
+	limit     time.Duration
+}
+
+// jobName is that of the jobs of a verification.
+const jobName = "muster-verify"
+
+// holder is what salloc runs: it says which job and nodes there are, and waits until nobody holds its input any more.
+const holder = `echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"; exec cat >/dev/null`
+
+// args are salloc's.
+func (q request) args() []string {
+	minutes := int(q.limit/time.Minute) + 1
+	args := []string{"--job-name=" + jobName, "--exclusive", "--no-kill", "--no-bell", "--ntasks-per-node=1", "--mem=0", "--time=" + strconv.Itoa(minutes)}
+	if q.nodeList != "" {
+		args = append(args, "--nodelist="+q.nodeList)
+	}
+	args = append(args, "--nodes="+strconv.Itoa(q.nodes))
+	if q.partition != "" {
+		args = append(args, "--partition="+q.partition)
+	}
+	if q.gpus > 0 {
+		args = append(args, "--gres=gpu:"+strconv.Itoa(q.gpus))
+	}
+	return append(args, "sh", "-c", holder)
+}
+
+// pendingJob finds the job in what salloc says while it waits.
+var pendingJob = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^salloc: Pending job allocation (\d+)`) })
+
+// allocate asks for nodes and waits for them. waiting is called now and then with the job's number, 0 while it has none.
+func allocate(ctx context.Context, q request, waiting func(job int, since time.Duration)) (*allocation, error) {
+	cmd := exec.Command("salloc", q.args()...)
+	cmd.Env = withoutSlurm(os.Environ())
+	// Ctrl-C of a terminal is for us: we give the nodes back in our own time.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	a := &allocation{cmd: cmd, input: input, ended: make(chan struct{}), said: &tail.Writer{}}
+	cmd.Stderr = a.said
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("ask Slurm for nodes: %w", err)
+	}
+	began := time.Now()
+	granted := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(io.LimitReader(output, 1<<20)).ReadString('\n')
+		granted <- line
+		_, _ = io.Copy(io.Discard, output)
+		_ = cmd.Wait()
+		close(a.ended)
+	}()
+	if err := a.await(ctx, granted, waiting); err != nil {
+		a.close()
+		return nil, err
+	}
+	a.waited = time.Since(began)
+	return a, nil
+}
+
+// While nodes are awaited, their job is looked at and told of this often.
+const (
+	waitLook = 2 * time.Second
+	waitTold = 10 * time.Second
+)
+
+// await waits until salloc's command has said which nodes there are.
+func (a *allocation) await(ctx context.Context, granted <-chan string, waiting func(int, time.Duration)) error {
+	began, tick := time.Now(), time.NewTicker(waitLook)
+	defer tick.Stop()
+	for {
+		select {
+		case line := <-granted:
+			return a.read(line)
+		case <-tick.C:
+			waiting(a.pending(), time.Since(began))
+		case <-ctx.Done():
+			return fmt.Errorf("wait for nodes: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// read reads what salloc's command has said. Nothing is that salloc ended.
+func (a *allocation) read(line string) error {
+	words := strings.Fields(line)
+	if len(words) != 2 {
+		<-a.ended
+		return fmt.Errorf("ask Slurm for nodes: %s", cleaned(a.said.String()))
+	}
+	var err error
+	if a.job, err = strconv.Atoi(words[0]); err == nil {
+		a.nodes, err = slurm.Expand(words[1])
+	}
+	if err != nil {
+		return fmt.Errorf("ask Slurm for nodes: salloc's job said %q: %w", line, err)
+	}
+	return nil
+}
+
+// pending is the job that salloc waits for, 0 if it has said none.
+func (a *allocation) pending() int {
+	match := pendingJob().FindStringSubmatch(a.said.String())
+	if match == nil {
+		return 0
+	}
+	job, _ := strconv.Atoi(match[1])
+	return job
+}
+
+// goodbye is how long salloc may take to give nodes back.
+const goodbye = 15 * time.Second
+
+// close gives the nodes back. It may be called twice.
+func (a *allocation) close() {
+	if a == nil {
+		return
+	}
+	_ = a.input.Close()
+	if a.job == 0 { // it still waits in the queue
+		_ = a.cmd.Process.Signal(syscall.SIGTERM)
+	}
+	select {
+	case <-a.ended:
+	case <-time.After(goodbye):
+		_ = a.cmd.Process.Kill()
+	}
+}
+
+// cleaned is what salloc or srun has to say, without its name before each line.
+func cleaned(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		for _, p := range []string{"salloc: ", "srun: ", "error: "} {
+			line = strings.TrimPrefix(line, p)
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return "it said nothing"
+	}
+	return strings.Join(lines, "; ")
+}
+
+// withoutSlurm is an environment without what another job has left in it, such as that of the shell of a job.
+func withoutSlurm(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		if name == "SLURM_CONF" || name == "SLURM_JWT" {
+			return false
+		}
+		return slices.ContainsFunc([]string{"SLURM_", "SLURMD_", "SALLOC_", "SBATCH_", "PMIX_", "PMI_"}, func(p string) bool { return strings.HasPrefix(name, p) })
+	})
+}
+
+var errCut = errors.New("its output was cut off")

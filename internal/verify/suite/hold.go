@@ -1,0 +1,120 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/slurm"
+)
+
+// hold asks Slurm for the nodes.
+func (r *run) hold(ctx context.Context) error {
+	all, err := r.Slurm.Nodes(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for the nodes: %w", err)
+	}
+	partition, err := r.partition(ctx)
+	if err != nil {
+		return err
+	}
+	q, err := r.request(partition, all)
+	if err != nil {
+		return err
+	}
+	deadline, _ := ctx.Deadline()
+	q.limit = time.Until(deadline) + time.Minute
+	r.Tell(fmt.Sprintf("asks Slurm for %s of partition %s", count.Of(q.nodes, "node"), partition.Name))
+	r.alloc, err = allocate(ctx, q, func(id int, since time.Duration) { r.tellWait(ctx, id, since) })
+	if err != nil {
+		return err
+	}
+	r.report.Nodes, r.report.Partition = r.alloc.nodes, partition.Name
+	r.types = map[string]string{}
+	for _, n := range all {
+		if slices.Contains(r.alloc.nodes, n.Name) && n.InstanceType != "" {
+			r.types[n.Name] = n.InstanceType
+		}
+		if slices.Contains(r.alloc.nodes, n.Name) && n.State.Flags&slurm.FlagPoweredDown != 0 {
+			r.woken = append(r.woken, n.Name)
+		}
+	}
+	r.Tell(fmt.Sprintf("job %d has %s, %s", r.alloc.job, slurm.Compress(r.alloc.nodes), count.Span(r.alloc.waited)))
+	return nil
+}
+
+// partition is the one that is asked for, or Slurm's default.
+func (r *run) partition(ctx context.Context) (slurm.Partition, error) {
+	all, err := r.Slurm.Partitions(ctx)
+	if err != nil {
+		return slurm.Partition{}, fmt.Errorf("ask for the partitions: %w", err)
+	}
+	var names []string
+	for _, p := range all {
+		if p.Name == r.Partition || r.Partition == "" && p.Default {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	if r.Partition == "" {
+		return slurm.Partition{}, fmt.Errorf("no partition is Slurm's default: name one with --partition: %v", names)
+	}
+	return slurm.Partition{}, fmt.Errorf("there is no partition %q: there are %v", r.Partition, names)
+}
+
+// request is what the options come to. Nodes that no job gets are left out of all.
+func (r *run) request(p slurm.Partition, all []slurm.Node) (request, error) {
+	q := request{nodes: r.Nodes, nodeList: r.NodeList, partition: p.Name}
+	var usable []slurm.Node
+	for _, n := range all {
+		if slices.Contains(n.Partitions, p.Name) && !out(n) {
+			usable = append(usable, n)
+		}
+	}
+	switch {
+	case len(usable) == 0:
+		return q, fmt.Errorf("partition %s has no node in service", p.Name)
+	case r.NodeList != "":
+		names, err := slurm.Expand(r.NodeList)
+		if err != nil {
+			return q, fmt.Errorf("--nodelist: %w", err)
+		}
+		q.nodes = len(names)
+		usable = slices.DeleteFunc(usable, func(n slurm.Node) bool { return !slices.Contains(names, n.Name) })
+		if len(usable) < len(names) {
+			return q, errors.New("not all of these nodes are in service, and in partition " + p.Name)
+		}
+	case bool(r.All):
+		q.nodes = len(usable)
+	case r.Nodes > len(usable):
+		return q, fmt.Errorf("partition %s has %s in service, and %d are asked for", p.Name, count.Of(len(usable), "node"), r.Nodes)
+	}
+	q.gpus = -1
+	for _, n := range usable {
+		if gpus := slurm.GPUs(n.CfgTRES); q.gpus < 0 || gpus < q.gpus {
+			q.gpus = gpus
+		}
+	}
+	return q, nil
+}
+
+// tellWait says what we wait for, by Slurm's reason.
+func (r *run) tellWait(ctx context.Context, id int, since time.Duration) {
+	why := "Slurm has not answered"
+	if id > 0 {
+		why = "nodes start"
+		if j, err := r.Slurm.Job(ctx, id); err == nil && j.State == "PENDING" {
+			why = job.State(job.View{Job: j})
+		}
+	}
+	if since/waitTold == (since-waitLook)/waitTold {
+		return
+	}
+	r.Tell(fmt.Sprintf("waits for nodes, %s: %s", count.Span(since), why))
+}

@@ -1,0 +1,156 @@
+//go:build linux
+
+package suite
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/tail"
+)
+
+// stepOptions say what a step of the allocation runs.
+type stepOptions struct {
+	// nodes are where, all where nil. tasks are how many on each, 0 is one.
+	nodes []string
+	tasks int
+	args  []string
+	// image is the container's, empty for none. mounts are what it sees.
+	image  string
+	mounts []string
+	// mpi is srun's --mpi, empty for none.
+	mpi string
+	// input says that the step hears what is written to its input.
+	input heard
+	env   []string
+	// limit is how long it may take, 0 for as long as the context lets it.
+	limit time.Duration
+}
+
+type heard bool
+
+// step is srun, while it runs.
+type step struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    io.ReadCloser
+	said   *tail.Writer
+	cancel context.CancelFunc
+	ctx    context.Context
+}
+
+// args are srun's.
+func (r *run) args(o stepOptions) []string {
+	nodes := o.nodes
+	if nodes == nil {
+		nodes = r.alloc.nodes
+	}
+	tasks := max(1, o.tasks)
+	args := []string{
+		"--jobid=" + strconv.Itoa(r.alloc.job), "--overlap", "--nodes=" + strconv.Itoa(len(nodes)), "--nodelist=" + strings.Join(nodes, ","),
+		"--ntasks=" + strconv.Itoa(len(nodes)*tasks), "--ntasks-per-node=" + strconv.Itoa(tasks), "--mem=0", "--cpu-bind=none",
+		"--kill-on-bad-exit=0", "--no-kill", "--quit-on-interrupt", "--job-name=" + jobName,
+	}
+	if !o.input {
+		args = append(args, "--input=none")
+	}
+	if o.mpi != "" {
+		args = append(args, "--mpi="+o.mpi)
+	}
+	if o.image != "" {
+		args = append(args, "--container-image="+o.image)
+		if len(o.mounts) > 0 {
+			args = append(args, "--container-mounts="+strings.Join(o.mounts, ","))
+		}
+	}
+	return append(args, o.args...)
+}
+
+// muster is the command line of a part of muster's own on nodes.
+func (r *run) muster(args ...string) []string {
+	if r.Sent {
+		return append([]string{"--bcast=/tmp/.muster-verify-" + strconv.Itoa(r.alloc.job), r.Muster, "agent", "verify"}, args...)
+	}
+	return append([]string{r.Muster, "agent", "verify"}, args...)
+}
+
+// begin starts a step.
+func (r *run) begin(ctx context.Context, o stepOptions) (*step, error) {
+	cancel := context.CancelFunc(func() {})
+	if o.limit > 0 {
+		ctx, cancel = context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("it takes longer than %s", o.limit))
+	}
+	s := &step{said: &tail.Writer{}, cancel: cancel, ctx: ctx}
+	s.cmd = exec.CommandContext(ctx, "srun", r.args(o)...)
+	s.cmd.Env = append(withoutSlurm(os.Environ()), o.env...)
+	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
+	s.cmd.WaitDelay = 5 * time.Second
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	s.cmd.Stderr = s.said
+	var err error
+	if o.input {
+		if s.in, err = s.cmd.StdinPipe(); err != nil {
+			return nil, err
+		}
+	}
+	if s.out, err = s.cmd.StdoutPipe(); err == nil {
+		err = s.cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("start a step: %w", err)
+	}
+	return s, nil
+}
+
+// end waits for the end of a step whose output was read. A step that ended with a failure says why; what it printed counts
+// all the same.
+func (s *step) end() error {
+	defer s.cancel()
+	if s.in != nil {
+		_ = s.in.Close()
+	}
+	_, _ = io.Copy(io.Discard, s.out)
+	err := s.cmd.Wait()
+	switch {
+	case err == nil:
+		return nil
+	case s.ctx.Err() != nil:
+		return context.Cause(s.ctx)
+	}
+	return errors.New(cleaned(s.said.String()))
+}
+
+// mostLines bounds what is read of a step.
+const (
+	mostLines = 1 << 20
+	mostLine  = 1 << 20
+)
+
+// lines runs a step and gives each line that it prints.
+func (r *run) lines(ctx context.Context, o stepOptions, take func(line string)) error {
+	s, err := r.begin(ctx, o)
+	if err != nil {
+		return err
+	}
+	scanner := bufio.NewScanner(s.out)
+	scanner.Buffer(nil, mostLine)
+	n := 0
+	for ; n < mostLines && scanner.Scan(); n++ {
+		take(scanner.Text())
+	}
+	err = scanner.Err()
+	if n == mostLines {
+		err = errCut
+	}
+	return errors.Join(err, s.end())
+}
