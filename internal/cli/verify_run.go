@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -68,12 +70,15 @@ func (a *app) verifyWorld(s slurm.Client, o proofOptions) (suite.World, error) {
 		return w, err
 	}
 	w.Muster, w.Sent = self, true
+	w.Ask = func(n suite.Wake) error { return a.mayWake(n, w.File, o.yes) }
 	if o.here || !inside() {
 		return w, nil
 	}
 	w.Muster, w.Sent, w.Place = services.Muster, false, "local"
 	if onCloudHead() {
 		w.Place = "aws"
+	} else {
+		w.Ask = nil // nodes are processes of this machine
 	}
 	if guest() { // ParallelCluster made it
 		w.Muster, w.Sent, w.Place = self, true, ""
@@ -83,6 +88,45 @@ func (a *app) verifyWorld(s slurm.Client, o proofOptions) (suite.World, error) {
 	w.Buckets = bucketsHere(w.File)
 	w.Reach = a.reach
 	return w, nil
+}
+
+// mayWake asks whether nodes may start, with what they cost.
+func (a *app) mayWake(n suite.Wake, c *spec.Cluster, yes bool) error {
+	a.note("%s of partition %s for this%s", count.Of(n.Nodes, "node")+" start", n.Partition, wakeCost(n, c))
+	if yes {
+		return nil
+	}
+	return talk{a}.Confirm("Start them?")
+}
+
+// wakeCost is what nodes cost that start, as far as it is known.
+func wakeCost(n suite.Wake, c *spec.Cluster) string {
+	dearest, of := catalog.Price{}, ""
+	for _, q := range queuesOf(c) {
+		if q.Name != n.Partition {
+			continue
+		}
+		for _, r := range q.ComputeResources {
+			for _, t := range r.InstanceTypes {
+				if p, ok := catalog.OnDemand(t); ok && p.USD > dearest.USD {
+					dearest, of = p, t
+				}
+			}
+		}
+	}
+	if of == "" {
+		return "; what they cost is not known here"
+	}
+	hour := dearest.USD * float64(n.Nodes)
+	return fmt.Sprintf(": %s costs %s an hour (on demand in %s), so that is %s an hour, at the most %s in %s and what they are idle for after it",
+		of, count.Dollars(dearest.USD), catalog.PriceRegion(), count.Dollars(hour), count.Dollars(hour*n.Budget.Hours()), n.Budget)
+}
+
+func queuesOf(c *spec.Cluster) []spec.Queue {
+	if c == nil {
+		return nil
+	}
+	return c.Scheduling.Queues
 }
 
 // bucketsHere are the buckets that the cluster's files name.

@@ -68,8 +68,10 @@ func (q request) args() []string {
 	return append(args, "sh", "-c", holder)
 }
 
-// pendingJob finds the job in what salloc says while it waits.
-var pendingJob = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^salloc: Pending job allocation (\d+)`) })
+// askedJob finds the job in what salloc says while it waits, in the queue or for nodes that start.
+var askedJob = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^salloc: (?:Pending|Granted) job allocation (\d+)`)
+})
 
 // allocate asks for nodes and waits for them. waiting is called now and then with the job's number, 0 while it has none.
 func allocate(ctx context.Context, q request, waiting func(job int, since time.Duration)) (*allocation, error) {
@@ -148,7 +150,7 @@ func (a *allocation) read(line string) error {
 
 // pending is the job that salloc waits for, 0 if it has said none.
 func (a *allocation) pending() int {
-	match := pendingJob().FindStringSubmatch(a.said.String())
+	match := askedJob().FindStringSubmatch(a.said.String())
 	if match == nil {
 		return 0
 	}
@@ -165,7 +167,7 @@ func (a *allocation) close() {
 		return
 	}
 	_ = a.input.Close()
-	if a.job == 0 { // it still waits in the queue
+	if a.job == 0 { // it still waits, in the queue or for nodes that start
 		_ = a.cmd.Process.Signal(syscall.SIGTERM)
 	}
 	select {

@@ -28,6 +28,9 @@ func (r *run) hold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := r.agree(q, all); err != nil {
+		return err
+	}
 	deadline, _ := ctx.Deadline()
 	q.limit = time.Until(deadline) + time.Minute
 	r.Tell(fmt.Sprintf("asks Slurm for %s of partition %s", count.Of(q.nodes, "node"), partition.Name))
@@ -102,6 +105,32 @@ func (r *run) request(p slurm.Partition, all []slurm.Node) (request, error) {
 		}
 	}
 	return q, nil
+}
+
+// Wake is what nodes are that start for a verification.
+type Wake struct {
+	Partition string
+	Nodes     int
+	Budget    time.Duration
+}
+
+// agree asks before nodes start for this, where they cost.
+func (r *run) agree(q request, all []slurm.Node) error {
+	if r.Ask == nil {
+		return nil
+	}
+	named, _ := slurm.Expand(q.nodeList)
+	up := 0
+	for _, n := range all {
+		chosen := slices.Contains(n.Partitions, q.partition) && (q.nodeList == "" || slices.Contains(named, n.Name))
+		if chosen && !out(n) && n.State.Flags&(slurm.FlagPoweredDown|slurm.FlagPoweringDown) == 0 {
+			up++
+		}
+	}
+	if up >= q.nodes {
+		return nil
+	}
+	return r.Ask(Wake{Partition: q.partition, Nodes: q.nodes - up, Budget: r.Budget})
 }
 
 // tellWait says what we wait for, by Slurm's reason.

@@ -52,6 +52,8 @@ type World struct {
 	// Buckets are those of the cluster, Reach lists one.
 	Buckets []string
 	Reach   func(ctx context.Context, bucket string) error
+	// Ask asks whether nodes may start for this; nil where they cost nothing.
+	Ask func(Wake) error
 	// Version is this program's.
 	Version string
 	// Tell is called with what goes on, for people.
