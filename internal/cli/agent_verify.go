@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -14,19 +13,13 @@ import (
 // agentVerify has what `muster verify` runs on nodes.
 func (a *app) agentVerify() *cobra.Command {
 	c := &cobra.Command{Use: "verify", Short: "Looks and measures on a node, for muster verify"}
-	c.AddCommand(&cobra.Command{
+	c.AddCommand(a.agentVerifyStorage(), &cobra.Command{
 		Use:   "hello",
 		Short: "Says the time, and which names it knows, when asked",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return load.Answer(c.Context(), os.Stdin, a.out, nodeHere())
+			return load.Answer(c.Context(), os.Stdin, a.out, nodeName())
 		},
 	})
 	return c
-}
-
-// nodeHere is the name of this node, as Slurm calls it.
-func nodeHere() string {
-	host, _ := os.Hostname()
-	return cmp.Or(os.Getenv("SLURMD_NODENAME"), host)
 }

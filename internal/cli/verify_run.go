@@ -85,6 +85,7 @@ func (a *app) verifyWorld(s slurm.Client, o proofOptions) (suite.World, error) {
 	}
 	w.Head, _ = os.Hostname()
 	w.File, _ = spec.Load(services.ClusterFile)
+	w.Workload = workloadHere()
 	w.Buckets = bucketsHere(w.File)
 	w.Reach = a.reach
 	return w, nil

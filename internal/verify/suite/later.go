@@ -18,5 +18,4 @@ func (r *run) container(context.Context, *verify.Suite) error   { return errLate
 func (r *run) nccl(context.Context, *verify.Suite) error        { return errLater }
 func (r *run) collectives(context.Context, *verify.Suite) error { return errLater }
 func (r *run) network(context.Context, *verify.Suite) error     { return errLater }
-func (r *run) storage(context.Context, *verify.Suite) error     { return errLater }
 func (r *run) mounts(context.Context) ([]verify.Result, error)  { return nil, nil }

@@ -42,8 +42,9 @@ type Everything bool
 type World struct {
 	Slurm slurm.Client
 	// Place is local, aws, or empty for a cluster that muster did not make; File is its cluster file, nil if unknown.
-	Place string
-	File  *spec.Cluster
+	Place    string
+	File     *spec.Cluster
+	Workload *spec.Workload
 	// Muster is the program as nodes have it. Sent says that they have it not: steps bring it along.
 	Muster string
 	Sent   Sent
