@@ -1,0 +1,44 @@
+//go:build linux
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/verify/scan"
+)
+
+// agentVerifyScan looks at a machine, for muster verify: as the job's user, and in its container.
+func (a *app) agentVerifyScan() *cobra.Command {
+	var o scan.Options
+	var at string
+	c := &cobra.Command{
+		Use:   "scan",
+		Short: "Says all that this machine, or this container, tells of itself",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.Now, o.Environment = time.Now(), os.Environ()
+			if at != "" {
+				asked, err := time.Parse(time.RFC3339Nano, at)
+				if err != nil {
+					return fault.Usage(fmt.Errorf("--at %s: write a time such as 2026-01-02T15:04:05.123Z", at))
+				}
+				o.Asked = asked
+			}
+			facts, err := scan.Machine(c.Context(), o)
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(a.out).Encode(facts)
+		},
+	}
+	c.Flags().BoolVar(&o.Container, "container", false, "this is a container")
+	c.Flags().StringVar(&at, "at", "", "the asker's clock when he asked, a `TIME`")
+	return c
+}
