@@ -99,7 +99,9 @@ func (n Node) Of(suite string) []Expectation {
 type Subject struct {
 	// Cluster is the cluster's file, nil where there is none.
 	Cluster *spec.Cluster
-	Role    Role
+	// Workload is muster.yaml, nil where there is none: it may have file systems of its own.
+	Workload *spec.Workload
+	Role     Role
 	// Queue and Resource are a compute node's.
 	Queue    *spec.Queue
 	Resource *spec.ComputeResource

@@ -58,7 +58,7 @@ func find(t *testing.T, n expect.Node, check, on string) expect.Expectation {
 }
 
 func TestTable(t *testing.T) {
-	all := expect.Table(cluster(t), nil)
+	all := expect.Table(cluster(t), nil, nil)
 	var names []string
 	for _, n := range all {
 		names = append(names, n.Name)
@@ -95,7 +95,7 @@ func TestTable(t *testing.T) {
 
 // TestScratch holds that disks sold as 30.72 TB are right as a file system shows them, and seven of the eight are not.
 func TestScratch(t *testing.T) {
-	e := find(t, expect.Table(cluster(t), nil)[2], "scratch", "")
+	e := find(t, expect.Table(cluster(t), nil, nil)[2], "scratch", "")
 	const tib = 1 << 40
 	if !e.Must.Holds(27*tib) || e.Must.Holds(7*3.84e12) {
 		t.Errorf("%+v", e)
@@ -137,7 +137,7 @@ func TestOverride(t *testing.T) {
 		}
 		all = append(all, o)
 	}
-	n := expect.Table(cluster(t), all)[2]
+	n := expect.Table(cluster(t), nil, all)[2]
 	if e := find(t, n, "gpu-driver", ""); e.Want != "550.1 or newer" || len(e.Bands) != 1 || e.Source != "--want driver=550.1" {
 		t.Errorf("%+v", e)
 	}

@@ -22,7 +22,13 @@ const (
 func (b *builder) storage() {
 	if b.Cluster != nil {
 		for i, s := range b.Cluster.SharedStorage {
-			b.add(verify.Host, b.mount(s, i)...)
+			b.add(verify.Host, b.mount(s, ofFile(b.Cluster, "SharedStorage["+strconv.Itoa(i)+"]"))...)
+		}
+	}
+	if b.Workload != nil {
+		for _, made := range b.Workload.FileSystems {
+			s := spec.SharedStorage{Name: made.Name, MountDir: made.MountDir, Kind: made.Kind}
+			b.add(verify.Host, b.mount(s, "muster.yaml's file system "+made.Name)...)
 		}
 	}
 	b.add(verify.Host, b.scratch())
@@ -30,8 +36,7 @@ func (b *builder) storage() {
 }
 
 // mount is what is right for a file system of the file.
-func (b *builder) mount(s spec.SharedStorage, i int) []Expectation {
-	source := ofFile(b.Cluster, "SharedStorage["+strconv.Itoa(i)+"]")
+func (b *builder) mount(s spec.SharedStorage, source string) []Expectation {
 	types := b.types(s.Kind)
 	all := []Expectation{
 		{Check: "mount", On: s.MountDir, Want: fmt.Sprintf("%s is mounted", s.Kind.Title()), Words: types, Source: source, Required: true,

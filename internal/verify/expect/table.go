@@ -3,10 +3,10 @@ package expect
 import "github.com/muster-hpc/muster/internal/spec"
 
 // Table is what is expected of each kind of machine of a file, in production: the head node, the pools of login nodes, and the
-// compute resources, one for each of their instance types.
-func Table(c *spec.Cluster, override []Override) []Node {
+// compute resources, one for each of their instance types. w may be nil.
+func Table(c *spec.Cluster, w *spec.Workload, override []Override) []Node {
 	named := func(name string, count int, s Subject) Node {
-		s.Cluster, s.Override = c, override
+		s.Cluster, s.Workload, s.Override = c, w, override
 		n := Expected(s)
 		n.Name, n.Count = name, count
 		return n

@@ -43,11 +43,17 @@ const mostGPUs = 64
 // cards are the GPUs, and what nvidia-smi tells of each.
 func (e eye) cards(ctx context.Context) verify.Look[[]verify.GPUCard] {
 	out, err := e.query(ctx, always)
-	if err != nil {
+	switch {
+	case strings.Contains(out, "No devices were found"):
+		return verify.Saw([]verify.GPUCard{})
+	case err != nil:
 		return verify.Unseen[[]verify.GPUCard](err.Error())
 	}
 	t := table{}
-	t.add(always, out)
+	t.begin(out)
+	if len(t) == 0 {
+		return verify.Unseen[[]verify.GPUCard]("nvidia-smi lists no GPU that could be read")
+	}
 	said, wrong := make([]string, len(groups)), make([]error, len(groups))
 	var looks sync.WaitGroup
 	for i, g := range groups {
@@ -96,15 +102,22 @@ func rows(out string) (all [][]string) {
 	return all
 }
 
+// begin takes the answer to the first query, which says what GPUs there are.
+func (t table) begin(out string) {
+	for _, cells := range rows(out) {
+		if index, err := strconv.Atoi(cells[0]); err == nil && index >= 0 && index < mostGPUs && len(cells) == len(always) {
+			t[index] = row{}
+		}
+	}
+	t.add(always, out)
+}
+
 // add takes the answer to a query whose first field is the index.
 func (t table) add(fields []string, out string) {
 	for _, cells := range rows(out) {
 		index, err := strconv.Atoi(cells[0])
-		if err != nil || index < 0 || index >= mostGPUs || len(cells) != len(fields) {
+		if err != nil || t[index] == nil || len(cells) != len(fields) {
 			continue
-		}
-		if t[index] == nil {
-			t[index] = row{}
 		}
 		for i, f := range fields {
 			t[index][f] = cellOf(f, cells[i])
