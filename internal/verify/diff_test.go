@@ -1,0 +1,104 @@
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// measured is a report of one check that measured so much on each node.
+func measured(unit string, numbers ...float64) Report {
+	s := Suite{Name: Network, Verdict: Pass}
+	var nodes []string
+	for i, n := range numbers {
+		nodes = append(nodes, fmt.Sprintf("n-%d", i+1))
+		s.Results = append(s.Results, Result{Check: "rate", On: nodes[i], Verdict: Pass, Value: &Value{Number: n, Unit: unit, Lower: unit == "us" || unit == "s"}})
+	}
+	return Report{Nodes: nodes, Verdict: Pass, Suites: []Suite{s}}
+}
+
+func on(changes []Change) (all []string) {
+	for _, c := range changes {
+		all = append(all, c.On...)
+	}
+	return all
+}
+
+func TestDiff_numbers(t *testing.T) {
+	wide := []float64{80, 85, 90, 95, 100, 105, 110, 115, 120}
+	scaled := func(all []float64, by float64) []float64 {
+		got := slices.Clone(all)
+		for i := range got {
+			got[i] *= by
+		}
+		return got
+	}
+	for name, row := range map[string]struct {
+		a, b          Report
+		worse, better []string
+	}{
+		"within_the_margin":    {measured("GB/s", 100, 100), measured("GB/s", 96, 104), nil, nil},
+		"less_bandwidth":       {measured("GB/s", 100, 100), measured("GB/s", 90, 110), []string{"n-1"}, []string{"n-2"}},
+		"less_latency":         {measured("us", 20, 20), measured("us", 10, 40), []string{"n-2"}, []string{"n-1"}},
+		"a_tiny_time":          {measured("s", 0.001), measured("s", 0.9), nil, nil},
+		"a_long_time":          {measured("s", 10), measured("s", 30), []string{"n-1"}, nil},
+		"a_wide_spread":        {measured("GB/s", wide...), measured("GB/s", append([]float64{60}, wide[1:]...)...), nil, nil},
+		"all_of_a_wide_spread": {measured("GB/s", wide...), measured("GB/s", scaled(wide, 0.9)...), measured("", wide...).Nodes, nil},
+		"from_nothing":         {measured("GB/s", 0), measured("GB/s", 1), nil, []string{"n-1"}},
+		"another_unit":         {measured("GB/s", 1), measured("MB/s", 1000), nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Diff(row.a, row.b)
+			if !slices.Equal(on(d.Worse), row.worse) || !slices.Equal(on(d.Better), row.better) {
+				t.Errorf("worse %v, better %v", d.Worse, d.Better)
+			}
+			if _, err := json.Marshal(d); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestDiff_verdicts(t *testing.T) {
+	of := func(v Verdict) Report {
+		return Report{Verdict: v, Suites: []Suite{{Name: GPU, Verdict: v, Results: []Result{{Check: "gpu-count", On: "n-1", Verdict: v}, {Check: "gpu-count", On: "n-2", Verdict: v}}}}}
+	}
+	for _, row := range []struct {
+		a, b Verdict
+		want string
+	}{
+		{Pass, Pass, "same"}, {Pass, Fail, "worse"}, {Pass, Blind, "worse"}, {Warn, Pass, "better"}, {Fail, Blind, "better"},
+		{Pass, Skip, "other"}, {Skip, Fail, "worse"}, {Fail, Skip, "other"}, {Blind, Blind, "same"},
+	} {
+		d := Diff(of(row.a), of(row.b))
+		got := map[string]int{"worse": len(d.Worse), "better": len(d.Better), "other": len(d.Other), "same": d.Same}
+		if want := map[string]int{"worse": 0, "better": 0, "other": 0, "same": 0}; got[row.want] == 0 {
+			t.Errorf("%s to %s: %v, want %v", row.a, row.b, got, want)
+		}
+	}
+	d := Diff(of(Pass), of(Fail))
+	if len(d.Worse) != 1 || !slices.Equal(d.Worse[0].On, []string{"n-1", "n-2"}) {
+		t.Errorf("two nodes that fail alike are not one entry: %+v", d.Worse)
+	}
+}
+
+func TestDiff_identity(t *testing.T) {
+	a, b := whole(), whole()
+	b.Identity.Muster, b.Nodes = "2", []string{"n-2", "n-3"}
+	b.Identity.Versions = map[string]string{"nccl": "2.27"}
+	b.Suites = append(b.Suites, Suite{Name: GPU, Verdict: Blind, Why: "no driver"})
+	d := Diff(a, b)
+	if len(d.Identity) != 2 || d.Identity[0] != (IdentityChange{What: "muster", A: "1", B: "2"}) || d.Identity[1].What != "version of nccl" {
+		t.Errorf("identity: %+v", d.Identity)
+	}
+	if !slices.Equal(d.NodesGone, []string{"n-1"}) || !slices.Equal(d.NodesNew, []string{"n-3"}) {
+		t.Errorf("nodes: %v %v", d.NodesGone, d.NodesNew)
+	}
+	if len(d.New) != 1 || d.New[0].Check != GPU || d.New[0].To != Blind || d.New[0].Why != "no driver" {
+		t.Errorf("new: %+v", d.New)
+	}
+	if back := Diff(b, a); len(back.Gone) != 1 {
+		t.Errorf("gone: %+v", back.Gone)
+	}
+}
