@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,9 +17,10 @@ func ReadCollective(text []byte) Collective {
 	}
 	t := table{Collective: Collective{Reading: Reading{Whole: true}}}
 	for _, l := range lines(text, &t.Reading) {
+		t.last = false
 		t.line(l)
 	}
-	t.end()
+	t.end(bytes.HasSuffix(text, []byte("\n")))
 	return t.Collective
 }
 
@@ -33,6 +35,7 @@ type table struct {
 	stamped, counts     bool
 	waits               string // the begin of a row that NCCL's lines have cut
 	average, stray      bool
+	last                bool // the last line says the average
 }
 
 // bannered finds facts before and behind the table.
@@ -138,7 +141,7 @@ func (t *table) fact(l line, name, value string) {
 		wrong := int64(n)
 		t.OutOfBounds = &wrong
 	case name == "Avg bus bandwidth" && isNumber:
-		t.AvgBusGBps, t.average = n, true
+		t.AvgBusGBps, t.average, t.last = n, true, true
 	case name == "error":
 		t.lack("line %d: %s", l.number, value)
 	default:
@@ -146,7 +149,7 @@ func (t *table) fact(l line, name, value string) {
 	}
 }
 
-func (t *table) end() {
+func (t *table) end(newline bool) {
 	t.Ranks = len(t.Devices)
 	switch {
 	case !t.begun:
@@ -156,6 +159,9 @@ func (t *table) end() {
 	}
 	if t.waits != "" {
 		t.lack("the last row is cut off: %q", strings.TrimSpace(t.waits))
+	}
+	if t.last && !newline {
+		t.lack("the last line may be cut off: it has no end")
 	}
 	if t.begun && !t.average {
 		t.lack("the end is missing: no line says the average bus bandwidth")

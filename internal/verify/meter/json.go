@@ -87,7 +87,9 @@ func scan(text []byte) (end int, closed []byte) {
 		case quoted:
 		case c == '{' || c == '[':
 			open = append(open, c+2) // the closing one is two further in ASCII
-			mark(i + 1)
+			if i == 0 {
+				mark(1)
+			}
 		case c == ',':
 			mark(i)
 		case c == '}' || c == ']':

@@ -17,6 +17,22 @@ import (
 func readers() map[string]func([]byte) any {
 	return map[string]func([]byte) any{
 		"nccl-tests/*.*": func(b []byte) any { return ReadCollective(b) },
+		"ior/*.*":        func(b []byte) any { return ReadIOR(b) },
+		"mdtest/*.*":     func(b []byte) any { return ReadMdtest(b) },
+		"fio/*.*":        func(b []byte) any { return ReadFio(b) },
+		"nccl-debug/*.*": func(b []byte) any { return ReadNCCL(b) },
+		"fi_info/*.*":    func(b []byte) any { return ReadFiInfo(b) },
+		"dcgm/*.*":       func(b []byte) any { return ReadDCGM(b) },
+		"chrony/tr*.*":   func(b []byte) any { return ReadChrony(b) },
+		"chrony/ti*.*":   func(b []byte) any { return ReadTimedatectl(b) },
+
+		"nvidia-smi/query*.*":  func(b []byte) any { return ReadGPUQuery(b) },
+		"nvidia-smi/util*.*":   func(b []byte) any { return ReadGPUQuery(b) },
+		"nvidia-smi/list*.*":   func(b []byte) any { return ReadGPUList(b) },
+		"nvidia-smi/*nvlink*":  func(b []byte) any { return ReadNVLinks(b) },
+		"nvidia-smi/topo*.*":   func(b []byte) any { return ReadTopology(b) },
+		"nvidia-smi/fabric*.*": func(b []byte) any { return ReadFabricLog(b) },
+		"nvidia-smi/lspci*.*":  func(b []byte) any { return ReadPCI(b) },
 	}
 }
 
@@ -56,11 +72,10 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestDamaged cuts outputs at each line and in the midst of lines, and has binary data in them: what is cut is never whole, if the
-// output was, and a reader never has more of the cut output than of the output.
+// TestDamaged cuts outputs at each line and in the midst of lines, and has binary data in them: nothing panics.
 func TestDamaged(t *testing.T) {
 	for pattern, read := range readers() {
-		for path, text := range samples(t, pattern) {
+		for _, text := range samples(t, pattern) {
 			for at := range len(text) {
 				if text[at] != '\n' && at%37 != 0 {
 					continue
@@ -70,9 +85,40 @@ func TestDamaged(t *testing.T) {
 				read(noise)
 			}
 			read(bytes.Repeat(text, 3))
-			t.Log(path)
 		}
 	}
+}
+
+// TestCut: an output that ends before what every output of its program ends with is never whole.
+func TestCut(t *testing.T) {
+	for pattern, mark := range map[string]string{
+		"nccl-tests/*.log": "Avg bus", "nccl-tests/mixed*": "Avg bus", "nccl-tests/*.json": "}", "ior/*iter.txt": "Finished ", "ior/*.json": "}", "mdtest/*iter.txt": "-- finished",
+		"fio/w*.json": "}", "fio/g*.json": "}", "dcgm/*fail*.json": "}", "dcgm/*text*": "+----",
+	} {
+		read := reader(t, pattern)
+		for path, text := range samples(t, pattern) {
+			end := bytes.LastIndex(text, []byte(mark))
+			if end < 0 {
+				t.Fatalf("%s has no %q", path, mark)
+			}
+			for at := 0; at < end; at += 1 + len(text)/1500 {
+				if v := read(text[:at]); reflect.ValueOf(v).FieldByName("Whole").Bool() {
+					t.Fatalf("%s is whole after %d of %d bytes:\n%s", path, at, len(text), plain(v))
+				}
+			}
+		}
+	}
+}
+
+// reader is the one for a pattern's directory.
+func reader(t *testing.T, pattern string) func([]byte) any {
+	t.Helper()
+	dir, _, _ := strings.Cut(pattern, "/")
+	read, ok := readers()[dir+"/*.*"]
+	if !ok {
+		t.Fatalf("no reader for %s", pattern)
+	}
+	return read
 }
 
 // plain writes a value with a line for each field, and for each element of a list.
