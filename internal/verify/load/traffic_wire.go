@@ -131,9 +131,9 @@ func introduce(c net.Conn, token []byte, w wish) error {
 
 // Sizes of what goes over a connection. mostOfStream bounds a stream.
 const (
-	blockBytes = 256 << 10
-	pingBytes  = 64
-	mostOfStream  = 64 << 30
+	blockBytes   = 256 << 10
+	pingBytes    = 64
+	mostOfStream = 64 << 30
 )
 
 // send sends for as long as the wish says and ends the stream. More than rate a second is not sent. A network that is too slow to take
