@@ -153,7 +153,7 @@ func TestTrafficBroken(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	got := traffic.Round(ctx, []load.Pair{{"a", "b"}, {"dead", "x"}, {"y", "gone"}, {"z", "mute"}, {"liar", "late"}}, 0.2)
+	got := traffic.Round(ctx, []load.Pair{{"a", "b"}, {"dead", "x"}, {"y", "gone"}, {"z", "mute"}, {"liar", "late"}}, 0.4)
 	for i, want := range []string{"", "dead: its worker did not start", "refused", "prove the token", "liar: it told an address that is none"} {
 		if (got[i].Err == "") != (want == "") || !strings.Contains(got[i].Err, want) {
 			t.Errorf("pair %d: %+v, want %q", i, got[i], want)

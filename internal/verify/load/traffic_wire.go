@@ -183,32 +183,37 @@ func (f flow) gbps() float64 {
 	return float64(f.bytes) / f.took.Seconds() / 1e9
 }
 
-// take reads a stream for as long as the wish says, and counts. The kernel drops the data (MSG_TRUNC, tcp(7)), so that counting costs
-// little.
-func take(c *net.TCPConn, w wish) (f flow, err error) {
-	begun := time.Now()
-	_ = c.SetReadDeadline(begun.Add(w.lasts)) // of a broken connection the next read tells
+// take reads a stream for as long as the wish says from its first bytes on, and counts. The kernel drops the data (MSG_TRUNC, tcp(7)),
+// so that counting costs little. If nothing came behind the warm-up, what came before counts.
+func take(c *net.TCPConn, w wish) (flow, error) {
+	_ = c.SetReadDeadline(time.Now().Add(w.lasts + proveWait)) // of a broken connection the next read tells
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return f, err
+		return flow{}, err
 	}
 	buffer := make([]byte, blockBytes)
-	var from time.Time
+	if n, err := drop(raw, buffer); err != nil || n == 0 {
+		return flow{}, err
+	}
+	begun := time.Now()
+	_ = c.SetReadDeadline(begun.Add(w.lasts))
+	var all, warm flow
 	for {
 		n, err := drop(raw, buffer)
 		now := time.Now()
-		if !from.IsZero() && (n > 0 || err != nil) {
-			f.bytes += int64(n)
-			f.took = now.Sub(from)
+		if n > 0 || err != nil {
+			all = flow{all.bytes + int64(n), now.Sub(begun)}
 		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return f, nil
-		}
-		if err != nil || n == 0 {
-			return f, err
-		}
-		if from.IsZero() && now.Sub(begun) >= w.warms {
-			from = now
+		switch {
+		case err != nil && !errors.Is(err, os.ErrDeadlineExceeded):
+			return flow{}, err
+		case err != nil || n == 0:
+			if behind := (flow{all.bytes - warm.bytes, all.took - warm.took}); behind.bytes > 0 {
+				return behind, nil
+			}
+			return all, nil
+		case warm.took == 0 && all.took >= w.warms:
+			warm = all
 		}
 	}
 }
