@@ -53,6 +53,7 @@ func (c *Clock) tracking(l line, cells []string) {
 	if !c.Synchronised {
 		return
 	}
+	offset = 0 - offset // chrony says by how much the clock is slow
 	bound := max(offset, -offset) + delay/2 + dispersion
 	c.OffsetS, c.BoundS = &offset, &bound
 }
