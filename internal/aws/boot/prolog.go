@@ -2,7 +2,6 @@ package boot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/sys/tail"
+	"github.com/muster-hpc/muster/internal/verify/meter"
 )
 
 // NodeProlog is what a node runs before a job's first step: where GPU checks are asked
@@ -79,51 +79,20 @@ func (m Machine) Diagnose(ctx context.Context, gpus string) Verdict {
 // narrowPCI tells DCGM that an L4 has eight lanes: it expects sixteen.
 const narrowPCI = "pcie.h2d_d2h_single_pinned.min_pci_width=8;pcie.h2d_d2h_single_unpinned.min_pci_width=8"
 
-// report is as much as is read of what `dcgmi diag --json` prints. The name around it
-// differs between versions, and so do the words for a failure: Fail and FAIL.
-type report struct {
-	Categories []struct {
-		Tests []struct {
-			Name    string
-			Results []struct {
-				Status   string
-				Warnings json.RawMessage
-			}
-		}
-	} `json:"test_categories"`
-	Error string `json:"runtime_error"`
-}
-
-// verdict reads DCGM's report, before which there may be other lines.
+// verdict reads DCGM's report, before which there may be other lines. A test that failed has failed even if the report breaks off behind it.
 func verdict(out string) Verdict {
-	var named map[string]json.RawMessage
-	_, text, _ := strings.Cut(out, "{")
-	if err := json.NewDecoder(strings.NewReader("{" + text)).Decode(&named); err != nil {
-		return Verdict{Blind: "DCGM gave no report: " + strings.Join(tail.Lines(out, 3), " | ")}
-	}
+	d := meter.ReadDCGM([]byte(out))
 	var v Verdict
-	tests := 0
-	for _, data := range named {
-		var r report
-		if json.Unmarshal(data, &r) != nil {
-			continue // no report: a version, a date
-		}
-		if r.Error != "" {
-			v.Blind = r.Error
-		}
-		for _, c := range r.Categories {
-			for _, t := range c.Tests {
-				for _, result := range t.Results {
-					tests++
-					if strings.EqualFold(result.Status, "fail") {
-						v.Failed = append(v.Failed, strings.TrimSpace(t.Name+": "+string(result.Warnings)))
-					}
-				}
-			}
-		}
+	for _, t := range d.Failed() {
+		v.Failed = append(v.Failed, t.String())
 	}
-	if tests == 0 && v.Blind == "" {
-		v.Blind = "DCGM ran no test"
+	switch {
+	case d.Error != "":
+		v.Blind = d.Error
+	case !d.Ran():
+		v.Blind = "DCGM ran no test: " + strings.Join(tail.Lines(out, 3), " | ")
+	case !d.Whole:
+		v.Blind = "DCGM's report is not whole: " + strings.Join(d.Problems, "; ")
 	}
 	return v
 }

@@ -30,14 +30,17 @@ func TestVerdict(t *testing.T) {
 		want Verdict
 	}{
 		"passed":     {passed3, Verdict{}},
-		"failed_3":   {failed3, Verdict{Failed: []string{`GPU Memory: ["ECC errors on GPU 1"]`}}},
-		"failed_4":   {"Warning: one line before\n" + failed4, Verdict{Failed: []string{`software: [{"error_id":28,"warning":"fabric manager"}]`}}},
-		"no_engine":  {"Error: unable to establish a connection to the specified host: localhost\nError: Unable to connect to host engine. Host engine connection invalid/disconnected.\n", Verdict{Blind: "DCGM gave no report: Error: unable to establish a connection to the specified host: localhost | Error: Unable to connect to host engine. Host engine connection invalid/disconnected."}},
+		"failed_3":   {failed3, Verdict{Failed: []string{`GPU Memory on 1: ECC errors on GPU 1`}}},
+		"failed_4":   {"Warning: one line before\n" + failed4, Verdict{Failed: []string{`software on GPU 0: fabric manager`}}},
+		"no_engine":  {"Error: unable to establish a connection to the specified host: localhost\nError: Unable to connect to host engine. Host engine connection invalid/disconnected.\n", Verdict{Blind: "Error: Unable to connect to host engine. Host engine connection invalid/disconnected."}},
 		"not_run":    {`{"DCGM Diagnostic":{"runtime_error":"The GPU is in use by another diagnosis"}}`, Verdict{Blind: "The GPU is in use by another diagnosis"}},
-		"no_tests":   {`{"DCGM Diagnostic":{"version":"4.2.3"}}`, Verdict{Blind: "DCGM ran no test"}},
-		"cut_short":  {passed3[:100], Verdict{Blind: "DCGM gave no report: " + passed3[:100]}},
-		"no_words":   {"", Verdict{Blind: "DCGM gave no report: "}},
-		"other_json": {`{"date":"2026"}`, Verdict{Blind: "DCGM ran no test"}},
+		"no_tests":   {`{"DCGM Diagnostic":{"version":"4.2.3"}}`, Verdict{Blind: `DCGM ran no test: {"DCGM Diagnostic":{"version":"4.2.3"}}`}},
+		"skipped":    {`{"DCGM Diagnostic":{"test_categories":[{"tests":[{"name":"memory","results":[{"status":"Skip"}]}]}]}}`, Verdict{Blind: `DCGM ran no test: {"DCGM Diagnostic":{"test_categories":[{"tests":[{"name":"memory","results":[{"status":"Skip"}]}]}]}}`}},
+		"cut_short":  {passed3[:100], Verdict{Blind: "DCGM ran no test: " + passed3[:100]}},
+		"cut_later":  {passed3[:170], Verdict{Blind: "DCGM's report is not whole: the JSON is broken: unexpected end of JSON input"}},
+		"cut_failed": {failed3[:len(failed3)-20], Verdict{Failed: []string{"GPU Memory on 1"}, Blind: "DCGM's report is not whole: the JSON is broken: unexpected end of JSON input"}},
+		"no_words":   {"", Verdict{Blind: "DCGM ran no test: "}},
+		"other_json": {`{"date":"2026"}`, Verdict{Blind: `DCGM ran no test: {"date":"2026"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(row.want, verdict(row.out)); diff != "" {

@@ -25,6 +25,22 @@ type DCGMTest struct {
 	Messages []DCGMMessage `json:"messages,omitempty"`
 }
 
+// String is the test in a line, such as "memory on GPU 3: uncorrectable ECC".
+func (t DCGMTest) String() string {
+	text := t.Name
+	if t.On != "" {
+		text += " on " + t.On
+	}
+	for i, m := range t.Messages {
+		if i == 0 {
+			text += ": " + m.Text
+			continue
+		}
+		text += "; " + m.Text
+	}
+	return short(text, WordLimit)
+}
+
 // DCGMMessage is a warning of a test. The numbers are those of dcgm_errors.h, 0 where they are not said, as before DCGM 4. Severity 1
 // asks for watching, 2 for isolating the device, 4 for triage, 5 for another configuration, 6 for a reset; of DCGM 3 it is the level.
 type DCGMMessage struct {
