@@ -14,6 +14,9 @@ func Saw[T any](value T) Look[T] { return Look[T]{Value: &value} }
 // Unseen is a look that has not seen anything, and why.
 func Unseen[T any](why string) Look[T] { return Look[T]{Blind: why} }
 
+// NoSuch is why there is nothing to see on a device that has no such thing, as others have.
+const NoSuch = "the device has no such thing"
+
 // See is what was seen, and if nothing was, why that is so.
 func (l Look[T]) See() (value T, blind string) {
 	switch {

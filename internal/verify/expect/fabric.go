@@ -84,15 +84,15 @@ func (b *builder) container() {
 		}
 	}
 	b.add(verify.Container, all...)
-	b.add(verify.Container, inside()...)
+	b.add(verify.Container, b.inside()...)
 }
 
 // inside is right in every image for training.
-func inside() []Expectation {
+func (b *builder) inside() []Expectation {
 	return []Expectation{
 		{Check: "container-pytorch", Want: "PyTorch, built for CUDA", Source: "https://pytorch.org/get-started/locally/", Soft: true, Hint: "take an image with PyTorch"},
 		{Check: "container-megatron", Want: "Megatron-LM, where jobs use it", Source: "https://github.com/NVIDIA/Megatron-LM"},
-		{Check: "container-memlock", Want: "unlimited locked memory", Words: []string{"unlimited"}, Soft: true, Source: efaGuide, Why: "EFA cannot register memory beyond the limit",
+		{Check: "container-memlock", Want: "unlimited locked memory", Words: []string{"unlimited"}, Soft: !b.efa, Source: efaGuide, Why: "EFA cannot register memory beyond the limit",
 			Hint: "set LimitMEMLOCK=infinity in slurmd's unit"},
 		{Check: "container-shm", Want: "1 GiB of /dev/shm or more", Must: least(1 << 30), Source: "https://docs.nvidia.com/deeplearning/frameworks/user-guide/index.html#setincshmem",
 			Why: "PyTorch's data loaders end with a bus error", Hint: "give the container the host's /dev/shm"},

@@ -5,7 +5,6 @@ package scan
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -125,9 +124,12 @@ func (t table) add(fields []string, out string) {
 	}
 }
 
-// cellOf is what nvidia-smi said of a field: some of its words are that it does not know.
+// cellOf is what nvidia-smi said of a field: with some words it says that the GPU has no such thing, with others that it does not know.
 func cellOf(field, text string) cell {
-	if slices.Contains([]string{"", "N/A", "[N/A]", "[Not Supported]", "Not Supported", "[Unknown Error]", "[GPU requires reset]", "ERR!", "[Insufficient Permissions]"}, text) {
+	switch text {
+	case "N/A", "[N/A]", "Not Supported", "[Not Supported]":
+		return cell{blind: verify.NoSuch}
+	case "", "Unknown", "[Unknown Error]", "[GPU requires reset]", "ERR!", "[Insufficient Permissions]":
 		return cell{blind: fmt.Sprintf("nvidia-smi says %q of %s", text, field)}
 	}
 	return cell{text: short(text)}
