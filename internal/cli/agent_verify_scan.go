@@ -12,12 +12,14 @@ import (
 
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/verify/scan"
+	"github.com/muster-hpc/muster/internal/verify/suite"
 )
 
 // agentVerifyScan looks at a machine, for muster verify: as the job's user, and in its container.
 func (a *app) agentVerifyScan() *cobra.Command {
 	var o scan.Options
 	var at string
+	var parts bool
 	c := &cobra.Command{
 		Use:   "scan",
 		Short: "Says all that this machine, or this container, tells of itself",
@@ -35,10 +37,18 @@ func (a *app) agentVerifyScan() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return json.NewEncoder(a.out).Encode(facts)
+			if !parts {
+				return json.NewEncoder(a.out).Encode(facts)
+			}
+			answer, err := json.Marshal(facts)
+			if err != nil {
+				return err
+			}
+			return suite.WriteParts(a.out, nodeName(), answer)
 		},
 	}
 	c.Flags().BoolVar(&o.Container, "container", false, "this is a container")
+	c.Flags().BoolVar(&parts, "parts", false, "in lines that srun keeps whole")
 	c.Flags().StringVar(&at, "at", "", "the asker's clock when he asked, a `TIME`")
 	return c
 }

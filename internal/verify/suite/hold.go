@@ -48,6 +48,7 @@ func (r *run) hold(ctx context.Context) error {
 			r.woken = append(r.woken, n.Name)
 		}
 	}
+	r.identifyTypes()
 	r.Tell(fmt.Sprintf("job %d has %s, %s", r.alloc.job, slurm.Compress(r.alloc.nodes), count.Span(r.alloc.waited)))
 	return nil
 }

@@ -11,10 +11,6 @@ import (
 
 var errLater = errors.New("not yet")
 
-func (r *run) machines(string) func(context.Context, *verify.Suite) error {
-	return func(context.Context, *verify.Suite) error { return errLater }
-}
-func (r *run) container(context.Context, *verify.Suite) error   { return errLater }
 func (r *run) nccl(context.Context, *verify.Suite) error        { return errLater }
 func (r *run) collectives(context.Context, *verify.Suite) error { return errLater }
 func (r *run) network(context.Context, *verify.Suite) error     { return errLater }

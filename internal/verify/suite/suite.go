@@ -15,6 +15,7 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/expect"
 )
 
 // Options say what is verified.
@@ -73,9 +74,11 @@ type run struct {
 	types  map[string]string // instance types by node, as far as they are known
 	woken  []string          // of the nodes, those that were powered down before
 	// facts are what machines told of themselves, by node; asked says that they were asked.
-	facts map[string]any
+	facts map[string]verify.Facts
 	blind map[string]string
 	asked bool
+	// override is what the user expects instead.
+	override []expect.Override
 }
 
 // bySuite are the suites. Each returns its results; an error is one of the suite as a whole, and makes it blind.
@@ -109,6 +112,13 @@ func Run(ctx context.Context, w World, o Options) (verify.Report, error) {
 	defer cancel()
 	report := verify.Report{Began: began.UTC().Truncate(time.Millisecond), Partition: o.Partition, Nodes: []string{}, Suites: []verify.Suite{}}
 	r := &run{World: w, Options: o, report: &report}
+	for _, w := range o.Want {
+		override, _, err := expect.ParseOverride(w)
+		if err != nil {
+			return report, err
+		}
+		r.override = append(r.override, override)
+	}
 	if err := r.identify(ctx); err != nil {
 		return report, err
 	}

@@ -1,0 +1,201 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/expect"
+	"github.com/muster-hpc/muster/internal/verify/judge"
+	"github.com/muster-hpc/muster/internal/verify/scan"
+)
+
+// scanLimit is how long a look at all machines may take: each bounds its own programs.
+const scanLimit = 3 * time.Minute
+
+// look has all machines tell of themselves, once. Who told nothing has its reason in blind.
+func (r *run) look(ctx context.Context) error {
+	if r.asked {
+		return nil
+	}
+	r.asked, r.facts, r.blind = true, map[string]verify.Facts{}, map[string]string{}
+	r.Tell("looks at the machines")
+	facts, err := r.scanned(ctx, stepOptions{args: r.muster("scan", "--parts", "--at="+time.Now().Format(time.RFC3339Nano)), limit: scanLimit})
+	for _, n := range r.alloc.nodes {
+		if f, ok := facts[n]; ok {
+			r.facts[n] = f
+			continue
+		}
+		if r.blind[n] = errSilent.Error(); err != nil {
+			r.blind[n] = err.Error()
+		}
+	}
+	if r.Head != "" {
+		f, err := scan.Machine(ctx, scan.Options{Now: time.Now()})
+		if err != nil {
+			return fmt.Errorf("look at the head node: %w", err)
+		}
+		r.facts[head] = f
+	}
+	return nil
+}
+
+// head is what the head node is called in results.
+const head = "head"
+
+// scanned are the facts that a step tells, by node.
+func (r *run) scanned(ctx context.Context, o stepOptions) (map[string]verify.Facts, error) {
+	parts := gathered{}
+	err := r.lines(ctx, o, func(line string) { parts.take(line) })
+	back := time.Now()
+	all := map[string]verify.Facts{}
+	for _, n := range r.alloc.nodes {
+		answer, ok := parts.answer(n)
+		if !ok {
+			continue
+		}
+		var f verify.Facts
+		if wrong := json.Unmarshal(answer, &f); wrong != nil {
+			r.blind[n] = wrong.Error()
+			continue
+		}
+		f.Clock.Back = back
+		all[n] = f
+	}
+	return all, err
+}
+
+// machines is the suite host, gpu or efa.
+func (r *run) machines(suite string) func(context.Context, *verify.Suite) error {
+	return func(ctx context.Context, s *verify.Suite) error {
+		if err := r.look(ctx); err != nil {
+			return err
+		}
+		for _, name := range r.machineNames(suite) {
+			f, ok := r.facts[name]
+			if !ok {
+				s.Results = append(s.Results, verify.Result{Check: suite, On: name, Verdict: verify.Blind, Why: r.blind[name], Required: true})
+				continue
+			}
+			s.Results = append(s.Results, judge.Machine(suite, name, f, r.right(name))...)
+		}
+		if suite == verify.Host {
+			s.Results = append(s.Results, judge.Versions(r.computeFacts())...)
+		}
+		return nil
+	}
+}
+
+// machineNames are the nodes, and for host the head node, too: no GPU is right there.
+func (r *run) machineNames(suite string) []string {
+	names := slices.Clone(r.alloc.nodes)
+	if _, ok := r.facts[head]; ok && suite == verify.Host {
+		names = append(names, head)
+	}
+	return names
+}
+
+func (r *run) computeFacts() map[string]verify.Facts {
+	all := map[string]verify.Facts{}
+	for _, n := range r.alloc.nodes {
+		if f, ok := r.facts[n]; ok {
+			all[n] = f
+		}
+	}
+	return all
+}
+
+// right is what is expected of a machine.
+func (r *run) right(name string) expect.Node {
+	s := expect.Subject{Cluster: r.File, Workload: r.Workload, Role: expect.Compute, Type: r.types[name], Rehearsal: r.Place == "local", Override: r.override}
+	if name == head {
+		s.Role = expect.Head
+		if r.File != nil {
+			s.Type = r.File.HeadNode.InstanceType
+		}
+		return expect.Expected(s)
+	}
+	s.Queue, s.Resource = r.resource(name)
+	if s.Resource != nil && s.Type == "" && len(s.Resource.InstanceTypes) == 1 {
+		s.Type = s.Resource.InstanceTypes[0]
+	}
+	return expect.Expected(s)
+}
+
+// identifyTypes says which instance types nodes have, by Slurm or by the cluster file.
+func (r *run) identifyTypes() {
+	for _, n := range r.alloc.nodes {
+		if t := r.right(n).InstanceType; t != "" {
+			r.types[n] = t
+		}
+	}
+	for _, t := range r.types {
+		if !slices.Contains(r.report.Identity.InstanceTypes, t) {
+			r.report.Identity.InstanceTypes = append(r.report.Identity.InstanceTypes, t)
+		}
+	}
+	slices.Sort(r.report.Identity.InstanceTypes)
+}
+
+// kind is the instance type of the nodes, if they have one and it is known.
+func (r *run) kind() (catalog.Instance, bool) {
+	if len(r.report.Identity.InstanceTypes) != 1 {
+		return catalog.Instance{}, false
+	}
+	return catalog.Lookup(r.report.Identity.InstanceTypes[0])
+}
+
+// resource is the queue and compute resource of a node, by the cluster file; nil where it has none.
+func (r *run) resource(node string) (queue *spec.Queue, resource *spec.ComputeResource) {
+	if r.File == nil {
+		return nil, nil
+	}
+	for i := range r.File.Scheduling.Queues {
+		q := &r.File.Scheduling.Queues[i]
+		for j := range q.ComputeResources {
+			c := &q.ComputeResources[j]
+			if _, ok := slurm.ParseNodeName(node, func(n slurm.NodeName) bool { return n.Queue == q.Name && n.Name == c.Name }); ok {
+				return q, c
+			}
+		}
+	}
+	return nil, nil
+}
+
+// container looks into the image on each node.
+func (r *run) container(ctx context.Context, s *verify.Suite) error {
+	if r.Image == "" {
+		s.Results = append(s.Results, verify.Result{Check: verify.Container, Verdict: verify.Skip, Why: "no image was named: --image IMAGE looks into one"})
+		return nil
+	}
+	if err := r.look(ctx); err != nil { // the host's, beside which the container's versions are judged
+		return err
+	}
+	o := stepOptions{args: r.muster("scan", "--container", "--parts"), limit: scanLimit + pullLimit, image: r.Image}
+	o.mounts = []string{r.Muster + ":" + r.Muster + ":ro"}
+	facts, err := r.scanned(ctx, o)
+	for _, n := range r.alloc.nodes {
+		f, ok := facts[n]
+		if !ok {
+			why := errSilent
+			if err != nil {
+				why = err
+			}
+			s.Results = append(s.Results, verify.Result{Check: verify.Container, On: n, Verdict: verify.Fail, Want: "a container of " + r.Image, Why: why.Error(), Required: true})
+			continue
+		}
+		s.Results = append(s.Results, judge.Machine(verify.Container, n, f, r.right(n))...)
+	}
+	return nil
+}
+
+// pullLimit is what an image may take to come.
+const pullLimit = 10 * time.Minute
