@@ -22,13 +22,13 @@ const (
 func (b *builder) storage() {
 	if b.Cluster != nil {
 		for i, s := range b.Cluster.SharedStorage {
-			b.add(verify.Host, b.mount(s, ofFile(b.Cluster, "SharedStorage["+strconv.Itoa(i)+"]"))...)
+			b.add(verify.Basic, b.mount(s, ofFile(b.Cluster, "SharedStorage["+strconv.Itoa(i)+"]"))...)
 		}
 	}
 	if b.Workload != nil {
 		for _, made := range b.Workload.FileSystems {
 			s := spec.SharedStorage{Name: made.Name, MountDir: made.MountDir, Kind: made.Kind}
-			b.add(verify.Host, b.mount(s, "muster.yaml's file system "+made.Name)...)
+			b.add(verify.Basic, b.mount(s, "muster.yaml's file system "+made.Name)...)
 		}
 	}
 	b.add(verify.Host, b.scratch())

@@ -16,6 +16,11 @@ func Host(on string, f verify.Facts, n expect.Node) []verify.Result {
 	return machine(verify.Host, on, f, n)
 }
 
+// Basic is Host for the mounts that the cluster's file names.
+func Basic(on string, f verify.Facts, n expect.Node) []verify.Result {
+	return machine(verify.Basic, on, f, n)
+}
+
 // Container is Host for what is seen from within an image.
 func Container(on string, f verify.Facts, n expect.Node) []verify.Result {
 	return machine(verify.Container, on, f, n)

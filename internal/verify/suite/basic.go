@@ -29,9 +29,7 @@ func (r *run) basic(ctx context.Context, s *verify.Suite) error {
 	s.Results = append(s.Results, r.clocks(g)...)
 	s.Results = append(s.Results, r.resolved(g, names)...)
 	s.Results = append(s.Results, r.buckets(ctx)...)
-	mounts, err := r.mounts(ctx)
-	s.Results = append(s.Results, mounts...)
-	return err
+	return r.mounts(ctx, s)
 }
 
 // daemons asks slurmctld and the accounting.

@@ -14,4 +14,3 @@ var errLater = errors.New("not yet")
 func (r *run) nccl(context.Context, *verify.Suite) error        { return errLater }
 func (r *run) collectives(context.Context, *verify.Suite) error { return errLater }
 func (r *run) network(context.Context, *verify.Suite) error     { return errLater }
-func (r *run) mounts(context.Context) ([]verify.Result, error)  { return nil, nil }

@@ -85,32 +85,37 @@ func (r *run) machines(suite string) func(context.Context, *verify.Suite) error 
 				s.Results = append(s.Results, verify.Result{Check: suite, On: name, Verdict: verify.Blind, Why: r.blind[name], Required: true})
 				continue
 			}
-			s.Results = append(s.Results, judge.Machine(suite, name, f, r.right(name))...)
-		}
-		if suite == verify.Host {
-			s.Results = append(s.Results, judge.Versions(r.computeFacts())...)
+			s.Results = append(s.Results, judged(suite)(name, f, r.right(name))...)
 		}
 		return nil
 	}
 }
 
+// judged is what judges the machines of a suite.
+func judged(suite string) func(string, verify.Facts, expect.Node) []verify.Result {
+	switch suite {
+	case verify.GPU:
+		return judge.GPU
+	case verify.EFA:
+		return judge.EFA
+	case verify.Basic:
+		return judge.Basic
+	}
+	return judge.Host
+}
+
+// mounts looks at the cluster's mounts on all machines.
+func (r *run) mounts(ctx context.Context, s *verify.Suite) error {
+	return r.machines(verify.Basic)(ctx, s)
+}
+
 // machineNames are the nodes, and for host the head node, too: no GPU is right there.
 func (r *run) machineNames(suite string) []string {
 	names := slices.Clone(r.alloc.nodes)
-	if _, ok := r.facts[head]; ok && suite == verify.Host {
+	if _, ok := r.facts[head]; ok && (suite == verify.Host || suite == verify.Basic) {
 		names = append(names, head)
 	}
 	return names
-}
-
-func (r *run) computeFacts() map[string]verify.Facts {
-	all := map[string]verify.Facts{}
-	for _, n := range r.alloc.nodes {
-		if f, ok := r.facts[n]; ok {
-			all[n] = f
-		}
-	}
-	return all
 }
 
 // right is what is expected of a machine.
@@ -192,7 +197,7 @@ func (r *run) container(ctx context.Context, s *verify.Suite) error {
 			s.Results = append(s.Results, verify.Result{Check: verify.Container, On: n, Verdict: verify.Fail, Want: "a container of " + r.Image, Why: why.Error(), Required: true})
 			continue
 		}
-		s.Results = append(s.Results, judge.Machine(verify.Container, n, f, r.right(n))...)
+		s.Results = append(s.Results, judge.Container(n, f, r.right(n))...)
 	}
 	return nil
 }
