@@ -84,7 +84,7 @@ func card(i int) verify.GPUCard {
 
 // judged are the results of all suites of a machine.
 func judged(f verify.Facts, n expect.Node) []verify.Result {
-	return slices.Concat(judge.Host("n1", f, n), judge.GPU("n1", f, n), judge.EFA("n1", f, n), judge.Container("n1", f, n))
+	return slices.Concat(judge.Basic("n1", f, n), judge.Host("n1", f, n), judge.GPU("n1", f, n), judge.EFA("n1", f, n), judge.Container("n1", f, n))
 }
 
 func TestSound(t *testing.T) {
