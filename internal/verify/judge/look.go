@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -18,12 +19,39 @@ type look func(*verify.Facts, expect.Expectation) []sight
 
 // looks are all of them, by their checks.
 func looks() map[string]look {
+	all := map[string]look{}
+	for _, some := range []map[string]look{hostLooks(), gpuLooks(), efaLooks(), containerLooks()} {
+		maps.Copy(all, some)
+	}
+	return all
+}
+
+// seeing is a look that needs no more than a machine's facts.
+func seeing(see func(*verify.Facts) []sight) look {
+	return func(f *verify.Facts, _ expect.Expectation) []sight { return see(f) }
+}
+
+// ofEach is a look at each GPU.
+func ofEach(see func(verify.GPUCard) sight) look {
+	return func(f *verify.Facts, _ expect.Expectation) []sight { return each(f, see) }
+}
+
+// ofEachBy is ofEach where what is right counts already for what is seen.
+func ofEachBy(see func(verify.GPUCard, expect.Expectation) sight) look {
+	return func(f *verify.Facts, e expect.Expectation) []sight {
+		return each(f, func(c verify.GPUCard) sight { return see(c, e) })
+	}
+}
+
+func hostLooks() map[string]look {
 	return map[string]look{
-		"arch":               func(f *verify.Facts, _ expect.Expectation) []sight { return []sight{{text: f.Machine.Arch}} },
-		"cpus":               func(f *verify.Facts, _ expect.Expectation) []sight { return number(f.Machine.CPUs, "CPU") },
-		"memory":             func(f *verify.Facts, _ expect.Expectation) []sight { return amount(f.Machine.MemoryMiB, "MiB") },
+		"arch": seeing(func(f *verify.Facts) []sight {
+			return []sight{word(verify.Look[string]{Value: notEmpty(f.Machine.Arch)})}
+		}),
+		"cpus":               seeing(func(f *verify.Facts) []sight { return number(f.Machine.CPUs, "CPU") }),
+		"memory":             seeing(func(f *verify.Facts) []sight { return amount(f.Machine.MemoryMiB, "MiB") }),
 		"clock":              clock,
-		"clock-synchronised": func(f *verify.Facts, _ expect.Expectation) []sight { return truth(f.Clock.Synchronised) },
+		"clock-synchronised": seeing(func(f *verify.Facts) []sight { return truth(f.Clock.Synchronised) }),
 		"daemons":            daemons,
 		"containers":         containers,
 		"docker":             func(f *verify.Facts, e expect.Expectation) []sight { return optional(f.Software.Docker, e) },
@@ -31,67 +59,77 @@ func looks() map[string]look {
 		"nofile":             nofile,
 		"environment":        environment,
 		"idle":               idle,
-		"mount":              mounted, "mount-writable": writable, "mount-size": size, "mount-free": free, "mount-inodes": inodes, "scratch": size,
+		"mount":              mounted,
+		"mount-writable":     writable,
+		"mount-size":         size,
+		"mount-free":         free,
+		"mount-inodes":       inodes,
+		"scratch":            size,
+	}
+}
 
-		"gpu-count": gpuCount, "gpu-model": model, "gpu-driver": driver, "gpu-cuda": servedCUDA,
-		"gpu-memory": func(f *verify.Facts, _ expect.Expectation) []sight { return each(f, gpuMemory) },
-		"gpu-pcie-width": func(f *verify.Facts, e expect.Expectation) []sight {
-			return each(f, func(c verify.GPUCard) sight { return width(c, e) })
-		},
-		"gpu-pcie-gen": func(f *verify.Facts, e expect.Expectation) []sight {
-			return each(f, func(c verify.GPUCard) sight { return generation(c, e) })
-		},
-		"gpu-nvlinks": func(f *verify.Facts, e expect.Expectation) []sight {
-			return each(f, func(c verify.GPUCard) sight { return nvlinks(c, e) })
-		},
-		"gpu-fabric": func(f *verify.Facts, _ expect.Expectation) []sight { return each(f, fabric) },
-		"gpu-ecc": func(f *verify.Facts, _ expect.Expectation) []sight {
-			return each(f, func(c verify.GPUCard) sight { return word(c.ECC) })
-		},
-		"gpu-ecc-errors": func(f *verify.Facts, _ expect.Expectation) []sight {
-			return each(f, func(c verify.GPUCard) sight { return errorCount(c.ECCVolatile) })
-		},
-		"gpu-ecc-past": func(f *verify.Facts, _ expect.Expectation) []sight {
-			return each(f, func(c verify.GPUCard) sight { return errorCount(c.ECCAggregate) })
-		},
-		"gpu-remap": func(f *verify.Facts, _ expect.Expectation) []sight { return each(f, remap) },
-		"gpu-persistence": func(f *verify.Facts, _ expect.Expectation) []sight {
-			return each(f, func(c verify.GPUCard) sight { return word(c.Persistence) })
-		},
-		"gpu-power":       func(f *verify.Facts, _ expect.Expectation) []sight { return each(f, power) },
-		"gpu-throttle":    func(f *verify.Facts, _ expect.Expectation) []sight { return each(f, throttle) },
-		"gpu-temperature": func(f *verify.Facts, _ expect.Expectation) []sight { return each(f, temperature) },
-		"gpu-mig": func(f *verify.Facts, _ expect.Expectation) []sight {
-			return each(f, func(c verify.GPUCard) sight { return word(c.MIG) })
-		},
-		"gpu-xid": xid, "gpu-processes": processes, "gpu-fabric-manager": fabricManager, "gpu-fabric-version": fabricVersion,
+func gpuLooks() map[string]look {
+	return map[string]look{
+		"gpu-count":          gpuCount,
+		"gpu-model":          model,
+		"gpu-driver":         driver,
+		"gpu-cuda":           servedCUDA,
+		"gpu-memory":         ofEach(gpuMemory),
+		"gpu-pcie-width":     ofEachBy(width),
+		"gpu-pcie-gen":       ofEachBy(generation),
+		"gpu-nvlinks":        ofEachBy(nvlinks),
+		"gpu-fabric":         ofEach(fabric),
+		"gpu-fabric-manager": fabricManager,
+		"gpu-fabric-version": fabricVersion,
+		"gpu-ecc":            ofEach(func(c verify.GPUCard) sight { return word(c.ECC) }),
+		"gpu-ecc-errors":     ofEach(func(c verify.GPUCard) sight { return errorCount(c.ECCVolatile) }),
+		"gpu-ecc-past":       ofEach(func(c verify.GPUCard) sight { return errorCount(c.ECCAggregate) }),
+		"gpu-remap":          ofEach(remap),
+		"gpu-persistence":    ofEach(func(c verify.GPUCard) sight { return word(c.Persistence) }),
+		"gpu-power":          ofEach(power),
+		"gpu-throttle":       ofEach(throttle),
+		"gpu-temperature":    ofEach(temperature),
+		"gpu-mig":            ofEach(func(c verify.GPUCard) sight { return word(c.MIG) }),
+		"gpu-xid":            xid,
+		"gpu-processes":      processes,
+	}
+}
 
-		"efa-devices": efaDevices, "efa-domains": efaDomains, "efa-hugepages": hugePages,
-		"efa-installer": func(f *verify.Facts, _ expect.Expectation) []sight {
-			return needed(f.EFA.Installer, "EFA's software is not installed")
-		},
-		"efa-driver": func(f *verify.Facts, _ expect.Expectation) []sight {
-			return needed(f.EFA.Driver, "the kernel has no driver of EFA")
-		},
-		"efa-libfabric": func(f *verify.Facts, _ expect.Expectation) []sight {
-			return needed(f.EFA.Libfabric, "there is no libfabric with fi_info")
-		},
-		"efa-plugin":  func(f *verify.Facts, e expect.Expectation) []sight { return optional(f.EFA.Plugin, e) },
-		"efa-memlock": memlock,
+func efaLooks() map[string]look {
+	return map[string]look{
+		"efa-devices":   efaDevices,
+		"efa-domains":   efaDomains,
+		"efa-hugepages": hugePages,
+		"efa-installer": seeing(func(f *verify.Facts) []sight { return needed(f.EFA.Installer, "EFA's software is not installed") }),
+		"efa-driver":    seeing(func(f *verify.Facts) []sight { return needed(f.EFA.Driver, "the kernel has no driver of EFA") }),
+		"efa-libfabric": seeing(func(f *verify.Facts) []sight { return needed(f.EFA.Libfabric, "there is no libfabric with fi_info") }),
+		"efa-plugin":    func(f *verify.Facts, e expect.Expectation) []sight { return optional(f.EFA.Plugin, e) },
+		"efa-memlock":   memlock,
+	}
+}
 
-		"container-gpus": gpuCount, "container-cuda": cuda, "container-cuda-driver": cudaDriver, "container-nccl": nccl, "container-efa": deviceFiles,
-		"container-ofi": func(f *verify.Facts, _ expect.Expectation) []sight {
-			return needed(f.EFA.Plugin, "there is no OFI plugin")
-		},
-		"container-libfabric": func(f *verify.Facts, _ expect.Expectation) []sight {
-			return needed(f.EFA.Libfabric, "there is no libfabric with fi_info")
-		},
+func containerLooks() map[string]look {
+	return map[string]look{
+		"container-gpus":        gpuCount,
+		"container-cuda":        cuda,
+		"container-cuda-driver": cudaDriver,
+		"container-nccl":        nccl,
+		"container-efa":         deviceFiles,
+		"container-ofi":         seeing(func(f *verify.Facts) []sight { return needed(f.EFA.Plugin, "there is no OFI plugin") }),
+		"container-libfabric":   seeing(func(f *verify.Facts) []sight { return needed(f.EFA.Libfabric, "there is no libfabric with fi_info") }),
 		"container-pytorch":     pytorch,
 		"container-megatron":    megatron,
 		"container-memlock":     memlock,
 		"container-shm":         shm,
 		"container-environment": environment,
 	}
+}
+
+func notEmpty(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 // word is a text that was seen.
@@ -229,81 +267,6 @@ func memlock(f *verify.Facts, _ expect.Expectation) []sight {
 func idle(f *verify.Facts, _ expect.Expectation) []sight {
 	share, blind := f.Machine.PressureCPU.See()
 	return []sight{unless(blind, sight{text: fmt.Sprintf("%.0f %%", share), number: share, numeric: true})}
-}
-
-// mountAt is the file system that is mounted at a directory.
-func mountAt(f *verify.Facts, dir string) (verify.Mount, sight) {
-	all, blind := f.Mounts.See()
-	if blind != "" {
-		return verify.Mount{}, sight{blind: blind}
-	}
-	i := slices.IndexFunc(all, func(m verify.Mount) bool { return m.Dir == dir })
-	if i < 0 {
-		return verify.Mount{}, sight{text: "not mounted", verdict: verify.Fail, why: "nothing is mounted at " + dir}
-	}
-	return all[i], sight{text: all[i].Type}
-}
-
-func mounted(f *verify.Facts, e expect.Expectation) []sight {
-	_, s := mountAt(f, e.On)
-	return []sight{s}
-}
-
-func writable(f *verify.Facts, e expect.Expectation) []sight {
-	m, s := mountAt(f, e.On)
-	if s.blind == "" && s.verdict == "" {
-		s.text = "rw"
-		if m.ReadOnly {
-			s.text, s.verdict = "read-only", verify.Fail
-		}
-	}
-	return []sight{s}
-}
-
-// measured is a file system whose size was seen.
-func measured(f *verify.Facts, e expect.Expectation) (verify.Mount, sight) {
-	m, s := mountAt(f, e.On)
-	if s.blind == "" && m.Blind != "" {
-		s = sight{blind: m.Blind}
-	}
-	return m, s
-}
-
-func size(f *verify.Facts, e expect.Expectation) []sight {
-	m, s := measured(f, e)
-	if s.blind == "" && s.verdict == "" {
-		s = sight{text: count.Bytes(m.SizeBytes), number: float64(m.SizeBytes), numeric: true}
-	}
-	return []sight{s}
-}
-
-func free(f *verify.Facts, e expect.Expectation) []sight {
-	m, s := measured(f, e)
-	if s.blind == "" && s.verdict == "" {
-		s = share(m.FreeBytes, m.SizeBytes, count.Bytes(m.FreeBytes))
-	}
-	return []sight{s}
-}
-
-func inodes(f *verify.Facts, e expect.Expectation) []sight {
-	m, s := measured(f, e)
-	if s.blind == "" && s.verdict == "" {
-		s = share(m.FreeInodes, m.Inodes, strconv.FormatInt(m.FreeInodes, 10)+" inodes")
-	}
-	return []sight{s}
-}
-
-// share is how much of something is free, in percent.
-func share(free, all int64, text string) sight {
-	if all <= 0 {
-		return sight{none: "the file system does not count this"}
-	}
-	percent := 100 * float64(free) / float64(all)
-	return sight{text: fmt.Sprintf("%.0f %% free, %s", percent, text), number: percent, numeric: true}
-}
-
-func shm(f *verify.Facts, _ expect.Expectation) []sight {
-	return size(f, expect.Expectation{On: "/dev/shm"})
 }
 
 func hugePages(f *verify.Facts, _ expect.Expectation) []sight {

@@ -3,13 +3,17 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/meter"
 )
 
 // Fields that are asked for together: a driver that does not know one of them answers for none, so those that not all know
@@ -30,126 +34,110 @@ var (
 	}
 )
 
-// cell is one value of one GPU.
-type cell struct{ text, blind string }
-
-// table is what drivers said: for each GPU, by its index, for each field its cell.
-type table map[int]row
-
 // mostGPUs bounds how many GPUs are kept.
 const mostGPUs = 64
 
 // cards are the GPUs, and what nvidia-smi tells of each.
 func (e eye) cards(ctx context.Context) verify.Look[[]verify.GPUCard] {
-	out, err := e.query(ctx, always)
+	first, err := e.query(ctx, always)
 	switch {
-	case strings.Contains(out, "No devices were found"):
+	case len(first.GPUs) == 0 && strings.Contains(strings.Join(first.Problems, " "), "No devices were found"):
 		return verify.Saw([]verify.GPUCard{})
 	case err != nil:
 		return verify.Unseen[[]verify.GPUCard](err.Error())
+	case len(first.GPUs) == 0:
+		return verify.Unseen[[]verify.GPUCard](short("nvidia-smi lists no GPU that could be read: " + strings.Join(first.Problems, "; ")))
 	}
-	t := table{}
-	t.begin(out)
-	if len(t) == 0 {
-		return verify.Unseen[[]verify.GPUCard]("nvidia-smi lists no GPU that could be read")
-	}
-	said, wrong := make([]string, len(groups)), make([]error, len(groups))
+	rows := rowsOf(first)
+	said, wrong := make([]meter.GPUQuery, len(groups)), make([]error, len(groups))
+	var links map[int][]float64
+	var unlinked string
 	var looks sync.WaitGroup
 	for i, g := range groups {
 		looks.Go(func() { said[i], wrong[i] = e.query(ctx, g) })
 	}
-	var links map[int][]float64
-	var unlinked string
 	looks.Go(func() { links, unlinked = e.links(ctx) })
 	looks.Wait()
 	for i, g := range groups {
-		if wrong[i] != nil {
-			t.blind(g, wrong[i].Error())
-			continue
-		}
-		t.add(g, said[i])
+		rows.add(g, said[i], wrong[i])
 	}
 	all := []verify.GPUCard{}
-	for index := range mostGPUs {
-		if row, ok := t[index]; ok {
-			c := row.card(index)
-			if c.NVLinks = verify.Saw(links[index]); unlinked != "" {
-				c.NVLinks = verify.Unseen[[]float64](unlinked)
-			}
-			all = append(all, c)
+	for _, index := range slices.Sorted(maps.Keys(rows)) {
+		c := rows[index].card(index)
+		if c.NVLinks = verify.Saw(links[index]); unlinked != "" {
+			c.NVLinks = verify.Unseen[[]float64](unlinked)
 		}
+		all = append(all, c)
 	}
 	return verify.Saw(all)
 }
 
-func (e eye) query(ctx context.Context, fields []string) (string, error) {
-	return e.ask(ctx, "nvidia-smi", "--query-gpu="+strings.Join(fields, ","), "--format=csv,noheader,nounits")
+func (e eye) query(ctx context.Context, fields []string) (meter.GPUQuery, error) {
+	out, err := e.ask(ctx, "nvidia-smi", "--query-gpu="+strings.Join(fields, ","), "--format=csv,noheader,nounits")
+	return meter.ReadGPUQuery([]byte(out), fields...), err
 }
 
-// rows are the lines of nvidia-smi's CSV, which quotes nothing.
-func rows(out string) (all [][]string) {
-	for line := range strings.Lines(out) {
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		cells := strings.Split(strings.TrimSpace(line), ", ")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
-		}
-		all = append(all, cells)
-	}
-	return all
-}
+// table has what was said of each GPU, by its index.
+type table map[int]row
 
-// begin takes the answer to the first query, which says what GPUs there are.
-func (t table) begin(out string) {
-	for _, cells := range rows(out) {
-		if index, err := strconv.Atoi(cells[0]); err == nil && index >= 0 && index < mostGPUs && len(cells) == len(always) {
-			t[index] = row{}
+// rowsOf are the GPUs of the first answer.
+func rowsOf(first meter.GPUQuery) table {
+	t := table{}
+	for _, values := range first.GPUs {
+		if index, ok := indexOf(values); ok && len(t) < mostGPUs {
+			t[index] = row{values: meter.GPUValues{}, blind: map[string]string{}}
 		}
 	}
-	t.add(always, out)
+	t.add(always, first, nil)
+	return t
 }
 
-// add takes the answer to a query whose first field is the index.
-func (t table) add(fields []string, out string) {
-	for _, cells := range rows(out) {
-		index, err := strconv.Atoi(cells[0])
-		if err != nil || t[index] == nil || len(cells) != len(fields) {
-			continue
-		}
-		for i, f := range fields {
-			t[index][f] = cellOf(f, cells[i])
-		}
+func indexOf(values meter.GPUValues) (int, bool) {
+	n, ok := values.Number("index")
+	return int(n), ok && n >= 0 && n < 1<<16
+}
+
+// add takes another answer. What it does not have is not known if the answer says so, and does not exist otherwise.
+func (t table) add(fields []string, said meter.GPUQuery, wrong error) {
+	why := "nvidia-smi does not tell"
+	if wrong != nil {
+		why = wrong.Error()
 	}
-}
-
-// cellOf is what nvidia-smi said of a field: with some words it says that the GPU has no such thing, with others that it does not know.
-func cellOf(field, text string) cell {
-	switch text {
-	case "N/A", "[N/A]", "Not Supported", "[Not Supported]":
-		return cell{blind: verify.NoSuch}
-	case "", "Unknown", "[Unknown Error]", "[GPU requires reset]", "ERR!", "[Insufficient Permissions]":
-		return cell{blind: fmt.Sprintf("nvidia-smi says %q of %s", text, field)}
-	}
-	return cell{text: short(text)}
-}
-
-// blind notes why a query has no answer, unless another has.
-func (t table) blind(fields []string, why string) {
 	for _, row := range t {
 		for _, f := range fields[1:] {
-			row[f] = cell{blind: why}
+			row.blind[f] = why
+		}
+	}
+	for _, values := range said.GPUs {
+		if index, ok := indexOf(values); ok && t[index].values != nil {
+			maps.Copy(t[index].values, values)
+			t[index].lacks(fields, said.Problems)
+		}
+	}
+}
+
+// lacks notes why values of a GPU that was told of are not there.
+func (r row) lacks(fields, problems []string) {
+	for _, f := range fields {
+		r.blind[f] = verify.NoSuch
+		for _, p := range problems {
+			if strings.Contains(p, f) {
+				r.blind[f] = "nvidia-smi's " + p
+			}
 		}
 	}
 }
 
 // row is what was said of one GPU, by field.
-type row map[string]cell
+type row struct {
+	values meter.GPUValues
+	// blind says of fields that have no value why that is so.
+	blind map[string]string
+}
 
 func (r row) card(index int) verify.GPUCard {
 	return verify.GPUCard{
-		Index: index, Name: r["name"].text, UUID: r["uuid"].text, MemoryMiB: r.count64("memory.total"),
+		Index: index, Name: short(r.values.Text("name")), UUID: short(r.values.Text("uuid")), MemoryMiB: r.count64("memory.total"),
 		PCIeGen: r.count("pcie.link.gen.current"), PCIeGenMax: r.count("pcie.link.gen.max"),
 		PCIeWidth: r.count("pcie.link.width.current"), PCIeWidthMax: r.count("pcie.link.width.max"),
 		ECC: r.word("ecc.mode.current"), ECCVolatile: r.count64("ecc.errors.uncorrected.volatile.total"),
@@ -163,11 +151,10 @@ func (r row) card(index int) verify.GPUCard {
 }
 
 func (r row) of(field string) (text, blind string) {
-	c, ok := r[field]
-	if !ok {
-		return "", "nvidia-smi says nothing of " + field
+	if text = r.values.Text(field); text != "" {
+		return short(text), ""
 	}
-	return c.text, c.blind
+	return "", cmp.Or(r.blind[field], "nvidia-smi says nothing of "+field)
 }
 
 func (r row) word(field string) verify.Look[string] {
@@ -209,11 +196,9 @@ var reasons = [...]string{
 
 // throttle are the reasons why a GPU's clock is held down.
 func (r row) throttle() verify.Look[[]string] {
-	text, blind := r.of("clocks_event_reasons.active")
+	text, blind := r.of("clocks_event_reasons.active") // also where it has its older name
 	if blind != "" {
-		if text, blind = r.of("clocks_throttle_reasons.active"); blind != "" {
-			return verify.Unseen[[]string](blind)
-		}
+		return verify.Unseen[[]string](blind)
 	}
 	bits, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
 	if err != nil {
@@ -234,31 +219,15 @@ func (e eye) links(ctx context.Context) (links map[int][]float64, blind string) 
 	if err != nil {
 		return nil, err.Error()
 	}
-	links, index := map[int][]float64{}, -1
-	for line := range strings.Lines(out) {
-		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, "GPU "); ok {
-			name, _, _ := strings.Cut(rest, ":")
-			if index, err = strconv.Atoi(name); err != nil {
-				index = -1
-			}
-			continue
-		}
-		if speed, ok := linkSpeed(line); ok && index >= 0 && index < mostGPUs && len(links[index]) < mostGPUs {
-			links[index] = append(links[index], speed)
+	read := meter.ReadNVLinks([]byte(out))
+	if !read.Whole && len(read.GPUs) == 0 {
+		return nil, short("nvidia-smi nvlink: " + strings.Join(read.Problems, "; "))
+	}
+	links = map[int][]float64{}
+	for _, g := range read.GPUs[:min(len(read.GPUs), mostGPUs)] {
+		for _, l := range g.Links[:min(len(g.Links), mostGPUs)] {
+			links[g.Index] = append(links[g.Index], l.GBps)
 		}
 	}
 	return links, ""
-}
-
-// linkSpeed reads a line such as "Link 3: 26.562 GB/s" or "Link 3: <inactive>".
-func linkSpeed(line string) (float64, bool) {
-	rest, ok := strings.CutPrefix(line, "Link ")
-	_, said, found := strings.Cut(rest, ": ")
-	if !ok || !found {
-		return 0, false
-	}
-	word, _, _ := strings.Cut(said, " ")
-	speed, blind := decimal(word).See()
-	return speed, blind == "" || strings.Contains(said, "inactive")
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/meter"
 )
 
 // Where EFA and its software are.
@@ -102,20 +103,13 @@ func (e eye) domains(ctx context.Context) verify.Look[map[string][]string] {
 	if err != nil && !strings.Contains(err.Error(), "No data available") {
 		return verify.Unseen[map[string][]string](err.Error())
 	}
-	var provider, domain string
-	for line := range strings.Lines(out) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		switch name {
-		case "provider":
-			provider, domain = short(value), ""
-		case "domain":
-			domain = short(strings.TrimSuffix(strings.TrimSuffix(value, "-rdm"), "-dgrm"))
-		case "type":
-			if value == "FI_EP_RDM" && domain != "" && !slices.Contains(all[provider], domain) {
-				all[provider] = append(all[provider], domain)
-			}
+	info := meter.ReadFiInfo([]byte(out))
+	for _, at := range info.Endpoints {
+		if at.Type == "FI_EP_RDM" && !slices.Contains(all[at.Provider], at.Device()) && len(all) < mostGPUs {
+			all[at.Provider] = append(all[at.Provider], at.Device())
 		}
 	}
+	all["efa"] = info.EFA("")
 	return verify.Saw(all)
 }
 

@@ -149,13 +149,18 @@ func (e eye) processes(ctx context.Context) verify.Look[[]verify.GPUProcess] {
 		return verify.Unseen[[]verify.GPUProcess](err.Error())
 	}
 	all := []verify.GPUProcess{}
-	for _, cells := range rows(out) {
-		pid, err := strconv.Atoi(cells[0])
-		if err != nil || len(cells) < 3 || len(all) == mostProcesses {
+	for line := range strings.Lines(out) {
+		pid, rest, _ := strings.Cut(strings.TrimSpace(line), ", ")
+		number, err := strconv.Atoi(pid)
+		if err != nil || len(all) == mostProcesses {
 			continue
 		}
-		_, gone := os.Stat(e.at("/proc/" + strconv.Itoa(pid)))
-		all = append(all, verify.GPUProcess{PID: pid, Name: short(cells[1]), GPU: short(cells[2]), Lost: errors.Is(gone, os.ErrNotExist)})
+		name, gpu := rest, ""
+		if i := strings.LastIndex(rest, ", "); i >= 0 {
+			name, gpu = rest[:i], rest[i+2:]
+		}
+		_, gone := os.Stat(e.at("/proc/" + pid))
+		all = append(all, verify.GPUProcess{PID: number, Name: short(name), GPU: short(gpu), Lost: errors.Is(gone, os.ErrNotExist)})
 	}
 	return verify.Saw(all)
 }
