@@ -26,13 +26,14 @@ type proofOptions struct {
 	want      []string
 	report    string
 	here      bool
+	expect    bool
 	strict    bool
 	yes       bool
 }
 
 // usualSuites run where none is named. container needs an image.
 func (o proofOptions) usualSuites() []string {
-	return slices.DeleteFunc(verify.Suites(), func(s string) bool { return s == verify.Container && o.image == "" })
+	return slices.DeleteFunc(verify.Suites(), func(s string) bool { return s == verify.Container && o.image == "" && !o.expect })
 }
 
 func (a *app) verify() *cobra.Command {
@@ -70,6 +71,9 @@ made the cluster: nothing has to be installed on its nodes.`,
 	}
 	onHead := a.onHead(func(c *cobra.Command, _ []string, s slurm.Client) error { return a.verifyOn(c.Context(), s, o) })
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if o.expect {
+			return a.verifyExpect(o.suites, o.want)
+		}
 		if o.here {
 			return a.verifyOn(c.Context(), slurm.Client{Runner: slurm.Exec{}}, o)
 		}
@@ -88,6 +92,7 @@ func (o *proofOptions) flags(c *cobra.Command) {
 	repeat(c.Flags(), &o.want, "want", "another expectation, as `NAME=VALUE`, such as driver=550; can be repeated")
 	c.Flags().StringVar(&o.report, "report", "", "write report.json, .html, .xml and .sig into a `DIR`")
 	c.Flags().BoolVar(&o.here, "here", false, "the Slurm of this machine, also of a cluster that muster did not make")
+	c.Flags().BoolVar(&o.expect, "expect", false, "only say what host, container, gpu and efa expect of each machine of the cluster's file")
 	c.Flags().BoolVar(&o.strict, "strict", false, "warnings and blind checks, too, end with exit code 3")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask before nodes start that cost")
 	_ = c.RegisterFlagCompletionFunc("nodes", cobra.FixedCompletions([]string{"2", "10", "all"}, cobra.ShellCompDirectiveNoFileComp))
@@ -102,7 +107,7 @@ func (o *proofOptions) check() error {
 			return fault.Usage(fmt.Errorf("there is no suite %q: there are %s", s, strings.Join(verify.Suites(), ", ")))
 		}
 	}
-	if slices.Contains(o.suites, verify.Container) && o.image == "" {
+	if slices.Contains(o.suites, verify.Container) && o.image == "" && !o.expect {
 		return fault.Usage(errors.New("suite container looks into an image: name it with --image"))
 	}
 	if n, err := strconv.Atoi(o.nodes); o.nodes != "all" && (err != nil || n < 1) {

@@ -13,8 +13,8 @@ func (b *builder) fabric() {
 	all := []Expectation{
 		{Check: "efa-devices", Want: count.Of(n, "EFA device"), Must: least(float64(n)), Should: exactly(float64(n)), Source: b.listed(), Required: true,
 			Why: "the network is slower by as much", Hint: "end the instance: it was launched without all of its interfaces, or one is broken"},
-		{Check: "efa-installer", Want: "1.26.1 or newer, with NCCL from 2.19 on 1.29.0" + recommended, Bands: b.installerBands("container-nccl"), Source: efaNotes, Required: true,
-			Why: "without EFA's software NCCL falls back to TCP", Hint: "install EFA's software: " + efaGuide},
+		{Check: "efa-installer", Want: "1.26.1 or newer, with NCCL from 2.19 on 1.29.0", Bands: b.installerBands("container-nccl"), Source: efaNotes, Required: true,
+			Why: "without EFA's software NCCL falls back to TCP", Hint: "install EFA's software: " + efaGuide + recommended},
 		{Check: "efa-driver", Want: "the kernel's driver is loaded", Source: efaGuide, Required: true, Hint: "install EFA's software: " + efaGuide},
 		{Check: "efa-libfabric", Want: "there is one", Source: efaGuide, Required: true, Hint: "install EFA's software: " + efaGuide},
 		{Check: "efa-domains", Want: fmt.Sprintf("libfabric offers %s", count.Of(n, "domain")), Must: least(float64(n)), Should: exactly(float64(n)), Source: b.listed(), Required: true,
@@ -58,7 +58,7 @@ func (b *builder) container() {
 	all := []Expectation{
 		{Check: "container-gpus", Want: count.Of(b.kind.GPU.Count, "GPU"), Must: exactly(float64(b.kind.GPU.Count)), Source: b.listed(), Required: true,
 			Why: "the container does not see the node's GPUs", Hint: "look at NVIDIA's container toolkit on the node"},
-		{Check: "container-cuda", Want: "CUDA 12.2 or newer" + recommended, Bands: b.toolkitBands(), Source: cudaNotes, Hint: "take a newer image"},
+		{Check: "container-cuda", Want: "CUDA 12.2 or newer", Bands: b.toolkitBands(), Source: cudaNotes, Hint: "take a newer image" + recommended},
 		{Check: "container-cuda-driver", Want: "a driver for the image's CUDA", Source: "https://docs.nvidia.com/deploy/cuda-compatibility/", Required: true,
 			Why: "CUDA of a newer major version does not start on this driver", Hint: "take an older image, or a newer driver"},
 		{Check: "container-nccl", Want: "NCCL 2.18.5 or newer, better 2.24", Bands: b.ncclBands(), Source: ncclNotes, Required: true, Hint: "take a newer image"},
