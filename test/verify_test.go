@@ -108,12 +108,16 @@ func verifyGivesNodesUp(t *testing.T, c *cluster) {
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c.await("its job runs", patience, func() bool { return strings.Contains(c.head("squeue", "--noheader", "--format=%j %T"), "muster-verify RUNNING") })
+	c.await("its job runs", patience, func() bool {
+		return strings.Contains(c.head("squeue", "--noheader", "--format=%j %T"), "muster-verify RUNNING")
+	})
 	if err := killed.Process.Signal(os.Kill); err != nil {
 		t.Fatal(err)
 	}
 	_ = killed.Wait()
-	c.await("its nodes are free", patience, func() bool { return !strings.Contains(c.head("squeue", "--noheader", "--format=%j %T"), "muster-verify") })
+	c.await("its nodes are free", patience, func() bool {
+		return !strings.Contains(c.head("squeue", "--noheader", "--format=%j %T"), "muster-verify")
+	})
 }
 
 func verifyKnowsItsWords(t *testing.T, c *cluster) {
