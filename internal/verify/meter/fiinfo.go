@@ -32,8 +32,10 @@ func (e Endpoint) Device() string {
 // EFA are the EFA devices that a process can use for reliable messages, without repetitions: it counts devices, not endpoints.
 func (f FiInfo) EFA(process string) []string {
 	var devices []string
+	seen := map[string]bool{}
 	for _, e := range f.Endpoints {
-		if e.Process == process && e.Provider == "efa" && e.Type == "FI_EP_RDM" && e.Protocol == "FI_PROTO_EFA" && !slices.Contains(devices, e.Device()) {
+		if e.Process == process && e.Provider == "efa" && e.Type == "FI_EP_RDM" && e.Protocol == "FI_PROTO_EFA" && !seen[e.Device()] {
+			seen[e.Device()] = true
 			devices = append(devices, e.Device())
 		}
 	}
@@ -43,8 +45,10 @@ func (f FiInfo) EFA(process string) []string {
 // Processes are those whose lines the output has, the first one first.
 func (f FiInfo) Processes() []string {
 	var all []string
+	seen := map[string]bool{}
 	for _, e := range f.Endpoints {
-		if !slices.Contains(all, e.Process) {
+		if !seen[e.Process] {
+			seen[e.Process] = true
 			all = append(all, e.Process)
 		}
 	}

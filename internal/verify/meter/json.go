@@ -6,8 +6,11 @@ import (
 	"errors"
 )
 
-// mendLimit is how many commas are set where a program forgot them.
-const mendLimit = 20
+// mendLimit is how many commas are set where a program forgot them, nestLimit how deep brackets may be in each other.
+const (
+	mendLimit = 20
+	nestLimit = 1000
+)
 
 // document is the first JSON object of an output that begins a line and holds the mark, without what programs print before and behind it.
 // It has no end where the output has none.
@@ -17,7 +20,10 @@ func document(text []byte, mark string) ([]byte, bool) {
 	for from := 0; from < len(text); {
 		rest := text[from:]
 		body := bytes.TrimLeft(rest, " \t\r\n")
-		if len(body) > 0 && body[0] == '{' && bytes.Contains(body, []byte(mark)) {
+		if len(body) > 0 && body[0] == '{' {
+			if !bytes.Contains(body, []byte(mark)) {
+				break
+			}
 			end, _ := scan(body)
 			return body[:end], true
 		}
@@ -86,6 +92,9 @@ func scan(text []byte) (end int, closed []byte) {
 			quoted = !quoted
 		case quoted:
 		case c == '{' || c == '[':
+			if len(open) == nestLimit {
+				return len(text), finish(text[:safe], safeOpen)
+			}
 			open = append(open, c+2) // the closing one is two further in ASCII
 			if i == 0 {
 				mark(1)

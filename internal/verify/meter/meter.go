@@ -84,6 +84,9 @@ func lines(text []byte, r *Reading) []line {
 
 func newLine(number int, raw string) line {
 	l := line{number: number, text: raw, raw: raw}
+	if raw == "" || !strings.ContainsAny(raw[:1], "[ 0123456789") {
+		return l
+	}
 	if at := ranked().FindStringSubmatchIndex(raw); at != nil {
 		l.text = raw[at[1]:]
 		for i := 2; i < len(at); i += 2 {

@@ -66,7 +66,7 @@ func first(words []string) string {
 // head reads the names of the columns, up to the affinities.
 func (t *Topology) head(words []string) {
 	for _, word := range words {
-		if word == "CPU" || len(t.Names) >= 1024 {
+		if word == "CPU" || len(t.Names) >= 256 {
 			break
 		}
 		t.Names = append(t.Names, clip(word))
