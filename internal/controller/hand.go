@@ -43,7 +43,7 @@ const (
 // with its reason and the user who gave that.
 func handKind(before, now slurm.Node) (kind, reason, user string) {
 	is, was := now.State.Flags, before.State.Flags
-	_, byItself := fleet.KernelLine(now.Reason)
+	byItself := fleet.ByItself(now.Reason)
 	switch {
 	case is&rebootFlags != 0 && was&rebootFlags == 0:
 		return "reboot", now.Reason, now.ReasonUser

@@ -160,7 +160,7 @@ func newConfig(l *nodes.Layout, r nodes.Record, c *spec.Cluster, w *spec.Workloa
 	cfg.slurm = services.Place(plan.Config(c, w, cfg.addresses), cfg.params)
 	cfg.slurm.Cluster, cfg.slurm.HeadName, cfg.slurm.NodeUser = strings.ToLower(r.Name), r.HeadName, nodeUser
 	cfg.slurm.GPUFile, cfg.slurm.Timers = services.GPUDir+"/gpu", slurm.LocalTimers()
-	cfg.slurm.FirstJobID, cfg.slurm.RebootProgram = nextJob(l), services.RebootProgram
+	cfg.slurm.FirstJobID, cfg.slurm.RebootProgram, cfg.slurm.NodeHealth = nextJob(l), services.RebootProgram, services.NodeHealth
 	cfg.slurm.CgroupPlugin = slurm.NoCgroups(cfg.version)
 	return cfg, nil
 }
@@ -191,6 +191,7 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		{path: "etc/muster/cluster.yaml", text: string(source), mode: 0o644},
 		{path: "etc/muster/muster.yaml", text: string(workload), mode: 0o644},
 		dfFile(c.file),
+		{path: runPath(services.NodeHealth), text: healthScript(c.file), mode: 0o755},
 		{path: runPath(services.RebootProgram), text: nodes.RebootProgram, mode: 0o755},
 		{path: "etc/muster/images", text: services.ImageDir(c.file) + "\n", mode: 0o644},
 	}...)
@@ -198,6 +199,15 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		all = append(all, file{path: runPath(f.Path), text: f.Text, mode: f.Mode, owner: f.Owner})
 	}
 	return all, nil
+}
+
+// healthScript looks at the file systems that nodes share. Their own disk is this machine's, which all of them have.
+func healthScript(c *spec.Cluster) string {
+	var options []string
+	for _, s := range withHome(c) {
+		options = append(options, "--mount", s.MountDir)
+	}
+	return services.HealthScript(options...)
 }
 
 // runPath is where the run directory has a file of the head node.

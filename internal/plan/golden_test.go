@@ -39,6 +39,7 @@ func configOf(t testing.TB, c *spec.Cluster) slurm.Config {
 	conf.Cluster, conf.HeadName, conf.HeadAddress = "train", "train-head", netip.MustParseAddr("10.99.0.1")
 	conf.ControlUser, conf.NodeUser = "slurm", "root"
 	conf.ResumeProgram, conf.SuspendProgram, conf.JobProlog = "/opt/muster/bin/resume", "/opt/muster/bin/suspend", "/opt/muster/bin/prolog"
+	conf.NodeHealth = "/opt/muster/bin/node-health"
 	conf.StateDir, conf.SpoolDir, conf.GPUFile = "/var/spool/slurmctld", "/var/spool/slurmd", "/etc/slurm/gpu/gpu"
 	conf.Timers, conf.CgroupPlugin = slurm.LocalTimers(), slurm.NoCgroups("22.05.8")
 	return conf

@@ -46,6 +46,8 @@ type Config struct {
 	NodeProlog string
 	// NodeEpilog is a program that each node runs after a job, empty for none.
 	NodeEpilog string
+	// NodeHealth is a program that idle nodes run every few minutes, and each when its slurmd starts; empty for none.
+	NodeHealth string
 	// Accounting says where jobs are accounted for.
 	Accounting Accounting
 	// Policy is what accounts and QoS make of the scheduling.
@@ -241,11 +243,26 @@ func (c Config) power(set func(string, any)) {
 	if c.NodeEpilog != "" {
 		set("Epilog", c.NodeEpilog)
 	}
+	c.health(set)
 	set("SuspendTime", c.idle())
 	set("ResumeRate", 0)
 	set("SuspendRate", 0)
 	if static := c.static(); len(static) > 0 {
 		set("SuspendExcNodes", strings.Join(static, ","))
+	}
+}
+
+// health has idle nodes look at themselves, a few at a time: jobs are left alone. A program of the user's own takes its place.
+func (c Config) health(set func(string, any)) {
+	if c.NodeHealth == "" || c.customised("HealthCheckProgram") {
+		return
+	}
+	set("HealthCheckProgram", c.NodeHealth)
+	if !c.customised("HealthCheckInterval") {
+		set("HealthCheckInterval", 300)
+	}
+	if !c.customised("HealthCheckNodeState") {
+		set("HealthCheckNodeState", "IDLE,CYCLE")
 	}
 }
 

@@ -2,12 +2,15 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/boot"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/aws/stack"
+	"github.com/muster-hpc/muster/internal/services"
 )
 
 // gpus starts what the machine's GPUs need.
@@ -59,7 +62,25 @@ func (n *node) health(ctx context.Context) (string, error) {
 	detail, err := n.machine.Health(ctx, boot.Wanted{Type: n.identity.Type, EFA: stack.EFADevices(n.cluster.file, resource, n.identity.Type)})
 	detail = fmt.Sprintf("%s; checks before jobs: %s; after them: %s", detail, prolog, epilog)
 	n.tell(blindOf(detail))
-	return detail, err
+	return detail, errors.Join(err, n.writeHealth())
+}
+
+// writeHealth writes what looks at the node every few minutes: at what it has now.
+func (n *node) writeHealth() error {
+	gpus, efa := n.machine.Devices()
+	options := []string{"--gpus", strconv.Itoa(gpus), "--efa", strconv.Itoa(efa), "--disk", "/"}
+	if dir, err := n.scratchDir(); err == nil && dir != "" {
+		options = append(options, "--disk", dir)
+	}
+	for _, s := range n.cluster.site.Storage {
+		w, err := boot.MountOf(s, n.Ticket.Head)
+		if err != nil {
+			return err
+		}
+		options = append(options, "--mount", w.Target)
+	}
+	_, err := n.machine.Write(services.NodeHealth, services.HealthScript(options...), 0o755, "")
+	return err
 }
 
 // nodeContainers makes what steps in containers need, and keeps for the head node that

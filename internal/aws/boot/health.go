@@ -236,6 +236,12 @@ func (m Machine) efa(ctx context.Context, w Wanted) (string, error) {
 	return count.Of(seen, "EFA device"), nil
 }
 
+// Devices counts the GPUs of NVIDIA and the EFA devices that the kernel has, by its own files: nothing that hangs is asked.
+func (m Machine) Devices() (gpus, efa int) {
+	efa, _ = m.efaDevices()
+	return hardwareOf(m.devices()).GPUs, efa
+}
+
 // efaDevices counts the devices of the kernel's driver of EFA. able is false where the
 // kernel knows no devices of that kind.
 func (m Machine) efaDevices() (seen int, able bool) {

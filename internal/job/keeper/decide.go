@@ -90,8 +90,7 @@ func lost(n slurm.Node, since time.Time) bool {
 		return true
 	}
 	theirs := slices.ContainsFunc([]string{"Not responding", "Node unexpectedly rebooted"}, func(s string) bool { return strings.HasPrefix(n.Reason, s) })
-	_, kernels := fleet.KernelLine(n.Reason)
-	ours := fleet.Ours(n.Reason) && !kernels && !strings.HasPrefix(n.Reason, reasonMark+"job ")
+	ours := fleet.Ours(n.Reason) && !fleet.ByItself(n.Reason) && !strings.HasPrefix(n.Reason, reasonMark+"job ")
 	return (theirs || ours) && !n.ReasonTime.Before(since)
 }
 
