@@ -140,3 +140,26 @@ func TestConf_of_a_cloud(t *testing.T) {
 		t.Errorf("no accounting:\n%s", conf)
 	}
 }
+
+// A user's own health check takes the place of muster's, and his times hold.
+func TestHealthCheckOfTheUser(t *testing.T) {
+	lines := func(custom ...Setting) string {
+		c := Config{NodeHealth: "/opt/muster/bin/node-health", Custom: custom}
+		var found []string
+		for line := range strings.Lines(c.Conf()) {
+			if strings.HasPrefix(line, "HealthCheck") {
+				found = append(found, strings.TrimSpace(line))
+			}
+		}
+		return strings.Join(found, " ")
+	}
+	for want, custom := range map[string][]Setting{
+		"HealthCheckProgram=/opt/muster/bin/node-health HealthCheckInterval=300 HealthCheckNodeState=IDLE,CYCLE": nil,
+		"HealthCheckProgram=/opt/muster/bin/node-health HealthCheckNodeState=IDLE,CYCLE HealthCheckInterval=60":  {{Key: "HealthCheckInterval", Value: "60"}},
+		"HealthCheckProgram=/mine": {{Key: "HealthCheckProgram", Value: "/mine"}},
+	} {
+		if got := lines(custom...); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
