@@ -12,7 +12,7 @@ import (
 
 // agentVerify has what `muster verify` runs on nodes.
 func (a *app) agentVerify() *cobra.Command {
-	c := &cobra.Command{Use: "verify", Short: "Looks and measures on a node, for muster verify"}
+	c := &cobra.Command{Use: "verify", Hidden: true, Short: "Looks and measures on a node, for muster verify"}
 	c.AddCommand(a.agentVerifyStorage(), &cobra.Command{
 		Use:   "hello",
 		Short: "Says the time, and which names it knows, when asked",
