@@ -92,7 +92,7 @@ func (o *proofOptions) flags(c *cobra.Command) {
 	repeat(c.Flags(), &o.want, "want", "another expectation, as `NAME=VALUE`, such as driver=550; can be repeated")
 	c.Flags().StringVar(&o.report, "report", "", "write report.json, .html, .xml and .sig into a `DIR`")
 	c.Flags().BoolVar(&o.here, "here", false, "the Slurm of this machine, also of a cluster that muster did not make")
-	c.Flags().BoolVar(&o.expect, "expect", false, "only say what host, container, gpu and efa expect of each machine of the cluster's file")
+	c.Flags().BoolVar(&o.expect, "expect", false, "only say what basic, host, container, gpu and efa expect of each machine of the cluster's file")
 	c.Flags().BoolVar(&o.strict, "strict", false, "warnings and blind checks, too, end with exit code 3")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask before nodes start that cost")
 	_ = c.RegisterFlagCompletionFunc("nodes", cobra.FixedCompletions([]string{"2", "10", "all"}, cobra.ShellCompDirectiveNoFileComp))

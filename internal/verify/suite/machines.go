@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -39,10 +40,12 @@ func (r *run) look(ctx context.Context) error {
 		}
 	}
 	if r.Head != "" {
-		f, err := scan.Machine(ctx, scan.Options{Now: time.Now()})
+		now := time.Now()
+		f, err := scan.Machine(ctx, scan.Options{Now: now, Asked: now})
 		if err != nil {
 			return fmt.Errorf("look at the head node: %w", err)
 		}
+		f.Clock.Back = now // the clock that asks is its own
 		r.facts[head] = f
 	}
 	return nil
@@ -87,8 +90,20 @@ func (r *run) machines(suite string) func(context.Context, *verify.Suite) error 
 			}
 			s.Results = append(s.Results, judged(suite)(name, f, r.right(name))...)
 		}
+		if suite == verify.Host {
+			s.Results = append(s.Results, r.versions()...)
+		}
 		return nil
 	}
+}
+
+// versions holds the nodes against each other.
+func (r *run) versions() []verify.Result {
+	nodes := maps.Clone(r.facts)
+	delete(nodes, head)
+	results, versions := judge.Versions(nodes)
+	r.report.Identity.Versions = versions
+	return results
 }
 
 // judged is what judges the machines of a suite.
