@@ -14,7 +14,7 @@ type matching struct {
 // busy as it was. Nobody meets the same partner again if there is another one.
 func (s *Search) match(j judgement) []Pairing {
 	m := matching{Search: s, judgement: j, taken: make([]bool, len(s.nodes))}
-	order := s.random.Perm(len(s.nodes))
+	order := s.shuffled()
 	var tried []link
 	for l := range j.links {
 		if j.tried(l) {
@@ -72,4 +72,20 @@ func (m *matching) seek(n int, order []int, fit func(int) bool) {
 func (m *matching) pair(a, b int) {
 	m.taken[a], m.taken[b] = true, true
 	m.round = append(m.round, Pairing{m.Search.nodes[a], m.Search.nodes[b]})
+}
+
+// shuffled are the nodes in an order that the seed decides: the numbers are those of SplitMix64 (G. L. Steele et al., Fast Splittable
+// Pseudorandom Number Generators, OOPSLA 2014).
+func (s *Search) shuffled() []int {
+	order := make([]int, len(s.nodes))
+	for i := range order {
+		s.random += 0x9e3779b97f4a7c15
+		z := s.random
+		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		k := int((z ^ z>>31) % uint64(i+1))
+		order[i] = order[k]
+		order[k] = i
+	}
+	return order
 }

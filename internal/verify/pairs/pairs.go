@@ -12,7 +12,6 @@ package pairs
 
 import (
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 )
 
@@ -33,7 +32,7 @@ type Measured struct {
 type Search struct {
 	nodes   []string
 	place   map[string]int
-	random  *rand.Rand
+	random  uint64
 	pending []Pairing
 	rounds  [][]seen
 }
@@ -46,7 +45,7 @@ type seen struct {
 
 // New begins a search among nodes; those named twice count once. The seed decides who meets whom.
 func New(nodes []string, seed uint64) *Search {
-	s := &Search{place: map[string]int{}, random: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))}
+	s := &Search{place: map[string]int{}, random: seed}
 	for _, n := range nodes {
 		if _, ok := s.place[n]; !ok {
 			s.place[n] = len(s.nodes)

@@ -1,0 +1,125 @@
+package load_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/muster-hpc/muster/internal/verify/load"
+	"github.com/muster-hpc/muster/internal/verify/meter"
+)
+
+// debianPython is the one that Debian's python3-torch is for.
+const debianPython = "/usr/bin/python3"
+
+// rank runs the program of the collectives as Slurm starts one of some ranks.
+func rank(t *testing.T, ranks int, python string) func(string, io.Reader, io.Writer) {
+	return func(node string, in io.Reader, out io.Writer) {
+		c := exec.CommandContext(t.Context(), python, "-u", "collectives.py")
+		c.Stdin, c.Stdout, c.Stderr = in, out, os.Stderr
+		c.Env = append(os.Environ(), "SLURMD_NODENAME="+node, "SLURM_PROCID="+node[1:], "SLURM_NTASKS="+strconv.Itoa(ranks))
+		if err := c.Run(); err != nil {
+			t.Logf("%s: %v", node, err)
+		}
+	}
+}
+
+func withTorch(t *testing.T) {
+	if err := exec.Command(debianPython, "-c", "import torch").Run(); err != nil {
+		if os.Getenv("MUSTER_CI") != "" {
+			t.Fatal("Debian's python3-torch is missing")
+		}
+		t.Skip("Debian's python3-torch is missing")
+	}
+}
+
+// TestCollectives measures all collectives between three processes, and its tables are read again as those of nccl-tests.
+func TestCollectives(t *testing.T) {
+	withTorch(t)
+	nodes := []string{"n0", "n1", "n2"}
+	s := startStep(t, nodes, rank(t, len(nodes), debianPython))
+	got, err := load.MeasureCollectives(t.Context(), load.CollectiveOptions{In: s.out, Out: s.in, Ranks: 3, Towards: "127.0.0.1", MaxBytes: 1 << 16, Seconds: 12})
+	if err != nil || len(got.Broken)+len(got.Blind)+len(got.Wrong) > 0 {
+		t.Fatalf("%v: %+v", err, got)
+	}
+	var names []string
+	for _, c := range got.Measured {
+		names = append(names, c.Name)
+		again := meter.ReadCollective([]byte(meter.Table(c)))
+		if len(c.Rows) == 0 || len(again.Rows) != len(c.Rows) || again.OutOfBounds == nil || *again.OutOfBounds != 0 || again.Name != c.Name {
+			t.Errorf("%s: %+v, read again %+v", c.Name, c, again)
+		}
+	}
+	if !slices.Equal(names, load.Operations()) {
+		t.Errorf("got %v", names)
+	}
+	if !strings.Contains(got.Notes["reduce_scatter"], "alltoall and a sum") || got.Torch["n2"] == "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestCollectivesBroken has a rank that dies: the others do not wait for it.
+func TestCollectivesBroken(t *testing.T) {
+	withTorch(t)
+	nodes := []string{"n0", "n1"}
+	s := startStep(t, nodes, func(node string, in io.Reader, out io.Writer) {
+		if node == "n0" {
+			rank(t, 2, debianPython)(node, in, out)
+			return
+		}
+		_, _ = io.WriteString(out, `{"kind":"ready","node":"n1","rank":1}`+"\n"+`{"kind":"broken","node":"n1","rank":1,"why":"gone"}`+"\n")
+	})
+	got, err := load.MeasureCollectives(t.Context(), load.CollectiveOptions{In: s.out, Out: s.in, Ranks: 2, Towards: "127.0.0.1", MaxBytes: 1 << 10, Seconds: 1})
+	if err == nil && len(got.Broken) == 0 || len(got.Measured) > 0 {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
+// TestCollectivesBlind has no torch on a node.
+func TestCollectivesBlind(t *testing.T) {
+	s := startStep(t, []string{"n0"}, func(node string, in io.Reader, out io.Writer) {
+		_, _ = io.WriteString(out, `{"kind":"blind","node":"n0","rank":0,"why":"no Python here has torch"}`+"\n")
+		_, _ = io.Copy(io.Discard, in)
+	})
+	got, err := load.MeasureCollectives(t.Context(), load.CollectiveOptions{In: s.out, Out: s.in, Ranks: 2})
+	if err != nil || got.Blind["n0"] == "" {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
+func TestNCCLTestLine(t *testing.T) {
+	for _, c := range []struct {
+		test load.NCCLTest
+		want string
+	}{
+		{load.NCCLTest{Program: "/opt/nccl-tests/build/all_reduce_perf"}, "/opt/nccl-tests/build/all_reduce_perf -b 8 -e 4G -f 2 -g 1"},
+		{load.NCCLTest{Program: "all_gather_perf", Max: "16G", Iterations: 50, JSON: "/tmp/a.json"}, "all_gather_perf -b 8 -e 16G -f 2 -g 1 -n 50 -J /tmp/a.json"},
+	} {
+		if got := strings.Join(c.test.Line(), " "); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
+
+// TestFindNCCLTest looks in PATH, where NCCL_TESTS_HOME leads, and where images have it.
+func TestFindNCCLTest(t *testing.T) {
+	home := t.TempDir()
+	if err := os.MkdirAll(home+"/build", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(home+"/build/alltoall_perf", []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("NCCL_TESTS_HOME", home)
+	if got := load.FindNCCLTest("alltoall"); got != home+"/build/alltoall_perf" {
+		t.Errorf("got %q", got)
+	}
+	if got := load.FindNCCLTest("hypercube"); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
