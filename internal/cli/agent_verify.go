@@ -21,6 +21,6 @@ func (a *app) agentVerify() *cobra.Command {
 			return load.Answer(c.Context(), os.Stdin, a.out, nodeName())
 		},
 	})
-	c.AddCommand(a.agentVerifyScan(), a.agentVerifyTraffic())
+	c.AddCommand(a.agentVerifyScan(), a.agentVerifyTraffic(), a.agentVerifyCollectives())
 	return c
 }
