@@ -122,4 +122,3 @@ func TestFindNCCLTest(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
-
