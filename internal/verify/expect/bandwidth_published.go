@@ -32,7 +32,9 @@ func published(g Group) (Bandwidth, bool) {
 func rows() []row {
 	a100, h100 := []string{"p4d.24xlarge", "p4de.24xlarge"}, []string{"p5.48xlarge"}
 	h200, b200 := []string{"p5e.48xlarge", "p5en.48xlarge"}, []string{"p6-b200.48xlarge"}
-	measured := func(source string, at ...SizeRate) Bandwidth { return Bandwidth{At: at, Confidence: Measured, Source: source} }
+	measured := func(source string, at ...SizeRate) Bandwidth {
+		return Bandwidth{At: at, Confidence: Measured, Source: source}
+	}
 	return []row{
 		{a100, 1, 8, "all_reduce", measured(mlEngineering, SizeRate{16 * gib, 234.9})},
 		{h100, 1, 8, "all_reduce", Bandwidth{At: []SizeRate{{8 * gib, 460}}, Confidence: Modelled, Source: azureChecks}},
