@@ -1,0 +1,140 @@
+package judge_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/expect"
+	"github.com/muster-hpc/muster/internal/verify/judge"
+	"github.com/muster-hpc/muster/internal/verify/meter"
+	"github.com/muster-hpc/muster/internal/verify/pairs"
+)
+
+func resultOf(t *testing.T, all []verify.Result, check string) verify.Result {
+	t.Helper()
+	for _, r := range all {
+		if r.Check == check {
+			return r
+		}
+	}
+	t.Errorf("there is no %s: %+v", check, all)
+	return verify.Result{}
+}
+
+// TestCollectiveOfSamples judges what p5 and p4de have measured by what is published of them, and of more nodes.
+func TestCollectiveOfSamples(t *testing.T) {
+	for _, c := range []struct {
+		file  string
+		group expect.Group
+		want  verify.Verdict
+	}{
+		{"all_reduce-2x-p5-srun-l.txt", expect.Group{InstanceType: "p5.48xlarge", Nodes: 2, GPUs: 8, Collective: "all_reduce"}, verify.Pass},
+		{"all_reduce-2x-p4de-srun-l.txt", expect.Group{InstanceType: "p4de.24xlarge", Nodes: 2, GPUs: 8, Collective: "all_reduce"}, verify.Pass},
+		{"all_reduce-2x-p4de-srun-l.txt", expect.Group{InstanceType: "p5.48xlarge", Nodes: 2, GPUs: 8, Collective: "all_reduce"}, verify.Fail},
+		{"all_reduce-2x-p4de-srun-l.txt", expect.Group{InstanceType: "p5e.48xlarge", Nodes: 2, GPUs: 8, Collective: "all_reduce"}, verify.Warn},
+		{"all_reduce-2x-p5-srun-l.txt", expect.Group{InstanceType: "p5.48xlarge", Nodes: 10, GPUs: 8, Collective: "all_reduce"}, verify.Pass},
+		{"all_reduce-2x-p5-srun-l.txt", expect.Group{InstanceType: "p5.48xlarge", Nodes: 2, GPUs: 8, Collective: "reduce"}, verify.Pass},
+	} {
+		text, err := os.ReadFile("../meter/testdata/nccl-tests/" + c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, series := judge.Collective(judge.CollectiveSeen{Collective: meter.ReadCollective(text), Right: expect.BusBandwidth(c.group)})
+		if r := resultOf(t, all, "collective-bandwidth"); r.Verdict != c.want || len(series) != 1 {
+			t.Errorf("%s as %+v: %+v", c.file, c.group, r)
+		}
+		if r := resultOf(t, all, "collective-data"); r.Verdict != verify.Pass {
+			t.Errorf("%s: %+v", c.file, r)
+		}
+	}
+}
+
+func TestCollective(t *testing.T) {
+	row := func(bytes int64, bus float64, wrong int64) meter.Row {
+		return meter.Row{Bytes: bytes, OutOfPlace: &meter.Measure{TimeUs: 1, BusGBps: bus, Wrong: &wrong}}
+	}
+	seen := func(rows ...meter.Row) judge.CollectiveSeen {
+		return judge.CollectiveSeen{Collective: meter.Collective{Name: "all_reduce", Rows: rows, Reading: meter.Reading{Whole: true}}}
+	}
+	wrong := seen(row(8, 1, 0), row(16, 1, 3))
+	small := seen(row(1<<20, 300, 0))
+	small.Right = expect.BusBandwidth(expect.Group{InstanceType: "p5.48xlarge", Nodes: 2, GPUs: 8, Collective: "all_reduce"})
+	slower := seen(row(8, 0.001, 0), row(1<<20, 0.5, 0))
+	slower.Earlier = &verify.Series{Points: []verify.Point{{X: 1 << 20, Y: 1}}}
+	loose := slower
+	loose.Loose = "all nodes share one machine"
+	unchecked := seen(meter.Row{Bytes: 8, InPlace: &meter.Measure{TimeUs: 1, BusGBps: 1}})
+	cut := seen(row(8, 1, 0))
+	cut.Whole, cut.Problems = false, []string{"the end is missing"}
+	for _, c := range []struct {
+		name, check string
+		seen        judge.CollectiveSeen
+		want        verify.Verdict
+	}{
+		{"wrong_values_fail", "all-reduce-data", wrong, verify.Fail},
+		{"no_rows_are_blind", "all-reduce-data", seen(), verify.Blind},
+		{"unchecked_data_are_blind", "all-reduce-data", unchecked, verify.Blind},
+		{"a_cut_is_blind", "all-reduce-sizes", cut, verify.Blind},
+		{"small_messages_say_nothing", "all-reduce-bandwidth", small, verify.Blind},
+		{"half_of_before_fails", "all-reduce-bandwidth", slower, verify.Fail},
+		{"and_warns_on_one_machine", "all-reduce-bandwidth", loose, verify.Warn},
+	} {
+		all, _ := judge.Collective(c.seen)
+		if r := resultOf(t, all, c.check); r.Verdict != c.want {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+	}
+}
+
+func TestTransport(t *testing.T) {
+	for _, c := range []struct {
+		name, log string
+		efa       int
+		check     string
+		want      verify.Verdict
+	}{
+		{"tcp_fails", "NCCL INFO Using network Socket\n", 16, "nccl-network", verify.Fail},
+		{"no_efa", "NCCL INFO Using network Socket\n", 0, "nccl-network", verify.Skip},
+		{"silence", "hello\n", 16, "nccl-network", verify.Blind},
+		{"all_nics", "NCCL INFO NET/OFI Selected provider is efa, fabric is efa-direct (found 16 nics)\nNCCL INFO Using network Libfabric\n", 16, "nccl-nics", verify.Pass},
+		{"one_nic_less", "NCCL INFO NET/OFI Selected provider is efa, fabric is efa-direct (found 16 nics)\nNCCL INFO NET/OFI Selected provider is efa, fabric is efa (found 15 nics)\n", 16, "nccl-nics", verify.Fail},
+		{"old_plugin", "NCCL INFO NET/OFI Selected Provider is efa\n", 4, "nccl-nics", verify.Blind},
+	} {
+		all := judge.Transport("n1", meter.ReadNCCL([]byte(c.log)), c.efa)
+		if r := resultOf(t, all, c.check); r.Verdict != c.want {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+	}
+}
+
+func TestNetwork(t *testing.T) {
+	fast := judge.Traffic{A: "a", B: "b", AB: 3, BA: 2.4, MedianUs: 40, P99Us: 80}
+	seen := judge.NetworkSeen{Nodes: []string{"a", "b", "c", "d"}, Right: expect.Traffic("g5.8xlarge", 4), Rounds: [][]judge.Traffic{
+		{fast, {A: "c", B: "d", Err: "refused"}},
+	}}
+	all, matrices := judge.Network(seen)
+	if r := resultOf(t, all, "network-pair"); r.Verdict != verify.Warn || r.On != "c+d" {
+		t.Errorf("got %+v", r)
+	}
+	if r := resultOf(t, all, "network-bandwidth"); r.Verdict != verify.Pass || r.Value.Number != 2.4 || r.Value.Expected != 2.5 {
+		t.Errorf("got %+v", r)
+	}
+	if len(matrices) != 2 || len(matrices[0].Pairs) != 1 || !matrices[1].Lower {
+		t.Errorf("got %+v", matrices)
+	}
+	seen.Suspects = []pairs.Suspect{{Node: "d", Dead: true, Sure: true, Confidence: 99.99, Evidence: []string{"round 0: c with d: refused"}}}
+	all, _ = judge.Network(seen)
+	if r := resultOf(t, all, "network-node"); r.Verdict != verify.Fail || r.On != "d" || !strings.Contains(r.Found, "no answer") {
+		t.Errorf("got %+v", r)
+	}
+	seen.Right = expect.Traffic("p5.48xlarge", 4)
+	all, _ = judge.Network(seen)
+	if r := resultOf(t, all, "network-bandwidth"); r.Verdict != verify.Pass || !strings.Contains(r.Why, "not judged") {
+		t.Errorf("got %+v", r)
+	}
+	if all, _ := judge.Network(judge.NetworkSeen{Nodes: []string{"a"}}); all[0].Verdict != verify.Skip {
+		t.Errorf("one node: %+v", all)
+	}
+}
