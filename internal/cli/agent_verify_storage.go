@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"time"
 
@@ -24,7 +23,6 @@ import (
 // the line; only a wrong command line is an error.
 func (a *app) agentVerifyStorage() *cobra.Command {
 	s := load.Storage{}
-	var program string
 	var tied bool
 	c := &cobra.Command{
 		Use:   "storage PHASE DIR",
@@ -32,7 +30,7 @@ func (a *app) agentVerifyStorage() *cobra.Command {
 		Args:  cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			s.Phase, s.Dir, s.Now = args[0], args[1], time.Now()
-			s.Program, s.Run = measurer(program), cmp.Or(s.Run, rand.Text())
+			s.Run = cmp.Or(s.Run, rand.Text())
 			if err := s.Check(); err != nil {
 				return fault.Usage(err)
 			}
@@ -57,21 +55,8 @@ func (a *app) agentVerifyStorage() *cobra.Command {
 	f.IntVar(&s.Streams, "streams", 8, "how many files at once")
 	f.IntVar(&s.Files, "files", 2000, "how many empty files for the metadata's rates")
 	f.IntVar(&s.Tasks, "tasks", 1, "how many tasks share the file system's room")
-	f.StringVar(&program, "with", "muster", "what measures: muster, fio, or auto for fio where it is installed")
 	f.BoolVar(&tied, "until-eof", false, "end, and clean up, when the standard input ends")
 	return c
-}
-
-// measurer is the path of the program that measures, empty for muster itself.
-func measurer(name string) string {
-	if name != "fio" && name != "auto" {
-		return ""
-	}
-	path, err := exec.LookPath("fio")
-	if err != nil && name == "fio" {
-		return "fio" // its start will say that it is not there
-	}
-	return path
 }
 
 // nodeName is this node's name, as Slurm has it or as it calls itself.

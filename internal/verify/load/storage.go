@@ -48,8 +48,6 @@ type Storage struct {
 	Files   int
 	// Tasks is how many tasks share the file system: there must be room for what all write, three times.
 	Tasks int
-	// Program measures instead of muster: the path of fio, or empty.
-	Program string
 	// Now is when the run begins: leftovers are those of a day before.
 	Now time.Time
 
@@ -101,9 +99,6 @@ func hostLike(name string) bool {
 // When the context ends, or the measurement fails, the run's directory is removed.
 func (s Storage) Measure(ctx context.Context) meter.StorageTask {
 	answer := meter.StorageTask{Phase: s.Phase, Node: s.Node, Task: s.Task, Run: s.Run, Dir: s.Dir, By: "muster"}
-	if s.Program != "" {
-		answer.By = "fio"
-	}
 	if err := s.measure(ctx, &answer); err != nil {
 		answer.Fault, answer.Error = faultOf(err), err.Error()
 		if answer.Fault == meter.FaultOther && ctx.Err() != nil {

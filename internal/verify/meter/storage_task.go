@@ -17,7 +17,7 @@ type StorageTask struct {
 	// Dir is where it was measured, FS the kernel's name of its file system.
 	Dir string `json:"dir"`
 	FS  string `json:"fs,omitempty"`
-	// By is what measured: muster or fio.
+	// By is what measured: muster.
 	By    string         `json:"by"`
 	Write *StorageRate   `json:"write,omitempty"`
 	Read  *StorageRate   `json:"read,omitempty"`
