@@ -38,6 +38,11 @@ func (a *app) verifyOn(ctx context.Context, s slurm.Client, o proofOptions) erro
 	if err := a.answer(report, func() error { return a.verifyText(report) }); err != nil {
 		return err
 	}
+	if o.report != "" {
+		if err := a.writeReport(o.report, report, ""); err != nil {
+			return err
+		}
+	}
 	return verdictError(report.Verdict, o.strict)
 }
 
@@ -48,16 +53,6 @@ func verdictError(v verify.Verdict, strict bool) error {
 		return fault.Exit(1)
 	case strict && v != verify.Pass && v != verify.Skip:
 		return fault.Exit(3)
-	}
-	return nil
-}
-
-func (a *app) verifyText(r verify.Report) error {
-	for _, s := range r.Suites {
-		fmt.Fprintf(a.out, "%s: %s %s\n", s.Name, s.Verdict, s.Why)
-		for _, x := range s.Results {
-			fmt.Fprintf(a.out, "  %-6s %-18s %-24s %s; %s %s\n", x.Verdict, x.Check, x.On, x.Found, x.Why, x.Hint)
-		}
 	}
 	return nil
 }

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/muster-hpc/muster/internal/sys/whole"
+	"github.com/muster-hpc/muster/internal/verify"
+	sign "github.com/muster-hpc/muster/internal/verify/seal"
+	"github.com/muster-hpc/muster/internal/verify/sheet"
+)
+
+// writeReport writes a report's files into a directory: JSON, its signature, a page and JUnit's XML. It is signed by the key
+// of this machine's SSH server, where the caller may read it; otherwise it is not, and that is said.
+func (a *app) writeReport(dir string, r verify.Report, keyPath string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	text = append(text, '\n')
+	signature, sealed, err := sealReport(text, r.Identity.Cluster, keyPath)
+	if err != nil {
+		return err
+	}
+	page, err := sheet.HTML(r, sheet.Options{Hosts: hostsOf, Report: "report.json", SHA256: fmt.Sprintf("%x", sha256.Sum256(text)), Seal: sealed})
+	if err != nil {
+		return err
+	}
+	junit, err := sheet.JUnit(r)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	sig := filepath.Join(dir, "report.json.sig")
+	if signature == nil { // one of an earlier report would be wrong
+		if err := os.Remove(sig); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for name, content := range map[string][]byte{"report.json": text, "report.html": page, "report.xml": junit, "report.json.sig": signature} {
+		if content == nil {
+			continue
+		}
+		if err := whole.Write(filepath.Join(dir, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	a.note("the report is in %s: %s", dir, sealed)
+	return nil
+}
+
+// sealReport signs a report's text, and says by which key, or why not.
+func sealReport(text []byte, cluster, path string) (signature []byte, said string, err error) {
+	if path == "" {
+		path = sign.HostKey
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, "it is not signed: " + err.Error(), nil
+		}
+		f.Close()
+	}
+	key, err := sign.Load(path)
+	if err != nil {
+		return nil, "", err
+	}
+	signature, err = key.Sign(text)
+	if err != nil {
+		return nil, "", err
+	}
+	return signature, fmt.Sprintf("signed for %s by the key %s (%s); muster verify proof, or ssh-keygen -Y verify -n %s, proves it", cluster, key.Public().Fingerprint(), path, sign.Namespace), nil
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/verify"
+)
+
+func verified(gpus string, v verify.Verdict) verify.Report {
+	r := verify.Report{Identity: verify.Identity{Cluster: "training"}, Began: time.Date(2026, 11, 3, 8, 0, 0, 0, time.UTC), Seconds: 90, Nodes: []string{"n-1", "n-2", "n-3"}}
+	s := verify.Suite{Name: verify.GPU}
+	for _, n := range r.Nodes {
+		s.Results = append(s.Results, verify.Result{Check: "driver", On: n, Verdict: verify.Pass, Found: "580", Want: "580"})
+	}
+	s.Results = append(s.Results, verify.Result{Check: "gpu-count", On: "n-2", Verdict: v, Found: gpus, Want: "8", Why: "one fell\x1b off", Hint: "muster node kill n-2"})
+	r.Suites = []verify.Suite{s, {Name: verify.Container, Verdict: verify.Skip, Why: "no image"}}
+	r.Close()
+	return r
+}
+
+func TestVerifyText(t *testing.T) {
+	var out strings.Builder
+	if err := (&app{out: &out, err: io.Discard}).verifyText(verified("7", verify.Fail)); err != nil {
+		t.Fatal(err)
+	}
+	want := `VERDICT  SUITE      CHECK      ON       FOUND  WANT
+fail     gpu        gpu-count  n-2      7      8
+skip     container  container  -        -      -
+pass     gpu        driver     n-[1-3]  580    580
+
+fail gpu gpu-count on n-2: one fell\x1b off
+  do: muster node kill n-2
+skip container container: no image
+training: fail (1 fail, 3 pass) on 3 nodes in 1 min
+`
+	if got := out.String(); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestVerifyDiff(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string, v any) string {
+		text, _ := json.Marshal(v)
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good, bad, other := file("good.json", verified("8", verify.Pass)), file("bad.json", verified("7", verify.Fail)), file("other.json", []int{1})
+	diff := func(args ...string) (string, error) {
+		var out strings.Builder
+		c := (&app{out: &out, err: io.Discard}).verifyDiff()
+		c.SetArgs(args)
+		c.SilenceErrors, c.SilenceUsage = true, true
+		err := c.Execute()
+		return out.String(), err
+	}
+	out, err := diff(good, bad)
+	var code fault.Exit
+	if !errors.As(err, &code) || code != 1 || !strings.Contains(out, "worse  gpu    gpu-count  n-2  pass, 8  fail, 7\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := diff(bad, good); err != nil || !strings.Contains(out, "0 worse, 1 better") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := diff(good, other); err == nil || !strings.Contains(err.Error(), "other.json: line 1, column 1: ") {
+		t.Errorf("a foreign file: %v", err)
+	}
+}
+
+func TestVerifyProof(t *testing.T) {
+	if _, err := exec.LookPath("ssh-keygen"); err != nil {
+		if os.Getenv("MUSTER_CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("no ssh-keygen: Debian's openssh-client has it")
+	}
+	dir := t.TempDir()
+	key, report := filepath.Join(dir, "key"), filepath.Join(dir, "report.json")
+	if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
+		t.Fatalf("%s", out)
+	}
+	var out strings.Builder
+	a := &app{out: &out, err: io.Discard}
+	if err := a.writeReport(dir, verified("8", verify.Pass), key); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"report.html", "report.xml", "report.json.sig"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	prove := func(args ...string) error {
+		c := a.verifyProof()
+		c.SetArgs(args)
+		c.SilenceErrors, c.SilenceUsage = true, true
+		return c.Execute()
+	}
+	if err := prove(report, "--key", key+".pub"); err != nil || !strings.Contains(out.String(), "nobody changed it since SHA256:") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	var code fault.Exit
+	if err := prove(report); !errors.As(err, &code) || code != 3 {
+		t.Errorf("a key that nobody named: %v", err)
+	}
+	text, _ := os.ReadFile(report)
+	if err := os.WriteFile(report, []byte(strings.Replace(string(text), "8", "7", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := prove(report, "--key", key+".pub"); err == nil || !strings.Contains(err.Error(), "the signature is not of this text") {
+		t.Errorf("a changed report: %v", err)
+	}
+}
