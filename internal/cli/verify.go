@@ -71,15 +71,16 @@ made the cluster: nothing has to be installed on its nodes.`,
 	}
 	onHead := a.onHead(func(c *cobra.Command, _ []string, s slurm.Client) error { return a.verifyOn(c.Context(), s, o) })
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if o.expect {
+		switch {
+		case o.expect:
 			return a.verifyExpect(o.suites, o.want)
-		}
-		if o.here {
+		case o.here:
 			return a.verifyOn(c.Context(), slurm.Client{Runner: slurm.Exec{}}, o)
 		}
 		return onHead(c, args)
 	}
 	o.flags(c)
+	c.AddCommand(a.verifyPage())
 	return c
 }
 

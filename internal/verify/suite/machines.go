@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -90,20 +89,46 @@ func (r *run) machines(suite string) func(context.Context, *verify.Suite) error 
 			}
 			s.Results = append(s.Results, judged(suite)(name, f, r.right(name))...)
 		}
-		if suite == verify.Host {
-			s.Results = append(s.Results, r.versions()...)
+		switch suite {
+		case verify.Host:
+			results, versions := judge.Versions(r.computeFacts())
+			s.Results, r.report.Identity.Versions = append(s.Results, results...), versions
+		case verify.Basic:
+			s.Results = append(s.Results, judge.Apart(r.sharedDirs(), r.computeMounts())...)
 		}
 		return nil
 	}
 }
 
-// versions holds the nodes against each other.
-func (r *run) versions() []verify.Result {
-	nodes := maps.Clone(r.facts)
-	delete(nodes, head)
-	results, versions := judge.Versions(nodes)
-	r.report.Identity.Versions = versions
-	return results
+// computeFacts are what the nodes told.
+func (r *run) computeFacts() map[string]verify.Facts {
+	all := map[string]verify.Facts{}
+	for _, n := range r.alloc.nodes {
+		if f, ok := r.facts[n]; ok {
+			all[n] = f
+		}
+	}
+	return all
+}
+
+// computeMounts are the nodes' mounts, of those that told them.
+func (r *run) computeMounts() map[string][]verify.Mount {
+	all := map[string][]verify.Mount{}
+	for n, f := range r.computeFacts() {
+		if mounts, blind := f.Mounts.See(); blind == "" {
+			all[n] = mounts
+		}
+	}
+	return all
+}
+
+// sharedDirs are where the cluster's file systems are mounted.
+func (r *run) sharedDirs() []string {
+	var all []string
+	for _, f := range r.shared() {
+		all = append(all, f.Mount)
+	}
+	return all
 }
 
 // judged is what judges the machines of a suite.
