@@ -80,7 +80,6 @@ made the cluster: nothing has to be installed on its nodes.`,
 		return onHead(c, args)
 	}
 	o.flags(c)
-	c.AddCommand(a.verifyPage())
 	return c
 }
 
