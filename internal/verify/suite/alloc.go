@@ -27,6 +27,7 @@ import (
 type allocation struct {
 	job   int
 	nodes []string
+	gpus  int // on each of them
 	// waited is how long the nodes took to come.
 	waited time.Duration
 
@@ -87,7 +88,7 @@ func allocate(ctx context.Context, q request, waiting func(job int, since time.D
 	if err != nil {
 		return nil, err
 	}
-	a := &allocation{cmd: cmd, input: input, ended: make(chan struct{}), said: &tail.Writer{}}
+	a := &allocation{gpus: max(0, q.gpus), cmd: cmd, input: input, ended: make(chan struct{}), said: &tail.Writer{}}
 	cmd.Stderr = a.said
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("ask Slurm for nodes: %w", err)

@@ -27,6 +27,8 @@ type stepOptions struct {
 	// image is the container's, empty for none. mounts are what it sees.
 	image  string
 	mounts []string
+	// gpus are what the step gets on each node, 0 for none.
+	gpus int
 	// mpi is srun's --mpi, empty for none.
 	mpi string
 	// input says that the step hears what is written to its input.
@@ -59,6 +61,9 @@ func (r *run) args(o stepOptions) []string {
 		"--jobid=" + strconv.Itoa(r.alloc.job), "--overlap", "--nodes=" + strconv.Itoa(len(nodes)), "--nodelist=" + strings.Join(nodes, ","),
 		"--ntasks=" + strconv.Itoa(len(nodes)*tasks), "--ntasks-per-node=" + strconv.Itoa(tasks), "--mem=0", "--cpu-bind=none",
 		"--kill-on-bad-exit=0", "--no-kill", "--quit-on-interrupt", "--job-name=" + jobName,
+	}
+	if o.gpus > 0 {
+		args = append(args, "--gres=gpu:"+strconv.Itoa(o.gpus))
 	}
 	if !o.input {
 		args = append(args, "--input=none")

@@ -1,0 +1,77 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/expect"
+	"github.com/muster-hpc/muster/internal/verify/judge"
+	"github.com/muster-hpc/muster/internal/verify/load"
+)
+
+// What collectives take over gloo: messages of up to so many bytes, and so many seconds for all six.
+const (
+	glooBytes, glooSeconds           = 64 << 20, 60
+	rehearsedGloo, rehearsedGlooTime = 4 << 20, 20
+	// glooLimit is what all of it may take: Python starts, and the ranks meet.
+	glooLimit = 5 * time.Minute
+)
+
+// collectives measures the six collectives over gloo, which needs no GPU: what is proven is that ranks on all nodes meet, and that
+// what they exchange is right.
+func (r *run) collectives(ctx context.Context, s *verify.Suite) error {
+	o := load.CollectiveOptions{Backend: "gloo", MaxBytes: glooBytes, Seconds: glooSeconds, Ranks: len(r.alloc.nodes)}
+	if r.Place == "local" {
+		o.MaxBytes, o.Seconds = rehearsedGloo, rehearsedGlooTime
+	}
+	return r.measured(ctx, s, o, stepOptions{args: r.muster("collectives"), input: true, limit: glooLimit, image: r.Image})
+}
+
+// measured runs torch's collectives in a step and has them judged.
+func (r *run) measured(ctx context.Context, s *verify.Suite, o load.CollectiveOptions, step stepOptions) error {
+	if step.image != "" {
+		step.mounts = []string{r.Muster + ":" + r.Muster + ":ro"}
+	}
+	r.Tell(fmt.Sprintf("%s meet over %s", count.Of(o.Ranks, "rank"), o.Backend))
+	running, err := r.begin(ctx, step)
+	if err != nil {
+		return err
+	}
+	o.In, o.Out = running.out, running.in
+	told, err := load.MeasureCollectives(ctx, o)
+	err = errors.Join(err, running.end())
+	if blind := r.without(s, told); blind {
+		return nil
+	}
+	for _, c := range told.Measured {
+		seen := judge.CollectiveSeen{Collective: c, On: slurm.Compress(r.alloc.nodes), Wrong: told.Wrong, Note: told.Notes[c.Name]}
+		seen.Right = expect.Bandwidth{Unknown: "what " + o.Backend + " comes to depends on the machine: compare with an earlier report"}
+		if r.Place == "local" {
+			seen.Loose = rehearsal
+		}
+		results, series := judge.Collective(seen)
+		s.Results, s.Series = append(s.Results, results...), append(s.Series, series...)
+	}
+	for _, node := range slices.Sorted(maps.Keys(told.Broken)) {
+		s.Results = append(s.Results, verify.Result{Check: "ranks", On: node, Verdict: verify.Fail, Want: "ranks of all nodes meet", Why: told.Broken[node], Required: true})
+	}
+	return err
+}
+
+// without says which nodes could not take part.
+func (r *run) without(s *verify.Suite, told load.Collectives) (blind bool) {
+	for _, node := range slices.Sorted(maps.Keys(told.Blind)) {
+		s.Results = append(s.Results, verify.Result{Check: "ranks", On: node, Verdict: verify.Blind, Want: "a Python with PyTorch", Why: told.Blind[node],
+			Hint: "apt-get install python3-torch on the nodes, or --image with one that has it"})
+	}
+	return len(told.Blind) > 0
+}

@@ -1,0 +1,94 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/expect"
+	"github.com/muster-hpc/muster/internal/verify/judge"
+	"github.com/muster-hpc/muster/internal/verify/load"
+	"github.com/muster-hpc/muster/internal/verify/pairs"
+)
+
+// How each pair of nodes loads the network in a round. In a rehearsal all pairs share the processors of one machine, so that without a
+// bound they would measure how they share these.
+const (
+	trafficStreams   = 4
+	trafficSeconds   = 2.0
+	rehearsedSeconds = 0.5
+	rehearsedCap     = 0.02 // GB/s
+)
+
+// rehearsal is why numbers of a local cluster are not judged.
+const rehearsal = "a rehearsal: all nodes are this machine"
+
+// network measures between nodes, all pairs of a round at once, until it is known who is slow.
+func (r *run) network(ctx context.Context, s *verify.Suite) (err error) {
+	if len(r.alloc.nodes) < 2 {
+		s.Results = append(s.Results, verify.Result{Check: "network", Verdict: verify.Skip, Why: "there is one node, and nobody to measure with"})
+		return nil
+	}
+	step, err := r.begin(ctx, stepOptions{args: r.muster("traffic"), input: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, step.end()) }()
+	o, seconds := load.TrafficOptions{Nodes: r.alloc.nodes, In: step.out, Out: step.in, Streams: trafficStreams}, trafficSeconds
+	seen := judge.NetworkSeen{Nodes: r.alloc.nodes, Right: r.traffic()}
+	if r.Place == "local" {
+		o.CapGBps, seconds, seen.Unjudged = rehearsedCap, rehearsedSeconds, rehearsal
+	}
+	traffic, err := load.OpenTraffic(ctx, o)
+	if err != nil {
+		return err
+	}
+	search := pairs.New(r.alloc.nodes, uint64(r.alloc.job))
+	for all := search.Next(); len(all) > 0 && ctx.Err() == nil; all = search.Next() {
+		r.Tell(fmt.Sprintf("round %d of at most %d: %s at once", len(seen.Rounds)+1, pairs.Most(len(r.alloc.nodes)), count.Of(len(all), "pair")))
+		told := traffic.Round(ctx, asked(all), seconds)
+		search.Take(heardOf(told))
+		seen.Rounds = append(seen.Rounds, toldOf(told))
+	}
+	seen.Suspects = search.Verdicts()
+	results, matrices := judge.Network(seen)
+	s.Results, s.Matrices = append(s.Results, results...), append(s.Matrices, matrices...)
+	return traffic.Close()
+}
+
+// traffic is what two of the nodes should come to.
+func (r *run) traffic() expect.Bandwidth {
+	if kind, ok := r.kind(); ok {
+		return expect.Traffic(kind.Type, trafficStreams)
+	}
+	return expect.Bandwidth{Unknown: "the nodes' instance type is not known, or they have several"}
+}
+
+func asked(all []pairs.Pairing) []load.Pair {
+	var out []load.Pair
+	for _, p := range all {
+		out = append(out, load.Pair{A: p.A, B: p.B})
+	}
+	return out
+}
+
+// heardOf is what the search hears: the slower way of a pair.
+func heardOf(all []load.Measured) []pairs.Measured {
+	var out []pairs.Measured
+	for _, m := range all {
+		out = append(out, pairs.Measured{A: m.A, B: m.B, GBps: min(m.AB, m.BA), LatencyUs: m.MedianUs, Err: m.Err})
+	}
+	return out
+}
+
+func toldOf(all []load.Measured) []judge.Traffic {
+	var out []judge.Traffic
+	for _, m := range all {
+		out = append(out, judge.Traffic(m))
+	}
+	return out
+}
