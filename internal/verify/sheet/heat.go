@@ -18,9 +18,10 @@ type heat struct {
 	Size            float64
 	Left, Top       float64
 	Width, Height   float64
-	Cells           []cell // one by one, with what they are
-	Paths           []path // or those of a class together
-	Crosses         string // over those that are far off
+	Bed, Foot       float64 // the width of the field of cells, and where the names of columns begin
+	Cells           []cell  // one by one, with what they are
+	Paths           []path  // or those of a class together
+	Crosses         string  // over those that are far off
 	Rows, Columns   []tick
 	Legend          []legend
 	Slow            []slowNode
@@ -109,6 +110,7 @@ func heatOf(m verify.Matrix, id string, o Options) heat {
 	median := verify.Median(values(m))
 	h.Size = round(max(3, min(26, 560/float64(n))))
 	h.Width, h.Height = h.Left+h.Size*float64(n)+10, h.Top+h.Size*float64(n)+96
+	h.Bed, h.Foot = round(h.Size*float64(n)), round(h.Height-88)
 	h.Note = fmt.Sprintf("%s between %s, median %s %s.", count.Of(len(m.Pairs), "measurement"), count.Of(len(m.Nodes), "node"), figures(median), line(m.Unit))
 	if n < len(m.Nodes) {
 		h.Note += fmt.Sprintf(" A cell is the worst of a block of %d by %d nodes.", (len(m.Nodes)+n-1)/n, (len(m.Nodes)+n-1)/n)
@@ -219,9 +221,3 @@ func slowOf(m verify.Matrix, lower bool, median float64) (slow []slowNode) {
 	}
 	return slow
 }
-
-// Bed is the width of the field of cells.
-func (h heat) Bed() float64 { return round(h.Width - h.Left - 10) }
-
-// Foot is where the names of columns begin.
-func (h heat) Foot() float64 { return round(h.Height - 88) }

@@ -1,13 +1,11 @@
 package sheet
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 	"time"
@@ -37,21 +35,17 @@ func HTML(r verify.Report, o Options) ([]byte, error) {
 	if o.Hosts == nil {
 		o.Hosts = func(names []string) string { return strings.Join(names, ",") }
 	}
-	t, err := template.New("page").Parse(pageText)
+	text, err := fill(pageText, pageOf(r, o))
 	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, pageOf(r, o)); err != nil {
 		return nil, fmt.Errorf("write the report's page: %w", err)
 	}
-	return b.Bytes(), nil
+	return text, nil
 }
 
 // view is what the template shows.
 type view struct {
 	Title, Policy    string
-	CSS              template.CSS
+	CSS              raw
 	Verdict          badge
 	Headline, Error  string
 	Facts            []fact
@@ -102,7 +96,7 @@ func badgeOf(v verify.Verdict) badge {
 
 func pageOf(r verify.Report, o Options) view {
 	v := view{
-		Title: "Verification of " + line(r.Identity.Cluster), CSS: template.CSS(css), Policy: policy(css),
+		Title: "Verification of " + line(r.Identity.Cluster), CSS: raw(css), Policy: policy(css),
 		Verdict: badgeOf(r.Verdict), Headline: headline(r), Error: line(r.Error), Facts: identity(r),
 		Nodes: hosts(o, cleaned(r.Nodes)), Report: line(o.Report), SHA256: line(o.SHA256), Seal: printable(o.Seal),
 	}
