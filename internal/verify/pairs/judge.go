@@ -43,6 +43,9 @@ func (s *Search) judge() judgement {
 			j.met[m.b]++
 		}
 	}
+	if j.nodes = j.hear(); s.mostFailed() {
+		return j // who is right when nobody answers?
+	}
 	for {
 		j.nodes = j.hear()
 		worst := 0
@@ -56,6 +59,21 @@ func (s *Search) judge() judgement {
 		}
 		j.accused[worst] = true
 	}
+}
+
+// mostFailed tells whether more measurements have failed than not. Then none of a few nodes is at fault, and nobody is accused.
+func (s *Search) mostFailed() bool {
+	balance := 0
+	for _, round := range s.rounds {
+		for _, m := range round {
+			if m.Err == "" {
+				balance++
+			} else {
+				balance--
+			}
+		}
+	}
+	return balance < 0
 }
 
 // hear is what partners say of nodes: each one once, however often it was met, and nobody bad of one who only met the accused.

@@ -240,3 +240,14 @@ func TestTake(t *testing.T) {
 		t.Errorf("nobody: %v", got)
 	}
 }
+
+// TestNobodyAnswers accuses nobody where no measurement comes to anything: it is the network, or its firewall.
+func TestNobodyAnswers(t *testing.T) {
+	for _, n := range sizes() {
+		w := world{n: n, fails: 1, random: rand.New(rand.NewPCG(1, 1))}
+		_, found := w.run(t, 1)
+		if slices.ContainsFunc(found, func(s Suspect) bool { return s.Sure }) {
+			t.Errorf("%d nodes: %+v", n, found)
+		}
+	}
+}
