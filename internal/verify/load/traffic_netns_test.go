@@ -2,7 +2,6 @@ package load_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -93,14 +92,13 @@ func newCluster(t *testing.T, nodes int) *cluster {
 // asWorker is this test's program as a worker, when it is started as one.
 const asWorker = "MUSTER_TEST_TRAFFIC_WORKER"
 
-func TestMain(m *testing.M) {
+// TestTrafficWorker is a worker where it is started as one, and nothing else.
+func TestTrafficWorker(t *testing.T) {
 	if node := os.Getenv(asWorker); node != "" {
-		if err := load.ServeTraffic(context.Background(), os.Stdin, os.Stdout, node); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+		if err := load.ServeTraffic(t.Context(), os.Stdin, os.Stdout, node); err != nil {
+			t.Log(err)
 		}
-		os.Exit(0)
 	}
-	os.Exit(m.Run())
 }
 
 // workers starts a worker in each namespace, as a process.
@@ -110,7 +108,7 @@ func (c *cluster) workers(t *testing.T, nodes []string) *step {
 		place[n] = i
 	}
 	return startStep(t, nodes, func(node string, in io.Reader, out io.Writer) {
-		cmd := exec.Command("/proc/self/exe")
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestTrafficWorker$")
 		cmd.Env = append(os.Environ(), asWorker+"="+node)
 		cmd.Stderr = os.Stderr
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
