@@ -144,6 +144,7 @@ type key struct {
 // placed are a report's results by what they are about. A suite without results stands for itself.
 func placed(r Report) map[key]Result {
 	all := map[key]Result{}
+	taken := map[key]int{} // counted: results of one check and place may be very many
 	for _, s := range r.Suites {
 		results := s.Results
 		if len(results) == 0 {
@@ -151,9 +152,9 @@ func placed(r Report) map[key]Result {
 		}
 		for _, x := range results {
 			k := key{suite: s.Name, check: x.Check, on: x.On}
-			for _, taken := all[k]; taken; _, taken = all[k] {
-				k.nth++
-			}
+			nth := taken[k]
+			taken[k]++
+			k.nth = nth
 			all[k] = x
 		}
 	}

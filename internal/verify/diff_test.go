@@ -102,3 +102,24 @@ func TestDiff_identity(t *testing.T) {
 		t.Errorf("gone: %+v", back.Gone)
 	}
 }
+
+// TestDiff_of_very_many_of_one has so many results of one check and place that each may be looked at but once.
+func TestDiff_of_very_many_of_one(t *testing.T) {
+	var r Report
+	r.Suites = []Suite{{Name: Network, Results: make([]Result, 300_000)}}
+	if d := Diff(r, r); d.Same != 300_000 {
+		t.Errorf("%d are the same", d.Same)
+	}
+}
+
+// TestDiff_can_be_written whatever was measured: JSON has no infinity.
+func TestDiff_can_be_written(t *testing.T) {
+	odd := []float64{0, -1e308, 5e-324, 1, 1e308}
+	for _, n := range odd {
+		for _, m := range odd {
+			if _, err := json.Marshal(Diff(measured("GB/s", n), measured("GB/s", m))); err != nil {
+				t.Errorf("%g and %g: %v", n, m, err)
+			}
+		}
+	}
+}

@@ -66,6 +66,9 @@ func (c *compared) number(k key, x Change, a, b Result) {
 	}
 }
 
+// mostPart is the most that a change comes to: JSON has no infinity, which is where a number grows from next to nothing.
+const mostPart = 1e6
+
 // change is one result's.
 func change(k key, a, b Result) Change {
 	x := Change{
@@ -82,7 +85,7 @@ func change(k key, a, b Result) Change {
 		x.B, x.Unit = finite(b.Value.Number), b.Value.Unit
 	}
 	if x.A != nil && x.B != nil && *x.A != 0 {
-		x.Part = (*x.B - *x.A) / math.Abs(*x.A)
+		x.Part = min(max((*x.B-*x.A)/math.Abs(*x.A), -mostPart), mostPart)
 	}
 	return x
 }

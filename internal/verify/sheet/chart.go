@@ -79,12 +79,18 @@ func chartsOf(s verify.Suite, id string) (charts []chart) {
 // sound are the points that can be drawn, in order.
 func sound(c verify.Series) (points []verify.Point) {
 	for _, p := range c.Points[:min(len(c.Points), mostPoints)] {
-		if finite(p.X) && finite(p.Y) && math.Abs(p.X) < 1e18 && p.Y >= 0 && p.Y < 1e18 && (!logarithmic(c) || p.X > 0 && p.Y > 0) {
+		if drawable(p.X) && drawable(p.Y) && p.Y >= 0 && (!logarithmic(c) || p.X > 0 && p.Y > 0) {
 			points = append(points, p)
 		}
 	}
 	slices.SortStableFunc(points, func(a, b verify.Point) int { return cmp.Compare(a.X, b.X) })
 	return points
+}
+
+// drawable says that a number has a place on an axis: nobody measures what is beyond, and there parts of numbers are none.
+func drawable(n float64) bool {
+	size := math.Abs(n)
+	return n == 0 || size >= 1e-18 && size < 1e18
 }
 
 // logarithmic says that a series is over sizes of messages: both axes are logarithmic then.
@@ -105,7 +111,7 @@ func chartOf(all []verify.Series, id string) chart {
 	if more := len(all) - len(drawn); more > 0 {
 		c.Note = fmt.Sprintf("%s more are in the report's JSON. ", count.Of(more, "curve"))
 	}
-	if first.Expected > 0 && finite(first.Expected) {
+	if first.Expected > 0 && drawable(first.Expected) {
 		c.Expected, c.ExpectedText = y.at(first.Expected), "expected "+figures(first.Expected)+" "+c.YLabel
 		c.Note += c.ExpectedText + ": " + cmp.Or(line(first.Source), "no source is named")
 	}
@@ -155,7 +161,7 @@ func axesOf(all []verify.Series) (x, y axis) {
 			x.least, x.most = min(x.least, p.X), max(x.most, p.X)
 			y.least, y.most = min(y.least, p.Y), max(y.most, p.Y)
 		}
-		if s.Expected > 0 && finite(s.Expected) {
+		if s.Expected > 0 && drawable(s.Expected) {
 			y.most = max(y.most, s.Expected)
 		}
 	}

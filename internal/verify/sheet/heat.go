@@ -94,6 +94,14 @@ func (g grid) part(v, median float64) float64 {
 	return 1
 }
 
+// percent is a part in words; beside a median of next to nothing a value may be any part of it.
+func percent(part float64) string {
+	if part > 100 {
+		return "more than 10000 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*part)
+}
+
 // heatOf draws a matrix.
 func heatOf(m verify.Matrix, id string, o Options) heat {
 	n := min(len(m.Nodes), mostCells)
@@ -161,7 +169,7 @@ func (h *heat) draw(m verify.Matrix, g grid, median float64) {
 			fmt.Fprintf(&crosses, "M%g %gl%g %g", round(x+h.Size/4), round(y+h.Size/4), round(h.Size/2), round(h.Size/2))
 		}
 		if g.n <= wordyNodes {
-			text := fmt.Sprintf("%s and %s: %s %s, %.0f %% of the median", line(m.Nodes[at/g.n]), line(m.Nodes[at%g.n]), figures(v), line(m.Unit), 100*part)
+			text := fmt.Sprintf("%s and %s: %s %s, %s of the median", line(m.Nodes[at/g.n]), line(m.Nodes[at%g.n]), figures(v), line(m.Unit), percent(part))
 			h.Cells = append(h.Cells, cell{x, y, fmt.Sprintf("h%d", class), text})
 			continue
 		}
@@ -217,7 +225,7 @@ func slowOf(m verify.Matrix, lower bool, median float64) (slow []slowNode) {
 	slices.SortFunc(all, func(a, b found) int { return cmp.Or(cmp.Compare(a.part, b.part), a.node-b.node) })
 	for _, f := range all[:min(len(all), mostSlow)] {
 		numbers := of[f.node]
-		slow = append(slow, slowNode{line(m.Nodes[f.node]), figures(verify.Median(numbers)) + " " + line(m.Unit), fmt.Sprintf("%.0f %%", 100*f.part), fmt.Sprint(len(numbers))})
+		slow = append(slow, slowNode{line(m.Nodes[f.node]), figures(verify.Median(numbers)) + " " + line(m.Unit), percent(f.part), fmt.Sprint(len(numbers))})
 	}
 	return slow
 }

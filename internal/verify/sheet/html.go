@@ -6,6 +6,8 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"fmt"
+	"html"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +31,7 @@ var css string
 //go:embed page.html
 var pageText string
 
-// HTML is a report as one page that loads nothing and runs nothing. It stays below a few MB whatever the report is; what is
+// HTML is a report as one page that loads nothing and runs nothing. It stays below 10 MB whatever the report is; what is
 // left out for that is said.
 func HTML(r verify.Report, o Options) ([]byte, error) {
 	if o.Hosts == nil {
@@ -72,6 +74,7 @@ type section struct {
 	Verdict             badge
 	Items               []item
 	LeftOut             int
+	Undrawn             bool // says that there was no room for a plot
 	Charts              []chart
 	Bars                []bars
 	Heats               []heat
@@ -103,7 +106,7 @@ func pageOf(r verify.Report, o Options) view {
 	for _, verdict := range listed() {
 		v.Counts = append(v.Counts, tally{badgeOf(verdict), r.Counts[verdict]})
 	}
-	room := budget{rows: mostItems, bytes: mostProof}
+	room := budget{rows: mostItems, words: mostWords, bytes: mostProof, plots: mostPlots}
 	for i, s := range r.Suites[:min(len(r.Suites), mostSuites)] {
 		section := sectionOf(s, i, o, &room)
 		v.Suites = append(v.Suites, section)
@@ -147,16 +150,19 @@ func took(s float64) string {
 	return count.Span(time.Duration(s * float64(time.Second)))
 }
 
-// Bounds of a page: suites, rows of all of them, bytes of evidence and of what was found at each place, and of a host list.
+// Bounds of a page: suites, rows of all of them, bytes of their words, of evidence and of what was found at each place, of
+// plots, and of a host list.
 const (
 	mostSuites = 40
 	mostItems  = 2000
+	mostWords  = 3 << 20
 	mostProof  = 1 << 20
+	mostPlots  = 4 << 20
 	mostHosts  = 4000
 )
 
 // budget is what may still be shown.
-type budget struct{ rows, bytes int }
+type budget struct{ rows, words, bytes, plots int }
 
 func sectionOf(s verify.Suite, n int, o Options, room *budget) section {
 	v := section{ID: fmt.Sprintf("suite-%d", n), Name: line(s.Name), Why: line(s.Why), Verdict: badgeOf(s.Verdict), Took: took(s.Seconds)}
@@ -168,26 +174,78 @@ func sectionOf(s verify.Suite, n int, o Options, room *budget) section {
 			v.LeftOut++
 			continue
 		}
-		room.take(&row)
-		v.Items = append(v.Items, item{Row: row, ID: fmt.Sprintf("%s-%d", v.ID, i), Verdict: badgeOf(row.Verdict), Hosts: hosts(o, row.On), Number: len(row.On)})
+		x := item{Row: row, ID: fmt.Sprintf("%s-%d", v.ID, i), Verdict: badgeOf(row.Verdict), Hosts: hosts(o, row.On), Number: len(row.On)}
+		if room.words -= wordsOf(x); room.words < 0 {
+			v.LeftOut++
+			continue
+		}
+		room.take(&x.Row)
+		v.Items = append(v.Items, x)
 	}
-	v.Charts = chartsOf(s, v.ID)
-	if s.Name == verify.Storage {
-		v.Bars = barsOf(s, v.ID)
-	}
-	for i, m := range s.Matrices[:min(len(s.Matrices), mostHeats)] {
-		v.Heats = append(v.Heats, heatOf(m, fmt.Sprintf("%s-heat-%d", v.ID, i), o))
-	}
+	v.plot(s, o, room)
 	return v
+}
+
+// plot draws what there is room for.
+func (v *section) plot(s verify.Suite, o Options, room *budget) {
+	if room.plots > 0 {
+		for _, c := range chartsOf(s, v.ID) {
+			if room.draws(c) {
+				v.Charts = append(v.Charts, c)
+			}
+		}
+	}
+	if s.Name == verify.Storage {
+		for _, b := range barsOf(s, v.ID) {
+			if room.draws([]bars{b, b}) { // their texts are written twice
+				v.Bars = append(v.Bars, b)
+			}
+		}
+	}
+	for i := 0; i < min(len(s.Matrices), mostHeats) && room.plots > 0; i++ {
+		if h := heatOf(s.Matrices[i], fmt.Sprintf("%s-heat-%d", v.ID, i), o); room.draws(h) {
+			v.Heats = append(v.Heats, h)
+		}
+	}
+	v.Undrawn = len(s.Matrices) > len(v.Heats) || len(s.Series) > 0 && room.plots == 0
+}
+
+// draws says whether there is room for a plot, and takes it. Once there is none, nothing more is drawn.
+func (b *budget) draws(plot any) bool {
+	b.plots = max(b.plots-weight(reflect.ValueOf(plot)), 0)
+	return b.plots > 0
+}
+
+// wordsOf is how many bytes a row's words take, which stand in its suite's table and in the list of what needs a look.
+func wordsOf(x item) int {
+	return 2 * weight(reflect.ValueOf([]string{x.Suite, x.Check, x.Found, x.Want, x.Why, x.Hint, x.Source, x.Hosts}))
+}
+
+// weight is about how many bytes of a page a value makes: its texts as they are written, and the marks around them.
+func weight(v reflect.Value) (n int) {
+	switch v.Kind() {
+	case reflect.String:
+		return len(html.EscapeString(v.String())) + 30
+	case reflect.Float64:
+		return 15
+	case reflect.Struct:
+		for i := range v.NumField() {
+			n += weight(v.Field(i))
+		}
+		return n + 60
+	case reflect.Slice:
+		for i := range v.Len() {
+			n += weight(v.Index(i))
+		}
+	}
+	return n
 }
 
 // take leaves out what a row has beyond the page's room, and says so.
 func (b *budget) take(r *Row) {
 	for _, list := range []*[]Said{&r.Evidence, &r.Each} {
 		for i, s := range *list {
-			for _, text := range s.Lines {
-				b.bytes -= len(text) + len(s.On) + 40
-			}
+			b.bytes -= weight(reflect.ValueOf(s))
 			if b.bytes < 0 {
 				*list = append((*list)[:i:i], Said{Lines: []string{"the rest is left out here, and the report's JSON has it"}})
 				break

@@ -56,6 +56,22 @@ func inert(t *testing.T, text []byte) {
 	}
 }
 
+// numbers holds that what a page draws has places.
+func numbers(t *testing.T, text []byte) {
+	t.Helper()
+	page, err := html.Parse(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range page.Descendants() {
+		for _, a := range n.Attr {
+			if n.Namespace == "svg" && (strings.Contains(a.Val, "NaN") || strings.Contains(a.Val, "Inf")) && !strings.HasPrefix(a.Key, "aria") {
+				t.Errorf("%s has %s=%q", n.Data, a.Key, a.Val)
+			}
+		}
+	}
+}
+
 // TestHTML_is_bounded has many nodes say much, and all of it different.
 func TestHTML_is_bounded(t *testing.T) {
 	r := sample(300)
@@ -130,9 +146,24 @@ func TestHeat_of_many_is_by_blocks(t *testing.T) {
 	}
 }
 
+// little is a report with each kind of thing once: what is fuzzed has to be small, or the fuzzer spends its time on making it so.
+func little() verify.Report {
+	r := sample(2)
+	for i := range r.Suites {
+		s := &r.Suites[i]
+		s.Results, s.Series = s.Results[:min(len(s.Results), 1)], s.Series[:min(len(s.Series), 1)]
+		for n := range s.Series {
+			s.Series[n].Points = s.Series[n].Points[:2]
+		}
+	}
+	r.Suites = slices.DeleteFunc(r.Suites, func(s verify.Suite) bool {
+		return !slices.Contains([]string{verify.Network, verify.NCCL, verify.Storage}, s.Name)
+	})
+	return r
+}
+
 func FuzzHTML(f *testing.F) {
-	small := sample(2)
-	text, _ := json.Marshal(small)
+	text, _ := json.Marshal(little())
 	f.Add(text)
 	f.Add([]byte(`{"schema":1,"verdict":"pass","suites":[{"name":"network","verdict":"pass","matrices":[{"nodes":["a"],"pairs":[{"a":0,"b":0,"value":1e308}]}],"series":[{"x_unit":"B","points":[{"x":1e-300,"y":1e300}],"expected":1e-320}]},{"name":"storage","verdict":"pass","results":[{"verdict":"pass","value":{"number":1e-320,"expected":1e308}}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -145,9 +176,7 @@ func FuzzHTML(f *testing.F) {
 			t.Fatal(err)
 		}
 		inert(t, page)
-		if strings.Contains(string(page), "NaN") && !strings.Contains(string(text), "N") || strings.Contains(string(page), `"+Inf"`) {
-			t.Error("a number of the page is none")
-		}
+		numbers(t, page)
 		if _, err := JUnit(r); err != nil {
 			t.Fatal(err)
 		}
