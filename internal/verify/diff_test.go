@@ -123,3 +123,23 @@ func TestDiff_can_be_written(t *testing.T) {
 		}
 	}
 }
+
+func FuzzDiff(f *testing.F) {
+	text, _ := json.Marshal(whole())
+	f.Add(text, text)
+	f.Add([]byte(`{"schema":1,"verdict":"pass","suites":[{"name":"s","verdict":"pass","results":[{"verdict":"pass","value":{"number":1e-320}}]}]}`),
+		[]byte(`{"schema":1,"verdict":"pass","suites":[{"name":"s","verdict":"pass","results":[{"verdict":"pass","value":{"number":1e308}}]}]}`))
+	f.Fuzz(func(t *testing.T, x, y []byte) {
+		a, err := Parse(x)
+		if err != nil {
+			return
+		}
+		b, err := Parse(y)
+		if err != nil {
+			return
+		}
+		if _, err := json.Marshal(Diff(a, b)); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -146,7 +146,8 @@ func TestHeat_of_many_is_by_blocks(t *testing.T) {
 	}
 }
 
-// little is a report with each kind of thing once: what is fuzzed has to be small, or the fuzzer spends its time on making it so.
+// little is a report with each kind of thing once: the fuzzer makes what it finds smaller byte by byte, for a minute each unless it
+// has -fuzzminimizetime=1x, and meanwhile counts no runs.
 func little() verify.Report {
 	r := sample(2)
 	for i := range r.Suites {

@@ -1,6 +1,8 @@
 package sheet
 
 import (
+	"encoding/json"
+	"encoding/xml"
 	"strings"
 	"testing"
 
@@ -56,4 +58,22 @@ func placeholder(s verify.Suite) []verify.Result {
 		return nil
 	}
 	return []verify.Result{{Verdict: s.Verdict, Required: s.Verdict == verify.Blind}}
+}
+
+func FuzzJUnit(f *testing.F) {
+	text, _ := json.Marshal(little())
+	f.Add(text)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := verify.Parse(text)
+		if err != nil {
+			return
+		}
+		text, err = JUnit(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := xml.Unmarshal(text, &struct{}{}); err != nil {
+			t.Error(err)
+		}
+	})
 }
