@@ -63,9 +63,12 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
 		panic(err)
 	}
-	// A shell starts background jobs with SIGINT ignored, and our children would inherit it; what is caught, they do not.
-	if signal.Ignored(syscall.SIGINT) {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
+	// A shell starts background jobs with SIGINT ignored, nohup its program with SIGHUP, and our children would inherit it; what is
+	// caught, they do not.
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	code := m.Run()
 	if lacks() == "" {

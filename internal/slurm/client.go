@@ -220,6 +220,12 @@ func lastStderr(err error) string {
 	return ""
 }
 
+// StartNow lets a job start that waits for a time to come, as one does that was queued again.
+func (c Client) StartNow(ctx context.Context, job string) error {
+	_, err := c.Runner.Run(ctx, "scontrol", "update", "jobid="+job, "starttime=now")
+	return err
+}
+
 // Cancel ends a job for good: job is its label, and an array's number means all of its tasks. A job that has ended is no error, and scancel
 // does not complain of one that it does not know.
 func (c Client) Cancel(ctx context.Context, job string) error {

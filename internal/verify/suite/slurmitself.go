@@ -110,7 +110,7 @@ func (r *run) hurry(ctx context.Context, id int) error {
 	if _, err := r.until(ctx, id, func(j slurm.Job) bool { return j.State == "PENDING" || j.Ended() }); err != nil {
 		return err
 	}
-	_, err := r.Slurm.Runner.Run(ctx, "scontrol", "update", "jobid="+strconv.Itoa(id), "starttime=now")
+	err := r.Slurm.StartNow(ctx, strconv.Itoa(id))
 	if err != nil && ctx.Err() == nil {
 		r.Tell("Slurm lets the job wait: " + err.Error())
 		return nil
@@ -180,7 +180,7 @@ func (r *run) power(ctx context.Context) verify.Result {
 	node := r.woken[len(r.woken)-1]
 	result.On = node
 	began := time.Now()
-	if _, err := r.Slurm.Runner.Run(ctx, "scontrol", "update", "nodename="+node, "state=power_down"); err != nil {
+	if err := r.Slurm.UpdateNodes(ctx, []string{node}, "POWER_DOWN", ""); err != nil {
 		result.Verdict, result.Why = verify.Blind, err.Error()
 		result.Hint = "operators of Slurm may power nodes down: run it as root or as SlurmUser"
 		return result
