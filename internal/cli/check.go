@@ -174,6 +174,8 @@ func noAnswer(c *cobra.Command) string {
 		return "it is for people"
 	case "job logs":
 		return "it passes on what the job writes; `muster job show ID -o json` has the file's path"
+	case "verify page":
+		return "it writes a page, or JUnit's XML"
 	case "help":
 		return "it is for people"
 	}

@@ -87,7 +87,7 @@ func theirCommands() []string {
 		"scancel cancel: `muster job cancel ID` ends a job, `muster exec scancel ID` is Slurm's",
 		"login connect attach enter bash: `muster shell` opens a shell on the head node, on AWS `muster ssh` logs in there",
 		"scp cp rsync sftp: the cluster on this machine sees your directory, and `muster exec -- tar -C /fsx -x <data.tar` brings data to any",
-		"validate lint verify: `muster check FILE` checks cluster files and batch scripts",
+		"validate lint: `muster check FILE` checks cluster files and batch scripts",
 		"cost cost-report estimate: `muster plan FILE` says what a cluster costs",
 		"build build-image: `muster image build` makes an image of a Dockerfile",
 		"pull: `muster image import URI` takes an image from a registry, `muster data pull s3://BUCKET/PREFIX DIR` a dataset from a bucket",

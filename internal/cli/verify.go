@@ -80,6 +80,7 @@ made the cluster: nothing has to be installed on its nodes.`,
 		return onHead(c, args)
 	}
 	o.flags(c)
+	c.AddCommand(a.verifyDiff(), a.verifyProof(), a.verifyPage())
 	return c
 }
 

@@ -31,7 +31,8 @@ is the one you know: a .pub file, a line of known_hosts, or what ssh-keyscan say
 of the head node. Without it, exit code 3 says that the key is to be looked at.
 
 OpenSSH proves the same without muster, with an allowed_signers file of that key:
-ssh-keygen -Y verify -f FILE -I CLUSTER -n muster-verify -s REPORT.json.sig < REPORT.json`,
+  ssh-keygen -Y verify -f FILE -I CLUSTER -n muster-verify \
+    -s REPORT.json.sig < REPORT.json`,
 		Example: "  muster verify proof report.json --key head.pub\n  ssh-keyscan -t ed25519 HEAD > head.keys; muster verify proof report.json --key head.keys",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -72,6 +72,9 @@ func unnamed(data []byte) (*os.File, error) {
 	return f, err
 }
 
+// startWait is how long a server may take to listen, on a machine that does much else.
+const startWait = 3 * time.Minute
+
 // await starts the process and returns when it says where it listens.
 func (p *process) await(said io.Reader) error {
 	started, listens := make(chan error, 1), make(chan string, 1)
@@ -84,9 +87,9 @@ func (p *process) await(said io.Reader) error {
 		return nil
 	case <-p.ended:
 		return fmt.Errorf("it ended: %s", p.lastWords())
-	case <-time.After(time.Minute):
+	case <-time.After(startWait):
 		p.end()
-		return fmt.Errorf("it does not listen after a minute: %s", p.lastWords())
+		return fmt.Errorf("it does not listen after %s: %s", startWait, p.lastWords())
 	}
 }
 

@@ -24,12 +24,20 @@ func (b *builder) host() {
 	b.add(verify.Host, b.parts()...)
 	b.add(verify.Host, b.clock()...)
 	b.add(verify.Host, b.programs()...)
-	b.add(verify.Host,
-		Expectation{Check: "nofile", Want: "131072 open files or more at the hard limit", Must: least(131072), Soft: true, Source: slurmUnit,
-			Why: "ranks of a large job open thousands of files and sockets", Hint: "set LimitNOFILE in slurmd's unit"},
+	b.add(verify.Host, b.files(),
 		Expectation{Check: "environment", Want: "no variables that harm NCCL or libfabric", Source: "muster's list of variables, as in muster check job"},
 		b.idle(),
 	)
+}
+
+// files is how many files a job may have open.
+func (b *builder) files() Expectation {
+	e := Expectation{Check: "nofile", Want: "131072 open files or more at the hard limit", Must: least(131072), Soft: true, Source: slurmUnit,
+		Why: "ranks of a large job open thousands of files and sockets", Hint: "set LimitNOFILE in slurmd's unit"}
+	if b.Rehearsal {
+		e.Skip = "a rehearsal: the limit is that of whoever started the cluster"
+	}
+	return e
 }
 
 // parts are the machine's CPUs and memory.
@@ -91,6 +99,9 @@ func (b *builder) clock() []Expectation {
 // programs are those without which nothing runs here.
 func (b *builder) programs() []Expectation {
 	daemons := map[Role][]string{Head: {"munged", "slurmctld"}, Login: {"munged"}, Compute: {"munged", "slurmd"}}[b.Role]
+	if b.Role == Compute && (b.Rehearsal || b.Cluster == nil) { // nodes of a rehearsal share one munged; other clusters may use auth/slurm
+		daemons = []string{"slurmd"}
+	}
 	all := []Expectation{{Check: "daemons", Want: strings.Join(daemons, " and ") + " running", Words: daemons, Required: true,
 		Source: "https://slurm.schedmd.com/quickstart_admin.html", Why: "Slurm cannot use this machine", Hint: "look at the logs of what is missing"}}
 	if b.Role == Compute {
