@@ -28,6 +28,8 @@ func (a *app) verifyText(r verify.Report) error {
 	slices.SortStableFunc(rows, func(x, y sheet.Row) int {
 		return cmp.Compare(slices.Index(verdicts(), x.Verdict), slices.Index(verdicts(), y.Verdict))
 	})
+	skips := skipLines(rows)
+	rows = samePlaces(slices.DeleteFunc(rows, func(r sheet.Row) bool { return r.Verdict == verify.Skip }))
 	t := page.Table{{"VERDICT", "SUITE", "CHECK", "ON", "FOUND", "WANT"}}
 	for _, row := range rows {
 		t.Add(string(row.Verdict), row.Suite, row.Check, page.OrDash(hostsOf(row.On)), page.OrDash(row.Found), page.OrDash(row.Want))
@@ -36,14 +38,72 @@ func (a *app) verifyText(r verify.Report) error {
 		return err
 	}
 	fmt.Fprintln(a.out)
+	var lines []string
 	for _, row := range rows {
-		for _, text := range advice(row) {
-			if err := page.Line(a.out, page.Printable(text)); err != nil {
-				return err
-			}
+		lines = append(lines, advice(row)...)
+	}
+	for _, text := range append(lines, skips...) {
+		if err := page.Line(a.out, page.Printable(text)); err != nil {
+			return err
 		}
 	}
 	return page.Line(a.out, page.Printable(verifySummary(r)))
+}
+
+// skipLines say once for each suite and reason how many checks do not apply.
+func skipLines(rows []sheet.Row) (lines []string) {
+	type why struct{ suite, why string }
+	var order []why
+	checks := map[why][]string{}
+	for _, r := range rows {
+		if r.Verdict != verify.Skip {
+			continue
+		}
+		k := why{r.Suite, r.Why}
+		if checks[k] == nil {
+			order = append(order, k)
+		}
+		if !slices.Contains(checks[k], r.Check) {
+			checks[k] = append(checks[k], r.Check)
+		}
+	}
+	for _, k := range order {
+		what := strings.Join(checks[k], ", ")
+		if n := len(checks[k]); n > 3 {
+			what = fmt.Sprintf("%s and %d more", strings.Join(checks[k][:2], ", "), n-2)
+		}
+		lines = append(lines, fmt.Sprintf("skip %s %s: %s", k.suite, what, k.why))
+	}
+	return lines
+}
+
+// samePlaces makes one row of those that passed the same check on the same directory of several machines.
+func samePlaces(rows []sheet.Row) (out []sheet.Row) {
+	type check struct{ suite, check, dir string }
+	at := map[check]int{}
+	for _, r := range rows {
+		node, dir, ok := "", "", false
+		if len(r.On) == 1 {
+			node, dir, ok = strings.Cut(r.On[0], ":/")
+		}
+		if !ok || r.Verdict != verify.Pass {
+			out = append(out, r)
+			continue
+		}
+		k := check{r.Suite, r.Check, ":/" + dir}
+		if i, seen := at[k]; seen {
+			out[i].On = append(out[i].On[:len(out[i].On)-1], node, k.dir)
+			continue
+		}
+		at[k] = len(out)
+		r.On = []string{node, k.dir}
+		out = append(out, r)
+	}
+	for _, i := range at {
+		n := len(out[i].On) - 1
+		out[i].On = []string{hostsOf(out[i].On[:n]) + out[i].On[n]}
+	}
+	return out
 }
 
 // hostsOf writes places as a host list. What is no name of a node stays as it is.

@@ -220,9 +220,13 @@ func lastStderr(err error) string {
 	return ""
 }
 
-// StartNow lets a job start that waits for a time to come, as one does that was queued again.
-func (c Client) StartNow(ctx context.Context, job string) error {
-	_, err := c.Runner.Run(ctx, "scontrol", "update", "jobid="+job, "starttime=now")
+// againAfter is how long a job waits that was queued again: a node refuses a run whose credential is of the second in which that of
+// the run before was revoked ("Job credential revoked").
+const againAfter = 3
+
+// StartSoon lets a job that was queued again start in some seconds, and not in two minutes.
+func (c Client) StartSoon(ctx context.Context, job string) error {
+	_, err := c.Runner.Run(ctx, "scontrol", "update", "jobid="+job, fmt.Sprintf("starttime=now+%d", againAfter))
 	return err
 }
 

@@ -110,7 +110,7 @@ func (r *run) hurry(ctx context.Context, id int) error {
 	if _, err := r.until(ctx, id, func(j slurm.Job) bool { return j.State == "PENDING" || j.Ended() }); err != nil {
 		return err
 	}
-	err := r.Slurm.StartNow(ctx, strconv.Itoa(id))
+	err := r.Slurm.StartSoon(ctx, strconv.Itoa(id))
 	if err != nil && ctx.Err() == nil {
 		r.Tell("Slurm lets the job wait: " + err.Error())
 		return nil
