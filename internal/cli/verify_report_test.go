@@ -32,10 +32,9 @@ func TestVerifyText(t *testing.T) {
 	if err := (&app{out: &out, err: io.Discard}).verifyText(verified("7", verify.Fail)); err != nil {
 		t.Fatal(err)
 	}
-	want := `VERDICT  SUITE      CHECK      ON       FOUND  WANT
-fail     gpu        gpu-count  n-2      7      8
-skip     container  container  -        -      -
-pass     gpu        driver     n-[1-3]  580    580
+	want := `VERDICT  SUITE  CHECK      ON       FOUND  WANT
+fail     gpu    gpu-count  n-2      7      8
+pass     gpu    driver     n-[1-3]  580    580
 
 fail gpu gpu-count on n-2: one fell\x1b off
   do: muster node kill n-2

@@ -216,6 +216,14 @@ muster was written and tested without an account of AWS. Nothing on this page wa
 - That ranks which wait in NCCL show py-spy one place each, and begin no operation in its counts, while those that evaluate do neither for long. py-spy itself is a real one, on programs of Python that stand
   still, and that compute, with no GPU. Where one of both says nothing, a job that computes is told of and not ended.
 
+## What only GPUs and EFA can prove of muster verify
+
+- That the suites host, gpu, efa and nccl read what drivers and programs of today print on such machines: they were run on machines without, where they skip or are blind. Their readers are held against recorded outputs of
+  nccl-tests, NCCL, fi_info, nvidia-smi, DCGM, IOR, mdtest and fio, each with its source (internal/verify/meter/testdata); reports of failing GPUs in DCGM 4's form, and topologies, are written by its schema.
+- That expected bandwidths are right: they are other people's published ones, with their sources beside each, and a model of them for numbers of nodes that nobody published.
+- That nccl-tests by srun and PMIx, torch's collectives over NCCL, and an image's suites run: their command lines are tested, and nothing of them ran on a GPU. IOR and mdtest were not run by Slurm.
+- That a node whose clock is wrong is found: the judgement is tested; nodes of tests have one kernel, and so one clock. Slow nodes were made by limiting their bandwidth; a kernel that could delay packets was not there.
+
 ## What proves a call
 
 - **independent**: a program that is not ours answered it, [moto](https://github.com/getmoto/moto) or another server of S3, and muster went on with the
