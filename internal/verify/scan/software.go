@@ -87,7 +87,8 @@ var libraries = [...]string{
 // nccl is the version of the first libnccl.so, by the name of its file: libnccl.so.2 is a link to libnccl.so.2.18.5.
 func (e eye) nccl() verify.Look[string] {
 	for _, dir := range libraries {
-		for _, file := range e.glob(dir + "/libnccl.so*") {
+		if files := e.glob(dir + "/libnccl.so*"); len(files) > 0 {
+			file := files[0]
 			if _, version, ok := strings.Cut(e.base(file), "libnccl.so."); ok && strings.Count(version, ".") >= 2 {
 				return verify.Saw(short(version))
 			}

@@ -78,11 +78,6 @@ func (r *run) partitions(ctx context.Context) ([]verify.Result, error) {
 	return all, nil
 }
 
-func firstWord(text string) string {
-	word, _, _ := strings.Cut(text, " ")
-	return word
-}
-
 func said(reason string) string {
 	if reason == "" {
 		return "nobody has said why"
