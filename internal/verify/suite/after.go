@@ -21,7 +21,7 @@ func (r *run) after(ctx context.Context) {
 	if r.alloc == nil {
 		return
 	}
-	r.alloc.close()
+	r.leave(ctx)
 	i := slices.IndexFunc(r.report.Suites, func(s verify.Suite) bool { return s.Name == verify.Basic })
 	if i < 0 {
 		return

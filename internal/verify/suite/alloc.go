@@ -178,6 +178,16 @@ func (a *allocation) close() {
 	}
 }
 
+// held says that the nodes are still ours.
+func (a *allocation) held() bool {
+	select {
+	case <-a.ended:
+		return false
+	default:
+		return true
+	}
+}
+
 // cleaned is what salloc or srun has to say, without its name before each line.
 func cleaned(text string) string {
 	var lines []string

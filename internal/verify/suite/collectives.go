@@ -39,7 +39,7 @@ func (r *run) collectives(ctx context.Context, s *verify.Suite) error {
 // measured runs torch's collectives in a step and has them judged.
 func (r *run) measured(ctx context.Context, s *verify.Suite, o load.CollectiveOptions, step stepOptions) error {
 	if step.image != "" {
-		step.mounts = []string{r.Muster + ":" + r.Muster + ":ro"}
+		step.mounts = []string{r.program + ":" + r.program + ":ro"}
 	}
 	r.Tell(fmt.Sprintf("%s meet over %s", count.Of(o.Ranks, "rank"), o.Backend))
 	running, err := r.begin(ctx, step)

@@ -48,6 +48,10 @@ func (r *run) hold(ctx context.Context) error {
 			r.woken = append(r.woken, n.Name)
 		}
 	}
+	if err := r.send(ctx); err != nil {
+		r.alloc.close()
+		return err
+	}
 	r.identifyTypes()
 	r.Tell(fmt.Sprintf("job %d has %s, %s", r.alloc.job, slurm.Compress(r.alloc.nodes), count.Span(r.alloc.waited)))
 	return nil

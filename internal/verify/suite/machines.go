@@ -225,7 +225,7 @@ func (r *run) container(ctx context.Context, s *verify.Suite) error {
 		return err
 	}
 	o := stepOptions{args: r.muster("scan", "--container", "--parts"), limit: scanLimit + pullLimit, image: r.Image}
-	o.mounts = []string{r.Muster + ":" + r.Muster + ":ro"}
+	o.mounts = []string{r.program + ":" + r.program + ":ro"}
 	facts, err := r.scanned(ctx, o)
 	for _, n := range r.alloc.nodes {
 		f, ok := facts[n]

@@ -24,7 +24,7 @@ exec sleep 600
 
 // slurmItself sees that Slurm queues a job again, keeps its books, and starts and ends nodes.
 func (r *run) slurmItself(ctx context.Context, s *verify.Suite) error {
-	r.alloc.close() // the nodes are the test's own now
+	r.leave(ctx) // the nodes are the test's own now
 	id, results, err := r.requeue(ctx)
 	if id > 0 {
 		s.Jobs = append(s.Jobs, id)

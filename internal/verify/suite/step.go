@@ -82,10 +82,7 @@ func (r *run) args(o stepOptions) []string {
 
 // muster is the command line of a part of muster's own on nodes.
 func (r *run) muster(args ...string) []string {
-	if r.Sent {
-		return append([]string{"--bcast=/tmp/.muster-verify-" + strconv.Itoa(r.alloc.job), r.Muster, "agent", "verify"}, args...)
-	}
-	return append([]string{r.Muster, "agent", "verify"}, args...)
+	return append([]string{r.program, "agent", "verify"}, args...)
 }
 
 // begin starts a step.

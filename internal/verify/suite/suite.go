@@ -46,7 +46,7 @@ type World struct {
 	Place    string
 	File     *spec.Cluster
 	Workload *spec.Workload
-	// Muster is the program as nodes have it. Sent says that they have it not: steps bring it along.
+	// Muster is the program as nodes have it. Sent says that they have it not: it is this machine's, and is sent to them.
 	Muster string
 	Sent   Sent
 	// Head is the head node's name, as nodes call it; empty if it is not known.
@@ -62,7 +62,7 @@ type World struct {
 	Tell func(line string)
 }
 
-// Sent says that nodes get the program with the step that runs it.
+// Sent says that nodes get the program for the time of the job.
 type Sent bool
 
 // run is a verification while it runs.
@@ -71,8 +71,10 @@ type run struct {
 	Options
 	report *verify.Report
 	alloc  *allocation
-	types  map[string]string // instance types by node, as far as they are known
-	woken  []string          // of the nodes, those that were powered down before
+	// program is muster's path on the nodes.
+	program string
+	types   map[string]string // instance types by node, as far as they are known
+	woken   []string          // of the nodes, those that were powered down before
 	// facts are what machines told of themselves, by node; asked says that they were asked.
 	facts map[string]verify.Facts
 	blind map[string]string
@@ -126,7 +128,7 @@ func Run(ctx context.Context, w World, o Options) (verify.Report, error) {
 		if err := r.hold(ctx); err != nil {
 			return report, err
 		}
-		defer r.alloc.close()
+		defer r.leave(ctx)
 	}
 	for _, name := range o.Suites {
 		r.one(ctx, name)
