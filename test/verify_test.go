@@ -34,7 +34,7 @@ type verified struct {
 	}
 }
 
-type verifiedResult struct{ Check, On, Verdict, Found, Want, Why string }
+type verifiedResult struct{ Check, On, Verdict, Found, Want, Why, Hint string }
 
 // verify runs `muster verify` and returns its report and exit code.
 func (c *cluster) verify(args ...string) (verified, int) {
@@ -140,6 +140,12 @@ func verifyFindsSlowNode(t *testing.T, c *cluster) {
 	defer c.node(slow, "tc qdisc del dev ens5 root")
 	if !is(slow) {
 		t.Errorf("not found: %+v", v)
+	}
+	// The fleet gives a node that was drained so a new life at once.
+	v, _ = c.verify("network", "--nodes", "all", "--drain")
+	i := slices.IndexFunc(v.results("network-node"), func(r verifiedResult) bool { return r.On == slow })
+	if i < 0 || !strings.HasPrefix(v.results("network-node")[i].Hint, "it was drained: muster: verify: network-node: slow") {
+		t.Errorf("not drained: %+v", v)
 	}
 }
 

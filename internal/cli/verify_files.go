@@ -56,15 +56,26 @@ func (a *app) writeReport(dir string, r verify.Report, keyPath string) error {
 	return nil
 }
 
+// hostKey is the machine's own key that can be read.
+func hostKey() (path string, err error) {
+	for _, path = range sign.HostKeys() {
+		var f *os.File
+		if f, err = os.Open(path); err == nil {
+			return path, f.Close()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return "", err
+}
+
 // sealReport signs a report's text, and says by which key, or why not.
 func sealReport(text []byte, cluster, path string) (signature []byte, said string, err error) {
 	if path == "" {
-		path = sign.HostKey
-		f, err := os.Open(path)
-		if err != nil {
+		if path, err = hostKey(); err != nil {
 			return nil, "it is not signed: " + err.Error(), nil
 		}
-		f.Close()
 	}
 	key, err := sign.Load(path)
 	if err != nil {

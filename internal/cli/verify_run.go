@@ -30,7 +30,7 @@ func (a *app) verifyOn(ctx context.Context, s slurm.Client, o proofOptions) erro
 	n, _ := strconv.Atoi(o.nodes)
 	report, err := suite.Run(ctx, w, suite.Options{
 		Suites: o.suites, Nodes: n, All: o.nodes == "all", NodeList: o.nodeList, Partition: o.partition,
-		Image: o.image, Budget: o.budget, Want: o.want,
+		Image: o.image, Budget: o.budget, Want: o.want, Drain: suite.Drained(o.drain),
 	})
 	if err != nil {
 		return err

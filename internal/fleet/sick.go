@@ -145,3 +145,13 @@ func Unhealthy(reasons []string) (n int) {
 	}
 	return n
 }
+
+// reasonVerify begins the reason of a node that a verification took out of service.
+const reasonVerify = reasonMark + "verify: "
+
+// VerifyReason is the reason of a node that failed a check, by what was found.
+func VerifyReason(check, found string) string {
+	const most = 200
+	text := strings.ReplaceAll(strings.TrimSuffix(check+": "+found, ": "), `"`, "'") // as Slurm keeps it
+	return reasonVerify + text[:min(len(text), most)]
+}

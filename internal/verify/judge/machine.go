@@ -33,6 +33,9 @@ func GPU(on string, f verify.Facts, n expect.Node) []verify.Result {
 
 // EFA is Host for the machine's EFA.
 func EFA(on string, f verify.Facts, n expect.Node) []verify.Result {
+	if devices, blind := f.EFA.Devices.See(); n.InstanceType == "" && blind == "" && len(devices) == 0 {
+		return []verify.Result{{Check: "efa-devices", On: on, Verdict: verify.Skip, Found: "none", Why: "this machine has no EFA, and nobody says that it should"}}
+	}
 	return machine(verify.EFA, on, f, n)
 }
 

@@ -186,6 +186,8 @@ def main():
 
         device = "cpu"
         if told["backend"] == "nccl":
+            if not torch.cuda.device_count():
+                raise RuntimeError("PyTorch sees no GPU here")
             torch.cuda.set_device(int(os.environ.get("SLURM_LOCALID", "0")) % torch.cuda.device_count())
             device = "cuda"
         else:

@@ -18,8 +18,10 @@ import (
 // Namespace is what signatures of reports are for, as ssh-keygen's -n names it.
 const Namespace = "muster-verify"
 
-// HostKey is the key by which a machine's SSH server is known: only root can read it.
-const HostKey = "/etc/ssh/ssh_host_ed25519_key"
+// HostKeys are where the keys are by which a machine's SSH server is known, the first that is there counts: only root can read them.
+func HostKeys() []string {
+	return []string{"/etc/ssh/ssh_host_ed25519_key", "/etc/ssh/ssh_host_ecdsa_key"}
+}
 
 // Bounds of files: no key and no signature is longer.
 const mostKey = 1 << 20

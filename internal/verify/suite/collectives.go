@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/say/count"
@@ -70,8 +71,11 @@ func (r *run) measured(ctx context.Context, s *verify.Suite, o load.CollectiveOp
 // without says which nodes could not take part.
 func (r *run) without(s *verify.Suite, told load.Collectives) (blind bool) {
 	for _, node := range slices.Sorted(maps.Keys(told.Blind)) {
-		s.Results = append(s.Results, verify.Result{Check: "ranks", On: node, Verdict: verify.Blind, Want: "a Python with PyTorch", Why: told.Blind[node],
-			Hint: "apt-get install python3-torch on the nodes, or --image with one that has it"})
+		result := verify.Result{Check: "ranks", On: node, Verdict: verify.Blind, Want: "ranks of PyTorch on all nodes", Why: told.Blind[node]}
+		if strings.Contains(result.Why, "torch") {
+			result.Hint = "apt-get install python3-torch on the nodes, or --image with one that has it"
+		}
+		s.Results = append(s.Results, result)
 	}
 	return len(told.Blind) > 0
 }

@@ -7,6 +7,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +32,14 @@ const (
 // storage measures each shared mount from all nodes at once.
 func (r *run) storage(ctx context.Context, s *verify.Suite) error {
 	mounts := r.shared()
+	if r.File == nil {
+		if err := r.look(ctx); err != nil {
+			return err
+		}
+		mounts = r.seenShared()
+	}
 	if len(mounts) == 0 {
-		s.Results = append(s.Results, verify.Result{Check: "storage-write", Verdict: verify.Skip, Why: "no cluster file says which file systems the nodes share"})
+		s.Results = append(s.Results, verify.Result{Check: "storage-write", Verdict: verify.Skip, Why: "the nodes share no file system that a file names or that is of the network"})
 		return nil
 	}
 	var wrong []error
@@ -57,6 +65,28 @@ func (r *run) shared() []expect.FileSystem {
 	if r.Place == "local" {
 		for i, f := range all {
 			all[i] = expect.UnratedAt(f.Mount, "a rehearsal: this is a directory of this machine's disk, and no "+f.What)
+		}
+	}
+	return all
+}
+
+// networked are the kernel's names of file systems that several machines share.
+const networked = " lustre nfs nfs4 beegfs gpfs ceph wekafs glusterfs fuse.glusterfs orangefs pvfs2 panfs cifs smb3 "
+
+// seenShared are the file systems of the network that all nodes have, where no file names them.
+func (r *run) seenShared() []expect.FileSystem {
+	seen := map[string]int{}
+	for _, mounts := range r.computeMounts() {
+		for _, m := range mounts {
+			if strings.Contains(networked, " "+m.Type+" ") && !m.ReadOnly {
+				seen[m.Dir]++
+			}
+		}
+	}
+	var all []expect.FileSystem
+	for _, dir := range slices.Sorted(maps.Keys(seen)) {
+		if seen[dir] == len(r.alloc.nodes) {
+			all = append(all, expect.UnratedAt(dir, "no file says what was bought"))
 		}
 	}
 	return all

@@ -32,12 +32,17 @@ type Options struct {
 	Image string
 	// Budget is the time for all of it, the wait for nodes included.
 	Budget time.Duration
+	// Drain takes nodes out of service that failed by themselves.
+	Drain Drained
 	// Want overrides expectations: name=value.
 	Want []string
 }
 
 // Everything says that all nodes that can be had take part.
 type Everything bool
+
+// Drained says that nodes which failed are drained.
+type Drained bool
 
 // World is what a verification needs to know of where it runs.
 type World struct {
@@ -137,6 +142,7 @@ func Run(ctx context.Context, w World, o Options) (verify.Report, error) {
 		report.Error = err.Error()
 	}
 	r.after(context.WithoutCancel(ctx))
+	r.drain(context.WithoutCancel(ctx))
 	report.Seconds = time.Since(began).Seconds()
 	report.Close()
 	return report, nil
