@@ -43,6 +43,9 @@ func (a *app) verifyOn(ctx context.Context, s slurm.Client, o proofOptions) erro
 			return err
 		}
 	}
+	if ctx.Err() != nil {
+		return fault.Exit(fault.ExitInterrupted)
+	}
 	return verdictError(report.Verdict, o.strict)
 }
 
