@@ -88,28 +88,3 @@ func same(name, usual string, nodes map[string][]string) verify.Result {
 	r.Why, r.Hint = "nodes of different software are not equally fast, and may not work together", "start these nodes from the image of the others"
 	return r
 }
-
-// Fold makes one result of those that say the same of several nodes, in the order of the first of each. On is their list.
-func Fold(results []verify.Result) []verify.Result {
-	type key struct {
-		check, dir, found, want, why string
-		verdict                      verify.Verdict
-	}
-	var all []verify.Result
-	nodes, place := map[key][]string{}, map[key]int{}
-	for _, r := range results {
-		node, dir, _ := strings.Cut(r.On, ":")
-		k := key{r.Check, dir, r.Found, r.Want, r.Why, r.Verdict}
-		if _, ok := place[k]; !ok || r.Value != nil || len(r.Evidence) > 0 {
-			place[k] = len(all)
-			nodes[k] = nil
-			all = append(all, r)
-		}
-		nodes[k] = append(nodes[k], node)
-		on := slurm.Compress(nodes[k])
-		if all[place[k]].On = on; dir != "" {
-			all[place[k]].On = on + ":" + dir
-		}
-	}
-	return all
-}

@@ -48,29 +48,3 @@ func TestVersions(t *testing.T) {
 		t.Error(results, versions)
 	}
 }
-
-// TestFold has 80 nodes say the same once, and the one that differs by itself.
-func TestFold(t *testing.T) {
-	ok, bad := verify.Result{Check: "gpu-count", Verdict: verify.Pass, Found: "8 GPUs"}, verify.Result{Check: "gpu-count", Verdict: verify.Fail, Found: "7 GPUs", On: "n-2"}
-	var all []verify.Result
-	for _, name := range []string{"n-1", "n-3", "n-4"} {
-		ok.On = name
-		all = append(all, ok)
-	}
-	mount := func(node string) verify.Result {
-		return verify.Result{Check: "mount", On: node + ":/fsx", Verdict: verify.Pass, Found: "lustre"}
-	}
-	got := judge.Fold(append(all, bad, mount("n-1"), mount("n-2")))
-	want := []string{"n-[1,3-4]", "n-2", "n-[1-2]:/fsx"}
-	if len(got) != len(want) {
-		t.Fatalf("%+v", got)
-	}
-	for i, r := range got {
-		if r.On != want[i] {
-			t.Errorf("%+v, want %s", r, want[i])
-		}
-	}
-	if len(judge.Fold(nil)) != 0 {
-		t.Error("of nothing")
-	}
-}

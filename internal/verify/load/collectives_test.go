@@ -104,21 +104,3 @@ func TestNCCLTestLine(t *testing.T) {
 		}
 	}
 }
-
-// TestFindNCCLTest looks in PATH, where NCCL_TESTS_HOME leads, and where images have it.
-func TestFindNCCLTest(t *testing.T) {
-	home := t.TempDir()
-	if err := os.MkdirAll(home+"/build", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(home+"/build/alltoall_perf", []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("NCCL_TESTS_HOME", home)
-	if got := load.FindNCCLTest("alltoall"); got != home+"/build/alltoall_perf" {
-		t.Errorf("got %q", got)
-	}
-	if got := load.FindNCCLTest("hypercube"); got != "" {
-		t.Errorf("got %q", got)
-	}
-}

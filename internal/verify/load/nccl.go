@@ -4,9 +4,6 @@ package load
 
 import (
 	"cmp"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 )
 
@@ -31,21 +28,4 @@ func (n NCCLTest) Line() []string {
 		line = append(line, "-J", n.JSON)
 	}
 	return line
-}
-
-// FindNCCLTest is the path of the program for a collective on this machine, empty if there is none: in PATH, below $NCCL_TESTS_HOME, or
-// where images for training have it.
-func FindNCCLTest(operation string) string {
-	name := operation + "_perf"
-	places := []string{name}
-	if home := os.Getenv("NCCL_TESTS_HOME"); home != "" {
-		places = append(places, filepath.Join(home, "build", name))
-	}
-	places = append(places, filepath.Join("/opt/nccl-tests/build", name))
-	for _, at := range places {
-		if path, err := exec.LookPath(at); err == nil && filepath.IsAbs(path) {
-			return path
-		}
-	}
-	return ""
 }
