@@ -107,9 +107,10 @@ func (c *cluster) secretJob() *secretJob {
 func (s *secretJob) told(run int) {
 	s.t.Helper()
 	log := "logs/tell-" + s.id + ".out"
+	ended := fmt.Sprintf("attempt %d, ended", run+1) // the run before says it, too, if Slurm gives it the time
 	for rank := range 2 {
 		want := fmt.Sprintf("run %d rank %d has %x, %x and %x\n", run, rank, sha256.Sum256([]byte(s.one)), sha256.Sum256([]byte(s.two)), sha256.Sum256([]byte(s.three)))
-		s.await(want, 2*patience, func() bool { return strings.Contains(s.read(log), want) || strings.Contains(s.read(log), "exit code") })
+		s.await(want, 2*patience, func() bool { return strings.Contains(s.read(log), want) || strings.Contains(s.read(log), ended) })
 		if text := s.read(log); !strings.Contains(text, want) {
 			s.t.Fatalf("the job says\n%s", text)
 		}
