@@ -96,7 +96,7 @@ func (o *proofOptions) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&o.here, "here", false, "the Slurm of this machine, also of a cluster that muster did not make")
 	c.Flags().BoolVar(&o.expect, "expect", false, "only say what basic, host, container, gpu and efa expect of each machine of the cluster's file")
 	c.Flags().BoolVar(&o.drain, "drain", false, "take nodes out of service that fail a check of their own, with it as the reason")
-	c.Flags().BoolVar(&o.strict, "strict", false, "warnings and blind checks, too, end with exit code 3")
+	c.Flags().BoolVar(&o.strict, "strict", false, "warnings, too, end with exit code 3")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask before nodes start that cost")
 	_ = c.RegisterFlagCompletionFunc("nodes", cobra.FixedCompletions([]string{"2", "10", "all"}, cobra.ShellCompDirectiveNoFileComp))
 }

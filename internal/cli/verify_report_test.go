@@ -46,6 +46,26 @@ training: fail (1 fail, 3 pass) on 3 nodes in 1 min
 	}
 }
 
+// TestReportError holds which reports open a gate.
+func TestReportError(t *testing.T) {
+	for _, c := range []struct {
+		verdict      verify.Verdict
+		error        string
+		code, strict int
+	}{
+		{verify.Pass, "", 0, 0}, {verify.Skip, "", 0, 0}, {verify.Warn, "", 0, 3}, {verify.Blind, "", 3, 3}, {verify.Fail, "", 1, 1},
+		{verify.Blind, "the budget of 1 min is spent", 3, 3}, {verify.Warn, "the nodes were lost", 3, 3}, {verify.Fail, "interrupt", 1, 1},
+	} {
+		for strict, want := range map[bool]int{false: c.code, true: c.strict} {
+			var code fault.Exit
+			err := reportError(verify.Report{Verdict: c.verdict, Error: c.error}, strict)
+			if _ = errors.As(err, &code); int(code) != want || (err == nil) != (want == 0) {
+				t.Errorf("%s %q, strict %t: exit code %d, want %d", c.verdict, c.error, strict, code, want)
+			}
+		}
+	}
+}
+
 func TestVerifyDiff(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, v any) string {

@@ -46,16 +46,17 @@ func (a *app) verifyOn(ctx context.Context, s slurm.Client, o proofOptions) erro
 	if ctx.Err() != nil {
 		return fault.Exit(fault.ExitInterrupted)
 	}
-	return verdictError(report.Verdict, o.strict)
+	return reportError(report, o.strict)
 }
 
-// verdictError is the exit code that a verdict means.
-func verdictError(v verify.Verdict, strict bool) error {
+// reportError is the exit code that a report means. A gate that nobody looked through is not open: what is blind, or ended before its
+// last suite, has to be looked at.
+func reportError(r verify.Report, strict bool) error {
 	switch {
-	case v == verify.Fail:
-		return fault.Exit(1)
-	case strict && v != verify.Pass && v != verify.Skip:
-		return fault.Exit(3)
+	case r.Verdict == verify.Fail:
+		return fault.Exit(fault.ExitProblem)
+	case r.Error != "", r.Verdict == verify.Blind, strict && r.Verdict == verify.Warn:
+		return fault.Exit(fault.ExitLook)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/verify/scan"
@@ -15,9 +16,21 @@ const reasonHealth = reasonMark + "health: "
 
 // HealthReason is the reason of a node that is not well, by what is wrong.
 func HealthReason(wrong []string) string {
+	return reasonHealth + kept(strings.Join(wrong, "; "))
+}
+
+// kept is a text as Slurm keeps it of a reason, without its end where it is long.
+func kept(text string) string {
 	const most = 200
-	text := strings.ReplaceAll(strings.Join(wrong, "; "), `"`, "'") // as Slurm keeps it
-	return reasonHealth + text[:min(len(text), most)]
+	text = strings.ToValidUTF8(strings.ReplaceAll(text, `"`, "'"), "?")
+	if len(text) <= most {
+		return text
+	}
+	end := most
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
 }
 
 // ByItself tells whether a node gave the reason itself: for what its kernel says, or for what it lacks.
@@ -146,12 +159,20 @@ func Unhealthy(reasons []string) (n int) {
 	return n
 }
 
+// TakenOut counts the nodes that muster took out of service for what they lack: at their own look, or by a verification.
+func TakenOut(reasons []string) (n int) {
+	for _, r := range reasons {
+		if strings.HasPrefix(r, reasonVerify) || ByItself(r) {
+			n++
+		}
+	}
+	return n
+}
+
 // reasonVerify begins the reason of a node that a verification took out of service.
 const reasonVerify = reasonMark + "verify: "
 
 // VerifyReason is the reason of a node that failed a check, by what was found.
 func VerifyReason(check, found string) string {
-	const most = 200
-	text := strings.ReplaceAll(strings.TrimSuffix(check+": "+found, ": "), `"`, "'") // as Slurm keeps it
-	return reasonVerify + text[:min(len(text), most)]
+	return reasonVerify + kept(strings.TrimSuffix(check+": "+found, ": "))
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/verify/scan"
@@ -77,6 +78,14 @@ func TestHealthReason(t *testing.T) {
 	}
 	if !fleet.ByItself(fleet.KernelReason("Xid")) || fleet.ByItself("muster: job 7: slow") || fleet.ByItself("mine") {
 		t.Error("a node's own reasons are not told from others")
+	}
+	for _, text := range []string{fleet.HealthReason([]string{strings.Repeat("ä", 300)}), fleet.VerifyReason("x", strings.Repeat("€", 300)), fleet.VerifyReason("a", "\xff")} {
+		if !utf8.ValidString(text) || len(text) > 230 {
+			t.Errorf("Slurm would keep half a letter of %q", text)
+		}
+	}
+	if n := fleet.TakenOut([]string{reason, "mine", fleet.KernelReason("x"), fleet.VerifyReason("gpu-count", "7"), "muster: job 7: slow", ""}); n != 3 {
+		t.Errorf("%d nodes are taken out of service", n)
 	}
 	if n := fleet.Unhealthy([]string{reason, "mine", fleet.KernelReason("x")}); n != 1 || fleet.Crowd(5) != 3 || fleet.Crowd(80) != 8 {
 		t.Errorf("%d nodes, and %d of 80", n, fleet.Crowd(80))

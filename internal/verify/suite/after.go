@@ -38,8 +38,12 @@ func (r *run) given(ctx context.Context) verify.Result {
 	began := time.Now()
 	result := verify.Result{Check: "nodes-free-again", On: slurm.Compress(r.alloc.nodes), Want: "free after the job"}
 	for {
-		busy, err := r.busy(ctx)
+		busy, gone, err := r.busy(ctx)
 		switch {
+		case err == nil && len(gone) > 0:
+			result.Verdict, result.Found = verify.Fail, strings.Join(gone, "; ")
+			result.Why, result.Hint = "no job gets what left service with the job's end", "scontrol show node, and slurmd's log on the node, say why"
+			return result
 		case err == nil && len(busy) == 0:
 			result.Verdict, result.Found = verify.Pass, fmt.Sprintf("free after %.1f s", time.Since(began).Seconds())
 			return result
@@ -58,14 +62,36 @@ func (r *run) given(ctx context.Context) verify.Result {
 	}
 }
 
-// busy are the nodes that our job still holds.
-func (r *run) busy(ctx context.Context) ([]string, error) {
+// busy are the nodes that our job still holds, and gone those that have left service since it had them.
+func (r *run) busy(ctx context.Context) (busy, gone []string, err error) {
 	j, err := r.Slurm.Job(ctx, r.alloc.job)
 	if err != nil && !strings.Contains(err.Error(), slurm.ErrNoJob.Error()) {
-		return nil, err
+		return nil, nil, err
 	}
-	if err != nil || j.Ended() && j.State != "COMPLETING" {
-		return nil, nil
+	if err == nil && (!j.Ended() || j.State == "COMPLETING") {
+		return r.alloc.nodes, nil, nil
 	}
-	return r.alloc.nodes, nil
+	nodes, err := r.Slurm.Nodes(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	busy, gone = freed(r.alloc.nodes, nodes)
+	return busy, gone, nil
+}
+
+// freed are, of the nodes of a job that has ended, those that still complete, and those that no job gets, with why. A node that
+// has others' jobs by now is free of ours.
+func freed(ours []string, all []slurm.Node) (busy, gone []string) {
+	for _, name := range ours {
+		i := slices.IndexFunc(all, func(n slurm.Node) bool { return n.Name == name })
+		switch {
+		case i < 0:
+			gone = append(gone, name+" is not Slurm's any more")
+		case out(all[i]):
+			gone = append(gone, fmt.Sprintf("%s is %s: %s", name, all[i].State, said(all[i].Reason)))
+		case all[i].State.Flags&slurm.FlagCompleting != 0:
+			busy = append(busy, name)
+		}
+	}
+	return busy, gone
 }

@@ -48,16 +48,28 @@ func (r *run) network(ctx context.Context, s *verify.Suite) (err error) {
 		return err
 	}
 	search := pairs.New(r.alloc.nodes, uint64(r.alloc.job))
-	for all := search.Next(); len(all) > 0 && ctx.Err() == nil; all = search.Next() {
-		r.Tell(fmt.Sprintf("round %d of at most %d: %s at once", len(seen.Rounds)+1, pairs.Most(len(r.alloc.nodes)), count.Of(len(all), "pair")))
-		told := traffic.Round(ctx, asked(all), seconds)
-		search.Take(heardOf(told))
-		seen.Rounds = append(seen.Rounds, toldOf(told))
+	rounds, err := r.rounds(ctx, search, func(all []load.Pair) []load.Measured { return traffic.Round(ctx, all, seconds) })
+	if err != nil {
+		return errors.Join(err, traffic.Close())
 	}
-	seen.Suspects = search.Verdicts()
+	seen.Rounds, seen.Suspects = rounds, search.Verdicts()
 	results, matrices := judge.Network(seen)
 	s.Results, s.Matrices = append(s.Results, results...), append(s.Matrices, matrices...)
 	return traffic.Close()
+}
+
+// rounds measures until the search knows who is slow. A round that was cut off is nobody's measurement: in it all were slow.
+func (r *run) rounds(ctx context.Context, search *pairs.Search, round func([]load.Pair) []load.Measured) (rounds [][]judge.Traffic, err error) {
+	for all := search.Next(); len(all) > 0; all = search.Next() {
+		r.Tell(fmt.Sprintf("round %d of at most %d: %s at once", len(rounds)+1, pairs.Most(len(r.alloc.nodes)), count.Of(len(all), "pair")))
+		told := round(asked(all))
+		if ctx.Err() != nil {
+			return rounds, context.Cause(ctx)
+		}
+		search.Take(heardOf(told))
+		rounds = append(rounds, toldOf(told))
+	}
+	return rounds, nil
 }
 
 // traffic is what two of the nodes should come to.

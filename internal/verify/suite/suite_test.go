@@ -176,18 +176,3 @@ func TestCleaned(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
-
-// TestCondemned takes nodes for bad by what is their own fault alone.
-func TestCondemned(t *testing.T) {
-	fail := func(check, on string) verify.Result { return verify.Result{Check: check, On: on, Verdict: verify.Fail} }
-	r := verify.Report{Nodes: []string{"n1", "n2", "n3", "n4", "n5"}, Suites: []verify.Suite{
-		{Name: verify.Basic, Results: []verify.Result{fail("mount", "n1:/fsx"), fail("bucket", "s3://b"), fail("mount-free", "n2:/fsx"), fail("mount", "head:/fsx")}},
-		{Name: verify.GPU, Results: []verify.Result{fail("gpu-count", "n3"), {Check: "gpu-ecc", On: "n2", Verdict: verify.Warn}}},
-		{Name: verify.Network, Results: []verify.Result{fail("network-node", "n4"), fail("network-link", "n1+n5")}},
-		{Name: verify.Storage, Results: []verify.Result{fail("storage-write", "n5")}},
-	}}
-	got := condemned(&r)
-	if len(got) != 3 || got["n1"] == nil || got["n3"].Check != "gpu-count" || got["n4"] == nil {
-		t.Errorf("got %v", got)
-	}
-}
