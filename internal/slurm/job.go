@@ -158,9 +158,9 @@ var nameEnd = sync.OnceValue(func() *regexp.Regexp {
 // Job. Times are in loc, nil is local.
 func ParseJobs(output []byte, loc *time.Location) ([]Job, []Problem) {
 	rows := jobGrammar().records(output, loc)
-	seen := map[string]int{}
+	seen := map[int]int{}
 	for i := range rows {
-		seen[rows[i].values["JobId"]]++
+		seen[numberOf(&rows[i])]++
 	}
 	return parsed(rows, func(r *record) Job {
 		if end := nameEnd().FindStringIndex(r.row); end != nil {
@@ -170,13 +170,24 @@ func ParseJobs(output []byte, loc *time.Location) ([]Job, []Problem) {
 		}
 		job := jobOf(r)
 		switch {
-		case seen[r.values["JobId"]] > 1:
+		case strconv.Itoa(job.ID) != r.values["JobId"]:
+			r.fail(fmt.Errorf("JobId=%q is no number of Slurm's", shorten(r.values["JobId"])))
+		case seen[job.ID] > 1:
 			r.fail(fmt.Errorf("job %d comes twice", job.ID))
 		case len(nameEnd().FindAllStringIndex(r.row, 2)) > 1:
 			r.fail(fmt.Errorf("job %d can be read in two ways", job.ID))
 		}
 		return job
 	})
+}
+
+// numberOf is the number that a row begins with as Slurm writes numbers, 0 if it is none: "05" is no job, and hides none.
+func numberOf(r *record) int {
+	id, err := strconv.Atoi(r.values["JobId"])
+	if err != nil || strconv.Itoa(id) != r.values["JobId"] {
+		return 0
+	}
+	return id
 }
 
 func jobOf(r *record) Job {

@@ -14,6 +14,9 @@ type Problem struct {
 	Row string `json:"row"`
 	// Text says what is wrong with it.
 	Text string `json:"text"`
+	// Job and ArrayJob are the numbers of a job that there is, and of its array or itself, where that is known: see Proven.
+	Job      int `json:"job,omitempty"`
+	ArrayJob int `json:"array_job,omitempty"`
 }
 
 func (p Problem) Error() string { return fmt.Sprintf("%s, in %q", p.Text, p.Row) }

@@ -92,7 +92,7 @@ func Run(ctx context.Context, path string, log *slog.Logger) error {
 	}
 	defer crew.Close()
 	c.Kept = jobs
-	secrets, err := secret.Open(stateDir+"/secrets", slurm.Client{Runner: slurm.Exec{}}, log)
+	secrets, err := secret.Open(stateDir+"/secrets", slurm.Proven{Client: slurm.Client{Runner: slurm.Exec{}}}, log)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func control() (config, manifest.Site, error) {
 	client := slurm.Client{Runner: slurm.Exec{}}
 	timeout := file.Cluster.Timeouts.ComputeNode
 	return config{cluster: file.Cluster, Config: controller.Config{
-		Slurm: client, Jobs: client, Partitions: client, Addresses: client, Reservations: client,
+		Slurm: client, Jobs: slurm.Proven{Client: client}, Partitions: client, Addresses: client, Reservations: client,
 		Strategy: fleet.Strategy(file.Cluster.Scheduling.ScalingStrategy),
 		Limits: fleet.Limits{
 			// Before Slurm's ResumeTimeout, which is the same.

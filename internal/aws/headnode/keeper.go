@@ -21,7 +21,7 @@ func openKeeper(owners []int, events *controller.Events, log *slog.Logger) (*kee
 	client := slurm.Client{Runner: slurm.Exec{}}
 	crew := keeper.Crew(as, services.Muster)
 	k, err := keeper.New(keeper.Config{
-		Queue: client, Ledger: client, Orders: client, Fates: client, Files: crew, Scribe: crew, Owners: owners,
+		Queue: slurm.Proven{Client: client}, Ledger: client, Orders: client, Fates: client, Files: crew, Scribe: crew, Owners: owners,
 		Probe: keeper.Prober(as, services.Muster), State: jobsDir, Log: log, Tell: func(e keeper.Event) { events.JobEvent(e.Job, e.Kind, e.Nodes, e.Reason, e.Hint) },
 		Pace: keeper.Pace{Quiet: 15 * time.Second, Busy: 3 * time.Second, Checkpoints: time.Minute},
 	})

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
@@ -34,15 +35,14 @@ func (k *Keeper) Adopt(ctx context.Context, id, caller int, r client.AdoptReques
 }
 
 func (k *Keeper) adopt(ctx context.Context, a adoption) error {
-	jobs, _, err := k.Queue.Jobs(ctx)
-	if err != nil {
+	j, err := k.Queue.Job(ctx, a.job)
+	if err != nil && !errors.Is(err, slurm.ErrNoJob) {
 		return err
 	}
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	j, ok := byID(jobs)[a.job]
 	switch {
-	case !ok:
+	case err != nil:
 		return fmt.Errorf("slurm knows no job %d; one that ended some minutes ago cannot be kept", a.job)
 	case a.caller != 0 && a.caller != j.UID:
 		return client.ErrNotTheirs

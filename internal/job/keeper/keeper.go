@@ -21,9 +21,11 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// queue is the part of Slurm's client that looks at what there is.
+// queue is the part of Slurm's client that looks at what there is. A problem with a job's number is a job that is there and could
+// not be read: see slurm.Proven.
 type queue interface {
 	Jobs(ctx context.Context) ([]slurm.Job, []slurm.Problem, error)
+	Job(ctx context.Context, id int) (slurm.Job, error)
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	BatchScript(ctx context.Context, id int) ([]byte, error)
 }
@@ -120,7 +122,9 @@ type Keeper struct {
 	// again are the jobs of which that could not be found out.
 	again map[int]try
 	nodes []slurm.Node
-	saved time.Time
+	// unclear are the jobs of which nothing is known in this round, though they are there.
+	unclear map[int]bool
+	saved   time.Time
 	// asks are the looks at processes that are under way, free holds one thing for each.
 	asks sync.WaitGroup
 	free chan struct{}

@@ -13,15 +13,15 @@ import (
 
 // round looks at all kept jobs and does what follows, once. A job whose part fails stops no other.
 func (k *Keeper) round(ctx context.Context) error {
-	jobs, _, err := k.Queue.Jobs(ctx)
+	jobs, unclear, err := k.known(ctx)
 	if err != nil {
-		return fmt.Errorf("ask Slurm for its jobs: %w", err)
+		return err
 	}
 	now := time.Now()
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	errs := []error{k.find(ctx, jobs, now)}
-	k.nodes = nil
+	k.nodes, k.unclear = nil, unclear
 	k.wait(ctx, k.shifts(ctx, byID(jobs), now))
 	if k.broken != nil {
 		panic(k.broken)
@@ -64,6 +64,9 @@ func (k *Keeper) keep(ctx context.Context, r *record, there map[int]slurm.Job, n
 	j, known := there[r.ID]
 	if known && j.UID != r.UID {
 		return k.end(r, now, "its number is another job's now")
+	}
+	if !known && k.unclear[r.ID] {
+		return nil // it is there, and nobody can say how it is
 	}
 	if !known {
 		return k.gone(ctx, r, now)

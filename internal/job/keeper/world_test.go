@@ -50,6 +50,10 @@ type world struct {
 	// others are jobs besides, patience is that of rounds.
 	others   []slurm.Job
 	patience time.Duration
+	// odd are jobs that Slurm's whole answer does not tell; alones says why one cannot be asked for alone, alone how often one was.
+	odd    []slurm.Problem
+	alones error
+	alone  int
 	// scripts says of a job why its script cannot be read, reads how often it was tried.
 	scripts func(id int) error
 	reads   map[int]int
@@ -174,7 +178,24 @@ func (w *world) call() func() {
 
 func (w *world) Jobs(context.Context) ([]slurm.Job, []slurm.Problem, error) {
 	defer w.call()()
-	return append([]slurm.Job{w.job}, w.others...), nil, nil
+	all := append([]slurm.Job{w.job}, w.others...)
+	hidden := func(j slurm.Job) bool {
+		return slices.ContainsFunc(w.odd, func(p slurm.Problem) bool { return p.Job == j.ID })
+	}
+	return slices.DeleteFunc(all, hidden), slices.Clone(w.odd), nil
+}
+
+func (w *world) Job(_ context.Context, id int) (slurm.Job, error) {
+	w.alone++
+	if w.alones != nil {
+		return slurm.Job{}, w.alones
+	}
+	for _, j := range append([]slurm.Job{w.job}, w.others...) {
+		if j.ID == id {
+			return j, nil
+		}
+	}
+	return slurm.Job{}, slurm.ErrNoJob
 }
 
 func (w *world) Nodes(context.Context) ([]slurm.Node, error) {

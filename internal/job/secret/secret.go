@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,7 +28,8 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
-// queue is the part of Slurm's client that knows jobs.
+// queue is the part of Slurm's client that knows jobs. A problem with a job's number is a job that is there and could not be
+// read: see slurm.Proven.
 type queue interface {
 	Job(ctx context.Context, id int) (slurm.Job, error)
 	Jobs(ctx context.Context) ([]slurm.Job, []slurm.Problem, error)
@@ -173,12 +175,14 @@ func (s *Store) Sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask Slurm for its jobs: %w", err)
 	}
-	if len(unread) > 0 {
-		return fmt.Errorf("ask Slurm for its jobs: %w", unread[0]) // the job may be that one
-	}
 	var errs []error
 	for _, key := range have {
-		if !needed(key, jobs) {
+		i := slices.IndexFunc(unread, func(p slurm.Problem) bool { return p.Job == key || p.ArrayJob == key })
+		switch {
+		case needed(key, jobs):
+		case i >= 0:
+			errs = append(errs, fmt.Errorf("ask Slurm for job %d: %w", key, unread[i]))
+		default:
 			errs = append(errs, s.remove(key))
 		}
 	}

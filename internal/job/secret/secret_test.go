@@ -140,7 +140,9 @@ func TestStore_Sweep(t *testing.T) {
 		"cancelled":           {jobs: []slurm.Job{{ID: 1, State: "CANCELLED"}}},
 		"forgotten":           {jobs: []slurm.Job{{ID: 2, State: "RUNNING"}}},
 		"slurm_is_silent":     {fails: errors.New("no answer"), stays: true},
-		"half_a_picture":      {unread: []slurm.Problem{{Text: "odd"}}, stays: true},
+		"is_hidden":           {unread: []slurm.Problem{{Text: "odd", Job: 1, ArrayJob: 1}}, stays: true},
+		"a_task_is_hidden":    {jobs: []slurm.Job{{ID: 1, ArrayJobID: 1, State: "COMPLETED"}}, unread: []slurm.Problem{{Job: 2, ArrayJob: 1}}, stays: true},
+		"another_is_hidden":   {jobs: []slurm.Job{{ID: 1, State: "COMPLETED"}}, unread: []slurm.Problem{{Text: "odd"}, {Job: 2, ArrayJob: 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -150,7 +152,7 @@ func TestStore_Sweep(t *testing.T) {
 				t.Fatal(err)
 			}
 			q.jobs, q.unread, q.fails = row.jobs, row.unread, row.fails
-			if err := s.Sweep(t.Context()); (err != nil) != (row.fails != nil || row.unread != nil) {
+			if err := s.Sweep(t.Context()); (err != nil) != (row.fails != nil || row.unread != nil && row.stays) {
 				t.Error(err)
 			}
 			if _, err := os.Stat(filepath.Join(dir, "1.json")); (err == nil) != row.stays {

@@ -111,7 +111,7 @@ func localConfig(l *nodes.Layout) (controller.Config, error) {
 	}
 	client := slurm.Client{Runner: l.HeadRunner()}
 	return controller.Config{
-		Slurm: client, Jobs: client, Partitions: client,
+		Slurm: client, Jobs: slurm.Proven{Client: client}, Partitions: client,
 		Strategy: fleet.Strategy(c.Scheduling.ScalingStrategy),
 		Limits:   fleet.Limits{Boot: 30 * time.Second, Retry: time.Minute, Short: 10 * time.Minute, Failures: 10},
 		State:    l.Path("fleet.json"),

@@ -21,7 +21,7 @@ func openKeeper(l *nodes.Layout, events *controller.Events, log *slog.Logger) (*
 	as := func(u errand.User) []string { return l.HeadAs(u.UID, u.GID) }
 	crew := keeper.Crew(as, services.Muster)
 	k, err := keeper.New(keeper.Config{
-		Queue: client, Ledger: client, Orders: client, Fates: client, Files: crew, Scribe: crew, Owners: append(controller.Users("slurm"), r.UID),
+		Queue: slurm.Proven{Client: client}, Ledger: client, Orders: client, Fates: client, Files: crew, Scribe: crew, Owners: append(controller.Users("slurm"), r.UID),
 		Probe: keeper.Prober(as, services.Muster),
 		State: l.Path("state", "jobs"), Log: log, Tell: func(e keeper.Event) { events.JobEvent(e.Job, e.Kind, e.Nodes, e.Reason, e.Hint) },
 	})

@@ -29,7 +29,7 @@ type kept struct {
 }
 
 func openKept(ctx context.Context, l *nodes.Layout, events *controller.Events, log *slog.Logger) (k kept, err error) {
-	if k.secrets, err = secret.Open(l.Path("state", "secrets"), slurm.Client{Runner: l.HeadRunner()}, log); err != nil {
+	if k.secrets, err = secret.Open(l.Path("state", "secrets"), slurm.Proven{Client: slurm.Client{Runner: l.HeadRunner()}}, log); err != nil {
 		return k, err
 	}
 	var where net.ListenConfig
