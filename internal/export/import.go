@@ -20,7 +20,6 @@ import (
 
 	"github.com/muster-hpc/muster/internal/store"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 )
 
 // Imported is what a round brought from the bucket. What fails hinders nothing else, but a pointer to it.
@@ -137,29 +136,34 @@ func (in *importer) one(ctx context.Context, f fetch) error {
 		in.record.agree(f.Path, agreement(File{Path: f.Path}, f.Object))
 		return nil
 	}
-	beside := beside(in.key(f), path.Dir(name))
-	o, err := in.fetch(ctx, f, beside)
+	at, err := in.made(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	beside := beside(in.key(f))
+	o, err := in.fetch(ctx, f, at, beside)
 	if err == nil && pointerName(name) {
-		err = in.mayName(name, beside)
+		err = in.mayName(name, at, beside)
 	}
 	if err == nil {
-		err = in.place(f, beside)
+		err = place(f, at, beside)
 	}
 	if err != nil {
-		return errors.Join(err, in.dir.RemoveAll(beside))
+		return errors.Join(err, at.RemoveAll(beside))
 	}
-	info, err := in.dir.Lstat(name)
+	info, err := at.Lstat(path.Base(name))
 	if err != nil {
 		return err
 	}
 	in.record.agree(f.Path, agreement(described(name, info), lean(o)))
-	return in.sync(path.Dir(name))
+	return syncDir(at)
 }
 
 // beside is the temporary name of an object's file.
-func beside(key, dir string) string {
+func beside(key string) string {
 	sum := sha256.Sum256([]byte(key))
-	return path.Join(dir, fmt.Sprintf(".tmp-import-%x", sum[:8]))
+	return fmt.Sprintf(".tmp-import-%x", sum[:8])
 }
 
 // left is what an import leaves that was killed.
@@ -167,7 +171,7 @@ var left = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.
 
 // fetch makes the file of an object under a temporary name, with the owner, the mode and the time that it had when it
 // was exported. What the object does not say stays as it is with the file that it replaces.
-func (in *importer) fetch(ctx context.Context, f fetch, name string) (store.Object, error) {
+func (in *importer) fetch(ctx context.Context, f fetch, at *os.Root, name string) (store.Object, error) {
 	body, o, err := in.store.Get(ctx, in.key(f))
 	if err != nil {
 		return o, err
@@ -177,20 +181,20 @@ func (in *importer) fetch(ctx context.Context, f fetch, name string) (store.Obje
 	if err != nil {
 		return o, err
 	}
-	if about.Mode&syscall.S_IFMT == syscall.S_IFLNK {
-		return o, in.link(body, o, f.Path, name)
+	if err := at.RemoveAll(name); err != nil { // of an import that was killed, or planted
+		return o, err
 	}
-	w, err := in.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if about.Mode&syscall.S_IFMT == syscall.S_IFLNK {
+		return o, in.link(body, o, f.Path, at, name)
+	}
+	w, err := at.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return o, err
 	}
 	_, err = io.Copy(w, body)
 	_ = w.Chown(int(about.UID), int(about.GID)) // only root may, and not with all numbers
-	err = errors.Join(err, w.Chmod(fs.FileMode(about.Mode&0o777)), w.Sync(), w.Close())
-	if err != nil {
-		return o, err
-	}
-	return o, in.dir.Chtimes(name, about.ModTime.time(), about.ModTime.time())
+	err = errors.Join(err, w.Chmod(fs.FileMode(about.Mode&0o777)), date(w, about.ModTime), w.Sync(), w.Close())
+	return o, err
 }
 
 // about says what a file of an object is to be like.
@@ -218,58 +222,6 @@ func (in *importer) about(f fetch, o store.Object) (File, error) {
 	return file, nil
 }
 
-// link makes a symbolic link, if it stays in the directory.
-func (in *importer) link(body io.Reader, o store.Object, at, name string) error {
-	if o.SizeBytes > pointerBytes {
-		return fmt.Errorf("a link of %d bytes is none", o.SizeBytes)
-	}
-	target, err := io.ReadAll(body)
-	if err != nil {
-		return err
-	}
-	text, stays := linkText(in.rule.Mount, at, string(target))
-	if !stays {
-		return fmt.Errorf("the link leads to %q, outside of the directory", target)
-	}
-	if err := in.dir.RemoveAll(name); err != nil {
-		return err
-	}
-	return in.dir.Symlink(text, name)
-}
-
-// place gives a file its name, if nothing happened there since the look.
-func (in *importer) place(f fetch, beside string) error {
-	if f.Over != nil {
-		return in.alone(*f.Over, func() error { return in.dir.Rename(beside, f.Path) })
-	}
-	there, err := in.file(f.Path)
-	switch {
-	case err != nil:
-		return err
-	case there:
-		return errBusy // it just came; the next look decides
-	}
-	return in.appear(beside, f.Path)
-}
-
-// appear renames a file where there is none. A file that comes in this moment stays.
-func (in *importer) appear(beside, name string) error {
-	dir, err := in.directory(path.Dir(name))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	at := int(dir.Fd())
-	err = unix.Renameat2(at, path.Base(beside), at, path.Base(name), unix.RENAME_NOREPLACE)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return errBusy
-	case errors.Is(err, syscall.EINVAL): // a file system without it
-		return in.dir.Rename(beside, name)
-	}
-	return err
-}
-
 // remove deletes a file whose object is gone, unless something next to it did not come: it may be what a pointer names
 // that is still the old one.
 func (in *importer) remove(ctx context.Context, f File) {
@@ -282,7 +234,7 @@ func (in *importer) remove(ctx context.Context, f File) {
 			return
 		}
 	}
-	err := in.alone(f, func() error { return in.dir.Remove(f.Path) })
+	err := in.drop(f)
 	switch {
 	case errors.Is(err, errBusy):
 		in.result.Waiting++
@@ -294,17 +246,14 @@ func (in *importer) remove(ctx context.Context, f File) {
 	}
 }
 
-func (in *importer) sync(dir string) error {
-	f, err := in.directory(dir)
+// drop removes a file that is as it was seen.
+func (in *importer) drop(f File) error {
+	at, err := in.opened(path.Dir(f.Path))
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// directory opens a directory, without waiting where a pipe took its place.
-func (in *importer) directory(name string) (*os.File, error) {
-	return in.dir.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	defer at.Close()
+	return alone(f, at, func() error { return at.Remove(path.Base(f.Path)) })
 }
 
 // sweep removes what killed imports left, if it was not written for some time.

@@ -3,6 +3,7 @@ package export
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -12,8 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -93,28 +92,23 @@ func (in *importer) way(f fetch) error {
 	if !fs.ValidPath(name) || name == "." {
 		return errors.New("the key is no path below the directory")
 	}
+	dir := path.Dir(name)
 	if name != f.Path { // a directory's marker
-		return in.dir.MkdirAll(name, 0o755)
+		dir = name
 	}
-	if err := in.dir.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return err
+	at, err := in.made(dir)
+	if err != nil || name != f.Path {
+		return errors.Join(err, shut(at))
 	}
-	_, err := in.file(name)
-	return err
+	_, err = isFile(at, path.Base(name))
+	return errors.Join(err, shut(at))
 }
 
-// file says whether there is a file. That anything else has its name is an error.
-func (in *importer) file(name string) (bool, error) {
-	info, err := in.dir.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, err
-	case info.Mode().IsRegular() || info.Mode().Type() == fs.ModeSymlink:
-		return true, nil
+func shut(at *os.Root) error {
+	if at == nil {
+		return nil
 	}
-	return false, errors.New("what is there under this name is no file")
+	return at.Close()
 }
 
 // waits is the error of a pointer that names what did not come.
@@ -123,11 +117,11 @@ type waits struct{ name string }
 func (w waits) Error() string { return fmt.Sprintf("it waits for %s, which it names", w.name) }
 
 // mayName says whether all that a pointer names has come. Its content is in the file beside it.
-func (in *importer) mayName(name, beside string) error {
+func (in *importer) mayName(name string, at *os.Root, beside string) error {
 	if len(in.missing) == 0 {
 		return nil
 	}
-	text, err := in.text(beside)
+	text, err := textOf(at, beside)
 	if err != nil {
 		return err
 	}
@@ -139,18 +133,23 @@ func (in *importer) mayName(name, beside string) error {
 	return nil
 }
 
-func (in *importer) text(name string) (string, error) {
-	info, err := in.dir.Lstat(name)
+func textOf(at *os.Root, name string) (string, error) {
+	info, err := at.Lstat(name)
 	if err != nil {
 		return "", err
 	}
 	if info.Mode().Type() == fs.ModeSymlink {
-		return in.dir.Readlink(name)
+		return at.Readlink(name)
 	}
 	if info.Size() > pointerBytes {
 		return "", nil
 	}
-	text, err := in.dir.ReadFile(name)
+	f, err := at.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, pointerBytes))
 	return strings.TrimSpace(string(text)), err
 }
 
@@ -169,31 +168,4 @@ func pointsAt(pointer, text, p string) bool {
 		named = append(named, path.Join(dir, fmt.Sprintf("iter_%07d", n)))
 	}
 	return slices.ContainsFunc(named, func(n string) bool { return p == n || below(p, n) })
-}
-
-// alone does something to a file that is as it was seen and is not being written. A lease shows whether a process has it
-// open for writing, in any mount namespace; a file system without leases cannot tell.
-func (in *importer) alone(f File, do func() error) error {
-	if f.Link == "" {
-		held, err := in.dir.OpenFile(f.Path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
-		if err != nil {
-			return err
-		}
-		defer held.Close()
-		if _, err := unix.FcntlInt(held.Fd(), unix.F_SETLEASE, unix.F_RDLCK); errors.Is(err, syscall.EAGAIN) {
-			return errBusy
-		}
-	}
-	info, err := in.dir.Lstat(f.Path)
-	if err != nil {
-		return err
-	}
-	now := described(f.Path, info)
-	if f.Link != "" { // one that changed is another inode
-		now.SizeBytes, now.Target = f.SizeBytes, f.Target
-	}
-	if !unchanged(now, f) {
-		return errBusy
-	}
-	return do()
 }
