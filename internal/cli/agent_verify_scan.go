@@ -48,6 +48,7 @@ func (a *app) agentVerifyScan() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&o.Container, "container", false, "this is a container")
+	c.Flags().BoolVar(&o.Counters, "counters", false, "EFA's counters alone")
 	c.Flags().BoolVar(&parts, "parts", false, "in lines that srun keeps whole")
 	c.Flags().StringVar(&at, "at", "", "the asker's clock when he asked, a `TIME`")
 	return c

@@ -25,6 +25,7 @@ type proofOptions struct {
 	budget    time.Duration
 	want      []string
 	report    string
+	baseline  string
 	here      bool
 	expect    bool
 	drain     bool
@@ -93,6 +94,7 @@ func (o *proofOptions) flags(c *cobra.Command) {
 	c.Flags().DurationVar(&o.budget, "budget", 30*time.Minute, "the `TIME` for all of it, the wait for nodes included")
 	repeat(c.Flags(), &o.want, "want", "another expectation, as `NAME=VALUE`, such as driver=550; can be repeated")
 	c.Flags().StringVar(&o.report, "report", "", "write report.json, .html, .xml and .sig into a `DIR`")
+	c.Flags().StringVar(&o.baseline, "baseline", "", "an earlier report of the cluster, a `FILE`: figures that nobody has published are held against it")
 	c.Flags().BoolVar(&o.here, "here", false, "the Slurm of this machine, also of a cluster that muster did not make")
 	c.Flags().BoolVar(&o.expect, "expect", false, "only say what basic, host, container, gpu and efa expect of each machine of the cluster's file")
 	c.Flags().BoolVar(&o.drain, "drain", false, "take nodes out of service that fail a check of their own, with it as the reason")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/judge"
 	"github.com/muster-hpc/muster/internal/verify/suite"
 )
 
@@ -28,9 +30,13 @@ func (a *app) verifyOn(ctx context.Context, s slurm.Client, o proofOptions) erro
 		return err
 	}
 	n, _ := strconv.Atoi(o.nodes)
+	earlier, err := earlierReport(o.baseline)
+	if err != nil {
+		return err
+	}
 	report, err := suite.Run(ctx, w, suite.Options{
 		Suites: o.suites, Nodes: n, All: o.nodes == "all", NodeList: o.nodeList, Partition: o.partition,
-		Image: o.image, Budget: o.budget, Want: o.want, Drain: suite.Drained(o.drain),
+		Image: o.image, Budget: o.budget, Want: o.want, Drain: suite.Drained(o.drain), Earlier: earlier,
 	})
 	if err != nil {
 		return err
@@ -47,6 +53,18 @@ func (a *app) verifyOn(ctx context.Context, s slurm.Client, o proofOptions) erro
 		return fault.Exit(fault.ExitInterrupted)
 	}
 	return reportError(report, o.strict)
+}
+
+// earlierReport is what --baseline names, nil if it names nothing.
+func earlierReport(path string) (*judge.Earlier, error) {
+	if path == "" {
+		return nil, nil
+	}
+	r, err := readReport(path)
+	if err != nil {
+		return nil, err
+	}
+	return &judge.Earlier{Report: r, Name: filepath.Base(path)}, nil
 }
 
 // reportError is the exit code that a report means. A gate that nobody looked through is not open: what is blind, or ended before its

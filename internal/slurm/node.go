@@ -3,6 +3,7 @@ package slurm
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -113,4 +114,26 @@ func (r *record) reason() (text, user string, at time.Time) {
 
 func splitCommas(text string) []string {
 	return strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' })
+}
+
+// GPUs is how many GPUs the node offers: by its trackable resources, or by its Gres where these have none, as they do without
+// gres/gpu in AccountingStorageTRES.
+func (n Node) GPUs() int {
+	if counted := GPUs(n.CfgTRES); counted > 0 {
+		return counted
+	}
+	all := 0
+	for item := range strings.SplitSeq(n.Gres, ",") {
+		item, _, _ = strings.Cut(item, "(") // the sockets, such as (S:0-1)
+		words := strings.Split(strings.TrimPrefix(item, "gres/"), ":")
+		if words[0] != "gpu" {
+			continue
+		}
+		count, err := strconv.Atoi(words[len(words)-1])
+		if err != nil {
+			count = 1 // a resource without a number is one
+		}
+		all += count
+	}
+	return all
 }

@@ -200,3 +200,27 @@ func FuzzParseNodes(f *testing.F) {
 		}
 	})
 }
+
+// TestNodeGPUs counts GPUs by either list, whatever of them Slurm shows.
+func TestNodeGPUs(t *testing.T) {
+	for _, c := range []struct {
+		tres, gres string
+		want       int
+	}{
+		{"cpu=2,mem=2000M,gres/gpu=8,gres/gpu:h200=8", "gpu:h200:8", 8},
+		{"cpu=2,mem=2000M,billing=2", "gpu:h200:8", 8},
+		{"cpu=2,billing=2", "gpu:h200:8(S:0-1)", 8},
+		{"cpu=2", "gpu:8,nvme:2", 8},
+		{"cpu=2", "gpu:a100:4(S:0,1),gpu:v100:2(S:0)", 6},
+		{"cpu=2", "gpu:h100:no_consume:4", 4},
+		{"cpu=2", "gpu", 1},
+		{"cpu=2", "gpu:tesla", 1},
+		{"cpu=2", "nvme:2", 0},
+		{"cpu=2,mem=1", "", 0},
+		{"", "(null)", 0},
+	} {
+		if got := (Node{CfgTRES: c.tres, Gres: c.gres}).GPUs(); got != c.want {
+			t.Errorf("%q, %q: got %d, want %d", c.tres, c.gres, got, c.want)
+		}
+	}
+}

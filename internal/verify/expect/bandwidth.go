@@ -45,6 +45,16 @@ func (b Bandwidth) For(bytes int64) (gbps float64, exact bool) {
 	return gbps, exact
 }
 
+// Beyond is the size of messages that has to be measured besides a sweep up to some bytes, for what is published begins there; 0 where
+// the sweep reaches it, or the GPUs' memory does not hold it. nccl-tests keeps three buffers of a size, and leaves up to 5 GiB free:
+// memMaxBytes in https://github.com/NVIDIA/nccl-tests/blob/master/src/common.cu
+func (b Bandwidth) Beyond(sweep, memoryMiB int64) int64 {
+	if len(b.At) == 0 || b.At[0].Bytes <= sweep || 3*b.At[0].Bytes+5*gib > memoryMiB<<20 {
+		return 0
+	}
+	return b.At[0].Bytes
+}
+
 // Group is a number of equal nodes on which a collective runs, each with as many ranks as it has GPUs.
 type Group struct {
 	InstanceType string

@@ -60,3 +60,26 @@ func TestTraffic(t *testing.T) {
 		}
 	}
 }
+
+// TestBeyond measures what is published of large messages, where GPUs hold them.
+func TestBeyond(t *testing.T) {
+	for _, c := range []struct {
+		instanceType string
+		nodes        int
+		memoryMiB    int64
+		want         int64
+	}{
+		{"p5en.48xlarge", 1, 144384, 8 << 30},
+		{"p5.48xlarge", 1, 81920, 8 << 30},
+		{"p4de.24xlarge", 1, 81920, 16 << 30},
+		{"p4d.24xlarge", 1, 40960, 0},
+		{"p6-b200.48xlarge", 1, 183359, 0},
+		{"p5.48xlarge", 2, 81920, 0},
+		{"g5.xlarge", 2, 22888, 0},
+	} {
+		right := expect.BusBandwidth(expect.Group{InstanceType: c.instanceType, Nodes: c.nodes, GPUs: 8, Collective: "all_reduce"})
+		if got := right.Beyond(4<<30, c.memoryMiB); got != c.want {
+			t.Errorf("%d × %s: got %d, want %d", c.nodes, c.instanceType, got, c.want)
+		}
+	}
+}

@@ -22,8 +22,11 @@ type CollectiveSeen struct {
 	Wrong map[string]string
 	Note  string
 	Right expect.Bandwidth
-	// Earlier is the same series of an earlier report of the same cluster, nil if there is none.
-	Earlier *verify.Series
+	// Want is how many ranks measure together, 0 where that is not known.
+	Want int
+	// Earlier is the same series of an earlier report of the same cluster, nil if there is none, and EarlierSource which that is.
+	Earlier       *verify.Series
+	EarlierSource string
 	// Loose says why being slower than earlier is no failure, such as that all nodes share one machine's processors.
 	Loose string
 }
@@ -33,6 +36,8 @@ const (
 	busWarn = 0.9
 	busFail = 0.8
 	busRule = "muster warns below 90 % and fails below 80 % of "
+	// busFar fails also where the expectation is not exact: from 1 GiB on, all published curves are at 88 % of their peak or more.
+	busFar = 0.5
 )
 
 // Collective judges a collective: its data, its sizes and its bandwidth.
@@ -42,11 +47,28 @@ func Collective(s CollectiveSeen) ([]verify.Result, []verify.Series) {
 	if len(s.Rows) == 0 {
 		return all, nil
 	}
+	if apart := s.apart(); apart != "" {
+		return append(all, verify.Result{Check: name + "-ranks", On: s.On, Verdict: verify.Blind, Want: count.Of(s.Want, "rank") + " together", Why: apart, Required: true,
+			Hint: "build nccl-tests with MPI=1, and see that srun --mpi=list has pmix"}), nil
+	}
 	if !s.Whole {
 		all = append(all, verify.Result{Check: name + "-sizes", On: s.On, Verdict: verify.Blind, Why: "not all was measured: " + strings.Join(s.Problems, "; ")})
 	}
 	all = append(all, s.bandwidth(name))
 	return all, []verify.Series{s.series()}
+}
+
+// apart says that ranks did not measure together, empty if they did or nobody says which ranks there were.
+func (s CollectiveSeen) apart() string {
+	type rank struct{ group, number int }
+	ranks := map[rank]bool{}
+	for _, d := range s.Devices {
+		ranks[rank{d.Group, d.Rank}] = true
+	}
+	if s.Want == 0 || len(ranks) == 0 || len(ranks) >= s.Want {
+		return ""
+	}
+	return fmt.Sprintf("%s of %d measured together: nccl-tests is built without MPI, or its MPI does not know Slurm's", count.Of(len(ranks), "rank"), s.Want)
 }
 
 // best is the measure of a row that counts: the one that was wrong, else the faster one.
@@ -109,6 +131,12 @@ func (s CollectiveSeen) peak() (row meter.Row, gbps float64, large bool) {
 	return row, gbps, large
 }
 
+// Peak is the bus bandwidth of the fastest row, of those of 1 GiB and more if there are any; 0 if nothing was measured.
+func Peak(c meter.Collective) float64 {
+	_, gbps, _ := CollectiveSeen{Collective: c}.peak()
+	return gbps
+}
+
 func (s CollectiveSeen) bandwidth(name string) verify.Result {
 	row, gbps, large := s.peak()
 	r := verify.Result{
@@ -127,6 +155,9 @@ func (s CollectiveSeen) bandwidth(name string) verify.Result {
 		r.Value.Expected = right
 		r.Want, r.Source = fmt.Sprintf("%.4g GB/s (%s)", right, s.Right.Confidence), busRule+s.Right.Source
 		s.hold(&r, gbps/right, s.soft(exact))
+		if gbps/right < busFar {
+			r.Verdict = verify.Fail
+		}
 	case s.Earlier != nil:
 		s.beside(&r)
 	default:
@@ -170,12 +201,12 @@ func (s CollectiveSeen) beside(r *verify.Result) {
 			}
 			r.Found = fmt.Sprintf("bus bandwidth %.4g GB/s with messages of %d bytes", m.BusGBps, s.Rows[i].Bytes)
 			r.Value.Number, r.Value.Expected = m.BusGBps, p.Y
-			r.Want, r.Source = fmt.Sprintf("%.4g GB/s, as before", p.Y), busRule+"the earlier report"
+			r.Want, r.Source = fmt.Sprintf("%.4g GB/s, as before", p.Y), busRule+cmp.Or(s.EarlierSource, "the earlier report")
 			s.hold(r, m.BusGBps/p.Y, s.Loose)
 			return
 		}
 	}
-	r.Why = "measured, and not judged: the earlier report has none of these sizes"
+	r.Why = "measured, and compared with nothing: the earlier report has none of these sizes"
 }
 
 func (s CollectiveSeen) series() verify.Series {
@@ -187,50 +218,4 @@ func (s CollectiveSeen) series() verify.Series {
 		}
 	}
 	return out
-}
-
-// Transport judges what NCCL says of its network, on nodes that have some EFA devices. NICs of a node that has none are not judged.
-func Transport(on string, n meter.NCCL, efa int) []verify.Result {
-	r := verify.Result{Check: "nccl-network", On: on, Verdict: verify.Pass, Source: "NCCL's own lines (NCCL_DEBUG=INFO), and the catalogue's number of EFA devices"}
-	var names []string
-	socket := false
-	for _, used := range n.Networks {
-		names = append(names, used.Name)
-		socket = socket || strings.HasPrefix(used.Name, "Socket")
-	}
-	for _, t := range n.Transports {
-		socket = socket || strings.HasPrefix(t.Name, "NET/Socket")
-	}
-	r.Found = strings.Join(names, ", ")
-	switch {
-	case efa == 0:
-		r.Verdict, r.Why = verify.Skip, "these nodes have no EFA"
-		return []verify.Result{r}
-	case socket:
-		r.Verdict, r.Want = verify.Fail, "Libfabric"
-		r.Why, r.Hint = "NCCL goes over TCP, though there is EFA", "see the suite efa: aws-ofi-nccl in the image, /dev/infiniband, the library path"
-	case len(n.Networks)+len(n.Selected) == 0:
-		r.Verdict, r.Why = verify.Blind, "NCCL told nothing of its network"
-	}
-	return []verify.Result{r, nics(on, n, efa)}
-}
-
-// nics judges how many devices the plugin found: the fewest that any rank did.
-func nics(on string, n meter.NCCL, efa int) verify.Result {
-	r := verify.Result{Check: "nccl-nics", On: on, Verdict: verify.Blind, Want: count.Of(efa, "EFA device"), Source: "the catalogue", Why: "the plugin did not tell how many devices it found"}
-	fewest := 0
-	for _, s := range n.Selected {
-		if s.Provider == "efa" && s.NICs > 0 && (fewest == 0 || s.NICs < fewest) {
-			fewest = s.NICs
-		}
-	}
-	if fewest == 0 {
-		return r
-	}
-	r.Verdict, r.Why, r.Found = verify.Pass, "", count.Of(fewest, "EFA device")
-	if fewest < efa {
-		r.Verdict, r.Hint = verify.Fail, "see `fi_info -p efa` and the security group's rule for itself; replace the node"
-		r.Why = fmt.Sprintf("%.0f %% of the network is missing", 100-100*float64(fewest)/float64(efa))
-	}
-	return r
 }

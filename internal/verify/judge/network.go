@@ -44,9 +44,9 @@ func Network(s NetworkSeen) ([]verify.Result, []verify.Matrix) {
 	if len(s.Nodes) < 2 {
 		return []verify.Result{{Check: "network-pairs", Verdict: verify.Skip, Why: "one node has nobody to measure with"}}, nil
 	}
-	all := s.pairs()
+	all := s.pairs("network")
 	for _, suspect := range s.Suspects {
-		all = append(all, suspected(suspect))
+		all = append(all, suspected("network", suspect))
 	}
 	all = append(all, s.bandwidth(), s.latency())
 	return all, []verify.Matrix{
@@ -55,8 +55,24 @@ func Network(s NetworkSeen) ([]verify.Result, []verify.Matrix) {
 	}
 }
 
+// NCCLNodes judges pairs of nodes that measured all_reduce over NCCL: which node or link makes it slow.
+func NCCLNodes(s NetworkSeen) ([]verify.Result, []verify.Matrix) {
+	all := s.pairs("nccl")
+	for _, suspect := range s.Suspects {
+		r := suspected("nccl", suspect)
+		if suspect.Node != "" {
+			r.Hint = "drain it, and see what the suites efa and gpu say of it"
+		}
+		all = append(all, r)
+	}
+	if len(s.Suspects) == 0 && len(s.Rounds) > 0 {
+		all[0].Why = "no node or link is slower than the others: what is slow is all of them, or shows with more than two nodes alone"
+	}
+	return all, []verify.Matrix{s.matrix("all_reduce between two nodes", "GB/s", func(t Traffic) float64 { return t.AB })}
+}
+
 // pairs says that pairs could measure. Those that could not are each a warning, unless a suspect explains them.
-func (s NetworkSeen) pairs() []verify.Result {
+func (s NetworkSeen) pairs(of string) []verify.Result {
 	ok, failed := 0, []verify.Result{}
 	for _, round := range s.Rounds {
 		for _, t := range round {
@@ -64,11 +80,11 @@ func (s NetworkSeen) pairs() []verify.Result {
 			case t.Err == "":
 				ok++
 			case !slices.ContainsFunc(s.Suspects, func(x pairs.Suspect) bool { return explains(x, t) }):
-				failed = append(failed, verify.Result{Check: "network-pair", On: t.A + "+" + t.B, Verdict: verify.Warn, Found: t.Err, Why: "this measurement failed; others of its nodes did not"})
+				failed = append(failed, verify.Result{Check: of + "-pair", On: t.A + "+" + t.B, Verdict: verify.Warn, Found: t.Err, Why: "this measurement failed; others of its nodes did not"})
 			}
 		}
 	}
-	sum := verify.Result{Check: "network-pairs", Verdict: verify.Pass, Found: fmt.Sprintf("%s measured in %s", count.Of(ok, "pair"), count.Of(len(s.Rounds), "round")), Required: true}
+	sum := verify.Result{Check: of + "-pairs", Verdict: verify.Pass, Found: fmt.Sprintf("%s measured in %s", count.Of(ok, "pair"), count.Of(len(s.Rounds), "round")), Required: true}
 	switch {
 	case ok == 0:
 		sum.Verdict, sum.Why = verify.Blind, "no two nodes could measure with each other"
@@ -88,11 +104,11 @@ func explains(x pairs.Suspect, t Traffic) bool {
 }
 
 // suspected is the result of a node or a link. One that is not sure is a warning.
-func suspected(x pairs.Suspect) verify.Result {
-	r := verify.Result{Check: "network-node", On: x.Node, Verdict: verify.Warn, Evidence: x.Evidence, Found: fmt.Sprintf("slow, with %.4g %% confidence", x.Confidence)}
+func suspected(of string, x pairs.Suspect) verify.Result {
+	r := verify.Result{Check: of + "-node", On: x.Node, Verdict: verify.Warn, Evidence: x.Evidence, Found: fmt.Sprintf("slow, with %.4g %% confidence", x.Confidence)}
 	r.Why, r.Hint = "it is slower than the others with all that it met", "drain it, and see its network card's counters"
 	if x.Node == "" {
-		r.Check, r.On = "network-link", x.A+"+"+x.B
+		r.Check, r.On = of+"-link", x.A+"+"+x.B
 		r.Why, r.Hint = "it is slow while both its nodes are not with others", "see what lies between them: switches, cables, placement"
 	}
 	if x.Dead {

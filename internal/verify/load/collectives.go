@@ -43,6 +43,8 @@ type CollectiveOptions struct {
 	Seconds float64
 	// Operations are those of Operations, all if empty.
 	Operations []string
+	// Else is given what the ranks' programs print besides, such as NCCL's lines; nil hears none of it.
+	Else func(line string)
 	// ReadyWait is how long the ranks may take to start, 0 is two minutes: a cold file system has much of Python to read.
 	ReadyWait time.Duration
 }
@@ -193,6 +195,8 @@ func (c *collecting) hear() {
 		if !errors.Is(err, bufio.ErrBufferFull) && json.Unmarshal(line, &s) == nil && s.Node != "" {
 			s.Node, s.Why, s.Torch = tidyWhy(s.Node), tidyWhy(s.Why), tidyWhy(s.Torch)
 			to <- s
+		} else if c.o.Else != nil && len(line) > 0 {
+			c.o.Else(strings.TrimRight(string(line), "\n"))
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return

@@ -97,6 +97,7 @@ func TestNCCLTestLine(t *testing.T) {
 		want string
 	}{
 		{load.NCCLTest{Program: "/opt/nccl-tests/build/all_reduce_perf"}, "/opt/nccl-tests/build/all_reduce_perf -b 8 -e 4G -f 2 -g 1"},
+		{load.NCCLTest{Program: "all_reduce_perf", Min: "8G", Max: "8G"}, "all_reduce_perf -b 8G -e 8G -f 2 -g 1"},
 		{load.NCCLTest{Program: "all_gather_perf", Max: "16G", Iterations: 50, JSON: "/tmp/a.json"}, "all_gather_perf -b 8 -e 16G -f 2 -g 1 -n 50 -J /tmp/a.json"},
 	} {
 		if got := strings.Join(c.test.Line(), " "); got != c.want {

@@ -65,7 +65,7 @@ var facts = sync.OnceValue(func() []fact {
 		{must(`NET/OFI Using Libfabric version (\S+)`), func(n *NCCL, m []string) { n.Libfabric = m[1] }},
 		{must(`NET/OFI Using transport protocol (\S+)`), func(n *NCCL, m []string) { n.Protocol = m[1] }},
 		{must(`NET/OFI Running on (\S+) platform`), func(n *NCCL, m []string) { n.Platform = m[1] }},
-		{must(`NET/OFI Selected [Pp]rovider is ([^\s,*]+)\*?(?:, fabric is (\S+) \(found (\d+) nics\))?`), func(n *NCCL, m []string) { n.selected(m[1], m[2], integer(m[3])) }},
+		{must(`NET/OFI Selected [Pp]rovider is ([^\s,*]+)\*?(?:, fabric is (\S+))?(?: \(found (\d+) nics\))?`), func(n *NCCL, m []string) { n.selected(m[1], m[2], integer(m[3])) }},
 		{must(`Using network (\S.*)`), func(n *NCCL, m []string) { n.Networks = tally(n.Networks, strings.TrimSpace(m[1])) }},
 		{must(`Channel \d+/\d+ : .* via (\S+)`), func(n *NCCL, m []string) { n.Transports = tally(n.Transports, transport(m[1])) }},
 		{must(`nranks (\d+)`), func(n *NCCL, m []string) { n.Ranks = max(n.Ranks, integer(m[1])) }},

@@ -26,10 +26,8 @@ const (
 )
 
 func (e eye) efa(ctx context.Context) verify.EFAFacts {
-	f := verify.EFAFacts{Driver: e.absent(efaModule), Installer: e.installer(), Plugin: e.plugin()}
-	f.Devices = e.efaDevices()
-	devices, _ := f.Devices.See()
-	f.Counters = e.counters(devices)
+	f := e.counted()
+	f.Driver, f.Installer, f.Plugin = e.absent(efaModule), e.installer(), e.plugin()
 	f.DeviceFiles = e.deviceFiles()
 	if e.find("fi_info") == "" {
 		f.Libfabric = verify.Saw("")
@@ -38,6 +36,14 @@ func (e eye) efa(ctx context.Context) verify.EFAFacts {
 	}
 	f.Libfabric = e.libfabric(ctx)
 	f.Domains = e.domains(ctx)
+	return f
+}
+
+// counted are the devices and their counters alone, which takes no program.
+func (e eye) counted() verify.EFAFacts {
+	f := verify.EFAFacts{Devices: e.efaDevices()}
+	devices, _ := f.Devices.See()
+	f.Counters = e.counters(devices)
 	return f
 }
 

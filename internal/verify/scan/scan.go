@@ -20,6 +20,8 @@ import (
 type Options struct {
 	// Container says that the look is from within a container.
 	Container bool
+	// Counters says that EFA's devices and counters are all that is wanted.
+	Counters bool
 	// Now is this machine's clock at the begin of the look, Asked the asker's clock when he asked, zero if he did not say.
 	Now, Asked time.Time
 	// Environment is the job's, as os.Environ has it. What is of it in Facts are variables of NCCL, libfabric and their like.
@@ -35,6 +37,10 @@ func Machine(ctx context.Context, o Options) (verify.Facts, error) {
 	f := verify.Facts{Schema: 1, Container: o.Container, Root: os.Geteuid() == 0, Environment: relevant(o.Environment)}
 	f.Host, _ = os.Hostname()
 	f.Clock = clock(o)
+	if o.Counters {
+		f.EFA = e.counted()
+		return f, context.Cause(ctx)
+	}
 	var looks sync.WaitGroup
 	looks.Go(func() { f.Machine = e.machine(ctx) })
 	looks.Go(func() { f.GPU = e.gpus(ctx) })

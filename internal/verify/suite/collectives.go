@@ -39,9 +39,7 @@ func (r *run) collectives(ctx context.Context, s *verify.Suite) error {
 
 // measured runs torch's collectives in a step and has them judged.
 func (r *run) measured(ctx context.Context, s *verify.Suite, o load.CollectiveOptions, step stepOptions) error {
-	if step.image != "" {
-		step.mounts = []string{r.program + ":" + r.program + ":ro"}
-	}
+	step = r.withProgram(step)
 	r.Tell(fmt.Sprintf("%s meet over %s", count.Of(o.Ranks, "rank"), o.Backend))
 	running, err := r.begin(ctx, step)
 	if err != nil {
@@ -55,10 +53,12 @@ func (r *run) measured(ctx context.Context, s *verify.Suite, o load.CollectiveOp
 	}
 	for _, c := range told.Measured {
 		seen := judge.CollectiveSeen{Collective: c, On: slurm.Compress(r.alloc.nodes), Wrong: told.Wrong, Note: told.Notes[c.Name]}
+		seen = r.besideEarlier(seen, s.Name)
 		seen.Right = expect.Bandwidth{Unknown: "what " + o.Backend + " comes to depends on the machine: compare with an earlier report"}
-		if r.Place == "local" {
-			seen.Loose = rehearsal
+		if o.Backend == "nccl" {
+			seen.Right = expect.BusBandwidth(r.ncclGroup(c.Name))
 		}
+		seen.Loose = r.loose()
 		results, series := judge.Collective(seen)
 		s.Results, s.Series = append(s.Results, results...), append(s.Series, series...)
 	}
@@ -66,6 +66,14 @@ func (r *run) measured(ctx context.Context, s *verify.Suite, o load.CollectiveOp
 		s.Results = append(s.Results, verify.Result{Check: "ranks", On: node, Verdict: verify.Fail, Want: "ranks of all nodes meet", Why: told.Broken[node], Required: true})
 	}
 	return err
+}
+
+// besideEarlier adds what an earlier report has of the collective, by as many nodes.
+func (r *run) besideEarlier(seen judge.CollectiveSeen, suite string) judge.CollectiveSeen {
+	if r.likened() {
+		seen.Earlier, seen.EarlierSource = r.Earlier.Series(suite, seen.Name), r.Earlier.Source()
+	}
+	return seen
 }
 
 // without says which nodes could not take part.

@@ -60,7 +60,7 @@ func sightings(s *verify.Suite, nodes []string) map[string]sighting {
 		}
 		all[key].looked[node] = true
 		for _, n := range nodes {
-			if s.Name == verify.Network {
+			if s.Name == verify.Network || r.Check == "nccl-node" {
 				all[key].looked[n] = true
 			}
 		}
@@ -92,7 +92,7 @@ func own(suite, check string) bool {
 	case verify.Basic:
 		return check == "mount" || check == "mount-writable" || check == "clock"
 	}
-	return suite == verify.Network && check == "network-node"
+	return suite == verify.Network && check == "network-node" || suite == verify.NCCL && (check == "nccl-node" || check == "efa-counters")
 }
 
 // drain takes the nodes out of service that failed, unless they are so many that it is not they who are at fault, or the verification

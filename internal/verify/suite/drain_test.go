@@ -70,6 +70,8 @@ func TestCondemned(t *testing.T) {
 		"the_head_node":           {5, map[string][]verify.Result{verify.Basic: {{Check: "mount", On: "head:/fsx", Verdict: verify.Fail}}}, ""},
 		"a_bucket":                {5, map[string][]verify.Result{verify.Basic: {{Check: "bucket", On: "s3://b", Verdict: verify.Fail}}}, ""},
 		"a_slow_node_and_no_link": {5, map[string][]verify.Result{verify.Network: slow}, "n4"},
+		"a_node_slow_by_nccl":     {5, map[string][]verify.Result{verify.NCCL: {{Check: "nccl-node", On: "n2", Verdict: verify.Fail}, {Check: "nccl-link", On: "n1+n3", Verdict: verify.Fail}}}, "n2"},
+		"idle_efa":                {5, map[string][]verify.Result{verify.NCCL: on("efa-counters", 5, 4)}, "n4"},
 		"storage":                 {5, map[string][]verify.Result{verify.Storage: on("storage-write", 5, 5)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -103,13 +103,27 @@ func (r *run) request(p slurm.Partition, all []slurm.Node) (request, error) {
 	case r.Nodes > len(usable):
 		return q, fmt.Errorf("partition %s has %s in service, and %d are asked for", p.Name, count.Of(len(usable), "node"), r.Nodes)
 	}
-	q.gpus = -1
+	q.gpus, r.hidden = gpusOf(usable, q.nodes, r.NodeList != "" || bool(r.All))
+	return q, nil
+}
+
+// gpusOf is how many GPUs each of some nodes can be asked for: the fewest that any of those has that have some. Where not all nodes
+// that take part can have some, as each of them is named, none can be asked for, and hidden says why GPUs of the job may be unseen.
+func gpusOf(usable []slurm.Node, wanted int, each bool) (gpus int, hidden string) {
+	have := 0
 	for _, n := range usable {
-		if gpus := slurm.GPUs(n.CfgTRES); q.gpus < 0 || gpus < q.gpus {
-			q.gpus = gpus
+		if its := n.GPUs(); its > 0 {
+			have++
+			if gpus == 0 || its < gpus {
+				gpus = its
+			}
 		}
 	}
-	return q, nil
+	if have > 0 && (have < wanted || each && have < len(usable)) {
+		return 0, fmt.Sprintf("by Slurm's count, %d of %s have GPUs, so that a job on all of them asks for none and may see none: name nodes of one kind with --nodelist",
+			have, count.Of(len(usable), "node"))
+	}
+	return gpus, ""
 }
 
 // Wake is what nodes are that start for a verification.

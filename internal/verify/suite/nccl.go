@@ -4,7 +4,8 @@ package suite
 
 import (
 	"context"
-	"path/filepath"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -19,79 +20,136 @@ import (
 // ncclLimit is what one collective may take: thirty sizes up to 4 GiB.
 const ncclLimit = 10 * time.Minute
 
+// sweep is the largest message that all collectives are measured with.
+const sweep = 4 << 30
+
 // nccl runs the six programs of nccl-tests on all GPUs. Where they are not installed it is torch's collectives over NCCL.
 func (r *run) nccl(ctx context.Context, s *verify.Suite) error {
-	gpus := r.alloc.gpus
-	switch {
-	case r.Place == "local":
+	if r.Place == "local" {
 		s.Results = append(s.Results, verify.Result{Check: "nccl", Verdict: verify.Skip, Why: "a rehearsal: nodes of this machine have no GPUs of their own; the suite collectives runs in its place"})
 		return nil
-	case gpus == 0:
-		s.Results = append(s.Results, verify.Result{Check: "nccl", Verdict: verify.Skip, Why: "these nodes have no GPUs, by Slurm's count"})
+	}
+	if err := r.look(ctx); err != nil {
+		return err
+	}
+	if r.alloc.gpus == 0 {
+		s.Results = append(s.Results, withoutGPUs(r.alloc.nodes, r.hidden, r.facts))
 		return nil
 	}
-	program, err := r.ncclTests(ctx)
+	before, _ := r.countersOfEFA(ctx) // who told nothing is blind
+	collective, err := r.ncclBy(ctx)
 	if err != nil {
 		return err
 	}
-	if program == "" {
-		o := load.CollectiveOptions{Backend: "nccl", MaxBytes: 4 << 30, Factor: 2, Seconds: 240, Ranks: len(r.alloc.nodes) * gpus}
-		return r.measured(ctx, s, o, stepOptions{args: r.muster("collectives"), input: true, tasks: gpus, gpus: gpus, image: r.Image, limit: ncclLimit, env: []string{"NCCL_DEBUG=WARN"}})
-	}
-	for _, operation := range load.Operations() {
-		if err := r.ncclTest(ctx, s, program, operation); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ncclTests is the folder of nccl-tests on the nodes or in the image, empty if there is none.
-func (r *run) ncclTests(ctx context.Context) (string, error) {
-	found := ""
-	o := stepOptions{nodes: r.alloc.nodes[:1], args: []string{"sh", "-c", `command -v all_reduce_perf || ls "${NCCL_TESTS_HOME:-/opt/nccl-tests}/build/all_reduce_perf" 2>/dev/null || true`}, limit: scanLimit, image: r.Image}
-	err := r.lines(ctx, o, func(line string) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "/") && found == "" {
-			found = filepath.Dir(line)
-		}
-	})
-	return found, err
-}
-
-// ncclTest runs one collective.
-func (r *run) ncclTest(ctx context.Context, s *verify.Suite, folder, operation string) error {
-	r.Tell(operation + " of nccl-tests")
-	var text strings.Builder
-	line := load.NCCLTest{Program: filepath.Join(folder, operation+"_perf"), Iterations: 20}.Line()
-	o := stepOptions{args: line, tasks: r.alloc.gpus, gpus: r.alloc.gpus, mpi: "pmix", image: r.Image, limit: ncclLimit, env: []string{"NCCL_DEBUG=INFO"}}
-	err := r.lines(ctx, o, func(line string) {
-		if text.Len() < mostLine*16 {
-			text.WriteString(line + "\n")
-		}
-	})
+	said, err := collective.all(ctx, s)
 	if ctx.Err() != nil {
 		return err
 	}
-	on := slurm.Compress(r.alloc.nodes)
-	c := meter.ReadCollective([]byte(text.String()))
-	if c.Name == "" {
-		c.Name = operation
+	seen := judge.TransportSeen{On: slurm.Compress(r.alloc.nodes), NCCL: said, EFA: r.fabric()}
+	s.Results = append(s.Results, judge.Transport(seen)...)
+	s.Results = append(s.Results, r.risen(ctx, before, seen)...)
+	return errors.Join(err, r.slowOfNCCL(ctx, s, collective))
+}
+
+// withoutGPUs is why NCCL does not run on nodes that Slurm counts no GPUs of. Only machines that were seen to have none have none.
+func withoutGPUs(nodes []string, hidden string, facts map[string]verify.Facts) verify.Result {
+	r := verify.Result{Check: "nccl", On: slurm.Compress(nodes), Verdict: verify.Blind, Why: hidden, Required: true}
+	for _, n := range nodes {
+		f, ok := facts[n]
+		gpus, blind := f.GPU.OnBus.See()
+		switch {
+		case r.Why != "":
+			return r
+		case !ok, blind != "":
+			r.Why = "Slurm counts no GPUs of these nodes, and nobody could look whether " + n + " has some"
+		case gpus > 0:
+			r.Why = fmt.Sprintf("Slurm counts no GPUs of these nodes, and %s has %d", n, gpus)
+			r.Hint = "see Gres= of the nodes in slurm.conf, and gres.conf"
+		}
 	}
-	group := expect.Group{Nodes: len(r.alloc.nodes), GPUs: r.alloc.gpus, Collective: operation}
-	kind, known := r.kind()
-	if known {
-		group.InstanceType = kind.Type
+	if r.Why == "" {
+		r.Verdict, r.Required, r.Why = verify.Skip, false, "these nodes have no GPUs, by Slurm's count and on their PCI buses"
 	}
-	results, series := judge.Collective(judge.CollectiveSeen{Collective: c, On: on, Right: expect.BusBandwidth(group)})
-	s.Results, s.Series = append(s.Results, results...), append(s.Series, series...)
-	if operation == load.Operations()[0] {
-		s.Results = append(s.Results, judge.Transport(on, meter.ReadNCCL([]byte(text.String())), kind.EFA)...)
+	return r
+}
+
+// fabric is what EFA is right on all nodes of the job.
+func (r *run) fabric() judge.Fabric {
+	var all []judge.Fabric
+	for _, n := range r.alloc.nodes {
+		all = append(all, judge.FabricOf(r.facts[n], r.right(n)))
 	}
-	if err != nil && !c.Whole {
-		s.Results = append(s.Results, verify.Result{Check: "nccl-tests", On: on, Verdict: verify.Fail, Found: operation + "_perf ended with an error", Why: err.Error(),
-			Evidence: lastLines(text.String()), Required: true})
+	return judge.Fewest(all)
+}
+
+// countersOfEFA are what the nodes' EFA has counted up to now, by node.
+func (r *run) countersOfEFA(ctx context.Context) (map[string]verify.Facts, error) {
+	return r.scanned(ctx, stepOptions{args: r.muster("scan", "--parts", "--counters"), limit: scanLimit})
+}
+
+// risen judges the counters of each node, by those before.
+func (r *run) risen(ctx context.Context, before map[string]verify.Facts, t judge.TransportSeen) []verify.Result {
+	after, err := r.countersOfEFA(ctx)
+	var all []verify.Result
+	for _, n := range r.alloc.nodes {
+		seen := judge.CountersSeen{Node: n, Before: before[n].EFA.Counters, After: after[n].EFA.Counters, Nodes: len(r.alloc.nodes), Used: judge.Used(t.UsesEFA()), EFA: t.EFA}
+		if _, ok := after[n]; !ok && err != nil {
+			seen.After = verify.Unseen[map[string]int64](err.Error())
+		}
+		all = append(all, judge.Counters(seen))
 	}
-	return nil
+	return all
+}
+
+// ncclGroup is the job's nodes as what a bandwidth of NCCL is known of.
+func (r *run) ncclGroup(operation string) expect.Group {
+	g := expect.Group{Nodes: len(r.alloc.nodes), GPUs: r.alloc.gpus, Collective: operation}
+	if kind, ok := r.kind(); ok {
+		g.InstanceType = kind.Type
+	}
+	return g
+}
+
+// gpuMemory is that of the smallest GPU that was seen, in MiB; 0 if none was.
+func (r *run) gpuMemory() int64 {
+	var least int64
+	for _, f := range r.computeFacts() {
+		cards, _ := f.GPU.GPUs.See()
+		for _, c := range cards {
+			if mib, blind := c.MemoryMiB.See(); blind == "" && (least == 0 || mib < least) {
+				least = mib
+			}
+		}
+	}
+	return least
+}
+
+// ncclMeans is a way to measure collectives over NCCL.
+type ncclMeans interface {
+	// all measures the six collectives, and is what NCCL said of itself.
+	all(ctx context.Context, s *verify.Suite) (meter.NCCL, error)
+	// pair is the bus bandwidth of all_reduce between two nodes.
+	pair(ctx context.Context, a, b string) (gbps float64, err error)
+}
+
+var (
+	_ ncclMeans = ncclPrograms{}
+	_ ncclMeans = ncclTorch{}
+)
+
+// ncclBy is nccl-tests where the first node, or the image, has it, and else torch.
+func (r *run) ncclBy(ctx context.Context) (ncclMeans, error) {
+	found := ""
+	o := stepOptions{nodes: r.alloc.nodes[:1], args: []string{"sh", "-c", load.FindNCCLTests}, limit: scanLimit, image: r.Image}
+	err := r.lines(ctx, o, func(line string) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "/") && found == "" {
+			found = line
+		}
+	})
+	if err != nil || found == "" {
+		return ncclTorch{r}, err
+	}
+	return ncclPrograms{run: r, found: found}, nil
 }
 
 // evidence is how many lines of a program that failed are shown.

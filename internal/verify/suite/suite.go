@@ -16,6 +16,7 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/verify"
 	"github.com/muster-hpc/muster/internal/verify/expect"
+	"github.com/muster-hpc/muster/internal/verify/judge"
 )
 
 // Options say what is verified.
@@ -36,6 +37,8 @@ type Options struct {
 	Drain Drained
 	// Want overrides expectations: name=value.
 	Want []string
+	// Earlier is a report of the same cluster that measurements are held against of which nothing is published; nil for none.
+	Earlier *judge.Earlier
 }
 
 // Everything says that all nodes that can be had take part.
@@ -78,8 +81,10 @@ type run struct {
 	alloc  *allocation
 	// program is muster's path on the nodes.
 	program string
-	types   map[string]string // instance types by node, as far as they are known
-	woken   []string          // of the nodes, those that were powered down before
+	// hidden is why the job may not see the GPUs of its nodes, empty if it does.
+	hidden string
+	types  map[string]string // instance types by node, as far as they are known
+	woken  []string          // of the nodes, those that were powered down before
 	// facts are what machines told of themselves, by node; asked says that they were asked.
 	facts map[string]verify.Facts
 	blind map[string]string
@@ -135,6 +140,9 @@ func Run(ctx context.Context, w World, o Options) (verify.Report, error) {
 		}
 		defer r.leave(ctx)
 	}
+	if r.Earlier != nil && !r.likened() {
+		r.Tell(fmt.Sprintf("%s is of %s, and these are %d: no measurement is held against it", r.Earlier.Name, count.Of(len(r.Earlier.Nodes), "node"), len(report.Nodes)))
+	}
 	for _, name := range o.Suites {
 		r.one(ctx, name)
 	}
@@ -168,6 +176,9 @@ func (r *run) one(ctx context.Context, name string) {
 		s.Results = append(s.Results, verify.Result{Check: name, Verdict: verify.Blind, Why: err.Error(), Required: true})
 	}
 	s.Seconds = time.Since(s.Began).Seconds()
+	if r.likened() {
+		judge.Beside(name, s.Results, *r.Earlier, r.loose())
+	}
 	s.Verdict = verify.Sum(s.Results)
 	if r.alloc != nil && needsNodes(name) {
 		s.Jobs = append(s.Jobs, r.alloc.job)
@@ -211,5 +222,21 @@ func (r *run) identify(ctx context.Context) error {
 		Cluster: conf["ClusterName"], Place: r.Place, Muster: r.Version, Slurm: conf["SLURM_VERSION"],
 		InstanceTypes: []string{}, Versions: map[string]string{},
 	}
+	if r.Earlier != nil && r.Earlier.Identity.Cluster != conf["ClusterName"] {
+		return fmt.Errorf("compare with %s: it is of the cluster %q, and this is %q", r.Earlier.Name, r.Earlier.Identity.Cluster, conf["ClusterName"])
+	}
 	return nil
+}
+
+// likened says that there is an earlier report of as many nodes: what they come to together depends on that.
+func (r *run) likened() bool {
+	return r.Earlier != nil && len(r.Earlier.Nodes) == len(r.report.Nodes)
+}
+
+// loose is why being slower than earlier is no failure, empty if it is one.
+func (r *run) loose() string {
+	if r.Place == "local" {
+		return rehearsal
+	}
+	return ""
 }

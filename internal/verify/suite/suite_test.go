@@ -110,6 +110,33 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// TestGPUsOf holds what a job asks each node for: never for what not all of its nodes have, and never for nothing without saying why.
+func TestGPUsOf(t *testing.T) {
+	node := func(tres, gres string) slurm.Node { return slurm.Node{CfgTRES: tres, Gres: gres} }
+	counted, listed, fewer, none := node("cpu=8,gres/gpu=8", "gpu:8"), node("cpu=8", "gpu:h200:8(S:0-1)"), node("cpu=8", "gpu:4"), node("cpu=8", "")
+	for _, c := range []struct {
+		name   string
+		usable []slurm.Node
+		wanted int
+		each   bool
+		gpus   int
+		hidden string
+	}{
+		{"counted", []slurm.Node{counted, counted}, 2, false, 8, ""},
+		{"by_gres_alone", []slurm.Node{listed, listed}, 2, true, 8, ""},
+		{"fewest", []slurm.Node{counted, listed, fewer}, 2, false, 4, ""},
+		{"enough_of_a_mixed_partition", []slurm.Node{none, counted, listed}, 2, false, 8, ""},
+		{"all_of_a_mixed_partition", []slurm.Node{none, counted, listed}, 3, true, 0, "2 of 3 nodes have GPUs"},
+		{"more_than_have_some", []slurm.Node{none, none, counted}, 2, false, 0, "1 of 3 nodes have GPUs"},
+		{"none", []slurm.Node{none, none}, 2, true, 0, ""},
+	} {
+		gpus, hidden := gpusOf(c.usable, c.wanted, c.each)
+		if gpus != c.gpus || !strings.Contains(hidden, c.hidden) || (c.hidden == "") != (hidden == "") {
+			t.Errorf("%s: got %d, %q", c.name, gpus, hidden)
+		}
+	}
+}
+
 // TestAgree asks only for nodes that have to start.
 func TestAgree(t *testing.T) {
 	nodes := []slurm.Node{
