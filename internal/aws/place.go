@@ -152,9 +152,9 @@ func (c *cluster) Enter(ctx context.Context, p place.Program) error {
 	if err != nil {
 		return err
 	}
-	terminal := c.talk.Terminal() && p.Input == nil // a terminal there would show what is typed
+	terminal := c.talk.Terminal() && p.Input == nil && p.Output == nil // a terminal there would show what is typed, and change what is written
 	use := connect.Use{Terminal: terminal, NoInput: p.Quiet && !terminal && p.Input == nil}
-	return runSSH(ctx, way.Run(use, entered(muster, p.Args)...), p.Input)
+	return runSSH(ctx, way.Run(use, entered(muster, p.Args)...), p)
 }
 
 // Send implements place.Cluster.

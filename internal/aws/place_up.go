@@ -78,6 +78,7 @@ func (w *wanted) Up(ctx context.Context, o place.UpOptions) (place.Answer, error
 		answer.Plan = p
 		return w.confirm(p, o.Yes)
 	}
+	w.Tested = func(t place.TestJob) { answer.TestJob = &t }
 	var err error
 	answer.Steps, err = Up(ctx, w.UpOptions)
 	return answer, err

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/cloudformation"
 	"github.com/muster-hpc/muster/internal/aws/connect"
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/sys/tie"
 )
@@ -87,14 +88,17 @@ func headSaid(ctx context.Context, a *api.Account, r Record) (manifest.HeadStatu
 	return s, err
 }
 
-// runSSH runs a command line with our output, and with our input unless there is another, and
-// passes its exit code on. If ctx ended, the cause of that is the error, and the exit code does
+// runSSH runs a command line with our output and our input unless there are others, and passes
+// its exit code on. If ctx ended, the cause of that is the error, and the exit code does
 // not count.
-func runSSH(ctx context.Context, line []string, input []byte) error {
+func runSSH(ctx context.Context, line []string, p place.Program) error {
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if input != nil {
-		cmd.Stdin = bytes.NewReader(input)
+	if p.Input != nil {
+		cmd.Stdin = bytes.NewReader(p.Input)
+	}
+	if p.Output != nil {
+		cmd.Stdout = p.Output
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	err := cmd.Run()

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/aws/stack"
 	"github.com/muster-hpc/muster/internal/lint"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/step"
@@ -45,8 +46,9 @@ type UpOptions struct {
 	// Programs are the files of muster's builds for Linux by architecture; nil is this
 	// program itself, or what lies beside it.
 	Programs map[string]string
-	// Test says when a test job is run.
-	Test Test
+	// Test says when a test job is run. Tested, if there is one, is told of it when it has run.
+	Test   Test
+	Tested func(place.TestJob)
 	// HeadSilence is how long a head node may be silent; zero is 15 minutes.
 	HeadSilence time.Duration
 	Report      step.Reporter

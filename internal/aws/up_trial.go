@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -111,6 +112,9 @@ func (u *up) trial(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if r := l.status.Trial; r != nil && r.ID == wish.ID {
+			if u.Tested != nil && r.Error == "" && !r.Busy {
+				u.Tested(place.TestJob{Partition: t.Queue, Nodes: r.Nodes})
+			}
 			return trialInWords(*r, t)
 		}
 		if time.Since(began) > limit {

@@ -16,7 +16,7 @@ import (
 // machine and on AWS alike, or for none at all. One of neither list is new: say where
 // it means something.
 var bothPlaces = map[string]string{
-	"up":             "on workload no-test yes",
+	"up":             "on workload no-test verify yes",
 	"down":           "on delete-data yes",
 	"exec":           "node",
 	"shell":          "node", // refused on AWS with the command that does it there
@@ -112,8 +112,6 @@ func TestWhere_fits(t *testing.T) {
 		args        []string
 		want        string // empty is no error
 	}{
-		{"verify_here", "local", []string{"up", "--verify"}, "--verify is not for clusters on this machine, as u is: leave it out"},
-		{"verify_on_aws", "aws", []string{"up", "--verify"}, ""},
 		{"two", "local", []string{"shell", "--ssm", "--user=x"}, "--ssm, --user are not for clusters on this machine, as u is: leave them out"},
 		{"ssh_here", "local", []string{"ssh", "--user=x"}, "--user is not for clusters on this machine, as u is: leave it out"},
 		{"not_given", "local", []string{"shell"}, ""},

@@ -16,7 +16,7 @@ type upOptions struct {
 	place    string
 	workload string
 	noTest   bool
-	verify   bool
+	verify   gate
 	yes      bool
 }
 
@@ -40,13 +40,17 @@ touched. It ends when the head node runs what the file says and the nodes that a
 always on have answered, with a test job on them. Where none is always on a test job
 would cost: --verify runs one, and its price is shown before.
 
+With --verify the nodes of the test job then run the suites of "muster verify",
+basic and host where none is named. A cluster that fails them stays up, and up
+ends with exit code 1.
+
 --yes answers these questions alone. What is refused without it is refused with it.
 Exit codes: 0 the cluster is as the file says, 1 it is not and the last line says
 why, 2 wrong command line or no terminal to ask on, 130 stopped.`,
-		Example: "  muster up cluster.yaml\n  muster up cluster.yaml --on local --cluster rehearsal\n  muster up cluster.yaml --on aws",
+		Example: "  muster up cluster.yaml\n  muster up cluster.yaml --on local --cluster rehearsal\n  muster up cluster.yaml --on aws\n  muster up cluster.yaml --on aws --verify=basic,host,network",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.noTest && o.verify {
+			if o.noTest && o.verify != nil {
 				return fault.Usage(errors.New("--no-test and --verify want opposite things"))
 			}
 			return a.makeOrChange(c, args[0], o)
@@ -55,7 +59,8 @@ why, 2 wrong command line or no terminal to ask on, 130 stopped.`,
 	c.Flags().StringVar(&o.place, "on", places[0].Name(), "the `PLACE`: "+anyPlace())
 	c.Flags().StringVar(&o.workload, "workload", "", "the workload `FILE` (default: muster.yaml beside FILE)")
 	c.Flags().BoolVar(&o.noTest, "no-test", false, "do not run the test job")
-	c.Flags().BoolVar(&o.verify, "verify", false, "on aws: run the test job even if nodes have to start for it")
+	c.Flags().Var(&o.verify, "verify", "then have its nodes pass these `SUITES` of muster verify, such as basic,network; the test job runs even if nodes have to start for it")
+	c.Flags().Lookup("verify").NoOptDefVal = gateSuites
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask before what costs, or takes something from a cluster that runs")
 	return c
 }
@@ -87,10 +92,16 @@ func (a *app) makeOrChange(c *cobra.Command, file string, o upOptions) error {
 	}
 	info, _ := debug.ReadBuildInfo()
 	answer, err := wanted.Up(ctx, place.UpOptions{
-		Home: home, Name: name, Version: versionOf(info).Version, NoTest: o.noTest, Verify: o.verify, Yes: o.yes,
+		Home: home, Name: name, Version: versionOf(info).Version, NoTest: o.noTest, Verify: o.verify != nil, Yes: o.yes,
 	})
 	if err != nil && ctx.Err() != nil && begun(answer) {
 		fmt.Fprintf(a.err, "\nmuster: `muster up` goes on from here, `muster down --cluster %s` takes away what there is\n", name)
+	}
+	if err == nil && o.verify != nil {
+		var made place.Cluster
+		if made, err = at.Open(home, name, talk{a}); err == nil {
+			err = a.pass(ctx, made, o.verify, &answer)
+		}
 	}
 	return a.showSteps(answer, err)
 }

@@ -52,12 +52,9 @@ func (Place) Kept(home string) []place.Kept {
 	return all
 }
 
-// Lacks implements place.Place: a test job costs nothing, so it is run without a question,
-// and there is one way in.
+// Lacks implements place.Place: there is one way in.
 func (Place) Lacks(command, flag string) bool {
 	switch command {
-	case "up":
-		return flag == "verify"
 	case "shell", "exec", "ssh":
 		return slices.Contains([]string{"user", "identity", "private", "ssm"}, flag)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -29,6 +30,8 @@ type entrance struct {
 	again bool
 	// input is what the program reads; nil is our own input.
 	input []byte
+	// output gets what it writes; nil is our own output.
+	output io.Writer
 }
 
 // entrance finds it, and shows the working directory on the cluster if it is not yet.
@@ -60,7 +63,7 @@ func (c cluster) Enter(ctx context.Context, p place.Program) error {
 	if err != nil {
 		return err
 	}
-	e.input = p.Input
+	e.input, e.output = p.Input, p.Output
 	if p.Node != "" && p.Node != e.head {
 		pid, err := nodes.NodePID(e.anchor, p.Node)
 		if err != nil {

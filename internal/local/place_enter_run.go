@@ -46,6 +46,9 @@ func (e entrance) run(line []string) error {
 	if e.input != nil {
 		cmd.Stdin = bytes.NewReader(e.input)
 	}
+	if e.output != nil {
+		cmd.Stdout = e.output
+	}
 	heard := make(chan os.Signal, 8)
 	signal.Notify(heard, heed.Signals(append(slices.Clone(keyboard), syscall.SIGTERM, syscall.SIGHUP))...)
 	defer signal.Stop(heard)

@@ -92,6 +92,7 @@ func (w *wanted) Up(ctx context.Context, o place.UpOptions) (place.Answer, error
 		return place.Answer{}, err
 	}
 	answer := place.Answer{Cluster: o.Name}
+	up.Tested = func(t place.TestJob) { answer.TestJob = &t }
 	answer.Steps, err = Up(ctx, up)
 	return answer, err
 }

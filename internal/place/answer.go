@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/muster-hpc/muster/internal/say/step"
+	"github.com/muster-hpc/muster/internal/verify"
 )
 
 // Answer is what Up and Down have done: what `muster up` and `muster down` print with -o
@@ -11,6 +12,9 @@ import (
 type Answer struct {
 	Cluster string      `json:"cluster"`
 	Steps   []step.Step `json:"steps"`
+	// TestJob is what the test job ran on, nil if none did, and Verify what they and the cluster were found to be.
+	TestJob *TestJob       `json:"test_job,omitempty"`
+	Verify  *verify.Report `json:"verify,omitempty"`
 	// Plan was shown before anything was made, Left is what remains after Down.
 	Plan Plan   `json:"plan,omitempty"`
 	Left []Left `json:"left,omitempty"`
@@ -18,6 +22,12 @@ type Answer struct {
 	NotExported *Unexported `json:"not_exported,omitempty"`
 	// Error is what ended the command before its last step.
 	Error string `json:"error,omitempty"`
+}
+
+// TestJob is a test job that ran: on nodes of a partition, which is empty for Slurm's default.
+type TestJob struct {
+	Partition string   `json:"partition,omitempty"`
+	Nodes     []string `json:"nodes"`
 }
 
 // Plan is what Up is about to do, in the place's own words; its JSON, too, is the place's.

@@ -5,6 +5,7 @@ package place
 
 import (
 	"context"
+	"io"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/status"
@@ -70,7 +71,7 @@ type UpOptions struct {
 	Home, Name string
 	// Version is this program's.
 	Version string
-	// NoTest leaves the test job out, Verify runs it even if nodes have to start for it.
+	// NoTest leaves the test job out, Verify runs it even if nodes have to start for it: they are verified then.
 	NoTest, Verify bool
 	// Yes answers the questions.
 	Yes bool
@@ -127,7 +128,9 @@ type Program struct {
 	Quiet bool
 	// Input, if there is any, is what it reads instead of our input. Nobody else can read it.
 	Input []byte
-	Way   Way
+	// Output, if there is one, gets what it writes instead of our output.
+	Output io.Writer
+	Way    Way
 }
 
 // Way says how to reach a head node. It is empty for the usual way.

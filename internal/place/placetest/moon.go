@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -116,10 +117,17 @@ func (c moonCluster) Enter(ctx context.Context, p place.Program) error {
 		return c.talk.None(c.name)
 	}
 	if p.Args[0] == services.Muster {
+		if p.Output != nil {
+			_, err := io.WriteString(p.Output, "1\n")
+			return err
+		}
 		return c.talk.Answer("1")
 	}
 	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if p.Output != nil {
+		cmd.Stdout = p.Output
+	}
 	return tie.Ended(cmd.Run())
 }
 
