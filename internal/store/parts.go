@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -18,6 +19,8 @@ type session struct {
 	id   *string
 	part int64                // bytes; the last may have less
 	have map[int32]types.Part // what was sent before
+
+	unproven atomic.Bool // the place says nothing of a part that shows that it is what was sent
 }
 
 func (s *S3) putParts(ctx context.Context, u Upload, c condition) (Object, error) {
@@ -99,7 +102,10 @@ func (up *session) fill(ctx context.Context, c condition) (Object, error) {
 	}, func(o *s3.Options) { o.HTTPClient = idleClient{up.http, patience, up.pace, nil} }, up.again(tries))
 	o := Object{}
 	if err == nil {
-		o = up.stored(sums, done.ETag)
+		err, o = up.provenWhole(ctx, sums.CRC64NVME, receipt{crc: done.ChecksumCRC64NVME, kind: done.ChecksumType, etag: done.ETag}), up.stored(sums, done.ETag)
+		if err != nil {
+			return Object{}, err
+		}
 	} else if o, err = up.putAfterAll(ctx, up.Upload, sums, c.judge(err), tries.count); err != nil {
 		return o, err
 	}
@@ -157,5 +163,5 @@ func (up *session) sendPart(ctx context.Context, number int32, p piece) (types.C
 	if err != nil {
 		return types.CompletedPart{}, err
 	}
-	return types.CompletedPart{ETag: out.ETag, PartNumber: &number, ChecksumCRC64NVME: &crc}, nil
+	return types.CompletedPart{ETag: out.ETag, PartNumber: &number, ChecksumCRC64NVME: &crc}, up.provenPart(p, receipt{crc: out.ChecksumCRC64NVME, etag: out.ETag})
 }

@@ -50,6 +50,7 @@ func (a *assembly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case part != "":
 		a.parts[part] = body
 		w.Header().Set("ETag", `"e"`)
+		w.Header().Set("X-Amz-Checksum-Crc64nvme", crcOf(body))
 	case r.Method == http.MethodDelete:
 		a.aborted = true
 		w.WriteHeader(http.StatusNoContent)
@@ -57,7 +58,7 @@ func (a *assembly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>")
 	default:
 		a.done = r.Header.Get("X-Amz-Checksum-Crc64nvme")
-		io.WriteString(w, `<CompleteMultipartUploadResult><ETag>"e-2"</ETag></CompleteMultipartUploadResult>`)
+		fmt.Fprintf(w, `<CompleteMultipartUploadResult><ETag>"e-2"</ETag><ChecksumCRC64NVME>%s</ChecksumCRC64NVME></CompleteMultipartUploadResult>`, crcOf(a.whole()))
 	}
 }
 
@@ -140,6 +141,7 @@ func TestWholeIsReadOnce(t *testing.T) {
 					return
 				}
 				got[len(got)-1], _ = io.ReadAll(r.Body)
+				w.Header().Set("X-Amz-Checksum-Crc64nvme", crcOf(got[len(got)-1]))
 			})
 			body := content(3 << 20)
 			read := &storetest.Source{Body: body}

@@ -88,9 +88,9 @@ func (s *S3) putWhole(ctx context.Context, u Upload, c condition) (Object, error
 	tries := &again{body: true}
 	body := u.sender(p)
 	if s.short.open() && p.size <= shortBytes {
-		etag, as, err := s.short.put(ctx, u, sums, c, body)
+		got, err := s.short.put(ctx, u, sums, c, body)
 		if err == nil {
-			return u.stored(sums, &etag), u.encrypted(as)
+			return s.received(ctx, u, p, sums, got)
 		}
 		if err == errNoAnswer {
 			tries.count++
@@ -116,7 +116,15 @@ func (s *S3) putWhole(ctx context.Context, u Upload, c condition) (Object, error
 	if err != nil {
 		return s.putAfterAll(ctx, u, sums, c.judge(err), tries.count)
 	}
-	return u.stored(sums, out.ETag), u.encrypted(out.ServerSideEncryption)
+	return s.received(ctx, u, p, sums, receipt{crc: out.ChecksumCRC64NVME, kind: out.ChecksumType, etag: out.ETag, as: out.ServerSideEncryption})
+}
+
+// received judges what a place says of an object that went in one request.
+func (s *S3) received(ctx context.Context, u Upload, p piece, sums Sums, r receipt) (Object, error) {
+	if err := s.proven(ctx, u, p, r); err != nil {
+		return Object{}, err
+	}
+	return u.stored(sums, r.etag), u.encrypted(r.as)
 }
 
 // condition is what has to be true of the object that is there.

@@ -57,6 +57,7 @@ type S3 struct {
 	patience *patience
 	pace     pace
 	classes  sync.Map // by name: whether objects got it
+	keeps    keeper
 }
 
 var _ Store = (*S3)(nil)

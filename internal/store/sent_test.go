@@ -38,6 +38,7 @@ func TestSentIsTold(t *testing.T) {
 		if asked.Add(1) < 3 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
+		w.Header().Set("X-Amz-Checksum-Crc64nvme", r.Header.Get("X-Amz-Checksum-Crc64nvme"))
 	})
 	var sent, back atomic.Int64
 	body := bytes.Repeat([]byte("x"), 1<<20)

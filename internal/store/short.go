@@ -101,22 +101,24 @@ func (s *short) do(ctx context.Context, method, key, query string, header http.H
 }
 
 // put sends what is to be a whole object. errNoAnswer says that it is not known whether it is there, and errOtherAnswer that it is not.
-func (s *short) put(ctx context.Context, u Upload, sums Sums, c condition, body io.Reader) (etag string, as types.ServerSideEncryption, err error) {
+func (s *short) put(ctx context.Context, u Upload, sums Sums, c condition, body io.Reader) (receipt, error) {
 	resp, err := s.do(ctx, http.MethodPut, u.Key, "x-id=PutObject", u.header(sums, c), body, u.SizeBytes)
 	if err != nil {
 		s.rest()
-		return "", "", errNoAnswer
+		return receipt{}, errNoAnswer
 	}
 	defer resp.Body.Close()
 	said, err := io.Copy(io.Discard, io.LimitReader(resp.Body, shortAnswer))
 	if resp.StatusCode == http.StatusOK && said == 0 && err == nil { // S3 can say OK and an error after it
-		return resp.Header.Get("Etag"), types.ServerSideEncryption(resp.Header.Get(headerEncryption)), nil
+		h := resp.Header
+		return receipt{crc: aws.String(h.Get(headerCRC)), kind: types.ChecksumType(h.Get(headerKind)), etag: aws.String(h.Get("Etag")),
+			as: types.ServerSideEncryption(h.Get(headerEncryption))}, nil
 	}
 	s.rest()
 	if resp.StatusCode >= http.StatusBadRequest && resp.StatusCode < http.StatusInternalServerError {
-		return "", "", errOtherAnswer
+		return receipt{}, errOtherAnswer
 	}
-	return "", "", errNoAnswer
+	return receipt{}, errNoAnswer
 }
 
 // get asks for bytes of an object. It is nil if they are not what comes.
@@ -144,13 +146,15 @@ var (
 const (
 	headerEncryption = "X-Amz-Server-Side-Encryption"
 	headerMeta       = "X-Amz-Meta-"
+	headerCRC        = "X-Amz-Checksum-Crc64nvme"
+	headerKind       = "X-Amz-Checksum-Type"
 )
 
 // header is that of an upload, as the SDK makes it.
 func (u Upload) header(sums Sums, c condition) http.Header {
 	h := http.Header{
 		"Content-Type":                 {"application/octet-stream"},
-		"X-Amz-Checksum-Crc64nvme":     {sums.CRC64NVME},
+		headerCRC:                      {sums.CRC64NVME},
 		"X-Amz-Sdk-Checksum-Algorithm": {string(types.ChecksumAlgorithmCrc64nvme)},
 	}
 	for key, value := range metadata(u, sums.SHA256) {

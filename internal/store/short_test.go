@@ -48,6 +48,7 @@ func place(t *testing.T, failures int) (*httptest.Server, *[]received) {
 		}
 		w.Header().Set("ETag", `"one"`)
 		w.Header().Set("x-amz-server-side-encryption", "aws:kms")
+		w.Header().Set(headerCRC, r.Header.Get(headerCRC))
 	}))
 	t.Cleanup(place.Close)
 	return place, &all

@@ -31,6 +31,10 @@ func (p *Proxy) forward(w *noted, r *http.Request, f Fault) {
 		return
 	}
 	defer answer.Body.Close()
+	if p.deafness().leave(answer) != nil {
+		reset(w)
+		return
+	}
 	p.answer(w, answer, f)
 }
 
@@ -51,6 +55,9 @@ func (p *Proxy) outgoing(w *noted, r *http.Request, f Fault) (*http.Request, err
 			body = &flipped{Reader: body, at: at}
 		}
 		out.Body = io.NopCloser(&counted{body, w})
+	}
+	if err := p.deafness().take(out); err != nil {
+		return nil, err
 	}
 	return out, p.sign(out, f)
 }

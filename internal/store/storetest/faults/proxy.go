@@ -35,6 +35,7 @@ type Proxy struct {
 	held    []net.Conn // on which nothing happens any more
 	expired map[string]bool
 	skew    time.Duration
+	deaf    Deafness
 }
 
 // New opens a way to a server, and returns how clients reach it there. At first, nothing goes wrong on it.
@@ -161,6 +162,13 @@ func (p *Proxy) Skew(by time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.skew = by
+}
+
+// Deafen has the server do without checksums from now on.
+func (p *Proxy) Deafen(d Deafness) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deaf = d
 }
 
 // pass answers a request.
