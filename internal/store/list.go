@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/url"
 
@@ -46,7 +47,10 @@ func (s *S3) page(ctx context.Context, prefix, after string, token *string) leaf
 		return leaf{err: s.failed("list", prefix+"*", err)}
 	}
 	p := leaf{objects: make([]Object, 0, len(out.Contents)), token: out.NextContinuationToken}
-	p.more = aws.ToBool(out.IsTruncated) && aws.ToString(p.token) != ""
+	goes := aws.ToString(p.token) != ""
+	if p.more = aws.ToBool(out.IsTruncated); p.more && !goes || out.IsTruncated == nil && goes {
+		return leaf{err: s.failed("list", prefix+"*", errEndless)}
+	}
 	for _, o := range out.Contents {
 		key, err := listed(out.EncodingType, o.Key)
 		if err != nil {
@@ -56,6 +60,9 @@ func (s *S3) page(ctx context.Context, prefix, after string, token *string) leaf
 	}
 	return p
 }
+
+// errEndless says that nobody knows whether a list has more: what it lacks would be taken for gone.
+var errEndless = errors.New("the list does not say whether it ends here, or how it goes on")
 
 // listed is a key of a list. XML cannot carry every key, so they are asked for percent-encoded, with + for a space, as
 // AWS's own clients read them; a place that knows no encoding says so by not naming it.

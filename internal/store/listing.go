@@ -99,17 +99,19 @@ func readPage(text []byte) (*s3.ListObjectsV2Output, bool) {
 		case name == "CommonPrefixes" || name == "":
 			return nil, false
 		default:
-			setOfPage(page, name, s.value(name))
+			s.setOfPage(page, name, s.value(name))
 		}
 	}
 	return nil, false
 }
 
-func setOfPage(page *s3.ListObjectsV2Output, name, value string) {
+// setOfPage takes up what is said of a page. What is neither true nor false is left to the SDK.
+func (s *scan) setOfPage(page *s3.ListObjectsV2Output, name, value string) {
 	switch name {
 	case "IsTruncated":
 		truncated := value == "true"
 		page.IsTruncated = &truncated
+		s.failed = s.failed || !truncated && value != "false"
 	case "NextContinuationToken":
 		page.NextContinuationToken = &value
 	case "EncodingType":

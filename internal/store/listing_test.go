@@ -91,3 +91,21 @@ func TestListThatIsCutOff(t *testing.T) {
 		}
 	}
 }
+
+// TestListThatDoesNotSayItsEnd: a page that says that there are more, and not where, is not the last one; nor is one that does not say.
+func TestListThatDoesNotSayItsEnd(t *testing.T) {
+	for _, head := range []string{
+		"<IsTruncated>true</IsTruncated>",
+		"<IsTruncated>true</IsTruncated><NextContinuationToken></NextContinuationToken>",
+		"<IsTruncated>tRue</IsTruncated><NextContinuationToken>1</NextContinuationToken>",
+		"<IsTruncated>falsd</IsTruncated>",
+		"<IsTruncated></IsTruncated>",
+		"<NextContinuationToken>1</NextContinuationToken>",
+	} {
+		for _, odd := range []string{"", "<!-- seen by the SDK alone -->"} {
+			if got, err := listed(t, "<ListBucketResult>"+odd+head+fmt.Sprintf(entry, "a", 1, 1)+"</ListBucketResult>"); err == nil {
+				t.Errorf("%s%s: a list of %d", odd, head, len(got))
+			}
+		}
+	}
+}
