@@ -58,10 +58,15 @@ func (a *app) showProven(v provenAnswer) error {
 	}); err != nil {
 		return err
 	}
+	return v.exit()
+}
+
+// exit is how the command ends. What nobody compared is something to look at, whoever asked for it.
+func (v provenAnswer) exit() error {
 	switch {
 	case !v.OK:
 		return fault.Exit(fault.ExitProblem)
-	case v.Mode == "directory" && v.Unproven > 0:
+	case v.Unproven > 0:
 		return fault.Exit(fault.ExitLook)
 	}
 	return nil
