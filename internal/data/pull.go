@@ -64,6 +64,7 @@ func (p *Problems) add(path string, err error) {
 type Pulled struct {
 	Tally
 	Problems Problems
+	Settled  bool // all of it, the files that were there, too, will outlive a crash of the machine
 }
 
 // Look finds out what is to be fetched, and tells each file of it. It changes nothing.
@@ -103,8 +104,9 @@ func (p *Pull) Run(ctx context.Context) (Pulled, error) {
 	}
 	defer to.close()
 	run := &pulling{Pull: p, to: to, arrival: newArrival(p.Dataset.bucket, p.Dataset.Prefix, to, p.Progress)}
-	if err = run.all(ctx); err == nil && run.done.Files > 0 {
-		err = to.settle()
+	if err = run.all(ctx); err == nil {
+		err = to.settle() // also of files that were there: a pull that was cut off may have left them in memory
+		run.done.Settled = err == nil
 	}
 	return run.done, err
 }

@@ -37,7 +37,7 @@ func TestPullBringsAll(t *testing.T) {
 		if err != nil || !info.ModTime().Equal(stocked) || info.Mode() != 0o640 {
 			t.Errorf("large.bin is of %v with mode %v, %v", info.ModTime(), info.Mode(), err)
 		}
-		if again := pulled(t, bucket, prefix, dir); again.Files != 0 || again.KeptFiles != got.Files || again.KeptBytes != got.Bytes {
+		if again := pulled(t, bucket, prefix, dir); again.Files != 0 || again.KeptFiles != got.Files || again.KeptBytes != got.Bytes || !again.Settled {
 			t.Errorf("once more it got %+v", again)
 		}
 	}
