@@ -10,11 +10,11 @@ import (
 
 var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+`) })
 
-// kinds are the names of a checkpoint's files without their numbers.
-func kinds(files []File) map[string]bool {
-	all := map[string]bool{}
+// kinds are the names of a checkpoint's files without their numbers, and how many there are of each.
+func kinds(files []File) map[string]int {
+	all := map[string]int{}
 	for _, f := range files {
-		all[digits().ReplaceAllString(f.Path, "#")] = true
+		all[digits().ReplaceAllString(f.Path, "#")]++
 	}
 	return all
 }
@@ -24,14 +24,26 @@ func kinds(files []File) map[string]bool {
 func Lacks(files, other []File) string {
 	have, had := kinds(files), kinds(other)
 	for kind := range have {
-		if !had[kind] {
+		if had[kind] == 0 {
 			return ""
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(had)) {
-		if !have[kind] {
+		if have[kind] == 0 {
 			return path.Clean(kind)
 		}
 	}
 	return ""
+}
+
+// Fewer is a kind of file of which a checkpoint has fewer than another one of its run, and how many both have; "" if there is
+// none. A checkpoint that says nothing of itself may lack the files of some ranks, or was written by fewer of them.
+func Fewer(files, other []File) (kind string, have, had int) {
+	these, those := kinds(files), kinds(other)
+	for _, kind := range slices.Sorted(maps.Keys(those)) {
+		if these[kind] < those[kind] {
+			return path.Clean(kind), these[kind], those[kind]
+		}
+	}
+	return "", 0, 0
 }

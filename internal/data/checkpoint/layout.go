@@ -113,7 +113,7 @@ func (s Set) judge(stored bool) Verdict {
 		if old := s.stale(v.Seals); old != "" && !stored {
 			v.Quiet, v.Why = again, old
 		}
-	case !s.Named:
+	case !s.Named || stored: // a pointer says that it was written, and not that all of it came
 		v.Mute = true
 	}
 	return v

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/page"
 )
 
@@ -54,9 +55,7 @@ func (v *View) Choose(ctx context.Context, w Want) (*Found, []Passed, error) {
 			if before, err = v.list(ctx, all[i+1]); err != nil {
 				return nil, passed, err
 			}
-			if lack := checkpoint.Lacks(f.parts(), before.parts()); lack != "" {
-				f.Doubt = fmt.Sprintf("it has no %s, which %s has", lack, before.Dir)
-			}
+			f.compare(before)
 		}
 		if f.Torn == "" && (f.Doubt == "" || named) {
 			return f, passed, nil
@@ -64,6 +63,20 @@ func (v *View) Choose(ctx context.Context, w Want) (*Found, []Passed, error) {
 		passed = append(passed, Passed{f.Dir, cmp.Or(f.Torn, f.Doubt), f.Torn == ""})
 	}
 	return nil, passed, ErrNone
+}
+
+// compare doubts a checkpoint that lacks what the one before it has.
+func (f *Found) compare(before *Found) {
+	if lack := checkpoint.Lacks(f.parts(), before.parts()); lack != "" {
+		f.Doubt = fmt.Sprintf("it has no %s, which %s has", lack, before.Dir)
+		return
+	}
+	if !f.mute || f.certain {
+		return // it says how many files it has
+	}
+	if kind, have, had := checkpoint.Fewer(f.parts(), before.parts()); kind != "" && have > 0 {
+		f.Doubt = fmt.Sprintf("it has %s %s, and %s has %d", count.Of(have, "file"), kind, before.Dir, had)
+	}
 }
 
 // wanted are the checkpoints of one run that may be taken, the best first.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
 	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -31,6 +32,7 @@ type Found struct {
 	from    *candidate
 	certain bool // who put it there said how many files it has
 	mute    bool // by its files alone, nobody could know
+	unnamed bool // no pointer names it, or a later one
 }
 
 // File is an object of a checkpoint.
@@ -94,7 +96,7 @@ func (f *Found) add(p string, o store.Object) {
 }
 
 // sure says that there is nothing to compare it with others for.
-func (f *Found) sure() bool { return f.from.single || f.certain && !f.mute }
+func (f *Found) sure() bool { return f.from.single || f.certain && !(f.mute && f.unnamed) }
 
 func (f *Found) parts() []checkpoint.File {
 	var all []checkpoint.File
@@ -138,6 +140,7 @@ func (v *View) judge(ctx context.Context, f *Found) error {
 	}
 	verdict := checkpoint.Stored(set)
 	f.Layout, f.Torn, f.mute = verdict.Layout, verdict.Torn, verdict.Mute
+	f.unnamed = !set.Named
 	switch {
 	case f.Torn != "":
 	case f.certain:
@@ -176,7 +179,10 @@ func (v *View) believe(f *Found, verdict checkpoint.Verdict, named bool) {
 	if verdict.Mute {
 		quiet = checkpoint.Patience
 	}
+	p, older := v.older(f.from)
 	switch {
+	case older && !named && quiet > 0:
+		f.Doubt = fmt.Sprintf("%s names an older one, %s, and nothing in it says that all of it is there", page.Printable(path.Base(p.path)), page.Printable(p.text))
 	case still < quiet:
 		f.Doubt = fmt.Sprintf("nothing says that all of it is there, and the last of it came %s ago", count.Span(max(still, 0)))
 	case len(verdict.Seals) > 0:
@@ -209,6 +215,22 @@ func (v *View) named(c *candidate) bool {
 		}
 	}
 	return false
+}
+
+// older is the pointer to the newest checkpoint of its run that names one which is older than this. Its writer was ended while it
+// wrote this one, or the pointer is yet to come.
+func (v *View) older(c *candidate) (pointed, bool) {
+	for _, p := range v.pointers {
+		if !checkpoint.Pointer(p.path) || path.Dir(p.path) != c.run() {
+			continue
+		}
+		for _, other := range v.all {
+			if other.run() == c.run() && p.names(other.dir) && other.step() != checkpoint.NoStep && other.step() < c.step() {
+				return p, true
+			}
+		}
+	}
+	return pointed{}, false
 }
 
 // asked is how many of the objects that came last are asked how many there are: those of one second came in any order.

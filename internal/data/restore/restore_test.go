@@ -134,6 +134,17 @@ func TestNewestWhole(t *testing.T) {
 		{"single_files", files{"m/epoch=0-step=2.ckpt": "a", "m/epoch=0-step=10.ckpt": "b", "m/last.ckpt": "-> epoch=0-step=10.ckpt"}, newest, "epoch=0-step=10.ckpt", nil, ""},
 		{"a_kind_of_file_less", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a"}, newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", "it has no optimizer.bin, which checkpoint-1 has", true}}, ""},
 		{"a_kind_of_file_less_by_name", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a"}, restore.Want{Step: 2}, "checkpoint-2", nil, ""},
+		{"a_rank_less", join(ranks("m/step-1", 3), ranks("m/step-2", 2)), newest, "step-1", []restore.Passed{{"step-2", "it has 2 files rank_#.pt, and step-1 has 3", true}}, ""},
+		{"a_rank_less_twice", join(ranks("m/step-1", 3), ranks("m/step-2", 2), ranks("m/step-3", 2)), newest, "step-3", nil, ""},
+		{"a_rank_more", join(ranks("m/step-1", 3), ranks("m/step-2", 4)), newest, "step-2", nil, ""},
+		{"a_rank_less_that_says_so", join(files{"m/step-1/__2_0.distcp": "c"}, whole("m/step-1"), whole("m/step-2")), newest, "step-2", nil, ""},
+		{"newer_than_the_pointer", join(ranks("m/step-1", 3), ranks("m/step-2", 3), files{"m/latest": "step-1"}), newest, "step-1", []restore.Passed{{"step-2", older("latest", "step-1"), true}}, ""},
+		{"newer_than_the_pointer_by_name", join(ranks("m/step-1", 3), ranks("m/step-2", 3), files{"m/latest": "step-1"}), restore.Want{Step: 2}, "step-2", nil, ""},
+		{"newer_than_the_pointer_and_whole", join(whole("m/step-1"), whole("m/step-2"), files{"m/latest": "step-1"}), newest, "step-2", nil, ""},
+		{"newer_than_a_pointer_of_none", join(ranks("m/step-1", 3), ranks("m/step-2", 3), files{"m/latest": "elsewhere"}), newest, "step-2", nil, ""},
+		{"newer_than_the_best", join(ranks("m/step-1", 3), ranks("m/step-2", 3), files{"m/best": "step-1"}), newest, "step-2", nil, ""},
+		{"newer_than_the_tracker", files{"m/iter_0000001/mp_rank_00/model_optim_rng.pt": "w", "m/iter_0000002/mp_rank_00/model_optim_rng.pt": "w", "m/latest_checkpointed_iteration.txt": "1"}, newest, "iter_0000001",
+			[]restore.Passed{{"iter_0000002", older("latest_checkpointed_iteration.txt", "1"), true}}, ""},
 		{"without_the_marker", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/.complete": "", "m/checkpoint-2/model.bin": "a"}, newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", ".complete is not there, which others of its run have", false}}, ""},
 		{"nemo_is_writing", files{"m/s--step=1/weights/.metadata": "__0_0.distcp", "m/s--step=1/weights/__0_0.distcp": "a", "m/s--step=1-unfinished": ""}, newest, "", []restore.Passed{{"s--step=1", "s--step=1-unfinished says that it is being written", false}}, "there is no whole checkpoint"},
 		{"a_file_and_a_directory", files{"m/ckpt-5/a": "w", "m/ckpt-5/a/b": "w"}, newest, "", []restore.Passed{{"ckpt-5", "a is a file in it, and a directory with a/b", false}}, "there is no whole checkpoint"},
@@ -156,7 +167,21 @@ func TestNewestWhole(t *testing.T) {
 	}
 }
 
-// TestStillComing has a checkpoint of which nothing says that it is whole, put just now.
+// ranks is a checkpoint of a program of its own: a file for each rank, and nothing that says how many there are.
+func ranks(dir string, n int) files {
+	all := files{}
+	for i := range n {
+		all[fmt.Sprintf("%s/rank_%d.pt", dir, i)] = "w"
+	}
+	return all
+}
+
+func older(pointer, text string) string {
+	return pointer + " names an older one, " + text + ", and nothing in it says that all of it is there"
+}
+
+// TestStillComing has a checkpoint of which nothing says that it is whole, put just now. That a pointer names it says that it was
+// written, not that all of it came: FSx keeps no order.
 func TestStillComing(t *testing.T) {
 	fake := &storetest.Fake{}
 	put(t, fake, files{"m/ckpt-1/model.bin": "a"})
@@ -168,6 +193,12 @@ func TestStillComing(t *testing.T) {
 		t.Errorf("passed over %v, %v", passed, err)
 	}
 	put(t, fake, files{"m/latest": "ckpt-1"})
+	if v, err = restore.Look(t.Context(), fake, "m", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, passed, err := v.Choose(t.Context(), newest); !errors.Is(err, restore.ErrNone) || len(passed) != 1 || !strings.HasPrefix(passed[0].Why, "nothing says that all of it is there, and the last of it came") {
+		t.Errorf("named, passed over %v, %v", passed, err)
+	}
 	if _, f, _, err := choose(t, fake, "m", newest); err != nil || f.Proof != "a pointer names it, or a later one" {
 		t.Errorf("got %+v, %v", f, err)
 	}
