@@ -1,0 +1,116 @@
+package restore_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
+	"github.com/muster-hpc/muster/internal/data/restore"
+	"github.com/muster-hpc/muster/internal/store/storetest"
+)
+
+func TestNewestWhole(t *testing.T) {
+	metadata := "pickle __0_0.distcp and __1_0.distcp"
+	whole := func(step string) files {
+		return files{step + "/.metadata": metadata, step + "/__0_0.distcp": "a", step + "/__1_0.distcp": "b"}
+	}
+	torn := whole("m/step-30")
+	delete(torn, "m/step-30/__1_0.distcp")
+	for _, c := range []struct {
+		name   string
+		bucket files
+		want   restore.Want
+		dir    string
+		passed []restore.Passed
+		err    string
+	}{
+		{"newest", join(whole("m/step-9"), whole("m/step-10")), newest, "step-10", nil, ""},
+		{"newest_whole", join(whole("m/step-20"), torn), newest, "step-20", []restore.Passed{{"step-30", "__1_0.distcp, which .metadata names, is not there", false}}, ""},
+		{"by_step", join(whole("m/step-9"), whole("m/step-10")), restore.Want{Step: 9}, "step-9", nil, ""},
+		{"by_name", join(whole("m/step-9"), whole("m/step-10")), restore.Want{Name: "step-9", Step: checkpoint.NoStep}, "step-9", nil, ""},
+		{"a_torn_one_by_name", join(whole("m/step-20"), torn), restore.Want{Name: "step-30", Step: checkpoint.NoStep}, "", []restore.Passed{{"step-30", "__1_0.distcp, which .metadata names, is not there", false}}, "there is no whole checkpoint"},
+		{"none_of_that_name", whole("m/step-9"), restore.Want{Name: "step-8", Step: checkpoint.NoStep}, "", nil, "there is no checkpoint step-8; there is step-9"},
+		{"none_of_that_step", whole("m/step-9"), restore.Want{Step: 8}, "", nil, "there is no checkpoint of step 8; there is step-9"},
+		{"nothing", files{"m/readme.md": "x"}, newest, "", nil, "there is no checkpoint that this program knows"},
+		{"several_models", join(whole("m/a/step-9"), whole("m/b/step-9")), newest, "", nil, "there are checkpoints of several models: a, b"},
+		{"by_path_before_name", files{"m/ckpt-9/a": "w", "m/b/ckpt-9/a": "w"}, restore.Want{Name: "ckpt-9", Step: checkpoint.NoStep}, "ckpt-9", nil, ""},
+		{"the_prefix_and_below_it", files{"m/ckpt-9/a": "w", "m/b/ckpt-9/a": "w"}, newest, "", nil, "there are checkpoints of several models: that of the prefix itself, b"},
+		{"one_of_several_models", join(whole("m/a/step-9"), whole("m/b/step-9")), restore.Want{Name: "b/step-9", Step: checkpoint.NoStep}, "b/step-9", nil, ""},
+		{"the_prefix_itself", files{"m/.metadata": metadata, "m/__0_0.distcp": "a", "m/__1_0.distcp": "b"}, newest, ".", nil, ""},
+		{"single_files", files{"m/epoch=0-step=2.ckpt": "a", "m/epoch=0-step=10.ckpt": "b", "m/last.ckpt": "-> epoch=0-step=10.ckpt"}, newest, "epoch=0-step=10.ckpt", nil, ""},
+		{"a_kind_of_file_less", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a"}, newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", "it has no optimizer.bin, which checkpoint-1 has", true}}, ""},
+		{"a_kind_of_file_less_by_name", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a"}, restore.Want{Step: 2}, "checkpoint-2", nil, ""},
+		{"a_rank_less", join(ranks("m/step-1", 3), ranks("m/step-2", 2)), newest, "step-1", []restore.Passed{{"step-2", "it has 2 files rank_#.pt, and step-1 has 3", true}}, ""},
+		{"a_rank_less_twice", join(ranks("m/step-1", 3), ranks("m/step-2", 2), ranks("m/step-3", 2)), newest, "step-3", nil, ""},
+		{"a_rank_more", join(ranks("m/step-1", 3), ranks("m/step-2", 4)), newest, "step-2", nil, ""},
+		{"a_rank_less_that_says_so", join(files{"m/step-1/__2_0.distcp": "c"}, whole("m/step-1"), whole("m/step-2")), newest, "step-2", nil, ""},
+		{"newer_than_the_pointer", join(ranks("m/step-1", 3), ranks("m/step-2", 3), files{"m/latest": "step-1"}), newest, "step-1", []restore.Passed{{"step-2", older("latest", "step-1"), true}}, ""},
+		{"newer_than_the_pointer_by_name", join(ranks("m/step-1", 3), ranks("m/step-2", 3), files{"m/latest": "step-1"}), restore.Want{Step: 2}, "step-2", nil, ""},
+		{"newer_than_the_pointer_and_whole", join(whole("m/step-1"), whole("m/step-2"), files{"m/latest": "step-1"}), newest, "step-2", nil, ""},
+		{"newer_than_a_pointer_of_none", join(ranks("m/step-1", 3), ranks("m/step-2", 3), files{"m/latest": "elsewhere"}), newest, "step-2", nil, ""},
+		{"newer_than_the_best", join(ranks("m/step-1", 3), ranks("m/step-2", 3), files{"m/best": "step-1"}), newest, "step-2", nil, ""},
+		{"newer_than_the_tracker", files{"m/iter_0000001/mp_rank_00/model_optim_rng.pt": "w", "m/iter_0000002/mp_rank_00/model_optim_rng.pt": "w", "m/latest_checkpointed_iteration.txt": "1"}, newest, "iter_0000001",
+			[]restore.Passed{{"iter_0000002", older("latest_checkpointed_iteration.txt", "1"), true}}, ""},
+		{"without_the_marker", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/.complete": "", "m/checkpoint-2/model.bin": "a"}, newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", ".complete is not there, which others of its run have", false}}, ""},
+		{"nemo_is_writing", files{"m/s--step=1/weights/.metadata": "__0_0.distcp", "m/s--step=1/weights/__0_0.distcp": "a", "m/s--step=1-unfinished": ""}, newest, "", []restore.Passed{{"s--step=1", "s--step=1-unfinished says that it is being written", false}}, "there is no whole checkpoint"},
+		{"a_file_and_a_directory", files{"m/ckpt-5/a": "w", "m/ckpt-5/a/b": "w"}, newest, "", []restore.Passed{{"ckpt-5", "a is a file in it, and a directory with a/b", false}}, "there is no whole checkpoint"},
+		{"a_hostile_key", files{"m/step-1/.metadata": "x", "m/step-1/__0_0.distcp": "a", "m/step-1/../../etc/passwd": "root"}, newest, "", []restore.Passed{{"step-1", `the key "m/step-1/../../etc/passwd" leads to no file in it`, false}}, "there is no whole checkpoint"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fake := &storetest.Fake{}
+			put(t, fake, c.bucket)
+			_, f, passed, err := choose(t, fake, "/m/", c.want)
+			if c.err != "" {
+				if err == nil || err.Error() != c.err || !cmp.Equal(passed, c.passed) {
+					t.Errorf("got %v, passed over %v", err, passed)
+				}
+				return
+			}
+			if err != nil || f.Dir != c.dir || !cmp.Equal(passed, c.passed) {
+				t.Errorf("got %+v, passed over %v, %v", f, passed, err)
+			}
+		})
+	}
+}
+
+// ranks is a checkpoint of a program of its own: a file for each rank, and nothing that says how many there are.
+func ranks(dir string, n int) files {
+	all := files{}
+	for i := range n {
+		all[fmt.Sprintf("%s/rank_%d.pt", dir, i)] = "w"
+	}
+	return all
+}
+
+func older(pointer, text string) string {
+	return pointer + " names an older one, " + text + ", and nothing in it says that all of it is there"
+}
+
+// TestStillComing has a checkpoint of which nothing says that it is whole, put just now. That a pointer names it says that it was
+// written, not that all of it came: FSx keeps no order.
+func TestStillComing(t *testing.T) {
+	fake := &storetest.Fake{}
+	put(t, fake, files{"m/ckpt-1/model.bin": "a"})
+	v, err := restore.Look(t.Context(), fake, "m", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, passed, err := v.Choose(t.Context(), newest); !errors.Is(err, restore.ErrNone) || len(passed) != 1 || !strings.HasPrefix(passed[0].Why, "nothing says that all of it is there, and the last of it came") {
+		t.Errorf("passed over %v, %v", passed, err)
+	}
+	put(t, fake, files{"m/latest": "ckpt-1"})
+	if v, err = restore.Look(t.Context(), fake, "m", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, passed, err := v.Choose(t.Context(), newest); !errors.Is(err, restore.ErrNone) || len(passed) != 1 || !strings.HasPrefix(passed[0].Why, "nothing says that all of it is there, and the last of it came") {
+		t.Errorf("named, passed over %v, %v", passed, err)
+	}
+	if _, f, _, err := choose(t, fake, "m", newest); err != nil || f.Proof != "a pointer names it, or a later one" {
+		t.Errorf("got %+v, %v", f, err)
+	}
+}
