@@ -34,7 +34,7 @@ func (a *app) bucketOf(ctx context.Context, f bucketFlags, t target) (store.Conf
 	}
 	c.Bucket = t.bucket
 	if c.Dial == nil { // the buckets of a cluster on this machine are all in one region
-		c.Region = store.Region(ctx, c)
+		c = store.Located(ctx, c)
 	}
 	return c, nil
 }

@@ -172,7 +172,7 @@ func (a *app) reach(ctx context.Context, bucket string) error {
 	}
 	c.Bucket = bucket
 	if c.Dial == nil {
-		c.Region = store.Region(ctx, c)
+		c = store.Located(ctx, c)
 	}
 	s3, err := store.Open(ctx, c)
 	if err != nil {

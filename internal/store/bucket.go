@@ -39,15 +39,19 @@ func (s *S3) Exists(ctx context.Context) error {
 // regionHeader is in every answer about a bucket that there is, refusals too.
 const regionHeader = "X-Amz-Bucket-Region"
 
-// Region is the region of a bucket that is not in that of the configuration, as its place says, and otherwise that of
-// the configuration: a bucket that does not answer is for those to report who use it.
-func Region(ctx context.Context, c Config) string {
-	c.Attempts = 2
-	s, err := Open(ctx, c)
+// Located is a configuration with the region that its bucket is in, as its place says, and that of before where it says none: a
+// bucket that does not answer is for those to report who use it. If the place did answer, it is Known.
+func Located(ctx context.Context, c Config) Config {
+	ask := c
+	ask.Attempts = 2
+	s, err := Open(ctx, ask)
 	if err != nil {
-		return c.Region
+		return c
 	}
 	defer s.http.CloseIdleConnections()
 	_, err = s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.bucket})
-	return cmp.Or(answer(err).Header.Get(regionHeader), c.Region)
+	region := cmp.Or(answer(err).Header.Get(regionHeader), c.Region)
+	c.Known = s.patience.known.Load() && (region == c.Region || c.Endpoint != "") // another region is another place
+	c.Region = region
+	return c
 }

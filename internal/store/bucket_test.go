@@ -8,10 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/store/storetest"
+	"github.com/muster-hpc/muster/internal/store/storetest/faults"
 )
 
 // keys are credentials for servers that take any.
@@ -19,7 +22,7 @@ var keys = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, e
 	return aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "x"}, nil
 })
 
-func TestRegion(t *testing.T) {
+func TestLocated(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		status int
@@ -45,11 +48,44 @@ func TestRegion(t *testing.T) {
 				w.WriteHeader(row.status)
 			}))
 			defer server.Close()
-			got := store.Region(t.Context(), store.Config{Endpoint: server.URL, Region: "us-east-1", Credentials: keys, Bucket: "b"})
-			if got != row.want {
-				t.Errorf("got %q, want %q", got, row.want)
+			got := store.Located(t.Context(), store.Config{Endpoint: server.URL, Region: "us-east-1", Credentials: keys, Bucket: "b"})
+			if got.Region != row.want || !got.Known || got.Attempts != 0 {
+				t.Errorf("got %+v, want %q, and that the place is known", got, row.want)
 			}
 		})
+	}
+}
+
+// TestLocated_nothing: what does not answer is not known, and is left as it was.
+func TestLocated_nothing(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	if got := store.Located(t.Context(), store.Config{Endpoint: server.URL, Region: "us-east-1", Credentials: keys, Bucket: "b"}); got.Region != "us-east-1" || got.Known {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestLocated_is_known has a place go that answered who looked for the bucket: whoever uses that waits for it as long as he means to.
+func TestLocated_is_known(t *testing.T) {
+	_, config := storetest.Stand(t)
+	proxy, config := faults.New(t, config)
+	config.Bucket = "bucket"
+	config = store.Located(t.Context(), config)
+	proxy.Gone()
+	missed := 0
+	config.Patience, config.Bell = time.Minute, func(error, time.Duration) {
+		if missed++; missed == 3 {
+			proxy.Back()
+		}
+	}
+	s, err := store.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Hurry()
+	s.Doubt(0)
+	if err := s.MakeBucket(t.Context()); err != nil || missed < 3 {
+		t.Errorf("missed %d times, %v", missed, err)
 	}
 }
 

@@ -44,6 +44,7 @@ var _ aws.RetryerV2 = (*patience)(nil)
 
 func newPatience(c Config, credentials *renewing) *patience {
 	p := &patience{attempts: c.Attempts, limit: c.Patience, first: firstWait, most: mostWait, strange: strangeLimit, bell: c.Bell, credentials: credentials}
+	p.known.Store(c.Known)
 	if p.attempts == 0 {
 		p.attempts = usualAttempts
 	}

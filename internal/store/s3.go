@@ -36,6 +36,9 @@ type Config struct {
 	// Dial connects to the endpoint where this machine's network does not reach it; may be nil.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
+	// Known says that the place has answered before: it is there, and only gone if it does not answer.
+	Known bool
+
 	// Patience is how long what passes is endured: a place that is gone, overloaded or silent, bytes that came as others,
 	// credentials that expired. A request is then made as often as it fits in, at the least as often as Attempts says, and
 	// a body that breaks off is read on. 0 is as often as Attempts says.

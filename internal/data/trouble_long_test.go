@@ -1,0 +1,39 @@
+package data_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/store/storetest"
+	"github.com/muster-hpc/muster/internal/store/storetest/faults"
+)
+
+// outage is for how long the server is gone in TestServerIsGoneForAMinute.
+const outage = time.Minute
+
+// TestServerIsGoneForAMinute has the server go when the bucket was found, before the first request of the push, and come back a
+// minute later. It waits in earnest: what it costs is time alone, beside other tests.
+func TestServerIsGoneForAMinute(t *testing.T) {
+	t.Parallel()
+	_, config := storetest.Stand(t)
+	proxy, config := faults.New(t, config)
+	config.Bucket = "bucket"
+	config = store.Located(t.Context(), config)
+	config.Patience = 5 * time.Minute
+	var missed atomic.Int64
+	config.Bell = func(error, time.Duration) { missed.Add(1) }
+	b := newBench(t, open(t, config))
+	b.MakeBucket = true
+	b.write("a", "1")
+	proxy.Gone()
+	began := time.Now()
+	back := time.AfterFunc(outage, proxy.Back)
+	defer back.Stop()
+	b.pushes()
+	if took := time.Since(began); took < outage || missed.Load() < 4 {
+		t.Errorf("it took %s, and the server was missed %d times", took, missed.Load())
+	}
+	b.wants(b.files())
+}
