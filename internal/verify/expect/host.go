@@ -24,10 +24,19 @@ func (b *builder) host() {
 	b.add(verify.Host, b.parts()...)
 	b.add(verify.Host, b.clock()...)
 	b.add(verify.Host, b.programs()...)
-	b.add(verify.Host, b.files(),
-		Expectation{Check: "environment", Want: "no variables that harm NCCL or libfabric", Source: "muster's list of variables, as in muster check job"},
+	b.add(verify.Host, b.files(), b.stack(),
+		b.environment(),
 		b.idle(),
 	)
+}
+
+// environment is that of a job, which runs on compute nodes.
+func (b *builder) environment() Expectation {
+	e := Expectation{Check: "environment", Want: "no variables that harm NCCL or libfabric", Source: "muster's list of variables, as in muster check job"}
+	if b.Role != Compute {
+		e.Skip = "no job runs here"
+	}
+	return e
 }
 
 // files is how many files a job may have open.
@@ -36,6 +45,19 @@ func (b *builder) files() Expectation {
 		Why: "ranks of a large job open thousands of files and sockets", Hint: "set LimitNOFILE in slurmd's unit"}
 	if b.Rehearsal {
 		e.Skip = "a rehearsal: the limit is that of whoever started the cluster"
+	}
+	return e
+}
+
+// stack is the limit that threads' stacks are made of, where nobody asks for another.
+func (b *builder) stack() Expectation {
+	e := Expectation{Check: "stack", Want: "no limit of the stack that a job cannot lift", Words: []string{"unlimited"}, Soft: true, Source: slurmUnit,
+		Why: "programs that need deep stacks end with a segmentation fault", Hint: "set LimitSTACK=infinity in slurmd's unit"}
+	switch {
+	case b.Rehearsal:
+		e.Skip = "a rehearsal: the limit is that of whoever started the cluster"
+	case b.Role != Compute:
+		e.Skip = "no job runs here"
 	}
 	return e
 }
@@ -89,6 +111,9 @@ func (b *builder) clock() []Expectation {
 			Why: "munge and S3 refuse what comes from another time, and logs cannot be compared", Hint: "look at chronyc tracking on the node"},
 		{Check: "clock-synchronised", Want: "the kernel's clock follows a server's", Words: []string{"yes"}, Soft: true,
 			Source: "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configure-ec2-ntp.html", Why: "the clock drifts", Hint: "start chronyd"},
+	}
+	if b.Role == Head {
+		all[0].Skip = "the head node asks: its clock is the one that others are held against"
 	}
 	if b.Rehearsal {
 		all[1].Skip = "a rehearsal: the clock is this machine's"

@@ -104,12 +104,15 @@ func width(c verify.GPUCard, e expect.Expectation) sight {
 	return s
 }
 
-// generation is PCIe's. A GPU that does nothing may turn it down, so that only one at work tells what it has.
+// generation is PCIe's. A GPU that does nothing may turn it down, so that one that is not at work tells what it has only if that is
+// all that it could have.
 func generation(c verify.GPUCard, e expect.Expectation) sight {
 	n, blind := c.PCIeGen.See()
 	most, unknown := c.PCIeGenMax.See()
-	if state, dark := c.State.See(); dark == "" && state != "P0" && unknown == "" {
-		n = max(n, most)
+	state, dark := c.State.See()
+	right := e.Must.Holds(float64(n)) && (e.Must.Least != nil || unknown != "" || n >= most)
+	if blind == "" && dark == "" && state != "P0" && !right {
+		return sight{blind: fmt.Sprintf("it does nothing (%s), and shows gen %d, which it may have turned down to: only a GPU at work tells", state, n)}
 	}
 	s := unless(blind, sight{text: fmt.Sprintf("gen %d", n), number: float64(n), numeric: true})
 	if e.Must.Least == nil && unknown == "" && most > n && s.numeric {

@@ -57,6 +57,7 @@ func hostLooks() map[string]look {
 		"docker":             func(f *verify.Facts, e expect.Expectation) []sight { return optional(f.Software.Docker, e) },
 		"enroot":             func(f *verify.Facts, e expect.Expectation) []sight { return optional(f.Software.Enroot, e) },
 		"nofile":             nofile,
+		"stack":              stack,
 		"environment":        environment,
 		"idle":               idle,
 		"mount":              mounted,
@@ -262,6 +263,11 @@ func nofile(f *verify.Facts, _ expect.Expectation) []sight {
 func memlock(f *verify.Facts, _ expect.Expectation) []sight {
 	l, blind := limitOf(f, "memlock")
 	return []sight{unless(blind, sight{text: limitText(l.Soft)})}
+}
+
+func stack(f *verify.Facts, _ expect.Expectation) []sight {
+	l, blind := limitOf(f, "stack")
+	return []sight{unless(blind, sight{text: limitText(l.Hard)})}
 }
 
 func idle(f *verify.Facts, _ expect.Expectation) []sight {

@@ -48,7 +48,8 @@ func sound() verify.Facts {
 		HugePages: verify.Saw[int64](5128), HugePageKiB: 2048, PressureCPU: verify.Saw(0.5), Daemons: verify.Saw([]string{"munged", "slurmd"}),
 		KernelLines: verify.Saw([]string{})}
 	f.Clock = verify.ClockFacts{Now: now, Asked: now.Add(-300 * time.Millisecond), Back: now.Add(200 * time.Millisecond), Synchronised: verify.Saw(true)}
-	f.Limits = verify.Saw([]verify.Limit{{Name: "nofile", Soft: 1024, Hard: 131072}, {Name: "memlock", Soft: verify.Unlimited, Hard: verify.Unlimited}})
+	f.Limits = verify.Saw([]verify.Limit{{Name: "nofile", Soft: 1024, Hard: 131072}, {Name: "memlock", Soft: verify.Unlimited, Hard: verify.Unlimited},
+		{Name: "stack", Soft: 8 << 20, Hard: verify.Unlimited}})
 	f.Mounts = verify.Saw([]verify.Mount{
 		{Dir: "/", Type: "ext4", SizeBytes: tib, FreeBytes: tib / 2, Inodes: 100, FreeInodes: 90},
 		{Dir: "/fsx", Type: "lustre", SizeBytes: 13 * tib, FreeBytes: 6 * tib, Inodes: 100, FreeInodes: 90},
@@ -119,6 +120,7 @@ func TestDamaged(t *testing.T) {
 		"another_gpu":    {third(func(c *verify.GPUCard) { c.Name = "NVIDIA A100-SXM4-80GB" }), verify.Fail, "gpu-model", "GPU 3: NVIDIA A100-SXM4-80GB"},
 		"narrow":         {third(func(c *verify.GPUCard) { c.PCIeWidth = verify.Saw(8) }), verify.Fail, "gpu-pcie-width", "GPU 3: x8"},
 		"slow_bus":       {third(func(c *verify.GPUCard) { c.PCIeGen = verify.Saw(3) }), verify.Warn, "gpu-pcie-gen", "GPU 3: gen 3"},
+		"slow_bus_idle":  {third(func(c *verify.GPUCard) { c.PCIeGen, c.State = verify.Saw(1), verify.Saw("P8") }), verify.Blind, "gpu-pcie-gen", ""},
 		"ecc":            {third(func(c *verify.GPUCard) { c.ECCVolatile = verify.Saw[int64](2) }), verify.Fail, "gpu-ecc-errors", "GPU 3: 2 errors"},
 		"ecc_before":     {third(func(c *verify.GPUCard) { c.ECCAggregate = verify.Saw[int64](1) }), verify.Warn, "gpu-ecc-past", "GPU 3: 1 error"},
 		"remap":          {third(func(c *verify.GPUCard) { c.RemapFailure = verify.Saw("Yes") }), verify.Fail, "gpu-remap", "GPU 3: failed"},
@@ -152,6 +154,7 @@ func TestDamaged(t *testing.T) {
 		"old_plugin":         {func(f *verify.Facts) { f.EFA.Plugin = verify.Saw("1.7.4-aws") }, verify.Fail, "efa-plugin container-ofi", "1.7.4-aws"},
 		"memlock":            {func(f *verify.Facts) { (*f.Limits.Value)[1].Soft = 65536 }, verify.Fail, "efa-memlock container-memlock", "65536"},
 		"few_files":          {func(f *verify.Facts) { (*f.Limits.Value)[0].Hard = 4096 }, verify.Warn, "nofile", "4096, 1024 unless asked for"},
+		"small_stack":        {func(f *verify.Facts) { (*f.Limits.Value)[2].Hard = 8 << 20 }, verify.Warn, "stack", "8388608"},
 		"huge_pages":         {func(f *verify.Facts) { f.Machine.HugePages = verify.Saw[int64](0) }, verify.Warn, "efa-hugepages", "0 of 2 MiB"},
 		"not_mounted":        {func(f *verify.Facts) { f.Mounts.Value = new(slices.Delete(*f.Mounts.Value, 1, 2)) }, verify.Fail, "mount mount-writable mount-size mount-free mount-inodes", "not mounted"},
 		"other_mount":        {mount(1, func(m *verify.Mount) { m.Type = "nfs4" }), verify.Fail, "mount", "nfs4"},

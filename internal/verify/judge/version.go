@@ -38,18 +38,23 @@ func Versions(all map[string]verify.Facts) (results []verify.Result, versions ma
 	versions = map[string]string{}
 	for _, p := range programs() {
 		nodes := map[string][]string{}
+		var unseen []string
+		var why string
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			f := all[name]
-			if version, blind := p.see(&f).See(); blind == "" {
-				nodes[version] = append(nodes[version], name)
+			version, blind := p.see(&f).See()
+			if blind != "" {
+				unseen, why = append(unseen, name), blind
+				continue
 			}
+			nodes[version] = append(nodes[version], name)
 		}
 		usual := most(nodes)
 		if usual != "" {
 			versions[p.name] = usual
 		}
 		if len(nodes) > 1 || usual != "" {
-			results = append(results, same(p.name, usual, nodes))
+			results = append(results, without(same(p.name, usual, nodes), unseen, why))
 		}
 	}
 	return results, versions
@@ -63,6 +68,19 @@ func most(nodes map[string][]string) (usual string) {
 		}
 	}
 	return usual
+}
+
+// without says of which nodes a version could not be seen: what the others have is no pass of theirs.
+func without(r verify.Result, unseen []string, why string) verify.Result {
+	switch {
+	case len(unseen) == 0:
+	case r.Verdict == verify.Pass:
+		r.Verdict, r.On, r.Why = verify.Blind, slurm.Compress(unseen), "it could not be seen there: "+why
+		r.Found += " on the others"
+	default:
+		r.Why += fmt.Sprintf("; it could not be seen on %s: %s", slurm.Compress(unseen), why)
+	}
+	return r
 }
 
 func same(name, usual string, nodes map[string][]string) verify.Result {

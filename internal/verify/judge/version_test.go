@@ -35,6 +35,10 @@ func TestVersions(t *testing.T) {
 			if r.Verdict != verify.Warn || r.Found != "none on n-2" {
 				t.Errorf("%+v", r)
 			}
+		case "same-kernel":
+			if r.Verdict != verify.Blind || r.On != "n-2" || r.Found != "6.8.0 on the others" {
+				t.Errorf("%+v", r)
+			}
 		default:
 			if r.Verdict != verify.Pass {
 				t.Errorf("%+v", r)

@@ -44,7 +44,6 @@ func (r *run) look(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("look at the head node: %w", err)
 		}
-		f.Clock.Back = now // the clock that asks is its own
 		r.facts[head] = f
 	}
 	return nil
