@@ -102,6 +102,24 @@ type GPUFacts struct {
 	PeerMemory Look[bool] `json:"peer_memory"`
 	// Processes use a GPU. Lost are those of them whose process is not there any more.
 	Processes Look[[]GPUProcess] `json:"processes"`
+	// Topology is how GPUs and network devices reach each other, DCGM what its quick diagnosis found.
+	Topology Look[Topology]  `json:"topology"`
+	DCGM     Look[Diagnosis] `json:"dcgm"`
+}
+
+// Topology has how Names[i] reaches Names[j] in Paths, as nvidia-smi writes it: "NV18" for so many NVLinks, "PIX", "PXB", "PHB", "NODE" and
+// "SYS" for ways over PCIe, each further than the one before. Names are "GPU0", "NIC0" and so on.
+type Topology struct {
+	Names []string   `json:"names"`
+	Paths [][]string `json:"paths"`
+}
+
+// Diagnosis is what DCGM's diagnosis found. Failed are faults, Settings what is only set otherwise than DCGM wants it, a line for each.
+type Diagnosis struct {
+	Version  string   `json:"version,omitempty"`
+	Passed   int      `json:"passed"`
+	Failed   []string `json:"failed,omitempty"`
+	Settings []string `json:"settings,omitempty"`
 }
 
 // GPUCard is one GPU, as nvidia-smi tells of it. What its driver does not tell is blind.

@@ -16,6 +16,8 @@ const (
 	fabricSource   = "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html"
 	persistSource  = "https://docs.nvidia.com/deploy/driver-persistence/index.html"
 	nvlinkSource   = "NVIDIA's datasheets: 12 NVLinks for each A100, 18 for each H100, H200 and B200"
+	dcgmSource     = "https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html"
+	topologySource = "nvidia-smi topo -m, and NVIDIA's datasheets: NVSwitches join all A100, H100, H200 and B200 of an instance"
 	xidSource      = "https://docs.nvidia.com/deploy/xid-errors/index.html"
 	replaceAdvice  = "drain the node and have it replaced"
 	resetAdvice    = "reset the GPU or restart the instance; if it comes again, have the node replaced"
@@ -102,7 +104,13 @@ func (b *builder) gpuLinks() []Expectation {
 	if b.known && b.kind.GPU.Count > 0 && (!ok || b.kind.GPU.Count < 2) {
 		fabric = skipped("no NVSwitch joins the GPUs of "+b.Type, fabric)
 	}
-	return append([]Expectation{width, speed, links}, fabric...)
+	ways := Expectation{Check: "gpu-topology", Want: "NVLink between all pairs of GPUs", Source: topologySource, Required: true,
+		Why: "data between these GPUs goes over PCIe", Hint: replaceAdvice}
+	if !ok || b.kind.GPU.Count < 2 {
+		ways.Required = false
+		ways.Skip = "no NVLink joins all GPUs of such a node, as far as is known"
+	}
+	return append([]Expectation{width, speed, links, ways}, fabric...)
 }
 
 // gpuHealth is what a GPU counts of its errors.
@@ -114,6 +122,7 @@ func gpuHealth() []Expectation {
 			Hint: "keep an eye on it: a GPU that fails again fails often"},
 		{Check: "gpu-remap", Want: "no rows waiting to be remapped, and none that could not be", Words: []string{"No", "no", "0"}, Source: eccSource,
 			Why: "a row of its memory is broken", Hint: resetAdvice},
+		{Check: "gpu-dcgm", Want: "DCGM's diagnosis of level 1 finds nothing", Source: dcgmSource, Why: "DCGM says that a GPU is not sound", Hint: "dcgmi diag -r 3 on the node says more; " + replaceAdvice},
 		{Check: "gpu-xid", Want: "no Xid that condemns the GPU in the kernel's log", Must: most(0), Source: xidSource, Why: "the kernel says that a GPU failed", Hint: resetAdvice},
 	}
 }

@@ -79,6 +79,8 @@ func gpuLooks() map[string]look {
 		"gpu-pcie-width":     ofEachBy(width),
 		"gpu-pcie-gen":       ofEachBy(generation),
 		"gpu-nvlinks":        ofEachBy(nvlinks),
+		"gpu-topology":       topology,
+		"gpu-dcgm":           dcgm,
 		"gpu-fabric":         ofEach(fabric),
 		"gpu-fabric-manager": fabricManager,
 		"gpu-fabric-version": fabricVersion,

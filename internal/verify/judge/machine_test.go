@@ -57,7 +57,8 @@ func sound() verify.Facts {
 		{Dir: "/dev/shm", Type: "tmpfs", SizeBytes: tib, FreeBytes: tib},
 	})
 	f.GPU = verify.GPUFacts{OnBus: verify.Saw(8), Switches: verify.Saw(4), Driver: verify.Saw("570.148.08"), CUDA: verify.Saw("12.8"), FabricManager: verify.Saw("active"),
-		FabricVersion: verify.Saw("570.148.08"), PeerMemory: verify.Saw(true), Processes: verify.Saw([]verify.GPUProcess{})}
+		FabricVersion: verify.Saw("570.148.08"), PeerMemory: verify.Saw(true), Processes: verify.Saw([]verify.GPUProcess{}), Topology: verify.Saw(joined()),
+		DCGM: verify.Saw(verify.Diagnosis{Version: "4.2.3", Passed: 9})}
 	var cards []verify.GPUCard
 	for i := range 8 {
 		cards = append(cards, card(i))
@@ -72,6 +73,22 @@ func sound() verify.Facts {
 	f.Software = verify.SoftwareFacts{CUDA: verify.Saw("12.9.1"), NCCL: verify.Saw("2.29.3"), Docker: verify.Saw(""), Enroot: verify.Saw(""), Pyxis: verify.Saw(true),
 		ShowsGPUs: verify.Saw("CDI"), PyTorch: verify.Saw("2.8.0"), PyTorchCUDA: verify.Saw("12.9"), PyTorchNCCL: verify.Saw("2.27.7"), Megatron: verify.Saw(false)}
 	return f
+}
+
+// joined is how eight GPUs reach each other by NVLink, and two network devices beside them.
+func joined() verify.Topology {
+	names := []string{"GPU0", "GPU1", "GPU2", "GPU3", "GPU4", "GPU5", "GPU6", "GPU7", "NIC0", "NIC1"}
+	t := verify.Topology{Names: names}
+	for i, a := range names {
+		t.Paths = append(t.Paths, slices.Repeat([]string{"SYS"}, len(names)))
+		for j, b := range names {
+			if strings.HasPrefix(a, "GPU") && strings.HasPrefix(b, "GPU") {
+				t.Paths[i][j] = "NV18"
+			}
+		}
+		t.Paths[i][i] = "X"
+	}
+	return t
 }
 
 func card(i int) verify.GPUCard {
@@ -135,9 +152,19 @@ func TestDamaged(t *testing.T) {
 		"a_link_missing": {third(func(c *verify.GPUCard) { *c.NVLinks.Value = (*c.NVLinks.Value)[1:] }), verify.Fail, "gpu-nvlinks", "GPU 3: 17 NVLinks up"},
 		"fabric":         {third(func(c *verify.GPUCard) { c.FabricState = verify.Saw("In Progress") }), verify.Fail, "gpu-fabric", "GPU 3: In Progress"},
 		"fabric_failed":  {third(func(c *verify.GPUCard) { c.FabricStatus = verify.Saw("Timeout") }), verify.Fail, "gpu-fabric", "GPU 3: Completed, Timeout"},
-		"blind_gpu":      {third(func(c *verify.GPUCard) { c.PCIeWidth = verify.Unseen[int]("ERR!") }), verify.Blind, "gpu-pcie-width", ""},
-		"no_manager":     {func(f *verify.Facts) { f.GPU.FabricManager = verify.Saw("failed") }, verify.Fail, "gpu-fabric-manager", "failed"},
-		"other_manager":  {func(f *verify.Facts) { f.GPU.FabricVersion = verify.Saw("570.86.15") }, verify.Fail, "gpu-fabric-version", "570.86.15 beside driver 570.148.08"},
+		"over_pcie":      {func(f *verify.Facts) { f.GPU.Topology.Value.Paths[2][5] = "SYS" }, verify.Fail, "gpu-topology", "no NVLink between 1 of 28 pairs"},
+		"no_topology":    {func(f *verify.Facts) { f.GPU.Topology = verify.Unseen[verify.Topology]("cut off") }, verify.Blind, "gpu-topology", ""},
+		"no_dcgm":        {func(f *verify.Facts) { f.GPU.DCGM = verify.Unseen[verify.Diagnosis]("no dcgmi") }, verify.Blind, "gpu-dcgm", ""},
+		"dcgm_idle":      {func(f *verify.Facts) { f.GPU.DCGM = verify.Saw(verify.Diagnosis{}) }, verify.Blind, "gpu-dcgm", ""},
+		"dcgm_failed": {func(f *verify.Facts) {
+			f.GPU.DCGM = verify.Saw(verify.Diagnosis{Passed: 3, Failed: []string{"memory on GPU 3: a row"}})
+		}, verify.Fail, "gpu-dcgm", "1 failed test"},
+		"dcgm_settings": {func(f *verify.Facts) {
+			f.GPU.DCGM = verify.Saw(verify.Diagnosis{Passed: 3, Settings: []string{"persistence"}})
+		}, verify.Warn, "gpu-dcgm", "1 setting"},
+		"blind_gpu":     {third(func(c *verify.GPUCard) { c.PCIeWidth = verify.Unseen[int]("ERR!") }), verify.Blind, "gpu-pcie-width", ""},
+		"no_manager":    {func(f *verify.Facts) { f.GPU.FabricManager = verify.Saw("failed") }, verify.Fail, "gpu-fabric-manager", "failed"},
+		"other_manager": {func(f *verify.Facts) { f.GPU.FabricVersion = verify.Saw("570.86.15") }, verify.Fail, "gpu-fabric-version", "570.86.15 beside driver 570.148.08"},
 		"xid": {func(f *verify.Facts) {
 			f.Machine.KernelLines = verify.Saw([]string{"NVRM: Xid (PCI:0000:38:00): 13, x", "NVRM: Xid (PCI:0000:38:00): 79, pid=12, GPU has fallen off the bus."})
 		}, verify.Fail, "gpu-xid", "1 line"},

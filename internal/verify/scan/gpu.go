@@ -23,7 +23,8 @@ func (e eye) gpus(ctx context.Context) verify.GPUFacts {
 		g.Driver = e.driver()
 		why := "this machine has no nvidia-smi"
 		g.CUDA, g.GPUs = verify.Unseen[string](why), verify.Unseen[[]verify.GPUCard](why)
-		g.Processes = verify.Unseen[[]verify.GPUProcess](why)
+		g.Processes, g.Topology = verify.Unseen[[]verify.GPUProcess](why), verify.Unseen[verify.Topology](why)
+		g.DCGM = verify.Unseen[verify.Diagnosis](why)
 		g.FabricManager, g.FabricVersion = e.fabricManager(ctx)
 		return g
 	}
@@ -32,6 +33,8 @@ func (e eye) gpus(ctx context.Context) verify.GPUFacts {
 	looks.Go(func() { g.GPUs = e.cards(ctx) })
 	looks.Go(func() { g.Processes = e.processes(ctx) })
 	looks.Go(func() { g.FabricManager, g.FabricVersion = e.fabricManager(ctx) })
+	looks.Go(func() { g.Topology = e.topology(ctx) })
+	looks.Go(func() { g.DCGM = e.dcgm(ctx) })
 	g.Driver = e.driver()
 	looks.Wait()
 	return g

@@ -4,6 +4,7 @@ package scan
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,8 @@ func (e eye) ask(ctx context.Context, name string, args ...string) (string, erro
 
 // run runs a program, without an environment, in a group of its own that ends with it.
 func (e eye) run(ctx context.Context, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, programWait, fmt.Errorf("it did not end within %s", programWait))
+	wait := cmp.Or(e.wait, programWait)
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it did not end within %s", wait))
 	defer cancel()
 	var out, wrong limited
 	c := exec.CommandContext(ctx, program, args...)

@@ -60,6 +60,8 @@ type eye struct {
 	path []string
 	// conf is SLURM_CONF, without which Slurm's programs may not find their cluster.
 	conf string
+	// wait is how long a program may take, 0 for programWait.
+	wait time.Duration
 }
 
 func (e eye) at(name string) string { return filepath.Join(e.root, name) }

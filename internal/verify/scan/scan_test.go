@@ -43,6 +43,16 @@ func (r root) write(name, text string, mode os.FileMode) {
 	}
 }
 
+// diagnosis is what dcgmi says: a recorded report.
+func (r root) diagnosis(sample string) {
+	r.t.Helper()
+	text, err := os.ReadFile("../meter/testdata/dcgm/" + sample)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.file("/data/dcgm", string(text))
+}
+
 func (r root) link(to, name string) {
 	r.t.Helper()
 	path := filepath.Join(r.dir, name)
@@ -109,6 +119,7 @@ func large(t *testing.T) root {
 	r.program(smi, strings.Join([]string{
 		`"") echo "| NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4 |";;`,
 		`"nvlink --status") ` + cat("links"),
+		`"topo -m") ` + cat("topology"),
 		`*query-gpu=index,name*) ` + cat("core"),
 		`*ecc.errors*) ` + cat("ecc"),
 		`*remapped*) ` + cat("remap"),
@@ -119,6 +130,13 @@ func large(t *testing.T) root {
 		`*power.default_limit*) for i in 0 1 2 3 4 5 6 7; do echo "$i, 700.00"; done;;`,
 		`*compute-apps*) echo "4242, python, GPU-0";;`,
 	}, "\n"))
+	ways, err := os.ReadFile("../meter/testdata/nvidia-smi/topo-8xa100.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.file("/data/topology", string(ways))
+	r.program("/usr/bin/dcgmi", `"diag --run 1 --json") `+cat("dcgm"))
+	r.diagnosis("dcgm4-diag-r1-persistence-fail.json")
 	r.file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build  (dvs-builder@U16)\nGCC version: 12\n")
 	r.program("/usr/bin/nv-fabricmanager", `"--version") echo "Fabric Manager version is : 550.54.15";;`)
 	r.program("/usr/bin/systemctl", `*nvidia-fabricmanager) echo active;;`)
@@ -169,6 +187,25 @@ func TestMachine(t *testing.T) {
 		t.Errorf("links %v", links)
 	}
 	saw(t, "processes", f.GPU.Processes, []verify.GPUProcess{{PID: 4242, Name: "python", GPU: "GPU-0", Lost: true}})
+}
+
+// TestMachine_DCGM tells faults from settings, and a report that is none from both.
+func TestMachine_DCGM(t *testing.T) {
+	r := large(t)
+	f := r.scan()
+	if d, blind := f.GPU.DCGM.See(); blind != "" || d.Version != "4.2.3" || len(d.Failed) > 0 || len(d.Settings) != 1 {
+		t.Errorf("a setting: %+v %s", d, blind)
+	}
+	if ways, blind := f.GPU.Topology.See(); blind != "" || len(ways.Names) != 18 || ways.Paths[0][7] != "NV12" || ways.Paths[0][8] != "PXB" {
+		t.Errorf("topology: %+v %s", ways, blind)
+	}
+	r.diagnosis("dcgm4-diag-r3-memory-fail-synthetic.json")
+	if d, blind := r.scan().GPU.DCGM.See(); blind != "" || len(d.Failed) == 0 {
+		t.Errorf("a fault: %+v %s", d, blind)
+	}
+	r.diagnosis("no-engine.txt")
+	unseen(t, "without an engine", r.scan().GPU.DCGM, "")
+	unseen(t, "without dcgmi", newRoot(t).scan().GPU.DCGM, "no nvidia-smi")
 }
 
 func TestMachine_EFA(t *testing.T) {

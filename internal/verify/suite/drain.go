@@ -86,7 +86,7 @@ func own(suite, check string) bool {
 	switch suite {
 	case verify.GPU:
 		return slices.Contains([]string{"gpu-count", "gpu-memory", "gpu-pcie-width", "gpu-nvlinks", "gpu-fabric", "gpu-ecc-errors", "gpu-remap",
-			"gpu-throttle", "gpu-temperature", "gpu-xid"}, check)
+			"gpu-throttle", "gpu-temperature", "gpu-topology", "gpu-dcgm", "gpu-xid"}, check)
 	case verify.EFA:
 		return check == "efa-devices"
 	case verify.Basic:
