@@ -57,9 +57,13 @@ func (r *pushing) clean(ctx context.Context) error {
 	}
 	err := r.eachRemoved(func(m removed) {
 		group.Go(func() error {
-			err := r.Bucket.Delete(ctx, r.key(m.Path))
-			if err == nil {
+			err := r.Bucket.DeleteIf(ctx, r.key(m.Path), m.Version)
+			switch {
+			case err == nil:
 				r.count(func(p *Pushed) { p.DeletedFiles++; p.DeletedBytes += m.Bytes })
+			case errors.Is(err, store.ErrChanged): // somebody put another one since it was listed
+				r.count(func(p *Pushed) { p.Strays.add(m.Path) })
+				return nil
 			}
 			return err
 		})
@@ -69,8 +73,9 @@ func (r *pushing) clean(ctx context.Context) error {
 
 // removed is an object that is deleted after the commit.
 type removed struct {
-	Path  string `json:"path"`
-	Bytes int64  `json:"bytes"`
+	Path    string `json:"path"`
+	Bytes   int64  `json:"bytes"`
+	Version string `json:"version"`
 }
 
 // remove remembers an object for after the commit. The journal has it, too: the manifest that named it will be gone.
@@ -86,7 +91,7 @@ func (r *pushing) remove(s step) (err error) {
 			return err
 		}
 	}
-	return json.NewEncoder(r.removes.file).Encode(removed{s.path, s.bytes})
+	return json.NewEncoder(r.removes.file).Encode(removed{s.path, s.bytes, s.was})
 }
 
 func (r *pushing) eachRemoved(each func(removed)) error {

@@ -236,6 +236,14 @@ func (f *frail) Delete(ctx context.Context, key string) error {
 	return end(f.Fake.Delete(ctx, key))
 }
 
+func (f *frail) DeleteIf(ctx context.Context, key, version string) error {
+	end, err := f.call()
+	if err != nil {
+		return err
+	}
+	return end(f.Fake.DeleteIf(ctx, key, version))
+}
+
 // put puts an object as somebody else does.
 func put(t *testing.T, s store.Store, key, text string) {
 	t.Helper()

@@ -57,3 +57,26 @@ func TestPushIsToldOfWhatAnotherPut(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestPushDeletesWhatItSaw has somebody put another object where a push found one that is to go: that one stays, and is told.
+func TestPushDeletesWhatItSaw(t *testing.T) {
+	bucket := &meddled{Fake: &storetest.Fake{}, meddle: func(string) {}}
+	b := newBench(t, bucket)
+	b.Delete = true
+	b.write("a", "1")
+	b.write("gone", "2")
+	b.write("went", "3")
+	b.pushes()
+	b.write("a", "11")
+	b.remove("gone")
+	b.remove("went")
+	bucket.meddle = func(string) { put(t, bucket.Fake, "set/gone", "somebody's") }
+	p := b.pushes()
+	if p.DeletedFiles != 1 || p.Strays.All != 1 || p.Strays.List[0] != "gone" {
+		t.Errorf("got %+v", p)
+	}
+	if got := b.content("set/gone"); got != "somebody's" {
+		t.Errorf("what somebody put is %q", got)
+	}
+	b.wants(b.files())
+}

@@ -171,6 +171,32 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 	return err
 }
 
+// DeleteIf implements Store. S3 compares the version itself (since 2025,
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-deletes.html). Of its relatives some do not know the
+// condition, and delete whatever is there: so they are asked for the version first.
+func (s *S3) DeleteIf(ctx context.Context, key, version string) error {
+	if s.client.Options().BaseEndpoint != nil {
+		o, err := s.Head(ctx, key)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err == nil && o.Version != version {
+			err = s.failed("delete", key, ErrChanged)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key, IfMatch: &version})
+	if code(err) == conflict {
+		err = ErrChanged
+	}
+	if err = s.failed("delete", key, err); errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 func described(key string, size *int64, modified *time.Time, etag *string, meta map[string]string) Object {
 	o := Object{Key: key, SizeBytes: aws.ToInt64(size), Modified: aws.ToTime(modified), Version: aws.ToString(etag), SHA256: meta[shaKey]}
 	if len(meta) > 0 {

@@ -61,6 +61,8 @@ type Store interface {
 	List(ctx context.Context, prefix string) iter.Seq2[Object, error]
 	// Delete removes an object. An absent key is no error.
 	Delete(ctx context.Context, key string) error
+	// DeleteIf is Delete if the object has this version. Else it returns ErrChanged.
+	DeleteIf(ctx context.Context, key, version string) error
 }
 
 // Upload is an object to put. With Begun or Resume, what was sent of an object in parts outlives a Put that fails or is

@@ -237,4 +237,18 @@ func (f *Fake) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
+// DeleteIf implements store.Store.
+func (f *Fake) DeleteIf(ctx context.Context, key, version string) error {
+	if err := context.Cause(ctx); err != nil {
+		return failed("delete", key, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if o, there := f.objects[key]; there && o.about.Version != version {
+		return failed("delete", key, store.ErrChanged)
+	}
+	delete(f.objects, key)
+	return nil
+}
+
 func failed(deed, key string, err error) error { return fmt.Errorf("%s object %s: %w", deed, key, err) }

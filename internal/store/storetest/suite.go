@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"cut_uploads_go_on", cutUploads},
 		{"too_large", tooLarge},
 		{"absent_key", absentKey},
+		{"delete_if", deleteIf},
 		{"list_is_sorted_and_whole", listSorted},
 		{"make_bucket_twice", makeBucketTwice},
 		{"cancelled", cancelled},
@@ -203,6 +204,25 @@ func absentKey(t *testing.T, s store.Store) {
 	for range 2 {
 		if err := s.Delete(t.Context(), "yes"); err != nil {
 			t.Errorf("delete got %v", err)
+		}
+	}
+	if keys := list(t, s, ""); len(keys) != 0 {
+		t.Errorf("%q are left", keys)
+	}
+}
+
+func deleteIf(t *testing.T, s store.Store) {
+	old := put(t, s, "key", []byte("x"), nil)
+	now := put(t, s, "key", []byte("yy"), nil)
+	if err := s.DeleteIf(t.Context(), "key", old.Version); !errors.Is(err, store.ErrChanged) {
+		t.Errorf("another one: got %v", err)
+	}
+	if keys := list(t, s, ""); len(keys) != 1 {
+		t.Errorf("%q are left of one that is another one", keys)
+	}
+	for range 2 {
+		if err := s.DeleteIf(t.Context(), "key", now.Version); err != nil {
+			t.Errorf("got %v", err)
 		}
 	}
 	if keys := list(t, s, ""); len(keys) != 0 {
