@@ -136,18 +136,19 @@ type Window struct {
 // History are the runs of jobs in the accounting database, oldest first, each
 // requeued run a row of its own.
 func (c Client) History(ctx context.Context, w Window) ([]Run, []Problem, error) {
-	args := append(historyArgs(historyFields), "--allusers", "--duplicates", "--allocations")
+	delimiter := newDelimiter()
+	args := append(historyArgs(delimiter, historyFields), "--allusers", "--duplicates", "--allocations")
 	out, err := c.Runner.Run(ctx, "sacct", append(args, w.args(c.Location)...)...)
 	if err != nil {
 		return nil, nil, err
 	}
-	runs, problems := ParseHistory(out, historyDelimiter, c.Location)
+	runs, problems := ParseHistory(out, delimiter, c.Location)
 	return runs, problems, nil
 }
 
 // historyArgs have sacct print columns in a way that can be read.
-func historyArgs(fields string) []string {
-	return []string{"--parsable2", "--delimiter=" + historyDelimiter, "--format=" + fields}
+func historyArgs(delimiter, fields string) []string {
+	return []string{"--parsable2", "--delimiter=" + delimiter, "--format=" + fields}
 }
 
 // args are a window as sacct's options.

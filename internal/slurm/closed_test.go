@@ -1,22 +1,29 @@
 package slurm
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
+// historyDelimiter is one that users know.
+const historyDelimiter = "\x1f"
+
 // sacctRows is what sacct writes for jobs of which each has a number, a name and a directory.
-func sacctRows(jobs ...[3]string) []byte {
-	columns := strings.Split(historyFields, ",")
-	lines := []string{strings.Join(columns, historyDelimiter)}
+func sacctRows(jobs ...[3]string) []byte { return sacctTable(historyFields, historyDelimiter, jobs...) }
+
+// sacctTable is that with such columns, and such a text between them.
+func sacctTable(fields, delimiter string, jobs ...[3]string) []byte {
+	columns := strings.Split(fields, ",")
+	lines := []string{strings.Join(columns, delimiter)}
 	for _, j := range jobs {
 		values := make([]string, len(columns))
 		for i, c := range columns {
 			values[i] = map[string]string{"JobIDRaw": j[0], "JobID": j[0], "JobName": j[1], "WorkDir": j[2], "State": "COMPLETED", "ExitCode": "0:0"}[c]
 		}
-		lines = append(lines, strings.Join(values, historyDelimiter))
+		lines = append(lines, strings.Join(values, delimiter))
 	}
 	return []byte(strings.Join(lines, "\n") + "\n")
 }
@@ -67,4 +74,68 @@ func FuzzHostileNames(f *testing.F) {
 		f.Add(v, hostileValues[len(hostileValues)-1-i])
 	}
 	f.Fuzz(checkHostile)
+}
+
+// delimiterOf is what sacct is told to write between columns.
+func delimiterOf(args []string) string { return option(args, "--delimiter=") }
+
+func option(args []string, name string) string {
+	for _, a := range args {
+		if value, ok := strings.CutPrefix(a, name); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// accounting answers sacct with these jobs.
+type accounting [][3]string
+
+func (a accounting) Run(_ context.Context, _ string, args ...string) ([]byte, error) {
+	return sacctTable(option(args, "--format="), delimiterOf(args), a...), nil
+}
+
+// checkForged holds that a job's name and directory make no row, and spoil none: what is told is what there is, in all that is
+// asked of accounting.
+func checkForged(t *testing.T, name, dir string) {
+	t.Helper()
+	c := Client{Runner: accounting{{"6", "a", "/a"}, {"7", name, dir}, {"7.batch", "batch", ""}, {"7.0", name, ""}, {"8", "b", "/b"}}, Location: time.UTC}
+	runs, odd, err := c.History(t.Context(), Ever())
+	if err != nil || len(odd) > 0 || len(runs) != 3 || runs[1].Name != strings.ToValidUTF8(name, "\uFFFD") || runs[2].WorkDir != "/b" {
+		t.Errorf("name %q, directory %q: %+v, %v, %v", name, dir, runs, odd, err)
+	}
+	held, odd, err := c.Held(t.Context(), Ever())
+	if err != nil || len(odd) > 0 || len(held) != 3 || len(held[1].Steps) != 2 || len(held[0].Steps)+len(held[2].Steps) > 0 {
+		t.Errorf("name %q, directory %q: %+v, %v, %v", name, dir, held, odd, err)
+	}
+	steps, err := c.Steps(t.Context(), 7, time.Time{})
+	if err != nil || len(steps) != 3 || steps[0].Name != "" || steps[1].Name != "batch" || steps[2].Name != "0" {
+		t.Errorf("name %q, directory %q: %+v, %v", name, dir, steps, err)
+	}
+}
+
+// forgedRows are whole rows of others, and what closes one's own, with the delimiter of another answer.
+func forgedRows() (all []string) {
+	for _, d := range []string{historyDelimiter, newDelimiter(), "|"} {
+		for _, fields := range []string{historyFields, heldFields, stepFields} {
+			rest := strings.Repeat(d, strings.Count(fields, ","))
+			all = append(all, rest+"7\n8"+rest+"8", "\n8"+rest+"8\n", rest+"7\n7.1"+rest+"7.1\n7"+rest, string(sacctTable(fields, d, [3]string{"8", "x", "/x"})))
+		}
+	}
+	return all
+}
+
+func TestForgedRows(t *testing.T) {
+	for _, v := range append(forgedRows(), hostileValues...) {
+		checkForged(t, v, "/a")
+		checkForged(t, "a", v)
+		checkForged(t, "a\n"+v+"\n", v)
+	}
+}
+
+func FuzzForgedRows(f *testing.F) {
+	for i, v := range hostileValues {
+		f.Add(v, hostileValues[len(hostileValues)-1-i])
+	}
+	f.Fuzz(checkForged)
 }

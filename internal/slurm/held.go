@@ -34,12 +34,13 @@ const heldFields = historyColumns + ",Eligible,Suspended" + rowEnd
 
 // Held are the runs of jobs with their steps, the oldest first. It takes several times as long as History.
 func (c Client) Held(ctx context.Context, w Window) ([]Held, []Problem, error) {
-	args := append(historyArgs(heldFields), "--allusers", "--duplicates")
+	delimiter := newDelimiter()
+	args := append(historyArgs(delimiter, heldFields), "--allusers", "--duplicates")
 	out, err := c.Runner.Run(ctx, "sacct", append(args, w.args(c.Location)...)...)
 	if err != nil {
 		return nil, nil, err
 	}
-	runs, problems := ParseHeld(out, historyDelimiter, c.Location)
+	runs, problems := ParseHeld(out, delimiter, c.Location)
 	return runs, problems, nil
 }
 

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"bytes"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strconv"
@@ -55,8 +56,11 @@ const rowEnd = ",JobIDRaw"
 // historyFields are the columns that History asks sacct for.
 const historyFields = historyColumns + rowEnd
 
-// historyDelimiter parts the columns: no name of a job should have it. One that does spoils its own row alone.
-const historyDelimiter = "\x1f"
+// newDelimiter parts the columns of one answer. Nobody who chose a name could know it: a name makes no row, and spoils none. sacct
+// writes any text between its columns, however long.
+//
+// https://github.com/SchedMD/slurm/blob/master/src/common/print_fields.c
+func newDelimiter() string { return "\x1f" + rand.Text() + "\x1f" }
 
 // ParseHistory reads sacct --parsable2 with its header and the given delimiter.
 // Only whole jobs are kept, not their steps. A value with a line break is put

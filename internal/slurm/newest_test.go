@@ -36,13 +36,14 @@ func (n *numbered) Run(_ context.Context, name string, args ...string) ([]byte, 
 	for id := range strings.SplitSeq(list, ",") {
 		wanted[id] = true
 	}
-	out := strings.ReplaceAll("JobIDRaw,JobID,State,Submit", ",", historyDelimiter)
+	delimiter := delimiterOf(args)
+	out := strings.ReplaceAll("JobIDRaw,JobID,State,Submit", ",", delimiter)
 	for id := 1; id <= n.jobs; id++ {
 		submit := n.at.Add(time.Duration(id-n.jobs) * time.Hour)
 		if hole := n.jobs - 3; id <= hole && id > hole-n.gap || some && !wanted[fmt.Sprint(id)] || submit.Before(from) {
 			continue
 		}
-		out += "\n" + strings.Join([]string{fmt.Sprint(id), fmt.Sprint(id), "COMPLETED", submit.Format(timeLayout)}, historyDelimiter)
+		out += "\n" + strings.Join([]string{fmt.Sprint(id), fmt.Sprint(id), "COMPLETED", submit.Format(timeLayout)}, delimiter)
 	}
 	return []byte(out), nil
 }

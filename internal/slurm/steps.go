@@ -31,32 +31,27 @@ type Step struct {
 }
 
 // stepFields are the columns that Steps asks sacct for.
-const stepFields = "JobIDRaw,JobName,State,ExitCode,DerivedExitCode,Start,End,NodeList,Reason,NTasks,Layout"
+const stepFields = "JobIDRaw,JobName,State,ExitCode,DerivedExitCode,Start,End,NodeList,Reason,NTasks,Layout" + rowEnd
 
 // Steps are those of the runs of a job that began at a time or later, each run's own row before
 // those of its steps.
 func (c Client) Steps(ctx context.Context, id int, since time.Time) ([]Step, error) {
-	out, err := c.Runner.Run(ctx, "sacct", "--parsable2", "--delimiter="+historyDelimiter, "--allusers", "--duplicates",
-		"--jobs="+strconv.Itoa(id), "--starttime="+since.In(orLocal(c.Location)).Format(timeLayout), "--format="+stepFields)
+	delimiter := newDelimiter()
+	args := append(historyArgs(delimiter, stepFields), "--allusers", "--duplicates")
+	out, err := c.Runner.Run(ctx, "sacct", append(args, Window{Since: since, Jobs: []int{id}}.args(c.Location)...)...)
 	if err != nil {
 		return nil, err
 	}
-	return parseSteps(out, id, since, c.Location), nil
+	return parseSteps(out, delimiter, id, since, c.Location), nil
 }
 
 // parseSteps reads what Steps asks for. Rows that cannot be read are left out: what they would
 // say is only lost as evidence.
-func parseSteps(output []byte, id int, since time.Time, loc *time.Location) []Step {
-	header, body, _ := strings.Cut(strings.ToValidUTF8(string(output), "\uFFFD"), "\n")
-	columns := strings.Split(header, historyDelimiter)
-	rows, _ := joinRows(body, historyDelimiter, len(columns))
+func parseSteps(output []byte, delimiter string, id int, since time.Time, loc *time.Location) []Step {
+	records, _ := tableRecords(output, delimiter, loc)
 	var all []Step
-	for _, row := range rows {
-		r := record{row: row, values: map[string]string{}, loc: loc}
-		for i, value := range strings.Split(row, historyDelimiter) {
-			r.values[columns[i]] = value
-		}
-		if s, ok := stepOf(&r, strconv.Itoa(id)); ok && !s.Start.Before(since.Truncate(time.Second)) {
+	for i := range records {
+		if s, ok := stepOf(&records[i], strconv.Itoa(id)); ok && !s.Start.Before(since.Truncate(time.Second)) {
 			all = append(all, s)
 		}
 	}

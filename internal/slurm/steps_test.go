@@ -7,7 +7,7 @@ import (
 )
 
 func TestParseSteps(t *testing.T) {
-	row := func(columns ...string) string { return strings.Join(columns, historyDelimiter) }
+	row := func(columns ...string) string { return strings.Join(append(columns, columns[0]), historyDelimiter) }
 	output := strings.Join([]string{
 		strings.ReplaceAll(stepFields, ",", historyDelimiter),
 		row("7", "llama", "NODE_FAIL", "0:0", "0:0", "2026-11-23T10:00:00", "2026-11-23T10:05:00", "q-[1-2]", "None", "", ""),
@@ -24,14 +24,14 @@ func TestParseSteps(t *testing.T) {
 		}
 		return when
 	}
-	all := parseSteps([]byte(output), 7, at("10:00:00"), time.UTC)
+	all := parseSteps([]byte(output), historyDelimiter, 7, at("10:00:00"), time.UTC)
 	if len(all) != 4 || all[0].NodeList != "q-[1-2]" || all[1].ExitCode.Signal != 15 || all[3].Command != "python3" || all[0].Tasks != 0 || all[3].Tasks != 2 || all[3].Layout != "Cyclic" {
 		t.Fatalf("got %+v", all)
 	}
 	if last := all[2]; last.State != "CANCELLED" || last.CancelledBy != "1000" || last.Derived.Code != 9 || !last.End.IsZero() || last.NodeList != "" || last.Reason != "NodeDown" {
 		t.Errorf("got %+v", last)
 	}
-	if later := parseSteps([]byte(output), 7, at("10:06:00"), time.UTC); len(later) != 2 {
+	if later := parseSteps([]byte(output), historyDelimiter, 7, at("10:06:00"), time.UTC); len(later) != 2 {
 		t.Errorf("of the second run: %+v", later)
 	}
 }
