@@ -191,7 +191,7 @@ func TestCrew(t *testing.T) {
 	}
 }
 
-// A directory that cannot be read hides none of the others.
+// A directory that cannot be read hides none of the others, also beside it; nothing is moved where one is.
 func TestCheckpointsOfTheOthers(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Chmod(filepath.Dir(dir), 0o755))
@@ -201,7 +201,7 @@ func TestCheckpointsOfTheOthers(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(shut, "lost+found"), 0o000))
 	done := make(chan struct{})
 	var found []Checkpoint
-	var err error
+	var err, unmended error
 	go func() { // its thread, which is nobody's, ends with it
 		defer close(done)
 		runtime.LockOSThread()
@@ -210,10 +210,14 @@ func TestCheckpointsOfTheOthers(t *testing.T) {
 		}
 		a := do(request{Checkpoints: []string{shut, whole}}).bounded()
 		found, err = a.Checkpoints, a.err()
+		unmended = do(request{Mend: &Mending{Dirs: []string{shut}, Ended: time.Now()}}).err()
 	}()
 	<-done
-	if len(found) != 1 || found[0].Step != 5 || err == nil || !strings.Contains(err.Error(), filepath.Join(shut, "lost+found")) || strings.Contains(err.Error(), whole) {
+	if len(found) != 2 || found[0].Step != 9 || found[1].Step != 5 || err == nil || !strings.Contains(err.Error(), filepath.Join(shut, "lost+found")) || strings.Contains(err.Error(), whole) {
 		t.Errorf("got %+v, %v", found, err)
+	}
+	if unmended == nil || !strings.Contains(unmended.Error(), "lost+found") {
+		t.Errorf("what could not be looked through is mended: %v", unmended)
 	}
 	file := filepath.Join(whole, "checkpoint-5", "model.pt", "below")
 	c := crew(t)

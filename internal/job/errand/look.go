@@ -25,6 +25,24 @@ type tree struct {
 	files    map[string]checkpoint.File // by path below the root
 	paths    []string
 	pointers []pointer
+	// unread is what below the root cannot be read, and is left out.
+	unread []string
+}
+
+// mostUnread is how much of it is said.
+const mostUnread = 3
+
+// err is what cannot be read.
+func (t *tree) err() error {
+	n := len(t.unread)
+	if n == 0 {
+		return nil
+	}
+	text := strings.Join(t.unread[:min(n, mostUnread)], "; ")
+	if n > mostUnread {
+		text += fmt.Sprintf("; and %d more", n-mostUnread)
+	}
+	return fmt.Errorf("look for checkpoints in %s: %s", t.root, text)
 }
 
 // pointer is a file or a link that names a checkpoint beside it.
@@ -45,6 +63,7 @@ func mayPoint(p string) bool {
 	return checkpoint.Pointer(p) || name == "last"
 }
 
+// walk looks through a directory. What below it cannot be read is left out, and in the tree's err.
 func walk(root string) (*tree, error) {
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real // a link is not walked into
@@ -53,6 +72,13 @@ func walk(root string) (*tree, error) {
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && p != root {
 			return nil // it went while we looked
+		}
+		if err != nil && p != root {
+			t.unread = append(t.unread, err.Error())
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		}
 		if err != nil {
 			return err
@@ -70,7 +96,10 @@ func walk(root string) (*tree, error) {
 		if len(t.paths) >= mostFiles {
 			return fmt.Errorf("there are more than %d files", mostFiles)
 		}
-		return t.add(rel, d)
+		if err := t.add(rel, d); err != nil {
+			t.unread = append(t.unread, err.Error())
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for checkpoints in %s: %w", root, err)
@@ -182,6 +211,9 @@ func look(roots []string, now time.Time) ([]Checkpoint, error) {
 		if err != nil {
 			unread = append(unread, err.Error())
 			continue
+		}
+		if err := t.err(); err != nil {
+			unread = append(unread, err.Error())
 		}
 		for _, dir := range t.dirs() {
 			all = append(all, t.judge(dir, now, checkpoint.Written))

@@ -42,6 +42,9 @@ func diagnose(m Mending, now time.Time) (*Diagnosis, error) {
 		if errors.Is(err, fs.ErrNotExist) || err == nil && seen[t.root] {
 			continue
 		}
+		if err == nil {
+			err = t.err() // what is whole may lie there
+		}
 		if err != nil {
 			return nil, err
 		}

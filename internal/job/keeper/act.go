@@ -19,7 +19,10 @@ import (
 // act is a decision on the way to be done. Each step looks whether it is done already, so that
 // it may be repeated; those whose doing nobody could see are noted.
 //
-//	drain -> mend -> queue, held -> exclude -> release
+//	drain -> queue, held -> mend -> exclude -> release
+//
+// A run that Slurm has queued again by itself is not held by that. It is held where something has to be put right that the next
+// run must not meet.
 type act struct {
 	// Restarts and Start are of the run that ended: the job of another run is not touched.
 	Restarts int             `json:"restarts"`
@@ -31,7 +34,9 @@ type act struct {
 	// run hangs and has to be ended.
 	Requeued bool `json:"requeued,omitempty"`
 	Alive    bool `json:"alive,omitempty"`
-	Drained  bool `json:"drained,omitempty"`
+	// Held says that a job that Slurm had queued again is held by us.
+	Held    bool `json:"held,omitempty"`
+	Drained bool `json:"drained,omitempty"`
 	// Stuck says that it stops since none of its checkpoints can be used.
 	Stuck   bool    `json:"stuck,omitempty"`
 	Mending mending `json:"mending,omitzero"`
@@ -57,13 +62,33 @@ func (k *Keeper) carryOut(ctx context.Context, r *record) error {
 	}
 	if goes, err := k.mend(ctx, r); err != nil {
 		return err
+	} else if !goes && a.Round.Action != actionStop {
+		return nil // it is put right when it is held
 	} else if !goes {
 		return k.stop(ctx, r)
 	}
-	if err := k.exclude(ctx, r); err != nil {
+	if done, err := k.exclude(ctx, r); !done || err != nil {
 		return err
 	}
 	return k.release(ctx, r)
+}
+
+// hold keeps a job in the queue that Slurm has put there, where it may start at any moment. done says that it does not. Whoever
+// held it before lets it go.
+func (k *Keeper) hold(ctx context.Context, r *record) (done bool, err error) {
+	a := r.Act
+	if !a.Requeued || held(r.job) {
+		return true, nil
+	}
+	a.Held = true
+	if err := k.save(r); err != nil {
+		return false, err
+	}
+	if err := k.Orders.Hold(ctx, r.Label); err != nil {
+		return false, fmt.Errorf("hold it: %w", err) // it may have started: the next round sees it
+	}
+	k.Wake()
+	return false, nil
 }
 
 // queueAgain puts the job into the queue, held. done says that it is there.
@@ -93,24 +118,36 @@ func (k *Keeper) queueAgain(ctx context.Context, r *record) (done bool, err erro
 	return false, nil // what follows needs to see it there
 }
 
-// exclude keeps the job from the nodes at fault while there are enough others.
-func (k *Keeper) exclude(ctx context.Context, r *record) error {
+// exclude keeps the job from the nodes at fault while there are enough others. done says that nothing of it is left to do.
+func (k *Keeper) exclude(ctx context.Context, r *record) (done bool, err error) {
 	if _, err := k.nodesOf(ctx, ""); err != nil {
-		return err
+		return false, err
 	}
 	r.exclude(k.nodes)
-	want := union(expand(r.Exclude), r.Excluded)
-	if slices.Equal(want, union(expand(r.job.ExcNodeList), nil)) {
-		return nil
+	want, has := union(expand(r.Exclude), r.Excluded), union(expand(r.job.ExcNodeList), nil)
+	if slices.Equal(want, has) {
+		return true, nil
 	}
-	err := k.Fates.Exclude(ctx, r.Label, want)
+	if k.mayStartOn(slices.DeleteFunc(slices.Clone(want), func(name string) bool { return slices.Contains(has, name) })) {
+		if done, err := k.hold(ctx, r); !done || err != nil {
+			return false, err
+		}
+	}
+	err = k.Fates.Exclude(ctx, r.Label, want)
 	if err != nil && ctx.Err() != nil || errors.Is(err, slurm.ErrUnreachable) {
-		return fmt.Errorf("exclude %s: %w", slurm.Compress(want), err)
+		return false, fmt.Errorf("exclude %s: %w", slurm.Compress(want), err)
 	}
 	if err != nil { // such as a job that asked for one of them by name: it is not held for that
 		k.Tell(Event{Job: r.ID, Kind: "job goes on", Nodes: want, Reason: fmt.Sprintf("job %s may have nodes again that were at fault: %v", r.Label, err)})
 	}
-	return nil
+	return true, nil
+}
+
+// mayStartOn says that Slurm may start a job on one of some nodes now: it is neither down nor drained.
+func (k *Keeper) mayStartOn(names []string) bool {
+	return slices.ContainsFunc(k.nodes, func(n slurm.Node) bool {
+		return slices.Contains(names, n.Name) && !n.State.Down() && !n.State.Draining()
+	})
 }
 
 // exclude chooses the nodes that the next run does not get: those at fault now, and those that were
@@ -167,7 +204,7 @@ func expand(list string) []string {
 
 // release lets the job go.
 func (k *Keeper) release(ctx context.Context, r *record) error {
-	if held(r.job) {
+	if held(r.job) && (r.Act.Held || !r.Act.Requeued) {
 		if err := k.Orders.Release(ctx, r.Label); err != nil {
 			return fmt.Errorf("release it: %w", err)
 		}

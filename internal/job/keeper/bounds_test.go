@@ -165,7 +165,7 @@ func TestStepsWhereCheckpointsSayNothing(t *testing.T) {
 		"without_step": {[]string{"/fsx/ck"}, []errand.Checkpoint{last}, false, 700},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &record{Policy: policy.Policy{Checkpoints: row.dirs}, Run: &run{Step: 700}, Checkpoints: row.found, unseen: row.unseen}
+			r := &record{Policy: policy.Policy{Checkpoints: row.dirs}, Run: &run{Step: 700}, Checkpoints: row.found, unseen: map[bool]string{true: "no permission"}[row.unseen]}
 			if got := r.evidence(outcome{}).Checkpoint; got != row.want {
 				t.Errorf("it reached %d, want %d", got, row.want)
 			}

@@ -68,7 +68,7 @@ func kernelLines(nodes []slurm.Node, since time.Time) []cause.KernelLine {
 // names do not say a step.
 func (r *record) bySteps() bool {
 	newest, found := r.newest()
-	return len(r.Policy.Checkpoints) == 0 || r.unseen || found && newest.Step == checkpoint.NoStep
+	return len(r.Policy.Checkpoints) == 0 || r.unseen != "" || found && newest.Step == checkpoint.NoStep
 }
 
 // reached is how far a run has come for good: its newest checkpoint, or its last step. A run of which no step is known has

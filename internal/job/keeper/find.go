@@ -29,6 +29,11 @@ type try struct {
 	vain int
 }
 
+// later is the next try after one in vain.
+func (t try) later(now time.Time) try {
+	return try{at: now.Add(min(tryLatest, triesApart<<min(t.vain, scriptTries))), vain: t.vain + 1}
+}
+
 // find begins records of the jobs whose scripts ask for it. One that cannot be begun is tried again
 // later, and is no other's trouble.
 func (k *Keeper) find(ctx context.Context, jobs []slurm.Job, now time.Time) error {
@@ -107,9 +112,7 @@ func shortened(text string) string {
 
 // putOff has a job tried again later. One whose script cannot be read for long asks for nothing.
 func (k *Keeper) putOff(j slurm.Job, now time.Time, why error) {
-	t := k.again[j.ID]
-	t.at = now.Add(min(tryLatest, triesApart<<min(t.vain, scriptTries)))
-	t.vain++
+	t := k.again[j.ID].later(now)
 	k.again[j.ID] = t
 	if t.vain == scriptTries && !errors.Is(why, slurm.ErrUnreachable) {
 		k.plain[j.ID] = true

@@ -51,7 +51,7 @@ const (
 // follow reads what is new in a job's logs. Files that cannot be read are the job's owner's
 // matter: they are said, and the job is kept without.
 func (k *Keeper) follow(ctx context.Context, r *record) {
-	r.blind = nil
+	r.deaf = nil
 	began := time.Now()
 	if k.writeCurves(ctx, r) {
 		k.renewCurves(ctx, r, nil)
@@ -61,7 +61,7 @@ func (k *Keeper) follow(ctx context.Context, r *record) {
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		r.blind = append(r.blind, fmt.Sprintf("%s: %v", path, err))
+		r.deaf = append(r.deaf, fmt.Sprintf("%s: %v", path, err))
 	}
 	r.polled = began
 }

@@ -79,7 +79,7 @@ func (k *Keeper) watch(ctx context.Context, r *record, now time.Time) error {
 		return nil
 	}
 	limit, since := r.limit()
-	if limit == 0 || now.Sub(since) <= limit || len(r.blind) > 0 || r.behind() {
+	if limit == 0 || now.Sub(since) <= limit || len(r.deaf) > 0 || r.behind() {
 		r.forgetLooks()
 		return k.heard(r)
 	}
@@ -109,14 +109,17 @@ func (k *Keeper) watch(ctx context.Context, r *record, now time.Time) error {
 	return k.hangs(ctx, r, h, f, now)
 }
 
-// heard takes back what was said of a run that goes on. One that was only slow does so with a line of progress.
+// heard takes back what was said of a run that goes on: it does so with a line of progress, or nobody wants to know any more.
 func (k *Keeper) heard(r *record) error {
-	s := r.Run.Slow
-	went := s != nil && (r.Run.Last.After(s.Last) || r.Policy.Hang.Off)
-	if r.Run.Hang == nil && !went {
+	h, s := r.Run.Hang, r.Run.Slow
+	went := h != nil && r.Run.Last.After(h.Since) || s != nil && r.Run.Last.After(s.Last)
+	if h == nil && s == nil || !went && !r.Policy.Hang.Off {
 		return nil
 	}
 	r.Run.Hang, r.Run.Slow = nil, nil
+	if !went {
+		return k.save(r)
+	}
 	k.Tell(Event{Job: r.ID, Kind: "job heard", Reason: fmt.Sprintf("job %s goes on: it was slow, and does not hang", r.Label)})
 	return k.save(r)
 }

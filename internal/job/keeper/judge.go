@@ -144,9 +144,9 @@ func (k *Keeper) lookAtCheckpoints(ctx context.Context, r *record, now time.Time
 	}
 	r.looked = time.Now()
 	all, err := k.Files.Checkpoints(ctx, r.user(), r.checkpointDirs())
-	r.lookTook, r.unseen = time.Since(r.looked), err != nil
+	r.lookTook, r.unseen = time.Since(r.looked), ""
 	if err != nil {
-		r.blind = append(r.blind, fmt.Sprintf("its checkpoints: %v", err))
+		r.unseen = fmt.Sprintf("its checkpoints: %v", err)
 		if len(all) == 0 {
 			return // what was seen last may still be there
 		}

@@ -2,7 +2,9 @@ package keeper
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -51,5 +53,45 @@ func TestHiddenFromTheFirst(t *testing.T) {
 	w.round(k)
 	if w.alone != askedAlone || !k.records[7].active() {
 		t.Errorf("%d jobs were asked for, and it is kept: %t", w.alone, k.records[7].active())
+	}
+}
+
+// The accounting may not answer yet when a job is seen that Slurm has queued again: its last run is judged when it does. It is
+// asked for some minutes, and then it is told.
+func TestMissedRun(t *testing.T) {
+	for name, answersAt := range map[string]time.Duration{"soon": time.Minute, "never": 10 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.loses(1)
+			w.job.Reason, w.closed = "JobHeldUser", errors.New("connection refused")
+			k := w.keeper()
+			asked, began := 0, time.Now()
+			for after := time.Duration(0); after < time.Hour; after += 5 * time.Second {
+				if after >= answersAt {
+					w.closed = nil
+				}
+				before := w.calls
+				k.lock.Lock()
+				if r := k.records[7]; r != nil && r.Run == nil {
+					r.job = w.job
+					_ = k.missed(t.Context(), r, began.Add(after))
+				}
+				k.lock.Unlock()
+				if w.calls > before {
+					asked++
+				}
+				if after == 0 {
+					_ = k.round(t.Context())
+				}
+			}
+			r := k.records[7]
+			told, e := w.told("job run ended")
+			if answersAt < time.Hour && (r.Run == nil && len(r.Rounds) == 0 || told > 0) {
+				t.Errorf("its run is not judged: %+v, %+v", r, w.events)
+			}
+			if answersAt > time.Hour && (told != 1 || !strings.Contains(e.Reason, "connection refused") || asked > 2*scriptTries) {
+				t.Errorf("told %d times, asked %d times: %+v", told, asked, w.events)
+			}
+		})
 	}
 }

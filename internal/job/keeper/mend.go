@@ -38,7 +38,7 @@ const endSlack = 2 * time.Second
 
 // mend prepares the job's checkpoints for its next run. If they cannot be looked through, the job
 // goes on all the same: programs look at what they load. If there are some and none is whole, it
-// stops, and goes is false.
+// stops, and goes is false. It is false, too, while the job has to be held first.
 func (k *Keeper) mend(ctx context.Context, r *record) (goes bool, err error) {
 	m := &r.Act.Mending
 	if m.Done || len(r.Policy.Checkpoints) == 0 {
@@ -51,6 +51,9 @@ func (k *Keeper) mend(ctx context.Context, r *record) (goes bool, err error) {
 	}
 	done := m.Repairs
 	if len(done) > 0 {
+		if held, err := k.hold(ctx, r); !held || err != nil {
+			return false, err
+		}
 		var d errand.Diagnosis
 		d, err = k.Files.Mend(ctx, r.user(), errand.Mending{Repairs: m.Repairs, Ended: m.Ended})
 		if ctx.Err() != nil {

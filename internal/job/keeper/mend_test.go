@@ -138,3 +138,54 @@ func TestCannotMend(t *testing.T) {
 		t.Errorf("it is %s, tried %d times: %q", w.job.State, w.repairs, told)
 	}
 }
+
+// A run that Slurm queued again by itself could start at any moment: before something is moved, or a node kept from it, the job
+// is held, and let go then. Whoever held it before lets it go himself.
+func TestHoldsWhatSlurmQueued(t *testing.T) {
+	for name, row := range map[string]struct {
+		torn, up   bool
+		reason     string
+		holds      int
+		stillWaits bool
+	}{
+		"torn":             {true, false, "BeginTime", 1, false},
+		"at_fault":         {false, true, "BeginTime", 1, false},
+		"nothing_to_do":    {false, false, "BeginTime", 0, false},
+		"held_by_its_user": {true, true, "JobHeldUser", 0, true},
+		"both":             {true, true, "Priority", 1, false},
+		"held_by_another":  {false, false, "JobHeldAdmin", 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for deadly := 0; ; deadly++ {
+				w := newWorld(t)
+				if row.torn {
+					w.torn = tornWorld(t).torn
+				}
+				w.rounds(2)
+				w.loses(1)
+				w.job.Reason = row.reason
+				if !row.up {
+					w.nodes[1].State = slurm.ParseNodeState("DOWN+CLOUD")
+				}
+				k := w.keeper()
+				w.calls, w.deadly = 0, deadly
+				for i := range 10 {
+					if !w.round(k) {
+						k = w.keeper()
+					}
+					if i > 4 || held(w.job) {
+						w.schedule()
+					}
+				}
+				over := w.calls < deadly
+				w.deadly = 0
+				if w.holds < row.holds || w.holds > row.holds*2 || held(w.job) != row.stillWaits || (w.job.State == "RUNNING") == row.stillWaits || len(w.moved) != len(w.torn) {
+					t.Fatalf("killed at call %d: held %d times, now %s (%s), moved %v", deadly, w.holds, w.job.State, w.job.Reason, w.moved)
+				}
+				if over || deadly == 0 && t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}

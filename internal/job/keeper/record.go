@@ -65,12 +65,13 @@ type record struct {
 	odd      bool      // it was said that it makes no sense
 	turn     int       // the one in which it was looked at last
 	asked    bool      // for a run before it was first seen
+	asks     try       // and when that is tried again
 	polled   time.Time // its logs
 	looked   time.Time // at the checkpoints
 	lookTook time.Duration
-	unseen   bool // the checkpoints, at the last look
+	unseen   string // why not all checkpoints could be seen, at the last look
 	readers  map[string]*trainlog.Reader
-	blind    []string
+	deaf     []string  // why which logs could not be followed
 	looks    []look    // at its processes, since it is silent
 	nextLook time.Time // the first that may be the next one
 	asking   <-chan told

@@ -29,7 +29,7 @@ func sortReports(all []client.JobReport) {
 func (r *record) report(now time.Time) client.JobReport {
 	to := client.JobReport{
 		ID: r.ID, Label: r.Label, Name: r.Name, User: r.User, UID: r.UID, Adopted: r.Adopted, State: r.job.State, Phase: r.phase(),
-		Samples: slices.Clone(r.Samples), Rhythm: r.Rhythm.report(), Rounds: slices.Clone(r.Rounds), Blind: slices.Clone(r.blind),
+		Samples: slices.Clone(r.Samples), Rhythm: r.Rhythm.report(), Rounds: slices.Clone(r.Rounds), Blind: slices.Clone(r.deaf),
 	}
 	to.Restarts = r.Forgotten.Goes
 	for _, round := range r.Rounds {
@@ -53,6 +53,9 @@ func (r *record) report(now time.Time) client.JobReport {
 	}
 	if r.Curves.File.Size > 0 {
 		to.Curves = r.Curves.Dir
+	}
+	if r.unseen != "" {
+		to.Blind = append(to.Blind, r.unseen)
 	}
 	if why := r.Curves.blind; why != "" {
 		to.Blind = append(to.Blind, "its curves are not written: "+why)

@@ -111,7 +111,7 @@ func (k *Keeper) turn(ctx context.Context, r *record, now time.Time) error {
 		}
 		return nil
 	case j.Restarts > 0 && j.State == "PENDING" && len(r.Rounds) == 0:
-		return k.missed(ctx, r)
+		return k.missed(ctx, r, now)
 	case running(j):
 		r.Run = &run{Restarts: j.Restarts, Start: j.StartTime, Nodes: j.NodeList}
 		return k.save(r)
@@ -126,21 +126,31 @@ func (k *Keeper) turn(ctx context.Context, r *record, now time.Time) error {
 
 // missed is about a job that was queued again before it was first seen: its last run is judged as if
 // it had been.
-func (k *Keeper) missed(ctx context.Context, r *record) error {
-	if r.asked {
+//
+// The accounting may not answer yet, or lag behind: it is asked again for some minutes.
+func (k *Keeper) missed(ctx context.Context, r *record, now time.Time) error {
+	if r.asked || now.Before(r.asks.at) {
 		return nil
 	}
-	r.asked = true
 	rows, err := k.Ledger.Steps(ctx, r.ID, r.Since.Add(-longAgo))
-	if err != nil {
-		return fmt.Errorf("ask for its runs: %w", err)
-	}
 	for _, s := range slices.Backward(rows) {
 		if s.Name == "" && !s.Start.IsZero() && !s.End.IsZero() {
+			r.asked = true
 			r.Run = &run{Restarts: r.job.Restarts - 1, Start: s.Start, Nodes: s.NodeList}
 			defer k.Wake()
 			return k.save(r)
 		}
+	}
+	r.asks = r.asks.later(now)
+	if r.asked = r.asks.vain >= scriptTries; r.asked {
+		why := "the accounting does not know it"
+		if err != nil {
+			why = fmt.Sprintf("the accounting cannot be asked: %v", err)
+		}
+		k.Tell(Event{Job: r.ID, Kind: "job run ended", Reason: fmt.Sprintf("how the run of job %s ended that was before it was kept is not known: %s", r.Label, why)})
+	}
+	if err != nil {
+		return fmt.Errorf("ask for its runs: %w", err)
 	}
 	return nil
 }

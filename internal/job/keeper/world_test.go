@@ -50,6 +50,8 @@ type world struct {
 	// others are jobs besides, patience is that of rounds.
 	others   []slurm.Job
 	patience time.Duration
+	// closed says why the accounting does not answer.
+	closed error
 	// odd are jobs that Slurm's whole answer does not tell; alones says why one cannot be asked for alone, alone how often one was.
 	odd    []slurm.Problem
 	alones error
@@ -216,6 +218,9 @@ func (w *world) BatchScript(_ context.Context, id int) ([]byte, error) {
 
 func (w *world) Steps(_ context.Context, _ int, since time.Time) ([]slurm.Step, error) {
 	defer w.call()()
+	if w.closed != nil {
+		return nil, w.closed
+	}
 	return slices.DeleteFunc(slices.Clone(w.steps), func(s slurm.Step) bool { return s.Start.Before(since) }), nil
 }
 
@@ -349,6 +354,9 @@ func (w *world) repair(all []errand.Repair) (errand.Diagnosis, error) {
 	}
 	if w.moved == nil {
 		w.moved = map[string]string{}
+	}
+	if w.job.State == "PENDING" && !held(w.job) {
+		w.t.Error("checkpoints are moved while the job may start")
 	}
 	for _, r := range all {
 		w.moved[r.Path] = r.Now
