@@ -172,7 +172,8 @@ func (v secretValues) telltale(j *jobfile.Job, environ []string) []string {
 	return slices.Compact(names)
 }
 
-// submitSecret submits a job with secrets. It is held until the head node has them, so that no run begins without.
+// submitSecret submits a job with secrets. It is held until the head node has them, so that no run begins without, and says so for
+// as long: whoever is killed meanwhile leaves a job of which the head node tells.
 func (a *app) submitSecret(ctx context.Context, s slurm.Client, m madeJob) (int, error) {
 	b := m.submit
 	held := slices.Contains(b.flags, "--hold") || slices.Contains(b.flags, "-H")
@@ -180,6 +181,9 @@ func (a *app) submitSecret(ctx context.Context, s slurm.Client, m madeJob) (int,
 		b.flags = append(slices.Clone(b.flags), "--hold")
 	}
 	b.unset = m.secrets.telltale(m.Job, os.Environ())
+	if !held && !commented(b.flags) {
+		b.flags = append(b.flags, "--comment="+client.AwaitsSecrets)
+	}
 	id, err := a.toSlurm(ctx, s, b, len(m.script.Text))
 	if err != nil {
 		return 0, err
@@ -190,7 +194,18 @@ func (a *app) submitSecret(ctx context.Context, s slurm.Client, m madeJob) (int,
 	if held {
 		return id, nil
 	}
-	return id, s.Release(ctx, strconv.Itoa(id))
+	// It has them: who stops now has a job that runs, and is told of it.
+	ctx, cancel := slurm.Limited(context.WithoutCancel(ctx))
+	defer cancel()
+	if err := s.Release(ctx, strconv.Itoa(id)); err != nil {
+		return id, fmt.Errorf("let job %d go, whose secrets are there: %w; `scontrol release %d` does it", id, err, id)
+	}
+	return id, nil
+}
+
+// commented says that a job's user has given it a comment.
+func commented(flags []string) bool {
+	return slices.ContainsFunc(flags, func(f string) bool { return f == "--comment" || strings.HasPrefix(f, "--comment=") })
 }
 
 // withdraw takes a job back whose secrets the head node does not have.

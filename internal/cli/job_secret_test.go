@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/job/jobfile"
 	"github.com/muster-hpc/muster/internal/job/sbatch"
 	"github.com/muster-hpc/muster/internal/services"
@@ -84,24 +85,35 @@ func TestTelltale(t *testing.T) {
 }
 
 // noHead is Slurm where the controller of the head node does not answer.
-type noHead struct{ ran []string }
+type noHead struct {
+	ran []string
+	// then happens when sbatch has taken the job.
+	then func()
+}
 
-func (n *noHead) Run(_ context.Context, name string, args ...string) ([]byte, error) {
+func (n *noHead) Run(ctx context.Context, name string, args ...string) ([]byte, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if n.then != nil {
+		n.then()
+	}
 	n.ran = append(n.ran, strings.Join(append([]string{name}, args...), " "))
 	return []byte("12\n"), nil
 }
 
-// TestSubmitSecret holds that a job whose secrets cannot be kept is held, and then taken back.
+// TestSubmitSecret holds that a job whose secrets cannot be kept is held, and then taken back, also by one who is told to end.
 func TestSubmitSecret(t *testing.T) {
 	if _, err := os.Stat(services.ControllerSocket); err == nil {
 		t.Fatal("this machine is a head node")
 	}
 	file, data := secretJob(t, "  ONE: {Environment: MINE}\n")
 	j, _ := jobfile.Parse(file, "/", data)
-	n := &noHead{}
-	_, err := (&app{}).submitSecret(t.Context(), slurm.Client{Runner: n},
+	ctx, end := context.WithCancel(t.Context())
+	n := &noHead{then: end}
+	_, err := (&app{}).submitSecret(ctx, slurm.Client{Runner: n},
 		madeJob{Job: j, script: &sbatch.Script{}, secrets: secretValues{"ONE": []byte("xyz")}, submit: batchScript{file: "made", flags: []string{"--nice"}}})
-	want := []string{"env --unset=MINE --unset=ONE sbatch --parsable --nice --hold made", "scancel 12"}
+	want := []string{"env --unset=MINE --unset=ONE sbatch --parsable --nice --hold --comment=" + client.AwaitsSecrets + " made", "scancel 12"}
 	if err == nil || !strings.Contains(err.Error(), "hand the secrets of job 12 to the head node") || !slices.Equal(n.ran, want) {
 		t.Errorf("%v; ran %q", err, n.ran)
 	}

@@ -119,6 +119,8 @@ type Keeper struct {
 	broken   any
 	// plain are the jobs, or their arrays, that do not ask to be kept.
 	plain map[int]bool
+	// forsaken are the jobs of which it was said that their secrets did not come.
+	forsaken map[int]bool
 	// again are the jobs of which that could not be found out.
 	again map[int]try
 	nodes []slurm.Node
@@ -153,7 +155,7 @@ func New(c Config) (*Keeper, error) {
 	c.Pace.Patience = orTime(c.Pace.Patience, patience)
 	k := &Keeper{
 		Config: c, wake: make(chan struct{}, 1), adopts: make(chan adoption), free: make(chan struct{}, asksAtOnce),
-		records: map[int]*record{}, plain: map[int]bool{}, reports: map[int]client.JobReport{},
+		records: map[int]*record{}, plain: map[int]bool{}, forsaken: map[int]bool{}, reports: map[int]client.JobReport{},
 	}
 	k.patiently()
 	return k, k.load()

@@ -21,6 +21,7 @@ func (k *Keeper) round(ctx context.Context) error {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	errs := []error{k.find(ctx, jobs, now)}
+	k.tellForsaken(jobs, now)
 	k.nodes, k.unclear = nil, unclear
 	k.wait(ctx, k.shifts(ctx, byID(jobs), now))
 	if k.broken != nil {
