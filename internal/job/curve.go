@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/muster-hpc/muster/internal/job/trainlog"
+	"github.com/muster-hpc/muster/internal/sys/tail"
 )
 
 // Curve reads the progress in a file as it grows, from near its end: what came before the
@@ -20,7 +21,7 @@ type Curve struct {
 	// Samples are the newest of those that were found, the last one last.
 	Samples []trainlog.Sample
 
-	offset int64
+	spot   tail.Spot
 	begun  bool
 	reader trainlog.Reader
 }
@@ -41,21 +42,19 @@ func (c *Curve) Look() error {
 		return err
 	}
 	defer file.Close()
-	size := info.Size()
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no ordinary file", c.Path)
 	}
-	if size < c.offset {
+	if !c.spot.Holds(file, info) {
 		*c = Curve{Path: c.Path, UID: c.UID}
 	}
 	if !c.begun {
-		c.begun, c.offset = true, max(0, size-tailSize)
+		c.begun, c.spot = true, tail.Spot{Offset: max(0, info.Size()-tailSize), Inode: tail.Inode(info)}
 	}
-	piece, err := io.ReadAll(io.NewSectionReader(file, c.offset, curveStep))
+	piece, err := io.ReadAll(io.TeeReader(io.NewSectionReader(file, c.spot.Offset, curveStep), &c.spot))
 	if err != nil {
 		return err
 	}
-	c.offset += int64(len(piece))
 	c.Samples = append(c.Samples, c.reader.Feed(piece).Samples...)
 	if over := len(c.Samples) - mostSamples; over > 0 {
 		c.Samples = append(c.Samples[:0], c.Samples[over:]...)

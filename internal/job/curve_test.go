@@ -46,6 +46,36 @@ func TestCurve_goes_on_where_it_was(t *testing.T) {
 	steps(5)
 }
 
+// TestCurve_of_a_file_that_was_written_anew: two runs do not mix, however far the second one is.
+func TestCurve_of_a_file_that_was_written_anew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	write := func(from, to int) {
+		var b strings.Builder
+		for i := from; i <= to; i++ {
+			fmt.Fprintf(&b, "Batch %d Loss: 7.1, Speed: 1.2 samples/sec, lr: 0.1\n", i)
+		}
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := job.Curve{Path: path}
+	write(101, 105)
+	if err := c.Look(); err != nil || len(c.Samples) != 5 {
+		t.Fatal(c.Samples, err)
+	}
+	write(201, 220)
+	if err := c.Look(); err != nil || len(c.Samples) != 20 || c.Samples[0].Step != 201 {
+		t.Errorf("got %+v, %v", c.Samples, err)
+	}
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	write(201, 230)
+	if err := c.Look(); err != nil || len(c.Samples) != 30 {
+		t.Errorf("of another file: %d samples, %v", len(c.Samples), err)
+	}
+}
+
 // TestCurve_reads_the_end_of_what_is_long holds that a look at a large file is a short one.
 func TestCurve_reads_the_end_of_what_is_long(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")

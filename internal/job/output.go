@@ -1,21 +1,19 @@
 package job
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/tail"
 )
 
 const (
 	// outputStep is the most that one Copy reads, in bytes.
 	outputStep = 1 << 20
-	// markSize is how much of what was read last is compared to notice a file
-	// that was written anew, in bytes.
-	markSize = 256
 	// tailSize is how much of the end of a file is searched for progress.
 	tailSize = 1 << 20
 )
@@ -31,10 +29,9 @@ type Output struct {
 	// another job's.
 	Since time.Time
 
-	file   *os.File
-	offset int64
-	mark   []byte // what was read last, up to offset
-	fresh  bool   // the file is known to be this job's
+	file  *os.File
+	spot  tail.Spot // of what is open
+	fresh bool      // the file is known to be this job's
 }
 
 // Open says whether the file was there.
@@ -54,11 +51,10 @@ func (o *Output) Copy(w io.Writer) (more bool, err error) {
 		return false, nil
 	}
 	o.fresh = true
-	if info.Size() < o.offset || info.Size() > o.offset && !o.continues() {
-		o.offset, o.mark = 0, nil
+	if !o.spot.Holds(o.file, info) {
+		o.spot = tail.Spot{}
 	}
-	n, err := io.Copy(w, io.TeeReader(io.NewSectionReader(o.file, o.offset, outputStep), (*marker)(o)))
-	o.offset += n
+	n, err := io.Copy(w, io.TeeReader(io.NewSectionReader(o.file, o.spot.Offset, outputStep), &o.spot))
 	return n == outputStep || replaced, err
 }
 
@@ -80,7 +76,7 @@ func (o *Output) find() (replaced bool, err error) {
 		if err != nil || os.SameFile(have, now) {
 			return false, err
 		}
-		if have.Size() > o.offset {
+		if have.Size() > o.spot.Offset {
 			return true, nil
 		}
 		o.Close()
@@ -91,30 +87,8 @@ func (o *Output) find() (replaced bool, err error) {
 		o.Close()
 		err = fmt.Errorf("%s is no ordinary file", o.Path)
 	}
-	o.offset, o.mark = 0, nil
+	o.spot = tail.Spot{}
 	return false, err
-}
-
-// continues says whether what was read last is still there.
-func (o *Output) continues() bool {
-	have := make([]byte, len(o.mark))
-	n, _ := o.file.ReadAt(have, o.offset-int64(len(o.mark)))
-	return bytes.Equal(have[:n], o.mark)
-}
-
-// marker remembers the end of what passes.
-type marker Output
-
-func (m *marker) Write(p []byte) (int, error) {
-	if len(p) >= markSize {
-		m.mark = append(m.mark[:0], p[len(p)-markSize:]...)
-		return len(p), nil
-	}
-	m.mark = append(m.mark, p...)
-	if extra := len(m.mark) - markSize; extra > 0 {
-		m.mark = append(m.mark[:0], m.mark[extra:]...)
-	}
-	return len(p), nil
 }
 
 // reopen opens the file anew to go on at the same place. Network file systems show

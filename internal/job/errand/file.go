@@ -1,17 +1,16 @@
 package errand
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-hpc/muster/internal/sys/tail"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
@@ -39,22 +38,15 @@ func read(r Reading) (*Chunk, error) {
 		return nil, err
 	}
 	defer f.Close()
-	c := &Chunk{Offset: r.Offset, Size: info.Size(), Inode: info.Sys().(*syscall.Stat_t).Ino, Changed: info.ModTime()}
+	c := &Chunk{Offset: r.Offset, Size: info.Size(), Inode: tail.Inode(info), Changed: info.ModTime()}
 	switch {
 	case r.Inode == 0 && r.SkipBytes > 0 && c.Size > r.SkipBytes:
 		c.Offset = c.Size - r.SkipBytes
-	case r.Inode != 0 && (r.Inode != c.Inode || c.Size < r.Offset || !continues(f, r)):
+	case r.Inode != 0 && !(tail.Spot{Offset: r.Offset, Mark: r.Mark, Inode: r.Inode}).Holds(f, info):
 		c.Offset = 0
 	}
 	c.Data, err = io.ReadAll(io.NewSectionReader(f, c.Offset, min(r.MostBytes, answerLimit/2)))
 	return c, err
-}
-
-// continues says whether what was read last is still there.
-func continues(f io.ReaderAt, r Reading) bool {
-	have := make([]byte, len(r.Mark))
-	n, _ := f.ReadAt(have, r.Offset-int64(len(r.Mark)))
-	return bytes.Equal(have[:n], r.Mark)
 }
 
 // put makes a file that is not there yet.

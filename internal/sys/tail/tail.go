@@ -1,5 +1,5 @@
-// Package tail has the ends of logs, for errors: where a program says what went wrong
-// with it.
+// Package tail has the ends of files that programs write: for errors, where a program says what went wrong
+// with it, and for those who read on where they were.
 package tail
 
 import (
