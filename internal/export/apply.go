@@ -173,7 +173,8 @@ func (r *round) block(s Step, reason string) {
 // export puts one file as it was planned, or nothing: it is read between two looks that find it unchanged. A file that may
 // grow meanwhile, or that may be its object already, is read for its checksums first, and the store refuses other bytes.
 func (r *round) export(ctx context.Context, s Step, sending *Sending) (store.Object, error) {
-	u := store.Upload{Key: s.Key, SizeBytes: s.File.SizeBytes, Meta: s.metadata(), Sent: func(n int64) { r.Track.sent(sending, n) }}
+	u := store.Upload{Key: s.Key, SizeBytes: s.File.SizeBytes, Meta: s.metadata(), Sent: func(n int64) { r.Track.sent(sending, n) },
+		Kept: func(n int64) { r.Track.kept(sending, n) }}
 	if s.File.Link != "" {
 		if link, err := r.root.Readlink(s.File.Path); err != nil || link != s.File.Target {
 			return store.Object{}, errChanged

@@ -179,6 +179,7 @@ func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects 
 		m.Record.compared(p, lean(o))
 	}
 	m.failed = plan.still(m.failed, result)
+	err = errors.Join(err, m.abandon(ctx, plan))
 	if fault := m.Record.err(); fault != nil {
 		err = errors.Join(err, fmt.Errorf("remember what was exported of %s: %w", m.Rule.Dir, fault))
 	}
@@ -186,33 +187,6 @@ func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects 
 		m.Track.succeeded(time.Now())
 	}
 	return result, err
-}
-
-// noting is a store that has each export remembered.
-type noting struct {
-	store.Store
-	record *Record
-	prefix string
-}
-
-func (n noting) Put(ctx context.Context, u store.Upload) (store.Object, error) {
-	p, k := pathOf(n.prefix, u.Key), Known{SizeBytes: u.SizeBytes, ModTime: modTimeOf(u.Meta)}
-	k.Inode, k.Change = selfOf(u.Meta).Inode, selfOf(u.Meta).Change
-	n.record.sending(p, k)
-	o, err := n.Store.Put(ctx, u)
-	if err == nil {
-		k.Version = versionOf(o.Version)
-		n.record.agree(p, k)
-	}
-	return o, err
-}
-
-func (n noting) Delete(ctx context.Context, key string) error {
-	err := n.Store.Delete(ctx, key)
-	if err == nil {
-		n.record.forget(pathOf(n.prefix, key))
-	}
-	return err
 }
 
 // still are the files that could not be exported, after a round.

@@ -82,6 +82,8 @@ func (o object) tells(home uint64) (inode uint64, change int64) {
 //	same "version" MODIFIED SIZE MTIME "path" INODE CHANGE   the file and the object are the same
 //	sent SIZE MTIME "path"                         about to be exported
 //	gone "path"                                    nothing is known any more
+//	begun "upload" "what it was begun with" "path" an upload in parts that another process can go on with
+//	ended "path"                                   or not any more
 //	full                                           all that the bucket had at first was looked at
 //
 // Without imports the link's line begins with "seen", and the lines "same" have objects as they were seen last.
@@ -94,13 +96,14 @@ type Record struct {
 	mu    sync.Mutex // guards what follows
 	known map[string]Known
 	sent  map[string]Known // exports without an answer when the process died
+	begun map[string]begun // uploads in parts that were not completed
 	full  bool
 	fault error // of the last write
 }
 
 // OpenRecord reads the record of a rule, or begins one. No name gives one in memory.
 func OpenRecord(name string, rule Rule) (*Record, error) {
-	r := &Record{known: map[string]Known{}, sent: map[string]Known{}, seen: !rule.Import.any()}
+	r := &Record{known: map[string]Known{}, sent: map[string]Known{}, begun: map[string]begun{}, seen: !rule.Import.any()}
 	if name == "" {
 		return r, nil
 	}
@@ -157,6 +160,7 @@ func (r *Record) read(name, head string) error {
 // take reads one line. A line that cannot be read is passed over, since its fact is found out again.
 func (r *Record) take(line string) {
 	var k Known
+	var b begun
 	var path, text string
 	switch {
 	case line == "full":
@@ -166,6 +170,10 @@ func (r *Record) take(line string) {
 		k.Version = versionOf(text)
 		r.known[path] = k
 		delete(r.sent, path)
+	case scan(line, "begun %q %q %q", &b.upload, &b.as, &path):
+		r.begun[path] = b
+	case scan(line, "ended %q", &path):
+		delete(r.begun, path)
 	case scan(line, "sent %d %d %q", &k.SizeBytes, &k.ModTime, &path):
 		r.sent[path] = k
 	case scan(line, "gone %q", &path):
@@ -206,6 +214,9 @@ func (r *Record) dump(f *os.File, head string) error {
 	}
 	for p, k := range r.sent {
 		w.WriteString(sentLine(p, k))
+	}
+	for p, b := range r.begun {
+		w.WriteString(begunLine(p, b))
 	}
 	return w.Flush()
 }

@@ -21,7 +21,8 @@ func TestRealServer(t *testing.T) {
 	objects, config := storetest.Stand(t)
 	for name, try := range map[string]func(t *testing.T, objects string, s store.Store){
 		"checkpoints": goesAllTheWay, "watched": isWatched,
-		"killed": func(t *testing.T, _ string, s store.Store) { isKilled(t, config, s) },
+		"killed":   func(t *testing.T, _ string, s store.Store) { isKilled(t, config, s) },
+		"in-parts": func(t *testing.T, objects string, s store.Store) { isKilledInALargeFile(t, objects, config, s) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			config.Bucket = name

@@ -219,6 +219,14 @@ func (t *Track) sent(s *Sending, bytes int64) {
 	t.progress.Moved += max(bytes, 0)
 }
 
+// kept moves an upload forth over what was sent before.
+func (t *Track) kept(s *Sending, bytes int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.SentBytes += bytes
+	t.progress.Moved += bytes
+}
+
 func (t *Track) moved(n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
