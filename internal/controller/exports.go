@@ -177,8 +177,8 @@ func (l *link) look(ctx context.Context) (result export.Result, busy bool, err e
 	}
 	result, err = l.round(ctx)
 	in := result.Import
-	// Files that cannot be exported are tried more and more seldom, and do not count as busy.
-	waits := result.Pending - len(result.Blocked)
+	// Files that cannot be exported are tried more and more seldom, and do not count as busy, nor do large ones on their way.
+	waits := result.Pending - len(result.Blocked) - result.Beside
 	busy = err != nil || cmp.Or(len(result.Objects), waits, in.Files, in.Removed, in.Waiting) > 0
 	return result, busy, l.note(result, err)
 }
@@ -233,7 +233,7 @@ func (l *link) bucket(ctx context.Context) (store.Store, error) {
 func (l *link) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = errors.Join(l.mirror.Record.Close(), l.mirror.Close()) // each line was written when it was true
+	_ = errors.Join(l.mirror.Close(), l.mirror.Record.Close()) // each line was written when it was true
 	l.mirror.Record, l.opened = nil, false
 }
 

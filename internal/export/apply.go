@@ -32,6 +32,7 @@ type Result struct {
 	Changed []string                // paths of files that changed while they were read; the next round takes them up
 	Import  Imported
 	Failed  map[string]Attempt // files that cannot be exported, though the place is well; by path
+	Beside  int                // large files that go on being sent when the round is over, or are in line for it
 	Pending int                // files and objects still to be dealt with; zero when the bucket is like the directory
 	Blocked []Wait             // those of them that cannot be exported, and why
 }
@@ -46,6 +47,8 @@ type Work struct {
 	Time    time.Time
 	Failed  map[string]Attempt // in earlier rounds, by path
 	Track   *Track             // is told how far it is
+	Beside  *flights           // what goes on beside the rounds; nil if all is waited for
+	Slow    store.Store        // the store for these
 }
 
 // round is a plan on its way.
@@ -92,6 +95,9 @@ func (r *round) sideBySide(ctx context.Context, steps []Step) {
 	var group errgroup.Group
 	group.SetLimit(putsAtOnce)
 	for _, s := range steps {
+		if r.flies(ctx, s) {
+			continue
+		}
 		group.Go(func() error {
 			r.put(ctx, s)
 			return nil
@@ -233,6 +239,9 @@ func contentOf(o store.Object, sums store.Sums) bool {
 }
 
 func (r *round) deletes(ctx context.Context, p Plan) {
+	if r.result.Beside > 0 {
+		return // what they have may be all that is there, as of a file with a new name
+	}
 	for _, s := range p.Deletes {
 		if r.over(ctx) || len(r.troubles) > 0 {
 			return

@@ -60,6 +60,7 @@ type Mirror struct {
 	Store  store.Store
 	Record *Record // what was the same; needed for imports, and else spares looks at objects
 	Place  string  // where the bucket's objects are plain files, so that both sides can be watched; "" to list them
+	Large  int64   // no round waits for files that are longer; 0 for 256 MiB
 
 	Track Track // how far it is, for other goroutines to ask
 
@@ -67,14 +68,16 @@ type Mirror struct {
 	before *Tree // what the last round decided on
 	later  retries
 	failed map[string]Attempt
+	beside *flights
 }
 
 // Round looks, decides and acts once, first for what the bucket has to give and then for what it is to get. After an
 // error the next round makes up for it.
 func (m *Mirror) Round(ctx context.Context, now time.Time) (Result, error) {
+	landed, slow := m.land()
 	if err := m.look(ctx, now); err != nil {
 		m.Track.looked(false)
-		return Result{}, err
+		return landed, errors.Join(slow, err)
 	}
 	if m.rested && !m.moved {
 		m.Track.looked(true)
@@ -83,6 +86,7 @@ func (m *Mirror) Round(ctx context.Context, now time.Time) (Result, error) {
 	}
 	moved := m.moved
 	result, err := m.round(ctx, now)
+	result, err = result.with(landed), errors.Join(slow, err)
 	if errors.Is(err, store.ErrNotFound) {
 		m.Track.looked(false) // the bucket went meanwhile
 	}
@@ -168,16 +172,14 @@ func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects 
 	}
 	plan := Decide(m.state(tree, now, objects))
 	m.Track.take(plan, tree)
-	work := Work{Root: m.Rule.Dir, Trusted: m.Rule.Trusted, Prefix: m.Rule.Prefix, Store: m.Store, Time: now, Failed: m.failed, Track: &m.Track}
+	m.flights().drop(&tree, plan)
+	work := Work{Root: m.Rule.Dir, Trusted: m.Rule.Trusted, Prefix: m.Rule.Prefix, Store: m.Store, Time: now, Failed: m.failed, Track: &m.Track, Beside: m.beside, Slow: m.Store}
 	if m.Record != nil {
-		work.Store = noting{m.Store, m.Record, m.Rule.Prefix}
+		n := noting{m.Store, m.Record, m.Rule.Prefix}
+		work.Store, work.Slow = n, flying{n}
 	}
 	result, err := Apply(ctx, plan, work)
-	for k, o := range result.Objects {
-		p := pathOf(m.Rule.Prefix, k)
-		objects[p] = lean(o)
-		m.Record.compared(p, lean(o))
-	}
+	m.remember(result)
 	m.failed = plan.still(m.failed, result)
 	err = errors.Join(err, m.abandon(ctx, plan))
 	if fault := m.Record.err(); fault != nil {

@@ -60,8 +60,9 @@ func (m *Mirror) Bell() <-chan struct{} {
 // LookAgain makes the next look a whole one, after which nothing is unclear.
 func (m *Mirror) LookAgain() { m.again, m.patient = time.Time{}, true }
 
-// Close ends the watches. The mirror may be used on.
+// Close ends the watches, and what goes on beside the rounds. The mirror may be used on.
 func (m *Mirror) Close() error {
+	m.beside.end()
 	m.forgetHere()
 	m.forgetThere()
 	return nil

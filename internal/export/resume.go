@@ -102,9 +102,22 @@ type noting struct {
 
 // Put implements store.Store.
 func (n noting) Put(ctx context.Context, u store.Upload) (store.Object, error) {
-	p, k := pathOf(n.prefix, u.Key), Known{SizeBytes: u.SizeBytes, ModTime: modTimeOf(u.Meta)}
-	k.Inode, k.Change = selfOf(u.Meta).Inode, selfOf(u.Meta).Change
-	n.record.sending(p, k)
+	o, err := n.put(ctx, u)
+	if err == nil {
+		n.record.agree(pathOf(n.prefix, u.Key), knownAs(o))
+	}
+	return o, err
+}
+
+// knownAs is what is known of an object that was just put.
+func knownAs(o store.Object) Known {
+	is := selfOf(o.Meta)
+	return Known{Version: versionOf(o.Version), SizeBytes: o.SizeBytes, ModTime: modTimeOf(o.Meta), Inode: is.Inode, Change: is.Change}
+}
+
+func (n noting) put(ctx context.Context, u store.Upload) (store.Object, error) {
+	p := pathOf(n.prefix, u.Key)
+	n.record.sending(p, Known{SizeBytes: u.SizeBytes, ModTime: modTimeOf(u.Meta)})
 	as := asOf(u)
 	if b, ok := n.record.under(p); ok && b.as == as {
 		u.Resume = b.upload
@@ -115,14 +128,11 @@ func (n noting) Put(ctx context.Context, u store.Upload) (store.Object, error) {
 	}
 	u.Begun = func(id string) error { return n.record.begin(p, begun{id, as}) }
 	o, err := n.Store.Put(ctx, u)
-	if err == nil {
-		k.Version = versionOf(o.Version)
-		n.record.agree(p, k)
+	switch {
+	case err == nil:
 		n.record.end(p)
-		return o, nil
-	}
-	if ofTheFile(err) || errors.Is(err, store.ErrChecksum) {
-		err = errors.Join(err, n.abort(context.WithoutCancel(ctx), p)) // it is another file by now, or none that the place takes
+	case ofTheFile(err) || errors.Is(err, store.ErrChecksum): // it is another file by now, or none that the place takes
+		err = errors.Join(err, n.abort(context.WithoutCancel(ctx), p))
 	}
 	return o, err
 }
