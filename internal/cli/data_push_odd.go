@@ -24,6 +24,9 @@ func (a *app) tellOdd(to target, p data.Pushed, o data.PushOptions) {
 	if n := p.Lost; n.All > 0 {
 		a.note("%s of the dataset were deleted from the bucket by somebody, and are not in the source either: %s", count.Of(n.All, "file"), some(n))
 	}
+	if n := p.OldManifests; n.All > 0 {
+		a.note("%s of former pushes stay, which nobody reads: there is no right to delete them (s3:DeleteObject): %s", count.Of(n.All, "manifest"), some(n))
+	}
 	if p.LinksLeft > 0 {
 		a.note("%s left out", count.Of(p.LinksLeft, "symbolic link"))
 	}

@@ -30,6 +30,7 @@ type pushAnswer struct {
 	Around    string         `json:"inside_dataset,omitempty"`
 	Strays    int64          `json:"stray_objects"` // are of no dataset
 	Lost      int64          `json:"lost_files"`    // somebody deleted them from the bucket
+	Old       int64          `json:"old_manifests"` // of former pushes, which this one may not delete
 	Links     int64          `json:"links_left"`
 	Failed    int64          `json:"failed"`
 	Problems  []data.Problem `json:"problems"`
@@ -42,7 +43,7 @@ func pushAnswerOf(to target, p data.Pushed) pushAnswer {
 		Dataset: to.String(), Committed: p.Committed, Whole: fileCount{p.Files, p.Bytes}, Sent: fileCount{p.SentFiles, p.SentBytes},
 		Resumed: p.ResumedBytes, Found: fileCount{p.FoundFiles, p.FoundBytes}, Unchanged: fileCount{p.UnchangedFiles, p.UnchangedBytes},
 		Deleted: fileCount{p.DeletedFiles, p.DeletedBytes}, Staying: p.StayingFiles, LeftOut: p.LeftOutFiles, Below: p.Below.All, Strays: p.Strays.All, Lost: p.Lost.All,
-		Links: p.LinksLeft, Failed: p.Problems.All, Problems: append([]data.Problem{}, p.Problems.List...), Seconds: p.Seconds,
+		Old: p.OldManifests.All, Links: p.LinksLeft, Failed: p.Problems.All, Problems: append([]data.Problem{}, p.Problems.List...), Seconds: p.Seconds,
 	}
 	if p.Around != nil {
 		answer.Around = target{to.bucket, *p.Around}.String()

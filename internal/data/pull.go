@@ -115,7 +115,8 @@ func (p *Pull) Run(ctx context.Context) (Pulled, error) {
 type pulling struct {
 	*Pull
 	*arrival
-	to *local
+	to     *local
+	rights denials
 
 	mu   sync.Mutex // guards done
 	done Pulled
@@ -187,6 +188,7 @@ func (p *pulling) count(ctx context.Context, r manifest.Record, kept bool, err e
 		p.done.KeptFiles++
 		p.done.KeptBytes += r.SizeBytes
 	default:
+		p.rights.given.Add(1)
 		p.done.Files++
 		p.done.Bytes += r.SizeBytes
 		p.Pull.Progress.Done(1)
@@ -211,7 +213,7 @@ func (p *pulling) judge(ctx context.Context, r manifest.Record, err error) error
 		return context.Cause(ctx)
 	case errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrNotFound):
 		return p.Dataset.replaced(ctx, err)
-	case errors.Is(err, errDamaged):
+	case errors.Is(err, errDamaged), errors.Is(err, store.ErrRefused), p.rights.ofOne(err):
 		return flaw{err}
 	case errors.Is(err, store.ErrArchived):
 		return flaw{store.ErrArchived}

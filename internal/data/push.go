@@ -153,6 +153,7 @@ type pushing struct {
 	source  *walk.Walk
 	idle    *idle
 	done    Pushed
+	rights  denials
 	changed bool // the dataset is to be another than the committed one
 
 	replaces bool // this push replaces objects that the committed manifest names
@@ -197,10 +198,14 @@ func (r *pushing) run(ctx context.Context) error {
 		return r.nothing()
 	}
 	r.manifests = append(r.manifests, r.seen...)
-	if !r.changed && !r.miscounted() && !r.head.torn() && len(r.manifests) == 1 {
-		return r.journal.remove()
+	left := len(r.manifests) > 1
+	if r.changed || r.miscounted() || r.head.torn() || left && r.inherits {
+		return r.commit(ctx)
 	}
-	return r.commit(ctx)
+	if left {
+		return r.tidy(ctx)
+	}
+	return r.journal.remove()
 }
 
 // miscounted says that the committed head counts other files than its manifest names.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -48,12 +49,35 @@ func (r *pushing) commit(ctx context.Context) error {
 	return r.journal.remove()
 }
 
+// tidy removes manifests that former pushes left, of a dataset that stays as it is. The head is put anew first, so that none of
+// them is one that another push is about to name.
+func (r *pushing) tidy(ctx context.Context) error {
+	head := r.head.head
+	head.Committed = time.Now()
+	if err := r.putHead(ctx, head); err != nil {
+		return err
+	}
+	named := manifest.ManifestKey(r.Prefix, head.Manifest)
+	r.manifests = slices.DeleteFunc(r.manifests, func(key string) bool { return key == named })
+	if err := r.clean(ctx); err != nil {
+		return fmt.Errorf("the dataset is there, but what it does not need any more is, too: %w", err)
+	}
+	return r.journal.remove()
+}
+
 // clean deletes objects whose files are gone, and old manifests.
 func (r *pushing) clean(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(deletesAtOnce)
 	for _, key := range r.manifests {
-		group.Go(func() error { return r.Bucket.Delete(ctx, key) })
+		group.Go(func() error {
+			err := r.Bucket.Delete(ctx, key)
+			if errors.Is(err, store.ErrDenied) { // it does no harm, and whoever may deletes it with a push of his
+				r.count(func(p *Pushed) { p.OldManifests.add(key) })
+				return nil
+			}
+			return err
+		})
 	}
 	err := r.eachRemoved(func(m removed) {
 		group.Go(func() error {

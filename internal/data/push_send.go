@@ -139,12 +139,14 @@ func (r *pushing) bring(ctx context.Context, j job) error {
 	}
 	if only, ok := errors.AsType[fileError](err); ok {
 		err = only.error
-	} else if err != nil && !errors.Is(err, store.ErrRefused) && !errors.Is(err, store.ErrChecksum) {
+	} else if err != nil && !errors.Is(err, store.ErrRefused) && !errors.Is(err, store.ErrChecksum) && !r.rights.ofOne(err) {
 		return err
 	}
 	if err != nil {
 		r.count(func(p *Pushed) { p.Problems.add(j.step.path, err) })
 		record = manifest.Record{}
+	} else {
+		r.rights.given.Add(1)
 	}
 	r.out.fill(j.slot, record)
 	r.Progress.Done(1)

@@ -26,6 +26,8 @@ type Pushed struct {
 	Around   *string  // the prefix of the dataset that this one lies in, if there is one
 	Lost     Names    // files of the dataset that somebody deleted in the bucket, and that the source has no more
 
+	OldManifests Names // that this push may not delete; nobody reads them
+
 	IdleIncludes []string // patterns that nothing matched
 	IdleExcludes []string
 }

@@ -153,6 +153,7 @@ func (p *parted) provePart(ctx context.Context, i int) error {
 // verifying is a comparison under way.
 type verifying struct {
 	*Verify
+	rights denials
 
 	mu    sync.Mutex // guards found
 	found Verified
@@ -187,7 +188,7 @@ func (v *verifying) count(ctx context.Context, r manifest.Record, proven bool, e
 	if errors.Is(err, store.ErrArchived) {
 		err = flaw{store.ErrArchived}
 	}
-	if err != nil && !isFlaw(err) && !errors.Is(err, errDamaged) {
+	if err != nil && !isFlaw(err) && !errors.Is(err, errDamaged) && !errors.Is(err, store.ErrRefused) && !v.rights.ofOne(err) {
 		return err
 	}
 	v.Progress.Done(1)
@@ -197,6 +198,7 @@ func (v *verifying) count(ctx context.Context, r manifest.Record, proven bool, e
 		v.found.Problems.add(r.Path, err)
 		return nil
 	}
+	v.rights.given.Add(1)
 	v.found.Files++
 	v.found.Bytes += r.SizeBytes
 	if !proven {

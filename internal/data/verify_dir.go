@@ -71,6 +71,7 @@ func (c *Compare) Run(ctx context.Context) (Compared, error) {
 type comparing struct {
 	*Compare
 	single bool // Dir is a file
+	rights denials
 
 	mu    sync.Mutex // guards found
 	found Compared
@@ -169,7 +170,8 @@ func (c *comparing) judged(ctx context.Context, f walk.File, proven bool, err er
 	case isFlaw(err) || err != nil && ofOneFile(err):
 		c.differ(f.Path, err)
 		return nil
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrChecksum), errors.Is(err, errDamaged):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrChecksum), errors.Is(err, errDamaged),
+		errors.Is(err, store.ErrRefused), c.rights.ofOne(err):
 		c.differ(f.Path, err)
 		return nil
 	case err != nil:
@@ -177,6 +179,7 @@ func (c *comparing) judged(ctx context.Context, f walk.File, proven bool, err er
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.rights.given.Add(1)
 	c.found.Files++
 	c.found.Bytes += f.SizeBytes
 	if !proven {

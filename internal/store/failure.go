@@ -73,6 +73,9 @@ func reason(err error) error {
 		return fmt.Errorf("%w: %s", ErrChecksum, says)
 	}
 	words := fmt.Errorf("%s: %s", api.ErrorCode(), says)
+	if status(err) == http.StatusForbidden && (api.ErrorCode() == "AccessDenied" || api.ErrorCode() == "Forbidden") { // the answer to HEAD has no code
+		return denial{words}
+	}
 	if ofTheObject(status(err), api.ErrorCode()) {
 		return refusal{words}
 	}
@@ -96,6 +99,12 @@ type refusal struct{ error }
 
 func (refusal) Is(target error) bool { return target == ErrRefused }
 func (r refusal) Unwrap() error      { return r.error }
+
+// denial is an ErrDenied in the place's own words.
+type denial struct{ error }
+
+func (denial) Is(target error) bool { return target == ErrDenied }
+func (d denial) Unwrap() error      { return d.error }
 
 // ofThePlace are the codes of status 400 and 409 that say nothing about an object: the caller's clock, rights or region,
 // a connection that broke, a bucket that is being made. S3 lists them at

@@ -162,6 +162,9 @@ func TestRefusalsAreToldFromTrouble(t *testing.T) {
 			if err == nil || errors.Is(err, store.ErrRefused) != c.refused {
 				t.Errorf("got %v, refused is to be %v", err, c.refused)
 			}
+			if got := errors.Is(err, store.ErrDenied); got != (c.name == "no_right") {
+				t.Errorf("got %v, denied: %v", err, got)
+			}
 			if c.refused && err.Error() != "put object key of bucket b: "+c.code+": words" {
 				t.Errorf("it says %q", err)
 			}

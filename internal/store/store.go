@@ -23,6 +23,10 @@ var ErrChecksum = errors.New("checksum differs")
 // would be refused again, other objects need not be.
 var ErrRefused = errors.New("refused")
 
+// ErrDenied says that the caller has no right to what he asked: to all of it, or to this object alone, as where it is encrypted
+// with a key that is not his.
+var ErrDenied = errors.New("access denied")
+
 // ErrChanged says that the object is another one than the caller knows, or that there is one where there was to be none.
 var ErrChanged = errors.New("it is another object by now")
 
