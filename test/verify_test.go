@@ -20,6 +20,11 @@ func TestVerify(t *testing.T) {
 		"keeps_a_report":  verifyKeepsAReport,
 		"gives_nodes_up":  verifyGivesNodesUp,
 		"knows_its_words": verifyKnowsItsWords,
+		"sends_itself":    verifySendsItself,
+		"removes_itself":  verifyRemovesItself,
+		"withdraws":       verifyWithdraws,
+		"ends_its_jobs":   verifyEndsItsJobs,
+		"powers_down":     verifyPowersDown,
 	})
 }
 

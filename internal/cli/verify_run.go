@@ -110,7 +110,7 @@ func (a *app) verifyWorld(s slurm.Client, o proofOptions) (suite.World, error) {
 
 // mayWake asks whether nodes may start, with what they cost.
 func (a *app) mayWake(n suite.Wake, c *spec.Cluster, yes bool) error {
-	a.note("%s of partition %s for this%s", count.Of(n.Nodes, "node")+" start", n.Partition, wakeCost(n, c))
+	a.note("%s of partition %s would start for this%s", count.Of(n.Nodes, "node"), n.Partition, wakeCost(n, c))
 	if yes {
 		return nil
 	}

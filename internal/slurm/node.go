@@ -41,6 +41,8 @@ type Node struct {
 	InstanceType   string    `json:"instance_type,omitempty"`
 	Reservation    string    `json:"reservation,omitempty"`
 	ThreadsPerCore int       `json:"threads_per_core,omitempty"`
+	// Arch is the machine's, in uname's words, such as x86_64; empty until it has registered.
+	Arch string `json:"-"`
 }
 
 var nodeGrammar = sync.OnceValue(func() grammar {
@@ -88,6 +90,7 @@ func nodeOf(r *record) Node {
 		InstanceType:       r.text("InstanceType"),
 		Reservation:        r.text("ReservationName"),
 		ThreadsPerCore:     r.int("ThreadsPerCore"),
+		Arch:               r.text("Arch"),
 	}
 	n.Reason, n.ReasonUser, n.ReasonTime = r.reason()
 	if n.Name == "" || r.values["State"] == "" {

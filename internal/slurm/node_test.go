@@ -75,7 +75,7 @@ func TestParseNodesOneLine(t *testing.T) {
 		Name: "q-dy-p5e-1", State: NodeState{Base: BaseMixed, Flags: FlagCloud}, Partitions: []string{"q"},
 		CPUs: 4, CPUsAllocated: 1, MemoryMiB: 2000, Gres: "gpu:8", GresUsed: "gpu:8",
 		CfgTRES: "cpu=4,mem=2000M,billing=4", AllocTRES: "cpu=1", Address: "127.0.0.1", Hostname: got.Hostname,
-		Version: "22.05.8", Features: []string{"dynamic", "p5e"}, ThreadsPerCore: 1,
+		Version: "22.05.8", Features: []string{"dynamic", "p5e"}, ThreadsPerCore: 1, Arch: "x86_64",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -22,19 +22,24 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/tail"
 )
 
-// allocation are nodes that Slurm has given us. They are ours for as long as our end of a pipe is open: when this process
-// ends, whatever way, salloc's command sees the end of its input, and salloc gives the nodes back.
+// allocation are nodes that Slurm has given us. They are ours for as long as our ends of two pipes are open: when this process
+// ends, whatever way, salloc is told to go if it still waits, and else its command sees the end of its input, removes what was sent
+// to the nodes, and salloc gives them back.
 type allocation struct {
 	job   int
 	nodes []string
 	gpus  int // on each of them
 	// waited is how long the nodes took to come.
 	waited time.Duration
+	// sent is the file on the nodes that is removed at the end, empty for none.
+	sent   string
+	cancel func(job string) error
 
-	cmd   *exec.Cmd
-	input io.Closer
-	ended chan struct{}
-	said  *tail.Writer
+	cmd     *exec.Cmd
+	input   io.Closer
+	waiting *os.File
+	ended   chan struct{}
+	said    *tail.Writer
 }
 
 // request is what salloc is asked for.
@@ -44,13 +49,23 @@ type request struct {
 	partition string
 	gpus      int // per node
 	limit     time.Duration
+	sent      string
+	// cancel ends a job whose salloc does not end.
+	cancel func(job string) error
 }
 
 // jobName is that of the jobs of a verification.
 const jobName = "muster-verify"
 
-// holder is what salloc runs: it says which job and nodes there are, and waits until nobody holds its input any more.
-const holder = `echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"; exec cat >/dev/null`
+// waiter becomes salloc, whose input nobody reads while it waits. A process beside it listens to descriptor 3: if that ends without a
+// word, salloc gets the signal on which it withdraws what it has asked for. Of the nodes that it has, it would give up at once.
+// https://github.com/SchedMD/slurm/blob/slurm-22-05-8-1/src/salloc/salloc.c
+const waiter = `{ read -r word || kill "$$"; } <&3 >/dev/null 2>&1 & exec salloc "$@" 3<&-`
+
+// holder is what salloc runs: it says which job and nodes there are, and waits until nobody holds its input any more. Then it removes
+// the file that was sent to the nodes.
+const holder = `echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"; cat >/dev/null; [ -n "$1" ] || exit 0
+exec timeout 20 srun --overlap --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --mem=0 --cpu-bind=none --input=none --no-kill --kill-on-bad-exit=0 --quiet rm -f "$1"`
 
 // args are salloc's.
 func (q request) args() []string {
@@ -66,7 +81,7 @@ func (q request) args() []string {
 	if q.gpus > 0 {
 		args = append(args, "--gres=gpu:"+strconv.Itoa(q.gpus))
 	}
-	return append(args, "sh", "-c", holder)
+	return append(args, "sh", "-c", holder, "sh", q.sent)
 }
 
 // askedJob finds the job in what salloc says while it waits, in the queue or for nodes that start.
@@ -76,7 +91,7 @@ var askedJob = sync.OnceValue(func() *regexp.Regexp {
 
 // allocate asks for nodes and waits for them. waiting is called now and then with the job's number, 0 while it has none.
 func allocate(ctx context.Context, q request, waiting func(job int, since time.Duration)) (*allocation, error) {
-	cmd := exec.Command("salloc", q.args()...)
+	cmd := exec.Command("sh", append([]string{"-c", waiter, "sh"}, q.args()...)...)
 	cmd.Env = withoutSlurm(os.Environ())
 	// Ctrl-C of a terminal is for us: we give the nodes back in our own time.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -88,9 +103,17 @@ func allocate(ctx context.Context, q request, waiting func(job int, since time.D
 	if err != nil {
 		return nil, err
 	}
-	a := &allocation{gpus: max(0, q.gpus), cmd: cmd, input: input, ended: make(chan struct{}), said: &tail.Writer{}}
+	hears, tells, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.ExtraFiles = []*os.File{hears} // its descriptor 3
+	a := &allocation{gpus: max(0, q.gpus), sent: q.sent, cancel: q.cancel, cmd: cmd, input: input, waiting: tells, ended: make(chan struct{}), said: &tail.Writer{}}
 	cmd.Stderr = a.said
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	hears.Close()
+	if err != nil {
+		tells.Close()
 		return nil, fmt.Errorf("ask Slurm for nodes: %w", err)
 	}
 	began := time.Now()
@@ -102,7 +125,10 @@ func allocate(ctx context.Context, q request, waiting func(job int, since time.D
 		_ = cmd.Wait()
 		close(a.ended)
 	}()
-	if err := a.await(ctx, granted, waiting); err != nil {
+	if err = a.await(ctx, granted, waiting); err == nil {
+		_, err = io.WriteString(tells, "granted\n")
+	}
+	if err != nil {
 		a.close()
 		return nil, err
 	}
@@ -159,23 +185,47 @@ func (a *allocation) pending() int {
 	return job
 }
 
-// goodbye is how long salloc may take to give nodes back.
-const goodbye = 15 * time.Second
+// goodbye is how long salloc may take to give nodes back, and to have removed what was sent to them.
+const goodbye = 30 * time.Second
 
-// close gives the nodes back. It may be called twice.
-func (a *allocation) close() {
+// close gives the nodes back, or what was asked for. It says what was left behind. It may be called twice.
+func (a *allocation) close() error {
 	if a == nil {
-		return
+		return nil
 	}
-	_ = a.input.Close()
-	if a.job == 0 { // it still waits, in the queue or for nodes that start
-		_ = a.cmd.Process.Signal(syscall.SIGTERM)
+	if !a.held() { // nobody is to be told to go: its number may be another process's by now
+		_, _ = io.WriteString(a.waiting, "ended\n")
 	}
+	_, _ = a.waiting.Close(), a.input.Close()
 	select {
 	case <-a.ended:
 	case <-time.After(goodbye):
-		_ = a.cmd.Process.Kill()
+		return errors.Join(a.kill(), a.left("salloc did not end"))
 	}
+	if !a.cmd.ProcessState.Success() {
+		return a.left(cleaned(a.said.String()))
+	}
+	return nil
+}
+
+func (a *allocation) left(why string) error {
+	if a.sent == "" || a.job == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s may be left on %s: %s", a.sent, slurm.Compress(a.nodes), why)
+}
+
+// kill ends salloc, which can then give nothing back, and the job.
+func (a *allocation) kill() error {
+	_ = syscall.Kill(-a.cmd.Process.Pid, syscall.SIGKILL)
+	job := max(a.job, a.pending())
+	if job == 0 {
+		return nil
+	}
+	if err := a.cancel(strconv.Itoa(job)); err != nil {
+		return fmt.Errorf("end job %d: %w", job, err)
+	}
+	return nil
 }
 
 // held says that the nodes are still ours.
@@ -193,7 +243,7 @@ func cleaned(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		for _, p := range []string{"salloc: ", "srun: ", "error: "} {
+		for _, p := range []string{"salloc: ", "srun: ", "sbatch: ", "sbcast: ", "error: "} {
 			line = strings.TrimPrefix(line, p)
 		}
 		if line != "" {

@@ -4,6 +4,7 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,9 +24,12 @@ func (r *run) basic(ctx context.Context, s *verify.Suite) error {
 		return err
 	}
 	s.Results = append(s.Results, r.got())
+	if r.foreign != "" {
+		return errors.New(r.foreign)
+	}
 	names := r.names()
 	g, err := r.greet(ctx, names)
-	s.Results = append(s.Results, r.answered(g, err)...)
+	s.Results = append(s.Results, r.answered(ctx, g, err)...)
 	s.Results = append(s.Results, r.clocks(g)...)
 	s.Results = append(s.Results, r.resolved(g, names)...)
 	s.Results = append(s.Results, r.buckets(ctx)...)
@@ -125,7 +129,7 @@ func (r *run) got() verify.Result {
 }
 
 // answered is which nodes ran what the job started.
-func (r *run) answered(g greeted, err error) []verify.Result {
+func (r *run) answered(ctx context.Context, g greeted, err error) []verify.Result {
 	var all []verify.Result
 	why := errSilent
 	if err != nil {
@@ -136,6 +140,9 @@ func (r *run) answered(g greeted, err error) []verify.Result {
 		if !g.there[n] {
 			result.Verdict, result.Found, result.Why = verify.Fail, "", why.Error()
 			result.Hint = "slurmd's log on the node says more"
+			if cut := r.gone(ctx); cut != "" {
+				result.Verdict, result.Why, result.Hint, result.Required = verify.Blind, cut, "", false
+			}
 		}
 		all = append(all, result)
 	}

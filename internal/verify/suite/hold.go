@@ -32,7 +32,8 @@ func (r *run) hold(ctx context.Context) error {
 		return err
 	}
 	deadline, _ := ctx.Deadline()
-	q.limit = time.Until(deadline) + time.Minute
+	q.limit, q.sent = time.Until(deadline)+time.Minute, r.fileOfRun()
+	q.cancel = func(job string) error { return r.Slurm.Cancel(context.WithoutCancel(ctx), job) }
 	r.Tell(fmt.Sprintf("asks Slurm for %s of partition %s", count.Of(q.nodes, "node"), partition.Name))
 	r.alloc, err = allocate(ctx, q, func(id int, since time.Duration) { r.tellWait(ctx, id, since) })
 	if err != nil {
@@ -44,12 +45,12 @@ func (r *run) hold(ctx context.Context) error {
 		if slices.Contains(r.alloc.nodes, n.Name) && n.InstanceType != "" {
 			r.types[n.Name] = n.InstanceType
 		}
-		if slices.Contains(r.alloc.nodes, n.Name) && n.State.Flags&slurm.FlagPoweredDown != 0 {
+		if slices.Contains(r.alloc.nodes, n.Name) && n.State.Flags&(slurm.FlagPoweredDown|slurm.FlagPoweringDown) != 0 {
 			r.woken = append(r.woken, n.Name)
 		}
 	}
 	if err := r.send(ctx); err != nil {
-		r.alloc.close()
+		r.leave()
 		return err
 	}
 	r.identifyTypes()

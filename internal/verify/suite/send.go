@@ -8,41 +8,87 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"slices"
 	"strconv"
-	"time"
 
+	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/sys/tail"
 )
 
-// send gives the nodes of the job the program where they have none. Nobody else can know its name, and sbcast overwrites nothing.
+// fileOfRun is where nodes get the program that have none, empty for no file. Nobody else can know its name, and sbcast overwrites nothing.
+func (r *run) fileOfRun() string {
+	if !r.Sent {
+		return ""
+	}
+	return "/tmp/.muster-verify-" + rand.Text()
+}
+
+// send gives the nodes of the job the program where they have none. Where they could not run it, nobody is sent anything.
 func (r *run) send(ctx context.Context) error {
 	if r.program = r.Muster; !r.Sent {
 		return nil
 	}
+	all, err := r.Slurm.Nodes(ctx) // those that were off have told their architecture by now
+	if err != nil {
+		return fmt.Errorf("ask for the nodes: %w", err)
+	}
+	if r.foreign = foreign(r.alloc.nodes, all, runtime.GOARCH); r.foreign != "" {
+		r.Tell(r.foreign)
+		return nil
+	}
 	r.Tell("sends muster to the nodes")
-	to := "/tmp/.muster-verify-" + rand.Text()
 	var said tail.Writer
-	cmd := exec.CommandContext(ctx, "sbcast", "--jobid="+strconv.Itoa(r.alloc.job), r.Muster, to)
+	cmd := exec.CommandContext(ctx, "sbcast", "--jobid="+strconv.Itoa(r.alloc.job), r.Muster, r.alloc.sent)
 	cmd.Env, cmd.Stderr = append(withoutSlurm(os.Environ()), "LC_ALL=C"), &said
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("send muster to the nodes: %s", cleaned(said.String()))
 	}
-	r.program = to
+	r.program = r.alloc.sent
 	return nil
 }
 
-// leaveWait bounds the removal of the program from the nodes.
-const leaveWait = 20 * time.Second
-
-// leave removes what was sent and gives the nodes back. It may be called twice.
-func (r *run) leave(ctx context.Context) {
-	if bool(r.Sent) && r.program != r.Muster && r.alloc.held() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWait)
-		defer cancel()
-		if err := r.lines(ctx, stepOptions{args: []string{"rm", "-f", r.program}}, func(string) {}); err != nil {
-			r.Tell(fmt.Sprintf("%s is left on nodes: %v", r.program, err))
-		}
-		r.program = r.Muster
+// machineName is uname's name of an architecture of Go's, which is Slurm's.
+func machineName(arch string) string {
+	switch arch {
+	case "amd64":
+		return "x86_64"
+	case "arm64":
+		return "aarch64"
 	}
-	r.alloc.close()
+	return arch
+}
+
+// foreign says why nodes cannot run a program for an architecture of Go's, empty if they can. What Slurm does not tell is tried.
+func foreign(nodes []string, all []slurm.Node, arch string) string {
+	var others []string
+	is := ""
+	for _, n := range all {
+		if slices.Contains(nodes, n.Name) && n.Arch != "" && n.Arch != machineName(arch) {
+			others, is = append(others, n.Name), n.Arch
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: Slurm says %s, and this muster is for %s: run one that is for these nodes, on a machine like them", slurm.Compress(others), is, machineName(arch))
+}
+
+// leave has removed what was sent, and gives the nodes back. It may be called twice.
+func (r *run) leave() {
+	if r.left {
+		return
+	}
+	r.left = true
+	if err := r.alloc.close(); err != nil {
+		r.Tell(err.Error())
+	}
+}
+
+// lost says why the nodes are not ours any more, though we have not left them; empty if they are.
+func (r *run) lost() string {
+	if r.alloc == nil || r.left || r.alloc.held() {
+		return ""
+	}
+	return "Slurm took the nodes back: " + cleaned(r.alloc.said.String())
 }

@@ -3,28 +3,33 @@
 package suite
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/tail"
 	"github.com/muster-hpc/muster/internal/verify"
 )
 
 // requeued is a job that ends well if it was queued again, and else waits for that.
-const requeued = `#!/bin/sh
-[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] && exit 0
-exec sleep 600
-`
+const requeued = `[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] && exit 0; exec sleep 600`
+
+// errand submits a job, says its number, and cancels it when nobody holds the errand's input any more: it waits and runs no longer than
+// this process, however that ends.
+const errand = `id=$(sbatch --parsable "$@") || exit; echo "$id"; cat >/dev/null; scancel --quiet "${id%%;*}"`
 
 // slurmItself sees that Slurm queues a job again, keeps its books, and starts and ends nodes.
 func (r *run) slurmItself(ctx context.Context, s *verify.Suite) error {
-	r.leave(ctx) // the nodes are the test's own now
+	r.give(context.WithoutCancel(ctx)) // the nodes are the test's own now
 	id, results, err := r.requeue(ctx)
 	if id > 0 {
 		s.Jobs = append(s.Jobs, id)
@@ -39,15 +44,11 @@ func (r *run) slurmItself(ctx context.Context, s *verify.Suite) error {
 
 // requeue has a job of one node queued again while it runs.
 func (r *run) requeue(ctx context.Context) (id int, results []verify.Result, err error) {
-	id, err = r.submit(ctx)
+	id, end, err := r.submit(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.Slurm.Cancel(context.WithoutCancel(ctx), strconv.Itoa(id)))
-		}
-	}()
+	defer end()
 	began := time.Now()
 	j, err := r.until(ctx, id, func(j slurm.Job) bool { return j.State == "RUNNING" || j.Ended() })
 	if err != nil {
@@ -78,18 +79,9 @@ func measured(check, on, want, found string, took time.Duration) verify.Result {
 		Value: &verify.Value{Number: took.Seconds(), Unit: "s", Lower: true}}
 }
 
-// submit submits the job. Its script is in Slurm's hands when sbatch ends.
-func (r *run) submit(ctx context.Context) (int, error) {
-	dir, err := os.MkdirTemp("", "muster-verify-")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(dir)
-	script := filepath.Join(dir, "requeue.sbatch")
-	if err := os.WriteFile(script, []byte(requeued), 0o600); err != nil {
-		return 0, err
-	}
-	flags := []string{"--job-name=" + jobName, "--requeue", "--nodes=1", "--ntasks=1", "--time=10", "--output=/dev/null", "--chdir=/", "--export=NONE"}
+// submit submits the job. It is cancelled, if it has not ended, with end.
+func (r *run) submit(ctx context.Context) (id int, end func(), err error) {
+	flags := []string{"--job-name=" + jobName, "--requeue", "--nodes=1", "--ntasks=1", "--time=10", "--output=/dev/null", "--chdir=/", "--export=NONE", "--wrap=" + requeued}
 	if r.Partition != "" {
 		flags = append(flags, "--partition="+r.Partition)
 	}
@@ -98,11 +90,41 @@ func (r *run) submit(ctx context.Context) (int, error) {
 			flags = append(flags, "--nodelist="+names[0])
 		}
 	}
-	id, err := r.Slurm.Submit(ctx, slurm.SubmitOptions{Script: script, Flags: flags})
+	var said tail.Writer
+	cmd := exec.Command("sh", append([]string{"-c", errand, "sh"}, flags...)...)
+	cmd.Env, cmd.Stderr = append(withoutSlurm(os.Environ()), "LC_ALL=C"), &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us
+	input, err := cmd.StdinPipe()
 	if err != nil {
-		return 0, fmt.Errorf("submit a job: %w", err)
+		return 0, nil, err
 	}
-	return id, nil
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, nil, fmt.Errorf("submit a job: %w", err)
+	}
+	lines, ended := make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		line, _ := bufio.NewReader(output).ReadString('\n')
+		lines <- line
+		_ = cmd.Wait() // the job may have ended
+	}()
+	select {
+	case line := <-lines:
+		number, _, _ := strings.Cut(strings.TrimSpace(line), ";")
+		end = func() { _ = input.Close(); <-ended }
+		if id, err = strconv.Atoi(number); err != nil {
+			end()
+			return 0, nil, fmt.Errorf("submit a job: %s", cleaned(said.String()))
+		}
+		return id, end, nil
+	case <-ctx.Done(): // what sbatch has submitted by its end is cancelled then
+		_ = input.Close()
+		return 0, nil, context.Cause(ctx)
+	}
 }
 
 // hurry takes away the two minutes that Slurm has a job wait that was queued again. A user may do that for his own job.
@@ -143,8 +165,8 @@ func (r *run) until(ctx context.Context, id int, is func(slurm.Job) bool) (slurm
 const booksWait = 30 * time.Second
 
 // books sees that the accounting has both runs.
-func (r *run) books(ctx context.Context, id int) verify.Result {
-	ctx, cancel := context.WithTimeoutCause(ctx, booksWait, fmt.Errorf("not within %s", booksWait))
+func (r *run) books(whole context.Context, id int) verify.Result {
+	ctx, cancel := context.WithTimeoutCause(whole, booksWait, fmt.Errorf("not within %s", booksWait))
 	defer cancel()
 	result := verify.Result{Check: "job-accounting", Verdict: verify.Pass, Want: "sacct has both runs of job " + strconv.Itoa(id)}
 	for {
@@ -158,7 +180,11 @@ func (r *run) books(ctx context.Context, id int) verify.Result {
 			return result
 		}
 		if ctx.Err() != nil {
-			if result.Verdict, result.Found, result.Why = verify.Fail, fmt.Sprint(states), "what Slurm has noted is not all that was"; err != nil {
+			result.Verdict, result.Found, result.Why = verify.Fail, fmt.Sprint(states), "what Slurm has noted is not all that was"
+			if whole.Err() != nil {
+				err = context.Cause(whole)
+			}
+			if err != nil {
 				result.Verdict, result.Found, result.Why = verify.Blind, "", err.Error()
 			}
 			return result
@@ -192,8 +218,8 @@ func (r *run) power(ctx context.Context) verify.Result {
 const downWait = 4 * time.Minute
 
 // down waits until a node is powered down.
-func (r *run) down(ctx context.Context, result verify.Result, began time.Time) verify.Result {
-	ctx, cancel := context.WithTimeoutCause(ctx, downWait, fmt.Errorf("not within %s", downWait))
+func (r *run) down(whole context.Context, result verify.Result, began time.Time) verify.Result {
+	ctx, cancel := context.WithTimeoutCause(whole, downWait, fmt.Errorf("not within %s", downWait))
 	defer cancel()
 	for {
 		nodes, err := r.Slurm.Nodes(ctx)
@@ -201,6 +227,9 @@ func (r *run) down(ctx context.Context, result verify.Result, began time.Time) v
 		switch {
 		case err == nil && i >= 0 && nodes[i].State.Flags&slurm.FlagPoweredDown != 0:
 			return measured(result.Check, result.On, result.Want, "powered down", time.Since(began))
+		case whole.Err() != nil:
+			result.Verdict, result.Why = verify.Blind, context.Cause(whole).Error()
+			return result
 		case ctx.Err() != nil && err != nil:
 			result.Verdict, result.Why = verify.Blind, err.Error()
 			return result

@@ -5,7 +5,9 @@
 package suite
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,8 +85,13 @@ type run struct {
 	program string
 	// hidden is why the job may not see the GPUs of its nodes, empty if it does.
 	hidden string
-	types  map[string]string // instance types by node, as far as they are known
-	woken  []string          // of the nodes, those that were powered down before
+	// foreign is why the nodes cannot run muster, empty if they can.
+	foreign string
+	// left says that we have given the nodes back, and free whether the next job can have them.
+	left  bool
+	free  verify.Result
+	types map[string]string // instance types by node, as far as they are known
+	woken []string          // of the nodes, those that were powered down before
 	// facts are what machines told of themselves, by node; asked says that they were asked.
 	facts map[string]verify.Facts
 	blind map[string]string
@@ -138,7 +145,7 @@ func Run(ctx context.Context, w World, o Options) (verify.Report, error) {
 		if err := r.hold(ctx); err != nil {
 			return report, err
 		}
-		defer r.leave(ctx)
+		defer r.leave()
 	}
 	if r.Earlier != nil && !r.likened() {
 		r.Tell(fmt.Sprintf("%s is of %s, and these are %d: no measurement is held against it", r.Earlier.Name, count.Of(len(r.Earlier.Nodes), "node"), len(report.Nodes)))
@@ -148,6 +155,8 @@ func Run(ctx context.Context, w World, o Options) (verify.Report, error) {
 	}
 	if err := context.Cause(ctx); err != nil {
 		report.Error = err.Error()
+	} else {
+		report.Error = r.lost()
 	}
 	r.after(context.WithoutCancel(ctx))
 	r.drain(context.WithoutCancel(ctx))
@@ -162,18 +171,21 @@ func needsNodes(string) bool { return true }
 // one runs one suite.
 func (r *run) one(ctx context.Context, name string) {
 	s := verify.Suite{Name: name, Began: time.Now().UTC().Truncate(time.Millisecond), Results: []verify.Result{}}
-	if ctx.Err() != nil {
-		s.Verdict, s.Why = verify.Blind, context.Cause(ctx).Error()
+	if why := r.gone(ctx); why != "" {
+		s.Verdict, s.Why = verify.Blind, why
 		r.report.Suites = append(r.report.Suites, s)
 		return
 	}
 	r.Tell(fmt.Sprintf("suite %s%s", name, r.on()))
-	if err := r.bySuite(name)(ctx, &s); err != nil {
-		if cause := context.Cause(ctx); ctx.Err() != nil {
-			err = cause
-		}
-		s.Why = err.Error()
-		s.Results = append(s.Results, verify.Result{Check: name, Verdict: verify.Blind, Why: err.Error(), Required: true})
+	do := r.bySuite(name)
+	if r.foreign != "" && name != verify.Basic && name != verify.Slurm {
+		do = func(context.Context, *verify.Suite) error { return errors.New(r.foreign) }
+	}
+	if err := do(ctx, &s); err != nil {
+		why := r.gone(ctx)
+		s.Why = cmp.Or(why, err.Error())
+		// What was cut off is blind, and no fault of the cluster's.
+		s.Results = append(s.Results, verify.Result{Check: name, Verdict: verify.Blind, Why: s.Why, Required: why == ""})
 	}
 	s.Seconds = time.Since(s.Began).Seconds()
 	if r.likened() {
@@ -185,6 +197,14 @@ func (r *run) one(ctx context.Context, name string) {
 	}
 	r.report.Suites = append(r.report.Suites, s)
 	r.Tell(fmt.Sprintf("suite %s: %s%s, %.1f s", name, s.Verdict, tally(s.Results), s.Seconds))
+}
+
+// gone says why nothing can be looked at any more, empty if it can.
+func (r *run) gone(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return context.Cause(ctx).Error()
+	}
+	return r.lost()
 }
 
 // on says where suites run.

@@ -2,12 +2,16 @@ package suite
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/tail"
 	"github.com/muster-hpc/muster/internal/verify"
 	"github.com/muster-hpc/muster/internal/verify/load"
 )
@@ -193,6 +197,55 @@ func TestWithoutSlurm(t *testing.T) {
 	got := withoutSlurm([]string{"PATH=/bin", "SLURM_CONF=/etc/x", "SLURM_JOB_ID=3", "SBATCH_PARTITION=x", "SALLOC_QOS=y", "SLURMD_NODENAME=n"})
 	if want := []string{"PATH=/bin", "SLURM_CONF=/etc/x"}; !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestForeign sends nobody a program that cannot run there.
+func TestForeign(t *testing.T) {
+	all := []slurm.Node{{Name: "x1", Arch: "x86_64"}, {Name: "x2", Arch: "x86_64"}, {Name: "a1", Arch: "aarch64"}, {Name: "off"}}
+	for _, c := range []struct{ nodes, arch, want string }{
+		{"x1 x2 off", "amd64", ""}, {"a1", "arm64", ""}, {"a1", "amd64", "a1: Slurm says aarch64, and this muster is for x86_64"},
+		{"x1 x2 a1", "arm64", "x[1-2]: Slurm says x86_64, and this muster is for aarch64"},
+	} {
+		if got := foreign(strings.Fields(c.nodes), all, c.arch); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s from %s: %q", c.nodes, c.arch, got)
+		}
+	}
+}
+
+// TestOfForeignNodes holds that what cannot run there is blind, and no pass.
+func TestOfForeignNodes(t *testing.T) {
+	r := &run{World: World{Tell: func(string) {}}, report: &verify.Report{}, alloc: &allocation{ended: make(chan struct{}), nodes: []string{"a1"}}, foreign: "a1: Slurm says aarch64"}
+	r.one(t.Context(), verify.Host)
+	if s := r.report.Suites[0]; s.Verdict != verify.Fail || s.Results[0].Verdict != verify.Blind || s.Why != r.foreign {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// TestWhatIsCutOff holds that a suite that was cut off is blind, and one that could not look by itself fails.
+func TestWhatIsCutOff(t *testing.T) {
+	ctx, cut := context.WithCancelCause(t.Context())
+	r := &run{World: World{Tell: func(string) {}}, report: &verify.Report{}, alloc: &allocation{ended: make(chan struct{}), nodes: []string{"n1"}}}
+	for _, result := range r.answered(ctx, greeted{}, nil) {
+		if result.Verdict != verify.Fail {
+			t.Errorf("a node that is silent: %+v", result)
+		}
+	}
+	cut(errors.New("the budget is spent"))
+	for _, result := range r.answered(ctx, greeted{}, nil) {
+		if result.Verdict != verify.Blind || result.Required || result.Why != "the budget is spent" {
+			t.Errorf("a node that nobody waited for: %+v", result)
+		}
+	}
+	r.one(ctx, verify.Host)
+	close(r.alloc.ended)
+	r.alloc.said = &tail.Writer{}
+	fmt.Fprintln(r.alloc.said, "salloc: Job allocation 7 has been revoked.")
+	r.one(t.Context(), verify.GPU)
+	for i, want := range []string{"the budget is spent", "Slurm took the nodes back: Job allocation 7 has been revoked."} {
+		if s := r.report.Suites[i]; s.Verdict != verify.Blind || s.Why != want {
+			t.Errorf("got %+v", s)
+		}
 	}
 }
 
