@@ -64,6 +64,7 @@ func (o *pushOptions) addOwn(c *cobra.Command) {
 	flags := c.Flags()
 	flags.BoolVar(&o.MakeBucket, "make-bucket", false, "make the bucket if there is none")
 	flags.BoolVar(&o.Delete, "delete", false, "delete what former pushes put and SRC has no more")
+	flags.BoolVarP(&o.MayShrink, "yes", "y", false, "with --delete, also if fewer than half of the dataset's files are left")
 	flags.StringVar(&o.Class, "storage-class", "", "the `CLASS` of storage, such as STANDARD_IA or INTELLIGENT_TIERING")
 	flags.StringVar(&o.KMSKey, "sse-kms", "", "encrypt with KMS, by =`KEY` or the account's own key for S3")
 	flags.Lookup("sse-kms").NoOptDefVal = "aws/s3"
@@ -110,6 +111,8 @@ func pushError(err error, to target) error {
 		return fmt.Errorf("%w; is there a bucket %s? --make-bucket makes it", err, to.bucket)
 	case errors.Is(err, data.ErrState):
 		return fmt.Errorf("%w; see that MUSTER_HOME names a directory that you may write to", err)
+	case errors.Is(err, data.ErrShrinks):
+		return fmt.Errorf("%w, so nothing is deleted or committed; see whether all of the source is mounted, or say --yes if that is meant", err)
 	case errors.Is(err, data.ErrNothing):
 		return fmt.Errorf("%w; an empty dataset is of no use to anybody", err)
 	case errors.Is(err, data.ErrSource):

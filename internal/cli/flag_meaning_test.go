@@ -51,7 +51,7 @@ var bothPlaces = map[string]string{
 	"data clean":     "older pattern delete",
 	"data export":    "wait",
 	"data warm":      "nodes",
-	"data push":      "endpoint-url region profile make-bucket delete include exclude storage-class sse-kms limit no-follow dry-run verbose",
+	"data push":      "endpoint-url region profile make-bucket delete yes include exclude storage-class sse-kms limit no-follow dry-run verbose",
 	"data restore":   "endpoint-url region profile checkpoint step replace limit dry-run",
 	"data list":      "endpoint-url region profile files",
 	"data pull":      "endpoint-url region profile include exclude delete limit dry-run yes verbose",

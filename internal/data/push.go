@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/data/walk"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -35,6 +36,7 @@ type PushOptions struct {
 	Filter
 	MakeBucket bool
 	Delete     bool   // what former pushes put and the source has no more
+	MayShrink  bool   // deletes also if fewer than half of the dataset's files are left
 	NoFollow   bool   // leaves symbolic links out
 	Class      string // of storage
 	KMSKey     string
@@ -45,6 +47,10 @@ var ErrSource = errors.New("not all files could be sent")
 
 // ErrNothing says that there is not one file in the source.
 var ErrNothing = errors.New("there is no file in it")
+
+// ErrShrinks says that a push with deletes would leave fewer than half of the dataset's files: so looks a source of which a part is
+// not mounted. Nothing was deleted or committed.
+var ErrShrinks = errors.New("most of the dataset would be deleted")
 
 // ErrState says that there is no directory for what a push has to remember.
 var ErrState = errors.New("no directory for what was sent")
@@ -196,6 +202,9 @@ func (r *pushing) run(ctx context.Context) error {
 	}
 	if r.done.Files == 0 { // also a file system that is not mounted looks like that
 		return r.nothing()
+	}
+	if r.removes != nil && !r.Options.MayShrink && 2*r.done.Files < r.head.head.Files {
+		return fmt.Errorf("push %s: %w: it has %s, and the source %d", r.Source, ErrShrinks, count.Of(r.head.head.Files, "file"), r.done.Files)
 	}
 	r.manifests = append(r.manifests, r.seen...)
 	left := len(r.manifests) > 1

@@ -41,6 +41,7 @@ func newBench(t *testing.T, bucket store.Store) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	b := &bench{t: t, root: filepath.Join(dir, "source"), state: filepath.Join(dir, "state"), bucket: bucket}
+	b.MayShrink = true
 	ok(t, os.Mkdir(b.root, 0o755))
 	return b
 }

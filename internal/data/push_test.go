@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,6 +76,32 @@ func TestNothingLeft(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "1"}, b.dataset()); diff != "" {
 		t.Errorf("the dataset (-want +got):\n%s", diff)
 	}
+}
+
+// TestMostIsGone holds that a source of which most is not there, as a part that is not mounted, takes nothing away unless that is meant.
+func TestMostIsGone(t *testing.T) {
+	b := newBench(t, &storetest.Fake{})
+	b.Delete = true
+	for i := range 5 {
+		b.write(fmt.Sprintf("part/%d", i), "1")
+	}
+	b.pushes()
+	b.MayShrink = false
+	want := b.files()
+	b.remove("part")
+	b.write("new", "2")
+	if p, err := b.push(); !errors.Is(err, data.ErrShrinks) || p.DeletedFiles != 0 || !strings.HasSuffix(err.Error(), "it has 5 files, and the source 1") {
+		t.Errorf("got %v, %+v", err, p)
+	}
+	if diff := cmp.Diff(want, b.dataset()); diff != "" {
+		t.Errorf("the dataset (-want +got):\n%s", diff)
+	}
+	b.write("new 2", "3")
+	b.write("new 3", "3")
+	if p := b.pushes(); p.DeletedFiles != 5 {
+		t.Errorf("more than half are left: %+v", p)
+	}
+	b.wants(b.files())
 }
 
 // TestAnyPush has random trees pushed over and over, by pushes that die at random calls. In the end the dataset is the
