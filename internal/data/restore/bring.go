@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -85,7 +86,7 @@ func changed(f File) error {
 type running struct {
 	*Bring
 	root  *os.Root // of the directory
-	lock  *os.File
+	locks []*os.File
 	at    string // where the checkpoint comes to, below the directory
 	files []File // with all that the place knows of their objects
 	parts chan struct{}
@@ -108,10 +109,28 @@ func (b *Bring) begin() (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.lock, err = data.Claim(dir); err != nil {
-		return nil, errors.Join(err, r.root.Close())
+	if err := r.claim(dir); err != nil {
+		r.close()
+		return nil, err
 	}
 	return r, nil
+}
+
+// claim takes the directory, and the one in it where the checkpoint comes to: who restores to that one, or to another one around
+// it, tidies up there, too.
+func (r *running) claim(dir string) error {
+	near := path.Dir(r.at)
+	if r.root.MkdirAll(near, 0o777) != nil {
+		near = "." // who brings the files there says what is wrong
+	}
+	for _, d := range slices.Compact([]string{dir, filepath.Join(dir, near)}) {
+		lock, err := data.Claim(d)
+		if err != nil {
+			return err
+		}
+		r.locks = append(r.locks, lock)
+	}
+	return nil
 }
 
 // where is the directory to open, and where in it the checkpoint comes to.
@@ -138,7 +157,9 @@ func (b *Bring) in(dir, at string) (*running, error) {
 }
 
 func (r *running) close() {
-	r.lock.Close()
+	for _, l := range r.locks {
+		l.Close()
+	}
 	r.root.Close()
 }
 

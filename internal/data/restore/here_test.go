@@ -5,8 +5,10 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/muster-hpc/muster/internal/data"
 	"github.com/muster-hpc/muster/internal/data/restore"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/store/storetest"
@@ -74,4 +76,26 @@ func TestLook(t *testing.T) {
 			stands(restore.Different)
 		})
 	}
+}
+
+// TestRestoresInEachOther has somebody bring files to the directory where the checkpoint comes to, below the one that is restored
+// to: what is there of his is not tidied up.
+func TestRestoresInEachOther(t *testing.T) {
+	fake, dir := &storetest.Fake{}, t.TempDir()
+	put(t, fake, files{"m/run/ckpt-5/a": "weights"})
+	theirs := ".muster-restore-0123456789abcdef.tmp/b"
+	write(t, filepath.Join(dir, "run"), files{theirs: "half"})
+	lock, err := data.Claim(filepath.Join(dir, "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bring(t, fake, "m", dir, newest); err == nil || !strings.Contains(err.Error(), "another muster brings files to") {
+		t.Errorf("got %v", err)
+	}
+	want(t, dir, files{"run/" + theirs: "half"})
+	lock.Close()
+	if _, err := bring(t, fake, "m", dir, newest); err != nil {
+		t.Fatal(err)
+	}
+	want(t, dir, files{"run/ckpt-5/a": "weights"})
 }
