@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -100,8 +101,9 @@ func (a *app) printLogs(ctx context.Context, s slurm.Client, asked string, id in
 	a.sayTask(asked, j)
 	output := job.Output{Path: path, UID: j.UID, Since: job.WrittenSince(j)}
 	defer output.Close()
+	out := page.Guarded(a.out)
 	for more := true; more; {
-		if more, err = output.Copy(a.out); err != nil {
+		if more, err = output.Copy(out); err != nil {
 			return fmt.Errorf("print the output of job %d: %w", id, err)
 		}
 		if ctx.Err() != nil {
@@ -111,7 +113,7 @@ func (a *app) printLogs(ctx context.Context, s slurm.Client, asked string, id in
 	if !output.Open() {
 		return fmt.Errorf("job %d has no output: there is no file %s", id, path)
 	}
-	return nil
+	return out.Flush()
 }
 
 // usualName is the file to which sbatch has a job write that names none.

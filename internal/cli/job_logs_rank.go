@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
@@ -92,8 +93,10 @@ func (a *app) apart(ctx context.Context, s slurm.Client, j slurm.Job) (job.Apart
 }
 
 // rankLines takes the lines of ranks out of the job's log.
-func (a *app) rankLines(ctx context.Context, s slurm.Client, j slurm.Job, w rankWish, rank int) error {
-	seen := &counted{to: a.out}
+func (a *app) rankLines(ctx context.Context, s slurm.Client, j slurm.Job, w rankWish, rank int) (err error) {
+	out := page.Guarded(a.out)
+	defer func() { err = errors.Join(err, out.Flush()) }()
+	seen := &counted{to: out}
 	lines := &job.RankLines{Rank: rank, To: seen}
 	if w.follow {
 		_, err := a.followBy(ctx, job.Follower{Slurm: s, Out: lines, Say: a.sayOf(w.id), Fate: fates(s).of}, w.id)
@@ -119,9 +122,10 @@ func (a *app) rankLines(ctx context.Context, s slurm.Client, j slurm.Job, w rank
 // rankFiles prints the files of ranks.
 func (a *app) rankFiles(ctx context.Context, s slurm.Client, j slurm.Job, w rankWish, rank int) (err error) {
 	a.note("torchrun keeps apart what ranks write to stderr; what they print to stdout stands together in the job's log")
-	seen := &counted{to: a.out}
+	out := page.Guarded(a.out)
+	seen := &counted{to: out}
 	reader := &job.RankReader{Rank: rank, To: seen, Begins: func(run string) { a.note("run %s of job %d:", run, w.id) }}
-	defer func() { err = errors.Join(err, reader.Close()) }()
+	defer func() { err = errors.Join(err, reader.Close(), out.Flush()) }()
 	if !w.follow {
 		ranks, err := reader.Look(j)
 		if err == nil && rank >= ranks && ranks > 0 {

@@ -344,7 +344,21 @@ func (a *app) explain(id int, e job.Ending) {
 
 // follow follows a job. Where the user stops that, it says how to go on.
 func (a *app) follow(ctx context.Context, s slurm.Client, id int, out, errOut io.Writer) (job.View, error) {
-	return a.followBy(ctx, job.Follower{Slurm: s, Out: out, Err: errOut, Say: a.sayOf(id), Fate: fates(s).of}, id)
+	f := job.Follower{Slurm: s, Say: a.sayOf(id), Fate: fates(s).of}
+	var guards []*page.Guard
+	for _, one := range []struct{ to, from *io.Writer }{{&f.Out, &out}, {&f.Err, &errOut}} {
+		if *one.from != nil {
+			g := page.Guarded(*one.from)
+			guards, *one.to = append(guards, g), g
+		}
+	}
+	view, err := a.followBy(ctx, f, id)
+	for _, g := range guards {
+		if unwritten := g.Flush(); unwritten != nil {
+			err = errors.Join(err, unwritten)
+		}
+	}
+	return view, err
 }
 
 // followBy is follow by a follower that is made already.
