@@ -169,15 +169,24 @@ func rules(f *spec.File) {
 }
 
 func (c *checker) checkWorkload(path string, text []byte, cluster *spec.Cluster) {
-	workload, list := spec.ParseWorkload(path, text, cluster)
+	workload, list := readWorkload(path, text, cluster)
 	m := c.mend(path, text, list, func(text []byte) *diag.List {
-		_, problems := spec.ParseWorkload(path, text, cluster)
+		_, problems := readWorkload(path, text, cluster)
 		return problems
 	})
 	if m.written {
-		workload, _ = spec.ParseWorkload(path, m.after, cluster)
+		workload, _ = readWorkload(path, m.after, cluster)
 	}
 	c.add(path, "workload", workloadSummary(workload), m.problems).mended(m)
+}
+
+// readWorkload is a workload file with all that is wrong with it, also beside its cluster if there is one.
+func readWorkload(path string, text []byte, cluster *spec.Cluster) (*spec.Workload, *diag.List) {
+	workload, list := spec.ParseWorkload(path, text, cluster)
+	if workload != nil && cluster != nil && !list.HasErrors() {
+		misfits(list, workload, plan.Fits(cluster, workload))
+	}
+	return workload, list
 }
 
 // there tells whether a path leads to anything.

@@ -96,9 +96,7 @@ func (a *app) runPlan(ctx context.Context, path string, o planOptions) error {
 		return err
 	}
 	estimate, err := plan.New(q)
-	if misfit, ok := errors.AsType[*plan.Misfit](err); ok {
-		problems := &diag.List{}
-		problems.Errorf("workload/fit", "", "a model has no room: %s", misfit.Message).At(q.Workload.Models[misfit.Model].Place).WithHint("%s", misfit.Hint)
+	if problems := (&diag.List{}); misfits(problems, q.Workload, err) {
 		return a.showProblems(problems)
 	}
 	if err != nil {
@@ -108,6 +106,15 @@ func (a *app) runPlan(ctx context.Context, path string, o planOptions) error {
 		return a.showRanks(estimate, o)
 	}
 	return a.answer(estimate, func() error { return writePlan(a.out, estimate) })
+}
+
+// misfits adds to a workload's problems that a model has no room, if that is the error.
+func misfits(list *diag.List, w *spec.Workload, err error) bool {
+	misfit, ok := errors.AsType[*plan.Misfit](err)
+	if ok {
+		list.Errorf("workload/fit", "", "a model has no room: %s", misfit.Message).At(w.Models[misfit.Model].Place).WithHint("%s", misfit.Hint)
+	}
+	return ok
 }
 
 // question reads the files and the flags. Errors of the files stop it; the rest

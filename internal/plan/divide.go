@@ -44,6 +44,12 @@ func misfit(model int, hint, format string, args ...any) *Misfit {
 	return &Misfit{Model: model, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
+// Fits fails with a Misfit if a cluster's nodes are too few for the models of a workload.
+func Fits(c *spec.Cluster, w *spec.Workload) error {
+	_, _, err := divide(c, w.Models)
+	return err
+}
+
 // divide gives every model its nodes: whole nodes in the file's order, then
 // parts of nodes packed on what is left.
 func divide(c *spec.Cluster, models []spec.Model) ([]Trained, []Spare, error) {
