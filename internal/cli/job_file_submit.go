@@ -2,9 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 
+	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/job/jobfile"
 	"github.com/muster-hpc/muster/internal/job/sbatch"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -87,7 +92,34 @@ func (a *app) checkJob(ctx context.Context, s slurm.Client, m *madeJob, file []b
 	}
 	facts.Missing = slices.DeleteFunc(facts.Missing, func(dir string) bool { return dir == m.Logs })
 	facts.Made = append(facts.Made, m.Logs)
-	return a.showChecked(checkMade(m.script, m.File, file, m.submit.flags, facts), m.submit.force)
+	found := checkMade(m.script, m.File, file, m.submit.flags, facts)
+	found.Append(missingScript(m.Job).All()...)
+	return a.showChecked(found, m.submit.force)
+}
+
+// missingScript says that the program of a job is not there. What is in an image is not seen from here.
+func missingScript(j *jobfile.Job) *diag.List {
+	list := j.Problems()
+	if j.Image != "" || j.Script == "" {
+		return list
+	}
+	if _, err := os.Stat(j.Script); !errors.Is(err, fs.ErrNotExist) {
+		return list
+	}
+	d := list.Errorf("job/script", "Script", "there is no file %s", j.Script)
+	var beside []string
+	entries, _ := os.ReadDir(filepath.Dir(j.Script)) // those that were read before an error
+	for _, e := range entries {
+		if !e.IsDir() {
+			beside = append(beside, e.Name())
+		}
+	}
+	if near := diag.Nearest(filepath.Base(j.Script), beside); near != "" {
+		d.WithHint("did you mean %s?", filepath.Join(filepath.Dir(j.Script), near))
+	} else if _, err := os.Stat(filepath.Dir(j.Script)); errors.Is(err, fs.ErrNotExist) {
+		d.WithHint("the directory %s does not exist, either", filepath.Dir(j.Script))
+	}
+	return list
 }
 
 // submitJob keeps a job's script and submits it.

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
+	"sync"
+	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v4"
 
@@ -238,8 +241,25 @@ func (d *document) syntax(err error) {
 		d.errorAt(at, "yaml/syntax", "", "this is a template, and no YAML yet").WithHint("%s", fillIn)
 		return
 	}
+	if i, text := braced(d.source(e.Mark.Line, 1)); text != "" && strings.Contains(e.ContextMsg, "flow") {
+		d.errorAt(d.at(e.Mark.Line, i), "yaml/syntax", "", "a text with { or } stands in quotes within brackets").WithHint("write \"%s\"", text)
+		return
+	}
 	message, hint := explain(e)
 	d.errorAt(at, "yaml/syntax", "", "%s", message).WithHint("%s", hint)
+}
+
+var bracedText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[\[,]\s*([^\s"'\[\]{},#]+\{[^\s{}\[\]"']*\}[^\s"'\[\],{}]*)`)
+})
+
+// braced is the first text of a list in brackets that has { and } and no quotes, and its column.
+func braced(line string) (column int, text string) {
+	at := bracedText().FindStringSubmatchIndex(line)
+	if at == nil {
+		return 0, ""
+	}
+	return utf8.RuneCountInString(line[:at[2]]) + 1, line[at[2]:at[3]]
 }
 
 // fillIn is what to do about templates: "{{ x }}" is YAML, for a map in a map.

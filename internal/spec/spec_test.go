@@ -275,6 +275,8 @@ func TestParse_problems(t *testing.T) {
 		{"syntax_tab", "  Os:", "\tOs:"},
 		{"syntax_quote", "Region: us-east-1", "Region: \"us-east-1"},
 		{"syntax_bracket", "Region: us-east-1", "Region: [us-east-1"},
+		{"syntax_braces", "Region: us-east-1", "Region: [us-east-1, /fsx/{model}/x]"},
+		{"syntax_braces_first", "Region: us-east-1", "Region: [--dir=/fsx/{model}, 1]"},
 		{"syntax_colon", "Region: us-east-1", "Region: us: east"},
 		{"syntax_indentation", "  SlurmSettings:", " SlurmSettings:"},
 		{"syntax_missing_colon", "Image:\n", "Image\n"},
