@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,11 +50,8 @@ func (j jobAnswer) keptRows(row func(name, value string), now time.Time) {
 		return
 	}
 	row("phase", keptPhase(*k, now))
-	switch n := len(k.Samples); {
-	case j.before():
-		row("progress", "run before: "+sampleText(k.Samples[n-1]))
-	case n > 0 && j.Progress == nil:
-		row("progress", sampleText(k.Samples[n-1]))
+	if last, ok := lastSample(k.Samples); ok && j.before() {
+		row("progress", "run before: "+sampleText(last))
 	}
 	row("restarts", fmt.Sprint(k.Restarts))
 	if c := k.Checkpoint; c != nil {
@@ -124,16 +122,33 @@ func span(seconds float64) string {
 	return job.Span(time.Duration(seconds * float64(time.Second)))
 }
 
+// lastSample is the last line that is none of an evaluation.
+func lastSample(all []client.JobSample) (client.JobSample, bool) {
+	for _, s := range slices.Backward(all) {
+		if !s.Eval {
+			return s, true
+		}
+	}
+	return client.JobSample{}, false
+}
+
 // sampleText is a line of progress in words.
 func sampleText(s client.JobSample) string {
 	text := fmt.Sprintf("step %d", s.Step)
+	if s.Step < 0 {
+		text = "trains"
+	}
 	if s.Steps > 0 {
 		text += fmt.Sprintf(" of %d", s.Steps)
 	}
 	for _, v := range []struct {
 		format string
 		value  *float64
-	}{{", loss %g", s.Loss}, {", %g samples/s", s.SamplesPerSecond}, {", %g tokens/s", s.TokensPerSecond}, {", learning rate %g", s.LearningRate}} {
+	}{
+		{", loss %g", s.Loss}, {", %g samples/s", s.SamplesPerSecond}, {", %g tokens/s", s.TokensPerSecond},
+		{", %g tokens/s of one GPU", s.TokensPerSecondPerGPU}, {", %g TFLOP/s of one GPU", s.TFLOPs}, {", %.3g s a step", s.StepSeconds},
+		{", learning rate %g", s.LearningRate},
+	} {
 		if v.value != nil {
 			text += fmt.Sprintf(v.format, *v.value)
 		}

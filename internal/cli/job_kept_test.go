@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/job/trainlog"
 )
 
 // TestAddKept says why it is not known how a job is kept, whatever the error is made of.
@@ -39,10 +41,29 @@ func TestTellEndings(t *testing.T) {
 	}
 }
 
+// TestProgressOf says what a line says in the words of its program, and numbers that JSON does not have.
+func TestProgressOf(t *testing.T) {
+	fsdp := trainlog.Sample{Format: trainlog.FSDP, Step: 1003, Batch: 3, Loss: trainlog.Some(math.NaN()), SamplesPerSecond: trainlog.Some(2), LearningRate: trainlog.Some(0.1)}
+	if p := progressOf(fsdp); p.text != "batch 3, loss NaN, 2 samples/s, learning rate 0.1" || p.Batch != 3 || *p.Step != 1003 || p.Loss != nil {
+		t.Errorf("%+v", p)
+	}
+	titan := trainlog.Sample{Format: trainlog.Torchtitan, Step: 10, Loss: trainlog.Some(math.Inf(1)), TokensPerSecondPerGPU: trainlog.Some(7034)}
+	if p := progressOf(titan); p.text != "step 10, 7034 tokens/s of one GPU, loss +Inf" || p.Batch != 10 || *p.TokensPerSecondPerGPU != 7034 {
+		t.Errorf("%+v", p)
+	}
+	if p := progressOf(trainlog.Sample{Format: trainlog.HuggingFace, Step: trainlog.NoStep, Loss: trainlog.Some(0.5)}); p.text != "trains, loss 0.5" || p.Step != nil {
+		t.Errorf("%+v", p)
+	}
+}
+
 // TestProgressOfTheRunBefore is told from the progress of a run that starts up.
 func TestProgressOfTheRunBefore(t *testing.T) {
-	for phase, want := range map[string]string{"starting": "phase: starts up: no line of progress yet, progress: run before: step 9", "training": "progress: batch 9, phase: trains"} {
-		j := jobAnswer{Progress: &progressShape{text: "batch 9"}, Kept: &client.JobReport{Phase: phase, Samples: []client.JobSample{{Step: 8}, {Step: 9}}}}
+	number := func(f float64) *float64 { return &f }
+	samples := []client.JobSample{
+		{Step: 8}, {Step: 9, Steps: 20, Loss: number(2.5), TokensPerSecondPerGPU: number(7034), TFLOPs: number(407.35), StepSeconds: number(0.087)}, {Step: 9, Eval: true, Loss: number(3)},
+	}
+	for phase, want := range map[string]string{"starting": "phase: starts up: no line of progress yet, progress: run before: step 9 of 20, loss 2.5, 7034 tokens/s of one GPU, 407.35 TFLOP/s of one GPU, 0.087 s a step", "training": "progress: step 9 of 20, loss 2.5, 7034 tokens/s of one GPU, 407.35 TFLOP/s of one GPU, 0.087 s a step, phase: trains"} {
+		j := jobAnswer{Progress: &progressShape{text: "batch 9"}, Kept: &client.JobReport{Phase: phase, Samples: samples}}
 		var rows []string
 		row := func(name, value string) {
 			if value != "" && name != "restarts" {

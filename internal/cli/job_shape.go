@@ -1,12 +1,13 @@
 package cli
 
 import (
-	"math"
+	"fmt"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/job"
+	"github.com/muster-hpc/muster/internal/job/trainlog"
 )
 
 // submitAnswer is what `muster job submit -o json` prints.
@@ -142,12 +143,35 @@ type progressShape struct {
 	Loss             *float64 `json:"loss,omitempty"`
 	SamplesPerSecond *float64 `json:"samples_per_second,omitempty"`
 	LearningRate     *float64 `json:"learning_rate,omitempty"`
-	text             string
+	// What follows is absent where no line says it. Step counts the optimizer's steps, or what the program counts; Batch is the same
+	// where the line has no batch of its own.
+	Step                  *int64   `json:"step,omitempty"`
+	Steps                 int64    `json:"steps,omitempty"`
+	TokensPerSecond       *float64 `json:"tokens_per_second,omitempty"`
+	TokensPerSecondPerGPU *float64 `json:"tokens_per_second_per_gpu,omitempty"`
+	TFLOPs                *float64 `json:"tflops,omitempty"`
+	StepSeconds           *float64 `json:"step_seconds,omitempty"`
+	GradNorm              *float64 `json:"grad_norm,omitempty"`
+	text                  string
 }
 
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
+// progressOf is what a line of progress says, in the words of its program where these are its own.
+func progressOf(s trainlog.Sample) *progressShape {
+	v := client.SampleOf(s, s.Time)
+	p := &progressShape{
+		Batch: int(max(0, s.Step)), Loss: v.Loss, SamplesPerSecond: v.SamplesPerSecond, LearningRate: v.LearningRate, Steps: s.Steps,
+		TokensPerSecond: v.TokensPerSecond, TokensPerSecondPerGPU: v.TokensPerSecondPerGPU, TFLOPs: v.TFLOPs, StepSeconds: v.StepSeconds,
+		GradNorm: v.GradNorm, text: sampleText(v),
 	}
-	return &v
+	if s.Step >= 0 {
+		p.Step = &s.Step
+	}
+	switch {
+	case s.Format == trainlog.FSDP:
+		p.Batch = int(s.Batch)
+		p.text = fmt.Sprintf("batch %d, loss %g, %g samples/s, learning rate %g", s.Batch, s.Loss.Float, s.SamplesPerSecond.Float, s.LearningRate.Float)
+	case s.Loss.Known && v.Loss == nil:
+		p.text += fmt.Sprintf(", loss %g", s.Loss.Float) // NaN, which JSON does not have
+	}
+	return p
 }

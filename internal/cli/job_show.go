@@ -110,10 +110,7 @@ func (j *jobAnswer) addProgress(of slurm.Job) {
 	if !found {
 		return
 	}
-	j.Progress = &progressShape{
-		Batch: p.Batch, Loss: finite(p.Loss), SamplesPerSecond: finite(p.Speed), LearningRate: finite(p.LR),
-		text: fmt.Sprintf("batch %d, loss %g, %g samples/s, learning rate %g", p.Batch, p.Loss, p.Speed, p.LR),
-	}
+	j.Progress = progressOf(p)
 }
 
 // addCause says why a job that failed did so, where its logs say more than Slurm. What the keeper has
@@ -213,7 +210,15 @@ func (j jobAnswer) accountText() string {
 }
 
 func (j jobAnswer) progressText() string {
-	if j.Progress == nil || j.before() {
+	if j.before() {
+		return ""
+	}
+	if j.Kept != nil {
+		if last, ok := lastSample(j.Kept.Samples); ok {
+			return sampleText(last)
+		}
+	}
+	if j.Progress == nil {
 		return ""
 	}
 	return j.Progress.text

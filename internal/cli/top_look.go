@@ -152,7 +152,7 @@ func (l *lookout) addJobs(seen *top.Look, queue []slurm.Job, kept []client.JobRe
 		if j.Ended() {
 			continue
 		}
-		to := top.Job{Row: rows[j.ID], Kept: reports[j.ID], Stdout: j.StdOut}
+		to := top.Job{Row: rows[j.ID], Kept: reports[j.ID], Stdout: j.StdOut, GivesWay: job.GivesWay(j)}
 		if !to.Start.IsZero() && !j.EndTime.IsZero() && j.TimeLimit > 0 {
 			to.LeftSeconds = int(max(0, j.EndTime.Sub(seen.At)) / time.Second)
 		}

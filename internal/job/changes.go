@@ -27,7 +27,7 @@ func Changes(before, after View) []string {
 		// A moment later Slurm has a reason or starts the job.
 	case again && a.Again:
 		// That it goes back into the queue is all there is to say.
-	case a.State != b.State, again, a.State == "PENDING" && Why(a) != Why(b):
+	case a.State != b.State, again, GivesWay(a) != "" && GivesWay(b) == "", a.State == "PENDING" && Why(a) != Why(b):
 		lines = append(lines, State(after))
 	}
 	return lines
@@ -64,6 +64,8 @@ func State(v View) string {
 		return "waits for its nodes to power up: " + v.Starting
 	case j.State == "CONFIGURING":
 		return "is about to start on " + j.NodeList
+	case GivesWay(j) != "":
+		return GivesWay(j) + "; it runs on " + j.NodeList
 	case j.State == "RUNNING" && j.Restarts > 0:
 		return fmt.Sprintf("runs on %s, attempt %d", j.NodeList, attempt(j))
 	case j.State == "RUNNING":
@@ -76,6 +78,19 @@ func State(v View) string {
 		return "is suspended"
 	}
 	return "is " + j.State
+}
+
+// GivesWay says that a job that runs has to make room for another one, and until when; empty is that it has not. It goes on
+// from "the job". Slurm sets the end of a job's grace as its end (preempt.c of slurmctld).
+func GivesWay(j slurm.Job) string {
+	if j.State != "RUNNING" || j.PreemptTime.IsZero() || j.PreemptTime.Before(j.StartTime) {
+		return ""
+	}
+	text := "makes room for another job"
+	if !j.EndTime.IsZero() {
+		text += ", and is ended at " + j.EndTime.Format(time.TimeOnly) + " at the latest"
+	}
+	return text
 }
 
 // took is how long the job's last run was.

@@ -25,6 +25,13 @@ func ended(state string, code int) job.View {
 		StartTime: noon, EndTime: noon.Add(95 * time.Second)}}
 }
 
+// givesWay is a job that has been told at a time to make room within a minute.
+func givesWay(told time.Time) job.View {
+	v := running(0)
+	v.Job.PreemptTime, v.Job.EndTime = told, told.Add(time.Minute)
+	return v
+}
+
 func TestChanges(t *testing.T) {
 	requeued := pending("BeginTime")
 	requeued.Job.Restarts = 1
@@ -52,6 +59,9 @@ func TestChanges(t *testing.T) {
 		"last_task_of_an_array": {job.View{Job: slurm.Job{ID: 7, ArrayJobID: 7, ArrayTask: "2-3%1", State: "PENDING", Reason: "JobArrayTaskLimit"}},
 			job.View{Job: slurm.Job{ID: 7, ArrayJobID: 7, ArrayTask: "3", State: "RUNNING", NodeList: "q-1"}}, []string{"is now task 7_3 of its array", "runs on q-1"}},
 		"starts":               {pending("Resources"), running(0), []string{"runs on q-[1-2]"}},
+		"makes_room":           {running(0), givesWay(noon.Add(time.Hour)), []string{"makes room for another job, and is ended at 13:01:00 at the latest; it runs on q-[1-2]"}},
+		"still_makes_room":     {givesWay(noon.Add(time.Hour)), givesWay(noon.Add(time.Hour)), nil},
+		"made_room_before":     {running(0), givesWay(noon.Add(-time.Hour)), nil},
 		"completing":           {running(0), job.View{Job: slurm.Job{ID: 7, State: "COMPLETING"}}, []string{"is done; Slurm cleans up"}},
 		"leaves_a_lost_node":   {running(0), leavingKnown, []string{"went back into the queue because node q-2 failed (the instance ended)"}},
 		"has_left_it":          {leavingKnown, known, []string{"waits until 12:00:00 before it may start"}},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/job/trainlog"
 	"github.com/muster-hpc/muster/internal/sys/tail"
 )
 
@@ -123,10 +124,10 @@ func (o *Output) Close() {
 
 // ReadProgress finds the last line of progress at the end of a file of a user's job. A file
 // that is not there has none.
-func ReadProgress(path string, uid int) (Progress, bool, error) {
+func ReadProgress(path string, uid int) (trainlog.Sample, bool, error) {
 	tail, _, err := readTail(path, uid, tailSize)
 	if err != nil {
-		return Progress{}, false, err
+		return trainlog.Sample{}, false, err
 	}
 	p, ok := LastProgress(tail)
 	return p, ok, nil

@@ -26,11 +26,39 @@ func ParseProgress(line []byte) (Progress, bool) {
 	return lastProgress(append(r.Feed(line).Samples, r.End().Samples...))
 }
 
-// LastProgress finds the last line of progress in a piece of output. A last
-// line without its end may not be whole and does not count.
-func LastProgress(output []byte) (Progress, bool) {
+// LastProgress finds the last line of progress in a piece of output, whoever wrote it, with what the lines before it say
+// that it does not: some programs write the parts of one step in several lines. A last line without its end may not be
+// whole and does not count.
+func LastProgress(output []byte) (trainlog.Sample, bool) {
+	const recent = 4
 	var r trainlog.Reader
-	return lastProgress(r.Feed(output).Samples)
+	all := slices.DeleteFunc(r.Feed(output).Samples, func(s trainlog.Sample) bool { return s.Eval })
+	if len(all) == 0 {
+		return trainlog.Sample{}, false
+	}
+	last := all[len(all)-1]
+	for _, before := range slices.Backward(all[max(0, len(all)-recent) : len(all)-1]) {
+		fill(&last, before)
+	}
+	return last, true
+}
+
+// fill has a line say what it does not, and one before it does.
+func fill(last *trainlog.Sample, before trainlog.Sample) {
+	for _, v := range []struct {
+		to   *trainlog.Value
+		from trainlog.Value
+	}{
+		{&last.Loss, before.Loss}, {&last.LearningRate, before.LearningRate}, {&last.GradNorm, before.GradNorm},
+		{&last.SamplesPerSecond, before.SamplesPerSecond}, {&last.TokensPerSecond, before.TokensPerSecond},
+		{&last.TokensPerSecondPerGPU, before.TokensPerSecondPerGPU}, {&last.TFLOPsPerGPU, before.TFLOPsPerGPU},
+		{&last.StepSeconds, before.StepSeconds},
+	} {
+		if !v.to.Known {
+			*v.to = v.from
+		}
+	}
+	last.Steps = max(last.Steps, before.Steps)
 }
 
 func lastProgress(samples []trainlog.Sample) (Progress, bool) {

@@ -52,11 +52,13 @@ type Job struct {
 	// StartTime of a pending job is when Slurm expects to start it.
 	StartTime time.Time `json:"start_time,omitzero"`
 	EndTime   time.Time `json:"end_time,omitzero"`
-	StdOut    string    `json:"stdout,omitempty"`
-	StdErr    string    `json:"stderr,omitempty"`
-	WorkDir   string    `json:"work_dir,omitempty"`
-	Command   string    `json:"command,omitempty"`
-	Comment   string    `json:"comment,omitempty"`
+	// PreemptTime is when Slurm told the job to make room for another one: it runs on until EndTime at the most.
+	PreemptTime time.Time `json:"preempt_time,omitzero"`
+	StdOut      string    `json:"stdout,omitempty"`
+	StdErr      string    `json:"stderr,omitempty"`
+	WorkDir     string    `json:"work_dir,omitempty"`
+	Command     string    `json:"command,omitempty"`
+	Comment     string    `json:"comment,omitempty"`
 	// TRES is what the job holds, or asked for while it holds nothing.
 	TRES string `json:"tres,omitempty"`
 	Gres string `json:"gres,omitempty"`
@@ -217,6 +219,7 @@ func jobOf(r *record) Job {
 		EligibleTime: r.time("EligibleTime"),
 		StartTime:    r.time("StartTime"),
 		EndTime:      r.time("EndTime"),
+		PreemptTime:  r.time("PreemptTime"),
 		StdOut:       r.text("StdOut"),
 		StdErr:       r.first("StdErr", "StdOut"),
 		WorkDir:      r.text("WorkDir"),

@@ -36,6 +36,9 @@ type JobReport struct {
 	// Checkpoint is the newest whole one, Torn are newer ones that are not.
 	Checkpoint *JobCheckpoint  `json:"checkpoint,omitempty"`
 	Torn       []JobCheckpoint `json:"torn,omitempty"`
+	// Saved are the checkpoints that became whole since SavedSince, the last one last.
+	Saved      []JobSaved `json:"saved,omitempty"`
+	SavedSince time.Time  `json:"saved_since,omitzero"`
 	// Rounds are the runs that have ended, the last one last.
 	Rounds []JobRound `json:"rounds,omitempty"`
 	// Hang is why the job is thought to hang.
@@ -57,10 +60,12 @@ type JobSample struct {
 	LearningRate     *float64  `json:"learning_rate,omitempty"`
 	SamplesPerSecond *float64  `json:"samples_per_second,omitempty"`
 	TokensPerSecond  *float64  `json:"tokens_per_second,omitempty"`
-	TFLOPs           *float64  `json:"tflops,omitempty"`
-	StepSeconds      *float64  `json:"step_seconds,omitempty"`
-	GradNorm         *float64  `json:"grad_norm,omitempty"`
-	Eval             bool      `json:"eval,omitempty"`
+	// TokensPerSecondPerGPU and TFLOPs are those of one GPU.
+	TokensPerSecondPerGPU *float64 `json:"tokens_per_second_per_gpu,omitempty"`
+	TFLOPs                *float64 `json:"tflops,omitempty"`
+	StepSeconds           *float64 `json:"step_seconds,omitempty"`
+	GradNorm              *float64 `json:"grad_norm,omitempty"`
+	Eval                  bool     `json:"eval,omitempty"`
 }
 
 // JobRhythm is the time between two lines of progress, in seconds.
@@ -83,6 +88,12 @@ type JobCheckpoint struct {
 	At        time.Time `json:"at"`
 	// Torn says what is missing.
 	Torn string `json:"torn,omitempty"`
+}
+
+// JobSaved is when a checkpoint was written that was found whole.
+type JobSaved struct {
+	Step int64     `json:"step"` // -1 is not known
+	At   time.Time `json:"at"`
 }
 
 // JobRound is a run that has ended, and what followed.

@@ -40,7 +40,8 @@ func merged(all []client.JobSample, s client.JobSample) []client.JobSample {
 	last := &all[n-1]
 	for _, v := range []struct{ to, from **float64 }{
 		{&last.Loss, &s.Loss}, {&last.LearningRate, &s.LearningRate}, {&last.SamplesPerSecond, &s.SamplesPerSecond},
-		{&last.TokensPerSecond, &s.TokensPerSecond}, {&last.TFLOPs, &s.TFLOPs}, {&last.StepSeconds, &s.StepSeconds}, {&last.GradNorm, &s.GradNorm},
+		{&last.TokensPerSecond, &s.TokensPerSecond}, {&last.TokensPerSecondPerGPU, &s.TokensPerSecondPerGPU},
+		{&last.TFLOPs, &s.TFLOPs}, {&last.StepSeconds, &s.StepSeconds}, {&last.GradNorm, &s.GradNorm},
 	} {
 		if *v.from != nil {
 			*v.to = *v.from

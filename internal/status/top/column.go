@@ -36,7 +36,7 @@ func runningColumns() []column {
 		{head: "LOSS", rank: 1, right: true, text: func(_ Screen, j Job) string { return figure(j.newest.Loss) }},
 		{head: "CURVE", rank: 3, least: 8, grows: true, curve: func(j Job) []float64 { return values(j.trained, lossOf) }},
 		{head: "SPEED", rank: 7, right: true, text: func(_ Screen, j Job) string { return j.speed() }},
-		{head: "TOK/S", rank: 8, right: true, text: func(_ Screen, j Job) string { return figure(j.newest.TokensPerSecond) }},
+		{head: "TOK/S", rank: 8, right: true, text: func(_ Screen, j Job) string { return j.tokens() }},
 		{head: "CHECKPOINT", rank: 5, right: true, text: func(s Screen, j Job) string { return j.checkpoint(s) }},
 		{head: "RESTARTS", rank: 10, right: true, text: func(_ Screen, j Job) string { return j.restarts() }},
 	}
@@ -242,6 +242,14 @@ func (j Job) speed() string {
 		return figure(s.StepSeconds) + "s/step"
 	}
 	return ""
+}
+
+// tokens are those of the job a second, or of one of its GPUs.
+func (j Job) tokens() string {
+	if s := j.newest; s.TokensPerSecond == nil && s.TokensPerSecondPerGPU != nil {
+		return figure(s.TokensPerSecondPerGPU) + "/GPU"
+	}
+	return figure(j.newest.TokensPerSecond)
 }
 
 // checkpoint is the step of the newest one and its age.

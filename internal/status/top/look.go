@@ -37,6 +37,8 @@ type Job struct {
 	job.Row
 	// LeftSeconds is until the job's time limit; 0 is unknown, or there is none.
 	LeftSeconds int `json:"left_seconds,omitempty"`
+	// GivesWay says that it makes room for another job, and until when.
+	GivesWay string `json:"gives_way,omitempty"`
 	// Kept is what the keeper of jobs knows, if the job is kept and the caller's.
 	Kept *client.JobReport `json:"kept,omitempty"`
 	// Samples are lines of progress of a job that is not kept, as far as its output was read.
@@ -79,7 +81,7 @@ func newestOf(all []client.JobSample) client.JobSample {
 	for _, before := range slices.Backward(all[max(0, len(all)-recent) : len(all)-1]) {
 		for _, v := range []struct{ to, from **float64 }{
 			{&s.Loss, &before.Loss}, {&s.SamplesPerSecond, &before.SamplesPerSecond}, {&s.TokensPerSecond, &before.TokensPerSecond},
-			{&s.StepSeconds, &before.StepSeconds},
+			{&s.TokensPerSecondPerGPU, &before.TokensPerSecondPerGPU}, {&s.TFLOPs, &before.TFLOPs}, {&s.StepSeconds, &before.StepSeconds},
 		} {
 			if *v.to == nil {
 				*v.to = *v.from
@@ -108,3 +110,4 @@ func values(all []client.JobSample, of func(client.JobSample) *float64) []float6
 func lossOf(s client.JobSample) *float64   { return s.Loss }
 func rateOf(s client.JobSample) *float64   { return s.SamplesPerSecond }
 func tokensOf(s client.JobSample) *float64 { return s.TokensPerSecond }
+func shareOf(s client.JobSample) *float64  { return s.TokensPerSecondPerGPU }

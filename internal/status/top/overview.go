@@ -156,6 +156,9 @@ func (s Screen) window(lines []line, at, height int) []line {
 
 // troubles are what a job that runs needs a look for.
 func troubles(j Job, now time.Time) []string {
+	if j.GivesWay != "" {
+		return []string{j.GivesWay}
+	}
 	if j.Kept == nil {
 		return nil
 	}

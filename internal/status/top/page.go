@@ -75,6 +75,7 @@ func progressText(j Job) string {
 	var parts []string
 	for _, x := range []struct{ name, text string }{
 		{"step ", j.step()}, {"loss ", figure(last.Loss)}, {"", j.speed()}, {"tokens/s ", figure(last.TokensPerSecond)},
+		{"tokens/s of one GPU ", figure(last.TokensPerSecondPerGPU)}, {"TFLOP/s of one GPU ", figure(last.TFLOPs)},
 		{"learning rate ", figure(last.LearningRate)}, {"gradient ", figure(last.GradNorm)},
 	} {
 		if x.text != "" {
@@ -136,7 +137,7 @@ func (s Screen) curves(j Job, room int) []line {
 	wanted := []struct {
 		name string
 		of   func(client.JobSample) *float64
-	}{{"loss", lossOf}, {"samples/s", rateOf}, {"tokens/s", tokensOf}}
+	}{{"loss", lossOf}, {"samples/s", rateOf}, {"tokens/s", tokensOf}, {"tokens/s of one GPU", shareOf}}
 	if s.Height == 0 {
 		room = 3 * (chartHeight + 2)
 	}

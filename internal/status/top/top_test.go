@@ -98,6 +98,10 @@ func TestFrames(t *testing.T) {
 	began.Since = ago(4 * time.Second)
 	paid := guide()
 	paid.Cost = &top.Cost{USDPerHour: 3081.57, Source: "us-east-1", Unpriced: 2}
+	leaves := running(3, "titan")
+	leaves.GivesWay = "makes room for another job, and is ended at 12:01:00 at the latest"
+	leaves.Samples = []client.JobSample{{Step: 10, Loss: float(5), TokensPerSecondPerGPU: float(7034), TFLOPs: float(407)}, {Step: 20, Loss: float(4), TokensPerSecondPerGPU: float(7040), TFLOPs: float(408)}}
+	leaving := screen(140, 24).Seen(top.Look{At: now, Cluster: status.Cluster{Name: "demo", State: "up", Nodes: &status.Nodes{}, Jobs: &status.Jobs{Running: 1}}, Jobs: []top.Job{leaves}})
 	empty := screen(80, 24).Seen(top.Look{At: now, Cluster: status.Cluster{Name: "demo", State: "up", Nodes: &status.Nodes{}, Jobs: &status.Jobs{}}})
 	for name, s := range map[string]top.Screen{
 		"80x24": wide(screen(80, 24)), "120x40": wide(screen(120, 40)), "40x24": wide(screen(40, 24)), "200x50": wide(screen(200, 50)), "once": wide(screen(120, 0)),
@@ -105,7 +109,7 @@ func TestFrames(t *testing.T) {
 		"page-80x24": press(wide(screen(80, 24)), "enter"), "page-120x40": press(wide(screen(120, 40)), "enter"), "page-40x24": press(wide(screen(40, 24)), "enter"),
 		"page-ascii": press(wide(ascii), "enter"), "page-hang": press(wide(screen(80, 24)), "j", "j", "enter"), "page-waits": press(wide(screen(80, 24)), "G", "enter"),
 		"page-ended": press(wide(screen(80, 24)), "enter").Seen(top.Look{At: now}), "help": press(wide(screen(80, 24)), "?"),
-		"failed": failed, "began": began, "empty": empty, "80x24-cost": screen(80, 24).Seen(paid), "40x24-cost": screen(40, 24).Seen(paid),
+		"failed": failed, "began": began, "empty": empty, "leaving": leaving, "page-leaving": press(leaving, "enter"), "80x24-cost": screen(80, 24).Seen(paid), "40x24-cost": screen(40, 24).Seen(paid),
 	} {
 		t.Run(name, func(t *testing.T) { golden.Check(t, name+".txt", s.Frame()+"\n") })
 	}
