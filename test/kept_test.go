@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ func TestKeptJobs(t *testing.T) {
 		"skips_torn_checkpoint": keptSkipsTornCheckpoint,
 		"finds_a_hang":          keptFindsAHang,
 		"lets_it_evaluate":      keptLetsItEvaluate,
+		"is_reported":           keptIsReported,
 		"outlives_controllers":  keptOutlivesControllers,
 		"is_adopted":            keptIsAdopted,
 		"drains_on_evidence":    keptDrainsOnEvidence,
@@ -301,8 +303,20 @@ func keptFindsAHang(t *testing.T, c *cluster) {
 	if j.Kept.Restarts < 1 || j.Kept.Rounds[0].Class != "hang" {
 		t.Errorf("got %+v", j.Kept)
 	}
-	if said := k.events(); !strings.Contains(said, "job hangs: job "+k.id+": no line of progress for ") || !strings.Contains(said, "rank 1 on "+node+" is stopped") {
+	said := k.events()
+	if !strings.Contains(said, "rank 1 on "+node+" is stopped") {
 		t.Errorf("events:\n%s", said)
+	}
+	// Its limit is ten seconds; a look comes some seconds later, and on busy cores later still.
+	const most = 30
+	found := regexp.MustCompile(`job hangs: job ` + k.id + `: no line of progress for (\d+):(\d\d), and 0:10 is the limit`).FindStringSubmatch(said)
+	if found == nil {
+		t.Fatalf("events:\n%s", said)
+	}
+	minutes, _ := strconv.Atoi(found[1])
+	seconds, _ := strconv.Atoi(found[2])
+	if seconds += 60 * minutes; seconds < 10 || seconds > most {
+		t.Errorf("it was found after %d s, and not within %d", seconds, most)
 	}
 	if r := j.Kept.Rounds[0]; r.AtFault != node {
 		t.Errorf("at fault is %q, and not %s", r.AtFault, node)

@@ -177,27 +177,57 @@ func (g *gathered) logs(ctx context.Context, s slurm.Client) {
 		g.blind = append(g.blind, fmt.Sprintf("the logs of %d jobs, which held least of all", len(ids)-mostLogs))
 		ids = ids[:mostLogs]
 	}
-	var forgotten []int
-	for _, id := range ids {
-		if _, ok := g.living[id]; !ok {
-			forgotten = append(forgotten, id)
-		}
-	}
-	scripts, err := s.Scripts(ctx, forgotten)
-	if err != nil {
-		g.miss("where jobs wrote", err)
-	}
+	scripts := g.scripts(ctx, s, ids)
+	files := filesOf()
+	defer files.close()
 	left := int64(mostAllLogs)
 	for _, id := range ids {
-		j := g.jobs[id]
+		j, script := g.jobs[id], scripts[id]
+		last := j.Runs[len(j.Runs)-1].Run
 		path, uid := g.living[id].StdOut, g.living[id].UID
-		if script, ok := scripts[id]; ok {
-			last := j.Runs[len(j.Runs)-1].Run
+		if _, lives := g.living[id]; !lives && script != nil {
 			path, uid = job.OutputOf(script, last), last.UID
 		}
 		left -= g.log(id, path, uid, left)
-		g.keeper(id)
+		j.LogWhole = job.Appends(script)
+		if _, kept := g.keeps[id]; kept {
+			g.keeper(id)
+		} else {
+			g.saved(ctx, files, id, job.CheckpointDirs(script, last))
+		}
 	}
+}
+
+// scripts are the batch scripts of jobs: the accounting has them, if it is told to, or else Slurm as long as it knows a job.
+func (g *gathered) scripts(ctx context.Context, s slurm.Client, ids []int) map[int][]byte {
+	scripts, err := s.Scripts(ctx, ids)
+	if err != nil {
+		g.miss("where jobs wrote", err)
+	}
+	for _, id := range ids {
+		if _, lives := g.living[id]; !lives || scripts[id] != nil {
+			continue
+		}
+		if script, err := s.BatchScript(ctx, id); err == nil && script != nil { // other users' are not shown
+			if scripts == nil {
+				scripts = map[int][]byte{}
+			}
+			scripts[id] = script
+		}
+	}
+	return scripts
+}
+
+// saved adds the checkpoints that a job has which nobody keeps. What it deleted nobody knows of.
+func (g *gathered) saved(ctx context.Context, l savedFinder, id int, dirs []string) {
+	if len(dirs) == 0 {
+		return
+	}
+	all, err := l.checkpoints(ctx, g.jobs[id].Runs[0].UID, dirs)
+	if err != nil {
+		g.miss(fmt.Sprintf("the checkpoints of job %d", id), err)
+	}
+	g.jobs[id].Saved = all
 }
 
 // heaviest are the jobs that held nodes, those first that held most.
@@ -240,20 +270,37 @@ func (g *gathered) keeper(id int) {
 	if len(j.Marks) == 0 || j.Marks[0].Estimated {
 		j.Marks = nil
 		for _, s := range r.Samples {
-			if !s.Eval && s.Step >= 0 {
-				j.Marks = append(j.Marks, report.Mark{At: s.At, Step: s.Step})
+			if s.Eval || s.Step >= 0 {
+				j.Marks = append(j.Marks, report.Mark{At: s.At, Step: s.Step, Eval: s.Eval})
 			}
 		}
 	}
-	if c := r.Checkpoint; c != nil && c.Step >= 0 {
-		j.Saved = append(j.Saved, report.Saved{At: c.At, Step: c.Step})
+	j.Saved, j.SavedFrom = savedOf(r), r.SavedSince
+	j.SavedKnown = len(j.Saved) > 0 // else there may be a directory that the keeper was not told of
+}
+
+// savedOf are the checkpoints of a kept job. Of some, an older keeper has written down no more than their step.
+func savedOf(r client.JobReport) (all []report.Saved) {
+	known := map[int64]bool{}
+	add := func(step int64, at time.Time) {
+		if known[step] && at.IsZero() {
+			return
+		}
+		known[step] = true
+		all = append(all, report.Saved{At: at, Step: step})
+	}
+	for _, s := range r.Saved {
+		add(s.Step, s.At)
+	}
+	if c := r.Checkpoint; c != nil && c.Step >= 0 && !known[c.Step] {
+		add(c.Step, c.At)
 	}
 	for _, round := range r.Rounds {
 		if round.Checkpoint >= 0 {
-			j.Saved = append(j.Saved, report.Saved{Step: round.Checkpoint})
+			add(round.Checkpoint, time.Time{})
 		}
 	}
-	j.SavedKnown = len(j.Saved) > 0 // else there may be a directory that the keeper was not told of
+	return all
 }
 
 // failures are those of nodes.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/batch"
+	"github.com/muster-hpc/muster/internal/job/policy"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -31,6 +32,31 @@ func outputPaths(script []byte, r slurm.Run) (stdout, stderr string) {
 		return stdout, stdout
 	}
 	return stdout, outputPath(errors, r)
+}
+
+// Appends says that all runs of a job write into one file, as far as its batch script says.
+func Appends(script []byte) bool {
+	appends, output := false, ""
+	for _, o := range batch.Directives(script) {
+		switch o.Name {
+		case "open-mode":
+			appends = strings.HasPrefix(strings.ToLower(o.Value), "a")
+		case "output":
+			output = o.Value
+		}
+	}
+	return appends && !strings.Contains(output, "%N") // which may be another node's each time
+}
+
+// CheckpointDirs are the directories of checkpoints that a batch script names in its #MUSTER lines.
+func CheckpointDirs(script []byte, r slurm.Run) (all []string) {
+	for _, dir := range policy.Read(r.Label, script).Policy.Checkpoints {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(r.WorkDir, dir)
+		}
+		all = append(all, filepath.Clean(dir))
+	}
+	return all
 }
 
 // Logs are the files that a job writes to, as far as Slurm's names for them can be resolved.

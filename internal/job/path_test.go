@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -45,5 +46,22 @@ func TestResolvedOfAnArray(t *testing.T) {
 		if got := resolved(slurm.Job{ID: 7, ArrayJobID: 7, ArrayTask: task, StdOut: "/w/o"}).StdOut; got != want {
 			t.Errorf("task %q: got %q, want %q", task, got, want)
 		}
+	}
+}
+
+func TestAppends(t *testing.T) {
+	for options, want := range map[string]bool{
+		"": false, "--open-mode=append": true, "--open-mode=A": true, "--open-mode=truncate": false, "--open-mode=append -o %j.out": true, "--open-mode=append -o %N.out": false,
+	} {
+		if got := Appends([]byte("#!/bin/sh\n#SBATCH " + options + "\n")); got != want {
+			t.Errorf("%s: got %v", options, got)
+		}
+	}
+}
+
+func TestCheckpointDirs(t *testing.T) {
+	got := CheckpointDirs([]byte("#!/bin/sh\n#MUSTER --checkpoints=ck/ --checkpoints=/fsx/ck\n"), slurm.Run{WorkDir: "/w"})
+	if want := []string{"/w/ck", "/fsx/ck"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }

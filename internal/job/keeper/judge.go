@@ -151,6 +151,9 @@ func (k *Keeper) lookAtCheckpoints(ctx context.Context, r *record, now time.Time
 			return // what was seen last may still be there
 		}
 	}
+	if r.saved(all) {
+		r.dirty = true
+	}
 	const most = 10
 	all = all[:min(len(all), most)]
 	if !slices.Equal(all, r.Checkpoints) {

@@ -49,6 +49,9 @@ type record struct {
 	Claims []claim `json:"claims,omitempty"`
 	// Checkpoints are the newest ones.
 	Checkpoints []errand.Checkpoint `json:"checkpoints,omitempty"`
+	// Saved are those that became whole, SavedSince is from when on all are there.
+	Saved      []client.JobSaved `json:"saved,omitempty"`
+	SavedSince time.Time         `json:"saved_since,omitzero"`
 
 	Run    *run              `json:"run,omitempty"`
 	Rounds []client.JobRound `json:"rounds,omitempty"`
@@ -194,7 +197,7 @@ func (r *record) sound() error {
 		return fmt.Errorf("no file of curves can have %d bytes", c.File.Size)
 	case r.Stride < 0, r.Skipped < 0, len(r.Samples) > 10*samplesKept, len(r.Rhythm.Gaps) > gapsKept:
 		return errors.New("its samples make no sense")
-	case len(r.Rounds) > 10*roundsKept, len(r.Logs) > 10*logsKept:
+	case len(r.Rounds) > 10*roundsKept, len(r.Logs) > 10*logsKept, len(r.Saved) > 10*savedKept:
 		return errors.New("it has too much of something")
 	case r.Policy.Restarts < 0, r.Forgotten.Runs < 0:
 		return errors.New("its restarts make no sense")

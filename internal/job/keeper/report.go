@@ -31,6 +31,9 @@ func (r *record) report(now time.Time) client.JobReport {
 		ID: r.ID, Label: r.Label, Name: r.Name, User: r.User, UID: r.UID, Adopted: r.Adopted, State: r.job.State, Phase: r.phase(),
 		Samples: slices.Clone(r.Samples), Rhythm: r.Rhythm.report(), Rounds: slices.Clone(r.Rounds), Blind: slices.Clone(r.deaf),
 	}
+	if len(r.Policy.Checkpoints) > 0 {
+		to.Saved, to.SavedSince = slices.Clone(r.Saved), r.savedSince()
+	}
 	to.Restarts = r.Forgotten.Goes
 	for _, round := range r.Rounds {
 		if goesOn(round) {

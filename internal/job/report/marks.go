@@ -8,28 +8,29 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// MarksOf are the steps that a log has, at the times that its lines say. Their clock is that of one of the zones: the one
+// MarksOf are the steps and evaluations that a log has, at the times that its lines say. Their clock is that of one of the zones: the one
 // that puts the most of them into the job's runs. Where no line says a time, and the job had one run, they are reckoned back
 // from when the log was written last, by what the lines say that a step takes; else there are none.
 func MarksOf(samples []trainlog.Sample, written time.Time, runs []slurm.Held, now time.Time, zones ...*time.Location) []Mark {
-	samples = slices.DeleteFunc(slices.Clone(samples), func(s trainlog.Sample) bool { return s.Step < 0 || s.Eval })
+	samples = slices.DeleteFunc(slices.Clone(samples), func(s trainlog.Sample) bool { return s.Step < 0 && !s.Eval })
 	var best []Mark
 	for _, zone := range zones {
 		var marks []Mark
 		for _, s := range samples {
 			at := inZone(s.Time, zone)
 			if !s.Time.IsZero() && within(at, runs, now) {
-				marks = append(marks, Mark{At: at, Step: s.Step})
+				marks = append(marks, Mark{At: at, Step: s.Step, Eval: s.Eval})
 			}
 		}
 		if len(marks) > len(best) {
 			best = marks
 		}
 	}
-	if len(best) > 0 {
+	if slices.ContainsFunc(best, func(m Mark) bool { return !m.Eval }) {
 		return best
 	}
-	return reckoned(samples, written, started(runs, now), now)
+	steps := slices.DeleteFunc(samples, func(s trainlog.Sample) bool { return s.Eval })
+	return reckoned(steps, written, started(runs, now), now)
 }
 
 // inZone is a time whose clock was read in a zone and was taken for UTC's.

@@ -65,29 +65,30 @@ func (c Class) Text() string {
 type Job struct {
 	// Runs are its runs, the oldest first.
 	Runs []slurm.Held
-	// Marks are the steps that it is known to have finished, in the order of time.
+	// Marks are the steps and evaluations that it is known to have finished, in the order of time.
 	Marks []Mark
 	// Saved are the checkpoints that it is known to have finished, in the order of time; SavedKnown says that there are
-	// no others.
+	// no others since SavedFrom.
 	Saved      []Saved
 	SavedKnown bool
+	SavedFrom  time.Time
 	// LogWhole says that Marks come from all that the job wrote in all of its runs. Slurm empties the output of a job that
-	// runs again, unless it is told not to: a run without marks before the first that has some says nothing then.
+	// runs again, unless it appends to it: a run without marks before the first that has some says nothing then.
 	LogWhole bool
 }
 
-// Mark is a step that was finished at a time.
+// Mark is a step that was finished at a time, or an evaluation, whose step counts for nothing.
 type Mark struct {
 	At   time.Time
 	Step int64
+	Eval bool
 	// Estimated says that the time was not written down, but reckoned.
 	Estimated bool
 }
 
-// Saved is a checkpoint that was whole at a time. Took is how long it was written, 0 if that is not known.
+// Saved is a checkpoint that was whole at a time, which is zero if it is not known.
 type Saved struct {
 	At   time.Time
-	Took time.Duration
 	Step int64
 }
 
@@ -117,11 +118,13 @@ func Of(j Job, now time.Time) []Split {
 	j.Marks, j.Saved = slices.Clone(j.Marks), slices.Clone(j.Saved)
 	slices.SortStableFunc(j.Marks, func(a, b Mark) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(j.Saved, func(a, b Saved) int { return a.At.Compare(b.At) })
+	pauses := pausesOf(j)
+	j.Marks = slices.DeleteFunc(j.Marks, func(m Mark) bool { return m.Eval })
 	legs := legsOf(runs, j, now)
 	pace := rhythm(j.Marks)
 	var all []Split
 	for i, r := range runs {
-		w := walk{job: j, run: r, again: i > 0, end: endOf(r, now), pace: pace, logged: j.LogWhole && len(legs) > 0 || len(legs) > 0 && legs[0].run < i}
+		w := walk{job: j, run: r, pauses: pauses, again: i > 0, end: endOf(r, now), pace: pace, logged: j.LogWhole && len(legs) > 0 || len(legs) > 0 && legs[0].run < i}
 		for _, l := range legs {
 			if l.run == i {
 				w.legs = append(w.legs, l)

@@ -82,9 +82,37 @@ func TestOf(t *testing.T) {
 			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 330)}, Marks: append(steps(110, 10, 10, 10, 10), steps(240, 10, 110, 10, 10)...),
 				Saved: []report.Saved{saved(100, 225)}, SavedKnown: true}, 2000,
 			"nodes 30, program 70, training 100, checkpoint 30, training 100"},
+		"only_some_of_its_saves_are_known": {
+			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 630)}, Marks: append(steps(110, 10, 10, 10, 10), steps(540, 10, 110, 10, 10)...),
+				Saved: []report.Saved{saved(200, 600)}}, 2000,
+			"nodes 30, program 70, training 100, unknown 330, training 100"},
+		"its_saves_are_known_since_it_is_kept": {
+			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 1020)},
+				Marks: append(append(steps(110, 10, 10, 10, 10), steps(500, 10, 110, 10, 10)...), steps(930, 10, 210, 10, 10)...),
+				Saved: []report.Saved{saved(200, 610)}, SavedKnown: true, SavedFrom: at(300)}, 2000,
+			"nodes 30, program 70, training 100, unknown 290, training 100, checkpoint 20, hang 310, training 100"},
+		"it_hangs_after_a_save": {
+			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 1330)}, Marks: append(steps(110, 10, 10, 10, 10), steps(1240, 10, 110, 10, 10)...),
+				Saved: []report.Saved{saved(100, 225)}, SavedKnown: true}, 2000,
+			"nodes 30, program 70, training 100, checkpoint 25, hang 1005, training 100"},
+		"it_evaluates_for_longer_than_its_steps_take": {
+			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 1330)}, SavedKnown: true,
+				Marks: append(append(steps(110, 10, 10, 10, 10), report.Mark{At: at(1225), Step: 100, Eval: true}), steps(1240, 10, 110, 10, 10)...)}, 2000,
+			"nodes 30, program 70, training 1230"},
+		"it_saves_and_then_evaluates": {
+			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 1330)}, SavedKnown: true, Saved: []report.Saved{saved(100, 400)},
+				Marks: append(append(steps(110, 10, 10, 10, 10), report.Mark{At: at(1225), Step: 100, Eval: true}), steps(1240, 10, 110, 10, 10)...)}, 2000,
+			"nodes 30, program 70, training 100, checkpoint 200, training 930"},
+		"its_last_save_and_evaluation_are_long": {
+			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 900)}, SavedKnown: true, Saved: []report.Saved{saved(100, 400)},
+				Marks: append(steps(110, 10, 10, 10, 10), report.Mark{At: at(900), Step: 100, Eval: true})}, 2000,
+			"nodes 30, program 70, training 100, checkpoint 200, training 500"},
+		"it_evaluates_now": {
+			report.Job{Runs: []slurm.Held{run("RUNNING", 0, 30, 0)}, Marks: append(steps(110, 10, 10, 10, 20), report.Mark{At: at(990), Eval: true, Step: 200})}, 1000,
+			"nodes 30, program 70, training 900"},
 		"it_hangs_until_somebody_ends_it": {
 			report.Job{Runs: []slurm.Held{run("CANCELLED", 0, 30, 5000)}, Marks: steps(110, 10, 10, 10, 20), Saved: []report.Saved{saved(200, 301)}, SavedKnown: true}, 6000,
-			"nodes 30, program 70, training 200, checkpoint 1, lost_work 9, hang 4690"},
+			"nodes 30, program 70, training 200, checkpoint 1, lost_work 10, hang 4689"},
 		"it_hangs_now": {
 			report.Job{Runs: []slurm.Held{run("RUNNING", 0, 30, 0)}, Marks: steps(110, 10, 10, 10, 20)}, 1000,
 			"nodes 30, program 70, training 235, hang 665"},
@@ -196,10 +224,11 @@ func anyJob(r *rand.Rand) (j report.Job, now time.Time) {
 			step = int64(r.IntN(int(step + 1)))
 		}
 		if r.IntN(30) == 0 {
-			j.Saved = append(j.Saved, report.Saved{At: at(second), Step: step, Took: time.Duration(r.IntN(60)) * time.Second})
+			j.Saved = append(j.Saved, report.Saved{At: at(second), Step: step})
 		}
-		j.Marks = append(j.Marks, report.Mark{At: at(second), Step: step})
+		j.Marks = append(j.Marks, report.Mark{At: at(second), Step: step, Eval: r.IntN(20) == 0})
 	}
+	j.SavedFrom = at(r.Float64() * 4000)
 	j.SavedKnown, j.LogWhole = r.IntN(2) == 0, r.IntN(2) == 0
 	return j, at(from + r.Float64()*1000)
 }

@@ -8,11 +8,12 @@ import (
 
 // walk goes through one run, from its start to its end.
 type walk struct {
-	job   Job
-	run   slurm.Held
-	again bool
-	end   time.Time
-	pace  time.Duration
+	job    Job
+	run    slurm.Held
+	pauses []pause
+	again  bool
+	end    time.Time
+	pace   time.Duration
 	// logged says that a step of this run would be known.
 	logged bool
 	legs   []leg
@@ -116,50 +117,47 @@ func (w *walk) leg(i int) {
 	w.tail(l)
 }
 
-// between gives the time of the steps between two marks to training, and what is above their rhythm to a checkpoint that
-// was saved meanwhile. Without one it is a hang, if it is much.
+// between gives the time of the steps between two marks to training, and what is above their rhythm to the checkpoints and
+// evaluations that were over meanwhile. What is left is a hang, if it is much.
 func (w *walk) between(a, b Mark) {
 	work := scaled(w.pace, b.Step-a.Step)
-	over := b.At.Sub(a.At) - work
-	if over <= 0 {
-		w.line.until(b.At, Training)
-		return
+	at, over, class := a.At, b.At.Sub(a.At)-work, Training
+	// A pause comes after steps and before others. Where it began is not known: it is put behind what was before it.
+	for _, p := range w.during(a.At, b.At) {
+		part := min(over, p.over.Sub(at))
+		if part <= 0 {
+			continue
+		}
+		class = p.class
+		w.line.until(at.Add(part), class)
+		at, over = at.Add(part), over-part
 	}
-	saving := w.saving(a.At, b.At, over)
-	if rest := over - saving; rest <= 2*work+slack {
-		over = saving
+	if over > 2*work+slack {
+		class = w.stood(a.At)
 	}
-	// A save comes after steps and before others. Where it was is not known: it is put behind the first mark.
-	w.line.until(a.At.Add(saving), Checkpoint)
-	w.line.until(a.At.Add(over), Hang)
+	if over > 0 {
+		w.line.until(at.Add(over), class)
+	}
 	w.line.until(b.At, Training)
 }
 
-// saving is how much of the time between two marks above their rhythm was for checkpoints.
-func (w *walk) saving(from, to time.Time, over time.Duration) time.Duration {
-	known := time.Duration(0)
-	for _, s := range w.job.Saved {
-		switch {
-		case !s.At.After(from) || s.At.After(to):
-		case s.Took <= 0:
-			return over
-		default:
-			known += s.Took
-		}
+// stood is what a pause is that no line explains: a hang, unless it may have been a checkpoint of which nobody knows.
+func (w *walk) stood(since time.Time) Class {
+	if w.job.SavedKnown && !since.Before(w.job.SavedFrom) {
+		return Hang
 	}
-	return min(known, over)
+	return Unknown
 }
 
 // tail is what came after the last mark of a run.
 func (w *walk) tail(l *leg) {
 	last := l.marks[len(l.marks)-1]
-	for _, s := range w.job.Saved {
-		if s.At.After(last.At) && !s.At.After(w.end) {
-			w.line.until(last.At.Add(scaled(w.pace, s.Step-last.Step)), Training)
-			w.line.until(s.At, Checkpoint)
-		}
-	}
 	next := last.At.Add(scaled(w.pace, l.every))
+	for _, p := range w.during(last.At, w.end) {
+		w.line.until(last.At.Add(scaled(w.pace, p.step-last.Step)), Training)
+		w.line.until(p.over, p.class)
+		next = later(next, p.over.Add(scaled(w.pace, l.every)))
+	}
 	switch {
 	case w.run.End.IsZero():
 		w.line.until(next.Add(2*scaled(w.pace, l.every)+slack), Training)
