@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
@@ -19,8 +20,11 @@ import (
 	"github.com/muster-hpc/muster/test/cloud"
 )
 
-// telling is a program that says the checksums of its secrets, in each run of its job, and waits. No command has a value.
+// telling is a program that saves a checkpoint, says the checksums of its secrets, in each run of its job, and waits. No command
+// has a value.
 const telling = `#!/bin/bash
+mkdir -p checkpoints/step-1
+echo %s >checkpoints/step-1/mark
 sum() { printf %%s "$1" | sha256sum | cut -c1-64; }
 echo "run ${SLURM_RESTART_COUNT:-0} rank $SLURM_PROCID has $(sum "$ONE"), $(sum "$TWO") and $(sum "$THREE")"
 until [ -e %s ]; do sleep 0.1; done
@@ -78,7 +82,7 @@ func (c *cluster) secretJob() *secretJob {
 	if err := os.WriteFile(token, []byte(s.one+"\n"), 0o644); err != nil {
 		c.t.Fatal(err)
 	}
-	c.file("tell.sh", fmt.Sprintf(telling, filepath.Join(c.dir, "go")))
+	c.file("tell.sh", fmt.Sprintf(telling, s.mark, filepath.Join(c.dir, "go")))
 	if err := os.Chmod(filepath.Join(c.dir, "tell.sh"), 0o755); err != nil {
 		c.t.Fatal(err)
 	}
@@ -95,12 +99,40 @@ func (c *cluster) secretJob() *secretJob {
 	cmd.Env = append(append(cmd.Env, vault.Env()...), "AWS_REGION=eu-west-1", "GIVEN="+s.two, "MIRROR=https://user:"+s.one+"@localhost")
 	var said bytes.Buffer
 	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := s.watched(cmd); err != nil {
 		c.t.Fatalf("submit: %v\n%s", err, &said)
 	}
-	s.id = strings.TrimSpace(string(out))
+	s.id = strings.TrimSpace(out.String())
 	return s
+}
+
+// watched waits for the submission, and looks at the command lines of all processes meanwhile.
+func (s *secretJob) watched(submission *exec.Cmd) error {
+	s.t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- submission.Wait() }()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for seen := false; ; {
+		select {
+		case err := <-ended:
+			if !seen {
+				s.t.Error("no look came while it was submitted")
+			}
+			return err
+		case <-look.C:
+		}
+		for _, p := range machineProcesses() {
+			line := strings.Join(p.args, " ")
+			seen = seen || strings.Contains(line, "tell.yaml")
+			s.lacks("the command line of a process while it is submitted", line)
+		}
+	}
 }
 
 // told waits until both ranks of a run have said what they have.
@@ -128,7 +160,9 @@ func (s *secretJob) nowhere(but string) {
 	patterns := strings.Join([]string{s.mark, s.one, s.two, s.three}, "\n") + "\n" + base64.StdEncoding.EncodeToString([]byte(s.one)) + "\n"
 	s.found("of the cluster", but, patterns, "nsenter", "--target="+strconv.Itoa(s.anchor()), "--mount", "--",
 		"sh", "-c", `cd "$1" && exec grep -rlaF --devices=skip -f - --exclude-dir=bin anchor.json cluster.json etc links log nodes run s3 shared state mnt/*/upper`, "sh", s.path())
-	s.found("of the working directory", "", patterns, "grep", "-rlaF", "-f", "-", s.dir)
+	if out := s.found("of the working directory", "", patterns, "grep", "-rlaF", "-f", "-", s.dir); !strings.Contains(out, "/checkpoints/step-1/mark") {
+		s.t.Errorf("grep does not find what the job has saved: it found %q", out)
+	}
 	for _, place := range [][]string{{"exec", "--"}, {"exec", "--node", s.host, "--"}} {
 		of := s.command(append(place, "grep", "-rlaF", "--devices=skip", "-f", "-", "/run", "/tmp", "/var/spool", "/var/log", "/dev/shm")...)
 		s.found("of a machine", "", patterns, of.Args...)
@@ -136,17 +170,22 @@ func (s *secretJob) nowhere(but string) {
 	for _, p := range machineProcesses() {
 		s.lacks("the command line of a process", strings.Join(p.args, " "))
 	}
-	for _, line := range []string{
-		"scontrol show job --details " + s.id, "scontrol write batch_script " + s.id + " -", "sacct --jobs=" + s.id + " --format=ALL --parsable",
-		"sacct --jobs=" + s.id + " --batch-script", "sacct --jobs=" + s.id + " --env-vars", "cat " + s.dir + "/logs/tell.*.sbatch",
+	// Behind each command is what its answer has for certain.
+	for _, w := range [][2]string{
+		{"scontrol show job --details " + s.id, "JobName=tell"}, {"scontrol write batch_script " + s.id + " -", "#SBATCH"},
+		{"sacct --jobs=" + s.id + " --format=ALL --parsable", "|tell|"}, {"sacct --jobs=" + s.id + " --batch-script", "#SBATCH"},
+		{"sacct --jobs=" + s.id + " --env-vars", "for " + s.id}, {"cat " + s.dir + "/logs/tell.*.sbatch", "#SBATCH"},
 	} {
-		r := s.run("exec", "--", "sh", "-c", line)
-		s.lacks(line, r.stdout+r.stderr)
+		r := s.run("exec", "--", "sh", "-c", w[0])
+		s.lacks(w[0], r.stdout+r.stderr)
+		if r.code != 0 || !strings.Contains(r.stdout, w[1]) {
+			s.t.Errorf("%s: exit code %d, and no %s\n%s%s", w[0], r.code, w[1], r.stdout, r.stderr)
+		}
 	}
 }
 
 // found looks by a grep that reads the patterns.
-func (s *secretJob) found(where, but, patterns string, line ...string) {
+func (s *secretJob) found(where, but, patterns string, line ...string) string {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), line[0], line[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = s.dir, s.command().Env, strings.NewReader(patterns)
@@ -160,6 +199,7 @@ func (s *secretJob) found(where, but, patterns string, line ...string) {
 	if !strings.Contains(string(out), "mark") || !strings.Contains(string(out), but) {
 		s.t.Errorf("grep does not find what is there %s: it found %q", where, out)
 	}
+	return string(out)
 }
 
 func (s *secretJob) lacks(what, text string) {

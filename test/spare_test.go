@@ -43,7 +43,7 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// TestSpare_and_no_more kills more nodes than there are spares, and then the node of the batch
+// TestSpare_and_no_more has the fleet replace a dead node while the job goes on with its spare. It kills more nodes than there are spares, and then the node of the batch
 // script, which Slurm alone would not mind: each time the job runs again, and it ends well.
 func TestSpare_and_no_more(t *testing.T) {
 	t.Parallel()
@@ -53,10 +53,17 @@ func TestSpare_and_no_more(t *testing.T) {
 	c.file("hold.yaml", "Job: hold\nNodes: 2\nSpares: 1\nRanks: 1\nLauncher: srun\nScript: hold.sh\nTime: 30\n")
 	c.must("job", "submit", "hold.yaml")
 	j := sparedJob{c, "hold"}
-	for _, attempt := range []string{"1.1", "1.2"} {
-		j.begins(attempt)
-		c.must("node", "kill", j.rankNode(attempt))
+	j.begins("1.1")
+	victim := j.rankNode("1.1")
+	before := c.nodes()[victim].PID
+	c.must("node", "kill", victim)
+	j.begins("1.2")
+	// Meanwhile the fleet replaces the dead node, and another job has it.
+	if on := strings.TrimSpace(c.head("srun", "--nodelist="+victim, "--nodes=1", "--time=5", "printenv", "SLURMD_NODENAME")); on != victim || c.nodes()[victim].PID == before {
+		t.Errorf("node %s is not replaced: %q, %+v, process %d before", victim, on, c.nodes()[victim], before)
 	}
+	j.restarted(0)
+	c.must("node", "kill", j.rankNode("1.2"))
 	j.begins("2.1")
 	j.restarted(1)
 	c.must("node", "kill", strings.TrimSpace(c.head("squeue", "--noheader", "--Format=BatchHost:100")))
