@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"testing"
 
@@ -35,8 +36,8 @@ func TestGuardedTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "\x1b[31ma\x1b[0m" + `\x1b]0;x\a\x1b[2`
-	got := make([]byte, 100)
-	if n, err = outer.Read(got); err != nil || string(got[:n]) != want {
-		t.Errorf("%q instead of %q, %v", got[:n], want, err)
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(outer, got); err != nil || string(got) != want {
+		t.Errorf("%q instead of %q, %v", got, want, err)
 	}
 }
