@@ -99,6 +99,9 @@ func (k *Keeper) queueAgain(ctx context.Context, r *record) (done bool, err erro
 		return true, nil
 	case j.Restarts > a.Restarts && running(j):
 		a.Requeued = true
+		if m := a.Mending; len(m.Repairs) > 0 && !m.Done {
+			k.tellCheckpoint(r, fmt.Sprintf("torn checkpoints stay, such as %s: Slurm started it again before they could be moved", m.Repairs[0].Path), "")
+		}
 		return false, k.close(r, a.Round.Action, "")
 	case j.Restarts > a.Restarts:
 		return false, nil // Slurm cleans up after its last run

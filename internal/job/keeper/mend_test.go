@@ -189,3 +189,23 @@ func TestHoldsWhatSlurmQueued(t *testing.T) {
 		})
 	}
 }
+
+// Slurm may be quicker than the hold: then what is torn stays, since it may be in use, and that is told.
+func TestSlurmIsQuicker(t *testing.T) {
+	w := tornWorld(t)
+	w.rounds(2)
+	w.loses(1)
+	k := w.keeper()
+	for i := 0; w.holds == 0 && i < 5; i++ {
+		w.round(k)
+	}
+	w.job.Reason = "None"
+	w.schedule()
+	for range 3 {
+		w.round(k)
+	}
+	told := w.toldOf("job checkpoint")
+	if len(w.moved) > 0 || len(told) != 1 || !strings.Contains(told[0], "torn checkpoints stay, such as /fsx/ck/checkpoint-15: Slurm started it again") || k.records[7].Act != nil {
+		t.Errorf("moved %v, told %q", w.moved, told)
+	}
+}
