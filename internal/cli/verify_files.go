@@ -52,7 +52,11 @@ func (a *app) writeReport(dir string, r verify.Report, keyPath string) error {
 			return err
 		}
 	}
-	a.note("the report is in %s: %s", dir, sealed)
+	at := dir
+	if onCloudHead() { // where this command runs, wherever it was typed
+		at += " on the head node"
+	}
+	a.note("the report is in %s: %s", at, sealed)
 	return nil
 }
 
@@ -74,7 +78,7 @@ func hostKey() (path string, err error) {
 func sealReport(text []byte, cluster, path string) (signature []byte, said string, err error) {
 	if path == "" {
 		if path, err = hostKey(); err != nil {
-			return nil, "it is not signed: " + err.Error(), nil
+			return nil, "it is not signed, as only who reads this machine's SSH key (root) can sign: " + err.Error(), nil
 		}
 	}
 	key, err := sign.Load(path)

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -102,6 +103,9 @@ func (a *app) verifyWorld(s slurm.Client, o proofOptions) (suite.World, error) {
 	}
 	w.Head, _ = os.Hostname()
 	w.File, _ = spec.Load(services.ClusterFile)
+	if text, err := os.ReadFile(services.ClusterFile); err == nil && w.File != nil {
+		w.FilePath, w.FileSHA256 = services.ClusterFile, fmt.Sprintf("%x", sha256.Sum256(text))
+	}
 	w.Workload = workloadHere()
 	w.Buckets = bucketsHere(w.File)
 	w.Reach = a.reach

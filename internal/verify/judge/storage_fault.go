@@ -51,9 +51,9 @@ func (s StorageSeen) fault(t meter.StorageTask) verify.Result {
 func storageHint(t meter.StorageTask) string {
 	switch t.Fault {
 	case meter.FaultPermission:
-		return "name a directory in which you may write: --dir"
+		return "run it as a user who may write there, or have its owner make the mount writable: ls -ld " + t.Dir
 	case meter.FaultSpace:
-		return "make room, or measure with less: --bytes"
+		return fmt.Sprintf("make room: df -h %[1]s and df -i %[1]s say how much there is", t.Dir)
 	case meter.FaultFull:
 		return "df -h and df -i there, and its quotas, say what is full"
 	case meter.FaultMissing:

@@ -53,9 +53,11 @@ type Drained bool
 type World struct {
 	Slurm slurm.Client
 	// Place is local, aws, or empty for a cluster that muster did not make; File is its cluster file, nil if unknown.
-	Place    string
-	File     *spec.Cluster
-	Workload *spec.Workload
+	Place string
+	File  *spec.Cluster
+	// FilePath is where the cluster file is, and FileSHA256 the sum of its text; empty if unknown.
+	FilePath, FileSHA256 string
+	Workload             *spec.Workload
 	// Muster is the program as nodes have it. Sent says that they have it not: it is this machine's, and is sent to them.
 	Muster string
 	Sent   Sent
@@ -240,7 +242,7 @@ func (r *run) identify(ctx context.Context) error {
 	}
 	r.report.Identity = verify.Identity{
 		Cluster: conf["ClusterName"], Place: r.Place, Muster: r.Version, Slurm: conf["SLURM_VERSION"],
-		InstanceTypes: []string{}, Versions: map[string]string{},
+		File: r.FilePath, FileSHA256: r.FileSHA256, InstanceTypes: []string{}, Versions: map[string]string{},
 	}
 	if r.Earlier != nil && r.Earlier.Identity.Cluster != conf["ClusterName"] {
 		return fmt.Errorf("compare with %s: it is of the cluster %q, and this is %q", r.Earlier.Name, r.Earlier.Identity.Cluster, conf["ClusterName"])
