@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -237,29 +241,50 @@ func (a *app) writeFolders(folders []data.Folder) error {
 }
 
 // listFiles writes a line for each file, while they are read.
-func (a *app) listFiles(answer any, records iter.Seq2[manifest.Record, error]) error {
-	var all []manifest.Record
+func (a *app) listFiles(answer datasetAnswer, records iter.Seq2[manifest.Record, error]) error {
+	if a.output == "json" {
+		return a.listRecords(answer, records)
+	}
 	for r, err := range records {
 		if err != nil {
 			return err
-		}
-		if a.output == "json" {
-			all = append(all, r)
-			continue
 		}
 		when := time.Unix(0, r.ModTime).Local().Format("2006-01-02 15:04:05")
 		if _, err := fmt.Fprintf(a.out, "%12d  %s  %s\n", r.SizeBytes, when, page.Printable(r.Path)); err != nil {
 			return err
 		}
 	}
-	if a.output != "json" {
-		return nil
+	return nil
+}
+
+// listRecords writes what writeJSON would write of the answer with all its records, while they are read: there may be millions. If that
+// ends too soon, the text is none of JSON.
+func (a *app) listRecords(answer datasetAnswer, records iter.Seq2[manifest.Record, error]) error {
+	var head bytes.Buffer
+	if err := (&app{out: &head}).writeJSON(answer); err != nil {
+		return err
 	}
-	if d, ok := answer.(datasetAnswer); ok {
-		d.Records = all
-		answer = d
+	w := bufio.NewWriter(a.out)
+	begins := strings.TrimSuffix(head.String(), "\n}\n")
+	var text bytes.Buffer
+	one := json.NewEncoder(&text)
+	one.SetEscapeHTML(false)
+	one.SetIndent("    ", "  ")
+	before, end := begins+",\n  \"records\": [\n    ", begins+"\n}\n"
+	for r, err := range records {
+		if err == nil {
+			text.Reset()
+			err = one.Encode(r)
+		}
+		if err != nil {
+			return errors.Join(err, w.Flush())
+		}
+		w.WriteString(before)
+		w.Write(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
+		before, end = ",\n    ", "\n  ]\n}\n"
 	}
-	return a.writeJSON(answer)
+	w.WriteString(end)
+	return w.Flush()
 }
 
 // listObjects counts what is no dataset.

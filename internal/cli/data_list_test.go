@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -34,5 +35,43 @@ func TestListShowsWhatCannotBeRead(t *testing.T) {
 		if want := "muster: s3://bucket/b: b/.muster/dataset.json: no\\nhead\n"; said.String() != want {
 			t.Errorf("got %q, want %q", &said, want)
 		}
+	}
+}
+
+// TestListOfFilesIsNotHeld holds that a list of files as JSON is what it was when it was made at once, and that it goes out while the
+// files are read.
+func TestListOfFilesIsNotHeld(t *testing.T) {
+	for _, n := range []int{0, 1, 3, 20_000} {
+		answer := datasetAnswer{datasetLine: datasetLine{Dataset: "s3://b/<set>", State: "whole"}, Folders: []data.Folder{}}
+		for i := range n {
+			answer.Records = append(answer.Records, manifest.Record{Path: fmt.Sprintf("a<%d>", i), SizeBytes: int64(i), Parts: []string{"x"}})
+		}
+		var got, want bytes.Buffer
+		if err := (&app{out: &want}).writeJSON(answer); err != nil {
+			t.Fatal(err)
+		}
+		records := func(yield func(manifest.Record, error) bool) {
+			for i, r := range answer.Records {
+				if i == 10_000 && got.Len() == 0 {
+					t.Error("it is held")
+				}
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}
+		few := answer
+		few.Records = nil
+		if err := (&app{out: &got, output: "json"}).listFiles(few, records); err != nil {
+			t.Error(err)
+		}
+		if got.String() != want.String() {
+			t.Errorf("of %d files it says\n%.300s\nwant\n%.300s", n, &got, &want)
+		}
+	}
+	var out bytes.Buffer
+	broken := func(yield func(manifest.Record, error) bool) { yield(manifest.Record{}, errors.New("unread")) }
+	if err := (&app{out: &out, output: "json"}).listFiles(datasetAnswer{}, broken); err == nil || out.Len() > 0 {
+		t.Errorf("got %v, and %q", err, &out)
 	}
 }
