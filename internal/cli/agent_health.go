@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/aws/boot"
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/sys/whole"
@@ -26,10 +28,13 @@ import (
 type wellness struct {
 	mounts, disks []string
 	gpus, efa     int
+	// beforeJob is a look before a job, which waits for it.
+	beforeJob bool
 }
 
-// agentHealth is Slurm's HealthCheckProgram: a look of seconds, without load. What is wrong twice in a row takes the node out of
-// service; nothing brings it back.
+// agentHealth is Slurm's HealthCheckProgram, and its Prolog: a look of seconds, without load. What is wrong twice in a row takes
+// the node out of service; nothing brings it back. Before a job, two looks in a row are one after the other, and a node that took
+// itself out of service fails: Slurm queues the job again.
 func (a *app) agentHealth() *cobra.Command {
 	var w wellness
 	c := &cobra.Command{
@@ -41,7 +46,14 @@ func (a *app) agentHealth() *cobra.Command {
 			if err := os.Setenv("PATH", boot.SystemPath); err != nil {
 				return err
 			}
-			return lookAfter(c.Context(), w, slurm.Client{Runner: slurm.Exec{}}, args[0])
+			drained, err := lookAfter(c.Context(), w, slurm.Client{Runner: slurm.Exec{}}, args[0])
+			switch {
+			case !w.beforeJob:
+				return err
+			case drained:
+				return fault.Exit(fault.ExitProblem)
+			}
+			return nil // what could not be looked at keeps no job away; it is noted
 		},
 	}
 	f := c.Flags()
@@ -49,23 +61,40 @@ func (a *app) agentHealth() *cobra.Command {
 	f.StringArrayVar(&w.disks, "disk", nil, "a `DIR` on a disk of the node's own")
 	f.IntVar(&w.gpus, "gpus", 0, "how many GPUs the machine booted with")
 	f.IntVar(&w.efa, "efa", 0, "how many EFA devices it booted with")
+	f.BoolVar(&w.beforeJob, "before-job", false, "fail if the node takes itself out of service")
 	return c
 }
 
 // lookAfter looks at the node, decides, and drains it. The memory is kept whatever Slurm answers: what was wrong is looked at again.
-func lookAfter(ctx context.Context, w wellness, s slurm.Client, node string) error {
-	v, err := w.look(ctx)
-	if err != nil {
-		return err
-	}
+func lookAfter(ctx context.Context, w wellness, s slurm.Client, node string) (drained bool, err error) {
 	before := lastLook()
-	sure, memory := fleet.Sick(v, before)
+	sure, memory, err := w.sick(ctx, before)
+	if err != nil {
+		return false, err
+	}
 	if len(sure) > 0 {
 		if err = drainSick(ctx, s, node, sure); err != nil {
 			memory.Blind = append(memory.Blind, err.Error())
 		}
+		drained = err == nil
 	}
-	return errors.Join(err, note(memory, before))
+	return drained, errors.Join(err, note(memory, before))
+}
+
+// sick is what is wrong for sure. Before a job the second look follows the first at once.
+func (w wellness) sick(ctx context.Context, before fleet.Memory) (sure []string, memory fleet.Memory, err error) {
+	v, err := w.look(ctx)
+	if err != nil {
+		return nil, before, err
+	}
+	if sure, memory = fleet.Sick(v, before); !w.beforeJob || len(sure) > 0 || len(memory.Wrong) == 0 {
+		return sure, memory, nil
+	}
+	if v, err = w.look(ctx); err != nil {
+		return nil, memory, err
+	}
+	sure, memory = fleet.Sick(v, memory)
+	return sure, memory, nil
 }
 
 func (w wellness) look(ctx context.Context) (fleet.Vitals, error) {
@@ -73,12 +102,23 @@ func (w wellness) look(ctx context.Context) (fleet.Vitals, error) {
 	if err != nil {
 		return fleet.Vitals{}, fmt.Errorf("read this boot's name: %w", err)
 	}
+	var faults []string
+	var unseen string
+	var asks sync.WaitGroup
+	if w.beforeJob && w.gpus > 0 {
+		asks.Go(func() { faults, unseen = boot.Machine{}.Faults(ctx) })
+	}
 	answers, err := scan.Answers(ctx, append(append([]string{}, w.mounts...), w.disks...))
+	asks.Wait()
 	if err != nil {
 		return fleet.Vitals{}, fmt.Errorf("ask the file systems: %w", err)
 	}
 	v := fleet.Vitals{Mounts: answers[:len(w.mounts)], Disks: answers[len(w.mounts):], WantGPUs: w.gpus, WantEFA: w.efa, Boot: strings.TrimSpace(string(life)), Now: time.Now()}
 	v.GPUs, v.EFA = boot.Machine{}.Devices()
+	v.Faults = faults
+	if unseen != "" {
+		v.Unseen = []string{unseen}
+	}
 	return v, nil
 }
 

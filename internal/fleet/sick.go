@@ -44,6 +44,8 @@ type Vitals struct {
 	Mounts, Disks []scan.Answer
 	// GPUs and EFA are how many devices the kernel has, WantGPUs and WantEFA how many the node booted with.
 	GPUs, EFA, WantGPUs, WantEFA int
+	// Faults are what the driver says is wrong with its GPUs, Unseen what it did not tell.
+	Faults, Unseen []string
 	// Boot is the kernel's name of this life of the machine.
 	Boot string
 	Now  time.Time
@@ -78,6 +80,7 @@ func Sick(v Vitals, m Memory) (sure []string, next Memory) {
 	}
 	next.devices("GPU", v.GPUs, v.WantGPUs)
 	next.devices("EFA device", v.EFA, v.WantEFA)
+	next.Wrong, next.Blind = append(next.Wrong, v.Faults...), append(next.Blind, v.Unseen...)
 	for _, w := range next.Wrong {
 		if slices.Contains(m.Wrong, w) && v.Now.Sub(m.At) < twice {
 			sure = append(sure, w)

@@ -42,6 +42,8 @@ func TestWhatIsWrongTwiceInARow(t *testing.T) {
 		{"no_inodes", func(v *fleet.Vitals) { v.Disks[0].FreeInodes = 0 }, "/ has no inodes left", false},
 		{"lost_GPU", func(v *fleet.Vitals) { v.GPUs = 7 }, "the kernel has 7 GPUs of 8", false},
 		{"lost_EFA", func(v *fleet.Vitals) { v.EFA = 31 }, "the kernel has 31 EFA devices of 32", false},
+		{"faulty_GPU", func(v *fleet.Vitals) { v.Faults = []string{"GPU 3 is lost"} }, "GPU 3 is lost", false},
+		{"silent_driver", func(v *fleet.Vitals) { v.Unseen = []string{"no nvidia-smi"} }, "", true},
 		{"more_GPUs", func(v *fleet.Vitals) { v.GPUs = 9 }, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

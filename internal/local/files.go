@@ -160,7 +160,8 @@ func newConfig(l *nodes.Layout, r nodes.Record, c *spec.Cluster, w *spec.Workloa
 	cfg.slurm = services.Place(plan.Config(c, w, cfg.addresses), cfg.params)
 	cfg.slurm.Cluster, cfg.slurm.HeadName, cfg.slurm.NodeUser = strings.ToLower(r.Name), r.HeadName, nodeUser
 	cfg.slurm.GPUFile, cfg.slurm.Timers = services.GPUDir+"/gpu", slurm.LocalTimers()
-	cfg.slurm.FirstJobID, cfg.slurm.RebootProgram, cfg.slurm.NodeHealth = nextJob(l), services.RebootProgram, services.NodeHealth
+	cfg.slurm.FirstJobID, cfg.slurm.RebootProgram = nextJob(l), services.RebootProgram
+	cfg.slurm.NodeHealth, cfg.slurm.NodeProlog = services.NodeHealth, services.NodeProlog
 	cfg.slurm.CgroupPlugin = slurm.NoCgroups(cfg.version)
 	return cfg, nil
 }
@@ -191,7 +192,8 @@ func (c config) files(source, workload []byte) ([]file, error) {
 		{path: "etc/muster/cluster.yaml", text: string(source), mode: 0o644},
 		{path: "etc/muster/muster.yaml", text: string(workload), mode: 0o644},
 		dfFile(c.file),
-		{path: runPath(services.NodeHealth), text: healthScript(c.file), mode: 0o755},
+		{path: runPath(services.NodeHealth), text: services.HealthScript(healthOptions(c.file)...), mode: 0o755},
+		{path: runPath(services.NodeProlog), text: services.PrologScript("", healthOptions(c.file)...), mode: 0o755},
 		{path: runPath(services.RebootProgram), text: nodes.RebootProgram, mode: 0o755},
 		{path: "etc/muster/images", text: services.ImageDir(c.file) + "\n", mode: 0o644},
 	}...)
@@ -201,13 +203,12 @@ func (c config) files(source, workload []byte) ([]file, error) {
 	return all, nil
 }
 
-// healthScript looks at the file systems that nodes share. Their own disk is this machine's, which all of them have.
-func healthScript(c *spec.Cluster) string {
-	var options []string
+// healthOptions have nodes look at the file systems that they share. Their own disk is this machine's, which all of them have.
+func healthOptions(c *spec.Cluster) (options []string) {
 	for _, s := range withHome(c) {
 		options = append(options, "--mount", s.MountDir)
 	}
-	return services.HealthScript(options...)
+	return options
 }
 
 // runPath is where the run directory has a file of the head node.

@@ -84,7 +84,7 @@ func (u *up) writeTrial(cfg config) error {
 	conf := cfg.slurm
 	conf.HeadName, _, _ = strings.Cut(host, ".")
 	conf.StateDir, conf.SpoolDir = trialPath(l)+"/state", trialPath(l)+"/state"
-	conf.ResumeProgram, conf.SuspendProgram, conf.JobProlog = "/bin/true", "/bin/true", "/bin/true"
+	conf.ResumeProgram, conf.SuspendProgram, conf.JobProlog, conf.NodeProlog = "/bin/true", "/bin/true", "/bin/true", "/bin/true"
 	conf.Accounting.Off = true
 	conf.Custom = builtinWeights(conf.Custom)
 	text := strings.NewReplacer(

@@ -18,6 +18,11 @@ func (c Config) power(set func(string, any)) {
 	}
 	if c.NodeProlog != "" {
 		set("Prolog", c.NodeProlog)
+		// On all of a job's nodes when it gets them. Otherwise the nodes beside the first run it at their first step, and one
+		// that fails there is an srun that fails, instead of a job that is queued again.
+		if !c.customised("PrologFlags") {
+			set("PrologFlags", "Alloc")
+		}
 	}
 	if c.NodeEpilog != "" {
 		set("Epilog", c.NodeEpilog)

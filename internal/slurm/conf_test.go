@@ -108,7 +108,7 @@ func TestConf_of_a_cloud(t *testing.T) {
 	for _, want := range []string{
 		"\nNodeName=gpu-dy-p5-[1-2] CPUs=192 ", "\nSlurmctldParameters=idle_on_node_suspend,enable_configless,power_save_interval=2\n",
 		"\nProctrackType=proctrack/cgroup\n", "\nTaskPlugin=task/affinity,task/cgroup\n", "\nJobAcctGatherType=jobacct_gather/cgroup\n",
-		"\nProlog=/opt/muster/bin/node-prolog\nEpilog=/opt/muster/bin/node-epilog\n", "\nResumeTimeout=1800\n", "\nPropagateResourceLimitsExcept=MEMLOCK,NOFILE\n",
+		"\nProlog=/opt/muster/bin/node-prolog\nPrologFlags=Alloc\nEpilog=/opt/muster/bin/node-epilog\n", "\nResumeTimeout=1800\n", "\nPropagateResourceLimitsExcept=MEMLOCK,NOFILE\n",
 		"\nPriorityType=priority/multifactor\nNodeName=", "\nAccountingStorageHost=train-head\n", ",nohold_on_prolog_fail\n", "\nEnforcePartLimits=ALL\n", "\nUnkillableStepTimeout=300\n",
 	} {
 		if !strings.Contains(conf, want) {

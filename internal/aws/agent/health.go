@@ -51,7 +51,11 @@ func (n *node) health(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	prolog, err := n.machine.Prolog(resource.CheckGPUs)
+	options, err := n.healthOptions()
+	if err != nil {
+		return "", err
+	}
+	prolog, err := n.machine.Prolog(resource.CheckGPUs, options)
 	if err != nil {
 		return "", err
 	}
@@ -62,11 +66,12 @@ func (n *node) health(ctx context.Context) (string, error) {
 	detail, err := n.machine.Health(ctx, boot.Wanted{Type: n.identity.Type, EFA: stack.EFADevices(n.cluster.file, resource, n.identity.Type)})
 	detail = fmt.Sprintf("%s; checks before jobs: %s; after them: %s", detail, prolog, epilog)
 	n.tell(blindOf(detail))
-	return detail, errors.Join(err, n.writeHealth())
+	_, unwritten := n.machine.Write(services.NodeHealth, services.HealthScript(options...), 0o755, "")
+	return detail, errors.Join(err, unwritten)
 }
 
-// writeHealth writes what looks at the node every few minutes: at what it has now.
-func (n *node) writeHealth() error {
+// healthOptions say what the node has now, for those that look at it later: every few minutes, and before jobs.
+func (n *node) healthOptions() ([]string, error) {
 	gpus, efa := n.machine.Devices()
 	options := []string{"--gpus", strconv.Itoa(gpus), "--efa", strconv.Itoa(efa), "--disk", "/"}
 	if dir, err := n.scratchDir(); err == nil && dir != "" {
@@ -75,12 +80,11 @@ func (n *node) writeHealth() error {
 	for _, s := range n.cluster.site.Storage {
 		w, err := boot.MountOf(s, n.Ticket.Head)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		options = append(options, "--mount", w.Target)
 	}
-	_, err := n.machine.Write(services.NodeHealth, services.HealthScript(options...), 0o755, "")
-	return err
+	return options, nil
 }
 
 // nodeContainers makes what steps in containers need, and keeps for the head node that

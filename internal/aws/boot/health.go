@@ -29,7 +29,7 @@ type Wanted struct {
 func (m Machine) Health(ctx context.Context, w Wanted) (string, error) {
 	var said []string
 	var wrong []error
-	for _, look := range []func(context.Context, Wanted) (string, error){m.gpus, m.usable, m.efa} {
+	for _, look := range []func(context.Context, Wanted) (string, error){m.gpus, m.sound, m.usable, m.efa} {
 		detail, err := look(ctx, w)
 		if err != nil {
 			wrong = append(wrong, err)
@@ -78,6 +78,21 @@ func (m Machine) gpus(ctx context.Context, w Wanted) (string, error) {
 		return "", fmt.Errorf("nvidia-smi lists %s, and %s has %d", count.Of(seen, "GPU"), w.Type, t.GPU.Count)
 	}
 	return count.Of(seen, "GPU"), nil
+}
+
+// sound asks the driver for faults of GPUs that it lists all the same.
+func (m Machine) sound(ctx context.Context, w Wanted) (string, error) {
+	if t, _ := catalog.Lookup(w.Type); t.GPU.Count == 0 || m.find("nvidia-smi") == "" {
+		return "", nil // there are none, or they were not looked for
+	}
+	wrong, blind := m.Faults(ctx)
+	if len(wrong) > 0 {
+		return "", errors.New(strings.Join(wrong, "; "))
+	}
+	if blind != "" {
+		return "blind: " + blind, nil
+	}
+	return "", nil
 }
 
 // usable asks whether programs can use the GPUs: first what keeps them all from it.

@@ -14,31 +14,25 @@ import (
 	"github.com/muster-hpc/muster/internal/verify/meter"
 )
 
-// NodeProlog is what a node runs before a job's first step: where GPU checks are asked
-// for, and on GPUs that a job was given, DCGM's diagnosis. A node that fails is
-// drained by Slurm.
-const NodeProlog = services.BinDir + "/node-prolog"
-
-// diagnosis fails for a failed test alone: a muster that is not there, or that cannot
-// look, drains no node.
-const diagnosis = `#!/bin/sh
-# Written by muster: HealthChecks/Gpu.
+// diagnosis has DCGM look at the GPUs that a job was given. It fails for a failed test alone: a muster that is not there, or
+// that cannot look, drains no node.
+const diagnosis = `# HealthChecks/Gpu of the cluster file.
 if [ -z "${SLURM_JOB_GPUS:-}" ]; then exit 0; fi
 ` + services.Muster + ` agent diagnose "$SLURM_JOB_GPUS"
-test $? -ne 1
+test $? -ne 1 || exit 1
 `
 
-// Prolog writes the node's prolog. asked says that the cluster file wants GPUs to be
-// checked.
-func (m Machine) Prolog(asked bool) (string, error) {
-	text, detail := "#!/bin/sh\n# Written by muster: no health checks are asked for.\nexit 0\n", "not asked for"
+// Prolog writes what the node runs before a job: a look at itself with the options of `muster agent health`, and DCGM's
+// diagnosis if asked, which says that the cluster file wants GPUs to be checked.
+func (m Machine) Prolog(asked bool, options []string) (string, error) {
+	more, detail := "", "what the node lacks"
 	switch {
 	case asked && m.find("dcgmi") == "":
 		detail = "blind: the file asks for GPU checks, and this image has no dcgmi"
 	case asked:
-		text, detail = diagnosis, "DCGM before each job"
+		more, detail = diagnosis, "what the node lacks, and DCGM"
 	}
-	_, err := m.Write(NodeProlog, text, 0o755, "")
+	_, err := m.Write(services.NodeProlog, services.PrologScript(more, options...), 0o755, "")
 	return detail, err
 }
 

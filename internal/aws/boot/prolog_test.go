@@ -86,7 +86,7 @@ func TestProlog_drains_for_a_failed_test_alone(t *testing.T) {
 	dir := t.TempDir()
 	muster := filepath.Join(dir, "muster")
 	prolog := filepath.Join(dir, "prolog")
-	if err := os.WriteFile(prolog, []byte(strings.ReplaceAll(diagnosis, services.Muster, muster)), 0o755); err != nil {
+	if err := os.WriteFile(prolog, []byte(strings.ReplaceAll(services.PrologScript(diagnosis, "--mount", "/fsx"), services.Muster, muster)), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for name, row := range map[string]struct {
@@ -94,8 +94,10 @@ func TestProlog_drains_for_a_failed_test_alone(t *testing.T) {
 		fails         bool
 	}{
 		"passed":      {"exit 0", "0", false},
-		"failed_test": {"exit 1", "0", true},
-		"no_gpus":     {"exit 1", "", false},
+		"failed_test": {`[ "$2" = health ]`, "0", true},
+		"no_gpus":     {`[ "$2" = health ]`, "", false},
+		"node_out":    {`[ "$2" = diagnose ] || exit 1`, "0", true},
+		"out_no_gpus": {`exit 1`, "", true},
 		"bad_command": {"exit 2", "0", false},
 		"killed":      {"kill -9 $$", "0", false},
 		"not_there":   {"", "0", false},
