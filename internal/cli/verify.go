@@ -96,7 +96,7 @@ func (o *proofOptions) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.report, "report", "", "write report.json, .html, .xml and .sig into a `DIR`")
 	c.Flags().StringVar(&o.baseline, "baseline", "", "an earlier report of the cluster, a `FILE`: figures that nobody has published are held against it")
 	c.Flags().BoolVar(&o.here, "here", false, "the Slurm of this machine, also of a cluster that muster did not make")
-	c.Flags().BoolVar(&o.expect, "expect", false, "only say what basic, host, container, gpu and efa expect of each machine of the cluster's file")
+	c.Flags().BoolVar(&o.expect, "expect", false, "only say what the suites expect of each machine of the cluster's file, and of its nodes together")
 	c.Flags().BoolVar(&o.drain, "drain", false, "take nodes out of service that fail a check of their own, with it as the reason")
 	c.Flags().BoolVar(&o.strict, "strict", false, "warnings, too, end with exit code 3")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask before nodes start that cost")

@@ -5,9 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/plan"
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/verify/expect"
 )
 
@@ -30,9 +33,21 @@ func (a *app) verifyExpect(suites, want []string) error {
 	}
 	nodes := expect.Table(c, w, override)
 	for i := range nodes {
+		nodes[i].Nodes = hostsNamed(c, nodes[i].Name)
 		nodes[i].All = slices.DeleteFunc(nodes[i].All, func(e expect.Expectation) bool { return !slices.Contains(suites, e.Suite) })
 	}
 	return a.answer(expected{Schema: 1, Rows: expect.Rows(nodes)}, func() error { return a.showExpected(nodes) })
+}
+
+// hostsNamed are the nodes of queue/resource, as a host list; empty for a machine that is no node.
+func hostsNamed(c *spec.Cluster, name string) string {
+	var names []string
+	for _, g := range plan.Groups(c, nil) {
+		if g.Resource.String() == name {
+			names = append(names, g.Names()...)
+		}
+	}
+	return slurm.Compress(names)
 }
 
 // overrides are what a user expects instead, as far as it is of these suites.
@@ -62,6 +77,11 @@ func (a *app) showExpected(nodes []expect.Node) error {
 		}
 		if err := page.Line(a.out, title); err != nil {
 			return err
+		}
+		if n.Nodes != "" {
+			if err := page.Line(a.out, "  "+n.Nodes); err != nil {
+				return err
+			}
 		}
 		t := page.Table{{"SUITE", "CHECK", "WANT", "SOURCE"}}
 		addExpected(&t, expect.Rows([]expect.Node{n}))

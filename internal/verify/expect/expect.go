@@ -85,8 +85,9 @@ type Node struct {
 	Name         string `json:"name"`
 	Role         Role   `json:"role"`
 	InstanceType string `json:"instance_type,omitempty"`
-	// Count is how many of them there may be.
+	// Count is how many of them there may be, Nodes their names in Slurm, as a host list.
 	Count int           `json:"count,omitempty"`
+	Nodes string        `json:"nodes,omitempty"`
 	All   []Expectation `json:"expectations"`
 }
 

@@ -3,7 +3,7 @@ package expect
 import "github.com/muster-hpc/muster/internal/spec"
 
 // Table is what is expected of each kind of machine of a file, in production: the head node, the pools of login nodes, and the
-// compute resources, one for each of their instance types. w may be nil.
+// compute resources, one for each of their instance types, with what they come to together. w may be nil.
 func Table(c *spec.Cluster, w *spec.Workload, override []Override) []Node {
 	named := func(name string, count int, s Subject) Node {
 		s.Cluster, s.Workload, s.Override = c, w, override
@@ -20,7 +20,9 @@ func Table(c *spec.Cluster, w *spec.Workload, override []Override) []Node {
 		for j := range q.ComputeResources {
 			r := &q.ComputeResources[j]
 			for _, t := range r.InstanceTypes {
-				all = append(all, named(q.Name+"/"+r.Name, r.MaxCount, Subject{Role: Compute, Queue: q, Resource: r, Type: t}))
+				n := named(q.Name+"/"+r.Name, r.MaxCount, Subject{Role: Compute, Queue: q, Resource: r, Type: t})
+				n.All = append(n.All, together(c, w, r, t)...)
+				all = append(all, n)
 			}
 		}
 	}
@@ -31,11 +33,13 @@ func Table(c *spec.Cluster, w *spec.Workload, override []Override) []Node {
 type Row struct {
 	Node         string `json:"node"`
 	InstanceType string `json:"instance_type"`
-	Suite        string `json:"suite"`
-	Check        string `json:"check"`
-	On           string `json:"on,omitempty"`
-	Want         string `json:"want,omitempty"`
-	Source       string `json:"source,omitempty"`
+	// Nodes is a host list of Slurm's, empty for other machines than compute nodes.
+	Nodes  string `json:"nodes,omitempty"`
+	Suite  string `json:"suite"`
+	Check  string `json:"check"`
+	On     string `json:"on,omitempty"`
+	Want   string `json:"want,omitempty"`
+	Source string `json:"source,omitempty"`
 	// Skip is why nothing is expected.
 	Skip string `json:"skip,omitempty"`
 }
@@ -45,7 +49,7 @@ func Rows(nodes []Node) []Row {
 	var all []Row
 	for _, n := range nodes {
 		for _, e := range n.All {
-			all = append(all, Row{Node: n.Name, InstanceType: n.InstanceType, Suite: e.Suite, Check: e.Check, On: e.On, Want: e.Want, Source: e.Source, Skip: e.Skip})
+			all = append(all, Row{Node: n.Name, InstanceType: n.InstanceType, Nodes: n.Nodes, Suite: e.Suite, Check: e.Check, On: e.On, Want: e.Want, Source: e.Source, Skip: e.Skip})
 		}
 	}
 	return all

@@ -18,7 +18,6 @@ import (
 // How each pair of nodes loads the network in a round. In a rehearsal all pairs share the processors of one machine, so that without a
 // bound they would measure how they share these.
 const (
-	trafficStreams   = 4
 	trafficSeconds   = 2.0
 	rehearsedSeconds = 0.5
 	rehearsedCap     = 0.02 // GB/s
@@ -38,7 +37,7 @@ func (r *run) network(ctx context.Context, s *verify.Suite) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, step.end()) }()
-	o, seconds := load.TrafficOptions{Nodes: r.alloc.nodes, In: step.out, Out: step.in, Streams: trafficStreams}, trafficSeconds
+	o, seconds := load.TrafficOptions{Nodes: r.alloc.nodes, In: step.out, Out: step.in, Streams: expect.Streams}, trafficSeconds
 	seen := judge.NetworkSeen{Nodes: r.alloc.nodes, Right: r.traffic()}
 	if r.Place == "local" {
 		o.CapGBps, seconds, seen.Unjudged = rehearsedCap, rehearsedSeconds, rehearsal
@@ -75,7 +74,7 @@ func (r *run) rounds(ctx context.Context, search *pairs.Search, round func([]loa
 // traffic is what two of the nodes should come to.
 func (r *run) traffic() expect.Bandwidth {
 	if kind, ok := r.kind(); ok {
-		return expect.Traffic(kind.Type, trafficStreams)
+		return expect.Traffic(kind.Type, expect.Streams)
 	}
 	return expect.Bandwidth{Unknown: "the nodes' instance type is not known, or they have several"}
 }
