@@ -1,4 +1,3 @@
-// Package test tries the whole product on real Slurm.
 package test
 
 import (

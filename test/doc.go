@@ -1,0 +1,2 @@
+// Package test tries the whole product on real Slurm.
+package test
