@@ -221,7 +221,7 @@ muster was written and tested without an account of AWS. Nothing on this page wa
 - That the suites host, gpu, efa and nccl read what drivers and programs of today print on such machines: they were run on machines without, where they skip or are blind. Their readers are held against recorded outputs of
   nccl-tests, NCCL, fi_info, nvidia-smi, DCGM, IOR, mdtest and fio, each with its source (internal/verify/meter/testdata); reports of failing GPUs in DCGM 4's form, and topologies, are written by its schema.
 - That expected bandwidths are right: they are other people's published ones, with their sources beside each, and a model of them for numbers of nodes that nobody published.
-- That nccl-tests by srun and PMIx, torch's collectives over NCCL, and an image's suites run: their command lines are tested, and nothing of them ran on a GPU. Pairs that find a node
+- That nccl-tests by srun and PMIx, torch's collectives over NCCL, and an image's suites run: nothing of them ran on a GPU. Slurm ran the suite nccl with stand-ins that print nccl-tests' tables. Pairs that find a node
   which makes NCCL slow were tried over gloo, and EFA's counters by files of their form.
 - Which network devices lie beside which GPUs: nobody publishes what nvidia-smi shows of it on instances, so that it is not judged. IOR and mdtest were not run by Slurm.
 - That a node whose clock is wrong is found: the judgement is tested; nodes of tests have one kernel, and so one clock. Slow nodes were made by limiting their bandwidth; a kernel that could delay packets was not there.
