@@ -26,6 +26,7 @@ func TestKeptJobs(t *testing.T) {
 		"is_reported":           keptIsReported,
 		"outlives_controllers":  keptOutlivesControllers,
 		"is_adopted":            keptIsAdopted,
+		"despite_names":         keptDespiteNames,
 		"drains_on_evidence":    keptDrainsOnEvidence,
 		"asks_kernels":          keptAsksKernels,
 	})

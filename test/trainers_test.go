@@ -57,7 +57,7 @@ Script: scripts/%[3]s.py
 Python: %[7]s
 Arguments: [--dir, %[4]s/%[1]s, --steps, %[5]d, %[6]s]
 Checkpoints: %[4]s/%[1]s/checkpoints
-Environment: {USE_LIBUV: 0, PYTHONUNBUFFERED: 1, ACCELERATE_USE_CPU: "true", PET_REDIRECTS: 2, PYTHONPATH: %[8]s}
+Environment: {USE_LIBUV: 0, PYTHONUNBUFFERED: 1, TORCH_EXTENSIONS_DIR: %[4]s/extensions, ACCELERATE_USE_CPU: "true", PET_REDIRECTS: 2, PYTHONPATH: %[8]s}
 Time: 60
 `
 
