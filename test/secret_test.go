@@ -24,7 +24,7 @@ import (
 // has a value.
 const telling = `#!/bin/bash
 mkdir -p checkpoints/step-1
-echo %s >checkpoints/step-1/mark
+cp mark checkpoints/step-1/mark
 sum() { printf %%s "$1" | sha256sum | cut -c1-64; }
 echo "run ${SLURM_RESTART_COUNT:-0} rank $SLURM_PROCID has $(sum "$ONE"), $(sum "$TWO") and $(sum "$THREE")"
 until [ -e %s ]; do sleep 0.1; done
@@ -82,7 +82,8 @@ func (c *cluster) secretJob() *secretJob {
 	if err := os.WriteFile(token, []byte(s.one+"\n"), 0o644); err != nil {
 		c.t.Fatal(err)
 	}
-	c.file("tell.sh", fmt.Sprintf(telling, s.mark, filepath.Join(c.dir, "go")))
+	c.file("mark", s.mark) // which its checkpoint has
+	c.file("tell.sh", fmt.Sprintf(telling, filepath.Join(c.dir, "go")))
 	if err := os.Chmod(filepath.Join(c.dir, "tell.sh"), 0o755); err != nil {
 		c.t.Fatal(err)
 	}
