@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-hpc/muster/internal/data"
 	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/store/storetest"
@@ -36,12 +38,15 @@ func TestPush_is_killed(t *testing.T) {
 	r := rand.New(rand.NewPCG(200, 9))
 	s := &story{t: t, r: r, gate: gate, muster: filepath.Join(dir, "muster"), server: server, root: t.TempDir(), home: t.TempDir()}
 	for n := 0; gate.killed < kills; n++ {
-		s.prefix = fmt.Sprintf("set-%d", n/3)
+		if s.prefix = fmt.Sprintf("set-%d", n/3); n%3 == 0 {
+			s.former = nil
+		}
 		s.change(n%15 == 0)
 		for range r.IntN(14) {
 			if s.push(1+r.IntN(s.calls()), r.IntN(3)) {
 				break
 			}
+			s.reads()
 		}
 		if !s.push(0, 0) {
 			t.Fatal("a push that nobody kills does not end well")
@@ -60,6 +65,7 @@ type story struct {
 	server       store.Config
 	root, home   string
 	prefix       string
+	former       map[string]string // by the prefix at hand and the path: the SHA-256 of what was there before
 	versions     int
 	lastRequests int
 }
@@ -96,7 +102,7 @@ func (s *story) write(path string, size int) {
 // push pushes, and is killed at a request if it is not 0. It tells whether the push came to its end.
 func (s *story) push(killAt int, moment int) bool {
 	s.t.Helper()
-	cmd := exec.Command(s.muster, "data", "push", s.root, "s3://bucket/"+s.prefix, "--make-bucket", "--delete", "--endpoint-url", s.gate.URL, "--region", "us-east-1", "-q")
+	cmd := exec.Command(s.muster, "data", "push", s.root, "s3://bucket/"+s.prefix, "--make-bucket", "--delete", "--yes", "--endpoint-url", s.gate.URL, "--region", "us-east-1", "-q")
 	cmd.Env = append(os.Environ(), "MUSTER_HOME="+s.home, "AWS_SHARED_CREDENTIALS_FILE="+s.server.CredentialsFile, "MUSTER_CLUSTER=")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -134,6 +140,7 @@ func (s *story) check() {
 	if err != nil || head.State != manifest.Whole {
 		s.t.Fatalf("the head: %+v, %v", head, err)
 	}
+	s.former = s.sums()
 	got := map[string]string{}
 	for rec, err := range manifest.NewReader(strings.NewReader(s.object(bucket, manifest.ManifestKey(s.prefix, head.Manifest)))).All() {
 		if err != nil {
@@ -168,6 +175,41 @@ func (s *story) check() {
 	})
 	if err != nil {
 		s.t.Error(err)
+	}
+}
+
+// reads reads the dataset as others do while no push is under way that will go on.
+func (s *story) reads() {
+	s.t.Helper()
+	c := s.server
+	c.Bucket = "bucket"
+	bucket, err := store.Open(s.t.Context(), c)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	d, err := data.Open(s.t.Context(), bucket, s.prefix, s.prefix)
+	if errors.Is(err, data.ErrNone) || errors.Is(err, data.ErrChanging) || errors.Is(err, store.ErrNotFound) {
+		if s.former != nil && !errors.Is(err, data.ErrChanging) {
+			s.t.Errorf("the dataset from before is gone: %v", err)
+		}
+		return
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer d.Close()
+	got := map[string]string{}
+	for rec, err := range d.Records(s.t.Context()) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		got[rec.Path] = rec.SHA256
+		if sums, err := store.Sum(strings.NewReader(s.object(bucket, manifest.Key(s.prefix, rec.Path))), rec.SizeBytes); err != nil || sums.SHA256 != rec.SHA256 {
+			s.t.Errorf("after a kill the object of %s has %s, %v, and its record %s", rec.Path, sums.SHA256, err, rec.SHA256)
+		}
+	}
+	if !maps.Equal(got, s.former) && !maps.Equal(got, s.sums()) {
+		s.t.Errorf("after a kill a reader gets what never was pushed: %v", got)
 	}
 }
 
