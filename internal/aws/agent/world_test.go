@@ -3,6 +3,7 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -87,6 +88,7 @@ func (c *cloud) s3(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		c.objects[r.URL.Path] = object{data, meta}
+		w.Header().Set("ETag", etag(data))
 	case http.MethodGet, http.MethodHead:
 		if !ok {
 			w.WriteHeader(http.StatusNotFound)
@@ -96,12 +98,17 @@ func (c *cloud) s3(w http.ResponseWriter, r *http.Request) {
 		for k, v := range o.meta {
 			w.Header()[k] = v
 		}
-		sum := sha256.Sum256(o.data)
-		w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
+		w.Header().Set("ETag", etag(o.data))
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(o.data))
 	default:
 		c.t.Errorf("nothing implements %s %s", r.Method, r.URL)
 	}
+}
+
+// etag is S3's of an object that was put at once and is not encrypted with KMS: its MD5.
+func etag(data []byte) string {
+	sum := md5.Sum(data)
+	return `"` + hex.EncodeToString(sum[:]) + `"`
 }
 
 func (c *cloud) logs(w http.ResponseWriter, r *http.Request) {
