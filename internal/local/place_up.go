@@ -94,6 +94,10 @@ func (w *wanted) Up(ctx context.Context, o place.UpOptions) (place.Answer, error
 	answer := place.Answer{Cluster: o.Name}
 	up.Tested = func(t place.TestJob) { answer.TestJob = &t }
 	answer.Steps, err = Up(ctx, up)
+	// What stands against accounts is found only now where Slurm did not answer in time before.
+	if conflicts, ok := errors.AsType[*diag.List](err); ok {
+		err = w.talk.Problems(conflicts)
+	}
 	return answer, err
 }
 
