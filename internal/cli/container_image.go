@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -56,6 +57,8 @@ func (a *app) imageFile(ctx context.Context, name string, o container.Options) (
 	if os.Geteuid() == 0 && o.User.UID != 0 {
 		cmd.SysProcAttr.Credential = credentialOf(o.User)
 	}
+	runtime.LockOSThread() // it ends with the thread that starts it
+	defer runtime.UnlockOSThread()
 	err = cmd.Start()
 	theirs.Close()
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -125,6 +126,8 @@ func (u *up) runTrial(ctx context.Context, as string) (said []string, err error)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
 	cmd.SysProcAttr = trialProcess(u.layout)
+	runtime.LockOSThread() // it ends with the thread that starts it
+	defer runtime.UnlockOSThread()
 	out, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -42,3 +42,24 @@ func Off(f func() error) error {
 	go func() { done <- f() }()
 	return <-done
 }
+
+// Hold runs start on a thread that stays until release is called. What start starts to
+// end with its parent (Pdeathsig) ends with the thread that started it, and the
+// process's threads may end before the process does. Release is there only without an
+// error, and is called once.
+func Hold(start func() error) (release func(), err error) {
+	started, over := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := start()
+		started <- err
+		if err == nil {
+			<-over
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return func() { close(over) }, nil
+}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -55,7 +56,8 @@ func (e eye) ask(ctx context.Context, name string, args ...string) (string, erro
 	return e.run(ctx, program, args...)
 }
 
-// run runs a program, without an environment, in a group of its own that ends with it.
+// run runs a program, without an environment, in a group of its own that ends with it. It is killed when the thread that started it ends:
+// that is this one, and stays.
 func (e eye) run(ctx context.Context, program string, args ...string) (string, error) {
 	wait := cmp.Or(e.wait, programWait)
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it did not end within %s", wait))
@@ -69,6 +71,8 @@ func (e eye) run(ctx context.Context, program string, args ...string) (string, e
 	c.Dir, c.Stdout, c.Stderr, c.WaitDelay = "/", &out, &wrong, pipeWait
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	err := c.Run()
 	if err == nil {
 		return out.String(), nil

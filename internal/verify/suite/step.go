@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/sys/tail"
+	"github.com/muster-hpc/muster/internal/sys/thread"
 )
 
 // stepOptions say what a step of the allocation runs.
@@ -47,7 +48,9 @@ type step struct {
 	out    io.ReadCloser
 	said   *tail.Writer
 	cancel context.CancelFunc
-	ctx    context.Context
+	// release lets go of the thread that srun ends with.
+	release func()
+	ctx     context.Context
 }
 
 // args are srun's.
@@ -105,7 +108,7 @@ func (r *run) begin(ctx context.Context, o stepOptions) (*step, error) {
 		}
 	}
 	if s.out, err = s.cmd.StdoutPipe(); err == nil {
-		err = s.cmd.Start()
+		s.release, err = thread.Hold(s.cmd.Start)
 	}
 	if err != nil {
 		cancel()
@@ -123,6 +126,7 @@ func (s *step) end() error {
 	}
 	_, _ = io.Copy(io.Discard, s.out)
 	err := s.cmd.Wait()
+	s.release()
 	switch {
 	case err == nil:
 		return nil
