@@ -22,6 +22,7 @@ type durable struct {
 	root       string
 	attributes meta.MetadataStorer
 	folders    *folders
+	described  *described              // nil where attributes are not the files' own
 	write      func(path string) error // to the disk
 	names      *turns                  // at writing directories: who puts objects into one at the same time shares that
 }
@@ -31,6 +32,9 @@ var _ backend.Backend = durable{}
 func newDurable(be *posix.Posix, attrs meta.MetadataStorer, root string, write func(string) error) durable {
 	d := durable{Posix: be, root: root, attributes: attrs, folders: &folders{most: mostNames}, write: write, names: &turns{last: map[string]*turn{}}}
 	d.names.deed = d.writeNames
+	if _, own := attrs.(extended); own {
+		d.described = &described{}
+	}
 	return d
 }
 

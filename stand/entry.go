@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/versity/versitygw/backend"
@@ -18,34 +19,45 @@ import (
 // object describes objects of a bucket for a list, as the library does, for less: there are no versions of objects, and
 // of checksums a list says only which they are.
 func (d durable) object(bucket string) backend.GetObjFunc {
+	read, root := d.attributesOf(bucket), filepath.Join(d.root, bucket)+"/"
 	return func(key string, e fs.DirEntry) (s3response.Object, error) {
-		version, err := d.attributes.RetrieveAttribute(nil, bucket, key, "etag")
-		if gone(err) || e.IsDir() && errors.Is(err, meta.ErrNoSuchKey) {
-			return s3response.Object{}, backend.ErrSkipObj
-		}
-		if err != nil && !errors.Is(err, meta.ErrNoSuchKey) {
-			return s3response.Object{}, err
-		}
-		info, err := e.Info()
-		if gone(err) {
-			return s3response.Object{}, backend.ErrSkipObj
-		}
-		if err != nil {
-			return s3response.Object{}, err
-		}
-		etag, size, modified := string(version), info.Size(), info.ModTime()
-		o := s3response.Object{Key: &key, ETag: &etag, Size: &size, LastModified: &modified, StorageClass: types.ObjectStorageClassStandard}
 		if e.IsDir() {
-			size = 0
-			return o, nil
+			return d.directory(bucket, key, e)
+		}
+		return d.described.file(root+key, key, time.Now(), read)
+	}
+}
+
+// directory describes an object that is a directory, which few are.
+func (d durable) directory(bucket, key string, e fs.DirEntry) (s3response.Object, error) {
+	etag, err := d.attributes.RetrieveAttribute(nil, bucket, key, "etag")
+	if errors.Is(err, meta.ErrNoSuchKey) {
+		return s3response.Object{}, backend.ErrSkipObj
+	}
+	if err != nil {
+		return s3response.Object{}, skipped(err)
+	}
+	info, err := e.Info()
+	if err != nil {
+		return s3response.Object{}, skipped(err)
+	}
+	version, size, modified := string(etag), int64(0), info.ModTime()
+	return s3response.Object{Key: &key, ETag: &version, Size: &size, LastModified: &modified, StorageClass: types.ObjectStorageClassStandard}, nil
+}
+
+// attributesOf reads attributes of a bucket's objects that are files.
+func (d durable) attributesOf(bucket string) reader {
+	return func(key string) (string, sumKind, error) {
+		etag, err := d.attributes.RetrieveAttribute(nil, bucket, key, "etag")
+		if err != nil && !errors.Is(err, meta.ErrNoSuchKey) {
+			return "", sumKind{}, skipped(err)
 		}
 		sums, err := d.attributes.RetrieveAttribute(nil, bucket, key, "checksums")
 		if err != nil && !errors.Is(err, meta.ErrNoSuchKey) {
-			return o, backend.ErrSkipObj
+			return "", sumKind{}, backend.ErrSkipObj
 		}
 		kind := kindOf(sums)
-		o.ChecksumAlgorithm, o.ChecksumType = []types.ChecksumAlgorithm{kind.Algorithm}, kind.Type
-		return o, nil
+		return string(etag), sumKind{kind.Algorithm, kind.Type}, nil
 	}
 }
 
@@ -68,15 +80,15 @@ func kindOf(sums []byte) (kind s3response.Checksum) {
 
 // entry is a file or a directory.
 type entry struct {
-	path string
-	dir  bool
+	root, key string
+	dir       bool
 }
 
 var _ fs.DirEntry = entry{}
 
-func (e entry) Name() string               { return filepath.Base(e.path) }
+func (e entry) Name() string               { return filepath.Base(e.key) }
 func (e entry) IsDir() bool                { return e.dir }
-func (e entry) Info() (fs.FileInfo, error) { return os.Lstat(e.path) }
+func (e entry) Info() (fs.FileInfo, error) { return os.Lstat(filepath.Join(e.root, e.key)) }
 
 // Type implements fs.DirEntry.
 func (e entry) Type() fs.FileMode {

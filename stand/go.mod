@@ -6,6 +6,7 @@ require (
 	github.com/aws/aws-sdk-go-v2 v1.45.1
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.109.1
 	github.com/distribution/distribution/v3 v3.1.2
+	github.com/gofiber/fiber/v3 v3.5.0
 	github.com/sirupsen/logrus v1.10.2
 	github.com/valyala/fasthttp v1.73.0
 	github.com/versity/versitygw v1.8.0
@@ -49,7 +50,6 @@ require (
 	github.com/go-ldap/ldap/v3 v3.4.14 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
-	github.com/gofiber/fiber/v3 v3.5.0 // indirect
 	github.com/gofiber/schema v1.8.4 // indirect
 	github.com/gofiber/utils/v2 v2.4.2 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect

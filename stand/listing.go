@@ -42,6 +42,9 @@ func (e exact) ListObjectsV2(ctx context.Context, in *s3.ListObjectsV2Input) (s3
 		out.EncodingType = types.EncodingTypeUrl
 		encode(out.Contents, out.CommonPrefixes, &out.Prefix, &out.Delimiter, &out.StartAfter)
 	}
+	if request, ok := ctx.(*fasthttp.RequestCtx); ok {
+		leave(request, &out)
+	}
 	return out, nil
 }
 
@@ -69,8 +72,22 @@ func encode(objects []s3response.Object, prefixes []types.CommonPrefix, others .
 		others = append(others, &prefixes[i].Prefix)
 	}
 	for _, text := range others {
-		if *text != nil {
-			*text = aws.String(strings.ReplaceAll(url.QueryEscape(**text), "%2F", "/"))
+		if *text != nil && !stays(**text) {
+			*text = aws.String(encodedKey(**text))
 		}
 	}
+}
+
+func encodedKey(key string) string { return strings.ReplaceAll(url.QueryEscape(key), "%2F", "/") }
+
+// stays says that an encoded key is the same.
+func stays(key string) bool {
+	for i := range len(key) {
+		switch c := key[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.', c == '~', c == '/':
+		default:
+			return false
+		}
+	}
+	return true
 }

@@ -122,7 +122,7 @@ func (p *page) offer(key string) error {
 	if len(p.found) > p.most {
 		return errFull
 	}
-	o, err := p.object(key, entry{filepath.Join(p.root, key), strings.HasSuffix(key, "/")})
+	o, err := p.object(key, entry{p.root, key, strings.HasSuffix(key, "/")})
 	if errors.Is(err, backend.ErrSkipObj) {
 		return nil
 	}

@@ -32,6 +32,7 @@ const (
 	bufferBytes    = 256 << 10       // for each body that is being copied
 	copyBytes      = 5 << 30         // the largest object that one call copies, as S3 has it (API reference, CopyObject)
 	memoryBytes    = 96 << 20        // the garbage collector works harder above it
+	garbagePercent = 200             // of what is in use, which is little: what requests leave behind goes less often then
 	minThreads     = 8               // at Go's code at a time: one that waits for the disk keeps its place for a while
 	goodbye        = 2 * time.Second // for requests that are being answered when the end comes
 	portTries      = 10
@@ -42,6 +43,7 @@ const (
 // is on the disk.
 func serveS3(ctx context.Context, o s3Options) error {
 	debug.SetMemoryLimit(memoryBytes)
+	debug.SetGCPercent(garbagePercent)
 	runtime.GOMAXPROCS(max(minThreads, runtime.GOMAXPROCS(0)))
 	account, err := readCredentials(o.Credentials)
 	if err != nil {
@@ -127,6 +129,8 @@ func newServer(be backend.Backend, o s3Options, account credentials) (*s3api.S3A
 			return nil, nil, fmt.Errorf("open access log %s: %w", o.AccessLog, err)
 		}
 		access = l
+	} else { // the log tells how long answers are, and does not see what becomes of them later
+		opts = append(opts, s3api.WithMiddleware("/", byHand))
 	}
 	root := auth.Account{Access: account.AccessKey, Secret: account.SecretKey, Role: auth.RoleAdmin}
 	accounts := auth.NewIAMServiceSingle(root)
