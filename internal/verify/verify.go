@@ -67,6 +67,8 @@ type Value struct {
 	// Expected is what it should be, 0 where that is not known, and Lower says that less is better.
 	Expected float64 `json:"expected,omitempty"`
 	Lower    bool    `json:"lower,omitempty"`
+	// Doubt is how far Number may be off either way, 0 where that is not known.
+	Doubt float64 `json:"doubt,omitempty"`
 }
 
 // Series is a curve that was measured, such as the bus bandwidth of a collective over the size of its messages.

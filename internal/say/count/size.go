@@ -21,6 +21,33 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.0f %ciB", value, units[unit])
 }
 
+// Size is a size of a message, as those who measure name it: 8 B, 64 KiB, 1 GiB.
+func Size(n float64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	i := 0
+	for ; n >= 1024 && i < len(units)-1; i++ {
+		n /= 1024
+	}
+	if n >= 100 && n < 1e15 {
+		return fmt.Sprintf("%.0f %s", n, units[i])
+	}
+	return fmt.Sprintf("%.3g %s", n, units[i])
+}
+
+// Brief is a short time to two figures or so: 0.05 ms, 272 ms, 2.7 s. There is no less than a hundredth of a millisecond.
+func Brief(d time.Duration) string {
+	ms := max(d.Seconds()*1000, 0.01)
+	switch {
+	case ms < 10:
+		return fmt.Sprintf("%.2g ms", ms)
+	case ms < 1000:
+		return fmt.Sprintf("%.0f ms", ms)
+	case ms < 10000:
+		return fmt.Sprintf("%.1f s", ms/1000)
+	}
+	return fmt.Sprintf("%.0f s", ms/1000)
+}
+
 // Span is a time span as people say it, to two figures or so.
 func Span(d time.Duration) string {
 	switch {

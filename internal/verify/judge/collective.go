@@ -141,7 +141,7 @@ func (s CollectiveSeen) bandwidth(name string) verify.Result {
 	row, gbps, large := s.peak()
 	r := verify.Result{
 		Check: name + "-bandwidth", On: s.On, Verdict: verify.Pass, Value: &verify.Value{Number: gbps, Unit: "GB/s"},
-		Found: fmt.Sprintf("bus bandwidth %.4g GB/s with messages of %d bytes", gbps, row.Bytes),
+		Found: fmt.Sprintf("bus bandwidth %.4g GB/s with messages of %s", gbps, count.Size(float64(row.Bytes))),
 	}
 	if s.Note != "" {
 		r.Evidence = []string{s.Note}
@@ -199,7 +199,7 @@ func (s CollectiveSeen) beside(r *verify.Result) {
 			if m == nil || p.X != float64(s.Rows[i].Bytes) || p.Y <= 0 {
 				continue
 			}
-			r.Found = fmt.Sprintf("bus bandwidth %.4g GB/s with messages of %d bytes", m.BusGBps, s.Rows[i].Bytes)
+			r.Found = fmt.Sprintf("bus bandwidth %.4g GB/s with messages of %s", m.BusGBps, count.Size(float64(s.Rows[i].Bytes)))
 			r.Value.Number, r.Value.Expected = m.BusGBps, p.Y
 			r.Want, r.Source = fmt.Sprintf("%.4g GB/s, as before", p.Y), busRule+cmp.Or(s.EarlierSource, "the earlier report")
 			s.hold(r, m.BusGBps/p.Y, s.Loose)

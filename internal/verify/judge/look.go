@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/verify"
@@ -200,10 +199,13 @@ func clock(f *verify.Facts, e expect.Expectation) []sight {
 	}
 	low, high := c.Now.Sub(c.Back), c.Now.Sub(c.Asked)
 	least := max(0, low, -high).Seconds()
-	doubt := (high - low).Round(time.Millisecond)
+	doubt := count.Brief(high - low)
 	text := fmt.Sprintf("%.1f s off, or up to %s more", least, doubt)
+	if least == 0 {
+		text = "within " + count.Brief(max(low.Abs(), high.Abs()))
+	}
 	if most := max(low.Abs(), high.Abs()).Seconds(); e.Must.Holds(least) && !e.Must.Holds(most) {
-		return []sight{{blind: "the answer took " + doubt.String() + ", so that nobody knows how far the clock is off"}}
+		return []sight{{blind: "the answer took " + doubt + ", so that nobody knows how far the clock is off"}}
 	}
 	return []sight{{text: text, number: least, numeric: true}}
 }

@@ -190,19 +190,9 @@ func (a axis) at(n float64) float64 {
 // text is a number of the axis in words.
 func (a axis) text(n float64) string {
 	if a.bytes {
-		return sizeText(n)
+		return count.Size(n)
 	}
 	return figures(n)
-}
-
-// sizeText is a size of a message: 8 B, 32 KiB, 16 GiB.
-func sizeText(n float64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	i := 0
-	for ; n >= 1024 && i < len(units)-1; i++ {
-		n /= 1024
-	}
-	return figures(n) + " " + units[i]
 }
 
 // ticks are the places that an axis names: powers of 32 for sizes, of ten for what else is logarithmic, round steps otherwise.

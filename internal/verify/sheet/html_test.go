@@ -104,7 +104,7 @@ func TestRows(t *testing.T) {
 	}
 	want := []string{
 		"fail bucket s3://corpus AccessDenied", "warn clock gpu-dy-p5e-6 2.7 s ahead", "pass slurmctld  answers", "pass accounting  knows training",
-		"pass partition gpu UP, all nodes in service", "pass job-step gpu-dy-p5e-[1-80] ran", "pass clock gpu-dy-p5e-[1-5,7-80] 0.002 to 0.003 s",
+		"pass partition gpu UP, all nodes in service", "pass job-step gpu-dy-p5e-[1-80] ran", "pass clock gpu-dy-p5e-[1-5,7-80] 2 to 3 ms",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))
@@ -131,6 +131,37 @@ func TestRows_of_names(t *testing.T) {
 	rows = Rows(s)
 	if last := rows[len(rows)-1]; len(rows) != mostRows || len(last.On) != 100-mostRows+1 || last.Found != "11 %, and 88 others" || len(last.Each) != 89 {
 		t.Errorf("%d rows, the last %+v", len(rows), last)
+	}
+}
+
+// TestRows_that_name_nodes: what is said of several nodes in the same words is one row, also where these name one of them.
+func TestRows_that_name_nodes(t *testing.T) {
+	s := verify.Suite{Name: "basic"}
+	for _, n := range []string{"node-1", "node-2", "node-3"} {
+		s.Results = append(s.Results, verify.Result{Check: "names", On: n, Verdict: verify.Pass, Found: "knows 3 names", Want: "head, node-1, node-3"})
+	}
+	if rows := Rows(s); len(rows) != 1 || len(rows[0].On) != 3 || rows[0].Want != "head, node-1, node-3" || rows[0].Found != "knows 3 names" {
+		t.Errorf("%+v", rows)
+	}
+}
+
+// TestRows_of_times: clocks that go either way are within the worst of them, with what is in doubt.
+func TestRows_of_times(t *testing.T) {
+	for want, numbers := range map[string][]verify.Value{
+		"within 0.35 ms": {{Number: -12.9e-6, Doubt: 300e-6}, {Number: 46.9e-6, Doubt: 200e-6}},
+		"within 0.05 ms": {{Number: -12.9e-6}, {Number: 50e-6}},
+		"within 500 ms":  {{Number: 0.5}, {Number: -3e-9}},
+		"2 to 3 ms":      {{Number: 0.002}, {Number: 0.003}},
+		"0.05 to 4 s":    {{Number: 0.05}, {Number: 4}},
+	} {
+		s := verify.Suite{Name: "basic"}
+		for i, v := range numbers {
+			v.Unit = "s"
+			s.Results = append(s.Results, verify.Result{Check: "clock", On: fmt.Sprint("node-", i), Verdict: verify.Pass, Found: fmt.Sprint(v.Number), Value: &v})
+		}
+		if rows := Rows(s); len(rows) != 1 || rows[0].Found != want {
+			t.Errorf("%+v, want %s", rows, want)
+		}
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/verify"
 )
 
@@ -74,15 +76,15 @@ type kin struct {
 
 // grouped are results that say the same, in the order in which the first of them comes.
 func grouped(results []verify.Result) [][]verify.Result {
-	groups := map[likeness][]verify.Result{}
+	groups, all := map[likeness][]verify.Result{}, sayingsOf(results)
 	var keys []likeness
 	for _, r := range results {
-		k := likeness{check: r.Check, verdict: r.Verdict, required: r.Required, want: nameless(r.Want, r.On), why: nameless(r.Why, r.On), source: r.Source}
+		k := likeness{check: r.Check, verdict: r.Verdict, required: r.Required, want: all.said(r, r.Want), why: all.said(r, r.Why), source: r.Source}
 		if strings.Contains(r.On, "/") { // mounts and buckets are not alike, as nodes are
 			k.path = r.On
 		}
 		if r.Value == nil {
-			k.found = nameless(r.Found, r.On)
+			k.found = all.said(r, r.Found)
 		} else {
 			k.unit = r.Value.Unit
 			k.why = withoutNumbers(k.why)
@@ -93,11 +95,42 @@ func grouped(results []verify.Result) [][]verify.Result {
 		}
 		groups[k] = append(groups[k], r)
 	}
-	all := make([][]verify.Result, 0, len(keys))
+	sorted := make([][]verify.Result, 0, len(keys))
 	for _, k := range keys {
-		all = append(all, groups[k])
+		sorted = append(sorted, groups[k])
+	}
+	return sorted
+}
+
+// sayings are the texts of results with the first place of which they are said, or "" if there are several.
+type sayings map[saying]string
+
+type saying struct {
+	kin
+	text string
+}
+
+func sayingsOf(results []verify.Result) sayings {
+	all := sayings{}
+	for _, r := range results {
+		for _, text := range []string{r.Want, r.Why, r.Found} {
+			k := saying{kin{r.Check, r.Verdict}, text}
+			if on, ok := all[k]; ok && on != r.On {
+				all[k] = ""
+			} else if !ok {
+				all[k] = r.On
+			}
+		}
 	}
 	return all
+}
+
+// said is a text without the name of its place, unless the same is said of other places: then it names that place to all of them.
+func (s sayings) said(r verify.Result, text string) string {
+	if s[saying{kin{r.Check, r.Verdict}, text}] == "" {
+		return text
+	}
+	return nameless(text, r.On)
 }
 
 // merged puts what is too much for rows of its own together: the last row of a check and verdict is for all that is left.
@@ -145,7 +178,7 @@ func (r *Row) measure(group []verify.Result) {
 	}
 	r.Unit, r.Expected, r.Typical = line(group[0].Value.Unit), group[0].Value.Expected, verify.Median(numbers)
 	if len(group) > 1 {
-		r.Found = span(slices.Min(numbers), slices.Max(numbers), r.Unit)
+		r.Found = spanOf(group, numbers, r.Unit)
 	}
 }
 
@@ -159,6 +192,25 @@ func numbersOf(group []verify.Result) (numbers []float64) {
 }
 
 func finite(n float64) bool { return !math.IsNaN(n) && !math.IsInf(n, 0) }
+
+// spanOf is from where to where numbers go. Times that may be off, or go either way, are differences: they are all within the largest.
+func spanOf(group []verify.Result, numbers []float64, unit string) string {
+	least, most := slices.Min(numbers), slices.Max(numbers)
+	doubt := 0.0
+	for _, x := range group {
+		if x.Value != nil && finite(x.Value.Doubt) {
+			doubt = max(doubt, x.Value.Doubt)
+		}
+	}
+	within := max(math.Abs(least), math.Abs(most)) + doubt
+	switch {
+	case unit == "s" && (doubt > 0 || least < 0) && within < 1e9:
+		return "within " + count.Brief(time.Duration(within*float64(time.Second)))
+	case unit == "s" && least >= 0 && most < 0.1:
+		return span(1000*least, 1000*most, "ms")
+	}
+	return span(least, most, unit)
+}
 
 func span(least, most float64, unit string) string {
 	if a, b := figures(least), figures(most); a != b {
@@ -177,13 +229,13 @@ func figures(n float64) string {
 
 // share keeps what all of a group have in common, and what each has besides.
 func (r *Row) share(group []verify.Result) {
-	texts := map[string]bool{}
+	texts, plain := map[string]bool{}, map[string]bool{}
 	for _, x := range group {
-		texts[nameless(x.Found, x.On)] = true
+		texts[nameless(x.Found, x.On)], plain[x.Found] = true, true
 	}
-	if len(texts) > 1 {
-		r.each(group, len(texts))
-	} else {
+	if kinds := min(len(texts), len(plain)); kinds > 1 {
+		r.each(group, kinds)
+	} else if len(plain) > 1 {
 		r.Found = nameless(r.Found, line(group[0].On))
 	}
 	r.Want = common(group, func(x verify.Result) string { return x.Want })
@@ -216,6 +268,9 @@ func ellipsis(why string) string {
 
 // common is a text of all of a group, without the names of places; of several ones it is the first, and how many others there are.
 func common(group []verify.Result, text func(verify.Result) string) string {
+	if !slices.ContainsFunc(group, func(x verify.Result) bool { return text(x) != text(group[0]) }) {
+		return line(text(group[0]))
+	}
 	first, others := nameless(text(group[0]), group[0].On), map[string]bool{}
 	for _, x := range group[1:] {
 		if t := nameless(text(x), x.On); t != first && t != "" {

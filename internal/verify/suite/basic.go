@@ -166,7 +166,7 @@ func (r *run) clocks(g greeted) []verify.Result {
 		c, ok := g.clocks[n]
 		result := verify.Result{Check: "clock", On: n, Verdict: verify.Pass, Found: c.String(), Want: "within 1 s of the head node",
 			Source: "munge(7): credentials live 300 s; make and rsync compare times of files of several nodes",
-			Value:  &verify.Value{Number: c.Ahead.Seconds(), Unit: "s", Lower: true}}
+			Value:  &verify.Value{Number: c.Ahead.Seconds(), Unit: "s", Lower: true, Doubt: c.Within.Seconds()}}
 		switch off := c.Ahead.Abs() - c.Within; {
 		case !ok:
 			result.Verdict, result.Found, result.Why, result.Value = verify.Blind, "", errSilent.Error(), nil

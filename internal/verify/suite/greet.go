@@ -7,9 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/verify/load"
 )
 
@@ -127,4 +127,13 @@ func (g *greeted) take(a heardAt, asked time.Time) {
 
 var errSilent = errors.New("it did not answer")
 
-func (c clock) String() string { return fmt.Sprintf("%+.3f s", c.Ahead.Seconds()) }
+// String says no more than is known: where the answer took longer than the clock is off, how far that is at most.
+func (c clock) String() string {
+	switch {
+	case c.Ahead.Abs() <= c.Within:
+		return "within " + count.Brief(c.Ahead.Abs()+c.Within)
+	case c.Ahead < 0:
+		return count.Brief(-c.Ahead) + " behind"
+	}
+	return count.Brief(c.Ahead) + " ahead"
+}
