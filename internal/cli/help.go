@@ -96,10 +96,15 @@ func showUsage(c *cobra.Command) error {
 }
 
 func useLine(c *cobra.Command) string {
-	if c.HasAvailableSubCommands() {
-		return c.CommandPath() + " COMMAND"
+	itself := strings.TrimSuffix(c.UseLine(), " [flags]")
+	switch below := c.CommandPath() + " COMMAND"; {
+	case !c.HasAvailableSubCommands():
+		return itself
+	case c.Runnable() && strings.Contains(c.Use, " "):
+		return itself + "\n  " + below
+	default:
+		return below
 	}
-	return strings.TrimSuffix(c.UseLine(), " [flags]")
 }
 
 // argumentError says how a command is used where cobra only counts arguments.

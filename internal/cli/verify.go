@@ -61,10 +61,13 @@ The nodes are one job's, named muster-verify, which ends with this command,
 however that ends. With --here it is about the Slurm of this machine, whoever
 made the cluster: nothing has to be installed on its nodes.`,
 		Example: "  muster verify\n  muster verify basic network --nodes 10\n  muster verify --nodes all --budget 2h --report acceptance\n" +
-			"  muster verify --here -o json > report.json\n  muster verify diff before.json report.json",
+			"  muster verify --here -o json > report.json\n  muster verify diff before.json report.json\n  muster verify --expect cluster.yaml",
 		ValidArgsFunction: cobra.FixedCompletions(verify.Suites(), cobra.ShellCompDirectiveNoFileComp),
 		PreRunE: func(c *cobra.Command, args []string) error {
 			o.suites = args
+			if o.expect {
+				o.suites = a.expectOf(args)
+			}
 			if o.here && c.Flags().Changed("cluster") {
 				return fault.Usage(errors.New("--here is about the Slurm of this machine: leave --cluster out"))
 			}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,6 +38,17 @@ func (a *app) verifyExpect(suites, want []string) error {
 		nodes[i].All = slices.DeleteFunc(nodes[i].All, func(e expect.Expectation) bool { return !slices.Contains(suites, e.Suite) })
 	}
 	return a.answer(expected{Schema: 1, Rows: expect.Rows(nodes)}, func() error { return a.showExpected(nodes) })
+}
+
+// expectOf are the suites among what --expect was given: a cluster file among them is the one that it is about, as with --cluster.
+func (a *app) expectOf(args []string) []string {
+	return slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
+		file := slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(arg))
+		if file {
+			a.cluster = arg
+		}
+		return file
+	})
 }
 
 // hostsNamed are the nodes of queue/resource, as a host list; empty for a machine that is no node.

@@ -88,6 +88,7 @@ func Diff(a, b Report) Difference {
 			found.both(k, x, y)
 		}
 	}
+	found.unseen(a, b)
 	d.Worse, d.Better, d.Other = gather(found.worse), gather(found.better), gather(found.other)
 	d.New, d.Gone, d.Same = gather(found.isNew), gather(found.isGone), found.same
 	return d

@@ -25,6 +25,32 @@ func on(changes []Change) (all []string) {
 	return all
 }
 
+// A suite that proved something, and of which nobody sees anything now, is worse: its results are only gone.
+func TestDiff_unseen(t *testing.T) {
+	of := func(v Verdict, results ...Result) Report {
+		return Report{Suites: []Suite{{Name: Network, Verdict: v, Results: results}}}
+	}
+	pair, cut := Result{Check: "network-pair", On: "a+b", Verdict: Pass}, Result{Check: Network, Verdict: Blind, Why: "the budget is spent"}
+	for name, row := range map[string]struct {
+		a, b  Report
+		worse int
+	}{
+		"cut_off":           {of(Pass, pair), of(Blind, cut), 1},
+		"without_results":   {of(Warn, pair), of(Blind), 1},
+		"cut_off_before":    {of(Blind, cut), of(Blind, cut), 0},
+		"did_not_apply":     {of(Skip), of(Blind, cut), 0},
+		"told_by_a_result":  {of(Pass, pair), of(Blind, Result{Check: "network-pair", On: "a+b", Verdict: Blind}), 1},
+		"seen_now":          {of(Blind, cut), of(Pass, pair), 0},
+		"of_another_choice": {Report{}, of(Blind, cut), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := Diff(row.a, row.b); len(d.Worse) != row.worse {
+				t.Errorf("%+v", d)
+			}
+		})
+	}
+}
+
 func TestDiff_numbers(t *testing.T) {
 	wide := []float64{80, 85, 90, 95, 100, 105, 110, 115, 120}
 	scaled := func(all []float64, by float64) []float64 {

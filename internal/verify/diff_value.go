@@ -47,6 +47,22 @@ func (c *compared) both(k key, a, b Result) {
 	}
 }
 
+// unseen are the suites that proved something, and of which now nobody could look at so much that they are blind: their results are
+// gone, and that is worse.
+func (c *compared) unseen(a, b Report) {
+	was := map[string]Verdict{}
+	for _, s := range a.Suites {
+		was[s.Name] = s.Verdict
+	}
+	for _, s := range b.Suites {
+		before, there := was[s.Name]
+		told := slices.ContainsFunc(c.worse, func(x Change) bool { return x.Suite == s.Name })
+		if there && !told && s.Verdict == Blind && rank(before) < rank(Blind) && before != Skip {
+			c.worse = append(c.worse, Change{Suite: s.Name, Check: s.Name, On: []string{}, From: before, To: Blind, Why: s.Why})
+		}
+	}
+}
+
 // number compares what was measured.
 func (c *compared) number(k key, x Change, a, b Result) {
 	gain, ok := gainOf(a.Value, b.Value)

@@ -175,6 +175,7 @@ func (r *run) one(ctx context.Context, name string) {
 	s := verify.Suite{Name: name, Began: time.Now().UTC().Truncate(time.Millisecond), Results: []verify.Result{}}
 	if why := r.gone(ctx); why != "" {
 		s.Verdict, s.Why = verify.Blind, why
+		s.Results = append(s.Results, verify.Result{Check: name, Verdict: verify.Blind, Why: why})
 		r.report.Suites = append(r.report.Suites, s)
 		return
 	}
