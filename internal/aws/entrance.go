@@ -40,14 +40,31 @@ func (c *cluster) head(ctx context.Context, o connect.Options) (connect.Way, err
 	return way, err
 }
 
+// HostKeys implements place.Cluster: those that SSH of this machine trusts.
+func (c *cluster) HostKeys(ctx context.Context) ([]string, error) {
+	way, err := c.head(ctx, connect.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return way.HostKeys, keep(way)
+}
+
+// keep keeps the keys of the head node.
+func keep(way connect.Way) error {
+	if err := way.At.Keep(way.Head); err != nil {
+		return fmt.Errorf("%w; `muster status --cluster %s` shows its boot, `muster ssh --ssm` enters it by Session Manager", err, way.Cluster)
+	}
+	return nil
+}
+
 // choose keeps the keys of the head node and finds out whether SSH gets there by
 // itself.
 func (c *cluster) choose(ctx context.Context, way connect.Way) (connect.Way, error) {
 	if way.Open {
 		return way, nil
 	}
-	if err := way.At.Keep(way.Head); err != nil {
-		return way, fmt.Errorf("%w; `muster status --cluster %s` shows its boot, `muster ssh --ssm` enters it by Session Manager", err, way.Cluster)
+	if err := keep(way); err != nil {
+		return way, err
 	}
 	if way.KeyName == "" && way.Want.Identity == "" {
 		c.talk.Note("the head node has no key pair: SSH lets in only those whose key its image or a custom action brought")

@@ -44,7 +44,7 @@ func ofNoCluster(c *cobra.Command) bool {
 		return words[2] == "init"
 	}
 	if words[1] == "verify" && len(words) > 2 {
-		return true // what there is of a report
+		return words[2] != "proof" // what there is of a report; proof takes a cluster's key
 	}
 	return slices.Contains([]string{"version", "doctor", "demo", "import", "container", "plan", "catalog"}, words[1])
 }

@@ -44,7 +44,7 @@ func (g *gate) Set(text string) error {
 	for _, s := range asked {
 		switch {
 		case !slices.Contains(verify.Suites(), s):
-			return fmt.Errorf("there is no suite %q: there are %s", s, strings.Join(verify.Suites(), ", "))
+			return noneOf("suite", s, verify.Suites())
 		case s == verify.Container:
 			return errors.New("suite container looks into an image: `muster verify container --image IMAGE` does once the cluster is up")
 		}

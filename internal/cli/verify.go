@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/verify"
@@ -112,7 +113,7 @@ const leastBudget = 10 * time.Second
 func (o *proofOptions) check() error {
 	for _, s := range o.suites {
 		if !slices.Contains(verify.Suites(), s) {
-			return fault.Usage(fmt.Errorf("there is no suite %q: there are %s", s, strings.Join(verify.Suites(), ", ")))
+			return fault.Usage(noneOf("suite", s, verify.Suites()))
 		}
 	}
 	if slices.Contains(o.suites, verify.Container) && o.image == "" && !o.expect {
@@ -121,10 +122,8 @@ func (o *proofOptions) check() error {
 	if n, err := strconv.Atoi(o.nodes); o.nodes != "all" && (err != nil || n < 1) {
 		return fault.Usage(fmt.Errorf("--nodes %s: write a number, or all", o.nodes))
 	}
-	for _, w := range o.want {
-		if name, _, ok := strings.Cut(w, "="); !ok || name == "" {
-			return fault.Usage(fmt.Errorf("--want %s: write NAME=VALUE", w))
-		}
+	if _, err := overrides(o.want); err != nil {
+		return err
 	}
 	if o.budget < leastBudget {
 		return fault.Usage(fmt.Errorf("--budget %s: give it a time of at least %s, such as 30m", o.budget, leastBudget))
@@ -136,4 +135,13 @@ func (o *proofOptions) check() error {
 	all := o.suites
 	o.suites = slices.DeleteFunc(verify.Suites(), func(s string) bool { return !slices.Contains(all, s) })
 	return nil
+}
+
+// noneOf says that a name is none of those that there are, and which is meant.
+func noneOf(what, name string, all []string) error {
+	meant := ""
+	if near := diag.Nearest(name, all); near != "" {
+		meant = "did you mean " + near + "? "
+	}
+	return fmt.Errorf("there is no %s %q: %sthere are %s", what, name, meant, strings.Join(all, ", "))
 }

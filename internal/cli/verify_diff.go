@@ -26,11 +26,11 @@ equal nodes differed by more in the first report.`,
 		Example: "  muster verify diff accepted.json today.json\n  muster verify diff accepted.json today.json -o json | jq .worse",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			before, err := readReport(args[0])
+			before, err := readReport(reportIn(args[0]))
 			if err != nil {
 				return err
 			}
-			after, err := readReport(args[1])
+			after, err := readReport(reportIn(args[1]))
 			if err != nil {
 				return err
 			}

@@ -62,7 +62,7 @@ func hostsNamed(c *spec.Cluster, name string) string {
 	return slurm.Compress(names)
 }
 
-// overrides are what a user expects instead, as far as it is of these suites.
+// overrides are what a user expects instead. A name that nothing reads is a wrong command line.
 func overrides(want []string) ([]expect.Override, error) {
 	var all []expect.Override
 	for _, text := range want {
@@ -70,9 +70,10 @@ func overrides(want []string) ([]expect.Override, error) {
 		if err != nil {
 			return nil, fault.Usage(fmt.Errorf("--want: %w", err))
 		}
-		if known {
-			all = append(all, o)
+		if !known {
+			return nil, fault.Usage(fmt.Errorf("--want %s: %w", text, noneOf("expectation", o.Check, expect.Checks())))
 		}
+		all = append(all, o)
 	}
 	return all, nil
 }

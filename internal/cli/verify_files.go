@@ -60,6 +60,14 @@ func (a *app) writeReport(dir string, r verify.Report, keyPath string) error {
 	return nil
 }
 
+// reportIn is the report's file in a directory that --report made, or else the path itself.
+func reportIn(path string) string {
+	if i, err := os.Stat(path); err == nil && i.IsDir() {
+		return filepath.Join(path, "report.json")
+	}
+	return path
+}
+
 // hostKey is the machine's own key that can be read.
 func hostKey() (path string, err error) {
 	for _, path = range sign.HostKeys() {
@@ -89,5 +97,10 @@ func sealReport(text []byte, cluster, path string) (signature []byte, said strin
 	if err != nil {
 		return nil, "", err
 	}
-	return signature, fmt.Sprintf("signed for %s by the key %s (%s); muster verify proof, or ssh-keygen -Y verify -n %s, proves it", cluster, key.Public().Fingerprint(), path, sign.Namespace), nil
+	whose := "this machine's"
+	if inside() { // where this runs, and not where its command was typed
+		whose = "the head node's"
+	}
+	return signature, fmt.Sprintf("signed for %s by %s SSH key %s (%s there); muster verify proof, or ssh-keygen -Y verify -n %s, proves it",
+		cluster, whose, key.Public().Fingerprint(), path, sign.Namespace), nil
 }

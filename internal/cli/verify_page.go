@@ -14,11 +14,12 @@ func (a *app) verifyPage() *cobra.Command {
 		Short: "Write a report as one page of HTML, or as JUnit's XML",
 		Long: `Page reads what "muster verify -o json" wrote and writes it as one page that needs
 nothing else: verdicts, numbers with their sources, plots. With --junit it is the
-XML that CI reads. It needs no cluster.`,
+XML that CI reads. REPORT is its file, or the directory that --report made. It needs
+no cluster.`,
 		Example: "  muster verify -o json > report.json; muster verify page report.json > report.html\n  muster verify page --junit report.json > report.xml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			report, err := readReport(args[0])
+			report, err := readReport(reportIn(args[0]))
 			if err != nil {
 				return err
 			}

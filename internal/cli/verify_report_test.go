@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/place/placetest"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/verify"
 )
@@ -90,6 +91,13 @@ func TestVerifyDiff(t *testing.T) {
 	if !errors.As(err, &code) || code != 1 || !strings.Contains(out, "worse  gpu    gpu-count  n-2  pass, 8  fail, 7\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
+	if err := os.Mkdir(filepath.Join(dir, "kept"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file("kept/report.json", verified("8", verify.Pass))
+	if out, err := diff(bad, filepath.Join(dir, "kept")); err != nil || !strings.Contains(out, "0 worse, 1 better") {
+		t.Errorf("a directory that --report made: %v\n%s", err, out)
+	}
 	if out, err := diff(bad, good); err != nil || !strings.Contains(out, "0 worse, 1 better") {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -120,7 +128,10 @@ func TestVerifyProof(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	outside(t)
+	in(t, placetest.Moon{})
 	prove := func(args ...string) error {
+		out.Reset()
 		c := a.verifyProof()
 		c.SetArgs(args)
 		c.SilenceErrors, c.SilenceUsage = true, true
@@ -133,11 +144,47 @@ func TestVerifyProof(t *testing.T) {
 	if err := prove(report); !errors.As(err, &code) || code != 3 {
 		t.Errorf("a key that nobody named: %v", err)
 	}
+	proveByCluster(t, a, &out, prove, dir, key)
 	text, _ := os.ReadFile(report)
 	if err := os.WriteFile(report, []byte(strings.Replace(string(text), "8", "7", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := prove(report, "--key", key+".pub"); err == nil || !strings.Contains(err.Error(), "the signature is not of this text") {
 		t.Errorf("a changed report: %v", err)
+	}
+}
+
+// proveByCluster proves a report by the keys of clusters.
+func proveByCluster(t *testing.T, a *app, out *strings.Builder, prove func(...string) error, dir, key string) {
+	t.Helper()
+	mine, _ := os.ReadFile(key + ".pub")
+	onMoon(t, "training", string(mine))
+	if err := prove(dir); err != nil || !strings.HasSuffix(out.String(), ", a key of the head node of cluster training\n") {
+		t.Errorf("the key of the report's own cluster: %v\n%s", err, out.String())
+	}
+	const another = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+	onMoon(t, "training", another)
+	if err := prove(dir); err == nil || !strings.Contains(err.Error(), "another key signed it, SHA256:") ||
+		!strings.Contains(err.Error(), "; the head node of cluster training has SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU. If the cluster was made anew") {
+		t.Errorf("the key of a cluster that was made anew: %v", err)
+	}
+	onMoon(t, "other", string(mine))
+	a.cluster = "other"
+	if err := prove(dir); err != nil {
+		t.Errorf("the key of a cluster that is named: %v", err)
+	}
+	a.cluster = "none"
+	if err := prove(dir); err == nil || errors.Is(err, fault.Exit(fault.ExitLook)) {
+		t.Errorf("the key of a cluster that there is not: %v", err)
+	}
+	a.cluster = ""
+}
+
+// onMoon makes a cluster on the moon, whose head node has a key.
+func onMoon(t *testing.T, name, key string) {
+	t.Helper()
+	dir := filepath.Join(os.Getenv("MUSTER_HOME"), "moon.d")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, name), []byte(key), 0o600)); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -61,6 +61,7 @@ func earlierReport(path string) (*judge.Earlier, error) {
 	if path == "" {
 		return nil, nil
 	}
+	path = reportIn(path)
 	r, err := readReport(path)
 	if err != nil {
 		return nil, err

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/services/ssh"
 	"github.com/muster-hpc/muster/internal/sys/shell"
 	"github.com/muster-hpc/muster/internal/sys/tie"
 	"github.com/muster-hpc/muster/internal/sys/whole"
@@ -127,6 +130,21 @@ func (c cluster) SSH(_ context.Context, o place.SSHOptions) error {
 		return c.talk.Answer(shell.Line(line))
 	}
 	return tie.Become(line, os.Environ())
+}
+
+// HostKeys implements place.Cluster, also of a cluster that does not run.
+func (c cluster) HostKeys(context.Context) ([]string, error) {
+	if err := c.mine(); err != nil {
+		return nil, err
+	}
+	text, err := readOwn(c.Layout().Path("etc", "ssh", ssh.KnownFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, c.talk.None(c.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []string{strings.TrimSpace(strings.TrimPrefix(string(text), "*"))}, nil
 }
 
 // program is a command line with the variables that must not reach nsenter and setpriv,

@@ -92,6 +92,9 @@ type Cluster interface {
 	Shell(ctx context.Context, node string, w Way) error
 	// SSH becomes an SSH that leads to the head node.
 	SSH(ctx context.Context, o SSHOptions) error
+	// HostKeys are the keys by which the head node's SSH server is known, each a line as
+	// OpenSSH writes it. It fails where there is no such cluster.
+	HostKeys(ctx context.Context) ([]string, error)
 	// S3 is where the cluster's buckets are. It fails where there is no such cluster.
 	S3(ctx context.Context) (S3, error)
 	// Send makes a batch script of this machine one that the head node can read, and returns

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/place"
@@ -139,6 +140,15 @@ func (c moonCluster) Shell(ctx context.Context, _ string, _ place.Way) error {
 // SSH implements place.Cluster.
 func (c moonCluster) SSH(context.Context, place.SSHOptions) error {
 	return c.talk.Answer("ssh moon")
+}
+
+// HostKeys implements place.Cluster: those that are written in the cluster's file.
+func (c moonCluster) HostKeys(context.Context) ([]string, error) {
+	text, err := os.ReadFile(c.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, c.talk.None(c.name)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n"), err
 }
 
 // S3 implements place.Cluster.

@@ -42,7 +42,7 @@ func Checks() []string {
 	return slices.Compact(all)
 }
 
-// ParseOverride reads CHECK=VALUE or CHECK@DIR=VALUE. It is false for a check of other suites, which this package does not know.
+// ParseOverride reads CHECK=VALUE or CHECK@DIR=VALUE. It is false for a name of which nothing is expected: no check reads it.
 func ParseOverride(text string) (o Override, known bool, err error) {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" || value == "" {

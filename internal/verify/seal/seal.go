@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
@@ -91,7 +92,15 @@ func ReadPublic(path string) ([]Public, error) {
 	if err != nil {
 		return nil, err
 	}
-	var keys []Public
+	keys := ParsePublic(text)
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("read the key %s: it has no public key of SSH", path)
+	}
+	return keys, nil
+}
+
+// ParsePublic are the keys in lines of such a file. Lines that are no key are left out.
+func ParsePublic(text []byte) (keys []Public) {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 || line[0] == '#' {
@@ -103,10 +112,16 @@ func ReadPublic(path string) ([]Public, error) {
 			keys = append(keys, Public{key})
 		}
 	}
-	if len(keys) == 0 {
-		return nil, fmt.Errorf("read the key %s: it has no public key of SSH", path)
+	return keys
+}
+
+// Fingerprints names keys for people.
+func Fingerprints(keys []Public) string {
+	var all []string
+	for _, k := range keys {
+		all = append(all, k.Fingerprint())
 	}
-	return keys, nil
+	return strings.Join(all, ", ")
 }
 
 // Prove says which key signed a text, if the signature is right. Whose key that is, it does not say.
