@@ -87,6 +87,9 @@ type item struct {
 	Verdict badge
 	Hosts   string
 	Number  int // of places
+	// Others are checks that the same is said of, and More in how many further rows: the places are in the suite's table.
+	Others []string
+	More   int
 }
 
 func badgeOf(v verify.Verdict) badge {
@@ -115,7 +118,7 @@ func pageOf(r verify.Report, o Options) view {
 			case verify.Fail, verify.Warn:
 				v.Problems = append(v.Problems, x)
 			case verify.Blind, verify.Skip:
-				v.Unseen = append(v.Unseen, x)
+				v.unseen(x)
 			}
 		}
 	}
@@ -123,6 +126,22 @@ func pageOf(r verify.Report, o Options) view {
 		slices.SortStableFunc(list, func(a, b item) int { return cmp.Compare(order(a.Row.Verdict), order(b.Row.Verdict)) })
 	}
 	return v
+}
+
+// unseen lists what was not looked at: what does not apply for one reason stands once for all checks of a suite.
+func (v *view) unseen(x item) {
+	for i := range v.Unseen {
+		u := &v.Unseen[i]
+		if x.Row.Verdict != verify.Skip || u.Row.Verdict != verify.Skip || u.Suite != x.Suite || u.Why != x.Why || u.Hint != x.Hint {
+			continue
+		}
+		if !slices.Contains(u.Others, x.Check) && x.Check != u.Check {
+			u.Others = append(u.Others, x.Check)
+		}
+		u.More++
+		return
+	}
+	v.Unseen = append(v.Unseen, x)
 }
 
 func listed() []verify.Verdict {

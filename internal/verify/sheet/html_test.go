@@ -165,6 +165,26 @@ func TestRows_of_times(t *testing.T) {
 	}
 }
 
+// TestHTML_says_one_reason_once: what does not apply for one reason is one line of the summary, with all its checks.
+func TestHTML_says_one_reason_once(t *testing.T) {
+	s := verify.Suite{Name: "gpu"}
+	for _, check := range []string{"gpu-count", "gpu-model", "gpu-ecc"} {
+		for _, n := range []string{"n1", "n2:/x"} {
+			s.Results = append(s.Results, verify.Result{Check: check, On: n, Verdict: verify.Skip, Why: "no GPUs here"})
+		}
+	}
+	s.Results = append(s.Results, verify.Result{Check: "gpu-xid", On: "n1", Verdict: verify.Skip, Why: "no kernel log"},
+		verify.Result{Check: "gpu-count", On: "n3", Verdict: verify.Blind, Why: "no GPUs here"}, verify.Result{Check: "gpu-ecc", On: "n3", Verdict: verify.Blind, Why: "no GPUs here"})
+	var got []string
+	for _, x := range pageOf(verify.Report{Suites: []verify.Suite{s}}, options()).Unseen {
+		got = append(got, fmt.Sprint(x.Verdict.Word, " ", x.Check, " ", x.Others, " ", x.Why))
+	}
+	want := []string{"blind gpu-count [] no GPUs here", "blind gpu-ecc [] no GPUs here", "skip gpu-count [gpu-model gpu-ecc] no GPUs here", "skip gpu-xid [] no kernel log"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+}
+
 func TestHeat_of_many_is_by_blocks(t *testing.T) {
 	r := sample(300)
 	for _, s := range r.Suites {
