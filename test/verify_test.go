@@ -14,17 +14,19 @@ import (
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	newCluster(t, fileOf(16)+dataFile).each(map[string]func(*testing.T, *cluster){
-		"passes":          verifyPasses,
-		"finds_mounts":    verifyFindsMounts,
-		"finds_slow_node": verifyFindsSlowNode,
-		"keeps_a_report":  verifyKeepsAReport,
-		"gives_nodes_up":  verifyGivesNodesUp,
-		"knows_its_words": verifyKnowsItsWords,
-		"sends_itself":    verifySendsItself,
-		"removes_itself":  verifyRemovesItself,
-		"withdraws":       verifyWithdraws,
-		"ends_its_jobs":   verifyEndsItsJobs,
-		"powers_down":     verifyPowersDown,
+		"passes":               verifyPasses,
+		"finds_mounts":         verifyFindsMounts,
+		"finds_slow_node":      verifyFindsSlowNode,
+		"keeps_a_report":       verifyKeepsAReport,
+		"gives_nodes_up":       verifyGivesNodesUp,
+		"knows_its_words":      verifyKnowsItsWords,
+		"sends_itself":         verifySendsItself,
+		"removes_itself":       verifyRemovesItself,
+		"withdraws":            verifyWithdraws,
+		"ends_its_jobs":        verifyEndsItsJobs,
+		"powers_down":          verifyPowersDown,
+		"looks_at_machines":    verifyLooksAtMachines,
+		"says_what_it_expects": verifySaysWhatItExpects,
 	})
 }
 
