@@ -26,6 +26,7 @@ type gathered struct {
 	window report.Window
 	held   []slurm.Held
 	jobs   map[int]*report.Job
+	proofs map[int]*report.Job // muster's own verifications
 	living map[int]slurm.Job
 	keeps  map[int]client.JobReport
 	nodes  report.Machines
@@ -60,12 +61,15 @@ func (g *gathered) runs(ctx context.Context, s slurm.Client, o reportOptions) er
 	for _, p := range odd {
 		g.miss("a job", p)
 	}
-	g.jobs = map[int]*report.Job{}
+	g.jobs, g.proofs = map[int]*report.Job{}, map[int]*report.Job{}
 	for _, h := range held {
 		if o.user != "" && h.User != o.user {
 			continue
 		}
 		g.held = append(g.held, h)
+		if g.apart(h, o) {
+			continue
+		}
 		if g.jobs[h.ID] == nil {
 			g.jobs[h.ID] = &report.Job{}
 		}
@@ -234,7 +238,7 @@ func (g *gathered) saved(ctx context.Context, l savedFinder, id int, dirs []stri
 func (g *gathered) heaviest() []int {
 	held := map[int]time.Duration{}
 	for _, h := range g.held {
-		if !h.Start.IsZero() && h.NodeList != "" {
+		if g.jobs[h.ID] != nil && !h.Start.IsZero() && h.NodeList != "" {
 			end := h.End
 			if end.IsZero() {
 				end = g.now

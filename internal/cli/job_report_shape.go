@@ -17,6 +17,8 @@ type reportAnswer struct {
 	Total  reportRow     `json:"total"`
 	Prices []reportPrice `json:"prices"`
 	Nodes  reportLedger  `json:"nodes"`
+	// Verification is absent where there was none.
+	Verification *reportVerification `json:"verification,omitempty"`
 	// Blind says what could not be read.
 	Blind []string `json:"blind,omitempty"`
 
@@ -103,7 +105,8 @@ func (g *gathered) answer(o reportOptions) reportAnswer {
 		answer.Prices = []reportPrice{}
 	}
 	_, answer.nameless = g.missing()
-	answer.Nodes = g.ledger(splits)
+	answer.Verification = g.verification()
+	answer.Nodes = g.ledger(append(splits, g.proven()...))
 	return answer
 }
 

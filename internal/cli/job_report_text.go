@@ -19,6 +19,9 @@ func (r reportAnswer) write(a *app) error {
 	}
 	if len(r.Rows) == 0 {
 		a.note("no job held nodes%s", r.sinceText())
+		for _, line := range r.Verification.note() {
+			a.note("%s", line)
+		}
 		return nil
 	}
 	for _, t := range []page.Table{r.rowTable(), r.classTable()} {
@@ -160,6 +163,7 @@ func firstOf(names []string) string {
 
 // notes say what else is to be known: prices, what was reckoned, and nodes that fail.
 func (r reportAnswer) notes() (lines []string) {
+	lines = r.Verification.note()
 	for _, p := range r.Prices {
 		switch {
 		case p.USDPerHour == 0:

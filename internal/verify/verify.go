@@ -5,6 +5,9 @@ package verify
 
 import "time"
 
+// JobName is what Slurm's jobs of a verification are called.
+const JobName = "muster-verify"
+
 // Verdict is what a check comes to.
 type Verdict string
 

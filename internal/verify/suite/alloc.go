@@ -20,6 +20,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/sys/tail"
+	"github.com/muster-hpc/muster/internal/verify"
 )
 
 // allocation are nodes that Slurm has given us. They are ours for as long as our ends of two pipes are open: when this process
@@ -54,9 +55,6 @@ type request struct {
 	cancel func(job string) error
 }
 
-// jobName is that of the jobs of a verification.
-const jobName = "muster-verify"
-
 // waiter becomes salloc, whose input nobody reads while it waits. A process beside it listens to descriptor 3: if that ends without a
 // word, salloc gets the signal on which it withdraws what it has asked for. Of the nodes that it has, it would give up at once.
 // https://github.com/SchedMD/slurm/blob/slurm-22-05-8-1/src/salloc/salloc.c
@@ -70,7 +68,7 @@ exec timeout 20 srun --overlap --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node
 // args are salloc's.
 func (q request) args() []string {
 	minutes := int(q.limit/time.Minute) + 1
-	args := []string{"--job-name=" + jobName, "--exclusive", "--no-kill", "--no-bell", "--ntasks-per-node=1", "--mem=0", "--time=" + strconv.Itoa(minutes)}
+	args := []string{"--job-name=" + verify.JobName, "--exclusive", "--no-kill", "--no-bell", "--ntasks-per-node=1", "--mem=0", "--time=" + strconv.Itoa(minutes)}
 	if q.nodeList != "" {
 		args = append(args, "--nodelist="+q.nodeList)
 	}

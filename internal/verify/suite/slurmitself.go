@@ -81,7 +81,7 @@ func measured(check, on, want, found string, took time.Duration) verify.Result {
 
 // submit submits the job. It is cancelled, if it has not ended, with end.
 func (r *run) submit(ctx context.Context) (id int, end func(), err error) {
-	flags := []string{"--job-name=" + jobName, "--requeue", "--nodes=1", "--ntasks=1", "--time=10", "--output=/dev/null", "--chdir=/", "--export=NONE", "--wrap=" + requeued}
+	flags := []string{"--job-name=" + verify.JobName, "--requeue", "--nodes=1", "--ntasks=1", "--time=10", "--output=/dev/null", "--chdir=/", "--export=NONE", "--wrap=" + requeued}
 	if r.Partition != "" {
 		flags = append(flags, "--partition="+r.Partition)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/sys/tail"
 	"github.com/muster-hpc/muster/internal/sys/thread"
+	"github.com/muster-hpc/muster/internal/verify"
 )
 
 // stepOptions say what a step of the allocation runs.
@@ -63,7 +64,7 @@ func (r *run) args(o stepOptions) []string {
 	args := []string{
 		"--jobid=" + strconv.Itoa(r.alloc.job), "--overlap", "--nodes=" + strconv.Itoa(len(nodes)), "--nodelist=" + strings.Join(nodes, ","),
 		"--ntasks=" + strconv.Itoa(len(nodes)*tasks), "--ntasks-per-node=" + strconv.Itoa(tasks), "--mem=0", "--cpu-bind=none",
-		"--kill-on-bad-exit=0", "--no-kill", "--quit-on-interrupt", "--job-name=" + jobName,
+		"--kill-on-bad-exit=0", "--no-kill", "--quit-on-interrupt", "--job-name=" + verify.JobName,
 	}
 	if o.gpus > 0 {
 		args = append(args, "--gres=gpu:"+strconv.Itoa(o.gpus))
