@@ -40,7 +40,7 @@ pass     gpu    driver     n-[1-3]  580    580
 fail gpu gpu-count on n-2: one fell\x1b off
   do: muster node kill n-2
 skip container container: no image
-training: fail (1 fail, 3 pass) on 3 nodes in 1 min
+training: fail (4 results: 1 fail, 3 pass) on 3 nodes in 1 min
 `
 	if got := out.String(); got != want {
 		t.Errorf("got\n%s", got)

@@ -133,10 +133,15 @@ func advice(row sheet.Row) (lines []string) {
 // verifySummary is all of it in a line.
 func verifySummary(r verify.Report) string {
 	var parts []string
+	all := 0
 	for _, v := range verdicts() {
 		if n := r.Counts[v]; n > 0 {
+			all += n
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
+	}
+	if all > 0 { // rows of several machines are shown once
+		parts = []string{count.Of(all, "result") + ": " + strings.Join(parts, ", ")}
 	}
 	text := fmt.Sprintf("%s: %s (%s) on %s in %s", r.Identity.Cluster, r.Verdict, cmp.Or(strings.Join(parts, ", "), "no results"),
 		count.Of(len(r.Nodes), "node"), count.Span(time.Duration(r.Seconds*float64(time.Second))))

@@ -73,18 +73,19 @@ func NCCLNodes(s NetworkSeen) ([]verify.Result, []verify.Matrix) {
 
 // pairs says that pairs could measure. Those that could not are each a warning, unless a suspect explains them.
 func (s NetworkSeen) pairs(of string) []verify.Result {
-	ok, failed := 0, []verify.Result{}
+	ok, failed, met := 0, []verify.Result{}, map[[2]string]bool{}
 	for _, round := range s.Rounds {
 		for _, t := range round {
 			switch {
 			case t.Err == "":
 				ok++
+				met[[2]string{min(t.A, t.B), max(t.A, t.B)}] = true
 			case !slices.ContainsFunc(s.Suspects, func(x pairs.Suspect) bool { return explains(x, t) }):
 				failed = append(failed, verify.Result{Check: of + "-pair", On: t.A + "+" + t.B, Verdict: verify.Warn, Found: t.Err, Why: "this measurement failed; others of its nodes did not"})
 			}
 		}
 	}
-	sum := verify.Result{Check: of + "-pairs", Verdict: verify.Pass, Found: fmt.Sprintf("%s measured in %s", count.Of(ok, "pair"), count.Of(len(s.Rounds), "round")), Required: true}
+	sum := verify.Result{Check: of + "-pairs", Verdict: verify.Pass, Found: measuredIn(ok, len(met), len(s.Rounds)), Required: true}
 	switch {
 	case ok == 0:
 		sum.Verdict, sum.Why = verify.Blind, "no two nodes could measure with each other"
@@ -94,6 +95,15 @@ func (s NetworkSeen) pairs(of string) []verify.Result {
 		sum.Why = "two nodes are one pair: there is no other to compare it with"
 	}
 	return append([]verify.Result{sum}, failed...)
+}
+
+// measuredIn says how many pairs measured in which rounds; in each of them a pair measures both ways.
+func measuredIn(measurements, pairs, rounds int) string {
+	times := ""
+	if measurements > pairs {
+		times = fmt.Sprintf(" %d times", measurements)
+	}
+	return fmt.Sprintf("%s measured%s in %s", count.Of(pairs, "pair"), times, count.Of(rounds, "round"))
 }
 
 func explains(x pairs.Suspect, t Traffic) bool {

@@ -126,3 +126,18 @@ func TestNetwork(t *testing.T) {
 		t.Errorf("one node: %+v", all)
 	}
 }
+
+// TestNetwork_counts_pairs holds that a pair which measured in several rounds is one pair.
+func TestNetwork_counts_pairs(t *testing.T) {
+	ab, cd := judge.Traffic{A: "a", B: "b", AB: 1, BA: 1, MedianUs: 1}, judge.Traffic{A: "c", B: "d", AB: 1, BA: 1, MedianUs: 1}
+	ba := judge.Traffic{A: "b", B: "a", AB: 1, BA: 1, MedianUs: 1}
+	for want, rounds := range map[string][][]judge.Traffic{
+		"2 pairs measured in 1 round":          {{ab, cd}},
+		"2 pairs measured 4 times in 2 rounds": {{ab, cd}, {ba, cd}},
+	} {
+		results, _ := judge.Network(judge.NetworkSeen{Nodes: []string{"a", "b", "c", "d"}, Rounds: rounds})
+		if r := resultOf(t, results, "network-pairs"); r.Found != want {
+			t.Errorf("%q, want %q", r.Found, want)
+		}
+	}
+}

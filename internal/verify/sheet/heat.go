@@ -25,6 +25,7 @@ type heat struct {
 	Rows, Columns   []tick
 	Legend          []legend
 	Slow            []slowNode
+	Steady          string // what is said where no node is slow
 }
 
 type cell struct {
@@ -125,7 +126,7 @@ func heatOf(m verify.Matrix, id string, o Options) heat {
 	}
 	h.draw(m, g, median)
 	h.label(m, n)
-	h.Slow = slowOf(m, g.lower, median)
+	h.Slow, h.Steady = slowOf(m, g.lower, median), steady(m, g, median)
 	return h
 }
 
@@ -202,6 +203,31 @@ func short(name string) string {
 		return "…" + string(runes[len(runes)-most+1:])
 	}
 	return name
+}
+
+// steady says that no node is slow, and of which two a measurement is worse all the same: a cell shows the worst of its pair, and of a
+// node the median of its own counts.
+func steady(m verify.Matrix, g grid, median float64) string {
+	const all = "The median of each node's measurements is at least nine tenths of the median of all."
+	var worst verify.Pair
+	least, below := 0.9, 0
+	for _, p := range m.Pairs {
+		if min(p.A, p.B) < 0 || max(p.A, p.B) >= len(m.Nodes) || !finite(p.Value) || p.Value < 0 {
+			continue
+		}
+		part := g.part(p.Value, median)
+		if part < 0.9 {
+			below++
+		}
+		if part < least {
+			least, worst = part, p
+		}
+	}
+	if below == 0 {
+		return all
+	}
+	return fmt.Sprintf("%s %d of %s: the worst is %s and %s in round %d, %s %s, %s of the median.", strings.TrimSuffix(all, ".")+"; less was",
+		below, count.Of(len(m.Pairs), "measurement"), line(m.Nodes[worst.A]), line(m.Nodes[worst.B]), worst.Round+1, figures(worst.Value), line(m.Unit), percent(least))
 }
 
 // slowOf are the nodes whose pairs are worse than those of others: the median of theirs is less than nine tenths as good.

@@ -185,6 +185,23 @@ func TestHTML_says_one_reason_once(t *testing.T) {
 	}
 }
 
+// TestHeat_without_slow_nodes says of which pair a cell is dark, where no node is slow.
+func TestHeat_without_slow_nodes(t *testing.T) {
+	m := verify.Matrix{Name: "network bandwidth", Unit: "GB/s", Nodes: []string{"n1", "n2", "n3", "n4"}}
+	for i := range 6 {
+		pair := [][2]int{{0, 1}, {2, 3}, {0, 2}, {1, 3}, {0, 3}, {1, 2}}[i]
+		m.Pairs = append(m.Pairs, verify.Pair{A: pair[0], B: pair[1], Value: 10, Round: i / 2})
+	}
+	const even = "The median of each node's measurements is at least nine tenths of the median of all"
+	if h := heatOf(m, "x", options()); h.Steady != even+"." || h.Slow != nil {
+		t.Errorf("%q %v", h.Steady, h.Slow)
+	}
+	m.Pairs = append(m.Pairs, verify.Pair{A: 1, B: 0, Value: 3.4, Round: 3})
+	if h := heatOf(m, "x", options()); h.Steady != even+"; less was 1 of 7 measurements: the worst is n2 and n1 in round 4, 3.4 GB/s, 34 % of the median." || h.Slow != nil {
+		t.Errorf("%q %v", h.Steady, h.Slow)
+	}
+}
+
 func TestHeat_of_many_is_by_blocks(t *testing.T) {
 	r := sample(300)
 	for _, s := range r.Suites {
