@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -81,13 +82,22 @@ made the cluster: nothing has to be installed on its nodes.`,
 		case o.expect:
 			return a.verifyExpect(o.suites, o.want)
 		case o.here:
-			return a.verifyOn(c.Context(), slurm.Client{Runner: slurm.Exec{}}, o)
+			return a.verifyHere(c.Context(), o)
 		}
 		return onHead(c, args)
 	}
 	o.flags(c)
 	c.AddCommand(a.verifyDiff(), a.verifyProof(), a.verifyPage())
 	return c
+}
+
+// verifyHere verifies the cluster that this machine's Slurm programs lead to, if there is one.
+func (a *app) verifyHere(ctx context.Context, o proofOptions) error {
+	s := slurm.Client{Runner: slurm.Exec{}}
+	if _, err := s.Conf(ctx); err != nil {
+		return fmt.Errorf("no Slurm answers on this machine: %w; --here is for where sinfo works, such as a node of the cluster or `muster shell`", err)
+	}
+	return a.verifyOn(ctx, s, o)
 }
 
 func (o *proofOptions) flags(c *cobra.Command) {

@@ -115,7 +115,10 @@ type Subject struct {
 }
 
 // rehearsed is why nothing is expected of what a local node does not have.
-const rehearsed = "a rehearsal: nodes of this machine have no GPUs of their own"
+const (
+	rehearsed    = "a rehearsal: nodes of this machine have no GPUs of their own"
+	rehearsedEFA = "a rehearsal: nodes of this machine have no EFA"
+)
 
 // Expected is what is right for a machine.
 func Expected(s Subject) Node {

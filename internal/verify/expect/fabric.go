@@ -33,10 +33,10 @@ func (b *builder) fabricSkipped(all []Expectation) []Expectation {
 	switch {
 	case b.Role != Compute:
 		return skipped("EFA is for compute nodes: here its software may be installed, and is not used", all)
-	case b.Rehearsal:
-		return skipped(rehearsed, all)
 	case b.known && b.kind.EFA == 0:
 		return skipped(b.Type+" has no EFA", all)
+	case b.Rehearsal:
+		return skipped(rehearsedEFA, all)
 	case b.known && !b.efa:
 		return skipped("the cluster file does not enable EFA here", all)
 	case !b.known:

@@ -42,7 +42,7 @@ func (b *builder) environment() Expectation {
 // files is how many files a job may have open.
 func (b *builder) files() Expectation {
 	e := Expectation{Check: "nofile", Want: "131072 open files or more at the hard limit", Must: least(131072), Soft: true, Source: slurmUnit,
-		Why: "ranks of a large job open thousands of files and sockets", Hint: "set LimitNOFILE in slurmd's unit"}
+		Why: "ranks of a large job open thousands of files and sockets", Hint: "raise it where slurmd starts: LimitNOFILE in its systemd unit, or ulimit -Hn of who ran muster up for a cluster on one machine"}
 	if b.Rehearsal {
 		e.Skip = "a rehearsal: the limit is that of whoever started the cluster"
 	}
@@ -52,7 +52,7 @@ func (b *builder) files() Expectation {
 // stack is the limit that threads' stacks are made of, where nobody asks for another.
 func (b *builder) stack() Expectation {
 	e := Expectation{Check: "stack", Want: "no limit of the stack that a job cannot lift", Words: []string{"unlimited"}, Soft: true, Source: slurmUnit,
-		Why: "programs that need deep stacks end with a segmentation fault", Hint: "set LimitSTACK=infinity in slurmd's unit"}
+		Why: "programs that need deep stacks end with a segmentation fault", Hint: "lift it where slurmd starts: LimitSTACK=infinity in its systemd unit, or ulimit -Hs of who ran muster up for a cluster on one machine"}
 	switch {
 	case b.Rehearsal:
 		e.Skip = "a rehearsal: the limit is that of whoever started the cluster"
