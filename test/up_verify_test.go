@@ -25,7 +25,7 @@ func TestUpVerifies(t *testing.T) {
 	if r.code != 0 || a.Verify == nil || len(a.Verify.Suites) != 2 || a.Error != "" || strings.Join(a.Verify.Nodes, " ") != strings.Join(a.TestJob.Nodes, " ") {
 		t.Fatalf("exit code %d: %+v\n%s", r.code, a, r.stderr)
 	}
-	c.holds(*a.Verify, "pass", "slurmctld", "nodes-came", "job-step", "clock")
+	c.holds(*a.Verify, "pass", "slurmctld", "nodes-came", "job-step", "mount-shared")
 
 	bad := a.TestJob.Nodes[0]
 	if r := c.node(bad, "mount -t tmpfs -o size=1m,ro tmpfs /fsx1"); r.code != 0 {

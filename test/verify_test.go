@@ -107,7 +107,7 @@ func verifyFindsMounts(t *testing.T, c *cluster) {
 	if code != 1 || v.Verdict != "fail" {
 		t.Errorf("exit code %d: %+v", code, v)
 	}
-	for _, check := range []string{"mount-writable", "mount-free"} {
+	for _, check := range []string{"mount-writable", "mount-free", "mount-shared"} {
 		for _, r := range v.results(check) {
 			if fails := r.Verdict == "fail"; fails != (r.On == odd+":/fsx1") {
 				t.Errorf("%+v", r)

@@ -84,6 +84,11 @@ made the cluster: nothing has to be installed on its nodes.`,
 		case o.here:
 			return a.verifyHere(c.Context(), o)
 		}
+		if near, err := a.near(); err == nil && near != nil && !inside() {
+			if err := errors.Join(seenByHead("--report", o.report), seenByHead("--baseline", o.baseline)); err != nil {
+				return err
+			}
+		}
 		return onHead(c, args)
 	}
 	o.flags(c)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/sys/heed"
 	"github.com/muster-hpc/muster/internal/verify"
 )
 
@@ -25,12 +27,12 @@ A bandwidth has to change by 5 %, a rate by 15 %, a time by 25 %, and by more wh
 equal nodes differed by more in the first report.`,
 		Example: "  muster verify diff accepted.json today.json\n  muster verify diff accepted.json today.json -o json | jq .worse",
 		Args:    cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			before, err := readReport(reportIn(args[0]))
+		RunE: func(c *cobra.Command, args []string) error {
+			before, err := readReport(c.Context(), reportIn(args[0]))
 			if err != nil {
 				return err
 			}
-			after, err := readReport(reportIn(args[1]))
+			after, err := readReport(c.Context(), reportIn(args[1]))
 			if err != nil {
 				return err
 			}
@@ -50,8 +52,8 @@ equal nodes differed by more in the first report.`,
 const mostReport = 64 << 20
 
 // readReport reads a report's file.
-func readReport(path string) (verify.Report, error) {
-	text, err := readBounded(path, mostReport)
+func readReport(ctx context.Context, path string) (verify.Report, error) {
+	text, err := readBounded(ctx, path, mostReport)
 	if err != nil {
 		return verify.Report{}, err
 	}
@@ -62,15 +64,20 @@ func readReport(path string) (verify.Report, error) {
 	return r, nil
 }
 
-// readBounded reads a file that may not be longer than so many bytes.
-func readBounded(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
+// readBounded reads a file that may not be longer than so many bytes. It may be a pipe to which nobody writes.
+func readBounded(ctx context.Context, path string, most int64) (text []byte, err error) {
+	err = heed.Call(ctx, func() error {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		text, err = io.ReadAll(io.LimitReader(f, most+1))
+		return err
+	})
 	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	case int64(len(text)) > most:

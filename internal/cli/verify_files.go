@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 	"github.com/muster-hpc/muster/internal/verify"
 	sign "github.com/muster-hpc/muster/internal/verify/seal"
@@ -57,6 +58,47 @@ func (a *app) writeReport(dir string, r verify.Report, keyPath string) error {
 		at += " on the head node"
 	}
 	a.note("the report is in %s: %s", at, sealed)
+	return nil
+}
+
+// reportPlace makes the directory of a report before anything is looked at, and sees that files can be made in it.
+func reportPlace(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the directory of --report: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".report-*")
+	if err != nil {
+		return fmt.Errorf("write into the directory of --report: %w", err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// seenByHead refuses what is not below the working directory: a head node on this machine sees no other of this machine's files.
+func seenByHead(flag, path string) error {
+	here, err := os.Getwd()
+	if err != nil || path == "" {
+		return err
+	}
+	if here, err = filepath.EvalSymlinks(here); err != nil {
+		return err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return err
+	}
+	whole := path
+	for rest := ""; ; {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = filepath.Join(real, rest)
+			break
+		}
+		path, rest = filepath.Dir(path), filepath.Join(filepath.Base(path), rest)
+	}
+	if below, err := filepath.Rel(here, path); err != nil || !filepath.IsLocal(below) {
+		return fault.Usage(fmt.Errorf("%s %s: the head node of a cluster on this machine sees of its files only the directory where you are: name something in that", flag, whole))
+	}
 	return nil
 }
 

@@ -18,8 +18,8 @@ XML that CI reads. REPORT is its file, or the directory that --report made. It n
 no cluster.`,
 		Example: "  muster verify -o json > report.json; muster verify page report.json > report.html\n  muster verify page --junit report.json > report.xml",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			report, err := readReport(reportIn(args[0]))
+		RunE: func(c *cobra.Command, args []string) error {
+			report, err := readReport(c.Context(), reportIn(args[0]))
 			if err != nil {
 				return err
 			}

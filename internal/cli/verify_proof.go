@@ -63,12 +63,12 @@ OpenSSH proves the same without muster, with an allowed_signers file of that key
 
 // proveReport holds a report against its signature and a key.
 func (a *app) proveReport(ctx context.Context, path string, f proofFlags) error {
-	text, err := readBounded(path, mostReport)
+	text, err := readBounded(ctx, path, mostReport)
 	if err != nil {
 		return err
 	}
 	f.signature = cmp.Or(f.signature, path+".sig")
-	signature, err := readBounded(f.signature, 1<<20)
+	signature, err := readBounded(ctx, f.signature, 1<<20)
 	if err != nil {
 		return err
 	}

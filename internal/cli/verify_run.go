@@ -26,12 +26,15 @@ import (
 
 // verifyOn verifies the cluster whose Slurm's programs lead to.
 func (a *app) verifyOn(ctx context.Context, s slurm.Client, o proofOptions) error {
+	if err := reportPlace(o.report); err != nil {
+		return err
+	}
 	w, err := a.verifyWorld(s, o)
 	if err != nil {
 		return err
 	}
 	n, _ := strconv.Atoi(o.nodes)
-	earlier, err := earlierReport(o.baseline)
+	earlier, err := earlierReport(ctx, o.baseline)
 	if err != nil {
 		return err
 	}
@@ -57,12 +60,12 @@ func (a *app) verifyOn(ctx context.Context, s slurm.Client, o proofOptions) erro
 }
 
 // earlierReport is what --baseline names, nil if it names nothing.
-func earlierReport(path string) (*judge.Earlier, error) {
+func earlierReport(ctx context.Context, path string) (*judge.Earlier, error) {
 	if path == "" {
 		return nil, nil
 	}
 	path = reportIn(path)
-	r, err := readReport(path)
+	r, err := readReport(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -28,10 +28,13 @@ func (r *run) basic(ctx context.Context, s *verify.Suite) error {
 		return errors.New(r.foreign)
 	}
 	names := r.names()
-	g, err := r.greet(ctx, names)
+	marks := r.leaveMarks(ctx)
+	g, err := r.greet(ctx, names, sought(marks))
+	takeMarks(marks)
 	s.Results = append(s.Results, r.answered(ctx, g, err)...)
 	s.Results = append(s.Results, r.clocks(g)...)
 	s.Results = append(s.Results, r.resolved(g, names)...)
+	s.Results = append(s.Results, r.seenAlike(g, marks)...)
 	s.Results = append(s.Results, r.buckets(ctx)...)
 	return r.mounts(ctx, s)
 }

@@ -90,7 +90,7 @@ func own(suite, check string) bool {
 	case verify.EFA:
 		return check == "efa-devices"
 	case verify.Basic:
-		return check == "mount" || check == "mount-writable" || check == "clock"
+		return check == "mount" || check == "mount-writable" || check == "mount-shared" || check == "clock"
 	}
 	return suite == verify.Network && check == "network-node" || suite == verify.NCCL && (check == "nccl-node" || check == "efa-counters")
 }

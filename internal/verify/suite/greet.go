@@ -20,6 +20,8 @@ type greeted struct {
 	// clocks are how far a node's clock is ahead of ours at the most exact look, with how exact that is.
 	clocks  map[string]clock
 	unknown map[string]map[string]string
+	// unseen are the head node's marks that a node does not see, with why.
+	unseen map[string]map[string]string
 }
 
 // clock is a difference to ours. It is right within Within either way: half of the time that question and answer took.
@@ -31,9 +33,9 @@ const (
 	answerWait = 20 * time.Second
 )
 
-// greet asks all nodes for their clocks, and whether they know names.
-func (r *run) greet(ctx context.Context, names []string) (greeted, error) {
-	g := greeted{there: map[string]bool{}, clocks: map[string]clock{}, unknown: map[string]map[string]string{}}
+// greet asks all nodes for their clocks, whether they know names, and whether they see marks.
+func (r *run) greet(ctx context.Context, names []string, marks map[string]string) (greeted, error) {
+	g := greeted{there: map[string]bool{}, clocks: map[string]clock{}, unknown: map[string]map[string]string{}, unseen: map[string]map[string]string{}}
 	s, err := r.begin(ctx, stepOptions{args: r.muster("hello"), input: true, limit: greetWait})
 	if err != nil {
 		return g, err
@@ -44,7 +46,7 @@ func (r *run) greet(ctx context.Context, names []string) (greeted, error) {
 	for turn := range greetings {
 		question := load.Greeting{Turn: turn}
 		if turn == greetings-1 {
-			question.Names = names
+			question.Names, question.Marks = names, marks
 		}
 		text, err := json.Marshal(question)
 		if err != nil {
@@ -117,6 +119,9 @@ func (g *greeted) take(a heardAt, asked time.Time) {
 			g.unknown[node] = map[string]string{}
 		}
 		g.unknown[node][name] = why
+	}
+	if len(a.hello.Unseen) > 0 {
+		g.unseen[node] = a.hello.Unseen
 	}
 	took := a.at.Sub(asked)
 	c := clock{Ahead: a.hello.Now.Sub(asked.Round(0)) - took/2, Within: took / 2}
