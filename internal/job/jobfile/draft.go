@@ -1,6 +1,7 @@
 package jobfile
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -51,7 +52,8 @@ func (d Draft) Text() string {
 	key("Image", d.Image, "train.sqsh", "a container image")
 	line(len(d.Arguments) > 0, "Arguments: "+list(d.Arguments, "[--config, llama.yaml]"), "what the program is given")
 	line(len(d.Data) > 0, "Data: "+list(d.Data, "[/fsx/data]"), "directories that must be there")
-	key("Checkpoints", d.Checkpoints, "/fsx/checkpoints", "where the program writes them, and goes on from")
+	key("Checkpoints", d.Checkpoints, "/fsx/checkpoints", "where the program writes them, and goes on from; muster looks there")
+	fmt.Fprintf(&b, "# The program is not told of them: give it the directory, such as by Arguments: [--checkpoints, %s]\n", scalar(cmp.Or(d.Checkpoints, "/fsx/checkpoints")))
 	key("Logs", d.Logs, "logs", "where the log goes, and the batch script")
 	key("Time", d.Time, "1-00:00:00", "the time limit: days-hours:minutes:seconds")
 	line(false, "Environment: {WANDB_MODE: offline}", "variables of the ranks; what the network needs is set without you")
