@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
@@ -35,7 +34,11 @@ func (r *run) hold(ctx context.Context) error {
 	q.limit, q.sent = time.Until(deadline)+time.Minute, r.fileOfRun()
 	q.cancel = func(job string) error { return r.Slurm.Cancel(context.WithoutCancel(ctx), job) }
 	r.Tell(fmt.Sprintf("asks Slurm for %s of partition %s", count.Of(q.nodes, "node"), partition.Name))
-	r.alloc, err = allocate(ctx, q, func(id int, since time.Duration) { r.tellWait(ctx, id, since) })
+	w := wait{wanted: wantedOf(q, all)}
+	r.alloc, err = allocate(ctx, q, func(id int, since time.Duration) { r.tellWait(ctx, &w, id, since) })
+	if err != nil && w.why != "" {
+		return fmt.Errorf("%w; at last: %s", err, w.why)
+	}
 	if err != nil {
 		return err
 	}
@@ -151,19 +154,4 @@ func (r *run) agree(q request, all []slurm.Node) error {
 		return nil
 	}
 	return r.Ask(Wake{Partition: q.partition, Nodes: q.nodes - up, Budget: r.Budget})
-}
-
-// tellWait says what we wait for, by Slurm's reason.
-func (r *run) tellWait(ctx context.Context, id int, since time.Duration) {
-	why := "Slurm has not answered"
-	if id > 0 {
-		why = "nodes start"
-		if j, err := r.Slurm.Job(ctx, id); err == nil && j.State == "PENDING" {
-			why = job.State(job.View{Job: j})
-		}
-	}
-	if since/waitTold == (since-waitLook)/waitTold {
-		return
-	}
-	r.Tell(fmt.Sprintf("waits for nodes, %s: %s", count.Span(since), why))
 }

@@ -144,7 +144,11 @@ func Run(ctx context.Context, w World, o Options) (verify.Report, error) {
 		return report, err
 	}
 	if slices.ContainsFunc(o.Suites, needsNodes) {
-		if err := r.hold(ctx); err != nil {
+		err := r.hold(ctx)
+		switch {
+		case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return r.unheld(began, err), nil
+		case err != nil:
 			return report, err
 		}
 		defer r.leave()
@@ -165,6 +169,17 @@ func Run(ctx context.Context, w World, o Options) (verify.Report, error) {
 	report.Seconds = time.Since(began).Seconds()
 	report.Close()
 	return report, nil
+}
+
+// unheld is the report of a verification whose nodes did not come before its budget was spent.
+func (r *run) unheld(began time.Time, err error) verify.Report {
+	r.report.Error = err.Error()
+	for _, name := range r.Suites {
+		r.report.Suites = append(r.report.Suites, verify.Suite{Name: name, Began: r.report.Began, Verdict: verify.Blind, Why: r.report.Error, Results: []verify.Result{}})
+	}
+	r.report.Seconds = time.Since(began).Seconds()
+	r.report.Close()
+	return *r.report
 }
 
 // needsNodes says that a suite runs on nodes of the allocation.
