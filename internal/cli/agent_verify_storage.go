@@ -54,6 +54,8 @@ func (a *app) agentVerifyStorage() *cobra.Command {
 	f.DurationVar(&s.Time, "time", 30*time.Second, "write and read for at most so long")
 	f.IntVar(&s.Streams, "streams", 8, "how many files at once")
 	f.IntVar(&s.Files, "files", 2000, "how many empty files for the metadata's rates")
+	f.StringVar(&s.By, "by", "", "the `PROGRAM` that writes and reads: muster itself otherwise, or fio")
+	f.Int64Var(&s.Room, "room", 0, "how many bytes other programs write later in the run")
 	f.IntVar(&s.Tasks, "tasks", 1, "how many tasks share the file system's room")
 	f.BoolVar(&tied, "until-eof", false, "end, and clean up, when the standard input ends")
 	return c

@@ -30,6 +30,10 @@ type StorageSeen struct {
 	// Nodes are those that were asked: one of which nothing came is blind.
 	Nodes []string
 	Right expect.FileSystem
+	// Sums are what programs measured that tell what all nodes come to together, and no node's own.
+	Sums []StorageSum
+	// Dir is where on the mount it was measured, empty for the mount itself.
+	Dir string
 	// NetworkMbps is a node's, 0 if it is not known.
 	NetworkMbps int
 }
@@ -43,6 +47,10 @@ func Throughput(s StorageSeen) ([]verify.Result, []verify.Series) {
 		{"storage-write", write, by, func(t meter.StorageTask) *meter.StorageRate { return t.Write }},
 		{"storage-read", read, by, func(t meter.StorageTask) *meter.StorageRate { return t.Read }},
 	} {
+		if sum, ok := s.sum(kind.check); ok {
+			all = append(all, s.summed(kind, sum))
+			continue
+		}
 		nodes := s.rates(kind)
 		if len(nodes) == 0 {
 			if len(all) == 0 {
@@ -107,9 +115,13 @@ func (s StorageSeen) rated(kind rateOf, nodes []nodeRate) verify.Result {
 		took = max(took, n.took)
 		blind = cmp.Or(blind, n.blind)
 	}
-	gbps := float64(bytes) / took / 1e9
+	return s.held(kind, float64(bytes)/took/1e9, blind, fmt.Sprintf("from %s%s%s", count.Of(len(nodes), "node"), s.by(nodes), s.where()))
+}
+
+// held judges a rate against what was bought; how says who measured it.
+func (s StorageSeen) held(kind rateOf, gbps float64, blind, how string) verify.Result {
 	r := verify.Result{
-		Check: kind.check, On: s.Mount, Verdict: verify.Pass, Found: fmt.Sprintf("%s from %s", gigabytes(gbps), count.Of(len(nodes), "node")),
+		Check: kind.check, On: s.Mount, Verdict: verify.Pass, Found: gigabytes(gbps) + " " + how,
 		Value: &verify.Value{Number: gbps, Unit: "GB/s", Expected: kind.expected},
 	}
 	switch {
@@ -189,21 +201,26 @@ func (s StorageSeen) bars(kind rateOf, nodes []nodeRate) verify.Series {
 
 // metadata tells the rates of operations, which nobody rates: all nodes' together.
 func (s StorageSeen) metadata() []verify.Result {
-	var create, stat, remove float64
+	sum, how := meter.MetadataRates{}, s.where()
 	tasks := 0
 	for _, t := range s.Tasks {
 		if t.Meta != nil && t.Fault == "" {
-			tasks, create, stat, remove = tasks+1, create+t.Meta.Create, stat+t.Meta.Stat, remove+t.Meta.Remove
+			tasks, sum.Create, sum.Stat, sum.Remove = tasks+1, sum.Create+t.Meta.Create, sum.Stat+t.Meta.Stat, sum.Remove+t.Meta.Remove
+		}
+	}
+	for _, other := range s.Sums {
+		if other.Meta != nil {
+			tasks, sum, how = tasks+1, *other.Meta, " by "+other.By+s.where()
 		}
 	}
 	if tasks == 0 {
 		return nil
 	}
 	one := func(check string, rate float64) verify.Result {
-		return verify.Result{Check: check, On: s.Mount, Verdict: verify.Pass, Found: fmt.Sprintf("%.0f a second", rate), Why: "measured, and not judged: no rating is known",
+		return verify.Result{Check: check, On: s.Mount, Verdict: verify.Pass, Found: fmt.Sprintf("%.0f a second%s", rate, how), Why: "measured, and not judged: no rating is known",
 			Value: &verify.Value{Number: rate, Unit: "ops/s"}}
 	}
-	return []verify.Result{one("storage-create", create), one("storage-stat", stat), one("storage-remove", remove)}
+	return []verify.Result{one("storage-create", sum.Create), one("storage-stat", sum.Stat), one("storage-remove", sum.Remove)}
 }
 
 func gigabytes(gbps float64) string {

@@ -3,6 +3,8 @@ package judge_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,4 +126,67 @@ func FuzzThroughput(f *testing.F) {
 			t.Errorf("silent nodes pass: %+v", all)
 		}
 	})
+}
+
+// What a program of other people's measured is judged as muster's own, and says what measured.
+func TestThroughputOfPrograms(t *testing.T) {
+	one, two := task("n1", 2, 2), task("n2", 1.5, 2)
+	one.By, two.By = "fio 3.33", "fio 3.33"
+	byFio := seen(one, two)
+	byFio.Dir = "/fsx/alice"
+	byIOR := seen(meter.StorageTask{Phase: "write", Node: "n1", Dir: "/fsx", By: "muster"})
+	byIOR.Sums = []judge.StorageSum{{By: "IOR 4.0.0", WriteGBps: 4, ReadGBps: 1}, {By: "mdtest 4.0.0", Meta: &meter.MetadataRates{Create: 100, Stat: 200, Remove: 300}}}
+	alone := seen(meter.StorageTask{Phase: "write", Node: "n1", Dir: "/fsx", By: "muster"})
+	alone.Sums = []judge.StorageSum{{By: "IOR 4.0.0", WriteGBps: 4, ReadGBps: 40, Blind: "memory"}}
+	for _, c := range []struct {
+		seen         judge.StorageSeen
+		check, found string
+		verdict      verify.Verdict
+	}{
+		{byFio, "storage-write", "3.50 GB/s from 2 nodes by fio 3.33, the slowest n2 with 1.50 GB/s in /fsx/alice", verify.Pass},
+		{byFio, "storage-create", "1000 a second in /fsx/alice", verify.Pass},
+		{byIOR, "storage-write", "4.00 GB/s from 1 node by IOR 4.0.0", verify.Pass},
+		{byIOR, "storage-read", "1.00 GB/s from 1 node by IOR 4.0.0", verify.Fail},
+		{byIOR, "storage-stat", "200 a second by mdtest 4.0.0", verify.Pass},
+		{alone, "storage-read", "40.00 GB/s from 1 node by IOR 4.0.0", verify.Blind},
+	} {
+		all, _ := judge.Throughput(c.seen)
+		i := slices.IndexFunc(all, func(r verify.Result) bool { return r.Check == c.check })
+		if i < 0 || all[i].Found != c.found || all[i].Verdict != c.verdict {
+			t.Errorf("%s is not %s, %q: %+v", c.check, c.verdict, c.found, all)
+		}
+	}
+}
+
+// What IOR and mdtest printed is a measurement only if all tasks were one program and told all.
+func TestSumsOfPrograms(t *testing.T) {
+	read := func(name string) []byte {
+		t.Helper()
+		text, err := os.ReadFile("../meter/testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	ior, broken := meter.ReadIOR(read("ior/ior-4.0.0-posix-fpp-2iter.txt")), meter.ReadIOR(read("ior/ior-4.1dev-error-enoent.txt"))
+	md := meter.ReadMdtest(read("mdtest/mdtest-4.0.0-files-1iter.txt"))
+	sum, err := judge.SumOfIOR(ior, ior.Tasks, 2, false)
+	if err != nil || sum.By != "IOR 4.0.0" || sum.WriteGBps <= 0 || sum.ReadGBps <= 0 || sum.Blind != "" {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	if sum, err := judge.SumOfIOR(ior, ior.Tasks, 1, false); err != nil || sum.Blind == "" {
+		t.Errorf("one node reads its own memory: %+v, %v", sum, err)
+	}
+	if _, err := judge.SumOfIOR(ior, 2*ior.Tasks, 2, false); err == nil || !strings.Contains(err.Error(), "PMIx") {
+		t.Errorf("tasks that do not know each other: %v", err)
+	}
+	if _, err := judge.SumOfIOR(broken, broken.Tasks, 2, false); err == nil {
+		t.Error("an error is a measurement")
+	}
+	if sum, err := judge.SumOfMdtest(md, 4); err != nil || sum.By != "mdtest 4.0.0" || sum.Meta.Create != 1896.05 || sum.Meta.Remove != 135365.629 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	if _, err := judge.SumOfMdtest(md, 8); err == nil {
+		t.Error("half of the tasks are a measurement")
+	}
 }

@@ -24,6 +24,8 @@ const (
 	// PhaseRead reads what PhaseWrite has written on another node, if there is one.
 	PhaseRead = "read"
 	PhaseMeta = "meta"
+	// PhaseGuard waits until the context ends, and then removes what others leave who measure in the directory.
+	PhaseGuard = "guard"
 	// PhaseEnd removes what the other phases left.
 	PhaseEnd = "end"
 )
@@ -35,6 +37,8 @@ type Storage struct {
 	// Run names that directory, the same for all tasks: 8 to 32 letters and digits.
 	Run   string
 	Phase string
+	// By is what writes and reads: empty is muster itself, or ByFio.
+	By string
 	// Node and Task are who measures, Nodes all that do, which may be empty for one.
 	Node  string
 	Task  int
@@ -48,6 +52,8 @@ type Storage struct {
 	Files   int
 	// Tasks is how many tasks share the file system: there must be room for what all write, three times.
 	Tasks int
+	// Room is what other programs write later in the run, all together: there must be three times as much, too.
+	Room int64
 	// Now is when the run begins: leftovers are those of a day before.
 	Now time.Time
 
@@ -64,8 +70,8 @@ const (
 // Check says what of a measurement cannot be, as a person wrote it.
 func (s Storage) Check() error {
 	switch {
-	case !slices.Contains([]string{PhaseAll, PhaseWrite, PhaseRead, PhaseMeta, PhaseEnd}, s.Phase):
-		return fmt.Errorf("%q is no phase: all, write, read, meta or end", s.Phase)
+	case !slices.Contains([]string{PhaseAll, PhaseWrite, PhaseRead, PhaseMeta, PhaseGuard, PhaseEnd}, s.Phase):
+		return fmt.Errorf("%q is no phase: all, write, read, meta, guard or end", s.Phase)
 	case !strings.HasPrefix(s.Dir, "/"):
 		return fmt.Errorf("%q is no absolute directory", s.Dir)
 	case !plain(s.Run, 8, 32):
@@ -78,6 +84,10 @@ func (s Storage) Check() error {
 		return fmt.Errorf("%s is not between a second and an hour", s.Time)
 	case s.Streams < 1 || s.Streams > mostStreams || s.Task < 0 || s.Tasks < 1:
 		return fmt.Errorf("%d streams of task %d of %d cannot be", s.Streams, s.Task, s.Tasks)
+	case s.By != "" && s.By != ByFio:
+		return fmt.Errorf("%q is no program that measures: leave it out, or fio", s.By)
+	case s.Room < 0:
+		return fmt.Errorf("%d bytes of room cannot be", s.Room)
 	case s.Files < 1 || s.Files > mostFiles:
 		return fmt.Errorf("%d files are not between 1 and %d", s.Files, mostFiles)
 	}
@@ -118,18 +128,26 @@ func (s Storage) measure(ctx context.Context, answer *meter.StorageTask) (err er
 	}
 	defer run.close()
 	answer.FS = run.kind
-	if s.Phase == PhaseEnd {
-		return run.remove()
+	switch s.Phase {
+	case PhaseGuard:
+		<-ctx.Done()
+		return run.removeAll()
+	case PhaseEnd:
+		return run.removeAll()
 	}
 	defer func() {
 		if err != nil || ctx.Err() != nil || s.Phase == PhaseAll {
 			err = errors.Join(err, context.Cause(ctx), run.remove())
 		}
 	}()
+	write, read := s.write, s.read
+	if s.By == ByFio {
+		write, read = s.fioWrite, s.fioRead
+	}
 	for _, phase := range []struct {
 		name string
 		do   func(context.Context, *place, *meter.StorageTask) error
-	}{{PhaseWrite, s.begin}, {PhaseWrite, s.write}, {PhaseRead, s.read}, {PhaseMeta, s.metadata}} {
+	}{{PhaseWrite, s.begin}, {PhaseWrite, write}, {PhaseRead, read}, {PhaseMeta, s.metadata}} {
 		if s.Phase != PhaseAll && s.Phase != phase.name {
 			continue
 		}
@@ -148,7 +166,7 @@ func (s Storage) begin(_ context.Context, p *place, answer *meter.StorageTask) e
 	if s.unlooked {
 		return nil
 	}
-	return p.room(s.each()*int64(s.Streams)*int64(s.Tasks), int64(s.Files)*int64(s.Tasks))
+	return p.room(max(s.Room, s.each()*int64(s.Streams)*int64(s.Tasks)), int64(s.Files)*int64(s.Tasks))
 }
 
 // each is how many bytes a stream writes at most: whole chunks, and one at least.

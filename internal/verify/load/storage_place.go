@@ -184,6 +184,20 @@ func (p *place) remove() error {
 	return nil
 }
 
+// removes is how often removal is tried: programs that were ended just now may still have made a file.
+const removes = 5
+
+// removeAll removes the run's directory, though others may not have ended yet.
+func (p *place) removeAll() (err error) {
+	for i := range removes {
+		if err = p.remove(); err == nil {
+			return nil
+		}
+		<-time.After(time.Duration(i+1) * 100 * time.Millisecond)
+	}
+	return err
+}
+
 func (p *place) close() {
 	for _, r := range []*os.Root{p.at, p.in} {
 		if r != nil {

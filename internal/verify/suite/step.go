@@ -35,7 +35,10 @@ type stepOptions struct {
 	mpi string
 	// input says that the step hears what is written to its input.
 	input heard
-	env   []string
+	// outlives says that the step ends by itself when its input does, and has time to clean up: srun is not ended with this process.
+	// One that is sent SIGTERM kills its tasks: https://github.com/SchedMD/slurm/blob/slurm-22-05-8-1/src/srun/libsrun/srun_job.c
+	outlives bool
+	env      []string
 	// limit is how long it may take, 0 for as long as the context lets it.
 	limit time.Duration
 }
@@ -101,6 +104,9 @@ func (r *run) begin(ctx context.Context, o stepOptions) (*step, error) {
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 	s.cmd.WaitDelay = 5 * time.Second
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	if o.outlives {
+		s.cmd.SysProcAttr.Pdeathsig = 0
+	}
 	s.cmd.Stderr = s.said
 	var err error
 	if o.input {

@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/catalog"
-	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/verify"
 	"github.com/muster-hpc/muster/internal/verify/expect"
 	"github.com/muster-hpc/muster/internal/verify/judge"
@@ -25,6 +25,9 @@ import (
 const (
 	storageBytes, storageTime     = 8 << 30, 30 * time.Second
 	rehearsedBytes, rehearsedTime = 64 << 20, 3 * time.Second
+	// leastBytes is the least that says anything: a few writes of each stream.
+	leastBytes     = 256 << 20
+	storageStreams = 8
 	// storageStart is what a phase may take besides: a step starts, and files are removed.
 	storageStart = 90 * time.Second
 )
@@ -42,12 +45,18 @@ func (r *run) storage(ctx context.Context, s *verify.Suite) error {
 		s.Results = append(s.Results, verify.Result{Check: "storage-write", Verdict: verify.Skip, Why: "the nodes share no file system that a file names or that is of the network"})
 		return nil
 	}
-	var wrong []error
-	for _, m := range mounts {
-		r.Tell(fmt.Sprintf("writes and reads %s from %s", m.Mount, count.Of(len(r.alloc.nodes), "node")))
-		tasks, err := r.measureMount(ctx, m.Mount)
-		results, series := judge.Throughput(judge.StorageSeen{Mount: m.Mount, Tasks: tasks, Nodes: r.alloc.nodes, Right: m, NetworkMbps: r.networkMbps()})
-		s.Results, s.Series = append(s.Results, results...), append(s.Series, series...)
+	with, err := r.storageBy(ctx, mounts)
+	wrong := []error{err}
+	for i, m := range mounts {
+		dir := with.Dir(i, r.alloc.nodes)
+		if r.File == nil && dir == "" && err == nil {
+			s.Results = append(s.Results, verify.Result{Check: "storage-measured", On: m.Mount, Verdict: verify.Skip, Why: "this user may write neither there nor in a directory of his own on it"})
+			continue
+		}
+		seen, err := r.measureMount(ctx, m, cmp.Or(dir, m.Mount), &with)
+		results, series := judge.Throughput(seen)
+		s.Results, s.Series = append(append(s.Results, with.refused...), results...), append(s.Series, series...)
+		with.refused = nil
 		if ctx.Err() != nil {
 			return err
 		}
@@ -106,17 +115,62 @@ func (r *run) networkMbps() int {
 	return least
 }
 
-// measureMount does the phases one after the other. What was written is removed whatever happened.
-func (r *run) measureMount(ctx context.Context, mount string) (tasks []meter.StorageTask, err error) {
-	name := rand.Text()
+func faulty(tasks []meter.StorageTask) bool {
+	return slices.ContainsFunc(tasks, func(t meter.StorageTask) bool { return t.Fault != "" })
+}
+
+// storageSize is what a node writes and reads of a mount, and for how long.
+type storageSize struct {
+	bytes int64
+	span  time.Duration
+}
+
+// sizeOf is the size for a mount. One that no file names may be small: it is asked for no more than it has room for.
+func (r *run) sizeOf(mount string) storageSize {
+	if r.Place == "local" {
+		return storageSize{rehearsedBytes, rehearsedTime}
+	}
+	size := storageSize{storageBytes, storageTime}
+	if r.File != nil {
+		return size
+	}
+	for _, mounts := range r.computeMounts() {
+		for _, m := range mounts {
+			if m.Dir == mount && m.Blind == "" {
+				size.bytes = min(size.bytes, m.FreeBytes/4/int64(len(r.alloc.nodes)))
+			}
+		}
+	}
+	size.bytes = max(size.bytes, leastBytes)
+	return size
+}
+
+// pass is one run of phases in one directory, of which nothing is left.
+type pass struct {
+	*run
+	dir, name string
+	size      storageSize
+	// by is what writes and reads, empty for muster; room is what other programs write later.
+	by   string
+	room int64
+}
+
+// inPass does something in a directory's new place. What was written is removed whatever happened.
+func (r *run) inPass(ctx context.Context, dir string, size storageSize, do func(pass) error) (err error) {
+	p := pass{run: r, dir: dir, name: rand.Text(), size: size}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storageStart)
 		defer cancel()
-		_, ended := r.phase(ctx, load.PhaseEnd, mount, name, r.alloc.nodes[:1])
+		_, ended := p.phase(ctx, load.PhaseEnd, r.alloc.nodes[:1])
 		err = errors.Join(err, ended)
 	}()
-	for _, phase := range []string{load.PhaseWrite, load.PhaseRead, load.PhaseMeta} {
-		told, err := r.phase(ctx, phase, mount, name, r.alloc.nodes)
+	return do(p)
+}
+
+// phases has all nodes do phases, one after the other, until one is faulty.
+func (p pass) phases(ctx context.Context, phases ...string) (tasks []meter.StorageTask, err error) {
+	for _, phase := range phases {
+		told, err := p.phase(ctx, phase, p.alloc.nodes)
 		tasks = append(tasks, told...)
 		if err != nil || faulty(told) {
 			return tasks, err
@@ -125,25 +179,23 @@ func (r *run) measureMount(ctx context.Context, mount string) (tasks []meter.Sto
 	return tasks, nil
 }
 
-func faulty(tasks []meter.StorageTask) bool {
-	for _, t := range tasks {
-		if t.Fault != "" {
-			return true
-		}
+// options are those of a phase as a step, on some nodes.
+func (p pass) options(phase string, nodes []string) stepOptions {
+	args := p.muster("storage", phase, p.dir, "--run="+p.name, "--nodes="+strings.Join(p.alloc.nodes, ","), "--until-eof",
+		fmt.Sprintf("--bytes=%d", p.size.bytes), "--time="+p.size.span.String(), fmt.Sprintf("--streams=%d", storageStreams),
+		fmt.Sprintf("--tasks=%d", len(p.alloc.nodes)), fmt.Sprintf("--room=%d", p.room))
+	if p.by != "" {
+		args = append(args, "--by="+p.by)
 	}
-	return false
+	return stepOptions{nodes: nodes, args: args, input: true, outlives: true}
 }
 
-// phase has all nodes do one phase at once.
-func (r *run) phase(ctx context.Context, phase, mount, name string, nodes []string) ([]meter.StorageTask, error) {
-	bytes, span := int64(storageBytes), storageTime
-	if r.Place == "local" {
-		bytes, span = rehearsedBytes, rehearsedTime
-	}
-	args := r.muster("storage", phase, mount, "--run="+name, "--nodes="+strings.Join(r.alloc.nodes, ","), "--until-eof",
-		fmt.Sprintf("--bytes=%d", bytes), "--time="+span.String(), fmt.Sprintf("--tasks=%d", len(r.alloc.nodes)))
+// phase has nodes do one phase at once.
+func (p pass) phase(ctx context.Context, phase string, nodes []string) ([]meter.StorageTask, error) {
+	o := p.options(phase, nodes)
+	o.limit = p.size.span + storageStart
 	var tasks []meter.StorageTask
-	err := r.lines(ctx, stepOptions{nodes: nodes, args: args, input: true, limit: span + storageStart}, func(line string) {
+	err := p.lines(ctx, o, func(line string) {
 		if t, err := meter.ReadStorageTask(line); err == nil {
 			tasks = append(tasks, t)
 		}
