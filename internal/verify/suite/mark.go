@@ -9,9 +9,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/verify"
 )
@@ -58,7 +57,7 @@ func (m mark) leave(now time.Time) error {
 			_ = os.Remove(path)
 		}
 	}
-	f, err := os.OpenFile(m.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o644)
+	f, err := os.OpenFile(m.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return err
 	}
