@@ -63,6 +63,11 @@ OpenSSH proves the same without muster, with an allowed_signers file of that key
 
 // proveReport holds a report against its signature and a key.
 func (a *app) proveReport(ctx context.Context, path string, f proofFlags) error {
+	if f.key == "" && a.asked() != "" {
+		if _, err := a.find(""); err != nil {
+			return err
+		}
+	}
 	text, err := readBounded(ctx, path, mostReport)
 	if err != nil {
 		return err
