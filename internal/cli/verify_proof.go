@@ -64,7 +64,7 @@ OpenSSH proves the same without muster, with an allowed_signers file of that key
 // proveReport holds a report against its signature and a key.
 func (a *app) proveReport(ctx context.Context, path string, f proofFlags) error {
 	if f.key == "" && a.asked() != "" {
-		if _, err := a.find(""); err != nil {
+		if _, err := a.headKeys(ctx, a.asked()); err != nil {
 			return err
 		}
 	}
