@@ -62,7 +62,10 @@ func (m mark) leave(now time.Time) error {
 		return err
 	}
 	_, err = f.WriteString(m.text)
-	return errors.Join(err, f.Sync(), f.Close())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil { // a full disk has room for the name alone
+		_ = os.Remove(m.path)
+	}
+	return err
 }
 
 // takeMarks removes them.
