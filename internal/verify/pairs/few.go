@@ -134,7 +134,7 @@ func (t trial) worst() (node int, ok bool) {
 // of them are behind by what it takes, and infinite if all failed and others did not.
 func (t trial) behind(these func(seen) bool) float64 {
 	most := 0.0
-	for _, scale := range scales() {
+	for _, scale := range t.scales() {
 		var outside []float64
 		best, failed, inside := math.Inf(-1), 0, 0
 		t.values(scale, func(m seen, v float64, ok bool) {

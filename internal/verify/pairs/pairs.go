@@ -30,6 +30,10 @@ type Measured struct {
 
 // Search looks for slow nodes and links. Next says who measures, and Take what came of it, in turns until Next has nobody.
 type Search struct {
+	// Least is by what factor a bandwidth has to be below the middle of its round to be slow at all, where that is more than usual: where
+	// all nodes share one machine's processors, chance is no network's. 0 is the usual.
+	Least float64
+
 	nodes   []string
 	place   map[string]int
 	random  uint64

@@ -59,9 +59,9 @@ type scale struct {
 	least float64
 }
 
-func scales() []scale {
+func (s *Search) scales() []scale {
 	return []scale{
-		{func(m Measured) (float64, bool) { return math.Log(m.GBps), m.Err == "" && m.GBps > 0 }, leastGBps},
+		{func(m Measured) (float64, bool) { return math.Log(m.GBps), m.Err == "" && m.GBps > 0 }, max(leastGBps, math.Log(max(1, s.Least)))},
 		{func(m Measured) (float64, bool) { return -math.Log(m.LatencyUs), m.Err == "" && m.LatencyUs > 0 }, leastLatency},
 	}
 }
@@ -82,7 +82,7 @@ func (s *Search) marks() [][]mark {
 			all[i][k].slow = m.Err != ""
 		}
 	}
-	for _, scale := range scales() {
+	for _, scale := range s.scales() {
 		rest, spread := s.rests(scale)
 		margin := max(wide*spread, scale.least)
 		for i := range rest {
