@@ -220,6 +220,8 @@ muster was written and tested without an account of AWS. Nothing on this page wa
 
 - That the suites host, gpu, efa and nccl read what drivers and programs of today print on such machines: they were run on machines without, where they skip or are blind. Their readers are held against recorded outputs of
   nccl-tests, NCCL, fi_info, nvidia-smi, DCGM, IOR, mdtest and fio, each with its source (internal/verify/meter/testdata); reports of failing GPUs in DCGM 4's form, and topologies, are written by its schema.
+- That drivers answer nvidia-smi --query-remapped-rows as NVIDIA's page on memory errors has it, with a word or 0 and 1, and that nvidia-smi ends with 8, 9 or 15 for lost GPUs, as its manual says. No recorded answer of a GPU with rows that
+  wait was found. What is not understood is blind, and drains nothing.
 - That expected bandwidths are right: they are other people's published ones, with their sources beside each, and a model of them for numbers of nodes that nobody published.
 - That nccl-tests by srun and PMIx, torch's collectives over NCCL, and an image's suites run: nothing of them ran on a GPU. Slurm ran the suite nccl with stand-ins that print nccl-tests' tables. Pairs that find a node
   which makes NCCL slow were tried over gloo, and EFA's counters by files of their form.

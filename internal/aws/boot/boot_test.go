@@ -40,12 +40,13 @@ func (f *fake) Run(_ context.Context, args ...string) (string, error) {
 			return "", err
 		}
 	}
+	answer, most := "", -1
 	for start, text := range f.answers {
-		if strings.HasPrefix(line, start) {
-			return text, nil
+		if strings.HasPrefix(line, start) && len(start) > most { // the one that says most of the line
+			answer, most = text, len(start)
 		}
 	}
-	return "", nil
+	return answer, nil
 }
 
 // machineOf is a machine in a directory of its own.

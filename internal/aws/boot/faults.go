@@ -2,12 +2,11 @@ package boot
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/sys/heed"
+	"github.com/muster-hpc/muster/internal/verify/meter"
 )
 
 // faultsWait bounds what the driver takes to tell of its GPUs: a job waits for it. Without persistence mode it starts each of them
@@ -25,7 +24,7 @@ func (m Machine) Faults(ctx context.Context) (wrong []string, blind string) {
 	var out string
 	// One that hangs in the driver cannot be killed.
 	err := heed.Call(ctx, func() (err error) {
-		out, err = m.Command(ctx, "nvidia-smi", "--query-gpu=index,remapped_rows.pending,remapped_rows.failure", "--format=csv,noheader")
+		out, err = m.Command(ctx, "nvidia-smi", meter.RemapQuery, "--format=csv,noheader")
 		return err
 	})
 	switch {
@@ -36,25 +35,26 @@ func (m Machine) Faults(ctx context.Context) (wrong []string, blind string) {
 	case err != nil:
 		return nil, err.Error()
 	}
-	return remapFaults(out), ""
+	return remapFaults(meter.ReadRemap([]byte(out)))
 }
 
-// smiLost are exit codes of nvidia-smi, as its manual has them: GPUs without their power cables, no driver, a GPU that has fallen
+// smiLost are exit codes of nvidia-smi, by RETURN VALUE of its manual (https://docs.nvidia.com/deploy/nvidia-smi/index.html): GPUs without their power cables, no driver, a GPU that has fallen
 // off the bus. Others are about the question.
 var smiLost = []int{8, 9, 15}
 
-// remapFaults reads which GPUs have rows of memory that wait to be replaced, which a reset of the GPU does, or that could not be:
-// https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html. GPUs before the A100 have no answer.
-func remapFaults(out string) (wrong []string) {
-	for line := range strings.Lines(out) {
-		words := strings.Split(strings.TrimSpace(line), ", ")
-		switch {
-		case len(words) != 3:
-		case words[2] == "Yes":
-			wrong = append(wrong, fmt.Sprintf("GPU %s has a row of memory that could not be replaced", words[0]))
-		case words[1] == "Yes":
-			wrong = append(wrong, fmt.Sprintf("GPU %s has a row of memory that waits for a reset to be replaced", words[0]))
+// remapFaults are GPUs that have rows of memory which wait to be replaced, which a reset of the GPU does, or that could not be:
+// https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html. GPUs before the A100 have no answer. blind is what cannot be read.
+func remapFaults(said meter.GPUQuery) (wrong []string, blind string) {
+	for _, gpu := range said.GPUs {
+		switch name := gpu.Text("gpu_uuid"); {
+		case meter.Remapped(gpu.Text("remapped_rows.failure")):
+			wrong = append(wrong, name+" has a row of memory that could not be replaced")
+		case meter.Remapped(gpu.Text("remapped_rows.pending")):
+			wrong = append(wrong, name+" has a row of memory that waits for a reset to be replaced")
 		}
 	}
-	return wrong
+	if len(said.Problems) > 0 {
+		blind = said.Problems[0]
+	}
+	return wrong, blind
 }

@@ -24,15 +24,19 @@ func TestFaults(t *testing.T) {
 		wrong []string
 		blind string
 	}{
-		"well":        {out: "0, No, No\n1, No, No\n"},
-		"older":       {out: "0, [N/A], [N/A]\n"},
-		"pending":     {out: "0, No, No\n1, Yes, No\n", wrong: []string{"GPU 1 has a row of memory that waits for a reset to be replaced"}},
-		"failed":      {out: "0, No, Yes\n1, Yes, Yes\n", wrong: []string{"GPU 0 has a row of memory that could not be replaced", "GPU 1 has a row of memory that could not be replaced"}},
+		"well":        {out: "GPU-a, No, No\nGPU-b, No, No\n"},
+		"numbers":     {out: "GPU-a, 0, 0\n"},
+		"older":       {out: "GPU-a, [N/A], [N/A]\n"},
+		"pending":     {out: "GPU-a, No, No\nGPU-b, Yes, No\n", wrong: []string{"GPU-b has a row of memory that waits for a reset to be replaced"}},
+		"pending_one": {out: "GPU-a, 1, 0\n", wrong: []string{"GPU-a has a row of memory that waits for a reset to be replaced"}},
+		"failed":      {out: "GPU-a, No, Yes\nGPU-b, Yes, Yes\n", wrong: []string{"GPU-a has a row of memory that could not be replaced", "GPU-b has a row of memory that could not be replaced"}},
+		"failed_one":  {out: "GPU-a, 0, 1\n", wrong: []string{"GPU-a has a row of memory that could not be replaced"}},
 		"lost":        {err: smiEnded(t, 15), wrong: []string{"GPUs are lost: run nvidia-smi: exit status 15"}},
 		"no_driver":   {err: smiEnded(t, 9), wrong: []string{"GPUs are lost: run nvidia-smi: exit status 9"}},
 		"not_known":   {err: smiEnded(t, 2), blind: "run nvidia-smi: exit status 2"},
 		"not_started": {err: errors.New("run nvidia-smi: no memory"), blind: "run nvidia-smi: no memory"},
-		"odd_words":   {out: "Failed to initialize\n0, No\n"},
+		"odd_words":   {out: "GPU-a, No\n", blind: "line 1 has 2 values instead of 3: \"GPU-a, No\""},
+		"nothing":     {blind: "there are no GPUs in the answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{answers: map[string]string{"nvidia-smi": row.out}}
@@ -51,7 +55,7 @@ func TestFaults(t *testing.T) {
 func TestFaults_of_a_silent_driver(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if wrong, _ := machineOf(t, &fake{answers: map[string]string{"nvidia-smi": "0, No, No\n"}}, "").Faults(ctx); len(wrong) != 1 || wrong[0] != "nvidia-smi does not answer" {
+	if wrong, _ := machineOf(t, &fake{answers: map[string]string{"nvidia-smi": "GPU-a, No, No\n"}}, "").Faults(ctx); len(wrong) != 1 || wrong[0] != "nvidia-smi does not answer" {
 		t.Errorf("got %q", wrong)
 	}
 }
@@ -63,10 +67,10 @@ func TestHealth_refuses_faulty_GPUs(t *testing.T) {
 		err             error
 		detail, wrong   string
 	}{
-		{"well", "p5.48xlarge", "0, No, No\n", nil, "", ""},
-		{"faulty", "p5.48xlarge", "3, No, Yes\n", nil, "", "GPU 3 has a row of memory that could not be replaced"},
+		{"well", "p5.48xlarge", "GPU-a, No, No\n", nil, "", ""},
+		{"faulty", "p5.48xlarge", "GPU-d, No, Yes\n", nil, "", "GPU-d has a row of memory that could not be replaced"},
 		{"old_driver", "p5.48xlarge", "", errors.New("exit status 2"), "blind: exit status 2", ""},
-		{"no_GPUs", "c5.large", "3, No, Yes\n", nil, "", ""},
+		{"no_GPUs", "c5.large", "GPU-d, No, Yes\n", nil, "", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			f := &fake{answers: map[string]string{"nvidia-smi": row.out}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,6 +55,8 @@ func (g *gpuMachine) Run(ctx context.Context, args ...string) (string, error) {
 			return strings.Repeat("Completed, Success\n", 7) + "In Progress, N/A\n", nil
 		}
 		return strings.Repeat("Completed, Success\n", 8), nil
+	case strings.HasPrefix(line, "nvidia-smi --query-remapped-rows="):
+		return strings.Repeat("GPU-1, No, No\n", 8), nil
 	case strings.HasPrefix(line, "nvidia-smi --list-gpus"):
 		return strings.Repeat("GPU 0: NVIDIA H200 (UUID: GPU-1)\n", 8), nil
 	case strings.Contains(line, "python3"):
@@ -184,7 +187,9 @@ func TestHealth(t *testing.T) {
 		"crashed":    {"p5.48xlarge", nil, map[string]string{"nvidia-smi": gpus}, map[string]error{"env": exec.Command("/bin/sh", "-c", "kill -9 $$").Run()}, "", "CUDA does not start: signal: killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := machineOf(t, &fake{missing: row.missing, answers: row.answers, fails: row.fails}, "")
+			answers := map[string]string{"nvidia-smi --query-remapped-rows=": "GPU-1, No, No\n"}
+			maps.Copy(answers, row.answers)
+			m := machineOf(t, &fake{missing: row.missing, answers: answers, fails: row.fails}, "")
 			detail, err := m.Health(t.Context(), Wanted{Type: row.kind})
 			if detail != row.detail || text(err) != row.err {
 				t.Errorf("got %q, %v", detail, err)

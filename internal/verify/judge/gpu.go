@@ -10,6 +10,7 @@ import (
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/verify"
 	"github.com/muster-hpc/muster/internal/verify/expect"
+	"github.com/muster-hpc/muster/internal/verify/meter"
 )
 
 // noGPUs is why a check of GPUs does not apply where nobody said that there should be some.
@@ -163,9 +164,9 @@ func remap(c verify.GPUCard) sight {
 		return pending
 	case failure.blind != "" || failure.none != "":
 		return failure
-	case !slices.Contains([]string{"No", "no", "0"}, failure.text):
+	case meter.Remapped(failure.text):
 		return sight{text: "failed", verdict: verify.Fail}
-	case !slices.Contains([]string{"No", "no", "0"}, pending.text):
+	case meter.Remapped(pending.text):
 		return sight{text: "pending", verdict: verify.Warn, why: "a row of its memory waits to be remapped, which a reset of the GPU does"}
 	}
 	return pending

@@ -139,6 +139,18 @@ func quantity(cell, unit string) GPUValue {
 	return GPUValue{Text: cell, Unit: unit}
 }
 
+// RemapQuery is what nvidia-smi is asked for rows of memory that were replaced. They are no fields of --query-gpu, and GPUs have no index there:
+// https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html and `nvidia-smi --help-query-remapped-rows`.
+const RemapQuery = "--query-remapped-rows=gpu_uuid,remapped_rows.pending,remapped_rows.failure"
+
+// ReadRemap reads the answer to RemapQuery.
+func ReadRemap(text []byte) GPUQuery {
+	return ReadGPUQuery(text, "gpu_uuid", "remapped_rows.pending", "remapped_rows.failure")
+}
+
+// Remapped tells a value of RemapQuery that is no: drivers write a word, or 0 and 1.
+func Remapped(value string) bool { return !slices.Contains([]string{"", "No", "no", "0"}, value) }
+
 // GPUList is what `nvidia-smi -L` prints.
 type GPUList struct {
 	GPUs []GPUListed `json:"gpus"`

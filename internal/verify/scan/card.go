@@ -26,7 +26,6 @@ var (
 	groups = [][]string{
 		{"index", "power.default_limit"},
 		{"index", "ecc.errors.uncorrected.volatile.total", "ecc.errors.uncorrected.aggregate.total"},
-		{"index", "remapped_rows.pending", "remapped_rows.failure"},
 		{"index", "mig.mode.current"},
 		{"index", "fabric.state", "fabric.status"},
 		{"index", "clocks_event_reasons.active"},
@@ -57,10 +56,14 @@ func (e eye) cards(ctx context.Context) verify.Look[[]verify.GPUCard] {
 		looks.Go(func() { said[i], wrong[i] = e.query(ctx, g) })
 	}
 	looks.Go(func() { links, unlinked = e.links(ctx) })
+	var remapped meter.GPUQuery
+	var unmapped error
+	looks.Go(func() { remapped, unmapped = e.remapped(ctx) })
 	looks.Wait()
 	for i, g := range groups {
 		rows.add(g, said[i], wrong[i])
 	}
+	rows.add([]string{"index", "remapped_rows.pending", "remapped_rows.failure"}, rows.indexed(remapped), unmapped)
 	all := []verify.GPUCard{}
 	for _, index := range slices.Sorted(maps.Keys(rows)) {
 		c := rows[index].card(index)
@@ -77,6 +80,11 @@ func (e eye) query(ctx context.Context, fields []string) (meter.GPUQuery, error)
 	return meter.ReadGPUQuery([]byte(out), fields...), err
 }
 
+func (e eye) remapped(ctx context.Context) (meter.GPUQuery, error) {
+	out, err := e.ask(ctx, "nvidia-smi", meter.RemapQuery, "--format=csv,noheader")
+	return meter.ReadRemap([]byte(out)), err
+}
+
 // table has what was said of each GPU, by its index.
 type table map[int]row
 
@@ -90,6 +98,18 @@ func rowsOf(first meter.GPUQuery) table {
 	}
 	t.add(always, first, nil)
 	return t
+}
+
+// indexed gives GPUs that an answer names by UUID the index that they have.
+func (t table) indexed(said meter.GPUQuery) meter.GPUQuery {
+	for _, values := range said.GPUs {
+		for _, row := range t {
+			if u := row.values.Text("uuid"); u != "" && u == values.Text("uuid") {
+				values["index"] = row.values["index"]
+			}
+		}
+	}
+	return said
 }
 
 func indexOf(values meter.GPUValues) (int, bool) {

@@ -103,7 +103,7 @@ func large(t *testing.T) root {
 	for i := range gpus {
 		fmt.Fprintf(&cores, core+"\n", i, i)
 		fmt.Fprintf(&ecc, "%d, 0, 0\n", i)
-		fmt.Fprintf(&remap, "%d, No, No\n", i)
+		fmt.Fprintf(&remap, "GPU-%d, No, No\n", i)
 		fmt.Fprintf(&links, "GPU %d: %s (UUID: GPU-%d)\n", i, h100, i)
 		for l := range count {
 			fmt.Fprintf(&links, "\t Link %d: 26.562 GB/s\n", l)
@@ -122,7 +122,8 @@ func large(t *testing.T) root {
 		`"topo -m") ` + cat("topology"),
 		`*query-gpu=index,name*) ` + cat("core"),
 		`*ecc.errors*) ` + cat("ecc"),
-		`*remapped*) ` + cat("remap"),
+		`*query-remapped-rows=gpu_uuid*) ` + cat("remap"),
+		`*remapped*) echo 'Field "remapped_rows.pending" is not a valid field to query.'; exit 2;;`,
 		`*clocks_event_reasons*) echo 'Field "clocks_event_reasons.active" is not a valid field to query.'; exit 2;;`,
 		`*clocks_throttle_reasons*) for i in 0 1 2 3 4 5 6 7; do echo "$i, 0x0000000000000044"; done;;`,
 		`*fabric*) for i in 0 1 2 3 4 5 6 7; do echo "$i, Completed, Success"; done;;`,
