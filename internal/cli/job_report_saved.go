@@ -27,7 +27,7 @@ func filesOf() savedFinder {
 			line[0] = self
 		}
 		if os.Geteuid() == 0 && u.UID != 0 {
-			line = append([]string{"setpriv", "--reuid=" + strconv.Itoa(u.UID), "--regid=" + strconv.Itoa(u.GID), "--init-groups", "--no-new-privs", "--"}, line...)
+			line = append(u.Line(), line...)
 		}
 		cmd := exec.Command(line[0], line[1:]...)
 		cmd.Dir = "/"

@@ -77,7 +77,7 @@ func (a *app) pass(ctx context.Context, c place.Cluster, suites gate, answer *pl
 	if report.Verdict == verify.Fail || report.Error != "" {
 		return fmt.Errorf("cluster %s is up, and fails its verification: %s; it stays up: %s looks again, `muster down --cluster %[1]s` takes it away", answer.Cluster, failures(report), again)
 	}
-	return nil
+	return reportError(report, false) // what nobody could look at
 }
 
 // verified is the report of `muster verify` on a cluster's nodes.

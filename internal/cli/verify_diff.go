@@ -65,8 +65,9 @@ func readReport(ctx context.Context, path string) (verify.Report, error) {
 }
 
 // readBounded reads a file that may not be longer than so many bytes. It may be a pipe to which nobody writes.
-func readBounded(ctx context.Context, path string, most int64) (text []byte, err error) {
-	err = heed.Call(ctx, func() error {
+func readBounded(ctx context.Context, path string, most int64) ([]byte, error) {
+	var text []byte
+	err := heed.Call(ctx, func() error {
 		f, err := os.Open(path)
 		if err != nil {
 			return err

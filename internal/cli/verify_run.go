@@ -19,7 +19,6 @@ import (
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
-	"github.com/muster-hpc/muster/internal/verify"
 	"github.com/muster-hpc/muster/internal/verify/judge"
 	"github.com/muster-hpc/muster/internal/verify/suite"
 )
@@ -70,18 +69,6 @@ func earlierReport(ctx context.Context, path string) (*judge.Earlier, error) {
 		return nil, err
 	}
 	return &judge.Earlier{Report: r, Name: filepath.Base(path)}, nil
-}
-
-// reportError is the exit code that a report means. A gate that nobody looked through is not open: what is blind, or ended before its
-// last suite, has to be looked at.
-func reportError(r verify.Report, strict bool) error {
-	switch {
-	case r.Verdict == verify.Fail:
-		return fault.Exit(fault.ExitProblem)
-	case r.Error != "", r.Verdict == verify.Blind, strict && r.Verdict == verify.Warn:
-		return fault.Exit(fault.ExitLook)
-	}
-	return nil
 }
 
 // verifyWorld is what there is to know of the cluster.

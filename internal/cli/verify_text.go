@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/verify"
@@ -149,4 +150,16 @@ func verifySummary(r verify.Report) string {
 		text += "; it did not come to its end: " + r.Error
 	}
 	return text
+}
+
+// reportError is the exit code that a report means. A gate that nobody looked through is not open: what is blind, or ended before its
+// last suite, has to be looked at.
+func reportError(r verify.Report, strict bool) error {
+	switch {
+	case r.Verdict == verify.Fail:
+		return fault.Exit(fault.ExitProblem)
+	case r.Error != "", r.Verdict == verify.Blind, strict && r.Verdict == verify.Warn:
+		return fault.Exit(fault.ExitLook)
+	}
+	return nil
 }

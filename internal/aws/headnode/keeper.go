@@ -2,7 +2,6 @@ package headnode
 
 import (
 	"log/slog"
-	"strconv"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/controller"
@@ -29,6 +28,4 @@ func openKeeper(owners []int, events *controller.Events, log *slog.Logger) (*kee
 }
 
 // as is the start of a command line that runs as a user.
-func as(u errand.User) []string {
-	return []string{"setpriv", "--reuid=" + strconv.Itoa(u.UID), "--regid=" + strconv.Itoa(u.GID), "--init-groups", "--no-new-privs", "--"}
-}
+func as(u errand.User) []string { return u.Line() }
