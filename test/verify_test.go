@@ -187,6 +187,10 @@ func verifyGivesNodesUp(t *testing.T, c *cluster) {
 	c.await("its nodes are free", patience, func() bool {
 		return !strings.Contains(c.head("squeue", "--noheader", "--format=%j %T"), "muster-verify")
 	})
+	c.await("nothing of it is left", patience, func() bool {
+		left, _ := filepath.Glob(c.path("shared", "fsx*", ".muster-verify*"))
+		return len(left) == 0
+	})
 }
 
 func verifyKnowsItsWords(t *testing.T, c *cluster) {

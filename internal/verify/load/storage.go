@@ -24,8 +24,6 @@ const (
 	// PhaseRead reads what PhaseWrite has written on another node, if there is one.
 	PhaseRead = "read"
 	PhaseMeta = "meta"
-	// PhaseGuard waits until the context ends, and then removes what others leave who measure in the directory.
-	PhaseGuard = "guard"
 	// PhaseEnd removes what the other phases left.
 	PhaseEnd = "end"
 )
@@ -70,8 +68,8 @@ const (
 // Check says what of a measurement cannot be, as a person wrote it.
 func (s Storage) Check() error {
 	switch {
-	case !slices.Contains([]string{PhaseAll, PhaseWrite, PhaseRead, PhaseMeta, PhaseGuard, PhaseEnd}, s.Phase):
-		return fmt.Errorf("%q is no phase: all, write, read, meta, guard or end", s.Phase)
+	case !slices.Contains([]string{PhaseAll, PhaseWrite, PhaseRead, PhaseMeta, PhaseEnd}, s.Phase):
+		return fmt.Errorf("%q is no phase: all, write, read, meta or end", s.Phase)
 	case !strings.HasPrefix(s.Dir, "/"):
 		return fmt.Errorf("%q is no absolute directory", s.Dir)
 	case !plain(s.Run, 8, 32):
@@ -128,11 +126,7 @@ func (s Storage) measure(ctx context.Context, answer *meter.StorageTask) (err er
 	}
 	defer run.close()
 	answer.FS = run.kind
-	switch s.Phase {
-	case PhaseGuard:
-		<-ctx.Done()
-		return run.removeAll()
-	case PhaseEnd:
+	if s.Phase == PhaseEnd {
 		return run.removeAll()
 	}
 	defer func() {

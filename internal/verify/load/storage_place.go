@@ -198,6 +198,17 @@ func (p *place) removeAll() (err error) {
 	return err
 }
 
+// RemovePlace removes a run's directory, if it is there.
+func RemovePlace(dir, run string) error {
+	p := &place{name: placePrefix + run}
+	defer p.close()
+	var err error
+	if p.in, err = openPlain(dir); err == nil {
+		err = p.removeAll()
+	}
+	return err
+}
+
 func (p *place) close() {
 	for _, r := range []*os.Root{p.at, p.in} {
 		if r != nil {

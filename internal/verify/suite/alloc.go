@@ -24,8 +24,8 @@ import (
 )
 
 // allocation are nodes that Slurm has given us. They are ours for as long as our ends of two pipes are open: when this process
-// ends, whatever way, salloc is told to go if it still waits, and else its command sees the end of its input, removes what was sent
-// to the nodes, and salloc gives them back.
+// ends, whatever way, salloc is told to go if it still waits, and else its command sees the end of its input, removes what is left of
+// us, and salloc gives the nodes back.
 type allocation struct {
 	job   int
 	nodes []string
@@ -37,7 +37,7 @@ type allocation struct {
 	cancel func(job string) error
 
 	cmd     *exec.Cmd
-	input   io.Closer
+	input   io.WriteCloser
 	waiting *os.File
 	ended   chan struct{}
 	said    *tail.Writer
@@ -60,10 +60,20 @@ type request struct {
 // https://github.com/SchedMD/slurm/blob/slurm-22-05-8-1/src/salloc/salloc.c
 const waiter = `{ read -r word || kill "$$"; } <&3 >/dev/null 2>&1 & exec salloc "$@" 3<&-`
 
-// holder is what salloc runs: it says which job and nodes there are, and waits until nobody holds its input any more. Then it removes
-// the file that was sent to the nodes.
-const holder = `echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"; cat >/dev/null; [ -n "$1" ] || exit 0
-exec timeout 20 srun --overlap --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --mem=0 --cpu-bind=none --input=none --no-kill --kill-on-bad-exit=0 --quiet rm -f "$1"`
+// holder is what salloc runs: it says which job and nodes there are, and reads what is to be removed, the last three lines counting,
+// until nobody holds its input any more, or it is told to end, as all of a session is that was killed. Steps that clean up get ten seconds, as srun kills what it started once the job ends. Then it
+// removes the place of storage's that was named last, if one was, and the file that was sent to the nodes.
+const holder = `trap : TERM HUP INT
+echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"
+program='' run='' dir=''
+while IFS= read -r one && IFS= read -r two && IFS= read -r three; do program=$one run=$two dir=$three; done
+for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i 2>/dev/null | grep -q '[.][0-9]' || break
+	sleep 0.5
+done
+each() { timeout 20 srun --overlap --ntasks-per-node=1 --mem=0 --cpu-bind=none --input=none --no-kill --kill-on-bad-exit=0 --quiet "$@"; }
+[ -z "$run" ] || each --nodes=1 --ntasks=1 "$program" agent verify storage end "$dir" --run="$run" >/dev/null 2>&1
+[ -z "$1" ] || each --ntasks="$SLURM_JOB_NUM_NODES" rm -f "$1"`
 
 // args are salloc's.
 func (q request) args() []string {
@@ -183,8 +193,17 @@ func (a *allocation) pending() int {
 	return job
 }
 
-// goodbye is how long salloc may take to give nodes back, and to have removed what was sent to them.
-const goodbye = 30 * time.Second
+// leaves says what a program of muster's on the nodes is to remove at the end: a run of storage's in a directory; nothing where run is empty.
+func (a *allocation) leaves(program, run, dir string) error {
+	if strings.Contains(program+run+dir, "\n") {
+		return fmt.Errorf("%q cannot be measured: its name has a line break", dir)
+	}
+	_, err := io.WriteString(a.input, program+"\n"+run+"\n"+dir+"\n")
+	return err
+}
+
+// goodbye is how long salloc may take to give nodes back, and to have removed what was left on them.
+const goodbye = time.Minute
 
 // close gives the nodes back, or what was asked for. It says what was left behind. It may be called twice.
 func (a *allocation) close() error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/sys/tail"
+	"github.com/muster-hpc/muster/internal/verify/load"
 )
 
 // fileOfRun is where nodes get the program that have none, empty for no file. Nobody else can know its name, and sbcast overwrites nothing.
@@ -74,7 +75,8 @@ func foreign(nodes []string, all []slurm.Node, arch string) string {
 	return fmt.Sprintf("%s: Slurm says %s, and this muster is for %s: run one that is for these nodes, on a machine like them", slurm.Compress(others), is, machineName(arch))
 }
 
-// leave has removed what was sent, and gives the nodes back. It may be called twice.
+// leave has removed what was sent and written, and gives the nodes back. It may be called twice. Who ends a session with all that is in
+// it ends salloc, too, and Slurm takes the nodes back at once; then it is here that a directory is removed which this machine has as well.
 func (r *run) leave() {
 	if r.left {
 		return
@@ -82,6 +84,9 @@ func (r *run) leave() {
 	r.left = true
 	if err := r.alloc.close(); err != nil {
 		r.Tell(err.Error())
+	}
+	if p := r.unfinished; p != nil {
+		_ = load.RemovePlace(p.dir, p.name) // where this machine does not have it, the nodes have removed it
 	}
 }
 

@@ -155,16 +155,23 @@ type pass struct {
 	room int64
 }
 
-// inPass does something in a directory's new place. What was written is removed whatever happened.
-func (r *run) inPass(ctx context.Context, dir string, size storageSize, do func(pass) error) (err error) {
+// inPass does something in a directory's new place. What was written is removed whatever happens: where this process does not come to
+// it, or steps may still be on their way, by what holds the nodes.
+func (r *run) inPass(ctx context.Context, dir string, size storageSize, do func(pass) error) error {
 	p := pass{run: r, dir: dir, name: rand.Text(), size: size}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storageStart)
-		defer cancel()
-		_, ended := p.phase(ctx, load.PhaseEnd, r.alloc.nodes[:1])
-		err = errors.Join(err, ended)
-	}()
-	return do(p)
+	if err := r.alloc.leaves(r.program, p.name, dir); err != nil {
+		return err
+	}
+	err := do(p)
+	if ctx.Err() != nil {
+		r.unfinished = &p
+		return err
+	}
+	tasks, ended := p.phase(ctx, load.PhaseEnd, r.alloc.nodes[:1])
+	if ended == nil && len(tasks) > 0 && !faulty(tasks) {
+		ended = r.alloc.leaves("", "", "")
+	}
+	return errors.Join(err, ended)
 }
 
 // phases has all nodes do phases, one after the other, until one is faulty.

@@ -102,8 +102,9 @@ func (p pass) byPrograms(ctx context.Context, seen *judge.StorageSeen, with *sto
 	if err != nil || faulty(tasks) {
 		return err
 	}
-	if err := p.byMPI(ctx, seen, with, direct); err != nil || with.fio == "" && !hasRates(*seen) {
-		return err
+	p.byMPI(ctx, seen, with, direct)
+	if with.fio == "" && !hasRates(*seen) {
+		return nil
 	}
 	if !hasRates(*seen) {
 		if err := p.byFio(ctx, seen, with); err != nil || !hasRates(*seen) || faulty(seen.Tasks) {
@@ -137,17 +138,11 @@ func (p pass) byFio(ctx context.Context, seen *judge.StorageSeen, with *storageB
 // mostTasks is how many tasks of MPI a node has at most: as many as muster has streams.
 const mostTasks = storageStreams
 
-// byMPI has IOR and mdtest run on all nodes as one program each. Meanwhile a step of muster's guards the directory: it removes that
-// when this process is gone.
-func (p pass) byMPI(ctx context.Context, seen *judge.StorageSeen, with *storageBy, direct bool) error {
+// byMPI has IOR and mdtest run on all nodes as one program each.
+func (p pass) byMPI(ctx context.Context, seen *judge.StorageSeen, with *storageBy, direct bool) {
 	if with.ior == "" && with.mdtest == "" {
-		return nil
+		return
 	}
-	guard, err := p.begin(ctx, p.options(load.PhaseGuard, p.alloc.nodes[:1]))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = guard.end() }() // what it leaves, the end of the pass removes, and says so
 	each := min(mostTasks, max(1, with.CPUs/2))
 	tasks, place := each*len(p.alloc.nodes), load.Place(p.dir, p.name)
 	if with.ior != "" {
@@ -163,7 +158,6 @@ func (p pass) byMPI(ctx context.Context, seen *judge.StorageSeen, with *storageB
 		sum, wrong := judge.SumOfMdtest(meter.ReadMdtest([]byte(text)), tasks)
 		p.keep(ctx, seen, with, &with.mdtest, "mdtest", sum, told(err, wrong))
 	}
-	return nil
 }
 
 // storageFiles is how many files each task of mdtest makes, as many as in guides of AWS's clusters.

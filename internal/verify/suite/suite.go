@@ -98,6 +98,8 @@ type run struct {
 	facts map[string]verify.Facts
 	blind map[string]string
 	asked bool
+	// unfinished is a measurement of storage that was broken off, nil if none was.
+	unfinished *pass
 	// override is what the user expects instead.
 	override []expect.Override
 }
