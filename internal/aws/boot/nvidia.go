@@ -3,6 +3,7 @@ package boot
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -91,8 +92,11 @@ func (m Machine) started(ctx context.Context, unit string) string {
 	return unit
 }
 
-// loaded loads a module of the kernel.
+// loaded loads a module of the kernel, unless it is there.
 func (m Machine) loaded(ctx context.Context, module string) string {
+	if _, err := os.Stat(m.path("/sys/module/" + strings.ReplaceAll(module, "-", "_"))); err == nil {
+		return module
+	}
 	if _, err := m.Command(ctx, "modprobe", module); err != nil {
 		return "without " + module + ": " + err.Error()
 	}

@@ -54,6 +54,9 @@ func Collective(s CollectiveSeen) ([]verify.Result, []verify.Series) {
 	if !s.Whole {
 		all = append(all, verify.Result{Check: name + "-sizes", On: s.On, Verdict: verify.Blind, Why: "not all was measured: " + strings.Join(s.Problems, "; ")})
 	}
+	if s.Ranks == 1 || s.Want == 1 {
+		return append(all, verify.Result{Check: name + "-bandwidth", On: s.On, Verdict: verify.Skip, Why: "one rank sends nothing: a bus bandwidth is of two or more"}), nil
+	}
 	all = append(all, s.bandwidth(name))
 	return all, []verify.Series{s.series()}
 }

@@ -16,10 +16,10 @@ import (
 // noGPUs is why a check of GPUs does not apply where nobody said that there should be some.
 const noGPUs = "this machine has no GPUs"
 
-// each is a check's sight of each GPU.
+// each is a check's sight of each GPU. Whether a machine should have some, their number says.
 func each(f *verify.Facts, see func(verify.GPUCard) sight) []sight {
 	if n, blind := f.GPU.OnBus.See(); blind == "" && n == 0 {
-		return []sight{{none: noGPUs}}
+		return []sight{{verdict: verify.Skip, why: noGPUs}}
 	}
 	cards, blind := f.GPU.GPUs.See()
 	if blind != "" {

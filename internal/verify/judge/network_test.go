@@ -51,6 +51,21 @@ func TestCollectiveOfSamples(t *testing.T) {
 	}
 }
 
+// TestCollective_oneRank: what one GPU measures with itself is no bandwidth, though its data are right.
+func TestCollective_oneRank(t *testing.T) {
+	text, err := os.ReadFile("../meter/testdata/nccl-tests/all_reduce-1xh200.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, series := judge.Collective(judge.CollectiveSeen{Collective: meter.ReadCollective(text), Want: 1})
+	if r := resultOf(t, all, "all-reduce-bandwidth"); r.Verdict != verify.Skip || r.Value != nil || len(series) != 0 {
+		t.Errorf("%+v, %+v", r, series)
+	}
+	if r := resultOf(t, all, "all-reduce-data"); r.Verdict != verify.Pass {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestCollective(t *testing.T) {
 	row := func(bytes int64, bus float64, wrong int64) meter.Row {
 		return meter.Row{Bytes: bytes, OutOfPlace: &meter.Measure{TimeUs: 1, BusGBps: bus, Wrong: &wrong}}

@@ -67,7 +67,7 @@ func (e eye) cards(ctx context.Context) verify.Look[[]verify.GPUCard] {
 	all := []verify.GPUCard{}
 	for _, index := range slices.Sorted(maps.Keys(rows)) {
 		c := rows[index].card(index)
-		if c.NVLinks = verify.Saw(links[index]); unlinked != "" {
+		if c.NVLinks = verify.Saw(append([]float64{}, links[index]...)); unlinked != "" {
 			c.NVLinks = verify.Unseen[[]float64](unlinked)
 		}
 		all = append(all, c)
@@ -233,11 +233,15 @@ func (r row) throttle() verify.Look[[]string] {
 	return verify.Saw(all)
 }
 
-// links are the speeds of each GPU's NVLinks in GB/s, 0 for one that is down.
+// links are the speeds of each GPU's NVLinks in GB/s, 0 for one that is down. Of GPUs that have none, as an H200 alone in a virtual machine,
+// nvidia-smi prints nothing at all.
 func (e eye) links(ctx context.Context) (links map[int][]float64, blind string) {
 	out, err := e.ask(ctx, "nvidia-smi", "nvlink", "--status")
 	if err != nil {
 		return nil, err.Error()
+	}
+	if strings.TrimSpace(out) == "" {
+		return nil, ""
 	}
 	read := meter.ReadNVLinks([]byte(out))
 	if !read.Whole && len(read.GPUs) == 0 {

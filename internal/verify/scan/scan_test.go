@@ -276,3 +276,37 @@ func TestMachine_here(t *testing.T) {
 		}
 	}
 }
+
+// TestRealGPU asks a machine that answers as one with an H200 did: nothing of it is blind but DCGM, which is not there.
+func TestRealGPU(t *testing.T) {
+	r := newRoot(t)
+	dir, err := filepath.Abs("testdata/h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.file("/sys/bus/pci/devices/0000:00:06.0/vendor", "0x10de\n")
+	r.file("/sys/bus/pci/devices/0000:00:06.0/class", "0x030200\n")
+	var answers []string
+	for _, of := range []string{
+		`"") head.txt`, `"nvlink --status") /dev/null`, `"topo -m") topo.txt`, `*query-gpu=index,name*) always.csv`, `*ecc.errors*) ecc.csv`, `*query-remapped-rows=gpu_uuid*) remapped.csv`,
+		`*clocks_event_reasons*) clocks.csv`, `*clocks_throttle_reasons*) clocks.csv`, `*fabric*) fabric.csv`, `*mig*) mig.csv`, `*power.default_limit*) power.csv`, `*compute-apps*) /dev/null`,
+	} {
+		question, file, _ := strings.Cut(of, ") ")
+		answers = append(answers, fmt.Sprintf("%s) cd '%s' && cat %s;;", question, dir, file))
+	}
+	r.program(smi, strings.Join(answers, "\n"))
+	f := r.scan()
+	cards, blind := f.GPU.GPUs.See()
+	if blind != "" || len(cards) != 1 {
+		t.Fatalf("%+v, %q", cards, blind)
+	}
+	c := cards[0]
+	saw(t, "memory", c.MemoryMiB, 143771)
+	saw(t, "remapped rows", c.RemapPending, "No")
+	saw(t, "power", c.PowerLimitWatts, 700)
+	saw(t, "throttle", c.Throttle, []string{"idle"})
+	saw(t, "NVLinks", c.NVLinks, []float64{})
+	saw(t, "topology", f.GPU.Topology, verify.Topology{Names: []string{"GPU0"}, Paths: [][]string{{"X"}}})
+	saw(t, "CUDA", f.GPU.CUDA, "13.0")
+	unseen(t, "fabric", c.FabricState, verify.NoSuch)
+}
