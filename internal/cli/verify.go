@@ -106,7 +106,7 @@ func (a *app) verifyHere(ctx context.Context, o proofOptions) error {
 }
 
 func (o *proofOptions) flags(c *cobra.Command) {
-	c.Flags().StringVar(&o.nodes, "nodes", "2", "how many nodes take part, or all: a `NUMBER` or all")
+	c.Flags().StringVar(&o.nodes, "nodes", "", "how many nodes take part, or all: a `NUMBER` or all (default 2, or 1 where there is no other)")
 	c.Flags().StringVar(&o.nodeList, "nodelist", "", "these nodes, a `LIST` such as gpu-dy-p5-[1-4]")
 	c.Flags().StringVar(&o.partition, "partition", "", "the nodes of a `PARTITION` (default: Slurm's)")
 	c.Flags().StringVar(&o.image, "image", "", "an `IMAGE` for suites that look into a container or run in one")
@@ -134,7 +134,7 @@ func (o *proofOptions) check() error {
 	if slices.Contains(o.suites, verify.Container) && o.image == "" && !o.expect {
 		return fault.Usage(errors.New("suite container looks into an image: name it with --image"))
 	}
-	if n, err := strconv.Atoi(o.nodes); o.nodes != "all" && (err != nil || n < 1) {
+	if n, err := strconv.Atoi(o.nodes); o.nodes != "" && o.nodes != "all" && (err != nil || n < 1) {
 		return fault.Usage(fmt.Errorf("--nodes %s: write a number, or all", o.nodes))
 	}
 	if _, err := overrides(o.want); err != nil {

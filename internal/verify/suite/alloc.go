@@ -255,6 +255,9 @@ func (a *allocation) held() bool {
 	}
 }
 
+// unbound is what srun says of --cpu-bind=none where Slurm binds nothing to begin with.
+const unbound = "cluster configuration lacks support for cpu binding"
+
 // cleaned is what salloc or srun has to say, without its name before each line.
 func cleaned(text string) string {
 	var lines []string
@@ -263,7 +266,7 @@ func cleaned(text string) string {
 		for _, p := range []string{"salloc: ", "srun: ", "sbatch: ", "sbcast: ", "error: "} {
 			line = strings.TrimPrefix(line, p)
 		}
-		if line != "" {
+		if line != "" && line != unbound {
 			lines = append(lines, line)
 		}
 	}

@@ -104,6 +104,8 @@ func (r *run) request(p slurm.Partition, all []slurm.Node) (request, error) {
 		}
 	case bool(r.All):
 		q.nodes = len(usable)
+	case r.Nodes == 0:
+		q.nodes = min(2, len(usable))
 	case r.Nodes > len(usable):
 		return q, fmt.Errorf("partition %s has %s in service, and %d are asked for", p.Name, count.Of(len(usable), "node"), r.Nodes)
 	}

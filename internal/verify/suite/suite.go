@@ -25,7 +25,8 @@ import (
 type Options struct {
 	// Suites are what runs, in this order.
 	Suites []string
-	// Nodes is how many nodes take part, All all that can be had. NodeList, a host list, names them instead.
+	// Nodes is how many nodes take part, 0 is two, or one where there is no other. All is all that can be had. NodeList, a host list,
+	// names them instead.
 	Nodes    int
 	All      Everything
 	NodeList string

@@ -97,7 +97,7 @@ func TestRequest(t *testing.T) {
 		gpus  int
 		fails string
 	}{
-		{Options{Nodes: 2}, 2, 4, ""}, {Options{All: true}, 3, 4, ""}, {Options{Nodes: 4}, 0, 0, "has 3 nodes in service, and 4 are asked for"},
+		{Options{Nodes: 2}, 2, 4, ""}, {Options{}, 2, 4, ""}, {Options{All: true}, 3, 4, ""}, {Options{Nodes: 4}, 0, 0, "has 3 nodes in service, and 4 are asked for"},
 		{Options{NodeList: "n[1,4]"}, 2, 8, ""}, {Options{NodeList: "n[1,3]"}, 0, 0, "not all of these nodes are in service"},
 		{Options{NodeList: "n[1"}, 0, 0, "--nodelist"},
 	} {
@@ -253,6 +253,9 @@ func TestWhatIsCutOff(t *testing.T) {
 func TestCleaned(t *testing.T) {
 	got := cleaned("salloc: error: Job submit/allocate failed: Requested node configuration is not available\nsalloc: Job allocation 3 has been revoked.\n")
 	if want := "Job submit/allocate failed: Requested node configuration is not available; Job allocation 3 has been revoked."; got != want {
+		t.Errorf("got %q", got)
+	}
+	if got := cleaned("srun: cluster configuration lacks support for cpu binding\nsrun: error: n1: task 0: Exited with exit code 127\n"); got != "n1: task 0: Exited with exit code 127" {
 		t.Errorf("got %q", got)
 	}
 }
