@@ -47,6 +47,8 @@ type CollectiveOptions struct {
 	Else func(line string)
 	// ReadyWait is how long the ranks may take to start, 0 is two minutes: a cold file system has much of Python to read.
 	ReadyWait time.Duration
+	// Begun is told of each operation when its first row has come; nil for nobody.
+	Begun func(operation string)
 }
 
 // Operations are the collectives that are known, as nccl-tests names them.
@@ -219,6 +221,9 @@ func (c *collecting) take(s collectiveSaid) {
 		}
 	case "row":
 		if known && s.Rank == 0 && s.Us > 0 && len(c.rows[s.Op]) < meter.RowLimit {
+			if len(c.rows[s.Op]) == 0 && c.o.Begun != nil {
+				c.o.Begun(s.Op)
+			}
 			c.rows[s.Op] = append(c.rows[s.Op], s.row())
 		}
 	case "wrong":

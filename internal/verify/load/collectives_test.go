@@ -42,7 +42,10 @@ func TestCollectives(t *testing.T) {
 	withTorch(t)
 	nodes := []string{"n0", "n1", "n2"}
 	s := startStep(t, nodes, rank(t, len(nodes), debianPython))
-	got, err := load.MeasureCollectives(t.Context(), load.CollectiveOptions{In: s.out, Out: s.in, Ranks: 3, Towards: "127.0.0.1", MaxBytes: 1 << 16, Seconds: 12})
+	var begun []string
+	got, err := load.MeasureCollectives(t.Context(), load.CollectiveOptions{
+		In: s.out, Out: s.in, Ranks: 3, Towards: "127.0.0.1", MaxBytes: 1 << 16, Seconds: 12, Begun: func(operation string) { begun = append(begun, operation) },
+	})
 	if err != nil || len(got.Broken)+len(got.Blind)+len(got.Wrong) > 0 {
 		t.Fatalf("%v: %+v", err, got)
 	}
@@ -54,8 +57,8 @@ func TestCollectives(t *testing.T) {
 			t.Errorf("%s: %+v, read again %+v", c.Name, c, again)
 		}
 	}
-	if !slices.Equal(names, load.Operations()) {
-		t.Errorf("got %v", names)
+	if !slices.Equal(names, load.Operations()) || !slices.Equal(begun, names) {
+		t.Errorf("got %v, begun %v", names, begun)
 	}
 	if !strings.Contains(got.Notes["reduce_scatter"], "alltoall and a sum") || got.Torch["n2"] == "" {
 		t.Errorf("got %+v", got)

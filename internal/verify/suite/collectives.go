@@ -46,6 +46,7 @@ func (r *run) measured(ctx context.Context, s *verify.Suite, o load.CollectiveOp
 		return err
 	}
 	o.In, o.Out = running.out, running.in
+	o.Begun = func(operation string) { r.Tell(operation + " over " + o.Backend) }
 	told, err := load.MeasureCollectives(ctx, o)
 	err = errors.Join(err, running.end())
 	if blind := r.without(s, told); blind {
