@@ -89,8 +89,8 @@ tools: ## install what only tests use
 	else echo "tests that use these are skipped; as root: apt-get install --no-install-recommends" $$missing; fi
 
 # Python programs that tests use: moto and cfn-lint in bin/py; in bin/clients and bin/trainers, those that run on nodes, by the
-# Python that nodes have, the latter beside Debian's PyTorch. Each is made anew when its versions or this directory's path have changed.
-python: tools bin/py/made bin/clients/made bin/trainers/made ## the Python programs that tests use
+# Python that nodes have, the latter beside Debian's PyTorch, and in bin/sharded PyPI's PyTorch. Each is made anew when its versions or this directory's path have changed.
+python: tools bin/py/made bin/clients/made bin/trainers/made bin/sharded/made ## the Python programs that tests use
 
 PYTHON_STAMP = { echo '$(CURDIR)'; cat $(1); }
 PYTHON_MADE  = @if $(call PYTHON_STAMP,$(2)) | cmp --silent - $@; then exit 0; fi; \
@@ -99,7 +99,7 @@ PYTHON_MADE  = @if $(call PYTHON_STAMP,$(2)) | cmp --silent - $@; then exit 0; f
 	$(1) -m venv $(3) $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $(2) && \
 	$(call PYTHON_STAMP,$(2)) > $@
 
-.PHONY: bin/py/made bin/clients/made bin/trainers/made
+.PHONY: bin/py/made bin/clients/made bin/trainers/made bin/sharded/made
 
 bin/py/made: tools
 	$(call PYTHON_MADE,python3,test/cloud/requirements.txt)
@@ -109,6 +109,9 @@ bin/clients/made: tools
 
 bin/trainers/made: tools
 	$(call PYTHON_MADE,/usr/bin/python3,test/trainers/requirements.txt,--system-site-packages)
+
+bin/sharded/made: tools
+	$(call PYTHON_MADE,/usr/bin/python3,test/trainers/sharded.txt)
 
 shellcheck: ## install shellcheck
 	@command -v shellcheck >/dev/null || apt-get install --yes --no-install-recommends shellcheck

@@ -70,7 +70,8 @@ func needFiles(t *testing.T, files ...string) {
 // runsClients runs each client in a folder of its own, from a venv that is active where muster is called.
 func runsClients(c *cluster) {
 	c.t.Helper()
-	c.copyVenv(clientsVenv, "clients")
+	c.copyVenv(clientsVenv, "venv")
+	c.copyScripts("clients")
 	outs := map[string]*bytes.Buffer{}
 	ends := map[string]error{}
 	var all sync.WaitGroup
@@ -96,16 +97,17 @@ func runsClients(c *cluster) {
 	}
 }
 
-// copyVenv copies a venv, and scripts for it, into the working directory. Programs of a venv name its place.
-func (c *cluster) copyVenv(from, scripts string) {
+// copyVenv copies a venv into the working directory: by links where that is on the same disk, as it may have gigabytes. Its programs
+// name its place.
+func (c *cluster) copyVenv(from, to string) {
 	c.t.Helper()
 	was, err := filepath.Abs(from)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	venv := filepath.Join(c.dir, "venv")
-	for from, to := range map[string]string{was: venv, scripts: filepath.Join(c.dir, "scripts")} {
-		if out, err := exec.Command("cp", "--recursive", "--preserve=mode,timestamps,links", from, to).CombinedOutput(); err != nil {
+	venv := filepath.Join(c.dir, to)
+	if _, err := copied("--link", was, venv); err != nil {
+		if out, err := copied("--remove-destination", was, venv); err != nil {
 			c.t.Fatalf("cp %s: %v\n%s", from, err, out)
 		}
 	}
@@ -115,8 +117,23 @@ func (c *cluster) copyVenv(from, scripts string) {
 		if err != nil || !bytes.Contains(text, []byte(was)) {
 			continue // a folder, or nothing that names the venv
 		}
+		if err := os.Remove(file); err != nil { // and not what it is a link to
+			c.t.Fatal(err)
+		}
 		if err := os.WriteFile(file, bytes.ReplaceAll(text, []byte(was), []byte(venv)), 0o755); err != nil {
 			c.t.Fatal(err)
 		}
 	}
+}
+
+// copyScripts copies a folder of scripts into the working directory.
+func (c *cluster) copyScripts(from string) {
+	c.t.Helper()
+	if out, err := copied("--preserve=mode", from, filepath.Join(c.dir, "scripts")); err != nil {
+		c.t.Fatalf("cp %s: %v\n%s", from, err, out)
+	}
+}
+
+func copied(how, from, to string) ([]byte, error) {
+	return exec.Command("cp", "--recursive", "--no-dereference", "--no-target-directory", how, from, to).CombinedOutput()
 }

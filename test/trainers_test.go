@@ -17,36 +17,40 @@ import (
 // trainersVenv has what `make python` installs beside Debian's PyTorch. Nodes see no such folder: the test has a copy.
 const trainersVenv = "../bin/trainers"
 
-// newest is a Python with newer trainers and PyPI's PyTorch, where nodes see it: MUSTER_TRAINERS. FSDP and DeepSpeed need it.
-var newest = os.Getenv("MUSTER_TRAINERS")
+// shardedVenv has PyPI's PyTorch and DeepSpeed: Debian's PyTorch can import no FSDP.
+const shardedVenv = "../bin/sharded"
 
 // foreignTrainer is a training that finds its ranks by itself, and what it says of how it found them.
-type foreignTrainer struct{ script, arguments, launcher, found string }
+type foreignTrainer struct {
+	script, arguments, launcher, found string
+	sharded                            bool
+}
 
 func (f foreignTrainer) name() string {
 	return strings.TrimSuffix(f.script, "_train") + "-" + f.launcher
 }
 
-// foreignTrainers are started by Slurm alone, and by torchrun where that of the PyTorch that is there can start anything.
+// foreignTrainers are started by Slurm alone, and by torchrun where that of the PyTorch that is there can start anything. DeepSpeed
+// compiles for minutes before its first step: MUSTER_DEEPSPEED has it run.
 func foreignTrainers(t *testing.T) []foreignTrainer {
 	t.Helper()
 	const hf, own = "ParallelMode.DISTRIBUTED", "DistributedType.MULTI_CPU gloo"
 	all := []foreignTrainer{
-		{"lightning_train", "--nodes, 2", "srun", "SLURMEnvironment"},
-		{"trainer_train", "", "srun", hf},
-		{"accelerate_train", "", "srun", own},
+		{script: "lightning_train", arguments: "--nodes, 2", launcher: "srun", found: "SLURMEnvironment"},
+		{script: "trainer_train", launcher: "srun", found: hf},
+		{script: "accelerate_train", launcher: "srun", found: own},
+		{script: "fsdp_train", launcher: "fsdp", found: "FSDP gloo", sharded: true},
 	}
-	if newest == "" && torchLauncher(t) == "srun" {
+	if os.Getenv("MUSTER_DEEPSPEED") != "" {
+		all = append(all, foreignTrainer{script: "deepspeed_train", launcher: "deepspeed", found: "ZeRO gloo", sharded: true})
+	}
+	if torchLauncher(t) == "srun" {
 		return all
 	}
-	all = append(all,
-		foreignTrainer{"lightning_train", "--nodes, 2", "torchrun", "TorchElasticEnvironment"},
-		foreignTrainer{"trainer_train", "", "torchrun", hf},
-		foreignTrainer{"accelerate_train", "", "accelerate", own})
-	if newest == "" {
-		return all
-	}
-	return append(all, foreignTrainer{"fsdp_train", "", "fsdp", "FSDP gloo"}, foreignTrainer{"deepspeed_train", "", "deepspeed", "ZeRO gloo"})
+	return append(all,
+		foreignTrainer{script: "lightning_train", arguments: "--nodes, 2", launcher: "torchrun", found: "TorchElasticEnvironment"},
+		foreignTrainer{script: "trainer_train", launcher: "torchrun", found: hf},
+		foreignTrainer{script: "accelerate_train", launcher: "accelerate", found: own})
 }
 
 const foreignJob = `Job: %[1]s
@@ -62,28 +66,30 @@ Time: 60
 `
 
 // submitTrainer submits a trainer's job, and returns its ID.
-func (c *cluster) submitTrainer(name string, f foreignTrainer, steps int) string {
+func (c *cluster) submitTrainer(f foreignTrainer, steps int) string {
 	c.t.Helper()
 	python, mended := "venv/bin/python", filepath.Join(c.dir, "scripts", "debian")
-	if newest != "" {
-		python, mended = newest, `""`
+	if f.sharded {
+		python, mended = "sharded/bin/python", `""`
 	}
-	c.file(name+".yaml", fmt.Sprintf(foreignJob, name, f.launcher, f.script, c.dir, steps, f.arguments, python, mended))
-	return strings.TrimSpace(c.must("job", "submit", name+".yaml"))
+	c.file(f.name()+".yaml", fmt.Sprintf(foreignJob, f.name(), f.launcher, f.script, c.dir, steps, f.arguments, python, mended))
+	return strings.TrimSpace(c.must("job", "submit", f.name()+".yaml"))
 }
 
-// TestForeignTrainers runs PyTorch Lightning, Hugging Face's Trainer and accelerate as they are in jobs of two nodes, all at
+// TestForeignTrainers runs PyTorch Lightning, Hugging Face's Trainer, accelerate and FSDP as they are in jobs of two nodes, all at
 // once: they find their ranks in what the batch script and Slurm say, and muster reads in what they print how far they are.
 func TestForeignTrainers(t *testing.T) {
 	t.Parallel()
-	needFiles(t, trainersVenv+"/made")
+	needFiles(t, trainersVenv+"/made", shardedVenv+"/made")
 	trainers := foreignTrainers(t)
 	c := newCluster(t, fileOf(6))
-	c.copyVenv(trainersVenv, "trainers")
+	c.copyVenv(trainersVenv, "venv")
+	c.copyVenv(shardedVenv, "sharded")
+	c.copyScripts("trainers")
 	const steps = 40
 	ids := map[string]string{}
 	for _, f := range trainers {
-		ids[f.name()] = c.submitTrainer(f.name(), f, steps)
+		ids[f.name()] = c.submitTrainer(f, steps)
 	}
 	for _, f := range trainers {
 		t.Run(f.name(), func(t *testing.T) { c.as(t).trainerEnds(f.name(), ids[f.name()], f.found, steps) })
