@@ -107,7 +107,7 @@ func (c *cluster) copyVenv(from, to string) {
 	}
 	venv := filepath.Join(c.dir, to)
 	if _, err := copied("--link", was, venv); err != nil {
-		if out, err := copied("--remove-destination", was, venv); err != nil {
+		if out, err := copied("--preserve=mode,timestamps,links", was, venv); err != nil {
 			c.t.Fatalf("cp %s: %v\n%s", from, err, out)
 		}
 	}

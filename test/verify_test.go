@@ -177,9 +177,11 @@ func verifyGivesNodesUp(t *testing.T, c *cluster) {
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c.await("its job runs", patience, func() bool {
-		return strings.Contains(c.head("squeue", "--noheader", "--format=%j %T"), "muster-verify RUNNING")
-	})
+	written := func() bool {
+		found, _ := filepath.Glob(c.path("shared", "fsx*", ".muster-verify*", "*"))
+		return len(found) > 0
+	}
+	c.await("it has written", patience, written)
 	if err := killed.Process.Signal(os.Kill); err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,8 @@ func says(s Sign, words []string) bool {
 func (c *court) ncclWarning(s Sign, place string) {
 	f := finding{class: Network, detail: rankText(s) + s.Text, place: place, weak: true, alike: "nccl warning"}
 	switch {
+	case strings.Contains(s.Text, trainlog.TwoOnOneGPU):
+		f.class, f.weak, f.alike = ProgramError, false, "one gpu"
 	case !strings.Contains(s.Text, "NET/OFI") && !strings.Contains(s.Text, "aws-ofi"):
 	case says(s, broken):
 		f.class, f.weak, f.alike = EFA, false, "efa"

@@ -25,10 +25,6 @@ var exceptions = []struct {
 	{Killed, "KeyboardInterrupt SignalException SystemExit CalledProcessError BrokenProcessPool"},
 }
 
-// ncclMisused is what NCCL has to say of a program that uses it wrongly, such as two ranks on one GPU: ncclGetErrorString in its
-// src/init.cc, and PyTorch's hint behind it.
-const ncclMisused = "invalid usage (run with NCCL_DEBUG"
-
 // exceptionWords are what messages of exceptions mean whose names say nothing.
 var exceptionWords = []struct {
 	class Class
@@ -59,7 +55,6 @@ var exceptionWords = []struct {
 	{Network, "Connection closed by peer"},
 	{Network, "Connection reset by peer"},
 	{Network, "Connection refused"},
-	{ProgramError, ncclMisused},
 	{Network, "NCCL error"},
 	{Network, "NCCL communicator was aborted"},
 	{Collective, "Timed out waiting"},

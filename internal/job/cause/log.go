@@ -56,11 +56,7 @@ func (c *court) sign(s Sign) {
 	case trainlog.NCCLTimeout:
 		c.add(finding{class: Collective, detail: rankText(s) + s.Text, place: place, alike: "collective"})
 	case trainlog.NCCLError:
-		class := Network
-		if strings.Contains(s.Text, ncclMisused) {
-			class = ProgramError
-		}
-		c.add(finding{class: class, detail: rankText(s) + s.Text, place: place, alike: "nccl error"})
+		c.add(finding{class: Network, detail: rankText(s) + s.Text, place: place, alike: "nccl error"})
 	case trainlog.NotRun:
 		c.notRun(s, place)
 	case trainlog.NCCLWarning:

@@ -23,7 +23,7 @@ func nccl(text []byte, s *Sign) bool {
 	case bytes.Contains(text, []byte("collective operation timeout")):
 		s.Kind = NCCLTimeout
 		s.Name, _ = between(text, "OpType=", ",)")
-	case bytes.Contains(text, []byte("NCCL WARN")):
+	case bytes.Contains(text, []byte("NCCL WARN")), bytes.Contains(text, []byte(TwoOnOneGPU)):
 		s.Kind = NCCLWarning
 		s.Name, _ = between(text, "NCCL WARN ", "")
 	default:

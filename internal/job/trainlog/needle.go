@@ -61,6 +61,7 @@ var needles = [...]struct {
 	{"NCCL error", aboutNCCL},
 	{"NCCL Error", aboutNCCL},
 	{"NCCL WARN", aboutNCCL},
+	{TwoOnOneGPU, aboutNCCL},
 	{"NET/OFI Selected ", aboutNetwork},
 	{"NCCL INFO Using network ", aboutNetwork},
 	{"CANCELLED AT ", aboutSlurm},

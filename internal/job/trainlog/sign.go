@@ -27,7 +27,8 @@ const (
 	NCCLTimeout Kind = "nccl-timeout"
 	// NCCLError is PyTorch's "NCCL error" with NCCL's words for it: torch/csrc/distributed/c10d/NCCLUtils.hpp.
 	NCCLError Kind = "nccl-error"
-	// NCCLWarning is a line "NCCL WARN" of NCCL or its plugin for networks: src/debug.cc, aws-ofi-nccl's nccl_ofi_log.h.
+	// NCCLWarning is a line "NCCL WARN" of NCCL or its plugin for networks: src/debug.cc, aws-ofi-nccl's nccl_ofi_log.h. TwoOnOneGPU is one
+	// that PyTorch repeats without these words.
 	NCCLWarning Kind = "nccl-warning"
 	// Provider is the plugin's choice: "NET/OFI Selected provider is efa, fabric is efa (found 32 nics)" of aws-ofi-nccl.
 	// Name is the provider, Fabric its fabric, Count the network interfaces, 0 if it does not say.
@@ -101,3 +102,6 @@ type Sign struct {
 	File string
 	Root bool
 }
+
+// TwoOnOneGPU is NCCL's word for ranks that share a GPU: "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 60", src/init.cc.
+const TwoOnOneGPU = "Duplicate GPU detected"

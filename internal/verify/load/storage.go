@@ -120,15 +120,15 @@ func (s Storage) measure(ctx context.Context, answer *meter.StorageTask) (err er
 	if err := s.Check(); err != nil {
 		return err
 	}
+	if s.Phase == PhaseEnd {
+		return RemovePlace(s.Dir, s.Run)
+	}
 	run, err := openPlace(s.Dir, s.Run)
 	if err != nil {
 		return err
 	}
 	defer run.close()
 	answer.FS = run.kind
-	if s.Phase == PhaseEnd {
-		return run.removeAll()
-	}
 	defer func() {
 		if err != nil || ctx.Err() != nil || s.Phase == PhaseAll {
 			err = errors.Join(err, context.Cause(ctx), run.remove())

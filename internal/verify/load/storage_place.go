@@ -203,10 +203,13 @@ func RemovePlace(dir, run string) error {
 	p := &place{name: placePrefix + run}
 	defer p.close()
 	var err error
-	if p.in, err = openPlain(dir); err == nil {
-		err = p.removeAll()
+	if p.in, err = openPlain(dir); err != nil {
+		return err
 	}
-	return err
+	if _, err := p.in.Lstat(p.name); errors.Is(err, fs.ErrNotExist) {
+		return nil // a file system that is read-only says so also of what is not there
+	}
+	return p.removeAll()
 }
 
 func (p *place) close() {

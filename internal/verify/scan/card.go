@@ -67,8 +67,14 @@ func (e eye) cards(ctx context.Context) verify.Look[[]verify.GPUCard] {
 	all := []verify.GPUCard{}
 	for _, index := range slices.Sorted(maps.Keys(rows)) {
 		c := rows[index].card(index)
-		if c.NVLinks = verify.Saw(append([]float64{}, links[index]...)); unlinked != "" {
+		c.NVLinks = verify.Saw(links[index])
+		switch listed := links[index] != nil; {
+		case unlinked != "":
 			c.NVLinks = verify.Unseen[[]float64](unlinked)
+		case links == nil:
+			c.NVLinks = verify.Saw([]float64{})
+		case !listed:
+			c.NVLinks = verify.Unseen[[]float64]("nvidia-smi lists no NVLinks of it: they are all inactive, or it was not asked")
 		}
 		all = append(all, c)
 	}
@@ -233,8 +239,8 @@ func (r row) throttle() verify.Look[[]string] {
 	return verify.Saw(all)
 }
 
-// links are the speeds of each GPU's NVLinks in GB/s, 0 for one that is down. Of GPUs that have none, as an H200 alone in a virtual machine,
-// nvidia-smi prints nothing at all.
+// links are the speeds of each GPU's NVLinks in GB/s, 0 for one that is down, nil where there are none: of GPUs that have none, as an H200
+// alone in a virtual machine, nvidia-smi prints nothing at all.
 func (e eye) links(ctx context.Context) (links map[int][]float64, blind string) {
 	out, err := e.ask(ctx, "nvidia-smi", "nvlink", "--status")
 	if err != nil {

@@ -309,4 +309,11 @@ func TestRealGPU(t *testing.T) {
 	saw(t, "topology", f.GPU.Topology, verify.Topology{Names: []string{"GPU0"}, Paths: [][]string{{"X"}}})
 	saw(t, "CUDA", f.GPU.CUDA, "13.0")
 	unseen(t, "fabric", c.FabricState, verify.NoSuch)
+	inactive := `printf 'GPU 0: NVIDIA H200 (UUID: GPU-0)\n\t NVML: Unable to retrieve NVLink information as all links are inActive\n'`
+	r.program(smi, strings.Replace(strings.Join(answers, "\n"), "cat /dev/null", inactive, 1))
+	if cards, _ := r.scan().GPU.GPUs.See(); len(cards) != 1 {
+		t.Errorf("%+v", cards)
+	} else {
+		unseen(t, "NVLinks that are all inactive", cards[0].NVLinks, "all inactive")
+	}
 }

@@ -60,20 +60,37 @@ type request struct {
 // https://github.com/SchedMD/slurm/blob/slurm-22-05-8-1/src/salloc/salloc.c
 const waiter = `{ read -r word || kill "$$"; } <&3 >/dev/null 2>&1 & exec salloc "$@" 3<&-`
 
-// holder is what salloc runs: it says which job and nodes there are, and reads what is to be removed, the last three lines counting,
-// until nobody holds its input any more, or it is told to end, as all of a session is that was killed. Steps that clean up get ten seconds, as srun kills what it started once the job ends. Then it
-// removes the place of storage's that was named last, if one was, and the file that was sent to the nodes.
+// holder is what salloc runs: it says which job and nodes there are, and reads what is to be removed, three lines for each, until nobody
+// holds its input any more, or it is told to end, as all of a session is that was killed. What was removed by then has lines without a
+// program. Steps that clean up get ten seconds, as srun kills what it started once the job ends. Then it removes what is left of
+// storage's places, and the file that was sent to the nodes.
 const holder = `trap : TERM HUP INT
 echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"
-program='' run='' dir=''
-while IFS= read -r one && IFS= read -r two && IFS= read -r three; do program=$one run=$two dir=$three; done
+sent=$1 gone=' ' failed=0
+set --
+while IFS= read -r program && IFS= read -r run && IFS= read -r dir; do
+	if [ -n "$program" ]; then set -- "$@" "$program" "$run" "$dir"; else gone="$gone$run "; fi
+done
 for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 	squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i 2>/dev/null | grep -q '[.][0-9]' || break
 	sleep 0.5
 done
-each() { timeout 20 srun --overlap --ntasks-per-node=1 --mem=0 --cpu-bind=none --input=none --no-kill --kill-on-bad-exit=0 --quiet "$@"; }
-[ -z "$run" ] || each --nodes=1 --ntasks=1 "$program" agent verify storage end "$dir" --run="$run" >/dev/null 2>&1
-[ -z "$1" ] || each --ntasks="$SLURM_JOB_NUM_NODES" rm -f "$1"`
+while [ $# -ge 3 ]; do
+	case $gone in
+	*" $2 "*) ;;
+	*)
+		said=$(timeout 60 srun --overlap --nodes=1 --ntasks=1 --mem=0 --cpu-bind=none --input=none --no-kill --quiet "$1" agent verify storage end "$3" --run="$2" 2>&1)
+		case "$? $said" in
+		"0 "*'"fault"'* | [!0]*) failed=1; echo ".muster-verify-$2 may be left in $3" >&2 ;;
+		esac
+		;;
+	esac
+	shift 3
+done
+if [ -n "$sent" ]; then
+	timeout 20 srun --overlap --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --mem=0 --cpu-bind=none --input=none --no-kill --kill-on-bad-exit=0 --quiet rm -f "$sent" || failed=1
+fi
+exit $failed`
 
 // args are salloc's.
 func (q request) args() []string {
@@ -193,7 +210,8 @@ func (a *allocation) pending() int {
 	return job
 }
 
-// leaves says what a program of muster's on the nodes is to remove at the end: a run of storage's in a directory; nothing where run is empty.
+// leaves says what a program of muster's on the nodes is to remove at the end: the place of a run of storage's in a directory. Without a
+// program it was removed.
 func (a *allocation) leaves(program, run, dir string) error {
 	if strings.Contains(program+run+dir, "\n") {
 		return fmt.Errorf("%q cannot be measured: its name has a line break", dir)
@@ -203,7 +221,7 @@ func (a *allocation) leaves(program, run, dir string) error {
 }
 
 // goodbye is how long salloc may take to give nodes back, and to have removed what was left on them.
-const goodbye = time.Minute
+const goodbye = 2 * time.Minute
 
 // close gives the nodes back, or what was asked for. It says what was left behind. It may be called twice.
 func (a *allocation) close() error {
@@ -226,7 +244,12 @@ func (a *allocation) close() error {
 }
 
 func (a *allocation) left(why string) error {
-	if a.sent == "" || a.job == 0 {
+	switch {
+	case a.job == 0:
+		return nil
+	case strings.Contains(why, " may be left in "):
+		return errors.New(why)
+	case a.sent == "":
 		return nil
 	}
 	return fmt.Errorf("%s may be left on %s: %s", a.sent, slurm.Compress(a.nodes), why)

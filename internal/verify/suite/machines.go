@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/catalog"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/verify"
@@ -91,6 +92,10 @@ func (r *run) machines(suite string) func(context.Context, *verify.Suite) error 
 				continue
 			}
 			s.Results = append(s.Results, judged(suite)(name, f, r.right(name))...)
+			if n, blind := f.GPU.OnBus.See(); suite == verify.GPU && blind == "" && n == 0 && r.alloc.gpus > 0 {
+				s.Results = append(s.Results, verify.Result{Check: "gpu-gone", On: name, Verdict: verify.Fail, Found: "no GPU on the PCI bus", Want: count.Of(r.alloc.gpus, "GPU"),
+					Why: "jobs that ask for GPUs get this node, and have none", Source: "Slurm, which gave them to this job", Required: true})
+			}
 		}
 		switch suite {
 		case verify.Host:

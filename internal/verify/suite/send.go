@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/sys/tail"
@@ -85,8 +86,18 @@ func (r *run) leave() {
 	if err := r.alloc.close(); err != nil {
 		r.Tell(err.Error())
 	}
-	if p := r.unfinished; p != nil {
-		_ = load.RemovePlace(p.dir, p.name) // where this machine does not have it, the nodes have removed it
+	if places := r.unfinished; len(places) > 0 {
+		removed := make(chan struct{})
+		go func() {
+			for _, p := range places {
+				_ = load.RemovePlace(p.dir, p.name) // this machine may not have it, and who holds the nodes says what is left there
+			}
+			close(removed)
+		}()
+		select {
+		case <-removed:
+		case <-time.After(markWait): // its file system may never answer
+		}
 	}
 }
 

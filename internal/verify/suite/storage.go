@@ -162,14 +162,15 @@ func (r *run) inPass(ctx context.Context, dir string, size storageSize, do func(
 	if err := r.alloc.leaves(r.program, p.name, dir); err != nil {
 		return err
 	}
+	r.unfinished = append(r.unfinished, p)
 	err := do(p)
 	if ctx.Err() != nil {
-		r.unfinished = &p
 		return err
 	}
 	tasks, ended := p.phase(ctx, load.PhaseEnd, r.alloc.nodes[:1])
 	if ended == nil && len(tasks) > 0 && !faulty(tasks) {
-		ended = r.alloc.leaves("", "", "")
+		r.unfinished = r.unfinished[:len(r.unfinished)-1]
+		ended = r.alloc.leaves("", p.name, dir)
 	}
 	return errors.Join(err, ended)
 }

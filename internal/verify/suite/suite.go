@@ -99,8 +99,8 @@ type run struct {
 	facts map[string]verify.Facts
 	blind map[string]string
 	asked bool
-	// unfinished is a measurement of storage that was broken off, nil if none was.
-	unfinished *pass
+	// unfinished are measurements of storage of which something may be left.
+	unfinished []pass
 	// override is what the user expects instead.
 	override []expect.Override
 }
