@@ -76,8 +76,7 @@ func foreign(nodes []string, all []slurm.Node, arch string) string {
 	return fmt.Sprintf("%s: Slurm says %s, and this muster is for %s: run one that is for these nodes, on a machine like them", slurm.Compress(others), is, machineName(arch))
 }
 
-// leave has removed what was sent and written, and gives the nodes back. It may be called twice. Who ends a session with all that is in
-// it ends salloc, too, and Slurm takes the nodes back at once; then it is here that a directory is removed which this machine has as well.
+// leave has removed what was sent and written, and gives the nodes back. It may be called twice.
 func (r *run) leave() {
 	if r.left {
 		return
@@ -86,18 +85,25 @@ func (r *run) leave() {
 	if err := r.alloc.close(); err != nil {
 		r.Tell(err.Error())
 	}
-	if places := r.unfinished; len(places) > 0 {
-		removed := make(chan struct{})
-		go func() {
-			for _, p := range places {
-				_ = load.RemovePlace(p.dir, p.name) // this machine may not have it, and who holds the nodes says what is left there
-			}
-			close(removed)
-		}()
-		select {
-		case <-removed:
-		case <-time.After(markWait): // its file system may never answer
+	r.removeHere()
+}
+
+// removeHere removes what measurements of storage have left that this machine has, too. Who ends a session with all that is in it ends
+// salloc as well, and this process seconds later: nobody else may come to it.
+func (r *run) removeHere() {
+	if len(r.unfinished) == 0 {
+		return
+	}
+	removed := make(chan struct{})
+	go func() {
+		for _, p := range r.unfinished {
+			_ = load.RemovePlace(p.dir, p.name) // this machine may not have it, and who holds the nodes says what is left there
 		}
+		close(removed)
+	}()
+	select {
+	case <-removed:
+	case <-time.After(markWait): // its file system may never answer
 	}
 }
 

@@ -165,6 +165,7 @@ func (r *run) inPass(ctx context.Context, dir string, size storageSize, do func(
 	r.unfinished = append(r.unfinished, p)
 	err := do(p)
 	if ctx.Err() != nil {
+		r.removeHere()
 		return err
 	}
 	tasks, ended := p.phase(ctx, load.PhaseEnd, r.alloc.nodes[:1])
