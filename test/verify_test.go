@@ -83,13 +83,15 @@ func (c *cluster) holds(v verified, verdict string, checks ...string) {
 }
 
 func verifyPasses(t *testing.T, c *cluster) {
+	places := filepath.Join(c.path("shared", "fsx1"), ".muster-verify*")
+	before, _ := filepath.Glob(places)
 	v, code := c.verify("basic", "storage", "slurm")
 	if code != 0 || v.Verdict != "pass" || len(v.Nodes) != 2 || len(v.Suites) != 3 {
 		t.Errorf("exit code %d: %+v", code, v)
 	}
 	c.holds(v, "pass", "slurmctld", "accounting", "partition", "nodes-came", "job-step", "clock", "names", "bucket", "nodes-free-again")
 	c.holds(v, "pass", "storage-write", "storage-read", "storage-create", "batch-job", "requeue", "job-accounting")
-	if left, _ := filepath.Glob(c.path("shared", "fsx1", ".muster-verify*")); len(left) > 0 {
+	if left, _ := filepath.Glob(places); !slices.Equal(left, before) {
 		t.Errorf("left behind: %v", left)
 	}
 }
