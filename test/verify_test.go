@@ -120,6 +120,9 @@ func verifyFindsMounts(t *testing.T, c *cluster) {
 	if i < 0 {
 		t.Errorf("storage says nothing of %s: %+v", odd, v.Suites[1].Results)
 	}
+	if left, _ := filepath.Glob(c.path("shared", "fsx*", ".muster-verify*")); len(left) > 0 { // by the node that has the right one
+		t.Errorf("left behind: %v", left)
+	}
 }
 
 // One of sixteen nodes sends at a quarter of what the others do. It alone is found, in few rounds; without it all is well. Nodes share
@@ -179,21 +182,17 @@ func verifyGivesNodesUp(t *testing.T, c *cluster) {
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	written := func() bool {
-		found, _ := filepath.Glob(c.path("shared", "fsx*", ".muster-verify*", "*"))
-		return len(found) > 0
+	places := func() (found []string) {
+		found, _ = filepath.Glob(c.path("shared", "fsx*", ".muster-verify*", "*"))
+		return found
 	}
-	c.await("it has written", patience, written)
+	c.await("it has written", patience, func() bool { return len(places()) > 0 })
 	if err := killed.Process.Signal(os.Kill); err != nil {
 		t.Fatal(err)
 	}
 	_ = killed.Wait()
 	c.await("its nodes are free", patience, func() bool {
 		return !strings.Contains(c.head("squeue", "--noheader", "--format=%j %T"), "muster-verify")
-	})
-	c.await("nothing of it is left", patience, func() bool {
-		left, _ := filepath.Glob(c.path("shared", "fsx*", ".muster-verify*"))
-		return len(left) == 0
 	})
 }
 

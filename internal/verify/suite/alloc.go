@@ -79,7 +79,7 @@ while [ $# -ge 3 ]; do
 	case $gone in
 	*" $2 "*) ;;
 	*)
-		said=$(timeout 60 srun --overlap --nodes=1 --ntasks=1 --mem=0 --cpu-bind=none --input=none --no-kill --quiet "$1" agent verify storage end "$3" --run="$2" 2>&1)
+		said=$(timeout 60 srun --overlap --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --mem=0 --cpu-bind=none --input=none --no-kill --kill-on-bad-exit=0 --quiet "$1" agent verify storage end "$3" --run="$2" 2>&1)
 		case "$? $said" in
 		"0 "*'"fault"'* | [!0]*) failed=1; echo ".muster-verify-$2 may be left in $3" >&2 ;;
 		esac

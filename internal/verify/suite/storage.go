@@ -168,8 +168,8 @@ func (r *run) inPass(ctx context.Context, dir string, size storageSize, do func(
 		r.removeHere()
 		return err
 	}
-	tasks, ended := p.phase(ctx, load.PhaseEnd, r.alloc.nodes[:1])
-	if ended == nil && len(tasks) > 0 && !faulty(tasks) {
+	tasks, ended := p.phase(ctx, load.PhaseEnd, r.alloc.nodes) // of all: one may have another file system there
+	if ended == nil && len(tasks) == len(r.alloc.nodes) && !faulty(tasks) {
 		r.unfinished = r.unfinished[:len(r.unfinished)-1]
 		ended = r.alloc.leaves("", p.name, dir)
 	}
