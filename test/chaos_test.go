@@ -219,7 +219,8 @@ func (x *chaos) ranOnceAtATime(task int) {
 	}
 }
 
-// accounted: each task's last run completed, those before it are as many as began, and none of them had completed.
+// accounted: each task's last run completed, those before it are as many as the task was restarted, and none of them
+// had completed.
 func (x *chaos) accounted() {
 	x.t.Helper()
 	var wrong []string
@@ -238,7 +239,7 @@ func (x *chaos) accounted() {
 		for task := 1; task <= x.tasks; task++ {
 			lines := strings.Fields(x.ledger(task))
 			states := rows[fmt.Sprintf("%s_%d", x.job, task)]
-			if !ends(states, lines) {
+			if len(lines) == 0 || !ends(states, lines[len(lines)-1]) {
 				wrong = append(wrong, fmt.Sprintf("task %d: %q, sacct %q", task, lines, states))
 			}
 		}
@@ -246,19 +247,8 @@ func (x *chaos) accounted() {
 	})
 }
 
-// ends tells whether states are those of a task that wrote this ledger: the last run completed and no other, and there is one for each
-// run that began. A run whose node died before it could begin may be among them: if slurmdbd was away then, Slurm may never have told it.
-func ends(states, ledger []string) bool {
-	if len(ledger) == 0 {
-		return false
-	}
-	restarts, err := strconv.Atoi(ledger[len(ledger)-1])
-	began := map[string]bool{}
-	for i, word := range ledger[:len(ledger)-1] {
-		if word == "begin" {
-			began[ledger[i+1]] = true
-		}
-	}
+// ends tells whether states are those of a task that completed after so many restarts.
+func ends(states []string, restarts string) bool {
 	last := len(states) - 1
-	return err == nil && last >= 0 && last >= len(began)-1 && last <= restarts && slices.Index(states, "COMPLETED") == last
+	return last >= 0 && strconv.Itoa(last) == restarts && slices.Index(states, "COMPLETED") == last
 }
