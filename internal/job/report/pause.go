@@ -3,6 +3,8 @@ package report
 import (
 	"slices"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // pause is what a training does between two steps: it saves a checkpoint, or evaluates, which is a part of training.
@@ -12,8 +14,9 @@ type pause struct {
 	step  int64
 }
 
-// pausesOf are those of a job of which it is known when they were over, in the order of time.
-func pausesOf(j Job) (all []pause) {
+// pausesOf are those of a job of which it is known when they were over, in the order of time. Like its marks, what was over in
+// the last second of a run, which accounting leaves out, was over when the run ended.
+func pausesOf(j Job, runs []slurm.Held, now time.Time) (all []pause) {
 	for _, s := range j.Saved {
 		if !s.At.IsZero() {
 			all = append(all, pause{over: s.At, class: Checkpoint, step: s.Step})
@@ -22,6 +25,13 @@ func pausesOf(j Job) (all []pause) {
 	for _, m := range j.Marks {
 		if m.Eval {
 			all = append(all, pause{over: m.At, class: Training})
+		}
+	}
+	for i, p := range all {
+		for _, r := range runs {
+			if during(p.over, r, now) {
+				all[i].over = earlier(p.over, endOf(r, now))
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b pause) int { return a.over.Compare(b.over) })

@@ -118,7 +118,7 @@ func Of(j Job, now time.Time) []Split {
 	j.Marks, j.Saved = slices.Clone(j.Marks), slices.Clone(j.Saved)
 	slices.SortStableFunc(j.Marks, func(a, b Mark) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(j.Saved, func(a, b Saved) int { return a.At.Compare(b.At) })
-	pauses := pausesOf(j)
+	pauses := pausesOf(j, runs, now)
 	j.Marks = slices.DeleteFunc(j.Marks, func(m Mark) bool { return m.Eval })
 	legs := legsOf(runs, j, now)
 	pace := rhythm(j.Marks)

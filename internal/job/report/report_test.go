@@ -107,6 +107,14 @@ func TestOf(t *testing.T) {
 			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 900)}, SavedKnown: true, Saved: []report.Saved{saved(100, 400)},
 				Marks: append(steps(110, 10, 10, 10, 10), report.Mark{At: at(900), Step: 100, Eval: true})}, 2000,
 			"nodes 30, program 70, training 100, checkpoint 200, training 500"},
+		"its_evaluation_is_over_in_its_last_second": {
+			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 900)}, SavedKnown: true,
+				Marks: append(steps(110, 10, 10, 10, 10), report.Mark{At: at(900.1), Step: 100, Eval: true}, report.Mark{At: at(900.4), Step: 110}, report.Mark{At: at(900.6), Step: 120})}, 2000,
+			"nodes 30, program 70, training 800"},
+		"its_save_is_over_in_its_last_second": {
+			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 900)}, SavedKnown: true, Saved: []report.Saved{saved(100, 900.4)},
+				Marks: append(steps(110, 10, 10, 10, 10), report.Mark{At: at(900.6), Step: 110})}, 2000,
+			"nodes 30, program 70, training 100, checkpoint 690, training 10"},
 		"it_evaluates_now": {
 			report.Job{Runs: []slurm.Held{run("RUNNING", 0, 30, 0)}, Marks: append(steps(110, 10, 10, 10, 20), report.Mark{At: at(990), Eval: true, Step: 200})}, 1000,
 			"nodes 30, program 70, training 900"},
