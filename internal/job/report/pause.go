@@ -27,6 +27,7 @@ func pausesOf(j Job, runs []slurm.Held, now time.Time) (all []pause) {
 			all = append(all, pause{over: m.At, class: Training})
 		}
 	}
+	slices.SortStableFunc(all, func(a, b pause) int { return a.over.Compare(b.over) })
 	for i, p := range all {
 		for _, r := range runs {
 			if during(p.over, r, now) {
@@ -34,7 +35,6 @@ func pausesOf(j Job, runs []slurm.Held, now time.Time) (all []pause) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b pause) int { return a.over.Compare(b.over) })
 	return all
 }
 

@@ -111,6 +111,10 @@ func TestOf(t *testing.T) {
 			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 900)}, SavedKnown: true,
 				Marks: append(steps(110, 10, 10, 10, 10), report.Mark{At: at(900.1), Step: 100, Eval: true}, report.Mark{At: at(900.4), Step: 110}, report.Mark{At: at(900.6), Step: 120})}, 2000,
 			"nodes 30, program 70, training 800"},
+		"it_evaluates_and_saves_in_its_last_second": {
+			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 900)}, SavedKnown: true, Saved: []report.Saved{saved(120, 900.5)},
+				Marks: append(steps(110, 10, 10, 10, 10), report.Mark{At: at(900.1), Step: 100, Eval: true}, report.Mark{At: at(900.4), Step: 110}, report.Mark{At: at(900.6), Step: 120})}, 2000,
+			"nodes 30, program 70, training 800"},
 		"its_save_is_over_in_its_last_second": {
 			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 900)}, SavedKnown: true, Saved: []report.Saved{saved(100, 900.4)},
 				Marks: append(steps(110, 10, 10, 10, 10), report.Mark{At: at(900.6), Step: 110})}, 2000,
