@@ -33,7 +33,16 @@ func TestPush_is_killed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, server := storetest.Stand(t)
+	_, stand := storetest.Stand(t)
+	t.Run("stand", func(t *testing.T) { pushIsKilled(t, dir, stand, 3) })
+	second := storetest.Second(t)
+	t.Run("second", func(t *testing.T) { pushIsKilled(t, dir, second, 60) })
+}
+
+// pushIsKilled pushes to a server, three times to each prefix. Every so many pushes, the first one among them, there is a new big file, for at
+// least three of them: the second server takes seconds for it.
+func pushIsKilled(t *testing.T, dir string, server store.Config, bigEvery int) {
+	t.Parallel()
 	gate := newGate(t, server.Endpoint)
 	r := rand.New(rand.NewPCG(200, 9))
 	s := &story{t: t, r: r, gate: gate, muster: filepath.Join(dir, "muster"), server: server, root: t.TempDir(), home: t.TempDir()}
@@ -41,7 +50,10 @@ func TestPush_is_killed(t *testing.T) {
 		if s.prefix = fmt.Sprintf("set-%d", n/3); n%3 == 0 {
 			s.former = nil
 		}
-		s.change(n%15 == 0)
+		s.change(n%bigEvery == 0)
+		if n%bigEvery == 3 {
+			s.remove("big")
+		}
 		for range r.IntN(14) {
 			if s.push(1+r.IntN(s.calls()), r.IntN(3)) {
 				break
@@ -86,6 +98,13 @@ func (s *story) change(big bool) {
 	s.write(filepath.Join(s.root, "always"), 100)
 	if big {
 		s.write(filepath.Join(s.root, "big"), 65<<20)
+	}
+}
+
+func (s *story) remove(name string) {
+	s.t.Helper()
+	if err := os.Remove(filepath.Join(s.root, name)); err != nil {
+		s.t.Fatal(err)
 	}
 }
 

@@ -48,22 +48,27 @@ const pullKills = 200
 // one dataset, and then of another over its files. At every moment what has a name is whole, in the end all is there and
 // nothing else, and neither a file nor a part of a file that had come was fetched again.
 func TestPullIsKilled(t *testing.T) {
-	_, config := storetest.Stand(t)
-	bucket, sets := real(t, config), []stock{ofParts(0), ofParts(1)}
-	for i, set := range sets {
-		set.putInParts(t, bucket, fmt.Sprint("set", i), "large", smallPart)
-	}
-	proxy, config := faults.New(t, config)
-	at, err := json.Marshal(struct{ Endpoint, Credentials string }{config.Endpoint, config.CredentialsFile})
-	fine(t, err)
-	k := &killing{t: t, proxy: proxy, at: at, chance: rand.New(rand.NewPCG(15, 1)), sets: sets, dir: t.TempDir()}
-	for n := 0; k.kills < pullKills; n = 1 - n {
-		for !k.pull(n) {
-			if k.kills++; t.Failed() || k.kills > 2*pullKills {
-				t.Fatalf("killed %d times, and the last pull does not come to its end", k.kills)
+	_, stand := storetest.Stand(t)
+	for name, config := range map[string]store.Config{"stand": stand, "second": storetest.Second(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bucket, sets := real(t, config), []stock{ofParts(0), ofParts(1)}
+			for i, set := range sets {
+				set.putInParts(t, bucket, fmt.Sprint("set", i), "large", smallPart)
 			}
-		}
-		sets[n].is(t, k.dir)
+			proxy, config := faults.New(t, config)
+			at, err := json.Marshal(struct{ Endpoint, Credentials string }{config.Endpoint, config.CredentialsFile})
+			fine(t, err)
+			k := &killing{t: t, proxy: proxy, at: at, chance: rand.New(rand.NewPCG(15, 1)), sets: sets, dir: t.TempDir()}
+			for n := 0; k.kills < pullKills; n = 1 - n {
+				for !k.pull(n) {
+					if k.kills++; t.Failed() || k.kills > 2*pullKills {
+						t.Fatalf("killed %d times, and the last pull does not come to its end", k.kills)
+					}
+				}
+				sets[n].is(t, k.dir)
+			}
+		})
 	}
 }
 

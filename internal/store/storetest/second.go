@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bufio"
-	"context"
 	_ "embed"
 	"errors"
 	"io/fs"
@@ -11,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/muster-hpc/muster/internal/store"
 )
@@ -46,8 +43,7 @@ func Second(t *testing.T) store.Config {
 	if err != nil {
 		t.Fatalf("ministack says nothing: %v", err)
 	}
-	keys := aws.Credentials{AccessKeyID: "AKIDTEST", SecretAccessKey: "s3cr3t=/+"}
-	return store.Config{Endpoint: strings.TrimSpace(url), Region: "us-east-1", Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return keys, nil })}
+	return store.Config{Endpoint: strings.TrimSpace(url), Region: "us-east-1", CredentialsFile: credentials(t)}
 }
 
 // python is that which has ministack.

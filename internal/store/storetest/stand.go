@@ -24,11 +24,7 @@ func Stand(t *testing.T) (root string, c store.Config) {
 	t.Helper()
 	dir := t.TempDir()
 	program := build(t, dir)
-	credentials := filepath.Join(dir, "credentials")
-	text := "[default]\naws_access_key_id = AKIDTEST\naws_secret_access_key = s3cr3t=/+\n"
-	if err := os.WriteFile(credentials, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	credentials := credentials(t)
 	root = filepath.Join(dir, "objects")
 	address := filepath.Join(dir, "address")
 	cmd := exec.Command(program, "s3", "--root", root, "--listen", "127.0.0.1:0", "--address-file", address, "--credentials", credentials)
@@ -44,6 +40,16 @@ func Stand(t *testing.T) (root string, c store.Config) {
 		}
 	})
 	return root, store.Config{Endpoint: "http://" + appears(t, address), Region: "us-east-1", CredentialsFile: credentials}
+}
+
+// credentials is a file with those that both servers are asked with.
+func credentials(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "credentials")
+	if err := os.WriteFile(file, []byte("[default]\naws_access_key_id = AKIDTEST\naws_secret_access_key = s3cr3t=/+\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 func build(t *testing.T, dir string) string {
