@@ -132,7 +132,7 @@ func TestDescribed_of_late(t *testing.T) {
 	}
 }
 
-// TestDescribed_remembers holds that a file which is known is not read again, and that one that is gone is skipped.
+// TestDescribed_remembers holds that a file which is known is not read again, and that one that is gone, or a link in a circle, is skipped.
 func TestDescribed_remembers(t *testing.T) {
 	o := objectsOf(t)
 	if err := o.putText(t.Context(), "a", "1"); err != nil {
@@ -151,7 +151,12 @@ func TestDescribed_remembers(t *testing.T) {
 	if reads != 1 {
 		t.Errorf("its attributes were read %d times", reads)
 	}
-	if _, err := o.says(o.described, "none", time.Now()); !errors.Is(err, backend.ErrSkipObj) {
-		t.Errorf("what is not there is %v", err)
+	if err := os.Symlink("circle", o.at("circle")); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"none", "circle"} {
+		if _, err := o.says(o.described, key, time.Now()); !errors.Is(err, backend.ErrSkipObj) {
+			t.Errorf("%s, which leads to no file, is %v", key, err)
+		}
 	}
 }

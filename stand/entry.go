@@ -61,8 +61,10 @@ func (d durable) attributesOf(bucket string) reader {
 	}
 }
 
-// gone says that an object went since its name was read.
-func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
+// gone says that an object went since its name was read, or is a link that leads in a circle, and so to none.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
+}
 
 // kindOf reads which checksum an object has, which the library writes first.
 func kindOf(sums []byte) (kind s3response.Checksum) {
