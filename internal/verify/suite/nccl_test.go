@@ -41,6 +41,27 @@ func TestWithoutGPUs(t *testing.T) {
 	}
 }
 
+// TestLostGPUs fails a node only where it was seen to have no GPUs, and Slurm gives some.
+func TestLostGPUs(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		bus   verify.Look[int]
+		given int
+		fails bool
+	}{
+		{"none_of_eight", verify.Saw(0), 8, true},
+		{"one_of_eight", verify.Saw(1), 8, false}, // which the count of them judges
+		{"none_is_given", verify.Saw(0), 0, false},
+		{"unseen", verify.Unseen[int]("no right"), 8, false},
+		{"nobody_looked", verify.Look[int]{}, 8, false},
+	} {
+		got := lostGPUs("n1", verify.Facts{GPU: verify.GPUFacts{OnBus: c.bus}}, c.given)
+		if len(got) > 0 != c.fails || c.fails && (got[0].Verdict != verify.Fail || got[0].On != "n1" || got[0].Want != "8 GPUs" || !got[0].Required) {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
 // TestSpoken keeps the whole table and what NCCL chose, however much its channels say.
 func TestSpoken(t *testing.T) {
 	wrong := int64(0)
