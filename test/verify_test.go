@@ -182,11 +182,11 @@ func verifyGivesNodesUp(t *testing.T, c *cluster) {
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	places := func() (found []string) {
-		found, _ = filepath.Glob(c.path("shared", "fsx*", ".muster-verify*", "*"))
-		return found
+	left := func(below string) bool {
+		found, _ := filepath.Glob(c.path("shared", "fsx*", ".muster-verify*", below))
+		return len(found) > 0
 	}
-	c.await("it has written", patience, func() bool { return len(places()) > 0 })
+	c.await("it has written", patience, func() bool { return left("*") })
 	if err := killed.Process.Signal(os.Kill); err != nil {
 		t.Fatal(err)
 	}
@@ -194,6 +194,7 @@ func verifyGivesNodesUp(t *testing.T, c *cluster) {
 	c.await("its nodes are free", patience, func() bool {
 		return !strings.Contains(c.head("squeue", "--noheader", "--format=%j %T"), "muster-verify")
 	})
+	c.await("nothing of it is left", patience, func() bool { return !left("") })
 }
 
 func verifyKnowsItsWords(t *testing.T, c *cluster) {
