@@ -50,7 +50,7 @@ func (a *app) agent() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return agent.Supervise(c.Context()) },
 	})
-	c.AddCommand(a.agentPlugin(), a.agentSudo(), a.agentConnect(), a.agentSeff(), a.agentDiagnose(), a.agentKernel(), a.agentHealth(), a.agentEnter(), a.agentSession(), a.agentWarm(), a.agentErrands(), a.agentProbe(), a.agentSecrets(), a.agentVerify())
+	c.AddCommand(a.agentPlugin(), a.agentSudo(), a.agentConnect(), a.agentSeff(), a.agentDiagnose(), a.agentKernel(), a.agentHealth(), a.agentEnter(), a.agentSession(), a.agentWarm(), a.agentErrands(), a.agentProbe(), a.agentSecrets(), a.agentVerify(), a.agentBurnIn())
 	return c
 }
 

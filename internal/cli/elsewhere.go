@@ -64,6 +64,11 @@ var places = []place.Place{place.Absent{Called: "local", At: "on this machine", 
 
 var errNotHere = errors.New("a cluster on this machine needs Linux; clusters on AWS are made and used from here, too: say --on aws")
 
+// verifyAlone looks at a machine with Linux.
+func (a *app) verifyAlone(context.Context, proofOptions) error {
+	return errors.New("`muster verify --alone` needs Linux")
+}
+
 // inside and onCloudHead tell that this is no machine of a cluster: those have Linux.
 func inside() bool      { return false }
 func onCloudHead() bool { return false }

@@ -29,6 +29,8 @@ type proofOptions struct {
 	report    string
 	baseline  string
 	here      bool
+	alone     bool
+	diagnosis int
 	expect    bool
 	drain     bool
 	strict    bool
@@ -37,6 +39,9 @@ type proofOptions struct {
 
 // usualSuites run where none is named. container needs an image.
 func (o proofOptions) usualSuites() []string {
+	if o.alone {
+		return verify.AloneSuites()
+	}
 	return slices.DeleteFunc(verify.Suites(), func(s string) bool { return s == verify.Container && o.image == "" && !o.expect })
 }
 
@@ -61,17 +66,19 @@ nobody could look. Without names it runs all suites:
 
 The nodes are one job's, named muster-verify, which ends with this command,
 however that ends. With --here it is about the Slurm of this machine, whoever
-made the cluster: nothing has to be installed on its nodes.`,
+made the cluster: nothing has to be installed on its nodes. With --alone it is
+about this machine, without Slurm: host, gpu, efa, nccl, collectives, and
+storage on its own disks.`,
 		Example: "  muster verify\n  muster verify basic network --nodes 10\n  muster verify --nodes all --budget 2h --report acceptance\n" +
-			"  muster verify --here -o json > report.json\n  muster verify diff before.json report.json\n  muster verify --expect cluster.yaml",
+			"  muster verify --here -o json > report.json\n  muster verify --alone gpu nccl --diagnosis 2\n  muster verify diff before.json report.json\n  muster verify --expect cluster.yaml",
 		ValidArgsFunction: cobra.FixedCompletions(verify.Suites(), cobra.ShellCompDirectiveNoFileComp),
 		PreRunE: func(c *cobra.Command, args []string) error {
 			o.suites = args
 			if o.expect {
 				o.suites = a.expectOf(args)
 			}
-			if o.here && c.Flags().Changed("cluster") {
-				return fault.Usage(errors.New("--here is about the Slurm of this machine: leave --cluster out"))
+			if (o.here || o.alone) && c.Flags().Changed("cluster") {
+				return fault.Usage(errors.New("--here and --alone are about this machine: leave --cluster out"))
 			}
 			return o.check()
 		},
@@ -83,6 +90,8 @@ made the cluster: nothing has to be installed on its nodes.`,
 			return a.verifyExpect(o.suites, o.want)
 		case o.here:
 			return a.verifyHere(c.Context(), o)
+		case o.alone:
+			return a.verifyAlone(c.Context(), o)
 		}
 		if near, err := a.near(); err == nil && near != nil && !inside() {
 			if err := errors.Join(seenByHead("--report", o.report), seenByHead("--baseline", o.baseline)); err != nil {
@@ -115,6 +124,8 @@ func (o *proofOptions) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.report, "report", "", "write report.json, .html, .xml and .sig into a `DIR`")
 	c.Flags().StringVar(&o.baseline, "baseline", "", "an earlier report of the cluster, a `FILE`: figures that nobody has published are held against it")
 	c.Flags().BoolVar(&o.here, "here", false, "the Slurm of this machine, also of a cluster that muster did not make")
+	c.Flags().BoolVar(&o.alone, "alone", false, "this machine alone, without Slurm: what puts load on it is not for one that runs jobs")
+	c.Flags().IntVar(&o.diagnosis, "diagnosis", 1, "the `LEVEL` of DCGM's diagnosis in suite gpu: 1 takes seconds, 2 minutes, 3 half an hour, 4 hours")
 	c.Flags().BoolVar(&o.expect, "expect", false, "only say what the suites expect of each machine of the cluster's file, and of its nodes together")
 	c.Flags().BoolVar(&o.drain, "drain", false, "take nodes out of service that fail a check of their own, with it as the reason")
 	c.Flags().BoolVar(&o.strict, "strict", false, "warnings, too, end with exit code 3")
@@ -134,6 +145,14 @@ func (o *proofOptions) check() error {
 	if slices.Contains(o.suites, verify.Container) && o.image == "" && !o.expect {
 		return fault.Usage(errors.New("suite container looks into an image: name it with --image"))
 	}
+	if o.diagnosis < 1 || o.diagnosis > mostDiagnosis {
+		return fault.Usage(fmt.Errorf("--diagnosis %d: DCGM's diagnosis has the levels 1 to %d", o.diagnosis, mostDiagnosis))
+	}
+	if o.alone {
+		if err := o.checkAlone(); err != nil {
+			return fault.Usage(err)
+		}
+	}
 	if n, err := strconv.Atoi(o.nodes); o.nodes != "" && o.nodes != "all" && (err != nil || n < 1) {
 		return fault.Usage(fmt.Errorf("--nodes %s: write a number, or all", o.nodes))
 	}
@@ -149,6 +168,27 @@ func (o *proofOptions) check() error {
 	// In the order in which they run, each once.
 	all := o.suites
 	o.suites = slices.DeleteFunc(verify.Suites(), func(s string) bool { return !slices.Contains(all, s) })
+	return nil
+}
+
+// mostDiagnosis is DCGM's highest level: https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html
+const mostDiagnosis = 4
+
+// checkAlone says what of the command line needs a cluster, where there is only this machine.
+func (o *proofOptions) checkAlone() error {
+	for _, s := range o.suites {
+		if !slices.Contains(verify.AloneSuites(), s) {
+			return fmt.Errorf("suite %s needs Slurm's nodes: with --alone there are %s", s, strings.Join(verify.AloneSuites(), ", "))
+		}
+	}
+	switch {
+	case o.here, o.expect:
+		return errors.New("--alone is about this machine without Slurm: leave --here and --expect out")
+	case o.nodes != "", o.nodeList != "", o.partition != "", o.drain:
+		return errors.New("--alone is about this machine: leave --nodes, --nodelist, --partition and --drain out")
+	case o.image != "":
+		return errors.New("--alone starts no containers, as it is Slurm that does: leave --image out")
+	}
 	return nil
 }
 

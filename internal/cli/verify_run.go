@@ -32,6 +32,11 @@ func (a *app) verifyOn(ctx context.Context, s slurm.Client, o proofOptions) erro
 	if err != nil {
 		return err
 	}
+	return a.verifyIn(ctx, w, o)
+}
+
+// verifyIn verifies, and tells the report.
+func (a *app) verifyIn(ctx context.Context, w suite.World, o proofOptions) error {
 	n, _ := strconv.Atoi(o.nodes)
 	earlier, err := earlierReport(ctx, o.baseline)
 	if err != nil {
@@ -39,7 +44,7 @@ func (a *app) verifyOn(ctx context.Context, s slurm.Client, o proofOptions) erro
 	}
 	report, err := suite.Run(ctx, w, suite.Options{
 		Suites: o.suites, Nodes: n, All: o.nodes == "all", NodeList: o.nodeList, Partition: o.partition,
-		Image: o.image, Budget: o.budget, Want: o.want, Drain: suite.Drained(o.drain), Earlier: earlier,
+		Image: o.image, Budget: o.budget, Want: o.want, Diagnosis: o.diagnosis, Drain: suite.Drained(o.drain), Earlier: earlier,
 	})
 	if err != nil {
 		return err

@@ -144,7 +144,7 @@ func verifySummary(r verify.Report) string {
 	if all > 0 { // rows of several machines are shown once
 		parts = []string{count.Of(all, "result") + ": " + strings.Join(parts, ", ")}
 	}
-	text := fmt.Sprintf("%s: %s (%s) on %s in %s", r.Identity.Cluster, r.Verdict, cmp.Or(strings.Join(parts, ", "), "no results"),
+	text := fmt.Sprintf("%s: %s (%s) on %s in %s", r.Of(), r.Verdict, cmp.Or(strings.Join(parts, ", "), "no results"),
 		count.Of(len(r.Nodes), "node"), count.Span(time.Duration(r.Seconds*float64(time.Second))))
 	if r.Error != "" {
 		text += "; it did not come to its end: " + r.Error

@@ -102,7 +102,7 @@ type GPUFacts struct {
 	PeerMemory Look[bool] `json:"peer_memory"`
 	// Processes use a GPU. Lost are those of them whose process is not there any more.
 	Processes Look[[]GPUProcess] `json:"processes"`
-	// Topology is how GPUs and network devices reach each other, DCGM what its quick diagnosis found.
+	// Topology is how GPUs and network devices reach each other, DCGM what its diagnosis found.
 	Topology Look[Topology]  `json:"topology"`
 	DCGM     Look[Diagnosis] `json:"dcgm"`
 }
@@ -114,9 +114,10 @@ type Topology struct {
 	Paths [][]string `json:"paths"`
 }
 
-// Diagnosis is what DCGM's diagnosis found. Failed are faults, Settings what is only set otherwise than DCGM wants it, a line for each.
+// Diagnosis is what DCGM's diagnosis of a level found. Failed are faults, Settings what is only set otherwise than DCGM wants it, a line for each.
 type Diagnosis struct {
 	Version  string   `json:"version,omitempty"`
+	Level    int      `json:"level,omitempty"`
 	Passed   int      `json:"passed"`
 	Failed   []string `json:"failed,omitempty"`
 	Settings []string `json:"settings,omitempty"`

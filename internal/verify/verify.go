@@ -39,6 +39,11 @@ func Suites() []string {
 	return []string{Basic, Host, Container, GPU, EFA, NCCL, Collectives, Network, Storage, Slurm}
 }
 
+// AloneSuites are those that a machine can run alone, without Slurm, in the order in which they run.
+func AloneSuites() []string {
+	return []string{Host, GPU, EFA, NCCL, Collectives, Storage}
+}
+
 // Result is what one check found on one thing.
 type Result struct {
 	// Check names what was looked at, in words of lower case with dashes, such as "gpu-count". It never changes its meaning.
@@ -130,7 +135,7 @@ type Suite struct {
 
 // Identity is which cluster was verified, and by what.
 type Identity struct {
-	// Cluster is its name in Slurm, Place local, aws, or empty for one that muster did not make.
+	// Cluster is its name in Slurm, empty for a machine that was looked at alone. Place is local, aws, or empty for one that muster did not make.
 	Cluster string `json:"cluster"`
 	Place   string `json:"place,omitempty"`
 	// File is the cluster file's path and FileSHA256 the sum of its text, empty where it is not known.
@@ -160,4 +165,12 @@ type Report struct {
 	Suites []Suite         `json:"suites"`
 	// Error is what ended it before its last suite.
 	Error string `json:"error,omitempty"`
+}
+
+// Of is what was verified, for people: the cluster, or the machine that was looked at alone.
+func (r Report) Of() string {
+	if r.Identity.Cluster == "" && len(r.Nodes) == 1 {
+		return r.Nodes[0]
+	}
+	return r.Identity.Cluster
 }

@@ -110,6 +110,10 @@ type Subject struct {
 	Type string
 	// Rehearsal says that the machine only stands for one of Type, as in a local cluster.
 	Rehearsal bool
+	// Alone says that the machine is looked at without Slurm, which may not run yet.
+	Alone bool
+	// Diagnosis is the level of DCGM's diagnosis, 0 for the first.
+	Diagnosis int
 	// Override are what a user expects instead.
 	Override []Override
 }

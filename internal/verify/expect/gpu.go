@@ -27,7 +27,7 @@ const (
 func (b *builder) gpu() {
 	all := b.gpuPlaces()
 	all = append(all, b.gpuLinks()...)
-	all = append(all, gpuHealth()...)
+	all = append(all, gpuHealth(max(1, b.Diagnosis))...)
 	all = append(all, gpuState()...)
 	switch {
 	case b.Rehearsal:
@@ -114,7 +114,7 @@ func (b *builder) gpuLinks() []Expectation {
 }
 
 // gpuHealth is what a GPU counts of its errors.
-func gpuHealth() []Expectation {
+func gpuHealth(level int) []Expectation {
 	return []Expectation{
 		{Check: "gpu-ecc", Want: "Enabled", Words: []string{"Enabled"}, Source: eccSource, Why: "errors of its memory go unseen", Hint: "nvidia-smi -e 1, and restart"},
 		{Check: "gpu-ecc-errors", Want: "no uncorrected errors since the driver was loaded", Must: most(0), Source: eccSource, Why: "its memory loses data", Hint: resetAdvice},
@@ -122,7 +122,7 @@ func gpuHealth() []Expectation {
 			Hint: "keep an eye on it: a GPU that fails again fails often"},
 		{Check: "gpu-remap", Want: "no rows waiting to be remapped, and none that could not be", Words: []string{"No", "no", "0"}, Source: eccSource,
 			Why: "a row of its memory is broken", Hint: resetAdvice},
-		{Check: "gpu-dcgm", Want: "DCGM's diagnosis of level 1 finds nothing", Source: dcgmSource, Why: "DCGM says that a GPU is not sound", Hint: "dcgmi diag -r 3 on the node says more; " + replaceAdvice},
+		{Check: "gpu-dcgm", Want: fmt.Sprintf("DCGM's diagnosis of level %d finds nothing", level), Source: dcgmSource, Why: "DCGM says that a GPU is not sound", Hint: "dcgmi diag -r 3 on the node says more; " + replaceAdvice},
 		{Check: "gpu-xid", Want: "no Xid that condemns the GPU in the kernel's log", Must: most(0), Source: xidSource, Why: "the kernel says that a GPU failed", Hint: resetAdvice},
 	}
 }

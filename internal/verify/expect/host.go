@@ -133,6 +133,9 @@ func (b *builder) programs() []Expectation {
 		all = append(all, Expectation{Check: "containers", Want: "srun knows --container-image", Words: []string{"yes"}, Soft: true,
 			Source: "https://github.com/NVIDIA/pyxis", Why: "no job can run in an image by srun", Hint: "install Pyxis and Enroot, or let muster make the cluster"})
 	}
+	if b.Alone {
+		all = skipped("the machine is looked at alone, without Slurm", all)
+	}
 	return append(all,
 		Expectation{Check: "docker", Want: "muster builds and imports images without it", Source: "muster image build"},
 		Expectation{Check: "enroot", Want: "muster's containers stand in for it", Source: "muster's plugin for srun"})

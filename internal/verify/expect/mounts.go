@@ -112,7 +112,10 @@ func (b *builder) scratch() Expectation {
 	return e
 }
 
-func (b *builder) scratchDir() string {
+func (b *builder) scratchDir() string { return ScratchDir(b.Subject) }
+
+// ScratchDir is where a machine's own disks are mounted as one file system, if it has some.
+func ScratchDir(b Subject) string {
 	switch {
 	case b.Queue != nil && b.Queue.ScratchDir != "":
 		return b.Queue.ScratchDir

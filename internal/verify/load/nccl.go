@@ -9,11 +9,13 @@ import (
 	"strings"
 )
 
-// NCCLTest is a program of nccl-tests, to be run by one task for each GPU: it has to be built with MPI then.
+// NCCLTest is a program of nccl-tests, to be run by one task for each GPU, for which it has to be built with MPI, or by one for all of a machine.
 // https://github.com/NVIDIA/nccl-tests says what its options mean.
 type NCCLTest struct {
 	// Program is its path, Min the smallest size, "8" if empty, and Max the largest, "4G" if empty.
 	Program, Min, Max string
+	// GPUs are those of one process, 0 is 1: several where no MPI starts one for each.
+	GPUs int
 	// Iterations are those of each size, 0 is the program's own number.
 	Iterations int
 	// JSON is a file to write besides, which must not be there: nccl-tests from 2.17 on; empty is none.
@@ -22,7 +24,7 @@ type NCCLTest struct {
 
 // Line is its command line.
 func (n NCCLTest) Line() []string {
-	line := []string{n.Program, "-b", cmp.Or(n.Min, "8"), "-e", cmp.Or(n.Max, "4G"), "-f", "2", "-g", "1"}
+	line := []string{n.Program, "-b", cmp.Or(n.Min, "8"), "-e", cmp.Or(n.Max, "4G"), "-f", "2", "-g", strconv.Itoa(max(1, n.GPUs))}
 	if n.Iterations > 0 {
 		line = append(line, "-n", strconv.Itoa(n.Iterations))
 	}

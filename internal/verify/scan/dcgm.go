@@ -4,6 +4,7 @@ package scan
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,19 +12,31 @@ import (
 	"github.com/muster-hpc/muster/internal/verify/meter"
 )
 
-// diagnosisWait is how long DCGM's quick diagnosis may take.
-const diagnosisWait = 45 * time.Second
+// DiagnosisLimit is how long a level of DCGM's diagnosis may take: twice what NVIDIA says that it takes, which is seconds, two minutes,
+// half an hour, and two hours.
+// https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html
+func DiagnosisLimit(level int) time.Duration {
+	switch {
+	case level <= 1:
+		return 45 * time.Second
+	case level == 2:
+		return 4 * time.Minute
+	case level == 3:
+		return time.Hour
+	}
+	return 4 * time.Hour
+}
 
-// dcgm has DCGM diagnose the GPUs by its first level, which looks at software, settings and counters of errors and runs nothing on the
-// GPUs: https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html
+// dcgm has DCGM diagnose the GPUs. Its first level looks at software, settings and counters of errors and runs nothing on the GPUs; the
+// others put load on them: https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html
 func (e eye) dcgm(ctx context.Context) verify.Look[verify.Diagnosis] {
 	if e.find("dcgmi") == "" {
 		return verify.Unseen[verify.Diagnosis]("this machine has no dcgmi (DCGM)")
 	}
-	e.wait = diagnosisWait
-	out, err := e.ask(ctx, "dcgmi", "diag", "--run", "1", "--json")
+	e.wait = DiagnosisLimit(e.diagnosis)
+	out, err := e.ask(ctx, "dcgmi", "diag", "--run", strconv.Itoa(e.diagnosis), "--json")
 	d := meter.ReadDCGM([]byte(out))
-	found := verify.Diagnosis{Version: d.Version}
+	found := verify.Diagnosis{Version: d.Version, Level: e.diagnosis}
 	for _, t := range d.Tests {
 		switch {
 		case t.Status == meter.DCGMPass:

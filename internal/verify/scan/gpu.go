@@ -34,9 +34,14 @@ func (e eye) gpus(ctx context.Context) verify.GPUFacts {
 	looks.Go(func() { g.Processes = e.processes(ctx) })
 	looks.Go(func() { g.FabricManager, g.FabricVersion = e.fabricManager(ctx) })
 	looks.Go(func() { g.Topology = e.topology(ctx) })
-	looks.Go(func() { g.DCGM = e.dcgm(ctx) })
+	if e.diagnosis <= 1 {
+		looks.Go(func() { g.DCGM = e.dcgm(ctx) })
+	}
 	g.Driver = e.driver()
 	looks.Wait()
+	if e.diagnosis > 1 { // its load would be seen by the others
+		g.DCGM = e.dcgm(ctx)
+	}
 	return g
 }
 

@@ -22,6 +22,8 @@ type Options struct {
 	Container bool
 	// Counters says that EFA's devices and counters are all that is wanted.
 	Counters bool
+	// Diagnosis is the level of DCGM's diagnosis, 1 to 4; 0 is the first, which runs nothing on the GPUs.
+	Diagnosis int
 	// Now is this machine's clock at the begin of the look, Asked the asker's clock when he asked, zero if he did not say.
 	Now, Asked time.Time
 	// Environment is the job's, as os.Environ has it. What is of it in Facts are variables of NCCL, libfabric and their like.
@@ -32,7 +34,7 @@ type Options struct {
 
 // Machine looks at this machine. What a look lacks is in its facts; an error is that there was no time for it.
 func Machine(ctx context.Context, o Options) (verify.Facts, error) {
-	e := eye{root: o.Root, path: search(o.Environment), conf: variable(o.Environment, "SLURM_CONF")}
+	e := eye{root: o.Root, path: search(o.Environment), diagnosis: max(1, o.Diagnosis), conf: variable(o.Environment, "SLURM_CONF")}
 	began := time.Now()
 	f := verify.Facts{Schema: 1, Container: o.Container, Root: os.Geteuid() == 0, Environment: relevant(o.Environment)}
 	f.Host, _ = os.Hostname()
@@ -60,6 +62,8 @@ type eye struct {
 	path []string
 	// conf is SLURM_CONF, without which Slurm's programs may not find their cluster.
 	conf string
+	// diagnosis is the level of DCGM's.
+	diagnosis int
 	// wait is how long a program may take, 0 for programWait.
 	wait time.Duration
 }

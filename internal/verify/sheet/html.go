@@ -102,7 +102,7 @@ func badgeOf(v verify.Verdict) badge {
 
 func pageOf(r verify.Report, o Options) view {
 	v := view{
-		Title: "Verification of " + line(r.Identity.Cluster), CSS: raw(css), Policy: policy(css),
+		Title: "Verification of " + line(r.Of()), CSS: raw(css), Policy: policy(css),
 		Verdict: badgeOf(r.Verdict), Headline: headline(r), Error: line(r.Error), Facts: identity(r),
 		Nodes: hosts(o, cleaned(r.Nodes)), Report: line(o.Report), SHA256: line(o.SHA256), Seal: printable(o.Seal),
 	}

@@ -56,7 +56,7 @@ type (
 // and nobody could look at is an error, and the rest that was not looked at or does not apply is skipped, with its reason. A
 // warning passes, and its output says so.
 func JUnit(r verify.Report) ([]byte, error) {
-	all := junitSuites{Name: "muster verify " + line(r.Identity.Cluster), Time: seconds(r.Seconds)}
+	all := junitSuites{Name: "muster verify " + line(r.Of()), Time: seconds(r.Seconds)}
 	for _, s := range r.Suites {
 		all.Suites = append(all.Suites, junitOf(s, r))
 	}

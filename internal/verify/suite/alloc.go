@@ -51,6 +51,8 @@ type request struct {
 	gpus      int // per node
 	limit     time.Duration
 	sent      string
+	// alone is this machine's name where nobody is asked, as there is no Slurm.
+	alone string
 	// cancel ends a job whose salloc does not end.
 	cancel func(job string) error
 }
@@ -66,12 +68,8 @@ const waiter = `{ read -r word || kill "$$"; } <&3 >/dev/null 2>&1 & exec salloc
 // storage's places, and the file that was sent to the nodes.
 const holder = `trap : TERM HUP INT
 echo "$SLURM_JOB_ID $SLURM_JOB_NODELIST"
-sent=$1 gone=' ' failed=0
-set --
-while IFS= read -r program && IFS= read -r run && IFS= read -r dir; do
-	if [ -n "$program" ]; then set -- "$@" "$program" "$run" "$dir"; else gone="$gone$run "; fi
-done
-for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+sent=$1
+` + holderHears + `for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 	squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i 2>/dev/null | grep -q '[.][0-9]' || break
 	sleep 0.5
 done
@@ -91,6 +89,40 @@ if [ -n "$sent" ]; then
 	timeout 20 srun --overlap --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --mem=0 --cpu-bind=none --input=none --no-kill --kill-on-bad-exit=0 --quiet rm -f "$sent" || failed=1
 fi
 exit $failed`
+
+// holderHears reads, three lines for each, what is to be removed, into the arguments, and what is gone.
+const holderHears = `gone=' ' failed=0
+set --
+while IFS= read -r program && IFS= read -r run && IFS= read -r dir; do
+	if [ -n "$program" ]; then set -- "$@" "$program" "$run" "$dir"; else gone="$gone$run "; fi
+done
+`
+
+// holderAlone holds this machine alone: there is no job, and what was started here may still clean up.
+const holderAlone = `trap : TERM HUP INT
+echo "0 $1"
+` + holderHears + `while [ $# -ge 3 ]; do
+	case $gone in
+	*" $2 "*) ;;
+	*)
+		for try in 1 2 3 4 5 6 7 8 9 10; do
+			said=$(timeout 60 "$1" agent verify storage end "$3" --run="$2" 2>&1) && case $said in *'"fault"'*) false ;; esac && break
+			sleep 1
+		done
+		case $said in *'"fault"'*) failed=1; echo ".muster-verify-$2 may be left in $3" >&2 ;; esac
+		;;
+	esac
+	shift 3
+done
+exit $failed`
+
+// line is what holds the nodes.
+func (q request) line() []string {
+	if q.alone != "" {
+		return []string{"sh", "-c", holderAlone, "sh", q.alone}
+	}
+	return append([]string{"sh", "-c", waiter, "sh"}, q.args()...)
+}
 
 // args are salloc's.
 func (q request) args() []string {
@@ -116,7 +148,8 @@ var askedJob = sync.OnceValue(func() *regexp.Regexp {
 
 // allocate asks for nodes and waits for them. waiting is called now and then with the job's number, 0 while it has none.
 func allocate(ctx context.Context, q request, waiting func(job int, since time.Duration)) (*allocation, error) {
-	cmd := exec.Command("sh", append([]string{"-c", waiter, "sh"}, q.args()...)...)
+	line := q.line()
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = withoutSlurm(os.Environ())
 	// Ctrl-C of a terminal is for us: we give the nodes back in our own time.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

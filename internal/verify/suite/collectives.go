@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,8 @@ import (
 const (
 	glooBytes, glooSeconds           = 64 << 20, 60
 	rehearsedGloo, rehearsedGlooTime = 4 << 20, 20
+	// glooRanksAlone is how many ranks one machine has at most.
+	glooRanksAlone = 8
 	// glooLimit is what all of it may take: Python starts, and the ranks meet.
 	glooLimit = 5 * time.Minute
 )
@@ -34,7 +37,12 @@ func (r *run) collectives(ctx context.Context, s *verify.Suite) error {
 	if r.Place == "local" {
 		o.MaxBytes, o.Seconds = rehearsedGloo, rehearsedGlooTime
 	}
-	return r.measured(ctx, s, o, stepOptions{args: r.muster("collectives"), input: true, limit: glooLimit, image: r.Image})
+	step := stepOptions{args: r.muster("collectives"), input: true, limit: glooLimit, image: r.Image}
+	if r.Alone != "" {
+		o.Ranks, o.Towards = min(max(2, runtime.NumCPU()), glooRanksAlone), r.towards()
+		step.tasks = o.Ranks
+	}
+	return r.measured(ctx, s, o, step)
 }
 
 // measured runs torch's collectives in a step and has them judged.

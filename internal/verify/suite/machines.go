@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/catalog"
@@ -29,7 +30,11 @@ func (r *run) look(ctx context.Context) error {
 	}
 	r.asked, r.facts, r.blind = true, map[string]verify.Facts{}, map[string]string{}
 	r.Tell("looks at the machines")
-	facts, err := r.scanned(ctx, stepOptions{args: r.muster("scan", "--parts", "--at="+time.Now().Format(time.RFC3339Nano)), limit: scanLimit})
+	args, limit := r.muster("scan", "--parts", "--at="+time.Now().Format(time.RFC3339Nano)), scanLimit
+	if slices.Contains(r.Suites, verify.GPU) && r.Diagnosis > 1 {
+		args, limit = append(args, "--diagnosis="+strconv.Itoa(r.Diagnosis)), scanLimit+scan.DiagnosisLimit(r.Diagnosis)
+	}
+	facts, err := r.scanned(ctx, stepOptions{args: args, limit: limit})
 	for _, n := range r.alloc.nodes {
 		if f, ok := facts[n]; ok {
 			r.facts[n] = f
@@ -92,7 +97,7 @@ func (r *run) machines(suite string) func(context.Context, *verify.Suite) error 
 				continue
 			}
 			s.Results = append(s.Results, judged(suite)(name, f, r.right(name))...)
-			if suite == verify.GPU && r.Place != "local" {
+			if suite == verify.GPU && r.Place != "local" && r.Alone == "" {
 				s.Results = append(s.Results, lostGPUs(name, f, r.alloc.gpus)...)
 			}
 		}
@@ -175,20 +180,23 @@ func (r *run) machineNames(suite string) []string {
 }
 
 // right is what is expected of a machine.
-func (r *run) right(name string) expect.Node {
-	s := expect.Subject{Cluster: r.File, Workload: r.Workload, Role: expect.Compute, Type: r.types[name], Rehearsal: r.Place == "local", Override: r.override}
+func (r *run) right(name string) expect.Node { return expect.Expected(r.subject(name)) }
+
+// subject is a machine as what something is expected of.
+func (r *run) subject(name string) expect.Subject {
+	s := expect.Subject{Cluster: r.File, Workload: r.Workload, Role: expect.Compute, Type: r.types[name], Rehearsal: r.Place == "local", Alone: r.Alone != "", Diagnosis: r.Diagnosis, Override: r.override}
 	if name == head {
 		s.Role = expect.Head
 		if r.File != nil {
 			s.Type = r.File.HeadNode.InstanceType
 		}
-		return expect.Expected(s)
+		return s
 	}
 	s.Queue, s.Resource = r.resource(name)
 	if s.Resource != nil && s.Type == "" && len(s.Resource.InstanceTypes) == 1 {
 		s.Type = s.Resource.InstanceTypes[0]
 	}
-	return expect.Expected(s)
+	return s
 }
 
 // identifyTypes says which instance types nodes have, by Slurm or by the cluster file.

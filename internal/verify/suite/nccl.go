@@ -32,6 +32,13 @@ func (r *run) nccl(ctx context.Context, s *verify.Suite) error {
 	if err := r.look(ctx); err != nil {
 		return err
 	}
+	if r.Alone != "" {
+		none := r.countGPUs()
+		if none != nil {
+			s.Results = append(s.Results, *none)
+			return nil
+		}
+	}
 	if r.alloc.gpus == 0 {
 		s.Results = append(s.Results, withoutGPUs(r.alloc.nodes, r.hidden, r.facts))
 		return nil
@@ -47,6 +54,9 @@ func (r *run) nccl(ctx context.Context, s *verify.Suite) error {
 	}
 	seen := judge.TransportSeen{On: slurm.Compress(r.alloc.nodes), NCCL: said, EFA: r.fabric()}
 	s.Results = append(s.Results, judge.Transport(seen)...)
+	if r.Alone != "" {
+		return errors.Join(err, r.loop(ctx, s, collective, seen.EFA))
+	}
 	s.Results = append(s.Results, r.risen(ctx, before, seen)...)
 	return errors.Join(err, r.slowOfNCCL(ctx, s, collective))
 }
@@ -92,13 +102,24 @@ func (r *run) risen(ctx context.Context, before map[string]verify.Facts, t judge
 	after, err := r.countersOfEFA(ctx)
 	var all []verify.Result
 	for _, n := range r.alloc.nodes {
-		seen := judge.CountersSeen{Node: n, Before: before[n].EFA.Counters, After: after[n].EFA.Counters, Nodes: len(r.alloc.nodes), Used: judge.Used(t.UsesEFA()), EFA: t.EFA}
-		if _, ok := after[n]; !ok && err != nil {
-			seen.After = verify.Unseen[map[string]int64](err.Error())
-		}
-		all = append(all, judge.Counters(seen))
+		seen := judge.CountersSeen{Node: n, Nodes: len(r.alloc.nodes), Used: judge.Used(t.UsesEFA()), EFA: t.EFA}
+		all = append(all, counted(seen, before, after, err))
 	}
 	return all
+}
+
+// rose judges the counters of one node, by those before.
+func (r *run) rose(ctx context.Context, before map[string]verify.Facts, seen judge.CountersSeen) verify.Result {
+	after, err := r.countersOfEFA(ctx)
+	return counted(seen, before, after, err)
+}
+
+func counted(seen judge.CountersSeen, before, after map[string]verify.Facts, err error) verify.Result {
+	seen.Before, seen.After = before[seen.Node].EFA.Counters, after[seen.Node].EFA.Counters
+	if _, ok := after[seen.Node]; !ok && err != nil {
+		seen.After = verify.Unseen[map[string]int64](err.Error())
+	}
+	return judge.Counters(seen)
 }
 
 // ncclGroup is the job's nodes as what a bandwidth of NCCL is known of.
@@ -130,6 +151,8 @@ type ncclMeans interface {
 	all(ctx context.Context, s *verify.Suite) (meter.NCCL, error)
 	// pair is the bus bandwidth of all_reduce between two nodes.
 	pair(ctx context.Context, a, b string) (gbps float64, err error)
+	// loop is that of all_reduce between the GPUs of this machine alone, over its network.
+	loop(ctx context.Context) (gbps float64, err error)
 }
 
 var (

@@ -76,6 +76,11 @@ const (
 	pairLimit = 3 * time.Minute
 )
 
+func (p ncclPrograms) loop(ctx context.Context) (float64, error) {
+	heard, err := p.hear(ctx, nil, load.NCCLTest{Program: p.of(load.Operations()[0]), Min: loopBytes, Max: loopBytes, Iterations: 20}, "WARN", loopEnv()...)
+	return judge.Peak(meter.ReadCollective([]byte(heard.table.String()))), err
+}
+
 func (p ncclPrograms) pair(ctx context.Context, a, b string) (float64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, pairLimit, errors.New("it takes longer than "+pairLimit.String()))
 	defer cancel()
@@ -84,9 +89,13 @@ func (p ncclPrograms) pair(ctx context.Context, a, b string) (float64, error) {
 }
 
 // hear runs a program on some nodes, all if nil. Its lines until an error count.
-func (p ncclPrograms) hear(ctx context.Context, nodes []string, test load.NCCLTest, level string) (*spoken, error) {
+func (p ncclPrograms) hear(ctx context.Context, nodes []string, test load.NCCLTest, level string, env ...string) (*spoken, error) {
 	heard := &spoken{}
-	o := stepOptions{nodes: nodes, args: test.Line(), tasks: p.alloc.gpus, gpus: p.alloc.gpus, mpi: "pmix", image: p.Image, limit: ncclLimit, env: []string{"NCCL_DEBUG=" + level}}
+	o := stepOptions{nodes: nodes, tasks: p.alloc.gpus, gpus: p.alloc.gpus, mpi: "pmix", image: p.Image, limit: ncclLimit, env: append(env, "NCCL_DEBUG="+level)}
+	if p.Alone != "" { // nobody starts MPI: one process has all GPUs
+		o.tasks, test.GPUs = 1, p.alloc.gpus
+	}
+	o.args = test.Line()
 	if libraries := load.NCCLTestLibraries(p.found); libraries != "" && p.Image == "" {
 		o.env = append(o.env, strings.TrimSuffix("LD_LIBRARY_PATH="+libraries+":"+os.Getenv("LD_LIBRARY_PATH"), ":"))
 	}

@@ -35,11 +35,13 @@ func (t ncclTorch) all(ctx context.Context, s *verify.Suite) (meter.NCCL, error)
 	return said, t.measured(ctx, s, t.options(nil, t.most(), torchSeconds, nil), t.step(nil, "WARN"))
 }
 
-func (t ncclTorch) pair(ctx context.Context, a, b string) (float64, error) {
-	nodes := []string{a, b}
-	ctx, cancel := context.WithTimeoutCause(ctx, pairLimit, errors.New("it takes longer than "+pairLimit.String()))
-	defer cancel()
-	told, err := t.measure(ctx, nodes, t.options(nodes, min(torchPairBytes, t.most()), torchShortSeconds, load.Operations()[:1]), "WARN")
+func (t ncclTorch) loop(ctx context.Context) (float64, error) {
+	o := t.options(nil, min(torchPairBytes, t.most()), torchShortSeconds, load.Operations()[:1])
+	return peakOf(t.measure(ctx, nil, o, "WARN", loopEnv()...))
+}
+
+// peakOf is the peak of what ranks measured, with what broke.
+func peakOf(told load.Collectives, err error) (float64, error) {
 	for _, why := range told.Broken {
 		err = errors.Join(err, errors.New(why))
 	}
@@ -47,6 +49,13 @@ func (t ncclTorch) pair(ctx context.Context, a, b string) (float64, error) {
 		return 0, err
 	}
 	return judge.Peak(told.Measured[0]), err
+}
+
+func (t ncclTorch) pair(ctx context.Context, a, b string) (float64, error) {
+	nodes := []string{a, b}
+	ctx, cancel := context.WithTimeoutCause(ctx, pairLimit, errors.New("it takes longer than "+pairLimit.String()))
+	defer cancel()
+	return peakOf(t.measure(ctx, nodes, t.options(nodes, min(torchPairBytes, t.most()), torchShortSeconds, load.Operations()[:1]), "WARN"))
 }
 
 // most is the largest message: torch's buffers, what is sent, what comes, what should come and what is compared, are up to six of it.
@@ -62,7 +71,7 @@ func (t ncclTorch) options(nodes []string, bytes int64, seconds float64, operati
 	if nodes == nil {
 		nodes = t.alloc.nodes
 	}
-	return load.CollectiveOptions{Backend: "nccl", MaxBytes: bytes, Factor: 2, Seconds: seconds, Ranks: len(nodes) * t.alloc.gpus, Operations: operations}
+	return load.CollectiveOptions{Backend: "nccl", Towards: t.towards(), MaxBytes: bytes, Factor: 2, Seconds: seconds, Ranks: len(nodes) * t.alloc.gpus, Operations: operations}
 }
 
 func (t ncclTorch) step(nodes []string, level string) stepOptions {
@@ -71,8 +80,9 @@ func (t ncclTorch) step(nodes []string, level string) stepOptions {
 }
 
 // measure is load's, in a step.
-func (t ncclTorch) measure(ctx context.Context, nodes []string, o load.CollectiveOptions, level string) (load.Collectives, error) {
+func (t ncclTorch) measure(ctx context.Context, nodes []string, o load.CollectiveOptions, level string, env ...string) (load.Collectives, error) {
 	step := t.withProgram(t.step(nodes, level))
+	step.env = append(step.env, env...)
 	running, err := t.begin(ctx, step)
 	if err != nil {
 		return load.Collectives{}, err

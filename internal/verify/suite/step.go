@@ -18,6 +18,7 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/tail"
 	"github.com/muster-hpc/muster/internal/sys/thread"
 	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/load"
 )
 
 // stepOptions say what a step of the allocation runs.
@@ -55,6 +56,18 @@ type step struct {
 	// release lets go of the thread that srun ends with.
 	release func()
 	ctx     context.Context
+}
+
+// line is the command line of a step, with what it adds to the environment: srun's, or that of the program itself where the machine is
+// alone. Several tasks are started there by what stands in for srun.
+func (r *run) line(o stepOptions) (line, env []string) {
+	switch {
+	case r.Alone == "":
+		return append([]string{"srun"}, r.args(o)...), o.env
+	case o.tasks > 1:
+		return append(r.muster("tasks", "--node="+r.Alone, "--count="+strconv.Itoa(o.tasks), "--"), o.args...), o.env
+	}
+	return o.args, append(load.TaskEnv(r.Alone, 0, 1), o.env...)
 }
 
 // args are srun's.
@@ -99,8 +112,12 @@ func (r *run) begin(ctx context.Context, o stepOptions) (*step, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("it takes longer than %s", o.limit))
 	}
 	s := &step{said: &tail.Writer{}, cancel: cancel, ctx: ctx}
-	s.cmd = exec.CommandContext(ctx, "srun", r.args(o)...)
-	s.cmd.Env = append(withoutSlurm(os.Environ()), o.env...)
+	line, env := r.line(o)
+	s.cmd = exec.CommandContext(ctx, line[0], line[1:]...)
+	s.cmd.Env = append(withoutSlurm(os.Environ()), env...)
+	if r.Alone != "" {
+		s.cmd.Dir = "/"
+	}
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 	s.cmd.WaitDelay = 5 * time.Second
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}

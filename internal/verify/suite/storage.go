@@ -23,7 +23,9 @@ import (
 
 // What a node writes and reads of each mount. A rehearsal's mounts are all one disk of one machine, which others use, too.
 const (
-	storageBytes, storageTime     = 8 << 30, 30 * time.Second
+	storageBytes, storageTime = 8 << 30, 30 * time.Second
+	// aloneBytes are those of a machine's own disks, of which it has several.
+	aloneBytes                    = 64 << 30
 	rehearsedBytes, rehearsedTime = 64 << 20, 3 * time.Second
 	// leastBytes is the least that says anything: a few writes of each stream.
 	leastBytes     = 256 << 20
@@ -35,7 +37,17 @@ const (
 // storage measures each shared mount from all nodes at once.
 func (r *run) storage(ctx context.Context, s *verify.Suite) error {
 	mounts := r.shared()
-	if r.File == nil {
+	if r.Alone != "" {
+		own, none, err := r.ownDisks(ctx)
+		if err != nil {
+			return err
+		}
+		if none != "" {
+			s.Results = append(s.Results, verify.Result{Check: "storage-write", On: r.Alone, Verdict: verify.Skip, Why: none})
+			return nil
+		}
+		mounts = own
+	} else if r.File == nil {
 		if err := r.look(ctx); err != nil {
 			return err
 		}
@@ -131,7 +143,10 @@ func (r *run) sizeOf(mount string) storageSize {
 		return storageSize{rehearsedBytes, rehearsedTime}
 	}
 	size := storageSize{storageBytes, storageTime}
-	if r.File != nil {
+	if r.Alone != "" {
+		size.bytes = aloneBytes
+	}
+	if r.File != nil && r.Alone == "" {
 		return size
 	}
 	for _, mounts := range r.computeMounts() {

@@ -34,6 +34,10 @@ func (r *run) storageBy(ctx context.Context, mounts []expect.FileSystem) (storag
 	var lines []string
 	err := r.lines(ctx, stepOptions{args: args, limit: scanLimit}, func(line string) { lines = append(lines, line) })
 	with := storageBy{StorageTools: load.ReadStorageTools(lines)}
+	if r.Alone != "" { // there is no Slurm to start MPI
+		delete(with.Paths, "ior")
+		delete(with.Paths, "mdtest")
+	}
 	if err != nil {
 		return with, fmt.Errorf("find programs that measure storage: %w", err)
 	}

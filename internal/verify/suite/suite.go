@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +39,8 @@ type Options struct {
 	Drain Drained
 	// Want overrides expectations: name=value.
 	Want []string
+	// Diagnosis is the level of DCGM's diagnosis, 0 for the first: see scan.Options.
+	Diagnosis int
 	// Earlier is a report of the same cluster that measurements are held against of which nothing is published; nil for none.
 	Earlier *judge.Earlier
 }
@@ -62,6 +63,9 @@ type World struct {
 	// Muster is the program as nodes have it. Sent says that they have it not: it is this machine's, and is sent to them.
 	Muster string
 	Sent   Sent
+	// Alone is this machine's name where the suites look at it alone, without Slurm; else empty. Type is its instance type, empty if it
+	// is not known.
+	Alone, Type string
 	// Head is the head node's name, as nodes call it; empty if it is not known.
 	Head string
 	// Buckets are those of the cluster, Reach lists one.
@@ -146,29 +150,36 @@ func Run(ctx context.Context, w World, o Options) (verify.Report, error) {
 	if err := r.identify(ctx); err != nil {
 		return report, err
 	}
-	if slices.ContainsFunc(o.Suites, needsNodes) {
-		err := r.hold(ctx)
-		switch {
-		case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return r.unheld(began, err), nil
-		case err != nil:
-			return report, err
-		}
-		defer r.leave()
+	hold := r.hold
+	if r.Alone != "" {
+		hold = r.holdAlone
 	}
+	err := hold(ctx)
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return r.unheld(began, err), nil
+	case err != nil:
+		return report, err
+	}
+	defer r.leave()
 	if r.Earlier != nil && !r.likened() {
 		r.Tell(fmt.Sprintf("%s is of %s, and these are %d: no measurement is held against it", r.Earlier.Name, count.Of(len(r.Earlier.Nodes), "node"), len(report.Nodes)))
 	}
 	for _, name := range o.Suites {
 		r.one(ctx, name)
 	}
+	if r.Alone != "" {
+		r.seenAfterLoad(ctx)
+	}
 	if err := context.Cause(ctx); err != nil {
 		report.Error = err.Error()
 	} else {
 		report.Error = r.lost()
 	}
-	r.after(context.WithoutCancel(ctx))
-	r.drain(context.WithoutCancel(ctx))
+	if r.Alone == "" {
+		r.after(context.WithoutCancel(ctx))
+		r.drain(context.WithoutCancel(ctx))
+	}
 	report.Seconds = time.Since(began).Seconds()
 	report.Close()
 	return report, nil
@@ -184,9 +195,6 @@ func (r *run) unheld(began time.Time, err error) verify.Report {
 	r.report.Close()
 	return *r.report
 }
-
-// needsNodes says that a suite runs on nodes of the allocation.
-func needsNodes(string) bool { return true }
 
 // one runs one suite.
 func (r *run) one(ctx context.Context, name string) {
@@ -213,7 +221,7 @@ func (r *run) one(ctx context.Context, name string) {
 		judge.Beside(name, s.Results, *r.Earlier, r.loose())
 	}
 	s.Verdict = verify.Sum(s.Results)
-	if r.alloc != nil && needsNodes(name) {
+	if r.alloc != nil && r.alloc.job > 0 {
 		s.Jobs = append(s.Jobs, r.alloc.job)
 	}
 	r.report.Suites = append(r.report.Suites, s)
@@ -255,9 +263,12 @@ func tally(results []verify.Result) string {
 
 // identify finds out which cluster this is.
 func (r *run) identify(ctx context.Context) error {
-	conf, err := r.Slurm.Conf(ctx)
-	if err != nil {
-		return fmt.Errorf("ask Slurm for its configuration: %w", err)
+	conf := map[string]string{}
+	if r.Alone == "" {
+		var err error
+		if conf, err = r.Slurm.Conf(ctx); err != nil {
+			return fmt.Errorf("ask Slurm for its configuration: %w", err)
+		}
 	}
 	r.report.Identity = verify.Identity{
 		Cluster: conf["ClusterName"], Place: r.Place, Muster: r.Version, Slurm: conf["SLURM_VERSION"],

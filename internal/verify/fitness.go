@@ -1,0 +1,88 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fitness is what the burn-in of a new machine comes to, before its first job.
+type Fitness struct {
+	// Schema is 1.
+	Schema int `json:"schema"`
+	// Unfit is why the machine is to take no job, empty if it may. What could not be looked at makes it neither fit nor unfit.
+	Unfit string `json:"unfit,omitempty"`
+	// Blind is what nobody could look at, and Warn what is worth a look.
+	Blind string `json:"blind,omitempty"`
+	Warn  string `json:"warn,omitempty"`
+	// Said is what was measured, in a line.
+	Said   string `json:"said"`
+	Report Report `json:"report"`
+}
+
+// mostSaid bounds how many results a line of a Fitness names.
+const mostSaid = 8
+
+// FitnessOf sums a report up, by the results that make the machine unfit.
+func FitnessOf(r Report, unfit []Result) Fitness {
+	f := Fitness{Schema: 1, Report: r, Unfit: named(unfit)}
+	var blind, warn []Result
+	var ran, measured []string
+	for _, s := range r.Suites {
+		for _, one := range s.Results {
+			switch {
+			case one.Verdict == Blind:
+				blind = append(blind, one)
+			case one.Verdict == Warn, one.Verdict == Fail && !contains(unfit, one):
+				warn = append(warn, one)
+			case one.Verdict == Pass && one.Value != nil && len(measured) < mostSaid:
+				measured = append(measured, strings.TrimSpace(one.Check+" "+figure(*one.Value)))
+			}
+		}
+		if s.Verdict != Skip {
+			ran = append(ran, s.Name)
+		}
+	}
+	if f.Blind = named(blind); r.Error != "" {
+		f.Blind = strings.TrimPrefix(f.Blind+"; it did not come to its end: "+r.Error, "; ")
+	}
+	f.Warn = named(warn)
+	f.Said = strings.Join(append([]string{fmt.Sprintf("%s in %.0f s", ranOf(ran), r.Seconds)}, measured...), ", ")
+	return f
+}
+
+func ranOf(suites []string) string {
+	if len(suites) == 0 {
+		return "no suite applies to this machine"
+	}
+	return strings.Join(suites, ", ")
+}
+
+func figure(v Value) string { return fmt.Sprintf("%.4g %s", v.Number, v.Unit) }
+
+func contains(all []Result, r Result) bool {
+	return slices.ContainsFunc(all, func(o Result) bool { return o.Check == r.Check && o.On == r.On && o.Found == r.Found })
+}
+
+// named are results in a line: what was found and why it is wrong. The same of several parts is said once.
+func named(all []Result) string {
+	var said []string
+	for _, r := range all {
+		text := r.Check
+		if _, part, ok := strings.Cut(r.On, ":"); ok {
+			text += " of " + part
+		}
+		for _, more := range []string{r.Found, r.Why} {
+			if more != "" {
+				text += ": " + more
+			}
+		}
+		if !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	if more := len(said) - mostSaid; more > 0 {
+		said = append(said[:mostSaid], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(said, "; ")
+}
