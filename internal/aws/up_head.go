@@ -207,7 +207,7 @@ func (u *up) static(ctx context.Context) (string, error) {
 		if newer && l.fleet() == "stopped" {
 			return stoppedWords, nil
 		}
-		if waited := time.Since(began); waited > staticLimit || newer && l.fleet() == "protected" {
+		if waited := time.Since(began); waited > staticLimit+u.Workload.BurnInLimit() || newer && l.fleet() == "protected" {
 			return "", missingNodes(l.status.Cluster, have, want, waited)
 		}
 		u.Report.Waiting("static nodes", staticWords(have, want), time.Since(began))

@@ -101,7 +101,7 @@ func (u *up) trial(ctx context.Context) (string, error) {
 	}
 	wish := manifest.Trial{ID: rand.Text(), Queue: t.Queue, Nodes: t.Nodes, Constraint: "static&" + t.Resource, LimitSeconds: int(testLimit.Seconds())}
 	if !t.Static {
-		wish.Constraint, wish.LimitSeconds = t.Resource, int(testStart.Seconds())
+		wish.Constraint, wish.LimitSeconds = t.Resource, int((testStart + u.Workload.BurnInLimit()).Seconds())
 	}
 	if err := writeJSON(ctx, u.bucket, manifest.TrialKey(u.Name), wish); err != nil {
 		return "", err

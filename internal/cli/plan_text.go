@@ -20,8 +20,8 @@ func writePlan(w io.Writer, e *plan.Estimate) error {
 		return err
 	}
 	for _, s := range []page.Section{
-		fleetSection(e), priceSection(e), costSection(e), modelSection(e), failureSection(e), checkpointSection(e), storageSection(e), keptSection(e),
-		blockSection(e), madeSection(e), noteSection(e),
+		fleetSection(e), priceSection(e), costSection(e), burnInSection(e), modelSection(e), failureSection(e), checkpointSection(e), storageSection(e),
+		keptSection(e), blockSection(e), madeSection(e), noteSection(e),
 	} {
 		if len(s.Table)+len(s.Lines) < 2 {
 			continue

@@ -23,10 +23,6 @@ func (a *app) verifyAlone(ctx context.Context, o proofOptions) error {
 	if err != nil {
 		return err
 	}
-	if inside() && !guest() {
-		w.File, _ = spec.Load(services.ClusterFile) // a node of AWS has none
-		w.Workload = workloadHere()
-	}
 	return a.verifyIn(ctx, w, o)
 }
 
@@ -42,6 +38,8 @@ func (a *app) aloneWorld() (suite.World, error) {
 		if !onCloudHead() { // a node of a cluster on this machine only stands for an instance
 			w.Place, w.Type = "local", ""
 		}
+		w.File, _ = spec.Load(services.ClusterFile)
+		w.Workload = workloadHere()
 	}
 	return w, nil
 }

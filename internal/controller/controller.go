@@ -158,6 +158,8 @@ type Controller struct {
 	tally     fleet.Tally
 	// told is World.Told.
 	told map[string]fleet.Told
+	// heard are the instances whose proof was heard, by ID; nil before the first look.
+	heard map[string]bool
 	// bootFailed is World.BootFailed.
 	bootFailed map[string]string
 	blocks     blocks

@@ -2,10 +2,12 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -202,6 +204,45 @@ func TestTellBlind(t *testing.T) {
 	}
 	if got := reasonsOf(t, path); !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("told of %d, want each once", got)
+	}
+}
+
+// TestProven tells once what each machine proved, and gives up one that is unfit. A controller that starts anew does not say again what
+// another has told, and gives up what nobody has given up yet.
+func TestProven(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events")
+	events, err := OpenEvents(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	c := New(Config{Events: events})
+	told := provider.Instance{ID: "i-1", Node: "n-1", Proof: &provider.Proof{Said: "1"}}
+	bare := provider.Instance{ID: "i-2", Node: "n-2"}
+	unfit := provider.Instance{ID: "i-3", Node: "n-3", Proof: &provider.Proof{Unfit: "3", Evidence: []string{"a line"}}}
+	c.registry.started([]provider.Instance{told, bare, unfit})
+	c.proven(t.Context(), []provider.Instance{told, bare, unfit})
+	if len(c.inbox.bootFailed) != 1 || c.inbox.bootFailed["i-3"] != "its boot failed at burn in: 3" {
+		t.Errorf("failed: %v", c.inbox.bootFailed)
+	}
+	bare.Proof = &provider.Proof{Said: "2", Blind: "7"}
+	for range 2 {
+		c.proven(t.Context(), []provider.Instance{told, bare})
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(text)) {
+		var e Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, strings.Join(append([]string{e.Kind, e.List, e.Reason}, e.Log...), " "))
+	}
+	if want := []string{"boot failed n-3 burn in: 3 a line", "burn-in n-2 2", "blind n-2 7"}; !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/join"
 	"github.com/muster-hpc/muster/internal/fleet"
+	"github.com/muster-hpc/muster/internal/provider"
 )
 
 // ServeNodes answers the cluster's machines until ctx ends: on the head node's
@@ -58,6 +59,7 @@ func (c *Controller) Join(_ context.Context, h join.Hello) (join.Place, error) {
 func (c *Controller) Ready(_ context.Context, r join.Ready) (join.ReadyAnswer, error) {
 	if !r.Again {
 		c.Log.Info("node booted", "node", r.Node, "instance", r.InstanceID, "seconds", r.Seconds, "blind", r.Blind)
+		c.tellBurnIn(r.Node, r.InstanceID, r.BurnIn)
 		c.tellBlind(r)
 		c.Wake()
 		return join.ReadyAnswer{}, nil
@@ -65,6 +67,34 @@ func (c *Controller) Ready(_ context.Context, r join.Ready) (join.ReadyAnswer, e
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return join.ReadyAnswer{Register: c.awaitedBySlurm[r.Node]}, nil
+}
+
+// tellBurnIn says what a machine proved before it became a node.
+func (c *Controller) tellBurnIn(node, instance, said string) {
+	if said != "" {
+		c.Events.Add(Event{Kind: "burn-in", Nodes: []string{node}, Instance: instance, Reason: said})
+	}
+}
+
+// proven hears of burn-ins from the place itself, where machines have no other way to tell. It is part of a round.
+func (c *Controller) proven(ctx context.Context, instances []provider.Instance) {
+	first, before := c.heard == nil, c.heard
+	c.heard = map[string]bool{}
+	for _, i := range instances {
+		if i.Proof == nil {
+			continue
+		}
+		c.heard[i.ID] = true
+		if before[i.ID] || first && i.Proof.Unfit == "" { // an earlier controller has told it
+			continue
+		}
+		if i.Proof.Unfit != "" {
+			_ = c.Failed(ctx, join.Failure{InstanceID: i.ID, Node: i.Node, Step: join.BurnInStep, Error: i.Proof.Unfit, LogTail: i.Proof.Evidence}) // it always takes note
+			continue
+		}
+		c.tellBurnIn(i.Node, i.ID, i.Proof.Said)
+		c.tellBlind(join.Ready{InstanceID: i.ID, Node: i.Node, Blind: i.Proof.Blind})
+	}
 }
 
 // tellBlind says what a machine could not look at, once for all that say the same.

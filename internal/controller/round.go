@@ -146,6 +146,7 @@ func (c *Controller) observe(ctx context.Context, w *fleet.World) error {
 	c.observed, c.sure = began, false
 	w.Now, w.Instances = time.Now(), c.registry.instances()
 	c.forgetBoots(w.Instances)
+	c.proven(ctx, w.Instances)
 	return c.untilWhen(ctx, w)
 }
 

@@ -137,22 +137,22 @@ func (d *decision) starting(w World, n Node, i provider.Instance, alive bool, sh
 		d.again(w, n, what{kind: Launch, reason: "resumed by Slurm"}, short)
 		return
 	}
-	if reason := bootFailure(w, i); reason != "" {
+	if reason := bootFailure(w, n, i); reason != "" {
 		d.put(what{kind: Terminate, reason: reason, boot: true}, n.Name)
 		d.again(w, n, what{kind: Launch, reason: reason, boot: true}, short)
 	}
 }
 
 // bootFailure is why an instance will not get ready, empty if it may.
-func bootFailure(w World, i provider.Instance) string {
+func bootFailure(w World, n Node, i provider.Instance) string {
 	if reason := w.BootFailed[i.ID]; reason != "" {
 		return reason
 	}
 	if reason := impaired(w, i); reason != "" {
 		return reason
 	}
-	if w.Now.Sub(i.Started) > w.Limits.Boot {
-		return fmt.Sprintf("no answer within %s of its start", w.Limits.Boot)
+	if limit := w.Limits.Boot + w.Limits.BurnIn[n.Resource.Queue]; w.Now.Sub(i.Started) > limit {
+		return fmt.Sprintf("no answer within %s of its start", limit)
 	}
 	return ""
 }

@@ -103,6 +103,8 @@ const startedGrain = time.Second
 type Limits struct {
 	// Boot is how long an instance may take until its node has registered.
 	Boot time.Duration
+	// BurnIn is how much longer it may take in a queue whose new nodes prove themselves first.
+	BurnIn map[string]time.Duration
 	// Retry is how long a node that could not be launched stays down.
 	Retry time.Duration
 	// Short is how long a compute resource that had no capacity is not asked again.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 var (
@@ -166,6 +167,26 @@ func TestDecide_groups_nodes(t *testing.T) {
 	for range 20 { // maps have no order
 		if diff := cmp.Diff(want, fleet.Decide(w)); diff != "" {
 			t.Fatalf("want -, got +:\n%s", diff)
+		}
+	}
+}
+
+// TestDecide_gives_a_burn_in_its_time, in the queue that has one.
+func TestDecide_gives_a_burn_in_its_time(t *testing.T) {
+	more := limits
+	more.BurnIn = map[string]time.Duration{"train": 10 * time.Minute}
+	for _, row := range []struct {
+		queue string
+		age   time.Duration
+		ends  bool
+	}{{"train", 11 * time.Minute, false}, {"train", 11*time.Minute + 1, true}, {"other", time.Minute, false}, {"other", time.Minute + 1, true}} {
+		now := time.Unix(1e9, 0)
+		actions := fleet.Decide(fleet.World{
+			Now: now, Nodes: []fleet.Node{{Name: "n", Resource: slurm.Resource{Queue: row.queue}, State: fleet.PoweringUp}},
+			Instances: []provider.Instance{{Node: "n", ID: "i", Started: now.Add(-row.age)}}, Limits: more,
+		})
+		if (len(actions) > 0) != row.ends {
+			t.Errorf("%s after %s: %v", row.queue, row.age, actions)
 		}
 	}
 }

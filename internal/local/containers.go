@@ -92,10 +92,20 @@ func hasEFA(r spec.ComputeResource) bool {
 
 // efaNodes are the names of the nodes that have EFA.
 func efaNodes(c *spec.Cluster) []string {
+	return nodesOf(c, func(_ spec.Queue, r spec.ComputeResource) bool { return hasEFA(r) })
+}
+
+// burnInNodes are the nodes that prove themselves before they are Slurm's.
+func burnInNodes(c *spec.Cluster, w *spec.Workload) []string {
+	return nodesOf(c, func(q spec.Queue, _ spec.ComputeResource) bool { return w.BurnInOf(q.Name) != nil })
+}
+
+// nodesOf are the nodes of some compute resources.
+func nodesOf(c *spec.Cluster, is func(spec.Queue, spec.ComputeResource) bool) []string {
 	with := *c
 	with.Scheduling.Queues = slices.Clone(c.Scheduling.Queues)
 	for i, q := range with.Scheduling.Queues {
-		without := func(r spec.ComputeResource) bool { return !hasEFA(r) }
+		without := func(r spec.ComputeResource) bool { return !is(q, r) }
 		with.Scheduling.Queues[i].ComputeResources = slices.DeleteFunc(slices.Clone(q.ComputeResources), without)
 	}
 	return plan.NodeNames(&with)

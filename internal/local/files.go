@@ -159,7 +159,7 @@ func newConfig(l *nodes.Layout, r nodes.Record, c *spec.Cluster, w *spec.Workloa
 	}
 	cfg.slurm = services.Place(plan.Config(c, w, cfg.addresses), cfg.params)
 	cfg.slurm.Cluster, cfg.slurm.HeadName, cfg.slurm.NodeUser = strings.ToLower(r.Name), r.HeadName, nodeUser
-	cfg.slurm.GPUFile, cfg.slurm.Timers = services.GPUDir+"/gpu", slurm.LocalTimers()
+	cfg.slurm.GPUFile, cfg.slurm.Timers = services.GPUDir+"/gpu", slurm.LocalTimers().BurningIn(w.BurnInLimit())
 	cfg.slurm.FirstJobID, cfg.slurm.RebootProgram = nextJob(l), services.RebootProgram
 	cfg.slurm.NodeHealth, cfg.slurm.NodeProlog = services.NodeHealth, services.NodeProlog
 	cfg.slurm.CgroupPlugin = slurm.NoCgroups(cfg.version)
@@ -295,14 +295,14 @@ func copyProgram(from, to string, when time.Time) error {
 }
 
 // newRecord is the record of a cluster that is made or changed now.
-func newRecord(l *nodes.Layout, name, source, workDir string, c *spec.Cluster) (nodes.Record, error) {
+func newRecord(l *nodes.Layout, name, source, workDir string, c *spec.Cluster, w *spec.Workload) (nodes.Record, error) {
 	u, err := user.Current()
 	if err != nil {
 		return nodes.Record{}, fmt.Errorf("look up the caller: %w", err)
 	}
 	r := nodes.Record{
 		Name: name, Created: time.Now(), File: spec.Lasting(source), UID: l.UID, GID: l.GID, User: u.Username,
-		HeadName: strings.ToLower(name) + "-head", ScratchDirs: c.ScratchDirs(), EFA: efaNodes(c),
+		HeadName: strings.ToLower(name) + "-head", ScratchDirs: c.ScratchDirs(), EFA: efaNodes(c), BurnIn: burnInNodes(c, w),
 		ImageUser: c.DefaultUser(), Files: sudoFiles(l), Region: s3Region(c),
 	}
 	r.Shared, err = sharedMounts(l, u, workDir, c)

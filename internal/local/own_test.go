@@ -12,7 +12,7 @@ import (
 func TestOwnPlaces(t *testing.T) {
 	ref := Ref{Home: t.TempDir(), Name: "u"}
 	l := ref.Layout()
-	r, err := newRecord(l, "u", "c.yaml", "", &spec.Cluster{})
+	r, err := newRecord(l, "u", "c.yaml", "", &spec.Cluster{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

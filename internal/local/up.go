@@ -148,7 +148,7 @@ func (u *up) record(old nodes.Record) (nodes.Record, error) {
 	if alive {
 		dir = "" // only the controller shows what machines that run do not have yet
 	}
-	r, err := newRecord(u.layout, u.Ref.Name, u.File.File, dir, u.File)
+	r, err := newRecord(u.layout, u.Ref.Name, u.File.File, dir, u.File, u.Workload)
 	if alive {
 		r.Region = cmp.Or(old.Region, r.Region) // programs of jobs that run sign their requests with it
 	}
@@ -324,7 +324,7 @@ func (u *up) static(ctx context.Context) (string, error) {
 func (u *up) awaitStatic(ctx context.Context, names []string) (string, error) {
 	anchor, _ := u.layout.Alive()
 	began := time.Now()
-	err := await(ctx, 2*time.Minute, askEvery, func() (bool, error) {
+	err := await(ctx, 2*time.Minute+u.Workload.BurnInLimit(), askEvery, func() (bool, error) {
 		all, err := slurmOf(u.layout, anchor).Nodes(ctx)
 		if err != nil {
 			return false, err

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +19,8 @@ func (u *up) test(ctx context.Context) (string, error) {
 	names := plan.NodeNames(u.File)
 	nodes := min(2, len(names))
 	anchor, _ := u.layout.Alive()
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the test job did not end within 2m"))
+	limit := 2*time.Minute + u.Workload.BurnInLimit()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the test job did not end within %s", limit))
 	defer cancel()
 	client := slurmOf(u.layout, anchor)
 	// An earlier test job has ended, but a slurmctld that died before it wrote that down

@@ -32,6 +32,8 @@ type Estimate struct {
 	FileSystems []FileSystem `json:"file_systems"`
 	Blocks      []Block      `json:"capacity_blocks"`
 	Made        []Made       `json:"made"`
+	// BurnIn is what new nodes take before their first job, where muster.yaml has it.
+	BurnIn []BurnIn `json:"burn_in,omitempty"`
 	// Kept says what goes where.
 	Kept []Kept `json:"kept"`
 	// Notes are what to know before this is bought.
@@ -362,6 +364,7 @@ func New(q Question) (*Estimate, error) {
 	e.Kept = kept(e, q)
 	e.Price = pricing(e, q)
 	e.Blocks = blocks(e)
+	e.BurnIn = burnIns(q, e.Fleet.Groups)
 	e.note(q)
 	return e, nil
 }

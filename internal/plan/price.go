@@ -104,18 +104,26 @@ func priceOf(count int, t TypePrice, name string) Cost {
 	return Cost{USD: float64(count) * t.USDPerHour}
 }
 
-// node is the price of a compute resource's nodes: that of the dearest of its
-// instance types, and not known if one of them is not. It also says whose it is.
+// node is the price of a compute resource's nodes. It also says whose it is.
 func (p *Pricing) node(g Group, prices map[string]float64) (TypePrice, string) {
+	for _, name := range g.InstanceTypes {
+		p.list(typePrice(name, purchase(g), prices))
+	}
+	most := dearest(g.InstanceTypes, purchase(g), prices)
+	return most, most.InstanceType
+}
+
+// dearest is the highest price of some instance types, and not known if one of them
+// is not.
+func dearest(types []string, purchase string, prices map[string]float64) TypePrice {
 	var most TypePrice
-	for i, name := range g.InstanceTypes {
-		t := typePrice(name, purchase(g), prices)
-		p.list(t)
+	for i, name := range types {
+		t := typePrice(name, purchase, prices)
 		if i == 0 || most.Known && (!t.Known || t.USDPerHour > most.USDPerHour) {
 			most = t
 		}
 	}
-	return most, most.InstanceType
+	return most
 }
 
 func (p *Pricing) list(t TypePrice) {

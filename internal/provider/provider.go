@@ -24,8 +24,18 @@ type Instance struct {
 	// Address is where the node answers. It is invalid where Slurm's
 	// configuration has the address already.
 	Address netip.Addr `json:"address,omitzero"`
+	// Proof is what came of its burn-in, where the place knows it; nil where there was none, or it goes on.
+	Proof *Proof `json:"proof,omitempty"`
 	// Health are the place's warnings about the machine.
 	Health []HealthEvent `json:"doubts,omitempty"`
+}
+
+// Proof is what a machine proved of itself before it became a node.
+type Proof struct {
+	// Unfit is why it is to take no job, empty if it may. Said is what was measured, Blind what nobody could see.
+	Unfit, Said, Blind string
+	// Evidence are lines about why it is unfit.
+	Evidence []string
 }
 
 // HealthEvent is a reason not to trust an instance for long.

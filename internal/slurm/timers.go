@@ -1,6 +1,9 @@
 package slurm
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // Timers are Slurm's waits, in seconds.
 type Timers struct {
@@ -39,6 +42,12 @@ func CloudTimers(resume int) Timers {
 		Resume: resume, Suspend: 60, NodeSilence: 180, Credential: 70, Message: 60, BatchStart: 180,
 		Scheduler: 5, Backfill: 10, Power: 2,
 	}
+}
+
+// BurningIn are the timers of a cluster whose nodes prove themselves before they register.
+func (t Timers) BurningIn(limit time.Duration) Timers {
+	t.Resume += int(limit.Seconds())
+	return t
 }
 
 func (t Timers) write(set func(string, any)) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -145,6 +146,7 @@ func FuzzParseWorkload(f *testing.F) {
 	f.Add([]byte(workload))
 	for _, s := range []string{
 		"", "Models: [{Name: a}]\nDirectories: [{Path: '/data/{model}/../x', Mode: 0775}]", "Directories: [{Path: /data/./x}]",
+		"BurnIn: {}", "BurnIn: {Suites: [gpu, gpu, network], Minutes: 1e3, DiagnosisLevel: 4}", "BurnIn: {Queues: &q [a], Suites: *q}",
 	} {
 		f.Add([]byte(s))
 	}
@@ -156,6 +158,9 @@ func FuzzParseWorkload(f *testing.F) {
 		checkProblems(t, problems)
 		if w == nil {
 			return
+		}
+		if b := w.BurnIn; b != nil && (len(b.Suites) == 0 || b.Limit() < time.Minute || b.Limit() > 4*time.Hour || b.DiagnosisLevel < 1 || b.DiagnosisLevel > 4) {
+			t.Errorf("the burn-in %+v", *b)
 		}
 		seen := map[string]bool{}
 		for _, d := range w.Expanded() {

@@ -20,6 +20,8 @@ type Workload struct {
 	// Exports are directories whose files go to buckets.
 	Exports []Export `key:"Exports"`
 	Grafana Grafana
+	// BurnIn is what new nodes prove before their first job, nil for nothing: see BurnInOf.
+	BurnIn *BurnIn `key:"BurnIn"`
 	// Accounts and QOS are what slurmdbd is to know. Enforce are what jobs are held to, nil
 	// where the file does not say it: see Enforced.
 	Accounts []Account `key:"Accounts"`

@@ -61,6 +61,7 @@ func checkWorkload(root View, w *Workload, c *Cluster) {
 	checkFileSystems(root.Key("FileSystems"), c)
 	checkBuckets(root.Key("Buckets"))
 	checkGrafana(root.Key("Grafana"))
+	checkBurnIn(root.Key("BurnIn"), w, c)
 	checkAccounts(root, w, c)
 	if !checkSize(root, w) {
 		return

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
-	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec/yamledit"
 )
 
@@ -111,14 +110,14 @@ func checkTrained(models View, c *Cluster) {
 		names.check(m.Key("Name"), "workload/duplicate")
 		checkParameters(m)
 		checkShare(m, c)
-		if q := m.Key("Queue"); q.Given() && c != nil && c.queue(q.Text()) == nil {
-			d := q.Errorf("workload/queue", "there is no queue %s", quote(q.Text()))
-			if near := diag.Nearest(q.Text(), c.queueNames()); near != "" {
-				d.WithHint("did you mean %s?", near)
-			} else {
-				d.WithHint("the cluster file has %s", enumerate(c.queueNames()))
-			}
-		}
+		checkQueue(m.Key("Queue"), c)
+	}
+}
+
+// checkQueue holds that the cluster, which may be nil, has a queue.
+func checkQueue(q View, c *Cluster) {
+	if q.Given() && c != nil && c.queue(q.Text()) == nil {
+		q.Errorf("workload/queue", "there is no queue %s", quote(q.Text())).WithHint("%s", hintOf(q.Text(), c.queueNames(), "the cluster file has"))
 	}
 }
 

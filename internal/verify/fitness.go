@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,12 +13,13 @@ type Fitness struct {
 	Schema int `json:"schema"`
 	// Unfit is why the machine is to take no job, empty if it may. What could not be looked at makes it neither fit nor unfit.
 	Unfit string `json:"unfit,omitempty"`
+	// Evidence are lines about that: why, and what programs printed.
+	Evidence []string `json:"evidence,omitempty"`
 	// Blind is what nobody could look at, and Warn what is worth a look.
 	Blind string `json:"blind,omitempty"`
 	Warn  string `json:"warn,omitempty"`
 	// Said is what was measured, in a line.
-	Said   string `json:"said"`
-	Report Report `json:"report"`
+	Said string `json:"said"`
 }
 
 // mostSaid bounds how many results a line of a Fitness names.
@@ -25,7 +27,7 @@ const mostSaid = 8
 
 // FitnessOf sums a report up, by the results that make the machine unfit.
 func FitnessOf(r Report, unfit []Result) Fitness {
-	f := Fitness{Schema: 1, Report: r, Unfit: named(unfit)}
+	f := Fitness{Schema: 1, Unfit: named(unfit), Evidence: evidence(unfit)}
 	var blind, warn []Result
 	var ran, measured []string
 	for _, s := range r.Suites {
@@ -58,13 +60,19 @@ func ranOf(suites []string) string {
 	return strings.Join(suites, ", ")
 }
 
-func figure(v Value) string { return fmt.Sprintf("%.4g %s", v.Number, v.Unit) }
+func figure(v Value) string {
+	if v.Number >= 1e4 {
+		return fmt.Sprintf("%.0f %s", v.Number, v.Unit)
+	}
+	return fmt.Sprintf("%.4g %s", v.Number, v.Unit)
+}
 
 func contains(all []Result, r Result) bool {
 	return slices.ContainsFunc(all, func(o Result) bool { return o.Check == r.Check && o.On == r.On && o.Found == r.Found })
 }
 
-// named are results in a line: what was found and why it is wrong. The same of several parts is said once.
+// named are results in a line: what was found, else why nothing was. The same of several parts is said once. What differs from machine
+// to machine is no part of it, such as a file's name: those that fail alike are to be seen to.
 func named(all []Result) string {
 	var said []string
 	for _, r := range all {
@@ -72,10 +80,8 @@ func named(all []Result) string {
 		if _, part, ok := strings.Cut(r.On, ":"); ok {
 			text += " of " + part
 		}
-		for _, more := range []string{r.Found, r.Why} {
-			if more != "" {
-				text += ": " + more
-			}
+		if more := cmp.Or(r.Found, r.Why); more != "" {
+			text += ": " + more
 		}
 		if !slices.Contains(said, text) {
 			said = append(said, text)
@@ -85,4 +91,25 @@ func named(all []Result) string {
 		said = append(said[:mostSaid], fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(said, "; ")
+}
+
+// evidence are lines about results: why each is no pass, and what programs printed.
+func evidence(all []Result) []string {
+	var lines []string
+	for _, r := range all {
+		lines = append(lines, strings.TrimSuffix(strings.Join(slices.DeleteFunc([]string{r.Check + " on " + r.On, r.Found, r.Why}, func(s string) bool { return s == "" }), ": "), ": "))
+		lines = append(lines, r.Evidence...)
+	}
+	return lines[:min(len(lines), mostEvidence)]
+}
+
+// mostEvidence is how many lines are kept.
+const mostEvidence = 20
+
+// Line is what is told of a machine that may take jobs.
+func (f Fitness) Line() string {
+	if f.Warn == "" {
+		return f.Said
+	}
+	return f.Said + "; worth a look: " + f.Warn
 }

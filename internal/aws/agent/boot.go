@@ -101,10 +101,18 @@ func (c *cluster) limit(t manifest.Ticket) time.Duration {
 	return c.file.Timeouts.ComputeNode
 }
 
-// limited bounds the rest of a boot.
+// burnInEnds is how long a burn-in may take to end when its time is over: it removes what it has written.
+const burnInEnds = time.Minute
+
+// limited bounds the rest of a boot. A burn-in has its own time.
 func (a *agent) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := a.cluster.limit(a.Ticket)
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("the boot took longer than the cluster file's %s", limit))
+	why := fmt.Errorf("the boot took longer than the cluster file's %s", limit)
+	if wish := a.cluster.workload.BurnInOf(a.Ticket.Queue); wish != nil && a.Ticket.Role == manifest.RoleCompute {
+		why = fmt.Errorf("the boot took longer than the cluster file's %s and the %s of its burn-in", limit, wish.Limit())
+		limit += wish.Limit() + burnInEnds
+	}
+	return context.WithTimeoutCause(ctx, limit, why)
 }
 
 // environment is what scripts learn of the machine.

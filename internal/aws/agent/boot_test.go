@@ -86,6 +86,9 @@ func enter(t *testing.T, name string) {
 	}
 }
 
+// burnInFile is the part of muster.yaml for the queue worn.
+const burnInFile = "BurnIn: {Queues: [worn], Suites: [collectives], Minutes: 4}\n"
+
 const clusterFile = `Region: us-east-2
 Image:
   Os: alinux2023
@@ -139,6 +142,17 @@ Scheduling:
           InstanceType: p5.48xlarge
           MinCount: 0
           MaxCount: 1
+    - Name: worn
+      Networking:
+        SubnetIds: [subnet-0123456789abcdef0]
+      CustomActions:
+        OnNodeConfigured:
+          Script: s3://bucket/worn.sh
+      ComputeResources:
+        - Name: p5
+          InstanceType: p5.48xlarge
+          MinCount: 0
+          MaxCount: 1
 LoginNodes:
   Pools:
     - Name: login
@@ -180,6 +194,7 @@ cat >/home/jobs <<'JOBS'
 sleep 1
 sbatch --partition=bad --output=/dev/null --wrap=true
 sbatch --partition=dead --output=/dev/null --wrap=true
+sbatch --partition=worn --output=/fsx/worn.out --wrap='hostname; cat /var/lib/muster/burn-in/fitness.json'
 {
 	srun --partition=gpu --nodes=2 --gpus-per-node=8 --time=5 sh /home/task
 	echo "exit code $?"
@@ -214,12 +229,17 @@ func inside(t *testing.T, file string, late int) *cloud {
 	c.putObject("configured.sh", configured)
 	c.putObject("broken.sh", broken)
 	c.putObject("dead.sh", dead)
+	c.putObject("worn.sh", worn)
 	c.putObject("poor.sh", "#!/bin/sh\necho \"PARTITION $(sinfo -h -o %R)\" >/fsx/poor\n")
 	c.putObject("start.sh", "#!/bin/sh\n. /etc/parallelcluster/cfnconfig\ntest $cfn_node_type/$cfn_head_node_private_ip = ComputeFleet/10.0.0.5 || exit\necho $1 >>/started\n")
 	c.putObject("login.sh", "#!/bin/sh\nscontrol ping >/fsx/login 2>&1\nls /home >>/fsx/login\n")
 	c.putObject("bad.sh", "#!/bin/sh\necho this cannot work >&2\nexit 3\n")
 	c.putObject(manifest.FileKey("train"), file)
-	c.putObject(manifest.WorkloadKey("train"), workloadFile)
+	workload := workloadFile
+	if strings.Contains(file, "worn.sh") {
+		workload += burnInFile
+	}
+	c.putObject(manifest.WorkloadKey("train"), workload)
 	c.write(t, "first")
 	data := strings.Replace(manifest.UserData(ticket), "umask 022\n", "umask 022\nexport MUSTER_LIMITS=accounting=3s\n", 1)
 	ticket.Role, ticket.Head, ticket.Queue, ticket.Resource = manifest.RoleCompute, "10.0.0.5", "gpu", "p5"
@@ -228,6 +248,8 @@ func inside(t *testing.T, file string, late int) *cloud {
 	c.compute["train-bad-p5"] = manifest.UserData(ticket)
 	ticket.Queue = "dead"
 	c.compute["train-dead-p5"] = manifest.UserData(ticket)
+	ticket.Queue = "worn"
+	c.compute["train-worn-p5"] = manifest.UserData(ticket)
 	ticket.Role, ticket.Queue, ticket.Resource = manifest.RoleLogin, "login", ""
 	c.login = manifest.UserData(ticket)
 	c.launchHead(t, data)
@@ -340,6 +362,11 @@ func TestInside(t *testing.T) {
 		events := c.file("i-0000000000000head", "var/log/muster/events.jsonl")
 		return strings.Contains(events, "look at health: CUDA does not start: error 999 CUDA_ERROR_UNKNOWN") && c.gone("dead-dy-p5-1") &&
 			strings.Contains(events, "dead: 2 nodes in a row failed to boot in the same way (each try is paid: p5.48xlarge at $55.04 an hour)")
+	})
+	c.await(t, "rid of the machine that breaks under load, and its job done by another", 3*time.Minute, func() bool {
+		events := c.file("i-0000000000000head", "var/log/muster/events.jsonl")
+		return strings.Contains(events, `"boot failed","nodes":"worn-dy-p5-1","reason":"burn in: unfit: ranks: `) &&
+			strings.Contains(events, `"kind":"burn-in","nodes":"worn-dy-p5-1","reason":"collectives in `) && strings.Contains(c.shared("worn.out"), "all-reduce-bandwidth")
 	})
 	c.replaceAgent(t, "train-head")
 	c.write(t, "second")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/muster-hpc/muster/internal/aws/manifest"
 	"github.com/muster-hpc/muster/internal/aws/stack"
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/verify"
 )
 
 // gpus starts what the machine's GPUs need.
@@ -23,8 +26,15 @@ func (a *agent) gpus() step {
 		if err != nil {
 			return "", err
 		}
-		return a.machine.StartGPUs(ctx, resource.CheckGPUs)
+		return a.machine.StartGPUs(ctx, a.diagnosed(resource))
 	}}
+}
+
+// diagnosed tells whether DCGM is asked on nodes of a compute resource, for which its engine has to run: before jobs, or before the
+// first one.
+func (a *agent) diagnosed(r spec.ComputeResource) bool {
+	wish := a.cluster.workload.BurnInOf(a.Ticket.Queue)
+	return r.CheckGPUs || wish != nil && slices.Contains(wish.Suites, verify.GPU)
 }
 
 // tune sets the machine's kernel.

@@ -28,6 +28,8 @@ type node struct {
 	step string
 	// blind is what could not be looked at of the node's hardware, and what it goes without.
 	blind string
+	// burned is what came of its burn-in, empty if it had none.
+	burned string
 	// settled is how often in a row Slurm was seen to know the node.
 	settled int
 }
@@ -76,7 +78,11 @@ func (n *node) steps() []step {
 	} else {
 		all = append(all, step{"write configuration", n.loginConf})
 	}
-	return append(all, n.actions(spec.OnNodeConfigured),
+	all = append(all, n.actions(spec.OnNodeConfigured))
+	if n.Ticket.Role == manifest.RoleCompute {
+		all = append(all, step{join.BurnInStep, n.burnIn})
+	}
+	return append(all,
 		step{"start services", func(ctx context.Context) (string, error) { return n.startServices(ctx, n.Name) }},
 		step{"tell head node", n.ready})
 }
@@ -180,7 +186,7 @@ func (n *node) ready(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, n.Limits.Join, fmt.Errorf("no answer within %s", n.Limits.Join))
 	defer cancel()
-	_, err := n.controller().Ready(ctx, join.Ready{InstanceID: n.identity.InstanceID, Node: n.Name, Seconds: took, Blind: n.blind})
+	_, err := n.controller().Ready(ctx, join.Ready{InstanceID: n.identity.InstanceID, Node: n.Name, Seconds: took, BurnIn: n.burned, Blind: n.blind})
 	return fmt.Sprintf("ready after %.1f s", took), err
 }
 

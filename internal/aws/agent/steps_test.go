@@ -20,7 +20,7 @@ func TestSteps_are_in_order(t *testing.T) {
 	compute, login := &node{agent: of(manifest.RoleCompute)}, &node{agent: of(manifest.RoleLogin)}
 	head := &headNode{agent: of(manifest.RoleHead)}
 	for name, row := range map[string]struct{ steps, want []string }{
-		"compute": {names(compute.steps()), []string{"run OnNodeStart", "set the kernel", "start NVIDIA's services", "mount file systems", "prepare containers", "look at health", "run OnNodeConfigured", "start services"}},
+		"compute": {names(compute.steps()), []string{"run OnNodeStart", "set the kernel", "start NVIDIA's services", "mount file systems", "prepare containers", "look at health", "run OnNodeConfigured", "burn in", "start services"}},
 		"login":   {names(login.steps()), []string{"bring munge key", "share host keys", "set the kernel", "start NVIDIA's services", "mount file systems", "start services"}},
 		"head":    {names(head.headSteps()), []string{"set the kernel", "start NVIDIA's services", "mount file systems", "export directories", "prepare database", "start services", "run OnNodeConfigured"}},
 	} {

@@ -129,6 +129,13 @@ func control() (config, manifest.Site, error) {
 		return config{}, manifest.Site{}, file.Problems.Err()
 	}
 	where, err := agent.ReadSite(services.SiteFile)
+	if err != nil {
+		return config{}, where, err
+	}
+	workload, err := workloadOf(services.WorkloadFile, file.Cluster)
+	if err != nil {
+		return config{}, where, err
+	}
 	client := slurm.Client{Runner: slurm.Exec{}}
 	timeout := file.Cluster.Timeouts.ComputeNode
 	return config{cluster: file.Cluster, Config: controller.Config{
@@ -136,8 +143,9 @@ func control() (config, manifest.Site, error) {
 		Strategy: fleet.Strategy(file.Cluster.Scheduling.ScalingStrategy),
 		Limits: fleet.Limits{
 			// Before Slurm's ResumeTimeout, which is the same.
-			Boot:  max(timeout-time.Minute, timeout/2),
-			Retry: min(5*time.Minute, timeout/2), Short: 10 * time.Minute, Impaired: 3 * time.Minute, Orphan: 5 * time.Minute, Failures: 10,
+			Boot:   max(timeout-time.Minute, timeout/2),
+			BurnIn: workload.BurnInLimits(file.Cluster),
+			Retry:  min(5*time.Minute, timeout/2), Short: 10 * time.Minute, Impaired: 3 * time.Minute, Orphan: 5 * time.Minute, Failures: 10,
 		},
 		Pace:  controller.Pace{Quiet: 10 * time.Second, Eager: time.Second, Observe: 30 * time.Second},
 		State: stateDir + "/standing.json", Revision: where.Revision,
@@ -146,7 +154,7 @@ func control() (config, manifest.Site, error) {
 			status, _ := agent.Services()
 			return supervise.PID(status, "slurmctld")
 		},
-	}}, where, err
+	}}, where, nil
 }
 
 // ratesOf are what instances of compute resources cost: of several types the dearest.

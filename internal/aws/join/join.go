@@ -49,6 +49,8 @@ type Ready struct {
 	// Blind is what the machine could not look at before it was ready, or goes without;
 	// empty if all was there.
 	Blind string `json:"blind,omitempty"`
+	// BurnIn is what came of its burn-in, empty if it had none.
+	BurnIn string `json:"burn_in,omitempty"`
 	// Again says that the machine said so before, and asks whether Slurm knows.
 	Again bool `json:"again,omitempty"`
 }
@@ -60,6 +62,9 @@ type ReadyAnswer struct {
 	// forgotten the last registrations.
 	Register bool `json:"register,omitempty"`
 }
+
+// BurnInStep is the step of a boot in which a machine proves itself.
+const BurnInStep = "burn in"
 
 // Failure says that a machine's boot failed for good.
 type Failure struct {

@@ -105,6 +105,10 @@ func localConfig(l *nodes.Layout) (controller.Config, error) {
 	if err != nil {
 		return controller.Config{}, err
 	}
+	w, err := workloadOf(l, c)
+	if err != nil {
+		return controller.Config{}, err
+	}
 	data, err := os.ReadFile(l.Path("cluster.yaml"))
 	if err != nil {
 		return controller.Config{}, err
@@ -113,7 +117,7 @@ func localConfig(l *nodes.Layout) (controller.Config, error) {
 	return controller.Config{
 		Slurm: client, Jobs: slurm.Proven{Client: client}, Partitions: client,
 		Strategy: fleet.Strategy(c.Scheduling.ScalingStrategy),
-		Limits:   fleet.Limits{Boot: 30 * time.Second, Retry: time.Minute, Short: 10 * time.Minute, Failures: 10},
+		Limits:   fleet.Limits{Boot: 30 * time.Second, BurnIn: w.BurnInLimits(c), Retry: time.Minute, Short: 10 * time.Minute, Failures: 10},
 		State:    l.Path("fleet.json"),
 		Revision: fmt.Sprintf("%x", sha256.Sum256(data)),
 		Share:    l.Share,

@@ -28,8 +28,10 @@ type Fleet struct {
 	watch  *watcher
 	doors  *doors
 
-	mu   sync.Mutex // guards busy
+	mu   sync.Mutex // guards what follows
 	busy map[string]*sync.Mutex
+	// proofs are those that were read.
+	proofs map[life]*provider.Proof
 }
 
 var _ provider.Provider = (*Fleet)(nil)
@@ -40,7 +42,7 @@ const launchesAtOnce = 4
 // NewFleet returns the fleet of the cluster of a run directory. Nodes that run
 // already are adopted. Close ends it, and no node.
 func NewFleet(l *Layout) (*Fleet, error) {
-	f := &Fleet{layout: l, busy: map[string]*sync.Mutex{}, doors: &doors{layout: l, open: map[string]net.Listener{}}}
+	f := &Fleet{layout: l, busy: map[string]*sync.Mutex{}, proofs: map[life]*provider.Proof{}, doors: &doors{layout: l, open: map[string]net.Listener{}}}
 	w, err := newWatcher(f.lost)
 	if err != nil {
 		return nil, err
@@ -83,7 +85,11 @@ func (f *Fleet) Ended() <-chan string { return f.watch.ended }
 
 // Observe implements provider.Provider.
 func (f *Fleet) Observe(context.Context) ([]provider.Instance, error) {
-	return Running(AnchorProcess{PID: ownAnchor})
+	all, err := Running(AnchorProcess{PID: ownAnchor})
+	if err == nil {
+		f.readProofs(all)
+	}
+	return all, err
 }
 
 // Launch implements provider.Provider.
@@ -297,6 +303,13 @@ func (l *Layout) nodeBinds(name string, r Record) ([]Mount, error) {
 			return nil, err
 		}
 		binds = append(binds, Mount{Source: source, Target: target})
+	}
+	if slices.Contains(r.BurnIn, name) {
+		source := l.burnInDir(name)
+		if err := machine.MakeDir(source, 0o755); err != nil {
+			return nil, err
+		}
+		binds = append(binds, Mount{Source: source, Target: burnInTarget})
 	}
 	return append(binds, present(r.Shared)...), nil
 }

@@ -19,7 +19,7 @@ import "path/filepath"
 //	links/         what was imported from buckets and exported to them
 //	log/           one file for each daemon and node
 //	mnt/           a memory file system: every machine's own root
-//	nodes/         every node's own disk: /tmp and /scratch
+//	nodes/         every node's own disk: /tmp and /scratch; and what came of its burn-in
 //	run/           which services run; in/ has sockets, as machines have them below /run
 //	s3/            buckets
 //	shared/        the cluster file's mounts

@@ -42,6 +42,8 @@ type Record struct {
 	Region string `json:"region,omitempty"`
 	// EFA are the nodes whose instance type has EFA.
 	EFA []string `json:"efa,omitempty"`
+	// BurnIn are the nodes that prove themselves before they are Slurm's.
+	BurnIn []string `json:"burn_in,omitempty"`
 }
 
 // Mount shows a directory or file of the host inside a machine.

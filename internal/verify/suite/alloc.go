@@ -105,11 +105,12 @@ echo "0 $1"
 	case $gone in
 	*" $2 "*) ;;
 	*)
-		for try in 1 2 3 4 5 6 7 8 9 10; do
-			said=$(timeout 60 "$1" agent verify storage end "$3" --run="$2" 2>&1) && case $said in *'"fault"'*) false ;; esac && break
-			sleep 1
+		left=1
+		for try in 1 2 3 4 5; do
+			said=$(timeout 60 "$1" agent verify storage end "$3" --run="$2" 2>&1)
+			case "$? $said" in "0 "*'"fault"'* | [!0]*) sleep 1 ;; *) left=0; break ;; esac
 		done
-		case $said in *'"fault"'*) failed=1; echo ".muster-verify-$2 may be left in $3" >&2 ;; esac
+		if [ $left = 1 ]; then failed=1; echo ".muster-verify-$2 may be left in $3" >&2; fi
 		;;
 	esac
 	shift 3
