@@ -75,6 +75,9 @@ func burnInReplaces(t *testing.T, c *cluster) {
 	const node = "gpu-dy-p5e-1"
 	ended := c.first(node)
 	c.measuring(node)
+	if said := c.must("job", "show", strings.TrimSpace(c.head("squeue", "--noheader", "--format=%i", "--nodelist="+node))); !strings.Contains(said, "waits for its nodes to power up: "+node+"; new ones prove themselves first, for up to 3 min") {
+		t.Errorf("why it waits: %s", said)
+	}
 	if r := c.node(node, "mount -t tmpfs -o ro tmpfs /scratch"); r.code != 0 {
 		t.Fatal(r.stderr)
 	}

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -94,6 +95,15 @@ func workloadHere() *spec.Workload {
 		return w
 	}
 	return &spec.Workload{}
+}
+
+// burnInsHere are how long new nodes of this cluster may prove themselves, by their queues.
+func burnInsHere() map[string]time.Duration {
+	c, _ := spec.Load(services.ClusterFile)
+	if c == nil {
+		return nil
+	}
+	return workloadHere().BurnInLimits(c)
 }
 
 // jobDir is where the relative paths of a job file begin: beside it, or in the working

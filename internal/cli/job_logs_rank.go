@@ -99,7 +99,7 @@ func (a *app) rankLines(ctx context.Context, s slurm.Client, j slurm.Job, w rank
 	seen := &counted{to: out}
 	lines := &job.RankLines{Rank: rank, To: seen}
 	if w.follow {
-		_, err := a.followBy(ctx, job.Follower{Slurm: s, Out: lines, Say: a.sayOf(w.id), Fate: fates(s).of}, w.id)
+		_, err := a.followBy(ctx, job.Follower{Slurm: s, Out: lines, Say: a.sayOf(w.id), Fate: fates(s).of, BurnIn: burnInsHere()}, w.id)
 		return errors.Join(lines.Flush(), err)
 	}
 	output := job.Output{Path: j.StdOut, UID: j.UID, Since: job.WrittenSince(j)}
@@ -134,7 +134,7 @@ func (a *app) rankFiles(ctx context.Context, s slurm.Client, j slurm.Job, w rank
 		return errors.Join(err, seen.none(w, "the ranks' files beside "+j.StdOut))
 	}
 	var next time.Time
-	_, err = a.followBy(ctx, job.Follower{Slurm: s, Say: a.sayOf(w.id), Fate: fates(s).of, Also: func(j slurm.Job) error {
+	_, err = a.followBy(ctx, job.Follower{Slurm: s, Say: a.sayOf(w.id), Fate: fates(s).of, BurnIn: burnInsHere(), Also: func(j slurm.Job) error {
 		began := time.Now()
 		if began.Before(next) && !j.Ended() {
 			return nil

@@ -29,7 +29,7 @@ is. ID is a number, or 9_3 for task 3 of array 9; of an array, all tasks are lis
 		ValidArgsFunction: a.completeJob(true, 1),
 		RunE: a.aboutJob(func(ctx context.Context, s slurm.Client, id int, asked string) error {
 			told := &recall{Client: s}
-			view, err := job.Look(ctx, told, id, job.View{})
+			view, err := job.Look(ctx, told, id, job.View{BurnIn: burnInsHere()})
 			if errors.Is(err, slurm.ErrNoJob) {
 				return noJob(id)
 			}

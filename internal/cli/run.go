@@ -344,7 +344,7 @@ func (a *app) explain(id int, e job.Ending) {
 
 // follow follows a job. Where the user stops that, it says how to go on.
 func (a *app) follow(ctx context.Context, s slurm.Client, id int, out, errOut io.Writer) (job.View, error) {
-	f := job.Follower{Slurm: s, Say: a.sayOf(id), Fate: fates(s).of}
+	f := job.Follower{Slurm: s, Say: a.sayOf(id), Fate: fates(s).of, BurnIn: burnInsHere()}
 	var guards []*page.Guard
 	for _, one := range []struct{ to, from *io.Writer }{{&f.Out, &out}, {&f.Err, &errOut}} {
 		if *one.from != nil {

@@ -54,6 +54,8 @@ func TestChanges(t *testing.T) {
 		"no_longer_a_reason":        {pending("Resources"), pending(""), nil},
 		"configuring": {pending(""), job.View{Job: slurm.Job{ID: 7, State: "CONFIGURING", NodeList: "q-[1-2]"}, Starting: "q-2"},
 			[]string{"waits for its nodes to power up: q-2"}},
+		"configuring_with_a_burn_in": {pending(""), job.View{Job: slurm.Job{ID: 7, State: "CONFIGURING", NodeList: "q-[1-2]", Partition: "q"}, Starting: "q-2",
+			BurnIn: map[string]time.Duration{"q": 15 * time.Minute}}, []string{"waits for its nodes to power up: q-2; new ones prove themselves first, for up to 15 min (BurnIn of muster.yaml)"}},
 		"configuring_nodes_that_are_up": {pending(""), job.View{Job: slurm.Job{ID: 7, State: "CONFIGURING", NodeList: "q-[1-2]"}},
 			[]string{"is about to start on q-[1-2]"}},
 		"last_task_of_an_array": {job.View{Job: slurm.Job{ID: 7, ArrayJobID: 7, ArrayTask: "2-3%1", State: "PENDING", Reason: "JobArrayTaskLimit"}},

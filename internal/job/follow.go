@@ -44,6 +44,8 @@ type Follower struct {
 	// Fate, if there is one, is asked what follows the end of a run that is not what its user wanted. An error says that
 	// nobody can tell now.
 	Fate func(ctx context.Context, j slurm.Job) (Fate, error)
+	// BurnIn is View.BurnIn.
+	BurnIn map[string]time.Duration
 	// Say takes what happens to the job, a line each, which goes on from "the
 	// job".
 	Say func(line string)
@@ -57,7 +59,7 @@ func (f Follower) Follow(ctx context.Context, id int) (View, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	looks := make(chan look)
 	done := make(chan struct{})
-	go func() { defer close(done); watch(ctx, f.Slurm, id, looks) }()
+	go func() { defer close(done); watch(ctx, f.Slurm, id, View{BurnIn: f.BurnIn}, looks) }()
 	defer func() { cancel(); <-done }()
 
 	s := &following{Follower: f}
@@ -87,9 +89,8 @@ type look struct {
 	at   time.Time
 }
 
-// watch looks at a job until it has ended or ctx ends.
-func watch(ctx context.Context, s Source, id int, looks chan<- look) {
-	var last View
+// watch looks at a job, of which only what is in last is known, until it has ended or ctx ends.
+func watch(ctx context.Context, s Source, id int, last View, looks chan<- look) {
 	changed := time.Now()
 	for {
 		v, err := Look(ctx, s, id, last)
@@ -128,7 +129,7 @@ func Look(ctx context.Context, s Source, id int, last View) (View, error) {
 		return View{}, err
 	}
 	j = resolved(j)
-	v := View{Job: j, Lost: last.Lost}
+	v := View{Job: j, Lost: last.Lost, BurnIn: last.BurnIn}
 	requeued := last.Job.ID != 0 && j.Restarts > last.Job.Restarts
 	failed := j.State == "NODE_FAIL"
 	switch {

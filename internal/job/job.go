@@ -20,6 +20,8 @@ type View struct {
 	// Starting are the nodes that the job has and that are not up yet, as a host
 	// list. It is looked for only while Slurm prepares the job's nodes.
 	Starting string
+	// BurnIn is how long new nodes of a partition may prove themselves before they are up, by its name. It stays from look to look.
+	BurnIn map[string]time.Duration
 	// Lost are the nodes that failed under the job's last run. They are looked
 	// for only when the job goes back into the queue or ended with NODE_FAIL.
 	Lost []Lost
