@@ -50,6 +50,7 @@ func (a *app) agentVerifyScan() *cobra.Command {
 	c.Flags().BoolVar(&o.Container, "container", false, "this is a container")
 	c.Flags().BoolVar(&o.Counters, "counters", false, "EFA's counters alone")
 	c.Flags().IntVar(&o.Diagnosis, "diagnosis", 1, "the `LEVEL` of DCGM's diagnosis of GPUs, 1 to 4")
+	c.Flags().DurationVar(&o.DiagnosisWait, "diagnosis-wait", 0, "the `TIME` that it may take")
 	c.Flags().BoolVar(&parts, "parts", false, "in lines that srun keeps whole")
 	c.Flags().StringVar(&at, "at", "", "the asker's clock when he asked, a `TIME`")
 	return c

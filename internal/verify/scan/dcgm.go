@@ -33,7 +33,7 @@ func (e eye) dcgm(ctx context.Context) verify.Look[verify.Diagnosis] {
 	if e.find("dcgmi") == "" {
 		return verify.Unseen[verify.Diagnosis]("this machine has no dcgmi (DCGM)")
 	}
-	e.wait = DiagnosisLimit(e.diagnosis)
+	e.wait = e.diagnosisWait
 	out, err := e.ask(ctx, "dcgmi", "diag", "--run", strconv.Itoa(e.diagnosis), "--json")
 	d := meter.ReadDCGM([]byte(out))
 	found := verify.Diagnosis{Version: d.Version, Level: e.diagnosis}

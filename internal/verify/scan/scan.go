@@ -6,6 +6,7 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -24,6 +25,8 @@ type Options struct {
 	Counters bool
 	// Diagnosis is the level of DCGM's diagnosis, 1 to 4; 0 is the first, which runs nothing on the GPUs.
 	Diagnosis int
+	// DiagnosisWait is how long that may take, 0 for DiagnosisLimit.
+	DiagnosisWait time.Duration
 	// Now is this machine's clock at the begin of the look, Asked the asker's clock when he asked, zero if he did not say.
 	Now, Asked time.Time
 	// Environment is the job's, as os.Environ has it. What is of it in Facts are variables of NCCL, libfabric and their like.
@@ -34,7 +37,7 @@ type Options struct {
 
 // Machine looks at this machine. What a look lacks is in its facts; an error is that there was no time for it.
 func Machine(ctx context.Context, o Options) (verify.Facts, error) {
-	e := eye{root: o.Root, path: search(o.Environment), diagnosis: max(1, o.Diagnosis), conf: variable(o.Environment, "SLURM_CONF")}
+	e := eye{root: o.Root, path: search(o.Environment), diagnosis: max(1, o.Diagnosis), diagnosisWait: cmp.Or(o.DiagnosisWait, DiagnosisLimit(o.Diagnosis)), conf: variable(o.Environment, "SLURM_CONF")}
 	began := time.Now()
 	f := verify.Facts{Schema: 1, Container: o.Container, Root: os.Geteuid() == 0, Environment: relevant(o.Environment)}
 	f.Host, _ = os.Hostname()
@@ -62,8 +65,9 @@ type eye struct {
 	path []string
 	// conf is SLURM_CONF, without which Slurm's programs may not find their cluster.
 	conf string
-	// diagnosis is the level of DCGM's.
-	diagnosis int
+	// diagnosis is the level of DCGM's, diagnosisWait how long it may take.
+	diagnosis     int
+	diagnosisWait time.Duration
 	// wait is how long a program may take, 0 for programWait.
 	wait time.Duration
 }

@@ -209,6 +209,37 @@ func TestMachine_DCGM(t *testing.T) {
 	unseen(t, "without dcgmi", newRoot(t).scan().GPU.DCGM, "no nvidia-smi")
 }
 
+// TestMachine_diagnoses asks DCGM for the level that is wished, and lets it take no longer than it may: what else was seen is told.
+func TestMachine_diagnoses(t *testing.T) {
+	r := large(t)
+	report := "cat '" + filepath.Join(r.dir, "data", "dcgm") + "';;"
+	for _, c := range []struct {
+		name, program string
+		options       scan.Options
+		failed        int
+		blind         string
+	}{
+		{"level_3", `"diag --run 3 --json") ` + report, scan.Options{Diagnosis: 3}, 1, ""},
+		{"another_level", `"diag --run 3 --json") ` + report, scan.Options{Diagnosis: 2}, 0, "not asked for: diag --run 2 --json"},
+		{"too_long", `"diag --run 2 --json") exec sleep 60;;`, scan.Options{Diagnosis: 2, DiagnosisWait: 200 * time.Millisecond}, 0, "it did not end within 200ms"},
+	} {
+		r.diagnosis("dcgm4-diag-r3-memory-fail-synthetic.json")
+		r.program("/usr/bin/dcgmi", c.program)
+		c.options.Root, c.options.Now = r.dir, time.Unix(1000, 0)
+		f, err := scan.Machine(t.Context(), c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, blind := f.GPU.DCGM.See()
+		if !strings.Contains(blind, c.blind) || (blind == "") != (c.blind == "") || len(d.Failed) != c.failed || blind == "" && d.Level != c.options.Diagnosis {
+			t.Errorf("%s: %+v, blind %q", c.name, d, blind)
+		}
+		if cards, unseen := f.GPU.GPUs.See(); unseen != "" || len(cards) != 8 {
+			t.Errorf("%s: %d GPUs %s", c.name, len(cards), unseen)
+		}
+	}
+}
+
 func TestMachine_EFA(t *testing.T) {
 	f := large(t).scan()
 	saw(t, "devices", f.EFA.Devices, []string{"rdmap0s0", "rdmap1s0", "rdmap2s0", "rdmap3s0"})

@@ -32,7 +32,8 @@ func (r *run) look(ctx context.Context) error {
 	r.Tell("looks at the machines")
 	args, limit := r.muster("scan", "--parts", "--at="+time.Now().Format(time.RFC3339Nano)), scanLimit
 	if slices.Contains(r.Suites, verify.GPU) && r.Diagnosis > 1 {
-		args, limit = append(args, "--diagnosis="+strconv.Itoa(r.Diagnosis)), scanLimit+scan.DiagnosisLimit(r.Diagnosis)
+		wait := r.diagnosisWait(ctx)
+		args, limit = append(args, "--diagnosis="+strconv.Itoa(r.Diagnosis), "--diagnosis-wait="+wait.String()), scanLimit+wait
 	}
 	facts, err := r.scanned(ctx, stepOptions{args: args, limit: limit})
 	for _, n := range r.alloc.nodes {
@@ -54,6 +55,18 @@ func (r *run) look(ctx context.Context) error {
 	}
 	return nil
 }
+
+// diagnosisWait is how long DCGM's diagnosis may take: so long that what else was seen is told before the budget is spent.
+func (r *run) diagnosisWait(ctx context.Context) time.Duration {
+	wait := scan.DiagnosisLimit(r.Diagnosis)
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(deadline)-tellWait)
+	}
+	return max(wait, time.Second)
+}
+
+// tellWait is what is left of a budget to tell what was seen.
+const tellWait = 15 * time.Second
 
 // head is what the head node is called in results.
 const head = "head"
