@@ -91,7 +91,7 @@ func burnInReplaces(t *testing.T, c *cluster) {
 	if got := events[0].Reason; got != "burn in: storage-measured: read-only" {
 		t.Errorf("it failed for %q", got)
 	}
-	if got := events[2].Reason; !strings.HasPrefix(got, "collectives, storage in ") || !strings.Contains(got, ", storage-write ") {
+	if got := events[2].Reason; !strings.HasPrefix(got, "fit after ") || !strings.Contains(got, " s: collectives, storage, all-reduce-bandwidth ") || !strings.Contains(got, ", storage-write ") {
 		t.Errorf("it proved %q", got)
 	}
 }

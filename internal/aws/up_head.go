@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
+	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
@@ -210,7 +211,7 @@ func (u *up) static(ctx context.Context) (string, error) {
 		if waited := time.Since(began); waited > staticLimit+u.Workload.BurnInLimit() || newer && l.fleet() == "protected" {
 			return "", missingNodes(l.status.Cluster, have, want, waited)
 		}
-		u.Report.Waiting("static nodes", staticWords(have, want), time.Since(began))
+		u.Report.Waiting("static nodes", staticWords(have, want)+place.Proving(u.Workload), time.Since(began))
 		if err := pause.For(ctx, every); err != nil {
 			return "", err
 		}

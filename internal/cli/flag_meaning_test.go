@@ -23,7 +23,7 @@ var bothPlaces = map[string]string{
 	"ssh":            "user identity private ssm dry-run",
 	"status":         "on",
 	"top":            "once",
-	"verify":         "nodes nodelist partition image budget want report baseline here alone diagnosis expect drain strict yes",
+	"verify":         "nodes nodelist partition image budget want report baseline here alone diagnosis disk expect drain strict yes",
 	"verify diff":    "",
 	"verify proof":   "signature key",
 	"verify page":    "junit",

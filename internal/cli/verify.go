@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,7 @@ type proofOptions struct {
 	here      bool
 	alone     bool
 	diagnosis int
+	disk      string
 	expect    bool
 	drain     bool
 	strict    bool
@@ -71,7 +73,12 @@ about this machine, without Slurm: host, gpu, efa, nccl, collectives, and
 storage on its own disks.`,
 		Example: "  muster verify\n  muster verify basic network --nodes 10\n  muster verify --nodes all --budget 2h --report acceptance\n" +
 			"  muster verify --here -o json > report.json\n  muster verify --alone gpu nccl --diagnosis 2\n  muster verify diff before.json report.json\n  muster verify --expect cluster.yaml",
-		ValidArgsFunction: cobra.FixedCompletions(verify.Suites(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if o.alone {
+				return verify.AloneSuites(), cobra.ShellCompDirectiveNoFileComp
+			}
+			return verify.Suites(), cobra.ShellCompDirectiveNoFileComp
+		},
 		PreRunE: func(c *cobra.Command, args []string) error {
 			o.suites = args
 			if o.expect {
@@ -125,11 +132,13 @@ func (o *proofOptions) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.baseline, "baseline", "", "an earlier report of the cluster, a `FILE`: figures that nobody has published are held against it")
 	c.Flags().BoolVar(&o.here, "here", false, "the Slurm of this machine, also of a cluster that muster did not make")
 	c.Flags().BoolVar(&o.alone, "alone", false, "this machine alone, without Slurm: what puts load on it is not for one that runs jobs")
-	c.Flags().IntVar(&o.diagnosis, "diagnosis", 1, "the `LEVEL` of DCGM's diagnosis in suite gpu: 1 takes seconds, 2 minutes, 3 half an hour, 4 hours")
+	c.Flags().IntVar(&o.diagnosis, "diagnosis", 1, "the `LEVEL` of DCGM's diagnosis in suite gpu: 1 takes seconds, 2 up to 2 minutes, 3 up to 30, 4 one to two hours")
+	c.Flags().StringVar(&o.disk, "disk", "", "with --alone, a `DIR` on the disk that suite storage measures (default: where the cluster file has the instance's own disks, else /scratch)")
 	c.Flags().BoolVar(&o.expect, "expect", false, "only say what the suites expect of each machine of the cluster's file, and of its nodes together")
 	c.Flags().BoolVar(&o.drain, "drain", false, "take nodes out of service that fail a check of their own, with it as the reason")
-	c.Flags().BoolVar(&o.strict, "strict", false, "warnings, too, end with exit code 3")
+	c.Flags().BoolVar(&o.strict, "strict", false, "warnings, and that nothing applied, end with exit code 3, too")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask before nodes start that cost")
+	_ = c.RegisterFlagCompletionFunc("diagnosis", cobra.FixedCompletions([]string{"1", "2", "3", "4"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("nodes", cobra.FixedCompletions([]string{"2", "10", "all"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -142,16 +151,19 @@ func (o *proofOptions) check() error {
 			return fault.Usage(noneOf("suite", s, verify.Suites()))
 		}
 	}
+	if o.alone {
+		if err := o.checkAlone(); err != nil {
+			return fault.Usage(err)
+		}
+	}
+	if o.disk != "" && !o.alone {
+		return fault.Usage(errors.New("--disk names a disk of this machine's: it goes with --alone"))
+	}
 	if slices.Contains(o.suites, verify.Container) && o.image == "" && !o.expect {
 		return fault.Usage(errors.New("suite container looks into an image: name it with --image"))
 	}
 	if o.diagnosis < 1 || o.diagnosis > mostDiagnosis {
 		return fault.Usage(fmt.Errorf("--diagnosis %d: DCGM's diagnosis has the levels 1 to %d", o.diagnosis, mostDiagnosis))
-	}
-	if o.alone {
-		if err := o.checkAlone(); err != nil {
-			return fault.Usage(err)
-		}
 	}
 	if n, err := strconv.Atoi(o.nodes); o.nodes != "" && o.nodes != "all" && (err != nil || n < 1) {
 		return fault.Usage(fmt.Errorf("--nodes %s: write a number, or all", o.nodes))
@@ -186,6 +198,8 @@ func (o *proofOptions) checkAlone() error {
 		return errors.New("--alone is about this machine without Slurm: leave --here and --expect out")
 	case o.nodes != "", o.nodeList != "", o.partition != "", o.drain:
 		return errors.New("--alone is about this machine: leave --nodes, --nodelist, --partition and --drain out")
+	case o.disk != "" && !filepath.IsAbs(o.disk):
+		return fmt.Errorf("--disk %s: write an absolute path", o.disk)
 	case o.image != "":
 		return errors.New("--alone starts no containers, as it is Slurm that does: leave --image out")
 	}

@@ -24,7 +24,7 @@ func (a *app) writeReport(dir string, r verify.Report, keyPath string) error {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	text = append(text, '\n')
-	signature, sealed, err := sealReport(text, r.Identity.Cluster, keyPath)
+	signature, sealed, err := sealReport(text, r.Of(), keyPath)
 	if err != nil {
 		return err
 	}

@@ -114,6 +114,9 @@ func (a *app) signers(ctx context.Context, file, reported string) (s signers, un
 		return s, "", err
 	}
 	name := a.asked()
+	if name == "" && reported == "" {
+		return s, "it is of a machine that was looked at alone, and signed by that machine's SSH key", nil
+	}
 	if name == "" {
 		if unknown, err = a.strange(reported); unknown != "" || err != nil {
 			return s, unknown, err

@@ -54,7 +54,7 @@ func TestReportError(t *testing.T) {
 		error        string
 		code, strict int
 	}{
-		{verify.Pass, "", 0, 0}, {verify.Skip, "", 0, 0}, {verify.Warn, "", 0, 3}, {verify.Blind, "", 3, 3}, {verify.Fail, "", 1, 1},
+		{verify.Pass, "", 0, 0}, {verify.Skip, "", 0, 3}, {verify.Warn, "", 0, 3}, {verify.Blind, "", 3, 3}, {verify.Fail, "", 1, 1},
 		{verify.Blind, "the budget of 1 min is spent", 3, 3}, {verify.Warn, "the nodes were lost", 3, 3}, {verify.Fail, "interrupt", 1, 1},
 	} {
 		for strict, want := range map[bool]int{false: c.code, true: c.strict} {

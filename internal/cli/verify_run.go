@@ -44,7 +44,7 @@ func (a *app) verifyIn(ctx context.Context, w suite.World, o proofOptions) error
 	}
 	report, err := suite.Run(ctx, w, suite.Options{
 		Suites: o.suites, Nodes: n, All: o.nodes == "all", NodeList: o.nodeList, Partition: o.partition,
-		Image: o.image, Budget: o.budget, Want: o.want, Diagnosis: o.diagnosis, Drain: suite.Drained(o.drain), Earlier: earlier,
+		Image: o.image, Budget: o.budget, Want: o.want, Diagnosis: o.diagnosis, Disk: o.disk, Drain: suite.Drained(o.drain), Earlier: earlier,
 	})
 	if err != nil {
 		return err

@@ -35,10 +35,12 @@ func (a *app) verifyText(r verify.Report) error {
 	for _, row := range rows {
 		t.Add(string(row.Verdict), row.Suite, row.Check, page.OrDash(hostsOf(row.On)), page.OrDash(row.Found), page.OrDash(row.Want))
 	}
-	if err := t.Write(a.out); err != nil {
-		return err
+	if len(rows) > 0 {
+		if err := t.Write(a.out); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.out)
 	}
-	fmt.Fprintln(a.out)
 	var lines []string
 	for _, row := range rows {
 		lines = append(lines, advice(row)...)
@@ -158,7 +160,7 @@ func reportError(r verify.Report, strict bool) error {
 	switch {
 	case r.Verdict == verify.Fail:
 		return fault.Exit(fault.ExitProblem)
-	case r.Error != "", r.Verdict == verify.Blind, strict && r.Verdict == verify.Warn:
+	case r.Error != "", r.Verdict == verify.Blind, strict && (r.Verdict == verify.Warn || r.Verdict == verify.Skip):
 		return fault.Exit(fault.ExitLook)
 	}
 	return nil

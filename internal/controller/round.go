@@ -201,7 +201,7 @@ func (c *Controller) do(ctx context.Context, w fleet.World, actions []fleet.Acti
 	for _, a := range actions {
 		id := fmt.Sprint(a.Kind, a.Reason, a.Nodes)
 		if !c.failed[id] { // a repetition is no event
-			c.Events.Add(Event{Kind: string(a.Kind), Nodes: a.Nodes, Reason: a.Reason})
+			c.Events.Add(Event{Kind: string(a.Kind), Nodes: a.Nodes, Reason: a.Reason + c.proves(w, a)})
 		}
 		err := c.act(ctx, w, a)
 		if err == nil {
@@ -215,6 +215,19 @@ func (c *Controller) do(ctx context.Context, w fleet.World, actions []fleet.Acti
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// proves says of machines that are launched that they prove themselves first.
+func (c *Controller) proves(w fleet.World, a fleet.Action) string {
+	if a.Kind != fleet.Launch {
+		return ""
+	}
+	for _, n := range pick(w.Nodes, a.Nodes) {
+		if limit := c.Limits.BurnIn[n.Resource.Queue]; limit > 0 {
+			return fmt.Sprintf("; it proves itself first, for up to %.0f min (BurnIn)", limit.Minutes())
+		}
+	}
+	return ""
 }
 
 func (c *Controller) act(ctx context.Context, w fleet.World, a fleet.Action) error {

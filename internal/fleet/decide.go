@@ -152,7 +152,14 @@ func bootFailure(w World, n Node, i provider.Instance) string {
 		return reason
 	}
 	if limit := w.Limits.Boot + w.Limits.BurnIn[n.Resource.Queue]; w.Now.Sub(i.Started) > limit {
-		return fmt.Sprintf("no answer within %s of its start", limit)
+		return fmt.Sprintf("no answer within %s of its start", limit) + burnInWords(limit > w.Limits.Boot)
+	}
+	return ""
+}
+
+func burnInWords(proves bool) string {
+	if proves {
+		return ", its burn-in included"
 	}
 	return ""
 }

@@ -109,7 +109,52 @@ func checkBurnIn(v View, w *Workload, c *Cluster) {
 	if c != nil && w.BurnIn != nil {
 		checkDiagnosis(v, w, c)
 		checkStarts(v, w, c)
+		checkNothing(v, w, c)
 	}
+}
+
+// checkNothing reports queues on whose nodes none of the suites has anything to look at: those that are named, or where it is all of them.
+func checkNothing(v View, w *Workload, c *Cluster) {
+	if slices.ContainsFunc(w.BurnIn.Suites, func(s string) bool { return !slices.Contains(usualSuites, s) }) {
+		return // the others are for all machines
+	}
+	var names []string
+	some := false
+	for _, q := range c.Scheduling.Queues {
+		if w.BurnInOf(q.Name) == nil {
+			continue
+		}
+		if slices.ContainsFunc(w.BurnIn.Suites, q.has) {
+			some = true
+			continue
+		}
+		names = append(names, q.Name)
+	}
+	at, named := v, v.Key("Queues").Present()
+	if len(names) == 0 || some && !named {
+		return
+	}
+	if named {
+		at = v.Key("Queues")
+	}
+	at.Warnf("workload/burn-in-nothing", "on nodes of %s there is nothing to look at for %s", enumerate(names), enumerate(w.BurnIn.Suites)).
+		WithHint("name in Queues those whose nodes have GPUs, EFA or disks of their own; host and collectives are suites for all machines")
+}
+
+// has tells whether nodes of the queue have what one of the usual suites looks at.
+func (q Queue) has(suite string) bool {
+	return slices.ContainsFunc(q.ComputeResources, func(r ComputeResource) bool {
+		return slices.ContainsFunc(r.InstanceTypes, func(name string) bool {
+			t, known := catalog.Lookup(name)
+			switch suite {
+			case "gpu", "nccl":
+				return !known || t.GPU.Name != ""
+			case "efa":
+				return r.EFA
+			}
+			return !known || t.HasDisks()
+		})
+	})
 }
 
 func checkSuite(v View) {

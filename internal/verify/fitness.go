@@ -23,7 +23,7 @@ type Fitness struct {
 }
 
 // mostSaid bounds how many results a line of a Fitness names.
-const mostSaid = 8
+const mostSaid = 12
 
 // FitnessOf sums a report up, by the results that make the machine unfit.
 func FitnessOf(r Report, unfit []Result) Fitness {
@@ -37,11 +37,11 @@ func FitnessOf(r Report, unfit []Result) Fitness {
 				blind = append(blind, one)
 			case one.Verdict == Warn, one.Verdict == Fail && !contains(unfit, one):
 				warn = append(warn, one)
-			case one.Verdict == Pass && one.Value != nil && len(measured) < mostSaid:
+			case one.Verdict == Pass && one.Value != nil:
 				measured = append(measured, strings.TrimSpace(one.Check+" "+figure(*one.Value)))
 			}
 		}
-		if s.Verdict != Skip {
+		if slices.ContainsFunc(s.Results, func(r Result) bool { return r.Verdict == Pass || r.Verdict == Warn || r.Verdict == Fail }) {
 			ran = append(ran, s.Name)
 		}
 	}
@@ -49,15 +49,27 @@ func FitnessOf(r Report, unfit []Result) Fitness {
 		f.Blind = strings.TrimPrefix(f.Blind+"; it did not come to its end: "+r.Error, "; ")
 	}
 	f.Warn = named(warn)
-	f.Said = strings.Join(append([]string{fmt.Sprintf("%s in %.0f s", ranOf(ran), r.Seconds)}, measured...), ", ")
+	if more := len(measured) - mostSaid; more > 0 {
+		measured = append(measured[:mostSaid], fmt.Sprintf("%d more", more))
+	}
+	f.Said = strings.Join(append([]string{f.verdict(ran, r.Seconds)}, measured...), ", ")
 	return f
 }
 
-func ranOf(suites []string) string {
-	if len(suites) == 0 {
+// verdict says what was proven.
+func (f Fitness) verdict(ran []string, seconds float64) string {
+	all := strings.Join(ran, ", ")
+	switch {
+	case len(ran) == 0 && f.Blind != "":
+		return fmt.Sprintf("nothing could be looked at in %.0f s", seconds)
+	case len(ran) == 0:
 		return "no suite applies to this machine"
+	case f.Unfit != "":
+		return fmt.Sprintf("unfit after %.0f s: %s", seconds, all)
+	case f.Blind != "":
+		return fmt.Sprintf("nothing failed, and not all was seen, in %.0f s: %s", seconds, all)
 	}
-	return strings.Join(suites, ", ")
+	return fmt.Sprintf("fit after %.0f s: %s", seconds, all)
 }
 
 func figure(v Value) string {

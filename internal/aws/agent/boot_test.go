@@ -366,7 +366,7 @@ func TestInside(t *testing.T) {
 	c.await(t, "rid of the machine that breaks under load, and its job done by another", 3*time.Minute, func() bool {
 		events := c.file("i-0000000000000head", "var/log/muster/events.jsonl")
 		return strings.Contains(events, `"boot failed","nodes":"worn-dy-p5-1","reason":"burn in: unfit: ranks: `) &&
-			strings.Contains(events, `"kind":"burn-in","nodes":"worn-dy-p5-1","reason":"collectives in `) && strings.Contains(c.shared("worn.out"), "all-reduce-bandwidth")
+			strings.Contains(events, `"kind":"burn-in","nodes":"worn-dy-p5-1","reason":"fit after `) && strings.Contains(c.shared("worn.out"), "all-reduce-bandwidth")
 	})
 	c.replaceAgent(t, "train-head")
 	c.write(t, "second")

@@ -212,6 +212,9 @@ func temperature(c verify.GPUCard) sight {
 func xid(f *verify.Facts, _ expect.Expectation) []sight {
 	lines, blind := f.Machine.KernelLines.See()
 	bad := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !cause.Condemns(line) })
+	if bus, dark := f.GPU.OnBus.See(); dark == "" && bus == 0 && len(bad) == 0 { // one that fell off the bus has left a line
+		return []sight{{none: noGPUs}}
+	}
 	const most = 5
 	s := unless(blind, sight{text: count.Of(len(bad), "line"), number: float64(len(bad)), numeric: true, evidence: bad[:min(len(bad), most)]})
 	if missed := f.Machine.KernelMissed; len(bad) == 0 && missed != "" {

@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,7 +68,7 @@ func (r *run) ownDisks(ctx context.Context) ([]expect.FileSystem, string, error)
 	if err := r.look(ctx); err != nil {
 		return nil, "", err
 	}
-	dir := expect.ScratchDir(r.subject(r.Alone))
+	dir := cmp.Or(r.Disk, expect.ScratchDir(r.subject(r.Alone)))
 	mounts, blind := r.facts[r.Alone].Mounts.See()
 	if blind != "" {
 		return nil, "", fmt.Errorf("look for the machine's own disks: %s", blind)
@@ -78,14 +79,21 @@ func (r *run) ownDisks(ctx context.Context) ([]expect.FileSystem, string, error)
 		case strings.Contains(networked, " "+m.Type+" "):
 			return nil, fmt.Sprintf("%s is a file system of the network (%s), and no disk of this machine's", dir, m.Type), nil
 		default:
-			why := "nobody has published what the instance's own disks come to as one"
-			if r.Place == "local" {
-				why = "a rehearsal: this is a directory of this machine's disk"
-			}
-			return []expect.FileSystem{expect.UnratedAt(dir, why)}, "", nil
+			return r.ownDisk(dir), "", nil
 		}
 	}
+	if r.Disk != "" { // below a mount
+		return r.ownDisk(dir), "", nil
+	}
 	return nil, fmt.Sprintf("nothing is mounted on %s, where disks of the machine's own are", dir), nil
+}
+
+func (r *run) ownDisk(dir string) []expect.FileSystem {
+	why := "nobody has published what a machine's own disks come to as one"
+	if r.Place == "local" {
+		why = "a rehearsal: this is a directory of this machine's disk"
+	}
+	return []expect.FileSystem{expect.UnratedAt(dir, why)}
 }
 
 // seenAfterLoad looks at the GPUs once more, when load was on them: what failed now and did not before is a result. Errors of memory and

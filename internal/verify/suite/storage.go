@@ -61,7 +61,7 @@ func (r *run) storage(ctx context.Context, s *verify.Suite) error {
 	wrong := []error{err}
 	for i, m := range mounts {
 		dir := with.Dir(i, r.alloc.nodes)
-		if r.File == nil && dir == "" && err == nil {
+		if r.File == nil && r.Alone == "" && dir == "" && err == nil {
 			s.Results = append(s.Results, verify.Result{Check: "storage-measured", On: m.Mount, Verdict: verify.Skip, Why: "this user may write neither there nor in a directory of his own on it"})
 			continue
 		}

@@ -41,6 +41,8 @@ type Options struct {
 	Want []string
 	// Diagnosis is the level of DCGM's diagnosis, 0 for the first: see scan.Options.
 	Diagnosis int
+	// Disk is where a machine alone has its own disks, empty where the cluster file, or EphemeralVolume's default, says it.
+	Disk string
 	// Earlier is a report of the same cluster that measurements are held against of which nothing is published; nil for none.
 	Earlier *judge.Earlier
 }
