@@ -47,6 +47,14 @@ func (o proofOptions) usualSuites() []string {
 	return slices.DeleteFunc(verify.Suites(), func(s string) bool { return s == verify.Container && o.image == "" && !o.expect })
 }
 
+// complete is what there is to name.
+func (o *proofOptions) complete(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if o.alone {
+		return verify.AloneSuites(), cobra.ShellCompDirectiveNoFileComp
+	}
+	return verify.Suites(), cobra.ShellCompDirectiveNoFileComp
+}
+
 func (a *app) verify() *cobra.Command {
 	var o proofOptions
 	c := &cobra.Command{
@@ -73,12 +81,7 @@ about this machine, without Slurm: host, gpu, efa, nccl, collectives, and
 storage on its own disks.`,
 		Example: "  muster verify\n  muster verify basic network --nodes 10\n  muster verify --nodes all --budget 2h --report acceptance\n" +
 			"  muster verify --here -o json > report.json\n  muster verify --alone gpu nccl --diagnosis 2\n  muster verify diff before.json report.json\n  muster verify --expect cluster.yaml",
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if o.alone {
-				return verify.AloneSuites(), cobra.ShellCompDirectiveNoFileComp
-			}
-			return verify.Suites(), cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: o.complete,
 		PreRunE: func(c *cobra.Command, args []string) error {
 			o.suites = args
 			if o.expect {
