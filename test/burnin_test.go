@@ -17,7 +17,7 @@ func TestBurnIn(t *testing.T) {
 	c := unmade(t, fileOf(3)+"  - Name: plain\n    Networking: {SubnetIds: [subnet-12345678]}\n    ComputeResources:\n    - {Name: c6i, InstanceType: c6i.large, MinCount: 0, MaxCount: 1}\n")
 	c.file("muster.yaml", "BurnIn: {Queues: [gpu], Suites: [gpu, collectives, storage], Minutes: 3}\n")
 	c.must("up", "--no-test", "cluster.yaml")
-	if got := c.head("scontrol", "show", "config"); !strings.Contains(got, "ResumeTimeout           = 300 sec") {
+	if got := c.head("scontrol", "show", "config"); !strings.Contains(got, "ResumeTimeout           = 360 sec") {
 		t.Errorf("Slurm does not give nodes the time: %s", got)
 	}
 	c.each(map[string]func(*testing.T, *cluster){

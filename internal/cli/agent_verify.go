@@ -33,6 +33,7 @@ func (a *app) agentVerifyTasks() *cobra.Command {
 		Short: "Starts a program several times, as srun does",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			t.Failed = func(task int, err error) string { return load.BrokenRank(t.Node, task, err) }
 			t.Line, t.Env, t.In, t.Out, t.Err = args, os.Environ(), os.Stdin, a.out, a.err
 			return t.Run(c.Context())
 		},

@@ -32,7 +32,7 @@ func (a *app) aloneWorld() (suite.World, error) {
 	if err != nil {
 		return suite.World{}, err
 	}
-	w := suite.World{Muster: self, Alone: cmp.Or(nodeName(), "here"), Type: ownType(), Version: runningVersion(), Tell: func(line string) { a.note("%s", line) }}
+	w := suite.World{Muster: self, Alone: cmp.Or(strings.Join(strings.Fields(nodeName()), "-"), "here"), Type: ownType(), Version: runningVersion(), Tell: func(line string) { a.note("%s", line) }}
 	if inside() && !guest() {
 		w.Place = "aws"
 		if !onCloudHead() { // a node of a cluster on this machine only stands for an instance

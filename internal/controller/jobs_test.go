@@ -220,8 +220,10 @@ func TestProven(t *testing.T) {
 	told := provider.Instance{ID: "i-1", Node: "n-1", Proof: &provider.Proof{Said: "1"}}
 	bare := provider.Instance{ID: "i-2", Node: "n-2"}
 	unfit := provider.Instance{ID: "i-3", Node: "n-3", Proof: &provider.Proof{Unfit: "3", Evidence: []string{"a line"}}}
-	c.registry.started([]provider.Instance{told, bare, unfit})
-	c.proven(t.Context(), []provider.Instance{told, bare, unfit})
+	forged := provider.Instance{ID: "i-4", Node: "n-4", Proof: &provider.Proof{Unfit: "4"}} // a node in service
+	c.rising["n-3"] = true
+	c.registry.started([]provider.Instance{told, bare, unfit, forged})
+	c.proven(t.Context(), []provider.Instance{told, bare, unfit, forged})
 	if len(c.inbox.bootFailed) != 1 || c.inbox.bootFailed["i-3"] != "its boot failed at burn in: 3" {
 		t.Errorf("failed: %v", c.inbox.bootFailed)
 	}

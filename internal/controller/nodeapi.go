@@ -84,11 +84,15 @@ func (c *Controller) proven(ctx context.Context, instances []provider.Instance) 
 		if i.Proof == nil {
 			continue
 		}
+		unfit := i.Proof.Unfit != ""
+		if unfit && !c.rising[i.Node] && !before[i.ID] {
+			continue // a node in service was fit once: nobody but root on it says otherwise
+		}
 		c.heard[i.ID] = true
-		if before[i.ID] || first && i.Proof.Unfit == "" { // an earlier controller has told it
+		if before[i.ID] || first && !unfit { // an earlier controller has told it
 			continue
 		}
-		if i.Proof.Unfit != "" {
+		if unfit {
 			_ = c.Failed(ctx, join.Failure{InstanceID: i.ID, Node: i.Node, Step: join.BurnInStep, Error: i.Proof.Unfit, LogTail: i.Proof.Evidence}) // it always takes note
 			continue
 		}

@@ -151,18 +151,18 @@ func bootFailure(w World, n Node, i provider.Instance) string {
 	if reason := impaired(w, i); reason != "" {
 		return reason
 	}
-	if limit := w.Limits.Boot + w.Limits.BurnIn[n.Resource.Queue]; w.Now.Sub(i.Started) > limit {
-		return fmt.Sprintf("no answer within %s of its start", limit) + burnInWords(limit > w.Limits.Boot)
+	limit, words := w.Limits.Boot, ""
+	if burnIn := w.Limits.BurnIn[n.Resource.Queue]; burnIn > 0 {
+		limit, words = limit+burnIn+burnInEnds, ", its burn-in included"
+	}
+	if w.Now.Sub(i.Started) > limit {
+		return fmt.Sprintf("no answer within %s of its start", limit) + words
 	}
 	return ""
 }
 
-func burnInWords(proves bool) string {
-	if proves {
-		return ", its burn-in included"
-	}
-	return ""
-}
+// burnInEnds is what a burn-in may take to clean up when its time is over.
+const burnInEnds = time.Minute
 
 // again launches a node whose instance was ended, if its resource may launch.
 func (d *decision) again(w World, n Node, launch what, short string) {

@@ -179,7 +179,7 @@ func TestDecide_gives_a_burn_in_its_time(t *testing.T) {
 		queue string
 		age   time.Duration
 		ends  bool
-	}{{"train", 11 * time.Minute, false}, {"train", 11*time.Minute + 1, true}, {"other", time.Minute, false}, {"other", time.Minute + 1, true}} {
+	}{{"train", 12 * time.Minute, false}, {"train", 12*time.Minute + 1, true}, {"other", time.Minute, false}, {"other", time.Minute + 1, true}} {
 		now := time.Unix(1e9, 0)
 		actions := fleet.Decide(fleet.World{
 			Now: now, Nodes: []fleet.Node{{Name: "n", Resource: slurm.Resource{Queue: row.queue}, State: fleet.PoweringUp}},

@@ -46,7 +46,9 @@ func CloudTimers(resume int) Timers {
 
 // BurningIn are the timers of a cluster whose nodes prove themselves before they register.
 func (t Timers) BurningIn(limit time.Duration) Timers {
-	t.Resume += int(limit.Seconds())
+	if limit > 0 {
+		t.Resume += int((limit + time.Minute).Seconds()) // it cleans up when its time is over
+	}
 	return t
 }
 

@@ -92,7 +92,11 @@ func named(all []Result) string {
 		if _, part, ok := strings.Cut(r.On, ":"); ok {
 			text += " of " + part
 		}
-		if more := cmp.Or(r.Found, r.Why); more != "" {
+		more := cmp.Or(r.Found, r.Why)
+		if r.Verdict == Blind {
+			more = cmp.Or(r.Why, r.Found)
+		}
+		if more = strings.Join(strings.Fields(more), " "); more != "" {
 			text += ": " + more
 		}
 		if !slices.Contains(said, text) {

@@ -48,7 +48,7 @@ func TestFitness_says(t *testing.T) {
 	cut := verify.Suite{Name: verify.NCCL, Results: []verify.Result{{Check: "nccl", Verdict: verify.Blind, Why: "the budget is spent"}}}
 	skip := verify.Suite{Name: verify.GPU, Results: []verify.Result{{Check: "gpu-count", Verdict: verify.Skip}}}
 	for want, suites := range map[string][]verify.Suite{
-		"fit after 7 s: storage": {pass, skip},
+		"fit after 7 s: storage":                                {pass, skip},
 		"nothing failed, and not all was seen, in 7 s: storage": {pass, cut},
 		"nothing could be looked at in 7 s":                     {cut, skip},
 		"no suite applies to this machine":                      {skip},

@@ -7,7 +7,8 @@
 # which comes from outside.
 proof=/var/lib/muster/burn-in
 until [ ! -d $proof ] || /opt/muster/bin/muster agent burn-in --place=local --node="$1" --out=$proof; do
-	while [ -e $proof/fitness.json ]; do sleep 60; done
+	while grep -qs '"unfit"' $proof/fitness.json; do sleep 60; done
+	[ ! -e $proof/fitness.json ] || break # it was killed when all was said
 	sleep 1
 done
 boot=-b

@@ -143,10 +143,10 @@ type collecting struct {
 // lead takes the ranks through: begin, meet, join, end.
 func (c *collecting) lead(ctx context.Context) error {
 	c.tell(collectiveTold{Do: "begin", Towards: c.o.Towards, Backend: c.o.Backend, Max: c.o.MaxBytes, Factor: c.o.Factor, Seconds: c.o.Seconds, Operations: c.o.Operations})
-	if err := c.await(ctx, c.o.ReadyWait, func() bool { return len(c.ready) >= c.o.Ranks || len(c.Blind) > 0 }); err != nil {
+	if err := c.await(ctx, c.o.ReadyWait, func() bool { return len(c.ready) >= c.o.Ranks || len(c.Blind) > 0 || len(c.Broken) > 0 }); err != nil {
 		return fmt.Errorf("wait for %d ranks, of which %d are ready: %w", c.o.Ranks, len(c.ready), err)
 	}
-	if len(c.Blind) > 0 {
+	if len(c.Blind) > 0 || len(c.Broken) > 0 {
 		return nil
 	}
 	c.tell(collectiveTold{Do: "meet"})
@@ -272,6 +272,15 @@ func (c *collecting) gather() {
 		}
 		c.Measured = append(c.Measured, one)
 	}
+}
+
+// BrokenRank is what is told in the place of a rank that ended without a word.
+func BrokenRank(node string, rank int, why error) string {
+	text, err := json.Marshal(map[string]any{"kind": "broken", "node": node, "rank": rank, "why": tidyWhy("it ended: " + why.Error())})
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // BecomeCollectives replaces this process by a Python that has torch, as one rank: the one that is given, python3, or where systems

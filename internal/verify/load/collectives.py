@@ -188,15 +188,16 @@ def main():
         if told["backend"] == "nccl":
             if not torch.cuda.device_count():
                 raise RuntimeError("PyTorch sees no GPU here")
-            torch.cuda.set_device(int(os.environ.get("SLURM_LOCALID", "0")) % torch.cuda.device_count())
             device = "cuda"
         else:
             torch.set_num_threads(1)
     except Exception as e:
         say("blind", why=str(e)[:300])
         return
-    say("ready", torch=torch.__version__)
     try:
+        if device == "cuda":
+            torch.cuda.set_device(int(os.environ.get("SLURM_LOCALID", "0")) % torch.cuda.device_count())
+        say("ready", torch=torch.__version__)
         wait = datetime.timedelta(seconds=60)
         if RANK == 0:
             order(orders, "meet")

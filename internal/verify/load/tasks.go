@@ -18,7 +18,7 @@ import (
 )
 
 // Tasks starts a program several times on this machine, as srun does on a node: each task hears all that is written to the input, and
-// each line that one prints is kept whole.
+// each line of up to 64 KiB that one prints is kept whole.
 type Tasks struct {
 	// Node is what the machine is called, Count how many tasks there are.
 	Node  string
@@ -26,9 +26,11 @@ type Tasks struct {
 	Line  []string
 	// Env is the tasks' environment, to which comes what srun says of each: see TaskEnv.
 	Env []string
-	// In is what they hear. They see its end.
+	// In is what they hear, each as fast as the slowest of them. They see its end.
 	In       io.Reader
 	Out, Err io.Writer
+	// Failed is told of each task that ends with an error, such as by a signal; nil for nobody. What it returns is a line of Out.
+	Failed func(task int, err error) string
 }
 
 // TaskEnv are the variables by which srun's tasks know which they are, and on which node.
@@ -69,7 +71,7 @@ func (t Tasks) Run(ctx context.Context) error {
 			defer w.Close()
 		}
 		running.Go(func() {
-			ended[i] = tie.Program{Cmd: cmd, AtDeath: syscall.SIGTERM}.RunUntil(ctx)
+			ended[i] = t.failed(ctx, i, tie.Program{Cmd: cmd, AtDeath: syscall.SIGTERM}.RunUntil(ctx), out)
 			for _, w := range []io.Writer{cmd.Stdout, cmd.Stderr} {
 				_ = w.(io.Closer).Close()
 			}
@@ -79,6 +81,17 @@ func (t Tasks) Run(ctx context.Context) error {
 	running.Wait()
 	reading.Wait()
 	return errors.Join(ended...)
+}
+
+// failed is how a task failed, nil if it did not. What it has left behind that keeps its output open is no failure of its own.
+func (t Tasks) failed(ctx context.Context, task int, err error, out *lines) error {
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	if t.Failed != nil && ctx.Err() == nil {
+		out.write([]byte(t.Failed(task, err) + "\n"))
+	}
+	return fmt.Errorf("task %d: %w", task, err)
 }
 
 // tell has all hear what is read. One that has ended keeps it from no other.
@@ -106,17 +119,23 @@ type lines struct {
 	to io.Writer
 }
 
+func (l *lines) write(line []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.to != nil {
+		_, _ = l.to.Write(line)
+	}
+}
+
 func (l *lines) copy(from io.Reader) {
 	r := bufio.NewReaderSize(from, 1<<16)
 	for {
 		line, err := r.ReadSlice('\n')
-		if len(line) > 0 && l.to != nil {
+		if len(line) > 0 {
 			if err == io.EOF {
 				line = append(append([]byte{}, line...), '\n')
 			}
-			l.mu.Lock()
-			_, _ = l.to.Write(line)
-			l.mu.Unlock()
+			l.write(line)
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return

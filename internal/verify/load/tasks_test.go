@@ -83,3 +83,20 @@ func TestTasks_say_that_one_failed(t *testing.T) {
 		}
 	}
 }
+
+// TestTasks_tell of one that was killed, in a line, and of none that left something behind.
+func TestTasks_tell(t *testing.T) {
+	var out bytes.Buffer
+	tasks := load.Tasks{Node: "n1", Count: 3, Env: os.Environ(), Out: &out,
+		Line:   []string{"/bin/sh", "-c", `case $SLURM_PROCID in 1) kill -9 $$;; 2) setsid sleep 20 & esac; echo "$SLURM_PROCID"`},
+		Failed: func(task int, err error) string { return load.BrokenRank("n1", task, err) }}
+	err := tasks.Run(t.Context())
+	if err == nil || !strings.HasPrefix(err.Error(), "task 1: signal: killed") || strings.Contains(err.Error(), "task 2") {
+		t.Errorf("ended with %v", err)
+	}
+	got := strings.Split(strings.TrimSpace(out.String()), "\n")
+	slices.Sort(got)
+	if want := []string{"0", "2", `{"kind":"broken","node":"n1","rank":1,"why":"it ended: signal: killed"}`}; !slices.Equal(got, want) {
+		t.Errorf("wrote %q", got)
+	}
+}

@@ -35,6 +35,8 @@ type allocation struct {
 	// sent is the file on the nodes that is removed at the end, empty for none.
 	sent   string
 	cancel func(job string) error
+	// alone says that it is this machine, and that there is no salloc.
+	alone bool
 
 	cmd     *exec.Cmd
 	input   io.WriteCloser
@@ -51,8 +53,8 @@ type request struct {
 	gpus      int // per node
 	limit     time.Duration
 	sent      string
-	// alone is this machine's name where nobody is asked, as there is no Slurm.
-	alone string
+	// alone says that it is this machine, and that nobody is asked, as there is no Slurm.
+	alone bool
 	// cancel ends a job whose salloc does not end.
 	cancel func(job string) error
 }
@@ -100,7 +102,7 @@ done
 
 // holderAlone holds this machine alone: there is no job, and what was started here may still clean up.
 const holderAlone = `trap : TERM HUP INT
-echo "0 $1"
+echo alone
 ` + holderHears + `while [ $# -ge 3 ]; do
 	case $gone in
 	*" $2 "*) ;;
@@ -119,8 +121,8 @@ exit $failed`
 
 // line is what holds the nodes.
 func (q request) line() []string {
-	if q.alone != "" {
-		return []string{"sh", "-c", holderAlone, "sh", q.alone}
+	if q.alone {
+		return []string{"sh", "-c", holderAlone}
 	}
 	return append([]string{"sh", "-c", waiter, "sh"}, q.args()...)
 }
@@ -167,7 +169,7 @@ func allocate(ctx context.Context, q request, waiting func(job int, since time.D
 		return nil, err
 	}
 	cmd.ExtraFiles = []*os.File{hears} // its descriptor 3
-	a := &allocation{gpus: max(0, q.gpus), sent: q.sent, cancel: q.cancel, cmd: cmd, input: input, waiting: tells, ended: make(chan struct{}), said: &tail.Writer{}}
+	a := &allocation{gpus: max(0, q.gpus), sent: q.sent, cancel: q.cancel, alone: q.alone, cmd: cmd, input: input, waiting: tells, ended: make(chan struct{}), said: &tail.Writer{}}
 	cmd.Stderr = a.said
 	err = cmd.Start()
 	hears.Close()
@@ -219,8 +221,12 @@ func (a *allocation) await(ctx context.Context, granted <-chan string, waiting f
 
 // read reads what salloc's command has said. Nothing is that salloc ended.
 func (a *allocation) read(line string) error {
+	if a.alone && line == "alone\n" {
+		return nil
+	}
 	words := strings.Fields(line)
 	if len(words) != 2 {
+		_ = a.input.Close() // one that says something else goes on for as long
 		<-a.ended
 		return fmt.Errorf("ask Slurm for nodes: %s", cleaned(a.said.String()))
 	}

@@ -227,15 +227,46 @@ func TestHolderAlone(t *testing.T) {
 			if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"$*\" >>\"$LOG\"\n"+c.program+"\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.Command("sh", "-c", holderAlone, "sh", "node-1")
+			cmd := exec.Command("sh", "-c", holderAlone)
 			cmd.Env, cmd.Stdin = append(os.Environ(), "LOG="+log), strings.NewReader(strings.ReplaceAll(c.input, "M\n", program+"\n"))
 			var said strings.Builder
 			cmd.Stderr = &said
 			out, err := cmd.Output()
 			did, _ := os.ReadFile(log)
-			if string(out) != "0 node-1\n" || string(did) != c.want || said.String() != c.says || (err != nil) != (c.says != "") {
+			if string(out) != "alone\n" || string(did) != c.want || said.String() != c.says || (err != nil) != (c.says != "") {
 				t.Errorf("wrote %q, did %q, said %q: %v", out, did, &said, err)
 			}
 		})
+	}
+}
+
+// TestUnfitAfterACut: ranks that were ended with their time do not say that they broke.
+func TestUnfitAfterACut(t *testing.T) {
+	ranks := verify.Result{Check: "ranks", On: "n", Verdict: verify.Fail}
+	wrong := verify.Result{Check: "all-reduce-data", On: "n", Verdict: verify.Fail}
+	for _, c := range []struct {
+		error, why string
+		want       int
+	}{{"", "", 2}, {"the budget of 1m0s is spent", "", 1}, {"", "it takes longer than 5m0s", 1}} {
+		r := verify.Report{Error: c.error, Suites: []verify.Suite{{Name: verify.Collectives, Why: c.why, Results: []verify.Result{ranks, wrong}}}}
+		if got := Unfit(r); len(got) != c.want || got[len(got)-1].Check != "all-reduce-data" {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
+// TestAllocationRead ends what says something else than it should, and does not wait for it.
+func TestAllocationRead(t *testing.T) {
+	for _, word := range []string{"0 x y", "", "no"} {
+		q := request{alone: true, limit: time.Minute}
+		a, err := allocate(t.Context(), q, func(int, time.Duration) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.alone = false
+		if err := a.read(word + "\n"); err == nil {
+			t.Errorf("%q was read", word)
+		}
+		_ = a.close()
 	}
 }

@@ -44,6 +44,9 @@ type stepOptions struct {
 	limit time.Duration
 }
 
+// timeIsOver begins why a step was ended.
+const timeIsOver = "it takes longer than "
+
 type heard bool
 
 // step is srun, while it runs.
@@ -109,7 +112,7 @@ func (r *run) muster(args ...string) []string {
 func (r *run) begin(ctx context.Context, o stepOptions) (*step, error) {
 	cancel := context.CancelFunc(func() {})
 	if o.limit > 0 {
-		ctx, cancel = context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("it takes longer than %s", o.limit))
+		ctx, cancel = context.WithTimeoutCause(ctx, o.limit, fmt.Errorf(timeIsOver+"%s", o.limit))
 	}
 	s := &step{said: &tail.Writer{}, cancel: cancel, ctx: ctx}
 	line, env := r.line(o)
