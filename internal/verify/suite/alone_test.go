@@ -270,3 +270,14 @@ func TestAllocationRead(t *testing.T) {
 		_ = a.close()
 	}
 }
+
+// TestWorseOf: what load has brought about and what lasts is a result, once.
+func TestWorseOf(t *testing.T) {
+	fail := func(check, on string) verify.Result { return verify.Result{Check: check, On: on, Verdict: verify.Fail, Why: "so"} }
+	before := []verify.Result{fail("gpu-remap", "n"), {Check: "gpu-ecc-errors", On: "n", Verdict: verify.Pass}}
+	after := []verify.Result{fail("gpu-remap", "n"), fail("gpu-ecc-errors", "n"), fail("gpu-temperature", "n"), fail("gpu-throttle", "n"), {Check: "gpu-ecc", Verdict: verify.Blind}}
+	got := worseOf(before, after)
+	if len(got) != 1 || got[0].Check != "gpu-ecc-errors" || got[0].Why != "so; it was not so before the load" {
+		t.Errorf("%+v", got)
+	}
+}
