@@ -273,7 +273,9 @@ func TestAllocationRead(t *testing.T) {
 
 // TestWorseOf: what load has brought about and what lasts is a result, once.
 func TestWorseOf(t *testing.T) {
-	fail := func(check, on string) verify.Result { return verify.Result{Check: check, On: on, Verdict: verify.Fail, Why: "so"} }
+	fail := func(check, on string) verify.Result {
+		return verify.Result{Check: check, On: on, Verdict: verify.Fail, Why: "so"}
+	}
 	before := []verify.Result{fail("gpu-remap", "n"), {Check: "gpu-ecc-errors", On: "n", Verdict: verify.Pass}}
 	after := []verify.Result{fail("gpu-remap", "n"), fail("gpu-ecc-errors", "n"), fail("gpu-temperature", "n"), fail("gpu-throttle", "n"), {Check: "gpu-ecc", Verdict: verify.Blind}}
 	got := worseOf(before, after)
