@@ -17,7 +17,7 @@ var waits = map[string]string{
 	"JobHeldAdmin":                "is held by an administrator",
 	"DependencyNeverSatisfied":    "never starts: a job that it depends on did not end as it should",
 	"PartitionDown":               "waits because its partition is down",
-	"PartitionInactive":           "waits because its partition is inactive; `muster fleet start` lets a stopped fleet run",
+	"PartitionInactive":           "waits because its partition is inactive: the fleet is stopped, or the queue is protected, and `muster status` says why; `muster fleet start` lets it run",
 	"PartitionNodeLimit":          "waits because it asks for more nodes than its partition allows",
 	"PartitionTimeLimit":          "waits because it asks for more time than its partition allows",
 	"JobArrayTaskLimit":           "waits because as many tasks of its array run as may at once",
