@@ -152,7 +152,7 @@ func (r *run) loop(ctx context.Context, s *verify.Suite, by ncclMeans, efa judge
 	switch {
 	case gbps > 0:
 		result.Verdict, result.Found = verify.Pass, fmt.Sprintf("bus bandwidth %.4g GB/s with messages of %s over %s", gbps, loopBytes, count.Of(efa.Devices, "EFA device"))
-		result.Why = "measured, and not judged: nobody has published it"
+		result.Why, result.Source = "measured, and not judged: nobody has published it", "" // an earlier report may judge it
 		result.Value = &verify.Value{Number: gbps, Unit: "GB/s"}
 	case err != nil:
 		result.Found, result.Why, result.Hint = "they do not", err.Error(), "see the suite efa, and NCCL's lines with NCCL_DEBUG=INFO"

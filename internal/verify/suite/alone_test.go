@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/judge"
 )
 
 // eight are the facts of a machine with eight GPUs like the one that a real machine told of, joined by NVLink, and with EFA.
@@ -280,6 +281,25 @@ func TestWorseOf(t *testing.T) {
 	after := []verify.Result{fail("gpu-remap", "n"), fail("gpu-ecc-errors", "n"), fail("gpu-temperature", "n"), fail("gpu-throttle", "n"), {Check: "gpu-ecc", Verdict: verify.Blind}}
 	got := worseOf(before, after)
 	if len(got) != 1 || got[0].Check != "gpu-ecc-errors" || got[0].Why != "so; it was not so before the load" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestAloneBeside: what nobody has published of a machine alone is held against a machine that was well.
+func TestAloneBeside(t *testing.T) {
+	well := eight(t)
+	good := alone(t, stand(t, well, well, "478", "92"), verify.NCCL)
+	good.Nodes, good.Suites[0].Results = []string{"node-7"}, slices.Clone(good.Suites[0].Results)
+	for i := range good.Suites[0].Results {
+		good.Suites[0].Results[i].On = "node-7"
+	}
+	dir := stand(t, well, well, "478", "31")
+	w := World{Muster: filepath.Join(dir, "muster"), Alone: "node-1", Type: "p5en.48xlarge", Tell: func(string) {}}
+	r, err := Run(t.Context(), w, Options{Suites: []string{verify.NCCL}, Budget: time.Minute, Earlier: &judge.Earlier{Report: good, Name: "good.json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := resultOf(r, "nccl-loop"); got.Verdict != verify.Fail || got.Why != "it is 3.0 times worse than it was" {
 		t.Errorf("%+v", got)
 	}
 }
