@@ -144,6 +144,12 @@ func (c *cluster) looksAlone(node string) {
 	if got := v.results("storage-write"); len(got) != 1 || got[0].Verdict != "skip" { // a c6i.large has no disks of its own
 		c.holds(v, "pass", "storage-write", "storage-read")
 	}
+	r = c.node(node, "cd / && muster verify --alone storage --disk /var/tmp -o json")
+	v = verified{}
+	if err := json.Unmarshal([]byte(r.stdout), &v); err != nil || r.code != 0 {
+		c.t.Fatalf("exit code %d, %v: %s%s", r.code, err, r.stdout, r.stderr)
+	}
+	c.holds(v, "pass", "storage-write", "storage-read", "storage-create")
 	const gpu = "gpu-dy-p5e-2"
 	scratch := filepath.Join(c.path("nodes", gpu, "scratch0"), ".muster-verify-*")
 	cmd := c.command("exec", "--node", gpu, "--", "sh", "-c", "echo $$ >/tmp/alone.pid; exec muster verify --alone storage")

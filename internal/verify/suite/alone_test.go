@@ -303,3 +303,16 @@ func TestAloneBeside(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestHolding finds the file system of a directory: the deepest, and of those at one place the one that was mounted last.
+func TestHolding(t *testing.T) {
+	mounts := []verify.Mount{{Dir: "/", Source: "root"}, {Dir: "/var", Source: "var"}, {Dir: "/scratch", Source: "old"}, {Dir: "/scratch", Source: "new"}}
+	for dir, want := range map[string]string{"/": "root", "/tmp/x": "root", "/var": "var", "/var/tmp": "var", "/variable": "root", "/scratch/a": "new"} {
+		if got := holding(mounts, dir).Source; got != want {
+			t.Errorf("%s: %s, want %s", dir, got, want)
+		}
+	}
+	if got := holding(nil, "/a"); got.Dir != "" {
+		t.Errorf("of nothing: %+v", got)
+	}
+}

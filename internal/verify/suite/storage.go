@@ -150,14 +150,23 @@ func (r *run) sizeOf(mount string) storageSize {
 		return size
 	}
 	for _, mounts := range r.computeMounts() {
-		for _, m := range mounts {
-			if m.Dir == mount && m.Blind == "" {
-				size.bytes = min(size.bytes, m.FreeBytes/4/int64(len(r.alloc.nodes)))
-			}
+		if m := holding(mounts, mount); m.Blind == "" && (m.Dir == mount || r.Alone != "") {
+			size.bytes = min(size.bytes, m.FreeBytes/4/int64(len(r.alloc.nodes)))
 		}
 	}
 	size.bytes = max(size.bytes, leastBytes)
 	return size
+}
+
+// holding is the file system that a directory lies on, by its name.
+func holding(mounts []verify.Mount, dir string) (deepest verify.Mount) {
+	for _, m := range mounts {
+		below := m.Dir == "/" || dir == m.Dir || strings.HasPrefix(dir, m.Dir+"/")
+		if below && len(m.Dir) >= len(deepest.Dir) { // what was mounted later hides what lies below
+			deepest = m
+		}
+	}
+	return deepest
 }
 
 // pass is one run of phases in one directory, of which nothing is left.
