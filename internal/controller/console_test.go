@@ -5,15 +5,16 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
 func TestRun_replaces_what_does_not_come_up(t *testing.T) {
-	asked := ""
+	var asked atomic.Value // the ID of an instance
 	console := func(s *scene) {
 		s.config.Console = func(_ context.Context, id string) (string, error) {
-			asked = id
+			asked.Store(id)
 			return strings.Repeat("line\n", 99) + "Kernel panic - not syncing", nil
 		}
 	}
@@ -22,8 +23,8 @@ func TestRun_replaces_what_does_not_come_up(t *testing.T) {
 		j := s.slurm.submit(1, time.Second)
 		within(t, limits.Boot+10*time.Second, "launched again", func() bool { return s.place.Started() == 2 })
 		text, err := os.ReadFile(s.file)
-		if err != nil || asked != "i-1" || strings.Count(string(text), `"line"`) != 19 || !strings.Contains(string(text), `"Kernel panic - not syncing"]`) {
-			t.Errorf("the console of %q was asked for, and events have\n%s", asked, text)
+		if err != nil || asked.Load() != "i-1" || strings.Count(string(text), `"line"`) != 19 || !strings.Contains(string(text), `"Kernel panic - not syncing"]`) {
+			t.Errorf("the console of %q was asked for, and events have\n%s", asked.Load(), text)
 		}
 		<-time.After(resumeTimeout)
 		s.slurm.slow("q-dy-r-1", false)

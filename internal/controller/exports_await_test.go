@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -49,8 +50,8 @@ func TestExports_await(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				puts := 0
-				a := mirrored(t, &moody{put: func(_ context.Context, u store.Upload) error { puts++; return c.put(puts, u.Key) }})
+				var puts atomic.Int32
+				a := mirrored(t, &moody{put: func(_ context.Context, u store.Upload) error { return c.put(int(puts.Add(1)), u.Key) }})
 				for _, name := range []string{"a/x", "a/y", "b"} {
 					makeFile(t, a.Rule.Dir, name, "abc")
 				}
@@ -80,7 +81,8 @@ func TestExports_await(t *testing.T) {
 // waiting.
 func TestExports_await_what_was_there(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake, made := &moody{}, 0
+		var made atomic.Int32
+		fake := &moody{}
 		a := mirrored(t, fake)
 		more := func(n int) {
 			makeFile(t, a.Rule.Dir, fmt.Sprintf("more-%d", n), "abc")
@@ -90,10 +92,11 @@ func TestExports_await_what_was_there(t *testing.T) {
 		}
 		e := controller.NewExports([]controller.Association{a}, slog.New(slog.DiscardHandler))
 		fake.put = func(context.Context, store.Upload) error {
-			if made++; made == 1 { // the call has seen what there is: others export from now on, too
+			n := int(made.Add(1))
+			if n == 1 { // the call has seen what there is: others export from now on, too
 				runs(t, e)
 			}
-			more(made)
+			more(n)
 			return nil
 		}
 		makeFile(t, a.Rule.Dir, "model.bin", "abc")

@@ -49,12 +49,12 @@ func TestRegister(t *testing.T) {
 func TestSettleAccounts(t *testing.T) {
 	var process atomic.Int32
 	process.Store(7)
-	answers := 0
+	var answers atomic.Int32
 	playWith(t, func(s *scene) {
 		s.config.Slurmctld = func() int { return int(process.Load()) }
 		s.config.Trust = 90 * time.Second
 		s.config.EndRunaways = func(context.Context) ([]string, error) {
-			switch answers++; answers {
+			switch answers.Add(1) {
 			case 1:
 				return nil, errors.New("connection refused")
 			case 2:
@@ -63,16 +63,16 @@ func TestSettleAccounts(t *testing.T) {
 			return nil, nil
 		}
 	}, func(t *testing.T, s *scene) {
-		for _, want := range []int{1, 2, 2, 2} {
+		for _, want := range []int32{1, 2, 2, 2} {
 			<-time.After(50 * time.Second)
-			if answers != want {
-				t.Errorf("asked %d times, want %d", answers, want)
+			if got := answers.Load(); got != want {
+				t.Errorf("asked %d times, want %d", got, want)
 			}
 		}
 		process.Store(8)
 		<-time.After(5 * time.Minute)
 	}, "q-dy-r-1")
-	if answers != 3 {
-		t.Errorf("asked %d times in all", answers)
+	if answers.Load() != 3 {
+		t.Errorf("asked %d times in all", answers.Load())
 	}
 }
