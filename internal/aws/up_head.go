@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
-	"github.com/muster-hpc/muster/internal/place"
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
@@ -211,7 +210,7 @@ func (u *up) static(ctx context.Context) (string, error) {
 		if waited := time.Since(began); waited > staticLimit+u.Workload.BurnInLimit() || newer && l.fleet() == "protected" {
 			return "", missingNodes(l.status.Cluster, have, want, waited)
 		}
-		u.Report.Waiting("static nodes", staticWords(have, want)+place.Proving(u.Workload), time.Since(began))
+		u.Report.Waiting("static nodes", staticWords(have, want)+spec.BurnInWords(u.Workload.BurnInLimit()), time.Since(began))
 		if err := pause.For(ctx, every); err != nil {
 			return "", err
 		}

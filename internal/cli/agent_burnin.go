@@ -67,8 +67,11 @@ func (a *app) burnIn(ctx context.Context, b burnIn) (verify.Fitness, error) {
 		return verify.Fitness{}, err
 	}
 	w.Alone, w.Type, w.Place = b.node, b.kind, b.place
-	if w.File == nil || w.Workload == nil {
-		return verify.Fitness{}, fmt.Errorf("%s or %s cannot be read", services.ClusterFile, services.WorkloadFile)
+	if w.File == nil {
+		return verify.Fitness{}, fmt.Errorf("%s cannot be read", services.ClusterFile)
+	}
+	if w.Workload, err = wishes(w.File); err != nil {
+		return verify.Fitness{}, err
 	}
 	wish := w.Workload.BurnInOf(queueOf(w.File, b.node))
 	if wish == nil {
@@ -79,6 +82,19 @@ func (a *app) burnIn(ctx context.Context, b burnIn) (verify.Fitness, error) {
 		return verify.Fitness{}, err
 	}
 	return verify.FitnessOf(report, suite.Unfit(report)), keep(b.out, "report.json", report)
+}
+
+// wishes is muster.yaml, which is empty where the user has none. What cannot be read asks for something that nobody knows.
+func wishes(c *spec.Cluster) (*spec.Workload, error) {
+	text, err := os.ReadFile(services.WorkloadFile)
+	if err != nil || len(text) == 0 {
+		return &spec.Workload{}, err
+	}
+	w, problems := spec.ParseWorkload(services.WorkloadFile, text, c)
+	if w == nil {
+		return nil, problems.Err()
+	}
+	return w, nil
 }
 
 // queueOf is the queue of a node, by its name.

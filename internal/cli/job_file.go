@@ -86,24 +86,30 @@ func readJobs(called, dir string, data []byte, w *spec.Workload, wishes jobWishe
 // workloadHere is the muster.yaml of the cluster whose machine this is; it is empty where
 // there is none.
 func workloadHere() *spec.Workload {
+	_, w := filesHere()
+	return w
+}
+
+// filesHere are the cluster file, nil if it cannot be read, and muster.yaml, which is empty then.
+func filesHere() (*spec.Cluster, *spec.Workload) {
 	c, _ := spec.Load(services.ClusterFile)
 	data, err := os.ReadFile(services.WorkloadFile)
 	if err != nil || len(data) == 0 {
-		return &spec.Workload{}
+		return c, &spec.Workload{}
 	}
 	if w, _ := spec.ParseWorkload(services.WorkloadFile, data, c); w != nil {
-		return w
+		return c, w
 	}
-	return &spec.Workload{}
+	return c, &spec.Workload{}
 }
 
 // burnInsHere are how long new nodes of this cluster may prove themselves, by their queues.
 func burnInsHere() map[string]time.Duration {
-	c, _ := spec.Load(services.ClusterFile)
+	c, w := filesHere()
 	if c == nil {
 		return nil
 	}
-	return workloadHere().BurnInLimits(c)
+	return w.BurnInLimits(c)
 }
 
 // jobDir is where the relative paths of a job file begin: beside it, or in the working

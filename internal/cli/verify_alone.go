@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/catalog"
-	"github.com/muster-hpc/muster/internal/services"
-	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/verify/suite"
 )
 
@@ -38,13 +36,12 @@ func (a *app) aloneWorld() (suite.World, error) {
 		if !onCloudHead() { // a node of a cluster on this machine only stands for an instance
 			w.Place, w.Type = "local", ""
 		}
-		w.File, _ = spec.Load(services.ClusterFile)
-		w.Workload = workloadHere()
+		w.File, w.Workload = filesHere()
 	}
 	return w, nil
 }
 
-// ownType is the instance type of this machine where it is one of EC2 that the catalogue knows, else empty: its firmware says it.
+// ownType is the instance type of this machine where its firmware names one of EC2 that the catalogue knows, else empty.
 func ownType() string {
 	text, err := os.ReadFile("/sys/devices/virtual/dmi/id/product_name")
 	if t, known := catalog.Lookup(strings.TrimSpace(string(text))); err == nil && known {

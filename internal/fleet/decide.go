@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // decision collects actions.
@@ -153,16 +154,13 @@ func bootFailure(w World, n Node, i provider.Instance) string {
 	}
 	limit, words := w.Limits.Boot, ""
 	if burnIn := w.Limits.BurnIn[n.Resource.Queue]; burnIn > 0 {
-		limit, words = limit+burnIn+burnInEnds, ", its burn-in included"
+		limit, words = limit+burnIn+spec.BurnInEnds, ", its burn-in included"
 	}
 	if w.Now.Sub(i.Started) > limit {
 		return fmt.Sprintf("no answer within %s of its start", limit) + words
 	}
 	return ""
 }
-
-// burnInEnds is what a burn-in may take to clean up when its time is over.
-const burnInEnds = time.Minute
 
 // again launches a node whose instance was ended, if its resource may launch.
 func (d *decision) again(w World, n Node, launch what, short string) {

@@ -49,7 +49,7 @@ func (t Tally) Count(rose []Node, failed []Failed) {
 // differ where the cause is the same.
 func wayOf(why string) string {
 	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
+		if r >= '0' && r <= '9' || r == '.' { // 190 and 190.5
 			return -1
 		}
 		return r

@@ -37,3 +37,14 @@ func TestProtect_alike(t *testing.T) {
 		})
 	}
 }
+
+// TestTally_takes_measurements_for_alike: how slow each machine is, is not how it failed.
+func TestTally_takes_measurements_for_alike(t *testing.T) {
+	tally := fleet.Tally{}
+	for _, gbps := range []string{"190", "187.5"} {
+		tally.Count(nil, []fleet.Failed{{Node: fleet.Node{Name: "n", Resource: slurm.Resource{Queue: "q", Name: "r"}}, Why: "burn in: unfit: all-reduce-bandwidth: bus bandwidth " + gbps + " GB/s"}})
+	}
+	if got := tally["q"].Alike; got != 2 {
+		t.Errorf("%d are alike, want 2", got)
+	}
+}

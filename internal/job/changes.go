@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/spec"
 )
 
 // Changes tells a user what has happened to a job between two looks, a line
@@ -61,7 +62,7 @@ func State(v View) string {
 	case j.State == "PENDING":
 		return Why(j)
 	case j.State == "CONFIGURING" && v.Starting != "":
-		return "waits for its nodes to power up: " + v.Starting + burnIn(v)
+		return "waits for its nodes to power up: " + v.Starting + spec.BurnInWords(v.BurnIn[j.Partition])
 	case j.State == "CONFIGURING":
 		return "is about to start on " + j.NodeList
 	case GivesWay(j) != "":
@@ -78,14 +79,6 @@ func State(v View) string {
 		return "is suspended"
 	}
 	return "is " + j.State
-}
-
-// burnIn says that nodes which power up may prove themselves first.
-func burnIn(v View) string {
-	if limit := v.BurnIn[v.Job.Partition]; limit > 0 {
-		return fmt.Sprintf("; new ones prove themselves first, for up to %.0f min (BurnIn of muster.yaml)", limit.Minutes())
-	}
-	return ""
 }
 
 // GivesWay says that a job that runs has to make room for another one, and until when; empty is that it has not. It goes on

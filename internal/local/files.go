@@ -159,7 +159,7 @@ func newConfig(l *nodes.Layout, r nodes.Record, c *spec.Cluster, w *spec.Workloa
 	}
 	cfg.slurm = services.Place(plan.Config(c, w, cfg.addresses), cfg.params)
 	cfg.slurm.Cluster, cfg.slurm.HeadName, cfg.slurm.NodeUser = strings.ToLower(r.Name), r.HeadName, nodeUser
-	cfg.slurm.GPUFile, cfg.slurm.Timers = services.GPUDir+"/gpu", slurm.LocalTimers().BurningIn(w.BurnInLimit())
+	cfg.slurm.GPUFile, cfg.slurm.Timers = services.GPUDir+"/gpu", slurm.LocalTimers().BurningIn(w.BurnInLimit(), spec.BurnInEnds)
 	cfg.slurm.FirstJobID, cfg.slurm.RebootProgram = nextJob(l), services.RebootProgram
 	cfg.slurm.NodeHealth, cfg.slurm.NodeProlog = services.NodeHealth, services.NodeProlog
 	cfg.slurm.CgroupPlugin = slurm.NoCgroups(cfg.version)

@@ -331,7 +331,7 @@ func (u *up) awaitStatic(ctx context.Context, names []string) (string, error) {
 		}
 		up := registered(all, names)
 		if time.Since(began) > time.Second {
-			u.Report.Waiting("wait for static nodes", fmt.Sprintf("%d of %d registered%s", up, len(names), place.Proving(u.Workload)), time.Since(began))
+			u.Report.Waiting("wait for static nodes", fmt.Sprintf("%d of %d registered%s", up, len(names), spec.BurnInWords(u.Workload.BurnInLimit())), time.Since(began))
 		}
 		return up == len(names), nil
 	})

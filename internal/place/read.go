@@ -58,14 +58,6 @@ func KeepsWorkload(cluster string) string {
 	return fmt.Sprintf("there is no muster.yaml beside the cluster file: cluster %s keeps the one that it has, with its accounts and its burn-in; one with the text {} takes them away", page.Printable(cluster))
 }
 
-// Proving says of nodes that are waited for that new ones may prove themselves first, empty if they do not.
-func Proving(w *spec.Workload) string {
-	if limit := w.BurnInLimit(); limit > 0 {
-		return fmt.Sprintf("; new ones prove themselves first, for up to %.0f min (BurnIn of muster.yaml)", limit.Minutes())
-	}
-	return ""
-}
-
 // Unfit says that the muster.yaml that a cluster has does not fit its new file.
 func Unfit(problems *diag.List) error {
 	return fmt.Errorf("there is no muster.yaml beside the cluster file, and the one that the cluster has does not fit the file: %w; put one beside the file, {} for none of it", problems.Err())

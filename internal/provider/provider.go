@@ -33,9 +33,11 @@ type Instance struct {
 // Proof is what a machine proved of itself before it became a node.
 type Proof struct {
 	// Unfit is why it is to take no job, empty if it may. Said is what was measured, Blind what nobody could see.
-	Unfit, Said, Blind string
+	Unfit string `json:"unfit,omitempty"`
+	Said  string `json:"said,omitempty"`
+	Blind string `json:"blind,omitempty"`
 	// Evidence are lines about why it is unfit.
-	Evidence []string
+	Evidence []string `json:"evidence,omitempty"`
 }
 
 // HealthEvent is a reason not to trust an instance for long.

@@ -44,10 +44,10 @@ func CloudTimers(resume int) Timers {
 	}
 }
 
-// BurningIn are the timers of a cluster whose nodes prove themselves before they register.
-func (t Timers) BurningIn(limit time.Duration) Timers {
+// BurningIn are the timers of a cluster whose nodes prove themselves before they register, for up to a limit; 0 is not at all.
+func (t Timers) BurningIn(limit, ends time.Duration) Timers {
 	if limit > 0 {
-		t.Resume += int((limit + time.Minute).Seconds()) // it cleans up when its time is over
+		t.Resume += int((limit + ends).Seconds())
 	}
 	return t
 }

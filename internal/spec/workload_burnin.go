@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -58,6 +59,17 @@ func (w *Workload) BurnInLimit() time.Duration {
 		return 0
 	}
 	return w.BurnIn.Limit()
+}
+
+// BurnInEnds is what a burn-in may take to clean up when its time is over.
+const BurnInEnds = time.Minute
+
+// BurnInWords say of nodes that are waited for that new ones may prove themselves first; empty if they do not.
+func BurnInWords(limit time.Duration) string {
+	if limit <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; new ones prove themselves first, for up to %.0f min (BurnIn of muster.yaml)", limit.Minutes())
 }
 
 // BurnInLimits are the most that it takes on a node, by the queues that have it.

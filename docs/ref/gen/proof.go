@@ -233,6 +233,8 @@ muster was written and tested without an account of AWS. Nothing on this page wa
   from shared memory for just this. Nobody has run it here; where it does not work it is a warning, and takes no node out of service. DCGM's diagnosis of levels 2 to 4 was asked of nothing; its reports are read as those of level 1 are.
 - That a burn-in finds what is wrong with GPUs: new nodes without GPUs had theirs, by gloo and on their disks, on this machine and on the double of AWS, where a rank that died and a disk that turned read-only were found and their machines
   replaced. What GPUs would say was a recorded machine's facts, eight times, and stand-ins for nccl-tests.
+- That the firmware of instances says their type (/sys/devices/virtual/dmi/id/product_name): muster verify --alone, typed on such a machine, goes by it where the catalogue knows the word, and else expects nothing of the machine.
+  A node's boot asks the metadata service.
 - Which network devices lie beside which GPUs: nobody publishes what nvidia-smi shows of it on instances, so that it is not judged. In tests
   Slurm starts a stand-in for IOR and mdtest, a real program of MPI by PMIx, that prints what they printed when they were recorded; fio is Debian's.
 - That a node whose clock is wrong is found: the judgement is tested; nodes of tests have one kernel, and so one clock. Slow nodes were made by limiting their bandwidth; a kernel that could delay packets was not there.

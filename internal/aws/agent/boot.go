@@ -101,16 +101,13 @@ func (c *cluster) limit(t manifest.Ticket) time.Duration {
 	return c.file.Timeouts.ComputeNode
 }
 
-// burnInEnds is how long a burn-in may take to end when its time is over: it removes what it has written.
-const burnInEnds = time.Minute
-
 // limited bounds the rest of a boot. A burn-in has its own time.
 func (a *agent) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := a.cluster.limit(a.Ticket)
 	why := fmt.Errorf("the boot took longer than the cluster file's %s", limit)
 	if wish := a.cluster.workload.BurnInOf(a.Ticket.Queue); wish != nil && a.Ticket.Role == manifest.RoleCompute {
 		why = fmt.Errorf("the boot took longer than the cluster file's %s and the %s of its burn-in", limit, wish.Limit())
-		limit += wish.Limit() + burnInEnds
+		limit += wish.Limit() + spec.BurnInEnds
 	}
 	return context.WithTimeoutCause(ctx, limit, why)
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/sys/tie"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 	"github.com/muster-hpc/muster/internal/verify"
@@ -28,7 +29,7 @@ func (n *node) burnIn(ctx context.Context) (string, error) {
 	path := filepath.Join(services.BurnInDir, "fitness.json")
 	fitness, err := fitnessIn(path)
 	if errors.Is(err, os.ErrNotExist) {
-		ctx, cancel := context.WithTimeoutCause(ctx, wish.Limit()+burnInEnds, fmt.Errorf("it does not end within %s", wish.Limit()+burnInEnds))
+		ctx, cancel := context.WithTimeoutCause(ctx, wish.Limit()+spec.BurnInEnds, fmt.Errorf("it does not end within %s", wish.Limit()+spec.BurnInEnds))
 		defer cancel()
 		if ended := n.runBurnIn(ctx); ctx.Err() != nil {
 			return "", context.Cause(ctx)
@@ -61,7 +62,7 @@ func (n *node) runBurnIn(ctx context.Context) error {
 		_, _ = io.Copy(io.Discard, r)
 	}()
 	cmd := exec.Command(n.Program, "agent", "burn-in", "--node="+n.Name, "--type="+n.identity.Type, "--out="+services.BurnInDir)
-	cmd.Dir, cmd.Stderr, cmd.WaitDelay = "/", w, burnInEnds
+	cmd.Dir, cmd.Stderr, cmd.WaitDelay = "/", w, spec.BurnInEnds
 	err := tie.Program{Cmd: cmd, AtDeath: syscall.SIGTERM}.RunUntil(ctx)
 	_ = w.Close()
 	<-heard

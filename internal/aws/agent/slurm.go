@@ -51,7 +51,7 @@ func (a *agent) config(p services.Params, accounting slurm.Accounting) (slurm.Co
 	c.Cluster, c.HeadName, c.NodeUser = strings.ToLower(name), headName(name), "root"
 	c.Configless, c.GPUFile, c.PlugStack = true, "/dev/nvidia", ""
 	c.NodeProlog, c.NodeEpilog, c.NodeHealth, c.Accounting = services.NodeProlog, boot.NodeEpilog, services.NodeHealth, accounting
-	c.Timers = slurm.CloudTimers(int(a.cluster.file.Timeouts.ComputeNode.Seconds())).BurningIn(a.cluster.workload.BurnInLimit())
+	c.Timers = slurm.CloudTimers(int(a.cluster.file.Timeouts.ComputeNode.Seconds())).BurningIn(a.cluster.workload.BurnInLimit(), spec.BurnInEnds)
 	if a.cluster.healthChecks() {
 		c.Timers.BatchStart = 900 // DCGM's diagnosis runs before a job's first step
 	}
