@@ -64,6 +64,6 @@ func tellsOfStoppedFleet(t *testing.T, c *cluster, waits *held) {
 		t.Errorf("status: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 	c.await("Slurm says why the job waits", time.Minute, func() bool {
-		return strings.Contains(c.must("job", "show", waits.id), "`muster fleet start` lets a stopped fleet run")
+		return strings.Contains(c.must("job", "show", waits.id), "the fleet is stopped, or the queue is protected, and `muster status` says why; `muster fleet start` lets it run")
 	})
 }
