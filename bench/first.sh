@@ -8,6 +8,13 @@ out=$(mktemp "$dir/first-XXXXXX")
 chmod 666 "$out"
 flags=(--nodes="$nodes" --nodelist="$list" --ntasks-per-node=1 --mem=1G --time=10)
 stamp=(date +%s.%6N)
+# stuck says what Slurm thinks of a job that does not get on.
+stuck() {
+    echo "job $id: only $(wc -l <"$out") lines on $(hostname)'s nodes after 120 s" >&2
+    cat "$out" >&2
+    { scontrol show job "$id"; sinfo --Node --long; sinfo --list-reasons; } >&2 || true
+    exit 1
+}
 began=$EPOCHREALTIME
 if [ "$how" = srun ]; then
     srun "${flags[@]}" --quiet "${stamp[@]}" >"$out"
@@ -17,7 +24,7 @@ else
     lines=$((nodes + 1))
     while [ "$(wc -l <"$out")" -lt "$lines" ]; do
         sleep 0.05
-        (( ${EPOCHREALTIME%.*} - ${began%.*} < 120 )) || { echo "job $id: only $(wc -l <"$out") lines" >&2; cat "$out" >&2; exit 1; }
+        (( ${EPOCHREALTIME%.*} - ${began%.*} < 120 )) || stuck
     done
 fi
 sort -g "$out" | awk -v began="$began" 'NR == 1 { first = $1 } { last = $1 } END { printf "%.3f %.3f\n", first - began, last - began }'

@@ -32,7 +32,7 @@ func TestBurnIn(t *testing.T) {
 }
 
 // burnt is an event.
-type burnt struct{ Kind, Nodes, Reason string }
+type burnt struct{ Kind, Nodes, Reason, Report string }
 
 // burnIns are the events of a node's burn-ins.
 func (c *cluster) burnIns(node string) (all []burnt) {
@@ -91,6 +91,11 @@ func burnInReplaces(t *testing.T, c *cluster) {
 	if got := events[0].Reason; got != "burn in: storage-measured: read-only" {
 		t.Errorf("it failed for %q", got)
 	}
+	var v verified
+	if report, err := os.ReadFile(events[0].Report); err != nil || json.Unmarshal(report, &v) != nil || !slices.Equal(v.Nodes, []string{node}) {
+		t.Errorf("%v: its report %q is %s", err, events[0].Report, report)
+	}
+	c.holds(v, "fail", "storage-measured")
 	if got := events[2].Reason; !strings.HasPrefix(got, "fit after ") || !strings.Contains(got, " s: collectives, storage, all-reduce-bandwidth ") || !strings.Contains(got, ", storage-write ") {
 		t.Errorf("it proved %q", got)
 	}

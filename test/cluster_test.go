@@ -282,14 +282,14 @@ const patience = time.Minute
 func (c *cluster) await(what string, limit time.Duration, holds func() bool) {
 	c.t.Helper()
 	limit = max(limit, patience)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(limit)
+	began, end := time.Now(), time.After(limit)
 	for !holds() {
+		// What takes long is looked at more seldom, so that looking does not make it take longer.
+		pause := min(max(20*time.Millisecond, time.Since(began)/20), 100*time.Millisecond)
 		select {
 		case <-end:
 			c.t.Fatalf("after %s still not: %s", limit, what)
-		case <-tick.C:
+		case <-time.After(pause):
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -20,6 +21,15 @@ type process struct {
 
 // machineProcesses are all processes of the machine.
 func machineProcesses() map[int]process {
+	all := kin()
+	for pid, p := range all {
+		all[pid] = p.withArgs()
+	}
+	return all
+}
+
+// kin are the machine's processes without their arguments, which take long to read.
+func kin() map[int]process {
 	all := map[int]process{}
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
@@ -27,21 +37,24 @@ func machineProcesses() map[int]process {
 		if err != nil {
 			continue
 		}
-		status, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
-		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-		p := process{pid: pid, args: strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")}
-		for field := range strings.Lines(string(status)) {
-			key, value, _ := strings.Cut(field, ":")
-			switch value = strings.TrimSpace(value); key {
-			case "Name":
-				p.name = value
-			case "PPid":
-				p.parent, _ = strconv.Atoi(value)
-			}
+		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
+		begins, ends := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // a name may have any byte
+		if err != nil || begins < 0 || ends < begins {
+			continue // it has just ended
+		}
+		p := process{pid: pid, name: string(stat[begins+1 : ends])}
+		if fields := bytes.Fields(stat[ends+1:]); len(fields) > 1 {
+			p.parent, _ = strconv.Atoi(string(fields[1]))
 		}
 		all[pid] = p
 	}
 	return all
+}
+
+func (p process) withArgs() process {
+	line, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "cmdline"))
+	p.args = strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
+	return p
 }
 
 // anchor is the cluster's first process, 0 if it has none on record.
@@ -60,11 +73,11 @@ func (c *cluster) anchor() int {
 // names, so nothing but descent tells whose a process is.
 func (c *cluster) processes() []process {
 	var mine []process
-	all, anchor := machineProcesses(), c.anchor()
+	all, anchor := kin(), c.anchor()
 	for _, p := range all {
 		for up := p; up.pid > 1; up = all[up.parent] {
 			if up.parent == anchor && anchor != 0 {
-				mine = append(mine, p)
+				mine = append(mine, p.withArgs())
 				break
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -15,8 +14,8 @@ import (
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/spec"
-	"github.com/muster-hpc/muster/internal/sys/whole"
 	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/burnin"
 	"github.com/muster-hpc/muster/internal/verify/suite"
 )
 
@@ -39,7 +38,7 @@ func (a *app) agentBurnIn() *cobra.Command {
 			if c.Context().Err() != nil {
 				return context.Cause(c.Context()) // nobody waits for it any more
 			}
-			if err := keep(b.out, "fitness.json", fitness); err != nil {
+			if err := burnin.KeepFitness(b.out, fitness); err != nil {
 				return err
 			}
 			if fitness.Unfit != "" {
@@ -81,7 +80,7 @@ func (a *app) burnIn(ctx context.Context, b burnIn) (verify.Fitness, error) {
 	if err != nil {
 		return verify.Fitness{}, err
 	}
-	return verify.FitnessOf(report, suite.Unfit(report)), keep(b.out, "report.json", report)
+	return verify.FitnessOf(report, suite.Unfit(report)), burnin.KeepReport(b.out, report)
 }
 
 // wishes is muster.yaml, which is empty where the user has none. What cannot be read asks for something that nobody knows.
@@ -105,12 +104,4 @@ func queueOf(c *spec.Cluster, node string) string {
 		})
 	})
 	return name.Queue
-}
-
-// keep writes what others look for in a directory, whole.
-func keep(dir, name string, what any) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	return whole.JSON(filepath.Join(dir, name), what)
 }

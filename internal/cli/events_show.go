@@ -119,6 +119,9 @@ func (v *eventsView) show(line []byte) error {
 	for _, line := range e.Log {
 		text += v.row("", "", "", "| "+line)
 	}
+	if e.Report != "" {
+		text += v.row("", "", "", "its report: "+e.Report)
+	}
 	_, err := io.WriteString(v.out, text)
 	return err
 }

@@ -157,7 +157,7 @@ func TestEventsFollowsUntilItIsStopped(t *testing.T) {
 }
 
 func TestEventsShowsWhatToDoAndTheLog(t *testing.T) {
-	event := `{"time":"2026-01-02T03:04:05Z","kind":"boot failed","nodes":"","instance":"i-1","reason":"mount","hint":"mend it","log":["a","b\u001b[0m"]}` + "\n"
+	event := `{"time":"2026-01-02T03:04:05Z","kind":"boot failed","nodes":"","instance":"i-1","reason":"mount","hint":"mend it","log":["a","b\u001b[0m"],"report":"/r/n.json"}` + "\n"
 	var b strings.Builder
 	v := eventsView{out: &b, headed: true}
 	if err := v.read(strings.NewReader(event)); err != nil {
@@ -165,7 +165,7 @@ func TestEventsShowsWhatToDoAndTheLog(t *testing.T) {
 	}
 	gap := strings.Repeat(" ", 19+2+17+2+32+2)
 	want := "  boot failed        i-1                               mount; mend it\n" + gap + "| a\n" + gap + "| b"
-	if got := b.String()[len(time.DateTime):]; !strings.HasPrefix(got, want) || strings.Contains(got, "\x1b") {
+	if got := b.String()[len(time.DateTime):]; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, gap+"its report: /r/n.json\n") || strings.Contains(got, "\x1b") {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

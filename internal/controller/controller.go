@@ -86,8 +86,10 @@ type Config struct {
 	// Trust is how long a slurmctld that starts believes of its jobs what it read.
 	Trust time.Duration
 
-	Events *Events
-	Log    *slog.Logger
+	// Reports is the directory for what burn-ins found on machines that are unfit; without it none is kept.
+	Reports string
+	Events  *Events
+	Log     *slog.Logger
 	// Exports may be nil.
 	Exports *Exports
 	// Kept keeps jobs; nil keeps none.

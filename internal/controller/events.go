@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -32,6 +33,8 @@ type Event struct {
 	Job int `json:"job,omitempty"`
 	// Log has the last lines of what the machine wrote.
 	Log []string `json:"log,omitempty"`
+	// Report is a file on the head node with all that a burn-in found, for muster verify page.
+	Report string `json:"report,omitempty"`
 }
 
 // Events keeps what happened in a file of one JSON object a line. One that has become
@@ -102,6 +105,24 @@ func (e *Events) rotate() error {
 		return err
 	}
 	return errors.Join(os.Link(e.path, Earlier(e.path)), os.Rename(next, e.path))
+}
+
+// last is when each instance last had an event of a kind, as far as the files still have it.
+func (e *Events) last(kind string) map[string]time.Time {
+	at := map[string]time.Time{}
+	for _, path := range []string{Earlier(e.path), e.path} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it may not be there, and what is told twice harms nobody
+		}
+		for line := range bytes.Lines(text) {
+			var v Event
+			if bytes.Contains(line, []byte(kind)) && json.Unmarshal(line, &v) == nil && v.Kind == kind && v.Instance != "" {
+				at[v.Instance] = v.Time
+			}
+		}
+	}
+	return at
 }
 
 // Close ends the writing.

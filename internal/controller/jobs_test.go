@@ -216,10 +216,10 @@ func TestProven(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer events.Close()
-	c := New(Config{Events: events})
+	c := New(Config{Events: events, Reports: t.TempDir()})
 	told := provider.Instance{ID: "i-1", Node: "n-1", Proof: &provider.Proof{Said: "1"}}
 	bare := provider.Instance{ID: "i-2", Node: "n-2"}
-	unfit := provider.Instance{ID: "i-3", Node: "n-3", Proof: &provider.Proof{Unfit: "3", Evidence: []string{"a line"}}}
+	unfit := provider.Instance{ID: "i-3", Node: "n-3", Proof: &provider.Proof{Unfit: "3", Evidence: []string{"a line"}, Report: []byte("{}")}}
 	forged := provider.Instance{ID: "i-4", Node: "n-4", Proof: &provider.Proof{Unfit: "4"}} // a node in service
 	c.rising["n-3"] = true
 	c.registry.started([]provider.Instance{told, bare, unfit, forged})
@@ -231,6 +231,10 @@ func TestProven(t *testing.T) {
 	for range 2 {
 		c.proven(t.Context(), []provider.Instance{told, bare})
 	}
+	later := New(Config{Events: events})
+	reused := provider.Instance{ID: "i-2", Node: "n-5", Started: time.Now().Add(time.Hour), Proof: &provider.Proof{Said: "5"}} // another life under its name
+	ended := provider.Instance{ID: "i-6", Node: "n-6", Proof: &provider.Proof{Said: "6"}}                                      // while no controller ran
+	later.proven(t.Context(), []provider.Instance{told, reused, ended, forged})
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -242,9 +246,51 @@ func TestProven(t *testing.T) {
 			t.Fatal(err)
 		}
 		got = append(got, strings.Join(append([]string{e.Kind, e.List, e.Reason}, e.Log...), " "))
+		if _, err := os.Stat(e.Report); (err == nil) != (e.Kind == "boot failed") {
+			t.Errorf("%s: its report is %q: %v", e.Kind, e.Report, err)
+		}
 	}
-	if want := []string{"boot failed n-3 burn in: 3 a line", "burn-in n-2 2", "blind n-2 7"}; !slices.Equal(got, want) {
+	if want := []string{"burn-in n-1 1", "boot failed n-3 burn in: 3 a line", "burn-in n-2 2", "blind n-2 7", "burn-in n-5 5", "burn-in n-6 6"}; !slices.Equal(got, want) {
 		t.Errorf("told %q, want %q", got, want)
+	}
+}
+
+// TestKeepReport keeps what an unfit machine found, the newest of many, and is stopped by nothing that is in its way.
+func TestKeepReport(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log", "burn-in")
+	var log strings.Builder
+	c := New(Config{Reports: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	for _, row := range []struct{ node, report string }{{"", "{}"}, {"n-1", ""}} {
+		if path := c.keepReport(row.node, []byte(row.report)); path != "" {
+			t.Errorf("%+v: kept as %s", row, path)
+		}
+	}
+	first := c.keepReport("n-1", []byte(`{"schema":1}`))
+	if text, err := os.ReadFile(first); string(text) != `{"schema":1}`+"\n" || err != nil || !strings.HasPrefix(filepath.Base(first), "20") || !strings.HasSuffix(first, "Z-n-1.json") {
+		t.Errorf("%s has %q, %v", first, text, err)
+	}
+	if err := os.Remove(first); err != nil {
+		t.Fatal(err)
+	}
+	for i := range mostReports + 2 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("20260101T%06d.000Z-n-2.json", i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "20000101-mine.txt"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	last := c.keepReport("n-3", []byte(`{}`))
+	left, err := filepath.Glob(dir + "/*.json")
+	if err != nil || len(left) != mostReports || left[0] != dir+"/20260101T000003.000Z-n-2.json" || left[mostReports-1] != last {
+		t.Errorf("%d are left, %q, %v", len(left), left, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "20000101-mine.txt")); err != nil {
+		t.Error(err)
+	}
+	c.Reports = filepath.Join(last, "no directory")
+	if path := c.keepReport("n-3", []byte(`{}`)); path != "" || !strings.Contains(log.String(), "a burn-in's report is not kept") {
+		t.Errorf("kept as %q: %s", path, log.String())
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +79,11 @@ func (c *Controller) tellBurnIn(node, instance, said string) {
 
 // proven hears of burn-ins from the place itself, where machines have no other way to tell. It is part of a round.
 func (c *Controller) proven(ctx context.Context, instances []provider.Instance) {
-	first, before := c.heard == nil, c.heard
+	var told map[string]time.Time // by an earlier controller
+	before := c.heard
+	if proves := func(i provider.Instance) bool { return i.Proof != nil }; before == nil && slices.ContainsFunc(instances, proves) {
+		told = c.Events.last("burn-in")
+	}
 	c.heard = map[string]bool{}
 	for _, i := range instances {
 		if i.Proof == nil {
@@ -89,11 +94,11 @@ func (c *Controller) proven(ctx context.Context, instances []provider.Instance) 
 			continue // a node in service was fit once: nobody but root on it says otherwise
 		}
 		c.heard[i.ID] = true
-		if before[i.ID] || first && !unfit { // an earlier controller has told it
+		if before[i.ID] || !unfit && told[i.ID].After(i.Started) {
 			continue
 		}
 		if unfit {
-			_ = c.Failed(ctx, join.Failure{InstanceID: i.ID, Node: i.Node, Step: join.BurnInStep, Error: i.Proof.Unfit, LogTail: i.Proof.Evidence}) // it always takes note
+			_ = c.Failed(ctx, join.Failure{InstanceID: i.ID, Node: i.Node, Step: join.BurnInStep, Error: i.Proof.Unfit, LogTail: i.Proof.Evidence, Report: i.Proof.Report}) // it always takes note
 			continue
 		}
 		c.tellBurnIn(i.Node, i.ID, i.Proof.Said)
@@ -123,6 +128,7 @@ func (c *Controller) Failed(_ context.Context, f join.Failure) error {
 	if node != "" {
 		e.Nodes = []string{node}
 	}
+	e.Report = c.keepReport(node, f.Report)
 	c.Events.Add(e)
 	c.mu.Lock()
 	if c.inbox.bootFailed == nil {

@@ -38,6 +38,8 @@ type Proof struct {
 	Blind string `json:"blind,omitempty"`
 	// Evidence are lines about why it is unfit.
 	Evidence []string `json:"evidence,omitempty"`
+	// Report is all that was found on a machine that is unfit, in JSON; empty where nobody has it.
+	Report []byte `json:"-"`
 }
 
 // HealthEvent is a reason not to trust an instance for long.

@@ -110,7 +110,7 @@ func TestDiff_verdicts(t *testing.T) {
 }
 
 func TestDiff_identity(t *testing.T) {
-	a, b := whole(), whole()
+	a, b := complete(), complete()
 	b.Identity.Muster, b.Nodes = "2", []string{"n-2", "n-3"}
 	b.Identity.Versions = map[string]string{"nccl": "2.27"}
 	b.Suites = append(b.Suites, Suite{Name: GPU, Verdict: Blind, Why: "no driver"})
@@ -151,7 +151,7 @@ func TestDiff_can_be_written(t *testing.T) {
 }
 
 func FuzzDiff(f *testing.F) {
-	text, _ := json.Marshal(whole())
+	text, _ := json.Marshal(complete())
 	f.Add(text, text)
 	f.Add([]byte(`{"schema":1,"verdict":"pass","suites":[{"name":"s","verdict":"pass","results":[{"verdict":"pass","value":{"number":1e-320}}]}]}`),
 		[]byte(`{"schema":1,"verdict":"pass","suites":[{"name":"s","verdict":"pass","results":[{"verdict":"pass","value":{"number":1e308}}]}]}`))

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func whole() Report {
+func complete() Report {
 	r := Report{
 		Identity: Identity{Cluster: "c", Muster: "1"}, Began: time.Date(2026, 11, 3, 8, 0, 0, 0, time.UTC), Nodes: []string{"n-1", "n-2"},
 		Suites: []Suite{{Name: Network, Results: []Result{{Check: "pair", On: "n-1+n-2", Verdict: Pass, Value: &Value{Number: 12, Unit: "GB/s"}}},
@@ -20,12 +20,12 @@ func whole() Report {
 }
 
 func TestParse(t *testing.T) {
-	text, err := json.MarshalIndent(whole(), "", "  ")
+	text, err := json.MarshalIndent(complete(), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := Parse(text)
-	if diff := cmp.Diff(whole(), got); err != nil || diff != "" {
+	if diff := cmp.Diff(complete(), got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	if _, err := Parse([]byte(strings.Replace(string(text), `"schema"`, `"newer": {"a": 1}, "schema"`, 1))); err != nil {
@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParse_says_where(t *testing.T) {
-	indented, _ := json.MarshalIndent(whole(), "", "  ")
+	indented, _ := json.MarshalIndent(complete(), "", "  ")
 	text := string(indented)
 	for name, row := range map[string]struct{ text, want string }{
 		"empty":       {"", "it is empty"},
@@ -58,7 +58,7 @@ func TestParse_says_where(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	text, _ := json.Marshal(whole())
+	text, _ := json.Marshal(complete())
 	f.Add(text)
 	f.Add(text[:50])
 	f.Add([]byte(`{"schema":1,"suites":[{"verdict":"pass","results":[{"verdict":"skip","value":null}]}],"verdict":"blind"}`))

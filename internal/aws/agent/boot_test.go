@@ -354,20 +354,7 @@ func TestInside(t *testing.T) {
 		defer c.mu.Unlock()
 		return c.logged["ip-10-0-0-5.i-0000000000000head.agent"] > 0 && c.measured > 0
 	})
-	c.await(t, "rid of the node that cannot boot", time.Minute, func() bool {
-		events := c.file("i-0000000000000head", "var/log/muster/events.jsonl")
-		return strings.Contains(events, "boot failed") && strings.Contains(events, "this cannot work") && c.gone("bad-dy-p5-1")
-	})
-	c.await(t, "rid of the node whose GPUs nobody can use", time.Minute, func() bool {
-		events := c.file("i-0000000000000head", "var/log/muster/events.jsonl")
-		return strings.Contains(events, "look at health: CUDA does not start: error 999 CUDA_ERROR_UNKNOWN") && c.gone("dead-dy-p5-1") &&
-			strings.Contains(events, "dead: 2 nodes in a row failed to boot in the same way (each try is paid: p5.48xlarge at $55.04 an hour)")
-	})
-	c.await(t, "rid of the machine that breaks under load, and its job done by another", 3*time.Minute, func() bool {
-		events := c.file("i-0000000000000head", "var/log/muster/events.jsonl")
-		return strings.Contains(events, `"boot failed","nodes":"worn-dy-p5-1","reason":"burn in: unfit: ranks: `) &&
-			strings.Contains(events, `"kind":"burn-in","nodes":"worn-dy-p5-1","reason":"fit after `) && strings.Contains(c.shared("worn.out"), "all-reduce-bandwidth")
-	})
+	c.ridOfTheUnfit(t)
 	c.replaceAgent(t, "train-head")
 	c.write(t, "second")
 	c.await(t, "updated", time.Minute, func() bool { return c.head().Revision == "second" })

@@ -3,20 +3,17 @@ package agent
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/sys/tie"
-	"github.com/muster-hpc/muster/internal/sys/whole"
-	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/burnin"
 )
 
 // burnIn has a new machine prove itself alone, as muster.yaml wishes for its queue, once in its life: before it is Slurm's. It runs in a
@@ -26,14 +23,13 @@ func (n *node) burnIn(ctx context.Context) (string, error) {
 	if wish == nil {
 		return "none in muster.yaml", nil
 	}
-	path := filepath.Join(services.BurnInDir, "fitness.json")
-	fitness, err := fitnessIn(path)
+	fitness, err := burnin.ReadFitness(services.BurnInDir)
 	if errors.Is(err, os.ErrNotExist) {
 		ctx, cancel := context.WithTimeoutCause(ctx, wish.Limit()+spec.BurnInEnds, fmt.Errorf("it does not end within %s", wish.Limit()+spec.BurnInEnds))
 		defer cancel()
 		if ended := n.runBurnIn(ctx); ctx.Err() != nil {
 			return "", context.Cause(ctx)
-		} else if fitness, err = fitnessIn(path); err != nil {
+		} else if fitness, err = burnin.ReadFitness(services.BurnInDir); err != nil {
 			return "", errors.Join(ended, err)
 		}
 	}
@@ -41,6 +37,9 @@ func (n *node) burnIn(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if fitness.Unfit != "" {
+		if n.report, err = burnin.ReadReport(services.BurnInDir); err != nil {
+			n.Log.Warn("the burn-in's report goes with the machine", "error", err)
+		}
 		return "", fmt.Errorf("unfit: %s", fitness.Unfit)
 	}
 	n.burned = fitness.Line()
@@ -67,12 +66,4 @@ func (n *node) runBurnIn(ctx context.Context) error {
 	_ = w.Close()
 	<-heard
 	return err
-}
-
-func fitnessIn(path string) (f verify.Fitness, err error) {
-	text, err := whole.Read(path)
-	if err == nil {
-		err = json.Unmarshal(text, &f)
-	}
-	return f, err
 }

@@ -1,10 +1,6 @@
 package agent
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -47,22 +43,6 @@ func TestLimited(t *testing.T) {
 		cancel()
 		if got := time.Until(end); got > row.want || got < row.want-10*time.Second {
 			t.Errorf("%s %s: %s", row.role, row.queue, got)
-		}
-	}
-}
-
-func TestFitnessIn(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "fitness.json")
-	if _, err := fitnessIn(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("without one: %v", err)
-	}
-	for text, want := range map[string]string{`{"schema":1,"unfit":"it is hot","said":"x"}`: "it is hot", `{"unfit": 7}`: "error", `{"un`: "error"} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		f, err := fitnessIn(path)
-		if (err != nil) != (want == "error") || err == nil && !strings.Contains(f.Unfit, want) {
-			t.Errorf("%s: %+v, %v", text, f, err)
 		}
 	}
 }

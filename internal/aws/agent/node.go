@@ -30,6 +30,8 @@ type node struct {
 	blind string
 	// burned is what came of its burn-in, empty if it had none.
 	burned string
+	// report is what its burn-in found, where that took the machine for unfit.
+	report []byte
 	// settled is how often in a row Slurm was seen to know the node.
 	settled int
 }
@@ -213,7 +215,7 @@ func (n *node) giveUp(ctx context.Context, why error) error {
 	}
 	tell, cancel := context.WithTimeoutCause(ctx, failWait, errors.New("the head node did not listen"))
 	defer cancel()
-	f := join.Failure{InstanceID: n.identity.InstanceID, Node: n.Name, Step: n.step, Error: why.Error(), LogTail: logEnd(logFile, tailLines)}
+	f := join.Failure{InstanceID: n.identity.InstanceID, Node: n.Name, Step: n.step, Error: why.Error(), LogTail: logEnd(logFile, tailLines), Report: n.report}
 	if err := n.controller().Failed(tell, f); err != nil {
 		n.Log.Error("the head node was not told", "error", err)
 	}

@@ -148,7 +148,7 @@ func control() (config, manifest.Site, error) {
 			Retry:  min(5*time.Minute, timeout/2), Short: 10 * time.Minute, Impaired: 3 * time.Minute, Orphan: 5 * time.Minute, Failures: 10,
 		},
 		Pace:  controller.Pace{Quiet: 10 * time.Second, Eager: time.Second, Observe: 30 * time.Second},
-		State: stateDir + "/standing.json", Revision: where.Revision,
+		State: stateDir + "/standing.json", Revision: where.Revision, Reports: agent.LogDir + "/burn-in",
 		EndRunaways: client.EndRunaways, Trust: time.Duration(slurm.CloudTimers(0).BatchStart+15) * time.Second,
 		Slurmctld: func() int {
 			status, _ := agent.Services()

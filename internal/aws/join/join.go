@@ -7,7 +7,10 @@
 // nobody but that user can open.
 package join
 
-import "errors"
+import (
+	"encoding/json"
+	"errors"
+)
 
 // Port is where the controller listens on the head node's private address, and SecretsPort
 // where it gives jobs their secrets, on every place.
@@ -76,6 +79,8 @@ type Failure struct {
 	Error string `json:"error"`
 	// LogTail is the end of the boot's log.
 	LogTail []string `json:"log_tail,omitempty"`
+	// Report is all that a burn-in found that takes the machine for unfit: half of a message at most, as burnin.ReadReport has it.
+	Report json.RawMessage `json:"report,omitempty"`
 }
 
 // Errors that callers act on.

@@ -119,6 +119,7 @@ func localConfig(l *nodes.Layout) (controller.Config, error) {
 		Strategy: fleet.Strategy(c.Scheduling.ScalingStrategy),
 		Limits:   fleet.Limits{Boot: 30 * time.Second, BurnIn: w.BurnInLimits(c), Retry: time.Minute, Short: 10 * time.Minute, Failures: 10},
 		State:    l.Path("fleet.json"),
+		Reports:  l.Path("log", "burn-in"),
 		Revision: fmt.Sprintf("%x", sha256.Sum256(data)),
 		Share:    l.Share,
 		Doors:    local.Doors(),

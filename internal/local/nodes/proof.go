@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/provider"
-	"github.com/muster-hpc/muster/internal/verify"
+	"github.com/muster-hpc/muster/internal/verify/burnin"
 )
 
 // burnInTarget is where a node has what came of its burn-in, as node-loop.sh knows.
@@ -39,11 +39,14 @@ func (f *Fleet) readProofs(all []provider.Instance) {
 
 // proof is what came of a node's burn-in, nil if there is none, or nothing yet.
 func (l *Layout) proof(node string) *provider.Proof {
-	var fitness verify.Fitness
-	if readJSON(l.burnInDir(node)+"/fitness.json", &fitness) != nil {
+	fitness, err := burnin.ReadFitness(l.burnInDir(node))
+	if err != nil {
 		return nil // it comes whole, or not at all
 	}
 	p := provider.Proof{Unfit: fitness.Unfit, Said: fitness.Line(), Blind: fitness.Blind, Evidence: fitness.Evidence}
+	if p.Unfit != "" {
+		p.Report, _ = burnin.ReadReport(l.burnInDir(node)) // without it, it is as unfit
+	}
 	if p.Blind != "" {
 		p.Blind = "burn-in: " + p.Blind
 	}
