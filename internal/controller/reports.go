@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,7 +44,7 @@ func dropReports(dir string) error {
 	}
 	all = slices.DeleteFunc(all, func(e os.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".json") })
 	for _, e := range all[:max(0, len(all)-mostReports)] {
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
