@@ -120,7 +120,7 @@ func (v *eventsView) show(line []byte) error {
 		text += v.row("", "", "", "| "+line)
 	}
 	if e.Report != "" {
-		text += v.row("", "", "", "its report: "+e.Report)
+		text += strings.Repeat(" ", 19) + page.Gap + "its report: " + page.Printable(e.Report) + "\n" // in one piece, to be copied
 	}
 	_, err := io.WriteString(v.out, text)
 	return err

@@ -165,7 +165,7 @@ func TestEventsShowsWhatToDoAndTheLog(t *testing.T) {
 	}
 	gap := strings.Repeat(" ", 19+2+17+2+32+2)
 	want := "  boot failed        i-1                               mount; mend it\n" + gap + "| a\n" + gap + "| b"
-	if got := b.String()[len(time.DateTime):]; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, gap+"its report: /r/n.json\n") || strings.Contains(got, "\x1b") {
+	if got := b.String()[len(time.DateTime):]; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "\n"+gap[:21]+"its report: /r/n.json\n") || strings.Contains(got, "\x1b") {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
