@@ -12,7 +12,7 @@ stamp=(date +%s.%6N)
 stuck() {
     echo "job $id: only $(wc -l <"$out") lines on $(hostname)'s nodes after 120 s" >&2
     cat "$out" >&2
-    { scontrol show job "$id"; sinfo --Node --long; sinfo --list-reasons; } >&2 || true
+    { scontrol show job "$id"; sinfo --Node --long --nodes="$list"; sinfo --list-reasons; } >&2 || true
     exit 1
 }
 began=$EPOCHREALTIME

@@ -31,8 +31,6 @@ const (
 	// AWSDir has the configuration that leads AWS programs to the cluster's own S3
 	// server; the credentials lie beside it.
 	AWSDir = "/etc/muster-aws"
-	// BurnInDir has what came of a node's burn-in.
-	BurnInDir = "/var/lib/muster/burn-in"
 	// ConfDir has what muster's own commands look for on every machine: the
 	// accounts of the cluster's registry, as Docker's clients keep them, of its owner and
 	// of its readers, the cluster file, and, in one line, the directory of its container

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"syscall"
 
-	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/sys/tie"
 	"github.com/muster-hpc/muster/internal/verify/burnin"
@@ -23,13 +22,13 @@ func (n *node) burnIn(ctx context.Context) (string, error) {
 	if wish == nil {
 		return "none in muster.yaml", nil
 	}
-	fitness, err := burnin.ReadFitness(services.BurnInDir)
+	fitness, err := burnin.ReadFitness(burnin.Dir)
 	if errors.Is(err, os.ErrNotExist) {
 		ctx, cancel := context.WithTimeoutCause(ctx, wish.Limit()+spec.BurnInEnds, fmt.Errorf("it does not end within %s", wish.Limit()+spec.BurnInEnds))
 		defer cancel()
 		if ended := n.runBurnIn(ctx); ctx.Err() != nil {
 			return "", context.Cause(ctx)
-		} else if fitness, err = burnin.ReadFitness(services.BurnInDir); err != nil {
+		} else if fitness, err = burnin.ReadFitness(burnin.Dir); err != nil {
 			return "", errors.Join(ended, err)
 		}
 	}
@@ -37,7 +36,7 @@ func (n *node) burnIn(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if fitness.Unfit != "" {
-		if n.report, err = burnin.ReadReport(services.BurnInDir); err != nil {
+		if n.report, err = burnin.ReadReport(burnin.Dir); err != nil {
 			n.Log.Warn("the burn-in's report goes with the machine", "error", err)
 		}
 		return "", fmt.Errorf("unfit: %s", fitness.Unfit)
@@ -60,7 +59,7 @@ func (n *node) runBurnIn(ctx context.Context) error {
 		}
 		_, _ = io.Copy(io.Discard, r)
 	}()
-	cmd := exec.Command(n.Program, "agent", "burn-in", "--node="+n.Name, "--type="+n.identity.Type, "--out="+services.BurnInDir)
+	cmd := exec.Command(n.Program, "agent", "burn-in", "--node="+n.Name, "--type="+n.identity.Type, "--out="+burnin.Dir)
 	cmd.Dir, cmd.Stderr, cmd.WaitDelay = "/", w, spec.BurnInEnds
 	err := tie.Program{Cmd: cmd, AtDeath: syscall.SIGTERM}.RunUntil(ctx)
 	_ = w.Close()

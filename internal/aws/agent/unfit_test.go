@@ -34,6 +34,7 @@ func (c *cloud) ridOfTheUnfit(t *testing.T) {
 // keptReport holds that what a machine found that is gone stays on the head node.
 func (c *cloud) keptReport(t *testing.T, head string) {
 	t.Helper()
+	found := 0
 	for line := range strings.Lines(c.file(head, "var/log/muster/events.jsonl")) {
 		var e struct{ Kind, Nodes, Report string }
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
@@ -46,5 +47,9 @@ func (c *cloud) keptReport(t *testing.T, head string) {
 		if err != nil || report.Verdict != verify.Fail || !slices.Equal(report.Nodes, []string{"worn-dy-p5-1"}) {
 			t.Errorf("%q: %+v, %v", e.Report, report, err)
 		}
+		found++
+	}
+	if found == 0 {
+		t.Error("no machine was unfit")
 	}
 }

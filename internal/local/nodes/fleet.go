@@ -19,6 +19,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/local/machine"
 	"github.com/muster-hpc/muster/internal/provider"
+	"github.com/muster-hpc/muster/internal/verify/burnin"
 )
 
 // Fleet starts and ends the nodes of a local cluster. It must run in the
@@ -309,7 +310,7 @@ func (l *Layout) nodeBinds(name string, r Record) ([]Mount, error) {
 		if err := machine.MakeDir(source, 0o755); err != nil {
 			return nil, err
 		}
-		binds = append(binds, Mount{Source: source, Target: burnInTarget})
+		binds = append(binds, Mount{Source: source, Target: burnin.Dir})
 	}
 	return append(binds, present(r.Shared)...), nil
 }

@@ -7,10 +7,7 @@ import (
 	"github.com/muster-hpc/muster/internal/verify/burnin"
 )
 
-// burnInTarget is where a node has what came of its burn-in, as node-loop.sh knows.
-const burnInTarget = "/var/lib/muster/burn-in"
-
-// burnInDir is that on the host.
+// burnInDir is a node's burnin.Dir on the host.
 func (l *Layout) burnInDir(name string) string { return l.Path("nodes", name, "burn-in") }
 
 // life is one life of a node.

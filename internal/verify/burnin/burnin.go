@@ -13,6 +13,9 @@ import (
 	"github.com/muster-hpc/muster/internal/verify"
 )
 
+// Dir has what came of a node's own burn-in, on the node.
+const Dir = "/var/lib/muster/burn-in"
+
 // Files of a burn-in, in the directory for what came of it. The report comes first: where there is a verify.Fitness, nothing more is written.
 const (
 	fitnessFile = "fitness.json"
