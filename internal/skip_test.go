@@ -13,10 +13,10 @@ import (
 )
 
 // skipAnywhere are the tests that may be skipped in CI, too: those that another test runs, in namespaces of its own,
-// and one that changes the machine.
+// one that changes the machine, and what only make soak runs.
 var skipAnywhere = []string{
 	"internal/aws/agent.enter", "internal/aws/agent.inside", "internal/local/doctor.TestInstallForReal",
-	"test/cloud/machine.TestInside",
+	"test/cloud/machine.TestInside", "test/soak.Only",
 }
 
 // Whatever skips a test looks first whether this is CI, where it fails.

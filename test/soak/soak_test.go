@@ -1,0 +1,33 @@
+package soak_test
+
+import (
+	"testing"
+
+	"github.com/muster-hpc/muster/test/soak"
+)
+
+func TestSoak(t *testing.T) {
+	for _, c := range []struct {
+		name, set string
+		runs      bool
+		times     int
+	}{
+		{"make_test", "", false, 2},
+		{"make_soak", "1", true, 200},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("MUSTER_SOAK", c.set)
+			runs := false
+			t.Run("only", func(t *testing.T) {
+				soak.Only(t, "this test looks whether it is skipped")
+				runs = true
+			})
+			if runs != c.runs {
+				t.Errorf("Only lets the test run: %v, want %v", runs, c.runs)
+			}
+			if got := soak.Times(2, 200); got != c.times {
+				t.Errorf("Times(2, 200) = %d, want %d", got, c.times)
+			}
+		})
+	}
+}
