@@ -44,19 +44,13 @@ const launchesAtOnce = 4
 // already are adopted. Close ends it, and no node.
 func NewFleet(l *Layout) (*Fleet, error) {
 	f := &Fleet{layout: l, busy: map[string]*sync.Mutex{}, proofs: map[life]*provider.Proof{}, doors: &doors{layout: l, open: map[string]net.Listener{}}}
-	w, err := newWatcher(f.lost)
-	if err != nil {
-		return nil, err
-	}
-	f.watch = w
+	f.watch = newWatcher(f.lost)
 	inits, err := nodeInits(ownAnchor)
-	if err != nil {
-		return nil, errors.Join(err, w.close())
-	}
 	for _, i := range inits {
-		if err := w.add(i); err != nil {
-			return nil, errors.Join(err, w.close())
-		}
+		err = errors.Join(err, f.watch.add(i))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.watch.close())
 	}
 	return f, nil
 }

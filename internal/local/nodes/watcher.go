@@ -3,57 +3,42 @@ package nodes
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// watcher tells when init processes end, with one thread for all of them.
+// watcher tells when init processes end. It waits with Go's poller, which costs no thread for each.
 type watcher struct {
 	ended chan string
 	// lost is called for a node that ended without being asked to, before others
-	// hear of it.
-	lost  func(name string)
-	epoll int
-	wake  int // an eventfd that ends the loop
-	done  chan struct{}
+	// hear of it, and for one node at a time.
+	lost func(name string)
+	turn sync.Mutex // held by the caller of lost
+	wait sync.WaitGroup
 
-	mu    sync.Mutex // guards nodes
-	nodes map[int32]watched
+	mu     sync.Mutex // guards what follows
+	nodes  map[*watched]bool
+	closed bool
 }
 
 type watched struct {
-	name     string
-	pid      int
+	nodeInit
+	file     *os.File // a pidfd
 	expected bool
 }
 
-func newWatcher(lost func(name string)) (*watcher, error) {
-	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err != nil {
-		return nil, err
-	}
-	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
-	if err != nil {
-		unix.Close(epoll)
-		return nil, err
-	}
-	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(wake)}
-	if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, wake, &event); err != nil {
-		unix.Close(epoll)
-		unix.Close(wake)
-		return nil, err
-	}
+func newWatcher(lost func(name string)) *watcher {
 	// The channel has room for every node of a large cluster; more would only
 	// repeat the same hint.
-	w := &watcher{lost: lost, ended: make(chan string, 1024), epoll: epoll, wake: wake, done: make(chan struct{}), nodes: map[int32]watched{}}
-	go w.loop()
-	return w, nil
+	return &watcher{lost: lost, ended: make(chan string, 1024), nodes: map[*watched]bool{}}
 }
 
 // add watches a node. One that has ended already is reported at once.
 func (w *watcher) add(i nodeInit) error {
-	fd, err := unix.PidfdOpen(i.pid, 0)
+	fd, err := unix.PidfdOpen(i.pid, unix.PIDFD_NONBLOCK)
 	if errors.Is(err, unix.ESRCH) {
 		w.report(i.name)
 		return nil
@@ -61,54 +46,61 @@ func (w *watcher) add(i nodeInit) error {
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", i.name, err)
 	}
+	n := &watched{nodeInit: i, file: os.NewFile(uintptr(fd), "process "+strconv.Itoa(i.pid))}
 	w.mu.Lock()
-	w.nodes[int32(fd)] = watched{name: i.name, pid: i.pid}
-	w.mu.Unlock()
-	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}
-	return unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, fd, &event)
+	defer w.mu.Unlock()
+	if w.closed {
+		return fmt.Errorf("watch %s: %w", i.name, errors.Join(os.ErrClosed, n.file.Close()))
+	}
+	w.nodes[n] = true
+	w.wait.Go(func() {
+		if n.await() == nil {
+			w.gone(n)
+		}
+	})
+	return nil
+}
+
+// await waits until the process has ended. It fails if the file is closed before.
+func (n *watched) await() error {
+	conn, err := n.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return conn.Read(func(fd uintptr) bool {
+		ready, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) // interrupted is not ready: the poller asks again
+		return ready > 0
+	})
 }
 
 // expect says that the end of a process is no news.
 func (w *watcher) expect(pid int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for fd, n := range w.nodes {
-		if n.pid == pid {
-			n.expected = true
-			w.nodes[fd] = n
-		}
+	for n := range w.nodes {
+		n.expected = n.expected || n.pid == pid
 	}
 }
 
-func (w *watcher) loop() {
-	defer close(w.done)
-	events := make([]unix.EpollEvent, 16)
-	for {
-		n, err := unix.EpollWait(w.epoll, events, -1)
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return
-		}
-		for _, e := range events[:max(n, 0)] {
-			if e.Fd == int32(w.wake) {
-				return
-			}
-			w.gone(e.Fd)
-		}
-	}
-}
-
-func (w *watcher) gone(fd int32) {
+// gone reports a process that has ended, unless that was expected.
+func (w *watcher) gone(n *watched) {
 	w.mu.Lock()
-	n := w.nodes[fd]
-	delete(w.nodes, fd)
+	watching, expected := w.nodes[n], n.expected
+	delete(w.nodes, n)
 	w.mu.Unlock()
-	unix.Close(int(fd))
-	// Reaps it if it is our child; the anchor reaps those of an earlier controller.
-	_, _ = unix.Wait4(n.pid, nil, unix.WNOHANG, nil)
-	if !n.expected {
-		w.lost(n.name)
-		w.report(n.name)
+	if !watching {
+		return // it ended while the watcher was closed
 	}
+	// Reaps it if it is our child; the anchor reaps those of an earlier controller.
+	_ = unix.Waitid(unix.P_PIDFD, int(n.file.Fd()), nil, unix.WEXITED|unix.WNOHANG, nil)
+	_ = n.file.Close()
+	if expected {
+		return
+	}
+	w.turn.Lock()
+	w.lost(n.name)
+	w.turn.Unlock()
+	w.report(n.name)
 }
 
 func (w *watcher) report(name string) {
@@ -118,10 +110,16 @@ func (w *watcher) report(name string) {
 	}
 }
 
+// close stops watching. What is being cleaned up is finished.
 func (w *watcher) close() error {
-	if _, err := unix.Write(w.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}); err != nil {
-		return err
+	w.mu.Lock()
+	w.closed = true
+	var errs []error
+	for n := range w.nodes {
+		errs = append(errs, n.file.Close())
+		delete(w.nodes, n)
 	}
-	<-w.done
-	return errors.Join(unix.Close(w.wake), unix.Close(w.epoll))
+	w.mu.Unlock()
+	w.wait.Wait()
+	return errors.Join(errs...)
 }
