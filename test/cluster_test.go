@@ -38,9 +38,15 @@ func fileOf(most int) string {
 `, most)
 }
 
+// programsVar names the folder with the programs, if they are built already.
+const programsVar = "MUSTER_PROGRAMS"
+
 // programs is the folder with muster and muster-stand as they are now. TestMain
-// removes it.
+// removes it if it was made here.
 var programs = sync.OnceValues(func() (string, error) {
+	if dir := os.Getenv(programsVar); dir != "" {
+		return dir, nil
+	}
 	dir, err := os.MkdirTemp("", "muster-whole-")
 	if err != nil {
 		return "", err
@@ -70,7 +76,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	code := m.Run()
-	if lacks() == "" {
+	if lacks() == "" && os.Getenv(programsVar) == "" {
 		if dir, _ := programs(); dir != "" {
 			_ = os.RemoveAll(dir)
 		}

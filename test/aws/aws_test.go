@@ -17,9 +17,15 @@ import (
 	"time"
 )
 
+// programsVar names the folder with the programs, if they are built already.
+const programsVar = "MUSTER_PROGRAMS"
+
 // programs is the folder with muster and muster-cloud as they are now. TestMain
-// removes it.
+// removes it if it was made here.
 var programs = sync.OnceValues(func() (string, error) {
+	if dir := os.Getenv(programsVar); dir != "" {
+		return dir, nil
+	}
 	dir, err := os.MkdirTemp("", "muster-aws-")
 	if err != nil {
 		return "", err
@@ -47,7 +53,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	wanted := true
 	built.Do(func() { wanted = false })
-	if wanted {
+	if wanted && os.Getenv(programsVar) == "" {
 		if dir, _ := programs(); dir != "" {
 			_ = os.RemoveAll(dir)
 		}

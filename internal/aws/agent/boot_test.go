@@ -65,6 +65,8 @@ func enter(t *testing.T, name string) {
 	program := filepath.Join(t.TempDir(), "muster")
 	if os.Getenv(programMark) != "" {
 		program = os.Getenv(programMark)
+	} else if built := os.Getenv("MUSTER_PROGRAMS"); built != "" {
+		program = filepath.Join(built, "muster")
 	} else if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../../cmd/muster").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -54,8 +54,8 @@ func credentials(t *testing.T) string {
 
 func build(t *testing.T, dir string) string {
 	t.Helper()
-	if program := os.Getenv("MUSTER_STAND"); program != "" {
-		return program
+	if built := os.Getenv("MUSTER_PROGRAMS"); built != "" {
+		return filepath.Join(built, "muster-stand")
 	}
 	program := filepath.Join(dir, "muster-stand")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")

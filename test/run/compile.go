@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// modules are the directories of the repository's modules that have tests.
+var modules = []string{".", "stand"}
+
+// tested is a package with tests.
+type tested struct {
+	dir    string // of the repository, such as internal/lint
+	path   string // its import path
+	module string // the directory of its module
+	binary string // its compiled tests
+}
+
+// list finds the packages with tests: all, or those in the directories that are named.
+func list(ctx context.Context, named []string) ([]tested, error) {
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	var all []tested
+	for _, m := range modules {
+		cmd := exec.CommandContext(ctx, "go", "list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles", "./...")
+		cmd.Dir, cmd.Stderr = m, os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("list the packages of %s: %w", m, err)
+		}
+		for d := json.NewDecoder(bytes.NewReader(out)); ; {
+			var p struct {
+				Dir, ImportPath           string
+				TestGoFiles, XTestGoFiles []string
+			}
+			if err := d.Decode(&p); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return nil, fmt.Errorf("list the packages of %s: %w", m, err)
+			}
+			dir, err := filepath.Rel(root, p.Dir)
+			if err != nil {
+				return nil, err
+			}
+			if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 && (len(named) == 0 || slices.Contains(named, dir)) {
+				all = append(all, tested{dir: dir, path: p.ImportPath, module: m})
+			}
+		}
+	}
+	if len(named) > 0 && len(all) < len(named) {
+		return nil, fmt.Errorf("not all of %q are packages with tests", named)
+	}
+	return all, nil
+}
+
+// programs are what tests start, by name: the directory to build in, and the package.
+var programs = map[string][2]string{
+	"muster":       {".", "./cmd/muster"},
+	"muster-stand": {"stand", "."},
+	"muster-cloud": {".", "./test/cloud/muster-cloud"},
+}
+
+// compile builds the programs, test2json, and the tests of all packages into dir.
+func compile(ctx context.Context, dir string, packages []tested) error {
+	for name, of := range programs {
+		if err := build(ctx, of[0], "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, "programs", name), of[1]); err != nil {
+			return err
+		}
+	}
+	if err := build(ctx, ".", "build", "-trimpath", "-o", filepath.Join(dir, "test2json"), "cmd/test2json"); err != nil {
+		return err
+	}
+	for _, g := range groups(packages) {
+		into := filepath.Join(dir, g[0].key())
+		args := []string{"test", "-c", "-vet=off", "-trimpath", "-ldflags", "-s -w", "-o", into + string(filepath.Separator)}
+		for _, i := range g {
+			args = append(args, i.path)
+			i.binary = filepath.Join(into, filepath.Base(i.dir)+".test")
+		}
+		if err := build(ctx, g[0].module, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groups divides the packages into those that one `go test -c` can compile: of one module, and no two of one name.
+func groups(packages []tested) [][]*tested {
+	var all [][]*tested
+	for i := range packages {
+		p := &packages[i]
+		fits := slices.IndexFunc(all, func(g []*tested) bool {
+			return g[0].module == p.module && !slices.ContainsFunc(g, func(q *tested) bool { return filepath.Base(q.dir) == filepath.Base(p.dir) })
+		})
+		if fits < 0 {
+			all = append(all, nil)
+			fits = len(all) - 1
+		}
+		all[fits] = append(all[fits], p)
+	}
+	return all
+}
+
+// key is a file name for the package.
+func (p tested) key() string { return strings.ReplaceAll(p.dir, string(filepath.Separator), "+") }
+
+// build runs the go command. CGO_ENABLED=0 as for what users get.
+func build(ctx context.Context, dir string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stderr, os.Stderr
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go %s: %w", strings.Join(args[:min(len(args), 8)], " "), err)
+	}
+	return nil
+}
+
+// withSoak leaves the packages that have tests for a soak.
+func withSoak(ctx context.Context, packages []tested) ([]tested, error) {
+	var soaking []tested
+	for _, p := range packages {
+		cmd := exec.CommandContext(ctx, p.binary, "-test.list=^TestSoak")
+		cmd.Dir, cmd.Stderr = p.dir, os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("list the tests of %s: %w", p.dir, err)
+		}
+		if strings.Contains(string(out), "TestSoak") {
+			soaking = append(soaking, p)
+		}
+	}
+	if len(soaking) == 0 {
+		return nil, errors.New("none of these packages has a test whose name begins with TestSoak")
+	}
+	return soaking, nil
+}

@@ -1,0 +1,91 @@
+// Command run compiles all tests of the repository and then runs them. It prints a line for each package that ends, how long the
+// rest will take, and a verdict last.
+//
+//	go run ./test/run [-soak] [-shuffle] [-record] [PACKAGE...]
+//
+// A PACKAGE is a directory of the repository, such as internal/lint; all packages are run if none is named. Tests whose names begin
+// with TestSoak repeat something at random, measure, or train for long: -soak runs these, and without it all others run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// options say what to run.
+type options struct {
+	soak     bool
+	shuffle  bool
+	record   bool
+	parallel int
+	packages []string
+}
+
+func main() {
+	o := options{}
+	flag.BoolVar(&o.soak, "soak", false, "run the tests whose names begin with TestSoak, and no others")
+	flag.BoolVar(&o.shuffle, "shuffle", false, "run the tests of each package in random order")
+	flag.BoolVar(&o.record, "record", false, "write how long each package took to "+secondsFile)
+	flag.IntVar(&o.parallel, "p", 3, "how many packages run at once; tests of whole clusters mostly wait")
+	flag.Parse()
+	o.packages = flag.Args()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "test/run:", err)
+		os.Exit(1)
+	}
+}
+
+// errFailed means that the verdict, which is printed already, is not a pass.
+var errFailed = errors.New("not all tests passed")
+
+// run compiles and runs the packages, in the repository's root.
+func run(ctx context.Context, o options) error {
+	began := time.Now()
+	packages, err := list(ctx, o.packages)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "muster-test-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // ordinary users run its programs, too
+		return err
+	}
+	fmt.Printf("compiling the programs and the tests of %d packages; from nothing this takes minutes\n", len(packages))
+	if err := compile(ctx, dir, packages); err != nil {
+		return err
+	}
+	if o.soak {
+		if packages, err = withSoak(ctx, packages); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("compiled in %s\n", length(time.Since(began)))
+	seconds, err := readSeconds(filepath.Join("test", "run", secondsFile))
+	if err != nil {
+		return err
+	}
+	s := newSchedule(packages, seconds, o)
+	s.start(ctx, filepath.Join(dir, "programs"))
+	if o.record && ctx.Err() == nil && !s.failed() {
+		if err := s.keepSeconds(filepath.Join("test", "run", secondsFile), seconds); err != nil {
+			return err
+		}
+	}
+	s.verdict(time.Since(began), ctx.Err())
+	if s.failed() || ctx.Err() != nil {
+		return errFailed
+	}
+	return nil
+}
