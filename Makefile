@@ -88,7 +88,7 @@ tools: ## install what only tests use
 		awk '$$1 != "installed" { print $$NF }'); \
 	[ -n "$$missing" ] || exit 0; \
 	if [ "$$(id -u)" != 0 ]; then echo "tests that use these are skipped; as root: apt-get install --no-install-recommends" $$missing; exit 0; fi; \
-	echo "installing from Debian:" $$missing; apt-get -qq update; \
+	mkdir -p bin; echo "installing from Debian:" $$missing; apt-get -qq update; \
 	DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends $(UNSTARTED) -o Dpkg::Use-Pty=0 $$missing >bin/tools.log 2>&1 || \
 	{ cat bin/tools.log; exit 1; }
 

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/muster-hpc/muster/test/soak"
 )
 
 // A run of chaos lasts MUSTER_CHAOS, a minute if that is empty. MUSTER_CHAOS_SEED repeats the victims of another run.
@@ -23,10 +25,11 @@ const (
 // their programs are.
 var chaosVictims = []string{"controller", "mariadbd", "munged", "node", "registry", "s3", "slurmd", "slurmdbd", "slurmrestd"}
 
-// TestChaos kills at random whatever a cluster is made of while jobs write checkpoints that go to a bucket. Every job
+// TestSoak_chaos kills at random whatever a cluster is made of while jobs write checkpoints that go to a bucket. Every job
 // completes, none runs twice at a time, accounting says what the jobs say, and the bucket can be started from at any
 // moment.
-func TestChaos(t *testing.T) {
+func TestSoak_chaos(t *testing.T) {
+	soak.Only(t, "a minute of kills at random; TestFaults kills each daemon once")
 	t.Parallel()
 	x := newChaos(t)
 	x.rage(chaosVictims)
@@ -38,10 +41,11 @@ func TestChaos(t *testing.T) {
 	x.accounted()
 }
 
-// TestChaosOfSlurmctld kills slurmctld, too. It saves its state up to five seconds late, so it may run a job again that
+// TestSoak_chaos_of_slurmctld kills slurmctld, too. It saves its state up to five seconds late, so it may run a job again that
 // has ended, or beside itself, take it for running though it has ended, and hold one whose node knows it already. The
 // rest holds.
-func TestChaosOfSlurmctld(t *testing.T) {
+func TestSoak_chaos_of_slurmctld(t *testing.T) {
+	soak.Only(t, "a minute of kills at random; TestFaults kills slurmctld once")
 	t.Parallel()
 	x := newChaos(t)
 	x.rage(append([]string{"slurmctld"}, chaosVictims...))

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/muster-hpc/muster/test/soak"
 )
 
 // clientsVenv has the clients as `make python` installs them. Nodes see no such folder: each test has a copy.
@@ -43,8 +45,9 @@ func TestForeignClients(t *testing.T) {
 	runsClients(c)
 }
 
-// TestForeignClientsOfAnOrdinaryUser: the same, without privileges.
-func TestForeignClientsOfAnOrdinaryUser(t *testing.T) {
+// TestSoak_foreign_clients_of_an_ordinary_user: the same, without privileges.
+func TestSoak_foreign_clients_of_an_ordinary_user(t *testing.T) {
+	soak.Only(t, "the clients of TestForeignClients once more, which compute for long")
 	t.Parallel()
 	needFiles(t, clientsVenv+"/made", "/usr/bin/mpirun")
 	c := ordinary(t, fileOf(3))

@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -41,13 +39,21 @@ func fileOf(most int) string {
 // programsVar names the folder with the programs, if they are built already.
 const programsVar = "MUSTER_PROGRAMS"
 
-// programs is the folder with muster and muster-stand as they are now. TestMain
-// removes it if it was made here.
+// scratch is a folder for what all tests share, which ordinary users may read. TestMain removes it.
+var scratch = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "muster-whole-")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o755)
+})
+
+// programs is the folder with muster and muster-stand as they are now.
 var programs = sync.OnceValues(func() (string, error) {
 	if dir := os.Getenv(programsVar); dir != "" {
 		return dir, nil
 	}
-	dir, err := os.MkdirTemp("", "muster-whole-")
+	dir, err := scratch()
 	if err != nil {
 		return "", err
 	}
@@ -58,7 +64,7 @@ var programs = sync.OnceValues(func() (string, error) {
 			return dir, fmt.Errorf("build %s: %w\n%s", name, err, out)
 		}
 	}
-	return dir, os.Chmod(dir, 0o755) // other users run them, too
+	return dir, nil
 })
 
 // atOnce is how many tests run at the same time: they wait much and compute little.
@@ -68,20 +74,16 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
 		panic(err)
 	}
-	// A shell starts background jobs with SIGINT ignored, nohup its program with SIGHUP, and our children would inherit it; what is
-	// caught, they do not.
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGHUP} {
-		if signal.Ignored(s) {
-			signal.Notify(make(chan os.Signal, 1), s)
-		}
-	}
+	takeDownWhenStopped()
 	code := m.Run()
-	if lacks() == "" && os.Getenv(programsVar) == "" {
-		if dir, _ := programs(); dir != "" {
-			_ = os.RemoveAll(dir)
-		}
-	}
+	removeScratch()
 	os.Exit(code)
+}
+
+func removeScratch() {
+	if dir, err := scratch(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
 }
 
 // lacks says what the machine lacks for these tests.
@@ -137,6 +139,7 @@ func unmade(t *testing.T, file string) *cluster {
 	}
 	c := &cluster{t: t, muster: filepath.Join(dir, "muster"), name: "whole", home: t.TempDir(), dir: t.TempDir()}
 	c.file("cluster.yaml", file)
+	stand.add(c)
 	t.Cleanup(c.end)
 	return c
 }
@@ -151,6 +154,7 @@ func (c *cluster) end() {
 		c.t.Errorf("down: exit code %d\n%s", r.code, r.stderr)
 	}
 	c.nothingLeft()
+	stand.remove(c)
 }
 
 // showLogs shows how the cluster's daemons ended up, for who looks at a failure.

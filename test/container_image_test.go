@@ -20,9 +20,9 @@ import (
 var imagePrograms = []string{"sh", "cat", "ls", "id", "env", "readlink", "sleep", "touch", "hostname", "mkdir", "rm", "stat", "head", "chown", "dd"}
 
 // imageTree is the unpacked tree of an image: a shell, a few programs and
-// /etc/os-release. TestMain removes it with the programs.
+// /etc/os-release.
 var imageTree = sync.OnceValues(func() (string, error) {
-	dir, err := programs()
+	dir, err := scratch()
 	if err != nil {
 		return "", err
 	}

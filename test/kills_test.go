@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-hpc/muster/test/soak"
 )
 
 // What a training of this test is: every saveEach batches it saves a checkpoint, and there are as many before the last one.
@@ -43,14 +45,15 @@ func fromEnvironment[N int | uint64](t *testing.T, name string, otherwise N) N {
 	return N(n)
 }
 
-// TestKills kills a node of each of MUSTER_KILLS trainings, any of its nodes at any moment: each ends with the weights of one
+// TestSoak_kills kills a node of each of MUSTER_KILLS trainings, any of its nodes at any moment: each ends with the weights of one
 // that nothing happened to, and has lost no more than what it did since its last checkpoint. MUSTER_SEED chooses nodes and
 // moments.
-func TestKills(t *testing.T) {
+func TestSoak_kills(t *testing.T) {
+	soak.Only(t, "trains for minutes; TestSpare kills a node of one training")
 	t.Parallel()
 	launcher := torchLauncher(t)
 	seed := fromEnvironment(t, "MUSTER_SEED", uint64(time.Now().UnixNano()))
-	k := &killing{cluster: newCluster(t, fileOf(8)), launcher: launcher, random: rand.New(rand.NewPCG(seed, 0)), want: fromEnvironment(t, "MUSTER_KILLS", 2)}
+	k := &killing{cluster: newCluster(t, fileOf(8)), launcher: launcher, random: rand.New(rand.NewPCG(seed, 0)), want: fromEnvironment(t, "MUSTER_KILLS", 4)}
 	t.Logf("MUSTER_SEED=%d", seed)
 	if err := os.CopyFS(filepath.Join(k.dir, "code"), os.DirFS("../examples/train")); err != nil {
 		t.Fatal(err)

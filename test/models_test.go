@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/sys/shell"
+	"github.com/muster-hpc/muster/test/soak"
 )
 
 // modelsJob trains each model of the guide's in directories of its own, until it is told to stop.
@@ -30,9 +31,10 @@ Time: 14-00:00:00
 Environment: {USE_LIBUV: 0}
 `
 
-// TestSevenModels trains the seven models of a field guide at once, on its cluster: on as many nodes as examples/guide-80 says
+// TestSoak_seven_models trains the seven models of a field guide at once, on its cluster: on as many nodes as examples/guide-80 says
 // if MUSTER_NODES is 80, by default on one for each model and two for the last.
-func TestSevenModels(t *testing.T) {
+func TestSoak_seven_models(t *testing.T) {
+	soak.Only(t, "trains seven models; TestJobFiles runs a job of several models")
 	t.Parallel()
 	torchLauncher(t)
 	nodes := fromEnvironment(t, "MUSTER_NODES", 8)

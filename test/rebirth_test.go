@@ -1,27 +1,29 @@
 package test
 
 import (
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-hpc/muster/test/soak"
 )
 
-// rebirthsVar says how often TestRebirth kills the cluster.
-const rebirthsVar = "MUSTER_REBIRTHS"
-
 // TestRebirth kills a whole cluster with jobs, as a machine dies, and brings it up at
-// once, again and again. Nobody reaps its first process, as under the first process of
+// once. Nobody reaps its first process, as under the first process of
 // many containers. It runs alone: this process takes the orphans of all others, too.
-func TestRebirth(t *testing.T) {
+func TestRebirth(t *testing.T) { isReborn(t, 1) }
+
+// TestSoak_rebirth: the same cluster dies again and again. MUSTER_REBIRTHS says how often.
+func TestSoak_rebirth(t *testing.T) {
+	soak.Only(t, "TestRebirth many times")
+	isReborn(t, fromEnvironment(t, "MUSTER_REBIRTHS", 8))
+}
+
+func isReborn(t *testing.T, times int) {
+	t.Helper()
 	c := newCluster(t, fileOf(4))
-	times := 3
-	if n, err := strconv.Atoi(os.Getenv(rebirthsVar)); err == nil {
-		times = n
-	}
 	adopt(t, 1)
 	defer adopt(t, 0)
 	h := c.hold("survivor", "--nodes=2", "--exclusive")

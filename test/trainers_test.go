@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-hpc/muster/test/soak"
 )
 
 // trainersVenv has what `make python` installs beside Debian's PyTorch. Nodes see no such folder: the test has a copy.
@@ -76,16 +78,32 @@ func (c *cluster) submitTrainer(f foreignTrainer, steps int) string {
 	return strings.TrimSpace(c.must("job", "submit", f.name()+".yaml"))
 }
 
-// TestForeignTrainers runs PyTorch Lightning, Hugging Face's Trainer, accelerate and FSDP as they are in jobs of two nodes, all at
+// TestForeignTrainers runs PyTorch Lightning, Hugging Face's Trainer and accelerate as they are in jobs of two nodes, all at
 // once: they find their ranks in what the batch script and Slurm say, and muster reads in what they print how far they are.
 func TestForeignTrainers(t *testing.T) {
 	t.Parallel()
+	needFiles(t, trainersVenv+"/made")
+	c := newCluster(t, fileOf(6))
+	c.copyVenv(trainersVenv, "venv")
+	c.copyScripts("trainers")
+	c.trains(t, slices.DeleteFunc(foreignTrainers(t), func(f foreignTrainer) bool { return f.sharded || f.launcher != "srun" }))
+}
+
+// TestSoak_foreign_trainers runs the same by other launchers, and FSDP.
+func TestSoak_foreign_trainers(t *testing.T) {
+	soak.Only(t, "PyPI's PyTorch, and the trainers of TestForeignTrainers by other launchers")
+	t.Parallel()
 	needFiles(t, trainersVenv+"/made", shardedVenv+"/made")
-	trainers := foreignTrainers(t)
 	c := newCluster(t, fileOf(6))
 	c.copyVenv(trainersVenv, "venv")
 	c.copyVenv(shardedVenv, "sharded")
 	c.copyScripts("trainers")
+	c.trains(t, slices.DeleteFunc(foreignTrainers(t), func(f foreignTrainer) bool { return !f.sharded && f.launcher == "srun" }))
+}
+
+// trains runs the trainers at once, each to its end.
+func (c *cluster) trains(t *testing.T, trainers []foreignTrainer) {
+	t.Helper()
 	const steps = 40
 	ids := map[string]string{}
 	for _, f := range trainers {

@@ -13,8 +13,13 @@ import (
 	"github.com/muster-hpc/muster/internal/store"
 )
 
-// flushPatience is how long the last export waits for files that are being written.
-const flushPatience = 5 * time.Second
+const (
+	// flushPatience is how long the last export waits for files that are being written.
+	flushPatience = 5 * time.Second
+	// flushLooks is how often it has looked at them by then, however slow the machine is: at the second look it can be seen that
+	// a file is not being written any more, at the third it has been sent.
+	flushLooks = 4
+)
 
 // Flush exports until all that can be exported is in the buckets, or until ctx ends, as trouble may pass. It does not
 // wait long for files that are still being written. Files that are left are its error.
@@ -35,7 +40,7 @@ func (l *link) flush(ctx context.Context) error {
 	defer tick.Stop()
 	l.lookAgain()
 	var trouble error // of the last round that ended by itself
-	for moved := time.Now(); ; {
+	for moved, looks := time.Now(), 0; ; {
 		result, err := l.last(ctx)
 		waits := result.Pending - len(result.Blocked)
 		if ctx.Err() == nil {
@@ -43,13 +48,14 @@ func (l *link) flush(ctx context.Context) error {
 		}
 		switch {
 		case err != nil || cmp.Or(len(result.Objects), len(result.Deleted)) > 0:
-			moved = time.Now()
-		case waits > 0 && time.Since(moved) > flushPatience:
+			moved, looks = time.Now(), 0
+		case waits > 0 && looks >= flushLooks && time.Since(moved) > flushPatience:
 			return fmt.Errorf("export %s: %s being written", l.Path, count.Are(waits, "file"))
 		}
 		if err == nil && waits == 0 {
 			return l.blocked()
 		}
+		looks++
 		select {
 		case <-ctx.Done():
 			if trouble == nil {
