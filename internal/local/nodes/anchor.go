@@ -187,10 +187,10 @@ func (l *Layout) makeHead(r Record) (*head, error) {
 			if err != nil {
 				return err
 			}
-			root := machine.Root{Dir: l.machineDir("head"), Host: "/", Files: files}
-			root.Binds = []Mount{{Source: l.Path("nodes", "head", "tmp"), Target: "/tmp"}}
+			root := machine.Root{Dir: l.machineDir(headDir), Host: "/", Files: files}
+			root.Binds = []Mount{{Source: l.Path("nodes", headDir, "tmp"), Target: "/tmp"}}
 			for _, d := range r.ScratchDirs {
-				root.Binds = append(root.Binds, Mount{Source: l.Path("nodes", "head", "scratch"), Target: d})
+				root.Binds = append(root.Binds, Mount{Source: l.Path("nodes", headDir, "scratch"), Target: d})
 			}
 			root.Binds = append(append(root.Binds, present(r.Shared)...), r.HeadOnly...)
 			if err := root.Enter(); err != nil {

@@ -94,7 +94,7 @@ func statusField(proc, name string) ([]string, error) {
 }
 
 // nodeOf tells which node a process is the init of, if it is the first process
-// of a process namespace at this depth.
+// of a process namespace at this depth. Others may have a node's mark in their command lines, too.
 func nodeOf(pid, depth int) (name string, ok bool) {
 	line := commandLine(pid, depth)
 	_, rest, ok := bytes.Cut(line, []byte("\x00"+nodeMark+"\x00"))
@@ -102,7 +102,8 @@ func nodeOf(pid, depth int) (name string, ok bool) {
 		return "", false
 	}
 	first, _, _ := bytes.Cut(rest, []byte{0})
-	return string(first), firstAt(pid, depth)
+	name = string(first)
+	return name, nodeName(name) && firstAt(pid, depth)
 }
 
 // firstAt tells whether a process is the first of a process namespace at a depth.

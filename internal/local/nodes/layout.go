@@ -6,7 +6,10 @@
 // runs on a head node and when nodes come and go.
 package nodes
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // Layout is the run directory of one local cluster and who owns it. All that a
 // cluster has on the host lies below Dir.
@@ -38,3 +41,11 @@ func (l *Layout) Path(elem ...string) string {
 }
 
 func (l *Layout) machineDir(name string) string { return l.Path("mnt", name) }
+
+// headDir is the head node's folder beside those of the nodes.
+const headDir = "head"
+
+// nodeName reports whether a node can have this name: its folders are named for it.
+func nodeName(name string) bool {
+	return name != headDir && name != "." && filepath.IsLocal(name) && !strings.Contains(name, "/")
+}

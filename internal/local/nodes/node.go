@@ -129,5 +129,8 @@ const (
 
 // clean removes what a node that is gone had for itself.
 func (l *Layout) clean(name string) error {
+	if !nodeName(name) {
+		return fmt.Errorf("remove the folders of %q: it is not a node's name", name)
+	}
 	return errors.Join(os.RemoveAll(l.machineDir(name)), os.RemoveAll(filepath.Join(l.Dir, "nodes", name)))
 }

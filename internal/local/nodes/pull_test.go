@@ -33,6 +33,9 @@ func startInit(t *testing.T, node string) *exec.Cmd {
 func TestPullPlug(t *testing.T) {
 	self := nodes.AnchorProcess{PID: os.Getpid()}
 	one, other := startInit(t, "n-1"), startInit(t, "n-10")
+	for _, name := range []string{"", ".", "..", "head", "../n-2", "/n-2", "n-2/tmp"} {
+		startInit(t, name)
+	}
 
 	running, err := nodes.Running(self)
 	if err != nil {
@@ -42,7 +45,7 @@ func TestPullPlug(t *testing.T) {
 	for _, r := range running {
 		found[r.Node] = r.ID
 	}
-	if found["n-1"] != strconv.Itoa(one.Process.Pid) || found["n-10"] != strconv.Itoa(other.Process.Pid) {
+	if len(found) != 2 || found["n-1"] != strconv.Itoa(one.Process.Pid) || found["n-10"] != strconv.Itoa(other.Process.Pid) {
 		t.Errorf("running are %v, want n-1 with %d and n-10 with %d", found, one.Process.Pid, other.Process.Pid)
 	}
 

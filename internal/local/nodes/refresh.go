@@ -57,7 +57,7 @@ func readAt(folder int, name string) (string, error) {
 // layers are the mount points in a mountinfo, proc(5), of what the cluster's machines
 // have over the host's directories. The host and jobs may have such file systems, too.
 func (l *Layout) layers(mountinfo string) []string {
-	ours := "upperdir=" + unquoted(l.machineDir("")) + "/"
+	ours := "upperdir=" + unquoted(l.Path("mnt")) + "/"
 	var found []string
 	for line := range strings.Lines(mountinfo) {
 		before, after, _ := strings.Cut(line, " - ")

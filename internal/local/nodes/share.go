@@ -108,7 +108,7 @@ func (m mounts) attach(dir string) error {
 
 // mounts is the mount namespace of a machine, which is not entered yet.
 type mounts struct {
-	machine string // the node's name, "head" for the head node
+	machine string // the node's name, headDir for the head node
 	fd      int
 }
 
@@ -122,7 +122,7 @@ func onMachines(what string, f func(mounts) error) error {
 	if err != nil {
 		return err
 	}
-	errs := []error{onMachine(what, "head", "/proc/1/fd/"+strconv.Itoa(headMount), f)}
+	errs := []error{onMachine(what, headDir, "/proc/1/fd/"+strconv.Itoa(headMount), f)}
 	for _, i := range inits {
 		errs = append(errs, onMachine(what, i.name, "/proc/"+strconv.Itoa(i.pid)+"/ns/mnt", f))
 	}
@@ -144,7 +144,7 @@ func onMachine(what, machine, namespace string, f func(mounts) error) error {
 	if err == nil {
 		return nil
 	}
-	if machine == "head" {
+	if machine == headDir {
 		machine = "the head node"
 	}
 	return fmt.Errorf("%s %s: %w", what, machine, err)
