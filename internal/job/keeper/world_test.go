@@ -13,6 +13,7 @@ import (
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/job/errand"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/test/ram"
 )
 
 // world is a Slurm with one job of two nodes, and that job's files.
@@ -86,7 +87,7 @@ const asking = "#!/bin/bash\n#MUSTER --checkpoints=/fsx/ck --restarts=5\nsrun tr
 var start = time.Now().Add(-5 * time.Minute).Truncate(time.Second)
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, script: asking, logs: map[string]string{}, written: map[string]string{}, put: map[string]string{}, save: time.Nanosecond, state: t.TempDir()}
+	w := &world{t: t, script: asking, logs: map[string]string{}, written: map[string]string{}, put: map[string]string{}, save: time.Nanosecond, state: ram.Dir(t)}
 	for i := range 4 {
 		w.nodes = append(w.nodes, slurm.Node{Name: fmt.Sprintf("q-dy-r-%d", i+1), Partitions: []string{"q"}, State: slurm.ParseNodeState("IDLE+CLOUD")})
 	}
