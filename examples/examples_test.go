@@ -150,6 +150,7 @@ func lines(t *testing.T, file string) []string {
 func TestFiles_are_those_of_the_folders(t *testing.T) {
 	for _, name := range []string{
 		"guide-80/cluster.yaml", "guide-80/muster.yaml", "demo/cluster.yaml", "demo/muster.yaml",
+		"bytelm/bytelm.c", "bytelm/model.h", "bytelm/bytelm.sbatch",
 	} {
 		got, err := examples.Files.ReadFile(name)
 		if err != nil {

@@ -74,8 +74,8 @@ func TestGuides_defects(t *testing.T) {
 
 // TestExamples_are_clean: what we hand out has neither errors nor warnings.
 func TestExamples_are_clean(t *testing.T) {
-	for _, name := range []string{"train.sbatch", "container.sbatch"} {
-		data, err := os.ReadFile("../../examples/train/" + name)
+	for _, name := range []string{"train/train.sbatch", "train/container.sbatch", "bytelm/bytelm.sbatch"} {
+		data, err := os.ReadFile("../../examples/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
