@@ -34,6 +34,7 @@ func (a *app) exit(ctx context.Context, err error) int {
 	if errors.As(err, &passed) {
 		return int(passed)
 	}
+	a.endProgress()
 	answer, said := answerOf(err, ctx.Err() != nil)
 	switch {
 	case a.wantsJSON(answer.Code) && (!said || answer.Exit == fault.ExitInterrupted):

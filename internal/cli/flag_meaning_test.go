@@ -56,7 +56,7 @@ var bothPlaces = map[string]string{
 	"data list":      "endpoint-url region profile files",
 	"data pull":      "endpoint-url region profile include exclude delete limit dry-run yes verbose",
 	"data verify":    "endpoint-url region profile include exclude head full sample seed keep-sample run limit",
-	"demo":           "keep yes",
+	"demo":           "keep whole yes",
 	"doctor":         "yes demo",
 	"fleet stop":     "now yes",
 	"node kill":      "",

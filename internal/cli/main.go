@@ -27,6 +27,8 @@ type app struct {
 	output  string
 	quiet   bool
 	noColor bool
+	// midLine is set while the terminal shows a line of progress that another one replaces.
+	midLine bool
 }
 
 // stopping are the signals by which people and programs stop a command.

@@ -47,14 +47,18 @@ func (a *app) color() bool {
 // Begin implements step.Reporter.
 func (p *progress) Begin(name string) {
 	if p.terminal {
-		fmt.Fprint(p.app.err, "\r\033[K"+page.Short(p.app.err, page.Printable("       … "+name)))
+		p.replace("       … " + name)
 	}
 }
 
 // Waiting implements step.Reporter.
 func (p *progress) Waiting(name, what string, since time.Duration) {
+	text := name
+	if what != "" {
+		text += ": waiting for " + what
+	}
 	if p.terminal {
-		fmt.Fprint(p.app.err, "\r\033[K"+page.Short(p.app.err, page.Printable(fmt.Sprintf("%5.0f s … %s: waiting for %s", since.Seconds(), name, what))))
+		p.replace(fmt.Sprintf("%5.0f s … %s", since.Seconds(), text))
 		return
 	}
 	if name != p.waits {
@@ -62,7 +66,23 @@ func (p *progress) Waiting(name, what string, since time.Duration) {
 	}
 	if since-p.spoke >= speakEvery {
 		p.spoke = since
-		p.Note(fmt.Sprintf("%s: waiting for %s, %.0f s", name, what, since.Seconds()))
+		p.Note(fmt.Sprintf("%s, %.0f s", text, since.Seconds()))
+	}
+}
+
+// replace shows a line on the terminal in place of the last one.
+func (p *progress) replace(line string) {
+	fmt.Fprint(p.app.err, eraseLine+page.Short(p.app.err, page.Printable(line)))
+	p.app.midLine = true
+}
+
+const eraseLine = "\r\033[K"
+
+// endProgress erases the line of progress that the terminal shows, if it shows one.
+func (a *app) endProgress() {
+	if a.midLine {
+		fmt.Fprint(a.err, eraseLine)
+		a.midLine = false
 	}
 }
 
@@ -71,9 +91,7 @@ func (p *progress) Note(line string) {
 	if p.app.quiet {
 		return
 	}
-	if p.terminal {
-		fmt.Fprint(p.app.err, "\r\033[K")
-	}
+	p.app.endProgress()
 	fmt.Fprintf(p.app.err, "           %s\n", page.Printable(line))
 }
 
@@ -82,9 +100,7 @@ func (p *progress) Done(s step.Step) {
 	if p.app.quiet {
 		return
 	}
-	if p.terminal {
-		fmt.Fprint(p.app.err, "\r\033[K")
-	}
+	p.app.endProgress()
 	text := s.Name
 	if s.Detail != "" {
 		text += ": " + s.Detail
@@ -102,6 +118,7 @@ func (a *app) confirm(question string) error {
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return errNoTerminal
 	}
+	a.endProgress()
 	fmt.Fprintf(a.err, "%s [y/N] ", page.Printable(question))
 	line, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil {

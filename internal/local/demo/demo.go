@@ -1,7 +1,9 @@
-// Package demo tells the whole story on one machine: from a cluster file to a
-// trained model, through the loss of a node, and back to nothing. Every step is
-// one that users can take themselves; the demo adds only what it proves about
-// each. It leaves nothing behind, however it ends.
+// Package demo shows on one machine what muster does: it brings a cluster up, runs a
+// job on all its nodes, kills a node under a training, shows that the job goes on
+// from its last checkpoint, and takes everything down. The whole demo also trains
+// with PyTorch in a container and waits until idle nodes are gone. Each step is one
+// that users can take themselves; the demo adds a proof of its result. It leaves
+// nothing behind, however it ends.
 package demo
 
 import (
@@ -16,20 +18,23 @@ import (
 	"github.com/muster-hpc/muster/internal/local"
 	"github.com/muster-hpc/muster/internal/local/doctor"
 	"github.com/muster-hpc/muster/internal/local/nodes"
+	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/step"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
-// Options say how the story is told.
+// Options are the demo's options.
 type Options struct {
 	Home string
 	// Dir is where the demo's files are written; it must not exist.
 	Dir string
+	// Whole adds the training with PyTorch in a container, and the end of idle nodes.
+	Whole bool
 	// Keep leaves the cluster up and the files in place.
 	Keep   bool
 	Doctor doctor.Options
 	Report step.Reporter
-	// Out takes the lines of the training's log that tell the story.
+	// Out gets the ends of the logs after a failure.
 	Out io.Writer
 }
 
@@ -39,42 +44,96 @@ const Name = "demo"
 // Result is what the demo did.
 type Result struct {
 	Steps []step.Step `json:"steps"`
-	// Weights is the SHA-256 of the trained model's weights.
-	Weights string  `json:"weights_sha256,omitempty"`
-	Seconds float64 `json:"seconds"`
-	Kept    bool    `json:"kept"`
+	// Weights is the SHA-256 of the trained model's weights: PyTorch's if it trained.
+	Weights string `json:"weights_sha256,omitempty"`
+	// FirstJobSeconds is when the first job had run on all nodes, from the start on.
+	FirstJobSeconds float64 `json:"first_job_seconds,omitempty"`
+	Seconds         float64 `json:"seconds"`
+	Kept            bool    `json:"kept"`
 }
 
 type demo struct {
 	Options
+	began   time.Time
+	tell    *narrator
 	steps   step.Series
 	files   files
 	ref     local.Ref
 	layout  *nodes.Layout
 	anchor  nodes.AnchorProcess
 	slurm   slurm.Client
+	install installation
 	image   string
-	job     int
-	weights string
+	result  Result
 }
 
 // Run runs the demo. However it ends, the cluster is taken down, unless it is to
 // be kept and all went well.
 func Run(ctx context.Context, o Options) (Result, error) {
-	began := time.Now()
-	d := &demo{Options: o, steps: step.Series{Report: o.Report}, ref: local.Ref{Home: o.Home, Name: Name}}
+	d := &demo{Options: o, began: time.Now(), tell: &narrator{to: o.Report}, ref: local.Ref{Home: o.Home, Name: Name}}
+	d.Report = d.tell
+	d.steps.Report = d.tell
 	d.layout = d.ref.Layout()
+	story := d.story()
+	for _, line := range outline(story, o.Keep) {
+		d.Report.Note(line)
+	}
 	err := d.check(ctx)
 	if err == nil {
-		err = d.tell(ctx)
-		if err != nil && ctx.Err() == nil {
-			d.explain()
+		err = d.run(ctx, story)
+		if err != nil {
+			d.explain(ctx, err)
 		}
+		err = errors.Join(err, d.install.stop())
 		if err != nil || !o.Keep {
 			err = errors.Join(err, d.end(ctx))
 		}
 	}
-	return Result{Steps: d.steps.Done, Weights: d.weights, Seconds: time.Since(began).Seconds(), Kept: o.Keep && err == nil}, err
+	d.result.Steps, d.result.Seconds, d.result.Kept = d.steps.Done, time.Since(d.began).Seconds(), o.Keep && err == nil
+	return d.result, err
+}
+
+// story is what the demo does between its first look at the machine and its end.
+func (d *demo) story() []part {
+	small := training{demo: d, script: "bytelm.sbatch", killAfter: 130, again: "undisturbed", againLog: "/fsx3/logs/undisturbed-%j.out"}
+	torch := training{demo: d, script: torchScript, killAfter: 70, again: "model2", againLog: "/fsx3/model2/logs/%j.out"}
+	short := []part{
+		{"check the cluster file", 0, d.load},
+		{"bring the cluster up", 5 * time.Second, d.up},
+		{"run a job on all nodes", 6 * time.Second, d.runOnAll},
+		{"train on all nodes", 10 * time.Second, small.train},
+		{"pull the plug of a node", 0, small.pullPlug},
+		{"go on from the last checkpoint", 10 * time.Second, small.resume},
+		{"finish the training", 6 * time.Second, small.finish},
+		{"train again, undisturbed, and compare", 15 * time.Second, small.compare},
+		{"read everything back from S3", time.Second, d.readBack},
+	}
+	if !d.Whole {
+		return short
+	}
+	return append(append(append([]part{short[0], {"begin to install PyTorch for an image", 0, d.beginInstall}}, short[1:len(short)-1]...), []part{
+		{"install PyTorch for an image", 30 * time.Second, d.awaitInstall},
+		{"put the image into the registry", 11 * time.Second, d.pushImage},
+		{"import the image", 6 * time.Second, d.importImage},
+		{"train with PyTorch on two nodes", 16 * time.Second, torch.train},
+		{"pull the plug of one of the two", 0, torch.pullPlug},
+		{"go on from PyTorch's last checkpoint", 15 * time.Second, torch.resume},
+		{"finish the training with PyTorch", 20 * time.Second, torch.finish},
+		{"train with PyTorch again and compare", 32 * time.Second, torch.compare},
+	}...), short[len(short)-1], part{"let idle nodes go", 64 * time.Second, d.idle})
+}
+
+// run runs the parts of the story one after the other.
+func (d *demo) run(ctx context.Context, story []part) error {
+	for i, p := range story {
+		err := d.tell.during(p.name, title(story, i, d.steps.Done), func() error {
+			return d.steps.Do(p.name, func() (string, error) { return p.do(ctx) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check refuses to touch what an earlier demo or a user left.
@@ -89,13 +148,20 @@ func (d *demo) check(ctx context.Context) error {
 		return fmt.Errorf("%s has data of an earlier cluster %s; move it away or delete it", d.layout.Dir, Name)
 	}
 	if _, err := os.Stat(d.Dir); err == nil {
-		return fmt.Errorf("%s exists already; the demo writes its files there and removes them", d.Dir)
+		return fmt.Errorf("%s has files of an earlier demo; move it away or delete it", d.Dir)
 	}
 	return nil
 }
 
+// examine looks at the machine and installs missing packages.
 func (d *demo) examine(ctx context.Context) (string, error) {
-	report, err := doctor.Run(ctx, d.Doctor)
+	look := d.Doctor
+	look.Install = false
+	report, err := doctor.Run(ctx, look)
+	if err == nil && d.Doctor.Install && report.Command != "" {
+		d.Report.Note(fmt.Sprintf("to install first, which may take minutes: %s", count.Of(len(report.Missing), "package")))
+		report, err = doctor.Run(ctx, d.Doctor)
+	}
 	if errors.Is(err, doctor.ErrNotRoot) {
 		return "", fmt.Errorf("%w; run as root: %s", err, report.Command)
 	}
@@ -108,33 +174,6 @@ func (d *demo) examine(ctx context.Context) (string, error) {
 		}
 	}
 	return fmt.Sprintf("%d checks, %d packages installed", len(report.Checks), len(report.Installed)), nil
-}
-
-// tell is the story itself.
-func (d *demo) tell(ctx context.Context) error {
-	for _, step := range []struct {
-		name string
-		do   func(context.Context) (string, error)
-	}{
-		{"check the cluster file", d.load},
-		{"install PyTorch for an image", d.install},
-		{"bring the cluster up", d.up},
-		{"put the image into the registry", d.pushImage},
-		{"import the image", d.importImage},
-		{"submit the training job", d.submit},
-		{"train on two nodes", d.train},
-		{"pull the plug of a node", d.pullPlug},
-		{"go on from the last checkpoint", d.resume},
-		{"finish the training", d.finish},
-		{"train again, undisturbed, and compare", d.compare},
-		{"read everything back from S3", d.readBack},
-		{"let idle nodes go", d.idle},
-	} {
-		if err := d.steps.Do(step.name, func() (string, error) { return step.do(ctx) }); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // cleanUpWait is long enough to end everything after an interrupt.
@@ -150,9 +189,14 @@ func (d *demo) end(ctx context.Context) error {
 	return errors.Join(err, os.RemoveAll(d.Dir))
 }
 
-// explain shows the ends of the logs after something went wrong.
-func (d *demo) explain() {
-	for _, pattern := range []string{"log/*.log", "log/events.jsonl", "log/nodes/*.log", "shared/fsx3/*/logs/*.out"} {
+// explain says why the demo ends early, with the ends of the logs where nobody asked for it.
+func (d *demo) explain(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		d.Report.Note("stopped; taking down what is there")
+		return
+	}
+	d.Report.Note("failed: " + err.Error())
+	for _, pattern := range []string{"log/*.log", "log/events.jsonl", "log/nodes/*.log", "shared/fsx3/*/logs/*.out", "shared/fsx3/logs/*.out"} {
 		paths, _ := filepath.Glob(d.layout.Path(pattern))
 		for _, p := range paths {
 			fmt.Fprintf(d.Out, "--- the end of %s\n%s\n", p, lastLines(p, 8))

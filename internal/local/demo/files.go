@@ -2,11 +2,13 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/muster-hpc/muster/examples"
 	"github.com/muster-hpc/muster/examples/train"
@@ -28,7 +30,7 @@ type files struct {
 
 // load writes the files that muster ships and reads them as a user's.
 func (d *demo) load(context.Context) (string, error) {
-	if err := writeFiles(d.Dir); err != nil {
+	if err := writeFiles(d.Dir, d.Whole); err != nil {
 		return "", err
 	}
 	path := filepath.Join(d.Dir, "cluster.yaml")
@@ -65,20 +67,26 @@ func describe(c *spec.Cluster, w *spec.Workload) string {
 	return fmt.Sprintf("%d nodes, %d GPUs, %d shared file systems, %d models", len(plan.NodeNames(c)), gpus, len(c.SharedStorage), len(w.Models))
 }
 
-// writeFiles makes dir hold the cluster file, its workload file and the training
-// program.
-func writeFiles(dir string) error {
+// writeFiles makes dir with the cluster file, its workload file and the training
+// programs.
+func writeFiles(dir string, whole bool) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	folder, err := fs.Sub(examples.Files, "demo")
-	if err != nil {
-		return err
-	}
-	for _, from := range []fs.FS{folder, train.Files} {
-		if err := os.CopyFS(dir, from); err != nil {
+	for _, name := range []string{"demo", "bytelm"} {
+		folder, err := fs.Sub(examples.Files, name)
+		if err == nil {
+			err = os.CopyFS(dir, folder)
+		}
+		if err != nil {
 			return fmt.Errorf("write %s: %w", dir, err)
 		}
+	}
+	if !whole {
+		return nil
+	}
+	if err := os.CopyFS(dir, train.Files); err != nil {
+		return fmt.Errorf("write %s: %w", dir, err)
 	}
 	return nil
 }
@@ -107,4 +115,39 @@ func lastLines(path string, count int) string {
 		return err.Error()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// readBack waits until all is exported, reads it back and compares.
+func (d *demo) readBack(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the export did not end within 2m"))
+	defer cancel()
+	control := local.Controller(d.layout)
+	if err := control.Flush(ctx); err != nil {
+		return "", err
+	}
+	all, err := control.Verify(ctx)
+	if err != nil {
+		return "", err
+	}
+	matched := 0
+	for _, v := range all {
+		if len(v.Missing)+len(v.Different) > 0 {
+			return "", fmt.Errorf("s3://%s is not like %s: missing %v, different %v", v.Bucket, v.Path, v.Missing, v.Different)
+		}
+		matched += v.Matched
+	}
+	if matched == 0 {
+		return "", errors.New("nothing was exported")
+	}
+	return fmt.Sprintf("%d files in %d buckets have the checksums of their originals", matched, len(all)), nil
+}
+
+// hostPath is where a path of the cluster's shared storage lies on this machine.
+func (d *demo) hostPath(path string) string {
+	for _, s := range d.files.cluster.SharedStorage {
+		if rest, ok := strings.CutPrefix(path, s.MountDir+"/"); ok {
+			return local.StorageDir(d.layout, d.files.cluster, s.MountDir) + "/" + rest
+		}
+	}
+	return path
 }

@@ -18,62 +18,10 @@ import (
 	"github.com/muster-hpc/muster/internal/sys/tail"
 )
 
-const (
-	// suite is the Debian release of the training image, whatever this machine's
-	// is: the same PyTorch everywhere.
-	suite = "bookworm"
-	// imageName is the image's name in the cluster's registry and directory.
-	imageName = "training"
-)
-
-// install makes a file system of Debian's packages, with PyTorch.
-func (d *demo) install(ctx context.Context) (string, error) {
-	const step = "install PyTorch for an image"
-	args := []string{"--variant=minbase", "--include=python3-torch",
-		"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
-		suite, d.rootTar()}
-	if m := mirror(ctx); m != "" {
-		args = append(args, m)
-	}
-	name := "mmdebstrap"
-	if os.Geteuid() == 0 {
-		// As root it mounts the machine's /sys and devices below its folder. In a mount
-		// namespace of its own, the mounts go with it however it ends.
-		name, args = "unshare", append([]string{"--mount", "--propagation", "private", "--", "mmdebstrap"}, args...)
-	}
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "LC_ALL=C.UTF-8")
-	// It removes its folder when it is interrupted.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 20 * time.Second
-	var said tail.Writer
-	cmd.Stderr = &said
-	if err := d.watch(step, cmd, &said); err != nil {
-		return "", fmt.Errorf("mmdebstrap: %w\n%s", err, said.Last(10))
-	}
-	info, err := os.Stat(d.rootTar())
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%d MB of Debian %s with python3-torch", info.Size()/1e6, suite), nil
-}
+// imageName is the image's name in the cluster's registry and directory.
+const imageName = "training"
 
 func (d *demo) rootTar() string { return filepath.Join(d.Dir, "root.tar") }
-
-// mirror is where this machine gets its packages from, "" if it does not say.
-func mirror(ctx context.Context) string {
-	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "--format", "$(REPO_URI) $(COMPONENT)", "Created-By: Packages").Output()
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(out)) {
-		uri, component, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if component == "main" && !strings.Contains(uri, "security") {
-			return uri
-		}
-	}
-	return ""
-}
 
 // pushImage puts the file system and the training program into the cluster's
 // registry, as an image of two layers.
@@ -85,7 +33,7 @@ func (d *demo) pushImage(ctx context.Context) (string, error) {
 		Reference string `json:"reference"`
 		Digest    string `json:"digest"`
 	}
-	err := d.muster(ctx, "put the image into the registry", &packed,
+	err := d.muster(ctx, &packed,
 		"image", "pack", "--tag", imageName, "--workdir", "/workspace", "root.tar", "program")
 	if err != nil {
 		return "", err
@@ -123,7 +71,7 @@ func (d *demo) importImage(ctx context.Context) (string, error) {
 		OnNodes string `json:"on_nodes"`
 		Digest  string `json:"digest"`
 	}
-	if err := d.muster(ctx, "import the image", &imported, "image", "import", "--name", imageName, d.image); err != nil {
+	if err := d.muster(ctx, &imported, "image", "import", "--name", imageName, d.image); err != nil {
 		return "", err
 	}
 	info, err := os.Stat(d.hostPath(imported.OnNodes))
@@ -135,7 +83,7 @@ func (d *demo) importImage(ctx context.Context) (string, error) {
 
 // muster runs a command of muster on the head node, as a user would, and reads
 // its JSON answer.
-func (d *demo) muster(ctx context.Context, step string, answer any, args ...string) error {
+func (d *demo) muster(ctx context.Context, answer any, args ...string) error {
 	line := d.layout.HeadCommand(d.anchor, d.Dir, append(append([]string{"env"}, local.HeadEnv()...), append([]string{services.Muster, "-o", "json"}, args...)...))
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -143,20 +91,19 @@ func (d *demo) muster(ctx context.Context, step string, answer any, args ...stri
 	var out bytes.Buffer
 	var said tail.Writer
 	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := d.watch(step, cmd, &said); err != nil {
+	if err := d.watch(cmd, &said); err != nil {
 		return fmt.Errorf("muster %s: %w\n%s", strings.Join(args, " "), err, said.Last(10))
 	}
 	return json.Unmarshal(out.Bytes(), answer)
 }
 
 // watch runs a program and shows its last words meanwhile.
-func (d *demo) watch(step string, cmd *exec.Cmd, said *tail.Writer) error {
+func (d *demo) watch(cmd *exec.Cmd, said *tail.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	began := time.Now()
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
@@ -164,7 +111,7 @@ func (d *demo) watch(step string, cmd *exec.Cmd, said *tail.Writer) error {
 		case err := <-ended:
 			return err
 		case <-ticker.C:
-			d.Report.Waiting(step, said.Last(1), time.Since(began))
+			d.tell.waiting(said.Last(1))
 		}
 	}
 }

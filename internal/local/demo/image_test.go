@@ -12,7 +12,7 @@ func TestProgramIsWhereBatchScriptsCallIt(t *testing.T) {
 	if err := writeProgram(dir); err != nil {
 		t.Fatal(err)
 	}
-	script, err := os.ReadFile("../../../examples/train/" + script)
+	script, err := os.ReadFile("../../../examples/train/" + torchScript)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,122 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/tail"
+)
+
+// suite is the Debian release of the training image, whatever this machine's
+// is: the same PyTorch everywhere.
+const suite = "bookworm"
+
+// installation makes a file system of Debian's packages, with PyTorch, while the demo
+// goes on. It takes what other processes leave of the cores.
+type installation struct {
+	cancel context.CancelFunc
+	// ended is closed when err and took are known.
+	ended chan struct{}
+	err   error
+	took  time.Duration
+	said  tail.Writer
+}
+
+// start begins it. The end of ctx, or stop, ends it.
+func (i *installation) start(ctx context.Context, tar, mirror string) {
+	ctx, i.cancel = context.WithCancel(ctx)
+	i.ended = make(chan struct{})
+	cmd := debootstrap(ctx, tar, mirror)
+	cmd.Stderr = &i.said
+	began := time.Now()
+	go func() {
+		defer close(i.ended)
+		i.err, i.took = cmd.Run(), time.Since(began)
+	}()
+}
+
+// stop ends it and waits for its end, if it was started at all. That it did not come to
+// its end is no error.
+func (i *installation) stop() error {
+	if i.ended == nil {
+		return nil
+	}
+	i.cancel()
+	<-i.ended
+	if i.err != nil && errors.Is(i.err, exec.ErrWaitDelay) {
+		return fmt.Errorf("stop mmdebstrap: %w", i.err)
+	}
+	return nil
+}
+
+// debootstrap is the command that makes the file system.
+func debootstrap(ctx context.Context, tar, mirror string) *exec.Cmd {
+	line := []string{"nice"}
+	if os.Geteuid() == 0 {
+		// As root it mounts the machine's /sys and devices below its folder. In a mount
+		// namespace of its own, the mounts go with it however it ends.
+		line = append(line, "unshare", "--mount", "--propagation", "private", "--")
+	}
+	line = append(line, "mmdebstrap", "--variant=minbase", "--include=python3-torch",
+		"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*", suite, tar)
+	if mirror != "" {
+		line = append(line, mirror)
+	}
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "LC_ALL=C.UTF-8")
+	// It removes its folder when it is interrupted, with all that it has started. A
+	// terminal's Ctrl-C is ours to pass on.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = 20 * time.Second
+	return cmd
+}
+
+// beginInstall starts the installation, which goes on beside the next steps.
+func (d *demo) beginInstall(ctx context.Context) (string, error) {
+	d.install.start(ctx, d.rootTar(), mirror(ctx))
+	return "mmdebstrap makes a Debian " + suite + " with python3-torch, beside the next steps", nil
+}
+
+// awaitInstall waits for its end.
+func (d *demo) awaitInstall(ctx context.Context) (string, error) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for waits := true; waits; {
+		select {
+		case <-d.install.ended:
+			waits = false
+		case <-ticker.C:
+			d.tell.waiting("mmdebstrap: " + d.install.said.Last(1))
+		}
+	}
+	if err := d.install.err; err != nil {
+		return "", errors.Join(context.Cause(ctx), fmt.Errorf("mmdebstrap: %w\n%s", err, d.install.said.Last(10)))
+	}
+	info, err := os.Stat(d.rootTar())
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d MB of Debian %s with python3-torch, in %.0f s beside the steps before", info.Size()/1e6, suite, d.install.took.Seconds()), nil
+}
+
+// mirror is where this machine gets its packages from, "" if it does not say.
+func mirror(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "--format", "$(REPO_URI) $(COMPONENT)", "Created-By: Packages").Output()
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(out)) {
+		uri, component, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if component == "main" && !strings.Contains(uri, "security") {
+			return uri
+		}
+	}
+	return ""
+}
