@@ -26,7 +26,9 @@ type saved struct {
 // checkpoints finds the checkpoints of the tree.
 func (d *decision) checkpoints() {
 	d.saved = map[string]*saved{}
-	for _, dir := range checkpoint.Dirs(d.Tree.paths()) {
+	dirs := checkpoint.Dirs(d.Tree.paths())
+	d.markers = checkpoint.Markers(d.Tree.paths(), dirs)
+	for _, dir := range dirs {
 		if dir == "." {
 			continue // the whole directory: it has no name, and no pointer beside it
 		}
@@ -116,7 +118,7 @@ func (d *decision) judgeWhole(c *saved) {
 
 // set is what is seen of a checkpoint.
 func (d *decision) set(c *saved) checkpoint.Set {
-	s := checkpoint.Set{Dir: c.dir, Named: d.named(c.dir), Unfinished: d.Tree.has(checkpoint.UnfinishedName(c.dir)), Marker: d.marker(path.Dir(c.dir))}
+	s := checkpoint.Set{Dir: c.dir, Named: d.named(c.dir), Unfinished: d.Tree.has(checkpoint.UnfinishedName(c.dir)), Marker: d.markers[path.Dir(c.dir)]}
 	s.Files = d.files(c)
 	return s
 }
@@ -197,23 +199,4 @@ func (d *decision) named(dir string) bool {
 		}
 	}
 	return false
-}
-
-// marker is the file by which checkpoints of a run say that they are whole.
-func (d *decision) marker(run string) string {
-	if m, ok := d.markers[run]; ok {
-		return m
-	}
-	found := ""
-	for dir, c := range d.saved {
-		if path.Dir(dir) != run {
-			continue
-		}
-		found = max(found, checkpoint.MarkerOf(d.files(c)))
-	}
-	if d.markers == nil {
-		d.markers = map[string]string{}
-	}
-	d.markers[run] = found
-	return found
 }

@@ -56,19 +56,6 @@ func UnfinishedName(dir string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(dir, ".nemo"), ".ckpt") + "-unfinished"
 }
 
-// markers are names of files by which people say that a directory is whole.
-var markers = []string{".complete", "complete", "COMPLETE", ".done", "_SUCCESS", ".success", ".finished", "DONE"}
-
-// MarkerOf is the file by which a checkpoint says that it is whole, "" if there is none.
-func MarkerOf(files []File) string {
-	for _, f := range files {
-		if slices.Contains(markers, f.Path) {
-			return f.Path
-		}
-	}
-	return ""
-}
-
 // part is a directory of a checkpoint that has a layout of its own.
 type part struct {
 	Set

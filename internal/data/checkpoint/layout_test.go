@@ -202,6 +202,14 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+func TestMarkers(t *testing.T) {
+	dirs := []string{"a/step-1", "a/step-2", "a/step-3", "b/step-1", "c"}
+	paths := []string{"a/step-1/x", "a/step-2/.complete", "a/step-3/COMPLETE", "a/DONE", "b/step-1/sub/_SUCCESS", "c/DONE", "d/step-1/DONE"}
+	if diff := cmp.Diff(map[string]string{"a": "COMPLETE", ".": "DONE"}, checkpoint.Markers(slices.Values(paths), dirs)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestDirs(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -134,9 +134,7 @@ func (v *View) judge(ctx context.Context, f *Found) error {
 		if set.Begins, err = v.begins(ctx, f); err != nil {
 			return err
 		}
-		if set.Marker, err = v.marker(ctx, f.from); err != nil {
-			return err
-		}
+		set.Marker = v.markers[f.from.run()]
 	}
 	verdict := checkpoint.Stored(set)
 	f.Layout, f.Torn, f.mute = verdict.Layout, verdict.Torn, verdict.Mute
@@ -287,22 +285,4 @@ func (v *View) read(ctx context.Context, key string, most int64) ([]byte, store.
 		}
 	}
 	return text, o, err
-}
-
-// marker is the file by which others of a run say that they are whole.
-func (v *View) marker(ctx context.Context, c *candidate) (string, error) {
-	for _, other := range v.all {
-		if other == c || other.single || other.run() != c.run() {
-			continue
-		}
-		f, err := v.list(ctx, other)
-		if err != nil {
-			return "", err
-		}
-		if m := checkpoint.MarkerOf(f.parts()); m != "" {
-			return m, nil
-		}
-		return "", nil // one says enough
-	}
-	return "", nil
 }

@@ -33,7 +33,8 @@ type View struct {
 	now      time.Time
 	all      []*candidate
 	pointers []pointed
-	datasets map[string]bool // directories below the prefix, with "." for itself, that are datasets
+	markers  map[string]string // by run: the file by which checkpoints of it say that they are whole
+	datasets map[string]bool   // directories below the prefix, with "." for itself, that are datasets
 }
 
 // candidate is a directory that may be a checkpoint, or a file that is one.
@@ -61,6 +62,7 @@ func Look(ctx context.Context, bucket store.Store, prefix string, now time.Time)
 	v := &View{Prefix: strings.Trim(prefix, "/"), bucket: bucket, now: now, datasets: map[string]bool{}}
 	singles, unfinished := []*candidate{}, map[string]bool{}
 	var pointers []store.Object
+	var marked []string
 	var failed error
 	dirs := checkpoint.Dirs(func(yield func(string) bool) {
 		for o, err := range bucket.List(ctx, v.key("")) {
@@ -69,6 +71,9 @@ func Look(ctx context.Context, bucket store.Store, prefix string, now time.Time)
 				return
 			}
 			p := v.path(o.Key)
+			if checkpoint.IsMarker(p) {
+				marked = append(marked, p)
+			}
 			switch {
 			case !fs.ValidPath(p) || checkpoint.Temporary(p):
 				continue
@@ -92,6 +97,7 @@ func Look(ctx context.Context, bucket store.Store, prefix string, now time.Time)
 	if failed != nil {
 		return nil, failed
 	}
+	v.markers = checkpoint.Markers(slices.Values(marked), dirs)
 	for _, dir := range dirs {
 		v.all = append(v.all, &candidate{dir: dir, hidden: unfinished[checkpoint.UnfinishedName(dir)]})
 	}

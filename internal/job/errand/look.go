@@ -25,6 +25,8 @@ type tree struct {
 	files    map[string]checkpoint.File // by path below the root
 	paths    []string
 	pointers []pointer
+	dirs     []string          // the checkpoints: directories, and files that are one
+	markers  map[string]string // by run: the file by which checkpoints of it say that they are whole
 	// unread is what below the root cannot be read, and is left out.
 	unread []string
 }
@@ -105,6 +107,8 @@ func walk(root string) (*tree, error) {
 		return nil, fmt.Errorf("look for checkpoints in %s: %w", root, err)
 	}
 	slices.Sort(t.paths)
+	t.dirs = t.checkpoints()
+	t.markers = checkpoint.Markers(slices.Values(t.paths), t.dirs)
 	return t, nil
 }
 
@@ -150,8 +154,8 @@ func (t *tree) begin(rel string, most int64) []byte {
 	return text
 }
 
-// dirs are the checkpoints of the tree: directories, and files that are one.
-func (t *tree) dirs() []string {
+// checkpoints returns the checkpoints of the tree: directories, and files that are one.
+func (t *tree) checkpoints() []string {
 	all := checkpoint.Dirs(slices.Values(t.paths))
 	for _, p := range t.paths {
 		if checkpoint.Single(p) && !slices.ContainsFunc(all, func(d string) bool { return d == "." || strings.HasPrefix(p, d+"/") }) {
@@ -174,7 +178,7 @@ func (p pointer) names(dir string) bool {
 
 // set is what is seen of a checkpoint.
 func (t *tree) set(dir string) checkpoint.Set {
-	s := checkpoint.Set{Dir: dir, Begins: map[string][]byte{}}
+	s := checkpoint.Set{Dir: dir, Begins: map[string][]byte{}, Marker: t.markers[path.Dir(dir)]}
 	for _, p := range t.paths {
 		rel, inside := strings.CutPrefix(p, dir+"/")
 		if dir == "." {
@@ -215,7 +219,7 @@ func look(roots []string, now time.Time) ([]Checkpoint, error) {
 		if err := t.err(); err != nil {
 			unread = append(unread, err.Error())
 		}
-		for _, dir := range t.dirs() {
+		for _, dir := range t.dirs {
 			all = append(all, t.judge(dir, now, checkpoint.Written))
 		}
 	}

@@ -75,7 +75,7 @@ func (m *mender) diagnosis() *Diagnosis {
 // runs are the checkpoints of a tree by the directory that they are in, the newest first.
 func (t *tree) runs(now time.Time) map[string][]Checkpoint {
 	runs := map[string][]Checkpoint{}
-	for _, dir := range t.dirs() {
+	for _, dir := range t.dirs {
 		if dir == "." {
 			continue // it has no name of its own, and nothing beside it
 		}

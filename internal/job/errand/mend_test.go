@@ -296,3 +296,21 @@ func TestMendMegatron(t *testing.T) {
 		t.Errorf("the tracker says %q", got["latest_checkpointed_iteration.txt"])
 	}
 }
+
+// TestMendWithoutMarker has a run of which the checkpoints say by a marker that they are whole: those that were cut off have none.
+func TestMendWithoutMarker(t *testing.T) {
+	root := t.TempDir()
+	for _, step := range []string{"100", "200", "300", "400"} {
+		put1(t, filepath.Join(root, "step-"+step, "model.bin"), "w")
+	}
+	put1(t, filepath.Join(root, "step-200", "COMPLETE"), "")
+	d := mend(t, root)
+	var moved []string
+	for _, r := range d.Repairs {
+		moved = append(moved, filepath.Base(r.Path)+": "+r.Why)
+	}
+	want := []string{"step-400: COMPLETE is not there, which others of its run have", "step-300: COMPLETE is not there, which others of its run have"}
+	if diff := cmp.Diff(want, moved); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,208 @@
+package restore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
+	"github.com/muster-hpc/muster/internal/data/restore"
+	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/store/storetest"
+)
+
+// marked are the files of four checkpoints of one run, by what is wrong with them, and what is said of each that is passed over.
+var marked = map[string]struct {
+	files files
+	why   string
+}{
+	"whole":           {files{"model.bin": "w", "COMPLETE": ""}, ""},
+	"unmarked":        {files{"model.bin": "w"}, "COMPLETE is not there, which others of its run have"},
+	"unmarked_less":   {files{"rank_0.pt": "w"}, "COMPLETE is not there, which others of its run have"},
+	"marked_but_torn": {files{"model-00001-of-00002.bin": "w", "COMPLETE": ""}, "model-00002-of-00002.bin is not there"},
+}
+
+// TestMarker has checkpoints in every order: the whole one is taken, and those that are newer are passed over.
+func TestMarker(t *testing.T) {
+	for order := range orders(slices.Sorted(maps.Keys(marked))) {
+		t.Run(strings.Join(order, "_"), func(t *testing.T) {
+			fake, bucket := &storetest.Fake{}, files{}
+			var dir string
+			var passed []restore.Passed
+			for i, kind := range order { // the newest first
+				at := fmt.Sprintf("step-%d00", 4-i)
+				for p, text := range marked[kind].files {
+					bucket["m/"+at+"/"+p] = text
+				}
+				switch {
+				case kind == "whole":
+					dir = at
+				case dir == "":
+					passed = append(passed, restore.Passed{Checkpoint: at, Why: marked[kind].why})
+				}
+			}
+			put(t, fake, bucket)
+			_, f, got, err := choose(t, fake, "m", newest)
+			if err != nil || f.Dir != dir || f.Proof != "COMPLETE, which is written last, is there" {
+				t.Errorf("got %+v, %v; want %s", f, err, dir)
+			}
+			if diff := cmp.Diff(passed, got); diff != "" {
+				t.Errorf("passed over (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestMarker_of_another_run has a marker in the directory of one model, which says nothing of another's, and one that is no
+// checkpoint's own.
+func TestMarker_of_another_run(t *testing.T) {
+	for name, other := range map[string]string{"another_run": "m/b/step-1/COMPLETE", "of_the_run": "m/a/COMPLETE", "of_a_part": "m/a/step-1/sub/COMPLETE"} {
+		t.Run(name, func(t *testing.T) {
+			fake := &storetest.Fake{}
+			put(t, fake, files{"m/a/step-1/model.bin": "w", "m/a/step-2/model.bin": "w", "m/b/step-1/model.bin": "w", other: ""})
+			if _, f, passed, err := choose(t, fake, "m", restore.Want{Name: "a/step-2", Step: checkpoint.NoStep}); err != nil || f.Dir != "a/step-2" {
+				t.Errorf("got %+v, passed over %v, %v", f, passed, err)
+			}
+		})
+	}
+}
+
+// orders yields every order of these.
+func orders(all []string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		if len(all) == 0 {
+			yield(nil)
+			return
+		}
+		for i, first := range all {
+			for rest := range orders(slices.Delete(slices.Clone(all), i, i+1)) {
+				if !yield(append([]string{first}, rest...)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// sent is an object as an export puts it: it says how many files its checkpoint has.
+type sent struct {
+	path  string
+	parts string
+	after int // seconds
+}
+
+// TestSaid has checkpoints that say how many files they have.
+func TestSaid(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		sent  []sent
+		proof string
+		why   string // it is passed over
+	}{
+		{"all_there", []sent{{"a", "2", 0}, {"b", "2", 1}}, "all of its 2 files are there", ""},
+		{"one_missing", []sent{{"a", "3", 0}, {"b", "3", 1}}, "", "2 of its 3 files are there"},
+		{"one_missing_beside_a_marker", []sent{{"a", "3", 0}, {"COMPLETE", "3", 1}}, "", "2 of its 3 files are there"},
+		{"the_most_counts", []sent{{"a", "3", 0}, {"b", "2", 0}}, "", "2 of its 3 files are there"},
+		{"a_log_is_no_part", []sent{{"a", "2", 0}, {"train.log", "", 1}}, "", "1 of its 2 files are there"},
+		{"fewer_than_there_are", []sent{{"a", "1", 0}, {"b", "1", 1}}, "all of its 1 file are there", ""},
+		{"one_of_one_second", []sent{{"a", "2", 5}, {"b", "", 5}}, "all of its 2 files are there", ""},
+		{"long_ago", []sent{{"a", "12", 0}, {"b", "", 1}, {"c", "", 2}, {"d", "", 3}, {"e", "", 4}, {"f", "", 5}, {"g", "", 6}, {"h", "", 7}, {"i", "", 8}}, "nothing of it came in the last 24 h 0 min; it says nothing of itself", ""},
+		{"no_number", []sent{{"a", "many", 0}}, "nothing of it came in the last 24 h 0 min; it says nothing of itself", ""},
+		{"sent_again", []sent{{"COMPLETE", "2", 0}, {"a", "2", 2}}, "", "a was put after COMPLETE, which comes last: it is being sent again"},
+		{"sent_in_its_second", []sent{{"COMPLETE", "2", 0}, {"a", "2", 0}}, "all of its 2 files are there", ""},
+		{"seals_in_any_order", []sent{{"a", "3", 0}, {"trainer_state.json", "3", 2}, {"COMPLETE", "3", 1}}, "", "there are no weights"},
+		{"a_log_that_came_later", []sent{{"a", "2", 0}, {"COMPLETE", "2", 1}, {"train.log", "", 9}}, "all of its 2 files are there", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			began := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
+			fake := sentTo(t, began, c.sent)
+			v, err := restore.Look(t.Context(), fake, "m", began.Add(24*time.Hour+8*time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, passed, err := v.Choose(t.Context(), newest)
+			if c.why != "" {
+				if !errors.Is(err, restore.ErrNone) || len(passed) != 1 || passed[0].Why != c.why || passed[0].Doubt {
+					t.Errorf("passed over %+v, %v", passed, err)
+				}
+				return
+			}
+			if err != nil || f.Proof != c.proof {
+				t.Errorf("got %+v, passed over %v, %v", f, passed, err)
+			}
+		})
+	}
+}
+
+func sentTo(t *testing.T, began time.Time, all []sent) *storetest.Fake {
+	t.Helper()
+	now := began
+	fake := &storetest.Fake{Now: func() time.Time { return now }}
+	for _, s := range all {
+		now = began.Add(time.Duration(s.after) * time.Second)
+		u := store.Upload{Key: "m/step-1/" + s.path, Body: strings.NewReader("w"), SizeBytes: 1}
+		if s.parts != "" {
+			u.Meta = map[string]string{checkpoint.MetaParts: s.parts}
+		}
+		if _, err := fake.Put(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fake
+}
+
+// ill is a store in which one object is gone since it was listed, or cannot be read.
+type ill struct {
+	store.Store
+	key string
+	err error
+}
+
+func (i ill) Head(ctx context.Context, key string) (store.Object, error) {
+	if key == i.key {
+		return store.Object{}, i.err
+	}
+	return i.Store.Head(ctx, key)
+}
+
+func (i ill) Get(ctx context.Context, key string) (io.ReadCloser, store.Object, error) {
+	if key == i.key {
+		return nil, store.Object{}, i.err
+	}
+	return i.Store.Get(ctx, key)
+}
+
+// TestGoes has an object that goes while the checkpoint is looked at, which ends nothing, and one that cannot be read, which does.
+func TestGoes(t *testing.T) {
+	denied := errors.New("denied")
+	for name, key := range map[string]string{"head": "m/step-1/__0_0.distcp", "begin": "m/step-1/.metadata", "single": "m/step=1.ckpt"} {
+		t.Run(name, func(t *testing.T) {
+			fake := &storetest.Fake{}
+			if name == "single" {
+				put(t, fake, files{key: "w"})
+			} else {
+				put(t, fake, files{"m/step-1/__0_0.distcp": "w", "m/step-1/.metadata": "__0_0.distcp"})
+			}
+			v, err := restore.Look(t.Context(), fake, "m", later())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, passed, err := restore.Through(v, ill{fake, key, store.ErrNotFound}).Choose(t.Context(), newest)
+			if name == "single" && (!errors.Is(err, restore.ErrNone) || passed[0].Why != "it went while it was looked at") || name != "single" && err != nil {
+				t.Errorf("gone: passed over %v, %v", passed, err)
+			}
+			if _, _, err = restore.Through(v, ill{fake, key, denied}).Choose(t.Context(), newest); !errors.Is(err, denied) {
+				t.Errorf("denied: %v", err)
+			}
+		})
+	}
+}
