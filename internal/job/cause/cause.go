@@ -11,6 +11,7 @@
 package cause
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -140,6 +141,8 @@ type Round struct {
 	Step       int64     `json:"step,omitempty"`
 	Begin      time.Time `json:"begin,omitzero"`
 	End        time.Time `json:"end,omitzero"`
+	// Waited says that the job waited for a service outside the cluster after it.
+	Waited bool `json:"waited,omitempty"`
 }
 
 // Forgotten are runs that are no longer known one by one.
@@ -164,6 +167,12 @@ type Verdict struct {
 	Action Action  `json:"action"`
 	// Why says why that is done, and goes on from the action.
 	Why string `json:"why"`
+	// Hint is what to do about it, if there is something.
+	Hint string `json:"hint,omitempty"`
+	// Guess says that the class is likely and not certain.
+	Guess bool `json:"guess,omitempty"`
+	// Wait is how many seconds the job has to wait before it starts again.
+	Wait int `json:"wait,omitempty"`
 }
 
 // Finding is a piece of evidence in plain words.
@@ -225,6 +234,8 @@ const (
 	BlameCluster Blame = "cluster"
 	BlameUser    Blame = "user"
 	BlameNobody  Blame = "nobody"
+	// BlameService is a service outside the cluster.
+	BlameService Blame = "service"
 )
 
 // Judge says how a run ended, and what to do. It is a function of the evidence alone.
@@ -232,9 +243,12 @@ func Judge(e Evidence) Verdict {
 	c := newCourt(e)
 	primary, rest := c.ranked()
 	row := primary.class.row()
-	v := Verdict{Class: primary.class, Blame: row.Blame, Faults: c.faults(), Text: textOf(row, primary)}
+	v := Verdict{Class: primary.class, Blame: cmp.Or(primary.blame, row.Blame), Faults: c.faults(), Text: textOf(row, primary), Hint: primary.hint, Guess: primary.guess}
 	v.Findings = findings(primary, rest)
-	v.Action, v.Why = c.decide(primary.class, v.Faults)
+	v.Action, v.Why = c.decide(primary, v.Faults)
+	if primary.later && v.Action != Stop {
+		v.Wait = int(c.pause().Seconds())
+	}
 	switch {
 	case c.running():
 		v.Text = "has not ended"
@@ -246,13 +260,17 @@ func Judge(e Evidence) Verdict {
 
 // textOf joins what the class says and what is known beyond it.
 func textOf(row Row, f finding) string {
+	says := cmp.Or(f.says, row.Says)
+	if f.guess {
+		says += " (" + string(row.Class) + " is a guess)"
+	}
 	if f.detail == "" {
-		return row.Says
+		return says
 	}
 	if strings.HasPrefix(f.detail, "by ") {
-		return row.Says + " " + clip(f.detail)
+		return says + " " + clip(f.detail)
 	}
-	return row.Says + ": " + clip(f.detail)
+	return says + ": " + clip(f.detail)
 }
 
 // clip cuts a text that is too long for a line.

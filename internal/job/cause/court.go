@@ -33,6 +33,13 @@ type finding struct {
 	alike string
 	// weak findings explain only what nothing else does.
 	weak bool
+	// says, hint, blame and action take the place of what the class says, where they are not empty; later says that what follows
+	// has to wait, guess that the class is likely and not certain.
+	says, hint string
+	blame      Blame
+	action     Action
+	later      bool
+	guess      bool
 }
 
 func newCourt(e Evidence) *court {
@@ -86,6 +93,12 @@ func (c *court) weight(f finding) int {
 		weak = 1000
 	)
 	w := f.class.rank() * each
+	if f.guess && f.class.hardware() {
+		w = Memory.rank()*each + 1 // behind what is certain
+	}
+	if f.blame == BlameService {
+		w -= 2 // it says more than that a connection was lost
+	}
 	if c.inProgram(f.class) && f.root {
 		w = HostMemory.rank()*each + 1 // before all others of the program
 	}

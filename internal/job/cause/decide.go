@@ -10,8 +10,9 @@ import (
 const noProgress = 3
 
 // decide says what to do, by what the class asks for, the job's policy and its runs before.
-func (c *court) decide(class Class, faults []Fault) (Action, string) {
-	action, why := c.wanted(class)
+func (c *court) decide(f finding, faults []Fault) (Action, string) {
+	class := f.class
+	action, why := c.wanted(f)
 	if action == Stop {
 		return Stop, why
 	}
@@ -27,7 +28,7 @@ func (c *court) decide(class Class, faults []Fault) (Action, string) {
 	if n := c.restarts(); n >= c.Policy.Restarts {
 		return Stop, fmt.Sprintf("it was started again %d times, and may be %d times", n, c.Policy.Restarts)
 	}
-	if c.stuck() {
+	if !f.later && c.stuck() {
 		return Stop, fmt.Sprintf("%d runs in a row %s", noProgress, c.idly())
 	}
 	if action == Elsewhere && len(faults) == 0 && class != Hung {
@@ -39,10 +40,13 @@ func (c *court) decide(class Class, faults []Fault) (Action, string) {
 	return action, why
 }
 
-// wanted is what the class and the policy ask for.
-func (c *court) wanted(class Class) (Action, string) {
-	row := class.row()
-	switch class {
+// wanted is what the finding, its class and the policy ask for.
+func (c *court) wanted(f finding) (Action, string) {
+	row := f.class.row()
+	if f.action != "" {
+		row.Action = f.action
+	}
+	switch f.class {
 	case Completed:
 		return Stop, "there is nothing left to do"
 	case Cancelled:
@@ -62,6 +66,9 @@ func (c *court) wanted(class Class) (Action, string) {
 	}
 	if row.Action == Stop && c.Policy.OnFailure == policy.FailureRequeue {
 		return Here, "its --on-failure=requeue wants it so"
+	}
+	if f.later {
+		return row.Action, fmt.Sprintf("a service outside the cluster may answer in %d minutes", int(c.pause().Minutes()))
 	}
 	return row.Action, reasonFor(row)
 }
@@ -166,7 +173,7 @@ func (c *court) forgotten() int64 {
 }
 
 // stuck says that this run and those before it have made no new checkpoint in a row. Runs that
-// had to make room count neither way.
+// had to make room, or wait for a service outside, count neither way.
 func (c *court) stuck() bool {
 	if c.advanced() {
 		return false
@@ -174,7 +181,7 @@ func (c *court) stuck() bool {
 	idle := 1
 	for i := len(c.Rounds) - 1; i >= c.stopped(); i-- {
 		r := c.Rounds[i]
-		if r.Class.Forced() {
+		if r.Class.Forced() || r.Waited {
 			continue
 		}
 		best := c.forgotten()

@@ -142,46 +142,7 @@ func (c *court) gpuSign(s Sign, place, node string) {
 		c.fault(GPULost, "the GPU fell off the bus"+on(node, ""), node, place)
 	case trainlog.MemoryError:
 		c.fault(Memory, "uncorrectable error"+on(node, ""), node, place)
-	case trainlog.CUDAError:
-		c.cuda(s, place, node)
 	}
-}
-
-// cudaWords are CUDA's words for errors (cudaGetErrorString) that say more than that a program failed.
-var cudaWords = []struct {
-	word  string
-	class Class
-}{
-	{"uncorrectable ecc error", ECC},
-	{"uncorrectable nvlink error", NVLink},
-	{"memory over nvlink or a hardware error", NVLink},
-	{"system not yet initialized", GPU},
-	{"out of memory", CUDAMemory},
-	{"device-side assert", ProgramError},
-	{"no kernel image", ProgramError},
-	{"invalid device ordinal", ProgramError},
-	{"invalid device function", ProgramError},
-	{"misaligned address", ProgramError},
-	{"invalid argument", ProgramError},
-	{"invalid configuration argument", ProgramError},
-}
-
-// cuda looks at an error of CUDA.
-func (c *court) cuda(s Sign, place, node string) {
-	says := rankText(s) + s.Text
-	lower := strings.ToLower(s.Text)
-	for _, w := range cudaWords {
-		if !strings.Contains(lower, w.word) {
-			continue
-		}
-		if w.class.hardware() {
-			c.fault(w.class, says+on(node, ""), node, place)
-			return
-		}
-		c.add(finding{class: w.class, detail: says, place: place, root: c.isRoot(s), alike: string(w.class)})
-		return
-	}
-	c.add(finding{class: GPUProgram, detail: says, place: place, root: c.isRoot(s), alike: "cuda error"})
 }
 
 // rankText is who says something, as in "rank 3: ".

@@ -36,8 +36,12 @@ func (s Sign) outlived() bool {
 func (c *court) sign(s Sign) {
 	place := placeOf(s)
 	node := c.nodeOf(s)
+	if row, ok := rowOf(s); ok {
+		c.message(row, s, place)
+		return
+	}
 	switch s.Kind {
-	case trainlog.Xid, trainlog.SXid, trainlog.GPULost, trainlog.MemoryError, trainlog.CUDAError:
+	case trainlog.Xid, trainlog.SXid, trainlog.GPULost, trainlog.MemoryError:
 		c.gpuSign(s, place, node)
 	case trainlog.TimeLimit, trainlog.Preempted, trainlog.NodeFailure, trainlog.Requeued, trainlog.Cancelled:
 		c.stepd(s, place)
@@ -50,7 +54,11 @@ func (c *court) sign(s Sign) {
 	case trainlog.FileSystem:
 		c.add(finding{class: Storage, detail: rankText(s) + s.Text, place: place, root: c.isRoot(s), alike: "file system"})
 	case trainlog.Exception:
-		c.exception(s, place)
+		if lastName(s.Name) != "ChildFailedError" {
+			c.add(c.program(Exception, s, place))
+		}
+	case trainlog.CUDAError:
+		c.add(c.program(GPUProgram, s, place))
 	case trainlog.ChildFailed, trainlog.WorkerFailed, trainlog.TaskEnded, trainlog.Crash:
 		c.ended(s, place)
 	case trainlog.NCCLTimeout:
@@ -60,7 +68,9 @@ func (c *court) sign(s Sign) {
 	case trainlog.NotRun:
 		c.notRun(s, place)
 	case trainlog.NCCLWarning:
-		c.ncclWarning(s, place)
+		if !plugin(s.Text) { // that of EFA warns of much that ends no run
+			c.add(finding{class: Network, detail: rankText(s) + s.Text, place: place, weak: true, alike: "nccl warning"})
+		}
 	}
 }
 
@@ -83,7 +93,21 @@ func (c *court) nodeOf(s Sign) string {
 	if len(c.Run.Nodes) == 1 {
 		return c.Run.Nodes[0]
 	}
-	return c.nodeOfTask(s.Task)
+	if node := c.nodeOfTask(s.Task); node != "" {
+		return node
+	}
+	return c.nodeOfRank(s.Rank)
+}
+
+// nodeOfRank is the node of a rank in torchrun's tables, "" where they do not say one.
+func (c *court) nodeOfRank(rank int) string {
+	for _, o := range c.Signs {
+		short, _, _ := strings.Cut(o.Node, ".")
+		if rank != trainlog.NoRank && o.Kind == trainlog.ChildFailed && o.Rank == rank && slices.Contains(c.Run.Nodes, short) {
+			return short
+		}
+	}
+	return ""
 }
 
 // nodeOfTask is the node where a task of the run was, "" where that is not sure: where a step had not one task on each of
@@ -129,11 +153,9 @@ func (c *court) waited(rank int) bool {
 		switch s.Kind {
 		case trainlog.NCCLTimeout, trainlog.NCCLError:
 			return true
-		case trainlog.Exception:
-			class := classOfException(lastName(s.Name), s.Text)
-			return class == Network || class == Collective
 		}
-		return false
+		row, ok := rowOf(s)
+		return ok && s.Kind == trainlog.Exception && (Class(row.Class) == Network || Class(row.Class) == Collective)
 	})
 }
 
@@ -230,15 +252,13 @@ func (c *court) ended(s Sign, place string) {
 // notRun looks at what bash could not run. Scripts go on behind such a line, so that it says nothing unless something
 // ended with its exit code, and then the last line is the one.
 func (c *court) notRun(s Sign, place string) {
-	ended := slices.ContainsFunc(c.allExits(), func(x placedExit) bool { return x.Code == s.ExitCode }) ||
-		slices.ContainsFunc(c.Signs, func(o Sign) bool { return o.Kind == trainlog.TaskEnded && o.ExitCode == s.ExitCode })
 	last := s
 	for _, o := range c.Signs {
 		if o.Kind == trainlog.NotRun && o.ExitCode == s.ExitCode && o.File == s.File {
 			last = o
 		}
 	}
-	if ended && last.Place == s.Place {
+	if c.exitedWith(s.ExitCode) && last.Place == s.Place {
 		c.add(finding{class: CannotStart, detail: s.Text, place: place, root: true, weak: true, alike: "not run"})
 	}
 }

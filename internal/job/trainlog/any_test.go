@@ -15,7 +15,7 @@ func TestReader_takes_any_line(t *testing.T) {
 		"exitcode: |rank: |local_rank: |error_file|traceback|time: |host: |ValueError: x|torch.cuda.OutOfMemoryError|  File \"x\", line 1|  ^^^|Root Cause", "|")
 	bits[0], bits[1] = "|", " "
 	bits = append(bits, " [0] x NCCL WARN no", "0:  [0] NCCL INFO Using network x") // it did not take these once
-	for _, n := range needles {
+	for _, n := range needles() {
 		bits = append(bits, n.word, n.word)
 	}
 	r := rand.New(rand.NewPCG(rand.Uint64(), 1))

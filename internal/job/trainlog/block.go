@@ -134,17 +134,25 @@ func (r *Reader) tracebackLine(u unit, rest []byte) bool {
 	return true
 }
 
-// exception reads "torch.cuda.OutOfMemoryError: CUDA out of memory. ...", or a name alone.
+// exception reads "torch.cuda.OutOfMemoryError: CUDA out of memory. ...", or a name alone. The name of Ray's
+// "ray.exceptions.RayTaskError(ValueError): ..." is that of what the task raised.
 func exception(line []byte) (trimmed []byte, name string, ok bool) {
 	line = bytes.TrimSpace(line)
 	end := 0
 	for end < len(line) && (isLetter(line[end]) || isDigit(line[end]) || line[end] == '.') {
 		end++
 	}
-	if end == 0 || end > 200 || !isLetter(line[0]) || end < len(line) && line[end] != ':' {
+	if end == 0 || end > 200 || !isLetter(line[0]) {
 		return nil, "", false
 	}
 	name = string(line[:end])
+	if inner, ok := bytes.CutPrefix(line, []byte("ray.exceptions.RayTaskError(")); ok {
+		of, rest, _ := bytes.Cut(inner, []byte(")"))
+		name, end = string(of), len(line)-len(rest)
+	}
+	if end < len(line) && line[end] != ':' {
+		return nil, "", false
+	}
 	return line, name, isException(name)
 }
 

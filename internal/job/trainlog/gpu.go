@@ -3,17 +3,45 @@ package trainlog
 import (
 	"bytes"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/job/message"
 )
 
-// cuda reads what PyTorch says of CUDA.
+// cuda reads what PyTorch and others say of CUDA. What stands in quotes is data, or somebody's help.
 func cuda(text []byte, s *Sign) bool {
-	if bytes.Contains(text, []byte("CUDA out of memory")) {
+	if at := bytes.Index(text, []byte("CUDA out of memory")); at >= 0 {
 		s.Kind = CUDAMemory
+		return !quoted(text[:at])
+	}
+	for _, head := range message.CUDAHeads() {
+		at := bytes.Index(text, []byte(head))
+		if at < 0 || quoted(text[:at]) {
+			continue
+		}
+		_, known := message.OfCUDA(clip(text[at:]))
+		if !known && head != "CUDA error: " {
+			continue
+		}
+		s.Kind, s.Node = CUDAError, ncclNode(text)
+		s.Name, _ = between(text[at:], "CUDA error: ", "(")
 		return true
 	}
-	s.Kind = CUDAError
-	s.Name, _ = between(text, "CUDA error: ", "(")
-	return true
+	return false
+}
+
+// quoted reports whether a quotation is open at the end of a text. An apostrophe within a word opens none.
+func quoted(text []byte) bool {
+	var open byte
+	for i, b := range text {
+		switch {
+		case b != '"' && b != '\'' && b != '`':
+		case open == b:
+			open = 0
+		case open == 0 && (b != '\'' || i == 0 || !isLetter(text[i-1])):
+			open = b
+		}
+	}
+	return open != 0
 }
 
 // nccl reads what PyTorch says of NCCL, and NCCL's own warnings.

@@ -1,6 +1,11 @@
 package trainlog
 
-import "sync"
+import (
+	"slices"
+	"sync"
+
+	"github.com/muster-hpc/muster/internal/job/message"
+)
 
 // topics are what a line may be about, as far as the words in it say; a reader for each looks closer.
 type topics uint32
@@ -30,13 +35,31 @@ const (
 	aboutPython
 	aboutShell
 	aboutEarly
+	aboutStepd
+	aboutUsage
+	aboutMessage
 )
 
-// needles are words that every line has that is about something. Most lines have none, and are not looked at again.
-var needles = [...]struct {
+// needle is a word that every line has that is about something.
+type needle struct {
 	word  string
 	about topics
-}{
+}
+
+// needles are those of the lines that we read, and the beginnings of the messages that stand at the beginning of a line. Most
+// lines have none, and are not looked at again.
+var needles = sync.OnceValue(func() []needle {
+	const enough = 16
+	all := slices.Clone(fixedNeedles[:])
+	for _, r := range message.Of(message.Line) {
+		for _, t := range r.Texts {
+			all = append(all, needle{t[:min(len(t), enough)], aboutMessage})
+		}
+	}
+	return all
+})
+
+var fixedNeedles = [...]needle{
 	{" samples/sec, lr: ", aboutFSDP},
 	{" Validation loss: ", aboutFSDP},
 	{"step: ", aboutTitan},
@@ -57,6 +80,11 @@ var needles = [...]struct {
 	{"failed (exitcode: ", aboutTorch},
 	{"CUDA out of memory", aboutCUDA},
 	{"CUDA error: ", aboutCUDA},
+	{"CUDA driver error: ", aboutCUDA},
+	{"Cuda failure ", aboutCUDA},
+	{"CUDA failure ", aboutCUDA},
+	{"CUDA_ERROR_", aboutCUDA},
+	{"cudaGetDeviceCount()", aboutCUDA},
 	{"collective operation timeout", aboutNCCL},
 	{"NCCL error", aboutNCCL},
 	{"NCCL Error", aboutNCCL},
@@ -93,6 +121,8 @@ var needles = [...]struct {
 	{": required file not found", aboutShell},
 	{": Permission denied", aboutShell},
 	{" ended early: ", aboutEarly},
+	{"slurmstepd", aboutStepd},
+	{": error: ", aboutUsage},
 }
 
 // automaton finds all needles of a line in one pass over its bytes (Aho and Corasick, 1975). What it costs does not
@@ -100,14 +130,14 @@ var needles = [...]struct {
 type automaton struct {
 	class   [256]uint8 // bytes that are in no needle are of class 0
 	classes int
-	next    []uint16 // of a state, which is the index of its row, and a class
+	next    []uint32 // of a state, which is the index of its row, and a class
 	about   []topics // of a row, by its number
-	first   uint16   // rows from here on end a needle
+	first   uint32   // rows from here on end a needle
 }
 
 var words = sync.OnceValue(func() *automaton {
 	a := &automaton{classes: 1}
-	for _, n := range needles {
+	for _, n := range needles() {
 		for i := range len(n.word) {
 			if b := n.word[i]; a.class[b] == 0 {
 				a.class[b] = uint8(a.classes)
@@ -124,7 +154,7 @@ var words = sync.OnceValue(func() *automaton {
 // scan says what a line may be about.
 func (a *automaton) scan(line []byte) topics {
 	var about topics
-	row := uint16(0)
+	row := uint32(0)
 	next, first := a.next, a.first
 	for _, b := range line {
 		row = next[int(row)+int(a.class[b])]
@@ -145,7 +175,7 @@ type trie struct {
 func newTrie(a *automaton) *trie {
 	t := &trie{classes: a.classes}
 	t.state()
-	for _, n := range needles {
+	for _, n := range needles() {
 		at := 0
 		for i := range len(n.word) {
 			class := a.class[n.word[i]]
@@ -196,7 +226,7 @@ func (t *trie) lay(a *automaton) {
 			order = append(order, at)
 		}
 	}
-	a.first = uint16(len(order) * a.classes)
+	a.first = uint32(len(order) * a.classes)
 	for at, about := range t.about {
 		if about != 0 {
 			order = append(order, at)
@@ -209,7 +239,7 @@ func (t *trie) lay(a *automaton) {
 	for _, at := range order {
 		a.about = append(a.about, t.about[at])
 		for _, to := range t.next[at] {
-			a.next = append(a.next, uint16(row[to]))
+			a.next = append(a.next, uint32(row[to]))
 		}
 	}
 }

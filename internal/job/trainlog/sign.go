@@ -1,6 +1,10 @@
 package trainlog
 
-import "time"
+import (
+	"time"
+
+	"github.com/muster-hpc/muster/internal/job/message"
+)
 
 // Kind is what a sign is a sign of.
 type Kind string
@@ -19,8 +23,8 @@ const (
 	WorkerFailed Kind = "worker-failed"
 	// CUDAMemory is PyTorch's "CUDA out of memory": c10/cuda/CUDACachingAllocator.cpp.
 	CUDAMemory Kind = "cuda-memory"
-	// CUDAError is PyTorch's "CUDA error: " with CUDA's words for it: c10/cuda/CUDAException.cpp. "uncorrectable ECC error
-	// encountered" and "an illegal memory access was encountered" come this way. Name is CUDA's words.
+	// CUDAError is PyTorch's "CUDA error: " with CUDA's words for it (c10/cuda/CUDAException.cpp), or an error of CUDA's that
+	// job/message knows, as NCCL, XLA and others print it. Name is CUDA's words.
 	CUDAError Kind = "cuda-error"
 	// NCCLTimeout is the watchdog of PyTorch's process group: "Watchdog caught collective operation timeout",
 	// torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp. Name is the operation, such as ALLREDUCE.
@@ -71,6 +75,9 @@ const (
 	FileSystem Kind = "file-system"
 	// NotRun is bash's line on a program that it could not run, execute_cmd.c; ExitCode is what the script has from it.
 	NotRun Kind = "not-run"
+	// Message is a line that says by itself how a program ended: one of the table of job/message. Where is its place there, Name the
+	// row's key.
+	Message Kind = "message"
 )
 
 // Sign is a line that tells why a run ended, or how well it ran. Of a kind there are at most 1000 in 20000 lines: the first
@@ -88,8 +95,9 @@ type Sign struct {
 	Rank, Task, LocalRank int
 	// Node is the host that the line names.
 	Node string
-	// Name is what the kind says.
-	Name string
+	// Name is what the kind says, Where the place of a message.
+	Name  string
+	Where message.Where
 	// Fabric is a provider's.
 	Fabric string
 	// ExitCode and Signal are how a process ended: one of them is not 0 where the line says so.

@@ -28,6 +28,9 @@ func (r *Reader) signs(u unit) {
 		{aboutPython, interpreter},
 		{aboutShell, shell},
 		{aboutEarly, early},
+		{aboutStepd | aboutSrun, ofSlurm},
+		{aboutUsage, usage},
+		{aboutMessage, beginning},
 	} {
 		if u.about&f.about == 0 || f.about == aboutHost && ended {
 			continue

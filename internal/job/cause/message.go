@@ -1,0 +1,154 @@
+package cause
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-hpc/muster/internal/job/message"
+	"github.com/muster-hpc/muster/internal/job/trainlog"
+)
+
+// rowOf returns what the table of messages says of a sign.
+func rowOf(s Sign) (message.Row, bool) {
+	switch s.Kind {
+	case trainlog.Exception:
+		if lastName(s.Name) != "ChildFailedError" { // torchrun's own, with a table that says more
+			return message.OfException(s.Name, s.Text)
+		}
+	case trainlog.Crash:
+		return message.Find(message.Exception, s.Text)
+	case trainlog.CUDAError:
+		return message.OfCUDA(s.Text)
+	case trainlog.NCCLWarning:
+		return message.Find(message.NCCL, s.Text)
+	case trainlog.Message:
+		for _, r := range message.Of(s.Where) {
+			if r.Key() == s.Name {
+				return r, true
+			}
+		}
+	}
+	return message.Row{}, false
+}
+
+// message looks at a message that the table has.
+func (c *court) message(row message.Row, s Sign, place string) {
+	if row.Fault == message.Service && s.Later > 0 || s.Where == message.Usage && !c.exitedWith(s.ExitCode) {
+		return // it was asked again, or it is no message of the program that ended
+	}
+	f := c.program(Class(row.Class), s, place)
+	f.says, f.hint, f.guess, f.alike = row.Says, row.Hint, row.Guess, "message "+row.Key()
+	f.weak = f.weak || s.mentions(row)
+	switch row.Follows {
+	case message.Here:
+		f.action = Here
+	case message.Later:
+		f.action, f.later = Here, true
+	case message.Stop:
+		f.action = Stop
+	case message.AsClass:
+	}
+	node, alone, everywhere := c.sayers(row, s)
+	switch row.Fault {
+	case message.Service:
+		f.blame = BlameService
+	case message.Node, message.Avoid:
+		if row.Everywhere != "" && everywhere {
+			f.class, f.guess, node = Class(row.Everywhere), false, ""
+		}
+		f.at(node, row.Fault == message.Node)
+	case message.Alone:
+		if !alone {
+			f.class, f.guess, node = Class(row.Everywhere), false, ""
+		}
+		f.at(node, false)
+	case message.AloneNode:
+		f.weak = !alone
+		if alone {
+			f.at(node, true)
+		}
+	case message.OfClass:
+	}
+	c.add(f)
+}
+
+// mentions says that a sign is of a line in which a program may mention what it got over: no exception, and nothing that Slurm says.
+func (s Sign) mentions(row message.Row) bool {
+	switch s.Kind {
+	case trainlog.Message:
+		return s.Where == message.Line && (row.Guess || row.Fault == message.Avoid || row.Class == string(Crash))
+	case trainlog.CUDAError, trainlog.NCCLWarning:
+		return row.Guess || row.Fault == message.Avoid || row.Fault == message.Alone
+	}
+	return false
+}
+
+// at says that a node is at fault.
+func (f *finding) at(node string, drain bool) {
+	if node == "" {
+		return
+	}
+	if !strings.Contains(f.detail, node) {
+		f.detail += on(node, "")
+	}
+	f.node, f.reason, f.drain = node, f.detail, drain
+}
+
+// sayers says who says the same as a sign: the sign's own node, whether it is alone among several nodes, and whether all of several
+// nodes say so.
+func (c *court) sayers(row message.Row, s Sign) (node string, alone, everywhere bool) {
+	node = c.nodeOf(s)
+	all, unknown := []string{}, false
+	for _, o := range c.Signs {
+		r, ok := rowOf(o)
+		if !ok || r.Where != row.Where || r.Key() != row.Key() {
+			continue
+		}
+		if n := c.nodeOf(o); n != "" {
+			all = append(all, n)
+		} else {
+			unknown = true
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	several := len(c.Run.Nodes) > 1
+	return node, several && len(all) == 1 && !unknown, several && len(all) == len(c.Run.Nodes)
+}
+
+// program is what ended a process of the program: one of several, of which torchrun may name the first.
+func (c *court) program(class Class, s Sign, place string) finding {
+	follows := class == Network || class == Killed || class == Collective
+	entry, first := c.rootOf(s)
+	f := finding{class: class, detail: rankText(s) + s.Text, place: place, weak: class == Killed, alike: string(class) + " " + lastName(s.Name)}
+	if first && !follows {
+		f.root, f.time = true, entry.Time
+	}
+	return f
+}
+
+// exitedWith says that a process ended with an exit code.
+func (c *court) exitedWith(code int) bool {
+	return slices.ContainsFunc(c.allExits(), func(x placedExit) bool { return x.Code == code }) ||
+		slices.ContainsFunc(c.Signs, func(o Sign) bool {
+			return o.ExitCode == code && (o.Kind == trainlog.TaskEnded || o.Kind == trainlog.ChildFailed || o.Kind == trainlog.WorkerFailed)
+		})
+}
+
+// plugin says that a warning of NCCL's is of its plugin for EFA, which warns of much that ends no run: files of sysfs that it does
+// not find, GDRCopy that is not there.
+func plugin(text string) bool { return strings.Contains(text, "NET/OFI") || strings.Contains(text, "aws-ofi") }
+
+// lastName is an exception's name without its module.
+func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// pause is how long a job waits for a service outside the cluster: longer each time.
+func (c *court) pause() time.Duration {
+	const first, longest = 5 * time.Minute, time.Hour
+	wait := first
+	for i := len(c.Rounds) - 1; i >= 0 && c.Rounds[i].Waited; i-- {
+		wait = min(2*wait, longest)
+	}
+	return wait
+}

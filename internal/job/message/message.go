@@ -1,0 +1,192 @@
+// Package message knows the error messages of programs that train, of what they run on and of Slurm: what each means for a
+// run that ended so. Its table has the source of each. It promises that the same text always means the same; what else is
+// known of a run, and what follows from all of it, is for job/cause.
+package message
+
+import (
+	_ "embed" // for messages.tsv
+	"strings"
+	"sync"
+)
+
+// table is the table, with a head that explains its columns.
+//
+//go:embed messages.tsv
+var table string
+
+// Where says where a message stands.
+type Where string
+
+// The places; the head of the table explains them.
+const (
+	CUDA      Where = "cuda"
+	Line      Where = "line"
+	Usage     Where = "usage"
+	Slurm     Where = "slurm"
+	NCCL      Where = "nccl"
+	Exception Where = "message"
+	Name      Where = "name"
+)
+
+// Follows says what follows, where it is not what the class says.
+type Follows string
+
+// What may follow.
+const (
+	AsClass Follows = "-"
+	Here    Follows = "here"
+	Later   Follows = "later"
+	Stop    Follows = "stop"
+)
+
+// Fault says who is at fault, where it is not who the class says.
+type Fault string
+
+// Who may be at fault; the head of the table explains them.
+const (
+	OfClass   Fault = "-"
+	Node      Fault = "node"
+	Avoid     Fault = "avoid"
+	Alone     Fault = "lone"
+	AloneNode Fault = "lone!"
+	Service   Fault = "service"
+)
+
+// Row is a message and what it means.
+type Row struct {
+	Where Where
+	// Texts mean the same.
+	Texts []string
+	// Class is one of job/cause's. Everywhere, if there is one, takes its place where it is no single node that says so.
+	Class, Everywhere string
+	// Guess says that Class is likely and not certain.
+	Guess   bool
+	Follows Follows
+	Fault   Fault
+	// Says goes on from "the job", Hint says what to do; they may be empty.
+	Says, Hint string
+	// Source is the repository and file of the program that says so.
+	Source string
+}
+
+// Key names the row among those of its place.
+func (r Row) Key() string { return strings.TrimSpace(r.Texts[0]) }
+
+// Table is the whole table, in its order.
+var Table = sync.OnceValue(func() []Row {
+	var all []Row
+	for line := range strings.Lines(table) {
+		cells := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		const columns = 8
+		if strings.HasPrefix(line, "#") || len(cells) != columns {
+			continue // a test holds that there is no other
+		}
+		r := Row{Where: Where(cells[0]), Texts: strings.Split(cells[1], " | "), Follows: Follows(cells[3]), Fault: Fault(cells[4]), Says: said(cells[5]), Hint: said(cells[6]), Source: cells[7]}
+		r.Class, r.Everywhere, _ = strings.Cut(cells[2], "/")
+		r.Class, r.Guess = strings.CutSuffix(r.Class, "?")
+		all = append(all, r)
+	}
+	return all
+})
+
+func said(cell string) string {
+	if cell == "-" {
+		return ""
+	}
+	return cell
+}
+
+// Of are the rows of a place, in their order.
+func Of(w Where) []Row { return places()[w] }
+
+var places = sync.OnceValue(func() map[Where][]Row {
+	all := map[Where][]Row{}
+	for _, r := range Table() {
+		all[r.Where] = append(all[r.Where], r)
+	}
+	return all
+})
+
+// Find returns the first row of a place that fits a text. For Line and Usage the text begins with it, for Name it is it.
+func Find(w Where, text string) (Row, bool) {
+	for _, r := range Of(w) {
+		for _, t := range r.Texts {
+			if fits(w, t, text) {
+				return r, true
+			}
+		}
+	}
+	return Row{}, false
+}
+
+// cudaHeads stand before CUDA's words: PyTorch's, those of its driver's API, NCCL's, onnxruntime's, the names of the driver's
+// API, as XLA and CuPy print them, and what PyTorch says when it counts GPUs.
+var cudaHeads = [...]string{"CUDA error: ", "CUDA driver error: ", "Cuda failure ", "CUDA failure ", "CUDA_ERROR_", "cudaGetDeviceCount()"}
+
+// CUDAHeads are words that stand before an error of CUDA's.
+func CUDAHeads() []string { return cudaHeads[:] }
+
+// OfCUDA returns the row of an error of CUDA's in a line, if there is one.
+func OfCUDA(text string) (Row, bool) {
+	for _, head := range cudaHeads {
+		if at := strings.Index(text, head); at >= 0 {
+			if r, ok := Find(CUDA, text[at:]); ok {
+				return r, true
+			}
+		}
+	}
+	return Row{}, false
+}
+
+// OfException returns the row of an exception: of the error of CUDA's in it, of its message, or else of its name.
+func OfException(name, text string) (Row, bool) {
+	if r, ok := OfCUDA(text); ok {
+		return r, true
+	}
+	if r, ok := Find(Exception, text); ok {
+		return r, true
+	}
+	if r, ok := Find(Name, name); ok {
+		return r, true
+	}
+	return Find(Name, name[strings.LastIndexByte(name, '.')+1:])
+}
+
+func fits(w Where, t, text string) bool {
+	switch w {
+	case Line, Usage:
+		return strings.HasPrefix(text, t)
+	case CUDA:
+		return word(t, text)
+	case Name:
+		return t == text
+	case Slurm, NCCL, Exception:
+	}
+	for part := range strings.SplitSeq(t, "&") {
+		if !strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
+}
+
+// word reports whether words of CUDA's, in whatever case, or a whole name of its is in a text.
+func word(t, text string) bool {
+	if !strings.HasPrefix(t, "CUDA_") && !strings.HasPrefix(t, "cudaError") {
+		return strings.Contains(strings.ToLower(text), strings.ToLower(t))
+	}
+	for at := strings.Index(text, t); at >= 0; {
+		rest := text[at+len(t):]
+		if rest == "" || !letter(rest[0]) {
+			return true
+		}
+		next := strings.Index(rest, t)
+		if next < 0 {
+			return false
+		}
+		at += len(t) + next
+	}
+	return false
+}
+
+func letter(b byte) bool { return b == '_' || 'a' <= b|0x20 && b|0x20 <= 'z' }
