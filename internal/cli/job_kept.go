@@ -71,6 +71,7 @@ func (j jobAnswer) keptRows(row func(name, value string), now time.Time) {
 	}
 	if n := len(k.Rounds); n > 0 {
 		row("last ending", page.Printable(k.Rounds[n-1].Why))
+		row("to do", page.Printable(k.Rounds[n-1].Hint))
 		if last := k.Rounds[n-1]; last.Action == "stop" && last.Because != "" && k.Phase != "training" && k.Phase != "starting" {
 			row("stopped, as", page.Printable(last.Because))
 		}

@@ -114,6 +114,8 @@ type jobAnswer struct {
 	Kept *client.JobReport `json:"kept,omitempty"`
 	// cause says why it failed, where more is known than its state says.
 	cause string
+	// hint says what to do about that.
+	hint string
 	// Attempts are the job's runs, the last one last.
 	Attempts []attempt `json:"attempts"`
 	// Tasks are those of the array, if the ID is an array's. The rest is about one of them.

@@ -128,7 +128,10 @@ func (j *jobAnswer) addCause(ctx context.Context, s slurm.Client, v job.View) {
 	if said := fmt.Sprintf("the job's output: %v", err); err != nil && !slices.Contains(j.Blind, said) {
 		j.Blind = append(j.Blind, said)
 	}
-	j.cause = job.CauseText(job.Judge(v, steps, signs))
+	verdict := job.Judge(v, steps, signs)
+	if j.cause = job.CauseText(verdict); j.cause != "" {
+		j.hint = verdict.Hint
+	}
 }
 
 func notNil(list []string) []string {
@@ -148,6 +151,7 @@ func (j jobAnswer) write(a *app, now time.Time) error {
 	}
 	row("state", j.stateText())
 	row("because it", page.Printable(j.cause))
+	row("to do", page.Printable(j.hint))
 	row("asks for", j.resources())
 	row("user", j.User)
 	row("account", j.accountText())

@@ -3,8 +3,10 @@ package slurm
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // BatchScript is the script of a job that slurmctld knows, nil if it has none. Unlike Script it
@@ -43,6 +45,16 @@ func (c Client) Exclude(ctx context.Context, job string, nodes []string) error {
 func (c Client) Release(ctx context.Context, job string) error {
 	_, err := c.Runner.Run(ctx, "scontrol", "release", job)
 	return err
+}
+
+// ReleaseAt lets a job go that is held, to start at a time at the earliest. Where that is past it may start at once.
+func (c Client) ReleaseAt(ctx context.Context, job string, at time.Time) error {
+	if seconds := int(time.Until(at).Round(time.Second).Seconds()); seconds > 0 {
+		if _, err := c.Runner.Run(ctx, "scontrol", "update", "JobId="+job, fmt.Sprintf("StartTime=now+%d", seconds)); err != nil {
+			return err
+		}
+	}
+	return c.Release(ctx, job)
 }
 
 // Hold keeps a job that waits from starting, until Release.

@@ -109,6 +109,11 @@ type JobRound struct {
 	Blame    string   `json:"blame,omitempty"`
 	AtFault  string   `json:"at_fault,omitempty"`
 	Findings []string `json:"findings,omitempty"`
+	// Guess says that the class is likely and not certain, Hint what to do about it.
+	Guess bool   `json:"guess,omitempty"`
+	Hint  string `json:"hint,omitempty"`
+	// WaitSeconds is how long the job waits before it starts again, for a service outside the cluster.
+	WaitSeconds int `json:"wait_seconds,omitempty"`
 	// Action is what followed: elsewhere, here, stop, or none where there was nothing to do. Because
 	// says why that, By who had it queued again: muster or slurm.
 	Action  string `json:"action,omitempty"`

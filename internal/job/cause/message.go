@@ -138,7 +138,9 @@ func (c *court) exitedWith(code int) bool {
 
 // plugin says that a warning of NCCL's is of its plugin for EFA, which warns of much that ends no run: files of sysfs that it does
 // not find, GDRCopy that is not there.
-func plugin(text string) bool { return strings.Contains(text, "NET/OFI") || strings.Contains(text, "aws-ofi") }
+func plugin(text string) bool {
+	return strings.Contains(text, "NET/OFI") || strings.Contains(text, "aws-ofi")
+}
 
 // lastName is an exception's name without its module.
 func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }

@@ -205,10 +205,11 @@ func expand(list string) []string {
 	return names
 }
 
-// release lets the job go.
+// release lets the job go, at once or when it has waited long enough for a service outside the cluster.
 func (k *Keeper) release(ctx context.Context, r *record) error {
 	if held(r.job) && (r.Act.Held || !r.Act.Requeued) {
-		if err := k.Orders.Release(ctx, r.Label); err != nil {
+		after := time.Duration(r.Act.Round.WaitSeconds) * time.Second
+		if err := k.Orders.ReleaseAt(ctx, r.Label, r.Act.Decided.Add(after)); err != nil {
 			return fmt.Errorf("release it: %w", err)
 		}
 	}
@@ -253,6 +254,9 @@ func (k *Keeper) close(r *record, action, because string) error {
 	r.over(round)
 	at, waits := r.Act.atFault(), r.job.State == "PENDING"
 	hint := stopHint(r, waits)
+	if round.Hint != "" {
+		hint = round.Hint + "; " + hint
+	}
 	if r.Act.Stuck {
 		hint = stuckHint(r)
 	}
@@ -266,7 +270,7 @@ func (k *Keeper) close(r *record, action, because string) error {
 	k.Wake()
 	switch {
 	case goes:
-		k.Tell(Event{Job: r.ID, Kind: "job goes on", Nodes: at, Reason: fmt.Sprintf("job %s is queued again%s: %s", r.Label, fromWhere(r), round.Because)})
+		k.Tell(Event{Job: r.ID, Kind: "job goes on", Nodes: at, Reason: fmt.Sprintf("job %s is queued again%s: %s", r.Label, fromWhere(r), round.Because), Hint: round.Hint})
 	case action == actionStop:
 		k.Tell(Event{Job: r.ID, Kind: "job stopped", Nodes: at, Reason: fmt.Sprintf("job %s is not started again: %s", r.Label, round.Because), Hint: hint})
 	}

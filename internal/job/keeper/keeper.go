@@ -41,7 +41,7 @@ type ledger interface {
 type orders interface {
 	RequeueHeld(ctx context.Context, job string) error
 	Hold(ctx context.Context, job string) error
-	Release(ctx context.Context, job string) error
+	ReleaseAt(ctx context.Context, job string, at time.Time) error
 }
 
 // fates is the part of it that ends jobs, and takes nodes from them or out of service.

@@ -66,6 +66,7 @@ type world struct {
 	requeues, holds, cancels, mends int
 	drained                         []string
 	refuses                         error // to exclude nodes
+	released                        time.Time
 	events                          []Event
 	// calls counts what was asked and done; the keeper dies before or after the one of number deadly.
 	calls, deadly int
@@ -256,10 +257,10 @@ func (w *world) Hold(_ context.Context, job string) error {
 	return nil
 }
 
-func (w *world) Release(_ context.Context, job string) error {
+func (w *world) ReleaseAt(_ context.Context, job string, at time.Time) error {
 	w.meant(job)
 	defer w.call()()
-	w.job.Reason = "BeginTime"
+	w.job.Reason, w.released = "BeginTime", at
 	return nil
 }
 
