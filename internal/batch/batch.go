@@ -44,7 +44,7 @@ func newScript(name string, data []byte, flags []string, facts *Facts) (*script,
 	if !readable(s.list, name, data) {
 		return s, false
 	}
-	s.directives, s.parts = directives(name, data)
+	s.directives, s.unfit, s.parts = directives(name, data)
 	s.options = slices.Concat(s.directives, flagsOf(flags))
 	s.job = jobOf(s.options, facts)
 	s.read()
@@ -102,8 +102,10 @@ type script struct {
 	// command line, which come last and win. parts says that the job has several
 	// parts (hetjob), whose options are not told apart and not kept.
 	directives, options []Option
-	// unread are the options of #SBATCH lines that sbatch does not read.
+	// unread are the options of #SBATCH lines that sbatch does not read, unfit what it
+	// refuses of those that it reads.
 	unread []Option
+	unfit  []unfitWord
 	parts  bool
 	job    job
 	// facts are nil if nothing is known of the cluster.

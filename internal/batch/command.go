@@ -260,7 +260,7 @@ func (c *command) afterSrun() int {
 			words[i].text += string(hole) // another value may be given
 		}
 	}
-	options, n := readOptions(words, srunOptions())
+	options, _, n := readOptions(words, srunOptions())
 	c.options = options
 	if n == len(words) {
 		return 0

@@ -15,6 +15,7 @@ import (
 func directiveRules(s *script) {
 	s.lateDirectives()
 	s.misshapen()
+	s.unfitWords()
 	for _, o := range s.options {
 		s.checkOption(o, sbatchOptions())
 	}
@@ -48,7 +49,11 @@ func (s *script) lateDirectives() {
 		}
 		if isDirective(line) && !inText[n] {
 			at := s.file.place(s.file.starts[n-1])
-			options, _ := readOptions(splitWords(text(line[len(magic):])), sbatchOptions())
+			words, _ := splitWords(text(line[len(magic):]))
+			options, _, _ := readOptions(words, sbatchOptions())
+			if len(options) == 0 {
+				continue // a comment that begins alike
+			}
 			s.unread = append(s.unread, options...)
 			s.errorf("script/late-directive", at, "sbatch does not read this line: the first command, in line %d, ends its options", first).
 				WithHint("move it above line %d", first)
@@ -74,7 +79,7 @@ func (s *script) linesInWords() map[int]bool {
 
 // Lines that look like options, and are comments for sbatch.
 var almostDirective = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[ \t]+#SBATCH[ \t]+-|#[ \t]+SBATCH[ \t]+-|#SBATCH-|#(?i:sbatch)[ \t]+-)`)
+	return regexp.MustCompile(`^(?:[ \t]+#SBATCH[ \t]+-|#[ \t]+SBATCH[ \t]+-|#(?i:sbatch)[ \t]+-)`)
 })
 
 func (s *script) misshapen() {
@@ -89,6 +94,27 @@ func (s *script) misshapen() {
 	}
 }
 
+// unfitWords reports words that no option takes: sbatch refuses the whole script. Behind
+// an option that is wrong itself, or behind the first such word of a line, it is no news.
+func (s *script) unfitWords() {
+	last := 0
+	for _, w := range s.unfit {
+		if w.place.Line == last {
+			continue
+		}
+		last = w.place.Line
+		if w.fault != "" {
+			s.errorf("script/option", w.place, "%s: sbatch refuses the script", w.fault)
+			continue
+		}
+		if slices.ContainsFunc(s.directives, func(o Option) bool { return o.Place.Line == w.place.Line && (o.known == nil || o.empty()) }) {
+			continue
+		}
+		s.errorf("script/option", w.place, "no option takes %q: sbatch refuses the script", w.text).
+			WithHint("put a value of several words in quotation marks, and # before a comment")
+	}
+}
+
 // checkOption looks at one option of sbatch's or srun's.
 func (s *script) checkOption(o Option, table *optionTable) {
 	whose := "sbatch"
@@ -99,7 +125,9 @@ func (s *script) checkOption(o Option, table *optionTable) {
 	case strings.ContainsRune(o.Name, hole):
 	case o.known == nil:
 		s.noOption(o, whose)
-	case o.missing, o.Value == "" && o.known.takes == required, o.Value == "=":
+	case !o.known.in(s.slurm()):
+		s.otherVersion(o, whose)
+	case o.empty():
 		s.errorf("script/option", o.Place, "--%s has no value", o.Name).
 			WithHint("write the value right behind it, as in --%s=VALUE, without blanks", o.Name)
 	case o.surplus:
@@ -134,6 +162,24 @@ func (s *script) noOption(o Option, whose string) {
 	if near := nearestOption(o.Name, whose); near != "" {
 		d.WithHint("did you mean --%s?", near)
 	}
+}
+
+// otherVersion reports an option that none of the cluster's versions of Slurm has.
+func (s *script) otherVersion(o Option, whose string) {
+	spans := make([]string, len(o.known.versions))
+	for i, v := range o.known.versions {
+		spans[i] = v.String()
+	}
+	s.errorf("script/option", s.at(o), "--%s is no option of %s of Slurm %s: it is one of Slurm %s", o.Name, whose, s.slurm(), strings.Join(spans, " and ")).
+		WithHint("remove it")
+}
+
+// slurm are the versions that the cluster may have.
+func (s *script) slurm() Versions {
+	if s.facts == nil {
+		return Versions{}
+	}
+	return s.facts.Slurm
 }
 
 // nearestOption is the option that was meant.

@@ -34,6 +34,8 @@ type Facts struct {
 	Asked *Asked
 	// Lacking are those of the script's Things that are not there; nil is not known.
 	Lacking Lacking
+	// Slurm are the versions of Slurm that the cluster may have.
+	Slurm Versions
 	// Rehearsal says that the nodes are made out of one machine.
 	Rehearsal bool
 }
@@ -94,7 +96,7 @@ type Exported struct{ Dir, Bucket, Prefix string }
 
 // FactsOf are the facts in a cluster file.
 func FactsOf(c *spec.Cluster) *Facts {
-	f := &Facts{MemoryScheduling: c.Scheduling.Slurm.MemoryBasedScheduling, Filed: true, GresTypes: gresTypes(c)}
+	f := &Facts{MemoryScheduling: c.Scheduling.Slurm.MemoryBasedScheduling, Filed: true, GresTypes: gresTypes(c), Slurm: cloudVersions}
 	kinds := kindsOf(c)
 	for i, q := range c.Scheduling.Queues {
 		queue := Queue{Name: q.Name, Default: i == 0, Exclusive: q.JobExclusive, CapacityType: q.CapacityType, ScratchDir: q.ScratchDir}
@@ -183,7 +185,7 @@ func Running(filed *Facts, partitions []slurm.Partition, nodes []slurm.Node) *Fa
 	if filed != nil {
 		*f = *filed
 	}
-	f.Queues = nil
+	f.Queues, f.Slurm = nil, versionsOfNodes(nodes)
 	for _, p := range partitions {
 		q := Queue{Name: p.Name}
 		if filed != nil {
@@ -197,6 +199,15 @@ func Running(filed *Facts, partitions []slurm.Partition, nodes []slurm.Node) *Fa
 		f.Queues = append(f.Queues, q)
 	}
 	return f
+}
+
+// versionsOfNodes are those of the slurmds that have registered, srun's on the nodes.
+func versionsOfNodes(nodes []slurm.Node) Versions {
+	releases := make([]string, len(nodes))
+	for i, n := range nodes {
+		releases[i] = n.Version
+	}
+	return versionsOf(releases)
 }
 
 // runningResources groups a partition's nodes. What Slurm does not tell of them

@@ -112,7 +112,7 @@ func TestRunning(t *testing.T) {
 	partitions := []slurm.Partition{{Name: "gpu-queue", Default: true, MinNodes: 2, MaxNodes: 4, OverSubscribe: "EXCLUSIVE"}, {Name: "new"}}
 	nodes := []slurm.Node{
 		{Name: "a", Partitions: []string{"gpu-queue"}, CPUs: 8, MemoryMiB: 1000, Gres: "gpu:h200:8", Features: []string{"dynamic", "p5e.48xlarge", "p5e-nodes", "efa"}},
-		{Name: "b", Partitions: []string{"gpu-queue", "new"}, CPUs: 8, MemoryMiB: 1000, Gres: "gpu:h200:8", Features: []string{"static", "p5e.48xlarge", "p5e-nodes", "efa"}},
+		{Name: "b", Partitions: []string{"gpu-queue", "new"}, CPUs: 8, MemoryMiB: 1000, Gres: "gpu:h200:8", Features: []string{"static", "p5e.48xlarge", "p5e-nodes", "efa"}, Version: "22.05.8"},
 	}
 	got := batch.Running(filed, partitions, nodes)
 	p5e := batch.Resource{
@@ -124,6 +124,7 @@ func TestRunning(t *testing.T) {
 	}
 	alone := batch.Resource{Count: 1, CPUs: 8, MemoryMiB: 1000, GPU: "h200", GPUs: 8, Kinds: p5e.Kinds[1:]}
 	want := *filed
+	want.Slurm = batch.Versions{First: "22.05", Last: "22.05"}
 	want.Queues = []batch.Queue{
 		{Name: "gpu-queue", Default: true, Exclusive: true, CapacityType: "ONDEMAND", MinNodes: 2, MaxNodes: 4, ScratchDir: "/scratch", Resources: []batch.Resource{p5e}},
 		{Name: "new", Resources: []batch.Resource{alone}},

@@ -56,7 +56,6 @@ func TestGuides_defects(t *testing.T) {
 		{"model1-training.sbatch", "EXIT_CODE=$?", "script/errexit"},
 		{"model1-training.sbatch", "#SBATCH --output=", "script/output-dir"},
 		{"model1-training.sbatch", "    --checkpoint-dir", "script/deleted-checkpoint"},
-		{"model1-training.sbatch", "srun python train.py", "script/srun-cpus"},
 		{"nccl-test-all.sbatch", "#!/bin/bash   ", "script/first-line"},
 		{"nccl-test-all.sbatch", "    srun --mpi=pmix", "script/continuation"},
 		{"test-2nodes.sbatch", "#SBATCH --nodes=2", "script/one-node"},

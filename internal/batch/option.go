@@ -3,6 +3,7 @@ package batch
 import (
 	"bytes"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/diag"
@@ -32,16 +33,25 @@ func (o Option) written() string {
 	return "--" + o.Name + "=" + o.Value
 }
 
+// empty tells whether an option that needs a value has none; --time = 1:00 has "=".
+func (o Option) empty() bool {
+	return o.missing || o.Value == "" && o.known != nil && o.known.takes == required || o.Value == "="
+}
+
 // Directives are the options in the #SBATCH lines of a batch script, as far as
 // sbatch reads them: up to the first command. A script of several parts
 // (hetjob, packjob) has none that we understand.
 func Directives(data []byte) []Option {
-	all, _ := directives("", data)
+	all, _, _ := directives("", data)
 	return all
 }
 
-func directives(name string, data []byte) (all []Option, parts bool) {
-	for n := 1; len(data) > 0 && len(all) < maxOptions; n++ {
+// directives reads the #SBATCH lines. unfit are the words that no option takes and the
+// lines that sbatch cannot cut into words, which it refuses (get_argument in Slurm's
+// src/sbatch/opt.c). To sbatch all lines are one: a value may stand in the next.
+func directives(name string, data []byte) (all []Option, unfit []unfitWord, parts bool) {
+	var words []optionWord
+	for n := 1; len(data) > 0 && len(words) < maxOptions; n++ {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		data = rest
 		trimmed := bytes.TrimSpace(line)
@@ -51,29 +61,38 @@ func directives(name string, data []byte) (all []Option, parts bool) {
 		if !isDirective(line) {
 			continue
 		}
-		words := splitWords(text(line[len(magic):]))
-		for i := range words {
-			if words[i].text == "hetjob" || words[i].text == "packjob" {
-				return nil, true
+		found, fault := splitWords(text(line[len(magic):]))
+		for _, w := range found {
+			if w.text == "hetjob" || w.text == "packjob" {
+				return nil, nil, true
 			}
-			words[i].place = diag.Place{File: name, Line: n, Column: words[i].column + utf8.RuneCountInString(magic) + 1, Source: text(line)}
+			w.place = diag.Place{File: name, Line: n, Column: w.column + utf8.RuneCountInString(magic) + 1, Source: text(line)}
+			words = append(words, w)
 		}
-		options, _ := readOptions(words, sbatchOptions())
-		all = append(all, options...)
+		if fault != "" {
+			unfit = append(unfit, unfitWord{fault: fault, place: diag.Place{File: name, Line: n, Column: 1, Source: text(line)}})
+		}
 	}
-	return all, false
+	options, stray, _ := readOptions(words, sbatchOptions())
+	for _, w := range stray {
+		unfit = append(unfit, unfitWord{text: w.text, place: w.place})
+	}
+	return options, unfit, false
+}
+
+// unfitWord is a word that no option takes, or a line with a fault.
+type unfitWord struct {
+	text, fault string
+	place       diag.Place
 }
 
 // maxOptions is far more than a script has.
 const maxOptions = 1000
 
-// magic begins a line with options.
+// magic begins a line with options; sbatch asks for no blank behind it.
 const magic = "#SBATCH"
 
-func isDirective(line []byte) bool {
-	args, ok := bytes.CutPrefix(line, []byte(magic))
-	return ok && (len(args) == 0 || args[0] == ' ' || args[0] == '\t')
-}
+func isDirective(line []byte) bool { return bytes.HasPrefix(line, []byte(magic)) }
 
 // flagsOf are options of sbatch's as the command line has them.
 func flagsOf(flags []string) []Option {
@@ -81,7 +100,7 @@ func flagsOf(flags []string) []Option {
 	for i, f := range flags {
 		words[i] = optionWord{text: f}
 	}
-	all, _ := readOptions(words, sbatchOptions())
+	all, _, _ := readOptions(words, sbatchOptions())
 	return all
 }
 
@@ -90,7 +109,8 @@ func flagsOf(flags []string) []Option {
 func Flags(texts []string) []string {
 	var all []string
 	for _, t := range texts {
-		for _, w := range splitWords(t) {
+		words, _ := splitWords(t)
+		for _, w := range words {
 			all = append(all, w.text)
 		}
 	}
@@ -105,34 +125,38 @@ type optionWord struct {
 }
 
 // readOptions reads "--nodes=4", "--nodes 4", "-N4" and "-N 4", and of short
-// options without values several in one word. It stops at the first word that
-// is no option, and returns how many it has read. A #SBATCH line is read on:
-// sbatch takes each line's options as they come.
-func readOptions(words []optionWord, table *optionTable) (all []Option, read int) {
+// options without values several in one word. srun's end at the first word that
+// is no option, which is read then; sbatch's go on, and stray are the words that
+// no option takes.
+func readOptions(words []optionWord, table *optionTable) (all []Option, stray []optionWord, read int) {
 	for i := 0; i < len(words) && len(all) < maxOptions; i++ {
-		w := words[i]
-		switch {
+		var found []Option
+		switch w := words[i]; {
 		case w.text == "--":
-			return all, i + 1
+			return all, append(stray, words[i+1:]...), i + 1
 		case strings.HasPrefix(w.text, "--"):
-			o := table.long(w)
-			if o.missing && i+1 < len(words) {
-				i++
-				o.Value, o.missing = words[i].text, false
-			}
-			all = append(all, o)
+			found = []Option{table.long(w)}
 		case len(w.text) > 1 && w.text[0] == '-':
-			several := table.short(w)
-			if last := &several[len(several)-1]; last.missing && i+1 < len(words) {
-				i++
-				last.Value, last.missing = words[i].text, false
-			}
-			all = append(all, several...)
+			found = table.short(w)
 		case table == srunOptions():
-			return all, i
+			return all, nil, i
+		default:
+			stray = append(stray, w)
+			continue
 		}
+		if last := &found[len(found)-1]; last.missing && i+1 < len(words) && words[i].serves(words[i+1]) {
+			i++
+			last.Value, last.missing = words[i].text, false
+		}
+		all = append(all, found...)
 	}
-	return all, len(words)
+	return all, stray, len(words)
+}
+
+// serves tells whether an option takes the next word as its value. sbatch also takes the
+// first option of the next line, which nobody means.
+func (w optionWord) serves(next optionWord) bool {
+	return w.place.Line == next.place.Line || !strings.HasPrefix(next.text, "-")
 }
 
 // long reads --name and --name=value.
@@ -167,49 +191,52 @@ func (t *optionTable) short(w optionWord) []Option {
 }
 
 // splitWords cuts a line at its blanks, as sbatch does: quotes keep a word
-// together, a backslash takes the next character as it is, and # starts a
-// comment.
-func splitWords(line string) []optionWord {
-	var words []optionWord
+// together, a backslash takes the next character as it is, and # begins a
+// comment, in the middle of a word, too. An empty word ends the line. fault is why
+// sbatch does not read the line.
+func splitWords(line string) (words []optionWord, fault string) {
+	runes := []rune(line)
+	for i := 0; ; {
+		for i < len(runes) && unicode.IsSpace(runes[i]) {
+			i++
+		}
+		if i < len(runes) && runes[i] == ':' {
+			return words, "a word begins with a colon"
+		}
+		text, n, open := nextWord(runes[i:])
+		if open != 0 {
+			return words, "the quotation mark " + string(open) + " is not closed"
+		}
+		if text == "" {
+			return words, ""
+		}
+		words = append(words, optionWord{text: text, column: i})
+		i += n
+	}
+}
+
+// nextWord reads one word, and how many characters it has in the line. open is a
+// quotation mark that is not closed.
+func nextWord(runes []rune) (word string, n int, open rune) {
 	var now strings.Builder
 	var quote rune
-	started, escaped, start, n := false, false, 0, -1
-	for _, r := range line {
-		n++
-		switch {
-		case escaped:
-			now.WriteRune(r)
-			escaped = false
-		case r == '\\' && quote != '\'':
-			escaped = true
-			if !started {
-				started, start = true, n
+	for ; n < len(runes) && (quote != 0 || !unicode.IsSpace(runes[n])); n++ {
+		switch r := runes[n]; {
+		case r == '\\':
+			if n++; n < len(runes) {
+				now.WriteRune(runes[n])
 			}
 		case quote != 0 && r == quote:
 			quote = 0
 		case quote != 0:
 			now.WriteRune(r)
-		case r == ' ' || r == '\t' || r == '\r':
-			if started {
-				words = append(words, optionWord{text: now.String(), column: start})
-			}
-			now.Reset()
-			started = false
-		case r == '#' && !started:
-			return words
+		case r == '"' || r == '\'':
+			quote = r
+		case r == '#':
+			return now.String(), n, 0
 		default:
-			if !started {
-				started, start = true, n
-			}
-			if r == '"' || r == '\'' {
-				quote = r
-			} else {
-				now.WriteRune(r)
-			}
+			now.WriteRune(r)
 		}
 	}
-	if started {
-		words = append(words, optionWord{text: now.String(), column: start})
-	}
-	return words
+	return now.String(), min(n, len(runes)), quote
 }

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	_ "embed"
 	"maps"
 	"slices"
 	"strings"
@@ -22,6 +23,8 @@ type option struct {
 	name   string
 	letter byte
 	takes  takes
+	// versions are those of Slurm that have it; nil for an option of a plugin.
+	versions []Versions
 }
 
 // optionTable are the options of a program.
@@ -31,85 +34,106 @@ type optionTable struct {
 }
 
 // find finds an option by its name or by a beginning that no other has, as
-// getopt does.
+// getopt does. Where a beginning was an option's alone in one version only, the
+// newest such version decides.
 func (t *optionTable) find(name string) *option {
 	if o := t.names[name]; o != nil || name == "" {
 		return o
 	}
-	var found *option
+	var begun []*option
 	for full, o := range t.names {
-		if !strings.HasPrefix(full, name) || found == o {
-			continue
+		if strings.HasPrefix(full, name) && !slices.Contains(begun, o) {
+			begun = append(begun, o)
 		}
-		if found != nil {
-			return nil
-		}
-		found = o
 	}
-	return found
+	if len(begun) == 1 {
+		return begun[0]
+	}
+	for _, v := range slices.Backward(slurmVersions()) {
+		var alone *option
+		n := 0
+		for _, o := range begun {
+			if o.in(Versions{First: v, Last: v}) {
+				alone = o
+				n++
+			}
+		}
+		if n == 1 {
+			return alone
+		}
+	}
+	return nil
 }
 
 // sorted are the names of options.
 func (t *optionTable) sorted() []string { return slices.Sorted(maps.Keys(t.names)) }
 
-// common are options of both sbatch and srun, from the manual pages of Slurm
-// 22.05 to 25.11. In the tables a letter stands before a comma, = is a value that
-// must be there and ? one that may be. A name behind | is another for the option.
-const common = `
-A,account= acctg-freq= B,extra-node-info= bb= bbf= b,begin= D,chdir=|workdir M,clusters=|cluster comment= consolidate-segments
-C,constraint= container= container-id= contiguous S,core-spec= cores-per-socket= cpu-freq= cpus-per-gpu=
-c,cpus-per-task= deadline= delay-boot= d,dependency= m,distribution= e,error= x,exclude= exclusive? export= extra=
-G,gpus= gpu-bind= gpu-freq= gpus-per-node= gpus-per-socket= gpus-per-task= gres= gres-flags= h,help hint= H,hold i,input=
-J,job-name= L,licenses= mail-type= mail-user= mcs-label= mem= mem-bind=|mem_bind mem-per-cpu= mem-per-gpu= mincpus=
-network= nice? k,no-kill? F,nodefile= w,nodelist= N,nodes= n,ntasks= ntasks-per-core= ntasks-per-gpu=
-ntasks-per-node=|tasks-per-node ntasks-per-socket= oom-kill-step? open-mode= o,output= O,overcommit s,oversubscribe|share
-p,partition= power= prefer= priority= profile= propagate? q,qos= Q,quiet reboot reservation= resv-ports? segment= signal=
-sockets-per-node= spread-job stepmgr switches= thread-spec= threads-per-core= t,time= time-min= tmp= tres-bind=
-tres-per-task= usage use-min-nodes v,verbose V,version wait-all-nodes= wckey= x11? uid= gid=
+// optionRows is the table of Slurm's own options, which gen writes.
+//
+//go:embed options.tsv
+var optionRows string
+
+// pluginOptions are those of Pyxis and of our own plugin, of both sbatch and srun: = is
+// behind a name that needs a value.
+const pluginOptions = `
 container-image= container-mounts= container-workdir= container-name= container-save= container-mount-home no-container-mount-home
 container-remap-root no-container-remap-root container-entrypoint no-container-entrypoint container-entrypoint-log
 container-writable container-readonly container-env=
 `
 
-// The last two lines of common are the options of Pyxis, and of our own plugin.
-
-const sbatchOnly = `
-a,array= batch= cluster-constraint= export-file= external get-user-env? ignore-pbs kill-on-invalid-dep= no-requeue parsable
-requeue? test-only W,wait wrap=
-`
-
-const srunOnly = `
-accel-bind= bcast? bcast-exclude= compress? cpu-bind=|cpu_bind X,disable-status epilog= exact external-launcher het-group= I,immediate?
-interactive jobid= K,kill-on-bad-exit? l,label mpi= msg-timeout= multi-prog Z,no-allocate overlap E,preserve-env prolog= pty?
-r,relative= send-libs? slurmd-debug= task-epilog= task-prolog= T,threads= treewidth= u,unbuffered W,wait= whole
-`
+// The columns of the table's last two.
+const (
+	sbatchColumn = 4
+	srunColumn   = 5
+)
 
 // The tables are made when they are first needed.
 var (
-	sbatchOptions = sync.OnceValue(func() *optionTable { return newOptionTable(common + sbatchOnly) })
-	srunOptions   = sync.OnceValue(func() *optionTable { return newOptionTable(common + srunOnly) })
+	sbatchOptions = sync.OnceValue(func() *optionTable { return newOptionTable(sbatchColumn) })
+	srunOptions   = sync.OnceValue(func() *optionTable { return newOptionTable(srunColumn) })
 )
 
-func newOptionTable(table string) *optionTable {
+// optionFields are the rows of the table, without its comments.
+func optionFields() [][]string {
+	var all [][]string
+	for line := range strings.Lines(optionRows) {
+		if !strings.HasPrefix(line, "#") {
+			all = append(all, strings.Split(strings.TrimSuffix(line, "\n"), "\t"))
+		}
+	}
+	return all
+}
+
+func newOptionTable(column int) *optionTable {
 	t := &optionTable{names: map[string]*option{}, letters: map[byte]*option{}}
-	for entry := range strings.FieldsSeq(table) {
-		o := &option{}
-		if entry[1] == ',' {
-			o.letter, entry = entry[0], entry[2:]
+	same := map[string]string{}
+	for _, row := range optionFields() {
+		name, as, letter, value, have := row[0], row[1], row[2], row[3], spansIn(row[column])
+		if len(have) == 0 {
+			continue
+		}
+		o := &option{name: name, versions: have, takes: map[string]takes{"-": nothing, "=": required, "?": optional}[value]}
+		if other := t.names[name]; other != nil { // one version takes what another does not
+			o.takes, o.versions = optional, append(have, other.versions...)
+		}
+		t.names[name] = o
+		if as != "-" {
+			same[name] = as
+		}
+		if letter != "-" {
+			o.letter = letter[0]
 			t.letters[o.letter] = o
 		}
-		entry, also, _ := strings.Cut(entry, "|")
-		switch {
-		case strings.HasSuffix(entry, "="):
+	}
+	for name, as := range same {
+		t.names[name] = t.names[as]
+	}
+	for name := range strings.FieldsSeq(pluginOptions) {
+		o := &option{name: strings.TrimSuffix(name, "=")}
+		if o.name != name {
 			o.takes = required
-		case strings.HasSuffix(entry, "?"):
-			o.takes = optional
 		}
-		o.name = strings.TrimRight(entry, "=?")
 		t.names[o.name] = o
-		if also != "" {
-			t.names[also] = o
-		}
 	}
 	return t
 }

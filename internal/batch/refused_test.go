@@ -1,6 +1,7 @@
 package batch_test
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -51,5 +52,38 @@ func TestRefused(t *testing.T) {
 	}
 	if left != len(leftToSlurm) {
 		t.Errorf("%d of %d options that are left to Slurm are in the record", left, len(leftToSlurm))
+	}
+}
+
+// TestOptions_of_a_version: what a version of Slurm does not have is an error where the
+// cluster has no other, and facts of one version are not told of others.
+func TestOptions_of_a_version(t *testing.T) {
+	const script = "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=8 --cpus-per-task=12 %s\n%s\n"
+	for _, row := range []struct {
+		name, first, last, option, command, want string
+	}{
+		{"newer_than_the_cluster", "22.05", "22.05", "--segment=2", "true", "--segment is no option of sbatch of Slurm 22.05: it is one of Slurm 24.05 to 25.11"},
+		{"older_than_the_cluster", "25.05", "25.11", "--power=level", "true", "--power is no option of sbatch of Slurm 25.05 to 25.11"},
+		{"gone_for_a_while", "23.11", "23.11", "--export-file=f", "true", "it is one of Slurm 22.05 to 23.02 and 24.05 to 25.11"},
+		{"of_srun", "22.05", "23.02", "", "srun --external-launcher true", "--external-launcher is no option of srun"},
+		{"of_some_of_the_versions", "23.11", "25.11", "--segment=2", "true", ""},
+		{"of_a_version_that_is_not_known", "", "", "--segment=2", "true", ""},
+		{"of_a_plugin", "22.05", "22.05", "--container-image=/a.sqsh", "true", ""},
+		{"cpus_of_22.05", "22.05", "22.05", "", "srun python train.py", "srun of Slurm 22.05 does not take --cpus-per-task=12"},
+		{"cpus_of_23.11", "23.11", "25.11", "", "srun python train.py", ""},
+		{"cpus_of_21.08", "21.08", "21.08", "", "srun python train.py", ""},
+		{"cpus_of_some_of_the_versions", "23.02", "23.11", "", "srun python train.py", ""},
+		{"cpus_of_a_version_that_is_not_known", "", "", "", "srun python train.py", ""},
+	} {
+		f := &batch.Facts{Slurm: batch.Versions{First: row.first, Last: row.last}}
+		var got []string
+		for _, d := range batch.Check("s", fmt.Appendf(nil, script, row.option, row.command), nil, f).All() {
+			if d.Code == "script/option" || d.Code == "script/srun-cpus" {
+				got = append(got, d.Message)
+			}
+		}
+		if all := strings.Join(got, "; "); row.want == "" && all != "" || !strings.Contains(all, row.want) {
+			t.Errorf("%s: %q, want %q", row.name, all, row.want)
+		}
 	}
 }

@@ -211,17 +211,20 @@ func (s *script) taskCPUs() {
 	}
 }
 
-// stepCPUs: since Slurm 22.05, srun does not take --cpus-per-task from sbatch
-// (its release notes; SRUN_CPUS_PER_TASK).
+// stepCPUs: from Slurm 22.05 to 23.02 srun does not take --cpus-per-task from sbatch, but
+// only SRUN_CPUS_PER_TASK; before and after it does (its release notes of 22.05 and 23.11).
 func (s *script) stepCPUs() {
-	if s.job.cpusPerTask <= 1 || len(s.assigned("SRUN_CPUS_PER_TASK")) > 0 {
+	if s.job.cpusPerTask <= 1 || len(s.assigned("SRUN_CPUS_PER_TASK")) > 0 || !s.slurm().before("23.11") || !s.slurm().from("22.05") {
 		return
 	}
 	for _, c := range s.named("srun") {
 		if c.task() || c.has("cpus-per-task", "cpus-per-gpu", "exact", "overlap") || !s.runsTraining(c) {
 			continue
 		}
-		s.warnf("script/srun-cpus", c.Place, "srun does not take %s from sbatch: a task may use one CPU", s.job.cpus.written()).
+		d := s.warnf("script/srun-cpus", c.Place, "srun of Slurm %s does not take %s from sbatch: a task may use one CPU", s.slurm(), s.job.cpus.written()).
 			WithHint("srun --cpus-per-task=$SLURM_CPUS_PER_TASK, or export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK before it")
+		if s.facts.Rehearsal {
+			d.Message += ", and more in production, where Slurm is newer"
+		}
 	}
 }

@@ -22,8 +22,8 @@ import (
 // Its scripts bad*.sbatch have the problem, good*.sbatch do not; golden holds
 // what users read about it. cluster.yaml is what they are checked against, if it
 // is not testdata/cluster.yaml; with "no cluster" above all files, nothing is
-// known of a cluster. With "was asked" there, the cluster told what it has; and with
-// "lacking: A, B" it was looked for what a script needs, and these things were missing.
+// known of a cluster. With "was asked" there, the cluster told what it has, with
+// "Slurm 22.05 to 23.02" it has one of these versions; and with "lacking: A, B" it was looked for what a script needs, and these things were missing.
 func archive(t *testing.T, path string) *txtar.Archive {
 	t.Helper()
 	a, err := txtar.ParseFile(path)
@@ -47,6 +47,12 @@ func factsFor(t *testing.T, a *txtar.Archive) *batch.Facts {
 		}
 	}
 	facts := factsOfFile(t, "testdata/cluster.yaml")
+	if m := slurmComment.FindStringSubmatch(string(a.Comment)); m != nil {
+		facts.Slurm = batch.Versions{First: m[1], Last: m[1]}
+		if m[2] != "" {
+			facts.Slurm.Last = m[2]
+		}
+	}
 	if strings.Contains(string(a.Comment), "was asked") {
 		facts.Asked = asked("associations,qos")
 		if strings.Contains(string(a.Comment), "enforces nothing") {
@@ -55,6 +61,8 @@ func factsFor(t *testing.T, a *txtar.Archive) *batch.Facts {
 	}
 	return facts
 }
+
+var slurmComment = regexp.MustCompile(`(?m)^Slurm (\d\d\.\d\d)(?: to (\d\d\.\d\d))?$`)
 
 // lackingOf are facts with what is missing of one script's needs.
 func lackingOf(a *txtar.Archive, f txtar.File, facts *batch.Facts) *batch.Facts {

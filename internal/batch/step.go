@@ -11,7 +11,7 @@ import (
 // tasks, or a step's.
 var otherwise = []string{
 	"mincpus", "cpus-per-gpu", "mem-per-cpu", "mem-per-gpu", "hint", "threads-per-core", "ntasks-per-core", "ntasks-per-socket", "ntasks-per-gpu",
-	"extra-node-info", "sockets-per-node", "cores-per-socket", "core-spec", "thread-spec", "overcommit", "jobid", "het-group",
+	"extra-node-info", "sockets-per-node", "cores-per-socket", "core-spec", "thread-spec", "overcommit", "jobid", "pack-group", // also called --het-group
 }
 
 // stepSizes finds steps that want more than the job has, which srun refuses when the job
