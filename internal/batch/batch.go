@@ -35,7 +35,7 @@ func check(name string, data []byte, flags []string, facts *Facts, rules func(*s
 	}
 	rules(s)
 	secrets := s.secrets()
-	return oneLine(hide(s.allow(s.list), secrets))
+	return oneLine(hide(s.allow(s.seen(s.list)), secrets))
 }
 
 // newScript reads a script. It is false for other files, and the list says why.
@@ -112,8 +112,10 @@ type script struct {
 	facts *Facts
 	// shell is the interpreter if it is a shell that we read, such as "bash".
 	shell string
-	// broken is why the shell could not be read to its end.
-	broken *broken
+	// broken is why the shell could not be read to its end. oddities are places that
+	// bash reads, and fails at when it gets there.
+	broken   *broken
+	oddities []broken
 	// tooMuch says that the shell is too long or too deeply nested to be read.
 	tooMuch bool
 	// commands are the simple commands in the order of the script, those inside

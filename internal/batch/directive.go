@@ -74,7 +74,32 @@ func (s *script) linesInWords() map[int]bool {
 			lines[i] = true
 		}
 	}
+	if s.blindBelow() {
+		s.linesInDocuments(lines)
+	}
 	return lines
+}
+
+// documentStart begins a here-document: <<EOF, <<-'EOF'.
+var documentStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[^<])<<-?[ \t]*(?:\\?(\w+)|"(\w+)"|'(\w+)')`) })
+
+// linesInDocuments adds the lines of here-documents where the shell was not read to its
+// end, as far as lines alone show them.
+func (s *script) linesInDocuments(lines map[int]bool) {
+	end := ""
+	for n := 1; n <= len(s.file.starts); n++ {
+		line := string(s.file.line(n))
+		if end != "" {
+			lines[n] = true
+			if strings.Trim(line, " \t\r") == end {
+				end = ""
+			}
+			continue
+		}
+		if m := documentStart().FindStringSubmatch(line); m != nil {
+			end = m[1] + m[2] + m[3]
+		}
+	}
 }
 
 // Lines that look like options, and are comments for sbatch.

@@ -64,7 +64,7 @@ func (s *script) unseen(c *command) bool {
 // oneNode finds what runs on the first node only, while the job has more: Slurm
 // runs the batch script once (sbatch(1)).
 func (s *script) oneNode() {
-	if !s.job.several() || s.runsItself() || s.broken != nil {
+	if !s.job.several() || s.runsItself() {
 		return
 	}
 	others := s.job.minNodes - 1

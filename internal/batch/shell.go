@@ -1,9 +1,6 @@
 package batch
 
 import (
-	"errors"
-	"strings"
-
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/muster-hpc/muster/internal/diag"
@@ -69,22 +66,21 @@ func (w *walker) text(in inner, c context) {
 	w.inner = in
 	w.depth++
 	defer func() { w.inner = outer; w.depth-- }()
-	parser := syntax.NewParser(syntax.KeepComments(true), syntax.Variant(syntax.LangBash))
-	for stmt, err := range parser.StmtsSeq(strings.NewReader(in.text)) {
-		if err != nil {
-			w.fail(err)
-			continue // the sequence may go on once more, and must not be left before
-		}
+	p := parse(in.text)
+	for _, e := range p.oddities {
+		w.script.oddities = append(w.script.oddities, w.brokenAt(e))
+	}
+	for _, stmt := range p.stmts {
 		w.stmt(stmt, c)
+	}
+	if p.failure != nil && w.script.broken == nil {
+		b := w.brokenAt(*p.failure)
+		w.script.broken = &b
 	}
 }
 
-func (w *walker) fail(err error) {
-	failure, ok := errors.AsType[syntax.ParseError](err)
-	if !ok || w.script.broken != nil {
-		return
-	}
-	w.script.broken = &broken{Place: w.place(failure.Pos), message: failure.Text, unfinished: failure.Incomplete}
+func (w *walker) brokenAt(e misread) broken {
+	return broken{Place: w.place(e.at), message: e.text, unfinished: e.unfinished}
 }
 
 // functions looks at the bodies of functions, with what variables hold in the end.

@@ -3,6 +3,7 @@ package batch
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -55,8 +56,11 @@ func syntaxRules(s *script) {
 }
 
 // unreadable is an error where the text ends in the middle. For the rest the
-// shell may know better than we do.
+// shell may know better than we do; what stands below is not looked at.
 func (s *script) unreadable() {
+	for _, o := range s.oddities {
+		s.warnf("script/syntax", o.Place, "the shell reads this, and stumbles over it when the job runs: %s", o.message)
+	}
 	switch b := s.broken; {
 	case s.tooMuch:
 		s.list.Blindf("script/unread", "", "the shell is too long or too deeply nested to be read; only the options were looked at").At(s.whole())
@@ -66,7 +70,33 @@ func (s *script) unreadable() {
 	default:
 		s.warnf("script/syntax", b.Place, "the shell may not be able to read this: %s", b.message).
 			WithHint("bash -n %s", s.file.name)
+		s.list.Blindf("script/unread", "", "nothing from the statement in line %d on was looked at", b.Line).At(b.Place)
 	}
+}
+
+// blindBelow tells whether a part of the shell was not read, so that what is not seen may
+// be there all the same.
+func (s *script) blindBelow() bool { return s.broken != nil || s.tooMuch }
+
+// absences are codes that say that something is not in the script.
+var absences = []string{
+	"script/one-node", "script/background", "script/endless-wait", "script/resume", "script/checkpoint", "script/signal", "script/trap", "script/preflight",
+	"script/omp-threads", "script/not-run", "script/exit-code", "script/env-unexported", "script/kill-on-bad-exit", "script/srun-cpus", "script/cpus-per-task",
+	"script/requeue", "script/open-mode", "script/pipefail", "script/errexit", "script/local-checkpoint", "script/rank-in-batch",
+}
+
+// seen leaves out what may be false because a part of the shell was not read.
+func (s *script) seen(list *diag.List) *diag.List {
+	if !s.blindBelow() {
+		return list
+	}
+	kept := &diag.List{}
+	for _, d := range list.All() {
+		if !slices.Contains(absences, d.Code) {
+			kept.Append(d)
+		}
+	}
+	return kept
 }
 
 var lastWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\\[ \t]+(#.*)?$`) })
