@@ -69,6 +69,8 @@ type machine struct {
 	reason string
 	// moved says that we gave it to another node than its launch did.
 	moved bool
+	// asked says that its end was asked for. EC2 may show the end before it answers.
+	asked bool
 }
 
 // claim is what a launch under way has on its nodes.

@@ -107,8 +107,8 @@ func (f *Fleet) look(ctx context.Context) (sight, error) {
 	return s, err
 }
 
-// merge brings what we know up to date. It returns the machines that are gone. The
-// caller holds mu.
+// merge brings what we know up to date. It returns the machines that are gone and
+// were not asked to end. The caller holds mu.
 func (f *Fleet) merge(s sight) (gone []*machine) {
 	maps.DeleteFunc(f.over, func(_ string, at time.Time) bool { return s.began.Sub(at) > f.Limits.Lag })
 	here := map[string]bool{}
@@ -137,7 +137,7 @@ func (f *Fleet) merge(s sight) (gone []*machine) {
 	for _, m := range f.machines {
 		f.names.want(m.Node, m.Address)
 	}
-	return gone
+	return slices.DeleteFunc(gone, func(m *machine) bool { return m.asked })
 }
 
 // place notes a machine that EC2 lists, and whose it is. Of two for one node the

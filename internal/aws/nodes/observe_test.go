@@ -1,6 +1,7 @@
 package nodes_test
 
 import (
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/netip"
@@ -137,6 +138,42 @@ func TestEndedIsGone(t *testing.T) {
 	ahead = 5 * time.Minute
 	if got := observe(t, f); len(got) != 2 {
 		t.Errorf("observed later: %v", got)
+	}
+}
+
+// An end that was asked for is no news, even to a look that sees it before EC2 has answered: neither what EC2 answers nor an answer
+// that is lost changes that.
+func TestWantedEndIsNoNews(t *testing.T) {
+	for _, state := range []string{"shutting-down", "stopped"} {
+		for _, lost := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s_lost_%t", state, lost), func(t *testing.T) {
+				c := newCloud(t)
+				f := open(t, c.config(t))
+				launchAll(t, f, false, nodeNames("dy-r", 1, 2)...)
+				looked := false
+				c.breaks(func(when, action string) bool {
+					if when != "after" || action != "TerminateInstances" || looked {
+						return false
+					}
+					looked = true
+					c.mu.Lock()
+					c.instances[0].state = state
+					c.mu.Unlock()
+					observe(t, f)
+					return lost
+				})
+				if err := f.Terminate(t.Context(), nodeNames("dy-r", 1, 1)); err != nil {
+					t.Fatal(err)
+				}
+				c.mu.Lock()
+				c.instances[1].state = "shutting-down"
+				c.mu.Unlock()
+				observe(t, f)
+				if got := <-f.Ended(); !looked || got != "q-dy-r-2" || len(f.Ended()) > 0 {
+					t.Errorf("news of the end of %s, and of %d more", got, len(f.Ended()))
+				}
+			})
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ func (f *Fleet) Terminate(ctx context.Context, nodes []string) error {
 	return f.end(ctx, f.instancesOf(nodes))
 }
 
-// instancesOf are the instances of nodes, each once. An ID stands for itself.
+// instancesOf returns the instances of nodes, each once, whose end is news no more. An ID stands for itself.
 func (f *Fleet) instancesOf(nodes []string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,7 +53,13 @@ func (f *Fleet) instancesOf(nodes []string) []string {
 			all = append(all, n)
 		}
 	}
-	return distinct(all)
+	all = distinct(all)
+	for _, id := range all {
+		if m := f.machines[id]; m != nil {
+			m.asked = true
+		}
+	}
+	return all
 }
 
 // awaitLaunches waits until none of the nodes is being launched.
