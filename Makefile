@@ -119,5 +119,5 @@ bin/trainers/made: tools
 bin/sharded/made: tools
 	$(call PYTHON_MADE,/usr/bin/python3,test/trainers/sharded.txt)
 
-shellcheck:
+shellcheck: ## install shellcheck
 	@$(MAKE) --no-print-directory tools TOOLS=shellcheck

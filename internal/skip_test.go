@@ -44,6 +44,23 @@ func TestSkipsFailInCI(t *testing.T) {
 	}
 }
 
+// What make soak alone runs is found by its name, and plain `go test` skips it by a call: a test has both or neither.
+func TestSoaksHaveTheName(t *testing.T) {
+	eachFunction(t, func(name string, f *ast.FuncDecl) {
+		calls := false
+		ast.Inspect(f, func(n ast.Node) bool {
+			if x, ok := n.(*ast.SelectorExpr); ok {
+				of, ok := x.X.(*ast.Ident)
+				calls = calls || ok && of.Name == "soak" && x.Sel.Name == "Only"
+			}
+			return true
+		})
+		if named := strings.HasPrefix(f.Name.Name, "TestSoak_"); named != calls && !strings.HasPrefix(name, "test/soak.") {
+			t.Errorf("%s: is named TestSoak_: %v, calls soak.Only: %v", name, named, calls)
+		}
+	})
+}
+
 // eachFunction reads the functions of all modules, tests and what tests use: internal/aws/agent.TestBoot.
 func eachFunction(t *testing.T, do func(name string, f *ast.FuncDecl)) {
 	t.Helper()

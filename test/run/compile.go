@@ -130,18 +130,18 @@ func build(ctx context.Context, dir string, args ...string) error {
 func withSoak(ctx context.Context, packages []tested) ([]tested, error) {
 	var soaking []tested
 	for _, p := range packages {
-		cmd := exec.CommandContext(ctx, p.binary, "-test.list=^TestSoak")
+		cmd := exec.CommandContext(ctx, p.binary, "-test.list=^TestSoak_")
 		cmd.Dir, cmd.Stderr = p.dir, os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
 			return nil, fmt.Errorf("list the tests of %s: %w", p.dir, err)
 		}
-		if strings.Contains(string(out), "TestSoak") {
+		if strings.Contains(string(out), "TestSoak_") {
 			soaking = append(soaking, p)
 		}
 	}
 	if len(soaking) == 0 {
-		return nil, errors.New("none of these packages has a test whose name begins with TestSoak")
+		return nil, errors.New("none of these packages has a test whose name begins with TestSoak_")
 	}
 	return soaking, nil
 }

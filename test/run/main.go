@@ -4,7 +4,7 @@
 //	go run ./test/run [-soak] [-shuffle] [-record] [PACKAGE...]
 //
 // A PACKAGE is a directory of the repository, such as internal/lint; all packages are run if none is named. Tests whose names begin
-// with TestSoak repeat something at random, measure, or train for long: -soak runs these, and without it all others run.
+// with TestSoak_ repeat something at random, measure, or train for long: -soak runs these, and without it all others run.
 package main
 
 import (
@@ -30,7 +30,7 @@ type options struct {
 
 func main() {
 	o := options{}
-	flag.BoolVar(&o.soak, "soak", false, "run the tests whose names begin with TestSoak, and no others")
+	flag.BoolVar(&o.soak, "soak", false, "run the tests whose names begin with TestSoak_, and no others")
 	flag.BoolVar(&o.shuffle, "shuffle", false, "run the tests of each package in random order")
 	flag.BoolVar(&o.record, "record", false, "write how long each package took to "+secondsFile)
 	flag.IntVar(&o.parallel, "p", 3, "how many packages run at once; tests of whole clusters mostly wait")

@@ -44,8 +44,8 @@ type event struct{ Action, Test, Output string }
 func (r *packageRun) run(ctx context.Context, programs string, o options) {
 	r.current, r.output = map[string]time.Time{}, map[string]*bytes.Buffer{}
 	args := []string{"-p", r.path, r.binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout=60m", "-test.fullpath=false"}
-	if args = append(args, "-test.skip=^TestSoak"); o.soak {
-		args[len(args)-1] = "-test.run=^TestSoak"
+	if args = append(args, "-test.skip=^TestSoak_"); o.soak {
+		args[len(args)-1] = "-test.run=^TestSoak_"
 	}
 	if o.shuffle {
 		args = append(args, "-test.shuffle=on")
