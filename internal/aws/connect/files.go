@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -20,8 +21,8 @@ import (
 type Files struct {
 	// Dir is the folder of clusters on AWS, Cluster its name.
 	Dir, Cluster string
-	// Sockets is a folder of the user's alone, empty where there is none; then
-	// connections are not shared.
+	// Sockets is where this user's shared connections are, empty if none is to be
+	// shared.
 	Sockets string
 }
 
@@ -31,27 +32,36 @@ func (f Files) knownHosts() string { return filepath.Join(f.Dir, f.Cluster+".kno
 // headFile is the file with the head node that a shared connection leads to.
 func (f Files) headFile() string { return filepath.Join(f.Dir, f.Cluster+".head") }
 
-// socketMost is how long the name of a socket may be: the kernel's 108 bytes without
-// what SSH puts behind it for a moment.
-const socketMost = 108 - 18
-
-// socket is where a shared connection to the head node is, empty for none.
-func (f Files) socket(h Head) string {
-	if f.Sockets == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(f.Dir + "\x00" + h.Region + "\x00" + h.Instance))
-	path := filepath.Join(f.Sockets, fmt.Sprintf("%x", sum[:8]))
-	if len(path) > socketMost {
-		return ""
-	}
-	return path
+// socketDir is the cluster's folder of shared connections: sockets of two clusters are in two folders, so that one can be
+// removed while a connection to the other begins.
+func (f Files) socketDir() string {
+	return filepath.Join(f.Sockets, hash(f.Dir, f.Cluster))
 }
 
-// Keep writes down which machine the head node is. SSH then trusts its keys alone. It makes the folder of shared
-// connections, if there is to be one.
-func (f *Files) Keep(h Head) error {
-	f.makeSockets()
+// socketPath is where SSH makes the socket of a shared connection.
+func (f Files) socketPath(h Head) string {
+	return filepath.Join(f.socketDir(), hash(h.Region, h.Instance))
+}
+
+// hash is a short name that stands for others: the whole path of a socket has 104 bytes on some systems.
+func hash(of ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
+	return fmt.Sprintf("%x", sum[:6])
+}
+
+// socket is where a shared connection to the head node is, empty for none: there is no folder for it, or another user
+// could act as us there.
+func (f Files) socket(h Head) string {
+	if f.Sockets == "" || oursAlone(f.Sockets) != nil || oursAlone(f.socketDir()) != nil {
+		return ""
+	}
+	return f.socketPath(h)
+}
+
+// Keep writes down which machine the head node is. SSH then trusts its keys alone. Connections are shared from now on,
+// if this machine allows that.
+func (f Files) Keep(h Head) error {
+	f.share(h)
 	text, err := knownHosts(h)
 	if err != nil {
 		return err
@@ -109,40 +119,75 @@ func (f Files) Forget() error {
 			errs = append(errs, err)
 		}
 	}
-	if f.Sockets != "" {
-		_ = os.Remove(f.Sockets) // where other clusters have connections it is not empty, and stays
+	if f.Sockets != "" && oursAlone(f.Sockets) == nil {
+		errs = append(errs, os.RemoveAll(f.socketDir()))
+		_ = os.Remove(f.Sockets) // it is not empty if other clusters have folders there
 	}
 	return errors.Join(errs...)
 }
 
-// Sockets is where shared connections are, whether the folder is there or not. Another user who could write there could
-// act as us: a folder that is not ours alone is not used.
+// Sockets is where shared connections of this user are.
 func Sockets(runtimeDir, tempDir string) string {
-	dir := filepath.Join(tempDir, fmt.Sprintf("muster-%d", os.Getuid()))
 	if runtimeDir != "" {
-		dir = filepath.Join(runtimeDir, "muster")
+		return filepath.Join(runtimeDir, "muster")
 	}
-	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) && !oursAlone(dir) {
-		return ""
-	}
-	return dir
+	return filepath.Join(tempDir, fmt.Sprintf("muster-%d", os.Getuid()))
 }
 
-// makeSockets makes the folder of shared connections. There are none where another user was there first.
-func (f *Files) makeSockets() {
-	if f.Sockets == "" {
+// share makes the folder for shared connections to a head node, or leaves none where SSH could not make its socket: it
+// would end with that error before it runs the user's command.
+func (f Files) share(h Head) {
+	if f.Sockets == "" || f.makeSocketDir() != nil {
 		return
 	}
-	if err := os.Mkdir(f.Sockets, 0o700); err != nil && !errors.Is(err, fs.ErrExist) || !oursAlone(f.Sockets) {
-		f.Sockets = ""
+	if err := tryBind(f.socketPath(h)); err != nil {
+		_ = os.Remove(f.socketDir()) // sockets that are there can still be used
 	}
 }
 
-func oursAlone(dir string) bool {
-	info, err := os.Lstat(dir)
-	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 {
-		return false
+// makeSocketDir makes the cluster's folder, and the one above it, which belongs to this user alone.
+func (f Files) makeSocketDir() error {
+	for {
+		if err := makeDir(f.Sockets); err != nil {
+			return err
+		}
+		err := oursAlone(f.Sockets)
+		if err == nil {
+			err = makeDir(f.socketDir())
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		// Another cluster was forgotten just now, and the folder was empty: again.
 	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(owner.Uid) == os.Getuid()
+}
+
+func makeDir(path string) error {
+	if err := os.Mkdir(path, 0o700); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// tryBind makes a socket beside path and removes it. Its name is as long as the one that SSH makes first, with a dot and
+// 16 characters behind the path.
+func tryBind(path string) error {
+	l, err := net.Listen("unix", path+"."+rand.Text()[:16])
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// oursAlone is why something is not a folder that only this user can read and write: another user who could write there
+// could act as us.
+func oursAlone(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(owner.Uid) != os.Getuid() {
+		return fmt.Errorf("%s is not a folder of this user alone", dir)
+	}
+	return nil
 }

@@ -80,13 +80,16 @@ func TestLine_is_what_ssh_takes(t *testing.T) {
 		}
 		t.Skip("there is no ssh")
 	}
-	w := Way{Head: head(), At: Files{Dir: "/home/ada/my state", Cluster: "train", Sockets: "/run/user/1/100%"}}
+	w := Way{Head: head(), At: Files{Dir: filepath.Join(t.TempDir(), "my state"), Cluster: "train", Sockets: filepath.Join(shortDir(t), "100%")}}
+	if err := w.At.Keep(w.Head); err != nil {
+		t.Fatal(err)
+	}
 	line := w.Line()
 	out, err := exec.Command(ssh, slices.Concat([]string{"-F", "none", "-G"}, line[1:], []string{w.Name()})...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, want := range []string{"hostname 203.0.113.7", "stricthostkeychecking true", "userknownhostsfile \"/home/ada/my state/train.known_hosts\"", "controlpersist 60"} {
+	for _, want := range []string{"hostname 203.0.113.7", "stricthostkeychecking true", `userknownhostsfile "` + w.At.knownHosts() + `"`, "controlpath " + w.At.socketPath(w.Head), "controlpersist 60"} {
 		if !strings.Contains(string(out), want+"\n") && !strings.Contains(string(out), strings.ReplaceAll(want, `"`, "")+"\n") {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -113,107 +116,6 @@ func TestIdentity(t *testing.T) {
 	}
 	if got := (Way{Head: head(), Keys: keys, Want: Options{Identity: "mine"}}).identity(); got != "mine" {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestPlace(t *testing.T) {
-	p := Files{Dir: filepath.Join(t.TempDir(), "aws.d"), Cluster: "train", Sockets: shortDir(t)}
-	if err := p.Keep(head()); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(p.knownHosts())
-	if want := "i-0123 ssh-ed25519 AAAAC3\ni-0123 ssh-rsa AAAAB3\n"; err != nil || string(text) != want {
-		t.Errorf("known hosts %q, %v", text, err)
-	}
-	if _, ok := p.Recall(); ok {
-		t.Error("a head node to which no connection is open is recalled")
-	}
-	l, err := net.Listen("unix", p.socket(head()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if got, ok := p.Recall(); !ok || got.Instance != "i-0123" {
-		t.Errorf("recalled %+v, %v", got, ok)
-	}
-	if err := errors.Join(p.Forget(), p.Forget()); err != nil {
-		t.Error(err)
-	}
-	if _, ok := p.Recall(); ok {
-		t.Error("what was forgotten is recalled")
-	}
-	for _, keys := range [][]string{nil, {"ssh-rsa AAAA\n* ssh-rsa BBBB"}} {
-		h := head()
-		h.HostKeys = keys
-		if err := p.Keep(h); err == nil {
-			t.Errorf("keys %q are kept", keys)
-		}
-	}
-}
-
-// shortDir is a folder whose sockets have short names.
-func shortDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "reach")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
-// TestSockets_go holds that nothing stays of shared connections, but the folder of those of other clusters.
-func TestSockets_go(t *testing.T) {
-	f := Files{Dir: t.TempDir(), Cluster: "c", Sockets: filepath.Join(t.TempDir(), "muster")}
-	f.makeSockets()
-	other := filepath.Join(f.Sockets, "other")
-	if err := errors.Join(os.WriteFile(other, nil, 0o600), f.Forget()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(other); err != nil {
-		t.Errorf("another cluster's connection went: %v", err)
-	}
-	if err := errors.Join(os.Remove(other), f.Forget()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(f.Sockets); err == nil {
-		t.Error("the empty folder stays")
-	}
-	if err := os.Mkdir(f.Sockets, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(f.Sockets, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if f.makeSockets(); f.Sockets != "" {
-		t.Error("a folder that others write to is used")
-	}
-}
-
-func TestSockets_are_ours_alone(t *testing.T) {
-	run := t.TempDir()
-	dir := Sockets(run, "/nowhere")
-	if _, err := os.Stat(dir); dir == "" || err == nil {
-		t.Fatalf("a look makes %q, %v", dir, err)
-	}
-	f := Files{Dir: t.TempDir(), Cluster: "c", Sockets: dir}
-	if err := f.Keep(Head{Instance: "i-1", HostKeys: []string{"ssh-ed25519 AAAA"}}); err != nil || f.Sockets != dir {
-		t.Fatalf("keep: %v, sockets in %q", err, f.Sockets)
-	}
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
-		t.Fatalf("%q: %v", dir, err)
-	}
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if got := Sockets(run, "/nowhere"); got != "" {
-		t.Errorf("a folder that others write to is used: %s", got)
-	}
-	if err := errors.Join(os.Remove(dir), os.Symlink(t.TempDir(), dir)); err != nil {
-		t.Fatal(err)
-	}
-	if got := Sockets(run, "/nowhere"); got != "" {
-		t.Errorf("a link is used: %s", got)
 	}
 }
 
