@@ -39,8 +39,9 @@ type CollectiveOptions struct {
 	// MaxBytes is the size of the largest messages, from 8 bytes on by a Factor of 2 or 4. 0 are 16 MiB and 4.
 	MaxBytes int64
 	Factor   int
-	// Seconds is the time for all of it when the ranks have met, 0 is 60. Sizes for which there is no time are left out.
-	Seconds float64
+	// Seconds is the time for all of it when the ranks have met, 0 is 60. Sizes for which there is no time are measured once, and left out
+	// after LimitSeconds; 0 leaves them out at once.
+	Seconds, LimitSeconds float64
 	// Operations are those of Operations, all if empty.
 	Operations []string
 	// Else is given what the ranks' programs print besides, such as NCCL's lines; nil hears none of it.
@@ -79,6 +80,7 @@ type collectiveTold struct {
 	Max        int64    `json:"max,omitempty"`
 	Factor     int      `json:"factor,omitempty"`
 	Seconds    float64  `json:"seconds,omitempty"`
+	Limit      float64  `json:"limit,omitempty"`
 	Operations []string `json:"operations,omitempty"`
 	Address    string   `json:"address,omitempty"`
 	Port       int      `json:"port,omitempty"`
@@ -142,7 +144,7 @@ type collecting struct {
 
 // lead takes the ranks through: begin, meet, join, end.
 func (c *collecting) lead(ctx context.Context) error {
-	c.tell(collectiveTold{Do: "begin", Towards: c.o.Towards, Backend: c.o.Backend, Max: c.o.MaxBytes, Factor: c.o.Factor, Seconds: c.o.Seconds, Operations: c.o.Operations})
+	c.tell(collectiveTold{Do: "begin", Towards: c.o.Towards, Backend: c.o.Backend, Max: c.o.MaxBytes, Factor: c.o.Factor, Seconds: c.o.Seconds, Limit: c.o.LimitSeconds, Operations: c.o.Operations})
 	if err := c.await(ctx, c.o.ReadyWait, func() bool { return len(c.ready) >= c.o.Ranks || len(c.Blind) > 0 || len(c.Broken) > 0 }); err != nil {
 		return fmt.Errorf("wait for %d ranks, of which %d are ready: %w", c.o.Ranks, len(c.ready), err)
 	}
@@ -154,7 +156,7 @@ func (c *collecting) lead(ctx context.Context) error {
 		return errors.Join(errors.New("rank 0 told no place to meet"), err)
 	}
 	c.tell(collectiveTold{Do: "join", Address: c.store.Address, Port: c.store.Port})
-	limit := time.Duration(c.o.Seconds*2*float64(time.Second)) + 3*time.Minute
+	limit := time.Duration(max(c.o.Seconds*2, c.o.LimitSeconds)*float64(time.Second)) + 3*time.Minute
 	if err := c.await(ctx, limit, func() bool { return len(c.ended) >= c.o.Ranks }); err != nil {
 		return fmt.Errorf("measure collectives: %w", err)
 	}

@@ -150,15 +150,21 @@ def measure_all(bench, told):
         size *= told["factor"]
     names = told["operations"]
     each = told["seconds"] / len(names) / len(sizes) / 2
+    limit = told.get("limit", 0)
     for place, name in enumerate(names):
         until = told["seconds"] * (place + 1) / len(names)
-        done = set()
+        done, late = set(), False
         for size in sizes:
-            if bench.agreed(time.perf_counter() - begun > until and size > 8, "first"):
+            passed = bench.agreed(time.perf_counter() - begun, "first")
+            if size > 8 and passed > max(until, limit):
                 if RANK == 0:
                     say("note", op=name, why="the time was over before messages of %d bytes" % size)
                 break
-            elements, times, took, wrong = bench.measure(name, size, each)
+            if until < passed <= limit and not late:
+                late = True
+                if RANK == 0:
+                    say("note", op=name, why="the time was short: messages of %d bytes and more were measured once" % size)
+            elements, times, took, wrong = bench.measure(name, size, 0 if late else each)
             if RANK != 0 or elements in done:
                 continue
             done.add(elements)

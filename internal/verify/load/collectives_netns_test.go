@@ -29,7 +29,7 @@ func (c *cluster) pairOf(ctx context.Context, t *testing.T, place map[string]int
 			}
 		})
 	})
-	o := load.CollectiveOptions{In: s.out, Out: s.in, Ranks: 2, Towards: "10.9.0.254", MaxBytes: 1 << 20, Seconds: 2, Operations: load.Operations()[:1]}
+	o := load.CollectiveOptions{In: s.out, Out: s.in, Ranks: 2, Towards: "10.9.0.254", MaxBytes: 1 << 20, Seconds: 2, LimitSeconds: 600, ReadyWait: patience, Operations: load.Operations()[:1]}
 	got, err := load.MeasureCollectives(ctx, o)
 	if len(got.Broken)+len(got.Blind) > 0 || len(got.Measured) == 0 {
 		return 0, fmt.Errorf("broken %v, blind %v: %w", got.Broken, got.Blind, err)

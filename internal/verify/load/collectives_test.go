@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/verify/load"
 	"github.com/muster-hpc/muster/internal/verify/meter"
@@ -15,6 +16,9 @@ import (
 
 // debianPython is the one that Debian's python3-torch is for.
 const debianPython = "/usr/bin/python3"
+
+// patience is for what comes in any case: a slow machine takes long to start a Python with torch.
+const patience = 10 * time.Minute
 
 // rank runs the program of the collectives as Slurm starts one of some ranks.
 func rank(t *testing.T, ranks int, python string) func(string, io.Reader, io.Writer) {
@@ -44,7 +48,7 @@ func TestCollectives(t *testing.T) {
 	s := startStep(t, nodes, rank(t, len(nodes), debianPython))
 	var begun []string
 	got, err := load.MeasureCollectives(t.Context(), load.CollectiveOptions{
-		In: s.out, Out: s.in, Ranks: 3, Towards: "127.0.0.1", MaxBytes: 1 << 16, Seconds: 12, Begun: func(operation string) { begun = append(begun, operation) },
+		In: s.out, Out: s.in, Ranks: 3, Towards: "127.0.0.1", MaxBytes: 1 << 16, Seconds: 12, ReadyWait: patience, Begun: func(operation string) { begun = append(begun, operation) },
 	})
 	if err != nil || len(got.Broken)+len(got.Blind)+len(got.Wrong) > 0 {
 		t.Fatalf("%v: %+v", err, got)
@@ -65,6 +69,35 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
+// TestCollectivesLate has no time at all: without a limit the smallest messages alone are measured, with one all are, once.
+func TestCollectivesLate(t *testing.T) {
+	withTorch(t)
+	for _, row := range []struct {
+		name         string
+		limitSeconds float64
+		rows         int
+		note         string
+	}{
+		{"no_limit", 0, 1, "the time was over before messages of 32 bytes"},
+		{"a_limit", 600, 4, "the time was short: messages of 8 bytes and more were measured once"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := startStep(t, []string{"n0", "n1"}, rank(t, 2, debianPython))
+			got, err := load.MeasureCollectives(t.Context(), load.CollectiveOptions{
+				In: s.out, Out: s.in, Ranks: 2, Towards: "127.0.0.1", MaxBytes: 512, Seconds: 1e-9, LimitSeconds: row.limitSeconds, ReadyWait: patience,
+			})
+			if err != nil || len(got.Measured) != len(load.Operations()) {
+				t.Fatalf("%v: %+v", err, got)
+			}
+			for _, c := range got.Measured {
+				if whole := row.limitSeconds > 0; len(c.Rows) != row.rows || c.Whole != whole || len(c.Problems) > 0 == whole || !strings.HasPrefix(got.Notes[c.Name], row.note) {
+					t.Errorf("%s: %+v, noted %q", c.Name, c, got.Notes[c.Name])
+				}
+			}
+		})
+	}
+}
+
 // TestCollectivesBroken has a rank that dies: the others do not wait for it.
 func TestCollectivesBroken(t *testing.T) {
 	withTorch(t)
@@ -76,7 +109,7 @@ func TestCollectivesBroken(t *testing.T) {
 		}
 		_, _ = io.WriteString(out, `{"kind":"ready","node":"n1","rank":1}`+"\n"+`{"kind":"broken","node":"n1","rank":1,"why":"gone"}`+"\n")
 	})
-	got, err := load.MeasureCollectives(t.Context(), load.CollectiveOptions{In: s.out, Out: s.in, Ranks: 2, Towards: "127.0.0.1", MaxBytes: 1 << 10, Seconds: 1})
+	got, err := load.MeasureCollectives(t.Context(), load.CollectiveOptions{In: s.out, Out: s.in, Ranks: 2, Towards: "127.0.0.1", MaxBytes: 1 << 10, Seconds: 1, ReadyWait: patience})
 	if err == nil && len(got.Broken) == 0 || len(got.Measured) > 0 {
 		t.Errorf("%v: %+v", err, got)
 	}

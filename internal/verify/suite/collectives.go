@@ -20,20 +20,22 @@ import (
 	"github.com/muster-hpc/muster/internal/verify/load"
 )
 
-// What collectives take over gloo: messages of up to so many bytes, and so many seconds for all six.
+// What collectives take over gloo: messages of up to so many bytes, and so many seconds for all six, or up to glooMostSeconds where the
+// machines are slow.
 const (
 	glooBytes, glooSeconds           = 64 << 20, 60
 	rehearsedGloo, rehearsedGlooTime = 4 << 20, 20
+	glooMostSeconds                  = 300
 	// glooRanksAlone is how many ranks one machine has at most.
 	glooRanksAlone = 8
 	// glooLimit is what all of it may take: Python starts, and the ranks meet.
-	glooLimit = 5 * time.Minute
+	glooLimit = 10 * time.Minute
 )
 
 // collectives measures the six collectives over gloo, which needs no GPU: what is proven is that ranks on all nodes meet, and that
 // what they exchange is right.
 func (r *run) collectives(ctx context.Context, s *verify.Suite) error {
-	o := load.CollectiveOptions{Backend: "gloo", MaxBytes: glooBytes, Seconds: glooSeconds, Ranks: len(r.alloc.nodes)}
+	o := load.CollectiveOptions{Backend: "gloo", MaxBytes: glooBytes, Seconds: glooSeconds, LimitSeconds: glooMostSeconds, Ranks: len(r.alloc.nodes)}
 	if r.Place == "local" {
 		o.MaxBytes, o.Seconds = rehearsedGloo, rehearsedGlooTime
 	}
