@@ -36,7 +36,7 @@ func batchCommand(t *testing.T, p place, env ...string) *exec.Cmd {
 		"GLOO_SOCKET_IFNAME=lo", "MASTER_PORT="+freePort(t), "MODEL=small",
 		"DATA_DIR="+p.path("data"), "CHECKPOINT_DIR="+p.path("checkpoints"),
 		"OUTPUT_DIR="+p.path("outputs"), "LOG_DIR="+p.path("logs"),
-		"STEPS=4", "CHECKPOINT_FREQ=2")
+		"STEPS=20", "CHECKPOINT_FREQ=20", "BATCH_SIZE=1")
 	cmd.Env = append(cmd.Env, env...)
 	// What the script started must not outlive it. torchrun's ranks have sessions
 	// of their own and end when they miss the others, but may hold the output open.
@@ -46,43 +46,22 @@ func batchCommand(t *testing.T, p place, env ...string) *exec.Cmd {
 	return cmd
 }
 
-func TestBatchScriptTrainsAndResumes(t *testing.T) {
-	requireTorch(t)
-	p := newPlace(t)
-	out, err := batch(t, p)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if first, _, _ := strings.Cut(out, "\n"); first != "Job 41 attempt 1 on n[1-2]" {
-		t.Errorf("first line is %q", first)
-	}
-	if !strings.Contains(out, "\nTraining small on 2 ranks\n") || !strings.Contains(out, "exit code 0\n") {
-		t.Errorf("output lacks the ranks or the exit code:\n%s", out)
-	}
-	want := final(t, out)
-
-	again, err := batch(t, p, "SLURM_RESTART_COUNT=1")
-	if err != nil {
-		t.Fatalf("%v\n%s", err, again)
-	}
-	if !strings.HasPrefix(again, "Job 41 attempt 2 on n[1-2]\n") {
-		t.Errorf("the second attempt does not say so:\n%s", again)
-	}
-	if got := final(t, again); got != want {
-		t.Errorf("the second attempt's weights are %s, want %s", got, want)
-	}
-}
-
 // A job that Slurm tells to give way saves a checkpoint where it is, is queued again, and ends with the bits of one that
 // was left alone.
-func TestBatchScriptGivesWay(t *testing.T) {
+func TestBatchScriptTrainsAndGivesWay(t *testing.T) {
 	requireTorch(t)
-	alone, err := batch(t, newPlace(t), "STEPS=30", "CHECKPOINT_FREQ=30")
+	alone, err := batch(t, newPlace(t))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, alone)
 	}
+	if first, _, _ := strings.Cut(alone, "\n"); first != "Job 41 attempt 1 on n[1-2]" {
+		t.Errorf("first line is %q", first)
+	}
+	if !strings.Contains(alone, "\nTraining small on 2 ranks\n") || !strings.Contains(alone, "exit code 0\n") {
+		t.Errorf("output lacks the ranks or the exit code:\n%s", alone)
+	}
 	p := newPlace(t)
-	cmd := batchCommand(t, p, "STEPS=30", "CHECKPOINT_FREQ=30")
+	cmd := batchCommand(t, p)
 	out := newWatched()
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
@@ -99,9 +78,12 @@ func TestBatchScriptGivesWay(t *testing.T) {
 	if stopped == nil || !strings.Contains(out.String(), "\nJob 41 is queued again\n") {
 		t.Fatalf("it did not give way:\n%s", out)
 	}
-	again, err := batch(t, p, "SLURM_RESTART_COUNT=1", "STEPS=30", "CHECKPOINT_FREQ=30")
+	again, err := batch(t, p, "SLURM_RESTART_COUNT=1")
 	if err != nil || !strings.Contains(again, " at batch "+stopped[1]+"\n") {
 		t.Fatalf("%v: it did not go on at batch %s:\n%s", err, stopped[1], again)
+	}
+	if !strings.HasPrefix(again, "Job 41 attempt 2 on n[1-2]\n") {
+		t.Errorf("the second attempt does not say so:\n%s", again)
 	}
 	if got, want := final(t, again), final(t, alone); got != want {
 		t.Errorf("the weights are %s, and %s without an interruption", got, want)
@@ -113,7 +95,7 @@ func TestBatchScriptGivesWay(t *testing.T) {
 
 func TestBatchScriptFailsWhenTrainingFails(t *testing.T) {
 	requireTorch(t)
-	out, err := batch(t, newPlace(t), "STEPS=0")
+	out, err := batch(t, newPlace(t), "STEPS=0", "SLURM_JOB_NODELIST=n1", "SLURM_JOB_NUM_NODES=1")
 	if _, failed := errors.AsType[*exec.ExitError](err); !failed {
 		t.Errorf("got %v, want a failed script:\n%s", err, out)
 	}
