@@ -4,12 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"flag"
 	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,11 +25,43 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		os.Exit(machine.Guest(os.Args[1:]))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	built.Lock()
+	_ = os.RemoveAll(built.dir) // where nothing was built, it is ""
+	os.Exit(code)
 }
 
-// programMark leads the test inside to the muster that the test outside built.
-const programMark = "MUSTER_TEST_PROGRAM"
+// built is muster, which all boots of this package share. The flags are make build's: what that has compiled is not compiled again.
+var built struct {
+	sync.Mutex // guards dir
+	dir        string
+}
+
+// muster returns the path of a build of muster.
+func muster(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("MUSTER_PROGRAMS"); dir != "" {
+		return filepath.Join(dir, "muster")
+	}
+	built.Lock()
+	defer built.Unlock()
+	program := filepath.Join(built.dir, "muster")
+	if built.dir != "" {
+		return program
+	}
+	dir, err := os.MkdirTemp("", "muster-agent-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program = filepath.Join(dir, "muster")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "../../../cmd/muster")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", errors.Join(err, os.RemoveAll(dir)), out)
+	}
+	built.dir = dir
+	return program
+}
 
 // needs skips a test without the means for it.
 func needs(t *testing.T) {
@@ -62,24 +97,14 @@ func enter(t *testing.T, name string) {
 		t.Skip("boots machines")
 	}
 	needs(t)
-	program := filepath.Join(t.TempDir(), "muster")
-	if os.Getenv(programMark) != "" {
-		program = os.Getenv(programMark)
-	} else if built := os.Getenv("MUSTER_PROGRAMS"); built != "" {
-		program = filepath.Join(built, "muster")
-	} else if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../../cmd/muster").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	t.Setenv(programMark, program)
+	t.Parallel() // a boot waits much and computes little
+	program := muster(t)
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	args := os.Args
-	os.Args = []string{args[0], "-test.run=^" + name + "$", "-test.v"}
-	cmd, err := machine.Enter(l)
-	os.Args = args
+	cmd, err := machine.Enter(l, "-test.run=^"+name+"$", "-test.v", program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +245,7 @@ func inside(t *testing.T, file string, late int) *cloud {
 	}
 	c := newCloud(t)
 	c.late = late
-	program, err := os.ReadFile(os.Getenv(programMark))
+	program, err := os.ReadFile(flag.Arg(0)) // muster, which the test outside built
 	if err != nil {
 		t.Fatal(err)
 	}

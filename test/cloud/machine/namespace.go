@@ -17,10 +17,10 @@ const insideMark = "MUSTER_CLOUD_WORLD"
 // Inside tells whether this process is one that Enter started.
 func Inside() bool { return os.Getenv(insideMark) != "" }
 
-// Enter starts this program again, with the same arguments, as the first process of
+// Enter starts this program again, with these arguments, as the first process of
 // new namespaces. It ends when its parent does. The listener, made here, is its
 // descriptor 3: it goes on listening in the network of the caller.
-func Enter(l *net.TCPListener) (*exec.Cmd, error) {
+func Enter(l *net.TCPListener, args ...string) (*exec.Cmd, error) {
 	file, err := l.File()
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func Enter(l *net.TCPListener) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, os.Args[1:]...)
+	cmd := exec.Command(self, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.ExtraFiles = []*os.File{file}
 	cmd.Env = append(os.Environ(), insideMark+"=1")

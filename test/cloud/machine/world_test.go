@@ -42,10 +42,7 @@ func TestWorld(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	args := os.Args
-	os.Args = []string{args[0], "-test.run=^TestInside$", "-test.v"}
-	cmd, err := machine.Enter(l)
-	os.Args = args
+	cmd, err := machine.Enter(l, "-test.run=^TestInside$", "-test.v")
 	if err != nil {
 		t.Fatal(err)
 	}
