@@ -69,8 +69,7 @@ type Cloud struct {
 	FSx       *fsx.Service
 
 	opts     Options
-	moto     *moto // nil where there is none, as is iam
-	iam      *moto
+	moto     *moto // nil where there is none
 	server   *http.Server
 	client   steady
 	handlers sync.WaitGroup
@@ -134,7 +133,7 @@ func Run(ctx context.Context, opts Options) (*Cloud, error) {
 		opts: opts, services: map[string][]wire.Service{}, client: steady{http.DefaultTransport.(*http.Transport).Clone()},
 	}
 	if !opts.Alone {
-		c.moto, c.iam = &moto{}, &moto{policies: true}
+		c.moto = &moto{}
 	}
 	c.assemble(ctx)
 	c.server = &http.Server{Handler: c}
@@ -149,7 +148,6 @@ func (c *Cloud) Close() error {
 	c.handlers.Wait()
 	c.client.CloseIdleConnections()
 	c.moto.stop()
-	c.iam.stop()
 	return err
 }
 

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -18,18 +17,15 @@ import (
 )
 
 // moto is a double's moto: a process that it has to itself from the first call that
-// comes for it until it is closed. IAM has one of its own, because AWS's managed
-// policies take moto two seconds each time.
+// comes for it until it is closed.
 type moto struct {
-	policies bool // it has AWS's managed policies
-
 	start   sync.Once
 	err     error // why it did not start
 	process *process
 }
 
 // idle are processes of moto that no double has now. They are as new, and end with
-// this process. Starting one takes a second of a CPU, renewing one much less.
+// this process. Starting one takes some seconds of a CPU, renewing one much less.
 var idle struct {
 	mu        sync.Mutex // guards processes
 	processes []*process
@@ -60,8 +56,8 @@ func findMoto() (string, error) {
 // url is where it answers. It begins with the first call.
 func (m *moto) url() (string, error) {
 	m.start.Do(func() {
-		if m.process = takeIdle(m.policies); m.process == nil {
-			m.process, m.err = launch(m.policies)
+		if m.process = takeIdle(); m.process == nil {
+			m.process, m.err = launch()
 		}
 		if m.err != nil {
 			m.err = fmt.Errorf("start moto: %w", m.err)
@@ -73,16 +69,15 @@ func (m *moto) url() (string, error) {
 	return m.process.addr, nil
 }
 
-func takeIdle(policies bool) *process {
+func takeIdle() *process {
 	idle.mu.Lock()
 	defer idle.mu.Unlock()
-	for i, p := range idle.processes {
-		if p.policies == policies {
-			idle.processes = slices.Delete(idle.processes, i, i+1)
-			if p.lives() {
-				return p
-			}
-			break
+	for len(idle.processes) > 0 {
+		last := len(idle.processes) - 1
+		p := idle.processes[last]
+		idle.processes = idle.processes[:last]
+		if p.lives() {
+			return p
 		}
 	}
 	return nil

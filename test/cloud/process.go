@@ -17,17 +17,16 @@ import (
 
 // process is a process of moto's server.
 type process struct {
-	policies bool // it has AWS's managed policies
-	addr     string
-	cmd      *exec.Cmd
-	ended    chan struct{}
+	addr  string
+	cmd   *exec.Cmd
+	ended chan struct{}
 
 	mu   sync.Mutex // guards tail
 	tail []string   // the last lines that it said
 }
 
 // launch starts a process.
-func launch(policies bool) (*process, error) {
+func launch() (*process, error) {
 	program, err := findMoto()
 	if err != nil {
 		return nil, err
@@ -37,16 +36,13 @@ func launch(policies bool) (*process, error) {
 		return nil, err
 	}
 	defer images.Close()
-	p := &process{policies: policies, cmd: exec.Command(program, "-H", "127.0.0.1", "-p", "0"), ended: make(chan struct{})}
+	p := &process{cmd: exec.Command(program, "-H", "127.0.0.1", "-p", "0"), ended: make(chan struct{})}
 	p.cmd.ExtraFiles = []*os.File{images}
 	p.cmd.Env = append(withoutAWS(os.Environ()),
 		"PYTHONWARNINGS=ignore", "PYTHONUNBUFFERED=1", "HOME=/nonexistent", "MOTO_AMIS_PATH=/proc/self/fd/3",
-		"MOTO_ENABLE_AMI_VALIDATION=true", "MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION=true", "MOTO_ENABLE_KEYPAIR_VALIDATION=true",
+		"MOTO_IAM_LOAD_MANAGED_POLICIES=true", "MOTO_ENABLE_AMI_VALIDATION=true", "MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION=true", "MOTO_ENABLE_KEYPAIR_VALIDATION=true",
 		// Its own calls of AWS, if it makes any, go nowhere.
 		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_EC2_METADATA_DISABLED=true")
-	if policies {
-		p.cmd.Env = append(p.cmd.Env, "MOTO_IAM_LOAD_MANAGED_POLICIES=true")
-	}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p.cmd.Dir = os.TempDir()
 	said, err := p.cmd.StderrPipe()

@@ -74,7 +74,7 @@ func (c *Cloud) serve(w http.ResponseWriter, call *wire.Call, f *fault) {
 		c.miss(w, call, "the double runs without moto")
 	default:
 		record.By = "moto"
-		base, err := c.motoFor(call).url()
+		base, err := c.moto.url()
 		if err != nil {
 			c.miss(w, call, err.Error())
 			break
@@ -108,19 +108,6 @@ func (c *Cloud) miss(w http.ResponseWriter, call *wire.Call, why string) {
 	send(w, call.Fault(e))
 }
 
-// motoFor is the process that has what a call is about.
-func (c *Cloud) motoFor(call *wire.Call) *moto {
-	if call.Service == "iam" {
-		return c.iam
-	}
-	return c.moto
-}
-
-// ask passes a call of a service of ours on.
-func (c *Cloud) ask(ctx context.Context, call *wire.Call) (*wire.Answer, error) {
-	return c.motoFor(call).ask(ctx, call)
-}
-
 // forward passes a call on and its answer back, whole as it is.
 func (c *Cloud) forward(w http.ResponseWriter, call *wire.Call, base string, record *Record) {
 	response, err := pass(call.Request.Context(), base, call)
@@ -136,7 +123,7 @@ func (c *Cloud) forward(w http.ResponseWriter, call *wire.Call, base string, rec
 		if gaveUp(call, response) {
 			_, _ = io.Copy(io.Discard, response.Body)
 			record.By = "nobody"
-			c.miss(w, call, c.motoFor(call).why())
+			c.miss(w, call, c.moto.why())
 			return
 		}
 	}
