@@ -17,6 +17,7 @@ import (
 	double "github.com/muster-hpc/muster/test/cloud"
 )
 
+// TestUpAndDown makes a cluster, changes it and takes it down.
 func TestUpAndDown(t *testing.T) {
 	w := newWorld(t)
 	w.heads()
@@ -35,6 +36,15 @@ func TestUpAndDown(t *testing.T) {
 	plan, err = w.up(t.Context(), plainFile, "", r)
 	if err != nil || !plan.Empty() {
 		t.Errorf("again: %+v, %v", plan, err)
+	}
+	_, err = w.up(t.Context(), strings.Replace(plainFile, "InstanceType: c5.large\n  Ssh", "InstanceType: c5.xlarge\n  Ssh", 1), "", r)
+	refused, ok := errors.AsType[*aws.Refused](err)
+	if !ok || len(refused.Reasons) != 1 || !strings.Contains(refused.Reasons[0], "HeadNode.InstanceType cannot be changed in a cluster that exists (c5.large -> c5.xlarge)") {
+		t.Errorf("another head node: %v", err)
+	}
+	plan, err = w.up(t.Context(), strings.Replace(plainFile, "MaxCount: 4", "MaxCount: 8", 1), "", r)
+	if err != nil || plan.New || len(plan.Changes) != 1 || plan.Empty() {
+		t.Errorf("more nodes: %+v, %v", plan, err)
 	}
 	left, err := w.down(t.Context(), true, r)
 	if err != nil {
@@ -69,7 +79,8 @@ const zfs = `FileSystems:
 
 // TestDownKeepsData takes a cluster with two file systems down: the one that is
 // linked with S3 goes after its last export, the other stays until its deletion is
-// asked for, and a new cluster finds it.
+// asked for, and a new cluster finds it. FSx makes a last backup of a file system of OpenZFS
+// unless it is told otherwise, and bills it: none is left.
 func TestDownKeepsData(t *testing.T) {
 	w := newWorld(t)
 	w.heads()
@@ -109,6 +120,10 @@ func TestDownKeepsData(t *testing.T) {
 		if l.Costs() {
 			t.Errorf("left with --delete-data: %+v", l)
 		}
+	}
+	out, err := fsx.NewFromConfig(w.Config()).DescribeBackups(t.Context(), &fsx.DescribeBackupsInput{})
+	if err != nil || len(out.Backups) > 0 {
+		t.Errorf("%d backups, %v", len(out.Backups), err)
 	}
 }
 
@@ -156,27 +171,9 @@ func TestDownKeepsWhatIsRetained(t *testing.T) {
 	}
 }
 
-func TestUpdates(t *testing.T) {
-	w := newWorld(t)
-	w.heads()
-	r := &told{t: t}
-	if _, err := w.up(t.Context(), plainFile, "", r); err != nil {
-		t.Fatal(err)
-	}
-	_, err := w.up(t.Context(), strings.Replace(plainFile, "InstanceType: c5.large\n  Ssh", "InstanceType: c5.xlarge\n  Ssh", 1), "", r)
-	refused, ok := errors.AsType[*aws.Refused](err)
-	if !ok || len(refused.Reasons) != 1 || !strings.Contains(refused.Reasons[0], "HeadNode.InstanceType cannot be changed in a cluster that exists (c5.large -> c5.xlarge)") {
-		t.Errorf("another head node: %v", err)
-	}
-	plan, err := w.up(t.Context(), strings.Replace(plainFile, "MaxCount: 4", "MaxCount: 8", 1), "", r)
-	if err != nil || plan.New || len(plan.Changes) != 1 || plan.Empty() {
-		t.Errorf("more nodes: %+v, %v", plan, err)
-	}
-}
-
-// TestDownWaitsForWhatHoldsTheNetwork has a security group that cannot be deleted
-// for a while.
-func TestDownWaitsForWhatHoldsTheNetwork(t *testing.T) {
+// TestDownTriesAgain has a security group that cannot be deleted for a while, and something come into the bucket when it was
+// just emptied.
+func TestDownTriesAgain(t *testing.T) {
 	w := newWorld(t)
 	w.heads()
 	r := &told{t: t}
@@ -189,12 +186,29 @@ func TestDownWaitsForWhatHoldsTheNetwork(t *testing.T) {
 		}
 	}
 	w.Formation.FailDelete("demo-base", "HeadSecurityGroup", "resource sg-1 has a dependent object")
+	const full = "DeleteBucket"
+	lift := w.Fail(double.Rule{Kind: double.Refused, Code: "BucketNotEmpty", Message: "it is not empty", Status: 409, Service: "s3", Operation: full, Times: 2})
+	defer lift()
 	if _, err := w.down(t.Context(), true, r); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(r.notes, func(n string) bool { return strings.HasPrefix(n, "tried again: ") }) {
 		t.Errorf("notes %q", r.notes)
 	}
+	if n := w.refused(full); n != 2 {
+		t.Errorf("%s was refused %d times, want 2", full, n)
+	}
+}
+
+// refused counts the calls of an operation that a rule of the test refused.
+func (w *world) refused(operation string) int {
+	n := 0
+	for _, c := range w.Calls() {
+		if c.Operation == operation && c.By == "fault" {
+			n++
+		}
+	}
+	return n
 }
 
 // TestDownMeetsAnUp has somebody make the cluster again when its main stack is just deleted.
@@ -219,20 +233,6 @@ func TestDownMeetsAnUp(t *testing.T) {
 	}
 	if left, err := w.down(t.Context(), true, &told{t: t}); err != nil {
 		t.Errorf("afterwards: %+v, %v", left, err)
-	}
-}
-
-// TestDownEmptiesABucketAgain has something come into the bucket when it was just emptied.
-func TestDownEmptiesABucketAgain(t *testing.T) {
-	w := newWorld(t)
-	w.heads()
-	if _, err := w.up(t.Context(), plainFile, "", &told{t: t}); err != nil {
-		t.Fatal(err)
-	}
-	lift := w.Fail(double.Rule{Kind: double.Refused, Code: "BucketNotEmpty", Message: "it is not empty", Status: 409, Service: "s3", Operation: "DeleteBucket", Times: 2})
-	defer lift()
-	if left, err := w.down(t.Context(), true, &told{t: t}); err != nil {
-		t.Errorf("%+v, %v", left, err)
 	}
 }
 

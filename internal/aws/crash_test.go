@@ -5,17 +5,18 @@ import (
 	"testing"
 
 	"github.com/muster-hpc/muster/test/cloud/wire"
+	"github.com/muster-hpc/muster/test/soak"
 )
 
-// strides are how many calls lie between two cuts: all of them take minutes.
-const strides = 29
+// stride is how many calls lie between two cuts: after all of them would take hours. It is odd, as TestCutDuringUp takes turns.
+func stride() int { return soak.Times(61, 7) }
 
 // TestCutDuringUp ends `up` after some of its calls, before it knows the answer. The
 // next one reaches the goal, and `down` leaves nothing behind, with and without it.
 func TestCutDuringUp(t *testing.T) {
 	w := newWorld(t)
 	w.heads()
-	for n := 3; ; n += strides {
+	for n := 3; ; n += stride() {
 		ctx, cancel := context.WithCancel(t.Context())
 		was := w.After(n, func(*wire.Call) { cancel() })
 		_, err := w.up(ctx, plainFile, "", &told{t: t})
@@ -40,7 +41,7 @@ func TestCutDuringUp(t *testing.T) {
 func TestCutDuringDown(t *testing.T) {
 	w := newWorld(t)
 	w.heads()
-	for n := 2; ; n += strides {
+	for n := 2; ; n += stride() {
 		if _, err := w.up(t.Context(), plainFile, "", &told{t: t}); err != nil {
 			t.Fatal(err)
 		}
