@@ -27,19 +27,20 @@ func (a *app) demo() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: demoShort,
-		Long: `Demo brings up the 80-node cluster of a shipped cluster file on this machine, on real
-Slurm; runs a job on all 80 nodes; trains a small language model on all of them; pulls
-the plug of a node; shows that the job goes on from its last checkpoint and ends with
-the same bits as an undisturbed run; reads the results back from S3; and takes
-everything down again. It takes about a minute, 2 GB of memory and 1 GB of disk.
-Before the first time it installs what "muster doctor" lists.
+		Long: `Demo brings up the 80-node cluster of a shipped cluster file on this machine, on
+real Slurm; runs a job on all 80 nodes; trains a small language model on all of
+them; pulls the plug of a node; shows that the job goes on from its last
+checkpoint and ends with the same bits as an undisturbed run; reads the results
+back from S3; and takes everything down again. It takes about a minute, 2 GB of
+memory and 1 GB of disk.
 
-With --whole it also makes a container image of Debian's packages, meanwhile, and
-trains in it with PyTorch on two nodes, with the same loss of a node and the same
-proof; and waits until idle nodes are gone. That takes about four minutes, the
-internet, and 5 GB of disk.
+With --whole it also makes a container image of Debian's packages, beside the
+first steps, and trains in it with PyTorch on two nodes, with the same loss of a
+node and the same proof; and it waits until idle nodes are gone. That takes about
+four minutes, 5 GB of disk, and Debian's mirror.
 
-Nothing is left, unless --keep is given.`,
+What "muster doctor" finds missing is installed first. Nothing of the cluster is
+left, unless --keep is given.`,
 		Example: "  muster demo\n  muster demo --whole\n  muster demo --keep && muster shell",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runDemo(c.Context(), o) },
@@ -104,7 +105,7 @@ func showNext(w io.Writer, o demoOptions, dir string) error {
 			"muster status             services, nodes, jobs, storage, exports",
 			"muster top                all of it live; q ends it",
 			"muster shell              a shell on the head node: sinfo, squeue, sacct, srun --nodes=80 hostname",
-			"cd " + shell.Line([]string{dir}) + " && muster run bytelm.sbatch",
+			"cd " + shell.Line([]string{dir}) + " && MODEL=again muster run bytelm.sbatch",
 			"                          train again; meanwhile, elsewhere: muster node kill gpu-queue-dy-p5e-nodes-1",
 			"muster down --delete-data && rm -r " + shell.Line([]string{dir}),
 			"                          take the cluster down, and remove its files",

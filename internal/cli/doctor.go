@@ -37,7 +37,7 @@ if something could not be looked at.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runDoctor(c.Context(), o) },
 	}
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "install what is missing without asking")
-	c.Flags().BoolVar(&o.demo, "demo", false, "look for what the demo trains with, too")
+	c.Flags().BoolVar(&o.demo, "demo", false, "look for what muster demo --whole needs, too")
 	return c
 }
 

@@ -69,3 +69,26 @@ func TestRepairIsForAShell(t *testing.T) {
 		t.Errorf("got %q", out.String())
 	}
 }
+
+// TestProgress_makes_way erases the line of progress before anything else is written, and
+// only if there is one.
+func TestProgress_makes_way(t *testing.T) {
+	for name, c := range map[string]struct {
+		say  func(*app, *progress)
+		want string
+	}{
+		"an_error":          {func(a *app, p *progress) { p.Begin("x"); a.exit(t.Context(), errors.New("no")) }, "\r\033[K       … x\r\033[Kmuster: no\n"},
+		"a_note":            {func(_ *app, p *progress) { p.Waiting("x", "y", 2*time.Second); p.Note("n") }, "\r\033[K    2 s … x: waiting for y\r\033[K           n\n"},
+		"two_notes":         {func(_ *app, p *progress) { p.Begin("x"); p.Note("1"); p.Note("2") }, "\r\033[K       … x\r\033[K           1\n           2\n"},
+		"no_progress_shown": {func(a *app, _ *progress) { a.exit(t.Context(), errors.New("no")) }, "muster: no\n"},
+		"nothing_to_wait_for": {func(_ *app, p *progress) { p.Waiting("x", "", 2*time.Second); p.Done(step.Step{Name: "x"}) },
+			"\r\033[K    2 s … x\r\033[K  0.00 s  x\n"},
+	} {
+		var out bytes.Buffer
+		a := &app{err: &out}
+		c.say(a, &progress{app: a, terminal: true})
+		if out.String() != c.want {
+			t.Errorf("%s: got %q, want %q", name, &out, c.want)
+		}
+	}
+}

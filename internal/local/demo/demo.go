@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/local"
@@ -98,29 +99,32 @@ func (d *demo) story() []part {
 	small := training{demo: d, script: "bytelm.sbatch", killAfter: 130, again: "undisturbed", againLog: "/fsx3/logs/undisturbed-%j.out"}
 	torch := training{demo: d, script: torchScript, killAfter: 70, again: "model2", againLog: "/fsx3/model2/logs/%j.out"}
 	short := []part{
-		{"check the cluster file", 0, d.load},
-		{"bring the cluster up", 5 * time.Second, d.up},
-		{"run a job on all nodes", 6 * time.Second, d.runOnAll},
-		{"train on all nodes", 10 * time.Second, small.train},
-		{"pull the plug of a node", 0, small.pullPlug},
-		{"go on from the last checkpoint", 10 * time.Second, small.resume},
-		{"finish the training", 6 * time.Second, small.finish},
-		{"train again, undisturbed, and compare", 15 * time.Second, small.compare},
-		{"read everything back from S3", time.Second, d.readBack},
+		{name: "check the cluster file", do: d.load},
+		{name: "bring the cluster up", about: 5 * time.Second, do: d.up},
+		{name: "run a job on all nodes", about: 6 * time.Second, do: d.runOnAll},
+		{name: "train on all nodes", about: 10 * time.Second, do: small.train},
+		{name: "pull the plug of a node", do: small.pullPlug},
+		{name: "go on from the last checkpoint", about: 10 * time.Second, do: small.resume},
+		{name: "finish the training", about: 6 * time.Second, do: small.finish},
+		{name: "train again, undisturbed, and compare", about: 15 * time.Second, do: small.compare},
+		{name: "read everything back from S3", about: time.Second, do: d.readBack},
 	}
 	if !d.Whole {
 		return short
 	}
-	return append(append(append([]part{short[0], {"begin to install PyTorch for an image", 0, d.beginInstall}}, short[1:len(short)-1]...), []part{
-		{"install PyTorch for an image", 30 * time.Second, d.awaitInstall},
-		{"put the image into the registry", 11 * time.Second, d.pushImage},
-		{"import the image", 6 * time.Second, d.importImage},
-		{"train with PyTorch on two nodes", 16 * time.Second, torch.train},
-		{"pull the plug of one of the two", 0, torch.pullPlug},
-		{"go on from PyTorch's last checkpoint", 15 * time.Second, torch.resume},
-		{"finish the training with PyTorch", 20 * time.Second, torch.finish},
-		{"train with PyTorch again and compare", 32 * time.Second, torch.compare},
-	}...), short[len(short)-1], part{"let idle nodes go", 64 * time.Second, d.idle})
+	last := len(short) - 1
+	begin := part{name: "begin to install PyTorch for an image", do: d.beginInstall}
+	idle := part{name: "let idle nodes go", about: 64 * time.Second, do: d.idle, fixed: true}
+	return slices.Concat(short[:1], []part{begin}, short[1:last], []part{
+		{name: "install PyTorch for an image", about: 30 * time.Second, do: d.awaitInstall},
+		{name: "put the image into the registry", about: 11 * time.Second, do: d.pushImage},
+		{name: "import the image", about: 6 * time.Second, do: d.importImage},
+		{name: "train with PyTorch on two nodes", about: 16 * time.Second, do: torch.train},
+		{name: "pull the plug of one of the two", do: torch.pullPlug},
+		{name: "go on from PyTorch's last checkpoint", about: 15 * time.Second, do: torch.resume},
+		{name: "finish the training with PyTorch", about: 20 * time.Second, do: torch.finish},
+		{name: "train with PyTorch again and compare", about: 32 * time.Second, do: torch.compare},
+	}, short[last:], []part{idle})
 }
 
 // run runs the parts of the story one after the other.

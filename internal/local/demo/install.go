@@ -18,7 +18,7 @@ import (
 const suite = "bookworm"
 
 // installation makes a file system of Debian's packages, with PyTorch, while the demo
-// goes on. It takes what other processes leave of the cores.
+// goes on.
 type installation struct {
 	cancel context.CancelFunc
 	// ended is closed when err and took are known.
@@ -29,15 +29,18 @@ type installation struct {
 }
 
 // start begins it. The end of ctx, or stop, ends it.
-func (i *installation) start(ctx context.Context, tar, mirror string) {
+func (i *installation) start(ctx context.Context, tar string) {
 	ctx, i.cancel = context.WithCancel(ctx)
 	i.ended = make(chan struct{})
-	cmd := debootstrap(ctx, tar, mirror)
-	cmd.Stderr = &i.said
 	began := time.Now()
 	go func() {
 		defer close(i.ended)
+		cmd := debootstrap(ctx, tar, mirror(ctx))
+		cmd.Stderr = &i.said
 		i.err, i.took = cmd.Run(), time.Since(began)
+		if i.err != nil && cmd.Process != nil {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what did not heed the interrupt, if anything
+		}
 	}()
 }
 
@@ -57,7 +60,7 @@ func (i *installation) stop() error {
 
 // debootstrap is the command that makes the file system.
 func debootstrap(ctx context.Context, tar, mirror string) *exec.Cmd {
-	line := []string{"nice"}
+	var line []string
 	if os.Geteuid() == 0 {
 		// As root it mounts the machine's /sys and devices below its folder. In a mount
 		// namespace of its own, the mounts go with it however it ends.
@@ -80,7 +83,7 @@ func debootstrap(ctx context.Context, tar, mirror string) *exec.Cmd {
 
 // beginInstall starts the installation, which goes on beside the next steps.
 func (d *demo) beginInstall(ctx context.Context) (string, error) {
-	d.install.start(ctx, d.rootTar(), mirror(ctx))
+	d.install.start(ctx, d.rootTar())
 	return "mmdebstrap makes a Debian " + suite + " with python3-torch, beside the next steps", nil
 }
 

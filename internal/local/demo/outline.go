@@ -16,6 +16,8 @@ type part struct {
 	name  string
 	about time.Duration
 	do    func(context.Context) (string, error)
+	// fixed says that it takes as long on a slower machine.
+	fixed bool
 }
 
 // outline lists the parts with their times, before the first one begins.
@@ -24,16 +26,21 @@ func outline(parts []part, keep bool) []string {
 	if keep {
 		end = "leave the cluster up"
 	}
-	lines := []string{fmt.Sprintf("A cluster on this machine, in about %s on two idle cores. What comes:", roughly(total(parts)))}
+	lines := []string{fmt.Sprintf("A cluster on this machine, in about %s on two idle cores. What comes:", roughly(expected(parts, 1)))}
 	for _, p := range append(parts[:len(parts):len(parts)], part{name: end, about: time.Second}) {
 		lines = append(lines, fmt.Sprintf("%7s  %s", roughly(p.about), p.name))
 	}
 	return lines
 }
 
-func total(parts []part) (sum time.Duration) {
+// expected is how long parts take at a pace.
+func expected(parts []part, pace float64) (sum time.Duration) {
 	for _, p := range parts {
-		sum += p.about
+		if p.fixed {
+			sum += p.about
+		} else {
+			sum += time.Duration(float64(p.about) * pace)
+		}
 	}
 	return sum
 }
@@ -42,9 +49,9 @@ func total(parts []part) (sum time.Duration) {
 // after it, both at the pace of the parts before it.
 func title(parts []part, i int, done []step.Step) string {
 	at := pace(parts[:i], done)
-	text := fmt.Sprintf("%s (about %s", parts[i].name, roughly(scale(parts[i].about, at)))
-	if after := total(parts[i+1:]); after > 0 {
-		text += fmt.Sprintf(", then %s more", roughly(scale(after, at)))
+	text := fmt.Sprintf("%s (about %s", parts[i].name, roughly(expected(parts[i:i+1], at)))
+	if after := expected(parts[i+1:], at); after > 0 {
+		text += fmt.Sprintf(", then %s more", roughly(after))
 	}
 	return text + ")"
 }
@@ -60,14 +67,12 @@ func pace(parts []part, done []step.Step) float64 {
 	for _, p := range parts {
 		spent += seconds[p.name]
 	}
-	about := total(parts).Seconds()
+	about := expected(parts, 1).Seconds()
 	if about < 3 { // too little to judge by
 		return 1
 	}
 	return max(1, spent/about)
 }
-
-func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
 
 // roughly is a time to the precision of an estimate: 3 s, 45 s, 4 min.
 func roughly(d time.Duration) string {

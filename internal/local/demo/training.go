@@ -41,6 +41,7 @@ type training struct {
 // train submits the job while no node runs that it needs, and waits until it has
 // trained for a while and the loss falls.
 func (t *training) train(ctx context.Context) (string, error) {
+	t.Report.Note("$ sbatch " + t.script)
 	var err error
 	if t.job, err = t.slurm.Submit(ctx, slurm.SubmitOptions{Script: t.script, Dir: t.Dir}); err != nil {
 		return "", err
@@ -65,7 +66,7 @@ func (t *training) train(ctx context.Context) (string, error) {
 	if last.Loss >= first.Loss {
 		return "", fmt.Errorf("the loss did not fall: %.3f at batch %d, %.3f at batch %d", first.Loss, first.Batch, last.Loss, last.Batch)
 	}
-	return fmt.Sprintf("sbatch %s: job %d, loss %.3f at batch %d, %.3f at batch %d", t.script, t.job, first.Loss, first.Batch, last.Loss, last.Batch), nil
+	return fmt.Sprintf("job %d, loss %.3f at batch %d, %.3f at batch %d", t.job, first.Loss, first.Batch, last.Loss, last.Batch), nil
 }
 
 // pullPlug kills the node that runs the batch script.
@@ -74,6 +75,7 @@ func (t *training) pullPlug(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	t.Report.Note("$ muster node kill " + j.BatchHost)
 	if err := nodes.PullPlug(ctx, t.anchor, j.BatchHost); err != nil {
 		return "", err
 	}

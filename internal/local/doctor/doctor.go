@@ -17,8 +17,8 @@ import (
 
 // Options say what to look at and what to do about it.
 type Options struct {
-	// Groups are the groups of needs: Local, and Demo for what the demo's
-	// training uses. None is Local alone.
+	// Groups are the groups of needs: Local, and Demo for what
+	// the whole demo's image is made with. None is Local alone.
 	Groups []string
 	// StateDir is where clusters keep their state; its disk is looked at. It
 	// need not exist.

@@ -82,7 +82,7 @@ func TestJudge(t *testing.T) {
 			delete(f.Files, pmixFile())
 		},
 			Finding{"debian", Warn, "Fedora is not Debian; what is needed is here nevertheless", ""}},
-		"no_mmdebstrap":   {func(f *Facts) { f.Programs["mmdebstrap"] = "" }, Finding{"package/mmdebstrap", Fail, "the demo's image: missing mmdebstrap", "apt-get install --no-install-recommends mmdebstrap"}},
+		"no_mmdebstrap":   {func(f *Facts) { f.Programs["mmdebstrap"] = "" }, Finding{"package/mmdebstrap", Fail, "the image of muster demo --whole: missing mmdebstrap", "apt-get install --no-install-recommends mmdebstrap"}},
 		"cut_off":         {func(f *Facts) { f.Unfinished, f.Half = true, []string{"munge", "slurmd"} }, Finding{"packages", Fail, "an installation was cut off: munge, slurmd", "sudo dpkg --configure -a"}},
 		"others_cut_off":  {func(f *Facts) { f.Unfinished = true }, Finding{"packages", Warn, "an installation of other packages was cut off", "sudo dpkg --configure -a"}},
 		"mute_dpkg":       {func(f *Facts) { f.Blind["packages"] = "dpkg: killed" }, Finding{"packages", Blind, "dpkg: killed", ""}},

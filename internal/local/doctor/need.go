@@ -37,8 +37,8 @@ var allNeeds = []need{
 	// Slurm loads libpmix.so, a link that comes with the headers, and not libpmix.so.2.
 	{pkg: "libpmix-dev", group: Local, files: []string{"/usr/{lib/*,lib64,lib,local/lib}/libpmix.so"}, what: "srun --mpi=pmix, by which MPI programs start", optional: true},
 	{pkg: "openssh-server", group: Local, programs: []string{"sshd"}, what: "SSH between machines of a cluster, for mpirun, pdsh and editors", optional: true},
-	{pkg: "mmdebstrap", group: Demo, programs: []string{"mmdebstrap"}, what: "the demo's image"},
-	{pkg: "uidmap", group: Demo, programs: []string{"newuidmap"}, what: "making the demo's image as an ordinary user"},
+	{pkg: "mmdebstrap", group: Demo, programs: []string{"mmdebstrap"}, what: "the image of muster demo --whole"},
+	{pkg: "uidmap", group: Demo, programs: []string{"newuidmap"}, what: "making that image as an ordinary user"},
 }
 
 // users are the users that Debian's packages make, with the package.
