@@ -73,6 +73,7 @@ type restoreAnswer struct {
 	Step       *int64            `json:"step,omitempty"`
 	Layout     string            `json:"layout"`
 	Whole      string            `json:"whole"`
+	Checked    int               `json:"lengths_checked"` // files that are as long as their contents or an index say
 	Doubt      string            `json:"doubt,omitempty"`
 	Path       string            `json:"path"`
 	DryRun     bool              `json:"dry_run"`
@@ -122,7 +123,7 @@ func (a *app) restore(ctx context.Context, from target, dir string, o restoreOpt
 }
 
 func newRestoreAnswer(from target, f *restore.Found, passed []restore.Passed) restoreAnswer {
-	r := restoreAnswer{From: from.String(), Checkpoint: f.Dir, Layout: f.Layout, Whole: f.Proof, Doubt: f.Doubt,
+	r := restoreAnswer{From: from.String(), Checkpoint: f.Dir, Layout: f.Layout, Whole: f.Proof, Checked: f.Checked, Doubt: f.Doubt,
 		Size: fileCount{int64(len(f.Files)), f.Bytes}, Pointers: []restore.Pointer{}, Passed: append([]restore.Passed{}, passed...)}
 	if f.Step != checkpoint.NoStep {
 		r.Step = &f.Step
@@ -210,7 +211,7 @@ func (a *app) showRestored(r restoreAnswer) error {
 }
 
 func (r restoreAnswer) text() string {
-	what := fmt.Sprintf("%s (%s, %s, %s; %s)", r.Path, r.Layout, count.Of(r.Size.Files, "file"), count.Bytes(r.Size.Bytes), r.Whole)
+	what := fmt.Sprintf("%s (%s, %s, %s; %s; %s)", r.Path, r.Layout, count.Of(r.Size.Files, "file"), count.Bytes(r.Size.Bytes), r.Whole, r.lengths())
 	switch {
 	case r.Differs:
 		return what + ": another one is there, and stays"
@@ -227,6 +228,14 @@ func (r restoreAnswer) text() string {
 		}
 	}
 	return what
+}
+
+// lengths says how many files are known not to be cut off. Those of other forms do not say how long they have to be.
+func (r restoreAnswer) lengths() string {
+	if r.Checked == 0 {
+		return "no file says how long it has to be"
+	}
+	return fmt.Sprintf("length checked of %d of %s", r.Checked, count.Of(r.Size.Files, "file"))
 }
 
 // came says which files came, and which of them nothing proves.

@@ -12,29 +12,24 @@ import (
 	"sync"
 )
 
-// Clue is a file whose beginning says which others there have to be.
-type Clue struct {
-	Path      string
-	MostBytes int64
-}
-
-// Clues are the files of a checkpoint whose beginnings say more than names do.
-func Clues(files []File) []Clue {
-	var all []Clue
+// clues returns the beginnings of files that say which others there have to be, and how long they are.
+func clues(files []File) []Span {
+	var all []Span
+	add := func(f File, most int64) { all = append(all, Span{Path: f.Path, Bytes: min(most, f.SizeBytes)}) }
 	ranks := map[string]bool{}
 	for _, f := range files {
 		name, dir := path.Base(f.Path), path.Dir(f.Path)
 		switch {
 		case name == ".metadata", patterns().index.MatchString(name):
-			all = append(all, Clue{f.Path, 64 << 20})
-		case name == "manifest.json" && dir == ".":
-			all = append(all, Clue{f.Path, 4 << 20})
+			add(f, 64<<20)
+		case name == "manifest.json" && dir == ".", name == "metadata.json":
+			add(f, 4<<20)
 		case strings.HasSuffix(name, "mp_rank_00_model_states.pt"), name == "model_optim_rng.pt":
 			if name == "model_optim_rng.pt" {
 				dir = path.Dir(dir)
 			}
 			if !ranks[dir] {
-				all = append(all, Clue{f.Path, 8 << 20})
+				add(f, 8<<20)
 			}
 			ranks[dir] = true
 		}
@@ -54,13 +49,17 @@ func metadataNames(pickle []byte) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// indexed are the files that an index of Hugging Face names. Others than those right beside it are not.
-func indexed(text []byte) []string {
+// indexed returns the files that an index of Hugging Face names, and how many bytes their tensors have in all. Others than those
+// right beside it are not counted.
+func indexed(text []byte) (files []string, tensors int64) {
 	var index struct {
-		Weights map[string]string `json:"weight_map"`
+		Weights  map[string]string `json:"weight_map"`
+		Metadata struct {
+			Bytes float64 `json:"total_size"`
+		}
 	}
 	if json.Unmarshal(text, &index) != nil {
-		return nil
+		return nil, 0
 	}
 	found := map[string]bool{}
 	for _, name := range index.Weights {
@@ -68,7 +67,7 @@ func indexed(text []byte) []string {
 			found[name] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	return slices.Sorted(maps.Keys(found)), int64(index.Metadata.Bytes)
 }
 
 // pickled is a number above zero that a pickle has under a key. It does not read the pickle, which is a program: a key

@@ -26,8 +26,12 @@ type File struct {
 // Set is what is seen of a checkpoint.
 type Set struct {
 	Dir    string
-	Files  []File            // all below it that are parts, see Part
-	Begins map[string][]byte // what is known of the beginnings of files, by path; see Clues
+	Files  []File // all below it that are parts, see Part
+	Single bool   // it is a file, and no directory
+
+	// What is read of it, by path; see Look.
+	Begins   map[string][]byte // of files that name others
+	Contents map[string]Content
 
 	// What is beside it.
 	Named      bool   // a pointer names it, or a later one of its run
@@ -43,6 +47,8 @@ type Verdict struct {
 	Why    string        // why it has to be quiet
 	Mute   bool          // nothing in it says whether it is whole: whoever asks decides how long to wait
 	Seals  []string      // the files that say that it is whole, below its directory: they come last
+
+	Checked int // so many files are as long as they, or an index of them, say
 }
 
 // Written judges a checkpoint in the directory where it is written: of what is there, what was to come before came.
@@ -71,6 +77,8 @@ type verdict struct {
 	torn   string
 	slow   string   // why the last file may be yet to come
 	seals  []string // below the part's directory, in the order of their writing
+
+	checked []string // files below it that are as long as an index says
 }
 
 func (s Set) judge(stored bool) Verdict {
@@ -78,7 +86,13 @@ func (s Set) judge(stored bool) Verdict {
 	if s.Unfinished {
 		return Verdict{Layout: "NeMo", Torn: path.Base(UnfinishedName(s.Dir)) + " says that it is being written"}
 	}
+	if s.Single {
+		v.Layout = "checkpoint file"
+		s.lengths(&v, nil)
+		return v
+	}
 	slow := ""
+	checked := map[string]bool{}
 	for _, p := range s.parts(stored) {
 		p.judge()
 		if p.layout != "" && (v.Layout == "files" || p.dir == ".") {
@@ -90,7 +104,11 @@ func (s Set) judge(stored bool) Verdict {
 			inner[i] = path.Join(p.dir, seal)
 		}
 		v.Seals = slices.Concat(inner, v.Seals)
+		for _, name := range p.checked {
+			checked[path.Join(p.dir, name)] = true
+		}
 	}
+	s.lengths(&v, checked)
 	s.marked(&v, stored)
 	switch {
 	case v.Torn != "" || s.Named && !stored:
@@ -104,6 +122,21 @@ func (s Set) judge(stored bool) Verdict {
 		v.Mute = true
 	}
 	return v
+}
+
+// lengths looks for files that are cut off, and counts those that cannot be: by their own words, or by those of an index.
+func (s Set) lengths(v *Verdict, checked map[string]bool) {
+	for _, f := range s.Files {
+		c := s.Contents[f.Path]
+		switch {
+		case f.SizeBytes == 0 && neverEmpty(f.Path):
+			v.Torn = first(v.Torn, f.Path+" has 0 bytes")
+		case c.Torn != "":
+			v.Torn = first(v.Torn, f.Path+": "+c.Torn)
+		case c.Checked || checked[f.Path]:
+			v.Checked++
+		}
+	}
 }
 
 // marked looks for the file by which people say that a directory is whole.

@@ -186,9 +186,9 @@ func TestWritten(t *testing.T) {
 func TestIndex(t *testing.T) {
 	var files []checkpoint.File
 	for n := range 6 {
-		files = append(files, checkpoint.File{Path: fmt.Sprintf("model-%05d-of-00006.safetensors", n+1)})
+		files = append(files, checkpoint.File{Path: fmt.Sprintf("model-%05d-of-00006.safetensors", n+1), SizeBytes: 4000})
 	}
-	files = append(files, checkpoint.File{Path: "model.safetensors.index.json"})
+	files = append(files, checkpoint.File{Path: "model.safetensors.index.json", SizeBytes: 2140})
 	s := checkpoint.Set{Dir: "checkpoint-1", Files: files, Begins: map[string][]byte{"model.safetensors.index.json": read(t, "sharded.index.json")}}
 	if v := checkpoint.Stored(s); v.Torn != "" {
 		t.Errorf("it is %+v", v)
@@ -255,12 +255,21 @@ func FuzzBegins(f *testing.F) {
 	f.Add([]byte("tensor_model_parallel_sizeK\xffpipeline_model_parallel_sizeJ\xff\xff\xff\x7f"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, l := range layouts {
-			s := checkpoint.Set{Dir: l.dir, Files: in(l.dir, recorded(t, l.name)), Begins: map[string][]byte{}}
-			for _, c := range checkpoint.Clues(s.Files) {
-				s.Begins[c.Path] = text
+			s := checkpoint.Set{Dir: l.dir, Files: in(l.dir, recorded(t, l.name))}
+			for i := range s.Files {
+				s.Files[i].SizeBytes = int64(len(text))
 			}
-			checkpoint.Stored(s)
-			checkpoint.Written(s)
+			for _, by := range []func(checkpoint.Set) checkpoint.Verdict{checkpoint.Stored, checkpoint.Written} {
+				if _, err := checkpoint.Look(s, by, nil, func(spans []checkpoint.Span) ([][]byte, error) {
+					all := make([][]byte, len(spans))
+					for i, span := range spans {
+						all[i] = text[span.From:][:span.Bytes]
+					}
+					return all, nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 	})
 }

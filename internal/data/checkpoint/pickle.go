@@ -34,6 +34,9 @@ func lengths(metadata []byte) map[string]int64 {
 	return ends
 }
 
+// cutPickle reports whether a pickle of protocol 2 or later has no end: PROTO begins it, and STOP ends it.
+func cutPickle(b []byte) bool { return len(b) > 0 && b[0] == 0x80 && b[len(b)-1] != '.' }
+
 // pickle goes through the texts and whole numbers of one, in their order. It does not run it: a pickle is a program. It
 // ends at what it does not know; see pickletools of Python.
 type pickle struct {

@@ -64,3 +64,21 @@ func FuzzLengths(f *testing.F) {
 	f.Add(text)
 	f.Fuzz(func(_ *testing.T, b []byte) { lengths(b) })
 }
+
+// TestStored_cut_metadata has the .metadata that torch wrote cut off at each length.
+func TestStored_cut_metadata(t *testing.T) {
+	text, err := os.ReadFile("testdata/dcp.metadata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := len(text); n > 0; n -= 1 + n/200 {
+		s := Set{Dir: "step-100", Begins: map[string][]byte{".metadata": text[:n]}, Files: []File{{Path: ".metadata", SizeBytes: int64(n)},
+			{Path: "__0_0.distcp", SizeBytes: 19308}, {Path: "__1_0.distcp", SizeBytes: 31289}, {Path: "__2_0.distcp", SizeBytes: 30092}}}
+		if v := Stored(s); (v.Torn == "") != (text[n-1] == '.') {
+			t.Fatalf("of its first %d of %d bytes it says %q", n, len(text), v.Torn)
+		}
+		if s.Files[0].SizeBytes++; Stored(s).Torn != "" {
+			t.Fatalf("of %d bytes, of which only the first %d are known, it says %q", n+1, n, Stored(s).Torn)
+		}
+	}
+}

@@ -30,9 +30,10 @@ func (p *part) dcp() {
 			return
 		}
 	}
-	if p.all {
-		p.long(lengths(p.begin(".metadata")))
+	if text := p.begin(".metadata"); cutPickle(text) && int64(len(text)) == p.names[".metadata"].SizeBytes {
+		p.torn = path.Join(p.dir, ".metadata") + " is a pickle without an end"
 	}
+	p.long(lengths(p.begin(".metadata")))
 }
 
 // long holds that each file has as many bytes at least.
@@ -43,6 +44,8 @@ func (p *part) long(ends map[string]int64) {
 			p.torn = first(p.torn, fmt.Sprintf("%s, which .metadata names, is not there", path.Join(p.dir, name)))
 		case ok && f.SizeBytes < ends[name]:
 			p.torn = first(p.torn, fmt.Sprintf("%s has %d bytes, and .metadata says %d", path.Join(p.dir, name), f.SizeBytes, ends[name]))
+		case ok:
+			p.checked = append(p.checked, name)
 		}
 	}
 }
@@ -57,7 +60,7 @@ func (p *part) megatron() {
 			p.torn = first(p.torn, path.Join(p.dir, "metadata.json")+", which is written last, is not there")
 			return
 		}
-		if p.seals = append(p.seals, "metadata.json"); !p.has(".metadata") {
+		if p.seals = append(p.seals, "metadata.json"); !p.has(".metadata") && !p.zarr() {
 			p.torn = first(p.torn, path.Join(p.dir, ".metadata")+" is not there")
 		}
 		return
@@ -73,6 +76,14 @@ func (p *part) megatron() {
 	if p.all {
 		p.grid(ranks)
 	}
+}
+
+// zarr reports whether metadata.json says that the tensors are directories of zarr, as older versions of Megatron-LM write them.
+func (p *part) zarr() bool {
+	var said struct {
+		Backend string `json:"sharded_backend"`
+	}
+	return json.Unmarshal(p.begin("metadata.json"), &said) == nil && said.Backend == "zarr"
 }
 
 // ranks are the directories of ranks right in a directory, with the files of each.
@@ -241,13 +252,29 @@ func (p *part) shards() {
 			continue
 		}
 		p.layout = first(p.layout, "Hugging Face")
-		for _, shard := range indexed(p.begin(name)) {
+		shards, tensors := indexed(p.begin(name))
+		for _, shard := range shards {
 			if !p.has(shard) {
 				p.torn = first(p.torn, fmt.Sprintf("%s, which %s names, is not there", path.Join(p.dir, shard), name))
 			}
 		}
+		p.sum(name, shards, tensors)
 	}
 	p.counted()
+}
+
+// sum compares shards with the bytes of all tensors in them, as their index says: with the headers of files they are more. What
+// each shard says of itself comes first, since indexes count tensors that share their bytes once or twice
+// (https://github.com/huggingface/huggingface_hub/blob/main/src/huggingface_hub/serialization/_base.py).
+func (p *part) sum(index string, shards []string, tensors int64) {
+	all, said := int64(0), true
+	for _, shard := range shards {
+		c := p.Contents[path.Join(p.dir, shard)]
+		all, said = all+p.names[shard].SizeBytes, said && (c.Checked || c.Torn != "")
+	}
+	if p.Contents != nil && !said && all < tensors {
+		p.torn = first(p.torn, fmt.Sprintf("the shards of %s have %d bytes, and it says %d", path.Join(p.dir, index), all, tensors))
+	}
 }
 
 // counted holds that of files called model-00001-of-00004.safetensors there are all.
@@ -349,6 +376,8 @@ func (p *part) listed() {
 			p.torn = first(p.torn, fmt.Sprintf("%s, which manifest.json names, is not there", name))
 		case f.SizeBytes != *entry.Bytes:
 			p.torn = first(p.torn, fmt.Sprintf("%s has %d bytes, and manifest.json says %d", name, f.SizeBytes, *entry.Bytes))
+		default:
+			p.checked = append(p.checked, name)
 		}
 	}
 	p.layout, p.seals = first(p.layout, "files with a manifest"), append(p.seals, "manifest.json")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -29,10 +28,13 @@ type Found struct {
 	Torn   string // what of it is missing
 	Doubt  string // why something of it may be missing
 
+	// Checked is how many files are as long as they have to be, by their own contents or by an index of them.
+	Checked int
+
 	from    *candidate
 	certain bool // who put it there said how many files it has
 	mute    bool // by its files alone, nobody could know
-	unnamed bool // no pointer names it, or a later one
+	named   bool // a pointer names it, or a later one
 }
 
 // File is an object of a checkpoint.
@@ -96,7 +98,7 @@ func (f *Found) add(p string, o store.Object) {
 }
 
 // sure says that there is nothing to compare it with others for.
-func (f *Found) sure() bool { return f.from.single || f.certain && !(f.mute && f.unnamed) }
+func (f *Found) sure() bool { return f.certain && (!f.mute || f.named) }
 
 func (f *Found) parts() []checkpoint.File {
 	var all []checkpoint.File
@@ -117,11 +119,7 @@ func (v *View) judge(ctx context.Context, f *Found) error {
 		return err
 	}
 	parts := f.parts()
-	set := checkpoint.Set{Dir: f.Dir, Files: parts, Named: v.named(f.from), Unfinished: f.from.hidden}
-	if f.from.single {
-		f.single(set)
-		return nil
-	}
+	set := checkpoint.Set{Dir: f.Dir, Files: parts, Single: f.from.single, Named: v.named(f.from), Unfinished: f.from.hidden}
 	said, err := v.said(ctx, f)
 	if err != nil {
 		return err
@@ -131,16 +129,17 @@ func (v *View) judge(ctx context.Context, f *Found) error {
 		return nil
 	}
 	if f.certain = said > 0; !f.certain {
-		if set.Begins, err = v.begins(ctx, f); err != nil {
-			return err
-		}
 		set.Marker = v.markers[f.from.run()]
 	}
-	verdict := checkpoint.Stored(set)
-	f.Layout, f.Torn, f.mute = verdict.Layout, verdict.Torn, verdict.Mute
-	f.unnamed = !set.Named
+	verdict, err := checkpoint.Look(set, checkpoint.Stored, nil, v.reader(ctx, f))
+	if err != nil {
+		return err
+	}
+	f.Layout, f.Torn, f.Checked, f.mute, f.named = verdict.Layout, verdict.Torn, verdict.Checked, verdict.Mute, set.Named
 	switch {
 	case f.Torn != "":
+	case f.from.single:
+		f.Proof = "an object is there whole or not at all"
 	case f.certain:
 		f.Proof = "all of its " + count.Of(said, "file") + " are there"
 		f.Torn = f.stale(verdict.Seals)
@@ -148,13 +147,6 @@ func (v *View) judge(ctx context.Context, f *Found) error {
 		v.believe(f, verdict, set.Named)
 	}
 	return nil
-}
-
-func (f *Found) single(set checkpoint.Set) {
-	f.Proof = "an object is there whole or not at all"
-	if set.Unfinished {
-		f.Torn = path.Base(checkpoint.UnfinishedName(f.Dir)) + " says that it is being written"
-	}
 }
 
 // stale says that a file came after the one that says that all are there: they are being sent again.
@@ -252,37 +244,4 @@ func (v *View) said(ctx context.Context, f *Found) (int, error) {
 		}
 	}
 	return most, nil
-}
-
-// begins reads what says more than names do.
-func (v *View) begins(ctx context.Context, f *Found) (map[string][]byte, error) {
-	all := map[string][]byte{}
-	for _, c := range checkpoint.Clues(f.parts()) {
-		text, _, err := v.read(ctx, path.Join(v.key(f.Dir), c.Path), c.MostBytes)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		all[c.Path] = text
-	}
-	return all, nil
-}
-
-// read reads the beginning of an object. A small one is read whole, and proven.
-func (v *View) read(ctx context.Context, key string, most int64) ([]byte, store.Object, error) {
-	body, o, err := v.bucket.Get(ctx, key)
-	if err != nil {
-		return nil, o, err
-	}
-	defer body.Close()
-	text, err := io.ReadAll(io.LimitReader(body, most))
-	if err == nil && o.SizeBytes <= most {
-		_, err = body.Read(make([]byte, 1)) // its end says whether it is right
-		if err == io.EOF {
-			err = nil
-		}
-	}
-	return text, o, err
 }

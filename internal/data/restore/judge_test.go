@@ -97,7 +97,7 @@ func orders(all []string) iter.Seq[[]string] {
 type sent struct {
 	path  string
 	parts string
-	after int // seconds
+	after float64 // seconds
 }
 
 // TestSaid has checkpoints that say how many files they have.
@@ -118,8 +118,8 @@ func TestSaid(t *testing.T) {
 		{"long_ago", []sent{{"a", "12", 0}, {"b", "", 1}, {"c", "", 2}, {"d", "", 3}, {"e", "", 4}, {"f", "", 5}, {"g", "", 6}, {"h", "", 7}, {"i", "", 8}}, "nothing of it came in the last 24 h 0 min; it says nothing of itself", ""},
 		{"no_number", []sent{{"a", "many", 0}}, "nothing of it came in the last 24 h 0 min; it says nothing of itself", ""},
 		{"sent_again", []sent{{"COMPLETE", "2", 0}, {"a", "2", 2}}, "", "a was put after COMPLETE, which comes last: it is being sent again"},
-		{"sent_in_its_second", []sent{{"COMPLETE", "2", 0}, {"a", "2", 0}}, "all of its 2 files are there", ""},
-		{"seals_in_any_order", []sent{{"a", "3", 0}, {"trainer_state.json", "3", 2}, {"COMPLETE", "3", 1}}, "", "there are no weights"},
+		{"sent_in_its_second", []sent{{"COMPLETE", "2", 0.2}, {"a", "2", 0.9}}, "all of its 2 files are there", ""},
+		{"one_seal_after_the_other", []sent{{"__0_0.distcp", "3", 0}, {".metadata", "3", 2}, {"COMPLETE", "3", 4}}, "all of its 3 files are there", ""},
 		{"a_log_that_came_later", []sent{{"a", "2", 0}, {"COMPLETE", "2", 1}, {"train.log", "", 9}}, "all of its 2 files are there", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -143,12 +143,45 @@ func TestSaid(t *testing.T) {
 	}
 }
 
+// TestSaid_and_the_one_before has a checkpoint that says how many files it has beside an older one that has more. Where nothing in
+// it says that it is whole, and nothing names it, a kind of file that it does not have is a doubt.
+func TestSaid_and_the_one_before(t *testing.T) {
+	before := files{"m/step-1/model.bin": "a", "m/step-1/optimizer.bin": "b", "m/step-1/rank_0": "r", "m/step-1/rank_1": "r"}
+	for _, c := range []struct {
+		name    string
+		beside  files
+		of      []string
+		dir     string
+		because string
+	}{
+		{"of_a_kind_less", nil, []string{"model.bin", "rank_0", "rank_1"}, "step-1", "it has no optimizer.bin, which step-1 has"},
+		{"of_a_kind_less_and_named", files{"m/latest": "step-2"}, []string{"model.bin", "rank_0", "rank_1"}, "step-2", ""},
+		{"of_a_kind_less_with_a_marker", nil, []string{"model.bin", "rank_0", "rank_1", "COMPLETE"}, "step-2", ""},
+		{"of_a_rank_less", nil, []string{"model.bin", "optimizer.bin", "rank_0"}, "step-2", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fake := &storetest.Fake{}
+			put(t, fake, join(before, c.beside))
+			for _, p := range c.of {
+				u := store.Upload{Key: "m/step-2/" + p, Body: strings.NewReader("w"), SizeBytes: 1, Meta: map[string]string{checkpoint.MetaParts: fmt.Sprint(len(c.of))}}
+				if _, err := fake.Put(t.Context(), u); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, f, passed, err := choose(t, fake, "m", newest)
+			if err != nil || f.Dir != c.dir || len(passed) > 0 != (c.because != "") || len(passed) > 0 && passed[0].Why != c.because {
+				t.Errorf("got %+v, passed over %v, %v", f, passed, err)
+			}
+		})
+	}
+}
+
 func sentTo(t *testing.T, began time.Time, all []sent) *storetest.Fake {
 	t.Helper()
 	now := began
 	fake := &storetest.Fake{Now: func() time.Time { return now }}
 	for _, s := range all {
-		now = began.Add(time.Duration(s.after) * time.Second)
+		now = began.Add(time.Duration(s.after * float64(time.Second)))
 		u := store.Upload{Key: "m/step-1/" + s.path, Body: strings.NewReader("w"), SizeBytes: 1}
 		if s.parts != "" {
 			u.Meta = map[string]string{checkpoint.MetaParts: s.parts}

@@ -58,6 +58,10 @@ func TestNewestWhole(t *testing.T) {
 			[]restore.Passed{{"iter_0000002", older("latest_checkpointed_iteration.txt", "1"), true}}, ""},
 		{"without_the_marker", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/.complete": "", "m/checkpoint-2/model.bin": "a"}, newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", ".complete is not there, which others of its run have", false}}, ""},
 		{"nemo_is_writing", files{"m/s--step=1/weights/.metadata": "__0_0.distcp", "m/s--step=1/weights/__0_0.distcp": "a", "m/s--step=1-unfinished": ""}, newest, "", []restore.Passed{{"s--step=1", "s--step=1-unfinished says that it is being written", false}}, "there is no whole checkpoint"},
+		{"nemo_is_writing_a_file", files{"m/s--step=1.nemo": "w", "m/s--step=2.nemo": "w", "m/s--step=2-unfinished": ""}, newest, "s--step=1.nemo", []restore.Passed{{"s--step=2.nemo", "s--step=2-unfinished says that it is being written", false}}, ""},
+		{"newer_than_the_pointer_and_named_by_another", join(ranks("m/step-1", 3), ranks("m/step-2", 3), files{"m/latest": "step-1", "m/last": "step-2"}), newest, "step-2", nil, ""},
+		{"keys_for_directories", join(whole("m/step-1"), files{"m/step-1/": "", "m/step-1/sub/": ""}), newest, "step-1", nil, ""},
+		{"a_key_with_a_nul", join(whole("m/step-1"), files{"m/step-1/a\x00b": "x"}), newest, "", []restore.Passed{{"step-1", `the key "m/step-1/a\x00b" leads to no file in it`, false}}, "there is no whole checkpoint"},
 		{"a_file_and_a_directory", files{"m/ckpt-5/a": "w", "m/ckpt-5/a/b": "w"}, newest, "", []restore.Passed{{"ckpt-5", "a is a file in it, and a directory with a/b", false}}, "there is no whole checkpoint"},
 		{"a_hostile_key", files{"m/step-1/.metadata": "x", "m/step-1/__0_0.distcp": "a", "m/step-1/../../etc/passwd": "root"}, newest, "", []restore.Passed{{"step-1", `the key "m/step-1/../../etc/passwd" leads to no file in it`, false}}, "there is no whole checkpoint"},
 	} {

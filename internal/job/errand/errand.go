@@ -15,6 +15,8 @@ import (
 	"io"
 	"io/fs"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
 )
 
 // request is what the process is asked; one of its parts is set.
@@ -127,7 +129,7 @@ const answerLimit = 32 << 20
 
 // Serve answers requests until there are no more.
 func Serve(in io.Reader, out io.Writer) error {
-	requests, answers := json.NewDecoder(in), json.NewEncoder(out)
+	requests, answers, s := json.NewDecoder(in), json.NewEncoder(out), &server{}
 	for {
 		var r request
 		if err := requests.Decode(&r); errors.Is(err, io.EOF) {
@@ -135,24 +137,27 @@ func Serve(in io.Reader, out io.Writer) error {
 		} else if err != nil {
 			return fmt.Errorf("read a request: %w", err)
 		}
-		if err := answers.Encode(do(r)); err != nil {
+		if err := answers.Encode(s.do(r)); err != nil {
 			return fmt.Errorf("write an answer: %w", err)
 		}
 	}
 }
 
-func do(r request) answer {
+// server remembers between requests what files of checkpoints said of themselves, by the root of their tree.
+type server struct{ known map[string]*checkpoint.Memory }
+
+func (s *server) do(r request) answer {
 	var a answer
 	var err error
 	switch {
 	case r.Read != nil:
 		a.Chunk, err = read(*r.Read)
 	case r.Checkpoints != nil:
-		a.Checkpoints, err = look(r.Checkpoints, time.Now())
+		a.Checkpoints, err = s.look(r.Checkpoints, time.Now())
 	case r.Mend != nil && len(r.Mend.Repairs) > 0:
 		a.Diagnosis = &Diagnosis{Repairs: repair(r.Mend.Repairs, r.Mend.Ended)}
 	case r.Mend != nil:
-		a.Diagnosis, err = diagnose(*r.Mend, time.Now())
+		a.Diagnosis, err = s.diagnose(*r.Mend, time.Now())
 	case r.Put != nil:
 		err = put(*r.Put)
 	case r.Extend != nil:

@@ -208,9 +208,9 @@ func TestCheckpointsOfTheOthers(t *testing.T) {
 		if os.Getuid() == 0 {
 			_ = syscall.Setfsuid(65534)
 		}
-		a := do(request{Checkpoints: []string{shut, whole}}).bounded()
+		a := new(server).do(request{Checkpoints: []string{shut, whole}}).bounded()
 		found, err = a.Checkpoints, a.err()
-		unmended = do(request{Mend: &Mending{Dirs: []string{shut}, Ended: time.Now()}}).err()
+		unmended = new(server).do(request{Mend: &Mending{Dirs: []string{shut}, Ended: time.Now()}}).err()
 	}()
 	<-done
 	if len(found) != 2 || found[0].Step != 9 || found[1].Step != 5 || err == nil || !strings.Contains(err.Error(), filepath.Join(shut, "lost+found")) || strings.Contains(err.Error(), whole) {

@@ -30,6 +30,12 @@ func openFile(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
+// openOrdinary opens an ordinary file.
+func openOrdinary(path string) (*os.File, error) {
+	f, _, err := openFile(path)
+	return f, err
+}
+
 // read reads what is new in a file. It is opened anew each time: network file systems then show
 // what other machines have written.
 func read(r Reading) (*Chunk, error) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
+	"github.com/muster-hpc/muster/internal/data/part"
 )
 
 // mostFiles is how many files of a directory of checkpoints are looked at.
@@ -27,9 +28,14 @@ type tree struct {
 	pointers []pointer
 	dirs     []string          // the checkpoints: directories, and files that are one
 	markers  map[string]string // by run: the file by which checkpoints of it say that they are whole
+	known    *checkpoint.Memory
+	reads    part.Reads
 	// unread is what below the root cannot be read, and is left out.
 	unread []string
 }
+
+// mostReads bounds how many parts of files one look reads in a tree, the newest checkpoints first. The next look goes on there.
+const mostReads = 4000
 
 // mostUnread is how much of it is said.
 const mostUnread = 3
@@ -65,12 +71,12 @@ func mayPoint(p string) bool {
 	return checkpoint.Pointer(p) || name == "last"
 }
 
-// walk looks through a directory. What below it cannot be read is left out, and in the tree's err.
-func walk(root string) (*tree, error) {
+// walk looks through a directory, and remembers what it reads there. What below it cannot be read is left out, and in the tree's err.
+func (s *server) walk(root string) (*tree, error) {
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real // a link is not walked into
 	}
-	t := &tree{root: root, files: map[string]checkpoint.File{}}
+	t := &tree{root: root, files: map[string]checkpoint.File{}, known: s.memory(root), reads: part.Reads{Open: openOrdinary, Left: mostReads}}
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && p != root {
 			return nil // it went while we looked
@@ -108,6 +114,7 @@ func walk(root string) (*tree, error) {
 	}
 	slices.Sort(t.paths)
 	t.dirs = t.checkpoints()
+	slices.SortStableFunc(t.dirs, func(a, b string) int { return cmp.Compare(checkpoint.Step(b), checkpoint.Step(a)) })
 	t.markers = checkpoint.Markers(slices.Values(t.paths), t.dirs)
 	return t, nil
 }
@@ -165,6 +172,18 @@ func (t *tree) checkpoints() []string {
 	return all
 }
 
+// memory is what earlier requests read in a tree.
+func (s *server) memory(root string) *checkpoint.Memory {
+	if s.known == nil {
+		s.known = map[string]*checkpoint.Memory{}
+	}
+	if s.known[root] == nil {
+		s.known[root] = &checkpoint.Memory{}
+	}
+	s.known[root].Sweep()
+	return s.known[root]
+}
+
 // names says that a pointer names a checkpoint beside it: by its name, by a path that ends in
 // it, or by its step alone.
 func (p pointer) names(dir string) bool {
@@ -178,7 +197,11 @@ func (p pointer) names(dir string) bool {
 
 // set is what is seen of a checkpoint.
 func (t *tree) set(dir string) checkpoint.Set {
-	s := checkpoint.Set{Dir: dir, Begins: map[string][]byte{}, Marker: t.markers[path.Dir(dir)]}
+	s := checkpoint.Set{Dir: dir, Marker: t.markers[path.Dir(dir)]}
+	if f, single := t.files[dir]; single {
+		f.Path, s.Single = path.Base(dir), true
+		s.Files = append(s.Files, f)
+	}
 	for _, p := range t.paths {
 		rel, inside := strings.CutPrefix(p, dir+"/")
 		if dir == "." {
@@ -189,9 +212,6 @@ func (t *tree) set(dir string) checkpoint.Set {
 			f.Path = rel
 			s.Files = append(s.Files, f)
 		}
-	}
-	for _, c := range checkpoint.Clues(s.Files) {
-		s.Begins[c.Path] = t.begin(path.Join(dir, c.Path), c.MostBytes)
 	}
 	step := checkpoint.Step(dir)
 	for _, p := range t.pointers {
@@ -204,11 +224,11 @@ func (t *tree) set(dir string) checkpoint.Set {
 
 // look finds the checkpoints below directories, the newest first. A directory that is not there has
 // none; those that cannot be read are in the error, and the checkpoints of the others are found.
-func look(roots []string, now time.Time) ([]Checkpoint, error) {
+func (s *server) look(roots []string, now time.Time) ([]Checkpoint, error) {
 	var all []Checkpoint
 	var unread []string
 	for _, root := range roots {
-		t, err := walk(root)
+		t, err := s.walk(root)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -242,14 +262,6 @@ func (t *tree) judge(dir string, now time.Time, by func(checkpoint.Set) checkpoi
 	for _, p := range t.pointers {
 		c.Pointed = c.Pointed || p.names(dir)
 	}
-	if f, single := t.files[dir]; single {
-		_, unfinished := t.files[checkpoint.UnfinishedName(dir)]
-		c.Layout, c.Bytes, c.Changed, c.Whole = "checkpoint file", f.SizeBytes, f.Changed, !unfinished
-		if unfinished {
-			c.Torn = path.Base(checkpoint.UnfinishedName(dir)) + " says that it is being written"
-		}
-		return c
-	}
 	set := t.set(dir)
 	for _, f := range set.Files {
 		c.Bytes += f.SizeBytes
@@ -257,7 +269,11 @@ func (t *tree) judge(dir string, now time.Time, by func(checkpoint.Set) checkpoi
 			c.Changed = f.Changed
 		}
 	}
-	v := by(set)
+	below := filepath.Join(t.root, dir)
+	if set.Single {
+		below = filepath.Dir(below)
+	}
+	v, _ := checkpoint.Look(set, by, t.known, t.reads.Reader(func(p string) string { return filepath.Join(below, p) })) // it has no errors
 	c.Layout, c.Torn = v.Layout, v.Torn
 	quiet := v.Quiet
 	if v.Mute {

@@ -34,11 +34,11 @@ type mender struct {
 // the newest of them. What is torn is judged as strictly as what lies in a bucket, since nobody
 // writes any more. Where none is whole, all stay where they are: the job would begin anew, and who
 // could mend one would not know that it was there.
-func diagnose(m Mending, now time.Time) (*Diagnosis, error) {
+func (s *server) diagnose(m Mending, now time.Time) (*Diagnosis, error) {
 	all := &mender{ended: m.Ended, taken: map[string]bool{}}
 	seen := map[string]bool{}
 	for _, root := range m.Dirs {
-		t, err := walk(root)
+		t, err := s.walk(root)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && seen[t.root] {
 			continue
 		}

@@ -20,7 +20,7 @@ func over() time.Time { return time.Now().Add(time.Minute) }
 // mend has all put right, and returns what was to be done.
 func mend(t *testing.T, roots ...string) Diagnosis {
 	t.Helper()
-	d, err := diagnose(Mending{Dirs: roots, Ended: over()}, time.Now())
+	d, err := new(server).diagnose(Mending{Dirs: roots, Ended: over()}, time.Now())
 	must(t, err)
 	for _, r := range repair(madeOf(*d), over()) {
 		if r.Left != "" {
@@ -70,7 +70,7 @@ func tornTree(t *testing.T) string {
 func TestMend(t *testing.T) {
 	root := tornTree(t)
 	before := everything(t, root)
-	found, err := look([]string{root, filepath.Join(root, "none")}, time.Now())
+	found, err := new(server).look([]string{root, filepath.Join(root, "none")}, time.Now())
 	must(t, err)
 	if len(found) != 5 || found[0].Step != 25 || found[0].Torn == "" || !found[0].Pointed || found[2].Step != 15 || !found[2].Whole {
 		t.Fatalf("found %+v", found)
@@ -112,7 +112,7 @@ func TestRepairCutAtEachStep(t *testing.T) {
 	for cut := range 5 {
 		for _, half := range []string{"", "checkpoi", "checkpoint-15\n"} {
 			root := tornTree(t)
-			d, err := diagnose(Mending{Dirs: []string{root}, Ended: over()}, time.Now())
+			d, err := new(server).diagnose(Mending{Dirs: []string{root}, Ended: over()}, time.Now())
 			must(t, err)
 			repair(slices.Clone(d.Repairs[:cut]), over())
 			if cut < 4 && !d.Repairs[cut].Aside() && half != "" {
@@ -160,7 +160,7 @@ func TestMendLeavesWhatChangedLater(t *testing.T) {
 				must(t, row.change(root))
 			}
 			before := everything(t, root)
-			d, err := diagnose(Mending{Dirs: []string{root}, Ended: ended}, time.Now())
+			d, err := new(server).diagnose(Mending{Dirs: []string{root}, Ended: ended}, time.Now())
 			must(t, err)
 			if made := madeOf(*d); len(made) != row.made || d.Stuck != "" {
 				t.Errorf("got %+v", d)
@@ -198,7 +198,7 @@ func settled(t *testing.T, root string) time.Time {
 func TestRepairLeavesWhatChangedMeanwhile(t *testing.T) {
 	root := tornTree(t)
 	ended := settled(t, root)
-	d, err := diagnose(Mending{Dirs: []string{root}, Ended: ended}, time.Now())
+	d, err := new(server).diagnose(Mending{Dirs: []string{root}, Ended: ended}, time.Now())
 	must(t, err)
 	put1(t, filepath.Join(root, "checkpoint-25", "model.pt"), "weights and more")
 	put1(t, filepath.Join(root, "torn.checkpoint.20.part", "model.pt"), "somebody's")
@@ -225,7 +225,7 @@ func TestMendBehindLink(t *testing.T) {
 	must(t, os.Symlink(root, link))
 	listedAs(t, filepath.Join(root, "checkpoint-10"), 7)
 	listedAs(t, filepath.Join(root, "checkpoint-15"), 8)
-	if found, err := look([]string{link}, time.Now()); err != nil || len(found) != 2 || found[1].Step != 10 || !found[1].Whole {
+	if found, err := new(server).look([]string{link}, time.Now()); err != nil || len(found) != 2 || found[1].Step != 10 || !found[1].Whole {
 		t.Fatalf("found %+v, %v", found, err)
 	}
 	if d := mend(t, link, root); len(d.Repairs) != 1 {
@@ -280,7 +280,7 @@ func TestMendBounds(t *testing.T) {
 	for i := range mostRepairs + 1 {
 		listedAs(t, filepath.Join(root, fmt.Sprintf("checkpoint-%d", 10+i)), 8)
 	}
-	d, err := diagnose(Mending{Dirs: []string{root}, Ended: over()}, time.Now())
+	d, err := new(server).diagnose(Mending{Dirs: []string{root}, Ended: over()}, time.Now())
 	if err != nil || !strings.Contains(d.Stuck, "more than 100 checkpoints") || len(d.Repairs) != mostRepairs {
 		t.Errorf("%d repairs, %q, %v", len(d.Repairs), d.Stuck, err)
 	}
@@ -312,5 +312,36 @@ func TestMendWithoutMarker(t *testing.T) {
 	want := []string{"step-400: COMPLETE is not there, which others of its run have", "step-300: COMPLETE is not there, which others of its run have"}
 	if diff := cmp.Diff(want, moved); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestMendCutOff has checkpoints of which a file is empty or cut off, as a full disk leaves them, and whole ones before them.
+func TestMendCutOff(t *testing.T) {
+	torch, err := os.ReadFile("../../data/checkpoint/testdata/contents/torch.pt")
+	must(t, err)
+	for name, c := range map[string]struct {
+		files map[string]string
+		why   string
+	}{
+		"empty":      {map[string]string{"step-1/rank_0.pt": string(torch), "step-2/rank_0.pt": ""}, "rank_0.pt has 0 bytes"},
+		"cut_off":    {map[string]string{"step-1/rank_0.pt": string(torch), "step-2/rank_0.pt": string(torch[:2000])}, "rank_0.pt: it begins like a zip archive, and has no end"},
+		"one_file":   {map[string]string{"step=1.ckpt": string(torch), "step=2.ckpt": string(torch[:2000])}, "step=2.ckpt: it begins like a zip archive, and has no end"},
+		"other_form": {map[string]string{"step-1/rank_0.pt": string(torch), "step-2/rank_0.pt": "weights"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			for p, text := range c.files {
+				put1(t, filepath.Join(root, p), text)
+			}
+			found, err := new(server).look([]string{root}, time.Now().Add(time.Hour))
+			must(t, err)
+			if len(found) != 2 || found[0].Step != 2 || found[0].Torn != c.why || found[0].Whole != (c.why == "") || !found[1].Whole {
+				t.Errorf("found %+v", found)
+			}
+			d := mend(t, root)
+			if moved := len(d.Repairs); moved > 0 != (c.why != "") || moved > 0 && d.Repairs[0].Why != c.why {
+				t.Errorf("did %+v", d)
+			}
+		})
 	}
 }

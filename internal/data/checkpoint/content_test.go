@@ -1,0 +1,258 @@
+package checkpoint_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
+)
+
+// reads is what was read of files in memory.
+type reads struct {
+	texts map[string][]byte
+	spans []checkpoint.Span
+	bytes int64
+}
+
+func (r *reads) read(spans []checkpoint.Span) ([][]byte, error) {
+	r.spans = append(r.spans, spans...)
+	all := make([][]byte, len(spans))
+	for i, s := range spans {
+		r.bytes += s.Bytes
+		if text, ok := r.texts[s.Path]; ok {
+			b := make([]byte, s.Bytes)
+			n, _ := io.NewSectionReader(bytes.NewReader(text), s.From, s.Bytes).Read(b)
+			all[i] = b[:n]
+		}
+	}
+	return all, nil
+}
+
+// looked judges files in memory.
+func looked(t testing.TB, r *reads, s checkpoint.Set, m *checkpoint.Memory) checkpoint.Verdict {
+	t.Helper()
+	s.Files = nil
+	for p, text := range r.texts {
+		s.Files = append(s.Files, checkpoint.File{Path: p, SizeBytes: int64(len(text)), Changed: start})
+	}
+	slices.SortFunc(s.Files, func(a, b checkpoint.File) int { return strings.Compare(a.Path, b.Path) })
+	v, err := checkpoint.Look(s, checkpoint.Stored, m, r.read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestCuts has files as libraries write them, whole and cut off, and what the libraries say of these: what can be read is not
+// refused, and what is called checked can be read.
+func TestCuts(t *testing.T) {
+	unknown := []string{"legacy.pt", "objects.npy"} // they do not say how long they are
+	whole := map[string]bool{}
+	for line := range strings.Lines(string(read(t, "contents/cuts.tsv"))) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		var name, readable string
+		var cut, zeros int
+		if _, err := fmt.Sscan(line, &name, &cut, &zeros, &readable); err != nil {
+			t.Fatal(err)
+		}
+		text := read(t, filepath.Join("contents", name))
+		r := &reads{texts: map[string][]byte{name: append(bytes.Clone(text[:cut]), make([]byte, zeros)...)}}
+		v := looked(t, r, checkpoint.Set{Dir: "step-1"}, nil)
+		row := fmt.Sprintf("%s, %d bytes and %d zeros", name, cut, zeros)
+		switch {
+		case readable == "yes" && v.Torn != "":
+			t.Errorf("%s: it can be read, and is refused: %s", row, v.Torn)
+		case slices.Contains(unknown, name) && v.Checked > 0:
+			t.Errorf("%s: it counts as checked, which cannot be known", row)
+		case zeros > 0 && strings.HasSuffix(name, ".npy"): // its length is right, and nothing else is looked at
+		case readable == "no" && v.Torn == "" && !slices.Contains(unknown, name):
+			t.Errorf("%s: it cannot be read, and nothing is said", row)
+		}
+		if cut == len(text) && zeros == 0 {
+			whole[name] = v.Checked == 1
+		}
+		if len(r.spans) > 3 || r.bytes > 70<<10 {
+			t.Errorf("%s: %d reads of %d bytes", row, len(r.spans), r.bytes)
+		}
+	}
+	for name, checked := range whole {
+		if checked == slices.Contains(unknown, name) {
+			t.Errorf("%s, whole: checked is %v", name, checked)
+		}
+	}
+	if len(whole) != 9 {
+		t.Errorf("there are %d files", len(whole))
+	}
+}
+
+// safetensors makes a file with a header of at least so many bytes.
+func safetensors(data, header int) []byte {
+	text := fmt.Sprintf(`{"w":{"dtype":"U8","shape":[%d],"data_offsets":[0,%d]}}`, data, data)
+	text += strings.Repeat(" ", max(0, header-len(text)))
+	return slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), []byte(text), make([]byte, data))
+}
+
+func TestContents(t *testing.T) {
+	index := func(bytes int) string {
+		return fmt.Sprintf(`{"metadata":{"total_size":%d},"weight_map":{"a":"model-1-of-2.bin","b":"model-2-of-2.bin"}}`, bytes)
+	}
+	sharded := func(name string, total int, second string) map[string]string {
+		return map[string]string{"model-1-of-2.bin": "0123456789", "model-2-of-2.bin": second, name: index(total)}
+	}
+	header := func(n uint64, rest string) string { return string(binary.LittleEndian.AppendUint64(nil, n)) + rest }
+	torch := string(read(t, "contents/torch.pt"))
+	archives := sharded("pytorch_model.bin.index.json", 1<<20, torch)
+	archives["model-1-of-2.bin"] = torch
+	for _, c := range []struct {
+		name    string
+		files   map[string]string
+		torn    string
+		checked int
+	}{
+		{"empty_weights", map[string]string{"model.safetensors": ""}, "model.safetensors has 0 bytes", 0},
+		{"empty_state", map[string]string{"model.safetensors": string(safetensors(9, 0)), "optimizer.pt": "", "scheduler.pt": "s", "rng_state.pth": "r", "training_args.bin": "a", "trainer_state.json": "{}"}, "optimizer.pt has 0 bytes", 0},
+		{"empty_beside_a_marker", map[string]string{"rank_0.pt": "", "_SUCCESS": ""}, "rank_0.pt has 0 bytes", 0},
+		{"empty_below", map[string]string{"sub/rank_0.pt": ""}, "sub/rank_0.pt has 0 bytes", 0},
+		{"empty_metadata", map[string]string{".metadata": "", "__0_0.distcp": "w"}, ".metadata has 0 bytes", 0},
+		{"empty_files_of_no_form", map[string]string{"model": "w", "py.typed": "", "COMPLETE": "", "notes.md": ""}, "", 0},
+		{"a_rank_with_nothing_to_write", map[string]string{".metadata": "__0_0.distcp", "__0_0.distcp": "w", "__1_0.distcp": ""}, "", 0},
+		{"unknown_form", map[string]string{"model.bin": "weights", "rank_0.pt": "weights"}, "", 0},
+		{"short_header", map[string]string{"m.safetensors": "0123456"}, "m.safetensors: it has 7 bytes, which is less than a header", 0},
+		{"no_header", map[string]string{"m.safetensors": "weights of another form"}, "m.safetensors: it does not begin with a header", 0},
+		{"header_cut_off", map[string]string{"m.safetensors": header(99, "{")}, "m.safetensors: it has 9 bytes, and its header alone 107", 0},
+		{"header_of_no_json", map[string]string{"m.safetensors": header(3, "abc")}, "m.safetensors: its header is not JSON", 0},
+		{"header_of_the_last_size", map[string]string{"m.safetensors": header(100_000_000, "{}")}, "m.safetensors: it has 10 bytes, and its header alone 100000008", 0},
+		{"long_header", map[string]string{"m.safetensors": string(safetensors(9, 1<<20))}, "", 1},
+		{"long_header_cut_off", map[string]string{"m.safetensors": string(safetensors(9, 1<<20)[:1<<20+9])}, "m.safetensors: it has 1048585 bytes, and its header says 1048593", 0},
+		{"header_that_is_not_read", map[string]string{"m.safetensors": string(safetensors(9, 17<<20))}, "", 0},
+		{"shards_of_unknown_form", sharded("pytorch_model.bin.index.json", 20, "0123456789"), "", 0},
+		{"shards_that_are_less", sharded("pytorch_model.bin.index.json", 20, "012345678"), "the shards of pytorch_model.bin.index.json have 19 bytes, and it says 20", 0},
+		{"shards_that_say_more_than_their_index", archives, "", 2},
+		{"index_cut_off", map[string]string{"pytorch_model.bin": "w", "model.safetensors.index.json": `{"metadata": {`}, "model.safetensors.index.json: it is JSON without an end", 0},
+		{"state_cut_off", map[string]string{"model.safetensors": string(safetensors(9, 0)), "trainer_state.json": `{"log_history": [{"loss": NaN`}, "trainer_state.json: it is JSON without an end", 0},
+		{"state_with_nan", map[string]string{"model.safetensors": string(safetensors(9, 0)), "trainer_state.json": "{\"loss\": NaN}\n"}, "", 1},
+		{"lines_of_json", map[string]string{"model.safetensors": string(safetensors(9, 0)), "log.json": "[1,\n"}, "", 1},
+		{"megatron_without_metadata", map[string]string{"common.pt": "c", "metadata.json": `{"sharded_backend": "torch_dist"}`}, ".metadata is not there", 0},
+		{"megatron_zarr", map[string]string{"common.pt": "c", "metadata.json": `{"sharded_backend": "zarr", "sharded_backend_version": 1}`, "w/.zarray": "{}", "w/0.0": "w"}, "", 0},
+		{"manifest", map[string]string{"model.pt": "0123", "manifest.json": `{"files": {"model.pt": {"bytes": 4}}}`}, "", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &reads{texts: map[string][]byte{}}
+			for p, text := range c.files {
+				r.texts[p] = []byte(text)
+			}
+			if v := looked(t, r, checkpoint.Set{Dir: "step-1"}, nil); v.Torn != c.torn || c.torn == "" && v.Checked != c.checked {
+				t.Errorf("got torn %q, checked %d; want %q, %d", v.Torn, v.Checked, c.torn, c.checked)
+			}
+		})
+	}
+}
+
+// TestSingle has files that are a checkpoint by themselves.
+func TestSingle(t *testing.T) {
+	torch := read(t, "contents/torch.pt")
+	for _, c := range []struct {
+		name       string
+		text       []byte
+		unfinished bool
+		want       checkpoint.Verdict
+	}{
+		{"whole", torch, false, checkpoint.Verdict{Layout: "checkpoint file", Checked: 1}},
+		{"of_another_form", []byte("weights"), false, checkpoint.Verdict{Layout: "checkpoint file"}},
+		{"empty", nil, false, checkpoint.Verdict{Layout: "checkpoint file", Torn: "step=1.ckpt has 0 bytes"}},
+		{"cut_off", torch[:2000], false, checkpoint.Verdict{Layout: "checkpoint file", Torn: "step=1.ckpt: it begins like a zip archive, and has no end"}},
+		{"unfinished", torch, true, checkpoint.Verdict{Layout: "NeMo", Torn: "step=1-unfinished says that it is being written"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &reads{texts: map[string][]byte{"step=1.ckpt": c.text}}
+			if diff := cmp.Diff(c.want, looked(t, r, checkpoint.Set{Dir: "step=1.ckpt", Single: true, Unfinished: c.unfinished}, nil)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestUnread has files that are gone or became shorter since they were listed: that says nothing of them.
+func TestUnread(t *testing.T) {
+	for name, text := range map[string][]byte{"gone": nil, "shorter": []byte("PK")} {
+		s := checkpoint.Set{Dir: "step-1", Files: []checkpoint.File{{Path: "rank_0.pt", SizeBytes: 900}, {Path: "m.safetensors", SizeBytes: 900}}}
+		v, err := checkpoint.Look(s, checkpoint.Stored, nil, func(spans []checkpoint.Span) ([][]byte, error) {
+			all := make([][]byte, len(spans))
+			for i := range all {
+				all[i] = text
+			}
+			return all, nil
+		})
+		if err != nil || v.Torn != "" || v.Checked != 0 {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+	}
+	s := checkpoint.Set{Dir: "step-1", Files: []checkpoint.File{{Path: "rank_0.pt", SizeBytes: 900}}}
+	calls := 0
+	for fails := 1; fails <= 2; fails++ {
+		if _, err := checkpoint.Look(s, checkpoint.Stored, nil, func(spans []checkpoint.Span) ([][]byte, error) {
+			if calls++; calls >= fails {
+				return nil, io.ErrClosedPipe
+			}
+			return make([][]byte, len(spans)), nil
+		}); err == nil {
+			t.Errorf("the read %d fails, and nothing is said", fails)
+		}
+		calls = 0
+	}
+}
+
+// TestMemory reads a file once until it changes or nothing asks for it.
+func TestMemory(t *testing.T) {
+	m := &checkpoint.Memory{}
+	r := &reads{texts: map[string][]byte{"a.pt": read(t, "contents/torch.pt")}}
+	look := func(dir string, want int) {
+		t.Helper()
+		r.spans = nil
+		if v := looked(t, r, checkpoint.Set{Dir: dir}, m); v.Checked != 1 || len(r.spans) != want {
+			t.Errorf("of %s there were %d reads, want %d: %+v", dir, len(r.spans), want, v)
+		}
+	}
+	look("step-1", 1)
+	look("step-1", 0)
+	m.Sweep()
+	look("step-1", 0)
+	look("step-2", 1)
+	m.Sweep()
+	look("step-1", 0)
+	m.Sweep()
+	look("step-1", 0)
+	look("step-2", 1)
+	r.texts["a.pt"] = append(r.texts["a.pt"], 0)
+	look("step-1", 1)
+}
+
+// TestWritten_short has lengths that .metadata gives in the directory where a checkpoint is written, too.
+func TestWritten_short(t *testing.T) {
+	files := []checkpoint.File{{Path: ".metadata", SizeBytes: 10562}, {Path: "__0_0.distcp", SizeBytes: 19308}, {Path: "__1_0.distcp", SizeBytes: 31289}, {Path: "__2_0.distcp", SizeBytes: 30092}}
+	r := &reads{texts: map[string][]byte{".metadata": read(t, "dcp.metadata")}}
+	look := func() checkpoint.Verdict {
+		v, err := checkpoint.Look(checkpoint.Set{Dir: "step-1", Files: files}, checkpoint.Written, nil, r.read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if v := look(); v.Torn != "" || v.Checked != 3 {
+		t.Errorf("whole: %+v", v)
+	}
+	files[2].SizeBytes = 31288
+	if v := look(); v.Torn != "__1_0.distcp has 31288 bytes, and .metadata says 31289" {
+		t.Errorf("short: %+v", v)
+	}
+}
