@@ -67,5 +67,5 @@ func documents(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"aws-facts.md": facts, "failures.md": failures, "../proof.md": proof, "templates.md": templates, "configure.md": configure, "codes.md": codes, "cluster-file.md": clusterPage(), "muster-yaml.md": workloadPage(), "job-file.md": jobPage()}, nil
+	return map[string]string{"aws-facts.md": facts, "failures.md": failures, "../proof.md": proof, "templates.md": templates, "configure.md": configure, "codes.md": codes, "cluster-file.md": clusterPage(), "muster-yaml.md": workloadPage(), "job-file.md": jobPage(), "messages.md": messagesPage()}, nil
 }

@@ -120,8 +120,8 @@ func Find(w Where, text string) (Row, bool) {
 }
 
 // cudaHeads stand before CUDA's words: PyTorch's, those of its driver's API, NCCL's, onnxruntime's, the names of the driver's
-// API, as XLA and CuPy print them, and what PyTorch says when it counts GPUs.
-var cudaHeads = [...]string{"CUDA error: ", "CUDA driver error: ", "Cuda failure ", "CUDA failure ", "CUDA_ERROR_", "cudaGetDeviceCount()"}
+// API and of the other, as XLA and CuPy print them, and what PyTorch says when it counts GPUs.
+var cudaHeads = [...]string{"CUDA error: ", "CUDA driver error: ", "Cuda failure ", "CUDA failure ", "CUDA_ERROR_", "cudaError", "cudaGetDeviceCount()"}
 
 // CUDAHeads are words that stand before an error of CUDA's.
 func CUDAHeads() []string { return cudaHeads[:] }

@@ -84,6 +84,7 @@ var fixedNeedles = [...]needle{
 	{"Cuda failure ", aboutCUDA},
 	{"CUDA failure ", aboutCUDA},
 	{"CUDA_ERROR_", aboutCUDA},
+	{"cudaError", aboutCUDA},
 	{"cudaGetDeviceCount()", aboutCUDA},
 	{"collective operation timeout", aboutNCCL},
 	{"NCCL error", aboutNCCL},
