@@ -30,14 +30,17 @@ func ParseProgress(line []byte) (Progress, bool) {
 // that it does not: some programs write the parts of one step in several lines. A last line without its end may not be
 // whole and does not count.
 func LastProgress(output []byte) (trainlog.Sample, bool) {
-	const recent = 4
+	const recent, parts = 4, 16 // some programs write a line for each value of a step
 	var r trainlog.Reader
 	all := slices.DeleteFunc(r.Feed(output).Samples, func(s trainlog.Sample) bool { return s.Eval })
 	if len(all) == 0 {
 		return trainlog.Sample{}, false
 	}
 	last := all[len(all)-1]
-	for _, before := range slices.Backward(all[max(0, len(all)-recent) : len(all)-1]) {
+	for i, before := range slices.Backward(all[:len(all)-1]) {
+		if back := len(all) - i; back > recent && (back > parts || before.Step != last.Step) {
+			break
+		}
 		fill(&last, before)
 	}
 	return last, true

@@ -46,7 +46,10 @@ func (b *bar) counts(head []byte) bool {
 		return n > 0
 	}
 	last := bytes.LastIndexByte(head, '|')
-	first := bytes.IndexByte(head, '|')
+	first := bytes.Index(head, []byte("%|")) + 1
+	if first == 0 {
+		first = bytes.IndexByte(head, '|')
+	}
 	if first == last {
 		return false
 	}

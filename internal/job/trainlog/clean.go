@@ -133,28 +133,36 @@ func mpirunLabel(rest []byte, o *origin) (n int, set *int, number int) {
 	return 0, nil, 0
 }
 
-// stamp is the time that stands near the beginning of a line: 2025-06-17 16:24:52, with a T or an underscore between, and
-// with parts of a second behind a dot or a comma.
+// stamp is the time that stands near the beginning of a line: 2025-06-17 16:24:52, with a T or an underscore between, or
+// slashes in the date, which may end with the year, and with parts of a second behind a dot or a comma.
 func stamp(line []byte) time.Time {
 	const near, length = 96, len("2025-06-17 16:24:52")
 	for at := 0; at+length <= len(line) && at <= near; at++ {
-		if line[at] != '2' || line[at+1] != '0' || line[at+4] != '-' || line[at+7] != '-' || line[at+13] != ':' || line[at+16] != ':' {
+		b := line[at : at+length]
+		if b[13] != ':' || b[16] != ':' || at > 0 && isDigit(line[at-1]) {
 			continue
 		}
-		if at > 0 && isDigit(line[at-1]) || line[at+10] != ' ' && line[at+10] != 'T' && line[at+10] != '_' {
+		var year, month, day int
+		switch {
+		case b[0] == '2' && b[1] == '0' && b[4] == '-' && b[7] == '-' && (b[10] == ' ' || b[10] == 'T' || b[10] == '_'),
+			b[0] == '2' && b[1] == '0' && b[4] == '/' && b[7] == '/' && b[10] == ' ':
+			year, month, day = 0, 5, 8
+		case b[2] == '/' && b[5] == '/' && b[6] == '2' && b[7] == '0' && b[10] == ' ': // 12/25/2024, of nanotron
+			year, month, day = 6, 0, 3
+		default:
 			continue
 		}
-		if t, ok := dateOf(line[at : at+length]); ok {
+		if t, ok := dateOf(b, year, month, day); ok {
 			return t.Add(fraction(line[at+length:]))
 		}
 	}
 	return time.Time{}
 }
 
-// dateOf reads 2025-06-17 16:24:52, whose other characters are known to be right.
-func dateOf(text []byte) (time.Time, bool) {
+// dateOf reads a date whose parts stand at these places, with a time of day behind it.
+func dateOf(text []byte, year, month, day int) (time.Time, bool) {
 	var field [6]int
-	for i, at := range [...]int{0, 5, 8, 11, 14, 17} {
+	for i, at := range [...]int{year, month, day, 11, 14, 17} {
 		width := 2
 		if i == 0 {
 			width = 4

@@ -25,6 +25,10 @@ func dict(line []byte, s *Sample) bool {
 		after = bytes.TrimLeft(after, " '\"")
 		v, n := numberAt(after, false)
 		rest = after[n:]
+		if name == "global_step/max_steps" && len(rest) > 0 { // ms-swift: '10/94'
+			s.Steps, _ = whole(rest[1:])
+			name = "global_step"
+		}
 		if comma := bytes.IndexByte(rest, ','); comma >= 0 {
 			rest = rest[comma+1:]
 		} else {

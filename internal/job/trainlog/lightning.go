@@ -17,6 +17,8 @@ type bars struct {
 	seen  Sample  // the last bar
 	plain plain   // of a training's own tqdm
 	told  Sample  // what of a bar was said last
+
+	columns columns // of a table whose rows are labels
 }
 
 // evaluated remembers a loss of an evaluation, which is news when it changes.
@@ -71,6 +73,8 @@ func (b *bars) fields(of bar, s *Sample) {
 		default:
 			if i := slices.Index(lossKeys[:best], key); i >= 0 && v.Known {
 				best, s.Loss = i, v
+			} else if best == len(lossKeys) && v.Known && !s.Loss.Known && isLossName(name) {
+				s.Loss = v // gpt_loss, avr_loss
 			}
 		}
 	}

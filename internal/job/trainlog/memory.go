@@ -12,6 +12,8 @@ import (
 type Memory struct {
 	Blocks []blockMemory `json:"blocks,omitempty"`
 	Bars   *barsMemory   `json:"bars,omitempty"`
+	// General is of lines that no format describes.
+	General *general `json:"general,omitempty"`
 	// Held is the beginning of a line of which more has to come, and End where that is to come from.
 	Held []byte `json:"held,omitempty"`
 	End  int64  `json:"end,omitempty"`
@@ -42,6 +44,8 @@ type barsMemory struct {
 	Count  int64   `json:"count,omitempty"`
 	Of     int64   `json:"of,omitempty"`
 	Epochs int64   `json:"epochs,omitempty"`
+	// Columns is of a table whose rows are labels.
+	Columns columns `json:"columns,omitempty"`
 }
 
 // Memory is what the reader knows now; nil is nothing.
@@ -58,16 +62,18 @@ func (r *Reader) Memory() *Memory {
 		m.Bars = &barsMemory{
 			Total: b.total, Done: b.done, Dicts: b.dicts, Value: b.value, Eval: b.eval, Seen: b.seen, Told: b.told,
 			Label: b.plain.label, Count: b.plain.done, Of: b.plain.total, Epochs: b.plain.epochs,
+			Columns: b.columns,
 		}
 		if b.held != nil {
 			held := *b.held
 			m.Bars.Held = &held
 		}
 	}
+	m.General = r.state.general.copy()
 	if len(r.held) > 0 {
 		m.Held, m.End = slices.Clone(r.held), r.end
 	}
-	if m.Blocks == nil && m.Bars == nil && m.Held == nil {
+	if m.Blocks == nil && m.Bars == nil && m.General == nil && m.Held == nil {
 		return nil
 	}
 	return &m
@@ -87,12 +93,16 @@ func (r *Reader) recall(m *Memory) {
 	if b := m.Bars; b != nil {
 		r.state.bars = bars{
 			total: b.Total, done: b.Done, dicts: b.Dicts, value: b.Value, eval: b.Eval, seen: b.Seen, told: b.Told,
-			plain: plain{label: b.Label, done: b.Count, total: b.Of, epochs: b.Epochs},
+			plain: plain{label: b.Label, done: b.Count, total: b.Of, epochs: b.Epochs}, columns: b.Columns,
 		}
 		if b.Held != nil {
 			held := *b.Held
 			r.state.bars.held = &held
 		}
+	}
+	if g := m.General.copy(); g != nil {
+		g.Courses = g.Courses[:min(len(g.Courses), mostCourses)]
+		r.state.general = *g
 	}
 	if len(m.Held) > 0 && m.End > r.next.Offset {
 		r.held, r.end = slices.Clone(m.Held[:min(len(m.Held), mostLine)]), m.End

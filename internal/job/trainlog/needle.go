@@ -17,6 +17,8 @@ const (
 	aboutDict
 	aboutBar
 	aboutIteration
+	aboutLoss
+	aboutHead
 	aboutProgress topics = 1<<iota - 1 // all of these
 )
 
@@ -69,7 +71,19 @@ var fixedNeedles = [...]needle{
 	{"%|", aboutBar},
 	{"it [", aboutBar},
 	{"/? [", aboutBar},
+	{"% \xe2\x94", aboutBar},
 	{"iteration ", aboutIteration},
+	{"loss", aboutLoss},
+	{"Loss", aboutLoss},
+	{"LOSS", aboutLoss},
+	{"[batch=", aboutHead},
+	{"[Eval batch=", aboutHead},
+	{"[step=", aboutHead},
+	{"[epoch=", aboutHead},
+	{"Epoch ", aboutHead},
+	{"epoch ", aboutHead},
+	{"EPOCH ", aboutHead},
+	{"Step ", aboutHead},
 
 	{"Traceback (most recent call last):", aboutTraceback},
 	{"SyntaxError: ", aboutTraceback},

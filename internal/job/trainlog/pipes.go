@@ -43,6 +43,7 @@ func (b *bars) iteration(line []byte, s *Sample) bool {
 	if _, epoch, ok := bytes.Cut(before, []byte("Training epoch ")); ok {
 		return b.nemo(epoch, fields, s)
 	}
+	s.SamplesPerSecond = valueOf(before, "samples/sec: ", false) // GPT-NeoX
 	return megatron(fields, s)
 }
 
@@ -75,6 +76,8 @@ func megatron(fields []byte, s *Sample) bool {
 			batch = v
 		case "grad norm":
 			s.GradNorm = v
+		case "approx flops per GPU":
+			s.TFLOPsPerGPU = v
 		case "samples per second":
 			s.SamplesPerSecond = v
 		case "TFLOPs", "throughput per GPU (TFLOP/s/GPU)", "compute per GPU (TFLOP/s/GPU)":
@@ -84,7 +87,7 @@ func megatron(fields []byte, s *Sample) bool {
 		case "lm loss":
 			s.Loss = v
 		default:
-			if !s.Loss.Known && (string(name) == "loss" || bytes.HasSuffix(name, []byte(" loss"))) {
+			if !s.Loss.Known && (string(name) == "loss" || bytes.HasSuffix(name, []byte(" loss")) || bytes.HasSuffix(name, []byte("_loss"))) { // GPT-NeoX: lm_loss
 				s.Loss = v
 			}
 		}

@@ -27,6 +27,7 @@ type Reader struct {
 	found Found
 
 	cleaned []byte // a buffer
+	fields  fields // another one
 }
 
 // state is what lines before say of those that follow.
@@ -34,6 +35,8 @@ type state struct {
 	blocks []*block
 	bars   bars
 	floods floods
+	// general is of lines that no format describes.
+	general general
 }
 
 // Feed reads the next piece, and returns what there is in the lines that end in it.

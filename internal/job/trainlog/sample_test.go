@@ -3,6 +3,7 @@ package trainlog_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -73,3 +74,5 @@ func told(of any) string {
 	}
 	return strings.Join(out, " ")
 }
+
+var inf = math.Inf(1)

@@ -2,6 +2,7 @@ package trainlog
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -29,7 +30,13 @@ func (b *bars) tqdm(of bar, s *Sample) bool {
 	if others().MatchString(of.label) || of.total == 0 {
 		return false
 	}
+	if b.columns != 0 {
+		if epoch, epochs, ok := b.columns.row(of.label, s); ok {
+			return b.table(of, epoch, epochs, s)
+		}
+	}
 	b.fields(of, s)
+	labelled := !s.Loss.Known && lossIn(of.label, s)
 	if !s.Loss.Known {
 		return false
 	}
@@ -38,6 +45,9 @@ func (b *bars) tqdm(of bar, s *Sample) bool {
 		*p = plain{total: of.total, done: -1}
 	}
 	moved, again := of.done != p.done || of.label != p.label, of.done < p.done
+	if labelled {
+		moved = of.label != p.label // the label is drawn when the count has moved
+	}
 	number := epochs().FindStringSubmatch(of.label)
 	if number == nil && again {
 		p.epochs++
@@ -47,6 +57,9 @@ func (b *bars) tqdm(of bar, s *Sample) bool {
 		return false
 	}
 	s.Format, s.StepSeconds = Tqdm, of.seconds
+	if p.epochs == 0 && (labelled || strings.HasPrefix(of.label, "Step") || strings.HasPrefix(of.label, "step")) && number == nil {
+		s.Steps = of.total // unless it begins anew
+	}
 	epoch := p.epochs
 	if number != nil {
 		epoch, _ = whole([]byte(number[1]))
@@ -60,10 +73,37 @@ func (b *bars) tqdm(of bar, s *Sample) bool {
 	return true
 }
 
+// table reads the bar of one epoch whose label is a row of a table.
+func (b *bars) table(of bar, epoch, epochs int64, s *Sample) bool {
+	p := &b.plain
+	moved := of.done != p.done || of.label != p.label
+	p.done, p.label, p.total = of.done, of.label, of.total
+	if !moved || of.done == 0 {
+		return false
+	}
+	s.Format, s.StepSeconds, s.Epoch = Tqdm, of.seconds, Some(float64(epoch))
+	s.Step, s.Steps = over(max(0, epoch-1), of.total, of.done), over(epochs, of.total, 0)
+	return true
+}
+
 // over counts on over epochs. Numbers that cannot be are left out.
 func over(epochs, steps, more int64) int64 {
 	if epochs > 1<<20 || steps > 1<<40 {
 		return more
 	}
 	return epochs*steps + more
+}
+
+// lossIn reads the loss in a bar's label, as torchtune ("1|40|Loss: 1.24") and Meta's llama-recipes write it.
+func lossIn(label string, s *Sample) bool {
+	if !strings.Contains(label, "oss") {
+		return false
+	}
+	var f fields
+	is := f.read([]byte(label))
+	if is.loss < 0 || is.eval {
+		return false
+	}
+	s.Loss = is.said.Loss
+	return true
 }

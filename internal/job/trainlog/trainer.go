@@ -6,6 +6,9 @@ func (r *Reader) dict(u unit, s Sample) {
 	r.release()
 	b := &r.state.bars
 	b.dicts = true
+	if s.Loss.Known && !s.Eval {
+		r.state.general.spoke()
+	}
 	s.Place, s.Time = r.next, stamp(u.text)
 	if s.Step == NoStep && b.total > 0 {
 		b.held = &s

@@ -19,6 +19,7 @@ const (
 	Tqdm        Format = "tqdm"        // 10%|█ | 4/40 [00:00<00:01, 32.64it/s, loss=0.5] (a bar of the training's own)
 	NeMo        Format = "nemo"        // Training epoch 0, iteration 17/99 | lr: 2.699e-06 | global_step: 17 | reduced_train_loss: 11.03 (NeMo 2)
 	Megatron    Format = "megatron"    // iteration 25/ 5000 | elapsed time per iteration (ms): 87.0 | lm loss: 1.08E+01 | (Megatron-LM and its forks)
+	General     Format = "general"     // step 1/1000 | loss 6.0000 | lr 3.00e-04 | 12345 tok/s (many programs: a step, a loss, and what else they say)
 	User        Format = "user"        // what a Pattern matches
 )
 
@@ -62,6 +63,8 @@ type Sample struct {
 	// Batch is what FSDP's line calls so; in one that counts steps, too, it begins anew with each epoch.
 	Batch int64
 	Epoch Value
+	// EpochSteps is how many steps an epoch has, of a line that says this and not how many there will be in all.
+	EpochSteps int64
 	// Eval says that Loss is that of an evaluation.
 	Eval bool
 

@@ -17,7 +17,8 @@ func (r *Reader) unit(line []byte) {
 		line = r.cleaned
 	}
 	u := unit{whole: line, about: words().scan(line)}
-	if u.about == 0 && r.Pattern == nil && len(r.state.blocks) == 0 {
+	open := r.state.general.Head.Lines > 0
+	if u.about == 0 && r.Pattern == nil && len(r.state.blocks) == 0 && !open {
 		return
 	}
 	u.origin = originOf(line)
@@ -26,7 +27,7 @@ func (r *Reader) unit(line []byte) {
 		for _, s := range r.Pattern.match(u) {
 			r.sample(u, s)
 		}
-	} else if u.about&aboutProgress != 0 {
+	} else if u.about&aboutProgress != 0 || open {
 		r.samples(u)
 	}
 	if u.about&^aboutProgress != 0 || len(r.state.blocks) > 0 {
@@ -38,9 +39,11 @@ func (r *Reader) unit(line []byte) {
 func (r *Reader) samples(u unit) {
 	s := Sample{Step: NoStep}
 	if u.about&aboutBar != 0 {
-		if b, ok := parseBar(u.text); ok {
-			r.bar(u, b)
-			return
+		for _, parse := range [...]func([]byte) (bar, bool){parseBar, parseLine} {
+			if b, ok := parse(u.text); ok {
+				r.bar(u, b)
+				return
+			}
 		}
 	}
 	for _, f := range [...]struct {
@@ -64,13 +67,19 @@ func (r *Reader) samples(u unit) {
 	}
 	if u.about&aboutDict != 0 && dict(u.text, &s) {
 		r.dict(u, s)
+		return
 	}
+	r.state.general.below()
+	r.general(u)
 }
 
 // sample adds what a line says, with where and when it says so.
 func (r *Reader) sample(u unit, s Sample) {
 	s.Place, s.Time = r.next, stamp(u.text)
 	r.found.Samples = append(r.found.Samples, s)
+	if s.Loss.Known && !s.Eval && s.Format != General {
+		r.state.general.spoke()
+	}
 }
 
 // evaluation adds what a line says besides of an evaluation.

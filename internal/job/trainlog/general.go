@@ -1,0 +1,282 @@
+package trainlog
+
+import (
+	"slices"
+	"strings"
+)
+
+// general is what is known of lines that no format describes: those that say a step and a loss in whatever order. Lines of one
+// kind, a course, are progress once their steps have risen often enough; programs print much else with a number and a loss.
+type general struct {
+	// Main is the course that is the training's, or knownFormat.
+	Main    string   `json:"main,omitempty"`
+	Courses []course `json:"courses,omitempty"`
+	// Epoch and Epochs are what a line of its own said: "Epoch 2/10". NoStep is none.
+	Epoch  int64 `json:"epoch,omitempty"`
+	Epochs int64 `json:"epochs,omitempty"`
+	Headed bool  `json:"headed,omitempty"` // there was such a line
+	Zero   bool  `json:"zero,omitempty"`   // epochs count from 0
+	Head   head  `json:"head,omitzero"`
+	// Last is the step that was said last.
+	Last int64 `json:"last,omitempty"`
+}
+
+// knownFormat is Main where the lines of a format have a loss.
+const knownFormat = "known"
+
+// course is one kind of line.
+type course struct {
+	Key   string `json:"key"`
+	Step  int64  `json:"step"` // the last
+	Prev  int64  `json:"prev"` // the one before that was another
+	Rises int    `json:"rises,omitempty"`
+	Falls int    `json:"falls,omitempty"`
+	Sure  bool   `json:"sure,omitempty"` // it rises
+	// Run is how many lines came since the last of Main.
+	Run  int      `json:"run,omitempty"`
+	Held []Sample `json:"held,omitempty"` // until it is sure
+	// N of M in epoch E is what the last line said; Base is the steps of the epochs before.
+	N         int64 `json:"n,omitempty"`
+	M         int64 `json:"m,omitempty"`
+	E         int64 `json:"e,omitempty"`
+	Base      int64 `json:"base,omitempty"`
+	Continues bool  `json:"continues,omitempty"` // steps go on over epochs
+}
+
+const (
+	mostCourses = 8
+	mostHeld    = 32 // samples of a course that is not sure
+	// sureAfter is how often a step has to rise, moreAfterFall how much more often after each fall.
+	sureAfter, moreAfterFall = 2, 3
+	// takesOver is after how many lines without one of the main course another one becomes it.
+	takesOver = 20
+)
+
+// spoke notes that a known format said a loss: other lines are then no progress of their own.
+func (g *general) spoke() {
+	g.Main = knownFormat
+	for i := range g.Courses {
+		g.Courses[i].Run = 0
+	}
+}
+
+// general reads a line in the words that many programs use.
+func (r *Reader) general(u unit) {
+	g := &r.state.general
+	f := &r.fields
+	if r.state.bars.columns.head(u.text) {
+		return
+	}
+	if at := headAt(u); at >= 0 {
+		is := f.read(u.text[at:])
+		g.heads(f, is, u.text[at:])
+		return
+	}
+	is := f.read(u.text)
+	g.Zero = g.Zero || is.zero
+	if g.heads(f, is, u.text) {
+		return
+	}
+	if is.loss < 0 && !is.eval {
+		r.aside(u, is)
+		return
+	}
+	if is.eval {
+		r.evaluated(u, is)
+		return
+	}
+	c, s, ok := g.place(f, is)
+	if !ok {
+		return
+	}
+	r.follows(u, c, s)
+	if is.second.Known && g.Main == c.Key {
+		r.sample(u, Sample{Format: General, Step: s.Step, Epoch: s.Epoch, Eval: true, Loss: is.second})
+	}
+}
+
+// place finds the course of a line with a loss, and its step.
+func (g *general) place(f *fields, is reading) (*course, Sample, bool) {
+	s := is.said
+	s.Format = General
+	at := position{Steps: is.steps, Rank: is.rank}
+	word := f.course[:0]
+	switch {
+	case is.step >= 0:
+		at.N, at.M, _ = f.all[is.step].count()
+		word = f.lastWords(word, f.all[is.step].key)
+	case g.Head.Lines > 0:
+		at, word = g.Head.At, append(word, aboveHead...)
+		s.Epoch = g.Head.Epoch
+	case is.epoch >= 0:
+		n, m, ok := f.all[is.epoch].count()
+		if !ok {
+			return nil, s, false
+		}
+		at.N, at.M, at.Rank, word = n, m, rankEpoch, append(word, "epoch|"...)
+	default:
+		return nil, s, false
+	}
+	if is.step >= 0 {
+		g.inEpoch(f, is, &at)
+		if at.Headed {
+			s.Epoch = Some(float64(at.Epoch))
+		}
+	}
+	c := g.course(f.lastWords(word, f.all[is.loss].key))
+	s.Step, s.Steps = c.stepOf(at, g.Zero)
+	if at.Headed && s.Steps == 0 {
+		s.EpochSteps = max(at.M, is.pair)
+	}
+	return c, s, true
+}
+
+// inEpoch adds which epoch a line is of.
+func (g *general) inEpoch(f *fields, is reading, at *position) {
+	if is.epoch >= 0 {
+		at.Epoch, at.Epochs, at.Headed = f.all[is.epoch].count()
+		if at.Epochs > 0 && g.Zero && f.all[is.epoch].open != '[' {
+			at.Epochs++ // Epoch 0/9 is the first of ten
+		}
+		at.Total = is.epoch > is.step && is.rank < rankPair // step=5/1000,epoch=1
+		return
+	}
+	if g.Headed {
+		at.Epoch, at.Epochs, at.Headed = g.Epoch, g.Epochs, true
+	}
+}
+
+// aboveHead begins the key of a course whose steps stand in heads.
+const aboveHead = "above|"
+
+// lastWords adds a key's last two words, in small letters: what is the same in each line of a course.
+func (f *fields) lastWords(to, text []byte) []byte {
+	k := &f.names.key
+	k.read(text)
+	for back := min(k.n, 2) - 1; back >= 0; back-- {
+		to = append(append(to, k.parts[k.n-1-back]...), ' ')
+	}
+	return append(to, '|')
+}
+
+// course finds a course, or makes one in the place of the one that is the least.
+func (g *general) course(key []byte) *course {
+	for i := range g.Courses {
+		if g.Courses[i].Key == string(key) {
+			return &g.Courses[i]
+		}
+	}
+	if len(g.Courses) == mostCourses {
+		least := -1
+		for i, c := range g.Courses {
+			if c.Key != g.Main && (least < 0 || c.Rises < g.Courses[least].Rises) {
+				least = i
+			}
+		}
+		g.Courses = slices.Delete(g.Courses, least, least+1)
+	}
+	g.Courses = append(g.Courses, course{Key: string(key), Step: NoStep, Prev: NoStep})
+	return &g.Courses[len(g.Courses)-1]
+}
+
+// follows adds a sample to a course, and says it if the course is the training's.
+func (r *Reader) follows(u unit, c *course, s Sample) {
+	g := &r.state.general
+	c.Run++
+	c.rises(s.Step)
+	if !c.Sure {
+		s.Place, s.Time = r.next, stamp(u.text)
+		c.hold(s)
+		return
+	}
+	switch {
+	case g.Main == c.Key:
+	case g.Main == "":
+		r.found.Samples = append(r.found.Samples, c.Held...)
+	case c.Run < takesOver:
+		c.Held = nil
+		return
+	}
+	g.Main, c.Held, g.Last = c.Key, nil, s.Step
+	for i := range g.Courses {
+		g.Courses[i].Run = 0
+	}
+	r.sample(u, s)
+}
+
+// rises takes in a step. Ranks that say the same step one after the other, or the one before, are no fall.
+func (c *course) rises(step int64) {
+	switch {
+	case step > c.Step:
+		if c.Step != NoStep {
+			c.Rises++
+		}
+		c.Prev, c.Step = c.Step, step
+	case step < c.Step && step != c.Prev:
+		c.Rises, c.Prev, c.Step = 0, NoStep, step
+		c.Falls = min(c.Falls+1, 10)
+		c.Held = nil
+	}
+	c.Sure = c.Sure || c.Rises >= sureAfter+moreAfterFall*c.Falls
+}
+
+// evaluated says the loss of an evaluation that belongs to the training's course.
+func (r *Reader) evaluated(u unit, is reading) {
+	g, f := &r.state.general, &r.fields
+	if g.Main == "" || g.Main == knownFormat || is.batches {
+		return
+	}
+	s := Sample{Format: General, Step: g.Last, Epoch: is.said.Epoch, Eval: true, Loss: is.said.Loss}
+	if is.step >= 0 {
+		if is.rank >= rankBatch {
+			return // it counts the batches of the evaluation
+		}
+		s.Step, _, _ = f.all[is.step].count()
+	}
+	r.sample(u, s)
+}
+
+// aside says what stands in other lines below the line with the step.
+func (r *Reader) aside(u unit, is reading) {
+	g := &r.state.general
+	if g.Head.Lines == 0 || !is.other || g.Head.Eval || spaces(u.text) == 0 || is.step >= 0 && is.rank != rankBatch {
+		return
+	}
+	i := slices.IndexFunc(g.Courses, func(c course) bool {
+		return c.Key == g.Main || g.Main == "" && strings.HasPrefix(c.Key, aboveHead)
+	})
+	if i < 0 || !strings.HasPrefix(g.Courses[i].Key, aboveHead) {
+		return
+	}
+	c := &g.Courses[i]
+	s := is.said
+	s.Format = General
+	s.Step, s.Steps = c.stepOf(g.Head.At, g.Zero)
+	if c.Sure {
+		r.sample(u, s)
+		return
+	}
+	s.Place, s.Time = r.next, stamp(u.text)
+	c.hold(s)
+}
+
+// hold keeps a sample of a course that is not sure.
+func (c *course) hold(s Sample) {
+	c.Held = append(c.Held, s)
+	if over := len(c.Held) - mostHeld; over > 0 {
+		c.Held = slices.Delete(c.Held, 0, over)
+	}
+}
+
+// copy is what another reader may know; nil is nothing.
+func (g *general) copy() *general {
+	if g == nil || g.Main == "" && len(g.Courses) == 0 && !g.Headed && !g.Zero && g.Head == (head{}) {
+		return nil
+	}
+	other := *g
+	other.Courses = slices.Clone(g.Courses)
+	for i := range other.Courses {
+		other.Courses[i].Held = slices.Clone(other.Courses[i].Held)
+	}
+	return &other
+}
