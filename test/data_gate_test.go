@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // When a client dies at a request.
@@ -22,22 +24,35 @@ const (
 	unanswered        // the server has done it, and its answer is lost
 )
 
-// gate stands before an S3 server. It kills who makes a certain request, and writes down what the server has taken.
+// slow is an answer that a client may not have waited for: it makes a request again that has been silent for 30 s. What a quicker
+// answer says, the client knows.
+const slow = 5 * time.Second
+
+// gate stands before an S3 server. It kills the client that makes a certain request, and records what the server has taken.
 type gate struct {
 	URL    string
 	server *url.URL
 	client http.Transport
-	under  sync.WaitGroup // requests
 
 	mu     sync.Mutex // guards what follows
+	moved  *sync.Cond // a connection was opened or closed
+	open   map[net.Conn]bool
+	seen   string // the address of the client whose connection was accepted last
 	victim *os.Process
 	killAt int
 	moment int
+	push   int // clients so far
 	n      int // requests of this client
 	all    int
 	killed int
-	taken  map[string]bool
+	taken  map[string]taking
 	twice  []string
+}
+
+// taking says how the server took a file or a part.
+type taking struct {
+	push int  // the client that sent it
+	slow bool // the client may not have got the answer
 }
 
 func newGate(t *testing.T, endpoint string) *gate {
@@ -46,8 +61,11 @@ func newGate(t *testing.T, endpoint string) *gate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{server: server, taken: map[string]bool{}}
-	door := httptest.NewServer(g)
+	g := &gate{server: server, taken: map[string]taking{}, open: map[net.Conn]bool{}}
+	g.moved = sync.NewCond(&g.mu)
+	door := httptest.NewUnstartedServer(g)
+	door.Config.ConnState = g.connection
+	door.Start()
 	g.URL = door.URL
 	t.Cleanup(func() {
 		door.Close()
@@ -59,21 +77,41 @@ func newGate(t *testing.T, endpoint string) *gate {
 // begin says who comes next, and when it is killed. The caller holds mu.
 func (g *gate) begin(victim *os.Process, killAt, moment int) {
 	g.victim, g.killAt, g.moment, g.n = victim, killAt, moment, 0
+	g.push++
 }
 
-// end waits until the server has done what it was asked, and says how many requests there were.
-func (g *gate) end() int {
-	g.under.Wait()
+// end waits until the server has done all that a client asked that is gone, and returns how many requests there were. Connections
+// are accepted in the order in which they were made: when one made now is accepted, so are all of the client's.
+func (g *gate) end() (requests int, err error) {
+	last, err := net.Dial("tcp", strings.TrimPrefix(g.URL, "http://"))
+	if err != nil {
+		return 0, err
+	}
+	defer last.Close()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.n
+	for g.seen != last.LocalAddr().String() || len(g.open) > 1 {
+		g.moved.Wait()
+	}
+	return g.n, nil
+}
+
+// connection keeps account of the connections. One is closed when all requests on it are done.
+func (g *gate) connection(c net.Conn, state http.ConnState) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		g.open[c], g.seen = true, c.RemoteAddr().String()
+	case http.StateClosed:
+		delete(g.open, c)
+	}
+	g.moved.Broadcast()
 }
 
 // ServeHTTP passes a request on when all of it is there.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	g.under.Add(1)
-	defer g.under.Done()
-	dies := g.count()
+	began, dies := time.Now(), g.count()
 	if dies == beforeIt {
 		g.kill()
 	}
@@ -85,7 +123,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil || int64(len(body)) != max(r.ContentLength, 0) {
 		panic(http.ErrAbortHandler)
 	}
-	answer, text, err := g.ask(r, body)
+	answer, text, err := g.ask(r, body, began)
 	if dies == unanswered {
 		g.kill()
 	}
@@ -118,7 +156,7 @@ func (g *gate) kill() {
 }
 
 // ask asks the server, whatever becomes of the client.
-func (g *gate) ask(r *http.Request, body []byte) (*http.Response, []byte, error) {
+func (g *gate) ask(r *http.Request, body []byte, began time.Time) (*http.Response, []byte, error) {
 	to := &url.URL{Scheme: g.server.Scheme, Host: g.server.Host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
 	out := (&http.Request{Method: r.Method, URL: to, Host: r.Host, Header: r.Header.Clone(), ContentLength: int64(len(body))}).WithContext(context.WithoutCancel(r.Context()))
 	out.Header.Del("Expect")
@@ -132,13 +170,14 @@ func (g *gate) ask(r *http.Request, body []byte) (*http.Response, []byte, error)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err == nil && answer.StatusCode == http.StatusOK && r.Method == http.MethodPut {
-		g.take(r)
+		g.take(r, time.Since(began) > slow)
 	}
 	return answer, text, err
 }
 
-// take writes down what the server has now: a file, or a part of one. Heads and manifests are no files.
-func (g *gate) take(r *http.Request) {
+// take records what the server has now: a file, or a part of one. Heads and manifests are no files. It was sent twice if an earlier push
+// had sent it, or the same one and the answer was not slow.
+func (g *gate) take(r *http.Request, slow bool) {
 	sum := r.Header.Get("x-amz-checksum-crc64nvme")
 	if sum == "" || strings.Contains(r.URL.Path, "/.muster/") {
 		return
@@ -146,8 +185,8 @@ func (g *gate) take(r *http.Request) {
 	name := fmt.Sprintf("%s part %s of %s", sum, r.URL.Query().Get("partNumber"), r.URL.Path)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.taken[name] {
+	if was, ok := g.taken[name]; ok && (was.push != g.push || !was.slow) {
 		g.twice = append(g.twice, name)
 	}
-	g.taken[name] = true
+	g.taken[name] = taking{push: g.push, slow: slow}
 }

@@ -135,7 +135,10 @@ func (s *story) push(killAt int, moment int) bool {
 		s.t.Fatal(err)
 	}
 	err = cmd.Wait()
-	n := s.gate.end()
+	n, endErr := s.gate.end()
+	if endErr != nil {
+		s.t.Fatal(endErr)
+	}
 	if err == nil {
 		s.lastRequests = n
 		return true

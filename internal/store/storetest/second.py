@@ -1,7 +1,6 @@
 # Serves ministack's S3 on a free port of loopback and prints where, until standard input ends. ministack's own server would need
 # packages that its S3 does not.
 import asyncio
-import functools
 import logging
 import os
 import sys
@@ -15,10 +14,11 @@ sys.modules["defusedxml"] = types.SimpleNamespace(ElementTree=ElementTree)  # no
 sys.modules["defusedxml.ElementTree"] = ElementTree
 sys.modules["ministack.app"] = types.SimpleNamespace(AUTH=False)
 
+from awscrt import checksums  # noqa: E402
 from ministack.services import s3  # noqa: E402
 
 logging.disable(logging.CRITICAL)
-s3._crc64nvme = functools.lru_cache(maxsize=64)(s3._crc64nvme)  # a second for 10 MB, and tests send the same again and again
+s3._crc64nvme = checksums.crc64nvme  # ministack's own is plain Python, and takes longer for a part than clients wait for an answer
 one = threading.Lock()  # ministack takes one request at a time
 
 
