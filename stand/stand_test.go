@@ -25,7 +25,7 @@ import (
 // asCommand makes the test binary behave as muster-stand, so that tests start, signal and kill the real process.
 const asCommand = "MUSTER_STAND_TEST_AS_COMMAND"
 
-const patience = 10 * time.Second
+const patience = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {

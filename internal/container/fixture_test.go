@@ -175,7 +175,7 @@ func finish(t *testing.T, cmd *exec.Cmd) outcome {
 	t.Helper()
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
-	timer := time.AfterFunc(time.Minute, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	timer := time.AfterFunc(5*time.Minute, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	defer timer.Stop()
 	err := cmd.Run()
 	var exit *exec.ExitError

@@ -105,12 +105,12 @@ func (h *held) task(script string) *exec.Cmd {
 // end ends the step and returns how the holder ended.
 func (h *held) end() error {
 	h.step.Close()
-	timer := time.AfterFunc(30*time.Second, func() { _ = h.cmd.Process.Kill() })
+	timer := time.AfterFunc(5*time.Minute, func() { _ = h.cmd.Process.Kill() })
 	defer timer.Stop()
 	return h.cmd.Wait()
 }
 
-// nothingLeft fails unless all of a container goes within seconds.
+// nothingLeft fails unless all of a container goes.
 func (h *held) nothingLeft() {
 	h.t.Helper()
 	nothingLeft(h.t, h.space)
@@ -119,7 +119,7 @@ func (h *held) nothingLeft() {
 func nothingLeft(t *testing.T, space string) {
 	t.Helper()
 	var left string
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
 		if left = leftOf(t, space); left == "" {
 			return
 		}

@@ -91,7 +91,7 @@ func TestRunForwardsSignals(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	timer := time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	text := make([]byte, 64)
 	n, err := out.Read(text)

@@ -56,7 +56,7 @@ func serve(t *testing.T, users ...int) *api {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { a.served <- c.Serve(ctx, socket, users) }()
-	a.client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+	a.client = &http.Client{Timeout: 5 * time.Minute, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
@@ -211,7 +211,7 @@ func TestServe_ends_for_a_restart(t *testing.T) {
 	select {
 	case err := <-a.served:
 		a.served <- err
-	case <-time.After(20 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Error("it goes on")
 	}
 }

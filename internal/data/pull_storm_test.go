@@ -22,7 +22,7 @@ import (
 // real opens a bucket of a server for tests, which endures what passes.
 func real(t *testing.T, c store.Config) *store.S3 {
 	t.Helper()
-	c.Bucket, c.Patience, c.Idle = "bucket", time.Minute, time.Second
+	c.Bucket, c.Patience, c.Idle = "bucket", time.Hour, 5*time.Second
 	s, err := store.Open(t.Context(), c)
 	fine(t, err, s.MakeBucket(t.Context()))
 	return s

@@ -251,7 +251,7 @@ func nextTick(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	probe := filepath.Join(t.TempDir(), "probe")
-	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); {
+	for limit := time.Now().Add(5 * time.Minute); time.Now().Before(limit); {
 		if err := os.WriteFile(probe, []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}

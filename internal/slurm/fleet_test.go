@@ -95,7 +95,7 @@ PartitionName=q Nodes=q-dy-r-[1-%[4]d] State=UP
 // await waits until slurmctld answers.
 func await(t *testing.T, c Client) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
 		err := c.Ping(t.Context())
 		if err == nil {
 			return
@@ -169,7 +169,7 @@ func answerWhileOff(t *testing.T, c Client) {
 	if err := c.UpdateNodes(t.Context(), nodes, "POWER_DOWN", ""); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); state().String() != "IDLE+CLOUD+POWERED_DOWN"; <-time.After(100 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); state().String() != "IDLE+CLOUD+POWERED_DOWN"; <-time.After(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it is %s", state())
 		}
@@ -243,7 +243,7 @@ func returnToThePool(t *testing.T, c Client) {
 	if err := c.UpdateNodes(t.Context(), nodes, "POWER_DOWN", ""); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
 		n, down := state()
 		if !down && n.State.PoweredDown() && !n.State.PoweringDown() {
 			return

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -166,16 +165,12 @@ func TestOfficialImages(t *testing.T) {
 func TestWhatNobodyImplementsFails(t *testing.T) {
 	var missing []string
 	c := cloud.Start(t, cloud.Options{Missing: func(service, operation, _ string) { missing = append(missing, service+" "+operation) }})
-	start := time.Now()
 	_, err := ec2.NewFromConfig(c.Config()).GetSpotPlacementScores(t.Context(), &ec2.GetSpotPlacementScoresInput{TargetCapacity: aws.Int32(1)})
 	if e, ok := errors.AsType[smithy.APIError](err); !ok || e.ErrorCode() != "NotImplemented" {
 		t.Errorf("error %v", err)
 	}
-	if len(missing) != 1 || missing[0] != "ec2 GetSpotPlacementScores" {
+	if len(missing) != 1 || missing[0] != "ec2 GetSpotPlacementScores" { // the SDK does not repeat it
 		t.Errorf("missing: %v", missing)
-	}
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("the SDK repeated it: %v", took)
 	}
 }
 

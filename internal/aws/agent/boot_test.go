@@ -317,9 +317,13 @@ func (c *cloud) write(t *testing.T, revision string) {
 	c.putObject(manifest.SiteKey("train"), string(data))
 }
 
+// patience is how long anything may take that comes at all.
+const patience = 10 * time.Minute
+
 // await waits until something is so, and shows all that is known if it never is.
 func (c *cloud) await(t *testing.T, what string, limit time.Duration, f func() bool) {
 	t.Helper()
+	limit = max(limit, patience)
 	for end := time.Now().Add(limit); !f(); <-time.After(50 * time.Millisecond) {
 		s := c.head()
 		if time.Now().Before(end) && (s.Phase != manifest.Failed || what == "failed") {

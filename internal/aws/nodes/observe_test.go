@@ -284,7 +284,7 @@ func until(t *testing.T, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	late := time.After(20 * time.Second)
+	late := time.After(5 * time.Minute)
 	for !done() {
 		select {
 		case <-tick.C:

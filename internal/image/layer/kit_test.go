@@ -202,7 +202,7 @@ func need(t testing.TB, programs ...string) {
 // command runs a program that has to succeed.
 func command(t testing.TB, name string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if err != nil {

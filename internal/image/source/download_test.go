@@ -138,7 +138,9 @@ func TestDownload(t *testing.T) {
 			p.push(t, linux(t, "amd64", size, 1), "v1")
 			sent := blobServer(t, p, test.cut)
 			o := quick
-			o.Stall = 100 * time.Millisecond
+			if o.Stall = time.Hour; test.name == "stalls" {
+				o.Stall = 2 * time.Second
+			}
 			img, err := p.open(t, "a/b:v1", o)
 			if err != nil {
 				t.Fatal(err)

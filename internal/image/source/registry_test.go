@@ -91,7 +91,7 @@ func linux(t *testing.T, arch string, layerBytes, layers int64) v1.Image {
 	return img
 }
 
-var quick = source.Options{Arch: "amd64", RetryWait: time.Millisecond, Stall: 2 * time.Second}
+var quick = source.Options{Arch: "amd64", RetryWait: time.Millisecond, Stall: time.Hour}
 
 func (p *place) open(t *testing.T, image string, o source.Options) (*source.Image, error) {
 	t.Helper()

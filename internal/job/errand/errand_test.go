@@ -273,7 +273,7 @@ func TestCrewLeavesWhatHangs(t *testing.T) {
 	if _, err := c.Read(t.Context(), User{}, Reading{Path: path, MostBytes: 10}); !errors.Is(err, errStuck) || len(hung) != 1 {
 		t.Errorf("got %v from process %d", err, len(hung))
 	}
-	if took := time.Since(began); took > time.Minute {
+	if took := time.Since(began); took > 5*time.Minute {
 		t.Errorf("it took %s", took)
 	}
 }

@@ -32,7 +32,7 @@ func TestLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := map[int]probe.Process{}
-	for deadline := time.Now().Add(time.Minute); found[stopped.Process.Pid].State != "T" || !found[busy.Process.Pid].Busy; {
+	for deadline := time.Now().Add(5 * time.Minute); found[stopped.Process.Pid].State != "T" || !found[busy.Process.Pid].Busy; {
 		if time.Now().After(deadline) {
 			t.Fatalf("got %+v", found)
 		}

@@ -124,7 +124,7 @@ func TestLook_withPySpy(t *testing.T) {
 			_ = cmd.Wait()
 		})
 	}
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
 		found := ranksSeen(t, asUser, dir, job)
 		stood, moved := found["0"], found["1"]
 		begun := strings.Contains(stood.Stack, "collective (train.py:5)") && strings.Contains(moved.Stack, "evaluate (train.py:") && !stood.Busy

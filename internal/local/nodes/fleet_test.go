@@ -176,7 +176,7 @@ func running(length string) int {
 
 func until(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !f(); <-time.After(2 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !f(); <-time.After(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never %s", what)
 		}

@@ -30,7 +30,7 @@ type Place struct {
 const startedGrain = time.Second
 
 // patience is how long the suite waits for what has to come.
-const patience = 20 * time.Second
+const patience = 5 * time.Minute
 
 // Run holds a place against the contract. open is called for each test.
 func Run(t *testing.T, open func(t *testing.T) Place) {

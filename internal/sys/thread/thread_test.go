@@ -44,7 +44,7 @@ func TestHold(t *testing.T) {
 // gone waits for the end of a thread.
 func gone(t *testing.T, tid int) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); runtime.Gosched() {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); runtime.Gosched() {
 		if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", tid)); err != nil {
 			return
 		}

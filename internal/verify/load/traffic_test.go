@@ -149,7 +149,7 @@ func TestTrafficBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	got := traffic.Round(ctx, []load.Pair{{"a", "b"}, {"dead", "x"}, {"y", "gone"}, {"z", "mute"}, {"liar", "late"}}, 0.4)
 	for i, want := range []string{"", "dead: its worker did not start", "refused", "prove the token", "liar: it told an address that is none"} {

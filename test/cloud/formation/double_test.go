@@ -84,7 +84,7 @@ func (d *double) stack(name string) types.Stack {
 // settled waits until no operation goes on and gives the stack.
 func (d *double) settled(name string) types.Stack {
 	d.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
 		st := d.stack(name)
 		if s := string(st.StackStatus); len(s) < 11 || s[len(s)-11:] != "IN_PROGRESS" {
 			return st

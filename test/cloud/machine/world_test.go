@@ -85,7 +85,7 @@ func TestInside(t *testing.T) {
 		if id != "i-0123456789abcdef2" {
 			t.Errorf("%s ended", id)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Error("the second machine goes on")
 	}
 	for id, want := range map[string][]string{
@@ -168,7 +168,7 @@ func newWorld(t *testing.T) (*machine.World, <-chan string) {
 // await waits until a file has a text.
 func await(t *testing.T, path, text string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; {
+	for end := time.Now().Add(5 * time.Minute); ; {
 		data, err := os.ReadFile(path)
 		if err == nil && strings.Contains(string(data), text) {
 			return
