@@ -104,9 +104,9 @@ func showNext(w io.Writer, o demoOptions, dir string) error {
 		next = []string{
 			"muster status             services, nodes, jobs, storage, exports",
 			"muster top                all of it live; q ends it",
-			"muster shell              a shell on the head node: sinfo, squeue, sacct, srun --nodes=80 hostname",
+			"muster shell              a shell on the head node, for sinfo, squeue, srun",
 			"cd " + shell.Line([]string{dir}) + " && MODEL=again muster run bytelm.sbatch",
-			"                          train again; meanwhile, elsewhere: muster node kill gpu-queue-dy-p5e-nodes-1",
+			"                          train again; in another window: muster nodes, muster node kill NAME",
 			"muster down --delete-data && rm -r " + shell.Line([]string{dir}),
 			"                          take the cluster down, and remove its files",
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -73,6 +74,11 @@ func debootstrap(ctx context.Context, tar, mirror string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "LC_ALL=C.UTF-8")
+	if os.Geteuid() == 0 {
+		// Should it be killed, its folder goes with the demo's files. As an ordinary user it
+		// needs one that the users of its namespace can enter, which ours may not be.
+		cmd.Env = append(cmd.Env, "TMPDIR="+filepath.Dir(tar))
+	}
 	// It removes its folder when it is interrupted, with all that it has started. A
 	// terminal's Ctrl-C is ours to pass on.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -93,6 +99,8 @@ func (d *demo) awaitInstall(ctx context.Context) (string, error) {
 	defer ticker.Stop()
 	for waits := true; waits; {
 		select {
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
 		case <-d.install.ended:
 			waits = false
 		case <-ticker.C:
@@ -100,7 +108,7 @@ func (d *demo) awaitInstall(ctx context.Context) (string, error) {
 		}
 	}
 	if err := d.install.err; err != nil {
-		return "", errors.Join(context.Cause(ctx), fmt.Errorf("mmdebstrap: %w\n%s", err, d.install.said.Last(10)))
+		return "", fmt.Errorf("mmdebstrap: %w\n%s", err, d.install.said.Last(10))
 	}
 	info, err := os.Stat(d.rootTar())
 	if err != nil {

@@ -1,5 +1,3 @@
-//go:build linux
-
 package cli
 
 import (
@@ -26,9 +24,9 @@ func TestDemo_says_what_to_do_next(t *testing.T) {
 Next:
     muster status             services, nodes, jobs, storage, exports
     muster top                all of it live; q ends it
-    muster shell              a shell on the head node: sinfo, squeue, sacct, srun --nodes=80 hostname
+    muster shell              a shell on the head node, for sinfo, squeue, srun
     cd '/my home/demo-files' && MODEL=again muster run bytelm.sbatch
-                              train again; meanwhile, elsewhere: muster node kill gpu-queue-dy-p5e-nodes-1
+                              train again; in another window: muster nodes, muster node kill NAME
     muster down --delete-data && rm -r '/my home/demo-files'
                               take the cluster down, and remove its files
 `},
