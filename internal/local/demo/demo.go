@@ -100,8 +100,8 @@ func (d *demo) story() []part {
 	torch := training{demo: d, script: torchScript, killAfter: 70, again: "model2", againLog: "/fsx3/model2/logs/%j.out"}
 	short := []part{
 		{name: "check the cluster file", do: d.load},
-		{name: "bring the cluster up", about: 5 * time.Second, do: d.up},
-		{name: "run a job on all nodes", about: 6 * time.Second, do: d.runOnAll},
+		{name: "bring the cluster up", about: 4 * time.Second, do: d.up},
+		{name: "run a job on all nodes", about: 4 * time.Second, do: d.runOnAll},
 		{name: "train on all nodes", about: 10 * time.Second, do: small.train},
 		{name: "pull the plug of a node", do: small.pullPlug},
 		{name: "go on from the last checkpoint", about: 10 * time.Second, do: small.resume},
