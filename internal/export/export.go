@@ -66,6 +66,7 @@ type Mirror struct {
 
 	looks
 	before *Tree // what the last round decided on
+	seen   checkpoint.Memory
 	later  retries
 	failed map[string]Attempt
 	beside *flights
@@ -170,7 +171,11 @@ func (m *Mirror) exports(ctx context.Context, now time.Time, tree Tree, objects 
 	if !m.Rule.exports() {
 		return Result{}, nil
 	}
-	plan := Decide(m.state(tree, now, objects))
+	d := begin(m.state(tree, now, objects))
+	if err := m.see(d); err != nil {
+		return Result{}, err
+	}
+	plan := d.decide()
 	m.Track.take(plan, tree)
 	m.flights().drop(&tree, plan)
 	work := Work{Root: m.Rule.Dir, Trusted: m.Rule.Trusted, Prefix: m.Rule.Prefix, Store: m.Store, Time: now, Failed: m.failed, Track: &m.Track, Beside: m.beside, Slow: m.Store}

@@ -120,6 +120,7 @@ func (d *decision) judgeWhole(c *saved) {
 func (d *decision) set(c *saved) checkpoint.Set {
 	s := checkpoint.Set{Dir: c.dir, Named: d.named(c.dir), Unfinished: d.Tree.has(checkpoint.UnfinishedName(c.dir)), Marker: d.markers[path.Dir(c.dir)]}
 	s.Files = d.files(c)
+	s.Begins, s.Contents = d.Seen[c.dir].Begins, d.Seen[c.dir].Contents
 	return s
 }
 

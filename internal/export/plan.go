@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
 )
 
 // justWritten is the age under which a file's time says little: the kernel's clock for files ticks too coarsely to
@@ -27,6 +29,8 @@ type State struct {
 	Unclear map[string]bool    // objects that are still to be looked at, by path
 	Known   map[string]Known   // by path; nil if nothing is imported
 	Failed  map[string]Attempt // files that could not be exported, by path
+
+	Seen map[string]checkpoint.Set // what was read of checkpoints that are to be exported, by directory
 }
 
 // Plan is what to do in this round, and why other files have to wait.
@@ -93,10 +97,18 @@ type decision struct {
 }
 
 // Decide says which files to put, in which order, and which objects to delete. It is pure.
-func Decide(s State) Plan {
-	d := decision{State: s, stands: make([]standing, len(s.Tree.Files)), budget: compareBytes, sealing: map[string]Step{}}
+func Decide(s State) Plan { return begin(s).decide() }
+
+// begin finds what a decision is about, before anything is read of it.
+func begin(s State) *decision {
+	d := &decision{State: s, stands: make([]standing, len(s.Tree.Files)), budget: compareBytes, sealing: map[string]Step{}}
 	d.findPointers()
 	d.checkpoints()
+	return d
+}
+
+func (d *decision) decide() Plan {
+	s := d.State
 	d.expiring()
 	d.plan.Gone = d.gone
 	for i, f := range s.Tree.Files {

@@ -167,7 +167,7 @@ func archiveEnds(b []byte, size int64) bool {
 
 // askJSON asks for the end of an object in JSON. It is not parsed: Python writes NaN in it.
 func askJSON(size int64) *question {
-	tail := min(64, size)
+	tail := min(4<<10, size) // all of a symbolic link's path
 	return &question{size - tail, tail, func(b []byte) (Content, *question) {
 		if text := strings.TrimSpace(string(b)); text != "" && !strings.HasSuffix(text, "}") {
 			return Content{Torn: "it is JSON without an end"}, nil

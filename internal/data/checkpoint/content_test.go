@@ -44,11 +44,11 @@ func looked(t testing.TB, r *reads, s checkpoint.Set, m *checkpoint.Memory) chec
 		s.Files = append(s.Files, checkpoint.File{Path: p, SizeBytes: int64(len(text)), Changed: start})
 	}
 	slices.SortFunc(s.Files, func(a, b checkpoint.File) int { return strings.Compare(a.Path, b.Path) })
-	v, err := checkpoint.Look(s, checkpoint.Stored, m, r.read)
+	s, err := checkpoint.Look(s, checkpoint.Stored, m, r.read)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v
+	return checkpoint.Stored(s)
 }
 
 // TestCuts has files as libraries write them, whole and cut off, and what the libraries say of these: what can be read is not
@@ -186,15 +186,15 @@ func TestSingle(t *testing.T) {
 func TestUnread(t *testing.T) {
 	for name, text := range map[string][]byte{"gone": nil, "shorter": []byte("PK")} {
 		s := checkpoint.Set{Dir: "step-1", Files: []checkpoint.File{{Path: "rank_0.pt", SizeBytes: 900}, {Path: "m.safetensors", SizeBytes: 900}}}
-		v, err := checkpoint.Look(s, checkpoint.Stored, nil, func(spans []checkpoint.Span) ([][]byte, error) {
+		s, err := checkpoint.Look(s, checkpoint.Stored, nil, func(spans []checkpoint.Span) ([][]byte, error) {
 			all := make([][]byte, len(spans))
 			for i := range all {
 				all[i] = text
 			}
 			return all, nil
 		})
-		if err != nil || v.Torn != "" || v.Checked != 0 {
-			t.Errorf("%s: %+v, %v", name, v, err)
+		if v := checkpoint.Stored(s); err != nil || v.Torn != "" || v.Checked != 0 {
+			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}
 	s := checkpoint.Set{Dir: "step-1", Files: []checkpoint.File{{Path: "rank_0.pt", SizeBytes: 900}}}
@@ -235,6 +235,14 @@ func TestMemory(t *testing.T) {
 	look("step-2", 1)
 	r.texts["a.pt"] = append(r.texts["a.pt"], 0)
 	look("step-1", 1)
+
+	whole := r.texts["a.pt"]
+	r.texts["a.pt"] = append(whole[:1000:1000], make([]byte, len(whole)-1000)...)
+	if v := looked(t, r, checkpoint.Set{Dir: "step-3"}, m); v.Torn == "" {
+		t.Errorf("of a torn one: %+v", v)
+	}
+	r.texts["a.pt"] = whole // which arrives without another size or time
+	look("step-3", 1)
 }
 
 // TestWritten_short has lengths that .metadata gives in the directory where a checkpoint is written, too.
@@ -242,11 +250,11 @@ func TestWritten_short(t *testing.T) {
 	files := []checkpoint.File{{Path: ".metadata", SizeBytes: 10562}, {Path: "__0_0.distcp", SizeBytes: 19308}, {Path: "__1_0.distcp", SizeBytes: 31289}, {Path: "__2_0.distcp", SizeBytes: 30092}}
 	r := &reads{texts: map[string][]byte{".metadata": read(t, "dcp.metadata")}}
 	look := func() checkpoint.Verdict {
-		v, err := checkpoint.Look(checkpoint.Set{Dir: "step-1", Files: files}, checkpoint.Written, nil, r.read)
+		s, err := checkpoint.Look(checkpoint.Set{Dir: "step-1", Files: files}, checkpoint.Written, nil, r.read)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return v
+		return checkpoint.Written(s)
 	}
 	if v := look(); v.Torn != "" || v.Checked != 3 {
 		t.Errorf("whole: %+v", v)

@@ -260,13 +260,14 @@ func FuzzBegins(f *testing.F) {
 				s.Files[i].SizeBytes = int64(len(text))
 			}
 			for _, by := range []func(checkpoint.Set) checkpoint.Verdict{checkpoint.Stored, checkpoint.Written} {
-				if _, err := checkpoint.Look(s, by, nil, func(spans []checkpoint.Span) ([][]byte, error) {
+				s, err := checkpoint.Look(s, by, nil, func(spans []checkpoint.Span) ([][]byte, error) {
 					all := make([][]byte, len(spans))
 					for i, span := range spans {
 						all[i] = text[span.From:][:span.Bytes]
 					}
 					return all, nil
-				}); err != nil {
+				})
+				if by(s); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -8,25 +8,22 @@ import (
 // Reader returns the bytes of parts of files, in their order: nil for what is gone or cannot be read, which says nothing then.
 type Reader func([]Span) ([][]byte, error)
 
-// Look judges a checkpoint by what is read of it: first the beginnings of files that name others, and if nothing is missing by
-// these, what each file says of its own length. Files that m knows are not read again; it may be nil.
-func Look(s Set, by func(Set) Verdict, m *Memory, read Reader) (Verdict, error) {
+// Look returns a checkpoint with what is read of it: first the beginnings of files that name others, and if by these nothing is
+// missing, what each file says of its own length. Files that m knows are not read again; it may be nil.
+func Look(s Set, by func(Set) Verdict, m *Memory, read Reader) (Set, error) {
 	clues := clues(s.Files)
 	texts, err := read(clues)
 	if err != nil {
-		return Verdict{}, err
+		return s, err
 	}
 	s.Begins = map[string][]byte{}
 	for i, c := range clues {
 		s.Begins[c.Path] = texts[i]
 	}
-	if v := by(s); v.Torn != "" {
-		return v, nil
+	if by(s).Torn == "" {
+		s.Contents, err = s.contents(m, read)
 	}
-	if s.Contents, err = s.contents(m, read); err != nil {
-		return Verdict{}, err
-	}
-	return by(s), nil
+	return s, err
 }
 
 // asked is a file with the question that is open.
@@ -65,8 +62,9 @@ func (s Set) contents(m *Memory, read Reader) (map[string]Content, error) {
 				more = append(more, asked{a.file, next})
 				continue
 			}
-			known[a.file.Path] = c
-			m.keep(s.Dir, a.file, c)
+			if known[a.file.Path] = c; c.Torn == "" {
+				m.keep(s.Dir, a.file, c) // what is torn may be on its way from another machine
+			}
 		}
 		open = more
 	}

@@ -46,7 +46,7 @@ func (r *Reads) read(path string, s checkpoint.Span) []byte {
 		return nil
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || released(info) {
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || released(info) {
 		return nil
 	}
 	b := make([]byte, s.Bytes)

@@ -131,10 +131,10 @@ func (v *View) judge(ctx context.Context, f *Found) error {
 	if f.certain = said > 0; !f.certain {
 		set.Marker = v.markers[f.from.run()]
 	}
-	verdict, err := checkpoint.Look(set, checkpoint.Stored, nil, v.reader(ctx, f))
-	if err != nil {
+	if set, err = checkpoint.Look(set, checkpoint.Stored, nil, v.reader(ctx, f)); err != nil {
 		return err
 	}
+	verdict := checkpoint.Stored(set)
 	f.Layout, f.Torn, f.Checked, f.mute, f.named = verdict.Layout, verdict.Torn, verdict.Checked, verdict.Mute, set.Named
 	switch {
 	case f.Torn != "":

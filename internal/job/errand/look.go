@@ -273,7 +273,8 @@ func (t *tree) judge(dir string, now time.Time, by func(checkpoint.Set) checkpoi
 	if set.Single {
 		below = filepath.Dir(below)
 	}
-	v, _ := checkpoint.Look(set, by, t.known, t.reads.Reader(func(p string) string { return filepath.Join(below, p) })) // it has no errors
+	set, _ = checkpoint.Look(set, by, t.known, t.reads.Reader(func(p string) string { return filepath.Join(below, p) })) // it has no errors
+	v := by(set)
 	c.Layout, c.Torn = v.Layout, v.Torn
 	quiet := v.Quiet
 	if v.Mute {
