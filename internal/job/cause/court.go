@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/job/message"
 )
 
 // court looks at the evidence of one run.
@@ -14,6 +16,10 @@ type court struct {
 	all []finding
 	// source is whose word is looked at.
 	source Source
+	// rows are what the table of messages says of each sign, said who says which, nodeOfRank where torchrun's tables have ranks.
+	rows       []*message.Row
+	said       map[string]*said
+	nodeOfRank map[int]string
 }
 
 // finding is what one piece of evidence says.

@@ -5,17 +5,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/job/message"
 	"github.com/muster-hpc/muster/internal/job/trainlog"
 )
 
 // log looks at what the job's logs say.
 func (c *court) log() {
-	for _, s := range c.Signs {
+	c.ranksOfTables()
+	c.messages()
+	for i, s := range c.Signs {
 		if s.outlived() {
 			continue
 		}
 		s.Text, s.Node, s.Name = oneLine(s.Text), oneLine(s.Node), oneLine(s.Name)
-		c.sign(s)
+		c.sign(s, c.rows[i])
 	}
 }
 
@@ -33,11 +36,12 @@ func (s Sign) outlived() bool {
 	return true
 }
 
-func (c *court) sign(s Sign) {
+// sign looks at a sign, and what the table of messages says of it.
+func (c *court) sign(s Sign, row *message.Row) {
 	place := placeOf(s)
 	node := c.nodeOf(s)
-	if row, ok := rowOf(s); ok {
-		c.message(row, s, place)
+	if row != nil {
+		c.message(*row, s, place)
 		return
 	}
 	switch s.Kind {
@@ -96,18 +100,21 @@ func (c *court) nodeOf(s Sign) string {
 	if node := c.nodeOfTask(s.Task); node != "" {
 		return node
 	}
-	return c.nodeOfRank(s.Rank)
+	if s.Rank == trainlog.NoRank {
+		return ""
+	}
+	return c.nodeOfRank[s.Rank]
 }
 
-// nodeOfRank is the node of a rank in torchrun's tables, "" where they do not say one.
-func (c *court) nodeOfRank(rank int) string {
+// ranksOfTables finds the nodes of ranks in torchrun's tables.
+func (c *court) ranksOfTables() {
+	c.nodeOfRank = map[int]string{}
 	for _, o := range c.Signs {
 		short, _, _ := strings.Cut(o.Node, ".")
-		if rank != trainlog.NoRank && o.Kind == trainlog.ChildFailed && o.Rank == rank && slices.Contains(c.Run.Nodes, short) {
-			return short
+		if o.Kind == trainlog.ChildFailed && o.Rank != trainlog.NoRank && slices.Contains(c.Run.Nodes, short) {
+			c.nodeOfRank[o.Rank] = short
 		}
 	}
-	return ""
 }
 
 // nodeOfTask is the node where a task of the run was, "" where that is not sure: where a step had not one task on each of
@@ -146,17 +153,20 @@ func (c *court) ended15(s Sign) bool { return s.Signal == sigterm || s.ExitCode 
 
 // waited says that a rank gave up waiting for others: what ended it then is no cause.
 func (c *court) waited(rank int) bool {
-	return slices.ContainsFunc(c.Signs, func(s Sign) bool {
+	for i, s := range c.Signs {
 		if s.Rank != rank || rank == trainlog.NoRank {
-			return false
+			continue
 		}
 		switch s.Kind {
 		case trainlog.NCCLTimeout, trainlog.NCCLError:
 			return true
+		case trainlog.Exception:
+			if row := c.rows[i]; row != nil && (Class(row.Class) == Network || Class(row.Class) == Collective) {
+				return true
+			}
 		}
-		row, ok := rowOf(s)
-		return ok && s.Kind == trainlog.Exception && (Class(row.Class) == Network || Class(row.Class) == Collective)
-	})
+	}
+	return false
 }
 
 // isRoot says that torchrun's table names the sign's rank as the one that failed first.

@@ -49,7 +49,8 @@ func (c *court) message(row message.Row, s Sign, place string) {
 		f.action = Stop
 	case message.AsClass:
 	}
-	node, alone, everywhere := c.sayers(row, s)
+	node := c.nodeOf(s)
+	alone, everywhere := c.sayers(row)
 	switch row.Fault {
 	case message.Service:
 		f.blame = BlameService
@@ -95,26 +96,41 @@ func (f *finding) at(node string, drain bool) {
 	f.node, f.reason, f.drain = node, f.detail, drain
 }
 
-// sayers says who says the same as a sign: the sign's own node, whether it is alone among several nodes, and whether all of several
-// nodes say so.
-func (c *court) sayers(row message.Row, s Sign) (node string, alone, everywhere bool) {
-	node = c.nodeOf(s)
-	all, unknown := []string{}, false
-	for _, o := range c.Signs {
-		r, ok := rowOf(o)
-		if !ok || r.Where != row.Where || r.Key() != row.Key() {
+// said is who says a message: on which nodes, and whether anybody did of whom the node is not known.
+type said struct {
+	nodes   []string
+	unknown bool
+}
+
+// messages finds what the table of messages says of each sign, and who says each message.
+func (c *court) messages() {
+	c.rows, c.said = make([]*message.Row, len(c.Signs)), map[string]*said{}
+	for i, s := range c.Signs {
+		r, ok := rowOf(s)
+		if !ok {
 			continue
 		}
-		if n := c.nodeOf(o); n != "" {
-			all = append(all, n)
-		} else {
-			unknown = true
+		c.rows[i] = &r
+		who := c.said[idOf(r)]
+		if who == nil {
+			who = &said{}
+			c.said[idOf(r)] = who
+		}
+		switch node := c.nodeOf(s); {
+		case node == "":
+			who.unknown = true
+		case !slices.Contains(who.nodes, node):
+			who.nodes = append(who.nodes, node)
 		}
 	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	several := len(c.Run.Nodes) > 1
-	return node, several && len(all) == 1 && !unknown, several && len(all) == len(c.Run.Nodes)
+}
+
+func idOf(r message.Row) string { return string(r.Where) + " " + r.Key() }
+
+// sayers says whether one of several nodes alone says a message, and whether all of several do.
+func (c *court) sayers(row message.Row) (alone, everywhere bool) {
+	who, several := c.said[idOf(row)], len(c.Run.Nodes) > 1
+	return several && len(who.nodes) == 1 && !who.unknown, several && len(who.nodes) == len(c.Run.Nodes)
 }
 
 // program is what ended a process of the program: one of several, of which torchrun may name the first.

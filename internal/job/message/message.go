@@ -170,23 +170,21 @@ func fits(w Where, t, text string) bool {
 	return true
 }
 
-// word reports whether words of CUDA's, in whatever case, or a whole name of its is in a text.
+// word reports whether words of CUDA's, or a whole name of its, are in a text.
 func word(t, text string) bool {
 	if !strings.HasPrefix(t, "CUDA_") && !strings.HasPrefix(t, "cudaError") {
-		return strings.Contains(strings.ToLower(text), strings.ToLower(t))
+		return strings.Contains(text, t)
 	}
-	for at := strings.Index(text, t); at >= 0; {
-		rest := text[at+len(t):]
+	for {
+		_, rest, ok := strings.Cut(text, t)
+		if !ok {
+			return false
+		}
 		if rest == "" || !letter(rest[0]) {
 			return true
 		}
-		next := strings.Index(rest, t)
-		if next < 0 {
-			return false
-		}
-		at += len(t) + next
+		text = rest
 	}
-	return false
 }
 
 func letter(b byte) bool { return b == '_' || 'a' <= b|0x20 && b|0x20 <= 'z' }

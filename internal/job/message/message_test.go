@@ -68,7 +68,7 @@ func TestFind(t *testing.T) {
 		text  string
 		want  string // the row's key
 	}{
-		{"in_any_case", message.CUDA, "CUDA error: Out of memory", "out of memory"},
+		{"words", message.CUDA, "CUDA error: out of memory", "out of memory"},
 		{"a_whole_name", message.CUDA, "cudaErrorInvalidDevice", "invalid device ordinal"},
 		{"a_longer_name", message.CUDA, "cudaErrorInvalidDeviceFunction", "invalid device function"},
 		{"the_second_is_whole", message.CUDA, "cudaErrorInvalidDeviceX cudaErrorInvalidDevice", "invalid device ordinal"},

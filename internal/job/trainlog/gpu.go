@@ -18,8 +18,7 @@ func cuda(text []byte, s *Sign) bool {
 		if at < 0 || quoted(text[:at]) {
 			continue
 		}
-		_, known := message.OfCUDA(clip(text[at:]))
-		if !known && head != "CUDA error: " {
+		if head != "CUDA error: " && !knownToCUDA(text[at:]) {
 			continue
 		}
 		s.Kind, s.Node = CUDAError, ncclNode(text)
@@ -27,6 +26,11 @@ func cuda(text []byte, s *Sign) bool {
 		return true
 	}
 	return false
+}
+
+func knownToCUDA(text []byte) bool {
+	_, ok := message.OfCUDA(clip(text))
+	return ok
 }
 
 // quoted reports whether a quotation is open at the end of a text. An apostrophe within a word opens none.
