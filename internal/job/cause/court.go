@@ -16,10 +16,12 @@ type court struct {
 	all []finding
 	// source is whose word is looked at.
 	source Source
-	// rows are what the table of messages says of each sign, said who says which, nodeOfRank where torchrun's tables have ranks.
+	// rows are what the table of messages says of each sign, said who says which, nodeOfRank where torchrun's tables have ranks,
+	// and roots which of them they name as the first that failed.
 	rows       []*message.Row
 	said       map[string]*said
 	nodeOfRank map[int]string
+	roots      map[int]Sign
 }
 
 // finding is what one piece of evidence says.

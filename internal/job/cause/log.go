@@ -11,7 +11,7 @@ import (
 
 // log looks at what the job's logs say.
 func (c *court) log() {
-	c.ranksOfTables()
+	c.tables()
 	c.messages()
 	for i, s := range c.Signs {
 		if s.outlived() {
@@ -106,13 +106,18 @@ func (c *court) nodeOf(s Sign) string {
 	return c.nodeOfRank[s.Rank]
 }
 
-// ranksOfTables finds the nodes of ranks in torchrun's tables.
-func (c *court) ranksOfTables() {
-	c.nodeOfRank = map[int]string{}
+// tables reads torchrun's tables: on which node a rank was, and which failed first.
+func (c *court) tables() {
+	c.nodeOfRank, c.roots = map[int]string{}, map[int]Sign{}
 	for _, o := range c.Signs {
-		short, _, _ := strings.Cut(o.Node, ".")
-		if o.Kind == trainlog.ChildFailed && o.Rank != trainlog.NoRank && slices.Contains(c.Run.Nodes, short) {
+		if o.Kind != trainlog.ChildFailed || o.Rank == trainlog.NoRank {
+			continue
+		}
+		if short, _, _ := strings.Cut(o.Node, "."); slices.Contains(c.Run.Nodes, short) {
 			c.nodeOfRank[o.Rank] = short
+		}
+		if _, known := c.roots[o.Rank]; o.Root && !known {
+			c.roots[o.Rank] = o
 		}
 	}
 }
@@ -181,11 +186,8 @@ func (c *court) rootOf(s Sign) (Sign, bool) {
 	if s.Rank == trainlog.NoRank {
 		return Sign{}, false
 	}
-	i := slices.IndexFunc(c.Signs, func(o Sign) bool { return o.Kind == trainlog.ChildFailed && o.Root && o.Rank == s.Rank })
-	if i < 0 {
-		return Sign{}, false
-	}
-	return c.Signs[i], true
+	entry, ok := c.roots[s.Rank]
+	return entry, ok
 }
 
 // stepd looks at what slurmstepd and srun say of the end. Where Slurm's accounting says how the
