@@ -101,14 +101,15 @@ func (c *court) weight(f finding) int {
 		weak = 1000
 	)
 	w := f.class.rank() * each
-	if f.guess && f.class.hardware() {
-		w = Memory.rank()*each + 1 // behind what is certain
-	}
-	if f.blame == BlameService {
-		w -= 2 // it says more than that a connection was lost
-	}
-	if c.inProgram(f.class) && f.root {
-		w = HostMemory.rank()*each + 1 // before all others of the program
+	switch { // a guess comes behind what is certain, and an outside service before connections that were lost with it
+	case f.guess && f.class.hardware():
+		w = Memory.rank()*each + 1
+	case c.inProgram(f.class) && f.root:
+		w = HostMemory.rank()*each + 1 + 2*boolInt(f.guess) // before all others of the program
+	case f.guess:
+		w += 2
+	case f.blame == BlameService:
+		w -= 2
 	}
 	if f.weak {
 		w += weak
