@@ -142,6 +142,9 @@ func sampleText(s client.JobSample) string {
 	if s.Steps > 0 {
 		text += fmt.Sprintf(" of %d", s.Steps)
 	}
+	if s.Steps == 0 && s.EpochSteps > 0 && s.Epoch != nil {
+		text += fmt.Sprintf(" in epoch %g of %d steps", *s.Epoch, s.EpochSteps)
+	}
 	for _, v := range []struct {
 		format string
 		value  *float64

@@ -68,7 +68,7 @@ func (a *app) followLogs(ctx context.Context, s slurm.Client, asked string, id i
 	if errors {
 		out, errOut = nil, a.out
 	}
-	_, err := a.follow(ctx, s, id, out, errOut)
+	_, err := a.follow(ctx, s, id, out, errOut, nil)
 	return err
 }
 

@@ -110,6 +110,8 @@ type jobAnswer struct {
 	Stderr           string    `json:"stderr,omitempty"`
 	// Progress is the last line of progress in the job's output.
 	Progress *progressShape `json:"progress,omitempty"`
+	// Unread is there where the job has written for a while, and no line of progress that is known.
+	Unread *job.Unread `json:"unread,omitempty"`
 	// Kept is what the keeper of jobs knows of it, absent for jobs that are not kept.
 	Kept *client.JobReport `json:"kept,omitempty"`
 	// cause says why it failed, where more is known than its state says.
@@ -154,7 +156,10 @@ type progressShape struct {
 	TFLOPs                *float64 `json:"tflops,omitempty"`
 	StepSeconds           *float64 `json:"step_seconds,omitempty"`
 	GradNorm              *float64 `json:"grad_norm,omitempty"`
-	text                  string
+	Epoch                 *float64 `json:"epoch,omitempty"`
+	// EpochSteps is how many steps an epoch has, where it is not known how many there will be in all.
+	EpochSteps int64 `json:"epoch_steps,omitempty"`
+	text       string
 }
 
 // progressOf is what a line of progress says, in the words of its program where these are its own.
@@ -163,7 +168,7 @@ func progressOf(s trainlog.Sample) *progressShape {
 	p := &progressShape{
 		Batch: int(max(0, s.Step)), Loss: v.Loss, SamplesPerSecond: v.SamplesPerSecond, LearningRate: v.LearningRate, Steps: s.Steps,
 		TokensPerSecond: v.TokensPerSecond, TokensPerSecondPerGPU: v.TokensPerSecondPerGPU, TFLOPs: v.TFLOPs, StepSeconds: v.StepSeconds,
-		GradNorm: v.GradNorm, text: sampleText(v),
+		GradNorm: v.GradNorm, Epoch: v.Epoch, EpochSteps: v.EpochSteps, text: sampleText(v),
 	}
 	if s.Step >= 0 {
 		p.Step = &s.Step

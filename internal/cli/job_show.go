@@ -38,6 +38,7 @@ is. ID is a number, or 9_3 for task 3 of array 9; of an array, all tasks are lis
 			}
 			answer := a.jobAnswer(ctx, told, view)
 			answer.addKept(ctx)
+			answer.addUnread(ctx, s, view.Job, time.Now())
 			answer.addCause(ctx, s, view)
 			if err := answer.addTasks(ctx, s, asked); err != nil {
 				return err
@@ -103,14 +104,16 @@ func (j *jobAnswer) addProgress(of slurm.Job) {
 	if of.StdOut == "" || !job.Started(of) {
 		return
 	}
-	p, found, err := job.ReadProgress(of.StdOut, of.UID)
-	if err != nil {
-		j.Blind = append(j.Blind, fmt.Sprintf("the job's output: %v", err))
+	for _, path := range job.Logs(of) { // bars, and Composer's lines, go to the standard error
+		p, found, err := job.ReadProgress(path, of.UID)
+		if err != nil {
+			j.Blind = append(j.Blind, fmt.Sprintf("the job's output: %v", err))
+		}
+		if found {
+			j.Progress = progressOf(p)
+			return
+		}
 	}
-	if !found {
-		return
-	}
-	j.Progress = progressOf(p)
 }
 
 // addCause says why a job that failed did so, where its logs say more than Slurm. What the keeper has
@@ -169,6 +172,9 @@ func (j jobAnswer) write(a *app, now time.Time) error {
 	}
 	for _, b := range j.Blind {
 		fmt.Fprintf(a.err, "muster: could not read %s\n", page.Printable(b))
+	}
+	if j.Unread != nil {
+		fmt.Fprintf(a.out, "\nThe job's output has no line of progress that muster knows.\n%s", unreadText(a, j.ID, *j.Unread, !j.Ended))
 	}
 	if err := j.writeAttempts(a, now); err != nil {
 		return err

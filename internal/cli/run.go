@@ -4,20 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/diag"
-	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/fault"
-	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/slurm"
 )
 
@@ -292,96 +288,6 @@ func (a *app) submitted(j submittedJob) error {
 		_, err := fmt.Fprintln(a.out, j.ID)
 		return err
 	})
-}
-
-// followRun follows a job that was just submitted, to its end.
-func (a *app) followRun(ctx context.Context, s slurm.Client, id int) error {
-	say := a.sayOf(id)
-	first, err := s.Job(ctx, id)
-	if err != nil {
-		say("is submitted")
-	} else {
-		say(fmt.Sprintf("is submitted: %s, %s of %s", first.Name, count.Of(first.NumNodes, "node"), first.Partition))
-	}
-	if err == nil && first.ArrayJobID != 0 {
-		fmt.Fprintf(a.err, "  job %d is an array; %s shows its tasks, and %s follows one\n",
-			id, a.command("job list"), a.command("job logs -f %d_TASK", id))
-		return a.submitted(submittedJob{ID: id})
-	}
-	out := a.out
-	if a.output == "json" {
-		out = a.err
-	}
-	view, err := a.follow(ctx, s, id, out, a.err)
-	if err != nil {
-		return err
-	}
-	ending := job.EndingOf(view)
-	if !ending.OK {
-		a.explain(id, ending)
-	}
-	if a.output == "json" {
-		if err := a.writeJSON(a.jobAnswer(ctx, s, view)); err != nil {
-			return err
-		}
-	}
-	if !ending.OK {
-		return fault.Exit(fault.ExitProblem)
-	}
-	return nil
-}
-
-// explain says how a job ended that did not complete, if that was not said yet,
-// and what to do.
-func (a *app) explain(id int, e job.Ending) {
-	if a.quiet {
-		fmt.Fprintf(a.err, "muster: job %d %s\n", id, page.Printable(e.Text))
-	}
-	if e.Hint != "" {
-		fmt.Fprintf(a.err, "  hint: %s\n", page.Printable(e.Hint))
-	}
-}
-
-// follow follows a job. Where the user stops that, it says how to go on.
-func (a *app) follow(ctx context.Context, s slurm.Client, id int, out, errOut io.Writer) (job.View, error) {
-	f := job.Follower{Slurm: s, Say: a.sayOf(id), Fate: fates(s).of, BurnIn: burnInsHere()}
-	var guards []*page.Guard
-	for _, one := range []struct{ to, from *io.Writer }{{&f.Out, &out}, {&f.Err, &errOut}} {
-		if *one.from != nil {
-			g := page.Guarded(*one.from)
-			guards, *one.to = append(guards, g), g
-		}
-	}
-	view, err := a.followBy(ctx, f, id)
-	for _, g := range guards {
-		if unwritten := g.Flush(); unwritten != nil {
-			err = errors.Join(err, unwritten)
-		}
-	}
-	return view, err
-}
-
-// followBy is follow by a follower that is made already.
-func (a *app) followBy(ctx context.Context, f job.Follower, id int) (job.View, error) {
-	view, err := f.Follow(ctx, id)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		fmt.Fprintf(a.err, "\nno longer following job %d, which goes on\n  %s follows it again\n  %s ends it\n",
-			id, a.command("job logs -f %d", id), a.command("job cancel %d", id))
-		return view, fault.Exit(fault.ExitInterrupted)
-	case errors.Is(err, slurm.ErrNoJob):
-		return view, noJob(id)
-	}
-	return view, err
-}
-
-// sayOf tells the user what happens to a job.
-func (a *app) sayOf(id int) func(line string) {
-	return func(line string) {
-		if !a.quiet {
-			fmt.Fprintf(a.err, "[%s] job %d %s\n", time.Now().Format(time.TimeOnly), id, page.Printable(line))
-		}
-	}
 }
 
 // command is a command line of ours for the user to type, about the same

@@ -171,11 +171,16 @@ func (l *lookout) addJobs(seen *top.Look, queue []slurm.Job, kept []client.JobRe
 // curve is what the job's output says by now. What this user may not read has none.
 func (l *lookout) curve(j slurm.Job) *job.Curve {
 	c := l.curves[j.ID]
-	if c == nil || c.Path != j.StdOut || c.UID != j.UID {
+	if c == nil || c.Path != j.StdOut && c.Path != j.StdErr || c.UID != j.UID {
 		c = &job.Curve{Path: j.StdOut, UID: j.UID}
 	}
 	if err := c.Look(); err != nil {
-		return &job.Curve{Path: j.StdOut, UID: j.UID}
+		c = &job.Curve{Path: j.StdOut, UID: j.UID}
+	}
+	if len(c.Samples) == 0 && j.StdErr != "" && j.StdErr != j.StdOut { // where bars go, and Composer's lines
+		if other := (&job.Curve{Path: j.StdErr, UID: j.UID}); other.Look() == nil && len(other.Samples) > 0 {
+			return other
+		}
 	}
 	return c
 }

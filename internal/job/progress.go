@@ -62,6 +62,9 @@ func fill(last *trainlog.Sample, before trainlog.Sample) {
 		}
 	}
 	last.Steps = max(last.Steps, before.Steps)
+	if !last.Epoch.Known && last.Step == before.Step {
+		last.Epoch, last.EpochSteps = before.Epoch, before.EpochSteps
+	}
 }
 
 func lastProgress(samples []trainlog.Sample) (Progress, bool) {

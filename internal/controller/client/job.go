@@ -66,6 +66,9 @@ type JobSample struct {
 	StepSeconds           *float64 `json:"step_seconds,omitempty"`
 	GradNorm              *float64 `json:"grad_norm,omitempty"`
 	Eval                  bool     `json:"eval,omitempty"`
+	Epoch                 *float64 `json:"epoch,omitempty"`
+	// EpochSteps is how many steps an epoch has, where the line says this and not how many there will be.
+	EpochSteps int64 `json:"epoch_steps,omitempty"`
 }
 
 // JobRhythm is the time between two lines of progress, in seconds.

@@ -13,6 +13,7 @@ func SampleOf(s trainlog.Sample, at time.Time) JobSample {
 		At: at, Step: s.Step, Steps: s.Steps, Eval: s.Eval, Loss: number(s.Loss), LearningRate: number(s.LearningRate),
 		SamplesPerSecond: number(s.SamplesPerSecond), TokensPerSecond: number(s.TokensPerSecond), TFLOPs: number(s.TFLOPsPerGPU),
 		TokensPerSecondPerGPU: number(s.TokensPerSecondPerGPU), StepSeconds: number(s.StepSeconds), GradNorm: number(s.GradNorm),
+		Epoch: number(s.Epoch), EpochSteps: s.EpochSteps,
 	}
 }
 

@@ -42,11 +42,12 @@ func merged(all []client.JobSample, s client.JobSample) []client.JobSample {
 		{&last.Loss, &s.Loss}, {&last.LearningRate, &s.LearningRate}, {&last.SamplesPerSecond, &s.SamplesPerSecond},
 		{&last.TokensPerSecond, &s.TokensPerSecond}, {&last.TokensPerSecondPerGPU, &s.TokensPerSecondPerGPU},
 		{&last.TFLOPs, &s.TFLOPs}, {&last.StepSeconds, &s.StepSeconds}, {&last.GradNorm, &s.GradNorm},
+		{&last.Epoch, &s.Epoch},
 	} {
 		if *v.from != nil {
 			*v.to = *v.from
 		}
 	}
-	last.Steps = max(last.Steps, s.Steps)
+	last.Steps, last.EpochSteps = max(last.Steps, s.Steps), max(last.EpochSteps, s.EpochSteps)
 	return all
 }

@@ -35,6 +35,18 @@ func TestPageIsRight(t *testing.T) {
 		t.Errorf("the page has lines of %s, want %s", got, want)
 	}
 
+	_, other, _ := strings.Cut(page, "\n### Lines of other programs\n")
+	others := regexp.MustCompile("(?s)```text\n(.*?)```").FindStringSubmatch(other)
+	if others == nil {
+		t.Fatal("the page has no lines of other programs")
+	}
+	for line := range strings.Lines(others[1]) {
+		log := line + strings.Replace(line, "40", "41", 1) + strings.Replace(line, "40", "42", 1)
+		if found := read(log).Samples; len(found) != 3 || found[2].Step != 42 || found[2].Format != trainlog.General || found[2].Loss != some(1.2439) {
+			t.Errorf("%q says %+v", log, found)
+		}
+	}
+
 	var groups []string
 	_, table, _ := strings.Cut(page, "| group | holds |")
 	for _, row := range regexp.MustCompile("(?m)^\\| (`.*?) \\|").FindAllStringSubmatch(table, -1) {

@@ -268,6 +268,11 @@ func (c *course) hold(s Sample) {
 	}
 }
 
+// Pending reports whether lines came that are progress if another one or two of their kind follow.
+func (r *Reader) Pending() bool {
+	return slices.ContainsFunc(r.state.general.Courses, func(c course) bool { return !c.Sure && c.Falls == 0 && c.Run <= sureAfter+1 })
+}
+
 // copy is what another reader may know; nil is nothing.
 func (g *general) copy() *general {
 	if g == nil || g.Main == "" && len(g.Courses) == 0 && !g.Headed && !g.Zero && g.Head == (head{}) {
