@@ -6,16 +6,13 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/test/cloud"
 	"github.com/muster-hpc/muster/test/cloud/wire"
+	"github.com/muster-hpc/muster/test/soak"
 )
-
-// sampleTime is how long kills are tried where nobody asks for all of them.
-const sampleTime = 45 * time.Second
 
 // kinds are the two ways in which the last call of a killed muster ends.
 var kinds = []cloud.Kind{cloud.LostCall, cloud.LostAnswer}
@@ -23,8 +20,22 @@ var kinds = []cloud.Kind{cloud.LostCall, cloud.LostAnswer}
 // TestKilled kills `up` and `down` at every call by which they change something: the
 // same command again reaches the goal, with the same result as if nothing had
 // happened, and `down` leaves nothing behind. The head node is a puppet: no machine
-// boots. With MUSTER_ALL=1 every kill is tried, else a sample.
-func TestKilled(t *testing.T) {
+// boots. A sample of all kills is tried.
+func TestKilled(t *testing.T) { tryKills(t, 5) }
+
+// TestSoak_killed tries more of them, and all with MUSTER_ALL=1.
+func TestSoak_killed(t *testing.T) {
+	soak.Only(t, "more of what TestKilled tries a sample of")
+	most := 60
+	if os.Getenv("MUSTER_ALL") != "" {
+		most = 1 << 30
+	}
+	tryKills(t, most)
+}
+
+// tryKills tries at most so many kills.
+func tryKills(t *testing.T, most int) {
+	t.Helper()
 	t.Parallel()
 	d := newDouble(t)
 	u := d.newUser()
@@ -35,23 +46,14 @@ func TestKilled(t *testing.T) {
 	t.Logf("up changes something with %d calls, down with %d", upCalls, downCalls)
 
 	trials := trialsOf(upCalls, downCalls)
-	all, began, done := os.Getenv("MUSTER_ALL") != "", time.Now(), 0
-	if !all {
-		dice := rand.New(rand.NewPCG(uint64(len(trials)), 6))
-		dice.Shuffle(len(trials), func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
-	}
-	for _, x := range trials {
-		if !all && time.Since(began) > sampleTime {
-			break
-		}
+	dice := rand.New(rand.NewPCG(uint64(len(trials)), 6))
+	dice.Shuffle(len(trials), func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
+	tried := trials[:min(most, len(trials))]
+	for _, x := range tried {
+		t.Logf("%+v", x)
 		x.try(u, want)
-		done++
-		t.Logf("%3.0f s: %+v", time.Since(began).Seconds(), x)
 	}
-	t.Logf("%d of %d kills tried in %.0f s", done, len(trials), time.Since(began).Seconds())
-	if done == 0 {
-		t.Error("nothing was tried")
-	}
+	t.Logf("%d of %d kills tried", len(tried), len(trials))
 }
 
 // count counts the calls by which users change something while act runs.

@@ -11,15 +11,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/muster-hpc/muster/test/soak"
 )
 
 const (
 	p5    = types.InstanceTypeP548xlarge
 	p4    = types.InstanceTypeP4d24xlarge
 	small = types.InstanceTypeC6iLarge
-	// rounds are how often the GPU nodes are resumed and suspended: Slurm leaves a node
-	// alone for a minute after that.
-	rounds = 2
 )
 
 // agent is the head node's, as pkill finds it by its command line.
@@ -38,15 +37,22 @@ const startAgent = `pgrep -f '` + agent + `' || xargs -0 -a /proc/1/environ sh -
 func TestMachines(t *testing.T) {
 	t.Parallel()
 	b := newBooted(t)
-	b.killedWhileNodesCome()
+	b.killedWhileNodesCome(1)
 	b.capacityElsewhere()
 	b.allOrNothing()
+}
+
+// TestSoak_machines resumes and suspends nodes more often: Slurm leaves a node alone for a minute after that.
+func TestSoak_machines(t *testing.T) {
+	soak.Only(t, "more rounds of TestMachines, of a minute each")
+	t.Parallel()
+	newBooted(t).killedWhileNodesCome(4)
 }
 
 // killedWhileNodesCome kills daemons of the head node at random moments while jobs
 // resume four GPU nodes, and those are suspended again. Every job ends well, no node
 // ever has two instances, and none is left.
-func (b *booted) killedWhileNodesCome() {
+func (b *booted) killedWhileNodesCome(rounds int) {
 	ctx, stop := context.WithCancel(b.t.Context())
 	defer stop()
 	var group sync.WaitGroup
@@ -64,7 +70,7 @@ func (b *booted) killedWhileNodesCome() {
 	stop()
 	group.Wait()
 	b.t.Logf("%d rounds in %.0f s; killed %v; %d instances launched, at most %d at once", rounds, time.Since(began).Seconds(), killed, len(b.instances(p5)), most)
-	if len(killed) < 2 || most != 4 {
+	if len(killed) < min(rounds, len(victims)) || most != 4 {
 		b.t.Errorf("killed %v, %d instances at once: nothing was tried", killed, most)
 	}
 }
