@@ -286,7 +286,7 @@ func (c *cluster) nodes() map[string]shownNode {
 }
 
 // patience is how long anything may take that comes at all: a busy machine is slow, and nothing is the matter with it.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // await waits until something holds, and fails the test if it does not in time, which is never less than patience.
 func (c *cluster) await(what string, limit time.Duration, holds func() bool) {
