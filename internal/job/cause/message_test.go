@@ -244,3 +244,40 @@ func TestFirstCause(t *testing.T) {
 		}
 	}
 }
+
+// TestWaits: a job waits longer for a service outside the cluster each time, and such runs are none that came no further, but are
+// restarts.
+func TestWaits(t *testing.T) {
+	const text = "Traceback (most recent call last):\n  File \"x\", line 1\nhuggingface_hub.errors.HfHubHTTPError: 503 Server Error: Service Unavailable for url: https://huggingface.co/x\n"
+	waited := cause.Round{Class: cause.Network, Action: cause.Here, Checkpoint: 100, Waited: true}
+	idle := cause.Round{Class: cause.Network, Action: cause.Here, Checkpoint: 100}
+	for _, row := range []struct {
+		name   string
+		rounds []cause.Round
+		action cause.Action
+		wait   int
+	}{
+		{"first", nil, cause.Here, 300},
+		{"second", []cause.Round{waited}, cause.Here, 600},
+		{"sixth", slices.Repeat([]cause.Round{waited}, 5), cause.Here, 3600},
+		{"after_another", []cause.Round{waited, idle}, cause.Here, 300},
+		{"no_restarts_left", slices.Repeat([]cause.Round{waited}, 10), cause.Stop, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			e := logged("FAILED", cause.Exit{Code: 1}, text, "")
+			e.Rounds = row.rounds
+			if v := cause.Judge(e); v.Action != row.action || v.Wait != row.wait {
+				t.Errorf("got %s, %d s: %s", v.Action, v.Wait, v.Why)
+			}
+		})
+	}
+	other := logged("FAILED", cause.Exit{Code: 1}, "Traceback (most recent call last):\n  File \"x\", line 1\nRuntimeError: x\n", "")
+	other.Rounds = []cause.Round{idle, waited, waited}
+	if v := cause.Judge(other); v.Action != cause.Here {
+		t.Errorf("two runs that came no further are three: %s", v.Why)
+	}
+	other.Rounds = []cause.Round{idle, idle, waited, idle}
+	if v := cause.Judge(other); v.Action != cause.Stop {
+		t.Errorf("a wait between hides runs that came no further: %s", v.Why)
+	}
+}

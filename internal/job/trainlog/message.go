@@ -51,7 +51,7 @@ func ofSlurm(text []byte, s *Sign) bool {
 func usage(text []byte, s *Sign) bool {
 	program, said, _ := bytes.Cut(text, []byte(": error: "))
 	const longest = 80
-	if len(program) == 0 || len(program) > longest || bytes.ContainsAny(program, `:"'`) || bytes.HasPrefix(program, []byte("slurmstepd")) {
+	if len(program) == 0 || len(program) > longest || bytes.ContainsAny(program, `:"'`) {
 		return false
 	}
 	s.ExitCode = 2
