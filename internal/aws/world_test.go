@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +29,16 @@ import (
 )
 
 const region = "us-east-2"
+
+// atOnce is how many tests run at the same time: they wait for looks that are seconds apart, and compute little.
+const atOnce = 4
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // world is an account of the double, with something in place of a head node.
 type world struct {
