@@ -14,7 +14,7 @@ import (
 // ready waits until a change set is worked out.
 func (d *double) ready(stack, name string) *cloudformation.DescribeChangeSetOutput {
 	d.Helper()
-	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		out, err := d.cfn.DescribeChangeSet(d.Context(), &cloudformation.DescribeChangeSetInput{StackName: &stack, ChangeSetName: &name})
 		d.must(err)
 		if out.Status != types.ChangeSetStatusCreateInProgress && out.Status != types.ChangeSetStatusCreatePending {

@@ -26,6 +26,7 @@ const speed = 2000
 
 func start(t *testing.T) *double {
 	t.Helper()
+	t.Parallel() // stacks take their time, and each test has a double of its own
 	c := cloud.Start(t, cloud.Options{Speed: speed})
 	return &double{T: t, cloud: c, s: c.Formation, cfn: cloudformation.NewFromConfig(c.Config())}
 }
@@ -81,10 +82,13 @@ func (d *double) stack(name string) types.Stack {
 	return out.Stacks[0]
 }
 
+// patience is how long a stack may take, on a machine that does much else.
+const patience = 5 * time.Minute
+
 // settled waits until no operation goes on and gives the stack.
 func (d *double) settled(name string) types.Stack {
 	d.Helper()
-	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		st := d.stack(name)
 		if s := string(st.StackStatus); len(s) < 11 || s[len(s)-11:] != "IN_PROGRESS" {
 			return st

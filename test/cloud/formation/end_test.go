@@ -1,6 +1,8 @@
 package formation_test
 
 import (
+	"time"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
@@ -31,5 +33,6 @@ func (d *double) gone(client *ec2.Client, id string) {
 		if out.Reservations[0].Instances[0].State.Name == types.InstanceStateNameTerminated {
 			return
 		}
+		<-time.After(5 * time.Millisecond)
 	}
 }

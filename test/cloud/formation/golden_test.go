@@ -30,6 +30,7 @@ const goldens = "../../../internal/aws/stack/testdata"
 // TestOurTemplatesAreMadeChangedAndDeleted makes the stacks of every golden cluster,
 // changes their tags and sizes, and deletes them: then nothing of them is left.
 func TestOurTemplatesAreMadeChangedAndDeleted(t *testing.T) {
+	t.Parallel()
 	dir := golden.Unfolded(t, goldens)
 	files, err := filepath.Glob(dir + "/*.base.json")
 	if err != nil || len(files) == 0 {
