@@ -85,7 +85,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		if err != nil {
 			d.explain(ctx, err)
 		}
-		err = errors.Join(err, d.install.stop())
+		d.install.stop()
 		if err != nil || !o.Keep {
 			err = errors.Join(err, d.end(ctx))
 		}

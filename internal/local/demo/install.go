@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,18 +44,12 @@ func (i *installation) start(ctx context.Context, tar string) {
 	}()
 }
 
-// stop ends it and waits for its end, if it was started at all. That it did not come to
-// its end is no error.
-func (i *installation) stop() error {
-	if i.ended == nil {
-		return nil
+// stop ends it and waits for its end, if it was started at all.
+func (i *installation) stop() {
+	if i.ended != nil {
+		i.cancel()
+		<-i.ended
 	}
-	i.cancel()
-	<-i.ended
-	if i.err != nil && errors.Is(i.err, exec.ErrWaitDelay) {
-		return fmt.Errorf("stop mmdebstrap: %w", i.err)
-	}
-	return nil
 }
 
 // debootstrap is the command that makes the file system.
