@@ -31,8 +31,8 @@ func (a *app) dataRestore() *cobra.Command {
 		Short: "Bring the newest whole checkpoint to a directory",
 		Long: `Restore finds the checkpoints below the prefix, of torch, DeepSpeed, Megatron-LM,
 Hugging Face, Lightning, NeMo, with a marker or without, and brings the newest of
-which all files are there: to DIR, with the path that it has below the prefix. It
-says which ones it passed over, and why.
+which all files are there and none is known to be cut off: to DIR, with the path
+that it has below the prefix. It says which ones it passed over, and why.
 
 Each file is proven by its stored checksum. The checkpoint has its name only when
 all of it is there, and latest or the like leads to it after that. What was cut

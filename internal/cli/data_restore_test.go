@@ -18,3 +18,16 @@ func TestRestored_came(t *testing.T) {
 		}
 	}
 }
+
+// TestRestored_lengths says of how many files the length is known to be right.
+func TestRestored_lengths(t *testing.T) {
+	for want, r := range map[string]restoreAnswer{
+		"no file says how long it has to be": {Size: fileCount{Files: 3}},
+		"length checked of 2 of 3 files":     {Size: fileCount{Files: 3}, Checked: 2},
+		"length checked of 1 of 1 file":      {Size: fileCount{Files: 1}, Checked: 1},
+	} {
+		if got := r.lengths(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

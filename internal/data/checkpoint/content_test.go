@@ -90,7 +90,7 @@ func TestCuts(t *testing.T) {
 			t.Errorf("%s, whole: checked is %v", name, checked)
 		}
 	}
-	if len(whole) != 9 {
+	if len(whole) != 10 {
 		t.Errorf("there are %d files", len(whole))
 	}
 }
@@ -132,6 +132,7 @@ func TestContents(t *testing.T) {
 		{"header_cut_off", map[string]string{"m.safetensors": header(99, "{")}, "m.safetensors: it has 9 bytes, and its header alone 107", 0},
 		{"header_of_no_json", map[string]string{"m.safetensors": header(3, "abc")}, "m.safetensors: its header is not JSON", 0},
 		{"header_of_the_last_size", map[string]string{"m.safetensors": header(100_000_000, "{}")}, "m.safetensors: it has 10 bytes, and its header alone 100000008", 0},
+		{"header_over_the_last_size", map[string]string{"m.safetensors": header(100_000_001, "{}")}, "m.safetensors: it does not begin with a header", 0},
 		{"long_header", map[string]string{"m.safetensors": string(safetensors(9, 1<<20))}, "", 1},
 		{"long_header_cut_off", map[string]string{"m.safetensors": string(safetensors(9, 1<<20)[:1<<20+9])}, "m.safetensors: it has 1048585 bytes, and its header says 1048593", 0},
 		{"header_that_is_not_read", map[string]string{"m.safetensors": string(safetensors(9, 17<<20))}, "", 0},

@@ -211,7 +211,7 @@ func (v *View) named(c *candidate) bool {
 // wrote this one, or the pointer is yet to come.
 func (v *View) older(c *candidate) (pointed, bool) {
 	for _, p := range v.pointers {
-		if !checkpoint.Pointer(p.path) || path.Dir(p.path) != c.run() {
+		if !checkpoint.Pointer(p.path) {
 			continue
 		}
 		for _, other := range v.all {

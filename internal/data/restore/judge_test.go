@@ -120,6 +120,7 @@ func TestSaid(t *testing.T) {
 		{"sent_again", []sent{{"COMPLETE", "2", 0}, {"a", "2", 2}}, "", "a was put after COMPLETE, which comes last: it is being sent again"},
 		{"sent_in_its_second", []sent{{"COMPLETE", "2", 0.2}, {"a", "2", 0.9}}, "all of its 2 files are there", ""},
 		{"one_seal_after_the_other", []sent{{"__0_0.distcp", "3", 0}, {".metadata", "3", 2}, {"COMPLETE", "3", 4}}, "all of its 3 files are there", ""},
+		{"logs_that_came_last", []sent{{"a", "1", 0}, {"1.log", "", 1}, {"2.log", "", 1}, {"3.log", "", 1}, {"4.log", "", 1}, {"5.log", "", 1}, {"6.log", "", 1}, {"7.log", "", 1}, {"8.log", "", 1}}, "all of its 1 file are there", ""},
 		{"a_log_that_came_later", []sent{{"a", "2", 0}, {"COMPLETE", "2", 1}, {"train.log", "", 9}}, "all of its 2 files are there", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -237,5 +238,83 @@ func TestGoes(t *testing.T) {
 				t.Errorf("denied: %v", err)
 			}
 		})
+	}
+}
+
+// TestNewestFile has the file that came last before another one in the order of keys.
+func TestNewestFile(t *testing.T) {
+	began := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
+	v, err := restore.Look(t.Context(), sentTo(t, began, []sent{{"a", "", 3600}, {"b", "", 0}}), "m", began.Add(time.Hour+5*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, passed, err := v.Choose(t.Context(), newest); !errors.Is(err, restore.ErrNone) || passed[0].Why != "nothing says that all of it is there, and the last of it came 5 s ago" {
+		t.Errorf("passed over %v, %v", passed, err)
+	}
+}
+
+// TestNamed says of which checkpoints a pointer says something.
+func TestNamed(t *testing.T) {
+	const silent, named = "nothing of it came in the last 24 h 0 min; it says nothing of itself", "a pointer names it, or a later one"
+	for _, c := range []struct {
+		name   string
+		bucket files
+		want   string
+		proof  string
+	}{
+		{"it", files{"m/step-5/a": "w", "m/latest": "step-5"}, "step-5", named},
+		{"a_later_one", files{"m/step-5/a": "w", "m/latest": "step-6"}, "step-5", named},
+		{"one_of_another_run", files{"m/a/step-5/a": "w", "m/b/step-6/a": "w", "m/b/latest": "step-6"}, "a/step-5", silent},
+		{"an_older_one_of_another_run", files{"m/a/step-5/a": "w", "m/b/step-4/a": "w", "m/b/latest": "step-4"}, "a/step-5", silent},
+		{"one_of_this_step_with_another_name", files{"m/step-5/a": "w", "m/latest": "checkpoint-5"}, "step-5", silent},
+		{"a_later_one_than_one_without_a_step", files{"m/checkpoint-final/a": "w", "m/latest": "step-6"}, "checkpoint-final", silent},
+		{"one_beside_one_without_a_step", files{"m/checkpoint-final/a": "w", "m/step-6/a": "w", "m/latest": "step-6"}, "checkpoint-final", silent},
+		{"one_without_a_step", files{"m/checkpoint-final/a": "w", "m/step-6/a": "w", "m/latest": "checkpoint-final"}, "step-6", silent},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fake := &storetest.Fake{}
+			put(t, fake, c.bucket)
+			_, f, passed, err := choose(t, fake, "m", restore.Want{Name: c.want, Step: checkpoint.NoStep})
+			if err != nil || f.Proof != c.proof || f.Doubt != "" {
+				t.Errorf("got %+v, passed over %v, %v", f, passed, err)
+			}
+		})
+	}
+}
+
+// TestPointer_damaged reads a pointer to its end, where its checksum is compared.
+func TestPointer_damaged(t *testing.T) {
+	fake := &storetest.Fake{}
+	put(t, fake, files{"m/step-5/a": "w", "m/latest": "step-5"})
+	fake.Damage("m/latest")
+	if _, err := restore.Look(t.Context(), fake, "m", later()); !errors.Is(err, store.ErrChecksum) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// grown is a store in which an object became very long since it was listed.
+type grown struct {
+	store.Store
+	read int
+}
+
+func (g *grown) Get(context.Context, string) (io.ReadCloser, store.Object, error) {
+	return io.NopCloser(g), store.Object{SizeBytes: 1 << 20}, nil
+}
+
+func (g *grown) Read(p []byte) (int, error) {
+	if g.read += len(p); g.read > 1<<20 {
+		return 0, io.EOF
+	}
+	return copy(p, strings.Repeat("x", len(p))), nil
+}
+
+// TestPointer_grown reads no more of it than a pointer may have.
+func TestPointer_grown(t *testing.T) {
+	fake := &storetest.Fake{}
+	put(t, fake, files{"m/step-5/a": "w", "m/latest": "step-5"})
+	g := &grown{Store: fake}
+	if _, err := restore.Look(t.Context(), g, "m", later()); err != nil || g.read > 16<<10 {
+		t.Errorf("it read %d bytes, %v", g.read, err)
 	}
 }

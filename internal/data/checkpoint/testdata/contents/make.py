@@ -1,8 +1,9 @@
 # Makes the files of this directory, and cuts.tsv: how many of their first bytes ("+8": and zeros behind them) the library that
-# wrote them reads. Made with torch 1.13.0a0 (Debian 12), numpy 1.24.2 and safetensors 0.8.0.
-import random, zipfile
+# wrote them reads. Made with torch 1.13.0a0 (Debian 12), numpy 1.24.2 and safetensors 0.8.0, and then, with the argument torch2.pt,
+# with torch 2.15.0+cu132.
+import random, sys, zipfile
 
-import numpy, safetensors.numpy, torch
+import numpy, torch
 
 random.seed(1)
 torch.manual_seed(1)
@@ -23,23 +24,30 @@ def commented(path):
 
 state = {"w": torch.randn(300), "b": torch.zeros(40), "step": 3}
 arrays = {"w": numpy.random.RandomState(1).rand(50, 4).astype("f4"), "ids": numpy.arange(9)}
-torch.save(state, "torch.pt")
-torch.save(state, "legacy.pt", _use_new_zipfile_serialization=False)
-commented("commented.pt")
-safetensors.numpy.save_file(arrays, "model.safetensors", {"format": "np"})
-safetensors.numpy.save_file({}, "none.safetensors")
-numpy.savez("arrays.npz", **arrays)
-numpy.save("array.npy", arrays["w"])
-numpy.save("bools.npy", numpy.zeros((3, 7), bool))
-numpy.save("objects.npy", numpy.array([{"a": 1}, None], dtype=object))
+if sys.argv[1:] == ["torch2.pt"]:
+    torch.save(state, "torch2.pt")
+    readers, mode = {"torch2.pt": torch.load}, "a"
+else:
+    import safetensors.numpy
 
-readers = {
-    "torch.pt": torch.load, "legacy.pt": torch.load, "commented.pt": torch.load,
-    "model.safetensors": safetensors.numpy.load_file, "none.safetensors": safetensors.numpy.load_file,
-    "arrays.npz": read_npz, "array.npy": numpy.load, "bools.npy": numpy.load, "objects.npy": lambda p: numpy.load(p, allow_pickle=True),
-}
-with open("cuts.tsv", "w") as table:
-    print("# file\tbytes\tzeros behind them\tit can be read", file=table)
+    torch.save(state, "torch.pt")
+    torch.save(state, "legacy.pt", _use_new_zipfile_serialization=False)
+    commented("commented.pt")
+    safetensors.numpy.save_file(arrays, "model.safetensors", {"format": "np"})
+    safetensors.numpy.save_file({}, "none.safetensors")
+    numpy.savez("arrays.npz", **arrays)
+    numpy.save("array.npy", arrays["w"])
+    numpy.save("bools.npy", numpy.zeros((3, 7), bool))
+    numpy.save("objects.npy", numpy.array([{"a": 1}, None], dtype=object))
+    readers = {
+        "torch.pt": torch.load, "legacy.pt": torch.load, "commented.pt": torch.load,
+        "model.safetensors": safetensors.numpy.load_file, "none.safetensors": safetensors.numpy.load_file,
+        "arrays.npz": read_npz, "array.npy": numpy.load, "bools.npy": numpy.load, "objects.npy": lambda p: numpy.load(p, allow_pickle=True),
+    }
+    mode = "w"
+with open("cuts.tsv", mode) as table:
+    if mode == "w":
+        print("# file\tbytes\tzeros behind them\tit can be read", file=table)
     for name, reader in readers.items():
         text = open(name, "rb").read()
         n = len(text)
