@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -156,4 +159,65 @@ func TestContents_unread(t *testing.T) {
 	if _, _, err := restore.Through(v, none{fake, store.ErrDenied}).Choose(t.Context(), newest); !errors.Is(err, store.ErrDenied) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestContents_link has symbolic links as exports put them, in the place of files that are read: the link's path is no such file.
+func TestContents_link(t *testing.T) {
+	fake := &storetest.Fake{}
+	put(t, fake, join(trainer(t, "m/checkpoint-1"), files{"m/checkpoint-1/model-00001-of-00002.safetensors": "-> ../../blobs/9f86d081884c7d65", "m/checkpoint-1/trainer_state.json": "-> ../state"}))
+	if _, f, passed, err := choose(t, fake, "m", newest); err != nil || f.Checked != 5 {
+		t.Errorf("got %+v, passed over %v, %v", f, passed, err)
+	}
+}
+
+// replaced is a store in which each object was put anew since it was listed.
+type replaced struct{ store.Store }
+
+func (r replaced) List(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
+	return func(yield func(store.Object, error) bool) {
+		for o, err := range r.Store.List(ctx, prefix) {
+			if o.Version = "another"; !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestContents_replaced(t *testing.T) {
+	fake := &storetest.Fake{}
+	put(t, fake, files{"m/step-1/rank_0.pt": recorded(t, "torch.pt")})
+	for want, s := range map[int]store.Store{0: replaced{fake}, 1: fake} {
+		if _, f, _, err := choose(t, s, "m", newest); err != nil || f.Checked != want {
+			t.Errorf("checked %d, want %d, %v", f.Checked, want, err)
+		}
+	}
+}
+
+// slow is a store of which each read takes a second.
+type slow struct {
+	store.Store
+	now, most atomic.Int64
+}
+
+func (s *slow) Range(ctx context.Context, key string, from, size int64, version string) (io.ReadCloser, error) {
+	now := s.now.Add(1)
+	defer s.now.Add(-1)
+	for most := s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
+	}
+	<-time.After(time.Second)
+	return s.Store.Range(ctx, key, from, size, version)
+}
+
+// TestContents_at_once reads several files at once, and not all.
+func TestContents_at_once(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := &storetest.Fake{}
+		for n := range 50 {
+			put(t, fake, files{fmt.Sprintf("m/step-1/rank_%d.pt", n): recorded(t, "torch.pt")})
+		}
+		s := &slow{Store: fake}
+		if _, f, _, err := choose(t, s, "m", newest); err != nil || f.Checked != 50 || s.most.Load() != 16 {
+			t.Errorf("checked %d, %d at once, %v", f.Checked, s.most.Load(), err)
+		}
+	})
 }
