@@ -88,3 +88,35 @@ func TestShowSaysWhatMovedAside(t *testing.T) {
 		})
 	}
 }
+
+// TestShowSaysWhatToDo: about an ending, whether the head node keeps the job or not.
+func TestShowSaysWhatToDo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "train-7.out")
+	log := "Traceback (most recent call last):\n  File \"t.py\", line 1, in <module>\nhuggingface_hub.errors.GatedRepoError: 401 Client Error.\n"
+	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	failed := slurm.Job{ID: 7, Name: "train", State: "FAILED", StdOut: path, StdErr: path, NodeList: "n-1", ExitCode: slurm.ExitCode{Code: 1}, StartTime: now, EndTime: now.Add(time.Minute)}
+	for name, row := range map[string]struct {
+		kept *client.JobReport
+		want string
+	}{
+		"not_kept": {nil, "check its token (HF_TOKEN, WANDB_API_KEY)"},
+		"kept":     {&client.JobReport{Rounds: []client.JobRound{{Why: "x", Hint: "do that"}}}, "do that\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			a := &app{out: &out, err: io.Discard}
+			view := job.View{Job: failed}
+			answer := a.jobAnswer(t.Context(), slurm.Client{Runner: answers{}}, view)
+			answer.Kept = row.kept
+			answer.addCause(t.Context(), slurm.Client{Runner: answers{}}, view)
+			if err := answer.write(a, now); err != nil {
+				t.Fatal(err)
+			}
+			if _, rest, ok := strings.Cut(out.String(), "to do"); !ok || !strings.HasPrefix(strings.TrimSpace(rest), strings.TrimSpace(row.want)) {
+				t.Errorf("it shows\n%s", out.String())
+			}
+		})
+	}
+}
