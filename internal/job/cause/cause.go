@@ -171,8 +171,8 @@ type Verdict struct {
 	Hint string `json:"hint,omitempty"`
 	// Guess says that the class is likely and not certain.
 	Guess bool `json:"guess,omitempty"`
-	// Wait is how many seconds the job has to wait before it starts again.
-	Wait int `json:"wait,omitempty"`
+	// WaitSeconds is how long the job has to wait before it starts again.
+	WaitSeconds int `json:"wait_seconds,omitempty"`
 }
 
 // Finding is a piece of evidence in plain words.
@@ -247,7 +247,7 @@ func Judge(e Evidence) Verdict {
 	v.Findings = findings(primary, rest)
 	v.Action, v.Why = c.decide(primary, v.Faults)
 	if primary.later && v.Action != Stop {
-		v.Wait = int(c.pause().Seconds())
+		v.WaitSeconds = int(c.pause().Seconds())
 	}
 	switch {
 	case c.running():

@@ -49,7 +49,7 @@ func TestEveryMessage(t *testing.T) {
 				if string(v.Class) != want.class || v.Action != want.action || atFault(v) != want.node || v.Guess != want.guess {
 					t.Errorf("%s %q behind %q: got %s, %s at %q, guess %t, %q (%s)\nwant %+v", r.Where, text, label, v.Class, v.Action, atFault(v), v.Guess, v.Text, v.Why, want)
 				}
-				if r.Says != "" && !strings.HasPrefix(v.Text, r.Says) || v.Hint != r.Hint || r.Fault == message.Service && v.Blame != cause.BlameService || (v.Wait > 0) != (r.Follows == message.Later) {
+				if r.Says != "" && !strings.HasPrefix(v.Text, r.Says) || v.Hint != r.Hint || r.Fault == message.Service && v.Blame != cause.BlameService || (v.WaitSeconds > 0) != (r.Follows == message.Later) {
 					t.Errorf("%s %q: %+v", r.Where, text, v)
 				}
 			}
@@ -266,8 +266,8 @@ func TestWaits(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			e := logged("FAILED", cause.Exit{Code: 1}, text, "")
 			e.Rounds = row.rounds
-			if v := cause.Judge(e); v.Action != row.action || v.Wait != row.wait {
-				t.Errorf("got %s, %d s: %s", v.Action, v.Wait, v.Why)
+			if v := cause.Judge(e); v.Action != row.action || v.WaitSeconds != row.wait {
+				t.Errorf("got %s, %d s: %s", v.Action, v.WaitSeconds, v.Why)
 			}
 		})
 	}

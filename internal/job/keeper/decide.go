@@ -98,7 +98,7 @@ func lost(n slurm.Node, since time.Time) bool {
 func (r *record) roundOf(o outcome, v cause.Verdict) client.JobRound {
 	round := client.JobRound{
 		Start: r.Run.Start, End: o.end, State: o.state, Nodes: r.Run.Nodes, Class: string(v.Class), Why: v.Text, Blame: string(v.Blame),
-		Guess: v.Guess, Hint: v.Hint, WaitSeconds: v.Wait, Action: string(v.Action), Because: v.Why, Checkpoint: r.newestStep(), Step: r.Run.Step,
+		Guess: v.Guess, Hint: v.Hint, WaitSeconds: v.WaitSeconds, Action: string(v.Action), Because: v.Why, Checkpoint: r.newestStep(), Step: r.Run.Step,
 	}
 	if v.Class == cause.Completed || v.Class == cause.Cancelled {
 		round.Action = actionNone
