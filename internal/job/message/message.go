@@ -138,18 +138,21 @@ func OfCUDA(text string) (Row, bool) {
 	return Row{}, false
 }
 
-// OfException returns the row of an exception: of the error of CUDA's in it, of its message, or else of its name.
+// OfException returns the row of an exception: of the error of CUDA's in it, of its message, or else of its name. Of a connection
+// that was lost, the name of an exception of a client of services outside says more than the message.
 func OfException(name, text string) (Row, bool) {
 	if r, ok := OfCUDA(text); ok {
 		return r, true
 	}
-	if r, ok := Find(Exception, text); ok {
-		return r, true
+	named, known := Find(Name, name)
+	if !known {
+		named, known = Find(Name, name[strings.LastIndexByte(name, '.')+1:])
 	}
-	if r, ok := Find(Name, name); ok {
-		return r, true
+	r, ok := Find(Exception, text)
+	if ok && (r.Fault == Service || named.Fault != Service || r.Class != named.Class) {
+		return r, true // else the name says more: which connection was lost
 	}
-	return Find(Name, name[strings.LastIndexByte(name, '.')+1:])
+	return named, known
 }
 
 func fits(w Where, t, text string) bool {

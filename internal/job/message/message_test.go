@@ -100,7 +100,20 @@ func TestOfException(t *testing.T) {
 			t.Errorf("%s: got %q", row.text, r.Class)
 		}
 	}
-	if r, _ := message.OfException("requests.exceptions.ConnectionError", "requests.exceptions.ConnectionError: x"); r.Fault != message.Service {
-		t.Errorf("got %+v", r)
+	for _, row := range []struct {
+		name, text string
+		fault      message.Fault
+		follows    message.Follows
+	}{
+		{"requests.exceptions.ConnectionError", "x", message.Service, message.Later},
+		{"httpx.ConnectError", "[Errno 111] Connection refused", message.Service, message.Later},
+		{"ConnectionRefusedError", "[Errno 111] Connection refused", message.OfClass, message.AsClass},
+		{"huggingface_hub.errors.HfHubHTTPError", "401 Client Error", message.Service, message.AsClass},
+		{"urllib.error.HTTPError", "HTTP Error 404: Not Found", message.Service, message.AsClass},
+		{"urllib.error.HTTPError", "HTTP Error 429: Too Many Requests", message.Service, message.Later},
+	} {
+		if r, _ := message.OfException(row.name, row.name+": "+row.text); r.Fault != row.fault || r.Follows != row.follows {
+			t.Errorf("%s: got %+v", row.name, r)
+		}
 	}
 }
