@@ -15,6 +15,7 @@ import (
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/job"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/pause"
 )
 
 // oddLines are lines that no reader knows as progress.
@@ -101,12 +102,17 @@ func TestRunTellsWhatItCannotRead(t *testing.T) {
 		if _, err := io.WriteString(to, oddLines()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(job.UnreadAfter - time.Second)
+		wait := func(d time.Duration) {
+			if err := pause.For(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wait(job.UnreadAfter - time.Second)
 		tell()
 		if errs.Len() > 0 {
 			t.Errorf("too early it says %q", errs.String())
 		}
-		time.Sleep(time.Second)
+		wait(time.Second)
 		tell()
 		tell()
 		_, got, _ := strings.Cut(errs.String(), "] ")

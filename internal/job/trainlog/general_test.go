@@ -2,6 +2,7 @@ package trainlog_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,3 +131,51 @@ func TestGeneralLines(t *testing.T) {
 		})
 	}
 }
+
+// Lines of programs in whose logs they were seen; the loss falls from 2.5, and nothing else that is said of a step may be wrong.
+func TestOtherPrograms(t *testing.T) {
+	for _, row := range []struct {
+		name, format string // with the step, and the loss
+		want         string // what the third line says, but for step and loss
+	}{
+		{"ignite", "Epoch[1] Iteration[%d/938] Loss: %.3f", "Epoch=1 EpochSteps=938"},
+		{"pyg", "Epoch: %03d, Loss: %.3f, Train: 0.5, Val: 0.3, Test: 0.2", "Epoch=3"},
+		{"flax", "train epoch: %d, loss: %.4f, accuracy: 12.50", "Epoch=3"},
+		{"mingpt", "iter_dt 30.25ms; iter %d: train loss %.5f", "StepSeconds=0.03025"},
+		{"nanochat", "step %05d/21400 (0.05%%) | loss: %.6f | lrm: 1.00 | dt: 300.00ms | tok/sec: 1,234,567 | mfu: 45.00 | total time: 0.10m", "Steps=21400 TokensPerSecond=1.234567e+06 MFU=0.45 StepSeconds=0.3"},
+		{"flair", "2024-01-01 00:00:00,123 epoch 1 - iter %d/100 - loss %.5f - time (sec): 1.25 - samples/sec: 123.40 - lr: 0.100000", "at 2024-01-01T00:00:00.123 Epoch=1 EpochSteps=100 LearningRate=0.1 SamplesPerSecond=123.4"},
+		{"paddle", "[2024/01/01 00:00:00] ppcls INFO: [Train][Epoch 1/120][Iter: %d/5004]lr(LinearWarmup): 0.00010, CELoss: %.5f, batch_cost: 0.3s, ips: 123.4 samples/s, eta: 1 day, 2:03:04", "at 2024-01-01T00:00:00 Steps=600480 Epoch=1 LearningRate=0.0001 SamplesPerSecond=123.4"},
+		{"mindspore", "epoch: 1 step: %d, loss is %.4f", "Epoch=1"},
+		{"opennmt", "[2024-01-01 00:00:00,123 INFO] Step %d/100000; acc: 10.1; ppl: 1234.5; xent: %.1f; lr: 1.00000; sents: 1024; bsz: 100/ 100/ 4; 12345/12345 tok/s; 10 sec;", "at 2024-01-01T00:00:00.123 Steps=100000 LearningRate=1 TokensPerSecond=12345"},
+		{"fairseq2", "[2024-01-01 00:00:00,123] [rank 0] INFO fairseq2 - Train Metrics (step %d) - NLL Loss: %.3f | Elapsed Time: 12s | Gradient Norm: 1.5 | Learning Rate: 1e-05", "at 2024-01-01T00:00:00.123 LearningRate=1e-05 GradNorm=1.5"},
+		{"mmcv", "2024-01-01 00:00:00,123 - mmdet - INFO - Epoch [1][%d/7330]\tlr: 1.978e-03, eta: 1:02:03, time: 0.500, data_time: 0.050, memory: 3000, loss_cls: 0.5, loss: %.4f", "at 2024-01-01T00:00:00.123 Epoch=1 EpochSteps=7330 LearningRate=0.001978 StepSeconds=0.5"},
+		{"lightgbm", "[%d]\ttraining's binary_logloss: %.3f\tvalid_1's binary_logloss: 0.6", ""},
+		{"t5x", "I0101 00:00:00.123456 140 logging_writer.py:64] [%d] collection=train accuracy=0.1, learning_rate=0.01, loss=%.3f, loss_per_all_target_tokens=2.1, timing/steps_per_second=2.0, z_loss=0.1", "LearningRate=0.01 StepSeconds=0.5"},
+		{"dinov2", "I20240101 00:00:00 140 dinov2 helpers.py:103] Training  [%d/125000]  eta: 1 day, 2:03:04  lr: 0.0000 (0.0000)  total_loss: %.4f (11.5)  dino_local_crops_loss: 9.1 (9.2)  time: 0.500000  data: 0.001000  max mem: 12345", "Steps=125000 LearningRate=0 StepSeconds=0.5"},
+		{"wenet", "2024-01-01 00:00:00,123 DEBUG TRAIN | steps/sec 2.0| Batch %d/800 loss %.4f loss_ctc 3.5 lr 0.0001 grad_norm 12.5 rank 0", "at 2024-01-01T00:00:00.123 Steps=800 LearningRate=0.0001 GradNorm=12.5 StepSeconds=0.5"},
+		{"gpt2", "[%d | 24.18] loss=%.2f avg=3.20", ""},
+		{"internevo", "2024-01-01 00:00:00,123\tINFO train.py:300 -- tflops=150.5 step=%d loss=%.3f tgs (tokens/gpu/second)=4000.5 lr=1e-05 loss_scale=65536.0 grad_norm=1.5", "at 2024-01-01T00:00:00.123 LearningRate=1e-05 GradNorm=1.5 TokensPerSecondPerGPU=4000.5 TFLOPsPerGPU=150.5"},
+		{"model_garden", "train | step: %6d | steps/sec:    2.0 | output: \n    {'training_loss': %.4f,\n     'learning_rate': 0.001}", ""},
+		{"coqui", "   \x1b[1m--> TIME: 2024-01-01 00:00:00 -- STEP: 24/100 -- GLOBAL_STEP: %d\x1b[0m\n     | > loss: %.5f  (2.6)", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var text strings.Builder
+			for n := range 6 {
+				fmt.Fprintf(&text, row.format+"\n", n+1, 2.5-float64(n)/10)
+			}
+			third := ""
+			for _, s := range read(text.String()).Samples {
+				if s.Step == 3 && s.Loss.Known && !s.Eval {
+					third = told(s)
+				}
+			}
+			_, got, _ := strings.Cut(third, ": ")
+			if a, b := sorted(got), sorted("Format=general Step=3 Loss=2.3 "+row.want); a != b {
+				t.Errorf("says %s, want %s", a, b)
+			}
+		})
+	}
+}
+
+// sorted are a text's words in their order.
+func sorted(text string) string { return strings.Join(slices.Sorted(strings.FieldsSeq(text)), " ") }

@@ -46,12 +46,13 @@ func headAt(u unit) int {
 
 // heads takes a line that says a step or an epoch, and nothing else.
 func (g *general) heads(f *fields, is reading, text []byte) bool {
-	if is.loss >= 0 || is.said.Loss.Known || is.other || f.n > 4 {
+	output := bytes.HasSuffix(bytes.TrimRight(text, " "), []byte("output:")) // TensorFlow's Model Garden: train | step: 100 | steps/sec: 2.1 | output:
+	if is.loss >= 0 || is.said.Loss.Known || is.other && !output || f.n > 4 {
 		return false
 	}
 	text = bytes.TrimRight(bytes.Trim(text, " \t=-*#[]"), ": ")
 	if is.step >= 0 {
-		return g.headStep(f, is, text)
+		return g.headStep(f, is, output || len(text) <= 80)
 	}
 	if is.epoch < 0 || f.n > 1 || len(text) > 40 || f.eval >= 0 {
 		return false
@@ -66,9 +67,11 @@ func (g *general) heads(f *fields, is reading, text []byte) bool {
 	return true
 }
 
-func (g *general) headStep(f *fields, is reading, text []byte) bool {
+// headStep takes one whose step stands at the end, or that is known otherwise to say nothing else.
+func (g *general) headStep(f *fields, is reading, short bool) bool {
 	last := &f.all[f.n-1]
-	plain := len(bytes.Trim(last.after, " \t=-*#[]:")) == 0 && len(text) <= 60 || len(f.line) > 0 && f.line[0] == '['
+	rest := bytes.TrimSuffix(bytes.TrimSpace(last.after), []byte("| output:"))
+	plain := len(bytes.Trim(rest, " \t=-*#[]:")) == 0 && short || len(f.line) > 0 && f.line[0] == '['
 	if !plain || is.rank > rankBatch {
 		return false
 	}

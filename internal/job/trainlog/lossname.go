@@ -38,13 +38,13 @@ const (
 func (k *key) loss() name {
 	at := -1
 	for i, p := range k.parts[:k.n] {
-		if bytes.HasSuffix(p, []byte("loss")) {
+		if bytes.HasSuffix(p, []byte("loss")) || string(p) == "xent" {
 			at = i
 		}
 	}
 	if at < 0 {
 		if k.n == 1 && (k.last("val") || k.last("valid")) {
-			return name{role: isEvalLoss, rank: lossAside} // "loss train: 2.1, val: 2.2"
+			return name{role: isEvalLoss, rank: lossAside, bare: true} // "loss train: 2.1, val: 2.2"
 		}
 		return name{}
 	}

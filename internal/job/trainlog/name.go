@@ -33,6 +33,7 @@ type name struct {
 	rank  uint8 // the lower, the better, of numbers of one role
 	ms    bool
 	says  bool // there are words
+	bare  bool // it is val alone
 	train bool // one of them is train, or begins so
 }
 

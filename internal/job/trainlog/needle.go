@@ -76,6 +76,7 @@ var fixedNeedles = [...]needle{
 	{"loss", aboutLoss},
 	{"Loss", aboutLoss},
 	{"LOSS", aboutLoss},
+	{"xent", aboutLoss},
 	{"[batch=", aboutHead},
 	{"[Eval batch=", aboutHead},
 	{"[step=", aboutHead},
@@ -84,6 +85,7 @@ var fixedNeedles = [...]needle{
 	{"epoch ", aboutHead},
 	{"EPOCH ", aboutHead},
 	{"Step ", aboutHead},
+	{"STEP: ", aboutHead},
 
 	{"Traceback (most recent call last):", aboutTraceback},
 	{"SyntaxError: ", aboutTraceback},

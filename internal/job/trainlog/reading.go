@@ -17,6 +17,7 @@ type reading struct {
 	said    Sample // all but the step
 	second  Value  // the loss of an evaluation in a line that has the training's, too
 	zero    bool   // epochs count from 0
+	bare    bool   // second is called val alone
 }
 
 // read reads a line.
@@ -103,7 +104,7 @@ func (f *fields) byUnit(i int, r *reading) name {
 	case one.name.role == isTrain && f.pairFollows(i):
 		r.zero = true
 		return name{role: isEpoch} // Train: 0 [   0/1251 (  0%)]
-	case one.open == '[' && one.shut == ']' && f.begins(one):
+	case one.open == '[' && (one.shut == ']' || one.shut == '|') && f.begins(one):
 		return name{role: isStep, rank: rankAlone}
 	case one.open == '[' && one.shut == ',' && i+1 < f.n && f.all[i+1].shut == ']' && f.begins(one):
 		r.epoch = i // [1,  2000] loss: 2.196
@@ -158,7 +159,7 @@ func (r *reading) take(is name, v Value, one *field) bool {
 	to := valueIn(is.role, &r.said)
 	switch is.role {
 	case isEvalLoss:
-		r.second = v
+		r.second, r.bare = v, is.bare
 		return true
 	case isMFU:
 		if v.Float > 1 || len(one.after) > 0 && one.after[0] == '%' {
@@ -223,6 +224,9 @@ func (f *fields) finish(r *reading) {
 	case f.eval < 0 || ofTraining:
 	case r.loss >= 0 && len(f.line)-len(f.all[r.loss].after) > f.eval:
 		r.eval = true
+	}
+	if r.bare && (r.loss < 0 || !f.all[r.loss].name.train) {
+		r.second = Value{} // "Loss: 1.9, Val: 0.3" is an accuracy
 	}
 	switch {
 	case r.loss < 0 && r.second.Known:
