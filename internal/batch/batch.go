@@ -87,6 +87,7 @@ func rules(s *script) {
 	rankRules(s)
 	masterRules(s)
 	launchRules(s)
+	slurmRules(s)
 	endingRules(s)
 	environmentRules(s)
 	resilienceRules(s)

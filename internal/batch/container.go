@@ -13,6 +13,7 @@ func containerRules(s *script) {
 		}
 	}
 	s.images()
+	s.imagePaths()
 	s.libraries()
 }
 
@@ -86,6 +87,23 @@ func (s *script) imageWords() []image {
 		}
 	}
 	return all
+}
+
+// imagePaths finds files of images that Pyxis takes for names of a registry: a path begins
+// with / or a point.
+func (s *script) imagePaths() {
+	all := s.options
+	for _, c := range s.named("srun") {
+		all = append(slices.Clip(all), c.options...)
+	}
+	for _, o := range all {
+		file := strings.HasSuffix(o.Value, ".sqsh") || strings.HasSuffix(o.Value, ".squashfs")
+		if o.Name != "container-image" || !file || strings.ContainsAny(o.Value, "#$`"+string(hole)) || strings.Contains(o.Value, "://") || strings.HasPrefix(o.Value, "/") || strings.HasPrefix(o.Value, ".") {
+			continue
+		}
+		s.warnf("script/image-path", s.at(o), "%s is asked of Docker Hub: the path of a file begins with / or ./", o.Value).
+			WithHint("--container-image=./%s", o.Value)
+	}
 }
 
 // images are those that a container engine is given. What of docker run's words

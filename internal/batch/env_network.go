@@ -27,7 +27,13 @@ func (s *script) interfaces() {
 
 const ifnameHint = "write %s=^docker,lo,veth, or leave it out"
 
+// excluded reports lists of what is not taken. Without a list NCCL leaves out lo and
+// docker's interfaces itself; a list stands for both (its user guide, NCCL_SOCKET_IFNAME).
 func (s *script) excluded(v *variable, names []string) {
+	if v.name == "NCCL_SOCKET_IFNAME" && !slices.ContainsFunc(names, func(n string) bool { return n != "" && strings.HasPrefix("lo", n) }) {
+		s.warnf("script/ifname", v.Place, "%s leaves lo in, over which no node reaches another: the list takes the place of NCCL's own", v.shownAs()).
+			WithHint(ifnameHint, v.name)
+	}
 	for _, n := range names {
 		if n == "eth" || n == "en" || n == "ens" || n == "enp" {
 			s.warnf("script/ifname", v.Place, "%s leaves a node without an interface whose interfaces are called %s*", v.shownAs(), n).

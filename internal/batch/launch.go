@@ -18,6 +18,7 @@ func launchRules(s *script) {
 	}
 	s.oneNode()
 	s.launchersPerTask()
+	s.launcherRules()
 	s.ignoredOptions()
 	s.badExits()
 	s.mpi()

@@ -20,8 +20,9 @@ type spot struct {
 	open bool
 	// assumed says that the path is a default that users may change.
 	assumed bool
-	// variable says that it is a variable's value.
-	variable bool
+	// variable says that it is a variable's value; variableName is the variable that is set.
+	variable     bool
+	variableName string
 	// raw is how the word is written that it is in.
 	raw string
 	// name is what it is for: the option that it is the value of, or the variable.
@@ -78,6 +79,9 @@ func (s *script) spots() []spot {
 			all = append(all, s.spotsIn(i, v.name)...)
 		}
 		asVariables(all[from:], true)
+		for i := range all[from:] {
+			all[from+i].variableName = v.name
+		}
 	}
 	for _, w := range s.words {
 		if w.role == written || w.role == opened || w.role == operand {

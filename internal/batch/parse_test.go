@@ -13,9 +13,9 @@ import (
 // does not.
 var (
 	unlike = []string{
-		"! ! ls",             // of no use in a script
-		"echo $((ls) | wc)",  // $( (ls) | wc) for bash
-		"x[0]=(a)",           // bash fails at it when it runs
+		"! ! ls",               // of no use in a script
+		"echo $((ls) | wc)",    // $( (ls) | wc) for bash
+		"x[0]=(a)",             // bash fails at it when it runs
 		"cat <<EOF␤$(date␤EOF", // bash fails at it when it runs
 		`echo ${x["a"]} ${x['a']} ${x[$y]} ${x["$y"]} ${x[a b]} ${x[a-b]} ${x[a/b]} ${x[a.b]}`, // ${x[a b]} alone
 		"x[a b]=1",

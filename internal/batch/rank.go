@@ -24,9 +24,7 @@ func rankRules(s *script) {
 
 // perTask are variables that differ from task to task. In the batch script, they
 // are those of its first node: 0.
-var perTask = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\$\{?(SLURM_(?:PROCID|LOCALID|NODEID|TASK_PID))\b`)
-})
+var perTask = []string{"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_TASK_PID"}
 
 // oneTask tells whether the job surely has one task only, so that 0 is right.
 func (s *script) oneTask() bool {
@@ -49,11 +47,18 @@ func (s *script) ranksInBatch() {
 	for _, v := range s.variables {
 		found := s.expandedHere(word{raw: v.raw})
 		whole := len(found) > 0 && strings.Trim(v.raw, `"{}$`) == found[0].name
-		if len(found) == 0 || s.inTask(v.context) || v.substituted || !rankName().MatchString(v.name) && !(whole && v.exported) {
+		if len(found) == 0 || s.inTask(v.context) || v.substituted || !rankName().MatchString(v.name) && !whole {
 			continue
 		}
 		name := found[0].name
-		s.errorf("script/rank-in-batch", v.Place, "%s is worked out once, on the first node, where %s is 0: every task gets 0", v.name, name).
+		report := s.errorf
+		switch s.rankRead(v) {
+		case unused:
+			continue
+		case doubtful:
+			report = s.warnf
+		}
+		report("script/rank-in-batch", v.Place, "%s is worked out once, on the first node, where %s is 0: every task gets 0", v.name, name).
 			WithHint("set it in the task: srun bash -c 'export %s=$%s; exec python train.py'", v.name, name)
 	}
 }
@@ -96,12 +101,17 @@ func (s *script) ranksOutside() {
 		}
 		for _, w := range c.words {
 			for _, m := range s.expandedHere(w) {
+				if !s.runsTraining(c) {
+					s.warnf("script/rank-in-batch", m.place, "the batch script expands %s, on the first node, before srun runs: every task gets 0", m.name).
+						WithHint("let the task expand it: srun bash -c '... $%s ...', in single quotes or with \\$", m.name)
+					continue
+				}
 				if s.ranksItself(c) {
-					s.warnf("script/rank-in-batch", m.at, "the batch script expands %s, on the first node, before srun runs: every task gets 0; the rendezvous of c10d numbers the nodes anyhow", m.name).
+					s.warnf("script/rank-in-batch", m.place, "the batch script expands %s, on the first node, before srun runs: every task gets 0; the rendezvous of c10d numbers the nodes anyhow", m.name).
 						WithHint("remove --node-rank")
 					continue
 				}
-				s.errorf("script/rank-in-batch", m.at, "the batch script expands %s, on the first node, before srun runs: every task gets 0", m.name).
+				s.errorf("script/rank-in-batch", m.place, "the batch script expands %s, on the first node, before srun runs: every task gets 0", m.name).
 					WithHint("let the task expand it: srun bash -c '... $%s ...', in single quotes or with \\$", m.name)
 			}
 		}
@@ -117,33 +127,18 @@ func (s *script) ranksItself(srun *command) bool {
 	})
 }
 
-// expansion is a variable that a word has the shell expand.
-type expansion struct {
-	name string
-	at   diag.Place
+// taskVariable is a variable of tasks that the shell expands, and its place.
+type taskVariable struct {
+	name  string
+	place diag.Place
 }
 
-// expandedHere are the variables of tasks in a word, outside single quotes and
-// without a backslash.
-func (s *script) expandedHere(w word) []expansion {
-	var found []expansion
-	single, double := false, false
-	for i := 0; i < len(w.raw); i++ {
-		switch w.raw[i] {
-		case '\\':
-			if !single {
-				i++
-			}
-		case '\'':
-			single = single != !double
-		case '"':
-			double = double != !single
-		case '$':
-			m := perTask().FindStringSubmatchIndex(w.raw[i:])
-			if single || m == nil || m[0] != 0 {
-				continue
-			}
-			found = append(found, expansion{w.raw[i+m[2] : i+m[3]], s.within(w, i)})
+// expandedHere are the variables of tasks that the shell expands in a word.
+func (s *script) expandedHere(w word) []taskVariable {
+	var found []taskVariable
+	for _, e := range expansionsIn(w.raw) {
+		if slices.Contains(perTask, e.name) {
+			found = append(found, taskVariable{e.name, s.within(w, e.at)})
 		}
 	}
 	return found

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,7 +30,9 @@ func storageRules(s *script) {
 		case "output":
 			s.homeOutput(p)
 		case "checkpoints":
-			s.checkpointPlace(p)
+			if p.variableName == "" || s.writesTo(p.variableName) {
+				s.checkpointPlace(p)
+			}
 		case "data":
 			s.homeData(p)
 		}
@@ -39,7 +42,7 @@ func storageRules(s *script) {
 // The names of options and variables say what a path is for.
 var (
 	checkpointName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(^|[-_.])(checkpoints?|ckpts?|save|saves|save-?path|snapshots?|resume)([-_.]|$)|(checkpoint|ckpt)s?[-_]?(dir|path|root)$`)
+		return regexp.MustCompile(`(?i)(^|[-_.])(checkpoints?|ckpts?|save|saves|save-?path|snapshots?)([-_.]|$)|(checkpoint|ckpt)s?[-_]?(dir|path|root)$`)
 	})
 	dataName = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(^|[-_.])(data|datasets?|train-?data|tokenizer|vocab|corpus|container-image|image)([-_.]?(dir|path|root|file|prefix|image))?$`)
@@ -52,7 +55,7 @@ func use(name string) string {
 	switch {
 	case name == "output", name == "error":
 		return "output"
-	case strings.Contains(strings.ToLower(name), "freq"), strings.Contains(strings.ToLower(name), "interval"):
+	case strings.Contains(strings.ToLower(name), "freq"), strings.Contains(strings.ToLower(name), "interval"), strings.Contains(strings.ToLower(name), "config"), loads(name):
 		return ""
 	case checkpointName().MatchString(name):
 		return "checkpoints"
@@ -142,16 +145,33 @@ func (s *script) outputDirs() {
 
 // lateDir: what the job makes itself comes after its output was opened.
 func (s *script) lateDir(o Option, dir string) {
-	if s.facts != nil && slices.ContainsFunc(s.facts.Made, func(made string) bool { return within(dir, made) }) {
+	if s.facts != nil && (slices.ContainsFunc(s.facts.Made, func(made string) bool { return within(dir, made) }) || s.facts.alwaysThere(dir)) {
 		return
 	}
 	for _, c := range s.named("mkdir") {
-		if !c.task() && slices.ContainsFunc(c.args(), func(w word) bool { return w.known() && within(dir, w.text) }) {
+		if !c.task() && c.makes(dir) {
 			s.warnf("script/output-dir", o.Place, "the job makes %s in line %d, too late: Slurm opens its output before, and the first job fails without a word", dir, c.Line).
 				WithHint("make the directory before you submit: mkdir -p %s", dir)
 			return
 		}
 	}
+}
+
+// alwaysThere tells whether a directory is a mount, one above a mount, or a home.
+func (f *Facts) alwaysThere(dir string) bool {
+	dir = path.Clean(dir)
+	return path.Dir(dir) == "/home" || slices.ContainsFunc(f.Mounts, func(m Mount) bool { return within(dir, m.Dir) })
+}
+
+// makes tells whether mkdir makes a directory: by its name, or with -p on the way to
+// another.
+func (c *command) makes(dir string) bool {
+	parents := slices.ContainsFunc(c.args(), func(w word) bool {
+		return w.text == "--parents" || strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "p")
+	})
+	return slices.ContainsFunc(c.args(), func(w word) bool {
+		return w.known() && (path.Clean(w.text) == path.Clean(dir) || parents && within(dir, w.text))
+	})
 }
 
 func (s *script) sameDir(name, dir string) bool {

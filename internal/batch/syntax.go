@@ -2,6 +2,7 @@ package batch
 
 import (
 	"bytes"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,6 +54,7 @@ func syntaxRules(s *script) {
 	s.firstLine()
 	s.unreadable()
 	s.continuations()
+	s.quotedContinuations()
 }
 
 // unreadable is an error where the text ends in the middle. For the rest the
@@ -114,6 +116,58 @@ func (s *script) continuations() {
 				WithHint("remove what stands behind it; a comment goes on a line of its own")
 		}
 	}
+}
+
+var blankBehind = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(?:^|[ \t])(\\)[ \t]+$`) })
+
+// quotedContinuations finds such a backslash in a text in quotation marks that becomes
+// words of a command: it stays, and is a word of its own.
+func (s *script) quotedContinuations() {
+	for _, v := range s.variables {
+		at, ok := s.valueWord(v)
+		if !ok || !strings.HasPrefix(v.raw, `"`) || !s.becomesWords(v.name) {
+			continue
+		}
+		for _, m := range blankBehind().FindAllStringSubmatchIndex(v.raw, -1) {
+			if m[1] < len(v.raw) { // the last line ends with the quotation mark
+				s.warnf("script/continuation", s.within(at, m[2]), "a blank stands behind the backslash, so that it stays in the text: a program gets it as an argument").
+					WithHint("remove the blank")
+			}
+		}
+	}
+}
+
+// valueWord is the word that a variable is set to.
+func (s *script) valueWord(v *variable) (word, bool) {
+	for _, w := range s.words {
+		if w.role == assigned && w.raw == v.raw && w.Line == v.Line {
+			return w, true
+		}
+	}
+	return word{}, false
+}
+
+// becomesWords tells whether the shell makes words of a variable: without quotation marks,
+// or in a text that a shell reads again.
+func (s *script) becomesWords(name string) bool {
+	return slices.ContainsFunc(s.words, func(w word) bool {
+		return w.role == argument && expands(w.raw, name) && !strings.HasPrefix(w.raw, `"$`) && !strings.HasPrefix(w.raw, `"${`) || w.role == assigned && expands(w.raw, name)
+	})
+}
+
+// MayBeScript reports whether a file is meant as a batch script, if only by its name or by
+// lines with options.
+func MayBeScript(name string, data []byte) bool {
+	if IsScript(data) {
+		return true
+	}
+	switch path.Ext(name) {
+	case ".yaml", ".yml", ".json":
+		return false
+	case ".sbatch", ".slurm", ".sh", ".bash":
+		return true
+	}
+	return isDirective(data) || bytes.Contains(data, []byte("\n"+magic))
 }
 
 // IsScript reports whether a text names its interpreter, if behind a byte order mark.

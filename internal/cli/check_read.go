@@ -114,7 +114,7 @@ func (c *checker) check(path string) {
 	case !ok:
 		c.cluster, c.around = nil, nil
 		c.add(path, "cluster", "", list)
-	case batch.IsScript(data):
+	case batch.MayBeScript(path, data):
 		c.checkScript(path, data)
 	case jobKey().Match(data):
 		c.checkJob(path, data)

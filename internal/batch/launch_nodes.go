@@ -1,0 +1,177 @@
+package batch
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/muster-hpc/muster/internal/say/count"
+)
+
+// launcherRules hold what launchers are told of the job, or assume, to the job itself.
+func (s *script) launcherRules() {
+	for _, c := range s.commands {
+		if !c.launches() || c.handsOn() || s.inTask(c.context) && !c.task() || c.under("ssh", "pdsh", "clush", "mpirun", "mpiexec") {
+			continue
+		}
+		nodes := s.launcherRunsOn(c)
+		if nodes == 0 {
+			continue
+		}
+		launcher := c.withoutProgram()
+		s.launcherNodes(launcher, nodes)
+		s.launcherProcesses(launcher, nodes)
+		s.rendezvous(launcher, nodes)
+	}
+	s.randomInTask()
+	s.unstartedTasks()
+}
+
+// launcherRunsOn is on how many nodes a launcher is started, 0 if that is not known. In
+// the body of the script it is one, and script/one-node tells of the others.
+func (s *script) launcherRunsOn(c *command) int {
+	switch {
+	case c.task():
+		return s.stepOf(c.srun).nodes
+	case s.job.exact && s.job.minNodes == 1:
+		return 1
+	}
+	return 0
+}
+
+// withoutProgram is a launcher without the program that it starts and that one's options.
+func (c *command) withoutProgram() *command {
+	own := *c
+	for i := 1; i < len(c.words); i++ {
+		before := c.words[i-1].text
+		value := strings.HasPrefix(before, "-") && !strings.Contains(before, "=")
+		if strings.HasSuffix(c.words[i].text, ".py") && !value {
+			own.words = c.words[:i]
+			break
+		}
+	}
+	return &own
+}
+
+// launcherNodes: torchrun and its kin wait for as many nodes as they are told, and one
+// that comes too late is turned away.
+func (s *script) launcherNodes(c *command, nodes int) {
+	w, ok := c.flag("nnodes", "num-machines", "num-nodes")
+	if !ok || !w.known() {
+		return
+	}
+	least, _, _ := strings.Cut(w.text, ":") // 2:4 of torchrun's is from 2 to 4
+	n := number(least)
+	switch {
+	case n > nodes:
+		s.errorf("script/launcher-nodes", w.Place, "%s waits for %s, and is started on %d: it gives up when the rendezvous times out", s.called(c), count.Of(n, "node"), nodes).
+			WithHint("--nnodes=$SLURM_NNODES")
+	case n > 1 && n < nodes && least == w.text:
+		s.errorf("script/launcher-nodes", w.Place, "%s is for %s, and is started on %d: those that come last find no place", s.called(c), count.Of(n, "node"), nodes).
+			WithHint("--nnodes=$SLURM_NNODES")
+	}
+}
+
+// launcherProcesses holds the number of all processes that accelerate is told to the GPUs.
+func (s *script) launcherProcesses(c *command, nodes int) {
+	w, ok := c.flag("num-processes")
+	n, known := w.number()
+	machines, told := c.flag("num-machines")
+	m, _ := machines.number()
+	if c.name != "accelerate" || !ok || !known || s.job.gpuCount == 0 || !told || m != nodes {
+		return
+	}
+	if gpus := nodes * s.job.gpuCount; n > gpus {
+		s.errorf("script/launcher-nodes", w.Place, "%s for the %d GPUs of %s", count.Of(n, "process"), gpus, count.Of(nodes, "node")).
+			WithHint("--num_processes=%d", gpus)
+	}
+}
+
+// meetingPlaces are options of torchrun's that say where its nodes meet.
+var meetingPlaces = []string{"rdzv-endpoint", "rdzv-conf", "master-addr"}
+
+// rendezvous: torchrun reads no MASTER_ADDR. Without an option, each node meets at
+// 127.0.0.1 (torch/distributed/run.py).
+func (s *script) rendezvous(c *command, nodes int) {
+	if nodes < 2 || !c.torch() || c.hasOption("standalone") || c.mayHaveMore() || s.setsPET() {
+		return
+	}
+	n, told := c.flag("nnodes")
+	if !told || n.is("1", "1:1") {
+		return
+	}
+	if _, ok := c.flag(meetingPlaces...); ok {
+		return
+	}
+	s.errorf("script/rendezvous", c.Place, "%s is not told where its nodes meet, and reads no MASTER_ADDR: each node waits at its own 127.0.0.1", s.called(c)).
+		WithHint("--rdzv-backend=c10d --rdzv-endpoint=$MASTER_ADDR:29500")
+}
+
+// setsPET tells whether torchrun's options are set as variables (PET_NAME).
+func (s *script) setsPET() bool {
+	return slices.ContainsFunc(s.variables, func(v *variable) bool { return strings.HasPrefix(v.name, "PET_") })
+}
+
+// hasOption tells whether a program is given a long option.
+func (c *command) hasOption(name string) bool {
+	return slices.ContainsFunc(c.args(), func(w word) bool {
+		given, _, _ := strings.Cut(w.text, "=")
+		return strings.HasPrefix(given, "-") && optionName(given) == name
+	})
+}
+
+// mayHaveMore tells whether a variable may bring options along that are not known.
+func (c *command) mayHaveMore() bool {
+	args := c.args()
+	for i, w := range args {
+		value := i > 0 && strings.HasPrefix(args[i-1].text, "-") && !strings.Contains(args[i-1].text, "=")
+		if !w.known() && !strings.HasPrefix(w.text, "-") && !value {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// random is what another run has another value of.
+	random = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\$\{?RANDOM\b|\$\(\([^)]*\bS?RANDOM\b|\bshuf\b|\buuidgen\b|\$\$|/dev/u?random|\bdate \+%(s|N)|\.bind\(`)
+	})
+	meetingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(MASTER_PORT|MASTER_ADDR|PET_RDZV_\w+|RDZV_\w+)$`) })
+)
+
+// randomInTask finds values by which tasks are to meet, and which each makes for itself.
+func (s *script) randomInTask() {
+	for _, v := range s.variables {
+		if v.task() && meetingName().MatchString(v.name) && random().MatchString(v.raw) && s.stepOf(v.srun).tasks > 1 {
+			s.errorf("script/random-in-task", v.Place, "each of the %d tasks makes a %s of its own, so that they never meet", s.stepOf(v.srun).tasks, v.name).
+				WithHint("set it before srun, as in MASTER_PORT=$((20000 + SLURM_JOB_ID %% 10000))")
+		}
+	}
+	for _, c := range s.commands {
+		if !c.task() || !c.launches() || s.stepOf(c.srun).tasks < 2 {
+			continue
+		}
+		for _, name := range []string{"master-port", "rdzv-id", "rdzv-endpoint", "main-process-port"} {
+			w, ok := c.withoutProgram().flag(name)
+			if ok && w.start == 0 && random().MatchString(w.raw) {
+				s.errorf("script/random-in-task", w.Place, "each of the %d tasks makes a --%s of its own, so that they never meet", s.stepOf(c.srun).tasks, name).
+					WithHint("set it before srun, as in $((20000 + SLURM_JOB_ID %% 10000)), or take $SLURM_JOB_ID")
+			}
+		}
+	}
+}
+
+// unstartedTasks: on one node, too, tasks are started by srun only. A program that finds
+// SLURM_NTASKS takes itself for one of them, and waits for the others.
+func (s *script) unstartedTasks() {
+	tasks := s.job.taskCount()
+	if tasks < 2 || !s.job.exact || s.job.minNodes != 1 || s.job.gpuCount < 2 || !s.setsTasks() || s.spreads() || s.runsItself() {
+		return
+	}
+	if c := s.firstTraining(); c != nil && !c.launches() && c.outer == nil {
+		s.warnf("script/unstarted-tasks", c.Place, "the job has %s, and nothing starts them: %s runs once, and may wait for the others", count.Of(tasks, "task"), s.called(c)).
+			WithHint("start it with srun, or ask for --ntasks-per-node=1")
+	}
+}

@@ -1,0 +1,71 @@
+package batch
+
+import (
+	"slices"
+	"strconv"
+)
+
+// optionVariables are variables that Slurm sets for a batch script only where the job has
+// one of some options (sbatch(1), OUTPUT ENVIRONMENT VARIABLES; src/common/env.c).
+var optionVariables = map[string][]string{
+	"SLURM_CPUS_PER_TASK":     {"cpus-per-task", "tres-per-task"},
+	"SLURM_CPUS_PER_GPU":      {"cpus-per-gpu"},
+	"SLURM_GPUS":              {"gpus"},
+	"SLURM_GPUS_PER_NODE":     {"gpus-per-node"},
+	"SLURM_GPUS_PER_TASK":     {"gpus-per-task", "tres-per-task"},
+	"SLURM_GPUS_PER_SOCKET":   {"gpus-per-socket"},
+	"SLURM_NTASKS_PER_NODE":   {"ntasks-per-node"},
+	"SLURM_NTASKS_PER_CORE":   {"ntasks-per-core"},
+	"SLURM_NTASKS_PER_SOCKET": {"ntasks-per-socket"},
+	"SLURM_NTASKS_PER_GPU":    {"ntasks-per-gpu"},
+	"SLURM_MEM_PER_CPU":       {"mem-per-cpu"},
+	"SLURM_MEM_PER_GPU":       {"mem-per-gpu"},
+	"SLURM_THREADS_PER_CORE":  {"threads-per-core"},
+}
+
+// unsetVariables finds variables that the script reads and Slurm does not set, since the
+// job lacks their option.
+func (s *script) unsetVariables() {
+	if s.parts || s.shell == "" {
+		return
+	}
+	said := map[string]bool{}
+	for _, w := range s.words {
+		if w.role == operand || s.inTask(w.context) {
+			continue
+		}
+		for _, e := range expansionsIn(w.raw) {
+			options := optionVariables[e.name]
+			at := s.within(w, e.at)
+			key := e.name + strconv.Itoa(at.Line)
+			if options == nil || e.guarded || said[key] || s.meant(options...) || s.setsItself(e.name) || s.onlyPrints(w) {
+				continue
+			}
+			said[key] = true
+			what := "it is empty"
+			if e.counted {
+				what = "it counts as 0"
+			}
+			s.warnf("script/unset-variable", at, "Slurm sets %s only with --%s, which the job does not have: %s", e.name, options[0], what).
+				WithHint("#SBATCH --%s=N, or ${%s:-N}", options[0], e.name)
+		}
+	}
+}
+
+// setsItself tells whether the script sets a variable, or asks whether it is set.
+func (s *script) setsItself(name string) bool {
+	tested := slices.ContainsFunc(s.named("[", "test"), func(c *command) bool {
+		return slices.ContainsFunc(c.args(), func(w word) bool { return expands(w.raw, name) })
+	})
+	return tested || len(s.assigned(name)) > 0 || slices.ContainsFunc(s.words, func(w word) bool {
+		return w.role == operand && expands(w.raw, name) || slices.ContainsFunc(expansionsIn(w.raw), func(e expansion) bool { return e.name == name && e.guarded })
+	})
+}
+
+// onlyPrints tells whether a word is one of a command that prints it.
+func (s *script) onlyPrints(w word) bool {
+	return slices.ContainsFunc(s.commands, func(c *command) bool {
+		return slices.Contains([]string{"echo", "printf", "logger"}, c.name) && c.task() == w.task() &&
+			slices.ContainsFunc(c.words, func(own word) bool { return own.start == w.start && own.Place == w.Place })
+	})
+}
