@@ -27,7 +27,7 @@ func (s *script) engine(c *command) {
 		return
 	}
 	if s.efa() == yes && !s.alone() && !c.passesDevices() {
-		s.errorf("script/container-efa", c.Place, "the container has no EFA: /dev/infiniband is not in it").
+		s.warnf("script/container-efa", c.Place, "the container has no EFA: /dev/infiniband is not in it").
 			WithHint("add --device=/dev/infiniband")
 	}
 	privileged := c.gives("--privileged")

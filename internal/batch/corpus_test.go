@@ -17,7 +17,7 @@ import (
 
 var (
 	corpus     = flag.String("corpus", "", "check all batch scripts below `DIR` instead of the tests' own")
-	corpusShow = flag.String("corpus-show", "", "print each problem of this `CODE`")
+	corpusShow = flag.String("corpus-show", "", "print each problem of this `CODE` or severity")
 )
 
 // TestCorpus checks many scripts, which must end without a panic, and counts what is
@@ -40,8 +40,8 @@ func TestCorpus(t *testing.T) {
 				files[key]++
 			}
 			seen[key] = true
-			if d.Code == *corpusShow {
-				t.Logf("%s:%d: %s: %s\n      %s", name, d.Line, d.Severity, d.Message, strings.TrimSpace(d.Source))
+			if *corpusShow != "" && (d.Code == *corpusShow || d.Severity.String() == *corpusShow) {
+				t.Logf("%s:%d: %s %s: %s\n      %s", name, d.Line, d.Severity, d.Code, d.Message, strings.TrimSpace(d.Source))
 			}
 		}
 		if seen["error script/syntax"] || seen["blind script/unread"] {

@@ -240,13 +240,29 @@ func (s *script) expanded(o Option) {
 	if c := strings.Index(at.Source, what); c >= 0 {
 		at.Column = utf8.RuneCountInString(at.Source[:c]) + 1
 	}
-	d := s.errorf("script/option-variable", at, "no shell reads #SBATCH lines, so %s stays as it is", what)
+	report := s.errorf
+	if takesAnyText(o) {
+		report = s.warnf
+	}
+	d := report("script/option-variable", at, "no shell reads #SBATCH lines, so %s stays as it is", what)
 	switch o.Name {
 	case "output", "error", "input":
 		d.WithHint("write the path; %%j is the job's ID, %%x its name, %%u the user; or give --%s on the command line", o.Name)
 	default:
 		d.WithHint("write the value, or give --%s on the command line", o.Name)
 	}
+}
+
+// takesAnyText tells whether a job runs all the same where the value of an option is not
+// what was meant: its name, or the name of a file in a directory that is there.
+func takesAnyText(o Option) bool {
+	switch o.Name {
+	case "job-name", "mail-user", "wckey", "admin-comment":
+		return true
+	case "output", "error":
+		return !strings.ContainsAny(o.Value[:strings.LastIndexByte(o.Value, '/')+1], "$`~")
+	}
+	return false
 }
 
 func isNameRune(r rune) bool {

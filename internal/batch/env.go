@@ -37,28 +37,23 @@ func (s *script) setting(v *variable, own bool) {
 			continue
 		}
 		if where == yes || r.status == "harmful" {
-			s.judge(v, r, where == unclear || !v.known())
+			s.judge(v, r)
 		}
 		return
 	}
 }
 
-// judge reports what a row says of a variable. In doubt, another cluster or
-// another value may make it right.
-func (s *script) judge(v *variable, r setting, doubt bool) {
+// judge reports what a row says of a variable.
+func (s *script) judge(v *variable, r setting) {
 	switch r.status {
 	case "unknown":
-		s.fails(v, "script/env-unknown", "%s is no setting: %s", v.name, r.why).WithHint("use %s instead", r.instead)
+		s.warnf("script/env-unknown", v.Place, "%s is no setting: %s", v.name, r.why).WithHint("use %s instead", r.instead)
 	case "aborts":
 		s.fails(v, "script/env-aborts", "%s: %s", v.name, r.why).WithHint("remove it")
 	case "norma":
 		s.fails(v, "script/env-aborts", "%s: %s, such as %s", v.name, r.why, s.machine()).WithHint("remove it")
 	case "harmful":
-		if doubt {
-			s.warnf("script/env-harmful", v.Place, "%s: %s", v.shownAs(), r.why).WithHint("remove it")
-			return
-		}
-		s.fails(v, "script/env-harmful", "%s: %s", v.shownAs(), r.why).WithHint("remove it")
+		s.warnf("script/env-harmful", v.Place, "%s: %s", v.shownAs(), r.why).WithHint("remove it")
 	case "oneof":
 		s.warnf("script/env-value", v.Place, "%s: %s", v.shownAs(), r.why).WithHint("write one of %s", strings.ToUpper(strings.Join(r.values, ", ")))
 	case "slow":
@@ -106,12 +101,10 @@ func (s *script) unknownVariable(v *variable, own bool) {
 		if !strings.HasPrefix(v.name, f.prefix) {
 			continue
 		}
-		near, surely := knownSettings().meant(v.name)
+		near := knownSettings().meant(v.name)
 		switch {
-		case near != "" && (own || !surely || !f.complete):
-			s.warnf("script/env-unknown", v.Place, "nothing reads %s", v.name).WithHint("did you mean %s?", near)
 		case near != "":
-			s.fails(v, "script/env-unknown", "nothing reads %s", v.name).WithHint("did you mean %s?", near)
+			s.warnf("script/env-unknown", v.Place, "nothing reads %s", v.name).WithHint("did you mean %s?", near)
 		case f.complete && !own && !slices.ContainsFunc(ownSuffixes, func(end string) bool { return strings.HasSuffix(v.name, end) }):
 			s.warnf("script/env-unknown", v.Place, "nothing that we know reads %s", v.name).
 				WithHint("remove it, or give a variable of your own another beginning than %s", f.prefix)

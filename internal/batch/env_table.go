@@ -111,13 +111,12 @@ var nameFamilies = []struct {
 	{"TORCH_", false}, {"PYTORCH_", false},
 }
 
-// meant is the variable that a misspelt name most probably stands for. It is
-// surely meant if it is a slip of the hand away, or the same but for the TORCH_ with
-// which PyTorch's settings for NCCL begin. Otherwise it is the shortest that has all
-// words of the name, which a later release may know.
-func (all *settings) meant(name string) (near string, surely bool) {
+// meant is the variable that a misspelt name most probably stands for: one that is a
+// slip of the hand away, or the same but for the TORCH_ with which PyTorch's settings
+// for NCCL begin. Otherwise it is the shortest that has all words of the name.
+func (all *settings) meant(name string) string {
 	if all.byName["TORCH_"+name] != nil {
-		return "TORCH_" + name, true
+		return "TORCH_" + name
 	}
 	beginning, _, _ := strings.Cut(name, "_")
 	var slips []string
@@ -132,9 +131,9 @@ func (all *settings) meant(name string) (near string, surely bool) {
 		}
 	}
 	if near := diag.Nearest(name, slips); near != "" {
-		return near, true
+		return near
 	}
-	return shortest, false
+	return shortest
 }
 
 // slipped tells whether a name is another but for its underscores, or but for

@@ -40,7 +40,7 @@ func TestSettings_depend_on_the_machines(t *testing.T) {
 		{"rdma_not_known", "", false, 2, "export FI_EFA_USE_DEVICE_RDMA=1", []string{"warning script/env-unneeded"}},
 		{"no_rdma_on_purpose", "g5.48xlarge", true, 2, "export FI_EFA_USE_DEVICE_RDMA=0", nil},
 		{"peers_without_nvlink", "g6.48xlarge", true, 2, "export NCCL_P2P_DISABLE=1", nil},
-		{"peers_with_nvlink", "p4d.24xlarge", true, 2, "export NCCL_P2P_DISABLE=1", []string{"error script/env-harmful"}},
+		{"peers_with_nvlink", "p4d.24xlarge", true, 2, "export NCCL_P2P_DISABLE=1", []string{"warning script/env-harmful"}},
 		{"peers_not_known", "", false, 2, "export NCCL_P2P_DISABLE=1", []string{"warning script/env-harmful"}},
 		{"switches_of_older_gpus", "p4d.24xlarge", true, 2, "export NCCL_NVLS_ENABLE=0", nil},
 		{"sockets_without_efa", "g6.48xlarge", false, 2, "export NCCL_NET=Socket NCCL_NSOCKS_PERTHREAD=4", nil},
@@ -52,7 +52,7 @@ func TestSettings_depend_on_the_machines(t *testing.T) {
 		{"name_only", "p5.48xlarge", true, 2, "export NCCL_ALGO NCCL_NET FI_PROVIDER", nil},
 		{"device_of_one_family", "p5.48xlarge", true, 2, "export NCCL_SOCKET_IFNAME=ens5", nil},
 		{"device_of_several_families", "p5.48xlarge,p4d.24xlarge", true, 2, "export NCCL_SOCKET_IFNAME==ens5", []string{"info script/ifname"}},
-		{"mpi", "p5.48xlarge", true, 2, "mpiexec -genv NCCL_NET Socket hostname", []string{"error script/env-harmful"}},
+		{"mpi", "p5.48xlarge", true, 2, "mpiexec -genv NCCL_NET Socket hostname", []string{"warning script/env-harmful"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var got []string

@@ -74,7 +74,7 @@ func (s *script) address(name string, v value, at diag.Place) {
 	case v.text == "localhost", err == nil && ip.IsLoopback():
 		s.errorf("script/master-addr", at, "%s is %s: each of the %d nodes takes itself for the master", name, v.text, s.job.minNodes).WithHint("%s", firstNode)
 	case err == nil:
-		s.errorf("script/master-addr", at, "%s is %s, a node that the next run may not have", name, v.text).WithHint("%s", firstNode)
+		s.warnf("script/master-addr", at, "%s is %s, a node that the next run may not have", name, v.text).WithHint("%s", firstNode)
 	}
 }
 

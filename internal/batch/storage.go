@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
@@ -267,11 +266,10 @@ func (s *script) localCheckpoint(p spot) {
 			return
 		}
 	}
-	var d *diag.Diagnostic
+	byDefault := ""
 	if p.assumed {
-		d = s.warnf("script/local-checkpoint", p.Place, "checkpoints go to %s by default, the node's own disk: they are lost with the node", p.shown())
-	} else {
-		d = s.errorf("script/local-checkpoint", p.Place, "checkpoints go to %s, the node's own disk: they are lost with the node", p.shown())
+		byDefault = " by default"
 	}
+	d := s.warnf("script/local-checkpoint", p.Place, "checkpoints go to %s%s, the node's own disk: they are lost with the node", p.shown(), byDefault)
 	d.WithHint("%s, or copy them off", s.elsewhere())
 }
