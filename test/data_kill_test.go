@@ -19,29 +19,35 @@ import (
 	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/store/storetest"
+	"github.com/muster-hpc/muster/test/soak"
 )
 
-// kills is how often a push is killed in TestPush_is_killed.
-const kills = 200
+func TestPush_is_killed(t *testing.T) { pushesAreKilled(t, 12) }
 
-// TestPush_is_killed has `muster data push` end by SIGKILL at random requests: before the server has them, while it
+func TestSoak_pushes_are_killed(t *testing.T) {
+	soak.Only(t, "200 kills; TestPush_is_killed has 12")
+	pushesAreKilled(t, 200)
+}
+
+// pushesAreKilled has `muster data push` end by SIGKILL at random requests: before the server has them, while it
 // reads them, when it has done them and nobody knows it. The next one goes on. In the end the dataset is the directory, to
 // the byte, and neither a file nor a part of a file that the server had taken was sent a second time.
-func TestPush_is_killed(t *testing.T) {
+func pushesAreKilled(t *testing.T, kills int) {
+	t.Helper()
 	t.Parallel()
 	dir, err := programs()
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, stand := storetest.Stand(t)
-	t.Run("stand", func(t *testing.T) { pushIsKilled(t, dir, stand, 3) })
+	t.Run("stand", func(t *testing.T) { pushIsKilled(t, dir, stand, kills, 3) })
 	second := storetest.Second(t)
-	t.Run("second", func(t *testing.T) { pushIsKilled(t, dir, second, 60) })
+	t.Run("second", func(t *testing.T) { pushIsKilled(t, dir, second, kills, 60) })
 }
 
 // pushIsKilled pushes to a server, three times to each prefix. Every so many pushes, the first one among them, there is a new big file, for at
 // least three of them: the second server takes seconds for it.
-func pushIsKilled(t *testing.T, dir string, server store.Config, bigEvery int) {
+func pushIsKilled(t *testing.T, dir string, server store.Config, kills, bigEvery int) {
 	t.Parallel()
 	gate := newGate(t, server.Endpoint)
 	r := rand.New(rand.NewPCG(200, 9))

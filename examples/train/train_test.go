@@ -104,7 +104,7 @@ func TestTraining(t *testing.T) {
 	t.Run("passes_over_a_damaged_checkpoint", func(t *testing.T) { passesOverDamage(t, whole, final(t, out)) })
 }
 
-func TestTrainingOnOtherRanks(t *testing.T) {
+func TestSoak_training_on_other_ranks(t *testing.T) {
 	requireTorch(t)
 	soak.Only(t, "15 processes import PyTorch; TestTraining shows the same on two ranks")
 	for _, ranks := range []int{1, 4} {

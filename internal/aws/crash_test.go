@@ -8,15 +8,26 @@ import (
 	"github.com/muster-hpc/muster/test/soak"
 )
 
-// stride is how many calls lie between two cuts: after all of them would take hours. It is odd, as TestCutDuringUp takes turns.
-func stride() int { return soak.Times(61, 7) }
+// How many calls lie between two cuts: a cut after each of them would take hours. Odd numbers, as cutDuringUp takes turns.
+const (
+	stride     = 61
+	soakStride = 17
+)
 
-// TestCutDuringUp ends `up` after some of its calls, before it knows the answer. The
+func TestCutDuringUp(t *testing.T) { cutDuringUp(t, stride) }
+
+func TestSoak_cut_during_up(t *testing.T) {
+	soak.Only(t, "more cuts than TestCutDuringUp makes")
+	cutDuringUp(t, soakStride)
+}
+
+// cutDuringUp ends `up` after some of its calls, before it knows the answer. The
 // next one reaches the goal, and `down` leaves nothing behind, with and without it.
-func TestCutDuringUp(t *testing.T) {
+func cutDuringUp(t *testing.T, stride int) {
+	t.Helper()
 	w := newWorld(t)
 	w.heads()
-	for n := 3; ; n += stride() {
+	for n := 3; ; n += stride {
 		ctx, cancel := context.WithCancel(t.Context())
 		was := w.After(n, func(*wire.Call) { cancel() })
 		_, err := w.up(ctx, plainFile, "", &told{t: t})
@@ -37,11 +48,19 @@ func TestCutDuringUp(t *testing.T) {
 	}
 }
 
-// TestCutDuringDown is the same for `down`.
-func TestCutDuringDown(t *testing.T) {
+func TestCutDuringDown(t *testing.T) { cutDuringDown(t, stride) }
+
+func TestSoak_cut_during_down(t *testing.T) {
+	soak.Only(t, "more cuts than TestCutDuringDown makes")
+	cutDuringDown(t, soakStride)
+}
+
+// cutDuringDown is the same for `down`.
+func cutDuringDown(t *testing.T, stride int) {
+	t.Helper()
 	w := newWorld(t)
 	w.heads()
-	for n := 2; ; n += stride() {
+	for n := 2; ; n += stride {
 		if _, err := w.up(t.Context(), plainFile, "", &told{t: t}); err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/store/storetest"
 	"github.com/muster-hpc/muster/internal/store/storetest/faults"
+	"github.com/muster-hpc/muster/test/soak"
 )
 
 // pullChild names, for a process that is to be killed, the directory that it pulls to, and pullSet the dataset.
@@ -41,13 +42,18 @@ func TestPullOfAChild(t *testing.T) {
 	}
 }
 
-// pullKills is how often a pull is killed in TestPullIsKilled.
-const pullKills = 200
+func TestPullIsKilled(t *testing.T) { pullsAreKilled(t, 12) }
 
-// TestPullIsKilled has pulls end by SIGKILL at random requests, while those before are at any step, and lets them go on: of
+func TestSoak_pulls_are_killed(t *testing.T) {
+	soak.Only(t, "200 kills; TestPullIsKilled has 12")
+	pullsAreKilled(t, 200)
+}
+
+// pullsAreKilled has pulls end by SIGKILL at random requests, while those before are at any step, and lets them go on: of
 // one dataset, and then of another over its files. At every moment what has a name is whole, in the end all is there and
 // nothing else, and neither a file nor a part of a file that had come was fetched again.
-func TestPullIsKilled(t *testing.T) {
+func pullsAreKilled(t *testing.T, kills int) {
+	t.Helper()
 	_, stand := storetest.Stand(t)
 	for name, config := range map[string]store.Config{"stand": stand, "second": storetest.Second(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -60,9 +66,9 @@ func TestPullIsKilled(t *testing.T) {
 			at, err := json.Marshal(struct{ Endpoint, Credentials string }{config.Endpoint, config.CredentialsFile})
 			fine(t, err)
 			k := &killing{t: t, proxy: proxy, at: at, chance: rand.New(rand.NewPCG(15, 1)), sets: sets, dir: t.TempDir()}
-			for n := 0; k.kills < pullKills; n = 1 - n {
+			for n := 0; k.kills < kills; n = 1 - n {
 				for !k.pull(n) {
-					if k.kills++; t.Failed() || k.kills > 2*pullKills {
+					if k.kills++; t.Failed() || k.kills > 2*kills+100 {
 						t.Fatalf("killed %d times, and the last pull does not come to its end", k.kills)
 					}
 				}

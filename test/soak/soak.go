@@ -1,5 +1,5 @@
 // Package soak separates what every run of the tests proves from what repeats or lasts. `make test` proves each promise once;
-// `make soak` sets MUSTER_SOAK=1 and repeats what may fail only now and then, and runs what takes minutes.
+// `make soak` sets MUSTER_SOAK=1 and runs the tests whose names begin with TestSoak_: they repeat what may fail only now and then, or take minutes.
 package soak
 
 import (
@@ -13,14 +13,6 @@ func Only(t testing.TB, why string) {
 	if !soaking() {
 		t.Skip("runs in make soak only (MUSTER_SOAK=1): " + why)
 	}
-}
-
-// Times returns few in make test, and many in make soak.
-func Times(few, many int) int {
-	if soaking() {
-		return many
-	}
-	return few
 }
 
 func soaking() bool { return os.Getenv("MUSTER_SOAK") != "" }

@@ -10,10 +10,9 @@ func TestSoak(t *testing.T) {
 	for _, c := range []struct {
 		name, set string
 		runs      bool
-		times     int
 	}{
-		{"make_test", "", false, 2},
-		{"make_soak", "1", true, 200},
+		{"make_test", "", false},
+		{"make_soak", "1", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("MUSTER_SOAK", c.set)
@@ -24,9 +23,6 @@ func TestSoak(t *testing.T) {
 			})
 			if runs != c.runs {
 				t.Errorf("Only lets the test run: %v, want %v", runs, c.runs)
-			}
-			if got := soak.Times(2, 200); got != c.times {
-				t.Errorf("Times(2, 200) = %d, want %d", got, c.times)
 			}
 		})
 	}
