@@ -1,5 +1,5 @@
 // Package checkpoint says which directories are checkpoints of a training, of which step and layout, whether they are
-// whole and which of them may go: from the paths, sizes and times of files alone, and from the beginnings of a few.
+// whole and which of them may go: from the paths, sizes and times of files, and from small parts of them, for which it asks.
 //
 // Its law: a checkpoint is never called whole if its writer, going on, would have written more of it; and one that is the
 // newest whole one of its run, or that a pointer names, never has to go.

@@ -169,7 +169,7 @@ func archiveEnds(b []byte, size int64) bool {
 func askJSON(size int64) *question {
 	tail := min(4<<10, size) // all of a symbolic link's path
 	return &question{size - tail, tail, func(b []byte) (Content, *question) {
-		if text := strings.TrimSpace(string(b)); text != "" && !strings.HasSuffix(text, "}") {
+		if !strings.HasSuffix(strings.TrimSpace(string(b)), "}") {
 			return Content{Torn: "it is JSON without an end"}, nil
 		}
 		return Content{}, nil

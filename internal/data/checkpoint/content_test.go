@@ -102,6 +102,37 @@ func safetensors(data, header int) []byte {
 	return slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), []byte(text), make([]byte, data))
 }
 
+// archive makes the end of a large zip archive: the record at an offset, whose place another one names, and the list that it names.
+func archive(record string, at, listed, begins uint64) string {
+	long := slices.Concat([]byte(record), make([]byte, 36), binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, listed), begins))
+	locator := slices.Concat([]byte("PK\x06\x07"), make([]byte, 4), binary.LittleEndian.AppendUint64(nil, at), make([]byte, 4))
+	return "PK\x03\x04" + string(slices.Concat(long, locator, []byte("PK\x05\x06"), make([]byte, 18)))
+}
+
+// TestArchiveEnds has ends that no program writes: they lead nowhere.
+func TestArchiveEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		text    string
+		checked int
+	}{
+		"whole":                        {archive("PK\x06\x06", 4, 3, 1), 1},
+		"empty":                        {"PK\x05\x06" + strings.Repeat("\x00", 18), 1},
+		"record_of_another_form":       {archive("PK\x06\x05", 4, 3, 1), 0},
+		"record_before_the_file":       {archive("PK\x06\x06", 1<<63, 3, 1), 0},
+		"record_behind_the_file":       {archive("PK\x06\x06", 1<<40, 3, 1), 0},
+		"record_over_the_end":          {archive("PK\x06\x06", 5, 3, 1), 0},
+		"record_at_the_last_byte":      {archive("PK\x06\x06", 101, 3, 1), 0},
+		"list_behind_the_record":       {archive("PK\x06\x06", 4, 1<<64-1, 5), 0},
+		"list_that_ends_before_it":     {archive("PK\x06\x06", 4, 2, 1), 0},
+		"list_that_ends_in_the_record": {archive("PK\x06\x06", 4, 4, 1), 0},
+	} {
+		v := looked(t, &reads{texts: map[string][]byte{"a.pt": []byte(c.text)}}, checkpoint.Set{Dir: "step-1"}, nil)
+		if v.Checked != c.checked || (v.Torn == "") != (c.checked == 1) {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
 func TestContents(t *testing.T) {
 	index := func(bytes int) string {
 		return fmt.Sprintf(`{"metadata":{"total_size":%d},"weight_map":{"a":"model-1-of-2.bin","b":"model-2-of-2.bin"}}`, bytes)
@@ -142,6 +173,7 @@ func TestContents(t *testing.T) {
 		{"index_cut_off", map[string]string{"pytorch_model.bin": "w", "model.safetensors.index.json": `{"metadata": {`}, "model.safetensors.index.json: it is JSON without an end", 0},
 		{"state_cut_off", map[string]string{"model.safetensors": string(safetensors(9, 0)), "trainer_state.json": `{"log_history": [{"loss": NaN`}, "trainer_state.json: it is JSON without an end", 0},
 		{"state_with_nan", map[string]string{"model.safetensors": string(safetensors(9, 0)), "trainer_state.json": "{\"loss\": NaN}\n"}, "", 1},
+		{"state_of_blanks", map[string]string{"model.safetensors": string(safetensors(9, 0)), "trainer_state.json": "\n"}, "trainer_state.json: it is JSON without an end", 0},
 		{"lines_of_json", map[string]string{"model.safetensors": string(safetensors(9, 0)), "log.json": "[1,\n"}, "", 1},
 		{"megatron_without_metadata", map[string]string{"common.pt": "c", "metadata.json": `{"sharded_backend": "torch_dist"}`}, ".metadata is not there", 0},
 		{"megatron_zarr", map[string]string{"common.pt": "c", "metadata.json": `{"sharded_backend": "zarr", "sharded_backend_version": 1}`, "w/.zarray": "{}", "w/0.0": "w"}, "", 0},

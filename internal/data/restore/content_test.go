@@ -89,7 +89,7 @@ func TestContents_single(t *testing.T) {
 			fake := &storetest.Fake{}
 			put(t, fake, files{"m/epoch=0-step=100.ckpt": whole, "m/epoch=1-step=200.ckpt": c.text})
 			_, f, passed, err := choose(t, fake, "m", newest)
-			if err != nil || f.Dir != c.dir || f.Checked != c.checked {
+			if err != nil || f.Dir != c.dir || f.Checked != c.checked || f.Layout != "checkpoint file" || f.Proof != "an object is there whole or not at all" {
 				t.Errorf("got %+v, passed over %v, %v", f, passed, err)
 			}
 		})
