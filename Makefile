@@ -29,7 +29,7 @@ build: ## bin/muster and bin/muster-stand
 	$(BUILD) -o bin/muster ./cmd/muster
 	cd stand && $(BUILD) -o ../bin/muster-stand .
 
-demo: build ## from nothing to a trained model and back, on this machine
+demo: build ## 80 nodes on this machine, a training that loses one of them, and nothing left
 	bin/muster demo --yes
 
 # Its machines boot here: as root, and with the Slurm that doctor installs.
