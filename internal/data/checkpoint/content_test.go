@@ -102,6 +102,26 @@ func safetensors(data, header int) []byte {
 	return slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), []byte(text), make([]byte, data))
 }
 
+// array makes a file of numpy with so many bytes of data.
+func array(version byte, kind, shape string, data int) string {
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", kind, shape)
+	digits := binary.LittleEndian.AppendUint16(nil, uint16(len(header)))
+	if version > 1 {
+		digits = binary.LittleEndian.AppendUint32(nil, uint32(len(header)))
+	}
+	return "\x93NUMPY" + string([]byte{version, 0}) + string(digits) + header + strings.Repeat("\x01", data)
+}
+
+// TestCost reads little of a large file.
+func TestCost(t *testing.T) {
+	for name, text := range map[string][]byte{"a.safetensors": safetensors(1<<20, 0), "a.npy": []byte(array(1, "|u1", "(1048576,)", 1<<20)), "a.pt": bytes.Repeat([]byte("w"), 1<<20)} {
+		r := &reads{texts: map[string][]byte{name: text}}
+		if v := looked(t, r, checkpoint.Set{Dir: "step-1"}, nil); v.Torn != "" || r.bytes > 64<<10 || len(r.spans) > 2 {
+			t.Errorf("%s: %d reads of %d bytes, %+v", name, len(r.spans), r.bytes, v)
+		}
+	}
+}
+
 // archive makes the end of a large zip archive: the record at an offset, whose place another one names, and the list that it names.
 func archive(record string, at, listed, begins uint64) string {
 	long := slices.Concat([]byte(record), make([]byte, 36), binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, listed), begins))
@@ -173,6 +193,14 @@ func TestContents(t *testing.T) {
 		{"index_cut_off", map[string]string{"pytorch_model.bin": "w", "model.safetensors.index.json": `{"metadata": {`}, "model.safetensors.index.json: it is JSON without an end", 0},
 		{"state_cut_off", map[string]string{"model.safetensors": string(safetensors(9, 0)), "trainer_state.json": `{"log_history": [{"loss": NaN`}, "trainer_state.json: it is JSON without an end", 0},
 		{"state_with_nan", map[string]string{"model.safetensors": string(safetensors(9, 0)), "trainer_state.json": "{\"loss\": NaN}\n"}, "", 1},
+		{"megatron_cut_off", map[string]string{"common.pt": "c", ".metadata": "m", "metadata.json": `{"sharded_`}, "metadata.json: it is JSON without an end", 0},
+		{"no_array", map[string]string{"a.npy": "weights of another form"}, "", 0},
+		{"array_of_version_2", map[string]string{"a.npy": array(2, "<f4", "(2, 3)", 24)}, "", 1},
+		{"array_of_version_2_cut_off", map[string]string{"a.npy": array(2, "<f4", "(2, 3)", 23)}, "a.npy: it has 94 bytes, and its header says 95", 0},
+		{"array_with_another_behind_it", map[string]string{"a.npy": array(1, "<f4", "(2, 3)", 99)}, "", 0},
+		{"array_of_no_elements", map[string]string{"a.npy": array(1, "<f4", "(0, 3)", 0)}, "", 1},
+		{"array_of_one", map[string]string{"a.npy": array(1, "|b1", "()", 1)}, "", 1},
+		{"array_larger_than_numbers_are", map[string]string{"a.npy": array(1, "<f8", "(2305844108725321728,)", 9)}, "", 0},
 		{"state_of_blanks", map[string]string{"model.safetensors": string(safetensors(9, 0)), "trainer_state.json": "\n"}, "trainer_state.json: it is JSON without an end", 0},
 		{"lines_of_json", map[string]string{"model.safetensors": string(safetensors(9, 0)), "log.json": "[1,\n"}, "", 1},
 		{"megatron_without_metadata", map[string]string{"common.pt": "c", "metadata.json": `{"sharded_backend": "torch_dist"}`}, ".metadata is not there", 0},
