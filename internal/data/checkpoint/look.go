@@ -39,7 +39,7 @@ func (s Set) contents(m *Memory, read Reader) (map[string]Content, error) {
 	for _, f := range s.Files {
 		if c, ok := m.recall(s.Dir, f); ok {
 			known[f.Path] = c
-		} else if q := ask(f); q != nil && f.SizeBytes > 0 {
+		} else if q := ask(f); q != nil {
 			open = append(open, asked{f, q})
 		}
 	}

@@ -221,3 +221,15 @@ func TestContents_at_once(t *testing.T) {
 		}
 	})
 }
+
+// TestContents_damaged proves what it reads as a whole by its checksum.
+func TestContents_damaged(t *testing.T) {
+	for _, name := range []string{"m/step-1/.metadata", "m/step-1/model.safetensors"} {
+		fake := &storetest.Fake{}
+		put(t, fake, files{"m/step-1/.metadata": "__0_0.distcp", "m/step-1/__0_0.distcp": "w", "m/step-1/model.safetensors": recorded(t, "model.safetensors")})
+		fake.Damage(name)
+		if _, _, _, err := choose(t, fake, "m", newest); !errors.Is(err, store.ErrChecksum) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

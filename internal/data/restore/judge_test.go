@@ -158,6 +158,7 @@ func TestSaid_and_the_one_before(t *testing.T) {
 		{"of_a_kind_less", nil, []string{"model.bin", "rank_0", "rank_1"}, "step-1", "it has no optimizer.bin, which step-1 has"},
 		{"of_a_kind_less_and_named", files{"m/latest": "step-2"}, []string{"model.bin", "rank_0", "rank_1"}, "step-2", ""},
 		{"of_a_kind_less_with_a_marker", files{"m/step-1/COMPLETE": ""}, []string{"model.bin", "rank_0", "rank_1", "COMPLETE"}, "step-2", ""},
+		{"without_a_marker_and_named", files{"m/step-1/COMPLETE": "", "m/latest": "step-2"}, []string{"model.bin", "optimizer.bin", "rank_0", "rank_1"}, "step-2", ""},
 		{"of_a_rank_less", nil, []string{"model.bin", "optimizer.bin", "rank_0"}, "step-2", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -345,3 +345,29 @@ func TestMendCutOff(t *testing.T) {
 		})
 	}
 }
+
+// TestLookForgets reads a file again that was gone for two looks, though its size and its time are the same.
+func TestLookForgets(t *testing.T) {
+	torch, err := os.ReadFile("../../data/checkpoint/testdata/contents/torch.pt")
+	must(t, err)
+	root, s, at := t.TempDir(), &server{}, time.Unix(1_000_000, 0)
+	path := filepath.Join(root, "step-1", "rank_0.pt")
+	look := func(text []byte, whole bool) {
+		t.Helper()
+		put1(t, path, string(text))
+		must(t, os.Chtimes(path, at, at))
+		if found, err := s.look([]string{root}, time.Now()); err != nil || len(found) != 1 || found[0].Whole != whole {
+			t.Errorf("found %+v, %v", found, err)
+		}
+	}
+	cut := append(slices.Clone(torch[:1000]), make([]byte, len(torch)-1000)...)
+	look(torch, true)
+	look(cut, true) // it is not read again
+	must(t, os.Remove(path))
+	for range 2 {
+		if found, err := s.look([]string{root}, time.Now()); err != nil || len(found) != 0 {
+			t.Errorf("found %+v, %v", found, err)
+		}
+	}
+	look(cut, false)
+}
