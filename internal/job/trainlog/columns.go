@@ -11,9 +11,12 @@ type columns uint32
 
 // head takes the line with the names.
 func (c *columns) head(line []byte) bool {
+	if !bytes.HasPrefix(line[spaces(line):], []byte("Epoch ")) || !bytes.Contains(line, []byte("_loss")) {
+		return false
+	}
 	var mask columns
 	for i, word := range bytes.Fields(line) {
-		if i == 0 && string(word) != "Epoch" || i >= 32 {
+		if i >= 32 {
 			return false
 		}
 		if bytes.HasSuffix(word, []byte("_loss")) {

@@ -179,3 +179,37 @@ func TestOtherPrograms(t *testing.T) {
 
 // sorted are a text's words in their order.
 func sorted(text string) string { return strings.Join(slices.Sorted(strings.FieldsSeq(text)), " ") }
+
+// Where steps stand, and what they count, is told from the lines.
+func TestStepsOfLines(t *testing.T) {
+	for _, row := range []struct{ name, text, want string }{
+		{"ranks_one_behind", "0: step 1 loss 3\n1: step 1 loss 3\n0: step 2 loss 2\n1: step 1 loss 3\n1: step 2 loss 2\n0: step 3 loss 1\n", "1 1 2 1 2 3"},
+		{"count_that_goes_on", "epoch 1 step 10/60 loss 3\nepoch 1 step 20/60 loss 3\nepoch 1 step 30/60 loss 3\nepoch 2 step 40/60 loss 2\nepoch 2 step 50/60 loss 2\n", "10 20 30 40/60 50/60"},
+		{"count_that_begins_anew", "epoch 1 step 10/30 loss 3\nepoch 1 step 20/30 loss 3\nepoch 1 step 30/30 loss 3\nepoch 2 step 10/30 loss 2\n", "10 20 30 40"},
+		{"count_without_epochs", "batch 10/30 loss 3\nbatch 20/30 loss 3\nbatch 30/30 loss 3\nbatch 10/30 loss 2\n", "10/30 20/30 30/30 40"},
+		{"begun_again", "step 10/90 loss 3\nstep 20/90 loss 3\nstep 30/90 loss 3\nstep 20/90 loss 3\n", "10/90 20/90 30/90 20/90"},
+		{"epoch_from_zero", "Epoch 0/2 12/100 loss 3\nEpoch 0/2 24/100 loss 3\nEpoch 1/2 12/100 loss 3\n", "12/300 24/300 112/300"},
+		{"accuracy_is_no_loss", "Epoch: 1, Loss: 3, Val: 0.3\nEpoch: 2, Loss: 2, Val: 0.4\nEpoch: 3, Loss: 2, Val: 0.4\n", "1 2 3"},
+		{"label_behind_its_bar", "\r1|1|Loss: 6.0:   0%|  | 1/90 [00:01<01:30,  1.00it/s]\r1|1|Loss: 6.0:   0%|  | 2/90 [00:01<01:30,  1.00it/s]\r1|2|Loss: 4.0:   0%|  | 2/90 [00:01<01:30,  1.00it/s]\r", "1/90 2/90"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var got []string
+			for _, s := range read(row.text).Samples {
+				text := fmt.Sprint(s.Step)
+				if s.Steps > 0 {
+					text += fmt.Sprintf("/%d", s.Steps)
+				}
+				if s.Eval {
+					text += " evaluated"
+				}
+				if s.Format == trainlog.Tqdm && s.Loss != some(8-2*float64(s.Step)) {
+					t.Errorf("a loss of another step: %s", told(s))
+				}
+				got = append(got, text)
+			}
+			if all := strings.Join(got, " "); all != row.want {
+				t.Errorf("steps %s, want %s", all, row.want)
+			}
+		})
+	}
+}

@@ -32,6 +32,7 @@ func TestGuesses(t *testing.T) {
 		{"nothing", "hello\nworld 5\n", "", "", 0, none},
 		{"downloads", rising("Downloading shard %d at %.1f MB/s"), "", "", 0, none},
 		{"numbers_that_do_not_rise", strings.Repeat("batch size 64, lr 0.1\n", 9), "", "", 0, none},
+		{"numbers_up_and_down", strings.Repeat("queue 5 objective 2.5\nqueue 9 objective 2.5\nqueue 2 objective 2.5\n", 5), "", "", 0, none},
 		{"empty", "", "", "", 0, none},
 		{"binary", "\xff\xfe5\x00\x1b[\n", "", "", 0, none},
 	} {

@@ -116,7 +116,7 @@ func (c *course) stepOf(at position, fromZero bool) (step, steps int64) {
 		return over(past, at.M, at.N), max(at.Steps, over(at.Epochs, at.M, 0))
 	}
 	if at.Epoch > c.E && at.N < c.N {
-		c.Base += c.N
+		c.goOn(c.N)
 	}
 	return c.Base + at.N, at.Steps
 }
@@ -125,10 +125,17 @@ func (c *course) stepOf(at position, fromZero bool) (step, steps int64) {
 func (c *course) counted(at position) (step, steps int64) {
 	stride := max(1, c.Step-c.Prev)
 	if at.M > 0 && at.M == c.M && at.N < c.N && c.N+stride >= c.M {
-		c.Base += c.M
+		c.goOn(c.M)
 	}
 	if c.Base > 0 {
 		return c.Base + at.N, at.Steps
 	}
 	return at.N, max(at.M, at.Steps)
+}
+
+// goOn counts on behind the steps of an epoch. Numbers that cannot be are left out.
+func (c *course) goOn(steps int64) {
+	if c.Base < 1<<50 {
+		c.Base += steps
+	}
 }
