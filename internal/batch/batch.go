@@ -117,8 +117,9 @@ type script struct {
 	// bash reads, and fails at when it gets there.
 	broken   *broken
 	oddities []broken
-	// tooMuch says that the shell is too long or too deeply nested to be read.
-	tooMuch bool
+	// tooMuch says that the shell is too long or too deeply nested to be read, cut that
+	// a part of it is.
+	tooMuch, cut bool
 	// commands are the simple commands in the order of the script, those inside
 	// of others behind them: srun, then what it runs. Bodies of functions come last.
 	commands []*command

@@ -60,6 +60,7 @@ func (w *walker) text(in inner, c context) {
 		w.script.tooMuch = true
 	}
 	if w.depth > maxDepth || w.script.tooMuch {
+		w.script.cut = true
 		return
 	}
 	outer := w.inner
@@ -114,6 +115,7 @@ func (w *walker) stmts(all []*syntax.Stmt, c context) {
 
 func (w *walker) stmt(s *syntax.Stmt, c context) {
 	if *w.count > maxCommands || w.depth > maxDepth {
+		w.script.cut = true
 		return
 	}
 	w.depth++
@@ -351,6 +353,7 @@ func (w *walker) redirects(all []*syntax.Redirect, c context) []word {
 
 // word notes a word, and looks at the substitutions in it.
 func (w *walker) word(x *syntax.Word, c context, kind role) word {
+	w.script.cut = w.script.cut || len(w.script.words) > maxWords
 	if x == nil || len(w.script.words) > maxWords {
 		return word{value: unknown, context: c, role: kind}
 	}

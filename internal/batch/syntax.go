@@ -65,20 +65,22 @@ func (s *script) unreadable() {
 	}
 	switch b := s.broken; {
 	case s.tooMuch:
-		s.list.Blindf("script/unread", "", "the shell is too long or too deeply nested to be read; only the options were looked at").At(s.whole())
+		s.list.Blindf("script/unread", "", "the shell, which is too long or too deeply nested, is not looked up").At(s.whole())
+	case s.cut:
+		s.list.Blindf("script/unread", "", "a part of the shell, which is too long or too deeply nested, is not looked up").At(s.whole())
 	case b == nil:
 	case b.unfinished:
 		s.errorf("script/syntax", b.Place, "the shell cannot read this: %s", b.message)
 	default:
 		s.warnf("script/syntax", b.Place, "the shell may not be able to read this: %s", b.message).
 			WithHint("bash -n %s", s.file.name)
-		s.list.Blindf("script/unread", "", "nothing from the statement in line %d on was looked at", b.Line).At(b.Place)
+		s.list.Blindf("script/unread", "", "the shell from the statement in line %d on is not looked up", b.Line).At(b.Place)
 	}
 }
 
 // blindBelow tells whether a part of the shell was not read, so that what is not seen may
 // be there all the same.
-func (s *script) blindBelow() bool { return s.broken != nil || s.tooMuch }
+func (s *script) blindBelow() bool { return s.broken != nil || s.tooMuch || s.cut }
 
 // absences are codes that say that something is not in the script.
 var absences = []string{

@@ -124,7 +124,10 @@ func (c *checker) writeSums(w io.Writer) error {
 // text is the line that sums a file up.
 func (f checkedFile) text(o checkOptions) string {
 	var parts []string
-	if f.OK {
+	switch {
+	case f.OK && f.has("script/unread"):
+		parts = append(parts, "not read to its end")
+	case f.OK:
 		parts = append(parts, "ok")
 	}
 	if len(f.Fixed) > 0 && !o.dryRun {
