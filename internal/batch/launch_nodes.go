@@ -12,7 +12,7 @@ import (
 // launcherRules hold what launchers are told of the job, or assume, to the job itself.
 func (s *script) launcherRules() {
 	for _, c := range s.commands {
-		if !c.launches() || c.handsOn() || s.inTask(c.context) && !c.task() || c.under("ssh", "pdsh", "clush", "mpirun", "mpiexec") {
+		if !c.launches() || s.inTask(c.context) && !c.task() || c.under("ssh", "pdsh", "clush", "mpirun", "mpiexec") {
 			continue
 		}
 		nodes := s.launcherRunsOn(c)
@@ -32,6 +32,10 @@ func (s *script) launcherRules() {
 // the body of the script it is one, and script/one-node tells of the others.
 func (s *script) launcherRunsOn(c *command) int {
 	switch {
+	case c.handsOn() && s.job.exact: // it starts itself on the others
+		return s.job.minNodes
+	case c.handsOn():
+		return 0
 	case c.task():
 		return s.stepOf(c.srun).nodes
 	case s.job.exact && s.job.minNodes == 1:
@@ -64,6 +68,10 @@ func (s *script) launcherNodes(c *command, nodes int) {
 	least, _, _ := strings.Cut(w.text, ":") // 2:4 of torchrun's is from 2 to 4
 	n := number(least)
 	switch {
+	case strings.HasPrefix(c.name, "deepspeed"): // it takes fewer hosts where there are no more
+		if n > nodes {
+			s.warnf("script/launcher-nodes", w.Place, "deepspeed is told %s, and the job has %d", count.Of(n, "node"), nodes).WithHint("--num_nodes=$SLURM_NNODES")
+		}
 	case n > nodes:
 		s.errorf("script/launcher-nodes", w.Place, "%s waits for %s, and is started on %d: it gives up when the rendezvous times out", s.called(c), count.Of(n, "node"), nodes).
 			WithHint("--nnodes=$SLURM_NNODES")
@@ -77,9 +85,7 @@ func (s *script) launcherNodes(c *command, nodes int) {
 func (s *script) launcherProcesses(c *command, nodes int) {
 	w, ok := c.flag("num-processes")
 	n, known := w.number()
-	machines, told := c.flag("num-machines")
-	m, _ := machines.number()
-	if c.name != "accelerate" || !ok || !known || s.job.gpuCount == 0 || !told || m != nodes {
+	if c.name != "accelerate" || !ok || !known || s.job.gpuCount == 0 {
 		return
 	}
 	if gpus := nodes * s.job.gpuCount; n > gpus {

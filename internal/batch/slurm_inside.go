@@ -78,6 +78,11 @@ func (s *script) ownDirectory() {
 			}
 		}
 	}
+	for _, c := range s.named("srun") { // the other nodes have no copy
+		if s.job.several() && !c.task() && slices.ContainsFunc(c.words, func(w word) bool { return ownPath().MatchString(w.raw) && !w.substituted }) {
+			s.spoolCopy(c.Place)
+		}
+	}
 	for _, w := range s.words {
 		if ownPathCut().MatchString(w.raw) && !w.task() && !w.maybe {
 			s.spoolCopy(w.Place)
@@ -86,7 +91,7 @@ func (s *script) ownDirectory() {
 }
 
 func (s *script) spoolCopy(at diag.Place) {
-	s.warnf("script/spool-copy", at, "in a job the script is a copy of slurmd's, as in /var/spool/slurmd/job7/slurm_script: nothing else is in that directory").
+	s.warnf("script/spool-copy", at, "in a job the script is a copy of slurmd's, as in /var/spool/slurmd/job7/slurm_script: nothing else is in that directory, and other nodes do not have it").
 		WithHint("$SLURM_SUBMIT_DIR is where sbatch was called; or write the path")
 }
 
