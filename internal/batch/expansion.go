@@ -71,6 +71,9 @@ func countedIn(raw string, from int) []expansion {
 
 // expands tells whether the shell expands a variable in a word.
 func expands(raw, name string) bool {
+	if !strings.Contains(raw, name) { // which is most often so, and quick
+		return false
+	}
 	for _, e := range expansionsIn(raw) {
 		if e.name == name {
 			return true

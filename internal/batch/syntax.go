@@ -126,11 +126,15 @@ var blankBehind = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // words of a command: it stays, and is a word of its own.
 func (s *script) quotedContinuations() {
 	for _, v := range s.variables {
-		at, ok := s.valueWord(v)
-		if !ok || !strings.HasPrefix(v.raw, `"`) || !s.becomesWords(v.name) {
+		found := blankBehind().FindAllStringSubmatchIndex(v.raw, -1)
+		if len(found) == 0 || !strings.HasPrefix(v.raw, `"`) || !s.becomesWords(v.name) {
 			continue
 		}
-		for _, m := range blankBehind().FindAllStringSubmatchIndex(v.raw, -1) {
+		at, ok := s.valueWord(v)
+		if !ok {
+			continue
+		}
+		for _, m := range found {
 			if m[1] < len(v.raw) { // the last line ends with the quotation mark
 				s.warnf("script/continuation", s.within(at, m[2]), "a blank stands behind the backslash, so that it stays in the text: a program gets it as an argument").
 					WithHint("remove the blank")

@@ -3,6 +3,8 @@ package batch
 import (
 	"slices"
 	"strconv"
+
+	"github.com/muster-hpc/muster/internal/diag"
 )
 
 // optionVariables are variables that Slurm sets for a batch script only where the job has
@@ -29,16 +31,22 @@ func (s *script) unsetVariables() {
 	if s.parts || s.shell == "" {
 		return
 	}
-	said := map[string]bool{}
+	said, known, printed := map[string]bool{}, map[string]bool{}, s.printedWords()
+	for name, options := range optionVariables {
+		known[name] = s.meant(options...) || s.setsItself(name)
+	}
 	for _, w := range s.words {
-		if w.role == operand || s.inTask(w.context) {
+		if w.role == operand || s.inTask(w.context) || printed[w.Place] {
 			continue
 		}
 		for _, e := range expansionsIn(w.raw) {
 			options := optionVariables[e.name]
+			if options == nil || e.guarded || known[e.name] {
+				continue
+			}
 			at := s.within(w, e.at)
 			key := e.name + strconv.Itoa(at.Line)
-			if options == nil || e.guarded || said[key] || s.meant(options...) || s.setsItself(e.name) || s.onlyPrints(w) {
+			if said[key] {
 				continue
 			}
 			said[key] = true
@@ -62,10 +70,13 @@ func (s *script) setsItself(name string) bool {
 	})
 }
 
-// onlyPrints tells whether a word is one of a command that prints it.
-func (s *script) onlyPrints(w word) bool {
-	return slices.ContainsFunc(s.commands, func(c *command) bool {
-		return slices.Contains([]string{"echo", "printf", "logger"}, c.name) && c.task() == w.task() &&
-			slices.ContainsFunc(c.words, func(own word) bool { return own.start == w.start && own.Place == w.Place })
-	})
+// printedWords are the places of words that commands print.
+func (s *script) printedWords() map[diag.Place]bool {
+	all := map[diag.Place]bool{}
+	for _, c := range s.named("echo", "printf", "logger") {
+		for _, w := range c.words {
+			all[w.Place] = true
+		}
+	}
+	return all
 }
