@@ -41,7 +41,7 @@ func (s *script) unsetVariables() {
 		}
 		for _, e := range expansionsIn(w.raw) {
 			options := optionVariables[e.name]
-			if options == nil || e.guarded || known[e.name] {
+			if options == nil || known[e.name] {
 				continue
 			}
 			at := s.within(w, e.at)
