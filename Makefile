@@ -40,10 +40,12 @@ demo-aws: doctor python ## the same on the double of AWS
 # Everything is compiled before the first test starts, so that no compiler disturbs a cluster. Each promise is proved once here; what
 # repeats at random, measures, or trains for long is for `make soak`.
 test: doctor python ## each promise once: 12 minutes from nothing, on two cores
-	@$(GO) run ./test/run
+	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/test-run ./test/run
+	@bin/test-run
 
 soak: doctor python bin/sharded/made ## what repeats at random, measures, or trains for long
-	@$(GO) run ./test/run -soak
+	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/test-run ./test/run
+	@bin/test-run -soak
 
 check: shellcheck ## format, vet, staticcheck, other systems, the house's rules, shell: without running anything
 	@diff=$$(gofmt -d bench cmd docs examples internal stand test) && test -z "$$diff" || { printf '%s\n' "$$diff"; exit 1; }

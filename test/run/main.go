@@ -1,7 +1,7 @@
 // Command run compiles all tests of the repository and then runs them. It prints a line for each package that ends, how long the
 // rest will take, and a verdict last.
 //
-//	go run ./test/run [-soak] [-shuffle] [-record] [PACKAGE...]
+//	go run ./test/run [-soak] [-shuffle] [-record] [-p N] [PACKAGE...]
 //
 // A PACKAGE is a directory of the repository, such as internal/lint; all packages are run if none is named. Tests whose names begin
 // with TestSoak_ repeat something at random, measure, or train for long: -soak runs these, and without it all others run.
@@ -38,8 +38,11 @@ func main() {
 	o.packages = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	err := run(ctx, o)
+	if err != nil && !errors.Is(err, errFailed) {
 		fmt.Fprintln(os.Stderr, "test/run:", err)
+	}
+	if err != nil {
 		os.Exit(1)
 	}
 }

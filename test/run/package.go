@@ -40,9 +40,12 @@ type failure struct{ name, output string }
 // event is a line of test2json: https://pkg.go.dev/cmd/test2json
 type event struct{ Action, Test, Output string }
 
+func newPackageRun(p tested) *packageRun {
+	return &packageRun{tested: p, began: time.Now(), current: map[string]time.Time{}, output: map[string]*bytes.Buffer{}}
+}
+
 // run starts the package's tests and reads what becomes of them.
 func (r *packageRun) run(ctx context.Context, programs string, o options) {
-	r.current, r.output = map[string]time.Time{}, map[string]*bytes.Buffer{}
 	args := []string{"-p", r.path, r.binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout=60m", "-test.fullpath=false"}
 	if args = append(args, "-test.skip=^TestSoak_"); o.soak {
 		args[len(args)-1] = "-test.run=^TestSoak_"

@@ -68,7 +68,7 @@ func (s *schedule) start(ctx context.Context, programs string) {
 
 // runPackage runs one package and prints how it ended.
 func (s *schedule) runPackage(ctx context.Context, p tested, programs string) {
-	r := &packageRun{tested: p, began: time.Now()}
+	r := newPackageRun(p)
 	s.mu.Lock()
 	s.running[p.dir] = r
 	s.mu.Unlock()
@@ -76,6 +76,9 @@ func (s *schedule) runPackage(ctx context.Context, p tested, programs string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.running, p.dir)
+	if ctx.Err() != nil {
+		return // it was ended with us, and proves nothing
+	}
 	s.done = append(s.done, r)
 	fmt.Printf("%3d/%d  %-4s  %-34s %8s  %4d tests  %s\n", len(s.done), len(s.queue), r.outcome(), p.dir, length(r.took), r.passed+len(r.failures), s.rest())
 	for _, f := range r.failures {
