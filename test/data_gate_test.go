@@ -34,19 +34,20 @@ type gate struct {
 	server *url.URL
 	client http.Transport
 
-	mu     sync.Mutex // guards what follows
-	moved  *sync.Cond // a connection was opened or closed
-	open   map[net.Conn]bool
-	seen   string // the address of the client whose connection was accepted last
-	victim *os.Process
-	killAt int
-	moment int
-	push   int // clients so far
-	n      int // requests of this client
-	all    int
-	killed int
-	taken  map[string]taking
-	twice  []string
+	mu      sync.Mutex // guards what follows
+	moved   *sync.Cond // a connection was opened or closed
+	open    map[net.Conn]bool
+	seen    string // the address of the client whose connection was accepted last
+	victim  *os.Process
+	death   death
+	push    int // clients so far
+	n       int // requests of this client
+	met     int // of them, those that death counts
+	all     int
+	killed  int
+	resumed int // uploads in parts
+	taken   map[string]taking
+	twice   []string
 }
 
 // taking says how the server took a file or a part.
@@ -74,9 +75,16 @@ func newGate(t *testing.T, endpoint string) *gate {
 	return g
 }
 
+// death says at which request a client dies, 0 for none, and at which moment of it. ofParts counts only requests of a file that goes
+// in parts, once its upload has begun.
+type death struct {
+	at, moment int
+	ofParts    bool
+}
+
 // begin says who comes next, and when it is killed. The caller holds mu.
-func (g *gate) begin(victim *os.Process, killAt, moment int) {
-	g.victim, g.killAt, g.moment, g.n = victim, killAt, moment, 0
+func (g *gate) begin(victim *os.Process, d death) {
+	g.victim, g.death, g.n, g.met = victim, d, 0, 0
 	g.push++
 }
 
@@ -111,7 +119,7 @@ func (g *gate) connection(c net.Conn, state http.ConnState) {
 
 // ServeHTTP passes a request on when all of it is there.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	began, dies := time.Now(), g.count()
+	began, dies := time.Now(), g.count(r)
 	if dies == beforeIt {
 		g.kill()
 	}
@@ -136,13 +144,20 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // count counts a request, and says when its client dies; -1 is not now.
-func (g *gate) count() int {
+func (g *gate) count(r *http.Request) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.n++
 	g.all++
-	if g.n == g.killAt {
-		return g.moment
+	ofParts := r.URL.Query().Has("uploadId")
+	if ofParts && r.Method == http.MethodGet {
+		g.resumed++
+	}
+	if g.death.ofParts && !ofParts {
+		return -1
+	}
+	if g.met++; g.met == g.death.at {
+		return g.death.moment
 	}
 	return -1
 }

@@ -25,7 +25,7 @@ import (
 func TestPush_is_killed(t *testing.T) { pushesAreKilled(t, 12) }
 
 func TestSoak_pushes_are_killed(t *testing.T) {
-	soak.Only(t, "200 kills; TestPush_is_killed has 12")
+	soak.Only(t, "200 kills; TestPush_is_killed has a few")
 	pushesAreKilled(t, 200)
 }
 
@@ -42,36 +42,45 @@ func pushesAreKilled(t *testing.T, kills int) {
 	_, stand := storetest.Stand(t)
 	t.Run("stand", func(t *testing.T) { pushIsKilled(t, dir, stand, kills, 3) })
 	second := storetest.Second(t)
-	t.Run("second", func(t *testing.T) { pushIsKilled(t, dir, second, kills, 60) })
+	t.Run("second", func(t *testing.T) { pushIsKilled(t, dir, second, kills, 6) })
 }
 
 // pushIsKilled pushes to a server, three times to each prefix. Every so many pushes, the first one among them, there is a new big file, for at
-// least three of them: the second server takes seconds for it.
+// least three of them: the second server keeps all in memory.
 func pushIsKilled(t *testing.T, dir string, server store.Config, kills, bigEvery int) {
 	t.Parallel()
 	gate := newGate(t, server.Endpoint)
 	r := rand.New(rand.NewPCG(200, 9))
 	s := &story{t: t, r: r, gate: gate, muster: filepath.Join(dir, "muster"), server: server, root: t.TempDir(), home: t.TempDir()}
-	for n := 0; gate.killed < kills; n++ {
+	// However few kills are enough, an upload in parts has to go on once.
+	for n := 0; gate.killed < kills || gate.resumed == 0 && gate.killed < 200; n++ {
 		if s.prefix = fmt.Sprintf("set-%d", n/3); n%3 == 0 {
 			s.former = nil
 		}
-		s.change(n%bigEvery == 0)
+		big := n%bigEvery == 0
+		s.change(big)
 		if n%bigEvery == 3 {
 			s.remove("big")
 		}
 		for range r.IntN(14) {
-			if s.push(1+r.IntN(s.calls()), r.IntN(3)) {
+			d := death{at: 1 + r.IntN(s.calls()), moment: r.IntN(3)}
+			if d.ofParts = big && r.IntN(2) == 0; d.ofParts {
+				d.at = 1 + r.IntN(5)
+			}
+			if s.push(d) {
 				break
 			}
 			s.reads()
 		}
-		if !s.push(0, 0) {
+		if !s.push(death{}) {
 			t.Fatal("a push that nobody kills does not end well")
 		}
 		s.check()
 	}
-	t.Logf("%d kills, %d requests", gate.killed, gate.all)
+	t.Logf("%d kills, %d requests, %d uploads in parts went on", gate.killed, gate.all, gate.resumed)
+	if gate.resumed == 0 {
+		t.Error("no upload in parts went on")
+	}
 }
 
 // story is a directory that changes and is pushed.
@@ -124,8 +133,8 @@ func (s *story) write(path string, size int) {
 	}
 }
 
-// push pushes, and is killed at a request if it is not 0. It tells whether the push came to its end.
-func (s *story) push(killAt int, moment int) bool {
+// push pushes, and is killed as d says. It tells whether the push came to its end.
+func (s *story) push(d death) bool {
 	s.t.Helper()
 	cmd := exec.Command(s.muster, "data", "push", s.root, "s3://bucket/"+s.prefix, "--make-bucket", "--delete", "--yes", "--endpoint-url", s.gate.URL, "--region", "us-east-1", "-q")
 	cmd.Env = append(os.Environ(), "MUSTER_HOME="+s.home, "AWS_SHARED_CREDENTIALS_FILE="+s.server.CredentialsFile, "MUSTER_CLUSTER=")
@@ -134,7 +143,7 @@ func (s *story) push(killAt int, moment int) bool {
 	s.gate.mu.Lock() // no request passes before it is known who makes it
 	err := cmd.Start()
 	if err == nil {
-		s.gate.begin(cmd.Process, killAt, moment)
+		s.gate.begin(cmd.Process, d)
 	}
 	s.gate.mu.Unlock()
 	if err != nil {
