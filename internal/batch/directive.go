@@ -240,11 +240,12 @@ func (s *script) expanded(o Option) {
 	if c := strings.Index(at.Source, what); c >= 0 {
 		at.Column = utf8.RuneCountInString(at.Source[:c]) + 1
 	}
-	report := s.errorf
+	var d *diag.Diagnostic
 	if takesAnyText(o) {
-		report = s.warnf
+		d = s.warnf("script/option-variable", at, "no shell reads #SBATCH lines, so %s stays as it is", what)
+	} else {
+		d = s.errorf("script/option-variable", at, "no shell reads #SBATCH lines, so %s stays as it is", what)
 	}
-	d := report("script/option-variable", at, "no shell reads #SBATCH lines, so %s stays as it is", what)
 	switch o.Name {
 	case "output", "error", "input":
 		d.WithHint("write the path; %%j is the job's ID, %%x its name, %%u the user; or give --%s on the command line", o.Name)

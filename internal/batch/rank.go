@@ -51,15 +51,16 @@ func (s *script) ranksInBatch() {
 			continue
 		}
 		name := found[0].name
-		report := s.errorf
+		var d *diag.Diagnostic
 		switch s.rankRead(v) {
 		case unused:
 			continue
 		case doubtful:
-			report = s.warnf
+			d = s.warnf("script/rank-in-batch", v.Place, "%s is worked out once, on the first node, where %s is 0: every task gets 0", v.name, name)
+		default:
+			d = s.errorf("script/rank-in-batch", v.Place, "%s is worked out once, on the first node, where %s is 0: every task gets 0", v.name, name)
 		}
-		report("script/rank-in-batch", v.Place, "%s is worked out once, on the first node, where %s is 0: every task gets 0", v.name, name).
-			WithHint("set it in the task: srun bash -c 'export %s=$%s; exec python train.py'", v.name, name)
+		d.WithHint("set it in the task: srun bash -c 'export %s=$%s; exec python train.py'", v.name, name)
 	}
 }
 
