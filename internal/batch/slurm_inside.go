@@ -62,6 +62,9 @@ var (
 	ownPath = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\$(0\b|\{0\}|BASH_SOURCE\b|\{BASH_SOURCE(\[0\])?\})`)
 	})
+	ownPathAlone = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^"?\$(0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(\[0\])?\})"?$`)
+	})
 	ownPathCut = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(0|BASH_SOURCE(\[0\])?)%%?/`) })
 )
 
@@ -79,7 +82,7 @@ func (s *script) ownDirectory() {
 		}
 	}
 	for _, c := range s.named("srun") { // the other nodes have no copy
-		if s.job.several() && !c.task() && slices.ContainsFunc(c.words, func(w word) bool { return ownPath().MatchString(w.raw) && !w.substituted }) {
+		if s.job.several() && !c.task() && slices.ContainsFunc(c.words, func(w word) bool { return ownPathAlone().MatchString(w.raw) }) {
 			s.spoolCopy(c.Place)
 		}
 	}
