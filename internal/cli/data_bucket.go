@@ -63,7 +63,7 @@ func (a *app) bucketPlace(ctx context.Context, f bucketFlags) (store.Config, err
 		}
 		a.note("the buckets are those at %s", s3.Endpoint)
 	}
-	return store.Config{Endpoint: s3.Endpoint, Region: s3.Region, Credentials: s3.Credentials, TLS: s3.TLS}, nil
+	return store.Config{Endpoint: s3.Endpoint, Region: s3.Region, Credentials: s3.Credentials, Renewal: s3.Renewal, TLS: s3.TLS}, nil
 }
 
 // orOfCluster adds to what is said of missing credentials that clusters have buckets, too.

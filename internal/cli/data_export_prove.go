@@ -20,7 +20,7 @@ type opener func(ctx context.Context, files int64) (with *data.Compare, closed f
 // fsxBucket opens the bucket of a link with the rights of the head node.
 func (a *app) fsxBucket(r spec.DataRepository) opener {
 	return func(ctx context.Context, files int64) (*data.Compare, func(), error) {
-		bucket, p, stop, err := a.beginData(ctx, bucketFlags{}, target{bucket: r.Bucket, prefix: strings.Trim(r.Prefix, "/")}, "")
+		bucket, p, stop, err := a.beginData(ctx, bucketFlags{}, target{bucket: r.Bucket, prefix: strings.Trim(r.Prefix, "/")}, transferFlags{})
 		p.Begin("compare")
 		p.Expect(files, 0)
 		return &data.Compare{Dir: r.Dir, Bucket: bucket, Prefix: r.Prefix, Progress: p}, stop, err

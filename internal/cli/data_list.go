@@ -113,7 +113,7 @@ func lineOfFound(t target, f data.Found) datasetLine {
 }
 
 func (a *app) listTarget(ctx context.Context, at bucketFlags, t target, files bool) error {
-	bucket, _, stop, err := a.beginData(ctx, at, t, "")
+	bucket, _, stop, err := a.beginData(ctx, at, t, transferFlags{})
 	if err != nil {
 		return err
 	}

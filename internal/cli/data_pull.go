@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,13 +12,14 @@ import (
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/store"
 )
 
 type pullOptions struct {
 	bucketFlags
+	transferFlags
 	data.Filter
 	delete, dryRun, yes, verbose bool
-	limit                        string
 }
 
 func (a *app) dataPull() *cobra.Command {
@@ -45,13 +47,17 @@ being pushed is not pulled. PATTERNs are those of push.`,
 			if isTarget(args[1]) {
 				return fault.Usage(fmt.Errorf("%s is no directory: pull brings a dataset from a bucket to a directory; push is the other way", page.Printable(args[1])))
 			}
-			return a.pull(c.Context(), from, args[1], o)
+			err = a.pull(c.Context(), from, args[1], o)
+			if errors.Is(err, store.ErrCredentials) {
+				a.note("what was fetched stays; the same command goes on with it")
+			}
+			return err
 		},
 	}
-	o.add(c)
+	o.bucketFlags.add(c)
+	o.transferFlags.add(c)
 	addFilter(c, &o.Filter)
 	c.Flags().BoolVar(&o.delete, "delete", false, "delete the files of DIR that the dataset does not have")
-	c.Flags().StringVar(&o.limit, "limit", "", "how many `BYTES` a second at the most, such as 100M")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "with --dry-run, name every file that would be fetched or deleted")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
@@ -85,7 +91,7 @@ type fileCount struct {
 
 func (a *app) pull(ctx context.Context, from target, dir string, o pullOptions) error {
 	began := time.Now()
-	bucket, progress, stop, err := a.beginData(ctx, o.bucketFlags, from, o.limit)
+	bucket, progress, stop, err := a.beginData(ctx, o.bucketFlags, from, o.transferFlags)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 
 type pushOptions struct {
 	bucketFlags
+	transferFlags
 	data.PushOptions
-	limit   string
 	dryRun  bool
 	verbose bool
 }
@@ -54,7 +54,8 @@ directory means all that is in there.`,
 			return a.push(c.Context(), args[0], to, o)
 		},
 	}
-	o.add(c)
+	o.bucketFlags.add(c)
+	o.transferFlags.add(c)
 	addFilter(c, &o.Filter)
 	o.addOwn(c)
 	return c
@@ -68,7 +69,6 @@ func (o *pushOptions) addOwn(c *cobra.Command) {
 	flags.StringVar(&o.Class, "storage-class", "", "the `CLASS` of storage, such as STANDARD_IA or INTELLIGENT_TIERING")
 	flags.StringVar(&o.KMSKey, "sse-kms", "", "encrypt with KMS, by =`KEY` or the account's own key for S3")
 	flags.Lookup("sse-kms").NoOptDefVal = "aws/s3"
-	flags.StringVar(&o.limit, "limit", "", "how many `BYTES` a second at the most, such as 100M")
 	flags.BoolVar(&o.NoFollow, "no-follow", false, "leave symbolic links out")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "with --dry-run, name each file")
@@ -86,7 +86,7 @@ func (a *app) push(ctx context.Context, source string, to target, o pushOptions)
 		return err
 	}
 	progress := &data.Progress{}
-	bucket, at, err := a.openBucket(ctx, o.bucketFlags, to, o.limit, progress)
+	bucket, at, err := a.openBucket(ctx, o.bucketFlags, to, o.transferFlags, progress)
 	if err != nil {
 		return err
 	}

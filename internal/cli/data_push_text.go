@@ -11,6 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/store"
 )
 
 // pushAnswer is what `muster data push -o json` prints. With --dry-run it begins with the steps.
@@ -57,7 +58,7 @@ func pushAnswerOf(to target, p data.Pushed) pushAnswer {
 // showPushed answers. What is odd is told beside.
 func (a *app) showPushed(ctx context.Context, to target, p data.Pushed, o data.PushOptions, err error) error {
 	if err != nil && !errors.Is(err, data.ErrSource) {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || errors.Is(err, store.ErrCredentials) {
 			a.note("what was sent stays; the same command goes on with it")
 		}
 		if errors.Is(err, data.ErrNothing) {

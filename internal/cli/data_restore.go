@@ -18,10 +18,10 @@ import (
 
 type restoreOptions struct {
 	bucketFlags
+	transferFlags
 	checkpoint      string
 	step            int64
 	replace, dryRun bool
-	limit           string
 }
 
 func (a *app) dataRestore() *cobra.Command {
@@ -57,11 +57,11 @@ is given.`,
 			return a.restore(c.Context(), from, args[1], o)
 		},
 	}
-	o.add(c)
+	o.bucketFlags.add(c)
+	o.transferFlags.add(c)
 	c.Flags().StringVar(&o.checkpoint, "checkpoint", "", "the one of this `NAME`, or path below the prefix")
 	c.Flags().Int64Var(&o.step, "step", 0, "the one of this `STEP`")
 	c.Flags().BoolVar(&o.replace, "replace", false, "put it in the place of one that differs, and lead pointers to it that lead to another one")
-	c.Flags().StringVar(&o.limit, "limit", "", "how many `BYTES` a second at the most, such as 100M")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be brought, and bring nothing")
 	return c
 }
@@ -90,7 +90,7 @@ type restoreAnswer struct {
 
 func (a *app) restore(ctx context.Context, from target, dir string, o restoreOptions) error {
 	began := time.Now()
-	bucket, progress, stop, err := a.beginData(ctx, o.bucketFlags, from, o.limit)
+	bucket, progress, stop, err := a.beginData(ctx, o.bucketFlags, from, o.transferFlags)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 type verifyOptions struct {
 	bucketFlags
+	transferFlags
 	data.Filter
 	head, full bool
 	sample     int
@@ -25,7 +26,6 @@ type verifyOptions struct {
 	seeded     bool
 	sampled    bool
 	run, keep  string
-	limit      string
 }
 
 func (a *app) dataVerify() *cobra.Command {
@@ -59,7 +59,8 @@ failure is the command's: it runs CMD --data-dir D, where D is the sample, or DI
 			return a.verifyData(c.Context(), dir, at, o)
 		},
 	}
-	o.add(c)
+	o.bucketFlags.add(c)
+	o.transferFlags.add(c)
 	addFilter(c, &o.Filter)
 	c.Flags().BoolVar(&o.head, "head", false, "compare what the bucket's place says of the objects (default)")
 	c.Flags().BoolVar(&o.full, "full", false, "read every byte")
@@ -67,7 +68,6 @@ failure is the command's: it runs CMD --data-dir D, where D is the sample, or DI
 	c.Flags().Uint64Var(&o.seed, "seed", 0, "choose the files of --sample that were chosen with this `NUMBER`")
 	c.Flags().StringVar(&o.keep, "keep-sample", "", "put the sample to this new `DIR`, and leave it there")
 	c.Flags().StringVar(&o.run, "run", "", "the `CMD` that validates the data")
-	c.Flags().StringVar(&o.limit, "limit", "", "how many `BYTES` a second at the most, such as 100M")
 	return c
 }
 
@@ -113,7 +113,7 @@ func (o *verifyOptions) check(dir string) error {
 
 func (a *app) verifyData(ctx context.Context, dir string, at target, o verifyOptions) error {
 	began := time.Now()
-	bucket, progress, stop, err := a.beginData(ctx, o.bucketFlags, at, o.limit)
+	bucket, progress, stop, err := a.beginData(ctx, o.bucketFlags, at, o.transferFlags)
 	if err != nil {
 		return err
 	}

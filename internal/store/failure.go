@@ -26,9 +26,12 @@ func (s *S3) failed(deed, key string, err error) error {
 	return fmt.Errorf("%s %s: %w", deed, what, s.reason(err))
 }
 
-// reason also says what to do where nothing ever answered.
+// reason also says what to do where nothing ever answered, and what renews credentials.
 func (s *S3) reason(err error) error {
 	err = reason(err)
+	if hint := s.patience.credentials.hint; hint != "" && errors.Is(err, ErrCredentials) {
+		return fmt.Errorf("%w; %s", err, hint)
+	}
 	if s.patience.known.Load() {
 		return err
 	}
@@ -73,6 +76,9 @@ func reason(err error) error {
 		return fmt.Errorf("%w: %s", ErrChecksum, says)
 	}
 	words := fmt.Errorf("%s: %s", api.ErrorCode(), says)
+	if staleCode(api.ErrorCode()) {
+		return staleCredentials{words}
+	}
 	if status(err) == http.StatusForbidden && (api.ErrorCode() == "AccessDenied" || api.ErrorCode() == "Forbidden") { // the answer to HEAD has no code
 		return denial{words}
 	}

@@ -190,6 +190,11 @@ func (g *gaveUp) Error() string {
 	return fmt.Sprintf("%v, %d times within %s", g.cause, g.times, g.after.Round(time.Second))
 }
 
+// Is reports whether it failed for want of credentials. The other causes end more than their object after so long.
+func (g *gaveUp) Is(target error) bool {
+	return target == ErrCredentials && errors.Is(g.cause, target)
+}
+
 // options of all requests.
 func (p *patience) options() []func(*middleware.Stack) error {
 	if p.limit == 0 {

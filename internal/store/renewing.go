@@ -17,28 +17,50 @@ import (
 type renewing struct {
 	*aws.CredentialsCache
 	below interface{ Invalidate() } // the caller's own cache, nil if it has none
+	hint  string                    // what renews them, "" if that is not known
 }
 
-func newRenewing(c aws.CredentialsProvider) *renewing {
-	r := &renewing{CredentialsCache: aws.NewCredentialsCache(c)}
-	r.below, _ = c.(interface{ Invalidate() })
+func newRenewing(c Config) *renewing {
+	keys := c.Keys()
+	r := &renewing{CredentialsCache: aws.NewCredentialsCache(keys), hint: c.Renewal}
+	r.below, _ = keys.(interface{ Invalidate() })
 	return r
 }
 
+// ErrCredentials is the error of credentials that cannot be read, or that the place does not take any more.
+var ErrCredentials = errors.New("the credentials are not valid")
+
+// staleCredentials is an ErrCredentials in the place's own words.
+type staleCredentials struct{ error }
+
+func (staleCredentials) Is(target error) bool { return target == ErrCredentials }
+func (s staleCredentials) Unwrap() error      { return s.error }
+
+// environment is the SDK's name for credentials of the process's own environment, which nothing can renew from outside.
+const environment = "EnvConfigCredentials"
+
 // stale reports whether other credentials might help. The answer to HEAD has no body, and so no code.
 func (r *renewing) stale(err error) bool {
-	switch code(err) {
-	case "ExpiredToken", "TokenRefreshRequired", "InvalidToken", "InvalidAccessKeyId":
+	if staleCode(code(err)) {
 		return true
 	}
 	req := request(err)
 	return req != nil && req.Method == http.MethodHead && status(err) == http.StatusBadRequest && req.Header.Get(tokenHeader) != ""
 }
 
+func staleCode(code string) bool {
+	switch code {
+	case "ExpiredToken", "TokenRefreshRequired", "InvalidToken", "InvalidAccessKeyId":
+		return true
+	}
+	return false
+}
+
 const tokenHeader = "X-Amz-Security-Token"
 
 // renew asks for credentials again if those of the failed request are still the newest, and the place does not take them. Where they may
-// have expired, the same are tried again: somebody may renew them meanwhile. Else it returns an error if there are no others.
+// have expired, the same are tried again, as they may be renewed meanwhile, unless they are those of the environment. Else it returns an
+// error if there are no others.
 func (r *renewing) renew(ctx context.Context, err error) error {
 	req := request(err)
 	if !r.stale(err) || req == nil {
@@ -49,7 +71,8 @@ func (r *renewing) renew(ctx context.Context, err error) error {
 		r.forget()
 		now, readErr = r.Retrieve(ctx)
 	}
-	if !passing[code(err)] && readErr == nil && signed(req, now) {
+	mayCome := passing[code(err)] && now.Source != environment
+	if !mayCome && readErr == nil && signed(req, now) {
 		return errSameCredentials
 	}
 	return nil // who cannot read them finds that out by the next attempt
@@ -76,6 +99,9 @@ type unreadable struct{ cause error }
 
 func (u unreadable) Error() string { return fmt.Sprintf("read credentials: %v", u.cause) }
 func (u unreadable) Unwrap() error { return u.cause }
+
+// Is implements the interface of package errors.
+func (unreadable) Is(target error) bool { return target == ErrCredentials }
 
 var errSameCredentials = errors.New("there are no other credentials")
 

@@ -1,13 +1,17 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/store/storetest/faults"
 )
 
@@ -109,5 +113,75 @@ func TestClockIsWrong(t *testing.T) {
 				comesBack(t, s, 1000)
 			})
 		}
+	}
+}
+
+// TestExpiredCredentialsEnd has no new ones come: the error says what renews them. Those of the environment are not waited for.
+func TestExpiredCredentialsEnd(t *testing.T) {
+	for _, row := range []struct {
+		name, source string
+		waits        bool
+	}{
+		{"of_the_environment", "EnvConfigCredentials", false},
+		{"of_another_source", "SSOProvider", true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			config := servers(t)["stand"]
+			keys, err := config.Keys().Retrieve(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			proxy, config := faults.New(t, config)
+			keys.Source = row.source
+			config.Credentials, config.Renewal = &leases{keys: keys, turn: "one"}, "log in again"
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var told error
+			var mu sync.Mutex // guards told
+			config.Bell = func(err error, _ time.Duration) {
+				mu.Lock()
+				defer mu.Unlock()
+				told = err
+				stop()
+			}
+			s := patient(t, config)
+			comesBack(t, s, 1000)
+			proxy.Expire("one")
+			_, err = s.Put(ctx, store.Upload{Key: "key", Body: bytes.NewReader([]byte("x")), SizeBytes: 1})
+			mu.Lock()
+			defer mu.Unlock()
+			if waited := told != nil; waited != row.waits {
+				t.Errorf("waited: %v, %v", waited, told)
+			}
+			if row.waits && !errors.Is(told, store.ErrCredentials) {
+				t.Errorf("the wait is for %v", told)
+			}
+			if !row.waits && (!errors.Is(err, store.ErrCredentials) || !strings.Contains(err.Error(), "log in again")) {
+				t.Errorf("it ends with %v", err)
+			}
+		})
+	}
+}
+
+// TestExpiredCredentialsEndInTime has the time for new ones be over.
+func TestExpiredCredentialsEndInTime(t *testing.T) {
+	config := servers(t)["stand"]
+	keys, err := config.Keys().Retrieve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, config := faults.New(t, config)
+	config.Credentials, config.Renewal = &leases{keys: keys, turn: "one"}, "log in again"
+	comesBack(t, patient(t, config), 1000)
+	proxy.Expire("one")
+	config.Bucket, config.Patience, config.Known = "bucket", time.Millisecond, true
+	s, err := store.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Hurry()
+	_, err = s.Put(t.Context(), store.Upload{Key: "key", Body: bytes.NewReader([]byte("x")), SizeBytes: 1})
+	if !errors.Is(err, store.ErrCredentials) || !strings.Contains(err.Error(), "times within") || !strings.HasSuffix(err.Error(), "; log in again") {
+		t.Errorf("it ends with %v", err)
 	}
 }

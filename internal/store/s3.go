@@ -29,6 +29,7 @@ type Config struct {
 	Region          string
 	CredentialsFile string                  // in AWS shared-credentials form; its default profile counts
 	Credentials     aws.CredentialsProvider // instead of a file
+	Renewal         string                  // what renews the credentials, for the user; may be ""
 	Bucket          string
 	Idle            time.Duration // how long a request may stand still; 0 for 30 s
 	Attempts        int           // how often a request is made at the most; 0 for 4
@@ -67,7 +68,7 @@ var _ Store = (*S3)(nil)
 
 // Open prepares the use of a bucket. It reads the credentials, so that a wrong file shows here, and sends no request.
 func Open(ctx context.Context, c Config) (*S3, error) {
-	renewed := newRenewing(c.Keys())
+	renewed := newRenewing(c)
 	if _, err := renewed.Retrieve(ctx); err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", c.Bucket, err)
 	}

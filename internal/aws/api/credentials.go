@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -51,7 +52,7 @@ func Configured() bool {
 func missing(err error) error {
 	var token *ssocreds.InvalidTokenError
 	if errors.As(err, &token) {
-		return &CredentialsError{Err: errors.New("the single sign-on session has ended"), Hint: "run `" + login() + "`"}
+		return &CredentialsError{Err: errors.New("the single sign-on session has ended"), Hint: "run `" + login("") + "`"}
 	}
 	var profile config.SharedConfigProfileNotExistError
 	if errors.As(err, &profile) {
@@ -66,8 +67,8 @@ func missing(err error) error {
 	return &CredentialsError{Err: errors.New("there are no AWS credentials"), Hint: "run `aws configure sso` or `aws configure`, or set AWS_PROFILE"}
 }
 
-func login() string {
-	if p := os.Getenv("AWS_PROFILE"); p != "" {
+func login(profile string) string {
+	if p := cmp.Or(profile, os.Getenv("AWS_PROFILE")); p != "" {
 		return "aws sso login --profile " + p
 	}
 	return "aws sso login"
@@ -106,7 +107,7 @@ func refused(err error) (*CredentialsError, bool) {
 	}
 	switch api.ErrorCode() {
 	case "ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired":
-		return &CredentialsError{Err: errors.New("the AWS credentials have expired"), Hint: "run `" + login() + "`, or export new ones"}, true
+		return &CredentialsError{Err: errors.New("the AWS credentials have expired"), Hint: "run `" + login("") + "`, or export new ones"}, true
 	case "InvalidClientTokenId", "UnrecognizedClientException", "InvalidAccessKeyId", "AuthFailure":
 		if api.ErrorCode() == "AuthFailure" && !strings.Contains(api.ErrorMessage(), "credentials") {
 			return nil, false // of an image, for example

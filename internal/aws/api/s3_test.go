@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/muster-hpc/muster/internal/aws/api"
 )
 
@@ -129,4 +131,47 @@ func TestOpenS3_authorities(t *testing.T) {
 
 func pemOf(certificate []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
+}
+
+// TestOpenS3_renewal has that expired credentials come with what renews them, and that keys in a file are read again.
+func TestOpenS3_renewal(t *testing.T) {
+	file := write(t, twoProfiles)
+	for _, row := range []struct {
+		name, config, want string
+		env                map[string]string
+	}{
+		{name: "file", want: "write new ones to " + file},
+		{name: "environment", env: map[string]string{"AWS_ACCESS_KEY_ID": "ENV", "AWS_SECRET_ACCESS_KEY": "z"},
+			want: "export new ones: those of the environment (AWS_ACCESS_KEY_ID) stay as they were when the command started"},
+		{name: "process", env: map[string]string{"AWS_PROFILE": "asked"}, want: "the profile's credential_process has to return new ones",
+			config: "[profile asked]\ncredential_process = echo '{\"Version\": 1, \"AccessKeyId\": \"A\", \"SecretAccessKey\": \"S\"}'\n"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			bare(t)
+			t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
+			t.Setenv("AWS_CONFIG_FILE", write(t, row.config))
+			for name, value := range row.env {
+				t.Setenv(name, value)
+			}
+			got, err := api.OpenS3(t.Context(), api.S3Options{})
+			if err != nil || got.Renewal != row.want {
+				t.Errorf("got %q, %v; want %q", got.Renewal, err, row.want)
+			}
+		})
+	}
+	t.Run("new_keys_in_the_file", func(t *testing.T) {
+		bare(t)
+		t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
+		got, err := api.OpenS3(t.Context(), api.S3Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("[default]\naws_access_key_id = NEW\naws_secret_access_key = x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got.Credentials.(*aws.CredentialsCache).Invalidate()
+		if keys, err := got.Credentials.Retrieve(t.Context()); err != nil || keys.AccessKeyID != "NEW" {
+			t.Errorf("got %s, %v", keys.AccessKeyID, err)
+		}
+	})
 }
