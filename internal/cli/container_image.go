@@ -44,6 +44,9 @@ func (a *app) imageFile(ctx context.Context, name string, o container.Options) (
 	if id := env["SLURM_JOB_ID"]; id != "" {
 		cmd.Args = append(cmd.Args, "--key", id+"."+env["SLURM_STEP_ID"])
 	}
+	if o.Dir != "" {
+		cmd.Args = append(cmd.Args, "--dir", o.Dir)
+	}
 	cmd.Args = append(cmd.Args, "--", name)
 	var out bytes.Buffer
 	why, theirs, err := os.Pipe()

@@ -19,7 +19,7 @@ import (
 // image of a URI.
 func (a *app) imageEnsure(place *imagePlace) *cobra.Command {
 	var o image.EnsureOptions
-	var arch string
+	var arch, dir string
 	var tell bool
 	c := &cobra.Command{
 		Use:    "ensure URI",
@@ -34,6 +34,7 @@ func (a *app) imageEnsure(place *imagePlace) *cobra.Command {
 					err = errors.Join(err, fault.Exit(fault.ExitProblem))
 				}
 			}()
+			defer func() { err = asFile(err, dir, args[0]) }()
 			if err := place.find(a); err != nil {
 				return err
 			}
@@ -57,6 +58,7 @@ func (a *app) imageEnsure(place *imagePlace) *cobra.Command {
 	}
 	c.Flags().StringVar(&o.Key, "key", "", "the same `TEXT` for all who must get the same image, such as a step's ID")
 	c.Flags().BoolVar(&tell, "tell-why", false, "say what went wrong on a pipe that is open, not on stderr")
+	c.Flags().StringVar(&dir, "dir", "", "the step's working `DIR`, where a file of that name may be meant")
 	c.Flags().StringVar(&arch, "arch", "", "the image's `ARCHITECTURE` (default: this machine's)")
 	return c
 }
