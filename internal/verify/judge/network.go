@@ -29,6 +29,8 @@ type NetworkSeen struct {
 	Right    expect.Bandwidth
 	// Unjudged is why bandwidths say nothing here, such as that all nodes are one machine; empty where they do.
 	Unjudged string
+	// CapGBps is muster's own limit for each node, which the bandwidths of a rehearsal measure; 0 is none.
+	CapGBps float64
 }
 
 // Parts of the expected bandwidth of TCP below which it is a warning and a failure: muster's own, as AWS names the most that can be.
@@ -146,6 +148,8 @@ func (s NetworkSeen) bandwidth() verify.Result {
 	r.Value = &verify.Value{Number: median, Unit: "GB/s"}
 	right, _ := s.Right.For(0)
 	switch {
+	case s.CapGBps > 0:
+		r.Why = fmt.Sprintf("measured, and not judged: muster limits each node to %.3g GB/s here, so this is that limit and not the network's bandwidth; %s", s.CapGBps, s.Unjudged)
 	case s.Unjudged != "":
 		r.Why = "measured, and not judged: " + s.Unjudged
 	case right == 0:

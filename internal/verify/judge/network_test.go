@@ -156,3 +156,23 @@ func TestNetwork_counts_pairs(t *testing.T) {
 		}
 	}
 }
+
+// TestNetwork_limited has a bandwidth under muster's own limit be called that limit, and the network's be called what it is.
+func TestNetwork_limited(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		cap  float64
+		want string
+	}{
+		{"limited", 0.02, "measured, and not judged: muster limits each node to 0.02 GB/s here, so this is that limit and not the network's bandwidth; a rehearsal"},
+		{"unlimited", 0, "measured, and not judged: a rehearsal"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			all, _ := judge.Network(judge.NetworkSeen{Nodes: []string{"a", "b"}, CapGBps: row.cap, Unjudged: "a rehearsal",
+				Rounds: [][]judge.Traffic{{{A: "a", B: "b", AB: 0.0197, BA: 0.0198}}}})
+			if r := resultOf(t, all, "network-bandwidth"); r.Why != row.want || r.Verdict != verify.Pass {
+				t.Errorf("got %q, want %q", r.Why, row.want)
+			}
+		})
+	}
+}

@@ -48,6 +48,7 @@ func (r *run) network(ctx context.Context, s *verify.Suite) (err error) {
 	seen := judge.NetworkSeen{Nodes: r.alloc.nodes, Right: r.traffic()}
 	if r.Place == "local" {
 		o.CapGBps, seen.Unjudged = rehearsedCap(len(r.alloc.nodes)), rehearsal
+		seen.CapGBps = o.CapGBps
 		seconds = rehearsedSeconds * rehearsedMost / o.CapGBps // a pair sends as much as among few
 	}
 	traffic, err := load.OpenTraffic(ctx, o)
