@@ -26,8 +26,9 @@ help: ## this list
 	@awk -F ' *:.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## bin/muster and bin/muster-stand
-	$(BUILD) -o bin/muster ./cmd/muster
-	cd stand && $(BUILD) -o ../bin/muster-stand .
+	@echo "compiling muster and muster-stand: the first time this takes minutes, with what it downloads"
+	@$(BUILD) -o bin/muster ./cmd/muster
+	@cd stand && $(BUILD) -o ../bin/muster-stand .
 
 demo: build ## 80 nodes on this machine, a training that loses one of them, and nothing left
 	bin/muster demo --yes
