@@ -29,7 +29,8 @@ func (a *app) dataPush() *cobra.Command {
 		Short: "Bring a directory to a bucket as a dataset",
 		Long: `Push brings the files of the directory SRC, or the file SRC, below PREFIX. What is
 there already does not move: files that have the size and time that they had when
-they were pushed, and whose objects nobody has replaced since. Every byte is read
+they were pushed, and whose objects nobody has replaced since. --checksum reads
+these, too, and sends those whose bytes differ. Every byte that is sent is read
 once, and the bucket's place checks that it got the same. The dataset's manifest,
 with the SHA-256 of each file, is put last.
 
@@ -70,6 +71,7 @@ func (o *pushOptions) addOwn(c *cobra.Command) {
 	flags.StringVar(&o.KMSKey, "sse-kms", "", "encrypt with KMS, by =`KEY` or the account's own key for S3")
 	flags.Lookup("sse-kms").NoOptDefVal = "aws/s3"
 	flags.BoolVar(&o.NoFollow, "no-follow", false, "leave symbolic links out")
+	flags.BoolVar(&o.Checksum, "checksum", false, "read also the files whose size and time are unchanged, and send those whose bytes are not")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "with --dry-run, name each file")
 }

@@ -9,6 +9,9 @@ import (
 // tellOdd tells what a push found that nobody expects.
 func (a *app) tellOdd(to target, p data.Pushed, o data.PushOptions) {
 	a.tellIdle(p)
+	if n := p.Different; n.All > 0 {
+		a.note("%s of unchanged size and time with other bytes than were pushed: %s", count.Are(n.All, "file"), some(n))
+	}
 	if there := p.UnchangedFiles + p.FoundFiles; there > 0 && (o.Class != "" || o.KMSKey != "") {
 		a.note("%s: --storage-class and --sse-kms count for what is sent", stayed(there))
 	}

@@ -40,7 +40,7 @@ func (a *app) foresee(ctx context.Context, p data.Push, to target, tell func(dat
 	if errors.Is(err, data.ErrNothing) {
 		a.tellIdle(done)
 	}
-	answer := pushAnswerOf(to, done)
+	answer := pushAnswerOf(to, done, p.Options)
 	answer.DryRun = true
 	return done, answer, pushError(err, to)
 }

@@ -24,6 +24,8 @@ type pushAnswer struct {
 	Resumed   int64          `json:"resumed_bytes"` // of what was sent, this was there since a push that was cut off
 	Found     fileCount      `json:"found"`         // were there, put by others
 	Unchanged fileCount      `json:"unchanged"`
+	Checksum  bool           `json:"checksum"`        // the bytes of the unchanged files were compared, not only size and time
+	Different int64          `json:"different_files"` // were sent for their bytes alone
 	Deleted   fileCount      `json:"deleted"`
 	Staying   int64          `json:"staying_files"`  // are of the dataset, though the source has them no more
 	LeftOut   int64          `json:"left_out_files"` // are of the dataset, and stay as the patterns do not mean them
@@ -39,10 +41,10 @@ type pushAnswer struct {
 	PerSecond float64        `json:"bytes_per_second"`
 }
 
-func pushAnswerOf(to target, p data.Pushed) pushAnswer {
+func pushAnswerOf(to target, p data.Pushed, o data.PushOptions) pushAnswer {
 	answer := pushAnswer{
-		Dataset: to.String(), Committed: p.Committed, Whole: fileCount{p.Files, p.Bytes}, Sent: fileCount{p.SentFiles, p.SentBytes},
-		Resumed: p.ResumedBytes, Found: fileCount{p.FoundFiles, p.FoundBytes}, Unchanged: fileCount{p.UnchangedFiles, p.UnchangedBytes},
+		Dataset: to.String(), Checksum: o.Checksum, Committed: p.Committed, Whole: fileCount{p.Files, p.Bytes}, Sent: fileCount{p.SentFiles, p.SentBytes},
+		Resumed: p.ResumedBytes, Found: fileCount{p.FoundFiles, p.FoundBytes}, Unchanged: fileCount{p.UnchangedFiles, p.UnchangedBytes}, Different: p.Different.All,
 		Deleted: fileCount{p.DeletedFiles, p.DeletedBytes}, Staying: p.StayingFiles, LeftOut: p.LeftOutFiles, Below: p.Below.All, Strays: p.Strays.All, Lost: p.Lost.All,
 		Old: p.OldManifests.All, Links: p.LinksLeft, Failed: p.Problems.All, Problems: append([]data.Problem{}, p.Problems.List...), Seconds: p.Seconds,
 	}
@@ -68,7 +70,7 @@ func (a *app) showPushed(ctx context.Context, to target, p data.Pushed, o data.P
 	}
 	a.tellProblems(p.Problems.List, p.Problems.All)
 	a.tellOdd(to, p, o)
-	answer := pushAnswerOf(to, p)
+	answer := pushAnswerOf(to, p, o)
 	if err := a.answer(answer, func() error {
 		_, err := fmt.Fprintln(a.out, answer.text())
 		return err
@@ -104,6 +106,9 @@ func (p pushAnswer) text() string {
 	}
 	text := fmt.Sprintf("%s, %s %s", count.Of(p.Sent.Files, "file"), count.Bytes(p.Sent.Bytes), sent)
 	text += fmt.Sprintf("; %d unchanged", p.Unchanged.Files)
+	if p.Unchanged.Files > 0 {
+		text += " (" + p.compared() + ")"
+	}
 	for _, more := range []struct {
 		n    int64
 		what string
@@ -129,6 +134,14 @@ func (p pushAnswer) text() string {
 		return text
 	}
 	return fmt.Sprintf("%s\n%s is whole: %s, %s", text, p.Dataset, count.Of(p.Whole.Files, "file"), count.Bytes(p.Whole.Bytes))
+}
+
+// compared is what unchanged files were compared by.
+func (p pushAnswer) compared() string {
+	if p.Checksum {
+		return "by their bytes"
+	}
+	return "by size and time"
 }
 
 func (p pushAnswer) word(done, planned string) string {

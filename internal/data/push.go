@@ -28,7 +28,8 @@ type Push struct {
 
 	Progress *Progress // may be nil
 
-	single bool // the source is one file
+	single    bool            // the source is one file
+	different map[string]bool // files with other bytes than were sent, though of the same size and time
 }
 
 // PushOptions are what the user wishes.
@@ -38,6 +39,7 @@ type PushOptions struct {
 	Delete     bool   // what former pushes put and the source has no more
 	MayShrink  bool   // deletes also if fewer than half of the dataset's files are left
 	NoFollow   bool   // leaves symbolic links out
+	Checksum   bool   // reads also the files that have the size and time that they had, and sends those with other bytes
 	Class      string // of storage
 	KMSKey     string
 }
@@ -72,6 +74,9 @@ func (p Push) Run(ctx context.Context) (Pushed, error) {
 		if err := p.Bucket.MakeBucket(ctx); err != nil {
 			return Pushed{}, err
 		}
+	}
+	if p.different, err = p.compareBytes(ctx); err != nil {
+		return Pushed{}, err
 	}
 	r := pushing{Push: p, journal: j}
 	defer r.close()
@@ -142,7 +147,7 @@ func (p Push) key(path string) string { return manifest.Key(p.Prefix, path) }
 
 // rules are those of the plan.
 func (p Push) rules() rules {
-	return rules{remove: p.Options.Delete, wanted: p.Options.Takes, occupied: func(path string) bool {
+	return rules{different: p.different, remove: p.Options.Delete, wanted: p.Options.Takes, occupied: func(path string) bool {
 		info, err := os.Stat(p.at(path))
 		return err == nil && info.IsDir()
 	}}

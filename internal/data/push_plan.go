@@ -36,6 +36,7 @@ type step struct {
 	fresh   bool            // the record is not that of the committed manifest
 	named   bool            // the committed manifest names the object, which readers may be reading
 	unmeant bool            // of stay: the patterns leave it out
+	differs bool            // of send: only the bytes are others
 	begun   *begun          // the upload in parts that was cut off
 	err     error           // of wrong
 }
@@ -50,9 +51,10 @@ type sources struct {
 
 // rules are what the user wants.
 type rules struct {
-	remove   bool                   // objects of former pushes that have no file any more
-	wanted   func(path string) bool // what is not is left as it is
-	occupied func(path string) bool // says whether there is a directory in the source where a file was
+	remove    bool                   // objects of former pushes that have no file any more
+	wanted    func(path string) bool // what is not is left as it is
+	occupied  func(path string) bool // says whether there is a directory in the source where a file was
+	different map[string]bool        // files that were read, and have other bytes than were sent
 }
 
 // sight is what is known of a path.
@@ -113,6 +115,8 @@ func (r rules) decide(s sight, replaced bool) step {
 
 func (r rules) decideFile(d *step, s sight) {
 	switch {
+	case r.different[d.path]:
+		d.deed, d.differs = send, true
 	case s.object != nil && d.record.Path != "" && same(d.file, d.record):
 		d.deed = keep
 		if d.record.Mode != d.file.Mode {

@@ -26,6 +26,9 @@ func (p Push) Preview(ctx context.Context, tell func(PushStep) error) (Pushed, e
 		return Pushed{}, err
 	}
 	defer j.close()
+	if p.different, err = p.compareBytes(ctx); err != nil {
+		return Pushed{}, err
+	}
 	r := pushing{Push: p, journal: j}
 	defer r.close()
 	err = r.preview(ctx, tell)
@@ -91,6 +94,7 @@ func (p *Pushed) foreseen(s step) {
 		p.Files++
 		p.Bytes += max(s.file.SizeBytes, s.record.SizeBytes)
 	}
+	p.differed(s)
 	p.settled(s)
 }
 

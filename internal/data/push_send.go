@@ -115,6 +115,7 @@ func (r *pushing) begin(ctx context.Context, s step, l lanes) error {
 
 func (r *pushing) enqueue(ctx context.Context, s step, l lanes) error {
 	r.changed, r.replaces = true, r.replaces || s.named
+	r.count(func(p *Pushed) { p.differed(s) })
 	if err := r.take(ctx, s.named); err != nil {
 		return err
 	}
@@ -178,6 +179,13 @@ func (r *pushing) count(add func(*Pushed)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	add(&r.done)
+}
+
+// differed notes a file that has other bytes at the same size and time.
+func (p *Pushed) differed(s step) {
+	if s.differs {
+		p.Different.add(s.path)
+	}
 }
 
 // settled counts a step that moves no data.

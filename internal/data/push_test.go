@@ -151,3 +151,39 @@ func change(b *bench, r *rand.Rand) {
 		ok(b.t, os.Chtimes(filepath.Join(b.root, p), when, when))
 	}
 }
+
+// TestPushChecksum has a file get other bytes under its old size and time: only a push that reads the bytes sees that.
+func TestPushChecksum(t *testing.T) {
+	bucket := &storetest.Fake{}
+	b := newBench(t, bucket)
+	b.write("a", "one")
+	b.write("b", "two")
+	ok(t, os.Chtimes(filepath.Join(b.root, "a"), time.Unix(1, 0), time.Unix(1, 0)))
+	b.pushes()
+	b.write("a", "eno")
+	ok(t, os.Chtimes(filepath.Join(b.root, "a"), time.Unix(1, 0), time.Unix(1, 0)))
+	if p := b.pushes(); p.UnchangedFiles != 2 || p.SentFiles != 0 || p.Different.All != 0 {
+		t.Errorf("by size and time: %+v", p)
+	}
+
+	b.Checksum = true
+	var steps []data.PushStep
+	p, err := b.preview(func(s data.PushStep) { steps = append(steps, s) })
+	if ok(t, err); len(steps) != 1 || steps[0].Path != "a" || steps[0].Deed != "send" || p.Different.All != 1 || p.UnchangedFiles != 1 {
+		t.Errorf("the preview: %+v, %+v", steps, p)
+	}
+	if p := b.pushes(); p.UnchangedFiles != 1 || p.SentFiles != 1 || !p.Committed || fmt.Sprint(p.Different.List) != "[a]" {
+		t.Errorf("by checksum: %+v", p)
+	}
+	b.wants(map[string]string{"a": "eno", "b": "two"})
+
+	puts := bucket.Puts()
+	if p := b.pushes(); p.UnchangedFiles != 2 || p.SentFiles != 0 || p.Committed || p.Different.All != 0 || bucket.Puts() != puts {
+		t.Errorf("nothing differs: %+v, %d objects were put", p, bucket.Puts()-puts)
+	}
+	b.write("b", "three")
+	if p := b.pushes(); p.SentFiles != 1 || p.Different.All != 0 || p.UnchangedFiles != 1 {
+		t.Errorf("another size: %+v", p)
+	}
+	b.wants(b.files())
+}

@@ -20,6 +20,8 @@ type Pushed struct {
 	LinksLeft      int64
 	Seconds        float64
 
+	Different Names // files that were sent because of their bytes alone: size and time are as they were
+
 	Problems Problems // the files that cannot be sent
 	Strays   Names    // objects that are of no dataset
 	Below    Names    // the datasets that some of these are of, by their directories
