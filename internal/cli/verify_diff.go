@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/sys/heed"
 	"github.com/muster-hpc/muster/internal/verify"
 )
@@ -24,7 +26,8 @@ or better by more than chance explains, checks that one of them has, and what is
 another cluster, node or version. It ends with exit code 1 if anything got worse.
 
 A bandwidth has to change by 5 %, a rate by 15 %, a time by 25 %, and by more where
-equal nodes differed by more in the first report.`,
+equal nodes differed by more in the first report. Results on all nodes are compared
+where the two reports are of different nodes, too; those of a single node are not.`,
 		Example: "  muster verify diff accepted.json today.json\n  muster verify diff accepted.json today.json -o json | jq .worse",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -36,7 +39,7 @@ equal nodes differed by more in the first report.`,
 			if err != nil {
 				return err
 			}
-			d := verify.Diff(before, after)
+			d := diffReports(before, after)
 			if err := a.answer(d, func() error { return a.diffText(d) }); err != nil {
 				return err
 			}
@@ -46,6 +49,31 @@ equal nodes differed by more in the first report.`,
 			return nil
 		},
 	}
+}
+
+// diffReports compares two reports. If they are of different nodes, a result on all nodes of its report counts as one of the cluster:
+// by its host list, it would be gone in one report and new in the other.
+func diffReports(before, after verify.Report) verify.Difference {
+	a, b := slurm.Compress(before.Nodes), slurm.Compress(after.Nodes)
+	if a == b || len(before.Nodes) < 2 || len(after.Nodes) < 2 {
+		return verify.Diff(before, after)
+	}
+	return verify.Diff(ofCluster(before, a), ofCluster(after, b))
+}
+
+// ofCluster returns a report whose results on a host list are the cluster's.
+func ofCluster(r verify.Report, hosts string) verify.Report {
+	r.Suites = slices.Clone(r.Suites)
+	for i := range r.Suites {
+		results := slices.Clone(r.Suites[i].Results)
+		for n := range results {
+			if results[n].On == hosts {
+				results[n].On = ""
+			}
+		}
+		r.Suites[i].Results = results
+	}
+	return r
 }
 
 // mostReport is how many bytes of a report are read.
