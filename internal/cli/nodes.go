@@ -29,6 +29,7 @@ are powered down come in one line, with --all each in its own.`,
 			if err != nil {
 				return err
 			}
+			answer.addBurnIn(burnInsHere())
 			return a.answer(answer, func() error { return answer.write(a.out, all, time.Now()) })
 		}),
 	}
@@ -66,6 +67,36 @@ type nodeAnswer struct {
 	Reason     string    `json:"reason,omitempty"`
 	ReasonUser string    `json:"reason_user,omitempty"`
 	ReasonTime time.Time `json:"reason_time,omitzero"`
+	// BurnInSeconds is how long the burn-in may take that a node which is powering up passes first; absent where there is none.
+	BurnInSeconds int `json:"burn_in_limit_seconds,omitempty"`
+}
+
+// addBurnIn adds the limits of burn-ins, by partition, to the nodes that may be in theirs.
+func (n nodesAnswer) addBurnIn(limits map[string]time.Duration) {
+	for i := range n.Nodes {
+		x := &n.Nodes[i]
+		for _, p := range x.Partitions {
+			if x.State == "powering up" {
+				x.BurnInSeconds = max(x.BurnInSeconds, int(limits[p]/time.Second))
+			}
+		}
+	}
+}
+
+// burnInText says which nodes are powering up and may be in their burn-in, "" if there are none.
+func (n nodesAnswer) burnInText() string {
+	var names []string
+	longest := 0
+	for _, x := range n.Nodes {
+		if x.BurnInSeconds > 0 {
+			names, longest = append(names, x.Name), max(longest, x.BurnInSeconds)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("powering up includes the burn-in of new nodes, up to %s (BurnIn of muster.yaml): %s",
+		count.Span(time.Duration(longest)*time.Second), slurm.Compress(names))
 }
 
 // write writes the table for people.
@@ -84,6 +115,11 @@ func (n nodesAnswer) write(w io.Writer, all bool, now time.Time) error {
 	}
 	if len(t) > 1 {
 		if err := t.Write(w); err != nil {
+			return err
+		}
+	}
+	if text := n.burnInText(); text != "" {
+		if err := page.Line(w, text); err != nil {
 			return err
 		}
 	}
