@@ -30,13 +30,14 @@ type wanted struct {
 // takes it, until the context ends.
 func (Place) Read(ctx context.Context, f place.Files, t place.Talk) (place.Wanted, error) {
 	w := &wanted{file: f.Cluster, workload: f.Workload, talk: t}
-	err := heed.Call(ctx, func() error { return w.read(f.Cluster) })
+	err := heed.Call(ctx, func() error { return w.read(f) })
 	return w, err
 }
 
-func (w *wanted) read(path string) (err error) {
+func (w *wanted) read(f place.Files) (err error) {
+	path := f.Cluster
 	w.Path = spec.Lasting(path)
-	if w.Source, err = place.ReadCluster(path, w.talk); err != nil {
+	if w.Source, err = place.ReadCluster(f, w.talk); err != nil {
 		return err
 	}
 	w.File = openForAWS(path, w.Source)

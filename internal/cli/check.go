@@ -27,6 +27,8 @@ type checkOptions struct {
 	online bool
 	// verbose lists each check that could not look.
 	verbose bool
+	// set are the values of --set.
+	set []string
 	// level is the schema level by which cluster files are read, 0 the newest or
 	// the file's own.
 	level spec.Level
@@ -47,6 +49,9 @@ With --fix, what has one right answer is changed in the files: misspelt keys,
 sections at a wrong place, values in a wrong form. Comments and layout stay. It
 shows what it changed; --dry-run only shows it. The standard input's fixed text
 goes to the standard output.
+
+A cluster file with ${NAME} is a template. --set NAME=VALUE, or else the
+environment, fills it for the check; the file stays as it is.
 
 What only AWS knows is not looked up and never counts as good. It is said in one
 line; -v shows it all. --online asks AWS, with the credentials of the environment.
@@ -94,6 +99,7 @@ func (a *app) check() *cobra.Command {
 	flags.BoolVar(&o.online, "online", false, "ask AWS what only AWS knows")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show each thing that was not looked up")
 	flags.StringVar(&level, "schema", "", "read the files as this `LEVEL` of ParallelCluster does: 3.11 to 3.16")
+	setFlag(flags, &o.set)
 	flags.BoolVar(&schemaOnly, "print-schema", false, "print the JSON Schema of cluster files, for editors")
 	return c
 }
@@ -105,12 +111,21 @@ func (a *app) checkFiles(ctx context.Context, o checkOptions) error {
 	if i := slices.Index(o.files, stdin); i >= 0 && slices.Contains(o.files[i+1:], stdin) {
 		return fault.Usage(errors.New("the standard input can be read only once"))
 	}
-	c := checker{options: o}
+	variables, err := variables(o.set)
+	switch {
+	case err != nil:
+		return err
+	case o.fix && len(o.set) > 0:
+		return fault.Usage(errors.New("--fix changes the file as it is, without values: --set does not go with it"))
+	case o.fix:
+		variables = &spec.Variables{}
+	}
+	c := checker{options: o, variables: variables}
 	if o.online {
 		ask := online{app: a, accounts: map[string]*api.Account{}}
 		c.look = func(f *spec.File, path string) error { return ask.judge(ctx, f, a.named(path), beside(f, path)) }
 	}
-	err := heed.Call(ctx, func() error { return a.checkAll(ctx, &c) })
+	err = heed.Call(ctx, func() error { return a.checkAll(ctx, &c) })
 	if ctx.Err() != nil {
 		c.fixes.Lock() // a fix that was begun ends, and none begins any more
 	}
@@ -141,6 +156,9 @@ func (a *app) checkAll(ctx context.Context, c *checker) error {
 		if err := errors.Join(c.checkArgument(path, a.in), c.failed); err != nil {
 			return err
 		}
+	}
+	if names := c.variables.Unused(); len(names) > 0 {
+		return fault.Usage(fmt.Errorf("--set %s: no cluster file has ${%s}", names[0], names[0]))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -41,6 +42,8 @@ type checker struct {
 	// around takes the cluster that MUSTER_CLUSTER names, for the first batch script that
 	// has no cluster file before it; nil if it names none, or another one is meant.
 	around func()
+	// variables fill in cluster files.
+	variables *spec.Variables
 }
 
 const (
@@ -59,7 +62,7 @@ func (c *checker) checkArgument(arg string, in io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("read the standard input: %w", err)
 		}
-		c.checkCluster(stdinName, spec.OpenText(stdinName, data, c.reading()))
+		c.checkCluster(stdinName, c.open(stdinName, data))
 		return nil
 	}
 	if arg == stdinName {
@@ -119,7 +122,7 @@ func (c *checker) check(path string) {
 	case jobKey().Match(data):
 		c.checkJob(path, data)
 	default:
-		c.checkCluster(path, spec.OpenText(path, data, c.reading()))
+		c.checkCluster(path, c.open(path, data))
 		c.checkBeside(spec.WorkloadPath(path))
 	}
 }
@@ -136,6 +139,17 @@ func (c *checker) checkBeside(path string) {
 		return
 	}
 	c.add(path, "workload", "", list)
+}
+
+// open reads a cluster file with its variables filled in. Fixes of a filled text do not fit the file.
+func (c *checker) open(name string, text []byte) *spec.File {
+	filled, problems := c.variables.Fill(name, text)
+	f := spec.OpenText(name, filled, c.reading())
+	f.Problems.Append(problems.All()...)
+	if !bytes.Equal(text, filled) {
+		f.Problems.DropFixes(func(*diag.Fix) bool { return false })
+	}
+	return f
 }
 
 // checkCluster adds a cluster file with what the rules say of it.

@@ -16,7 +16,7 @@ import (
 // machine and on AWS alike, or for none at all. One of neither list is new: say where
 // it means something.
 var bothPlaces = map[string]string{
-	"up":             "on workload no-test verify yes",
+	"up":             "on workload set no-test verify yes",
 	"down":           "on delete-data yes",
 	"exec":           "node",
 	"shell":          "node", // refused on AWS with the command that does it there
@@ -29,8 +29,8 @@ var bothPlaces = map[string]string{
 	"verify page":    "junit",
 	"nodes":          "all",
 	"events":         "follow since",
-	"check":          "fix dry-run strict online verbose schema print-schema",
-	"plan":           "models run price ranks path",
+	"check":          "fix dry-run strict online verbose schema set print-schema",
+	"plan":           "models run price set ranks path",
 	"run":            "no-follow force sbatch called model",
 	"job submit":     "force sbatch called model all",
 	"job script":     "model all to",

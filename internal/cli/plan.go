@@ -22,7 +22,7 @@ import (
 
 type planOptions struct {
 	models, run, ranks, path string
-	prices                   []string
+	prices, set              []string
 }
 
 func (a *app) plan() *cobra.Command {
@@ -56,6 +56,7 @@ of them reach each other.`,
 	flags.StringVar(&o.models, "models", "", "the `FILE` with the models (default: muster.yaml beside FILE)")
 	flags.StringVar(&o.run, "run", "", "how long the run is, as `TIME`: 14d, 36h, 2w (default: Run of muster.yaml)")
 	repeat(flags, &o.prices, "price", "the price of an instance type in dollars an hour, as `TYPE=DOLLARS`; can be repeated")
+	setFlag(flags, &o.set)
 	flags.StringVar(&o.ranks, "ranks", "", "show the ranks of `MODEL`, or of all")
 	flags.StringVar(&o.path, "path", "", "with --ranks: the path between two ranks, as `A,B`")
 	completePlan(c)
@@ -127,10 +128,15 @@ func (a *app) question(path string, o planOptions) (plan.Question, error) {
 			return q, fault.Usage(fmt.Errorf("%q is no length of a run: write 14d, 36h or 2w, from a minute up to ten years", o.run))
 		}
 	}
-	file := spec.Open(path, spec.Options{})
-	if err := place.NotScript(path, file.Text()); err != nil {
+	variables, err := variables(o.set)
+	if err != nil {
 		return q, err
 	}
+	text, err := place.ReadCluster(place.Files{Cluster: path, Variables: variables}, talk{a})
+	if err != nil {
+		return q, err
+	}
+	file := spec.OpenText(path, text, spec.Options{})
 	file.Finish()
 	if err := a.planProblems(file.Problems); err != nil {
 		return q, err
@@ -145,7 +151,6 @@ func (a *app) question(path string, o planOptions) (plan.Question, error) {
 	if err := a.planProblems(problems); err != nil {
 		return q, err
 	}
-	var err error
 	q.Prices, err = userPrices(o.prices, plan.InstanceTypes(q.Cluster))
 	return q, err
 }

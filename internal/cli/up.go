@@ -18,6 +18,7 @@ type upOptions struct {
 	noTest   bool
 	verify   gate
 	yes      bool
+	set      []string
 }
 
 func (a *app) up() *cobra.Command {
@@ -33,6 +34,9 @@ The cluster is the one that --cluster names, or else the one that was made of
 FILE, or else a new one that is named for it. Where it was made of another file,
 or an edited one takes away a queue with jobs or a mount with files, up says what
 goes, and asks.
+
+--set NAME=VALUE, or else the environment, fills ${NAME} in the cluster file. The
+cluster keeps the filled text.
 
 On AWS it first shows what it would make and what that costs, and asks. What
 ParallelCluster's update policies do not allow is refused before anything is
@@ -58,6 +62,7 @@ why, 2 wrong command line or no terminal to ask on, 130 stopped.`,
 	}
 	c.Flags().StringVar(&o.place, "on", places[0].Name(), "the `PLACE`: "+anyPlace())
 	c.Flags().StringVar(&o.workload, "workload", "", "the workload `FILE` (default: muster.yaml beside FILE)")
+	setFlag(c.Flags(), &o.set)
 	c.Flags().BoolVar(&o.noTest, "no-test", false, "do not run the test job")
 	c.Flags().Var(&o.verify, "verify", "then have its nodes pass these `SUITES` of muster verify, such as basic,network; the test job runs even if nodes have to start for it")
 	c.Flags().Lookup("verify").NoOptDefVal = gateSuites
@@ -78,7 +83,11 @@ func (a *app) makeOrChange(c *cobra.Command, file string, o upOptions) error {
 	if err := fits(c, at, "this one"); err != nil {
 		return err
 	}
-	wanted, err := at.Read(ctx, place.Files{Cluster: file, Workload: o.workload}, talk{a})
+	variables, err := variables(o.set)
+	if err != nil {
+		return err
+	}
+	wanted, err := at.Read(ctx, place.Files{Cluster: file, Workload: o.workload, Variables: variables}, talk{a})
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (Place) Read(ctx context.Context, f place.Files, t place.Talk) (place.Wante
 }
 
 func (w *wanted) read(f place.Files) (err error) {
-	if w.source, err = place.ReadCluster(f.Cluster, w.talk); err != nil {
+	if w.source, err = place.ReadCluster(f, w.talk); err != nil {
 		return err
 	}
 	var problems, more *diag.List

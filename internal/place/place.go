@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
+	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/status"
 )
 
@@ -56,8 +57,11 @@ type Kept struct {
 }
 
 // Files are what a cluster is made of: the paths of the cluster file and of muster.yaml,
-// which is the one beside it where that is empty.
-type Files struct{ Cluster, Workload string }
+// which is the one beside it where that is empty. Variables fill in the cluster file.
+type Files struct {
+	Cluster, Workload string
+	Variables         *spec.Variables
+}
 
 // Wanted is what a cluster is to be, read from its files.
 type Wanted interface {

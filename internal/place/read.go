@@ -12,15 +12,28 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// ReadCluster reads the text of a cluster file, once, as it can be a pipe, and shows why
-// it cannot.
-func ReadCluster(path string, t Talk) ([]byte, error) {
+// ReadCluster reads the text of a cluster file, once, as it can be a pipe, with its variables
+// filled in, and shows why it cannot.
+func ReadCluster(f Files, t Talk) ([]byte, error) {
 	problems := &diag.List{}
-	text, ok := spec.Read(path, problems)
+	text, ok := spec.Read(f.Cluster, problems)
 	if !ok {
 		return nil, t.Problems(problems)
 	}
-	return text, NotScript(path, text)
+	if err := NotScript(f.Cluster, text); err != nil {
+		return nil, err
+	}
+	if f.Variables == nil {
+		f.Variables = &spec.Variables{}
+	}
+	filled, problems := f.Variables.Fill(f.Cluster, text)
+	if !problems.HasErrors() {
+		problems = spec.Template(f.Cluster, filled)
+	}
+	for _, name := range f.Variables.Unused() {
+		problems.Errorf("file/variable", "", "the file has no ${%s}", name).At(diag.Place{File: f.Cluster}).WithHint("leave --set %s out, or check its spelling", name)
+	}
+	return filled, t.Problems(problems)
 }
 
 // NotScript refuses a batch script where a cluster file is wanted.

@@ -93,6 +93,10 @@ func (c *converter) fail(y *yaml.Node, code, path, format string, args ...any) *
 
 // scalar keeps the text as it is written; what it means is for the schema.
 func (c *converter) scalar(y *yaml.Node, path string) *node {
+	if len(c.holes) > 0 && strings.ContainsRune(y.Value, holeMark) {
+		c.spoil(path)
+		return nil
+	}
 	n := &node{kind: scalar, tag: scalarTag(y), value: y.Value, line: y.Line, column: y.Column}
 	switch n.tag {
 	case "str", "int", "float", "bool", "null", "timestamp":

@@ -77,6 +77,8 @@ type document struct {
 	original []byte
 	places   *yamledit.Layout
 	laid     bool
+	// holes are what makes the file a template.
+	holes []hole
 }
 
 // maxReported is the number of errors, and of warnings, that are shown. For fixes
@@ -151,6 +153,7 @@ func parse(name string, data []byte, o Options, list *diag.List) *document {
 	if o.Fixes {
 		d.most = maxFixed
 	}
+	d.findHoles()
 	tree, ok := d.load()
 	if !ok {
 		return nil
@@ -168,7 +171,7 @@ func parse(name string, data []byte, o Options, list *diag.List) *document {
 
 // load runs the YAML parser.
 func (d *document) load() (*yaml.Node, bool) {
-	loader, err := yaml.NewLoader(bytes.NewReader(oldVersion(d.data)))
+	loader, err := yaml.NewLoader(bytes.NewReader(oldVersion(masked(d.data, d.holes))))
 	if err != nil {
 		d.syntax(err)
 		return nil, false
@@ -208,8 +211,22 @@ func (d *document) empty() {
 	d.errorAt(at, "file/empty", "", "the file is empty")
 }
 
-// syntax reports what the YAML parser did not understand.
+// findHoles reports a template, as one error. What follows from its holes is not reported.
+func (d *document) findHoles() {
+	if !d.aws {
+		return
+	}
+	if d.holes = unfilledHoles(d.data, true); len(d.holes) > 0 {
+		d.errors++
+		reportTemplate(d.list, &d.lines, d.holes)
+	}
+}
+
+// syntax reports what the YAML parser did not understand. In a template that may be a hole.
 func (d *document) syntax(err error) {
+	if len(d.holes) > 0 {
+		return
+	}
 	e, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
 		d.errorAt(diag.Place{File: d.name}, "yaml/syntax", "", "this is not YAML: %v", err)

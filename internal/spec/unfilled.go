@@ -7,10 +7,10 @@ import (
 	"github.com/muster-hpc/muster/internal/diag"
 )
 
-var variablePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^["']?\$\{?[A-Za-z_]\w*\}?["']?(\s|$)`) })
+var variablePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^["']?\$[A-Za-z_]\w*["']?(\s|$)`) })
 
-// unfilled is the hint for an error at a value that is a shell's variable, as in
-// files that are meant for envsubst.
+// unfilled is the hint for an error at a value that is a shell's variable without
+// braces, which envsubst fills and muster does not.
 func (d *document) unfilled(p diag.Diagnostic) string {
 	line := []rune(d.source(p.Line, p.Column))
 	if p.Severity != diag.Error || p.File != d.name || p.Column < 1 || p.Column > len(line) || line[p.Column-1] != '$' && line[p.Column-1] != '"' && line[p.Column-1] != '\'' {
@@ -19,5 +19,5 @@ func (d *document) unfilled(p diag.Diagnostic) string {
 	if !variablePattern().MatchString(string(line[p.Column-1:])) {
 		return ""
 	}
-	return "nothing has filled this variable in: envsubst < FILE | muster check -"
+	return "only variables in braces are filled, such as ${NAME}: add the braces, or envsubst < FILE | muster check -"
 }

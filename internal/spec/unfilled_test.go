@@ -7,17 +7,17 @@ import (
 	"github.com/muster-hpc/muster/internal/spec"
 )
 
-// TestFinish_hints_at_variables holds that errors at values that envsubst fills
-// in say so, and no others.
+// TestFinish_hints_at_variables holds that errors at variables without braces say so,
+// and no others.
 func TestFinish_hints_at_variables(t *testing.T) {
-	const hint = "nothing has filled this variable in: envsubst < FILE | muster check -"
+	const hint = "only variables in braces are filled, such as ${NAME}: add the braces, or envsubst < FILE | muster check -"
 	for _, row := range []struct {
 		name, value string
 		want        bool
 	}{
-		{"braces", "${NUM_INSTANCES}", true},
+		{"braces", "${NUM_INSTANCES}", false},
 		{"plain", "$COUNT # how many", true},
-		{"quoted", `"${COUNT}"`, true},
+		{"quoted", `"$COUNT"`, true},
 		{"part_of_a_text", "a${COUNT}", false},
 		{"two", "${A}${B}", false},
 		{"no_variable", "many", false},

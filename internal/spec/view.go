@@ -155,16 +155,35 @@ func (v View) Place() diag.Place { return v.doc.locate(v.path) }
 // Errorf reports a problem at the value, or at what is around it if the file
 // does not have it.
 func (v View) Errorf(code, format string, args ...any) *diag.Diagnostic {
+	if v.mayFollowFromHole() {
+		return &diag.Diagnostic{}
+	}
 	return v.doc.errorAt(v.doc.locate(v.path), code, v.path, format, args...)
+}
+
+// mayFollowFromHole reports whether a value at the path, below it or beside it is not filled in: what a rule
+// says of the others may be a consequence, and the template is reported already.
+func (v View) mayFollowFromHole() bool {
+	if len(v.doc.holes) == 0 {
+		return false
+	}
+	parent := v.path[:max(0, strings.LastIndexByte(v.path, '.'))]
+	return !v.Sound() || parent != "" && !v.doc.sound(parent)
 }
 
 // Warnf is Errorf for warnings.
 func (v View) Warnf(code, format string, args ...any) *diag.Diagnostic {
+	if v.mayFollowFromHole() {
+		return &diag.Diagnostic{}
+	}
 	return v.doc.warnAt(v.doc.locate(v.path), code, v.path, format, args...)
 }
 
 // Infof is Errorf for what is worth knowing.
 func (v View) Infof(code, format string, args ...any) *diag.Diagnostic {
+	if v.mayFollowFromHole() {
+		return &diag.Diagnostic{}
+	}
 	return v.doc.list.Infof(code, v.path, format, args...).At(v.doc.locate(v.path))
 }
 

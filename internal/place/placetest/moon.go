@@ -79,7 +79,7 @@ func (Moon) Open(home, name string, t place.Talk) (place.Cluster, error) {
 
 // Read implements place.Place.
 func (Moon) Read(_ context.Context, f place.Files, t place.Talk) (place.Wanted, error) {
-	text, err := place.ReadCluster(f.Cluster, t)
+	text, err := place.ReadCluster(f, t)
 	if err != nil {
 		return nil, err
 	}

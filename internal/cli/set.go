@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"github.com/muster-hpc/muster/internal/say/fault"
+	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/spec"
+)
+
+// setFlag adds --set, which fills in cluster files.
+func setFlag(flags *pflag.FlagSet, into *[]string) {
+	repeat(flags, into, "set", "fill ${NAME} in the cluster file, as `NAME=VALUE` (default: the environment's value); can be repeated")
+}
+
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+
+// variables parses the values of --set. The environment has all others.
+func variables(set []string) (*spec.Variables, error) {
+	v := &spec.Variables{Set: map[string]string{}, Environment: os.LookupEnv}
+	for _, text := range set {
+		name, value, ok := strings.Cut(text, "=")
+		_, twice := v.Set[name]
+		switch {
+		case !ok || !variableName().MatchString(name):
+			return nil, fault.Usage(fmt.Errorf("--set %s: write NAME=VALUE", page.Printable(text)))
+		case value == "":
+			return nil, fault.Usage(fmt.Errorf("--set %s is empty: give it a value", name))
+		case twice:
+			return nil, fault.Usage(fmt.Errorf("--set gives %s two values", name))
+		}
+		v.Set[name] = value
+	}
+	return v, nil
+}
