@@ -35,7 +35,7 @@ func check(name string, data []byte, flags []string, facts *Facts, rules func(*s
 	}
 	rules(s)
 	secrets := s.secrets()
-	return oneLine(hide(s.allow(s.seen(s.list)), secrets))
+	return oneLine(hide(s.allow(s.seen(s.templated(s.list))), secrets))
 }
 
 // newScript reads a script. It is false for other files, and the list says why.

@@ -1,0 +1,83 @@
+package batch
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/muster-hpc/muster/internal/diag"
+)
+
+var (
+	// optionHoles are placeholders in #SBATCH lines, where < and {{ mean nothing else.
+	optionHoles = pattern(`\{\{[^{}]*\}\}|\{%.*?%\}|<[A-Za-z][A-Za-z0-9 _./-]*>`)
+	// shellHoles are placeholders in the shell, where <in>out is a redirection and {{x}} may belong to another language.
+	shellHoles = pattern(`<(?i:your|insert|replace|path[ _-]to)[ _-][A-Za-z0-9 _./-]*[A-Za-z0-9]>|/\{\{ ?\w+ ?\}\}|\{\{ ?\w+ ?\}\}/`)
+	// messages are lines that print a text.
+	messages = pattern(`^\s*(echo|printf|#)`)
+)
+
+// templated reports placeholders as one problem, and leaves out the other problems of their lines, but not what was
+// unchecked. It is an error if one of those was, or if sbatch would get a placeholder.
+func (s *script) templated(list *diag.List) *diag.List {
+	holes, refused := s.placeholders()
+	if len(holes) == 0 {
+		return list
+	}
+	out := &diag.List{}
+	for _, d := range list.All() {
+		switch follows := slices.ContainsFunc(holes, func(h unfilledPart) bool { return h.Line == d.Line }); {
+		case !follows || d.Severity == diag.Blind:
+			out.Append(d)
+		case d.Severity == diag.Error:
+			refused = true
+		}
+	}
+	if refused {
+		out.Errorf("script/template", "", "this script is a template: %s not filled in", areNot(holes)).At(holes[0].Place).WithHint(templateHint)
+	} else {
+		out.Warnf("script/template", "", "this script is a template: %s not filled in", areNot(holes)).At(holes[0].Place).WithHint(templateHint)
+	}
+	return out
+}
+
+const templateHint = "write what they stand for; muster does not fill batch scripts"
+
+// areNot names placeholders, each once, with their verb.
+func areNot(holes []unfilledPart) string {
+	var names []string
+	for _, h := range holes {
+		if !slices.Contains(names, h.text) {
+			names = append(names, h.text)
+		}
+	}
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return strings.Join(names, ", ") + " are"
+}
+
+// unfilledPart is a placeholder with its place.
+type unfilledPart struct {
+	diag.Place
+	text string
+}
+
+// placeholders finds the placeholders, and reports whether sbatch would get one.
+func (s *script) placeholders() (found []unfilledPart, refused bool) {
+	for i := range s.file.starts {
+		line := s.file.line(i + 1)
+		form, option := shellHoles(), bytes.HasPrefix(line, []byte("#SBATCH"))
+		if option {
+			form = optionHoles()
+			line, _, _ = bytes.Cut(line, []byte(" #"))
+		} else if messages().Match(line) {
+			continue
+		}
+		for _, at := range form.FindAllIndex(line, -1) {
+			found = append(found, unfilledPart{s.file.place(s.file.starts[i] + at[0]), strings.Trim(string(line[at[0]:at[1]]), "/")})
+			refused = refused || option
+		}
+	}
+	return found, refused
+}
