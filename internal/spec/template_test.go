@@ -82,6 +82,7 @@ func TestOpenText_takes_other_texts_for_no_template(t *testing.T) {
 		{"generic", good("", "") + tags + "List<int>"},
 		{"address", good("", "") + tags + "\"Jane <jane@example.com>\""},
 		{"in_a_sentence", good("", "") + tags + "\"team <ml> rocks\""},
+		{"begins_with_a_tag", good("", "") + tags + "\"<b> is bold\""},
 		{"other_braces", good("", "") + tags + "\"${AWS::Region} %{x} {x} $x\""},
 		{"resolve", good("", "") + tags + "\"{{resolve:ssm:/a}}\""},
 		{"argument", actions("        - ${HOME}\n        - '{{.Names}}'\n        - <in>")},
