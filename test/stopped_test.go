@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // standing are the clusters that tests have made and not taken down yet.
@@ -38,6 +39,9 @@ func takeDownWhenStopped() {
 	}
 	go func() {
 		<-told
+		if syscall.Getpgrp() == os.Getpid() { // the commands that run now are told as well; Ctrl-C of a terminal tells all
+			_ = syscall.Kill(0, syscall.SIGTERM)
+		}
 		stand.takeDown()
 		os.Exit(130)
 	}()
@@ -48,10 +52,11 @@ func (s *standing) takeDown() {
 	var all sync.WaitGroup
 	for c := range s.clusters {
 		all.Go(func() {
-			down := c.command("down", "--delete-data", "--yes")
-			down.Stderr = os.Stderr
-			if down.Run() == nil {
-				_ = os.RemoveAll(filepath.Dir(c.home))
+			for end := time.Now().Add(patience); time.Now().Before(end); <-time.After(time.Second) { // another command may just be ending
+				if c.command("down", "--delete-data", "--yes").Run() == nil {
+					_ = os.RemoveAll(filepath.Dir(c.home))
+					return
+				}
 			}
 		})
 	}

@@ -53,15 +53,30 @@ func list(ctx context.Context, named []string) ([]tested, error) {
 			if err != nil {
 				return nil, err
 			}
-			if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 && (len(named) == 0 || slices.Contains(named, dir)) {
+			if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
 				all = append(all, tested{dir: dir, path: p.ImportPath, module: m})
 			}
 		}
 	}
-	if len(named) > 0 && len(all) < len(named) {
-		return nil, fmt.Errorf("not all of %q are packages with tests", named)
+	return choose(all, named)
+}
+
+// choose leaves the packages in the directories that are named, all if none is.
+func choose(all []tested, named []string) ([]tested, error) {
+	if len(named) == 0 {
+		return all, nil
 	}
-	return all, nil
+	var chosen []tested
+	for _, name := range named {
+		at := slices.IndexFunc(all, func(p tested) bool { return p.dir == filepath.Clean(name) })
+		if at < 0 {
+			return nil, fmt.Errorf("%s is no directory of a package with tests", name)
+		}
+		if !slices.Contains(chosen, all[at]) {
+			chosen = append(chosen, all[at])
+		}
+	}
+	return chosen, nil
 }
 
 // programs are what tests start, by name: the directory to build in, and the package.

@@ -36,11 +36,20 @@ func main() {
 	flag.IntVar(&o.parallel, "p", 3, "how many packages run at once; tests of whole clusters mostly wait")
 	flag.Parse()
 	o.packages = flag.Args()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	if o.parallel < 1 {
+		fmt.Fprintln(os.Stderr, "test/run: -p needs a number of packages, 1 or more")
+		os.Exit(2)
+	}
+	// A terminal that is closed and a pipe that nobody reads end it as Ctrl-C does.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	err := run(ctx, o)
 	if err != nil && !errors.Is(err, errFailed) {
-		fmt.Fprintln(os.Stderr, "test/run:", err)
+		word := "FAIL"
+		if ctx.Err() != nil {
+			word = "STOPPED"
+		}
+		fmt.Printf("test/run: %v\n%s: no test was run\n", err, word)
 	}
 	if err != nil {
 		os.Exit(1)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -25,6 +26,7 @@ type packageRun struct {
 	tested
 	began    time.Time
 	took     time.Duration
+	whole    bool // it came to its end, which says that all went well
 	passed   int
 	skipped  []string // why
 	failures []failure
@@ -44,38 +46,89 @@ func newPackageRun(p tested) *packageRun {
 	return &packageRun{tested: p, began: time.Now(), current: map[string]time.Time{}, output: map[string]*bytes.Buffer{}}
 }
 
-// run starts the package's tests and reads what becomes of them.
+// How long tests may take to end after they are told to, and what they have started after they have ended.
+const (
+	endLimit  = 2 * time.Minute
+	restLimit = 10 * time.Second
+)
+
+// run starts the package's tests and reads what becomes of them. When ctx ends, they are told to end, take down what they have started, and
+// are waited for. What they leave running is killed; if it keeps their output open, that is a failure.
 func (r *packageRun) run(ctx context.Context, programs string, o options) {
-	args := []string{"-p", r.path, r.binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout=60m", "-test.fullpath=false"}
-	if args = append(args, "-test.skip=^TestSoak_"); o.soak {
-		args[len(args)-1] = "-test.run=^TestSoak_"
+	tests := exec.Command(r.binary, r.arguments(o)...)
+	tests.Dir = r.dir
+	tests.Env = append(os.Environ(), "MUSTER_PROGRAMS="+programs)
+	if o.soak {
+		tests.Env = append(tests.Env, "MUSTER_SOAK=1")
 	}
+	tests.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a group of their own, which can be ended whole
+	events := exec.Command(filepath.Join(filepath.Dir(programs), "test2json"), "-p", r.path)
+	events.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	err := r.join(ctx, tests, events)
+	r.took = time.Since(r.began)
+	switch {
+	case err != nil && len(r.failures) == 0 || err != nil && tests.ProcessState != nil && !tests.ProcessState.Exited():
+		r.failures = append(r.failures, failure{"(" + err.Error() + ")", r.printed("")})
+	case err == nil && !r.whole && len(r.failures) == 0:
+		r.failures = append(r.failures, failure{"(it ended before its tests had ended)", r.printed("")})
+	}
+}
+
+func (r *packageRun) arguments(o options) []string {
+	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=60m"}
 	if o.shuffle {
 		args = append(args, "-test.shuffle=on")
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(programs), "test2json"), args...)
-	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "MUSTER_PROGRAMS="+programs)
 	if o.soak {
-		cmd.Env = append(cmd.Env, "MUSTER_SOAK=1")
+		return append(args, "-test.run=^TestSoak_")
 	}
-	// Tests take down what they have started when they are told to end, and we wait for that.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
+	return append(args, "-test.skip=^TestSoak_")
+}
+
+// join runs the tests with their output in test2json, whose events it reads.
+func (r *packageRun) join(ctx context.Context, tests, events *exec.Cmd) error {
+	printed, output, err := os.Pipe()
+	if err != nil {
+		return err
 	}
-	if err == nil {
+	defer printed.Close()
+	tests.Stdout, tests.Stderr, events.Stdin = output, output, printed
+	out, err := events.StdoutPipe()
+	if err != nil {
+		return errors.Join(err, output.Close())
+	}
+	if err := errors.Join(events.Start(), tests.Start(), output.Close()); err != nil {
+		return err
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
 		r.read(bufio.NewReader(out))
-		err = cmd.Wait()
+	}()
+	ended := make(chan error, 1)
+	go func() { ended <- tests.Wait() }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		_ = tests.Process.Signal(syscall.SIGTERM)
+		select {
+		case err = <-ended:
+		case <-time.After(endLimit):
+			_ = tests.Process.Kill()
+			err = <-ended
+		}
 	}
-	r.took = time.Since(r.began)
-	if err != nil && len(r.failures) == 0 {
-		r.failures = append(r.failures, failure{"(" + err.Error() + ")", r.printed("") + stderr.String()})
+	select {
+	case <-read:
+		_ = syscall.Kill(-tests.Process.Pid, syscall.SIGKILL) // most often there is none left
+	case <-time.After(restLimit):
+		_ = syscall.Kill(-tests.Process.Pid, syscall.SIGKILL)
+		_ = events.Process.Kill()
+		<-read
+		err = errors.Join(err, errors.New("it left a process behind that keeps its output open"))
 	}
+	_ = events.Wait()
+	return err
 }
 
 // read takes in the events of test2json until they end.
@@ -111,6 +164,7 @@ func (r *packageRun) take(e event) {
 		r.output[e.Test].WriteString(e.Output)
 	case "pass", "fail", "skip":
 		if e.Test == "" {
+			r.whole = e.Action != "fail"
 			return
 		}
 		delete(r.current, e.Test)
@@ -141,13 +195,13 @@ var (
 
 // reason is why a test was skipped: the last line that it printed itself.
 func reason(output string) string {
-	why := "it does not say why"
+	why := ""
 	for line := range strings.Lines(output) {
 		if line = strings.TrimRight(line, "\n"); !frame.MatchString(line) && strings.TrimSpace(line) != "" {
 			why = source.ReplaceAllString(line, "")
 		}
 	}
-	return why
+	return cmp.Or(strings.TrimSpace(why), "it does not say why")
 }
 
 // at names the tests that are running, the longest first.

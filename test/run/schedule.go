@@ -167,14 +167,14 @@ func (s *schedule) verdict(took time.Duration, stopped error) {
 		}
 	}
 	word := "PASS"
-	if s.failed() {
+	switch {
+	case s.failed():
 		word = "FAIL"
-	}
-	if stopped != nil {
+	case stopped != nil:
 		word = "STOPPED"
 	}
-	fmt.Printf("%s: %d packages of %d in %s\n", word, len(s.done), len(s.queue), length(took))
-	fmt.Printf("%s: %d passed, %d failed, %d skipped\n", mode(s.soak), passed, failed, skipped)
+	fmt.Printf("make %s: %d packages of %d in %s\n", mode(s.soak), len(s.done), len(s.queue), length(took))
+	fmt.Printf("%s: %d passed, %d failed, %d skipped\n", word, passed, failed, skipped)
 }
 
 // mode is the name of the make target.
