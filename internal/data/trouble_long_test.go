@@ -8,14 +8,16 @@ import (
 	"github.com/muster-hpc/muster/internal/store"
 	"github.com/muster-hpc/muster/internal/store/storetest"
 	"github.com/muster-hpc/muster/internal/store/storetest/faults"
+	"github.com/muster-hpc/muster/test/soak"
 )
 
-// outage is for how long the server is gone in TestServerIsGoneForAMinute.
+// outage is for how long the server is gone in TestSoak_server_is_gone_for_a_minute.
 const outage = time.Minute
 
-// TestServerIsGoneForAMinute has the server go when the bucket was found, before the first request of the push, and come back a
+// TestSoak_server_is_gone_for_a_minute has the server go when the bucket was found, before the first request of the push, and come back a
 // minute later. It waits in earnest: what it costs is time alone, beside other tests.
-func TestServerIsGoneForAMinute(t *testing.T) {
+func TestSoak_server_is_gone_for_a_minute(t *testing.T) {
+	soak.Only(t, "waits for a minute; TestTroubleIsEndured has servers that are gone for less")
 	t.Parallel()
 	_, config := storetest.Stand(t)
 	proxy, config := faults.New(t, config)

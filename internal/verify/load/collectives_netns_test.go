@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/verify/load"
 	"github.com/muster-hpc/muster/internal/verify/pairs"
+	"github.com/muster-hpc/muster/test/soak"
 )
 
 // pairOf measures all_reduce between two nodes of a cluster over gloo, as a suite does over NCCL, and is the bandwidth of the largest messages.
@@ -38,8 +39,9 @@ func (c *cluster) pairOf(ctx context.Context, t *testing.T, place map[string]int
 	return rows[len(rows)-1].InPlace.BusGBps, err
 }
 
-// TestCollectivesFindSlow finds the one of four nodes whose card makes all_reduce slow, by collectives of pairs alone.
-func TestCollectivesFindSlow(t *testing.T) {
+// TestSoak_collectives_find_slow finds the one of four nodes whose card makes all_reduce slow, by collectives of pairs alone.
+func TestSoak_collectives_find_slow(t *testing.T) {
+	soak.Only(t, "measures bandwidths; TestVerify finds a slow node of a cluster")
 	withTorch(t)
 	nodes := []string{"n1", "n2", "n3", "n4"}
 	place := map[string]int{}

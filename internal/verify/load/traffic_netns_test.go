@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/verify/load"
 	"github.com/muster-hpc/muster/internal/verify/pairs"
+	"github.com/muster-hpc/muster/test/soak"
 )
 
 // cluster is some network namespaces on a bridge of their own, which is in a namespace too.
@@ -161,9 +162,10 @@ func search(t *testing.T, s *step, nodes []string, o load.TrafficOptions, second
 	return look.Verdicts()
 }
 
-// TestTrafficFindsSlow finds the one of eight nodes whose card is slow, or that is cut off, and no other. All share this
+// TestSoak_traffic_finds_slow finds the one of eight nodes whose card is slow, or that is cut off, and no other. All share this
 // machine's processors, so that pairs send no more than a part of what these can.
-func TestTrafficFindsSlow(t *testing.T) {
+func TestSoak_traffic_finds_slow(t *testing.T) {
+	soak.Only(t, "measures bandwidths; TestVerify finds a slow node of a cluster")
 	nodes := []string{"n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"}
 	for _, c := range []struct {
 		name string
