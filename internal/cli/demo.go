@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,6 +63,8 @@ func (a *app) runDemo(ctx context.Context, o demoOptions) error {
 		groups = append(groups, doctor.Demo)
 	}
 	dir := filepath.Join(home, demo.Name+"-files")
+	ctx, end := a.stopAtBrokenPipe(ctx)
+	defer end()
 	result, err := demo.Run(ctx, demo.Options{
 		Home: home, Dir: dir, Whole: o.whole, Keep: o.keep, Report: a.reporter(), Out: a.err,
 		Doctor: doctor.Options{
@@ -70,7 +74,7 @@ func (a *app) runDemo(ctx context.Context, o demoOptions) error {
 	})
 	showErr := a.showDemo(result)
 	if err == nil && showErr == nil && a.output == "text" {
-		showErr = showNext(a.out, o, dir)
+		showErr = showNext(a.out, o, programName(os.Args[0]), dir)
 	}
 	return errors.Join(err, showErr)
 }
@@ -90,27 +94,60 @@ func (a *app) showDemo(r demo.Result) error {
 	return nil
 }
 
+// programName is what to type for this program, which was started as typed: "muster" if PATH
+// has it under that name.
+func programName(typed string) string {
+	self, err := os.Executable()
+	found, missing := exec.LookPath("muster")
+	if err == nil && missing == nil && sameProgram(self, found) {
+		return "muster"
+	}
+	return typed
+}
+
+func sameProgram(a, b string) bool {
+	first, err := os.Stat(a)
+	second, missing := os.Stat(b)
+	return err == nil && missing == nil && os.SameFile(first, second)
+}
+
+// nextCommand is a command, and what it does.
+type nextCommand struct{ line, does string }
+
 // showNext says what to type after the demo.
-func showNext(w io.Writer, o demoOptions, dir string) error {
-	next := []string{
-		"muster demo --keep        the same, and leaves the cluster up to look around",
-		"muster demo --whole       also PyTorch in a container, and the end of idle nodes; about four minutes",
-		"muster check FILE         your own cluster file; then muster plan FILE and muster up FILE",
+func showNext(w io.Writer, o demoOptions, program, dir string) error {
+	inDir := program
+	if strings.Contains(program, "/") {
+		if path, err := filepath.Abs(program); err == nil {
+			inDir = path
+		}
+	}
+	program, inDir, dir = shell.Line([]string{program}), shell.Line([]string{inDir}), shell.Line([]string{dir})
+	next := []nextCommand{
+		{program + " demo --keep", "the same, and leaves the cluster up to look around"},
+		{program + " demo --whole", "also PyTorch in a container, and the end of idle nodes; about four minutes"},
+		{program + " check FILE", "your own cluster file; then " + program + " plan FILE and " + program + " up FILE"},
 	}
 	if o.whole {
 		next = slices.Delete(next, 1, 2)
 	}
 	if o.keep {
-		next = []string{
-			"muster status             services, nodes, jobs, storage, exports",
-			"muster top                all of it live; q ends it",
-			"muster shell              a shell on the head node, for sinfo, squeue, srun",
-			"cd " + shell.Line([]string{dir}) + " && MODEL=again muster run bytelm.sbatch",
-			"                          train again; in another window: muster nodes, muster node kill NAME",
-			"muster down --delete-data && rm -r " + shell.Line([]string{dir}),
-			"                          take the cluster down, and remove its files",
+		next = []nextCommand{
+			{program + " status", "services, nodes, jobs, storage, exports"},
+			{program + " top", "all of it live; q ends it"},
+			{program + " shell", "a shell on the head node, for sinfo, squeue, srun"},
+			{"cd " + dir + " && MODEL=again " + inDir + " run bytelm.sbatch", "train again; in another window: " + program + " nodes, " + program + " node kill NAME"},
+			{program + " down --delete-data && rm -r " + dir, "take the cluster down, and remove its files"},
 		}
 	}
-	_, err := fmt.Fprintf(w, "\nNext:\n    %s\n", strings.Join(next, "\n    "))
+	const column = 26
+	fmt.Fprintln(w, "\nNext:")
+	var err error
+	for _, n := range next {
+		if len(n.line) >= column {
+			n.line += "\n" + strings.Repeat(" ", 4+column)
+		}
+		_, err = fmt.Fprintf(w, "    %-*s%s\n", column, n.line, n.does)
+	}
 	return err
 }

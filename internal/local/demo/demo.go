@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -27,7 +26,7 @@ import (
 // Options are the demo's options.
 type Options struct {
 	Home string
-	// Dir is where the demo's files are written; it must not exist.
+	// Dir is where the demo's files are written; if it exists, it has only files of an earlier demo.
 	Dir string
 	// Whole adds the training with PyTorch in a container, and the end of idle nodes.
 	Whole bool
@@ -59,6 +58,7 @@ type demo struct {
 	tell    *narrator
 	steps   step.Series
 	files   files
+	folder  *folder
 	ref     local.Ref
 	layout  *nodes.Layout
 	anchor  nodes.AnchorProcess
@@ -83,11 +83,13 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err == nil {
 		err = d.run(ctx, story)
 		if err != nil {
-			d.explain(ctx, err)
+			err = d.explain(ctx, err)
 		}
 		d.install.stop()
 		if err != nil || !o.Keep {
 			err = errors.Join(err, d.end(ctx))
+		} else {
+			err = d.folder.mark.Close()
 		}
 	}
 	d.result.Steps, d.result.Seconds, d.result.Kept = d.steps.Done, time.Since(d.began).Seconds(), o.Keep && err == nil
@@ -130,9 +132,15 @@ func (d *demo) story() []part {
 // run runs the parts of the story one after the other.
 func (d *demo) run(ctx context.Context, story []part) error {
 	for i, p := range story {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		err := d.tell.during(p.name, title(story, i, d.steps.Done), func() error {
 			return d.steps.Do(p.name, func() (string, error) { return p.do(ctx) })
 		})
+		if err != nil && ctx.Err() != nil {
+			return context.Cause(ctx) // what failed for it says less
+		}
 		if err != nil {
 			return err
 		}
@@ -140,19 +148,37 @@ func (d *demo) run(ctx context.Context, story []part) error {
 	return nil
 }
 
-// check refuses to touch what an earlier demo or a user left.
+// check takes the demo's folder. It refuses to touch a cluster or a user's files, and removes
+// the files of a demo that was killed.
 func (d *demo) check(ctx context.Context) error {
 	if err := d.steps.Do("look at this machine", func() (string, error) { return d.examine(ctx) }); err != nil {
 		return err
 	}
+	return d.takeFolder()
+}
+
+// takeFolder takes the demo's folder, without what an earlier demo left in it.
+func (d *demo) takeFolder() error {
+	var err error
+	if d.folder, err = takeFolder(d.Dir); err != nil {
+		return err
+	}
+	if err := d.noCluster(); err != nil {
+		return errors.Join(err, d.folder.release())
+	}
+	if err := d.folder.clear(); err != nil {
+		return errors.Join(err, d.folder.mark.Close())
+	}
+	return nil
+}
+
+// noCluster fails if there is a cluster of the demo's name, or data of one.
+func (d *demo) noCluster() error {
 	if _, err := d.layout.Record(); err == nil {
 		return fmt.Errorf("there is a cluster %s already; `muster down --cluster %s --delete-data` takes it down", Name, Name)
 	}
 	if _, err := os.Stat(d.layout.Path("shared")); err == nil {
 		return fmt.Errorf("%s has data of an earlier cluster %s; move it away or delete it", d.layout.Dir, Name)
-	}
-	if _, err := os.Stat(d.Dir); err == nil {
-		return fmt.Errorf("%s has files of an earlier demo; move it away or delete it", d.Dir)
 	}
 	return nil
 }
@@ -190,20 +216,5 @@ func (d *demo) end(ctx context.Context) error {
 	defer cancel()
 	done, err := local.Down(ctx, local.DownOptions{Ref: d.ref, DeleteData: true, Report: d.Report})
 	d.steps.Done = append(d.steps.Done, done.Steps...)
-	return errors.Join(err, os.RemoveAll(d.Dir))
-}
-
-// explain says why the demo ends early, with the ends of the logs where nobody asked for it.
-func (d *demo) explain(ctx context.Context, err error) {
-	if ctx.Err() != nil {
-		d.Report.Note("stopped; taking down what is there")
-		return
-	}
-	d.Report.Note("failed: " + err.Error())
-	for _, pattern := range []string{"log/*.log", "log/events.jsonl", "log/nodes/*.log", "shared/fsx3/*/logs/*.out", "shared/fsx3/logs/*.out"} {
-		paths, _ := filepath.Glob(d.layout.Path(pattern))
-		for _, p := range paths {
-			fmt.Fprintf(d.Out, "--- the end of %s\n%s\n", p, lastLines(p, 8))
-		}
-	}
+	return errors.Join(err, d.folder.remove())
 }

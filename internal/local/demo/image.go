@@ -42,9 +42,13 @@ func (d *demo) pushImage(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s, %s", packed.Reference, shortDigest(packed.Digest)), os.Remove(d.rootTar())
 }
 
+// workspace is where the program lies in the demo's folder, guidesName what batch scripts of
+// the AWS guides call it.
+const workspace, guidesName = "program/workspace", "train_distributed_deepspeed.py"
+
 // writeProgram makes dir hold the training program where the image is to have it.
 func writeProgram(dir string) error {
-	workspace := filepath.Join(dir, "workspace")
+	workspace := filepath.Join(dir, filepath.Base(workspace))
 	if err := os.MkdirAll(workspace, 0o755); err != nil {
 		return err
 	}
@@ -61,8 +65,7 @@ func writeProgram(dir string) error {
 			return err
 		}
 	}
-	// The name that batch scripts of the AWS guides call.
-	return os.Symlink("train.py", filepath.Join(workspace, "train_distributed_deepspeed.py"))
+	return os.Symlink("train.py", filepath.Join(workspace, guidesName))
 }
 
 // importImage makes the image a squashfs file on shared storage.
