@@ -73,3 +73,25 @@ func TestRun_stops_between_parts(t *testing.T) {
 		cancel(nil)
 	}
 }
+
+// TestExplain looks at the disk, unless the demo was stopped.
+func TestExplain(t *testing.T) {
+	d := folderDemo(t)
+	d.Home = filepath.Join(d.Home, "none")
+	cause := errors.New("start slurmctld")
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for want, ctx := range map[string]context.Context{
+		cause.Error(): stopped,
+		cause.Error() + "; the free space of " + d.Home + " is not known: no such file or directory": t.Context(),
+	} {
+		var r told
+		d.Report = &r
+		if err := d.explain(ctx, cause); !errors.Is(err, cause) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if note := "note failed: " + want; ctx.Err() == nil && !cmp.Equal(r.lines, []string{note}) {
+			t.Errorf("it told %q, want %q", r.lines, note)
+		}
+	}
+}
