@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // TestScaling waits for what takes a minute: nodes go when they were idle for the
@@ -37,7 +39,7 @@ func TestScaling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := c.told("suspend requested", ended).Sub(ended); took < 58*time.Second {
+	if took := c.told("suspend requested", j.Nodes[0], ended).Sub(ended); took < 58*time.Second {
 		t.Errorf("nodes were powered down after %s of a minute", took)
 	}
 	c.await("nodes are idle~ again", 20*time.Second, func() bool {
@@ -69,21 +71,25 @@ func (c *cluster) logFile(node string) string {
 	return filepath.Join(c.path("log", "nodes"), node+".log")
 }
 
-// told is when the first event of a kind was after a time.
-func (c *cluster) told(kind string, after time.Time) time.Time {
+// told is when the first event of a kind and a node was after a time.
+func (c *cluster) told(kind, node string, after time.Time) time.Time {
 	c.t.Helper()
 	for line := range strings.Lines(c.must("events", "-o", "json")) {
 		var e struct {
-			Time time.Time
-			Kind string
+			Time        time.Time
+			Kind, Nodes string
 		}
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			c.t.Fatal(err)
 		}
-		if e.Kind == kind && e.Time.After(after) {
+		names, err := slurm.Expand(e.Nodes)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if e.Kind == kind && slices.Contains(names, node) && e.Time.After(after) {
 			return e.Time
 		}
 	}
-	c.t.Fatalf("no event %q after %s", kind, after)
+	c.t.Fatalf("no event %q of %s after %s", kind, node, after)
 	return time.Time{}
 }
