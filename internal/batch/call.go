@@ -22,15 +22,32 @@ func (w *walker) call(x *syntax.CallExpr, s *syntax.Stmt, c context, files []wor
 			cmd.variables = append(cmd.variables, v)
 		}
 	}
+	var args []*syntax.Word
 	for _, a := range x.Args {
-		cmd.words = append(cmd.words, w.word(a, c, argument))
+		for _, word := range w.words(a, c, argument) {
+			cmd.words, args = append(cmd.words, word), append(args, a)
+			a = nil
+		}
 	}
-	w.note(cmd, c, x.Args)
-	w.effects(cmd, x.Args)
+	if len(cmd.words) == 0 { // only variables that are empty
+		w.keep(cmd.variables)
+		return
+	}
+	w.note(cmd, c, args)
+	w.effects(cmd, args)
+}
+
+// keep notes that assignments turn out to be for the shell, not for a command.
+func (w *walker) keep(assigned []*variable) {
+	for _, v := range assigned {
+		v.scope = nil
+		w.env[v.name] = v.value
+	}
 }
 
 // note adds a command and those that it runs. args are its words as they are
-// written, as far as they stand in the script.
+// written, as far as they stand in the script: nil is the second and later words of
+// an expansion.
 func (w *walker) note(cmd *command, c context, args []*syntax.Word) {
 	if *w.count++; *w.count > maxCommands {
 		return
@@ -273,15 +290,15 @@ func (w *walker) assign(a *syntax.Assign, c context, scope *command) *variable {
 	case a.Array != nil:
 		for _, e := range a.Array.Elems {
 			if e.Value != nil {
-				v.items = append(v.items, w.word(e.Value, c, assigned))
+				v.items = append(v.items, w.words(e.Value, c, assigned)...)
 			}
 		}
-		v.value = unknown
+		v.value = w.arrayOf(a, v.items)
 	case a.Value != nil:
 		found := w.word(a.Value, c, assigned)
 		v.value, v.raw = found.value, found.raw
 	}
-	if a.Append || a.Index != nil {
+	if a.Append && a.Array == nil {
 		v.value = join(w.lookup(v.name), v.value)
 	}
 	if a.Index != nil {

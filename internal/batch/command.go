@@ -18,6 +18,8 @@ type word struct {
 	start int
 	// role says what the word is for.
 	role role
+	// carried says that it is one of several words that the shell makes of one.
+	carried bool
 }
 
 // role is what a word is for.
@@ -256,7 +258,7 @@ func (c *command) afterSrun() int {
 	words := make([]optionWord, len(c.words)-1)
 	for i, w := range c.args() {
 		words[i] = optionWord{text: w.text, place: w.Place}
-		if w.assumed && strings.HasPrefix(w.text, "-") {
+		if w.assumed && !srunOptions().takesNext(words[i]) {
 			words[i].text += string(hole) // another value may be given
 		}
 	}

@@ -25,6 +25,8 @@ type spot struct {
 	variableName string
 	// raw is how the word is written that it is in.
 	raw string
+	// carried says that a variable of several words has it, whose assignment has it, too.
+	carried bool
 	// name is what it is for: the option that it is the value of, or the variable.
 	name string
 }
@@ -56,27 +58,24 @@ func (s *script) spots() []spot {
 		all = append(all, s.spotsIn(word{value: value{text: o.Value}, Place: o.Place, raw: o.Value}, o.Name)...)
 	}
 	for _, c := range s.commands {
-		name := ""
-		for _, w := range c.own() {
-			option, _, valued := strings.Cut(w.text, "=")
-			if strings.HasPrefix(w.text, "-") {
-				name = optionName(option)
-			}
-			if !slices.Contains(engines, c.name) && !slices.Contains(wordy, c.name) && !(slices.Contains(remote, c.name) && strings.Contains(w.text, ":/")) {
-				from := len(all)
-				all = append(all, s.spotsIn(w, name)...)
-				asVariables(all[from:], c.name == ":") // as in : "${DATA:=/data}"
-			}
-			if valued || !strings.HasPrefix(w.text, "-") {
-				name = ""
+		if slices.Contains(engines, c.name) || slices.Contains(wordy, c.name) {
+			continue
+		}
+		from := len(all)
+		for _, w := range namedWords(c.own(), "") {
+			if !(slices.Contains(remote, c.name) && strings.Contains(w.text, ":/")) {
+				all = append(all, s.spotsIn(w.word, w.name)...)
 			}
 		}
+		asVariables(all[from:], c.name == ":") // as in : "${DATA:=/data}"
 	}
 	for _, v := range s.variables {
 		from := len(all)
-		all = append(all, s.spotsIn(word{value: v.value, context: v.context, Place: v.Place, raw: v.raw}, v.name)...)
-		for _, i := range v.items {
-			all = append(all, s.spotsIn(i, v.name)...)
+		for _, w := range namedWords(append(v.split(), v.items...), v.name) {
+			if !strings.HasPrefix(w.name, "container-") {
+				w.name = v.name
+			}
+			all = append(all, s.spotsIn(w.word, w.name)...)
 		}
 		asVariables(all[from:], true)
 		for i := range all[from:] {
@@ -87,6 +86,39 @@ func (s *script) spots() []spot {
 		if w.role == written || w.role == opened || w.role == operand {
 			all = append(all, s.spotsIn(w, "")...)
 		}
+	}
+	return all
+}
+
+// namedWord is a word and what it is for: the option that it is the value of.
+type namedWord struct {
+	word
+	name string
+}
+
+// namedWords tells of each word what it is for. otherwise is what those are for that are
+// no option's.
+func namedWords(words []word, otherwise string) []namedWord {
+	all := make([]namedWord, len(words))
+	name := otherwise
+	for i, w := range words {
+		option, _, valued := strings.Cut(w.text, "=")
+		if strings.HasPrefix(w.text, "-") {
+			name = optionName(option)
+		}
+		all[i] = namedWord{w, name}
+		if valued || !strings.HasPrefix(w.text, "-") {
+			name = otherwise
+		}
+	}
+	return all
+}
+
+// split is the value of a variable, cut at its blanks.
+func (v *variable) split() []word {
+	var all []word
+	for text := range strings.FieldsSeq(v.text) {
+		all = append(all, word{value: value{text: text, assumed: v.assumed}, context: v.context, Place: v.Place, raw: v.raw})
 	}
 	return all
 }
@@ -125,7 +157,7 @@ func (s *script) spotsIn(w word, name string) []spot {
 		if !ok || strings.HasPrefix(known, "//") {
 			continue
 		}
-		all = append(all, spot{context: c, Place: w.Place, path: path.Clean(on), open: open, assumed: w.assumed, raw: w.raw, name: optionName(name)})
+		all = append(all, spot{context: c, Place: w.Place, path: path.Clean(on), open: open, assumed: w.assumed, raw: w.raw, carried: w.carried, name: optionName(name)})
 	}
 	return all
 }

@@ -153,6 +153,18 @@ func readOptions(words []optionWord, table *optionTable) (all []Option, stray []
 	return all, stray, len(words)
 }
 
+// takesNext reports whether a word is an option whose value is the next word.
+func (t *optionTable) takesNext(w optionWord) bool {
+	var found []Option
+	switch {
+	case strings.HasPrefix(w.text, "--"):
+		found = []Option{t.long(w)}
+	case strings.HasPrefix(w.text, "-"):
+		found = t.short(w)
+	}
+	return len(found) > 0 && found[len(found)-1].missing
+}
+
 // serves tells whether an option takes the next word as its value. sbatch also takes the
 // first option of the next line, which nobody means.
 func (w optionWord) serves(next optionWord) bool {

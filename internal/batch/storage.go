@@ -17,14 +17,14 @@ func storageRules(s *script) {
 	if s.facts == nil || !s.facts.Filed {
 		return
 	}
-	seen := map[string]bool{}
-	for _, p := range s.spots() {
+	seen, said := map[string]bool{}, map[string]bool{}
+	for _, p := range carriedLast(s.spots()) {
 		kind := use(p.name)
 		key := p.name + p.path
-		if kind == "" || seen[key] {
+		if kind == "" || seen[key] || p.carried && said[kind+p.path] {
 			continue
 		}
-		seen[key] = true
+		seen[key], said[kind+p.path] = true, true
 		switch kind {
 		case "output":
 			s.homeOutput(p)
@@ -36,6 +36,20 @@ func storageRules(s *script) {
 			s.homeData(p)
 		}
 	}
+}
+
+// carriedLast puts the paths behind the others that a variable of several words has.
+func carriedLast(all []spot) []spot {
+	slices.SortStableFunc(all, func(a, b spot) int {
+		switch {
+		case a.carried == b.carried:
+			return 0
+		case a.carried:
+			return 1
+		}
+		return -1
+	})
+	return all
 }
 
 // The names of options and variables say what a path is for.

@@ -19,6 +19,9 @@ type value struct {
 	// assumed says that the text is a default, as in ${NODES:-2}: the environment
 	// of the submission may have another.
 	assumed bool
+	// array has the elements of a variable that is an array, if they are known; its text
+	// is not.
+	array *array
 }
 
 // known tells whether the text is whole, and the same in every environment.
@@ -54,7 +57,11 @@ var unknown = value{text: string(hole)}
 // maxValue bounds values: a variable may hold itself many times.
 const maxValue = 1 << 14
 
+// join puts values together to a text.
 func join(parts ...value) value {
+	if len(parts) == 1 && len(parts[0].text) <= maxValue {
+		return value{text: parts[0].text, assumed: parts[0].assumed}
+	}
 	var b strings.Builder
 	all := value{}
 	for _, p := range parts {
@@ -147,7 +154,10 @@ func unescape(text string, quoted bool) string {
 
 // parameter is the value of $NAME, ${NAME} and ${NAME:-default}.
 func (w *walker) parameter(p *syntax.ParamExp) value {
-	if p.Param == nil || p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 {
+	if p.Index != nil {
+		return w.joined(p)
+	}
+	if p.Param == nil || p.Excl || p.Length || p.Width || p.Slice != nil || p.Repl != nil || p.Names != 0 {
 		return unknown
 	}
 	have, set := w.env[p.Param.Value]
@@ -157,7 +167,7 @@ func (w *walker) parameter(p *syntax.ParamExp) value {
 	switch p.Exp.Op {
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if set && have.text != "" {
-			return have
+			return join(have)
 		}
 		byDefault := w.value(p.Exp.Word)
 		byDefault.assumed = !set || byDefault.assumed
@@ -172,7 +182,7 @@ func (w *walker) parameter(p *syntax.ParamExp) value {
 // may.
 func (w *walker) lookup(name string) value {
 	if v, ok := w.env[name]; ok && !w.volatile[name] {
-		return v
+		return join(v)
 	}
 	if name == "HOME" {
 		return value{text: "/home/" + string(hole)}
