@@ -128,8 +128,8 @@ type script struct {
 	variables []*variable
 	// words are all words that the shell expands.
 	words []word
-	// fields counts the words that the shell makes of them.
-	fields int
+	// split counts the words that the shell makes of them beside those that are written.
+	split int
 	// functions are the names of those that the script defines.
 	functions []string
 	// comments are those of the shell, without the #.

@@ -10,8 +10,12 @@ import (
 // array are the elements of a bash array.
 type array struct{ elements []value }
 
-// maxFields bounds the words that the shell makes of one word.
-const maxFields = 1000
+// maxFields bounds the words that the shell makes of one word, and maxSplit those that it
+// makes of all beside those that are written.
+const (
+	maxFields = 1000
+	maxSplit  = 5000
+)
 
 // fields collects the words that the shell makes of a word: it splits unquoted
 // expansions at blanks, and drops them if nothing is left.
@@ -78,8 +82,8 @@ func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }
 func (w *walker) words(x *syntax.Word, c context, kind role) []word {
 	values := w.fields(x)
 	found := w.word(x, c, kind)
-	w.script.fields += len(values)
-	if w.script.fields > maxWords {
+	w.script.split += max(len(values)-1, 0)
+	if w.script.split > maxSplit {
 		w.script.cut = true
 		return []word{found}
 	}
@@ -93,7 +97,7 @@ func (w *walker) words(x *syntax.Word, c context, kind role) []word {
 
 // fields returns the words that the shell makes of a word.
 func (w *walker) fields(x *syntax.Word) []value {
-	if w.script.fields > maxWords {
+	if w.script.split > maxSplit {
 		return []value{unknown}
 	}
 	f := fields{whole: w.setsIFS()}
@@ -124,7 +128,7 @@ func (w *walker) fields(x *syntax.Word) []value {
 	}
 	f.end()
 	if f.full() || len(f.done) == 0 && f.maybe {
-		w.script.fields += len(f.done)
+		w.script.split += len(f.done)
 		return []value{unknown}
 	}
 	return f.done
@@ -210,7 +214,7 @@ func (w *walker) arrayOf(a *syntax.Assign, items []word) value {
 	var elements []value
 	if a.Append {
 		before := w.env[a.Name.Value].array
-		if before == nil || w.volatile[a.Name.Value] {
+		if before == nil {
 			return unknown
 		}
 		elements = slices.Clone(before.elements)

@@ -59,12 +59,15 @@ func TestFields(t *testing.T) {
 		"array_appended_to_unknown": {`A+=(-l); srun "${A[@]}" --zz`, ""},
 		"array_of_function":         {`f() { A+=(hostname); }; A=(-l); f; srun "${A[@]}" --zz`, ""},
 		"array_by_index":            {`A=(-l); A[1]=hostname; srun "${A[@]}" --zz`, ""},
-		"array_by_name":             {`declare -A A=([b]=-l [a]=hostname); srun "${A[@]}" --zz`, ""},
+		"array_by_name":             {`declare -A A=([b]=-l [a]=-K1); srun "${A[@]}" --zz`, ""},
 		"array_element":             {`A=(-l hostname); srun ${A[1]} --zz`, ""},
 		"array_slice":               {`A=(-l hostname); srun "${A[@]:1}" --zz`, ""},
 		"array_length":              {`A=(-l -K1); srun --ntasks=${#A[@]} hostname`, ""},
 		"array_replaced":            {`A=(-l); A=$(pick); srun "${A[@]}" --zz`, ""},
 		"whole_command":             {`A="srun --ntasks 2 --zz hostname"; $A`, "36 --zz"},
+		"leading_blank":             {`A=" hostname"; srun -l$A --zz`, ""},
+		"trailing_blank":            {`A="-l "; srun ${A}--zz hostname`, "15 --zz"},
+		"shell_command_in_part":     {`A="-c ;srun --zz"; bash $A`, ""},
 		"shell_command":             {`A="bash -c"; $A 'srun --zz hostname'`, "23 --zz"},
 	} {
 		t.Run(name, func(t *testing.T) {
