@@ -72,10 +72,10 @@ func debootstrap(ctx context.Context, tar, mirror string) *exec.Cmd {
 		// needs one that the users of its namespace can enter, which ours may not be.
 		cmd.Env = append(cmd.Env, "TMPDIR="+filepath.Dir(tar))
 	}
-	// It removes its folder when it is interrupted, with all that it has started. A
-	// terminal's Ctrl-C is ours to pass on.
+	// It removes its folder when it is told to end, with all that it has started. A terminal's Ctrl-C is ours to pass on; an
+	// interrupt would be ignored below a shell's background job.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
 	return cmd
 }

@@ -69,7 +69,7 @@ func running(pid string) bool {
 // have removed its folder before stop returns.
 func TestInstallation_is_stopped(t *testing.T) {
 	for _, interrupted := range []bool{false, true} {
-		d := installing(t, `mkdir "$tar.folder"; trap 'rmdir "$tar.folder"; exit 130' INT
+		d := installing(t, `mkdir "$tar.folder"; trap 'rmdir "$tar.folder"; exit 143' TERM
 sleep 600 2>/dev/null & echo $! >"$tar.deaf"; echo begun >&2; wait`)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		if _, err := d.beginInstall(ctx); err != nil {
