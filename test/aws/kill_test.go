@@ -26,7 +26,7 @@ func TestKilled(t *testing.T) { tryKills(t, 5) }
 // TestSoak_killed tries more of them, and all with MUSTER_ALL=1.
 func TestSoak_killed(t *testing.T) {
 	soak.Only(t, "more of what TestKilled tries a sample of")
-	most := 60
+	most := 24
 	if os.Getenv("MUSTER_ALL") != "" {
 		most = 1 << 30
 	}
