@@ -32,7 +32,7 @@ type packageRun struct {
 	failures []failure
 
 	mu      sync.Mutex // guards what follows, and passed, skipped and failures while the tests run
-	current map[string]time.Time
+	current map[string]time.Time // since when each test that has not ended runs; zero for one that waits for its turn
 	output  map[string]*bytes.Buffer
 }
 
@@ -155,8 +155,10 @@ func (r *packageRun) take(e event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch e.Action {
-	case "run":
+	case "run", "cont":
 		r.current[e.Test] = time.Now()
+	case "pause":
+		r.current[e.Test] = time.Time{}
 	case "output":
 		if r.output[e.Test] == nil {
 			r.output[e.Test] = &bytes.Buffer{}
@@ -209,8 +211,8 @@ func (r *packageRun) at() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var names []string
-	for name := range r.current {
-		if !strings.Contains(name, "/") {
+	for name, since := range r.current {
+		if !strings.Contains(name, "/") && !since.IsZero() {
 			names = append(names, name)
 		}
 	}
