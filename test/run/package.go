@@ -31,7 +31,7 @@ type packageRun struct {
 	skipped  []string // why
 	failures []failure
 
-	mu      sync.Mutex // guards what follows, and passed, skipped and failures while the tests run
+	mu      sync.Mutex           // guards what follows, and passed, skipped and failures while the tests run
 	current map[string]time.Time // since when each test that has not ended runs; zero for one that waits for its turn
 	output  map[string]*bytes.Buffer
 }
