@@ -9,7 +9,7 @@ import (
 
 // mostStartAllocs is what the tree of all commands may take. It is made at every
 // start, also of those that Slurm waits for.
-const mostStartAllocs = 1600
+const mostStartAllocs = 1650
 
 func TestRoot_is_made_with_little(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { (&app{}).root() }); n > mostStartAllocs {
