@@ -92,6 +92,7 @@ func isKilled(t *testing.T, c store.Config, s store.Store) {
 		for _, name := range []string{"__0_0.distcp", "__1_0.distcp", "__2_0.distcp", ".metadata"} {
 			all[fmt.Sprintf("run/step-%d/%s", step+1, name)] = fmt.Sprintf("%s of %d", name, step)
 		}
+		all[fmt.Sprintf("run/step-%d/.metadata", step+1)] = fmt.Sprintf("__0_0.distcp, __1_0.distcp and __2_0.distcp of %d", step)
 	}
 	all["run/latest"] = "step-4"
 	write(t, dir, all)

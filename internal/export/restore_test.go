@@ -106,6 +106,8 @@ func formed(p string, step int) string {
 	switch {
 	case p == "latest":
 		return "global_step1"
+	case p == ".metadata":
+		return fmt.Sprintf("__0_0.distcp of %d", step)
 	case path.Ext(p) == ".json":
 		return fmt.Sprintf("{%q: %d}", p, step)
 	case path.Ext(p) == ".safetensors":

@@ -25,8 +25,11 @@ var saving = []string{
 func save(t *testing.T, dir string, n int) {
 	t.Helper()
 	p, text := filepath.Join(dir, saving[n]), fmt.Sprintf("content %d", n)
-	if filepath.Base(p) == "latest" {
+	switch filepath.Base(p) {
+	case "latest":
 		text = fmt.Sprintf("step-%d", n/4+1)
+	case ".metadata":
+		text = "__0_0.distcp __1_0.distcp"
 	}
 	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 		t.Fatal(err)

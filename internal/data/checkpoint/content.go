@@ -100,6 +100,9 @@ func tensors(header []byte, size int64) Content {
 	}
 	end := int64(0)
 	for _, t := range all {
+		if t.Offsets[0] < 0 || t.Offsets[1] < t.Offsets[0] {
+			return Content{Torn: fmt.Sprintf("its header has a tensor from byte %d to %d", t.Offsets[0], t.Offsets[1])}
+		}
 		end = max(end, t.Offsets[1])
 	}
 	if want := 8 + int64(len(header)) + end; size != want {

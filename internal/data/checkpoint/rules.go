@@ -24,16 +24,31 @@ func (p *part) dcp() {
 		return
 	}
 	p.seals = append(p.seals, ".metadata")
-	for _, name := range metadataNames(p.begin(".metadata")) {
+	text := p.begin(".metadata")
+	names, all := metadataNames(text), int64(len(text)) == p.names[".metadata"].SizeBytes
+	for _, name := range names {
 		if !p.has(name) {
 			p.torn = fmt.Sprintf("%s, which .metadata names, is not there", path.Join(p.dir, name))
 			return
 		}
 	}
-	if text := p.begin(".metadata"); cutPickle(text) && int64(len(text)) == p.names[".metadata"].SizeBytes {
+	switch {
+	case all && cutPickle(text):
 		p.torn = path.Join(p.dir, ".metadata") + " is a pickle without an end"
+	case all && len(text) > 0 && len(names) == 0 && p.hasData():
+		p.torn = path.Join(p.dir, ".metadata") + " names none of its files"
 	}
-	p.long(lengths(p.begin(".metadata")))
+	p.long(lengths(text))
+}
+
+// hasData reports whether a rank has written something.
+func (p *part) hasData() bool {
+	for name, f := range p.names {
+		if f.SizeBytes > 0 && patterns().data.MatchString(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // long holds that each file has as many bytes at least.

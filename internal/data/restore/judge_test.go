@@ -184,7 +184,8 @@ func sentTo(t *testing.T, began time.Time, all []sent) *storetest.Fake {
 	fake := &storetest.Fake{Now: func() time.Time { return now }}
 	for _, s := range all {
 		now = began.Add(time.Duration(s.after * float64(time.Second)))
-		u := store.Upload{Key: "m/step-1/" + s.path, Body: strings.NewReader("w"), SizeBytes: 1}
+		text := "__0_0.distcp" // as a .metadata names it
+		u := store.Upload{Key: "m/step-1/" + s.path, Body: strings.NewReader(text), SizeBytes: int64(len(text))}
 		if s.parts != "" {
 			u.Meta = map[string]string{checkpoint.MetaParts: s.parts}
 		}
