@@ -25,8 +25,8 @@ type tested struct {
 	binary string // its compiled tests
 }
 
-// list finds the packages with tests: all, or those in the directories that are named.
-func list(ctx context.Context, named []string) ([]tested, error) {
+// list finds the packages with tests: all, or those in the directories that are named. For a soak only those that have tests for one.
+func list(ctx context.Context, o options) ([]tested, error) {
 	root, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -53,12 +53,31 @@ func list(ctx context.Context, named []string) ([]tested, error) {
 			if err != nil {
 				return nil, err
 			}
-			if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
+			files := slices.Concat(p.TestGoFiles, p.XTestGoFiles)
+			soaks, err := hasSoak(dir, files)
+			if err != nil {
+				return nil, err
+			}
+			if len(files) > 0 && (soaks || !o.soak) {
 				all = append(all, tested{dir: dir, path: p.ImportPath, module: m})
 			}
 		}
 	}
-	return choose(all, named)
+	return choose(all, o.packages)
+}
+
+// hasSoak reports whether one of a package's files declares a test for a soak.
+func hasSoak(dir string, files []string) (bool, error) {
+	for _, name := range files {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return false, err
+		}
+		if bytes.Contains(text, []byte("\nfunc TestSoak_")) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // choose leaves the packages in the directories that are named, all if none is.
@@ -70,7 +89,7 @@ func choose(all []tested, named []string) ([]tested, error) {
 	for _, name := range named {
 		at := slices.IndexFunc(all, func(p tested) bool { return p.dir == filepath.Clean(name) })
 		if at < 0 {
-			return nil, fmt.Errorf("%s is no directory of a package with tests", name)
+			return nil, fmt.Errorf("%s is no directory of a package with such tests", name)
 		}
 		if !slices.Contains(chosen, all[at]) {
 			chosen = append(chosen, all[at])
@@ -139,24 +158,4 @@ func build(ctx context.Context, dir string, args ...string) error {
 		return fmt.Errorf("go %s: %w", strings.Join(args[:min(len(args), 8)], " "), err)
 	}
 	return nil
-}
-
-// withSoak leaves the packages that have tests for a soak.
-func withSoak(ctx context.Context, packages []tested) ([]tested, error) {
-	var soaking []tested
-	for _, p := range packages {
-		cmd := exec.CommandContext(ctx, p.binary, "-test.list=^TestSoak_")
-		cmd.Dir, cmd.Stderr = p.dir, os.Stderr
-		out, err := cmd.Output()
-		if err != nil {
-			return nil, fmt.Errorf("list the tests of %s: %w", p.dir, err)
-		}
-		if strings.Contains(string(out), "TestSoak_") {
-			soaking = append(soaking, p)
-		}
-	}
-	if len(soaking) == 0 {
-		return nil, errors.New("none of these packages has a test whose name begins with TestSoak_")
-	}
-	return soaking, nil
 }

@@ -62,7 +62,7 @@ var errFailed = errors.New("not all tests passed")
 // run compiles and runs the packages, in the repository's root.
 func run(ctx context.Context, o options) error {
 	began := time.Now()
-	packages, err := list(ctx, o.packages)
+	packages, err := list(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -77,11 +77,6 @@ func run(ctx context.Context, o options) error {
 	fmt.Printf("compiling the programs and the tests of %d packages; from nothing this takes minutes\n", len(packages))
 	if err := compile(ctx, dir, packages); err != nil {
 		return err
-	}
-	if o.soak {
-		if packages, err = withSoak(ctx, packages); err != nil {
-			return err
-		}
 	}
 	fmt.Printf("compiled in %s\n", length(time.Since(began)))
 	seconds, err := readSeconds(filepath.Join("test", "run", secondsFile))

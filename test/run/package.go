@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -144,7 +143,7 @@ func (r *packageRun) read(out *bufio.Reader) {
 		}
 	}
 	// A test that has not ended is one that took the whole program with it.
-	for _, name := range slices.Sorted(keys(r.current)) {
+	for _, name := range slices.Sorted(maps.Keys(r.current)) {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(r.current)), func(other string) bool { return strings.HasPrefix(other, name+"/") }) {
 			r.failures = append(r.failures, failure{name + " (did not end)", r.printed(name) + r.printed("")})
 		}
@@ -229,5 +228,3 @@ func (r *packageRun) outcome() string {
 	}
 	return "ok"
 }
-
-func keys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }

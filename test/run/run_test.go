@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,6 +90,43 @@ func TestSchedule_begins_with_what_takes_longest(t *testing.T) {
 	}
 	if got := s.rest(); got != "" {
 		t.Errorf("in the end there is %q", got)
+	}
+}
+
+func TestSchedule_passes_only_with_tests_that_passed(t *testing.T) {
+	for name, row := range map[string]struct {
+		run    *packageRun
+		failed bool
+	}{
+		"passed":            {&packageRun{passed: 1}, false},
+		"passed_and_failed": {&packageRun{passed: 1, failures: []failure{{}}}, true},
+		"skipped_alone":     {&packageRun{skipped: []string{"this machine lacks root"}}, true},
+		"no_test":           {&packageRun{}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSchedule(nil, nil, options{parallel: 1})
+			s.done = append(s.done, row.run)
+			if got := s.failed(); got != row.failed {
+				t.Errorf("failed: %v, want %v", got, row.failed)
+			}
+		})
+	}
+}
+
+func TestHasSoak(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a_test.go": "package a\n\nfunc TestA(t *testing.T) {}\n", "b_test.go": "package a\n\nfunc TestSoak_b(t *testing.T) {}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, row := range []struct {
+		files []string
+		want  bool
+	}{{[]string{"a_test.go"}, false}, {[]string{"a_test.go", "b_test.go"}, true}, {nil, false}} {
+		if got, err := hasSoak(dir, row.files); got != row.want || err != nil {
+			t.Errorf("hasSoak of %q: %v, %v", row.files, got, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -101,7 +102,7 @@ func (s *schedule) tell(quit chan struct{}) {
 		}
 		if time.Since(last) >= silence {
 			last = time.Now()
-			for _, dir := range slices.Sorted(keys(s.running)) {
+			for _, dir := range slices.Sorted(maps.Keys(s.running)) {
 				fmt.Printf("         ...   %-34s %8s  %s\n", dir, length(time.Since(s.running[dir].began)), s.running[dir].at())
 			}
 			fmt.Printf("         %s\n", s.rest())
@@ -142,8 +143,10 @@ func (s *schedule) rest() string {
 	return "about " + length(time.Duration(max(left/float64(s.parallel), longest)*pace*float64(time.Second))) + " to go"
 }
 
+// failed reports whether a test failed, or none passed, which proves nothing.
 func (s *schedule) failed() bool {
-	return slices.ContainsFunc(s.done, func(r *packageRun) bool { return r.outcome() != "ok" })
+	return slices.ContainsFunc(s.done, func(r *packageRun) bool { return len(r.failures) > 0 }) ||
+		!slices.ContainsFunc(s.done, func(r *packageRun) bool { return r.passed > 0 })
 }
 
 // verdict prints what was skipped and why, what failed, and the counts as the last line.
@@ -158,7 +161,7 @@ func (s *schedule) verdict(took time.Duration, stopped error) {
 			why[reason]++
 		}
 	}
-	for _, reason := range slices.Sorted(keys(why)) {
+	for _, reason := range slices.Sorted(maps.Keys(why)) {
 		fmt.Printf("skipped %d: %s\n", why[reason], reason)
 	}
 	for _, r := range s.done {
@@ -168,10 +171,10 @@ func (s *schedule) verdict(took time.Duration, stopped error) {
 	}
 	word := "PASS"
 	switch {
+	case failed == 0 && stopped != nil:
+		word = "STOPPED"
 	case s.failed():
 		word = "FAIL"
-	case stopped != nil:
-		word = "STOPPED"
 	}
 	fmt.Printf("make %s: %d packages of %d in %s\n", mode(s.soak), len(s.done), len(s.queue), length(took))
 	fmt.Printf("%s: %d passed, %d failed, %d skipped\n", word, passed, failed, skipped)

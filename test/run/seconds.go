@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -40,7 +41,7 @@ func (s *schedule) keepSeconds(path string, seconds map[string]float64) error {
 		seconds[mode(s.soak)+" "+r.dir] = r.took.Seconds()
 	}
 	var text strings.Builder
-	for _, key := range slices.Sorted(keys(seconds)) {
+	for _, key := range slices.Sorted(maps.Keys(seconds)) {
 		fmt.Fprintf(&text, "%s\t%.1f\n", strings.ReplaceAll(key, " ", "\t"), seconds[key])
 	}
 	return os.WriteFile(path, []byte(text.String()), 0o644)
