@@ -39,7 +39,7 @@ func TestScaling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := c.told("suspend requested", j.Nodes[0], ended).Sub(ended); took < 58*time.Second {
+	if took := c.eventTime("suspend requested", j.Nodes[0], ended).Sub(ended); took < 58*time.Second {
 		t.Errorf("nodes were powered down after %s of a minute", took)
 	}
 	c.await("nodes are idle~ again", 20*time.Second, func() bool {
@@ -71,8 +71,8 @@ func (c *cluster) logFile(node string) string {
 	return filepath.Join(c.path("log", "nodes"), node+".log")
 }
 
-// told is when the first event of a kind and a node was after a time.
-func (c *cluster) told(kind, node string, after time.Time) time.Time {
+// eventTime is when the first event of a kind and a node was after a time.
+func (c *cluster) eventTime(kind, node string, after time.Time) time.Time {
 	c.t.Helper()
 	for line := range strings.Lines(c.must("events", "-o", "json")) {
 		var e struct {

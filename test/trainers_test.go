@@ -86,7 +86,7 @@ func TestForeignTrainers(t *testing.T) {
 	c := newCluster(t, fileOf(6))
 	c.copyVenv(trainersVenv, "venv")
 	c.copyScripts("trainers")
-	c.trains(t, slices.DeleteFunc(foreignTrainers(t), func(f foreignTrainer) bool { return f.sharded || f.launcher != "srun" }))
+	c.runTrainers(t, slices.DeleteFunc(foreignTrainers(t), func(f foreignTrainer) bool { return f.sharded || f.launcher != "srun" }))
 }
 
 // TestSoak_foreign_trainers runs the same by other launchers, and FSDP.
@@ -98,11 +98,11 @@ func TestSoak_foreign_trainers(t *testing.T) {
 	c.copyVenv(trainersVenv, "venv")
 	c.copyVenv(shardedVenv, "sharded")
 	c.copyScripts("trainers")
-	c.trains(t, slices.DeleteFunc(foreignTrainers(t), func(f foreignTrainer) bool { return !f.sharded && f.launcher == "srun" }))
+	c.runTrainers(t, slices.DeleteFunc(foreignTrainers(t), func(f foreignTrainer) bool { return !f.sharded && f.launcher == "srun" }))
 }
 
-// trains runs the trainers at once, each to its end.
-func (c *cluster) trains(t *testing.T, trainers []foreignTrainer) {
+// runTrainers runs the trainers at once, each to its end.
+func (c *cluster) runTrainers(t *testing.T, trainers []foreignTrainer) {
 	t.Helper()
 	const steps = 40
 	ids := map[string]string{}

@@ -63,7 +63,7 @@ func (r *packageRun) run(ctx context.Context, programs string, o options) {
 	tests.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a group of their own, which can be ended whole
 	events := exec.Command(filepath.Join(filepath.Dir(programs), "test2json"), "-p", r.path)
 	events.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	err := r.join(ctx, tests, events)
+	err := r.runThroughTest2json(ctx, tests, events)
 	r.took = time.Since(r.began)
 	switch {
 	case err != nil && len(r.failures) == 0 || err != nil && tests.ProcessState != nil && !tests.ProcessState.Exited():
@@ -84,8 +84,8 @@ func (r *packageRun) arguments(o options) []string {
 	return append(args, "-test.skip=^TestSoak_")
 }
 
-// join runs the tests with their output in test2json, whose events it reads.
-func (r *packageRun) join(ctx context.Context, tests, events *exec.Cmd) error {
+// runThroughTest2json runs the tests with their output in test2json, whose events it reads.
+func (r *packageRun) runThroughTest2json(ctx context.Context, tests, events *exec.Cmd) error {
 	printed, output, err := os.Pipe()
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (r *packageRun) read(out *bufio.Reader) {
 		line, err := out.ReadBytes('\n')
 		var e event
 		if json.Unmarshal(line, &e) == nil {
-			r.take(e)
+			r.addEvent(e)
 		}
 		if err != nil {
 			break
@@ -150,7 +150,7 @@ func (r *packageRun) read(out *bufio.Reader) {
 	}
 }
 
-func (r *packageRun) take(e event) {
+func (r *packageRun) addEvent(e event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch e.Action {
@@ -205,8 +205,8 @@ func reason(output string) string {
 	return cmp.Or(strings.TrimSpace(why), "it does not say why")
 }
 
-// at names the tests that are running, the longest first.
-func (r *packageRun) at() string {
+// runningTests names the tests that are running, the longest first.
+func (r *packageRun) runningTests() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var names []string

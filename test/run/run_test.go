@@ -82,13 +82,13 @@ func TestSchedule_begins_with_what_takes_longest(t *testing.T) {
 		t.Errorf("the order is %q, want %q", order, want)
 	}
 	s.began = time.Now()
-	if got := s.rest(); !strings.HasPrefix(got, "about ") {
+	if got := s.timeLeft(); !strings.HasPrefix(got, "about ") {
 		t.Errorf("at the start there is %q", got)
 	}
 	for _, p := range s.queue {
 		s.done = append(s.done, newPackageRun(p))
 	}
-	if got := s.rest(); got != "" {
+	if got := s.timeLeft(); got != "" {
 		t.Errorf("in the end there is %q", got)
 	}
 }

@@ -54,7 +54,7 @@ func (s *schedule) start(ctx context.Context, programs string) {
 	}
 	quit := make(chan struct{})
 	var ticker sync.WaitGroup
-	ticker.Go(func() { s.tell(quit) })
+	ticker.Go(func() { s.reportSilence(quit) })
 	for _, p := range s.queue {
 		if ctx.Err() != nil {
 			break
@@ -81,14 +81,14 @@ func (s *schedule) runPackage(ctx context.Context, p tested, programs string) {
 		return // it was ended with us, and proves nothing
 	}
 	s.done = append(s.done, r)
-	fmt.Printf("%3d/%d  %-4s  %-34s %8s  %4d tests  %s\n", len(s.done), len(s.queue), r.outcome(), p.dir, length(r.took), r.passed+len(r.failures), s.rest())
+	fmt.Printf("%3d/%d  %-4s  %-34s %8s  %4d tests  %s\n", len(s.done), len(s.queue), r.outcome(), p.dir, length(r.took), r.passed+len(r.failures), s.timeLeft())
 	for _, f := range r.failures {
 		fmt.Printf("--- FAIL: %s %s\n%s", p.dir, f.name, f.output)
 	}
 }
 
-// tell says, when nothing has ended for a while, what is running.
-func (s *schedule) tell(quit chan struct{}) {
+// reportSilence says, when nothing has ended for a while, what is running.
+func (s *schedule) reportSilence(quit chan struct{}) {
 	last, lastDone := time.Now(), 0
 	for {
 		select {
@@ -103,17 +103,17 @@ func (s *schedule) tell(quit chan struct{}) {
 		if time.Since(last) >= silence {
 			last = time.Now()
 			for _, dir := range slices.Sorted(maps.Keys(s.running)) {
-				fmt.Printf("         ...   %-34s %8s  %s\n", dir, length(time.Since(s.running[dir].began)), s.running[dir].at())
+				fmt.Printf("         ...   %-34s %8s  %s\n", dir, length(time.Since(s.running[dir].began)), s.running[dir].runningTests())
 			}
-			fmt.Printf("         %s\n", s.rest())
+			fmt.Printf("         %s\n", s.timeLeft())
 		}
 		s.mu.Unlock()
 	}
 }
 
-// rest says how long the packages that have not ended will still take. It is never less than what is left of the one that takes
+// timeLeft says how long the packages that have not ended will still take. It is never less than what is left of the one that takes
 // longest.
-func (s *schedule) rest() string {
+func (s *schedule) timeLeft() string {
 	spent, left, longest := 0.0, 0.0, 0.0
 	ended := map[string]bool{}
 	for _, r := range s.done {

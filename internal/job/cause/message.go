@@ -50,7 +50,7 @@ func (c *court) message(row message.Row, s Sign, place string) {
 	case message.AsClass:
 	}
 	node := c.nodeOf(s)
-	alone, everywhere := c.sayers(row)
+	alone, everywhere := c.reportedBy(row)
 	switch row.Fault {
 	case message.Service:
 		f.blame = BlameService
@@ -58,16 +58,16 @@ func (c *court) message(row message.Row, s Sign, place string) {
 		if row.Everywhere != "" && everywhere {
 			f.class, f.guess, node = Class(row.Everywhere), false, ""
 		}
-		f.at(node, row.Fault == message.Node)
+		f.blameNode(node, row.Fault == message.Node)
 	case message.Alone:
 		if !alone {
 			f.class, f.guess, node = Class(row.Everywhere), false, ""
 		}
-		f.at(node, false)
+		f.blameNode(node, false)
 	case message.AloneNode:
 		f.weak = !alone
 		if alone {
-			f.at(node, true)
+			f.blameNode(node, true)
 		}
 	case message.OfClass:
 	}
@@ -85,8 +85,8 @@ func (s Sign) mentions(row message.Row) bool {
 	return false
 }
 
-// at says that a node is at fault.
-func (f *finding) at(node string, drain bool) {
+// blameNode reports that a node is at fault.
+func (f *finding) blameNode(node string, drain bool) {
 	if node == "" {
 		return
 	}
@@ -127,8 +127,8 @@ func (c *court) messages() {
 
 func idOf(r message.Row) string { return string(r.Where) + " " + r.Key() }
 
-// sayers says whether one of several nodes alone says a message, and whether all of several do.
-func (c *court) sayers(row message.Row) (alone, everywhere bool) {
+// reportedBy reports whether one of several nodes alone says a message, and whether all of several do.
+func (c *court) reportedBy(row message.Row) (alone, everywhere bool) {
 	who, several := c.said[idOf(row)], len(c.Run.Nodes) > 1
 	return several && len(who.nodes) == 1 && !who.unknown, several && len(who.nodes) == len(c.Run.Nodes)
 }

@@ -83,11 +83,11 @@ func (f *fields) add(start, at, end int) int {
 	}
 	if f.n > 0 && len(one.key) > 0 && one.key[0] == ')' { // LR (group 0)=0.0003
 		before := &f.all[f.n-1]
-		if open := bytes.LastIndexByte(before.key, '('); open > 0 && f.names.of(before.key[:open]).role != noRole {
+		if open := bytes.LastIndexByte(before.key, '('); open > 0 && f.names.lookUp(before.key[:open]).role != noRole {
 			one.key, before.name = before.key[:open], name{says: true}
 		}
 	}
-	one.name = f.names.of(one.key)
+	one.name = f.names.lookUp(one.key)
 	f.n++
 	return end
 }

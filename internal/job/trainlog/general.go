@@ -52,8 +52,8 @@ const (
 	takesOver = 20
 )
 
-// spoke notes that a known format said a loss: other lines are then no progress of their own.
-func (g *general) spoke() {
+// noteKnownLoss notes that a known format said a loss: other lines are then no progress of their own.
+func (g *general) noteKnownLoss() {
 	g.Main = knownFormat
 	for i := range g.Courses {
 		g.Courses[i].Run = 0
@@ -78,18 +78,18 @@ func (r *Reader) general(u unit) {
 		return
 	}
 	if is.loss < 0 && !is.eval {
-		r.aside(u, is)
+		r.readBelowHead(u, is)
 		return
 	}
 	if is.eval {
-		r.evaluated(u, is)
+		r.addEvaluation(u, is)
 		return
 	}
 	c, s, ok := g.place(f, is)
 	if !ok {
 		return
 	}
-	r.follows(u, c, s)
+	r.addToCourse(u, c, s)
 	if is.second.Known && g.Main == c.Key {
 		r.sample(u, Sample{Format: General, Step: s.Step, Epoch: s.Epoch, Eval: true, Loss: is.second})
 	}
@@ -179,8 +179,8 @@ func (g *general) course(key []byte) *course {
 	return &g.Courses[len(g.Courses)-1]
 }
 
-// follows adds a sample to a course, and says it if the course is the training's.
-func (r *Reader) follows(u unit, c *course, s Sample) {
+// addToCourse adds a sample to a course, and reports it if the course is the training's.
+func (r *Reader) addToCourse(u unit, c *course, s Sample) {
 	g := &r.state.general
 	c.Run++
 	c.rises(s.Step)
@@ -220,8 +220,8 @@ func (c *course) rises(step int64) {
 	c.Sure = c.Sure || c.Rises >= sureAfter+moreAfterFall*c.Falls
 }
 
-// evaluated says the loss of an evaluation that belongs to the training's course.
-func (r *Reader) evaluated(u unit, is reading) {
+// addEvaluation adds the loss of an evaluation that belongs to the training's course.
+func (r *Reader) addEvaluation(u unit, is reading) {
 	g, f := &r.state.general, &r.fields
 	if g.Main == "" || g.Main == knownFormat || is.batches {
 		return
@@ -236,8 +236,8 @@ func (r *Reader) evaluated(u unit, is reading) {
 	r.sample(u, s)
 }
 
-// aside says what stands in other lines below the line with the step.
-func (r *Reader) aside(u unit, is reading) {
+// readBelowHead reads what stands in other lines below the line with the step.
+func (r *Reader) readBelowHead(u unit, is reading) {
 	g := &r.state.general
 	if g.Head.Lines == 0 || !is.other || g.Head.Eval || spaces(u.text) == 0 || is.step >= 0 && is.rank != rankBatch {
 		return

@@ -47,8 +47,8 @@ type names struct {
 	}
 }
 
-// of reads the text before a number.
-func (all *names) of(text []byte) name {
+// lookUp reads the text before a number.
+func (all *names) lookUp(text []byte) name {
 	if len(text) == 0 {
 		return name{}
 	}

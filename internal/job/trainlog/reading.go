@@ -81,7 +81,7 @@ func (f *fields) byUnit(i int, r *reading) name {
 	unit := one.unit()
 	word, _, _ := bytes.Cut(unit, []byte(" "))
 	for _, text := range [...][]byte{word, unit} {
-		switch is := f.names.of(text); is.role {
+		switch is := f.names.lookUp(text); is.role {
 		case isSamples, isTokens, isTokensPerGPU, isFLOPs, isMFU, isSeconds, isStepsPerSecond:
 			return is
 		}

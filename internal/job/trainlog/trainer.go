@@ -7,7 +7,7 @@ func (r *Reader) dict(u unit, s Sample) {
 	b := &r.state.bars
 	b.dicts = true
 	if s.Loss.Known && !s.Eval {
-		r.state.general.spoke()
+		r.state.general.noteKnownLoss()
 	}
 	s.Place, s.Time = r.next, stamp(u.text)
 	if s.Step == NoStep && b.total > 0 {

@@ -78,7 +78,7 @@ func (r *Reader) sample(u unit, s Sample) {
 	s.Place, s.Time = r.next, stamp(u.text)
 	r.found.Samples = append(r.found.Samples, s)
 	if s.Loss.Known && !s.Eval && s.Format != General {
-		r.state.general.spoke()
+		r.state.general.noteKnownLoss()
 	}
 }
 
