@@ -49,7 +49,7 @@ func fromEnvironment[N int | uint64](t *testing.T, name string, otherwise N) N {
 // that nothing happened to, and has lost no more than what it did since its last checkpoint. MUSTER_SEED chooses nodes and
 // moments.
 func TestSoak_kills(t *testing.T) {
-	soak.Only(t, "trains for minutes; TestSpare kills a node of one training")
+	soak.Only(t, "trains for minutes; TestSpare_and_no_more kills nodes of a job with spares")
 	t.Parallel()
 	launcher := torchLauncher(t)
 	seed := fromEnvironment(t, "MUSTER_SEED", uint64(time.Now().UnixNano()))

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-hpc/muster/test/soak"
 )
 
 // models is how many are trained beside each other: MUSTER_MODELS, by default as many as two cores start within a minute.
@@ -59,17 +60,12 @@ func (c *cluster) jobs() map[string]listedJob {
 	return all
 }
 
-// TestPreempt: models fill the nodes, and one more job comes that is urgent. One of them saves a checkpoint within its grace,
-// gives its node away, is queued again, and ends with the bits of the others, which are the same model and were left alone.
+// TestPreempt: models fill the nodes, and one more job comes that is urgent. One of them saves what it has done within its grace, gives
+// its node away, is queued again, and goes on where it was; the others are left alone.
 func TestPreempt(t *testing.T) {
 	t.Parallel()
 	need(t)
-	if out, err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import torch").CombinedOutput(); err != nil && os.Getenv("MUSTER_CI") != "" {
-		t.Fatalf("this machine lacks python3-torch: %s", out)
-	} else if err != nil {
-		t.Skipf("this machine lacks python3-torch: %s", out)
-	}
-	n := models(t)
+	const n = 3
 	c := unmade(t, fileOf(n))
 	c.file("muster.yaml", heldModels)
 	up := c.run("up", "--no-test", "cluster.yaml")
@@ -81,30 +77,103 @@ func TestPreempt(t *testing.T) {
 	}
 	c.refusesStrangers()
 	othersAccounts(c, heldModels)
-	c.startModels(n)
+	c.file("count.sh", countingModel)
+	for i := range n {
+		c.startModel(fmt.Sprintf("model%d", i+1), "ALL", "count.sh")
+	}
+	c.allTrain(n)
+	c.runsUrgentJob()
+	gave, _ := c.gaveWay(n)
+	c.file("go", "")
+	c.modelsEnd(n)
+	for i := range n {
+		name := fmt.Sprintf("model%d", i+1)
+		var steps []string
+		for _, m := range regexp.MustCompile(`(?m)^Batch (\d+) Loss`).FindAllStringSubmatch(c.read(name+".out"), -1) {
+			steps = append(steps, m[1])
+		}
+		for k, step := range steps {
+			if step != strconv.Itoa(k+1) {
+				t.Fatalf("%s does not go on where it was: steps %v", name, steps)
+			}
+		}
+		c.heldAsSaid(name, name == gave)
+	}
+}
+
+// countingModel saves its step when it has to give way, as examples/train/train.sbatch does, and ends when it may.
+const countingModel = `#!/bin/bash
+#SBATCH --requeue --signal=B:USR1@60 --open-mode=append
+set -euo pipefail
+step=0 stop=
+if [[ -e $SLURM_JOB_NAME.step ]]; then step=$(<"$SLURM_JOB_NAME.step"); fi
+give_way() { if scontrol --oneliner show job "$SLURM_JOB_ID" | grep -q ' PreemptTime=[0-9]'; then stop=1; fi; }
+trap give_way USR1
+until [[ -e go ]]; do
+    step=$((step + 1))
+    echo "Batch $step Loss: 1.0"
+    if [[ -n $stop ]]; then
+        echo "$step" >"$SLURM_JOB_NAME.step"
+        echo "Stopped before batch $((step + 1))"
+        scontrol requeue "$SLURM_JOB_ID"
+        sleep 300
+    fi
+    sleep 1
+done
+`
+
+// TestSoak_preempted_training is TestPreempt with models that are trained: the one that gives way ends with the bits of the others,
+// which are the same model.
+func TestSoak_preempted_training(t *testing.T) {
+	soak.Only(t, "trains models with PyTorch; TestPreempt lets programs that only count give way")
+	t.Parallel()
+	torchLauncher(t)
+	n := models(t)
+	c := unmade(t, fileOf(n))
+	c.file("muster.yaml", heldModels)
+	c.must("up", "--no-test", "cluster.yaml")
+	train := filepath.Join(c.dir, "code") // where nodes see it, wherever the repository is
+	if err := os.CopyFS(train, os.DirFS("../examples/train")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		name := fmt.Sprintf("model%d", i+1)
+		dir := func(what string) string { return strings.ToUpper(what) + "_DIR=" + filepath.Join(c.dir, name, what) }
+		env := []string{"ALL", "MODEL=" + name, "STEPS=200", "CHECKPOINT_FREQ=1000", "TRAIN_DIR=" + train, dir("data"), dir("checkpoint"), dir("output"), dir("log")}
+		c.startModel(name, strings.Join(env, ","), filepath.Join(train, "train.sbatch"))
+	}
+	c.allTrain(n)
+	c.runsUrgentJob()
+	gave, other := c.gaveWay(n)
+	c.modelsEnd(n)
+	c.sameWeights(gave, other)
+}
+
+// runsUrgentJob waits until a job that has no free node has run.
+func (c *cluster) runsUrgentJob() {
+	c.t.Helper()
 	submitted := time.Now()
 	c.file("urgent.sh", "#!/bin/bash\n#SBATCH --job-name=urgent --account=research --qos=urgent --nodes=1 --exclusive --output=urgent.out\nhostname\n")
 	c.head("sbatch", "urgent.sh")
 	c.await("the urgent job has run", 5*time.Minute, func() bool { return c.jobs()["urgent"].State == "COMPLETED" })
-	t.Logf("the urgent job started %s after it was submitted", c.jobs()["urgent"].Start.Sub(submitted).Round(time.Second))
-	gave, other := c.gaveWay(n)
-	for name, j := range c.jobs() {
-		if name != gave && name != other && name != "urgent" {
-			c.head("scancel", strconv.Itoa(j.ID)) // one that was left alone is enough to compare with
-		}
-	}
-	for _, name := range []string{gave, other} {
+	c.t.Logf("the urgent job started %s after it was submitted", c.jobs()["urgent"].Start.Sub(submitted).Round(time.Second))
+}
+
+// modelsEnd waits until the models have ended well.
+func (c *cluster) modelsEnd(n int) {
+	c.t.Helper()
+	for i := range n {
+		name := fmt.Sprintf("model%d", i+1)
 		c.await(name+" is trained", 15*time.Minute, func() bool {
 			switch j := c.jobs()[name]; j.State {
 			case "FAILED", "TIMEOUT", "PREEMPTED", "CANCELLED":
-				t.Fatalf("%s ended as %s\n%s", name, j.State, c.read(name+".out"))
+				c.t.Fatalf("%s ended as %s\n%s", name, j.State, c.read(name+".out"))
 			case "COMPLETED":
 				return true
 			}
 			return false
 		})
 	}
-	c.sameWeights(gave, other)
 }
 
 // gaveWay are the model that gave way, of which there is one, and another.
@@ -136,21 +205,17 @@ func (c *cluster) refusesStrangers() {
 	}
 }
 
-// startModels starts models on a node each, and waits until all of them train.
-func (c *cluster) startModels(n int) {
+// startModel submits a model that takes a node whole.
+func (c *cluster) startModel(name, env, script string) {
 	c.t.Helper()
-	train := filepath.Join(c.dir, "code") // where nodes see it, wherever the repository is
-	if err := os.CopyFS(train, os.DirFS("../examples/train")); err != nil {
-		c.t.Fatal(err)
-	}
+	c.head("sbatch", "--job-name="+name, "--account=research", "--qos=train", "--partition=gpu", "--nodes=1", "--exclusive", "--cpus-per-task=4",
+		"--output="+name+".out", "--error="+name+".out", "--export="+env, script)
+}
+
+// allTrain waits until all models train.
+func (c *cluster) allTrain(n int) {
+	c.t.Helper()
 	name := func(i int) string { return fmt.Sprintf("model%d", i+1) }
-	for i := range n {
-		name := name(i)
-		dir := func(what string) string { return strings.ToUpper(what) + "_DIR=" + filepath.Join(c.dir, name, what) }
-		env := []string{"ALL", "MODEL=" + name, "STEPS=200", "CHECKPOINT_FREQ=1000", "TRAIN_DIR=" + train, dir("data"), dir("checkpoint"), dir("output"), dir("log")}
-		c.head("sbatch", "--job-name="+name, "--account=research", "--qos=train", "--partition=gpu", "--nodes=1", "--exclusive", "--cpus-per-task=4",
-			"--output="+name+".out", "--error="+name+".out", "--export="+strings.Join(env, ","), filepath.Join(train, "train.sbatch"))
-	}
 	outputs := map[string]string{}
 	defer func() {
 		if c.t.Failed() {
@@ -193,7 +258,17 @@ func (c *cluster) sameWeights(gave, other string) {
 	if bits[gave] != bits[other] {
 		c.t.Errorf("the weights are %s after the interruption, and %s without one", bits[gave], bits[other])
 	}
-	if j := c.jobs()[gave]; j.Account != "research" || j.QOS != "train" || j.Attempts != 2 {
-		c.t.Errorf("%+v", j)
+	c.heldAsSaid(gave, true)
+}
+
+// heldAsSaid: a model has its account and QOS, and a second run only if it gave way.
+func (c *cluster) heldAsSaid(name string, gave bool) {
+	c.t.Helper()
+	attempts := 1
+	if gave {
+		attempts = 2
+	}
+	if j := c.jobs()[name]; j.Account != "research" || j.QOS != "train" || j.Attempts != attempts {
+		c.t.Errorf("%s: %+v, want %d runs", name, j, attempts)
 	}
 }

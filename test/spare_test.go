@@ -9,12 +9,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-hpc/muster/test/soak"
 )
 
-// TestSpare trains on two of three nodes, once undisturbed, and once with the death of one of
+// TestSoak_spare_of_a_training trains on two of three nodes, once undisturbed, and once with the death of one of
 // the two: the ranks start again on the spare, in the same run of the job, and both runs end
 // with the same weights.
-func TestSpare(t *testing.T) {
+func TestSoak_spare_of_a_training(t *testing.T) {
+	soak.Only(t, "trains with PyTorch; TestSpare_and_no_more lets programs start again on a spare")
 	t.Parallel()
 	launcher := torchLauncher(t)
 	c := newCluster(t, fileOf(6))

@@ -344,6 +344,26 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
+// TestAttempts_keeps_the_exit_code holds that a run shows the exit code that slurmctld knows: sacct takes 128 off.
+func TestAttempts_keeps_the_exit_code(t *testing.T) {
+	code := func(code, signal int) slurm.ExitCode { return slurm.ExitCode{Code: code, Signal: signal} }
+	for name, row := range map[string]struct{ history, job, want slurm.ExitCode }{
+		"killed":          {code(9, 0), code(137, 0), code(137, 0)},
+		"the_same":        {code(9, 0), code(9, 0), code(9, 0)},
+		"another":         {code(1, 0), code(137, 0), code(1, 0)},
+		"another_signal":  {code(9, 9), code(137, 0), code(9, 9)},
+		"ended_by_signal": {code(0, 15), code(0, 15), code(0, 15)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			history := []slurm.Run{{ID: 7, State: "FAILED", Start: noon, End: noon.Add(time.Minute), NodeList: "q-1", ExitCode: row.history}}
+			ended := slurm.Job{ID: 7, State: "FAILED", StartTime: noon, EndTime: noon.Add(time.Minute), NodeList: "q-1", ExitCode: row.job}
+			if got := job.Attempts(history, ended)[0].ExitCode; got != row.want {
+				t.Errorf("the run has exit code %s, want %s", got, row.want)
+			}
+		})
+	}
+}
+
 // TestAttempts_keeps_the_nodes holds that a job which has just ended shows all its
 // nodes, not only those that still clean up.
 func TestAttempts_keeps_the_nodes(t *testing.T) {

@@ -47,6 +47,9 @@ func Attempts(history []slurm.Run, j slurm.Job) []slurm.Run {
 	if n := len(runs); n > 0 && runs[n-1].Start.Equal(j.StartTime) {
 		if runs[n-1].Ended() {
 			runs[n-1].NodeList = j.NodeList
+			if theirs := runs[n-1].ExitCode; theirs.Code+shellSignal == j.ExitCode.Code && theirs.Signal == j.ExitCode.Signal {
+				runs[n-1].ExitCode = j.ExitCode // sacct shows exit code 137 as 9 (Slurm, src/sacct/print.c, print_exitcode)
+			}
 			return runs
 		}
 		runs = runs[:n-1]

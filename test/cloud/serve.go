@@ -68,7 +68,8 @@ func (c *Cloud) serve(w http.ResponseWriter, call *wire.Call, f *fault) {
 		return
 	case call.Service == "s3" && c.opts.S3 != "":
 		record.By = "s3"
-		c.forward(w, call, c.opts.S3, &record)
+		c.forward(w, call, c.opts.S3, record)
+		return
 	case c.moto == nil:
 		record.By = "nobody"
 		c.miss(w, call, "the double runs without moto")
@@ -79,7 +80,8 @@ func (c *Cloud) serve(w http.ResponseWriter, call *wire.Call, f *fault) {
 			c.miss(w, call, err.Error())
 			break
 		}
-		c.forward(w, call, base, &record)
+		c.forward(w, call, base, record)
+		return
 	}
 	c.record(record)
 }
@@ -109,9 +111,10 @@ func (c *Cloud) miss(w http.ResponseWriter, call *wire.Call, why string) {
 }
 
 // forward passes a call on and its answer back, whole as it is.
-func (c *Cloud) forward(w http.ResponseWriter, call *wire.Call, base string, record *Record) {
+func (c *Cloud) forward(w http.ResponseWriter, call *wire.Call, base string, record Record) {
 	response, err := pass(call.Request.Context(), base, call)
 	if err != nil {
+		c.record(record)
 		if call.Request.Context().Err() == nil {
 			c.miss(w, call, err.Error())
 		}
@@ -123,10 +126,12 @@ func (c *Cloud) forward(w http.ResponseWriter, call *wire.Call, base string, rec
 		if gaveUp(call, response) {
 			_, _ = io.Copy(io.Discard, response.Body)
 			record.By = "nobody"
+			c.record(record)
 			c.miss(w, call, c.moto.why())
 			return
 		}
 	}
+	c.record(record) // before the client knows
 	for key, values := range response.Header {
 		w.Header()[key] = values
 	}

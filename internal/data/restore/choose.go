@@ -62,6 +62,9 @@ func (v *View) Choose(ctx context.Context, w Want) (*Found, []Passed, error) {
 		}
 		passed = append(passed, Passed{f.Dir, cmp.Or(f.Torn, f.Doubt), f.Torn == ""})
 	}
+	if named && len(passed) > 0 {
+		return nil, passed, fmt.Errorf("%s is not whole", page.Printable(passed[0].Checkpoint))
+	}
 	return nil, passed, ErrNone
 }
 

@@ -33,7 +33,7 @@ func TestNewestWhole(t *testing.T) {
 		{"newest_whole", join(whole("m/step-20"), torn), newest, "step-20", []restore.Passed{{"step-30", "__1_0.distcp, which .metadata names, is not there", false}}, ""},
 		{"by_step", join(whole("m/step-9"), whole("m/step-10")), restore.Want{Step: 9}, "step-9", nil, ""},
 		{"by_name", join(whole("m/step-9"), whole("m/step-10")), restore.Want{Name: "step-9", Step: checkpoint.NoStep}, "step-9", nil, ""},
-		{"a_torn_one_by_name", join(whole("m/step-20"), torn), restore.Want{Name: "step-30", Step: checkpoint.NoStep}, "", []restore.Passed{{"step-30", "__1_0.distcp, which .metadata names, is not there", false}}, "there is no whole checkpoint"},
+		{"a_torn_one_by_name", join(whole("m/step-20"), torn), restore.Want{Name: "step-30", Step: checkpoint.NoStep}, "", []restore.Passed{{"step-30", "__1_0.distcp, which .metadata names, is not there", false}}, "step-30 is not whole"},
 		{"none_of_that_name", whole("m/step-9"), restore.Want{Name: "step-8", Step: checkpoint.NoStep}, "", nil, "there is no checkpoint step-8; there is step-9"},
 		{"none_of_that_step", whole("m/step-9"), restore.Want{Step: 8}, "", nil, "there is no checkpoint of step 8; there is step-9"},
 		{"nothing", files{"m/readme.md": "x"}, newest, "", nil, "there is no checkpoint that this program knows"},
