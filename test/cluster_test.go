@@ -68,7 +68,7 @@ var programs = sync.OnceValues(func() (string, error) {
 })
 
 // atOnce is how many tests run at the same time: they wait much and compute little.
-const atOnce = 4
+const atOnce = 6
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {

@@ -2,11 +2,13 @@ package cloud
 
 import (
 	"bufio"
+	_ "embed"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -25,6 +27,11 @@ type process struct {
 	tail []string   // the last lines that it said
 }
 
+// server is the program that the process runs.
+//
+//go:embed server.py
+var server string
+
 // launch starts a process.
 func launch() (*process, error) {
 	program, err := findMoto()
@@ -36,7 +43,8 @@ func launch() (*process, error) {
 		return nil, err
 	}
 	defer images.Close()
-	p := &process{cmd: exec.Command(program, "-H", "127.0.0.1", "-p", "0"), ended: make(chan struct{})}
+	p := &process{cmd: exec.Command(filepath.Join(filepath.Dir(program), "python3"), "-", "-H", "127.0.0.1", "-p", "0"), ended: make(chan struct{})}
+	p.cmd.Stdin = strings.NewReader(server)
 	p.cmd.ExtraFiles = []*os.File{images}
 	p.cmd.Env = append(withoutAWS(os.Environ()),
 		"PYTHONWARNINGS=ignore", "PYTHONUNBUFFERED=1", "HOME=/nonexistent", "MOTO_AMIS_PATH=/proc/self/fd/3",

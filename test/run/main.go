@@ -33,7 +33,7 @@ func main() {
 	flag.BoolVar(&o.soak, "soak", false, "run the tests whose names begin with TestSoak_, and no others")
 	flag.BoolVar(&o.shuffle, "shuffle", false, "run the tests of each package in random order")
 	flag.BoolVar(&o.record, "record", false, "write how long each package took to "+secondsFile)
-	flag.IntVar(&o.parallel, "p", 3, "how many packages run at once; tests of whole clusters mostly wait")
+	flag.IntVar(&o.parallel, "p", 4, "how many packages run at once; tests of whole clusters mostly wait")
 	flag.Parse()
 	o.packages = flag.Args()
 	if o.parallel < 1 {

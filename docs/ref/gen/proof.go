@@ -217,6 +217,14 @@ muster was written and tested without an account of AWS. Nothing on this page wa
 - That ranks which wait in NCCL show py-spy one place each, and begin no operation in its counts, while those that evaluate do neither for long. py-spy itself is a real one, on programs of Python that stand
   still, and that compute, with no GPU. Where one of both says nothing, a job that computes is told of and not ended.
 
+## What only the programs of users can prove
+
+- That programs end with the words of internal/job/message/messages.tsv. Of the 181 texts that are ascribed to packages of PyPI, 122 stand word for word in the
+  packages of November 2026; the others are put together while a program runs, are compiled in, or are those of older versions, which clusters still have. Texts of CUDA, its driver, NCCL and
+  Slurm are those of their headers and sources; what tests print of them is typed after the source.
+- That 19 of the forms of progress that internal/job/trainlog reads by name are printed so: they were written after documentation and old logs, and no test has a log of such a program.
+  A line that none of them fits may still be read by its words and numbers.
+
 ## What only GPUs and EFA can prove of muster verify
 
 - That the suites host, gpu, efa and nccl read what drivers and programs of today print on such machines. One virtual machine with an H200 (driver 580.159.04) was looked at, from which nothing of the GPU was hidden but DCGM and NVLinks,

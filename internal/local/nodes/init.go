@@ -112,8 +112,9 @@ func firstAt(pid, depth int) bool {
 	return err == nil && len(ids) == depth && ids[depth-1] == "1"
 }
 
-// execWait is longer than a program needs to become another.
-const execWait = 100 * time.Millisecond
+// execWait is longer than a program needs to become another, even where much else computes. Only a program that hides its
+// command line keeps anybody waiting so long.
+const execWait = 2 * time.Second
 
 // commandLine is a process's command line. It is empty while the process turns
 // into another program, as a node's init does when it starts: for that it waits.
@@ -124,6 +125,7 @@ func commandLine(pid, depth int) []byte {
 		if !firstAt(pid, depth) || dead(pid) || time.Now().After(end) {
 			return nil
 		}
+		time.Sleep(time.Millisecond)
 	}
 	return line
 }
