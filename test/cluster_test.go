@@ -295,7 +295,7 @@ func (c *cluster) await(what string, limit time.Duration, holds func() bool) {
 	began, end := time.Now(), time.After(limit)
 	for !holds() {
 		// What takes long is looked at more seldom, so that looking does not make it take longer.
-		pause := min(max(20*time.Millisecond, time.Since(began)/20), 100*time.Millisecond)
+		pause := min(max(20*time.Millisecond, time.Since(began)/10), 400*time.Millisecond)
 		select {
 		case <-end:
 			c.t.Fatalf("after %s still not: %s", limit, what)

@@ -106,6 +106,7 @@ const countingModel = `#!/bin/bash
 #SBATCH --requeue --signal=B:USR1@60 --open-mode=append
 set -euo pipefail
 step=0 stop=
+echo "Run $((${SLURM_RESTART_COUNT:-0} + 1))"
 if [[ -e $SLURM_JOB_NAME.step ]]; then step=$(<"$SLURM_JOB_NAME.step"); fi
 give_way() { if scontrol --oneliner show job "$SLURM_JOB_ID" | grep -q ' PreemptTime=[0-9]'; then stop=1; fi; }
 trap give_way USR1

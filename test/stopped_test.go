@@ -53,7 +53,8 @@ func (s *standing) takeDown() {
 	for c := range s.clusters {
 		all.Go(func() {
 			for end := time.Now().Add(patience); time.Now().Before(end); <-time.After(time.Second) { // another command may just be ending
-				if c.command("down", "--delete-data", "--yes").Run() == nil {
+				made, _ := filepath.Glob(filepath.Join(c.home, "*", "cluster.json"))
+				if c.command("down", "--delete-data", "--yes").Run() == nil || len(made) == 0 {
 					_ = os.RemoveAll(filepath.Dir(c.home))
 					return
 				}

@@ -180,11 +180,12 @@ func (b *booted) head(args ...string) (string, error) {
 
 func (b *booted) await(what string, limit time.Duration, so func() bool) {
 	b.t.Helper()
-	deadline, tick := time.After(limit), time.NewTicker(100*time.Millisecond)
-	defer tick.Stop()
+	began, deadline := time.Now(), time.After(limit)
 	for !so() {
+		// What takes long is looked at more seldom, so that looking does not make it take longer.
+		pause := min(max(50*time.Millisecond, time.Since(began)/10), 400*time.Millisecond)
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-deadline:
 			b.t.Fatalf("waited %v for %s", limit, what)
 		}

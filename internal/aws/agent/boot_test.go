@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -69,12 +70,13 @@ func enter(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cmd, err := machine.Enter(l, "-test.run=^"+name+"$", "-test.v", program)
+	var printed bytes.Buffer
+	cmd, err := machine.Enter(l, &printed, &printed, "-test.run=^"+name+"$", "-test.v", program)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Error(err)
+		t.Errorf("%v\n%s", err, &printed)
 	}
 }
 

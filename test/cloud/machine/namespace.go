@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -20,7 +21,7 @@ func Inside() bool { return os.Getenv(insideMark) != "" }
 // Enter starts this program again, with these arguments, as the first process of
 // new namespaces. It ends when its parent does. The listener, made here, is its
 // descriptor 3: it goes on listening in the network of the caller.
-func Enter(l *net.TCPListener, args ...string) (*exec.Cmd, error) {
+func Enter(l *net.TCPListener, stdout, stderr io.Writer, args ...string) (*exec.Cmd, error) {
 	file, err := l.File()
 	if err != nil {
 		return nil, err
@@ -31,7 +32,7 @@ func Enter(l *net.TCPListener, args ...string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
 	cmd.ExtraFiles = []*os.File{file}
 	cmd.Env = append(os.Environ(), insideMark+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{

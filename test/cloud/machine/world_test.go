@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -42,12 +43,13 @@ func TestWorld(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cmd, err := machine.Enter(l, "-test.run=^TestInside$", "-test.v")
+	var printed bytes.Buffer
+	cmd, err := machine.Enter(l, &printed, &printed, "-test.run=^TestInside$", "-test.v")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Error(err)
+		t.Errorf("%v\n%s", err, &printed)
 	}
 }
 

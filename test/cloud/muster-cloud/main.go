@@ -96,7 +96,7 @@ func run(ctx context.Context, dir string) error {
 		return err
 	}
 	defer l.Close()
-	cmd, err := machine.Enter(l.(*net.TCPListener), os.Args[1:]...)
+	cmd, err := machine.Enter(l.(*net.TCPListener), os.Stdout, os.Stderr, os.Args[1:]...)
 	if err != nil {
 		return err
 	}
