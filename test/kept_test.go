@@ -21,14 +21,21 @@ func TestKeptJobs(t *testing.T) {
 		"is_followed":           keptIsFollowed,
 		"goes_on_elsewhere":     keptGoesOnElsewhere,
 		"skips_torn_checkpoint": keptSkipsTornCheckpoint,
-		"finds_a_hang":          keptFindsAHang,
-		"lets_it_evaluate":      keptLetsItEvaluate,
-		"is_reported":           keptIsReported,
 		"outlives_controllers":  keptOutlivesControllers,
-		"is_adopted":            keptIsAdopted,
-		"despite_names":         keptDespiteNames,
-		"drains_on_evidence":    keptDrainsOnEvidence,
-		"asks_kernels":          keptAsksKernels,
+	})
+}
+
+// TestKeptJobsAreWatched finds out what kept jobs do, and says it.
+func TestKeptJobsAreWatched(t *testing.T) {
+	t.Parallel()
+	newCluster(t, fileOf(5)+dataFile).each(map[string]func(*testing.T, *cluster){
+		"finds_a_hang":       keptFindsAHang,
+		"lets_it_evaluate":   keptLetsItEvaluate,
+		"is_reported":        keptIsReported,
+		"is_adopted":         keptIsAdopted,
+		"despite_names":      keptDespiteNames,
+		"drains_on_evidence": keptDrainsOnEvidence,
+		"asks_kernels":       keptAsksKernels,
 	})
 }
 

@@ -47,7 +47,7 @@ func (l *link) flush(ctx context.Context) error {
 			trouble = err
 		}
 		switch {
-		case err != nil || cmp.Or(len(result.Objects), len(result.Deleted)) > 0:
+		case err != nil || cmp.Or(len(result.Objects), len(result.Deleted), result.Beside) > 0: // what is on its way is waited for
 			moved, looks = time.Now(), 0
 		case waits > 0 && looks >= flushLooks && time.Since(moved) > flushPatience:
 			return fmt.Errorf("export %s: %s being written", l.Path, count.Are(waits, "file"))

@@ -3,6 +3,8 @@ package controller_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -103,4 +105,24 @@ func TestExports_flush(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestExports_flush_waits_for_a_large_file: it is sent beside the rounds, and may take longer than the last export waits for files that
+// are being written.
+func TestExports_flush_waits_for_a_large_file(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := false
+		a := mirrored(t, &moody{put: func(context.Context, store.Upload) error {
+			<-time.After(time.Minute)
+			sent = true
+			return nil
+		}})
+		makeFile(t, a.Rule.Dir, "model.bin", "")
+		if err := os.Truncate(filepath.Join(a.Rule.Dir, "model.bin"), 257<<20); err != nil {
+			t.Fatal(err)
+		}
+		if err := running(t, a).Flush(t.Context()); err != nil || !sent {
+			t.Errorf("sent: %v, %v", sent, err)
+		}
+	})
 }
