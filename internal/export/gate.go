@@ -106,6 +106,9 @@ func (d *decision) judgeWhole(c *saved) {
 		c.why, c.torn = v.Torn, still >= checkpoint.Patience
 	case still >= 0 && still < v.Quiet:
 		c.why = fmt.Sprintf("%s, and it changed %s ago", v.Why, still.Round(time.Second))
+	case v.Slow: // nothing more will come
+		c.why = d.lacks(c)
+		c.torn = c.why != ""
 	case v.Mute && still >= 0 && still < d.Rule.Quiet && !d.published(c):
 		c.why = fmt.Sprintf("it changed %s ago", still.Round(time.Second))
 	case v.Mute:

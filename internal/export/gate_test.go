@@ -1,12 +1,14 @@
 package export
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
+	"github.com/muster-hpc/muster/internal/store"
 )
 
 // older is some seconds before longAgo.
@@ -41,6 +43,12 @@ func TestCheckpointsGoWhole(t *testing.T) {
 	o.Modified = noon.UnixNano()
 	late.Objects["step-9/__0_0.distcp"] = o
 	added := late
+	var savedTrainer []File
+	var exportedTrainer []store.Object
+	for _, name := range []string{"model.safetensors", "training_args.bin", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json"} {
+		savedTrainer = append(savedTrainer, file("checkpoint-4/"+name, longAgo))
+		exportedTrainer = append(exportedTrainer, objectOf(savedTrainer[len(savedTrainer)-1]))
+	}
 	added.Rule.Changed = false
 	quiet := all
 	quiet.Quiet = 2 * time.Hour
@@ -53,6 +61,11 @@ func TestCheckpointsGoWhole(t *testing.T) {
 		{"trainer_killed_long_ago", State{Rule: all, Tree: tree(file("checkpoint-4/optimizer.pt", longAgo), file("checkpoint-4/training_args.bin", longAgo))}, []string{
 			"blocked checkpoint-4/optimizer.pt: checkpoint-4 is not whole: trainer_state.json, which is written last, is not there",
 			"blocked checkpoint-4/training_args.bin: checkpoint-4 is not whole: trainer_state.json, which is written last, is not there"}},
+		{"trainer_killed_before_its_states", State{Rule: all, Tree: tree(slices.Concat(savedTrainer, []File{file("checkpoint-8/model.safetensors", longAgo), file("checkpoint-8/training_args.bin", longAgo)})...), Objects: objects(exportedTrainer...)}, []string{
+			"blocked checkpoint-8/model.safetensors: checkpoint-8 is not whole: optimizer.pt is not there yet, which checkpoint-4 has",
+			"blocked checkpoint-8/training_args.bin: checkpoint-8 is not whole: optimizer.pt is not there yet, which checkpoint-4 has"}},
+		{"weights_alone_by_hand", State{Rule: all, Tree: tree(file("checkpoint-8/model.safetensors", longAgo), file("checkpoint-8/training_args.bin", longAgo))}, []string{
+			"put fsx/checkpoint-8/model.safetensors: new", "put fsx/checkpoint-8/training_args.bin: new"}},
 		{"its_log_does_not_wait", State{Rule: all, Tree: tree(file("checkpoint-4/__0_0.distcp", recent), file("checkpoint-4/train.log", recent))}, []string{
 			"put fsx/checkpoint-4/train.log: new", "wait checkpoint-4/__0_0.distcp: it is being written"}},
 		{"what_says_that_it_is_whole_comes_last", State{Rule: all, Tree: tree(state, file("checkpoint-4/model.safetensors", older(1000)), file("checkpoint-4/a", older(900)), file("b", older(2)))}, []string{

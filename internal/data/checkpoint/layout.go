@@ -45,6 +45,7 @@ type Verdict struct {
 	Torn   string        // what is missing, "" if nothing is: waiting makes it no better, only writing
 	Quiet  time.Duration // else it is whole once nothing changed in it for so long
 	Why    string        // why it has to be quiet
+	Slow   bool          // what may be yet to come is no part of every checkpoint: another one of its run shows whether it is of these
 	Mute   bool          // nothing in it says whether it is whole: whoever asks decides how long to wait
 	Seals  []string      // the files that say that it is whole, below its directory: they come last
 
@@ -113,7 +114,7 @@ func (s Set) judge(stored bool) Verdict {
 	switch {
 	case v.Torn != "" || s.Named && !stored:
 	case slow != "":
-		v.Quiet, v.Why = Patience, slow
+		v.Quiet, v.Why, v.Slow = Patience, slow, true
 	case len(v.Seals) > 0:
 		if old := s.stale(v.Seals); old != "" && !stored {
 			v.Quiet, v.Why = again, old

@@ -170,7 +170,7 @@ func TestWritten(t *testing.T) {
 		{"being_renamed", checkpoint.Set{Files: at(0, "__0_0.distcp")}, checkpoint.Verdict{Layout: "torch distributed checkpoint", Torn: ".metadata, which is written last, is not there"}},
 		{"nemo_unfinished", checkpoint.Set{Dir: "m--step=5", Files: at(0, "weights/.metadata"), Unfinished: true}, checkpoint.Verdict{Layout: "NeMo", Torn: "m--step=5-unfinished says that it is being written"}},
 		{"nested", checkpoint.Set{Files: at(0, "optimizer_0/.metadata", "pytorch_model_fsdp_0/__0_0.distcp", "trainer_state.json")}, checkpoint.Verdict{Layout: "Hugging Face", Torn: "pytorch_model_fsdp_0/.metadata, which is written last, is not there", Seals: []string{"trainer_state.json"}}},
-		{"weights_alone_by_hand", checkpoint.Set{Files: at(0, "model.safetensors", "training_args.bin")}, checkpoint.Verdict{Layout: "Hugging Face", Quiet: checkpoint.Patience, Why: "trainer_state.json is not there yet"}},
+		{"weights_alone_by_hand", checkpoint.Set{Files: at(0, "model.safetensors", "training_args.bin")}, checkpoint.Verdict{Layout: "Hugging Face", Quiet: checkpoint.Patience, Why: "trainer_state.json is not there yet", Slow: true}},
 		{"trainer_half_way", checkpoint.Set{Files: at(0, "model.safetensors", "training_args.bin", "optimizer.pt")}, checkpoint.Verdict{Layout: "Hugging Face", Torn: "trainer_state.json, which is written last, is not there"}},
 		{"trainer_over_deepspeed", checkpoint.Set{Files: at(0, "global_step5/mp_rank_00_model_states.pt", "latest", "trainer_state.json", "training_args.bin")[:3]}, checkpoint.Verdict{Layout: "Hugging Face", Seals: []string{"trainer_state.json"}}},
 		{"shard_of_weights", checkpoint.Set{Files: at(0, "model-00001-of-00003.safetensors", "model-00003-of-00003.safetensors")}, checkpoint.Verdict{Layout: "files", Torn: "model-00002-of-00003.safetensors is not there"}},
@@ -241,9 +241,21 @@ func TestStep(t *testing.T) {
 	for name, want := range map[string]int64{
 		"run/checkpoint-500": 500, "global_step12": 12, "iter_0000100": 100, "epoch=3-step=1000.ckpt": 1000, "m--val_loss=1.25-step=99-consumed_samples=12.0-last": 99,
 		"epoch_3": 3, "ckpt-7": 7, "checkpoint-final": checkpoint.NoStep, "last.ckpt": checkpoint.NoStep, "checkpoint-99999999999999999999": checkpoint.NoStep, "step5.ckpt": 5,
+		"llama_v2-200steps": 200, "200steps": checkpoint.NoStep, "run-200steps-eval": checkpoint.NoStep,
 	} {
 		if got := checkpoint.Step(name); got != want {
 			t.Errorf("%s is of step %d, want %d", name, got, want)
+		}
+	}
+}
+
+func TestTemporary(t *testing.T) {
+	for name, want := range map[string]bool{
+		"step-1/.tmpAb9xCd": true, "step-1/.tmpAb9xCd/a": true, ".tmp-x": true, "a.part": true, "x.tmp/a": true,
+		"step-1/.tmpAb9xC": false, "step-1/.tmpAb9xCde": false, "step-1/tmpAb9xCd": false, "tmp": false, "a.parts": false,
+	} {
+		if got := checkpoint.Temporary(name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 }

@@ -12,12 +12,15 @@ import (
 // Temporary says that a file is not meant to stay, by its name or that of a directory above it.
 func Temporary(p string) bool {
 	for name := range strings.SplitSeq(p, "/") {
-		if strings.HasPrefix(name, ".tmp-") || strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".part") {
+		if strings.HasPrefix(name, ".tmp-") || strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".part") || unnamed().MatchString(name) {
 			return true
 		}
 	}
 	return false
 }
+
+// unnamed is what the tempfile of Rust calls a file that is yet to get its name, which safetensors 0.8 leaves where a save is killed.
+var unnamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.tmp[A-Za-z0-9]{6}$`) })
 
 // Log says that a file is one that programs append to: a part of it is worth having, and no checkpoint waits for it.
 func Log(p string) bool {
@@ -40,11 +43,13 @@ func Part(p string) bool { return !Temporary(p) && (!Log(p) || Pointer(p)) }
 //	step-500, epoch_3, ckpt-7         torchtitan, torchtune and many a loop
 //	epoch=3-step=500.ckpt             Lightning, a file or a directory
 //	m--loss=1.2-step=500-last         NeMo
+//	llama_v2-500steps                 AWS's examples of FSDP
 var names = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(?:^|[-_])(?:global_)?step=(\d+)`),
 		regexp.MustCompile(`(?:^|[-_])(?:iter|iteration|epoch)=(\d+)`),
 		regexp.MustCompile(`^(?i:checkpoint|ckpt|global_?step|step|iter|iteration|epoch)[-_]?(\d+)(?:\.ckpt)?$`),
+		regexp.MustCompile(`[-_](\d+)steps$`),
 	}
 })
 

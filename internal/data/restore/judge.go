@@ -33,6 +33,7 @@ type Found struct {
 
 	from    *candidate
 	certain bool // who put it there said how many files it has
+	slow    bool // other checkpoints of its run show whether something is to come
 	mute    bool // by its files alone, nobody could know
 	named   bool // a pointer names it, or a later one
 }
@@ -98,7 +99,7 @@ func (f *Found) add(p string, o store.Object) {
 }
 
 // sure says that there is nothing to compare it with others for.
-func (f *Found) sure() bool { return f.certain && (!f.mute || f.named) }
+func (f *Found) sure() bool { return f.certain && !f.slow && (!f.mute || f.named) }
 
 func (f *Found) parts() []checkpoint.File {
 	var all []checkpoint.File
@@ -135,7 +136,7 @@ func (v *View) judge(ctx context.Context, f *Found) error {
 		return err
 	}
 	verdict := checkpoint.Stored(set)
-	f.Layout, f.Torn, f.Checked, f.mute, f.named = verdict.Layout, verdict.Torn, verdict.Checked, verdict.Mute, set.Named
+	f.Layout, f.Torn, f.Checked, f.slow, f.mute, f.named = verdict.Layout, verdict.Torn, verdict.Checked, verdict.Slow, verdict.Mute, set.Named
 	switch {
 	case f.Torn != "":
 	case f.from.single:

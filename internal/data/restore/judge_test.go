@@ -178,6 +178,27 @@ func TestSaid_and_the_one_before(t *testing.T) {
 	}
 }
 
+// TestSaid_unsure has a checkpoint of which all files are there that its directory had, which was too few: the program was killed before
+// it wrote its states.
+func TestSaid_unsure(t *testing.T) {
+	began := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
+	var all []sent
+	for _, name := range []string{"pytorch_model.bin", "training_args.bin", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json"} {
+		all = append(all, sent{"m/checkpoint-1/" + name, "6", 0})
+	}
+	for _, name := range []string{"pytorch_model.bin", "training_args.bin"} {
+		all = append(all, sent{"m/checkpoint-2/" + name, "2", 0})
+	}
+	v, err := restore.Look(t.Context(), sentTo(t, began, all), "m", began.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, passed, err := v.Choose(t.Context(), newest)
+	if err != nil || f.Dir != "checkpoint-1" || len(passed) != 1 || passed[0].Why != "it has no optimizer.pt, which checkpoint-1 has" {
+		t.Errorf("got %+v, passed over %+v, %v", f, passed, err)
+	}
+}
+
 func sentTo(t *testing.T, began time.Time, all []sent) *storetest.Fake {
 	t.Helper()
 	now := began
@@ -185,7 +206,14 @@ func sentTo(t *testing.T, began time.Time, all []sent) *storetest.Fake {
 	for _, s := range all {
 		now = began.Add(time.Duration(s.after * float64(time.Second)))
 		text := "__0_0.distcp" // as a .metadata names it
-		u := store.Upload{Key: "m/step-1/" + s.path, Body: strings.NewReader(text), SizeBytes: int64(len(text))}
+		if strings.HasSuffix(s.path, ".json") {
+			text = "{}"
+		}
+		key := "m/step-1/" + s.path
+		if strings.HasPrefix(s.path, "m/") {
+			key = s.path
+		}
+		u := store.Upload{Key: key, Body: strings.NewReader(text), SizeBytes: int64(len(text))}
 		if s.parts != "" {
 			u.Meta = map[string]string{checkpoint.MetaParts: s.parts}
 		}

@@ -19,6 +19,10 @@ func TestNewestWhole(t *testing.T) {
 	whole := func(step string) files {
 		return files{step + "/.metadata": metadata, step + "/__0_0.distcp": "a", step + "/__1_0.distcp": "b"}
 	}
+	trained := files{"m/checkpoint-1/trainer_state.json": "{}"}
+	for _, name := range []string{"pytorch_model.bin", "training_args.bin", "optimizer.pt", "scheduler.pt", "rng_state.pth"} {
+		trained["m/checkpoint-1/"+name] = "a"
+	}
 	torn := whole("m/step-30")
 	delete(torn, "m/step-30/__1_0.distcp")
 	for _, c := range []struct {
@@ -43,6 +47,7 @@ func TestNewestWhole(t *testing.T) {
 		{"one_of_several_models", join(whole("m/a/step-9"), whole("m/b/step-9")), restore.Want{Name: "b/step-9", Step: checkpoint.NoStep}, "b/step-9", nil, ""},
 		{"the_prefix_itself", files{"m/.metadata": metadata, "m/__0_0.distcp": "a", "m/__1_0.distcp": "b"}, newest, ".", nil, ""},
 		{"single_files", files{"m/epoch=0-step=2.ckpt": "a", "m/epoch=0-step=10.ckpt": "b", "m/last.ckpt": "-> epoch=0-step=10.ckpt"}, newest, "epoch=0-step=10.ckpt", nil, ""},
+		{"killed_between_weights_and_state", join(files{"m/checkpoint-2/pytorch_model.bin": "a", "m/checkpoint-2/training_args.bin": "t"}, trained), newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", "it has no optimizer.pt, which checkpoint-1 has", true}}, ""},
 		{"a_kind_of_file_less", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a"}, newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", "it has no optimizer.bin, which checkpoint-1 has", true}}, ""},
 		{"a_kind_of_file_less_by_name", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a"}, restore.Want{Step: 2}, "checkpoint-2", nil, ""},
 		{"a_rank_less", join(ranks("m/step-1", 3), ranks("m/step-2", 2)), newest, "step-1", []restore.Passed{{"step-2", "it has 2 files rank_#.pt, and step-1 has 3", true}}, ""},

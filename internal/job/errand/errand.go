@@ -89,6 +89,8 @@ type Checkpoint struct {
 	Changed time.Time `json:"changed"`
 	// Pointed says that a pointer names it.
 	Pointed bool `json:"pointed,omitempty"`
+	// unsure says that it does not say itself whether it is whole.
+	unsure bool
 }
 
 // Mending asks what has to be put right in directories of checkpoints before a job goes on, or with

@@ -85,8 +85,24 @@ func (t *tree) runs(now time.Time) map[string][]Checkpoint {
 	}
 	for _, found := range runs {
 		newestFirst(found)
+		t.compare(found)
 	}
 	return runs
+}
+
+// compare takes a checkpoint that says nothing of itself for torn if it lacks what the whole one before it has: nobody writes any more.
+func (t *tree) compare(found []Checkpoint) {
+	for i := len(found) - 1; i >= 0; i-- {
+		c := &found[i]
+		before := slices.IndexFunc(found[i+1:], func(o Checkpoint) bool { return o.Torn == "" && o.Step != checkpoint.NoStep })
+		if c.Torn != "" || !c.unsure || before < 0 {
+			continue
+		}
+		o := found[i+1+before]
+		if lack := checkpoint.Lacks(t.set(c.Dir).Files, t.set(o.Dir).Files); lack != "" {
+			c.Torn = fmt.Sprintf("it has no %s, which %s has", lack, path.Base(o.Dir))
+		}
+	}
 }
 
 // run says what has to be put right in one directory. Pointers come first: what was moved aside has
@@ -117,11 +133,8 @@ func (m *mender) run(t *tree, run string, found []Checkpoint) {
 	if !whole {
 		stay = "none beside it is whole"
 	}
-	for _, c := range found {
-		if c.Dir == best {
-			break // those before it are in nobody's way
-		}
-		if c.Torn == "" || c.Step == checkpoint.NoStep && whole {
+	for i, c := range found {
+		if c.Torn == "" || whole && !inTheWay(found, i) {
 			continue
 		}
 		r := m.move(t, c)
@@ -137,6 +150,18 @@ func (m *mender) run(t *tree, run string, found []Checkpoint) {
 		all[i].Left = cmp.Or(all[i].Left, stay)
 	}
 	m.found.Repairs = append(m.found.Repairs, all...)
+}
+
+// inTheWay says that programs which go on from the newest checkpoint of a directory would take the i-th, and not one that is whole: by its
+// step, or by its time where the name has none. Programs that look for the name last begin anew if they do not find it.
+func inTheWay(found []Checkpoint, i int) bool {
+	if strings.HasPrefix(path.Base(found[i].Dir), "last") {
+		return false
+	}
+	if found[i].Step != checkpoint.NoStep {
+		return !slices.ContainsFunc(found[:i], func(c Checkpoint) bool { return c.Torn == "" && c.Step != checkpoint.NoStep })
+	}
+	return !slices.ContainsFunc(found, func(c Checkpoint) bool { return c.Torn == "" && !c.Changed.Before(found[i].Changed) })
 }
 
 // move is how a torn checkpoint goes out of the way of programs that look for checkpoints by their

@@ -1,0 +1,47 @@
+package errand
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestMendUnsure has checkpoints that do not say themselves that they are whole, and names without a step: what programs would go on
+// from, and cannot, goes out of their way.
+func TestMendUnsure(t *testing.T) {
+	torch, err := os.ReadFile("../../data/checkpoint/testdata/contents/torch.pt")
+	must(t, err)
+	whole, cut := string(torch), string(torch[:2000])
+	for name, c := range map[string]struct {
+		files [][2]string // the oldest first
+		moved []string
+	}{
+		"trainer_killed_before_its_states": {[][2]string{{"checkpoint-1/pytorch_model.bin", whole}, {"checkpoint-1/optimizer.pt", whole}, {"checkpoint-1/training_args.bin", whole}, {"checkpoint-1/scheduler.pt", whole}, {"checkpoint-1/rng_state.pth", whole}, {"checkpoint-1/trainer_state.json", "{}"}, {"checkpoint-2/pytorch_model.bin", whole}, {"checkpoint-2/training_args.bin", whole}},
+			[]string{"checkpoint-2: it has no optimizer.pt, which checkpoint-1 has"}},
+		"weights_alone_by_hand":   {[][2]string{{"checkpoint-1/pytorch_model.bin", whole}, {"checkpoint-1/training_args.bin", whole}, {"checkpoint-2/pytorch_model.bin", whole}, {"checkpoint-2/training_args.bin", whole}}, nil},
+		"another_form":            {[][2]string{{"step-1/a.bin", "x"}, {"step-1/b.bin", "x"}, {"step-2/c.bin", "x"}}, nil},
+		"steps_behind_the_number": {[][2]string{{"m-100steps/.metadata", "pickle __0_0.distcp"}, {"m-100steps/__0_0.distcp", "x"}, {"m-200steps/__0_0.distcp", "x"}}, []string{"m-200steps: .metadata, which is written last, is not there"}},
+		"newest_by_time":          {[][2]string{{"hpc_ckpt_1.ckpt", whole}, {"hpc_ckpt_2.ckpt", cut}}, []string{"hpc_ckpt_2.ckpt: hpc_ckpt_2.ckpt: it begins like a zip archive, and has no end"}},
+		"oldest_by_time":          {[][2]string{{"hpc_ckpt_1.ckpt", cut}, {"hpc_ckpt_2.ckpt", whole}}, nil},
+		"last":                    {[][2]string{{"step=1.ckpt", whole}, {"last.ckpt", cut}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			for i, f := range c.files {
+				put1(t, filepath.Join(root, f[0]), f[1])
+				at := time.Now().Add(time.Duration(i-1000) * time.Second)
+				must(t, os.Chtimes(filepath.Join(root, f[0]), at, at))
+			}
+			var moved []string
+			for _, r := range mend(t, root).Repairs {
+				moved = append(moved, filepath.Base(r.Path)+": "+r.Why)
+			}
+			if diff := cmp.Diff(c.moved, moved); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
