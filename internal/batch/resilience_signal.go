@@ -73,7 +73,19 @@ func (s *script) signals() {
 	case !w.script && trapped && w.signal != "TERM":
 		s.warnf("script/signal", w.Place, "%s goes to the tasks of srun, and the script that traps %s does not get it", w.written(), w.signal).
 			WithHint("--signal=B:%s", w.signal+after(w.Value))
+	case !w.script && !trapped:
+		s.unheard(w)
 	}
+}
+
+// unheard reports a signal for the tasks of a job that starts none: what its script runs itself is no task, and gets nothing.
+func (s *script) unheard(w warning) {
+	trains := s.firstTraining()
+	if trains == nil || trains.outer != nil || s.reading() || s.replaced() || slices.ContainsFunc(s.commands, s.startsTasks) {
+		return
+	}
+	s.warnf("script/signal", w.Place, "%s goes to the tasks of srun, and the script starts none: %s does not get it", w.written(), s.called(trains)).
+		WithHint("start it with srun")
 }
 
 // after is the time of a --signal, as it is written.

@@ -1,6 +1,8 @@
 package batch
 
 import (
+	"strings"
+
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/muster-hpc/muster/internal/diag"
@@ -155,7 +157,12 @@ func (w *walker) branch(run func()) {
 	}
 	run()
 	for name, v := range w.env {
-		if old, ok := before[name]; !ok || old != v {
+		old, ok := before[name]
+		switch {
+		case ok && old == v:
+		case ok && old.known() && old.text == "" && strings.HasPrefix(v.text, "--auto-resume"):
+			w.env[name] = old // an option of SageMaker HyperPod's srun, which AWS's examples set where that is
+		default:
 			w.env[name] = unknown
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/job/errand"
 	"github.com/muster-hpc/muster/internal/job/policy"
 	"github.com/muster-hpc/muster/internal/job/trainlog"
@@ -98,6 +99,35 @@ func TestMendsNothingOfOthers(t *testing.T) {
 			defer k.lock.Unlock()
 			if goes, err := k.mend(t.Context(), k.records[7]); err != nil || !goes || w.mends != row.want || !k.records[7].Act.Mending.Done {
 				t.Errorf("mended %d times, %v", w.mends, err)
+			}
+		})
+	}
+}
+
+// Two jobs with one directory of checkpoints are told of, unless their program knows: tasks of an array do.
+func TestTellsOfSharedCheckpoints(t *testing.T) {
+	for name, row := range map[string]struct {
+		dir, label string
+		runs       bool
+		want       int
+	}{"same": {"/fsx/ck", "8", true, 1}, "in_it": {"/fsx/ck/other", "8", true, 1}, "beside_it": {"/fsx/ck2", "8", true, 0}, "waits": {"/fsx/ck", "8", false, 0}, "array": {"/fsx/ck", "7_1", true, 0}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			k := w.keeper()
+			other := &record{ID: 8, Label: row.label, UID: 1000, Policy: policy.Policy{Checkpoints: []string{row.dir}}}
+			if row.runs {
+				other.Run = &run{}
+			}
+			first := &record{ID: 7, Label: "7", Policy: policy.Policy{Checkpoints: []string{"/fsx/ck"}}, Run: &run{}}
+			if row.label != "8" {
+				first.Label = "7_0"
+			}
+			k.records = map[int]*record{7: first, 8: other}
+			k.tellShared(first)
+			first.Rounds = append(first.Rounds, client.JobRound{})
+			k.tellShared(first) // once
+			if told := w.toldOf("job checkpoint"); len(told) != row.want || row.want > 0 && !strings.HasPrefix(told[0], "job 7: job 8 runs, too, and has its checkpoints in the same directory|") {
+				t.Errorf("told %q", told)
 			}
 		})
 	}

@@ -195,6 +195,23 @@ func (k *Keeper) writer(r *record) *record {
 	return nil
 }
 
+// tellShared says, when a job first runs, that another one runs and has its checkpoints in the same directory.
+func (k *Keeper) tellShared(r *record) {
+	other := k.writer(r)
+	if other == nil || len(r.Rounds) > 0 || sameArray(other.Label, r.Label) {
+		return
+	}
+	k.tellCheckpoint(r, fmt.Sprintf("job %s runs, too, and has its checkpoints in the same directory", other.Label),
+		"give each job a directory of its own: one may go on from the other's checkpoints, or remove them")
+}
+
+// sameArray says that two jobs are tasks of one array, which their program tells apart.
+func sameArray(a, b string) bool {
+	one, _, task := strings.Cut(a, "_")
+	other, _, _ := strings.Cut(b, "_")
+	return task && one == other
+}
+
 // below says that a directory is another one, or in it.
 func below(dir, root string) bool {
 	rel, err := filepath.Rel(root, dir)

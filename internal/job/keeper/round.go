@@ -115,6 +115,7 @@ func (k *Keeper) turn(ctx context.Context, r *record, now time.Time) error {
 		return k.missed(ctx, r, now)
 	case running(j):
 		r.Run = &run{Restarts: j.Restarts, Start: j.StartTime, Nodes: j.NodeList}
+		k.tellShared(r)
 		return k.save(r)
 	case j.Ended() && !r.judged(j):
 		r.Run = &run{Restarts: j.Restarts, Start: j.StartTime, Nodes: j.NodeList}
