@@ -17,6 +17,7 @@ func slurmRules(scheduling spec.View) {
 			ownSetting(line)
 		}
 		nodeName(line)
+		otherFile(line)
 	}
 	for _, q := range scheduling.Key("SlurmQueues").Items() {
 		priorities(q)
@@ -48,6 +49,25 @@ func ownSetting(line spec.View) {
 	if e := line.Entries()[0]; spec.OwnSetting(e.Key) {
 		e.Value.Infof("slurm/own", "ParallelCluster takes %s, and a rehearsal does not: clusters on one machine have their own", e.Key).
 			WithHint("remove it from a copy of the file for `muster up --on local`")
+	}
+}
+
+// otherFiles are settings of Slurm's other files (cgroup.conf(5), job_container.conf(5)), which slurm.conf refuses.
+var otherFiles = map[string]string{
+	"allowedramspace": "cgroup.conf", "allowedswapspace": "cgroup.conf", "cgroupautomount": "cgroup.conf", "cgroupmountpoint": "cgroup.conf",
+	"cgroupplugin": "cgroup.conf", "constraincores": "cgroup.conf", "constraindevices": "cgroup.conf", "constrainramspace": "cgroup.conf",
+	"constrainswapspace": "cgroup.conf", "maxrampercent": "cgroup.conf", "maxswappercent": "cgroup.conf", "memoryswappiness": "cgroup.conf",
+	"minramspace": "cgroup.conf", "signalchildrenprocesses": "cgroup.conf",
+	"autobasepath": "job_container.conf", "basepath": "job_container.conf", "initscript": "job_container.conf",
+}
+
+// otherFile finds settings that slurmctld does not start with.
+func otherFile(line spec.View) {
+	for _, e := range line.Entries() {
+		if file := otherFiles[strings.ToLower(e.Key)]; file != "" && len(line.Entries()) == 1 {
+			e.Value.Errorf("slurm/other-file", "slurmctld does not start with %s, which is a setting of %s", e.Key, file).
+				WithHint("remove it: these settings go into slurm.conf").WithFix(line.Remove())
+		}
 	}
 }
 
