@@ -184,6 +184,11 @@ func jobFails(t *testing.T, c *cluster) {
 	if got := c.must("job", "logs", "--err", fmt.Sprint(j.ID)); got != "err\n" {
 		t.Errorf("job logs --err: %q", got)
 	}
+	c.file("raise.sbatch", "#!/bin/bash\n#SBATCH --output=raise.out\nsrun python3 -c 'import nosuchmodule'\n")
+	r = c.run("run", "raise.sbatch")
+	if why := "  because it could not import a module: ModuleNotFoundError: No module named 'nosuchmodule' (raise.out:4)\n"; r.code != 1 || !strings.Contains(r.stderr, why) {
+		t.Errorf("exit code %d\n%s\nwant %s", r.code, r.stderr, why)
+	}
 }
 
 func jobAsksForTooMuch(t *testing.T, c *cluster) {

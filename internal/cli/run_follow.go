@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,11 +38,15 @@ func (a *app) followRun(ctx context.Context, s slurm.Client, id int) error {
 		return err
 	}
 	ending := job.EndingOf(view)
+	answer := a.jobAnswer(ctx, s, view)
 	if !ending.OK {
-		a.explain(id, ending)
+		shown := answer
+		shown.addKept(ctx)
+		shown.addCause(ctx, s, view)
+		a.explain(id, ending, shown)
 	}
 	if a.output == "json" {
-		if err := a.writeJSON(a.jobAnswer(ctx, s, view)); err != nil {
+		if err := a.writeJSON(answer); err != nil {
 			return err
 		}
 	}
@@ -52,13 +57,16 @@ func (a *app) followRun(ctx context.Context, s slurm.Client, id int) error {
 }
 
 // explain says how a job ended that did not complete, if that was not said yet,
-// and what to do.
-func (a *app) explain(id int, e job.Ending) {
+// why, where its logs say it, and what to do.
+func (a *app) explain(id int, e job.Ending, shown jobAnswer) {
 	if a.quiet {
 		fmt.Fprintf(a.err, "muster: job %d %s\n", id, page.Printable(e.Text))
 	}
-	if e.Hint != "" {
-		fmt.Fprintf(a.err, "  hint: %s\n", page.Printable(e.Hint))
+	if shown.cause != "" {
+		fmt.Fprintf(a.err, "  because it %s\n", page.Printable(shown.cause))
+	}
+	if hint := cmp.Or(shown.hint, e.Hint); hint != "" {
+		fmt.Fprintf(a.err, "  hint: %s\n", page.Printable(hint))
 	}
 }
 
