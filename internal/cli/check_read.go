@@ -111,7 +111,7 @@ func (c *checker) check(path string) {
 	data, ok := spec.Read(path, list)
 	switch workload := filepath.Base(path) == workloadName; {
 	case workload && ok:
-		c.checkWorkload(path, data, besides(path))
+		c.checkWorkload(path, data, besides(path, c.variables))
 	case workload:
 		c.add(path, "workload", "", list)
 	case !ok:
@@ -211,8 +211,8 @@ func there(path string) bool {
 
 // besides is the cluster file beside a workload file, if it is there and good:
 // it has the mounts that directories must be on.
-func besides(workload string) *spec.Cluster {
-	cluster, _ := spec.Load(filepath.Join(filepath.Dir(workload), "cluster.yaml"))
+func besides(workload string, v *spec.Variables) *spec.Cluster {
+	cluster, _ := loadFilled(filepath.Join(filepath.Dir(workload), "cluster.yaml"), v)
 	return cluster
 }
 

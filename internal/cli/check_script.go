@@ -89,7 +89,7 @@ func (a *app) around(ctx context.Context, c *checker) {
 
 // load takes the cluster of a file, which is shown if it has errors.
 func (c *checker) load(path string) {
-	cluster, problems := spec.Load(path)
+	cluster, problems := loadFilled(path, c.variables)
 	c.cluster = cluster
 	if problems.HasErrors() {
 		c.add(path, "cluster", "", problems)

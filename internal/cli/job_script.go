@@ -120,7 +120,7 @@ func (a *app) clusterFor(job string) (*spec.Cluster, *spec.Workload, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c, problems := spec.Load(path)
+	c, problems := loadFilled(path, &spec.Variables{Environment: os.LookupEnv})
 	if err := a.showProblems(only(problems, diag.Error)); err != nil {
 		return nil, nil, err
 	}

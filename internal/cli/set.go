@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/spec"
@@ -38,4 +39,17 @@ func variables(set []string) (*spec.Variables, error) {
 		v.Set[name] = value
 	}
 	return v, nil
+}
+
+// loadFilled reads a cluster file with its variables filled in.
+func loadFilled(path string, v *spec.Variables) (*spec.Cluster, *diag.List) {
+	list := &diag.List{}
+	text, ok := spec.Read(path, list)
+	if !ok {
+		return nil, list
+	}
+	filled, problems := v.Fill(path, text)
+	cluster, more := spec.Parse(path, filled)
+	problems.Append(more.All()...)
+	return cluster, problems
 }
