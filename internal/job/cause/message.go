@@ -39,6 +39,7 @@ func (c *court) message(row message.Row, s Sign, place string) {
 	}
 	f := c.program(Class(row.Class), s, place)
 	f.says, f.hint, f.guess, f.alike = row.Says, row.Hint, row.Guess, "message "+row.Key()
+	f.hint = c.shown(f.hint)
 	f.weak = f.weak || s.mentions(row)
 	switch row.Follows {
 	case message.Here:
@@ -72,6 +73,19 @@ func (c *court) message(row message.Row, s Sign, place string) {
 	case message.OfClass:
 	}
 	c.add(f)
+}
+
+// shown is a hint, or in its place the first warning of NCCL, where the hint is to ask for these and the log has them already.
+func (c *court) shown(hint string) string {
+	if !strings.HasPrefix(hint, "NCCL_DEBUG=WARN ") {
+		return hint
+	}
+	for _, s := range c.Signs {
+		if s.Kind == trainlog.NCCLWarning && s.Name != "" {
+			return strings.TrimSpace(placeOf(s) + " has NCCL's first warning: " + s.Name)
+		}
+	}
+	return hint
 }
 
 // mentions says that a sign is of a line in which a program may mention what it got over: no exception, and nothing that Slurm says.
