@@ -63,8 +63,10 @@ func (c *Controller) Serve(ctx context.Context, socket net.Listener, users []int
 		})
 	}
 	mux.HandleFunc("POST /v1/restart", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "0") // the whole answer is out before we end
 		w.WriteHeader(http.StatusAccepted)
-		stop() // the supervisor starts us again
+		_ = http.NewResponseController(w).Flush() // who asked may be gone
+		stop()                                    // the supervisor starts us again
 	})
 	handler := http.NewServeMux()
 	handler.Handle("/", onlyFor(users, mux))
