@@ -3,6 +3,7 @@ package tie
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,7 +44,8 @@ func (p Program) tell(s syscall.Signal) {
 	for _, pid := range all {
 		_ = syscall.Kill(pid, s)
 	}
-	for _, pid := range stopped {
+	// Children first: nsenter stops itself when it goes on and sees that its child is stopped.
+	for _, pid := range slices.Backward(stopped) {
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}
 }

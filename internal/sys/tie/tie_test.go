@@ -124,6 +124,35 @@ func TestProgramAndItsChildrenHear(t *testing.T) {
 	}
 }
 
+// TestProgramThroughNsenter: nsenter stops itself when it sees that its child is stopped, as that is while it is told.
+func TestProgramThroughNsenter(t *testing.T) {
+	if os.Getuid() != 0 {
+		if os.Getenv("MUSTER_CI") != "" {
+			t.Fatal("needs root")
+		}
+		t.Skip("needs root")
+	}
+	for range 20 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("nsenter", "--pid=/proc/self/ns/pid", "--", "sh", "-c", "echo ready; exec sleep infinity")
+		cmd.Stdout = w
+		ctx, end := context.WithCancelCause(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- tie.Program{Cmd: cmd, Through: true, AtDeath: syscall.SIGTERM}.RunUntil(ctx) }()
+		readied(t, r)
+		why := errors.New("enough")
+		end(why)
+		if err := <-ended; !errors.Is(err, why) {
+			t.Errorf("it ended with %v", err)
+		}
+		r.Close()
+		w.Close()
+	}
+}
+
 func TestHowProgramsEnd(t *testing.T) {
 	for name, row := range map[string]struct {
 		script string
