@@ -40,7 +40,7 @@ demo-aws: doctor python ## the same on the double of AWS
 
 # Everything is compiled before the first test starts, so that no compiler disturbs a cluster. Each promise is proved once here; what
 # repeats at random, measures, or trains for long is for `make soak`.
-test: doctor python ## each promise once: a quarter of an hour from nothing, on two cores
+test: doctor python ## each promise once
 	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/test-run ./test/run
 	@bin/test-run
 
