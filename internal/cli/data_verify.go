@@ -14,6 +14,7 @@ import (
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 type verifyOptions struct {
@@ -206,7 +207,7 @@ func (v proving) sample(ctx context.Context) (answer provenAnswer, err error) {
 // noRoom says what to do where the disk was full.
 func (v proving) noRoom(err error) error {
 	switch {
-	case data.NoRoom(err) == nil:
+	case whole.NoRoom(err) == nil:
 		return err
 	case v.o.keep != "":
 		return fmt.Errorf("%w; choose another directory for --keep-sample, or make room in this one", err)

@@ -217,22 +217,12 @@ func (p *pulling) judge(ctx context.Context, r manifest.Record, err error) error
 		return flaw{err}
 	case errors.Is(err, store.ErrArchived):
 		return flaw{store.ErrArchived}
-	case NoRoom(err) != nil:
+	case whole.NoRoom(err) != nil:
 		return fmt.Errorf("write %s: %w; make room and run the same again, it goes on from there", page.Printable(p.to.at(r.Path)), whole.Cause(err))
 	case ofOneFile(err):
 		return flaw{err}
 	}
 	return fmt.Errorf("pull %s: %w", page.Printable(r.Path), whole.Cause(err))
-}
-
-// NoRoom is how the system says that there is no room for more, nil if an error does not say so.
-func NoRoom(err error) error {
-	for _, why := range []error{syscall.ENOSPC, syscall.EDQUOT} {
-		if errors.Is(err, why) {
-			return why
-		}
-	}
-	return nil
 }
 
 // ofOneFile says whether an error of the file system says something about one place alone.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-hpc/muster/internal/data/manifest"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // Sample is some files of a dataset, chosen by chance, that are fetched and proven, and unpacked where they are archives.
@@ -63,7 +64,7 @@ func (s *Sample) Run(ctx context.Context) (Sampled, error) {
 
 // put says where there is no room. A sample that was cut off is not gone on with.
 func (s *Sample) put(err error) error {
-	if why := NoRoom(err); why != nil {
+	if why := whole.NoRoom(err); why != nil {
 		return fmt.Errorf("put the sample to %s: %w", s.Dir, why)
 	}
 	return err

@@ -52,7 +52,7 @@ func unpackAll(ctx context.Context, root *os.Root, records []manifest.Record, fo
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if NoRoom(err) != nil {
+		if whole.NoRoom(err) != nil {
 			return err
 		}
 		if err != nil {

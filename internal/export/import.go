@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/whole"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -43,9 +44,11 @@ type importer struct {
 	later  *retries
 	now    time.Time
 
-	mu      sync.Mutex // guards what follows
-	result  Imported
-	missing []string // paths that did not come
+	mu         sync.Mutex // guards what follows
+	result     Imported
+	missing    []string // paths that did not come
+	sideBySide bool     // others are being written
+	crowded    []fetch  // had no room beside them
 }
 
 var errBusy = errors.New("it is being written")
@@ -75,7 +78,10 @@ func (in *importer) bring(ctx context.Context, p mergePlan) Imported {
 	return in.result
 }
 
+// data brings files side by side. What has no room is tried again alone, the smallest first: a file that can never fit
+// takes, until it fails, what is enough for others.
 func (in *importer) data(ctx context.Context, all []fetch) {
+	in.sideBySide = true
 	var group errgroup.Group
 	group.SetLimit(putsAtOnce)
 	for _, f := range all {
@@ -85,6 +91,13 @@ func (in *importer) data(ctx context.Context, all []fetch) {
 		})
 	}
 	group.Wait()
+	in.sideBySide = false
+	slices.SortFunc(in.crowded, func(a, b fetch) int {
+		return cmp.Or(cmp.Compare(a.Object.SizeBytes, b.Object.SizeBytes), strings.Compare(a.Path, b.Path))
+	})
+	for _, f := range in.crowded {
+		in.try(ctx, f)
+	}
 }
 
 // inOrder puts pointers behind those that they may name: of directories below, and of longer names.
@@ -106,6 +119,9 @@ func (in *importer) try(ctx context.Context, f fetch) {
 			in.came(f)
 			return
 		}
+		if whole.NoRoom(err) != nil && in.waitsForRoom(f) {
+			return
+		}
 		if ctx.Err() == nil && !errors.Is(err, errBusy) {
 			in.later.failed(f.Path, f.Object.Version, in.now, err)
 		}
@@ -120,6 +136,16 @@ func (in *importer) try(ctx context.Context, f fetch) {
 	if ctx.Err() == nil {
 		in.result.Failed = append(in.result.Failed, fmt.Errorf("import %s: %w", in.key(f), err))
 	}
+}
+
+// waitsForRoom keeps an object for when no other is being written.
+func (in *importer) waitsForRoom(f fetch) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.sideBySide {
+		in.crowded = append(in.crowded, f)
+	}
+	return in.sideBySide
 }
 
 func (in *importer) came(f fetch) {

@@ -3,6 +3,7 @@ package export_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -212,24 +213,73 @@ func content(t *testing.T, dir string) map[string]string {
 	return w.here()
 }
 
+// filler is a store whose large object fills the disk, and holds it full until another object has found no room.
+type filler struct {
+	storetest.Fake
+	dir   string
+	gets  atomic.Int64
+	full  chan struct{} // closed when it is full
+	tried chan struct{} // closed when another has been tried
+}
+
+func (f *filler) Get(ctx context.Context, key string) (io.ReadCloser, store.Object, error) {
+	body, o, err := f.Fake.Get(ctx, key)
+	switch {
+	case key == "run/step-1/model.bin" && f.gets.Add(1) == 1:
+		body = &filling{body, f}
+	case key == "small" && !closed(f.tried):
+		<-f.full
+		body = endCloser{body, func() { close(f.tried) }}
+	}
+	return body, o, err
+}
+
+func closed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// endCloser says that it was closed.
+type endCloser struct {
+	io.ReadCloser
+	closed func()
+}
+
+func (c endCloser) Close() error {
+	c.closed()
+	return c.ReadCloser.Close()
+}
+
+// filling is a body of which is read what there is room for, and the rest when another object has been tried.
+type filling struct {
+	io.ReadCloser
+	*filler
+}
+
+func (f *filling) Read(p []byte) (int, error) {
+	var room syscall.Statfs_t
+	if err := syscall.Statfs(f.dir, &room); err != nil {
+		return 0, err
+	}
+	if room.Bavail == 0 && !closed(f.full) {
+		close(f.full)
+		<-f.tried
+	}
+	return f.ReadCloser.Read(p[:min(len(p), 4096)])
+}
+
 // TestImportFillsTheDisk needs the right to mount. What has room comes, nothing is left of what has none, no pointer names it, and it comes
 // when there is room.
 func TestImportFillsTheDisk(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
-		if os.Getenv("MUSTER_CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("needs the right to mount a tmpfs: %v", err)
-	}
-	defer func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	}()
-	fake, large := &storetest.Fake{}, strings.Repeat("large ", 400_000)
-	all := files{"run/step-1/model.bin": large, "run/latest": "step-1", "small": "small"}
-	place(t, fake, all)
+	tmpfs(t, dir, "size=1m")
+	fake := &filler{dir: dir, full: make(chan struct{}), tried: make(chan struct{})}
+	all := files{"run/step-1/model.bin": strings.Repeat("large ", 400_000), "run/latest": "step-1", "small": "small"}
+	place(t, &fake.Fake, all)
 	m := importer(t, dir, "", fake)
 	got := round(t, m)
 	if len(got.Failed) != 2 || !strings.Contains(told(got.Failed[1:]), "no space left on device") {
@@ -248,4 +298,19 @@ func TestImportFillsTheDisk(t *testing.T) {
 	if diff := cmp.Diff(all, files(content(t, dir))); diff != "" {
 		t.Errorf("with room (-want +got):\n%s", diff)
 	}
+}
+
+func tmpfs(t *testing.T, dir, options string) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
+		if os.Getenv("MUSTER_CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("needs the right to mount a tmpfs: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -98,3 +98,13 @@ func Cause(err error) error {
 	}
 	return err
 }
+
+// NoRoom is how the system says that there is no room for more, nil if an error does not say so.
+func NoRoom(err error) error {
+	for _, why := range []error{syscall.ENOSPC, syscall.EDQUOT} {
+		if errors.Is(err, why) {
+			return why
+		}
+	}
+	return nil
+}
