@@ -1,6 +1,7 @@
 package test
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -71,7 +72,8 @@ func hearsInterrupts(t *testing.T, c *cluster) {
 
 // buildEnds: a build ends with what its Dockerfile runs.
 func buildEnds(t *testing.T, c *cluster, context string) {
-	c.file("context/Waits", "FROM scratch\nADD tree.tar /\nRUN echo ready; sleep 86398.77; true\n")
+	nap := fmt.Sprintf("86398.%07d", os.Getpid()) // of this run: others build on the same machine
+	c.file("context/Waits", "FROM scratch\nADD tree.tar /\nRUN echo ready; sleep "+nap+"; true\n")
 	f := c.followBy(`exec "$@" 2>&1`, "image", "build", "--tag", "waits", "--file", filepath.Join(context, "Waits"), context)
 	f.until(t, "ready")
 	if err := syscall.Kill(f.cmd.Process.Pid, syscall.SIGTERM); err != nil {
@@ -82,7 +84,7 @@ func buildEnds(t *testing.T, c *cluster, context string) {
 	}
 	soon(t, 0, "ended with what the Dockerfile runs", func() bool {
 		for _, p := range machineProcesses() {
-			if strings.Contains(strings.Join(p.args, " "), "86398.77") {
+			if strings.Contains(strings.Join(p.args, " "), nap) {
 				return false
 			}
 		}
