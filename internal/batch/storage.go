@@ -231,6 +231,10 @@ var nodeDirs = []string{"/tmp", "/var/tmp", "/dev/shm", "/local", "/run"}
 
 // checkpointPlace: checkpoints must outlive the node, the job and the cluster.
 func (s *script) checkpointPlace(p spot) {
+	if c := s.bucketAt(p.path); c != nil {
+		s.bucketCheckpoint(p, c)
+		return
+	}
 	if i := slices.IndexFunc(nodeDirs, func(d string) bool { return within(d, p.path) }); i >= 0 || s.scratch(p.path) {
 		s.localCheckpoint(p)
 		return

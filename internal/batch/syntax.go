@@ -87,6 +87,7 @@ var absences = []string{
 	"script/one-node", "script/background", "script/endless-wait", "script/resume", "script/checkpoint", "script/signal", "script/trap", "script/preflight",
 	"script/omp-threads", "script/not-run", "script/exit-code", "script/env-unexported", "script/kill-on-bad-exit", "script/srun-cpus", "script/cpus-per-task",
 	"script/requeue", "script/open-mode", "script/pipefail", "script/errexit", "script/local-checkpoint", "script/rank-in-batch",
+	"script/fixed-hosts",
 }
 
 // seen leaves out what may be false because a part of the shell was not read.
