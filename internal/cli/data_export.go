@@ -177,8 +177,12 @@ func followExports(ctx context.Context, control client.Client, dir string, p *da
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var sent, exported int64
+	told := map[string]bool{}
 	for first := true; ; first = false {
 		if now, err := exportsOf(ctx, control, dir); err == nil {
+			for _, why := range now.heldBack(told) {
+				p.Note("%s", why)
+			}
 			all := now.total()
 			if first {
 				p.Expect(all.files, all.bytes)
@@ -194,6 +198,20 @@ func followExports(ctx context.Context, control client.Client, dir string, p *da
 		case <-tick.C:
 		}
 	}
+}
+
+// heldBack says what keeps checkpoints from the bucket, of each that is not told of yet.
+func (s exportsAnswer) heldBack(told map[string]bool) (reasons []string) {
+	for _, e := range s.Exports {
+		for _, f := range e.Waiting {
+			of, why, ok := strings.Cut(f.Reason, " is not whole: ")
+			if at := path.Join(e.Path, of); ok && !told[at] {
+				told[at] = true
+				reasons = append(reasons, fmt.Sprintf("%s waits, as it is not whole: %s", at, why))
+			}
+		}
+	}
+	return reasons
 }
 
 type exportsTotal struct{ files, bytes, sent, exported int64 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"time"
 
@@ -66,5 +67,21 @@ func TestExportsAnswer(t *testing.T) {
 	var out bytes.Buffer
 	if err := (exportsAnswer{}).write(&out, now); err != nil || out.String() != "nothing of this cluster goes to a bucket\n" {
 		t.Errorf("of nothing it says %q, %v", out.String(), err)
+	}
+}
+
+func TestExportsHeldBack(t *testing.T) {
+	status := client.ExportStatus{Path: "/fsx1/runs", Waiting: []client.WaitingFile{
+		{Path: "log", Reason: "it is being written"},
+		{Path: "a/step-9/x.pt", Reason: "a/step-9 is not whole: y.pt is not there yet, and it changed 3s ago"},
+		{Path: "a/step-9/z.pt", Reason: "a/step-9 is not whole: y.pt is not there yet, and it changed 3s ago"},
+	}}
+	answer, told := exportsAnswer{Exports: []exportAnswer{{ExportStatus: status}}}, map[string]bool{}
+	want := []string{"/fsx1/runs/a/step-9 waits, as it is not whole: y.pt is not there yet, and it changed 3s ago"}
+	if got := answer.heldBack(told); !slices.Equal(got, want) {
+		t.Errorf("first it tells %q, want %q", got, want)
+	}
+	if got := answer.heldBack(told); len(got) > 0 {
+		t.Errorf("it tells once more: %q", got)
 	}
 }
