@@ -36,11 +36,12 @@ func (r IORRun) Line() []string {
 }
 
 // MDTest is the command line that makes, looks at and removes empty files by all tasks: each in a directory of its own (-u), and
-// each looks at those of another node (-N with the tasks of a node).
+// each looks at those of the next (-N 1), which is on another node where the tasks are dealt out to the nodes in turn. Where they are not,
+// mdtest of 3.3 and later counts -N in nodes, and older ones in tasks (src/mdtest.c, nstride).
 //
 // https://ior.readthedocs.io/en/latest/userDoc/mdtest.html
-func MDTest(program, dir string, files, tasksPerNode int) []string {
-	return []string{program, "-n", strconv.Itoa(files), "-F", "-u", "-N", strconv.Itoa(tasksPerNode), "-d", filepath.Join(dir, "mdtest")}
+func MDTest(program, dir string, files int) []string {
+	return []string{program, "-n", strconv.Itoa(files), "-F", "-u", "-N", "1", "-d", filepath.Join(dir, "mdtest")}
 }
 
 // Place is the directory that a run makes in one that the user gave: PhaseWrite makes it, PhaseEnd removes it with all that is in it.

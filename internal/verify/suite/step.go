@@ -34,6 +34,8 @@ type stepOptions struct {
 	gpus int
 	// mpi is srun's --mpi, empty for none.
 	mpi string
+	// cyclic says that tasks are dealt out to the nodes in turn, so that the next task is on another node.
+	cyclic bool
 	// input says that the step hears what is written to its input.
 	input heard
 	// outlives says that the step ends by itself when its input does, and has time to clean up: srun is not ended with this process.
@@ -93,6 +95,9 @@ func (r *run) args(o stepOptions) []string {
 	}
 	if o.mpi != "" {
 		args = append(args, "--mpi="+o.mpi)
+	}
+	if o.cyclic {
+		args = append(args, "--distribution=cyclic")
 	}
 	if o.image != "" {
 		args = append(args, "--container-image="+o.image)

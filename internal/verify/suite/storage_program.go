@@ -152,13 +152,13 @@ func (p pass) byMPI(ctx context.Context, seen *judge.StorageSeen, with *storageB
 	if with.ior != "" {
 		p.Tell(fmt.Sprintf("IOR writes and reads %s from %s", p.dir, count.Of(len(p.alloc.nodes), "node")))
 		line := load.IORRun{Program: with.ior, Dir: place, Bytes: p.size.bytes / int64(each), Seconds: int(p.size.span.Seconds()), Direct: direct}.Line()
-		text, err := p.overMPI(ctx, line, each)
+		text, err := p.overMPI(ctx, stepOptions{args: line, tasks: each})
 		sum, wrong := judge.SumOfIOR(meter.ReadIOR([]byte(text)), tasks, len(p.alloc.nodes), direct)
 		p.keep(ctx, seen, with, &with.ior, "ior", sum, told(err, wrong))
 	}
 	if with.mdtest != "" && ctx.Err() == nil {
 		p.Tell("mdtest makes, looks at and removes files in " + p.dir)
-		text, err := p.overMPI(ctx, load.MDTest(with.mdtest, place, storageFiles, each), each)
+		text, err := p.overMPI(ctx, stepOptions{args: load.MDTest(with.mdtest, place, storageFiles), tasks: each, cyclic: true})
 		sum, wrong := judge.SumOfMdtest(meter.ReadMdtest([]byte(text)), tasks)
 		p.keep(ctx, seen, with, &with.mdtest, "mdtest", sum, told(err, wrong))
 	}
@@ -187,9 +187,9 @@ func told(err, wrong error) error {
 }
 
 // overMPI runs a program on all nodes, and is what it printed.
-func (p pass) overMPI(ctx context.Context, line []string, each int) (string, error) {
+func (p pass) overMPI(ctx context.Context, o stepOptions) (string, error) {
 	var text strings.Builder
-	o := stepOptions{args: line, tasks: each, mpi: "pmix", limit: 4*p.size.span + storageStart}
+	o.mpi, o.limit = "pmix", 4*p.size.span+storageStart
 	err := p.lines(ctx, o, func(line string) {
 		if text.Len() < mostTable {
 			text.WriteString(line + "\n")
