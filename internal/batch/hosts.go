@@ -5,34 +5,39 @@ import (
 	"strings"
 )
 
-// hostFileOptions name a file with the hosts that a launcher reaches itself, by the launcher
+// hostFileOptions name a file with the hosts that a launcher reaches itself
 // (deepspeed --help, mpirun(1) of Open MPI, mpiexec.hydra -help, horovodrun --help).
-var hostFileOptions = map[string][]string{
-	"deepspeed":     {"hostfile", "H"},
-	"mpirun":        {"hostfile", "machinefile", "default-hostfile"},
-	"mpiexec":       {"hostfile", "machinefile", "default-hostfile"},
-	"orterun":       {"hostfile", "machinefile", "default-hostfile"},
-	"mpiexec.hydra": {"hostfile", "machinefile", "f"},
-	"horovodrun":    {"hostfile"},
+func hostFileOptions(launcher string) []string {
+	switch launcher {
+	case "deepspeed":
+		return []string{"hostfile", "H"}
+	case "mpirun", "mpiexec", "orterun":
+		return []string{"hostfile", "machinefile", "default-hostfile"}
+	case "mpiexec.hydra":
+		return []string{"hostfile", "machinefile", "f"}
+	case "horovodrun":
+		return []string{"hostfile"}
+	}
+	return nil
 }
 
 // hostOptions name the hosts themselves.
-var hostOptions = map[string][]string{
-	"mpirun":        {"H", "host", "hosts"},
-	"mpiexec":       {"H", "host", "hosts"},
-	"orterun":       {"H", "host"},
-	"mpiexec.hydra": {"host", "hosts"},
-	"horovodrun":    {"H", "hosts"},
+func hostOptions(launcher string) []string {
+	switch launcher {
+	case "mpirun", "mpiexec", "orterun", "mpiexec.hydra", "horovodrun":
+		return []string{"H", "host", "hosts"}
+	}
+	return nil
 }
 
 // fixedHosts finds hosts that were written down before Slurm chose the job's nodes: the ranks start beside the jobs of others, or nowhere.
 func (s *script) fixedHosts() {
 	for _, c := range s.commands {
-		if w, ok := c.flag(hostFileOptions[c.name]...); ok && w.known() && !s.makesFile(w.text, c) {
+		if w, ok := c.flag(hostFileOptions(c.name)...); ok && w.known() && !s.makesFile(w.text, c) {
 			s.warnf("script/fixed-hosts", w.Place, "%s starts the ranks on the hosts in %s, which nothing in the script writes: they may not be the job's nodes", c.name, w.text).
 				WithHint("%s", hostsOfJob(c.name))
 		}
-		if w, ok := c.flag(hostOptions[c.name]...); ok && w.known() && !onlyHere(w.text) {
+		if w, ok := c.flag(hostOptions(c.name)...); ok && w.known() && !onlyHere(w.text) {
 			s.warnf("script/fixed-hosts", w.Place, "%s starts the ranks on %s, which may not be nodes of the job", c.name, w.text).
 				WithHint("%s", hostsOfJob(c.name))
 		}
