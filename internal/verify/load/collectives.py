@@ -51,6 +51,16 @@ def interface(address):
     return ""
 
 
+def meeting_place(dist, *where, **how):
+    """A TCPStore, also of a PyTorch that was built without libuv, as Debian 13's: PyTorch asks for it by itself since 2.4."""
+    try:
+        return dist.TCPStore(*where, **how)
+    except RuntimeError as e:
+        if "libuv" not in str(e):
+            raise
+        return dist.TCPStore(*where, use_libuv=False, **how)
+
+
 class Bench:
     def __init__(self, torch, told, device):
         self.torch, self.dist, self.device, self.gloo = torch, torch.distributed, device, told["backend"] == "gloo"
@@ -207,12 +217,12 @@ def main():
         wait = datetime.timedelta(seconds=60)
         if RANK == 0:
             order(orders, "meet")
-            store = dist.TCPStore(address, 0, RANKS, True, wait, wait_for_workers=False)
+            store = meeting_place(dist, address, 0, RANKS, True, wait, wait_for_workers=False)
             say("store", address=address, port=store.port)
             order(orders, "join")
         else:
             at = order(orders, "join")
-            store = dist.TCPStore(at["address"], at["port"], RANKS, False, wait)
+            store = meeting_place(dist, at["address"], at["port"], RANKS, False, wait)
         dist.init_process_group(told["backend"], store=store, rank=RANK, world_size=RANKS, timeout=wait)
         measure_all(Bench(torch, told, device), told)
         dist.barrier()
