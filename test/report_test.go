@@ -101,10 +101,17 @@ func (r accountedRun) seconds() float64 { return r.end.Sub(r.start).Seconds() }
 // accounted are the two runs of a job, when accounting has the end of both.
 func (c *cluster) accounted(id string) (runs []accountedRun) {
 	c.t.Helper()
+	said := ""
+	defer func() {
+		if c.t.Failed() {
+			c.t.Logf("sacct says of job %s:\n%s", id, said)
+		}
+	}()
 	c.await("the accounting has both runs", time.Minute, func() bool {
-		runs = nil
-		for line := range strings.Lines(c.head("sacct", "-XDnP", "--jobs="+id, "--format=Start,End")) {
-			from, to, _ := strings.Cut(strings.TrimSpace(line), "|")
+		runs, said = nil, c.head("sacct", "-XDnP", "--jobs="+id, "--format=Start,End,State,NodeList")
+		for line := range strings.Lines(said) {
+			from, rest, _ := strings.Cut(strings.TrimSpace(line), "|")
+			to, _, _ := strings.Cut(rest, "|")
 			start, err1 := time.ParseInLocation("2006-01-02T15:04:05", from, time.Local)
 			end, err2 := time.ParseInLocation("2006-01-02T15:04:05", to, time.Local)
 			if err1 == nil && err2 == nil {
