@@ -18,9 +18,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-hpc/muster/internal/local/machine"
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/sys/own"
+	"github.com/muster-hpc/muster/internal/sys/thread"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
@@ -118,16 +120,30 @@ func builtinWeights(settings []slurm.Setting) []slurm.Setting {
 // where it does not say that all else runs, too: another version may not.
 const primaryWait = time.Second
 
-// runTrial runs slurmctld until it has made up its mind, and returns what it said.
+// runTrial runs slurmctld in a network of its own until it has made up its mind, and returns what it said.
 func (u *up) runTrial(ctx context.Context, as string) (said []string, err error) {
+	if u.layout.Rootless {
+		runtime.LockOSThread() // it ends with the thread that starts it
+		defer runtime.UnlockOSThread()
+		return u.runTrialHere(ctx, as)
+	}
+	err = thread.Do(unix.CLONE_NEWNET, func() error {
+		if err := machine.AddressOfItsOwn(); err != nil {
+			return err
+		}
+		said, err = u.runTrialHere(ctx, as)
+		return err
+	})
+	return said, err
+}
+
+func (u *up) runTrialHere(ctx context.Context, as string) (said []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trialWait)
 	defer cancel()
 	line := trialLine(u.layout, as)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
 	cmd.SysProcAttr = trialProcess(u.layout)
-	runtime.LockOSThread() // it ends with the thread that starts it
-	defer runtime.UnlockOSThread()
 	out, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -168,9 +184,9 @@ func trialLine(l *nodes.Layout, as string) []string {
 
 // trialProcess is a process in namespaces of its own that ends with us.
 func trialProcess(l *nodes.Layout) *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	if l.Rootless {
-		attr.Cloneflags |= unix.CLONE_NEWUSER
+		attr.Cloneflags |= unix.CLONE_NEWUSER | unix.CLONE_NEWNET
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: l.UID, HostID: l.UID, Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: l.GID, HostID: l.GID, Size: 1}}
 	}

@@ -132,6 +132,24 @@ func loopbackUp() error {
 	return nil
 }
 
+// AddressOfItsOwn gives the loopback of the calling thread's network namespace an address. Without one that is not 127.0.0.1, glibc finds
+// no address for slurmctld to listen at, and that of 24.11 ends before it has read all its settings. It is one of those that nobody has:
+// https://www.rfc-editor.org/rfc/rfc5737
+func AddressOfItsOwn() error {
+	if err := loopbackUp(); err != nil {
+		return err
+	}
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		return fmt.Errorf("find loopback: %w", err)
+	}
+	address := &net.IPNet{IP: net.IPv4(192, 0, 2, 1), Mask: net.CIDRMask(32, 32)}
+	if err := netlink.AddrAdd(lo, &netlink.Addr{IPNet: address}); err != nil {
+		return fmt.Errorf("add address %s: %w", address, err)
+	}
+	return nil
+}
+
 // announceOnUp has the links of the calling thread's network namespace tell
 // their neighbours of their address when they come up: another machine may have
 // answered for it until now.
