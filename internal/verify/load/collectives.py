@@ -52,7 +52,7 @@ def interface(address):
 
 
 def meeting_place(dist, *where, **how):
-    """A TCPStore, also of a PyTorch that was built without libuv, as Debian 13's: PyTorch asks for it by itself since 2.4."""
+    """A TCPStore, also of a PyTorch without libuv, as Debian 13's."""
     try:
         return dist.TCPStore(*where, **how)
     except RuntimeError as e:
