@@ -11,7 +11,8 @@ each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 
 # What only tests use. What users need, `muster doctor` installs.
 TOOLS := awscli buildah curl e2fsprogs fio iproute2 openmpi-bin openssh-server procps python3-torch python3-venv shellcheck tmux tree umoci
-TOOLS += $(shell . /etc/os-release; [ "$${VERSION_ID:-0}" = 12 ] || echo netavark) # which buildah of Debian 12 does not use
+# buildah of Debian 13 makes no container without it.
+TOOLS += $(shell grep -qs trixie /etc/os-release && echo netavark)
 
 # What only benchmarks use.
 BENCH_TOOLS := e2fsprogs gcc iproute2 jq mmdebstrap pigz python3-venv skopeo squashfs-tools squashfuse time umoci zstd

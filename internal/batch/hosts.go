@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// hostFileOptions name a file with the hosts that a launcher reaches itself
-// (deepspeed --help, mpirun(1) of Open MPI, mpiexec.hydra -help, horovodrun --help).
+// hostFileOptions name a file with the hosts that a launcher reaches itself.
 func hostFileOptions(launcher string) []string {
 	switch launcher {
 	case "deepspeed":

@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/data"
+	"github.com/muster-hpc/muster/internal/data/checkpoint"
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/fault"
 )
@@ -204,7 +205,7 @@ func followExports(ctx context.Context, control client.Client, dir string, p *da
 func (s exportsAnswer) heldBack(told map[string]bool) (reasons []string) {
 	for _, e := range s.Exports {
 		for _, f := range e.Waiting {
-			of, why, ok := strings.Cut(f.Reason, " is not whole: ")
+			of, why, ok := strings.Cut(f.Reason, checkpoint.NotWhole)
 			if at := path.Join(e.Path, of); ok && !told[at] {
 				told[at] = true
 				reasons = append(reasons, fmt.Sprintf("%s waits, as it is not whole: %s", at, why))

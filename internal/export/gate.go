@@ -85,7 +85,7 @@ func (d *decision) gate(f File, reason string) (standing, string) {
 	if d.judgeWhole(c); c.whole {
 		return planned, reason
 	}
-	why := fmt.Sprintf("%s is not whole: %s", c.dir, c.why)
+	why := c.dir + checkpoint.NotWhole + c.why
 	if c.torn {
 		return blocked, why
 	}

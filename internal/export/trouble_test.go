@@ -227,14 +227,14 @@ func (f *filler) Get(ctx context.Context, key string) (io.ReadCloser, store.Obje
 	switch {
 	case key == "run/step-1/model.bin" && f.gets.Add(1) == 1:
 		body = &filling{body, f}
-	case key == "small" && !closed(f.tried):
+	case key == "small" && !isClosed(f.tried):
 		<-f.full
 		body = endCloser{body, func() { close(f.tried) }}
 	}
 	return body, o, err
 }
 
-func closed(c chan struct{}) bool {
+func isClosed(c chan struct{}) bool {
 	select {
 	case <-c:
 		return true
@@ -265,7 +265,7 @@ func (f *filling) Read(p []byte) (int, error) {
 	if err := syscall.Statfs(f.dir, &room); err != nil {
 		return 0, err
 	}
-	if room.Bavail == 0 && !closed(f.full) {
+	if room.Bavail == 0 && !isClosed(f.full) {
 		close(f.full)
 		<-f.tried
 	}
@@ -276,7 +276,7 @@ func (f *filling) Read(p []byte) (int, error) {
 // when there is room.
 func TestImportFillsTheDisk(t *testing.T) {
 	dir := t.TempDir()
-	tmpfs(t, dir, "size=1m")
+	mountTmpfs(t, dir, "size=1m")
 	fake := &filler{dir: dir, full: make(chan struct{}), tried: make(chan struct{})}
 	all := files{"run/step-1/model.bin": strings.Repeat("large ", 400_000), "run/latest": "step-1", "small": "small"}
 	place(t, &fake.Fake, all)
@@ -300,7 +300,7 @@ func TestImportFillsTheDisk(t *testing.T) {
 	}
 }
 
-func tmpfs(t *testing.T, dir, options string) {
+func mountTmpfs(t *testing.T, dir, options string) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
 		if os.Getenv("MUSTER_CI") != "" {

@@ -13,6 +13,9 @@ import (
 // Patience is how long nothing changes in a checkpoint whose last file may be yet to come, until it is taken as whole.
 const Patience = 10 * time.Minute
 
+// NotWhole stands between the name of a checkpoint and why it is not whole, in reasons for people.
+const NotWhole = " is not whole: "
+
 // again is the same for one that was whole once: it is written again, or was copied in another order.
 const again = time.Minute
 

@@ -39,7 +39,7 @@ func (c *court) message(row message.Row, s Sign, place string) {
 	}
 	f := c.program(Class(row.Class), s, place)
 	f.says, f.hint, f.guess, f.alike = row.Says, row.Hint, row.Guess, "message "+row.Key()
-	f.hint = c.shown(f.hint)
+	f.hint = c.hintOrNCCLWarning(f.hint)
 	f.weak = f.weak || s.mentions(row)
 	switch row.Follows {
 	case message.Here:
@@ -75,8 +75,8 @@ func (c *court) message(row message.Row, s Sign, place string) {
 	c.add(f)
 }
 
-// shown is a hint, or in its place the first warning of NCCL, where the hint is to ask for these and the log has them already.
-func (c *court) shown(hint string) string {
+// hintOrNCCLWarning is a hint, or in its place the first warning of NCCL, where the hint is to ask for these and the log has them already.
+func (c *court) hintOrNCCLWarning(hint string) string {
 	if !strings.HasPrefix(hint, "NCCL_DEBUG=WARN ") {
 		return hint
 	}

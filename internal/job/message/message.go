@@ -9,34 +9,29 @@ import (
 	"sync"
 )
 
-// table is messages.tsv:
-//
 // What programs say when they end, and what that means for the run.
 //
 // where, text, class, follows, fault, what the job did, what to do about it, source
 //
 // where    cuda     what CUDA says for an error: words, and names
-//
-//	line     the beginning of a line
-//	usage    behind "PROGRAM: error: ", where a process ended with exit code 2
-//	slurm    anywhere behind "error: " of slurmstepd or srun
-//	nccl     anywhere in a warning of NCCL; what stands before & has to be in it, too
-//	message  anywhere in the last line of a traceback; & as above
-//	name     the name of an exception
-//
+//          line     the beginning of a line
+//          usage    behind "PROGRAM: error: ", where a process ended with exit code 2
+//          slurm    anywhere behind "error: " of slurmstepd or srun
+//          nccl     anywhere in a warning of NCCL; what stands before & has to be in it, too
+//          message  anywhere in the last line of a traceback; & as above
+//          name     the name of an exception
 // text     several, with " | " between, mean the same
 // class    of job/cause; with ? it is a guess. A/B is A where one node says so, and B where all nodes of several do, or no node is known that alone does
 // follows  what follows if not what the class says: here, later (here, after a wait), stop
 // fault    node     the node of the rank that says so is at fault: it is left out of the next run, and drained if more than the job says so
-//
-//	avoid    it is left out of the next run, and not drained
-//	lone     as avoid, but only where one node of several says so; lone! as node then
-//	service  a service outside the cluster is at fault
-//	-        what the class says
+//          avoid    it is left out of the next run, and not drained
+//          lone     as avoid, but only where one node of several says so; lone! as node then
+//          service  a service outside the cluster is at fault
+//          -        what the class says
 //
 // Rows are in order: of those that fit a line the first counts. Sources are repositories and files of the programs; the words are theirs.
 // CUDA's words (cudaGetErrorString), its names (cudaError, CUresult): behind PyTorch's "CUDA error: ", NCCL's and others' "Cuda failure ", "CUDA_ERROR_" of the driver's API, and cudaGetDeviceCount.
-//
+
 //go:embed messages.tsv
 var table string
 

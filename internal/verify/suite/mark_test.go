@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,17 @@ func TestSeenAlike(t *testing.T) {
 	for _, x := range got {
 		if x.Verdict != want[x.On] {
 			t.Errorf("%+v", x)
+		}
+	}
+}
+
+// TestMdtestLooksAtOtherNodes: the next task (-N 1) is on another node where srun deals the tasks out in turn.
+func TestMdtestLooksAtOtherNodes(t *testing.T) {
+	r := &run{alloc: &allocation{nodes: []string{"n-1", "n-2"}}}
+	args := strings.Join(r.args(mdtestStep("mdtest", "/fsx/place", 8)), " ")
+	for _, want := range []string{" --ntasks-per-node=8 ", " --distribution=cyclic ", " -N 1 "} {
+		if !strings.Contains(args, want) {
+			t.Errorf("srun %s lacks %q", args, want)
 		}
 	}
 }

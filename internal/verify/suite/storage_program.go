@@ -158,7 +158,7 @@ func (p pass) byMPI(ctx context.Context, seen *judge.StorageSeen, with *storageB
 	}
 	if with.mdtest != "" && ctx.Err() == nil {
 		p.Tell("mdtest makes, looks at and removes files in " + p.dir)
-		text, err := p.overMPI(ctx, stepOptions{args: load.MDTest(with.mdtest, place, storageFiles), tasks: each, cyclic: true})
+		text, err := p.overMPI(ctx, mdtestStep(with.mdtest, place, each))
 		sum, wrong := judge.SumOfMdtest(meter.ReadMdtest([]byte(text)), tasks)
 		p.keep(ctx, seen, with, &with.mdtest, "mdtest", sum, told(err, wrong))
 	}
@@ -184,6 +184,11 @@ func told(err, wrong error) error {
 		return fmt.Errorf("%w; %w", wrong, err)
 	}
 	return wrong
+}
+
+// mdtestStep has each task look at the files of another node.
+func mdtestStep(program, place string, each int) stepOptions {
+	return stepOptions{args: load.MDTest(program, place, storageFiles), tasks: each, cyclic: true}
 }
 
 // overMPI runs a program on all nodes, and is what it printed.
