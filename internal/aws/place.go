@@ -88,7 +88,7 @@ func everywhere(ctx context.Context, home string, only bool) ([]known, error) {
 	for _, r := range records {
 		byName[r.Name] = r
 	}
-	return slices.SortedFunc(maps.Values(byName), func(x, y known) int { return strings.Compare(x.Name, y.Name) }), nil
+	return slices.SortedStableFunc(maps.Values(byName), func(x, y known) int { return strings.Compare(x.Name, y.Name) }), nil
 }
 
 // Open implements place.Place.

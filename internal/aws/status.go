@@ -274,7 +274,7 @@ func (s *Status) count(all []api.Instance, err error) {
 		s.USDPerHour += g.USDPerHour
 		s.Instances = append(s.Instances, g)
 	}
-	slices.SortFunc(s.Instances, func(x, y InstanceGroup) int {
+	slices.SortStableFunc(s.Instances, func(x, y InstanceGroup) int {
 		return cmp.Or(-cmp.Compare(x.Role, y.Role), cmp.Compare(x.Queue, y.Queue), cmp.Compare(x.InstanceType, y.InstanceType), cmp.Compare(x.State, y.State))
 	})
 }

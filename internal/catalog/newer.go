@@ -63,7 +63,7 @@ func Read(data []byte) (*Newer, error) {
 			return nil, fmt.Errorf("the instance type %q has no CPUs, no memory or no architecture, or a price below zero", o.Type)
 		}
 	}
-	slices.SortFunc(n.Types, func(a, b Offer) int { return cmp.Compare(a.Type, b.Type) })
+	slices.SortStableFunc(n.Types, func(a, b Offer) int { return cmp.Compare(a.Type, b.Type) })
 	return &n, nil
 }
 
@@ -114,7 +114,7 @@ func Of(instanceTypes []string) *Newer {
 	if len(part.Types) == 0 {
 		return nil
 	}
-	slices.SortFunc(part.Types, func(a, b Offer) int { return cmp.Compare(a.Type, b.Type) })
+	slices.SortStableFunc(part.Types, func(a, b Offer) int { return cmp.Compare(a.Type, b.Type) })
 	part.Types = slices.CompactFunc(part.Types, func(a, b Offer) bool { return a.Type == b.Type })
 	return part
 }

@@ -79,7 +79,7 @@ func (c *checker) checkArgument(arg string, in io.Reader) error {
 			WithHint("** stands for directories of any depth, * for a part of a name; or give the files' names")
 		c.add(arg, "cluster", "", &list)
 	}
-	slices.SortFunc(paths, clustersFirst)
+	slices.SortStableFunc(paths, clustersFirst)
 	for _, path := range paths {
 		c.check(path)
 	}

@@ -246,7 +246,7 @@ func (g *gathered) heaviest() []int {
 			held[h.ID] += end.Sub(h.Start) * time.Duration(max(1, h.NumNodes))
 		}
 	}
-	return slices.SortedFunc(maps.Keys(held), func(a, b int) int { return cmp.Or(cmp.Compare(held[b], held[a]), a-b) })
+	return slices.SortedStableFunc(maps.Keys(held), func(a, b int) int { return cmp.Or(cmp.Compare(held[b], held[a]), a-b) })
 }
 
 // log reads one job's output, and returns how much that was.

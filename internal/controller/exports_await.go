@@ -69,7 +69,7 @@ func (e *Exports) Await(ctx context.Context, dir string) ([]client.Awaited, erro
 		})
 	}
 	group.Wait()
-	slices.SortFunc(all, func(a, b client.Awaited) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(all, func(a, b client.Awaited) int { return strings.Compare(a.Path, b.Path) })
 	return all, errors.Join(errs...)
 }
 

@@ -29,7 +29,7 @@ func (e *Exports) each(state func(*link) client.ExportStatus) []client.ExportSta
 	for i, l := range e.links {
 		all[i] = state(l)
 	}
-	slices.SortFunc(all, func(a, b client.ExportStatus) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(all, func(a, b client.ExportStatus) int { return cmp.Compare(a.Path, b.Path) })
 	return all
 }
 

@@ -91,7 +91,7 @@ func waiting(jobs []slurm.Job) []fleet.PendingJob {
 			pending = append(pending, fleet.PendingJob{Job: j.ID, Nodes: nodes})
 		}
 	}
-	slices.SortFunc(pending, func(a, b fleet.PendingJob) int { return a.Job - b.Job })
+	slices.SortStableFunc(pending, func(a, b fleet.PendingJob) int { return a.Job - b.Job })
 	return pending
 }
 

@@ -132,7 +132,7 @@ func outOfService(nodes []slurm.Node) []string {
 		}
 	}
 	var lines []string
-	for _, g := range slices.SortedFunc(maps.Keys(of), func(a, b group) int {
+	for _, g := range slices.SortedStableFunc(maps.Keys(of), func(a, b group) int {
 		return cmp.Or(strings.Compare(a.state, b.state), strings.Compare(a.reason, b.reason))
 	}) {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", slurm.Compress(of[g]), g.state, cmp.Or(g.reason, "no reason given")))

@@ -62,7 +62,7 @@ func (t *Track) Progress() Progress {
 		p.Sending = append(p.Sending, *s)
 		p.Bytes -= s.SentBytes
 	}
-	slices.SortFunc(p.Sending, func(a, b Sending) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Path, b.Path)) })
+	slices.SortStableFunc(p.Sending, func(a, b Sending) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Path, b.Path)) })
 	planned := t.planned()
 	for _, w := range t.unseen {
 		size, ok := planned[w.Path]

@@ -238,7 +238,7 @@ func (d *decision) actions() []Action {
 		slices.Sort(nodes)
 		all = append(all, Action{Kind: k.kind, Nodes: nodes, Reason: k.reason, Boot: k.boot})
 	}
-	slices.SortFunc(all, func(a, b Action) int {
+	slices.SortStableFunc(all, func(a, b Action) int {
 		return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Nodes[0], b.Nodes[0]))
 	})
 	return all

@@ -37,7 +37,7 @@ var ending = []string{"instance-retirement", "instance-stop"}
 func grade(w World, n Node, i provider.Instance) graded {
 	var worst graded
 	events := slices.Clone(i.Health)
-	slices.SortFunc(events, func(a, b provider.HealthEvent) int { return strings.Compare(a.Code, b.Code) })
+	slices.SortStableFunc(events, func(a, b provider.HealthEvent) int { return strings.Compare(a.Code, b.Code) })
 	for _, event := range events {
 		g := gradeOne(w, n, i, event)
 		if g.verdict > worst.verdict {

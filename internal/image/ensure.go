@@ -202,7 +202,7 @@ func (e ensured) trim(now time.Time) error {
 
 // unused are the images to remove to keep a limit.
 func unused(all []Image, limit int64, now time.Time) []Image {
-	all = slices.SortedFunc(slices.Values(all), func(a, b Image) int { return a.Changed.Compare(b.Changed) })
+	all = slices.SortedStableFunc(slices.Values(all), func(a, b Image) int { return a.Changed.Compare(b.Changed) })
 	var sum int64
 	for _, i := range all {
 		sum += i.SizeBytes

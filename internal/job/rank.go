@@ -130,7 +130,7 @@ func rankFiles(dir fs.FS, id int) ([]RankFile, error) {
 			all = append(all, f)
 		}
 	}
-	slices.SortFunc(all, func(a, b RankFile) int {
+	slices.SortStableFunc(all, func(a, b RankFile) int {
 		return cmp.Or(slices.Compare(a.order, b.order), cmp.Compare(a.Path, b.Path))
 	})
 	return all, err

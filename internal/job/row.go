@@ -76,7 +76,7 @@ func Rows(queue []slurm.Job, history []slurm.Run, now time.Time) []Row {
 		}
 		add(jobOf(runs), last.Label, text)
 	}
-	slices.SortFunc(rows, func(a, b Row) int {
+	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.number(), b.number()), cmp.Compare(a.task(), b.task()), cmp.Compare(a.ID, b.ID))
 	})
 	return rows

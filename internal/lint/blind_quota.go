@@ -55,7 +55,7 @@ func demands(root spec.View, all []resource) []demand {
 	for name, n := range vcpus {
 		needs = append(needs, demand{name, n})
 	}
-	slices.SortFunc(needs, func(a, b demand) int { return cmp.Or(b.vcpus-a.vcpus, strings.Compare(a.quota, b.quota)) })
+	slices.SortStableFunc(needs, func(a, b demand) int { return cmp.Or(b.vcpus-a.vcpus, strings.Compare(a.quota, b.quota)) })
 	return needs
 }
 

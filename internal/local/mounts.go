@@ -52,7 +52,7 @@ func withHome(c *spec.Cluster) []spec.SharedStorage {
 	if !slices.ContainsFunc(storage, func(s spec.SharedStorage) bool { return s.MountDir == "/home" }) {
 		storage = append(storage, spec.SharedStorage{Name: "home", MountDir: "/home"})
 	}
-	slices.SortFunc(storage, func(a, b spec.SharedStorage) int { return strings.Compare(a.MountDir, b.MountDir) })
+	slices.SortStableFunc(storage, func(a, b spec.SharedStorage) int { return strings.Compare(a.MountDir, b.MountDir) })
 	return storage
 }
 

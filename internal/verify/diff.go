@@ -172,7 +172,7 @@ func keysOf(a, b map[key]Result) []key {
 		}
 		return len(Suites())
 	}
-	return slices.SortedFunc(maps.Keys(all), func(x, y key) int {
+	return slices.SortedStableFunc(maps.Keys(all), func(x, y key) int {
 		return cmp.Or(order(x.suite)-order(y.suite), cmp.Compare(x.suite, y.suite), cmp.Compare(x.check, y.check),
 			cmp.Compare(len(x.on), len(y.on)), cmp.Compare(x.on, y.on), x.nth-y.nth)
 	})

@@ -202,7 +202,9 @@ JOBS
 setsid sh /home/jobs >/dev/null 2>&1 </dev/null &
 `
 
-func inside(t *testing.T, file string, late int) *cloud {
+// inside makes a cloud with the head node of a cluster file, whose agent waits as limits
+// say (MUSTER_LIMITS); as many mounts as late come before the file system's name is known.
+func inside(t *testing.T, file, limits string, late int) *cloud {
 	t.Helper()
 	if !machine.Inside() {
 		t.Skip("TestBoot runs this in namespaces of its own")
@@ -235,9 +237,9 @@ func inside(t *testing.T, file string, late int) *cloud {
 	}
 	c.putObject(manifest.WorkloadKey("train"), workload)
 	c.write(t, "first")
-	data := strings.Replace(manifest.UserData(ticket), "umask 022\n", "umask 022\nexport MUSTER_LIMITS=accounting=3s\n", 1)
+	head := limited(t, ticket, limits)
 	ticket.Role, ticket.Head, ticket.Queue, ticket.Resource = manifest.RoleCompute, "10.0.0.5", "gpu", "p5"
-	c.compute = map[string]string{"train-gpu-p5": impatient(t, ticket)}
+	c.compute = map[string]string{"train-gpu-p5": limited(t, ticket, "poll=1s,head-gone=3s")}
 	ticket.Queue, ticket.Resource = "bad", "p5"
 	c.compute["train-bad-p5"] = manifest.UserData(ticket)
 	ticket.Queue = "dead"
@@ -246,7 +248,7 @@ func inside(t *testing.T, file string, late int) *cloud {
 	c.compute["train-worn-p5"] = manifest.UserData(ticket)
 	ticket.Role, ticket.Queue, ticket.Resource = manifest.RoleLogin, "login", ""
 	c.login = manifest.UserData(ticket)
-	c.launchHead(t, data)
+	c.launchHead(t, head)
 	return c
 }
 
@@ -259,15 +261,14 @@ func (c *cloud) launchHead(t *testing.T, data string) {
 	}
 }
 
-// impatient is user data of a machine that does not wait for long when its head node
-// is gone.
-func impatient(t *testing.T, k manifest.Ticket) string {
+// limited is user data of a machine whose agent waits as limits say.
+func limited(t *testing.T, k manifest.Ticket, limits string) string {
 	t.Helper()
 	before, after, ok := strings.Cut(manifest.UserData(k), "umask 022\n")
 	if !ok {
 		t.Fatal("user data has changed")
 	}
-	return before + "umask 022\nexport MUSTER_LIMITS=poll=1s,head-gone=3s\n" + after
+	return before + "umask 022\nexport MUSTER_LIMITS=" + limits + "\n" + after
 }
 
 // write puts a revision of the site.
@@ -331,7 +332,7 @@ func (c *cloud) gone(node string) bool {
 }
 
 func TestInside(t *testing.T) {
-	c := inside(t, clusterFile, 0)
+	c := inside(t, clusterFile, "accounting=10m", 0)
 	c.await(t, "ready", 3*time.Minute, func() bool { return c.head().Phase == manifest.Ready })
 	for _, s := range c.head().Steps {
 		t.Logf("%6.2f s  %s: %s", s.Seconds, s.Name, s.Detail)

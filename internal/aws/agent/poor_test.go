@@ -22,7 +22,7 @@ mv /usr/sbin/mariadbd.new /usr/sbin/mariadbd
 // TestPoor: accounting that does not come up keeps no head node from being ready, and
 // its status says so; a file system whose name comes late is waited for.
 func TestPoor(t *testing.T) {
-	c := inside(t, poorFile, 1)
+	c := inside(t, poorFile, "accounting=3s", 1)
 	c.await(t, "ready", 2*time.Minute, func() bool { return c.head().Phase == manifest.Ready })
 	c.await(t, "seen", time.Minute, func() bool { return c.head().Cluster != nil })
 	s := c.head()

@@ -45,7 +45,7 @@ func (a *Account) Types(ctx context.Context, now time.Time, say func(string)) (*
 		slices.Sort(o.Zones)
 		n.Types = append(n.Types, o)
 	}
-	slices.SortFunc(n.Types, func(a, b catalog.Offer) int { return cmp.Compare(a.Type, b.Type) })
+	slices.SortStableFunc(n.Types, func(a, b catalog.Offer) int { return cmp.Compare(a.Type, b.Type) })
 	return n, nil
 }
 

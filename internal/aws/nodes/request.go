@@ -159,7 +159,7 @@ func (c *clients) send(ctx context.Context, token string, r request) (launched, 
 	if err != nil {
 		return launched{}, err
 	}
-	slices.SortFunc(l.page.Instances, func(a, b ec2xml.Instance) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortStableFunc(l.page.Instances, func(a, b ec2xml.Instance) int { return cmp.Compare(a.Index, b.Index) })
 	return launched{instances: l.page.Instances}, nil
 }
 
@@ -279,7 +279,7 @@ func sdkTags(tags map[string]string) []types.Tag {
 	for k, v := range tags {
 		all = append(all, types.Tag{Key: aws.String(k), Value: aws.String(v)})
 	}
-	slices.SortFunc(all, func(a, b types.Tag) int { return strings.Compare(*a.Key, *b.Key) })
+	slices.SortStableFunc(all, func(a, b types.Tag) int { return strings.Compare(*a.Key, *b.Key) })
 	return all
 }
 

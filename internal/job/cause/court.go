@@ -144,7 +144,7 @@ func (c *court) faults() []Fault {
 			all[i].Source = f.source
 		}
 	}
-	slices.SortFunc(all, func(a, b Fault) int { return strings.Compare(a.Node, b.Node) })
+	slices.SortStableFunc(all, func(a, b Fault) int { return strings.Compare(a.Node, b.Node) })
 	return all
 }
 

@@ -251,7 +251,7 @@ func (s *server) look(roots []string, now time.Time) ([]Checkpoint, error) {
 }
 
 func newestFirst(all []Checkpoint) {
-	slices.SortFunc(all, func(a, b Checkpoint) int {
+	slices.SortStableFunc(all, func(a, b Checkpoint) int {
 		return cmp.Or(cmp.Compare(b.Step, a.Step), b.Changed.Compare(a.Changed), strings.Compare(a.Dir, b.Dir))
 	})
 }

@@ -172,7 +172,7 @@ func (r *record) exclude(nodes []slurm.Node) {
 		out[name] = at
 	}
 	byTime := func(a, b string) int { return cmp.Or(out[a].Compare(out[b]), cmp.Compare(a, b)) }
-	r.Excluded = exclusions(r.job, expand(r.Exclude), nodes, slices.SortedFunc(maps.Keys(out), byTime))
+	r.Excluded = exclusions(r.job, expand(r.Exclude), nodes, slices.SortedStableFunc(maps.Keys(out), byTime))
 	r.ExcludedAt = out
 }
 

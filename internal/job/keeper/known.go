@@ -26,7 +26,7 @@ func (k *Keeper) known(ctx context.Context) (jobs []slurm.Job, unclear map[int]b
 		unclear[p.Job] = true
 	}
 	kept := k.keptOf(problems)
-	slices.SortFunc(problems, func(a, b slurm.Problem) int {
+	slices.SortStableFunc(problems, func(a, b slurm.Problem) int {
 		switch {
 		case kept[a.Job] == kept[b.Job]:
 			return cmp.Compare(b.Job, a.Job)

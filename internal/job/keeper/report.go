@@ -22,7 +22,7 @@ func (k *Keeper) publish(now time.Time) {
 }
 
 func sortReports(all []client.JobReport) {
-	slices.SortFunc(all, func(a, b client.JobReport) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(all, func(a, b client.JobReport) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // report is what is known of a job. It shares nothing that changes.

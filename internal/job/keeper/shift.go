@@ -114,7 +114,7 @@ func (k *Keeper) keepWhole(ctx context.Context, r *record, there map[int]slurm.J
 func (k *Keeper) trouble() error {
 	var errs []error
 	byID := func(a, b errand.User) int { return a.UID - b.UID }
-	for _, u := range slices.SortedFunc(maps.Keys(k.troubles), byID) {
+	for _, u := range slices.SortedStableFunc(maps.Keys(k.troubles), byID) {
 		errs = append(errs, k.troubles[u])
 	}
 	return errors.Join(errs...)

@@ -106,7 +106,7 @@ func placesOf(l look) string {
 			count[inner]++
 		}
 	}
-	places := slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], strings.Compare(a, b)) })
+	places := slices.SortedStableFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], strings.Compare(a, b)) })
 	const most, longest = 3, 200
 	var says []string
 	for _, at := range places[:min(len(places), most)] {

@@ -79,7 +79,7 @@ func NewLedger(held map[string]NodeTime, failures []Failure) Ledger {
 //
 // S. Holm, Scand. J. Statist. 6 (1979) 65.
 func (l *Ledger) judge() {
-	slices.SortFunc(l.Nodes, func(a, b Standing) int {
+	slices.SortStableFunc(l.Nodes, func(a, b Standing) int {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(b.Failures, a.Failures), cmp.Compare(a.Node, b.Node))
 	})
 	least := 0.0
@@ -203,7 +203,7 @@ func byMachine(user string) bool { return user == "" || user == "slurm" || user 
 
 // distinct are failures without those that follow another one of the same node closely.
 func distinct(all []Failure) []Failure {
-	slices.SortFunc(all, func(a, b Failure) int { return cmp.Or(cmp.Compare(a.Node, b.Node), a.At.Compare(b.At)) })
+	slices.SortStableFunc(all, func(a, b Failure) int { return cmp.Or(cmp.Compare(a.Node, b.Node), a.At.Compare(b.At)) })
 	var kept []Failure
 	for _, f := range all {
 		if n := len(kept); n > 0 && kept[n-1].Node == f.Node && f.At.Sub(kept[n-1].At) < sameFailure {

@@ -99,7 +99,7 @@ func Rows(splits []Split, by By, w Window, machines Machines) (rows []Row, total
 	for _, r := range all {
 		rows = append(rows, *r)
 	}
-	slices.SortFunc(rows, func(a, b Row) int {
+	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(b.Held, a.Held), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Key, b.Key))
 	})
 	return rows, total

@@ -347,7 +347,7 @@ func Hosts(head string, addresses map[string]netip.Addr) string {
 			names[a] = n
 		}
 	}
-	for _, a := range slices.SortedFunc(maps.Keys(names), netip.Addr.Compare) {
+	for _, a := range slices.SortedStableFunc(maps.Keys(names), netip.Addr.Compare) {
 		fmt.Fprintf(&b, "%s %s\n", a, names[a])
 	}
 	return b.String()

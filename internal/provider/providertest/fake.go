@@ -75,7 +75,7 @@ func (f *Fake) Observe(ctx context.Context) ([]provider.Instance, error) {
 	if f.place.silent != nil {
 		return nil, f.place.silent
 	}
-	return slices.SortedFunc(maps.Values(f.place.instances), func(a, b provider.Instance) int { return strings.Compare(a.Node, b.Node) }), nil
+	return slices.SortedStableFunc(maps.Values(f.place.instances), func(a, b provider.Instance) int { return strings.Compare(a.Node, b.Node) }), nil
 }
 
 // Launch implements provider.Provider.

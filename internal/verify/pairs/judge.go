@@ -182,7 +182,7 @@ func (m seen) line(k mark) string {
 }
 
 func sorted(all []Suspect) []Suspect {
-	slices.SortFunc(all, func(x, y Suspect) int {
+	slices.SortStableFunc(all, func(x, y Suspect) int {
 		return cmp.Or(-cmp.Compare(rank(x), rank(y)), cmp.Compare(x.Node, y.Node), cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B))
 	})
 	return all

@@ -21,7 +21,7 @@ func (s *Search) match(j judgement) []Pairing {
 			tried = append(tried, l)
 		}
 	}
-	slices.SortFunc(tried, func(x, y link) int { return slices.Compare(x[:], y[:]) })
+	slices.SortStableFunc(tried, func(x, y link) int { return slices.Compare(x[:], y[:]) })
 	for _, l := range tried {
 		if !m.taken[l[0]] && !m.taken[l[1]] {
 			m.pair(l[0], l[1])

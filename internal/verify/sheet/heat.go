@@ -248,7 +248,7 @@ func slowOf(m verify.Matrix, lower bool, median float64) (slow []slowNode) {
 			all = append(all, found{i, part})
 		}
 	}
-	slices.SortFunc(all, func(a, b found) int { return cmp.Or(cmp.Compare(a.part, b.part), a.node-b.node) })
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Or(cmp.Compare(a.part, b.part), a.node-b.node) })
 	for _, f := range all[:min(len(all), mostSlow)] {
 		numbers := of[f.node]
 		slow = append(slow, slowNode{line(m.Nodes[f.node]), figures(verify.Median(numbers)) + " " + line(m.Unit), percent(f.part), fmt.Sprint(len(numbers))})

@@ -210,7 +210,7 @@ func (j *Journal) apply(l line) {
 }
 
 func (j *Journal) sorted() []Launch {
-	return slices.SortedFunc(maps.Values(j.live), func(a, b Launch) int { return a.At.Compare(b.At) })
+	return slices.SortedStableFunc(maps.Values(j.live), func(a, b Launch) int { return a.At.Compare(b.At) })
 }
 
 // format writes a line: the checksum of the rest, a space, JSON.
