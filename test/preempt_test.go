@@ -116,8 +116,11 @@ until [[ -e go ]]; do
     if [[ -n $stop ]]; then
         echo "$step" >"$SLURM_JOB_NAME.step"
         echo "Stopped before batch $((step + 1))"
-        scontrol requeue "$SLURM_JOB_ID"
-        sleep 300
+        if [[ $(scontrol --version) == *" "2[0-3].* ]]; then
+            scontrol requeue "$SLURM_JOB_ID"
+            sleep 300
+        fi
+        exit 0
     fi
     sleep 1
 done

@@ -15,6 +15,8 @@ type Asked struct {
 	// Accounts are those that the user may charge, Qualities what QoS there are.
 	Accounts, Qualities []string
 	Clusters            []string
+	// Jobs are the numbers of those that slurmctld knows, and of their arrays.
+	Jobs []string
 	// Conf is slurm.conf as slurmctld has read it.
 	Conf map[string]string
 }
@@ -36,7 +38,7 @@ func (s *script) askedRules() {
 		asked = &Asked{}
 	}
 	var unknown []Option
-	for _, name := range []string{"reservation", "licenses", "account", "qos", "switches", "clusters", "wckey"} {
+	for _, name := range []string{"reservation", "licenses", "account", "qos", "switches", "clusters", "wckey", "dependency"} {
 		o, ok := s.option(name)
 		if !ok || o.Value == "" || strings.Contains(o.Value, "$") {
 			continue
@@ -83,6 +85,8 @@ func (s *script) judgeAsked(o Option, a *Asked) bool {
 		return s.enforced("script/qos", o, "QoS", a.Qualities, "qos", a.Conf)
 	case "switches":
 		return s.switches(o, a.Conf)
+	case "dependency":
+		return s.awaits(o, a.Jobs)
 	}
 	return strings.EqualFold(a.Conf["TrackWCKey"], "no") // Slurm then ignores it
 }

@@ -170,3 +170,26 @@ func dependency(part string) bool {
 	}
 	return slices.Contains(dependencyForms, kind) && jobs != "" && strings.Trim(jobs, "0123456789:+_*") == ""
 }
+
+// awaits reports a job whose exit code is waited for and that slurmctld does not know, which Slurm has refused since 23.02.
+func (s *script) awaits(o Option, there []string) bool {
+	for part := range strings.FieldsFuncSeq(o.Value, func(r rune) bool { return r == ',' || r == '?' }) {
+		kind, jobs, _ := strings.Cut(part, ":")
+		if kind = strings.ToLower(kind); s.slurm().before("23.02") || !dependency(part) || kind != "afterok" && kind != "afternotok" {
+			continue
+		}
+		if there == nil {
+			return false
+		}
+		for job := range strings.SplitSeq(jobs, ":") {
+			id, _, _ := strings.Cut(job, "_")
+			if id, _, _ = strings.Cut(id, "+"); slices.Contains(there, id) {
+				continue
+			}
+			s.errorf("script/dependency", s.at(o), "Slurm does not know job %s, or has forgotten it: it says \"Job dependency problem\"", id).
+				WithHint("afterany:%s waits for no exit code, and takes a job that is gone for ended", id)
+			return true
+		}
+	}
+	return true
+}

@@ -83,7 +83,7 @@ func lackingOf(a *txtar.Archive, f txtar.File, facts *batch.Facts) *batch.Facts 
 func asked(enforce string) *batch.Asked {
 	return &batch.Asked{
 		Reservations: []string{"maint"}, Licenses: map[string]int{"matlab": 2, "idl": 1}, Accounts: []string{"research"}, Qualities: []string{"normal"},
-		Clusters: []string{"here"}, Conf: map[string]string{"AccountingStorageEnforce": enforce, "TopologyPlugin": "topology/none", "TrackWCKey": "No"},
+		Clusters: []string{"here"}, Jobs: []string{"12", "13", "14"}, Conf: map[string]string{"AccountingStorageEnforce": enforce, "TopologyPlugin": "topology/none", "TrackWCKey": "No"},
 	}
 }
 

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"os/user"
+	"strconv"
 
 	"github.com/muster-hpc/muster/internal/batch"
 	"github.com/muster-hpc/muster/internal/slurm"
@@ -40,6 +42,7 @@ func askCluster(ctx context.Context, s slurm.Client, data []byte, flags []string
 		{[]string{"licenses"}, func() (err error) { a.Licenses, err = s.Licenses(look); return err }},
 		{[]string{"account"}, func() (err error) { a.Accounts, err = accountsOf(look, s); return err }},
 		{[]string{"qos"}, func() (err error) { a.Qualities, err = s.Qualities(look); return err }},
+		{[]string{"dependency"}, func() (err error) { a.Jobs, err = jobNumbers(look, s); return err }},
 		{[]string{"clusters"}, func() (err error) { a.Clusters, err = s.Clusters(look); return err }},
 	} {
 		if batch.Wants(data, flags, q.options...) {
@@ -60,6 +63,19 @@ func reservationNames(ctx context.Context, s slurm.Client) ([]string, error) {
 		names = append(names, r.Name)
 	}
 	return names, nil
+}
+
+// jobNumbers are those of the jobs that slurmctld knows, and of their arrays. None is not nil.
+func jobNumbers(ctx context.Context, s slurm.Client) ([]string, error) {
+	all, _, err := s.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	numbers := []string{}
+	for _, j := range all {
+		numbers = append(numbers, strconv.Itoa(j.ID), strconv.Itoa(cmp.Or(j.ArrayJobID, j.ID)))
+	}
+	return numbers, nil
 }
 
 // accountsOf are the accounts that the caller may charge.

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/muster-hpc/muster/internal/sys/tie"
 )
 
@@ -98,6 +100,7 @@ func (o BuildOptions) buildLine(id string, chroot bool) []string {
 	}
 	if o.Builder != "docker" && chroot {
 		line = append(line, "--isolation", "chroot")
+		line = append(line, heldLimits()...)
 	}
 	if o.File != "" {
 		line = append(line, "--file", o.File)
@@ -106,6 +109,26 @@ func (o BuildOptions) buildLine(id string, chroot bool) []string {
 		line = append(line, "--build-arg", a)
 	}
 	return append(line, "--", o.Context)
+}
+
+// heldLimits are options by which a builder that changes its root asks for no more processes and open files than it may have:
+// by itself it wants 1048576 of each in buildah 1.39, which fails for root without CAP_SYS_RESOURCE, as in most containers.
+// buildah 1.28 holds itself to 32768 processes, and fails if a program is to have more.
+func heldLimits() []string {
+	var line []string
+	for _, l := range []struct {
+		name string
+		kind int
+		most uint64
+	}{{"nproc", unix.RLIMIT_NPROC, 32768}, {"nofile", unix.RLIMIT_NOFILE, 1048576}} {
+		var has unix.Rlimit
+		if err := unix.Getrlimit(l.kind, &has); err != nil {
+			continue
+		}
+		n := min(has.Max, l.most)
+		line = append(line, "--ulimit", fmt.Sprintf("%s=%d:%d", l.name, n, n))
+	}
+	return line
 }
 
 // saveLine is the command that writes an image to the work directory.

@@ -5,7 +5,7 @@ import os
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import set_seed
+from accelerate.utils import InitProcessGroupKwargs, set_seed
 
 
 def main():
@@ -13,7 +13,8 @@ def main():
     parser.add_argument("--dir", required=True)
     parser.add_argument("--steps", type=int, default=40)
     options = parser.parse_args()
-    accelerator = Accelerator()
+    # On CPUs accelerate takes MPI where PyTorch has it, as Debian 13's has; srun without --mpi then starts ranks of one each.
+    accelerator = Accelerator(kwargs_handlers=[InitProcessGroupKwargs(backend="gloo")])
     set_seed(1)
     x = torch.randn(16 * options.steps, 8)
     data = torch.utils.data.TensorDataset(x, x.sum(1, keepdim=True))

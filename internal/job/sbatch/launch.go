@@ -84,7 +84,8 @@ early() {
     [[ -n $told ]] || return 0
     if scontrol --oneliner show job "$SLURM_JOB_ID" | grep -q ' PreemptTime=[0-9]'; then
         echo "Job $SLURM_JOB_ID ended early: it makes room for another job"
-        scontrol requeue "$SLURM_JOB_ID"
+        # Since 24.05 Slurm itself queues a job that ends so; one that queued itself would run once more than it has to.
+        if [[ $(scontrol --version) == *" "2[0-3].* ]]; then scontrol requeue "$SLURM_JOB_ID"; fi
     else
         echo "Job $SLURM_JOB_ID ended early: its time was nearly over"
     fi

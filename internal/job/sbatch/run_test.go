@@ -36,6 +36,7 @@ exec "$@"
 	scontrolStub = `#!/bin/sh
 case $* in
 "--oneliner show job 41") echo "JobId=41 PreemptTime=${PREEMPTED:-None} SuspendTime=None" ;;
+--version) echo "slurm-wlm $VERSION" ;;
 "requeue 41") touch "$NOTES/requeued" ;;
 *) printf 'node-1\nnode-2\n' ;;
 esac
@@ -198,19 +199,22 @@ exit "$CODE"
 // alone; that the script ends as the ranks do, if they fail; and that ranks that end well after it have not completed.
 func TestNew_passes_the_signal_on(t *testing.T) {
 	for _, row := range []struct {
-		name, code, preempted string
-		want                  int
-		early                 string
-		requeued              bool
+		name, code, preempted, version string
+		want                           int
+		early                          string
+		requeued                       bool
 	}{
-		{"fails", "3", "", 3, "", false},
-		{"fails_and_makes_room", "3", "2026-11-20T20:34:36", 3, "", false},
-		{"ends_before_its_time", "0", "", 1, "Job 41 ended early: its time was nearly over", false},
-		{"makes_room", "0", "2026-11-20T20:34:36", 1, "Job 41 ended early: it makes room for another job", true},
+		{"fails", "3", "", "22.05.8", 3, "", false},
+		{"fails_and_makes_room", "3", "2026-11-20T20:34:36", "22.05.8", 3, "", false},
+		{"ends_before_its_time", "0", "", "22.05.8", 1, "Job 41 ended early: its time was nearly over", false},
+		{"makes_room", "0", "2026-11-20T20:34:36", "22.05.8", 1, "Job 41 ended early: it makes room for another job", true},
+		{"makes_room_in_23.11", "0", "2026-11-20T20:34:36", "23.11.10", 1, "Job 41 ended early: it makes room for another job", true},
+		{"is_queued_by_Slurm", "0", "2026-11-20T20:34:36", "24.05.0", 1, "Job 41 ended early: it makes room for another job", false},
+		{"is_queued_by_Slurm_of_25.11", "0", "2026-11-20T20:34:36", "25.11.2", 1, "Job 41 ended early: it makes room for another job", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := newStage(t, ranksStub)
-			early := s.told(row.want, "CODE="+row.code, "PREEMPTED="+row.preempted)
+			early := s.told(row.want, "CODE="+row.code, "PREEMPTED="+row.preempted, "VERSION="+row.version)
 			if _, err := os.Stat(filepath.Join(s.dir, "requeued")); early != row.early || (err == nil) != row.requeued {
 				t.Errorf("the script said %q, want %q; scontrol requeue: %v", early, row.early, err)
 			}
