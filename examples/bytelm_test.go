@@ -10,9 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-hpc/muster/test/freeport"
 )
 
 // bytelm is the compiled program and the text that it learns.
@@ -55,7 +58,7 @@ func (b bytelm) rank(t *testing.T, dir string, rank, ranks int, port string, env
 // run trains to the end on three ranks and returns what rank 0 wrote and whether it succeeded.
 func (b bytelm) run(t *testing.T, dir string, env ...string) (said string, ok bool) {
 	t.Helper()
-	port, ranks := freePort(t), 3
+	port, ranks := strconv.Itoa(freeport.OnLoopback(t)), 3
 	first, out := b.rank(t, dir, 0, ranks, port, env...)
 	var others []*exec.Cmd
 	for i := 1; i < ranks; i++ {
@@ -69,20 +72,6 @@ func (b bytelm) run(t *testing.T, dir string, env ...string) (said string, ok bo
 		}
 	}
 	return out.String(), err == nil
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 func weights(t *testing.T, dir string) []byte {
@@ -182,7 +171,7 @@ func TestBytelm_refuses_other_runs(t *testing.T) {
 // TestBytelm_ends_with_a_rank holds that rank 0 does not wait for a rank whose connection ended.
 func TestBytelm_ends_with_a_rank(t *testing.T) {
 	b := compileBytelm(t)
-	port := freePort(t)
+	port := strconv.Itoa(freeport.OnLoopback(t))
 	cmd, out := b.rank(t, t.TempDir(), 0, 2, port)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/muster-hpc/muster/internal/fleet"
 	"github.com/muster-hpc/muster/internal/provider/providertest"
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/test/freeport"
 )
 
 // realSlurm starts a slurmctld with two compute resources of cloud nodes, of
@@ -23,12 +23,7 @@ import (
 func realSlurm(t *testing.T) slurm.Client {
 	t.Helper()
 	need(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := free.Addr().(*net.TCPAddr).Port
-	free.Close()
+	port := freeport.OnLoopback(t)
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)

@@ -6,10 +6,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/muster-hpc/muster/test/freeport"
 )
 
 // batch runs train.sbatch as Slurm would on two nodes, with both nodes on this machine.
@@ -33,7 +36,7 @@ func batchCommand(t *testing.T, p place, env ...string) *exec.Cmd {
 	cmd.Env = append(os.Environ(),
 		"PATH="+bin+":/usr/bin:/bin", "SLURM_SUBMIT_DIR="+here,
 		"SLURM_JOB_ID=41", "SLURM_JOB_NODELIST=n[1-2]", "SLURM_JOB_NUM_NODES=2", "SLURM_CPUS_PER_TASK=12",
-		"GLOO_SOCKET_IFNAME=lo", "MASTER_PORT="+freePort(t), "MODEL=small",
+		"GLOO_SOCKET_IFNAME=lo", "MASTER_PORT="+strconv.Itoa(freeport.OnLoopback(t)), "MODEL=small",
 		"DATA_DIR="+p.path("data"), "CHECKPOINT_DIR="+p.path("checkpoints"),
 		"OUTPUT_DIR="+p.path("outputs"), "LOG_DIR="+p.path("logs"),
 		"STEPS=20", "CHECKPOINT_FREQ=20", "BATCH_SIZE=1")

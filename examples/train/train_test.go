@@ -4,15 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/muster-hpc/muster/test/freeport"
 	"github.com/muster-hpc/muster/test/soak"
 )
 
@@ -53,7 +54,7 @@ type training struct {
 func start(ctx context.Context, t *testing.T, p place, ranks int) *training {
 	t.Helper()
 	run := &training{out: newWatched()}
-	port := freePort(t)
+	port := strconv.Itoa(freeport.OnLoopback(t))
 	for rank := range ranks {
 		args := append([]string{
 			"-B", "train.py", "--data-dir", p.path("data"), "--checkpoint-dir", p.path("checkpoints"),
@@ -224,21 +225,6 @@ func limit(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// freePort returns a loopback port that was free a moment ago.
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // requireTorch skips the test where Debian's PyTorch is not installed; where CI has it, that fails.

@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-hpc/muster/test/freeport"
 )
 
 func TestSetAddressesAsksOnceForAThousand(t *testing.T) {
@@ -45,12 +46,7 @@ func slurmctld(t *testing.T, nodes int) Client {
 		t.Skip("slurmctld is not installed")
 	}
 	dir := t.TempDir()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := free.Addr().(*net.TCPAddr).Port
-	free.Close()
+	port := freeport.OnLoopback(t)
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
