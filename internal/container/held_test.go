@@ -31,8 +31,19 @@ type held struct {
 // startHold makes a container to join, from a helper that starts as starter.
 func startHold(t *testing.T, starter User, o Options) *held {
 	t.Helper()
+	h := launchHold(t, starter, o, nil)
+	h.hear()
+	return h
+}
+
+// launchHold starts a holder, whose answer comes behind what lies before it in the pipe.
+func launchHold(t *testing.T, starter User, o Options, before []byte) *held {
+	t.Helper()
 	h := &held{t: t, stderr: &bytes.Buffer{}, user: o.User}
 	answer, to, err := os.Pipe()
+	if err == nil {
+		_, err = to.Write(before)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,13 +61,19 @@ func startHold(t *testing.T, starter User, o Options) *held {
 	to.Close()
 	from.Close()
 	t.Cleanup(func() { h.end() })
+	return h
+}
+
+// hear waits for the answer.
+func (h *held) hear() {
+	h.t.Helper()
 	h.fields = h.read()
 	if h.fields[0] == "ok" {
+		var err error
 		if h.space, err = mountSpace(h.pid()); err != nil {
-			t.Fatal(err)
+			h.t.Fatal(err)
 		}
 	}
-	return h
 }
 
 // read reads an answer.

@@ -30,12 +30,16 @@ func Hold(o Options, life Life) (well bool, err error) {
 	if err != nil {
 		return false, Refuse(life, err)
 	}
+	// Before the answer: tasks come then, and whoever dies, somebody must end them.
+	if err := h.newGuard(life.Step); err != nil {
+		return false, errors.Join(Refuse(life, err), h.finish())
+	}
 	err = answerOK(life.Answer, h.container(), seccompHex(), notices)
 	if o.Save == "" {
 		err = errors.Join(err, life.Answer.Close())
 	}
 	// This comes after the answer, so that tasks do not wait for it.
-	err = errors.Join(err, h.newGuard(life.Step), h.announce())
+	err = errors.Join(err, h.announce())
 	if err != nil {
 		return false, errors.Join(err, h.finish())
 	}

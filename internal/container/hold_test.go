@@ -3,13 +3,16 @@ package container
 import (
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -161,7 +164,11 @@ func TestHoldWhoeverDies(t *testing.T) {
 					}
 					h.step.Close()
 				}
+				late := time.AfterFunc(5*time.Minute, func() { _ = syscall.Kill(-task.Process.Pid, syscall.SIGKILL) })
 				_ = task.Wait()
+				if !late.Stop() {
+					t.Errorf("the task did not end: %s", h.stderr)
+				}
 				_ = h.cmd.Wait()
 				h.nothingLeft()
 				if row.name == "squashfuse" && !strings.Contains(h.stderr.String(), "squashfuse ended too early") {
@@ -170,6 +177,48 @@ func TestHoldWhoeverDies(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestHoldIsGuardedBeforeItsAnswer: whoever reads the answer may start a task at once, so that from then on there is
+// somebody who ends it if the holder is killed. A full pipe holds the answer back.
+func TestHoldIsGuardedBeforeItsAnswer(t *testing.T) {
+	fixture(t)
+	before := make([]byte, 64<<10)
+	h := launchHold(t, super, Options{Image: shared.plain, User: ordinary}, before)
+	for end := time.Now().Add(5 * time.Minute); !h.guarded(); pause() {
+		if time.Now().After(end) {
+			t.Fatal("the answer is given before there is a guard")
+		}
+	}
+	if _, err := io.ReadFull(h.answer, before); err != nil {
+		t.Fatal(err)
+	}
+	h.hear()
+	if err := h.end(); err != nil {
+		t.Errorf("end: %v: %s", err, h.stderr)
+	}
+	h.nothingLeft()
+}
+
+// guarded tells whether a child of the holder's has the step's pipe open.
+func (h *held) guarded() bool {
+	pipe, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", h.step.Fd()))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", h.cmd.Process.Pid))
+	for _, list := range lists {
+		data, _ := os.ReadFile(list)
+		for _, pid := range strings.Fields(string(data)) {
+			links, _ := filepath.Glob("/proc/" + pid + "/fd/*")
+			for _, l := range links {
+				if to, err := os.Readlink(l); err == nil && to == pipe {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 func must[T any](v T, err error) T {
