@@ -23,7 +23,7 @@ var asked = map[string]string{
 	"--reservation=nosuch": "error", "--licenses=nosuch": "error", "--licenses=nosuch:2": "error",
 	"--account=nosuch": "fits", "--qos=nosuch": "fits", "--switches=1": "fits", "--wckey=x": "fits", "--clusters=nosuch": "error", "--clusters=all": "fits",
 	"--dependency=singleton": "fits", "--dependency=after:1+5": "fits", "--dependency=AFTERANY:1": "fits",
-	"--dependency=nosuch:1": "error", "--dependency=afterok": "error", "--dependency=afterok:abc": "error", "--dependency=afterok:1?afterany:2": "fits", "--dependency=afterany:999999": "fits",
+	"--dependency=nosuch:1": "error", "--dependency=afterok": "error", "--dependency=afterok:abc": "error", "--dependency=afterany:1?afterany:2": "fits", "--dependency=afterany:999999": "fits",
 	"--dependency=afterok:999999": "error since 23.02",
 }
 
