@@ -101,7 +101,7 @@ func (c *cluster) service(name string) int {
 func (c *cluster) slurmd(node string) int {
 	init := c.init(node)
 	for _, p := range c.processes() {
-		if p.parent == init && p.name == "slurmd" {
+		if p.parent == init && strings.HasPrefix(p.name, "slurmd") {
 			return p.pid
 		}
 	}

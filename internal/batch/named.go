@@ -172,18 +172,22 @@ func dependency(part string) bool {
 }
 
 // awaits reports a job whose exit code is waited for and that slurmctld does not know, which Slurm has refused since 23.02.
-func (s *script) awaits(o Option, there []string) bool {
+func (s *script) awaits(o Option, a *Asked) bool {
+	version := s.slurm()
+	if told := versionsOf([]string{a.Conf["SLURM_VERSION"]}); told.known() {
+		version = told
+	}
 	for part := range strings.FieldsFuncSeq(o.Value, func(r rune) bool { return r == ',' || r == '?' }) {
 		kind, jobs, _ := strings.Cut(part, ":")
-		if kind = strings.ToLower(kind); s.slurm().before("23.02") || !dependency(part) || kind != "afterok" && kind != "afternotok" {
+		if kind = strings.ToLower(kind); version.before("23.02") || !dependency(part) || kind != "afterok" && kind != "afternotok" {
 			continue
 		}
-		if there == nil {
+		if a.Jobs == nil || !version.from("23.02") {
 			return false
 		}
 		for job := range strings.SplitSeq(jobs, ":") {
 			id, _, _ := strings.Cut(job, "_")
-			if id, _, _ = strings.Cut(id, "+"); slices.Contains(there, id) {
+			if id, _, _ = strings.Cut(id, "+"); slices.Contains(a.Jobs, id) {
 				continue
 			}
 			s.errorf("script/dependency", s.at(o), "Slurm does not know job %s, or has forgotten it: it says \"Job dependency problem\"", id).

@@ -37,7 +37,7 @@ func askCluster(ctx context.Context, s slurm.Client, data []byte, flags []string
 		options []string
 		ask     func() error
 	}{
-		{[]string{"account", "qos", "switches", "wckey"}, func() (err error) { a.Conf, err = s.Conf(look); return err }},
+		{[]string{"account", "qos", "switches", "wckey", "dependency"}, func() (err error) { a.Conf, err = s.Conf(look); return err }},
 		{[]string{"reservation"}, func() (err error) { a.Reservations, err = reservationNames(look, s); return err }},
 		{[]string{"licenses"}, func() (err error) { a.Licenses, err = s.Licenses(look); return err }},
 		{[]string{"account"}, func() (err error) { a.Accounts, err = accountsOf(look, s); return err }},

@@ -124,7 +124,7 @@ func localConfig(l *nodes.Layout) (controller.Config, error) {
 		Share:    l.Share,
 		Doors:    local.Doors(),
 		Refresh:  l.Refresh,
-		Register: client.Reconfigure, EndRunaways: client.EndRunaways, Trust: time.Duration(slurm.LocalTimers().BatchStart+15) * time.Second,
+		Register: nodes.Register, EndRunaways: client.EndRunaways, Trust: time.Duration(slurm.LocalTimers().BatchStart+15) * time.Second,
 		Slurmctld: func() int {
 			status, _ := supervise.LoadStatus(l.Path("run", "services.json"))
 			return supervise.PID(status, "slurmctld")
