@@ -20,7 +20,7 @@ type Progress struct {
 	Exported int       // files that were put so far
 	Moved    int64     // grows whenever anything moves: bytes read or sent, objects looked at
 	Waiting  []Wait    // the first of the files that will be exported
-	Blocked  []Wait    // files that cannot be exported
+	Blocked  []Wait    // files that cannot be exported, by path
 	Sending  []Sending // what is being uploaded, the oldest first
 	Success  time.Time // when a round ended last in which the place was well
 	Since    time.Time // when the oldest of the files changed that could be sent and are not; zero if there is none
@@ -58,6 +58,7 @@ func (t *Track) Progress() Progress {
 	p := t.progress
 	p.Unknown = !t.seen
 	p.Blocked = slices.Clone(p.Blocked)
+	slices.SortStableFunc(p.Blocked, func(a, b Wait) int { return cmp.Compare(a.Path, b.Path) }) // they were tried at once
 	for _, s := range t.sending {
 		p.Sending = append(p.Sending, *s)
 		p.Bytes -= s.SentBytes
