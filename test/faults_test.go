@@ -147,13 +147,18 @@ func serviceHangs(t *testing.T, c *cluster) {
 func slurmdIsKilled(t *testing.T, c *cluster) {
 	h := c.hold("undaemoned")
 	node := c.show(h.id).Nodes[0]
+	step := func() string { return strings.TrimSpace(c.head("srun", "--overlap", "--jobid="+h.id, "hostname")) }
+	// Slurm's slurmd saves which jobs had their prolog after it has launched a step, and starts no step of others.
+	if out := step(); out != node {
+		t.Errorf("a step ran on %q", out)
+	}
 	before, old := c.init(node), c.slurmd(node)
 	c.kill("slurmd of "+node, old)
 	c.await("a new slurmd runs", 10*time.Second, func() bool {
 		now := c.slurmd(node)
 		return now != 0 && now != old
 	})
-	if out := c.head("srun", "--overlap", "--jobid="+h.id, "hostname"); strings.TrimSpace(out) != node {
+	if out := step(); out != node {
 		t.Errorf("a new step ran on %q", out)
 	}
 	if now := c.init(node); now != before {
