@@ -10,7 +10,7 @@ ACTIONS := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 each     = set -e; for m in $(MODULES); do (cd $$m && $(1)); done
 
 # What only tests use. What users need, `muster doctor` installs.
-TOOLS := awscli buildah curl e2fsprogs fio iproute2 openmpi-bin openssh-server procps python3-torch python3-venv shellcheck tmux tree umoci
+TOOLS := awscli buildah curl e2fsprogs fio iproute2 iptables openmpi-bin openssh-server procps python3-torch python3-venv shellcheck tmux tree umoci
 # buildah of Debian 13 makes no container without it.
 TOOLS += $(shell grep -qs trixie /etc/os-release && echo netavark)
 

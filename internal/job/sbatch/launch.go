@@ -158,10 +158,26 @@ func (w writer) container() []part {
 		mounts[i] = m + ":" + m
 	}
 	mounts = append(mounts, w.job.Mounts...)
-	return []part{
+	parts := []part{
 		{"Image", "--container-image=" + quoted(w.job.Image)},
 		{"Mounts", "--container-mounts=" + quoted(strings.Join(mounts, ","))},
 	}
+	if own := w.own(); len(own) > 0 { // an image's would win otherwise
+		parts = append(parts, part{"Environment", "--container-env=" + strings.Join(own, ",")})
+	}
+	return parts
+}
+
+// own are the names of the variables that the job itself sets.
+func (w writer) own() []string {
+	var names []string
+	for _, v := range w.job.Environment {
+		names = append(names, v.Name)
+	}
+	for _, s := range w.job.Secrets {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // launcher is what a task runs, up to the program.

@@ -97,7 +97,7 @@ func TestNew(t *testing.T) {
 		{"p5e_deepspeed", "p5e.48xlarge", efa, "deepspeed", "Nodes: 14\n"},
 		{"p5e_accelerate", "p5e.48xlarge", efa, "accelerate", "Nodes: 2\n"},
 		{"p5_srun", "p5.48xlarge", efa, "srun", "Nodes: 2\n"},
-		{"p5e_container", "p5e.48xlarge", efa, "torchrun", "Nodes: 2\nImage: /fsx1/images/train.sqsh\nMounts: ['/opt/tools:/tools:ro']\n"},
+		{"p5e_container", "p5e.48xlarge", efa, "torchrun", "Nodes: 2\nImage: /fsx1/images/train.sqsh\nMounts: ['/opt/tools:/tools:ro']\nEnvironment: {NCCL_DEBUG: INFO, HF_HOME: /fsx1/hf}\nSecrets: {HF_TOKEN: {Environment: HF_TOKEN}}\n"},
 		{"p5e_part", "p5e.48xlarge", efa, "torchrun", "GPUs: 4\n"},
 		{"g5_torchrun", "g5.12xlarge", "", "torchrun", "Nodes: 2\n"},
 		{"g6_one_node", "g6.48xlarge", "", "fsdp", "Nodes: 1\n"},
