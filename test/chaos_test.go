@@ -161,7 +161,7 @@ func (x *chaos) pids(victim string) (pids []int) {
 		return pids
 	}
 	for _, p := range x.processes() {
-		if victim == "slurmd" && strings.HasPrefix(p.name, "slurmd") || victim == "node" && slices.Contains(p.args, "muster-node") {
+		if victim == "slurmd" && isSlurmd(p) || victim == "node" && slices.Contains(p.args, "muster-node") {
 			pids = append(pids, p.pid)
 		}
 	}

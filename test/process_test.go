@@ -101,12 +101,15 @@ func (c *cluster) service(name string) int {
 func (c *cluster) slurmd(node string) int {
 	init := c.init(node)
 	for _, p := range c.processes() {
-		if p.parent == init && strings.HasPrefix(p.name, "slurmd") {
+		if p.parent == init && isSlurmd(p) {
 			return p.pid
 		}
 	}
 	return 0
 }
+
+// isSlurmd tells whether a process is slurmd. Debian 13's is called slurmd-wlm once it has read its configuration again.
+func isSlurmd(p process) bool { return p.name == "slurmd" || p.name == "slurmd-wlm" }
 
 // init is a node's first process, 0 if the node does not run.
 func (c *cluster) init(node string) int {

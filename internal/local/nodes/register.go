@@ -77,7 +77,7 @@ func childrenOf(pid int) ([]int, error) {
 func heedsHangup(pid int) bool {
 	proc := "/proc/" + strconv.Itoa(pid)
 	name, err := os.ReadFile(proc + "/comm")
-	if err != nil || !strings.HasPrefix(string(name), "slurmd") {
+	if err != nil || string(name) != "slurmd\n" && string(name) != "slurmd-wlm\n" {
 		return false
 	}
 	caught, err := statusField(proc, "SigCgt")
