@@ -122,7 +122,8 @@ func decimal(word string) verify.Look[float64] {
 	return verify.Saw(n)
 }
 
-// daemons are those of Slurm's that run, by their names.
+// daemons are those of Slurm's that run, by their names. Debian calls its programs slurmd-wlm and so on, and so does the kernel
+// once a daemon of 23.11 or later has read its configuration again.
 func (e eye) daemons() verify.Look[[]string] {
 	known := []string{"munged", "slurmctld", "slurmd", "slurmdbd"}
 	names := e.glob("/proc/[0-9]*/comm")
@@ -132,7 +133,7 @@ func (e eye) daemons() verify.Look[[]string] {
 	have := []string{}
 	for _, file := range names {
 		text, _ := e.read(file) // a process may have ended meanwhile
-		if name := strings.TrimSpace(text); slices.Contains(known, name) && !slices.Contains(have, name) {
+		if name := strings.TrimSuffix(strings.TrimSpace(text), "-wlm"); slices.Contains(known, name) && !slices.Contains(have, name) {
 			have = append(have, name)
 		}
 	}

@@ -348,3 +348,12 @@ func TestRealGPU(t *testing.T) {
 		unseen(t, "NVLinks that are all inactive", cards[0].NVLinks, "all inactive")
 	}
 }
+
+// TestMachine_daemons: Debian's names of Slurm's programs count as Slurm's own.
+func TestMachine_daemons(t *testing.T) {
+	r := newRoot(t)
+	for pid, name := range []string{"bash", "slurmd-wlm", "munged", "slurmstepd", "slurmctld", "slurmd"} {
+		r.file(fmt.Sprintf("/proc/%d/comm", pid+1), name+"\n")
+	}
+	saw(t, "daemons", r.scan().Machine.Daemons, []string{"munged", "slurmctld", "slurmd"})
+}
