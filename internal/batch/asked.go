@@ -86,7 +86,7 @@ func (s *script) judgeAsked(o Option, a *Asked) bool {
 	case "switches":
 		return s.switches(o, a.Conf)
 	case "dependency":
-		return s.awaits(o, a)
+		return s.judgeAwaitedJobs(o, a)
 	}
 	return strings.EqualFold(a.Conf["TrackWCKey"], "no") // Slurm then ignores it
 }

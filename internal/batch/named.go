@@ -171,15 +171,19 @@ func dependency(part string) bool {
 	return slices.Contains(dependencyForms, kind) && jobs != "" && strings.Trim(jobs, "0123456789:+_*") == ""
 }
 
-// awaits reports a job whose exit code is waited for and that slurmctld does not know, which Slurm has refused since 23.02.
-func (s *script) awaits(o Option, a *Asked) bool {
+// judgeAwaitedJobs reports a job whose exit code is waited for and that slurmctld does not know, which Slurm has refused since
+// 23.02. It is false if that is not known.
+func (s *script) judgeAwaitedJobs(o Option, a *Asked) bool {
 	version := s.slurm()
 	if told := versionsOf([]string{a.Conf["SLURM_VERSION"]}); told.known() {
 		version = told
 	}
+	if version.before("23.02") {
+		return true
+	}
 	for part := range strings.FieldsFuncSeq(o.Value, func(r rune) bool { return r == ',' || r == '?' }) {
 		kind, jobs, _ := strings.Cut(part, ":")
-		if kind = strings.ToLower(kind); version.before("23.02") || !dependency(part) || kind != "afterok" && kind != "afternotok" {
+		if kind = strings.ToLower(kind); !dependency(part) || kind != "afterok" && kind != "afternotok" {
 			continue
 		}
 		if a.Jobs == nil || !version.from("23.02") {

@@ -32,7 +32,7 @@ type held struct {
 func startHold(t *testing.T, starter User, o Options) *held {
 	t.Helper()
 	h := launchHold(t, starter, o, nil)
-	h.hear()
+	h.awaitAnswer()
 	return h
 }
 
@@ -64,8 +64,8 @@ func launchHold(t *testing.T, starter User, o Options, before []byte) *held {
 	return h
 }
 
-// hear waits for the answer.
-func (h *held) hear() {
+// awaitAnswer waits for the answer.
+func (h *held) awaitAnswer() {
 	h.t.Helper()
 	h.fields = h.read()
 	if h.fields[0] == "ok" {

@@ -164,11 +164,7 @@ func TestHoldWhoeverDies(t *testing.T) {
 					}
 					h.step.Close()
 				}
-				late := time.AfterFunc(5*time.Minute, func() { _ = syscall.Kill(-task.Process.Pid, syscall.SIGKILL) })
-				_ = task.Wait()
-				if !late.Stop() {
-					t.Errorf("the task did not end: %s", h.stderr)
-				}
+				h.awaitTask(task)
 				_ = h.cmd.Wait()
 				h.nothingLeft()
 				if row.name == "squashfuse" && !strings.Contains(h.stderr.String(), "squashfuse ended too early") {
@@ -179,13 +175,23 @@ func TestHoldWhoeverDies(t *testing.T) {
 	}
 }
 
+// awaitTask waits for the end of a task, which somebody else has to bring.
+func (h *held) awaitTask(task *exec.Cmd) {
+	h.t.Helper()
+	late := time.AfterFunc(5*time.Minute, func() { _ = syscall.Kill(-task.Process.Pid, syscall.SIGKILL) })
+	_ = task.Wait()
+	if !late.Stop() {
+		h.t.Errorf("the task did not end: %s", h.stderr)
+	}
+}
+
 // TestHoldIsGuardedBeforeItsAnswer: whoever reads the answer may start a task at once, so that from then on there is
 // somebody who ends it if the holder is killed. A full pipe holds the answer back.
 func TestHoldIsGuardedBeforeItsAnswer(t *testing.T) {
 	fixture(t)
 	before := make([]byte, 64<<10)
 	h := launchHold(t, super, Options{Image: shared.plain, User: ordinary}, before)
-	for end := time.Now().Add(5 * time.Minute); !h.guarded(); pause() {
+	for end := time.Now().Add(5 * time.Minute); !h.hasGuard(); pause() {
 		if time.Now().After(end) {
 			t.Fatal("the answer is given before there is a guard")
 		}
@@ -193,15 +199,15 @@ func TestHoldIsGuardedBeforeItsAnswer(t *testing.T) {
 	if _, err := io.ReadFull(h.answer, before); err != nil {
 		t.Fatal(err)
 	}
-	h.hear()
+	h.awaitAnswer()
 	if err := h.end(); err != nil {
 		t.Errorf("end: %v: %s", err, h.stderr)
 	}
 	h.nothingLeft()
 }
 
-// guarded tells whether a child of the holder's has the step's pipe open.
-func (h *held) guarded() bool {
+// hasGuard tells whether a child of the holder's has the step's pipe open.
+func (h *held) hasGuard() bool {
 	pipe, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", h.step.Fd()))
 	if err != nil {
 		h.t.Fatal(err)

@@ -14,8 +14,7 @@ import (
 // OnLoopback returns a port of 127.0.0.1 at which nobody listens.
 func OnLoopback(t testing.TB) int {
 	t.Helper()
-	const first = 10000
-	end := lowestOfKernel(t)
+	first, end := span(lowestOfKernel(t))
 	for range 100 {
 		port := first + rand.IntN(end-first)
 		l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -26,6 +25,14 @@ func OnLoopback(t testing.TB) int {
 	}
 	t.Fatalf("found no free port between %d and %d", first, end)
 	return 0
+}
+
+// span are the ports to choose from, from first up to end, which is none of them. Where the kernel hands out nearly all ports, so do we.
+func span(lowestOfKernel int) (first, end int) {
+	if lowestOfKernel < 12000 {
+		return lowestOfKernel, 1 << 16
+	}
+	return 10000, lowestOfKernel
 }
 
 // lowestOfKernel is the lowest port that the kernel hands out by itself.

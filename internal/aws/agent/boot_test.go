@@ -237,9 +237,9 @@ func inside(t *testing.T, file, limits string, late int) *cloud {
 	}
 	c.putObject(manifest.WorkloadKey("train"), workload)
 	c.write(t, "first")
-	head := limited(t, ticket, limits)
+	head := userDataWithLimits(t, ticket, limits)
 	ticket.Role, ticket.Head, ticket.Queue, ticket.Resource = manifest.RoleCompute, "10.0.0.5", "gpu", "p5"
-	c.compute = map[string]string{"train-gpu-p5": limited(t, ticket, "poll=1s,head-gone=3s")}
+	c.compute = map[string]string{"train-gpu-p5": userDataWithLimits(t, ticket, "poll=1s,head-gone=3s")}
 	ticket.Queue, ticket.Resource = "bad", "p5"
 	c.compute["train-bad-p5"] = manifest.UserData(ticket)
 	ticket.Queue = "dead"
@@ -261,8 +261,8 @@ func (c *cloud) launchHead(t *testing.T, data string) {
 	}
 }
 
-// limited is user data of a machine whose agent waits as limits say.
-func limited(t *testing.T, k manifest.Ticket, limits string) string {
+// userDataWithLimits is user data of a machine whose agent waits as limits say.
+func userDataWithLimits(t *testing.T, k manifest.Ticket, limits string) string {
 	t.Helper()
 	before, after, ok := strings.Cut(manifest.UserData(k), "umask 022\n")
 	if !ok {

@@ -162,14 +162,14 @@ func (w writer) container() []part {
 		{"Image", "--container-image=" + quoted(w.job.Image)},
 		{"Mounts", "--container-mounts=" + quoted(strings.Join(mounts, ","))},
 	}
-	if own := w.own(); len(own) > 0 { // an image's would win otherwise
+	if own := w.ownVariables(); len(own) > 0 { // an image's would win otherwise
 		parts = append(parts, part{"Environment", "--container-env=" + strings.Join(own, ",")})
 	}
 	return parts
 }
 
-// own are the names of the variables that the job itself sets.
-func (w writer) own() []string {
+// ownVariables are the names of the variables that the job itself sets.
+func (w writer) ownVariables() []string {
 	var names []string
 	for _, v := range w.job.Environment {
 		names = append(names, v.Name)

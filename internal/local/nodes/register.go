@@ -22,15 +22,15 @@ func Register(context.Context) error {
 	}
 	var errs []error
 	for _, i := range inits {
-		if err := i.register(); err != nil {
+		if err := i.registerSlurmd(); err != nil {
 			errs = append(errs, fmt.Errorf("have %s register: %w", i.name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// register has a node's slurmd register. One that is starting does so by itself.
-func (i nodeInit) register() error {
+// registerSlurmd has a node's slurmd register. One that is starting does so by itself.
+func (i nodeInit) registerSlurmd() error {
 	pids, err := childrenOf(i.pid)
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func TestRegister(t *testing.T) {
 			if line, err := said.ReadString('\n'); line != "ready\n" {
 				t.Fatal(line, err)
 			}
-			if err := (nodeInit{name: "n", pid: first.Process.Pid}).register(); err != nil {
+			if err := (nodeInit{name: "n", pid: first.Process.Pid}).registerSlurmd(); err != nil {
 				t.Fatal(err)
 			}
 			if row.want == "end\n" { // it comes instead of what SIGHUP would bring
