@@ -22,6 +22,7 @@ UNSTARTED := -o DPkg::Path=$(CURDIR)/internal/local/doctor/guard:/usr/local/sbin
 
 .PHONY: help build demo demo-aws test soak check dist archive bench bench-small clean doctor tools python shellcheck
 .DEFAULT_GOAL := build
+.NOTPARALLEL:
 
 # A target with two number signs behind it is for people: `make help` lists these.
 help: ## this list
@@ -40,15 +41,15 @@ demo-aws: doctor python ## the same on the double of AWS
 	$(GO) build -o bin/muster-cloud ./test/cloud/muster-cloud
 	bin/muster-cloud demo bin/muster test/cloud/demo
 
-# Everything is compiled before the first test starts, so that no compiler disturbs a cluster. Each promise is proved once here; what
-# repeats at random, measures, or trains for long is for `make soak`.
-test: doctor python ## each promise once
+# Everything is compiled and installed before the first test starts, so that neither disturbs a cluster. Each promise is proved once here;
+# what repeats at random, measures, or trains for long is for `make soak`.
+test: build ## each promise once
 	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/test-run ./test/run
-	@bin/test-run
+	@bin/test-run -install 'make --no-print-directory doctor python'
 
-soak: doctor python bin/sharded/made ## what repeats at random, measures, or trains for long
+soak: build ## what repeats at random, measures, or trains for long
 	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/test-run ./test/run
-	@bin/test-run -soak
+	@bin/test-run -soak -install 'make --no-print-directory doctor python bin/sharded/made'
 
 check: shellcheck ## format, vet, staticcheck, other systems, the house's rules, shell: without running anything
 	@diff=$$(gofmt -d bench cmd docs examples internal stand test) && test -z "$$diff" || { printf '%s\n' "$$diff"; exit 1; }
@@ -99,7 +100,7 @@ tools: ## install what only tests use
 
 # Python programs that tests use: moto and cfn-lint in bin/py; in bin/clients and bin/trainers, those that run on nodes, by the
 # Python that nodes have, the latter beside Debian's PyTorch. A soak also has PyPI's PyTorch, of 5 GB, in bin/sharded. Each is made anew when its versions or this
-# directory's path have changed.
+# directory's path have changed. Nodes compile nothing for others: what runs there is compiled here; bin/py is compiled as it is used.
 python: bin/py/made bin/clients/made bin/trainers/made ## the Python programs that tests use
 
 PYTHON_STAMP = { echo '$(CURDIR)'; cat $(1); }
@@ -107,13 +108,13 @@ PYTHON_MADE  = @if $(call PYTHON_STAMP,$(2)) | cmp --silent - $@; then exit 0; f
 	rm -rf $(@D); \
 	$(1) -c 'import ensurepip, venv' 2>/dev/null || { echo "tests that use $(@D) are skipped: python3-venv is missing"; exit 0; }; \
 	echo "installing from PyPI into $(@D): the $$(grep -c == $(2)) packages of $(2)"; \
-	$(1) -m venv $(3) $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $(2) && \
+	$(1) -m venv $(3) $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps $(4) --requirement $(2) && \
 	$(call PYTHON_STAMP,$(2)) > $@
 
 .PHONY: bin/py/made bin/clients/made bin/trainers/made bin/sharded/made
 
 bin/py/made: tools
-	$(call PYTHON_MADE,python3,test/cloud/requirements.txt)
+	$(call PYTHON_MADE,python3,test/cloud/requirements.txt,,--no-compile)
 
 bin/clients/made: tools
 	$(call PYTHON_MADE,/usr/bin/python3,test/clients/requirements.txt)

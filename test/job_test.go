@@ -113,6 +113,13 @@ func TestJobs(t *testing.T) {
 		"leaves_its_nodes":     jobLeavesItsNodes,
 		"tells_its_nodes":      jobTellsItsNodes,
 		"has_what_is_active":   jobHasWhatIsActive,
+	})
+}
+
+// TestUsersOfTheMachines has users do on one cluster what they do on clusters besides jobs.
+func TestUsersOfTheMachines(t *testing.T) {
+	t.Parallel()
+	newCluster(t, fileOf(3)+dataFile).each(map[string]func(*testing.T, *cluster){
 		"finds_later_programs": findsWhatIsInstalledLater,
 		"slurm_as_production":  slurmAsInProduction,
 		"debian_finds_s3":      debianClientFindsS3,

@@ -4,22 +4,30 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/sys/growth"
+	"github.com/muster-hpc/muster/test/soak"
 )
 
-// TestFixes_of_large_files holds that thousands of mistakes are fixed soon. The
+// TestSoak_fixes_of_large_files holds that thousands of mistakes are fixed soon. The
 // limit is far above what it takes, and far below what one check for each takes, on any machine: an ordinary file is the measure of it.
-func TestFixes_of_large_files(t *testing.T) {
-	limit := 150 * parsing(t, 10_000)
+func TestSoak_fixes_of_large_files(t *testing.T) {
+	soak.Only(t, "it measures; TestFixes_of_many_mistakes fixes fewer")
+	fixesMany(t, 3000, 150*parsing(t, 10_000))
+}
+
+func TestFixes_of_many_mistakes(t *testing.T) { fixesMany(t, 200, time.Hour) }
+
+// fixesMany fixes so many mistakes of each kind, within the limit.
+func fixesMany(t *testing.T, many int, limit time.Duration) {
 	for _, row := range []struct{ name, entry string }{
 		{"misspelt", "      - bucketName: b%d\n        KeyName: k # why\n"},
 		{"twice", "      - BucketName: b%d\n        KeyName: k # why\n        KeyName: k\n"},
 		{"value", "      - BucketName: b%d\n        EnableWriteAccess: \"tRue\" # why\n        KeyName: k\n"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			const many = 3000
 			text := "HeadNode:\n  Iam:\n    S3Access:\n"
 			for i := range many {
 				text += fmt.Sprintf(row.entry, i)

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/sys/growth"
+	"github.com/muster-hpc/muster/test/soak"
 )
 
 // large is a valid file of about n lines.
@@ -76,39 +77,46 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// TestParse_is_never_slow feeds files that are made to take long. Each must
-// come back with errors and soon; the limit is far above what they take, and that of an ordinary file is the measure of it.
-func TestParse_is_never_slow(t *testing.T) {
-	limit := 500 * parsing(t, 10_000)
+// TestParse_of_bombs feeds files that are made to take long, as small ones.
+func TestParse_of_bombs(t *testing.T) { parsesBombs(t, 50, time.Hour) }
+
+// TestSoak_parse_is_never_slow feeds large ones. The limit is far above what they take, and that of an ordinary file is the measure of it.
+func TestSoak_parse_is_never_slow(t *testing.T) {
+	soak.Only(t, "it measures; TestParse_of_bombs parses the same, smaller")
+	parsesBombs(t, 1, 500*parsing(t, 10_000))
+}
+
+// parsesBombs parses files that are made to take long, each a part of what it may be. They must come back with errors, and within the limit.
+func parsesBombs(t *testing.T, part int, limit time.Duration) {
 	bomb := "a0: &a0 [x, x]\n"
 	for i := range 40 {
 		bomb += fmt.Sprintf("a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
 	}
-	merges := "m0: &m0 {" + numbered("k%d: 1, ", 2000) + "}\nm1:\n  <<: [" + strings.Repeat("*m0, ", 100_000) + "]\n"
+	merges := "m0: &m0 {" + numbered("k%d: 1, ", 2000) + "}\nm1:\n  <<: [" + strings.Repeat("*m0, ", 100_000/part) + "]\n"
 	fan := "Tags: &t [" + strings.Repeat("{Key: k, Value: v}, ", 1000) + "]\nScheduling:\n  Scheduler: slurm\n  SlurmQueues: &q\n" +
 		"    - &e {Name: q, Tags: *t, ComputeResources: [{Name: r, InstanceType: c6i.large, Tags: *t}]}\n" +
-		strings.Repeat("    - *e\n", 100_000)
+		strings.Repeat("    - *e\n", 100_000/part)
 	for _, row := range []struct{ name, data string }{
 		{"alias_bomb", bomb},
 		{"alias_bomb_in_the_schema", fan},
 		{"merge_bomb", merges},
-		{"unknown_keys", numbered("Instancetype%d: x\n", 100_000)},
-		{"long_unknown_key", strings.Repeat("k", 3_000_000) + ": x\n"},
-		{"duplicate_keys", strings.Repeat("Region: x\n", 200_000)},
-		{"wrong_items", "SharedStorage: [" + strings.Repeat("x,", 300_000) + "]"},
-		{"duplicate_queues", "Scheduling:\n  SlurmQueues:\n" + strings.Repeat("  - {Name: q}\n", 100_000)},
-		{"many_mounts", "SharedStorage:\n" + numbered("  - {Name: n%[1]d, MountDir: /m%[1]d/x, StorageType: Efs}\n", 50_000)},
-		{"one_long_line", "Region: [" + strings.Repeat("a ", 2_000_000)},
+		{"unknown_keys", numbered("Instancetype%d: x\n", 100_000/part)},
+		{"long_unknown_key", strings.Repeat("k", 3_000_000/part) + ": x\n"},
+		{"duplicate_keys", strings.Repeat("Region: x\n", 200_000/part)},
+		{"wrong_items", "SharedStorage: [" + strings.Repeat("x,", 300_000/part) + "]"},
+		{"duplicate_queues", "Scheduling:\n  SlurmQueues:\n" + strings.Repeat("  - {Name: q}\n", 100_000/part)},
+		{"many_mounts", "SharedStorage:\n" + numbered("  - {Name: n%[1]d, MountDir: /m%[1]d/x, StorageType: Efs}\n", 50_000/part)},
+		{"one_long_line", "Region: [" + strings.Repeat("a ", 2_000_000/part)},
 		{"nested_maps", strings.Repeat("{a: ", 9_999) + strings.Repeat("}", 9_999)},
 		{"nested_lists", strings.Repeat("- ", 9_999) + "x"},
-		{"question_marks", strings.Repeat("? ", 100_000)},
-		{"blank_lines", strings.Repeat("\n", 4_000_000) + "\t"},
-		{"tabs", "Tags:\n" + strings.Repeat("- {Key:\t'a'}\n", 100_000)},
-		{"tabs_in_one_line", "Tags: [" + strings.Repeat("{Key: 'a\t',\tValue: b}, ", 100_000) + "]"},
-		{"tabs_in_blocks", "Tags:\n" + strings.Repeat("- Key: |\n\n\n    a\tb\n", 50_000)},
-		{"misplaced_keys", "Scheduling:\n  SlurmQueues:\n" + numbered("  - {Name: q%d, SubnetIds: [a], MaxCount: 3}\n", 20_000)},
-		{"fixes_in_one_line", "Regoin: x\nTags: [" + strings.Repeat("{Key: \"a\", Value: 1}, ", 100_000) + "]"},
-		{"ini_like", strings.Repeat("#\n \t", 1_000_000) + "[global]"},
+		{"question_marks", strings.Repeat("? ", 100_000/part)},
+		{"blank_lines", strings.Repeat("\n", 4_000_000/part) + "\t"},
+		{"tabs", "Tags:\n" + strings.Repeat("- {Key:\t'a'}\n", 100_000/part)},
+		{"tabs_in_one_line", "Tags: [" + strings.Repeat("{Key: 'a\t',\tValue: b}, ", 100_000/part) + "]"},
+		{"tabs_in_blocks", "Tags:\n" + strings.Repeat("- Key: |\n\n\n    a\tb\n", 50_000/part)},
+		{"misplaced_keys", "Scheduling:\n  SlurmQueues:\n" + numbered("  - {Name: q%d, SubnetIds: [a], MaxCount: 3}\n", 20_000/part)},
+		{"fixes_in_one_line", "Regoin: x\nTags: [" + strings.Repeat("{Key: \"a\", Value: 1}, ", 100_000/part) + "]"},
+		{"ini_like", strings.Repeat("#\n \t", 1_000_000/part) + "[global]"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			start := growth.Busy(t)

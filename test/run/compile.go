@@ -12,6 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // modules are the directories of the repository's modules that have tests.
@@ -103,6 +106,25 @@ var programs = map[string][2]string{
 	"muster":       {".", "./cmd/muster"},
 	"muster-stand": {"stand", "."},
 	"muster-cloud": {".", "./test/cloud/muster-cloud"},
+}
+
+// prepare compiles everything into dir. The command that installs what tests need runs beside it, since much of its time nothing computes; if
+// one of both fails, the other is ended.
+func prepare(ctx context.Context, dir string, packages []tested, install string) error {
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return compile(ctx, dir, packages) })
+	if install != "" {
+		both.Go(func() error {
+			cmd := exec.CommandContext(ctx, "sh", "-c", install)
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+			if err := cmd.Run(); err != nil {
+				return fmt.Errorf("install what tests need by %s: %w", install, err)
+			}
+			return nil
+		})
+	}
+	return both.Wait()
 }
 
 // compile builds the programs, test2json, and the tests of all packages into dir.

@@ -1,7 +1,7 @@
 // Command run compiles all tests of the repository and then runs them. It prints a line for each package that ends, how long the
 // rest will take, and a verdict last.
 //
-//	go run ./test/run [-soak] [-shuffle] [-record] [-p N] [PACKAGE...]
+//	go run ./test/run [-soak] [-shuffle] [-record] [-p N] [-install COMMAND] [PACKAGE...]
 //
 // A PACKAGE is a directory of the repository, such as internal/lint; all packages are run if none is named. Tests whose names begin
 // with TestSoak_ repeat something at random, measure, or train for long: -soak runs these, and without it all others run.
@@ -25,6 +25,7 @@ type options struct {
 	shuffle  bool
 	record   bool
 	parallel int
+	install  string // a command line
 	packages []string
 }
 
@@ -34,6 +35,7 @@ func main() {
 	flag.BoolVar(&o.shuffle, "shuffle", false, "run the tests of each package in random order")
 	flag.BoolVar(&o.record, "record", false, "write how long each package took to "+secondsFile)
 	flag.IntVar(&o.parallel, "p", 4, "how many packages run at once; tests of whole clusters mostly wait")
+	flag.StringVar(&o.install, "install", "", "a `command` that installs what tests need; it runs beside the compiler, before the first test")
 	flag.Parse()
 	o.packages = flag.Args()
 	if o.parallel < 1 {
@@ -75,10 +77,10 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Printf("compiling the programs and the tests of %d packages; from nothing this takes minutes\n", len(packages))
-	if err := compile(ctx, dir, packages); err != nil {
+	if err := prepare(ctx, dir, packages, o.install); err != nil {
 		return err
 	}
-	fmt.Printf("compiled in %s\n", length(time.Since(began)))
+	fmt.Printf("ready in %s\n", length(time.Since(began)))
 	seconds, err := readSeconds(filepath.Join("test", "run", secondsFile))
 	if err != nil {
 		return err
