@@ -76,6 +76,27 @@ func TestSpare_and_no_more(t *testing.T) {
 	j.prints("exit code 0")
 }
 
+// TestSpare_in_a_tree: on so many nodes slurmstepd waits a minute for the one that is dead, and the step keeps what it had. The ranks start again
+// beside it, on the spare.
+func TestSpare_in_a_tree(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, fileOf(8))
+	c.file("hold.sh", "#!/bin/bash\necho \"here $SLURM_PROCID\"\nuntil [ -e "+filepath.Join(c.dir, "go")+" ]; do sleep 0.1; done\n")
+	c.head("chmod", "755", "hold.sh")
+	c.file("hold.yaml", "Job: hold\nNodes: 7\nSpares: 1\nRanks: 1\nLauncher: srun\nScript: hold.sh\nTime: 30\n")
+	c.must("job", "submit", "hold.yaml")
+	j := sparedJob{c, "hold"}
+	j.begins("1.1")
+	c.must("node", "kill", j.rankNode("1.1"))
+	j.begins("1.2")
+	if said := j.log(); strings.Contains(said, "step creation temporarily disabled") {
+		t.Errorf("the ranks wait for the step that lost a node:\n%s", said)
+	}
+	c.file("go", "")
+	j.prints("exit code 0")
+	j.restarted(0)
+}
+
 // TestSpare_unfit: a node that shows too few GPUs is swapped for a spare before the ranks start, and one that is drained is
 // not chosen: with no other left, the job goes back into the queue.
 func TestSpare_unfit(t *testing.T) {

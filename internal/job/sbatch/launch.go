@@ -93,6 +93,11 @@ early() {
 }`)
 }
 
+// reverseTreeWidth is how many nodes a step has at least in which slurmstepd waits, for 60 s and 3 s for each level, until the nodes
+// below it in a tree have said that they are through, also those that are dead (REVERSE_TREE_WIDTH of src/common/reverse_tree.h, Slurm
+// 22.05 to 25.11). On fewer nodes each tells slurmctld.
+const reverseTreeWidth = 7
+
 // launch starts the ranks, and is the one place that does.
 func (w writer) launch() {
 	then := "queues the job again"
@@ -100,8 +105,13 @@ func (w writer) launch() {
 		then = "has taken it out of the job"
 	}
 	w.say("\n# %s", w.how())
+	overlap := ""
+	if s := w.shape; s.spares > 0 && s.nodes >= reverseTreeWidth {
+		overlap = " --overlap"
+		w.say("# For a minute the step that lost a node has what it had, although its tasks are gone: the ranks start beside it.")
+	}
 	w.say("# srun does not take --cpus-per-task from sbatch. Without --kill-on-bad-exit it waits until Slurm knows that a node is\n# lost, and %s.", then)
-	parts := []part{{"Launcher", "srun" + w.label() + ` --cpus-per-task="$SLURM_CPUS_PER_TASK" --distribution=block`}}
+	parts := []part{{"Launcher", "srun" + overlap + w.label() + ` --cpus-per-task="$SLURM_CPUS_PER_TASK" --distribution=block`}}
 	if s := w.shape; s.spares > 0 {
 		parts = append(parts, part{"Nodes", fmt.Sprintf(`--nodes=%d --nodelist="$list" --ntasks=%d`, s.nodes, s.nodes*s.tasks)})
 	}
