@@ -12,6 +12,8 @@ type leg struct {
 	// run is the index of the run that it is of.
 	run   int
 	marks []Mark
+	// from is the earliest step that is known at the time of the first mark: the log was read later than it was written.
+	from int64
 	// every is how many steps lie between two marks.
 	every int64
 	// base is the step from which it went on.
@@ -101,17 +103,20 @@ func (l *leg) add(m Mark) {
 	case n > 0 && m.At.Equal(l.marks[n-1].At):
 		l.marks[n-1] = m
 	default:
+		if n == 0 {
+			l.from = m.Step
+		}
 		l.marks = append(l.marks, m)
 	}
 }
 
-// measure finds from which step a leg went on: the newest checkpoint before its first mark, or one stride before that.
+// measure finds from which step a leg went on: the newest checkpoint before its first step, or one stride before that.
 func (l *leg) measure(saved []Saved) {
 	first := l.marks[0]
 	l.every = l.stride()
-	l.base = max(0, first.Step-min(first.Step, l.every))
+	l.base = max(0, l.from-min(l.from, l.every))
 	for _, s := range saved {
-		if s.At.Before(first.At) && s.Step < first.Step && s.Step > l.base-l.every && s.Step >= 0 {
+		if s.At.Before(first.At) && s.Step < l.from && s.Step > l.base-l.every && s.Step >= 0 {
 			l.base = max(l.base, s.Step)
 		}
 	}

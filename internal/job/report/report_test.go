@@ -147,6 +147,9 @@ func TestOf(t *testing.T) {
 		"a_log_that_counts_anew_in_each_epoch": {
 			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 510)}, Marks: append(steps(110, 10, 10, 10, 20), steps(310, 10, 10, 10, 21)...)}, 1000,
 			"nodes 30, program 70, training 410"},
+		"a_log_that_was_read_late": { // from the 500th step on; the lines before have the time at which they were read
+			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 1110)}, Marks: append(steps(600, 0, 10, 10, 50), steps(610, 10, 510, 10, 50)...)}, 2000,
+			"nodes 30, program 70, training 1010"},
 		"processes_that_write_past_each_other": {
 			report.Job{Runs: []slurm.Held{run("COMPLETED", 0, 30, 310)}, Marks: append(steps(110, 10, 10, 10, 20), steps(111, 10, 10, 10, 20)...)}, 1000,
 			"nodes 30, program 70, training 210"},
