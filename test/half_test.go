@@ -197,3 +197,29 @@ func TestNoSpace(t *testing.T) {
 		})
 	}
 }
+
+// TestDown_without_records takes down a cluster whose anchor is on no record any more.
+func TestDown_without_records(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, fileOf(1))
+	anchor := c.anchor()
+	for _, text := range []string{"", "{"} {
+		if err := os.WriteFile(c.path("anchor.json"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c.must("up", "--no-test", "cluster.yaml")
+		if err := syscall.Kill(anchor, 0); err != nil {
+			t.Fatalf("with the record %q, up lets the anchor %d end: %v", text, anchor, err)
+		}
+	}
+	if err := os.Remove(c.path("anchor.json")); err != nil {
+		t.Fatal(err)
+	}
+	if said := c.must("status"); !strings.Contains(said, "controller") {
+		t.Errorf("status: %s", said)
+	}
+	c.must("down", "--delete-data", "--yes")
+	if p := machineProcesses()[anchor]; len(p.args) > 1 { // one that has ended and that nobody has taken note of has none
+		t.Errorf("the anchor %d runs on: %q", anchor, p.args)
+	}
+}

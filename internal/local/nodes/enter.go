@@ -12,11 +12,11 @@ import (
 )
 
 // Alive tells whether the cluster's anchor runs, and gives its process. A zombie counts
-// as ended: in many containers the first process does not reap.
+// as ended: in many containers the first process does not reap. Where its record is lost, it is found by what it is.
 func (l *Layout) Alive() (AnchorProcess, bool) {
 	var a AnchorProcess
 	if err := readJSON(l.anchorFile(), &a); err != nil {
-		return a, false
+		return l.findAnchor()
 	}
 	state, started, err := readStat(a.PID)
 	return a, err == nil && started == a.Started && !over(state)
