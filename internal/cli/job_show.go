@@ -184,7 +184,7 @@ func (j jobAnswer) write(a *app, now time.Time) error {
 
 func (j jobAnswer) stateText() string {
 	text := j.Text
-	if !j.Ended && j.ElapsedSeconds > 0 {
+	if !j.Ended && j.State != "COMPLETING" && j.ElapsedSeconds > 0 {
 		text += " for " + job.Span(time.Duration(j.ElapsedSeconds)*time.Second)
 	}
 	return text + " (" + j.State + ")"

@@ -122,7 +122,7 @@ func Elapsed(j slurm.Job, now time.Time) time.Duration {
 		return 0
 	case j.Ended() && j.EndTime.IsZero():
 		return 0
-	case j.Ended():
+	case j.Ended(), j.State == "COMPLETING" && j.EndTime.Before(now) && !j.EndTime.IsZero():
 		now = j.EndTime
 	}
 	return max(now.Sub(j.StartTime), 0).Truncate(time.Second)

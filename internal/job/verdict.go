@@ -97,8 +97,11 @@ func CauseText(v cause.Verdict) string {
 	}
 	first := v.Findings[0]
 	switch {
-	case v.Class == cause.Unknown, v.Class == cause.Completed, first.Place == "",
-		strings.HasPrefix(first.Place, "accounting:") && v.Class != cause.NoRestart, strings.HasPrefix(first.Place, "node "):
+	case v.Class == cause.Unknown, v.Class == cause.Completed, first.Place == "", strings.HasPrefix(first.Place, "node "):
+		return ""
+	case v.Class == cause.Crash && strings.HasPrefix(first.Place, "accounting: step ") && !strings.HasPrefix(first.Place, "accounting: step batch"):
+		// The script's own end says less: of a step whose ranks the launcher ended, no more than that.
+	case strings.HasPrefix(first.Place, "accounting:") && v.Class != cause.NoRestart:
 		return ""
 	}
 	return v.Text + " (" + first.Place + ")"

@@ -52,3 +52,27 @@ func TestJudge(t *testing.T) {
 		})
 	}
 }
+
+// TestCauseText_of_a_step: a crash that accounting has of a step is said, one of the script's own not, since the job's ending says it.
+func TestCauseText_of_a_step(t *testing.T) {
+	for name, row := range map[string]struct{ step, want string }{
+		"step":   {"0", "crashed: SIGSEGV (accounting: step 0 ExitCode=0:11)"},
+		"script": {"batch", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := slurm.Job{ID: 7, State: "FAILED", NodeList: "n-[1-2]", ExitCode: slurm.ExitCode{Code: 139}, StartTime: time.Unix(100, 0), EndTime: time.Unix(200, 0)}
+			steps := []slurm.Step{{Name: row.step, State: "FAILED", ExitCode: slurm.ExitCode{Signal: 11}, Start: j.StartTime, NodeList: j.NodeList}}
+			if got := job.CauseText(job.Judge(job.View{Job: j}, steps, nil)); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+// TestElapsed_while_slurm_cleans_up: a job that has ended takes no longer because Slurm cleans up after it.
+func TestElapsed_while_slurm_cleans_up(t *testing.T) {
+	j := slurm.Job{State: "COMPLETING", StartTime: time.Unix(100, 0), EndTime: time.Unix(174, 0)}
+	if got := job.Elapsed(j, time.Unix(196, 0)); got != 74*time.Second {
+		t.Errorf("it took %s", got)
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/place"
+	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/services/ssh"
 	"github.com/muster-hpc/muster/internal/sys/shell"
@@ -70,7 +71,7 @@ func (c cluster) Enter(ctx context.Context, p place.Program) error {
 	if p.Node != "" && p.Node != e.head {
 		pid, err := nodes.NodePID(e.anchor, p.Node)
 		if err != nil {
-			return NotRunning(e.layout, p.Node, "`muster exec -- srun --nodelist="+p.Node+" true` starts it")
+			return NotRunning(e.layout, p.Node, "`muster exec -- srun "+onNode(p.Node)+" true` starts it")
 		}
 		c.sayBehindOnce(e)
 		return e.run(e.layout.NodeCommand(pid, e.dir, e.program(p.Args)))
@@ -80,6 +81,15 @@ func (c cluster) Enter(ctx context.Context, p place.Program) error {
 		c.sayBehindOnce(e)
 	}
 	return e.run(e.layout.HeadCommand(e.anchor, e.dir, e.program(p.Args)))
+}
+
+// onNode are the options of srun for a node that may not be in the default partition.
+func onNode(name string) string {
+	n, ok := slurm.ParseNodeName(name, func(slurm.NodeName) bool { return true })
+	if !ok {
+		return "--nodelist=" + name
+	}
+	return "--partition=" + n.Queue + " --nodelist=" + name
 }
 
 // NotRunning is the error about a node that does not run: the cluster has no such node, or

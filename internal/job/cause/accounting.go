@@ -76,7 +76,8 @@ func (c *court) state() {
 		}
 		c.add(finding{class: Requeued, text: "Slurm was told to queue it again", place: place})
 	}
-	if r.State == "FAILED" && r.Reason == "JobLaunchFailure" {
+	// Slurm 22.05 gives the same reason to a job whose script a signal ended (job_complete in src/slurmctld/job_mgr.c).
+	if r.State == "FAILED" && r.Reason == "JobLaunchFailure" && (r.Exit.Signal == 0 || r.Exit.Signal == launchSignal) {
 		c.add(finding{class: LaunchFailed, text: "Slurm could not launch it", place: "accounting: Reason=" + r.Reason})
 	}
 }
