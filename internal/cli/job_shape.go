@@ -82,10 +82,11 @@ type jobAnswer struct {
 	Name  string `json:"name"`
 	User  string `json:"user"`
 	// State is Slurm's word. Text says it in words that go on from "the job".
-	State     string `json:"state"`
-	Text      string `json:"text"`
-	Ended     bool   `json:"ended"`
-	Completed bool   `json:"completed"`
+	State string `json:"state"`
+	Text  string `json:"text"`
+	// Ended and Completed are of all tasks, if the user asked for an array.
+	Ended     bool `json:"ended"`
+	Completed bool `json:"completed"`
 	// ExitCode and Signal are how the job's script ended.
 	ExitCode  int    `json:"exit_code"`
 	Signal    int    `json:"signal,omitempty"`

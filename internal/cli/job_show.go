@@ -152,6 +152,7 @@ func (j jobAnswer) write(a *app, now time.Time) error {
 			t.Add(name, value)
 		}
 	}
+	row("array", page.Printable(j.arrayText()))
 	row("state", j.stateText())
 	row("because it", page.Printable(j.cause))
 	row("to do", page.Printable(j.hint))
@@ -184,7 +185,7 @@ func (j jobAnswer) write(a *app, now time.Time) error {
 
 func (j jobAnswer) stateText() string {
 	text := j.Text
-	if !j.Ended && j.State != "COMPLETING" && j.ElapsedSeconds > 0 {
+	if own := (slurm.Job{State: j.State}); !own.Ended() && j.State != "COMPLETING" && j.ElapsedSeconds > 0 {
 		text += " for " + job.Span(time.Duration(j.ElapsedSeconds)*time.Second)
 	}
 	return text + " (" + j.State + ")"

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/job"
@@ -25,7 +27,32 @@ func (j *jobAnswer) addTasks(ctx context.Context, s slurm.Client, id string) err
 			j.Tasks = append(j.Tasks, r)
 		}
 	}
+	// Who asks for an array wants to know whether all of it is done, and not the one task that has its number.
+	for _, r := range j.Tasks {
+		j.Ended = j.Ended && slurm.Job{State: r.State}.Ended()
+		j.Completed = j.Completed && r.State == "COMPLETED"
+	}
 	return nil
+}
+
+// arrayText counts the tasks of an array by their states.
+func (j jobAnswer) arrayText() string {
+	if len(j.Tasks) == 0 {
+		return ""
+	}
+	states := map[string]int{}
+	var parts []string
+	for _, r := range j.Tasks {
+		if strings.Contains(r.Label, "[") { // tasks that have not been split off
+			parts = append(parts, r.Label+" "+r.State)
+			continue
+		}
+		states[r.State]++
+	}
+	for _, state := range slices.Sorted(maps.Keys(states)) {
+		parts = append(parts, fmt.Sprintf("%d %s", states[state], state))
+	}
+	return strings.Join(parts, ", ") + "; what follows is of task " + j.Label
 }
 
 // writeTasks lists the tasks for people.

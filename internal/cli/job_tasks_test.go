@@ -30,9 +30,15 @@ func TestTasksOfAnArray(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	answer := jobAnswer{ID: 9, Label: "9_3"}
+	answer := jobAnswer{ID: 9, Label: "9_3", Ended: true, Completed: true}
 	if err := answer.addTasks(t.Context(), client, "9"); err != nil {
 		t.Fatal(err)
+	}
+	if answer.Ended || answer.Completed {
+		t.Error("an array of which tasks run has ended")
+	}
+	if got, want := answer.arrayText(), "1 PENDING, 2 RUNNING; what follows is of task 9_3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 	if err := answer.writeTasks(&app{out: &out}); err != nil {
 		t.Fatal(err)
