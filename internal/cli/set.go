@@ -49,6 +49,12 @@ func loadFilled(path string, v *spec.Variables) (*spec.Cluster, *diag.List) {
 		return nil, list
 	}
 	filled, problems := v.Fill(path, text)
+	if !problems.HasErrors() {
+		problems = spec.Template(path, filled, v.Set != nil)
+	}
+	if problems.HasErrors() {
+		return nil, problems
+	}
 	cluster, more := spec.Parse(path, filled)
 	problems.Append(more.All()...)
 	return cluster, problems

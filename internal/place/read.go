@@ -28,7 +28,7 @@ func ReadCluster(f Files, t Talk) ([]byte, error) {
 	}
 	filled, problems := f.Variables.Fill(f.Cluster, text)
 	if !problems.HasErrors() {
-		problems = spec.Template(f.Cluster, filled)
+		problems = spec.Template(f.Cluster, filled, true)
 	}
 	for _, name := range f.Variables.Unused() {
 		problems.Errorf("file/variable", "", "the file has no ${%s}", name).At(diag.Place{File: f.Cluster}).WithHint("leave --set %s out, or check its spelling", name)

@@ -218,7 +218,7 @@ func (d *document) findHoles() {
 	}
 	if d.holes = unfilledHoles(d.data, true); len(d.holes) > 0 {
 		d.errors++
-		reportTemplate(d.list, &d.lines, d.holes)
+		reportTemplate(d.list, &d.lines, d.holes, true)
 	}
 }
 

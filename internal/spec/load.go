@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -63,7 +64,11 @@ func ParseWorkload(name string, data []byte, c *Cluster) (*Workload, *diag.List)
 	return parseWorkload(name, data, c, &diag.List{})
 }
 
+// parseWorkload parses a workload. All of it is optional: nothing but comments is one, too. An empty file may be one that was cut off.
 func parseWorkload(name string, data []byte, c *Cluster, list *diag.List) (*Workload, *diag.List) {
+	if onlyComments(data) {
+		return &Workload{}, list
+	}
 	d := parse(name, data, Options{}, list)
 	if d == nil {
 		return nil, list
@@ -77,4 +82,19 @@ func parseWorkload(name string, data []byte, c *Cluster, list *diag.List) (*Work
 		return nil, list
 	}
 	return w, list
+}
+
+// onlyComments reports whether a file has comments and nothing else.
+func onlyComments(data []byte) bool {
+	comments := false
+	for line := range bytes.Lines(data) {
+		switch line = bytes.TrimSpace(line); {
+		case len(line) == 0:
+		case line[0] == '#':
+			comments = true
+		default:
+			return false
+		}
+	}
+	return comments
 }

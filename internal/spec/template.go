@@ -123,16 +123,16 @@ func masked(data []byte, all []hole) []byte {
 	return append(out, data[end:]...)
 }
 
-// Template reports as one error that a cluster file, read for any place, is a template that is not filled in.
-func Template(name string, data []byte) *diag.List {
+// Template reports as one error that a cluster file, read for any place, is a template that is not filled in. The command may have --set.
+func Template(name string, data []byte, set bool) *diag.List {
 	list := &diag.List{}
 	if all := unfilledHoles(data, false); len(all) > 0 {
-		reportTemplate(list, &lines{name: name, data: data}, all)
+		reportTemplate(list, &lines{name: name, data: data}, all, set)
 	}
 	return list
 }
 
-func reportTemplate(list *diag.List, text *lines, all []hole) {
+func reportTemplate(list *diag.List, text *lines, all []hole, set bool) {
 	var names []string
 	at := map[string][]string{}
 	variable, others := "", false
@@ -157,7 +157,7 @@ func reportTemplate(list *diag.List, text *lines, all []hole) {
 		names[i] = n + " (" + word + strings.Join(at[n], ", ") + ")"
 	}
 	list.Errorf("file/template", "", "this file is a template: %s not filled in", areNot(names)).At(text.atByte(all[0].start)).
-		WithHint("%s", templateHint(text.name, variable, others))
+		WithHint("%s", templateHint(text.name, variable, others, set))
 }
 
 func areNot(names []string) string {
@@ -168,12 +168,16 @@ func areNot(names []string) string {
 }
 
 // templateHint says how a template is filled in; variable is the name of one of its variables.
-func templateHint(name, variable string, others bool) string {
+func templateHint(name, variable string, others, set bool) string {
 	const byHand = "muster does not fill {{ }}, {% %} and < >: use the tool that the template was written for, or an editor"
 	if variable == "" {
 		return byHand
 	}
-	hint := fmt.Sprintf("--set %s=VALUE or the environment fills ${%s}; or fill all variables: envsubst < %s > filled.yaml", variable, variable, name)
+	by := "the environment"
+	if set {
+		by = fmt.Sprintf("--set %s=VALUE or the environment", variable)
+	}
+	hint := fmt.Sprintf("%s fills ${%s}; or fill all variables: envsubst < %s > filled.yaml", by, variable, name)
 	if others {
 		hint += "; " + byHand
 	}

@@ -139,7 +139,7 @@ func TestVariables_fill(t *testing.T) {
 // TestTemplate_takes_ids_in_angle_brackets holds that a file of another place than AWS may have <id>, and no ${NAME}.
 func TestTemplate_takes_ids_in_angle_brackets(t *testing.T) {
 	for text, want := range map[string]bool{good("subnet-0123456789abcdef0", "<id>"): false, template: true, good("", ""): false} {
-		if got := spec.Template("c.yaml", []byte(text)).HasErrors(); got != want {
+		if got := spec.Template("c.yaml", []byte(text), true).HasErrors(); got != want {
 			t.Errorf("%v, want %v:\n%s", got, want, text)
 		}
 	}

@@ -79,6 +79,7 @@ func TestParseWorkload_accepts(t *testing.T) {
 	for name, data := range map[string]string{
 		"empty_lists":    "Models: []\nDirectories: []\n",
 		"empty_map":      "{}\n",
+		"comments":       "# Models:\n\n  # - Name: a\n",
 		"plain_mode":     "Directories: [{Path: /data/x, Mode: 0775}]",
 		"three_digits":   "Directories: [{Path: /data/x, Mode: 775}]",
 		"set_group_id":   "Directories: [{Path: /data/x, Mode: '2775'}]",
