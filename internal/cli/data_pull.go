@@ -91,6 +91,9 @@ type fileCount struct {
 
 func (a *app) pull(ctx context.Context, from target, dir string, o pullOptions) error {
 	began := time.Now()
+	if err := a.notOfMachines("pull", dir); err != nil {
+		return err
+	}
 	bucket, progress, stop, err := a.beginData(ctx, o.bucketFlags, from, o.transferFlags)
 	if err != nil {
 		return err

@@ -83,6 +83,9 @@ func (a *app) push(ctx context.Context, source string, to target, o pushOptions)
 	if err := o.Check(); err != nil {
 		return fault.Usage(err)
 	}
+	if err := a.notOfMachines("push", source); err != nil {
+		return err
+	}
 	home, err := homeDir()
 	if err != nil {
 		return err

@@ -90,6 +90,9 @@ type restoreAnswer struct {
 
 func (a *app) restore(ctx context.Context, from target, dir string, o restoreOptions) error {
 	began := time.Now()
+	if err := a.notOfMachines("restore", dir); err != nil {
+		return err
+	}
 	bucket, progress, stop, err := a.beginData(ctx, o.bucketFlags, from, o.transferFlags)
 	if err != nil {
 		return err

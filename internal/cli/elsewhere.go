@@ -26,6 +26,9 @@ func (a *app) ofLinux() []*cobra.Command {
 	}
 }
 
+// notOfMachines is about clusters on this machine.
+func (a *app) notOfMachines(string, string) error { return nil }
+
 // imageMakers are the commands that need Linux among those about images.
 func (a *app) imageMakers(*imagePlace) []*cobra.Command {
 	return []*cobra.Command{needsLinux("build", buildShort), needsLinux("pack", packShort)}

@@ -93,16 +93,6 @@ func bySlurm() []judged {
 			e.Run.Start = start
 			return e
 		}(), cause.Unknown, cause.Here, "", "exit code 1"},
-		{"script_ended_by_a_signal", func() cause.Evidence {
-			e := with(state("FAILED", 0, 6), sign(trainlog.NCCLTimeout, 0, "ALLREDUCE", "Watchdog caught collective operation timeout"))
-			e.Run.Reason = "JobLaunchFailure"
-			return e
-		}(), cause.Collective, cause.Here, "", "Watchdog caught"},
-		{"not_launched", func() cause.Evidence {
-			e := failed(1)
-			e.Run.Reason = "JobLaunchFailure"
-			return e
-		}(), cause.LaunchFailed, cause.Here, "", "could not be launched"},
 		{"cancelled", state("CANCELLED by 1000", 0, 15), cause.Cancelled, cause.Stop, "", "was cancelled by user 1000"},
 		{"cancelled_has_consequences", with(state("CANCELLED+", 0, 0), sign(trainlog.Exception, 0, "KeyboardInterrupt", "KeyboardInterrupt"), sign(trainlog.Cancelled, none, "JOB 8", "*** JOB 8 ON n CANCELLED AT x ***")), cause.Cancelled, cause.Stop, "", "was cancelled"},
 		{"node_fail_old", state("NODE_FAIL", 0, 0), cause.NodeLost, cause.Here, "", "lost a node"},

@@ -68,3 +68,21 @@ func TestCompletedAfterAStepOfARunBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestJudge_of_JobLaunchFailure: Slurm gives this reason to jobs that it could not launch, and to those whose script a signal ended.
+func TestJudge_of_JobLaunchFailure(t *testing.T) {
+	for name, row := range map[string]struct {
+		e    cause.Evidence
+		want cause.Class
+	}{
+		"not_launched":      {failed(1), cause.LaunchFailed},
+		"ended_by_a_signal": {with(state("FAILED", 0, 6), sign(trainlog.NCCLTimeout, 0, "ALLREDUCE", "Watchdog caught collective operation timeout")), cause.Collective},
+	} {
+		t.Run(name, func(t *testing.T) {
+			row.e.Run.Reason = "JobLaunchFailure"
+			if v := cause.Judge(row.e); v.Class != row.want {
+				t.Errorf("got %s, %q; want %s", v.Class, v.Text, row.want)
+			}
+		})
+	}
+}
