@@ -158,7 +158,7 @@ func TestLargeFileThatIsGone(t *testing.T) {
 func large(t *testing.T, file string) {
 	t.Helper()
 	old := time.Now().Add(-time.Hour)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o640), os.Truncate(file, 1001), os.Chtimes(file, old, old)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("weights"), 0o640), os.Truncate(file, 1001), os.Chtimes(file, old, old)); err != nil {
 		t.Fatal(err)
 	}
 }

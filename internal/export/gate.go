@@ -98,7 +98,8 @@ func (d *decision) judgeWhole(c *saved) {
 		return
 	}
 	c.judged = true
-	v := checkpoint.Written(d.set(c))
+	set := d.set(c)
+	v := checkpoint.Written(set)
 	c.seals = v.Seals
 	newest := d.newest(c)
 	switch still := d.Time.Sub(newest); {
@@ -116,7 +117,19 @@ func (d *decision) judgeWhole(c *saved) {
 			c.why = d.lacks(c)
 		}
 	}
+	if c.why == "" {
+		c.why = tornInBucket(set)
+		c.torn = c.why != "" && d.Time.Sub(newest) >= checkpoint.Patience
+	}
 	c.whole = c.why == ""
+}
+
+// tornInBucket says what would be missing for whoever restores a checkpoint. A pointer to it is as good as a marker.
+func tornInBucket(set checkpoint.Set) string {
+	if set.Named {
+		set.Marker = ""
+	}
+	return checkpoint.Stored(set).Torn
 }
 
 // set is what is seen of a checkpoint.

@@ -83,6 +83,18 @@ func TestCheckpointsGoWhole(t *testing.T) {
 			"put fsx/global_step5/mp_rank_00_model_states.pt: new", "put fsx/latest: new"}},
 		{"deepspeed_whose_pointer_names_a_later_one", State{Rule: all, Tree: tree(file("global_step5/mp_rank_00_model_states.pt", noon.Add(-time.Minute)), file("global_step6/mp_rank_00_model_states.pt", noon.Add(-time.Minute)), pointerFile("latest", "global_step6"))}, []string{
 			"put fsx/global_step5/mp_rank_00_model_states.pt: new", "put fsx/global_step6/mp_rank_00_model_states.pt: new", "put fsx/latest: new"}},
+		{"deepspeed_that_is_named_and_lacks_a_rank", State{Rule: all, Tree: tree(file("global_step5/mp_rank_00_model_states.pt", noon.Add(-time.Minute)), file("global_step5/zero_pp_rank_1_mp_rank_00_optim_states.pt", noon.Add(-time.Minute)), pointerFile("latest", "global_step5"))}, []string{
+			"wait global_step5/mp_rank_00_model_states.pt: global_step5 is not whole: the optimizer's states of rank 0 (0 of model parallel) are not there",
+			"wait global_step5/zero_pp_rank_1_mp_rank_00_optim_states.pt: global_step5 is not whole: the optimizer's states of rank 0 (0 of model parallel) are not there",
+			"wait latest: it waits for global_step5/mp_rank_00_model_states.pt"}},
+		{"deepspeed_that_is_named_and_lacks_a_rank_for_long", State{Rule: all, Tree: tree(file("global_step5/zero_pp_rank_1_mp_rank_00_optim_states.pt", longAgo), file("global_step5/mp_rank_00_model_states.pt", longAgo), pointerFile("latest", "global_step5"))}, []string{
+			"blocked global_step5/mp_rank_00_model_states.pt: global_step5 is not whole: the optimizer's states of rank 0 (0 of model parallel) are not there",
+			"blocked global_step5/zero_pp_rank_1_mp_rank_00_optim_states.pt: global_step5 is not whole: the optimizer's states of rank 0 (0 of model parallel) are not there",
+			"blocked latest: it waits for global_step5/mp_rank_00_model_states.pt, which cannot be exported"}},
+		{"a_marker_that_others_have_and_that_does_not_come", State{Rule: all, Tree: tree(file("ckpt-1/a", older(3)), file("ckpt-1/.complete", longAgo), file("ckpt-2/a", longAgo)), Objects: objects(objectOf(file("ckpt-1/a", older(3))), objectOf(file("ckpt-1/.complete", longAgo)))}, []string{
+			"blocked ckpt-2/a: ckpt-2 is not whole: .complete is not there, which others of its run have"}},
+		{"a_pointer_instead_of_a_marker", State{Rule: all, Tree: tree(file("ckpt-1/a", older(3)), file("ckpt-1/.complete", longAgo), file("ckpt-2/a", longAgo), pointerFile("latest", "ckpt-2")), Objects: objects(objectOf(file("ckpt-1/a", older(3))), objectOf(file("ckpt-1/.complete", longAgo)))}, []string{
+			"put fsx/ckpt-2/a: new", "put fsx/latest: new"}},
 		{"files_of_which_one_is_being_written", State{Rule: all, Tree: tree(file("ckpt-1/a", longAgo), file("ckpt-1/b", recent))}, []string{
 			"wait ckpt-1/a: ckpt-1 is not whole: b: it is being written", "wait ckpt-1/b: it is being written"}},
 		{"files_that_were_not_quiet_for_long_enough", State{Rule: quiet, Tree: tree(file("ckpt-1/a", longAgo))}, []string{"wait ckpt-1/a: ckpt-1 is not whole: it changed 1h0m0s ago"}},

@@ -347,6 +347,10 @@ func (d *decision) pointer(p pointer) {
 			needs = append(needs, d.key(f))
 		}
 	}
+	if c := d.namedBy(p); c != nil && !c.whole {
+		d.holdTorn(p.file, c)
+		return
+	}
 	s := d.step(p.file, reason)
 	s.Needs = needs
 	d.held = append(d.held, s)
@@ -359,4 +363,14 @@ func (d *decision) hold(f File, reason string) {
 		return
 	}
 	d.block(f, reason)
+}
+
+// holdTorn keeps back a pointer to a checkpoint that is not whole, though all that there is of it is in the bucket.
+func (d *decision) holdTorn(f File, c *saved) {
+	reason := c.dir + checkpoint.NotWhole + c.why
+	if c.torn {
+		d.block(f, reason)
+		return
+	}
+	d.wait(f, reason)
 }

@@ -85,6 +85,19 @@ func (t Tree) named(f File, name string) (string, bool) {
 	return "", false
 }
 
+// namedBy is the checkpoint that a pointer outside it names, or something in it, judged; nil if there is none.
+func (d *decision) namedBy(p pointer) *saved {
+	c := d.saved[p.target]
+	if c == nil {
+		c = d.in(p.target)
+	}
+	if c == nil || p.loose || below(p.file.Path, c.dir) {
+		return nil
+	}
+	d.judgeWhole(c)
+	return c
+}
+
 // needed yields the files that must be exported before a pointer, and how they stand.
 func (d *decision) needed(p pointer) iter.Seq2[File, standing] {
 	return func(yield func(File, standing) bool) {

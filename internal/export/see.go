@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"slices"
 	"syscall"
 
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
@@ -17,7 +18,7 @@ func (m *Mirror) see(d *decision) error {
 	m.seen.Sweep()
 	var root *os.Root
 	for _, c := range d.saved {
-		if d.allExported(c) {
+		if d.allExported(c) && !d.newlyNamed(c) {
 			continue
 		}
 		if root == nil {
@@ -48,4 +49,12 @@ func (d *decision) allExported(c *saved) bool {
 		}
 	}
 	return true
+}
+
+// newlyNamed reports whether a pointer names a checkpoint and does so in the directory alone.
+func (d *decision) newlyNamed(c *saved) bool {
+	return slices.ContainsFunc(d.pointers, func(p pointer) bool {
+		o, have := d.Objects[p.file.Path]
+		return (p.target == c.dir || below(p.target, c.dir)) && !(have && exported(p.file, o))
+	})
 }

@@ -13,9 +13,9 @@ import (
 
 	"github.com/muster-hpc/muster/internal/local/nodes"
 	"github.com/muster-hpc/muster/internal/place"
-	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/services/ssh"
+	"github.com/muster-hpc/muster/internal/slurm"
 	"github.com/muster-hpc/muster/internal/sys/shell"
 	"github.com/muster-hpc/muster/internal/sys/tie"
 	"github.com/muster-hpc/muster/internal/sys/whole"

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 )
 
 // Content is what a file's own bytes say of its length.
@@ -34,11 +33,11 @@ func ask(f File) *question {
 	case ".safetensors":
 		return askSafetensors(f.SizeBytes)
 	case ".pt", ".pth", ".ckpt", ".bin", ".pkl", ".npz", ".keras":
-		return askArchive(f.SizeBytes, archiveTail)
+		return askArchive(f, archiveTail)
 	case ".npy":
 		return askArray(f.SizeBytes)
 	case ".json":
-		if slices.Contains([]string{"trainer_state.json", "metadata.json"}, name) || patterns().index.MatchString(name) {
+		if jsonObject(name) {
 			return askJSON(f.SizeBytes)
 		}
 	}
@@ -117,11 +116,16 @@ const (
 	archiveMost = endBytes + 65535 // with the longest comment
 )
 
+// headBytes is as much of an archive's beginning as is read: a block.
+const headBytes = 512
+
 // askArchive asks for the end of what torch.save or numpy.savez writes, a zip archive: its last record says where the list of
 // its members is, which ends right before it (PKWARE's APPNOTE 4.3.6;
 // https://github.com/pytorch/pytorch/blob/main/caffe2/serialize/inline_container.cc). A file that begins like an archive and does
-// not end like one was cut off. Of other forms, as torch's before 1.6, nothing is known.
-func askArchive(size, tail int64) *question {
+// not end like one was cut off. So was one of zeros: file systems leave that after a power cut, and no archive or pickle begins so. A
+// .bin may be bare numbers, the first of them zeros. Of other forms, as torch's before 1.6, nothing else is known.
+func askArchive(f File, tail int64) *question {
+	size := f.SizeBytes
 	tail = min(tail, size)
 	return &question{size - tail, tail, func(b []byte) (Content, *question) {
 		if archiveEnds(b, size) {
@@ -131,17 +135,21 @@ func askArchive(size, tail int64) *question {
 		if tail > archiveTail {
 			return torn, nil
 		}
-		return Content{}, &question{0, min(4, size), func(head []byte) (Content, *question) {
+		return Content{}, &question{0, min(headBytes, size), func(head []byte) (Content, *question) {
 			switch {
+			case allZeros(head) && (path.Ext(f.Path) != ".bin" || allZeros(b)):
+				return Content{Torn: "it begins with zeros, as a file whose bytes were lost in a power cut"}, nil
 			case !begins(head, "PK\x03\x04"):
 				return Content{}, nil
 			case tail < size:
-				return Content{}, askArchive(size, archiveMost)
+				return Content{}, askArchive(f, archiveMost)
 			}
 			return torn, nil
 		}}
 	}}
 }
+
+func allZeros(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 // archiveEnds reports whether the end of a file of so many bytes is that of a zip archive. Behind it there may be a comment, or
 // something else: torch reads such files, too.
@@ -166,15 +174,4 @@ func archiveEnds(b []byte, size int64) bool {
 		}
 	}
 	return false
-}
-
-// askJSON asks for the end of an object in JSON. It is not parsed: Python writes NaN in it.
-func askJSON(size int64) *question {
-	tail := min(4<<10, size) // all of a symbolic link's path
-	return &question{size - tail, tail, func(b []byte) (Content, *question) {
-		if !strings.HasSuffix(strings.TrimSpace(string(b)), "}") {
-			return Content{Torn: "it is JSON without an end"}, nil
-		}
-		return Content{}, nil
-	}}
 }

@@ -226,10 +226,11 @@ func (p *part) judge() {
 }
 
 // patterns are compiled once.
-var patterns = sync.OnceValue(func() (c struct{ data, states, trainer, weights, index *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (c struct{ data, states, trainer, random, weights, index *regexp.Regexp }) {
 	c.data = regexp.MustCompile(`^__\d+_\d+\.distcp$`)
 	c.states = regexp.MustCompile(`^(?:(?:bf16_|fp16_)?zero_pp_rank_(\d+)_)?mp_rank_(\d+)_(model|optim)_states\.pt$`)
 	c.trainer = regexp.MustCompile(`^(?:optimizer\.pt|scheduler\.pt|rng_state(?:_\d+)?\.pth)$`)
+	c.random = regexp.MustCompile(`^rng_state_(\d+)\.pth$`)
 	c.weights = regexp.MustCompile(`^(?:pytorch_model.*|model.*\.safetensors|adapter_model\..*|.*\.index\.json)$`)
 	c.index = regexp.MustCompile(`\.(?:safetensors|bin)\.index\.json$`)
 	return c

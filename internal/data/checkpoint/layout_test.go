@@ -164,6 +164,7 @@ func TestWritten(t *testing.T) {
 	}{
 		{"files", checkpoint.Set{Files: at(0, "model.bin")}, checkpoint.Verdict{Layout: "files", Mute: true}},
 		{"marker", checkpoint.Set{Files: at(0, "model.bin", ".complete")}, checkpoint.Verdict{Layout: "files", Seals: []string{".complete"}}},
+		{"marker_of_orbax", checkpoint.Set{Files: at(0, "model.bin", "commit_success.txt")}, checkpoint.Verdict{Layout: "files", Seals: []string{"commit_success.txt"}}},
 		{"marker_of_a_part", checkpoint.Set{Files: at(0, "sub/model.bin", "sub/.complete")}, checkpoint.Verdict{Layout: "files", Mute: true}},
 		{"marker_to_come", checkpoint.Set{Files: at(0, "model.bin"), Marker: "_SUCCESS"}, checkpoint.Verdict{Layout: "files", Quiet: checkpoint.Patience, Why: "_SUCCESS is not there yet", Mute: true}},
 		{"written_again", checkpoint.Set{Files: at(0, ".metadata", "__0_0.distcp")}, checkpoint.Verdict{Layout: "torch distributed checkpoint", Seals: []string{".metadata"}, Quiet: time.Minute, Why: "__0_0.distcp is newer than .metadata"}},
@@ -204,9 +205,9 @@ func TestIndex(t *testing.T) {
 }
 
 func TestMarkers(t *testing.T) {
-	dirs := []string{"a/step-1", "a/step-2", "a/step-3", "b/step-1", "c"}
-	paths := []string{"a/step-1/x", "a/step-2/COMPLETE", "a/step-3/.complete", "a/DONE", "b/step-1/sub/_SUCCESS", "c/DONE", "d/step-1/DONE"}
-	if diff := cmp.Diff(map[string]string{"a": "COMPLETE", ".": "DONE"}, checkpoint.Markers(slices.Values(paths), dirs)); diff != "" {
+	dirs := []string{"a/step-1", "a/step-2", "a/step-3", "b/step-1", "c", "e/step-1"}
+	paths := []string{"e/step-1/commit_success.txt", "a/step-1/x", "a/step-2/COMPLETE", "a/step-3/.complete", "a/DONE", "b/step-1/sub/_SUCCESS", "c/DONE", "d/step-1/DONE"}
+	if diff := cmp.Diff(map[string]string{"a": "COMPLETE", ".": "DONE", "e": "commit_success.txt"}, checkpoint.Markers(slices.Values(paths), dirs)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

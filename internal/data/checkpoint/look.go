@@ -34,6 +34,7 @@ type asked struct {
 
 // contents asks all files at once, until all have answered.
 func (s Set) contents(m *Memory, read Reader) (map[string]Content, error) {
+	read = s.beginsFirst(read)
 	known := map[string]Content{}
 	var open []asked
 	for _, f := range s.Files {
@@ -69,6 +70,39 @@ func (s Set) contents(m *Memory, read Reader) (map[string]Content, error) {
 		open = more
 	}
 	return known, nil
+}
+
+// beginsFirst reads what is not known already: files that name others were read whole.
+func (s Set) beginsFirst(read Reader) Reader {
+	whole := map[string][]byte{}
+	for _, f := range s.Files {
+		if b := s.Begins[f.Path]; int64(len(b)) == f.SizeBytes {
+			whole[f.Path] = b
+		}
+	}
+	return func(spans []Span) ([][]byte, error) {
+		texts := make([][]byte, len(spans))
+		var rest []Span
+		var at []int
+		for i, span := range spans {
+			if b, known := whole[span.Path]; known {
+				texts[i] = b[span.From : span.From+span.Bytes]
+				continue
+			}
+			rest, at = append(rest, span), append(at, i)
+		}
+		if len(rest) == 0 {
+			return texts, nil
+		}
+		more, err := read(rest)
+		if err != nil {
+			return nil, err
+		}
+		for i, text := range more {
+			texts[at[i]] = text
+		}
+		return texts, nil
+	}
 }
 
 // Memory has what files said of themselves, of one tree of files. It forgets those that two sweeps in a row did not ask for.

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// markers are names of files by which people say that a directory is whole.
-var markers = []string{".complete", "complete", "COMPLETE", ".done", "_SUCCESS", ".success", ".finished", "DONE"}
+// markers are names of files by which people say that a directory is whole. The last is of Orbax, which writes it where a directory
+// cannot be renamed (https://github.com/google/orbax/blob/main/checkpoint/orbax/checkpoint/_src/path/atomicity.py, CommitFileTemporaryPath).
+var markers = []string{".complete", "complete", "COMPLETE", ".done", "_SUCCESS", ".success", ".finished", "DONE", "commit_success.txt"}
 
 // IsMarker reports whether a file says by its name that the directory it is in is whole.
 func IsMarker(p string) bool { return slices.Contains(markers, path.Base(p)) }

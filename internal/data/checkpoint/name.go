@@ -26,7 +26,7 @@ var unnamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 func Log(p string) bool {
 	name := path.Base(p)
 	return strings.HasPrefix(name, "events.out.tfevents.") ||
-		slices.Contains([]string{".log", ".out", ".err", ".txt", ".jsonl", ".csv"}, path.Ext(name))
+		slices.Contains([]string{".log", ".out", ".err", ".txt", ".jsonl", ".csv"}, path.Ext(name)) && !IsMarker(name)
 }
 
 // Pointer says that a file may name the newest of its siblings.

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -65,103 +64,12 @@ func (p *part) long(ends map[string]int64) {
 	}
 }
 
-// megatron: Megatron-LM. Its distributed checkpoint is one of torch with common.pt before and metadata.json after
-// (https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/dist_checkpointing/serialization.py, save). Its legacy
-// one has a directory mp_rank_TENSOR[_PIPELINE[_EXPERT]] for each rank, and no last file but the tracker outside.
-func (p *part) megatron() {
-	if p.has("common.pt") {
-		p.layout = "Megatron"
-		if !p.has("metadata.json") {
-			p.torn = first(p.torn, path.Join(p.dir, "metadata.json")+", which is written last, is not there")
-			return
-		}
-		if p.seals = append(p.seals, "metadata.json"); !p.has(".metadata") && !p.zarr() {
-			p.torn = first(p.torn, path.Join(p.dir, ".metadata")+" is not there")
-		}
-		return
-	}
-	ranks := p.ranks()
-	if len(ranks) == 0 {
-		return
-	}
-	p.layout = "Megatron"
-	if !p.Named {
-		p.slow = first(p.slow, "its tracker file does not name it yet")
-	}
-	if p.all {
-		p.grid(ranks)
-	}
-}
-
-// zarr reports whether metadata.json says that the tensors are directories of zarr, as older versions of Megatron-LM write them.
-func (p *part) zarr() bool {
-	var said struct {
-		Backend string `json:"sharded_backend"`
-	}
-	return json.Unmarshal(p.begin("metadata.json"), &said) == nil && said.Backend == "zarr"
-}
-
-// ranks are the directories of ranks right in a directory, with the files of each.
-func (p *part) ranks() map[string][]string {
-	ranks := map[string][]string{}
-	for _, f := range p.Files {
-		if rel, ok := cut(f.Path, p.dir); ok && strings.HasPrefix(rel, "mp_rank_") && strings.Count(rel, "/") == 1 {
-			rank, name := path.Split(rel)
-			ranks[strings.TrimSuffix(rank, "/")] = append(ranks[strings.TrimSuffix(rank, "/")], name)
-		}
-	}
-	return ranks
-}
-
 // cut is a path below a directory.
 func cut(p, dir string) (string, bool) {
 	if dir == "." {
 		return p, true
 	}
 	return strings.CutPrefix(p, dir+"/")
-}
-
-// grid holds that there is each rank, and that each has model_optim_rng.pt.
-func (p *part) grid(ranks map[string][]string) {
-	var sizes []int
-	var parallel string
-	for _, name := range slices.Sorted(maps.Keys(ranks)) {
-		parallel = name
-		for i, n := range numbers(name) {
-			if i == len(sizes) {
-				sizes = append(sizes, 0)
-			}
-			sizes[i] = max(sizes[i], n+1)
-		}
-	}
-	head := p.begin(path.Join(parallel, "model_optim_rng.pt"))
-	for _, name := range slices.Sorted(maps.Keys(ranks)) {
-		if b := p.begin(path.Join(name, "model_optim_rng.pt")); b != nil {
-			head = b
-		}
-	}
-	for i, key := range []string{"tensor_model_parallel_size", "pipeline_model_parallel_size"} {
-		if n, ok := pickled(head, key); ok && i < len(sizes) {
-			sizes[i] = max(sizes[i], n)
-		}
-	}
-	want := 1
-	for _, n := range sizes {
-		want *= n
-	}
-	if len(ranks) < want {
-		p.torn = first(p.torn, fmt.Sprintf("%d of the directories of %d ranks are there", len(ranks), want))
-	}
-	p.equal(ranks)
-}
-
-// equal holds that all ranks have a model.
-func (p *part) equal(ranks map[string][]string) {
-	for _, name := range slices.Sorted(maps.Keys(ranks)) {
-		if !slices.Contains(ranks[name], "model_optim_rng.pt") {
-			p.torn = first(p.torn, path.Join(p.dir, name, "model_optim_rng.pt")+" is not there")
-		}
-	}
 }
 
 // numbers are the numbers in a name.
@@ -329,32 +237,4 @@ func (p *part) file(rel string) (File, bool) {
 		return File{}, false
 	}
 	return p.Files[i], true
-}
-
-// listed: a manifest.json that lists the files with their sizes, as the example program of muster writes it.
-func (p *part) listed() {
-	text := p.begin("manifest.json")
-	if text == nil {
-		return
-	}
-	var list struct {
-		Files map[string]struct{ Bytes *int64 }
-	}
-	if json.Unmarshal(text, &list) != nil || len(list.Files) == 0 {
-		return
-	}
-	for name, entry := range list.Files {
-		if entry.Bytes == nil {
-			return
-		}
-		switch f, ok := p.file(name); {
-		case !ok:
-			p.torn = first(p.torn, fmt.Sprintf("%s, which manifest.json names, is not there", name))
-		case f.SizeBytes != *entry.Bytes:
-			p.torn = first(p.torn, fmt.Sprintf("%s has %d bytes, and manifest.json says %d", name, f.SizeBytes, *entry.Bytes))
-		default:
-			p.checked = append(p.checked, name)
-		}
-	}
-	p.layout, p.seals = first(p.layout, "files with a manifest"), append(p.seals, "manifest.json")
 }

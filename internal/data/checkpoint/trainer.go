@@ -1,5 +1,11 @@
 package checkpoint
 
+import (
+	"fmt"
+	"path"
+	"slices"
+)
+
 // trainer: the Trainer of Hugging Face's transformers writes weights, optimizer, scheduler and random states, and then
 // trainer_state.json (https://github.com/huggingface/transformers/blob/main/src/transformers/trainer.py,
 // _save_checkpoint).
@@ -39,5 +45,32 @@ func (p *part) trained() {
 		p.torn = first(p.torn, "training_args.bin is not there")
 	case !p.under("rng_state"):
 		p.torn = first(p.torn, "rng_state.pth is not there")
+	default:
+		p.random()
+	}
+}
+
+// random holds that the random states of ranks have no gap between them: each rank writes rng_state_RANK.pth, a single one rng_state.pth
+// (https://github.com/huggingface/transformers/blob/main/src/transformers/trainer.py, _save_rng_state).
+func (p *part) random() {
+	var ranks []int
+	for name := range p.names {
+		if m := patterns().random.FindStringSubmatch(name); m != nil {
+			ranks = append(ranks, numbers(m[1])...)
+		}
+	}
+	if len(ranks) == 0 {
+		return
+	}
+	slices.Sort(ranks)
+	from := 0
+	if ranks[0]%len(ranks) == 0 {
+		from = ranks[0] // with save_on_each_node, a node has those of its own ranks
+	}
+	for i, n := range ranks {
+		if n != from+i {
+			p.torn = first(p.torn, path.Join(p.dir, fmt.Sprintf("rng_state_%d.pth", from+i))+" is not there")
+			return
+		}
 	}
 }
