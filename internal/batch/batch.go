@@ -45,7 +45,7 @@ func newScript(name string, data []byte, flags []string, facts *Facts) (*script,
 		return s, false
 	}
 	s.directives, s.unfit, s.parts = directives(name, data)
-	s.options = slices.Concat(s.directives, flagsOf(flags))
+	s.options = given(slices.Concat(s.directives, flagsOf(flags)))
 	s.job = jobOf(s.options, facts)
 	s.read()
 	return s, true

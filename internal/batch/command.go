@@ -209,6 +209,10 @@ func (c *command) wrapped() int {
 		return c.afterTaskset()
 	case "exec", "command", "nohup", "time", "nice", "ionice", "stdbuf", "setsid", "sudo", "unbuffer", "builtin":
 		return c.after(nil, "n", "adjustment", "a", "c", "i", "o", "e", "u", "g", "f")
+	case "conda", "mamba", "micromamba", "uv", "poetry", "pipenv":
+		return c.afterEnvironment()
+	case "apptainer", "singularity":
+		return c.afterImage()
 	case "numactl":
 		return c.after(nil, "m", "N", "C", "i", "p", "membind", "cpunodebind", "physcpubind", "interleave", "preferred")
 	}

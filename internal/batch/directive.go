@@ -152,10 +152,11 @@ func (s *script) checkOption(o Option, table *optionTable) {
 		s.noOption(o, whose)
 	case !o.known.in(s.slurm()):
 		s.otherVersion(o, whose)
+	case o.emptied():
 	case o.empty():
 		s.errorf("script/option", o.Place, "--%s has no value", o.Name).
 			WithHint("write the value right behind it, as in --%s=VALUE, without blanks", o.Name)
-	case o.surplus:
+	case o.surplus, o.Value != "" && o.known.bareIn(s.slurm()):
 		s.errorf("script/option", s.at(o), "--%s takes no value", o.Name).WithHint("--%s", o.Name)
 	default:
 		if whose == "sbatch" && o.Place.Line > 0 {

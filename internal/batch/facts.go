@@ -34,6 +34,8 @@ type Facts struct {
 	Asked *Asked
 	// Lacking are those of the script's Things that are not there; nil is not known.
 	Lacking Lacking
+	// ArraySize is MaxArraySize of slurm.conf, 0 if it is not known.
+	ArraySize int
 	// Slurm are the versions of Slurm that the cluster may have.
 	Slurm Versions
 	// Rehearsal says that the nodes are made out of one machine.
@@ -96,7 +98,7 @@ type Exported struct{ Dir, Bucket, Prefix string }
 
 // FactsOf are the facts in a cluster file.
 func FactsOf(c *spec.Cluster) *Facts {
-	f := &Facts{MemoryScheduling: c.Scheduling.Slurm.MemoryBasedScheduling, Filed: true, GresTypes: gresTypes(c), Slurm: cloudVersions}
+	f := &Facts{MemoryScheduling: c.Scheduling.Slurm.MemoryBasedScheduling, Filed: true, GresTypes: gresTypes(c), ArraySize: arraySize(c), Slurm: cloudVersions}
 	kinds := kindsOf(c)
 	for i, q := range c.Scheduling.Queues {
 		queue := Queue{Name: q.Name, Default: i == 0, Exclusive: q.JobExclusive, CapacityType: q.CapacityType, ScratchDir: q.ScratchDir}
@@ -166,6 +168,19 @@ func gresTypes(c *spec.Cluster) []string {
 		return nil
 	}
 	return []string{"gpu"}
+}
+
+// arraySize is what the file says of MaxArraySize, or Slurm's default. Settings in a file of their own are not known.
+func arraySize(c *spec.Cluster) int {
+	if c.Scheduling.Slurm.CustomFile != "" {
+		return 0
+	}
+	for _, s := range c.Scheduling.Slurm.Custom {
+		if strings.EqualFold(s.Key, "MaxArraySize") {
+			return number(s.Value)
+		}
+	}
+	return defaultArraySize
 }
 
 // kindsOf are the nodes of a cluster file by queue and compute resource. The plan has

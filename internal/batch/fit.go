@@ -16,8 +16,16 @@ func fitRules(s *script) {
 	if s.facts == nil || s.parts {
 		return
 	}
+	var names []string
+	for _, name := range s.queueNames() { // Slurm refuses a list with one that is not there
+		if _, ok := s.facts.queue(name); !ok {
+			noPartition(s.list, s, name)
+			continue
+		}
+		names = append(names, name)
+	}
 	var first *diag.List
-	for _, name := range s.queueNames() {
+	for _, name := range names {
 		problems := checkQueue(s, name)
 		if !problems.HasErrors() {
 			return // one of several partitions will do
@@ -32,7 +40,7 @@ func fitRules(s *script) {
 // queueNames are the partitions that the job may run in.
 func (s *script) queueNames() []string {
 	if s.job.partition.Value != "" {
-		return strings.Split(s.job.partition.Value, ",")
+		return slices.DeleteFunc(strings.Split(s.job.partition.Value, ","), func(name string) bool { return name == "" })
 	}
 	for _, q := range s.facts.Queues {
 		if q.Default {
@@ -68,12 +76,8 @@ func (s *script) queue() (Queue, bool) {
 
 func checkQueue(s *script, name string) *diag.List {
 	list := &diag.List{}
-	q, ok := s.facts.queue(name)
-	if !ok {
-		noPartition(list, s, name)
-		return list
-	}
-	r := room{file: s.file.name, list: list, job: s.job, queue: q}
+	q, _ := s.facts.queue(name)
+	r := room{script: s, list: list, job: s.job, queue: q}
 	if q.nodes() == 0 {
 		return list // nothing is known of them
 	}
@@ -81,8 +85,11 @@ func checkQueue(s *script, name string) *diag.List {
 	r.checkCPUs()
 	r.checkMemory()
 	r.checkFeatures()
+	r.checkAllGPUs()
+	r.checkAllCPUs()
 	if !r.checkNodes() && !list.HasErrors() {
 		r.checkTogether()
+		r.checkExcluded()
 	}
 	return list
 }
@@ -102,16 +109,16 @@ func noPartition(list *diag.List, s *script, name string) {
 
 // room is a partition that a job is to fit in.
 type room struct {
-	file  string
-	list  *diag.List
-	job   job
-	queue Queue
+	script *script
+	list   *diag.List
+	job    job
+	queue  Queue
 }
 
 func (r room) errorf(code string, o Option, format string, args ...any) *diag.Diagnostic {
 	place := o.Place
 	if o.Name == "" {
-		place.File = r.file
+		place.File = r.script.file.name
 	}
 	return r.list.Errorf(code, "", format, args...).At(place)
 }
@@ -174,31 +181,11 @@ func (r Resource) gpus(kind string) int {
 
 func (r room) checkGPUs() {
 	asked, kind := r.job.gpus, r.job.gpuType
-	if r.job.gpuCount == 0 {
+	if r.job.gpuCount == 0 || !r.hasGPUs(asked, kind) {
 		return
 	}
-	most := 0
-	var kinds, types []string
-	for _, g := range r.queue.Resources {
-		most = max(most, g.gpus(kind))
-		if g.GPUs > 0 && g.GPU != "" && !slices.Contains(kinds, g.GPU) {
-			kinds = append(kinds, g.GPU)
-			types = append(types, g.InstanceTypes...)
-		}
-	}
-	slices.Sort(kinds)
-	name := r.queue.Name
-	switch {
-	case !slices.ContainsFunc(r.queue.Resources, func(g Resource) bool { return g.GPUs > 0 }):
-		r.errorf("script/gpus", asked, "%s, but the nodes of partition %s have no GPUs", asked.written(), name)
-	case most == 0:
-		d := r.errorf("script/gpus", asked, "%s, but no node of partition %s has a GPU of type %s", asked.written(), name, kind).
-			WithHint("there is %s", strings.Join(kinds, ", "))
-		if len(kinds) == 1 && len(types) > 0 {
-			d.WithHint("%s has %s", strings.Join(types, ", "), kinds[0])
-		}
-	case most < r.job.gpuCount:
-		r.errorf("script/gpus", asked, "%s, but a node of partition %s has %s", asked.written(), name, count.Of(most, "GPU")).
+	if most := r.best(func(g Resource) int { return g.gpus(kind) }); most < r.job.gpuCount {
+		r.errorf("script/gpus", asked, "%s, but a node of partition %s has %s", asked.written(), r.queue.Name, count.Of(most, "GPU")).
 			WithHint("GPUs are counted for each node; ask for more nodes instead")
 	}
 }

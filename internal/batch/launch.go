@@ -19,6 +19,7 @@ func launchRules(s *script) {
 	s.oneNode()
 	s.launchersPerTask()
 	s.launcherRules()
+	s.separateRuns()
 	s.fixedHosts()
 	s.ignoredOptions()
 	s.badExits()

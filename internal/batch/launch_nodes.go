@@ -3,6 +3,7 @@ package batch
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -72,13 +73,26 @@ func (s *script) launcherNodes(c *command, nodes int) {
 		if n > nodes {
 			s.warnf("script/launcher-nodes", w.Place, "deepspeed is told %s, and the job has %d", count.Of(n, "node"), nodes).WithHint("--num_nodes=$SLURM_NNODES")
 		}
+	case !s.meetsNone(c, nodes):
 	case n > nodes:
 		s.errorf("script/launcher-nodes", w.Place, "%s waits for %s, and is started on %d: it gives up when the rendezvous times out", s.called(c), count.Of(n, "node"), nodes).
-			WithHint("--nnodes=$SLURM_NNODES")
+			WithHint("%s", s.nodesHint(c, nodes))
 	case n > 1 && n < nodes && least == w.text:
 		s.errorf("script/launcher-nodes", w.Place, "%s is for %s, and is started on %d: those that come last find no place", s.called(c), count.Of(n, "node"), nodes).
-			WithHint("--nnodes=$SLURM_NNODES")
+			WithHint("%s", s.nodesHint(c, nodes))
 	}
+}
+
+// nodesHint is how a launcher is told the nodes that it is started on.
+func (s *script) nodesHint(c *command, nodes int) string {
+	told := "--nnodes="
+	if c.name == "accelerate" {
+		told = "--num_machines="
+	}
+	if nodes == s.job.minNodes {
+		return told + "$SLURM_NNODES"
+	}
+	return told + strconv.Itoa(nodes)
 }
 
 // launcherProcesses holds the number of all processes that accelerate is told to the GPUs.
@@ -87,6 +101,13 @@ func (s *script) launcherProcesses(c *command, nodes int) {
 	n, known := w.number()
 	if c.name != "accelerate" || !ok || !known || s.job.gpuCount == 0 {
 		return
+	}
+	if machines, told := c.flag("num-machines"); told && !s.meetsNone(c, nodes) { // its processes are on those, too
+		all, known := machines.number()
+		if !known {
+			return
+		}
+		nodes = max(nodes, all)
 	}
 	if gpus := nodes * s.job.gpuCount; n > gpus {
 		s.errorf("script/launcher-nodes", w.Place, "%s for the %d GPUs of %s", count.Of(n, "process"), gpus, count.Of(nodes, "node")).

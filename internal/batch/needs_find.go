@@ -18,7 +18,7 @@ var programName = pattern(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
 // programNeed is the program of a command, and the program that mpirun and its like start.
 func (s *script) programNeed(c *command, h handling) []need {
-	if _, inside := s.mounts(c.context); inside || len(c.words) == 0 || c.under("which", "type", "hash", "ssh", "pdsh", "clush") {
+	if _, inside := s.mounts(c.context); inside || len(c.words) == 0 || c.under("which", "type", "hash", "ssh", "pdsh", "clush") || c.under(environments...) {
 		return nil
 	}
 	if c.outer != nil && c.outer.name == "command" && asks(c.outer.args()) {

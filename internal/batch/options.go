@@ -25,6 +25,8 @@ type option struct {
 	takes  takes
 	// versions are those of Slurm that have it; nil for an option of a plugin.
 	versions []Versions
+	// bare are those that take no value where others do.
+	bare []Versions
 }
 
 // optionTable are the options of a program.
@@ -114,6 +116,7 @@ func newOptionTable(column int) *optionTable {
 		}
 		o := &option{name: name, versions: have, takes: map[string]takes{"-": nothing, "=": required, "?": optional}[value]}
 		if other := t.names[name]; other != nil { // one version takes what another does not
+			o.bare = slices.Concat(o.withoutValue(), other.withoutValue())
 			o.takes, o.versions = optional, append(have, other.versions...)
 		}
 		t.names[name] = o
@@ -136,4 +139,12 @@ func newOptionTable(column int) *optionTable {
 		t.names[o.name] = o
 	}
 	return t
+}
+
+// withoutValue are the versions of an option that takes no value.
+func (o *option) withoutValue() []Versions {
+	if o.takes == nothing {
+		return o.versions
+	}
+	return nil
 }

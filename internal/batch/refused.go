@@ -35,7 +35,7 @@ func lateOptions() []string {
 // checkValue reports a value that sbatch or srun cannot read.
 func (s *script) checkValue(o Option) {
 	f, ok := formOf(o.Name)
-	if !ok || o.missing || strings.ContainsAny(o.Value, "$`"+string(hole)) || f.reads(o.Value) {
+	if !ok || o.missing || o.emptied() || strings.ContainsAny(o.Value, "$`"+string(hole)) || f.reads(o.Value) {
 		return
 	}
 	d := s.errorf("script/option-value", s.at(o), "%s is %s: Slurm refuses it", o.written(), f.not)

@@ -41,6 +41,10 @@ var forms = sync.OnceValue(func() map[string]form {
 		"priority":            {readsPriority, "no priority", "a number from 0 to 4294967293"},
 		"nice":                {readsNice, "out of range", "a number from -2147483645 to 2147483645"},
 		"acctg-freq":          {matches(`\d.*|((task|energy|network|filesystem)=\d+,?)+`), "no interval of accounting", "--acctg-freq=30, or task=30"},
+		"cpu-freq":            {matches(`(?i)(?:co|perf|pow|user|onde|sche|lo|hi|med|[ ]*\+?0*[1-9]).*`), "no frequency of CPUs, and no governor", "--cpu-freq=high, medium, a number in kHz, or a governor such as performance"},
+		"gpu-bind":            {matches(`(?i)(?:verbose,)?(?:c|n|map:|map_gpu:|mask:|mask_gpu:|per_task:|single:).*`), "no way to bind tasks to GPUs", "--gpu-bind=closest, none, single:TASKS, per_task:GPUS, map_gpu:LIST or mask_gpu:LIST"},
+		"mem-bind":            {readsMemoryBinding, "no way to bind tasks to memory", "--mem-bind=local, none, rank, map_mem:LIST or mask_mem:LIST"},
+		"profile":             {matches(`(?i).*(?:none|all|energy|task|lustre|network).*`), "nothing that Slurm profiles", "--profile=task, energy, lustre, network, all or none"},
 		"gres":                {readsGres, "no generic resource with its number", "--gres=gpu:8, or gpu:TYPE:8"},
 	}
 	for names, f := range map[string]form{
@@ -225,6 +229,14 @@ func readsGPUs(list string) bool {
 	}
 	return true
 }
+
+func readsMemoryBinding(text string) bool { return memoryBinding()(text) }
+
+// memoryBinding are words, and lists of memory to the tasks.
+var memoryBinding = sync.OnceValue(func() func(string) bool {
+	const word = `(?:help|p|prefer|nosort|sort|q|quiet|v|verbose|no|none|rank|local|(?:map_?mem|mask_?mem)[^:=]*[:=].+)`
+	return matches(`(?i)` + word + `(?:,` + word + `)*`)
+})
 
 // moment is what Slurm reads as a point in time: dates, times and words, in any order.
 var moment = sync.OnceValue(func() func(string) bool {

@@ -14,6 +14,7 @@ import (
 func resilienceRules(s *script) {
 	s.logsLost()
 	s.leftOut()
+	s.untrapped()
 	if !s.trains() {
 		return
 	}

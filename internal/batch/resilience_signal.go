@@ -67,15 +67,40 @@ func (s *script) signals() {
 	switch {
 	case w.script && trapped:
 		s.tooLate(trap, w.signal)
-	case w.script && !s.reading() && !s.replaced():
-		s.warnf("script/signal", w.Place, "%s ends the script at once: nothing traps %s", w.written(), w.signal).
-			WithHint("trap 'kill -%s \"$pid\"' %s, with srun … & pid=$!, or leave out B: to send it to the tasks", w.signal, w.signal)
 	case !w.script && trapped && w.signal != "TERM":
 		s.warnf("script/signal", w.Place, "%s goes to the tasks of srun, and the script that traps %s does not get it", w.written(), w.signal).
 			WithHint("--signal=B:%s", w.signal+after(w.Value))
 	case !w.script && !trapped:
 		s.unheard(w)
 	}
+}
+
+// untrapped reports a signal of which the script surely ends, be it in the middle of what it runs.
+func (s *script) untrapped() {
+	w, asked := s.warning()
+	if !asked || !w.script || !ends(w.signal) || s.shell == "" || s.blindBelow() || s.mayTrap(w.signal) {
+		return
+	}
+	s.warnf("script/signal", s.at(w.Option), "%s ends the script at once: nothing traps %s", w.written(), w.signal).
+		WithHint("trap 'kill -%s \"$pid\"' %s, with srun … & pid=$!, or leave out B: to send it to the tasks", w.signal, w.signal)
+}
+
+// ends tells whether a shell that does nothing about a signal ends of it while it waits for a command. bash leaves SIGINT to that command.
+func ends(signal string) bool {
+	return slices.Contains([]string{"USR1", "USR2", "TERM", "HUP", "ALRM", "ABRT", "PIPE", "XCPU"}, signal)
+}
+
+// mayTrap tells whether the script may handle or ignore a signal, or hand it on to a program in its place.
+func (s *script) mayTrap(signal string) bool {
+	if s.reading() || s.replaced() || len(s.named("eval")) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(s.named("trap"), func(c *command) bool {
+		args := c.args()
+		return !c.task() && len(args) > 0 && !args[0].is("-") && slices.ContainsFunc(args, func(w word) bool {
+			return !w.known() || signalName(w.text) == signal
+		})
+	})
 }
 
 // unheard reports a signal for the tasks of a job that starts none: what its script runs itself is no task, and gets nothing.

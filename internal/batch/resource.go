@@ -17,6 +17,7 @@ func resourceRules(s *script) {
 	s.memoryRules()
 	s.timeRules()
 	s.arraySize()
+	s.arrayLimit()
 	s.taskCPUs()
 	s.stepCPUs()
 	s.stepSizes()

@@ -17,16 +17,51 @@ var otherwise = []string{
 // stepSizes finds steps that want more than the job has, which srun refuses when the job
 // runs. A job with whole nodes has all of them, whatever it asks for.
 func (s *script) stepSizes() {
+	for _, c := range s.named("srun") {
+		if !c.task() && !c.maybe && !c.under("ssh", "salloc") && !c.has("jobid", "pack-group") {
+			s.stepOverNodes(c)
+		}
+	}
 	if alone, known := s.exclusive(); alone || !known {
 		return
 	}
 	for _, c := range s.named("srun") {
-		if c.task() || c.under("ssh", "salloc") || slices.ContainsFunc(otherwise, func(name string) bool { return c.has(name) }) {
+		if c.task() || c.under("ssh", "salloc") || s.overNodes(c) || slices.ContainsFunc(otherwise, func(name string) bool { return c.has(name) }) {
 			continue
 		}
 		s.stepOverCPUs(c)
 		s.stepOverGPUs(c)
 	}
+}
+
+// stepOverNodes holds a step's nodes to the job's. srun takes fewer where there are fewer
+// tasks than nodes, and refuses the step else (tried with Slurm 22.05; srun_job.c).
+func (s *script) stepOverNodes(srun *command) {
+	o, _ := srun.option("nodes")
+	wants := nodeCount(o.Value)
+	if !s.overNodes(srun) {
+		return
+	}
+	tasks, given := srun.option("ntasks")
+	n := number(tasks.Value)
+	switch {
+	case given && n == 0:
+	case !s.has("nodes", "ntasks"): // the command line may have it
+		s.warnf("script/step-size", o.Place, "the step wants %s, and the job has %d: srun refuses it", count.Of(wants, "node"), s.job.minNodes).
+			WithHint("#SBATCH --nodes=%d", wants)
+	case given && n < wants, !given && s.setsTasks() && s.job.taskCount() < wants:
+		s.warnf("script/step-size", o.Place, "the step wants %s, and the job has %d: it gets no more", count.Of(wants, "node"), s.job.minNodes).
+			WithHint("ask for them in the job, too: #SBATCH --nodes=%d", wants)
+	default:
+		s.errorf("script/step-size", o.Place, "the step wants %s, and the job has %d: srun refuses it", count.Of(wants, "node"), s.job.minNodes).
+			WithHint("ask for them in the job, too: #SBATCH --nodes=%d", wants)
+	}
+}
+
+// overNodes tells whether a step wants more nodes than the job has.
+func (s *script) overNodes(srun *command) bool {
+	o, ok := srun.option("nodes")
+	return ok && s.job.exact && nodeCount(o.Value) > s.job.minNodes
 }
 
 // stepOverCPUs holds a step's tasks and their CPUs to the job's. Slurm of a

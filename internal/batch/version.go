@@ -70,6 +70,11 @@ func (o *option) in(v Versions) bool {
 	return slices.ContainsFunc(o.versions, func(s Versions) bool { return s.First <= last && first <= s.Last })
 }
 
+// bareIn tells whether an option surely takes no value in some versions, where others take one.
+func (o *option) bareIn(v Versions) bool {
+	return v.known() && slices.ContainsFunc(o.bare, func(s Versions) bool { return s.First <= max(v.First, slurmVersions()[0]) && v.Last <= s.Last })
+}
+
 // slurmVersions are those of the table, the oldest first.
 var slurmVersions = sync.OnceValue(func() []string {
 	var all []string
