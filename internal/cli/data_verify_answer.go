@@ -119,6 +119,9 @@ func (v provenAnswer) text() string {
 	if wrong != "" {
 		text += "; " + wrong
 	}
+	if v.Mode == "directory" && v.Counts.Extra > 0 {
+		text += fmt.Sprintf("; %s in the bucket alone", count.Of(v.Counts.Extra, "object"))
+	}
 	switch {
 	case v.ValidatorExit != nil:
 		text += "; the validator refuses them"

@@ -82,19 +82,21 @@ func TestDatasetsBelowOneAreFound(t *testing.T) {
 }
 
 func TestADatasetThatCannotBeReadHidesNoOther(t *testing.T) {
-	bucket := shelves{fake()}
-	for _, prefix := range []string{"a", "c"} {
+	damaged := fake()
+	bucket := shelves{damaged}
+	for _, prefix := range []string{"a", "c", "e"} {
 		stock{"x": []byte("text")}.put(t, bucket, prefix)
 	}
 	puts(t, bucket, manifest.HeadKey("b"), []byte("<html>"))
 	puts(t, bucket, manifest.HeadKey("d"), bytes.Repeat([]byte(" "), 1<<20))
+	damaged.Damage(manifest.HeadKey("e"))
 	found, err := data.Datasets(t.Context(), bucket, "")
 	fine(t, err)
 	var got []string
 	for _, f := range found {
 		got = append(got, fmt.Sprintln(f.Prefix, errors.Is(f.Err, data.ErrHead), f.Head.Files))
 	}
-	if want := []string{"a false 1\n", "b true 0\n", "c false 1\n", "d true 0\n"}; !slices.Equal(got, want) {
+	if want := []string{"a false 1\n", "b true 0\n", "c false 1\n", "d true 0\n", "e true 0\n"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

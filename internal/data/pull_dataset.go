@@ -66,7 +66,11 @@ func undamaged[T any](fetch func() (T, error)) (T, error) {
 
 // readHead reads a head, if there is one. It returns ErrHead for what is none.
 func readHead(ctx context.Context, bucket store.Store, prefix string) (*claim, error) {
-	return undamaged(func() (*claim, error) { return readHeadOnce(ctx, bucket, prefix) })
+	c, err := undamaged(func() (*claim, error) { return readHeadOnce(ctx, bucket, prefix) })
+	if errors.Is(err, store.ErrChecksum) {
+		err = fmt.Errorf("%w: %w", ErrHead, err) // it lies damaged in the bucket
+	}
+	return c, err
 }
 
 func readHeadOnce(ctx context.Context, bucket store.Store, prefix string) (*claim, error) {
