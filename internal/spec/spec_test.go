@@ -262,6 +262,7 @@ func TestParse_problems(t *testing.T) {
 		{"repository_is_no_s3", "s3://bucket/prefix", "https://bucket/prefix"},
 		{"repository_without_bucket", "s3://bucket/prefix", "s3:///prefix"},
 		{"repository_that_climbs", "s3://bucket/prefix", "s3://bucket/../x"},
+		{"repository_of_a_bad_bucket", "s3://bucket/prefix", "s3://my_Bucket/x"},
 		{"repository_twice", "          DataRepositoryPath: s3://bucket/prefix", "          DataRepositoryPath: s3://bucket/prefix\n        - {Name: in, FileSystemPath: /in/, DataRepositoryPath: s3://b-2}"},
 		{"deployment_type", "StorageCapacity: 1200", "DeploymentType: PERSISTENT"},
 		{"slurm_setting_of_two_lines", "ScaledownIdletime: 5", `CustomSlurmSettings: [{MessageTimeout: "60\nResumeProgram=/evil"}]`},

@@ -181,8 +181,17 @@ func checkURI(v View) {
 		return
 	}
 	if _, _, ok := parseURI(v.Text()); !ok {
-		v.Errorf("storage/repository", "%s is no S3 location", quote(v.Text())).WithHint("write s3://bucket or s3://bucket/prefix/")
+		v.Errorf("storage/repository", "%s is no S3 location", quote(v.Text())).WithHint("%s", uriHint(v.Text()))
 	}
+}
+
+// uriHint says how a location is written, or what its bucket may be called.
+func uriHint(uri string) string {
+	rest, ok := strings.CutPrefix(uri, "s3://")
+	if bucket, _, _ := strings.Cut(rest, "/"); ok && bucket != "" && !bucketName().MatchString(bucket) {
+		return "a bucket's name has 3 to 63 lower-case letters, digits, dots and hyphens"
+	}
+	return "write s3://bucket or s3://bucket/prefix/"
 }
 
 var bucketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`) })
