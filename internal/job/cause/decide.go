@@ -26,7 +26,7 @@ func (c *court) decide(f finding, faults []Fault) (Action, string) {
 		return Stop, "another run of that length would get no further: this one " + c.idly()
 	}
 	if n := c.restarts(); n >= c.Policy.Restarts {
-		return Stop, fmt.Sprintf("it was started again %d times, and may be %d times", n, c.Policy.Restarts)
+		return Stop, spent(n, c.Policy.Restarts)
 	}
 	if !f.later && c.stuck() {
 		return Stop, fmt.Sprintf("%d runs in a row %s", noProgress, c.idly())
@@ -194,4 +194,15 @@ func (c *court) stuck() bool {
 		idle++
 	}
 	return idle >= noProgress
+}
+
+// spent says that a job may not be started again. Its limit may have been lowered meanwhile.
+func spent(times, limit int) string {
+	switch {
+	case limit == 0:
+		return "--restarts=0 allows no other start"
+	case times == 1:
+		return "it was started again once, and --restarts=1 allows no more"
+	}
+	return fmt.Sprintf("it was started again %d times, and --restarts=%d allows no more", times, limit)
 }

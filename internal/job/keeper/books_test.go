@@ -82,7 +82,7 @@ func TestGivesWayForFree(t *testing.T) {
 			for range 5 {
 				w.round(k)
 			}
-			if told := w.toldOf("job stopped"); len(told) != 1 || !strings.Contains(told[0], "it was started again 1 times, and may be 1 times") {
+			if told := w.toldOf("job stopped"); len(told) != 1 || !strings.Contains(told[0], "it was started again once, and --restarts=1 allows no more") {
 				t.Errorf("it is %s: %q", w.job.State, told)
 			}
 		})
