@@ -56,10 +56,14 @@ func (m *maker) run(args []string) (int, error) {
 	if err := m.newGuard(nil); err != nil {
 		return 0, err
 	}
+	// Before the command runs: until now signals are ignored where squashfuse serves the image.
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGWINCH)
+	defer signal.Stop(signals)
 	if err := m.exec(args, applied(readEnviron(m.o.Environ), set, unset)); err != nil {
 		return 0, err
 	}
-	return m.await()
+	return m.await(signals)
 }
 
 // login is the environment that the image and a login in it make.
@@ -198,10 +202,7 @@ func openFileLimit() (unix.Rlimit, error) {
 }
 
 // await passes signals on to the command until it ends.
-func (m *maker) await() (int, error) {
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGWINCH)
-	defer signal.Stop(signals)
+func (m *maker) await(signals <-chan os.Signal) (int, error) {
 	ended := make(chan error, 1)
 	var status unix.WaitStatus
 	go func() { ended <- wait(m.r.pid, &status) }()

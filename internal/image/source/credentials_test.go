@@ -241,9 +241,12 @@ func TestTokensAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var group sync.WaitGroup
+	atOnce := make(chan struct{}, 8) // fewer than a token is good for: else one may be used up before each has tried it
 	for range 5 {
 		for _, l := range img.Layers {
+			atOnce <- struct{}{}
 			group.Go(func() {
+				defer func() { <-atOnce }()
 				if got, err := sum(t.Context(), l); err != nil || got != l.Digest {
 					t.Errorf("layer %s: got %s, %v", l.Digest, got, err)
 				}
