@@ -72,7 +72,7 @@ func (u *up) run(ctx context.Context) error {
 	if err := u.steps.Do("start head node", func() (string, error) { return u.start(ctx) }); err != nil {
 		return orFormer(u.layout, u.Ref.Name, err)
 	}
-	if err := errors.Join(dropFormer(u.layout), u.allRead()); err != nil {
+	if err := dropFormer(u.layout); err != nil {
 		return err
 	}
 	if err := u.accountsStep(ctx); err != nil {
@@ -123,9 +123,14 @@ func (u *up) write(ctx context.Context) (string, error) {
 	if err := keepFormer(l, u.works(), u.Source); err != nil {
 		return "", fmt.Errorf("keep the file that the cluster was made of: %w", err)
 	}
-	if err := u.writeUnread(); err != nil {
+	if err := u.writeFiles(); err != nil {
 		return "", err
 	}
+	newer, err := installPrograms(l)
+	if err != nil {
+		return "", err
+	}
+	u.changed = u.changed || newer
 	// Last: a run directory with a record is one that can be started.
 	return l.Dir, l.ChangeRecord(func(old nodes.Record) nodes.Record {
 		if !old.Created.IsZero() {
