@@ -9,15 +9,15 @@ const defaultArraySize = 1001
 // arrayLimit finds numbers of tasks that the cluster does not take.
 func (s *script) arrayLimit() {
 	o, ok := s.option("array")
-	limit := s.facts.arraySize()
+	limit := s.facts.maxArraySize()
 	if highest := highestTask(o.Value); ok && limit > 0 && highest >= limit {
 		s.errorf("script/array-limit", s.at(o), "%s, and the numbers of an array's tasks go up to %d on this cluster: Slurm says \"Invalid job array specification\"", o.written(), limit-1).
 			WithHint("let each task do several pieces of work, or set MaxArraySize in CustomSlurmSettings")
 	}
 }
 
-// arraySize is MaxArraySize, 0 if it is not known.
-func (f *Facts) arraySize() int {
+// maxArraySize is MaxArraySize, 0 if it is not known.
+func (f *Facts) maxArraySize() int {
 	if f == nil {
 		return 0
 	}

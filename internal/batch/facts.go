@@ -98,7 +98,7 @@ type Exported struct{ Dir, Bucket, Prefix string }
 
 // FactsOf are the facts in a cluster file.
 func FactsOf(c *spec.Cluster) *Facts {
-	f := &Facts{MemoryScheduling: c.Scheduling.Slurm.MemoryBasedScheduling, Filed: true, GresTypes: gresTypes(c), ArraySize: arraySize(c), Slurm: cloudVersions}
+	f := &Facts{MemoryScheduling: c.Scheduling.Slurm.MemoryBasedScheduling, Filed: true, GresTypes: gresTypes(c), ArraySize: maxArraySizeOf(c), Slurm: cloudVersions}
 	kinds := kindsOf(c)
 	for i, q := range c.Scheduling.Queues {
 		queue := Queue{Name: q.Name, Default: i == 0, Exclusive: q.JobExclusive, CapacityType: q.CapacityType, ScratchDir: q.ScratchDir}
@@ -170,8 +170,8 @@ func gresTypes(c *spec.Cluster) []string {
 	return []string{"gpu"}
 }
 
-// arraySize is what the file says of MaxArraySize, or Slurm's default. Settings in a file of their own are not known.
-func arraySize(c *spec.Cluster) int {
+// maxArraySizeOf is what the file says of MaxArraySize, or Slurm's default. Settings in a file of their own are not known.
+func maxArraySizeOf(c *spec.Cluster) int {
 	if c.Scheduling.Slurm.CustomFile != "" {
 		return 0
 	}

@@ -201,7 +201,7 @@ func (s *script) onNode(file string, c context) (string, bool) {
 func (s *script) mounts(c context) (mounts [][2]string, inside bool) {
 	if o := c.contained(); o != nil {
 		list, _ := o.option("container-mounts")
-		return mountsIn(list.Value + o.binds()), true
+		return mountsIn(list.Value + o.apptainerMounts()), true
 	}
 	if s.has("container-image", "container-name") {
 		list, _ := s.option("container-mounts")

@@ -10,7 +10,7 @@ var environments = []string{"conda", "mamba", "micromamba", "uv", "poetry", "pip
 
 // afterEnvironment is where the command stands in conda run, uv run and the like.
 func (c *command) afterEnvironment() int {
-	run := c.verb("run")
+	run := c.subcommandIndex("run")
 	if run == 0 {
 		return 0
 	}
@@ -28,7 +28,7 @@ func (c *command) afterEnvironment() int {
 
 // afterImage is where the command stands in apptainer exec: behind the image.
 func (c *command) afterImage() int {
-	run := c.verb("exec")
+	run := c.subcommandIndex("exec")
 	if run == 0 {
 		return 0
 	}
@@ -44,8 +44,8 @@ func (c *command) afterImage() int {
 	return 0
 }
 
-// binds are what apptainer mounts into its container, in a list that begins with a comma.
-func (c *command) binds() string {
+// apptainerMounts are what apptainer mounts into its container, in a list that begins with a comma.
+func (c *command) apptainerMounts() string {
 	all := ""
 	if c.name != "apptainer" && c.name != "singularity" {
 		return all
@@ -63,8 +63,8 @@ func isImage(w word) bool {
 	return strings.HasSuffix(w.text, ".sif") || strings.HasSuffix(w.text, ".simg") || strings.HasSuffix(w.text, ".sqsh") || strings.Contains(w.text, "docker://")
 }
 
-// verb is where a command's first word stands that is no option, if it is a certain one; 0 is nowhere.
-func (c *command) verb(name string) int {
+// subcommandIndex is where a command's first word stands that is no option, if it is a certain one; 0 is nowhere.
+func (c *command) subcommandIndex(name string) int {
 	if i := c.after(nil, "c", "config", "directory", "project"); i > 0 && i < len(c.words) && c.words[i].text == name {
 		return i
 	}

@@ -222,7 +222,7 @@ func (p *part) judge() {
 	p.deepSpeed()
 	p.shards()
 	p.trainer()
-	p.listed()
+	p.judgeManifest()
 }
 
 // patterns are compiled once.

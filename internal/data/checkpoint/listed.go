@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// listed: a manifest.json that lists the files, as the example program of muster writes it, and others. One without sizes may have been
+// judgeManifest: a manifest.json that lists the files, as the example program of muster writes it, and others. One without sizes may have been
 // written before them: it does not say that they are whole.
-func (p *part) listed() {
+func (p *part) judgeManifest() {
 	sizes := manifestSizes(p.begin("manifest.json"))
 	if len(sizes) == 0 {
 		return

@@ -46,13 +46,13 @@ func (p *part) trained() {
 	case !p.under("rng_state"):
 		p.torn = first(p.torn, "rng_state.pth is not there")
 	default:
-		p.random()
+		p.judgeRandomStates()
 	}
 }
 
-// random holds that the random states of ranks have no gap between them: each rank writes rng_state_RANK.pth, a single one rng_state.pth
+// judgeRandomStates holds that the random states of ranks have no gap between them: each rank writes rng_state_RANK.pth, a single one rng_state.pth
 // (https://github.com/huggingface/transformers/blob/main/src/transformers/trainer.py, _save_rng_state).
-func (p *part) random() {
+func (p *part) judgeRandomStates() {
 	var ranks []int
 	for name := range p.names {
 		if m := patterns().random.FindStringSubmatch(name); m != nil {
