@@ -48,6 +48,28 @@ func TestChange(t *testing.T) {
 	upFromElsewhere(t, c)
 }
 
+// TestChangeCut kills an `up` that changes a cluster which runs, as soon as it has written all of the new configuration: the next one sees to it that
+// the daemons read it.
+func TestChangeCut(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, fileOf(1))
+	for most := 2; most <= 5; most++ {
+		c.file("cluster.yaml", fileOf(most))
+		before, err := os.Stat(c.path("cluster.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.cut(func() bool {
+			now, err := os.Stat(c.path("cluster.json"))
+			return err == nil && !os.SameFile(before, now)
+		}, "up", "--no-test", "cluster.yaml")
+		c.must("up", "--no-test", "cluster.yaml")
+		if n := c.nodes(); len(n) != most {
+			t.Errorf("%d nodes, and Slurm has %d", most, len(n))
+		}
+	}
+}
+
 // regionStays: programs of jobs that run sign their requests to S3 with the region that the cluster was started in.
 func regionStays(t *testing.T, c *cluster) {
 	c.file("cluster.yaml", strings.Replace(fileOf(2), "us-east-1", "us-west-2", 1))

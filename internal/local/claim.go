@@ -67,4 +67,4 @@ func made(l *nodes.Layout, name string) bool {
 }
 
 // topFiles are what a run directory has beside its directories.
-var topFiles = []string{"anchor.json", "cluster.json", "cluster.yaml", "fleet.json", "muster.yaml", "record.lock", formerDir, trialDir}
+var topFiles = []string{"anchor.json", "cluster.json", "cluster.yaml", "fleet.json", "muster.yaml", "record.lock", formerDir, trialDir, unreadChanges}

@@ -72,7 +72,7 @@ func (u *up) run(ctx context.Context) error {
 	if err := u.steps.Do("start head node", func() (string, error) { return u.start(ctx) }); err != nil {
 		return orFormer(u.layout, u.Ref.Name, err)
 	}
-	if err := dropFormer(u.layout); err != nil {
+	if err := errors.Join(dropFormer(u.layout), u.allRead()); err != nil {
 		return err
 	}
 	if err := u.accountsStep(ctx); err != nil {
@@ -123,14 +123,9 @@ func (u *up) write(ctx context.Context) (string, error) {
 	if err := keepFormer(l, u.works(), u.Source); err != nil {
 		return "", fmt.Errorf("keep the file that the cluster was made of: %w", err)
 	}
-	if err := u.writeFiles(); err != nil {
+	if err := u.writeAll(); err != nil {
 		return "", err
 	}
-	newer, err := installPrograms(l)
-	if err != nil {
-		return "", err
-	}
-	u.changed = u.changed || newer
 	// Last: a run directory with a record is one that can be started.
 	return l.Dir, l.ChangeRecord(func(old nodes.Record) nodes.Record {
 		if !old.Created.IsZero() {
@@ -239,19 +234,30 @@ func (u *up) startOnce(ctx context.Context) (string, error) {
 // restart has slurmctld and the controller start again with the new files. Jobs
 // do not notice.
 func (u *up) restart(ctx context.Context, a nodes.AnchorProcess) error {
-	before, log := u.pidOf("slurmctld"), u.logFrom("slurmctld")
-	client := slurmOf(u.layout, a)
+	log, client := u.logFrom("slurmctld"), slurmOf(u.layout, a)
+	// The one that was told to end may answer still.
+	answers := func(before int) func() (bool, error) {
+		return func() (bool, error) {
+			pid := u.pidOf("slurmctld")
+			return pid != 0 && pid != before && client.Ping(ctx) == nil, log.hopeless()
+		}
+	}
+	before := u.pidOf("slurmctld")
 	err := client.Shutdown(ctx)
 	if err != nil && u.ready("slurmctld") {
-		return err // one that is not is started again and again by its supervisor
+		return err
+	}
+	if err != nil { // it is being started, and may have read the files as they were
+		if err := await(ctx, 30*time.Second, askEvery, answers(0)); err != nil {
+			return err
+		}
+		before = u.pidOf("slurmctld")
+		if err := client.Shutdown(ctx); err != nil {
+			return err
+		}
 	}
 	_ = Controller(u.layout).Restart(ctx) // one that does not answer is being started
-	if err := await(ctx, 30*time.Second, askEvery, func() (bool, error) {
-		if pid := u.pidOf("slurmctld"); pid == 0 || pid == before {
-			return false, log.hopeless() // the one that was told to end may answer still
-		}
-		return client.Ping(ctx) == nil, log.hopeless()
-	}); err != nil {
+	if err := await(ctx, 30*time.Second, askEvery, answers(before)); err != nil {
 		return err
 	}
 	return client.Reconfigure(ctx)
