@@ -3,7 +3,9 @@
 
 GO      ?= go
 MODULES := . stand
-BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
+# A program that is stripped in the end needs no debugging information in the middle, and a compiler that collects garbage less often takes
+# a fifth less time, and up to 1 GiB more. Tests are compiled with the same flags (test/run), so that they share what is compiled.
+BUILD   := CGO_ENABLED=0 GOGC=400 GOMEMLIMIT=2GiB $(GO) build -trimpath -gcflags=all=-dwarf=false -ldflags "-s -w"
 SYSTEMS := linux-amd64 linux-arm64 darwin-amd64 darwin-arm64
 CHECKER := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONS := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
@@ -44,11 +46,11 @@ demo-aws: doctor python ## the same on the double of AWS
 # Everything is compiled and installed before the first test starts, so that neither disturbs a cluster. Each promise is proved once here;
 # what repeats at random, measures, or trains for long is for `make soak`.
 test: build ## each promise once
-	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/test-run ./test/run
+	@$(BUILD) -o bin/test-run ./test/run
 	@bin/test-run -install 'make --no-print-directory doctor python'
 
 soak: build ## what repeats at random, measures, or trains for long
-	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/test-run ./test/run
+	@$(BUILD) -o bin/test-run ./test/run
 	@bin/test-run -soak -install 'make --no-print-directory doctor python bin/sharded/made'
 
 check: shellcheck ## format, vet, staticcheck, other systems, the house's rules, shell: without running anything

@@ -23,7 +23,7 @@ const (
 // packages allocate before main begins.
 func TestBinary_is_small_and_starts_lean(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "muster")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "../cmd/muster")
+	build := exec.Command("go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", "-s -w", "-o", binary, "../cmd/muster")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)

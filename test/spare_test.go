@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -216,12 +217,17 @@ func weights(log string) string {
 	return regexp.MustCompile(`Final weights sha256: (\w+)`).FindString(log)
 }
 
+// torchVersion imports Debian's PyTorch, which takes seconds, once.
+var torchVersion = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command("/usr/bin/python3", "-c", "import torch; print(torch.__version__)").CombinedOutput()
+})
+
 // torchLauncher is the launcher with which Debian's PyTorch works: that of Debian 13 has no
 // store for torchrun.
 func torchLauncher(t *testing.T) string {
 	t.Helper()
 	need(t)
-	out, err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import torch; print(torch.__version__)").CombinedOutput()
+	out, err := torchVersion()
 	switch {
 	case err != nil && os.Getenv("MUSTER_CI") != "":
 		t.Fatalf("this machine lacks Debian's python3-torch: %v: %s", err, out)

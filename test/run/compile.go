@@ -130,16 +130,16 @@ func prepare(ctx context.Context, dir string, packages []tested, install string)
 // compile builds the programs, test2json, and the tests of all packages into dir.
 func compile(ctx context.Context, dir string, packages []tested) error {
 	for name, of := range programs {
-		if err := build(ctx, of[0], "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, "programs", name), of[1]); err != nil {
+		if err := build(ctx, of[0], slices.Concat([]string{"build"}, flags, []string{"-o", filepath.Join(dir, "programs", name), of[1]})...); err != nil {
 			return err
 		}
 	}
-	if err := build(ctx, ".", "build", "-trimpath", "-o", filepath.Join(dir, "test2json"), "cmd/test2json"); err != nil {
+	if err := build(ctx, ".", slices.Concat([]string{"build"}, flags, []string{"-o", filepath.Join(dir, "test2json"), "cmd/test2json"})...); err != nil {
 		return err
 	}
 	for _, g := range groups(packages) {
 		into := filepath.Join(dir, g[0].key())
-		args := []string{"test", "-c", "-vet=off", "-trimpath", "-ldflags", "-s -w", "-o", into + string(filepath.Separator)}
+		args := slices.Concat([]string{"test", "-c", "-vet=off"}, flags, []string{"-o", into + string(filepath.Separator)})
 		for _, i := range g {
 			args = append(args, i.path)
 			i.binary = filepath.Join(into, filepath.Base(i.dir)+".test")
@@ -171,11 +171,17 @@ func groups(packages []tested) [][]*tested {
 // key is a file name for the package.
 func (p tested) key() string { return strings.ReplaceAll(p.dir, string(filepath.Separator), "+") }
 
-// build runs the go command. CGO_ENABLED=0 as for what users get.
+// flags and settings are those of the Makefile's BUILD: what it has compiled is compiled.
+var (
+	flags    = []string{"-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", "-s -w"}
+	settings = []string{"CGO_ENABLED=0", "GOGC=400", "GOMEMLIMIT=2GiB"}
+)
+
+// build runs the go command.
 func build(ctx context.Context, dir string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stderr, os.Stderr
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), settings...)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("go %s: %w", strings.Join(args[:min(len(args), 8)], " "), err)
 	}

@@ -32,7 +32,7 @@ func muster(t *testing.T) string {
 		t.Fatal(err)
 	}
 	program = filepath.Join(dir, "muster")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "../../../cmd/muster")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", "-s -w", "-o", program, "../../../cmd/muster")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", errors.Join(err, os.RemoveAll(dir)), out)
