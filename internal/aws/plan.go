@@ -132,25 +132,14 @@ func refusals(changes []plan.Change, running, login int) []string {
 	for _, c := range changes {
 		switch {
 		case c.Need == plan.Never:
-			all = append(all, fmt.Sprintf("%s cannot be changed in a cluster that exists (%s): %s", c.Path, values(c), c.Instead))
+			all = append(all, fmt.Sprintf("%s cannot be changed in a cluster that exists (%s): %s", c.Path, c.Values(), c.Instead))
 		case c.Need == plan.Stopped && running > 0:
-			all = append(all, fmt.Sprintf("%s cannot be changed while compute nodes run, and %d do (%s): %s", c.Path, running, values(c), c.Instead))
+			all = append(all, fmt.Sprintf("%s cannot be changed while compute nodes run, and %d do (%s): %s", c.Path, running, c.Values(), c.Instead))
 		case c.Need == plan.Login && login > 0:
-			all = append(all, fmt.Sprintf("%s cannot be changed while login nodes run, and %d do (%s): %s", c.Path, login, values(c), c.Instead))
+			all = append(all, fmt.Sprintf("%s cannot be changed while login nodes run, and %d do (%s): %s", c.Path, login, c.Values(), c.Instead))
 		}
 	}
 	return all
-}
-
-// values are what a key was and is to be.
-func values(c plan.Change) string {
-	switch {
-	case c.Old == "":
-		return "new: " + c.New
-	case c.New == "":
-		return "was: " + c.Old
-	}
-	return c.Old + " -> " + c.New
 }
 
 // Refused is a change that was not begun.

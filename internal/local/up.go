@@ -123,11 +123,12 @@ func (u *up) write(ctx context.Context) (string, error) {
 	if err := keepFormer(l, u.works(), u.Source); err != nil {
 		return "", fmt.Errorf("keep the file that the cluster was made of: %w", err)
 	}
+	changes := u.changes()
 	if err := u.writeAll(); err != nil {
 		return "", err
 	}
 	// Last: a run directory with a record is one that can be started.
-	return l.Dir, l.ChangeRecord(func(old nodes.Record) nodes.Record {
+	return l.Dir + changes, l.ChangeRecord(func(old nodes.Record) nodes.Record {
 		if !old.Created.IsZero() {
 			record.Created = old.Created
 		}

@@ -20,6 +20,17 @@ type Change struct {
 	Instead string `json:"instead,omitempty"`
 }
 
+// Values are what the key was and is to be.
+func (c Change) Values() string {
+	switch {
+	case c.Old == "":
+		return "new: " + c.New
+	case c.New == "":
+		return "was: " + c.Old
+	}
+	return c.Old + " -> " + c.New
+}
+
 // Need is what a change needs.
 type Need string
 
