@@ -145,6 +145,9 @@ func sampleText(s client.JobSample) string {
 	if s.Steps == 0 && s.EpochSteps > 0 && s.Epoch != nil {
 		text += fmt.Sprintf(" in epoch %g of %d steps", *s.Epoch, s.EpochSteps)
 	}
+	if s.LossNotFinite != "" {
+		text += ", loss " + s.LossNotFinite
+	}
 	for _, v := range []struct {
 		format string
 		value  *float64

@@ -44,11 +44,11 @@ func TestTellEndings(t *testing.T) {
 // TestProgressOf says what a line says in the words of its program, and numbers that JSON does not have.
 func TestProgressOf(t *testing.T) {
 	fsdp := trainlog.Sample{Format: trainlog.FSDP, Step: 1003, Batch: 3, Loss: trainlog.Some(math.NaN()), SamplesPerSecond: trainlog.Some(2), LearningRate: trainlog.Some(0.1)}
-	if p := progressOf(fsdp); p.text != "batch 3, loss NaN, 2 samples/s, learning rate 0.1" || p.Batch != 3 || *p.Step != 1003 || p.Loss != nil {
+	if p := progressOf(fsdp); p.text != "batch 3, loss NaN, 2 samples/s, learning rate 0.1" || p.Batch != 3 || *p.Step != 1003 || p.Loss != nil || p.LossNotFinite != "NaN" {
 		t.Errorf("%+v", p)
 	}
 	titan := trainlog.Sample{Format: trainlog.Torchtitan, Step: 10, Loss: trainlog.Some(math.Inf(1)), TokensPerSecondPerGPU: trainlog.Some(7034)}
-	if p := progressOf(titan); p.text != "step 10, 7034 tokens/s of one GPU, loss +Inf" || p.Batch != 10 || *p.TokensPerSecondPerGPU != 7034 {
+	if p := progressOf(titan); p.text != "step 10, loss +Inf, 7034 tokens/s of one GPU" || p.LossNotFinite != "+Inf" || p.Batch != 10 || *p.TokensPerSecondPerGPU != 7034 {
 		t.Errorf("%+v", p)
 	}
 	if p := progressOf(trainlog.Sample{Format: trainlog.HuggingFace, Step: trainlog.NoStep, Loss: trainlog.Some(0.5)}); p.text != "trains, loss 0.5" || p.Step != nil {

@@ -146,6 +146,7 @@ type attempt struct {
 type progressShape struct {
 	Batch            int      `json:"batch"`
 	Loss             *float64 `json:"loss,omitempty"`
+	LossNotFinite    string   `json:"loss_not_finite,omitempty"` // NaN, +Inf or -Inf, which JSON has no numbers for
 	SamplesPerSecond *float64 `json:"samples_per_second,omitempty"`
 	LearningRate     *float64 `json:"learning_rate,omitempty"`
 	// What follows is absent where no line says it. Step counts the optimizer's steps, or what the program counts; Batch is the same
@@ -167,19 +168,16 @@ type progressShape struct {
 func progressOf(s trainlog.Sample) *progressShape {
 	v := client.SampleOf(s, s.Time)
 	p := &progressShape{
-		Batch: int(max(0, s.Step)), Loss: v.Loss, SamplesPerSecond: v.SamplesPerSecond, LearningRate: v.LearningRate, Steps: s.Steps,
+		Batch: int(max(0, s.Step)), Loss: v.Loss, LossNotFinite: v.LossNotFinite, SamplesPerSecond: v.SamplesPerSecond, LearningRate: v.LearningRate, Steps: s.Steps,
 		TokensPerSecond: v.TokensPerSecond, TokensPerSecondPerGPU: v.TokensPerSecondPerGPU, TFLOPs: v.TFLOPs, StepSeconds: v.StepSeconds,
 		GradNorm: v.GradNorm, Epoch: v.Epoch, EpochSteps: v.EpochSteps, text: sampleText(v),
 	}
 	if s.Step >= 0 {
 		p.Step = &s.Step
 	}
-	switch {
-	case s.Format == trainlog.FSDP:
+	if s.Format == trainlog.FSDP {
 		p.Batch = int(s.Batch)
 		p.text = fmt.Sprintf("batch %d, loss %g, %g samples/s, learning rate %g", s.Batch, s.Loss.Float, s.SamplesPerSecond.Float, s.LearningRate.Float)
-	case s.Loss.Known && v.Loss == nil:
-		p.text += fmt.Sprintf(", loss %g", s.Loss.Float) // NaN, which JSON does not have
 	}
 	return p
 }

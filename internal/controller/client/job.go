@@ -57,6 +57,7 @@ type JobSample struct {
 	Step             int64     `json:"step"`
 	Steps            int64     `json:"steps,omitempty"` // the last one
 	Loss             *float64  `json:"loss,omitempty"`
+	LossNotFinite    string    `json:"loss_not_finite,omitempty"` // NaN, +Inf or -Inf, which JSON has no numbers for
 	LearningRate     *float64  `json:"learning_rate,omitempty"`
 	SamplesPerSecond *float64  `json:"samples_per_second,omitempty"`
 	TokensPerSecond  *float64  `json:"tokens_per_second,omitempty"`
