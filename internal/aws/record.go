@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/aws/connect"
+	"github.com/muster-hpc/muster/internal/say/malformed"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
@@ -77,7 +78,7 @@ func RecordOf(home, name string) (Record, error) {
 	}
 	if err == nil {
 		if err = json.Unmarshal(text, &r); err != nil {
-			err = fmt.Errorf("read %s: %w", path, err)
+			err = fmt.Errorf("read %s: %w", path, malformed.JSON(err))
 		}
 	}
 	if err != nil {

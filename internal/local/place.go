@@ -113,6 +113,14 @@ func (c cluster) running() (*nodes.Layout, nodes.Record, nodes.AnchorProcess, er
 	return l, r, anchor, err
 }
 
+// damaged adds to an error of a record that could be read, and makes no sense, what can still be done.
+func (r Ref) damaged(err error) error {
+	if _, unread := errors.AsType[*fs.PathError](err); unread {
+		return err
+	}
+	return fmt.Errorf("%w; `muster down --cluster %s` takes away what there is of the cluster", err, r.Name)
+}
+
 // Running is the cluster's run directory, its record and its first process, if the caller
 // may use it and it runs. One that is not there is fs.ErrNotExist.
 func (r Ref) Running() (*nodes.Layout, nodes.Record, nodes.AnchorProcess, error) {
@@ -121,7 +129,7 @@ func (r Ref) Running() (*nodes.Layout, nodes.Record, nodes.AnchorProcess, error)
 	}
 	l, record, err := nodes.Open(r.Layout().Dir)
 	if err != nil {
-		return nil, record, nodes.AnchorProcess{}, err
+		return nil, record, nodes.AnchorProcess{}, r.damaged(err)
 	}
 	if os.Getuid() == 0 { // what root enters, root trusts
 		if err := r.guard(); err != nil {

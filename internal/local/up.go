@@ -97,8 +97,11 @@ func (u *up) run(ctx context.Context) error {
 func (u *up) write(ctx context.Context) (string, error) {
 	l := u.layout
 	old, err := l.Record()
-	if err == nil && old.UID != l.UID {
+	switch {
+	case err == nil && old.UID != l.UID:
 		return "", fmt.Errorf("cluster %s belongs to user %s", u.Ref.Name, old.User)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return "", u.Ref.damaged(err)
 	}
 	if err := u.room(); err != nil {
 		return "", err

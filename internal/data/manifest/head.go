@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/say/malformed"
 )
 
 // States of a dataset.
@@ -34,7 +36,7 @@ type Head struct {
 func ParseHead(text []byte) (Head, error) {
 	var h Head
 	if err := json.Unmarshal(text, &h); err != nil {
-		return Head{}, fmt.Errorf("read head: %w", err)
+		return Head{}, fmt.Errorf("read head: %w", malformed.JSON(err))
 	}
 	if err := h.check(); err != nil {
 		return Head{}, fmt.Errorf("read head: %w", err)

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/muster-hpc/muster/internal/say/malformed"
 )
 
 // mostLine is how long a line may be. The 10,000 parts of the largest object take a seventh of it.
@@ -111,7 +113,7 @@ func parse(line []byte) (Record, error) {
 	}
 	var r Record
 	if err := json.Unmarshal(line, &r); err != nil {
-		return Record{}, err
+		return Record{}, malformed.JSON(err)
 	}
 	return r, nil
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/local/machine"
+	"github.com/muster-hpc/muster/internal/say/malformed"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
@@ -125,7 +126,7 @@ func readJSON(path string, into any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return fmt.Errorf("read %s: %w", path, malformed.JSON(err))
 	}
 	return nil
 }

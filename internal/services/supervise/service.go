@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/muster-hpc/muster/internal/say/malformed"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
@@ -89,7 +90,7 @@ func read(what, path string, into any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("read %s of %s: %w", what, path, err)
+		return fmt.Errorf("read %s of %s: %w", what, path, malformed.JSON(err))
 	}
 	return nil
 }
