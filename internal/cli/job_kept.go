@@ -13,6 +13,7 @@ import (
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/services"
+	"github.com/muster-hpc/muster/internal/slurm"
 )
 
 // addKept adds what the keeper knows of the job.
@@ -27,6 +28,26 @@ func (j *jobAnswer) addKept(ctx context.Context) {
 	}
 	j.Kept = r
 	j.tellEndings()
+	j.goesOn()
+}
+
+// goesOn takes back that a job has ended whose run has, and which its keeper starts again or has not judged yet. Slurm calls it ended until
+// it is in the queue again.
+func (j *jobAnswer) goesOn() {
+	if j.Kept == nil || !j.Ended || j.Completed || j.State == "CANCELLED" || j.Kept.Phase == "ended" || len(j.Attempts) == 0 {
+		return
+	}
+	run := j.Attempts[len(j.Attempts)-1].Start.Unix()
+	at := slices.IndexFunc(j.Kept.Rounds, func(r client.JobRound) bool { return r.Start.Unix() == run })
+	switch {
+	case at < 0:
+		j.Text += "; what follows is not decided yet"
+	case j.Kept.Rounds[at].Action == "elsewhere" || j.Kept.Rounds[at].Action == "here":
+		j.Text += "; it starts again"
+	default:
+		return
+	}
+	j.Ended = false
 }
 
 // tellEndings says of runs that Slurm only knows to be queued again how they ended. Slurm and the keeper name a run by its start, in seconds.
@@ -63,7 +84,7 @@ func (j jobAnswer) keptRows(row func(name, value string), now time.Time) {
 	for _, c := range k.Torn {
 		row("torn", fmt.Sprintf("%s: %s", page.Printable(c.Dir), page.Printable(c.Torn)))
 	}
-	if !k.ExpectedEnd.IsZero() && !j.Ended {
+	if !k.ExpectedEnd.IsZero() && !(slurm.Job{State: j.State}).Ended() {
 		row("expected end", clock(k.ExpectedEnd, now))
 	}
 	for _, c := range movedAside(k.Rounds) {

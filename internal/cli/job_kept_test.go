@@ -41,6 +41,35 @@ func TestTellEndings(t *testing.T) {
 	}
 }
 
+// TestGoesOn has runs that have ended, of jobs that have not.
+func TestGoesOn(t *testing.T) {
+	start := time.Unix(1795880000, 0)
+	round := func(at time.Time, action string) client.JobRound { return client.JobRound{Start: at, Action: action} }
+	for _, tt := range []struct {
+		name, state, phase string
+		rounds             []client.JobRound
+		ended              bool
+		text               string
+	}{
+		{"not_judged", "FAILED", "training", nil, false, "failed; what follows is not decided yet"},
+		{"starts_again", "NODE_FAIL", "waiting", []client.JobRound{round(start, "elsewhere")}, false, "failed; it starts again"},
+		{"run_before", "FAILED", "waiting", []client.JobRound{round(start.Add(-time.Hour), "here")}, false, "failed; what follows is not decided yet"},
+		{"stopped", "FAILED", "waiting", []client.JobRound{round(start, "stop")}, true, "failed"},
+		{"nothing_to_do", "TIMEOUT", "training", []client.JobRound{round(start, "none")}, true, "failed"},
+		{"over", "FAILED", "ended", nil, true, "failed"},
+		{"completed", "COMPLETED", "training", nil, true, "failed"},
+		{"cancelled", "CANCELLED", "training", nil, true, "failed"},
+	} {
+		j := jobAnswer{
+			State: tt.state, Ended: true, Completed: tt.state == "COMPLETED", Text: "failed", Attempts: []attempt{{Start: start}},
+			Kept: &client.JobReport{Phase: tt.phase, Rounds: tt.rounds},
+		}
+		if j.goesOn(); j.Ended != tt.ended || j.Text != tt.text {
+			t.Errorf("%s: ended %v, %q", tt.name, j.Ended, j.Text)
+		}
+	}
+}
+
 // TestProgressOf says what a line says in the words of its program, and numbers that JSON does not have.
 func TestProgressOf(t *testing.T) {
 	fsdp := trainlog.Sample{Format: trainlog.FSDP, Step: 1003, Batch: 3, Loss: trainlog.Some(math.NaN()), SamplesPerSecond: trainlog.Some(2), LearningRate: trainlog.Some(0.1)}
