@@ -20,7 +20,7 @@ func (a *app) watchData(p *data.Progress) (stop func()) {
 		return func() {}
 	}
 	every := tellData
-	if a.isTerminal() {
+	if a.redraws() {
 		every = redraw
 	}
 	done := make(chan struct{})
@@ -46,7 +46,7 @@ func (a *app) watchData(p *data.Progress) (stop func()) {
 // tellData writes notices and, if there is one, the line on how far it is.
 func (a *app) tellData(s data.Step, line string) {
 	var b strings.Builder
-	terminal := a.isTerminal()
+	terminal := a.redraws()
 	if terminal {
 		b.WriteString("\r\033[K")
 	}

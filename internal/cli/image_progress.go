@@ -23,7 +23,7 @@ func (a *app) watchImport(p interface{ Look() image.Step }) (stop func()) {
 	if a.quiet {
 		return func() {}
 	}
-	terminal := a.isTerminal()
+	terminal := a.redraws()
 	every := retell
 	if terminal {
 		every = redraw

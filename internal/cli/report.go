@@ -30,7 +30,7 @@ type progress struct {
 const speakEvery = 30 * time.Second
 
 func (a *app) reporter() step.Reporter {
-	return &progress{app: a, terminal: a.isTerminal() && !a.quiet}
+	return &progress{app: a, terminal: a.redraws() && !a.quiet}
 }
 
 func (a *app) isTerminal() bool { return terminal(a.err) }
@@ -40,8 +40,11 @@ func terminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// redraws says that a line of progress may be drawn over the one before: on a terminal that understands how.
+func (a *app) redraws() bool { return a.isTerminal() && os.Getenv("TERM") != "dumb" }
+
 func (a *app) color() bool {
-	return a.isTerminal() && !a.noColor && os.Getenv("NO_COLOR") == ""
+	return a.redraws() && !a.noColor && os.Getenv("NO_COLOR") == ""
 }
 
 // Begin implements step.Reporter.
