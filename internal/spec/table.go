@@ -26,6 +26,9 @@ func (t *Table) Check(name string, data []byte, rules func(root View)) *diag.Lis
 		return list
 	}
 	defer d.finish()
+	if d.isCluster(t.schema) {
+		return list
+	}
 	check(d, t.schema, Options{})
 	if d.root.kind == mapping {
 		rules(d.view(t.schema))

@@ -107,6 +107,7 @@ func TestParse_problems(t *testing.T) {
 		{"misspelt", least + "Argumets: [a]\nlauncher: srun\nCheckpoint: /x\n"},
 		{"other_words", least + "Instances: 3\nCommand: python x\n"},
 		{"no_map", "- Job: a\n"},
+		{"cluster_file", "Region: us-east-1\nHeadNode: {}\nScheduling: {}\n"},
 		{"wrong_types", "Job: 5\nNodes: many\nScript: [a.py]\nTime: {a: b}\nArguments: --fast\nEnvironment: [A]\nSecrets: x\nData: /fsx\n"},
 		{"names", "Job: a b\nNodes: 1\nScript: a.py\nTime: 10\nQueue: 'gpu;id'\nAccount: -x\nQoS: \"a\\nb\"\nConstraint: \"a' b\"\n"},
 		{"shares", "Job: a\nNodes: 2\nGPUs: 4\nScript: a.py\nTime: 10\n"},

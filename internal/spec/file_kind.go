@@ -16,3 +16,18 @@ func (d *document) otherKind() bool {
 		WithHint("give the cluster file: the muster.yaml beside it is read with it, another one by --workload")
 	return true
 }
+
+// isCluster reports, and says, that a file which is read by another schema is a cluster file: it has the two keys that each of these has.
+func (d *document) isCluster(read *schema) bool {
+	if d.root.kind != mapping {
+		return false
+	}
+	for _, key := range []string{"HeadNode", "Scheduling"} {
+		if d.root.entry(key) == nil || read.root.children[key] != nil {
+			return false
+		}
+	}
+	d.errorAt(d.at(d.root.line, d.root.column), "file/kind", "", "this is a cluster file").
+		WithHint("`muster check` and `muster up` take it")
+	return true
+}
