@@ -11,6 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/data"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/spec"
 	"github.com/muster-hpc/muster/internal/store"
 )
 
@@ -82,6 +83,9 @@ const journalDir = "data.d"
 func (a *app) push(ctx context.Context, source string, to target, o pushOptions) error {
 	if err := o.Check(); err != nil {
 		return fault.Usage(err)
+	}
+	if o.MakeBucket && !spec.NewBucket(to.bucket) {
+		return fault.Usage(fmt.Errorf("S3 makes no bucket of the name %q: use 3 to 63 small letters, digits and hyphens", to.bucket))
 	}
 	if err := a.notOfMachines("push", source); err != nil {
 		return err

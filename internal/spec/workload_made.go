@@ -116,14 +116,20 @@ func checkBucketName(b View) {
 	if !b.Given() {
 		return
 	}
-	name := b.Text()
-	_, notAddress := netip.ParseAddr(name)
-	switch {
-	case strings.Contains(name, ".."), notAddress == nil, strings.HasPrefix(name, "xn--"), strings.HasPrefix(name, "sthree-"),
-		strings.HasSuffix(name, "-s3alias"), strings.HasSuffix(name, "--ol-s3"), strings.HasSuffix(name, "--x-s3"):
+	if name := b.Text(); reservedBucket(name) {
 		b.Errorf("workload/bucket", "S3 takes no bucket of the name %s", quote(name)).
 			WithHint("use small letters, digits and hyphens, such as training-data-jakarta")
 	}
+}
+
+// NewBucket reports whether S3 may make a bucket of the name: older ones may have others.
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+func NewBucket(name string) bool { return bucketName().MatchString(name) && !reservedBucket(name) }
+
+func reservedBucket(name string) bool {
+	_, notAddress := netip.ParseAddr(name)
+	return strings.Contains(name, "..") || notAddress == nil || strings.HasPrefix(name, "xn--") || strings.HasPrefix(name, "sthree-") ||
+		strings.HasSuffix(name, "-s3alias") || strings.HasSuffix(name, "--ol-s3") || strings.HasSuffix(name, "--x-s3")
 }
 
 func checkGrafana(g View) {
