@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,6 +43,51 @@ func TestPaceIsShared(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTurns has uploads wait for others: when half of the time is over that all need, half of them have been sent. One that is longer than
+// what may be under way goes alone, and who is told to end waits no longer.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const perSecond, uploads = 1 << 20, 2 * underWay
+		pace := newPace(perSecond)
+		began := time.Now()
+		var group sync.WaitGroup
+		var half, all atomic.Int32
+		send := func(bytes int) {
+			end, err := pace.turn(t.Context(), int64(bytes))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer end()
+			if _, err := io.Copy(io.Discard, struct{ io.Reader }{paced{t.Context(), strings.NewReader(strings.Repeat("x", bytes)), pace}}); err != nil {
+				t.Error(err)
+			}
+			if all.Add(1); time.Since(began) <= underWay*time.Second {
+				half.Add(1)
+			}
+		}
+		for range uploads {
+			group.Go(func() { send(perSecond) })
+		}
+		group.Wait()
+		if half.Load() < uploads/2-1 || all.Load() != uploads {
+			t.Errorf("%d of %d were sent in half of the time, %d in the end", half.Load(), uploads, all.Load())
+		}
+		send(3 * underWay * perSecond)
+		end, err := pace.turn(t.Context(), 1<<40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end()
+		why := errors.New("told to end")
+		ctx, stop := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Minute, func() { stop(why) })
+		if _, err := pace.turn(ctx, 1); !errors.Is(err, why) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 func TestPaceCanBeLeft(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 type source struct {
 	Upload
 	memory *memory
+	pace   pace
 	most   int64 // is held in one piece
 	at     int64
 	sha    hash.Hash
@@ -23,7 +24,7 @@ type source struct {
 }
 
 func (s *S3) source(u Upload) *source {
-	return &source{Upload: u, memory: s.memory, most: max(s.limits.whole, s.limits.part), sha: sha256.New()}
+	return &source{Upload: u, memory: s.memory, pace: s.pace, most: max(s.limits.whole, s.limits.part), sha: sha256.New()}
 }
 
 // piece is a part of a content, which can be read as often as it has to be sent.
@@ -54,10 +55,17 @@ func (s *source) next(ctx context.Context, size int64) (piece, error) {
 	if size > s.most {
 		read = s.skim
 	}
-	p, err := read(ctx, size)
+	end, err := s.pace.turn(ctx, size)
 	if err != nil {
 		return piece{}, err
 	}
+	p, err := read(ctx, size)
+	if err != nil {
+		end()
+		return piece{}, err
+	}
+	free := p.free
+	p.free = func() { free(); end() }
 	s.crc = Combine(s.crc, p.crc, size)
 	return p, nil
 }
