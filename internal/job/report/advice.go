@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/plan"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // Advice is one sentence on what to do about what cost a row most beside training, empty where nothing is worth it.
@@ -57,8 +58,12 @@ func interval(r Row, splits []Split) string {
 	}
 	each := saving.Seconds() / float64(saves)
 	best, formula := plan.Interval(each, running.Seconds()/float64(ends))
-	return fmt.Sprintf("; with %s for a save and %d interruptions in %s, least is lost with one every %s (%s)",
-		round(each), ends, round(running.Seconds()), round(best), formula)
+	text := fmt.Sprintf("; with %s for a save and %s in %s, least is lost with one every %s (%s)",
+		round(each), count.Of(ends, "interruption"), round(running.Seconds()), round(best), formula)
+	if ends == 1 {
+		text += ", which is a guess: one interruption says little of when the next one comes"
+	}
+	return text
 }
 
 // round is a time as people say it.
