@@ -63,6 +63,9 @@ func (c *command) withoutProgram() *command {
 // that comes too late is turned away.
 func (s *script) launcherNodes(c *command, nodes int) {
 	w, ok := c.flag("nnodes", "num-machines", "num-nodes")
+	if !ok {
+		s.placeForOne(c, nodes)
+	}
 	if !ok || !w.known() {
 		return
 	}
@@ -81,6 +84,17 @@ func (s *script) launcherNodes(c *command, nodes int) {
 		s.errorf("script/launcher-nodes", w.Place, "%s is for %s, and is started on %d: those that come last find no place", s.called(c), count.Of(n, "node"), nodes).
 			WithHint("%s", s.nodesHint(c, nodes))
 	}
+}
+
+// placeForOne: torchrun without --nnodes is for one node, also where it is told a place to meet the others. The first one there trains alone,
+// and the others wait until it ends, and fail (tried with PyTorch 1.13).
+func (s *script) placeForOne(c *command, nodes int) {
+	backend, _ := c.flag("rdzv-backend")
+	if nodes < 2 || !c.torch() || !backend.is("c10d") || c.hasOption("standalone") || c.mayHaveMore() || s.setsPET() || s.toldApart(c.srun) {
+		return
+	}
+	s.errorf("script/launcher-nodes", c.Place, "%s is for 1 node without --nnodes, and is started on %d: the first trains alone, and the others wait for it to end",
+		s.called(c), nodes).WithHint("%s", s.nodesHint(c, nodes))
 }
 
 // nodesHint is how a launcher is told the nodes that it is started on.
@@ -132,7 +146,7 @@ func (s *script) rendezvous(c *command, nodes int) {
 		return
 	}
 	s.errorf("script/rendezvous", c.Place, "%s is not told where its nodes meet, and reads no MASTER_ADDR: each node waits at its own 127.0.0.1", s.called(c)).
-		WithHint("--rdzv-backend=c10d --rdzv-endpoint=$MASTER_ADDR:29500")
+		WithHint("--rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:29500")
 }
 
 // setsPET tells whether torchrun's options are set as variables (PET_NAME).

@@ -1,6 +1,10 @@
 package batch
 
-import "github.com/muster-hpc/muster/internal/say/count"
+import (
+	"bytes"
+
+	"github.com/muster-hpc/muster/internal/say/count"
+)
 
 // What a task or its node is told by that is its own: whoever writes one of these into the
 // arguments wants another run in each task.
@@ -17,14 +21,21 @@ func (s *script) separateRuns() {
 		if st.nodes < 2 || st.perNode != 1 || !s.tellsOneNode(launcher) || s.toldApart(c.srun) {
 			continue
 		}
-		hint := "--nnodes=$SLURM_NNODES --rdzv-backend=c10d --rdzv-endpoint=$MASTER_ADDR:29500"
+		hint := "--nnodes=$SLURM_NNODES --rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:29500"
 		if c.name == "accelerate" {
 			hint = "--num_machines $SLURM_NNODES --num_processes N for all nodes, --machine_rank $SLURM_NODEID in the task, --main_process_ip and --main_process_port"
+		}
+		if c.name == "deepspeed" {
+			hint = "srun torchrun " + hint + " starts programs of DeepSpeed, too"
 		}
 		s.warnf("script/separate-runs", c.Place, "srun starts %s on %s, and each knows of its own node only: these are %d separate runs of the same",
 			s.called(c), count.Of(st.nodes, "node"), st.nodes).WithHint("%s", hint)
 	}
 }
+
+// deepspeedHosts is the file of hosts that deepspeed reads if it is not told another one, and if it is there (deepspeed/launcher/runner.py).
+// Without it deepspeed takes the GPUs of its own node.
+const deepspeedHosts = "/job/hostfile"
 
 // tellsOneNode tells whether a launcher is told of no other node.
 func (s *script) tellsOneNode(c *command) bool {
@@ -33,6 +44,9 @@ func (s *script) tellsOneNode(c *command) bool {
 	}
 	if _, meets := c.flag("rdzv-endpoint", "rdzv-conf", "master-addr", "main-process-ip", "config-file", "hostfile", "deepspeed-hostfile"); meets {
 		return false
+	}
+	if c.name == "deepspeed" {
+		return !c.handsOn() && !c.hasOption("no-ssh") && !bytes.Contains(s.file.data, []byte("DLTS_HOSTFILE")) && !bytes.Contains(s.file.data, []byte(deepspeedHosts))
 	}
 	n, told := c.flag("nnodes", "num-machines")
 	return (c.torch() || c.name == "accelerate") && (!told || n.is("1", "1:1") || c.hasOption("standalone"))
