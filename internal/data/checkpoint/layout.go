@@ -97,7 +97,7 @@ func (s Set) judge(stored bool) Verdict {
 	}
 	slow := ""
 	checked := map[string]bool{}
-	for _, p := range s.parts(stored) {
+	for _, p := range s.parts(stored || s.Named) { // what a pointer names has all of its files
 		p.judge()
 		if p.layout != "" && (v.Layout == "files" || p.dir == ".") {
 			v.Layout = p.layout

@@ -106,6 +106,9 @@ func TestLayouts(t *testing.T) {
 				if got, want := checkpoint.Stored(torn).Torn != "", !slices.Contains(l.optional, f.Path); got != want {
 					t.Errorf("in a bucket without %s: torn is %v", f.Path, got)
 				}
+				if got, want := checkpoint.Written(torn).Torn != "", !slices.Contains(l.optional, f.Path); got != want {
+					t.Errorf("named, without %s: torn is %v", f.Path, got)
+				}
 				torn.Begins, torn.Named = nil, false
 				if got := checkpoint.Written(torn).Torn != ""; got && !slices.Contains(l.written, f.Path) {
 					t.Errorf("in its directory without %s: torn is %v", f.Path, got)
