@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -98,6 +99,9 @@ func (o *cleanOptions) check() error {
 func (a *app) clean(ctx context.Context, paths []string, o cleanOptions) error {
 	home, _ := os.UserHomeDir() // who has none has none to lose
 	roots, err := clean.Roots(paths, home)
+	if errors.Is(err, fs.ErrNotExist) && !inside() {
+		return fmt.Errorf("%w; of a cluster's machines, --cluster NAME cleans it", err)
+	}
 	if err != nil {
 		return err
 	}
