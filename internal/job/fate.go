@@ -39,6 +39,11 @@ var errUndecided = errors.New("it is not decided")
 // final says that Slurm's word for the end of a run leaves nothing to decide.
 func final(j slurm.Job) bool { return j.State == "COMPLETED" || j.State == "CANCELLED" }
 
+// missed says that the end of the run of which the user heard last was not seen: it was over between two looks.
+func (s *following) missed() bool {
+	return s.Fate != nil && ran(s.said.Job) && !s.said.Job.Ended() && s.view.Job.Restarts > s.said.Job.Restarts
+}
+
 // decide finds out what follows the end of a run, if one has ended. known says that what happens
 // to the job may be told: until then it may not be clear why.
 func (s *following) decide(ctx context.Context, at time.Time) (known bool) {
@@ -49,6 +54,8 @@ func (s *following) decide(ctx context.Context, at time.Time) (known bool) {
 		return true
 	case ended && (s.open == nil || s.open.job.Restarts != j.Restarts || !s.open.job.StartTime.Equal(j.StartTime)):
 		s.open = &open{job: j}
+	case s.open == nil && s.missed():
+		s.open = &open{job: s.said.Job}
 	case s.open == nil:
 		return true
 	case s.open.again && !ended:

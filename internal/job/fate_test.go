@@ -58,7 +58,10 @@ func TestFollowFate(t *testing.T) {
 		"answers_late": {[]act{run, fails, held, runs, done}, []fateAct{{err: away}, {after: 9 * time.Second, fate: again}},
 			[][]string{begins, {"* " + again.Text}, goes, {"* completed"}}, 23 * time.Second},
 		"goes_on_untold": {[]act{run, fails, held, runs, {after: time.Minute, job: done.job}}, []fateAct{{fate: open}}, [][]string{begins, goes, {"* completed"}}, 63 * time.Second},
-		"cancelled":      {[]act{run, {after: time.Second, job: job7("CANCELLED", "", "q-1", 0)}}, []fateAct{{fate: open}}, [][]string{begins[:2], {"* was cancelled"}}, 2 * time.Second},
+		"end_not_seen": {[]act{run, held, runs, done}, []fateAct{{fate: again}},
+			[][]string{begins[:2], {"* " + again.Text}, goes[:1], {"* is held by an administrator"}, goes[1:], {"* completed"}}, 23 * time.Second},
+		"end_not_seen_nor_kept": {[]act{run, held, runs, done}, []fateAct{{}}, [][]string{begins[:2], goes[:1], {"* is held by an administrator"}, goes[1:], {"* completed"}}, 23 * time.Second},
+		"cancelled":             {[]act{run, {after: time.Second, job: job7("CANCELLED", "", "q-1", 0)}}, []fateAct{{fate: open}}, [][]string{begins[:2], {"* was cancelled"}}, 2 * time.Second},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
