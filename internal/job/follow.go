@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -347,10 +350,19 @@ func (s *following) last(ctx context.Context) error {
 	launched := s.view.Job.ExitCode.Signal != launchSignal
 	for _, o := range s.outputs {
 		if launched && !o.Open() && !o.told {
-			s.Say("left no output here: there is no file " + o.Path + " (is its folder a node's own?)")
+			s.Say("left no output here: " + absent(o.Path))
 		}
 	}
 	return nil
+}
+
+// absent says why there is no file.
+func absent(path string) string {
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return "there is no folder " + dir + " for it, and Slurm makes none"
+	}
+	return "there is no file " + path + " (is its folder a node's own?)"
 }
 
 // errDestination marks errors of the place where the output goes.
