@@ -223,3 +223,21 @@ func TestDown_without_records(t *testing.T) {
 		t.Errorf("the anchor %d runs on: %q", anchor, p.args)
 	}
 }
+
+// TestDown_without_directory deletes the run directory of a cluster that runs: up refuses to begin another one beside it, and down ends it.
+func TestDown_without_directory(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, fileOf(1))
+	anchor := c.anchor()
+	gone := filepath.Join(c.dir, "gone")
+	if err := os.Rename(c.path(""), gone); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.run("up", "--no-test", "cluster.yaml"); r.code != 1 || !strings.Contains(r.stderr, "was deleted or moved: `muster down --cluster ") {
+		t.Errorf("up: exit code %d\n%s", r.code, r.stderr)
+	}
+	c.must("down", "--delete-data", "--yes")
+	if p := machineProcesses()[anchor]; len(p.args) > 1 {
+		t.Errorf("the anchor %d runs on: %q", anchor, p.args)
+	}
+}

@@ -72,9 +72,19 @@ func Kept(home string) []string {
 }
 
 // there tells whether there is anything of the cluster: it itself, its data, or what
-// an `up` or a `down` that was cut off left of it.
+// an `up` or a `down` that was cut off left of it, or somebody who deleted its directory.
 func (r Ref) there() bool {
 	_, noDir := os.Lstat(r.Layout().Dir)
 	_, noLock := os.Lstat(r.lockFile())
-	return noDir == nil || noLock == nil
+	return noDir == nil || noLock == nil || r.runsWithoutDirectory() != 0
+}
+
+// runsWithoutDirectory is the first process of a cluster that runs and whose directory is no longer there, 0 if there is none.
+func (r Ref) runsWithoutDirectory() int {
+	l := r.Layout()
+	if _, err := os.Lstat(l.Dir); !errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	a, _ := l.Alive()
+	return a.PID
 }

@@ -2,15 +2,21 @@ package nodes
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
 )
 
 // findAnchor looks among the machine's processes for one that is an anchor of the same user's and works in the run directory itself, and not in
-// one that has the same path in another root.
+// one that has the same path in another root. Where the directory was deleted or moved, it is one that was started for it in this root.
 func (l *Layout) findAnchor() (AnchorProcess, bool) {
-	dir, err := os.Stat(l.Dir)
+	at, link := l.Dir, "cwd"
+	if _, err := os.Lstat(l.Dir); errors.Is(err, fs.ErrNotExist) {
+		at, link = "/", "root"
+	}
+	place, err := os.Stat(at)
 	if err != nil {
 		return AnchorProcess{}, false
 	}
@@ -20,8 +26,8 @@ func (l *Layout) findAnchor() (AnchorProcess, bool) {
 		if err != nil || !bytes.HasSuffix(line, []byte("\x00agent\x00anchor\x00"+l.Dir+"\x00")) {
 			continue
 		}
-		cwd, err := os.Stat(proc + "/cwd")
-		if err != nil || !os.SameFile(cwd, dir) || !belongs(pid, l.UID) {
+		its, err := os.Stat(proc + "/" + link)
+		if err != nil || !os.SameFile(its, place) || !belongs(pid, l.UID) {
 			continue
 		}
 		if state, started, err := readStat(pid); err == nil && !over(state) {
