@@ -11,12 +11,14 @@ import (
 	"time"
 )
 
-// reportScript trains: a step every third of a second, a checkpoint every ten steps, from which it goes on.
+// reportScript trains: a step every third of a second, a checkpoint every ten steps, from which it goes on. The first run has no end, so
+// that its node is lost before, however late that is.
 const reportScript = `#!/bin/bash
 #SBATCH --nodes=2 --ntasks-per-node=1 --exclusive --requeue --open-mode=append --job-name=trains
-export start=$(cat ckpt 2>/dev/null || echo 0)
+export start=$(cat ckpt 2>/dev/null || echo 0) last=1000000
+[ "${SLURM_RESTART_COUNT:-0}" = 0 ] || last=$((start + 20))
 srun bash -c 'sleep 2
-for ((i = start + 1; i <= 40; i++)); do sleep 0.3
+for ((i = start + 1; i <= last; i++)); do sleep 0.3
     if [ "$SLURM_PROCID" = 0 ]; then
         echo "$(date "+%F %T.%N" | cut -c1-23) I [train.py:103] Batch $i Loss: 11.6, Speed: 4.88 samples/sec, lr: 0.0001"
         ((i % 10)) || echo $i >ckpt
