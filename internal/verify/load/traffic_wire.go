@@ -136,6 +136,9 @@ const (
 	mostOfStream = 64 << 30
 )
 
+// catchUp is how much of a time in which nothing could be sent is made good at a rate: more would be a burst of many times the rate.
+const catchUp = 50 * time.Millisecond
+
 // send sends for as long as the wish says and ends the stream. More than rate a second is not sent. A network that is too slow to take
 // a block in that time is no error: the other end knows what came.
 func send(c *net.TCPConn, w wish) error {
@@ -145,6 +148,7 @@ func send(c *net.TCPConn, w wish) error {
 		block = block[:min(blockBytes, max(4<<10, w.rate/100))]
 	}
 	begun := time.Now()
+	next := begun                              // when the next block may go
 	_ = c.SetWriteDeadline(begun.Add(w.lasts)) // of a broken connection the next write tells
 	for sent := int64(0); sent < mostOfStream; {
 		took := time.Since(begun)
@@ -152,10 +156,14 @@ func send(c *net.TCPConn, w wish) error {
 			break
 		}
 		if w.rate > 0 {
-			if due := time.Duration(float64(sent) / float64(w.rate) * float64(time.Second)); due > took {
-				time.Sleep(min(due-took, w.lasts-took))
+			if wait := time.Until(next); wait > 0 {
+				time.Sleep(min(wait, w.lasts-took))
 				continue
 			}
+			if late := time.Since(next); late > catchUp {
+				next = next.Add(late - catchUp)
+			}
+			next = next.Add(time.Duration(float64(len(block)) / float64(w.rate) * float64(time.Second)))
 		}
 		n, err := c.Write(block)
 		sent += int64(n)
