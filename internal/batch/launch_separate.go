@@ -46,7 +46,7 @@ func (s *script) tellsOneNode(c *command) bool {
 		return false
 	}
 	if c.name == "deepspeed" {
-		return !c.handsOn() && !c.hasOption("no-ssh") && !bytes.Contains(s.file.data, []byte("DLTS_HOSTFILE")) && !bytes.Contains(s.file.data, []byte(deepspeedHosts))
+		return !c.handsOn() && !c.hasOption("no-ssh") && !bytes.Contains(s.file.data, []byte(deepspeedHosts))
 	}
 	n, told := c.flag("nnodes", "num-machines")
 	return (c.torch() || c.name == "accelerate") && (!told || n.is("1", "1:1") || c.hasOption("standalone"))

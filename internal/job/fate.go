@@ -39,8 +39,8 @@ var errUndecided = errors.New("it is not decided")
 // final says that Slurm's word for the end of a run leaves nothing to decide.
 func final(j slurm.Job) bool { return j.State == "COMPLETED" || j.State == "CANCELLED" }
 
-// missed says that the end of the run of which the user heard last was not seen: it was over between two looks.
-func (s *following) missed() bool {
+// missedEnd says that the end of the run of which the user heard last was not seen: it was over between two looks.
+func (s *following) missedEnd() bool {
 	return s.Fate != nil && ran(s.said.Job) && !s.said.Job.Ended() && s.view.Job.Restarts > s.said.Job.Restarts
 }
 
@@ -54,7 +54,7 @@ func (s *following) decide(ctx context.Context, at time.Time) (known bool) {
 		return true
 	case ended && (s.open == nil || s.open.job.Restarts != j.Restarts || !s.open.job.StartTime.Equal(j.StartTime)):
 		s.open = &open{job: j}
-	case s.open == nil && s.missed():
+	case s.open == nil && s.missedEnd():
 		s.open = &open{job: s.said.Job}
 	case s.open == nil:
 		return true

@@ -350,14 +350,14 @@ func (s *following) last(ctx context.Context) error {
 	launched := s.view.Job.ExitCode.Signal != launchSignal
 	for _, o := range s.outputs {
 		if launched && !o.Open() && !o.told {
-			s.Say("left no output here: " + absent(o.Path))
+			s.Say("left no output here: " + whyNoOutput(o.Path))
 		}
 	}
 	return nil
 }
 
-// absent says why there is no file.
-func absent(path string) string {
+// whyNoOutput says why there is no file.
+func whyNoOutput(path string) string {
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return "there is no folder " + dir + " for it, and Slurm makes none"

@@ -113,8 +113,8 @@ func (c cluster) running() (*nodes.Layout, nodes.Record, nodes.AnchorProcess, er
 	return l, r, anchor, err
 }
 
-// damaged adds to an error of a record that could be read, and makes no sense, what can still be done.
-func (r Ref) damaged(err error) error {
+// damagedRecord adds to an error of a record that could be read, and makes no sense, what can still be done.
+func (r Ref) damagedRecord(err error) error {
 	if _, unread := errors.AsType[*fs.PathError](err); unread {
 		return err
 	}
@@ -129,7 +129,7 @@ func (r Ref) Running() (*nodes.Layout, nodes.Record, nodes.AnchorProcess, error)
 	}
 	l, record, err := nodes.Open(r.Layout().Dir)
 	if err != nil {
-		return nil, record, nodes.AnchorProcess{}, r.damaged(err)
+		return nil, record, nodes.AnchorProcess{}, r.damagedRecord(err)
 	}
 	if os.Getuid() == 0 { // what root enters, root trusts
 		if err := r.guard(); err != nil {

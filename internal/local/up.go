@@ -101,7 +101,7 @@ func (u *up) write(ctx context.Context) (string, error) {
 	case err == nil && old.UID != l.UID:
 		return "", fmt.Errorf("cluster %s belongs to user %s", u.Ref.Name, old.User)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return "", u.Ref.damaged(err)
+		return "", u.Ref.damagedRecord(err)
 	}
 	if err := u.room(); err != nil {
 		return "", err
