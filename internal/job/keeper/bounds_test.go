@@ -176,6 +176,41 @@ func TestExclusions(t *testing.T) {
 			t.Errorf("of %s with %s: got %s, want %s", row.wanted, row.owners, got, row.want)
 		}
 	}
+	w.nodes[1].State = slurm.ParseNodeState("IDLE+CLOUD+DRAIN")
+	for wanted, want := range map[string]string{"q-dy-r-4 q-dy-r-1": "q-dy-r-1", "q-dy-r-1 q-dy-r-2": "q-dy-r-1 q-dy-r-2"} {
+		if got := strings.Join(exclusions(j, nil, w.nodes, strings.Fields(wanted)), " "); got != want {
+			t.Errorf("of %s with q-dy-r-2 drained: got %s, want %s", wanted, got, want)
+		}
+	}
+}
+
+// A job that waits has a node again that was at fault when it has booted, or when others were drained.
+func TestReadmit(t *testing.T) {
+	for name, change := range map[string]func(w *world){
+		"it_has_booted": func(w *world) { w.nodes[1].BootTime = time.Now().Add(time.Minute) },
+		"others_are_drained": func(w *world) {
+			w.nodes[2].State, w.nodes[3].State = slurm.ParseNodeState("IDLE+CLOUD+DRAIN"), slurm.ParseNodeState("IDLE+CLOUD+DRAIN")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			k := w.rounds(2)
+			w.loses(1)
+			for range 4 {
+				w.round(k)
+			}
+			if w.job.State != "PENDING" || w.job.ExcNodeList != "q-dy-r-2" {
+				t.Fatalf("%s, excluded %q", w.job.State, w.job.ExcNodeList)
+			}
+			change(w)
+			told := len(w.events)
+			w.round(k)
+			w.round(k)
+			if w.job.ExcNodeList != "" || len(w.events) != told+1 || !slices.Equal(w.events[told].Nodes, []string{"q-dy-r-2"}) {
+				t.Errorf("excluded %q, told %+v", w.job.ExcNodeList, w.events[told:])
+			}
+		})
+	}
 }
 
 // A job whose checkpoints cannot be seen, or have no step in their names, goes on as long as its steps do.

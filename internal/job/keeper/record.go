@@ -72,12 +72,14 @@ type record struct {
 	polled   time.Time // its logs
 	looked   time.Time // at the checkpoints
 	lookTook time.Duration
-	unseen   string // why not all checkpoints could be seen, at the last look
-	readers  map[string]*trainlog.Reader
-	deaf     []string  // why which logs could not be followed
-	looks    []look    // at its processes, since it is silent
-	nextLook time.Time // the first that may be the next one
-	asking   <-chan told
+	// readmitted is when it was last looked whether the job, which waits, may have nodes again.
+	readmitted time.Time
+	unseen     string // why not all checkpoints could be seen, at the last look
+	readers    map[string]*trainlog.Reader
+	deaf       []string  // why which logs could not be followed
+	looks      []look    // at its processes, since it is silent
+	nextLook   time.Time // the first that may be the next one
+	asking     <-chan told
 }
 
 // run is the run of a job that goes on, or has ended and is not judged yet.

@@ -83,7 +83,7 @@ func (k *Keeper) keep(ctx context.Context, r *record, there map[int]slurm.Job, n
 		return k.carryOut(ctx, r)
 	}
 	if !r.active() || !running(j) {
-		return nil
+		return k.readmit(ctx, r, now)
 	}
 	k.follow(ctx, r)
 	k.lookAtCheckpoints(ctx, r, now)
