@@ -27,6 +27,7 @@ import (
 	"github.com/muster-hpc/muster/test/cloud/ec2"
 	"github.com/muster-hpc/muster/test/cloud/formation"
 	"github.com/muster-hpc/muster/test/cloud/fsx"
+	"github.com/muster-hpc/muster/test/cloud/moto"
 	"github.com/muster-hpc/muster/test/cloud/wire"
 )
 
@@ -69,7 +70,7 @@ type Cloud struct {
 	FSx       *fsx.Service
 
 	opts     Options
-	moto     *moto // nil where there is none
+	moto     *moto.Server // nil where there is none
 	server   *http.Server
 	client   steady
 	handlers sync.WaitGroup
@@ -88,7 +89,7 @@ const Account = "123456789012"
 func Start(t testing.TB, opts Options) *Cloud {
 	t.Helper()
 	if !opts.Alone {
-		if _, err := findMoto(); err != nil {
+		if _, err := moto.Python(); err != nil {
 			if os.Getenv("MUSTER_CI") != "" {
 				t.Fatal(err)
 			}
@@ -133,7 +134,7 @@ func Run(ctx context.Context, opts Options) (*Cloud, error) {
 		opts: opts, services: map[string][]wire.Service{}, client: steady{http.DefaultTransport.(*http.Transport).Clone()},
 	}
 	if !opts.Alone {
-		c.moto = &moto{}
+		c.moto = moto.New(officialImages())
 	}
 	c.assemble(ctx)
 	c.server = &http.Server{Handler: c}
@@ -147,7 +148,7 @@ func (c *Cloud) Close() error {
 	err := c.server.Close()
 	c.handlers.Wait()
 	c.client.CloseIdleConnections()
-	c.moto.stop()
+	c.moto.Close()
 	return err
 }
 

@@ -75,7 +75,7 @@ func (c *Cloud) serve(w http.ResponseWriter, call *wire.Call, f *fault) {
 		c.miss(w, call, "the double runs without moto")
 	default:
 		record.By = "moto"
-		base, err := c.moto.url()
+		base, err := c.moto.URL()
 		if err != nil {
 			c.miss(w, call, err.Error())
 			break
@@ -127,7 +127,7 @@ func (c *Cloud) forward(w http.ResponseWriter, call *wire.Call, base string, rec
 			_, _ = io.Copy(io.Discard, response.Body)
 			record.By = "nobody"
 			c.record(record)
-			c.miss(w, call, c.moto.why())
+			c.miss(w, call, c.moto.Why())
 			return
 		}
 	}

@@ -17,7 +17,7 @@ import (
 func (c *Cloud) assemble(ctx context.Context) {
 	var ask func(context.Context, *wire.Call) (*wire.Answer, error)
 	if c.moto != nil {
-		ask = c.moto.ask
+		ask = c.askMoto
 	}
 	c.Account = account.New(account.Options{Region: c.opts.Region, Account: Account, Moto: ask, Resources: c.resources})
 	o := c.opts.EC2

@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/muster-hpc/muster/test/cloud/moto"
 )
 
 // options say what to run.
@@ -84,6 +86,12 @@ func run(ctx context.Context, o options) error {
 	seconds, err := readSeconds(filepath.Join("test", "run", secondsFile))
 	if err != nil {
 		return err
+	}
+	if t, err := moto.NewTemplate(); err == nil { // without moto the tests that want it say so
+		defer t.Close()
+		if err := os.Setenv(moto.Variable, t.Address()); err != nil {
+			return err
+		}
 	}
 	s := newSchedule(packages, seconds, o)
 	s.start(ctx, filepath.Join(dir, "programs"))
