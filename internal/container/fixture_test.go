@@ -19,10 +19,12 @@ const helperEnv = "MUSTER_TEST_CONTAINER"
 
 // helperCall is what a helper is to do.
 type helperCall struct {
-	Hold    bool
-	Options Options
-	Args    []string
-	Config  *Config
+	Hold bool
+	// Signalled says that it gets SIGTERM when the container is made and its command does not run yet.
+	Signalled bool
+	Options   Options
+	Args      []string
+	Config    *Config
 }
 
 func TestMain(m *testing.M) {
@@ -63,12 +65,31 @@ func helper(text string) int {
 		return 0
 	}
 	c.Options.Notice = func(text string) { fmt.Fprintln(os.Stderr, "notice:", text) }
-	code, err := Run(c.Options, c.Args)
+	run := Run
+	if c.Signalled {
+		run = runSignalled
+	}
+	code, err := run(c.Options, c.Args)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err, Hint(err))
 		return 98
 	}
 	return code
+}
+
+// runSignalled is Run in a process that gets SIGTERM before the command runs.
+func runSignalled(o Options, args []string) (int, error) {
+	m := newMaker(o)
+	m.heard = make(chan os.Signal, 16)
+	if err := m.start(); err != nil {
+		return 0, err
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		return 0, err
+	}
+	m.heard <- <-m.heard
+	code, err := m.run(args)
+	return code, errors.Join(err, m.finish())
 }
 
 // shared is made once for all tests.

@@ -45,8 +45,8 @@ var calm = []os.Signal{
 
 // startFuse serves an image over an open /dev/fuse. uid and gid own every file, as
 // numbers of the mount's user namespace. The signals of calm are ignored from
-// now on, in this process, too.
-func startFuse(image, fuse *os.File, uid, gid int, u User) (*fuseServer, error) {
+// now on, in this process, too, but for those of a command, which are heard.
+func startFuse(image, fuse *os.File, uid, gid int, u User, heard chan<- os.Signal) (*fuseServer, error) {
 	program, err := hostProgram("squashfuse")
 	if err != nil {
 		return nil, withHint(err, "run `muster doctor`, or install the package squashfuse")
@@ -64,6 +64,9 @@ func startFuse(image, fuse *os.File, uid, gid int, u User) (*fuseServer, error) 
 	}
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, err)
+	}
+	if heard != nil {
+		signal.Notify(heard, passedOn()...)
 	}
 	go func() {
 		s.err = s.cmd.Wait()

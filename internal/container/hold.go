@@ -55,8 +55,9 @@ func Refuse(life Life, err error) error {
 
 // hold makes the container and gives up root's rights.
 func hold(o Options) (*maker, error) {
-	m, err := start(o, true)
-	if err != nil {
+	m := newMaker(o)
+	m.alone = true
+	if err := m.start(); err != nil {
 		return nil, err
 	}
 	if err := becomeUser(o.User); err != nil {

@@ -22,6 +22,8 @@ type maker struct {
 	root bool
 	// alone is for a container whose process becomes no command.
 	alone bool
+	// heard are signals for the command; nil for a container that has none.
+	heard chan os.Signal
 
 	// entry is the directory of a container with a name; fresh says that it was
 	// not there, kept is what was known of it, joined that it runs and is used.

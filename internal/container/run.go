@@ -21,8 +21,10 @@ import (
 // Run makes a container, runs a command in it and takes it away. It returns the
 // command's exit code, as a shell has it.
 func Run(o Options, args []string) (int, error) {
-	m, err := start(o, false)
-	if err != nil {
+	m := newMaker(o)
+	m.heard = make(chan os.Signal, 16)
+	defer signal.Stop(m.heard)
+	if err := m.start(); err != nil {
 		return 0, err
 	}
 	code, err := m.run(args)
@@ -32,19 +34,25 @@ func Run(o Options, args []string) (int, error) {
 	return code, errors.Join(err, m.finish())
 }
 
+func newMaker(o Options) *maker { return &maker{o: o, root: realRoot()} }
+
 // start makes the container, or joins the one that has its name.
-func start(o Options, alone bool) (*maker, error) {
-	m := &maker{o: o, root: realRoot(), alone: alone}
+func (m *maker) start() error {
 	flags := 0
 	if m.root {
 		flags = unix.CLONE_NEWNS
 	}
-	m.account = findAccountAhead(o.User)
+	m.account = findAccountAhead(m.o.User)
 	if err := thread.Do(flags, m.make); err != nil {
 		// The processes to be ended, and /proc's files about them, are the user's.
-		return nil, errors.Join(err, becomeUser(o.User), m.finish())
+		return errors.Join(err, becomeUser(m.o.User), m.finish())
 	}
-	return m, nil
+	return nil
+}
+
+// passedOn are the signals that a command gets which this process hears.
+func passedOn() []os.Signal {
+	return []os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGWINCH}
 }
 
 // run has the container's process become a command and waits for its end.
@@ -56,14 +64,19 @@ func (m *maker) run(args []string) (int, error) {
 	if err := m.newGuard(nil); err != nil {
 		return 0, err
 	}
-	// Before the command runs: until now signals are ignored where squashfuse serves the image.
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGWINCH)
-	defer signal.Stop(signals)
+	signal.Notify(m.heard, passedOn()...)
+	// One that came while the container was being made ends this process as it would have ended the command.
+	select {
+	case s := <-m.heard:
+		if s != unix.SIGWINCH {
+			return 128 + int(s.(syscall.Signal)), nil
+		}
+	default:
+	}
 	if err := m.exec(args, applied(readEnviron(m.o.Environ), set, unset)); err != nil {
 		return 0, err
 	}
-	return m.await(signals)
+	return m.await()
 }
 
 // login is the environment that the image and a login in it make.
@@ -202,14 +215,14 @@ func openFileLimit() (unix.Rlimit, error) {
 }
 
 // await passes signals on to the command until it ends.
-func (m *maker) await(signals <-chan os.Signal) (int, error) {
+func (m *maker) await() (int, error) {
 	ended := make(chan error, 1)
 	var status unix.WaitStatus
 	go func() { ended <- wait(m.r.pid, &status) }()
 	broken := m.broken()
 	for {
 		select {
-		case s := <-signals:
+		case s := <-m.heard:
 			if !fromTerminal(s) {
 				_ = unix.Kill(m.r.pid, s.(syscall.Signal)) // it may have ended just now
 			}

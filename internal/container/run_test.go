@@ -57,6 +57,18 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A signal that comes while squashfuse serves the image already, and before the command runs, ends the run.
+func TestRun_ends_by_a_signal_before_its_command(t *testing.T) {
+	fixture(t)
+	for _, w := range ways[1:] {
+		got := finish(t, command(t, w.user, helperCall{Signalled: true, Options: Options{Image: w.image()}, Args: []string{"/bin/sh", "-c", "echo it ran"}}))
+		if got.code != 128+15 || got.out != "" {
+			t.Errorf("%s: exit code %d, want 143, output %q: %s", w.name, got.code, got.out, got.err)
+		}
+	}
+	nothingLeft(t, "none")
+}
+
 func itoa(n int) string { return strconv.Itoa(n) }
 
 func TestRunPassesCodesAndStreams(t *testing.T) {

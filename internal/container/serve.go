@@ -81,7 +81,7 @@ func (m *maker) fuseByRoot() error {
 	}
 	m.mounted = true
 	return thread.Off(func() error {
-		m.fuse, err = startFuse(m.image, dev, m.o.User.UID, m.o.User.GID, m.o.User)
+		m.fuse, err = startFuse(m.image, dev, m.o.User.UID, m.o.User.GID, m.o.User, m.heard)
 		return err
 	})
 }
@@ -114,7 +114,7 @@ func (m *maker) serveImage() error {
 	}
 	defer file.Close()
 	return thread.Off(func() error {
-		m.fuse, err = startFuse(m.image, file, uid, gid, m.o.User)
+		m.fuse, err = startFuse(m.image, file, uid, gid, m.o.User, m.heard)
 		return err
 	})
 }
