@@ -224,7 +224,8 @@ func TestDown_without_records(t *testing.T) {
 	}
 }
 
-// TestDown_without_directory deletes the run directory of a cluster that runs: up refuses to begin another one beside it, and down ends it.
+// TestDown_without_directory moves the run directory of a cluster that runs away: up refuses to begin another one beside it, status shows it,
+// and down ends it.
 func TestDown_without_directory(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, fileOf(1))
@@ -235,6 +236,9 @@ func TestDown_without_directory(t *testing.T) {
 	}
 	if r := c.run("up", "--no-test", "cluster.yaml"); r.code != 1 || !strings.Contains(r.stderr, "was deleted or moved: `muster down --cluster ") {
 		t.Errorf("up: exit code %d\n%s", r.code, r.stderr)
+	}
+	if r := c.run("status"); r.code != 3 || !strings.Contains(r.stdout, "was deleted or moved: `muster down --cluster ") {
+		t.Errorf("status: exit code %d\n%s", r.code, r.stdout)
 	}
 	c.must("down", "--delete-data", "--yes")
 	if p := machineProcesses()[anchor]; len(p.args) > 1 {

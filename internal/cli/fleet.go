@@ -4,10 +4,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"time"
 
@@ -83,7 +81,7 @@ func await(ctx context.Context, nodes string) error {
 	for reached := time.Now(); ; {
 		asked := time.Now()
 		err := handingOver("await", nodes, client.In(services.RunDir).Await(ctx, nodes))
-		if !errors.As(err, new(*url.Error)) || ctx.Err() != nil {
+		if !client.Unanswered(err) || ctx.Err() != nil {
 			return err
 		}
 		if time.Since(asked) > askAgain {

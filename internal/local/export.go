@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"time"
 
@@ -222,11 +221,13 @@ func (e *lastExport) ask(ctx context.Context) ([]client.ExportStatus, error) {
 	return all, asking(ctx, err)
 }
 
-// asking adds to an error that the controller was not reached, and why the wait for it
-// ended.
+// asking adds to an error of a controller that gave no answer what it was asked, or why the wait for the answer ended.
 func asking(ctx context.Context, err error) error {
-	if !errors.As(err, new(*url.Error)) {
+	switch {
+	case !client.Unanswered(err):
 		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	}
-	return fmt.Errorf("ask the controller: %w", errors.Join(context.Cause(ctx), err))
+	return fmt.Errorf("ask the controller: %w", err)
 }

@@ -76,15 +76,18 @@ func Kept(home string) []string {
 func (r Ref) there() bool {
 	_, noDir := os.Lstat(r.Layout().Dir)
 	_, noLock := os.Lstat(r.lockFile())
-	return noDir == nil || noLock == nil || r.runsWithoutDirectory() != 0
+	return noDir == nil || noLock == nil || r.withoutDirectory() != nil
 }
 
-// runsWithoutDirectory is the first process of a cluster that runs and whose directory is no longer there, 0 if there is none.
-func (r Ref) runsWithoutDirectory() int {
+// withoutDirectory is an error where the cluster runs and its directory is no longer there.
+func (r Ref) withoutDirectory() error {
 	l := r.Layout()
 	if _, err := os.Lstat(l.Dir); !errors.Is(err, fs.ErrNotExist) {
-		return 0
+		return nil
 	}
-	a, _ := l.Alive()
-	return a.PID
+	a, runs := l.Alive()
+	if !runs {
+		return nil
+	}
+	return fmt.Errorf("cluster %s runs, as process %d and those below it, and its directory %s was deleted or moved: `muster down --cluster %s` ends it", r.Name, a.PID, l.Dir, r.Name)
 }

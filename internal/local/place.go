@@ -72,6 +72,7 @@ func (Place) Look(ctx context.Context, q place.Query) ([]status.Cluster, error) 
 	if err != nil {
 		return nil, err
 	}
+	names = append(names, nodes.WithoutDirectory(q.Home, os.Getuid())...)
 	names = slices.DeleteFunc(names, func(n string) bool { return q.Name != "" && n != q.Name })
 	return status.All(names, func(n string) status.Cluster { return Status(ctx, Ref{Home: q.Home, Name: n}) }), nil
 }

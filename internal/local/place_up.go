@@ -72,9 +72,8 @@ func (w *wanted) Up(ctx context.Context, o place.UpOptions) (place.Answer, error
 	if err := ref.mine(); err != nil {
 		return place.Answer{}, err
 	}
-	if pid := ref.runsWithoutDirectory(); pid != 0 {
-		return place.Answer{}, fmt.Errorf("cluster %s runs, as process %d and those below it, and its directory %s was deleted or moved: `muster down --cluster %s` ends it",
-			ref.Name, pid, ref.Layout().Dir, ref.Name)
+	if err := ref.withoutDirectory(); err != nil {
+		return place.Answer{}, err
 	}
 	dir, err := os.Getwd()
 	if err != nil {

@@ -22,6 +22,11 @@ func Status(ctx context.Context, ref Ref) status.Cluster {
 }
 
 func (s *sight) look(ctx context.Context, ref Ref) {
+	if why := ref.withoutDirectory(); why != nil {
+		s.State = "unreadable"
+		s.Needs("%v", why)
+		return
+	}
 	l, r, err := nodes.Open(s.Dir)
 	if err != nil {
 		s.State = "unreadable"

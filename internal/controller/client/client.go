@@ -1,7 +1,7 @@
 // Package client asks the controller of a cluster's head node, which answers HTTP on
 // a socket. It has the requests and answers of both sides. An error of a method is the
-// controller's own text, or a *url.Error if it was not reached; callers add what they
-// asked for.
+// controller's own text, or tells why it gave no answer (Unanswered); callers add what
+// they asked for.
 package client
 
 import (
@@ -14,9 +14,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/aws/manifest"
@@ -46,7 +49,11 @@ func dial(ctx context.Context, dir string) (net.Conn, error) {
 	}
 	defer d.Close()
 	var dialer net.Dialer
-	return dialer.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(int(d.Fd()))+"/"+Socket)
+	conn, err := dialer.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(int(d.Fd()))+"/"+Socket)
+	if reason, ok := errors.AsType[syscall.Errno](err); ok {
+		err = &os.PathError{Op: "connect to", Path: filepath.Join(dir, Socket), Err: reason}
+	}
+	return conn, err
 }
 
 // Resume hands nodes over to be launched, and Suspend to be ended: it returns before
@@ -152,6 +159,25 @@ func Refused(err error) bool {
 	return ok && no.code == http.StatusForbidden
 }
 
+// unanswered is the error of a request that got no answer.
+type unanswered struct{ error }
+
+func (u unanswered) Unwrap() error { return u.error }
+
+// Unanswered says that the controller was not reached, or ended before it had answered.
+func Unanswered(err error) bool { return errors.As(err, new(unanswered)) }
+
+// unansweredBy leaves out what the transport says of the request: callers say what they asked for.
+func unansweredBy(err error) error {
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		err = request.Err
+	}
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the controller ended before it had answered")
+	}
+	return unanswered{err}
+}
+
 // unlessNone drops the error of a controller that does not serve a request.
 func unlessNone(err error) error {
 	if no, ok := errors.AsType[*refusal](err); ok && no.code == http.StatusNotFound {
@@ -176,7 +202,7 @@ func (c Client) call(ctx context.Context, method, path string, request, into any
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return err
+		return unansweredBy(err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= http.StatusMultipleChoices {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,12 +23,10 @@ func (l *Layout) findAnchor() (AnchorProcess, bool) {
 		return AnchorProcess{}, false
 	}
 	for pid := range processes() {
-		proc := "/proc/" + strconv.Itoa(pid)
-		line, err := os.ReadFile(proc + "/cmdline")
-		if err != nil || !bytes.HasSuffix(line, []byte("\x00agent\x00anchor\x00"+l.Dir+"\x00")) {
+		if anchorDir(pid) != l.Dir {
 			continue
 		}
-		its, err := os.Stat(proc + "/" + link)
+		its, err := os.Stat("/proc/" + strconv.Itoa(pid) + "/" + link)
 		if err != nil || !os.SameFile(its, place) || !belongs(pid, l.UID) {
 			continue
 		}
@@ -35,6 +35,40 @@ func (l *Layout) findAnchor() (AnchorProcess, bool) {
 		}
 	}
 	return AnchorProcess{}, false
+}
+
+// WithoutDirectory names the clusters of a home that run, as a user's, and whose run directory was deleted or moved.
+func WithoutDirectory(home string, uid int) []string {
+	var names []string
+	for pid := range processes() {
+		l := &Layout{Dir: anchorDir(pid), UID: uid}
+		name := filepath.Base(l.Dir)
+		if l.Dir != filepath.Join(home, name) || slices.Contains(names, name) {
+			continue
+		}
+		if _, err := os.Lstat(l.Dir); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if _, alive := l.findAnchor(); alive {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// anchorDir is the run directory that a process was started for as an anchor, "" if it was not.
+func anchorDir(pid int) string {
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil {
+		return ""
+	}
+	_, after, _ := bytes.Cut(line, []byte("\x00agent\x00anchor\x00"))
+	dir, ended := bytes.CutSuffix(after, []byte{0})
+	if !ended || bytes.IndexByte(dir, 0) >= 0 {
+		return ""
+	}
+	return string(dir)
 }
 
 // belongs tells whether a process is a user's. The owner of its folder in /proc may be root instead.
