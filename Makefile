@@ -110,7 +110,7 @@ PYTHON_MADE  = @if $(call PYTHON_STAMP,$(2)) | cmp --silent - $@; then exit 0; f
 	rm -rf $(@D); \
 	$(1) -c 'import ensurepip, venv' 2>/dev/null || { echo "tests that use $(@D) are skipped: python3-venv is missing"; exit 0; }; \
 	echo "installing from PyPI into $(@D): the $$(grep -c == $(2)) packages of $(2)"; \
-	$(1) -m venv $(3) $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps $(4) --requirement $(2) && \
+	$(1) -m venv $(3) $(@D) && $(@D)/bin/pip install -qq --disable-pip-version-check --no-deps $(4) --requirement $(2) && \
 	$(call PYTHON_STAMP,$(2)) > $@
 
 .PHONY: bin/py/made bin/clients/made bin/trainers/made bin/sharded/made
