@@ -87,7 +87,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if t, err := moto.NewTemplate(); err == nil { // without moto the tests that want it say so
+	if t, err := moto.NewTemplate(filepath.Join(dir, "moto")); err == nil { // without moto the tests that want it say so
 		defer t.Close()
 		if err := os.Setenv(moto.Variable, t.Address()); err != nil {
 			return err

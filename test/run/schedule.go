@@ -114,11 +114,12 @@ func (s *schedule) reportSilence(quit chan struct{}) {
 // timeLeft says how long the packages that have not ended will still take. It is never less than what is left of the one that takes
 // longest.
 func (s *schedule) timeLeft() string {
-	spent, left, longest := 0.0, 0.0, 0.0
+	spent, busy, left, longest := 0.0, 0.0, 0.0, 0.0
 	ended := map[string]bool{}
 	for _, r := range s.done {
 		ended[r.dir] = true
 		spent += s.expected[r.dir]
+		busy += r.took.Seconds()
 	}
 	for _, p := range s.queue {
 		if ended[p.dir] {
@@ -128,6 +129,7 @@ func (s *schedule) timeLeft() string {
 		if r := s.running[p.dir]; r != nil {
 			ran := time.Since(r.began).Seconds()
 			spent += min(ran, remains)
+			busy += ran
 			remains = max(remains-ran, 1)
 		}
 		left += remains
@@ -137,9 +139,7 @@ func (s *schedule) timeLeft() string {
 		return ""
 	}
 	// How fast it goes here, against the recorded times.
-	elapsed := max(time.Since(s.began).Seconds(), 1)
-	pace := elapsed * float64(s.parallel) / max(spent, 1)
-	pace = min(max(pace, 0.5), 10)
+	pace := min(max(busy/max(spent, 1), 0.5), 10)
 	return "about " + length(time.Duration(max(left/float64(s.parallel), longest)*pace*float64(time.Second))) + " to go"
 }
 

@@ -3,6 +3,7 @@ package moto_test
 import (
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestServer(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	template, err := moto.NewTemplate()
+	template, err := moto.NewTemplate(filepath.Join(t.TempDir(), "socket"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (s *Server) URL() (string, error) {
 }
 
 // own is the template of this process, where nobody else has made one.
-var own = sync.OnceValues(NewTemplate)
+var own = sync.OnceValues(func() (*Template, error) { return NewTemplate("") })
 
 // startWait is how long a server may take to listen, on a machine that does much else.
 const startWait = 3 * time.Minute

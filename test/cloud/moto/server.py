@@ -1,6 +1,6 @@
 """Loads moto once and forks a server for each client of the Unix socket that is descriptor 3.
 
-A client sends the machine images that its server has, a line of JSON, and reads what the server prints. The server ends when its
+A client may be in a network of its own: its server listens there. It sends the machine images that its server has, a line of JSON, and reads what the server prints. The server ends when its
 client closes the connection, so that nobody leaves one behind. Loading takes seconds of a CPU, a fork some milliseconds.
 
 IAM of moto 5.2 has AWS's 1,400 managed policies in each partition. It reads them for all seven partitions at the first call,
@@ -16,6 +16,7 @@ Its backends are dictionaries that calls of other threads change while they are 
 iteration"). Python runs one of the threads at a time anyway.
 """
 
+import ctypes
 import functools
 import gc
 import json
@@ -70,15 +71,17 @@ def fork_for_each(listener):
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # servers that end are forgotten
     while True:
         client, _ = listener.accept()
-        _, user, _ = struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+        process, user, _ = struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
         if user == os.getuid() and os.fork() == 0:
             listener.close()
-            serve(client)
+            serve(client, f"/proc/{process}/ns/net")
         client.close()
 
 
-def serve(client):
+def serve(client, network):
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if os.readlink(network) != os.readlink("/proc/self/ns/net"):
+        enter(network)
     mock_random.seed()  # else all servers would make the same identifiers
     amis.AMIS = json.loads(client.makefile("rb").readline())
     os.dup2(client.fileno(), 1)
@@ -86,6 +89,12 @@ def serve(client):
     threading.Thread(target=end_with, args=(client,), daemon=True).start()
     main(["-H", "127.0.0.1", "-p", "0"])
     os._exit(0)
+
+
+def enter(network):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.setns(os.open(network, os.O_RDONLY), 0):
+        raise OSError(ctypes.get_errno(), "enter the network of the client")
 
 
 def end_with(client):

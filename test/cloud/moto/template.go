@@ -5,6 +5,7 @@
 package moto
 
 import (
+	"cmp"
 	"crypto/rand"
 	_ "embed"
 	"errors"
@@ -24,7 +25,7 @@ import (
 // Variable is the environment variable with the address of a template that others have made.
 const Variable = "MUSTER_MOTO"
 
-// Template is a process of which servers are copies. It starts with the first connection.
+// Template is a process of which servers are copies. It starts with the first connection, and serves nobody but the user that it runs as.
 type Template struct {
 	listener *net.UnixListener
 	socket   *os.File // the listener's
@@ -40,14 +41,14 @@ type Template struct {
 //go:embed server.py
 var server string
 
-// NewTemplate makes a template. It ends with this process.
-func NewTemplate() (*Template, error) {
+// NewTemplate makes a template. It ends with this process. Clients find it at a path, which clients in networks of their own need; where that
+// is empty, at an abstract address, which leaves no file behind.
+func NewTemplate(path string) (*Template, error) {
 	program, err := Python()
 	if err != nil {
 		return nil, err
 	}
-	// An abstract address leaves no file behind. The template answers nobody but the user that it runs as.
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: "@muster-moto-" + rand.Text()})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: cmp.Or(path, "@muster-moto-"+rand.Text())})
 	if err != nil {
 		return nil, fmt.Errorf("listen for who wants a server of moto: %w", err)
 	}
