@@ -31,6 +31,12 @@ func TestServer(t *testing.T) {
 	if all := ask(t, two, "DescribeVpcs"); strings.Contains(all, "10.1.0.0/16") || !strings.Contains(all, "10.2.0.0/16") {
 		t.Errorf("the second knows %s", all)
 	}
+	subnet := between(ask(t, two, "CreateSubnet&CidrBlock=10.2.0.0/28&VpcId="+between(other, "<vpcId>", "<")), "<subnetId>", "<")
+	for _, want := range []string{"14", "13", "12", "11", "10", "9", "8", "7", "6", "5", "4", "14"} { // AWS keeps 0 to 3, and 15
+		if got := between(ask(t, two, "CreateNetworkInterface&SubnetId="+subnet), "<privateIpAddress>", "<"); got != "10.2.0."+want {
+			t.Errorf("an interface has %s, want 10.2.0.%s", got, want)
+		}
+	}
 	url, err := one.URL()
 	if err != nil {
 		t.Fatal(err)

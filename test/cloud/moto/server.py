@@ -12,6 +12,9 @@ Both lists are made once here. What it answers is the same.
 
 Python looks for garbage in cycles after each 700 objects by itself, a quarter of what moto takes to load; here after each 200,000.
 
+Its network interfaces have random addresses of their subnet, one in fifty of them one that AWS keeps, such as the router's. Here they have
+others, each another one, from the last on.
+
 Its backends are dictionaries that calls of other threads change while they are gone through ("dictionary changed size during
 iteration"). Python runs one of the threads at a time anyway.
 """
@@ -19,6 +22,7 @@ iteration"). Python runs one of the threads at a time anyway.
 import ctypes
 import functools
 import gc
+import ipaddress
 import json
 import os
 import signal
@@ -30,7 +34,7 @@ gc.set_threshold(200_000)
 
 from moto import backends
 from moto.core import DEFAULT_ACCOUNT_ID, responses
-from moto.ec2.models import amis
+from moto.ec2.models import amis, elastic_network_interfaces
 from moto.iam import models
 from moto.moto_api._internal import mock_random
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication
@@ -50,6 +54,18 @@ def account_of(access_key):
 
 assert models.get_account_id_from
 models.get_account_id_from = account_of
+
+def address_in(cidr=None, ipv6=False):
+    if ipv6 or not cidr:
+        return random_address(cidr, ipv6)
+    network = ipaddress.IPv4Network(cidr)
+    given[cidr] = given.get(cidr, -1) + 1
+    return str(network[-2 - given[cidr] % (network.num_addresses - 5)])  # AWS keeps the first four and the last
+
+
+given = {}
+random_address = elastic_network_interfaces.random_private_ip
+elastic_network_interfaces.random_private_ip = address_in
 
 modules = list(backends.list_of_moto_modules())
 backends.list_of_moto_modules = lambda: modules
