@@ -1,6 +1,7 @@
 package cause_test
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,3 +108,34 @@ func endings(t *testing.T, path string) []ending {
 	}
 	return all
 }
+
+// TestEndings_of_programs judges what programs wrote last: rows that say the class, what follows, the nodes at fault, and whether the job waits.
+func TestEndings_of_programs(t *testing.T) {
+	data, err := os.ReadFile("testdata/endings-programs.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r")
+	for line := range strings.Lines(string(data)) {
+		cells := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		if strings.HasPrefix(line, "#") || cells[0] == "id" {
+			continue
+		}
+		const columns = 11
+		code, err1 := strconv.Atoi(cells[2])
+		signal, err2 := strconv.Atoi(cells[3])
+		if len(cells) != columns || err1 != nil || err2 != nil {
+			t.Fatalf("%q", line)
+		}
+		t.Run(cells[0], func(t *testing.T) {
+			v := cause.Judge(logged(cells[1], cause.Exit{Code: code, Signal: signal}, written.Replace(cells[5]), strings.TrimPrefix(cells[4], "-")))
+			node := cmp.Or(strings.TrimSuffix(atFault(v), "!"), "-")
+			if !oneOf(cells[6], string(v.Class)) || !oneOf(cells[7], string(v.Action)) || !oneOf(cells[8], node) || cells[9] == "later" && v.WaitSeconds == 0 {
+				t.Errorf("got %s, %s at %s, a wait of %d s: %s; %s\nwant %q: %s", v.Class, v.Action, node, v.WaitSeconds, v.Text, v.Why, cells[6:10], cells[10])
+			}
+		})
+	}
+}
+
+// oneOf reports whether a word is one of those between bars.
+func oneOf(words, word string) bool { return slices.Contains(strings.Split(words, "|"), word) }

@@ -14,7 +14,7 @@ func (c *court) log() {
 	c.tables()
 	c.messages()
 	for i, s := range c.Signs {
-		if s.outlived() {
+		if s.outlived() || c.wraps(i) {
 			continue
 		}
 		s.Text, s.Node, s.Name = oneLine(s.Text), oneLine(s.Node), oneLine(s.Name)
@@ -34,6 +34,31 @@ func (s Sign) outlived() bool {
 		return false // kernels and launchers do not write of what may be got over
 	}
 	return true
+}
+
+// wraps says that a sign is of an exception that only passes on another one of its rank, which says more: that of a worker of a DataLoader
+// (torch/_utils.py), of a rank that saved or loaded a checkpoint (torch/distributed/checkpoint/api.py), or of what a dataset is made from
+// (datasets/exceptions.py).
+func (c *court) wraps(at int) bool {
+	s := c.Signs[at]
+	if !s.wrapper() {
+		return false
+	}
+	return slices.ContainsFunc(c.Signs, func(o Sign) bool {
+		return o.Kind == trainlog.Exception && o.File == s.File && o.Rank == s.Rank && o.Task == s.Task && o.LocalRank == s.LocalRank &&
+			!o.wrapper() && lastName(o.Name) != "ChildFailedError" && !o.outlived()
+	})
+}
+
+func (s Sign) wrapper() bool {
+	if s.Kind != trainlog.Exception {
+		return false
+	}
+	switch lastName(s.Name) {
+	case "CheckpointException", "DatasetGenerationError":
+		return true
+	}
+	return strings.Contains(s.Text, ": Caught ") && strings.Contains(s.Text, " in DataLoader worker process ")
 }
 
 // sign looks at a sign, and what the table of messages says of it.

@@ -88,11 +88,13 @@ func (c *court) hintOrNCCLWarning(hint string) string {
 	return hint
 }
 
-// mentions says that a sign is of a line in which a program may mention what it got over: no exception, and nothing that Slurm says.
+// mentions says that a sign is of a line in which a program may mention what it got over, and no exception, or of one of Slurm's that says less
+// than others.
 func (s Sign) mentions(row message.Row) bool {
 	switch s.Kind {
 	case trainlog.Message:
-		return s.Where == message.Line && (row.Guess || row.Fault == message.Avoid || row.Class == string(Crash))
+		return s.Where == message.Line && (row.Guess || row.Fault == message.Avoid || row.Class == string(Crash)) ||
+			s.Where == message.Slurm && row.Guess && row.Class == string(CannotStart) // that it did not start: another line says why
 	case trainlog.CUDAError, trainlog.NCCLWarning:
 		return row.Guess || row.Fault == message.Avoid || row.Fault == message.Alone
 	}

@@ -141,8 +141,12 @@ func Find(w Where, text string) (Row, bool) {
 }
 
 // cudaHeads stand before CUDA's words: PyTorch's, those of its driver's API, NCCL's, onnxruntime's, the names of the driver's
-// API and of the other, as XLA and CuPy print them, and what PyTorch says when it counts GPUs.
-var cudaHeads = [...]string{"CUDA error: ", "CUDA driver error: ", "Cuda failure ", "CUDA failure ", "CUDA_ERROR_", "cudaError", "cudaGetDeviceCount()"}
+// API and of the other, as XLA and CuPy print them, what PyTorch says when it counts GPUs, TransformerEngine's (common/util/logging.h),
+// flash-attention's (csrc/flash_attn/src/hardware_info.h) and Triton's (third_party/nvidia/backend/driver.c).
+var cudaHeads = [...]string{
+	"CUDA error: ", "CUDA driver error: ", "Cuda failure ", "CUDA failure ", "CUDA_ERROR_", "cudaError", "cudaGetDeviceCount()",
+	"CUDA Error: ", "CUDA error (", "Triton Error [CUDA]: ",
+}
 
 // CUDAHeads are words that stand before an error of CUDA's.
 func CUDAHeads() []string { return cudaHeads[:] }

@@ -14,11 +14,13 @@ const (
 // block is something of several lines that has begun and not ended: a traceback, or torchrun's table of failed workers.
 // Lines of other ranks may stand between its own.
 type block struct {
-	table  bool
-	origin origin
-	before []byte // what stood before its first word, behind the origin's prefixes
-	indent int    // of that
-	lines  int    // of the log since
+	table bool
+	// ignored says that it is a traceback that Python shows and goes on.
+	ignored bool
+	origin  origin
+	before  []byte // what stood before its first word, behind the origin's prefixes
+	indent  int    // of that
+	lines   int    // of the log since
 
 	first Sign // a traceback's first line, for one that is cut off
 	entry Sign // a table's
@@ -42,11 +44,15 @@ func (r *Reader) blocks(u unit) (code bool) {
 		case b.table:
 			return r.tableLine(b, u, rest)
 		}
-		if spaces(rest) > indent {
+		if spaces(rest) > indent && b.first.Name == "" {
 			code = true
 			return false
 		}
-		return r.tracebackLine(u, rest)
+		if b.ignored {
+			_, _, code = exception(rest)
+			return code
+		}
+		return r.tracebackLine(b, u, rest)
 	}
 	if len(r.state.blocks) > 0 {
 		r.state.blocks = slices.DeleteFunc(r.state.blocks, func(b *block) bool { return ended(b) })
@@ -74,7 +80,10 @@ func (r *Reader) open(u unit) {
 		word  string
 		table bool
 	}{
-		{"Traceback (most recent call last):", false},
+		{"Traceback (most recent call last)", false}, // rich has it in a box, without a colon
+		{"Exception ignored ", false},
+		{"Error in atexit._run_exitfuncs", false},
+		{"--- Logging error ---", false},
 		{"ChildFailedError", true},
 		{"Failures:", true},
 		{"Root Cause (first observed failure):", true},
@@ -93,7 +102,7 @@ func (r *Reader) open(u unit) {
 		b.first.Kind, b.first.Text, b.first.Place, b.first.Time = Exception, clip(u.text), r.next, stamp(u.text)
 		if !begin.table {
 			b.before = slices.Clone(u.text[:min(at, mostText)])
-			r.state.forget(b)
+			b.ignored = r.state.forget(b) || begin.word[0] != 'T'
 		}
 		b.root = strings.HasPrefix(begin.word, "Root")
 		r.state.blocks = append(r.state.blocks, b)
@@ -106,11 +115,15 @@ func (r *Reader) open(u unit) {
 	}
 }
 
-// forget drops a traceback of the same origin that another one broke off.
-func (s *state) forget(other *block) {
+// forget drops a traceback of the same origin that another one broke off, and tells whether that is one that Python goes on after: its head
+// stands in the line before.
+func (s *state) forget(other *block) (ignored bool) {
 	s.blocks = slices.DeleteFunc(s.blocks, func(b *block) bool {
-		return !b.table && b.origin == other.origin && bytes.Equal(b.before, other.before)
+		same := !b.table && b.origin == other.origin && bytes.Equal(b.before, other.before)
+		ignored = ignored || same && b.ignored && b.first.Place.Line == other.first.Place.Line-1
+		return same
 	})
+	return ignored
 }
 
 // table says whether one is open for this origin.
@@ -122,14 +135,26 @@ func (s *state) table(u unit) bool {
 }
 
 // tracebackLine reads a line below "Traceback" that is not indented, and tells whether it was the last: the first that looks
-// like an exception.
-func (r *Reader) tracebackLine(u unit, rest []byte) bool {
+// like an exception, or the one behind it where its message begins with a new line.
+func (r *Reader) tracebackLine(b *block, u unit, rest []byte) bool {
+	if b.first.Name != "" {
+		rest = bytes.TrimSpace(rest)
+		if len(rest) > 1 && isLetter(rest[0]) && !isDigit(rest[1]) { // E0926 is a logger's
+			b.first.Text = clip(append([]byte(b.first.Text+" "), rest...))
+		}
+		r.sign(u, b.first)
+		return true
+	}
 	line, name, ok := exception(rest)
 	if !ok {
 		return false
 	}
 	s := u.sign()
 	s.Kind, s.Name, s.Text = Exception, name, clip(line)
+	if line[len(line)-1] == ':' && !strings.HasSuffix(name, "ChildFailedError") { // whose table follows
+		b.first = s
+		return false
+	}
 	r.sign(u, s)
 	return true
 }
@@ -178,7 +203,7 @@ func (r *Reader) close() {
 
 // cutOff says that a traceback began of which the end is not known.
 func (r *Reader) cutOff(b *block) {
-	if !b.table {
+	if !b.table && !b.ignored {
 		r.found.Signs = append(r.found.Signs, b.first)
 	}
 }

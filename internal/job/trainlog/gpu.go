@@ -21,7 +21,7 @@ func cuda(text []byte, s *Sign) bool {
 		if head != "CUDA error: " && !knownToCUDA(text[at:]) {
 			continue
 		}
-		s.Kind, s.Node = CUDAError, ncclNode(text)
+		s.Kind, s.Node = CUDAError, nodeIn(text)
 		s.Name, _ = between(text[at:], "CUDA error: ", "(")
 		return true
 	}
@@ -50,7 +50,7 @@ func quoted(text []byte) bool {
 
 // nccl reads what PyTorch says of NCCL, and NCCL's own warnings.
 func nccl(text []byte, s *Sign) bool {
-	s.Node = ncclNode(text)
+	s.Node = nodeIn(text)
 	switch {
 	case bytes.Contains(text, []byte("collective operation timeout")):
 		s.Kind = NCCLTimeout
@@ -65,6 +65,14 @@ func nccl(text []byte, s *Sign) bool {
 		}
 	}
 	return true
+}
+
+// nodeIn is the host that NCCL names, or one of its tests: "ip-10-0-1-1: Test CUDA failure common.cu:894 '...'" (nccl-tests, src/common.h).
+func nodeIn(text []byte) string {
+	if host, _, ok := bytes.Cut(text, []byte(": Test ")); ok && len(host) > 0 && bytes.IndexByte(host, ' ') < 0 {
+		return clip(host)
+	}
+	return ncclNode(text)
 }
 
 // ncclNode is the host in "ip-10-0-1-1:11752:11839 [6] NCCL INFO ...".
@@ -156,8 +164,10 @@ var hostWords = [...]struct {
 	{"Segmentation fault", Crash, 11},
 	{"segfault at ", Crash, 11},
 	{"No space left on device", DiskFull, 0},
+	{": no space left on device", DiskFull, 0}, // Go's words: zerrors_linux_amd64.go
 	{"Disk quota exceeded", DiskFull, 0},
 	{"Stale file handle", FileSystem, 0},
+	{": stale file handle", FileSystem, 0},
 	{"Input/output error", FileSystem, 0},
 	{"Read-only file system", FileSystem, 0},
 	{"Cannot send after transport endpoint shutdown", FileSystem, 0},

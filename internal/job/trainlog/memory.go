@@ -21,6 +21,7 @@ type Memory struct {
 
 type blockMemory struct {
 	Table                   bool `json:"table,omitempty"`
+	Ignored                 bool `json:"ignored,omitempty"`
 	Task, Rank, Local, From int
 	Before                  []byte `json:"before,omitempty"`
 	Indent                  int    `json:"indent,omitempty"`
@@ -54,7 +55,7 @@ func (r *Reader) Memory() *Memory {
 	var m Memory
 	for _, b := range r.state.blocks {
 		m.Blocks = append(m.Blocks, blockMemory{
-			Table: b.table, Task: b.origin.task, Rank: b.origin.rank, Local: b.origin.localRank, From: b.origin.prefix,
+			Table: b.table, Ignored: b.ignored, Task: b.origin.task, Rank: b.origin.rank, Local: b.origin.localRank, From: b.origin.prefix,
 			Before: b.before, Indent: b.indent, Lines: b.lines, First: b.first, Entry: b.entry, Begun: b.begun, Root: b.root,
 		})
 	}
@@ -86,7 +87,7 @@ func (r *Reader) recall(m *Memory) {
 	}
 	for _, b := range m.Blocks[:min(len(m.Blocks), mostBlocks)] {
 		r.state.blocks = append(r.state.blocks, &block{
-			table: b.Table, origin: origin{prefix: b.From, task: b.Task, rank: b.Rank, localRank: b.Local},
+			table: b.Table, ignored: b.Ignored, origin: origin{prefix: b.From, task: b.Task, rank: b.Rank, localRank: b.Local},
 			before: slices.Clone(b.Before), indent: b.Indent, lines: b.Lines, first: b.First, entry: b.Entry, begun: b.Begun, root: b.Root,
 		})
 	}

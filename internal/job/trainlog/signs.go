@@ -8,7 +8,7 @@ import (
 // signs reads what went wrong, and how NCCL reaches other nodes. A line may be several signs: an exception that says that
 // the GPU has no memory left is both.
 func (r *Reader) signs(u unit) {
-	if r.blocks(u) {
+	if r.blocks(u) || sampled(u.text) {
 		return
 	}
 	ended := false
@@ -42,6 +42,19 @@ func (r *Reader) signs(u unit) {
 		ended = ended || s.Kind == TaskEnded
 		r.sign(u, s)
 	}
+}
+
+// sampled reports whether a line shows a text that a program trains on or has written, whatever that says.
+func sampled(text []byte) bool {
+	label, _, ok := bytes.Cut(text, []byte(": "))
+	if !ok || len(label) > len("a generation") {
+		return false
+	}
+	switch strings.ToLower(string(label)) {
+	case "prompt", "generated", "generation", "response", "completion", "question", "answer", "prediction", "reference":
+		return true
+	}
+	return false
 }
 
 // sign is one with what the line's prefixes say.

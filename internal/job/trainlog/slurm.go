@@ -41,7 +41,7 @@ func cancelled(text []byte, s *Sign) bool {
 	if !ok {
 		return false
 	}
-	s.Name, s.Node = clip(name), clip(node)
+	s.Name, s.Node = clip(name), clip(node) // it is the writer's own: Slurm's slurmstepd/req.c
 	if bytes.HasPrefix(rest, []byte("UNCORRECTABLE MEMORY ERROR")) {
 		s.Kind = MemoryError
 		return true
@@ -66,6 +66,9 @@ func cancelled(text []byte, s *Sign) bool {
 		if bytes.Contains(why, []byte(reason.words)) {
 			s.Kind = reason.kind
 		}
+	}
+	if s.Kind == NodeFailure {
+		s.Node = "" // whoever writes lives
 	}
 	if signal, ok := between(why, "DUE to SIGNAL ", "*"); ok {
 		s.Signal = signalOf(signal)

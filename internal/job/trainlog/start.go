@@ -46,9 +46,14 @@ var shellWords = []struct {
 	{": Permission denied", 126},
 }
 
-// shell reads bash's "train.sh: line 3: foo: command not found".
+// shell reads bash's "train.sh: line 3: foo: command not found", and what the C library's loader says of a program that it cannot start
+// (glibc elf/dl-version.c): "python: /lib64/libc.so.6: version `GLIBC_2.34' not found (required by python)".
 func shell(text []byte, s *Sign) bool {
 	text = bytes.TrimSpace(text)
+	if _, rest, ok := bytes.Cut(text, []byte(": version `GLIBC")); ok && bytes.Contains(rest, []byte("' not found (required by ")) {
+		s.Kind, s.ExitCode = NotRun, 1
+		return true
+	}
 	_, rest, ok := bytes.Cut(text, []byte(": line "))
 	if !ok {
 		return false

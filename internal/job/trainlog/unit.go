@@ -31,8 +31,24 @@ func (r *Reader) unit(line []byte) {
 		r.samples(u)
 	}
 	if u.about&^aboutProgress != 0 || len(r.state.blocks) > 0 {
-		r.signs(u)
+		r.signs(u.behindBar())
 	}
+}
+
+// behindBar is what stands behind a progress bar, which has no end of line: the traceback of the rank that writes first.
+func (u unit) behindBar() unit {
+	speed := max(bytes.LastIndex(u.text, []byte("it/s")), bytes.LastIndex(u.text, []byte("s/it")))
+	if u.about&aboutBar == 0 || speed < 0 {
+		return u
+	}
+	_, rest, _ := bytes.Cut(u.text[speed:], []byte("]"))
+	if spaces(rest) == len(rest) {
+		return u
+	}
+	inner := originOf(rest)
+	inner.task = u.origin.task
+	u.origin, u.text = inner, rest[inner.prefix:]
+	return u
 }
 
 // samples reads progress in the known formats.
