@@ -235,6 +235,9 @@ func (u *up) startOnce(ctx context.Context) (string, error) {
 	return fmt.Sprintf("process %d %s, %s answer", anchor.PID, state, strings.Join(u.serviceNames(), ", ")), nil
 }
 
+// shutdowns is how often slurmctld is told to end: one that an `up` told which was cut off may end first.
+const shutdowns = 5
+
 // restart has slurmctld and the controller start again with the new files. Jobs
 // do not notice.
 func (u *up) restart(ctx context.Context, a nodes.AnchorProcess) error {
@@ -246,19 +249,19 @@ func (u *up) restart(ctx context.Context, a nodes.AnchorProcess) error {
 			return pid != 0 && pid != before && client.Ping(ctx) == nil, log.hopeless()
 		}
 	}
-	before := u.pidOf("slurmctld")
-	err := client.Shutdown(ctx)
-	if err != nil && u.ready("slurmctld") {
-		return err
-	}
-	if err != nil { // it is being started, and may have read the files as they were
+	before, err := 0, error(nil)
+	for range shutdowns {
+		before = u.pidOf("slurmctld")
+		if err = client.Shutdown(ctx); !errors.Is(err, slurm.ErrUnreachable) {
+			break
+		}
+		// It ends, or is being started and may have read the files as they were.
 		if err := await(ctx, 30*time.Second, askEvery, answers(0)); err != nil {
 			return err
 		}
-		before = u.pidOf("slurmctld")
-		if err := client.Shutdown(ctx); err != nil {
-			return err
-		}
+	}
+	if err != nil {
+		return err
 	}
 	_ = Controller(u.layout).Restart(ctx) // one that does not answer is being started
 	if err := await(ctx, 30*time.Second, askEvery, answers(before)); err != nil {
