@@ -12,9 +12,10 @@ type bar struct {
 	done, total int64 // total is 0 if the bar has none
 	seconds     Value // of one step
 	fields      []byte
+	after       []byte // what stands behind its bracket
 }
 
-// parseBar reads one. Behind a bar that was redrawn there may be the rest of a longer text.
+// parseBar reads one. Behind it there may be a line that a program printed before the bar was drawn again.
 func parseBar(line []byte) (bar, bool) {
 	var b bar
 	at := 0
@@ -75,16 +76,29 @@ func (b *bar) counts(head []byte) bool {
 func labelOf(text []byte) string {
 	text = bytes.TrimRight(text, " :")
 	if n := bytes.LastIndex(text, []byte("Epoch ")); n > 0 {
-		text = text[n:]
+		text = text[evalWordBefore(text, n):]
 	}
 	text = text[spaces(text):]
 	return string(text[:min(len(text), 100)])
 }
 
+// evalWordBefore is where a word for an evaluation begins that stands right before at: "Validation Epoch 1/3". Without one it is at.
+func evalWordBefore(text []byte, at int) int {
+	word := bytes.TrimRight(text[:at], " ")
+	from := len(word)
+	for from > 0 && isLetter(word[from-1]) {
+		from--
+	}
+	if isEval(word[from:]) {
+		return from
+	}
+	return at
+}
+
 // rest reads "00:06<01:44, 14.19it/s, v_num=0, train_loss=1.800]".
 func (b *bar) rest(text []byte) {
-	if n := bytes.LastIndexByte(text, ']'); n >= 0 {
-		text = text[:n]
+	if n := closing(text); n >= 0 {
+		text, b.after = text[:n], text[n+1:]
 	}
 	_, fields, ok := bytes.Cut(text, []byte(", "))
 	if !ok {
@@ -107,4 +121,20 @@ func (b *bar) rest(text []byte) {
 		}
 	}
 	b.fields = rest
+}
+
+// closing is where the bracket ends that was open before text; -1 is nowhere.
+func closing(text []byte) int {
+	open := 1
+	for i, c := range text {
+		switch c {
+		case '[':
+			open++
+		case ']':
+			if open--; open == 0 {
+				return i
+			}
+		}
+	}
+	return -1
 }

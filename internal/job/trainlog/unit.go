@@ -58,6 +58,7 @@ func (r *Reader) samples(u unit) {
 		for _, parse := range [...]func([]byte) (bar, bool){parseBar, parseLine} {
 			if b, ok := parse(u.text); ok {
 				r.bar(u, b)
+				r.behind(u, b)
 				return
 			}
 		}
@@ -87,6 +88,19 @@ func (r *Reader) samples(u unit) {
 	}
 	r.state.general.below()
 	r.general(u)
+}
+
+// behind reads the line that stands behind a bar.
+func (r *Reader) behind(u unit, of bar) {
+	u.text = bytes.TrimSpace(of.after)
+	if len(u.text) == 0 {
+		return
+	}
+	r.samples(u)
+	// A line of Trainer's that waits for its bar is of the one that it stands behind.
+	if b := &r.state.bars; of.label == "" && of.total > 0 && of.total == b.total {
+		r.release()
+	}
 }
 
 // sample adds what a line says, with where and when it says so.
