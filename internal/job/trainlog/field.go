@@ -108,7 +108,13 @@ func totalOf(line []byte, at int) (total []byte, end int) {
 	for end < len(line) && isDigit(line[end]) {
 		end++
 	}
-	if end == at || end < len(line) && (line[end] == '/' || line[end] == '.') {
+	if end == at {
+		return nil, 0
+	}
+	if more := thousandsOf(line, at, end); more == len(line) || line[more] != '/' { // [1/10,200/500] has two pairs
+		end = more
+	}
+	if end < len(line) && (line[end] == '/' || line[end] == '.') {
 		return nil, 0
 	}
 	return line[at:end], end
@@ -152,7 +158,7 @@ func numberEnd(line []byte, at int) (end int, number bool) {
 	switch b := line[end]; {
 	case b == '-' && next && bytes.HasPrefix(bytes.TrimLeft(line[end+1:], "0123456789"), []byte("batch")):
 		return end + 1, false // espnet: 1-100batch
-	case (b == '-' || b == ':' || b == '.' || b == '_' || b == '/' && dateAt(line[end+1:])) && next:
+	case (b == '-' || b == ':' || b == '.' || b == '_' || b == '/' && (dateAt(line[end+1:]) || dayAt(line[end+1:]))) && next:
 		for end < len(line) && (isDigit(line[end]) || bytes.IndexByte([]byte("-:._/TZ+"), line[end]) >= 0) {
 			end++
 		}
@@ -169,9 +175,31 @@ func dateAt(rest []byte) bool {
 	return end > 0 && end+1 < len(rest) && rest[end] == '/' && isDigit(rest[end+1])
 }
 
-// thousands goes on over 12,345. Behind a bracket, commas stand between numbers.
+// dayAt reports whether what stands behind a slash is the rest of a date without a year: "29 12:00:01" of 07/29 12:00:01.
+func dayAt(rest []byte) bool {
+	const form = "00 00:00:00"
+	if len(rest) < len(form) {
+		return false
+	}
+	for i := range len(form) {
+		if form[i] == '0' && !isDigit(rest[i]) || form[i] != '0' && rest[i] != form[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// thousands goes on over 12,345. Behind a bracket, commas stand between numbers, but in [1,000/100,000].
 func thousands(line []byte, from, end int) int {
-	if end-from > 3 || from > 0 && line[from-1] == '[' {
+	more := thousandsOf(line, from, end)
+	if from > 0 && line[from-1] == '[' && (more == len(line) || line[more] != '/') {
+		return end
+	}
+	return more
+}
+
+func thousandsOf(line []byte, from, end int) int {
+	if end-from > 3 {
 		return end
 	}
 	for end+3 < len(line) && line[end] == ',' {
@@ -234,8 +262,21 @@ func (f *field) count() (n, total int64, ok bool) {
 	if !v.Known || v.Float >= 1e12 || len(f.after) > 0 && (f.after[0] == '%' || f.after[0] == '.') {
 		return 0, 0, false
 	}
-	total, _ = whole(f.total)
-	return int64(v.Float), total, true
+	return int64(v.Float), f.totalCount(), true
+}
+
+// totalCount is m of "n/m", 0 if there is none.
+func (f *field) totalCount() int64 {
+	total := int64(0)
+	for _, b := range f.total {
+		if isDigit(b) {
+			total = total*10 + int64(b-'0')
+		}
+		if total >= 1e12 {
+			return 0
+		}
+	}
+	return total
 }
 
 // unit is what stands behind a number, up to the next separator: "ms", "tok/s", "% bf16 MFU".
