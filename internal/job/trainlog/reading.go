@@ -28,7 +28,7 @@ func (f *fields) read(line []byte) reading {
 	times, data := -1, false
 	for i := range f.n {
 		one := &f.all[i]
-		if one.open == '(' && !one.name.says && one.shut == ')' {
+		if one.open == '(' && !one.name.says && one.shut == ')' && !(i > 0 && i-1 == r.epoch && string(one.key) == "](") { // ===> Epoch[1](2/5)
 			if times == i-1 && i > 0 {
 				data = true // 0.331 ( 0.402) is a meter of one step and its mean
 			}
@@ -93,11 +93,11 @@ func (f *fields) byUnit(i int, r *reading) name {
 	switch {
 	case !ok:
 	case total > 0 && n <= total && (!one.name.says || one.name.role >= isTrain || countsOf(word)):
-		if one.name.role == isTrain && f.pairFollows(i) {
-			r.zero = true
-			return name{role: isEpoch} // Train: [0/300][0/1251]
+		if f.pairFollows(i) && (one.name.role == isTrain || one.open == '[' && !one.name.says && r.epoch < 0) {
+			return name{role: isEpoch} // Train: [0/300][0/1251], [0/25][10/50]
 		}
 		r.pair = total
+		r.zero = r.zero || n == 0 && i > 0 && r.epoch == i-1 && one.open == '[' && f.all[i-1].open == '[' // Train: [1/300][0/1251]
 		return name{role: isStep, rank: rankPair}
 	case total > 0 && one.open == '[':
 		r.batches = true
@@ -144,7 +144,7 @@ func (f *fields) counts(i int, is name, r *reading) {
 	n, _, ok := f.all[i].count()
 	switch {
 	case is.role == isEpoch && r.epoch < 0:
-		if ok && f.all[i].open == '[' && bytes.HasSuffix(bytes.TrimRight(f.all[i].key, " ["), []byte(":")) {
+		if ok && f.all[i].open == '[' && f.all[i].total == nil && bytes.HasSuffix(bytes.TrimRight(f.all[i].key, " ["), []byte(":")) {
 			r.zero = true // Epoch: [0][   1/5005]
 		}
 		r.epoch = i
