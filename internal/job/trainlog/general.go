@@ -1,6 +1,7 @@
 package trainlog
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -134,11 +135,12 @@ func (g *general) place(f *fields, is reading) (*course, Sample, bool) {
 // inEpoch adds which epoch a line is of.
 func (g *general) inEpoch(f *fields, is reading, at *position) {
 	if is.epoch >= 0 {
-		at.Epoch, at.Epochs, at.Headed = f.all[is.epoch].count()
-		if at.Epochs > 0 && g.Zero && f.all[is.epoch].open != '[' {
+		one := &f.all[is.epoch]
+		at.Epoch, at.Epochs, at.Headed = one.count()
+		if at.Epochs > 0 && g.Zero && one.open != '[' && !bytes.HasPrefix(one.key, []byte("[")) {
 			at.Epochs++ // Epoch 0/9 is the first of ten
 		}
-		at.Total = is.epoch > is.step && is.rank < rankPair // step=5/1000,epoch=1
+		at.Total = is.epoch > is.step && is.rank < rankPair && !bytes.HasPrefix(one.key, []byte(" of epoch")) // step=5/1000,epoch=1
 		return
 	}
 	if g.Headed {

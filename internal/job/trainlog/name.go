@@ -75,6 +75,7 @@ const (
 	rankBatch
 	rankPair  // 1/5005 without a word
 	rankAlone // [100] at the beginning of a line
+	rankMicro // a part of a step: micro_step
 	rankEpoch
 )
 
@@ -182,12 +183,13 @@ func (k *key) name() name {
 		return name{role: is}
 	}
 	switch k.at(0) {
-	case "step", "globalstep", "update", "updates", "iteration", "iterations", "iter", "iters", "it", "itr", "batch", "minibatch", "idx", "steps":
+	case "step", "globalstep", "update", "updates", "iteration", "iterations", "iter", "iters", "it", "itr", "itrs", "nupdates", "batch", "minibatch", "idx", "steps":
 		if is := k.step(); is.role != noRole {
 			return is
 		}
 	case "epoch", "epochs", "ep":
-		if k.other("max", "total", "num", "number", "per", "every", "n", "of", "best", "warmup") {
+		of := k.n == 2 && k.at(1) == "of" // Step 100/500 of epoch 1/10
+		if k.other("max", "total", "num", "number", "per", "every", "n", "of", "best", "warmup") && !of {
 			return name{}
 		}
 		return name{role: isEpoch}
@@ -248,9 +250,9 @@ func (k *key) step() name {
 	}
 	is := name{role: isStep, rank: rankStep}
 	switch k.at(0) {
-	case "update", "updates", "globalstep":
+	case "update", "updates", "nupdates", "globalstep":
 		is.rank = rankGlobal
-	case "iteration", "iterations", "iter", "iters", "it", "itr":
+	case "iteration", "iterations", "iter", "iters", "it", "itr", "itrs":
 		is.rank = rankIteration
 	case "batch", "minibatch":
 		is.rank = rankBatch
@@ -266,6 +268,9 @@ func (k *key) step() name {
 	}
 	if k.other("num") && is.rank != rankGlobal {
 		return name{}
+	}
+	if k.hasAny("micro") {
+		is.rank = rankMicro
 	}
 	return is
 }

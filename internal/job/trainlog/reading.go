@@ -141,8 +141,9 @@ func (f *fields) begins(one *field) bool {
 
 // counts takes a step or an epoch, the best that the line has.
 func (f *fields) counts(i int, is name, r *reading) {
-	n, _, ok := f.all[i].count()
+	n, total, ok := f.all[i].count()
 	switch {
+	case is.rank == rankMicro && total > 0: // Micro Step 1/4 is a part of a step
 	case is.role == isEpoch && r.epoch < 0:
 		if ok && f.all[i].open == '[' && f.all[i].total == nil && bytes.HasSuffix(bytes.TrimRight(f.all[i].key, " ["), []byte(":")) {
 			r.zero = true // Epoch: [0][   1/5005]
