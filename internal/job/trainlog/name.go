@@ -35,6 +35,7 @@ type name struct {
 	says  bool // there are words
 	bare  bool // it is val alone
 	train bool // one of them is train, or begins so
+	span  bool // it is a time that passed or is left, and not a step's
 }
 
 // names remembers what texts before numbers say: in a log they are few, and come again in each line.
@@ -98,6 +99,7 @@ func (k *key) nameOf(text []byte) name {
 	}
 	is := k.name()
 	is.ms, is.says, is.train = k.ms || k.has("ms"), true, k.hasAny("train")
+	is.span = k.hasAny("eta", "elapsed", "remain", "total", "left", "uptime")
 	return is
 }
 
@@ -179,8 +181,8 @@ func (k *key) name() name {
 	if is := k.loss(); is.role != noRole {
 		return is
 	}
-	if is := k.speed(); is != noRole {
-		return name{role: is}
+	if is := k.speed(); is.role != noRole {
+		return is
 	}
 	switch k.at(0) {
 	case "step", "globalstep", "update", "updates", "iteration", "iterations", "iter", "iters", "it", "itr", "itrs", "nupdates", "batch", "minibatch", "idx", "steps":
@@ -275,37 +277,62 @@ func (k *key) step() name {
 	return is
 }
 
+// The ranks of floating-point operations a second.
+const (
+	flopsPerGPU = iota
+	flopsTera
+	flopsAny
+)
+
 // speed reads tokens and samples a second, and how a GPU is used.
-func (k *key) speed() role {
-	perGPU := k.hasAny("gpu", "device", "chip", "core", "card") || k.last("tgs")
+func (k *key) speed() name {
+	perGPU := k.perGPU()
 	switch {
 	case k.hasAny("mfu"):
-		return isMFU
+		return name{role: isMFU}
 	case k.hasAny("tflop", "flop"):
-		return isFLOPs
+		return k.flops()
 	case k.last("wps"):
-		return isTokens
+		return name{role: isTokens}
 	case k.last("ups"):
-		return isStepsPerSecond
+		return name{role: isStepsPerSecond}
 	case k.last("tgs") || k.at(0) == "tps" && perGPU:
-		return isTokensPerGPU
+		return name{role: isTokensPerGPU}
 	case k.last("tps"):
-		return isTokens
+		return name{role: isTokens}
 	case !k.perSecond():
-		return noRole
+		return name{}
 	case k.hasAny("tok"):
 		if perGPU {
-			return isTokensPerGPU
+			return name{role: isTokensPerGPU}
 		}
-		return isTokens
+		return name{role: isTokens}
 	case perGPU:
-		return noRole
+		return name{}
 	case k.hasAny("sample", "img", "image", "seq", "sentence", "example"):
-		return isSamples
+		return name{role: isSamples}
 	case k.hasAny("step", "it", "update", "batch"):
-		return isStepsPerSecond
+		return name{role: isStepsPerSecond}
 	}
-	return noRole
+	return name{}
+}
+
+// perGPU reports whether a word says that a speed is one GPU's.
+func (k *key) perGPU() bool {
+	return k.hasAny("gpu", "device", "chip", "core", "card") || k.last("tgs")
+}
+
+// flops reads what stands before TFLOPs, or before a number that is none of millions of millions.
+func (k *key) flops() name {
+	switch {
+	case k.hasAny("util"):
+		return name{role: isMFU}
+	case k.perGPU() || k.has("rank"):
+		return name{role: isFLOPs, rank: flopsPerGPU}
+	case k.hasAny("tflop"):
+		return name{role: isFLOPs, rank: flopsTera}
+	}
+	return name{role: isFLOPs, rank: flopsAny}
 }
 
 // perSecond reports whether the words end like "tok/s", "samples_per_sec", "tokens per second per GPU" and "tokens/s/device".
@@ -333,6 +360,7 @@ func (k *key) time() name {
 			return name{role: isData}
 		}
 	case k.at(1) == "time": // Composer's time/batch counts
+	case k.perGPU() && k.perSecond(): // device/batches_per_second is a speed, divided by the number of GPUs
 	case counts && k.n >= 3 && k.at(1) == "s" && k.at(2) == "timing": // veRL
 		return name{role: isSeconds}
 	case counts && has("time", "ms", "sec", "duration", "elapsed", "took"):

@@ -35,6 +35,9 @@ func (f *fields) read(line []byte) reading {
 			continue
 		}
 		is := one.name
+		if is.role == isFLOPs && one.open == '(' {
+			is = f.inBrackets(one)
+		}
 		if is.role == noRole || is.role >= isTrain || is.role == isEvalLoss && (one.total != nil || one.open == '[') {
 			is = f.byUnit(i, &r)
 		}
@@ -75,6 +78,14 @@ func (f *fields) read(line []byte) reading {
 	return r
 }
 
+// inBrackets is what a speed in brackets is, which its unit may say: 1234.5 TFLOPS (154.3 TFLOPS per rank).
+func (f *fields) inBrackets(one *field) name {
+	if is := f.names.lookUp(one.unit()); is.role == isFLOPs {
+		return is
+	}
+	return one.name
+}
+
 // byUnit reads a number by what stands behind it, or by where it stands.
 func (f *fields) byUnit(i int, r *reading) name {
 	one := &f.all[i]
@@ -82,7 +93,11 @@ func (f *fields) byUnit(i int, r *reading) name {
 	word, _, _ := bytes.Cut(unit, []byte(" "))
 	for _, text := range [...][]byte{word, unit} {
 		switch is := f.names.lookUp(text); is.role {
-		case isSamples, isTokens, isTokensPerGPU, isFLOPs, isMFU, isSeconds, isStepsPerSecond:
+		case isSeconds:
+			if !one.name.span {
+				return is
+			}
+		case isSamples, isTokens, isTokensPerGPU, isFLOPs, isMFU, isStepsPerSecond:
 			return is
 		}
 	}
@@ -165,6 +180,11 @@ func (r *reading) take(is name, v Value, one *field) bool {
 	case isMFU:
 		if v.Float > 1 || len(one.after) > 0 && one.after[0] == '%' {
 			v = v.over(100)
+		}
+	case isFLOPs:
+		const tera, most = 1e12, 1e6 // no GPU has more TFLOPs
+		if v.Float > most {
+			v = v.over(tera)
 		}
 	case isSeconds:
 		unit := one.unit()
