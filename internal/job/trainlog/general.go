@@ -2,6 +2,7 @@ package trainlog
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -20,6 +21,8 @@ type general struct {
 	Head   head  `json:"head,omitzero"`
 	// Last is the step that was said last.
 	Last int64 `json:"last,omitempty"`
+	// Evals are losses of evaluations that came before there was a Main.
+	Evals []Sample `json:"evals,omitempty"`
 }
 
 // knownFormat is Main where the lines of a format have a loss.
@@ -47,6 +50,7 @@ type course struct {
 const (
 	mostCourses = 8
 	mostHeld    = 32 // samples of a course that is not sure
+	mostEvals   = 8  // before there is a course
 	// sureAfter is how often a step has to rise, moreAfterFall how much more often after each fall.
 	sureAfter, moreAfterFall = 2, 3
 	// takesOver is after how many lines without one of the main course another one becomes it.
@@ -55,7 +59,7 @@ const (
 
 // noteKnownLoss notes that a known format said a loss: other lines are then no progress of their own.
 func (g *general) noteKnownLoss() {
-	g.Main = knownFormat
+	g.Main, g.Evals = knownFormat, nil
 	for i := range g.Courses {
 		g.Courses[i].Run = 0
 	}
@@ -91,8 +95,8 @@ func (r *Reader) general(u unit) {
 		return
 	}
 	r.addToCourse(u, c, s)
-	if is.second.Known && g.Main == c.Key {
-		r.sample(u, Sample{Format: General, Step: s.Step, Epoch: s.Epoch, Eval: true, Loss: is.second})
+	if is.second.Known {
+		r.sampleOfEvaluation(u, Sample{Format: General, Step: s.Step, Epoch: s.Epoch, Eval: true, Loss: is.second})
 	}
 }
 
@@ -106,7 +110,7 @@ func (g *general) place(f *fields, is reading) (*course, Sample, bool) {
 	case is.step >= 0:
 		at.N, at.M, _ = f.all[is.step].count()
 		word = f.lastWords(word, f.all[is.step].key)
-	case g.Head.Lines > 0:
+	case g.Head.Lines > 0 && !g.Head.Eval:
 		at, word = g.Head.At, append(word, aboveHead...)
 		s.Epoch = g.Head.Epoch
 	case is.epoch >= 0:
@@ -188,13 +192,18 @@ func (r *Reader) addToCourse(u unit, c *course, s Sample) {
 	c.rises(s.Step)
 	if !c.Sure {
 		s.Place, s.Time = r.next, stamp(u.text)
-		c.hold(s)
+		c.Held = hold(c.Held, s, mostHeld)
+		if g.Main == "" {
+			g.Last = s.Step
+		}
 		return
 	}
 	switch {
 	case g.Main == c.Key:
 	case g.Main == "":
-		r.found.Samples = append(r.found.Samples, c.Held...)
+		held := append(c.Held, g.Evals...)
+		slices.SortStableFunc(held, func(a, b Sample) int { return cmp.Compare(a.Place.Offset, b.Place.Offset) })
+		r.found.Samples, g.Evals = append(r.found.Samples, held...), nil
 	case c.Run < takesOver:
 		c.Held = nil
 		return
@@ -225,17 +234,37 @@ func (c *course) rises(step int64) {
 // addEvaluation adds the loss of an evaluation that belongs to the training's course.
 func (r *Reader) addEvaluation(u unit, is reading) {
 	g, f := &r.state.general, &r.fields
-	if g.Main == "" || g.Main == knownFormat || is.batches {
+	if is.batches {
 		return
 	}
 	s := Sample{Format: General, Step: g.Last, Epoch: is.said.Epoch, Eval: true, Loss: is.said.Loss}
-	if is.step >= 0 {
-		if is.rank >= rankBatch {
-			return // it counts the batches of the evaluation
-		}
+	switch {
+	case is.step >= 0 && is.rank >= rankBatch:
+		return // it counts the batches of the evaluation
+	case is.step >= 0:
 		s.Step, _, _ = f.all[is.step].count()
+	case g.Head.Lines > 0 && g.Head.Eval && g.Head.At.Rank < rankBatch:
+		s.Step = g.Head.At.N
+	case g.Head.Lines > 0 && !g.Head.Eval && strings.HasPrefix(g.Main, aboveHead):
+		c := *g.course([]byte(g.Main))
+		s.Step, _ = c.stepOf(g.Head.At, g.Zero)
+	case g.Main == "" && len(g.Courses) == 0:
+		return
 	}
-	r.sample(u, s)
+	r.sampleOfEvaluation(u, s)
+}
+
+// sampleOfEvaluation adds the loss of an evaluation, or keeps it until there is a course.
+func (r *Reader) sampleOfEvaluation(u unit, s Sample) {
+	g := &r.state.general
+	switch g.Main {
+	case knownFormat:
+	case "":
+		s.Place, s.Time = r.next, stamp(u.text)
+		g.Evals = hold(g.Evals, s, mostEvals)
+	default:
+		r.sample(u, s)
+	}
 }
 
 // readBelowHead reads what stands in other lines below the line with the step.
@@ -259,15 +288,13 @@ func (r *Reader) readBelowHead(u unit, is reading) {
 		return
 	}
 	s.Place, s.Time = r.next, stamp(u.text)
-	c.hold(s)
+	c.Held = hold(c.Held, s, mostHeld)
 }
 
-// hold keeps a sample of a course that is not sure.
-func (c *course) hold(s Sample) {
-	c.Held = append(c.Held, s)
-	if over := len(c.Held) - mostHeld; over > 0 {
-		c.Held = slices.Delete(c.Held, 0, over)
-	}
+// hold keeps a sample, and the last ones of those before.
+func hold(held []Sample, s Sample, most int) []Sample {
+	held = append(held, s)
+	return slices.Delete(held, 0, max(0, len(held)-most))
 }
 
 // Pending reports whether lines came that are progress if another one or two of their kind follow.
@@ -277,11 +304,11 @@ func (r *Reader) Pending() bool {
 
 // copy is what another reader may know; nil is nothing.
 func (g *general) copy() *general {
-	if g == nil || g.Main == "" && len(g.Courses) == 0 && !g.Headed && !g.Zero && g.Head == (head{}) {
+	if g == nil || g.Main == "" && len(g.Courses) == 0 && !g.Headed && !g.Zero && g.Head == (head{}) && len(g.Evals) == 0 {
 		return nil
 	}
 	other := *g
-	other.Courses = slices.Clone(g.Courses)
+	other.Courses, other.Evals = slices.Clone(g.Courses), slices.Clone(g.Evals)
 	for i := range other.Courses {
 		other.Courses[i].Held = slices.Clone(other.Courses[i].Held)
 	}

@@ -71,7 +71,7 @@ func (g *general) heads(f *fields, is reading, text []byte) bool {
 func (g *general) headStep(f *fields, is reading, short bool) bool {
 	last := &f.all[f.n-1]
 	rest := bytes.TrimSuffix(bytes.TrimSpace(last.after), []byte("| output:"))
-	plain := len(bytes.Trim(rest, " \t=-*#[]:")) == 0 && short || len(f.line) > 0 && f.line[0] == '['
+	plain := len(bytes.Trim(rest, " \t=-*#[]:")) == 0 && short || len(f.line) > 0 && f.line[0] == '[' || bytes.Contains(f.line, []byte(testingNet))
 	if !plain || is.rank > rankBatch {
 		return false
 	}
@@ -84,6 +84,9 @@ func (g *general) headStep(f *fields, is reading, short bool) bool {
 	}
 	return true
 }
+
+// testingNet is in the head of an evaluation of Caffe's: "Iteration 100, Testing net (#0)".
+const testingNet = ", Testing net (#"
 
 // below counts a line that may belong to a head.
 func (g *general) below() {

@@ -102,7 +102,7 @@ func (r *Reader) recall(m *Memory) {
 		}
 	}
 	if g := m.General.copy(); g != nil {
-		g.Courses = g.Courses[:min(len(g.Courses), mostCourses)]
+		g.Courses, g.Evals = g.Courses[:min(len(g.Courses), mostCourses)], g.Evals[:min(len(g.Evals), mostEvals)]
 		r.state.general = *g
 	}
 	if len(m.Held) > 0 && m.End > r.next.Offset {

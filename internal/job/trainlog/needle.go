@@ -86,6 +86,7 @@ var fixedNeedles = [...]needle{
 	{"EPOCH ", aboutHead},
 	{"Step ", aboutHead},
 	{"STEP: ", aboutHead},
+	{testingNet, aboutHead},
 
 	{"Traceback (most recent call last)", aboutTraceback},
 	{"Exception ignored ", aboutTraceback},
