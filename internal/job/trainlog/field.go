@@ -1,6 +1,9 @@
 package trainlog
 
-import "bytes"
+import (
+	"bytes"
+	"math"
+)
 
 // field is a number in a line, with the text around it.
 type field struct {
@@ -47,9 +50,14 @@ func (f *fields) scan(line []byte) {
 				end = f.add(start, at, end)
 			}
 			at, start = end, end
-		case b == ',' || b == '|' || b == ';' || b == '{' || b == '}' || b == '\t':
+		case b == ',' || b == '|' || b == ';' || b == '{' || b == '}':
 			at++
 			start = at
+		case b == '\t':
+			at++
+			if !f.opensValue(start, at-1) {
+				start = at
+			}
 		case b == '-' && at > 0 && line[at-1] == ' ' && at+1 < len(line) && line[at+1] == ' ':
 			at += 2
 			start = at
@@ -57,6 +65,12 @@ func (f *fields) scan(line []byte) {
 			at++
 		}
 	}
+}
+
+// opensValue reports whether a name ends before a tab, and its number stands behind: "Loss:\t6.0".
+func (f *fields) opensValue(start, tab int) bool {
+	before := bytes.TrimRight(f.line[start:tab], " \t")
+	return len(before) > 0 && (before[len(before)-1] == ':' || before[len(before)-1] == '=')
 }
 
 // joined reports whether a sign or a point stands right behind a word.
@@ -83,7 +97,7 @@ func (f *fields) add(start, at, end int) int {
 	}
 	if f.n > 0 && len(one.key) > 0 && one.key[0] == ')' { // LR (group 0)=0.0003
 		before := &f.all[f.n-1]
-		if open := bytes.LastIndexByte(before.key, '('); open > 0 && f.names.lookUp(before.key[:open]).role != noRole {
+		if open := bytes.LastIndexByte(before.key, '('); open > 0 && before.total == nil && f.names.lookUp(before.key[:open]).role != noRole {
 			one.key, before.name = before.key[:open], name{says: true}
 		}
 	}
@@ -255,7 +269,7 @@ func (f *field) count() (n, total int64, ok bool) {
 	}
 	for _, b := range f.value {
 		if !isDigit(b) && b != ',' {
-			return 0, 0, false
+			return f.countAsFloat()
 		}
 	}
 	v := f.float()
@@ -263,6 +277,21 @@ func (f *field) count() (n, total int64, ok bool) {
 		return 0, 0, false
 	}
 	return int64(v.Float), f.totalCount(), true
+}
+
+// countAsFloat is the step of a program that writes it with a point: 1.00e+01, 10.0, 0.1k.
+func (f *field) countAsFloat() (n, total int64, ok bool) {
+	v := f.float()
+	whole := math.Round(v.Float)
+	if f.name.role != isStep || !v.Known || !(v.Float < 1e12) || math.Abs(v.Float-whole) > 1e-6*whole || len(f.after) > 0 && f.after[0] == '%' {
+		return 0, 0, false
+	}
+	unit, _, _ := bytes.Cut(f.unit(), []byte(" "))
+	switch string(unit) {
+	case "s", "sec", "secs", "seconds", "ms", "us", "min", "h", "hours", "days":
+		return 0, 0, false
+	}
+	return int64(whole), f.totalCount(), true
 }
 
 // totalCount is m of "n/m", 0 if there is none.

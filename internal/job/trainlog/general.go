@@ -185,6 +185,16 @@ func (g *general) course(key []byte) *course {
 	return &g.Courses[len(g.Courses)-1]
 }
 
+// main is the training's course, or the only one that there is; nil is neither.
+func (g *general) main() *course {
+	for i := range g.Courses {
+		if g.Courses[i].Key == g.Main || g.Main == "" && len(g.Courses) == 1 {
+			return &g.Courses[i]
+		}
+	}
+	return nil
+}
+
 // addToCourse adds a sample to a course, and reports it if the course is the training's.
 func (r *Reader) addToCourse(u unit, c *course, s Sample) {
 	g := &r.state.general
@@ -240,13 +250,18 @@ func (r *Reader) addEvaluation(u unit, is reading) {
 	s := Sample{Format: General, Step: g.Last, Epoch: is.said.Epoch, Eval: true, Loss: is.said.Loss}
 	switch {
 	case is.step >= 0 && is.rank >= rankBatch:
-		return // it counts the batches of the evaluation
+		c := g.main()
+		n, m, _ := f.all[is.step].count()
+		if c == nil || m == 0 || n != c.N || m != c.M {
+			return // it counts the batches of the evaluation
+		}
+		s.Step = c.Step
 	case is.step >= 0:
 		s.Step, _, _ = f.all[is.step].count()
 	case g.Head.Lines > 0 && g.Head.Eval && g.Head.At.Rank < rankBatch:
 		s.Step = g.Head.At.N
 	case g.Head.Lines > 0 && !g.Head.Eval && strings.HasPrefix(g.Main, aboveHead):
-		c := *g.course([]byte(g.Main))
+		c := *g.main()
 		s.Step, _ = c.stepOf(g.Head.At, g.Zero)
 	case g.Main == "" && len(g.Courses) == 0:
 		return

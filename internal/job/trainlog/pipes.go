@@ -30,7 +30,7 @@ func (b *bars) iteration(line []byte, s *Sample) bool {
 	if bytes.HasSuffix(before, []byte("loss at ")) {
 		s.Eval = true
 		eachField(fields, func(name, value []byte) {
-			if bytes.HasSuffix(name, []byte("loss value")) && !s.Loss.Known {
+			if (bytes.HasSuffix(name, []byte("loss value")) || string(name) == "loss") && !s.Loss.Known {
 				s.Loss, _ = numberAt(value, false)
 			}
 		})
@@ -54,10 +54,23 @@ func eachField(fields []byte, field func(name, value []byte)) {
 		one, fields, _ = bytes.Cut(fields, []byte("|"))
 		// A name may have a colon in brackets, no value has one that matters.
 		name, value, ok := bytes.Cut(one, []byte(": "))
+		if !ok {
+			name, value, ok = lastWord(one)
+		}
 		if ok && len(name) < 80 {
 			field(bytes.TrimSpace(name), value[spaces(value):])
 		}
 	}
+}
+
+// lastWord cuts off the last word: SwissArmyTransformer writes "learning rate 3.000E-04" without a colon.
+func lastWord(one []byte) (before, word []byte, ok bool) {
+	one = bytes.TrimSpace(one)
+	at := bytes.LastIndexByte(one, ' ')
+	if at < 0 || !isDigit(one[at+1]) {
+		return nil, nil, false
+	}
+	return one[:at], one[at+1:], true
 }
 
 // megatron reads the fields of Megatron-LM.

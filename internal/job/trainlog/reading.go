@@ -35,6 +35,10 @@ func (f *fields) read(line []byte) reading {
 			continue
 		}
 		is := one.name
+		if is.role == isStep && one.open == '[' && one.shut == ',' && f.closes(i+1) {
+			r.epoch = i // "step": [0, 10]
+			continue
+		}
 		if is.role == isFLOPs && one.open == '(' {
 			is = f.inBrackets(one)
 		}
@@ -121,10 +125,14 @@ func (f *fields) byUnit(i int, r *reading) name {
 		return name{role: isEpoch} // Train: 0 [   0/1251 (  0%)]
 	case one.open == '[' && (one.shut == ']' || one.shut == '|') && f.begins(one):
 		return name{role: isStep, rank: rankAlone}
-	case one.open == '[' && one.shut == ',' && i+1 < f.n && f.all[i+1].shut == ']' && f.begins(one):
+	case one.shut == ',' && f.closes(i+1) && (one.open == '[' && f.begins(one) || one.open == '(' && f.afterDash(one)):
 		r.epoch = i // [1,  2000] loss: 2.196
-	case one.shut == ']' && i > 0 && r.epoch == i-1 && f.all[i-1].open == '[' && f.all[i-1].shut == ',':
+	case f.closes(i) && i > 0 && r.epoch == i-1 && f.all[i-1].shut == ',':
 		return name{role: isStep, rank: rankBatch}
+	case bytes.HasPrefix(one.after, []byte("/Unknown ")) && i == 0:
+		return name{role: isStep, rank: rankPair} // Keras, in its first epoch
+	case i == 0 && one.shut == '|' && len(bytes.TrimLeft(one.key, " ")) == 0 && one.open == 0:
+		return name{role: isStep, rank: rankAlone} // 100 | loss 4.33 | lr 3.0e-04
 	case bytes.HasPrefix(one.after, []byte("epoch:")):
 		return name{role: isEpoch} // espnet: 1epoch:train:1-100batch
 	case bytes.HasPrefix(one.after, []byte("batch:")):
@@ -152,6 +160,17 @@ func (f *fields) begins(one *field) bool {
 	before := bytes.TrimRight(f.line[:len(f.line)-len(one.after)-len(one.value)], " \t0123456789")
 	before = bytes.TrimRight(bytes.TrimSuffix(before, []byte("[")), " \t")
 	return len(before) == 0 || before[len(before)-1] == ']' || before[len(before)-1] == ':'
+}
+
+// closes reports whether a bracket closes behind a number that another one stands before.
+func (f *fields) closes(i int) bool {
+	return i < f.n && f.all[i].open == ',' && (f.all[i].shut == ']' || f.all[i].shut == ')')
+}
+
+// afterDash reports whether a bracket stands behind what a logger puts before it: "LOG Mon Jan  1 00:00:01 2024 - (0, 10)".
+func (f *fields) afterDash(one *field) bool {
+	before := f.line[:len(f.line)-len(one.after)-len(one.value)]
+	return bytes.HasSuffix(before, []byte(" - (")) || len(before) == 1
 }
 
 // counts takes a step or an epoch, the best that the line has.
