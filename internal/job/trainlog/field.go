@@ -32,7 +32,7 @@ type fields struct {
 // scan splits a line into its numbers. Dates, times of day and versions are none.
 func (f *fields) scan(line []byte) {
 	f.n, f.eval, f.line = 0, -1, line
-	start := 0
+	start, behind, word, column := 0, -1, -1, -1
 	for at := 0; at < len(line) && f.n < mostFields; {
 		switch b := line[at]; {
 		case isLetter(b):
@@ -43,14 +43,24 @@ func (f *fields) scan(line []byte) {
 			} else if f.eval < 0 && isEval(line[at:end]) {
 				f.eval = at
 			}
-			at = end
+			word, at = at, end
 		case isDigit(b) || (b == '-' || b == '+' || b == '.') && at+1 < len(line) && isDigit(line[at+1]) && !joined(line, at):
 			end, number := numberEnd(line, at)
 			if number {
+				if column >= 0 && spaces(line[start:at]) == at-start && (end == len(line) || line[end] != '/') {
+					start = column
+				}
 				end = f.add(start, at, end)
 			}
-			at, start = end, end
-		case b == ',' || b == '|' || b == ';' || b == '{' || b == '}':
+			at, start, behind, column = end, end, end, -1
+		case b == '|':
+			column = -1
+			if word >= start && (start != behind || line[start] == ':') { // what stands behind a number is its unit
+				column = start // the name of the column behind: "loss | 6.0"
+			}
+			at++
+			start = at
+		case b == ',' || b == ';' || b == '{' || b == '}':
 			at++
 			start = at
 		case b == '\t':

@@ -285,7 +285,8 @@ func (r *Reader) sampleOfEvaluation(u unit, s Sample) {
 // readBelowHead reads what stands in other lines below the line with the step.
 func (r *Reader) readBelowHead(u unit, is reading) {
 	g := &r.state.general
-	if g.Head.Lines == 0 || !is.other || g.Head.Eval || spaces(u.text) == 0 || is.step >= 0 && is.rank != rankBatch {
+	indented := spaces(u.text) > 0 || r.fields.n == 1 // a line that says nothing else: "LR: 0.0003"
+	if g.Head.Lines == 0 || !is.other || g.Head.Eval || !indented || is.step >= 0 && is.rank != rankBatch {
 		return
 	}
 	i := slices.IndexFunc(g.Courses, func(c course) bool {
