@@ -19,6 +19,8 @@ type general struct {
 	Headed bool  `json:"headed,omitempty"` // there was such a line
 	Zero   bool  `json:"zero,omitempty"`   // epochs count from 0
 	Head   head  `json:"head,omitzero"`
+	// Section is how many lines of an evaluation may still come.
+	Section int `json:"section,omitempty"`
 	// Last is the step that was said last.
 	Last int64 `json:"last,omitempty"`
 	// Evals are losses of evaluations that came before there was a Main.
@@ -69,7 +71,7 @@ func (g *general) noteKnownLoss() {
 func (r *Reader) general(u unit) {
 	g := &r.state.general
 	f := &r.fields
-	if r.state.bars.columns.head(u.text) {
+	if r.state.bars.columns.head(u.text) || u.about&aboutHead != 0 && r.sections(u) {
 		return
 	}
 	if at := headAt(u); at >= 0 {
@@ -88,6 +90,9 @@ func (r *Reader) general(u unit) {
 	}
 	if is.eval {
 		r.addEvaluation(u, is)
+		return
+	}
+	if g.inSection(f, is) {
 		return
 	}
 	c, s, ok := g.place(f, is)
@@ -320,7 +325,7 @@ func (r *Reader) Pending() bool {
 
 // copy is what another reader may know; nil is nothing.
 func (g *general) copy() *general {
-	if g == nil || g.Main == "" && len(g.Courses) == 0 && !g.Headed && !g.Zero && g.Head == (head{}) && len(g.Evals) == 0 {
+	if g == nil || g.Main == "" && len(g.Courses) == 0 && !g.Headed && !g.Zero && g.Head == (head{}) && len(g.Evals) == 0 && g.Section == 0 {
 		return nil
 	}
 	other := *g

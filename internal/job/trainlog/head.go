@@ -62,7 +62,7 @@ func (g *general) heads(f *fields, is reading, text []byte) bool {
 	if !ok || len(bytes.Trim(one.after, " :=-*#[]./")) > 0 || len(bytes.Trim(one.key, " :=-*#[]")) > len("epoch")+10 {
 		return false
 	}
-	g.Epoch, g.Epochs, g.Headed = n, m, true
+	g.Epoch, g.Epochs, g.Headed, g.Section = n, m, true, 0
 	g.Head = head{At: position{N: n, M: m, Rank: rankEpoch}, Epoch: Some(float64(n)), Lines: headLines}
 	return true
 }
@@ -78,7 +78,7 @@ func (g *general) headStep(f *fields, is reading, short bool) bool {
 	at := position{Rank: is.rank}
 	at.N, at.M, _ = f.all[is.step].count()
 	g.inEpoch(f, is, &at)
-	g.Head = head{At: at, Eval: f.eval >= 0, Lines: headLines}
+	g.Head = head{At: at, Eval: f.eval >= 0 || g.Section > 0, Lines: headLines}
 	if at.Headed {
 		g.Head.Epoch = Some(float64(at.Epoch))
 	}

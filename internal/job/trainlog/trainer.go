@@ -34,6 +34,9 @@ func (r *Reader) bar(u unit, of bar) {
 		r.evaluation(u, s)
 		return
 	}
+	if (of.label != "" || len(of.fields) > 0) && b.inSection(of, &r.state.general) {
+		return
+	}
 	if b.tqdm(of, &s) {
 		r.sample(u, s)
 		r.evaluation(u, s)
