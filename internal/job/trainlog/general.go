@@ -115,7 +115,7 @@ func (g *general) place(f *fields, is reading) (*course, Sample, bool) {
 	case is.step >= 0:
 		at.N, at.M, _ = f.all[is.step].count()
 		word = f.lastWords(word, f.all[is.step].key)
-	case g.Head.Lines > 0 && !g.Head.Eval:
+	case g.Head.Lines > 0 && !g.Head.Eval && f.all[is.loss].name.rank < lossAside:
 		at, word = g.Head.At, append(word, aboveHead...)
 		s.Epoch = g.Head.Epoch
 	case is.epoch >= 0:

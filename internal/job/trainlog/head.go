@@ -7,10 +7,18 @@ import "bytes"
 //	[batch=1/4800]:
 //		 Train loss/train/total: 6.0000
 //		 Train throughput/tokens_per_sec: 12345.6
+//
+// or the row of a table:
+//
+//	|    iterations           | 2           |
+//	|    total_timesteps      | 4096        |
+//	| train/                  |             |
+//	|    loss                 | 6.0         |
 type head struct {
 	At    position `json:"at,omitzero"`
 	Epoch Value    `json:"epoch"`
 	Eval  bool     `json:"eval,omitempty"`
+	Row   bool     `json:"row,omitempty"` // of a table
 	// Lines is how many lines may still belong to it.
 	Lines int `json:"lines,omitempty"`
 }
@@ -50,7 +58,7 @@ func (g *general) heads(f *fields, is reading, text []byte) bool {
 	if is.loss >= 0 || is.said.Loss.Known || is.other && !output || f.n > 4 {
 		return false
 	}
-	text = bytes.TrimRight(bytes.Trim(text, " \t=-*#[]"), ": ")
+	text = bytes.TrimRight(bytes.Trim(text, " \t=-*#[]|"), ": ")
 	if is.step >= 0 {
 		return g.headStep(f, is, output || len(text) <= 80)
 	}
@@ -71,14 +79,18 @@ func (g *general) heads(f *fields, is reading, text []byte) bool {
 func (g *general) headStep(f *fields, is reading, short bool) bool {
 	last := &f.all[f.n-1]
 	rest := bytes.TrimSuffix(bytes.TrimSpace(last.after), []byte("| output:"))
-	plain := len(bytes.Trim(rest, " \t=-*#[]:")) == 0 && short || len(f.line) > 0 && f.line[0] == '[' || bytes.Contains(f.line, []byte(testingNet))
+	plain := len(bytes.Trim(rest, " \t=-*#[]:|")) == 0 && short || len(f.line) > 0 && f.line[0] == '[' || bytes.Contains(f.line, []byte(testingNet))
 	if !plain || is.rank > rankBatch {
 		return false
+	}
+	row := f.line[0] == '|'
+	if row && g.Head.Row && g.Head.Lines > 0 && is.rank != g.Head.At.Rank {
+		return true // a row before says the step
 	}
 	at := position{Rank: is.rank}
 	at.N, at.M, _ = f.all[is.step].count()
 	g.inEpoch(f, is, &at)
-	g.Head = head{At: at, Eval: f.eval >= 0 || g.Section > 0, Lines: headLines}
+	g.Head = head{At: at, Eval: f.eval >= 0 || g.Section > 0, Row: row, Lines: headLines}
 	if at.Headed {
 		g.Head.Epoch = Some(float64(at.Epoch))
 	}
@@ -88,9 +100,13 @@ func (g *general) headStep(f *fields, is reading, short bool) bool {
 // testingNet is in the head of an evaluation of Caffe's: "Iteration 100, Testing net (#0)".
 const testingNet = ", Testing net (#"
 
-// below counts a line that may belong to a head.
-func (g *general) below() {
-	if g.Head.Lines > 0 {
+// below counts a line that may belong to a head. A line of dashes ends a table.
+func (g *general) below(line []byte) {
+	switch {
+	case g.Head.Lines == 0:
+	case g.Head.Row && len(bytes.Trim(line, "+-= ")) == 0:
+		g.Head = head{}
+	default:
 		g.Head.Lines--
 	}
 }

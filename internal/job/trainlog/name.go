@@ -189,6 +189,10 @@ func (k *key) name() name {
 		if is := k.step(); is.role != noRole {
 			return is
 		}
+	case "timesteps":
+		if k.at(1) == "total" { // Stable-Baselines3 has seen so many
+			return name{role: isStep, rank: rankBatch}
+		}
 	case "epoch", "epochs", "ep":
 		of := k.n == 2 && k.at(1) == "of" // Step 100/500 of epoch 1/10
 		if k.other("max", "total", "num", "number", "per", "every", "n", "of", "best", "warmup") && !of {

@@ -86,7 +86,7 @@ func (r *Reader) samples(u unit) {
 		r.dict(u, s)
 		return
 	}
-	r.state.general.below()
+	r.state.general.below(u.text)
 	r.general(u)
 }
 
