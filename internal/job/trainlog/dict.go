@@ -71,7 +71,7 @@ func (s *Sample) setDict(name string, v Value) bool {
 	case "epoch":
 		s.Epoch = v
 		return false
-	case "step", "global_step":
+	case "step", "global_step", "iter", "iteration":
 		if v.Float >= 0 && v.Float < 1e15 {
 			s.Step = int64(v.Float)
 		}

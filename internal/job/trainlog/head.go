@@ -60,7 +60,7 @@ func (g *general) heads(f *fields, is reading, text []byte) bool {
 	}
 	text = bytes.TrimRight(bytes.Trim(text, " \t=-*#[]|"), ": ")
 	if is.step >= 0 {
-		return g.headStep(f, is, output || len(text) <= 80)
+		return g.headStep(f, is, output || len(text) <= 100)
 	}
 	if is.epoch < 0 || f.n > 1 || len(text) > 40 || f.eval >= 0 {
 		return false
@@ -78,8 +78,10 @@ func (g *general) heads(f *fields, is reading, text []byte) bool {
 // headStep takes one whose step stands at the end, or that is known otherwise to say nothing else.
 func (g *general) headStep(f *fields, is reading, short bool) bool {
 	last := &f.all[f.n-1]
-	rest := bytes.TrimSuffix(bytes.TrimSpace(last.after), []byte("| output:"))
-	plain := len(bytes.Trim(rest, " \t=-*#[]:|")) == 0 && short || len(f.line) > 0 && f.line[0] == '[' || bytes.Contains(f.line, []byte(testingNet))
+	rest, output := bytes.CutSuffix(bytes.TrimSpace(last.after), []byte("| output:"))
+	rest = bytes.TrimSuffix(rest, []byte("done.")) // AReaL
+	counts := output || f.n-1 == is.step || f.n-1 == is.epoch || last.name.role == isStep || last.name.role == isSteps
+	plain := len(bytes.Trim(rest, " \t=-*#[]:|")) == 0 && short && counts || len(f.line) > 0 && f.line[0] == '[' || bytes.Contains(f.line, []byte(testingNet))
 	if !plain || is.rank > rankBatch {
 		return false
 	}

@@ -109,7 +109,11 @@ func (k *key) read(text []byte) {
 	if n := len(text); n > 0 && text[n-1] == ')' {
 		if open := bytes.LastIndexByte(text, '('); open > 0 {
 			k.ms = bytes.Equal(text[open:], []byte("(ms)"))
-			text = bytes.TrimRight(text[:open], " \t")
+			if bytes.HasSuffix(text, []byte("/sec)")) || bytes.HasSuffix(text, []byte("/s)")) {
+				text = text[open+1 : n-1] // Speed (samples/sec)
+			} else {
+				text = bytes.TrimRight(text[:open], " \t")
+			}
 		}
 	}
 	text = text[max(0, len(text)-len(k.buffer)):]
@@ -181,6 +185,9 @@ func (k *key) name() name {
 	if is := k.loss(); is.role != noRole {
 		return is
 	}
+	if k.last("lr") { // behind the unit of the number before: "img/s train.lr : 0.1"
+		return k.rate()
+	}
 	if is := k.speed(); is.role != noRole {
 		return is
 	}
@@ -199,8 +206,6 @@ func (k *key) name() name {
 			return name{}
 		}
 		return name{role: isEpoch}
-	case "lr":
-		return k.rate()
 	case "rate":
 		if k.at(1) == "learning" {
 			return k.rate()
