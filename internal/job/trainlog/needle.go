@@ -72,6 +72,7 @@ var fixedNeedles = [...]needle{
 	{"it [", aboutBar},
 	{"/? [", aboutBar},
 	{"% \xe2\x94", aboutBar},
+	{"Progress on:", aboutBar},
 	{"iteration ", aboutIteration},
 	{"loss", aboutLoss},
 	{"Loss", aboutLoss},

@@ -26,6 +26,7 @@ func (f *fields) read(line []byte) reading {
 	r := reading{step: -1, epoch: -1, loss: -1, said: Sample{Step: NoStep}}
 	var rank [isProgress + 1]uint8
 	times, data := -1, false
+	f.lossOfStep()
 	for i := range f.n {
 		one := &f.all[i]
 		if one.open == '(' && !one.name.says && one.shut == ')' && !(i > 0 && i-1 == r.epoch && string(one.key) == "](") { // ===> Epoch[1](2/5)
@@ -80,6 +81,23 @@ func (f *fields) read(line []byte) reading {
 	}
 	f.finish(&r)
 	return r
+}
+
+// lossOfStep reads "Train loss 100 6.0 Grad Norm 1.2", whose first number is a step: Tacotron 2, WaveGlow and others after them.
+func (f *fields) lossOfStep() {
+	if f.n < 2 || f.all[0].name.role != isLoss && f.all[0].name.role != isEvalLoss {
+		return
+	}
+	first, second := &f.all[0], &f.all[1]
+	if second.name.says || first.open == ':' || first.open == '=' || len(bytes.Trim(second.key, " :")) > 0 {
+		return
+	}
+	if len(bytes.Trim(second.value, "0123456789")) == 0 {
+		return // two counts
+	}
+	if _, _, ok := first.count(); ok {
+		first.name, second.name = name{role: isStep, rank: rankIteration, says: true}, first.name
+	}
 }
 
 // inBrackets is what a speed in brackets is, which its unit may say: 1234.5 TFLOPS (154.3 TFLOPS per rank).

@@ -55,7 +55,7 @@ func (u unit) behindBar() unit {
 func (r *Reader) samples(u unit) {
 	s := Sample{Step: NoStep}
 	if u.about&aboutBar != 0 {
-		for _, parse := range [...]func([]byte) (bar, bool){parseBar, parseLine} {
+		for _, parse := range [...]func([]byte) (bar, bool){parseBar, parseLine, parseLogged} {
 			if b, ok := parse(u.text); ok {
 				r.bar(u, b)
 				r.behind(u, b)
