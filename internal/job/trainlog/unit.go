@@ -51,18 +51,42 @@ func (u unit) behindBar() unit {
 	return u
 }
 
-// samples reads progress in the known formats.
+// samples reads progress in the known formats: bars, and the line behind them.
 func (r *Reader) samples(u unit) {
-	s := Sample{Step: NoStep}
-	if u.about&aboutBar != 0 {
-		for _, parse := range [...]func([]byte) (bar, bool){parseBar, parseLine, parseLogged} {
-			if b, ok := parse(u.text); ok {
-				r.bar(u, b)
-				r.behind(u, b)
-				return
-			}
+	last, ok := bar{}, false
+	for u.about&aboutBar != 0 {
+		of, found := oneBar(u.text)
+		if !found {
+			break
+		}
+		r.bar(u, of)
+		last, ok, u.text = of, true, bytes.TrimSpace(of.after)
+	}
+	switch {
+	case !ok:
+		r.known(u)
+	case len(u.text) > 0:
+		r.known(u)
+		// A line of Trainer's that waits for its bar is of the one that it stands behind.
+		if b := &r.state.bars; last.label == "" && last.total > 0 && last.total == b.total {
+			r.release()
 		}
 	}
+}
+
+// oneBar reads the bar with which a line begins.
+func oneBar(line []byte) (bar, bool) {
+	for _, parse := range [...]func([]byte) (bar, bool){parseBar, parseLine, parseLogged} {
+		if b, ok := parse(line); ok {
+			return b, true
+		}
+	}
+	return bar{}, false
+}
+
+// known reads a line that is no bar.
+func (r *Reader) known(u unit) {
+	s := Sample{Step: NoStep}
 	for _, f := range [...]struct {
 		about topics
 		read  func(line []byte, s *Sample) bool
@@ -88,19 +112,6 @@ func (r *Reader) samples(u unit) {
 	}
 	r.state.general.below(u.text)
 	r.general(u)
-}
-
-// behind reads the line that stands behind a bar.
-func (r *Reader) behind(u unit, of bar) {
-	u.text = bytes.TrimSpace(of.after)
-	if len(u.text) == 0 {
-		return
-	}
-	r.samples(u)
-	// A line of Trainer's that waits for its bar is of the one that it stands behind.
-	if b := &r.state.bars; of.label == "" && of.total > 0 && of.total == b.total {
-		r.release()
-	}
 }
 
 // sample adds what a line says, with where and when it says so.
