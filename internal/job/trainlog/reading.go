@@ -35,13 +35,10 @@ func (f *fields) read(line []byte) reading {
 			}
 			continue
 		}
-		is := one.name
+		is := f.nameOf(one)
 		if is.role == isStep && one.open == '[' && one.shut == ',' && f.closes(i+1) {
 			r.epoch = i // "step": [0, 10]
 			continue
-		}
-		if is.role == isFLOPs && one.open == '(' {
-			is = f.inBrackets(one)
 		}
 		if is.role == noRole || is.role >= isTrain || is.role == isEvalLoss && (one.total != nil || one.open == '[') {
 			is = f.byUnit(i, &r)
@@ -100,10 +97,12 @@ func (f *fields) lossOfStep() {
 	}
 }
 
-// inBrackets is what a speed in brackets is, which its unit may say: 1234.5 TFLOPS (154.3 TFLOPS per rank).
-func (f *fields) inBrackets(one *field) name {
-	if is := f.names.lookUp(one.unit()); is.role == isFLOPs {
-		return is
+// nameOf is what stands before a number. Of a speed in brackets its unit may say more: 1234.5 TFLOPS (154.3 TFLOPS per rank).
+func (f *fields) nameOf(one *field) name {
+	if one.name.role == isFLOPs && one.open == '(' {
+		if is := f.names.lookUp(one.unit()); is.role == isFLOPs {
+			return is
+		}
 	}
 	return one.name
 }
