@@ -266,8 +266,10 @@ func (r *Reader) addEvaluation(u unit, is reading) {
 	case g.Head.Lines > 0 && g.Head.Eval && g.Head.At.Rank < rankBatch:
 		s.Step = g.Head.At.N
 	case g.Head.Lines > 0 && !g.Head.Eval && strings.HasPrefix(g.Main, aboveHead):
-		c := *g.main()
-		s.Step, _ = c.stepOf(g.Head.At, g.Zero)
+		if c := g.main(); c != nil {
+			of := *c
+			s.Step, _ = of.stepOf(g.Head.At, g.Zero)
+		}
 	case g.Main == "" && len(g.Courses) == 0:
 		return
 	}
