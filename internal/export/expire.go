@@ -41,7 +41,11 @@ func (d *decision) expiring() {
 }
 
 func (d *decision) known(dir string, whole bool) checkpoint.Known {
-	return checkpoint.Known{Dir: dir, Step: checkpoint.Step(dir), Whole: whole, Named: d.mayName(dir)}
+	k := checkpoint.Known{Dir: dir, Step: checkpoint.Step(dir), Whole: whole, Named: d.mayName(dir)}
+	if checkpoint.Numbered(dir) {
+		k.Step = checkpoint.NoStep // the number may be that of a job, whose only checkpoint this is
+	}
+	return k
 }
 
 // mayName says that a pointer names a checkpoint or may: what the bucket's says that has no file is not known.

@@ -165,6 +165,7 @@ func TestCheckpointsGoByPolicy(t *testing.T) {
 		{"nothing_goes_of_a_run_that_is_not_here", lost, nil},
 		{"the_one_that_is_named_stays", exportedState(two, append(run("1", "2", "3"), pointerFile("r/latest", "ckpt-1"))...), nil},
 		{"nothing_goes_beside_a_pointer_of_the_bucket", unknown, nil},
+		{"numbers_alone_stay", exportedState(two, file("r/1/.metadata", longAgo), file("r/1/__0_0.distcp", longAgo), file("r/2/.metadata", longAgo), file("r/2/__0_0.distcp", longAgo), file("r/3/.metadata", longAgo), file("r/3/__0_0.distcp", longAgo)), nil},
 		{"what_somebody_else_put_stays", foreign, []string{"delete fsx/r/ckpt-1/.complete: 2 whole checkpoints are newer"}},
 	})
 }

@@ -26,6 +26,7 @@ func Dirs(files iter.Seq[string]) []string {
 			f.file(p)
 		}
 	}
+	f.number()
 	var all []string
 	for dir := range f.named {
 		if f.single(dir) && !f.within(path.Dir(dir), f.outer) {
@@ -63,6 +64,9 @@ func (f *finder) file(p string) {
 		if strings.HasPrefix(path.Base(dir), "mp_rank_") {
 			dir = path.Dir(dir) // Megatron-LM has a directory for each rank
 		}
+		f.told[dir] = true
+	}
+	if dir := numberedAbove(p); dir != "" {
 		f.told[dir] = true
 	}
 	for dir := path.Dir(p); dir != "." && dir != "/" && !f.seen[dir]; dir = path.Dir(dir) {

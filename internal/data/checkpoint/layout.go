@@ -223,6 +223,7 @@ func (p *part) judge() {
 	p.shards()
 	p.trainer()
 	p.judgeManifest()
+	p.orbax()
 }
 
 // patterns are compiled once.

@@ -231,6 +231,13 @@ func TestDirs(t *testing.T) {
 		{"megatron", []string{"m/iter_0000005/mp_rank_00/model_optim_rng.pt", "m/release/mp_rank_00/model_optim_rng.pt"}, []string{"m/iter_0000005", "m/release"}},
 		{"nemo", []string{"n/m--loss=1.2-step=99-last/weights/.metadata", "n/m--loss=1.2-step=99-last/weights/__0_0.distcp"}, []string{"n/m--loss=1.2-step=99-last"}},
 		{"temporary", []string{"run/.tmp-checkpoint-5/a", "run/checkpoint-5.tmp/__0_0.distcp"}, nil},
+		{"numbers_of_lingua", []string{"c/0000000100/__0_0.distcp", "c/0000000200/.metadata", "c/0000000200/__0_0.distcp"}, []string{"c/0000000100", "c/0000000200"}},
+		{"numbers_of_nanotron", []string{"c/100/checkpoint_metadata.json", "c/100/model/model/decoder/0/x.safetensors", "c/200/model/a"}, []string{"c/100"}},
+		{"numbers_of_orbax", []string{"c/100/_CHECKPOINT_METADATA", "c/200/items/manifest.ocdbt", "c/300/items/ocdbt.process_0/manifest.ocdbt", "c/400/commit_success.txt", "c/500/state/_METADATA", "c/600/a"}, []string{"c/100", "c/200", "c/300", "c/400", "c/500"}},
+		{"unfinished_of_orbax", []string{"7/100.orbax-checkpoint-tmp-17/items/manifest.ocdbt", "7/200/items.orbax-checkpoint-tmp-17/manifest.ocdbt"}, []string{"7/200"}},
+		{"numbers_of_jobs", []string{"17/checkpoint-5/a", "17/trainer_state.json", "18/step_5/items/manifest.ocdbt", "2024/readme"}, []string{"17/checkpoint-5", "18/step_5"}},
+		{"numbers_in_an_epoch", []string{"epoch_1/100/__0_0.distcp", "epoch_1/200/__0_0.distcp", "epoch_2/a"}, []string{"epoch_1/100", "epoch_1/200", "epoch_2"}},
+		{"of_composer", []string{"run/ep0-ba100/__0_0.distcp", "run/ep0-ba200/rank0.pt"}, []string{"run/ep0-ba100", "run/ep0-ba200"}},
 		{"none", []string{"data/train-00001.tar", "steps/readme", "checkpoints/a"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -245,6 +252,7 @@ func TestStep(t *testing.T) {
 	for name, want := range map[string]int64{
 		"run/checkpoint-500": 500, "global_step12": 12, "iter_0000100": 100, "epoch=3-step=1000.ckpt": 1000, "m--val_loss=1.25-step=99-consumed_samples=12.0-last": 99,
 		"epoch_3": 3, "ckpt-7": 7, "checkpoint-final": checkpoint.NoStep, "last.ckpt": checkpoint.NoStep, "checkpoint-99999999999999999999": checkpoint.NoStep, "step5.ckpt": 5,
+		"0000000100": 100, "run/9000": 9000, "99999999999999999999": checkpoint.NoStep, "+5": checkpoint.NoStep, "ep1-ba200": 200, "m-ep0-ba7": 7, "ep0-ba100-rank0.pt": checkpoint.NoStep,
 		"llama_v2-200steps": 200, "200steps": checkpoint.NoStep, "run-200steps-eval": checkpoint.NoStep,
 	} {
 		if got := checkpoint.Step(name); got != want {
@@ -255,7 +263,7 @@ func TestStep(t *testing.T) {
 
 func TestTemporary(t *testing.T) {
 	for name, want := range map[string]bool{
-		"step-1/.tmpAb9xCd": true, "step-1/.tmpAb9xCd/a": true, ".tmp-x": true, "a.part": true, "x.tmp/a": true,
+		"step-1/.tmpAb9xCd": true, "step-1/.tmpAb9xCd/a": true, ".tmp-x": true, "a.part": true, "200.orbax-checkpoint-tmp-17/a": true, "step_200.orbax-checkpoint-tmp/items/a": true, "200/items.orbax-checkpoint-tmp-17/a": false, "x.tmp/a": true,
 		"step-1/.tmpAb9xC": false, "step-1/.tmpAb9xCde": false, "step-1/tmpAb9xCd": false, "tmp": false, "a.parts": false,
 	} {
 		if got := checkpoint.Temporary(name); got != want {

@@ -12,6 +12,9 @@ import (
 // Temporary says that a file is not meant to stay, by its name or that of a directory above it.
 func Temporary(p string) bool {
 	for name := range strings.SplitSeq(p, "/") {
+		if stem, is := orbaxTemporary(name); is && Step(stem) != NoStep {
+			return true // in a checkpoint, such a name says that this is unfinished
+		}
 		if strings.HasPrefix(name, ".tmp-") || strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".part") || unnamed().MatchString(name) {
 			return true
 		}
@@ -44,12 +47,14 @@ func Part(p string) bool { return !Temporary(p) && (!Log(p) || Pointer(p)) }
 //	epoch=3-step=500.ckpt             Lightning, a file or a directory
 //	m--loss=1.2-step=500-last         NeMo
 //	llama_v2-500steps                 AWS's examples of FSDP
+//	ep0-ba500                         Composer
 var names = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(?:^|[-_])(?:global_)?step=(\d+)`),
 		regexp.MustCompile(`(?:^|[-_])(?:iter|iteration|epoch)=(\d+)`),
 		regexp.MustCompile(`^(?i:checkpoint|ckpt|global_?step|step|iter|iteration|epoch)[-_]?(\d+)(?:\.ckpt)?$`),
 		regexp.MustCompile(`[-_](\d+)steps$`),
+		regexp.MustCompile(`(?:^|[-_])ep\d+-ba(\d+)$`),
 	}
 })
 
@@ -67,10 +72,15 @@ func step(name string) (int64, bool) {
 	return NoStep, false
 }
 
-// Step is the step in the name of a checkpoint; NoStep if there is none.
+// Step is the step in the name of a checkpoint, which may be all of the name; NoStep if there is none.
 func Step(dir string) int64 {
-	n, _ := step(path.Base(dir))
-	return n
+	if n, ok := step(path.Base(dir)); ok {
+		return n
+	}
+	if n, err := strconv.ParseInt(path.Base(dir), 10, 64); err == nil && Numbered(dir) {
+		return n
+	}
+	return NoStep
 }
 
 // titled says that a directory is called a checkpoint, though without a number.

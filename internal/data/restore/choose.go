@@ -98,13 +98,26 @@ func (v *View) wanted(w Want) ([]*candidate, error) {
 	if len(all) == 0 {
 		return nil, v.none(w)
 	}
+	pointed := map[*candidate]int{} // where names have no step, a pointer says which one is the newest
+	for _, c := range all {
+		if c.step() == checkpoint.NoStep && v.latest(c) {
+			pointed[c] = 1
+		}
+	}
 	slices.SortStableFunc(all, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(b.step(), a.step()), b.at.Compare(a.at), strings.Compare(a.dir, b.dir))
+		return cmp.Or(cmp.Compare(b.step(), a.step()), cmp.Compare(pointed[b], pointed[a]), b.at.Compare(a.at), strings.Compare(a.dir, b.dir))
 	})
 	if len(runs) > 1 {
 		return nil, several(all, slices.Sorted(maps.Keys(runs)))
 	}
 	return all, nil
+}
+
+// latest reports whether a pointer to the newest checkpoint names this one.
+func (v *View) latest(c *candidate) bool {
+	return slices.ContainsFunc(v.pointers, func(p pointed) bool {
+		return (checkpoint.Pointer(p.path) || path.Base(p.path) == "last") && p.names(c.dir)
+	})
 }
 
 // none says what there is instead of what is wanted.

@@ -201,7 +201,7 @@ func (v *View) named(c *candidate) bool {
 		if p.names(c.dir) {
 			return true
 		}
-		if step := checkpoint.Step(p.text); path.Dir(p.path) == c.run() && c.step() != checkpoint.NoStep && step > c.step() {
+		if path.Dir(p.path) == c.run() && checkpoint.NamesLater(p.text, c.dir) {
 			return true
 		}
 	}

@@ -65,6 +65,14 @@ func TestNewestWhole(t *testing.T) {
 		{"nemo_is_writing", files{"m/s--step=1/weights/.metadata": "__0_0.distcp", "m/s--step=1/weights/__0_0.distcp": "a", "m/s--step=1-unfinished": ""}, newest, "", []restore.Passed{{"s--step=1", "s--step=1-unfinished says that it is being written", false}}, "there is no whole checkpoint"},
 		{"nemo_is_writing_a_file", files{"m/s--step=1.nemo": "w", "m/s--step=2.nemo": "w", "m/s--step=2-unfinished": ""}, newest, "s--step=1.nemo", []restore.Passed{{"s--step=2.nemo", "s--step=2-unfinished says that it is being written", false}}, ""},
 		{"newer_than_the_pointer_and_named_by_another", join(ranks("m/step-1", 3), ranks("m/step-2", 3), files{"m/latest": "step-1", "m/last": "step-2"}), newest, "step-2", nil, ""},
+		{"numbers", join(whole("m/0000000900"), whole("m/0000001000"), whole("m/0000000100")), newest, "0000001000", nil, ""},
+		{"numbers_of_other_lengths", join(whole("m/999"), whole("m/1000")), newest, "1000", nil, ""},
+		{"numbers_of_orbax", files{"m/900/_CHECKPOINT_METADATA": "{}", "m/900/items/a": "w", "m/1000/_CHECKPOINT_METADATA": "{}", "m/1000/items/a": "w"}, newest, "1000", nil, ""},
+		{"an_unfinished_item_of_orbax", files{"m/100/_CHECKPOINT_METADATA": "{}", "m/100/items/a": "w", "m/200/_CHECKPOINT_METADATA": "{}", "m/200/items.orbax-checkpoint-tmp-17/a": "w"}, newest, "100",
+			[]restore.Passed{{"200", "items.orbax-checkpoint-tmp-17 is unfinished", false}}, ""},
+		{"an_unfinished_one_of_orbax", files{"m/100/_CHECKPOINT_METADATA": "{}", "m/100/items/a": "w", "m/200.orbax-checkpoint-tmp-17/items/manifest.ocdbt": "w"}, newest, "100", nil, ""},
+		{"batches_of_composer", join(whole("m/ep0-ba900"), whole("m/ep1-ba1000")), newest, "ep1-ba1000", nil, ""},
+		{"no_step_and_a_pointer", join(whole("m/a-run"), whole("m/b-run"), files{"m/latest": "b-run"}), newest, "b-run", nil, ""},
 		{"keys_for_directories", join(whole("m/step-1"), files{"m/step-1/": "", "m/step-1/sub/": ""}), newest, "step-1", nil, ""},
 		{"a_key_with_a_nul", join(whole("m/step-1"), files{"m/step-1/a\x00b": "x"}), newest, "", []restore.Passed{{"step-1", `the key "m/step-1/a\x00b" leads to no file in it`, false}}, "there is no whole checkpoint"},
 		{"a_file_and_a_directory", files{"m/ckpt-5/a": "w", "m/ckpt-5/a/b": "w"}, newest, "", []restore.Passed{{"ckpt-5", "a is a file in it, and a directory with a/b", false}}, "there is no whole checkpoint"},
@@ -121,5 +129,22 @@ func TestStillComing(t *testing.T) {
 	}
 	if _, f, _, err := choose(t, fake, "m", newest); err != nil || f.Proof != "a pointer names it, or a later one" {
 		t.Errorf("got %+v, %v", f, err)
+	}
+}
+
+// TestNewestByTime has checkpoints whose names have no step: the one that came last is the newest, whatever the order of their names.
+func TestNewestByTime(t *testing.T) {
+	began := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
+	for want, all := range map[string][]sent{
+		"b-run": {{"m/a-run/.metadata", "", 0}, {"m/a-run/__0_0.distcp", "", 0}, {"m/b-run/__0_0.distcp", "", 10}, {"m/b-run/.metadata", "", 20}},
+		"a-run": {{"m/b-run/.metadata", "", 0}, {"m/b-run/__0_0.distcp", "", 0}, {"m/a-run/__0_0.distcp", "", 10}, {"m/a-run/.metadata", "", 20}},
+	} {
+		v, err := restore.Look(t.Context(), sentTo(t, began, all), "m", began.Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, passed, err := v.Choose(t.Context(), newest); err != nil || f.Dir != want {
+			t.Errorf("got %+v, passed over %v, %v, want %s", f, passed, err, want)
+		}
 	}
 }

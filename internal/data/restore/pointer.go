@@ -62,10 +62,10 @@ func (r *running) says(p pointed) (string, bool) {
 	if !checkpoint.Pointer(p.path) && !strings.Contains(path.Base(p.path), "last") || r.Found.Step == checkpoint.NoStep {
 		return "", false // it names the best one, say
 	}
-	if strings.HasPrefix(base, "iter_") && strings.Trim(p.text, "0123456789") == "" {
+	if checkpoint.ByStep(p.text, base) {
 		return fmt.Sprint(r.Found.Step), true
 	}
-	if checkpoint.Step(p.text) == checkpoint.NoStep {
+	if !checkpoint.MayName(p.text, base) {
 		return "", false
 	}
 	return path.Join(path.Dir(p.text), base), true

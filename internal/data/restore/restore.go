@@ -10,7 +10,6 @@ package restore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -39,11 +38,11 @@ type View struct {
 
 // candidate is a directory that may be a checkpoint, or a file that is one.
 type candidate struct {
-	dir    string // below the prefix
-	single bool   // it is a file
-	hidden bool   // NeMo says that it is being written
-	size   int64  // of a file
-	at     time.Time
+	dir    string    // below the prefix
+	single bool      // it is a file
+	hidden bool      // NeMo says that it is being written
+	size   int64     // of a file
+	at     time.Time // when the last of it came
 }
 
 func (c *candidate) run() string { return path.Dir(c.dir) }
@@ -63,6 +62,7 @@ func Look(ctx context.Context, bucket store.Store, prefix string, now time.Time)
 	singles, unfinished := []*candidate{}, map[string]bool{}
 	var pointers []store.Object
 	var marked []string
+	ages := ages{}
 	var failed error
 	dirs := checkpoint.Dirs(func(yield func(string) bool) {
 		for o, err := range bucket.List(ctx, v.key("")) {
@@ -71,6 +71,7 @@ func Look(ctx context.Context, bucket store.Store, prefix string, now time.Time)
 				return
 			}
 			p := v.path(o.Key)
+			ages.add(p, o.Modified)
 			if checkpoint.IsMarker(p) {
 				marked = append(marked, p)
 			}
@@ -101,6 +102,7 @@ func Look(ctx context.Context, bucket store.Store, prefix string, now time.Time)
 	for _, dir := range dirs {
 		v.all = append(v.all, &candidate{dir: dir, hidden: unfinished[checkpoint.UnfinishedName(dir)]})
 	}
+	ages.date(v.all)
 	for _, c := range singles {
 		if !slices.ContainsFunc(v.all, func(d *candidate) bool { return !d.single && (d.dir == "." || strings.HasPrefix(c.dir, d.dir+"/")) }) {
 			c.hidden = unfinished[checkpoint.UnfinishedName(c.dir)]
@@ -143,14 +145,7 @@ func (v *View) readPointers(ctx context.Context, all []store.Object) error {
 
 // names says that a pointer names a checkpoint beside it: by its name, by a path that ends in it, or by its step alone.
 func (p pointed) names(dir string) bool {
-	base := path.Base(dir)
-	return path.Dir(p.path) == path.Dir(dir) && (path.Base(p.text) == base || isStep(p.text, base))
-}
-
-// isStep says that a text is the number of a directory of Megatron-LM.
-func isStep(text, base string) bool {
-	n := checkpoint.Step(base)
-	return n != checkpoint.NoStep && strings.HasPrefix(base, "iter_") && text == fmt.Sprint(n)
+	return path.Dir(p.path) == path.Dir(dir) && checkpoint.Names(p.text, dir)
 }
 
 // key is the key of a path below the prefix.

@@ -187,12 +187,7 @@ func (s *server) memory(root string) *checkpoint.Memory {
 // names says that a pointer names a checkpoint beside it: by its name, by a path that ends in
 // it, or by its step alone.
 func (p pointer) names(dir string) bool {
-	base := path.Base(dir)
-	if path.Dir(p.path) != path.Dir(dir) {
-		return false
-	}
-	byStep := strings.HasPrefix(base, "iter_") && p.text == fmt.Sprint(checkpoint.Step(base))
-	return path.Base(p.text) == base || byStep
+	return path.Dir(p.path) == path.Dir(dir) && checkpoint.Names(p.text, dir)
 }
 
 // set is what is seen of a checkpoint.
@@ -213,9 +208,8 @@ func (t *tree) set(dir string) checkpoint.Set {
 			s.Files = append(s.Files, f)
 		}
 	}
-	step := checkpoint.Step(dir)
 	for _, p := range t.pointers {
-		later := path.Dir(p.path) == path.Dir(dir) && step != checkpoint.NoStep && checkpoint.Step(path.Base(p.text)) > step
+		later := path.Dir(p.path) == path.Dir(dir) && checkpoint.NamesLater(p.text, dir)
 		s.Named = s.Named || p.names(dir) || later
 	}
 	_, s.Unfinished = t.files[checkpoint.UnfinishedName(dir)]
@@ -250,9 +244,16 @@ func (s *server) look(roots []string, now time.Time) ([]Checkpoint, error) {
 	return all, nil
 }
 
+// newestFirst sorts checkpoints by their steps. Where names have none, a pointer says which one is the newest, or else their times do.
 func newestFirst(all []Checkpoint) {
+	pointed := func(c Checkpoint) int {
+		if c.Step == checkpoint.NoStep && c.Pointed {
+			return 1
+		}
+		return 0
+	}
 	slices.SortStableFunc(all, func(a, b Checkpoint) int {
-		return cmp.Or(cmp.Compare(b.Step, a.Step), b.Changed.Compare(a.Changed), strings.Compare(a.Dir, b.Dir))
+		return cmp.Or(cmp.Compare(b.Step, a.Step), cmp.Compare(pointed(b), pointed(a)), b.Changed.Compare(a.Changed), strings.Compare(a.Dir, b.Dir))
 	})
 }
 

@@ -198,7 +198,7 @@ func (m *mender) turn(t *tree, p pointer, found []Checkpoint, best string) (Repa
 	}
 	r.Now = path.Base(best)
 	switch {
-	case strings.HasPrefix(r.Now, "iter_") && strings.Trim(p.text, "0123456789") == "":
+	case checkpoint.ByStep(p.text, r.Now):
 		r.Now = strconv.FormatInt(checkpoint.Step(r.Now), 10)
 	case !p.link:
 		r.Now = path.Join(path.Dir(p.text), r.Now)
@@ -218,8 +218,7 @@ func (t *tree) astray(p pointer, found []Checkpoint) string {
 		}
 		return path.Base(c.Dir) + " is torn: " + c.Torn
 	}
-	number := strings.HasPrefix(path.Base(found[0].Dir), "iter_") && strings.Trim(p.text, "0123456789") == ""
-	if !number && checkpoint.Step(path.Base(p.text)) == checkpoint.NoStep {
+	if !checkpoint.MayName(p.text, found[0].Dir) {
 		return "" // it says something else
 	}
 	if _, err := os.Stat(filepath.Join(t.root, path.Dir(p.path), path.Base(p.text))); err == nil {

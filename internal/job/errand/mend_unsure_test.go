@@ -24,6 +24,8 @@ func TestMendUnsure(t *testing.T) {
 		"weights_alone_by_hand":   {[][2]string{{"checkpoint-1/pytorch_model.bin", whole}, {"checkpoint-1/training_args.bin", whole}, {"checkpoint-2/pytorch_model.bin", whole}, {"checkpoint-2/training_args.bin", whole}}, nil},
 		"another_form":            {[][2]string{{"step-1/a.bin", "x"}, {"step-1/b.bin", "x"}, {"step-2/c.bin", "x"}}, nil},
 		"steps_behind_the_number": {[][2]string{{"m-100steps/.metadata", "pickle __0_0.distcp"}, {"m-100steps/__0_0.distcp", "x"}, {"m-200steps/__0_0.distcp", "x"}}, []string{"m-200steps: .metadata, which is written last, is not there"}},
+		"numbers":                 {[][2]string{{"900/.metadata", "pickle __0_0.distcp"}, {"900/__0_0.distcp", "x"}, {"1000/__0_0.distcp", "x"}}, []string{"1000: .metadata, which is written last, is not there"}},
+		"numbers_of_orbax":        {[][2]string{{"100/_CHECKPOINT_METADATA", "{}"}, {"100/items/a", "x"}, {"200/_CHECKPOINT_METADATA", "{}"}, {"200/items.orbax-checkpoint-tmp-17/a", "x"}}, []string{"200: items.orbax-checkpoint-tmp-17 is unfinished"}},
 		"newest_by_time":          {[][2]string{{"hpc_ckpt_1.ckpt", whole}, {"hpc_ckpt_2.ckpt", cut}}, []string{"hpc_ckpt_2.ckpt: hpc_ckpt_2.ckpt: it begins like a zip archive, and has no end"}},
 		"oldest_by_time":          {[][2]string{{"hpc_ckpt_1.ckpt", cut}, {"hpc_ckpt_2.ckpt", whole}}, nil},
 		"last":                    {[][2]string{{"step=1.ckpt", whole}, {"last.ckpt", cut}}, nil},
