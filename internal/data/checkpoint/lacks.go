@@ -14,10 +14,12 @@ var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\
 func kinds(files []File) map[string]int {
 	all := map[string]int{}
 	for _, f := range files {
-		all[digits().ReplaceAllString(f.Path, "#")]++
+		all[kindOf(f.Path)]++
 	}
 	return all
 }
+
+func kindOf(p string) string { return digits().ReplaceAllString(p, "#") }
 
 // Lacks is a kind of file that a checkpoint has not and another one of its run has, "" if there is none. That of a run which
 // also writes what it did not write before says nothing: it was changed.
@@ -37,11 +39,16 @@ func Lacks(files, other []File) string {
 }
 
 // Fewer is a kind of file of which a checkpoint has fewer than another one of its run, and how many both have; "" if there is
-// none. A checkpoint that says nothing of itself may lack the files of some ranks, or was written by fewer of them.
-func Fewer(files, other []File) (kind string, have, had int) {
+// none, or none at all. A checkpoint that says nothing of itself may lack the files of some ranks, or was written by fewer of them: the
+// kinds that are counted are those of which it says how many it has. Of the random states of accelerate, which goes on without
+// them, fewer say that there were fewer ranks.
+func Fewer(files, other []File, counted []string) (kind string, have, had int) {
 	these, those := kinds(files), kinds(other)
 	for _, kind := range slices.Sorted(maps.Keys(those)) {
-		if these[kind] < those[kind] {
+		if slices.Contains(counted, kind) || path.Base(kind) == "random_states_#.pkl" {
+			continue
+		}
+		if 0 < these[kind] && these[kind] < those[kind] {
 			return path.Clean(kind), these[kind], those[kind]
 		}
 	}

@@ -52,6 +52,8 @@ type Verdict struct {
 	Mute   bool          // nothing in it says whether it is whole: whoever asks decides how long to wait
 	Seals  []string      // the files that say that it is whole, below its directory: they come last
 
+	Counted []string // the kinds of files of which it says itself how many it has, see Fewer
+
 	Checked int // so many files are as long as they, or an index of them, say
 }
 
@@ -83,6 +85,7 @@ type verdict struct {
 	seals  []string // below the part's directory, in the order of their writing
 
 	checked []string // files below it that are as long as an index says
+	counted []string // kinds of files below the checkpoint's directory
 }
 
 func (s Set) judge(stored bool) Verdict {
@@ -108,6 +111,7 @@ func (s Set) judge(stored bool) Verdict {
 			inner[i] = path.Join(p.dir, seal)
 		}
 		v.Seals = slices.Concat(inner, v.Seals)
+		v.Counted = append(v.Counted, p.counted...)
 		for _, name := range p.checked {
 			checked[path.Join(p.dir, name)] = true
 		}
@@ -227,12 +231,13 @@ func (p *part) judge() {
 }
 
 // patterns are compiled once.
-var patterns = sync.OnceValue(func() (c struct{ data, states, trainer, random, weights, index *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (c struct{ data, states, trainer, random, weights, index, world *regexp.Regexp }) {
 	c.data = regexp.MustCompile(`^__\d+_\d+\.distcp$`)
 	c.states = regexp.MustCompile(`^(?:(?:bf16_|fp16_)?zero_pp_rank_(\d+)_)?mp_rank_(\d+)_(model|optim)_states\.pt$`)
 	c.trainer = regexp.MustCompile(`^(?:optimizer\.pt|scheduler\.pt|rng_state(?:_\d+)?\.pth)$`)
 	c.random = regexp.MustCompile(`^rng_state_(\d+)\.pth$`)
 	c.weights = regexp.MustCompile(`^(?:pytorch_model.*|model.*\.safetensors|adapter_model\..*|.*\.index\.json)$`)
 	c.index = regexp.MustCompile(`\.(?:safetensors|bin)\.index\.json$`)
+	c.world = regexp.MustCompile(`^(.*world_size_)(\d+)_rank_\d+(\D*)$`)
 	return c
 })

@@ -177,7 +177,7 @@ func TestWritten(t *testing.T) {
 		{"weights_alone_by_hand", checkpoint.Set{Files: at(0, "model.safetensors", "training_args.bin")}, checkpoint.Verdict{Layout: "Hugging Face", Quiet: checkpoint.Patience, Why: "trainer_state.json is not there yet", Slow: true}},
 		{"trainer_half_way", checkpoint.Set{Files: at(0, "model.safetensors", "training_args.bin", "optimizer.pt")}, checkpoint.Verdict{Layout: "Hugging Face", Torn: "trainer_state.json, which is written last, is not there"}},
 		{"trainer_over_deepspeed", checkpoint.Set{Files: at(0, "global_step5/mp_rank_00_model_states.pt", "latest", "trainer_state.json", "training_args.bin")[:3]}, checkpoint.Verdict{Layout: "Hugging Face", Seals: []string{"trainer_state.json"}}},
-		{"shard_of_weights", checkpoint.Set{Files: at(0, "model-00001-of-00003.safetensors", "model-00003-of-00003.safetensors")}, checkpoint.Verdict{Layout: "files", Torn: "model-00002-of-00003.safetensors is not there"}},
+		{"shard_of_weights", checkpoint.Set{Files: at(0, "model-00001-of-00003.safetensors", "model-00003-of-00003.safetensors")}, checkpoint.Verdict{Layout: "files", Torn: "model-00002-of-00003.safetensors is not there", Counted: []string{"model-#-of-#.safetensors"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, checkpoint.Written(c.set)); diff != "" {

@@ -112,9 +112,20 @@ func (p *part) grid(ranks map[string][]string) {
 			head = b
 		}
 	}
+	said := 0
 	for i, key := range []string{"tensor_model_parallel_size", "pipeline_model_parallel_size"} {
-		if n, ok := pickled(head, key); ok && i < len(sizes) {
-			sizes[i] = max(sizes[i], n)
+		if n, ok := pickled(head, key); ok {
+			said++
+			if i < len(sizes) {
+				sizes[i] = max(sizes[i], n)
+			}
+		}
+	}
+	if said == 2 && len(sizes) < 3 { // how many ranks there are of experts it does not say
+		for rank, files := range ranks {
+			for _, name := range files {
+				p.counted = append(p.counted, kindOf(path.Join(p.dir, rank, name)))
+			}
 		}
 	}
 	want := 1
@@ -127,11 +138,19 @@ func (p *part) grid(ranks map[string][]string) {
 	p.equal(ranks)
 }
 
-// equal holds that all ranks have a model.
+// equal holds that all ranks have a model, and all or none an optimizer of their own.
 func (p *part) equal(ranks map[string][]string) {
-	for _, name := range slices.Sorted(maps.Keys(ranks)) {
-		if !slices.Contains(ranks[name], "model_optim_rng.pt") {
-			p.torn = first(p.torn, path.Join(p.dir, name, "model_optim_rng.pt")+" is not there")
+	every := []string{"model_optim_rng.pt"}
+	for _, files := range ranks {
+		if len(every) == 1 && slices.Contains(files, "distrib_optim.pt") {
+			every = append(every, "distrib_optim.pt")
+		}
+	}
+	for _, rank := range slices.Sorted(maps.Keys(ranks)) {
+		for _, name := range every {
+			if !slices.Contains(ranks[rank], name) {
+				p.torn = first(p.torn, path.Join(p.dir, rank, name)+" is not there")
+			}
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (p *part) deepSpeed() {
 		return
 	}
 	p.layout = "DeepSpeed"
-	if !p.Named && !p.nestedPointer() {
+	if _, nested := p.nestedPointer(); !p.Named && !nested {
 		p.slow = first(p.slow, "the latest beside it does not name it yet")
 	}
 	if p.all {
@@ -101,10 +101,14 @@ func (p *part) deepSpeed() {
 	}
 }
 
-// nestedPointer says that the directory is a part of a checkpoint whose own pointer names it, as with Hugging Face's Trainer.
-func (p *part) nestedPointer() bool {
+// nestedPointer is the pointer beside the directory if that is a part of a checkpoint, as with Hugging Face's Trainer and Lightning.
+func (p *part) nestedPointer() (File, bool) {
 	up := path.Join(path.Dir(p.dir), "latest")
-	return p.dir != "." && slices.ContainsFunc(p.Files, func(f File) bool { return f.Path == up })
+	i := slices.IndexFunc(p.Files, func(f File) bool { return f.Path == up })
+	if p.dir == "." || i < 0 {
+		return File{}, false
+	}
+	return p.Files[i], true
 }
 
 // states holds that there are the states of all ranks.
@@ -131,13 +135,12 @@ func (p *part) states() {
 		}
 		optim = optim || m[3] == "optim"
 	}
-	if n, ok := pickled(head, "dp_world_size"); ok {
-		data = max(data, n)
+	ranks, ranksSaid := pickled(head, "dp_world_size")
+	parallel, parallelSaid := pickled(head, "mp_world_size")
+	if ranksSaid && parallelSaid {
+		p.count(patterns().states)
 	}
-	if n, ok := pickled(head, "mp_world_size"); ok {
-		model = max(model, n)
-	}
-	p.complete(data, model, optim, modelByData)
+	p.complete(max(data, ranks), max(model, parallel), optim, modelByData)
 }
 
 func (p *part) complete(data, model int, optim, modelByData bool) {
@@ -183,7 +186,7 @@ func (p *part) shards() {
 		}
 		p.sum(name, shards, tensors)
 	}
-	p.counted()
+	p.allOf()
 }
 
 // sum compares shards with the bytes of all tensors in them, as their index says: with the headers of files they are more. What
@@ -200,31 +203,6 @@ func (p *part) sum(index string, shards []string, tensors int64) {
 	}
 	if !said && all < tensors {
 		p.torn = first(p.torn, fmt.Sprintf("the shards of %s have %d bytes, and it says %d", path.Join(p.dir, index), all, tensors))
-	}
-}
-
-// counted holds that of files called model-00001-of-00004.safetensors there are all.
-func (p *part) counted() {
-	seen := map[string]bool{}
-	for name := range p.names {
-		at := strings.LastIndex(name, "-of-")
-		if at < 0 {
-			continue
-		}
-		begin := strings.LastIndex(name[:at], "-") + 1
-		stem, end := name[:begin], name[at:]
-		of, have := numbers(end), numbers(name[begin:at])
-		if len(of) != 1 || len(have) != 1 || of[0] > 10000 || seen[stem+end] {
-			continue
-		}
-		seen[stem+end] = true
-		nth := func(n int) string { return fmt.Sprintf("%s%0*d%s", stem, at-begin, n, end) }
-		for n := 1; n <= of[0] && !p.has(nth(0)); n++ {
-			if !p.has(nth(n)) {
-				p.torn = first(p.torn, path.Join(p.dir, nth(n))+" is not there")
-				return
-			}
-		}
 	}
 }
 

@@ -159,3 +159,50 @@ func TestTrainer(t *testing.T) {
 		{"of_another_program", one.with(texts{"notes.json": "{"}), "", false},
 	})
 }
+
+// TestCounted has checkpoints of which the names of files, or what is in them, say how many files there are.
+func TestCounted(t *testing.T) {
+	world := texts{"actor/model_world_size_3_rank_0.pt": "w", "actor/model_world_size_3_rank_1.pt": "w", "actor/model_world_size_3_rank_2.pt": "w"}
+	shards := texts{"v.index": "i", "v.data-00000-of-00002": "w", "v.data-00001-of-00002": "w"}
+	ranks := texts{"mp_rank_00/model_optim_rng.pt": "w", "mp_rank_00/distrib_optim.pt": "w", "mp_rank_01/model_optim_rng.pt": "w", "mp_rank_01/distrib_optim.pt": "w"}
+	judges(t, []judged{
+		{"world", world, "", true},
+		{"a_rank_less", world.without("actor/model_world_size_3_rank_2.pt"), "actor/model_world_size_3_rank_2.pt is not there", false},
+		{"the_first_rank_less", world.without("actor/model_world_size_3_rank_0.pt"), "actor/model_world_size_3_rank_0.pt is not there", false},
+		{"shards_from_0", shards, "", true},
+		{"the_last_shard_less", shards.without("v.data-00001-of-00002"), "v.data-00001-of-00002 is not there", false},
+		{"the_first_shard_less", shards.without("v.data-00000-of-00002"), "v.data-00002-of-00002 is not there", false},
+		{"ranks_with_optimizers", ranks, "", false},
+		{"an_optimizer_less", ranks.without("mp_rank_01/distrib_optim.pt"), "mp_rank_01/distrib_optim.pt is not there", false},
+		{"no_optimizers", ranks.without("mp_rank_00/distrib_optim.pt").without("mp_rank_01/distrib_optim.pt"), "", false},
+	})
+}
+
+func TestFewer(t *testing.T) {
+	of := func(paths ...string) []checkpoint.File {
+		var all []checkpoint.File
+		for _, p := range paths {
+			all = append(all, checkpoint.File{Path: p})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name      string
+		have, had []checkpoint.File
+		counted   []string
+		want      string
+	}{
+		{"fewer", of("rank_0"), of("rank_0", "rank_1"), nil, "rank_#"},
+		{"as_many", of("rank_0"), of("rank_1"), nil, ""},
+		{"more", of("rank_0", "rank_1"), of("rank_1"), nil, ""},
+		{"it_says_how_many", of("rank_0"), of("rank_0", "rank_1"), []string{"rank_#"}, ""},
+		{"none_of_one_and_fewer_of_another", of("rank_0", "x"), of("a", "rank_0", "rank_1"), nil, "rank_#"},
+		{"random_states", of("random_states_0.pkl"), of("random_states_0.pkl", "random_states_1.pkl"), nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if kind, have, had := checkpoint.Fewer(c.have, c.had, c.counted); kind != c.want {
+				t.Errorf("%d of %d files %q, want %q", have, had, kind, c.want)
+			}
+		})
+	}
+}

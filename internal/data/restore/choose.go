@@ -77,7 +77,7 @@ func (f *Found) compare(before *Found) {
 	if !f.mute || f.certain {
 		return // it says how many files it has
 	}
-	if kind, have, had := checkpoint.Fewer(f.parts(), before.parts()); kind != "" && have > 0 {
+	if kind, have, had := checkpoint.Fewer(f.parts(), before.parts(), f.counted); kind != "" {
 		f.Doubt = fmt.Sprintf("it has %s %s, and %s has %d", count.Of(have, "file"), kind, before.Dir, had)
 	}
 }

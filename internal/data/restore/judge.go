@@ -36,6 +36,7 @@ type Found struct {
 	slow    bool // other checkpoints of its run show whether something is to come
 	mute    bool // by its files alone, nobody could know
 	named   bool // a pointer names it, or a later one
+	counted []string
 }
 
 // File is an object of a checkpoint.
@@ -136,7 +137,8 @@ func (v *View) judge(ctx context.Context, f *Found) error {
 		return err
 	}
 	verdict := checkpoint.Stored(set)
-	f.Layout, f.Torn, f.Checked, f.slow, f.mute, f.named = verdict.Layout, verdict.Torn, verdict.Checked, verdict.Slow, verdict.Mute, set.Named
+	f.Layout, f.Torn, f.Checked, f.counted = verdict.Layout, verdict.Torn, verdict.Checked, verdict.Counted
+	f.slow, f.mute, f.named = verdict.Slow, verdict.Mute, set.Named
 	switch {
 	case f.Torn != "":
 	case f.from.single:

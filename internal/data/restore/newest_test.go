@@ -52,6 +52,7 @@ func TestNewestWhole(t *testing.T) {
 		{"a_kind_of_file_less_by_name", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a"}, restore.Want{Step: 2}, "checkpoint-2", nil, ""},
 		{"a_rank_less", join(ranks("m/step-1", 3), ranks("m/step-2", 2)), newest, "step-1", []restore.Passed{{"step-2", "it has 2 files rank_#.pt, and step-1 has 3", true}}, ""},
 		{"a_rank_less_twice", join(ranks("m/step-1", 3), ranks("m/step-2", 2), ranks("m/step-3", 2)), newest, "step-3", nil, ""},
+		{"fewer_ranks_than_before_that_say_so", join(deepSpeed("m/global_step100", 8), deepSpeed("m/global_step200", 4), files{"m/latest": "global_step200"}), newest, "global_step200", nil, ""},
 		{"a_rank_more", join(ranks("m/step-1", 3), ranks("m/step-2", 4)), newest, "step-2", nil, ""},
 		{"a_rank_less_that_says_so", join(files{"m/step-1/__2_0.distcp": "c"}, whole("m/step-1"), whole("m/step-2")), newest, "step-2", nil, ""},
 		{"newer_than_the_pointer", join(ranks("m/step-1", 3), ranks("m/step-2", 3), files{"m/latest": "step-1"}), newest, "step-1", []restore.Passed{{"step-2", older("latest", "step-1"), true}}, ""},
@@ -147,4 +148,13 @@ func TestNewestByTime(t *testing.T) {
 			t.Errorf("got %+v, passed over %v, %v, want %s", f, passed, err, want)
 		}
 	}
+}
+
+// deepSpeed is a checkpoint of ZeRO, whose model's states say how many ranks there are.
+func deepSpeed(dir string, ranks int) files {
+	all := files{dir + "/mp_rank_00_model_states.pt": fmt.Sprintf("dp_world_sizeK%cmp_world_sizeK\x01", rune(ranks))}
+	for n := range ranks {
+		all[fmt.Sprintf("%s/bf16_zero_pp_rank_%d_mp_rank_00_optim_states.pt", dir, n)] = "w"
+	}
+	return all
 }

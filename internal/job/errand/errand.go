@@ -89,8 +89,10 @@ type Checkpoint struct {
 	Changed time.Time `json:"changed"`
 	// Pointed says that a pointer names it.
 	Pointed bool `json:"pointed,omitempty"`
-	// unsure says that it does not say itself whether it is whole.
-	unsure bool
+	// unsure says that it does not say itself whether it is whole, mute that nothing in it does.
+	unsure, mute bool
+	// counted are the kinds of files of which it says how many it has.
+	counted []string
 }
 
 // Mending asks what has to be put right in directories of checkpoints before a job goes on, or with

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/data/checkpoint"
+	"github.com/muster-hpc/muster/internal/say/count"
 )
 
 // mostRepairs is more than the end of a run leaves to be put right: where there is more, something
@@ -95,14 +96,29 @@ func (t *tree) compare(found []Checkpoint) {
 	for i := len(found) - 1; i >= 0; i-- {
 		c := &found[i]
 		before := slices.IndexFunc(found[i+1:], func(o Checkpoint) bool { return o.Torn == "" && o.Step != checkpoint.NoStep })
-		if c.Torn != "" || !c.unsure || before < 0 {
+		if c.Torn != "" || !c.unsure {
 			continue
 		}
-		o := found[i+1+before]
-		if lack := checkpoint.Lacks(t.set(c.Dir).Files, t.set(o.Dir).Files); lack != "" {
-			c.Torn = fmt.Sprintf("it has no %s, which %s has", lack, path.Base(o.Dir))
+		if before >= 0 {
+			o := found[i+1+before]
+			if lack := checkpoint.Lacks(t.set(c.Dir).Files, t.set(o.Dir).Files); lack != "" {
+				c.Torn = fmt.Sprintf("it has no %s, which %s has", lack, path.Base(o.Dir))
+				continue
+			}
+		}
+		if c.mute && i+1 < len(found) && found[i+1].Step != checkpoint.NoStep {
+			c.Torn = t.fewer(*c, found[i+1])
 		}
 	}
+}
+
+// fewer says of which files a checkpoint has fewer than the one before it, whole or not: where that has as few, its run has fewer ranks now.
+func (t *tree) fewer(c, before Checkpoint) string {
+	kind, have, had := checkpoint.Fewer(t.set(c.Dir).Files, t.set(before.Dir).Files, c.counted)
+	if kind == "" {
+		return ""
+	}
+	return fmt.Sprintf("it has %s %s, and %s has %d", count.Of(have, "file"), kind, path.Base(before.Dir), had)
 }
 
 // run says what has to be put right in one directory. Pointers come first: what was moved aside has

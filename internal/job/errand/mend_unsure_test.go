@@ -21,14 +21,18 @@ func TestMendUnsure(t *testing.T) {
 	}{
 		"trainer_killed_before_its_states": {[][2]string{{"checkpoint-1/pytorch_model.bin", whole}, {"checkpoint-1/optimizer.pt", whole}, {"checkpoint-1/training_args.bin", whole}, {"checkpoint-1/scheduler.pt", whole}, {"checkpoint-1/rng_state.pth", whole}, {"checkpoint-1/trainer_state.json", "{}"}, {"checkpoint-2/pytorch_model.bin", whole}, {"checkpoint-2/training_args.bin", whole}},
 			[]string{"checkpoint-2: it has no optimizer.pt, which checkpoint-1 has"}},
-		"weights_alone_by_hand":   {[][2]string{{"checkpoint-1/pytorch_model.bin", whole}, {"checkpoint-1/training_args.bin", whole}, {"checkpoint-2/pytorch_model.bin", whole}, {"checkpoint-2/training_args.bin", whole}}, nil},
-		"another_form":            {[][2]string{{"step-1/a.bin", "x"}, {"step-1/b.bin", "x"}, {"step-2/c.bin", "x"}}, nil},
-		"steps_behind_the_number": {[][2]string{{"m-100steps/.metadata", "pickle __0_0.distcp"}, {"m-100steps/__0_0.distcp", "x"}, {"m-200steps/__0_0.distcp", "x"}}, []string{"m-200steps: .metadata, which is written last, is not there"}},
-		"numbers":                 {[][2]string{{"900/.metadata", "pickle __0_0.distcp"}, {"900/__0_0.distcp", "x"}, {"1000/__0_0.distcp", "x"}}, []string{"1000: .metadata, which is written last, is not there"}},
-		"numbers_of_orbax":        {[][2]string{{"100/_CHECKPOINT_METADATA", "{}"}, {"100/items/a", "x"}, {"200/_CHECKPOINT_METADATA", "{}"}, {"200/items.orbax-checkpoint-tmp-17/a", "x"}}, []string{"200: items.orbax-checkpoint-tmp-17 is unfinished"}},
-		"newest_by_time":          {[][2]string{{"hpc_ckpt_1.ckpt", whole}, {"hpc_ckpt_2.ckpt", cut}}, []string{"hpc_ckpt_2.ckpt: hpc_ckpt_2.ckpt: it begins like a zip archive, and has no end"}},
-		"oldest_by_time":          {[][2]string{{"hpc_ckpt_1.ckpt", cut}, {"hpc_ckpt_2.ckpt", whole}}, nil},
-		"last":                    {[][2]string{{"step=1.ckpt", whole}, {"last.ckpt", cut}}, nil},
+		"weights_alone_by_hand":        {[][2]string{{"checkpoint-1/pytorch_model.bin", whole}, {"checkpoint-1/training_args.bin", whole}, {"checkpoint-2/pytorch_model.bin", whole}, {"checkpoint-2/training_args.bin", whole}}, nil},
+		"another_form":                 {[][2]string{{"step-1/a.bin", "x"}, {"step-1/b.bin", "x"}, {"step-2/c.bin", "x"}}, nil},
+		"steps_behind_the_number":      {[][2]string{{"m-100steps/.metadata", "pickle __0_0.distcp"}, {"m-100steps/__0_0.distcp", "x"}, {"m-200steps/__0_0.distcp", "x"}}, []string{"m-200steps: .metadata, which is written last, is not there"}},
+		"numbers":                      {[][2]string{{"900/.metadata", "pickle __0_0.distcp"}, {"900/__0_0.distcp", "x"}, {"1000/__0_0.distcp", "x"}}, []string{"1000: .metadata, which is written last, is not there"}},
+		"numbers_of_orbax":             {[][2]string{{"100/_CHECKPOINT_METADATA", "{}"}, {"100/items/a", "x"}, {"200/_CHECKPOINT_METADATA", "{}"}, {"200/items.orbax-checkpoint-tmp-17/a", "x"}}, []string{"200: items.orbax-checkpoint-tmp-17 is unfinished"}},
+		"a_rank_less":                  {[][2]string{{"step-1/rank_0.bin", "x"}, {"step-1/rank_1.bin", "x"}, {"step-2/rank_0.bin", "x"}}, []string{"step-2: it has 1 file rank_#.bin, and step-1 has 2"}},
+		"a_rank_less_twice":            {[][2]string{{"step-1/rank_0.bin", "x"}, {"step-1/rank_1.bin", "x"}, {"step-2/rank_0.bin", "x"}, {"step-3/rank_0.bin", "x"}}, nil},
+		"a_rank_less_of_its_own_words": {[][2]string{{"step-1/m_world_size_2_rank_0.bin", "x"}, {"step-1/m_world_size_2_rank_1.bin", "x"}, {"step-2/m_world_size_1_rank_0.bin", "x"}}, nil},
+		"a_shard_less":                 {[][2]string{{"ckpt-1/v.data-00000-of-00002", "x"}, {"ckpt-1/v.data-00001-of-00002", "x"}, {"ckpt-2/v.data-00000-of-00002", "x"}}, []string{"ckpt-2: v.data-00001-of-00002 is not there"}},
+		"newest_by_time":               {[][2]string{{"hpc_ckpt_1.ckpt", whole}, {"hpc_ckpt_2.ckpt", cut}}, []string{"hpc_ckpt_2.ckpt: hpc_ckpt_2.ckpt: it begins like a zip archive, and has no end"}},
+		"oldest_by_time":               {[][2]string{{"hpc_ckpt_1.ckpt", cut}, {"hpc_ckpt_2.ckpt", whole}}, nil},
+		"last":                         {[][2]string{{"step=1.ckpt", whole}, {"last.ckpt", cut}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
