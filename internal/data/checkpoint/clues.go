@@ -22,6 +22,8 @@ func clues(files []File) []Span {
 		switch {
 		case name == ".metadata", patterns().index.MatchString(name):
 			add(f, 64<<20)
+		case name == "latest" && f.SizeBytes <= 4<<10:
+			add(f, 4<<10)
 		case name == "manifest.json" && dir == ".", name == "metadata.json":
 			add(f, 4<<20)
 		case strings.HasSuffix(name, "mp_rank_00_model_states.pt"), name == "model_optim_rng.pt":

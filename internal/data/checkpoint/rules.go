@@ -93,7 +93,11 @@ func (p *part) deepSpeed() {
 		return
 	}
 	p.layout = "DeepSpeed"
-	if _, nested := p.nestedPointer(); !p.Named && !nested {
+	pointer, nested := p.nestedPointer()
+	if nested {
+		p.leads(pointer)
+	}
+	if !p.Named && !nested {
 		p.slow = first(p.slow, "the latest beside it does not name it yet")
 	}
 	if p.all {
@@ -109,6 +113,19 @@ func (p *part) nestedPointer() (File, bool) {
 		return File{}, false
 	}
 	return p.Files[i], true
+}
+
+// leads holds that such a pointer names a directory that is there: DeepSpeed loads no other.
+func (p *part) leads(pointer File) {
+	text, read := p.Begins[pointer.Path]
+	name := path.Base(strings.TrimSpace(string(text)))
+	dir := path.Join(path.Dir(pointer.Path), name) + "/"
+	switch {
+	case pointer.SizeBytes == 0:
+		p.torn = first(p.torn, pointer.Path+" has 0 bytes")
+	case read && int64(len(text)) == pointer.SizeBytes && !slices.ContainsFunc(p.Files, func(f File) bool { return strings.HasPrefix(f.Path, dir) }):
+		p.torn = first(p.torn, fmt.Sprintf("%s names %s, which is not there", pointer.Path, name))
+	}
 }
 
 // states holds that there are the states of all ranks.

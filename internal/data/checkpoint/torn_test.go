@@ -178,6 +178,18 @@ func TestCounted(t *testing.T) {
 	})
 }
 
+// TestLeads has states of DeepSpeed below a pointer that is a part of the checkpoint.
+func TestLeads(t *testing.T) {
+	all := texts{"latest": "global_step5\n", "global_step5/mp_rank_00_model_states.pt": "w"}
+	judges(t, []judged{
+		{"it_does", all, "", true},
+		{"by_a_path", all.with(texts{"latest": "a/b/global_step5"}), "", true},
+		{"empty", all.with(texts{"latest": ""}), "latest has 0 bytes", false},
+		{"a_part_of_the_name", all.with(texts{"latest": "global_st"}), "latest names global_st, which is not there", false},
+		{"another_step", all.with(texts{"latest": "global_step4"}), "latest names global_step4, which is not there", false},
+	})
+}
+
 func TestFewer(t *testing.T) {
 	of := func(paths ...string) []checkpoint.File {
 		var all []checkpoint.File
