@@ -1,111 +1,18 @@
 package spec
 
 import (
-	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/diag"
 )
 
-// hole is a part of a cluster file that is to be replaced before the file is used.
-type hole struct {
-	line, start, end int // bytes of the whole text
-	text             string
-	// name is a variable's; empty is a placeholder that muster cannot fill.
-	name string
-	// argument reports that it stands in Args, where it may as well be meant for the script.
-	argument bool
-}
-
-var (
-	// holeForms are ${NAME}, {{ name }}, {% if %} and <name>. CloudFormation resolves {{resolve:...}} itself.
-	holeForms   = lazyRegexp(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\{\{[^{}]*\}\}|\{%.*?%\}|<[A-Za-z][A-Za-z0-9 _.-]*>`)
-	angleBefore = lazyRegexp(`(^\s*|[:-]\s+|[\[,]\s*)["']?$|[-/:_.=]$`)
-	angleAfter  = lazyRegexp(`^(["']?\s*($|[,\]]|\s#)|[-/:_.=])`)
-	argsKey     = lazyRegexp(`^[ -]*["']?Args["']?\s*:`)
-)
-
-func lazyRegexp(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
-
-// holes finds what is to be replaced, comments left out.
-func holes(data []byte) []hole {
-	if len(data) > maxBytes || !bytes.ContainsAny(data, "{<") {
-		return nil
-	}
-	var found []hole
-	start, number, args := 0, 0, -1
-	for line := range bytes.Lines(data) {
-		number++
-		text := withoutComment(strings.TrimRight(string(line), "\r\n"))
-		args = argsColumn(args, text)
-		for _, at := range holeForms().FindAllStringSubmatchIndex(text, -1) {
-			h := hole{line: number, start: start + at[0], end: start + at[1], text: text[at[0]:at[1]], argument: args >= 0}
-			if at[2] >= 0 {
-				h.name = text[at[2]:at[3]]
-			}
-			if h.name != "" || stands(text, at[0], at[1]) {
-				found = append(found, h)
-			}
-		}
-		start += len(line)
-	}
-	return found
-}
-
-// stands reports whether a text in braces or angle brackets is a placeholder at its place.
-func stands(line string, start, end int) bool {
-	if line[start] == '<' {
-		return angleBefore().MatchString(line[:start]) && angleAfter().MatchString(line[end:])
-	}
-	return !strings.HasPrefix(line[start:], "{{resolve:")
-}
-
-// argsColumn returns the column of the key Args that a line belongs to, -1 for none, given that of the line before.
-func argsColumn(before int, line string) int {
-	content := strings.TrimLeft(line, " ")
-	if content == "" {
-		return before
-	}
-	if argsKey().MatchString(line) {
-		return strings.Index(line, "Args")
-	}
-	indent := len(line) - len(content)
-	if before >= 0 && (indent > before || indent == before && strings.HasPrefix(content, "-")) {
-		return before
-	}
-	return -1
-}
-
-// withoutComment cuts a YAML line before its comment.
-func withoutComment(line string) string {
-	var quote byte
-	for i := range len(line) {
-		b, first := line[i], i == 0 || strings.IndexByte(" \t[{,", line[i-1]) >= 0
-		switch {
-		case quote != 0:
-			if b == quote {
-				quote = 0
-			}
-		case (b == '"' || b == '\'') && first:
-			quote = b
-		case b == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t'):
-			return line[:i]
-		}
-	}
-	return line
-}
-
-// unfilledHoles are the holes that make a file a template. Placeholders such as <name> count only
+// unfilledHoles are the holes that make a file a template. Placeholders such as <name> and whole values count only
 // where the file has to be right for AWS: other places take any text for an id.
 func unfilledHoles(data []byte, aws bool) []hole {
-	return slices.DeleteFunc(holes(data), func(h hole) bool { return h.argument || !aws && h.text[0] == '<' })
+	return slices.DeleteFunc(holes(data), func(h hole) bool { return h.argument || !aws && (h.whole || h.text[0] == '<') })
 }
 
 // holeMark stands for each character of a hole while the YAML is parsed.
@@ -135,18 +42,12 @@ func Template(name string, data []byte, set bool) *diag.List {
 func reportTemplate(list *diag.List, text *lines, all []hole, set bool) {
 	var names []string
 	at := map[string][]string{}
-	variable, others := "", false
 	for _, h := range all {
 		if at[h.text] == nil {
 			names = append(names, h.text)
 		}
 		if line := fmt.Sprint(h.line); !slices.Contains(at[h.text], line) {
 			at[h.text] = append(at[h.text], line)
-		}
-		if h.name == "" {
-			others = true
-		} else if variable == "" {
-			variable = h.name
 		}
 	}
 	for i, n := range names {
@@ -157,7 +58,7 @@ func reportTemplate(list *diag.List, text *lines, all []hole, set bool) {
 		names[i] = n + " (" + word + strings.Join(at[n], ", ") + ")"
 	}
 	list.Errorf("file/template", "", "this file is a template: %s not filled in", areNot(names)).At(text.atByte(all[0].start)).
-		WithHint("%s", templateHint(text.name, variable, others, set))
+		WithHint("%s", templateHint(text.name, all, set))
 }
 
 func areNot(names []string) string {
@@ -167,21 +68,40 @@ func areNot(names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-// templateHint says how a template is filled in; variable is the name of one of its variables.
-func templateHint(name, variable string, others, set bool) string {
-	const byHand = "muster does not fill {{ }}, {% %} and < >: use the tool that the template was written for, or an editor"
-	if variable == "" {
-		return byHand
+// templateHint says how a template is filled in.
+func templateHint(name string, all []hole, set bool) string {
+	variable, plain, others := "", "", false // the names of the first ${NAME} and of the first $NAME
+	for _, h := range all {
+		switch {
+		case h.name != "" && variable == "":
+			variable = h.name
+		case h.name != "":
+		case !strings.HasPrefix(h.text, "$") || strings.ContainsAny(h.text, "{("):
+			others = true
+		case plain == "":
+			plain = h.text[1:]
+		}
 	}
-	by := "the environment"
-	if set {
-		by = fmt.Sprintf("--set %s=VALUE or the environment", variable)
+	var hints []string
+	switch by := "the environment"; {
+	case variable != "":
+		if set {
+			by = fmt.Sprintf("--set %s=VALUE or the environment", variable)
+		}
+		hints = append(hints, fmt.Sprintf("%s fills ${%s}", by, variable))
+	case plain != "":
+		if set {
+			by = "--set or the environment"
+		}
+		hints = append(hints, fmt.Sprintf("write ${%s}, which %s fills", plain, by))
 	}
-	hint := fmt.Sprintf("%s fills ${%s}; or fill all variables: envsubst < %s > filled.yaml", by, variable, name)
+	if variable != "" || plain != "" {
+		hints = append(hints, fmt.Sprintf("or fill all variables: envsubst < %s > filled.yaml", name))
+	}
 	if others {
-		hint += "; " + byHand
+		hints = append(hints, "muster fills nothing but ${NAME}: use the tool that the template was written for, or an editor")
 	}
-	return hint
+	return strings.Join(hints, "; ")
 }
 
 // Variables are the values for the ${NAME} of cluster files.

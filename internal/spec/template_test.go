@@ -36,10 +36,23 @@ func TestOpenText_reports_a_template_once(t *testing.T) {
 	for _, row := range []struct{ name, text, want, hint string }{
 		{"variables", template, "1:9 this file is a template: ${AWS_REGION} (line 1), ${HEAD} (line 5), ${SUBNET} (lines 7, 13), ${A} (line 15), ${INSTANCE} (lines 16, 20), ${COUNT} (lines 17, 18), ${B} (line 19) are not filled in",
 			"--set AWS_REGION=VALUE or the environment fills ${AWS_REGION}; or fill all variables: envsubst < c.yaml > filled.yaml"},
-		{"jinja", good("Os: ubuntu2204", "Os: {{ os }}"), "3:7 this file is a template: {{ os }} (line 3) is not filled in", "muster does not fill"},
-		{"jinja_block", "{% if x %}\n" + good("", "") + "{% endif %}\n", "1:1 this file is a template: {% if x %} (line 1), {% endif %} (line 22) are not filled in", "muster does not fill"},
-		{"angle", good("subnet-0123456789abcdef0", "<your-subnet>"), "7:15 this file is a template: <your-subnet> (lines 7, 13) is not filled in", "muster does not fill"},
-		{"angle_in_text", good("subnet-0123456789abcdef0", "subnet-<id>"), "7:22 this file is a template: <id> (lines 7, 13) is not filled in", "muster does not fill"},
+		{"jinja", good("Os: ubuntu2204", "Os: {{ os }}"), "3:7 this file is a template: {{ os }} (line 3) is not filled in", "muster fills nothing but ${NAME}"},
+		{"jinja_block", "{% if x %}\n" + good("", "") + "{% endif %}\n", "1:1 this file is a template: {% if x %} (line 1), {% endif %} (line 22) are not filled in", "muster fills nothing but ${NAME}"},
+		{"angle", good("subnet-0123456789abcdef0", "<your-subnet>"), "7:15 this file is a template: <your-subnet> (lines 7, 13) is not filled in", "muster fills nothing but ${NAME}"},
+		{"angle_in_text", good("subnet-0123456789abcdef0", "subnet-<id>"), "7:22 this file is a template: <id> (lines 7, 13) is not filled in", "muster fills nothing but ${NAME}"},
+		{"terraform", good("us-east-1", "${var.region}"), "1:9 this file is a template: ${var.region} (line 1) is not filled in", "muster fills nothing but ${NAME}"},
+		{"terraform_ids", good("subnet-0123456789abcdef0", "${aws_subnet.head[0].id}"), "7:15 this file is a template: ${aws_subnet.head[0].id} (lines 7, 13) is not filled in", "muster fills nothing but ${NAME}"},
+		{"default", good("us-east-1", "${AWS_REGION:-us-east-1}"), "1:9 this file is a template: ${AWS_REGION:-us-east-1} (line 1) is not filled in", "muster fills nothing but ${NAME}"},
+		{"plain_variable", good("us-east-1", "$REGION"), "1:9 this file is a template: $REGION (line 1) is not filled in",
+			"write ${REGION}, which --set or the environment fills; or fill all variables: envsubst < c.yaml > filled.yaml"},
+		{"command", good("subnet-0123456789abcdef0", "$(terraform output -raw subnet)"), "7:15 this file is a template: $(terraform output -raw subnet) (lines 7, 13) is not filled in", "muster fills nothing but ${NAME}"},
+		{"percent", good("us-east-1", "%REGION%"), "1:9 this file is a template: %REGION% (line 1) is not filled in", "muster fills nothing but ${NAME}"},
+		{"at", good("us-east-1", "'@REGION@'"), "1:10 this file is a template: @REGION@ (line 1) is not filled in", "muster fills nothing but ${NAME}"},
+		{"erb", good("us-east-1", "<%= region %>"), "1:9 this file is a template: <%= region %> (line 1) is not filled in", "muster fills nothing but ${NAME}"},
+		{"parentheses", good("us-east-1", "((region))"), "1:9 this file is a template: ((region)) (line 1) is not filled in", "muster fills nothing but ${NAME}"},
+		{"braces", good("us-east-1", "{region}"), "1:9 this file is a template: {region} (line 1) is not filled in", "muster fills nothing but ${NAME}"},
+		{"all_kinds", good("us-east-1", "${R}") + "SharedStorage: [{Name: $N, MountDir: /m, StorageType: Efs, EfsSettings: {FileSystemId: $(id)}}]\n",
+			"1:9 this file is a template: ${R} (line 1), $N (line 21), $(id) (line 21) are not filled in", "--set R=VALUE or the environment fills ${R}; or fill all"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			f := spec.OpenText("c.yaml", []byte(row.text), spec.Options{AWS: true})
@@ -86,6 +99,13 @@ func TestOpenText_takes_other_texts_for_no_template(t *testing.T) {
 		{"other_braces", good("", "") + tags + "\"${AWS::Region} %{x} {x} $x\""},
 		{"resolve", good("", "") + tags + "\"{{resolve:ssm:/a}}\""},
 		{"argument", actions("        - ${HOME}\n        - '{{.Names}}'\n        - <in>")},
+		{"whole_tags", good("", "") + "\nTags: [{Key: TODO, Value: $HOME}]\n"},
+		{"whole_tag_in_lines", good("", "") + tags + "$(date)"},
+		{"whole_settings", good("  SlurmQueues:", "  SlurmSettings:\n    CustomSlurmSettings:\n    - MailProg: $HOME\n    - JobCompLoc: \"{x}\"\n  SlurmQueues:")},
+		{"whole_attributes", good("", "") + "\nDevSettings: {Cookbook: {ExtraChefAttributes: TODO}}\n"},
+		{"not_whole", good("", "") + "Iam:\n  ResourcePrefix: a-CHANGE_ME_b\n"},
+		{"commented", good("us-east-1", "us-east-1 # CHANGE_ME $REGION %REGION% subnet-xxxxxxxx")},
+		{"arguments_in_braces", good("  Networking:\n    SubnetId", "  CustomActions: {OnNodeConfigured: {Script: s3://b/s.sh, Args: [$HOME, CHANGE_ME]}}\n  Networking:\n    SubnetId")},
 		{"argument_at_the_key's_column", actions("      - ${HOME}")},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -138,7 +158,7 @@ func TestVariables_fill(t *testing.T) {
 
 // TestTemplate_takes_ids_in_angle_brackets holds that a file of another place than AWS may have <id>, and no ${NAME}.
 func TestTemplate_takes_ids_in_angle_brackets(t *testing.T) {
-	for text, want := range map[string]bool{good("subnet-0123456789abcdef0", "<id>"): false, template: true, good("", ""): false} {
+	for text, want := range map[string]bool{good("subnet-0123456789abcdef0", "<id>"): false, good("us-east-1", "${var.region}"): true, template: true, good("", ""): false} {
 		if got := spec.Template("c.yaml", []byte(text), true).HasErrors(); got != want {
 			t.Errorf("%v, want %v:\n%s", got, want, text)
 		}

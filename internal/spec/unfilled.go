@@ -13,7 +13,7 @@ var variablePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustC
 // braces, which envsubst fills and muster does not.
 func (d *document) unfilled(p diag.Diagnostic) string {
 	line := []rune(d.source(p.Line, p.Column))
-	if p.Severity != diag.Error || p.File != d.name || p.Column < 1 || p.Column > len(line) || line[p.Column-1] != '$' && line[p.Column-1] != '"' && line[p.Column-1] != '\'' {
+	if p.Severity != diag.Error || p.Code == "file/template" || p.File != d.name || p.Column < 1 || p.Column > len(line) || line[p.Column-1] != '$' && line[p.Column-1] != '"' && line[p.Column-1] != '\'' {
 		return ""
 	}
 	if !variablePattern().MatchString(string(line[p.Column-1:])) {
