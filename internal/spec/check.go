@@ -64,7 +64,7 @@ func check(d *document, s *schema, o Options) {
 
 // value checks a value of any type. A problem with it is shown at at.
 func (c *checker) value(n *node, f *field, path string, at diag.Place) {
-	if c.spend(at, path) || n.tag == "bad" || f.Type == "raw" || f.Type == "gone" {
+	if c.spend(at, path) || n.tag == "bad" || n.word || f.Type == "raw" || f.Type == "gone" {
 		return
 	}
 	if n.null() {
@@ -174,7 +174,7 @@ func (c *checker) sequence(n *node, f *field, path string, at diag.Place) {
 func (c *checker) item(n *node, f *field, path string) {
 	at := c.at(n.line, n.column)
 	switch {
-	case c.spend(at, path) || n.tag == "bad":
+	case c.spend(at, path) || n.tag == "bad" || n.word:
 	case n.null():
 		c.errorAt(at, "schema/type", path, "an entry of %s is empty", f.title()).WithHint("fill it, or remove the \"-\"")
 	case f.Type == "strings":

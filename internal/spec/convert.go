@@ -98,6 +98,9 @@ func (c *converter) scalar(y *yaml.Node, path string) *node {
 		return nil
 	}
 	n := &node{kind: scalar, tag: scalarTag(y), value: y.Value, line: y.Line, column: y.Column}
+	if n.word = c.words[wordPlace{y.Line, y.Value}]; n.word {
+		c.bad[path] = true // only itself: what is around it is looked at
+	}
 	switch n.tag {
 	case "str", "int", "float", "bool", "null", "timestamp":
 		if y.Style&yaml.TaggedStyle != 0 && !n.fits() {

@@ -34,6 +34,8 @@ type node struct {
 	line, column int
 	entries      []entry
 	items        []*node
+	// word reports that it is a word such as CHANGE_ME, which is reported already.
+	word bool
 }
 
 // entry is a key of a mapping with its value.
@@ -77,8 +79,15 @@ type document struct {
 	original []byte
 	places   *yamledit.Layout
 	laid     bool
-	// holes are what makes the file a template.
+	// holes are what makes the file a template, words those of them that are texts.
 	holes []hole
+	words map[wordPlace]bool
+}
+
+// wordPlace is a text with its line.
+type wordPlace struct {
+	line int
+	text string
 }
 
 // maxReported is the number of errors, and of warnings, that are shown. For fixes
@@ -218,6 +227,12 @@ func (d *document) findHoles() {
 	}
 	if d.holes = unfilledHoles(d.data, true); len(d.holes) > 0 {
 		d.errors++
+		d.words = map[wordPlace]bool{}
+		for _, h := range d.holes {
+			if h.word {
+				d.words[wordPlace{h.line, h.text}] = true
+			}
+		}
 		reportTemplate(d.list, &d.lines, d.holes, true)
 	}
 }

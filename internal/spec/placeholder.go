@@ -17,9 +17,12 @@ type hole struct {
 	name string
 	// argument reports that it stands in Args, where it may as well be meant for the script.
 	argument bool
-	// whole reports that it is a placeholder as it is all of a value, such as $NAME.
-	whole bool
+	// whole reports that it is a placeholder as it is all of a value, such as $NAME, and word that it is a text such as CHANGE_ME.
+	whole, word bool
 }
+
+// placeholderWords are texts that nobody means as they are.
+const placeholderWords = `(?i:change[-_]?me|replace[-_]?me)|YOUR[-_][\w-]+|(?i:your[-_][\w-]+[-_]here)|REPLACE_WITH_\w+|(?:\w+_)?PLACEHOLDER(?:_\w+)?|TODO|FIXME|__[A-Z]\w*__`
 
 var (
 	// holeForms are ${NAME}, terraform's ${var.name} and ${list[0]}, the shell's ${NAME:-value}, {{ name }}, {% if %}, <%= name %> and <name>.
@@ -28,8 +31,9 @@ var (
 		`|\{\{[^{}]*\}\}|\{%.*?%\}|<%.*?%>|<[A-Za-z][A-Za-z0-9 _.-]*>`)
 	angleBefore = lazyRegexp(`(^\s*|[:-]\s+|[\[,]\s*)["']?$|[-/:_.=]$`)
 	angleAfter  = lazyRegexp(`^(["']?\s*($|[,\]]|\s#)|[-/:_.=])`)
-	// wholeForms are placeholders where they are all of a value.
+	// wholeForms are placeholders where they are all of a value, wordForms those that are texts: words, and ids that cannot be any.
 	wholeForms  = lazyRegexp(`\$[A-Za-z_]\w*|\$\([^()]*\)|%[A-Za-z_]\w*%|@[A-Za-z_]\w*@|\(\([^()]+\)\)|\{(?:[a-z_][\w. -]*|[A-Z_][A-Z0-9_]*)\}`)
+	wordForms   = lazyRegexp(`(?:subnet|sg|fs|ami|vol|snap)-(?:` + placeholderWords + `|[0-9a-f]*[xyzXYZ]{3,}\w*|[g-zG-Z]+|\.{2,})|` + placeholderWords)
 	wholeBefore = lazyRegexp(`(^\s*(-\s+)*["']?\w+["']?\s*:\s+|^\s*(-\s+)+|[\[{](.*,)?\s*(\w+:\s+)?)["']?$`)
 	wholeAfter  = lazyRegexp(`^["']?\s*($|[,\]}])`)
 	// freeKey is a key whose values are for others, not for AWS.
@@ -75,10 +79,12 @@ func lineHoles(line string, free freeText) []hole {
 	if free.key != "" {
 		return found
 	}
-	for _, at := range wholeForms().FindAllStringIndex(line, -1) {
-		h := hole{start: at[0], end: at[1], text: line[at[0]:at[1]], whole: true}
-		if wholeValue(line, h) && !slices.ContainsFunc(found, func(o hole) bool { return o.start < h.end && h.start < o.end }) {
-			found = append(found, h)
+	for i, form := range []*regexp.Regexp{wholeForms(), wordForms()} {
+		for _, at := range form.FindAllStringIndex(line, -1) {
+			h := hole{start: at[0], end: at[1], text: line[at[0]:at[1]], whole: true, word: i == 1}
+			if wholeValue(line, h) && !slices.ContainsFunc(found, func(o hole) bool { return o.start < h.end && h.start < o.end }) {
+				found = append(found, h)
+			}
 		}
 	}
 	slices.SortFunc(found, func(a, b hole) int { return cmp.Compare(a.start, b.start) })

@@ -18,11 +18,14 @@ func unfilledHoles(data []byte, aws bool) []hole {
 // holeMark stands for each character of a hole while the YAML is parsed.
 const holeMark = '\ue000'
 
-// masked is a text that parses as YAML whatever stands in its holes.
+// masked is a text that parses as YAML whatever stands in its holes. Words are texts already.
 func masked(data []byte, all []hole) []byte {
 	var out []byte
 	end := 0
 	for _, h := range all {
+		if h.word {
+			continue
+		}
 		out = append(out, data[end:h.start]...)
 		out = append(out, strings.Repeat(string(holeMark), utf8.RuneCountInString(h.text))...)
 		end = h.end

@@ -51,8 +51,15 @@ func TestOpenText_reports_a_template_once(t *testing.T) {
 		{"erb", good("us-east-1", "<%= region %>"), "1:9 this file is a template: <%= region %> (line 1) is not filled in", "muster fills nothing but ${NAME}"},
 		{"parentheses", good("us-east-1", "((region))"), "1:9 this file is a template: ((region)) (line 1) is not filled in", "muster fills nothing but ${NAME}"},
 		{"braces", good("us-east-1", "{region}"), "1:9 this file is a template: {region} (line 1) is not filled in", "muster fills nothing but ${NAME}"},
-		{"all_kinds", good("us-east-1", "${R}") + "SharedStorage: [{Name: $N, MountDir: /m, StorageType: Efs, EfsSettings: {FileSystemId: $(id)}}]\n",
-			"1:9 this file is a template: ${R} (line 1), $N (line 21), $(id) (line 21) are not filled in", "--set R=VALUE or the environment fills ${R}; or fill all"},
+		{"words", good("us-east-1", "CHANGE_ME") + "Iam:\n  ResourcePrefix: your-prefix-here\n", "1:9 this file is a template: CHANGE_ME (line 1), your-prefix-here (line 22) are not filled in", "muster fills nothing but ${NAME}"},
+		{"more_words", good("c5.large", "TODO"), "16:25 this file is a template: TODO (lines 16, 20) is not filled in", "muster fills nothing but ${NAME}"},
+		{"number", good("MaxCount: 1", "MaxCount: REPLACE_ME"), "18:21 this file is a template: REPLACE_ME (line 18) is not filled in", "muster fills nothing but ${NAME}"},
+		{"words_behind_ids", good("subnet-0123456789abcdef0", "subnet-YOUR_SUBNET"), "7:15 this file is a template: subnet-YOUR_SUBNET (lines 7, 13) is not filled in", "muster fills nothing but ${NAME}"},
+		{"17_letters", good("subnet-0123456789abcdef0", "subnet-xxxxxxxxxxxxxxxxx"), "7:15 this file is a template: subnet-xxxxxxxxxxxxxxxxx (lines 7, 13) is not filled in", "muster fills nothing but ${NAME}"},
+		{"8_letters", good("subnet-0123456789abcdef0", "subnet-yyyyyyyy"), "7:15 this file is a template: subnet-yyyyyyyy (lines 7, 13) is not filled in", "muster fills nothing but ${NAME}"},
+		{"digits_and_letters", good("subnet-0123456789abcdef0", "subnet-0abxxxxx"), "7:15 this file is a template: subnet-0abxxxxx (lines 7, 13) is not filled in", "muster fills nothing but ${NAME}"},
+		{"all_kinds", good("us-east-1", "${R}") + "SharedStorage: [{Name: $N, MountDir: /m, StorageType: Efs, EfsSettings: {FileSystemId: fs-xxxxxxxx}}]\n",
+			"1:9 this file is a template: ${R} (line 1), $N (line 21), fs-xxxxxxxx (line 21) are not filled in", "--set R=VALUE or the environment fills ${R}; or fill all"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			f := spec.OpenText("c.yaml", []byte(row.text), spec.Options{AWS: true})
@@ -156,9 +163,9 @@ func TestVariables_fill(t *testing.T) {
 	}
 }
 
-// TestTemplate_takes_ids_in_angle_brackets holds that a file of another place than AWS may have <id>, and no ${NAME}.
+// TestTemplate_takes_ids_in_angle_brackets holds that a file of another place than AWS may have <id> and words, and no ${NAME}.
 func TestTemplate_takes_ids_in_angle_brackets(t *testing.T) {
-	for text, want := range map[string]bool{good("subnet-0123456789abcdef0", "<id>"): false, good("us-east-1", "${var.region}"): true, template: true, good("", ""): false} {
+	for text, want := range map[string]bool{good("subnet-0123456789abcdef0", "<id>"): false, good("subnet-0123456789abcdef0", "CHANGE_ME"): false, good("us-east-1", "${var.region}"): true, template: true, good("", ""): false} {
 		if got := spec.Template("c.yaml", []byte(text), true).HasErrors(); got != want {
 			t.Errorf("%v, want %v:\n%s", got, want, text)
 		}

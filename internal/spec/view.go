@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -162,10 +163,11 @@ func (v View) Errorf(code, format string, args ...any) *diag.Diagnostic {
 }
 
 // mayFollowFromHole reports whether a value at the path, below it or beside it is not filled in: what a rule
-// says of the others may be a consequence, and the template is reported already.
+// says of the others may be a consequence, and the template is reported already. Beside words such as CHANGE_ME
+// nothing is: they are texts.
 func (v View) mayFollowFromHole() bool {
-	if len(v.doc.holes) == 0 {
-		return false
+	if !slices.ContainsFunc(v.doc.holes, func(h hole) bool { return !h.word }) {
+		return v.node != nil && v.node.word
 	}
 	parent := v.path[:max(0, strings.LastIndexByte(v.path, '.'))]
 	return !v.Sound() || parent != "" && !v.doc.sound(parent)
