@@ -10,7 +10,7 @@ import (
 
 var (
 	// optionHoles are placeholders in #SBATCH lines, where < and {{ mean nothing else.
-	optionHoles = pattern(`\{\{[^{}]*\}\}|\{%.*?%\}|<[A-Za-z][A-Za-z0-9 _./-]*>`)
+	optionHoles = pattern(`\{\{[^{}]*\}\}|\{%.*?%\}|<%.*?%>|<[A-Za-z][A-Za-z0-9 _./:-]*>|\$\{[A-Za-z_]\w*(?:\.\w+)+\}`)
 	// shellHoles are placeholders in the shell, where <in>out is a redirection and {{x}} may belong to another language.
 	shellHoles = pattern(`<(?i:your|insert|replace|path[ _-]to)[ _-][A-Za-z0-9 _./-]*[A-Za-z0-9]>|/\{\{ ?\w+ ?\}\}|\{\{ ?\w+ ?\}\}/`)
 	// messages are lines that print a text.
@@ -79,5 +79,6 @@ func (s *script) placeholders() (found []unfilledPart, refused bool) {
 			refused = refused || option
 		}
 	}
-	return found, refused
+	found, more := s.morePlaceholders(found)
+	return found, refused || more
 }
