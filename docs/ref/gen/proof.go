@@ -248,6 +248,7 @@ muster was written and tested without an account of AWS. Nothing on this page wa
   IOR and mdtest 4.1.0+dev (hpc/ior 5fcf0ba9, with Debian's Open MPI) ran by hand on two nodes of a rehearsal: by mdtest's own node map and shift, each of four tasks looked at
   another node's files. They have no package that tests could install; that older versions of mdtest count -N in tasks is what its commit 7981fc7 says.
 - By which options launchers take fixed hosts, and which saves fail on a mounted bucket: the latter is read in mount-s3's manual and a report; no launcher and no such mount was tried.
+- What torchrun does with a meeting place and without --nnodes, started on several nodes: tried with PyTorch 1.13 alone, whose first one trains by itself.
 - That a rehearsal of an ordinary user's on Debian 13 refuses bad settings before it starts: slurmctld of 24.11 finds no address in the network of its trial there.
 - That a node whose clock is wrong is found: the judgement is tested; nodes of tests have one kernel, and so one clock. Slow nodes were made by limiting their bandwidth; a kernel that could delay packets was not there.
 
