@@ -48,8 +48,12 @@ func ask(f File) *question {
 // torch.distributed.checkpoint are not among them: a rank that has nothing to write leaves an empty one.
 func neverEmpty(p string) bool {
 	name := path.Base(p)
-	return name == ".metadata" || slices.Contains([]string{".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".pkl", ".npz", ".npy", ".keras",
-		".nemo", ".h5", ".hdf5", ".msgpack", ".json"}, path.Ext(name))
+	switch name {
+	case ".metadata", "saved_model.pb", "manifest.ocdbt", "_METADATA":
+		return true
+	}
+	return patterns().shard.MatchString(name) || slices.Contains([]string{".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".pkl", ".npz", ".npy", ".keras",
+		".nemo", ".h5", ".hdf5", ".msgpack", ".json", ".index"}, path.Ext(name))
 }
 
 // begins reports whether a file begins with what all of its form do, as far as it goes.

@@ -26,8 +26,8 @@ type series struct {
 	files int
 }
 
-// allOf holds that of files whose names say how many they are, there are all: model-00001-of-00004.safetensors, begun with 1 or with
-// 0, and model_world_size_4_rank_0.pt, as veRL writes it.
+// allOf holds that of files whose names say how many they are, there are all: model-00001-of-00004.safetensors,
+// TensorFlow's variables.data-00000-of-00002, and model_world_size_4_rank_0.pt of veRL.
 func (p *part) allOf() {
 	seen := map[string]bool{}
 	for name := range p.names {
@@ -63,7 +63,7 @@ func (p *part) ofAll(name string) (series, bool) {
 	}
 	nth := func(n int) string { return fmt.Sprintf("%s%0*d%s", stem, at-begin, n, end) }
 	if p.has(nth(0)) {
-		return series{nth, 0, of[0]}, true
+		return series{nth, 0, of[0]}, patterns().shard.MatchString(name) // others count ranks so, not all of which write
 	}
 	return series{nth, 1, of[0]}, true
 }

@@ -10,16 +10,26 @@ import (
 
 var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+`) })
 
-// kinds are the names of a checkpoint's files without their numbers, and how many there are of each.
+// kinds are the names of a checkpoint's files without their numbers, and how many there are of each. What is in the making is none yet.
 func kinds(files []File) map[string]int {
 	all := map[string]int{}
 	for _, f := range files {
-		all[kindOf(f.Path)]++
+		if !inTheMaking(f.Path) {
+			all[kindOf(f.Path)]++
+		}
 	}
 	return all
 }
 
 func kindOf(p string) string { return digits().ReplaceAllString(p, "#") }
+
+var making = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|/)(?:\..+\.[A-Za-z0-9]{6}|\.~tmp~|_?tmp[-_.].*|.*(?:\.(?:incomplete|partial|inprogress|writing|saving|download|temp|tmp[-_.].*)|[-_]tmp|~))(?:/|$)`)
+})
+
+// inTheMaking reports whether a file has a name that programs give it while they write it: .optim.pt.Ab3xYz of rsync,
+// optim.pt.incomplete and its like. Others may use such names for what stays, so that Temporary does not know them.
+func inTheMaking(p string) bool { return making().MatchString(p) }
 
 // Lacks is a kind of file that a checkpoint has not and another one of its run has, "" if there is none. That of a run which
 // also writes what it did not write before says nothing: it was changed.

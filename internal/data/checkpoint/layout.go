@@ -228,16 +228,18 @@ func (p *part) judge() {
 	p.trainer()
 	p.judgeManifest()
 	p.orbax()
+	p.olmo()
 }
 
 // patterns are compiled once.
-var patterns = sync.OnceValue(func() (c struct{ data, states, trainer, random, weights, index, world *regexp.Regexp }) {
+var patterns = sync.OnceValue(func() (c struct{ data, states, trainer, random, weights, index, world, shard *regexp.Regexp }) {
 	c.data = regexp.MustCompile(`^__\d+_\d+\.distcp$`)
 	c.states = regexp.MustCompile(`^(?:(?:bf16_|fp16_)?zero_pp_rank_(\d+)_)?mp_rank_(\d+)_(model|optim)_states\.pt$`)
 	c.trainer = regexp.MustCompile(`^(?:optimizer\.pt|scheduler\.pt|rng_state(?:_\d+)?\.pth)$`)
 	c.random = regexp.MustCompile(`^rng_state_(\d+)\.pth$`)
 	c.weights = regexp.MustCompile(`^(?:pytorch_model.*|model.*\.safetensors|adapter_model\..*|.*\.index\.json)$`)
 	c.index = regexp.MustCompile(`\.(?:safetensors|bin)\.index\.json$`)
+	c.shard = regexp.MustCompile(`\.data-\d+-of-\d+$`) // of TensorFlow
 	c.world = regexp.MustCompile(`^(.*world_size_)(\d+)_rank_\d+(\D*)$`)
 	return c
 })

@@ -172,6 +172,7 @@ func TestCounted(t *testing.T) {
 		{"shards_from_0", shards, "", true},
 		{"the_last_shard_less", shards.without("v.data-00001-of-00002"), "v.data-00001-of-00002 is not there", false},
 		{"the_first_shard_less", shards.without("v.data-00000-of-00002"), "v.data-00002-of-00002 is not there", false},
+		{"some_ranks_from_0", texts{"random/tp-0-of-2.pt": "w"}, "", true},
 		{"ranks_with_optimizers", ranks, "", false},
 		{"an_optimizer_less", ranks.without("mp_rank_01/distrib_optim.pt"), "mp_rank_01/distrib_optim.pt is not there", false},
 		{"no_optimizers", ranks.without("mp_rank_00/distrib_optim.pt").without("mp_rank_01/distrib_optim.pt"), "", false},
@@ -216,5 +217,57 @@ func TestFewer(t *testing.T) {
 				t.Errorf("%d of %d files %q, want %q", have, had, kind, c.want)
 			}
 		})
+	}
+}
+
+// TestLacks_inTheMaking has a file under names that it has while it is written: they are no other kind of file, which would say that the
+// run was changed.
+func TestLacks_inTheMaking(t *testing.T) {
+	before := []checkpoint.File{{Path: "model.pt"}, {Path: "optim.pt"}}
+	for name, want := range map[string]string{
+		".optim.pt.Ab3xYz": "optim.pt", "optim.pt.incomplete": "optim.pt", "optim.pt.partial": "optim.pt", "tmp_optim.pt": "optim.pt", "optim.pt.tmp.17": "optim.pt",
+		".~tmp~/optim.pt": "optim.pt", "optim.pt~": "optim.pt", "optim.pt_tmp": "optim.pt", "optimizer.pt": "", ".optim.pt": "", "temporal.pt": "",
+	} {
+		if got := checkpoint.Lacks([]checkpoint.File{{Path: "model.pt"}, {Path: name}}, before); got != want {
+			t.Errorf("with %s it has no %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestOLMo has checkpoints of OLMo-core, which needs the state of the first rank.
+func TestOLMo(t *testing.T) {
+	all := texts{"model_and_optim/.metadata": "__0_0.distcp", "model_and_optim/__0_0.distcp": "w", "train/rank0.pt": "w", "train/rank1.pt": "w", ".metadata.json": "{}"}
+	alone := all.without("train/rank0.pt").without("train/rank1.pt")
+	judges(t, []judged{
+		{"all", all, "", false},
+		{"without_the_first_rank", all.without("train/rank0.pt"), "train/rank0.pt is not there", false},
+		{"the_weights_alone", alone, "", false},
+	})
+	if v := checkpoint.Stored(checkpoint.Set{Files: alone.files()}); !v.Slow || v.Why != "train/rank0.pt is not there yet" {
+		t.Errorf("the weights alone are %+v", v)
+	}
+	if v := checkpoint.Stored(checkpoint.Set{Files: all.without(".metadata.json").files()}); !v.Slow || v.Why != ".metadata.json is not there yet" {
+		t.Errorf("without .metadata.json it is %+v", v)
+	}
+}
+
+// files are those of a checkpoint, of which nothing is read.
+func (t texts) files() []checkpoint.File {
+	var all []checkpoint.File
+	for p, text := range t {
+		all = append(all, checkpoint.File{Path: p, SizeBytes: int64(len(text))})
+	}
+	return all
+}
+
+// TestNeverEmpty has files of TensorFlow and Orbax of which nothing was written.
+func TestNeverEmpty(t *testing.T) {
+	for _, name := range []string{"v.index", "variables/variables.data-00000-of-00001", "saved_model.pb", "items/manifest.ocdbt", "items/_METADATA"} {
+		if v := checkpoint.Stored(checkpoint.Set{Files: texts{name: "", "x": "x"}.files()}); v.Torn != name+" has 0 bytes" {
+			t.Errorf("an empty %s: %+v", name, v)
+		}
+	}
+	if v := checkpoint.Stored(checkpoint.Set{Files: texts{"d/0123": "", "data": "", "x.data-1": "", "x": "x"}.files()}); v.Torn != "" {
+		t.Errorf("others that are empty: %+v", v)
 	}
 }

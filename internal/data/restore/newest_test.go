@@ -50,6 +50,10 @@ func TestNewestWhole(t *testing.T) {
 		{"killed_between_weights_and_state", join(files{"m/checkpoint-2/pytorch_model.bin": "a", "m/checkpoint-2/training_args.bin": "t"}, trained), newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", "it has no optimizer.pt, which checkpoint-1 has", true}}, ""},
 		{"a_kind_of_file_less", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a"}, newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", "it has no optimizer.bin, which checkpoint-1 has", true}}, ""},
 		{"a_kind_of_file_less_by_name", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a"}, restore.Want{Step: 2}, "checkpoint-2", nil, ""},
+		{"a_file_in_the_making", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/optimizer.bin": "b", "m/checkpoint-2/model.bin": "a", "m/checkpoint-2/.optimizer.bin.Ab3xYz": "b"}, newest, "checkpoint-1", []restore.Passed{{"checkpoint-2", "it has no optimizer.bin, which checkpoint-1 has", true}}, ""},
+		{"a_file_that_was_in_the_making", files{"m/checkpoint-1/model.bin": "a", "m/checkpoint-1/model.bin.incomplete": "b", "m/checkpoint-2/model.bin": "a"}, newest, "checkpoint-2", nil, ""},
+		{"olmo_without_its_training", join(olmo("m/step100"), files{"m/step200/model_and_optim/.metadata": "__0_0.distcp", "m/step200/model_and_optim/__0_0.distcp": "w", "m/step200/.metadata.json": "{}"}), newest, "step100",
+			[]restore.Passed{{"step200", "it has no train/rank#.pt, which step100 has", true}}, ""},
 		{"a_rank_less", join(ranks("m/step-1", 3), ranks("m/step-2", 2)), newest, "step-1", []restore.Passed{{"step-2", "it has 2 files rank_#.pt, and step-1 has 3", true}}, ""},
 		{"a_rank_less_twice", join(ranks("m/step-1", 3), ranks("m/step-2", 2), ranks("m/step-3", 2)), newest, "step-3", nil, ""},
 		{"fewer_ranks_than_before_that_say_so", join(deepSpeed("m/global_step100", 8), deepSpeed("m/global_step200", 4), files{"m/latest": "global_step200"}), newest, "global_step200", nil, ""},
@@ -157,4 +161,9 @@ func deepSpeed(dir string, ranks int) files {
 		all[fmt.Sprintf("%s/bf16_zero_pp_rank_%d_mp_rank_00_optim_states.pt", dir, n)] = "w"
 	}
 	return all
+}
+
+// olmo is a checkpoint of OLMo-core.
+func olmo(dir string) files {
+	return files{dir + "/model_and_optim/.metadata": "__0_0.distcp", dir + "/model_and_optim/__0_0.distcp": "w", dir + "/train/rank0.pt": "w", dir + "/.metadata.json": "{}"}
 }

@@ -276,7 +276,7 @@ func (t *tree) judge(dir string, now time.Time, by func(checkpoint.Set) checkpoi
 	}
 	set, _ = checkpoint.Look(set, by, t.known, t.reads.Reader(func(p string) string { return filepath.Join(below, p) })) // it has no errors
 	v := by(set)
-	c.Layout, c.Torn, c.unsure, c.mute, c.counted = v.Layout, v.Torn, v.Slow || v.Mute, v.Mute, v.Counted
+	c.Layout, c.Torn, c.unsure, c.mute, c.counted = v.Layout, v.Torn, v.Slow || v.Mute, v.Mute, strings.Join(v.Counted, "\n")
 	quiet := v.Quiet
 	if v.Mute {
 		quiet = time.Minute

@@ -323,10 +323,11 @@ func TestMendCutOff(t *testing.T) {
 		files map[string]string
 		why   string
 	}{
-		"empty":      {map[string]string{"step-1/rank_0.pt": string(torch), "step-2/rank_0.pt": ""}, "rank_0.pt has 0 bytes"},
-		"cut_off":    {map[string]string{"step-1/rank_0.pt": string(torch), "step-2/rank_0.pt": string(torch[:2000])}, "rank_0.pt: it begins like a zip archive, and has no end"},
-		"one_file":   {map[string]string{"step=1.ckpt": string(torch), "step=2.ckpt": string(torch[:2000])}, "step=2.ckpt: it begins like a zip archive, and has no end"},
-		"other_form": {map[string]string{"step-1/rank_0.pt": string(torch), "step-2/rank_0.pt": "weights"}, ""},
+		"empty":       {map[string]string{"step-1/rank_0.pt": string(torch), "step-2/rank_0.pt": ""}, "rank_0.pt has 0 bytes"},
+		"empty_index": {map[string]string{"step-1/v.index": "x", "step-2/v.index": ""}, "v.index has 0 bytes"},
+		"cut_off":     {map[string]string{"step-1/rank_0.pt": string(torch), "step-2/rank_0.pt": string(torch[:2000])}, "rank_0.pt: it begins like a zip archive, and has no end"},
+		"one_file":    {map[string]string{"step=1.ckpt": string(torch), "step=2.ckpt": string(torch[:2000])}, "step=2.ckpt: it begins like a zip archive, and has no end"},
+		"other_form":  {map[string]string{"step-1/rank_0.pt": string(torch), "step-2/rank_0.pt": "weights"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()

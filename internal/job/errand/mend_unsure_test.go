@@ -30,9 +30,12 @@ func TestMendUnsure(t *testing.T) {
 		"a_rank_less_twice":            {[][2]string{{"step-1/rank_0.bin", "x"}, {"step-1/rank_1.bin", "x"}, {"step-2/rank_0.bin", "x"}, {"step-3/rank_0.bin", "x"}}, nil},
 		"a_rank_less_of_its_own_words": {[][2]string{{"step-1/m_world_size_2_rank_0.bin", "x"}, {"step-1/m_world_size_2_rank_1.bin", "x"}, {"step-2/m_world_size_1_rank_0.bin", "x"}}, nil},
 		"a_shard_less":                 {[][2]string{{"ckpt-1/v.data-00000-of-00002", "x"}, {"ckpt-1/v.data-00001-of-00002", "x"}, {"ckpt-2/v.data-00000-of-00002", "x"}}, []string{"ckpt-2: v.data-00001-of-00002 is not there"}},
-		"newest_by_time":               {[][2]string{{"hpc_ckpt_1.ckpt", whole}, {"hpc_ckpt_2.ckpt", cut}}, []string{"hpc_ckpt_2.ckpt: hpc_ckpt_2.ckpt: it begins like a zip archive, and has no end"}},
-		"oldest_by_time":               {[][2]string{{"hpc_ckpt_1.ckpt", cut}, {"hpc_ckpt_2.ckpt", whole}}, nil},
-		"last":                         {[][2]string{{"step=1.ckpt", whole}, {"last.ckpt", cut}}, nil},
+		"a_file_in_the_making":         {[][2]string{{"step-1/a.bin", "x"}, {"step-1/b.bin", "x"}, {"step-2/a.bin", "x"}, {"step-2/b.bin.incomplete", "x"}}, []string{"step-2: it has no b.bin, which step-1 has"}},
+		"olmo_without_its_first_rank": {[][2]string{{"step1/model_and_optim/.metadata", "__0_0.distcp"}, {"step1/model_and_optim/__0_0.distcp", "x"}, {"step1/train/rank0.pt", whole}, {"step1/train/rank1.pt", whole}, {"step2/model_and_optim/.metadata", "__0_0.distcp"}, {"step2/model_and_optim/__0_0.distcp", "x"}, {"step2/train/rank1.pt", whole}},
+			[]string{"step2: train/rank0.pt is not there"}},
+		"newest_by_time": {[][2]string{{"hpc_ckpt_1.ckpt", whole}, {"hpc_ckpt_2.ckpt", cut}}, []string{"hpc_ckpt_2.ckpt: hpc_ckpt_2.ckpt: it begins like a zip archive, and has no end"}},
+		"oldest_by_time": {[][2]string{{"hpc_ckpt_1.ckpt", cut}, {"hpc_ckpt_2.ckpt", whole}}, nil},
+		"last":           {[][2]string{{"step=1.ckpt", whole}, {"last.ckpt", cut}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
