@@ -27,6 +27,12 @@ func (f *Facts) maxArraySize() int {
 	return f.ArraySize
 }
 
+// singleTask tells whether the value of --array is one task, as 7 and 0-0 are.
+func singleTask(text string) bool {
+	m := arrayPart().FindStringSubmatch(text)
+	return m != nil && (m[3] == "" || number(m[1]) == number(m[3]))
+}
+
 // highestTask is the highest number in the value of --array.
 func highestTask(text string) int {
 	highest := 0

@@ -81,14 +81,14 @@ func use(name string) string {
 // outputNames: Slurm writes the output of two jobs of one name into one file.
 func (s *script) outputNames() {
 	mode, _ := s.option("open-mode")
-	_, array := s.option("array")
+	tasks, array := s.option("array")
 	for _, name := range []string{"output", "error"} {
 		o, ok := s.option(name)
 		if !ok || o.Value == "/dev/null" || o.Place.Line == 0 || strings.ContainsAny(o.Value, "$`") {
 			continue
 		}
 		switch {
-		case array && !unique(o.Value, "jaN"):
+		case array && !unique(o.Value, "jaN") && !singleTask(tasks.Value) && mode.Value != "append":
 			s.errorf("script/output-name", o.Place, "all tasks of the array write to %s, one over the other", o.Value).
 				WithHint("put %%A_%%a into the name")
 		case !array && !unique(o.Value, "jJANt") && mode.Value != "append":
