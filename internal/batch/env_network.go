@@ -60,6 +60,9 @@ func (s *script) chosen(v *variable, names []string) {
 
 // loopback is an error where the job surely has several nodes.
 func (s *script) loopback(v *variable) {
+	if s.forOneNode(v) {
+		return
+	}
 	if s.job.several() && v.known() {
 		s.fails(v, "script/ifname", "%s: over the loopback interface no node reaches another", v.shownAs()).WithHint(ifnameHint, v.name)
 		return

@@ -2,10 +2,8 @@ package batch
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/say/count"
@@ -64,54 +62,6 @@ func (s *script) unseen(c *command) bool {
 	return strings.HasSuffix(name, ".sh")
 }
 
-// oneNode finds what runs on the first node only, while the job has more: Slurm
-// runs the batch script once (sbatch(1)).
-func (s *script) oneNode() {
-	if !s.job.several() || s.runsItself() {
-		return
-	}
-	others := s.job.minNodes - 1
-	found := false
-	for _, c := range s.commands {
-		if !c.launches() || c.task() || s.inTask(c.context) || c.under(distributors...) || c.handsOn() {
-			continue
-		}
-		found = true
-		s.errorf("script/one-node", c.Place, "%s runs on the first node only, and the other %s", s.called(c), idle(others)).
-			WithHint("start it with srun, one on each node: srun --ntasks=$SLURM_NNODES --ntasks-per-node=1 %s ...", s.called(c))
-	}
-	if found || s.spreads() {
-		return
-	}
-	if c := s.firstTraining(); c != nil {
-		const what = "%s runs on the first node only, and the other %s"
-		if trainingName().MatchString(wordsOf(c)) {
-			s.errorf("script/one-node", c.Place, what, s.called(c), idle(others)).WithHint("start it with srun")
-		} else { // it may start something on the other nodes itself
-			s.warnf("script/one-node", c.Place, what, s.called(c), idle(others)).WithHint("start it with srun")
-		}
-		return
-	}
-	at := s.job.nodes.Place
-	if s.job.nodes.Name == "" {
-		at = s.whole()
-	}
-	s.warnf("script/one-node", at, "nothing in the script starts anything on the other %s", strings.TrimSuffix(strings.TrimSuffix(idle(others), " stay idle"), " stays idle")).
-		WithHint("srun COMMAND runs it on all nodes")
-}
-
-// trainingName is how people call programs that train.
-var trainingName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(^|[/_ -])(pre|fine)?-?_?(train|tune)[a-z0-9_-]*\.py|(ddp|fsdp|sft|deepspeed)[a-z0-9_-]*\.py`)
-})
-
-func idle(others int) string {
-	if others == 1 {
-		return "node stays idle"
-	}
-	return count.Of(others, "node") + " stay idle"
-}
-
 // called is a command's name for people.
 func (s *script) called(c *command) string {
 	if m, ok := c.module(); ok {
@@ -126,16 +76,6 @@ func (c *command) handsOn() bool {
 	_, hosts := c.flag("hostfile")
 	_, launcher := c.flag("launcher")
 	return c.name == "deepspeed" && (hosts || launcher)
-}
-
-// firstTraining is a training in the body of the script.
-func (s *script) firstTraining() *command {
-	for _, c := range s.commands {
-		if c.trains() && !c.substituted && s.asksForGPUs() {
-			return c
-		}
-	}
-	return nil
 }
 
 // launchersPerTask: torchrun starts all ranks of its node, so that a node needs

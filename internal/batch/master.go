@@ -31,14 +31,16 @@ func (s *script) masterAddress() {
 	}
 	for _, name := range []string{"MASTER_ADDR", "MASTER_ADDRESS", "MASTER_IP"} {
 		for _, v := range s.assigned(name) {
-			s.address(name, v.value, v.Place)
+			if s.certain(v.context) && !s.overwritten(v) && !s.forOneNode(v) {
+				s.address(name, v.value, v.Place)
+			}
 			if s.inTask(v.context) && ownName().MatchString(v.raw) {
 				s.errorf("script/master-addr", v.Place, "each node takes itself for the master: %s is set in the task", name).WithHint("before srun: %s", firstNode)
 			}
 		}
 	}
 	for _, c := range s.commands {
-		if !c.launches() || !c.task() {
+		if !c.launches() || !c.task() || s.stepOf(c.srun).nodes == 1 {
 			continue
 		}
 		for _, name := range []string{"master-addr", "rdzv-endpoint", "main-process-ip"} {

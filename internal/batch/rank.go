@@ -163,12 +163,17 @@ func (s *script) worldSize() {
 	for _, v := range s.assigned("WORLD_SIZE") {
 		n, ok := v.value.number()
 		gpus := s.job.minNodes * s.job.gpuCount
-		if !ok || n == tasks || s.job.exact && n == gpus || n == s.job.minNodes {
+		if !ok || n == tasks || s.job.exact && n == gpus || n == s.job.minNodes || !s.certain(v.context) || s.overwritten(v) || s.hasStepOf(v, n) {
 			continue
 		}
 		s.errorf("script/world-size", v.Place, "WORLD_SIZE is %d, but the job has %s on %s", n, count.Of(tasks, "task"), count.Of(gpus, "GPU")).
 			WithHint("export WORLD_SIZE=$SLURM_NTASKS")
 	}
+}
+
+// hasStepOf tells whether a step with a number of tasks sees a variable.
+func (s *script) hasStepOf(v *variable, tasks int) bool {
+	return slices.ContainsFunc(s.stepsThatSee(v), func(c *command) bool { return s.stepOf(c).tasks == tasks })
 }
 
 // processesPerNode holds torchrun's --nproc-per-node to the GPUs of a node.
@@ -207,8 +212,8 @@ func (s *script) parallelism() {
 	gpus := s.job.minNodes * s.job.gpuCount
 	for _, c := range s.commands {
 		product, given, at := 1, 0, c.Place
-		if !c.trains() {
-			continue
+		if !c.launches() && !c.task() || c.task() && s.stepOf(c.srun).nodes != s.job.minNodes || !c.trains() {
+			continue // a program that converts a checkpoint needs no GPU for each part
 		}
 		for _, name := range parallelSizes {
 			w, ok := c.flag(name)

@@ -9,8 +9,11 @@ import (
 var launchers = []string{"torchrun", "deepspeed", "accelerate"}
 
 // launches tells whether a command is a launcher of ranks, such as torchrun or
-// python -m torch.distributed.run.
+// python -m torch.distributed.run. With --help it starts nothing.
 func (c *command) launches() bool {
+	if len(c.args()) > 0 && c.args()[len(c.args())-1].is("--help", "-h", "--version") {
+		return false
+	}
 	if slices.Contains(launchers, c.name) {
 		return c.name != "accelerate" || len(c.args()) > 0 && c.args()[0].text == "launch"
 	}
