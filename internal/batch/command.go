@@ -216,7 +216,7 @@ func (c *command) wrapped() int {
 	case "numactl":
 		return c.after(nil, "m", "N", "C", "i", "p", "membind", "cpunodebind", "physcpubind", "interleave", "preferred")
 	}
-	return 0
+	return c.beforeSrun()
 }
 
 // after is where the first word stands that is neither an option, nor the value

@@ -70,3 +70,21 @@ func (c *command) subcommandIndex(name string) int {
 	}
 	return 0
 }
+
+// talkers are programs whose words are no command that they run here.
+var talkers = []string{
+	"", "echo", "printf", "man", "which", "type", "hash", "whereis", "test", "[", "grep", "egrep", "pgrep", "pkill", "killall", "set", "alias", "module", "ml", "logger",
+	"ssh", "pdsh", "clush", "salloc", "sbatch", "awk", "sed", "read", "ls", "cat", "trap", "git", "pip", "python", "python3", "pidof", "unset",
+}
+
+// beforeSrun is where srun stands behind a program that is not known, and that runs it: flock FILE srun, retry srun.
+func (c *command) beforeSrun() int {
+	if slices.Contains(talkers, c.name) {
+		return 0
+	}
+	i := slices.IndexFunc(c.words, func(w word) bool { return w.is("srun") })
+	if i < 1 || i+1 >= len(c.words) {
+		return 0
+	}
+	return i
+}
