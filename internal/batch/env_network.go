@@ -15,6 +15,11 @@ func (s *script) interfaces() {
 		if !slices.Contains(interfaceNames, v.name) || !v.whole() || v.text == "" || s.alone() {
 			continue
 		}
+		if v.name != "NCCL_SOCKET_IFNAME" && ifnamePattern().MatchString(v.text) {
+			s.warnf("script/ifname", v.Place, "%s: this variable takes whole names of interfaces only, and no node has one of this name", v.shownAs()).
+				WithHint("%s", ifnameHint(v.name))
+			continue
+		}
 		names, without := strings.CutPrefix(v.text, "^")
 		all := strings.Split(strings.ReplaceAll(names, "=", ""), ",")
 		if without {
@@ -25,19 +30,29 @@ func (s *script) interfaces() {
 	}
 }
 
-const ifnameHint = "write %s=^docker,lo,veth, or leave it out"
+// ifnamePattern is what NCCL takes for several interfaces.
+var ifnamePattern = pattern(`^[\^=]|^(en|eno|enp|ens|eth|ib|bond)$`)
+
+// ifnameHint is what to write instead. Gloo and TensorPipe take one name for one interface (PyTorch's ProcessGroupGloo.cpp
+// and TensorPipe's uv transport compare whole names).
+func ifnameHint(name string) string {
+	if name == "NCCL_SOCKET_IFNAME" {
+		return "write NCCL_SOCKET_IFNAME=^docker,lo,veth, or leave it out"
+	}
+	return "leave it out, or write the whole name of an interface, such as ens5"
+}
 
 // excluded reports lists of what is not taken. Without a list NCCL leaves out lo and
 // docker's interfaces itself; a list stands for both (its user guide, NCCL_SOCKET_IFNAME).
 func (s *script) excluded(v *variable, names []string) {
 	if v.name == "NCCL_SOCKET_IFNAME" && !slices.ContainsFunc(names, func(n string) bool { return n != "" && strings.HasPrefix("lo", n) }) {
 		s.warnf("script/ifname", v.Place, "%s leaves lo in, over which no node reaches another: the list takes the place of NCCL's own", v.shownAs()).
-			WithHint(ifnameHint, v.name)
+			WithHint("%s", ifnameHint(v.name))
 	}
 	for _, n := range names {
 		if n == "eth" || n == "en" || n == "ens" || n == "enp" {
 			s.warnf("script/ifname", v.Place, "%s leaves a node without an interface whose interfaces are called %s*", v.shownAs(), n).
-				WithHint(ifnameHint, v.name)
+				WithHint("%s", ifnameHint(v.name))
 		}
 	}
 }
@@ -48,13 +63,13 @@ func (s *script) chosen(v *variable, names []string) {
 		s.loopback(v)
 	case slices.ContainsFunc(names, func(n string) bool { return hasAnyPrefix(n, "efa", "rdmap", "ib", "mlx") }):
 		s.warnf("script/ifname", v.Place, "%s: an EFA device is no interface with an address, and EFA needs none", v.shownAs()).
-			WithHint(ifnameHint, v.name)
+			WithHint("%s", ifnameHint(v.name))
 	case slices.ContainsFunc(names, func(n string) bool { return hasAnyPrefix(n, "eth", "bond") }) && len(names) == 1:
 		s.warnf("script/ifname", v.Place, "%s: the nodes' interfaces are called ens* or enp*, but on Amazon Linux 2", v.shownAs()).
-			WithHint(ifnameHint, v.name)
+			WithHint("%s", ifnameHint(v.name))
 	case len(names) == 1 && exactDevice(names[0]) && s.families() > 1:
 		s.infof("script/ifname", v.Place, "%s is one device, and its name differs between the instance types of the partition", v.shownAs()).
-			WithHint(ifnameHint, v.name)
+			WithHint("%s", ifnameHint(v.name))
 	}
 }
 
@@ -64,10 +79,10 @@ func (s *script) loopback(v *variable) {
 		return
 	}
 	if s.job.several() && v.known() {
-		s.fails(v, "script/ifname", "%s: over the loopback interface no node reaches another", v.shownAs()).WithHint(ifnameHint, v.name)
+		s.fails(v, "script/ifname", "%s: over the loopback interface no node reaches another", v.shownAs()).WithHint("%s", ifnameHint(v.name))
 		return
 	}
-	s.warnf("script/ifname", v.Place, "%s: a node may not reach another over the loopback interface", v.shownAs()).WithHint(ifnameHint, v.name)
+	s.warnf("script/ifname", v.Place, "%s: a node may not reach another over the loopback interface", v.shownAs()).WithHint("%s", ifnameHint(v.name))
 }
 
 // families counts the families of instance types that the job may run on.
