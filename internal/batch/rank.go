@@ -189,7 +189,7 @@ func (s *script) processesPerNode() {
 		n, known := w.number()
 		asked := s.job.gpuCount
 		switch {
-		case !known || n == asked:
+		case !known || n == asked, n < asked && s.sharesNode(c):
 		case n > asked:
 			s.errorf("script/processes", w.Place, "%s on each node, but the job asks for %s (%s)", count.Of(n, "process"), count.Of(asked, "GPU"), s.job.gpus.written()).
 				WithHint("start one process for each GPU: %d", asked)
@@ -198,6 +198,11 @@ func (s *script) processesPerNode() {
 				WithHint("start one process for each GPU: %d", asked)
 		}
 	}
+}
+
+// sharesNode tells whether other launchers run beside one, each with some of the node's GPUs.
+func (s *script) sharesNode(c *command) bool {
+	return c.background && (c.looped || slices.ContainsFunc(s.commands, func(o *command) bool { return o != c && o.launches() && (o.background || o.index > c.index) }))
 }
 
 // parallelSizes are options of Megatron's, NeMo's and others that divide the ranks.
