@@ -108,11 +108,23 @@ func (s *script) memoryRules() {
 	}
 }
 
+// foreignTime is a time limit in lines that sbatch reads beside its own (Slurm's src/sbatch/opt.c, xlate.c).
+var foreignTime = pattern(`^#SLURM\b.*(--time\b|\s-t)|^#PBS\b.*\bwalltime=|^#BSUB\b.*\s-W`)
+
+func (s *script) otherTime() bool {
+	for n := 1; n < min(s.firstCommand(), maxOptions); n++ {
+		if foreignTime().Match(s.file.line(n)) {
+			return true
+		}
+	}
+	return false
+}
+
 // timeRules: a job without a limit runs until it is noticed, and is never
 // fitted in before another one.
 func (s *script) timeRules() {
 	o, given := s.option("time")
-	if !given && s.meant("time") {
+	if !given && (s.meant("time") || s.otherTime()) {
 		return
 	}
 	if !given {
