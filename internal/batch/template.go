@@ -15,7 +15,33 @@ var (
 	shellHoles = pattern(`<(?i:your|insert|replace|path[ _-]to)[ _-][A-Za-z0-9 _./-]*[A-Za-z0-9]>|/\{\{ ?\w+ ?\}\}|\{\{ ?\w+ ?\}\}/`)
 	// messages are lines that print a text.
 	messages = pattern(`^\s*(echo|printf|#)`)
+	// fillers are lines that fill placeholders of another file.
+	fillers = pattern(`\b(sed|perl)\b.*\b(s|y)[/|,#@].*(\{\{|<)`)
 )
+
+// spans are parts of the script.
+type spans [][2]int
+
+func (all spans) has(offset int) bool {
+	return slices.ContainsFunc(all, func(p [2]int) bool { return p[0] <= offset && offset < p[1] })
+}
+
+// texts are what Python is given as a program or as a text of several words, and no path.
+func (s *script) texts() spans {
+	var all spans
+	for _, c := range s.commands {
+		if !c.python() && !c.launches() {
+			continue
+		}
+		for _, w := range slices.Concat(c.words, c.files) {
+			quoted := len(w.raw) > 2 && strings.ContainsRune(`'"`, rune(w.raw[0])) && strings.Contains(shellHoles().ReplaceAllString(w.raw, ""), " ")
+			if w.start > 0 && (quoted || w.role == document) {
+				all = append(all, [2]int{w.start, w.start + len(w.raw)})
+			}
+		}
+	}
+	return all
+}
 
 // templated reports placeholders as one problem, and leaves out the other problems of their lines, but not what was
 // unchecked. It is an error if one of those was, or if sbatch would get a placeholder.
@@ -65,6 +91,7 @@ type unfilledPart struct {
 
 // placeholders finds the placeholders, and reports whether sbatch would get one.
 func (s *script) placeholders() (found []unfilledPart, refused bool) {
+	texts := s.texts()
 	for i := range s.file.starts {
 		line := s.file.line(i + 1)
 		form, option := shellHoles(), bytes.HasPrefix(line, []byte("#SBATCH"))
@@ -75,6 +102,9 @@ func (s *script) placeholders() (found []unfilledPart, refused bool) {
 			continue
 		}
 		for _, at := range form.FindAllIndex(line, -1) {
+			if !option && (texts.has(s.file.starts[i]+at[0]) || fillers().Match(line)) {
+				continue
+			}
 			found = append(found, unfilledPart{s.file.place(s.file.starts[i] + at[0]), strings.Trim(string(line[at[0]:at[1]]), "/")})
 			refused = refused || option
 		}
