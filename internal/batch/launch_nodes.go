@@ -135,6 +135,9 @@ var meetingPlaces = []string{"rdzv-endpoint", "rdzv-conf", "master-addr"}
 // rendezvous: torchrun reads no MASTER_ADDR. Without an option, each node meets at
 // 127.0.0.1 (torch/distributed/run.py).
 func (s *script) rendezvous(c *command, nodes int) {
+	if nodes > 1 && c.torch() && c.hasOption("standalone") {
+		s.standsAlone(c)
+	}
 	if nodes < 2 || !c.torch() || c.hasOption("standalone") || c.mayHaveMore() || s.setsPET() {
 		return
 	}
@@ -147,6 +150,16 @@ func (s *script) rendezvous(c *command, nodes int) {
 	}
 	s.errorf("script/rendezvous", c.Place, "%s is not told where its nodes meet, and reads no MASTER_ADDR: each node waits at its own 127.0.0.1", s.called(c)).
 		WithHint("--rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:29500")
+}
+
+// standsAlone: with --standalone, each torchrun meets at a port of its own, and waits there for as many as it is told.
+func (s *script) standsAlone(c *command) {
+	w, _ := c.flag("nnodes")
+	least, _, _ := strings.Cut(w.text, ":")
+	if n := number(least); w.known() && n > 1 {
+		s.errorf("script/rendezvous", w.Place, "%s with --standalone meets no other node, and waits for %s", s.called(c), count.Of(n, "node")).
+			WithHint("--rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:29500 instead of --standalone")
+	}
 }
 
 // setsPET tells whether torchrun's options are set as variables (PET_NAME).

@@ -73,7 +73,7 @@ func (s *script) address(name string, v value, at diag.Place) {
 	}
 	ip, err := netip.ParseAddr(v.text)
 	switch {
-	case v.text == "localhost", err == nil && ip.IsLoopback():
+	case v.text == "localhost", err == nil && (ip.IsLoopback() || ip.IsUnspecified()):
 		s.errorf("script/master-addr", at, "%s is %s: each of the %d nodes takes itself for the master", name, v.text, s.job.minNodes).WithHint("%s", firstNode)
 	case err == nil:
 		s.warnf("script/master-addr", at, "%s is %s, a node that the next run may not have", name, v.text).WithHint("%s", firstNode)
