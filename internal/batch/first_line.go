@@ -24,7 +24,18 @@ func (s *script) firstLine() {
 	case env && strings.Contains(argument, " "):
 		s.errorf("script/first-line", s.ofFirstLine(argument), "Linux hands all that stands behind env over as one word: env looks for a program %q, and the job ends at once", argument).
 			WithHint("#!%s -S %s", interpreter, argument)
+	case strings.HasPrefix(argument, "-") && strings.Contains(argument, " ") && slices.Contains(shells, path.Base(interpreter)):
+		s.errorf("script/first-line", s.ofFirstLine(argument), "Linux hands all that stands behind %s over as one word, and %q is no option: the job ends at once", interpreter, argument).
+			WithHint("%s", otherPlace(argument))
 	}
+}
+
+// otherPlace is where options can stand.
+func otherPlace(options string) string {
+	if strings.HasPrefix(options, "--") || strings.HasPrefix(options, "-l") {
+		return "write them as one word of single letters, as in -lx"
+	}
+	return "write set " + options + " in a line below"
 }
 
 // interpreterOf are the program that a first line names, and the argument that it gets.
