@@ -132,7 +132,9 @@ func (s *script) unfitWords() {
 			s.errorf("script/option", w.place, "%s: sbatch refuses the script", w.fault)
 			continue
 		}
-		if slices.ContainsFunc(s.directives, func(o Option) bool { return o.Place.Line == w.place.Line && (o.known == nil || o.empty() && !o.emptied()) }) {
+		if slices.ContainsFunc(s.directives, func(o Option) bool {
+			return o.Place.Line == w.place.Line && (o.known == nil || o.empty() && !o.emptied())
+		}) {
 			continue
 		}
 		s.errorf("script/option", w.place, "no option takes %q: sbatch refuses the script", w.text).

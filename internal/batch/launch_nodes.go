@@ -24,6 +24,7 @@ func (s *script) launcherRules() {
 		s.launcherNodes(launcher, nodes)
 		s.launcherProcesses(launcher, nodes)
 		s.rendezvous(launcher, nodes)
+		s.sameRanks(launcher, nodes)
 	}
 	s.randomInTask()
 	s.unstartedTasks()

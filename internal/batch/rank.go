@@ -16,6 +16,8 @@ import (
 func rankRules(s *script) {
 	s.ranksInBatch()
 	s.ranksOutside()
+	s.ranksInOptions()
+	s.exportedTexts()
 	s.worldSize()
 	s.processesPerNode()
 	s.parallelism()
@@ -120,11 +122,11 @@ func (s *script) ranksOutside() {
 }
 
 // ranksItself tells whether a step's launchers number their nodes themselves
-// (torchrun's --rdzv-backend=c10d takes no notice of --node-rank).
+// (the rendezvous of torchrun and accelerate with --rdzv-backend=c10d takes no notice of --node-rank).
 func (s *script) ranksItself(srun *command) bool {
 	return slices.ContainsFunc(s.commands, func(c *command) bool {
 		backend, _ := c.flag("rdzv-backend")
-		return c.srun == srun && c.torch() && backend.is("c10d")
+		return c.srun == srun && (c.torch() || c.name == "accelerate") && backend.is("c10d")
 	})
 }
 

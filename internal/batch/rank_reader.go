@@ -63,6 +63,8 @@ func (s *script) stepEffect(srun *command) effect {
 	switch {
 	case srun == nil, !s.runsTraining(srun):
 		return doubtful
+	case s.stepOf(srun).tasks == 1:
+		return unused
 	case s.ranksItself(srun):
 		return doubtful
 	}
