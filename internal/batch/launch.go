@@ -20,6 +20,7 @@ func launchRules(s *script) {
 	s.separateRuns()
 	s.fixedHosts()
 	s.ignoredOptions()
+	s.stepPrograms()
 	s.badExits()
 	s.mpi()
 	s.activated()
