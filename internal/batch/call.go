@@ -33,8 +33,18 @@ func (w *walker) call(x *syntax.CallExpr, s *syntax.Stmt, c context, files []wor
 		w.keep(cmd.variables)
 		return
 	}
+	if name := x.Args[0].Lit(); len(args) > 1 && isName(name) && name == strings.ToUpper(name) { // no program is called so
+		w.blankBeforeValue(x.Args[0], args[1])
+	}
 	w.note(cmd, c, args)
 	w.effects(cmd, args)
+}
+
+// blankBeforeValue notes NAME = VALUE, which sets nothing. at is where it begins.
+func (w *walker) blankBeforeValue(at, equals *syntax.Word) {
+	if equals != nil && strings.HasPrefix(w.raw(equals), "=") {
+		w.script.oddities = append(w.script.oddities, broken{Place: w.place(at.Pos()), message: "with a blank before =, no variable is set"})
+	}
 }
 
 // keep notes that assignments turn out to be for the shell, not for a command.
@@ -249,6 +259,7 @@ func (w *walker) declare(x *syntax.DeclClause, c context) {
 	exported := x.Variant.Value == "export"
 	for _, a := range x.Args {
 		if a.Name == nil {
+			w.blankBeforeValue(a.Value, a.Value)
 			exported = exported || x.Variant.Value != "export" && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "x")
 			continue
 		}
