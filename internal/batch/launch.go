@@ -23,6 +23,7 @@ func launchRules(s *script) {
 	s.stepPrograms()
 	s.badExits()
 	s.mpi()
+	s.mpiProcesses()
 	s.activated()
 }
 
@@ -173,6 +174,23 @@ func (s *script) mpi() {
 			WithHint("srun --mpi=pmix PROGRAM, or %s without srun", c.name)
 	}
 }
+
+// mpiProcesses finds more processes than tasks: Open MPI has one place for each task, and starts nothing if there are too few.
+func (s *script) mpiProcesses() {
+	for _, c := range s.named("mpirun", "mpiexec", "orterun") {
+		w, ok := c.flag("np")
+		n, known := w.number()
+		tasks := s.job.taskCount()
+		if !ok || !known || c.task() || !s.setsTasks() || n <= tasks || mpiPlaces().MatchString(wordsOf(c)) {
+			continue
+		}
+		s.warnf("script/processes", w.Place, "%s is told to start %s, and the job has %s: Open MPI refuses it", c.name, count.Of(n, "process"), count.Of(tasks, "task")).
+			WithHint("ask for as many tasks, or leave -np out")
+	}
+}
+
+// mpiPlaces are options that give Open MPI other places than the job's tasks.
+var mpiPlaces = pattern(`(?i)oversubscribe|host|machinefile|hwthread|(^| )-H\b|prte|\brankfile|slots`)
 
 // activated finds an environment that is set up in the script's body, and does
 // not reach the tasks.
