@@ -191,7 +191,7 @@ func (s *script) processesPerNode() {
 		n, known := w.number()
 		asked := s.job.gpuCount
 		switch {
-		case !known || n == asked, n < asked && s.sharesNode(c):
+		case !known || n == asked, n < asked && (s.sharesNode(c) || c.maybe): // fewer in a branch are meant so
 		case n > asked:
 			s.errorf("script/processes", w.Place, "%s on each node, but the job asks for %s (%s)", count.Of(n, "process"), count.Of(asked, "GPU"), s.job.gpus.written()).
 				WithHint("start one process for each GPU: %d", asked)
