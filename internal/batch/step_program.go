@@ -18,14 +18,15 @@ func (s *script) stepPrograms() {
 			continue
 		}
 		w := c.words[c.at]
-		if !w.known() || w.start == 0 && !w.carried {
+		if w.assumed || w.start == 0 && !w.carried {
 			continue
 		}
 		first, _, several := strings.Cut(strings.TrimSpace(w.text), " ")
 		switch {
-		case several && !strings.Contains(first, "/") && strings.TrimSpace(w.text) == w.text:
-			s.errorf("script/step-program", w.Place, "srun looks for one program that is called %q, and starts nothing", w.text).
+		case several && !strings.ContainsAny(first, "/"+string(hole)) && strings.TrimSpace(w.text) == w.text:
+			s.errorf("script/step-program", w.Place, "srun looks for one program that is called %q, and starts nothing", w.shown()).
 				WithHint("remove the quotation marks, or write srun bash -c '...'")
+		case !w.known():
 		case isAssignment(w.text):
 			s.errorf("script/step-program", w.Place, "srun takes %s for its program, and starts nothing", w.text).
 				WithHint("srun env %s PROGRAM, or %s srun PROGRAM", w.text, w.text)
