@@ -74,7 +74,7 @@ func (c *command) subcommandIndex(name string) int {
 // talkers are programs whose words are no command that they run here.
 var talkers = []string{
 	"", "echo", "printf", "man", "which", "type", "hash", "whereis", "test", "[", "grep", "egrep", "pgrep", "pkill", "killall", "set", "alias", "module", "ml", "logger",
-	"ssh", "pdsh", "clush", "salloc", "sbatch", "awk", "sed", "read", "ls", "cat", "trap", "git", "pip", "python", "python3", "pidof", "unset",
+	"ssh", "pdsh", "clush", "salloc", "sbatch", "cp", "mv", "rm", "ln", "chmod", "touch", "awk", "sed", "read", "ls", "cat", "trap", "git", "pip", "python", "python3", "pidof", "unset",
 }
 
 // beforeSrun is where srun stands behind a program that is not known, and that runs it: flock FILE srun, retry srun.
