@@ -59,9 +59,11 @@ func (s *script) ranksInOptions() {
 		switch read {
 		case unused:
 		case doubtful:
-			s.warnf("script/rank-in-batch", v.Place, "the batch script expands %s in %s, on the first node, before srun runs: every task gets 0", name, v.name).WithHint(hint, name)
+			s.warnf("script/rank-in-batch", v.Place, "the batch script expands %s in %s, on the first node, before srun runs: every task gets 0", name, v.name).
+				WithHint(hint, name)
 		default:
-			s.errorf("script/rank-in-batch", v.Place, "the batch script expands %s in %s, on the first node, before srun runs: every task gets 0", name, v.name).WithHint(hint, name)
+			s.errorf("script/rank-in-batch", v.Place, "the batch script expands %s in %s, on the first node, before srun runs: every task gets 0", name, v.name).
+				WithHint(hint, name)
 		}
 	}
 }
@@ -99,9 +101,11 @@ func (s *script) exportedTexts() {
 			continue
 		}
 		if slices.Contains(readByLibraries, v.name) && s.runsTraining(v.scope) && !s.launchesIn(v.scope) {
-			s.errorf("script/rank-in-batch", v.Place, "no shell expands %s in --export: every task gets it as a text", m).WithHint(`set it in the task: srun bash -c 'export %s=%s; exec ...'`, v.name, m)
+			s.errorf("script/rank-in-batch", v.Place, "no shell expands %s in --export: every task gets it as a text", m).
+				WithHint(`set it in the task: srun bash -c 'export %s=%s; exec ...'`, v.name, m)
 			continue
 		}
-		s.warnf("script/rank-in-batch", v.Place, "no shell expands %s in --export: every task gets it as a text", m).WithHint(`set it in the task: srun bash -c 'export %s=%s; exec ...'`, v.name, m)
+		s.warnf("script/rank-in-batch", v.Place, "no shell expands %s in --export: every task gets it as a text", m).
+			WithHint(`set it in the task: srun bash -c 'export %s=%s; exec ...'`, v.name, m)
 	}
 }
