@@ -3,6 +3,8 @@ package batch
 import (
 	"slices"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // containerRules are about what a program needs from outside of its container.
@@ -125,7 +127,7 @@ func (c *command) images() []word {
 	return nil
 }
 
-var imageName = pattern(`^(?:docker://)?((?:[a-zA-Z0-9.-]+(?::\d+)?[/#])?[a-z0-9._/-]+?)(?::([\w.-]+))?(@sha256:[0-9a-f]+)?$`)
+var imageName = pattern.New(`^(?:docker://)?((?:[a-zA-Z0-9.-]+(?::\d+)?[/#])?[a-z0-9._/-]+?)(?::([\w.-]+))?(@sha256:[0-9a-f]+)?$`)
 
 // appendImage adds an image if it is one of a registry and all is known of it.
 func appendImage(all []image, w word) []image {
@@ -152,10 +154,10 @@ var minimumCUDA = map[string]struct{ cuda, monthly string }{
 }
 
 var (
-	inTag          = pattern(`(?:^|[^a-z])cu(?:da)?-?(\d{2})\.?(\d)`)
-	cudaImage      = pattern(`(^|/)nvidia/cuda$|(^|[/#])cuda$`)
-	monthlyImage   = pattern(`nvcr\.io[/#]nvidia/(pytorch|nemo|tensorflow|jax)$`)
-	leadingVersion = pattern(`^(\d{2})\.(\d{1,2})`)
+	inTag          = pattern.New(`(?:^|[^a-z])cu(?:da)?-?(\d{2})\.?(\d)`)
+	cudaImage      = pattern.New(`(^|/)nvidia/cuda$|(^|[/#])cuda$`)
+	monthlyImage   = pattern.New(`nvcr\.io[/#]nvidia/(pytorch|nemo|tensorflow|jax)$`)
+	leadingVersion = pattern.New(`^(\d{2})\.(\d{1,2})`)
 )
 
 func (s *script) tooOld(i image) {
@@ -199,7 +201,7 @@ func (s *script) gpu() string {
 	return name
 }
 
-var versioned = pattern(`/(cuda|nccl|ofi-nccl|aws-ofi-nccl|libfabric)[-_]v?(\d+(?:\.\d+)+)`)
+var versioned = pattern.New(`/(cuda|nccl|ofi-nccl|aws-ofi-nccl|libfabric)[-_]v?(\d+(?:\.\d+)+)`)
 
 // libraries finds search paths with two versions of one library: which one a
 // program gets depends on their order.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // directiveRules are about how sbatch's options are written.
@@ -81,7 +82,7 @@ func (s *script) linesInWords() map[int]bool {
 }
 
 // documentStart begins a here-document: <<EOF, <<-'EOF'.
-var documentStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[^<])<<-?[ \t]*(?:\\?(\w+)|"(\w+)"|'(\w+)')`) })
+var documentStart = pattern.New(`(?:^|[^<])<<-?[ \t]*(?:\\?(\w+)|"(\w+)"|'(\w+)')`)
 
 // linesInDocuments adds the lines of here-documents where the shell was not read to its
 // end, as far as lines alone show them.

@@ -2,10 +2,10 @@ package batch
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // endingRules are about how the script ends, and what Slurm learns of it: the
@@ -109,7 +109,7 @@ func (s *script) lastCommand() *command {
 	return last
 }
 
-var statusValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"?\$(\?|\{\?\})"?$`) })
+var statusValue = pattern.New(`^"?\$(\?|\{\?\})"?$`)
 
 // unreadStatus finds STATUS=$? after a step under set -e: where the step fails,
 // the script has ended before.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // environmentRules are about variables that libraries of distributed training
@@ -128,7 +129,7 @@ func (s *script) unexported(own map[string]bool) {
 	}
 }
 
-var reference = pattern(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
+var reference = pattern.New(`\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 
 // references are the variables that the script looks at itself.
 func (s *script) references() map[string]bool {

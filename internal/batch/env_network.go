@@ -3,6 +3,8 @@ package batch
 import (
 	"slices"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // interfaceNames are variables that choose the interfaces on which ranks find
@@ -31,7 +33,7 @@ func (s *script) interfaces() {
 }
 
 // ifnamePattern is what NCCL takes for several interfaces.
-var ifnamePattern = pattern(`^[\^=]|^(en|eno|enp|ens|eth|ib|bond)$`)
+var ifnamePattern = pattern.New(`^[\^=]|^(en|eno|enp|ens|eth|ib|bond)$`)
 
 // ifnameHint is what to write instead. Gloo and TensorPipe take one name for one interface (PyTorch's ProcessGroupGloo.cpp
 // and TensorPipe's uv transport compare whole names).

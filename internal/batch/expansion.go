@@ -1,9 +1,9 @@
 package batch
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // expansion is a variable that the shell expands in a word.
@@ -51,8 +51,8 @@ func expansionsIn(raw string) []expansion {
 }
 
 var (
-	parameterName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$(?:\{[!#]?)?([A-Za-z_]\w*)`) })
-	arithmeticWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^\w$\{.])([A-Za-z_]\w*)`) })
+	parameterName  = pattern.New(`^\$(?:\{[!#]?)?([A-Za-z_]\w*)`)
+	arithmeticWord = pattern.New(`(^|[^\w$\{.])([A-Za-z_]\w*)`)
 )
 
 // countedIn are the names of $((A + B)), which stand without a $. The others are found in

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // hygieneRules are about what does not stop a job, but harms its user or the others.
@@ -101,7 +103,7 @@ func (s *script) privileges() {
 }
 
 // raising is a ulimit of open files or of locked memory with a value.
-var raising = pattern(`^ulimit (-[SH]+ )?-[SH]*[nl] (\d+|unlimited)`)
+var raising = pattern.New(`^ulimit (-[SH]+ )?-[SH]*[nl] (\d+|unlimited)`)
 
 // manyRanks are the ranks of a node whose threads are in each other's way.
 const manyRanks = 4
@@ -116,11 +118,11 @@ func (s *script) threads() {
 		WithHint("export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK, or fewer")
 }
 
-var threading = pattern(`OMP_NUM_THREADS|MKL_NUM_THREADS|torchrun|torch\.distributed\.run`)
+var threading = pattern.New(`OMP_NUM_THREADS|MKL_NUM_THREADS|torchrun|torch\.distributed\.run`)
 
 var (
-	gpuClaims = pattern(`\d+\s*[x×]\s*(?:NVIDIA )?([A-Z]+\d+[A-Z]?)\b|\b([A-Z]+\d+[A-Z]?)s? (?:GPUs?\b|\d+ ?GB)`)
-	compares  = pattern(`(?i)\b(than|vs|versus|unlike|compared|instead|like|as|or|not|from)\b`)
+	gpuClaims = pattern.New(`\d+\s*[x×]\s*(?:NVIDIA )?([A-Z]+\d+[A-Z]?)\b|\b([A-Z]+\d+[A-Z]?)s? (?:GPUs?\b|\d+ ?GB)`)
+	compares  = pattern.New(`(?i)\b(than|vs|versus|unlike|compared|instead|like|as|or|not|from)\b`)
 	gpuNames  = []string{"V100", "A100", "H100", "H200", "B200", "B300", "GB200", "A10G", "L40S", "L4", "T4"}
 )
 

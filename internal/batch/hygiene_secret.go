@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // secretForms are texts that are keys and nothing else, and what they are. A line
@@ -16,22 +17,22 @@ var secretForms = []struct {
 	form func() *regexp.Regexp
 	what string
 }{
-	{"IA", pattern(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), "an access key of AWS"},
-	{"hf_", pattern(`\bhf_[A-Za-z0-9]{30,}\b`), "a token of Hugging Face"},
-	{"_", pattern(`\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bgithub_pat_\w{30,}\b`), "a token of GitHub"},
-	{"glpat-", pattern(`\bglpat-[\w-]{20,}`), "a token of GitLab"},
-	{"sk-", pattern(`\bsk-(?:proj-|ant-)?[\w-]{30,}`), "a key of an AI service"},
-	{"nvapi-", pattern(`\bnvapi-[\w-]{30,}`), "a key of NVIDIA's registry"},
-	{"xox", pattern(`\bxox[abprs]-[\w-]{10,}`), "a token of Slack"},
-	{"-----BEGIN", pattern(`-----BEGIN [A-Z ]*PRIVATE KEY-----`), "a private key"},
+	{"IA", pattern.New(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), "an access key of AWS"},
+	{"hf_", pattern.New(`\bhf_[A-Za-z0-9]{30,}\b`), "a token of Hugging Face"},
+	{"_", pattern.New(`\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bgithub_pat_\w{30,}\b`), "a token of GitHub"},
+	{"glpat-", pattern.New(`\bglpat-[\w-]{20,}`), "a token of GitLab"},
+	{"sk-", pattern.New(`\bsk-(?:proj-|ant-)?[\w-]{30,}`), "a key of an AI service"},
+	{"nvapi-", pattern.New(`\bnvapi-[\w-]{30,}`), "a key of NVIDIA's registry"},
+	{"xox", pattern.New(`\bxox[abprs]-[\w-]{10,}`), "a token of Slack"},
+	{"-----BEGIN", pattern.New(`-----BEGIN [A-Z ]*PRIVATE KEY-----`), "a private key"},
 }
 
 var (
-	secretNames = pattern(`(?i)(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY)$`)
-	passwords   = pattern(`(?i)PASS(WORD|WD)$`)
-	secretFlags = pattern(`(?i)^--?(?:[\w-]*[-_])?(?:token|password|api[-_]?key|secret)$`)
-	inAddress   = pattern(`\w+://[^/\s:@"']+:([^/\s:@"'$]{4,})@`)
-	placeholder = pattern(`(?i)^(your|my|change|replace|todo|none|null|dummy|offline|false|true|disabled?$|example|xxx|pad|eos|bos|mask)|^[<\[{(*./~]|EXAMPLE`)
+	secretNames = pattern.New(`(?i)(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY)$`)
+	passwords   = pattern.New(`(?i)PASS(WORD|WD)$`)
+	secretFlags = pattern.New(`(?i)^--?(?:[\w-]*[-_])?(?:token|password|api[-_]?key|secret)$`)
+	inAddress   = pattern.New(`\w+://[^/\s:@"']+:([^/\s:@"'$]{4,})@`)
+	placeholder = pattern.New(`(?i)^(your|my|change|replace|todo|none|null|dummy|offline|false|true|disabled?$|example|xxx|pad|eos|bos|mask)|^[<\[{(*./~]|EXAMPLE`)
 )
 
 // minSecret is the least length of what we take for a password.
@@ -104,7 +105,7 @@ func (c *command) secret() (word, bool) {
 	return word{}, false
 }
 
-var hexKey = pattern(`^[0-9a-f]{32,}$`)
+var hexKey = pattern.New(`^[0-9a-f]{32,}$`)
 
 // digits tells whether a text has some. Keys have; the names of tokens of a
 // vocabulary have not.

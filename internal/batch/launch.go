@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // launchRules are about how the ranks are started on the nodes.
@@ -190,7 +191,7 @@ func (s *script) mpiProcesses() {
 }
 
 // mpiPlaces are options that give Open MPI other places than the job's tasks.
-var mpiPlaces = pattern(`(?i)oversubscribe|host|machinefile|hwthread|(^| )-H\b|prte|\brankfile|slots`)
+var mpiPlaces = pattern.New(`(?i)oversubscribe|host|machinefile|hwthread|(^| )-H\b|prte|\brankfile|slots`)
 
 // activated finds an environment that is set up in the script's body, and does
 // not reach the tasks.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // launcherRules hold what launchers are told of the job, or assume, to the job itself.
@@ -193,7 +194,7 @@ var (
 	random = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\$\{?RANDOM\b|\$\(\([^)]*\bS?RANDOM\b|\bshuf\b|\buuidgen\b|\$\$|/dev/u?random|\bdate \+%(s|N)|\.bind\(`)
 	})
-	meetingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(MASTER_PORT|MASTER_ADDR|PET_RDZV_\w+|RDZV_\w+)$`) })
+	meetingName = pattern.New(`^(MASTER_PORT|MASTER_ADDR|PET_RDZV_\w+|RDZV_\w+)$`)
 )
 
 // randomInTask finds values by which tasks are to meet, and which each makes for itself.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // oneNode finds what runs on the first node only, while the job has more: Slurm
@@ -87,7 +88,7 @@ func (s *script) trainsOnNodes() bool {
 }
 
 // ownProgram is what the command line of a training or of a script has.
-var ownProgram = pattern(`python|torchrun|deepspeed|accelerate|bash|\.(sh|py)\b|\$|(^| )\.?/`)
+var ownProgram = pattern.New(`python|torchrun|deepspeed|accelerate|bash|\.(sh|py)\b|\$|(^| )\.?/`)
 
 // trainingName is how people call programs that train.
 var trainingName = sync.OnceValue(func() *regexp.Regexp {

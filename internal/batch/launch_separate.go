@@ -4,11 +4,12 @@ import (
 	"bytes"
 
 	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // What a task or its node is told by that is its own: whoever writes one of these into the
 // arguments wants another run in each task.
-var ownPart = pattern(`SLURM_(PROCID|NODEID|LOCALID|TASK_PID)|SLURMD_NODENAME|(?i)hostname`)
+var ownPart = pattern.New(`SLURM_(PROCID|NODEID|LOCALID|TASK_PID)|SLURMD_NODENAME|(?i)hostname`)
 
 // separateRuns finds launchers that srun starts on several nodes and that know of one only:
 // each node then does all of the work alone.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/muster-hpc/muster/internal/job/policy"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // musterRules are about lines that are for muster, which says what to do when the job fails.
@@ -31,7 +32,7 @@ func (s *script) lateWishes() {
 }
 
 // Lines that look like options, and are comments.
-var almostWish = pattern(`^(?:[ \t]+#MUSTER[ \t]+-|#[ \t]+MUSTER[ \t]+-|#MUSTER-|#(?i:muster)[ \t]+-)`)
+var almostWish = pattern.New(`^(?:[ \t]+#MUSTER[ \t]+-|#[ \t]+MUSTER[ \t]+-|#MUSTER-|#(?i:muster)[ \t]+-)`)
 
 func (s *script) misshapenWishes() {
 	for n, first := 1, s.firstCommand(); n < min(first, maxOptions); n++ {

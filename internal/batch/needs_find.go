@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // builtins are the commands of shells that are no programs.
@@ -14,7 +16,7 @@ var builtins = []string{
 	"shopt", "source", "suspend", "test", "time", "times", "trap", "true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
 }
 
-var programName = pattern(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
+var programName = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
 // programNeed is the program of a command, and the program that mpirun and its like start.
 func (s *script) programNeed(c *command, h handling) []need {

@@ -2,11 +2,11 @@ package batch
 
 import (
 	"errors"
-	"regexp"
 	"strings"
-	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // parsed is a text of shell as statements, those before the first place that the parser
@@ -132,7 +132,7 @@ func repairOf(text []byte, e misread) (repair, bool) {
 	return repair{}, false
 }
 
-var openDocument = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^unclosed here-document `([^`\n]+)`$") })
+var openDocument = pattern.New("^unclosed here-document `([^`\n]+)`$")
 
 // pointIn takes the point of a number or of an index away.
 func pointIn(text []byte, at int) (repair, bool) {

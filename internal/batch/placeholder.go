@@ -8,16 +8,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 var (
 	// optionValues are placeholders that are all of an option's value. sbatch's own %x has one letter and no second %.
-	optionValues = pattern(`[= ](\{[a-z_]\w*\}|@[A-Z]\w+@|%[A-Z]\w+%|(?i:change_?me|replace_?me)|YOUR_\w+|TODO|FIXME)(?:\s|$)`)
+	optionValues = pattern.New(`[= ](\{[a-z_]\w*\}|@[A-Z]\w+@|%[A-Z]\w+%|(?i:change_?me|replace_?me)|YOUR_\w+|TODO|FIXME)(?:\s|$)`)
 	// jinjaForms are {{ name }} and {% if %}.
-	jinjaForms = pattern(`\{\{[^{}]*\}\}|\{%.*?%\}`)
+	jinjaForms = pattern.New(`\{\{[^{}]*\}\}|\{%.*?%\}`)
 	// shellForms are placeholders that the shell cannot read: <name> where no file follows, ${var.name}.
-	shellForms = pattern(`<[A-Za-z][A-Za-z0-9 _./:-]*>|\$\{(?:var|local|module|data|each|aws_\w+)(?:\.\w+)+\}|\{\{[^{}]*\}\}|\{%.*?%\}`)
-	angleAtEnd = pattern(`<[A-Za-z][A-Za-z0-9 _./:-]*>\s*$`)
+	shellForms = pattern.New(`<[A-Za-z][A-Za-z0-9 _./:-]*>|\$\{(?:var|local|module|data|each|aws_\w+)(?:\.\w+)+\}|\{\{[^{}]*\}\}|\{%.*?%\}`)
+	angleAtEnd = pattern.New(`<[A-Za-z][A-Za-z0-9 _./:-]*>\s*$`)
 )
 
 // textSpan is a part of the text with its line.

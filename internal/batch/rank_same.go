@@ -3,6 +3,8 @@ package batch
 import (
 	"slices"
 	"strings"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Launchers of several nodes are told which node they are on, if the rendezvous does not number them. Equal
@@ -31,7 +33,7 @@ func (s *script) sameRanks(c *command, nodes int) {
 }
 
 // unexpanded is a variable of Slurm's in a text that no shell expands any more.
-var unexpanded = pattern(`^\$\{?SLURM_\w+\}?$`)
+var unexpanded = pattern.New(`^\$\{?SLURM_\w+\}?$`)
 
 // forSeveral tells whether a launcher surely waits for several nodes, and does not number them itself.
 func (s *script) forSeveral(c *command) bool {
@@ -75,7 +77,7 @@ func (s *script) numbersNodes(v *variable) bool {
 }
 
 // rankOption is an option with a rank as its value, and the last is the variable of it.
-var rankOption = pattern(`--(node|machine)[-_]rank(=|\s+)["']?\$\{?(SLURM_NODEID|SLURM_PROCID)\b`)
+var rankOption = pattern.New(`--(node|machine)[-_]rank(=|\s+)["']?\$\{?(SLURM_NODEID|SLURM_PROCID)\b`)
 
 // rankOptionIn is the variable that stands behind an option for ranks in a variable, and that the shell expands.
 func rankOptionIn(v *variable) string {

@@ -4,9 +4,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // resilienceRules are about what a job loses when a node fails, or when its time
@@ -34,18 +34,13 @@ func (s *script) leftOut() {
 	}
 }
 
-// pattern is a regular expression that is made when it is first needed.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
-
 var (
-	training = pattern(`\btorchrun\b|torch\.distributed\.(run|launch)\b|\bdeepspeed\b|\baccelerate launch\b|` +
+	training = pattern.New(`\btorchrun\b|torch\.distributed\.(run|launch)\b|\bdeepspeed\b|\baccelerate launch\b|` +
 		`\bcomposer\b|(^|[/ _-])(pre|post)?(train|training|finetune|sft)\w*\.py\b`)
-	resuming  = pattern(`(?i)resum|restart|restore|checkpoint|ckpt|(^|[^a-z])load([^a-z]|$)|latest|continue`)
-	saving    = pattern(`(?i)resum|restore|checkpoint|ckpt|save|output_?-?dir|root_dir|snapshot`)
-	preflight = pattern(`dcgmi|nvidia-smi|nccl-tests|_perf\b|(?i)pre-?flight|health|sanity|burn|verify`)
-	deadlines = pattern(`(?i)exit[-_](duration|signal)|SLURM_JOB_END_TIME|time[-_]limit|max[-_]?(time|hours|duration)|wall[-_]?(time|clock)`)
+	resuming  = pattern.New(`(?i)resum|restart|restore|checkpoint|ckpt|(^|[^a-z])load([^a-z]|$)|latest|continue`)
+	saving    = pattern.New(`(?i)resum|restore|checkpoint|ckpt|save|output_?-?dir|root_dir|snapshot`)
+	preflight = pattern.New(`dcgmi|nvidia-smi|nccl-tests|_perf\b|(?i)pre-?flight|health|sanity|burn|verify`)
+	deadlines = pattern.New(`(?i)exit[-_](duration|signal)|SLURM_JOB_END_TIME|time[-_]limit|max[-_]?(time|hours|duration)|wall[-_]?(time|clock)`)
 )
 
 // trains tells whether the job trains a model, and does not only measure.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Failures are counted on at the rate of Llama 3's training (catalog.Llama3).
@@ -47,7 +48,7 @@ func interval(between time.Duration) time.Duration {
 }
 
 var (
-	saves     = pattern(`(?i)(save|checkpoint|ckpt)`)
+	saves     = pattern.New(`(?i)(save|checkpoint|ckpt)`)
 	timeUnits = map[string]time.Duration{
 		"minutes": time.Minute, "mins": time.Minute, "min": time.Minute, "minute": time.Minute,
 		"seconds": time.Second, "secs": time.Second, "sec": time.Second, "second": time.Second,

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // resourceRules are about the resources that the job asks for, or should.
@@ -109,7 +110,7 @@ func (s *script) memoryRules() {
 }
 
 // foreignTime is a time limit in lines that sbatch reads beside its own (Slurm's src/sbatch/opt.c, xlate.c).
-var foreignTime = pattern(`^#SLURM\b.*(--time\b|\s-t)|^#PBS\b.*\bwalltime=|^#BSUB\b.*\s-W`)
+var foreignTime = pattern.New(`^#SLURM\b.*(--time\b|\s-t)|^#PBS\b.*\bwalltime=|^#BSUB\b.*\s-W`)
 
 func (s *script) otherTime() bool {
 	for n := 1; n < min(s.firstCommand(), maxOptions); n++ {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // slurmRules are about the script's use of Slurm itself while the job runs.
@@ -65,7 +66,7 @@ var (
 	ownPathAlone = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^"?\$(0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(\[0\])?\})"?$`)
 	})
-	ownPathCut = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(0|BASH_SOURCE(\[0\])?)%%?/`) })
+	ownPathCut = pattern.New(`\$\{(0|BASH_SOURCE(\[0\])?)%%?/`)
 )
 
 // ownDirectory: sbatch copies the script, and the copy stands alone in a directory of
@@ -100,7 +101,7 @@ func (s *script) spoolCopy(at diag.Place) {
 
 // jobNumber is the job's number alone; that of an array's last task is the array's.
 var (
-	jobNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"?\$\{?SLURM_JOB_?ID\}?"?$`) })
+	jobNumber = pattern.New(`^"?\$\{?SLURM_JOB_?ID\}?"?$`)
 	inTrap    = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\b(scontrol\s+requeue(?:hold)?|scancel)\s[^;&|]*"?\$\{?SLURM_JOB_?ID\b\}?`)
 	})

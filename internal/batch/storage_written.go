@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // readers are programs that write nothing to the paths that they are given.
@@ -23,7 +25,7 @@ var (
 		return regexp.MustCompile(`(?i)(^|[-_.])(save|saves|output|out|write|dest|target|store)([-_.]|$)`)
 	})
 	// optionBefore is the option that a text ends with, whose value comes next.
-	optionBefore = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[\s"'({])(?:--?)?([\w.-]+?)(?:=|\s+)["']*$`) })
+	optionBefore = pattern.New(`(?:^|[\s"'({])(?:--?)?([\w.-]+?)(?:=|\s+)["']*$`)
 )
 
 // loads tells whether a name is that of something that is read only.

@@ -3,12 +3,11 @@ package batch
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // mark is the byte order mark that some editors write in front of UTF-8.
@@ -104,7 +103,7 @@ func (s *script) seen(list *diag.List) *diag.List {
 	return kept
 }
 
-var lastWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\\[ \t]+(#.*)?$`) })
+var lastWord = pattern.New(`^\\[ \t]+(#.*)?$`)
 
 // continuations finds a backslash that does not stand at the end of its line: it
 // makes a word of the blank behind it, and the command ends there.
@@ -121,7 +120,7 @@ func (s *script) continuations() {
 	}
 }
 
-var blankBehind = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(?:^|[ \t])(\\)[ \t]+$`) })
+var blankBehind = pattern.New(`(?m)(?:^|[ \t])(\\)[ \t]+$`)
 
 // quotedContinuations finds such a backslash in a text in quotation marks that becomes
 // words of a command: it stays, and is a word of its own.

@@ -6,17 +6,18 @@ import (
 	"strings"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 var (
 	// optionHoles are placeholders in #SBATCH lines, where < and {{ mean nothing else.
-	optionHoles = pattern(`\{\{[^{}]*\}\}|\{%.*?%\}|<%.*?%>|<[A-Za-z][A-Za-z0-9 _./:-]*>|\$\{[A-Za-z_]\w*(?:\.\w+)+\}`)
+	optionHoles = pattern.New(`\{\{[^{}]*\}\}|\{%.*?%\}|<%.*?%>|<[A-Za-z][A-Za-z0-9 _./:-]*>|\$\{[A-Za-z_]\w*(?:\.\w+)+\}`)
 	// shellHoles are placeholders in the shell, where <in>out is a redirection and {{x}} may belong to another language.
-	shellHoles = pattern(`<(?i:your|insert|replace|path[ _-]to)[ _-][A-Za-z0-9 _./-]*[A-Za-z0-9]>|/\{\{ ?\w+ ?\}\}|\{\{ ?\w+ ?\}\}/`)
+	shellHoles = pattern.New(`<(?i:your|insert|replace|path[ _-]to)[ _-][A-Za-z0-9 _./-]*[A-Za-z0-9]>|/\{\{ ?\w+ ?\}\}|\{\{ ?\w+ ?\}\}/`)
 	// messages are lines that print a text.
-	messages = pattern(`^\s*(echo|printf|#)`)
+	messages = pattern.New(`^\s*(echo|printf|#)`)
 	// fillers are lines that fill placeholders of another file.
-	fillers = pattern(`\b(sed|perl)\b.*\b(s|y)[/|,#@].*(\{\{|<)`)
+	fillers = pattern.New(`\b(sed|perl)\b.*\b(s|y)[/|,#@].*(\{\{|<)`)
 )
 
 // spans are parts of the script.

@@ -2,12 +2,11 @@ package lint
 
 import (
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // network has the rules about networks and security groups. They are
@@ -140,4 +139,4 @@ func elasticIP(at spec.View) {
 }
 
 // addressID is the form of an address's id: 8 digits until 2016, 17 since then.
-var addressID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^eipalloc-([0-9a-f]{8}|[0-9a-f]{17})$`) })
+var addressID = pattern.New(`^eipalloc-([0-9a-f]{8}|[0-9a-f]{17})$`)

@@ -1,13 +1,12 @@
 package lint
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // practice has the rules about what ParallelCluster accepts and people regret.
@@ -132,7 +131,7 @@ func reservedIdle(x resource, idle spec.View) {
 		WithHint("MinCount: %d keeps them; a node that comes back needs minutes to start", high.Int())
 }
 
-var reservationPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^cr-[0-9a-f]{17}$`) })
+var reservationPattern = pattern.New(`^cr-[0-9a-f]{17}$`)
 
 // reservationID finds ids that no reservation has. ParallelCluster does not look
 // at their form; AWS refuses them.

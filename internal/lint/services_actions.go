@@ -1,11 +1,10 @@
 package lint
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // actions has the rules about scripts and other things that nodes fetch
@@ -39,7 +38,7 @@ func scripts(v spec.View, events ...string) {
 	}
 }
 
-var schemePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):`) })
+var schemePattern = pattern.New(`^([A-Za-z][A-Za-z0-9+.-]*):`)
 
 // urlScheme is a URL's scheme in small letters, empty if it has none.
 func urlScheme(url string) string {

@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // levelRange are the levels that have something; a zero end is open.
@@ -59,7 +60,7 @@ func minor(text string) Level {
 	return Level(n)
 }
 
-var rangeSuffix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*)\(((?:3\.\d+)?\.\.(?:3\.\d+)?)\)$`) })
+var rangeSuffix = pattern.New(`^(.*)\(((?:3\.\d+)?\.\.(?:3\.\d+)?)\)$`)
 
 // cutRange takes the levels off the end of a word such as "range:0..35(..3.15)".
 // In a term "in:A,B" they belong to its last value.
@@ -108,7 +109,7 @@ type constraint struct {
 	oneOf []string
 	// elsewhere are values that only other levels have.
 	elsewhere map[string]levelRange
-	pattern   *pattern
+	pattern   *tablePattern
 	id        bool
 	cidr      bool
 	value     *bounds
@@ -158,22 +159,22 @@ func (s *schema) constraint(text string) constraint {
 	return c
 }
 
-// pattern is one of the table's patterns. It is compiled when it is first
+// tablePattern is one of the table's patterns. It is compiled when it is first
 // needed: a file has few of the keys.
-type pattern struct {
+type tablePattern struct {
 	text string
 	form func() *regexp.Regexp
 }
 
-func newPattern(text string) *pattern {
-	return &pattern{text, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+func newPattern(text string) *tablePattern {
+	return &tablePattern{text, pattern.New(text)}
 }
 
-func (p *pattern) String() string { return p.text }
+func (p *tablePattern) String() string { return p.text }
 
-func (p *pattern) matches(s string) bool { return p.form().MatchString(s) }
+func (p *tablePattern) matches(s string) bool { return p.form().MatchString(s) }
 
-func (s *schema) pattern(text string) *pattern {
+func (s *schema) pattern(text string) *tablePattern {
 	if s.patterns[text] == nil {
 		s.patterns[text] = newPattern(text)
 	}

@@ -2,13 +2,12 @@ package spec
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec/yamledit"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // title is a key as messages name it.
@@ -144,7 +143,7 @@ func (f *field) patternHint() string {
 	}
 }
 
-var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([a-z]+-)\[0-9a-([fz])\]\{(\d+)(?:(,)(\d*))?\}`) })
+var idForm = pattern.New(`([a-z]+-)\[0-9a-([fz])\]\{(\d+)(?:(,)(\d*))?\}`)
 
 // idHint says what an AWS id looks like.
 func (f *field) idHint() string {

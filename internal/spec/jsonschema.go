@@ -2,10 +2,11 @@ package spec
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // object is a JSON object. Its keys are written in their order as words.
@@ -118,7 +119,7 @@ func (f *field) jsonText() object {
 // networkPattern is a network or a prefix list's id.
 const networkPattern = `^((\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])\.){3}(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])/(\d|[12]\d|3[0-2])$|^pl-[a-zA-Z0-9]`
 
-var codePoint = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\x\{([0-9a-fA-F]{4})\}`) })
+var codePoint = pattern.New(`\\x\{([0-9a-fA-F]{4})\}`)
 
 // ecmaPattern writes a pattern of Go so that JavaScript reads it alike: a
 // character stands for itself.

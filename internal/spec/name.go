@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
-var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]{0,39}$`) })
+var validName = pattern.New(`^[a-zA-Z][a-zA-Z0-9-]{0,39}$`)
 
 // NameOf is a cluster's name if the user gives none: the cluster file's, or its
 // folder's where the file is just called cluster.yaml.

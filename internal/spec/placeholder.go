@@ -6,7 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // hole is a part of a cluster file that is to be replaced before the file is used.
@@ -27,22 +28,18 @@ const placeholderWords = `(?i:change[-_]?me|replace[-_]?me)|YOUR[-_][\w-]+|(?i:y
 var (
 	// holeForms are ${NAME}, terraform's ${var.name} and ${list[0]}, the shell's ${NAME:-value}, {{ name }}, {% if %}, <%= name %> and <name>.
 	// CloudFormation resolves {{resolve:...}} itself.
-	holeForms = lazyRegexp(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{[A-Za-z_]\w*(?:(?:\.[\w*-]+|\[[^\[\]{}]*\])+|:?[-+=?][^{}]*)\}` +
+	holeForms = pattern.New(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{[A-Za-z_]\w*(?:(?:\.[\w*-]+|\[[^\[\]{}]*\])+|:?[-+=?][^{}]*)\}` +
 		`|\{\{[^{}]*\}\}|\{%.*?%\}|<%.*?%>|<[A-Za-z][A-Za-z0-9 _.-]*>`)
-	angleBefore = lazyRegexp(`(^\s*|[:-]\s+|[\[,]\s*)["']?$|[-/:_.=]$`)
-	angleAfter  = lazyRegexp(`^(["']?\s*($|[,\]]|\s#)|[-/:_.=])`)
+	angleBefore = pattern.New(`(^\s*|[:-]\s+|[\[,]\s*)["']?$|[-/:_.=]$`)
+	angleAfter  = pattern.New(`^(["']?\s*($|[,\]]|\s#)|[-/:_.=])`)
 	// wholeForms are placeholders where they are all of a value, wordForms those that are texts: words, and ids that cannot be any.
-	wholeForms  = lazyRegexp(`\$[A-Za-z_]\w*|\$\([^()]*\)|%[A-Za-z_]\w*%|@[A-Za-z_]\w*@|\(\([^()]+\)\)|\{(?:[a-z_][\w. -]*|[A-Z_][A-Z0-9_]*)\}`)
-	wordForms   = lazyRegexp(`(?:subnet|sg|fs|ami|vol|snap)-(?:` + placeholderWords + `|[0-9a-f]*[xyzXYZ]{3,}\w*|[g-zG-Z]+|\.{2,})|` + placeholderWords)
-	wholeBefore = lazyRegexp(`(^\s*(-\s+)*["']?\w+["']?\s*:\s+|^\s*(-\s+)+|[\[{](.*,)?\s*(\w+:\s+)?)["']?$`)
-	wholeAfter  = lazyRegexp(`^["']?\s*($|[,\]}])`)
+	wholeForms  = pattern.New(`\$[A-Za-z_]\w*|\$\([^()]*\)|%[A-Za-z_]\w*%|@[A-Za-z_]\w*@|\(\([^()]+\)\)|\{(?:[a-z_][\w. -]*|[A-Z_][A-Z0-9_]*)\}`)
+	wordForms   = pattern.New(`(?:subnet|sg|fs|ami|vol|snap)-(?:` + placeholderWords + `|[0-9a-f]*[xyzXYZ]{3,}\w*|[g-zG-Z]+|\.{2,})|` + placeholderWords)
+	wholeBefore = pattern.New(`(^\s*(-\s+)*["']?\w+["']?\s*:\s+|^\s*(-\s+)+|[\[{](.*,)?\s*(\w+:\s+)?)["']?$`)
+	wholeAfter  = pattern.New(`^["']?\s*($|[,\]}])`)
 	// freeKey is a key whose values are for others, not for AWS.
-	freeKey = lazyRegexp(`(^[ -]*|[{,]\s*)["']?(Args|Tags|CustomSlurmSettings|ExtraChefAttributes|AdditionalSssdConfigs)["']?\s*:`)
+	freeKey = pattern.New(`(^[ -]*|[{,]\s*)["']?(Args|Tags|CustomSlurmSettings|ExtraChefAttributes|AdditionalSssdConfigs)["']?\s*:`)
 )
-
-func lazyRegexp(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
 
 // holes finds what is to be replaced, comments left out.
 func holes(data []byte) []hole {
@@ -87,7 +84,7 @@ func lineHoles(line string, free freeText) []hole {
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b hole) int { return cmp.Compare(a.start, b.start) })
+	slices.SortStableFunc(found, func(a, b hole) int { return cmp.Compare(a.start, b.start) })
 	return found
 }
 

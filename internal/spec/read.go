@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // maxBytes is the size of the largest file that is read. ParallelCluster's own
@@ -80,7 +81,7 @@ func missingHint(path string) string {
 	return "check the name and the directory"
 }
 
-var globMeta = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[*?\[\\]`) })
+var globMeta = pattern.New(`[*?\[\\]`)
 
 func globEscape(path string) string { return globMeta().ReplaceAllString(path, `\$0`) }
 

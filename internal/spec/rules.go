@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // checkCluster reports what the schema's table cannot say.
@@ -72,7 +73,7 @@ func (u *unique) checkAs(value string, v View, code string) *diag.Diagnostic {
 // maxName is ParallelCluster's limit for names of queues and the like.
 const maxName = 25
 
-var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]*$`) })
+var namePattern = pattern.New(`^[a-z][a-z0-9-]*$`)
 
 // checkName holds ParallelCluster's rules for names of queues, compute
 // resources and login pools. They become host names and stand in slurm.conf.

@@ -4,11 +4,11 @@ import (
 	"math"
 	"math/big"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Values are read as ParallelCluster reads them: PyYAML says what a word is
@@ -95,7 +95,7 @@ func allDigits(s string) bool {
 	return !strings.ContainsFunc(strings.TrimLeft(s, "+-"), func(r rune) bool { return r < '0' || r > '9' })
 }
 
-var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$`) })
+var decimal = pattern.New(`^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$`)
 
 // float is a scalar's number.
 func (n *node) float() (float64, bool) {

@@ -78,7 +78,7 @@ type schema struct {
 	// of keys that only other levels have.
 	places, foreign map[string][]*field
 	// patterns are those of all keys, by their text.
-	patterns map[string]*pattern
+	patterns map[string]*tablePattern
 }
 
 // field is a key with what stands below it.
@@ -108,7 +108,7 @@ func (f *field) child(name string) *field {
 func mustSchema(table string, l Level) *schema {
 	s := &schema{
 		level: l, root: &field{Key: Key{Type: "map"}}, places: map[string][]*field{}, foreign: map[string][]*field{},
-		patterns: map[string]*pattern{},
+		patterns: map[string]*tablePattern{},
 	}
 	for line := range strings.Lines(table) {
 		line = strings.TrimRight(line, "\n")

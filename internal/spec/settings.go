@@ -1,13 +1,12 @@
 package spec
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec/yamledit"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // settingPlace is where custom Slurm settings stand: lines of slurm.conf, or
@@ -32,7 +31,7 @@ var denied = [...][]string{
 	slurmNodes: {"cpus", "features", "gres", "nodeaddr", "nodehostname", "nodename", "state", "weight"},
 }
 
-var settingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_/-]{0,63}$`) })
+var settingName = pattern.New(`^[A-Za-z][A-Za-z0-9_/-]{0,63}$`)
 
 // checkSettings holds that custom Slurm settings stay on their line.
 func checkSettings(v View, at settingPlace) {

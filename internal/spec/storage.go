@@ -2,11 +2,11 @@ package spec
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // reserved are directories that ParallelCluster does not mount over.
@@ -32,7 +32,7 @@ func checkStorage(root View) {
 	checkOverlaps(dirs, scratchDirs(root))
 }
 
-var storageName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{N}_.:/=+\-@]+$`) })
+var storageName = pattern.New(`^[\p{L}\p{N}_.:/=+\-@]+$`)
 
 // maxStorageName is ParallelCluster's limit in characters.
 const maxStorageName = 30
@@ -194,7 +194,7 @@ func uriHint(uri string) string {
 	return "write s3://bucket or s3://bucket/prefix/"
 }
 
-var bucketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`) })
+var bucketName = pattern.New(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
 // parseURI splits s3://bucket/prefix. The prefix ends in a slash unless it is
 // empty. Names that a file system could not hold are refused.

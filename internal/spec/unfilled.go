@@ -1,13 +1,11 @@
 package spec
 
 import (
-	"regexp"
-	"sync"
-
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
-var variablePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^["']?\$[A-Za-z_]\w*["']?(\s|$)`) })
+var variablePattern = pattern.New(`^["']?\$[A-Za-z_]\w*["']?(\s|$)`)
 
 // unfilled is the hint for an error at a value that is a shell's variable without
 // braces, which envsubst fills and muster does not.

@@ -2,13 +2,12 @@ package spec
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // modelPlaceholder stands for each model's name in a directory's path.
@@ -121,7 +120,7 @@ func checkMode(v View) {
 	}
 }
 
-var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}]*\}|[{}]`) })
+var placeholder = pattern.New(`\{[^{}]*\}|[{}]`)
 
 // checkDirectory reports whether a path can be a directory of shared storage.
 // With nil for the mounts it can be anywhere.

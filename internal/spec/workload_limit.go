@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/muster-hpc/muster/internal/spec/yamledit"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // checkLimits checks what an account or a QOS gives its jobs.
@@ -38,7 +39,7 @@ func tresNames(c *Cluster) []string {
 	return names
 }
 
-var tresAmount = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,15}[KMGTPkmgtp]?$`) })
+var tresAmount = pattern.New(`^[0-9]{1,15}[KMGTPkmgtp]?$`)
 
 // checkTRES holds Slurm's syntax of amounts: cpu=4,mem=10G,gres/gpu=8.
 func checkTRES(v View, known []string) {

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // clues returns the beginnings of files that say which others there have to be, and how long they are.
@@ -39,7 +39,7 @@ func clues(files []File) []Span {
 	return all
 }
 
-var dataName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`__\d{1,9}_\d{1,9}\.distcp`) })
+var dataName = pattern.New(`__\d{1,9}_\d{1,9}\.distcp`)
 
 // metadataNames are the files that a .metadata of torch.distributed.checkpoint names: it is a pickle, and their names
 // are plain in it.

@@ -6,9 +6,11 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
-var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+`) })
+var digits = pattern.New(`\d+`)
 
 // kinds are the names of a checkpoint's files without their numbers, and how many there are of each. What is in the making is none yet.
 func kinds(files []File) map[string]int {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Temporary says that a file is not meant to stay, by its name or that of a directory above it.
@@ -23,7 +25,7 @@ func Temporary(p string) bool {
 }
 
 // unnamed is what the tempfile of Rust calls a file that is yet to get its name, which safetensors 0.8 leaves where a save is killed.
-var unnamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.tmp[A-Za-z0-9]{6}$`) })
+var unnamed = pattern.New(`^\.tmp[A-Za-z0-9]{6}$`)
 
 // Log says that a file is one that programs append to: a part of it is worth having, and no checkpoint waits for it.
 func Log(p string) bool {

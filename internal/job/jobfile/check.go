@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // checkJob reports what the table cannot say.
@@ -160,7 +161,7 @@ func checkPath(v spec.View) {
 	}
 }
 
-var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+var variableName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // taken are variables that the launcher or Slurm sets, each rank its own.
 var taken = []string{

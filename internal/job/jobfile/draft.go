@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Draft is what a new job file begins with. What is empty stands there as a comment, or has its
@@ -75,7 +77,7 @@ func list(texts []string, example string) string {
 
 // plain are texts that YAML reads as what they are, in lists, too. Those that begin with a digit
 // may be numbers or times.
-var plain = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(/|--?[a-z]|[A-Za-z])[A-Za-z0-9_./-]*$`) })
+var plain = pattern.New(`^(/|--?[a-z]|[A-Za-z])[A-Za-z0-9_./-]*$`)
 
 // words are texts that YAML takes for something else.
 var words = sync.OnceValue(func() *regexp.Regexp {
@@ -83,7 +85,7 @@ var words = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // clock are times with days, which YAML takes for texts.
-var clock = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+-[0-9:]+$`) })
+var clock = pattern.New(`^[0-9]+-[0-9:]+$`)
 
 // scalar is a text as YAML reads it again: the escapes of Go's texts are YAML's, too.
 func scalar(text string) string {

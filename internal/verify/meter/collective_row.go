@@ -1,13 +1,13 @@
 package meter
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // preamble finds how a row begins: size, count and type.
-var preamble = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*\d+\s+\d+\s+[a-z]`) })
+var preamble = pattern.New(`^\s*\d+\s+\d+\s+[a-z]`)
 
 // row reads a line that may be a row, the begin of one that NCCL's first message cut, or its rest.
 func (t *table) row(l line) {

@@ -1,9 +1,9 @@
 package meter
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // IOR is what IOR measured of a file system: https://ior.readthedocs.io
@@ -75,7 +75,7 @@ type iorText struct {
 }
 
 // options finds "name : value".
-var options = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z][A-Za-z ]*?)\s*: +(\S.*)$`) })
+var options = pattern.New(`^([A-Za-z][A-Za-z ]*?)\s*: +(\S.*)$`)
 
 func (t *iorText) line(l line) {
 	text := strings.TrimSpace(l.text)

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Mdtest is what mdtest measured of a file system's metadata.
@@ -36,7 +38,7 @@ var rated = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^((?:File|Directory|Tree) [a-z]+)\s*:?((?:\s+\S+)+)$`)
 })
 
-var iterations = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^SUMMARY rate.*\(of (\d+) iterations\)`) })
+var iterations = pattern.New(`^SUMMARY rate.*\(of (\d+) iterations\)`)
 
 // ReadMdtest reads what mdtest 3.3 to 4.1 prints.
 func ReadMdtest(text []byte) Mdtest {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // GPUQuery is what `nvidia-smi --query-gpu=... --format=csv` prints, with header or noheader, with units or nounits.
@@ -165,7 +167,7 @@ type GPUListed struct {
 	Parts []string `json:"parts,omitempty"`
 }
 
-var listedGPU = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^GPU (\d+): (.*) \(UUID: ([^)]+)\)$`) })
+var listedGPU = pattern.New(`^GPU (\d+): (.*) \(UUID: ([^)]+)\)$`)
 
 var listedPart = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^MIG .* Device +\d+: +\(UUID: ([^)]+)\)$`)

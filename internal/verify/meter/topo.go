@@ -1,10 +1,10 @@
 package meter
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Topology is what `nvidia-smi topo -m` prints: how GPUs and network devices of a machine reach each other.
@@ -29,7 +29,7 @@ func (t Topology) Path(from, to string) string {
 	return t.Paths[i][j]
 }
 
-var nicNamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(NIC\d+): (\S+)$`) })
+var nicNamed = pattern.New(`^(NIC\d+): (\S+)$`)
 
 // ReadTopology reads what `nvidia-smi topo -m` prints, also where tabs became blanks.
 func ReadTopology(text []byte) Topology {
