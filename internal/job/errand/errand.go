@@ -91,8 +91,6 @@ type Checkpoint struct {
 	Pointed bool `json:"pointed,omitempty"`
 	// unsure says that it does not say itself whether it is whole, mute that nothing in it does.
 	unsure, mute bool
-	// counted are the kinds of files of which it says how many it has, each in a line, as checkpoints are compared.
-	counted string
 }
 
 // Mending asks what has to be put right in directories of checkpoints before a job goes on, or with

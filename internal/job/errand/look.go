@@ -26,8 +26,9 @@ type tree struct {
 	files    map[string]checkpoint.File // by path below the root
 	paths    []string
 	pointers []pointer
-	dirs     []string          // the checkpoints: directories, and files that are one
-	markers  map[string]string // by run: the file by which checkpoints of it say that they are whole
+	dirs     []string            // the checkpoints: directories, and files that are one
+	markers  map[string]string   // by run: the file by which checkpoints of it say that they are whole
+	counted  map[string][]string // by checkpoint: the kinds of files of which it says how many it has
 	known    *checkpoint.Memory
 	reads    part.Reads
 	// unread is what below the root cannot be read, and is left out.
@@ -76,7 +77,7 @@ func (s *server) walk(root string) (*tree, error) {
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real // a link is not walked into
 	}
-	t := &tree{root: root, files: map[string]checkpoint.File{}, known: s.memory(root), reads: part.Reads{Open: openOrdinary, Left: mostReads}}
+	t := &tree{root: root, files: map[string]checkpoint.File{}, counted: map[string][]string{}, known: s.memory(root), reads: part.Reads{Open: openOrdinary, Left: mostReads}}
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && p != root {
 			return nil // it went while we looked
@@ -276,7 +277,8 @@ func (t *tree) judge(dir string, now time.Time, by func(checkpoint.Set) checkpoi
 	}
 	set, _ = checkpoint.Look(set, by, t.known, t.reads.Reader(func(p string) string { return filepath.Join(below, p) })) // it has no errors
 	v := by(set)
-	c.Layout, c.Torn, c.unsure, c.mute, c.counted = v.Layout, v.Torn, v.Slow || v.Mute, v.Mute, strings.Join(v.Counted, "\n")
+	c.Layout, c.Torn, c.unsure, c.mute = v.Layout, v.Torn, v.Slow || v.Mute, v.Mute
+	t.counted[dir] = v.Counted
 	quiet := v.Quiet
 	if v.Mute {
 		quiet = time.Minute

@@ -114,7 +114,7 @@ func (t *tree) compare(found []Checkpoint) {
 
 // fewer says of which files a checkpoint has fewer than the one before it, whole or not: where that has as few, its run has fewer ranks now.
 func (t *tree) fewer(c, before Checkpoint) string {
-	kind, have, had := checkpoint.Fewer(t.set(c.Dir).Files, t.set(before.Dir).Files, strings.Split(c.counted, "\n"))
+	kind, have, had := checkpoint.Fewer(t.set(c.Dir).Files, t.set(before.Dir).Files, t.counted[c.Dir])
 	if kind == "" {
 		return ""
 	}
