@@ -8,7 +8,8 @@ import (
 
 func TestNew(t *testing.T) {
 	number := pattern.New(`^\d+$`)
-	if !number().MatchString("12") || number().MatchString("x") || number() != number() {
+	first, second := number(), number()
+	if !first.MatchString("12") || first.MatchString("x") || first != second {
 		t.Error("it is not the expression, or is made twice")
 	}
 }
