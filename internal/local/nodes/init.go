@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -120,14 +121,33 @@ const execWait = 2 * time.Second
 // into another program, as a node's init does when it starts: for that it waits.
 func commandLine(pid, depth int) []byte {
 	file := "/proc/" + strconv.Itoa(pid) + "/cmdline"
-	line, err := os.ReadFile(file)
-	for end := time.Now().Add(execWait); err == nil && len(line) == 0; line, err = os.ReadFile(file) {
+	line, err := readOnce(file)
+	for end := time.Now().Add(execWait); err == nil && len(line) == 0; line, err = readOnce(file) {
 		if !firstAt(pid, depth) || dead(pid) || time.Now().After(end) {
 			return nil
 		}
 		time.Sleep(time.Millisecond)
 	}
 	return line
+}
+
+// mostRead is more than the command line of a node's init has, in bytes.
+const mostRead = 16 << 10
+
+// readOnce reads the beginning of a file of /proc with one call. With several, a process that turns into another program meanwhile shows the
+// beginning of one command line and the rest of another, or nothing behind it: a node would not be seen.
+func readOnce(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	line := make([]byte, mostRead)
+	n, err := f.Read(line)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return line[:n], err
 }
 
 // beganAt is when a process started. The kernel counts in hundredths of a
