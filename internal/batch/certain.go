@@ -44,7 +44,7 @@ func (s *script) stepsThatSee(v *variable) []*command {
 	}
 	var steps []*command
 	for _, c := range s.named("srun") {
-		scoped := v.scope == nil || v.scope == c || slices.Contains(c.around(), v.scope)
+		scoped := v.scope == nil || v.scope == c || slices.Contains(c.outerCommands(), v.scope)
 		follows := c.Line >= v.Line || c.function != "" || v.function != "" || c.looped
 		if !c.task() && scoped && follows {
 			steps = append(steps, c)
@@ -53,8 +53,8 @@ func (s *script) stepsThatSee(v *variable) []*command {
 	return steps
 }
 
-// around are the commands that run a command, the innermost first.
-func (c *command) around() []*command {
+// outerCommands are the commands that run a command, the innermost first.
+func (c *command) outerCommands() []*command {
 	var all []*command
 	for o := c.outer; o != nil; o = o.outer {
 		all = append(all, o)

@@ -249,6 +249,9 @@ muster was written and tested without an account of AWS. Nothing on this page wa
   another node's files. They have no package that tests could install; that older versions of mdtest count -N in tasks is what its commit 7981fc7 says.
 - By which options launchers take fixed hosts, and which saves fail on a mounted bucket: the latter is read in mount-s3's manual and a report; no launcher and no such mount was tried.
 - What torchrun does with a meeting place and without --nnodes, started on several nodes: tried with PyTorch 1.13 alone, whose first one trains by itself.
+- What batch scripts do on several nodes by these rules: whole names of interfaces for Gloo were tried with PyTorch 2.15, for TensorPipe not; equal node ranks and --standalone for several nodes hung with torchrun 2.15 in two network
+  namespaces; that accelerate takes no notice of its machine rank with c10d is concluded from torchrun, which it starts.
+- That checkpoints of Orbax, nanotron, lingua, OLMo-core and Composer have the names and files that docs/data.md says, and that programs print what those logs of testdata/programs have that were made after their sources (SOURCE.md): none of these programs ran here.
 - That a rehearsal of an ordinary user's on Debian 13 refuses bad settings before it starts: slurmctld of 24.11 finds no address in the network of its trial there.
 - That a node whose clock is wrong is found: the judgement is tested; nodes of tests have one kernel, and so one clock. Slow nodes were made by limiting their bandwidth; a kernel that could delay packets was not there.
 

@@ -26,7 +26,7 @@ func Dirs(files iter.Seq[string]) []string {
 			f.file(p)
 		}
 	}
-	f.number()
+	f.nameNumbered()
 	var all []string
 	for dir := range f.named {
 		if f.single(dir) && !f.within(path.Dir(dir), f.outer) {

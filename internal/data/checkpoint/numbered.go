@@ -49,9 +49,9 @@ func (p *part) orbax() {
 	}
 }
 
-// number takes directories with a number for a name as named, of which a file says that they are checkpoints. Those above a
+// nameNumbered takes directories with a number for a name as named, of which a file says that they are checkpoints. Those above a
 // named one, as of jobs, are none.
-func (f *finder) number() {
+func (f *finder) nameNumbered() {
 	above := map[string]bool{}
 	for dir := range f.named {
 		for up := path.Dir(dir); up != "." && up != "/" && !above[up]; up = path.Dir(up) {

@@ -16,8 +16,8 @@ func (a ages) add(p string, at time.Time) {
 	}
 }
 
-// date gives directories the time of the last part below them.
-func (a ages) date(all []*candidate) {
+// dateCandidates gives directories the time of the last part below them.
+func (a ages) dateCandidates(all []*candidate) {
 	dirs := make(map[string]*candidate, len(all))
 	for _, c := range all {
 		dirs[c.dir] = c

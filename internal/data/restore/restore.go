@@ -102,7 +102,7 @@ func Look(ctx context.Context, bucket store.Store, prefix string, now time.Time)
 	for _, dir := range dirs {
 		v.all = append(v.all, &candidate{dir: dir, hidden: unfinished[checkpoint.UnfinishedName(dir)]})
 	}
-	ages.date(v.all)
+	ages.dateCandidates(v.all)
 	for _, c := range singles {
 		if !slices.ContainsFunc(v.all, func(d *candidate) bool { return !d.single && (d.dir == "." || strings.HasPrefix(c.dir, d.dir+"/")) }) {
 			c.hidden = unfinished[checkpoint.UnfinishedName(c.dir)]

@@ -14,7 +14,7 @@ func (c *court) log() {
 	c.tables()
 	c.messages()
 	for i, s := range c.Signs {
-		if s.outlived() || c.wraps(i) {
+		if s.outlived() || c.wrapsAnother(i) {
 			continue
 		}
 		s.Text, s.Node, s.Name = oneLine(s.Text), oneLine(s.Node), oneLine(s.Name)
@@ -36,10 +36,10 @@ func (s Sign) outlived() bool {
 	return true
 }
 
-// wraps says that a sign is of an exception that only passes on another one of its rank, which says more: that of a worker of a DataLoader
+// wrapsAnother says that a sign is of an exception that only passes on another one of its rank, which says more: that of a worker of a DataLoader
 // (torch/_utils.py), of a rank that saved or loaded a checkpoint (torch/distributed/checkpoint/api.py), or of what a dataset is made from
 // (datasets/exceptions.py).
-func (c *court) wraps(at int) bool {
+func (c *court) wrapsAnother(at int) bool {
 	s := c.Signs[at]
 	if !s.wrapper() {
 		return false

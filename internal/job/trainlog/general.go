@@ -190,8 +190,8 @@ func (g *general) course(key []byte) *course {
 	return &g.Courses[len(g.Courses)-1]
 }
 
-// main is the training's course, or the only one that there is; nil is neither.
-func (g *general) main() *course {
+// mainCourse is the training's course, or the only one that there is; nil is neither.
+func (g *general) mainCourse() *course {
 	for i := range g.Courses {
 		if g.Courses[i].Key == g.Main || g.Main == "" && len(g.Courses) == 1 {
 			return &g.Courses[i]
@@ -255,7 +255,7 @@ func (r *Reader) addEvaluation(u unit, is reading) {
 	s := Sample{Format: General, Step: g.Last, Epoch: is.said.Epoch, Eval: true, Loss: is.said.Loss}
 	switch {
 	case is.step >= 0 && is.rank >= rankBatch:
-		c := g.main()
+		c := g.mainCourse()
 		n, m, _ := f.all[is.step].count()
 		if c == nil || m == 0 || n != c.N || m != c.M {
 			return // it counts the batches of the evaluation
@@ -266,7 +266,7 @@ func (r *Reader) addEvaluation(u unit, is reading) {
 	case g.Head.Lines > 0 && g.Head.Eval && g.Head.At.Rank < rankBatch:
 		s.Step = g.Head.At.N
 	case g.Head.Lines > 0 && !g.Head.Eval && strings.HasPrefix(g.Main, aboveHead):
-		if c := g.main(); c != nil {
+		if c := g.mainCourse(); c != nil {
 			of := *c
 			s.Step, _ = of.stepOf(g.Head.At, g.Zero)
 		}

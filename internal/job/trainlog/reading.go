@@ -36,7 +36,7 @@ func (f *fields) read(line []byte) reading {
 			continue
 		}
 		is := f.nameOf(one)
-		if is.role == isStep && one.open == '[' && one.shut == ',' && f.closes(i+1) {
+		if is.role == isStep && one.open == '[' && one.shut == ',' && f.closesPair(i+1) {
 			r.epoch = i // "step": [0, 10]
 			continue
 		}
@@ -142,9 +142,9 @@ func (f *fields) byUnit(i int, r *reading) name {
 		return name{role: isEpoch} // Train: 0 [   0/1251 (  0%)]
 	case one.open == '[' && (one.shut == ']' || one.shut == '|') && f.begins(one):
 		return name{role: isStep, rank: rankAlone}
-	case one.shut == ',' && f.closes(i+1) && (one.open == '[' && f.begins(one) || one.open == '(' && f.afterDash(one)):
+	case one.shut == ',' && f.closesPair(i+1) && (one.open == '[' && f.begins(one) || one.open == '(' && f.afterDash(one)):
 		r.epoch = i // [1,  2000] loss: 2.196
-	case f.closes(i) && i > 0 && r.epoch == i-1 && f.all[i-1].shut == ',':
+	case f.closesPair(i) && i > 0 && r.epoch == i-1 && f.all[i-1].shut == ',':
 		return name{role: isStep, rank: rankBatch}
 	case bytes.HasPrefix(one.after, []byte("/Unknown ")) && i == 0:
 		return name{role: isStep, rank: rankPair} // Keras, in its first epoch
@@ -179,8 +179,8 @@ func (f *fields) begins(one *field) bool {
 	return len(before) == 0 || before[len(before)-1] == ']' || before[len(before)-1] == ':'
 }
 
-// closes reports whether a bracket closes behind a number that another one stands before.
-func (f *fields) closes(i int) bool {
+// closesPair reports whether a bracket closes behind a number that another one stands before.
+func (f *fields) closesPair(i int) bool {
 	return i < f.n && f.all[i].open == ',' && (f.all[i].shut == ']' || f.all[i].shut == ')')
 }
 

@@ -61,7 +61,7 @@ func (g *general) inSection(f *fields, is reading) bool {
 		return false
 	}
 	g.Section--
-	c := g.main()
+	c := g.mainCourse()
 	if c == nil || is.epoch >= 0 {
 		g.Section = 0
 	}
