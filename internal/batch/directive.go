@@ -2,10 +2,8 @@ package batch
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/diag"
@@ -104,9 +102,7 @@ func (s *script) linesInDocuments(lines map[int]bool) {
 }
 
 // Lines that look like options, and are comments for sbatch.
-var almostDirective = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[ \t]+#SBATCH[ \t]+-|#[ \t]+SBATCH[ \t]+-|#(?i:sbatch)[ \t]+-)`)
-})
+var almostDirective = pattern.New(`^(?:[ \t]+#SBATCH[ \t]+-|#[ \t]+SBATCH[ \t]+-|#(?i:sbatch)[ \t]+-)`)
 
 func (s *script) misshapen() {
 	for n, first := 1, s.firstCommand(); n < min(first, maxOptions); n++ {

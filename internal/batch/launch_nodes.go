@@ -1,11 +1,9 @@
 package batch
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/say/count"
 	"github.com/muster-hpc/muster/internal/sys/pattern"
@@ -191,9 +189,7 @@ func (c *command) mayHaveMore() bool {
 
 var (
 	// random is what another run has another value of.
-	random = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\$\{?RANDOM\b|\$\(\([^)]*\bS?RANDOM\b|\bshuf\b|\buuidgen\b|\$\$|/dev/u?random|\bdate \+%(s|N)|\.bind\(`)
-	})
+	random      = pattern.New(`\$\{?RANDOM\b|\$\(\([^)]*\bS?RANDOM\b|\bshuf\b|\buuidgen\b|\$\$|/dev/u?random|\bdate \+%(s|N)|\.bind\(`)
 	meetingName = pattern.New(`^(MASTER_PORT|MASTER_ADDR|PET_RDZV_\w+|RDZV_\w+)$`)
 )
 

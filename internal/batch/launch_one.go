@@ -1,10 +1,8 @@
 package batch
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/say/count"
@@ -91,9 +89,7 @@ func (s *script) trainsOnNodes() bool {
 var ownProgram = pattern.New(`python|torchrun|deepspeed|accelerate|bash|\.(sh|py)\b|\$|(^| )\.?/`)
 
 // trainingName is how people call programs that train.
-var trainingName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(^|[/_ -])(pre|fine)?-?_?(train|tune)[a-z0-9_-]*\.py|(ddp|fsdp|sft|deepspeed)[a-z0-9_-]*\.py`)
-})
+var trainingName = pattern.New(`(?i)(^|[/_ -])(pre|fine)?-?_?(train|tune)[a-z0-9_-]*\.py|(ddp|fsdp|sft|deepspeed)[a-z0-9_-]*\.py`)
 
 func idle(others int) string {
 	if others == 1 {

@@ -2,12 +2,11 @@ package batch
 
 import (
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // masterRules are about where the ranks meet.
@@ -63,9 +62,7 @@ func (s *script) masterAddress() {
 }
 
 // ownName is how a node tells its own name.
-var ownName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^\"?(--[a-z_-]+=)?(\\$\\(|`)(hostname|uname)( -[a-zA-Z]+)?(\\)|`)\"?(:.*)?$|^\"?(--[a-z_-]+=)?\\$\\{?(HOSTNAME|SLURMD_NODENAME)\\}?\"?(:.*)?$")
-})
+var ownName = pattern.New("^\"?(--[a-z_-]+=)?(\\$\\(|`)(hostname|uname)( -[a-zA-Z]+)?(\\)|`)\"?(:.*)?$|^\"?(--[a-z_-]+=)?\\$\\{?(HOSTNAME|SLURMD_NODENAME)\\}?\"?(:.*)?$")
 
 func (s *script) address(name string, v value, at diag.Place) {
 	if !v.known() {
@@ -105,9 +102,7 @@ func (s *script) cutNodeList() {
 	}
 }
 
-var cutByShell = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^"?\$\{SLURM_(JOB_)?NODELIST%%?[,\[]`)
-})
+var cutByShell = pattern.New(`^"?\$\{SLURM_(JOB_)?NODELIST%%?[,\[]`)
 
 // feeder is the echo whose output a command of the same line reads.
 func (s *script) feeder(c *command) *command {

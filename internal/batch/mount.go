@@ -2,13 +2,12 @@ package batch
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // spot is a path in the script, as the node sees it.
@@ -46,9 +45,7 @@ var (
 )
 
 // A path begins a word, or stands behind a sign that parts of words end with.
-var pathPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(?:^|[=:,\\s\"'(@])(/[^\\s:,\"'()=;|&<>]*)")
-})
+var pathPattern = pattern.New("(?:^|[=:,\\s\"'(@])(/[^\\s:,\"'()=;|&<>]*)")
 
 // spots are the paths of the script that are surely on nodes: those of
 // containers are followed through their mounts.
@@ -220,9 +217,7 @@ func (p spot) root() string {
 }
 
 // mountNames are how people call shared file systems.
-var mountNames = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^/(fsx|lustre|efs|nfs|shared|share|gpfs|weka|beegfs|ceph|storage)[-_a-z0-9]*$`)
-})
+var mountNames = pattern.New(`^/(fsx|lustre|efs|nfs|shared|share|gpfs|weka|beegfs|ceph|storage)[-_a-z0-9]*$`)
 
 // mountRules find paths where the cluster has no shared storage. What follows
 // from a variable's value is said where it is set.

@@ -2,14 +2,13 @@ package batch
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // rankRules are about which rank is what, and how many there are.
@@ -36,9 +35,7 @@ func (s *script) oneTask() bool {
 }
 
 // Names of variables and options that are a task's own.
-var rankName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(RANK|LOCAL_RANK|NODE_RANK|GROUP_RANK|MACHINE_RANK|GLOBAL_RANK|WORLD_RANK|OMPI_COMM_WORLD_(LOCAL_)?RANK|PROCID|NODEID|LOCALID|NODE_ID|RANK_ID|CUDA_VISIBLE_DEVICES)$`)
-})
+var rankName = pattern.New(`^(RANK|LOCAL_RANK|NODE_RANK|GROUP_RANK|MACHINE_RANK|GLOBAL_RANK|WORLD_RANK|OMPI_COMM_WORLD_(LOCAL_)?RANK|PROCID|NODEID|LOCALID|NODE_ID|RANK_ID|CUDA_VISIBLE_DEVICES)$`)
 
 // ranksInBatch finds RANK=$SLURM_PROCID in the body of the script: it is worked
 // out once, on the first node, and every task gets 0.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // form is the language of an option's values.
@@ -131,9 +133,7 @@ func readsArray(text string) bool {
 	return true
 }
 
-var arrayPart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[?[ ]*(\d*)\]?(-[ ]*(\d*)\]?(:[ ]*(\d*)\]?)?)?(?:%.*)?$`)
-})
+var arrayPart = pattern.New(`^\[?[ ]*(\d*)\]?(-[ ]*(\d*)\]?(:[ ]*(\d*)\]?)?)?(?:%.*)?$`)
 
 // readsSignal reads [R][B:]SIGNAL[@SECONDS].
 func readsSignal(text string) bool {
@@ -152,9 +152,7 @@ func readsSignal(text string) bool {
 // maxSignal is the most that Slurm keeps of a signal's number and of its seconds.
 const maxSignal = 1<<16 - 1
 
-var signalParts = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^R?B?R?:?[ ]*(\d{1,6}|(?:SIG)?(?:HUP|INT|QUIT|ABRT|KILL|ALRM|TERM|CHLD|USR1|USR2|PIPE|URG|CONT|STOP|TSTP|TTIN|TTOU|XCPU))[ ]*(?:@(\d{0,6}))?$`)
-})
+var signalParts = pattern.New(`(?i)^R?B?R?:?[ ]*(\d{1,6}|(?:SIG)?(?:HUP|INT|QUIT|ABRT|KILL|ALRM|TERM|CHLD|USR1|USR2|PIPE|URG|CONT|STOP|TSTP|TTIN|TTOU|XCPU))[ ]*(?:@(\d{0,6}))?$`)
 
 // readsMail wants one event: Slurm passes over words that it does not know.
 func readsMail(text string) bool {

@@ -1,10 +1,8 @@
 package batch
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/sys/pattern"
@@ -60,13 +58,9 @@ func (s *script) masterFallback() {
 
 // ownPath is how a script tells where it stands.
 var (
-	ownPath = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\$(0\b|\{0\}|BASH_SOURCE\b|\{BASH_SOURCE(\[0\])?\})`)
-	})
-	ownPathAlone = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^"?\$(0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(\[0\])?\})"?$`)
-	})
-	ownPathCut = pattern.New(`\$\{(0|BASH_SOURCE(\[0\])?)%%?/`)
+	ownPath      = pattern.New(`\$(0\b|\{0\}|BASH_SOURCE\b|\{BASH_SOURCE(\[0\])?\})`)
+	ownPathAlone = pattern.New(`^"?\$(0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(\[0\])?\})"?$`)
+	ownPathCut   = pattern.New(`\$\{(0|BASH_SOURCE(\[0\])?)%%?/`)
 )
 
 // ownDirectory: sbatch copies the script, and the copy stands alone in a directory of
@@ -102,9 +96,7 @@ func (s *script) spoolCopy(at diag.Place) {
 // jobNumber is the job's number alone; that of an array's last task is the array's.
 var (
 	jobNumber = pattern.New(`^"?\$\{?SLURM_JOB_?ID\}?"?$`)
-	inTrap    = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\b(scontrol\s+requeue(?:hold)?|scancel)\s[^;&|]*"?\$\{?SLURM_JOB_?ID\b\}?`)
-	})
+	inTrap    = pattern.New(`\b(scontrol\s+requeue(?:hold)?|scancel)\s[^;&|]*"?\$\{?SLURM_JOB_?ID\b\}?`)
 )
 
 // arrayNumber finds what is meant for one task of an array and is done to all: the last

@@ -2,12 +2,11 @@ package batch
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // storageRules are about what stands where: output, checkpoints, data.
@@ -54,12 +53,8 @@ func carriedLast(all []spot) []spot {
 
 // The names of options and variables say what a path is for.
 var (
-	checkpointName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(^|[-_.])(checkpoints?|ckpts?|save|saves|save-?path|snapshots?)([-_.]|$)|(checkpoint|ckpt)s?[-_]?(dir|path|root)$`)
-	})
-	dataName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(^|[-_.])(data|datasets?|train-?data|tokenizer|vocab|corpus|container-image|image)([-_.]?(dir|path|root|file|prefix|image))?$`)
-	})
+	checkpointName = pattern.New(`(?i)(^|[-_.])(checkpoints?|ckpts?|save|saves|save-?path|snapshots?)([-_.]|$)|(checkpoint|ckpt)s?[-_]?(dir|path|root)$`)
+	dataName       = pattern.New(`(?i)(^|[-_.])(data|datasets?|train-?data|tokenizer|vocab|corpus|container-image|image)([-_.]?(dir|path|root|file|prefix|image))?$`)
 )
 
 // use is what a path is for: output, checkpoints, data, or "".

@@ -1,10 +1,8 @@
 package batch
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
@@ -18,12 +16,8 @@ var readers = []string{
 var (
 	// loadName is how options are called that read a checkpoint, saveName those that
 	// write one.
-	loadName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(^|[-_.])(load|resume|init|initial|pretrained|from|restore|eval|eval-?only|test|infer|convert|src|source|input|in|base|teacher|read)([-_.]|$)|^model([-_.]?name([-_.]or[-_.]path)?|[-_.]path)?$`)
-	})
-	saveName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(^|[-_.])(save|saves|output|out|write|dest|target|store)([-_.]|$)`)
-	})
+	loadName = pattern.New(`(?i)(^|[-_.])(load|resume|init|initial|pretrained|from|restore|eval|eval-?only|test|infer|convert|src|source|input|in|base|teacher|read)([-_.]|$)|^model([-_.]?name([-_.]or[-_.]path)?|[-_.]path)?$`)
+	saveName = pattern.New(`(?i)(^|[-_.])(save|saves|output|out|write|dest|target|store)([-_.]|$)`)
 	// optionBefore is the option that a text ends with, whose value comes next.
 	optionBefore = pattern.New(`(?:^|[\s"'({])(?:--?)?([\w.-]+?)(?:=|\s+)["']*$`)
 )

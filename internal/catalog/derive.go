@@ -2,11 +2,12 @@ package catalog
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // The rules below are EC2's published specifications of its general purpose,
@@ -83,9 +84,7 @@ type family struct {
 	terabytes int
 }
 
-var familyPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([a-z]{1,3})(?:(\d{1,2})([a-z]*)(?:-flex)?|(?:(\d)[a-z]*)?-(\d{1,2})tb(?:\d)?)$`)
-})
+var familyPattern = pattern.New(`^([a-z]{1,3})(?:(\d{1,2})([a-z]*)(?:-flex)?|(?:(\d)[a-z]*)?-(\d{1,2})tb(?:\d)?)$`)
 
 // derive works out an instance type from its name. Families with accelerators
 // are not derived: the number of GPUs does not follow from a name.

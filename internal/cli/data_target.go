@@ -2,14 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/data/manifest"
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // target is what s3://BUCKET/PREFIX names.
@@ -76,7 +75,7 @@ func schemeHint(arg string) string {
 	return "it begins with s3://"
 }
 
-var bucketARN = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^arn:[a-z-]+:s3:::(.+)$`) })
+var bucketARN = pattern.New(`^arn:[a-z-]+:s3:::(.+)$`)
 
 // arnHint says how what an ARN names is written.
 func arnHint(arn string) string {
@@ -87,7 +86,7 @@ func arnHint(arn string) string {
 }
 
 // bucketName is what buckets may be called, old ones and those of other places too.
-var bucketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$`) })
+var bucketName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$`)
 
 func badBucket(name string) string {
 	switch {

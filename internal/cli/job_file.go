@@ -7,9 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,11 +18,12 @@ import (
 	"github.com/muster-hpc/muster/internal/job/sbatch"
 	"github.com/muster-hpc/muster/internal/services"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
 // jobKey begins the line of a job file that no other YAML file of ours has.
-var jobKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^["']?Job["']?[ \t]*:`) })
+var jobKey = pattern.New(`(?m)^["']?Job["']?[ \t]*:`)
 
 // isJobFile tells job files from batch scripts: by the name, or where that says nothing by
 // a line that they have. A script begins with #!.

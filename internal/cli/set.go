@@ -3,9 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/muster-hpc/muster/internal/say/fault"
 	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // setFlag adds --set, which fills in cluster files.
@@ -20,7 +19,7 @@ func setFlag(flags *pflag.FlagSet, into *[]string) {
 	repeat(flags, into, "set", "fill ${NAME} in the cluster file, as `NAME=VALUE` (default: the environment's value); can be repeated")
 }
 
-var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+var variableName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // variables parses the values of --set. The environment has all others.
 func variables(set []string) (*spec.Variables, error) {

@@ -2,15 +2,13 @@ package container
 
 import (
 	"errors"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // srunFlags are our flags in a text, whose names srun's options have behind container-.
-var srunFlags = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|[^-\w])--((?:no-)?(?:mounts|workdir|name|writable|readonly|mount-home|remap-root|entrypoint-log|entrypoint|env|unshare|save))\b`)
-})
+var srunFlags = pattern.New(`(^|[^-\w])--((?:no-)?(?:mounts|workdir|name|writable|readonly|mount-home|remap-root|entrypoint-log|entrypoint|env|unshare|save))\b`)
 
 // toSrun is a text with srun's names of our options.
 func toSrun(text string) string {

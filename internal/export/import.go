@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 	"golang.org/x/sync/errgroup"
 )
@@ -193,7 +193,7 @@ func beside(key string) string {
 }
 
 // left is what an import leaves that was killed.
-var left = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.tmp-import-[0-9a-f]{16}$`) })
+var left = pattern.New(`^\.tmp-import-[0-9a-f]{16}$`)
 
 // fetch makes the file of an object under a temporary name, with the owner, the mode and the time that it had when it
 // was exported. What the object does not say stays as it is with the file that it replaces.

@@ -3,10 +3,10 @@ package export
 import (
 	"cmp"
 	"context"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 )
 
 // unfinished are names that the S3 server gives to what is not an object yet.
-var unfinished = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.sgwtmp$|^\..+\.sgwtmp\.[0-9]+$`) })
+var unfinished = pattern.New(`^\.sgwtmp$|^\..+\.sgwtmp\.[0-9]+$`)
 
 // looks are what a mirror saw last of both sides, and what tells it that something changed. Whole looks go on at a
 // seldom pace beside the watches, which make it quick and cheap: a watch that misses something costs time, and no file.

@@ -3,15 +3,15 @@ package image
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // suffix is the end of every image file's name.
 const suffix = ".sqsh"
 
-var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+@=,-]*$`) })
+var nameForm = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9._+@=,-]*$`)
 
 // CheckName refuses names that would make no good file name. The ending .sqsh
 // may be there or not.

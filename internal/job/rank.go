@@ -9,15 +9,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Apart is how what the ranks of a job write can be told apart.
@@ -33,11 +32,9 @@ const (
 )
 
 // labelling is srun with --label among its options: an option's value may be a word of its own where it must have one.
-var labelling = sync.OnceValue(func() *regexp.Regexp {
-	const value = `[ \t]+[^- \t\n][^ \t\n]*`
-	const valued = `-[A-Za-z]|--(?:nodes|ntasks|ntasks-per-node|cpus-per-task|partition|nodelist|exclude|gpus|gpus-per-node|mem|time|output|error|mpi|cpu-bind|jobid|job-name|container-image|container-mounts)`
-	return regexp.MustCompile(`(?m)^[ \t]*(?:exec[ \t]+|[A-Za-z_]+=\S*[ \t]+)*srun(?:[ \t]+(?:(?:` + valued + `)` + value + `|-[^ \t\n]+))*?[ \t]+(?:-l|--label)(?:[ \t]|$)`)
-})
+var labelling = pattern.New(`(?m)^[ \t]*(?:exec[ \t]+|[A-Za-z_]+=\S*[ \t]+)*srun(?:[ \t]+(?:(?:` + valuedOption + `)[ \t]+[^- \t\n][^ \t\n]*|-[^ \t\n]+))*?[ \t]+(?:-l|--label)(?:[ \t]|$)`)
+
+const valuedOption = `-[A-Za-z]|--(?:nodes|ntasks|ntasks-per-node|cpus-per-task|partition|nodelist|exclude|gpus|gpus-per-node|mem|time|output|error|mpi|cpu-bind|jobid|job-name|container-image|container-mounts)`
 
 // madeHere is a line of each script that a job file becomes.
 const madeHere = "\n# Made by muster of a job file: "

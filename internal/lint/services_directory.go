@@ -1,11 +1,10 @@
 package lint
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // directory has the rules about DirectoryService.
@@ -54,9 +53,7 @@ func domainAddress(v spec.View, sssd map[string]spec.View) {
 }
 
 // domainPattern is a domain, or a distinguished name of domain components.
-var domainPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-zA-Z0-9_-]+(\.[a-zA-Z0-9_-]+)*$|^(DC|dc)=[a-zA-Z0-9_-]+(,(DC|dc)=[a-zA-Z0-9_-]+)*$`)
-})
+var domainPattern = pattern.New(`^[a-zA-Z0-9_-]+(\.[a-zA-Z0-9_-]+)*$|^(DC|dc)=[a-zA-Z0-9_-]+(,(DC|dc)=[a-zA-Z0-9_-]+)*$`)
 
 // domainName holds ParallelCluster's DomainNameValidator.
 func domainName(v spec.View) {

@@ -1,11 +1,10 @@
 package lint
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/spec"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // IAM's limits for paths and ParallelCluster's for the prefix of names.
@@ -15,9 +14,7 @@ const (
 )
 
 // iamPrefix is a path such as /team/hpc/, or the beginning of a name, or both.
-var iamPrefix = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(/[a-zA-Z0-9_.,+@=-]+)+/|^[a-zA-Z0-9_.,+@=-]+$`)
-})
+var iamPrefix = pattern.New(`^(/[a-zA-Z0-9_.,+@=-]+)+/|^[a-zA-Z0-9_.,+@=-]+$`)
 
 // resourcePrefix holds ParallelCluster's IamResourcePrefixValidator.
 func resourcePrefix(v spec.View) {

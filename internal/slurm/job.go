@@ -2,11 +2,12 @@ package slurm
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Job is a job that slurmctld knows: pending, running, or ended not long ago.
@@ -150,9 +151,7 @@ var jobGrammar = sync.OnceValue(func() grammar {
 
 // nameEnd is what follows a job's name. A name or comment that has it, too,
 // makes a row that can be read in two ways.
-var nameEnd = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s) UserId=\S+\(\d+\) GroupId=\S+\(\d+\) MCS_label=`)
-})
+var nameEnd = pattern.New(`(?s) UserId=\S+\(\d+\) GroupId=\S+\(\d+\) MCS_label=`)
 
 // ParseJobs reads scontrol show job, one line a job or many. Users choose the
 // names and comments in it and may break rows by accident or on purpose: a row

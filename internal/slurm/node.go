@@ -2,11 +2,12 @@ package slurm
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Node is a node as scontrol shows it. Memory is in MiB.
@@ -100,7 +101,7 @@ func nodeOf(r *record) Node {
 }
 
 // reasonEnd is the user and the time that scontrol puts behind a reason.
-var reasonEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^(.*?) ?\[([^\[\]@]*)@([^\[\]@]*)\]$`) })
+var reasonEnd = pattern.New(`(?s)^(.*?) ?\[([^\[\]@]*)@([^\[\]@]*)\]$`)
 
 func (r *record) reason() (text, user string, at time.Time) {
 	text = r.text("Reason")

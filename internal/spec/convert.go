@@ -111,9 +111,19 @@ func (c *converter) scalar(y *yaml.Node, path string) *node {
 	case "merge", "value":
 		c.fail(y, "yaml/tag", path, "an unquoted %s cannot be read", y.Value).WithHint("put it in quotes")
 	default:
-		c.fail(y, "yaml/tag", path, "the tag %s is not known", quote(y.ShortTag())).WithHint("remove it")
+		c.unknownTag(y, path)
 	}
 	return nil
+}
+
+// unknownTag is the error of a tag that YAML does not know. CloudFormation's are from a template that has the cluster file inside.
+func (c *converter) unknownTag(y *yaml.Node, path string) {
+	hint := "remove it"
+	switch strings.TrimPrefix(y.ShortTag(), "!") {
+	case "Ref", "Sub", "GetAtt", "ImportValue", "FindInMap", "Select", "Join", "Split", "If", "Base64", "Cidr", "GetAZs", "Transform":
+		hint = "CloudFormation fills it in a template of its own; a cluster file needs the value itself, or ${NAME} and --set NAME=VALUE"
+	}
+	c.fail(y, "yaml/tag", path, "the tag %s is not known", quote(y.ShortTag())).WithHint("%s", hint)
 }
 
 // fits reports whether a scalar can be what its tag says.
@@ -137,7 +147,7 @@ func (c *converter) tagged(y *yaml.Node, own, path string) bool {
 	if y.Style&yaml.TaggedStyle == 0 || y.ShortTag() == own {
 		return false
 	}
-	c.fail(y, "yaml/tag", path, "the tag %s is not known", quote(y.ShortTag())).WithHint("remove it")
+	c.unknownTag(y, path)
 	return true
 }
 

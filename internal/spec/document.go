@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/spec/yamledit"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // kind is what a node is.
@@ -281,9 +280,7 @@ func (d *document) syntax(err error) {
 	d.errorAt(at, "yaml/syntax", "", "%s", message).WithHint("%s", hint)
 }
 
-var bracedText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[\[,]\s*([^\s"'\[\]{},#]+\{[^\s{}\[\]"']*\}[^\s"'\[\],{}]*)`)
-})
+var bracedText = pattern.New(`[\[,]\s*([^\s"'\[\]{},#]+\{[^\s{}\[\]"']*\}[^\s"'\[\],{}]*)`)
 
 // braced is the first text of a list in brackets that has { and } and no quotes, and its column.
 func braced(line string) (column int, text string) {

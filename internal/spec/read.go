@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/muster-hpc/muster/internal/diag"
@@ -133,9 +131,7 @@ func wideText(data []byte) bool {
 
 // iniSection is a section's head in a ParallelCluster 2 file, on a line of its
 // own. A YAML cluster file can have no such line at its left edge.
-var iniSection = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[(global|aws|aliases|cluster|vpc|queue|compute_resource|ebs|efs|fsx|raid|scaling|dcv|cw_log|dashboard|cluster_config)([ \t]+[^\]\n]*)?\][ \t]*\r?(?:\n|$)`)
-})
+var iniSection = pattern.New(`^\[(global|aws|aliases|cluster|vpc|queue|compute_resource|ebs|efs|fsx|raid|scaling|dcv|cw_log|dashboard|cluster_config)([ \t]+[^\]\n]*)?\][ \t]*\r?(?:\n|$)`)
 
 // iniHead finds a section's head of ParallelCluster 2; -1 is none.
 func iniHead(data []byte) int {

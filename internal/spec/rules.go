@@ -1,9 +1,7 @@
 package spec
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/catalog"
 	"github.com/muster-hpc/muster/internal/diag"
@@ -171,9 +169,7 @@ func unknownType(r View, name string) {
 }
 
 // typeForm is how EC2 writes names of instance types.
-var typeForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-z][a-z0-9-]*[0-9][a-z0-9-]*\.(nano|micro|small|medium|large|[0-9]*xlarge|metal(-[0-9]+xl)?)$`)
-})
+var typeForm = pattern.New(`^[a-z][a-z0-9-]*[0-9][a-z0-9-]*\.(nano|micro|small|medium|large|[0-9]*xlarge|metal(-[0-9]+xl)?)$`)
 
 // maybeNewer tells whether an instance type that no list has is rather newer than the
 // lists than misspelt: it looks like one, and is either like none that is known or like

@@ -1,11 +1,9 @@
 package spec
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/spec/yamledit"
 	"github.com/muster-hpc/muster/internal/sys/pattern"
@@ -67,9 +65,7 @@ func checkTRES(v View, known []string) {
 	}
 }
 
-var wallForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([0-9]{1,8}|[0-9]{1,8}:[0-9]{2}|[0-9]{1,6}:[0-9]{2}:[0-9]{2}|[0-9]{1,5}-[0-9]{1,2}(:[0-9]{2}){0,2})$`)
-})
+var wallForm = pattern.New(`^([0-9]{1,8}|[0-9]{1,8}:[0-9]{2}|[0-9]{1,6}:[0-9]{2}:[0-9]{2}|[0-9]{1,5}-[0-9]{1,2}(:[0-9]{2}){0,2})$`)
 
 // checkWall holds Slurm's syntax of times. YAML may read some of them as numbers or dates, so it is the text that counts.
 func checkWall(v View) {

@@ -2,10 +2,8 @@ package api
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/muster-hpc/muster/internal/aws/inventory"
 	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Tags that muster's resources have.
@@ -132,7 +131,7 @@ func (a *Account) terminateKnown(ctx context.Context, left []string) error {
 }
 
 // instanceID finds instances in what EC2 says.
-var instanceID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`i-[0-9a-f]{8,17}`) })
+var instanceID = pattern.New(`i-[0-9a-f]{8,17}`)
 
 // Console is the last output of an instance's console, which EC2 keeps for a while. Of
 // older types it has only what was there some minutes after the start.

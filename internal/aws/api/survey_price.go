@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
 
 	"github.com/muster-hpc/muster/internal/aws/inventory"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // quotaCodes are those of EC2's quotas of vCPUs:
@@ -141,7 +141,7 @@ func (s *survey) lustrePrices(ctx context.Context) ([]string, error) {
 }
 
 // deployment is the name of a deployment type as it stands in a price list's words.
-var deployment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\b(scratch|persistent)[ _-]?([12])\b`) })
+var deployment = pattern.New(`(?i)\b(scratch|persistent)[ _-]?([12])\b`)
 
 // soldIn are the deployment types that products of a price list name in their
 // attributes. Which attribute says it is written nowhere, so all are read. A list that

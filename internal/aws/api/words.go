@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials/ssocreds"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // inWords has all clients of a configuration say in words why a call failed. Codes and
@@ -128,9 +128,7 @@ func unreached(err error) error {
 }
 
 // refusalWords are AWS's for a caller without the right to do something.
-var refusalWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:User: )?(\S+) is not authorized to perform: (\S+)(?: on resource: (\S+))?(?: because (.*?))?(?:\. Encoded.*)?$`)
-})
+var refusalWords = pattern.New(`(?:User: )?(\S+) is not authorized to perform: (\S+)(?: on resource: (\S+))?(?: because (.*?))?(?:\. Encoded.*)?$`)
 
 // mayNot names the caller, the action that is denied, and the place where that can be changed.
 func (c call) mayNot(message string) string {

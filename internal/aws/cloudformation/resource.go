@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Resource is a resource that a stack has made.
@@ -171,7 +171,7 @@ func texts(value any) []string {
 }
 
 // variable finds a name in the text of an Fn::Sub.
-var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([A-Za-z0-9]+)[^}]*\}`) })
+var variable = pattern.New(`\$\{([A-Za-z0-9]+)[^}]*\}`)
 
 // substituted are the names in the text of an Fn::Sub.
 func substituted(value any) []string {

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -15,6 +13,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/muster-hpc/muster/internal/say/count"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // endAtOnce is the most instances of one TerminateInstances call that EC2 advises.
@@ -22,8 +21,8 @@ const endAtOnce = 1000
 
 // ids finds the IDs of instances in a message of EC2's, whole is that the text is nothing else.
 var (
-	ids     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`i-[0-9a-f]{8,17}`) })
-	wholeID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^i-[0-9a-f]{8,17}$`) })
+	ids     = pattern.New(`i-[0-9a-f]{8,17}`)
+	wholeID = pattern.New(`^i-[0-9a-f]{8,17}$`)
 )
 
 // Terminate implements provider.Provider. When EC2 has accepted the end of an

@@ -3,18 +3,16 @@ package checkpoint
 import (
 	"encoding/binary"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // arrayHead is more than the header of an array has: numpy writes at most 64 bytes more than what it says.
 const arrayHead = 1 << 10
 
-var arrayType = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`'descr': '[<>|=]([bcfiuV])(\d+)', 'fortran_order': (?:True|False), 'shape': \(([\d, ]*)\)`)
-})
+var arrayType = pattern.New(`'descr': '[<>|=]([bcfiuV])(\d+)', 'fortran_order': (?:True|False), 'shape': \(([\d, ]*)\)`)
 
 // askArray asks for the header of a file of numpy.save, which says of what type the array is and how many elements it has
 // (https://github.com/numpy/numpy/blob/main/numpy/lib/_format_impl.py). Another array may follow it.

@@ -3,9 +3,7 @@ package checkpoint
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
@@ -25,9 +23,7 @@ func kinds(files []File) map[string]int {
 
 func kindOf(p string) string { return digits().ReplaceAllString(p, "#") }
 
-var making = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|/)(?:\..+\.[A-Za-z0-9]{6}|\.~tmp~|_?tmp[-_.].*|.*(?:\.(?:incomplete|partial|inprogress|writing|saving|download|temp|tmp[-_.].*)|[-_]tmp|~))(?:/|$)`)
-})
+var making = pattern.New(`(?:^|/)(?:\..+\.[A-Za-z0-9]{6}|\.~tmp~|_?tmp[-_.].*|.*(?:\.(?:incomplete|partial|inprogress|writing|saving|download|temp|tmp[-_.].*)|[-_]tmp|~))(?:/|$)`)
 
 // inTheMaking reports whether a file has a name that programs give it while they write it: .optim.pt.Ab3xYz of rsync,
 // optim.pt.incomplete and its like. Others may use such names for what stays, so that Temporary does not know them.

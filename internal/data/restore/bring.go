@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/muster-hpc/muster/internal/data"
 	"github.com/muster-hpc/muster/internal/say/page"
 	"github.com/muster-hpc/muster/internal/store"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 	"github.com/muster-hpc/muster/internal/sys/whole"
 )
 
@@ -219,7 +219,7 @@ const (
 )
 
 // leftover is what an earlier restore of another content left, or what one replaced.
-var leftover = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.muster-(?:restore|replaced)-[0-9a-f]{16}\.tmp$`) })
+var leftover = pattern.New(`^\.muster-(?:restore|replaced)-[0-9a-f]{16}\.tmp$`)
 
 // fetch brings all files.
 func (r *running) fetch(ctx context.Context, beside string) error {

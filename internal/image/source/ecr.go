@@ -12,12 +12,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
 	"github.com/google/go-containerregistry/pkg/authn"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // ecrPlace is an account's registry at Amazon.
 type ecrPlace struct{ host, region string }
 
-var ecrForm = pattern(`^[0-9]{12}\.dkr[.-]ecr(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|on\.aws|on\.amazonwebservices\.com\.cn)$`)
+var ecrForm = pattern.New(`^[0-9]{12}\.dkr[.-]ecr(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|on\.aws|on\.amazonwebservices\.com\.cn)$`)
 
 // ecrHost tells whether a registry is one of Amazon's that wants a login, and
 // where it is. public.ecr.aws is none: it answers everybody.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // enrootFile is Enroot's file of credentials.
@@ -108,7 +110,7 @@ func findLogin(all []login, ref Ref) (login, bool) {
 	return login{}, false
 }
 
-var awsForm = pattern(`^\$\( ?aws ecr get-login-password(?: --region[ =]([a-z0-9-]+))? ?\)$`)
+var awsForm = pattern.New(`^\$\( ?aws ecr get-login-password(?: --region[ =]([a-z0-9-]+))? ?\)$`)
 
 // awsCommand recognises the command that Enroot's guide has for Amazon's
 // registries, and returns its region if it names one. No command is ever run.

@@ -3,9 +3,9 @@ package source
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Kind is where an image is.
@@ -47,16 +47,12 @@ type Ref struct {
 
 // Patterns are compiled when they are first needed: most commands need none.
 var (
-	userForm       = pattern(`^[[:alnum:]_.!~*'()%;:&=+$,@/<>?-]+$`)
-	hostForm       = pattern(`^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$`)
-	repositoryForm = pattern(`^[a-z0-9]+([._/-]+[a-z0-9]+)*$`)
-	tagForm        = pattern(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-	digestForm     = pattern(`^sha256:[0-9a-f]{64}$`)
+	userForm       = pattern.New(`^[[:alnum:]_.!~*'()%;:&=+$,@/<>?-]+$`)
+	hostForm       = pattern.New(`^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$`)
+	repositoryForm = pattern.New(`^[a-z0-9]+([._/-]+[a-z0-9]+)*$`)
+	tagForm        = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	digestForm     = pattern.New(`^sha256:[0-9a-f]{64}$`)
 )
-
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
 
 // schemes are the words before a URI's first colon.
 var schemes = []struct {
@@ -259,7 +255,7 @@ func (r Ref) String() string {
 }
 
 // notInNames are the characters that a file's name is kept free of.
-var notInNames = pattern(`[^A-Za-z0-9._+-]+`)
+var notInNames = pattern.New(`[^A-Za-z0-9._+-]+`)
 
 // Name is what an image is called here by default: as with Enroot,
 // the image's path and tag with + between them, nvidia+pytorch+25.06-py3. The tag

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/muster-hpc/muster/internal/job/trainlog"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // slack is how far clocks and what is written late may be off.
@@ -40,9 +41,7 @@ func (c *court) outside(t time.Time) bool {
 
 // xidLine is a line of NVIDIA's driver, as in "NVRM: Xid (PCI:0000:38:00): 79, pid=12, GPU has fallen off the bus." Of a part
 // of a GPU (MIG) it says "(PCI:0000:38:00 GPU-I:05 GPU-CI:00)".
-var xidLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`Xid \(([0-9A-Za-z:.]{1,32}(?: GPU-C?I:[0-9]{1,4}){0,2})\)[^:]{0,64}: ([0-9]{1,9})`)
-})
+var xidLine = pattern.New(`Xid \(([0-9A-Za-z:.]{1,32}(?: GPU-C?I:[0-9]{1,4}){0,2})\)[^:]{0,64}: ([0-9]{1,9})`)
 
 // driverLine is how NVIDIA's drivers begin their lines of faults, as their open sources print them (kernel_rc.c,
 // NV_DEV_PRINTF of nv.c, NVSWITCH_PRINT_SXID). A user can have a kernel say much, in the name of a program that crashed, which

@@ -2,10 +2,11 @@ package cause
 
 import (
 	_ "embed" // for xid.tsv
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // xidTable says what each Xid means, and how its columns read.
@@ -50,12 +51,10 @@ var xids = sync.OnceValue(func() map[int]xid {
 })
 
 // recovery is what Xid 154 says, as in "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)".
-var recovery = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)recovery action changed from .* to 0x0*([0-9a-f])\b`)
-})
+var recovery = pattern.New(`(?i)recovery action changed from .* to 0x0*([0-9a-f])\b`)
 
 // fatal is the severity in lines of Xids 144 to 150, as in "149, NETIR_LINK_EVT Fatal XC0 i0 Link 08".
-var fatal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[ ,]Fatal\b`) })
+var fatal = pattern.New(`[ ,]Fatal\b`)
 
 // meaning is what an Xid means with its line. An Xid that is not in the table means nothing.
 func meaning(code int, line string) (xid, effect) {

@@ -1,10 +1,8 @@
 package jobfile
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/muster-hpc/muster/internal/diag"
@@ -51,9 +49,7 @@ func checkRuns(root spec.View, j *Job) {
 func Python(script string) bool { return strings.HasSuffix(script, ".py") }
 
 // slurmTime are the forms that sbatch --time takes, but for those without a limit.
-var slurmTime = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([0-9]{1,6}(:[0-9]{1,2}){0,2}|[0-9]{1,4}-[0-9]{1,2}(:[0-9]{1,2}){0,2})$`)
-})
+var slurmTime = pattern.New(`^([0-9]{1,6}(:[0-9]{1,2}){0,2}|[0-9]{1,4}-[0-9]{1,2}(:[0-9]{1,2}){0,2})$`)
 
 func checkTime(v spec.View) {
 	switch {
@@ -231,9 +227,7 @@ func checkSecrets(v spec.View, j *Job) {
 }
 
 // secretID are the names and ARNs of Secrets Manager (its CreateSecret and GetSecretValue).
-var secretID = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:)?[A-Za-z0-9/_+=.@-]{1,519}$`)
-})
+var secretID = pattern.New(`^(arn:[a-z-]+:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:)?[A-Za-z0-9/_+=.@-]{1,519}$`)
 
 func checkVault(id, key spec.View) {
 	if id.Given() && id.Plain() && !secretID().MatchString(id.Text()) {

@@ -3,10 +3,8 @@ package jobfile
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
@@ -80,9 +78,7 @@ func list(texts []string, example string) string {
 var plain = pattern.New(`^(/|--?[a-z]|[A-Za-z])[A-Za-z0-9_./-]*$`)
 
 // words are texts that YAML takes for something else.
-var words = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null|nan|inf)$`)
-})
+var words = pattern.New(`(?i)^(y|n|yes|no|on|off|true|false|null|nan|inf)$`)
 
 // clock are times with days, which YAML takes for texts.
 var clock = pattern.New(`^[0-9]+-[0-9:]+$`)

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // wire is NCCL's JSON (src/ras/client_support.cc).
@@ -46,7 +46,7 @@ type wireRank struct {
 // commaless is where NCCL 2.28.7 to 2.30.6 leave a comma out, in missing_ranks.
 //
 // https://github.com/NVIDIA/nccl/blob/v2.30.7-1/src/ras/client_support.cc
-var commaless = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`("nvml_dev": -?[0-9]+)(\s+")`) })
+var commaless = pattern.New(`("nvml_dev": -?[0-9]+)(\s+")`)
 
 // parseJSON reads an answer in JSON.
 func parseJSON(text []byte) (Report, error) {

@@ -1,9 +1,9 @@
 package trainlog
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // plain is what is known of a bar that a training has made with tqdm itself, with a loss behind it:
@@ -17,12 +17,10 @@ type plain struct {
 }
 
 // others are labels of bars that are none of a training.
-var others = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)val|test|eval|predict|sanity|infer`) })
+var others = pattern.New(`(?i)val|test|eval|predict|sanity|infer`)
 
 // epochs finds the epoch in a label, and how many there will be.
-var epochs = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)epoch\W{0,3}(\d{1,9})(?:\s?(?:/|of)\s?(\d{1,9}))?`)
-})
+var epochs = pattern.New(`(?i)epoch\W{0,3}(\d{1,9})(?:\s?(?:/|of)\s?(\d{1,9}))?`)
 
 // tqdm reads such a bar. What it says when its count has just moved is of the step that it counts; later it is drawn with the
 // losses of steps that it has not counted yet.

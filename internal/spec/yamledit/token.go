@@ -1,14 +1,14 @@
 package yamledit
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v4"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // token is the span of a word or quoted text that stands on one line, without
@@ -37,15 +37,13 @@ func (l *Layout) token(y *yaml.Node) (span, bool) {
 func (l *Layout) text(s span) string { return string(l.data[s.start:s.end]) }
 
 // wordy is what needs no quotes as a text, wherever it stands.
-var wordy = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./*@+-]*(:+[A-Za-z0-9_./*@+-]+)*$`)
-})
+var wordy = pattern.New(`^[A-Za-z/][A-Za-z0-9_./*@+-]*(:+[A-Za-z0-9_./*@+-]+)*$`)
 
 // notTexts are words that YAML 1.1 reads as something else than a text.
 var notTexts = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 // numeric are texts that YAML takes for numbers.
-var numeric = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,9})?$`) })
+var numeric = pattern.New(`^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,9})?$`)
 
 // written is how a value of a type is written in place of another one, which is
 // quoted as its style says.

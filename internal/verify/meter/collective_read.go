@@ -2,10 +2,10 @@ package meter
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // ReadCollective reads what a program of nccl-tests printed: its table, or the JSON that its option -J writes. Lines of NCCL between
@@ -39,14 +39,10 @@ type table struct {
 }
 
 // bannered finds facts before and behind the table.
-var bannered = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^# *(nccl-tests version .*nccl-library|Collective test starting|Out of bounds values|Avg bus bandwidth|error)\s*[:=]\s*(\S.*)$`)
-})
+var bannered = pattern.New(`^# *(nccl-tests version .*nccl-library|Collective test starting|Out of bounds values|Avg bus bandwidth|error)\s*[:=]\s*(\S.*)$`)
 
 // deviced finds a line of the list of devices.
-var deviced = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^# +Rank +(\d+)(?: +Group +(\d+))? +Pid +(\d+) +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)$`)
-})
+var deviced = pattern.New(`^# +Rank +(\d+)(?: +Group +(\d+))? +Pid +(\d+) +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)$`)
 
 func (t *table) line(l line) {
 	switch text := strings.TrimSpace(l.text); {

@@ -1,9 +1,9 @@
 package meter
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // FabricLog is what the log of NVIDIA's fabric manager has: /var/log/fabricmanager.log.
@@ -24,9 +24,7 @@ type FabricEntry struct {
 	Text string `json:"text"`
 }
 
-var entered = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[([A-Z][a-z]{2} \d+ \d{4} [0-9:]+)\] \[([A-Z]+)\] \[tid \d+\] (.*)$`)
-})
+var entered = pattern.New(`^\[([A-Z][a-z]{2} \d+ \d{4} [0-9:]+)\] \[([A-Z]+)\] \[tid \d+\] (.*)$`)
 
 // ReadFabricLog reads the fabric manager's log, or the end of it. Lines of an entry behind its first are skipped.
 func ReadFabricLog(text []byte) FabricLog {

@@ -1,9 +1,9 @@
 package meter
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // PCI are the devices that lspci lists.
@@ -21,9 +21,7 @@ type PCIDevice struct {
 	Name   string `json:"name,omitempty"` // with -nn alone
 }
 
-var listed = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?:.*?\[([0-9a-f]{4})\]: (.*) \[([0-9a-f]{4}):([0-9a-f]{4})\]|([0-9a-f]{4}): ([0-9a-f]{4}):([0-9a-f]{4}))(?: \(rev [0-9a-f]{2}\))?(?: \(prog-if [^)]*\))?$`)
-})
+var listed = pattern.New(`^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?:.*?\[([0-9a-f]{4})\]: (.*) \[([0-9a-f]{4}):([0-9a-f]{4})\]|([0-9a-f]{4}): ([0-9a-f]{4}):([0-9a-f]{4}))(?: \(rev [0-9a-f]{2}\))?(?: \(prog-if [^)]*\))?$`)
 
 // ReadPCI reads what `lspci -n` and `lspci -nn` print, with -D or without. An output has no end by which one could tell that it is whole.
 func ReadPCI(text []byte) PCI {

@@ -1,9 +1,7 @@
 package meter
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
@@ -30,13 +28,9 @@ type MdtestRate struct {
 	StdDev float64 `json:"std_dev"`
 }
 
-var launched = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node`)
-})
+var launched = pattern.New(`^mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node`)
 
-var rated = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^((?:File|Directory|Tree) [a-z]+)\s*:?((?:\s+\S+)+)$`)
-})
+var rated = pattern.New(`^((?:File|Directory|Tree) [a-z]+)\s*:?((?:\s+\S+)+)$`)
 
 var iterations = pattern.New(`^SUMMARY rate.*\(of (\d+) iterations\)`)
 

@@ -6,10 +6,10 @@ package meter
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // Bounds of what is read.
@@ -55,14 +55,10 @@ type line struct {
 func (l line) quoted() string { return strconv.Quote(short(strings.TrimSpace(l.text), 80)) }
 
 // ranked finds what srun -l ("0: ") and mpirun's tags of output ("[1,0]<stdout>:", "[prterun-node-1234@1,0]<stderr>: ") write before lines.
-var ranked = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\[(?:[^\]\s]*@)?\d+,(\d+)\]<std(?:out|err)>: ?| *(\d{1,7}):(?: |$))`)
-})
+var ranked = pattern.New(`^(?:\[(?:[^\]\s]*@)?\d+,(\d+)\]<std(?:out|err)>: ?| *(\d{1,7}):(?: |$))`)
 
 // escaped finds sequences for terminals.
-var escaped = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b[@-Z\\\\-_]")
-})
+var escaped = pattern.New("\x1b\\[[0-9;?]*[A-Za-z]|\x1b[@-Z\\\\-_]")
 
 // lines are those of an output, as far as it is read, without the last one if that is empty.
 func lines(text []byte, r *Reading) []line {

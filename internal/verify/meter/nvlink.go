@@ -1,9 +1,9 @@
 package meter
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
 // NVLinks is what `nvidia-smi nvlink -s` prints: the links of each GPU.
@@ -39,9 +39,7 @@ func (g GPULinks) Active() int {
 	return n
 }
 
-var linked = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^Link (\d+): (?:([0-9.]+) GB/s|<?(?i:inactive)>?)$`)
-})
+var linked = pattern.New(`^Link (\d+): (?:([0-9.]+) GB/s|<?(?i:inactive)>?)$`)
 
 // ReadNVLinks reads what `nvidia-smi nvlink -s` prints, for one GPU or for all. Lines before the first GPU are skipped.
 func ReadNVLinks(text []byte) NVLinks {

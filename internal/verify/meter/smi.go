@@ -1,10 +1,8 @@
 package meter
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
@@ -49,9 +47,7 @@ func renamed(field string) string {
 	return field
 }
 
-var fieldNamed = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([a-z][a-z0-9_.]*)(?: \[([^\]]+)\])?$`)
-})
+var fieldNamed = pattern.New(`^([a-z][a-z0-9_.]*)(?: \[([^\]]+)\])?$`)
 
 // ReadGPUQuery reads a query's answer. fields are those that were asked for, which count where the answer has no header.
 func ReadGPUQuery(text []byte, fields ...string) GPUQuery {
@@ -169,9 +165,7 @@ type GPUListed struct {
 
 var listedGPU = pattern.New(`^GPU (\d+): (.*) \(UUID: ([^)]+)\)$`)
 
-var listedPart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^MIG .* Device +\d+: +\(UUID: ([^)]+)\)$`)
-})
+var listedPart = pattern.New(`^MIG .* Device +\d+: +\(UUID: ([^)]+)\)$`)
 
 // ReadGPUList reads what `nvidia-smi -L` prints. It has no end by which one could tell that it is whole.
 func ReadGPUList(text []byte) GPUList {

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"os"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 	"github.com/muster-hpc/muster/internal/verify"
 )
 
@@ -79,7 +79,7 @@ func (e eye) bus() (gpus, switches verify.Look[int]) {
 }
 
 // loaded finds the version in what the kernel's driver says of itself, of both flavours.
-var loaded = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Kernel Module\b.*?\s(\d+\.\d+(?:\.\d+)?)\s`) })
+var loaded = pattern.New(`Kernel Module\b.*?\s(\d+\.\d+(?:\.\d+)?)\s`)
 
 func (e eye) driver() verify.Look[string] {
 	text, err := e.read("/proc/driver/nvidia/version")
@@ -96,7 +96,7 @@ func (e eye) driver() verify.Look[string] {
 }
 
 // served finds the newest CUDA that a driver serves in nvidia-smi's head, as old and new ones print it.
-var served = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`CUDA (?:UMD )?Version\s*:\s*(\d+\.\d+)`) })
+var served = pattern.New(`CUDA (?:UMD )?Version\s*:\s*(\d+\.\d+)`)
 
 func (e eye) servedCUDA(ctx context.Context) verify.Look[string] {
 	out, err := e.ask(ctx, "nvidia-smi")
@@ -124,7 +124,7 @@ func (e eye) peers() verify.Look[bool] {
 }
 
 // fabricVersion finds the version in `nv-fabricmanager --version`.
-var fabricVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\d{3}\.\d+(?:\.\d+)?)`) })
+var fabricVersion = pattern.New(`(\d{3}\.\d+(?:\.\d+)?)`)
 
 // fabricManager is how the unit is, and the program's version.
 func (e eye) fabricManager(ctx context.Context) (state, version verify.Look[string]) {

@@ -7,11 +7,11 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 	"github.com/muster-hpc/muster/internal/verify"
 )
 
@@ -28,7 +28,7 @@ func (e eye) software(ctx context.Context) verify.SoftwareFacts {
 }
 
 // numbers finds a version in what programs print.
-var numbers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+(?:\.\d+)*[-+.\w]*`) })
+var numbers = pattern.New(`\d+\.\d+(?:\.\d+)*[-+.\w]*`)
 
 // version is the first version that a program prints, empty if there is no such program.
 func (e eye) version(ctx context.Context, name string, args ...string) verify.Look[string] {

@@ -10,15 +10,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/muster-hpc/muster/internal/slurm"
+	"github.com/muster-hpc/muster/internal/sys/pattern"
 	"github.com/muster-hpc/muster/internal/sys/tail"
 	"github.com/muster-hpc/muster/internal/verify"
 )
@@ -145,9 +144,7 @@ func (q request) args() []string {
 }
 
 // askedJob finds the job in what salloc says while it waits, in the queue or for nodes that start.
-var askedJob = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^salloc: (?:Pending|Granted) job allocation (\d+)`)
-})
+var askedJob = pattern.New(`(?m)^salloc: (?:Pending|Granted) job allocation (\d+)`)
 
 // allocate asks for nodes and waits for them. waiting is called now and then with the job's number, 0 while it has none.
 func allocate(ctx context.Context, q request, waiting func(job int, since time.Duration)) (*allocation, error) {
