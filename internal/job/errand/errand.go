@@ -100,6 +100,8 @@ type Mending struct {
 	Repairs []Repair `json:"repairs,omitempty"`
 	// Ended is when the run's last process had ended. What changed later is somebody else's.
 	Ended time.Time `json:"ended"`
+	// Shrunk is when a run began that had fewer nodes than the one before it: its checkpoints have fewer files than those before.
+	Shrunk time.Time `json:"shrunk,omitzero"`
 }
 
 // Diagnosis is what has to be put right.

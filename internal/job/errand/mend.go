@@ -50,7 +50,7 @@ func (s *server) diagnose(m Mending, now time.Time) (*Diagnosis, error) {
 			return nil, err
 		}
 		seen[t.root] = true
-		runs := t.runs(now)
+		runs := t.runs(now, m.Shrunk)
 		for _, run := range slices.Sorted(maps.Keys(runs)) {
 			all.run(t, run, runs[run])
 		}
@@ -74,7 +74,7 @@ func (m *mender) diagnosis() *Diagnosis {
 }
 
 // runs are the checkpoints of a tree by the directory that they are in, the newest first.
-func (t *tree) runs(now time.Time) map[string][]Checkpoint {
+func (t *tree) runs(now, shrunk time.Time) map[string][]Checkpoint {
 	runs := map[string][]Checkpoint{}
 	for _, dir := range t.dirs {
 		if dir == "." {
@@ -86,13 +86,13 @@ func (t *tree) runs(now time.Time) map[string][]Checkpoint {
 	}
 	for _, found := range runs {
 		newestFirst(found)
-		t.compare(found)
+		t.compare(found, shrunk)
 	}
 	return runs
 }
 
 // compare takes a checkpoint that says nothing of itself for torn if it lacks what the whole one before it has: nobody writes any more.
-func (t *tree) compare(found []Checkpoint) {
+func (t *tree) compare(found []Checkpoint, shrunk time.Time) {
 	for i := len(found) - 1; i >= 0; i-- {
 		c := &found[i]
 		before := slices.IndexFunc(found[i+1:], func(o Checkpoint) bool { return o.Torn == "" && o.Step != checkpoint.NoStep })
@@ -106,7 +106,7 @@ func (t *tree) compare(found []Checkpoint) {
 				continue
 			}
 		}
-		if c.mute && i+1 < len(found) && found[i+1].Step != checkpoint.NoStep {
+		if c.mute && i+1 < len(found) && found[i+1].Step != checkpoint.NoStep && !(found[i+1].Changed.Before(shrunk) && c.Changed.After(shrunk)) {
 			c.Torn = t.fewer(*c, found[i+1])
 		}
 	}

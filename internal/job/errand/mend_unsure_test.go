@@ -9,6 +9,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestMendShrunk has a checkpoint with a rank's file fewer than the one before it, which is one of a run with fewer nodes if that
+// began between the two.
+func TestMendShrunk(t *testing.T) {
+	for name, c := range map[string]struct {
+		shrunk time.Duration // before now
+		moved  int
+	}{"never": {0, 1}, "before_both": {4 * time.Hour, 1}, "between": {2 * time.Hour, 0}, "after_both": {time.Minute, 1}} {
+		t.Run(name, func(t *testing.T) {
+			root, now := t.TempDir(), time.Now()
+			for path, age := range map[string]time.Duration{"step-1/rank_0.bin": 3 * time.Hour, "step-1/rank_1.bin": 3 * time.Hour, "step-2/rank_0.bin": time.Hour} {
+				put1(t, filepath.Join(root, path), "x")
+				must(t, os.Chtimes(filepath.Join(root, path), now.Add(-age), now.Add(-age)))
+			}
+			m := Mending{Dirs: []string{root}, Ended: now}
+			if c.shrunk > 0 {
+				m.Shrunk = now.Add(-c.shrunk)
+			}
+			found, err := (&server{}).diagnose(m, now)
+			if must(t, err); len(found.Repairs) != c.moved {
+				t.Errorf("moved: %v, want %d", found.Repairs, c.moved)
+			}
+		})
+	}
+}
+
 // TestMendUnsure has checkpoints that do not say themselves that they are whole, and names without a step: what programs would go on
 // from, and cannot, goes out of their way.
 func TestMendUnsure(t *testing.T) {

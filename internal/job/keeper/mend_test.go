@@ -123,6 +123,29 @@ func TestMendsUpToTheLastStep(t *testing.T) {
 	}
 }
 
+// A job with a range of nodes may get fewer of them: its checkpoints have fewer files from then on.
+func TestMendsKnowingOfFewerNodes(t *testing.T) {
+	w := tornWorld(t)
+	fails := func(nodes string) time.Time {
+		w.job.NodeList = nodes
+		w.rounds(2)
+		at := w.job.StartTime
+		w.fails("FAILED", 1)
+		w.rounds(6)
+		return at
+	}
+	if fails("q-dy-r-[1-2]"); !w.shrunk.IsZero() {
+		t.Errorf("fewer nodes since %s before a second run", w.shrunk)
+	}
+	second := fails("q-dy-r-1")
+	if !w.shrunk.Equal(second) {
+		t.Errorf("fewer nodes since %s, want %s", w.shrunk, second)
+	}
+	if fails("q-dy-r-2"); !w.shrunk.Equal(second) {
+		t.Errorf("with as few nodes again: fewer nodes since %s, want %s", w.shrunk, second)
+	}
+}
+
 // Files that do not answer are asked again for a while, and then it is told what may have moved.
 func TestCannotMend(t *testing.T) {
 	w := tornWorld(t)

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"slices"
+	"time"
 
 	"github.com/muster-hpc/muster/internal/controller/client"
 	"github.com/muster-hpc/muster/internal/job/cause"
@@ -50,6 +51,21 @@ func (f *forgotten) add(round client.JobRound) {
 // goesOn says that another run follows.
 func goesOn(round client.JobRound) bool {
 	return round.Action == actionElsewhere || round.Action == actionHere
+}
+
+// shrunk is when the last run began that had fewer nodes than the one before it, as a job with a range of nodes may; it has not been
+// added yet. Zero is never.
+func (r *record) shrunk() time.Time {
+	var at time.Time
+	before := 0
+	for _, round := range append(slices.Clone(r.Rounds), r.Act.Round) {
+		nodes := len(expand(round.Nodes))
+		if 0 < nodes && nodes < before {
+			at = round.Start
+		}
+		before = nodes
+	}
+	return at
 }
 
 // counted is how many restarts count against those that the job may have, since somebody else started it last.

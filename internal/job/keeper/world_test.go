@@ -32,10 +32,10 @@ type world struct {
 	torn  []errand.Repair
 	moved map[string]string
 	stuck string
-	// ended is up to when what changed was said to be the run's; unwell says why nothing can be moved.
-	ended   time.Time
-	unwell  error
-	repairs int
+	// ended is up to when what changed was said to be the run's, shrunk since when it had fewer nodes; unwell says why nothing can be moved.
+	ended, shrunk time.Time
+	unwell        error
+	repairs       int
 
 	// written are the files that the keeper extends, full says why it cannot.
 	written map[string]string
@@ -340,7 +340,7 @@ func (w *world) Mend(_ context.Context, _ errand.User, m errand.Mending) (errand
 		return w.repair(m.Repairs)
 	}
 	w.mends++
-	w.ended = m.Ended
+	w.ended, w.shrunk = m.Ended, m.Shrunk
 	d := errand.Diagnosis{Stuck: w.stuck}
 	for _, r := range w.torn {
 		if w.moved[r.Path] == "" {
