@@ -37,7 +37,7 @@ func ask(f File) *question {
 	case ".npy":
 		return askArray(f.SizeBytes)
 	case ".json":
-		if jsonObject(name) {
+		if oneJSON(name) {
 			return askJSON(f.SizeBytes)
 		}
 	}
@@ -53,7 +53,8 @@ func neverEmpty(p string) bool {
 		return true
 	}
 	return patterns().shard.MatchString(name) || slices.Contains([]string{".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".pkl", ".npz", ".npy", ".keras",
-		".nemo", ".h5", ".hdf5", ".msgpack", ".json", ".index"}, path.Ext(name))
+		".nemo", ".h5", ".hdf5", ".msgpack", ".json", ".index", ".gguf", ".onnx", ".tar", ".tgz", ".gz", ".zst", ".pdparams", ".pdopt", ".params", ".tensors",
+		".tflite"}, path.Ext(name))
 }
 
 // begins reports whether a file begins with what all of its form do, as far as it goes.

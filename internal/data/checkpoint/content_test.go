@@ -183,6 +183,7 @@ func TestContents(t *testing.T) {
 		checked int
 	}{
 		{"empty_weights", map[string]string{"model.safetensors": ""}, "model.safetensors has 0 bytes", 0},
+		{"empty_gguf", map[string]string{"weights.gguf": ""}, "weights.gguf has 0 bytes", 0},
 		{"empty_state", map[string]string{"model.safetensors": string(safetensors(9, 0)), "optimizer.pt": "", "scheduler.pt": "s", "rng_state.pth": "r", "training_args.bin": "a", "trainer_state.json": "{}"}, "optimizer.pt has 0 bytes", 0},
 		{"empty_beside_a_marker", map[string]string{"rank_0.pt": "", "_SUCCESS": ""}, "rank_0.pt has 0 bytes", 0},
 		{"empty_below", map[string]string{"sub/rank_0.pt": ""}, "sub/rank_0.pt has 0 bytes", 0},
@@ -219,6 +220,14 @@ func TestContents(t *testing.T) {
 		{"array_of_one", map[string]string{"a.npy": array(1, "|b1", "()", 1)}, "", 1},
 		{"array_larger_than_numbers_are", map[string]string{"a.npy": array(1, "<f8", "(2305844108725321728,)", 9)}, "", 0},
 		{"state_of_blanks", map[string]string{"model.safetensors": string(safetensors(9, 0)), "trainer_state.json": "\n"}, "trainer_state.json: it is JSON without an end", 0},
+		{"state_of_zeros", map[string]string{"model.safetensors": string(safetensors(9, 0)), "trainer_state.json": "\x00\x00"}, "trainer_state.json: it is JSON without an end", 0},
+		{"config_of_no_json", map[string]string{"model.safetensors": string(safetensors(9, 0)), "config.json": "xxxx"}, "", 1},
+		{"metadata_that_is_a_list", map[string]string{"model.safetensors": string(safetensors(9, 0)), "metadata.json": "[{\"step\": 100}]\n"}, "", 1},
+		{"metadata_that_is_a_number", map[string]string{"model.safetensors": string(safetensors(9, 0)), "metadata.json": "100"}, "", 1},
+		{"list_cut_off", map[string]string{"model.safetensors": string(safetensors(9, 0)), "metadata.json": "[{\"step\": 100}"}, "metadata.json: it is JSON without an end", 0},
+		{"tokens_null", map[string]string{"model.safetensors": string(safetensors(9, 0)), "special_tokens_map.json": "null"}, "", 1},
+		{"long_state_cut_off", map[string]string{"model.safetensors": string(safetensors(9, 0)), "trainer_state.json": "{\"a\": [" + strings.Repeat("1, ", 4000)}, "trainer_state.json: it is JSON without an end", 0},
+		{"long_text", map[string]string{"model.safetensors": string(safetensors(9, 0)), "config.json": strings.Repeat("x", 9000)}, "", 1},
 		{"lines_of_json", map[string]string{"model.safetensors": string(safetensors(9, 0)), "log.json": "[1,\n"}, "", 1},
 		{"megatron_without_metadata", map[string]string{"common.pt": "c", "metadata.json": `{"sharded_backend": "torch_dist"}`}, ".metadata is not there", 0},
 		{"megatron_zarr", map[string]string{"common.pt": "c", "metadata.json": `{"sharded_backend": "zarr", "sharded_backend_version": 1}`, "w/.zarray": "{}", "w/0.0": "w"}, "", 0},

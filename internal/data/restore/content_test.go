@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -69,6 +70,26 @@ func TestContents(t *testing.T) {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			})
+		}
+	}
+}
+
+// TestContents_of_unknown_forms has files of which nothing but their size can be judged, as the checkpoints of others may have: the
+// newest lacks the bytes of one shard.
+func TestContents_of_unknown_forms(t *testing.T) {
+	of := func(dir string) files {
+		made := trainer(t, dir)
+		for _, name := range []string{"optimizer.pt", "scheduler.pt", "rng_state.pth", "config.json", "training_args.bin"} {
+			made[dir+"/"+name] = strings.Repeat("x", 50)
+		}
+		return made
+	}
+	for _, marker := range []files{nil, {"m/checkpoint-200/_SUCCESS": "", "m/checkpoint-100/_SUCCESS": ""}} {
+		fake := &storetest.Fake{}
+		put(t, fake, join(of("m/checkpoint-100"), of("m/checkpoint-200"), marker, files{"m/checkpoint-200/model-00002-of-00002.safetensors": ""}))
+		_, f, passed, err := choose(t, fake, "m", newest)
+		if err != nil || f.Dir != "checkpoint-100" || len(passed) != 1 {
+			t.Errorf("got %+v, %v, %v", f, passed, err)
 		}
 	}
 }
