@@ -65,8 +65,6 @@ func TestEndings(t *testing.T) {
 func (e ending) follows(known bool) (cause.Action, string) {
 	word := strings.FieldsFunc(e.action, func(r rune) bool { return strings.ContainsRune(" :,", r) })[0]
 	switch {
-	case word == "elsewhere" && slices.Contains(e.classes, "efa"):
-		return cause.Here, "" // of a transfer that failed, either end may be at fault
 	case word == "elsewhere-always", known && (word == "elsewhere" || word == "stop-or-elsewhere"):
 		return cause.Elsewhere, "q-st-b-2"
 	case word == "elsewhere":

@@ -62,7 +62,10 @@ func (c *court) message(row message.Row, s Sign, place string) {
 		f.blameNode(node, row.Fault == message.Node)
 	case message.Alone:
 		if !alone {
-			f.class, f.guess, node = Class(row.Everywhere), false, ""
+			node = ""
+		}
+		if !alone && row.Everywhere != "" {
+			f.class, f.guess = Class(row.Everywhere), false
 		}
 		f.blameNode(node, false)
 	case message.AloneNode:
@@ -96,7 +99,7 @@ func (s Sign) mentions(row message.Row) bool {
 		return s.Where == message.Line && (row.Guess || row.Fault == message.Avoid || row.Class == string(Crash)) ||
 			s.Where == message.Slurm && row.Guess && row.Class == string(CannotStart) // that it did not start: another line says why
 	case trainlog.CUDAError, trainlog.NCCLWarning:
-		return row.Guess || row.Fault == message.Avoid || row.Fault == message.Alone
+		return row.Guess || row.Fault == message.Avoid || row.Fault == message.Alone && row.Everywhere != ""
 	}
 	return false
 }

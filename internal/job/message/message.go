@@ -25,7 +25,7 @@ import (
 // follows  what follows if not what the class says: here, later (here, after a wait), stop
 // fault    node     the node of the rank that says so is at fault: it is left out of the next run, and drained if more than the job says so
 //          avoid    it is left out of the next run, and not drained
-//          lone     as avoid, but only where one node of several says so; lone! as node then
+//          lone     as avoid, but only where one node of several says so, of a transfer, say, of which either end may be at fault; lone! as node then
 //          service  a service outside the cluster is at fault
 //          -        what the class says
 //
