@@ -128,6 +128,8 @@ type script struct {
 	variables []*variable
 	// words are all words that the shell expands.
 	words []word
+	// readNames is kept by surelyUsed.
+	readNames map[string]bool
 	// split counts the words that the shell makes of them beside those that are written.
 	split int
 	// functions are the names of those that the script defines.

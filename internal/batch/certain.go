@@ -54,7 +54,7 @@ func (s *script) stepsThatSee(v *variable) []*command {
 }
 
 // outerCommands are the commands that run a command, the innermost first.
-func (c *command) outerCommands() []*command {
+func (c context) outerCommands() []*command {
 	var all []*command
 	for o := c.outer; o != nil; o = o.outer {
 		all = append(all, o)
@@ -83,3 +83,49 @@ func (s *script) overwritten(v *variable) bool {
 
 // later tells whether an assignment stands behind another.
 func later(v, o *variable) bool { return o.Line > v.Line || o.Line == v.Line && o.Column > v.Column }
+
+// surelyUsed tells whether a command that surely runs has a variable's value, which is no other one by then.
+func (s *script) surelyUsed(v *variable) bool {
+	if s.overwritten(v) {
+		return false
+	}
+	if s.readNames == nil {
+		s.readNames = s.surelyRead()
+	}
+	return v.scope != nil || s.readNames[v.name]
+}
+
+// surelyRead are the variables that are in the words of commands that surely run, and those that they are put together from.
+func (s *script) surelyRead() map[string]bool {
+	read := map[string]bool{}
+	var names []string
+	add := func(raw string) {
+		for _, e := range expansionsIn(raw) {
+			if !read[e.name] {
+				read[e.name], names = true, append(names, e.name)
+			}
+		}
+	}
+	runs := map[string]bool{"": true} // functions that surely do
+	for _, name := range s.functions {
+		runs[name] = s.calledFor(name, nil)
+	}
+	for _, w := range s.words {
+		if w.role != assigned && w.role != operand && !w.maybe && runs[w.function] {
+			add(w.raw)
+		}
+	}
+	parts := map[string][]string{}
+	for _, v := range s.variables {
+		parts[v.name] = append(parts[v.name], v.raw)
+		for _, w := range v.items {
+			parts[v.name] = append(parts[v.name], w.raw)
+		}
+	}
+	for i := 0; i < len(names); i++ {
+		for _, raw := range parts[names[i]] {
+			add(raw)
+		}
+	}
+	return read
+}

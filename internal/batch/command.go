@@ -35,8 +35,9 @@ const (
 	opened
 	// document is the text of a here-document.
 	document
-	// operand is a part of a test, of a case or the list of a loop.
+	// operand is a part of a test or of a case, listed one of the list of a loop.
 	operand
+	listed
 )
 
 // variable is an assignment.

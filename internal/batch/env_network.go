@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-hpc/muster/internal/diag"
 	"github.com/muster-hpc/muster/internal/sys/pattern"
 )
 
@@ -13,6 +14,7 @@ var interfaceNames = []string{"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SO
 
 // interfaces reports choices that leave a node without an interface.
 func (s *script) interfaces() {
+	s.openMPIExclusions()
 	for _, v := range s.environment() {
 		if !slices.Contains(interfaceNames, v.name) || !v.whole() || v.text == "" || s.alone() {
 			continue
@@ -55,6 +57,32 @@ func (s *script) excluded(v *variable, names []string) {
 		if n == "eth" || n == "en" || n == "ens" || n == "enp" {
 			s.warnf("script/ifname", v.Place, "%s leaves a node without an interface whose interfaces are called %s*", v.shownAs(), n).
 				WithHint("%s", ifnameHint(v.name))
+		}
+	}
+}
+
+// openMPIExclusions reports lists of what Open MPI does not take that leave lo in: they, too, stand for its own, 127.0.0.1/8,sppp
+// (its FAQ, "Tuning the run-time characteristics of MPI TCP communications").
+func (s *script) openMPIExclusions() {
+	const name = "btl_tcp_if_exclude"
+	check := func(at diag.Place, list value) {
+		if list.known() && list.text != "" && !s.alone() &&
+			!slices.ContainsFunc(strings.Split(list.text, ","), func(n string) bool { return n == "lo" || strings.HasPrefix(n, "127.") }) {
+			s.warnf("script/ifname", at, "%s=%s leaves lo in, over which no node reaches another: the list takes the place of Open MPI's own", name, list.text).
+				WithHint("%s=%s,lo", name, list.text)
+		}
+	}
+	for _, v := range s.environment() {
+		if v.name == "OMPI_MCA_"+name {
+			check(v.Place, v.value)
+		}
+	}
+	for _, c := range s.commands {
+		args := c.args()
+		for i, w := range args {
+			if w.text == name && i > 0 && i+1 < len(args) && strings.HasSuffix(args[i-1].text, "-mca") {
+				check(w.Place, args[i+1].value)
+			}
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (s *script) launchersPerTask() {
 			continue
 		}
 		st := s.stepOf(c.srun)
-		if st.perNode <= 1 {
+		if st.perNode <= 1 || s.processes(c) == 1 && s.taskSets("CUDA_VISIBLE_DEVICES", c.context) { // each task has a GPU of its own
 			continue
 		}
 		at := c.Place

@@ -60,12 +60,20 @@ func (s *script) launchersOnOne() bool {
 		}
 		found = true
 		report := s.idleBeside
-		if !certain || training && !s.waitsForOthers(c) {
+		if !certain || c.alone() || training && !s.waitsForOthers(c) {
 			report = s.perhapsIdleBeside
 		}
 		report(c).WithHint("start it with srun, one on each node: srun --ntasks=$SLURM_NNODES --ntasks-per-node=1 %s ...", s.called(c))
 	}
 	return found
+}
+
+// alone tells whether a launcher is told that it is the only one of its run.
+func (c *command) alone() bool {
+	own := c.withoutProgram()
+	w, given := own.flag("nnodes", "num-machines", "num-nodes")
+	most := w.text[strings.LastIndex(w.text, ":")+1:]
+	return given && w.known() && number(most) == 1 || !given && own.hasOption("standalone")
 }
 
 // waitsForOthers tells whether a launcher on one node surely waits for others in vain.

@@ -28,6 +28,9 @@ type spot struct {
 	carried bool
 	// name is what it is for: the option that it is the value of, or the variable.
 	name string
+	// sure says that it surely runs, asked that it only asks whether it is there; of is the variable whose value it is.
+	sure, asked bool
+	of          *variable
 }
 
 // system are the directories that a node has of itself. What is below them is no
@@ -54,6 +57,7 @@ func (s *script) spots() []spot {
 	for _, o := range s.options {
 		all = append(all, s.spotsIn(word{value: value{text: o.Value}, Place: o.Place, raw: o.Value}, o.Name)...)
 	}
+	used(all, true)
 	for _, c := range s.commands {
 		if slices.Contains(engines, c.name) || slices.Contains(wordy, c.name) {
 			continue
@@ -65,6 +69,8 @@ func (s *script) spots() []spot {
 			}
 		}
 		asVariables(all[from:], c.name == ":") // as in : "${DATA:=/data}"
+		used(all[from:], s.certain(c.context))
+		asked(all[from:], c.name == "[" || c.name == "test")
 	}
 	for _, v := range s.variables {
 		from := len(all)
@@ -75,13 +81,17 @@ func (s *script) spots() []spot {
 			all = append(all, s.spotsIn(w.word, w.name)...)
 		}
 		asVariables(all[from:], true)
+		used(all[from:], s.certain(v.context))
 		for i := range all[from:] {
-			all[from+i].variableName = v.name
+			all[from+i].variableName, all[from+i].of = v.name, v
 		}
 	}
 	for _, w := range s.words {
-		if w.role == written || w.role == opened || w.role == operand {
+		if w.role == written || w.role == opened || w.role == operand || w.role == listed {
+			from := len(all)
 			all = append(all, s.spotsIn(w, "")...)
+			used(all[from:], w.role != listed && s.certain(w.context))
+			asked(all[from:], w.role == operand)
 		}
 	}
 	return all
@@ -123,6 +133,18 @@ func (v *variable) split() []word {
 func asVariables(spots []spot, are bool) {
 	for i := range spots {
 		spots[i].variable = spots[i].variable || are
+	}
+}
+
+func used(spots []spot, surely bool) {
+	for i := range spots {
+		spots[i].sure = surely
+	}
+}
+
+func asked(spots []spot, are bool) {
+	for i := range spots {
+		spots[i].asked = are
 	}
 }
 
@@ -231,7 +253,7 @@ func mountRules(s *script) {
 	for _, p := range s.spots() {
 		root := p.root()
 		line := root + strconv.Itoa(p.Line)
-		if lines[line] || !s.nowhere(p.path, root) || p.variable && s.begins(p.path) {
+		if lines[line] || p.asked || !s.nowhere(p.path, root) || p.variable && s.begins(p.path) {
 			continue
 		}
 		if !p.spells(root) {
@@ -285,10 +307,13 @@ func (s *script) noMount(p spot, root string) {
 		}
 	}
 	slices.Sort(dirs)
+	meant := !p.assumed && (mountNames().MatchString(root) || diag.Nearest(root, dirs) != "")
 	var d *diag.Diagnostic
 	switch {
-	case !p.assumed && (mountNames().MatchString(root) || diag.Nearest(root, dirs) != ""):
+	case meant && p.sure && (p.of == nil || s.surelyUsed(p.of)):
 		d = s.errorf("script/mount", p.Place, "the cluster has no shared storage at %s", root)
+	case meant:
+		d = s.warnf("script/mount", p.Place, "the cluster has no shared storage at %s", root)
 	case p.variable && s.hasContainers():
 		return // it may be meant for the inside of a container
 	default:

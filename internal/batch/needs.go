@@ -151,7 +151,7 @@ func (s *script) handling() handling {
 	}
 	for _, w := range s.words {
 		switch {
-		case w.role == operand:
+		case w.role == operand || w.role == listed:
 			h.asked[w.text] = true
 		case w.role == written:
 			h.made = append(h.made, w.text)

@@ -13,7 +13,7 @@ import (
 
 var (
 	// optionValues are placeholders that are all of an option's value. sbatch's own %x has one letter and no second %.
-	optionValues = pattern.New(`[= ](\{[a-z_]\w*\}|@[A-Z]\w+@|%[A-Z]\w+%|(?i:change_?me|replace_?me)|YOUR_\w+|TODO|FIXME)(?:\s|$)`)
+	optionValues = pattern.New(`[= ](\{[a-z_]\w*\}|@[A-Z]\w+@|%[A-Z]\w+%|(?i:change_?me|replace_?me)|YOUR_\w+|TODO|FIXME|__[A-Z]\w*__|#\{\w+\}|\[[A-Z][A-Z_ -]+\])(?:\s|$)`)
 	// jinjaForms are {{ name }} and {% if %}.
 	jinjaForms = pattern.New(`\{\{[^{}]*\}\}|\{%.*?%\}`)
 	// shellForms are placeholders that the shell cannot read: <name> where no file follows, ${var.name}.

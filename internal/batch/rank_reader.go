@@ -27,7 +27,7 @@ func (s *script) rankRead(v *variable) effect {
 			continue
 		}
 		for _, w := range s.words {
-			if w.task() && expands(w.raw, name) {
+			if w.task() && expands(w.raw, name) && !s.taskSets(name, w.context) {
 				worst = max(worst, s.stepEffect(w.srun))
 			}
 		}
@@ -75,6 +75,20 @@ func (s *script) stepEffect(srun *command) effect {
 // are fatal (torch.distributed, init_method env://).
 var readByLibraries = []string{"RANK", "LOCAL_RANK", "CUDA_VISIBLE_DEVICES"}
 
+// taskSets tells whether a task gives a variable a value of its own, or removes it, before something in it runs.
+func (s *script) taskSets(name string, c context) bool {
+	return slices.ContainsFunc(s.variables, func(o *variable) bool {
+		return o.name == name && o.task() && o.srun == c.srun && (o.scope == nil || slices.Contains(c.outerCommands(), o.scope) || o.scope.context == c)
+	}) || slices.ContainsFunc(c.outerCommands(), func(o *command) bool { return o.name == "env" && o.removes(name) })
+}
+
+// removes tells whether env takes a variable away: -u NAME, --unset=NAME, -i.
+func (c *command) removes(name string) bool {
+	return slices.ContainsFunc(c.own(), func(w word) bool {
+		return w.text == name || w.text == "-u"+name || w.text == "--unset="+name || w.text == "-i" || w.text == "--ignore-environment"
+	})
+}
+
 // environmentEffect is what a variable does to programs that see it. Launchers such as
 // torchrun set the ranks of what they start themselves, and do not read them.
 func (s *script) environmentEffect(v *variable) effect {
@@ -84,6 +98,7 @@ func (s *script) environmentEffect(v *variable) effect {
 			continue
 		}
 		switch {
+		case s.taskSets(v.name, c.context):
 		case c.launches() && v.name != "CUDA_VISIBLE_DEVICES", c.under(launchers...):
 		case c.python() && slices.Contains(readByLibraries, v.name), c.launches():
 			worst = max(worst, fatal)

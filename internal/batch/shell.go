@@ -226,7 +226,7 @@ func (w *walker) compound(cmd syntax.Command, c context) {
 		w.forget(x)
 		if items, ok := x.Loop.(*syntax.WordIter); ok {
 			for _, i := range items.Items {
-				w.word(i, c, operand)
+				w.word(i, c, listed)
 			}
 			w.env[items.Name.Value] = unknown
 		}

@@ -63,6 +63,9 @@ func (s *script) unreadable() {
 		s.warnf("script/syntax", o.Place, "the shell reads this, and stumbles over it when the job runs: %s", o.message)
 	}
 	switch b := s.broken; {
+	case s.shell == "" && !s.parts && bytes.HasPrefix(s.file.data, []byte("#!")):
+		line, _, _ := bytes.Cut(s.file.data, []byte("\n"))
+		s.list.Blindf("script/unread", "", "what the script does is not looked up, as %q starts no sh or bash: only its options are", text(line)).At(s.whole())
 	case s.tooMuch:
 		s.list.Blindf("script/unread", "", "the shell, which is too long or too deeply nested, is not looked up").At(s.whole())
 	case s.cut:

@@ -36,7 +36,7 @@ func (s *script) unsetVariables() {
 		known[name] = s.meant(options...) || s.setsItself(name)
 	}
 	for _, w := range s.words {
-		if w.role == operand || s.inTask(w.context) || printed[w.Place] {
+		if w.role == operand || w.role == listed || s.inTask(w.context) || printed[w.Place] {
 			continue
 		}
 		for _, e := range expansionsIn(w.raw) {
@@ -66,7 +66,7 @@ func (s *script) setsItself(name string) bool {
 		return slices.ContainsFunc(c.args(), func(w word) bool { return expands(w.raw, name) })
 	})
 	return tested || len(s.assigned(name)) > 0 || slices.ContainsFunc(s.words, func(w word) bool {
-		return w.role == operand && expands(w.raw, name) || slices.ContainsFunc(expansionsIn(w.raw), func(e expansion) bool { return e.name == name && e.guarded })
+		return (w.role == operand || w.role == listed) && expands(w.raw, name) || slices.ContainsFunc(expansionsIn(w.raw), func(e expansion) bool { return e.name == name && e.guarded })
 	})
 }
 

@@ -31,7 +31,7 @@ var (
 	holeForms = pattern.New(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{[A-Za-z_]\w*(?:(?:\.[\w*-]+|\[[^\[\]{}]*\])+|:?[-+=?][^{}]*)\}` +
 		`|\{\{[^{}]*\}\}|\{%.*?%\}|<%.*?%>|<[A-Za-z][A-Za-z0-9 _.-]*>`)
 	angleBefore = pattern.New(`(^\s*|[:-]\s+|[\[,]\s*)["']?$|[-/:_.=]$`)
-	angleAfter  = pattern.New(`^(["']?\s*($|[,\]]|\s#)|[-/:_.=])`)
+	angleAfter  = pattern.New(`^(["']?\s*($|[,\]}]|\s#)|[-/:_.=])`)
 	// wholeForms are placeholders where they are all of a value, wordForms those that are texts: words, and ids that cannot be any.
 	wholeForms  = pattern.New(`\$[A-Za-z_]\w*|\$\([^()]*\)|%[A-Za-z_]\w*%|@[A-Za-z_]\w*@|\(\([^()]+\)\)|\{(?:[a-z_][\w. -]*|[A-Z_][A-Z0-9_]*)\}`)
 	wordForms   = pattern.New(`(?:subnet|sg|fs|ami|vol|snap)-(?:` + placeholderWords + `|[0-9a-f]*[xyzXYZ]{3,}\w*|[g-zG-Z]+|\.{2,})|` + placeholderWords)

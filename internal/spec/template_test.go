@@ -40,6 +40,7 @@ func TestOpenText_reports_a_template_once(t *testing.T) {
 		{"jinja_block", "{% if x %}\n" + good("", "") + "{% endif %}\n", "1:1 this file is a template: {% if x %} (line 1), {% endif %} (line 22) are not filled in", "muster fills nothing but ${NAME}"},
 		{"angle", good("subnet-0123456789abcdef0", "<your-subnet>"), "7:15 this file is a template: <your-subnet> (lines 7, 13) is not filled in", "muster fills nothing but ${NAME}"},
 		{"angle_in_text", good("subnet-0123456789abcdef0", "subnet-<id>"), "7:22 this file is a template: <id> (lines 7, 13) is not filled in", "muster fills nothing but ${NAME}"},
+		{"angle_before_a_brace", good("us-east-1", "us-east-1\nSharedStorage: [{Name: a, MountDir: /m, StorageType: Efs, EfsSettings: {FileSystemId: <fs>}}]"), "2:87 this file is a template: <fs> (line 2) is not filled in", "muster fills nothing but ${NAME}"},
 		{"terraform", good("us-east-1", "${var.region}"), "1:9 this file is a template: ${var.region} (line 1) is not filled in", "muster fills nothing but ${NAME}"},
 		{"terraform_ids", good("subnet-0123456789abcdef0", "${aws_subnet.head[0].id}"), "7:15 this file is a template: ${aws_subnet.head[0].id} (lines 7, 13) is not filled in", "muster fills nothing but ${NAME}"},
 		{"default", good("us-east-1", "${AWS_REGION:-us-east-1}"), "1:9 this file is a template: ${AWS_REGION:-us-east-1} (line 1) is not filled in", "muster fills nothing but ${NAME}"},
