@@ -103,6 +103,11 @@ func (s *script) imagePaths() {
 		if o.Name != "container-image" || !file || strings.ContainsAny(o.Value, "#$`"+string(hole)) || strings.Contains(o.Value, "://") || strings.HasPrefix(o.Value, "/") || strings.HasPrefix(o.Value, ".") {
 			continue
 		}
+		if s.facts != nil && slices.Contains(s.facts.ImageFiles, o.Value) {
+			s.warnf("script/image-path", s.at(o), "%s is asked of Docker Hub, and is not the file of that name in this directory: the path of a file begins with / or ./", o.Value).
+				WithHint("--container-image=./%s", o.Value)
+			continue
+		}
 		s.warnf("script/image-path", s.at(o), "%s is asked of Docker Hub: the path of a file begins with / or ./", o.Value).
 			WithHint("--container-image=./%s", o.Value)
 	}

@@ -25,6 +25,8 @@ type Facts struct {
 	Missing []string
 	// Made are directories that are surely there before any job.
 	Made []string
+	// ImageFiles are the names of files of images in the working directory.
+	ImageFiles []string
 	// Filed says that the facts come from a cluster file, so that what is not here
 	// is not on the cluster. Partitions and nodes alone say nothing of mounts.
 	Filed bool

@@ -207,12 +207,19 @@ func (s *script) randomInTask() {
 		}
 		for _, name := range []string{"master-port", "rdzv-id", "rdzv-endpoint", "main-process-port"} {
 			w, ok := c.withoutProgram().flag(name)
-			if ok && w.start == 0 && random().MatchString(w.raw) {
+			if ok && w.start == 0 && s.randomIn(w.raw, c.srun) {
 				s.errorf("script/random-in-task", w.Place, "each of the %d tasks makes a --%s of its own, so that they never meet", s.stepOf(c.srun).tasks, name).
 					WithHint("set it before srun, as in $((20000 + SLURM_JOB_ID %% 10000)), or take $SLURM_JOB_ID")
 			}
 		}
 	}
+}
+
+// randomIn tells whether a text in a task has a value that each task makes for itself, also by a variable that it sets.
+func (s *script) randomIn(raw string, srun *command) bool {
+	return random().MatchString(raw) || slices.ContainsFunc(expansionsIn(raw), func(e expansion) bool {
+		return slices.ContainsFunc(s.assigned(e.name), func(v *variable) bool { return v.task() && v.srun == srun && random().MatchString(v.raw) })
+	})
 }
 
 // separate tells whether the tasks of a step do not look for each other: a launcher in each is told that it is alone, or each has a GPU of
@@ -225,7 +232,9 @@ func (s *script) separate(srun *command) bool {
 		sets("CUDA_VISIBLE_DEVICES", func(*variable) bool { return true }) && sets("MASTER_ADDR", func(v *variable) bool { return ofItsNode(v.text) })
 }
 
-func ofItsNode(host string) bool { return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.") }
+func ofItsNode(host string) bool {
+	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+}
 
 // unstartedTasks: on one node, too, tasks are started by srun only. A program that finds
 // SLURM_NTASKS takes itself for one of them, and waits for the others.

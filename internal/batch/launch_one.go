@@ -49,7 +49,7 @@ func (s *script) perhapsIdleBeside(c *command) *diag.Diagnostic {
 // launchersOnOne reports launchers in the body of the script, and whether there are any. Beside a training on all nodes, an
 // evaluation on one is right, and so is a branch for jobs of one node.
 func (s *script) launchersOnOne() bool {
-	found, training := false, s.trainsOnNodes()
+	found, training, elsewhere := false, s.trainsOnNodes(), s.launchedElsewhere()
 	for _, c := range s.commands {
 		if !c.launches() || c.task() || s.inTask(c.context) || c.under(distributors...) || c.handsOn() {
 			continue
@@ -59,6 +59,9 @@ func (s *script) launchersOnOne() bool {
 			continue
 		}
 		found = true
+		if elsewhere && !c.alone() {
+			continue
+		}
 		report := s.idleBeside
 		if !certain || c.alone() || training && !s.waitsForOthers(c) {
 			report = s.perhapsIdleBeside
@@ -66,6 +69,13 @@ func (s *script) launchersOnOne() bool {
 		report(c).WithHint("start it with srun, one on each node: srun --ntasks=$SLURM_NNODES --ntasks-per-node=1 %s ...", s.called(c))
 	}
 	return found
+}
+
+// launchedElsewhere tells whether the script starts a launcher on another node itself: by ssh and its like.
+func (s *script) launchedElsewhere() bool {
+	return slices.ContainsFunc(s.commands, func(o *command) bool {
+		return o.name != "srun" && slices.Contains(distributors, o.name) && slices.ContainsFunc(o.words, func(w word) bool { return slices.Contains(launchers, w.text) })
+	})
 }
 
 // alone tells whether a launcher is told that it is the only one of its run.

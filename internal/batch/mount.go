@@ -30,7 +30,9 @@ type spot struct {
 	name string
 	// sure says that it surely runs, asked that it only asks whether it is there; of is the variable whose value it is.
 	sure, asked bool
-	of          *variable
+	// read says that a program that writes no checkpoint is given it.
+	read bool
+	of   *variable
 }
 
 // system are the directories that a node has of itself. What is below them is no
@@ -71,6 +73,10 @@ func (s *script) spots() []spot {
 		asVariables(all[from:], c.name == ":") // as in : "${DATA:=/data}"
 		used(all[from:], s.certain(c.context))
 		asked(all[from:], c.name == "[" || c.name == "test")
+		evaluates := len(all) > from && c.evaluates()
+		for i := range all[from:] {
+			all[from+i].read = evaluates && !saveName().MatchString(all[from+i].name)
+		}
 	}
 	for _, v := range s.variables {
 		from := len(all)

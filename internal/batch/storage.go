@@ -28,7 +28,7 @@ func storageRules(s *script) {
 		case "output":
 			s.homeOutput(p)
 		case "checkpoints":
-			if p.variableName == "" || s.writesTo(p.variableName) {
+			if p.variableName == "" && !p.read || p.variableName != "" && s.writesTo(p.variableName) {
 				s.checkpointPlace(p)
 			}
 		case "data":

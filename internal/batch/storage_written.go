@@ -22,6 +22,15 @@ var (
 	optionBefore = pattern.New(`(?:^|[\s"'({])(?:--?)?([\w.-]+?)(?:=|\s+)["']*$`)
 )
 
+// evaluation is how people call programs that read a checkpoint and write none.
+var evaluation = pattern.New(`(?i)(^|[/_-])(eval|evaluate|evaluation|infer|inference|generate|generation|predict|prediction|sample|sampling|serve|server|test|demo|score)(_[a-z0-9_]*)?\.py$`)
+
+// evaluates tells whether a program is called as one that reads checkpoints and writes none.
+func (c *command) evaluates() bool {
+	i := slices.IndexFunc(c.words, func(w word) bool { return strings.HasSuffix(w.text, ".py") })
+	return i >= 0 && evaluation().MatchString(c.words[i].text) && !trainingName().MatchString(c.words[i].text)
+}
+
 // loads tells whether a name is that of something that is read only.
 func loads(name string) bool { return loadName().MatchString(name) && !saveName().MatchString(name) }
 
@@ -70,6 +79,10 @@ func (c *command) writesVariable(name string) bool {
 		return false
 	}
 	own := c.own()
+	if !slices.ContainsFunc(own, func(w word) bool { return expands(w.raw, name) }) {
+		return false
+	}
+	evaluates := c.evaluates()
 	for i, w := range own {
 		if !expands(w.raw, name) || slices.Contains(copiers, c.name) && i+1 < len(own) {
 			continue
@@ -77,6 +90,9 @@ func (c *command) writesVariable(name string) bool {
 		before := ""
 		if i > 0 {
 			before = own[i-1].raw + " "
+		}
+		if m := optionBefore().FindStringSubmatch(before); evaluates && (m == nil || !saveName().MatchString(m[1])) {
+			continue
 		}
 		if !loadsIn(before+w.raw, name) {
 			return true

@@ -20,7 +20,7 @@ func (c *checker) checkScript(path string, data []byte) {
 	var facts *batch.Facts
 	if c.cluster != nil {
 		facts = batch.FactsOf(c.cluster)
-		facts.Made = madeBeside(c.cluster)
+		facts.Made, facts.ImageFiles = madeBeside(c.cluster), imageFilesHere()
 	}
 	if facts != nil && c.ask != nil {
 		facts = c.ask(facts, data)
@@ -31,6 +31,13 @@ func (c *checker) checkScript(path string, data []byte) {
 		summary = "fits " + c.cluster.File
 	}
 	c.add(path, "script", summary, list)
+}
+
+// imageFilesHere are the names of files of images in the working directory.
+func imageFilesHere() []string {
+	found, _ := filepath.Glob("*.sqsh") // an error is of the pattern
+	more, _ := filepath.Glob("*.squashfs")
+	return append(found, more...)
 }
 
 // madeBeside are the directories that the muster.yaml beside a cluster file has made when the cluster comes up.

@@ -34,7 +34,7 @@ func (a *app) imageEnsure(place *imagePlace) *cobra.Command {
 					err = errors.Join(err, fault.Exit(fault.ExitProblem))
 				}
 			}()
-			defer func() { err = asFile(err, dir, args[0]) }()
+			defer func() { err = asFile(err, dir, place.Dir, args[0]) }()
 			if err := place.find(a); err != nil {
 				return err
 			}
