@@ -37,26 +37,12 @@ from moto.core import DEFAULT_ACCOUNT_ID, responses
 from moto.ec2.models import amis, elastic_network_interfaces
 from moto.iam import models
 from moto.moto_api._internal import mock_random
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication
 from moto.server import main
 from werkzeug.serving import WSGIRequestHandler
-from werkzeug.test import Client
 
 # The services that tests call most. Others are loaded by the server that is asked for them.
-LOADED = (
-    "cloudwatch",
-    "ec2",
-    "efs",
-    "iam",
-    "logs",
-    "moto_api",
-    "resourcegroupstaggingapi",
-    "route53",
-    "s3",
-    "secretsmanager",
-    "ssm",
-    "sts",
-)
+LOADED = ("ec2", "efs", "iam", "logs", "moto_api", "s3", "secretsmanager", "ssm", "sts")
 
 
 def account_of(access_key):
@@ -132,25 +118,8 @@ def end_with(client):
     os._exit(0)
 
 
-def answer_some():
-    """Has what a first call of each kind reads and compiles read and compiled, and forgets what the calls have made."""
-    client = Client(DomainDispatcherApplication(create_backend_app))
-    for action in ("CreateVpc&CidrBlock=10.0.0.0/16", "DescribeImages", "DescribeInstanceTypes&InstanceType.1=m5.large"):
-        client.post(
-            "/",
-            data=f"Version=2016-11-15&Action={action}",
-            content_type="application/x-www-form-urlencoded",
-            headers={"Authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/us-west-2/ec2/aws4_request, SignedHeaders=host, Signature=0"},
-        )
-    for each in list(backends.get_backend("ec2").values()):
-        each.clear()
-
-
 for service in LOADED:
     backends.get_backend(service)
 models.iam_backends[DEFAULT_ACCOUNT_ID]["aws"]
-os.environ["MOTO_AMIS_PATH"] = "those of the client"  # and not 1,200 of its own beside them
-amis.AMIS = []
-answer_some()
 gc.freeze()
 fork_for_each(socket.socket(fileno=3))
