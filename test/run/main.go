@@ -36,7 +36,7 @@ func main() {
 	flag.BoolVar(&o.soak, "soak", false, "run the tests whose names begin with TestSoak_, and no others")
 	flag.BoolVar(&o.shuffle, "shuffle", false, "run the tests of each package in random order")
 	flag.BoolVar(&o.record, "record", false, "write how long each package took to "+secondsFile)
-	flag.IntVar(&o.parallel, "p", 5, "how many packages run at once; tests of whole clusters mostly wait")
+	flag.IntVar(&o.parallel, "p", 4, "how many packages run at once; tests of whole clusters mostly wait")
 	flag.StringVar(&o.install, "install", "", "a `command` that installs what tests need; it runs beside the compiler, before the first test")
 	flag.Parse()
 	o.packages = flag.Args()
