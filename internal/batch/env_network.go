@@ -62,7 +62,7 @@ func (s *script) excluded(v *variable, names []string) {
 }
 
 // openMPIExclusions reports lists of what Open MPI does not take that leave lo in: they, too, stand for its own, 127.0.0.1/8,sppp
-// (its FAQ, "Tuning the run-time characteristics of MPI TCP communications").
+// (`ompi_info --param btl tcp --level 9` of Open MPI of Debian 12).
 func (s *script) openMPIExclusions() {
 	const name = "btl_tcp_if_exclude"
 	check := func(at diag.Place, list value) {

@@ -196,13 +196,13 @@ var (
 // randomInTask finds values by which tasks are to meet, and which each makes for itself.
 func (s *script) randomInTask() {
 	for _, v := range s.variables {
-		if v.task() && meetingName().MatchString(v.name) && random().MatchString(v.raw) && s.stepOf(v.srun).tasks > 1 && !s.separate(v.srun) {
+		if v.task() && meetingName().MatchString(v.name) && random().MatchString(v.raw) && s.stepOf(v.srun).tasks > 1 && !s.tasksStayApart(v.srun) {
 			s.errorf("script/random-in-task", v.Place, "each of the %d tasks makes a %s of its own, so that they never meet", s.stepOf(v.srun).tasks, v.name).
 				WithHint("set it before srun, as in MASTER_PORT=$((20000 + SLURM_JOB_ID %% 10000))")
 		}
 	}
 	for _, c := range s.commands {
-		if !c.task() || !c.launches() || c.alone() || s.stepOf(c.srun).tasks < 2 {
+		if !c.task() || !c.launches() || c.toldOneNode() || s.stepOf(c.srun).tasks < 2 {
 			continue
 		}
 		for _, name := range []string{"master-port", "rdzv-id", "rdzv-endpoint", "main-process-port"} {
@@ -222,13 +222,13 @@ func (s *script) randomIn(raw string, srun *command) bool {
 	})
 }
 
-// separate tells whether the tasks of a step do not look for each other: a launcher in each is told that it is alone, or each has a GPU of
+// tasksStayApart tells whether the tasks of a step do not look for each other: a launcher in each is told that it is alone, or each has a GPU of
 // its own and meets at its own node.
-func (s *script) separate(srun *command) bool {
+func (s *script) tasksStayApart(srun *command) bool {
 	sets := func(name string, fits func(*variable) bool) bool {
 		return slices.ContainsFunc(s.assigned(name), func(v *variable) bool { return v.task() && v.srun == srun && fits(v) })
 	}
-	return slices.ContainsFunc(s.commands, func(c *command) bool { return c.srun == srun && c.launches() && c.alone() }) ||
+	return slices.ContainsFunc(s.commands, func(c *command) bool { return c.srun == srun && c.launches() && c.toldOneNode() }) ||
 		sets("CUDA_VISIBLE_DEVICES", func(*variable) bool { return true }) && sets("MASTER_ADDR", func(v *variable) bool { return ofItsNode(v.text) })
 }
 

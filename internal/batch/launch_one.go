@@ -59,11 +59,11 @@ func (s *script) launchersOnOne() bool {
 			continue
 		}
 		found = true
-		if elsewhere && !c.alone() {
+		if elsewhere && !c.toldOneNode() {
 			continue
 		}
 		report := s.idleBeside
-		if !certain || c.alone() || training && !s.waitsForOthers(c) {
+		if !certain || c.toldOneNode() || training && !s.waitsForOthers(c) {
 			report = s.perhapsIdleBeside
 		}
 		report(c).WithHint("start it with srun, one on each node: srun --ntasks=$SLURM_NNODES --ntasks-per-node=1 %s ...", s.called(c))
@@ -78,8 +78,8 @@ func (s *script) launchedElsewhere() bool {
 	})
 }
 
-// alone tells whether a launcher is told that it is the only one of its run.
-func (c *command) alone() bool {
+// toldOneNode tells whether a launcher is told that it is the only one of its run.
+func (c *command) toldOneNode() bool {
 	own := c.withoutProgram()
 	w, given := own.flag("nnodes", "num-machines", "num-nodes")
 	most := w.text[strings.LastIndex(w.text, ":")+1:]

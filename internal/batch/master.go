@@ -30,7 +30,7 @@ func (s *script) masterAddress() {
 	}
 	for _, name := range []string{"MASTER_ADDR", "MASTER_ADDRESS", "MASTER_IP"} {
 		for _, v := range s.assigned(name) {
-			if s.certain(v.context) && !s.overwritten(v) && !s.forOneNode(v) && !(v.task() && s.separate(v.srun)) {
+			if s.certain(v.context) && !s.overwritten(v) && !s.forOneNode(v) && !(v.task() && s.tasksStayApart(v.srun)) {
 				s.address(name, v.value, v.Place)
 			}
 			if s.inTask(v.context) && ownName().MatchString(v.raw) {

@@ -28,11 +28,12 @@ type spot struct {
 	carried bool
 	// name is what it is for: the option that it is the value of, or the variable.
 	name string
-	// sure says that it surely runs, asked that it only asks whether it is there; of is the variable whose value it is.
+	// sure says that it stands in what surely runs, asked that the script only asks whether it is there.
 	sure, asked bool
 	// read says that a program that writes no checkpoint is given it.
 	read bool
-	of   *variable
+	// of is the variable whose value it is, nil if it is none's.
+	of *variable
 }
 
 // system are the directories that a node has of itself. What is below them is no
@@ -59,7 +60,7 @@ func (s *script) spots() []spot {
 	for _, o := range s.options {
 		all = append(all, s.spotsIn(word{value: value{text: o.Value}, Place: o.Place, raw: o.Value}, o.Name)...)
 	}
-	used(all, true)
+	markUsed(all, true)
 	for _, c := range s.commands {
 		if slices.Contains(engines, c.name) || slices.Contains(wordy, c.name) {
 			continue
@@ -71,9 +72,9 @@ func (s *script) spots() []spot {
 			}
 		}
 		asVariables(all[from:], c.name == ":") // as in : "${DATA:=/data}"
-		used(all[from:], s.certain(c.context))
-		asked(all[from:], c.name == "[" || c.name == "test")
-		evaluates := len(all) > from && c.evaluates()
+		markUsed(all[from:], s.certain(c.context))
+		markAsked(all[from:], c.name == "[" || c.name == "test")
+		evaluates := len(all) > from && c.readsCheckpoints()
 		for i := range all[from:] {
 			all[from+i].read = evaluates && !saveName().MatchString(all[from+i].name)
 		}
@@ -87,7 +88,7 @@ func (s *script) spots() []spot {
 			all = append(all, s.spotsIn(w.word, w.name)...)
 		}
 		asVariables(all[from:], true)
-		used(all[from:], s.certain(v.context))
+		markUsed(all[from:], s.certain(v.context))
 		for i := range all[from:] {
 			all[from+i].variableName, all[from+i].of = v.name, v
 		}
@@ -96,8 +97,8 @@ func (s *script) spots() []spot {
 		if w.role == written || w.role == opened || w.role == operand || w.role == listed {
 			from := len(all)
 			all = append(all, s.spotsIn(w, "")...)
-			used(all[from:], w.role != listed && s.certain(w.context))
-			asked(all[from:], w.role == operand)
+			markUsed(all[from:], w.role != listed && s.certain(w.context))
+			markAsked(all[from:], w.role == operand)
 		}
 	}
 	return all
@@ -142,13 +143,13 @@ func asVariables(spots []spot, are bool) {
 	}
 }
 
-func used(spots []spot, surely bool) {
+func markUsed(spots []spot, surely bool) {
 	for i := range spots {
 		spots[i].sure = surely
 	}
 }
 
-func asked(spots []spot, are bool) {
+func markAsked(spots []spot, are bool) {
 	for i := range spots {
 		spots[i].asked = are
 	}

@@ -78,12 +78,12 @@ var readByLibraries = []string{"RANK", "LOCAL_RANK", "CUDA_VISIBLE_DEVICES"}
 // taskSets tells whether a task gives a variable a value of its own, or removes it, before something in it runs.
 func (s *script) taskSets(name string, c context) bool {
 	return slices.ContainsFunc(s.variables, func(o *variable) bool {
-		return o.name == name && o.task() && o.srun == c.srun && (o.scope == nil || slices.Contains(c.outerCommands(), o.scope) || o.scope.context == c)
-	}) || slices.ContainsFunc(c.outerCommands(), func(o *command) bool { return o.name == "env" && o.removes(name) })
+		return o.name == name && o.task() && o.srun == c.srun && !expands(o.raw, name) && (o.scope == nil || slices.Contains(c.outerCommands(), o.scope) || o.scope.context == c)
+	}) || slices.ContainsFunc(c.outerCommands(), func(o *command) bool { return o.name == "env" && o.unsetsVariable(name) })
 }
 
-// removes tells whether env takes a variable away: -u NAME, --unset=NAME, -i.
-func (c *command) removes(name string) bool {
+// unsetsVariable tells whether env takes a variable away: -u NAME, --unset=NAME, -i.
+func (c *command) unsetsVariable(name string) bool {
 	return slices.ContainsFunc(c.own(), func(w word) bool {
 		return w.text == name || w.text == "-u"+name || w.text == "--unset="+name || w.text == "-i" || w.text == "--ignore-environment"
 	})

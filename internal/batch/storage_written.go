@@ -25,8 +25,8 @@ var (
 // evaluation is how people call programs that read a checkpoint and write none.
 var evaluation = pattern.New(`(?i)(^|[/_-])(eval|evaluate|evaluation|infer|inference|generate|generation|predict|prediction|sample|sampling|serve|server|test|demo|score)(_[a-z0-9_]*)?\.py$`)
 
-// evaluates tells whether a program is called as one that reads checkpoints and writes none.
-func (c *command) evaluates() bool {
+// readsCheckpoints tells whether a program is called as one that reads checkpoints and writes none.
+func (c *command) readsCheckpoints() bool {
 	i := slices.IndexFunc(c.words, func(w word) bool { return strings.HasSuffix(w.text, ".py") })
 	return i >= 0 && evaluation().MatchString(c.words[i].text) && !trainingName().MatchString(c.words[i].text)
 }
@@ -82,7 +82,7 @@ func (c *command) writesVariable(name string) bool {
 	if !slices.ContainsFunc(own, func(w word) bool { return expands(w.raw, name) }) {
 		return false
 	}
-	evaluates := c.evaluates()
+	evaluates := c.readsCheckpoints()
 	for i, w := range own {
 		if !expands(w.raw, name) || slices.Contains(copiers, c.name) && i+1 < len(own) {
 			continue

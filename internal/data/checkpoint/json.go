@@ -25,7 +25,7 @@ func askJSON(size int64) *question {
 		case text == "" || text[len(text)-1] == 0:
 			return torn, nil
 		case tail == size:
-			if bracket(text[0]) && !closed(text) {
+			if opensBracket(text[0]) && !closed(text) {
 				return torn, nil
 			}
 			return Content{}, nil
@@ -33,7 +33,7 @@ func askJSON(size int64) *question {
 			return Content{}, nil
 		}
 		return Content{}, &question{0, 1, func(head []byte) (Content, *question) {
-			if len(head) > 0 && bracket(head[0]) {
+			if len(head) > 0 && opensBracket(head[0]) {
 				return torn, nil
 			}
 			return Content{}, nil
@@ -41,7 +41,7 @@ func askJSON(size int64) *question {
 	}}
 }
 
-func bracket(b byte) bool { return b == '{' || b == '[' }
+func opensBracket(b byte) bool { return b == '{' || b == '[' }
 
 // closed reports whether as many brackets end as begin, those in texts left out.
 func closed(json string) bool {

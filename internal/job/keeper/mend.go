@@ -93,7 +93,7 @@ func (k *Keeper) diagnose(ctx context.Context, r *record) (goes bool, err error)
 		return true, k.save(r)
 	}
 	m.Ended = k.lastEnd(ctx, r).Add(endSlack)
-	d, err := k.Files.Mend(ctx, r.user(), errand.Mending{Dirs: r.checkpointDirs(), Ended: m.Ended, Shrunk: r.shrunk()})
+	d, err := k.Files.Mend(ctx, r.user(), errand.Mending{Dirs: r.checkpointDirs(), Ended: m.Ended, Shrunk: r.fewerNodesSince()})
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}

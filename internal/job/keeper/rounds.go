@@ -53,9 +53,9 @@ func goesOn(round client.JobRound) bool {
 	return round.Action == actionElsewhere || round.Action == actionHere
 }
 
-// shrunk is when the last run began that had fewer nodes than the one before it, as a job with a range of nodes may; it has not been
+// fewerNodesSince is when the last run began that had fewer nodes than the one before it, as a job with a range of nodes may; it has not been
 // added yet. Zero is never.
-func (r *record) shrunk() time.Time {
+func (r *record) fewerNodesSince() time.Time {
 	var at time.Time
 	before := 0
 	for _, round := range append(slices.Clone(r.Rounds), r.Act.Round) {
